@@ -4,7 +4,8 @@
  *     step:  g = gx[t] + h w_hh';   LSTM: c = f c + i g, h = o tanh(c);   GRU: h = n + z (h - n), n = tanh(gx_n + r (h w_n' + b_n))
  *
  * Values of a step are done by block primitives on a row, so that bits do not depend on the split.
- * Of 16-bit types gates and cells are float32 and h is rounded at each step; bfloat16 is multiplied by instructions for it where there are some. */
+ * Of 16-bit types an LSTM's gates and cells are float32 and h is rounded at each step, as oneDNN's are; of the others every operation's result is
+ * rounded, as PyTorch's operators round theirs. bfloat16 is multiplied by instructions for it where there are some. */
 #include "kernel/rnn.h"
 
 #include <string.h>
@@ -17,15 +18,17 @@ typedef struct {
     const tc_gemm_ops *gemm;
     const tc_block_fn *op;  /* scalar operations of the type */
     tc_dtype dtype;         /* of gates and cells */
-    tc_dtype given, factor; /* of arguments and results; of what is multiplied: dtype or given */
-    size_t e, eg;           /* bytes of an element of dtype, of given */
+    tc_dtype given, factor; /* of input and weights; of what is multiplied: dtype or given */
+    tc_dtype held, step;    /* of states: given, or float32 beside 16-bit weights; to which each operation rounds: dtype or given */
+    size_t e, eh;           /* bytes of an element of dtype, of held */
     int mode;
     bool reverse, biases;
     int64_t t, b, i, h, g, w; /* steps, batch, input, hidden, gates * hidden, workspace of a row */
     const char *x, *w_ih, *w_hh, *b_ih, *b_hh, *hx, *cx;
     char *out, *hy, *cy, *space;
     const char *go, *ghy, *gcy; /* backward */
-    char *state;                /* rows of h in dtype, after the step before; NULL where given is dtype: they are rows of out */
+    char *state;                /* rows of h in dtype, after the step before; NULL where held is dtype: they are rows of out */
+    char *near, *narrow;        /* rows of h rounded to given, in dtype and in given, where held is wider than given */
     char *gx, *gh, *hprev, *dh, *dc, *packed, *work;
     const char *row; /* h zeros (forward), ones (backward) */
     size_t per_worker;
@@ -38,7 +41,7 @@ static char *take(char **at, size_t n) {
     return p;
 }
 #define AT(p, index) ((p) + (size_t)(index)*l->e)
-#define GIVEN(p, index) ((p) + (size_t)(index)*l->eg)
+#define HELD(p, index) ((p) + (size_t)(index)*l->eh)
 #define OP(name, out, a, b, n) l->op[TC_X_##name](out, a, b, NULL, n)
 
 static layer read_layer(const tc_kcall *c, int states, int mode) { /* states: index of hx; mode: of mode, followed by hidden_size */
@@ -51,7 +54,8 @@ static layer read_layer(const tc_kcall *c, int states, int mode) { /* states: in
                .b = x->size[1],
                .i = x->size[2]};
     l.factor = l.given == TC_BF16 && c->isa->gemm_bf16 ? TC_BF16 : l.dtype;
-    l.e = tc_dtype_size(l.dtype), l.eg = tc_dtype_size(l.given);
+    l.held = tc_k_tensor(c, states)->dtype, l.step = l.mode == TC_RNN_LSTM ? l.dtype : l.given;
+    l.e = tc_dtype_size(l.dtype), l.eh = tc_dtype_size(l.held);
     l.gemm = l.factor == TC_F64 ? c->isa->gemm_f64 : l.factor == TC_BF16 ? c->isa->gemm_bf16 : c->isa->gemm_f32, l.op = c->isa->scalar[l.dtype];
     l.h = tc_k_int(c, mode + 1), l.g = l.h * tc_rnn_gates(l.mode), l.w = tc_rnn_workspace(l.mode, l.h);
     l.biases = tc_k_bool(c, mode + 3);
@@ -104,44 +108,72 @@ static void lstm_row(const layer *l, char *gates, const char *c_prev, char *h, c
     OP(MUL, tmp, AT(gates, n), c_prev, n), OP(MUL, c, gates, AT(gates, 2 * n), n), OP(ADD, c, tmp, c, n);
     OP(TANH, tmp, c, NULL, n), OP(MUL, h, AT(gates, 3 * n), tmp, n);
 }
+/* n values as type has them; half: room for as many in it */
+static void rounded(const layer *l, tc_dtype type, char *x, char *half, int64_t n) {
+    if (type == l->dtype) return;
+    l->isa->cast[l->dtype][type](half, x, n), l->isa->cast[type][l->dtype](x, half, n);
+}
+#define STEP(name, out, a, b, n) OP(name, out, a, b, n), rounded(l, l->step, out, half, n)
 /* hh: h w_hh' + b_hh; the workspace row gets r, z, n and hh's part of n */
-static void gru_row(const layer *l, const char *gx, const char *hh, char *space, const char *h_prev, char *h, char *tmp) {
+static void gru_row(const layer *l, const char *gx, const char *hh, char *space, const char *h_prev, char *h, char *tmp, char *half) {
     int64_t n = l->h;
     char *nn = AT(space, 2 * n), *hn = AT(space, 3 * n);
-    OP(ADD, space, gx, hh, 2 * n), OP(SIGMOID, space, space, NULL, 2 * n);
+    STEP(ADD, space, gx, hh, 2 * n), STEP(SIGMOID, space, space, NULL, 2 * n);
     memcpy(hn, AT(hh, 2 * n), (size_t)n * l->e);
-    OP(MUL, tmp, space, hn, n), OP(ADD, nn, AT(gx, 2 * n), tmp, n), OP(TANH, nn, nn, NULL, n);
-    OP(SUB, tmp, h_prev, nn, n), OP(MUL, tmp, AT(space, n), tmp, n), OP(ADD, h, nn, tmp, n);
+    STEP(MUL, tmp, space, hn, n), STEP(ADD, nn, AT(gx, 2 * n), tmp, n), STEP(TANH, nn, nn, NULL, n);
+    OP(SUB, tmp, h_prev, nn, n), rounded(l, l->held, tmp, half, n);
+    OP(MUL, tmp, AT(space, n), tmp, n), rounded(l, l->held, tmp, half, n);
+    OP(ADD, h, nn, tmp, n);
 }
+/* gx, hh: the products of a step with the input and with h */
+static void plain_row(const layer *l, const char *gx, char *hh, char *h, char *half) {
+    if (l->step != l->dtype) STEP(ADD, hh, hh, gx, l->h);
+    if (l->mode == TC_RNN_TANH) OP(TANH, h, hh, NULL, l->h);
+    else OP(MAX, h, hh, l->row, l->h);
+}
+/* The products with the input and with h are rounded apart, or have biases apart. */
+static bool apart(const layer *l) { return l->mode == TC_RNN_GRU || l->step != l->dtype; }
 /* Rows [b0, b1) of h after a step go out, rounded; what is read of them in the next one is what went out. */
 static void give_states(const layer *l, int64_t t, int64_t b0, int64_t b1) {
     const int64_t count = (b1 - b0) * l->h;
-    char *out = GIVEN(l->out, (t * l->b + b0) * l->h), *state = AT(l->state, b0 * l->h);
-    l->isa->cast[l->dtype][l->given](out, state, count), l->isa->cast[l->given][l->dtype](state, out, count);
+    rounded(l, l->held, AT(l->state, b0 * l->h), HELD(l->out, (t * l->b + b0) * l->h), count);
+}
+/* What is multiplied of rows [b0, b1) of h before a step: h_prev in dtype, held as it came. */
+static const char *factor_rows(const layer *l, const char *h_prev, const char *held, int64_t b0, int64_t b1) {
+    const int64_t at = b0 * l->h, count = (b1 - b0) * l->h;
+    if (l->near) {
+        char *narrow = l->narrow + (size_t)at * tc_dtype_size(l->given);
+        l->isa->cast[l->dtype][l->given](narrow, h_prev, count);
+        if (l->factor != l->dtype) return narrow;
+        l->isa->cast[l->given][l->dtype](AT(l->near, at), narrow, count);
+        return AT(l->near, at);
+    }
+    return l->factor == l->dtype ? h_prev : held;
 }
 static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
     const layer *l = ctx;
     char *work = l->work + l->per_worker * (size_t)worker, *tmp = work;
     int64_t rows = b1 - b0, n = l->h;
-    work += room((size_t)n * l->e);
+    char *half = work += room((size_t)n * l->e);
+    work += room((size_t)l->g * l->e);
     for (int64_t s = 0; s < l->t; s++) {
         int64_t t = l->reverse ? l->t - 1 - s : s, before = l->reverse ? t + 1 : t - 1, at = t * l->b + b0;
-        const char *h_prev = l->state ? AT(l->state, b0 * n) : s ? AT(l->out, (before * l->b + b0) * n) : AT(l->hx, b0 * n);
-        const char *factor = l->factor == l->dtype ? h_prev : s ? GIVEN(l->out, (before * l->b + b0) * n) : GIVEN(l->hx, b0 * n);
+        const char *held = s ? HELD(l->out, (before * l->b + b0) * n) : HELD(l->hx, b0 * n);
+        const char *h_prev = l->state ? AT(l->state, b0 * n) : held, *factor = factor_rows(l, h_prev, held, b0, b1);
         char *h_rows = l->state ? AT(l->state, b0 * n) : AT(l->out, at * n);
         tc_gemm j = {.m = rows, .n = l->g, .k = n, .a = factor, .a_rs = n, .a_cs = 1};
         char *gates = l->mode == TC_RNN_LSTM ? AT(l->space, at * l->w) : l->mode == TC_RNN_GRU || l->state ? AT(l->gh, b0 * l->g) : h_rows;
         j.c = gates, j.c_rs = l->mode == TC_RNN_LSTM ? l->w : l->g;
-        if (l->mode == TC_RNN_GRU) j.add = l->b_hh, j.add_cs = 1;
+        if (apart(l)) j.add = l->b_hh, j.add_cs = 1;
         else j.add = AT(l->gx, at * l->g), j.add_rs = l->g, j.add_cs = 1;
         packed_product(l, j, work);
         for (int64_t r = 0; r < rows; r++) {
-            char *h = AT(h_rows, r * n), *space = AT(l->space, (at + r) * l->w), *gate = AT(gates, r * l->g);
+            char *h = AT(h_rows, r * n), *space = AT(l->space, (at + r) * l->w), *gate = AT(gates, r * l->g), *gx = AT(l->gx, (at + r) * l->g);
+            if (apart(l)) rounded(l, l->step, gx, half, l->g), rounded(l, l->step, gate, half, l->g);
             if (l->mode == TC_RNN_LSTM)
                 lstm_row(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), h, tmp);
-            else if (l->mode == TC_RNN_GRU) gru_row(l, AT(l->gx, (at + r) * l->g), gate, space, AT(h_prev, r * n), h, tmp);
-            else if (l->mode == TC_RNN_TANH) OP(TANH, h, gate, NULL, n);
-            else OP(MAX, h, gate, l->row, n);
+            else if (l->mode == TC_RNN_GRU) gru_row(l, gx, gate, space, AT(h_prev, r * n), h, tmp, half);
+            else plain_row(l, gx, gate, h, half);
         }
         if (l->state) give_states(l, t, b0, b1);
     }
@@ -149,16 +181,18 @@ static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
 /* The states after the last step. */
 static void give_last(const layer *l, const char *cx /* as it was given */) {
     const int64_t last = l->reverse ? 0 : l->t - 1, n = l->h;
-    memcpy(l->hy, l->t ? GIVEN(l->out, last * l->b * n) : l->hx, (size_t)(l->b * n) * l->eg);
-    if (l->mode != TC_RNN_LSTM) memset(l->cy, 0, (size_t)(l->b * n) * l->eg);
-    else if (!l->t) memcpy(l->cy, cx, (size_t)(l->b * n) * l->eg);
+    memcpy(l->hy, l->t ? HELD(l->out, last * l->b * n) : l->hx, (size_t)(l->b * n) * l->eh);
+    if (l->mode != TC_RNN_LSTM) memset(l->cy, 0, (size_t)(l->b * n) * l->eh);
+    else if (!l->t) memcpy(l->cy, cx, (size_t)(l->b * n) * l->eh);
     for (int64_t r = 0; r < l->b && l->mode == TC_RNN_LSTM && l->t; r++) {
         const char *cell = AT(l->space, (last * l->b + r) * l->w + 4 * n);
-        if (l->state) l->isa->cast[l->dtype][l->given](GIVEN(l->cy, r * n), cell, n);
+        if (l->state) l->isa->cast[l->dtype][l->held](HELD(l->cy, r * n), cell, n);
         else memcpy(AT(l->cy, r * n), cell, (size_t)n * l->e);
     }
 }
-static size_t forward_per_worker(const layer *l) { return room((size_t)l->h * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->h)); }
+static size_t forward_per_worker(const layer *l) {
+    return room((size_t)l->h * l->e) + room((size_t)l->g * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->h));
+}
 /* n elements of an argument in dtype: in scratch if they are of another. */
 static const char *widened(const layer *l, tc_pool *pool, char **at, const char *p, int64_t n) {
     if (l->given == l->dtype || !p) return p;
@@ -167,7 +201,7 @@ static const char *widened(const layer *l, tc_pool *pool, char **at, const char 
     return to;
 }
 static size_t widened_bytes(const layer *l) {
-    const size_t states = 2 * room((size_t)(l->b * l->h) * l->e) + 2 * room((size_t)l->g * l->e);
+    const size_t states = 2 * room((size_t)(l->b * l->h) * l->e) + 2 * room((size_t)l->g * l->e); /* or near and narrow */
     if (l->given == l->dtype) return 0;
     return l->factor != l->dtype
                ? states
@@ -205,16 +239,16 @@ static tc_status forward(tc_kcall *c) {
     l.packed = take(&at, packed_bytes(&l, l.g, l.h));
     l.per_worker = forward_per_worker(&l), l.work = take(&at, l.per_worker * (size_t)threads);
     const char *cx = l.cx;
-    if (l.given != l.dtype) { /* a state in place of what comes in */
+    if (l.held != l.dtype) { /* a state in place of what comes in */
         l.state = take(&at, (size_t)(l.b * l.h) * l.e);
-        tc_widen_all(l.isa, c->pool, l.given, l.hx, l.b * l.h, (float *)(void *)l.state);
-    }
+        tc_widen_all(l.isa, c->pool, l.held, l.hx, l.b * l.h, (float *)(void *)l.state);
+    } else if (l.given != l.dtype) l.near = take(&at, (size_t)(l.b * l.h) * l.e), l.narrow = take(&at, (size_t)(l.b * l.h) * l.e);
     l.cx = widened(&l, c->pool, &at, l.cx, l.b * l.h);
     l.b_ih = widened(&l, c->pool, &at, l.b_ih, l.g), l.b_hh = widened(&l, c->pool, &at, l.b_hh, l.g);
     if (l.factor == l.dtype)
         l.x = widened(&l, c->pool, &at, l.x, l.t * l.b * l.i), l.w_ih = widened(&l, c->pool, &at, l.w_ih, l.g * l.i),
         l.w_hh = widened(&l, c->pool, &at, l.w_hh, l.g * l.h);
-    if (l.biases && l.mode != TC_RNN_GRU) l.op[TC_X_ADD](bias, l.b_ih, l.b_hh, NULL, l.g);
+    if (l.biases && !apart(&l)) l.op[TC_X_ADD](bias, l.b_ih, l.b_hh, NULL, l.g);
     else if (l.biases) memcpy(bias, l.b_ih, (size_t)l.g * l.e);
     product(&l, c->pool, at,
             (tc_gemm){.m = l.t * l.b,

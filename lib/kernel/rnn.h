@@ -1,6 +1,7 @@
 /* One layer and direction of an LSTM, GRU or plain recurrent network over a whole sequence, in ATen's schema order. The product with the
  * input is one matrix product for all steps; then each worker takes its rows of the batch through time, with no barrier between steps.
- * f32 and f64, forward also bf16 and f16; contiguous. mode: 0 relu, 1 tanh, 2 LSTM (gates i f g o), 3 GRU (gates r z n). */
+ * f32 and f64, forward also bf16 and f16, of which a GRU's states may be f32; contiguous. mode: 0 relu, 1 tanh, 2 LSTM (gates i f g o), 3 GRU
+ * (gates r z n). */
 #ifndef TC_KERNEL_RNN_H
 #define TC_KERNEL_RNN_H
 

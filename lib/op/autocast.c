@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-typedef enum { LOWER, FULL, PROMOTE, ROUND /* to `to` and back */, COMPOSE } policy;
+typedef enum { LOWER, FULL, PROMOTE, STATE /* LOWER, but the second argument is not lowered */, COMPOSE } policy;
 static const struct {
     const char *names;
     policy p;
@@ -38,7 +38,7 @@ static const struct {
      "linalg_matrix_sqrth ",
      FULL},
     {" stack cat index_copy ", PROMOTE},
-    {" gru ", ROUND}, /* its products see rounded factors; the state stays in its type, as PyTorch's does */
+    {" gru ", STATE}, /* PyTorch's is made of linear and what follows in its type, beside the state in its own */
     {" inner einsum tensordot matrix_power linalg_matrix_power linalg_pinv cov corrcoef gru_cell lstm_cell "
      "rnn_tanh_cell rnn_relu_cell pad ",
      COMPOSE},
@@ -103,25 +103,25 @@ static tc_value *cast_before(const tc_emit *e, const tc_value *v, tc_dtype to) {
     return NULL;
 }
 
-static tc_value *cast(tc_emit *e, tc_value *v, tc_dtype to, bool back) {
-    if (!eligible(v)) return v;
-    if (v->meta.dtype == to && !back) return v;
+static tc_value *cast(tc_emit *e, tc_value *v, tc_dtype to) {
+    if (!eligible(v) || v->meta.dtype == to) return v;
     tc_value *made = to == TC_F32 ? NULL : cast_before(e, v, to);
-    if (!made) made = tc_e_cast(e, v, to);
-    return back ? tc_e_cast(e, made, v->meta.dtype) : made;
+    return made ? made : tc_e_cast(e, v, to);
 }
 
 tc_status tc_autocast(tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to) {
     policy p;
     if (!policy_of(op, &p) || p == COMPOSE) return NULL;
-    bool back = p == ROUND;
     if (p == FULL) to = TC_F32;
     if (p == PROMOTE) to = widest(args, nargs, to);
     for (int i = 0; i < nargs; i++) {
-        if (args[i].kind == TC_A_VALUE) args[i].value = cast(e, args[i].value, to, back);
+        if (args[i].kind == TC_A_VALUE) {
+            const bool kept = p == STATE && i == 1 && eligible(args[i].value) && args[i].value->meta.dtype != to;
+            args[i].value = cast(e, args[i].value, kept ? TC_F32 : to);
+        }
         if (args[i].kind != TC_A_VALUES || !args[i].n) continue;
         args[i].values = tc_arena_dup(&e->graph->program->arena, args[i].values, sizeof *args[i].values * (size_t)args[i].n);
-        for (int k = 0; k < args[i].n; k++) args[i].values[k] = cast(e, args[i].values[k], to, back);
+        for (int k = 0; k < args[i].n; k++) args[i].values[k] = cast(e, args[i].values[k], to);
     }
     tc_status st = e->status;
     e->status = NULL;

@@ -454,14 +454,16 @@ static tc_status core_attention(tc_emit *e, const tc_node *n) { /* query, key, v
 static tc_value *part(tc_emit *e, tc_value *g, int64_t i, int64_t hidden) {
     return ATEN("slice.Tensor", "viii", g, (int64_t)1, i * hidden, (i + 1) * hidden);
 }
-/* mkldnn_rnn_layer step by step: input [T, B, I], w_ih, w_hh, b_ih, b_hh, hx, cx, reverse, ..., mode, hidden; in float32 of 16-bit types, but for
- * h between the steps */
+/* mkldnn_rnn_layer step by step: input [T, B, I], w_ih, w_hh, b_ih, b_hh, hx, cx, reverse, ..., mode, hidden; an LSTM in float32 of 16-bit types, but
+ * for h between the steps */
 static tc_status core_rnn(tc_emit *e, const tc_node *n) {
-    const tc_dtype d = n->outs[0]->meta.dtype, work = n->outs[3]->meta.dtype;
+    const int64_t mode = tc_arg_int(n, 9), hidden = tc_arg_int(n, 10);
+    const tc_dtype d = n->outs[0]->meta.dtype, work = (mode == TC_RNN_LSTM ? n->outs[3] : tc_arg_value(n, 0))->meta.dtype;
+    const tc_dtype held = mode == TC_RNN_LSTM ? work : d; /* of h within a step */
     tc_value *v[7], *old_c = tc_arg_value(n, 6);
-    for (int i = 0; i < 7; i++) v[i] = tc_e_cast(e, tc_arg_value(n, i), work);
+    for (int i = 0; i < 7; i++) v[i] = tc_e_cast(e, tc_arg_value(n, i), i < 5 ? work : held);
     tc_value *x = v[0], *h = v[5], *c = v[6];
-    int64_t steps, mode = tc_arg_int(n, 9), hidden = tc_arg_int(n, 10);
+    int64_t steps;
     const tc_meta *last = &n->outs[1]->meta, *cell = &n->outs[2]->meta, *space = &n->outs[3]->meta;
     if (!tc_sym_const_int(x->meta.size[0], &steps) || steps < 1)
         return tc_error(TC_UNSUPPORTED, "a recurrent layer over a symbolic length has no core form");
@@ -471,7 +473,8 @@ static tc_status core_rnn(tc_emit *e, const tc_node *n) {
     h = ATEN("reshape", "vS", h, flat, 2), c = mode == TC_RNN_LSTM ? ATEN("reshape", "vS", c, flat, 2) : NULL;
     for (int64_t k = 0; k < steps; k++) {
         int64_t t = tc_arg_bool(n, 7) ? steps - 1 - k : k;
-        tc_value *a = ATEN("select.int", "vii", all, (int64_t)0, t), *b = ATEN("linear", "vvv", h, v[2], v[4]), *g = tc_e_add(e, a, b);
+        tc_value *a = ATEN("select.int", "vii", all, (int64_t)0, t), *b = ATEN("linear", "vvv", tc_e_cast(e, h, work), v[2], v[4]),
+                 *g = tc_e_add(e, a, b);
         if (mode == TC_RNN_LSTM) {
             tc_value *i = F1("sigmoid", part(e, g, 0, hidden)), *f = F1("sigmoid", part(e, g, 1, hidden));
             tc_value *u = F1("tanh", part(e, g, 2, hidden)), *o = F1("sigmoid", part(e, g, 3, hidden));
@@ -484,7 +487,7 @@ static tc_status core_rnn(tc_emit *e, const tc_node *n) {
         } else {
             h = mode == TC_RNN_TANH ? F1("tanh", g) : F1("relu", g);
         }
-        hs[t] = tc_e_cast(e, h, d), h = tc_e_cast(e, hs[t], work);
+        hs[t] = tc_e_cast(e, h, d), h = tc_e_cast(e, hs[t], held);
     }
     tc_emit_result(e, 0, ATEN("stack", "Vi", hs, (int)steps, (int64_t)0));
     tc_emit_result(e, 1, ATEN("reshape", "vS", tc_e_cast(e, h, d), last->size, last->rank));

@@ -36,13 +36,16 @@ static tc_status shape_layer(tc_shape_ctx *c) {
     for (int i = HX; i <= CX; i++)
         TC_TRY(tc_sh_sized(c, i, &states[tc_sh_meta(c, i)->rank != 2], TC_DTYPE_NONE, "a hidden state, batch by hidden size"));
     for (int i = B_IH; i <= B_HH && tc_sh_bool(c, BIASES); i++) TC_TRY(tc_sh_sized(c, i, &bias, TC_DTYPE_NONE, "the gates"));
-    for (int i = W_IH; i <= CX; i++)
-        if (tc_sh_meta(c, i)->dtype != x->dtype) return tc_sh_fail(c, "input and parameters must have one type");
+    for (int i = W_IH; i <= CX; i++) {
+        const tc_dtype d = tc_sh_meta(c, i)->dtype;
+        const bool wider = i >= HX && mode == TC_RNN_GRU && d == work_type(x->dtype) && cx->dtype == d && h->dtype == d;
+        if (d != x->dtype && !wider) return tc_sh_fail(c, "input and parameters must have one type");
+    }
     tc_dims out = {.rank = 3, .size = {x->size[0], x->size[1], tc_sym_int(s, hidden)}}, hy = tc_dims_of(h), cy = tc_dims_of(cx);
     tc_dims space = {.rank = 3, .size = {x->size[0], x->size[1], tc_sym_int(s, tc_rnn_workspace((int)mode, hidden))}};
-    TC_TRY(tc_sh_out(c, 0, x->dtype, &out));
-    TC_TRY(tc_sh_out(c, 1, x->dtype, &hy));
-    TC_TRY(tc_sh_out(c, 2, x->dtype, &cy));
+    TC_TRY(tc_sh_out(c, 0, h->dtype, &out));
+    TC_TRY(tc_sh_out(c, 1, h->dtype, &hy));
+    TC_TRY(tc_sh_out(c, 2, h->dtype, &cy));
     return tc_sh_out(c, 3, work_type(x->dtype), &space);
 }
 static tc_status shape_layer_backward(tc_shape_ctx *c) {
@@ -63,14 +66,14 @@ static tc_status shape_layer_backward(tc_shape_ctx *c) {
     return NULL;
 }
 static tc_status grad_layer(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    const tc_dtype d = tc_arg_value(n, X)->meta.dtype, work = work_type(d);
+    const tc_dtype work = work_type(tc_arg_value(n, X)->meta.dtype);
     tc_value *v[CX + 1], *outs[3], *g[3];
     for (int i = 0; i <= CX; i++) v[i] = tc_e_cast(e, tc_arg_value(n, i), work);
     for (int i = 0; i < 3; i++) outs[i] = tc_e_cast(e, n->outs[i], work), g[i] = gs[i] ? tc_e_cast(e, gs[i], work) : NULL;
     tc_value *r = tc_emit_call(e, "aten::mkldnn_rnn_layer_backward", "vvvvvvvvvvvvvaaaaaaaaav", v[0], v[1], v[2], v[3], v[4], v[5], v[6], outs[0],
                                outs[1], outs[2], g[0], g[1], g[2], &n->args[REVERSE], &n->args[MODE], &n->args[HIDDEN], &n->args[LAYERS],
                                &n->args[BIASES], &n->args[TRAIN], &n->args[BIDIRECTIONAL], &n->args[BATCH_SIZES], &n->args[BATCH_FIRST], n->outs[3]);
-    for (int i = 0; i <= CX; i++) tc_e_give(e, n, i, tc_e_cast(e, tc_emit_out(r, i), d));
+    for (int i = 0; i <= CX; i++) tc_e_give(e, n, i, tc_e_cast(e, tc_emit_out(r, i), tc_arg_value(n, i)->meta.dtype));
     return tc_e_done(e);
 }
 
@@ -117,14 +120,16 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
     const tc_meta *recurrent = &params->values[projected ? per : 1]->meta;
     if (recurrent->rank != 2 || !tc_sym_const_int(recurrent->size[1], &hidden))
         return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", name);
-    tc_dtype d = x->meta.dtype, work = is_16_bit(d) && !projected ? d : work_type(d);
+    tc_dtype d = x->meta.dtype, work = is_16_bit(d) && !projected ? d : work_type(d), held = work;
     if (!tc_is_float(d)) return tc_error(TC_CONTENT, "%s: expected a floating point input", name);
-    x = tc_e_cast(e, x, work), hx = tc_e_cast(e, hx, work);
+    if (mode == TC_RNN_GRU && is_16_bit(d) && hx->meta.dtype == TC_F32) d = held = TC_F32; /* under autocast, which casts what is multiplied */
+    hx = tc_e_cast(e, hx, held);
     if (cx) cx = tc_e_cast(e, cx, work);
     if (first) x = tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)0, (int64_t)1);
     tc_value **hy = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(2 * layers * directions)), **cy = hy + layers * directions;
     for (int64_t l = 0; l < layers; l++) {
         tc_value *out[2];
+        x = tc_e_cast(e, x, work);
         for (int r = 0; r < directions; r++) {
             int k = (int)l * directions + r;
             tc_value *w[4], *h = select_state(e, hx, k), *c = lstm ? select_state(e, cx, k) : h;

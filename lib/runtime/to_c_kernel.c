@@ -198,8 +198,8 @@ static tc_status write_rnn(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
     const tc_kcall kc = {.args = k->args};
     const tc_tensor *x = tc_k_tensor(&kc, 0);
-    const tc_dtype work = narrow(x->dtype) ? TC_F32 : x->dtype;
-    const char *ty = to_c_type(work);
+    const tc_dtype work = narrow(x->dtype) ? TC_F32 : x->dtype, held = tc_k_tensor(&kc, 5)->dtype;
+    const char *ty = to_c_type(work), *round = x->dtype == TC_BF16 ? "TC_C_RNN_BF16" : x->dtype == TC_F16 ? "TC_C_RNN_F16" : "0";
     size_t used = 0;
     (void)kind;
     int64_t mode = tc_k_int(&kc, 9), gates = mode == 2 ? 4 : mode == 3 ? 3 : 1, sizes[] = {x->size[0], x->size[1], x->size[2], tc_k_int(&kc, 10)};
@@ -215,16 +215,12 @@ static tc_status write_rnn(writer *w, const call *c, const char *kind) {
         TC_TRY(to_c_address(w, k->out_id[i], &out[i].at));
         wide[i] = wide_result(w, out[i], &used);
     }
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_rnn c = {%s, %lld, %d, %s};\n        tc_c_rnn_%s(&c", to_c_list(w, sizes, 4),
-                  (long long)mode, tc_k_bool(&kc, 7),
-                  !narrow(x->dtype)     ? "0"
-                  : x->dtype == TC_BF16 ? "TC_C_RNN_BF16"
-                                        : "TC_C_RNN_F16",
-                  tc_dtypes[work].name);
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_rnn c = {%s, %lld, %d, %s, %s};\n        tc_c_rnn_%s(&c", to_c_list(w, sizes, 4),
+                  (long long)mode, tc_k_bool(&kc, 7), narrow(held) ? round : "0", mode == 2 ? "0" : round, tc_dtypes[work].name);
     for (int i = 0; i < 7; i++) tc_buf_printf(&w->calls, ", (const %s *)(%s)", ty, in[i].at);
     for (int i = 0; i < 4; i++) tc_buf_printf(&w->calls, ", (%s *)(%s)", ty, wide[i].at);
     tc_buf_printf(&w->calls, ", (%s *)(%s));\n    }\n", ty,
-                  to_c_scratch(w, &used, (size_t)((sizes[0] * sizes[1] + sizes[1] + 1) * gates * sizes[3]) * tc_dtype_size(work)));
+                  to_c_scratch(w, &used, (size_t)(((sizes[0] * sizes[1] + sizes[1] + 1) * gates + sizes[1]) * sizes[3]) * tc_dtype_size(work)));
     for (int i = 0; i < 3; i++) round_result(w, out[i], wide[i]);
     return NULL;
 }

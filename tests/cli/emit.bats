@@ -104,8 +104,20 @@ class Rnn(Net):
 class Tanh(Net):
     def __init__(self):
         super().__init__(nn.RNN)
+
+
+class HalfTanh(HalfGru):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.RNN(8, 5).half()
+
+
+class AutoGru(Gru):
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.float16):
+            return super().forward(x)
 PY
-    for class in Lstm Gru NoBias Half HalfGru Rnn Tanh; do same $class; done
+    for class in Lstm Gru NoBias Half HalfGru Rnn Tanh HalfTanh AutoGru; do same $class; done
 }
 
 @test "control flow as C: while_loop, cond, one within the other" {

@@ -208,7 +208,7 @@ EOF
         "g = 12" "$two" "$w" "$p" "$z" "c = [(h[0], h[0])]" "for t in range(3): c.append(torch.lstm_cell(w[t], c[-1], *p))"
 }
 
-@test "recurrent networks of 16-bit types round their state at each step" {
+@test "recurrent networks of 16-bit types round their state at each step, and what is no LSTM each operation" {
     x="w = torch.arange(48.).sin().view(4, 3, 4)"
     z="z, h = torch.zeros(1, 3, 5), []"
     for t in half bfloat16; do
@@ -218,6 +218,15 @@ EOF
             holds f32=1 "torch.equal(y, torch.cat(h))" "$x" "w = w.$t()" "$p" "$z" "s = z.$t()" \
                 "y = torch.$f(w, s, p, True, 1, 0., False, False, False)[0]" \
                 "for i in range(4): s = torch.$f(w[i:i + 1], s, p, True, 1, 0., False, False, False)[1]; h.append(s)"
+            # what is no LSTM rounds each operation, as its cell does; under autocast a GRU's state stays float32
+            holds f32=1 "torch.equal(y, torch.stack(h))" "$x" "w = w.$t()" "$p" "$z" "s = z[0].$t()" \
+                "y = torch.$f(w, s[None], p, True, 1, 0., False, False, False)[0]" "for i in range(4): s = torch.${f}_cell(w[i], s, *p); h.append(s)"
+            case $f in gru) kept=float32 ;; *) kept=$t ;; esac
+            [ $t = half ] && auto=float16 || auto=bfloat16
+            [ $kept = half ] && kept=float16
+            holds f32=1 "torch.equal(y, torch.stack(h))" "$x" "$p" "p = [q.float() for q in p]" "$z" "s = z[0]" \
+                "with torch.autocast('cpu', dtype=torch.$auto): y = torch.$f(w, z, p, True, 1, 0., False, False, False)[0]" "assert y.dtype == torch.$kept" \
+                "for i in range(4):" "  with torch.autocast('cpu', dtype=torch.$auto): s = torch.${f}_cell(w[i], s, *p)" "  h.append(s)"
         done
         p="p = [torch.arange(20. * k).cos().view(20, k).$t() for k in (4, 5)] + [(torch.arange(20.) / 7).$t()] * 2"
         loss="loss = lambda w, p: torch.lstm(w, [torch.zeros_like(w[:1, :, :1].expand(1, 3, 5))] * 2, p, True, 1, 0., True, False, False)"
