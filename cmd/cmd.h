@@ -47,7 +47,6 @@ typedef struct {
     const tc_opt_id *options;       /* own options, TC_OPT_NONE last */
     const tc_subcommand *commands;  /* tc-ckpt: the first operand chooses; {0} last; or NULL */
     const char *const *topics;      /* of --log, NULL last; or NULL */
-    bool keeps_sigpipe;             /* a closed pipe is an error to handle (tc-train), not a silent end */
     tc_status (*run)(tc_cmd *c);
 } tc_tool;
 

@@ -108,7 +108,7 @@ _Noreturn void tc_no_memory(size_t n) {
 
 void tc_signals_install(const tc_tool *tool) {
     program_name = tool->name;
-    signal(SIGPIPE, tool->keeps_sigpipe ? SIG_IGN : SIG_DFL);
+    signal(SIGPIPE, SIG_DFL); /* a filter whose reader has gone ends silently, whatever it was started with */
     void *stack = mmap(NULL, BUS_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack != MAP_FAILED) sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = BUS_STACK}, NULL);
     struct sigaction bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK};

@@ -187,6 +187,7 @@ static tc_status run_job(job *j) {
     if (!j->out && isatty(STDOUT_FILENO))
         return tc_usage(c, "stdout is a terminal: give the run directory with -o DIR, or redirect the trained program");
     if (!j->out && tc_cmd_has(c, TC_OPT_resume)) return tc_usage(c, "--resume needs -o DIR");
+    if (j->out) signal(SIGPIPE, SIG_IGN); /* the run goes on when nobody reads its messages any more */
     TC_TRY(prepare_dir(j));
     tc_cmd_phase(c, "starting");
     TC_TRY(job_read_program(j));
@@ -237,7 +238,6 @@ static const tc_tool tool = {
                "Example: tc-export gpt.py:GPT --input idx=BxTxi64 | tc-train gpt.yaml steps=1000 -o run",
     .options = options,
     .topics = topics,
-    .keeps_sigpipe = true,
     .run = run,
 };
 

@@ -84,6 +84,12 @@ setup() {
     run --separate-stderr bash -c "'$probe' big | head -c 1 >/dev/null; exit \${PIPESTATUS[0]}"
     [ "$status" -eq 141 ]
     [ -z "$stderr" ]
+    mkfifo p
+    for program in tc-{export,train,compile,run,bench,ckpt}; do
+        run --separate-stderr bash -c "trap '' PIPE; exec 8<>p 9>p 8<&-; exec $program --version >&9" # nobody reads
+        [ "$status" -eq 141 ]
+        [ -z "$stderr" ]
+    done
 }
 
 @test "a truncated mapped file is exit 3 naming it" {

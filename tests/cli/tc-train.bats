@@ -310,6 +310,16 @@ PY
     tc-ckpt verify run/latest
 }
 
+@test "a closed pipe ends a run that writes its program to it, and none that has a directory" {
+    mkfifo p
+    run --separate-stderr bash -c 'exec 8<>p 9>p 8<&-; tc-train r.yaml -q >&9'
+    [ "$status" -eq 141 ]
+    [ -z "$stderr" ]
+    run bash -c 'exec 8<>p 9>p 8<&-; tc-train r.yaml -v -o run 2>&9 >&9'
+    [ "$status" -eq 0 ]
+    [ "$(readlink run/latest)" = step-12 ]
+}
+
 @test "without -o the trained program goes to stdout and runs" {
     tc-train -q r.yaml >trained.pt2
     tc-run trained.pt2 --input x=1x3xi64=1,2,3 --output @out.npy
