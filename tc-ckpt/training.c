@@ -9,8 +9,9 @@
 typedef struct {
     tc_arena arena;
     const tc_content *from;
-    TC_VEC(tc_head) heads; /* content's, then a step for each parameter */
-    float step;
+    TC_VEC(tc_head) heads; /* content's, then those of numbers: rates, a step for each parameter */
+    TC_VEC(double) numbers;
+    double step;
     TC_VEC(char *) params; /* names, in the order of the groups */
 } training;
 
@@ -27,6 +28,28 @@ static tc_saved_node *add(tc_saved_node *to, tc_saved_node *n) {
 static void node_free(tc_saved_node *n) {
     for (size_t i = 0; i < n->items.len; i++) node_free(n->items.data[i]);
     tc_vec_free(&n->items);
+}
+
+/* A tensor of one element under `key`, or in place of what n is; rank: its dimensions. */
+static void make_number(training *t, tc_saved_node *n, tc_dtype d, int rank, double value) {
+    tc_head h = {.name = n->key, .dtype = d, .rank = rank, .same_as = t->heads.len};
+    for (int i = 0; i < rank; i++) h.size[i] = 1;
+    n->kind = TC_SAVED_TENSOR, n->i = (int64_t)t->heads.len;
+    tc_vec_push(&t->heads, h);
+    tc_vec_push(&t->numbers, value);
+}
+
+/* {"float32": [0.1]}, a tensor of one dimension and element. */
+static bool read_number(training *t, tc_saved_node *n) {
+    const char *key = n->items.len == 1 ? n->items.data[0]->key : NULL;
+    const tc_dtype d = key ? tc_dtype_parse(key, strlen(key)) : TC_DTYPE_NONE;
+    const tc_saved_node *x = n;
+    int rank = -1;
+    if (d == TC_DTYPE_NONE) return false;
+    for (; x->items.len == 1 && rank < TC_MAX_RANK; x = x->items.data[0]) rank++;
+    if (x->kind != TC_SAVED_INT && x->kind != TC_SAVED_FLOAT) return false;
+    make_number(t, n, d, rank, x->kind == TC_SAVED_INT ? (double)x->i : x->f);
+    return true;
 }
 
 /* A JSON value. Lists of the state are tuples in PyTorch (betas), but for "params", which become numbers. */
@@ -53,6 +76,7 @@ static tc_saved_node *read_value(training *t, tc_jread *j, const char *key, bool
             tc_saved_node *value = add(n, read_value(t, j, name, !strcmp(name, "params")));
             if (tc_parse_i64(name, &value->number)) value->key = NULL; /* the milestones of MultiStepLR */
         }
+        if (read_number(t, n)) node_free(n);
         break;
     default: tc_jr_null(j);
     }
@@ -115,9 +139,7 @@ static void add_state(training *t, tc_saved_node *optimizer, tc_saved_node *numb
         }
         if (own) own->items.len = 0;
         if (counts) { /* each its own: PyTorch counts them up in place */
-            tc_head s = {.name = "step", .dtype = TC_F32, .same_as = t->heads.len};
-            tc_vec_push(&t->heads, s);
-            add(one, node(t, TC_SAVED_TENSOR, "step"))->i = (int64_t)s.same_as;
+            make_number(t, add(one, node(t, TC_SAVED_TENSOR, "step")), TC_F32, 0, t->step);
         }
         if (one->items.len) add(state, one);
     }
@@ -126,17 +148,20 @@ static void add_state(training *t, tc_saved_node *optimizer, tc_saved_node *numb
 static tc_status stream(void *self, size_t i, tc_sink to) {
     training *t = self;
     if (i < t->from->n) return t->from->stream(t->from->self, i, to);
-    return to.write(to.self, &t->step, sizeof t->step);
+    char element[16];
+    tc_scalar_store(t->heads.data[i].dtype, element, 0, tc_scalar_float(t->numbers.data[i - t->from->n]));
+    return to.write(to.self, element, tc_dtype_size(t->heads.data[i].dtype));
 }
 
 static tc_status write_tree(training *t, tc_out *o, const char *state, bool *out_is) {
-    tc_saved_node *root = node(t, TC_SAVED_DICT, NULL), *groups = NULL, *scheduler = NULL, *numbers = NULL;
+    tc_saved_node *root = node(t, TC_SAVED_DICT, NULL), *groups = NULL, *scheduler = NULL, *scaler = NULL, *numbers = NULL;
     tc_jread j;
     tc_jr_init(&j, "state.json", state, strlen(state));
     tc_jr_object(&j);
     for (tc_str key; tc_jr_member(&j, &key);) {
         if (tc_str_is(key, "param_groups")) groups = read_value(t, &j, "param_groups", false);
         else if (tc_str_is(key, "scheduler")) scheduler = read_value(t, &j, "scheduler", false);
+        else if (tc_str_is(key, "scaler")) scaler = read_value(t, &j, "scaler", false);
         else if (tc_str_is(key, "optimizer_state")) numbers = read_value(t, &j, NULL, false);
         else tc_jr_skip(&j);
     }
@@ -151,6 +176,7 @@ static tc_status write_tree(training *t, tc_out *o, const char *state, bool *out
         add_state(t, optimizer, numbers);
         add(optimizer, groups);
         if (scheduler) add(root, scheduler);
+        if (scaler) add(root, scaler);
         add(root, node(t, TC_SAVED_INT, "step"))->i = (int64_t)t->step;
         tc_content c = {.heads = t->heads.data, .n = t->heads.len, .stream = stream, .self = t};
         st = tc_saved_write_tree(o, &c, root);
@@ -161,10 +187,11 @@ static tc_status write_tree(training *t, tc_out *o, const char *state, bool *out
 }
 
 tc_status training_write(tc_out *o, const tc_content *content, const char *state, int64_t step, bool *out_is) {
-    training t = {.from = content, .step = (float)step};
+    training t = {.from = content, .step = (double)step};
     for (size_t i = 0; i < content->n; i++) tc_vec_push(&t.heads, content->heads[i]);
     tc_status st = write_tree(&t, o, state, out_is);
     tc_vec_free(&t.heads);
+    tc_vec_free(&t.numbers);
     tc_vec_free(&t.params);
     tc_arena_free(&t.arena);
     return st;

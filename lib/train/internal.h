@@ -90,6 +90,7 @@ struct tc_trainer {
     int64_t step, total, per_epoch;
     double loss, norm, best;
     int64_t best_step, resumed_from;
+    const char *scaler; /* of a checkpoint that came from PyTorch, as JSON; NULL: it has none */
     double *lrs;
     int nlrs; /* used by the last step */
 };

@@ -31,6 +31,16 @@ static bool writable(C *c, V v, int depth) {
     }
 }
 
+static void write_value(C *c, V v, tc_json *w, int depth);
+/* A rate that is a tensor of one element: {"float32": 0.1}, in as many lists as it has dimensions. */
+static void write_tensor(C *c, V v, tc_json *w) {
+    tc_json_object(w);
+    tc_json_key(w, tc_dtypes[tc_torch_dtype(v)].torch);
+    for (int i = 0; i < tc_torch_rank(v); i++) tc_json_array(w);
+    write_value(c, tc_call_method(c, v, tc_intern(c, "item", 4), 0, NULL), w, 0);
+    for (int i = 0; i < tc_torch_rank(v); i++) tc_json_end(w);
+    tc_json_end(w);
+}
 static void write_value(C *c, V v, tc_json *w, int depth) {
     switch (tc_kind_of(v)) {
     case K_NONE: tc_json_null(w); break;
@@ -46,7 +56,7 @@ static void write_value(C *c, V v, tc_json *w, int depth) {
         break;
     }
     case K_STR: tc_json_stringn(w, tc_as_str(v)->s, tc_as_str(v)->len); break;
-    case K_TENSOR: write_value(c, tc_call_method(c, v, tc_intern(c, "item", 4), 0, NULL), w, depth); break;
+    case K_TENSOR: write_tensor(c, v, w); break;
     case K_DICT: {
         V key, value;
         tc_json_object(w);
@@ -85,6 +95,10 @@ static bool keys_are_numbers(const dict *d) {
 /* `like`: the value that is replaced, whose kinds decide where JSON has fewer (tuples, floats that are whole, tensors, keys that are ints). */
 static V read_value(C *c, const tc_yaml *y, V like) {
     kind k = like ? tc_kind_of(like) : K_NONE;
+    if (y->kind == TC_YAML_MAP && y->n == 1 && tc_dtype_parse(y->keys[0], strlen(y->keys[0])) != TC_DTYPE_NONE) { /* a tensor */
+        for (y = y->items[0]; y->kind == TC_YAML_LIST && y->n == 1;) y = y->items[0];
+        if (k != K_TENSOR) k = K_FLOAT; /* of a recipe whose rate was one */
+    }
     if (y->kind == TC_YAML_LIST) {
         list *l = tc_list(c, 4);
         size_t n = 0;
@@ -150,6 +164,10 @@ static void write_state(C *c, void *ctx) {
     if (taken != c->none) {
         tc_json_key(&w, "averaged");
         write_value(c, taken, &w, 0);
+    }
+    if (t->scaler) {
+        tc_json_key(&w, "scaler");
+        tc_json_raw(&w, t->scaler, strlen(t->scaler));
     }
     tc_train_write_position(t, &w);
     tc_json_end(&w);
@@ -296,6 +314,12 @@ static void restore(C *c, void *ctx) {
     if ((y = tc_yaml_get(x->state, "best_step"))) tc_status_free(tc_yaml_int(y, &t->best_step));
     if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y);
     if ((y = tc_yaml_get(x->state, "scheduler")) && t->scheduler) restore_scheduler(c, t, y);
+    if ((y = tc_yaml_get(x->state, "scaler"))) {
+        tc_buf b = {0};
+        tc_yaml_to_json(y, &b);
+        t->scaler = tc_arena_strndup(&t->arena, b.data, b.len);
+        tc_buf_free(&b);
+    }
     if (t->step > 0) restore_optimiser(c, x);
     restore_averages(c, x);
 }
@@ -518,6 +542,26 @@ static void foreign_numbers(C *c, foreign *x) {
     }
 }
 
+/* The state of a GradScaler: kept for the script that the run may go back to. */
+static void foreign_scaler(foreign *x) {
+    static const char *const heads[] = {"scaler.", "grad_scaler.", "scaler_state_dict."};
+    tc_buf b = {0};
+    tc_json w = {.b = &b};
+    tc_json_object(&w);
+    for (size_t h = 0; h < sizeof heads / sizeof *heads; h++)
+        for (size_t i = 0; i < x->nvalues; i++) {
+            const char *key = x->values[i].key, *value = x->values[i].value;
+            const size_t n = strlen(heads[h]);
+            double number;
+            if (strncmp(key, heads[h], n) || !tc_parse_double(value, &number)) continue;
+            tc_json_key(&w, key + n);
+            tc_json_raw(&w, value, strlen(value));
+        }
+    tc_json_end(&w);
+    if (b.len > 2) x->t->scaler = tc_arena_strndup(&x->t->arena, b.data, b.len);
+    tc_buf_free(&b);
+}
+
 static void foreign_scheduler(C *c, foreign *x) {
     static const char *const heads[] = {"scheduler", "lr_scheduler", "lr_schedulers.0", "scheduler_state_dict", "lr_scheduler_state_dict"};
     V old = tc_call_method(c, x->t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL);
@@ -553,6 +597,7 @@ static void foreign_restore(C *c, void *ctx) {
     }
     foreign_numbers(c, x);
     if (t->scheduler) foreign_scheduler(c, x);
+    foreign_scaler(x);
     t->step = step;
     V given[2] = {(V)entries, tc_int(c, step)};
     x->restored = entries->n > 0;

@@ -86,6 +86,24 @@ YAML
         scheduler="\"$L.SequentialLR(opt, [$L.ConstantLR(opt, 0.3, 3), $L.MultiStepLR(opt, [2], 0.9)], milestones=[3])\"" -o rest
     [ "$(grep -o '"lr": [^ ]*' rest/metrics.jsonl | tr '\n' ' ')" = '"lr": [0.10000000149011612], "lr": [0.08999999612569809], "lr": [0.08999999612569809], "lr": [0.08999999612569809], ' ]
     [[ "$(cat rest/step-8/state.json)" == *'"betas", 0, 0.800000011920929'* ]]
+    tc-ckpt convert rest/latest -o back.pt # and go back into one
+    tc-ckpt show back.pt optimizer.param_groups.0.{lr,betas.0,eps} scheduler._last_lr.0 >values
+    diff values - <<'END'
+optimizer.param_groups.0.lr = tensor(0.0900)
+optimizer.param_groups.0.betas.0 = tensor(0.8000)
+optimizer.param_groups.0.eps = 1e-08
+scheduler._last_lr.0 = tensor(0.0900)
+END
+}
+
+@test "the state of a GradScaler goes through a run, as the script left it" {
+    # torch.save of a script that made 4 steps of SGD
+    tc-train -q r.yaml param_groups='list(m.parameters())' optimizer='torch.optim.SGD(groups, lr=0.1)' resume_from="$BATS_TEST_DIRNAME/scaler.pt" -o run
+    tc-train -q run steps=9 --resume
+    tc-ckpt convert run/latest -o back.pt
+    tc-ckpt show back.pt | grep " scaler" >values
+    diff values <(tc-ckpt show "$BATS_TEST_DIRNAME/scaler.pt" | grep " scaler")
+    [ "$(wc -l <values)" -eq 5 ]
 }
 
 @test "its containers are those of a training script" {
