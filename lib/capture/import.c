@@ -69,9 +69,14 @@ static const char *canonical(const char *name) {
                                           {"torch.nn.common_types", "typing"},
                                           {"numpy.typing", "typing"},
                                           {"torch._tensor", "torch"},
-                                          {"torch.distributed.nn.functional", "torch.distributed.nn"}};
+                                          {"torch.distributed.nn.functional", "torch.distributed.nn"},
+                                          {"timm.models.layers", "timm.layers"},
+                                          {"timm.models.registry", "timm.models"}};
     /* What PyTorch divides into modules and the language does not. */
-    static const char *const whole[][2] = {{"torch.nn.modules.", "torch.nn"}, {"torch._higher_order_ops.", "torch._higher_order_ops"}};
+    static const char *const whole[][2] = {{"torch.nn.modules.", "torch.nn"},
+                                           {"torch._higher_order_ops.", "torch._higher_order_ops"},
+                                           {"timm.layers.", "timm.layers"},
+                                           {"timm.models.layers.", "timm.layers"}};
     static const char *const parts[][2] = {{"torch.autograd", " function variable "},
                                            {"torch.nn.utils", " clip_grad convert_parameters spectral_norm "},
                                            {"torch.utils.data", " dataloader dataset distributed sampler "},
@@ -114,10 +119,21 @@ static bool is_pythons(const char *name) {
     return false;
 }
 
-/* What PyTorch has and the language lacks because it has no part in a model: modules in PARENT, and names of PARENT itself. */
+/* Packages of others that files import for what they do beside their model: data, plots, progress, logs, training, ready-made weights. */
+static bool is_tool(const char *name) {
+    return tc_word_in(" GPUtil IPython PIL absl accelerate albumentations altair av click clearml comet_ml cv2 datasets deepspeed diffusers evaluate fire "
+                      "fsspec ftfy fvcore gdown gym gymnasium h5py huggingface_hub hydra imageio joblib lightning librosa lmdb loguru matplotlib mlflow "
+                      "neptune nltk numba omegaconf onnx onnxruntime optuna pandas peft plotly prettytable psutil ptflops pycocotools pytest "
+                      "pytorch_lightning ray requests rich safetensors scipy seaborn sentencepiece six skimage sklearn soundfile spacy tabulate "
+                      "tensorboard tensorboardX tensorboard_logger termcolor thop tiktoken tokenizers torchaudio torchdata torchinfo torchmetrics "
+                      "torchsummary torchtext torchvision tqdm transformers ujson visdom wandb webdataset yacs yaml ",
+                      name);
+}
+
+/* What PyTorch (and timm) has and the language lacks because it has no part in a model: modules in PARENT, and names of PARENT itself. */
 static const struct {
     const char *parent, *modules, *names;
-} pytorchs[] = {
+} others[] = {
     {"torch",
      " _dynamo _export _functorch _inductor _jit_internal _prims _refs _subclasses _utils accelerator ao classes contrib export futures "
      "library monitor mps mtia multiprocessing nested onnx overrides package profiler quantization quasirandom serialization sparse storage "
@@ -145,13 +161,17 @@ static const struct {
      " _device _mode_utils _python_dispatch _triton backcompat benchmark bottleneck bundled_inputs collect_env cpp_extension deterministic dlpack "
      "flop_counter mobile_optimizer module_tracker serialization tensorboard throughput_benchmark viz weak ",
      ""},
+    {"timm", " loss optim scheduler utils ", " create_model "},
+    {"timm.data", " auto_augment constants dataset loader mixup transforms ", " Mixup create_loader create_transform "},
+    {"timm.models", " features fx_features helpers hub ", " create_model "},
+    {"timm.models.vision_transformer", "", " VisionTransformer _cfg checkpoint_filter_fn default_cfgs "},
     {"torch.utils.data", "",
      " BatchSampler ChainDataset ConcatDataset DataLoader DistributedSampler RandomSampler SequentialSampler StackDataset Subset "
      "SubsetRandomSampler TensorDataset WeightedRandomSampler default_collate default_convert get_worker_info random_split "}};
 
 static bool lacks(const module *parent, const char *name, bool is_module) {
-    for (size_t i = 0; i < sizeof pytorchs / sizeof *pytorchs; i++)
-        if (!strcmp(pytorchs[i].parent, parent->name->s)) return tc_word_in(is_module ? pytorchs[i].modules : pytorchs[i].names, name);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(others[i].parent, parent->name->s)) return tc_word_in(is_module ? others[i].modules : others[i].names, name);
     return false;
 }
 
@@ -215,7 +235,7 @@ V tc_import_any(C *c, const char *name, const file *f, const ast *at) {
         if (tc_kind_of(parent) != K_MODULE) return tc_getattr(c, parent, tc_intern(c, dot + 1, strlen(dot + 1)));
         V v = part_of(c, (module *)parent, name, dot + 1, f, at);
         if (v) return v;
-    } else if (is_pythons(name)) return outside(c, "a module", name, f, at);
+    } else if (is_pythons(name) || (is_tool(name) && !c->trying)) return outside(c, "a module", name, f, at);
     return (V)tc_import(c, name, true);
 }
 

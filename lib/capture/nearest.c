@@ -9,7 +9,7 @@ typedef struct {
 } search;
 
 static void look_at(search *s, const char *name) {
-    if (name[0] == '_' && s->word[0] != '_') return;
+    if ((name[0] == '_' && s->word[0] != '_') || !strcmp(name, s->word)) return; /* a scope holds what is only asked for in it, too */
     const char *two[] = {s->best, name};
     s->best = tc_suggest(s->word, two, 2);
 }
@@ -54,9 +54,11 @@ static void look_in_attributes(C *c, search *s, V o) {
 }
 
 static void look_in_scopes(C *c, search *s, const exc *e) {
-    for (const scope *sc = e->scope; sc; sc = sc->parent)
-        for (const var *v = sc->kind == SC_MODULE ? NULL : sc->vars; v; v = v->next)
+    for (const scope *sc = e->scope; sc; sc = sc->parent) {
+        const bool hides = sc->kind == SC_MODULE || (sc->kind == SC_CLASS && sc != e->scope); /* methods do not see their class's names */
+        for (const var *v = hides ? NULL : sc->vars; v; v = v->next)
             if (v->kind != VAR_GLOBAL) look_at(s, v->name->s);
+    }
     look_in(s, e->globals);
     look_in(s, c->builtins);
 }

@@ -74,6 +74,101 @@ PY
     [[ "$stderr" == *"m.py:25 uses time.time"* ]]
 }
 
+@test "an undefined name is met with the nearest one that its place sees, never with itself or a name of the class around" {
+    cd "$BATS_TEST_TMPDIR"
+    printf 'import torch\nclass M(torch.nn.Module):\n    def helper(self):\n        pass\n    def forward(self, x):\n        weight = x\n        return %%s\n' >form
+    meant() { # EXPRESSION SUGGESTION
+        printf "$(cat form)\n" "$1" >m.py
+        run --separate-stderr tc-export m.py:M --input x=2xf32 --print
+        [ "$status" -eq 3 ]
+        [ "${stderr_lines[-1]##* }" = "$2" ]
+    }
+    meant 'wieght' "'weight'?"
+    meant 'helperr(x)' '^'
+    meant 'JetViT(x)' '^'
+}
+
+@test "packages of tools are imported for what a file does beside its model, and are not there in a try; unknown ones are refused at once" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+from tqdm import tqdm
+from torchvision import datasets, transforms
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+
+try:
+    import wandb
+except ImportError:
+    wandb = None
+
+
+class M(nn.Module):
+    def forward(self, x):
+        return x * (3 if wandb is None else 2)
+
+
+class Flip(nn.Module):
+    def forward(self, x):
+        return transforms.functional.hflip(x)
+PY
+    tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 3)'
+    fails 5 "m.py:2:1: 'torchvision' is a module outside the model language" tc-export m.py:Flip --input x=2xf32 --print
+    [[ "$stderr" == *"m.py:20 uses torchvision.transforms.functional.hflip"* ]]
+    mkdir tqdm && printf 'def tqdm(x):\n    return x\n' >tqdm/__init__.py # a package that is there is the one that counts
+    printf 'import torch\nfrom tqdm import tqdm\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return sum(x + i for i in tqdm(range(2)))\n' >n.py
+    tc-export n.py:M --source . --input x=2xf32 --print | grep -q 'aten.add'
+    printf 'import torch\nimport my_ops\n' >o.py
+    fails 3 "o.py:2:8: ModuleNotFoundError: No module named 'my_ops'" tc-export o.py:M --input x=2xf32 --print
+}
+
+@test "the layers, blocks and initialisers of timm draw the same numbers and have the same names" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+from timm.data import IMAGENET_DEFAULT_MEAN
+from timm.models.layers import DropPath, drop_path, lecun_normal_, make_divisible, to_2tuple, trunc_normal_
+from timm.models.registry import register_model
+from timm.models.vision_transformer import Block, PatchEmbed, VisionTransformer, _cfg
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = PatchEmbed(img_size=None, patch_size=4, embed_dim=8, dynamic_img_pad=True)
+        self.block = Block(8, 2, qkv_bias=True, qk_norm=True, init_values=0.1, drop_path=0.2)
+        trunc_normal_(self.embed.proj.weight, std=0.02)
+        lecun_normal_(self.block.mlp.fc1.weight)
+        assert to_2tuple(3) == (3, 3) and make_divisible(30) == 32 and len(IMAGENET_DEFAULT_MEAN) == 3
+
+    def forward(self, x):
+        return self.block(self.embed(x))
+
+
+@register_model
+def tiny(pretrained=False, **kwargs):
+    return M(**kwargs)
+
+
+class Kept(nn.Module):  # stochastic depth keeps or drops whole samples, and scales what it keeps
+    def __init__(self):
+        super().__init__()
+        self.path = DropPath(0.5)
+
+    def forward(self, x):
+        rows = self.path(x).flatten(1)
+        return ((rows == 0).all(1) | (rows == 2).all(1)).all(), drop_path(x, 0.5, False)
+PY
+    tc-export m.py:tiny --seed 7 --input x=2x3x10x8xf32 -o m.pt2
+    # 2 x 3 patches of 10 x 8 pixels, padded; the names are those of timm 1.0's state dict
+    tc-export m.pt2 --print | grep -q 'f32\[2, 6, 8\]'
+    [ "$(tc-ckpt ls m.pt2 --json | grep -o '"block\.[a-z0-9_.]*"' | sort -u | wc -l)" -eq 18 ]
+    tc-export m.py:Kept --mode train --input x=64x2x3xf32 -o k.pt2
+    tc-run k.pt2 --seed 1 --input x=64x2x3xf32=1 --output 0=@kept.npy
+    [ "$(tail -c 1 kept.npy | od -An -tu1)" -eq 1 ]
+}
+
 @test "a number of sizes that PT2 archives cannot hold is refused with its line and the size" {
     cd "$BATS_TEST_TMPDIR"
     printf 'import math, torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        n = 2 ** math.ceil(math.log2(x.shape[0]))\n        return x.new_zeros(n)\n' >m.py
