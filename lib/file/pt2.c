@@ -178,7 +178,7 @@ static void weight_meta(tc_jread *j, tc_pt2_weight *w) {
 }
 
 /* PayloadMeta. */
-static void read_weight(tc_archive *a, tc_jread *j, const char *folder, const char *fqn, tc_pt2_weight *w) {
+static void read_weight(tc_archive *a, tc_jread *j, const char *folder, const char *fqn, tc_arena *arena, tc_pt2_weight *w) {
     char file[256] = "";
     bool pickled = false;
     w->dtype = TC_DTYPE_NONE;
@@ -202,6 +202,7 @@ static void read_weight(tc_archive *a, tc_jread *j, const char *folder, const ch
     } else if (w->dtype == TC_DTYPE_NONE) {
         tc_jr_fail(j, TC_CONTENT, "%s has no tensor_meta", fqn);
     } else {
+        if (*file) w->file = tc_arena_printf(arena, "%s/%s", folder, file);
         tc_jr_fail_with(j, storage_of(a, folder, (tc_str){file, strlen(file)}, w->dtype, &w->storage));
         tc_tensor t;
         if (!tc_jr_ok(j) || !w->storage) return;
@@ -234,7 +235,7 @@ static tc_status read_config(tc_archive *a, const char *folder, const char *suff
             for (tc_str fqn; tc_jr_member(&j, &fqn);) {
                 char *owned = tc_arena_strndup(arena, fqn.s, fqn.n);
                 tc_pt2_weight *w = TC_NEW(arena, tc_pt2_weight);
-                read_weight(a, &j, folder, owned, w);
+                read_weight(a, &j, folder, owned, arena, w);
                 void **slot = tc_map_put(out, owned, strlen(owned));
                 if (*slot) tc_jr_fail(&j, TC_CONTENT, "%s stands twice", owned);
                 *slot = w;

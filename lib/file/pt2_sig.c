@@ -113,35 +113,36 @@ static void read_specs(tc_pt2_reader *r, const spec_kind *kinds, specs *out) {
 }
 
 /* ---- inputs ---- */
-typedef struct {
-    const void *data;
-    int64_t offset;
-} place_key;
+static bool is_same_view(const tc_pt2_weight *a, const tc_pt2_weight *b) {
+    const size_t bytes = (size_t)a->rank * sizeof *a->size;
+    return a->dtype == b->dtype && a->rank == b->rank && !memcmp(a->size, b->size, bytes) && !memcmp(a->stride, b->stride, bytes);
+}
+
+/* Inputs that are the same view of the same file are one tensor, whether or not its bytes are there. places: file and offset -> input + 1. */
+static int same_as(tc_pt2_reader *r, const tc_map *weights, tc_map *places, const tc_pt2_weight *w, int index) {
+    bool empty = false;
+    for (int d = 0; d < w->rank; d++) empty |= w->size[d] == 0;
+    if (!w->file || empty) return -1;
+    char *key = tc_arena_printf(&r->scratch, "%s@%lld", w->file, (long long)w->offset);
+    void **slot = tc_map_put(places, key, strlen(key));
+    const int other = (int)(intptr_t)*slot - 1;
+    if (other < 0) *slot = (void *)(intptr_t)(index + 1);
+    return other >= 0 && is_same_view(w, tc_map_find(weights, r->program->inputs[other].name)) ? other : -1;
+}
 
 static void attach_weight(tc_pt2_reader *r, const tc_map *weights, tc_map *places, tc_input *in, int index) {
     const tc_pt2_weight *w = tc_map_find(weights, in->name);
     const tc_meta *m = &in->value->meta;
     int64_t size;
-    if (!w || !w->storage) return;
+    if (!w) return;
     bool same = w->dtype == m->dtype && w->rank == m->rank;
     for (int d = 0; same && d < w->rank; d++) same = tc_sym_const_int(m->size[d], &size) && size == w->size[d];
     if (!same) {
-        tc_jr_fail(&r->j, TC_CONTENT, "%s: the graph and the weights disagree about its type", in->name);
+        if (w->storage) tc_jr_fail(&r->j, TC_CONTENT, "%s: the graph and the weights disagree about its type", in->name);
         return;
     }
-    tc_jr_fail_with(&r->j, tc_tensor_view(w->storage, w->dtype, w->rank, w->size, w->stride, w->offset, &in->data));
-    if (!in->data.storage) return;
-    place_key key = {w->storage->data, w->offset};
-    void **slot = tc_map_put(places, (const char *)&key, sizeof key);
-    int other = (int)(intptr_t)*slot - 1;
-    if (other < 0) {
-        *slot = (void *)(intptr_t)(index + 1);
-        return;
-    }
-    const tc_tensor *t = &r->program->inputs[other].data, *u = &in->data;
-    size_t bytes = (size_t)u->rank * sizeof *u->size;
-    if (w->storage->bytes && t->dtype == u->dtype && t->rank == u->rank && !memcmp(t->size, u->size, bytes) && !memcmp(t->stride, u->stride, bytes))
-        in->alias_of = other;
+    in->alias_of = same_as(r, weights, places, w, index);
+    if (w->storage) tc_jr_fail_with(&r->j, tc_tensor_view(w->storage, w->dtype, w->rank, w->size, w->stride, w->offset, &in->data));
 }
 
 static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weights) {

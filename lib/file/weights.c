@@ -158,12 +158,10 @@ static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *n
         take[i] = (size_t)(uintptr_t)tc_map_find(names, p->inputs[i].name);
         if (take[i]) used[take[i] - 1] = true;
     }
-    for (int i = 0; i < p->ninputs; i++) { /* tied: either of the two names serves both */
-        int other = p->inputs[i].alias_of;
-        if (!takes_weight(&p->inputs[i]) || other < 0) continue;
-        if (!take[i]) take[i] = take[other];
-        if (!take[other]) take[other] = take[i];
-    }
+    for (int i = 0; i < p->ninputs; i++) /* tied: any of the names serves all; of several the last, as load_state_dict copies in turn */
+        if (takes_weight(&p->inputs[i]) && p->inputs[i].alias_of >= 0 && take[i]) take[p->inputs[i].alias_of] = take[i];
+    for (int i = 0; i < p->ninputs; i++)
+        if (takes_weight(&p->inputs[i]) && p->inputs[i].alias_of >= 0) take[i] = take[p->inputs[i].alias_of];
     for (int i = 0; i < p->ninputs && !st; i++) {
         if (!takes_weight(&p->inputs[i])) continue;
         if (!take[i] && strict) add_name(&missing, &nmissing, p->inputs[i].name);
@@ -196,8 +194,7 @@ tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, tc_weights_
         const tc_tensor *t = &weights->items.data[take[i] - 1].tensor;
         tc_tensor data = {0};
         int other = in->alias_of;
-        if (other >= 0 && other < i && take[other] == take[i] && p->inputs[other].data.dtype == in->value->meta.dtype)
-            data = tc_tensor_share(&p->inputs[other].data);
+        if (other >= 0 && other < i && p->inputs[other].data.dtype == in->value->meta.dtype) data = tc_tensor_share(&p->inputs[other].data);
         else if (t->dtype == in->value->meta.dtype) data = tc_tensor_share(t);
         else st = tc_tensor_cast(t, in->value->meta.dtype, &data);
         if (st) break;

@@ -104,6 +104,43 @@ P
     done
 }
 
+@test "weights that several modules share stay one in an archive without their bytes, and with a file that holds each name apart" {
+    cat >shared.py <<'P'
+import torch
+from torch import nn
+
+
+class Uses(nn.Module):
+    def __init__(self, v):
+        super().__init__()
+        self.v, self.h = v, nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.h(self.v(x))
+
+
+class Shared(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.v = nn.Linear(4, 3)
+        self.a, self.b = Uses(self.v), Uses(self.v)
+
+    def forward(self, x):
+        return self.a(x) + self.b(x)
+P
+    tc-export shared.py:Shared --input x=2x4xf32 -o inside.pt2
+    tc-run inside.pt2 --input x=2x4xf32=1 --output @y.npy
+    tc-export shared.py:Shared --input x=2x4xf32 --store-weights=extern -o outside.pt2
+    tc-run outside.pt2 --input x=2x4xf32=1 --expect @y.npy
+    tc-compile outside.pt2 --store-weights=extern -o native.pt2
+    tc-run native.pt2 --input x=2x4xf32=1 --expect @y.npy
+    tc-ckpt convert inside.pt2 -o apart.safetensors # 10 names, a tensor each
+    [ "$(tc-ckpt ls apart.safetensors | grep -c 'x.*f32')" -eq 10 ]
+    tc-export shared.py:Shared --input x=2x4xf32 --seed 2 --weights apart.safetensors -o again.pt2
+    tc-run again.pt2 --input x=2x4xf32=1 --expect @y.npy
+    [ "$(tc-export again.pt2 --store-weights=extern -o o.pt2 && tc-ckpt ls o.safetensors | grep -c f32)" -eq 6 ]
+}
+
 @test "what torch.save wrote is no program; the answer says what to do" {
     tc-ckpt convert two.pt2 -o w.pt
     run --separate-stderr tc-run w.pt --input 2x3xf32=1
