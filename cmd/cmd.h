@@ -65,6 +65,8 @@ struct tc_cmd {
     double started, phase_ended;
     TC_VEC(tc_phase) phases;
     tc_stepping steps;
+    struct tc_watch *watch; /* evidence.c; NULL: nobody watches */
+    char **argv;
     const char **words; /* what operands points into */
 };
 

@@ -19,6 +19,7 @@ tc_status tc_cmd_print_help(const tc_cmd *c, const char *form); /* form NULL: te
 
 void tc_cmd_print_stats(tc_cmd *c); /* --stats */
 void tc_cmd_steps_end(tc_cmd *c);   /* writes TC_STEPS_LOG */
+void tc_cmd_watch_end(tc_cmd *c);
 
 void tc_signals_install(const tc_tool *tool);
 void tc_signals_cleanup_add(const char *path); /* removed when a signal ends the program; path must live until cleanup_remove */

@@ -175,6 +175,7 @@ static bool close_stdout(void) {
 
 static void free_cmd(tc_cmd *c) {
     tc_cmd_steps_end(c);
+    tc_cmd_watch_end(c);
     tc_pool_destroy(c->pool);
     tc_vec_free(&c->phases);
     for (int i = 0; i < TC_OPT_COUNT; i++) tc_vec_free(&c->values[i]);
@@ -184,7 +185,7 @@ static void free_cmd(tc_cmd *c) {
 int tc_cmd_main(int argc, char **argv, const tc_tool *tool) {
     fill_descriptors();
     tc_signals_install(tool);
-    tc_cmd c = {.tool = tool, .started = tc_now()};
+    tc_cmd c = {.tool = tool, .argv = argv, .started = tc_now()};
     tc_status s = tc_cmd_parse(&c, argc, argv);
     if (!s && tc_cmd_has(&c, TC_OPT_help)) s = tc_cmd_print_help(&c, tc_cmd_get(&c, TC_OPT_help));
     else if (!s && tc_cmd_has(&c, TC_OPT_version)) print_version(&c);

@@ -118,7 +118,9 @@ tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content c
 tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program) {
     tc_program *p;
     TC_TRY(tc_archive_program(a, name, &p));
-    tc_status st = tc_functionalise(p);
+    p->watch = tc_cmd_watch(c, a);
+    tc_pass pass = tc_pass_begin(p, "functionalise", NULL);
+    tc_status st = tc_pass_end(&pass, p, tc_functionalise(p));
     if (!st) st = tc_program_verify(p);
     if (!st) st = tc_outside_read(c, a, p);
     if (!st) st = tc_cmd_weights(c, p);

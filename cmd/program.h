@@ -4,6 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "file/pt2.h"
+#include "op/watch.h"
 
 /* Opens the archive at path ("-": stdin, claimed for "the program"). TC_CONTENT when it is something else than a program, saying what. */
 tc_status tc_cmd_archive(tc_cmd *c, const char *path, tc_archive **out_archive);
@@ -22,5 +23,9 @@ tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content c
 /* Values of symbols: every --dim SYM=N, by the symbol's index in the program; entries that are not given stay unbound. n: tc_sym_var_count.
  * TC_USAGE: no such symbol, not within its range, or another form of --dim. */
 tc_status tc_cmd_bind(const tc_cmd *c, const tc_program *p, tc_symvalue *vars, size_t n);
+
+/* Who watches the passes over programs: with --dump; and where a (or NULL) holds what a failure left, which then happens again. NULL: nobody. */
+tc_watch *tc_cmd_watch(tc_cmd *c, const tc_archive *a);
+#define tc_crash_entry "tc/crash" /* in extra/ of crash.pt2: tc_watch.again */
 
 #endif

@@ -1,4 +1,5 @@
 /* The words of the command line that say what to capture: the source and its class, constructor arguments, inputs and sizes. */
+#include "cmd/program.h"
 #include "cmd/source.h"
 
 #include "base/json.h"
@@ -188,6 +189,7 @@ tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q) {
     char *path = colon ? tc_arena_strndup(&q->arena, operand, (size_t)(colon - operand)) : tc_arena_strdup(&q->arena, operand);
     TC_TRY(tc_cmd_read(c, path, "the source", &q->source));
     q->r.path = path;
+    q->r.limits.watch = tc_cmd_watch(c, NULL);
     q->r.said = (tc_capture_words){said(c, TC_OPT_arg, "--arg"), said(c, TC_OPT_input, "--input"), said(c, TC_OPT_dim, "--dim")};
     q->r.text = (const char *)q->source->data, q->r.len = q->source->len;
     q->r.class_name = colon && colon[1] ? colon + 1 : NULL;

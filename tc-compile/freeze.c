@@ -1,4 +1,5 @@
 /* --freeze, and what --require asks for. */
+#include "op/watch.h"
 #include "pass/freeze.h"
 #include "tc-compile/compile.h"
 
@@ -18,7 +19,8 @@ tc_status read_require(compile_job *j) {
 
 static tc_status freeze_one(compile_job *j, tc_program *p, const tc_eval *eval) {
     tc_frozen done;
-    TC_TRY(tc_freeze(p, eval, &done), "--freeze");
+    tc_pass pass = tc_pass_begin(p, "freeze", "freeze");
+    TC_TRY(tc_pass_end(&pass, p, tc_freeze(p, eval, &done)), "--freeze");
     TC_TRY(tc_program_verify(p), "--freeze");
     tc_cmd_verbose(j->c, "%s: %d batch norms and %d operations a channel went into weights", p->name, done.norms, done.binaries);
     if (!j->must_freeze || (!done.left && done.norms + done.binaries)) return NULL;

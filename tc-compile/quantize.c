@@ -1,4 +1,5 @@
 /* --quantize: which weights, in how many bits. */
+#include "op/watch.h"
 #include "pass/quantize.h"
 
 #include "tc-compile/compile.h"
@@ -25,7 +26,10 @@ static void say_weight(void *ctx, const char *weight, const char *why) {
 static tc_status quantize_one(compile_job *j, tc_program *p, const tc_eval *eval, tc_quantize_options o) {
     tc_quantised done;
     o.note = say_weight, o.ctx = j;
-    TC_TRY(tc_quantize(p, eval, &o, &done), "--quantize");
+    char again[32];
+    snprintf(again, sizeof again, "quantize %d %d", o.bits, (int)o.group);
+    tc_pass pass = tc_pass_begin(p, "quantize", again);
+    TC_TRY(tc_pass_end(&pass, p, tc_quantize(p, eval, &o, &done)), "--quantize");
     TC_TRY(tc_program_verify(p), "--quantize");
     if (!done.products) return tc_error(TC_UNSUPPORTED, "--quantize: %s has no product with a weight that can be quantised (-v says why)", p->name);
     if (!j->c->quiet)

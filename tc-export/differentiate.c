@@ -77,7 +77,9 @@ static tc_status joint(tc_cmd *c, tc_program *p, tc_node **end) {
     tc_grad_named *of = TC_NEWN(&p->arena, tc_grad_named, (size_t)n + 1);
     if (name) TC_TRY(find_loss(c, p, name, &loss));
     TC_TRY(find_named(c, p, of, n));
-    TC_TRY(name ? tc_grad_program(p, loss, of, n, end) : tc_grad_program_vjp(p, of, n, end), "--joint of program %s", p->name);
+    tc_pass pass = tc_pass_begin(p, "joint", NULL);
+    tc_status st = name ? tc_grad_program(p, loss, of, n, end) : tc_grad_program_vjp(p, of, n, end);
+    TC_TRY(tc_pass_end(&pass, p, st), "--joint of program %s", p->name);
     p->name = "joint";
     return NULL;
 }
@@ -142,7 +144,9 @@ static tc_status partition(tc_cmd *c, tc_program *p, tc_node *end, tc_program *o
         names_of(&p->arena, file, &o);
         tc_blob_release(file);
     }
-    TC_TRY(tc_partition(p, end, &o, out), "--partition %s", word);
+    tc_pass pass = tc_pass_begin(p, "partition", NULL);
+    tc_status st = tc_partition(p, end, &o, out);
+    TC_TRY(tc_pass_end(&pass, out[1], st), "--partition %s", word);
     report_saved(c, out[1]);
     return NULL;
 }
@@ -162,7 +166,8 @@ static tc_status joint_parts(tc_cmd *c, tc_program *p, programs *out) {
 }
 
 static tc_status jvp(tc_program *p, programs *out) {
-    TC_TRY(tc_grad_program_jvp(p), "--jvp of program %s", p->name);
+    tc_pass pass = tc_pass_begin(p, "jvp", NULL);
+    TC_TRY(tc_pass_end(&pass, p, tc_grad_program_jvp(p)), "--jvp of program %s", p->name);
     p->name = "jvp";
     tc_vec_push(out, tc_program_retain(p));
     return NULL;
@@ -178,7 +183,9 @@ tc_status differentiate(tc_cmd *c, programs *all) {
     tc_program *p = to_differentiate(all);
     warn_of_sides(c, all, p, "derivatives are those of one program");
     tc_status st = p->functional ? NULL : tc_functionalise(p);
+    tc_pass pass = begin_rework(c, p, DIFFERENTIATE);
     if (!st) st = forward ? jvp(p, &made) : joint_parts(c, p, &made);
+    st = tc_pass_end(&pass, st ? NULL : made.data[made.len - 1], st);
     for (size_t i = 0; i < made.len && !st && !tc_cmd_has(c, TC_OPT_partition); i++) {
         tc_dce(made.data[i], false);
         st = tc_program_verify(made.data[i]);

@@ -4,6 +4,7 @@
 #include "onnx/write.h"
 #include "pass/dce.h"
 #include "capture/profile.h"
+#include "again.h"
 #include "draft.h"
 #include "report.h"
 #include "rework.h"
@@ -228,7 +229,9 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     free(r.others);
     tc_program *const *p = all.data;
     for (size_t i = 0; i < all.len && !st; i++) {
+        tc_pass pass = tc_pass_begin(p[i], "dce", "dce");
         tc_dce(p[i], false);
+        st = tc_pass_end(&pass, p[i], NULL);
         if (i) share_weights(p[i], p[0]); /* before names change */
     }
     bool loaded = tc_cmd_get(c, TC_OPT_weights) != NULL;
@@ -272,6 +275,7 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     }
     tc_program *none; /* the archive says what it has instead */
     if (!st && !all.len) st = tc_cmd_program_named(c, a, wanted, &none);
+    if (!st && !onnx) st = do_again(c, a, &all);
     if (!st) st = put(c, a, &all);
     release_programs(&all);
     tc_archive_close(a);
@@ -298,7 +302,7 @@ static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_dim,        TC_OPT_
                                     TC_OPT_grad_of,   TC_OPT_jvp,        TC_OPT_split,
                                     TC_OPT_print,     TC_OPT_summary,    TC_OPT_to,
                                     TC_OPT_out,       TC_OPT_opset,      TC_OPT_profile_shapes,
-                                    TC_OPT_verify,    TC_OPT_NONE};
+                                    TC_OPT_verify,    TC_OPT_dump,       TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

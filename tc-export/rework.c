@@ -28,6 +28,23 @@ void warn_of_sides(const tc_cmd *c, const programs *all, const tc_program *p, co
     }
 }
 
+const rework_option reworking[REWORKING] = {{"joint", TC_OPT_joint, DIFFERENTIATE},         {"grad-of", TC_OPT_grad_of, DIFFERENTIATE},
+                                            {"partition", TC_OPT_partition, DIFFERENTIATE}, {"jvp", TC_OPT_jvp, DIFFERENTIATE},
+                                            {"decompose", TC_OPT_decompose, DECOMPOSE},     {"split", TC_OPT_split, SPLIT}};
+
+tc_pass begin_rework(const tc_cmd *c, tc_program *p, rework_step step) {
+    static const char *const names[] = {[DIFFERENTIATE] = "differentiate", [DECOMPOSE] = "decompose", [SPLIT] = "split"};
+    tc_buf again = {0};
+    for (size_t i = 0; i < REWORKING && p->watch; i++)
+        for (int k = 0; reworking[i].step == step && k < tc_cmd_count(c, reworking[i].id); k++) {
+            const char *value = tc_cmd_value(c, reworking[i].id, k);
+            tc_buf_printf(&again, "--%s%s%s\n", reworking[i].name, value ? "=" : "", value ? value : "");
+        }
+    tc_pass pass = tc_pass_begin(p, names[step], tc_buf_str(&again));
+    tc_buf_free(&again);
+    return pass;
+}
+
 /* ---- --decompose ---- */
 static bool composite(void *ctx, const tc_node *n) {
     (void)ctx;
@@ -42,8 +59,10 @@ static tc_status decompose(tc_cmd *c, tc_program *p) {
     TC_TRY(tc_cmd_choice(c, TC_OPT_decompose, sets, NOTHING, &which));
     if (which == NOTHING) return NULL;
     if (!p->functional) TC_TRY(tc_functionalise(p));
-    TC_TRY(which == CORE ? tc_decompose_core(p) : tc_decompose_some(p, composite, NULL));
-    tc_dce(p, false);
+    tc_pass pass = begin_rework(c, p, DECOMPOSE);
+    tc_status st = which == CORE ? tc_decompose_core(p) : tc_decompose_some(p, composite, NULL);
+    if (!st) tc_dce(p, false);
+    TC_TRY(tc_pass_end(&pass, p, st));
     return tc_program_verify(p);
 }
 
@@ -82,7 +101,9 @@ static tc_status split(tc_cmd *c, programs *all) {
     tc_status st = NULL;
     for (size_t i = 0; i < all->len && !st; i++) {
         if (!all->data[i]->functional) st = tc_functionalise(all->data[i]);
+        tc_pass pass = begin_rework(c, all->data[i], SPLIT);
         if (!st) st = split_one(c, all->data[i], &pieces);
+        st = tc_pass_end(&pass, st ? NULL : pieces.data[pieces.len - 1], st);
     }
     if (st) {
         release_programs(&pieces);

@@ -225,7 +225,7 @@ static tc_status run(tc_cmd *c) {
 }
 
 static const tc_opt_id options[] = {TC_OPT_out,  TC_OPT_resume,     TC_OPT_max_time, TC_OPT_numerics, TC_OPT_plot, TC_OPT_profile,
-                                    TC_OPT_unit, TC_OPT_skip_first, TC_OPT_wait,     TC_OPT_trust,    TC_OPT_NONE};
+                                    TC_OPT_unit, TC_OPT_skip_first, TC_OPT_wait,     TC_OPT_trust,    TC_OPT_dump, TC_OPT_NONE};
 static const char *const topics[] = {"micro", "update", "eval", "memory", NULL};
 static const tc_tool tool = {
     .name = "tc-train",

@@ -5,6 +5,7 @@
 #include "capture/keep.h"
 #include "capture/torch.h"
 #include "op/functionalise.h"
+#include "op/watch.h"
 
 #include <stdio.h>
 
@@ -125,6 +126,7 @@ tc_capture *tc_capture_begin(C *c, const char *name) {
     struct tc_torch *T = c->torch;
     k->c = c;
     k->p = tc_program_create(name);
+    k->p->watch = c->watch;
     k->p->graph = tc_graph_create(k->p, NULL, "main");
     k->root = tc_mem(c, sizeof(region));
     T->capture = k;
@@ -681,14 +683,15 @@ tc_program *tc_capture_end(tc_capture *k) {
     tc_program *p = k->p;
     check_forced(k);
     if (!k->root->functional) k->root->functional = tc_functional_create(p->graph);
+    tc_pass pass = tc_pass_begin(p, "functionalise", NULL);
     tc_status st = tc_functional_finish(k->root->functional);
-    if (st) tc_raise_status_at(c, "RuntimeError", st, tc_functional_failed(k->root->functional));
-    p->functional = true;
-    st = tc_detach_no_grad(p->graph);
-    if (st) tc_raise_status(c, "RuntimeError", st);
-    tc_capture_refold(c, p);
-    st = tc_program_verify(p);
-    if (st) tc_raise_status(c, "RuntimeError", st);
+    const tc_source *failed = st ? tc_functional_failed(k->root->functional) : NULL;
+    p->functional = !st;
+    if (!st) st = tc_detach_no_grad(p->graph);
+    if (!st) tc_capture_refold(c, p);
+    st = tc_pass_end(&pass, p, st);
+    if (!st) st = tc_program_verify(p);
+    if (st) tc_raise_status_at(c, "RuntimeError", st, failed);
     reset(k);
     return p;
 }

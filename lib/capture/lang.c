@@ -73,6 +73,7 @@ tc_status tc_lang_create(const tc_lang_options *o, C **out) {
     c->max_steps = o->max_steps ? o->max_steps : 5000000;
     c->max_memory = o->max_memory ? o->max_memory : (size_t)128 << 20;
     c->all_types = o->all_types;
+    c->watch = o->watch;
     c->max_tensor_bytes = o->max_tensor_bytes ? o->max_tensor_bytes : (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     c->max_graph_nodes = o->max_graph_nodes ? o->max_graph_nodes : 100000;
     c->max_depth = MAX_DEPTH;

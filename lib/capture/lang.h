@@ -12,6 +12,7 @@ typedef struct {
     size_t max_graph_nodes;         /* 0: 100,000 */
     const char *const *source_dirs; /* siblings and packages may be imported from these folders, the first that has one */
     int nsource_dirs;               /* 0: refused */
+    struct tc_watch *watch;         /* of the passes over what is captured (op/watch.h); or NULL */
     bool all_types;                 /* operators take every type that tc has a kernel for, not PyTorch's alone */
 } tc_lang_options;
 

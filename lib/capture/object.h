@@ -339,6 +339,7 @@ struct tc_lang {
     const char *const *source_dirs; /* --source */
     int nsource_dirs;
     tc_buf printed;
+    struct tc_watch *watch;
     bool all_types; /* see tc_lang_options */
     bool capturing; /* forward runs: globals may not be changed */
     struct tc_torch *torch;

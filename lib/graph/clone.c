@@ -121,6 +121,7 @@ static tc_tree *tree_of(const pair *c, const tc_tree *t) {
 
 static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
     tc_program *q = tc_program_create(p->name);
+    q->watch = p->watch;
     pair c = {.to = q, .from = p};
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) tc_sym_import(q->sym, tc_sym_var_at(p->sym, i), p->sym); /* the same indices */
     if (var) {

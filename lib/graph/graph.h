@@ -212,6 +212,7 @@ struct tc_program {
     bool no_grad;                          /* while set, new nodes' results require no gradient (no_grad regions during capture) */
     int nfresh;                            /* symbols handed out by tc_program_fresh */
     tc_status refused;                     /* a rule asked for the value of an argument that has none yet (op/emit.h); taken by tc_op_checked */
+    struct tc_watch *watch;                /* borrowed: told of the passes over it and its copies (op/watch.h); NULL: nobody is */
     int refs;
 };
 

@@ -3,6 +3,7 @@
 
 #include "kernel/kernel.h"
 #include "op/lower.h"
+#include "op/watch.h"
 #include "pass/epilogue.h"
 #include "pass/fuse.h"
 #include "pass/narrow.h"
@@ -35,17 +36,47 @@ static tc_status plan_node(tc_plan *plan, tc_fuser *f, const tc_node *n) {
     return tc_fuser_other(f, g);
 }
 
+/* Under watch: every loop as a pass left it. The fault that a test asks for is a store of what is not there. */
+static tc_status loops_wrong(const tc_pass *pass, const tc_plan *plan) {
+    bool spoil = tc_pass_spoils(pass);
+    for (size_t i = 0; i < plan->groups.len; i++) {
+        const tc_group *g = &plan->groups.data[i];
+        tc_loop *l = g->loop ? g->loop : g->epilogue;
+        if (!l) continue;
+        if (spoil) l->stores.data[0].value = TC_LV_NONE, spoil = false;
+        TC_TRY(tc_loop_verify(l), "the loop of %s", tc_fused_name(l->nodes[l->nnodes - 1]));
+    }
+    return NULL;
+}
+
+static tc_status ended(tc_pass *pass, const tc_plan *plan, tc_status s) {
+    if (!pass->watch) return s;
+    tc_status wrong = s ? NULL : loops_wrong(pass, plan);
+    return wrong ? tc_pass_wrong(pass, plan->program, wrong) : tc_pass_end(pass, plan->program, s);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(tc_plan *plan);
+} passes[] = {{"epilogue", tc_plan_epilogues}, {"narrow", tc_plan_narrow}, {"parts", tc_plan_parts}}; /* over the loops of a plan, in order */
+
 tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_stepping *steps, tc_plan **out_plan) {
     tc_plan *plan = tc_xcalloc(1, sizeof *plan);
     plan->program = p;
     plan->graph = g;
     plan->loops = loops;
     plan->steps = steps;
+    tc_pass pass = tc_pass_begin(p, "fuse", NULL);
     tc_fuser *f = tc_fuser_create(plan, fuse);
     tc_status s = NULL;
     for (const tc_node *n = g->first; n && !s; n = n->next) s = plan_node(plan, f, n);
     if (!s) s = tc_fuser_finish(f);
-    if (!s && fuse) tc_plan_epilogues(plan), tc_plan_narrow(plan), tc_plan_parts(plan);
+    s = ended(&pass, plan, s);
+    for (size_t i = 0; i < sizeof passes / sizeof *passes && fuse && !s; i++) {
+        pass = tc_pass_begin(p, passes[i].name, NULL);
+        passes[i].run(plan);
+        s = ended(&pass, plan, NULL);
+    }
     tc_fuser_destroy(f);
     if (s) tc_plan_destroy(plan);
     else *out_plan = plan;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "op/attention_pattern.h"
 #include "op/norm_eval.h"
+#include "op/watch.h"
 #include "pass/cse.h"
 #include "pass/dce.h"
 
@@ -178,23 +179,48 @@ static bool has_composition(void *ctx, const tc_node *n) {
     return n->op->kernel && n->op->decompose;
 }
 
-static tc_status open(tc_exec *e, const tc_program *p) {
-    e->program = tc_program_clone(p);
-    tc_attention_collect(e->program, &e->attentions);
-    TC_TRY(tc_attention_choose(e->program, e->o.sdpa));
+/* ---- the passes before planning, in order ---- */
+static bool has_attention(const tc_exec *e) { return e->o.sdpa != TC_SDPA_MATH && tc_attention_is_written(e->program); }
+static bool has_norm(const tc_exec *e) {
+    for (const tc_node *n = e->program->graph->first; n; n = n->next)
+        if (is_batch_norm_eval(NULL, n)) return true;
+    return false;
+}
+
+static tc_status run_sdpa(tc_exec *e) { return tc_attention_choose(e->program, e->o.sdpa); }
+static tc_status run_decompose(tc_exec *e) {
     if (e->o.loops) TC_TRY(tc_decompose_some(e->program, has_composition, NULL));
-    TC_TRY(tc_decompose(e->program));
-    if (e->o.sdpa != TC_SDPA_MATH && tc_attention_is_written(e->program) &&
-        TC_STEP(e->o.steps, "the pass attention: products around a softmax are attention"))
-        TC_TRY(tc_attention_patterns(e->program));
-    bool norms = false;
-    for (const tc_node *n = e->program->graph->first; n && !norms; n = n->next) norms = is_batch_norm_eval(NULL, n);
-    if (norms && TC_STEP(e->o.steps, "the pass norm: batch norm by running statistics is scale and shift")) {
-        TC_TRY(tc_decompose_by(e->program, is_batch_norm_eval, tc_batch_norm_eval_rule, NULL, NULL));
-        TC_TRY(tc_decompose(e->program));
+    return tc_decompose(e->program);
+}
+static tc_status run_attention(tc_exec *e) { return tc_attention_patterns(e->program); }
+static tc_status run_norm(tc_exec *e) {
+    TC_TRY(tc_decompose_by(e->program, is_batch_norm_eval, tc_batch_norm_eval_rule, NULL, NULL));
+    return tc_decompose(e->program);
+}
+static tc_status run_cse(tc_exec *e) { return tc_cse(e->program), NULL; } /* gradients repeat the forward's parts */
+static tc_status run_dce(tc_exec *e) { return tc_dce(e->program, false), NULL; }
+
+static const struct {
+    const char *name, *step; /* step: what it does, of one that may be left out; NULL: a program does not run without it */
+    tc_status (*run)(tc_exec *e);
+    bool (*wanted)(const tc_exec *e); /* NULL: always */
+} passes[] = {
+    {"sdpa", NULL, run_sdpa, NULL},
+    {"decompose", NULL, run_decompose, NULL},
+    {"attention", "products around a softmax are attention", run_attention, has_attention},
+    {"norm", "batch norm by running statistics is scale and shift", run_norm, has_norm},
+    {"cse", "nodes that compute the same become one", run_cse, NULL},
+    {"dce", "nodes that nothing reads are removed", run_dce, NULL},
+};
+
+static tc_status open(tc_exec *e) {
+    tc_attention_collect(e->program, &e->attentions);
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+        if ((passes[i].wanted && !passes[i].wanted(e)) || (passes[i].step && !TC_STEP(e->o.steps, "the pass %s: %s", passes[i].name, passes[i].step)))
+            continue;
+        tc_pass pass = tc_pass_begin(e->program, passes[i].name, NULL);
+        TC_TRY(tc_pass_end(&pass, e->program, passes[i].run(e)));
     }
-    if (TC_STEP(e->o.steps, "the pass cse: nodes that compute the same become one")) tc_cse(e->program); /* gradients repeat the forward's parts */
-    if (TC_STEP(e->o.steps, "the pass dce: nodes that nothing reads are removed")) tc_dce(e->program, false);
     e->layouts = TC_STEP(e->o.steps, "the pass layout: images lie channels last between kernels");
     if (e->o.keep_packed) e->o.keep_packed = TC_STEP(e->o.steps, "weights are kept in the form that kernels read");
     e->isa = e->o.isa;
@@ -226,7 +252,11 @@ static tc_status open(tc_exec *e, const tc_program *p) {
 tc_status tc_exec_create(const tc_program *p, const tc_exec_options *options, tc_exec **out_exec) {
     tc_exec *e = tc_xcalloc(1, sizeof *e);
     if (options) e->o = *options;
-    tc_status s = open(e, p);
+    e->program = tc_program_clone(p);
+    char again[48];
+    snprintf(again, sizeof again, "plan %d %d", e->o.loops, (int)e->o.sdpa);
+    tc_pass planning = tc_pass_begin(e->program, "plan", again);
+    tc_status s = tc_pass_end(&planning, e->program, open(e));
     if (s) tc_exec_destroy(e);
     else *out_exec = e;
     return s;

@@ -6,6 +6,7 @@
 #include "capture/torch.h"
 #include "grad/grad.h"
 #include "op/decompose.h"
+#include "op/watch.h"
 #include "train/internal.h"
 
 #include <stdio.h>
@@ -206,9 +207,11 @@ tc_status tc_train_build_micro(tc_trainer *t) {
     TC_TRY(capture_program((capturing){.t = t, .name = "micro", .declare = declare_micro}, &p));
     const tc_yaml *at = tc_yaml_get(t->r->root, "loss");
     tc_status s = check_number(p->outputs[find_loss(p)].value, at, true);
+    tc_pass pass = tc_pass_begin(p, "joint", tc_arena_printf(&p->arena, "--joint=%s", p->outputs[find_loss(p)].name));
     if (!s) s = tc_decompose_some(p, draws, NULL);
     if (!s) s = tc_grad_program(p, find_loss(p), NULL, 0, NULL);
     if (!s && tc_dist_size(t->o.dist) > 1) s = tc_train_share_draws(t, p);
+    s = tc_pass_end(&pass, p, s);
     if (!s) s = tc_program_verify(p);
     if (!s) s = make_exec(t, p, &t->micro_exec);
     if (!s) {

@@ -401,7 +401,7 @@ static void make_objects(C *c, void *ctx) {
 tc_status tc_train_make_language(tc_trainer *t) {
     tc_lang_destroy(t->lang);
     t->lang = NULL;
-    tc_lang_options o = {.max_steps = UINT64_MAX, .max_memory = (size_t)4 << 30};
+    tc_lang_options o = {.max_steps = UINT64_MAX, .max_memory = (size_t)4 << 30, .watch = t->train_p->watch};
     const char **folders = NULL;
     int nfolders;
     TC_TRY(tc_recipe_strings(t->r, t->r->source, &folders, &nfolders));

@@ -1,0 +1,90 @@
+/* What a failure left is done again (again.h). */
+#include "again.h"
+
+#include "pass/dce.h"
+#include "pass/freeze.h"
+#include "pass/quantize.h"
+#include "runtime/runtime.h"
+
+#include <stdio.h>
+
+/* The stages that are no options, with their numbers: as the programs call them that have them (tc_pass_begin). */
+static tc_status plan(tc_program *p, const tc_eval *eval, const int n[2]) {
+    tc_exec *e = NULL;
+    (void)eval;
+    if (n[1] < TC_SDPA_AUTO || n[1] > TC_SDPA_FLASH) return tc_error(TC_CONTENT, "extra/%s: no attention is %d", tc_crash_entry, n[1]);
+    tc_status s = tc_exec_create(p, &(tc_exec_options){.threads = 1, .loops = n[0], .sdpa = (tc_sdpa)n[1]}, &e);
+    tc_exec_destroy(e);
+    return s;
+}
+
+static tc_status dce(tc_program *p, const tc_eval *eval, const int n[2]) {
+    (void)eval, (void)n;
+    tc_dce(p, false);
+    return NULL;
+}
+
+static tc_status freeze(tc_program *p, const tc_eval *eval, const int n[2]) {
+    tc_frozen done;
+    (void)n;
+    return tc_freeze(p, eval, &done);
+}
+
+static tc_status quantize(tc_program *p, const tc_eval *eval, const int n[2]) {
+    tc_quantised done;
+    if ((n[0] != 8 && n[0] != 4) || n[1] < 0 || n[1] > 256 || n[1] % 32)
+        return tc_error(TC_CONTENT, "extra/%s: %d bits, groups of %d", tc_crash_entry, n[0], n[1]);
+    return tc_quantize(p, eval, &(tc_quantize_options){.bits = n[0], .group = n[1]}, &done);
+}
+
+static const struct {
+    const char *name;
+    tc_status (*run)(tc_program *p, const tc_eval *eval, const int n[2]);
+} stages[] = {{"plan", plan}, {"dce", dce}, {"freeze", freeze}, {"quantize", quantize}};
+
+static tc_status run_stage(tc_program *p, const char *line, const tc_eval *eval) {
+    char name[16];
+    int n[2] = {0, 0};
+    if (sscanf(line, "%15s %d %d", name, &n[0], &n[1]) < 1) return NULL;
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        if (strcmp(stages[i].name, name)) continue;
+        tc_pass pass = tc_pass_begin(p, name, line);
+        return tc_pass_end(&pass, p, stages[i].run(p, eval, n));
+    }
+    return tc_error(TC_CONTENT, "extra/%s: no stage is called '%s'", tc_crash_entry, name);
+}
+
+/* --NAME or --NAME=VALUE; text of the program's arena. A file that the command named is read for who names it again, not for an archive. */
+static tc_status give(tc_cmd *c, char *line) {
+    char *eq = strchr(line, '=');
+    if (!strncmp(line, "--partition=", 12) && strcmp(eq, "=save-all") && strcmp(eq, "=recompute-all") && strcmp(eq, "=min-cut")) {
+        if (tc_cmd_has(c, TC_OPT_partition)) return NULL;
+        return tc_error(TC_USAGE, "the command that failed had the option %s: give it again", line);
+    }
+    if (eq) *eq = 0;
+    for (size_t i = 0; i < REWORKING; i++)
+        if (!strcmp(reworking[i].name, line + 2)) tc_cmd_set(c, reworking[i].id, eq ? eq + 1 : NULL);
+    return NULL;
+}
+
+static tc_status do_line(tc_cmd *c, tc_program *p, char *line) {
+    tc_evaluator *v;
+    if (!strncmp(line, "--", 2)) return give(c, line);
+    TC_TRY(tc_evaluator_create(&(tc_exec_options){.threads = 1}, &v));
+    tc_eval eval = tc_evaluator_eval(v);
+    tc_status s = run_stage(p, line, &eval);
+    tc_evaluator_destroy(v);
+    return s;
+}
+
+tc_status do_again(tc_cmd *c, const tc_archive *a, programs *all) {
+    const unsigned char *data;
+    size_t len;
+    bool found;
+    TC_TRY(tc_archive_extra(a, tc_crash_entry, &data, &len, &found));
+    if (!found || !all->len) return NULL;
+    tc_program *p = all->data[0];
+    char *text = tc_arena_strndup(&p->arena, (const char *)data, len), *save = NULL;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) TC_TRY(do_line(c, p, line));
+    return NULL;
+}
