@@ -226,7 +226,10 @@ static tc_value *tensor_input(tc_capture *k, const char *hint, const tc_tensor *
 
 /* Value names are identifiers: "blocks.0.weight" is p_blocks_0_weight, as PyTorch names it. */
 static const char *mangled(tc_capture *k, const char *prefix, const char *name) {
-    char *s = tc_arena_printf(&k->p->arena, "%s%s", prefix, name);
+    const size_t head = strlen(prefix), n = strlen(name);
+    char *s = tc_arena_alloc(&k->p->arena, head + n + 1);
+    memcpy(s, prefix, head);
+    memcpy(s + head, name, n + 1);
     for (char *p = s; *p; p++)
         if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9'))) *p = '_';
     return s;
@@ -278,45 +281,35 @@ V tc_capture_eagerly(C *c, V f, args *A) {
     return result;
 }
 
-static V call_named(C *c, V o, const char *fn, const char *kw, V value) {
-    str *kn[1] = {tc_intern(c, kw, strlen(kw))};
-    args A = {.kn = kn, .kv = &value, .nk = 1};
-    return tc_call(c, tc_getattr(c, o, tc_intern(c, fn, strlen(fn))), &A);
+static dict *held(C *c, V m, const char *which) {
+    V d = m->attrs ? tc_dict_gets(c, m->attrs, tc_intern(c, which, strlen(which))) : NULL;
+    return d && tc_kind_of(d) == K_DICT ? (dict *)d : NULL;
 }
 
 static void remember_buffers(tc_capture *k, V m) {
     C *c = k->c;
-    list *mods = tc_to_list(c, tc_call0(c, tc_getattr(c, m, tc_intern(c, "modules", 7))));
-    for (size_t i = 0; i < mods->n; i++) {
-        V b = tc_getattr_or(c, mods->a[i], c->n__buffers), key, v;
-        if (!b || tc_kind_of(b) != K_DICT) continue;
-        for (size_t j = 0; tc_dict_next((dict *)b, &j, &key, &v);) {
-            slot s = {.owner = b, .key = tc_as_str(key), .value = v, .input = -1};
-            if (tc_is_tensor(v))
-                for (int n = 0; n < k->p->ninputs; n++)
-                    if (k->p->inputs[n].value && k->p->inputs[n].value == ((tensor *)v)->v) s.input = n;
-            tc_avec_push(c, &k->slots, s);
-        }
+    dict *d = held(c, m, "_buffers");
+    if (!d) return;
+    d->module = NULL; /* what forward does to lists and dicts from before it is not part of the program, but for these */
+    V key, v;
+    for (size_t j = 0; tc_dict_next(d, &j, &key, &v);) {
+        slot s = {.owner = (V)d, .key = tc_as_str(key), .value = v, .input = -1};
+        if (tc_is_tensor(v))
+            for (int n = 0; n < k->p->ninputs; n++)
+                if (k->p->inputs[n].value && k->p->inputs[n].value == ((tensor *)v)->v) s.input = n;
+        tc_avec_push(c, &k->slots, s);
     }
 }
 
-/* What forward does to lists and dicts from before it is not part of the program, but for the buffers of a module. */
-static void release_buffers(tc_capture *k, V o) {
-    V v = o->attrs ? tc_dict_gets(k->c, o->attrs, tc_intern(k->c, "_buffers", 8)) : NULL;
-    if (v && tc_kind_of(v) == K_DICT) ((dict *)v)->module = NULL;
-}
-
-static void name_modules(tc_capture *k, V m, const char *prefix) {
-    C *c = k->c;
-    V named = tc_getattr_or(c, m, tc_intern(c, "named_modules", 13));
-    list *l = named ? tc_to_list(c, tc_call0(c, named)) : tc_list(c, 0);
-    for (size_t i = 0; i < l->n; i++) {
+/* The name of each module of m, and the buffers that each one holds now. */
+static void places(tc_capture *k, list *modules) {
+    for (size_t i = 0; i < modules->n; i++) {
         size_t n;
-        V *pair = tc_items(l->a[i], &n);
-        const char *name = tc_as_str(pair[0])->s;
-        void **at = tc_map_put(&c->torch->modules, (const char *)&pair[1], sizeof pair[1]);
-        if (!*at) *at = tc_arena_printf(&k->p->arena, "%s%s%s", prefix ? prefix : "", prefix && *prefix && *name ? "." : "", name);
-        release_buffers(k, pair[1]);
+        V *pair = tc_items(modules->a[i], &n);
+        void **at = tc_map_put(&k->c->torch->modules, (const char *)&pair[1], sizeof pair[1]);
+        if (*at) continue;
+        *at = tc_arena_strdup(&k->p->arena, tc_as_str(pair[0])->s);
+        remember_buffers(k, pair[1]);
     }
 }
 
@@ -334,34 +327,51 @@ const char *tc_torch_module(C *c) {
 }
 
 void tc_capture_places(tc_capture *k, V m) {
-    region *r = k->c->torch->region;
-    k->c->torch->region = NULL, k->c->torch->graph = NULL;
-    remember_buffers(k, m);
-    name_modules(k, m, NULL);
-    k->c->torch->region = r, k->c->torch->graph = r ? r->graph : NULL;
+    if (tc_type_of(k->c, m)->kind == K_OBJECT && held(k->c, m, "_modules")) places(k, tc_torch_named_modules(k->c, m, tc_intern(k->c, "", 0)));
 }
 
-void tc_capture_state(tc_capture *k, V m, const char *prefix) {
+/* What state_dict() gives where a module says itself what that is; NULL: where none does, it is every parameter and persistent buffer. */
+static V own_state_dict(C *c, V m, list *modules) {
+    static const char *const ways[] = {"state_dict", "_save_to_state_dict"};
+    V base = tc_module_attr(c, tc_import(c, "torch.nn.module", true), tc_intern(c, "Module", 6));
+    bool own = false;
+    for (size_t i = 0; i < modules->n && !own; i++) {
+        size_t n;
+        V sub = tc_items(modules->a[i], &n)[1];
+        const dict *hooks = held(c, sub, "_state_dict_hooks");
+        own = hooks && hooks->live;
+        for (int w = 0; w < 2; w++) {
+            str *name = tc_intern(c, ways[w], strlen(ways[w]));
+            own |= tc_type_lookup(c, sub->type, name) != tc_type_lookup(c, (type *)base, name);
+        }
+    }
+    return own ? tc_call0(c, tc_getattr(c, m, tc_intern(c, "state_dict", 10))) : NULL;
+}
+
+static void state_of(tc_capture *k, V pair, bool buffers, V saved) {
+    C *c = k->c;
+    size_t n;
+    V *item = tc_items(pair, &n), key, value;
+    V passing = tc_dict_gets(c, item[1]->attrs, tc_intern(c, "_non_persistent_buffers_set", 27));
+    const dict *d = held(c, item[1], buffers ? "_buffers" : "_parameters");
+    for (size_t i = 0; d && tc_dict_next(d, &i, &key, &value);) {
+        if (!tc_is_tensor(value)) continue;
+        str *name = tc_torch_joined(c, tc_as_str(item[0]), tc_as_str(key));
+        bool kept = saved ? tc_dict_get(c, (dict *)saved, (V)name) != NULL : !buffers || !passing || !tc_contains(c, passing, key);
+        add_state(k, name->s, value, buffers ? TC_IN_BUFFER : TC_IN_PARAMETER, ((tensor *)value)->requires_grad, kept);
+    }
+}
+
+void tc_capture_state(tc_capture *k, V m) {
     C *c = k->c;
     struct tc_torch *T = c->torch;
     region *r = T->region;
     T->region = NULL, T->graph = NULL; /* reading names is not part of the program */
-    V saved = tc_call0(c, tc_getattr(c, m, tc_intern(c, "state_dict", 10)));
-    static const char *const what[] = {"named_parameters", "named_buffers"};
-    for (int w = 0; w < 2; w++) {
-        list *l = tc_to_list(c, call_named(c, m, what[w], "remove_duplicate", c->false_));
-        for (size_t i = 0; i < l->n; i++) {
-            size_t n;
-            V *pair = tc_items(l->a[i], &n);
-            const char *name = tc_as_str(pair[0])->s;
-            char *full = tc_arena_printf(&c->arena, "%s%s%s", prefix ? prefix : "", prefix && *prefix ? "." : "", name);
-            bool persistent = tc_kind_of(saved) == K_DICT && tc_dict_get(c, (dict *)saved, pair[0]) != NULL;
-            bool wants = tc_is_tensor(pair[1]) && ((tensor *)pair[1])->requires_grad;
-            add_state(k, full, pair[1], w ? TC_IN_BUFFER : TC_IN_PARAMETER, wants, persistent);
-        }
-    }
-    remember_buffers(k, m);
-    name_modules(k, m, prefix);
+    list *modules = tc_torch_named_modules(c, m, tc_intern(c, "", 0));
+    V saved = own_state_dict(c, m, modules);
+    for (int buffers = 0; buffers < 2; buffers++)
+        for (size_t i = 0; i < modules->n; i++) state_of(k, modules->a[i], buffers, saved);
+    places(k, modules);
     T->region = r, T->graph = r ? r->graph : NULL;
 }
 

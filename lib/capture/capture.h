@@ -90,7 +90,7 @@ tc_status tc_capture_list(const tc_capture_request *r, tc_buf *out);
 /* ---- inside tc_lang_run: capturing any callable ---- */
 typedef struct tc_capture tc_capture;
 tc_capture *tc_capture_begin(C *c, const char *name);                     /* concrete execution stops until tc_capture_end */
-void tc_capture_state(tc_capture *k, V module, const char *prefix);       /* parameters and buffers become inputs by FQN */
+void tc_capture_state(tc_capture *k, V module);                           /* parameters and buffers become inputs by FQN */
 void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n); /* before the inputs; borrowed */
 void tc_capture_attempt(tc_capture *k, int attempt); /* which example values symbols without bounds are given: 0, 1, ... TC_CAPTURE_ATTEMPTS - 1 */
 enum { TC_CAPTURE_ATTEMPTS = 5, TC_CAPTURE_MORE_ATTEMPTS = 12 };

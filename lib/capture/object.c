@@ -58,9 +58,14 @@ static uint32_t hash_bytes(const char *s, size_t n) { return (uint32_t)tc_hash(s
 static str *str_init(C *c, str *o, const char *s, size_t n) {
     o->h.type = c->types[K_STR];
     o->s = s, o->len = (uint32_t)n, o->hash = 0;
-    uint32_t chars = 0;
-    for (size_t i = 0; i < n; i++) chars += ((unsigned char)s[i] & 0xc0) != 0x80;
-    o->nchars = chars;
+    size_t more = 0, i = 0; /* bytes that go on with a character of UTF-8: 10xxxxxx */
+    for (uint64_t w; n - i >= sizeof w; i += sizeof w) {
+        memcpy(&w, s + i, sizeof w);
+        w = (w >> 7) & ~(w >> 6) & UINT64_C(0x0101010101010101);
+        if (w) more += (size_t)__builtin_popcountll(w);
+    }
+    for (; i < n; i++) more += ((unsigned char)s[i] & 0xc0) == 0x80;
+    o->nchars = (uint32_t)(n - more);
     return o;
 }
 
@@ -94,14 +99,13 @@ V tc_buf_to_str(C *c, tc_buf *b) {
 }
 
 str *tc_intern(C *c, const char *s, size_t n) {
-    void **at = tc_map_put(&c->interned, s, n);
-    if (!*at) {
-        str *o = tc_as_str(tc_strn(c, s, n));
-        o->interned = true;
-        o->hash = hash_bytes(s, n);
-        *at = o;
-    }
-    return *at;
+    str *o = tc_map_get(&c->interned, s, n);
+    if (o) return o;
+    o = tc_as_str(tc_strn(c, s, n));
+    o->interned = true;
+    o->hash = hash_bytes(s, n);
+    *tc_map_put(&c->interned, o->s, n) = o; /* the key is the string's own text */
+    return o;
 }
 
 str *tc_intern_str(C *c, str *s) { return s->interned ? s : tc_intern(c, s->s, s->len); }

@@ -102,6 +102,8 @@ struct tc_torch {
     TC_VEC(struct read) reads;
     TC_VEC(struct change) changes; /* of undo.c */
     tc_map noted;                  /* of undo.c: the lists, dicts and sets among them, by address */
+    tc_map seen;                   /* of torch_names.c: the modules of the walk that runs */
+    tc_buf joined;                 /* and the name that is being made */
     type *tensor_type, *parameter_type, *buffer_type;
 };
 
@@ -120,6 +122,10 @@ const tensor *tc_torch_known(V t);  /* the concrete tensor that has the values o
 V tc_torch_size(C *c, V t, int d);  /* an int or a symbolic one; 0 <= d < rank */
 const char *tc_torch_module(C *c);  /* qualified name of the module whose method runs, in the program's arena; NULL: none, or the model itself */
 tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scratch program */
+
+/* (name, module) of m and all below it, m as `prefix`, each as often as it stands there; the name of a part of `path`. */
+list *tc_torch_named_modules(C *c, V m, str *prefix);
+str *tc_torch_joined(C *c, const str *path, str *name);
 
 void tc_undo_all(C *c); /* what tc_undo_attr and tc_undo_container noted */
 

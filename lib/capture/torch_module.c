@@ -611,6 +611,7 @@ static void tensor_classes(C *c, module *m, module *priv) {
 
 void tc_torch_tensor_init(C *c);
 void tc_torch_hop_init(C *c, module *priv);
+void tc_torch_names_init(C *c, module *priv);
 
 void tc_torch_init(C *c) {
     c->torch = tc_xcalloc(1, sizeof *c->torch);
@@ -658,6 +659,7 @@ void tc_torch_init(C *c) {
     tc_torch_tensor_init(c);
     tensor_classes(c, m, priv);
     tc_torch_hop_init(c, priv);
+    tc_torch_names_init(c, priv);
     c->types[K_DEVICE]->instance_attr = device_attr;
     c->types[K_DTYPE]->instance_attr = dtype_attr;
     c->types[K_OPFN]->instance_attr = opfn_attr;
@@ -693,6 +695,7 @@ void tc_torch_functional(C *c, module *m) {
     m->missing = functional_missing;
 }
 
+void tc_torch_names_deinit(C *c);
 void tc_torch_deinit(C *c);
 void tc_torch_deinit(C *c) {
     struct tc_torch *T = c->torch;
@@ -700,6 +703,7 @@ void tc_torch_deinit(C *c) {
     for (tensor *t = T->owned; t; t = t->next_owned) tc_tensor_deinit(&t->t);
     tc_program_release(T->scratch);
     tc_map_free(&T->overloads);
+    tc_torch_names_deinit(c);
     free(T);
     c->torch = NULL;
 }

@@ -238,6 +238,67 @@ PY
     [ "$(tc-export many.pt2 --print | grep -c 'aten.add.Tensor(%x, 90000)')" -eq 1 ] # train mode met the list as it was
 }
 
+@test "models of thousands of modules, side by side or one in another, stay within the memory limit" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >many.py <<'PY'
+from torch import nn
+
+
+class Row(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(n)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Nest(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.child = Nest(n - 1) if n > 1 else None
+
+    def forward(self, x):
+        x = self.layer(x)
+        return x if self.child is None else self.child(x)
+PY
+    [ "$(tc-export many.py:Row --arg n=8000 --input x=2x4xf32 --mode eval --print | grep -c aten.linear)" -eq 8000 ]
+    [ "$(tc-export many.py:Nest --arg n=1600 --input x=2x4xf32 --print | grep -c aten.linear)" -eq 1600 ]
+}
+
+@test "named_modules, named_children and named_parameters give what PyTorch gives for modules that are shared, absent or in a memo" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >names.py <<'PY'
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+        self.b, self.none, self.c = self.a, None, nn.BatchNorm1d(2)
+        self.register_module("empty", None)
+        seen = {self.a[0]}
+        print([n for n, _ in self.named_modules()], [n for n, _ in self.named_modules(prefix="p", remove_duplicate=False)])
+        print([n for n, _ in self.named_modules(seen)], len(seen), [n for n, _ in self.named_children()], len(list(self.modules())))
+        print([n for n, _ in self.named_parameters(prefix="q")], [n for n, _ in self.named_parameters(remove_duplicate=False)])
+        print([n for n, _ in self.named_buffers(recurse=False)], [n for n, _ in self.named_buffers()], len(list(self.children())))
+
+    def forward(self, x):
+        return self.c(self.b(self.a(x)))
+PY
+    tc-export names.py:M --input x=3x2xf32 --mode eval -o m.pt2 2>printed
+    diff - printed <<'TEXT'
+['', 'a', 'a.0', 'a.1', 'c'] ['p', 'p.a', 'p.a.0', 'p.a.1', 'p.b', 'p.b.0', 'p.b.1', 'p.c']
+['', 'a', 'a.1', 'c'] 5 ['a', 'c'] 5
+['q.a.0.weight', 'q.a.0.bias', 'q.c.weight', 'q.c.bias'] ['a.0.weight', 'a.0.bias', 'b.0.weight', 'b.0.bias', 'c.weight', 'c.bias']
+[] ['c.running_mean', 'c.running_var', 'c.num_batches_tracked'] 2
+TEXT
+}
+
 @test "types of numpy and the functions of one process: what files import for annotations and for training on several" {
     cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'

@@ -119,7 +119,7 @@ static void capture(C *c, void *ctx) {
     dict *tensors = tc_dict(c), *cot = tc_dict(c);
     construct(c, j);
     tc_capture *k = tc_capture_begin(c, "case");
-    tc_capture_state(k, tc_dict_gets(c, j->seen, tc_intern(c, "m", 1)), "");
+    tc_capture_state(k, tc_dict_gets(c, j->seen, tc_intern(c, "m", 1)));
     for (int i = 0; i < t->args.n; i++) {
         V v = input(c, j, k, t->args.data[i]);
         tc_dict_setc(c, j->seen, t->args.data[i], v);

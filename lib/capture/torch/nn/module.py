@@ -142,7 +142,7 @@ class Module:
                 return d["_buffers"][name]
             if name in d["_modules"]:
                 return d["_modules"][name]
-        raise AttributeError("'" + type(self).__name__ + "' object has no attribute '" + name + "'", name=name, obj=self)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name, value):
         d = self.__dict__
@@ -320,51 +320,20 @@ class Module:
 
     # ---- walking ----
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
-        if memo is None:
-            memo = set()
-        found = []
-        self._walk(found, memo, prefix, remove_duplicate)
-        return iter(found)
-
-    def _walk(self, found, memo, prefix, remove_duplicate):
-        if id(self) in memo:
-            return
-        if remove_duplicate:
-            memo.add(id(self))
-        found.append((prefix, self))
-        for name, m in self._modules.items():
-            if m is not None:
-                m._walk(found, memo, name if prefix == "" else prefix and f"{prefix}.{name}", remove_duplicate)
+        return iter(torch._C.named_modules(self, memo, prefix, remove_duplicate))
 
     def modules(self):
-        found = []
-        self._walk(found, set(), None, True)  # without names, which are long in deep models
-        return iter([m for _, m in found])
+        return iter(torch._C.named_modules(self, None, None, True))  # without names, which are long in deep models
 
     def named_children(self):
-        memo = set()
-        out = []
-        for name, m in self._modules.items():
-            if m is not None and id(m) not in memo:
-                memo.add(id(m))
-                out.append((name, m))
-        return iter(out)
+        return iter(torch._C.named_children(self, True))
 
     def children(self):
-        return iter([m for _, m in self.named_children()])
+        return iter(torch._C.named_children(self, False))
 
     def _named_members(self, which, prefix, recurse, remove_duplicate):
-        memo = set()
-        out = []
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
-        for path, m in modules:
-            for name, v in m.__dict__[which].items():
-                if v is None or id(v) in memo:
-                    continue
-                if remove_duplicate:
-                    memo.add(id(v))
-                out.append((f"{path}.{name}" if path else name, v))
-        return iter(out)
+        return iter(torch._C.named_members(modules, which, remove_duplicate))
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         return self._named_members("_parameters", prefix, recurse, remove_duplicate)
