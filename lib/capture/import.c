@@ -157,7 +157,7 @@ static const struct {
     {"torch.jit", " annotations frontend mobile quantized ", ""},
     {"torch.nn", " backends grad intrinsic parallel qat quantizable quantized ", " DataParallel "},
     {"torch.nn.attention", " bias experimental flex_attention varlen ", ""},
-    {"torch.nn.utils", " fusion memory_format prune stateless ", ""},
+    {"torch.nn.utils", " memory_format stateless ", ""},
     {"torch.utils",
      " _device _mode_utils _python_dispatch _triton backcompat benchmark bottleneck bundled_inputs collect_env cpp_extension deterministic dlpack "
      "flop_counter mobile_optimizer module_tracker serialization tensorboard throughput_benchmark viz weak ",

@@ -645,6 +645,7 @@ void tc_torch_init(C *c) {
     static const native_def internal[] = {{"grad_enabled", c_grad},
                                           {"inference_mode", c_inference},
                                           {"autocast_dtype", c_autocast},
+                                          {"_log_api_usage_once", none_fn},
                                           {"capturing", c_capturing},
                                           {"checkpoint_begin", c_checkpoint_begin},
                                           {"checkpoint_end", c_checkpoint_end},

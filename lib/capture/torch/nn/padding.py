@@ -18,7 +18,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     def __init__(self, padding, value):
         super().__init__(padding)
         self.value = value
@@ -30,19 +30,19 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     _dims = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     _dims = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     _dims = 3
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(_ConstantPadNd):
     def __init__(self, padding):
         super().__init__(padding, 0.0)
 
@@ -62,46 +62,49 @@ class ZeroPad3d(_ZeroPad):
     _dims = 3
 
 
-class ReflectionPad1d(_Pad):
-    _dims = 1
+class _ReflectionPadNd(_Pad):
     _mode = "reflect"
 
 
-class ReflectionPad2d(_Pad):
-    _dims = 2
-    _mode = "reflect"
-
-
-class ReflectionPad3d(_Pad):
-    _dims = 3
-    _mode = "reflect"
-
-
-class ReplicationPad1d(_Pad):
+class ReflectionPad1d(_ReflectionPadNd):
     _dims = 1
-    _mode = "replicate"
 
 
-class ReplicationPad2d(_Pad):
+class ReflectionPad2d(_ReflectionPadNd):
     _dims = 2
-    _mode = "replicate"
 
 
-class ReplicationPad3d(_Pad):
+class ReflectionPad3d(_ReflectionPadNd):
     _dims = 3
+
+
+class _ReplicationPadNd(_Pad):
     _mode = "replicate"
 
 
-class CircularPad1d(_Pad):
+class ReplicationPad1d(_ReplicationPadNd):
     _dims = 1
-    _mode = "circular"
 
 
-class CircularPad2d(_Pad):
+class ReplicationPad2d(_ReplicationPadNd):
     _dims = 2
-    _mode = "circular"
 
 
-class CircularPad3d(_Pad):
+class ReplicationPad3d(_ReplicationPadNd):
     _dims = 3
+
+
+class _CircularPadNd(_Pad):
     _mode = "circular"
+
+
+class CircularPad1d(_CircularPadNd):
+    _dims = 1
+
+
+class CircularPad2d(_CircularPadNd):
+    _dims = 2
+
+
+class CircularPad3d(_CircularPadNd):
+    _dims = 3
