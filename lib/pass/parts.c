@@ -114,6 +114,16 @@ static bool take_maker(tc_loop *l, const made_part *m, tc_loop *to) {
 }
 
 /* ---- readers ---- */
+/* Is the element read for each point of l another one of b, and all of b? */
+static bool goes_over(const tc_loop *l, const tc_affine *seen, const tc_lbuffer *b) {
+    for (int d = 0; d < b->rank; d++) {
+        int a;
+        const tc_sym extent = tc_affine_is_axis(&seen[d], &a) ? l->axes[a].extent : tc_affine_is_zero(&seen[d]) ? tc_sym_int(l->sym, 1) : NULL;
+        if (extent != b->size[d]) return false;
+    }
+    return true;
+}
+
 /* What `reader` does to v, done to each part of it that l stores. */
 static bool take_reader(const tc_loop *l, const tc_loop *reader, const tc_value *v, tc_loop *to) {
     tc_affine self[64];
@@ -130,8 +140,8 @@ static bool take_reader(const tc_loop *l, const tc_loop *reader, const tc_value 
             const bool reads = in->kind == TC_L_LOAD && reader->buffers.data[in->buffer].value == v;
             given[i] = reads ? at[st->value] : TC_LV_NONE;
             if (!reads) continue;
-            done = !seen && !in->gather && in->pred == TC_LV_NONE; /* read in two ways: not one load */
-            seen = in->index;
+            seen = seen || !goes_over(reader, in->index, &reader->buffers.data[in->buffer]) ? NULL : in->index; /* read in two ways: not one load */
+            done = seen && !in->gather && in->pred == TC_LV_NONE;
         }
         tc_affine as[64];
         done = done && seen && places(reader, seen, st->index, st->rank, as) && tc_loop_append(to, reader, as, given, true, given + reader->inst.len);

@@ -530,6 +530,24 @@ PY
     [ "${#stderr_lines[@]}" -eq 1 ]
 }
 
+@test "what is done with some rows of a result in parts is done to those alone" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >rows.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x, z):
+        y = torch.cat((x, z), -1)
+        return (y * 2)[:3], (torch.cat((z, x), -1) + 1)[5], (torch.cat((x, x, z), 1) * 3)[1:9:4].sum()
+PY
+    tc-export rows.py:M --input x=Bx64xf32 --input z=Bx64xf32 --dim x.0=B:16..9999 -o m.pt2
+    tc-run m.pt2 --input x=9000x64xf32=1 --input z=9000x64xf32=2 --output out.0=@a.npy --output out.1=@b.npy --output out.2=@c.npy
+    [ "$(tail -c $((3 * 128 * 4)) a.npy | od -An -v -tf4 -w4 | sort -n | uniq -c | xargs)" = "192 2 192 4" ]
+    [ "$(tail -c $((128 * 4)) b.npy | od -An -v -tf4 -w4 | sort -n | uniq -c | xargs)" = "64 2 64 3" ]
+    [ "$(tail -c 4 c.npy | od -An -tf4 | xargs)" = 1536 ]
+}
+
 @test "rotary embedding is one loop, in halves, by chunks and interleaved, with the bits of its operators apart" {
     cat >rotary.py <<'PY'
 import torch
