@@ -351,6 +351,11 @@ static V c_deterministic_guard(C *c, args *A) { return A->n && tc_kind_of(A->a[0
 /* Is it a condition that only the data decide? */
 static V c_from_data(C *c, args *A) { return tc_bool(c, A->n && tc_kind_of(A->a[0]) == K_SYM && tc_sym_from_data(c, A->a[0])); }
 
+/* Does the source know the elements of the tensor? */
+static V c_is_known(C *c, args *A) {
+    return tc_bool(c, A->n == 1 && tc_is_tensor(A->a[0]) && (!tc_is_symbolic((tensor *)A->a[0]) || tc_torch_known(A->a[0])));
+}
+
 static V c_holds(C *c, args *A) {
     if (A->n != 1) tc_raise(c, "TypeError", "holds takes a condition");
     return tc_bool(c, tc_kind_of(A->a[0]) == K_SYM ? tc_sym_require(c, A->a[0]) : tc_truth(c, A->a[0]));
@@ -652,6 +657,7 @@ void tc_torch_init(C *c) {
                                           {"is_symbolic", c_deterministic_guard},
                                           {"from_data", c_from_data},
                                           {"holds", c_holds},
+                                          {"is_known", c_is_known},
                                           {"scratch_begin", c_scratch_begin},
                                           {"scratch_end", c_scratch_end},
                                           {NULL, NULL}};

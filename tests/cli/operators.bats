@@ -24,6 +24,47 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     cmp found.npy true.npy || { echo "not so: $what"; return 1; }
 }
 
+@test "packed sequences of lengths that are data: the results and gradients that lengths the source knows give" {
+    cat >packed.py <<'PY'
+import torch
+from torch import nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence, unpad_sequence
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.nets = nn.ModuleList([nn.LSTM(3, 6, 2, bidirectional=True, proj_size=2), nn.LSTM(3, 4, bias=False), nn.GRU(3, 4, 2, bidirectional=True), nn.RNN(3, 4)])
+
+    def both(self, net, x, given, data, sorted_):
+        results = []
+        for lengths in (given, data):
+            hx = torch.ones(net.num_layers * (2 if net.bidirectional else 1), x.size(1), net.hidden_size)
+            p = pack_padded_sequence(x, lengths, enforce_sorted=sorted_)
+            out, state = net(p, hx) if not isinstance(net, nn.LSTM) else net(p)
+            assert isinstance(out, PackedSequence)
+            y, n = pad_packed_sequence(out, padding_value=2.0, total_length=9)
+            z, _ = pad_packed_sequence(out, batch_first=True)
+            states = list(state) if isinstance(state, tuple) else [state]
+            loss = sum([(s * s).sum() for s in [y, out.data] + states])
+            grads = torch.autograd.grad(loss, [x, *net.parameters()], retain_graph=True)
+            results.append([y, n, z.sum(1), out.data.sum(0), (out.batch_sizes ** 2).sum(), *[s.sum(0) for s in unpad_sequence(y, torch.as_tensor(lengths))], *states, *grads])
+        return torch.stack([(a - b).abs().max() for a, b in zip(*results)]).max()
+
+    def forward(self, x, lengths):
+        sizes = [7, 4, 4, 1], [4, 7, 1, 4]
+        order = torch.tensor([1, 0, 3, 2])
+        x = (x * torch.linspace(-1, 1, 84).reshape(7, 4, 3)).requires_grad_()
+        return torch.stack([self.both(net, x, sizes[k], lengths[order] if k else lengths, k == 0) for net in self.nets for k in (0, 1)])
+PY
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self):\n        return torch.tensor([7, 4, 4, 1])\n' >lengths.py
+    tc-export lengths.py:M | tc-run --output @lengths.npy
+    tc-export packed.py:M --input x=7x4x3xf32 --input lengths=4xi64 --mode eval -o packed.pt2
+    tc-run packed.pt2 --input x=7x4x3xf32=1 --input lengths=@lengths.npy --output - | tail -c 32 | od -An -v -tf4 -w4 | awk '{ n += $1 >= 0 && $1 < 1e-5 } END { exit n != 8 }'
+    fails 3 "Expected lengths of at most the number of steps of the input" tc-run packed.pt2 --input x=7x4x3xf32=1 --input lengths=4xi64=8
+    fails 3 "Length of all samples has to be greater than 0" tc-run packed.pt2 --input x=7x4x3xf32=1 --input lengths=4xi64=0
+}
+
 @test "a mask of no dimensions is one over a new dimension of 1" {
     local x=3xf32=0,1,2
     holds $x "torch.equal(x[x.sum() > 0], x.unsqueeze(0))"

@@ -1,5 +1,5 @@
-# torch.nn.utils.rnn: padding and packing of sequences of different lengths. Lengths are numbers that the source knows: a list, or a
-# tensor made of one; lengths that arrive as an input are data and refused where they are read.
+# torch.nn.utils.rnn: padding and packing of sequences of different lengths. Where the source knows the lengths (a list, or a tensor made
+# of one) a packed sequence has its rows as PyTorch has them; where they are data it stays padded (_Padded), for its sizes would be data too.
 from typing import NamedTuple
 
 import torch
@@ -29,6 +29,115 @@ class PackedSequence(NamedTuple):
     @property
     def is_cuda(self):
         return False
+
+
+class _Padded(PackedSequence):
+    """Of lengths that are data: (the padded steps, steps first and rows in the order given; the lengths; the order of the rows and its inverse)."""
+
+    @property
+    def _rows(self):
+        order = self.sorted_indices
+        return (self[0], self[1]) if order is None else (self[0].index_select(1, order), self[1].index_select(0, order))
+
+    @property
+    def data(self):
+        steps, lengths = self._rows
+        return steps[_held(steps, lengths)]
+
+    @property
+    def batch_sizes(self):
+        sizes = _held(self[0], self[1]).sum(1)
+        return sizes[sizes > 0]
+
+    def _replace(self, **parts):
+        raise NotImplementedError("a packed sequence of lengths that are data cannot be made of others' rows: pad it, change it, and pack it again")
+
+    def to(self, *args, **kwargs):
+        return _Padded(self[0].to(*args, **kwargs), *self[1:])
+
+    def float(self):
+        return self.to(torch.float32)
+
+    def double(self):
+        return self.to(torch.float64)
+
+
+# Which steps of which rows are before the end of their sequence.
+def _held(steps, lengths):
+    return torch.arange(steps.size(0)).unsqueeze(1) < lengths
+
+
+def _masked(steps, lengths, value=0.0):
+    held = _held(steps, lengths)
+    return steps.masked_fill(~held.reshape(held.shape + (1,) * (steps.dim() - 2)), value)
+
+
+# The steps of each row up to its length in the other order; those behind it are what they may be.
+def _turned(steps, lengths):
+    at = (lengths - 1 - torch.arange(steps.size(0)).unsqueeze(1)).clamp(min=0)
+    return steps.gather(0, at.unsqueeze(-1).expand_as(steps))
+
+
+def _of_data(lengths):
+    if isinstance(lengths, torch.Tensor):
+        return None if torch._C.is_known(lengths) else lengths
+    return torch.tensor(lengths) if any([torch._C.from_data(n) for n in lengths]) else None
+
+
+def _assert(holds, message):
+    torch.ops.aten._assert_async.msg(holds.all(), message)
+
+
+def _pad_packed(p, batch_first, padding_value, total_length):
+    steps, longest = p[0], p[1].max()
+    if total_length is None:
+        total_length = longest.item()
+        torch._check(total_length >= 1)
+        torch._check(total_length <= steps.size(0))
+    else:
+        _assert(longest <= total_length, f"Expected total_length={total_length} to be at least the length of the longest sequence in input")
+    steps = _masked(steps, p[1], padding_value)[:total_length]
+    if not torch._C.from_data(total_length) and steps.size(0) < total_length:
+        steps = torch.nn.functional.pad(steps, [0, 0] * (steps.dim() - 1) + [0, total_length - steps.size(0)], value=padding_value)
+    return (steps.transpose(0, 1) if batch_first else steps), p[1]
+
+
+# One layer and direction over padded rows: the steps with 0 behind each row's end, and the states at the end. What stands behind an end
+# leaves the cell of an LSTM as it is: one more input, 1 there, closes the input gate and opens the forget gate.
+def _padded_layer(op, steps, lengths, states, weights, backward, lstm, biases):
+    at = (lengths - 1).reshape(1, -1, 1)
+    x = _masked(_turned(steps, lengths) if backward else steps, lengths)
+    if lstm:
+        ended = (~_held(steps, lengths)).to(x.dtype).unsqueeze(-1)
+        n = weights[0].size(0) // 4
+        gates = torch.tensor([-1e4, 1e4, 0.0, 0.0], dtype=x.dtype).repeat_interleave(n).unsqueeze(1)
+        x, weights = torch.cat((x, ended), -1), [torch.cat((weights[0], gates), 1)] + weights[1:]
+    r = op(x, states if lstm else states[0], weights, biases, 1, 0.0, False, False, False)
+    last = [r[0].gather(0, at.expand(1, -1, r[0].size(-1)))] + list(r[2:])
+    return _masked(_turned(r[0], lengths) if backward else r[0], lengths), last
+
+
+def _run_padded(module, op, sequence, hx):
+    steps, lengths, final = sequence[0], sequence[1], []
+    directions, lstm = 2 if module.bidirectional else 1, module.mode == "LSTM"
+    if hx is None:
+        hx = _zero_states(module, directions, steps.size(1), steps.dtype)
+    for layer in range(module.num_layers):
+        outs = []
+        for i in range(layer * directions, (layer + 1) * directions):
+            weights = list(module.all_weights[i])
+            out, last = _padded_layer(op, steps, lengths, [s[i:i + 1] for s in hx], weights, i % directions == 1, lstm, module.bias)
+            outs.append(out)
+            final.append(last)
+        steps = outs[0] if directions == 1 else torch.cat(outs, -1)
+        if module.training and module.dropout > 0 and layer < module.num_layers - 1:
+            steps = torch.dropout(steps, module.dropout, True)
+    return _Padded(steps, *sequence[1:]), [torch.cat([f[k] for f in final]) for k in range(len(hx))]
+
+
+def _zero_states(module, directions, b, dtype):
+    widths = [module.proj_size if module.proj_size > 0 else module.hidden_size, module.hidden_size][:2 if module.mode == "LSTM" else 1]
+    return [torch.zeros(module.num_layers * directions, b, w, dtype=dtype) for w in widths]
 
 
 def _numbers(lengths):
@@ -61,16 +170,28 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
+    if _of_data(lengths) is not None:
+        return [row[:n.item()] for row, n in zip(padded_sequences, _of_data(lengths))]
     return [padded_sequences[i, :n] for i, n in enumerate(_numbers(lengths))]
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
-    lengths = _numbers(lengths)
+    data = _of_data(lengths)
+    lengths = _numbers(lengths) if data is None else data
     sorted_indices = unsorted_indices = None
     if batch_first:
         input = input.transpose(0, 1)
     if input.size(1) != len(lengths):
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(lengths)} (batch_size={input.size(1)})")
+    if data is not None:
+        _assert(data > 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+        _assert(data <= input.size(0), "Expected lengths of at most the number of steps of the input")
+        if enforce_sorted:
+            _assert(data[:-1] >= data[1:], "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True")
+        else:
+            sorted_indices = torch.sort(data, descending=True)[1]
+            unsorted_indices = torch.argsort(sorted_indices)
+        return _Padded(input, data.long(), sorted_indices, unsorted_indices)
     if min(lengths) <= 0:
         raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
     if enforce_sorted:
@@ -102,6 +223,8 @@ def _runs(sizes):
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+    if isinstance(sequence, _Padded):
+        return _pad_packed(sequence, batch_first, padding_value, total_length)
     sizes, at, parts = sequence.batch_sizes.tolist(), 0, []
     steps = len(sizes)
     if total_length is not None:
@@ -159,13 +282,14 @@ def _layer(data, runs, states, backward, call):
 
 def run_packed(module, op, sequence, hx):
     """A recurrent module over a PackedSequence; hx: its states as a list, or None."""
+    if isinstance(sequence, _Padded):
+        return _run_padded(module, op, sequence, hx)
     sizes = sequence.batch_sizes.tolist()
     runs, data, b = _runs(sizes), sequence.data, sizes[0]
     directions = 2 if module.bidirectional else 1
     lstm = module.mode == "LSTM"
     if hx is None:
-        widths = [module.proj_size if module.proj_size > 0 else module.hidden_size, module.hidden_size][:2 if lstm else 1]
-        hx = [torch.zeros(module.num_layers * directions, b, w, dtype=data.dtype) for w in widths]
+        hx = _zero_states(module, directions, b, data.dtype)
     elif sequence.sorted_indices is not None:
         hx = [s.index_select(1, sequence.sorted_indices) for s in hx]
     final = []
