@@ -115,7 +115,7 @@ tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content c
     return s;
 }
 
-tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program) {
+tc_status tc_cmd_program_stored(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program) {
     tc_program *p;
     TC_TRY(tc_archive_program(a, name, &p));
     p->watch = tc_cmd_watch(c, a);
@@ -123,9 +123,15 @@ tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_pr
     tc_status st = tc_pass_end(&pass, p, tc_functionalise(p));
     if (!st) st = tc_program_verify(p);
     if (!st) st = tc_outside_read(c, a, p);
-    if (!st) st = tc_cmd_weights(c, p);
     if (st) tc_program_release(p);
     else *out_program = p;
+    return st;
+}
+
+tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program) {
+    TC_TRY(tc_cmd_program_stored(c, a, name, out_program));
+    tc_status st = tc_cmd_weights(c, *out_program);
+    if (st) tc_program_release(*out_program);
     return st;
 }
 

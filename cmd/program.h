@@ -15,6 +15,8 @@ tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, tc_archive **out_archive);
 tc_status tc_cmd_program(tc_cmd *c, tc_archive *a, tc_program **out_program);
 /* The same for a program of a given name (NULL: the default). */
 tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program);
+/* The same without --weights and --rename. */
+tc_status tc_cmd_program_stored(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program);
 /* --weights and --rename onto a program made otherwise; nothing happens when they are not given. */
 tc_status tc_cmd_weights(tc_cmd *c, tc_program *p);
 /* Writes programs to --out as --store-weights says (outside.h); tc_cmd_program finds weights outside again. What --meta gives goes to extra/,

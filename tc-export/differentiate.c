@@ -39,8 +39,8 @@ static tc_value *made_by(const tc_node *n, const char *name) {
 
 static bool inside(const tc_node *n, const char *module) {
     size_t k = strlen(module);
-    const char *path = n->source.module;
-    return path && !strncmp(path, module, k) && (!path[k] || path[k] == '.') && n->nouts && n->outs[0]->kind == TC_V_TENSOR;
+    const char *path = tc_source_module(&n->source);
+    return path && !strncmp(path, module, k) && (!path[k] || strchr(".@", path[k])) && n->nouts && n->outs[0]->kind == TC_V_TENSOR;
 }
 
 /* An input, a value as --print names it, or what a module computes last. NULL: there is none. */

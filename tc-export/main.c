@@ -100,7 +100,7 @@ static tc_status put_text(tc_cmd *c, const programs *all, format to, int form) {
     tc_buf b = {0};
     tc_status st = NULL;
     for (size_t i = 0; i < all->len && !st; i++) {
-        const tc_program *p = all->data[i];
+        tc_program *p = all->data[i];
         if (tc_cmd_has(c, TC_OPT_summary)) report_summary(&b, p);
         else if (to == TO_DOT) tc_program_print_dot(&b, p);
         else if (form == PRINT_MODULES) report_modules(&b, p);
@@ -293,16 +293,12 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_dim,        TC_OPT_arg,
-                                    TC_OPT_args,      TC_OPT_source,     TC_OPT_weights,
-                                    TC_OPT_rename,    TC_OPT_select,     TC_OPT_store_weights,
-                                    TC_OPT_meta,      TC_OPT_mode,       TC_OPT_model,
-                                    TC_OPT_seed,      TC_OPT_keep_going, TC_OPT_draft,
-                                    TC_OPT_decompose, TC_OPT_joint,      TC_OPT_partition,
-                                    TC_OPT_grad_of,   TC_OPT_jvp,        TC_OPT_split,
-                                    TC_OPT_print,     TC_OPT_summary,    TC_OPT_to,
-                                    TC_OPT_out,       TC_OPT_opset,      TC_OPT_profile_shapes,
-                                    TC_OPT_verify,    TC_OPT_dump,       TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,   TC_OPT_dim,        TC_OPT_arg,           TC_OPT_args,           TC_OPT_source, TC_OPT_weights,
+                                    TC_OPT_rename,  TC_OPT_select,     TC_OPT_store_weights, TC_OPT_meta,           TC_OPT_mode,   TC_OPT_model,
+                                    TC_OPT_seed,    TC_OPT_keep_going, TC_OPT_draft,         TC_OPT_decompose,      TC_OPT_joint,  TC_OPT_partition,
+                                    TC_OPT_grad_of, TC_OPT_jvp,        TC_OPT_split,         TC_OPT_swap,           TC_OPT_print,  TC_OPT_summary,
+                                    TC_OPT_to,      TC_OPT_out,        TC_OPT_opset,         TC_OPT_profile_shapes, TC_OPT_verify, TC_OPT_dump,
+                                    TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

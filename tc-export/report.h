@@ -6,6 +6,6 @@
 
 void report_shapes(tc_buf *b, const tc_program *p);  /* sizes of the inputs; the range of each symbol, or its value and the line that fixed it */
 void report_summary(tc_buf *b, const tc_program *p); /* nodes, operators by number of calls, parameters and their bytes */
-void report_modules(tc_buf *b, const tc_program *p); /* modules.c: the tree of modules: operators, parameters, types in and out of each call */
+void report_modules(tc_buf *b, tc_program *p);       /* modules.c: the tree of modules: operators, parameters, types in and out of each call */
 
 #endif

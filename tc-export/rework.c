@@ -1,11 +1,13 @@
 /* Programs into other programs, as the options say (rework.h). */
 #include "rework.h"
 
+#include "cmd/program.h"
 #include "op/decompose.h"
 #include "op/functionalise.h"
 #include "pass/cut.h"
 #include "pass/dce.h"
 #include "pass/split.h"
+#include "pass/swap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,12 +30,16 @@ void warn_of_sides(const tc_cmd *c, const programs *all, const tc_program *p, co
     }
 }
 
-const rework_option reworking[REWORKING] = {{"joint", TC_OPT_joint, DIFFERENTIATE},         {"grad-of", TC_OPT_grad_of, DIFFERENTIATE},
-                                            {"partition", TC_OPT_partition, DIFFERENTIATE}, {"jvp", TC_OPT_jvp, DIFFERENTIATE},
-                                            {"decompose", TC_OPT_decompose, DECOMPOSE},     {"split", TC_OPT_split, SPLIT}};
+const rework_option reworking[REWORKING] = {{"joint", TC_OPT_joint, DIFFERENTIATE},
+                                            {"grad-of", TC_OPT_grad_of, DIFFERENTIATE},
+                                            {"partition", TC_OPT_partition, DIFFERENTIATE},
+                                            {"jvp", TC_OPT_jvp, DIFFERENTIATE},
+                                            {"decompose", TC_OPT_decompose, DECOMPOSE},
+                                            {"split", TC_OPT_split, SPLIT},
+                                            {"swap", TC_OPT_swap, SWAP}};
 
 tc_pass begin_rework(const tc_cmd *c, tc_program *p, rework_step step) {
-    static const char *const names[] = {[DIFFERENTIATE] = "differentiate", [DECOMPOSE] = "decompose", [SPLIT] = "split"};
+    static const char *const names[] = {[DIFFERENTIATE] = "differentiate", [DECOMPOSE] = "decompose", [SPLIT] = "split", [SWAP] = "swap"};
     tc_buf again = {0};
     for (size_t i = 0; i < REWORKING && p->watch; i++)
         for (int k = 0; reworking[i].step == step && k < tc_cmd_count(c, reworking[i].id); k++) {
@@ -43,6 +49,41 @@ tc_pass begin_rework(const tc_cmd *c, tc_program *p, rework_step step) {
     tc_pass pass = tc_pass_begin(p, names[step], tc_buf_str(&again));
     tc_buf_free(&again);
     return pass;
+}
+
+/* ---- --swap ---- */
+/* Of the archive's programs that of p's name, else the default one. */
+static tc_status swap_from(tc_cmd *c, tc_archive *a, tc_program *p, const char *module) {
+    const char *name = NULL;
+    tc_program *with;
+    for (size_t i = 0; i < tc_archive_count(a); i++)
+        if (!strcmp(tc_archive_name(a, i), p->name)) name = p->name;
+    TC_TRY(tc_cmd_program_stored(c, a, name, &with));
+    tc_status st = tc_swap_module(p, module, with);
+    tc_program_release(with);
+    return st;
+}
+
+static tc_status swap_one(tc_cmd *c, const char *spec, tc_program *p) {
+    const char *file = strchr(spec, '=');
+    tc_buf module = {0};
+    tc_archive *a;
+    if (!file || file == spec || !file[1]) return tc_usage(c, "--swap %s: expected MODULE=FILE", spec);
+    TC_TRY(tc_cmd_archive(c, file + 1, &a));
+    tc_buf_printf(&module, "%.*s", (int)(file - spec), spec);
+    tc_status st = swap_from(c, a, p, module.data);
+    tc_buf_free(&module);
+    tc_archive_close(a);
+    return st ? tc_annotate(st, "--swap %s", spec) : NULL;
+}
+
+static tc_status swap(tc_cmd *c, tc_program *p) {
+    if (!tc_cmd_has(c, TC_OPT_swap)) return NULL;
+    if (!p->functional) TC_TRY(tc_functionalise(p));
+    tc_pass pass = begin_rework(c, p, SWAP);
+    tc_status st = NULL;
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_swap) && !st; i++) st = swap_one(c, tc_cmd_value(c, TC_OPT_swap, i), p);
+    return tc_pass_end(&pass, p, st);
 }
 
 /* ---- --decompose ---- */
@@ -115,6 +156,7 @@ static tc_status split(tc_cmd *c, programs *all) {
 }
 
 tc_status rework(tc_cmd *c, programs *all) {
+    for (size_t i = 0; i < all->len; i++) TC_TRY(swap(c, all->data[i]));
     TC_TRY(differentiate(c, all));
     for (size_t i = 0; i < all->len; i++) TC_TRY(decompose(c, all->data[i]));
     return split(c, all);

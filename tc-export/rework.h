@@ -1,4 +1,4 @@
-/* What tc-export makes of programs before it writes them: --joint, --grad-of, --partition, --jvp, then --decompose, then --split. */
+/* What tc-export makes of programs before it writes them: --swap, then --joint, --grad-of, --partition, --jvp, then --decompose, then --split. */
 #ifndef TC_EXPORT_REWORK_H
 #define TC_EXPORT_REWORK_H
 
@@ -11,13 +11,13 @@ tc_status rework(tc_cmd *c, programs *all);
 tc_status differentiate(tc_cmd *c, programs *all); /* differentiate.c: the first step */
 
 /* The options that ask for it, by what they are part of; the watched pass of one part (op/watch.h), which its options do again. */
-typedef enum { DIFFERENTIATE, DECOMPOSE, SPLIT } rework_step;
+typedef enum { SWAP, DIFFERENTIATE, DECOMPOSE, SPLIT } rework_step;
 typedef struct {
     const char *name;
     tc_opt_id id;
     rework_step step;
 } rework_option;
-enum { REWORKING = 6 };
+enum { REWORKING = 7 };
 extern const rework_option reworking[REWORKING];
 tc_pass begin_rework(const tc_cmd *c, tc_program *p, rework_step step);
 

@@ -198,7 +198,8 @@ static void reset(tc_capture *k) {
     if (k->root->functional) tc_functional_destroy(k->root->functional);
     k->root->functional = NULL;
     tc_map_free(&T->modules);
-    T->modules = (tc_map){0};
+    tc_map_free(&T->called);
+    T->modules = T->called = (tc_map){0};
     T->region = NULL, T->graph = NULL, T->capture = NULL, T->hint = NULL, T->nhint = 0;
 }
 
@@ -313,17 +314,36 @@ static void places(tc_capture *k, list *modules) {
     }
 }
 
-const char *tc_torch_module(C *c) {
-    if (!c->torch || !c->torch->modules.len) return NULL;
-    for (const frame *f = c->fr; f; f = f->prev) {
-        const scope *s = f->sc;
-        if (s->kind != SC_FUNC || !s->nparams || s->params[0].name != c->n_self) continue;
-        V self = f->slots[s->params[0].var->slot];
-        if (self && s->params[0].var->cell) self = ((cell *)self)->v;
-        const char *name = self && !tc_is_small(self) ? tc_map_get(&c->torch->modules, (const char *)&self, sizeof self) : NULL;
-        if (name) return *name ? name : NULL;
+/* Of the module whose method runs in f; NULL: it is none of the model's. */
+static const char *module_of(C *c, const frame *f) {
+    const scope *s = f->sc;
+    if (s->kind != SC_FUNC || !s->nparams || s->params[0].name != c->n_self) return NULL;
+    V self = f->slots[s->params[0].var->slot];
+    if (self && s->params[0].var->cell) self = ((cell *)self)->v;
+    return self && !tc_is_small(self) ? tc_map_get(&c->torch->modules, (const char *)&self, sizeof self) : NULL;
+}
+
+/* Methods that a method of the same module calls stand in its call. */
+static const char *calls_of(C *c, frame *f) {
+    const char *name = NULL;
+    while (f && !(name = module_of(c, f))) f = f->prev;
+    if (!f || f->calls) return f ? f->calls : "";
+    const char *outer = calls_of(c, f->prev), *last = strrchr(outer, ';');
+    size_t n = strlen(name);
+    last = last ? last + 1 : outer;
+    if (!n || strpbrk(name, ";,@") || (!strncmp(last, name, n) && (!last[n] || last[n] == '@'))) return f->calls = outer;
+    char number[24] = "";
+    if (f->fn && (f->fn->name == c->n_forward || f->fn->name == c->n___call__)) {
+        void **times = tc_map_put(&c->torch->called, name, n);
+        if (*times) snprintf(number, sizeof number, "@%lld", (long long)(intptr_t)*times);
+        *times = (void *)((intptr_t)*times + 1);
     }
-    return NULL;
+    return f->calls = tc_arena_printf(&tc_torch_program(c)->arena, "%s%s%s%s", outer, *outer ? ";" : "", name, number);
+}
+
+const char *tc_torch_calls(C *c) {
+    const char *calls = c->torch && c->torch->modules.len ? calls_of(c, c->fr) : "";
+    return *calls ? calls : NULL;
 }
 
 void tc_capture_places(tc_capture *k, V m) {

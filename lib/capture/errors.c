@@ -52,8 +52,8 @@ static const char *trace(C *c) {
 static const char *loops(C *c, const file *here) {
     tc_buf b = {0};
     int shown = 0;
-    const char *where = tc_torch_module(c);
-    if (where) tc_buf_printf(&b, "module %s", where), shown = 1;
+    const tc_source where = {.calls = tc_torch_calls(c)};
+    if (where.calls) tc_buf_printf(&b, "module %s", tc_source_module(&where)), shown = 1;
     for (const frame *f = c->fr; f; f = f->prev)
         for (const running_loop *l = f->sc->file->embedded ? NULL : f->loop; l && shown < 4; l = l->outer, shown++) {
             tc_buf_printf(&b, "%sline %d", shown ? "; " : "", l->at->line);
@@ -255,7 +255,7 @@ tc_source tc_here(C *c) {
     return (tc_source){.file = T ? kept_name(T, f->sc->file, name) : name,
                        .line = f->at->line,
                        .col = f->at->col,
-                       .module = T ? tc_torch_module(c) : NULL,
+                       .calls = T ? tc_torch_calls(c) : NULL,
                        .checkpoint = checkpoint};
 }
 

@@ -259,6 +259,7 @@ struct frame {
     func *fn;
     struct around *around;    /* of a generator under contextlib.contextmanager: what `yield` runs */
     const running_loop *loop; /* the innermost that runs; NULL: none */
+    const char *calls;        /* of modules that it stands in, once something asked (tc_torch_calls) */
     int depth;
 };
 

@@ -99,6 +99,7 @@ struct tc_torch {
     size_t nhint;    /* example values of the captured program's symbols, by index; unbound: from data */
     uint64_t writes; /* nodes so far that write to a tensor */
     tc_map modules;  /* of the model that is captured: object -> its qualified name, "" for the model itself */
+    tc_map called;   /* qualified name -> how often it was called so far */
     TC_VEC(struct read) reads;
     TC_VEC(struct change) changes; /* of undo.c */
     tc_map noted;                  /* of undo.c: the lists, dicts and sets among them, by address */
@@ -120,7 +121,7 @@ tc_dtype tc_torch_dtype(V t);
 int tc_torch_rank(V t);
 const tensor *tc_torch_known(V t);  /* the concrete tensor that has the values of t, a symbolic one; NULL: they are data */
 V tc_torch_size(C *c, V t, int d);  /* an int or a symbolic one; 0 <= d < rank */
-const char *tc_torch_module(C *c);  /* qualified name of the module whose method runs, in the program's arena; NULL: none, or the model itself */
+const char *tc_torch_calls(C *c);   /* of modules that are running, in the program's arena (tc_source); NULL: none but the model itself */
 tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scratch program */
 
 /* (name, module) of m and all below it, m as `prefix`, each as often as it stands there; the name of a part of `path`. */

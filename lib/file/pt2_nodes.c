@@ -193,18 +193,30 @@ static void read_stack(tc_pt2_reader *r, tc_str text, tc_source *out) {
     r->stack.file = out->file, r->stack.line = out->line;
 }
 
-/* The FQN of the innermost module: key,fqn,class;key,fqn,class */
+/* KEY,FQN,CLASS of each module that is being called, outermost first; KEY ends in @N when it is not the first call. What torch.export captures of a
+ * branch in strict mode stands below a module _export_root. */
 static void read_modules(tc_pt2_reader *r, tc_str text, tc_source *out) {
     if (tc_str_eq(text, r->modules.text.s, r->modules.text.n)) {
-        out->module = r->modules.module;
+        out->calls = r->modules.calls;
         return;
     }
-    const char *end = text.s + text.n, *last = memrchr(text.s, ';', text.n);
-    last = last ? last + 1 : text.s;
-    const char *fqn = memchr(last, ',', (size_t)(end - last)), *stop = fqn ? memchr(fqn + 1, ',', (size_t)(end - fqn - 1)) : NULL;
-    if (stop && stop > fqn + 1) out->module = tc_arena_strndup(&r->program->arena, fqn + 1, (size_t)(stop - fqn - 1));
+    static const char root[] = "_export_root";
+    tc_buf b = {0};
+    for (const char *at = text.s, *end = text.s + text.n, *stop; at < end; at = stop + 1) {
+        stop = memchr(at, ';', (size_t)(end - at));
+        if (!stop) stop = end;
+        const char *fqn = memchr(at, ',', (size_t)(stop - at)), *class = fqn ? memchr(fqn + 1, ',', (size_t)(stop - fqn - 1)) : NULL;
+        if (!class) continue;
+        const char *number = memrchr(at, '@', (size_t)(fqn - at)), *key = fqn++;
+        size_t skip = (size_t)(class - fqn) >= sizeof root - 1 && !memcmp(fqn, root, sizeof root - 1) ? sizeof root - 1 : 0;
+        fqn += skip + (skip && fqn + skip < class);
+        if (fqn == class || memchr(fqn, '@', (size_t)(class - fqn))) continue;
+        tc_buf_printf(&b, "%s%.*s%.*s", b.len ? ";" : "", (int)(class - fqn), fqn, number ? (int)(key - number) : 0, number ? number : "");
+    }
+    out->calls = b.len ? tc_arena_strndup(&r->program->arena, b.data, b.len) : NULL;
+    tc_buf_free(&b);
     r->modules.text = tc_jr_keep(&r->j, &r->scratch, text);
-    r->modules.module = out->module;
+    r->modules.calls = out->calls;
 }
 
 /* What tc adds to a node's metadata: {"recompute": 3} */

@@ -63,7 +63,7 @@ typedef struct {
     tc_map targets;   /* -> tc_pt2_target */
     struct {          /* the text that was read last and what was made of it: neighbours tend to share it */
         tc_str text;
-        const char *file, *module;
+        const char *file, *calls;
         int line;
     } stack, modules;
     TC_VEC(tc_sym) from; /* symbols of the archive that come from data ... */

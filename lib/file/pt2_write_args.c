@@ -256,6 +256,8 @@ static const char *number_node(tc_pt2_writer *w, const char *target, const char 
     for (int i = 0; i < 3; i++) tc_json_end(&j);
     tc_json_key(&j, "metadata");
     tc_json_object(&j);
+    tc_json_key(&j, "nn_module_stack");
+    tc_json_string(&j, "L__self__,,torch.nn.Module");
     tc_json_end(&j);
     tc_json_key(&j, "is_hop_single_tensor_return");
     tc_json_null(&j);

@@ -30,6 +30,16 @@ static void write_inputs(tc_pt2_writer *w, tc_json *j, const tc_node *n) {
     tc_json_end(j);
 }
 
+/* "b;b.lin@1" as PyTorch has it: KEY,FQN,CLASS of the model, which torch.export.unflatten wants of every node, and of each module, the number of the
+ * call behind the key. */
+static void write_calls(tc_buf *b, const char *calls) {
+    tc_buf_puts(b, "L__self__,,torch.nn.Module");
+    for (size_t n; *calls; calls += n + (calls[n] == ';')) {
+        n = strcspn(calls, ";");
+        tc_buf_printf(b, ";L__self__%.*s,%.*s,torch.nn.Module", (int)n, calls, (int)strcspn(calls, "@;"), calls);
+    }
+}
+
 static void write_metadata(tc_json *j, const tc_node *n) {
     if (n->annotations) {
         tc_json_raw(j, n->annotations, strlen(n->annotations));
@@ -42,12 +52,10 @@ static void write_metadata(tc_json *j, const tc_node *n) {
         tc_json_key(j, "stack_trace");
         tc_json_string(j, b.data);
     }
-    if (n->source.module && *n->source.module && !strpbrk(n->source.module, ",;")) {
-        b.len = 0;
-        tc_buf_printf(&b, "L__self__,,torch.nn.Module;%s,%s,torch.nn.Module", n->source.module, n->source.module);
-        tc_json_key(j, "nn_module_stack");
-        tc_json_string(j, b.data);
-    }
+    b.len = 0;
+    write_calls(&b, n->source.calls ? n->source.calls : "");
+    tc_json_key(j, "nn_module_stack");
+    tc_json_string(j, b.data);
     if (n->source.checkpoint) {
         b.len = 0;
         tc_buf_printf(&b, "{\"recompute\": %d}", n->source.checkpoint);

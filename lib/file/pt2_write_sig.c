@@ -219,7 +219,34 @@ static void write_arg_names(tc_json *j, const tc_program *p, const tc_tree *args
     tc_json_end(j);
 }
 
+/* A module that nothing is said of but that it is there; what it is part of before it. */
+static void write_module(tc_json *j, const char *name, size_t n, tc_map *seen) {
+    size_t up = n;
+    if (!n || *tc_map_put(seen, name, n)) return;
+    while (up && name[up - 1] != '.') up--;
+    if (up) write_module(j, name, up - 1, seen);
+    *tc_map_put(seen, name, n) = seen;
+    tc_json_object(j);
+    tc_json_key(j, "fqn");
+    tc_json_stringn(j, name, n);
+    tc_json_key(j, "signature");
+    tc_json_null(j);
+    tc_json_end(j);
+}
+
+static void write_modules(tc_json *j, const tc_graph *g, tc_map *seen) {
+    for (const tc_node *n = g->first; n; n = n->next) {
+        const char *last = n->prev ? n->prev->source.calls : NULL;
+        for (const char *at = n->source.calls == last ? NULL : n->source.calls; at && *at; at += strcspn(at, ";"), at += *at == ';')
+            write_module(j, at, strcspn(at, "@;"), seen);
+        for (int i = 0; i < n->nargs; i++)
+            if (n->args[i].kind == TC_A_GRAPH) write_modules(j, n->args[i].graph, seen);
+    }
+}
+
+/* The signature of the whole, and which modules there are: torch.export.unflatten wants to know. */
 static void write_calls(tc_json *j, const tc_program *p, tc_arena *a) {
+    tc_map seen = {0};
     const tc_tree *in = in_tree(p, a);
     tc_json_array(j);
     tc_json_object(j);
@@ -241,6 +268,8 @@ static void write_calls(tc_json *j, const tc_program *p, tc_arena *a) {
     write_arg_names(j, p, in->children[0], in->children[1]);
     tc_json_end(j);
     tc_json_end(j);
+    write_modules(j, p->graph, &seen);
+    tc_map_free(&seen);
     tc_json_end(j);
 }
 

@@ -4,13 +4,13 @@
 typedef struct {
     tc_program *to;
     const tc_program *from;
-    tc_sym var, value; /* in the new context: value takes the place of var; NULL: nothing does */
+    const tc_sym *by;   /* what takes the place of symbols (tc_sym_import_with); NULL: nothing does */
+    const tc_graph *in; /* a graph that has values of its own: those that come get new ids; NULL: none */
 } pair;
 
 static tc_sym sym_of(const pair *c, tc_sym s) {
     if (!s) return NULL;
-    tc_sym r = tc_sym_import(c->to->sym, s, c->from->sym);
-    return c->var ? tc_sym_substitute(c->to->sym, r, &c->var, &c->value, 1) : r;
+    return tc_sym_import_with(c->to->sym, s, c->from->sym, c->by);
 }
 
 static const char *text_of(const pair *c, const char *s) { return s ? tc_arena_strdup(&c->to->arena, s) : NULL; }
@@ -22,13 +22,22 @@ static const tc_sym *syms_of(const pair *c, const tc_sym *s, int n) {
     return out;
 }
 
-static tc_source source_of(const pair *c, tc_source s) {
+static tc_source place_of(const pair *c, tc_source s) {
     s.file = text_of(c, s.file);
-    s.module = text_of(c, s.module);
+    s.calls = text_of(c, s.calls);
     return s;
 }
 
-static tc_graph *graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map, tc_graph *parent);
+/* Of n for its copy m: texts that n shares with the node before it, m shares too. */
+static tc_source source_of(const pair *c, const tc_node *n, const tc_node *m) {
+    const tc_source *last = n->prev && m->prev ? &n->prev->source : NULL;
+    tc_source s = n->source;
+    s.file = last && last->file == s.file ? m->prev->source.file : text_of(c, s.file);
+    s.calls = last && last->calls == s.calls ? m->prev->source.calls : text_of(c, s.calls);
+    return s;
+}
+
+static void graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map);
 static tc_value *value_of(const pair *c, tc_graph *g, const tc_value *v, tc_value **map);
 
 /* Numbers that host arithmetic makes have no producer: they are copied where they are first met. */
@@ -56,9 +65,9 @@ static tc_arg arg_of(const pair *c, const tc_arg *a, tc_value **map, tc_graph *p
     case TC_A_STRING:
     case TC_A_DEVICE: r.string = text_of(c, a->string); break;
     case TC_A_GRAPH: {
-        tc_graph *sub = tc_graph_create(c->to, parent, a->graph->name);
         tc_value **inner = tc_xcalloc(a->graph->nvalues ? a->graph->nvalues : 1, sizeof *inner);
-        r.graph = graph_of(c, a->graph, sub, inner, parent);
+        r.graph = tc_graph_create(c->to, parent, a->graph->name);
+        graph_of(c, a->graph, r.graph, inner);
         free(inner);
         break;
     }
@@ -73,6 +82,7 @@ static tc_value *value_of(const pair *c, tc_graph *g, const tc_value *v, tc_valu
     w->graph = g;
     w->producer = NULL;
     w->aux = NULL;
+    if (g == c->in) w->id = g->nvalues++;
     w->name = tc_graph_unique(g, v->name);
     w->meta.size = syms_of(c, v->meta.size, v->meta.rank);
     w->meta.stride = syms_of(c, v->meta.stride, v->meta.rank);
@@ -84,24 +94,26 @@ static tc_value *value_of(const pair *c, tc_graph *g, const tc_value *v, tc_valu
     return map[v->id] = w;
 }
 
-static tc_graph *graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map, tc_graph *parent) {
-    (void)parent;
-    into->single_tensor_return = g->single_tensor_return;
-    into->nvalues = g->nvalues;
-    for (int i = 0; i < g->ninputs; i++) tc_graph_add_input(into, value_of(c, into, g->inputs[i], map));
+static void nodes_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map, tc_node *before) {
     for (const tc_node *n = g->first; n; n = n->next) {
-        tc_node *m = tc_graph_node(into, n->op, n->nargs, n->nouts, NULL);
+        tc_node *m = tc_graph_node(into, n->op, n->nargs, n->nouts, before);
         for (int i = 0; i < n->nargs; i++) m->args[i] = arg_of(c, &n->args[i], map, into);
         for (int i = 0; i < n->nouts; i++) tc_node_set_output(m, i, value_of(c, into, n->outs[i], map));
         m->name = n->nouts == 1 ? m->outs[0]->name : n->name ? tc_graph_unique(into, n->name) : NULL;
-        m->source = source_of(c, n->source);
+        m->source = source_of(c, n, m);
         m->no_grad = n->no_grad;
         m->straight = n->straight;
         m->leaf = n->leaf;
         m->annotations = text_of(c, n->annotations);
     }
+}
+
+static void graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map) {
+    into->single_tensor_return = g->single_tensor_return;
+    into->nvalues = g->nvalues;
+    for (int i = 0; i < g->ninputs; i++) tc_graph_add_input(into, value_of(c, into, g->inputs[i], map));
+    nodes_of(c, g, into, map, NULL);
     for (int i = 0; i < g->noutputs; i++) tc_graph_add_output(into, mapped(c, into, g->outputs[i], map));
-    return into;
 }
 
 static tc_tree *tree_of(const pair *c, const tc_tree *t) {
@@ -122,23 +134,22 @@ static tc_tree *tree_of(const pair *c, const tc_tree *t) {
 static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
     tc_program *q = tc_program_create(p->name);
     q->watch = p->watch;
-    pair c = {.to = q, .from = p};
-    for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) tc_sym_import(q->sym, tc_sym_var_at(p->sym, i), p->sym); /* the same indices */
-    if (var) {
-        c.var = tc_sym_import(q->sym, var, p->sym);
-        c.value = tc_sym_int(q->sym, value);
-    }
+    size_t nvars = tc_sym_var_count(p->sym);
+    tc_sym *by = var ? tc_xcalloc(nvars, sizeof *by) : NULL;
+    pair c = {.to = q, .from = p, .by = by};
+    for (size_t i = 0; i < nvars; i++) tc_sym_import(q->sym, tc_sym_var_at(p->sym, i), p->sym); /* the same indices */
+    if (var) by[tc_sym_var_index(var)] = tc_sym_int(q->sym, value);
     for (size_t i = 0; i < p->guards.len; i++) {
         const tc_guard *g = &p->guards.data[i];
-        tc_program_guard(q, (tc_guard){.cond = sym_of(&c, g->cond), .source = source_of(&c, g->source), .op = g->op});
+        tc_program_guard(q, (tc_guard){.cond = sym_of(&c, g->cond), .source = place_of(&c, g->source), .op = g->op});
     }
     tc_value **map = tc_xcalloc(p->graph->nvalues ? p->graph->nvalues : 1, sizeof *map);
-    graph_of(&c, p->graph, q->graph, map, NULL);
+    graph_of(&c, p->graph, q->graph, map);
     for (int i = 0; i < p->ninputs; i++) {
         tc_input in = p->inputs[i];
         in.value = in.value ? map[in.value->id] : NULL;
         in.leaf = arg_of(&c, &p->inputs[i].leaf, map, q->graph);
-        in.read = source_of(&c, in.read);
+        in.read = place_of(&c, in.read);
         if (in.data.storage) in.data = tc_tensor_share(&p->inputs[i].data);
         tc_program_add_input(q, in);
     }
@@ -151,6 +162,7 @@ static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
         q->graph->noutputs = noutputs; /* the list of the graph is there already */
     }
     free(map);
+    free(by);
     q->in_tree = tree_of(&c, p->in_tree);
     q->out_tree = tree_of(&c, p->out_tree);
     q->source_text = text_of(&c, p->source_text);
@@ -163,6 +175,10 @@ static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
 
 tc_program *tc_program_clone(const tc_program *p) { return clone(p, NULL, 0); }
 tc_program *tc_program_clone_at(const tc_program *p, tc_sym var, int64_t value) { return clone(p, var, value); }
+
+void tc_graph_import_nodes(tc_graph *to, const tc_program *from, tc_value **map, const tc_sym *by, tc_node *before) {
+    nodes_of(&(pair){.to = to->program, .from = from, .by = by, .in = to}, from->graph, to, map, before);
+}
 
 /* ---- copies inside one program ---- */
 static tc_value *copy_value(tc_graph *to, const tc_value *v, tc_value **map) {

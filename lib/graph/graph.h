@@ -40,10 +40,16 @@ typedef enum {
 typedef struct {
     const char *file;
     int line, col;
-    const char *module; /* "blocks.3.attn", class and file of the frame */
-    int checkpoint;     /* which call of torch.utils.checkpoint it stands in: what is saved there is computed again in the backward; 0: none */
-    bool again;         /* such a computation: not joined with the first (grad/recompute.c) */
+    const char *calls; /* of modules, outermost first: "blocks.3;blocks.3.attn@1" is the second call of blocks.3.attn; NULL: the model itself */
+    int checkpoint;    /* which call of torch.utils.checkpoint it stands in: what is saved there is computed again in the backward; 0: none */
+    bool again;        /* such a computation: not joined with the first (grad/recompute.c) */
 } tc_source;
+
+/* The module that it stands in, as messages name it: "blocks.3.attn@1"; NULL: the model itself. */
+static inline const char *tc_source_module(const tc_source *s) {
+    const char *last = s->calls ? strrchr(s->calls, ';') : NULL;
+    return last ? last + 1 : s->calls;
+}
 
 struct tc_value {
     tc_value_kind kind;
@@ -268,6 +274,8 @@ typedef struct {
 void tc_graph_apply_rewrite(tc_graph *g, const tc_rewrite *r);
 /* The nodes of a subgraph again in another graph of the same program. map: by value id of `from`, its inputs filled in; all its values after. */
 void tc_graph_copy_nodes(tc_graph *to, const tc_graph *from, tc_value **map, tc_node *before);
+/* The nodes of another program before `before`. map: by its value ids, its inputs filled in, all its values after; by: as tc_sym_import_with has it. */
+void tc_graph_import_nodes(tc_graph *to, const tc_program *from, tc_value **map, const tc_sym *by, tc_node *before);
 tc_program *tc_program_clone(const tc_program *p); /* deep; weights share storage */
 /* The same with a number in the place of one of p's int symbols, which stays, unused. The number must lie in its range. */
 tc_program *tc_program_clone_at(const tc_program *p, tc_sym var, int64_t value);

@@ -13,7 +13,7 @@ static bool is_kernel(const tc_node *n) {
 static void print_place(tc_buf *b, const tc_node *n) {
     const tc_source *at = &n->source;
     if (at->file) tc_buf_printf(b, "%s:%d: ", at->file, at->line);
-    if (at->module && *at->module) tc_buf_printf(b, "%s: ", at->module);
+    if (at->calls) tc_buf_printf(b, "%s: ", tc_source_module(at));
 }
 
 static void collect(const tc_graph *g, tc_attention_list *out) {

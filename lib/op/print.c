@@ -184,7 +184,7 @@ static void node_of(tc_buf *b, const tc_node *n, int depth, tc_print_level level
     if (n->source.file || n->source.line) {
         int pad = (int)(b->len - start);
         tc_buf_printf(b, "%*s  # %s:%d", pad < 76 ? 76 - pad : 0, "", n->source.file ? n->source.file : "?", n->source.line);
-        if (level == TC_PRINT_FULL && n->source.module) tc_buf_printf(b, " %s", n->source.module);
+        if (level == TC_PRINT_FULL && n->source.calls) tc_buf_printf(b, " %s", tc_source_module(&n->source));
     }
     tc_buf_putc(b, '\n');
     for (int i = 0; i < n->nargs && depth < 32; i++)

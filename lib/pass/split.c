@@ -54,16 +54,16 @@ int tc_split_evenly(const tc_program *p, int n, int *piece, tc_buf *log) {
 }
 
 /* ---- by module ---- */
-/* The length of the beginning of path that matches the pattern, whole steps; 0: none. */
+/* The length of the beginning of path (up to ; or its end) that matches the pattern, whole steps and the number of the call; 0: none. */
 static size_t matched(const char *pattern, const char *path) {
     const char *start = path;
     for (;;) {
-        size_t a = strcspn(pattern, "."), b = strcspn(path, ".");
+        size_t a = strcspn(pattern, "."), b = strcspn(path, ".@;");
         if (!b || !((a == 1 && *pattern == '*') || (a == b && !strncmp(pattern, path, a)))) return 0;
         path += b;
         pattern += a;
-        if (!*pattern) return (size_t)(path - start);
-        if (!*path) return 0;
+        if (!*pattern) return (size_t)(path - start) + (*path == '@' ? strcspn(path, ";") : 0);
+        if (*path != '.') return 0;
         pattern++, path++;
     }
 }
@@ -73,8 +73,9 @@ int tc_split_by_module(const tc_program *p, const char *pattern, int *piece, tc_
     size_t len = 0, i = 0;
     int k = -1;
     for (const tc_node *m = p->graph->first; m; m = m->next) {
-        const char *path = m->source.module ? m->source.module : "";
+        const char *path = m->source.calls ? m->source.calls : "", *outer = path;
         size_t n = matched(pattern, path);
+        while (!n && (outer = strchr(outer, ';'))) n = matched(pattern, path = ++outer);
         if (k < 0 || n != len || strncmp(path, now, n)) k++;
         now = path;
         len = n;

@@ -469,18 +469,20 @@ tc_sym tc_sym_substitute(tc_symctx *c, tc_sym s, const tc_sym *var, const tc_sym
     return s;
 }
 
-tc_sym tc_sym_import(tc_symctx *into, tc_sym s, const tc_symctx *from) {
-    if (into == from) return s;
+tc_sym tc_sym_import(tc_symctx *into, tc_sym s, const tc_symctx *from) { return into == from ? s : tc_sym_import_with(into, s, from, NULL); }
+
+tc_sym tc_sym_import_with(tc_symctx *into, tc_sym s, const tc_symctx *from, const tc_sym *by) {
     if (s->op == TC_S_CONST) return intern(into, &(node){.op = TC_S_CONST, .type = s->type, .i = s->i}, NULL);
+    if (s->op == TC_S_VAR && by && by[tc_sym_var_index(s)]) return by[tc_sym_var_index(s)];
     if (s->op == TC_S_VAR) {
         node *v = (node *)(uintptr_t)tc_sym_var(into, s->name, s->type, s->lo, s->hi);
         v->positive |= s->positive;
         return v;
     }
     tc_sym *args = tc_xmalloc(sizeof *args * (size_t)s->n);
-    for (int i = 0; i < s->n; i++) args[i] = tc_sym_import(into, s->arg[i], from);
+    for (int i = 0; i < s->n; i++) args[i] = tc_sym_import_with(into, s->arg[i], from, by);
     tc_sym r = sym_rebuild(into, s, args);
-    if (s->type == TC_SYM_BOOL && r->op == TC_S_CONST)
+    if (s->type == TC_SYM_BOOL && r->op == TC_S_CONST && !by)
         r = sym_node(into, s->op, s->type, s->n, args, false); /* a guard stays though the ranges know it */
     free(args);
     return r;

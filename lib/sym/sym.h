@@ -123,6 +123,8 @@ tc_sym tc_sym_simplify(tc_symctx *c, tc_sym a);
 tc_sym tc_sym_substitute(tc_symctx *c, tc_sym s, const tc_sym *var, const tc_sym *by, size_t n);
 /* Copies an expression into another context (symbols by name, with ranges). */
 tc_sym tc_sym_import(tc_symctx *into, tc_sym s, const tc_symctx *from);
+/* The same; by: expressions of `into` that take the place of symbols of `from`, by index; NULL entries: none does. */
+tc_sym tc_sym_import_with(tc_symctx *into, tc_sym s, const tc_symctx *from, const tc_sym *by);
 
 /* Values of symbols by index, for evaluation. kind of each as its type. */
 typedef struct {

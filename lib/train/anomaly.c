@@ -93,7 +93,7 @@ static void describe_one(tc_buf *b, const char *what, const tc_node *n, const tc
     tc_buf_printf(b, "; the first %s is made by %s", what, tc_op_name(from->op));
     if (v->name) tc_buf_printf(b, " (%s)", v->name);
     if (from->source.file) tc_buf_printf(b, " at %s:%d", from->source.file, from->source.line);
-    if (from->source.module && *from->source.module) tc_buf_printf(b, " in %s", from->source.module);
+    if (from->source.calls) tc_buf_printf(b, " in %s", tc_source_module(&from->source));
 }
 
 /* An infinity is told first: what overflows soon makes a NaN. */

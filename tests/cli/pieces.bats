@@ -285,7 +285,130 @@ program model
       f32[B, 4] -> f32[B, 4]
       f32[2, 4] -> f32[2, 4]
   out: 1 operator, 8 parameters
-    bool[], f32[2, 4] -> f32[2, 2]
+    f32[2, 4] -> f32[2, 2]
 END
     diff text want
+}
+
+# ---- --swap ----
+blocks() {
+    cat >blocks.py <<'PY'
+import torch
+from torch import nn
+
+
+def filled(linear, by):
+    with torch.no_grad():
+        linear.weight.copy_(torch.arange(linear.weight.numel()).view_as(linear.weight).sin() * by)
+        linear.bias.fill_(by)
+    return linear
+
+
+class Old(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = filled(nn.Linear(4, 4), 0.5)
+
+    def forward(self, x):
+        return self.fc(x).relu() + self.fc(-x)
+
+
+class New(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = filled(nn.Linear(4, 6), 0.25)
+        self.b = filled(nn.Linear(6, 4), -0.75)
+        self.register_buffer('scale', torch.tensor([1.0, 2.0, 3.0, 4.0]))
+
+    def forward(self, x):
+        return self.b(self.a(x).tanh() + self.a(x * 2)) * self.scale
+
+
+class Model(nn.Module):
+    def __init__(self, new=False):
+        super().__init__()
+        self.block = New() if new else Old()
+        self.sides = nn.ModuleList([New() if new else Old(), Old()])
+
+    def forward(self, x, flag):
+        y = self.block(self.block(x))
+        z = self.block(y[:2])
+        return torch.cond(flag, lambda v: self.sides[0](v * 2), lambda v: self.sides[1](v), (z,)) + y.sum()
+PY
+    tc-export blocks.py:Model --input x=Bx4xf32 --dim B=2..64 --input flag=bool -o old.pt2
+    tc-export blocks.py:Model --arg new=True --input x=Bx4xf32 --dim B=2..64 --input flag=bool -o want.pt2
+    tc-export blocks.py:New --input x=Nx4xf32 -o new.pt2
+}
+
+@test "a module of a program is swapped in every call of it, of other sizes and in the body of a branch too" {
+    blocks
+    tc-export old.pt2 --swap block=new.pt2 --swap sides.0=new.pt2 -o got.pt2
+    for flag in 0 1; do
+        tc-run want.pt2 --input x=5x4xf32=0.7 --input flag=bool=$flag -o want.npy
+        tc-run got.pt2 --input x=5x4xf32=0.7 --input flag=bool=$flag --expect @want.npy
+    done
+    tc-export got.pt2 --print=modules | LC_ALL=C sort >got
+    tc-export want.pt2 --print=modules | LC_ALL=C sort >want
+    diff got want
+    tc-ckpt ls got.pt2 | cut -d' ' -f1 | LC_ALL=C sort >got
+    tc-ckpt ls want.pt2 | cut -d' ' -f1 | LC_ALL=C sort >want
+    diff got want
+    tc-export got.pt2 -o again.pt2
+    cmp got.pt2 again.pt2
+    tc-export blocks.py:Model --input x=Bx4xf32 --dim B=2..64 --input flag=bool --swap block=new.pt2 --swap sides.0=new.pt2 -o source.pt2
+    cmp got.pt2 source.pt2
+}
+
+@test "a module that does not fit is not swapped, and says why" {
+    blocks
+    fails 2 "program model calls no module blok: --print=modules shows" tc-export old.pt2 --swap blok=new.pt2 -o no.pt2
+    fails 2 "--swap new.pt2: expected MODULE=FILE" tc-export old.pt2 --swap new.pt2 -o no.pt2
+    cat >others.py <<'PY'
+import torch
+from torch import nn
+
+
+class Wide(nn.Module):
+    def forward(self, x):
+        return torch.cat([x, x], 1)
+
+
+class Two(nn.Module):
+    def forward(self, x, y):
+        return x + y
+
+
+class Three(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer('n', torch.zeros(4))
+
+    def forward(self, x):
+        self.n += 1
+        return x + self.n
+PY
+    tc-export others.py:Wide --input x=Nx4xf32 -o wide.pt2
+    fails 3 "block gives f32[B, 4], the module in its place f32[N, 8]" tc-export old.pt2 --swap block=wide.pt2 -o no.pt2
+    tc-export others.py:Two --input x=Nx4xf32 --input y=Nx4xf32 -o two.pt2
+    fails 3 "block takes f32[B, 4], the module in its place f32[N, 4], f32[N, 4]" tc-export old.pt2 --swap block=two.pt2 -o no.pt2
+    tc-export others.py:Three --input x=3x4xf32 -o three.pt2
+    fails 3 "block@2 takes f32[2, 4], the module in its place f32[3, 4]" tc-export old.pt2 --swap block=three.pt2 -o no.pt2
+    tc-export others.py:Counts --input x=Nx4xf32 -o counts.pt2
+    fails 5 "sides.0 writes to its buffer n in the body of a branch or loop" tc-export old.pt2 --swap sides.0=counts.pt2 -o no.pt2
+    tc-export old.pt2 --swap block=counts.pt2 -o counted.pt2
+    tc-run counted.pt2 --input x=2x4xf32=0 --input flag=bool=1 >/dev/null
+    tc-export counted.pt2 --print | grep -q "buffer block.n = %add_1_3"
+    [ ! -e no.pt2 ]
+}
+
+@test "an archive names every module and numbers the calls, as torch.export.unflatten wants it" {
+    blocks
+    tc-export old.pt2 --print=json >json
+    grep -q 'L__self__block@2,block,torch.nn.Module;L__self__block.fc@5,block.fc,torch.nn.Module' json
+    grep -q '"fqn": "sides.0", "signature": null' json
 }
