@@ -163,6 +163,7 @@ static tc_status train(job *j) {
     if (j->out) catch_signals();
     tc_train_run run = {
         .out = j->out, .stop = j->out ? &stop : NULL, .until = limit >= 0 ? c->started + limit : 0, .begin = begin, .progress = progress, .ctx = j};
+    const int64_t begun = tc_trainer_step(j->trainer);
     j->progress = tc_progress_start(c, "train", "steps", tc_trainer_total(j->trainer));
     phase(j, "capturing and planning");
     tc_status s = tc_trainer_run(j->trainer, &run);
@@ -172,7 +173,8 @@ static tc_status train(job *j) {
     if (tc_dist_rank(j->dist)) return NULL;
     TC_TRY(tc_trainer_fill(j->trainer, j->train));
     if (j->eval) TC_TRY(tc_trainer_fill(j->trainer, j->eval));
-    tc_cmd_note(c, "%lld steps, loss %.6g", (long long)tc_trainer_step(j->trainer), tc_trainer_loss(j->trainer));
+    if (tc_trainer_step(j->trainer) == begun) tc_cmd_note(c, "%lld steps were made already", (long long)begun);
+    else tc_cmd_note(c, "%lld steps, loss %.6g", (long long)tc_trainer_step(j->trainer), tc_trainer_loss(j->trainer));
     return job_write_program(j, j->out ? tc_arena_printf(&j->arena, "%s/model.pt2", j->out) : NULL);
 }
 

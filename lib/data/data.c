@@ -43,6 +43,7 @@ static const tc_yaml_field fields[] = {
 
 tc_yaml *tc_data_merge(tc_arena *a, const tc_yaml *data, const char *part) {
     const tc_yaml *over = tc_yaml_get(data, part);
+    if (tc_yaml_is_null(over)) over = NULL;
     if (!over && strcmp(part, "train")) return NULL;
     int extra = over && over->kind == TC_YAML_MAP ? over->n : 0;
     tc_yaml *m = TC_NEW(a, tc_yaml);

@@ -127,9 +127,13 @@ static tc_status check(tc_recipe *r) {
     } needed[] = {{"data", r->data}, {"loss", r->loss}, {"optimizer", r->optimizer}};
     for (int i = 0; i < 3; i++)
         if (!needed[i].value) return tc_error(TC_USAGE, "%s: the key '%s' is missing", r->file, needed[i].key);
-    if (r->data->kind != TC_YAML_MAP) return tc_yaml_error(r->data, "expected a map of keys");
+    const tc_yaml *maps[] = {r->data, tc_yaml_get(r->data, "train"), tc_yaml_get(r->data, "val")};
+    for (int i = 0; i < 3; i++)
+        if (!tc_yaml_is_null(maps[i]) && maps[i]->kind != TC_YAML_MAP) return tc_yaml_error(maps[i], "expected a map of keys");
     if (r->checkpoint.keep_best && tc_yaml_is_null(tc_yaml_get(r->data, "val")))
         return tc_yaml_error(tc_yaml_get(r->checkpoint_node, "keep_best"), "nothing is validated, and none is best: data has no val");
+    if (r->scheduler_step && !r->scheduler)
+        return tc_yaml_error(tc_yaml_get(r->root, "scheduler_step"), "nothing is scheduled: there is no scheduler");
     if (!r->steps && !r->epochs) return tc_error(TC_USAGE, "%s: neither steps nor epochs is given", r->file);
     const tc_yaml *again = r->activation_checkpointing;
     if (!tc_yaml_is_null(again) && !r->model)

@@ -376,7 +376,7 @@ static void make_objects(C *c, void *ctx) {
         tc_raise(c, "TypeError", "%s: found %s '%s', expected an optimiser of torch.optim or an object with param_groups", place_of(t, "optimizer"),
                  tc_type_name(c, t->opt), r->optimizer);
     if (r->scheduler) {
-        t->step_place = place_of(t, "scheduler_step");
+        t->step_place = place_of(t, r->scheduler_step ? "scheduler_step" : "scheduler");
         t->scheduler = expression(t, "scheduler", r->scheduler);
         put_name(t, "scheduler", t->scheduler);
     }
@@ -449,6 +449,8 @@ static tc_status setup(tc_trainer *t) {
     TC_TRY(tc_train_make_language(t));
     TC_TRY(tc_train_build_micro(t));
     if (t->val) TC_TRY(tc_train_build_eval(t));
+    else if (r->metrics || r->validate_node)
+        tc_train_note(t, "data has no val: nothing is validated%s", r->metrics ? ", and metrics are not computed" : "");
     t->grads = tc_xcalloc((size_t)t->nparams + 1, sizeof *t->grads);
     return NULL;
 }

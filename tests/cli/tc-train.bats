@@ -242,6 +242,7 @@ PY
     fails 2 "data.block: a key of text, not of names" tc-train r.yaml data.block=3
     fails 2 "data.standardize: a key of csv, not of names" tc-train r.yaml data.standardize=true
     fails 2 "data.shape: expected a map of columns" tc-train r.yaml data.shape=3
+    fails 2 "data.val: expected a map of keys" tc-train r.yaml data.val=true
     fails 2 "data.limit: found 0, expected 1 or more" tc-train r.yaml data.limit=0
     fails 2 "param_groups: optimizer does not use groups: torch.optim.AdamW" tc-train r.yaml param_groups='list(m.parameters())'
     fails 2 "optimizer does not use groups" tc-train r.yaml param_groups='list(m.parameters())' optimizer='torch.optim.AdamW(m.parameters(), lr=len("groups") / 60)'
@@ -249,7 +250,13 @@ PY
     fails 2 "clip_grad_norm: found -1, expected a norm, or 0 for none" tc-train r.yaml clip_grad_norm=-1
     fails 2 "checkpoint.keep_last: found -1, expected 0 or more" tc-train r.yaml checkpoint='{keep_last: -1}'
     fails 2 "checkpoint.keep_best: nothing is validated" tc-train r.yaml data.val=null checkpoint='{keep_best: true}'
-    fails 2 "model: 5: expected FILE.py:CLASS" tc-train r.yaml model=5
+    run --separate-stderr tc-train r.yaml data.val=null metrics='{a: outt}' -o without # an override that leaves no validation is said
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"data has no val: nothing is validated, and metrics are not computed"* ]]
+    fails 2 "scheduler_step: nothing is scheduled" tc-train r.yaml scheduler=null scheduler_step='opt.step()'
+    fails 3 "argument scheduler:1: scheduler:1:11: TypeError: ReduceLROnPlateau.step() missing" tc-train r.yaml \
+        scheduler='torch.optim.lr_scheduler.ReduceLROnPlateau(opt)'
+    fails 2 "argument model:1:1: model: found '5', expected FILE.py:CLASS" tc-train r.yaml model=5
     fails 3 "found int '5', expected an optimiser of torch.optim" tc-train r.yaml optimizer=5
 }
 
@@ -465,7 +472,6 @@ PY
     [[ $stderr == *"stdout: cannot write"* ]]
     run -1 --separate-stderr bash -c 'tc-train -q r.yaml >/dev/full'
     [[ $stderr == *"No space left on device"* ]]
-    run -1 --separate-stderr bash -c 'set -o pipefail; tc-train -q r.yaml | true'
 }
 
 @test "m is the module of the model's file: its methods, classes and parts; keywords; siblings from the recipe's folder; autograd.Function" {
