@@ -25,8 +25,19 @@ module *tc_module(C *c, const char *name) {
     return m;
 }
 
+static module *sibling(C *c, const char *name);
+
+/* The language has a part of timm: a folder of --source that has the whole is the one that counts. */
+static bool is_replaced(C *c, const char *name) {
+    if (strncmp(name, "timm", 4) || (name[4] && name[4] != '.')) return false;
+    const module *m = (module *)tc_dict_gets(c, c->modules, tc_intern(c, "timm", 4));
+    if (!m) m = sibling(c, "timm");
+    return m && !m->embedded;
+}
+
 static const tc_embedded *embedded(C *c, const char *name) {
     char path[256];
+    if (is_replaced(c, name)) return NULL;
     const char *rel = NULL;
     if (!strncmp(name, "torch.", 6)) rel = name + 6;
     size_t n = 0;
@@ -39,7 +50,6 @@ static const tc_embedded *embedded(C *c, const char *name) {
         for (const tc_embedded *e = tc_embedded_sources; e->name; e++)
             if (!strcmp(e->name, path)) return e;
     }
-    (void)c;
     return NULL;
 }
 
@@ -53,7 +63,7 @@ static bool is_package(const char *name) {
 }
 
 /* The names under which PyTorch shows the same module again. */
-static const char *canonical(const char *name) {
+static const char *canonical(C *c, const char *name) {
     static const char *const same[][2] = {{"torch.nn.parameter", "torch.nn"},
                                           {"torch.types", "typing"},
                                           {"collections.abc", "typing"},
@@ -81,6 +91,7 @@ static const char *canonical(const char *name) {
                                            {"torch.nn.utils", " clip_grad convert_parameters spectral_norm "},
                                            {"torch.utils.data", " dataloader dataset distributed sampler "},
                                            {"torch.optim", " adadelta adagrad adamax adamw asgd nadam radam rmsprop rprop sparse_adam "}};
+    if (is_replaced(c, name)) return name;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (!strcmp(name, same[i][0])) return same[i][1];
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
@@ -153,7 +164,9 @@ static const struct {
      "batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather gather_object get_backend get_global_rank get_group_rank "
      "get_process_group_ranks group init_device_mesh init_process_group irecv isend monitored_barrier new_group new_subgroups recv "
      "recv_object_list reduce reduce_op reduce_scatter reduce_scatter_tensor scatter scatter_object_list send send_object_list "},
-    {"torch.fx", " experimental graph graph_module interpreter node passes proxy subgraph_rewriter traceback ", ""},
+    {"torch.fx", " experimental graph graph_module interpreter node passes proxy subgraph_rewriter traceback ",
+     " CodeGen Graph GraphModule Interpreter Node Proxy Tracer Transformer has_side_effect replace_pattern symbolic_trace "},
+    {"torch.hub", "", " HASH_REGEX READ_DATA_CHUNK _get_torch_home urlparse "},
     {"torch.jit", " annotations frontend mobile quantized ", ""},
     {"torch.nn", " backends grad intrinsic parallel qat quantizable quantized ", " DataParallel "},
     {"torch.nn.attention", " bias experimental flex_attention varlen ", ""},
@@ -162,6 +175,7 @@ static const struct {
      " _device _mode_utils _python_dispatch _triton backcompat benchmark bottleneck bundled_inputs collect_env cpp_extension deterministic dlpack "
      "flop_counter mobile_optimizer module_tracker serialization tensorboard throughput_benchmark viz weak ",
      ""},
+    {"logging", " config handlers ", " FileHandler Filter Formatter LogRecord LoggerAdapter addLevelName captureWarnings setLoggerClass "},
     {"timm", " loss optim scheduler utils ", " create_model "},
     {"timm.data", " auto_augment constants dataset loader mixup transforms ", " Mixup create_loader create_transform "},
     {"timm.models", " features fx_features helpers hub ", " create_model "},
@@ -202,7 +216,7 @@ V tc_module_attr(C *c, module *m, str *name) {
         int n = snprintf(full, sizeof full, "%s.%s", m->name->s, name->s);
         if (n > 0 && (size_t)n < sizeof full) {
             if (tc_dict_gets(c, c->modules, tc_intern(c, full, strlen(full))) || embedded(c, full) || is_package(full) ||
-                strcmp(canonical(full), full))
+                strcmp(canonical(c, full), full))
                 return (V)tc_import(c, full, false);
         }
     }
@@ -353,7 +367,7 @@ static module *load(C *c, const char *name) {
 
 module *tc_import(C *c, const char *name, bool required) {
     tc_stack_check(c);
-    name = canonical(name);
+    name = canonical(c, name);
     const char *dot = strrchr(name, '.');
     module *parent = NULL;
     if (dot) {

@@ -1,5 +1,6 @@
 /* math, typing and what the small Python parts of the standard library (std/) rest on. */
 #include "capture/ast.h"
+#include "base/text.h"
 #include "capture/torch.h"
 
 #include <math.h>
@@ -267,20 +268,17 @@ static V make_typing(C *c, str *name, V origin) {
     return (V)a;
 }
 static V typing_missing(C *c, module *m, str *name) {
-    static const char *const names[] = {
-        "Any",        "Optional",       "Union",       "Callable",      "Iterable",   "Iterator",  "Generator", "Sequence",      "MutableSequence",
-        "Mapping",    "MutableMapping", "Literal",     "Final",         "ClassVar",   "Annotated", "TypeAlias", "Generic",       "Protocol",
-        "ArrayLike",  "NDArray",        "NamedTuple",  "TypedDict",     "Self",       "NoReturn",  "Never",     "Hashable",      "Sized",
-        "Collection", "Container",      "Concatenate", "Awaitable",     "Text",       "Type",      "Number",    "SupportsFloat", "SupportsInt",
-        "Required",   "NotRequired",    "Unpack",      "ParamSpecArgs", "Reversible", "_int",      "_size",     "_device",       "_dtype",
-        "Device",     "size_1_t",       "size_2_t",    "size_3_t",      "_size_1_t",  "_size_2_t", "_size_3_t"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(names[i], name->s)) {
-            V v = make_typing(c, name, c->none);
-            tc_dict_set(c, m->d, (V)name, v);
-            return v;
-        }
-    return NULL;
+    static const char names[] =
+        " AbstractSet Annotated Any AnyStr ArrayLike AsyncContextManager AsyncGenerator AsyncIterable AsyncIterator Awaitable BinaryIO ByteString "
+        "Callable ChainMap ClassVar Collection Concatenate Container ContextManager Coroutine Deque Device Final ForwardRef Generator Generic "
+        "Hashable IO ItemsView Iterable Iterator KeysView Literal LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet "
+        "NDArray NamedTuple Never NoReturn NotRequired Number Optional ParamSpecArgs ParamSpecKwargs Pattern Protocol Required Reversible Self "
+        "Sequence Sized SupportsAbs SupportsBytes SupportsComplex SupportsFloat SupportsIndex SupportsInt SupportsRound Text TextIO Type TypeAlias "
+        "TypeGuard TypeIs TypedDict Union Unpack ValuesView _device _dtype _int _size _size_1_t _size_2_t _size_3_t size_1_t size_2_t size_3_t ";
+    if (!tc_word_in(names, name->s)) return NULL;
+    V v = make_typing(c, name, c->none);
+    tc_dict_set(c, m->d, (V)name, v);
+    return v;
 }
 static V t_cast(C *c, args *A) {
     V v[2];
@@ -393,6 +391,16 @@ static V s_import(C *c, args *A) {
     return (V)tc_import(c, tc_as_str(v[0])->s, true);
 }
 
+static V s_loaded(C *c, args *A) { /* of sys.modules: the module that asks, or one that was imported; None */
+    V v[1], m = NULL;
+    tc_take(c, A, "loaded", "name", v);
+    const frame *f = tc_user_frame(c);
+    if (tc_kind_of(v[0]) != K_STR) return c->none;
+    if (f && f->module && f->module->name == tc_as_str(v[0])) m = (V)f->module;
+    else if (tc_as_str(v[0])->s[0] != '_') m = tc_dict_gets(c, c->modules, tc_as_str(v[0]));
+    return m ? m : c->none;
+}
+
 void tc_std_init(C *c) {
     static const native_def math[] = {
 #define F(n) {#n, m_##n}
@@ -441,7 +449,7 @@ void tc_std_init(C *c) {
                                 tc_intern(c, "split", 5), 0, NULL));
     m = tc_module(c, "_lang");
     static const native_def lang[] = {
-        {"namedtuple", t_namedtuple},       {"kind", s_kind}, {"warn", s_warn}, {"signature", s_params}, {"__import__", s_import},
-        {"refuse_import", s_refuse_import}, {NULL, NULL}};
+        {"namedtuple", t_namedtuple},       {"kind", s_kind},     {"warn", s_warn}, {"signature", s_params}, {"__import__", s_import},
+        {"refuse_import", s_refuse_import}, {"loaded", s_loaded}, {NULL, NULL}};
     tc_define(c, m->d, lang);
 }

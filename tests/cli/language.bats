@@ -88,6 +88,32 @@ PY
     meant 'JetViT(x)' '^'
 }
 
+@test "a file finds itself in sys.modules, an empty environment and versions that are older than any" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import os, sys, PIL
+import torch
+import torch.fx as fx
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+OLD = tuple(int(n) for n in PIL.__version__.split(".")[:2]) < (9, 2)
+TYPES = {torch.nn.Linear, fx.Tracer, PIL.Image.Image}
+
+
+class Twice(torch.nn.Module):
+    def forward(self, x):
+        return x * (int(os.environ.get("FACTOR", 2)) if OLD else 7) + int(os.getenv("BIAS", "3"))
+
+
+def make(which="Twice"):
+    assert sys.modules[make.__module__] is sys.modules[__name__] and sys.modules["torch"] is torch and "_lang" not in sys.modules
+    return getattr(sys.modules[__name__], which)()
+PY
+    FACTOR=5 tc-export m.py:make --input x=2xf32 --print >printed
+    grep -q 'aten.mul.Tensor(%x, 2)' printed
+    grep -q 'aten.add.Tensor(%mul, 3)' printed
+}
+
 @test "packages of tools are imported for what a file does beside its model, and are not there in a try; unknown ones are refused at once" {
     cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'

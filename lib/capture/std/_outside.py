@@ -1,11 +1,27 @@
 # What stands for a module of Python's own library or of PyTorch that the model language lacks, and for its attributes: a file may import it for
 # what it does outside its model (paths, timing, arguments, training). Whatever is done with it, but for its few constants, is refused where it
 # was imported.
-from _lang import namedtuple, refuse_import
+from _lang import loaded, namedtuple, refuse_import
 _version = namedtuple("version_info", "major minor micro releaselevel serial")
 _float = namedtuple("float_info", "max min epsilon")
+
+
+class _Modules:  # sys.modules, for files that look themselves up
+    def get(self, name, default=None):
+        return default if loaded(name) is None else loaded(name)
+
+    def __contains__(self, name):
+        return loaded(name) is not None
+
+    def __getitem__(self, name):
+        if loaded(name) is None:
+            raise KeyError(name)
+        return loaded(name)
+
+
 _constants = {"sys.maxsize": 2**63 - 1, "sys.version_info": _version(3, 11, 0, "final", 0), "sys.byteorder": "little",
-              "sys.float_info": _float((2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022, 2.0**-52)}
+              "sys.float_info": _float((2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022, 2.0**-52), "sys.platform": "linux", "sys.modules": _Modules(), "os.sep": "/",
+              "os.environ": {}, "os.getenv": lambda key, default=None: _constants["os.environ"].get(key, default)}  # no model knows the user's
 
 
 class Outside:
@@ -16,6 +32,8 @@ class Outside:
         name = self._name + "." + name
         if name in _constants:
             return _constants[name]
+        if name.endswith(".__version__"):  # older than whatever a file asks about
+            return "0.0.0"
         part = Outside(name, self._what, *self._place)
         part._whole = self._whole
         return part
@@ -32,6 +50,9 @@ class Outside:
                 self._use()
 
         return (Base,)
+
+    def __hash__(self):  # of tables of types
+        return hash(self._name)
 
     def __copy__(self, memo=None):  # of what holds it: modules, configurations
         return self
