@@ -78,7 +78,7 @@ static tc_status joint(tc_cmd *c, tc_program *p, tc_node **end) {
     if (name) TC_TRY(find_loss(c, p, name, &loss));
     TC_TRY(find_named(c, p, of, n));
     tc_pass pass = tc_pass_begin(p, "joint", NULL);
-    tc_status st = name ? tc_grad_program(p, loss, of, n, end) : tc_grad_program_vjp(p, of, n, end);
+    tc_status st = name ? tc_grad_program(p, loss, TC_DTYPE_NONE, of, n, end) : tc_grad_program_vjp(p, of, n, end);
     TC_TRY(tc_pass_end(&pass, p, st), "--joint of program %s", p->name);
     p->name = "joint";
     return NULL;
@@ -129,6 +129,32 @@ static void names_of(tc_arena *a, const tc_blob *file, tc_partition_options *o) 
     tc_vec_free(&names);
 }
 
+/* ---- --saved-as ---- */
+static tc_status read_saved_as(tc_cmd *c, tc_saved_as *out) {
+    const char *word = tc_cmd_get(c, TC_OPT_saved_as);
+    *out = (tc_saved_as){.to = word ? tc_dtype_parse(word, strlen(word)) : TC_DTYPE_NONE};
+    if (word && out->to != TC_F8E5M2 && out->to != TC_F8E4M3) return tc_usage(c, "--saved-as %s: expected f8e5m2 or f8e4m3", word);
+    return NULL;
+}
+
+static void report_saved_as(const tc_cmd *c, const tc_saved_as *as) {
+    if (!as->n) return;
+    tc_buf b = {0};
+    tc_print_saved_as(&b, as);
+    tc_cmd_note(c, "%s", tc_buf_str(&b));
+    tc_buf_free(&b);
+}
+
+static tc_status save_as(tc_cmd *c, tc_program *p, tc_node *end) {
+    tc_saved_as as;
+    TC_TRY(read_saved_as(c, &as));
+    if (as.to == TC_DTYPE_NONE) return NULL;
+    tc_pass pass = tc_pass_begin(p, "saved-as", NULL);
+    TC_TRY(tc_pass_end(&pass, p, tc_save_as(p, &end, &as)), "--saved-as");
+    report_saved_as(c, &as);
+    return NULL;
+}
+
 static tc_status partition(tc_cmd *c, tc_program *p, tc_node *end, tc_program *out[2]) {
     static const struct {
         const char *name;
@@ -144,9 +170,13 @@ static tc_status partition(tc_cmd *c, tc_program *p, tc_node *end, tc_program *o
         names_of(&p->arena, file, &o);
         tc_blob_release(file);
     }
+    tc_saved_as as;
+    TC_TRY(read_saved_as(c, &as));
+    if (as.to != TC_DTYPE_NONE) o.as = &as;
     tc_pass pass = tc_pass_begin(p, "partition", NULL);
     tc_status st = tc_partition(p, end, &o, out);
     TC_TRY(tc_pass_end(&pass, out[1], st), "--partition %s", word);
+    report_saved_as(c, &as);
     report_saved(c, out[1]);
     return NULL;
 }
@@ -160,6 +190,7 @@ static tc_status joint_parts(tc_cmd *c, tc_program *p, programs *out) {
         tc_vec_push(out, halves[0]);
         tc_vec_push(out, halves[1]);
     } else {
+        TC_TRY(save_as(c, p, end));
         tc_vec_push(out, tc_program_retain(p));
     }
     return NULL;
@@ -178,6 +209,7 @@ tc_status differentiate(tc_cmd *c, programs *all) {
     if (forward && reverse) return tc_usage(c, "--jvp and --joint make two programs of one: give one of them");
     if (!reverse && tc_cmd_has(c, TC_OPT_partition)) return tc_usage(c, "--partition without --joint");
     if (!reverse && tc_cmd_has(c, TC_OPT_grad_of)) return tc_usage(c, "--grad-of without --joint: of what is it the gradient?");
+    if (!reverse && tc_cmd_has(c, TC_OPT_saved_as)) return tc_usage(c, "--saved-as without --joint: there is no backward");
     if (!forward && !reverse) return NULL;
     programs made = {0};
     tc_program *p = to_differentiate(all);

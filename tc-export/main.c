@@ -293,12 +293,12 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,   TC_OPT_dim,        TC_OPT_arg,           TC_OPT_args,           TC_OPT_source, TC_OPT_weights,
-                                    TC_OPT_rename,  TC_OPT_select,     TC_OPT_store_weights, TC_OPT_meta,           TC_OPT_mode,   TC_OPT_model,
-                                    TC_OPT_seed,    TC_OPT_keep_going, TC_OPT_draft,         TC_OPT_decompose,      TC_OPT_joint,  TC_OPT_partition,
-                                    TC_OPT_grad_of, TC_OPT_jvp,        TC_OPT_split,         TC_OPT_swap,           TC_OPT_print,  TC_OPT_summary,
-                                    TC_OPT_to,      TC_OPT_out,        TC_OPT_opset,         TC_OPT_profile_shapes, TC_OPT_verify, TC_OPT_dump,
-                                    TC_OPT_NONE};
+static const tc_opt_id options[] = {
+    TC_OPT_input,          TC_OPT_dim,           TC_OPT_arg,   TC_OPT_args,      TC_OPT_source,  TC_OPT_weights,  TC_OPT_rename,
+    TC_OPT_select,         TC_OPT_store_weights, TC_OPT_meta,  TC_OPT_mode,      TC_OPT_model,   TC_OPT_seed,     TC_OPT_keep_going,
+    TC_OPT_draft,          TC_OPT_decompose,     TC_OPT_joint, TC_OPT_partition, TC_OPT_grad_of, TC_OPT_saved_as, TC_OPT_jvp,
+    TC_OPT_split,          TC_OPT_swap,          TC_OPT_print, TC_OPT_summary,   TC_OPT_to,      TC_OPT_out,      TC_OPT_opset,
+    TC_OPT_profile_shapes, TC_OPT_verify,        TC_OPT_dump,  TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

@@ -34,6 +34,7 @@ const rework_option reworking[REWORKING] = {{"joint", TC_OPT_joint, DIFFERENTIAT
                                             {"grad-of", TC_OPT_grad_of, DIFFERENTIATE},
                                             {"partition", TC_OPT_partition, DIFFERENTIATE},
                                             {"jvp", TC_OPT_jvp, DIFFERENTIATE},
+                                            {"saved-as", TC_OPT_saved_as, DIFFERENTIATE},
                                             {"decompose", TC_OPT_decompose, DECOMPOSE},
                                             {"split", TC_OPT_split, SPLIT},
                                             {"swap", TC_OPT_swap, SWAP}};

@@ -17,7 +17,7 @@ typedef struct {
     tc_opt_id id;
     rework_step step;
 } rework_option;
-enum { REWORKING = 7 };
+enum { REWORKING = 8 };
 extern const rework_option reworking[REWORKING];
 tc_pass begin_rework(const tc_cmd *c, tc_program *p, rework_step step);
 

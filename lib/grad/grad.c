@@ -260,6 +260,7 @@ static tc_status seed(sweep *s, const tc_grad_request *r) {
 static tc_status build(const tc_grad_request *r, tc_value **out_grads, tc_node **end) {
     sweep s;
     grad_begin(&s, r->graph);
+    s.e.casts = r->casts, s.e.autocast = r->autocast;
     for (int i = 0; i < r->nwrt; i++) grad_mark(&s, r->wrt[i]);
     tc_status st = r->graph->last ? grad_spread(&s, r->graph->first, r->graph->last) : NULL;
     tc_node *last = *end = r->graph->last;
@@ -354,10 +355,12 @@ static void add_outputs(const gradients *g) {
     }
 }
 
-static tc_status differentiate(gradients *g, bool named, tc_value *const *outputs, tc_value *const *cotangents, int n, tc_node **out_end) {
+static tc_status differentiate(gradients *g, bool named, tc_value *const *outputs, tc_value *const *cotangents, int n, tc_dtype autocast,
+                               tc_node **out_end) {
     tc_node *end;
     if (!g->p->functional) TC_BUG("differentiating a program that is not functional");
     tc_grad_request r = {.graph = g->p->graph, .outputs = outputs, .cotangents = cotangents, .noutputs = n, .wrt = g->wrt, .nwrt = g->n};
+    r.casts = autocast != TC_DTYPE_NONE, r.autocast = autocast;
     TC_TRY(build(&r, g->grads, &end));
     if (end) grad_recompute(g->p->graph, end);
     if (out_end) *out_end = end;
@@ -366,12 +369,12 @@ static tc_status differentiate(gradients *g, bool named, tc_value *const *output
     return NULL;
 }
 
-tc_status tc_grad_program(tc_program *p, int loss, const tc_grad_named *of, int nof, tc_node **out_end) {
+tc_status tc_grad_program(tc_program *p, int loss, tc_dtype autocast, const tc_grad_named *of, int nof, tc_node **out_end) {
     if (loss < 0 || loss >= p->noutputs || !p->outputs[loss].value) return tc_error(TC_USAGE, "the program has no output %d to differentiate", loss);
     gradients g = nof ? of_named(p, of, nof) : of_inputs(p, false);
     if (!g.n) g = of_inputs(p, true);
     p->outputs[loss].kind = TC_OUT_LOSS;
-    return differentiate(&g, nof, &p->outputs[loss].value, NULL, 1, out_end);
+    return differentiate(&g, nof, &p->outputs[loss].value, NULL, 1, autocast, out_end);
 }
 
 /* A size that comes from data is, as one of an input, a symbol of its own, which must turn out equal. */
@@ -419,7 +422,7 @@ tc_status tc_grad_program_vjp(tc_program *p, const tc_grad_named *of, int nof, t
     TC_TRY(smooth_results(p, outputs, which, &n));
     for (int i = 0; i < n; i++) cotangents[i] = add_tangent(p, outputs[i], p->outputs[which[i]].name);
     p->in_tree = p->out_tree = NULL;
-    return differentiate(&g, nof, outputs, cotangents, n, out_end);
+    return differentiate(&g, nof, outputs, cotangents, n, TC_DTYPE_NONE, out_end);
 }
 
 /* The user inputs of floating point, and the gradients of the results by them for cotangents `dummy`. */

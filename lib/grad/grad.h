@@ -19,6 +19,8 @@ typedef struct {
     tc_value *const *wrt; /* inputs or intermediate values */
     int nwrt;
     bool zeros; /* unused values get zeros instead of NULL */
+    bool casts; /* what the rules emit is called as under autocast to the next; gradients have the types of their values all the same */
+    tc_dtype autocast;
 } tc_grad_request;
 
 /* out_grads: nwrt entries, NULL where wrt[i] does not reach the outputs. TC_UNSUPPORTED naming an operator without rule;
@@ -36,8 +38,8 @@ typedef struct {
  * TC_OUT_GRAD_USER named "grad.NAME", in the order of the inputs; the loss output becomes TC_OUT_LOSS. loss: index in p->outputs. What the
  * loss does not reach gets no output. out_end: the last node of the forward, NULL when it has none; may be NULL.
  * of, nof: with nof > 0 the gradients are these instead, in this order, of values between as TC_OUT_USER; TC_CONTENT naming one that the loss
- * does not reach. */
-tc_status tc_grad_program(tc_program *p, int loss, const tc_grad_named *of, int nof, tc_node **out_end);
+ * does not reach. autocast: the backward runs under autocast to this type; TC_DTYPE_NONE: it does not. */
+tc_status tc_grad_program(tc_program *p, int loss, tc_dtype autocast, const tc_grad_named *of, int nof, tc_node **out_end);
 
 /* The same of every result of floating point: each has a further input "tangents.NAME" of its type, the gradient that comes in there, and
  * every input of floating point gets a gradient too. */

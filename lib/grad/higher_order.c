@@ -24,6 +24,7 @@ static tc_status backward_graph(sweep *outer, const tc_graph *g, tc_value *const
     sweep s;
     tc_status st = NULL;
     grad_begin(&s, b);
+    s.e.casts = outer->e.casts, s.e.autocast = outer->e.autocast;
     for (int i = 0; i < g->ninputs; i++) {
         map[g->inputs[i]->id] = new_input(b, g->inputs[i], NULL);
         if (wanted[i]) grad_mark(&s, b->inputs[i]);

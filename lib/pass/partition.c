@@ -27,7 +27,7 @@ static void keep_value(partition *w, const tc_value *v, bool keep) {
 }
 
 /* A view of a weight: it is taken again, as the weight is there anyway. */
-static bool of_weight(const tc_program *p, const tc_value *v) {
+bool tc_is_of_weight(const tc_program *p, const tc_value *v) {
     while (v->producer && v->producer->op->view_alias && v->producer->args[0].kind == TC_A_VALUE) v = v->producer->args[0].value;
     for (int i = 0; i < p->ninputs && !v->producer; i++)
         if (p->inputs[i].value == v) return p->inputs[i].kind != TC_IN_USER;
@@ -36,7 +36,7 @@ static bool of_weight(const tc_program *p, const tc_value *v) {
 
 static void keep_all(partition *w) {
     for (const tc_node *n = w->p->graph->first; n; n = n == w->end ? NULL : n->next)
-        for (int i = 0; i < n->nouts; i++) keep_value(w, n->outs[i], !of_weight(w->p, n->outs[i]));
+        for (int i = 0; i < n->nouts; i++) keep_value(w, n->outs[i], !tc_is_of_weight(w->p, n->outs[i]));
 }
 
 /* ---- by name ---- */
@@ -144,7 +144,7 @@ static tc_status cut_after(tc_program *p, const tc_node *end, tc_program *out[2]
 }
 
 /* What no gradient reads goes, so that nothing is kept for it; the last node of the forward that is left. */
-static tc_node *without_dead(tc_program *p, const tc_node *end) {
+tc_node *tc_drop_dead(tc_program *p, const tc_node *end) {
     for (tc_node *n = end ? p->graph->first : NULL; n; n = n == end ? NULL : n->next) n->aux = n;
     tc_dce(p, false);
     tc_node *last = NULL;
@@ -156,7 +156,7 @@ static tc_node *without_dead(tc_program *p, const tc_node *end) {
 }
 
 tc_status tc_partition(tc_program *p, tc_node *end, const tc_partition_options *o, tc_program *out[2]) {
-    end = without_dead(p, end);
+    end = tc_drop_dead(p, end);
     partition w = {.p = p, .end = end, .nvalues = p->graph->nvalues, .keep = tc_xcalloc((size_t)p->graph->nvalues + 1, sizeof(bool))};
     tc_status st = NULL;
     if (o->policy == TC_SAVE_ALL && end) keep_all(&w);
@@ -164,5 +164,6 @@ tc_status tc_partition(tc_program *p, tc_node *end, const tc_partition_options *
     if (o->policy == TC_MIN_CUT && end) keep_cheapest(&w);
     if (!st && end) tc_grad_recompute(p->graph, end, keeps, &w);
     free(w.keep);
+    if (!st && o->as) st = tc_save_as(p, &end, o->as);
     return st ? st : cut_after(p, end, out);
 }

@@ -7,6 +7,7 @@
 #include "grad/grad.h"
 #include "op/decompose.h"
 #include "op/watch.h"
+#include "pass/partition.h"
 #include "train/internal.h"
 
 #include <stdio.h>
@@ -202,6 +203,18 @@ static bool draws(void *ctx, const tc_node *n) {
     return (n->op->flags & TC_OP_RANDOM) && n->op->decompose && !n->op->grad;
 }
 
+/* saved_as: of the recipe. */
+static tc_status save_as(tc_trainer *t, tc_program *p, tc_node **end) {
+    tc_saved_as done = {.to = t->r->saved};
+    TC_TRY(tc_save_as(p, end, &done), "saved_as");
+    if (!done.n || !t->o.note) return NULL;
+    tc_buf b = {0};
+    tc_print_saved_as(&b, &done);
+    t->o.note(t->o.ctx, tc_buf_str(&b));
+    tc_buf_free(&b);
+    return NULL;
+}
+
 tc_status tc_train_build_micro(tc_trainer *t) {
     tc_program *p;
     TC_TRY(capture_program((capturing){.t = t, .name = "micro", .declare = declare_micro}, &p));
@@ -209,7 +222,9 @@ tc_status tc_train_build_micro(tc_trainer *t) {
     tc_status s = check_number(p->outputs[find_loss(p)].value, at, true);
     tc_pass pass = tc_pass_begin(p, "joint", tc_arena_printf(&p->arena, "--joint=%s", p->outputs[find_loss(p)].name));
     if (!s) s = tc_decompose_some(p, draws, NULL);
-    if (!s) s = tc_grad_program(p, find_loss(p), NULL, 0, NULL);
+    tc_node *end = NULL;
+    if (!s) s = tc_grad_program(p, find_loss(p), t->r->backward, NULL, 0, &end);
+    if (!s && t->r->saved != TC_DTYPE_NONE) s = save_as(t, p, &end);
     if (!s && tc_dist_size(t->o.dist) > 1) s = tc_train_share_draws(t, p);
     s = tc_pass_end(&pass, p, s);
     if (!s) s = tc_program_verify(p);

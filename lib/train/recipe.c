@@ -29,7 +29,9 @@ static const tc_yaml_field recipe_fields[] = {
     {"clip_grad_value", TC_Y_DOUBLE, AT(clip_grad_value)}, /* greatest size of each element of a gradient; instead of clip_grad_norm */
     {"ema_decay", TC_Y_DOUBLE, AT(ema_decay)},             /* keep an exponential average of the weights, and validate with it */
     {"swa", TC_Y_NODE, AT(swa_node)}, /* {start: STEP, every: N}: keep the plain average of the weights from there on, and validate with it */
-    {"precision", TC_Y_STRING, AT(precision)}, /* float32, float64, or autocast to bfloat16 (bf16) or float16 (f16) */
+    {"precision", TC_Y_STRING, AT(precision)},                 /* float32, float64, or autocast to bfloat16 (bf16) or float16 (f16) */
+    {"backward_autocast", TC_Y_STRING, AT(backward_autocast)}, /* off, or same: the backward runs under the autocast of precision, too */
+    {"saved_as", TC_Y_STRING, AT(saved_as)}, /* float8_e5m2 or float8_e4m3fn: what the forward keeps for the backward, with a scale a row */
     {"activation_checkpointing", TC_Y_NODE,
      AT(activation_checkpointing)}, /* classes of the model's file (one, a list, or {modules: LIST}) whose modules are computed again in the backward */
     {"functions", TC_Y_STRING, AT(functions)},      /* source in the model language that the expressions may call */
@@ -71,6 +73,13 @@ static tc_status check_precision(tc_recipe *r) {
         return tc_yaml_error(tc_yaml_get(r->root, "precision"), "found '%s', expected float32, float64, bfloat16 or float16", r->precision);
     r->floats = d == TC_F64 ? TC_F64 : TC_F32;
     r->autocast = d == TC_BF16 || d == TC_F16 ? d : TC_DTYPE_NONE;
+    const bool same = !strcmp(r->backward_autocast, "same");
+    if (!same && strcmp(r->backward_autocast, "off"))
+        return tc_yaml_error(tc_yaml_get(r->root, "backward_autocast"), "found '%s', expected off or same", r->backward_autocast);
+    r->backward = same ? r->autocast : TC_DTYPE_NONE;
+    r->saved = r->saved_as ? tc_dtype_parse(r->saved_as, strlen(r->saved_as)) : TC_DTYPE_NONE;
+    if (r->saved_as && r->saved != TC_F8E5M2 && r->saved != TC_F8E4M3)
+        return tc_yaml_error(tc_yaml_get(r->root, "saved_as"), "found '%s', expected float8_e5m2 or float8_e4m3fn", r->saved_as);
     return NULL;
 }
 
@@ -151,6 +160,7 @@ tc_status tc_recipe_parse(const char *file, const char *text, size_t len, const 
     if (slash) r->dir = tc_arena_strndup(&r->arena, file, slash == file ? 1 : (size_t)(slash - file));
     r->accumulate = r->log_every = r->batch = r->swa.every = 1;
     r->precision = "float32";
+    r->backward_autocast = "off";
     tc_status s = tc_yaml_parse(&r->arena, file, text, len, &r->root);
     for (int i = 0; i < noverrides && !s; i++) s = tc_yaml_override(&r->arena, r->root, overrides[i]);
     if (!s) s = tc_yaml_read(r->root, recipe_fields, r);

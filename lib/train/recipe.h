@@ -38,9 +38,11 @@ typedef struct {
     double ema_decay;                       /* 0: none */
     tc_yaml *swa_node;
     tc_recipe_swa swa;
-    const char *precision; /* as written */
-    tc_dtype floats;       /* of weights and batches */
-    tc_dtype autocast;     /* of forward and loss; TC_DTYPE_NONE: they run in `floats` */
+    const char *precision, *backward_autocast, *saved_as; /* as written */
+    tc_dtype floats;                                      /* of weights and batches */
+    tc_dtype backward;                                    /* autocast of the backward, or TC_DTYPE_NONE */
+    tc_dtype saved;                                       /* what the forward hands over to the backward in, or TC_DTYPE_NONE: as it is */
+    tc_dtype autocast;                                    /* of forward and loss; TC_DTYPE_NONE: they run in `floats` */
     /* what is kept and said */
     tc_yaml *validate_node, *checkpoint_node;
     tc_recipe_validate validate; /* every 0: only at the end */

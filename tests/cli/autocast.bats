@@ -1,4 +1,5 @@
 # torch.autocast("cpu", dtype=torch.bfloat16): which types its operators compute in, in a model file and by precision: of a recipe.
+load fails
 setup() {
     bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_TMPDIR"
@@ -179,4 +180,59 @@ PY
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"torch.autocast: no device is of type 'cuda': disabled"* ]]
     [ "$(grep -o '[a-z0-9]*\[2, 2\] = aten.matmul' <<<"$output" | tr '\n' ' ')" = "bf16[2, 2] = aten.matmul bf16[2, 2] = aten.matmul f32[2, 2] = aten.matmul " ]
+}
+
+@test "backward_autocast: off and same are PyTorch's two backwards" {
+    # torch.compile under autocast with torch._functorch.config.backward_pass_autocast, one step of SGD: the weights afterwards
+    cat >lin.py <<'PY'
+import torch
+class Inv(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.tensor([[2.0, 0.3], [-0.7, 1.1]]))
+    def forward(self, x):
+        return x @ torch.linalg.inv(self.w)
+PY
+    printf '%s\n' a,b,y 1,2,3 0.5,-1.5,-1 >d.csv
+    printf '%s\n' 'model: lin.py:Inv' 'input: x=Bx2xf32' 'data: {csv: d.csv, columns: [a, b], target: y, order: sequential}' 'batch: 2' 'steps: 1' \
+        'loss: ((out[:, 0] - y) ** 2).mean() + out[:, 1].float().sin().mean()' 'optimizer: torch.optim.SGD(groups, lr=1.0)' 'precision: bf16' >r.yaml
+    weights() { tc-ckpt consolidate "$1/latest" -o - | tail -c 16 | od -An -v -tf4 | awk '{ for (i = 1; i <= NF; i++) printf "%.5f ", $i }'; }
+    tc-train -q r.yaml -o plain
+    tc-train -q r.yaml backward_autocast=off -o off
+    tc-train -q r.yaml backward_autocast=same -o same
+    tc-ckpt diff plain/latest off/latest
+    [ "$(weights off)" = "0.99588 -0.34510 -2.53480 -0.19668 " ]
+    [ "$(weights same)" = "0.99219 -0.34844 -2.53594 -0.19687 " ]
+    fails 2 "backward_autocast: found 'on', expected off or same" tc-train -q r.yaml backward_autocast=on -o x
+}
+
+@test "saved_as: float8_e5m2 and float8_e4m3fn train to about the same, and are silent where nothing is kept in fewer bytes" {
+    cat >lin.py <<'PY'
+import torch.nn as nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(2, 32), nn.Linear(32, 1)
+    def forward(self, x):
+        return self.b(self.a(x).tanh())
+class Lin(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(2, 1)
+    def forward(self, x):
+        return self.a(x)
+PY
+    printf '%s\n' a,b,y 1,2,3 0.5,-1.5,-1 >d.csv
+    printf '%s\n' 'model: lin.py:Net' 'input: x=Bx2xf32' 'data: {csv: d.csv, columns: [a, b], target: y, order: sequential}' 'batch: 2' 'steps: 3' \
+        'loss: ((out[:, 0] - y) ** 2).mean()' 'optimizer: torch.optim.SGD(groups, lr=0.01)' >r.yaml
+    tc-train -q r.yaml -o plain
+    for t in float8_e5m2 float8_e4m3fn; do
+        run --separate-stderr tc-train r.yaml saved_as=$t -o $t
+        [[ "$stderr" == *" values for the backward as $t: "*" bytes instead of "* ]]
+        run -4 tc-ckpt diff plain/latest $t/latest
+        tc-ckpt diff plain/latest $t/latest --rtol 0.1 --atol 0.005
+    done
+    run --separate-stderr tc-train r.yaml model=lin.py:Lin loss='out.mean() + 0 * y.mean()' saved_as=float8_e5m2 -o silent
+    [[ "$stderr" != *"for the backward"* ]]
+    fails 2 "saved_as: found 'f32', expected float8_e5m2 or float8_e4m3fn" tc-train -q r.yaml saved_as=f32 -o x
 }

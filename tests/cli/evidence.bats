@@ -48,6 +48,7 @@ each() {
 @test "a fault in a pass of tc-export is named with pass and node, and happens again" {
     each functionalise dce -- tc-export m.py:M --input x=2x8xf32 -o x.pt2
     each functionalise differentiate joint partition -- tc-export m.pt2 --joint=loss --partition=min-cut -o x.pt2
+    each saved-as -- tc-export m.pt2 --joint=loss --saved-as f8e5m2 -o x.pt2
     each jvp -- tc-export m.pt2 --jvp -o x.pt2
     each decompose -- tc-export m.pt2 --decompose=core -o x.pt2
     each split -- tc-export m.pt2 --split=3 -o x.pt2

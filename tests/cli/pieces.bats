@@ -171,6 +171,29 @@ steps() { # POLICY: forward and backward of a training step, gradients in grad.s
     [ "$recompute_all" -lt "$min_cut" ] && [ "$min_cut" -lt "$save_all" ]
 }
 
+@test "--saved-as hands over fewer bytes, by the figure that it prints, and says nothing where there are none to gain" {
+    local net=(m.py:Loss --input x=64x8xf32 --input t=64xi64 --mode eval --joint=out.0)
+    bytes() { sed -n 's/.*saves [0-9]* values, \([0-9]*\) bytes/\1/p' said; }
+    for policy in save-all min-cut; do
+        tc-export "${net[@]}" --partition=$policy -v -o j.pt2 2>said
+        before=$(bytes)
+        tc-export "${net[@]}" --partition=$policy --saved-as f8e4m3 -v -o j8.pt2 2>said
+        read -r fewer more < <(sed -n 's/.* values for the backward as float8_e4m3fn: \([0-9]*\) bytes instead of \([0-9]*\)/\1 \2/p' said)
+        [ "$fewer" -lt "$more" ]
+        [ $((before - $(bytes))) -eq $((more - fewer)) ]
+    done
+    tc-export "${net[@]}" --partition=recompute-all --saved-as f8e4m3 -o j8.pt2 2>said
+    [ ! -s said ]
+    tc-export "${net[@]}" -o j.pt2
+    tc-export "${net[@]}" --saved-as f8e5m2 -q -o j8.pt2
+    tc-run j.pt2 --input x=64x8xf32=0.5 --input t=64xi64=1 --to safetensors -o j.safetensors
+    tc-run j8.pt2 --input x=64x8xf32=0.5 --input t=64xi64=1 --to safetensors -o j8.safetensors
+    run -4 tc-ckpt diff j.safetensors j8.safetensors
+    tc-ckpt diff j.safetensors j8.safetensors --rtol 0.3 --atol 0.05
+    fails 2 "--saved-as without --joint" tc-export m.py:Loss --input x=64x8xf32 --input t=64xi64 --saved-as f8e5m2 -o no.pt2
+    fails 2 "--saved-as f16: expected f8e5m2 or f8e4m3" tc-export "${net[@]}" --saved-as f16 -o no.pt2
+}
+
 @test "a file says which values are saved" {
     steps save-all
     mv grad.st all.st

@@ -264,7 +264,7 @@ static void tied_weights_have_one_gradient(void **state) {
     }
     out(tc_emit_call(&e, "aten::sum", "v", tc_e_mul(&e, w[0], w[1])));
     ok(tc_functionalise(p));
-    ok(tc_grad_program(p, 0, NULL, 0, NULL));
+    ok(tc_grad_program(p, 0, TC_DTYPE_NONE, NULL, 0, NULL));
     ok(tc_program_verify(p));
     assert_int_equal(p->noutputs, 2);
     assert_int_equal(p->outputs[0].kind, TC_OUT_LOSS);
