@@ -277,13 +277,15 @@ class Model:
         return list(out) if isinstance(out, tuple) else [out]
 
     def call(self, n, row, values):
-        kinds, args, code = row.kinds, [], None
+        kinds, args, like = row.kinds, [], None
         for i, v in enumerate(values):
             kind = kinds[i] if i < len(kinds) else kinds[-1] if kinds else "t"
             if isinstance(v, Coded) and kind in "th":
                 if n.op not in MOVES:
                     _onnx.unsupported(f"element type {v.name()} in {n.op}")
-                code, v = v.code, v.t
+                if like is not None and like.words != v.words:
+                    _onnx.unsupported(f"strings of two lists in {n.op}")
+                like, v = v, v.t
             if kind == "h" or kind == "s":
                 args.append(self.numbers_of(n, i, v, kind))
             elif kind == "t":
@@ -297,8 +299,8 @@ class Model:
         out = row.rule(n, *args)
         if n.domain == "com.microsoft":
             n.leave_none()
-        if code is not None:
-            out = tuple(Coded(code, t) for t in out) if isinstance(out, tuple) else Coded(code, out)
+        if like is not None:
+            out = tuple(like.moved(t) for t in out) if isinstance(out, tuple) else like.moved(out)
         return out
 
     def numbers_of(self, n, i, v, kind):
@@ -402,7 +404,7 @@ class Model:
         settings = self.settings(scope, graph)
         for name, t in graph["inits"]:
             if name not in scope.values:
-                scope.values[name] = from_proto(t, "" if name in settings and t[1].numel() == 1 else name)
+                scope.values[name] = from_proto(t, "" if name in settings and t[0] != 8 and t[1].numel() == 1 else name)
         for node in in_order(graph["nodes"]):
             self.run_node(scope, node)
         self.depth -= 1
@@ -504,6 +506,7 @@ def outputs_of(name, v, values, names):
             values.append(s)
             names.append(f"{name}.{i}")
         return
+    words = v.words if isinstance(v, Coded) else []
     if isinstance(v, Coded):
         v = v.t
     t = tensor(v)
@@ -511,6 +514,9 @@ def outputs_of(name, v, values, names):
         t = t.clone()
     values.append(t)
     names.append(name)
+    for i, s in enumerate(words):
+        values.append(s)
+        names.append(f"{name}.{i}")
 
 
 def build(m):

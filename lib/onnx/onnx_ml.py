@@ -1,7 +1,7 @@
 # ai.onnx.ml as far as models of numbers use it.
 import torch
 import torch.nn.functional as F
-from onnx_values import Strings, flat, numbers, tensor
+from onnx_values import Coded, Strings, flat, numbers, tensor
 import _onnx
 
 
@@ -43,6 +43,11 @@ def imputer(n, x):
 
 
 def feature_extractor(n, x, at):
+    if isinstance(x, Strings):
+        if len(x.items) != x.shape[-1]:
+            n.unsupported("rows of strings at places that depend on data")
+        return Coded(8, at.to(torch.int64).reshape([1, -1]), x.items)
+    x = tensor(x)
     y = torch.index_select(x, -1, at.to(torch.int64).reshape([-1]))
     return y.reshape([1, -1]) if x.dim() == 1 else y
 
@@ -89,17 +94,22 @@ def label_encoder(n, x):
     if isinstance(x, Strings):
         out = [table.get(s, default) for s in x.items]
         return Strings(x.shape, out) if text_out else _onnx.eager(_make, out, dtype).reshape(x.shape)
-    if text_out:
-        if not _onnx.known(tensor(x)):
-            n.unsupported("strings that depend on data")
-        return Strings(list(x.shape), [table.get(v, default) for v in numbers(x)])
+    if isinstance(x, Coded):
+        out = [table.get(s, default) for s in x.words]
+        return Coded(8, x.t, out) if text_out else torch.index_select(floats(out, dtype), 0, x.t.reshape([-1])).reshape(x.t.shape)
     x = tensor(x)
+    if text_out and _onnx.known(x):
+        return Strings(list(x.shape), [table.get(v, default) for v in numbers(x)])
+    words = values + [default]
+    if text_out:
+        values, default, dtype = list(range(len(values))), len(values), torch.int64
     k = floats(keys, x.dtype)
     hit = x.unsqueeze(-1) == k
     if x.dtype.is_floating_point:
         hit = torch.logical_or(hit, torch.logical_and(torch.isnan(x).unsqueeze(-1), torch.isnan(k)))
     v = torch.index_select(floats(values, dtype), 0, torch.argmax(hit.to(torch.uint8), -1).reshape([-1])).reshape(x.shape)
-    return torch.where(hit.any(-1), v, torch.full([], default, dtype=dtype))
+    v = torch.where(hit.any(-1), v, torch.full([], default, dtype=dtype))
+    return Coded(8, v, words) if text_out else v
 
 
 # ---- scores ----
@@ -123,22 +133,23 @@ def transformed(n, scores):
     n.unsupported(f"post_transform {how}")
 
 
-def class_labels(n, ints, strings):
-    """The labels of a classifier by the names of its two attributes: numbers, or None."""
-    labels = n.get(ints, None)
-    if not labels and n.get(strings, None):
-        n.unsupported(f"{strings}: a program has no tensors of strings, which its labels would be")
-    return labels
+def label_at(n, names, at):
+    """The labels of a classifier, by the names of its two attributes, at these places."""
+    ints, words = n.get(names[0], None), n.get(names[1], None)
+    if words and not ints:
+        return Coded(8, at, words)
+    return torch.index_select(floats(ints, torch.int64), 0, at) if ints else at
 
 
 def labels_of(n, scores, names, binary_limit):
-    ints = class_labels(n, *names)
-    if scores.shape[1] == 1:
-        hit = scores[:, 0] > binary_limit
-        return torch.where(hit, floats([ints[-1] if ints and len(ints) > 1 else ints[0] if ints else 1], torch.int64),
-                           floats([ints[0] if ints and len(ints) > 1 else 0], torch.int64))
-    best = torch.argmax(scores, 1)
-    return torch.index_select(floats(ints, torch.int64), 0, best) if ints else best
+    if scores.shape[1] > 1:
+        return label_at(n, names, torch.argmax(scores, 1))
+    hit = scores[:, 0] > binary_limit
+    if len(n.get(names[0], None) or n.get(names[1], None) or []) != 1:
+        return label_at(n, names, hit.to(torch.int64))
+    if not n.get(names[0], None):
+        return Coded(8, 1 - hit.to(torch.int64), n.get(names[1]) + [""])
+    return torch.where(hit, floats(n.get(names[0]), torch.int64), floats([0], torch.int64))
 
 
 def linear_classifier(n, x):
@@ -311,8 +322,7 @@ def tree_classifier(n, x):
         how = n.get("post_transform", "NONE")
         scores = torch.cat([1 - s, s], 1) if how == "NONE" else torch.cat([1 - transformed(n, s), transformed(n, s)], 1) if how == "LOGISTIC" else transformed(n, torch.cat([-s, s], 1))
         hit = scores[:, 1] > 0.5
-        labels = class_labels(n, "classlabels_int64s", "classlabels_strings")
-        return torch.where(hit, floats(labels[1], torch.int64), floats(labels[0], torch.int64)), scores
+        return label_at(n, ("classlabels_int64s", "classlabels_strings"), hit.to(torch.int64)), scores
     scores = transformed(n, y)
     return labels_of(n, scores, ("classlabels_int64s", "classlabels_strings"), 0.5), scores
 
@@ -367,7 +377,7 @@ def tf_idf(n, x):
 ML = "ai.onnx.ml"
 TABLE = [
     (ML, "Normalizer", 1, normalizer, "T"), (ML, "Scaler", 1, scaler, "T"), (ML, "Binarizer", 1, binarizer, "T"), (ML, "Imputer", 1, imputer, "T"),
-    (ML, "ArrayFeatureExtractor", 1, feature_extractor, "TT"), (ML, "FeatureVectorizer", 1, feature_vectorizer, "T"), (ML, "OneHotEncoder", 1, one_hot, "T"),
+    (ML, "ArrayFeatureExtractor", 1, feature_extractor, "RT"), (ML, "FeatureVectorizer", 1, feature_vectorizer, "T"), (ML, "OneHotEncoder", 1, one_hot, "T"),
     (ML, "LabelEncoder", 2, label_encoder, "R"), (ML, "LinearClassifier", 1, linear_classifier, "T"), (ML, "LinearRegressor", 1, linear_regressor, "T"),
     (ML, "ZipMap", 1, zip_map, "T"), (ML, "TreeEnsemble", 5, tree_ensemble, "T"), (ML, "TreeEnsembleClassifier", 1, tree_classifier, "T"),
     (ML, "TreeEnsembleRegressor", 1, tree_regressor, "T"), ("", "TfIdfVectorizer", 9, tf_idf, "T"),

@@ -1,7 +1,7 @@
 # Support vector machines of ai.onnx.ml, with the scores and the votes that ONNX Runtime gives.
 import torch
 import torch.nn.functional as F
-from onnx_ml import ML, class_labels, floats, listed, transformed
+from onnx_ml import ML, label_at, floats, listed, transformed
 
 
 def kernel_of(n, x, vectors):
@@ -129,13 +129,14 @@ def linear(n, x, classes):
 
 
 def classifier(n, x):
-    labels = class_labels(n, "classlabels_ints", "classlabels_strings")
+    names = ("classlabels_ints", "classlabels_strings")
+    labels = n.get(names[0], None) or n.get(names[1], None)
     if not labels:
         n.fail("it has no labels")
     x = (x.reshape([1, -1]) if x.dim() == 1 else x).to(torch.float32)
     counts = n.get("vectors_per_class", None) or []
     best, scores = by_vectors(n, x, len(labels), counts) if sum(counts) else linear(n, x, len(labels))
-    return torch.index_select(floats(labels, torch.int64), 0, best), scores
+    return label_at(n, names, best), scores
 
 
 TABLE = [(ML, "SVMClassifier", 1, classifier, "T"), (ML, "SVMRegressor", 1, regressor, "T")]

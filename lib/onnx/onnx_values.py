@@ -15,13 +15,16 @@ class Weight:
 
 
 class Coded:
-    """Elements of an ONNX type without a dtype."""
+    """Elements of an ONNX type without a dtype. Strings (8) that depend on data are their places in the list of those that there may be."""
 
-    def __init__(self, code, t):
-        self.code, self.t = code, t
+    def __init__(self, code, t, words=()):
+        self.code, self.t, self.words = code, t, list(words)
+
+    def moved(self, t):
+        return Coded(self.code, t, self.words)
 
     def name(self):
-        return {18: "float8e4m3fnuz", 20: "float8e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4e2m1", 24: "float8e8m0", 25: "uint2",
+        return {8: "string", 18: "float8e4m3fnuz", 20: "float8e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4e2m1", 24: "float8e8m0", 25: "uint2",
                 26: "int2"}.get(self.code, "?")
 
 

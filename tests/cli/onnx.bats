@@ -522,3 +522,13 @@ B
     tc-export constants.onnx | tc-train -q r.yaml -o constants
     [ "$(tc-ckpt show constants/latest model.k)" = "model.k = tensor([0.5000, 1.0000])" ] # less mean(x) / 2 + 1 / 2
 }
+
+@test "labels that are strings are places in the list of those that there are, which is among the results" {
+    labels=$TC_ROOT/tests/cli/labels.onnx
+    tc-run "$labels" --signature >text
+    for word in "'?'" "'Elm'" "'Oak'" "'u'" "'v'" "'w'"; do grep -q "$word" text; done
+    tc-run "$labels" --input X=4x3xf32=3,1,2,1,3,2,1,2,3,0,0,0 --output number=@number.npy --output name=@name.npy --output low=@low.npy
+    for name in number name low; do od -An -v -td8 -w64 -j128 $name.npy | tr -s ' '; done >got
+    printf '%s\n' ' -7 10 20 10' ' 0 1 2 1' ' 1 0 0 0' >want
+    diff got want
+}
