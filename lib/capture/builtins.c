@@ -54,6 +54,8 @@ static V complex_new(C *c, args *A) {
     V v[3];
     tc_take(c, A, "complex", "cls real= imag=", v);
     double re = 0, im = 0;
+    for (int i = 1; i < 3; i++)
+        if (v[i] && tc_kind_of(v[i]) == K_TENSOR) v[i] = tc_tensor_number(c, v[i], "complex()");
     if (v[1] && tc_kind_of(v[1]) == K_COMPLEX) re = ((cplx *)v[1])->re, im = ((cplx *)v[1])->im;
     else if (v[1]) re = tc_to_double(c, v[1]);
     if (v[2] && tc_kind_of(v[2]) == K_COMPLEX) re -= ((cplx *)v[2])->im, im += ((cplx *)v[2])->re;

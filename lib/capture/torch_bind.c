@@ -99,13 +99,24 @@ typedef struct {
     V v;
 } given;
 
+/* A number argument beside a tensor: an int from 2^63 to below 2^64 too, which is rounded in fractions and wraps in whole numbers. */
+static bool as_number(given *g) {
+    const V self = g->b->object[0];
+    if (number_arg(g->c, g->v, g->a)) return true;
+    if (tc_kind_of(g->v) != K_INT || tc_int_sign(g->v) < 0 || tc_int_bits(g->v) != 64 || !self || !tc_is_tensor(self)) return false;
+    const uint32_t *half = ((const big *)g->v)->d;
+    const bool whole = tc_is_integral(tc_torch_dtype(self)) && strcmp(tc_op_name(g->op), "aten.div.Tensor");
+    *g->a = (tc_arg){.kind = TC_A_SCALAR,
+                     .scalar = whole ? tc_scalar_int((int64_t)((uint64_t)half[1] << 32 | half[0])) : tc_scalar_float(tc_int_to_double(g->c, g->v))};
+    return tc_torch_dtype(self) != TC_BOOL;
+}
 static bool as_tensor(given *g) {
     if (tc_is_tensor(g->v)) {
         *g->a = (tc_arg){.kind = TC_A_VALUE};
         g->b->object[g->at] = g->v;
         return true;
     }
-    return g->at > 0 && is_number(g->v) && tc_op_takes_numbers(g->op) && number_arg(g->c, g->v, g->a);
+    return g->at > 0 && is_number(g->v) && tc_op_takes_numbers(g->op) && as_number(g);
 }
 
 static bool tensor_list(given *g, bool optional) {
@@ -185,7 +196,7 @@ static bool as_scalar(given *g) {
         if (!g->b->reads || tc_torch_rank(g->v) != 0 || ((tensor *)g->v)->requires_grad) return false;
         g->v = tc_tensor_number(g->c, g->v, "a number argument");
     }
-    return is_number(g->v) && number_arg(g->c, g->v, g->a);
+    return is_number(g->v) && as_number(g);
 }
 
 static bool as_string(given *g) {

@@ -277,20 +277,18 @@ static V info_object(C *c, const char *name) {
 static V t_finfo(C *c, args *A) {
     static const struct {
         tc_dtype d;
-        double max, eps, tiny;
+        double eps, tiny;
         double resolution;
-    } table[] = {{TC_F32, FLT_MAX, FLT_EPSILON, FLT_MIN, 1e-6}, {TC_F64, DBL_MAX, DBL_EPSILON, DBL_MIN, 1e-15},
-                 {TC_F16, 65504, 0x1p-10, 0x1p-14, 1e-3},       {TC_BF16, 0x1.fep127, 0x1p-7, 0x1p-126, 1e-2},
-                 {TC_F8E4M3, 448, 0x1p-3, 0x1p-6, 1},           {TC_F8E5M2, 57344, 0x1p-2, 0x1p-14, 1},
-                 {TC_F8E4M3FNUZ, 240, 0x1p-3, 0x1p-7, 1},       {TC_F8E5M2FNUZ, 57344, 0x1p-2, 0x1p-15, 1},
-                 {TC_F8E8M0, 0x1p127, 1, 0x1p-127, 1}};
+    } table[] = {{TC_F32, FLT_EPSILON, FLT_MIN, 1e-6}, {TC_F64, DBL_EPSILON, DBL_MIN, 1e-15}, {TC_F16, 0x1p-10, 0x1p-14, 1e-3},
+                 {TC_BF16, 0x1p-7, 0x1p-126, 1e-2},    {TC_F8E4M3, 0x1p-3, 0x1p-6, 1},        {TC_F8E5M2, 0x1p-2, 0x1p-14, 1},
+                 {TC_F8E4M3FNUZ, 0x1p-3, 0x1p-7, 1},   {TC_F8E5M2FNUZ, 0x1p-2, 0x1p-15, 1},   {TC_F8E8M0, 1, 0x1p-127, 1}};
     tc_dtype d = A->n ? want_dtype(c, A->a[0]) : c->torch->default_dtype;
     d = tc_dtype_real(d);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (table[i].d != d) continue;
         V o = info_object(c, "finfo");
-        tc_dict_setc(c, o->attrs, "max", tc_float(c, table[i].max));
-        tc_dict_setc(c, o->attrs, "min", tc_float(c, tc_dtypes[d].is_signed ? -table[i].max : table[i].tiny));
+        tc_dict_setc(c, o->attrs, "max", tc_float(c, tc_dtype_max(d)));
+        tc_dict_setc(c, o->attrs, "min", tc_float(c, tc_dtypes[d].is_signed ? -tc_dtype_max(d) : table[i].tiny));
         tc_dict_setc(c, o->attrs, "eps", tc_float(c, table[i].eps));
         tc_dict_setc(c, o->attrs, "tiny", tc_float(c, table[i].tiny));
         tc_dict_setc(c, o->attrs, "smallest_normal", tc_float(c, table[i].tiny));

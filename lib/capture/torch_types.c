@@ -11,60 +11,61 @@ static const struct {
 } refused[] = {
     {" f8 ",
      " _batch_norm_with_update_functional _log_softmax _native_batch_norm_legit _native_batch_norm_legit_functional _safe_softmax _softmax "
-     "_unsafe_masked_index alpha_dropout argsort atan2 binary_cross_entropy_with_logits ceil celu clamp clamp_max "
-     "clamp_min copysign cosine_embedding_loss cosine_similarity cross_entropy_loss digamma dist dropout elu elu_backward embedding_renorm "
-     "erf erfc erfinv fake_quantize_per_tensor_affine feature_alpha_dropout feature_dropout floor fmax fmin frac fractional_max_pool2d "
-     "fractional_max_pool3d frexp frobenius_norm gelu gelu_backward grid_sampler grid_sampler_2d grid_sampler_3d gru hardshrink hardsigmoid "
-     "hardswish hardswish_backward hardtanh histc hypot i0 index_add isclose isneginf isposinf l1_loss layer_norm leaky_relu lgamma "
-     "linalg_matrix_norm linalg_norm linalg_vector_norm log_sigmoid log_sigmoid_backward log_sigmoid_forward lstm masked_fill maximum minimum "
-     "msort multinomial native_dropout native_layer_norm nextafter norm norm_except_dim normal_functional rand_like randn_like relu relu6 "
-     "rnn_relu rnn_tanh round rrelu rrelu_with_noise_functional segment_reduce selu signbit softplus softplus_backward softshrink sort "
-     "special_entr special_i0 special_i0e special_i1 special_i1e special_ndtr std std_mean trunc uniform var var_mean "},
+     "_unique2 _unsafe_masked_index alpha_dropout argsort atan2 binary_cross_entropy_with_logits ceil celu clamp clamp_max clamp_min copysign "
+     "cosine_embedding_loss cosine_similarity cross_entropy_loss digamma dist dropout elu elu_backward embedding_renorm erf erfc erfinv "
+     "fake_quantize_per_tensor_affine feature_alpha_dropout feature_dropout floor fmax fmin frac fractional_max_pool2d fractional_max_pool3d "
+     "frexp frobenius_norm gelu gelu_backward grid_sampler grid_sampler_2d grid_sampler_3d gru hardshrink hardsigmoid hardswish "
+     "hardswish_backward hardtanh histc hypot i0 isclose isneginf isposinf l1_loss layer_norm leaky_relu lgamma linalg_matrix_norm linalg_norm "
+     "linalg_vector_norm log_sigmoid log_sigmoid_backward log_sigmoid_forward lstm maximum minimum msort multinomial native_dropout "
+     "native_layer_norm nextafter norm norm_except_dim normal_functional rand_like randn_like relu relu6 rnn_relu rnn_tanh round rrelu "
+     "rrelu_with_noise_functional segment_reduce selu signbit softplus softplus_backward softshrink sort special_entr special_gammaln "
+     "special_i0 special_i0e special_i1 special_i1e special_ndtr special_psi special_xlogy std std_mean trunc uniform unique_dim var var_mean "
+     "xlogy "},
     {" c32 f8 ",
-     " _fused_rms_norm acos acosh addcdiv affine_grid_generator angle asin asinh atan atanh corrcoef cos cosh cov cumprod cumsum div exp exp2 "
-     "expm1 fliplr gather ldexp lerp log log10 log1p log2 logaddexp logcumsumexp logsumexp mean nan_to_num prod reciprocal renorm rms_norm "
-     "rot90 rsqrt scatter scatter_add sigmoid sigmoid_backward silu silu_backward sin sinc sinh sqrt sum take_along_dim tan tanh "
-     "tanh_backward "},
+     " _fused_rms_norm acos acosh addcdiv affine_grid_generator angle asin asinh atan atanh corrcoef cos cosh cov div divide exp exp2 expm1 "
+     "flip fliplr gather ldexp lerp log log10 log1p log2 logaddexp logcumsumexp logsumexp mean nan_to_num reciprocal renorm rms_norm rot90 "
+     "rsqrt scatter scatter_add scatter_reduce sigmoid sigmoid_backward silu silu_backward sin sinc sinh special_exp2 special_expit sqrt "
+     "take_along_dim tan tanh tanh_backward true_divide "},
     {" u16 u32 u64 f8 ",
-     " remainder add _unsafe_masked_index_put_accumulate amax amin aminmax conv1d conv3d cummax cummin diff embedding_dense_backward ge gt "
-     "hash_tensor "
-     "heaviside index_copy index_fill le lt margin_ranking_loss max min native_dropout_backward neg nonzero nonzero_numpy pairwise_distance "
-     "poisson_nll_loss rsub sgn sign sub threshold tril triplet_margin_loss triu "},
+     " _unsafe_masked_index_put_accumulate add amax amin aminmax conv1d conv3d count_nonzero cummax cummin diff embedding_dense_backward ge gt "
+     "hash_tensor heaviside index_add index_copy index_fill isin le lt margin_ranking_loss masked_fill max min mode native_dropout_backward "
+     "neg nonzero nonzero_numpy pairwise_distance poisson_nll_loss remainder rsub sgn sign sub threshold tril triplet_margin_loss triu "},
     {" c32 c64 c128 f8 ",
      " _log_softmax_backward_data _native_batch_norm_legit_no_training _scaled_dot_product_flash_attention_for_cpu _weight_norm "
-     "_weight_norm_interface avg_pool1d batch_norm cauchy convolution deg2rad exponential glu glu_backward group_norm huber_loss "
-     "instance_norm log_normal logaddexp2 logit mish mish_backward mse_loss nanmean nansum native_batch_norm native_group_norm nll_loss "
-     "nll_loss2d nll_loss_nd poisson rad2deg searchsorted "},
+     "_weight_norm_interface avg_pool1d batch_norm cauchy convolution deg2rad exponential glu glu_backward group_norm huber_loss instance_norm "
+     "log_normal logaddexp2 logit mish mish_backward mse_loss nanmean nansum native_batch_norm native_group_norm nll_loss nll_loss2d "
+     "nll_loss_nd poisson rad2deg "},
     {" u16 u32 u64 c32 f8 ",
      " addmv addr baddbmm bilinear bmm channel_shuffle cross cumulative_trapezoid dot gradient linalg_cross linalg_matrix_power logical_and "
-     "logical_not logical_or logical_xor masked_scatter mv pixel_shuffle pixel_unshuffle put square take trapezoid trapz unfold_backward "
-     "vander vdot "},
+     "logical_not logical_or logical_xor masked_scatter mv pixel_shuffle pixel_unshuffle prod put square sum take trapezoid trapz "
+     "unfold_backward vander vdot "},
     {" f16 bf16 f8 ",
      " _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa cdist pdist special_airy_ai special_bessel_j0 special_bessel_j1 "
-     "special_bessel_y0 special_bessel_y1 special_erfcx special_log_ndtr special_modified_bessel_i0 special_modified_bessel_i1 "
-     "special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 "
-     "special_spherical_bessel_j0 special_zeta "},
-    {" f16 bf16 f8 ", " special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v special_chebyshev_polynomial_w "
-                      "special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l special_legendre_polynomial_p "
-                      "special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v "
-                      "special_shifted_chebyshev_polynomial_w "},
-    {" bool u16 u32 u64 f8 ",
-     " conv2d conv3d addcmul argmax argmin floor_divide fmod index_reduce kthvalue median nanmedian threshold_backward topk "},
+     "special_bessel_y0 special_bessel_y1 special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v "
+     "special_chebyshev_polynomial_w special_erfcx special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l "
+     "special_legendre_polynomial_p special_log_ndtr special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0 "
+     "special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 "
+     "special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v "
+     "special_shifted_chebyshev_polynomial_w special_spherical_bessel_j0 special_zeta "},
+    {" bool u16 u32 u64 f8 ", " addcmul argmax argmin bucketize conv2d conv3d floor_divide fmod kthvalue median nanmedian threshold_backward topk "},
     {" bool u8 i8 i16 i32 i64 u16 u32 u64 f8 ",
      " _prelu_kernel adaptive_max_pool1d hardshrink_backward hardsigmoid_backward hardtanh_backward leaky_relu_backward log_softmax prelu "
      "softmax softshrink_backward "},
-    {" u16 u32 u64 c32 ", " addbmm addmm inner linalg_multi_dot linear matmul matrix_power mm tensordot "},
-    {" u16 u32 u64 ", " _unsafe_index_put abs index_put masked_select "},
+    {" u16 u32 u64 c32 ", " addbmm addmm eye inner linalg_multi_dot linear matmul matrix_power mm tensordot "},
+    {" u16 u32 u64 ",
+     " __lshift__ __rshift__ _unsafe_index_put abs bincount bitwise_left_shift bitwise_not bitwise_right_shift index_put masked_select "},
     {" f16 bf16 c32 c64 c128 f8 ", " _sample_dirichlet _standard_gamma binomial "},
     {" u8 i8 i16 i32 i64 u16 u32 u64 c32 f8 ", " col2im im2col soft_margin_loss "},
     {" bool u16 u32 u64 c32 c64 c128 f8 ",
-     " max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices geometric max_pool1d_with_indices "},
+     " geometric index_reduce max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d max_pool3d_with_indices "
+     "searchsorted "},
     {" bool u16 u32 u64 c32 f8 ",
-     " reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d _trilinear trace "},
+     " _trilinear cumprod cumsum linspace logspace pow reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d "
+     "replication_pad3d trace "},
     {" bool u8 i8 i16 i32 i64 u16 u32 u64 c32 c64 c128 f8 ",
-     " normal adaptive_avg_pool2d adaptive_avg_pool3d _adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d max_pool1d "
-     "binary_cross_entropy upsample_linear1d upsample_trilinear3d _softmax_backward_data adaptive_avg_pool1d "},
-    {" u16 u32 u64 c32 c64 c128 f8 ", " bernoulli scatter_reduce "},
+     " _adaptive_avg_pool2d _adaptive_avg_pool3d _softmax_backward_data adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d "
+     "adaptive_max_pool2d adaptive_max_pool3d binary_cross_entropy max_pool1d normal upsample_linear1d upsample_trilinear3d "},
+    {" u16 u32 u64 c32 c64 c128 f8 ", " arange bernoulli range "},
     {" u8 i8 i16 i32 i64 u16 u32 u64 c32 c64 c128 f8 ", " kl_div smooth_l1_loss "},
     {" u8 i8 i16 i32 i64 u16 u32 u64 f16 bf16 f8 ", " multi_margin_loss multilabel_margin_loss "},
     {" bool f8 ", " mvlgamma "},
@@ -72,25 +73,29 @@ static const struct {
     {" f16 bf16 c32 f8 ", " linalg_vander "},
     {" u8 i8 i16 i32 i64 u16 u32 u64 f8 ", " hinge_embedding_loss "},
     {" bool i8 i16 i32 i64 u16 u32 u64 c32 c64 c128 f8 ",
-     " upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_bilinear2d upsample_bicubic2d "},
+     " upsample_bicubic2d upsample_bilinear2d upsample_nearest1d upsample_nearest2d upsample_nearest3d "},
     {" bool u8 i8 i16 i32 u16 u32 u64 c32 c64 c128 f8 ", " avg_pool2d "},
     {" bool u8 i8 i16 i32 u16 u32 u64 f16 bf16 c32 c64 c128 f8 ", " avg_pool3d "},
+    {" bool ", " clamp "},
+    {" c32 ", " equal "},
 };
 
-/* Whether the computation is in another type: one is given, or a whole number meets a fraction. */
+/* Whether the computation is in another type: a whole number meets a fraction. */
 static bool computes_in_other(const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
-    for (int i = 0; i < s->nparams; i++) {
-        if (s->params[i].type == TC_T_DTYPE && arg[i].kind == TC_A_DTYPE) return true;
-        if (!i || !tc_is_integral(d)) continue;
+    for (int i = 1; i < s->nparams && tc_is_integral(d); i++) {
         if (objects[i] && tc_is_tensor(objects[i]) && !tc_is_integral(tc_torch_dtype(objects[i]))) return true;
         if (!objects[i] && s->params[i].type == TC_T_TENSOR && arg[i].kind == TC_A_SCALAR && !arg[i].is_sym && arg[i].scalar.kind >= TC_KIND_FLOAT)
             return true;
     }
     return false;
 }
-/* What an operator computes in whose first operand is of type d: of two or three operands their promoted type. */
+/* What an operator computes in whose first operand is of type d: the type that is given; of whole numbers added or multiplied up, int64; of two or
+ * three operands their promoted type. */
 static tc_dtype computes_in(const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
-    static const char operands[] = " self other exponent tensor1 tensor2 ";
+    static const char operands[] = " self other exponent tensor1 tensor2 min max ";
+    for (int i = 0; i < s->nparams; i++)
+        if (s->params[i].type == TC_T_DTYPE && arg[i].kind == TC_A_DTYPE) return arg[i].dtype;
+    if (d == TC_DTYPE_NONE || (tc_is_integral(d) && tc_word_in(" sum prod cumsum cumprod ", s->name))) return TC_I64;
     tc_promotion p = {.dim = TC_DTYPE_NONE, .zero = TC_DTYPE_NONE, .wrapped = TC_DTYPE_NONE};
     for (int i = 0; i < s->nparams && tc_word_in(operands, s->params[0].name); i++) {
         if (!tc_word_in(operands, s->params[i].name)) continue;
@@ -113,6 +118,11 @@ static bool goes_elsewhere(const tc_schema *s, const tc_arg *arg, tc_dtype d) {
     }
     return false;
 }
+/* The operator whose kernel does the work: padding by mirroring is another one's. */
+static const char *kernel_name(const tc_schema *s, const tc_arg *arg) {
+    const bool mirrors = !strcmp(s->name, "pad") && arg[2].kind == TC_A_STRING && tc_word_in(" reflect replicate ", arg[2].string);
+    return mirrors ? "reflection_pad1d" : s->name;
+}
 static bool has_elements(C *c, V v) {
     const tensor *t = (const tensor *)v;
     if (t->t.storage) return tc_tensor_numel(&t->t) > 0;
@@ -124,14 +134,15 @@ static bool has_elements(C *c, V v) {
 
 void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *objects) {
     const tc_schema *s = tc_op_schema(op), *f = tc_op_schema(tc_op_functional(op));
-    V first = objects[0];
-    if (!s->nparams || !first || !tc_is_tensor(first)) return;
-    tc_dtype d = computes_in(s, arg, objects, tc_torch_dtype(first));
+    const bool fresh = tc_word_in(" arange eye linspace logspace range ", f->name); /* made of numbers, in the type that is given */
+    if (!s->nparams || (!fresh && !objects[0])) return;
+    const V first = objects[0] && tc_is_tensor(objects[0]) ? objects[0] : NULL;
+    tc_dtype d = computes_in(s, arg, objects, first ? tc_torch_dtype(first) : TC_DTYPE_NONE);
     if (c->torch->autocast != TC_DTYPE_NONE) d = tc_autocast_type(op, d, c->torch->autocast);
     if (d == TC_F32 || d == TC_F64 || c->all_types) return;
     const char *own = tc_is_float(d) && tc_dtype_size(d) == 1 ? "f8" : tc_dtypes[d].name;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (tc_word_in(refused[i].types, own) && tc_word_in(refused[i].names, f->name) && has_elements(c, first) &&
+        if (tc_word_in(refused[i].types, own) && tc_word_in(refused[i].names, kernel_name(f, arg)) && (!first || has_elements(c, first)) &&
             !computes_in_other(s, arg, objects, d) && !goes_elsewhere(s, arg, d))
             tc_raise(c, "RuntimeError", "aten.%s: \"%s\" not implemented for '%s'", s->name, f->name, tc_dtypes[d].torch);
 }

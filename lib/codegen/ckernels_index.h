@@ -124,12 +124,13 @@ static inline int tc_c_searchsorted(const tc_c_search *c, const void *rows, cons
     for (int64_t i = 0; i < c->total; i++) {
         const int64_t base = i / c->per * c->n;
         const uint64_t x = tc_c_key(c->type, values, i);
+        const int nan = c->type.kind > TC_C_SIGNED && x == ~(uint64_t)0 >> (64 - 8 * c->type.bytes); /* goes on to the end, as in PyTorch */
         int64_t lo = 0, hi = c->n;
         while (lo < hi) {
             const int64_t mid = lo + (hi - lo) / 2, at = sorter ? tc_c_integer(c->sorted, sorter, base + mid) : mid;
             if (at < 0 || at >= c->n) return 1;
             const uint64_t y = tc_c_key(c->type, rows, base + at);
-            if (c->right ? y <= x : y < x) lo = mid + 1;
+            if (nan || (c->right ? y <= x : y < x)) lo = mid + 1;
             else hi = mid;
         }
         tc_c_put(c->result, out, i, (uint64_t)lo);

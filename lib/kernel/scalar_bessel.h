@@ -133,7 +133,7 @@ static inline double tc_x_i0_f64(double x) { /* exp in two halves: the result ov
 }
 static inline double tc_x_i1_f64(double x) {
     double h = tc_x_exp_f64(__builtin_fabs(x) * 0.5);
-    return x == 0 ? x : tc_x_i1e_f64(x) * h * h;
+    return x == 0 ? 0 : tc_x_i1e_f64(x) * h * h; /* of -0 too, as PyTorch */
 }
 /* ---- modified, second kind: infinite at 0, NaN below ---- */
 static inline double tc_x_k_edges(double x, double y) { return x > 0 ? (x < __builtin_inf() ? y : 0) : x == 0 ? __builtin_inf() : __builtin_nan(""); }
@@ -232,14 +232,18 @@ TC_X_INLINE double tc_x_i1e_short(double a) {
 }
 #undef TC_X_SHORT
 static inline float tc_x_i0e_f32(float x) { return (float)tc_x_i0e_short(__builtin_fabsf(x)); }
-static inline float tc_x_i1e_f32(float x) { return __builtin_copysignf((float)tc_x_i1e_short(__builtin_fabsf(x)), x); }
+static inline float tc_x_i1e_f32(float x) {
+    float y = (float)tc_x_i1e_short(__builtin_fabsf(x));
+    return x < 0 ? -y : y;
+}
 static inline float tc_x_i0_f32(float x) {
     double a = __builtin_fabsf(x), h = tc_x_exp_lite(a > 200 ? 200 : a);
     return a < __builtin_inf() ? (float)(tc_x_i0e_short(a > 200 ? 200 : a) * h) : __builtin_nanf(""); /* as PyTorch */
 }
 static inline float tc_x_i1_f32(float x) {
     double a = __builtin_fabsf(x), h = tc_x_exp_lite(a > 200 ? 200 : a);
-    return a < __builtin_inf() ? __builtin_copysignf((float)(tc_x_i1e_short(a > 200 ? 200 : a) * h), x) : __builtin_nanf("");
+    float y = (float)(tc_x_i1e_short(a > 200 ? 200 : a) * h);
+    return a < __builtin_inf() ? x < 0 ? -y : y : __builtin_nanf("");
 }
 
 #define ROW(name) \

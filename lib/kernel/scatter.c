@@ -158,6 +158,22 @@ static void reduce_float(const job *j, int64_t lo, int64_t hi, double *rows) {
     }
 }
 
+/* A product of complex numbers, source after source. */
+static void multiply_complex(const job *j, int64_t lo, int64_t hi) {
+    const tc_dtype d = j->out->dtype, part = tc_dtype_real(d);
+    for (int64_t f = 0; f < j->nfree; f++) {
+        const int64_t at = j->out->offset + j->pairs[lo].dest + j->out_at[f];
+        tc_scalar v = {.kind = TC_KIND_COMPLEX, .re = 1};
+        if (j->include_self) v = tc_scalar_load(d, j->out->storage->data, at);
+        for (int64_t i = lo; i < hi; i++) {
+            const tc_scalar x = tc_scalar_load(d, j->value->storage->data, j->value->offset + j->from[j->pairs[i].source] + j->value_at[f]);
+            const double re = narrow(part, v.re * x.re - v.im * x.im);
+            v.im = narrow(part, v.re * x.im + v.im * x.re), v.re = re;
+        }
+        tc_scalar_store(d, j->out->storage->data, at, v);
+    }
+}
+
 /* The same for rows of f32 and f64 that are added as they lie in memory: a leaf with one source is that source. */
 static void reduce_rows(const job *j, int64_t lo, int64_t hi, double *room) {
     int64_t index[64], n = j->nfree, e = (int64_t)tc_dtype_size(j->out->dtype);
@@ -194,12 +210,13 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end, int worker) {
         while (hi < j->npairs && j->pairs[hi].dest == j->pairs[i].dest) hi++;
         if (j->rows) reduce_rows(j, i, hi, rows);
         else if (ints) reduce_int(j, i, hi);
+        else if (tc_is_complex(j->out->dtype)) multiply_complex(j, i, hi);
         else reduce_float(j, i, hi, rows);
         i = hi - 1;
     }
 }
 
-/* Complex sums are sums of the two parts: the same job on a tensor of twice the elements, once for each part. */
+/* Complex sums and means are those of the two parts: the same job on a tensor of twice the elements, once for each part. */
 static tc_tensor part_of(const tc_tensor *t, int64_t shift) {
     tc_tensor r = *t;
     r.dtype = tc_dtype_real(t->dtype);
@@ -269,11 +286,11 @@ static tc_status finish(tc_kcall *c, const layout *l, mode m, bool include_self,
     j.rows = m == SUM && alpha == 1 && real && value->dtype == out->dtype && nfree >= 8;
     for (int64_t f = 1; j.rows && f < nfree; f++) j.rows = l->out_at[f] == l->out_at[0] + f && l->value_at[f] == l->value_at[0] + f;
     int64_t grain = 1 + 8192 / (nfree + 1);
-    if (!tc_is_complex(out->dtype)) {
+    if (!tc_is_complex(out->dtype) || m == PROD) {
         tc_parallel_for(c->pool, sources, grain, reduce_range, &j);
         return NULL;
     }
-    if (m != SUM || alpha != 1) return tc_error(TC_UNSUPPORTED, "scatter of complex numbers other than a plain sum");
+    if (m > MEAN || alpha != 1) return tc_error(TC_UNSUPPORTED, "complex numbers have no order");
     for (int64_t s = 0; s < sources; s++) l->pairs[s].dest *= 2, l->from[s] *= 2;
     for (int64_t f = 0; f < nfree; f++) l->out_at[f] *= 2, l->value_at[f] *= 2;
     for (int64_t part = 0; part < 2; part++) {

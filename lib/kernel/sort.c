@@ -259,6 +259,7 @@ static tc_status run_searchsorted(tc_kcall *c) {
     bool right = tc_k_bool(c, 3);
     if (c->nargs > 4 && tc_k_given(c, 4)) right = right || !strcmp(c->args[4].string, "right");
     int64_t n = seq->size[seq->rank - 1], per = seq->rank == 1 ? tc_tensor_numel(v) : v->size[v->rank - 1], total = tc_tensor_numel(v);
+    const uint64_t nan = ~UINT64_C(0) >> (64 - 8 * tc_dtypes[d].size);
     uint64_t *keys = c->scratch;
     for (int64_t row = 0; row * per < total; row++) {
         TC_TRY(sequence_keys(d, seq, sorter, seq->rank == 1 ? 0 : row * n, n, keys));
@@ -267,6 +268,7 @@ static tc_status run_searchsorted(tc_kcall *c) {
             int64_t found[VALUES], count = per - i < VALUES ? per - i : VALUES, at = out->offset + row * per + i;
             keys_as(d, v, row * per + i, count, value);
             search_all(keys, n, value, count, right, found);
+            for (int64_t k = 0; k < count && tc_is_float(d); k++) found[k] = value[k] == nan ? n : found[k]; /* PyTorch goes on to the end */
             if (out->dtype == TC_I64) memcpy((int64_t *)out->storage->data + at, found, (size_t)count * sizeof *found);
             else
                 for (int64_t k = 0; k < count; k++) tc_scalar_store(out->dtype, out->storage->data, at + k, tc_scalar_int(found[k]));

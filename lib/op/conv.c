@@ -96,7 +96,8 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
             d.size[2 + k] = tc_sym_add(s, tc_sym_floordiv(s, room, p.stride[k]), one);
         }
         int64_t v;
-        if (tc_sym_const_int(d.size[2 + k], &v) && v < 0)
+        if (tc_sym_is_int(w->size[2 + k], 0)) return tc_sh_fail(c, "kernel size should be greater than zero");
+        if (tc_sym_const_int(d.size[2 + k], &v) && v < (p.transposed ? 1 : 0))
             return tc_sh_fail(c, "Given input size per channel, calculated output size per channel is too small");
     }
     return tc_sh_out_format(c, 0, x->dtype, &d, tc_sh_is_channels_last(c, w) ? w : x);

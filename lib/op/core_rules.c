@@ -109,14 +109,12 @@ static tc_status core_round_decimals(tc_emit *e, const tc_node *n) {
 }
 static tc_status core_nan_to_num(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    static const double most[] = {
-        [TC_F16] = 65504, [TC_BF16] = 3.3895313892515355e38, [TC_F32] = 3.4028234663852886e38, [TC_F64] = 1.7976931348623157e308};
     tc_dtype d = x->meta.dtype;
-    if (!tc_is_float(d) || d >= sizeof most / sizeof *most) {
+    if (!tc_is_float(d)) {
         tc_emit_result(e, 0, F1("clone", x));
         return tc_e_done(e);
     }
-    double with[3] = {0, most[d], -most[d]};
+    double with[3] = {0, tc_dtype_max(d), -tc_dtype_max(d)};
     for (int i = 0; i < 3; i++)
         if (!tc_arg_is_none(n, 1 + i)) with[i] = tc_arg_float(n, 1 + i);
     tc_value *r = WHERE(F1("isnan", x), like(e, with[0], x), x);

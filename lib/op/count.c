@@ -29,7 +29,6 @@ static tc_sym count_in(tc_emit *e, tc_value *v) {
     if (tc_sym_opcode(s) == TC_S_VAR) tc_sym_set_range(tc_e_sym(e), s, 0, INT64_MAX);
     return s;
 }
-static void require(tc_emit *e, tc_value *all, const char *text) { ATEN("_assert_async.msg", "vt", tc_e1(e, "aten::all", all), text); }
 
 /* ---- bincount ---- */
 static tc_status decompose_bincount(tc_emit *e, const tc_node *n) { /* self, weights, minlength */
@@ -45,7 +44,7 @@ static tc_status decompose_bincount(tc_emit *e, const tc_node *n) { /* self, wei
     x = tc_e_cast(e, x, TC_I64);
     if (!tc_sym_is_int(x->meta.size[0], 0)) {
         tc_value *low = tc_e1(e, "aten::min", x), *high = tc_e1(e, "aten::max", x); /* in one loop */
-        require(e, ATEN("ge.Scalar", "vi", low, (int64_t)0), "bincount only supports 1-d non-negative integral inputs.");
+        tc_e_require(e, ATEN("ge.Scalar", "vi", low, (int64_t)0), "bincount only supports 1-d non-negative integral inputs.");
         size = count_in(e, ATEN("clamp", "vs", ATEN("add.Scalar", "vi", high, (int64_t)1), least));
     }
     tc_dtype d = !w ? TC_I64 : w->meta.dtype == TC_F32 ? TC_F32 : TC_F64;
@@ -74,7 +73,7 @@ static tc_value *even_edges(tc_emit *e, tc_value *x, double lo, double hi, int64
         a = b = ATEN("zeros", "Id", NULL, 0, (int)up);
     } else {
         a = tc_e_cast(e, ATEN("amin", "vI", x, NULL, 0), up), b = tc_e_cast(e, ATEN("amax", "vI", x, NULL, 0), up);
-        require(e, tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isfinite", a), tc_e1(e, "aten::isfinite", b)), "range is not finite");
+        tc_e_require(e, tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isfinite", a), tc_e1(e, "aten::isfinite", b)), "range is not finite");
     }
     tc_value *apart = tc_e_muls(e, tc_e_cast(e, tc_e2(e, "aten::eq.Tensor", a, b), up), histc ? 1 : 0.5);
     a = tc_e_sub(e, a, apart), b = tc_e_add(e, b, apart);
@@ -361,7 +360,8 @@ static tc_status check_repeats(tc_emit *e, const tc_node *n, tc_value **repeats)
     tc_dtype d = (*repeats)->meta.dtype;
     if (d != TC_I64 && d != TC_I32) return refuse(n, "repeats has to be Long or Int tensor");
     *repeats = tc_e_cast(e, *repeats, TC_I64);
-    if (*repeats && !tc_sym_is_int(numel(e, *repeats), 0)) require(e, ATEN("ge.Scalar", "vi", *repeats, (int64_t)0), "repeats can not be negative");
+    if (*repeats && !tc_sym_is_int(numel(e, *repeats), 0))
+        tc_e_require(e, ATEN("ge.Scalar", "vi", *repeats, (int64_t)0), "repeats can not be negative");
     return NULL;
 }
 static tc_status decompose_repeats(tc_emit *e, const tc_node *n) { /* repeats, output_size */

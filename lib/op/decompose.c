@@ -88,19 +88,6 @@ static bool by_parts(const tc_node *n) {
     return any;
 }
 
-/* n takes a dimension and, last, an index there: is it a constant, or from 0 to below the size whatever the symbols are? A view looks at its
- * index when it is taken; only a number of which nothing is known, as data give it, would keep the view's place open until then. */
-static bool in_range(const tc_node *n) {
-    const bool view = n->op->view_alias != NULL;
-    tc_symctx *s = n->graph->program->sym;
-    const tc_meta *m = view ? tc_arg_meta(n, 0) : &n->outs[0]->meta;
-    const tc_sym i = tc_arg_sym(n, n->nargs - 1), size = m->size[tc_wrap(tc_arg_int(n, n->nargs - 2), m->rank)];
-    int64_t lo, hi;
-    tc_sym_range(s, i, &lo, &hi);
-    if (view || tc_sym_const_int(i, &lo)) return lo != TC_SYM_NO_LO;
-    return tc_sym_known(s, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), i, NULL)) == 1 && tc_sym_known(s, tc_sym_op(s, TC_S_LT, i, size, NULL)) == 1;
-}
-
 /* The composition that executes n instead of what its row says for ordinary arguments; NULL: none does. */
 static tc_decompose_fn instead(const tc_node *n) {
     if (by_parts(n)) return n->op->complex;
@@ -110,7 +97,7 @@ static tc_decompose_fn instead(const tc_node *n) {
         const tc_meta *a = tc_arg_meta(n, 0);
         if (tc_sym_is_int(a->size[a->rank - 1], 1)) return n->op->outer;
     }
-    if (n->op->checked && !in_range(n)) return n->op->checked;
+    if (n->op->checked && !n->op->checked->sure(n)) return n->op->checked->rule;
     if (n->op->strided) {
         tc_shape_ctx c = {.program = n->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs, .source = n->source};
         if (tc_sh_is_contiguous(&c, tc_arg_meta(n, 0)) == 0) return n->op->strided;

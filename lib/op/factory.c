@@ -209,7 +209,7 @@ static tc_status lower_logspace(tc_lower *l) {
 
 /* ---- compositions ---- */
 static void require_all(tc_emit *e, const char *op, tc_value *x, int64_t bound, const char *text) {
-    tc_emit_call(e, "aten::_assert_async.msg", "vt", tc_e1(e, "aten::all", tc_emit_call(e, op, "vi", x, bound)), text);
+    tc_e_require(e, tc_emit_call(e, op, "vi", x, bound), text);
 }
 static tc_status decompose_one_hot(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);

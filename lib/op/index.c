@@ -307,6 +307,17 @@ static tc_status grad_index_select(tc_emit *e, const tc_node *n, tc_value *const
 }
 
 /* ---- writing along a dimension ---- */
+/* The reductions that PyTorch has kernels for. */
+static tc_status check_reduction(const tc_shape_ctx *c, const char *r, const char *const known[5]) {
+    const tc_dtype d = tc_sh_meta(c, 0)->dtype;
+    bool found = false;
+    for (int i = 0; i < 5; i++) found |= known[i] && !strcmp(r, known[i]);
+    if (!found) return tc_sh_fail(c, "%s(): unexpected reduce argument %s", tc_op_schema(c->op)->name, r);
+    const bool ordered = !strcmp(r, "amax") || !strcmp(r, "amin");
+    if ((ordered && tc_is_complex(d)) || (!strcmp(r, "mean") && d == TC_BOOL))
+        return tc_sh_fail(c, "\"%s_%s\" not implemented for '%s'", tc_op_schema(c->op)->name, r, tc_dtypes[d].torch);
+    return NULL;
+}
 static tc_status check_source(tc_shape_ctx *c, int src) {
     const tc_meta *x = tc_sh_meta(c, 0), *s = tc_sh_meta(c, src);
     if (s && s->dtype != x->dtype) return tc_sh_fail(c, "%s(): Expected self.dtype to be equal to src.dtype", tc_op_schema(c->op)->name);
@@ -332,11 +343,10 @@ static tc_status shape_scatter(tc_shape_ctx *c) { /* self, dim, index, src or va
             return tc_sh_fail(c, "Expected index to be no larger than src in dimension %d", k);
     }
     const char *r = c->nargs > 4 ? tc_sh_string(c, 4) : NULL;
-    if (r && !strcmp(tc_op_schema(c->op)->name, "scatter_reduce") && strcmp(r, "sum") && strcmp(r, "prod") && strcmp(r, "mean") &&
-        strcmp(r, "amax") && strcmp(r, "amin"))
-        return tc_sh_fail(c, "reduce argument must be either sum, prod, mean, amax or amin, got %s.", r);
-    if (r && !strcmp(tc_op_schema(c->op)->name, "scatter") && strcmp(r, "add") && strcmp(r, "multiply"))
-        return tc_sh_fail(c, "reduce argument must be either add or multiply.");
+    const bool two = !strcmp(tc_op_schema(c->op)->name, "scatter_reduce");
+    if (r)
+        TC_TRY(
+            check_reduction(c, r, two ? (const char *const[5]){"sum", "prod", "mean", "amax", "amin"} : (const char *const[5]){"add", "multiply"}));
     tc_dims dims = tc_dims_of(x);
     return tc_sh_out(c, 0, x->dtype, &dims);
 }
@@ -355,6 +365,10 @@ static tc_status shape_index_write(tc_shape_ctx *c) { /* self, dim, index, sourc
                              "%s(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (%d), "
                              "destination dimensionality (%d)",
                              tc_op_schema(c->op)->name, s->rank, x->rank);
+    if (s->rank != x->rank && strcmp(tc_op_schema(c->op)->name, "index_copy"))
+        return tc_sh_fail(c, "source tensor shape must match self tensor shape, excluding the specified dimension");
+    if (!strcmp(tc_op_schema(c->op)->name, "index_reduce"))
+        TC_TRY(check_reduction(c, tc_sh_string(c, 4), (const char *const[5]){"prod", "mean", "amax", "amin"}));
     for (int k = 0; k < s->rank && k < x->rank; k++) {
         tc_sym want = k == d ? (i->rank ? i->size[0] : tc_sym_int(tc_sh_sym(c), 1)) : x->size[k];
         if (!tc_sh_same(c, s->size[k], want))

@@ -88,9 +88,6 @@ static tc_status decompose_vander(tc_emit *e, const tc_node *n) { /* x, N, incre
 }
 
 /* ---- covariance ---- */
-static void need(tc_emit *e, tc_value *condition, const char *text) {
-    tc_emit_call(e, "aten::_assert_async.msg", "vt", tc_e1(e, "aten::all", condition), text);
-}
 static tc_status weights(tc_emit *e, const tc_node *n, int i, const char *name, bool integral, tc_sym count) {
     tc_value *w = tc_arg_value(n, i);
     if (!w) return NULL;
@@ -104,8 +101,8 @@ static tc_status weights(tc_emit *e, const tc_node *n, int i, const char *name, 
     tc_sym have = w->meta.rank ? w->meta.size[0] : tc_sym_int(tc_e_sym(e), 1);
     if (differ(e, have, count))
         return tc_error(TC_CONTENT, "%s: cov(): expected %s to have the same numel as there are observations in the input", tc_op_name(n->op), name);
-    need(e, tc_emit_call(e, "aten::ge.Scalar", "vi", w, (int64_t)0),
-         integral ? "cov(): fweights cannot be negative" : "cov(): aweights cannot be negative");
+    tc_e_require(e, tc_emit_call(e, "aten::ge.Scalar", "vi", w, (int64_t)0),
+                 integral ? "cov(): fweights cannot be negative" : "cov(): aweights cannot be negative");
     return NULL;
 }
 static tc_status decompose_cov(tc_emit *e, const tc_node *n) { /* self [variables, observations], correction, fweights, aweights */
@@ -123,7 +120,7 @@ static tc_status decompose_cov(tc_emit *e, const tc_node *n) { /* self [variable
     TC_TRY(weights(e, n, 3, "aweights", false, count));
     if (a) w = w ? tc_e_mul(e, w, a) : a;
     tc_value *total = w ? tc_e1(e, "aten::sum", w) : NULL, *weighted = w ? tc_e_mul(e, x, w) : x;
-    if (w) need(e, tc_emit_call(e, "aten::ne.Scalar", "vi", total, (int64_t)0), "cov(): weights sum to zero, can't be normalized");
+    if (w) tc_e_require(e, tc_emit_call(e, "aten::ne.Scalar", "vi", total, (int64_t)0), "cov(): weights sum to zero, can't be normalized");
     tc_arg number = {.kind = TC_A_SCALAR, .is_sym = true, .sym = count};
     tc_value *sum = tc_emit_call(e, "aten::sum.dim_IntList", "vIb", weighted, (int64_t[]){1}, 1, 1);
     tc_value *avg = total ? tc_e_div(e, sum, total) : tc_emit_call(e, "aten::div.Tensor", "va", sum, &number);

@@ -315,6 +315,8 @@ static tc_status decompose_bce(tc_emit *e, const tc_node *n) {
             return tc_error(TC_CONTENT, "%s: result type %s can't be cast to the desired output type %s", tc_op_name(n->op),
                             tc_dtypes[m->dtype].torch, tc_dtypes[x->dtype].torch);
     }
+    tc_e_require_unit(e, tc_arg_value(n, 0), "all elements of input should be between 0 and 1");
+    tc_e_require_unit(e, tc_arg_value(n, 1), "all elements of target should be between 0 and 1");
     tc_emit_result(e, 0, reduce(e, bce(e, n), tc_arg_int(n, 3)));
     return tc_e_done(e);
 }

@@ -105,6 +105,12 @@ enum {
 
 enum { TC_OP_MANY = 48 };
 
+/* Where only the run decides whether an argument is one that the operator takes, which `sure` denies, the rule executes it. */
+struct tc_checked {
+    bool (*sure)(const tc_node *node);
+    tc_decompose_fn rule;
+};
+
 struct tc_op {
     const char *schema;
     unsigned flags;
@@ -115,7 +121,7 @@ struct tc_op {
     tc_decompose_fn complex; /* executes it, instead of those, when an argument is complex; NULL: they do that too */
     tc_decompose_fn many;    /* the same when a list has more than TC_OP_MANY tensors, which a loop has no axes for */
     tc_decompose_fn outer;   /* the same when argument 0 has one column: products of one term each */
-    tc_decompose_fn checked; /* the same when the run decides whether its last argument, an index, is in range (decompose.c) */
+    const struct tc_checked *checked;
     tc_decompose_fn strided; /* the same when argument 0 is not contiguous and the order of memory decides (random fills) */
     tc_view_alias_fn view_alias;
     tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */

@@ -20,17 +20,14 @@ static tc_status padded(tc_shape_ctx *c, tc_dims *d) {
     *d = tc_dims_of(m);
     for (int k = 0; k < n / 2; k++) {
         tc_sym *size = &d->size[m->rank - 1 - k];
-        *size = tc_sym_add(s, *size, tc_sym_add(s, pad[2 * k], pad[2 * k + 1]));
-        if (tc_sym_const_int(*size, &v) && v < 0) {
-            int64_t a = 0, p = 0, q = 0;
-            tc_sym_const_int(m->size[m->rank - 1 - k], &a);
-            tc_sym_const_int(pad[2 * k], &p);
-            tc_sym_const_int(pad[2 * k + 1], &q);
-            return tc_sh_fail(c,
-                              "The input size %lld, plus negative padding %lld and %lld resulted in a negative output size, which is invalid. Check "
-                              "dimension %d of your input.",
-                              (long long)a, (long long)p, (long long)q, m->rank - 1 - k);
+        for (int side = 0; side < 2; side++) { /* a negative one is cut off before anything is added */
+            int64_t cut, have;
+            if (tc_sym_const_int(pad[2 * k + side], &cut) && tc_sym_const_int(m->size[m->rank - 1 - k], &have) && cut < 0 && have + cut < 0)
+                return tc_sh_fail(c, "narrow(): length must be non-negative: %lld elements of dimension %d, padding %lld", (long long)have,
+                                  m->rank - 1 - k, (long long)cut);
         }
+        *size = tc_sym_add(s, *size, tc_sym_add(s, pad[2 * k], pad[2 * k + 1]));
+        if (tc_sym_const_int(*size, &v) && v < 0) return tc_sh_fail(c, "padding results in a negative size of dimension %d", m->rank - 1 - k);
     }
     return NULL;
 }

@@ -70,6 +70,19 @@ static tc_status shape_diagonal_scatter(tc_shape_ctx *c) {
 }
 static tc_lv background(tc_lower *l, int self) { return self >= 0 ? tc_l_in(l, self) : zero(l); }
 
+/* n takes a dimension and, last, an index there: is it a constant, or from 0 to below the size whatever the symbols are? A view looks at its
+ * index when it is taken; only a number of which nothing is known, as data give it, would keep the view's place open until then. */
+static bool in_range(const tc_node *n) {
+    const bool view = n->op->view_alias != NULL;
+    tc_symctx *s = n->graph->program->sym;
+    const tc_meta *m = view ? tc_arg_meta(n, 0) : &n->outs[0]->meta;
+    const tc_sym i = tc_arg_sym(n, n->nargs - 1), size = m->size[tc_wrap(tc_arg_int(n, n->nargs - 2), m->rank)];
+    int64_t lo, hi;
+    tc_sym_range(s, i, &lo, &hi);
+    if (view || tc_sym_const_int(i, &lo)) return lo != TC_SYM_NO_LO;
+    return tc_sym_known(s, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), i, NULL)) == 1 && tc_sym_known(s, tc_sym_op(s, TC_S_LT, i, size, NULL)) == 1;
+}
+
 /* part: the tensor written; self: the argument it goes into, or -1 for zeros */
 static tc_status lower_select_into(tc_lower *l, int part, int self, int dim_arg) {
     const tc_node *n = l->node;
@@ -96,23 +109,26 @@ static int one_index(tc_emit *e, const tc_node *n, int rank, tc_value *at[TC_MAX
     at[d] = tc_emit_call(e, "aten::scalar_tensor", "ad", &index, (int)TC_I64);
     return d + 1;
 }
-tc_status tc_checked_select(tc_emit *e, const tc_node *n) {
+static tc_status select_checked(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *at[TC_MAX_RANK];
     int count = one_index(e, n, x->meta.rank, at);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::index.Tensor", "vV", x, at, count));
     return tc_e_done(e);
 }
+const struct tc_checked tc_checked_select = {in_range, select_checked};
 static tc_status put_selected(tc_emit *e, tc_value *whole, tc_value *part, const tc_node *n) {
     tc_value *at[TC_MAX_RANK];
     int count = one_index(e, n, n->outs[0]->meta.rank, at);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::index_put", "vVv", whole, at, count, part));
     return tc_e_done(e);
 }
-static tc_status checked_select_backward(tc_emit *e, const tc_node *n) {
+static tc_status select_backward_checked(tc_emit *e, const tc_node *n) {
     const tc_meta *m = &n->outs[0]->meta;
     return put_selected(e, tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)m->dtype), tc_arg_value(n, 0), n);
 }
-static tc_status checked_select_scatter(tc_emit *e, const tc_node *n) { return put_selected(e, tc_arg_value(n, 0), tc_arg_value(n, 1), n); }
+static tc_status select_scatter_checked(tc_emit *e, const tc_node *n) { return put_selected(e, tc_arg_value(n, 0), tc_arg_value(n, 1), n); }
+static const struct tc_checked checked_select_backward = {in_range, select_backward_checked},
+                               checked_select_scatter = {in_range, select_scatter_checked};
 
 static tc_status lower_slice_into(tc_lower *l, int part, int self, int dim_arg) {
     const tc_node *n = l->node;
@@ -244,10 +260,10 @@ static tc_status grad_as_strided_scatter(tc_emit *e, const tc_node *n, tc_value 
     return tc_e_done(e);
 }
 
-#define INDEXED(SCHEMA, shape_, name, sample, text)                                                                                     \
-    {                                                                                                                                   \
-        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_##name, .checked = checked_##name, .grad = grad_##name, \
-        .samples = sample, .doc = text                                                                                                  \
+#define INDEXED(SCHEMA, shape_, name, sample, text)                                                                                      \
+    {                                                                                                                                    \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_##name, .checked = &checked_##name, .grad = grad_##name, \
+        .samples = sample, .doc = text                                                                                                   \
     }
 const tc_op tc_ops_part[] = {
     INDEXED("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index)", shape_backward, select_backward,

@@ -37,12 +37,24 @@ BINARY(minimum, MIN)
 BINARY(atan2, ATAN2)
 BINARY(hypot, HYPOT)
 BINARY(copysign, COPYSIGN)
-BINARY(nextafter, NEXTAFTER)
 BINARY(and, AND)
-BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD)
+BINARY(or, OR)
+BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD)
 #undef BINARY
     static tc_status lower_mul(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_mul(l, factor(l, 0), factor(l, 1)));
+}
+/* In 16 bits, by rounding: 0.6 units in the last place of a number lead to its neighbour, as 0.3 do below a power of two. */
+static tc_status lower_nextafter(tc_lower *l) {
+    const tc_dtype own = l->node->outs[0]->meta.dtype, d = rtype(l);
+    tc_lv a = operand(l, 0), b = operand(l, 1);
+    if (own == d) return tc_l_out(l, 0, tc_l_op2(l, TC_X_NEXTAFTER, a, b));
+    const double unit = own == TC_F16 ? 0x1p-10 : 0x1p-7, least = own == TC_F16 ? 0x1p-24 : 0x1p-133;
+    tc_lv size = tc_l_op1(l, TC_X_ABS, a), step = tc_l_op2(l, TC_X_MAX, tc_l_mul(l, size, tc_l_f(l, d, 0.6 * unit)), tc_l_f(l, d, 0.6 * least));
+    tc_lv x = tc_l_add(l, a, tc_l_where(l, tc_l_op2(l, TC_X_GT, b, a), step, tc_l_op1(l, TC_X_NEG, step)));
+    x = tc_l_where(l, tc_l_op1(l, TC_X_ISINF, a), tc_l_op2(l, TC_X_COPYSIGN, tc_l_f(l, d, tc_dtype_max(own)), a), x);
+    x = tc_l_where(l, tc_l_op1(l, TC_X_ISNAN, a), a, x);
+    return tc_l_out(l, 0, tc_l_where(l, tc_l_op2(l, TC_X_NE, a, b), tc_l_where(l, tc_l_op1(l, TC_X_ISNAN, b), b, x), b));
 }
 static tc_status lower_floor_divide(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_DIV_FLOOR, operand(l, 0), factor(l, 1))); }
 static tc_status lower_div(tc_lower *l) { return tc_l_out(l, 0, tc_l_div(l, factor(l, 0), factor(l, 1))); }
@@ -504,8 +516,44 @@ static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
     TC_BUG("%s is no alias", tc_op_name(n->op));
 }
 
+/* ---- integers, which no zero divides ---- */
+static bool divides(const tc_node *n) {
+    const tc_value *by = tc_arg_value(n, 1);
+    if (!tc_is_integral(n->outs[0]->meta.dtype)) return true;
+    if (by && by->kind == TC_V_TENSOR) return by->producer && !strcmp(tc_op_name(by->producer->op), "tc.checked.default");
+    const tc_arg *a = &n->args[1];
+    if (a->kind == TC_A_SCALAR && !a->is_sym) return !tc_scalar_is(a->scalar, 0);
+    tc_symctx *s = n->graph->program->sym;
+    return tc_sym_known(s, tc_sym_op(s, TC_S_NE, tc_arg_sym(n, 1), tc_sym_int(s, 0), NULL)) == 1;
+}
+/* The same of a divisor that is looked at first, as far as the result has elements. */
+static tc_status divide_checked(tc_emit *e, const tc_node *n) {
+    const tc_meta *m = &n->outs[0]->meta;
+    const tc_schema *s = tc_op_schema(n->op);
+    tc_value *by = tc_arg_value(n, 1);
+    const bool tensor = by && by->kind == TC_V_TENSOR;
+    tc_value *each = tensor ? tc_emit_call(e, "aten::expand", "vS", by, m->size, m->rank)
+                            : tc_emit_call(e, "aten::full", "Sad", m->size, m->rank, &n->args[1], (int)m->dtype);
+    tc_e_require(e, tc_emit_call(e, "aten::ne.Scalar", "vi", each, (int64_t)0), "ZeroDivisionError");
+    tc_arg args[3];
+    memcpy(args, n->args, sizeof *args * (size_t)n->nargs);
+    args[1] = (tc_arg){.kind = TC_A_VALUE, .value = tc_e1(e, "tc::checked", tensor ? by : each)};
+    const char *overload = n->nargs > 2 ? "Tensor_mode" : !strcmp(s->name, "floor_divide") ? "default" : tensor ? s->overload : "Tensor";
+    char name[64];
+    snprintf(name, sizeof name, "aten::%s.%s", s->name, overload);
+    tc_node *quotient = e->status ? NULL : tc_e_args(e, name, args, n->nargs);
+    tc_emit_result(e, 0, quotient ? quotient->outs[0] : NULL);
+    return tc_e_done(e);
+}
+static const struct tc_checked checked_division = {divides, divide_checked};
+
 #define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
+#define DIVISION(SCHEMA, shape_, lower_, grad_, sample, text)                                                                                     \
+    {                                                                                                                                             \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .checked = &checked_division, .grad = grad_, .samples = sample, \
+        .doc = text                                                                                                                               \
+    }
 #define TRUTH(SCHEMA, shape_, lower_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text }
 #define ALIAS(SCHEMA) \
@@ -539,23 +587,23 @@ const tc_op tc_ops_pointwise_binary[] = {
     ROW("div.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_div, grad_div,
         "div(f32[3,5], f32[5]:0.5..2); div(c64[3,5], c64[5]); div(c128[3], c128[3])", "self / other"),
     ROW("div.Scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_div, grad_div, "div(i64[3], 2)", "self / other"),
-    ROW("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode,
-        "div(f32[3,5], f32[5]:0.5..2, rounding_mode='floor')", "self / other, rounded"),
-    ROW("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode,
-        "div(i64[3], 2, rounding_mode='trunc')", "self / other, rounded"),
-    ROW("floor_divide(Tensor self, Tensor other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(f32[5], f32[5]:0.5..2)",
-        "floor(self / other)"),
-    ROW("floor_divide.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(i64[5], 3)",
-        "floor(self / other)"),
-    ROW("remainder.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(f32[5], f32[5]:0.5..2)",
-        "self - other floor(self / other)"),
-    ROW("remainder.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(i64[5], 3)",
-        "self - other floor(self / other)"),
-    ROW("remainder.Scalar_Tensor(Scalar self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(7, f32[5]:0.5..2)",
-        "self - other floor(self / other)"),
-    ROW("fmod.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(f32[5], f32[5]:0.5..2)",
-        "self - other trunc(self / other)"),
-    ROW("fmod.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(i64[5], 3)", "self - other trunc(self / other)"),
+    DIVISION("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode,
+             "div(f32[3,5], f32[5]:0.5..2, rounding_mode='floor')", "self / other, rounded"),
+    DIVISION("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode,
+             "div(i64[3], 2, rounding_mode='trunc')", "self / other, rounded"),
+    DIVISION("floor_divide(Tensor self, Tensor other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(f32[5], f32[5]:0.5..2)",
+             "floor(self / other)"),
+    DIVISION("floor_divide.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(i64[5], 3)",
+             "floor(self / other)"),
+    DIVISION("remainder.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(f32[5], f32[5]:0.5..2)",
+             "self - other floor(self / other)"),
+    DIVISION("remainder.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(i64[5], 3)",
+             "self - other floor(self / other)"),
+    DIVISION("remainder.Scalar_Tensor(Scalar self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(7, f32[5]:0.5..2)",
+             "self - other floor(self / other)"),
+    DIVISION("fmod.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(f32[5], f32[5]:0.5..2)",
+             "self - other trunc(self / other)"),
+    DIVISION("fmod.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(i64[5], 3)", "self - other trunc(self / other)"),
     ROW("pow.Tensor_Tensor(Tensor self, Tensor exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5]:0.5..2, f32[5]); pow(c64[5], c64[5])",
         "self ^ exponent"),
     ROW("pow.Tensor_Scalar(Tensor self, Scalar exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5], 2); pow(f32[5]:0.5..2, 1.5)",

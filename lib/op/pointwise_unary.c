@@ -16,9 +16,10 @@ UNARY(exp, EXP)
 UNARY(exp2, EXP2)
 UNARY(expm1, EXPM1)
 UNARY(log, LOG)
-UNARY(log2, LOG2) UNARY(log10, LOG10) UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN)
-    UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH)
-        UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA)
+UNARY(log2, LOG2)
+UNARY(log10, LOG10) UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN)
+    UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH)
+        UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA)
             UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
 #undef UNARY
 
@@ -103,25 +104,12 @@ static tc_status lower_logical_not(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op2(l, TC_X_EQ, tc_l_in_as(l, 0, TC_DTYPE_NONE), tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), d)));
 }
 
-static double limit_of(tc_dtype d) {
-    switch (d) {
-    case TC_F16: return 65504.0;
-    case TC_BF16: return 0x1.fep127;
-    case TC_F8E4M3: return 448.0;
-    case TC_F8E5M2:
-    case TC_F8E5M2FNUZ: return 57344.0;
-    case TC_F8E4M3FNUZ: return 240.0;
-    case TC_F8E8M0: return 0x1p127;
-    case TC_F64: return 0x1.fffffffffffffp1023;
-    default: return 0x1.fffffep127;
-    }
-}
 /* x of the float type d, whose limits are those of `own` */
 static tc_lv to_num(tc_lower *l, tc_lv x, tc_dtype own, tc_dtype d) {
     const tc_node *n = l->node;
     tc_lv nan = tc_l_f(l, d, tc_arg_is_none(n, 1) ? 0 : tc_arg_float(n, 1));
-    tc_lv pos = tc_l_f(l, d, tc_arg_is_none(n, 2) ? limit_of(own) : tc_arg_float(n, 2));
-    tc_lv neg = tc_l_f(l, d, tc_arg_is_none(n, 3) ? -limit_of(own) : tc_arg_float(n, 3)), r;
+    tc_lv pos = tc_l_f(l, d, tc_arg_is_none(n, 2) ? tc_dtype_max(own) : tc_arg_float(n, 2));
+    tc_lv neg = tc_l_f(l, d, tc_arg_is_none(n, 3) ? -tc_dtype_max(own) : tc_arg_float(n, 3)), r;
     if (tc_arg_is_none(n, 2) && tc_arg_is_none(n, 3))
         r = tc_l_op2(l, TC_X_MIN, tc_l_op2(l, TC_X_MAX, x, neg), pos); /* bounds move infinities alone */
     else {
@@ -416,7 +404,8 @@ static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
 #define ALIAS(name) \
     { .schema = "aten::" #name "(Tensor self) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name" }
 static tc_status decompose_positive(tc_emit *e, const tc_node *n) {
-    if (tc_arg_meta(n, 0)->dtype == TC_BOOL) return tc_error(TC_CONTENT, "%s: The `+` operator, on a bool tensor is not supported.", tc_op_name(n->op));
+    if (tc_arg_meta(n, 0)->dtype == TC_BOOL)
+        return tc_error(TC_CONTENT, "%s: The `+` operator, on a bool tensor is not supported.", tc_op_name(n->op));
     tc_emit_result(e, 0, tc_e1(e, "aten::alias", tc_arg_value(n, 0)));
     return tc_e_done(e);
 }

@@ -207,9 +207,6 @@ static tc_status decompose_normal_floats(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-static void assert_all(tc_emit *e, tc_value *condition, const char *message) {
-    tc_emit_call(e, "aten::_assert_async.msg", "vt", tc_emit_call(e, "aten::all", "v", condition), message);
-}
 /* Without replacement: the largest of p / exponential noise, which is a draw in proportion to p. */
 static tc_status decompose_multinomial(tc_emit *e, const tc_node *n) {
     tc_value *p = tc_arg_value(n, 0);
@@ -219,11 +216,11 @@ static tc_status decompose_multinomial(tc_emit *e, const tc_node *n) {
         tc_emit_result(e, 0, made ? made->outs[0] : NULL);
         return tc_e_done(e);
     }
-    assert_all(e,
-               tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", p, 0.0), tc_emit_call(e, "aten::lt.Scalar", "vf", p, INFINITY)),
-               "probability tensor contains either `inf`, `nan` or element < 0");
-    assert_all(e, tc_emit_call(e, "aten::gt.Scalar", "vf", tc_emit_call(e, "aten::sum.dim_IntList", "vI", p, (int64_t[]){-1}, 1), 0.0),
-               "invalid multinomial distribution (sum of probabilities <= 0)");
+    tc_e_require(
+        e, tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", p, 0.0), tc_emit_call(e, "aten::lt.Scalar", "vf", p, INFINITY)),
+        "probability tensor contains either `inf`, `nan` or element < 0");
+    tc_e_require(e, tc_emit_call(e, "aten::gt.Scalar", "vf", tc_emit_call(e, "aten::sum.dim_IntList", "vI", p, (int64_t[]){-1}, 1), 0.0),
+                 "invalid multinomial distribution (sum of probabilities <= 0)");
     tc_value *q = tc_e_div(e, p, tc_emit_call(e, "aten::exponential", "v", tc_emit_call(e, "aten::empty_like", "v", p)));
     if (one) q = tc_emit_call(e, "aten::argmax", "vib", q, (int64_t)-1, 1);
     else q = tc_emit_out(tc_emit_call(e, "aten::topk", "va", q, tc_e_arg(n, 1)), 1);

@@ -524,7 +524,7 @@ static tc_status grad_logcumsumexp(tc_emit *e, const tc_node *n, tc_value *const
         return tc_e_done(e);
     }
     tc_dtype t = x->meta.dtype;
-    double lowest = t == TC_F64 ? -DBL_MAX : t == TC_F16 ? -65504 : t == TC_BF16 ? -0x1.fep127 : -FLT_MAX; /* stands for the logarithm of 0 */
+    double lowest = -tc_dtype_max(t); /* stands for the logarithm of 0 */
     for (int i = 0; i < 2; i++) {
         tc_value *v = i ? tc_e_neg(e, g) : g, *positive = tc_emit_call(e, "aten::gt.Scalar", "vi", v, (int64_t)0);
         tc_value *log = tc_e1(e, "aten::log", tc_emit_call(e, "aten::where.ScalarOther", "vvi", positive, v, (int64_t)1));

@@ -130,9 +130,8 @@ static tc_status decompose_segment(tc_emit *e, const tc_node *n) {
         tc_value *sum = tc_emit_call(e, "aten::sum.dim_IntList", "vI", q.lengths, (int64_t[]){-1}, 1);
         tc_value *all = tc_emit_call(e, "aten::eq.Scalar", "vs", sum, x->meta.size[q.axis]),
                  *positive = tc_emit_call(e, "aten::ge.Scalar", "vi", q.lengths, (int64_t)0);
-        tc_emit_call(e, "aten::_assert_async.msg", "vt", tc_e1(e, "aten::all", positive), "lengths contains negative value!");
-        tc_emit_call(e, "aten::_assert_async.msg", "vt", tc_e1(e, "aten::all", all),
-                     "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.");
+        tc_e_require(e, positive, "lengths contains negative value!");
+        tc_e_require(e, all, "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.");
     }
     tc_value *r = reduced(&q, q.x, how[q.kind], first_value(&q));
     if (q.kind == MEAN) {

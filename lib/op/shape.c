@@ -698,6 +698,15 @@ tc_value *tc_e_list(tc_emit *e, tc_value *const *v, int n) {
     return l;
 }
 
+void tc_e_require(tc_emit *e, tc_value *each, const char *text) {
+    tc_emit_call(e, "aten::_assert_async.msg", "vt", tc_e1(e, "aten::all", each), text);
+}
+void tc_e_require_unit(tc_emit *e, tc_value *x, const char *text) {
+    tc_e_require(e,
+                 tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vi", x, (int64_t)0),
+                       tc_emit_call(e, "aten::le.Scalar", "vi", x, (int64_t)1)),
+                 text);
+}
 tc_status tc_e_done(tc_emit *e) {
     tc_status s = e->status;
     e->status = NULL;

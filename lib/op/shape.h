@@ -148,8 +148,10 @@ static inline const tc_meta *tc_arg_meta(const tc_node *n, int i) {
     return v && v->kind == TC_V_TENSOR ? &v->meta : NULL;
 }
 tc_symctx *tc_e_sym(const tc_emit *e);
-tc_value *tc_e_list(tc_emit *e, tc_value *const *v, int n); /* a Tensor[] result of n tensors; NULL after a failure */
-tc_status tc_e_done(tc_emit *e);                            /* what a rule returns: the first failure, handed over */
+tc_value *tc_e_list(tc_emit *e, tc_value *const *v, int n);        /* a Tensor[] result of n tensors; NULL after a failure */
+void tc_e_require(tc_emit *e, tc_value *each, const char *text);   /* the run fails with the text unless each element is true */
+void tc_e_require_unit(tc_emit *e, tc_value *x, const char *text); /* ... each of x is from 0 to 1 */
+tc_status tc_e_done(tc_emit *e);                                   /* what a rule returns: the first failure, handed over */
 /* gradient of argument i, if it is wanted, summed to its sizes and cast to its type */
 bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out); /* tc_program_pin with the operator's name */
 bool tc_e_guard(tc_emit *e, const tc_node *n, tc_sym cond);          /* cond holds, or a guard is recorded; false when it is known not to */

@@ -139,7 +139,7 @@ static tc_status decompose_entr(tc_emit *e, const tc_node *n) { /* -x log x for 
     tc_value *x = tc_arg_value(n, 0);
     if (x && tc_is_integral(x->meta.dtype)) x = tc_e_cast(e, x, TC_F32);
     tc_value *below = tc_emit_call(e, "aten::lt.Scalar", "vf", x, 0.0), *inf = tc_e_adds(e, tc_e_zeros_like(e, x), -INFINITY);
-    tc_emit_result(e, 0, tc_e3(e, "aten::where.self", below, inf, tc_e_neg(e, tc_e2(e, "aten::xlogy.Tensor", x, x))));
+    tc_emit_result(e, 0, tc_e3(e, "aten::where.self", below, inf, tc_e2(e, "aten::xlogy.Tensor", tc_e_neg(e, x), x)));
     return tc_e_done(e);
 }
 static tc_status decompose_mvlgamma(tc_emit *e, const tc_node *n) { /* sum of lgamma(x - j / 2) for j < p, and p (p - 1) / 4 log pi */

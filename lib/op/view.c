@@ -561,7 +561,7 @@ const tc_op tc_ops_view[] = {
          "size 1 repeated"),
     {.schema = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
      .shape = shape_select,
-     .checked = tc_checked_select,
+     .checked = &tc_checked_select,
      .view_alias = alias_select,
      .grad = grad_select,
      .samples = "select(f32[3,4], 1, -1)",

@@ -90,6 +90,7 @@ static tc_status decompose_unflatten(tc_emit *e, const tc_node *n) {
     int rank = x->meta.rank, d, m = n->args[2].n, k = 0, infer = -1;
     tc_sym size[2 * TC_MAX_RANK], rest = tc_sym_int(s, 1);
     int64_t v, have;
+    if (!rank) return refuse(n, "unflatten: Dimension specified but tensor has no dimensions");
     TC_TRY(wrap(n, 1, rank, &d));
     if (m == 0) return refuse(n, "unflatten: sizes must be non-empty");
     if (rank - 1 + m > TC_MAX_RANK) return refuse(n, "too many dimensions");
@@ -104,7 +105,7 @@ static tc_status decompose_unflatten(tc_emit *e, const tc_node *n) {
         }
         k++;
     }
-    tc_sym extent = rank ? x->meta.size[d] : tc_sym_int(s, 1);
+    tc_sym extent = x->meta.size[d];
     if (infer >= 0) size[infer] = tc_sym_floordiv(s, extent, rest), rest = tc_sym_mul(s, rest, size[infer]);
     if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, rest, extent, NULL)) == 0) {
         have = 0;

@@ -83,8 +83,9 @@ static inline tc_scalar tc_scalar_float(double f) { return (tc_scalar){.kind = T
 static inline tc_scalar tc_scalar_bool(bool b) { return (tc_scalar){.kind = TC_KIND_BOOL, .i = b}; }
 double tc_scalar_to_double(tc_scalar s);
 int64_t tc_scalar_to_int(tc_scalar s);
+double tc_dtype_max(tc_dtype d);                               /* the largest finite number of a float type */
 void tc_dtype_int_range(tc_dtype d, int64_t *lo, int64_t *hi); /* of an integer type; of uint64 what int64 holds */
-/* Whether the type holds the number, rounded to it: what c10::overflows tells. Bool holds every real number, an unsigned type minus its numbers. */
+/* Whether the number is within what the type holds: what c10::overflows tells. Bool holds every real number, an unsigned type minus its numbers. */
 bool tc_scalar_fits(tc_scalar s, tc_dtype d);
 static inline bool tc_scalar_is(tc_scalar s, double v) { return tc_scalar_to_double(s) == v && !(s.kind == TC_KIND_COMPLEX && s.im != 0); }
 /* Reads element i (in elements) of an array of dtype d, or writes it with PyTorch's conversion. */

@@ -3,6 +3,7 @@
 #include "tensor/convert.h"
 #include "tensor/narrow.h"
 
+#include <float.h>
 #include <math.h>
 
 double tc_scalar_to_double(tc_scalar s) {
@@ -219,12 +220,22 @@ void tc_dtype_int_range(tc_dtype d, int64_t *lo, int64_t *hi) {
     *hi = bits > 62 ? INT64_MAX : (INT64_C(1) << bits) - 1;
     *lo = tc_dtypes[d].is_signed ? -*hi - 1 : 0;
 }
-static bool part_fits(double v, tc_dtype d) {
-    char cell[16] = {0};
-    if (!tc_is_integral(d)) {
-        tc_scalar_store(d, cell, 0, tc_scalar_float(v));
-        return !isfinite(v) || isfinite(tc_scalar_to_double(tc_scalar_load(d, cell, 0)));
+double tc_dtype_max(tc_dtype d) {
+    switch (d) {
+    case TC_F16: return 65504;
+    case TC_BF16: return 0x1.fep127;
+    case TC_F8E4M3: return 448;
+    case TC_F8E5M2:
+    case TC_F8E5M2FNUZ: return 57344;
+    case TC_F8E4M3FNUZ: return 240;
+    case TC_F8E8M0: return 0x1p127;
+    case TC_F64: return DBL_MAX;
+    default: return FLT_MAX;
     }
+}
+static bool part_fits(double v, tc_dtype d) {
+    if (isinf(v) && !tc_is_integral(d)) return tc_dtypes[d].size > 1 || d == TC_F8E5M2;
+    if (!tc_is_integral(d)) return isnan(v) || (v <= tc_dtype_max(d) && v >= (tc_dtypes[d].is_signed ? -tc_dtype_max(d) : 1 / tc_dtype_max(d)));
     const int bits = 8 * tc_dtypes[d].size - tc_dtypes[d].is_signed;
     return v >= (tc_dtypes[d].is_signed ? -ldexp(1, bits) : 0) && v < ldexp(1, bits);
 }

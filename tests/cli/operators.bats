@@ -614,6 +614,28 @@ class M(nn.Module):
         refused("clamp.default: not implemented for complex64", lambda: x.clamp(1j))
         refused("between 0 and 1", lambda: torch.dropout(x, 2.0, False))
         refused("leaf Variable", lambda: F.relu(x.detach().requires_grad_(), inplace=True))
+        refused("has no dimensions", lambda: x.sum().unflatten(0, (1, 1)))
+        for write in torch.index_add, torch.index_reduce:
+            refused("must match self tensor shape", lambda: write(x.sum(), 0, i[0, :1], w[:1], *["prod"] * (write is torch.index_reduce)))
+        refused("unexpected reduce argument sum", lambda: torch.index_reduce(w, 0, i[0], w, "sum"))
+        refused("not implemented for 'complex64'", lambda: torch.scatter_reduce(c[0], 0, i[0], c[0], "amax"))
+        refused("not implemented for 'bool'", lambda: torch.scatter_reduce(w > 0, 0, i[0], w > 0, "mean"))
+        refused("mat2 must be a matrix", lambda: F.linear(x, w, w[:1]))
+        for before, behind in (-7, 1), (-4, -3), (1, -8):
+            refused("negative size" if before == -4 else "narrow()", lambda: F.pad(x, (before, behind)))
+        for kernel, convolve in (0, F.conv1d), (0, F.conv_transpose1d):
+            refused("kernel size should be greater than zero", lambda: convolve(x[None], torch.ones(4, 4, kernel)))
+        refused("too small", lambda: F.conv_transpose1d(x[None], torch.ones(4, 4, 1), padding=3))
+        f8 = torch.float8_e4m3fn
+        for d, v in (f8, 449.0), (f8, float("inf")), (torch.float16, 65505.0), (torch.float8_e5m2, -57345.0), (torch.float8_e8m0fnu, 0.0):
+            refused("without overflow", lambda: torch.full((2,), v, dtype=d))
+        short, on = torch.uint16, x > 0
+        for call in (lambda: torch.searchsorted(on[0], on[0]), lambda: torch.pow(on, on), lambda: torch.linspace(0, 1, 2, dtype=torch.bool),
+                     lambda: F.pad(on[None], (1, 1), mode="reflect"), lambda: x.cumsum(0, dtype=torch.bool), lambda: x.sum(dtype=short),
+                     lambda: torch.eye(2, dtype=short), lambda: torch.arange(3, dtype=torch.complex64), lambda: on.clamp(on, on),
+                     lambda: ~x.to(short), lambda: x.to(short).mode(), lambda: torch.isin(x.to(short), x.to(short)), lambda: x.to(f8).flip(0)):
+            refused("not implemented for", call)
+        x.to(short).sum(), on.cumsum(0), on.clamp(1, 3), torch.full((2,), 1, dtype=short)
         return x
 EOF
     tc-export m.py:M --input x=4x6xf32 --print >m.txt
@@ -641,6 +663,41 @@ EOF
     holds $x "torch.equal(Plus.apply(x), x + 2)" "class Plus(torch.autograd.Function):" "    @staticmethod" "    def forward(ctx, x):" \
         "        return x + torch.ones(3).requires_grad_().add_(1) # no gradient is followed in it" "    @staticmethod" "    def backward(ctx, g):" \
         "        return g"
+}
+
+@test "a whole number divided by 0, and a probability outside 0..1, end the run at their line; nothing is divided in a result of no elements" {
+    local by
+    for by in "x // y" "x % y" "torch.fmod(x, y)" "torch.div(x, y, rounding_mode='trunc')" "torch.remainder(7, y)" "x.clone().floor_divide_(y)"; do
+        printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x, y):\n        return %s\n' "$by" >d.py
+        tc-export d.py:M --input x=2x3xi32 --input y=3xi32 -o d.pt2
+        fails 3 "d.py:4: _assert_async: ZeroDivisionError" tc-run d.pt2 --input x=2x3xi32=1 --input y=3xi32=1,0,2
+        tc-run d.pt2 --input x=2x3xi32=1 --input y=3xi32=1,-1,2 >/dev/null
+    done
+    tc-export d.py:M --input x=Bx3xi32 --input y=3xi32 -o d.pt2 && tc-compile d.pt2 -o compiled.pt2
+    fails 3 ZeroDivisionError tc-run compiled.pt2 --input x=2x3xi32=1 --input y=3xi32=1,0,2
+    tc-run compiled.pt2 --input x=0x3xi32=1 --input y=3xi32=1,0,2 >/dev/null
+    tc-run compiled.pt2 --input x=2x3xi32=7 --input y=3xi32=1,-2,2 --to npy -o a.npy && tc-run d.pt2 --input x=2x3xi32=7 --input y=3xi32=1,-2,2 --to npy | cmp - a.npy
+    fails 3 ZeroDivisionError bash -c 'printf "import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x // 0\n" >z.py && tc-export z.py:M --input x=2xi64 -o z.pt2 && tc-run z.pt2 --input x=2xi64=1'
+    model "F.binary_cross_entropy(x, torch.tensor([0.5, 1.0]))" 2xf32
+    tc-run m.pt2 --input x=2xf32=0,1 >/dev/null
+    for by in 1.5 -0.1 nan; do fails 3 "all elements of input should be between 0 and 1" tc-run m.pt2 --input x=2xf32=0,$by; done
+    model "F.binary_cross_entropy(torch.tensor([0.5, 1.0]), x)" 2xf32
+    fails 3 "all elements of target should be between 0 and 1" tc-run m.pt2 --input x=2xf32=0,1.5
+}
+
+@test "neighbours in 16 bits, NaN among sorted numbers, zeros of entr and i1, numbers of 64 bits, complex numbers scattered" {
+    local x=6xf32=0,1,-2,inf,65504,-0.0
+    holds $x "torch.equal(torch.nextafter(h, torch.tensor([-1., 2, -1, 0, float('inf'), 1]).half()), torch.tensor([-2**-24, 1 + 2**-10, -2 + 2**-10, 65504, float('inf'), 2**-24]).half())" "h = x.half()"
+    holds $x "torch.equal(torch.nextafter(b, torch.tensor([-1., 0, -3, 0, 0, 1]).bfloat16()), torch.tensor([-2**-133, 1 - 2**-8, -2 - 2**-6, torch.finfo(h.dtype).max, 65280, 2**-133]).bfloat16())" \
+        "h = b = x.bfloat16()"
+    holds $x "torch.equal(torch.searchsorted(torch.tensor([0., 1, n]), torch.tensor([n, 1]), right=r), torch.tensor([3, 2 if r else 1]))" "n, r = float('nan'), True"
+    holds $x "torch.equal(torch.bucketize(torch.tensor([n, 1]).double(), torch.tensor([0., 1, n]).double()), torch.tensor([3, 1]))" "n = float('nan')"
+    holds $x "torch.equal(torch.signbit(torch.special.entr(x[:2])), torch.tensor([False, True]))"
+    holds $x "~torch.signbit(torch.cat([torch.special.i1(x[5:]), torch.special.i1e(x[5:]), torch.special.i1(x[5:].double())])).any()"
+    holds $x "((x[0] + 2**63) == 2.0**63) & ((x[0].long() + (2**63 + 5)) == 5 - 2**63) & ((torch.tensor(2**63 - 1) / 2**63) == 1) & (complex(torch.tensor(1 + 2j)) == 1 + 2j)"
+    holds $x "torch.equal(torch.cat([c.scatter_reduce(0, i, c, 'prod'), c.scatter_reduce(0, i, c, 'mean') * 3]), torch.tensor([2, -32, 6, 2 + 8j]))" \
+        "c, i = torch.tensor([2 + 0j, 4j]), torch.tensor([1, 1])"
+    holds $x "torch.full((), 1e6, dtype=torch.float16).isinf() & (torch.full((), 1e6, dtype=torch.float8_e4m3fn).float() == 448)"
 }
 
 @test "gradients: equal medians share, a sum into fewer bits is not rounded twice, what keeps its values passes all" {
