@@ -75,16 +75,17 @@ INLINE VF add_term(VF a, VF b, VF sum) {
 #define MERGE(i) EACH(i, x##i = vload(s + i * NR) + x##i, y##i = vload(s + i * NR + VL) + y##i)
 #define ADD(i) EACH(i, x##i = x##i + p, y##i = y##i + q)
 #define SCALE(i) EACH(i, x##i = vfma(x##i, p, vload(t->shift)), y##i = vfma(y##i, q, vload(t->shift + VL)))
-#define MORE(i) EACH(i, x##i = x##i + vload(t->more + i * t->ldo), y##i = y##i + vload(t->more + i * t->ldo + VL))
+#define MORE(i) EACH(i, x##i = x##i + vload(more + i * ldo), y##i = y##i + vload(more + i * ldo + VL))
 #define CLAMP(i) EACH(i, x##i = vmin(vmax(x##i, p), q), y##i = vmin(vmax(y##i, p), q))
-#define STORE(i) EACH(i, vstore(t->out + i * t->ldo, x##i), vstore(t->out + i * t->ldo + VL, y##i))
+#define STORE(i) EACH(i, vstore(out + i * ldo, x##i), vstore(out + i * ldo + VL, y##i))
 
 /* wide: NR columns; else VL of them, in the places that the first of NR have. */
 INLINE void run_tile(const tile *t, const int rows, const bool wide) {
     const VF minus_zero = vset1((T)-0.0);
-    const int64_t lda = t->lda;
+    const int64_t lda = t->lda, ldo = t->ldo;
     int64_t one = lda, two = 2 * lda, three = 3 * lda;
-    T *keep = t->keep;
+    T *const keep = t->keep, *const out = t->out; /* stores would make gcc read t again */
+    const T *const more = t->more;
     const walk *next = t->ahead;
     walk ahead = *next;
     EACH_ROW(DECLARE)
@@ -130,7 +131,7 @@ INLINE void run_tile(const tile *t, const int rows, const bool wide) {
         const VF p = vload(t->scale), q = wide ? vload(t->scale + VL) : p;
         EACH_ROW(SCALE)
     }
-    if (t->more) { EACH_ROW(MORE) }
+    if (more) { EACH_ROW(MORE) }
     if (t->bounded) {
         const VF p = vset1(t->low), q = vset1(t->high);
         EACH_ROW(CLAMP)
@@ -432,8 +433,8 @@ static walk next_terms(const tc_conv_block *b, const tile_place *p, const tile *
     const segment *const end = &t->seg[t->nseg - 1];
     return (walk){t->a + end->at + (p->rows - 1) * t->lda + end->n, NR, (uint32_t)(p->rows * t->lda) / (uint32_t)padded(b->cols) + 1};
 }
-/* out: where the tile's results lie, if they are stored in place and not near yet; next: may be nothing. */
-static void bring_near(const tc_conv_block *b, const tile_place *p, tile *t, const T *out, walk next) {
+/* out: where the tile's results lie, if they are stored in place and not near yet; next: `skip` elements further on, may be nothing. */
+static void bring_near(const tc_conv_block *b, const tile_place *p, tile *t, const T *out, const walk *next, int64_t skip) {
     const T *const more = b->plain ? b->plain->more : NULL;
     walk *w = t->ahead;
     int64_t steps = 0; /* rows that the tile fetches */
@@ -441,7 +442,7 @@ static void bring_near(const tc_conv_block *b, const tile_place *p, tile *t, con
     if (out && !more && steps < p->rows) out += 2 * p->rows * p->pace; /* a tile of few terms would wait for its own: the tile after the next has them */
     if (out) *w++ = (walk){out, p->pace, p->rows}, fetch_rows(w[-1], steps);
     if (out && more) *w++ = (walk){more + (out - (const T *)b->out), p->pace, p->rows}, fetch_rows(w[-1], steps - p->rows);
-    if (next.n) *w++ = next;
+    if (next->n) *w++ = (walk){next->at + skip, next->step, next->n};
     *w = (walk){t->b, 0, 0};
 }
 /* Where the results of columns from c on lie; NULL: not a distance apart, or columns are missing. */
@@ -474,10 +475,10 @@ typedef struct {
 static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, T *spare, const by_column *ends) {
     const T *const more = b->plain ? b->plain->more : NULL;
     const int64_t wide = padded(b->cols);
-    walk next = s->l ? (walk){0} : next_terms(b, p, t);
+    const walk next = s->l ? (walk){0} : next_terms(b, p, t);
     t->never = p->never, t->bounded = b->plain;
     if (b->plain) t->low = (T)b->plain->low, t->high = (T)b->plain->high;
-    for (int64_t c = 0; c < b->cols; c += NR, next.at += next.n * NR) {
+    for (int64_t c = 0; c < b->cols; c += NR) {
         const int64_t left = b->cols - c;
         const bool both = left > VL, whole = left >= NR || left == VL;
         T *const here = results_at(b, p, c);
@@ -486,7 +487,7 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
         t->out = here ? here : spare, t->ldo = here ? p->pace : NR;
         t->bias = columns_from(ends, 0, c, whole), t->scale = columns_from(ends, 1, c, whole), t->shift = columns_from(ends, 2, c, whole);
         t->more = !more ? NULL : here ? more + (here - (T *)b->out) : spare;
-        bring_near(b, p, t, s->alone && s->l ? NULL : here, next);
+        bring_near(b, p, t, s->alone && s->l ? NULL : here, &next, c * next.n);
         if (more && !here) gather_more(b, p, spare, c);
         tile_of[p->rows][both](t);
         if (!here) store_tile(b, p, spare, c);
@@ -496,12 +497,12 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
  * brings its results near with the first leaf, and what lies behind its last terms. */
 static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, int64_t quarter) {
     const int64_t wide = padded(b->cols);
-    walk next = s->l ? (walk){0} : next_terms(b, p, t);
+    const walk next = s->l ? (walk){0} : next_terms(b, p, t);
     t->ldo = NR, t->never = 0, t->bounded = false, t->bias = t->scale = t->more = NULL;
-    for (int64_t c = 0; c < b->cols; c += NR, next.at += next.n * NR) {
+    for (int64_t c = 0; c < b->cols; c += NR) {
         const int64_t where = (p->first - s->base) * wide + c * p->rows;
         t->b = (const T *)b->w + c * b->k, t->out = s->out + where;
-        if (s->alone) bring_near(b, p, t, s->l ? NULL : results_at(b, p, c), next);
+        if (s->alone) bring_near(b, p, t, s->l ? NULL : results_at(b, p, c), &next, c * next.n);
         else t->ahead[0] = quarter < 4 ? (walk){t->b + (s->l + 1) * TC_LEAF * NR + quarter * (TC_LEAF / 4 * NR), NR, 0} : (walk){t->b, 0, 0};
         for (int m = 0; m < t->nlevels; m++) t->level[m] = s->with[m] + where;
         tile_of[p->rows][b->cols - c > VL](t);

@@ -195,6 +195,8 @@ static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int 
     for (int64_t m = x->merged; m; m &= m - 1) t->level[t->nlevels++] = level_at(w, __builtin_ctzll((unsigned long long)m), where);
     t->out = direct ? (T *)j->c + (w->r0 + r) * j->c_rs + w->c0 + column : last ? w->spare : level_at(w, x->into, where);
     t->ld = direct ? j->c_rs : NR;
+    tail then;
+    t->then = direct && rows == MR && x->n && w->way <= IN_PLACE && finish_in_tile(j, w->r0 + r, w->c0 + column, &then) ? &then : NULL;
     if (!x->n) absent_tile(t, last, rows);
     else if (w->row) {
         T sums[NR] = {0};
@@ -208,6 +210,7 @@ static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int 
 #endif
     else run_rows(t, rows);
     if (last && !direct) store_tile(j, w->spare, w->r0 + r, rows, w->c0 + column, width);
+    if (last && !t->then) finish(j, w->r0 + r, rows, w->c0 + column, width);
 }
 /* Rows [r, r + rows) of a for the unit, [leaf][row][LDA]. */
 static void bring_rows(const work *w, const unit *u, int64_t r, int rows, T *to) {
@@ -294,7 +297,8 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
             for (int64_t c = 0; c < nc; c += w.chunk) {
                 if (!r || w.chunk < nc) find_b(&w, p.past, c, smaller(w.chunk, nc - c), &u);
                 chunk_tiles(&w, &u, r, next, &t);
-                if (l + w.depth >= w.leaves) finish(j, r0 + r, next - r, c0 + c, u.nc, worker);
+                if (l + w.depth >= w.leaves)
+                    tc_gemm_finished(j, plain_of(j) ? j->epilogue->rest : j->epilogue, r0 + r, next - r, c0 + c, u.nc, worker);
             }
         }
         p.past += u.n;

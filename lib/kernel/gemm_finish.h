@@ -30,17 +30,32 @@ static void finish_plain(T *c, int64_t n, const tc_epilogue_plain *p, int64_t c0
         else vstore(c + i, x);
     }
 }
-static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+/* The plain part of the epilogue where this file does it. */
+static inline const tc_epilogue_plain *plain_of(const tc_gemm *j) { return j->epilogue && !j->swapped && j->c_cs == 1 ? j->epilogue->plain : NULL; }
+static inline const T *more_at(const tc_gemm *j, const tc_epilogue_plain *p, int64_t r, int64_t c) {
+    return p && p->more ? (const T *)p->more + (j->row0 + r) * j->n + c : NULL;
+}
+/* Of a region: all but what is told to others. */
+static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc) {
     const T alpha = (T)j->alpha, beta = (T)j->beta;
     const T *add = beta != 0 ? j->add : NULL;
     const int64_t run = j->c_cs == 1 ? nc : 1;
-    const tc_epilogue_plain *const plain = j->epilogue && !j->swapped && j->c_cs == 1 ? j->epilogue->plain : NULL;
-    if (alpha != 1 || add || plain)
-        for (int64_t i = c0; i < c0 + nc; i += run)
-            for (int64_t r = r0; r < r0 + nr; r++) {
-                T *const c = (T *)j->c + r * j->c_rs + i * j->c_cs;
-                finish_run(c, run, alpha, add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
-                if (plain) finish_plain(c, run, plain, i, plain->more ? (const T *)plain->more + (j->row0 + r) * j->n + i : NULL);
-            }
-    tc_gemm_finished(j, plain ? j->epilogue->rest : j->epilogue, r0, nr, c0, nc, worker);
+    const tc_epilogue_plain *const plain = plain_of(j);
+    if (alpha == 1 && !add && !plain) return;
+    for (int64_t i = c0; i < c0 + nc; i += run)
+        for (int64_t r = r0; r < r0 + nr; r++) {
+            T *const c = (T *)j->c + r * j->c_rs + i * j->c_cs;
+            finish_run(c, run, alpha, add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
+            if (plain) finish_plain(c, run, plain, i, more_at(j, plain, r, i));
+        }
+}
+/* What a tile may do in its registers instead, of the columns from c on; false: nothing, or not so. */
+static bool finish_in_tile(const tc_gemm *j, int64_t r, int64_t c, tail *out) {
+    const tc_epilogue_plain *const plain = plain_of(j);
+    const bool add = j->add && j->beta != 0;
+    if (j->alpha != 1 || (!add && !plain) || (plain && plain->scale)) return false;
+    if (add && (j->beta != 1 || j->add_cs != 1 || j->add_rs)) return false;
+    *out = (tail){.add = add ? (const T *)j->add + c : NULL, .more = more_at(j, plain, r, c), .more_ld = j->n, .bounded = plain};
+    if (plain) out->low = (T)plain->low, out->high = (T)plain->high;
+    return true;
 }

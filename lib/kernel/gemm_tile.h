@@ -15,6 +15,13 @@ typedef struct {
     const char *at;
     int64_t step, run, turn;
 } fetch;
+/* What follows sums that are finished, of NR columns; pointers may be NULL. */
+typedef struct {
+    const T *add, *more; /* by column; [row][more_ld] */
+    int64_t more_ld;
+    bool bounded;
+    T low, high;
+} tail;
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 typedef struct {
     const T *a, *b;         /* a[row][LDA], b[k * ldb] of the leaf's present k; run_turned: its columns are ldb apart, its k neighbours */
@@ -24,7 +31,8 @@ typedef struct {
     const T *level[LEVELS]; /* tiles to merge with, in this order */
     int nlevels;
     T *out;
-    int64_t ld; /* of out; a level's rows are NR long */
+    int64_t ld;       /* of out; a level's rows are NR long */
+    const tail *then; /* what a tile of MR rows does to its sums before it stores them, or NULL */
 } leaf_tile;
 
 #if MR == 14
@@ -50,6 +58,9 @@ typedef struct {
     }
 #define MERGE(i) \
     if (i < rows) x##i = vload(s + i * NR) + x##i, y##i = vload(s + i * NR + VL) + y##i;
+#define ADD(i) x##i = x##i + p, y##i = y##i + q;
+#define MORE(i) x##i = x##i + vload(more + i * more_ld), y##i = y##i + vload(more + i * more_ld + VL);
+#define CLAMP(i) x##i = vmin(vmax(x##i, p), q), y##i = vmin(vmax(y##i, p), q);
 #define STORE(i) \
     if (i < rows) vstore(out + i * ld, x##i), vstore(out + i * ld + VL, y##i);
 static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, const int rows) {
@@ -70,6 +81,20 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
     for (int l = 0; l < t->nlevels; l++) {
         const T *s = t->level[l];
         EACH_ROW(MERGE)
+    }
+    if (rows == MR && t->then) {
+        const tail *then = t->then;
+        const T *more = then->more;
+        const int64_t more_ld = then->more_ld;
+        if (then->add) {
+            const VF p = vload(then->add), q = vload(then->add + VL);
+            EACH_ROW(ADD)
+        }
+        if (more) { EACH_ROW(MORE) }
+        if (then->bounded) {
+            const VF p = vset1(then->low), q = vset1(then->high);
+            EACH_ROW(CLAMP)
+        }
     }
     const int64_t ld = t->ld;
     T *out = t->out;
