@@ -143,7 +143,9 @@ struct tc_exec {
     size_t scratch_bytes;
     uint64_t clock, runs, version; /* version: of the state, as set from outside */
     TC_VEC(packed_form) packed;
-    size_t packed_bytes;
+    TC_VEC(void *) packed_memory; /* that they lie in */
+    char *chunk;                  /* the last large piece of it, from where it is free */
+    size_t packed_bytes, chunk_left;
     size_t dynamic_bytes;
     struct tc_generator *gen;
     bool layouts;                 /* images may lie channels last */

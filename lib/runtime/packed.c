@@ -2,10 +2,12 @@
  * and shift of a batch norm, masks). A program that is run once never pays for packed weights: they are made in the second run. All are made
  * again when the state is set from outside, and never of state that the program itself changes. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "runtime/frame.h"
 
 enum { KEPT_BYTES = 64 << 10 /* of a value that stays in the arena */ };
+enum { HUGE_PAGE = 2 << 20, SMALL_FORM = 128 << 10, CHUNK = 16 << 20 };
 
 bool packed_argument(const tc_exec *e, const tc_value *input) {
     const tc_program *p = e->program;
@@ -15,6 +17,25 @@ bool packed_argument(const tc_exec *e, const tc_value *input) {
         return in->kind != TC_IN_USER && !e->mutated[in->alias_of >= 0 ? in->alias_of : i];
     }
     return false;
+}
+
+/* Room for a form. Large ones lie behind each other in huge pages: weights stream through the processor in each run, and a page table walk for
+ * every 4 KiB of them costs more than a tenth of some convolutions. */
+static void *packed_room(tc_exec *e, size_t bytes) {
+    bytes = (bytes + 63) & ~(size_t)63;
+    if (bytes > e->chunk_left || bytes < SMALL_FORM) {
+        const bool small = bytes < SMALL_FORM;
+        const size_t n = small ? bytes : bytes > CHUNK ? (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : CHUNK;
+        void *p = aligned_alloc(small ? 64 : HUGE_PAGE, n);
+        if (!p) return NULL;
+        tc_vec_push(&e->packed_memory, p);
+        if (small) return p;
+        madvise(p, n, MADV_HUGEPAGE); /* advice */
+        e->chunk = p, e->chunk_left = n;
+    }
+    char *p = e->chunk;
+    e->chunk += bytes, e->chunk_left -= bytes;
+    return p;
 }
 
 tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void **out) {
@@ -27,7 +48,7 @@ tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void *
         if (e->packed.data[i].node == n && e->packed.data[i].bytes == k->pack_bytes) form = &e->packed.data[i];
     if (!form) {
         packed_form f = {.node = n, .bytes = k->pack_bytes, .version = UINT64_MAX};
-        f.data = aligned_alloc(64, (k->pack_bytes + 63) & ~(size_t)63);
+        f.data = packed_room(e, k->pack_bytes);
         if (!f.data) return tc_error(TC_ENV, "no memory: %zu bytes for packed weights", k->pack_bytes);
         tc_vec_push(&e->packed, f);
         form = &e->packed.data[e->packed.len - 1];
@@ -42,7 +63,8 @@ tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void *
 }
 
 void packed_free(tc_exec *e) {
-    for (size_t i = 0; i < e->packed.len; i++) free(e->packed.data[i].data);
+    for (size_t i = 0; i < e->packed_memory.len; i++) free(e->packed_memory.data[i]);
+    tc_vec_free(&e->packed_memory);
     tc_vec_free(&e->packed);
 }
 
