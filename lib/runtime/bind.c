@@ -609,7 +609,16 @@ static int *last_groups(const frame *f) {
     return last;
 }
 
-/* Results: written in the caller's memory where a value is its own root, else copied at the end. */
+/* Does a value have the bytes of its root, all of them and in their order? */
+static bool covers_root(const binder *x, const tc_value *v) {
+    const bound *b = x->b;
+    const int r = b->root_of[v->id];
+    if (r == (int)v->id) return true;
+    return !x->dynamic[v->id] && !b->delta[v->id] && b->t[v->id].dtype == b->t[r].dtype && tc_tensor_is_contiguous(&b->t[v->id]) &&
+           tc_tensor_bytes(&b->t[v->id]) == b->roots[r].bytes;
+}
+
+/* Results: written in the caller's memory where a value is its own root or all of it (a view with other sizes), else copied at the end. */
 static void bind_outputs(binder *x) {
     frame *f = x->f;
     bound *b = x->b;
@@ -618,8 +627,7 @@ static void bind_outputs(binder *x) {
         if (!is_tensor(v) || b->in_place[o]) continue;
         note_use(x, v);
         root *r = &b->roots[b->root_of[v->id]];
-        bool whole = b->root_of[v->id] == (int)v->id && r->kind == ROOT_ARENA && f->target[o] < 0;
-        if (whole) {
+        if (covers_root(x, v) && r->kind == ROOT_ARENA && f->target[o] < 0) {
             r->kind = ROOT_OUTPUT;
             r->index = o;
         } else tc_vec_push(&b->end_copies, o);

@@ -389,7 +389,8 @@ static tc_status fill_in(frame *f, const tc_tensor *in, tc_tensor *out) {
             t->offset = in[ro->index].offset;
         } else {
             tc_tensor *o = &out[ro->index];
-            if (!o->storage) TC_TRY(recycler_tensor(f->e->memory, t->dtype, t->rank, t->size, o));
+            const tc_tensor *like = &b->t[f->g->outputs[ro->index]->id];
+            if (!o->storage) TC_TRY(recycler_tensor(f->e->memory, like->dtype, like->rank, like->size, o));
             t->storage = o->storage;
             t->offset = o->offset;
         }

@@ -803,6 +803,37 @@ PY
     [ "$(sed -n 's/^aten.matmul.default -> .*tc.attention.default.*: 1: //p' log | paste -sd ' ')" = "matmul_1 (m.py:14) matmul_3 (m.py:15)" ]
 }
 
+@test "a result with other sizes than what is computed is written where it goes, not copied there" {
+    cat >m.py <<'PY'
+import torch
+
+
+class View(torch.nn.Module):
+    def forward(self, x):
+        return x.exp().view(-1, 4)
+
+
+class Views(torch.nn.Module):
+    def forward(self, x):
+        y = x.exp()
+        return y.view(-1, 4), y, y.view(-1)[3:], y.view(-1)
+PY
+    tc-compile --op 'randn([5,2,4])' -o r.pt2
+    tc-run r.pt2 -o x.npy
+    for model in View Views; do
+        tc-export "m.py:$model" --input x=5x2x4xf32 -o $model.pt2
+        tc-compile $model.pt2 --log memory -o c$model.pt2 2>$model.err
+        tc-compile $model.pt2 --to exe -o $model
+    done
+    [[ "$(cat View.err)" == *", arena 0 "* ]]
+    tc-run View.pt2 --input @x.npy -o y.npy
+    tc-run cView.pt2 --input @x.npy --stance fail_on_recompile --expect @y.npy
+    ./View <x.npy | cmp - y.npy
+    tc-run Views.pt2 --input @x.npy --output 0=@0.npy --output 1=@1.npy --output 2=@2.npy --output 3=@3.npy
+    tc-run cViews.pt2 --input @x.npy --stance fail_on_recompile --expect 0=@0.npy --expect 1=@1.npy --expect 2=@2.npy --expect 3=@3.npy
+    for k in 0 1 2 3; do cmp <(tail -c 148 $k.npy) <(tail -c 148 y.npy); done
+}
+
 @test "programs of this tree are no more loops and kernels than these" {
     examples=$TC_ROOT/tc-train/examples
     tc-export "$examples/gpt.py:GPT" --arg n_layer=4 --input idx=BxTxi64 -o gpt.pt2
