@@ -455,16 +455,21 @@ static tc_status decompose_native_group_norm(tc_emit *e, const tc_node *n) { /* 
     int64_t groups = tc_arg_int(n, 6);
     TC_TRY(check_groups(n, x, groups));
     tc_dtype d = x->meta.dtype;
-    tc_value *f = tc_e_cast(e, grouped(e, x, groups), tc_dtype_compute(d));
-    tc_value *var = tc_emit_call(e, "aten::var_mean.correction", "vIfb", f, (int64_t[]){2}, 1, 0.0, 1), *mean = tc_emit_out(var, 1);
+    tc_symctx *s = tc_e_sym(e);
+    tc_sym g = tc_sym_int(s, groups), one = tc_sym_int(s, 1), channels = tc_sym_floordiv(s, x->meta.size[1], g);
+    tc_sym split[] = {x->meta.size[0], g, channels, numel_of(s, x->meta.size + 2, x->meta.rank - 2)}; /* one loop, statistics and all */
+    tc_value *f = tc_e_cast(e, tc_emit_call(e, "aten::reshape", "vS", x, split, 4), tc_dtype_compute(d));
+    tc_value *var = tc_emit_call(e, "aten::var_mean.correction", "vIfb", f, (int64_t[]){2, 3}, 2, 0.0, 1), *mean = tc_emit_out(var, 1);
     tc_value *rstd = tc_e1(e, "aten::rsqrt", tc_e_adds(e, var, tc_arg_float(n, 7)));
-    tc_value *y = tc_emit_call(e, "aten::view", "vS", tc_e_mul(e, tc_e_sub(e, f, mean), rstd), x->meta.size, x->meta.rank);
-    if (w) y = tc_e_mul(e, y, per_channel(e, w, x->meta.rank));
-    if (b) y = tc_e_add(e, y, per_channel(e, b, x->meta.rank));
-    tc_emit_result(e, 0, tc_e_cast(e, y, d));
+    tc_value *y = tc_e_mul(e, tc_e_sub(e, f, mean), rstd);
+    if (w) y = tc_e_mul(e, y, tc_emit_call(e, "aten::reshape", "vS", w, (tc_sym[]){g, channels, one}, 3));
+    if (b) y = tc_e_add(e, y, tc_emit_call(e, "aten::reshape", "vS", b, (tc_sym[]){g, channels, one}, 3));
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", tc_e_cast(e, y, d), x->meta.size, x->meta.rank));
     const tc_dtype kept = w ? w->meta.dtype : b ? b->meta.dtype : d;
-    tc_emit_result(e, 1, tc_e_cast(e, tc_emit_call(e, "aten::squeeze.dim", "vi", mean, (int64_t)2), kept));
-    tc_emit_result(e, 2, tc_e_cast(e, tc_emit_call(e, "aten::squeeze.dim", "vi", rstd, (int64_t)2), kept));
+    for (int k = 0; k < 2; k++) {
+        tc_value *stat = tc_emit_call(e, "aten::view", "vS", k ? rstd : mean, (tc_sym[]){split[0], g}, 2);
+        tc_emit_result(e, k + 1, tc_e_cast(e, stat, kept));
+    }
     return tc_e_done(e);
 }
 static tc_status decompose_group_norm(tc_emit *e, const tc_node *n) { /* input, num_groups, weight, bias, eps */

@@ -65,6 +65,7 @@ typedef struct {
     int aux;                       /* access, reduction, constant, table */
     int pieces;                    /* of nest.piece elements, in which it runs where memory is fetched ahead */
     uint8_t one, fixed;            /* S_FN_ONE: bit k: operand k is one element a row of the block (along the slow side); of those, one at all */
+    bool thin;                     /* S_LOAD: an element a part; S_FN_ONE: rows are parts: runs along the last of several inner axes */
     union {
         tc_block_fn fn;
         tc_cast_fn cast;
@@ -196,6 +197,8 @@ typedef struct {
 
 /* block_bind.c */
 bool side_chain(const side *s, const int64_t *stride, int64_t last); /* flat indices of the side are `last` elements apart */
+
+static inline int64_t part_length(const nest *n) { return n->I.ext[n->I.n - 1]; }
 
 /* block_plain.c */
 void find_plain(const tc_loop *l, const nest *n, block_plain *out); /* n: of a region loop */

@@ -184,8 +184,22 @@ static void load_block(walk *w, const access *a, void *to) {
     each_tile(&v, a->at.base, copy_in, &(copy_ctx){w->b->isa, to, w->data[a->buffer], a->shift, NULL});
 }
 
+/* An element for each part of each of the block's rows; where there are several, they are whole. */
+static void load_thin(walk *w, const access *a, void *to) {
+    const int64_t part = part_length(w->n);
+    view v = view_of(w, &a->at, CLS_OI);
+    side parts = w->n->I;
+    parts.n--, parts.total /= part;
+    v.fast = &parts, v.fast0 = w->i0 / part, v.fast_n = (w->i0 + w->c - 1) / part - v.fast0 + 1;
+    each_tile(&v, a->at.base, copy_in, &(copy_ctx){w->b->isa, to, w->data[a->buffer], a->shift, NULL});
+}
+
 void run_load(walk *w, const step *s) {
     const access *a = &w->n->acc[s->aux];
+    if (s->thin) {
+        load_thin(w, a, w->ptr[s->out]);
+        return;
+    }
     if (a->dtype == s->dtype) {
         load_block(w, a, w->ptr[s->out]);
         return;

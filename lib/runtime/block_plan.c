@@ -12,6 +12,7 @@ typedef struct {
     bool kept;
     bool split;   /* a gather that keeps apart what varies along the rows and along the columns */
     bool strided; /* a load in column mode that only reductions read: they step through memory themselves */
+    bool thin;    /* a load with an element for each part of the rows (thin_load) */
     int stage;
     uint64_t need;         /* BODY: stages that use it */
     int inst, a[3], store; /* operands are nodes; store: index into tn->stores */
@@ -103,12 +104,39 @@ static tc_status add_load(ctx *c, node *v, const tc_linst *in) {
     return NULL;
 }
 
+enum { ENOUGH = 64 }; /* elements a call */
+static bool takes_one(const ctx *c, const tc_linst *in) {
+    return in->kind == TC_L_SCALAR && (in->dtype == TC_F32 || in->dtype == TC_F64) && c->p->isa->scalar_one[0][in->op];
+}
+
+/* Does what load i reads stay the same along the last of several inner axes (a channel's weight over its pixels), for arithmetic with blocks
+ * and nothing else? Then it is kept as an element for each part of the rows instead of a block. */
+static bool thin_load(const ctx *c, int i, int cls) {
+    const tc_loop *l = c->p->loop;
+    const nest *n = c->n;
+    const access *a = &n->acc[c->p->acc_of[i]];
+    const int last = n->I.n - 1;
+    if (!(cls & CLS_I) || n->col || n->regions || last < 1 || a->at.i[last] || part_length(n) < ENOUGH) return false;
+    if (a->ngather || a->pred >= 0 || l->inst.data[i].pred != TC_LV_NONE || a->dtype != l->inst.data[i].dtype) return false;
+    int uses = 0;
+    for (size_t k = (size_t)i + 1; k < l->inst.len; k++) {
+        const tc_linst *in = &l->inst.data[k];
+        const bool mine[2] = {in->a[0] == i, in->a[1] == i};
+        if (!c->p->live[k] || mine[0] == mine[1] || !takes_one(c, in)) continue;
+        const tc_lv other = in->a[mine[0]];
+        const tc_linst *o = &l->inst.data[other];
+        uses += (o->kind != TC_L_LOAD || n->acc[c->p->acc_of[other]].at.i[last]) && (o->axes | l->inst.data[i].axes) == o->axes;
+    }
+    return uses == c->uses[i];
+}
+
 /* The operand that an arithmetic operation may take as one element a row, or one at all, instead of a spread block; -1: none. */
 static int narrow_operand(const ctx *c, const tc_linst *in, int cls) {
-    enum { ENOUGH = 64 }; /* elements a call */
-    if (in->kind != TC_L_SCALAR || (in->dtype != TC_F32 && in->dtype != TC_F64) || !c->p->isa->scalar_one[0][in->op]) return -1;
+    if (!takes_one(c, in)) return -1;
     int slow = c->n->col ? CLS_I : CLS_O;
     int64_t fast_n = cls & (CLS_OI & ~slow) ? (c->n->col ? c->n->R : c->n->C) : 1;
+    for (int k = 0; k < 2; k++)
+        if (c->v[c->of[in->a[k]]].thin) return k;
     for (int k = 0; k < 2; k++) {
         int own = c->v[c->of[in->a[k]]].cls, other = c->v[c->of[in->a[1 - k]]].cls;
         if (same_layout(c, own, cls) || (!same_layout(c, other, cls) && k == 0)) continue;
@@ -123,6 +151,8 @@ static void join_pair(ctx *c, node *v, const tc_linst *in) {
     if (v->one < 0 || in->dtype != TC_F32 || (v->one == 0 && in->op != TC_X_ADD && in->op != TC_X_MUL)) return;
     const node *u = &c->v[v->a[1 - v->one]];
     if (u->what != V_INST || u->one < 0 || u->pair || u->cls != v->cls || u->level != BODY || c->uses[u->inst] > 1) return;
+    const node *one[2] = {&c->v[u->a[u->one]], &c->v[v->a[v->one]]};
+    if (one[0]->thin != one[1]->thin && c->n->R > 1 && !(one[0]->cls == CLS_0 || one[1]->cls == CLS_0)) return; /* rows or parts of rows */
     const tc_linst *before = &c->p->loop->inst.data[u->inst];
     if (before->kind != TC_L_SCALAR || (u->one == 0 && before->op != TC_X_ADD && before->op != TC_X_MUL)) return;
     for (const tc_block_pair *p = c->p->isa->scalar_pair; p->fn; p++)
@@ -201,6 +231,7 @@ static tc_status add_inst(ctx *c, int i) {
               .store = -1};
     v.cls = (uint8_t)((in->axes & c->p->outer_on ? CLS_O : 0) | (in->axes & c->p->inner_on ? CLS_I : 0));
     int operand_cls = v.cls;
+    v.thin = in->kind == TC_L_LOAD && thin_load(c, i, v.cls);
     switch (in->kind) {
     case TC_L_REDUCE:
     case TC_L_SCAN:
@@ -375,6 +406,7 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
         s->aux = v->acc;
         s->kind = c->n->acc[v->acc].ngather || v->pred >= 0 ? S_GATHER : S_LOAD;
         s->part = v->split;
+        s->thin = v->thin;
         return NULL;
     case TC_L_CAST:
         s->kind = S_CAST;
@@ -394,7 +426,9 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
             s->kind = S_FN_ONE;
             s->one = v->pair ? 6 : (uint8_t)(1 << v->one);
             for (int k = 0; k < 3; k++)
-                if (s->one >> k & 1 && c->v[v->a[k]].cls == CLS_0) s->fixed |= (uint8_t)(1 << k);
+                if (s->one >> k & 1) s->thin |= c->v[v->a[k]].thin;
+            for (int k = 0; k < 3; k++)
+                if (s->one >> k & 1 && (c->v[v->a[k]].cls == CLS_0 || (s->thin && !c->v[v->a[k]].thin))) s->fixed |= (uint8_t)(1 << k);
             s->fn = v->pair ? v->pair : isa->scalar_one[(d == TC_F64) + 2 * (v->one == 0)][in->op];
             return NULL;
         }
@@ -520,6 +554,7 @@ typedef struct {
 
 static size_t value_bytes(const ctx *c, const node *v) {
     size_t n = (v->cls & CLS_O ? (size_t)c->n->R : 1) * (v->cls & CLS_I ? (size_t)(v->kept ? c->n->I.total : c->n->C) : 1);
+    if (v->thin) n = (size_t)c->n->R * (size_t)(c->n->C / part_length(c->n) + 2);
     size_t bytes = ((n << v->shift) + 63) & ~(size_t)63;
     return bytes >= 2048 ? bytes + 192 : bytes; /* not all at the same offset in a page */
 }
@@ -541,7 +576,7 @@ static size_t place_values(ctx *c, const line *l, const int *order, int norder, 
             node *u = &c->v[h[j].value];
             bool elementwise = v->what == V_INST && c->p->loop->inst.data[v->inst].kind == TC_L_SCALAR;
             bool operand = h[j].value == v->a[0] || h[j].value == v->a[1] || h[j].value == v->a[2];
-            if (!over && elementwise && operand && h[j].last == pos && u->shift == v->shift && h[j].bytes == bytes && u->cls == v->cls &&
+            if (!over && elementwise && operand && h[j].last == pos && u->shift == v->shift && h[j].bytes == bytes && u->cls == v->cls && !u->thin &&
                 v->level == BODY && u->level == BODY && !u->kept && !v->kept) {
                 over = true;
                 at = h[j].offset;
@@ -607,7 +642,7 @@ static tc_status lay_out(ctx *c, line *l) {
 
 /* ---- fetching ahead ---- */
 static int pieces(const nest *n, const step *s) {
-    bool rows = s->kind == S_FN_ONE && s->one != s->fixed && n->R > 1;
+    bool rows = s->kind == S_FN_ONE && s->one != s->fixed && (n->R > 1 || s->thin);
     if ((s->kind != S_FN && s->kind != S_FN_ONE && s->kind != S_CAST) || rows) return 1;
     int64_t count = (s->cls & CLS_O ? n->R : 1) * (s->cls & CLS_I ? n->C : 1);
     return (int)((count + n->piece - 1) / n->piece);

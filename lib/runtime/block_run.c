@@ -47,22 +47,24 @@ static void run_pieces(walk *w, const step *s, int stage) {
     else s->fn(at[0], at[1], at[2], at[3], left);
 }
 
-/* Operands of which one, or two, are an element for each row of the block, or one element. */
+/* Operands of which one, or two, are an element for each row of the block, or for each part of a row, or one element. */
 static void run_fn_one(const walk *w, const step *s) {
     const nest *n = w->n;
-    int64_t all = w->count[s->cls], fast = n->col ? w->r : w->c;
+    int64_t all = w->count[s->cls], fast = s->thin ? part_length(n) : n->col ? w->r : w->c;
     char *out = w->ptr[s->out];
     const char *at[3] = {w->ptr[s->a], w->ptr[s->b], s->c < 0 ? NULL : w->ptr[s->c]};
-    if (s->one == s->fixed || all <= fast) {
+    if (s->one == s->fixed || (all <= fast && !s->thin)) {
         s->fn(out, at[0], at[1], at[2], all);
         return;
     }
-    size_t size = (size_t)1 << s->shift, row = (size_t)fast * size, by[3];
-    for (int k = 0; k < 3; k++) by[k] = s->fixed >> k & 1 ? 0 : s->one >> k & 1 ? size : row;
-    for (int64_t done = 0; done < all; done += fast, out += row) {
-        s->fn(out, at[0], at[1], at[2], fast);
-        at[0] += by[0], at[1] += by[1];
-        if (at[2]) at[2] += by[2];
+    const size_t size = (size_t)1 << s->shift;
+    int64_t len = s->thin ? fast - w->i0 % fast : fast; /* a block may begin and end within a part */
+    for (int64_t done = 0; done < all; done += len, len = fast) {
+        if (len > all - done) len = all - done;
+        s->fn(out, at[0], at[1], at[2], len);
+        out += (size_t)len * size;
+        for (int k = 0; k < 3; k++)
+            if (at[k] && !(s->fixed >> k & 1)) at[k] += s->one >> k & 1 ? size : (size_t)len * size;
     }
 }
 

@@ -834,6 +834,35 @@ PY
     for k in 0 1 2 3; do cmp <(tail -c 148 $k.npy) <(tail -c 148 y.npy); done
 }
 
+@test "weights of channels that lie within a row of sums stay numbers, with the bits of the compiled loop" {
+    cat >m.py <<'PY'
+import torch
+
+
+class Parts(torch.nn.Module):
+    def __init__(self, dtype):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(2, 3, 1, dtype=dtype))
+        self.b = torch.nn.Parameter(torch.randn(3, 1, dtype=dtype))
+
+    def forward(self, x):
+        x = x.to(self.w.dtype)
+        y = x - x.mean((2, 3), keepdim=True)
+        y = y * self.w + x.amax((2, 3), keepdim=True)
+        return (self.b - y / self.w).sum((2, 3)), y * 2 + self.b, (x + self.w) * (x - self.w)
+PY
+    for size in 63 64 100 300 1024 5000; do
+        tc-compile --op "randn([4,2,3,$size])" -o r.pt2
+        tc-run r.pt2 -o x.npy
+        for type in float32 float64; do
+            tc-export m.py:Parts --arg dtype=torch.$type --input x=4x2x3x${size}xf32 -o m.pt2
+            tc-compile m.pt2 -o c.pt2
+            tc-run m.pt2 --input @x.npy --threads 2 --output 0=@0.npy --output 1=@1.npy --output 2=@2.npy
+            tc-run c.pt2 --input @x.npy --stance fail_on_recompile --expect 0=@0.npy --expect 1=@1.npy --expect 2=@2.npy
+        done
+    done
+}
+
 @test "programs of this tree are no more loops and kernels than these" {
     examples=$TC_ROOT/tc-train/examples
     tc-export "$examples/gpt.py:GPT" --arg n_layer=4 --input idx=BxTxi64 -o gpt.pt2
