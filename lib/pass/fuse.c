@@ -149,15 +149,14 @@ static int stores_to(const tc_loop *l, int buffer) {
     return n;
 }
 
-/* Matches a load of a value with the store that makes it: axis of the reader -> axis of the group. */
-static const char *match(const tc_loop *g, const tc_loop *n, const tc_linst *ld, const tc_lstore *st, int map[64]) {
+/* Matches a load of a value with a place of the group, where it is stored or read: axis of the reader -> axis of the group. */
+static const char *match(const tc_loop *g, const tc_loop *n, const tc_linst *ld, const tc_affine *place, int map[64]) {
     if (ld->gather || ld->pred != TC_LV_NONE) return "it is read by gathered or predicated index";
-    if (st->pred != TC_LV_NONE || stores_to(g, st->buffer) != 1) return "it is stored in parts";
     for (int d = 0; d < ld->rank; d++) {
         int to, from;
         bool zero = tc_affine_is_zero(&ld->index[d]);
-        if (zero && tc_affine_is_zero(&st->index[d])) continue;
-        if (!tc_affine_is_axis(&st->index[d], &to) || !tc_affine_is_axis(&ld->index[d], &from)) return "it is read at other elements";
+        if (zero && tc_affine_is_zero(&place[d])) continue;
+        if (!tc_affine_is_axis(&place[d], &to) || !tc_affine_is_axis(&ld->index[d], &from)) return "it is read at other elements";
         if (g->axes[to].extent != n->axes[from].extent) return "sizes differ";
         if (map[from] >= 0 && map[from] != to) return "one axis of the reader runs along two";
         for (int a = 0; a < n->naxes; a++)
@@ -244,20 +243,8 @@ static bool wasteful(const tc_loop *l) {
     return n > 4;
 }
 
-static const char *join(tc_loop *g, const tc_loop *n) {
-    int map[64];
-    for (int a = 0; a < 64; a++) map[a] = -1;
-    bool any = false;
-    for (size_t i = 0; i < n->inst.len; i++) {
-        const tc_linst *in = &n->inst.data[i];
-        if (in->kind != TC_L_LOAD) continue;
-        const tc_lstore *st = store_of(g, n->buffers.data[in->buffer].value);
-        if (!st) continue;
-        const char *why = match(g, n, in, st, map);
-        if (why) return why;
-        any = true;
-    }
-    if (!any) return "nothing is passed";
+/* n's instructions behind those of g, along the axes of map; g is as it was where a reason is given why not. */
+static const char *join_along(tc_loop *g, const tc_loop *n, int map[64]) {
     size_t insts = g->inst.len, stores = g->stores.len, buffers = g->buffers.len;
     int naxes = g->naxes;
     const char *why = map_rest(g, n, map);
@@ -275,6 +262,22 @@ static const char *join(tc_loop *g, const tc_loop *n) {
     return why;
 }
 
+static const char *join(tc_loop *g, const tc_loop *n) {
+    int map[64];
+    for (int a = 0; a < 64; a++) map[a] = -1;
+    bool any = false;
+    for (size_t i = 0; i < n->inst.len; i++) {
+        const tc_linst *in = &n->inst.data[i];
+        if (in->kind != TC_L_LOAD) continue;
+        const tc_lstore *st = store_of(g, n->buffers.data[in->buffer].value);
+        if (!st) continue;
+        const char *why = st->pred != TC_LV_NONE || stores_to(g, st->buffer) != 1 ? "it is stored in parts" : match(g, n, in, st->index, map);
+        if (why) return why;
+        any = true;
+    }
+    return any ? join_along(g, n, map) : "nothing is passed";
+}
+
 /* Axes that are summed or scanned over. */
 static uint64_t reduced(const tc_loop *l) {
     uint64_t over = 0;
@@ -282,6 +285,36 @@ static uint64_t reduced(const tc_loop *l) {
         if (l->inst.data[i].kind == TC_L_REDUCE || l->inst.data[i].kind == TC_L_SCAN) over |= l->inst.data[i].over;
     return over;
 }
+/* Does the loop give nothing but sums, all over the same axes? */
+static bool only_sums(const tc_loop *l, uint64_t over) {
+    for (size_t i = 0; i < l->inst.len; i++)
+        if (l->inst.data[i].kind == TC_L_SCAN || (l->inst.data[i].kind == TC_L_REDUCE && l->inst.data[i].over != over)) return false;
+    for (size_t i = 0; i < l->stores.len; i++)
+        if (l->stores.data[i].axes & over || l->stores.data[i].pred != TC_LV_NONE) return false;
+    return over != 0;
+}
+/* Sums over all elements of a tensor that g sums over the same axes: one reading serves both. */
+static bool join_sums(tc_loop *g, const tc_loop *n) {
+    const uint64_t over = reduced(n), all = reduced(g);
+    if (!only_sums(n, over) || !only_sums(g, all)) return false;
+    for (size_t b = 0; b < n->buffers.len; b++)
+        if (!n->buffers.data[b].written && store_of(g, n->buffers.data[b].value)) return false; /* that is join's */
+    for (size_t i = 0; i < n->inst.len; i++)
+        for (size_t k = 0; k < g->inst.len; k++) {
+            const tc_linst *a = &n->inst.data[i], *b = &g->inst.data[k];
+            if (a->kind != TC_L_LOAD || b->kind != TC_L_LOAD || n->buffers.data[a->buffer].value != g->buffers.data[b->buffer].value) continue;
+            if (b->gather || b->pred != TC_LV_NONE) continue;
+            int map[64];
+            for (int x = 0; x < 64; x++) map[x] = -1;
+            if (match(g, n, a, b->index, map)) continue;
+            uint64_t to = 0;
+            for (int x = 0; x < n->naxes; x++)
+                if (over >> x & 1 && map[x] >= 0) to |= UINT64_C(1) << map[x];
+            if (to == all && !join_along(g, n, map)) return true;
+        }
+    return false;
+}
+
 /* The kernel whose result g reads, so that g can be its epilogue (pass/epilogue.h): as it is, or where its rows are no positions of images
  * through views that keep its order; NULL: none. */
 static const tc_node *kernel_before(const tc_fuser *f, const tc_loop *g) {
@@ -353,6 +386,17 @@ static void merge(tc_fuser *f, int from, int to) {
     a->into = to;
 }
 
+/* Does the group's place come before what the loop needs? */
+static bool comes_before(tc_fuser *f, const tc_loop *loop, int at, int64_t known) {
+    bool before = known > f->groups.data[at].order;
+    for (size_t b = 0; b < loop->buffers.len; b++) {
+        const tc_lbuffer *buf = &loop->buffers.data[b];
+        int p = buf->value && !buf->written ? producer_of(f, buf->value) : -1;
+        before |= p >= 0 && p != at && f->groups.data[p].order > f->groups.data[at].order;
+    }
+    return before;
+}
+
 tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
     int tried[16], ntried = 0, to = -1;
     int64_t known = numbers_known(f, loop);
@@ -369,11 +413,7 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
         tried[ntried++] = best;
         grp *g = &f->groups.data[best];
         const char *why = NULL;
-        bool later = known > g->order;
-        for (size_t b = 0; b < loop->buffers.len; b++) {
-            int p = loop->buffers.data[b].value ? producer_of(f, loop->buffers.data[b].value) : -1;
-            later |= p >= 0 && p != best && f->groups.data[p].order > g->order;
-        }
+        const bool later = comes_before(f, loop, best, known);
         if (later && g->read) why = "others stand between";
         if (!why && !tc_steps_left(f->plan->steps)) why = "TC_STEPS is reached";
         if (!why && sums_of_planes(f, g->g.loop, loop)) why = "what it reads can be a kernel's epilogue";
@@ -474,25 +514,45 @@ static void prune(const tc_fuser *f, tc_loop *l) {
     free(buffer_to);
 }
 
+/* A loop of sums goes into an earlier one that reads the same, though nothing passes between them: min(x), max(x). */
+static void join_siblings(tc_fuser *f, int i) {
+    enum { NEAR = 32 };
+    grp *b = &f->groups.data[i];
+    if (!b->g.loop || !reduced(b->g.loop) || kernel_before(f, b->g.loop)) return;
+    const int64_t known = numbers_known(f, b->g.loop);
+    for (int k = i - 1; k >= 0 && k + NEAR >= i; k--) {
+        grp *a = &f->groups.data[k];
+        if (!a->g.loop || a->order > b->order || comes_before(f, b->g.loop, k, known)) continue;
+        if (!tc_steps_left(f->plan->steps) || !join_sums(a->g.loop, b->g.loop)) continue;
+        took(f, b->g.node, "goes into the loop of", a->g.node);
+        for (int n = 0; n < b->g.loop->nnodes; n++) tc_fused_node(a->g.loop, b->g.loop->nodes[n]);
+        tc_loop_free(b->g.loop);
+        b->g.loop = NULL;
+        b->into = k;
+        return;
+    }
+}
+
 static int by_order(const void *a, const void *b) {
     const grp *x = a, *y = b;
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
 tc_status tc_fuser_finish(tc_fuser *f) {
+    for (size_t i = 0; i < f->groups.len; i++) {
+        tc_loop **l = &f->groups.data[i].g.loop;
+        if (*l) prune(f, *l);
+        if (!*l || (*l)->stores.len) continue;
+        tc_loop_free(*l); /* nobody reads any of it */
+        *l = NULL;
+    }
+    for (size_t i = 0; f->fuse && i < f->groups.len; i++) join_siblings(f, (int)i);
     if (f->groups.len) qsort(f->groups.data, f->groups.len, sizeof *f->groups.data, by_order);
     for (size_t i = 0; i < f->groups.len; i++) {
         tc_group g = f->groups.data[i].g;
         f->groups.data[i].g.loop = NULL;
         if (g.kind == TC_GROUP_LOOP && !g.loop) continue; /* merged into another */
-        if (g.kind == TC_GROUP_LOOP) {
-            prune(f, g.loop);
-            if (!g.loop->stores.len) { /* nobody reads any of it */
-                tc_loop_free(g.loop);
-                continue;
-            }
-            TC_TRY(tc_loop_verify(g.loop), "fused loop of %s", tc_fused_name(g.node));
-        }
+        if (g.kind == TC_GROUP_LOOP) TC_TRY(tc_loop_verify(g.loop), "fused loop of %s", tc_fused_name(g.node));
         tc_vec_push(&f->plan->groups, g);
     }
     return NULL;

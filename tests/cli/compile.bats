@@ -863,6 +863,40 @@ PY
     done
 }
 
+@test "sums that read the same are one loop where each may stand at the place of the first, with the bits of each alone" {
+    cat >m.py <<'PY'
+import torch
+
+
+class Sums(torch.nn.Module):
+    def __init__(self, keep):
+        super().__init__()
+        self.keep = keep
+
+    def forward(self, x, y):
+        low = x.amin(1)
+        other = (y * low[:, None]).sum(1)  # stands behind low, and another loop reads it
+        all = [low, x.amax(1), (x * y).sum(1), other.exp(), (x * other[:, None]).sum(1), y.mean(1), x.sum(0), (x * x).sum(0), x.t().argmax(0)]
+        return [all[i] for i in self.keep]
+PY
+    tc-compile --op 'randn([7,300])' --op 'rand([7,300])' -o r.pt2
+    tc-run r.pt2 --model randn -o x.npy
+    tc-run r.pt2 --model rand -o y.npy
+    tc-export m.py:Sums --arg 'keep=range(9)' --input x=BxNxf32 --input y=BxNxf32 -o m.pt2
+    tc-compile m.pt2 --log fusion -o c.pt2 2>groups
+    cat groups
+    [ "$(sed -n 's/.* loop *//p' groups | paste -sd, -)" = "amin + amax,mul + sum + exp + mul_1 + sum_1 + mean,mul_2 + sum_2,sum_3 + mul_3 + sum_4,argmax" ]
+    for k in 0 1 2 3 4 5 6 7 8; do
+        tc-export m.py:Sums --arg "keep=[$k]" --input x=BxNxf32 --input y=BxNxf32 -o one.pt2
+        tc-run one.pt2 --input x=@x.npy --input y=@y.npy -o $k.npy
+    done
+    want=() && for k in 0 1 2 3 4 5 6 7 8; do want+=(--expect $k=@$k.npy); done
+    for threads in 1 3; do
+        tc-run m.pt2 --input x=@x.npy --input y=@y.npy --threads $threads "${want[@]}"
+        tc-run c.pt2 --input x=@x.npy --input y=@y.npy --threads $threads --stance fail_on_recompile "${want[@]}"
+    done
+}
+
 @test "programs of this tree are no more loops and kernels than these" {
     examples=$TC_ROOT/tc-train/examples
     tc-export "$examples/gpt.py:GPT" --arg n_layer=4 --input idx=BxTxi64 -o gpt.pt2
