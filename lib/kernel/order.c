@@ -74,14 +74,16 @@ static uint64_t key_f64(uint64_t u) {
     key = size == 0 ? UINT64_C(1) << 63 : key;
     return size > UINT64_C(0x7ff0000000000000) ? ~UINT64_C(0) : key;
 }
+static inline void plain_f32(const uint32_t *x, int64_t stride, int64_t n, uint64_t *out) {
+    TC_VECTOR_LOOP
+    for (int64_t i = 0; i < n; i++) out[i] = key_f32(x[i * stride]);
+}
 int tc_order_plain(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, uint64_t *out) {
     const void *data = t->storage->data;
     at += t->offset;
-    if (t->dtype == TC_F32) {
-        const uint32_t *x = (const uint32_t *)data + at;
-        TC_VECTOR_LOOP
-        for (int64_t i = 0; i < n; i++) out[i] = key_f32(x[i * stride]);
-    } else if (t->dtype == TC_F64) {
+    if (t->dtype == TC_F32 && stride == 1) plain_f32((const uint32_t *)data + at, 1, n, out);
+    else if (t->dtype == TC_F32) plain_f32((const uint32_t *)data + at, stride, n, out);
+    else if (t->dtype == TC_F64) {
         const uint64_t *x = (const uint64_t *)data + at;
         TC_VECTOR_LOOP
         for (int64_t i = 0; i < n; i++) out[i] = key_f64(x[i * stride]);
@@ -119,7 +121,7 @@ static void insertion_packed(uint64_t *a, int64_t n) {
     }
 }
 enum { FEW = 48 };
-void tc_order_sort_packed(uint64_t *a, uint64_t *room, int64_t n, int bits) {
+void tc_order_sort_packed(uint64_t *a, uint64_t *room, int64_t n, int low, int bits) {
     if (n <= FEW) {
         insertion_packed(a, n);
         return;
@@ -127,16 +129,16 @@ void tc_order_sort_packed(uint64_t *a, uint64_t *room, int64_t n, int bits) {
     enum { MOST = 2048 };
     int width = n < 4096 ? 8 : 11, all = 1 << width;
     uint64_t *from = a, *to = room;
-    for (int shift = 0; shift < bits; shift += width) {
+    for (int shift = low; shift < 32 + bits; shift += width) {
         uint32_t count[MOST] = {0}, sum = 0;
-        for (int64_t i = 0; i < n; i++) count[from[i] >> (32 + shift) & (uint64_t)(all - 1)]++;
-        if (count[from[0] >> (32 + shift) & (uint64_t)(all - 1)] == n) continue; /* all alike in these bits */
+        for (int64_t i = 0; i < n; i++) count[from[i] >> shift & (uint64_t)(all - 1)]++;
+        if (count[from[0] >> shift & (uint64_t)(all - 1)] == n) continue; /* all alike in these bits */
         for (int b = 0; b < all; b++) {
             uint32_t here = count[b];
             count[b] = sum;
             sum += here;
         }
-        for (int64_t i = 0; i < n; i++) to[count[from[i] >> (32 + shift) & (uint64_t)(all - 1)]++] = from[i];
+        for (int64_t i = 0; i < n; i++) to[count[from[i] >> shift & (uint64_t)(all - 1)]++] = from[i];
         uint64_t *t = from;
         from = to, to = t;
     }
@@ -179,25 +181,59 @@ static void partition_at(uint64_t *a, int64_t n, int64_t k) {
         if (k < p) r = q;
     }
 }
-enum { SLACK = 160, PIECE = 32 };
-int64_t tc_order_room(int64_t k) { return 4 * k + SLACK; }
-uint64_t tc_order_smallest(const uint64_t *a, int64_t n, int64_t k, int bits, uint64_t *room) {
+
+/* Keys of n elements as signed numbers in their order, or in the opposite one; flip: all bits of a key, or 0. */
+enum { SLACK = 32, PIECE = 256, GROUP = 8 };
+typedef int32_t four __attribute__((vector_size(16), may_alias));
+#define BELOW(key) ((int32_t)((uint32_t)(key) ^ UINT32_C(0x80000000)))
+static four keys_f32(four u, int32_t flip) {
+    const four size = u & 0x7fffffff, nan = size > 0x7f800000;
+    four key = (u ^ (u >> 31 & 0x7fffffff)) & (size != 0);
+    key = (key & ~nan) | (nan & 0x7fffffff);
+    return key ^ flip;
+}
+static void signed_keys(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, uint32_t flip, int32_t *out) {
+    const int32_t *x = (const int32_t *)t->storage->data + t->offset + at;
+    uint64_t plain[PIECE];
+    if (t->dtype == TC_F32) {
+        if (stride == 1) memcpy(out, x, (size_t)n * sizeof *out);
+        else
+            for (int64_t i = 0; i < n; i++) out[i] = x[i * stride];
+        for (int64_t i = 0; i < n; i += 4) *(four *)(out + i) = keys_f32(*(four *)(out + i), (int32_t)flip);
+    } else {
+        tc_order_plain(t, at, stride, n, plain);
+        for (int64_t i = 0; i < n; i++) out[i] = BELOW(plain[i] ^ flip);
+    }
+}
+int64_t tc_order_room(int64_t k) { return 2 * k + SLACK + GROUP; }
+void tc_order_first(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, int64_t k, uint64_t *a) {
+    const int bits = (int)tc_dtypes[t->dtype].size * 8;
+    const uint32_t flip = descending ? UINT32_MAX >> (32 - bits) : 0;
     uint64_t limit = ~UINT64_C(0);
-    int64_t m = 0, most = tc_order_room(k) - PIECE;
+    int64_t m = 0;
     for (int64_t i = 0; i < n; i += PIECE) {
-        int64_t end = i + PIECE < n ? i + PIECE : n;
-        for (int64_t j = i; j < end; j++) {
-            room[m] = a[j];
-            m += a[j] <= limit;
-        }
-        if (m > most) { /* keep the k smallest */
-            partition_at(room, m, k - 1);
-            limit = room[k - 1];
+        int32_t key[PIECE] __attribute__((aligned(16))) = {0};
+        const int64_t count = n - i < PIECE ? n - i : PIECE;
+        signed_keys(t, at + i * stride, stride, count, flip, key);
+        for (int64_t j = count; j % GROUP; j++) key[j] = INT32_MAX;
+        for (int64_t g = 0; g < count; g += GROUP) {
+            const four *k4 = (const four *)&key[g], below = (k4[0] <= BELOW(limit >> 32)) | (k4[1] <= BELOW(limit >> 32));
+            uint64_t any[2];
+            memcpy(any, &below, sizeof any);
+            if (!(any[0] | any[1])) continue;
+            for (int64_t j = g; j < g + GROUP && j < count; j++) {
+                a[m] = (uint64_t)(uint32_t)BELOW(key[j]) << 32 | (uint64_t)(i + j);
+                m += a[m] <= limit;
+            }
+            if (m <= tc_order_room(k) - GROUP) continue;
+            partition_at(a, m, k - 1);
+            limit = a[k - 1];
             m = k;
         }
     }
-    return tc_order_select(room, m, k - 1, bits);
+    if (m > k) partition_at(a, m, k - 1);
 }
+#undef BELOW
 
 static void insertion(tc_order *a, int64_t n) {
     for (int64_t i = 1; i < n; i++) {

@@ -17,11 +17,13 @@ void tc_order_sort(tc_order *a, tc_order *room, int64_t n, int bits);
 /* Types of at most 32 bits: key and index in one word, key above, so that words are all different and their order is the stable one. */
 bool tc_order_packs(tc_dtype d, int64_t n);
 int tc_order_pack(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, uint64_t *out); /* bits of the key */
-void tc_order_sort_packed(uint64_t *a, uint64_t *room, int64_t n, int bits); /* a in the order of indices; the result is in a */
+/* The result is in a. low: 32 where a is in the order of indices, 0 where it is in none. */
+void tc_order_sort_packed(uint64_t *a, uint64_t *room, int64_t n, int low, int bits);
 /* The k-th smallest (from 0), by radix; a is used up. */
 uint64_t tc_order_select(uint64_t *a, int64_t n, int64_t k, int bits);
-/* The same for a small k: elements that are not below the k-th of those seen so far are passed over. room: tc_order_room(k) words. */
-uint64_t tc_order_smallest(const uint64_t *a, int64_t n, int64_t k, int bits, uint64_t *room);
+/* The k smallest of n > k words, in no order, for a small k: what is not below the k-th of those seen so far is passed over in groups.
+ * a: tc_order_room(k) words. */
+void tc_order_first(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, int64_t k, uint64_t *a);
 int64_t tc_order_room(int64_t k);
 /* Keys alone, ascending. */
 int tc_order_plain(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, uint64_t *out);

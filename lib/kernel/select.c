@@ -234,7 +234,7 @@ static tc_status unique(tc_kcall *c, int dim, bool sort, bool want_inverse, bool
     int64_t *order = c->scratch, *group = order + s.n;
     if (sort && dim < 0 && tc_order_packs(t->dtype, s.n)) {
         uint64_t *a = (uint64_t *)(group + s.n);
-        tc_order_sort_packed(a, a + s.n, s.n, tc_order_pack(t, 0, 1, s.n, false, a));
+        tc_order_sort_packed(a, a + s.n, s.n, 32, tc_order_pack(t, 0, 1, s.n, false, a));
         for (int64_t i = 0; i < s.n; i++) order[i] = (int64_t)(uint32_t)a[i];
     } else if (sort && dim < 0) {
         tc_order *a = (tc_order *)(void *)(group + s.n);

@@ -108,27 +108,32 @@ static int64_t count_nan(const row_job *j, const uint64_t *keys, int64_t step, i
 
 /* Rows of packed words (kernel/order.h): a, and as much room again. */
 static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
-    int64_t n = j->l.n, k = j->k;
-    int bits = tc_order_pack(j->in, row_at(&j->l, r), j->l.stride, n, j->descending, a);
+    int64_t n = j->l.n, k = j->k, at = row_at(&j->l, r);
     uint64_t *room = a + n;
+    if (j->take == FIRST && k && tc_order_room(k) <= n) {
+        tc_order_first(j->in, at, j->l.stride, n, j->descending, k, a);
+        tc_order_sort_packed(a, room, k, 0, (int)tc_dtypes[j->in->dtype].size * 8);
+        emit_first(j, r, a, true);
+        return;
+    }
+    int bits = tc_order_pack(j->in, at, j->l.stride, n, j->descending, a);
     if (j->take == ONE) {
-        int64_t at = j->which(j, count_nan(j, a, 1, 32, bits));
-        emit_one(j, r, (int64_t)(uint32_t)tc_order_select(a, n, at, bits));
+        int64_t which = j->which(j, count_nan(j, a, 1, 32, bits));
+        emit_one(j, r, (int64_t)(uint32_t)tc_order_select(a, n, which, bits));
     } else if (j->take == MODE) {
-        tc_order_sort_packed(a, room, n, bits);
+        tc_order_sort_packed(a, room, n, 32, bits);
         emit_one(j, r, (int64_t)(uint32_t)a[mode_at(a, 1, n, 32)]);
     } else {
         if (k < n && k) { /* those up to the k-th, in the order of their indices */
-            uint64_t kth;
+            memcpy(room, a, (size_t)n * sizeof *a);
+            const uint64_t kth = tc_order_select(room, n, k - 1, bits);
             int64_t m = 0;
-            if (tc_order_room(k) <= n) kth = tc_order_smallest(a, n, k, bits, room);
-            else memcpy(room, a, (size_t)n * sizeof *a), kth = tc_order_select(room, n, k - 1, bits);
             for (int64_t i = 0; m < k; i++) {
                 a[m] = a[i];
                 m += a[i] <= kth;
             }
         }
-        tc_order_sort_packed(a, room, k, bits);
+        tc_order_sort_packed(a, room, k, 32, bits);
         emit_first(j, r, a, true);
     }
 }

@@ -471,6 +471,27 @@ PY
     holds 1xf64=1 "torch.batch_norm(torch.ones(0, 1), x, x, None, None, True, 0.1, 1e-5, False).dtype == torch.float32"
 }
 
+@test "the first few of a long row are those of its sort, of every type, with ties, in rows and across them" {
+    cat >m.py <<'END'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        same = []
+        for d in (torch.int8, torch.uint8, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64):
+            y = (torch.arange(2800) * 7919 % 251 - 120).to(d).view(4, 700) + x.to(d)
+            for dim, t in ((1, y), (0, y.t())):
+                for large in (True, False):
+                    (v, i), (w, j) = t.topk(9, dim, large), t.sort(dim=dim, stable=True, descending=large)
+                    same.append((v == w.narrow(dim, 0, 9)).all() & (i == j.narrow(dim, 0, 9)).all())
+        return torch.stack(same).all()
+END
+    tc-export m.py:M --input x=f32 -o m.pt2
+    [ "$(tc-run m.pt2 --input f32=0 | tail -c 1 | od -An -tu1)" -eq 1 ]
+    [ "$(tc-run m.pt2 --input f32=3 | tail -c 1 | od -An -tu1)" -eq 1 ]
+}
+
 @test "topk of a number with k = 0 is the number" {
     holds f32=5.5 "torch.topk(x, 0)[0] == 5.5"
 }
