@@ -299,6 +299,22 @@ static bool gathered_part(walk *w, const access *a, int cls, bool add, int64_t *
     return any;
 }
 
+/* The indices of a block as they lie, where they are in range, lead along neighbours in memory, and nothing is added to them; else NULL. */
+static const int64_t *plain_indices(const walk *w, const access *a, const view *v) {
+    for (int d = 0; d < v->fast->n; d++)
+        if (v->fast_stride[d]) return NULL;
+    const int64_t *found = NULL;
+    for (int k = 0; k < a->ngather; k++) {
+        const int64_t *g = w->ptr[a->gather[k].value], base = a->gather[k].at.base;
+        const int cls = a->gather[k].cls;
+        if (cls == CLS_0 || cls == (w->n->col ? CLS_I : CLS_O)) continue; /* moves a row */
+        if (found || cls != CLS_OI || a->gather[k].stride != 1 || base || !w->b->isa->move->in_range(g, base, a->gather[k].size, w->count[cls]))
+            return NULL;
+        found = g;
+    }
+    return found;
+}
+
 /* Gathered dimensions that have no affine part: what varies along the rows only moves a row's address, what varies along the
  * columns only is computed once for all rows. */
 static void gather_split(walk *w, const access *a, char *to) {
@@ -314,7 +330,8 @@ static void gather_split(walk *w, const access *a, char *to) {
             return;
         }
     gathered_part(w, a, CLS_0, false, &one_offset);
-    bool by_row = gathered_part(w, a, slow_bit, false, slow), all = gathered_part(w, a, CLS_OI, false, full), by_col = false;
+    const int64_t *plain = plain_indices(w, a, &v);
+    bool by_row = gathered_part(w, a, slow_bit, false, slow), all = !plain && gathered_part(w, a, CLS_OI, false, full), by_col = false;
     if (all || a->along[fast_bit >> 1]) {
         view f = v;
         f.slow = &one, f.slow_n = 1;
@@ -328,7 +345,8 @@ static void gather_split(walk *w, const access *a, char *to) {
     for (int64_t k = 0; k < v.slow_n; k++) {
         int64_t off = a->at.base + one_offset + (by_row ? slow[k] : 0) + (v.slow->n ? reach_offset(v.slow, v.slow_stride, v.slow0 + k) : 0);
         char *row = to + ((k * v.fast_n) << s);
-        if (all) w->b->isa->move->gather_two[s](row, memory + off * ((int64_t)1 << s), fast, full + k * v.fast_n, v.fast_n);
+        if (plain) w->b->isa->move->gather[s](row, memory + off * ((int64_t)1 << s), plain + k * v.fast_n, v.fast_n);
+        else if (all) w->b->isa->move->gather_two[s](row, memory + off * ((int64_t)1 << s), fast, full + k * v.fast_n, v.fast_n);
         else if (by_col) w->b->isa->move->gather[s](row, memory + off * ((int64_t)1 << s), fast, v.fast_n);
         else {
             view f = v;
