@@ -5,7 +5,7 @@
  *
  * A node joins the group of a producer when its loads name the producer's elements one to one, all axes of both can be made the same, the
  * result is still one nest (loop/nest.h), and nothing that must run between the two lies between. Sums within planes stay apart from what
- * can be the epilogue of a convolution (pass/epilogue.h). Values that nobody outside reads are not stored.
+ * can be the epilogue of a convolution (pass/epilogue.h). At the end loops of sums that read the same become one, too. Values that nobody outside reads are not stored.
  * Substitution and merging of equal instructions are all that happens: bits do not change. */
 #ifndef TC_PASS_FUSE_H
 #define TC_PASS_FUSE_H

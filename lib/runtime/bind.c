@@ -342,6 +342,7 @@ static tc_status bind_code(binder *x, const tc_loop *l, const tc_schedule *sched
                                           .nvars = x->e->nvars,
                                           .shapes = shapes,
                                           .costs = tuning_costs(x->e),
+                                          .tables = x->e->tables,
                                           .block = tuning_block(x->e, l),
                                           .in_place = in_place},
                           &c->block);

@@ -17,6 +17,10 @@
 #include "runtime/costs.h"
 
 typedef struct tc_block tc_block;
+typedef struct tc_block_tables tc_block_tables; /* of dear functions of 16-bit numbers: one for each function in all blocks that are bound with it */
+tc_block_tables *tc_block_tables_create(void);
+void tc_block_tables_destroy(tc_block_tables *t); /* after the blocks; NULL is allowed */
+size_t tc_block_tables_count(const tc_block_tables *t);
 
 typedef struct {
     const int64_t *size, *stride;
@@ -28,6 +32,7 @@ typedef struct {
     size_t nvars;                 /* the sizes */
     const tc_block_shape *shapes; /* for each buffer of schedule->loop that has a value; temporaries are the block's own */
     const tc_costs *costs;        /* NULL: as shipped */
+    tc_block_tables *tables;      /* used by one thread at a time; NULL: the block's own */
     int64_t block;                /* values of a block, a multiple of TC_LEAF; 0: chosen */
     int threads;                  /* that will run it; 0: one. Blocks are not so large that there are fewer of them */
     bool in_place;                /* a written buffer may be the memory of one that is read at the same index */

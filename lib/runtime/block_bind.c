@@ -404,6 +404,7 @@ tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc
     tc_block *out = tc_xcalloc(1, sizeof *out);
     out->isa = env->isa;
     out->schedule = schedule;
+    out->tables = env->tables ? env->tables : (out->own_tables = tc_block_tables_create());
     tc_status s = NULL;
     for (int a = 0; a < l->naxes && !s; a++) s = eval(&b, l->axes[a].extent, &b.ext[a]);
     b.made = out, b.root = tc_xcalloc(l->inst.len + 1, sizeof *b.root);
@@ -456,8 +457,7 @@ void tc_block_destroy(tc_block *b) {
         free(b->rest->loop.inst.data);
         free(b->rest);
     }
-    for (size_t k = 0; k < b->tables.len; k++) free(b->tables.data[k].entries);
-    tc_vec_free(&b->tables);
+    tc_block_tables_destroy(b->own_tables);
     free(b->nests);
     free(b->temp_offset);
     free(b);

@@ -160,9 +160,12 @@ typedef struct {
 
 /* block_table.c: what instruction `to`, a rounding to a 16-bit type, makes of the 16-bit values of `from`. */
 typedef struct {
-    tc_lv from, to;
+    tc_buf function;   /* its types and instructions, in bytes */
     uint16_t *entries; /* by the bits of the value; one more than there are values */
 } block_table;
+struct tc_block_tables {
+    TC_VEC(block_table) list;
+};
 
 struct tc_block {
     const tc_isa_ops *isa;
@@ -174,7 +177,7 @@ struct tc_block {
     int nnests;
     block_plain plain; /* of a region loop */
     block_rest *rest;  /* plain.first; or NULL */
-    TC_VEC(block_table) tables;
+    tc_block_tables *tables, *own_tables;
 };
 
 /* One worker in one run of a nest. */
@@ -208,7 +211,7 @@ tc_half_rows half_regions(const block_plain *p, void *const *data);
 /* block_table.c */
 /* root[i]: the instruction of whose value instruction i is a function worth a table, used so many times; -1: none. */
 void find_tables(const tc_loop *l, const int64_t *extent, int64_t uses, tc_lv *root);
-int table_of(tc_block *b, const tc_loop *l, tc_lv from, tc_lv to); /* its place in b->tables */
+int table_of(tc_block *b, const tc_loop *l, tc_lv from, tc_lv to); /* its place in b->tables, made where it is new */
 /* What is made 16 bits wide to look `from` up: itself, or what it rounds. */
 tc_dtype half_type(const tc_loop *l, tc_lv v); /* f16 or bf16 where a value of float32 is always one of these; else TC_DTYPE_NONE */
 static inline tc_lv table_operand(const tc_loop *l, tc_lv from) { return l->inst.data[from].kind == TC_L_ROUND ? l->inst.data[from].a[0] : from; }

@@ -73,7 +73,7 @@ static inline void run_step(walk *w, const step *s) {
     switch (s->kind) {
     case S_FN: s->fn(ptr[s->out], ptr[s->a], s->b < 0 ? NULL : ptr[s->b], s->c < 0 ? NULL : ptr[s->c], w->count[s->cls]); break;
     case S_FN_ONE: run_fn_one(w, s); break;
-    case S_TABLE: w->b->isa->move->lookup(ptr[s->out], ptr[s->a], w->b->tables.data[s->aux].entries, w->count[s->cls]); break;
+    case S_TABLE: w->b->isa->move->lookup(ptr[s->out], ptr[s->a], w->b->tables->list.data[s->aux].entries, w->count[s->cls]); break;
     case S_CAST: s->cast(ptr[s->out], ptr[s->a], w->count[s->cls]); break;
     case S_CONST:
     case S_HOST: memcpy(ptr[s->out], w->n->con[s->aux].bytes, tc_dtype_size((tc_dtype)s->dtype)); break;

@@ -1,5 +1,5 @@
 /* Functions of one 16-bit number: where a loop computes something dear from values of f16 or bf16 and nothing else, and rounds it to such a type,
- * there are but 65536 results. They are computed once, when the loop is bound, by the same primitives, and looked up: the same bits.
+ * there are but 65536 results. They are computed once for a function, when the first loop is bound that has it, by the same primitives, and looked up: the same bits.
  *
  *     %0 = load f32 x[a0, a1]       of bf16
  *     %1 = sigmoid f32 %0
@@ -74,14 +74,8 @@ static void compute(const tc_isa_ops *isa, const tc_loop *l, tc_lv to, const uin
             for (int j = 0; j < SOME; j++) tc_scalar_store(TC_F32, out, j, in->imm);
     }
 }
-static void tabulate(const tc_isa_ops *isa, const tc_loop *l, tc_lv from, tc_lv to, uint16_t *entries) {
-    uint8_t *needed = tc_xcalloc((size_t)to + 1, 1);
+static void tabulate(const tc_isa_ops *isa, const tc_loop *l, tc_lv from, tc_lv to, const uint8_t *needed, uint16_t *entries) {
     float *at = tc_xcalloc(((size_t)to + 1) * SOME, sizeof *at);
-    needed[to] = 1;
-    for (tc_lv i = to; i >= 0; i--)
-        for (int k = 0; k < 3 && needed[i] && i != from; k++)
-            if (l->inst.data[i].a[k] != TC_LV_NONE) needed[l->inst.data[i].a[k]] = 1;
-    needed[from] = 0;
     for (int v = 0; v < ENTRIES; v += SOME) {
         uint16_t bits[SOME];
         for (int j = 0; j < SOME; j++) bits[j] = (uint16_t)(v + j);
@@ -89,15 +83,55 @@ static void tabulate(const tc_isa_ops *isa, const tc_loop *l, tc_lv from, tc_lv 
         compute(isa, l, to, needed, at);
         isa->cast[TC_F32][half_type(l, to)](entries + v, at + (int64_t)to * SOME, SOME);
     }
-    free(needed);
+    free(at);
+}
+
+/* What makes two functions the same: types of argument and result, instructions in order with operands by their places among these. */
+static void describe(const tc_loop *l, tc_lv from, tc_lv to, const uint8_t *needed, tc_buf *out) {
+    int *at = tc_xcalloc((size_t)to + 1, sizeof *at), n = 0;
+    tc_buf_printf(out, "%d %d", half_type(l, from), half_type(l, to));
+    for (tc_lv i = 0; i <= to; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        float number = 0;
+        if (i == from || needed[i]) at[i] = n++;
+        if (!needed[i]) continue;
+        if (in->kind == TC_L_CONST) tc_scalar_store(TC_F32, &number, 0, in->imm);
+        tc_buf_printf(out, ";%d %d %d %a", in->kind, in->op, in->narrow, (double)number);
+        for (int k = 0; k < 3; k++)
+            if (in->a[k] != TC_LV_NONE) tc_buf_printf(out, " %d", at[in->a[k]]);
+    }
+    tc_buf_printf(out, " from %d", at[from]);
     free(at);
 }
 
 int table_of(tc_block *b, const tc_loop *l, tc_lv from, tc_lv to) {
-    for (size_t k = 0; k < b->tables.len; k++)
-        if (b->tables.data[k].to == to) return (int)k; /* another nest has it */
-    const block_table t = {from, to, tc_xcalloc(ENTRIES + 1, sizeof *t.entries)};
-    tabulate(b->isa, l, from, to, t.entries);
-    tc_vec_push(&b->tables, t);
-    return (int)b->tables.len - 1;
+    uint8_t *needed = tc_xcalloc((size_t)to + 1, 1);
+    block_table t = {.entries = NULL};
+    size_t k = 0;
+    needed[to] = 1;
+    for (tc_lv i = to; i >= 0; i--)
+        for (int j = 0; j < 3 && needed[i] && i != from; j++)
+            if (l->inst.data[i].a[j] != TC_LV_NONE) needed[l->inst.data[i].a[j]] = 1;
+    needed[from] = 0;
+    describe(l, from, to, needed, &t.function);
+    while (k < b->tables->list.len && strcmp(tc_buf_str(&b->tables->list.data[k].function), tc_buf_str(&t.function))) k++;
+    if (k < b->tables->list.len) tc_buf_free(&t.function);
+    else {
+        t.entries = tc_xcalloc(ENTRIES + 1, sizeof *t.entries);
+        tabulate(b->isa, l, from, to, needed, t.entries);
+        tc_vec_push(&b->tables->list, t);
+    }
+    free(needed);
+    return (int)k;
+}
+
+tc_block_tables *tc_block_tables_create(void) { return tc_xcalloc(1, sizeof(tc_block_tables)); }
+size_t tc_block_tables_count(const tc_block_tables *t) { return t->list.len; }
+void tc_block_tables_destroy(tc_block_tables *t) {
+    for (size_t k = 0; t && k < t->list.len; k++) {
+        tc_buf_free(&t->list.data[k].function);
+        free(t->list.data[k].entries);
+    }
+    if (t) tc_vec_free(&t->list);
+    free(t);
 }

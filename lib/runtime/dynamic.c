@@ -60,7 +60,8 @@ static tc_status dynamic_loop(frame *f, const tc_loop *l, int index) {
                                           .vars = f->e->vars,
                                           .nvars = f->e->nvars,
                                           .shapes = shapes,
-                                          .costs = tuning_costs(f->e)},
+                                          .costs = tuning_costs(f->e),
+                                          .tables = f->e->tables},
                           &b);
     if (!s) s = run_loop_block(f->e, b, data, l);
     tc_block_destroy(b);

@@ -224,6 +224,7 @@ static tc_status open(tc_exec *e) {
     e->layouts = TC_STEP(e->o.steps, "the pass layout: images lie channels last between kernels");
     if (e->o.keep_packed) e->o.keep_packed = TC_STEP(e->o.steps, "weights are kept in the form that kernels read");
     e->isa = e->o.isa;
+    e->tables = tc_block_tables_create();
     if (!e->isa) TC_TRY(tc_isa_ops_choose(&e->isa));
     e->pool = e->o.pool;
     if (!e->pool) {
@@ -267,6 +268,7 @@ void tc_exec_report_attention(const tc_exec *e, tc_buf *out) { tc_attention_repo
 void tc_exec_destroy(tc_exec *e) {
     if (!e) return;
     frame_destroy(e->main);
+    tc_block_tables_destroy(e->tables);
     packed_free(e);
     tc_vec_free(&e->attentions);
     for (int i = 0; e->state && i < e->program->ninputs; i++) tc_tensor_deinit(&e->state[i]);

@@ -129,6 +129,7 @@ struct tc_exec {
     tc_exec_options o;
     tc_pool *pool, *own_pool;
     const tc_isa_ops *isa;
+    tc_block_tables *tables; /* of all frames */
     frame *main;
     tc_tensor *state; /* by program input */
     bool *owned;      /* the state's storage may be written */

@@ -5,6 +5,7 @@
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "op/decompose.h"
+#include "runtime/frame.h"
 
 #include <math.h>
 
@@ -459,11 +460,38 @@ static void test_kept_values(void **state) {
     tc_program_release(p);
 }
 
+/* A table for each function of 16-bit numbers, whatever loops have it and at whatever sizes: sigmoid of bfloat16 twice, of float16, and tanh. */
+static void test_tables_are_shared(void **state) {
+    (void)state;
+    tc_program *p = program();
+    tc_sym B = tc_sym_var(p->sym, "B", TC_SYM_INT, 1, 4096), n = tc_sym_int(p->sym, 1024);
+    tc_value *x = input(p, TC_IN_USER, "x", TC_BF16, 2, B, n), *y = input(p, TC_IN_USER, "y", TC_BF16, 1, n);
+    tc_value *z = input(p, TC_IN_USER, "z", TC_F16, 2, B, n);
+    tc_emit e = {.graph = p->graph};
+    output(p, tc_emit_call(&e, "aten::add.Tensor", "vv", tc_emit_call(&e, "aten::sigmoid", "v", x), y));
+    output(p, tc_emit_call(&e, "aten::sum.dim_IntList", "vI", tc_emit_call(&e, "aten::sigmoid", "v", x), (int64_t[]){0}, 1));
+    output(p, tc_emit_call(&e, "aten::sigmoid", "v", z));
+    output(p, tc_emit_call(&e, "aten::tanh", "v", x));
+    ok(e.status);
+    tc_exec *exec;
+    ok(tc_exec_create(p, &(tc_exec_options){.no_fuse = true}, &exec));
+    for (int64_t rows = 256; rows < 1024; rows += 256) {
+        tc_tensor in[3] = {filled(TC_BF16, 2, (int64_t[]){rows, 1024}, 1), filled(TC_BF16, 1, (int64_t[]){1024}, 2),
+                           filled(TC_F16, 2, (int64_t[]){rows, 1024}, 3)},
+                  out[4] = {{0}};
+        ok(tc_exec_run(exec, in, 3, NULL, out, 4));
+        assert_int_equal(tc_block_tables_count(exec->tables), 3);
+        drop(in, 3), drop(out, 4);
+    }
+    tc_exec_destroy(exec);
+    tc_program_release(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fused_is_unfused),  cmocka_unit_test(test_sizes_are_checked), cmocka_unit_test(test_mutations_in_place),
         cmocka_unit_test(test_results_and_swaps), cmocka_unit_test(test_memory_is_shared),  cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_single_operators),  cmocka_unit_test(test_packed_weights),    cmocka_unit_test(test_packed_layer),
-        cmocka_unit_test(test_cache_in_place),    cmocka_unit_test(test_kept_values)};
+        cmocka_unit_test(test_cache_in_place),    cmocka_unit_test(test_kept_values),       cmocka_unit_test(test_tables_are_shared)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
