@@ -119,25 +119,31 @@ static const char *input_row(const mean *m, int64_t plane, int64_t i0, int64_t i
     m->isa->cast[m->dtype][m->work](copy, x, m->d[2].in);
     return copy;
 }
-/* Tap t of windows 0..to-1 along the last dimension. */
+/* All taps of adaptive windows along the last dimension, `row` elements from one tap to the next. */
+static inline void taps_of_size(const mean *m, char *to, const char *x, int64_t row, size_t e) {
+    const char none[8] = {0};
+    const int64_t span = m->d[2].span;
+    for (int64_t o = 0; o < m->d[2].to; o++) {
+        const extent w = m->win[2][o];
+        char *at = to + (size_t)o * e;
+        for (int64_t i = w.start; i < w.end; i++, at += (size_t)row * e) memcpy(at, x + (size_t)i * e, e);
+        for (int64_t t = w.end - w.start; t < span; t++, at += (size_t)row * e) memcpy(at, none, e);
+    }
+}
+static void tap_rows(const mean *m, char *to, const char *x, int64_t row) {
+    if (tc_dtype_size(m->work) == 4) taps_of_size(m, to, x, row, 4);
+    else taps_of_size(m, to, x, row, 8);
+}
+/* Tap t of fixed windows 0..to-1 along the last dimension. */
 static void tap_row(const mean *m, char *to, const char *x, int64_t t) {
     const dim *d = &m->d[2];
     size_t e = tc_dtype_size(m->work);
-    if (d->kernel) {
-        int64_t first = m->inside[t].first, last = m->inside[t].last, shift = t - d->pad, s = d->stride;
-        if (first) memset(to, 0, (size_t)first * e);
-        const char *from = x + (first * s + shift) * (int64_t)e;
-        if (s == 1) memcpy(to + (size_t)first * e, from, (size_t)(last - first) * e);
-        else m->isa->move->load[__builtin_ctz((unsigned)e)](to + (size_t)first * e, from, s, last - first);
-        if (last < d->to) memset(to + (size_t)last * e, 0, (size_t)(d->to - last) * e);
-        return;
-    }
-    for (int64_t o = 0; o < d->to; o++) {
-        extent w = m->win[2][o];
-        bool inside = w.start + t < w.end;
-        if (e == 4) ((uint32_t *)to)[o] = inside ? ((const uint32_t *)x)[w.start + t] : 0;
-        else ((uint64_t *)to)[o] = inside ? ((const uint64_t *)x)[w.start + t] : 0;
-    }
+    const int64_t first = m->inside[t].first, last = m->inside[t].last, shift = t - d->pad, s = d->stride;
+    if (first) memset(to, 0, (size_t)first * e);
+    const char *from = x + (first * s + shift) * (int64_t)e;
+    if (s == 1) memcpy(to + (size_t)first * e, from, (size_t)(last - first) * e);
+    else m->isa->move->load[__builtin_ctz((unsigned)e)](to + (size_t)first * e, from, s, last - first);
+    if (last < d->to) memset(to + (size_t)last * e, 0, (size_t)(d->to - last) * e);
 }
 typedef struct {
     char *table, *sums, *counts, *wide, *raw;
@@ -154,6 +160,11 @@ static void fill_table(const mean *m, const place *p, int64_t row, int64_t at) {
             int64_t i0 = w0.start + t0, i1 = w1.start + t1;
             bool inside = i0 >= 0 && i0 < w0.end && i1 >= 0 && i1 < w1.end;
             const char *x = inside ? input_row(m, plane, i0, i1, p->raw) : NULL;
+            if (inside && !m->d[2].kernel) {
+                tap_rows(m, to, x, m->strip);
+                to += (size_t)(m->d[2].span * m->strip) * e;
+                continue;
+            }
             for (int64_t t = 0; t < m->d[2].span; t++, to += (size_t)m->strip * e) {
                 if (inside) tap_row(m, to, x, t);
                 else memset(to, 0, (size_t)width * e);
@@ -182,9 +193,9 @@ static void fill_row(const mean *m, const place *p, int64_t row, int64_t o2) {
 }
 /* What the sums of columns [o2, o2 + n) of a row are divided by. */
 static void fill_counts(const mean *m, char *to, int64_t row, int64_t o2, int64_t n) {
-    int64_t rows = m->divisor ? m->divisor : window(m, &m->d[1], row % m->d[1].to).count * window(m, &m->d[0], row / m->d[1].to % m->d[0].to).count;
+    int64_t rows = m->divisor ? m->divisor : m->win[1][row % m->d[1].to].count * m->win[0][row / m->d[1].to % m->d[0].to].count;
     for (int64_t i = 0; i < n; i++) {
-        int64_t v = m->divisor ? rows : rows * window(m, &m->d[2], o2 + i).count;
+        int64_t v = m->divisor ? rows : rows * m->win[2][o2 + i].count;
         if (m->sum == TC_F32) ((float *)to)[i] = (float)v;
         else if (m->sum == TC_F64) ((double *)to)[i] = (double)v;
         else ((int64_t *)to)[i] = v;
