@@ -19,19 +19,20 @@ typedef struct {
     double median, low, high, best; /* low and high: the 10th and the 90th percentile */
 } sample_times;
 
-/* One program with inputs, run in several ways. */
+/* One program with inputs, run in several ways, or several programs with the same inputs. */
 typedef struct {
-    const char *label;
-    tc_program *program;
+    const char *label[MAX_WAYS];   /* by way */
+    tc_program *program[MAX_WAYS]; /* the same */
     tc_tensor *inputs;
     int ninputs;
     tc_tensor *outputs[MAX_WAYS];
     tc_exec *exec[MAX_WAYS];
-    tc_modules *modules;
+    tc_modules *modules[MAX_WAYS];
     sample_times times[MAX_WAYS];
-    double bytes;   /* of inputs, weights and outputs: what a run must move at least */
-    bool different; /* the ways' results differ */
-    bool guards;    /* --phase guards: what is timed is the check of the inputs */
+    bool faster[MAX_WAYS], slower[MAX_WAYS]; /* than the first, by more than chance */
+    double bytes;                            /* of inputs, weights and outputs: what a run must move at least */
+    bool different;                          /* the ways' results differ */
+    bool guards;                             /* --phase guards: what is timed is the check of the inputs */
 } bench_case;
 
 typedef struct {
@@ -44,7 +45,10 @@ typedef struct {
 /* Runs the ways alternately, so that what disturbs the machine disturbs all. */
 tc_status measure(bench_case *b, int nways, const bench_plan *plan);
 tc_status measure_once(bench_case *b, int w, double *out_seconds); /* one run, from a fresh generator */
-void summarise(sample_times *s);
+void summarise(sample_times *s);                                   /* sorts them */
+/* Does b take longer than a in more rounds than chance (5 %) would have it, and by more than 2 % in the median? Where memory happens to lie alone
+ * makes that much. Times are in the order of the rounds, which disturbances share. */
+bool takes_longer(const sample_times *a, const sample_times *b);
 
 tc_status calibrate(tc_cmd *c); /* --calibrate: the constants of runtime/costs.h into --out */
 

@@ -14,25 +14,25 @@ enum { NKNOWN = sizeof known / sizeof *known };
 static void close_case(bench_case *b, int nways) {
     for (int w = 0; w < nways; w++) {
         tc_exec_destroy(b->exec[w]);
-        for (int i = 0; b->program && b->outputs[w] && i < b->program->noutputs; i++) tc_tensor_deinit(&b->outputs[w][i]);
+        for (int i = 0; b->outputs[w] && i < b->program[w]->noutputs; i++) tc_tensor_deinit(&b->outputs[w][i]);
         free(b->outputs[w]);
         tc_vec_free(&b->times[w].t);
+        tc_modules_destroy(b->modules[w]);
+        tc_program_release(b->program[w]);
     }
     for (int i = 0; i < b->ninputs; i++) tc_tensor_deinit(&b->inputs[i]);
     free(b->inputs);
-    tc_modules_destroy(b->modules);
-    tc_program_release(b->program);
 }
 
 /* What a run must read: inputs and state. */
 static void count_bytes(bench_case *b) {
     for (int i = 0; i < b->ninputs; i++) b->bytes += (double)tc_tensor_bytes(&b->inputs[i]);
-    for (int i = 0; i < b->program->ninputs; i++)
-        if (b->program->inputs[i].data.storage) b->bytes += (double)tc_tensor_bytes(&b->program->inputs[i].data);
+    const tc_program *p = b->program[0];
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].data.storage) b->bytes += (double)tc_tensor_bytes(&p->inputs[i].data);
 }
 
 static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, const way *ways, int nways) {
-    tc_exec_code code = {tc_modules_find, NULL};
     for (int w = 0; w < nways; w++) {
         tc_exec_options o = {.keep_packed = true,
                              .fast = ways[w].fast,
@@ -41,22 +41,24 @@ static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, c
                              .threads = tc_cmd_threads(c),
                              .no_fuse = ways[w].unfused};
         TC_TRY(tc_cmd_sdpa(c, &o.sdpa));
-        b->outputs[w] = tc_xcalloc((size_t)b->program->noutputs + 1, sizeof(tc_tensor));
+        tc_program *p = b->program[w];
+        tc_exec_code code = {tc_modules_find, NULL};
+        b->outputs[w] = tc_xcalloc((size_t)p->noutputs + 1, sizeof(tc_tensor));
         if (ways[w].compiled) {
             tc_isa_row row;
             tc_emit_count count;
             tc_exec *planned;
             TC_TRY(tc_isa_choose(NULL, &row));
-            TC_TRY(tc_exec_create(b->program, &o, &planned), "%s", b->label);
-            code.self = b->modules = tc_modules_create();
-            tc_status s = tc_exec_compile(planned, &(tc_cc_options){.isa = tc_isa_name(row), .cc = tc_cmd_get(c, TC_OPT_cc)}, b->modules, &count);
+            TC_TRY(tc_exec_create(p, &o, &planned), "%s", b->label[w]);
+            code.self = b->modules[w] = tc_modules_create();
+            tc_status s = tc_exec_compile(planned, &(tc_cc_options){.isa = tc_isa_name(row), .cc = tc_cmd_get(c, TC_OPT_cc)}, b->modules[w], &count);
             tc_exec_destroy(planned);
-            TC_TRY(s, "%s", b->label);
-            tc_cmd_verbose(c, "%s: %zu loops, %zu stay interpreted%s", b->label, count.loops, count.left,
+            TC_TRY(s, "%s", b->label[w]);
+            tc_cmd_verbose(c, "%s: %zu loops, %zu stay interpreted%s", b->label[w], count.loops, count.left,
                            count.cached ? ", code from the cache" : "");
             o.code = &code;
         }
-        TC_TRY(tc_exec_create(b->program, &o, &b->exec[w]), "%s", b->label);
+        TC_TRY(tc_exec_create(p, &o, &b->exec[w]), "%s", b->label[w]);
         tc_exec_set_tuning(b->exec[w], tuning);
         if (!w) tc_cmd_log_sdpa(c, b->exec[w]);
     }
@@ -69,26 +71,30 @@ static int compared_with(const way *ways, int w) {
         if (ways[i].fast == ways[w].fast) return i;
     return 0;
 }
-/* All ways must give the same bits, but for that of --numerics=fast, whose differences from the others are only told. */
+/* All ways of one program must give the same bits, but for that of --numerics=fast, whose differences from the others are only told. */
 static tc_status compare_results(tc_cmd *c, bench_case *b, const way *ways, int nways) {
-    for (int w = 1; w < nways; w++) {
+    for (int w = 1; w < nways && b->program[w] == b->program[0]; w++) {
         const int to = compared_with(ways, w);
-        for (int i = 0; i < b->program->noutputs; i++) {
+        for (int i = 0; i < b->program[w]->noutputs; i++) {
             tc_diff d;
             if (!b->outputs[0][i].storage) continue;
-            TC_TRY(tc_tensor_compare(&b->outputs[w][i], &b->outputs[to][i], 0, 0, &d), "%s", b->label);
+            TC_TRY(tc_tensor_compare(&b->outputs[w][i], &b->outputs[to][i], 0, 0, &d), "%s", b->label[w]);
             if (!d.count) continue;
             if (ways[w].fast == ways[to].fast) b->different = true;
-            tc_cmd_note(c, "%s: %s and %s differ in output %d: %lld elements, the first at %lld, by %g at most", b->label, ways[to].name,
+            tc_cmd_note(c, "%s: %s and %s differ in output %d: %lld elements, the first at %lld, by %g at most", b->label[w], ways[to].name,
                         ways[w].name, i, (long long)d.count, (long long)d.first, d.max_abs);
         }
     }
     return NULL;
 }
 
+/* One program for all ways, of which each holds it. */
+static void one_program(bench_case *b, int nways, tc_program *p, const char *label) {
+    for (int w = 0; w < nways; w++) b->program[w] = w ? tc_program_retain(p) : p, b->label[w] = label;
+}
 static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nvars, const tc_sample *ranges, const bench_plan *plan,
                           bool *different) {
-    tc_status s = tc_cmd_make_inputs(b->program, vars, nvars, ranges ? ranges->lo : NULL, ranges ? ranges->hi : NULL, &b->inputs, &b->ninputs);
+    tc_status s = tc_cmd_make_inputs(b->program[0], vars, nvars, ranges ? ranges->lo : NULL, ranges ? ranges->hi : NULL, &b->inputs, &b->ninputs);
     count_bytes(b);
     tc_cmd_phase(r->c, "making inputs");
     if (!s) s = make_execs(r->c, r->tuning, b, r->ways, r->nways);
@@ -97,8 +103,12 @@ static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nv
     tc_cmd_phase(r->c, "running");
     if (!s) s = compare_results(r->c, b, r->ways, r->nways);
     for (int w = 0; !s && r->profile && w < r->nways; w++) s = profile_case(r->profile, b, r->ways, w);
-    for (int i = 0; !s && i < b->program->noutputs; i++)
+    for (int i = 0; !s && i < b->program[0]->noutputs; i++)
         if (b->outputs[0][i].storage) b->bytes += (double)tc_tensor_bytes(&b->outputs[0][i]);
+    for (int w = 1; w < r->nways; w++) {
+        b->faster[w] = takes_longer(&b->times[w], &b->times[0]);
+        b->slower[w] = takes_longer(&b->times[0], &b->times[w]);
+    }
     for (int w = 0; w < r->nways; w++) summarise(&b->times[w]);
     if (!s) report_case(r, b);
     *different |= b->different;
@@ -116,9 +126,10 @@ static tc_status bench_call(report *r, const tc_op *op, const char *call, size_t
     if (!s) s = tc_cmd_bind(r->c, sample.program, vars, nvars);
     char *label = tc_xcalloc(len + 1, 1);
     memcpy(label, call, len);
-    bench_case b = {.label = label, .program = sample.program, .guards = plan->guards};
+    bench_case b = {.guards = plan->guards};
+    one_program(&b, r->nways, sample.program, label);
     if (!s) s = run_case(r, &b, vars, nvars, &sample, plan, different);
-    else tc_program_release(sample.program);
+    else close_case(&b, r->nways);
     free(vars);
     free(label);
     return s;
@@ -141,22 +152,32 @@ static tc_status bench_op(report *r, const char *what, const bench_plan *plan, b
                     n ? "has no samples; give a call: 'name(f32[1024], 2)'" : "is not supported");
 }
 
-static tc_status bench_program(report *r, const bench_plan *plan, bool *different) {
+static tc_status read_program(report *r, const char *path, tc_program **out) {
     tc_archive *a;
-    const char *path = r->c->noperands ? r->c->operands[0] : "-", *mode = tc_cmd_get(r->c, TC_OPT_mode);
+    const char *mode = tc_cmd_get(r->c, TC_OPT_mode);
     TC_TRY(tc_cmd_archive(r->c, path, &a));
-    bench_case b = {.label = strcmp(path, "-") ? path : "stdin", .guards = plan->guards};
-    tc_status s = tc_cmd_tuning(r->c, a, false, &r->tuning);
+    tc_status s = r->tuning ? NULL : tc_cmd_tuning(r->c, a, false, &r->tuning);
     bool train = mode && !strcmp(mode, "train") && !tc_cmd_has(r->c, TC_OPT_model);
-    if (!s) s = train ? tc_cmd_program_named(r->c, a, "train", &b.program) : tc_cmd_program(r->c, a, &b.program);
+    if (!s) s = train ? tc_cmd_program_named(r->c, a, "train", out) : tc_cmd_program(r->c, a, out);
     tc_archive_close(a);
+    return s;
+}
+/* One program in all ways, or each of several, on the inputs made for the first. */
+static tc_status bench_program(report *r, const bench_plan *plan, bool *different) {
+    const char *path = r->c->noperands ? r->c->operands[0] : "-";
+    const int several = r->c->noperands > 1 ? r->c->noperands : 0;
+    bench_case b = {.guards = plan->guards};
+    tc_program *p;
+    TC_TRY(read_program(r, path, &p));
+    one_program(&b, several ? 1 : r->nways, p, strcmp(path, "-") ? path : "stdin");
+    tc_status s = NULL;
+    for (int w = 1; w < several && !s; w++) s = read_program(r, b.label[w] = r->c->operands[w], &b.program[w]);
     tc_cmd_phase(r->c, "reading the program");
-    if (s) return s;
-    size_t nvars = tc_sym_var_count(b.program->sym);
+    size_t nvars = tc_sym_var_count(p->sym);
     tc_symvalue *vars = tc_xcalloc(nvars + 1, sizeof *vars);
-    s = tc_cmd_bind(r->c, b.program, vars, nvars);
+    if (!s) s = tc_cmd_bind(r->c, p, vars, nvars);
     if (!s) s = run_case(r, &b, vars, nvars, NULL, plan, different);
-    else tc_program_release(b.program);
+    else close_case(&b, r->nways);
     free(vars);
     return s;
 }
@@ -219,8 +240,12 @@ static tc_status run(tc_cmd *c) {
     tc_status s = NULL;
     int nops = tc_cmd_count(c, TC_OPT_op);
     if (nops) TC_TRY(tc_cmd_tuning(c, NULL, false, &r.tuning));
-    if (!data && c->noperands > 1) return tc_usage(c, "two programs: %s and %s", c->operands[0], c->operands[1]);
     if (nops && c->noperands) return tc_usage(c, "--op and a program: expected one of the two");
+    if (!data && c->noperands > 1) {
+        if (r.nways > 1) return tc_usage(c, "--compare and several programs: expected one of the two");
+        if (c->noperands > MAX_WAYS) return tc_usage(c, "more than %d programs to compare", MAX_WAYS);
+        for (; r.nways < c->noperands; r.nways++) ways[r.nways] = ways[0];
+    }
     for (int i = 0; i < nops && !s; i++) s = bench_op(&r, tc_cmd_value(c, TC_OPT_op, i), &plan, &different);
     if (data) s = bench_data(&r, data, &plan);
     else if (!nops) s = bench_program(&r, &plan, &different);
@@ -239,7 +264,7 @@ static const tc_opt_id options[] = {TC_OPT_op,        TC_OPT_compare, TC_OPT_exe
                                     TC_OPT_unit,      TC_OPT_cc,      TC_OPT_to,       TC_OPT_out,    TC_OPT_NONE};
 static const char *const topics[] = {"sdpa", NULL};
 static const tc_tool tool = {.name = "tc-bench",
-                             .operands = "[PROGRAM | KEY=VALUE...]",
+                             .operands = "[PROGRAM... | KEY=VALUE...]",
                              .max_operands = -1,
                              .summary = "Times programs and operators: medians and percentiles, one executor against another.",
                              .options = options,

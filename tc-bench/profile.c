@@ -25,7 +25,7 @@ tc_status profile_case(tc_profile_parts *p, bench_case *b, const way *ways, int 
             part.ns = seconds * 1e9;
         } else tc_group_list_free(&rows);
     }
-    tc_buf_printf(&label, "%s, %s", b->label, ways[w].name);
+    tc_buf_printf(&label, "%s, %s", b->label[w], ways[w].name);
     part.label = label.data;
     tc_vec_push(&p->parts, part);
     return s;

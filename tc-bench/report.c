@@ -26,7 +26,7 @@ static void table_row(report *r, const bench_case *b, int w) {
     if (!r->rows)
         tc_buf_printf(&r->out, "%-36s %-12s %9s %9s %9s %9s %7s %8s %9s\n", "case", "executor", "median", "p10", "p90", "best", "runs", "GB/s",
                       "speedup");
-    tc_buf_printf(&r->out, "%-36s %-12s ", w ? "" : b->label, r->ways[w].name);
+    tc_buf_printf(&r->out, "%-36s %-12s ", w && !strcmp(b->label[w], b->label[w - 1]) ? "" : b->label[w], r->ways[w].name);
     print_time(&r->out, s->median, 9);
     tc_buf_putc(&r->out, ' ');
     print_time(&r->out, s->low, 9);
@@ -36,6 +36,7 @@ static void table_row(report *r, const bench_case *b, int w) {
     print_time(&r->out, s->best, 9);
     tc_buf_printf(&r->out, " %7zu %8.2f", s->t.len, b->bytes / s->median * 1e-9);
     if (r->nways > 1) tc_buf_printf(&r->out, " %8.2fx", b->times[0].median / s->median);
+    if (w && !b->faster[w] && !b->slower[w]) tc_buf_puts(&r->out, " no difference");
     tc_buf_puts(&r->out, "\n");
 }
 
@@ -48,7 +49,7 @@ static void json_row(report *r, const bench_case *b, int w) {
     } numbers[] = {{"median", s->median}, {"p10", s->low}, {"p90", s->high}, {"best", s->best}, {"bytes", b->bytes}};
     tc_json_object(&j);
     tc_json_key(&j, "case");
-    tc_json_string(&j, b->label);
+    tc_json_string(&j, b->label[w]);
     tc_json_key(&j, "executor");
     tc_json_string(&j, r->ways[w].name);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -59,6 +60,8 @@ static void json_row(report *r, const bench_case *b, int w) {
     tc_json_int(&j, (int64_t)s->t.len);
     tc_json_key(&j, "same_bits");
     tc_json_bool(&j, !b->different);
+    tc_json_key(&j, "than_first");
+    tc_json_string(&j, b->faster[w] ? "faster" : b->slower[w] ? "slower" : "no difference");
     tc_json_end(&j);
     tc_buf_putc(&r->out, '\n');
 }
@@ -70,7 +73,7 @@ void report_case(report *r, const bench_case *b) {
         else if (r->format == AS_TABLE) table_row(r, b, w);
         else {
             if (!r->rows) tc_buf_puts(&r->out, "case,executor,median,p10,p90,best,runs,bytes\n");
-            csv_field(&r->out, b->label);
+            csv_field(&r->out, b->label[w]);
             tc_buf_printf(&r->out, ",%s,%.9g,%.9g,%.9g,%.9g,%zu,%.0f\n", r->ways[w].name, s->median, s->low, s->high, s->best, s->t.len, b->bytes);
         }
     }

@@ -33,6 +33,31 @@ setup() {
     [[ "$output" == *median*stdin*interpreted* ]]
 }
 
+@test "several programs run in turns on the same inputs; what chance alone may make is no difference" {
+    tc-compile --op 'exp(f32[N])' -o small.pt2
+    cat >m.py <<'END'
+import torch
+
+
+class Large(torch.nn.Module):
+    def forward(self, x):
+        return x.expand(2000000, 2).exp().sum() + x
+END
+    tc-export m.py:Large --input x=2xf32 -o large.pt2
+    run --separate-stderr tc-bench small.pt2 small.pt2 large.pt2 --dim N=2 --repeat 20 --to json
+    [ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
+    [ "${#lines[@]}" -eq 3 ]
+    [[ "${lines[1]}" == *'"case": "small.pt2"'* ]]
+    [[ "${lines[2]}" == *'"case": "large.pt2"'*'"than_first": "slower"'* ]]
+    run --separate-stderr tc-bench large.pt2 small.pt2 --repeat 20 --to json
+    [[ "${lines[1]}" == *'"than_first": "faster"'* ]]
+    run --separate-stderr tc-bench large.pt2 small.pt2 --repeat 3 # three rounds may all be chance
+    [[ "${lines[1]}" == large.pt2* && "${lines[2]}" == small.pt2*" no difference" ]]
+    fails 2 "--compare and several programs" tc-bench small.pt2 large.pt2 --compare interpreted,compiled
+    fails 3 "small.pt2" tc-bench "$mlp" small.pt2
+    fails 1 "absent.pt2" tc-bench small.pt2 absent.pt2
+}
+
 @test "fast is compared with strict ways by its error, which is no failure" {
     call='convolution(f32[2,64,32,32], f32[64,64,3,3], None, [1,1], [1,1], [1,1], False, [0,0], 1)'
     run --separate-stderr tc-bench --op "$call" --compare interpreted,fast --repeat 1 --to csv

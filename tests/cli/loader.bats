@@ -228,5 +228,4 @@ out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order
     fails 2 "--data measures what a recipe reads" tc-bench --data r.yaml --op add
     fails 2 "--data measures what a recipe reads" tc-bench --data r.yaml --weights w.npz
     fails 2 "--calibrate is of the machine" tc-bench --data r.yaml --calibrate
-    fails 2 "two programs" tc-bench a.pt2 b.pt2
 }
