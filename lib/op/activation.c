@@ -444,7 +444,7 @@ const tc_op tc_ops_activation[] = {
     {.schema =
          "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor",
      .flags = TC_OP_RANDOM,
-     .shape = tc_shape_decomposed,
+     .shape = tc_shape_decomposed_rows,
      .decompose = decompose_rrelu,
      .samples = "rrelu(f32[5])",
      .doc = "leaky_relu with a random slope in training"},

@@ -160,11 +160,10 @@ static tc_status check_operands(tc_shape_ctx *c) {
 static tc_status shape_flash(tc_shape_ctx *c) {
     TC_TRY(check_operands(c));
     const tc_meta *q = tc_sh_meta(c, 0), *v = tc_sh_meta(c, 2);
-    tc_symctx *s = tc_sh_sym(c);
-    tc_sym e = v->size[3], row = tc_sym_mul(s, q->size[1], e); /* PyTorch lays the result out as [B, T, H, E] */
-    tc_dims y = {.rank = 4, .size = {q->size[0], q->size[1], q->size[2], e}}, l = {.rank = 3, .size = {q->size[0], q->size[1], q->size[2]}};
-    TC_TRY(tc_sh_out_strided(c, 0, q->dtype, &y, (tc_sym[]){tc_sym_mul(s, q->size[2], row), e, row, tc_sym_int(s, 1)}));
-    return tc_sh_out(c, 1, tc_dtype_compute(q->dtype), &l);
+    tc_symctx *s = tc_sh_sym(c); /* the result lies as the query does, the sums by position */
+    tc_dims y = {.rank = 4, .size = {q->size[0], q->size[1], q->size[2], v->size[3]}}, l = {.rank = 3, .size = {q->size[0], q->size[1], q->size[2]}};
+    TC_TRY(tc_sh_out_strided(c, 0, q->dtype, &y, tc_sh_iterated(c, &y, &q, 1)));
+    return tc_sh_out_strided(c, 1, tc_dtype_compute(q->dtype), &l, (tc_sym[]){tc_sym_mul(s, q->size[1], q->size[2]), tc_sym_int(s, 1), q->size[1]});
 }
 static tc_status shape_attention(tc_shape_ctx *c) {
     TC_TRY(check_operands(c));
@@ -175,8 +174,10 @@ static tc_status shape_flash_backward(tc_shape_ctx *c) { /* grad_out, query, key
     for (int i = 0; i < 6; i++) TC_TRY(tc_sh_need_float(c, i));
     TC_TRY(tc_sh_of_forward(c, NULL, 3, (int[]){0, 0, 4, 0, 5, 1}));
     for (int i = 0; i < 3; i++) {
-        tc_dims d = tc_dims_of(tc_sh_meta(c, i + 1));
-        TC_TRY(tc_sh_out(c, i, tc_sh_meta(c, i + 1)->dtype, &d));
+        tc_dims d = tc_dims_of(tc_sh_meta(c, i + 1)); /* [B, T, H, E] in memory */
+        const tc_sym row = tc_sym_mul(tc_sh_sym(c), d.size[1], d.size[3]);
+        const tc_sym stride[4] = {tc_sym_mul(tc_sh_sym(c), d.size[2], row), d.size[3], row, tc_sym_int(tc_sh_sym(c), 1)};
+        TC_TRY(tc_sh_out_strided(c, i, tc_sh_meta(c, i + 1)->dtype, &d, stride));
     }
     return NULL;
 }
@@ -188,11 +189,21 @@ static tc_status grad_flash(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 
+/* PyTorch's flash kernel reads rows without gaps, all of one width; else the result is that of a product, contiguous. */
+static tc_status shape_composite(tc_shape_ctx *c) {
+    bool rows = true;
+    for (int i = 0; i < 3; i++) {
+        const tc_meta *m = tc_sh_meta(c, i), *q = tc_sh_meta(c, 0);
+        rows &= m && m->rank && q->rank && tc_sym_is_int(tc_sh_strides(c, m)[m->rank - 1], 1) && m->size[m->rank - 1] == q->size[q->rank - 1];
+    }
+    return rows ? tc_shape_decomposed(c) : tc_shape_decomposed_rows(c);
+}
+
 #define QKV "Tensor query, Tensor key, Tensor value, "
 const tc_op tc_ops_attention[] = {
     {.schema = "aten::scaled_dot_product_attention(" QKV
                "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-     .shape = tc_shape_decomposed,
+     .shape = shape_composite,
      .decompose = decompose_attention,
      .samples = "scaled_dot_product_attention(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5]); scaled_dot_product_attention(f32[2,4,5], f32[2,4,5], "
                 "f32[2,4,5], is_causal=True)",

@@ -2,7 +2,7 @@
  *
  *     'bij,bjk->bik'    labels are 0..51 for the letters, then the dimensions of the ellipsis, aligned at the last
  *
- * Every operand is permuted to all labels in one order, with size 1 where it lacks one. Operands are multiplied two at a time, from the
+ * Every operand is permuted to all labels in one order, those of the result first, with size 1 where it lacks one. Operands are multiplied two at a time, from the
  * left or as `path` says; labels that neither the rest of the operands nor the result has are summed by the bmm that multiplies. */
 #include "op/emit.h"
 #include "op/shape.h"
@@ -126,8 +126,11 @@ static tc_status read_equation(const tc_node *n, equation *q) {
         for (int id = 0; id < 52; id++)
             if (q->occurs[id] == 1) keep(q, id);
     }
+    if (q->nout > TC_MAX_RANK) return refuse(n, "too many distinct subscripts");
+    memcpy(q->used, q->out, sizeof *q->out * (size_t)q->nout); /* those of the result, then those that are summed */
+    q->nused = q->nout;
     for (int id = 0; id < LABELS; id++)
-        if (q->occurs[id]) {
+        if (q->occurs[id] && !q->kept[id]) {
             if (q->nused == TC_MAX_RANK) return refuse(n, "too many distinct subscripts");
             q->used[q->nused++] = id;
         }
@@ -253,6 +256,7 @@ static operand product(tc_emit *e, const equation *q, operand x, operand y, cons
         else if (x.has[id]) take(e, &rows, i, xs[i]);
         else take(e, &cols, i, ys[i]);
     }
+    if (rows.n && cols.n && cols.dim[cols.n - 1] < rows.dim[0]) return product(e, q, y, x, gone); /* as PyTorch: in the order of the result */
     tc_value *a = folded(e, tc_emit_call(e, "aten::expand", "vS", x.v, xs, n), &batch, &rows, &inner, &cols);
     tc_value *b = folded(e, tc_emit_call(e, "aten::expand", "vS", y.v, ys, n), &batch, &inner, &cols, &rows);
     int64_t back[TC_MAX_RANK];
@@ -313,6 +317,12 @@ static tc_value *matrix_product(tc_emit *e, const tc_node *n, const equation *q)
         else if (i < 0 || k < 0 || !q->kept[id]) return NULL;
     }
     if (summed < 0 || row < 0 || column < 0) return NULL;
+    if (place_of(q->out, r, column) < place_of(q->out, r, row)) { /* the factors change places, as in product */
+        const subscript *s = a;
+        tc_value *v = x;
+        const int id = row;
+        a = b, b = s, x = y, y = v, row = column, column = id;
+    }
     for (int j = 0; j < r; j++)
         if (q->out[j] != row && q->out[j] != column) to[0][batch] = to[1][batch] = to[2][batch] = q->out[j], batch++;
     to[0][r - 2] = to[2][r - 2] = row, to[0][r - 1] = to[1][r - 2] = summed, to[1][r - 1] = to[2][r - 1] = column;
@@ -324,7 +334,7 @@ static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
     equation q;
     operand o[OPERANDS];
     bool gone[LABELS];
-    int64_t path[2 * OPERANDS], order[TC_MAX_RANK];
+    int64_t path[2 * OPERANDS];
     TC_TRY(read_equation(n, &q));
     TC_TRY(check_sizes(e, n, &q));
     int given = tc_arg_is_none(n, 2) ? -1 : tc_arg_ints(n, 2, path, 2 * OPERANDS), pairs = q.n == 1 ? 1 : 2 * (q.n - 1);
@@ -353,16 +363,10 @@ static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
     }
     find_gone(&q, o, 1, 0, 0, gone);
     sum_alone(e, &q, &o[0], NULL, gone);
-    int k = 0;
-    for (int i = 0; i < q.nout; i++)
-        for (int j = 0; j < q.nused; j++)
-            if (q.used[j] == q.out[i]) order[k++] = j;
-    for (int j = 0; j < q.nused; j++)
-        if (!q.kept[q.used[j]]) order[k++] = j;
-    tc_value *r = tc_emit_call(e, "aten::permute", "vI", o[0].v, order, q.nused);
-    if (r && k > q.nout) /* the summed dimensions, of size 1, stand at the end */
-        r = tc_emit_call(e, "aten::view", "vS", tc_emit_call(e, "aten::clone", "va", r, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}), r->meta.size,
-                         q.nout);
+    tc_value *r = o[0].v;
+    int64_t ones[TC_MAX_RANK]; /* the summed dimensions */
+    for (int i = q.nout; i < q.nused; i++) ones[i - q.nout] = i;
+    if (q.nused > q.nout) r = tc_emit_call(e, "aten::squeeze.dims", "vI", r, ones, q.nused - q.nout);
     tc_emit_result(e, 0, r);
     return tc_e_done(e);
 }

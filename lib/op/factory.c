@@ -378,7 +378,12 @@ const tc_op tc_ops_factory[] = {
         "logspace(f32[], 2, 5)", "base to evenly spaced powers"),
     ROW("logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace,
         "logspace(0, f32[], 5)", "base to evenly spaced powers"),
-    COMPOSED("one_hot(Tensor self, int num_classes=-1)", decompose_one_hot, "one_hot(i64[5]:0..4, 4)", "1 at the index, 0 elsewhere"),
+    {.schema = "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
+     .flags = TC_OP_NONDIFF,
+     .shape = tc_shape_decomposed_rows,
+     .decompose = decompose_one_hot,
+     .samples = "one_hot(i64[5]:0..4, 4)",
+     .doc = "1 at the index, 0 elsewhere"},
     {.schema = "aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
                "pin_memory=None) -> Tensor",
      .flags = TC_OP_NONDIFF,

@@ -9,26 +9,52 @@
 enum { NONE = 0, BY_ROOT_N = 1, BY_N = 2 };
 
 /* ---- the transforms that the others are made of ---- */
-/* The dimensions that argument 1 names: how many, and the last of them. */
-static tc_status transformed(tc_shape_ctx *c, int rank, int *out_n, int *out_last) {
+/* The dimensions that argument 1 names, and how many they are. */
+static tc_status transformed(tc_shape_ctx *c, int rank, int *out_n, int out[TC_MAX_RANK]) {
     int64_t dims[TC_MAX_RANK + 1], seen = 0;
-    *out_last = 0;
     *out_n = tc_sh_const_ints(c, 1, dims, TC_MAX_RANK + 1);
-    for (int i = 0; i < *out_n; i++, seen |= (int64_t)1 << *out_last) {
+    for (int i = 0; i < *out_n; i++) {
         if (!rank) return tc_sh_fail_as(c, "IndexError", "Dimension specified as %lld but tensor has no dimensions", (long long)dims[i]);
-        TC_TRY(tc_sh_wrap_dim(c, dims[i], rank, out_last));
-        if (seen >> *out_last & 1) return tc_sh_fail(c, "FFT dims must be unique");
+        int d;
+        TC_TRY(tc_sh_wrap_dim(c, dims[i], rank, &d));
+        if (seen >> d & 1) return tc_sh_fail(c, "FFT dims must be unique");
+        seen |= (int64_t)1 << d, out[i] = d;
     }
     return NULL;
 }
+/* Dimensions by falling stride, as far as that is known; equal ones stay as they are. */
+static void sort_by_stride(const tc_shape_ctx *c, const tc_sym *stride, int *dims, int n) {
+    tc_symctx *s = tc_sh_sym(c);
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && tc_sym_known(s, tc_sym_op(s, TC_S_LT, stride[dims[k - 1]], stride[dims[k]], NULL)) == 1; k--) {
+            const int d = dims[k];
+            dims[k] = dims[k - 1], dims[k - 1] = d;
+        }
+}
+/* The strides that PyTorch's transforms give sizes `d`: of what lies as `stride` says, the dimensions that stay are outside by falling stride, those
+ * that are transformed inside; the last `apart` of these is not sorted. dims: argument 1. */
+static const tc_sym *strides_of(tc_shape_ctx *c, const tc_sym *stride, const tc_dims *d, const int *dims, int n, bool apart) {
+    tc_symctx *s = tc_sh_sym(c);
+    int order[TC_MAX_RANK], stay = 0;
+    uint64_t moves = 0;
+    for (int i = 0; i < n; i++) moves |= (uint64_t)1 << dims[i];
+    for (int k = 0; k < d->rank; k++)
+        if (!(moves >> k & 1)) order[stay++] = k;
+    memcpy(order + stay, dims, sizeof *dims * (size_t)n);
+    sort_by_stride(c, stride, order, stay);
+    sort_by_stride(c, stride, order + stay, apart ? n - 1 : n);
+    tc_sym *out = TC_NEWN(&c->program->arena, tc_sym, TC_MAX_RANK), step = tc_sym_int(s, 1);
+    for (int k = d->rank; k-- > 0; step = tc_sym_mul(s, step, tc_sym_max(s, d->size[order[k]], tc_sym_int(s, 1)))) out[order[k]] = step;
+    return out;
+}
 static tc_status shape_c2c(tc_shape_ctx *c) {
-    int n, last;
+    int n, dims[TC_MAX_RANK];
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
     if (m->dtype != TC_C64 && m->dtype != TC_C128) return tc_sh_fail(c, "Unsupported dtype %s", tc_dtypes[m->dtype].torch);
-    TC_TRY(transformed(c, m->rank, &n, &last));
+    TC_TRY(transformed(c, m->rank, &n, dims));
     tc_dims d = tc_dims_of(m);
-    return tc_sh_out(c, 0, m->dtype, &d);
+    return tc_sh_out_strided(c, 0, m->dtype, &d, n ? strides_of(c, tc_sh_strides(c, m), &d, dims, n, false) : m->stride);
 }
 static tc_value *c2c(tc_emit *e, tc_value *x, const int64_t *dims, int n, int64_t norm, bool forward) {
     return n ? tc_emit_call(e, "aten::_fft_c2c", "vIib", x, dims, n, norm, (int)forward) : x;
@@ -65,19 +91,24 @@ static tc_value *resized(tc_emit *e, tc_value *x, int64_t dim, tc_sym size) {
 }
 
 static tc_status shape_real(tc_shape_ctx *c, bool forward) { /* _fft_r2c, _fft_c2r */
-    int n, last;
+    int n, dims[TC_MAX_RANK];
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
     const bool single = m->dtype == (forward ? TC_F32 : TC_C64);
     if (!single && m->dtype != (forward ? TC_F64 : TC_C128)) return tc_sh_fail(c, "Unsupported dtype %s", tc_dtypes[m->dtype].torch);
     tc_dims d = tc_dims_of(m);
-    TC_TRY(transformed(c, m->rank, &n, &last));
+    TC_TRY(transformed(c, m->rank, &n, dims));
     if (n < 1) return tc_sh_fail(c, "must transform at least one axis");
+    const int last = dims[n - 1];
     if (!tc_sh_not_zero(c, forward ? m->size[last] : tc_sh_int(c, 3))) return tc_sh_fail(c, "Invalid number of data points (0) specified");
     tc_symctx *s = tc_sh_sym(c);
     if (!forward) d.size[last] = tc_sh_int(c, 3);
     else if (tc_sh_bool(c, 3)) d.size[last] = tc_sym_add(s, tc_sym_floordiv(s, d.size[last], tc_sym_int(s, 2)), tc_sym_int(s, 1));
-    return tc_sh_out(c, 0, forward ? (single ? TC_C64 : TC_C128) : single ? TC_F32 : TC_F64, &d);
+    const tc_dtype result = forward ? (single ? TC_C64 : TC_C128) : single ? TC_F32 : TC_F64;
+    if (forward) return tc_sh_out_strided(c, 0, result, &d, strides_of(c, tc_sh_strides(c, m), &d, dims, n, true));
+    const tc_dims whole = tc_dims_of(m); /* the others first, then the last */
+    const tc_sym *before = n > 1 ? strides_of(c, tc_sh_strides(c, m), &whole, dims, n - 1, false) : tc_sh_strides(c, m);
+    return tc_sh_out_strided(c, 0, result, &d, strides_of(c, before, &d, &last, 1, false));
 }
 static tc_status shape_r2c(tc_shape_ctx *c) { return shape_real(c, true); }
 static tc_status shape_c2r(tc_shape_ctx *c) { return shape_real(c, false); }

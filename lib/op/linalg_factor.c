@@ -13,7 +13,7 @@
 static tc_status shape_cholesky_ex(tc_shape_ctx *c) {
     TC_TRY(tc_la_need_square(c, 0, "linalg.cholesky"));
     tc_dims d = tc_dims_of(tc_sh_meta(c, 0)), b = tc_la_dims(tc_sh_meta(c, 0), 2);
-    TC_TRY(tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d));
+    TC_TRY(tc_sh_out_columns(c, 0, tc_sh_meta(c, 0)->dtype, &d));
     return tc_sh_out(c, 1, TC_I32, &b);
 }
 static tc_status grad_cholesky_ex(tc_emit *e, const tc_node *n, tc_value *const *gs) {

@@ -108,12 +108,12 @@ static tc_status shape_linear(tc_shape_ctx *c) {
     else d.rank--;
     if (b) {
         tc_dims r = d;
-        if (w->rank == 1 && (b->rank || x->rank == 2)) return tc_sh_fail(c, "addmm: mat2 must be a matrix, got 1-D tensor");
         TC_TRY(one_type(c, 2, (int[]){0, 2}));
         TC_TRY(tc_sh_broadcast_dims(c, &r, b));
         bool same = r.rank == d.rank;
         for (int k = 0; same && k < d.rank; k++) same = tc_sh_same(c, r.size[k], d.size[k]);
         if (!same) return tc_sh_fail(c, "bias does not broadcast to the result");
+        if (w->rank == 1 && (b->rank || x->rank == 2)) return tc_sh_fail(c, "addmm: mat2 must be a matrix, got 1-D tensor");
     }
     return tc_sh_out(c, 0, x->dtype, &d);
 }

@@ -91,7 +91,7 @@ static tc_status shape_nonzero(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     tc_dims d = {.rank = 2};
     d.size[0] = fresh(c), d.size[1] = tc_sym_int(tc_sh_sym(c), tc_sh_meta(c, 0)->rank);
-    return tc_sh_out(c, 0, TC_I64, &d);
+    return tc_sh_out_strided(c, 0, TC_I64, &d, (tc_sym[]){tc_sym_int(tc_sh_sym(c), 1), d.size[0]}); /* a dimension after the other */
 }
 static tc_status shape_masked_select(tc_shape_ctx *c) {
     tc_dims all, d = {.rank = 1};

@@ -25,6 +25,7 @@ def show(name, sizes, function):
 
 i, pivots = torch.tensor([1, 0]), torch.tensor([1, 2, 3], dtype=torch.int32)
 MATRICES = {
+    "cholesky": lambda a: [torch.linalg.cholesky(torch.eye(3) + 0 * a), torch.linalg.cholesky_ex(torch.eye(3) + 0 * a, upper=True)[0]],
     "inv": lambda a: torch.linalg.inv(a + torch.eye(3)), "eigh": torch.linalg.eigh, "eig": torch.linalg.eig, "qr": torch.linalg.qr,
     "svd": torch.linalg.svd, "torch.svd": torch.svd, "lu_factor": lambda a: torch.linalg.lu_factor(a + torch.eye(3)),
     "solve": lambda a: torch.linalg.solve(a + torch.eye(3), a), "from the right": lambda a: torch.linalg.lu_solve(a, pivots.expand(2, 3), a, left=False),
@@ -47,6 +48,24 @@ IMAGES = {
     "formats": lambda x: [x.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last), x.cpu(memory_format=torch.channels_last),
                           x.float(memory_format=torch.contiguous_format), torch.zeros_like(x, memory_format=torch.channels_last)],
 }
+IMAGES |= {
+    "rrelu": lambda x: [F.rrelu(x), F.rrelu(x, training=True)], "one_hot": lambda x: F.one_hot(x.long(), 3),
+    "attention": lambda x: [F.scaled_dot_product_attention(q, q, q) for q in (x, x.transpose(1, 2), x.transpose(2, 3))],
+    "attention of other widths": lambda x: F.scaled_dot_product_attention(x, x, x[..., :3]),
+    "attention and sums": lambda x: list(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(x, x, x)),
+}
+FOURIER = {
+    "fft": lambda x: [torch.fft.fft(x.cfloat(), dim=d) for d in range(3)], "fftn": lambda x: [torch.fft.fftn(x, dim=d) for d in ((0, 2), (1, 0), None)],
+    "rfft": lambda x: [torch.fft.rfft(x, dim=d) for d in range(3)], "rfftn": lambda x: [torch.fft.rfftn(x, dim=d) for d in ((0, 2), (2, 0), None)],
+    "irfft": lambda x: [torch.fft.irfft(x, dim=d) for d in range(3)], "irfftn": lambda x: [torch.fft.irfftn(x.cfloat(), dim=d) for d in ((0, 1), (2, 0), None)],
+}
+EQUATIONS = ["ij,jk->ik", "ij,jk->ki", "ki,kj->ji", "bij,bjk->bik", "bij,bjk->bki", "bij,bjk->ikb", "bij,jk->bki", "bij,kj->kib", "bij,bij->ji", "bij->ijb"]
+
+
+def einsum(equation):
+    return lambda x: torch.einsum(equation, *[x[(0,) * (3 - len(part))] for part in equation.split("->")[0].split(",")])
+
+
 VOLUMES = {
     "max_pool3d": lambda x: F.max_pool3d(x, 2), "avg_pool3d": lambda x: F.avg_pool3d(x, 2), "adaptive_avg_pool3d": lambda x: F.adaptive_avg_pool3d(x, 3),
     "adaptive_max_pool3d": lambda x: F.adaptive_max_pool3d(x, 3, return_indices=True), "channel_shuffle": lambda x: F.channel_shuffle(x, 2),
@@ -59,6 +78,10 @@ class M(nn.Module):
             show(name, (2, 3, 3), function)
         for name, function in IMAGES.items():
             show(name, (2, 4, 4, 6), function)
+        for name, function in FOURIER.items():
+            show(name, (2, 3, 4), function)
+        for equation in EQUATIONS:
+            show(equation, (3, 3, 3), einsum(equation))
         for name, function in VOLUMES.items():
             show(name, (2, 4, 4, 6, 8), function)
         show("normal", (3, 4), lambda x: torch.normal(x, 1.0))
