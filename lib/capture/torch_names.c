@@ -96,7 +96,8 @@ static V named_members(C *c, args *A) {
         size_t n;
         V *pair = tc_items(modules->a[i], &n), key, value;
         for (size_t k = 0; tc_dict_next(dict_of(c, pair[1], which), &k, &key, &value);)
-            if (value != c->none && is_new(&w, value)) tc_list_push(c, out, tc_tuple_of(c, 2, (V)joined(c, tc_as_str(pair[0]), tc_as_str(key)), value));
+            if (value != c->none && is_new(&w, value))
+                tc_list_push(c, out, tc_tuple_of(c, 2, (V)joined(c, tc_as_str(pair[0]), tc_as_str(key)), value));
     }
     return (V)out;
 }
