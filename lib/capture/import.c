@@ -148,7 +148,7 @@ static const struct {
 } others[] = {
     {"torch",
      " _dynamo _export _functorch _inductor _jit_internal _prims _refs _subclasses _utils accelerator ao classes contrib export futures "
-     "library monitor mps mtia multiprocessing nested onnx overrides package profiler quantization quasirandom serialization sparse storage "
+     "library monitor mps mtia multiprocessing nested onnx overrides package profiler quantization quasirandom serialization storage "
      "testing torch_version utils xpu ",
      ""},
     {"torch.amp", "", " GradScaler "},
@@ -168,6 +168,9 @@ static const struct {
      " CodeGen Graph GraphModule Interpreter Node Proxy Tracer Transformer has_side_effect replace_pattern symbolic_trace "},
     {"torch.hub", "", " HASH_REGEX READ_DATA_CHUNK _get_torch_home urlparse "},
     {"torch.jit", " annotations frontend mobile quantized ", ""},
+    {"torch.sparse", "",
+     " SparseSemiStructuredTensor addmm as_sparse_gradcheck check_sparse_tensor_invariants log_softmax mm sampled_addmm softmax spdiags spsolve sum "
+     "to_sparse_semi_structured "},
     {"torch.nn", " backends grad intrinsic parallel qat quantizable quantized ", " DataParallel "},
     {"torch.nn.attention", " bias experimental flex_attention varlen ", ""},
     {"torch.nn.utils", " memory_format stateless ", ""},

@@ -128,6 +128,7 @@ static V generator_seed(C *c, args *A) {
     tc_generator_seed(&((genobj *)v[0])->g, seed_of(c, v[1]));
     return v[0];
 }
+static V generator_u32(C *c, args *A) { return tc_int(c, (int64_t)tc_rng_u32(&((genobj *)A->a[0])->g)); }
 static V generator_initial(C *c, args *A) { return tc_int_from_u64(c, ((genobj *)A->a[0])->g.seed); }
 static V get_state(C *c, const struct tc_generator *g) {
     unsigned char bytes[TC_GENERATOR_STATE_BYTES];
@@ -671,8 +672,13 @@ void tc_torch_init(C *c) {
     static const native_def dev[] = {{"__new__", device_new}, {"__enter__", self_fn}, {"__exit__", none_fn}, {NULL, NULL}};
     static const native_def dty[] = {{"to_real", dtype_to_real}, {"to_complex", dtype_to_complex}, {NULL, NULL}};
     static const native_def siz[] = {{"__new__", size_new}, {"numel", size_numel}, {NULL, NULL}};
-    static const native_def gen[] = {{"__new__", generator_new},         {"manual_seed", generator_seed},    {"initial_seed", generator_initial},
-                                     {"get_state", generator_get_state}, {"set_state", generator_set_state}, {NULL, NULL}};
+    static const native_def gen[] = {{"__new__", generator_new},
+                                     {"manual_seed", generator_seed},
+                                     {"initial_seed", generator_initial},
+                                     {"_u32", generator_u32},
+                                     {"get_state", generator_get_state},
+                                     {"set_state", generator_set_state},
+                                     {NULL, NULL}};
     tc_type_methods(c, K_DEVICE, dev);
     tc_type_methods(c, K_DTYPE, dty);
     tc_type_methods(c, K_SIZE, siz);

@@ -582,17 +582,6 @@ for _name, _f in (("sum", sum), ("prod", prod), ("max", amax), ("min", amin), ("
     setattr(ndarray, _name, _f)
 
 
-class _Random:
-    def __getattr__(self, name):
-        def refused(*args, **kwargs):
-            raise NotImplementedError("numpy.random." + name + "() is not part of the model language: use torch.rand and the like, which the seed decides")
-
-        return refused
-
-
-random = _Random()
-
-
 def __getattr__(name):
     if name in ("load", "save", "savez", "savez_compressed", "loadtxt", "savetxt", "fromfile", "memmap", "frombuffer", "genfromtxt"):
         raise NotImplementedError("numpy." + name + " is not part of the model language: it reads or writes files")
