@@ -199,7 +199,8 @@ static void reset(tc_capture *k) {
     k->root->functional = NULL;
     tc_map_free(&T->modules);
     tc_map_free(&T->called);
-    T->modules = T->called = (tc_map){0};
+    tc_map_free(&T->freed);
+    T->modules = T->called = T->freed = (tc_map){0};
     T->region = NULL, T->graph = NULL, T->capture = NULL, T->hint = NULL, T->nhint = 0;
 }
 

@@ -103,6 +103,7 @@ struct tc_torch {
     TC_VEC(struct read) reads;
     TC_VEC(struct change) changes; /* of undo.c */
     tc_map noted;                  /* of undo.c: the lists, dicts and sets among them, by address */
+    tc_map freed;                  /* of freed.c: nodes whose gradients kept nothing for another one */
     tc_map seen;                   /* of torch_names.c: the modules of the walk that runs */
     tc_buf joined;                 /* and the name that is being made */
     type *tensor_type, *parameter_type, *buffer_type;

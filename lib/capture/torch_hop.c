@@ -1,6 +1,7 @@
 /* Functions that capture functions: torch.cond, while_loop, map, autograd.Function and torch.autograd.grad. Each body is captured into a
  * graph of its own, a region; values of the graph around it that a body reads become operands. */
 #include "capture/torch_data.h"
+#include "capture/freed.h"
 #include "grad/grad.h"
 #include "op/functionalise.h"
 
@@ -472,8 +473,8 @@ static bool reads(C *c, const tc_graph *g, tc_value *const *outputs, size_t n, c
 }
 
 static V h_grad(C *c, args *A) {
-    V v[4];
-    tc_take(c, A, "grad", "outputs inputs grad_outputs create_graph", v);
+    V v[5];
+    tc_take(c, A, "grad", "outputs inputs grad_outputs create_graph retain_graph", v);
     need_graph(c, "torch.autograd.grad");
     region *r = c->torch->region;
     size_t no, ni, ng;
@@ -497,10 +498,12 @@ static V h_grad(C *c, args *A) {
     tc_capture_refold_new(c, r->graph->program); /* rules compare sizes: a guard may have made min(T, 1) the 1 that it was expanded as */
     bool keep = r->graph->program->no_grad;
     r->graph->program->no_grad = !tc_truth(c, v[3]);
+    const tc_node *before = r->graph->last;
     st = tc_grad_build(&q, d);
     tc_functional_skip(r->functional); /* rules name what a tensor held before it was written to */
     r->graph->program->no_grad = keep;
     if (st) tc_raise_status(c, "RuntimeError", st);
+    tc_torch_went_back(c, before ? before->next : r->graph->first, tc_truth(c, v[4]));
     V all = tc_tuple(c, ni, NULL);
     for (size_t i = 0; i < ni; i++) {
         if (d[i]) ((tuple *)all)->a[i] = tc_torch_wrap_value(c, d[i]);

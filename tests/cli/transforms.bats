@@ -50,6 +50,27 @@ same_gradients_of_archive() {
     cmp source.safetensors archive.safetensors
 }
 
+@test "a second torch.autograd.grad through tensors that the first freed is refused at its line, as PyTorch refuses it" {
+    cd "$BATS_TEST_TMPDIR"
+    model() { # y, then how the first gradient is asked for, then what the second is of
+        printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        x = x.requires_grad_()\n        h = x.exp()\n        y = %s\n' "$1" >m.py
+        printf '        g, = torch.autograd.grad(y.sum(), x%s)\n        return g + torch.autograd.grad(%s, x)[0]\n' "$2" "$3" >>m.py
+    }
+    again="Trying to backward through the graph a second time: the tensors that m.py"
+    model "h * h" "" "y.sum()"
+    fails 3 "m.py:8:35: RuntimeError: $again:6 kept" tc-export m.py:M --input x=3xf32 --print
+    model "h + 1" ", retain_graph=False" "(h - 1).sum()"
+    fails 3 "m.py:8:35: RuntimeError: $again:5 kept" tc-export m.py:M --input x=3xf32 --print
+    for retain in ", retain_graph=True" ", create_graph=True"; do
+        model "h * h" "$retain" "y.sum()"
+        tc-export m.py:M --input x=3xf32 --print | grep -q 'aten.add.Tensor'
+    done
+    model "(x + 1).view(1, -1).mean(1)" "" "y.sum()" # nothing is kept for it
+    tc-export m.py:M --input x=3xf32 --print | grep -q 'aten.add.Tensor'
+    model "h * h" "" "x.sin().sum()"
+    tc-export m.py:M --input x=3xf32 --print | grep -q 'aten.add.Tensor'
+}
+
 @test "scan, associative_scan and map equal the sums they spell, with gradients" {
     { cat head.py; cat <<'PY'; } >m.py
 class M(Base):

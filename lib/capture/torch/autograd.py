@@ -49,7 +49,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         grad_outputs = (grad_outputs,)
     if not all([x.requires_grad or not (x.is_floating_point() or x.is_complex()) for x in inputs]):  # integers are refused by name below
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    result = [torch.zeros_like(x) if g is False else g for g, x in zip(_C.grad(outputs, inputs, tuple(grad_outputs), create_graph), inputs)]
+    result = [torch.zeros_like(x) if g is False else g for g, x in zip(_C.grad(outputs, inputs, tuple(grad_outputs), create_graph, create_graph if retain_graph is None else retain_graph), inputs)]
     for g, x in zip(result, inputs):
         if g is None and not allow_unused and not materialize_grads:
             raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.")
