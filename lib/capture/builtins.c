@@ -651,18 +651,45 @@ static V f_vars(C *c, args *A) {
     return tc_getattr(c, v[0], c->n___dict__);
 }
 
-/* o.__iter__() and the like, called by name. */
-static V d_iter(C *c, args *A) { return tc_iter(c, A->a[0]); }
-static V d_len(C *c, args *A) { return tc_int(c, tc_len(c, A->a[0])); }
+/* o.__iter__() and the like, called by name. Of an object of a class of the user's they are what the built-in type does, not what the class
+ * makes of it and may call this for: f runs while the object is of that type. */
+static V as_built_in(C *c, args *A, V (*f)(C *c, V o, V x)) {
+    V o = A->a[0], x = A->n > 1 ? A->a[1] : NULL;
+    V volatile r = NULL;
+    type *volatile const own = tc_type_of(c, o);
+    trap t;
+    if (!own->user) return f(c, o, x);
+    o->type = c->types[own->kind];
+    if (TC_TRAP_PASSING(c, t)) {
+        r = f(c, o, x);
+        tc_untrap(c, &t);
+    }
+    o->type = own;
+    if (!r) tc_raise_again(c, c->exc);
+    return r;
+}
+static V iter_of(C *c, V o, V x) { return (void)x, tc_iter(c, o); }
+static V len_of(C *c, V o, V x) { return (void)x, tc_int(c, tc_len(c, o)); }
+static V is_in(C *c, V o, V x) { return tc_bool(c, tc_contains(c, o, x)); }
+static V d_iter(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "__iter__", "self", v);
+    return as_built_in(c, A, iter_of);
+}
+static V d_len(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "__len__", "self", v);
+    return as_built_in(c, A, len_of);
+}
 static V d_getitem(C *c, args *A) {
     V v[2];
     tc_take(c, A, "__getitem__", "self key", v);
-    return tc_getitem(c, v[0], v[1]);
+    return as_built_in(c, &(args){.a = v, .n = 2}, tc_getitem);
 }
 static V d_contains(C *c, args *A) {
     V v[2];
     tc_take(c, A, "__contains__", "self x", v);
-    return tc_bool(c, tc_contains(c, v[0], v[1]));
+    return as_built_in(c, &(args){.a = v, .n = 2}, is_in);
 }
 static V d_next(C *c, args *A) { return f_next(c, A); }
 

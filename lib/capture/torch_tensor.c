@@ -1,4 +1,5 @@
 /* Tensors as Python objects: operators written as symbols, attributes, the methods that are not operators, truth, length, text. */
+#include "base/text.h"
 #include "capture/cure.h"
 #include "capture/draft.h"
 #include "capture/torch_bind.h"
@@ -419,6 +420,13 @@ static V m_tolist(C *c, args *A) {
     if (c->torch->graph && !((tensor *)A->a[0])->t.storage && !tc_torch_known(A->a[0])) return numbers_of(c, A->a[0]);
     return tc_torch_to_list(c, A->a[0]);
 }
+static V compared(C *c, args *A, const char *name, int op) {
+    V v[2];
+    tc_take(c, A, name, "self other", v);
+    return tc_tensor_compare_op(c, op, v[0], v[1]);
+}
+static V m_eq(C *c, args *A) { return compared(c, A, "__eq__", '='); }
+static V m_ne(C *c, args *A) { return compared(c, A, "__ne__", '!'); }
 static V m_element_size(C *c, args *A) { return tc_int(c, (int64_t)tc_dtype_size(tc_torch_dtype(A->a[0]))); }
 static V m_is_contiguous(C *c, args *A) {
     tensor *t = (tensor *)A->a[0];
@@ -538,13 +546,14 @@ static const native_def methods[] = {{"size", m_size},
                                      {"register_hook", m_register_hook},
                                      {"retain_grad", m_self},
                                      {"__deepcopy__", m_deepcopy},
+                                     {"__eq__", m_eq}, /* not object's */
+                                     {"__ne__", m_ne},
                                      {"new", m_new},
                                      {"is_shared", m_get_device},
                                      {"type_as", m_contiguous_to},
                                      {"dim_order", m_dim_order},
                                      {"resolve_conj", m_self},
                                      {"resolve_neg", m_self},
-                                     {"__len__", NULL},
                                      {NULL, NULL}};
 
 static V python_method(C *c, V self, str *name) { /* self NULL: unbound */
@@ -556,11 +565,32 @@ static V python_method(C *c, V self, str *name) { /* self NULL: unbound */
     return fn && self ? tc_method(c, fn, self) : fn;
 }
 
+/* x.__add__, torch.Tensor.__add__ and the like: the functions of module operator, and len, abs and others of Python's own. */
+static V special_method(C *c, V self, str *name) {
+    static const char plain[] =
+        " add sub mul truediv floordiv mod pow matmul lshift rshift xor neg pos invert lt le gt ge getitem setitem contains "
+        "index iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ";
+    static const char reversed[] = " radd rsub rmul rtruediv rfloordiv rmod rpow rmatmul rand ror rxor ", builtin[] = " len abs bool int float iter ";
+    char word[24];
+    const size_t n = name->len;
+    if (n < 6 || n - 4 >= sizeof word || strncmp(name->s, "__", 2) || strcmp(name->s + n - 2, "__")) return NULL;
+    memcpy(word, name->s + 2, n - 4);
+    word[n - 4] = 0;
+    module *ops = tc_import(c, "operator", true);
+    const bool back = tc_word_in(reversed, word), logical = !strcmp(word + back, "and") || !strcmp(word + back, "or");
+    if (!back && !logical && !tc_word_in(plain, word) && !tc_word_in(builtin, word)) return NULL;
+    str *const what = tc_intern_str(c, tc_as_str(tc_strf(c, "%s%s", word + back, logical ? "_" : "")));
+    V f = tc_word_in(builtin, word) ? tc_dict_gets(c, c->builtins, what) : tc_dict_gets(c, ops->d, what);
+    if (back) f = tc_call1(c, tc_dict_gets(c, ops->d, tc_intern(c, "_reversed", 9)), f);
+    return self ? tc_method(c, f, self) : f;
+}
+
 /* A method that is an operator or written in the model language. */
 static V method_named(C *c, V self, str *name) {
     char full[128];
     V v = python_method(c, self, name);
-    if (v || !strncmp(name->s, "__", 2) || name->len > 100) return v;
+    if (v || name->len > 100) return v;
+    if (!strncmp(name->s, "__", 2)) return special_method(c, self, name);
     snprintf(full, sizeof full, "aten::%s", name->s);
     return tc_torch_opfn(c, full, self);
 }

@@ -141,3 +141,7 @@ def attrgetter(*attrs):
 
 def methodcaller(name, /, *args, **kwargs):
     return lambda obj: getattr(obj, name)(*args, **kwargs)
+
+
+def _reversed(f):  # of x.__radd__
+    return lambda a, b: f(b, a)
