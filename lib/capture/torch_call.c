@@ -182,13 +182,19 @@ static V whole_storage(C *c, const tensor *t, tc_arg *offset) {
     return tc_torch_wrap(c, all, t->requires_grad);
 }
 
-static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
-    struct tc_torch *T = c->torch;
-    const tc_schema *s = tc_op_schema(op);
-    tc_program *p = tc_torch_program(c);
+/* t in another type, within a call: its arguments are in the scratch program. */
+static tc_value *cast_within(C *c, tc_program *p, V t, tc_dtype d) {
+    tc_arg a[7] = {[0] = {.kind = TC_A_VALUE}, [1] = {.kind = TC_A_DTYPE, .dtype = d}, [5] = {.kind = TC_A_SCALAR, .scalar = tc_scalar_bool(false)}};
+    for (int i = 2; i < 7; i++)
+        if (i != 5) a[i] = (tc_arg){.kind = TC_A_NONE};
+    const V objects[7] = {t};
+    return concrete_value(c, p, (tensor *)tc_torch_apply(c, tc_op_find("aten::_to_copy"), a, 7, objects, NULL));
+}
+
+/* The values that stand for the tensors of each argument, as autocast casts them; does one of them require a gradient? */
+static bool concrete_arguments(C *c, tc_program *p, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
+    const tc_dtype to = c->torch->autocast;
     bool wants = false;
-    const V strided[4] = {strcmp(s->name, "as_strided") ? NULL : whole_storage(c, (tensor *)objects[0], &a[3])};
-    if (strided[0]) objects = strided;
     for (int i = 0; i < nargs; i++) {
         if (!objects[i]) continue;
         size_t n = 1;
@@ -203,15 +209,30 @@ static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *obje
         if (a[i].kind == TC_A_VALUES) a[i].values = values;
         else a[i].value = values[0];
     }
-    for (int i = 0; i < nargs && !s->variadic; i++) {
-        tc_status st = tc_op_coerce(p, op, &tc_op_schema(op)->params[i], &a[i]);
-        if (st) tc_raise_status(c, "TypeError", st);
+    if (to == TC_DTYPE_NONE) return wants;
+    if (tc_autocast_composes(op))
+        tc_raise_code(c, TC_UNSUPPORTED, "%s in torch.autocast is not supported where no forward is captured: its parts have types of their own",
+                      tc_op_name(op));
+    for (int i = 0; i < nargs; i++) {
+        size_t n = 1;
+        V one = objects[i], *items = &one;
+        if (!objects[i]) continue;
+        if (a[i].kind == TC_A_VALUES) items = tc_items(objects[i], &n);
+        for (size_t k = 0; k < n; k++) {
+            tc_value **v = a[i].kind == TC_A_VALUES ? &a[i].values[k] : &a[i].value;
+            const tc_dtype d = tc_autocast_argument(op, a, nargs, i, *v, to);
+            if (d != TC_DTYPE_NONE && d != (*v)->meta.dtype) *v = cast_within(c, p, items[k], d);
+        }
     }
-    if (!T->eval.call) tc_raise(c, "RuntimeError", "%s: no executor for concrete tensors", tc_op_name(op));
-    tc_value outs[16] = {0};
-    int nouts = tc_op_nouts(op, a, nargs);
-    if (nouts > 16) TC_BUG("%s has %d results", tc_op_name(op), nouts);
-    int n = count_results(c, p, op, a, nargs, outs, nouts);
+    return wants;
+}
+
+/* Runs the operator: nouts results, whose metas are in outs, n tensors in all. */
+static void execute(C *c, const tc_op *op, const tc_arg *a, int nargs, struct tc_generator *gen, const tc_value *outs, int nouts, int n, bool grad,
+                    V *made) {
+    struct tc_torch *T = c->torch;
+    const tc_type ret = nouts == 1 ? tc_op_schema(op)->rets[0].type : TC_T_TENSOR;
+    const bool number = ret == TC_T_SCALAR || ret == TC_T_INT || ret == TC_T_FLOAT || ret == TC_T_BOOL;
     tc_tensor small[16] = {0}, *out = small;
     if (n > 16) {
         tc_memory_check(c, (size_t)n * sizeof *out);
@@ -220,28 +241,39 @@ static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *obje
     tc_status st = T->eval.call(T->eval.self, op, a, nargs, gen ? gen : T->gen, out, n);
     for (int i = 0; i < nouts && n == nouts && !st; i++)
         if (outs[i].kind == TC_V_TENSOR) st = lay_out(&out[i], &outs[i].meta);
-    V *made = tc_mem(c, (size_t)(n ? n : 1) * sizeof *made);
-    bool number = nouts == 1 &&
-                  (s->rets[0].type == TC_T_SCALAR || s->rets[0].type == TC_T_INT || s->rets[0].type == TC_T_FLOAT || s->rets[0].type == TC_T_BOOL);
     for (int i = 0; i < n && !st; i++) {
+        const bool wants = grad && out[i].storage && (tc_is_float(out[i].dtype) || tc_is_complex(out[i].dtype));
         c->tensor_bytes += out[i].storage ? tc_tensor_bytes(&out[i]) : 0;
-        bool grad =
-            wants && !T->no_grad && out[i].storage && (tc_is_float(out[i].dtype) || tc_is_complex(out[i].dtype)) && !(op->flags & TC_OP_NONDIFF);
-        made[i] = !out[i].storage ? c->none : number ? number_of(c, &out[i]) : tc_torch_wrap(c, out[i], grad);
-        if (grad && !number) ((tensor *)made[i])->computed = true;
+        made[i] = !out[i].storage ? c->none : number ? number_of(c, &out[i]) : tc_torch_wrap(c, out[i], wants);
+        if (wants && !number) ((tensor *)made[i])->computed = true;
     }
     if (out != small) free(out);
     if (st) tc_raise_status(c, "RuntimeError", st);
     if (c->tensor_bytes > c->max_tensor_bytes)
         tc_raise_limit(c, "tensors need more memory than the limit of %zu MB allows", c->max_tensor_bytes >> 20);
-    V *r = tc_mem(c, (size_t)(nouts ? nouts : 1) * sizeof *r);
+}
+
+static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
+    struct tc_torch *T = c->torch;
+    const tc_schema *s = tc_op_schema(op);
+    tc_program *p = tc_torch_program(c);
+    const V strided[4] = {strcmp(s->name, "as_strided") ? NULL : whole_storage(c, (tensor *)objects[0], &a[3])};
+    const bool wants = concrete_arguments(c, p, op, a, nargs, strided[0] ? strided : objects);
+    for (int i = 0; i < nargs && !s->variadic; i++) {
+        tc_status st = tc_op_coerce(p, op, &s->params[i], &a[i]);
+        if (st) tc_raise_status(c, "TypeError", st);
+    }
+    if (!T->eval.call) tc_raise(c, "RuntimeError", "%s: no executor for concrete tensors", tc_op_name(op));
+    tc_value outs[16] = {0};
+    int nouts = tc_op_nouts(op, a, nargs);
+    if (nouts > 16) TC_BUG("%s has %d results", tc_op_name(op), nouts);
+    int n = count_results(c, p, op, a, nargs, outs, nouts);
+    V *made = tc_mem(c, (size_t)(n ? n : 1) * sizeof *made), *r = tc_mem(c, (size_t)(nouts ? nouts : 1) * sizeof *r);
+    execute(c, op, a, nargs, gen, outs, nouts, n, wants && !T->no_grad && !(op->flags & TC_OP_NONDIFF), made);
     for (int i = 0, k = 0; i < nouts; i++) {
-        if (outs[i].kind == TC_V_LIST) {
-            r[i] = tc_tuple(c, (size_t)outs[i].nlist, made + k);
-            k += outs[i].nlist;
-        } else {
-            r[i] = made[k++];
-        }
+        const bool several = outs[i].kind == TC_V_LIST;
+        r[i] = several ? tc_tuple(c, (size_t)outs[i].nlist, made + k) : made[k];
+        k += several ? outs[i].nlist : 1;
     }
     return results(c, s, r, nouts);
 }

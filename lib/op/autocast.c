@@ -109,19 +109,28 @@ static tc_value *cast(tc_emit *e, tc_value *v, tc_dtype to) {
     return made ? made : tc_e_cast(e, v, to);
 }
 
-tc_status tc_autocast(tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to) {
+bool tc_autocast_composes(const tc_op *op) {
     policy p;
-    if (!policy_of(op, &p) || p == COMPOSE) return NULL;
+    return policy_of(op, &p) && p == COMPOSE;
+}
+
+tc_dtype tc_autocast_argument(const tc_op *op, const tc_arg *args, int nargs, int i, const tc_value *v, tc_dtype to) {
+    policy p;
+    if (!eligible(v)) return TC_DTYPE_NONE;
+    if (!policy_of(op, &p) || p == COMPOSE) return v->meta.dtype;
     if (p == FULL) to = TC_F32;
     if (p == PROMOTE) to = widest(args, nargs, to);
+    return p == STATE && i == 1 && v->meta.dtype != to ? TC_F32 : to;
+}
+
+tc_status tc_autocast(tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to) {
     for (int i = 0; i < nargs; i++) {
-        if (args[i].kind == TC_A_VALUE) {
-            const bool kept = p == STATE && i == 1 && eligible(args[i].value) && args[i].value->meta.dtype != to;
-            args[i].value = cast(e, args[i].value, kept ? TC_F32 : to);
+        const bool list = args[i].kind == TC_A_VALUES && args[i].n;
+        if (list) args[i].values = tc_arena_dup(&e->graph->program->arena, args[i].values, sizeof *args[i].values * (size_t)args[i].n);
+        for (int k = 0; k < (list ? args[i].n : args[i].kind == TC_A_VALUE); k++) {
+            tc_value **v = list ? &args[i].values[k] : &args[i].value;
+            *v = cast(e, *v, tc_autocast_argument(op, args, nargs, i, *v, to));
         }
-        if (args[i].kind != TC_A_VALUES || !args[i].n) continue;
-        args[i].values = tc_arena_dup(&e->graph->program->arena, args[i].values, sizeof *args[i].values * (size_t)args[i].n);
-        for (int k = 0; k < args[i].n; k++) args[i].values[k] = cast(e, args[i].values[k], to);
     }
     tc_status st = e->status;
     e->status = NULL;

@@ -65,6 +65,9 @@ tc_status tc_view_inverse(struct tc_emit *e, const tc_op *op, const tc_arg *args
 
 /* op/autocast.c: casts of tensor arguments that autocast to `to` (bf16, f16) makes before a call of op. args are rewritten in place. */
 tc_status tc_autocast(struct tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to);
+/* The type that v, a tensor of argument i, has after those casts; TC_DTYPE_NONE: autocast never casts it. */
+tc_dtype tc_autocast_argument(const tc_op *op, const tc_arg *args, int nargs, int i, const tc_value *v, tc_dtype to);
+bool tc_autocast_composes(const tc_op *op); /* the casts are those of the operators that op is composed of */
 /* The type that a tensor of type d has in a call of op that autocast to `to` has cast. */
 tc_dtype tc_autocast_type(const tc_op *op, tc_dtype d, tc_dtype to);
 /* Appends the call with those casts; what PyTorch composes of other operators is composed here, each with its own casts.
