@@ -219,7 +219,7 @@ V tc_module_attr(C *c, module *m, str *name) {
         int n = snprintf(full, sizeof full, "%s.%s", m->name->s, name->s);
         if (n > 0 && (size_t)n < sizeof full) {
             if (tc_dict_gets(c, c->modules, tc_intern(c, full, strlen(full))) || embedded(c, full) || is_package(full) ||
-                strcmp(canonical(c, full), full))
+                (strcmp(canonical(c, full), full) && strcmp(canonical(c, full), m->name->s)))
                 return (V)tc_import(c, full, false);
         }
     }

@@ -567,9 +567,8 @@ static V python_method(C *c, V self, str *name) { /* self NULL: unbound */
 
 /* x.__add__, torch.Tensor.__add__ and the like: the functions of module operator, and len, abs and others of Python's own. */
 static V special_method(C *c, V self, str *name) {
-    static const char plain[] =
-        " add sub mul truediv floordiv mod pow matmul lshift rshift xor neg pos invert lt le gt ge getitem setitem contains "
-        "index iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ";
+    static const char plain[] = " add sub mul truediv floordiv mod pow matmul lshift rshift xor neg pos invert lt le gt ge getitem setitem contains "
+                                "index iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ";
     static const char reversed[] = " radd rsub rmul rtruediv rfloordiv rmod rpow rmatmul rand ror rxor ", builtin[] = " len abs bool int float iter ";
     char word[24];
     const size_t n = name->len;

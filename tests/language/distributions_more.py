@@ -74,3 +74,17 @@ for base, t in ((Normal(torch.tensor(0.5), torch.tensor(2.0)), AffineTransform(a
         p(y.icdf(u))
 y = D.TransformedDistribution(Normal(v + 20, b), TanhTransform(cache_size=1))
 p(y.log_prob(y.rsample()))
+
+from torch.distributions.transforms import ComposeTransform, PowerTransform, identity_transform
+
+for t in (ComposeTransform([AffineTransform(1.0, -2.0), TanhTransform(cache_size=1), AffineTransform(a, b)]), ComposeTransform([ExpTransform(), PowerTransform(b)]),
+          ComposeTransform([AffineTransform(a, b, event_dim=1), ExpTransform()]), identity_transform):
+    y = D.TransformedDistribution(Normal(v * 0.1, b), t)
+    z = y.rsample()
+    p(z)
+    p(y.log_prob(z))
+    p(t.log_abs_det_jacobian(v * 0.1, t(v * 0.1)))
+try:
+    D.NoSuchThing
+except AttributeError as error:
+    print(type(error).__name__)

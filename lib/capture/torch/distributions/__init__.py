@@ -555,6 +555,6 @@ class Independent(Distribution):
         return self._sum(self.base_dist.entropy())
 
 
-from torch.distributions._transforms import (AffineTransform, ExpTransform, LogNormal, SigmoidTransform, TanhTransform, Transform,
-                                              TransformedDistribution)
+from torch.distributions._transforms import (AffineTransform, ComposeTransform, ExpTransform, LogNormal, PowerTransform, SigmoidTransform,
+                                              TanhTransform, Transform, TransformedDistribution, identity_transform)
 from torch.distributions._kl import kl_divergence, register_kl

@@ -122,6 +122,69 @@ class AffineTransform(Transform):
         return _sum_last(size, self.event_dim).expand(x.shape[:x.dim() - self.event_dim])
 
 
+class PowerTransform(Transform):
+    def __init__(self, exponent, cache_size=0):
+        super().__init__(cache_size)
+        self.exponent = exponent
+
+    @property
+    def sign(self):
+        return self.exponent.sign() if isinstance(self.exponent, torch.Tensor) else (self.exponent > 0) - (self.exponent < 0)
+
+    def forward_shape(self, shape):
+        return tuple(torch.broadcast_shapes(shape, getattr(self.exponent, "shape", ())))
+
+    def _call(self, x):
+        return x.pow(self.exponent)
+
+    def _inverse(self, y):
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x, y):
+        return (self.exponent * y / x).abs().log()
+
+
+class ComposeTransform(Transform):
+    def __init__(self, parts, cache_size=0):
+        super().__init__(cache_size)
+        self.parts, self.event_dim = parts, max([0] + [p.event_dim for p in parts])
+
+    @property
+    def sign(self):
+        sign = 1
+        for p in self.parts:
+            sign = sign * p.sign
+        return sign
+
+    def forward_shape(self, shape):
+        for p in self.parts:
+            shape = p.forward_shape(shape)
+        return shape
+
+    def _call(self, x):
+        for p in self.parts:
+            x = p(x)
+        return x
+
+    def _inverse(self, y):
+        for p in reversed(self.parts):
+            y = p.inv(y)
+        return y
+
+    def log_abs_det_jacobian(self, x, y):
+        if not self.parts:
+            return torch.zeros_like(x)
+        total = 0.0
+        for i, p in enumerate(self.parts):
+            after = y if i + 1 == len(self.parts) else p(x)
+            total = total + _sum_last(p.log_abs_det_jacobian(x, after), self.event_dim - p.event_dim)
+            x = after
+        return total
+
+
+identity_transform = ComposeTransform([])
+
+
 class TransformedDistribution(Distribution):
     def __init__(self, base_distribution, transforms, validate_args=None):
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
