@@ -216,7 +216,7 @@ static tc_status stream_whole(streamer *s, const tc_tensor *t, int64_t numel) {
     for (int64_t done = 0; done < numel; done += most) {
         int64_t n = numel - done < most ? numel - done : most;
         TC_TRY(give(s, p + done * (int64_t)s->r.item, n));
-        if (b && numel > 4 * most) tc_blob_forget(b, p + done * (int64_t)s->r.item, (size_t)n * s->r.item);
+        if (b) tc_blob_forget(b, p + done * (int64_t)s->r.item, (size_t)n * s->r.item);
     }
     return NULL;
 }
@@ -261,7 +261,7 @@ tc_status tc_ckpt_stream(const tc_ckpt *c, size_t i, const int *perm, tc_dtype t
     tc_status st;
     if (whole) st = stream_whole(&s, &e->pieces.data[0].data, numel);
     else st = stream_boxes(&s);
-    if (s.r.touched > FORGET / 4) forget(&s.r);
+    if (s.r.touched) forget(&s.r); /* many small tensors take no more memory than few large ones */
     free(s.box);
     free(s.cast);
     return st;

@@ -186,7 +186,9 @@ tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e) {
 tc_status tc_zip_check_some(const tc_zip *z, const tc_zip_entry *e, bool all, size_t *io_checked) {
     if (!all && (*io_checked >= 1 << 20 || e->len > (1 << 20) - *io_checked)) return NULL;
     *io_checked += e->len;
-    return tc_zip_check(z, e);
+    TC_TRY(tc_zip_check(z, e));
+    if (all) tc_blob_forget(z->blob, e->data, e->len);
+    return NULL;
 }
 
 static tc_status inflate_into(const tc_zip *z, const tc_zip_entry *e, unsigned char *to) {
