@@ -101,24 +101,23 @@ static void print_dict(tc_buf *b, const tc_pk *v, size_t limit, int depth) {
 void tc_pk_print(tc_buf *b, const tc_pk *v, size_t limit) { print(b, v, b->len + limit, 0); }
 
 /* ---- forbidden globals ---- */
-/* Types and values of builtins are data; its functions are not (eval, exec, getattr, open, __import__, ...). */
+/* Types and values of builtins and types are data; their functions, and types of code, are not (eval, exec, getattr, open, CodeType, ...). */
 static const char plain[] = " set frozenset dict list tuple int float bool str bytes bytearray complex object slice range long unicode xrange type "
-                            "NoneType NotImplemented Ellipsis Exception ValueError KeyError RuntimeError ";
+                            "NoneType NotImplemented Ellipsis Exception ValueError KeyError RuntimeError SimpleNamespace MappingProxyType ";
 /* Modules that hold no data, with all inside them. */
 static const char modules[] =
     " os posix nt posixpath ntpath subprocess _posixsubprocess commands popen2 sys shutil socket _socket ssl _ssl runpy "
     "importlib imp _imp pkgutil zipimport pickle _pickle cPickle marshal shelve dill cloudpickle joblib ctypes _ctypes cffi "
     "code codeop pty tty pdb bdb cmd trace profile cProfile timeit doctest webbrowser antigravity httplib http urllib urllib2 "
     "requests aiohttp ftplib smtplib telnetlib xmlrpc asyncio threading _thread multiprocessing concurrent signal _signal "
-    "tempfile fileinput glob io _io pip setuptools distutils venv ensurepip idlelib lib2to3 site inspect types gc atexit "
+    "tempfile fileinput glob io _io pip setuptools distutils venv ensurepip idlelib lib2to3 site inspect gc atexit "
     "operator _operator linecache tarfile zipfile sqlite3 dbm torch.hub torch.utils.cpp_extension "
     "torch.utils.data.datapipes.utils.decoder torch._dynamo torch._inductor torch.utils.collect_env torch.utils.bottleneck "
     "torch.testing torch.package numpy.testing numpy.f2py numpy.distutils numpy.ctypeslib ";
 /* Functions of modules that else hold data. */
 static const char functions[] = " torch.load torch.save torch.compile torch.serialization.load torch.serialization.save numpy.load numpy.save "
                                 "numpy.fromfile numpy.memmap numpy.loadtxt torch.from_file torch.jit.load torch.jit.save "
-                                "torch.jit.unsupported_tensor_ops.execWrapper functools.reduce pathlib.Path.unlink types.FunctionType types.CodeType "
-                                "types.LambdaType types.MethodType ";
+                                "torch.jit.unsupported_tensor_ops.execWrapper functools.reduce pathlib.Path.unlink ";
 
 /* A module of the list, or one inside it: "os" and "os.path". */
 static bool module_listed(const char *module) {
@@ -133,7 +132,7 @@ static bool module_listed(const char *module) {
 }
 
 bool tc_pickle_forbidden(const char *module, const char *name) {
-    if (!strcmp(module, "builtins") || !strcmp(module, "__builtin__")) return !tc_word_in(plain, name);
+    if (tc_word_in(" builtins __builtin__ types ", module)) return !tc_word_in(plain, name);
     if (module_listed(module)) return true;
     if (strchr(name, '.') && strstr(name, "__")) return true; /* an attribute of an attribute: Python's way to everything else */
     tc_buf b = {0};

@@ -168,6 +168,8 @@ static void weight_meta(tc_jread *j, tc_pt2_weight *w) {
             strides = constant_sizes(j, w->stride);
         } else if (tc_str_is(key, "storage_offset")) {
             w->offset = constant_size(j);
+        } else if (tc_str_is(key, "requires_grad")) {
+            w->requires_grad = tc_jr_bool(j);
         } else if (tc_str_is(key, "layout")) {
             if (tc_jr_int(j) != 7 && tc_jr_ok(j)) tc_jr_fail(j, TC_UNSUPPORTED, "a weight whose layout is not strided");
         } else {
@@ -182,12 +184,15 @@ static void read_weight(tc_archive *a, tc_jread *j, const char *folder, const ch
     char file[256] = "";
     bool pickled = false;
     w->dtype = TC_DTYPE_NONE;
+    w->constant = !strcmp(folder, "constants");
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "path_name")) {
             tc_str s = tc_jr_string(j);
             if (s.n >= sizeof file) tc_jr_fail(j, TC_CONTENT, "a file name of %zu bytes", s.n);
             else memcpy(file, s.s, s.n), file[s.n] = 0;
+        } else if (tc_str_is(key, "is_param")) {
+            w->parameter = tc_jr_bool(j);
         } else if (tc_str_is(key, "use_pickle")) {
             pickled = tc_jr_bool(j);
         } else if (tc_str_is(key, "tensor_meta") && !tc_jr_null(j)) {

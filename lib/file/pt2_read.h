@@ -9,8 +9,9 @@
 
 /* What a FQN of the weights or constants is: a view of a storage, which several may share. */
 typedef struct {
-    tc_storage *storage; /* NULL: its bytes are not in the archive */
-    const char *file;    /* that holds the storage, or would; NULL: none is named */
+    tc_storage *storage;                     /* NULL: its bytes are not in the archive */
+    const char *file;                        /* that holds the storage, or would; NULL: none is named */
+    bool parameter, constant, requires_grad; /* neither of the first two: a buffer */
     tc_dtype dtype;
     int rank;
     int64_t size[TC_MAX_RANK], stride[TC_MAX_RANK], offset;

@@ -145,11 +145,46 @@ static void attach_weight(tc_pt2_reader *r, const tc_map *weights, tc_map *place
     if (w->storage) tc_jr_fail_with(&r->j, tc_tensor_view(w->storage, w->dtype, w->rank, w->size, w->stride, w->offset, &in->data));
 }
 
+/* A parameter or buffer of the state dict that the signature leaves out, since the graph reads it under another name or not at all: a strict export has
+ * such. As an export that is not strict has it, it is an input that nothing reads. */
+static void add_unread(tc_pt2_reader *r, const tc_map *weights, tc_map *places, const char *name) {
+    const tc_pt2_weight *w = tc_map_find(weights, name);
+    tc_program *p = r->program;
+    char *hint = tc_arena_printf(&r->scratch, "%c_%s", w->parameter ? 'p' : 'b', name);
+    for (char *c = hint; *c; c++)
+        if (*c == '.') *c = '_';
+    tc_value *v = tc_graph_value(p->graph, TC_V_TENSOR, hint);
+    tc_sym size[TC_MAX_RANK], *stride = TC_NEWN(&p->arena, tc_sym, (size_t)w->rank + 1);
+    for (int d = 0; d < w->rank; d++) size[d] = tc_sym_int(p->sym, w->size[d]), stride[d] = tc_sym_int(p->sym, w->stride[d]);
+    v->meta = tc_meta_make(&p->arena, w->dtype, w->rank, size, NULL);
+    v->meta.requires_grad = w->requires_grad;
+    tc_graph_add_input(p->graph, v);
+    tc_input *in = tc_program_add_input(
+        p, (tc_input){.kind = w->parameter ? TC_IN_PARAMETER : TC_IN_BUFFER, .value = v, .name = name, .persistent = true, .alias_of = -1});
+    attach_weight(r, weights, places, in, p->ninputs - 1);
+    if (in->data.storage && !tc_tensor_is_contiguous(&in->data)) v->meta.stride = stride;
+}
+
+/* Those of a kind, behind the inputs of that kind. named: the signature's. */
+static void add_unread_of(tc_pt2_reader *r, const tc_map *weights, tc_map *places, const tc_map *named, bool parameter) {
+    for (size_t i = 0; i < weights->len && tc_jr_ok(&r->j); i++) {
+        const tc_pt2_weight *w = weights->entries[i].value;
+        if (w->storage && !w->constant && w->parameter == parameter && !tc_map_find(named, weights->entries[i].key))
+            add_unread(r, weights, places, weights->entries[i].key);
+    }
+}
+
 static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weights) {
     tc_program *p = r->program;
-    tc_map places = {0};
-    for (size_t i = 0; i < in->len && tc_jr_ok(&r->j); i++) {
+    tc_map places = {0}, named = {0};
+    int stage = TC_IN_PARAMETER;
+    for (size_t i = 0; i < in->len; i++)
+        if (in->data[i].name) tc_map_set(&named, in->data[i].name, r);
+    for (size_t i = 0; i <= in->len && tc_jr_ok(&r->j); i++) {
         const spec *s = &in->data[i];
+        for (; stage < TC_IN_CONSTANT && (i == in->len || (int)s->kind > stage); stage++)
+            add_unread_of(r, weights, &places, &named, stage == TC_IN_PARAMETER);
+        if (i == in->len) break;
         tc_input x = {.kind = (tc_input_kind)s->kind, .name = s->name, .persistent = s->persistent, .alias_of = -1};
         if (s->is_leaf) {
             x.kind = TC_IN_LEAF;
@@ -169,6 +204,7 @@ static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weight
             attach_weight(r, weights, &places, added, p->ninputs - 1);
     }
     tc_map_free(&places);
+    tc_map_free(&named);
 }
 
 /* ---- outputs ---- */

@@ -186,3 +186,17 @@ PY
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"view"* ]]
 }
+
+@test "names of shared weights that torch.export's strict form leaves out of the graph are kept when the archive is written again" {
+    tied=$TC_ROOT/tests/cli/tied.pt2
+    tc-export "$tied" -o again.pt2
+    tc-ckpt ls "$tied" | awk '{ print $1, $4 }' | sort >want
+    tc-ckpt ls again.pt2 | awk '{ print $1, $4 }' | sort >got
+    grep -q h.weight want
+    diff got want
+    [ "$(tc-ckpt ls again.pt2 | awk '/(e|h).weight/ { print $3 }' | sort -u | wc -l)" = 1 ]
+    tc-run "$tied" --input 2xi64=1,2 -o want.npy
+    tc-run again.pt2 --input 2xi64=1,2 --expect @want.npy
+    tc-export again.pt2 -o third.pt2
+    cmp again.pt2 third.pt2
+}

@@ -57,3 +57,12 @@ setup() {
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"tc-export FILE.py:CLASS --weights p.pt"* ]]
 }
+
+@test "settings kept as a SimpleNamespace are data; a type of code is not" {
+    file=$TC_ROOT/tests/cli/namespace.pt
+    [ "$(tc-ckpt ls "$file" | awk '/x/ { print $4 }' | tr '\n' ' ')" = "args.steps w " ]
+    tc-ckpt convert "$file" -o w.safetensors
+    printf '\200\002ctypes\nCodeType\n.' >code.pkl
+    run --separate-stderr tc-ckpt ls code.pkl
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"types.CodeType, which is forbidden"* ]] || { echo "$stderr"; return 1; }
+}
