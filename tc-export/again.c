@@ -57,8 +57,9 @@ static tc_status run_stage(tc_program *p, const char *line, const tc_eval *eval)
 /* --NAME or --NAME=VALUE; text of the program's arena. A file that the command named is read for who names it again, not for an archive. */
 static tc_status give(tc_cmd *c, char *line) {
     char *eq = strchr(line, '=');
-    if (!strncmp(line, "--partition=", 12) && strcmp(eq, "=save-all") && strcmp(eq, "=recompute-all") && strcmp(eq, "=min-cut")) {
-        if (tc_cmd_has(c, TC_OPT_partition)) return NULL;
+    const bool saves = !strncmp(line, "--partition=", 12) && strcmp(eq, "=save-all") && strcmp(eq, "=recompute-all") && strcmp(eq, "=min-cut");
+    if (saves || !strncmp(line, "--swap=", 7)) {
+        if (tc_cmd_has(c, saves ? TC_OPT_partition : TC_OPT_swap)) return NULL;
         return tc_error(TC_USAGE, "the command that failed had the option %s: give it again", line);
     }
     if (eq) *eq = 0;

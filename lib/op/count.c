@@ -14,7 +14,7 @@ static tc_value *flat(tc_emit *e, tc_value *v) { return v && v->meta.rank == 1 ?
 static tc_value *flat_scalar(tc_emit *e, tc_value *v) { return v && v->meta.rank == 0 ? flat(e, v) : v; }
 static tc_sym numel(tc_emit *e, const tc_value *v) {
     tc_sym n = tc_sym_int(tc_e_sym(e), 1);
-    for (int d = 0; d < v->meta.rank; d++) n = tc_sym_mul(tc_e_sym(e), n, v->meta.size[d]);
+    for (int d = 0; v && d < v->meta.rank; d++) n = tc_sym_mul(tc_e_sym(e), n, v->meta.size[d]);
     return n;
 }
 static tc_value *range(tc_emit *e, tc_sym n) { return ATEN("arange", "sd", n, (int)TC_I64); }
@@ -42,6 +42,7 @@ static tc_status decompose_bincount(tc_emit *e, const tc_node *n) { /* self, wei
     if (w && (w->meta.rank != 1 || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, w->meta.size[0], x->meta.size[0], NULL)) == 0))
         return refuse(n, "weights should be 1-d and have the same length as input");
     x = tc_e_cast(e, x, TC_I64);
+    if (!x) return tc_e_done(e);
     if (!tc_sym_is_int(x->meta.size[0], 0)) {
         tc_value *low = tc_e1(e, "aten::min", x), *high = tc_e1(e, "aten::max", x); /* in one loop */
         tc_e_require(e, ATEN("ge.Scalar", "vi", low, (int64_t)0), "bincount only supports 1-d non-negative integral inputs.");
@@ -62,6 +63,7 @@ typedef struct {
 /* From the smallest to the largest element, or over the range given (lo = hi = 0: none). Where both are equal they move apart by as much as
  * PyTorch moves them: 1 each for histc, which takes 0 and 0 for no elements; 1/2 each for the others, which take 0 and 1. */
 static tc_value *even_edges(tc_emit *e, tc_value *x, double lo, double hi, int64_t count, bool histc) {
+    if (!x) return NULL;
     tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
     tc_value *a, *b;
     bool empty = tc_sym_is_int(numel(e, x), 0);
@@ -108,6 +110,7 @@ static tc_status range_given(const tc_node *n, int arg, int dims, double *out) {
 static tc_status edges_of(tc_emit *e, const tc_node *n, tc_value *x, int k, int dims, const double *range, bins *out) {
     const tc_arg *a = &n->args[1];
     tc_value *t = a->kind == TC_A_VALUES ? a->values[k] : tc_arg_value(n, 1);
+    if (!x) return tc_e_done(e);
     if (t && t->kind == TC_V_TENSOR) {
         if (t->meta.rank != 1) return refuse(n, "bins tensor should have one dimension");
         if (t->meta.dtype != x->meta.dtype) return refuse(n, "input tensor and bins tensors should have the same dtype");

@@ -185,6 +185,13 @@ tc_value *tc_e_cast(tc_emit *e, tc_value *a, tc_dtype d) {
     return tc_emit_call(e, "aten::_to_copy", "vd", a, (int)d);
 }
 
+/* Also of a symbol that a condition, met after the value was made, leaves no other. */
+static bool is_one(tc_symctx *c, tc_sym s) {
+    int64_t n;
+    if (tc_sym_const_int(s, &n)) return n == 1;
+    return tc_sym_known(c, tc_sym_op(c, TC_S_EQ, s, tc_sym_int(c, 1), NULL)) == 1;
+}
+
 tc_value *tc_e_sum_to(tc_emit *e, tc_value *grad, const tc_meta *like) {
     if (e->status || !grad) return NULL;
     tc_symctx *c = e->graph->program->sym;
@@ -192,7 +199,7 @@ tc_value *tc_e_sum_to(tc_emit *e, tc_value *grad, const tc_meta *like) {
     int n = 0, lead = grad->meta.rank - like->rank;
     if (tc_is_complex(grad->meta.dtype) && !tc_is_complex(like->dtype)) grad = tc_emit_call(e, "aten::real", "v", grad);
     for (int i = 0; grad && i < grad->meta.rank; i++) {
-        bool one = i >= lead && tc_sym_is_int(like->size[i - lead], 1);
+        bool one = i >= lead && is_one(c, like->size[i - lead]);
         if (i < lead || (one && !tc_sym_is_int(grad->meta.size[i], 1) &&
                          tc_sym_known(c, tc_sym_op(c, TC_S_EQ, grad->meta.size[i], like->size[i - lead], NULL)) != 1))
             dims[n++] = i;

@@ -475,7 +475,7 @@ static tc_status grad_index_add(tc_emit *e, const tc_node *n, tc_value *const *g
         tc_value *g = tc_emit_call(e, "aten::index_select", "vaa", gs[0], &n->args[1], &n->args[2]);
         g = tc_e_conj(e, tc_emit_call(e, "aten::mul.Tensor", "va", tc_e_conj(e, g), &n->args[4]));
         const tc_meta *s = tc_arg_meta(n, 3);
-        tc_e_give(e, n, 3, s->rank != g->meta.rank ? tc_emit_call(e, "aten::reshape", "vS", g, s->size, s->rank) : g);
+        tc_e_give(e, n, 3, g && s->rank != g->meta.rank ? tc_emit_call(e, "aten::reshape", "vS", g, s->size, s->rank) : g);
     }
     return tc_e_done(e);
 }

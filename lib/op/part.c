@@ -240,6 +240,7 @@ static tc_status shape_as_strided_scatter(tc_shape_ctx *c) {
     bool fits = tc_sh_ints(c, 2, size, TC_MAX_RANK) == src->rank;
     for (int k = 0; fits && k < src->rank; k++) fits = tc_sh_same(c, src->size[k], size[k]);
     if (!fits) return tc_sh_fail(c, "expected src to have a size equal to the slice of self");
+    if (tc_sh_ints(c, 3, size, TC_MAX_RANK) != src->rank) return tc_sh_fail(c, "mismatch in length of strides and shape");
     TC_TRY(tc_sh_need_rows(c->program, c->op, tc_sh_meta(c, 0)));
     return tc_shape_same_strides(c);
 }

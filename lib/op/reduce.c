@@ -414,6 +414,7 @@ static tc_status grad_prod(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *flat = at < 0 ? tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1) : x;
     int64_t d = at < 0 ? 0 : tc_wrap(tc_arg_int(n, at), x->meta.rank);
     if (at >= 0) g = restore(e, n, g);
+    if (!flat) return tc_e_done(e);
     tc_sym len = flat->meta.size[d];
     tc_value *one = tc_emit_call(e, "aten::ones_like", "v", tc_emit_call(e, "aten::slice.Tensor", "viii", flat, d, (int64_t)0, (int64_t)1));
     tc_sym last = tc_sym_sub(tc_e_sym(e), len, tc_sym_int(tc_e_sym(e), 1));
@@ -463,7 +464,9 @@ static tc_value *unless_zero(tc_emit *e, tc_value *d, tc_value *v) {
 static tc_status grad_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     double p = tc_arg_float(n, 1);
     tc_value *x = tc_arg_value(n, 0), *g = restore(e, n, gs[0]), *y = restore(e, n, n->outs[0]), *r;
+    if (!g) return tc_e_done(e);
     x = tc_e_cast(e, x, tc_is_complex(x->meta.dtype) ? tc_dtype_to_complex(g->meta.dtype) : g->meta.dtype);
+    if (!x) return tc_e_done(e);
     tc_value *sign = tc_e1(e, "aten::sgn", x);
     if (p == 0) {
         r = tc_e_zeros_like(e, x);

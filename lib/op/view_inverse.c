@@ -40,6 +40,7 @@ static tc_value *diagonal(inverse *c) {
 }
 
 tc_value *tc_e_strided_put(tc_emit *e, tc_value *x, tc_value *src, const tc_arg *where) {
+    if (!x || !src) return NULL;
     tc_arg end = {.kind = TC_A_INT, .sym = tc_meta_numel(e->graph->program->sym, &x->meta)};
     tc_value *pos = tc_emit_call(e, "aten::as_strided", "vaaa", tc_emit_call(e, "aten::arange", "a", &end), &where[0], &where[1], &where[2]);
     tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);

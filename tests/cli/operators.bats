@@ -556,6 +556,7 @@ class M(nn.Module):
         w = torch.ones(6)
         refused("Expected target size [2, 4], got [2, 3]", lambda: F.cross_entropy(x.view(2, 3, 4), torch.zeros(2, 3, dtype=torch.int64)))
         refused("Expected target size [4], got [4, 6]", lambda: F.nll_loss(x, i))
+        refused("mismatch in length of strides and shape", lambda: torch.as_strided_scatter(x, x[0, :2], [2], [1, 1]))
         refused("Expected target size [], got [6]", lambda: F.cross_entropy(x[0], i[0]))
         refused("Expected target size [], got [2]", lambda: F.nll_loss(x[0], i[0, :2]))
         refused("broadcast shape [1]", lambda: F.cross_entropy(x[0], i[0, :1], label_smoothing=0.1))

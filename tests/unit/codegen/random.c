@@ -2,9 +2,11 @@
  * permutes, gathers, products and writes to values and their views follow each other. What each gives with nothing fused, interpreted on one thread
  * with the portable primitives, it gives fused, as loops and compiled, for every instruction set of this machine and any number of threads, and
  * again where what is made of the state alone is kept between runs. In every second program one size is a symbol: it runs at two of its values.
+ * Some nodes are cond, while_loop, scan and map, with graphs of random nodes; of every fourth program the gradients are results too.
  * TC_TEST_PROGRAMS says how many (default 30), TC_TEST_SEED from which on. */
 #include "base/file.h"
 #include "base/rng.h"
+#include "grad/grad.h"
 #include "kernel/narrow.h"
 #include "op/functionalise.h"
 #include "op/sample.h"
@@ -24,6 +26,7 @@ typedef struct {
     uint64_t seed;
     tc_generator gen;
     tc_program *p;
+    tc_graph *graph; /* where nodes are made: p's, or one of control flow */
     tc_value *values[MOST_VALUES];
     int nvalues, ninputs;
     int64_t sizes[4]; /* what sizes are made of: they meet often */
@@ -34,6 +37,7 @@ typedef struct {
     tc_tensor inputs[MOST_RUNS][MOST_INPUTS], *want[MOST_RUNS];
 } kase;
 static TC_VEC(kase *) cases;
+static size_t controls, differentiated; /* nodes of control flow, programs with gradients */
 static TC_VEC(const tc_op *) table;
 
 /* What models are made of; the rest of the table comes as often as all of these. */
@@ -213,11 +217,154 @@ static bool add_node(kase *k, const tc_op *op) {
     tc_status st = tc_op_infer(k->p, op, args, s->nparams, (tc_source){0}, outs, nouts);
     bool good = !st;
     for (int i = 0; good && i < nouts; i++) good = fits(k, &outs[i]);
-    if (good) st = tc_graph_call(k->p->graph, op, args, s->nparams, (tc_source){0}, NULL, &n);
+    if (good) st = tc_graph_call(k->graph, op, args, s->nparams, (tc_source){0}, NULL, &n);
     good = good && !st;
     tc_status_free(st);
     for (int i = 0; good && i < n->nouts && k->nvalues < MOST_VALUES; i++) k->values[k->nvalues++] = n->outs[i];
     return good;
+}
+
+/* ---- control flow ---- */
+static tc_arg of_values(kase *k, tc_value *const *v, int n) {
+    return (tc_arg){.kind = TC_A_VALUES, .values = tc_arena_dup(&k->p->arena, v, sizeof *v * (size_t)(n ? n : 1)), .n = n};
+}
+static tc_value *call(kase *k, const char *name, const tc_arg *args, int n) {
+    tc_node *made;
+    tc_status s = tc_graph_call(k->graph, tc_op_find(name), args, n, (tc_source){0}, NULL, &made);
+    tc_value *v = s ? NULL : made->outs[0];
+    tc_status_free(s);
+    return v;
+}
+static tc_value *with_number(kase *k, const char *name, tc_value *v, int64_t number) {
+    return call(k, name, (tc_arg[]){{.kind = TC_A_VALUE, .value = v}, {.kind = TC_A_SCALAR, .scalar = tc_scalar_int(number)}}, 2);
+}
+static tc_value *alone(kase *k, const char *name, tc_value *v) { return call(k, name, &(tc_arg){.kind = TC_A_VALUE, .value = v}, 1); }
+
+static bool same_type(const tc_value *a, const tc_value *b) {
+    bool same = a->meta.dtype == b->meta.dtype && a->meta.rank == b->meta.rank;
+    for (int d = 0; same && d < a->meta.rank; d++) same = a->meta.size[d] == b->meta.size[d];
+    return same;
+}
+static const tc_op *any_operator(kase *k);
+/* A graph of random nodes over inputs of these types, those of v[first..] without their leading dimension from `slices` on. Its outputs are
+ * something of the type of each of the first `carried` inputs, then any value. */
+static tc_graph *body_of(kase *k, tc_value *const *v, int n, int slices, int carried, bool more) {
+    tc_graph *g = tc_graph_create(k->p, k->p->graph, tc_graph_unique(k->p->graph, "body"));
+    kase in = *k;
+    in.graph = g, in.nvalues = 0;
+    for (int i = 0; i < n; i++) {
+        const bool slice = i >= slices;
+        tc_value *x = tc_graph_value(g, TC_V_TENSOR, "a");
+        x->meta = tc_meta_make(&k->p->arena, v[i]->meta.dtype, v[i]->meta.rank - slice, v[i]->meta.size + slice, NULL);
+        tc_graph_add_input(g, x);
+        in.values[in.nvalues++] = x;
+    }
+    const int nodes = 1 + below(&in, 5);
+    for (int made = 0, tries = 0; made < nodes && tries < 60; tries++) {
+        const tc_op *op = any_operator(&in);
+        if (!tc_op_schema(op)->inplace) made += add_node(&in, op);
+    }
+    for (int i = 0; i < carried; i++) {
+        int at = in.nvalues - 1;
+        while (!same_type(in.values[at], g->inputs[i])) at--;
+        tc_graph_add_output(g, alone(&in, "aten::clone", in.values[at]));
+    }
+    if (more) tc_graph_add_output(g, alone(&in, "aten::clone", in.values[in.nvalues - 1]));
+    k->gen = in.gen;
+    return g;
+}
+
+static tc_value *predicate(kase *k, tc_value *v) {
+    if (v->meta.dtype == TC_BOOL) return alone(k, "aten::any", v);
+    v = with_number(k, "aten::gt.Scalar", v, below(k, 2));
+    return v ? alone(k, below(k, 2) ? "aten::any" : "aten::all", v) : NULL;
+}
+/* while (i < 3): the first value carried counts. */
+static tc_graph *counting(kase *k, tc_graph *body, tc_value *const *v, int n) {
+    tc_graph *test = tc_graph_create(k->p, k->p->graph, tc_graph_unique(k->p->graph, "test"));
+    kase in = *k;
+    for (int i = 0; i < n; i++) {
+        tc_value *x = tc_graph_value(test, TC_V_TENSOR, "c");
+        x->meta = v[i]->meta;
+        tc_graph_add_input(test, x);
+    }
+    in.graph = test;
+    tc_graph_add_output(test, with_number(&in, "aten::lt.Scalar", test->inputs[0], below(k, 4)));
+    in.graph = body;
+    body->outputs[0] = with_number(&in, "aten::add.Scalar", body->inputs[0], 1);
+    return test;
+}
+
+static bool add_control(kase *k) {
+    tc_value *v[4];
+    const int n = 1 + below(k, 3), kind = below(k, 4);
+    for (int i = 0; i < n; i++) v[i] = any_value(k);
+    tc_arg args[4];
+    const char *name;
+    const tc_arg none = of_values(k, v, 0);
+    if (kind == 0) {
+        tc_value *p = predicate(k, any_value(k));
+        if (!p) return false;
+        tc_graph *yes = body_of(k, v, n, n, 1, false), *no = body_of(k, v, n, n, 1, false);
+        name = "higher_order::cond", args[0] = (tc_arg){.kind = TC_A_VALUE, .value = p}, args[1] = (tc_arg){.kind = TC_A_GRAPH, .graph = yes};
+        args[2] = (tc_arg){.kind = TC_A_GRAPH, .graph = no}, args[3] = of_values(k, v, n);
+    } else if (kind == 1) {
+        tc_value *count = alone(k, "aten::zeros_like", alone(k, "aten::sum", alone(k, "aten::isnan", v[0])));
+        if (!count) return false;
+        memmove(v + 1, v, sizeof *v * (size_t)n), v[0] = count;
+        const int carried = 1 + below(k, n + 1);
+        tc_graph *body = body_of(k, v, n + 1, n + 1, carried, false), *test = counting(k, body, v, n + 1);
+        name = "higher_order::while_loop", args[0] = (tc_arg){.kind = TC_A_GRAPH, .graph = test}, args[1] = (tc_arg){.kind = TC_A_GRAPH, .graph = body};
+        args[2] = of_values(k, v, carried), args[3] = of_values(k, v + carried, n + 1 - carried);
+    } else {
+        if (n < 2 || !v[n - 1]->meta.rank) return false;
+        const bool scan = kind == 2;
+        const int64_t least = number_of(k, v[n - 1]->meta.size[0], 0);
+        if (least < 1 || least > 40) return false;
+        if (scan) {
+            args[0] = (tc_arg){.kind = TC_A_GRAPH, .graph = body_of(k, v, n, n - 1, n - 1, true)};
+            args[1] = of_values(k, v, n - 1), args[2] = of_values(k, v + n - 1, 1), args[3] = none;
+        } else {
+            args[0] = (tc_arg){.kind = TC_A_GRAPH, .graph = body_of(k, v + n - 1, 1, 0, 0, true)};
+            args[1] = of_values(k, v + n - 1, 1), args[2] = none;
+        }
+        name = scan ? "higher_order::scan" : "higher_order::map_impl";
+    }
+    tc_node *made;
+    tc_status st = tc_graph_call(k->graph, tc_op_find(name), args, kind == 3 ? 3 : 4, (tc_source){0}, NULL, &made);
+    if (st && getenv("TC_TEST_VERBOSE")) print_message("%s: %s\n", name, tc_status_message(st));
+    const bool good = !st;
+    controls += good;
+    tc_status_free(st);
+    for (int i = 0; good && i < made->nouts && k->nvalues < MOST_VALUES; i++)
+        if (fits(k, made->outs[i])) k->values[k->nvalues++] = made->outs[i];
+    return good;
+}
+
+/* ---- gradients ---- */
+/* The sum of all results of floating point is one more, and the gradients of the inputs follow; where an operator has none, all stays. */
+static void add_gradients(kase *k) {
+    tc_program *p = tc_program_clone(k->p);
+    tc_emit e = {.graph = p->graph};
+    tc_value *loss = NULL;
+    for (int i = 0; i < p->noutputs; i++) {
+        tc_value *v = p->outputs[i].value;
+        if (p->outputs[i].kind != TC_OUT_USER || !v || !tc_is_float(v->meta.dtype)) continue;
+        v = tc_emit_call(&e, "aten::sum", "v", tc_e_cast(&e, v, TC_F64));
+        loss = loss ? tc_e_add(&e, loss, v) : v;
+    }
+    tc_status s = e.status;
+    if (loss && !s) {
+        tc_program_add_output(p, (tc_output){.kind = TC_OUT_USER, .value = loss, .name = "loss", .target = -1});
+        s = tc_grad_program(p, p->noutputs - 1, TC_DTYPE_NONE, NULL, 0, NULL);
+        if (!s) s = tc_program_verify(p);
+    }
+    const bool good = loss && !s;
+    differentiated += good;
+    if (s && getenv("TC_TEST_VERBOSE")) print_message("seed %llu has no gradients: %s\n", (unsigned long long)k->seed, tc_status_message(s));
+    tc_status_free(s);
+    tc_program_release(good ? k->p : p);
+    if (good) k->p = p;
 }
 
 static tc_status copy_value(kase *k, tc_value **v) {
@@ -240,6 +387,7 @@ static tc_status add_input(kase *k, int at) {
     int rank = at ? below(k, 4) : 2;
     tc_sym size[4];
     for (int i = 0; i < rank; i++) size[i] = below(k, 5) ? size_of(k, below(k, 4)) : tc_sym_int(k->p->sym, 1);
+    k->graph = k->p->graph;
     tc_value *v = tc_graph_value(k->p->graph, TC_V_TENSOR, "x");
     v->meta = tc_meta_make(&k->p->arena, d, rank, tc_arena_dup(&k->p->arena, size, sizeof *size * (size_t)(rank + 1)), NULL);
     tc_graph_add_input(k->p->graph, v);
@@ -310,6 +458,10 @@ static void free_case(kase *k) {
     free(k);
 }
 
+static const tc_op *any_operator(kase *k) {
+    return below(k, 3) ? tc_op_find(usual[below(k, (int)(sizeof usual / sizeof *usual))]) : table.data[below(k, (int)table.len)];
+}
+
 /* NULL: what the program computes is refused, an index for instance. */
 static kase *make_case(uint64_t seed) {
     kase *k = tc_xcalloc(1, sizeof *k);
@@ -326,12 +478,17 @@ static kase *make_case(uint64_t seed) {
     for (; k->ninputs < ninputs && !s; k->ninputs++) s = add_input(k, k->ninputs);
     for (int i = 0; i < k->ninputs && !s && k->writes; i++) s = copy_value(k, &k->values[i]);
     for (int made = 0, tries = 0; made < nnodes && tries < 400; tries++) {
-        const tc_op *op = below(k, 3) ? tc_op_find(usual[below(k, (int)(sizeof usual / sizeof *usual))]) : table.data[below(k, (int)table.len)];
+        if (!below(k, 8)) {
+            made += add_control(k);
+            continue;
+        }
+        const tc_op *op = any_operator(k);
         if (k->writes || !tc_op_schema(op)->inplace) made += add_node(k, op);
     }
     add_outputs(k);
     if (!s) s = tc_functionalise(k->p);
     if (!s) s = tc_program_verify(k->p);
+    if (!s && seed % 4 == 1) add_gradients(k);
     tc_exec_options o = {.threads = 1, .isa = tc_isa_ops_of(TC_ROW_portable), .no_fuse = true};
     for (; !s && k->nruns < (k->symbol ? MOST_RUNS : 1); k->nruns += !s) {
         k->want[k->nruns] = tc_xcalloc((size_t)k->p->noutputs + 1, sizeof *k->want[0]);
@@ -388,12 +545,16 @@ static int teardown(void **state) {
 }
 
 /* Of 16-bit floats the bits of products hold for one instruction set. */
-static bool narrow(const kase *k) {
-    for (const tc_node *n = k->p->graph->first; n; n = n->next)
+static bool narrow_graph(const tc_graph *g) {
+    for (const tc_node *n = g->first; n; n = n->next) {
         for (int i = 0; i < n->nouts; i++)
             if (n->outs[i]->kind == TC_V_TENSOR && tc_is_narrow(n->outs[i]->meta.dtype)) return true;
+        for (int i = 0; i < n->nargs; i++)
+            if (n->args[i].kind == TC_A_GRAPH && narrow_graph(n->args[i].graph)) return true;
+    }
     return false;
 }
+static bool narrow(const kase *k) { return narrow_graph(k->p->graph); }
 
 /* Whether what it gives so is not want: what it gives with nothing fused. */
 static int differs(const kase *k, int at, const tc_tensor *want, tc_exec_options o, const tc_tuning *tuning, const char *by) {
@@ -485,6 +646,7 @@ static void test_compiled(void **state) {
             drop(k, own);
         }
     }
+    print_message("%zu nodes of control flow, %zu programs with gradients\n", controls, differentiated);
     print_message("%zu programs, %zu loops, %zu groups, %zu interpreted\n", cases.len, count.loops, tc_unit_groups(u), count.left);
     assert_int_equal(failed, 0);
     tc_modules_destroy(m);

@@ -122,6 +122,18 @@ static void views_and_writes_carry_gradients(void **state) {
     check(tc_e_mul(&e, t, t), 1);
 }
 
+/* What a condition leaves 1 is broadcast as 1 is, also where its value was made before: to no elements, too. */
+static void what_is_known_to_be_one_is_summed_to(void **state) {
+    (void)state;
+    tc_value *x = IN("x", 1), *z = IN("z", 0);
+    tc_sym b = tc_sym_var(p->sym, "B", TC_SYM_INT, 0, 9);
+    x->meta = tc_meta_make(&p->arena, TC_F64, 1, &b, NULL);
+    tc_value *y = tc_emit_call(&e, "aten::exp", "v", x);
+    tc_program_guard(p, (tc_guard){.cond = tc_sym_op(p->sym, TC_S_EQ, b, tc_sym_int(p->sym, 1), NULL)});
+    check(tc_e_mul(&e, y, z), 1);
+    assert_false(tc_sym_is_int(p->outputs[1].value->meta.size[0], 0));
+}
+
 static void detach_and_no_grad_stop_gradients(void **state) {
     (void)state;
     tc_value *x = IN("x", 3), *d = tc_emit_call(&e, "aten::detach", "v", x), *grad[1];
@@ -313,6 +325,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(contributions_add_up),
         T(views_and_writes_carry_gradients),
+        T(what_is_known_to_be_one_is_summed_to),
         T(detach_and_no_grad_stop_gradients),
         T(unused_values_have_no_gradient),
         T(second_derivatives),
