@@ -320,7 +320,7 @@ static void write_results(ew *e) {
 }
 
 /* ---- nests ---- */
-/* A block of a reduction whose blocks start at multiples of 256: in pieces, between which the memory of later blocks is fetched. */
+/* A block of a reduction whose blocks start at multiples of 256 (ew_aligned): in pieces, between which the memory of later blocks is fetched. */
 static void write_pieces(ew *e) {
     bool idle = idle_block(e);
     if (idle && !ew_each_piece(e)) {
@@ -368,15 +368,12 @@ static void write_rows(ew *e, const char *room) {
 static void write_row_reduction(ew *e) {
     const cnest *t = e->t;
     for (int k = 0; k < t->n; k++) ew_begin_rows(e, t->item[k]);
-    if (ew_aligned(e)) {
-        write_row(e);
-        write_rows(e, T(e, "%d", EMIT_BLOCK));
-    } else {
-        ew_line(e, "int64_t fill = 0;");
-        int n = open_loops(e, t->over & ~bit(t->inner));
-        write_row(e);
-        write_rows(e, T(e, "%d - fill", EMIT_BLOCK));
-        close_loops(e, n);
+    if (!ew_aligned(e)) ew_line(e, "int64_t fill = 0;");
+    int n = open_loops(e, t->over & ~bit(t->inner));
+    write_row(e);
+    write_rows(e, T(e, ew_aligned(e) ? "%d" : "%d - fill", EMIT_BLOCK));
+    close_loops(e, n);
+    if (!ew_aligned(e)) {
         ew_line(e, "if (fill) {");
         ew_open(e);
         ew_flush_rows(e, FLUSH_ALL, "", "fill");

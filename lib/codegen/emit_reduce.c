@@ -1,5 +1,6 @@
 /* Reductions and scans of emitted C, in the orders of NUMERICS 4 (emit_write.h): rows go through a block into leaves, columns side by side. */
 #include "codegen/emit_write.h"
+#include "kernel/tree.h"
 
 #include <math.h>
 
@@ -32,7 +33,11 @@ static const char *word(const tc_linst *in) { return in->op == TC_R_SUM ? "sum" 
 
 static const char *way(const tc_linst *in) { return is_max(in) ? "above" : "below"; }
 
-bool ew_aligned(const ew *e) { return e->t->inner >= 0 && !e->ph->columns && e->t->over == UINT64_C(1) << e->t->inner; }
+bool ew_aligned(const ew *e) {
+    if (e->t->inner < 0 || e->ph->columns) return false;
+    const cexpr inner = e->ph->range[e->t->inner].extent;
+    return e->t->over == UINT64_C(1) << e->t->inner || (inner.is_const && inner.v % TC_LEAF == 0);
+}
 
 const char *ew_direct(ew *e, int r) {
     if (e->t->kind != NEST_REDUCE || !ew_aligned(e)) return NULL;

@@ -46,7 +46,7 @@ bool ew_rare(const tc_linst *in);                 /* an operation with a branch 
 bool ew_varies(const ew *e, size_t v);            /* along the inner range of the nest (emit.c) */
 
 /* ---- emit_reduce.c: the nest e->t, reduction or scan r of it ---- */
-bool ew_aligned(const ew *e); /* rows whose blocks are blocks of the inner range */
+bool ew_aligned(const ew *e); /* rows whose blocks are blocks of the inner range, and begin with a leaf */
 /* Where the operand's elements of a block already stand in order ("x3", "m5 + k0"); NULL: they go through an array. */
 const char *ew_direct(ew *e, int r);
 bool ew_each_piece(ew *e); /* a block is better reduced piece by piece: others are fetched meanwhile */
