@@ -363,6 +363,12 @@ static V i_bit_count(C *c, args *A) {
 static V f_is_integer(C *c, args *A) {
     return tc_bool(c, tc_kind_of(A->a[0]) != K_FLOAT || (isfinite(tc_flt(A->a[0])) && floor(tc_flt(A->a[0])) == tc_flt(A->a[0])));
 }
+/* Python's numbers stand for the scalars of numpy. */
+static V n_astype(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "astype", "self dtype", v);
+    return tc_call2(c, tc_module_attr(c, tc_import(c, "numpy", true), tc_intern(c, "_number_as", 10)), v[0], v[1]);
+}
 static V i_item(C *c, args *A) {
     (void)c;
     return A->a[0];
@@ -417,10 +423,13 @@ void tc_containers_init(C *c) {
                                       {"isdisjoint", s_isdisjoint},
                                       {"copy", s_union},
                                       {NULL, NULL}};
-    static const native_def ints[] = {{"bit_length", i_bit_length}, {"bit_count", i_bit_count}, {"is_integer", f_is_integer}, {"conjugate", i_item},
-                                      {"__index__", i_number},      {"__int__", i_number},      {"__float__", i_float},       {NULL, NULL}};
-    static const native_def syms[] = {{"bit_length", i_bit_length}, {NULL, NULL}};
-    static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int}, {"is_integer", f_is_integer}, {"conjugate", i_item}, {NULL, NULL}};
+    static const native_def ints[] = {
+        {"bit_length", i_bit_length}, {"bit_count", i_bit_count}, {"is_integer", f_is_integer}, {"conjugate", i_item},  {"item", i_item},
+        {"astype", n_astype},         {"__index__", i_number},    {"__int__", i_number},        {"__float__", i_float}, {NULL, NULL}};
+    static const native_def syms[] = {{"bit_length", i_bit_length}, {"item", i_item}, {"astype", n_astype}, {NULL, NULL}};
+    static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int}, {"is_integer", f_is_integer},
+                                        {"conjugate", i_item}, {"item", i_item},   {"astype", n_astype},
+                                        {NULL, NULL}};
     static const native_def ranges[] = {{"index", r_index}, {"count", r_count}, {NULL, NULL}};
     static const native_def slices[] = {{"indices", slice_indices}, {NULL, NULL}};
     tc_type_methods(c, K_RANGE, ranges);

@@ -117,6 +117,19 @@ def _key(k):
     return torch.tensor(k) if isinstance(k, list) else _t(k)
 
 
+# t[key], whose slices may go backwards.
+def _item(t, key):
+    parts, d = list(key) if isinstance(key, tuple) else [key], 0
+    for i, k in enumerate(parts):
+        if k is Ellipsis:
+            d = t.dim() - len([p for p in parts[i + 1:] if p is not None])
+            continue
+        if isinstance(k, slice) and k.step is not None and k.step < 0:
+            t, parts[i] = t.index_select(d, torch.tensor(list(range(*k.indices(t.size(d)))), dtype=torch.int64)), slice(None)
+        d += k is not None
+    return t[_key(tuple(parts) if isinstance(key, tuple) else parts[0])]
+
+
 # Both sides as tensors in numpy's type: a Python number does not narrow an array, and a float makes integers float64.
 def _pair(a, b):
     a, b = [x if isinstance(x, (int, float, bool, complex)) else asarray(x)._tensor for x in (a, b)]
@@ -166,7 +179,7 @@ class ndarray:
         return iter([self[i] for i in range(len(self._tensor))])
 
     def __getitem__(self, key):
-        return _wrap(self._tensor[_key(key)])
+        return _wrap(_item(self._tensor, key))
 
     def __setitem__(self, key, value):
         self._tensor[_key(key)] = _t(value) if isinstance(value, (ndarray, int, float, bool)) else asarray(value)._tensor
@@ -369,7 +382,10 @@ def sign(x):
 
 
 def round(a, decimals=0):
-    return _wrap(torch.round(asarray(a)._tensor, decimals=decimals))
+    t = asarray(a)._tensor
+    if decimals < 0 and not t.is_floating_point():
+        raise NotImplementedError("numpy.round of integers to tens")
+    return _wrap(torch.round(t, decimals=decimals) if t.is_floating_point() else t.clone())
 
 
 around = round
@@ -546,6 +562,88 @@ def argsort(a, axis=-1, kind=None):
 
 def diff(a, n=1, axis=-1):
     return ndarray(torch.diff(asarray(a)._tensor, n, axis))
+
+
+def append(arr, values, axis=None):
+    arr, values = asarray(arr), asarray(values)
+    return concatenate([arr.ravel(), values.ravel()] if axis is None else [arr, values], 0 if axis is None else axis)
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    return [ndarray(t) for t in torch.tensor_split(asarray(ary)._tensor, indices_or_sections, axis)]
+
+
+def split(ary, indices_or_sections, axis=0):
+    if isinstance(indices_or_sections, int) and asarray(ary).shape[axis] % indices_or_sections:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+def pad(array, pad_width, mode="constant", constant_values=0):
+    if mode != "constant":
+        raise NotImplementedError("numpy.pad with mode " + repr(mode))
+    t = asarray(array)._tensor
+    pairs = [pad_width] * t.dim() if isinstance(pad_width, int) else pad_width
+    pairs = [pairs] * t.dim() if isinstance(pairs[0], int) and not isinstance(pad_width, int) else pairs
+    sides = [n for p in reversed(pairs) for n in ((p, p) if isinstance(p, int) else p)]
+    return ndarray(torch.nn.functional.pad(t, sides, value=constant_values))
+
+
+def interp(x, xp, fp):
+    x, xp, fp = [asarray(v)._tensor.double() for v in (x, xp, fp)]
+    i = torch.searchsorted(xp, x.clamp(xp[0], xp[-1])).clamp(1, len(xp) - 1)
+    slope = (fp[i] - fp[i - 1]) / (xp[i] - xp[i - 1])
+    return _wrap(fp[i - 1] + (x.clamp(xp[0], xp[-1]) - xp[i - 1]) * slope)
+
+
+def ix_(*args):
+    return tuple([ndarray(asarray(a)._tensor.reshape([-1 if j == i else 1 for j in range(len(args))])) for i, a in enumerate(args)])
+
+
+def unique(ar):
+    return ndarray(torch.unique(asarray(ar)._tensor))
+
+
+def finfo(dtype):
+    return torch.finfo(_dtype(dtype))
+
+
+def iinfo(dtype):
+    return torch.iinfo(_dtype(dtype))
+
+
+def _window(f):
+    return lambda M: ndarray(f(M, periodic=False, dtype=torch.float64))
+
+
+hanning, hamming, blackman = _window(torch.hann_window), _window(torch.hamming_window), _window(torch.blackman_window)
+
+
+# What torch has by the same name and with the same meaning of its arguments, axis= apart.
+def _of_torch(f):
+    def call(a, *args, **kwargs):
+        kwargs = {"dim" if k == "axis" else k: _t(v) for k, v in kwargs.items()}
+        a = [asarray(x)._tensor for x in a] if f in _of_several else asarray(a)._tensor
+        return _wrap(f(a, *[_t(x) for x in args], **kwargs))
+
+    return call
+
+
+_of_several = (torch.column_stack, torch.dstack)
+(swapaxes, moveaxis, ravel, broadcast_to, trunc, nan_to_num, sinc, trace, flipud, fliplr, rot90, negative, bincount, cross, count_nonzero, column_stack,
+ dstack, diagonal, atleast_1d, atleast_2d) = [_of_torch(f) for f in (
+     torch.swapaxes, torch.moveaxis, torch.ravel, torch.broadcast_to, torch.trunc, torch.nan_to_num, torch.sinc, torch.trace, torch.flipud, torch.fliplr,
+     torch.rot90, torch.negative, torch.bincount, torch.linalg.cross, torch.count_nonzero, torch.column_stack, torch.dstack, torch.diagonal,
+     torch.atleast_1d, torch.atleast_2d)]
+
+
+class linalg:
+    inv, det, pinv, norm = [staticmethod(_of_torch(f)) for f in (torch.linalg.inv, torch.linalg.det, torch.linalg.pinv, torch.linalg.norm)]
+
+
+def _number_as(x, dtype):  # of a Python number, which stands for a scalar of numpy
+    d = _dtype(dtype)
+    return int(x) if d is torch.int64 or d is torch.int32 else float(x) if d is torch.float64 else asarray(x).astype(d).item()
 
 
 def ndim(a):
