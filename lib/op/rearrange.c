@@ -7,9 +7,8 @@
 /* ---- cat, stack ---- */
 static bool legacy_empty(const tc_meta *m) { return m->rank == 1 && tc_sym_is_int(m->size[0], 0); }
 static tc_status shape_cat(tc_shape_ctx *c) {
-    const tc_meta *m[4096], *first = NULL;
-    int n = tc_sh_tensors(c, 0, m, 4096), d = 0;
-    if (n > 4096) return tc_sh_fail(c, "%d tensors, at most 4096", n);
+    int n, d = 0;
+    const tc_meta **m = tc_sh_tensors(c, 0, &n), *first = NULL;
     if (n == 0) return tc_sh_fail_as(c, "ValueError", "expected a non-empty list of Tensors");
     for (int k = 0; k < n; k++) {
         if (m[k]->rank == 0) return tc_sh_fail(c, "zero-dimensional tensor (at position %d) cannot be concatenated", k);

@@ -91,14 +91,16 @@ tc_dtype tc_sh_dtype(const tc_shape_ctx *c, int i, tc_dtype otherwise) {
 
 const char *tc_sh_string(const tc_shape_ctx *c, int i) { return c->args[i].kind == TC_A_STRING ? c->args[i].string : NULL; }
 
-int tc_sh_tensors(const tc_shape_ctx *c, int i, const tc_meta **out, int max) {
+const tc_meta **tc_sh_tensors(const tc_shape_ctx *c, int i, int *out_n) {
     const tc_arg *a = &c->args[i];
     tc_value **v = NULL;
     int n = 0;
     if (a->kind == TC_A_VALUES) v = a->values, n = a->n;
     else if (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_LIST) v = a->value->list, n = a->value->nlist;
-    for (int k = 0; k < n && k < max; k++) out[k] = v[k] && v[k]->kind == TC_V_TENSOR ? &v[k]->meta : NULL;
-    return n;
+    const tc_meta **m = TC_NEWN(&c->program->arena, const tc_meta *, (size_t)n + 1);
+    for (int k = 0; k < n; k++) m[k] = v[k] && v[k]->kind == TC_V_TENSOR ? &v[k]->meta : NULL;
+    *out_n = n;
+    return m;
 }
 
 /* ---- failing, checking, guarding ---- */

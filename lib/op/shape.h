@@ -28,10 +28,10 @@ tc_sym tc_sh_int(const tc_shape_ctx *c, int i);                     /* int argum
 int64_t tc_sh_const(const tc_shape_ctx *c, int i);                  /* int argument that must be constant (dimension numbers) */
 int tc_sh_ints(const tc_shape_ctx *c, int i, tc_sym *out, int max); /* int[] argument; -1 when None; a single int is a list of one */
 int tc_sh_const_ints(const tc_shape_ctx *c, int i, int64_t *out, int max);
-tc_dtype tc_sh_dtype(const tc_shape_ctx *c, int i, tc_dtype otherwise);        /* ScalarType? argument */
-const char *tc_sh_string(const tc_shape_ctx *c, int i);                        /* NULL when None */
-int tc_sh_tensors(const tc_shape_ctx *c, int i, const tc_meta **out, int max); /* Tensor[]: entries NULL where absent; how many there are */
-bool tc_arg_number(const tc_arg *a, tc_kind *out_kind);                        /* a number of any form, and its category */
+tc_dtype tc_sh_dtype(const tc_shape_ctx *c, int i, tc_dtype otherwise);  /* ScalarType? argument */
+const char *tc_sh_string(const tc_shape_ctx *c, int i);                  /* NULL when None */
+const tc_meta **tc_sh_tensors(const tc_shape_ctx *c, int i, int *out_n); /* Tensor[]: entries NULL where absent */
+bool tc_arg_number(const tc_arg *a, tc_kind *out_kind);                  /* a number of any form, and its category */
 tc_symctx *tc_sh_sym(const tc_shape_ctx *c);
 
 /* ---- failing, checking, guarding ---- */

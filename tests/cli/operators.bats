@@ -840,3 +840,7 @@ EOF
     model "x[-1:3:3] + torch.tensor([1., 2., 3.])" Bxf32
     fails 3 "required by aten.add" tc-run m.pt2 --input x=4xf32=5
 }
+
+@test "cat and stack take any number of tensors" {
+    holds f32=1 "torch.equal(torch.stack([x + i for i in range(4)] * 1250), torch.arange(4.).repeat(1250) + x)"
+}
