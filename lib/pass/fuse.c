@@ -29,6 +29,12 @@ struct tc_fuser {
     int64_t clock;
 };
 
+static void mark_result(tc_fuser *f, const tc_value *v) {
+    if (!v) return;
+    f->outside[v->id] = true;
+    for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) mark_result(f, v->list[k]);
+}
+
 tc_fuser *tc_fuser_create(tc_plan *plan, bool fuse) {
     tc_fuser *f = tc_xcalloc(1, sizeof *f);
     f->plan = plan;
@@ -37,6 +43,7 @@ tc_fuser *tc_fuser_create(tc_plan *plan, bool fuse) {
     f->producer = tc_xcalloc(f->nvalues + 1, sizeof *f->producer);
     f->outside = tc_xcalloc(f->nvalues + 1, sizeof *f->outside);
     for (size_t i = 0; i < f->nvalues; i++) f->producer[i] = -1;
+    for (int i = 0; i < plan->graph->noutputs; i++) mark_result(f, plan->graph->outputs[i]);
     f->nsymbols = tc_sym_var_count(plan->program->sym);
     f->known = tc_xcalloc(f->nsymbols + 1, sizeof *f->known);
     for (size_t i = 0; i < f->nsymbols; i++) f->known[i] = UNSEEN;
@@ -443,22 +450,12 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
 }
 
 /* ---- the end ---- */
-static bool is_result(const tc_plan *plan, const tc_value *v) {
-    for (int i = 0; i < plan->graph->noutputs; i++) {
-        const tc_value *o = plan->graph->outputs[i];
-        if (o == v) return true;
-        for (int k = 0; o && o->kind == TC_V_LIST && k < o->nlist; k++)
-            if (o->list[k] == v) return true;
-    }
-    return false;
-}
-
 /* Drops stores that nobody reads, then what only they needed. */
 static void prune(const tc_fuser *f, tc_loop *l) {
     size_t keep = 0;
     for (size_t i = 0; i < l->stores.len; i++) {
         const tc_value *v = l->buffers.data[l->stores.data[i].buffer].value;
-        if (f->outside[v->id] || is_result(f->plan, v)) l->stores.data[keep++] = l->stores.data[i];
+        if (f->outside[v->id]) l->stores.data[keep++] = l->stores.data[i];
     }
     l->stores.len = keep;
     size_t n = l->inst.len;

@@ -198,27 +198,40 @@ static V source_module(tc_trainer *t) {
     return tc_lang_eval(c, t->file_names, NULL, "model", text);
 }
 
-/* Every tensor of the language that shares a weight's own memory shares the run's from now on: nothing holds what the initialiser made. */
-static void move_sharers(C *c, const tc_tensor *own, const tc_tensor *run) {
+/* Memory that the initialiser made -> the run's in its place. */
+typedef struct {
+    tc_map to;                 /* tc_storage * -> tc_storage * */
+    TC_VEC(tc_storage *) from; /* held meanwhile: an address stands for one of them */
+} moves;
+static void note_move(moves *m, const tc_tensor *own, const tc_tensor *run) {
     tc_storage *old = own->storage;
     bool whole = own->dtype == run->dtype && !own->offset && !run->offset && tc_tensor_numel(own) == tc_tensor_numel(run);
     if (!old || !whole || !tc_tensor_is_contiguous(own) || old->bytes > tc_tensor_bytes(own) + ((size_t)2 << 20)) return;
-    for (tensor *x = c->torch->owned; x; x = x->next_owned) {
-        if (x->t.storage != old || &x->t == own) continue;
-        x->t.storage = tc_storage_retain(run->storage);
+    *tc_map_put(&m->to, (const char *)&old, sizeof old) = run->storage;
+    tc_vec_push(&m->from, tc_storage_retain(old));
+}
+/* Every tensor of the language that shares a weight's own memory shares the run's from now on: nothing holds what the initialiser made. */
+static void move_sharers(C *c, moves *m) {
+    for (tensor *x = c->torch->owned; x && m->from.len; x = x->next_owned) {
+        tc_storage *old = x->t.storage, *run = old ? tc_map_get(&m->to, (const char *)&old, sizeof old) : NULL;
+        if (!run) continue;
+        x->t.storage = tc_storage_retain(run);
         tc_storage_release(old);
     }
+    for (size_t i = 0; i < m->from.len; i++) tc_storage_release(m->from.data[i]);
+    tc_vec_free(&m->from);
+    tc_map_free(&m->to);
 }
 
 /* The module's own tensor of that name, with the run's memory in place of its own. *missing is set where it has none. */
-static V adopt_weight(tc_trainer *t, V of, const weight *w, bool *missing) {
+static V adopt_weight(tc_trainer *t, V of, const weight *w, moves *m, bool *missing) {
     C *c = t->lang;
     V own = tc_call2(c, class_of(c, "tensor_of"), of, tc_strz(c, w->fqn));
     if (!tc_is_tensor(own)) {
         *missing = true;
         return wrap_weight(c, w);
     }
-    move_sharers(c, &((tensor *)own)->t, &w->data);
+    note_move(m, &((tensor *)own)->t, &w->data);
     tc_torch_forget(c, (tensor *)own);
     ((tensor *)own)->t = tc_tensor_share(&w->data);
     return own;
@@ -240,12 +253,14 @@ static void make_model(tc_trainer *t) {
     C *c = t->lang;
     V made = source_module(t);
     bool missing = false;
+    moves m = {0};
     list *tensors = tc_list(c, t->weights.len);
     for (size_t i = 0; i < t->weights.len; i++) {
         weight *w = &t->weights.data[i];
-        w->object = w->alias_of >= 0 ? t->weights.data[w->alias_of].object : made ? adopt_weight(t, made, w, &missing) : wrap_weight(c, w);
+        w->object = w->alias_of >= 0 ? t->weights.data[w->alias_of].object : made ? adopt_weight(t, made, w, &m, &missing) : wrap_weight(c, w);
         tc_list_push(c, tensors, tc_tuple_of(c, 4, tc_bool(c, w->buffer), tc_bool(c, w->persistent), tc_strz(c, w->fqn), w->object));
     }
+    move_sharers(c, &m);
     /* Types that a forward asks its tensors for are others under autocast than when the program was captured: the source itself is called. */
     t->runs_source = made && !missing && t->r->autocast != TC_DTYPE_NONE;
     if (t->runs_source) {
