@@ -116,6 +116,22 @@ PY
     cmp <(without_times whole/metrics.jsonl) <(without_times parts/metrics.jsonl)
 }
 
+@test "a run goes on by the names of its weights, also where the model has them in another order" {
+    tc-train -q r.yaml steps=8 -o part
+    cp -r part moved
+    tc-train -q part steps=12 --resume
+    sed -i '/self.a = /{h;d}; /self.b = /{p;x}' model.py # b is made first
+    grep -A1 'self.b' model.py | grep -q 'self.a'
+    tc-train -q moved steps=12 --resume
+    tc-ckpt diff --all part/latest moved/latest --rtol 1e-6 # the norm of all gradients is added in the other order
+}
+
+@test "a norm under its limit changes no bit" {
+    tc-train -q r.yaml clip_grad_norm=1e9 -o far
+    tc-train -q r.yaml clip_grad_norm=0 -o none
+    tc-ckpt diff --all far/latest none/latest
+}
+
 @test "every kind of optimiser state goes through a checkpoint: the resumed run has the same bits" {
     for o in 'Muon([m.a.weight, m.b.weight], lr=0.02)' 'NAdam(m.parameters(), lr=3e-3)' 'RAdam(m.parameters(), lr=1e-2)' 'ASGD(m.parameters(), lr=0.05, t0=3)' \
         'RMSprop(m.parameters(), lr=1e-3, centered=True, momentum=0.5)' 'LBFGS(m.parameters(), lr=0.5, max_iter=3, history_size=4)' \
@@ -556,6 +572,9 @@ PY
     [ "$(grep -o '"lr": [^,]*' run/metrics.jsonl | tr '\n' ' ')" = '"lr": [0.125] "lr": [0.0625] "lr": [0.125] "lr": [1.0] ' ] # as PyTorch
     run -3 --separate-stderr tc-train -q r.yaml "scheduler=$S.SequentialLR(opt, [$S.ReduceLROnPlateau(opt)], milestones=[])" -o none
     [[ $stderr == *"SequentialLR does not support"* ]] || false
+    run -3 --separate-stderr tc-train -q r.yaml 'optimizer=torch.optim.SGD(m.parameters(), lr=1.0)' \
+        "scheduler=$S.SequentialLR(opt, [$S.StepLR(opt, 9), $S.ChainedScheduler([$S.StepLR(opt, 9)])], milestones=[3])" -o none
+    [[ $stderr == *"ChainedScheduler gives no rate by itself: SequentialLR takes it as its first"* ]] || false
 }
 
 @test "ASGD steps with the rate of the step before" {

@@ -47,7 +47,7 @@ class LRScheduler:
         return self._last_lr
 
     def get_lr(self):
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} gives no rate by itself: SequentialLR takes it as its first scheduler only")
 
     def _lrs(self):
         return [_own(group["lr"]) for group in self.optimizer.param_groups]
