@@ -8,7 +8,8 @@
  *     anomaly.c    which operator made the first NaN
  *     loop.c       the run: metrics, checkpoints, signals
  *     memory.c     what the run needs, for -v
- *     state.c      what a checkpoint holds */
+ *     state.c      what a checkpoint holds
+ *     saver.c      a checkpoint written while training goes on */
 #ifndef TC_TRAIN_INTERNAL_H
 #define TC_TRAIN_INTERNAL_H
 
@@ -16,6 +17,7 @@
 #include "base/rng.h"
 #include "capture/lang.h"
 #include "data/loader.h"
+#include "file/tensors.h"
 #include "runtime/runtime.h"
 #include "train/train.h"
 
@@ -90,7 +92,8 @@ struct tc_trainer {
     int64_t step, total, per_epoch;
     double loss, norm, best;
     int64_t best_step, resumed_from;
-    const char *scaler; /* of a checkpoint that came from PyTorch, as JSON; NULL: it has none */
+    struct tc_saver *saver; /* saver.c; NULL: nothing was written behind the training yet */
+    const char *scaler;     /* of a checkpoint that came from PyTorch, as JSON; NULL: it has none */
     double *lrs;
     int nlrs; /* used by the last step */
 };
@@ -137,7 +140,14 @@ void tc_train_say_taken(const tc_trainer *t);
 /* Everything that the language makes lives as long as its context: when that has grown, a new one takes its place, the optimiser and the
  * scheduler going over as they do through a checkpoint. Weights, state and programs stay where they are. */
 tc_status tc_train_renew_language(tc_trainer *t);
+tc_status tc_train_gather(tc_trainer *t, tc_tensors *all, tc_buf *state); /* what it holds, by name; tensors are shared */
 tc_status tc_train_save(tc_trainer *t, const char *dir);
+/* saver.c: the same behind the training. dir lives as long as the trainer's run. end waits, and tells what became of it (NULL: also where none was
+ * begun) and how long it took; begin may be called after it only. */
+typedef struct tc_saver tc_saver;
+tc_status tc_saver_begin(tc_trainer *t, const char *dir);
+tc_status tc_saver_end(tc_trainer *t, double *out_seconds);
+void tc_saver_free(tc_trainer *t);
 void tc_train_phase(const tc_trainer *t, const char *what); /* ends here */
 void tc_train_note(tc_trainer *t, const char *fmt, ...) TC_PRINTF(2, 3);
 

@@ -95,13 +95,21 @@ static tc_status validate(const loop *l) {
 
 /* ---- checkpoints ---- */
 
-static tc_status save(loop *l) {
-    tc_trainer *t = l->t;
-    if (!l->run->out || l->saved_step == t->step) return NULL;
-    double start = tc_now();
-    tc_status s = leads(t) ? tc_train_save(t, l->run->out) : NULL;
+static tc_status save_now(tc_trainer *t, const char *out) {
     const tc_recipe_checkpoint *k = &t->r->checkpoint;
-    if (!s && leads(t)) s = tc_ckpt_prune(l->run->out, k->keep_last, k->keep_every, k->keep_best ? t->best_step : -1, t->resumed_from);
+    TC_TRY(tc_train_save(t, out));
+    return tc_ckpt_prune(out, k->keep_last, k->keep_every, k->keep_best ? t->best_step : -1, t->resumed_from);
+}
+
+/* behind: training goes on while it is written, where the recipe says so. What became of the one before is told by the next one. */
+static tc_status save(loop *l, bool behind) {
+    tc_trainer *t = l->t;
+    const bool async = t->r->checkpoint.async, there = l->saved_step == t->step;
+    if (!l->run->out || (there && !async)) return NULL;
+    double start = tc_now(), took = 0;
+    tc_status s = tc_saver_end(t, &took);
+    if (took > l->save_time) l->save_time = took;
+    if (!s && leads(t) && !there) s = async && behind ? tc_saver_begin(t, l->run->out) : save_now(t, l->run->out);
     tc_train_phase(t, "writing checkpoints");
     /* Every rank learns whether the first one managed: none goes on, or ends, before the rename is on disk. */
     int64_t failed = s != NULL;
@@ -147,7 +155,7 @@ static tc_status save_if_due(loop *l) {
     tc_train_phase(l->t, "other");
     TC_TRY(tc_dist_max(l->t->o.dist, &due)); /* clocks of ranks differ */
     tc_train_phase(l->t, "waiting for other ranks");
-    return due ? save(l) : NULL;
+    return due ? save(l, true) : NULL;
 }
 
 /* ---- the loop ---- */
@@ -186,12 +194,12 @@ tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
         tc_train_phase(t, "reading data");
         TC_TRY(asked(&l, &stop));
         if (stop == TC_STOP_SAVE_AND_END && t->step == 0) return tc_error(TC_STOPPED, "stopped before the first step: nothing to save");
-        if (stop != TC_STOP_NOT) TC_TRY(save(&l));
+        if (stop != TC_STOP_NOT) TC_TRY(save(&l, stop == TC_STOP_SAVE));
         if (stop == TC_STOP_SAVE_AND_END)
             return tc_error(TC_STOPPED, "saved at step %lld of %lld and stopped", (long long)t->step, (long long)t->total);
         if (stop == TC_STOP_NOT) TC_TRY(one_step(&l));
     }
-    TC_TRY(save(&l));
+    TC_TRY(save(&l, false));
     tc_train_say_taken(t);
     return NULL;
 }

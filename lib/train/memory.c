@@ -7,7 +7,7 @@ enum { FIRST_RUNS = 1 << 20 };
 
 /* Of the run, by what it is for. */
 typedef struct {
-    size_t weights, grads, state, data, micro, update, eval, graphs, language;
+    size_t weights, grads, state, copies, data, micro, update, eval, graphs, language;
 } parts;
 
 static size_t tensors_bytes(const opt_states *s) {
@@ -34,6 +34,7 @@ static parts fixed_parts(const tc_trainer *t) {
                          graph_bytes(t->update_exec) + graph_bytes(t->eval_exec)};
     for (size_t i = 0; i < t->weights.len; i++)
         if (t->weights.data[i].alias_of < 0) p.weights += tc_tensor_bytes(&t->weights.data[i].data);
+    if (t->r->checkpoint.async) p.copies = p.weights + p.state;
     for (int i = 0; i < t->nparams; i++)
         if (t->grad_of[i] >= 0) p.grads += tc_tensor_bytes(tc_trainer_weight(t, t->param_names[i]));
     return p;
@@ -44,6 +45,7 @@ static void print_parts(tc_buf *b, const parts *p) {
                   "weights %zu, gradients %zu, optimiser and averages %zu, data %zu, intermediates of micro %zu, update %zu, eval %zu, graphs %zu, "
                   "language %zu",
                   p->weights, p->grads, p->state, p->data, p->micro, p->update, p->eval, p->graphs, p->language);
+    if (p->copies) tc_buf_printf(b, ", copies for checkpoints %zu", p->copies);
 }
 
 /* ---- before the first step ---- */
@@ -88,13 +90,14 @@ tc_status tc_train_say_needed(tc_trainer *t) {
         size_t now = tc_resident_now();                   /* with the plans */
         size_t made = t->first_exec ? update.results : 0; /* the state, in the first step */
         p.state += made;
+        if (p.copies) p.copies += made;
         size_t ahead = (size_t)t->train->workers * (size_t)t->train->prefetch * micro.inputs;
         p.data += ahead;
         p.micro = micro.arena + micro.scratch + micro.inputs + (r->accumulate > 1 ? p.grads : 0);
         p.update = update.arena + update.scratch;
         p.eval = eval.arena + eval.scratch + eval.inputs + eval.results;
-        size_t need =
-            now + ahead + micro.pages + micro.inputs + (r->accumulate > 1 ? p.grads : 0) + update.pages + eval.pages + eval.inputs + FIRST_RUNS;
+        size_t need = now + p.copies + ahead + micro.pages + micro.inputs + (r->accumulate > 1 ? p.grads : 0) + update.pages + eval.pages +
+                      eval.inputs + FIRST_RUNS;
         tc_buf_printf(&b, "the run needs %zu bytes: ", need);
         print_parts(&b, &p);
         tc_buf_printf(&b, ", the rest for the program itself, plans and what was needed to capture%s",

@@ -36,7 +36,7 @@ static const tc_yaml_field recipe_fields[] = {
      AT(activation_checkpointing)}, /* classes of the model's file (one, a list, or {modules: LIST}) whose modules are computed again in the backward */
     {"functions", TC_Y_STRING, AT(functions)},      /* source in the model language that the expressions may call */
     {"validate", TC_Y_NODE, AT(validate_node)},     /* {every: STEPS, batch: SAMPLES} */
-    {"checkpoint", TC_Y_NODE, AT(checkpoint_node)}, /* {every: STEPS, minutes: M, keep_last: N, keep_every: N, keep_best: true} */
+    {"checkpoint", TC_Y_NODE, AT(checkpoint_node)}, /* {every: STEPS, minutes: M, keep_last: N, keep_every: N, keep_best: true, async: true} */
     {"log_every", TC_Y_INT, AT(log_every)},         /* steps between lines of metrics.jsonl */
     {0},
 };
@@ -58,6 +58,7 @@ static const tc_yaml_field checkpoint_fields[] = {
     {"keep_last", TC_Y_INT, offsetof(tc_recipe_checkpoint, keep_last)},   /* how many of the newest stay; 0: all */
     {"keep_every", TC_Y_INT, offsetof(tc_recipe_checkpoint, keep_every)}, /* those of these multiples stay */
     {"keep_best", TC_Y_BOOL, offsetof(tc_recipe_checkpoint, keep_best)},  /* the one with the best validation loss stays */
+    {"async", TC_Y_BOOL, offsetof(tc_recipe_checkpoint, async)},          /* written while training goes on */
     {0},
 };
 

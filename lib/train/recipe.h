@@ -15,7 +15,7 @@ typedef struct {
 typedef struct {
     int64_t every, keep_last, keep_every;
     double minutes;
-    bool keep_best;
+    bool keep_best, async;
 } tc_recipe_checkpoint;
 
 typedef struct {

@@ -185,20 +185,23 @@ static tc_status add(tc_trainer *t, tc_tensors *all, const char *prefix, const c
     return s;
 }
 
-tc_status tc_train_save(tc_trainer *t, const char *dir) {
-    tc_tensors all = {0};
+tc_status tc_train_gather(tc_trainer *t, tc_tensors *all, tc_buf *state) {
     tc_status s = NULL;
     for (size_t i = 0; i < t->weights.len && !s; i++) {
         const weight *w = &t->weights.data[i];
-        if (w->alias_of < 0 && w->persistent) s = add(t, &all, "model.", w->fqn, NULL, &w->data);
+        if (w->alias_of < 0 && w->persistent) s = add(t, all, "model.", w->fqn, NULL, &w->data);
     }
     for (size_t i = 0; i < t->state.len && !s; i++)
-        s = add(t, &all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
-    for (size_t i = 0; i < t->averages.len && !s; i++)
-        s = add(t, &all, average_prefix(t), t->averages.data[i].param, NULL, &t->averages.data[i].data);
+        s = add(t, all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
+    for (size_t i = 0; i < t->averages.len && !s; i++) s = add(t, all, average_prefix(t), t->averages.data[i].param, NULL, &t->averages.data[i].data);
+    writer x = {t, state};
+    return s ? s : tc_lang_run(t->lang, write_state, &x);
+}
+
+tc_status tc_train_save(tc_trainer *t, const char *dir) {
+    tc_tensors all = {0};
     tc_buf b = {0};
-    writer x = {t, &b};
-    if (!s) s = tc_lang_run(t->lang, write_state, &x);
+    tc_status s = tc_train_gather(t, &all, &b);
     tc_ckpt_content content = {.tensors = &all, .state = tc_buf_str(&b)};
     if (!s) s = tc_ckpt_save(dir, t->step, content);
     tc_buf_free(&b);

@@ -490,6 +490,7 @@ tc_status tc_trainer_create(tc_recipe *r, tc_program *train, tc_program *eval, c
 
 void tc_trainer_destroy(tc_trainer *t) {
     if (!t) return;
+    tc_saver_free(t);
     tc_exec_destroy(t->micro_exec);
     tc_exec_destroy(t->eval_exec);
     tc_exec_destroy(t->update_exec);

@@ -483,6 +483,25 @@ PY
     cmp whole/step-200/shard-00001-model-00001-of-00001.safetensors step-200/shard-00001-model-00001-of-00001.safetensors
 }
 
+@test "checkpoints written behind the training are those that are written before it goes on" {
+    tc-train -q r.yaml -o before
+    tc-train -q r.yaml checkpoint='{every: 4, async: true}' -o behind
+    for step in 4 8 12; do diff -r before/step-$step behind/step-$step; done
+    [ "$(readlink behind/latest)" = step-12 ]
+    tc-train -q r.yaml checkpoint='{every: 1, keep_last: 2, async: true}' ema_decay=0.9 -o few
+    [ "$(ls few | grep -c step-)" -eq 2 ]
+    tc-ckpt verify few/step-11 few/step-12
+    run -6 --separate-stderr tc-train r.yaml "optimizer=torch.optim.SGD(m.parameters(), lr=1e30)" clip_grad_norm=0 \
+        checkpoint='{every: 1, async: true}' -o none # one that ends by an error has finished what it began
+    tc-ckpt verify none/latest
+    [ -z "$(ls -A none | grep tmp)" ]
+    tc-train -q r.yaml checkpoint='{every: 4, async: true}' steps=9 -o part
+    tc-train -q part steps=12 --resume
+    tc-ckpt diff --all before/step-12 part/step-12
+    tc-train -v r.yaml checkpoint='{every: 4, async: true}' -o said 2>err
+    grep -q 'copies for checkpoints [1-9]' err
+}
+
 @test "a program that cannot be written is exit 1" {
     run -1 --separate-stderr bash -c 'tc-train -q r.yaml >&-'
     [[ $stderr == *"stdout: cannot write"* ]]
