@@ -102,6 +102,12 @@ static V super_attr(C *c, superobj *s, str *name) {
     return NULL;
 }
 
+/* o.__dict__. Wherever o was made, no file's global: what forward changes of it through the dict is taken back as other attributes are. */
+static dict *attrs_of(C *c, V o) {
+    if (!o->attrs) o->attrs = tc_dict(c), o->attrs->module = c->capturing ? NULL : c;
+    return o->attrs;
+}
+
 V tc_object_getattr(C *c, V o, str *name) {
     type *t = tc_type_of(c, o);
     V a = tc_type_lookup(c, t, name);
@@ -118,8 +124,7 @@ V tc_object_getattr(C *c, V o, str *name) {
     if (a) return tc_bind(c, a, o, t);
     if (name == c->n___class__) return (V)t;
     if (name == c->n___dict__ && !tc_is_small(o) && t->kind != K_TENSOR) {
-        if (!o->attrs) o->attrs = tc_dict(c);
-        return (V)o->attrs;
+        return (V)attrs_of(c, o);
     }
     if (name == c->n___doc__) return t->doc ? t->doc : c->none;
     if (name == c->n___module__) return type_attr(c, t, name);
@@ -276,8 +281,7 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
         return;
     }
     tc_undo_attr(c, o, name);
-    if (!o->attrs) o->attrs = tc_dict(c), o->attrs->module = NULL;
-    tc_dict_set(c, o->attrs, (V)name, v);
+    tc_dict_set(c, attrs_of(c, o), (V)name, v);
 }
 
 void tc_setattr(C *c, V o, str *name, V v) {

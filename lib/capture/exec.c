@@ -71,12 +71,9 @@ static void unpack(C *c, frame *f, const ast *t, V v) {
 
 /* An attribute of a module; a registered buffer that is assigned is written by the program. */
 static void assigned(C *c, V o, str *name) {
-    static const char *const kept[] = {"_buffers", "_parameters", "_modules"};
     if (tc_is_small(o) || !tc_map_get(&c->torch->modules, (const char *)&o, sizeof o)) return;
-    for (size_t i = 0; i < 3; i++) {
-        V d = tc_getattr_or(c, o, tc_intern(c, kept[i], strlen(kept[i])));
-        if (d && tc_kind_of(d) == K_DICT && tc_dict_gets(c, (dict *)d, name)) return;
-    }
+    V buffers = tc_getattr_or(c, o, tc_intern(c, "_buffers", 8));
+    if (buffers && tc_kind_of(buffers) == K_DICT && tc_dict_gets(c, (dict *)buffers, name)) return;
     tc_side_effect(c, tc_arena_printf(&c->arena, "the attribute %s of a module is assigned", name->s));
 }
 

@@ -81,7 +81,10 @@ static const char *canonical(C *c, const char *name) {
                                           {"torch._tensor", "torch"},
                                           {"torch.distributed.nn.functional", "torch.distributed.nn"},
                                           {"timm.models.layers", "timm.layers"},
-                                          {"timm.models.registry", "timm.models"}};
+                                          {"timm.models.registry", "timm.models"},
+                                          {"tqdm.auto", "tqdm"},
+                                          {"tqdm.notebook", "tqdm"},
+                                          {"beartype.typing", "typing"}};
     /* What PyTorch divides into modules and the language does not. */
     static const char *const whole[][2] = {{"torch.nn.modules.", "torch.nn"},
                                            {"torch._higher_order_ops.", "torch._higher_order_ops"},
@@ -132,14 +135,14 @@ static bool is_pythons(const char *name) {
 
 /* Packages of others that files import for what they do beside their model: data, plots, progress, logs, training, ready-made weights. */
 static bool is_tool(const char *name) {
-    return tc_word_in(
-        " GPUtil IPython PIL absl accelerate albumentations altair av click clearml comet_ml cv2 datasets deepspeed diffusers evaluate fire "
-        "fsspec ftfy fvcore gdown gym gymnasium h5py huggingface_hub hydra imageio joblib lightning librosa lmdb loguru matplotlib mlflow "
-        "neptune nltk numba omegaconf onnx onnxruntime optuna pandas peft plotly prettytable psutil ptflops pycocotools pytest "
-        "pytorch_lightning ray requests rich safetensors scipy seaborn sentencepiece six skimage sklearn soundfile spacy tabulate "
-        "tensorboard tensorboardX tensorboard_logger termcolor thop tiktoken tokenizers torchaudio torchdata torchinfo torchmetrics "
-        "torchsummary torchtext torchvision tqdm transformers ujson visdom wandb webdataset yacs yaml ",
-        name);
+    return tc_word_in(" GPUtil IPython PIL absl accelerate albumentations altair av beartype clearml click comet_ml cv2 datasets deepspeed diffusers "
+                      "evaluate filelock fire fsspec ftfy fvcore gdown gym gymnasium h5py huggingface_hub hydra imageio jaxtyping joblib lightning "
+                      "librosa lmdb loguru matplotlib mlflow neptune nltk numba omegaconf onnx onnxruntime optuna pandas peft plotly polars "
+                      "prettytable psutil ptflops pycocotools pydantic pytest pytorch_lightning ray requests rich safetensors scipy seaborn "
+                      "sentencepiece six skimage sklearn soundfile spacy sympy tabulate tensorboard tensorboardX tensorboard_logger termcolor thop "
+                      "tiktoken tokenizers torchaudio torchdata torchinfo torchmetrics torchsummary torchtext torchvision transformers ujson visdom "
+                      "wandb webdataset yacs yaml ",
+                      name);
 }
 
 /* What PyTorch (and timm) has and the language lacks because it has no part in a model: modules in PARENT, and names of PARENT itself. */

@@ -447,6 +447,29 @@ PY
     [[ "${stderr_lines[1]}" == "tc-export: b.py:35: a list, dict or set from before forward is changed"* ]]
 }
 
+@test "a module that forward makes once is made in each capture, and said" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >lazy.py <<'PY'
+import torch
+from torch import nn
+
+
+class Lazy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pad = None
+
+    def forward(self, x):
+        if self.pad is None:
+            self.pad = nn.ZeroPad2d((1, 1, 0, 0))
+        return self.pad(x)
+PY
+    run --separate-stderr tc-export lazy.py:Lazy --input x=2x3x4x5xf32 --print
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"f32[2, 3, 4, 7] = aten.pad"* ]]
+    [[ "$stderr" == *"lazy.py:12: the attribute pad of a module is assigned while forward is captured; the program does not do that"* ]]
+}
+
 @test "a demand on a size without example is kept, not judged by a value that nobody gave" {
     cat >c.py <<'PY'
 import torch
