@@ -69,7 +69,6 @@ static const char *canonical(C *c, const char *name) {
                                           {"collections.abc", "typing"},
                                           {"typing_extensions", "typing"},
                                           {"torch.autograd.grad_mode", "torch"},
-                                          {"torch.nn.modules", "torch.nn"},
                                           {"torch.nn.modules.utils", "torch.nn.tuples"},
                                           {"torch.nn.modules.batchnorm", "torch.nn.norm"},
                                           {"torch.nn.modules.instancenorm", "torch.nn.norm"},
@@ -86,11 +85,12 @@ static const char *canonical(C *c, const char *name) {
                                           {"tqdm.notebook", "tqdm"},
                                           {"beartype.typing", "typing"}};
     /* What PyTorch divides into modules and the language does not. */
-    static const char *const whole[][2] = {{"torch.nn.modules.", "torch.nn"},
-                                           {"torch._higher_order_ops.", "torch._higher_order_ops"},
-                                           {"timm.layers.", "timm.layers"},
-                                           {"timm.models.layers.", "timm.layers"}};
-    static const char *const parts[][2] = {{"torch.autograd", " function variable "},
+    static const char *const whole[][2] = {
+        {"torch._higher_order_ops.", "torch._higher_order_ops"}, {"timm.layers.", "timm.layers"}, {"timm.models.layers.", "timm.layers"}};
+    static const char *const parts[][2] = {{"torch.nn.modules",
+                                            " activation adaptive channelshuffle container distance dropout flatten fold lazy linear module padding "
+                                            "pixelshuffle pooling rnn sparse transformer upsampling "},
+                                           {"torch.autograd", " function variable "},
                                            {"torch.nn.utils", " clip_grad convert_parameters spectral_norm "},
                                            {"torch.utils.data", " dataloader dataset distributed sampler "},
                                            {"torch.optim", " adadelta adagrad adamax adamw asgd nadam radam rmsprop rprop sparse_adam "}};

@@ -459,3 +459,25 @@ PY
     sed 's/^        n = .*/&; torch._check(n == 5)/' m.py >checked.py
     tc-export checked.py:M --input x=2x5x4xf32 --input lengths=2xi64 -o m.pt2
 }
+
+@test "torch.nn.modules is torch.nn, whole and in its files, by import and by attribute" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch, torch.nn as nn
+import torch.nn.modules as M0
+from torch.nn.modules import Linear, Module
+from torch.nn.modules.utils import _pair
+from torch.nn.modules.conv import _ConvNd
+import torch.nn.modules.batchnorm
+class M(Module):
+    def __init__(self):
+        super().__init__()
+        assert M0.Conv2d is nn.Conv2d and Linear is nn.Linear and nn.modules.batchnorm.BatchNorm2d is nn.BatchNorm2d
+        assert issubclass(nn.Conv2d, nn.modules.conv._ConvNd) and torch.nn.modules.batchnorm._BatchNorm is nn.modules.batchnorm._BatchNorm
+        assert isinstance(nn.ReLU(), torch.nn.modules.Module) and isinstance(nn.ReLU(), nn.modules.module.Module) and isinstance(nn.ReLU(), nn.modules.activation.ReLU)
+        assert not hasattr(nn.modules, "nothing")
+    def forward(self, x):
+        return x
+PY
+    tc-export m.py:M --input x=2xf32 -o m.pt2
+}
