@@ -42,9 +42,10 @@ typedef __m512 VS;
 #define load_pairs(p) ((VP)_mm512_loadu_ps(p))
 #define set_pairs(x) ((VP)_mm512_set1_epi32((int)(x)))
 #define dot_pairs(acc, a, b) _mm512_dpbf16_ps(acc, a, b)
+#define SUBNORMAL(x, y) (_mm512_fpclass_ps_mask(x, 0x20) | _mm512_fpclass_ps_mask(y, 0x20))
 /* 32 float32 as bfloat16 to nearest even, subnormal numbers too. */
 PAIRS_TARGET static inline __attribute__((always_inline)) void store_rounded(void *out, VS x, VS y) {
-    const __mmask16 subnormal = _mm512_fpclass_ps_mask(x, 0x20) | _mm512_fpclass_ps_mask(y, 0x20);
+    const __mmask16 subnormal = SUBNORMAL(x, y);
     _mm512_storeu_si512(out, (__m512i)_mm512_cvtne2ps_pbh(y, x)); /* subnormal numbers become zeros */
     for (int i = 0; __builtin_expect(subnormal, 0) && i < 32; i++) ((halfword *)out)[i] = tc_x_cast_f32_bf16(i < 16 ? x[i] : y[i - 16]);
 }

@@ -194,7 +194,7 @@ static void lay_out(const plan *p, part *q, int64_t want) {
     q->rows = least(q->lines, x[1].count) + reach(&x[1]) / x[1].move;
     q->slab = q->in_place ? 0 : q->planes * q->phases * q->rows * q->pixels * pitch;
 }
-static size_t sums_bytes(const plan *p) { return tc_conv_room((size_t)(p->o->rows * p->o->cols) * 4); }
+static size_t sums_bytes(const plan *p) { return tc_conv_room((size_t)(2 * p->o->rows * p->o->cols) * 4); }
 static int64_t slabs_of(const part *q) { return up(q->lines, q->d[1].count); }
 /* Where steps begin, from a position's first term. */
 static void list_steps(const plan *p, const part *q) {
@@ -285,6 +285,9 @@ static void run_piece(const plan *p, const part *q, const piece *at, const uint1
                   panel = part_words(p, q) / p->panels;
     const int64_t o[] = {d[0].residue + at->z * d[0].pace, d[1].residue + at->y * d[1].pace, d[2].residue + at->x * d[2].pace};
     const int64_t to = at->image * channels * tc_conv_volume(c->out) + ((o[0] * c->out[1] + o[1]) * c->out[2] + o[2]) * pixel;
+    const int64_t first = to + col * (c->out_last ? 1 : tc_conv_volume(c->out));
+    tc_epilogue_plain parts;
+    const tc_epilogue_plain *plain = tc_conv_plain(c, col, (size_t)first * 2, &parts);
     p->o->run(&(tc_conv_pairs){.x = x,
                                .apart = q->apart,
                                .count = (at->lines - 1) * q->line + at->wide,
@@ -297,11 +300,12 @@ static void run_piece(const plan *p, const part *q, const piece *at, const uint1
                                .panel = panel,
                                .cols = cols,
                                .bias = p->bias ? p->bias + col : NULL,
-                               .out = p->out + to + col * (c->out_last ? 1 : tc_conv_volume(c->out)),
+                               .out = p->out + first,
                                .pace = d[2].pace * pixel,
                                .next = d[1].pace * c->out[2] * pixel,
                                .ld = c->out_last ? 1 : tc_conv_volume(c->out),
-                               .then = c->then,
+                               .plain = plain,
+                               .then = plain ? c->then->rest : c->then,
                                .row0 = ((at->image * c->out[0] + o[0]) * c->out[1] + o[1]) * c->out[2] + o[2],
                                .col0 = col,
                                .worker = worker,

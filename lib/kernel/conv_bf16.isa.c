@@ -12,6 +12,7 @@ enum { VL = ROW_BYTES / 4 };
 #endif
 
 #include "kernel/amx.h"
+#include "kernel/amx_plain.h"
 
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
@@ -22,6 +23,60 @@ enum { PANEL = AMX_COLUMNS };
 typedef struct {
     uint32_t pair;
 } __attribute__((packed, may_alias)) pair_at;
+
+/* A tile whose sums are complete: rows [at, rows) of w channels are to be stored. */
+typedef struct {
+    const tc_conv_pairs *j;
+    const float *sums;
+    uint16_t *out; /* of position 0 of the line */
+    int64_t at, rows, w, position;
+    float bias[PANEL], scale[PANEL], shift[PANEL];
+    half_plain plain;
+} conv_end;
+static void end_positions(conv_end *t, int64_t r, int64_t rows, int64_t c, const float *sums) {
+    const tc_conv_pairs *j = t->j;
+    const tc_epilogue_plain *plain = j->plain;
+    const int64_t line = r / j->line;
+    t->sums = sums, t->at = 0, t->rows = rows, t->position = r - line * j->line, t->out = j->out + line * j->next + c * j->ld;
+    t->w = j->cols - c < PANEL ? j->cols - c : PANEL;
+    for (int64_t q = 0; j->bias && q < t->w; q++) t->bias[q] = tc_x_cast_bf16_f32(j->bias[c + q]);
+    if (!plain) return;
+    t->plain = (half_plain){.low = (float)plain->low, .high = (float)plain->high};
+    if (!plain->scale) return;
+    __builtin_memcpy(t->scale, (const float *)plain->scale + c, (size_t)t->w * 4);
+    __builtin_memcpy(t->shift, (const float *)plain->shift + c, (size_t)t->w * 4);
+    t->plain.scale = t->scale, t->plain.shift = t->shift;
+}
+/* The next n rows of a tile; of its channels [16 h, 16 h + 16) a row has its sums at sums + row * lane + row / 16 * skip + h * half. */
+PAIRS_TARGET static inline __attribute__((always_inline)) void store_positions(conv_end *t, int64_t n, int64_t lane, int64_t skip, int64_t half) {
+    const tc_conv_pairs *j = t->j;
+    const halfword *more = j->plain ? j->plain->more : NULL;
+    const bool whole = j->ld == 1 && t->w == PANEL;
+    halfword rounded[PANEL], some[PANEL];
+    for (; n > 0 && t->at < t->rows; n--, t->at++, t->position++) {
+        if (t->position == j->line) t->position = 0, t->out += j->next;
+        if (t->position >= j->wide) continue;
+        const float *sums = t->sums + t->at * lane + t->at / 16 * skip;
+        uint16_t *to = t->out + t->position * j->pace;
+        void *store = whole ? (void *)to : rounded;
+        VS sum[2];
+        for (int h = 0; h < 2; h++)
+            for (int q = 0; q < 16; q += VL) {
+                VF x, y;
+                __builtin_memcpy(&x, sums + h * half + q, sizeof x);
+                __builtin_memcpy(&y, t->bias + 16 * h + q, sizeof y);
+                if (j->bias) x += y;
+                __builtin_memcpy((char *)&sum[h] + q * 4, &x, sizeof x);
+            }
+        if (!j->plain) store_rounded(store, sum[0], sum[1]);
+        else {
+            if (more) t->plain.more = whole ? more + (to - j->out) : some;
+            for (int64_t q = 0; more && !whole && q < t->w; q++) some[q] = more[to - j->out + q * j->ld];
+            store_plain(store, sum[0], sum[1], &t->plain);
+        }
+        for (int64_t q = 0; !whole && q < t->w; q++) to[q * j->ld] = rounded[q];
+    }
+}
 
 /* ---- vdpbf16ps ---- */
 #define TARGET PAIRS_TARGET
@@ -47,7 +102,9 @@ TARGET static inline __attribute__((always_inline)) void dot_rows(const int rows
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) __builtin_memcpy(sums + i * PANEL, &u[i], 64), __builtin_memcpy(sums + i * PANEL + 16, &v[i], 64);
 }
-TARGET static void tile_dot(int64_t rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *b, float *sums) {
+PAIRS_TARGET static void conv_store_dot(conv_end *t, int64_t n) { store_positions(t, n, PANEL, 0, 16); }
+TARGET static void tile_dot(int64_t rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *b, float *sums, conv_end *before) {
+    conv_store_dot(before, before->rows);
     for (; rows >= 14; rows -= 14, x += 14 * j->apart, sums += 14 * PANEL) dot_rows(14, j, x, b, sums);
     for (; rows >= 4; rows -= 4, x += 4 * j->apart, sums += 4 * PANEL) dot_rows(4, j, x, b, sums);
     for (; rows >= 1; rows -= 1, x += j->apart, sums += PANEL) dot_rows(1, j, x, b, sums);
@@ -64,8 +121,11 @@ TARGET static void tile_dot(int64_t rows, const tc_conv_pairs *j, const uint16_t
 #undef end
 
 /* ---- tdpbf16ps ---- */
-AMX_TARGET static void tile_amx(int64_t rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *w, float *sums) {
-    const int64_t as = 2 * j->apart, bs = 4 * PANEL, panel_step = j->depth / 2 * bs;
+/* The tiles of a tile's sums lie one after the other. Rows of the tile before are stored while the units of this one are busy. */
+PAIRS_TARGET static __attribute__((noinline)) void conv_store_amx(conv_end *t, int64_t n) { store_positions(t, n, 16, 256, 256); }
+AMX_TARGET static void tile_amx(int64_t rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *w, float *sums, conv_end *before) {
+    const int64_t as = 2 * j->apart, bs = 4 * PANEL, panel_step = j->depth / 2 * bs, line = 64;
+    const int64_t due = (before->rows + j->nsteps - 1) / (j->nsteps ? j->nsteps : 1), each = due > 4 ? due : 4;
     const char *b = (const char *)w;
     amx_clear(rows);
     for (const int64_t *s = j->step, *last = s + j->nsteps; s < last; s++, b += panel_step) {
@@ -76,12 +136,19 @@ AMX_TARGET static void tile_amx(int64_t rows, const tc_conv_pairs *j, const uint
         TILE_DOT(tdpbf16ps, 0, 4, 6);
         TILE_LOAD(7, b + 64, bs);
         TILE_DOT(tdpbf16ps, 1, 4, 7);
-        if (rows <= 16) continue;
-        TILE_LOAD(5, a + 16 * as, as);
-        TILE_DOT(tdpbf16ps, 2, 5, 6);
-        TILE_DOT(tdpbf16ps, 3, 5, 7);
+        if (rows > 16) {
+            TILE_LOAD(5, a + 16 * as, as);
+            TILE_DOT(tdpbf16ps, 2, 5, 6);
+            TILE_DOT(tdpbf16ps, 3, 5, 7);
+        }
+        if (before->at < before->rows) conv_store_amx(before, each);
     }
-    amx_store(rows, sums, 4 * PANEL);
+    conv_store_amx(before, before->rows);
+    TILE_STORE(0, sums, line);
+    TILE_STORE(1, sums + 256, line);
+    if (rows <= 16) return;
+    TILE_STORE(2, sums + 512, line);
+    TILE_STORE(3, sums + 768, line);
 }
 #define NAME amx
 #define TARGET AMX_TARGET

@@ -167,10 +167,11 @@ typedef struct {
     const uint16_t *bias;  /* or NULL */
     uint16_t *out;
     int64_t pace, next, ld;
-    const tc_epilogue *then; /* or NULL: on finished positions, number row0 + i, and all channels, from col0 on */
+    const tc_epilogue_plain *plain; /* or NULL: on all; `more` from out[0] on, scale and shift from the first channel on */
+    const tc_epilogue *then;        /* or NULL: what follows, on finished positions, number row0 + i, and all channels, from col0 on */
     int64_t row0, col0;
     int worker;
-    float *sums; /* room for a tile */
+    float *sums; /* room for two tiles */
 } tc_conv_pairs;
 typedef struct tc_conv_pairs_ops {
     int rows, cols; /* a tile; cols: of a panel */

@@ -39,7 +39,7 @@ static inline int64_t tc_conv_source(const tc_conv *c, int d, int64_t o, int64_t
 /* The plain epilogue, if there is one, of the elements from byte `at` of the result on, columns from number c on. */
 static inline const tc_epilogue_plain *tc_conv_plain(const tc_conv *c, int64_t col, size_t at, tc_epilogue_plain *out) {
     const tc_epilogue_plain *p = c->then ? c->then->plain : NULL;
-    const size_t skip = (size_t)col * tc_dtype_size(c->dtype);
+    const size_t skip = (size_t)col * tc_dtype_size(tc_dtype_compute(c->dtype));
     if (!p) return NULL;
     *out = *p;
     if (p->scale) out->scale = (const char *)p->scale + skip, out->shift = (const char *)p->shift + skip;

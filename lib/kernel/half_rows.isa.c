@@ -3,27 +3,12 @@
 #include "kernel/isa.h"
 #include "kernel/vec_f32.h"
 
-enum { VL = ROW_BYTES / 4 };
-typedef uint32_t VU __attribute__((vector_size(ROW_BYTES)));
-typedef uint16_t VH __attribute__((vector_size(ROW_BYTES / 2)));
+#include "kernel/half_plain.h"
 
-/* To nearest even, as float32. */
-static inline VF rounded(VF x) {
-    const VU u = (VU)x, nan = (VU)(x != x), r = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
-    return (VF)((r & ~nan) | (0x7fc00000 & nan));
-}
+enum { VL = ROW_BYTES / 4 };
 static inline __attribute__((always_inline)) void vector(const tc_half_rows *j, uint16_t *out, const uint16_t *x, const uint16_t *more,
                                                          const float *scale, const float *shift) {
-    VF v = vload_bf16(x), a, b;
-    if (scale) {
-        __builtin_memcpy(&a, scale, sizeof a);
-        __builtin_memcpy(&b, shift, sizeof b);
-        v = rounded(vfma(v, a, b));
-    }
-    if (more) v = rounded(v + vload_bf16(more));
-    v = vmin(vmax(v, vset1(j->low)), vset1(j->high));
-    const VH h = __builtin_convertvector((VU)rounded(v) >> 16, VH);
-    __builtin_memcpy(out, &h, sizeof h);
+    half_vector(out, vload_bf16(x), more, scale, shift, j->low, j->high);
 }
 /* The last columns, fewer than a vector. */
 static void rest(const tc_half_rows *j, int64_t at, int64_t c, int64_t n) {

@@ -39,7 +39,8 @@ typedef struct tc_epilogue {
 } tc_epilogue;
 
 /* x becomes min(max(fma(x, scale[c], shift[c]) + more[r, c], low), high) in its place, each rounded to the result's type; what is NULL is
- * left out. Values are of the result's type, f32 or f64. Maximum and minimum are those of scalar.h with x as the first operand. */
+ * left out. Values are of the result's type, f32, f64 or bf16, whose scale and shift are f32. Maximum and minimum are those of scalar.h with x as
+ * the first operand. */
 typedef struct tc_epilogue_plain {
     const void *scale, *shift; /* by column; both or neither */
     const void *more;          /* rows x columns in the order of the result's memory, which it does not share */

@@ -126,7 +126,7 @@ void find_plain(const tc_loop *l, const nest *n, block_plain *out) {
 
 /* The result is what lies where the loop stores; of a sum of two loads either may be. */
 bool plain_regions(const block_plain *p, int nbuffers, void *const *data, tc_epilogue_plain *out) {
-    if (p->result < 0 || p->half) return false;
+    if (p->result < 0) return false;
     int result = p->result, more = p->more;
     if (more >= 0 && p->scale < 0 && data[more] == data[p->store]) result = p->more, more = p->result;
     if (data[result] != data[p->store]) return false;

@@ -1,0 +1,52 @@
+/* tc_epilogue_plain of bfloat16 on 32 neighbouring results while they are in registers. Included after vec_f32.h and amx.h. */
+#ifndef TC_KERNEL_AMX_PLAIN_H
+#define TC_KERNEL_AMX_PLAIN_H
+
+#include "kernel/half_plain.h"
+
+/* What store_plain stores, where the instructions cannot: they round subnormal numbers to zero. */
+static __attribute__((noinline, cold)) void plain_by_vectors(void *out, const float *sums, const half_plain *p) {
+    for (int i = 0; i < 32; i += VL) {
+        VF x;
+        __builtin_memcpy(&x, sums + i, sizeof x);
+        half_vector((halfword *)out + i, rounded(x), p->more ? (const halfword *)p->more + i : NULL, p->scale ? p->scale + i : NULL, p->shift + i,
+                    p->low, p->high);
+    }
+}
+/* out = min(max(fma(x, scale, shift) + more, low), high), each sum rounded, of sums x and 16 more, y. */
+#ifdef AMX_IN_C
+static inline void store_plain(void *out, VS x, VS y, const half_plain *p) {
+    const VS sums[] = {x, y};
+    plain_by_vectors(out, sums[0].sum, p);
+}
+#else
+PAIRS_TARGET static inline __attribute__((always_inline)) VS widen_half(__m256i x) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
+}
+/* Returns whether one of them is subnormal. */
+PAIRS_TARGET static inline __attribute__((always_inline)) __mmask16 round_pair(VS *x, VS *y) {
+    const __mmask16 subnormal = SUBNORMAL(*x, *y);
+    const __m512i r = (__m512i)_mm512_cvtne2ps_pbh(*y, *x);
+    *x = widen_half(_mm512_castsi512_si256(r)), *y = widen_half(_mm512_extracti64x4_epi64(r, 1));
+    return subnormal;
+}
+PAIRS_TARGET static inline __attribute__((always_inline)) void store_plain(void *out, VS x, VS y, const half_plain *p) {
+    const VS sums[] = {x, y}, low = _mm512_set1_ps(p->low), high = _mm512_set1_ps(p->high);
+    __mmask16 subnormal = 0;
+    if (p->scale) {
+        subnormal |= round_pair(&x, &y);
+        x = _mm512_fmadd_ps(x, _mm512_loadu_ps(p->scale), _mm512_loadu_ps(p->shift));
+        y = _mm512_fmadd_ps(y, _mm512_loadu_ps(p->scale + 16), _mm512_loadu_ps(p->shift + 16));
+    }
+    if (p->more) {
+        subnormal |= round_pair(&x, &y);
+        x += widen_half(_mm256_loadu_si256(p->more));
+        y += widen_half(_mm256_loadu_si256((const __m256i *)p->more + 1));
+    }
+    x = _mm512_min_ps(high, _mm512_max_ps(low, x)), y = _mm512_min_ps(high, _mm512_max_ps(low, y));
+    subnormal |= SUBNORMAL(x, y);
+    if (__builtin_expect(!subnormal, 1)) _mm512_storeu_si512(out, (__m512i)_mm512_cvtne2ps_pbh(y, x));
+    else plain_by_vectors(out, (const float *)sums, p);
+}
+#endif
+#endif
