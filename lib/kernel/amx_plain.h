@@ -1,19 +1,15 @@
 /* tc_epilogue_plain of bfloat16 on 32 neighbouring results while they are in registers. Included after vec_f32.h and amx.h. */
-#ifndef TC_KERNEL_AMX_PLAIN_H
-#define TC_KERNEL_AMX_PLAIN_H
-
 #include "kernel/half_plain.h"
 
 /* What store_plain stores, where the instructions cannot: they round subnormal numbers to zero. */
 static __attribute__((noinline, cold)) void plain_by_vectors(void *out, const float *sums, const half_plain *p) {
-    for (int i = 0; i < 32; i += VL) {
+    for (int i = 0; i < 32; i += ROW_BYTES / 4) {
         VF x;
         __builtin_memcpy(&x, sums + i, sizeof x);
-        half_vector((halfword *)out + i, rounded(x), p->more ? (const halfword *)p->more + i : NULL, p->scale ? p->scale + i : NULL, p->shift + i,
-                    p->low, p->high);
+        half_vector(out, rounded(x), p, i);
     }
 }
-/* out = min(max(fma(x, scale, shift) + more, low), high), each sum rounded, of sums x and 16 more, y. */
+/* out = table[min(max(fma(x, scale, shift) + more, low), high)], each sum rounded, of sums x and 16 more, y. */
 #ifdef AMX_IN_C
 static inline void store_plain(void *out, VS x, VS y, const half_plain *p) {
     const VS sums[] = {x, y};
@@ -40,13 +36,21 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_plain(void 
     }
     if (p->more) {
         subnormal |= round_pair(&x, &y);
-        x += widen_half(_mm256_loadu_si256(p->more));
-        y += widen_half(_mm256_loadu_si256((const __m256i *)p->more + 1));
+        x += widen_half(_mm256_loadu_si256((const __m256i *)(const void *)p->more));
+        y += widen_half(_mm256_loadu_si256((const __m256i *)(const void *)(p->more + 16)));
     }
     x = _mm512_min_ps(high, _mm512_max_ps(low, x)), y = _mm512_min_ps(high, _mm512_max_ps(low, y));
     subnormal |= SUBNORMAL(x, y);
-    if (__builtin_expect(!subnormal, 1)) _mm512_storeu_si512(out, (__m512i)_mm512_cvtne2ps_pbh(y, x));
-    else plain_by_vectors(out, (const float *)sums, p);
+    if (__builtin_expect(subnormal, 0)) {
+        plain_by_vectors(out, (const float *)sums, p);
+        return;
+    }
+    __m512i r = (__m512i)_mm512_cvtne2ps_pbh(y, x);
+    if (p->table) {
+        const __m256i u = (__m256i)looked_up(p->table, (VH)_mm512_castsi512_si256(r)),
+                      v = (__m256i)looked_up(p->table, (VH)_mm512_extracti64x4_epi64(r, 1));
+        r = _mm512_inserti64x4(_mm512_castsi256_si512(u), v, 1);
+    }
+    _mm512_storeu_si512(out, r);
 }
-#endif
 #endif

@@ -12,7 +12,9 @@ enum { VL = ROW_BYTES / 4 };
 #endif
 
 #include "kernel/amx.h"
+#ifndef AMX_IN_C
 #include "kernel/amx_plain.h"
+#endif
 
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
@@ -41,7 +43,7 @@ static void end_positions(conv_end *t, int64_t r, int64_t rows, int64_t c, const
     t->w = j->cols - c < PANEL ? j->cols - c : PANEL;
     for (int64_t q = 0; j->bias && q < t->w; q++) t->bias[q] = tc_x_cast_bf16_f32(j->bias[c + q]);
     if (!plain) return;
-    t->plain = (half_plain){.low = (float)plain->low, .high = (float)plain->high};
+    t->plain = (half_plain){.table = plain->table, .low = (float)plain->low, .high = (float)plain->high};
     if (!plain->scale) return;
     __builtin_memcpy(t->scale, (const float *)plain->scale + c, (size_t)t->w * 4);
     __builtin_memcpy(t->shift, (const float *)plain->shift + c, (size_t)t->w * 4);

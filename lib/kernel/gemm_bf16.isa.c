@@ -12,6 +12,7 @@
 #include "kernel/vec_f32.h"
 
 #include "kernel/amx.h"
+#include "kernel/amx_plain.h"
 
 enum { NR = AMX_COLUMNS, VL = ROW_BYTES / 4 };             /* columns of a panel; floats of a vector */
 enum { STEP = 2 * AMX_WORDS, STEP_BYTES = STEP * NR * 2 }; /* k; of a panel */
@@ -84,7 +85,21 @@ typedef struct {
     int64_t at, rows, w;
     bool adds;
     float more[NR];
+    const uint16_t *residual; /* plain's `more` at row 0 of the tile; NULL: none */
+    half_plain plain;
+    float scale[NR], shift[NR];
 } tile_end;
+/* What tiles compute of what follows. */
+static inline const tc_epilogue_plain *plain_of(const tc_gemm *j) {
+    return j->epilogue && j->rounded && !j->swapped && j->c_cs == 1 ? j->epilogue->plain : NULL;
+}
+static inline void begin_plain(tile_end *t, const tc_gemm *j, const tc_epilogue_plain *p, int64_t r, int64_t c, int64_t w) {
+    t->plain = (half_plain){.table = p->table, .low = (float)p->low, .high = (float)p->high};
+    t->residual = p->more ? (const uint16_t *)p->more + (j->row0 + r) * j->n + c : NULL;
+    if (!p->scale) return;
+    __builtin_memcpy(t->scale, (const float *)p->scale + c, (size_t)w * 4), __builtin_memcpy(t->shift, (const float *)p->shift + c, (size_t)w * 4);
+    t->plain.scale = t->scale, t->plain.shift = t->shift;
+}
 /* w addends of the job as float32. */
 static inline void take_addends(const tc_gemm *j, const char *add, int64_t w, float *more) {
     const int64_t step = j->add_cs * (j->rounded ? 2 : 4);
@@ -99,6 +114,7 @@ static inline void take_addends(const tc_gemm *j, const char *add, int64_t w, fl
 }
 static inline void end_tile(tile_end *t, const tc_gemm *j, int64_t r, int64_t rows, int64_t c, int64_t w, const float *sums) {
     const int64_t e = j->rounded ? 2 : 4;
+    if (plain_of(j)) begin_plain(t, j, plain_of(j), r, c, w);
     t->j = j, t->sums = sums, t->out = (char *)j->c + (r * j->c_rs + c * j->c_cs) * e, t->at = 0, t->rows = rows, t->w = w;
     t->adds = j->beta != 0 && j->add, t->add = NULL;
     if (!t->adds) return;
@@ -110,7 +126,8 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_e
     const tc_gemm *j = t->j;
     const float alpha = (float)j->alpha, beta = (float)j->beta;
     const int64_t e = j->rounded ? 2 : 4;
-    const bool whole = t->w == NR && j->c_cs == 1;
+    const bool whole = t->w == NR && j->c_cs == 1, follows = plain_of(j) != NULL;
+    uint16_t some[NR];
     for (; n > 0 && t->at < t->rows; n--, t->at++) {
         const float *sums = t->sums + t->at * lane + t->at / 16 * skip;
         char *out = t->out + t->at * j->c_rs * e, line[NR * 4], *to = whole ? out : line;
@@ -128,7 +145,13 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_e
             if (!j->rounded) __builtin_memcpy(to + i * VL * 4, &x, sizeof x);
             else __builtin_memcpy((char *)&sum[i * VL / 16] + i * VL % 16 * 4, &x, sizeof x);
         }
-        if (j->rounded) store_rounded(to, sum[0], sum[1]);
+        if (follows && t->residual) {
+            const uint16_t *residual = t->residual + t->at * j->n;
+            if (!whole) __builtin_memcpy(some, residual, (size_t)t->w * 2);
+            t->plain.more = whole ? residual : some;
+        }
+        if (follows) store_plain(to, sum[0], sum[1], &t->plain);
+        else if (j->rounded) store_rounded(to, sum[0], sum[1]);
         for (int64_t q = 0; !whole && q < t->w; q++) __builtin_memcpy(out + q * j->c_cs * e, line + q * e, (size_t)e);
     }
 }

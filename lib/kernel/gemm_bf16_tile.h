@@ -93,7 +93,7 @@ TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c
                 begin(rows);
                 N_(columns)(j, a + i / TILE_ROWS, r0 + r + i, least(some, rows - i), c0 + c, cols, (float *)sums, panels);
                 end();
-                tc_gemm_finished(j, j->epilogue, r0 + r + i, least(some, rows - i), c0 + c, cols, worker);
+                tc_gemm_finished(j, plain_of(j) ? j->epilogue->rest : j->epilogue, r0 + r + i, least(some, rows - i), c0 + c, cols, worker);
             }
         }
     }

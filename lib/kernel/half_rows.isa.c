@@ -1,4 +1,4 @@
-/* Scale, shift, residual and bounds of bfloat16 in one pass over rows x columns (tc_half_rows in kernel/isa.h): sums are rounded to the type, as the
+/* What tc_epilogue_plain says of bfloat16, in one pass over rows x columns (tc_half_rows in kernel/isa.h): sums are rounded to the type, as the
  * operators round their results. */
 #include "kernel/isa.h"
 #include "kernel/vec_f32.h"
@@ -6,33 +6,30 @@
 #include "kernel/half_plain.h"
 
 enum { VL = ROW_BYTES / 4 };
-static inline __attribute__((always_inline)) void vector(const tc_half_rows *j, uint16_t *out, const uint16_t *x, const uint16_t *more,
-                                                         const float *scale, const float *shift) {
-    half_vector(out, vload_bf16(x), more, scale, shift, j->low, j->high);
-}
-/* The last columns, fewer than a vector. */
-static void rest(const tc_half_rows *j, int64_t at, int64_t c, int64_t n) {
+
+/* The last columns, from i on, fewer than a vector. */
+static void rest(const half_plain *p, uint16_t *to, const uint16_t *from, int64_t i, int64_t n) {
     uint16_t x[VL] = {0}, more[VL] = {0}, out[VL];
     float scale[VL] = {0}, shift[VL] = {0};
-    __builtin_memcpy(x, (const uint16_t *)j->x + at, (size_t)n * 2);
-    if (j->more) __builtin_memcpy(more, (const uint16_t *)j->more + at, (size_t)n * 2);
-    if (j->scale) __builtin_memcpy(scale, j->scale + c, (size_t)n * 4), __builtin_memcpy(shift, j->shift + c, (size_t)n * 4);
-    vector(j, out, x, j->more ? more : NULL, j->scale ? scale : NULL, shift);
-    __builtin_memcpy((uint16_t *)j->out + at, out, (size_t)n * 2);
-}
-static inline __attribute__((always_inline)) void rows_of(const tc_half_rows *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, bool scales,
-                                                          bool adds) {
-    for (int64_t r = r0; r < r0 + nr; r++) {
-        int64_t at = r * j->cols + c0, c = c0;
-        for (; c + VL <= c0 + nc; c += VL, at += VL)
-            vector(j, (uint16_t *)j->out + at, (const uint16_t *)j->x + at, adds ? (const uint16_t *)j->more + at : NULL,
-                   scales ? j->scale + c : NULL, j->shift + c);
-        if (c < c0 + nc) rest(j, at, c, c0 + nc - c);
+    half_plain some = *p;
+    __builtin_memcpy(x, from + i, (size_t)n * 2);
+    if (p->more) __builtin_memcpy(more, p->more + i, (size_t)n * 2), some.more = more;
+    if (p->scale) {
+        __builtin_memcpy(scale, p->scale + i, (size_t)n * 4), __builtin_memcpy(shift, p->shift + i, (size_t)n * 4);
+        some.scale = scale, some.shift = shift;
     }
+    half_vector(out, vload_bf16(x), &some, 0);
+    __builtin_memcpy(to + i, out, (size_t)n * 2);
 }
 void TC_ROW(tc_half_rows)(const tc_half_rows *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc);
 void TC_ROW(tc_half_rows)(const tc_half_rows *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc) {
-    if (j->scale && j->more) rows_of(j, r0, nr, c0, nc, true, true);
-    else if (j->scale) rows_of(j, r0, nr, c0, nc, true, false);
-    else rows_of(j, r0, nr, c0, nc, false, j->more != NULL);
+    for (int64_t r = r0; r < r0 + nr; r++) {
+        const int64_t at = r * j->cols, end = c0 + nc;
+        const half_plain p = {j->scale, j->shift, j->more ? (const uint16_t *)j->more + at : NULL, j->table, j->low, j->high};
+        const uint16_t *x = (const uint16_t *)j->x + at;
+        uint16_t *out = (uint16_t *)j->out + at;
+        int64_t c = c0;
+        for (; c + VL <= end; c += VL) half_vector(out, vload_bf16(x + c), &p, c);
+        if (c < end) rest(&p, out, x, c, end - c);
+    }
 }

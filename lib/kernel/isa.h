@@ -66,12 +66,13 @@ typedef struct {
     void (*logaddexp_scan)(void *out, const void *x, int64_t n, int m, double *carry);
 } tc_reduce_ops;
 
-/* out = min(max(x * scale[c] + shift[c] + more, low), high) of bf16, the sum with shift and the one with more rounded; scale (with shift) or more
- * NULL: without. Infinite bounds are none. Of rows x columns, cols from row to row. */
+/* out = table[min(max(x * scale[c] + shift[c] + more, low), high)] of bf16 as tc_epilogue_plain says it (kernel/kernel.h), of rows x columns, cols
+ * from row to row. */
 typedef struct {
     void *out;
     const void *x, *more;
     const float *scale, *shift;
+    const uint16_t *table;
     int64_t cols;
     float low, high;
 } tc_half_rows;

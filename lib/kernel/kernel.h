@@ -38,13 +38,14 @@ typedef struct tc_epilogue {
     const struct tc_epilogue *rest;        /* what a kernel that computes plain calls instead, or NULL: it then reports no regions */
 } tc_epilogue;
 
-/* x becomes min(max(fma(x, scale[c], shift[c]) + more[r, c], low), high) in its place, each rounded to the result's type; what is NULL is
- * left out. Values are of the result's type, f32, f64 or bf16, whose scale and shift are f32. Maximum and minimum are those of scalar.h with x as
+/* x becomes table[min(max(fma(x, scale[c], shift[c]) + more[r, c], low), high)] in its place, each rounded to the result's type; what is NULL
+ * is left out. Values are of the result's type, f32, f64 or bf16, whose scale and shift are f32. Maximum and minimum are those of scalar.h with x as
  * the first operand. */
 typedef struct tc_epilogue_plain {
     const void *scale, *shift; /* by column; both or neither */
     const void *more;          /* rows x columns in the order of the result's memory, which it does not share */
     double low, high;          /* no NaN; infinite where there is no bound */
+    const uint16_t *table;     /* of bf16 alone: by the bits of a value; an element past its end can be read */
 } tc_epilogue_plain;
 
 /* What a kernel may do otherwise than it decides from sizes, with the same bits; tc-compile --tune tries the values. */

@@ -148,6 +148,7 @@ typedef struct {
     tc_lv load, last; /* the result, and what is made of it */
     bool first;       /* more follows */
     bool half;        /* of bf16: run by tc_half_rows, all of it */
+    int table;        /* of the block's, whose values are stored; -1: none */
     int64_t cols;     /* of a row, then */
 } block_plain;
 
@@ -204,9 +205,9 @@ bool side_chain(const side *s, const int64_t *stride, int64_t last); /* flat ind
 static inline int64_t part_length(const nest *n) { return n->I.ext[n->I.n - 1]; }
 
 /* block_plain.c */
-void find_plain(const tc_loop *l, const nest *n, block_plain *out); /* n: of a region loop */
-bool plain_regions(const block_plain *p, int nbuffers, void *const *data, tc_epilogue_plain *out);
-tc_half_rows half_regions(const block_plain *p, void *const *data);
+void find_plain(tc_block *b, const tc_loop *l, const nest *n, const tc_lv *root); /* b->plain, n being of a region loop; root: find_tables */
+bool plain_regions(const tc_block *b, void *const *data, tc_epilogue_plain *out);
+tc_half_rows half_regions(const tc_block *b, void *const *data);
 
 /* block_table.c */
 /* root[i]: the instruction of whose value instruction i is a function worth a table, used so many times; -1: none. */

@@ -4,7 +4,8 @@
  *     store min(max(fma(result, scale[c], shift[c]) + more, low), high)      every part but the result may be missing
  *     store f(min(max(fma(result, scale[c], shift[c]) + more, low), high))   the scale is there, f reads the result nowhere else
  *
- * Of bf16 the first form, each sum rounded, becomes one pass over a region (tc_half_rows); scale and shift are float32. */
+ * Of bf16 the first form, each sum rounded, and a function of that from a table (block_table.c) are one pass over a region (tc_half_rows); scale
+ * and shift are float32. */
 #include <math.h>
 
 #include "runtime/block_impl.h"
@@ -64,7 +65,8 @@ static tc_lv added(const finder *f, tc_lv v, block_plain *out) {
 
 /* Is v of that form? The buffers and bounds that it needs; out->load: where it loads the result. */
 static bool plain_from(const finder *f, tc_lv v, block_plain *out) {
-    *out = (block_plain){.result = -1, .store = out->store, .scale = -1, .shift = -1, .more = -1, .low = -INFINITY, .high = INFINITY, .last = v};
+    *out = (block_plain){
+        .result = -1, .store = out->store, .scale = -1, .shift = -1, .more = -1, .table = -1, .low = -INFINITY, .high = INFINITY, .last = v};
     const bool halves = f->compute != f->dtype;
     v = bounded(f, v, TC_X_MIN, &out->high);
     v = bounded(f, v, TC_X_MAX, &out->low);
@@ -99,7 +101,8 @@ static bool only_there(const finder *f, const block_plain *p) {
     return only;
 }
 
-void find_plain(const tc_loop *l, const nest *n, block_plain *out) {
+void find_plain(tc_block *b, const tc_loop *l, const nest *n, const tc_lv *root) {
+    block_plain *out = &b->plain;
     *out = (block_plain){.result = -1};
     if (l->stores.len != 1 || l->stores.data[0].pred != TC_LV_NONE) return;
     const tc_lv value = l->stores.data[0].value;
@@ -108,8 +111,9 @@ void find_plain(const tc_loop *l, const nest *n, block_plain *out) {
     const bool half = d == TC_BF16;
     const finder f = {l, n, d, half ? TC_F32 : d};
     if ((!half && d != TC_F32 && d != TC_F64) || !is_whole(&f, access_of(&f, -1, out->store))) return;
-    if (plain_from(&f, value, out)) {
-        out->half = half, out->cols = n->I.total;
+    const tc_lv from = half && root[value] != TC_LV_NONE ? root[value] : value;
+    if (plain_from(&f, from, out)) {
+        out->half = half, out->cols = n->I.total, out->table = from != value ? table_of(b, l, from, value) : -1;
         return;
     }
     if (half) {
@@ -125,21 +129,24 @@ void find_plain(const tc_loop *l, const nest *n, block_plain *out) {
 }
 
 /* The result is what lies where the loop stores; of a sum of two loads either may be. */
-bool plain_regions(const block_plain *p, int nbuffers, void *const *data, tc_epilogue_plain *out) {
+bool plain_regions(const tc_block *b, void *const *data, tc_epilogue_plain *out) {
+    const block_plain *p = &b->plain;
     if (p->result < 0) return false;
     int result = p->result, more = p->more;
     if (more >= 0 && p->scale < 0 && data[more] == data[p->store]) result = p->more, more = p->result;
     if (data[result] != data[p->store]) return false;
-    for (int k = 0; k < nbuffers; k++) /* nothing else reads what is written over */
+    for (int k = 0; k < b->nbuffers; k++) /* nothing else reads what is written over */
         if (k != result && k != p->store && data[k] == data[p->store]) return false;
-    *out = (tc_epilogue_plain){.low = p->low, .high = p->high};
+    *out = (tc_epilogue_plain){.low = p->low, .high = p->high, .table = p->table < 0 ? NULL : b->tables->list.data[p->table].entries};
     if (p->scale >= 0) out->scale = data[p->scale], out->shift = data[p->shift];
     if (more >= 0) out->more = data[more];
     return true;
 }
-tc_half_rows half_regions(const block_plain *p, void *const *data) {
+tc_half_rows half_regions(const tc_block *b, void *const *data) {
+    const block_plain *p = &b->plain;
     tc_half_rows out = {.out = data[p->store], .x = data[p->result], .cols = p->cols, .low = (float)p->low, .high = (float)p->high};
     if (p->scale >= 0) out.scale = data[p->scale], out.shift = data[p->shift];
     if (p->more >= 0) out.more = data[p->more];
+    if (p->table >= 0) out.table = b->tables->list.data[p->table].entries;
     return out;
 }

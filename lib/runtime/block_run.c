@@ -370,9 +370,8 @@ tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *va
     for (int k = 0; k < b->nnests; k++) TC_TRY(host_numbers(&b->nests[k], vars, nvars));
     for (int i = 0; i < workers; i++) walks[i].n = NULL;
     *j = (job){.b = b, .n = b->nests, .data = data, .scratch = (char *)walks + up64((size_t)workers * sizeof *walks), .fault = fault, .walks = walks};
-    if (b->plain.half) j->half = half_regions(&b->plain, data);
-    *out = (tc_epilogue){b->plain.half ? run_half_region : run_region, j,
-                         plain_regions(&b->plain, b->nbuffers, data, &j->plain) ? &j->plain : NULL, NULL};
+    if (b->plain.half) j->half = half_regions(b, data);
+    *out = (tc_epilogue){b->plain.half ? run_half_region : run_region, j, plain_regions(b, data, &j->plain) ? &j->plain : NULL, NULL};
     if (!out->plain || !b->rest) return NULL;
     out->rest = &j->rest;
     return tc_block_regions(b->rest->block, data, vars, nvars, (char *)scratch + one_region_scratch(b, workers), workers, fault, &j->rest);

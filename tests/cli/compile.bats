@@ -678,7 +678,7 @@ PY
     done
 }
 
-@test "scale, shift, residual and bounds of bfloat16 behind convolutions and products: one pass over the result, the bits of the operators alone" {
+@test "scale, shift, residual, bounds and functions of bfloat16 behind convolutions and products: one pass, the bits of the operators alone" {
     cat >m.py <<'P'
 import torch, torch.nn as nn, torch.nn.functional as F
 class M(nn.Module):
@@ -688,14 +688,15 @@ class M(nn.Module):
         self.c, self.n, self.l = nn.Conv2d(8, 40, 3, padding=1, dtype=b), nn.BatchNorm2d(40, dtype=b), nn.Linear(40, 37, bias=False, dtype=b)
     def forward(self, x, r):
         z, q = F.relu(self.n(self.c(x)) + r), F.hardtanh(self.n(self.c(x * 2)), -0.3, 0.7)
-        return z, q, F.relu6(self.l(z.permute(0, 2, 3, 1)))
+        p = z.permute(0, 2, 3, 1)
+        return z, q, F.relu6(self.l(p)), F.silu(self.n(self.c(-x))), F.gelu(self.l(p * 2))
 P
-    tc-export m.py:M --input x=2x8x19x17xbf16 --input r=2x40x19x17xbf16 -o m.pt2
-    tc-compile --op 'randn([2,8,19,17])' | tc-run --cast bf16 --to safetensors -o x.st
-    tc-compile --op 'randn([2,40,19,17])' | tc-run --cast bf16 --to safetensors -o r.st
+    tc-export m.py:M --input x=2x8x65x66xbf16 --input r=2x40x65x66xbf16 -o m.pt2
+    tc-compile --op 'randn([2,8,65,66])' | tc-run --cast bf16 --to safetensors -o x.st
+    tc-compile --op 'randn([2,40,65,66])' | tc-run --cast bf16 --to safetensors -o r.st
     tc-compile m.pt2 -v -o c.pt2 2>log
     grep -q "with the epilogue scale_shift + add + relu" log
-    for isa in portable avx2 ""; do
+    for isa in portable avx2 avx512 avx512_bf16 ""; do
         TC_ISA=$isa TC_STEPS=0 tc-run m.pt2 --input x=@x.st --input r=@r.st -o want.st --to safetensors
         TC_ISA=$isa tc-run m.pt2 --input x=@x.st --input r=@r.st -o got.st --to safetensors
         cmp want.st got.st

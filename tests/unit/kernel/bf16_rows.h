@@ -44,6 +44,41 @@ static inline void call(const tc_kernel *k, const tc_isa_ops *isa, const tc_karg
     tc_pool_destroy(pool);
 }
 
+static inline void no_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+    (void)ctx, (void)r0, (void)nr, (void)c0, (void)nc, (void)worker;
+    fail_msg("a region of a plain epilogue was reported");
+}
+static inline float halved(float x) { return tc_x_cast_bf16_f32(tc_x_cast_f32_bf16(x)); }
+/* A plain epilogue of some parts is what it says of the results without one, `want` as they lie, rows of `columns`; some sums are subnormal. */
+static inline void check_plain(const char *what, const tc_kernel *k, const tc_isa_ops *isa, const tc_karg *args, int nargs, int parts,
+                               const tc_tensor *want, int64_t columns) {
+    static uint16_t table[(1 << 16) + 1];
+    tc_tensor scale = ktensor(TC_F32, 1, &columns), shift = ktensor(TC_F32, 1, &columns), more = *want, got = *want;
+    float *sc = scale.storage->data, *sh = shift.storage->data;
+    const int64_t all = (int64_t)want->storage->bytes / 2;
+    more.storage = ktensor(TC_BF16, 1, &all).storage, got.storage = ktensor(TC_BF16, 1, &all).storage;
+    fill(&more);
+    for (int i = 0; i < 1 << 16; i++) table[i] = (uint16_t)(i * 5 + 3);
+    if (columns > 3) sc[3] *= 0x1p-127f, sh[3] *= 0x1p-128f, sc[2] = sh[2] = -0.0f;
+    tc_epilogue_plain plain = {.low = parts & 4 ? -0.25 : -INFINITY, .high = parts & 4 ? 0.3 : INFINITY, .table = parts & 8 ? table : NULL};
+    const uint16_t *m = more.storage->data, *y = want->storage->data, *z = got.storage->data;
+    if (parts & 1) plain.scale = sc, plain.shift = sh;
+    if (parts & 2) plain.more = m;
+    const tc_epilogue then = {no_region, NULL, &plain, NULL};
+    epilogue = &then;
+    call(k, isa, args, nargs, &got, 1 + parts % 3, parts & 1);
+    epilogue = NULL;
+    for (int64_t i = 0; i < all; i++) {
+        float v = tc_x_cast_bf16_f32(y[i]);
+        if (parts & 1) v = halved(fmaf(v, sc[i % columns], sh[i % columns]));
+        if (parts & 2) v = halved(v + tc_x_cast_bf16_f32(m[i]));
+        uint16_t h = tc_x_cast_f32_bf16(tc_x_min_f32(tc_x_max_f32(v, (float)plain.low), (float)plain.high));
+        if (parts & 8) h = table[h];
+        if (h != z[i]) fail_msg("%s, parts %d of a plain epilogue: element %d is %04x, expected %04x", what, parts, (int)i, z[i], h);
+    }
+    kfree(&scale), kfree(&shift), kfree(&more), kfree(&got);
+}
+
 /* Rows to check: by the instructions in C, and where the CPU has them by the instructions. */
 enum { BF16_IN_C = 2 };
 static tc_isa_ops bf16_rows[2 * BF16_IN_C];
