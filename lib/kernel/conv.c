@@ -38,12 +38,15 @@ static bool last(const tc_tensor *t) { return tc_tensor_is_channels_last(t) && !
 static args tuned_args(const tc_kcall *k, const int64_t *knob) {
     args a = read_args(k, 0, 1, 3, k->outs[0].size);
     a.c.form = knob[0], a.c.task_rows = knob[1], a.c.task_cols = knob[2];
-    if (a.x->dtype == TC_BF16 && k->isa->conv_bf16 && !tc_conv_by_lanes(&a.c)) a.c.dtype = TC_BF16;
+    const bool lanes = tc_conv_by_lanes(&a.c);
     a.c.in_last = last(a.x);
-    a.c.out_last = last(&k->outs[0]) || (tc_conv_volume(a.c.out) == 1 && !tc_conv_by_lanes(&a.c));
-    if (tc_conv_by_lanes(&a.c)) a.c.in_last = a.c.out_last = a.c.in_last || a.c.out_last; /* one of them may be 1x1 */
+    a.c.out_last = last(&k->outs[0]) || (tc_conv_volume(a.c.out) == 1 && !lanes);
+    if (lanes) a.c.in_last = a.c.out_last = a.c.in_last || a.c.out_last; /* one of them may be 1x1 */
+    if (a.x->dtype == TC_BF16 && (lanes ? a.c.out_last && tc_conv_depthwise(&a.c) : k->isa->conv_bf16 != NULL)) a.c.dtype = TC_BF16;
     return a;
 }
+/* What weights and bias are read as. */
+static tc_dtype weight_type(const tc_conv *c) { return tc_conv_by_lanes(c) ? tc_dtype_compute(c->dtype) : c->dtype; }
 static args forward_args(const tc_kcall *k) { return tuned_args(k, k->knob); }
 /* Of float32 and float64 in strict: elsewhere a form may change bits. */
 static int forward_knobs(const tc_kcall *k, tc_knob *out) {
@@ -90,15 +93,15 @@ static size_t widened(tc_dtype d, const tc_tensor *t) { return t && t->dtype != 
 
 /* ---- the ways of a product ---- */
 static size_t product_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
-    return c->dtype == TC_BF16      ? tc_conv_bf16_scratch(c, isa, threads, packed)
-           : tc_conv_by_lanes(c)    ? tc_conv_lanes_scratch(c, isa, threads)
+    return tc_conv_by_lanes(c)      ? tc_conv_lanes_scratch(c, isa, threads)
+           : c->dtype == TC_BF16    ? tc_conv_bf16_scratch(c, isa, threads, packed)
            : tc_conv_by_winograd(c) ? tc_conv_winograd_scratch(c, isa, threads, packed)
                                     : tc_conv_correlate_scratch(c, isa, threads, packed);
 }
 static void product(const tc_kcall *k, const tc_conv *c, char *scratch, const void *in, tc_conv_weight w, const void *packed, const void *bias,
                     void *out) {
-    if (c->dtype == TC_BF16) tc_conv_bf16(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
-    else if (tc_conv_by_lanes(c)) tc_conv_lanes(c, k->isa, k->pool, scratch, in, w, bias, out);
+    if (tc_conv_by_lanes(c)) tc_conv_lanes(c, k->isa, k->pool, scratch, in, w, bias, out);
+    else if (c->dtype == TC_BF16) tc_conv_bf16(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
     else (tc_conv_by_winograd(c) ? tc_conv_winograd : tc_conv_correlate)(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
 }
 static size_t weight_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
@@ -115,9 +118,9 @@ static void weight_product(const tc_kcall *k, const tc_conv *c, char *scratch, c
 /* ---- forward ---- */
 static size_t forward_scratch(const tc_kcall *k, int threads) {
     args a = forward_args(k);
-    const tc_dtype d = a.c.dtype;
-    size_t s = widened(d, a.x) + widened(d, tc_k_tensor(k, 2)) + widened(d, &k->outs[0]) + product_scratch(&a.c, k->isa, threads, k->packed);
-    return s + (k->packed ? 0 : widened(d, a.w)) + 64;
+    const tc_dtype d = a.c.dtype, wd = weight_type(&a.c);
+    size_t s = widened(d, a.x) + widened(wd, tc_k_tensor(k, 2)) + widened(d, &k->outs[0]) + product_scratch(&a.c, k->isa, threads, k->packed);
+    return s + (k->packed ? 0 : widened(wd, a.w)) + 64;
 }
 /* The epilogue where the product itself reports nothing: on some positions after another. */
 typedef struct {
@@ -135,11 +138,11 @@ static void after_positions(void *ctx, int64_t begin, int64_t end, int worker) {
 
 static tc_status forward(tc_kcall *k) {
     args a = forward_args(k);
-    const tc_dtype d = a.c.dtype;
+    const tc_dtype d = a.c.dtype, wd = weight_type(&a.c);
     char *scratch = k->scratch;
     const int64_t n = a.c.n * a.out_channels * tc_conv_volume(a.c.out);
-    const void *x = widen(k, d, a.x, &scratch), *bias = tc_k_given(k, 2) ? widen(k, d, tc_k_tensor(k, 2), &scratch) : NULL,
-               *w = k->packed ? NULL : widen(k, d, a.w, &scratch);
+    const void *x = widen(k, d, a.x, &scratch), *bias = tc_k_given(k, 2) ? widen(k, wd, tc_k_tensor(k, 2), &scratch) : NULL,
+               *w = k->packed ? NULL : widen(k, wd, a.w, &scratch);
     void *out = tc_tensor_data(&k->outs[0]), *to = out;
     const tc_epilogue *then = k->epilogue;
     tc_narrowing rounding = {k->isa, a.x->dtype, NULL, out, a.out_channels, then};
@@ -147,7 +150,7 @@ static tc_status forward(tc_kcall *k) {
     if (a.x->dtype != d) rounding.wide = to = tc_conv_take(&scratch, (size_t)n * 4), then = &rounds;
     const bool reports = tc_conv_reports(&a.c) && (!tc_conv_by_winograd(&a.c) || !then || (then->plain && !then->rest));
     if (reports) a.c.then = then;
-    product(k, &a.c, scratch, x, weight_of(&a, d, w, false), k->packed, bias, to);
+    product(k, &a.c, scratch, x, weight_of(&a, wd, w, false), k->packed, bias, to);
     if (reports || !n) return NULL;
     if (to != out) tc_narrow_all(k->isa, k->pool, a.x->dtype, to, n, out);
     if (k->epilogue) tc_parallel_for(k->pool, n / a.out_channels, 1 + 16384 / a.out_channels, after_positions, &(after){k->epilogue, a.out_channels});
@@ -157,6 +160,7 @@ static tc_status forward(tc_kcall *k) {
 static size_t forward_pack_bytes(const tc_kcall *k, int *arg) {
     args a = forward_args(k);
     *arg = 1;
+    if (tc_conv_by_lanes(&a.c)) return 0;
     if (a.c.dtype == TC_BF16) return tc_conv_bf16_packed_bytes(&a.c, k->isa);
     if (tc_conv_by_winograd(&a.c)) return a.w->dtype == a.c.dtype ? tc_conv_winograd_packed_bytes(&a.c, k->isa) : 0;
     return tc_conv_packs(&a.c) ? tc_conv_packed_bytes(&a.c, k->isa) : 0;

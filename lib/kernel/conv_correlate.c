@@ -325,9 +325,7 @@ void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_con
 
 /* A weight is read once to be packed, from memory, and then for each position, from the caches: some 100 of them cost as much as packing
  * (128 x 128 of 3 x 3 over 784 positions 2.08 and 1.79 ms). */
-bool tc_conv_packs(const tc_conv *c) {
-    return c->dtype == TC_BF16 || (!tc_conv_by_lanes(c) && !tc_conv_pointwise(c) && c->n * tc_conv_volume(c->out) <= 4096);
-}
+bool tc_conv_packs(const tc_conv *c) { return !tc_conv_pointwise(c) && c->n * tc_conv_volume(c->out) <= 4096; }
 
 /* Positions of tiles must follow each other. */
 bool tc_conv_reports(const tc_conv *c) {

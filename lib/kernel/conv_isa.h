@@ -25,7 +25,7 @@ typedef struct {
 } tc_conv_line;
 
 /* A row of the output for a block of lanes. */
-typedef struct {
+typedef struct tc_conv_row {
     const tc_conv_line *line;
     int nlines;
     const tc_conv_run *run;

@@ -13,7 +13,7 @@
 
 enum { STRIP_BYTES = 96 << 10, ROW_BYTES_MOST = 32 << 10, MOST_LANES = 16, MOST_LEVELS = 40, NARROW = 16 };
 
-static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
+static size_t elem(const tc_conv *c) { return tc_dtype_size(tc_dtype_compute(c->dtype)); } /* of weights and sums */
 static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -71,6 +71,7 @@ static int64_t most_runs(const tc_conv *c) { return least(c->out[2], (2 * c->ker
 typedef struct {
     const tc_conv *c;
     const tc_conv_ops *o;
+    void (*row_half)(const tc_conv_row *row);
     const char *x, *dout; /* x: what taps read; dout: weight gradient */
     char *out;
     const char *bias;
@@ -86,7 +87,7 @@ typedef struct {
 } plan;
 
 static void make_plan(const tc_conv *c, const tc_isa_ops *isa, plan *p) {
-    *p = (plan){.c = c, .o = ops_of(c, isa), .channels = c->groups * c->cout, .taps = tc_conv_volume(c->kernel)};
+    *p = (plan){.c = c, .o = ops_of(c, isa), .row_half = isa->conv_row_half, .channels = c->groups * c->cout, .taps = tc_conv_volume(c->kernel)};
     p->k = p->taps * c->cin;
     size_t lane = (size_t)p->o->lanes * elem(c), each;
     p->blocks = up(p->channels, p->o->lanes);
@@ -207,7 +208,7 @@ static void strips(void *ctx, int64_t begin, int64_t end, int worker) {
 static void rows_last(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv *c = p->c;
-    const size_t e = elem(c);
+    const size_t e = tc_dtype_size(c->dtype);
     tc_conv_line *line = (tc_conv_line *)(p->scratch + (size_t)worker * p->per_worker);
     for (int64_t i = begin; i < end; i++) {
         int64_t o1 = i % c->out[1], o0 = i / c->out[1] % c->out[0], n = i / c->out[1] / c->out[0];
@@ -226,7 +227,7 @@ static void rows_last(void *ctx, int64_t begin, int64_t end, int worker) {
         tc_epilogue_plain plain;
         job.out = p->out + at;
         job.plain = tc_conv_plain(c, 0, at, &plain);
-        p->o->row_last(&job);
+        (c->dtype == TC_BF16 ? p->row_half : p->o->row_last)(&job);
         const tc_epilogue *then = job.plain ? c->then->rest : c->then;
         if (then) then->fn(then->ctx, i * c->out[2], c->out[2], 0, p->channels, worker);
     }

@@ -27,6 +27,7 @@
 #define DECLARE_NORMAL(row, flags)                                                                           \
     extern void tc_normal_f32_##row(float *x, int64_t blocks, float mean, float std);                        \
     extern void tc_half_rows_##row(const tc_half_rows *job, int64_t r0, int64_t nr, int64_t c0, int64_t nc); \
+    extern void tc_conv_row_half_##row(const struct tc_conv_row *row_job);                                   \
     extern void tc_philox_words_##row(uint32_t *out, uint64_t key, uint64_t first, uint64_t hi, int64_t blocks);
 TC_ISA_ROWS(DECLARE)
 TC_ISA_ROWS(DECLARE_NORMAL)
@@ -38,9 +39,9 @@ TC_ISA_ROWS(DECLARE_NORMAL)
                [TC_U32] = tc_block_u32_##row,  [TC_U64] = tc_block_u64_##row, [TC_BOOL] = tc_block_bool_##row, [TC_C64] = tc_block_c64_##row,   \
                [TC_C128] = tc_block_c128_##row},                                                                                                \
     .scalar_one = tc_block_one_##row, .scalar_pair = tc_block_pairs_##row, .cast = tc_block_cast_##row, .round = tc_block_round_##row,          \
-    .move = &tc_block_move_##row, .half_rows = tc_half_rows_##row, .gemm_f32 = &tc_gemm_f32_##row, .gemm_f64 = &tc_gemm_f64_##row,              \
-    .gemm_int = tc_gemm_int_##row, .conv_f32 = &tc_conv_f32_##row, .conv_f64 = &tc_conv_f64_##row, .winograd = &tc_winograd_##row,              \
-    .attention_f32 = &tc_attention_f32_##row, .attention_f64 = &tc_attention_f64_##row,                                                         \
+    .move = &tc_block_move_##row, .half_rows = tc_half_rows_##row, .conv_row_half = tc_conv_row_half_##row, .gemm_f32 = &tc_gemm_f32_##row,     \
+    .gemm_f64 = &tc_gemm_f64_##row, .gemm_int = tc_gemm_int_##row, .conv_f32 = &tc_conv_f32_##row, .conv_f64 = &tc_conv_f64_##row,              \
+    .winograd = &tc_winograd_##row, .attention_f32 = &tc_attention_f32_##row, .attention_f64 = &tc_attention_f64_##row,                         \
     .reduce = {                                                                                                                                 \
         [TC_F32] = &tc_reduce_f32_##row, [TC_F64] = &tc_reduce_f64_##row, [TC_I8] = &tc_reduce_i8_##row,     [TC_I16] = &tc_reduce_i16_##row,   \
         [TC_I32] = &tc_reduce_i32_##row, [TC_I64] = &tc_reduce_i64_##row, [TC_U8] = &tc_reduce_u8_##row,     [TC_U16] = &tc_reduce_u16_##row,   \

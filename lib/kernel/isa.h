@@ -82,6 +82,7 @@ struct tc_gemm_ops;      /* kernel/gemm.h */
 struct tc_gemm_i8_ops;   /* kernel/gemm_i8.h */
 struct tc_attention_ops; /* kernel/attention_impl.h */
 struct tc_conv_ops;      /* kernel/conv_isa.h */
+struct tc_conv_row;      /* kernel/conv_isa.h */
 struct tc_winograd_ops;  /* kernel/conv_isa.h */
 
 struct tc_isa_ops {
@@ -94,6 +95,7 @@ struct tc_isa_ops {
     const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool; of bf16 and f16 max_add and max_of alone */
     const tc_move_ops *move;
     tc_half_rows_fn half_rows;
+    void (*conv_row_half)(const struct tc_conv_row *row); /* tc_conv_ops.row_last of bf16 images and a plain epilogue of bf16; weights, bias f32 */
     const struct tc_gemm_ops *gemm_f32, *gemm_f64;
     const struct tc_gemm_ops *gemm_bf16; /* by instructions for bfloat16; NULL: products go through float32 */
     const struct tc_gemm_i8_ops *gemm_i8;

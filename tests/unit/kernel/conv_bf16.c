@@ -61,6 +61,7 @@ static void check(const geometry *g) {
     for (int r = 0; r < bf16_count; r++)
         for (int t = 0; t < 32; t++) {
             char what[128];
+            if (g->g > 16 && (t & 1) != (t >> 1 & 1)) continue; /* depthwise: both images lie in one way */
             snprintf(what, sizeof what, "%dx%dx%dx%d by %dx%dx%d, way %d, %d", (int)g->n, (int)g->c, (int)g->h, (int)g->w, (int)g->o, (int)g->kh,
                      (int)g->kw, r, t);
             tc_tensor in = klayout(&x, t & 1), out = klayout(&want, t & 2);
@@ -77,12 +78,11 @@ static void check(const geometry *g) {
             if (!t) memcpy(first.storage->data, got.storage->data, got.storage->bytes);
             if (memcmp(first.storage->data, got.storage->data, got.storage->bytes)) fail_msg("%s: other bits than the first", what);
             kfree(&in), kfree(&out), kfree(&got);
+            tc_tensor last = klayout(&first, true), rows = klayout(&x, true);
+            a[0].tensor = g->g > 16 ? &rows : &x;
+            if (t < 16 && !g->transposed) check_plain(what, &tc_k_convolution, &bf16_rows[r], a, 9, t, &last, g->o); /* a transpose reports nothing */
             a[0].tensor = &x;
-            if (t < 16 && !g->transposed) { /* a transpose reports nothing */
-                tc_tensor last = klayout(&first, true);
-                check_plain(what, &tc_k_convolution, &bf16_rows[r], a, 9, t, &last, g->o);
-                kfree(&last);
-            }
+            kfree(&last), kfree(&rows);
         }
     tc_tensor *all[] = {&x, &w, &b, &want, &sums, &first, &ax, &aw, &ab};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) kfree(all[i]);
@@ -103,7 +103,10 @@ static void geometries(void **state) {
                                    {3, 32, 6, 7, 33, 3, 3, 1, 0, 1, 1, false, true},
                                    {1, 6, 2, 1100, 5, 1, 2, 1, 0, 1, 1, false, true},
                                    {2, 24, 5, 4, 34, 2, 2, 3, 0, 1, 1, true, true},
-                                   {1, 10, 4, 5, 6, 4, 4, 2, 1, 3, 1, true, false}};
+                                   {1, 10, 4, 5, 6, 4, 4, 2, 1, 3, 1, true, false},
+                                   /* depthwise: no pairs, sums of float32 in the order of other rows */
+                                   {1, 40, 9, 17, 40, 3, 3, 1, 1, 1, 40, false, true},
+                                   {2, 21, 11, 12, 21, 5, 5, 2, 2, 1, 21, false, false}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
 
