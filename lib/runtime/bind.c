@@ -200,11 +200,12 @@ static tc_status bind_view(binder *x, const tc_node *n) {
         x->b->delta[out->id] = t.offset * (int64_t)tc_dtype_size(t.dtype);
         return NULL;
     }
-    /* the elements in order, then a view of those: the copy has the memory of the result */
+    /* the elements in order, then a view of those: the copy has the memory of the result, which may show fewer (as_strided) */
     TC_TRY(make_root(x, out, ROOT_ARENA));
     tc_tensor flat = base;
     flat.offset = 0;
     tc_contiguous_strides(flat.rank, flat.size, flat.stride);
+    x->b->roots[out->id].bytes = tc_tensor_bytes(&flat);
     note_use(x, in);
     add_copy(x, (int)out->id, (int)in->id);
     x->b->calls.data[x->b->calls.len - 1].copy[0] = flat; /* to: the argument's sizes, contiguous */
@@ -614,9 +615,9 @@ static int *last_groups(const frame *f) {
 static bool covers_root(const binder *x, const tc_value *v) {
     const bound *b = x->b;
     const int r = b->root_of[v->id];
-    if (r == (int)v->id) return true;
-    return !x->dynamic[v->id] && !b->delta[v->id] && b->t[v->id].dtype == b->t[r].dtype && tc_tensor_is_contiguous(&b->t[v->id]) &&
-           tc_tensor_bytes(&b->t[v->id]) == b->roots[r].bytes;
+    if (x->dynamic[v->id]) return r == (int)v->id;
+    return !b->delta[v->id] && b->t[v->id].dtype == b->t[r].dtype && tc_tensor_bytes(&b->t[v->id]) == b->roots[r].bytes &&
+           (tc_tensor_is_contiguous(&b->t[v->id]) || (r == (int)v->id && x->channels_last[v->id]));
 }
 
 /* Results: written in the caller's memory where a value is its own root or all of it (a view with other sizes), else copied at the end. */
