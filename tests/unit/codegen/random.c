@@ -314,7 +314,8 @@ static bool add_control(kase *k) {
         memmove(v + 1, v, sizeof *v * (size_t)n), v[0] = count;
         const int carried = 1 + below(k, n + 1);
         tc_graph *body = body_of(k, v, n + 1, n + 1, carried, false), *test = counting(k, body, v, n + 1);
-        name = "higher_order::while_loop", args[0] = (tc_arg){.kind = TC_A_GRAPH, .graph = test}, args[1] = (tc_arg){.kind = TC_A_GRAPH, .graph = body};
+        name = "higher_order::while_loop", args[0] = (tc_arg){.kind = TC_A_GRAPH, .graph = test},
+        args[1] = (tc_arg){.kind = TC_A_GRAPH, .graph = body};
         args[2] = of_values(k, v, carried), args[3] = of_values(k, v + carried, n + 1 - carried);
     } else {
         if (n < 2 || !v[n - 1]->meta.rank) return false;

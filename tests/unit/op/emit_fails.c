@@ -30,13 +30,16 @@ static tc_status gradient(tc_program *p) {
     tc_value *ys[16], *xs[16], *grads[16];
     int ny = 0, nx = 0;
     for (int i = 0; i < p->ninputs && nx < 16; i++)
-        if (p->inputs[i].value && p->inputs[i].value->kind == TC_V_TENSOR && tc_is_float(p->inputs[i].value->meta.dtype)) xs[nx++] = p->inputs[i].value;
+        if (p->inputs[i].value && p->inputs[i].value->kind == TC_V_TENSOR && tc_is_float(p->inputs[i].value->meta.dtype))
+            xs[nx++] = p->inputs[i].value;
     for (int i = 0; i < p->noutputs && ny < 16; i++)
-        if (p->outputs[i].value && p->outputs[i].value->kind == TC_V_TENSOR && tc_is_float(p->outputs[i].value->meta.dtype)) ys[ny++] = p->outputs[i].value;
+        if (p->outputs[i].value && p->outputs[i].value->kind == TC_V_TENSOR && tc_is_float(p->outputs[i].value->meta.dtype))
+            ys[ny++] = p->outputs[i].value;
     tc_value *cots[16];
     for (int i = 0; i < ny; i++) cots[i] = ys[i]; /* of its type, which is all that counts here */
-    return nx && ny ? tc_grad_build(&(tc_grad_request){.graph = p->graph, .outputs = ys, .cotangents = cots, .noutputs = ny, .wrt = xs, .nwrt = nx}, grads)
-                    : NULL;
+    return nx && ny
+               ? tc_grad_build(&(tc_grad_request){.graph = p->graph, .outputs = ys, .cotangents = cots, .noutputs = ny, .wrt = xs, .nwrt = nx}, grads)
+               : NULL;
 }
 
 /* Call number k is refused. 0: it has fewer; 1: that was said; 2: it was not. */
@@ -81,7 +84,8 @@ static void rules_say_what_failed(void **state) {
             if (!child) _exit(all_of(op, backward));
             int how;
             assert_int_equal(waitpid(child, &how, 0), child);
-            if (how) fprintf(stderr, "%s: the %s does not survive a call that fails\n", tc_op_name(op), backward ? "gradient" : "decomposition"), bad++;
+            if (how)
+                fprintf(stderr, "%s: the %s does not survive a call that fails\n", tc_op_name(op), backward ? "gradient" : "decomposition"), bad++;
         }
     }
     assert_int_equal(bad, 0);
