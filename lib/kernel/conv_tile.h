@@ -493,17 +493,18 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
         if (!here) store_tile(b, p, spare, c);
     }
 }
-/* Tiles of another leaf, into sums. Of many tiles the first four bring a quarter of the next leaf's weights near each; one alone
+/* Tiles of another leaf, into sums. Many bring the next leaf's weights near, of which *brought rows are already; one alone
  * brings its results near with the first leaf, and what lies behind its last terms. */
-static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, int64_t quarter) {
-    const int64_t wide = padded(b->cols);
+static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, int64_t *brought) {
+    const int64_t wide = padded(b->cols), from = *brought;
+    for (int i = 0; i < t->nseg; i++) *brought += t->seg[i].n / 4;
     const walk next = s->l ? (walk){0} : next_terms(b, p, t);
     t->ldo = NR, t->never = 0, t->bounded = false, t->bias = t->scale = t->more = NULL;
     for (int64_t c = 0; c < b->cols; c += NR) {
         const int64_t where = (p->first - s->base) * wide + c * p->rows;
         t->b = (const T *)b->w + c * b->k, t->out = s->out + where;
         if (s->alone) bring_near(b, p, t, s->l ? NULL : results_at(b, p, c), &next, c * next.n);
-        else t->ahead[0] = quarter < 4 ? (walk){t->b + (s->l + 1) * TC_LEAF * NR + quarter * (TC_LEAF / 4 * NR), NR, 0} : (walk){t->b, 0, 0};
+        else t->ahead[0] = from < TC_LEAF ? (walk){t->b + ((s->l + 1) * TC_LEAF + from) * NR, NR, 0} : (walk){t->b, 0, 0};
         for (int m = 0; m < t->nlevels; m++) t->level[m] = s->with[m] + where;
         tile_of[p->rows][b->cols - c > VL](t);
     }
@@ -537,14 +538,14 @@ static void tiles_by_leaves(const tc_conv_block *b, const room *r, const by_colu
         s.l = l, s.out = last ? NULL : free_list[--unused];
         t.nlevels = nm;
         for (int m = 0; m < nm; m++) s.with[m] = level[merged[m]];
-        for (int64_t i = from; i < to; i++) {
+        for (int64_t i = from, brought = 0; i < to; i++) {
             const tile_place *p = &r->places[i];
             const bool common = p->inside && p->step;
             t.a = p->step ? (const T *)b->x + p->at->base + p->skip * p->at->step : r->a, t.lda = p->step ? p->step : LDA;
             t.seg = common ? terms->seg : seg, t.none = common && !terms->nseg ? (1u << p->rows) - 1 : 0;
             t.nseg = common ? terms->nseg : list_terms(b, p, k0, k1, terms->tap, r->a, seg, &t.none);
             if (last) last_tiles(b, p, &t, &s, r->spare, ends);
-            else inner_tiles(b, p, &t, &s, i - from);
+            else inner_tiles(b, p, &t, &s, &brought);
             const int64_t done = p->first + p->rows;
             if (last && b->then && (done == b->rows || (done - *told) * b->cols >= REGION))
                 b->then->fn(b->then->ctx, b->row0 + *told, done - *told, b->col0, b->cols, b->worker), *told = done;
