@@ -118,6 +118,7 @@ static void swap_operands(tc_gemm *j) {
 }
 static const tc_gemm_ops *job_of(const run *r, int64_t i, tc_gemm *out) {
     r->make(r->ctx, i, out);
+    out->second_cache = r->isa->second_cache;
     if (r->swapped) swap_operands(out);
     return ops_of(r->isa, out->dtype);
 }

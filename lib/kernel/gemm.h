@@ -44,6 +44,7 @@ typedef struct {
      * `group` k of a column, which divides 256 and k. A panel is, for each group, nr scales and nr zeros of scale_type and group x nr / 2 bytes. */
     int64_t group;
     tc_dtype scale_type;
+    int64_t second_cache;         /* by tc_gemm_run: the instruction set's */
     int64_t task_cols, task_rows; /* columns and rows of the result that a thread takes at once, about; 0: as is decided from sizes */
 } tc_gemm;
 

@@ -20,8 +20,12 @@
 #include "kernel/gemm_operand.h"
 
 enum { DEPTH = 8 /* leaves of a unit, at most */ };
-enum { A_MOST = 512 << 10, B_MOST = 256 << 10 }; /* bytes of a unit's operands that stay in the second cache together */
-enum { STRIPE = 128 << 10 };                     /* bytes of a result that stay there until they are finished */
+enum {
+    A_RULE = 512 << 10,
+    A_MOST = 832 << 10,
+    B_MOST = 256 << 10
+};                           /* bytes of a unit's operands that stay in the second cache together; A_MOST: of 2 MiB */
+enum { STRIPE = 128 << 10 }; /* bytes of a result that stay there until they are finished */
 
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
 static inline int64_t leaves_of(int64_t k) { return k > TC_LEAF ? (k + TC_LEAF - 1) / TC_LEAF : 1; }
@@ -33,11 +37,11 @@ static int level_count(int64_t k) {
 /* b of so few columns that two leaves of it, or all, stay in the second cache. */
 static bool narrow(int64_t nc, int64_t k) { return padded(nc) * (k < 2 * TC_LEAF ? k : 2 * TC_LEAF) * (int64_t)sizeof(T) <= B_MOST; }
 /* Leaves of a unit: a power of two, that units are whole branches of the tree. */
-static int depth_of(int64_t nr, int64_t nc, int64_t k) {
+static int depth_of(int64_t nr, int64_t nc, int64_t k, int64_t a_most) {
     const int64_t leaf = TC_LEAF * (int64_t)sizeof(T), most = DEPTH < leaves_of(k) ? DEPTH : leaves_of(k);
     const bool few = narrow(nc, k);
     int depth = 1;
-    while (depth < most && 2 * depth * leaf * (few ? padded(nc) : nr) <= (few ? B_MOST : A_MOST)) depth *= 2;
+    while (depth < most && 2 * depth * leaf * (few ? padded(nc) : nr) <= (few ? B_MOST : a_most)) depth *= 2;
     return depth;
 }
 
@@ -88,7 +92,7 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     if (plain && (nr <= 2 * MR || small) && nc % NR == 0 && j->b_cs == 1) w.way = nr <= (small ? THIN : FEW_ROWS) ? STRIP : IN_PLACE;
     else if (plain && nr <= THIN && nc >= NR && j->b_rs == 1 && j->b_cs != 1) w.way = TURNED;
     const bool by_rows = w.way == PANELS && !packed && j->b_cs == 1; /* memory is read in pieces of a chunk's columns: not in short ones */
-    w.depth = j->seg || by_rows ? 1 : depth_of(nr, nc, j->k);
+    w.depth = j->seg || by_rows ? 1 : depth_of(nr, nc, j->k, j->second_cache >= 2 << 20 ? A_MOST : A_RULE);
     while (1 << w.low < w.depth) w.low++;
     const int64_t unit = B_MOST / (w.depth * (int64_t)sizeof(T)); /* elements of a leaf's b */
     if (w.way == STRIP) w.chunk = unit / FEW_ROWS / NR * NR;

@@ -59,7 +59,7 @@ static const tc_isa_ops tiles_of[TC_TILES_COUNT] = {
     [TC_TILES_avx512_vnni] = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_vnni_avx512},
     [TC_TILES_avx512_bf16] = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_vnni_avx512, .gemm_bf16 = &tc_gemm_bf16_dot_avx512,
                               .conv_bf16 = &tc_conv_bf16_dot_avx512},
-    [TC_TILES_amx] = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_amx_avx512, .gemm_bf16 = &tc_gemm_bf16_amx_avx512,
+    [TC_TILES_amx] = {FIELDS(avx512), .second_cache = 2 << 20, .gemm_i8 = &tc_gemm_i8_amx_avx512, .gemm_bf16 = &tc_gemm_bf16_amx_avx512,
                       .conv_bf16 = &tc_conv_bf16_amx_avx512},
 };
 #else

@@ -87,6 +87,7 @@ struct tc_winograd_ops;  /* kernel/conv_isa.h */
 
 struct tc_isa_ops {
     const char *name;                            /* row of isa.tab */
+    int64_t second_cache;                        /* bytes that every processor with these instructions has at least; 0: see the kernels */
     const tc_block_fn *scalar[TC_DTYPE_COUNT];   /* [type of the operands][tc_scalar_op]; NULL where the table has no such type */
     const tc_block_fn (*scalar_one)[TC_X_COUNT]; /* [0: f32, 1: f64; + 2: it is a][op]: one operand, b or a, is a single element. Arithmetic only */
     const tc_block_pair *scalar_pair;            /* those that there are; fn NULL ends them */
