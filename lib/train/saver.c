@@ -30,17 +30,31 @@ static void *work(void *arg) {
     return NULL;
 }
 
+typedef struct {
+    const tc_tensors *from, *to;
+} pair;
+static void copy_range(void *ctx, int64_t i0, int64_t i1, int worker) {
+    const pair *p = ctx;
+    (void)worker;
+    for (int64_t i = i0; i < i1; i++) {
+        const tc_tensor *x = &p->from->items.data[i].tensor, *y = &p->to->items.data[i].tensor;
+        memcpy(tc_tensor_data(y), tc_tensor_data(x), tc_tensor_bytes(x));
+    }
+}
+
 /* The tensors of `all` into v->copies: into the memory of the copies before them, or where names or sizes are others, into new memory. */
-static tc_status copy(tc_saver *v, const tc_tensors *all) {
+static tc_status copy(tc_saver *v, tc_pool *pool, const tc_tensors *all) {
     bool same = v->copies.items.len == all->items.len;
     for (size_t i = 0; i < all->items.len && same; i++) {
         const tc_tensor *x = &all->items.data[i].tensor, *y = &v->copies.items.data[i].tensor;
         same = !strcmp(all->items.data[i].name, v->copies.items.data[i].name) && x->dtype == y->dtype && tc_tensor_bytes(x) == tc_tensor_bytes(y) &&
                tc_tensor_is_contiguous(x);
-        if (same) memcpy(tc_tensor_data(y), tc_tensor_data(x), tc_tensor_bytes(x));
     }
     v->copies.metadata.len = 0;
-    if (same) return NULL;
+    if (same) {
+        tc_parallel_for(pool, (int64_t)all->items.len, 1, copy_range, &(pair){all, &v->copies});
+        return NULL;
+    }
     tc_tensors_deinit(&v->copies);
     v->copies = (tc_tensors){0};
     for (size_t i = 0; i < all->items.len; i++) {
@@ -70,7 +84,7 @@ tc_status tc_saver_begin(tc_trainer *t, const char *dir) {
     tc_tensors all = {0};
     v->state.len = 0;
     tc_status s = tc_train_gather(t, &all, &v->state);
-    if (!s) s = copy(v, &all);
+    if (!s) s = copy(v, t->o.pool, &all);
     tc_tensors_deinit(&all);
     return s ? s : start(v);
 }
