@@ -17,7 +17,7 @@ static void write_inputs(tc_pt2_writer *w, tc_json *j, const tc_node *n) {
     tc_json_array(j);
     for (int i = 0; i < n->nargs; i++) {
         const tc_param *p = s->variadic ? NULL : &s->params[i];
-        if (p && n->args[i].kind == TC_A_NONE && p->kw_only) continue;
+        if (p && n->args[i].kind == TC_A_NONE && p->kw_only && p->has_default) continue;
         tc_json_object(j);
         tc_json_key(j, "name");
         tc_json_string(j, p ? p->name : "");

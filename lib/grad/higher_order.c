@@ -227,6 +227,7 @@ static tc_status grad_scan(sweep *s, tc_node *n, tc_value *const *gs) {
 static tc_graph *counting(sweep *s, const tc_graph *g, int ncarried, bool body) {
     tc_program *p = g->program;
     tc_graph *r = tc_graph_create(p, s->graph, tc_graph_unique(s->graph, tc_arena_printf(&p->arena, "%s_count", g->name)));
+    r->single_tensor_return = !body && g->single_tensor_return;
     tc_value **map = tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *map), *count = tc_graph_value(r, TC_V_TENSOR, "count");
     count->meta = tc_meta_make(&p->arena, TC_I64, 0, NULL, NULL);
     for (int i = 0; i < ncarried; i++) map[g->inputs[i]->id] = new_input(r, g->inputs[i], NULL);

@@ -575,27 +575,28 @@ static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n
     }
     return tc_e_done(e);
 }
-/* weight norm: v g / |v| with the norm over all dimensions but dim */
-static tc_status decompose_weight_norm(tc_emit *e, const tc_node *n) {
-    tc_value *v = tc_arg_value(n, 0), *g = tc_arg_value(n, 1);
-    int64_t dims[TC_MAX_RANK], dim = tc_arg_int(n, 2);
+/* The norm over all dimensions but dim, which stay as 1; over all of them for -1. What has no other dimension has the norms of its elements. */
+static tc_value *norm_except(tc_emit *e, tc_value *v, const tc_arg *p, int64_t dim) {
+    int64_t dims[TC_MAX_RANK];
     int k = 0;
     for (int d = 0; d < v->meta.rank; d++)
         if (dim == -1 || d != tc_wrap(dim, v->meta.rank)) dims[k++] = d;
-    tc_value *norm = tc_emit_call(e, "aten::linalg_vector_norm", "viIb", v, (int64_t)2, dims, k, dim != -1);
+    if (k || !v->meta.rank) return tc_emit_call(e, "aten::linalg_vector_norm", "vaIb", v, p, dims, k, dim != -1);
+    return tc_emit_call(e, "aten::linalg_vector_norm", "vaIb", tc_emit_call(e, "aten::unsqueeze", "vi", v, (int64_t)-1), p, (int64_t[]){-1}, 1, 0);
+}
+/* weight norm: v g / |v| with the norm over all dimensions but dim */
+static tc_status decompose_weight_norm(tc_emit *e, const tc_node *n) {
+    const tc_arg two = {.kind = TC_A_SCALAR, .scalar = tc_scalar_int(2)};
+    tc_value *v = tc_arg_value(n, 0), *g = tc_arg_value(n, 1), *norm = norm_except(e, v, &two, tc_arg_int(n, 2));
     tc_emit_result(e, 0, tc_e_mul(e, v, tc_e_div(e, g, norm)));
     if (tc_op_schema(n->op)->nrets > 1) tc_emit_result(e, 1, norm);
     return tc_e_done(e);
 }
-/* the norm of each slice along dim, of all elements for -1 */
 static tc_status decompose_norm_except_dim(tc_emit *e, const tc_node *n) { /* v, pow, dim */
     tc_value *v = tc_arg_value(n, 0);
-    int64_t dims[TC_MAX_RANK], dim = tc_arg_int(n, 2), r = v->meta.rank;
-    int k = 0;
-    if (dim < -1 || dim >= r) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range", tc_op_name(n->op));
-    for (int d = 0; d < r; d++)
-        if (d != dim) dims[k++] = d;
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::linalg_vector_norm", "vaIb", v, &n->args[1], dims, k, dim != -1));
+    int64_t dim = tc_arg_int(n, 2);
+    if (dim < -1 || dim >= v->meta.rank) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range", tc_op_name(n->op));
+    tc_emit_result(e, 0, norm_except(e, v, &n->args[1], dim));
     return tc_e_done(e);
 }
 static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, dim, maxnorm */

@@ -113,7 +113,7 @@ static tc_status grad_where(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 }
 /* Numbers as bounds: g strictly between them. */
 static tc_status clamp_grad_numbers(tc_emit *e, const tc_node *n, tc_value *const *gs, int lo, int hi) {
-    tc_value *above = lo ? args2(e, "aten::gt.Tensor", n, 0, lo) : NULL, *below = hi ? args2(e, "aten::lt.Tensor", n, 0, hi) : NULL;
+    tc_value *above = lo ? args2(e, "aten::gt.Scalar", n, 0, lo) : NULL, *below = hi ? args2(e, "aten::lt.Scalar", n, 0, hi) : NULL;
     tc_value *in = above && below ? tc_e2(e, "aten::logical_and", above, below) : above ? above : below;
     tc_e_give(e, n, 0, in ? only(e, in, gs[0]) : gs[0]);
     return tc_e_done(e);

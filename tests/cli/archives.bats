@@ -200,3 +200,35 @@ PY
     tc-export again.pt2 -o third.pt2
     cmp again.pt2 third.pt2
 }
+
+@test "arguments and graphs are written as PyTorch calls them: None without a default, bounds that are numbers, the condition of a loop's gradient" {
+    cat >m.py <<'PY'
+import torch
+class Div(torch.nn.Module):
+    def forward(self, x):
+        return torch.div(x, 2, rounding_mode=None)
+class Clamp(torch.nn.Module):
+    def forward(self, x):
+        return torch.clamp(x, -2, 3).sum()
+class Loop(torch.nn.Module):
+    def forward(self, x):
+        def test(i, y): return i < 3
+        def body(i, y): return i + 1, y * 1.5
+        return torch._higher_order_ops.while_loop(test, body, (torch.zeros((), dtype=torch.int64), x))[1].sum()
+class Norm(torch.nn.Module):
+    def forward(self, x):
+        return torch.cat([torch.norm_except_dim(x, 2, 0), torch._weight_norm(x, x * 2, 0), torch.norm_except_dim(x, 2, -1).reshape(1)])
+PY
+    tc-export m.py:Div --input x=4xf32 --print=json | grep -q '"name": *"rounding_mode", *"arg": *{"as_none": *true}'
+    tc-export m.py:Clamp --input x=4xf32 --joint=out.0 --print >clamp
+    grep -q 'aten.gt.Scalar(%x, -2)' clamp
+    grep -q 'aten.lt.Scalar(%x, 3)' clamp
+    # the loop, and the one that counts its steps, have a condition that is a tensor, as is what the loop is called by
+    tc-export m.py:Loop --input x=4xf32 --print=json >one
+    tc-export m.py:Loop --input x=4xf32 --joint=out.0 --print=json >joint
+    [ "$(grep -o '"is_single_tensor_return": *true' one | wc -l)" -eq 1 ]
+    [ "$(grep -o '"is_single_tensor_return": *true' joint | wc -l)" -ge 1 ]
+    tc-export m.py:Norm --input x=4xf32 -o n.pt2
+    tc-run n.pt2 --input x=4xf32=3,-4,84,12 -o n.npy
+    [ "$(tail -c 36 n.npy | od -An -v -tf4 | xargs)" = "3 4 84 12 6 8 168 24 85" ]
+}

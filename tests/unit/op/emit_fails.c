@@ -10,10 +10,23 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+/* Of operators called by overload PyTorch takes numbers for tensors of these only (torch/csrc/utils/python_arg_parser.cpp). */
+static void numbers_for_tensors(const tc_op *op, const tc_arg *args, int nargs) {
+    static const char *const arithmetic[] = {"add",      "sub",         "mul",          "div", "divide",   "multiply",
+                                             "subtract", "true_divide", "floor_divide", "to",  "_to_copy", "copy"};
+    const tc_schema *s = tc_op_schema(op);
+    for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++)
+        if (!strcmp(s->name, arithmetic[i])) return;
+    for (int i = 0; i < nargs && i < s->nparams; i++)
+        if (s->params[i].type == TC_T_TENSOR && args[i].kind == TC_A_SCALAR)
+            fprintf(stderr, "%s: a number for %s\n", tc_op_name(op), s->params[i].name), _exit(1);
+}
 
 static int64_t left; /* calls that are made before one is refused; -1: all */
 static bool met;     /* one was refused */
@@ -21,6 +34,7 @@ static bool met;     /* one was refused */
 tc_status __real_tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node);
 tc_status __wrap_tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node);
 tc_status __wrap_tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node) {
+    numbers_for_tensors(op, args, nargs);
     if (left == 0) return met = true, tc_error(TC_CONTENT, "refused");
     if (left > 0) left--;
     return __real_tc_graph_call(g, op, args, nargs, src, before, out_node);
