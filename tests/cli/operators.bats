@@ -45,10 +45,11 @@ class M(nn.Module):
             assert isinstance(out, PackedSequence)
             y, n = pad_packed_sequence(out, padding_value=2.0, total_length=9)
             z, _ = pad_packed_sequence(out, batch_first=True)
+            w, _ = pad_packed_sequence(PackedSequence(out.data * 2, out.batch_sizes, out.sorted_indices, out.unsorted_indices), total_length=8)
             states = list(state) if isinstance(state, tuple) else [state]
             loss = sum([(s * s).sum() for s in [y, out.data] + states])
             grads = torch.autograd.grad(loss, [x, *net.parameters()], retain_graph=True)
-            results.append([y, n, z.sum(1), out.data.sum(0), (out.batch_sizes ** 2).sum(), *[s.sum(0) for s in unpad_sequence(y, torch.as_tensor(lengths))], *states, *grads])
+            results.append([y, w, n, z.sum(1), out.data.sum(0), (out.batch_sizes ** 2).sum(), *[s.sum(0) for s in unpad_sequence(y, torch.as_tensor(lengths))], *states, *grads])
         return torch.stack([(a - b).abs().max() for a, b in zip(*results)]).max()
 
     def forward(self, x, lengths):

@@ -50,7 +50,7 @@ class _Padded(PackedSequence):
         return sizes[sizes > 0]
 
     def _replace(self, **parts):
-        raise NotImplementedError("a packed sequence of lengths that are data cannot be made of others' rows: pad it, change it, and pack it again")
+        return PackedSequence(*[parts.get(n, getattr(self, n)) for n in self._fields])
 
     def to(self, *args, **kwargs):
         return _Padded(self[0].to(*args, **kwargs), *self[1:])
@@ -60,6 +60,21 @@ class _Padded(PackedSequence):
 
     def double(self):
         return self.to(torch.float64)
+
+
+# A sequence made of others' rows, as PackedSequence(dropout(p.data), p.batch_sizes, ...), padded again where its sizes are data.
+def _again(sequence):
+    if isinstance(sequence, _Padded) or torch._C.is_known(sequence.batch_sizes):
+        return sequence
+    sizes, data, order = sequence.batch_sizes, sequence.data, sequence.sorted_indices
+    rows = sizes[0].item() if order is None else order.size(0)
+    held = torch.arange(rows) < sizes.unsqueeze(1)
+    steps = data.new_zeros((sizes.size(0), rows, *data.shape[1:]))
+    steps = steps.masked_scatter(held.reshape(held.shape + (1,) * (data.dim() - 1)), data)
+    lengths = held.sum(0)
+    if order is not None:
+        steps, lengths = steps.index_select(1, sequence.unsorted_indices), lengths.index_select(0, sequence.unsorted_indices)
+    return _Padded(steps, lengths, order, sequence.unsorted_indices)
 
 
 # Which steps of which rows are before the end of their sequence.
@@ -89,16 +104,21 @@ def _assert(holds, message):
 
 
 def _pad_packed(p, batch_first, padding_value, total_length):
-    steps, longest = p[0], p[1].max()
-    if total_length is None:
-        total_length = longest.item()
-        torch._check(total_length >= 1)
-        torch._check(total_length <= steps.size(0))
-    else:
+    steps, longest = _masked(p[0], p[1], padding_value), p[1].max()
+    n = steps.size(0)
+    if total_length is not None:
         _assert(longest <= total_length, f"Expected total_length={total_length} to be at least the length of the longest sequence in input")
-    steps = _masked(steps, p[1], padding_value)[:total_length]
-    if not torch._C.from_data(total_length) and steps.size(0) < total_length:
-        steps = torch.nn.functional.pad(steps, [0, 0] * (steps.dim() - 1) + [0, total_length - steps.size(0)], value=padding_value)
+        if torch._C.from_data(n):
+            torch._check(n <= total_length)
+        elif n > total_length:
+            steps = steps[:total_length]
+        if torch._C.from_data(n) or n < total_length:
+            steps = torch.nn.functional.pad(steps, [0, 0] * (steps.dim() - 1) + [0, total_length - n], value=padding_value)
+    elif not torch._C.from_data(n):  # else they are as many as the longest has
+        last = longest.item()
+        torch._check(last >= 1)
+        torch._check(last <= n)
+        steps = steps[:last]
     return (steps.transpose(0, 1) if batch_first else steps), p[1]
 
 
@@ -223,6 +243,7 @@ def _runs(sizes):
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+    sequence = _again(sequence)
     if isinstance(sequence, _Padded):
         return _pad_packed(sequence, batch_first, padding_value, total_length)
     sizes, at, parts = sequence.batch_sizes.tolist(), 0, []
@@ -282,6 +303,7 @@ def _layer(data, runs, states, backward, call):
 
 def run_packed(module, op, sequence, hx):
     """A recurrent module over a PackedSequence; hx: its states as a list, or None."""
+    sequence = _again(sequence)
     if isinstance(sequence, _Padded):
         return _run_padded(module, op, sequence, hx)
     sizes = sequence.batch_sizes.tolist()
