@@ -114,6 +114,33 @@ PY
     grep -q 'aten.add.Tensor(%mul, 3)' printed
 }
 
+@test "numbers of random in a constructor follow the seed of torch; in forward they are refused" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import random
+import torch
+
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.k = random.randrange(10**6)
+
+    def forward(self, x):
+        return x * self.k
+
+
+class Drops(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if self.training and random.random() < 0.5 else x
+PY
+    drawn() { tc-export m.py:M --seed "$1" --input x=2xf32 --print | grep mul; }
+    [ "$(drawn 1)" = "$(drawn 1)" ]
+    [ "$(drawn 1)" != "$(drawn 2)" ]
+    tc-export m.py:Drops --input x=2xf32 --print | grep -q 'program'
+    fails 3 "m.py:16:44: NotImplementedError: numbers of random in forward" tc-export m.py:Drops --mode train --input x=2xf32 --print
+}
+
 @test "packages of tools are imported for what a file does beside its model, and are not there in a try; unknown ones are refused at once" {
     cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'
