@@ -138,7 +138,7 @@ PY
     [ "$(drawn 1)" = "$(drawn 1)" ]
     [ "$(drawn 1)" != "$(drawn 2)" ]
     tc-export m.py:Drops --input x=2xf32 --print | grep -q 'program'
-    fails 3 "m.py:16:44: NotImplementedError: numbers of random in forward" tc-export m.py:Drops --mode train --input x=2xf32 --print
+    fails 3 "m.py:16:50: NotImplementedError: numbers of random in forward" tc-export m.py:Drops --mode train --input x=2xf32 --print
 }
 
 @test "packages of tools are imported for what a file does beside its model, and are not there in a try; unknown ones are refused at once" {
