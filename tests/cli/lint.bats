@@ -32,6 +32,12 @@ problem() { # WORDS: what lint says of the tree, and nothing else
     problem "lib/base/bad.c: layer base includes cmd, which stands above it"
 }
 
+@test "a file that something left in the root" {
+    mkdir build
+    printf '/* Left. */\n' >left.c
+    problem "left.c: the root has no such file"
+}
+
 @test "a folder that is no layer, and a file that is too long" {
     mkdir build lib/odd
     printf '/* Bad. */\n#include "base/good.h"\n' >lib/odd/bad.c
