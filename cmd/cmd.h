@@ -81,6 +81,8 @@ const char *tc_cmd_value(const tc_cmd *c, tc_opt_id id, int i); /* i-th given, i
 /* As if it had been given last (value: NULL for a FLAG; it must live as long as c), or not at all: settings from elsewhere. */
 void tc_cmd_set(tc_cmd *c, tc_opt_id id, const char *value);
 void tc_cmd_unset(tc_cmd *c, tc_opt_id id);
+/* The same of a word of a command line, --NAME or --NAME=VALUE. TC_USAGE: no such option, or no value where it needs one. */
+tc_status tc_cmd_give(tc_cmd *c, char *word);
 /* Value as a number in [lo, hi], or `def` when not given. TC_USAGE naming option, value and range. */
 tc_status tc_cmd_int(const tc_cmd *c, tc_opt_id id, int64_t lo, int64_t hi, int64_t def, int64_t *out);
 tc_status tc_cmd_double(const tc_cmd *c, tc_opt_id id, double lo, double hi, double def, double *out);

@@ -177,6 +177,11 @@ tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
 bool tc_cmd_has(const tc_cmd *c, tc_opt_id id) { return c->values[id].len > 0; }
 int tc_cmd_count(const tc_cmd *c, tc_opt_id id) { return (int)c->values[id].len; }
 const char *tc_cmd_value(const tc_cmd *c, tc_opt_id id, int i) { return c->values[id].data[i]; }
+tc_status tc_cmd_give(tc_cmd *c, char *word) {
+    int i = 0;
+    return parse_long(c, 1, &word, &i);
+}
+
 void tc_cmd_set(tc_cmd *c, tc_opt_id id, const char *value) { tc_vec_push(&c->values[id], value); }
 void tc_cmd_unset(tc_cmd *c, tc_opt_id id) { c->values[id].len = 0; }
 const char *tc_cmd_get(const tc_cmd *c, tc_opt_id id) {

@@ -1,6 +1,7 @@
 /* What a failure left is done again (again.h). */
 #include "again.h"
 
+#include "base/text.h"
 #include "pass/dce.h"
 #include "pass/freeze.h"
 #include "pass/quantize.h"
@@ -54,23 +55,27 @@ static tc_status run_stage(tc_program *p, const char *line, const tc_eval *eval)
     return tc_error(TC_CONTENT, "extra/%s: no stage is called '%s'", tc_crash_entry, name);
 }
 
-/* --NAME or --NAME=VALUE; text of the program's arena. A file that the command named is read for who names it again, not for an archive. */
-static tc_status give(tc_cmd *c, char *line) {
-    char *eq = strchr(line, '=');
-    const bool saves = !strncmp(line, "--partition=", 12) && strcmp(eq, "=save-all") && strcmp(eq, "=recompute-all") && strcmp(eq, "=min-cut");
-    if (saves || !strncmp(line, "--swap=", 7)) {
-        if (tc_cmd_has(c, saves ? TC_OPT_partition : TC_OPT_swap)) return NULL;
+/* A file that the command named is read for who names it again, not for an archive. */
+static bool names_a_file(tc_opt_id id, const char *value) {
+    return id == TC_OPT_swap || (id == TC_OPT_partition && *value && !tc_word_in(" save-all recompute-all min-cut ", value));
+}
+
+/* --NAME or --NAME=VALUE, which must live as long as c. given: by entry of reworking; the command line's stand in the place of the archive's. */
+static tc_status give(tc_cmd *c, const bool *given, char *line) {
+    const size_t n = strcspn(line, "=");
+    size_t i = 0;
+    while (i < REWORKING && (strncmp(reworking[i].name, line + 2, n - 2) || reworking[i].name[n - 2])) i++;
+    if (i == REWORKING) return tc_error(TC_CONTENT, "extra/%s: no pass has the option %s", tc_crash_entry, line);
+    if (given[i]) return NULL;
+    if (names_a_file(reworking[i].id, line + n + (line[n] != 0)))
         return tc_error(TC_USAGE, "the command that failed had the option %s: give it again", line);
-    }
-    if (eq) *eq = 0;
-    for (size_t i = 0; i < REWORKING; i++)
-        if (!strcmp(reworking[i].name, line + 2)) tc_cmd_set(c, reworking[i].id, eq ? eq + 1 : NULL);
+    TC_TRY(tc_cmd_give(c, line), "extra/%s", tc_crash_entry);
     return NULL;
 }
 
-static tc_status do_line(tc_cmd *c, tc_program *p, char *line) {
+static tc_status do_line(tc_cmd *c, tc_program *p, const bool *given, char *line) {
     tc_evaluator *v;
-    if (!strncmp(line, "--", 2)) return give(c, line);
+    if (!strncmp(line, "--", 2)) return give(c, given, line);
     TC_TRY(tc_evaluator_create(&(tc_exec_options){.threads = 1}, &v));
     tc_eval eval = tc_evaluator_eval(v);
     tc_status s = run_stage(p, line, &eval);
@@ -78,14 +83,14 @@ static tc_status do_line(tc_cmd *c, tc_program *p, char *line) {
     return s;
 }
 
-tc_status do_again(tc_cmd *c, const tc_archive *a, programs *all) {
+tc_status do_again(tc_cmd *c, const tc_archive *a, tc_arena *arena, programs *all) {
     const unsigned char *data;
     size_t len;
-    bool found;
+    bool found, given[REWORKING];
     TC_TRY(tc_archive_extra(a, tc_crash_entry, &data, &len, &found));
     if (!found || !all->len) return NULL;
-    tc_program *p = all->data[0];
-    char *text = tc_arena_strndup(&p->arena, (const char *)data, len), *save = NULL;
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) TC_TRY(do_line(c, p, line));
+    for (size_t i = 0; i < REWORKING; i++) given[i] = tc_cmd_has(c, reworking[i].id);
+    char *text = tc_arena_strndup(arena, (const char *)data, len), *save = NULL;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) TC_TRY(do_line(c, all->data[0], given, line));
     return NULL;
 }

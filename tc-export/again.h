@@ -5,7 +5,8 @@
 #include "cmd/program.h"
 #include "rework.h"
 
-/* As the archive says: options that are not given are set, stages that are no options are run here. Nothing for other archives. */
-tc_status do_again(tc_cmd *c, const tc_archive *a, programs *all);
+/* As the archive says: options that are not given are set, stages that are no options are run here. Nothing for other archives. arena: holds the
+ * values of options, which c reads as long as it works. TC_CONTENT, TC_USAGE: what it says is nothing that tc leaves. */
+tc_status do_again(tc_cmd *c, const tc_archive *a, tc_arena *arena, programs *all);
 
 #endif

@@ -256,6 +256,7 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     tc_archive *a;
     TC_TRY(tc_cmd_archive(c, path, &a));
     programs all = {0};
+    tc_arena again = {0};
     tc_status st = NULL;
     bool onnx = !tc_archive_zip(a); /* its inputs may be given by value */
     for (size_t i = 0; i < sizeof only / sizeof *only - onnx; i++)
@@ -275,9 +276,10 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     }
     tc_program *none; /* the archive says what it has instead */
     if (!st && !all.len) st = tc_cmd_program_named(c, a, wanted, &none);
-    if (!st && !onnx) st = do_again(c, a, &all);
+    if (!st && !onnx) st = do_again(c, a, &again, &all);
     if (!st) st = put(c, a, &all);
     release_programs(&all);
+    tc_arena_free(&again);
     tc_archive_close(a);
     return st;
 }

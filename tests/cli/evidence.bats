@@ -119,3 +119,30 @@ becomes() {
         [[ "$stderr" == *"extra/tc/crash: "* ]] || { echo "$bad: $stderr"; return 1; }
     done
 }
+
+# pads OLD NEW: NEW with as many empty lines behind it as make it as long as OLD.
+pads() {
+    local n=$(($(printf -- "$1" | wc -c) - $(printf -- "$2" | wc -c))) text=$2
+    while ((n-- > 0)); do text+='\n'; done
+    echo "$text"
+}
+
+@test "options that an archive says failed are those of passes, with a value where they need one, and give way to the command line's" {
+    local all='--joint=loss\n--grad-of=a.weight\n--grad-of=a.bias\n--partition=min-cut\n'
+    TC_FAULT=joint run --separate-stderr tc-export m.pt2 --joint=loss --partition=min-cut --grad-of a.weight --grad-of a.bias --dump=kept -o x.pt2
+    for bad in '--joint=loss\n--partition' '--joint=loss\n--grad-of' --split --decompose --jvp=3; do
+        becomes "$all" "$(pads "$all" "$bad\n")"
+        run --separate-stderr tc-export b.pt2 -o x.pt2
+        [ "$status" -eq 2 ] || { echo "$bad: exit $status"; return 1; }
+        [[ "$stderr" == *"extra/tc/crash: --"*" "*value* ]] || { echo "$bad: $stderr"; return 1; }
+    done
+    becomes "$all" "$(pads "$all" '--summary=no\n')"
+    run --separate-stderr tc-export b.pt2 -o x.pt2
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"extra/tc/crash: no pass has the option --summary=no"* ]]
+    # the options of later passes are still there when the program that came with them is not
+    becomes "$all" "$(pads "$all" '--joint=loss\n--partition=min-cut\n--decompose=core\n--split=2\n')"
+    tc-export b.pt2 -o x.pt2
+    [ "$(tc-export x.pt2 --print | grep -c '^program ')" -eq 4 ]
+    tc-export b.pt2 --split=1 --decompose=none -o x.pt2
+    [ "$(tc-export x.pt2 --print | grep -c '^program ')" -eq 2 ]
+}
