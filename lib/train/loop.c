@@ -117,7 +117,7 @@ static tc_status save(loop *l, bool behind) {
     tc_train_phase(t, "waiting for other ranks");
     if (!s && d) s = d;
     else tc_status_free(d);
-    if (!s && failed) s = tc_error(TC_ENV, "rank 0 could not write the checkpoint of step %lld", (long long)t->step);
+    if (!s && failed) s = tc_error(TC_ENV, "rank 0 could not write a checkpoint");
     l->saved_step = t->step;
     l->saved_at = tc_now();
     if (l->saved_at - start > l->save_time) l->save_time = l->saved_at - start;
@@ -178,8 +178,9 @@ static tc_status one_step(loop *l) {
     return NULL;
 }
 
-tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
-    loop l = {.t = t, .run = run, .started = tc_now(), .saved_at = tc_now(), .saved_step = t->step ? t->step : -1};
+static tc_status run_all(loop *l) {
+    tc_trainer *t = l->t;
+    const tc_train_run *run = l->run;
     if (run->out && leads(t)) {
         TC_TRY(tc_train_sweep(run->out));
         TC_TRY(tc_train_metrics_rewind(run->out, t->step));
@@ -190,16 +191,25 @@ tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
     while (t->step < t->total) {
         tc_stop stop;
         tc_train_phase(t, "other");
-        while (!tc_train_data_is_there(t) && told(&l) == TC_STOP_NOT) continue;
+        while (!tc_train_data_is_there(t) && told(l) == TC_STOP_NOT) continue;
         tc_train_phase(t, "reading data");
-        TC_TRY(asked(&l, &stop));
+        TC_TRY(asked(l, &stop));
         if (stop == TC_STOP_SAVE_AND_END && t->step == 0) return tc_error(TC_STOPPED, "stopped before the first step: nothing to save");
-        if (stop != TC_STOP_NOT) TC_TRY(save(&l, stop == TC_STOP_SAVE));
+        if (stop != TC_STOP_NOT) TC_TRY(save(l, stop == TC_STOP_SAVE));
         if (stop == TC_STOP_SAVE_AND_END)
             return tc_error(TC_STOPPED, "saved at step %lld of %lld and stopped", (long long)t->step, (long long)t->total);
-        if (stop == TC_STOP_NOT) TC_TRY(one_step(&l));
+        if (stop == TC_STOP_NOT) TC_TRY(one_step(l));
     }
-    TC_TRY(save(&l, false));
+    TC_TRY(save(l, false));
     tc_train_say_taken(t);
     return NULL;
+}
+
+tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
+    loop l = {.t = t, .run = run, .started = tc_now(), .saved_at = tc_now(), .saved_step = t->step ? t->step : -1};
+    tc_status s = run_all(&l);
+    tc_status lost = s ? tc_saver_end(t, NULL) : NULL; /* a run that fails finishes the checkpoint that it began, and tells if that failed too */
+    if (lost) tc_status_add(s, "%s", tc_status_message(lost));
+    tc_status_free(lost);
+    return s;
 }

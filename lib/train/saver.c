@@ -42,27 +42,28 @@ static void copy_range(void *ctx, int64_t i0, int64_t i1, int worker) {
     }
 }
 
-/* The tensors of `all` into v->copies: into the memory of the copies before them, or where names or sizes are others, into new memory. */
+/* The tensors of `all` into v->copies: into the memory of the copies before them, or where names or sizes are others, into new memory. Names and
+ * metadata, which the one before was written with, are made anew. */
 static tc_status copy(tc_saver *v, tc_pool *pool, const tc_tensors *all) {
-    bool same = v->copies.items.len == all->items.len;
+    tc_tensors old = v->copies;
+    bool same = old.items.len == all->items.len;
     for (size_t i = 0; i < all->items.len && same; i++) {
-        const tc_tensor *x = &all->items.data[i].tensor, *y = &v->copies.items.data[i].tensor;
-        same = !strcmp(all->items.data[i].name, v->copies.items.data[i].name) && x->dtype == y->dtype && tc_tensor_bytes(x) == tc_tensor_bytes(y) &&
-               tc_tensor_is_contiguous(x);
+        const tc_tensor *x = &all->items.data[i].tensor, *y = &old.items.data[i].tensor;
+        same = !strcmp(all->items.data[i].name, old.items.data[i].name) && x->dtype == y->dtype && x->rank == y->rank &&
+               !memcmp(x->size, y->size, (size_t)x->rank * sizeof *x->size) && tc_tensor_is_contiguous(x);
     }
-    v->copies.metadata.len = 0;
-    if (same) {
-        tc_parallel_for(pool, (int64_t)all->items.len, 1, copy_range, &(pair){all, &v->copies});
-        return NULL;
-    }
-    tc_tensors_deinit(&v->copies);
     v->copies = (tc_tensors){0};
-    for (size_t i = 0; i < all->items.len; i++) {
+    if (!same) tc_tensors_deinit(&old);
+    tc_status s = NULL;
+    for (size_t i = 0; i < all->items.len && !s; i++) {
         tc_tensor own;
-        TC_TRY(tc_tensor_clone(&all->items.data[i].tensor, &own));
-        TC_TRY(tc_tensors_add(&v->copies, all->items.data[i].name, own));
+        if (same) own = tc_tensor_share(&old.items.data[i].tensor);
+        else s = tc_tensor_clone(&all->items.data[i].tensor, &own);
+        if (!s) s = tc_tensors_add(&v->copies, all->items.data[i].name, own);
     }
-    return NULL;
+    if (same && !s) tc_parallel_for(pool, (int64_t)all->items.len, 1, copy_range, &(pair){all, &v->copies});
+    tc_tensors_deinit(&old);
+    return s;
 }
 
 static tc_status start(tc_saver *v) {

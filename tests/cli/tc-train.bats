@@ -502,6 +502,17 @@ PY
     grep -q 'copies for checkpoints [1-9]' err
 }
 
+@test "a checkpoint behind the training that cannot be written ends the run, and is told also where another error ends it first" {
+    mkdir -p run/latest # where the link should be
+    run -1 --separate-stderr tc-train -q r.yaml checkpoint='{every: 4, async: true}' -o run
+    [ "$stderr" = "tc-train: run/latest: cannot set the link: Is a directory" ]
+    [ ! -e run/step-8 ]
+    mkdir -p none/latest
+    run -6 --separate-stderr tc-train -q r.yaml "optimizer=torch.optim.SGD(m.parameters(), lr=1e30)" clip_grad_norm=0 \
+        checkpoint='{every: 1, async: true}' -o none
+    [[ "$stderr" == *"step 2: the loss is"*"none/latest: cannot set the link: Is a directory" ]]
+}
+
 @test "a program that cannot be written is exit 1" {
     run -1 --separate-stderr bash -c 'tc-train -q r.yaml >&-'
     [[ $stderr == *"stdout: cannot write"* ]]
