@@ -43,10 +43,10 @@ static void make_number(training *t, tc_saved_node *n, tc_dtype d, int rank, dou
 static bool read_number(training *t, tc_saved_node *n) {
     const char *key = n->items.len == 1 ? n->items.data[0]->key : NULL;
     const tc_dtype d = key ? tc_dtype_parse(key, strlen(key)) : TC_DTYPE_NONE;
-    const tc_saved_node *x = n;
-    int rank = -1;
     if (d == TC_DTYPE_NONE) return false;
-    for (; x->items.len == 1 && rank < TC_MAX_RANK; x = x->items.data[0]) rank++;
+    const tc_saved_node *x = n->items.data[0];
+    int rank = 0;
+    for (; x->kind != TC_SAVED_DICT && x->items.len == 1 && rank < TC_MAX_RANK; x = x->items.data[0]) rank++;
     if (x->kind != TC_SAVED_INT && x->kind != TC_SAVED_FLOAT) return false;
     make_number(t, n, d, rank, x->kind == TC_SAVED_INT ? (double)x->i : x->f);
     return true;

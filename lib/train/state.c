@@ -95,7 +95,8 @@ static bool keys_are_numbers(const dict *d) {
 /* `like`: the value that is replaced, whose kinds decide where JSON has fewer (tuples, floats that are whole, tensors, keys that are ints). */
 static V read_value(C *c, const tc_yaml *y, V like) {
     kind k = like ? tc_kind_of(like) : K_NONE;
-    if (y->kind == TC_YAML_MAP && y->n == 1 && tc_dtype_parse(y->keys[0], strlen(y->keys[0])) != TC_DTYPE_NONE) { /* a tensor */
+    const bool one = y->kind == TC_YAML_MAP && y->n == 1 && y->items[0]->kind != TC_YAML_MAP;
+    if (one && tc_dtype_parse(y->keys[0], strlen(y->keys[0])) != TC_DTYPE_NONE) { /* a tensor */
         for (y = y->items[0]; y->kind == TC_YAML_LIST && y->n == 1;) y = y->items[0];
         if (k != K_TENSOR) k = K_FLOAT; /* of a recipe whose rate was one */
     }
@@ -551,7 +552,7 @@ static void foreign_scaler(foreign *x) {
     tc_buf b = {0};
     tc_json w = {.b = &b};
     tc_json_object(&w);
-    for (size_t h = 0; h < sizeof heads / sizeof *heads; h++)
+    for (size_t h = 0; h < sizeof heads / sizeof *heads && b.len < 2; h++) /* the first name that it has */
         for (size_t i = 0; i < x->nvalues; i++) {
             const char *key = x->values[i].key, *value = x->values[i].value;
             const size_t n = strlen(heads[h]);
