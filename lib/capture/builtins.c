@@ -653,8 +653,7 @@ static V f_vars(C *c, args *A) {
 
 /* o.__iter__() and the like, called by name. Of an object of a class of the user's they are what the built-in type does, not what the class
  * makes of it and may call this for: f runs while the object is of that type. */
-static V as_built_in(C *c, args *A, V (*f)(C *c, V o, V x)) {
-    V o = A->a[0], x = A->n > 1 ? A->a[1] : NULL;
+static V as_built_in(C *c, V o, V x, V (*f)(C *c, V o, V x)) {
     V volatile r = NULL;
     type *volatile const own = tc_type_of(c, o);
     trap t;
@@ -674,22 +673,22 @@ static V is_in(C *c, V o, V x) { return tc_bool(c, tc_contains(c, o, x)); }
 static V d_iter(C *c, args *A) {
     V v[1];
     tc_take(c, A, "__iter__", "self", v);
-    return as_built_in(c, A, iter_of);
+    return as_built_in(c, v[0], NULL, iter_of);
 }
 static V d_len(C *c, args *A) {
     V v[1];
     tc_take(c, A, "__len__", "self", v);
-    return as_built_in(c, A, len_of);
+    return as_built_in(c, v[0], NULL, len_of);
 }
 static V d_getitem(C *c, args *A) {
     V v[2];
     tc_take(c, A, "__getitem__", "self key", v);
-    return as_built_in(c, &(args){.a = v, .n = 2}, tc_getitem);
+    return as_built_in(c, v[0], v[1], tc_getitem);
 }
 static V d_contains(C *c, args *A) {
     V v[2];
     tc_take(c, A, "__contains__", "self x", v);
-    return as_built_in(c, &(args){.a = v, .n = 2}, is_in);
+    return as_built_in(c, v[0], v[1], is_in);
 }
 static V d_next(C *c, args *A) { return f_next(c, A); }
 

@@ -295,7 +295,7 @@ static void remember_buffers(tc_capture *k, V m) {
     d->module = NULL; /* what forward does to lists and dicts from before it is not part of the program, but for these */
     V key, v;
     for (size_t j = 0; tc_dict_next(d, &j, &key, &v);) {
-        slot s = {.owner = (V)d, .key = tc_as_str(key), .value = v, .input = -1};
+        slot s = {.owner = (V)d, .key = tc_torch_joined(c, NULL, key), .value = v, .input = -1};
         if (tc_is_tensor(v))
             for (int n = 0; n < k->p->ninputs; n++)
                 if (k->p->inputs[n].value && k->p->inputs[n].value == ((tensor *)v)->v) s.input = n;
@@ -366,7 +366,10 @@ static V own_state_dict(C *c, V m, list *modules) {
             own |= tc_type_lookup(c, sub->type, name) != tc_type_lookup(c, (type *)base, name);
         }
     }
-    return own ? tc_call0(c, tc_getattr(c, m, tc_intern(c, "state_dict", 10))) : NULL;
+    if (!own) return NULL;
+    V saved = tc_call0(c, tc_getattr(c, m, tc_intern(c, "state_dict", 10)));
+    if (tc_kind_of(saved) != K_DICT) tc_raise(c, "TypeError", "state_dict() must give a dict, not %s", tc_type_name(c, saved));
+    return saved;
 }
 
 static void state_of(tc_capture *k, V pair, bool buffers, V saved) {
@@ -377,7 +380,7 @@ static void state_of(tc_capture *k, V pair, bool buffers, V saved) {
     const dict *d = held(c, item[1], buffers ? "_buffers" : "_parameters");
     for (size_t i = 0; d && tc_dict_next(d, &i, &key, &value);) {
         if (!tc_is_tensor(value)) continue;
-        str *name = tc_torch_joined(c, tc_as_str(item[0]), tc_as_str(key));
+        str *name = tc_torch_joined(c, tc_as_str(item[0]), key);
         bool kept = saved ? tc_dict_get(c, (dict *)saved, (V)name) != NULL : !buffers || !passing || !tc_contains(c, passing, key);
         add_state(k, name->s, value, buffers ? TC_IN_BUFFER : TC_IN_PARAMETER, ((tensor *)value)->requires_grad, kept);
     }

@@ -125,9 +125,10 @@ V tc_torch_size(C *c, V t, int d);  /* an int or a symbolic one; 0 <= d < rank *
 const char *tc_torch_calls(C *c);   /* of modules that are running, in the program's arena (tc_source); NULL: none but the model itself */
 tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scratch program */
 
-/* (name, module) of m and all below it, m as `prefix`, each as often as it stands there; the name of a part of `path`. */
+/* (name, module) of m and all below it, m as `prefix`, each as often as it stands there; the name of the part `key` of `path` (NULL: of nothing),
+ * a TypeError for a key that is no string. */
 list *tc_torch_named_modules(C *c, V m, str *prefix);
-str *tc_torch_joined(C *c, const str *path, str *name);
+str *tc_torch_joined(C *c, const str *path, V key);
 
 void tc_undo_all(C *c); /* what tc_undo_attr and tc_undo_container noted */
 

@@ -22,7 +22,10 @@ static bool is_new(const walk *w, V m) {
     return fresh;
 }
 
-static str *joined(C *c, const str *path, str *name) {
+str *tc_torch_joined(C *c, const str *path, V key) {
+    if (tc_kind_of(key) != K_STR)
+        tc_raise(c, "TypeError", "the name of a module, a parameter or a buffer must be a string, not %s", tc_type_name(c, key));
+    str *name = tc_as_str(key);
     if (!path || !path->len) return tc_intern_str(c, name);
     tc_buf *b = &c->torch->joined;
     b->len = 0;
@@ -47,7 +50,7 @@ static void children(const walk *w, V m, const str *path, bool named) {
     V key, child;
     for (size_t i = 0; tc_dict_next(dict_of(c, m, c->n__modules), &i, &key, &child);) {
         if (child == c->none || !is_new(w, child)) continue;
-        str *name = named ? joined(c, path, tc_as_str(key)) : NULL;
+        str *name = named ? tc_torch_joined(c, path, key) : NULL;
         found(w, child, name);
         if (w->deep) children(w, child, name, named);
     }
@@ -66,8 +69,6 @@ static list *walked(C *c, V m, V memo, str *prefix, bool once, bool deep) {
 }
 
 list *tc_torch_named_modules(C *c, V m, str *prefix) { return walked(c, m, NULL, prefix, false, true); }
-
-str *tc_torch_joined(C *c, const str *path, str *name) { return joined(c, path, name); }
 
 static V named_modules(C *c, args *A) {
     V v[4];
@@ -93,11 +94,12 @@ static V named_members(C *c, args *A) {
     tc_map_free(&c->torch->seen);
     c->torch->seen = (tc_map){0};
     for (size_t i = 0; i < modules->n; i++) {
-        size_t n;
-        V *pair = tc_items(modules->a[i], &n), key, value;
-        for (size_t k = 0; tc_dict_next(dict_of(c, pair[1], which), &k, &key, &value);)
+        const list *pair = tc_to_list(c, modules->a[i]);
+        V key, value;
+        if (pair->n != 2 || tc_kind_of(pair->a[0]) != K_STR) tc_raise(c, "TypeError", "named_modules() must give pairs of a string and a module");
+        for (size_t k = 0; tc_dict_next(dict_of(c, pair->a[1], which), &k, &key, &value);)
             if (value != c->none && is_new(&w, value))
-                tc_list_push(c, out, tc_tuple_of(c, 2, (V)joined(c, tc_as_str(pair[0]), tc_as_str(key)), value));
+                tc_list_push(c, out, tc_tuple_of(c, 2, (V)tc_torch_joined(c, tc_as_str(pair->a[0]), key), value));
     }
     return (V)out;
 }

@@ -13,6 +13,26 @@ load fails
     done
 }
 
+@test "a module whose dicts have keys that are no strings, or whose walks and state_dict give something else, is refused" {
+    cd "$BATS_TEST_TMPDIR"
+    module() { # LINE-OF-__init__ [METHOD]
+        printf 'import torch\nimport torch.nn as nn\nclass M(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = nn.Linear(2, 2)\n        %s\n%s\n    def forward(self, x):\n        return self.l(x)\n' "$1" "$2" >m.py
+    }
+    name="the name of a module, a parameter or a buffer must be a string, not int"
+    module 'self._modules[0] = nn.ReLU()'
+    fails 3 "$name" tc-export m.py:M --input x=2xf32 --print
+    module 'self._parameters[5] = nn.Parameter(torch.ones(2))'
+    fails 3 "$name" tc-export m.py:M --input x=2xf32 --print
+    module 'self._buffers[5] = torch.ones(2)'
+    fails 3 "$name" tc-export m.py:M --input x=2xf32 --print
+    module 'list(self.named_parameters())' '    def named_modules(self, *a, **k): return iter(["ab"])'
+    fails 3 "AttributeError: 'str' object has no attribute '_parameters'" tc-export m.py:M --input x=2xf32 --print
+    module 'list(self.named_parameters(prefix=None, recurse=False))'
+    fails 3 "TypeError: named_modules() must give pairs of a string and a module" tc-export m.py:M --input x=2xf32 --print
+    module '' '    def state_dict(self, *a, **k): return None'
+    fails 3 "TypeError: state_dict() must give a dict, not NoneType" tc-export m.py:M --input x=2xf32 --print
+}
+
 @test "imports stay in the folders of --source, through links too" {
     cd "$BATS_TEST_TMPDIR"
     mkdir -p in/pkg out

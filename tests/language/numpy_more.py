@@ -17,6 +17,10 @@ show(np.swapaxes(m, 0, 1), np.moveaxis(np.ones((2, 3, 4)), 0, -1).shape[0], np.r
 show(np.sinc(a / 4), np.trace(m[:, :2]), np.flipud(m), np.fliplr(m), np.rot90(m), np.negative(a), np.bincount([0, 1, 1, 3]), np.cross(a, a[::-1].copy()), np.count_nonzero(m))
 show(np.column_stack((a, a)), np.diagonal(m), np.atleast_2d(a), np.linalg.norm(a), np.linalg.norm(m, axis=1), np.linalg.inv(m[:, :2] + 1))
 print(int(np.ceil(np.log(24)).astype("int").item()), np.float64(2.7).astype(int), np.sqrt(2.0).astype(np.float32).item(), np.log2(8).astype(np.int64) + 1)
+show(np.pad(m, (1,)), np.pad(m, ((1, 2),)), np.pad(m, ((1,), (0,))))
+print(np.interp([0.0, 0.1, 0.3, 0.7, 2], [0.0, 0.1, 0.3, 0.7], [1 / 3, 2 / 7, 5 / 9, 1 / 11]).tolist(), float(np.interp(0.5, [0.0], [3.0])))
+show(np.arange(12).reshape(2, 2, 3)[np.array([[True, False], [True, True]]), ::-1], np.arange(12).reshape(3, 2, 2)[..., ::-1][:, np.array([[True, False], [False, True]])])
+print(np.sinc(np.arange(3)).dtype == np.float64, np.nan_to_num(np.array([np.nan, 1.0]), True).tolist(), np.nan_to_num(np.array([np.nan, np.inf]), nan=2.0, posinf=3.0).tolist())
 try:
     np.split(a, 2)
 except ValueError as e:

@@ -6,7 +6,7 @@ import torch
 from math import pi, e, inf, nan
 
 # functions below hide these builtins
-_all = all
+_all, _total = all, sum
 
 newaxis = None
 euler_gamma = 0.5772156649015329
@@ -117,17 +117,21 @@ def _key(k):
     return torch.tensor(k) if isinstance(k, list) else _t(k)
 
 
+def _reach(k):  # over how many dimensions a part of an index goes
+    return k.dim() if isinstance(k, torch.Tensor) and k.dtype is torch.bool else int(k is not None)
+
+
 # t[key], whose slices may go backwards.
 def _item(t, key):
-    parts, d = list(key) if isinstance(key, tuple) else [key], 0
+    parts, d = [_key(k) for k in (key if isinstance(key, tuple) else (key,))], 0
     for i, k in enumerate(parts):
         if k is Ellipsis:
-            d = t.dim() - len([p for p in parts[i + 1:] if p is not None])
+            d = t.dim() - _total([_reach(p) for p in parts[i + 1:]])
             continue
         if isinstance(k, slice) and k.step is not None and k.step < 0:
             t, parts[i] = t.index_select(d, torch.tensor(list(range(*k.indices(t.size(d)))), dtype=torch.int64)), slice(None)
-        d += k is not None
-    return t[_key(tuple(parts) if isinstance(key, tuple) else parts[0])]
+        d += _reach(k)
+    return t[tuple(parts) if isinstance(key, tuple) else parts[0]]
 
 
 # Both sides as tensors in numpy's type: a Python number does not narrow an array, and a float makes integers float64.
@@ -361,7 +365,7 @@ sin, cos, tan, tanh, arctan, arcsin, arccos = [_unary(t, getattr(math, m)) for t
                                                (("sin", "sin"), ("cos", "cos"), ("tan", "tan"), ("tanh", "tanh"), ("atan", "atan"), ("asin", "asin"), ("acos", "acos"))]
 floor = _unary("floor", lambda x: float(math.floor(x)) if isinstance(x, float) else math.floor(x))
 ceil = _unary("ceil", lambda x: float(math.ceil(x)) if isinstance(x, float) else math.ceil(x))
-sinh, cosh, expm1, rint, exp2, deg2rad, rad2deg = [_unary(n) for n in ("sinh", "cosh", "expm1", "round", "exp2", "deg2rad", "rad2deg")]
+sinh, cosh, expm1, rint, exp2, sinc, deg2rad, rad2deg = [_unary(n) for n in ("sinh", "cosh", "expm1", "round", "exp2", "sinc", "deg2rad", "rad2deg")]
 radians, degrees = deg2rad, rad2deg
 isnan, isinf, isfinite = _unary("isnan", math.isnan), _unary("isinf", math.isinf), _unary("isfinite", math.isfinite)
 
@@ -583,17 +587,20 @@ def pad(array, pad_width, mode="constant", constant_values=0):
     if mode != "constant":
         raise NotImplementedError("numpy.pad with mode " + repr(mode))
     t = asarray(array)._tensor
-    pairs = [pad_width] * t.dim() if isinstance(pad_width, int) else pad_width
-    pairs = [pairs] * t.dim() if isinstance(pairs[0], int) and not isinstance(pad_width, int) else pairs
-    sides = [n for p in reversed(pairs) for n in ((p, p) if isinstance(p, int) else p)]
-    return ndarray(torch.nn.functional.pad(t, sides, value=constant_values))
+    rows = (pad_width,) if isinstance(pad_width, int) else pad_width
+    rows = [rows] if isinstance(rows[0], int) else rows  # of all dimensions, or a row for each
+    rows = rows * t.dim() if len(rows) == 1 else rows
+    if len(rows) != t.dim():
+        raise ValueError(f"pad_width has {len(rows)} rows for {t.dim()} dimensions")
+    return ndarray(torch.nn.functional.pad(t, [n for r in reversed(rows) for n in (r[0], r[-1])], value=constant_values))
 
 
 def interp(x, xp, fp):
     x, xp, fp = [asarray(v)._tensor.double() for v in (x, xp, fp)]
-    i = torch.searchsorted(xp, x.clamp(xp[0], xp[-1])).clamp(1, len(xp) - 1)
-    slope = (fp[i] - fp[i - 1]) / (xp[i] - xp[i - 1])
-    return _wrap(fp[i - 1] + (x.clamp(xp[0], xp[-1]) - xp[i - 1]) * slope)
+    i = (torch.searchsorted(xp, x, right=True) - 1).clamp(max=len(xp) - 2).clamp(min=0)
+    k = (i + 1).clamp(max=len(xp) - 1)
+    y = fp[i] + (x - xp[i]) * ((fp[k] - fp[i]) / (xp[k] - xp[i]))
+    return _wrap(torch.where(x >= xp[-1], fp[-1], torch.where(x <= xp[0], fp[0], y)))
 
 
 def ix_(*args):
@@ -602,6 +609,11 @@ def ix_(*args):
 
 def unique(ar):
     return ndarray(torch.unique(asarray(ar)._tensor))
+
+
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    t = torch.nan_to_num(asarray(x)._tensor, nan, posinf, neginf)
+    return _wrap(t if copy else asarray(x)._tensor.copy_(t))
 
 
 def finfo(dtype):
@@ -630,9 +642,9 @@ def _of_torch(f):
 
 
 _of_several = (torch.column_stack, torch.dstack)
-(swapaxes, moveaxis, ravel, broadcast_to, trunc, nan_to_num, sinc, trace, flipud, fliplr, rot90, negative, bincount, cross, count_nonzero, column_stack,
+(swapaxes, moveaxis, ravel, broadcast_to, trunc, trace, flipud, fliplr, rot90, negative, bincount, cross, count_nonzero, column_stack,
  dstack, diagonal, atleast_1d, atleast_2d) = [_of_torch(f) for f in (
-     torch.swapaxes, torch.moveaxis, torch.ravel, torch.broadcast_to, torch.trunc, torch.nan_to_num, torch.sinc, torch.trace, torch.flipud, torch.fliplr,
+     torch.swapaxes, torch.moveaxis, torch.ravel, torch.broadcast_to, torch.trunc, torch.trace, torch.flipud, torch.fliplr,
      torch.rot90, torch.negative, torch.bincount, torch.linalg.cross, torch.count_nonzero, torch.column_stack, torch.dstack, torch.diagonal,
      torch.atleast_1d, torch.atleast_2d)]
 
