@@ -277,8 +277,9 @@ static tc_status check_numbers(const tc_shape_ctx *c) {
         if (p->type != TC_T_SCALAR || a->kind != TC_A_SCALAR || a->is_sym) continue;
         const bool element = (!strcmp(p->name, "fill_value") && (tc_is_integral(d) || strncmp(s->name, "new_", 4))) || !strcmp(p->name, "s") ||
                              (!strcmp(p->name, "value") && !p->kw_only) || (!strcmp(p->name, "alpha") && tc_is_integral(d));
-        tc_dims sizes = tc_dims_of(&c->outs[0].meta); /* one number is converted as it is stored */
-        if (element && tc_is_float(d) && (strcmp(p->name, "value") || !strcmp(s->name, "fill")) && tc_sym_is_int(tc_dims_numel(c, &sizes), 1))
+        tc_dims sizes = tc_dims_of(&c->outs[0].meta); /* one number of 16 or 8 bits is converted as it is stored */
+        if (element && tc_is_float(d) && tc_dtype_size(d) < 4 && !is_complex_number(a) && (strcmp(p->name, "value") || !strcmp(s->name, "fill")) &&
+            tc_sym_is_int(tc_dims_numel(c, &sizes), 1))
             continue;
         if (element ? !tc_scalar_fits(a->scalar, d) : is_complex_number(a) && !tc_is_complex(d) && d != TC_BOOL)
             return tc_sh_fail(c, "argument '%s'%s cannot be converted to type %s without overflow", p->name,

@@ -652,6 +652,9 @@ class M(nn.Module):
         f8 = torch.float8_e4m3fn
         for d, v in (f8, 449.0), (f8, float("inf")), (torch.float16, 65505.0), (torch.float8_e5m2, -57345.0), (torch.float8_e8m0fnu, 0.0):
             refused("without overflow", lambda: torch.full((2,), v, dtype=d))
+        for d, v in (torch.float32, 1e39), (torch.float32, 1 + 2j), (torch.float16, 2j), (f8, 2j): # one number, too
+            refused("without overflow", lambda: torch.full((1,), v, dtype=d))
+        torch.full((1,), 65536.0, dtype=torch.float16), torch.full((), 449.0, dtype=f8)
         short, on = torch.uint16, x > 0
         for call in (lambda: torch.searchsorted(on[0], on[0]), lambda: torch.pow(on, on), lambda: torch.linspace(0, 1, 2, dtype=torch.bool),
                      lambda: F.pad(on[None], (1, 1), mode="reflect"), lambda: x.cumsum(0, dtype=torch.bool), lambda: x.sum(dtype=short),
