@@ -873,6 +873,50 @@ forecast_of() {
     [ "$took" -lt $((46 * 12500 + 40960)) ]
 }
 
+own_optimiser() { # LINE...: of step() for each parameter p with its state s and group g
+    sed '/^\(optimizer\|scheduler\)/d' r.yaml
+    cat <<'YAML'
+optimizer: Own(m.parameters(), lr=0.5)
+functions: |
+  import torch
+  class Own(torch.optim.Optimizer):
+      def __init__(self, params, lr):
+          super().__init__(params, {'lr': lr, 'k': 0})
+          self.k = 0
+      def step(self):
+          for g in self.param_groups:
+              for p in g['params']:
+                  s = self.state[p]
+                  if 'step' not in s:
+                      s['step'], s['k'], s['t'], s['m'] = 0, 0, torch.zeros(()), torch.zeros_like(p)
+YAML
+    printf '                  %s\n' "$@"
+}
+
+@test "an optimiser of the recipe's own may put new tensors into its state, which are those that it changes in place" {
+    own_optimiser "s['step'] += 1" "s['t'].add_(1)" "s['m'].mul_(0.9).add_(p.grad)" "p.data.sub_(s['m'] * (g['lr'] / s['t']))" >a.yaml
+    own_optimiser "s['step'] += 1" "s['t'] = s['t'] + 1" "s['m'] = s['m'] * 0.9 + p.grad" "p.data.copy_(p.data - s['m'] * (g['lr'] / s['t']))" >b.yaml
+    tc-train -q a.yaml -o a
+    tc-train -q b.yaml -o b
+    tc-ckpt diff --all a/latest b/latest
+    own_optimiser "s['step'] += 1" "s['t'].add_(1)" "s['m'].mul_(0.9).add_(p.grad)" "p.data.sub_(s['m'] * (g['lr'] / s['step']))" >a.yaml
+    tc-train -q a.yaml -o d
+    tc-ckpt diff --all a/latest d/latest --rtol 1e-5
+    tc-train -q b.yaml steps=5 -o c
+    tc-train -q c steps=12 --resume
+    tc-ckpt diff --all b/latest c/latest
+    own_optimiser "s['m'] = torch.cat([s['m'], p.grad])" "p.data.sub_(s['m'].sum())" >own.yaml
+    fails 3 "step() makes state[...]['m'] anew, not as the step before did" tc-train -q own.yaml -o no
+}
+
+@test "a number of an optimiser's own that a step changes is refused, not kept as it was" {
+    for counter in "s['k']" "g['k']" self.k; do
+        own_optimiser "$counter = $counter + 1" "p.data.sub_(p.grad * (g['lr'] / $counter))" >own.yaml
+        rm -rf no
+        fails 3 "step() changes the number" tc-train -q own.yaml -o no
+    done
+}
+
 @test "an optimiser whose first step looks at data runs it operator by operator, with the same bits as one that is captured" {
     cat >>r.yaml <<'YAML'
 functions: |

@@ -138,6 +138,14 @@ def _leaves(state):
     return out
 
 
+def _counts(opt, states):
+    """[(name, number)] that a step may count in, beside the step count and the numbers that are inputs."""
+    found = [(f"state[...]['{k}']", v) for s in states for k, v in _leaves(s) if k != "step"]
+    found += [(f"param_groups[...]['{k}']", v) for g in opt.param_groups for k, v in g.items()]
+    found += [(k, v) for o in [opt, *_optimisers(opt)] for k, v in vars(o).items()]
+    return [(k, v) for k, v in found if isinstance(v, (int, float))]
+
+
 class Update(nn.Module):
     """Clipping, the optimiser's step on given gradients, and the average of the weights. The optimiser's state tensors and the averages
     are buffers, so that a capture returns them changed; the numbers of its groups that vary and the step count are inputs."""
@@ -397,6 +405,16 @@ class Update(nn.Module):
             p.grad = None
         return norm
 
+    def write_back(self, held):
+        """A step may put another tensor in the place of one of its state: the buffer, which `held` has by its key, takes the value."""
+        new = [(state, key, old.get(key), v.clone()) for state, old in zip(self.state, held) for key, v in state.items()
+               if isinstance(v, torch.Tensor) and v is not old.get(key) and key != "step"]
+        for state, key, to, v in new:
+            if not isinstance(to, torch.Tensor) or to.shape != v.shape or to.dtype != v.dtype:
+                raise NotImplementedError(f"step() makes state[...]['{key}'] anew, not as the step before did: expected a tensor of the same type and shape")
+            to.copy_(v)
+            state[key] = to
+
     def forward(self, grads, where, values, step):
         """where: the numbers that vary; values: theirs, symbolic; step: steps made before this one, symbolic."""
         kept = [self.get(w) for w in where]
@@ -407,8 +425,13 @@ class Update(nn.Module):
             if s is not None:
                 state["step"] = step
         made, self.made = self.made, step
+        counts, held = _counts(self.opt, self.state), [dict(s) for s in self.state]
         norm = self.run(grads)
         self.made = made
+        for (name, before), (_, v) in zip(counts, _counts(self.opt, self.state)):
+            if v is not before and v != before:
+                raise NotImplementedError(f"step() changes the number {name}: a step counts in state[...]['step'], or in tensors of the state")
+        self.write_back(held)
         for w, v in zip(where, kept):
             self.put(w, v)
         for state, s in zip(self.state, steps):
