@@ -117,6 +117,7 @@ static bool thin_load(const ctx *c, int i, int cls) {
     const access *a = &n->acc[c->p->acc_of[i]];
     const int last = n->I.n - 1;
     if (!(cls & CLS_I) || n->col || n->regions || last < 1 || a->at.i[last] || part_length(n) < ENOUGH) return false;
+    if (n->R > 1 && n->C < n->I.total) return false; /* pieces of several rows */
     if (a->ngather || a->pred >= 0 || l->inst.data[i].pred != TC_LV_NONE || a->dtype != l->inst.data[i].dtype) return false;
     int uses = 0;
     for (size_t k = (size_t)i + 1; k < l->inst.len; k++) {

@@ -898,6 +898,26 @@ PY
     done
 }
 
+@test "weights of channels are taken from blocks that hold pieces of several rows" {
+    cat >m.py <<'PY'
+import torch
+
+
+class Across(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.randn(3, 1, 1))
+
+    def forward(self, x):
+        return (x.permute(3, 0, 1, 2) * self.w).var((1, 2, 3))
+PY
+    tc-export m.py:Across --input x=3x30x101x20xf32 -o m.pt2
+    tc-compile --op "randn([3,30,101,20])" -o r.pt2
+    tc-run r.pt2 -o x.npy
+    tc-run m.pt2 --input @x.npy --trace -o y.npy 2>trace
+    tc-run m.pt2 --input @x.npy --expect @y.npy
+}
+
 @test "programs of this tree are no more loops and kernels than these" {
     examples=$TC_ROOT/tc-train/examples
     tc-export "$examples/gpt.py:GPT" --arg n_layer=4 --input idx=BxTxi64 -o gpt.pt2
