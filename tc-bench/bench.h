@@ -30,7 +30,7 @@ typedef struct {
     tc_modules *modules[MAX_WAYS];
     sample_times times[MAX_WAYS];
     bool faster[MAX_WAYS], slower[MAX_WAYS]; /* than the first, by more than chance */
-    double bytes;                            /* of inputs, weights and outputs: what a run must move at least */
+    double bytes[MAX_WAYS];                  /* of inputs, weights and outputs: what a run must move at least */
     bool different;                          /* the ways' results differ */
     bool guards;                             /* --phase guards: what is timed is the check of the inputs */
 } bench_case;

@@ -24,12 +24,16 @@ static void close_case(bench_case *b, int nways) {
     free(b->inputs);
 }
 
-/* What a run must read: inputs and state. */
-static void count_bytes(bench_case *b) {
-    for (int i = 0; i < b->ninputs; i++) b->bytes += (double)tc_tensor_bytes(&b->inputs[i]);
-    const tc_program *p = b->program[0];
+/* What a run of way w must move: inputs, state, outputs. */
+static double count_bytes(const bench_case *b, int w) {
+    const tc_program *p = b->program[w];
+    double bytes = 0;
+    for (int i = 0; i < b->ninputs; i++) bytes += (double)tc_tensor_bytes(&b->inputs[i]);
     for (int i = 0; i < p->ninputs; i++)
-        if (p->inputs[i].data.storage) b->bytes += (double)tc_tensor_bytes(&p->inputs[i].data);
+        if (p->inputs[i].data.storage) bytes += (double)tc_tensor_bytes(&p->inputs[i].data);
+    for (int i = 0; i < p->noutputs; i++)
+        if (b->outputs[w][i].storage) bytes += (double)tc_tensor_bytes(&b->outputs[w][i]);
+    return bytes;
 }
 
 static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, const way *ways, int nways) {
@@ -95,7 +99,6 @@ static void one_program(bench_case *b, int nways, tc_program *p, const char *lab
 static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nvars, const tc_sample *ranges, const bench_plan *plan,
                           bool *different) {
     tc_status s = tc_cmd_make_inputs(b->program[0], vars, nvars, ranges ? ranges->lo : NULL, ranges ? ranges->hi : NULL, &b->inputs, &b->ninputs);
-    count_bytes(b);
     tc_cmd_phase(r->c, "making inputs");
     if (!s) s = make_execs(r->c, r->tuning, b, r->ways, r->nways);
     tc_cmd_phase(r->c, "planning and compiling");
@@ -103,8 +106,7 @@ static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nv
     tc_cmd_phase(r->c, "running");
     if (!s) s = compare_results(r->c, b, r->ways, r->nways);
     for (int w = 0; !s && r->profile && w < r->nways; w++) s = profile_case(r->profile, b, r->ways, w);
-    for (int i = 0; !s && i < b->program[0]->noutputs; i++)
-        if (b->outputs[0][i].storage) b->bytes += (double)tc_tensor_bytes(&b->outputs[0][i]);
+    for (int w = 0; !s && w < r->nways; w++) b->bytes[w] = count_bytes(b, w);
     for (int w = 1; w < r->nways; w++) {
         b->faster[w] = takes_longer(&b->times[w], &b->times[0]);
         b->slower[w] = takes_longer(&b->times[0], &b->times[w]);

@@ -34,7 +34,7 @@ static void table_row(report *r, const bench_case *b, int w) {
     print_time(&r->out, s->high, 9);
     tc_buf_putc(&r->out, ' ');
     print_time(&r->out, s->best, 9);
-    tc_buf_printf(&r->out, " %7zu %8.2f", s->t.len, b->bytes / s->median * 1e-9);
+    tc_buf_printf(&r->out, " %7zu %8.2f", s->t.len, b->bytes[w] / s->median * 1e-9);
     if (r->nways > 1) tc_buf_printf(&r->out, " %8.2fx", b->times[0].median / s->median);
     if (w && !b->faster[w] && !b->slower[w]) tc_buf_puts(&r->out, " no difference");
     tc_buf_puts(&r->out, "\n");
@@ -46,7 +46,7 @@ static void json_row(report *r, const bench_case *b, int w) {
     const struct {
         const char *key;
         double v;
-    } numbers[] = {{"median", s->median}, {"p10", s->low}, {"p90", s->high}, {"best", s->best}, {"bytes", b->bytes}};
+    } numbers[] = {{"median", s->median}, {"p10", s->low}, {"p90", s->high}, {"best", s->best}, {"bytes", b->bytes[w]}};
     tc_json_object(&j);
     tc_json_key(&j, "case");
     tc_json_string(&j, b->label[w]);
@@ -74,7 +74,7 @@ void report_case(report *r, const bench_case *b) {
         else {
             if (!r->rows) tc_buf_puts(&r->out, "case,executor,median,p10,p90,best,runs,bytes\n");
             csv_field(&r->out, b->label[w]);
-            tc_buf_printf(&r->out, ",%s,%.9g,%.9g,%.9g,%.9g,%zu,%.0f\n", r->ways[w].name, s->median, s->low, s->high, s->best, s->t.len, b->bytes);
+            tc_buf_printf(&r->out, ",%s,%.9g,%.9g,%.9g,%.9g,%zu,%.0f\n", r->ways[w].name, s->median, s->low, s->high, s->best, s->t.len, b->bytes[w]);
         }
     }
 }

@@ -41,13 +41,14 @@ import torch
 
 class Large(torch.nn.Module):
     def forward(self, x):
-        return x.expand(2000000, 2).exp().sum() + x
+        return x.expand(2000000, 2).exp().sum() + x.repeat(2)
 END
     tc-export m.py:Large --input x=2xf32 -o large.pt2
     run --separate-stderr tc-bench small.pt2 small.pt2 large.pt2 --dim N=2 --repeat 20 --to json
     [ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
     [ "${#lines[@]}" -eq 3 ]
     [[ "${lines[1]}" == *'"case": "small.pt2"'* ]]
+    [ "$(grep -o '"bytes": [0-9]*' <<<"$output" | tr '\n' ' ')" = '"bytes": 16 "bytes": 16 "bytes": 24 ' ] # each its own
     [[ "${lines[2]}" == *'"case": "large.pt2"'*'"than_first": "slower"'* ]]
     run --separate-stderr tc-bench large.pt2 small.pt2 --repeat 20 --to json
     [[ "${lines[1]}" == *'"than_first": "faster"'* ]]
