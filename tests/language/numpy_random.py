@@ -15,4 +15,8 @@ try:
     np.random.RandomState(-1)
 except ValueError as e:
     print(e)
+try:
+    np.random.choice(3, 5, replace=False)
+except ValueError as e:
+    print(str(e)[:48])
 print(torch.sparse.torch.eye(2).tolist())

@@ -1,5 +1,5 @@
 # numpy, as far as models compute tables and sizes with it: arrays over tensors, functions of arrays and of plain numbers. What has no
-# dimensions is a Python number. Random numbers and files are refused by name.
+# dimensions is a Python number. Files are refused by name; random numbers are in numpy/random.py.
 import math
 
 import torch

@@ -1,5 +1,5 @@
 # re: patterns parsed to matchers that backtrack. A matcher is called with the subject, a position, the groups' spans and what comes after it, and
-# gives the position where all of it ended, or -1. Not here: bytes, conditional groups, possessive and atomic ones, lookbehind of several widths.
+# gives the position where all of it ended, or -1. Not here: bytes, conditional groups, possessive and atomic ones. Lookbehind may be of several widths.
 A = ASCII = 256
 I = IGNORECASE = 2
 M = MULTILINE = 8

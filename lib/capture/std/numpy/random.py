@@ -107,7 +107,10 @@ class RandomState:
         if replace:
             at = self.randint(0, n, size=size)
         else:
-            at = self.permutation(n)[:math.prod(size) if isinstance(size, tuple) else 1 if size is None else size]
+            many = 1 if size is None else size if isinstance(size, int) else math.prod(size)
+            if many > n:
+                raise ValueError("Cannot take a larger sample than population when replace is False")
+            at = self.permutation(n)[:many]
             at = at[0] if size is None else at.reshape(size)
         return at if isinstance(a, int) else numpy.array(a)[at]
 
