@@ -617,7 +617,7 @@ static bool covers_root(const binder *x, const tc_value *v) {
     const int r = b->root_of[v->id];
     if (x->dynamic[v->id]) return r == (int)v->id;
     return !b->delta[v->id] && b->t[v->id].dtype == b->t[r].dtype && tc_tensor_bytes(&b->t[v->id]) == b->roots[r].bytes &&
-           (tc_tensor_is_contiguous(&b->t[v->id]) || (r == (int)v->id && x->channels_last[v->id]));
+           tc_tensor_is_contiguous(&b->t[v->id]);
 }
 
 /* Results: written in the caller's memory where a value is its own root or all of it (a view with other sizes), else copied at the end. */

@@ -1,5 +1,6 @@
 /* Functions of one 16-bit number: where a loop computes something dear from values of f16 or bf16 and nothing else, and rounds it to such a type,
- * there are but 65536 results. They are computed once for a function, when the first loop is bound that has it, by the same primitives, and looked up: the same bits.
+ * there are but 65536 results. They are computed once for a function, when the first loop is bound that has it, by the same primitives, and looked
+ * up: the same bits.
  *
  *     %0 = load f32 x[a0, a1]       of bf16
  *     %1 = sigmoid f32 %0
