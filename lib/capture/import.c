@@ -84,26 +84,35 @@ static const char *canonical(C *c, const char *name) {
                                           {"tqdm.auto", "tqdm"},
                                           {"tqdm.notebook", "tqdm"},
                                           {"beartype.typing", "typing"}};
-    /* What PyTorch divides into modules and the language does not. */
-    static const char *const whole[][2] = {
-        {"torch._higher_order_ops.", "torch._higher_order_ops"}, {"timm.layers.", "timm.layers"}, {"timm.models.layers.", "timm.layers"}};
-    static const char *const parts[][2] = {{"torch.nn.modules",
-                                            " activation adaptive channelshuffle container distance dropout flatten fold lazy linear module padding "
-                                            "pixelshuffle pooling rnn sparse transformer upsampling "},
-                                           {"torch.autograd", " function variable "},
-                                           {"torch.nn.utils", " clip_grad convert_parameters spectral_norm "},
-                                           {"torch.utils.data", " dataloader dataset distributed sampler "},
-                                           {"torch.optim", " adadelta adagrad adamax adamw asgd nadam radam rmsprop rprop sparse_adam "}};
+    /* What PyTorch and timm divide into files and the language does not: those of a folder are one module. */
+    static const struct {
+        const char *folder, *files, *module;
+    } parts[] = {
+        {"torch._higher_order_ops", " associative_scan cond map scan while_loop wrap ", "torch._higher_order_ops"},
+        {"torch.autograd", " function variable ", "torch.autograd"},
+        {"torch.distributions",
+         " bernoulli beta binomial categorical cauchy chi2 constraints continuous_bernoulli dirichlet distribution exp_family exponential "
+         "fishersnedecor gamma generalized_pareto geometric gumbel half_cauchy half_normal independent inverse_gamma kl kumaraswamy laplace "
+         "lkj_cholesky log_normal logistic_normal lowrank_multivariate_normal mixture_same_family multinomial multivariate_normal "
+         "negative_binomial normal one_hot_categorical pareto poisson relaxed_bernoulli relaxed_categorical studentT transformed_distribution "
+         "transforms uniform utils von_mises weibull wishart ",
+         "torch.distributions"},
+        {"torch.nn.modules",
+         " activation adaptive channelshuffle container distance dropout flatten fold lazy linear module padding pixelshuffle pooling rnn sparse "
+         "transformer upsampling ",
+         "torch.nn.modules"},
+        {"torch.nn.utils", " clip_grad convert_parameters spectral_norm ", "torch.nn.utils"},
+        {"torch.optim", " adadelta adagrad adamax adamw asgd nadam radam rmsprop rprop sparse_adam ", "torch.optim"},
+        {"torch.utils.data", " dataloader dataset distributed sampler ", "torch.utils.data"},
+        {"timm.layers", " attention drop helpers layer_scale mlp norm patch_embed weight_init ", "timm.layers"},
+        {"timm.models.layers", " drop helpers mlp norm patch_embed weight_init ", "timm.layers"}};
     if (is_replaced(c, name)) return name;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (!strcmp(name, same[i][0])) return same[i][1];
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        if (!strncmp(name, whole[i][0], strlen(whole[i][0]))) return whole[i][1];
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        size_t n = strlen(parts[i][0]);
-        if (!strncmp(name, parts[i][0], n) && name[n] == '.' && tc_word_in(parts[i][1], name + n + 1)) return parts[i][0];
+        size_t n = strlen(parts[i].folder);
+        if (!strncmp(name, parts[i].folder, n) && name[n] == '.' && tc_word_in(parts[i].files, name + n + 1)) return parts[i].module;
     }
-    if (!strncmp(name, "torch.distributions.", 20) && name[20] != '_') return "torch.distributions";
     return name;
 }
 
@@ -222,7 +231,7 @@ V tc_module_attr(C *c, module *m, str *name) {
         int n = snprintf(full, sizeof full, "%s.%s", m->name->s, name->s);
         if (n > 0 && (size_t)n < sizeof full) {
             if (tc_dict_gets(c, c->modules, tc_intern(c, full, strlen(full))) || embedded(c, full) || is_package(full) ||
-                (strcmp(canonical(c, full), full) && strcmp(canonical(c, full), m->name->s)))
+                strcmp(canonical(c, full), full))
                 return (V)tc_import(c, full, false);
         }
     }

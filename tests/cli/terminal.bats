@@ -20,7 +20,7 @@ class M(torch.nn.Module):
 EOF
     tc-export "$F:M" --input x=2x3xf32 -q -o plain.pt2
     # CSI as C0 and as C1 writes it
-    tc-export plain.pt2 --rename $'s/l.weight/q\e[31m/' --rename $'s/^w/\u009b32m/' -o m.pt2
+    tc-export plain.pt2 --rename $'s/l.weight/q\e[31m/' --rename $'s/^w/\xc2\x9b32m/' -o m.pt2
 }
 
 # COMMAND... [expected text]: it succeeds, steers nothing, and shows what it was given.

@@ -30,8 +30,8 @@ static const snippet table[] = {
      "[False, True, False, True, True]"},
     {"from types import SimpleNamespace\nr = SimpleNamespace(a=1, b='x')\n", "namespace(a=1, b='x')"},
     /* importable, refused where used */
-    {"from random import randrange\nr = randrange(3)\n", "random.randrange() is not part of the model language"},
-    {"import re, json, struct\nr = re.compile('a')\n", "re.compile() is not part of the model language"},
+    {"from random import betavariate\nr = betavariate(1, 2)\n", "random.betavariate() is not part of the model language"},
+    {"import re, json, struct\nr = re.compile('a('); ", "missing ), unterminated subpattern at position 2"},
     {"from torch.hub import load_state_dict_from_url as load\nr = load('x')\n", "load_state_dict_from_url() is not part"},
     {"import torch.utils.model_zoo as z\nfrom torch.utils.data import Dataset, DataLoader\nclass D(Dataset): pass\nr = DataLoader(D())\n",
      "'torch.utils.data.DataLoader' is a name outside the model language"},
