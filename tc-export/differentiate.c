@@ -175,7 +175,10 @@ static tc_status partition(tc_cmd *c, tc_program *p, tc_node *end, tc_program *o
     if (as.to != TC_DTYPE_NONE) o.as = &as;
     tc_pass pass = tc_pass_begin(p, "partition", NULL);
     tc_status st = tc_partition(p, end, &o, out);
-    TC_TRY(tc_pass_end(&pass, out[1], st), "--partition %s", word);
+    const bool made = !st;
+    st = tc_pass_end(&pass, out[1], st);
+    for (int i = 0; i < 2 && st && made; i++) tc_program_release(out[i]);
+    TC_TRY(st, "--partition %s", word);
     report_saved_as(c, &as);
     report_saved(c, out[1]);
     return NULL;

@@ -226,7 +226,8 @@ static bool add_node(kase *k, const tc_op *op) {
 
 /* ---- control flow ---- */
 static tc_arg of_values(kase *k, tc_value *const *v, int n) {
-    return (tc_arg){.kind = TC_A_VALUES, .values = tc_arena_dup(&k->p->arena, v, sizeof *v * (size_t)(n ? n : 1)), .n = n};
+    return (tc_arg){
+        .kind = TC_A_VALUES, .values = n ? tc_arena_dup(&k->p->arena, v, sizeof *v * (size_t)n) : TC_NEW(&k->p->arena, tc_value *), .n = n};
 }
 static tc_value *call(kase *k, const char *name, const tc_arg *args, int n) {
     tc_node *made;
