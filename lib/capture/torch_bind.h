@@ -42,4 +42,9 @@ void tc_inference_mark(C *c, const tc_op *op, const tc_binding *b, V result);
 V tc_inference_made(C *c, V v);
 void tc_inference_no_grad(C *c, const tensor *t);
 
+/* out= (torch_out.c), a tensor or a sequence of them, of a call of s: it may not be read in another order than it is written. */
+void tc_torch_out_apart(C *c, const tc_schema *s, const tc_binding *b);
+/* The result r goes into out, which is returned: its type stays, its size becomes that of r. */
+V tc_torch_out(C *c, const tc_schema *s, V out, V r);
+
 #endif
