@@ -15,6 +15,21 @@ void tc_generator_seed(tc_generator *g, uint64_t seed) {
     g->next = 0;
 }
 
+void tc_generator_seed_key(tc_generator *g, const uint32_t *key, int n) {
+    uint32_t *s = g->state;
+    tc_generator_seed(g, 19650218);
+    int i = 1;
+    for (int k = 0; k < (n > TC_MT_N ? n : TC_MT_N); k++) {
+        s[i] = (s[i] ^ ((s[i - 1] ^ (s[i - 1] >> 30)) * 1664525u)) + key[k % n] + (uint32_t)(k % n);
+        if (++i == TC_MT_N) s[0] = s[TC_MT_N - 1], i = 1;
+    }
+    for (int k = 0; k < TC_MT_N - 1; k++) {
+        s[i] = (s[i] ^ ((s[i - 1] ^ (s[i - 1] >> 30)) * 1566083941u)) - (uint32_t)i;
+        if (++i == TC_MT_N) s[0] = s[TC_MT_N - 1], i = 1;
+    }
+    s[0] = 0x80000000u;
+}
+
 /* Four words at a time: what is read of the state lies 1 and 227 words and more ahead of what is written. */
 typedef uint32_t words __attribute__((vector_size(16)));
 

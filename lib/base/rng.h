@@ -23,7 +23,8 @@ typedef struct tc_generator {
     uint32_t micro, call;
 } tc_generator;
 
-void tc_generator_seed(tc_generator *g, uint64_t seed); /* torch.manual_seed: the low 32 bits start mt19937; leaves Philox mode */
+void tc_generator_seed(tc_generator *g, uint64_t seed);                  /* torch.manual_seed: the low 32 bits start mt19937; leaves Philox mode */
+void tc_generator_seed_key(tc_generator *g, const uint32_t *key, int n); /* mt19937's init_by_array: n >= 1 words, as CPython's random */
 void tc_generator_start_step(tc_generator *g, uint64_t seed, uint64_t step, uint32_t micro); /* enters Philox mode, call 0 */
 
 /* torch.Generator.get_state / set_state: the 5056 bytes that PyTorch stores in checkpoints. */

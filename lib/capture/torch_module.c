@@ -128,6 +128,16 @@ static V generator_seed(C *c, args *A) {
     tc_generator_seed(&((genobj *)v[0])->g, seed_of(c, v[1]));
     return v[0];
 }
+static V generator_seed_key(C *c, args *A) { /* words of 32 bits */
+    V v[2];
+    tc_take(c, A, "_seed_key", "self key", v);
+    const list *l = tc_to_list(c, v[1]);
+    if (!l->n || l->n > INT32_MAX) tc_raise(c, "ValueError", "_seed_key: a key of %zu words", l->n);
+    uint32_t *key = tc_mem(c, l->n * sizeof *key);
+    for (size_t i = 0; i < l->n; i++) key[i] = (uint32_t)tc_index(c, l->a[i], "key");
+    tc_generator_seed_key(&((genobj *)v[0])->g, key, (int)l->n);
+    return v[0];
+}
 static V generator_u32(C *c, args *A) { return tc_int(c, (int64_t)tc_rng_u32(&((genobj *)A->a[0])->g)); }
 static V generator_initial(C *c, args *A) { return tc_int_from_u64(c, ((genobj *)A->a[0])->g.seed); }
 static V get_state(C *c, const struct tc_generator *g) {
@@ -672,13 +682,9 @@ void tc_torch_init(C *c) {
     static const native_def dev[] = {{"__new__", device_new}, {"__enter__", self_fn}, {"__exit__", none_fn}, {NULL, NULL}};
     static const native_def dty[] = {{"to_real", dtype_to_real}, {"to_complex", dtype_to_complex}, {NULL, NULL}};
     static const native_def siz[] = {{"__new__", size_new}, {"numel", size_numel}, {NULL, NULL}};
-    static const native_def gen[] = {{"__new__", generator_new},
-                                     {"manual_seed", generator_seed},
-                                     {"initial_seed", generator_initial},
-                                     {"_u32", generator_u32},
-                                     {"get_state", generator_get_state},
-                                     {"set_state", generator_set_state},
-                                     {NULL, NULL}};
+    static const native_def gen[] = {
+        {"__new__", generator_new}, {"manual_seed", generator_seed},    {"initial_seed", generator_initial}, {"_seed_key", generator_seed_key},
+        {"_u32", generator_u32},    {"get_state", generator_get_state}, {"set_state", generator_set_state},  {NULL, NULL}};
     tc_type_methods(c, K_DEVICE, dev);
     tc_type_methods(c, K_DTYPE, dty);
     tc_type_methods(c, K_SIZE, siz);

@@ -197,6 +197,18 @@ PY
     fails 3 "o.py:2:8: ModuleNotFoundError: No module named 'my_ops'" tc-export o.py:M --input x=2xf32 --print
 }
 
+@test "a whole timm of --source is the one that is imported, its files too" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p src/timm/layers
+    printf '' >src/timm/__init__.py
+    printf 'from .drop import DropPath\n' >src/timm/layers/__init__.py
+    printf 'import torch\nclass DropPath(torch.nn.Module):\n    def forward(self, x):\n        return x * 7\n' >src/timm/layers/drop.py
+    printf 'import torch\nimport timm.layers.drop\nfrom timm.layers import DropPath as M\nassert timm.layers.drop.DropPath is M\n' >m.py
+    tc-export m.py:M --source src --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 7)'
+    printf 'from timm.layers import Mlp\n' >n.py
+    fails 3 "cannot import name 'Mlp' from 'timm.layers'" tc-export n.py:Mlp --source src --input x=2xf32 --print
+}
+
 @test "the layers, blocks and initialisers of timm draw the same numbers and have the same names" {
     cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'

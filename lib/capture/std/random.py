@@ -1,18 +1,17 @@
-# random: CPython's numbers for a seed (mt19937, its seeding by an array and its ways from words to numbers), for tables and choices of
-# constructors; without a seed, that of torch decides. A program has no use for numbers that forward would draw anew in each call.
+# random: CPython's numbers for a seed (the mt19937 of torch.Generator, seeded by an array, and CPython's ways from words to numbers), for tables
+# and choices of constructors; without a seed, that of torch decides. A program has no use for numbers that forward would draw anew in each call.
 import math
 
 import torch
 from bisect import bisect
 from itertools import accumulate
 
-_N, _M = 624, 397
 _MAGIC = 4 * math.exp(-0.5) / math.sqrt(2.0)  # of Kinderman and Monahan's ratio of uniforms
 
 
 class Random:
     def __init__(self, x=None):
-        self._state = None  # seeded when first asked
+        self._generator = self._next = None  # seeded when first asked
         if x is not None:
             self.seed(x)
 
@@ -22,49 +21,24 @@ class Random:
         if not isinstance(a, int):
             raise NotImplementedError("random.seed() of what is no int is not part of the model language")
         a = abs(a)
-        key = [a >> 32 * i & 0xFFFFFFFF for i in range(max(1, (a.bit_length() + 31) // 32))]
-        s = [19650218]
-        for i in range(1, _N):
-            s.append(1812433253 * (s[-1] ^ s[-1] >> 30) + i & 0xFFFFFFFF)
-        i = 1
-        for k in range(max(_N, len(key))):
-            s[i] = (s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1664525) + key[k % len(key)] + k % len(key) & 0xFFFFFFFF
-            i += 1
-            if i == _N:
-                s[0], i = s[-1], 1
-        for k in range(_N - 1):
-            s[i] = (s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1566083941) - i & 0xFFFFFFFF
-            i += 1
-            if i == _N:
-                s[0], i = s[-1], 1
-        s[0] = 0x80000000
-        self._state, self._at, self._next = s, _N, None
+        self._generator, self._next = torch.Generator(), None
+        self._generator._seed_key([a >> 32 * i & 0xFFFFFFFF for i in range(max(1, (a.bit_length() + 31) // 32))])
 
     def getstate(self):
-        if self._state is None:
+        if self._generator is None:
             self.seed()
-        return (3, tuple(self._state) + (self._at,), self._next)
+        return (3, self._generator.get_state(), self._next)
 
     def setstate(self, state):
-        self._state, self._at, self._next = list(state[1][:-1]), state[1][-1], state[2]
+        self._generator, self._next = torch.Generator(), state[2]
+        self._generator.set_state(state[1])
 
     def _word(self):
         if torch._C.capturing():
             raise NotImplementedError("numbers of random in forward are not part of the model language: use torch.rand and the like, which draw anew in each run")
-        if self._state is None:
+        if self._generator is None:
             self.seed()
-        s = self._state
-        if self._at == _N:
-            for i in range(_N):
-                y = s[i] & 0x80000000 | s[(i + 1) % _N] & 0x7FFFFFFF
-                s[i] = s[(i + _M) % _N] ^ y >> 1 ^ (y & 1) * 0x9908B0DF
-            self._at = 0
-        y = s[self._at]
-        self._at += 1
-        y ^= y >> 11
-        y ^= y << 7 & 0x9D2C5680
-        y ^= y << 15 & 0xEFC60000
-        return y ^ y >> 18
+        return self._generator._u32()
 
     def random(self):
         a = self._word() >> 5
@@ -150,7 +124,7 @@ class Random:
                 return mu + z * sigma
 
     def gauss(self, mu=0.0, sigma=1.0):
-        z, self._next = getattr(self, "_next", None), None
+        z, self._next = self._next, None
         if z is None:
             angle = self.random() * 2.0 * math.pi
             radius = math.sqrt(-2.0 * math.log(1.0 - self.random()))
