@@ -324,6 +324,17 @@ static const char *module_of(C *c, const frame *f) {
     return self && !tc_is_small(self) ? tc_map_get(&c->torch->modules, (const char *)&self, sizeof self) : NULL;
 }
 
+/* A stack of all levels at every node is cubic in the depth: past this one the innermost replaces the last. PyTorch's captures end near 110, by
+ * Python's limit of calls. */
+enum { MODULE_LEVELS = 128 };
+
+/* Bytes of the stack that stay when one more level comes. */
+static size_t outer_levels(const char *calls) {
+    int levels = *calls != 0;
+    for (const char *p = calls; (p = strchr(p, ';')); p++) levels++;
+    return levels < MODULE_LEVELS ? strlen(calls) : (size_t)(strrchr(calls, ';') - calls);
+}
+
 /* Methods that a method of the same module calls stand in its call. */
 static const char *calls_of(C *c, frame *f) {
     const char *name = NULL;
@@ -339,7 +350,7 @@ static const char *calls_of(C *c, frame *f) {
         if (*times) snprintf(number, sizeof number, "@%lld", (long long)(intptr_t)*times);
         *times = (void *)((intptr_t)*times + 1);
     }
-    return f->calls = tc_arena_printf(&tc_torch_program(c)->arena, "%s%s%s%s", outer, *outer ? ";" : "", name, number);
+    return f->calls = tc_arena_printf(&tc_torch_program(c)->arena, "%.*s%s%s%s", (int)outer_levels(outer), outer, *outer ? ";" : "", name, number);
 }
 
 const char *tc_torch_calls(C *c) {
