@@ -324,9 +324,9 @@ static const char *module_of(C *c, const frame *f) {
     return self && !tc_is_small(self) ? tc_map_get(&c->torch->modules, (const char *)&self, sizeof self) : NULL;
 }
 
-/* A stack of all levels at every node is cubic in the depth: past this one the innermost replaces the last. PyTorch's captures end near 110, by
- * Python's limit of calls. */
-enum { MODULE_LEVELS = 128 };
+/* A stack of all levels at every node is cubic in the depth: past this one the innermost replaces the last. Python's limit of calls ends PyTorch's
+ * captures near 110. */
+enum { MODULE_LEVELS = 64 };
 
 /* Bytes of the stack that stay when one more level comes. */
 static size_t outer_levels(const char *calls) {
