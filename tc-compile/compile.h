@@ -28,6 +28,7 @@ typedef struct {
     tc_unit *units[MAX_TARGETS];      /* the groups for each */
     int ntargets;
     bool must_freeze, must_code; /* --require */
+    bool sanitize, relu_zero;    /* --sanitize=overflow, --relu-nan=zero */
     config_value *config;        /* {0} last */
     tc_buf variants, tuning;     /* for the archive: lines SYM=N; a tuning file */
     tc_arena arena;
@@ -42,6 +43,8 @@ tc_status write_pt2_to(compile_job *j, const char *path);     /* the programs wi
 tc_status read_require(compile_job *j);                       /* --require */
 tc_status freeze_programs(compile_job *j);                    /* --freeze, freeze.c */
 tc_status quantize_programs(compile_job *j);                  /* --quantize, quantize.c */
+tc_status read_switches(compile_job *j);                      /* --sanitize, --relu-nan */
+tc_status relu_numbers(compile_job *j);                       /* --relu-nan */
 tc_status tune(compile_job *j);                               /* --tune, --tuning: tune.c */
 tc_status bisect(compile_job *j);                             /* --bisect CMD: which step makes it fail */
 tc_status minify(compile_job *j);                             /* --minify CMD: the smallest program with which it fails, to --out */

@@ -9,6 +9,8 @@
  * What --print-config prints is such a file. A setting that no option was given for is set as if the option had been given; one that has no
  * option is put into the variable that the library reads. */
 #include "base/text.h"
+#include "op/watch.h"
+#include "pass/relu.h"
 #include "tc-compile/compile.h"
 
 enum { TEXT, NUMBER, YES }; /* what values are: yes or no for options that take none */
@@ -30,6 +32,8 @@ static const setting settings[] = {
     {"store-weights", "TC_STORE_WEIGHTS", TC_OPT_store_weights, TEXT, "embed"},
     {"freeze", "TC_FREEZE", TC_OPT_freeze, YES, "no"},
     {"require", "TC_REQUIRE", TC_OPT_require, TEXT, ""},
+    {"relu-nan", "TC_RELU_NAN", TC_OPT_relu_nan, TEXT, "keep"},
+    {"sanitize", "TC_SANITIZE", TC_OPT_sanitize, TEXT, ""},
     {"no-cache", "TC_NO_CACHE", TC_OPT_no_cache, YES, "no"},
 };
 enum { COUNT = sizeof settings / sizeof *settings };
@@ -133,6 +137,25 @@ tc_status configure(compile_job *j) {
         config_value *v = &j->config[i];
         TC_TRY(decide(j, &settings[i], &file[i], v));
         if (v->outside) TC_TRY(apply(j, &settings[i], v, v->from != settings[i].variable));
+    }
+    return NULL;
+}
+
+/* ---- switches: what compiled programs do that they do not by default ---- */
+tc_status read_switches(compile_job *j) {
+    static const char *const nans[] = {"keep", "zero", NULL};
+    const char *what = tc_cmd_get(j->c, TC_OPT_sanitize);
+    int nan;
+    TC_TRY(tc_cmd_choice(j->c, TC_OPT_relu_nan, nans, 0, &nan));
+    j->relu_zero = nan == 1;
+    j->sanitize = what && *what;
+    return j->sanitize && strcmp(what, "overflow") ? tc_usage(j->c, "--sanitize %s: expected overflow", what) : NULL;
+}
+
+tc_status relu_numbers(compile_job *j) {
+    for (int i = 0; i < j->n && j->relu_zero; i++) {
+        tc_pass pass = tc_pass_begin(j->programs[i], "relu-nan", "relu-nan");
+        TC_TRY(tc_pass_end(&pass, j->programs[i], tc_relu_nan_zero(j->programs[i])), "--relu-nan");
     }
     return NULL;
 }

@@ -120,7 +120,10 @@ static tc_status emit(compile_job *j, bool loops) {
     tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c), .loops = loops};
     tc_emit_count count = {0}, known = {0}; /* for all sizes, and for those of --dim and --variants */
     TC_TRY(choose_targets(j));
-    for (int t = 0; t < j->ntargets; t++) j->units[t] = tc_unit_create(&(tc_unit_options){.isa = j->targets[t], .made_by = "tc " TC_VERSION});
+    for (int t = 0; t < j->ntargets; t++) {
+        const tc_unit_options u = {.isa = j->targets[t], .made_by = "tc " TC_VERSION, .sanitize = j->sanitize};
+        j->units[t] = tc_unit_create(&u);
+    }
     for (int i = 0; i < j->n; i++) {
         TC_TRY(tc_exec_create(j->programs[i], &o, &j->execs[i]), "%s", j->programs[i]->name);
         for (int t = 0; t < j->ntargets && all; t++) {
@@ -221,10 +224,12 @@ static tc_status compile(compile_job *j) {
     TC_TRY(configure(j));
     if (tc_cmd_has(c, TC_OPT_print_config)) return print_config(j);
     TC_TRY(read_require(j));
+    TC_TRY(read_switches(j));
     TC_TRY(open_programs(j));
     tc_cmd_phase(c, "reading the program");
     TC_TRY(freeze_programs(j));
     TC_TRY(quantize_programs(j));
+    TC_TRY(relu_numbers(j));
     if (tc_cmd_has(c, TC_OPT_minify)) return minify(j);
     TC_TRY(emit(j, format != TO_PT2));
     if (tc_cmd_has(c, TC_OPT_bisect)) return bisect(j);
@@ -243,7 +248,7 @@ static tc_status run(tc_cmd *c) {
 
 static const tc_opt_id options[] = {
     TC_OPT_out,           TC_OPT_to,     TC_OPT_model,   TC_OPT_mode,         TC_OPT_dim,     TC_OPT_weights,  TC_OPT_rename,
-    TC_OPT_store_weights, TC_OPT_meta,   TC_OPT_freeze,  TC_OPT_quantize,     TC_OPT_require, TC_OPT_variants, TC_OPT_tune,
+    TC_OPT_store_weights, TC_OPT_meta,   TC_OPT_freeze,  TC_OPT_quantize,     TC_OPT_relu_nan, TC_OPT_sanitize, TC_OPT_require, TC_OPT_variants, TC_OPT_tune,
     TC_OPT_tuning,        TC_OPT_prefix, TC_OPT_targets, TC_OPT_cc,           TC_OPT_dump,    TC_OPT_bisect,   TC_OPT_minify,
     TC_OPT_no_cache,      TC_OPT_op,     TC_OPT_config,  TC_OPT_print_config, TC_OPT_NONE};
 static const char *const topics[] = {"rewrites", "fusion", "memory", "quantize", "tuning", "sdpa", NULL};

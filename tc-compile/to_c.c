@@ -86,7 +86,8 @@ tc_status compile_to_c(compile_job *j) {
     TC_TRY(chosen(j, ".c", &stem, &which, &vars, &n));
     tc_buf c = {0}, h = {0}, weights = {0};
     tc_to_c_options o = {
-        .stem = tc_path_last(stem), .prefix = tc_cmd_get(j->c, TC_OPT_prefix), .made_by = "tc-compile " TC_VERSION, .weights_inside = store == 0};
+        .stem = tc_path_last(stem), .prefix = tc_cmd_get(j->c, TC_OPT_prefix), .made_by = "tc-compile " TC_VERSION, .weights_inside = store == 0,
+        .sanitize = j->sanitize};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
     if (!s) s = save(j, stem, ".c", &c);
     if (!s) s = save(j, stem, ".h", &h);
@@ -136,7 +137,8 @@ tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
                          .filter = program,
                          .weights_path = store ? NULL : bytes,
                          .targets = j->targets,
-                         .ntargets = j->ntargets};
+                         .ntargets = j->ntargets,
+                         .sanitize = j->sanitize};
     tc_cc_options build = {.cc = tc_cmd_get(j->c, TC_OPT_cc),
                            .isa = j->targets[0],
                            .targets = j->targets,

@@ -5,6 +5,7 @@
 #include "pass/dce.h"
 #include "pass/freeze.h"
 #include "pass/quantize.h"
+#include "pass/relu.h"
 #include "runtime/runtime.h"
 
 #include <stdio.h>
@@ -38,10 +39,15 @@ static tc_status quantize(tc_program *p, const tc_eval *eval, const int n[2]) {
     return tc_quantize(p, eval, &(tc_quantize_options){.bits = n[0], .group = n[1]}, &done);
 }
 
+static tc_status relu_nan(tc_program *p, const tc_eval *eval, const int n[2]) {
+    (void)eval, (void)n;
+    return tc_relu_nan_zero(p);
+}
+
 static const struct {
     const char *name;
     tc_status (*run)(tc_program *p, const tc_eval *eval, const int n[2]);
-} stages[] = {{"plan", plan}, {"dce", dce}, {"freeze", freeze}, {"quantize", quantize}};
+} stages[] = {{"plan", plan}, {"dce", dce}, {"freeze", freeze}, {"quantize", quantize}, {"relu-nan", relu_nan}};
 
 static tc_status run_stage(tc_program *p, const char *line, const tc_eval *eval) {
     char name[16];

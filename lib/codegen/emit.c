@@ -731,7 +731,7 @@ static void write_head(ew *e) {
     tc_buf_puts(e->b, l->nnodes ? " */\n" : "");
 }
 
-tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *name, tc_emitted *out) {
+tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *name, bool sanitize, tc_emitted *out) {
     tc_arena a = {0};
     cplan p;
     cphase *ph = NULL;
@@ -742,7 +742,7 @@ tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *na
     tc_status st = emit_plan_init(&p, l, d, &a);
     if (!st) st = emit_plan_phases(&p, &ph, &nph);
     if (!st) {
-        ew e = {.p = &p, .l = l, .name = name, .b = &out->text};
+        ew e = {.p = &p, .l = l, .name = name, .b = &out->text, .sanitize = sanitize};
         e.at = TC_NEWN(&a, place, l->inst.len + 1);
         e.mine = TC_NEWN(&a, bool, l->inst.len + 1);
         e.seg = TC_NEWN(&a, int, l->inst.len + 1);

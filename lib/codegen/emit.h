@@ -16,6 +16,7 @@ typedef struct tc_unit tc_unit;
 typedef struct {
     const char *isa; /* row of isa.tab that it will be compiled for: stands in the module */
     const char *made_by;
+    bool sanitize; /* a signed integer that overflows is a fault: dim -1 */
 } tc_unit_options;
 
 tc_unit *tc_unit_create(const tc_unit_options *o);
@@ -34,7 +35,7 @@ typedef struct {
     tc_buf text;
     bool has_scratch; /* there is a function NAME_scratch */
 } tc_emitted;
-tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *name, tc_emitted *out);
+tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *name, bool sanitize, tc_emitted *out);
 
 /* Bytes of scratch of one worker that the group asks for, for these extents of its axes: what NAME_scratch computes, known ahead. */
 tc_status tc_emit_scratch(const tc_loop *l, const tc_group_desc *d, const int64_t *extents, int64_t *out_bytes);

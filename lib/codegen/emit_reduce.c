@@ -96,7 +96,9 @@ void ew_flush_rows(ew *e, flush_kind which, const char *at, const char *n) {
         switch (shape) {
         case SHAPE_TREE: ew_line(e, "tc_row_%s_%s(&s%d, %s, %s);", word(in), ew_suffix(d), r, x, n); break;
         case SHAPE_WELFORD: ew_line(e, "tc_row_welford_%s(&s%d, %s, %s);", ew_suffix(d), r, x, n); break;
-        case SHAPE_WRAP: ew_line(e, "for (int64_t i = 0; i < %s; i++) s%d %s= (uint64_t)(%s)[i];", n, r, in->op == TC_R_SUM ? "+" : "*", x); break;
+        case SHAPE_WRAP:
+            ew_line(e, "for (int64_t i = 0; i < %s; i++) s%d = %s;", n, r, ew_step(e, r, in->dtype, T(e, "s%d", r), T(e, "(%s)[i]", x)));
+            break;
         case SHAPE_FLAG: ew_line(e, "for (int64_t i = 0; i < %s; i++) s%d %s= (%s)[i];", n, r, in->op == TC_R_ANY ? "|" : "&", x); break;
         case SHAPE_BEST: ew_line(e, "s%d = tc_row_%s_%s(s%d, %s, %s);", r, way(in), ew_suffix(d), r, x, n); break;
         case SHAPE_ARG:
@@ -173,7 +175,7 @@ void ew_column_step(ew *e, int r) {
     const char *v = ew_ref(e, in->a[0]);
     switch (shape_of(e, in)) {
     case SHAPE_TREE: ew_line(e, "l%d[i] = l%d[i] %s %s;", r, r, in->op == TC_R_SUM ? "+" : "*", v); break;
-    case SHAPE_WRAP: ew_line(e, "s%d[i] %s= (uint64_t)%s;", r, in->op == TC_R_SUM ? "+" : "*", v); break;
+    case SHAPE_WRAP: ew_line(e, "s%d[i] = %s;", r, ew_step(e, r, in->dtype, T(e, "s%d[i]", r), v)); break;
     case SHAPE_FLAG: ew_line(e, "s%d[i] %s= %s;", r, in->op == TC_R_ANY ? "|" : "&", v); break;
     case SHAPE_ARG: ew_line(e, "tc_arg_%s_%s(&w%d[i], &s%d[i], %s, at);", way(in), ew_suffix(d), r, r, v); break;
     default: ew_line(e, "s%d[i] = tc_%s_%s(s%d[i], %s);", r, way(in), ew_suffix(d), r, v); break;
@@ -226,9 +228,8 @@ void ew_scan_step(ew *e, int r) {
     ew_line(e, "const %s a%d = (%s)%s;", f ? "double" : "int64_t", r, f ? "double" : "int64_t", ew_ref(e, in->a[0]));
     if (in->op == TC_R_LOGADDEXP) ew_line(e, "s%d = tc_x_logaddexp_f64(s%d, a%d);", r, r, r);
     else if (in->op == TC_R_SUM || in->op == TC_R_PROD) {
-        const char *sign = in->op == TC_R_SUM ? "+" : "*";
-        if (f) ew_line(e, "s%d = s%d %s a%d;", r, r, sign, r);
-        else ew_line(e, "s%d = (int64_t)((uint64_t)s%d %s (uint64_t)a%d);", r, r, sign, r);
+        if (f) ew_line(e, "s%d = s%d %s a%d;", r, r, in->op == TC_R_SUM ? "+" : "*", r);
+        else ew_line(e, "s%d = (int64_t)(%s);", r, ew_step(e, r, in->dtype, T(e, "s%d", r), T(e, "a%d", r)));
     } else {
         const char *sign = in->op == TC_R_MAX || in->op == TC_R_ANY ? ">" : "<", *nan = f ? T(e, "s%d != s%d || ", r, r) : "";
         ew_line(e, "s%d = %ss%d %s a%d ? s%d : a%d;", r, nan, r, sign, r, r, r);

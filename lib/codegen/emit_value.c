@@ -197,6 +197,29 @@ static tc_lv negated(const tc_linst *all, const tc_linst *in) {
     return TC_LV_NONE;
 }
 
+/* The result of instruction v, text `s`; first, if it is an operation of signed integers that wraps with these operands, the fault. */
+static const char *sanitized(ew *e, tc_lv v, int op, tc_dtype d, const char *a, const char *b, const char *s) {
+    const char *name = op == TC_X_ADD ? "add" : op == TC_X_MUL ? "mul" : "sub", *only = "", *minus = T(e, "(%s)0", ew_ctype(d));
+    if (!e->sanitize || tc_dtypes[d].kind != TC_KIND_INT || !tc_dtypes[d].is_signed) return s;
+    switch (op) {
+    case TC_X_ADD:
+    case TC_X_SUB:
+    case TC_X_MUL: break;
+    case TC_X_NEG: b = a, a = minus; break;
+    case TC_X_ABS: only = T(e, "%s < 0 && ", a), b = a, a = minus; break;
+    case TC_X_DIV_TRUNC:
+    case TC_X_DIV_FLOOR: only = T(e, "%s == -1 && ", b), b = a, a = minus; break;
+    default: return s;
+    }
+    return T(e, "(tc_overflow(c->fault, %d, %s__builtin_%s_overflow(%s, %s, &(%s){0})), %s)", v, only, name, a, b, ew_ctype(d), s);
+}
+
+const char *ew_step(ew *e, int r, tc_dtype d, const char *so_far, const char *x) {
+    const bool sum = e->l->inst.data[r].op == TC_R_SUM;
+    const char *ty = ew_ctype(d), *s = T(e, "(uint64_t)%s %s (uint64_t)%s", so_far, sum ? "+" : "*", x);
+    return sanitized(e, r, sum ? TC_X_ADD : TC_X_MUL, d, T(e, "(%s)%s", ty, so_far), T(e, "(%s)%s", ty, x), s);
+}
+
 /* The right-hand side of an instruction. inner: it stands in the loop over a block. */
 const char *ew_value(ew *e, tc_lv v, bool inner) {
     const tc_linst *in = &e->l->inst.data[v];
@@ -216,10 +239,10 @@ const char *ew_value(ew *e, tc_lv v, bool inner) {
     case TC_L_SCALAR: {
         const tc_lv minus = negated(all, in);
         if (minus != TC_LV_NONE) return T(e, "tc_x_neg_%s(%s)", ew_suffix(in->dtype), ew_ref(e, minus));
-        const char *s = T(e, "tc_x_%s%s_%s(%s", op_names[in->op], e->quick && ew_rare(in) ? "_small" : "",
-                          ew_suffix(in->op == TC_X_WHERE ? in->dtype : all[in->a[0]].dtype), ew_ref(e, in->a[0]));
+        const tc_dtype d = in->op == TC_X_WHERE ? in->dtype : all[in->a[0]].dtype;
+        const char *s = T(e, "tc_x_%s%s_%s(%s", op_names[in->op], e->quick && ew_rare(in) ? "_small" : "", ew_suffix(d), ew_ref(e, in->a[0]));
         for (int k = 1; k < 3 && in->a[k] != TC_LV_NONE; k++) s = T(e, "%s, %s", s, ew_ref(e, in->a[k]));
-        return T(e, "%s)", s);
+        return sanitized(e, v, in->op, d, ew_ref(e, in->a[0]), in->a[1] != TC_LV_NONE ? ew_ref(e, in->a[1]) : NULL, T(e, "%s)", s));
     }
     case TC_L_PART: return T(e, "%s.%s", ew_ref(e, in->a[0]), in->part == 0 ? "mean" : in->part == 1 ? "m2" : "count");
     case TC_L_RAND:

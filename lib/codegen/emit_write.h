@@ -20,6 +20,7 @@ typedef struct {
     bool *mine; /* by instruction: the nest computes or reads it */
     int *seg;   /* by instruction: its segment of the inner loop */
     bool scratch;
+    bool sanitize; /* integers that overflow are faults */
     bool quick; /* no argument of the block is large: the forms without the branch */
     tc_status st;
 } ew; /* emission, writer */
@@ -41,6 +42,7 @@ cexpr ew_address(ew *e, const caccess *x, uint64_t set, bool element);
 const char *ew_kept_index(ew *e, tc_lv v, bool element);
 const char *ew_ref(ew *e, tc_lv v);               /* a value where it is used */
 const char *ew_value(ew *e, tc_lv v, bool inner); /* the right-hand side of an instruction */
+const char *ew_step(ew *e, int r, tc_dtype d, const char *so_far, const char *x); /* a sum or product of integers with one more, which wraps */
 bool ew_plain_load(const tc_linst *in);           /* a load without gathered indices */
 bool ew_rare(const tc_linst *in);                 /* an operation with a branch for large arguments, and a form without: tc_x_NAME_small_T */
 bool ew_varies(const ew *e, size_t v);            /* along the inner range of the nest (emit.c) */

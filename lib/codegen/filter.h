@@ -176,6 +176,7 @@ int main(int argc, char **argv) {
         if (code == 1) tc_filter_fail(3, NULL, "an index was out of bounds");
         if (code == 3) tc_filter_fail(1, NULL, "this processor has not what the program was compiled for");
         if (code == 4) tc_filter_fail(3, NULL, "a number that was computed is none that the program allows");
+        if (code == 5) tc_filter_fail(3, NULL, "an integer overflowed");
         if (code) tc_filter_fail(1, NULL, "compiled with flags that change results");
         for (tc_filter_port *p = out; p->name; p++) tc_filter_write(p);
     }

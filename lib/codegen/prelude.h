@@ -145,6 +145,13 @@ ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t) ROW(bool, uint8_t)
     return 0;
 }
 
+/* ---- --sanitize=overflow ---- */
+static inline void tc_overflow(tc_abi_fault *f, int32_t inst, int wrapped) {
+    if (!wrapped || !f || __atomic_exchange_n(&f->set, 1, __ATOMIC_RELAXED)) return;
+    f->inst = inst;
+    f->dim = -1;
+}
+
 #include "codegen/ckernels.h"
 
 #endif

@@ -14,6 +14,7 @@ typedef struct {
 
 struct tc_unit {
     char *isa, *made_by;
+    bool sanitize;
     TC_VEC(group) groups;
 };
 
@@ -21,6 +22,7 @@ tc_unit *tc_unit_create(const tc_unit_options *o) {
     tc_unit *u = tc_xcalloc(1, sizeof *u);
     u->isa = tc_xstrdup(o->isa ? o->isa : "portable");
     u->made_by = tc_xstrdup(o->made_by ? o->made_by : "tc");
+    u->sanitize = o->sanitize;
     return u;
 }
 
@@ -66,7 +68,7 @@ static char *name_of(const tc_unit *u, const tc_loop *l) {
 tc_status tc_unit_add(tc_unit *u, const tc_loop *l, const tc_group_desc *d) {
     if (find(u, d->key)) return NULL;
     group g = {.name = name_of(u, l), .nbuffers = (int)l->buffers.len, .naxes = l->naxes, .nnumbers = d->nnumbers};
-    tc_status st = tc_emit_group(l, d, g.name, &g.code);
+    tc_status st = tc_emit_group(l, d, g.name, u->sanitize, &g.code);
     if (st) {
         free(g.name);
         return st;

@@ -37,6 +37,11 @@ static tc_status exec_scratch(tc_exec *e, size_t bytes, void **out) {
 static tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault) {
     if (!fault->set) return NULL;
     const char *name = "?";
+    if (fault->dim < 0) { /* of code that --sanitize made */
+        const tc_linst *in = &l->inst.data[fault->inst];
+        return tc_error(TC_CONTENT, "integer overflow in %s of %s", in->kind == TC_L_SCALAR ? tc_scalar_ops[in->op].name : tc_reduce_names[in->op],
+                        tc_dtypes[in->dtype].name);
+    }
     if (fault->inst >= 0 && (size_t)fault->inst < l->inst.len && l->inst.data[fault->inst].buffer >= 0) {
         const tc_value *v = l->buffers.data[l->inst.data[fault->inst].buffer].value;
         if (v && v->name) name = v->name;

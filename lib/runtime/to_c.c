@@ -294,8 +294,8 @@ static void write_header(writer *w, tc_buf *h) {
         " * Any number of threads may call it, each with memory of its own for results, arena and state; weights are only read, so that other\n"
         " * weights may stand at another address for the next call.\n"
         " * Returns 0; 1: an index was out of bounds; 2: compiled with flags that change results (see %s.c); 3: this processor lacks the\n"
-        " * instructions that it was compiled for; 4: a number that was computed is none that the program allows. */\n",
-        s, w->file);
+        " * instructions that it was compiled for; 4: a number that was computed is none that the program allows%s. */\n",
+        s, w->file, w->o->sanitize ? "; 5: an integer overflowed" : "");
     tc_buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", s, s);
     tc_buf_printf(h, "#define %s_ARENA_BYTES %zu /* intermediate results; the caller's memory, 64-byte aligned */\n", s, arena_bytes(w));
     tc_buf_printf(h, "#define %s_ARENA_BYTES_FOR(workers) (%s_ARENA_BYTES + (size_t)((workers)-1) * %zu) /* for %s_run_on */\n", s, s, w->each, s);
@@ -378,6 +378,8 @@ static void write_signature(writer *w, tc_buf *c, const char *name) {
                   w->stem, w->stem, w->stem);
 }
 
+const char *to_c_fault(const writer *w) { return w->o->sanitize ? "fault.dim < 0 ? 5 : 1" : "1"; }
+
 static void write_run(writer *w, tc_buf *c) {
     write_signature(w, c, TC_TEXT(w, "%s_run_on", w->stem));
     tc_buf_puts(c, " {\n    char *const weights = (char *)(uintptr_t)weights_, *const arena = (char *)arena_;\n");
@@ -397,7 +399,7 @@ static void write_run(writer *w, tc_buf *c) {
                    "    if (rest != 0) return 2;\n"
                    "    (void)weights, (void)in, (void)out, (void)arena, (void)scratch, (void)threads;\n");
     tc_buf_append(c, tc_buf_str(&w->calls), w->calls.len);
-    tc_buf_puts(c, w->numbers ? "    return fault.set ? 1 : broken ? 4 : 0;\n}\n" : "    return fault.set;\n}\n");
+    tc_buf_printf(c, "    if (fault.set) return %s;\n    return %s;\n}\n", to_c_fault(w), w->numbers ? "broken ? 4 : 0" : "0");
 }
 
 /* STEM_run: one thread. */
@@ -640,7 +642,7 @@ tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const 
     w.file = o->stem;
     w.variable = TC_NEWN(&w.a, bool, e->nvars + 1);
     w.changes = TC_NEWN(&w.a, bool, (size_t)e->program->ninputs + 1);
-    w.unit = tc_unit_create(&(tc_unit_options){.made_by = o->made_by});
+    w.unit = tc_unit_create(&(tc_unit_options){.made_by = o->made_by, .sanitize = o->sanitize});
     w.weight_at = TC_NEWN(&w.a, int64_t, (size_t)e->program->ninputs + 1);
     w.field = TC_NEWN(&w.a, const char *, (size_t)(e->program->ninputs + e->program->graph->noutputs + e->program->noutputs) + 1);
     for (size_t i = 0; i < e->nvars && i < nvars; i++) e->vars[i] = vars[i];

@@ -21,6 +21,7 @@ typedef struct {
     const char *weights_path;   /* joined: a file that the assembler takes the weights from (out_weights are to be written there); NULL: as above */
     const char *const *targets; /* joined: instruction sets that the text will be compiled for, one after another (codegen/cc.h) */
     int ntargets;
+    bool sanitize; /* overflow of signed integers is a fault */
 } tc_to_c_options;
 
 /* vars: values of the program's symbols, by index (those of sizes must be bound). weights: the bytes that STEM_run is given, 64-byte aligned

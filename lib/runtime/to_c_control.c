@@ -223,7 +223,7 @@ static tc_status write_test(control *x, frame *test, int n, tc_value *const *bod
     TC_TRY(pass_numbers(x, n, body_inputs, test->g->inputs));
     TC_TRY(to_c_graph(w, test, in, out));
     TC_TRY(condition(w, flag, out[0], &go));
-    tc_buf_printf(&w->calls, "    if (fault.set) return 1;\n    if (!%s) break;\n", go);
+    tc_buf_printf(&w->calls, "    if (fault.set) return %s;\n    if (!%s) break;\n", to_c_fault(w), go);
     to_c_indent(w, from);
     tc_buf_puts(&w->calls, "    }\n");
     return NULL;

@@ -59,6 +59,7 @@ const char *to_c_variable(writer *w, tc_sym var);
 bool to_c_known(const writer *w, tc_sym s);
 tc_status to_c_element(writer *w, tc_dtype d, const char *at, const char **out);
 tc_status to_c_item(writer *w, const tc_node *n); /* a number out of a tensor, or an assertion about one */
+const char *to_c_fault(const writer *w);          /* the code that a run returns when fault.set */
 void to_c_variables(writer *w, tc_buf *c);        /* declarations */
 /* Families; TC_UNSUPPORTED when the arguments have no C form. */
 tc_status to_c_rows(writer *w, const call *c, const char *kind);    /* sort, topk, kthvalue, median, mode, searchsorted */

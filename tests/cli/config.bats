@@ -110,3 +110,100 @@ EOF
     printf 'cc = a\0b\n' >b.conf
     run -3 tc-compile --print-config --config b.conf
 }
+
+@test "--sanitize overflow ends a run where a signed integer wraps; without it there is no trace of it" {
+    cat >m.py <<'EOF'
+import torch
+class Sum(torch.nn.Module):
+    def forward(self, a, b):
+        return a + b
+class Mul(torch.nn.Module):
+    def forward(self, a, b):
+        return a * b
+class Minus(torch.nn.Module):
+    def forward(self, a, b):
+        return -a - b
+class Abs(torch.nn.Module):
+    def forward(self, a, b):
+        return a.abs() // b
+class Column(torch.nn.Module):
+    def forward(self, a, b):
+        return (a + b).sum(0, dtype=a.dtype)
+class Row(torch.nn.Module):
+    def forward(self, a, b):
+        return a.prod(1, dtype=a.dtype).cumsum(0, dtype=a.dtype) + b[:, 0]
+EOF
+    # fits MODEL TYPE A B, wraps MODEL TYPE A B OPERATION: two rows of two
+    one() { tc-run "$1" --input "a=2x2x$2=$3" --input "b=2x2x$2=$4" "${@:5}"; }
+    made() {
+        [ -e "$1-$2.pt2" ] && return
+        tc-export m.py:$1 --input a=Bx2x$2 --input b=Bx2x$2 -o m.pt2
+        tc-compile m.pt2 --sanitize overflow --require code -o $1-$2.pt2
+    }
+    fits() {
+        made "$1" "$2"
+        one $1-$2.pt2 "$2" "$3" "$4" --stance force_eager -o want.npy
+        one $1-$2.pt2 "$2" "$3" "$4" --expect @want.npy
+    }
+    wraps() {
+        made "$1" "$2"
+        run --separate-stderr -3 one $1-$2.pt2 "$2" "$3" "$4" -o x.npy
+        [[ $stderr == *"m.py:"*"integer overflow in $5 of $2"* ]] || { echo "$stderr"; false; }
+        one $1-$2.pt2 "$2" "$3" "$4" --stance force_eager -o x.npy # the program alone wraps, as PyTorch does
+    }
+    fits Sum i32 2147483647,1,1,1 0,1,1,1
+    wraps Sum i32 2147483647,1,1,1 1,2147483646,1,1 ADD
+    wraps Sum i8 1,1,-128,1 1,1,-1,1 ADD
+    fits Sum u8 255,1,1,1 1,1,1,1
+    fits Mul i64 4294967296,1,1,1 2147483647,1,1,1
+    wraps Mul i64 4294967296,1,1,1 2147483648,1,1,1 MUL
+    fits Minus i16 32767,0,0,0 1,1,1,1
+    wraps Minus i16 -32768,0,0,0 1,1,1,1 NEG
+    wraps Minus i16 32767,0,0,0 2,1,1,1 SUB
+    fits Abs i32 -2147483647,0,0,0 1,1,1,1
+    wraps Abs i32 -2147483648,0,0,0 1,1,1,1 ABS
+    fits Column i32 1073741823,0,1073741823,0 0,1,1,0
+    wraps Column i32 1073741824,0,1073741824,0 0,0,0,0 sum
+    wraps Row i64 4294967296,4294967296,1,1 0,0,0,0 prod
+    wraps Row i64 9223372036854775807,1,1,1 0,0,0,0 sum
+    # a filter says so too
+    tc-compile --op 'full([2,2], 2147483647, dtype=torch.int32)' -o a.pt2
+    tc-run a.pt2 -o a.npy
+    tc-export m.py:Sum --input a=2x2xi32 --input b=2x2xi32 -o m.pt2
+    TC_SANITIZE=overflow tc-compile m.pt2 --to exe -o sum
+    run --separate-stderr -3 ./sum a=a.npy b=a.npy
+    [[ $stderr == *"an integer overflowed"* ]]
+    # off by default
+    tc-compile m.pt2 --to c -o off
+    run ! grep -i overflow off.c off.h
+    tc-compile m.pt2 --to c --sanitize overflow -o on
+    grep -q 'tc_overflow(c->fault' on.c
+    is sanitize '' default
+    TC_SANITIZE=overflow is sanitize overflow TC_SANITIZE
+    run -2 tc-compile m.pt2 --sanitize wrap -o x.pt2
+}
+
+@test "--relu-nan zero makes NaN a number in relu, in the program itself and its bodies; for numbers the bits stay" {
+    cat >m.py <<'EOF'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x), torch.cond(x[0] > 0, lambda x: x.relu() + 1, lambda x: x + 0, (x,))
+EOF
+    tc-export m.py:M --input x=5xf32 -o m.pt2
+    both() { tc-run "$1" --input "x=5xf32=$2" "${@:3}"; }
+    tc-compile m.pt2 -o keep.pt2
+    is relu-nan keep default
+    both keep.pt2 '1,nan,-3,-0.0,inf' --output 0=@nan.npy --output 1=@/dev/null
+    both keep.pt2 '1,0,-3,-0.0,inf' --output 0=@0.npy --output 1=@1.npy
+    tc-compile m.pt2 --relu-nan zero -o zero.pt2
+    printf 'relu-nan = zero\n' >r.conf
+    tc-compile m.pt2 --config r.conf -o again.pt2
+    cmp zero.pt2 again.pt2
+    for stance in default force_eager; do
+        both zero.pt2 '1,nan,-3,-0.0,inf' --stance $stance --expect 0=@0.npy --expect 1=@1.npy
+        run -4 both zero.pt2 '1,nan,-3,-0.0,inf' --stance $stance --expect 0=@nan.npy --output 1=@/dev/null
+        both zero.pt2 '1,0,-3,-0.0,inf' --stance $stance --expect 0=@0.npy --expect 1=@1.npy
+    done
+    run -2 tc-compile m.pt2 --relu-nan one -o x.pt2
+}
