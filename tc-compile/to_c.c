@@ -85,9 +85,11 @@ tc_status compile_to_c(compile_job *j) {
     TC_TRY(tc_cmd_choice(j->c, TC_OPT_store_weights, stores, 0, &store));
     TC_TRY(chosen(j, ".c", &stem, &which, &vars, &n));
     tc_buf c = {0}, h = {0}, weights = {0};
-    tc_to_c_options o = {
-        .stem = tc_path_last(stem), .prefix = tc_cmd_get(j->c, TC_OPT_prefix), .made_by = "tc-compile " TC_VERSION, .weights_inside = store == 0,
-        .sanitize = j->sanitize};
+    tc_to_c_options o = {.stem = tc_path_last(stem),
+                         .prefix = tc_cmd_get(j->c, TC_OPT_prefix),
+                         .made_by = "tc-compile " TC_VERSION,
+                         .weights_inside = store == 0,
+                         .sanitize = j->sanitize};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
     if (!s) s = save(j, stem, ".c", &c);
     if (!s) s = save(j, stem, ".h", &h);

@@ -21,7 +21,7 @@ typedef struct {
     int *seg;   /* by instruction: its segment of the inner loop */
     bool scratch;
     bool sanitize; /* integers that overflow are faults */
-    bool quick; /* no argument of the block is large: the forms without the branch */
+    bool quick;    /* no argument of the block is large: the forms without the branch */
     tc_status st;
 } ew; /* emission, writer */
 
@@ -40,12 +40,12 @@ uint64_t ew_ranges(const ew *e); /* all ranges of the phase */
 /* offset + steps of the ranges in `set`; the inner range counts from k0, or with the element (k0 + i). */
 cexpr ew_address(ew *e, const caccess *x, uint64_t set, bool element);
 const char *ew_kept_index(ew *e, tc_lv v, bool element);
-const char *ew_ref(ew *e, tc_lv v);               /* a value where it is used */
-const char *ew_value(ew *e, tc_lv v, bool inner); /* the right-hand side of an instruction */
+const char *ew_ref(ew *e, tc_lv v);                                               /* a value where it is used */
+const char *ew_value(ew *e, tc_lv v, bool inner);                                 /* the right-hand side of an instruction */
 const char *ew_step(ew *e, int r, tc_dtype d, const char *so_far, const char *x); /* a sum or product of integers with one more, which wraps */
-bool ew_plain_load(const tc_linst *in);           /* a load without gathered indices */
-bool ew_rare(const tc_linst *in);                 /* an operation with a branch for large arguments, and a form without: tc_x_NAME_small_T */
-bool ew_varies(const ew *e, size_t v);            /* along the inner range of the nest (emit.c) */
+bool ew_plain_load(const tc_linst *in);                                           /* a load without gathered indices */
+bool ew_rare(const tc_linst *in);      /* an operation with a branch for large arguments, and a form without: tc_x_NAME_small_T */
+bool ew_varies(const ew *e, size_t v); /* along the inner range of the nest (emit.c) */
 
 /* ---- emit_reduce.c: the nest e->t, reduction or scan r of it ---- */
 bool ew_aligned(const ew *e); /* rows whose blocks are blocks of the inner range, and begin with a leaf */
