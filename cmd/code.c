@@ -2,7 +2,9 @@
 #include "cmd/code.h"
 
 #include "base/file.h"
+#include "codegen/cache.h"
 
+#include <dirent.h>
 #include <unistd.h>
 
 static const tc_abi_group *find(void *self, const uint8_t key[TC_ABI_KEY_BYTES]) {
@@ -10,6 +12,57 @@ static const tc_abi_group *find(void *self, const uint8_t key[TC_ABI_KEY_BYTES])
     const tc_abi_group *g = tc_modules_find(code->modules, key);
     *(g ? &code->found : &code->missing) += 1;
     return g;
+}
+
+static const tc_abi_group *find_general(void *self, const tc_loop *l, tc_arena *a, tc_group_desc *out) {
+    tc_cmd_code *code = self;
+    const tc_abi_group *g = code->operators ? tc_operators_find(code->operators, l, a, out) : NULL;
+    if (g) code->general++, code->missing--;
+    return g;
+}
+
+/* ---- operators compiled one at a time ---- */
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static tc_status add_operators(tc_cmd *c, const char *path, tc_operators *to) {
+    tc_archive *a;
+    const char *note;
+    TC_TRY(tc_archive_open_file(path, &a));
+    tc_status s = tc_operators_load(to, a, getenv("TC_ISA"), tc_cmd_has(c, TC_OPT_trust), &note);
+    tc_archive_close(a);
+    if (!s && note) tc_cmd_note(c, "%s: its operators are not used: %s", path, note);
+    return s;
+}
+
+tc_status tc_cmd_operators(tc_cmd *c, tc_operators **out) {
+    const char *dir = getenv("TC_OPERATORS");
+    tc_buf path = {0};
+    TC_VEC(char *) names = {0};
+    tc_status s = NULL;
+    *out = NULL;
+    if (dir) tc_buf_puts(&path, dir);
+    else tc_user_path("XDG_DATA_HOME", ".local/share", "tc-operators", &path);
+    DIR *d = path.len ? opendir(path.data) : NULL;
+    const size_t len = path.len;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        const size_t n = strlen(e->d_name);
+        if (n > 4 && !strcmp(e->d_name + n - 4, ".pt2") && *e->d_name != '.') tc_vec_push(&names, tc_xstrdup(e->d_name));
+    }
+    if (d) closedir(d);
+    if (names.len) *out = tc_operators_create();
+    if (names.len) qsort(names.data, names.len, sizeof *names.data, by_name);
+    for (size_t i = 0; i < names.len; i++) {
+        path.len = len;
+        tc_buf_printf(&path, "/%s", names.data[i]);
+        if (!s) s = add_operators(c, path.data, *out);
+        free(names.data[i]);
+    }
+    tc_vec_free(&names);
+    tc_buf_free(&path);
+    if (!s) return NULL;
+    tc_operators_destroy(*out);
+    *out = NULL;
+    return s;
 }
 
 tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out) {
@@ -37,7 +90,8 @@ tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out) {
         const char *path = c->noperands && strcmp(c->operands[0], "-") ? c->operands[0] : "IN";
         tc_cmd_note(c, "compiled code is not used: %s; running the graph instead; tc-compile %s -o MINE.pt2 makes your own", packed.note, path);
     }
-    if (packed.isa || out->must) out->code = (tc_exec_code){find, out};
+    TC_TRY(tc_cmd_operators(c, &out->operators));
+    if (packed.isa || out->must || out->operators) out->code = (tc_exec_code){find, out, find_general};
     return NULL;
 }
 
@@ -50,7 +104,8 @@ tc_status tc_cmd_code_check(tc_cmd *c, const tc_cmd_code *code) {
 }
 
 void tc_cmd_code_report(tc_cmd *c, const tc_cmd_code *code) {
-    const size_t all = code->found + code->missing;
+    const size_t all = code->found + code->general + code->missing;
+    if (code->operators) tc_cmd_verbose(c, "operators compiled one at a time serve %zu of %zu groups", code->general, all);
     if (code->isa && all) tc_cmd_verbose(c, "compiled code for %s serves %zu of %zu groups", code->isa, code->found, all);
 }
 
@@ -77,7 +132,9 @@ void tc_cmd_log_sdpa(const tc_cmd *c, const tc_exec *e) {
 }
 
 void tc_cmd_code_close(tc_cmd_code *code) {
+    tc_operators_destroy(code->operators);
     tc_modules_destroy(code->modules);
+    code->operators = NULL;
     code->modules = NULL;
 }
 

@@ -3,22 +3,27 @@
 #define TC_CMD_CODE_H
 
 #include "cmd/cmd.h"
-#include "codegen/packed.h"
+#include "runtime/operators.h"
 #include "runtime/tuning.h"
 
 typedef struct {
     tc_modules *modules;
-    tc_exec_code code; /* for tc_exec_options while this lives; code.find NULL: interpret everything */
-    bool must;         /* fail_on_recompile, --executor=compiled */
-    const char *isa;   /* what the modules are for; NULL: there are none */
-    size_t found;      /* groups asked for that a module has */
-    size_t missing;    /* ... that none has */
+    tc_exec_code code;       /* for tc_exec_options while this lives; code.find NULL: interpret everything */
+    bool must;               /* fail_on_recompile, --executor=compiled */
+    const char *isa;         /* what the modules are for; NULL: there are none */
+    tc_operators *operators; /* NULL: there are none */
+    size_t found;            /* groups asked for that a module has */
+    size_t general;          /* ... that an operator has which was compiled by itself */
+    size_t missing;          /* ... that none has */
     const char *note;
 } tc_cmd_code;
 
 /* Loads what the archive holds. Code that this user did not compile is left out, with a note to them; with --stance=force_eager or
  * --executor=interpreted nothing is loaded. */
 tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out);
+/* The operators that this user compiled one at a time: archives in $TC_OPERATORS (empty: none), else tc-operators below XDG_DATA_HOME.
+ * *out NULL: there are none. */
+tc_status tc_cmd_operators(tc_cmd *c, tc_operators **out);
 /* After tc_exec_create: TC_UNSUPPORTED when a stance that wants compiled code everywhere did not find it. */
 tc_status tc_cmd_code_check(tc_cmd *c, const tc_cmd_code *code);
 /* With -v: how many groups of the program run compiled, once all its tc_execs were made. */

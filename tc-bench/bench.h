@@ -11,7 +11,7 @@ enum { MAX_WAYS = 8 };
 
 typedef struct {
     const char *name;
-    bool compiled, unfused, fast;
+    bool compiled, unfused, fast, operators;
 } way; /* of executing */
 
 typedef struct {
@@ -28,6 +28,7 @@ typedef struct {
     tc_tensor *outputs[MAX_WAYS];
     tc_exec *exec[MAX_WAYS];
     tc_modules *modules[MAX_WAYS];
+    tc_operators *operators[MAX_WAYS];
     sample_times times[MAX_WAYS];
     bool faster[MAX_WAYS], slower[MAX_WAYS]; /* than the first, by more than chance */
     double bytes[MAX_WAYS];                  /* of inputs, weights and outputs: what a run must move at least */

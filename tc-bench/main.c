@@ -7,7 +7,8 @@
 #include "op/functionalise.h"
 #include "op/sample.h"
 
-static const way known[] = {{"interpreted"}, {"compiled", .compiled = true}, {"unfused", .unfused = true}, {"fast", .fast = true}};
+static const way known[] = {
+    {"interpreted"}, {"compiled", .compiled = true}, {"unfused", .unfused = true}, {"fast", .fast = true}, {"operators", .operators = true}};
 enum { NKNOWN = sizeof known / sizeof *known };
 
 /* ---- one case ---- */
@@ -18,6 +19,7 @@ static void close_case(bench_case *b, int nways) {
         free(b->outputs[w]);
         tc_vec_free(&b->times[w].t);
         tc_modules_destroy(b->modules[w]);
+        tc_operators_destroy(b->operators[w]);
         tc_program_release(b->program[w]);
     }
     for (int i = 0; i < b->ninputs; i++) tc_tensor_deinit(&b->inputs[i]);
@@ -34,6 +36,11 @@ static double count_bytes(const bench_case *b, int w) {
     for (int i = 0; i < p->noutputs; i++)
         if (b->outputs[w][i].storage) bytes += (double)tc_tensor_bytes(&b->outputs[w][i]);
     return bytes;
+}
+
+static const tc_abi_group *no_group(void *self, const uint8_t key[TC_ABI_KEY_BYTES]) {
+    (void)self, (void)key;
+    return NULL;
 }
 
 static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, const way *ways, int nways) {
@@ -60,6 +67,12 @@ static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, c
             TC_TRY(s, "%s", b->label[w]);
             tc_cmd_verbose(c, "%s: %zu loops, %zu stay interpreted%s", b->label[w], count.loops, count.left,
                            count.cached ? ", code from the cache" : "");
+            o.code = &code;
+        }
+        if (ways[w].operators) {
+            TC_TRY(tc_cmd_operators(c, &b->operators[w]));
+            if (!b->operators[w]) return tc_error(TC_ENV, "no operators: tc-compile --op makes them, in TC_OPERATORS they are found");
+            code = (tc_exec_code){no_group, b->operators[w], tc_operators_find};
             o.code = &code;
         }
         TC_TRY(tc_exec_create(p, &o, &b->exec[w]), "%s", b->label[w]);
@@ -193,7 +206,8 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
         size_t len = strcspn(list, ",");
         int k = 0;
         while (k < NKNOWN && (strlen(known[k].name) != len || memcmp(known[k].name, list, len))) k++;
-        if (k == NKNOWN) return tc_usage(c, "%.*s is no way of executing; expected interpreted, compiled, unfused or fast", (int)len, list);
+        if (k == NKNOWN)
+            return tc_usage(c, "%.*s is no way of executing; expected interpreted, compiled, unfused, fast or operators", (int)len, list);
         if (n == MAX_WAYS) return tc_usage(c, "more than %d ways to compare", MAX_WAYS);
         out[n++] = known[k];
         *out_n = n;

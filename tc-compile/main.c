@@ -6,6 +6,7 @@
 #include "op/functionalise.h"
 #include "op/rewrites.h"
 #include "op/sample.h"
+#include "runtime/operators.h"
 
 static const char *const formats[] = {"pt2", "c", "so", "o", "a", "exe", NULL};
 enum { TO_PT2, TO_C, TO_SO, TO_O, TO_A, TO_EXE };
@@ -33,15 +34,41 @@ static void close_all(compile_job *j) {
     tc_arena_free(&j->arena);
 }
 
+/* Of a name alone, its first sample with symbols for sizes. */
+static tc_status call_of(compile_job *j, const char *name, const tc_op **out_op, const char **out_call) {
+    const tc_op *row[32];
+    int n = tc_op_overloads(name, row, 32);
+    size_t len;
+    *out_op = NULL;
+    *out_call = name;
+    if (strchr(name, '(')) return NULL;
+    if (!n && (row[0] = tc_op_find(name))) n = 1;
+    for (int i = 0; i < n && !*out_op; i++)
+        if (row[i]->samples) *out_op = row[i];
+    if (!*out_op) {
+        if (n) return tc_error(TC_UNSUPPORTED, "--op %s: it has no samples; give a call: '%s(f32[B,C])'", name, name);
+        return tc_error(tc_op_is_known_to_pytorch(name) ? TC_UNSUPPORTED : TC_CONTENT, "--op %s: no such operator", name);
+    }
+    tc_buf b = {0};
+    const char *call = tc_sample_call((*out_op)->samples, 0, &len);
+    tc_sample_general(*out_op, call, len, &b);
+    *out_call = tc_arena_strdup(&j->arena, tc_buf_str(&b));
+    tc_buf_free(&b);
+    tc_cmd_verbose(j->c, "--op %s: %s", name, *out_call);
+    return NULL;
+}
+
 /* --op: each call is a program of its own, named as the operator. */
 static tc_status open_calls(compile_job *j, int ncalls) {
     j->input = "--op";
     j->programs = TC_NEWN(&j->arena, tc_program *, (size_t)ncalls);
     j->execs = TC_NEWN(&j->arena, tc_exec *, (size_t)ncalls);
     for (int i = 0; i < ncalls; i++) {
-        const char *call = tc_cmd_value(j->c, TC_OPT_op, i);
+        const char *call;
+        const tc_op *op;
         tc_sample s;
-        TC_TRY(tc_sample_parse(NULL, call, strlen(call), &s), "--op");
+        TC_TRY(call_of(j, tc_cmd_value(j->c, TC_OPT_op, i), &op, &call));
+        TC_TRY(tc_sample_parse(op, call, strlen(call), &s), "--op");
         j->programs[j->n++] = s.program;
         s.program->name = tc_arena_strndup(&s.program->arena, call, strcspn(call, "( "));
         for (int k = 0; k < i; k++)
@@ -114,6 +141,17 @@ static void report_exec(compile_job *j, tc_exec *e) {
     tc_cmd_log_sdpa(j->c, e);
 }
 
+/* --op: what programs run that do not read all of its results. */
+static tc_status emit_forms(compile_job *j, int which, const tc_exec_options *o) {
+    tc_exec_list forms = {0};
+    tc_status s = tc_operator_forms(j->programs[which], o, &forms);
+    for (size_t i = 1; i < forms.len && !s; i++)
+        for (int t = 0; t < j->ntargets && !s; t++) s = tc_exec_emit(forms.data[i], j->units[t], NULL, NULL, &(tc_emit_count){0});
+    for (size_t i = 0; i < forms.len; i++) tc_exec_destroy(forms.data[i]);
+    tc_vec_free(&forms);
+    return s;
+}
+
 /* Every loop of every program becomes a group of the units; equal ones once. With --dim the code of an archive is for those sizes only. */
 static tc_status emit(compile_job *j, bool loops) {
     const bool all = loops || !tc_cmd_has(j->c, TC_OPT_dim);
@@ -130,6 +168,7 @@ static tc_status emit(compile_job *j, bool loops) {
             tc_emit_count also = {0};
             TC_TRY(tc_exec_emit(j->execs[i], j->units[t], t ? NULL : interpreted, j->c, t ? &also : &count));
         }
+        if (all && !loops && tc_cmd_has(j->c, TC_OPT_op)) TC_TRY(emit_forms(j, i, &o));
         report_exec(j, j->execs[i]);
         TC_TRY(dump_stages(j, i));
     }

@@ -14,14 +14,18 @@
 static const char magic[] = "tc-cache 1\n";
 enum { MAGIC = sizeof magic - 1, HASH = 32 };
 
-tc_status tc_user_dir(const char *variable, const char *home_part, const char *sub, tc_buf *out) {
+void tc_user_path(const char *variable, const char *home_part, const char *sub, tc_buf *out) {
     const char *base = getenv(variable), *home = getenv("HOME");
     struct passwd *pw = base && *base == '/' ? NULL : home && *home == '/' ? NULL : getpwuid(geteuid());
     if (pw) home = pw->pw_dir;
     out->len = 0;
     if (base && *base == '/') tc_buf_printf(out, "%s/%s", base, sub);
     else if (home && *home == '/') tc_buf_printf(out, "%s/%s/%s", home, home_part, sub);
-    else return tc_error(TC_ENV, "no place for %s: neither %s nor HOME is set", sub, variable);
+}
+
+tc_status tc_user_dir(const char *variable, const char *home_part, const char *sub, tc_buf *out) {
+    tc_user_path(variable, home_part, sub, out);
+    if (!out->len) return tc_error(TC_ENV, "no place for %s: neither %s nor HOME is set", sub, variable);
     char *slash = strrchr(out->data, '/');
     *slash = 0;
     tc_status s = tc_make_dirs(out->data);

@@ -1,6 +1,7 @@
 /* Canonical text, key and numbers of a group (group.h). */
 #include "codegen/group.h"
 
+#include <math.h>
 #include <sodium.h>
 
 typedef struct {
@@ -171,4 +172,110 @@ tc_status tc_group_describe(const tc_loop *l, tc_arena *a, tc_group_desc *out) {
     tc_vec_free(&w.vars);
     tc_vec_free(&w.numbers);
     return st;
+}
+
+/* ---- a loop with symbols, and one with sizes in their place ---- */
+typedef struct {
+    const tc_loop *general, *l;
+    tc_sym *by; /* by symbol of general: what it is in l, or NULL */
+    size_t nvars;
+} sizing;
+
+static void learn(sizing *z, tc_sym general, tc_sym have) {
+    if (tc_sym_opcode(general) == TC_S_VAR && tc_sym_type(general) == TC_SYM_INT && !z->by[tc_sym_var_index(general)])
+        z->by[tc_sym_var_index(general)] = have;
+}
+/* The expression of l; NULL: it has a symbol that no size told. */
+static tc_sym sized(const sizing *z, tc_sym general) {
+    for (size_t i = 0; i < z->nvars; i++)
+        if (!z->by[i] && tc_sym_contains(general, tc_sym_var_at(z->general->sym, i))) return NULL;
+    return tc_sym_import_with(z->l->sym, general, z->general->sym, z->by);
+}
+static bool same_size(const sizing *z, tc_sym general, tc_sym have) { return sized(z, general) == have; }
+
+/* The symbols' ranges hold what they stand for. */
+static bool in_range(const sizing *z) {
+    for (size_t i = 0; i < z->nvars; i++) {
+        int64_t lo, hi, low, high;
+        if (!z->by[i]) continue;
+        tc_sym_range(z->general->sym, tc_sym_var_at(z->general->sym, i), &lo, &hi);
+        tc_sym_range(z->l->sym, z->by[i], &low, &high);
+        if (low < lo || high > hi) return false;
+    }
+    return true;
+}
+
+static bool same_affine(const sizing *z, const tc_affine *general, const tc_affine *have) {
+    bool same = general->n == have->n && same_size(z, general->base, have->base);
+    for (int t = 0; same && t < general->n; t++)
+        same = general->term[t].axis == have->term[t].axis && same_size(z, general->term[t].coef, have->term[t].coef);
+    return same;
+}
+
+/* A number that is computed from sizes is a constant where they are. */
+static bool same_number(const sizing *z, tc_sym general, const tc_linst *have) {
+    const tc_sym s = general ? sized(z, general) : NULL;
+    int64_t i;
+    double f;
+    if (have->kind == TC_L_HOST || !s) return s == have->host;
+    if (have->imm.kind == TC_KIND_INT) return tc_sym_type(s) == TC_SYM_INT && tc_sym_const_int(s, &i) && i == have->imm.i;
+    return have->imm.kind == TC_KIND_FLOAT && tc_sym_const_float(s, &f) && f == have->imm.f && signbit(f) == signbit(have->imm.f);
+}
+
+static bool same_inst(const sizing *z, const tc_linst *g, const tc_linst *x) {
+    const bool constant = g->kind == TC_L_HOST && x->kind == TC_L_CONST;
+    if ((g->kind != x->kind && !constant) || g->op != x->op || g->part != x->part || g->dtype != x->dtype || g->axes != x->axes ||
+        g->over != x->over || memcmp(g->a, x->a, sizeof g->a))
+        return false;
+    switch (g->kind) {
+    case TC_L_CONST:
+        return g->imm.kind == x->imm.kind && !memcmp(&g->imm.i, &x->imm.i, 8) &&
+               (g->imm.kind != TC_KIND_COMPLEX || !memcmp(&g->imm.im, &x->imm.im, 8));
+    case TC_L_ROUND: return g->narrow == x->narrow;
+    case TC_L_HOST:
+    case TC_L_RAND: return same_number(z, g->host, x);
+    case TC_L_INDEX: return same_affine(z, &g->index[0], &x->index[0]);
+    case TC_L_LOAD: break;
+    default: return true;
+    }
+    bool same = g->buffer == x->buffer && g->rank == x->rank && g->pred == x->pred && g->checked == x->checked && !g->gather == !x->gather;
+    for (int d = 0; same && d < g->rank; d++) same = same_affine(z, &g->index[d], &x->index[d]) && (!g->gather || g->gather[d] == x->gather[d]);
+    return same;
+}
+
+static bool same_loop(const sizing *z) {
+    const tc_loop *g = z->general, *l = z->l;
+    bool same = true;
+    for (int a = 0; same && a < g->naxes; a++) same = same_size(z, g->axes[a].extent, l->axes[a].extent);
+    for (size_t i = 0; same && i < g->buffers.len; i++)
+        for (int d = 0; same && d < g->buffers.data[i].rank; d++) same = same_size(z, g->buffers.data[i].size[d], l->buffers.data[i].size[d]);
+    for (size_t i = 0; same && i < g->inst.len; i++) same = same_inst(z, &g->inst.data[i], &l->inst.data[i]);
+    for (size_t i = 0; same && i < g->stores.len; i++) {
+        const tc_lstore *s = &g->stores.data[i], *t = &l->stores.data[i];
+        same = s->buffer == t->buffer && s->rank == t->rank && s->value == t->value && s->pred == t->pred;
+        for (int d = 0; same && d < s->rank; d++) same = same_affine(z, &s->index[d], &t->index[d]);
+    }
+    return same;
+}
+
+bool tc_group_serves(const tc_loop *general, const tc_group_desc *d, const tc_loop *l, tc_arena *a, tc_group_desc *out) {
+    if (general->naxes != l->naxes || general->inst.len != l->inst.len || general->stores.len != l->stores.len ||
+        general->buffers.len != l->buffers.len || general->region || l->region)
+        return false;
+    sizing z = {general, l, NULL, tc_sym_var_count(general->sym)};
+    bool same = true;
+    z.by = tc_xcalloc(z.nvars + 1, sizeof *z.by);
+    for (int i = 0; i < l->naxes; i++) learn(&z, general->axes[i].extent, l->axes[i].extent);
+    for (size_t i = 0; same && i < l->buffers.len; i++) {
+        const tc_lbuffer *g = &general->buffers.data[i], *b = &l->buffers.data[i];
+        same = g->dtype == b->dtype && g->rank == b->rank && g->written == b->written;
+        for (int k = 0; same && k < g->rank; k++) learn(&z, g->size[k], b->size[k]);
+    }
+    same = same && in_range(&z) && same_loop(&z);
+    *out = (tc_group_desc){.dense = d->dense, .nnumbers = d->nnumbers};
+    tc_sym *numbers = same ? TC_NEWN(a, tc_sym, (size_t)d->nnumbers + 1) : NULL;
+    for (int i = 0; same && i < d->nnumbers; i++) same = (numbers[i] = sized(&z, d->numbers[i])) != NULL;
+    out->numbers = numbers;
+    free(z.by);
+    return same;
 }

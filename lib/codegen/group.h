@@ -21,4 +21,8 @@ typedef struct {
 /* Everything in `out` lives in arena a. */
 tc_status tc_group_describe(const tc_loop *l, tc_arena *a, tc_group_desc *out);
 
+/* Is loop l what `general`, described by d, becomes when its symbols take sizes of l? Then the group of d computes l too, and *out (in arena a)
+ * is what the caller passes: numbers are expressions of l. */
+bool tc_group_serves(const tc_loop *general, const tc_group_desc *d, const tc_loop *l, tc_arena *a, tc_group_desc *out);
+
 #endif

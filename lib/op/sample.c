@@ -313,3 +313,37 @@ void tc_sample_fill(tc_tensor *t, double lo, double hi, uint64_t seed) {
         tc_scalar_store(t->dtype, tc_tensor_data(t), i, exact ? tc_scalar_float(v) : tc_scalar_int((int64_t)floor(v)));
     }
 }
+
+/* ---- sizes as symbols ---- */
+/* Does parameter i of a schema take a size? */
+static bool takes_size(const char *schema, int i) {
+    const char *s = strchr(schema, '(');
+    for (; s && i > 0; i--) s = strchr(s + 1, ',');
+    return s && !strncmp(s + 1 + strspn(s + 1, " "), "SymInt", 6);
+}
+
+void tc_sample_general(const tc_op *op, const char *call, size_t len, tc_buf *out) {
+    int64_t known[26];
+    int nknown = 0, arg = 0, depth = 0;
+    bool tensor = false;
+    for (size_t i = 0; i < len; i++) {
+        const char c = call[i], before = i ? call[i - 1] : ' ';
+        if (c == '[') tensor = isalnum((unsigned char)before);
+        depth += (c == '[' || c == '(') - (c == ']' || c == ')');
+        arg += c == ',' && depth == 1;
+        if (c == ']') tensor = false;
+        const bool size = depth > 0 && (tensor || takes_size(op->schema, arg)) && isdigit((unsigned char)c) && strchr("[(, ", before);
+        char *end;
+        const int64_t n = size ? strtoll(call + i, &end, 10) : 0;
+        int k = 0;
+        while (k < nknown && known[k] != n) k++;
+        if (n < 2 || k == 26 || (k == nknown && !tensor)) {
+            tc_buf_putc(out, c);
+            continue;
+        }
+        known[k] = n;
+        nknown += k == nknown;
+        tc_buf_putc(out, (char)('A' + k));
+        i = (size_t)(end - call) - 1;
+    }
+}

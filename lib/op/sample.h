@@ -21,6 +21,9 @@ const char *tc_sample_call(const char *text, int i, size_t *out_len);
 /* op: the row that the sample belongs to; NULL: the first overload of the name that takes the arguments. TC_CONTENT, TC_UNSUPPORTED as in
  * tc_graph_call, or naming the place that is no literal. */
 tc_status tc_sample_parse(const tc_op *op, const char *call, size_t len, tc_sample *out);
+/* A call of op with a symbol for every size above 1 of its tensors, the same for equal ones, and for these numbers where the schema has SymInt:
+ * "native_layer_norm(f32[A,B], [B], f32[B], f32[B], 1e-5)". */
+void tc_sample_general(const tc_op *op, const char *call, size_t len, tc_buf *out);
 /* Fills a tensor of an input's type with values in its range: the same numbers for the same seed. */
 void tc_sample_fill(tc_tensor *t, double lo, double hi, uint64_t seed);
 

@@ -42,6 +42,8 @@ static tc_status find_code(frame *f) {
         if (g->kind != TC_GROUP_LOOP) continue;
         TC_TRY(tc_group_describe(g->loop, &f->arena, &f->descs[i]));
         const tc_abi_group *found = code->find(code->self, f->descs[i].key);
+        tc_group_desc general;
+        if (!found && code->find_general && (found = code->find_general(code->self, g->loop, &f->arena, &general))) f->descs[i] = general;
         const tc_source *at = &g->node->source;
         if (found && TC_STEP(f->e->o.steps, "the compiled code of %s, which ends in %s (%s:%d)", found->name,
                              g->node->name ? g->node->name : tc_op_name(g->node->op), at->file ? at->file : "?", at->line))

@@ -12,7 +12,7 @@
 
 #include "base/pool.h"
 #include "base/steps.h"
-#include "codegen/tc_abi.h"
+#include "codegen/group.h"
 #include "kernel/isa.h"
 #include "loop/loop.h"
 #include "op/attention_choice.h"
@@ -25,6 +25,8 @@ struct tc_generator;
 typedef struct {
     const tc_abi_group *(*find)(void *self, const uint8_t key[TC_ABI_KEY_BYTES]);
     void *self;
+    /* What find does not: one for more sizes than this loop's (tc_group_serves), with what it is passed; or NULL. */
+    const tc_abi_group *(*find_general)(void *self, const tc_loop *l, tc_arena *a, tc_group_desc *out);
 } tc_exec_code;
 
 typedef struct {

@@ -623,6 +623,83 @@ END
     run -2 tc-compile --op 'exp(f32[N])' ln.pt2 -o x.pt2
 }
 
+@test "operators compiled one at a time serve the interpreter of any program, for all sizes, with the same bits" {
+    cat >m.py <<'EOF'
+import torch
+from torch import nn
+class Norm(nn.Module): # one of three results, a size that is a number
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(33)
+    def forward(self, x):
+        return self.norm(x)
+class All(nn.Module):
+    def forward(self, x):
+        y, mean, rstd = torch.native_layer_norm(x, (33,), None, None, 1e-5)
+        return y, torch.mm(mean, rstd.t())
+class Three(nn.Module):
+    def forward(self, x):
+        return torch.native_layer_norm(x, x.shape[1:], x[0] * 2, x[1], 1e-5)
+class Fused(nn.Module): # part of a larger loop: that one is interpreted
+    def forward(self, x):
+        return (x * 2).softmax(-1) + 1
+class Soft(nn.Module):
+    def forward(self, x):
+        return x.softmax(-1)
+EOF
+    mkdir ops
+    tc-compile --op native_layer_norm -o ops/norm.pt2
+    tc-compile --op 'native_layer_norm(f32[B,C], [C], None, None, 1e-5)' -o ops/plain.pt2
+    tc-compile --op 'softmax(f32[A,B], 1)' --op exp -o ops/more.pt2
+    tc-compile --op 'randn([7,33])' -o r.pt2
+    tc-run r.pt2 -o x.npy
+    # served N OF MODEL: so many of its groups by the operators; results are those without
+    served() {
+        local outs=(--output 0=@0.npy) want=(--expect 0=@0.npy) k
+        for ((k = 1; k < $4; k++)); do outs+=(--output $k=@$k.npy) want+=(--expect $k=@$k.npy); done
+        for size in 7x33 Bx33; do
+            tc-export m.py:$3 --input x=${size}xf32 -o m.pt2
+            tc-run m.pt2 --input x=@x.npy "${outs[@]}"
+            for threads in 1 2; do
+                TC_OPERATORS=ops tc-run m.pt2 --input x=@x.npy -v --threads $threads "${want[@]}" 2>err
+                grep -q "operators compiled one at a time serve $1 of $2 groups" err || { cat err; false; }
+            done
+        done
+    }
+    served 1 1 Norm 1
+    served 1 2 All 2
+    served 0 1 Fused 1
+    served 1 1 Soft 1
+    served 1 2 Three 3 # what makes the weights is a loop of its own
+    # sizes that the calls do not allow, other types: interpreted
+    tc-export m.py:Soft --input x=2x3x4xf32 -o m.pt2
+    TC_OPERATORS=ops tc-run m.pt2 --input x=2x3x4xf32=1 -v -o y.npy 2>err
+    grep -q 'serve 0 of 1' err
+    # found without a variable; not where only interpreting is wanted, nor from another user
+    tc-export m.py:Soft --input x=7x33xf32 -o m.pt2
+    ln -s "$PWD/ops" "$XDG_DATA_HOME/tc-operators"
+    tc-run m.pt2 --input x=@x.npy -v -o y.npy 2>err
+    grep -q 'serve 1 of 1' err
+    rm "$XDG_DATA_HOME/tc-operators"
+    TC_OPERATORS=ops tc-run m.pt2 --input x=@x.npy -v --stance force_eager --expect @y.npy 2>err
+    run ! grep -q serve err
+    XDG_DATA_HOME=$PWD/other TC_OPERATORS=ops tc-run m.pt2 --input x=@x.npy --expect @y.npy 2>err
+    grep -q 'ops/more.pt2: its operators are not used: this user did not compile it' err
+    TC_OPERATORS=ops tc-bench m.pt2 --compare interpreted,operators --repeat 2 # exit 4 where bits differ
+    TC_OPERATORS= run -1 tc-bench m.pt2 --executor operators --repeat 2
+    echo text >ops/bad.pt2
+    TC_OPERATORS=ops run -3 tc-run m.pt2 --input x=@x.npy -o y.npy
+}
+
+@test "--op NAME takes the operator's first sample for all sizes" {
+    said() { tc-compile -v --op "$1" -o x.pt2 2>&1 | sed -n 's/.*: --op [^ ]*: //p'; }
+    [ "$(said native_layer_norm)" = 'native_layer_norm(f32[A,B], [B], f32[B], f32[B], 1e-5)' ]
+    [ "$(said cat)" = 'cat([f32[A,B], f32[C,B]])' ]
+    [ "$(said index_select)" = 'index_select(f32[A,B], 1, i64[C]:0..5)' ]
+    run -3 tc-compile --op no_such -o x.pt2
+    run -5 tc-compile --op _cufft_get_plan_cache_size -o x.pt2
+}
+
 @test "what is read through a slice alone is computed at the slice's size, with the same bits" {
     cat >slices.py <<'PY'
 import torch
