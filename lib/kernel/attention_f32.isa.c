@@ -2,15 +2,18 @@
 #include <math.h>
 
 #include "kernel/attention_impl.h"
-#include "kernel/isa_row.h"
+#include "kernel/row_fold.h"
 #include "kernel/scalar.h"
+#include "kernel/vec_f32.h"
 
-#define T float
-#define S f32
+#include "kernel/half_plain.h"
+
+#include "kernel/attention_rounded.h"
+
 #define BITS TC_F32
+#define ROUNDED rounded_weights
 #define EXP tc_x_exp_f32
 #define LOG tc_x_log_f32
-#define FMA __builtin_fmaf
 #define TREE tc_tree_f32
 #define TREE_PUSH tc_tree_f32_push
 #define TREE_SUM tc_tree_f32_sum

@@ -1,4 +1,5 @@
-/* Attention of one type, included by attention_*.isa.c with T, S, BITS (TC_F32, TC_F64), EXP, LOG, FMA and the tree's names. */
+/* Attention of one type, included by attention_*.isa.c with T, S, BITS (TC_F32, TC_F64), EXP, LOG, FMA and the tree's names;
+ * with ROUNDED (attention_rounded.h) where weights may be of a narrower type. */
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
 #define N_(name) CAT_(name, S)
@@ -9,18 +10,23 @@ typedef struct {
 } N_(part);
 
 static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) { /* b becomes a and b */
+    T wa[TC_ATTENTION_QUERIES], wb[TC_ATTENTION_QUERIES];                 /* negative: a leaf without an allowed key is absent */
+    TC_VECTOR_LOOP
     for (int64_t r = 0; r < rows; r++) {
-        if (a.max[r] == -INFINITY) continue; /* a leaf without an allowed key is absent */
-        if (b.max[r] == -INFINITY) {
-            b.max[r] = a.max[r], b.sum[r] = a.sum[r];
+        T x = a.max[r], y = b.max[r], m = x > y ? x : y;
+        m = x != x ? x : m;
+        wa[r] = x == -INFINITY ? -1 : EXP(x - m), wb[r] = y == -INFINITY ? -1 : EXP(y - m);
+        b.max[r] = m;
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        if (wa[r] < 0) continue;
+        if (wb[r] < 0) {
+            b.sum[r] = a.sum[r];
             for (int64_t i = 0; i < dv; i++) b.acc[r * dv + i] = a.acc[r * dv + i];
             continue;
         }
-        T m = a.max[r] > b.max[r] ? a.max[r] : b.max[r];
-        m = a.max[r] != a.max[r] ? a.max[r] : m;
-        T wa = EXP(a.max[r] - m), wb = EXP(b.max[r] - m);
-        b.max[r] = m, b.sum[r] = FMA(a.sum[r], wa, b.sum[r] * wb);
-        for (int64_t i = 0; i < dv; i++) b.acc[r * dv + i] = FMA(a.acc[r * dv + i], wa, b.acc[r * dv + i] * wb);
+        b.sum[r] = FMA(a.sum[r], wa[r], b.sum[r] * wb[r]);
+        for (int64_t i = 0; i < dv; i++) b.acc[r * dv + i] = FMA(a.acc[r * dv + i], wa[r], b.acc[r * dv + i] * wb[r]);
     }
 }
 
@@ -60,9 +66,10 @@ static void N_(pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *ou
     }
 }
 
-/* Scores of rows [q0, q0 + rows) against keys [k0, k0 + keys): scale * q k + mask, -inf where a key is absent. */
+/* Scores of rows [q0, q0 + rows) against keys [k0, k0 + keys): scale * q k + mask. *out_left: NULL, or a positive scale that may be left to be
+ * multiplied. What a causal mask does not allow is left as it is. */
 static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld,
-                       const char *packed, T *room, void *work) {
+                       const char *packed, T *room, void *work, T *out_left) {
     tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = keys, .k = a->d} : N_(leaf_of)(a, &a->k, b, h / a->group, k0, keys, a->d, false, room);
     j.a = (const char *)a->q.data + (b * a->q.n + h * a->q.h + q0 * a->q.l) * (int64_t)tc_dtype_size(a->factor);
     j.m = rows, j.a_rs = a->q.l, j.a_cs = a->q.e;
@@ -72,22 +79,24 @@ static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, 
     for (int64_t c = 0; c < end; c += TC_GEMM_NC)
         a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work, packed ? packed + a->gemm->pack_bytes(k0 + c, a->d) : NULL,
                        0);
-    for (int64_t r = 0; r < rows; r++) {
+    const bool leaves = scales && out_left && !a->mask.data && (T)a->scale > 0;
+    if (out_left) *out_left = leaves ? (T)a->scale : 1;
+    for (int64_t r = 0; (a->mask.data || (scales && !leaves)) && r < rows; r++) {
         T *row = s + r * ld;
         for (int64_t i = 0; scales && i < end; i++) row[i] *= (T)a->scale;
-        if (a->mask.data) {
-            int64_t at = b * a->mask.n + h * a->mask.h + (q0 + r) * a->mask.l + k0 * a->mask.e;
-            if (a->bool_mask) {
-                const uint8_t *m = (const uint8_t *)a->mask.data + at;
-                for (int64_t i = 0; i < keys; i++) row[i] = m[i * a->mask.e] ? row[i] : (T)a->fill;
-            } else {
-                const T *m = (const T *)a->mask.data + at;
-                for (int64_t i = 0; i < keys; i++) row[i] += m[i * a->mask.e];
-            }
+        if (!a->mask.data) continue;
+        int64_t at = b * a->mask.n + h * a->mask.h + (q0 + r) * a->mask.l + k0 * a->mask.e;
+        if (a->bool_mask) {
+            const uint8_t *m = (const uint8_t *)a->mask.data + at;
+            for (int64_t i = 0; i < end; i++) row[i] = m[i * a->mask.e] ? row[i] : (T)a->fill;
+        } else {
+            const T *m = (const T *)a->mask.data + at;
+            for (int64_t i = 0; i < end; i++) row[i] += m[i * a->mask.e];
         }
-        if (a->causal)
-            for (int64_t i = q0 + r + 1 > k0 ? q0 + r + 1 - k0 : 0; i < keys; i++) row[i] = -INFINITY;
     }
+}
+static void N_(hide)(const tc_attention *a, T *row, int64_t from, int64_t keys) { /* of a causal mask */
+    for (int64_t i = from < 0 ? 0 : from; a->causal && i < keys; i++) row[i] = -INFINITY;
 }
 
 /* Does the mask allow any of these rows any of these keys? */
@@ -101,39 +110,49 @@ static bool N_(allowed)(const tc_attention *a, int64_t b, int64_t h, int64_t q0,
     return false;
 }
 
-/* The scores of some rows become weights, exp(score - max); the first row is query `first` counted from the first key. rounded: weights of type
- * factor, or NULL. */
-static void N_(weights)(const tc_attention *a, int64_t first, int64_t keys, int64_t rows, T *score, N_(part) out, char *rounded) {
+/* How many of `keys` keys a query sees whose number, counted from the first of them, is `first`. */
+static inline int64_t N_(live)(const tc_attention *a, int64_t first, int64_t keys) {
+    if (!a->causal || first + 1 >= keys) return keys;
+    return first < 0 ? 0 : first + 1;
+}
+/* The scores of some rows become weights, exp(score - max); the first row is query `first` counted from the first key. */
+static void N_(weights)(const tc_attention *a, int64_t first, int64_t keys, int64_t rows, T *score, N_(part) out) {
     const tc_reduce_ops *reduce = a->isa->reduce[BITS];
+    for (int64_t r = 0; r < rows; r++) N_(hide)(a, score + r * TC_ATTENTION_LEAF, first + r + 1, keys);
     reduce->max_rows(out.max, score, rows, keys, TC_ATTENTION_LEAF);
     for (int64_t r = 0; r < rows; r++) {
         T *row = score + r * TC_ATTENTION_LEAF, m = out.max[r] == -INFINITY ? 0 : out.max[r];
-        int64_t live = a->causal && first + r + 1 < keys ? first + r + 1 : keys; /* exp(-inf) would go through subnormal numbers, slowly */
-        if (live < 0) live = 0;
-        const int64_t lines = (live + 15) / 16 * 16; /* whole vectors: what is left would go number by number */
+        const int64_t live = N_(live)(a, first + r, keys); /* exp(-inf) would go through subnormal numbers, slowly */
+        const int64_t lines = (live + 15) / 16 * 16;       /* whole vectors: what is left would go number by number */
         for (int64_t i = live; i < lines; i++) row[i] = m;
         TC_VECTOR_LOOP
         for (int64_t i = 0; i < lines; i++) row[i] = EXP(row[i] - m);
         for (int64_t i = live; i < keys; i++) row[i] = 0;
     }
     reduce->sum_rows(out.sum, score, rows, keys, TC_ATTENTION_LEAF);
-    for (int64_t r = 0; rounded && r < rows; r++, score += TC_ATTENTION_LEAF, rounded += TC_ATTENTION_LEAF * tc_dtype_size(a->factor))
-        a->isa->cast[BITS][a->factor](rounded, score, keys);
 }
 /* What rows [q0, q0 + rows) get from the leaf of keys at k0. */
 static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, N_(part) out, const char *packed,
                           T *score, T *room, void *work) {
     const int64_t keys = N_(keys_from)(a, k0);
-    N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, room, work);
-    const bool rounds = a->factor != BITS; /* the weights, behind the scores */
-    char *rounded = (char *)(score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
-    const size_t apart = TC_ATTENTION_LEAF * tc_dtype_size(a->factor);
-    for (int64_t r = 0, n; r < rows; r += n) {
-        n = rows - r < TC_ATTENTION_ROWS ? rows - r : TC_ATTENTION_ROWS;
-        char *to = rounds ? rounded + (size_t)r * apart : NULL;
-        N_(weights)(a, q0 + r - k0, keys, n, score + r * TC_ATTENTION_LEAF, (N_(part)){out.max + r, out.sum + r, NULL}, to);
+    const void *weights = score;
+#ifdef ROUNDED
+    if (a->factor != BITS) { /* behind the scores */
+        uint16_t *to = (uint16_t *)(score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
+        T scale;
+        N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, room, work, &scale);
+        weights = to;
+        for (int64_t r = 0; r < rows; r++)
+            ROUNDED(score + r * TC_ATTENTION_LEAF, N_(live)(a, q0 + r - k0, keys), keys, scale, out.max + r, out.sum + r, to + r * TC_ATTENTION_LEAF);
+    } else
+#endif
+    {
+        N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, room, work, NULL);
+        for (int64_t r = 0, n; r < rows; r += n) {
+            n = rows - r < TC_ATTENTION_ROWS ? rows - r : TC_ATTENTION_ROWS;
+            N_(weights)(a, q0 + r - k0, keys, n, score + r * TC_ATTENTION_LEAF, (N_(part)){out.max + r, out.sum + r, NULL});
+        }
     }
-    const void *weights = rounds ? rounded : (const char *)score;
     tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = a->dv, .k = keys} : N_(leaf_of)(a, &a->v, b, h / a->group, k0, keys, a->dv, true, room);
     j.m = rows, j.a = weights, j.a_rs = TC_ATTENTION_LEAF, j.a_cs = 1, j.c = out.acc, j.c_rs = a->dv, j.c_cs = 1, j.alpha = 1, j.beta = 1;
     const char *values = packed ? N_(packed_values)(a, packed, k0) : NULL;
@@ -184,14 +203,21 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
     const int64_t wide = (int64_t)tc_dtype_size(a->result);
     char *out = (char *)a->out + ((b * a->h + h) * a->l + q0) * dv * wide;
     T *lse = a->lse ? (T *)a->lse + (b * a->h + h) * a->l + q0 : NULL;
+    T *const acc = (total.max ? total : spare[0]).acc;
     for (int64_t r = 0; r < rows; r++) {
         bool none = !total.max || total.max[r] == -INFINITY;
         char *to = out + r * dv * wide;
-        T *from = (total.max ? total : spare[0]).acc + r * dv, *row = a->result == BITS ? (T *)(void *)to : from;
-        for (int64_t i = 0; i < dv; i++) row[i] = none ? (T)a->empty : from[i] / total.sum[r];
-        if (a->result != BITS) a->isa->cast[BITS][a->result](to, row, dv);
+        T *from = acc + r * dv, *row = a->result == BITS ? (T *)(void *)to : from;
+        const T part = none ? 0 : 1 / total.sum[r];
+        if (none)
+            for (int64_t i = 0; i < dv; i++) row[i] = (T)a->empty;
+        else if (a->factor == BITS)
+            for (int64_t i = 0; i < dv; i++) row[i] = from[i] / total.sum[r];
+        else
+            for (int64_t i = 0; i < dv; i++) row[i] = from[i] * part;
         if (lse) lse[r] = none ? -INFINITY : total.max[r] + LOG(total.sum[r]);
     }
+    if (a->result != BITS) a->isa->cast[BITS][a->result](out, acc, rows * dv);
 }
 static size_t N_(forward_bytes)(const tc_attention *a) {
     size_t u = a->gemm->work_bytes(TC_ATTENTION_QUERIES, TC_ATTENTION_LEAF, a->d),
@@ -226,9 +252,10 @@ static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char
                 *o = (const T *)a->fwd.data + b * a->fwd.n + h * a->fwd.h + q0 * a->fwd.l;
         const T *lse = (const T *)a->lse + (b * a->h + h) * a->l + q0;
         for (int64_t r = 0; r < rows; r += TC_GEMM_MC)
-            N_(scores)(a, b, h, q0 + r, rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC, 0, s, p + r * s, s, NULL, NULL, work);
+            N_(scores)(a, b, h, q0 + r, rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC, 0, s, p + r * s, s, NULL, NULL, work, NULL);
         for (int64_t r = 0; r < rows; r++) {
             T *row = p + r * s, m = lse[r] == -INFINITY ? 0 : lse[r], line[256];
+            N_(hide)(a, row, q0 + r + 1, s);
             for (int64_t i = 0; i < s; i++) row[i] -= m;
             a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, s);
             TREE t;

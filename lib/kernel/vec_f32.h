@@ -4,6 +4,7 @@
  *   vstore_some(p, v, n)      the first n lanes, 0 < n <= lanes
  *   vload_some(p, n)         the first n lanes, the others 0
  *   vmax(x, y), vmin(x, y)    scalar.h's, where y is no NaN
+ *   vtop(x)                   the greatest lane of those that are numbers, or any
  *   square(out, ld, in, at)   out[k * ld + i] = in[i][at + k] for as many rows and columns as a vector has lanes
  *   vload_bf16(p), vload_f16(p), vload_i8(p)   elements of these types; vload_q4(&x, &y, p): bytes, low four bits less 8 to x, high to y
  *   columns(out, p, ld)       out[k] = p[i * ld + k] for each lane i and k < QUAD: in pieces of 16 bytes, which loads put in their lanes */
@@ -19,6 +20,11 @@ typedef float VF __attribute__((vector_size(ROW_BYTES)));
 #define FMA __builtin_fmaf
 enum { QUAD = 4 };
 #ifndef TC_ISA_avx512
+static inline float vtop(VF x) {
+    float top = x[0];
+    for (int i = 1; i < ROW_BYTES / 4; i++) top = x[i] > top ? x[i] : top;
+    return top;
+}
 static inline void vstore_some(float *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
 static inline VF vload_some(const float *p, int n) {
     VF v = {0};
@@ -31,6 +37,7 @@ static inline VF vload_some(const float *p, int n) {
 static inline VF vset1(float x) { return (VF)_mm512_set1_ps(x); }
 static inline void vstore_some(float *p, VF v, int n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v); }
 static inline VF vload_some(const float *p, int n) { return (VF)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p); }
+static inline float vtop(VF x) { return _mm512_reduce_max_ps((__m512)x); }
 static inline VF vmax(VF x, VF y) { return (VF)_mm512_max_ps((__m512)y, (__m512)x); }
 static inline VF vmin(VF x, VF y) { return (VF)_mm512_min_ps((__m512)y, (__m512)x); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }

@@ -218,8 +218,41 @@ static void bf16_shapes(void **state) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check_bf16(&all[i]);
 }
 
+/* A negative scale, weights that are nothing beside others, and a key that is no number: what a causal mask hides it from does not see it. */
+static void bf16_edges(void **state) {
+    (void)state;
+    const shape c = {"edges", 1, 1, 1, 40, 40, 32, 16, true, 0};
+    const int64_t size[3][4] = {{1, 1, c.l, c.d}, {1, 1, c.s, c.d}, {1, 1, c.s, c.dv}};
+    tc_tensor x[3], wide[3], out = ktensor(TC_BF16, 4, size[2]), first = ktensor(TC_BF16, 4, size[2]);
+    tc_karg none = {.kind = TC_K_NONE};
+    for (int i = 0; i < 3; i++) {
+        x[i] = ktensor(TC_BF16, 4, size[i]);
+        fill(&x[i]);
+    }
+    uint16_t *q = x[0].storage->data, *k = x[1].storage->data, *got = out.storage->data;
+    for (int64_t i = 0; i < c.d; i++) q[2 * c.d + i] = tc_x_cast_f32_bf16(800 * tc_x_cast_bf16_f32(q[2 * c.d + i])); /* far apart scores */
+    for (int i = 0; i < 3; i++) wide[i] = as_f32(&x[i]);
+    for (int64_t i = 0; i < c.l * c.d; i++) ((float *)wide[0].storage->data)[i] *= -1;
+    tc_karg args[] = {karg_t(&x[0]), karg_t(&x[1]), karg_t(&x[2]), karg_f(0), karg_i(1), none, karg_f(-1 / sqrt((double)c.d))};
+    for (int r = 0; r < bf16_count; r++) {
+        call(&tc_k_flash_attention, &bf16_rows[r], args, 7, &first, 1, false);
+        near(&c, &first, &wide[0], &wide[1], &wide[2], NULL, true);
+        const uint16_t kept = k[30 * c.d + 5];
+        k[30 * c.d + 5] = 0x7fc0;
+        for (int late = 0; late < 2; late++) { /* the scale before the exponential or with it */
+            args[6] = karg_f((late ? 1 : -1) / sqrt((double)c.d));
+            call(&tc_k_flash_attention, &bf16_rows[r], args, 7, &out, 1, false);
+            if (!late) assert_memory_equal(got, first.storage->data, 30 * (size_t)c.dv * 2);
+            for (int64_t i = 0; i < c.l * c.dv; i++) assert_int_equal(tc_x_cast_bf16_f32(got[i]) != tc_x_cast_bf16_f32(got[i]), i / c.dv >= 30);
+        }
+        args[6] = karg_f(-1 / sqrt((double)c.d)), k[30 * c.d + 5] = kept;
+    }
+    for (int i = 0; i < 3; i++) kfree(&x[i]), kfree(&wide[i]);
+    kfree(&out), kfree(&first);
+}
+
 int main(void) {
     find_rows();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(bf16_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(bf16_shapes), cmocka_unit_test(bf16_edges)};
     return cmocka_run_group_tests_name("attention", tests, NULL, NULL);
 }

@@ -1,0 +1,59 @@
+/* Weights of attention that are bfloat16 where they multiply: maximum, exponentials, their sum and rounding of a row of scores, read twice and never
+ * written. Included by attention_f32.isa.c after row_fold.h, vec_f32.h and half_plain.h. */
+enum { VL = ROW_BYTES / 4, PARTS = 16 / VL };
+
+static inline __attribute__((always_inline)) VF vtake(const float *p) {
+    VF x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}
+/* In the first n lanes all bits, in the others none. */
+static inline __attribute__((always_inline)) VU first_lanes(int64_t n) {
+    static const uint32_t index[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    VU lane;
+    __builtin_memcpy(&lane, index, sizeof lane);
+    return (VU)(lane < (uint32_t)n);
+}
+/* 2^x for x <= 0, to 2^-22 of it; 0 below -126. NaN is one still, of those whose lower nine bits are 0, as sums of products of bfloat16 have them. */
+static inline __attribute__((always_inline)) VF power_of_two(VF x) {
+    const VF round = vset1(0x1.8p23f), c = vmax(x, vset1(-127)), t = c + round, r = c - (t - round);
+    VF p = vfma(vset1(0x1.5ec866p-10f), r, vset1(0x1.3cbf6p-7f)); /* at Chebyshev nodes of |r| <= 1/2 */
+    p = vfma(p, r, vset1(0x1.c6afeep-5f));
+    p = vfma(p, r, vset1(0x1.ebfa4cp-3f));
+    p = vfma(p, r, vset1(0x1.62e43p-1f));
+    p = vfma(p, r, vset1(1));
+    return (VF)(((VU)p + ((VU)t << 23)) & ~(VU)(x < vset1(-126)));
+}
+static inline __attribute__((always_inline)) void store_weights(uint16_t *out, VF x) {
+    const VU u = (VU)x, r = (u + 0x7fff + (u >> 16 & 1)) >> 16; /* to nearest even; as above of NaN */
+    const VH h = __builtin_convertvector(r, VH);
+    __builtin_memcpy(out, &h, sizeof h);
+}
+/* The first `live` of `keys` scores become weights exp(scale * (score - max)), scale > 0, the others 0; scale * max; their sum before rounding in the
+ * order of NUMERICS 4. A score that is NaN makes it NaN. */
+static void rounded_weights(const float *score, int64_t live, int64_t keys, float scale, float *out_max, float *out_sum, uint16_t *out) {
+    const VF rate = vset1(scale * 0x1.715476p+0f), lowest = vset1(-INFINITY);
+    VF top = lowest, sum[PARTS];
+    int64_t i = 0;
+    for (; i + VL <= live; i += VL) top = vmax(vtake(score + i), top);
+    const VU in = first_lanes(live - i);
+    if (i < live) top = vmax((VF)(((VU)vtake(score + i) & in) | ((VU)lowest & ~in)), top);
+    const float max = vtop(top);
+    const VF less = vset1(max == -INFINITY ? 0 : max);
+    for (int p = 0; p < PARTS; p++) sum[p] = vset1(0);
+    for (i = 0; i + 16 <= live; i += 16)
+        for (int p = 0; p < PARTS; p++) {
+            const VF x = power_of_two((vtake(score + i + p * VL) - less) * rate);
+            store_weights(out + i + p * VL, x);
+            sum[p] += x;
+        }
+    for (int p = 0; i < keys; i += VL, p++) {
+        const VF x = i < live ? (VF)((VU)power_of_two((vtake(score + i) - less) * rate) & first_lanes(live - i)) : vset1(0);
+        store_weights(out + i, x);
+        if (i < live) sum[p] += x;
+    }
+    for (int h = PARTS / 2; h; h /= 2)
+        for (int p = 0; p < h; p++) sum[p] += sum[p + h];
+    *out_sum = row_fold_f32((row_f32)sum[0], 0);
+    *out_max = *out_sum != *out_sum ? *out_sum : max * scale;
+}
