@@ -9,11 +9,14 @@ static tc_sym refold(C *c, tc_symctx *x, tc_sym s) {
     tc_stack_check(c);
     tc_symop op = tc_sym_opcode(s);
     tc_sym r = refold(c, x, tc_sym_arg(s, 0));
-    if (op == TC_S_ADD || op == TC_S_MUL) {
-        for (int i = 1; i < n; i++) {
-            tc_sym a = refold(c, x, tc_sym_arg(s, i));
-            r = op == TC_S_ADD ? tc_sym_add(x, r, a) : tc_sym_mul(x, r, a);
-        }
+    if (op == TC_S_ADD) {
+        tc_sym *parts = tc_arena_alloc(&c->arena, sizeof *parts * (size_t)n);
+        parts[0] = r;
+        for (int i = 1; i < n; i++) parts[i] = refold(c, x, tc_sym_arg(s, i));
+        return tc_sym_sum(x, parts, n);
+    }
+    if (op == TC_S_MUL) {
+        for (int i = 1; i < n; i++) r = tc_sym_mul(x, r, refold(c, x, tc_sym_arg(s, i)));
         return r;
     }
     if (n > 3) return s;

@@ -12,6 +12,8 @@ V tc_symv(C *c, tc_sym s) {
     int64_t i;
     double f;
     bool b;
+    tc_status large = tc_sym_check(ctx(c));
+    if (large) tc_raise_status(c, "RuntimeError", large);
     switch (tc_sym_type(s)) {
     case TC_SYM_INT:
         if (tc_sym_const_int(s, &i)) return tc_int(c, i);

@@ -640,6 +640,7 @@ static bool special_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
     bool no_result;
     if (!tc_jr_ok(&r->j)) return true;
     if (tc_pt2_symbolic(r, n->target->name, n->args.data, (int)n->args.len, &number, &no_result)) {
+        fail_in(r, n, tc_sym_check(r->program->sym));
         if (results_fit(r, n, no_result ? 0 : 1) && !no_result && n->results.data[0].n) tc_pt2_make(r, tc_pt2_named(r, *at, *name_of(n, 0)), number);
         return true;
     }

@@ -34,13 +34,18 @@ const char *tc_pt2_fresh_name(tc_pt2_writer *w, const char *wish) {
         if (digit && p == wish) tc_buf_putc(&b, '_');
         tc_buf_putc(&b, letter || digit ? *p : '_');
     }
-    size_t stem = b.len;
-    for (int n = 1; tc_map_get(&w->taken, tc_buf_str(&b), b.len) || !b.len; n++) {
+    const size_t stem = b.len;
+    void **next = tc_map_put(&w->taken, tc_buf_str(&b), stem); /* the number that the next name of this stem tries: all below are taken */
+    uintptr_t n = (uintptr_t)*next;
+    if (!stem && !n) n = 1;
+    for (; n; n++) {
         b.len = stem;
-        tc_buf_printf(&b, "_%d", n);
+        tc_buf_printf(&b, "_%ju", (uintmax_t)n);
+        if (!tc_map_get(&w->taken, b.data, b.len)) break;
     }
-    const char *name = tc_arena_strndup(w->arena, b.data, b.len);
-    tc_map_set(&w->taken, name, (void *)(uintptr_t)1);
+    const char *name = tc_arena_strndup(w->arena, tc_buf_str(&b), b.len);
+    *next = (void *)(n + 1);
+    if (n) tc_map_set(&w->taken, name, (void *)(uintptr_t)1);
     tc_buf_free(&b);
     return name;
 }
@@ -318,18 +323,20 @@ static const char *function_node(tc_pt2_writer *w, const char *target, const cha
     return name;
 }
 
-/* Sums and products have any number of operands, nodes have two. */
-static const char *chain(tc_pt2_writer *w, const char *target, const char *hint, tc_sym s, tc_symop op) {
+/* The sum or product of operands from..to of s. */
+static tc_sym operands(tc_pt2_writer *w, tc_sym s, int from, int to) {
     tc_symctx *c = w->program->sym;
-    tc_sym sum = tc_sym_arg(s, 0);
-    const char *name = "";
-    for (int i = 1; i < tc_sym_arity(s) && !w->status; i++) {
-        tc_sym pair[2] = {sum, tc_sym_arg(s, i)};
-        sum = i == tc_sym_arity(s) - 1 ? s : tc_sym_op(c, op, pair[0], pair[1], NULL);
-        const char *known = tc_map_get(&w->numbers, (const char *)&sum, sizeof sum);
-        name = known ? known : function_node(w, target, hint, sum, pair, 2);
-    }
-    return name;
+    tc_sym *part = TC_NEWN(w->arena, tc_sym, (size_t)(to - from)), r = tc_sym_arg(s, from);
+    for (int i = from; i < to; i++) part[i - from] = tc_sym_arg(s, i);
+    if (tc_sym_opcode(s) == TC_S_ADD) return tc_sym_sum(c, part, to - from);
+    for (int i = 1; i < to - from; i++) r = tc_sym_mul(c, r, part[i]);
+    return r;
+}
+
+/* Sums and products have any number of operands, nodes have two: a tree of nodes, since each is written with the whole of what it adds. */
+static const char *tree(tc_pt2_writer *w, const char *target, const char *hint, tc_sym s) {
+    const int n = tc_sym_arity(s), half = n - n / 2;
+    return function_node(w, target, hint, s, (tc_sym[]){operands(w, s, 0, half), operands(w, s, half, n)}, 2);
 }
 
 static const struct {
@@ -435,7 +442,7 @@ const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s) {
     }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (functions[i].op != op) continue;
-        if (op == TC_S_ADD || op == TC_S_MUL) return chain(w, functions[i].target, functions[i].hint, s, op);
+        if (op == TC_S_ADD || op == TC_S_MUL) return tree(w, functions[i].target, functions[i].hint, s);
         tc_sym args[3] = {0};
         for (int k = 0; k < tc_sym_arity(s) && k < 3; k++) args[k] = tc_sym_arg(s, k);
         return function_node(w, functions[i].target, functions[i].hint, s, args, tc_sym_arity(s));

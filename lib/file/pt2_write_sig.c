@@ -290,20 +290,37 @@ static void write_fields(tc_json *j, const tc_tree *t, tc_map *seen) {
 
 /* ---- symbols ---- */
 
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* How many of n sorted names come before this one. */
+static int64_t names_before(const char *const *names, size_t n, const char *name) {
+    size_t lo = 0;
+    while (lo < n) {
+        const size_t mid = lo + (n - lo) / 2;
+        if (strcmp(names[mid], name) < 0) lo = mid + 1;
+        else n = mid;
+    }
+    return (int64_t)lo;
+}
+
 /* An example value of each size, inside its range: PyTorch wants one for each symbol that it does not take from data. They differ, and a program
  * that is read back has the same: by the order of the names. */
 static tc_symvalue *make_hints(const tc_program *p, tc_arena *a) {
     size_t n = tc_sym_var_count(p->sym);
     tc_symvalue *v = TC_NEWN(a, tc_symvalue, n + 1);
     bool *given = TC_NEWN(a, bool, n + 1); /* by the inputs; others may be gone when it is read back */
+    const char **names = TC_NEWN(a, const char *, n + 1);
+    size_t nnames = 0;
     for (int i = 0; i < p->graph->ninputs; i++) tc_mark_type(given, p->graph->inputs[i]);
+    for (size_t i = 0; i < n; i++)
+        if (given[i]) names[nnames++] = tc_sym_var_name(tc_sym_var_at(p->sym, i));
+    qsort(names, nnames, sizeof *names, by_text);
     for (size_t i = 0; i < n; i++) {
         int64_t lo, hi;
         tc_sym s = tc_sym_var_at(p->sym, i);
         if (tc_sym_holds_data(s) || tc_sym_type(s) != TC_SYM_INT) continue;
         tc_sym_range(p->sym, s, &lo, &hi);
-        int64_t want = 4;
-        for (size_t k = 0; k < n; k++) want += given[k] && strcmp(tc_sym_var_name(tc_sym_var_at(p->sym, k)), tc_sym_var_name(s)) < 0;
+        const int64_t want = 4 + names_before(names, nnames, tc_sym_var_name(s));
         v[i] = (tc_symvalue){.i = want < lo ? lo : want > hi ? hi : want, .bound = true};
     }
     return v;

@@ -392,6 +392,7 @@ tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int na
     int nouts = tc_op_nouts(op, full, n);
     tc_value *types = TC_NEWN(&p->arena, tc_value, (size_t)(nouts ? nouts : 1));
     TC_TRY(tc_op_infer(p, op, full, n, src, types, nouts));
+    TC_TRY(tc_sym_check(p->sym));
     tc_node *node = tc_graph_node(g, op, 0, nouts, before);
     node->args = full;
     node->nargs = n;

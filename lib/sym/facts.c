@@ -28,14 +28,15 @@ static int64_t div_lim(int64_t a, int64_t b) { /* floor; b != 0 */
 }
 
 static void corners(int64_t (*f)(int64_t, int64_t), const int64_t a[2], const int64_t b[2], int64_t *lo, int64_t *hi) {
-    *lo = NHI;
-    *hi = NLO;
+    int64_t least = NHI, most = NLO; /* lo and hi may be those of a or b */
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++) {
             int64_t v = f(a[i], b[j]);
-            if (v < *lo) *lo = v;
-            if (v > *hi) *hi = v;
+            if (v < least) least = v;
+            if (v > most) most = v;
         }
+    *lo = least;
+    *hi = most;
 }
 
 /* The sum without its constant, of which facts are kept, and the constant; NULL for constants. Divided by the sign of its first
@@ -124,27 +125,35 @@ static void tighten(tc_symctx *c, tc_sym s, int64_t r[2]) {
     c->tight--;
 }
 
+/* A power is an operand that stands several times, one after another; an even one is not negative. */
+static void range_of_product(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
+    *lo = *hi = 1;
+    for (int i = 0, end; i < s->n; i = end) {
+        int64_t a[2], p[2];
+        tc_sym_range(c, s->arg[i], &a[0], &a[1]);
+        p[0] = a[0], p[1] = a[1];
+        for (end = i + 1; end < s->n && s->arg[end] == s->arg[i]; end++) corners(mul_lim, p, a, &p[0], &p[1]);
+        if ((end - i) % 2 == 0 && p[0] < 0) p[0] = 0;
+        corners(mul_lim, (int64_t[]){*lo, *hi}, p, lo, hi);
+    }
+}
+
 static void compute_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
     int64_t a[2] = {NLO, NHI}, b[2] = {NLO, NHI};
     *lo = NLO;
     *hi = NHI;
-    if (s->op == TC_S_ADD || s->op == TC_S_MUL) {
-        int64_t r[2];
-        tc_sym_range(c, s->arg[0], &r[0], &r[1]);
-        for (int i = 1; i < s->n; i++) {
+    if (s->op == TC_S_MUL) {
+        range_of_product(c, s, lo, hi);
+        return;
+    }
+    if (s->op == TC_S_ADD) {
+        int64_t r[2] = {0, 0};
+        for (int i = 0; i < s->n; i++) {
             tc_sym_range(c, s->arg[i], &b[0], &b[1]);
-            if (s->op == TC_S_ADD) {
-                r[0] = add_lim(r[0], b[0]);
-                r[1] = add_lim(r[1], b[1]);
-            } else {
-                bool square = s->arg[i] == s->arg[i - 1] && i == 1 && s->n == 2;
-                int64_t p, q;
-                corners(mul_lim, r, b, &p, &q);
-                r[0] = square && p < 0 ? 0 : p;
-                r[1] = q;
-            }
+            r[0] = add_lim(r[0], b[0]);
+            r[1] = add_lim(r[1], b[1]);
         }
-        if (s->op == TC_S_ADD && !s->raw) tighten(c, s, r);
+        if (!s->raw) tighten(c, s, r);
         *lo = r[0];
         *hi = r[1];
         return;
@@ -204,8 +213,9 @@ void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
         *hi = s->hi;
         return;
     }
-    if (n->range_gen != c->gen) {
+    if (n->range_gen != c->gen || n->range_tight > c->tight) {
         n->range_gen = c->gen; /* before the facts below ask for parts of it */
+        n->range_tight = (uint8_t)c->tight;
         n->lo = NLO;
         n->hi = NHI;
         int64_t l, h, k, sign;
@@ -296,7 +306,7 @@ int tc_sym_known(tc_symctx *c, tc_sym cond) {
     } else if (cond->op >= TC_S_EQ && cond->op <= TC_S_LE && cond->arg[0]->type == TC_SYM_INT) {
         tc_sym again = sym_relation(c, cond->op, cond->arg[0], cond->arg[1]); /* with what is known by now */
         if (tc_sym_const_bool(again, &v)) return v;
-        tc_sym_range(c, tc_sym_sub(c, cond->arg[0], cond->arg[1]), &lo, &hi);
+        tc_sym_range(c, sym_difference(c, cond->arg[0], cond->arg[1]), &lo, &hi);
         if (cond->op == TC_S_LE && hi <= 0) return 1;
         if (cond->op == TC_S_LE && lo > 0) return 0;
         if (cond->op != TC_S_LE && (lo > 0 || hi < 0)) return cond->op == TC_S_NE;
@@ -334,7 +344,7 @@ static void narrow(tc_symctx *c, tc_sym key, int64_t lo, int64_t hi) {
 
 static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     if (a->type != TC_SYM_INT || b->type != TC_SYM_INT) return;
-    tc_sym d = tc_sym_sub(c, a, b);
+    tc_sym d = sym_difference(c, a, b);
     sym_term t[SYM_MAX_TERMS], rest[SYM_MAX_TERMS];
     int n = sym_terms(d, t, SYM_MAX_TERMS), best = -1;
     for (int i = 0; i < n; i++) { /* the youngest symbol with coefficient 1 or -1, else such an atom */
@@ -380,17 +390,17 @@ static void assume(tc_symctx *c, tc_sym cond, bool substitute) {
     c->gen++;
     if (cond->op == TC_S_EQ && substitute) equate(c, cond->arg[0], cond->arg[1]);
     if (cond->op == TC_S_EQ && !substitute && cond->arg[0]->type == TC_SYM_INT && cond->arg[1]->type == TC_SYM_INT) {
-        tc_sym key = fact_key(c, tc_sym_sub(c, cond->arg[0], cond->arg[1]), &k, &sign); /* sign * key + k == 0 */
+        tc_sym key = fact_key(c, sym_difference(c, cond->arg[0], cond->arg[1]), &k, &sign); /* sign * key + k == 0 */
         if (key) narrow(c, key, sign > 0 ? -k : k, sign > 0 ? -k : k);
     }
     if (cond->op == TC_S_LE && cond->arg[0]->type == TC_SYM_INT && cond->arg[1]->type == TC_SYM_INT) {
-        tc_sym key = fact_key(c, tc_sym_sub(c, cond->arg[0], cond->arg[1]), &k, &sign); /* sign * key + k <= 0 */
+        tc_sym key = fact_key(c, sym_difference(c, cond->arg[0], cond->arg[1]), &k, &sign); /* sign * key + k <= 0 */
         if (key && sign > 0) narrow(c, key, NLO, -k);
         else if (key) narrow(c, key, k, NHI);
     }
     if (cond->op == TC_S_NE) { /* at the edge of a range it narrows */
         int64_t lo, hi;
-        tc_sym key = fact_key(c, tc_sym_sub(c, cond->arg[0], cond->arg[1]), &k, &sign);
+        tc_sym key = fact_key(c, sym_difference(c, cond->arg[0], cond->arg[1]), &k, &sign);
         if (!key) return;
         tc_sym_range(c, key, &lo, &hi);
         int64_t bad = sign > 0 ? -k : k;

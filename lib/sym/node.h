@@ -5,7 +5,8 @@
 #include "sym/sym.h"
 
 /* An int sum is ADD of terms; a term is CONST, an atom, or MUL [CONST] atom atom ... with atoms in order of id, a power being a repeated
- * atom. `raw` marks an ADD or MUL that overflow or size kept from being expanded: it counts as an atom. */
+ * atom. `raw` marks an ADD or MUL that overflow or size kept from being expanded: it counts as an atom. A sum of more than SYM_MAX_TERMS
+ * terms is one of such raw sums (chunks), so that a sum that grows by a term copies SYM_MAX_TERMS of them at most. */
 struct tc_symnode {
     tc_symop op;
     tc_symtype type;
@@ -22,7 +23,10 @@ struct tc_symnode {
     };
     int64_t lo, hi; /* VAR: the range; else cache of the interval */
     uint32_t range_gen, simp_gen;
-    tc_sym simple; /* cache of tc_sym_simplify */
+    uint8_t range_tight; /* how deep it was asked for when the interval was found: the deeper, the less was tried */
+    uint32_t weight;     /* numbers and symbols in it when written, a part that stands twice counted twice; SYM_MAX_WEIGHT + 1: more */
+    uint32_t depth;      /* levels when written */
+    tc_sym simple;       /* cache of tc_sym_simplify */
     tc_sym arg[];
 };
 typedef struct tc_symnode node;
@@ -35,7 +39,7 @@ typedef struct {
     tc_sym atom, by;
 } sym_equal;
 
-enum { SYM_SMALL = 64 };
+enum { SYM_SMALL = 64, SYM_MAX_WEIGHT = 1 << 17, SYM_MAX_DEPTH = 500 };
 struct tc_symctx {
     tc_arena arena;
     node **table;
@@ -46,6 +50,7 @@ struct tc_symctx {
     TC_VEC(sym_fact) facts;
     TC_VEC(sym_equal) equals;
     TC_VEC(tc_sym) assumed;
+    bool too_large;          /* an expression has more than SYM_MAX_WEIGHT numbers or SYM_MAX_DEPTH levels */
     int tight;               /* how deep bounds of sums are taken apart just now */
     tc_sym small[SYM_SMALL]; /* the integers from 0 on that were asked for */
 };
@@ -59,11 +64,12 @@ typedef struct {
     int64_t c;
     tc_sym key;
 } sym_term;                                                             /* key: product of atoms without coefficient; NULL: the constant */
-int sym_terms(tc_sym s, sym_term *out, int max);                        /* terms of an int expression; -1 when more than max */
+int sym_terms(tc_sym s, sym_term *out, int max);                        /* terms of an int expression (a chunk is one); -1 when more than max */
 tc_sym sym_from_terms(tc_symctx *c, sym_term *t, int n);                /* sorts, merges; NULL on overflow */
 int sym_atoms(tc_sym key, const tc_sym **out);                          /* atoms of a term's key */
 tc_sym sym_product(tc_symctx *c, const tc_sym *atoms, int n);           /* sorted atoms to a key; NULL for none */
 tc_sym sym_poly_add(tc_symctx *c, tc_sym a, tc_sym b, int64_t scale_b); /* a + scale_b * b */
+tc_sym sym_difference(tc_symctx *c, tc_sym a, tc_sym b);                /* a - b, the terms in chunks taken from each other */
 tc_sym sym_poly_mul(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym sym_poly_divide(tc_symctx *c, tc_sym a, tc_sym b); /* the quotient when b divides a for all values, else NULL */
 int64_t sym_poly_gcd(tc_sym a);                           /* of the coefficients; 0 for 0 */

@@ -3,7 +3,8 @@
 
 #include <ctype.h>
 
-#define MAX_DEPTH 100
+#define MAX_DEPTH 1600     /* an operation is written on three levels at most */
+#define MAX_BYTES 16777216 /* of what SYM_MAX_WEIGHT numbers take */
 
 typedef struct {
     tc_symctx *c;
@@ -58,7 +59,6 @@ static const struct {
     int n;
     bool swap;
 } calls[] = {
-    {"Add", TC_S_ADD, -1, 0},
     {"Mul", TC_S_MUL, -1, 0},
     {"FloorDiv", TC_S_FLOORDIV, 2, 0},
     {"CleanDiv", TC_S_FLOORDIV, 2, 0},
@@ -167,6 +167,24 @@ static tc_status piecewise(cursor *c, tc_sym *out) { /* ExprCondPair(value, cond
     return NULL;
 }
 
+static tc_status sum(cursor *c, tc_sym *out) { /* of ints in one step, since there may be thousands; of others from the left */
+    TC_VEC(tc_sym) parts = {0};
+    bool ints = true;
+    tc_status st;
+    tc_sym x = NULL;
+    do {
+        st = expr(c, &x);
+        if (st) break;
+        ints &= x->type == TC_SYM_INT;
+        tc_vec_push(&parts, x);
+    } while (eat(c, ","));
+    if (!st && !eat(c, ")")) st = bad(c, "')' expected");
+    if (!st) *out = ints ? tc_sym_sum(c->c, parts.data, (int)parts.len) : parts.data[0];
+    for (size_t i = 1; !st && !ints && i < parts.len; i++) st = apply(c, TC_S_ADD, *out, parts.data[i], NULL, out);
+    tc_vec_free(&parts);
+    return st;
+}
+
 static tc_status expr_in(cursor *c, tc_sym *out) {
     char w[64];
     int64_t a, b;
@@ -184,6 +202,7 @@ static tc_status expr_in(cursor *c, tc_sym *out) {
     if (!eat(c, "(")) return bad(c, "'(' expected");
     if (!strcmp(w, "Symbol")) return symbol(c, out);
     if (!strcmp(w, "Piecewise")) return piecewise(c, out);
+    if (!strcmp(w, "Add")) return sum(c, out);
     if (!strcmp(w, "Integer") || !strcmp(w, "Rational")) {
         TC_TRY(int_literal(c, &a));
         *out = tc_sym_int(c->c, a);
@@ -239,7 +258,7 @@ static tc_status expr_in(cursor *c, tc_sym *out) {
 }
 
 static tc_status expr(cursor *c, tc_sym *out) {
-    if (++c->depth > MAX_DEPTH) return bad(c, "at most 100 levels expected");
+    if (++c->depth > MAX_DEPTH) return bad(c, "at most 1600 levels expected");
     tc_status st = expr_in(c, out);
     c->depth--;
     return st;
@@ -247,8 +266,9 @@ static tc_status expr(cursor *c, tc_sym *out) {
 
 tc_status tc_sym_parse_srepr(tc_symctx *ctx, const char *text, size_t n, tc_sym *out) {
     cursor c = {ctx, text, text, text + n, 0};
-    if (n > 65536) return tc_error(TC_CONTENT, "size expression of %zu bytes, at most 65536 expected", n);
+    if (n > MAX_BYTES) return tc_error(TC_CONTENT, "size expression of %zu bytes, at most %d expected", n, MAX_BYTES);
     TC_TRY(expr(&c, out));
+    TC_TRY(tc_sym_check(ctx));
     skip(&c);
     return c.p == c.end ? NULL : bad(&c, "end expected");
 }
@@ -391,7 +411,7 @@ static tc_status infix_in(cursor *c, int prec, tc_sym *out) {
 }
 
 static tc_status infix(cursor *c, int prec, tc_sym *out) {
-    if (++c->depth > MAX_DEPTH) return bad(c, "at most 100 levels expected");
+    if (++c->depth > MAX_DEPTH) return bad(c, "at most 1600 levels expected");
     tc_status st = infix_in(c, prec, out);
     c->depth--;
     return st;
@@ -399,8 +419,9 @@ static tc_status infix(cursor *c, int prec, tc_sym *out) {
 
 tc_status tc_sym_parse(tc_symctx *ctx, const char *text, size_t n, tc_sym *out) {
     cursor c = {ctx, text, text, text + n, 0};
-    if (n > 65536) return tc_error(TC_CONTENT, "expression of %zu bytes, at most 65536 expected", n);
+    if (n > MAX_BYTES) return tc_error(TC_CONTENT, "expression of %zu bytes, at most %d expected", n, MAX_BYTES);
     TC_TRY(infix(&c, 0, out));
+    TC_TRY(tc_sym_check(ctx));
     skip(&c);
     return c.p == c.end ? NULL : bad(&c, "end expected");
 }

@@ -67,25 +67,90 @@ static int by_key(const void *x, const void *y) { /* the constant last */
     return a->key->id < b->key->id ? -1 : a->key->id > b->key->id;
 }
 
-tc_sym sym_from_terms(tc_symctx *c, sym_term *t, int n) {
+/* Sorts, and joins terms of one key; how many are left, -1 on overflow. */
+static int join_terms(sym_term *t, int n) {
     int m = 0;
     if (n > 1) qsort(t, (size_t)n, sizeof *t, by_key);
     for (int i = 0; i < n; i++) {
         if (m && t[m - 1].key == t[i].key) {
-            if (!tc_add_i64(t[m - 1].c, t[i].c, &t[m - 1].c)) return NULL;
+            if (!tc_add_i64(t[m - 1].c, t[i].c, &t[m - 1].c)) return -1;
         } else {
             if (m && t[m - 1].c == 0) m--;
             t[m++] = t[i];
         }
     }
-    if (m && t[m - 1].c == 0) m--;
-    if (m == 0) return tc_sym_int(c, 0);
-    if (m == 1) return from_term(c, t[0]);
-    tc_sym v[64], *p = m <= 64 ? v : tc_xmalloc(sizeof *p * (size_t)m);
-    for (int i = 0; i < m; i++) p[i] = from_term(c, t[i]);
-    tc_sym s = sym_node(c, TC_S_ADD, TC_SYM_INT, m, p, false);
-    if (p != v) free(p);
-    return s;
+    return m && t[m - 1].c == 0 ? m - 1 : m;
+}
+
+static tc_sym sum_of(tc_symctx *c, const sym_term *t, int n, bool raw) { /* n <= SYM_MAX_TERMS */
+    if (n == 0) return tc_sym_int(c, 0);
+    if (n == 1) return from_term(c, t[0]);
+    tc_sym v[SYM_MAX_TERMS];
+    for (int i = 0; i < n; i++) v[i] = from_term(c, t[i]);
+    return sym_node(c, TC_S_ADD, TC_SYM_INT, n, v, raw);
+}
+
+tc_sym sym_from_terms(tc_symctx *c, sym_term *t, int n) {
+    const int m = join_terms(t, n);
+    return m < 0 || m > SYM_MAX_TERMS ? NULL : sum_of(c, t, m, false);
+}
+
+/* ---- sums of more than SYM_MAX_TERMS terms ---- */
+static bool is_chunk(tc_sym key) { return key && key->raw && key->op == TC_S_ADD; }
+
+/* Joined terms, of which there may be too many, as a sum. What is in no chunk goes into one; where that is not enough, chunks do. */
+static tc_sym in_chunks(tc_symctx *c, sym_term *t, int n) {
+    while (n > SYM_MAX_TERMS) {
+        sym_term chunk[SYM_MAX_TERMS];
+        int loose = 0, m = 0, k = 0;
+        for (int i = 0; i < n; i++) loose += t[i].key && !is_chunk(t[i].key);
+        const bool all = loose < SYM_MAX_TERMS / 2;
+        for (int i = 0; i < n; i++) {
+            const bool stays = !t[i].key || (!all && is_chunk(t[i].key));
+            if (stays) t[m++] = t[i];
+            else chunk[k++] = t[i];
+            if (k < (i == n - 1 ? 1 : SYM_MAX_TERMS)) continue;
+            t[m++] = k == 1 ? chunk[0] : (sym_term){1, sum_of(c, chunk, k, true)};
+            k = 0;
+        }
+        n = join_terms(t, m);
+        if (n < 0) return NULL;
+    }
+    return sum_of(c, t, n, false);
+}
+
+typedef TC_VEC(sym_term) terms;
+
+/* scale * s, the terms of chunks one by one; false on overflow. */
+static bool push_terms(terms *out, tc_sym s, int64_t scale) {
+    const tc_sym *p = s->op == TC_S_ADD ? s->arg : &s;
+    for (int i = 0; i < (p == &s ? 1 : s->n); i++) {
+        sym_term t = term_of(p[i]);
+        if (!tc_mul_i64(t.c, scale, &t.c)) return false;
+        if (is_chunk(t.key) && !push_terms(out, t.key, t.c)) return false;
+        if (!is_chunk(t.key)) tc_vec_push(out, t);
+    }
+    return true;
+}
+
+tc_sym tc_sym_sum(tc_symctx *c, const tc_sym *s, int n) {
+    terms t = {0};
+    bool fits = true;
+    for (int i = 0; i < n && fits; i++) fits = push_terms(&t, s[i], 1);
+    const int m = fits ? join_terms(t.data, (int)t.len) : -1;
+    tc_sym r = m < 0 ? NULL : in_chunks(c, t.data, m);
+    tc_vec_free(&t);
+    if (r) return r;
+    r = s[0];
+    for (int i = 1; i < n; i++) r = tc_sym_add(c, r, s[i]);
+    return r;
+}
+
+tc_sym sym_difference(tc_symctx *c, tc_sym a, tc_sym b) {
+    const tc_sym d = tc_sym_sub(c, a, b);
+    bool chunks = is_chunk(d);
+    for (int i = 0; d->op == TC_S_ADD && i < d->n && !chunks; i++) chunks = is_chunk(term_of(d->arg[i]).key);
+    return chunks ? tc_sym_sum(c, &d, 1) : d;
 }
 
 tc_sym sym_poly_add(tc_symctx *c, tc_sym a, tc_sym b, int64_t scale) {
@@ -95,9 +160,10 @@ tc_sym sym_poly_add(tc_symctx *c, tc_sym a, tc_sym b, int64_t scale) {
     if (tc_sym_is_int(a, 0) && scale == 1) return b;
     sym_term t[2 * SYM_MAX_TERMS];
     int n = sym_terms(a, t, SYM_MAX_TERMS), m = n < 0 ? -1 : sym_terms(b, t + n, SYM_MAX_TERMS);
-    bool ok = n >= 0 && m >= 0 && n + m <= SYM_MAX_TERMS;
+    bool ok = n >= 0 && m >= 0;
     for (int i = n; ok && i < n + m; i++) ok = tc_mul_i64(t[i].c, scale, &t[i].c);
-    tc_sym s = ok ? sym_from_terms(c, t, n + m) : NULL;
+    const int joined = ok ? join_terms(t, n + m) : -1;
+    tc_sym s = joined < 0 ? NULL : in_chunks(c, t, joined);
     if (s) return s;
     if (scale != 1) b = sym_poly_mul(c, b, tc_sym_int(c, scale));
     tc_sym pair[2] = {a->id < b->id ? a : b, a->id < b->id ? b : a};
@@ -190,7 +256,7 @@ tc_sym sym_poly_divide(tc_symctx *c, tc_sym a, tc_sym b) {
 tc_sym sym_relation(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b) {
     int64_t lo, hi;
     if (op == TC_S_LT) return sym_relation(c, TC_S_LE, tc_sym_add(c, a, tc_sym_int(c, 1)), b);
-    tc_sym d = tc_sym_sub(c, a, b);
+    tc_sym d = sym_difference(c, a, b);
     sym_term t[SYM_MAX_TERMS], left[SYM_MAX_TERMS + 1], right[SYM_MAX_TERMS + 1];
     int n = sym_terms(d, t, SYM_MAX_TERMS), nl = 0, nr = 0;
     tc_sym_range(c, d, &lo, &hi);

@@ -166,8 +166,10 @@ void tc_sym_srepr(tc_buf *b, tc_sym s) {
         return;
     }
     if (s->op == TC_S_VAR) {
-        tc_buf_printf(b, "Symbol('%s'%s%s)", s->name, s->positive || (s->type == TC_SYM_INT && s->lo > 0) ? ", positive=True" : "",
-                      s->type == TC_SYM_INT ? ", integer=True" : "");
+        tc_buf_puts(b, "Symbol('");
+        tc_buf_puts(b, s->name);
+        tc_buf_puts(b, s->positive || (s->type == TC_SYM_INT && s->lo > 0) ? "', positive=True" : "'");
+        tc_buf_puts(b, s->type == TC_SYM_INT ? ", integer=True)" : ")");
         return;
     }
     if (s->op == TC_S_CONST) {

@@ -55,6 +55,13 @@ static node *intern(tc_symctx *c, const node *want, const tc_sym *args) {
     t->hash = h;
     t->ctx = c;
     t->id = (uint32_t)c->count++;
+    t->weight = t->depth = 1;
+    for (int i = 0; i < nargs; i++) {
+        t->weight = args[i]->weight + (i ? t->weight : 0);
+        if (t->weight > SYM_MAX_WEIGHT) t->weight = SYM_MAX_WEIGHT + 1;
+        if (args[i]->depth >= t->depth) t->depth = args[i]->depth + 1;
+    }
+    if (t->weight > SYM_MAX_WEIGHT || t->depth > SYM_MAX_DEPTH) c->too_large = true;
     insert(c, t);
     return t;
 }
@@ -111,6 +118,11 @@ void tc_sym_set_range(tc_symctx *c, tc_sym var, int64_t lo, int64_t hi) {
 
 size_t tc_sym_var_count(const tc_symctx *c) { return c->vars.len; }
 tc_sym tc_sym_var_at(const tc_symctx *c, size_t i) { return i < c->vars.len ? c->vars.data[i] : NULL; }
+
+tc_status tc_sym_check(const tc_symctx *c) {
+    if (!c->too_large) return NULL;
+    return tc_error(TC_UNSUPPORTED, "a size or number is an expression of more than %d numbers or %d levels", SYM_MAX_WEIGHT, SYM_MAX_DEPTH);
+}
 
 /* ---- reading ---- */
 tc_symtype tc_sym_type(tc_sym s) { return s->type; }
@@ -234,7 +246,7 @@ static tc_sym mod(tc_symctx *c, tc_sym a, tc_sym b) {
 static tc_sym min_max(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b) {
     int64_t lo, hi;
     if (a == b) return a;
-    tc_sym_range(c, tc_sym_sub(c, a, b), &lo, &hi);
+    tc_sym_range(c, sym_difference(c, a, b), &lo, &hi);
     if (lo >= 0) return op == TC_S_MAX ? a : b;
     if (hi <= 0) return op == TC_S_MAX ? b : a;
     if (a->op == op && (a->arg[0] == b || a->arg[1] == b)) return a;
@@ -448,6 +460,9 @@ tc_sym tc_sym_op(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b, tc_sym d) {
 
 tc_sym sym_rebuild(tc_symctx *c, tc_sym s, const tc_sym *args) {
     if (s->op == TC_S_CONST || s->op == TC_S_VAR) return s;
+    bool ints = s->op == TC_S_ADD;
+    for (int i = 0; ints && i < s->n; i++) ints = args[i]->type == TC_SYM_INT;
+    if (ints) return tc_sym_sum(c, args, s->n);
     if (s->op == TC_S_ADD || s->op == TC_S_MUL) {
         tc_sym r = args[0];
         for (int i = 1; i < s->n; i++) r = tc_sym_op(c, s->op, r, args[i], NULL);

@@ -88,6 +88,8 @@ tc_sym tc_sym_bool(tc_symctx *c, bool v);
  * impossible types (TC_BUG) ; integer overflow while folding leaves the expression unfolded. */
 tc_sym tc_sym_op(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b, tc_sym d);
 tc_sym tc_sym_add(tc_symctx *c, tc_sym a, tc_sym b);
+/* The sum of n >= 1 ints, in the one form that their sum has in whatever order it was made: n log n for any number of terms. */
+tc_sym tc_sym_sum(tc_symctx *c, const tc_sym *s, int n);
 tc_sym tc_sym_sub(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_mul(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_neg(tc_symctx *c, tc_sym a);
@@ -96,6 +98,9 @@ tc_sym tc_sym_mod(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_ceildiv(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_min(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_max(tc_symctx *c, tc_sym a, tc_sym b);
+
+/* An error once an expression of the context has more than 500 levels or 131072 numbers when written out: each use of it would walk them. */
+tc_status tc_sym_check(const tc_symctx *c);
 
 tc_symtype tc_sym_type(tc_sym s);
 tc_symop tc_sym_opcode(tc_sym s);

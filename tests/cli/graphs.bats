@@ -315,3 +315,105 @@ END
     [[ "$stderr" == *"x.size(1)=0, expected at least 1"* ]]
     tc-run r.pt2 --input x=3x1xf32=2 --expect @<(tc-run r.pt2 --input x=3x1xf32=-2)
 }
+
+@test "a sum of thousands of sizes is one expression in whatever order it is made, and its archive grows with its terms" {
+    cat >m.py <<'END'
+import torch
+from torch import nn
+class Sum(nn.Module):
+    def __init__(self, k=1, products=False):
+        super().__init__()
+        self.k, self.products = k, products
+    def forward(self, xs):
+        n = 0
+        for i in range(self.k):
+            for j, x in enumerate(xs):
+                n = n + (x.shape[0] * xs[i].shape[0] if self.products else x.shape[0])
+        return torch.zeros(n)
+class Order(nn.Module):
+    def forward(self, xs):
+        n = 0
+        for x in reversed(xs):
+            n = x.shape[0] + n
+        return torch.cat(xs) + torch.zeros(n) + torch.zeros(torch.sym_sum([x.shape[0] for x in xs]))
+END
+    inputs() { for i in $(seq 0 $(($1 - 1))); do printf -- '--input xs.%d=S%dxf32\n' "$i" "$i"; done; }
+    for n in 500 1000; do
+        inputs $n >in.$n
+        tc-export m.py:Sum $(cat in.$n) -o sum.$n.pt2
+    done
+    [ $(($(stat -c %s sum.1000.pt2) * 10)) -lt $(($(stat -c %s sum.500.pt2) * 23)) ]
+    tc-export m.py:Sum --arg k=10 $(cat in.1000) -o rounds.pt2
+    [ "$(stat -c %s rounds.pt2)" -lt 2500000 ] # 53 MB where each partial sum stood in it
+    inputs 70 >in.70
+    tc-export m.py:Sum --arg k=70 --arg products=True $(cat in.70) -o products.pt2
+    [ "$(stat -c %s products.pt2)" -lt 10000000 ]
+    tc-export m.py:Order $(cat in.1000) -o order.pt2 --log guards 2>log
+    grep -qx "model: 0 guards" log
+    tc-export order.pt2 -o again.pt2
+    for i in $(seq 0 999); do printf -- "--input xs.$i=%dxf32=1\n" $((i % 3)); done >give
+    tc-run order.pt2 $(cat give) -o one.npy
+    grep -qa "'shape': (999,)" one.npy
+    tc-run again.pt2 $(cat give) --expect @one.npy
+}
+
+@test "a number that doubles what it is made of in each step is refused; a deep one is read back" {
+    cat >m.py <<'END'
+import torch
+from torch import nn
+class Twice(nn.Module):
+    def __init__(self, k=1):
+        super().__init__()
+        self.k = k
+    def forward(self, x):
+        n = x.shape[0]
+        for i in range(self.k):
+            n = n // 2 + n // 3 + 1
+        return torch.zeros(n)
+class Shape(Twice):
+    def forward(self, x):
+        for i in range(self.k):
+            x = torch.cat([x[::2], x[::3]])
+        return x
+class Deep(Twice):
+    def forward(self, x):
+        n = x.shape[0]
+        for i in range(self.k):
+            n = (n * 3 + 1) // 2
+        return x + 1 if n > 5 else x
+END
+    for class in Twice Shape; do
+        fails 5 "an expression of more than 131072 numbers or 500 levels" tc-export m.py:$class --arg k=60 --input x=Axf32 -o none.pt2
+    done
+    fails 5 "an expression of more than 131072 numbers or 500 levels" tc-export m.py:Deep --arg k=100000 --input x=Axf32 -o none.pt2
+    tc-export m.py:Deep --arg k=60 --input x=Axf32 -o deep.pt2
+    [ "$(tc-run deep.pt2 --input x=3xf32=1 | tail -c 12 | od -An -tf4 | tr -s ' ')" = " 2 2 2" ]
+}
+
+@test "a program of six sizes, compiled once, gives the interpreter's bits at 50 tuples of them" {
+    cat >m.py <<'END'
+import torch
+from torch import nn
+class Six(nn.Module):
+    def forward(self, x, y, z):
+        a, b = x.shape
+        c, d = y.shape
+        e, f = z.shape
+        n = min(b, c)
+        p = x[:, :n] @ y[:n] + a
+        q = torch.cat([p.reshape(-1), z.t().reshape(-1)]).softmax(0)
+        k = (a * d + e * f) // 2
+        return q.cumsum(0)[k:], z.sum(1) * (e + f) - x.mean(), torch.arange(a * c + e) % (d + 1), y.flip(0)[: a + 1].relu()
+END
+    tc-export m.py:Six --input x=AxBxf32 --input y=CxDxf32 --input z=ExFxf32 -o six.pt2
+    tc-compile six.pt2 -o compiled.pt2
+    RANDOM=7
+    for i in $(seq 50); do
+        size=()
+        for k in 1 2 3 4 5 6; do size+=($((RANDOM % 3 ? RANDOM % 12 : RANDOM % 90 + 1))); done
+        give=(--input "x=${size[0]}x${size[1]}xf32=1.5" --input "y=${size[2]}x${size[3]}xf32=-0.25" --input "z=${size[4]}x${size[5]}xf32=0.1")
+        tc-run six.pt2 "${give[@]}" --to safetensors -o one.st
+        tc-run compiled.pt2 --executor compiled "${give[@]}" --to safetensors -o two.st
+        cmp one.st two.st || { echo "sizes ${size[*]}"; return 1; }
+    done
+}

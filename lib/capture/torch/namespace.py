@@ -166,6 +166,10 @@ def sym_min(a, b):
     return min(a, b)
 
 
+def sym_sum(*numbers):
+    return sum(numbers[0] if len(numbers) == 1 and isinstance(numbers[0], (list, tuple)) else numbers)
+
+
 def sym_not(a):
     return not a
 

@@ -231,16 +231,33 @@ static tc_sym build(const tc_sym *vars, int64_t val[4][4], int depth, int64_t ou
     return tc_sym_op(ctx, op, a, b, NULL);
 }
 
+/* Four symbols with ranges, and four values of each in them. */
+static void symbols_with_values(tc_sym vars[4], int64_t val[4][4]) {
+    static const int64_t lo[4] = {0, 1, 1, -5}, hi[4] = {10, 6, 50, 5};
+    for (int v = 0; v < 4; v++) vars[v] = tc_sym_var(ctx, (char[]){(char)('p' + v), 0}, TC_SYM_INT, lo[v], hi[v]);
+    for (int k = 0; k < 4; k++)
+        for (int v = 0; v < 4; v++) val[k][v] = lo[v] + (int64_t)(rnd() % (uint64_t)(hi[v] - lo[v] + 1));
+}
+
+/* Random rounds: a sample, or as many as TC_ROUNDS says (a million takes a minute). */
+static int rounds(int sample) {
+    const char *n = getenv("TC_ROUNDS");
+    return n ? (int)strtol(n, NULL, 10) : sample;
+}
+
+static bool holds(tc_symop rel, int64_t x, int64_t y) { return rel == TC_S_EQ ? x == y : rel == TC_S_NE ? x != y : rel == TC_S_LT ? x < y : x <= y; }
+
 static void simplified_is_equal(void **state) {
     (void)state;
-    static const int64_t lo[4] = {0, 1, 1, -5}, hi[4] = {10, 6, 50, 5};
     tc_sym vars[4];
-    for (int v = 0; v < 4; v++) vars[v] = tc_sym_var(ctx, (char[]){(char)('p' + v), 0}, TC_SYM_INT, lo[v], hi[v]);
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0, n = rounds(20000); round < n; round++) {
         int64_t val[4][4], x[4], y[4], got, rl, rh;
         bool ok[4] = {true, true, true, true};
-        for (int k = 0; k < 4; k++)
-            for (int v = 0; v < 4; v++) val[k][v] = lo[v] + (int64_t)(rnd() % (uint64_t)(hi[v] - lo[v] + 1));
+        if (round % 10000 == 9999) { /* expressions are kept by their context */
+            tc_symctx_destroy(ctx);
+            ctx = tc_symctx_create();
+        }
+        symbols_with_values(vars, val);
         tc_sym a = build(vars, val, 4, x, ok), b = build(vars, val, 3, y, ok);
         tc_symop rel = (tc_symop[]){TC_S_EQ, TC_S_NE, TC_S_LT, TC_S_LE}[rnd() % 4];
         tc_sym cond = tc_sym_op(ctx, rel, a, b, NULL);
@@ -254,7 +271,7 @@ static void simplified_is_equal(void **state) {
             if (st) { /* a division that was folded away in our reference cannot fail here */
                 fail_msg("%s", tc_status_message(st));
             }
-            bool truth = rel == TC_S_EQ ? x[k] == y[k] : rel == TC_S_NE ? x[k] != y[k] : rel == TC_S_LT ? x[k] < y[k] : x[k] <= y[k];
+            bool truth = holds(rel, x[k], y[k]);
             tc_buf t = {0};
             tc_sym_print(&t, a);
             if (got != x[k])
@@ -282,6 +299,117 @@ static void simplified_is_equal(void **state) {
             tc_buf_free(&u);
         }
     }
+}
+
+static tc_symvalue *bound(const int64_t val[4]) {
+    static tc_symvalue env[4];
+    for (int v = 0; v < 4; v++) env[v] = (tc_symvalue){.i = val[v], .bound = true};
+    return env;
+}
+
+/* The value of s where the symbols have these; what was folded cannot fail. */
+static int64_t value(tc_sym s, const int64_t val[4]) {
+    int64_t v = 0;
+    tc_status st = tc_sym_eval_int(s, bound(val), 4, &v);
+    if (st) fail_msg("%s", tc_status_message(st));
+    return v;
+}
+
+/* Relations that hold for some values of the symbols are assumed (quotients, equations with two unknowns, products that are zero among
+ * them): what is concluded from them is true of those values. */
+static void conclusions_are_true(void **state) {
+    (void)state;
+    for (int round = 0, n = rounds(5000); round < n; round++) {
+        static const tc_symop ops[] = {TC_S_EQ, TC_S_EQ, TC_S_EQ, TC_S_NE, TC_S_LT, TC_S_LE};
+        tc_sym vars[4];
+        int64_t val[4][4], x[4], y[4], lo, hi;
+        bool ok[4] = {true, true, true, true}, still[4] = {true, true, true, true};
+        tc_buf facts = {0}, text = {0};
+        tc_symctx_destroy(ctx);
+        ctx = tc_symctx_create();
+        symbols_with_values(vars, val);
+        for (int fact = 0; fact < 3; fact++) {
+            tc_symop rel = ops[rnd() % 6];
+            memcpy(ok, still, sizeof ok);
+            tc_sym a = build(vars, val, 2, x, ok), b = rnd() % 3 ? build(vars, val, 1, y, ok) : tc_sym_int(ctx, 0);
+            if (tc_sym_is_int(b, 0)) memset(y, 0, sizeof y);
+            bool any = false;
+            for (int k = 0; k < 4; k++) any |= ok[k] &= holds(rel, x[k], y[k]);
+            if (!any) continue;
+            tc_sym cond = tc_sym_op(ctx, rel, a, b, NULL);
+            tc_sym_print(&facts, cond);
+            tc_buf_puts(&facts, "; ");
+            if (rnd() % 4) tc_sym_assume(ctx, cond);
+            else tc_sym_promise(ctx, cond);
+            memcpy(still, ok, sizeof ok);
+        }
+        for (int question = 0; question < 4; question++) {
+            tc_symop rel = ops[rnd() % 6];
+            memcpy(ok, still, sizeof ok);
+            tc_sym a = build(vars, val, 3, x, ok), b = build(vars, val, 2, y, ok), cond = tc_sym_op(ctx, rel, a, b, NULL),
+                   s = tc_sym_simplify(ctx, a);
+            int known = tc_sym_known(ctx, cond);
+            tc_sym_range(ctx, a, &lo, &hi);
+            text.len = 0;
+            tc_sym_print(&text, question % 2 ? a : cond);
+            for (int k = 0; k < 4; k++) {
+                if (!ok[k]) continue;
+                int64_t v = value(s, val[k]);
+                if (v != x[k] || x[k] < lo || x[k] > hi || (known >= 0 && known != holds(rel, x[k], y[k])))
+                    fail_msg("%s%s: value %lld, simplified %lld, range %lld..%lld, known %d of %d (p=%d q=%d r=%d s=%d)", tc_buf_str(&facts),
+                             tc_buf_str(&text), (long long)x[k], (long long)v, (long long)lo, (long long)hi, known, holds(rel, x[k], y[k]),
+                             (int)val[k][0], (int)val[k][1], (int)val[k][2], (int)val[k][3]);
+            }
+        }
+        tc_buf_free(&facts);
+        tc_buf_free(&text);
+    }
+}
+
+static void large_sums(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    tc_sym v[N], up = tc_sym_int(ctx, 0), down = tc_sym_int(ctx, 5), twice = up;
+    tc_symvalue env[N];
+    for (int i = 0; i < N; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "v%d", i);
+        v[i] = tc_sym_var(ctx, name, TC_SYM_INT, 0, TC_SYM_NO_HI);
+        env[i] = (tc_symvalue){.i = i, .bound = true};
+    }
+    for (int i = 0; i < N; i++) up = tc_sym_add(ctx, up, v[i]), down = tc_sym_add(ctx, v[N - 1 - i], down);
+    for (int i = 0; i < 2 * N; i++) twice = tc_sym_add(ctx, twice, v[i * 7 % N]);
+    int64_t got;
+    assert_null(tc_sym_eval_int(up, env, N, &got));
+    assert_int_equal(got, (int64_t)N * (N - 1) / 2);
+    assert_ptr_equal(tc_sym_sum(ctx, &up, 1), tc_sym_sum(ctx, v, N));
+    assert_int_equal(tc_sym_known(ctx, tc_sym_op(ctx, TC_S_LT, up, down, NULL)), 1);
+    assert_int_equal(tc_sym_known(ctx, tc_sym_op(ctx, TC_S_EQ, tc_sym_add(ctx, up, tc_sym_int(ctx, 5)), down, NULL)), 1);
+    assert_int_equal(tc_sym_known(ctx, tc_sym_op(ctx, TC_S_EQ, tc_sym_mul(ctx, up, tc_sym_int(ctx, 2)), twice, NULL)), 1);
+    tc_buf b = {0};
+    tc_sym back;
+    tc_sym_srepr(&b, down);
+    assert_null(tc_sym_parse_srepr(ctx, tc_buf_str(&b), b.len, &back));
+    assert_ptr_equal(back, tc_sym_sum(ctx, &down, 1));
+    tc_buf_free(&b);
+    assert_null(tc_sym_check(ctx));
+}
+
+/* A part that stands in both operands of each step doubles what is written; each of these walks it. */
+static void too_large_is_told(void **state) {
+    (void)state;
+    tc_sym n = tc_sym_var(ctx, "n", TC_SYM_INT, 0, TC_SYM_NO_HI);
+    for (int i = 2; i < 200; i++) {
+        n = tc_sym_add(ctx, tc_sym_floordiv(ctx, n, tc_sym_int(ctx, 2)), tc_sym_floordiv(ctx, n, tc_sym_int(ctx, 3)));
+        tc_status st = tc_sym_check(ctx);
+        if (!st) continue;
+        assert_int_equal(tc_status_code(st), TC_UNSUPPORTED);
+        assert_string_equal(tc_status_message(st), "a size or number is an expression of more than 131072 numbers or 500 levels");
+        tc_status_free(st);
+        assert_true(i > 10);
+        return;
+    }
+    fail_msg("grew without end");
 }
 
 static void evaluation_reports(void **state) {
@@ -334,6 +462,9 @@ int main(void) {
         T(bad_expressions_are_refused),
         T(guards_decide_later_questions),
         T(simplified_is_equal),
+        T(conclusions_are_true),
+        T(large_sums),
+        T(too_large_is_told),
         T(evaluation_reports),
         T(expressions_move_between_contexts),
         T(symbols_exchange_names),
