@@ -261,3 +261,39 @@ END
     tc-run four.pt2 $given --input m=5x5xf32=0.5 --expect @math.npy --rtol 1e-5
     tc-bench four.pt2 --repeat 1 --log sdpa 2>&1 >/dev/null | grep -q '^att.py:13: flash$'
 }
+
+@test "the encoder layer that PyTorch exports as one operator is the layer written out, whatever its masks" {
+    cat >layer.py <<'PY'
+import torch
+from torch import nn
+
+
+class Layer(nn.Module):
+    def __init__(self, first, act, mask):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, norm_first=first, activation=act).eval()
+        self.first, self.act, self.mask = first, act, mask
+        for p in self.layer.parameters():
+            nn.init.normal_(p, std=0.3)
+
+    def forward(self, m):
+        x = torch.arange(160.).sin().view(2, 5, 16)
+        l, a = self.layer, self.layer.self_attn
+        ours = torch._transformer_encoder_layer_fwd(
+            x, 16, 4, a.in_proj_weight, a.in_proj_bias, a.out_proj.weight, a.out_proj.bias, self.act == "gelu", self.first, 1e-5,
+            l.norm1.weight, l.norm1.bias, l.norm2.weight, l.norm2.bias,
+            l.linear1.weight, l.linear1.bias, l.linear2.weight, l.linear2.bias, m, self.mask)
+        m = m.bool()
+        return ours, l(x, src_mask=m) if self.mask == 0 else l(x, src_key_padding_mask=m)
+PY
+    for case in 'False "relu" 0' 'True "gelu" 1' 'False "gelu" 1'; do
+        set -- $case
+        size=5x5 mask='[[0,1,0,0,1],[0,0,0,0,1],[1,0,0,0,0],[1,1,1,0,0],[0,0,1,1,0]]'
+        [ "$3" = 0 ] || size=2x5 mask='[[0,0,0,1,1],[0,0,0,0,1]]'
+        tc-export layer.py:Layer --arg first=$1 --arg act=$2 --arg mask=$3 --input m=${size}xf32 -o l.pt2
+        tc-run l.pt2 --input "m=${size}xf32=$(tr -d '[]' <<<"$mask")" --output 0=@a.npy --output 1=@b.npy
+        tc-run l.pt2 --input "m=${size}xf32=$(tr -d '[]' <<<"$mask")" --expect 0=@b.npy --expect 1=@b.npy --rtol 1e-5 --atol 1e-5
+    done
+    run -3 --separate-stderr tc-export layer.py:Layer --arg first=False --arg 'act="relu"' --arg mask=1 --input m=5x5xf32
+    [[ $stderr == *'For mask_type == 1 mask shape should be (B, L)'* ]]
+}
