@@ -608,13 +608,14 @@ static void order_inputs(tc_capture *k) {
 }
 
 static bool is_plain(V v) { return tc_is_seq(v) && !v->type->user; }
+static bool is_leaf(V v) { return !tc_is_seq(v) && tc_kind_of(v) != K_DICT && tc_kind_of(v) != K_OBJECT; }
 /* names: of the result, or of the items of a tuple. A leaf has its own, the items of a list or tuple are NAME.i; keys and fields name the rest. */
 static tc_tree *flatten_result(flattening *f, V v, const char *const *names, int nnames) {
-    if (nnames < 2 || !is_plain(v)) return flatten(f, v, nnames == 1 && tc_is_tensor(v) ? names[0] : NULL);
+    if (nnames < 2 || !is_plain(v)) return flatten(f, v, nnames == 1 && is_leaf(v) ? names[0] : NULL);
     size_t n;
     V *a = tc_items(v, &n);
     tc_tree *t = branch(f->k, tc_kind_of(v) == K_LIST ? TC_TREE_LIST : TC_TREE_TUPLE, (int)n);
-    for (size_t i = 0; i < n; i++) t->children[i] = flatten(f, a[i], (int)i < nnames && (tc_is_tensor(a[i]) || is_plain(a[i])) ? names[i] : NULL);
+    for (size_t i = 0; i < n; i++) t->children[i] = flatten(f, a[i], (int)i < nnames && (is_leaf(a[i]) || is_plain(a[i])) ? names[i] : NULL);
     return t;
 }
 

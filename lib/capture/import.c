@@ -235,8 +235,9 @@ V tc_module_attr(C *c, module *m, str *name) {
                 return (V)tc_import(c, full, false);
         }
     }
-    const frame *user = m->embedded && lacks(m, name->s, false) ? tc_user_frame(c) : NULL;
-    return user ? outside(c, "a name", tc_arena_printf(&c->arena, "%s.%s", m->name->s, name->s), user->sc->file, user->at) : NULL;
+    bool is_module = !strcmp(m->name->s, "torch") && lacks(m, name->s, true); /* PyTorch imports its own with torch */
+    const frame *user = m->embedded && (is_module || lacks(m, name->s, false)) ? tc_user_frame(c) : NULL;
+    return user ? outside(c, is_module ? "a module" : "a name", tc_arena_printf(&c->arena, "%s.%s", m->name->s, name->s), user->sc->file, user->at) : NULL;
 }
 
 /* ---- import ---- */

@@ -197,6 +197,37 @@ PY
     fails 3 "o.py:2:8: ModuleNotFoundError: No module named 'my_ops'" tc-export o.py:M --input x=2xf32 --print
 }
 
+@test "modules that torch brings along are there to be asked whether a model is exported, and their use is refused by name" {
+    cat >m.py <<'PY'
+import torch
+from torch.overrides import has_torch_function
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        if torch.onnx.is_in_onnx_export() or has_torch_function((x,)) or not hasattr(torch, "export"):
+            return -x
+        return x + 1
+PY
+    tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.add.Tensor(%x, 1)'
+    echo 'B = torch.export.Dim("B")' >>m.py
+    fails 5 "m.py:10:11: 'torch.export' is a module outside the model language" tc-export m.py:M --input x=2xf32 --print
+}
+
+@test "results that are numbers or text have the names that forward returns" {
+    cat >m.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        label, size, none = "abc", x.shape[0], None
+        return label, x * 2, size, none, [size, "d"]
+PY
+    tc-export m.py:M --input x=Bxf32 -o m.pt2
+    tc-run m.pt2 --signature | sed -n '/outputs:/,/--input/p' | awk '{ print $1 }' | tr '\n' ' ' | grep -q '^outputs: label out.1 size none out.4 out.5 tc-run'
+}
+
 @test "a whole timm of --source is the one that is imported, its files too" {
     cd "$BATS_TEST_TMPDIR"
     mkdir -p src/timm/layers
