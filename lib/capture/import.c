@@ -237,7 +237,8 @@ V tc_module_attr(C *c, module *m, str *name) {
     }
     bool is_module = !strcmp(m->name->s, "torch") && lacks(m, name->s, true); /* PyTorch imports its own with torch */
     const frame *user = m->embedded && (is_module || lacks(m, name->s, false)) ? tc_user_frame(c) : NULL;
-    return user ? outside(c, is_module ? "a module" : "a name", tc_arena_printf(&c->arena, "%s.%s", m->name->s, name->s), user->sc->file, user->at) : NULL;
+    return user ? outside(c, is_module ? "a module" : "a name", tc_arena_printf(&c->arena, "%s.%s", m->name->s, name->s), user->sc->file, user->at)
+                : NULL;
 }
 
 /* ---- import ---- */

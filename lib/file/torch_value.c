@@ -269,6 +269,7 @@ typedef struct {
     tc_buf name;
     size_t container;
     bool opaque;
+    const tc_pk *within[MAX_DEPTH + 1]; /* by depth: the containers that are being walked */
 } walker;
 
 static tc_status walk(walker *w, const tc_pk *v, int depth);
@@ -317,6 +318,14 @@ static void put_value(walker *w, const tc_pk *v) {
     put_json(&j, v);
     tc_tensors_add_value(w->t->out, tc_buf_str(&w->name), tc_buf_str(&b));
     tc_buf_free(&b);
+}
+
+/* A container that holds itself, so many levels up. */
+static tc_status put_within(walker *w, int levels) {
+    char text[40];
+    snprintf(text, sizeof text, "\"itself, %d level%s up\"", levels, levels > 1 ? "s" : "");
+    tc_tensors_add_value(w->t->out, tc_buf_str(&w->name), text);
+    return NULL;
 }
 
 static tc_status put_tensor(walker *w, tc_tensor tensor, const char *what) {
@@ -400,11 +409,14 @@ static tc_status walk(walker *w, const tc_pk *v, int depth) {
     tc_tensor tensor = {0};
     const char *what;
     bool is;
-    if (depth > MAX_DEPTH) return tc_saved_error(w->t, TC_CONTENT, "nests deeper than %d, or holds itself", MAX_DEPTH);
+    if (depth > MAX_DEPTH) return tc_saved_error(w->t, TC_CONTENT, "nests deeper than %d", MAX_DEPTH);
     if (++w->t->visits > MAX_VISITS) return tc_saved_error(w->t, TC_CONTENT, "more than %d values", MAX_VISITS);
     if (w->t->out->arena.used > MAX_TEXT) return tc_saved_error(w->t, TC_CONTENT, "more than %d MiB of names and values", MAX_TEXT >> 20);
     TC_TRY(read_tensor(w->t, v, &is, &tensor, &what), "%s", w->name.len ? w->name.data : "tensor");
     if (is) return put_tensor(w, tensor, what);
+    for (int i = 0; i < depth && !plain(v); i++)
+        if (w->within[i] == v) return put_within(w, depth - i);
+    w->within[depth] = v;
     switch (v->kind) {
     case TC_PK_DICT:
         if (!v->len) break;

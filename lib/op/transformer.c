@@ -33,12 +33,14 @@ static tc_status attend(tc_emit *e, const tc_node *n, tc_value *x, tc_value **ou
     int64_t embed = tc_arg_int(n, EMBED), heads = tc_arg_int(n, HEADS);
     tc_value *part[3], *mask;
     tc_symctx *s = tc_e_sym(e);
-    if (x->meta.rank != 3 || !tc_sym_is_int(x->meta.size[2], embed)) return tc_error(TC_CONTENT, "%s: expected a 3-D source of width embed_dim", tc_op_name(n->op));
+    if (x->meta.rank != 3 || !tc_sym_is_int(x->meta.size[2], embed))
+        return tc_error(TC_CONTENT, "%s: expected a 3-D source of width embed_dim", tc_op_name(n->op));
     if (heads < 1 || embed % heads) return tc_error(TC_CONTENT, "%s: D must divide evenly by num_head", tc_op_name(n->op));
     const tc_sym split[5] = {x->meta.size[0], x->meta.size[1], tc_sym_int(s, 3), tc_sym_int(s, heads), tc_sym_int(s, embed / heads)};
     tc_value *qkv = tc_emit_call(e, "aten::view", "vS", tc_emit_call(e, "aten::linear", "vaa", x, &n->args[QKV], &n->args[QKV + 1]), split, 5);
     for (int i = 0; i < 3; i++)
-        part[i] = tc_emit_call(e, "aten::transpose.int", "vii", tc_emit_call(e, "aten::select.int", "vii", qkv, (int64_t)2, (int64_t)i), (int64_t)1, (int64_t)2);
+        part[i] = tc_emit_call(e, "aten::transpose.int", "vii", tc_emit_call(e, "aten::select.int", "vii", qkv, (int64_t)2, (int64_t)i), (int64_t)1,
+                               (int64_t)2);
     tc_value *q = tc_e_muls(e, part[0], 1 / __builtin_sqrt((double)(embed / heads)));
     tc_value *p = tc_e2(e, "aten::matmul", q, tc_emit_call(e, "aten::transpose.int", "vii", part[1], (int64_t)2, (int64_t)3));
     if (!p) return tc_e_done(e);
@@ -50,7 +52,8 @@ static tc_status attend(tc_emit *e, const tc_node *n, tc_value *x, tc_value **ou
     return tc_e_done(e);
 }
 static tc_value *norm(tc_emit *e, const tc_node *n, tc_value *x, int weight) {
-    return tc_emit_call(e, "aten::layer_norm", "vIaaa", x, (int64_t[]){tc_arg_int(n, EMBED)}, 1, &n->args[weight], &n->args[weight + 1], &n->args[EPS]);
+    return tc_emit_call(e, "aten::layer_norm", "vIaaa", x, (int64_t[]){tc_arg_int(n, EMBED)}, 1, &n->args[weight], &n->args[weight + 1],
+                        &n->args[EPS]);
 }
 static tc_status decompose_encoder_layer(tc_emit *e, const tc_node *n) {
     bool first = tc_arg_bool(n, NORM_FIRST);

@@ -198,6 +198,7 @@ PY
 }
 
 @test "modules that torch brings along are there to be asked whether a model is exported, and their use is refused by name" {
+    cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'
 import torch
 from torch.overrides import has_torch_function
@@ -215,6 +216,7 @@ PY
 }
 
 @test "results that are numbers or text have the names that forward returns" {
+    cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'
 import torch
 
