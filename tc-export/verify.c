@@ -28,6 +28,14 @@ static tc_status run_side(tc_cmd *c, side *s) {
     return tc_exec_run(s->exec, s->inputs, s->ninputs, NULL, s->outputs, s->program->noutputs);
 }
 
+/* The pages of the weights that a file holds, so that memory holds those of one program at a time; what a run wrote is its own memory. */
+static void give_back_weights(const tc_program *p) {
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_storage *s = p->inputs[i].data.storage;
+        if (s && s->deleter == tc_blob_deleter) tc_blob_forget(s->ctx, s->data, s->bytes);
+    }
+}
+
 /* ONNX models that tc writes have the parts of complex numbers along a last dimension. The same elements; the reference stays t's. */
 static tc_tensor in_parts(const tc_tensor *t) {
     tc_tensor r = *t;
@@ -115,6 +123,7 @@ static tc_status run_both(tc_cmd *c, const tc_program *p, const tc_program *q, c
     side a = {.program = p}, b = {.program = q};
     tc_status st = make_inputs(&a, &b);
     if (!st) st = run_side(c, &a);
+    give_back_weights(p);
     if (!st) st = run_side(c, &b);
     if (!st) st = compare(c, &a, &b, path);
     close_side(&a), close_side(&b);

@@ -10,7 +10,7 @@ void tc_blob_copy(const tc_blob *b, void *to, const void *p, size_t n) {
     for (size_t at = 0, k; at < n; at += k) {
         k = n - at < COPY ? n - at : COPY;
         memcpy((char *)to + at, (const char *)p + at, k);
-        if (b && n > COPY) tc_blob_forget(b, (const char *)p + at, k);
+        if (b && n > CHUNK) tc_blob_forget(b, (const char *)p + at, k);
     }
 }
 

@@ -458,8 +458,29 @@ static void put_entry(tc_buf *b, const char *key, const char *value) {
     tc_buf_free(&e);
 }
 
-/* TensorProto of a weight up to its bytes, which follow; or, with data, whole: they stand at `offset` of that file. */
-static void weight_header(tc_buf *b, const tc_input *in, const tc_tensor *t, const tc_onnx_data_file *data, uint64_t offset) {
+/* The header of a tensor whose `bytes` follow, behind position `at` of the file: blanks in its doc_string bring them to a multiple of
+ * EMBED_ALIGN, so that a reader can use them where they lie. */
+enum { EMBED_ALIGN = 64 };
+static void embedded_header(tc_buf *b, const tc_buf *fields, size_t bytes, uint64_t at) {
+    static const char blanks[EMBED_ALIGN + 1] = "                                                                ";
+    const size_t least = b->len;
+    for (size_t pad = 0; pad <= EMBED_ALIGN; pad++) {
+        tc_buf head = {0};
+        b->len = least;
+        tc_buf_append(&head, fields->data, fields->len);
+        if (pad && bytes >= EMBED_ALIGN) put_bytes(&head, 12, blanks, pad);
+        varint(&head, 9 << 3 | 2);
+        varint(&head, bytes);
+        varint(b, 5 << 3 | 2);
+        varint(b, head.len + bytes);
+        tc_buf_append(b, head.data, head.len);
+        tc_buf_free(&head);
+        if (bytes < EMBED_ALIGN || (at + b->len - least) % EMBED_ALIGN == 0) return;
+    }
+}
+
+/* TensorProto of a weight up to its bytes, which follow; or, with data, whole: they stand at `offset` of that file. at: of this one. */
+static void weight_header(tc_buf *b, const tc_input *in, const tc_tensor *t, const tc_onnx_data_file *data, uint64_t offset, uint64_t at) {
     tc_buf head = {0};
     size_t bytes = tc_tensor_bytes(t);
     for (int i = 0; i < t->rank; i++) put_int(&head, 1, t->size[i]);
@@ -467,21 +488,15 @@ static void weight_header(tc_buf *b, const tc_input *in, const tc_tensor *t, con
     put_int(&head, 2, tc_onnx_type_of(part_of(t->dtype)));
     put_text(&head, 8, in->name);
     if (data) {
-        char at[24], length[24];
-        snprintf(at, sizeof at, "%llu", (unsigned long long)offset);
+        char from[24], length[24];
+        snprintf(from, sizeof from, "%llu", (unsigned long long)offset);
         snprintf(length, sizeof length, "%zu", bytes);
         put_entry(&head, "location", data->location);
-        put_entry(&head, "offset", at);
+        put_entry(&head, "offset", from);
         put_entry(&head, "length", length);
         put_int(&head, 14, 1);
-        bytes = 0;
-    } else {
-        varint(&head, 9 << 3 | 2);
-        varint(&head, bytes);
-    }
-    varint(b, 5 << 3 | 2);
-    varint(b, head.len + bytes);
-    tc_buf_append(b, head.data, head.len);
+        put_bytes(b, 5, head.data, head.len);
+    } else embedded_header(b, &head, bytes, at);
     tc_buf_free(&head);
 }
 
@@ -517,8 +532,9 @@ static tc_status write_data(const tc_onnx_data_file *data, const job *j) {
     return NULL;
 }
 
-/* The graph's fields behind those of j->graph: one initialiser a weight. o NULL: only *out_bytes, their length. */
-static tc_status write_weights(tc_out *o, const job *j, const tc_onnx_data_file *data, uint64_t *out_bytes) {
+/* The graph's fields behind those of j->graph, from position `start` of the file: one initialiser a weight. o NULL: only *out_bytes,
+ * their length. */
+static tc_status write_weights(tc_out *o, const job *j, const tc_onnx_data_file *data, uint64_t start, uint64_t *out_bytes) {
     tc_buf one = {0};
     tc_status st = NULL;
     uint64_t at = 0;
@@ -528,7 +544,7 @@ static tc_status write_weights(tc_out *o, const job *j, const tc_onnx_data_file 
         if (!t) continue;
         one.len = 0;
         at = aligned(at);
-        weight_header(&one, &j->p->inputs[i], t, data, at);
+        weight_header(&one, &j->p->inputs[i], t, data, at, start + *out_bytes);
         at += tc_tensor_bytes(t);
         *out_bytes += one.len + (data ? 0 : tc_tensor_bytes(t));
         if (o) st = tc_out_write(o, one.data, one.len);
@@ -540,24 +556,29 @@ static tc_status write_weights(tc_out *o, const job *j, const tc_onnx_data_file 
 
 static tc_status write_file(tc_out *o, job *j, const char *version, const tc_onnx_data_file *data) {
     tc_buf head = {0}, tail = {0}, opset = {0};
-    uint64_t weights;
-    TC_TRY(write_weights(NULL, j, data, &weights));
-    if (j->graph.len + weights > INT32_MAX)
-        return tc_status_add(tc_error(TC_UNSUPPORTED, "the model is larger than 2 GiB, which a protocol buffer cannot be"),
-                             "--store-weights=extern with -o FILE.onnx writes the weights to FILE.onnx.data");
+    uint64_t weights, start;
     static const int ir[] = {8, 9, 9, 10, 10, 11}; /* of opsets 18 to 23 */
     put_int(&head, 1, ir[j->opset - TC_ONNX_OPSET_MIN]);
     put_text(&head, 2, "tc");
     put_text(&head, 3, version);
     varint(&head, 7 << 3 | 2);
+    const size_t before = head.len;
+    tc_status st = write_weights(NULL, j, data, 0, &weights);
     varint(&head, j->graph.len + weights);
+    start = head.len + j->graph.len;
+    if (!st) st = write_weights(NULL, j, data, start, &weights); /* as long as where it stands makes it */
+    head.len = before;
+    varint(&head, j->graph.len + weights);
+    if (!st && j->graph.len + weights > INT32_MAX)
+        st = tc_status_add(tc_error(TC_UNSUPPORTED, "the model is larger than 2 GiB, which a protocol buffer cannot be"),
+                           "--store-weights=extern with -o FILE.onnx writes the weights to FILE.onnx.data");
     put_text(&opset, 1, "");
     put_int(&opset, 2, j->opset);
     put_message(&tail, 8, &opset);
-    tc_status st = data ? write_data(data, j) : NULL;
+    if (!st && data) st = write_data(data, j);
     if (!st) st = tc_out_write(o, head.data, head.len);
     if (!st) st = tc_out_write(o, tc_buf_str(&j->graph), j->graph.len);
-    if (!st) st = write_weights(o, j, data, &weights);
+    if (!st) st = write_weights(o, j, data, start, &weights);
     if (!st) st = tc_out_write(o, tail.data, tail.len);
     tc_buf_free(&head);
     tc_buf_free(&tail);
