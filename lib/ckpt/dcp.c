@@ -2,7 +2,8 @@
  * item there is an archive of torch.save.
  *
  *     Metadata.state_dict_metadata   name -> TensorStorageMetadata(properties, size, chunks) | BytesStorageMetadata()
- *     Metadata.storage_data          MetadataIndex(fqn, offset, index) -> _StorageInfo(relative_path, offset, length) */
+ *     Metadata.storage_data          MetadataIndex(fqn, offset, index) -> _StorageInfo(relative_path, offset, length)
+ *     Metadata.planner_data          name -> the keys that lead to it: ("model", "a.weight") for "model.a.weight"; may be absent */
 #include "ckpt/internal.h"
 #include "file/torch.h"
 
@@ -15,6 +16,7 @@ typedef struct {
     tc_ckpt *c;
     const char *dir, *file; /* file: .metadata, for messages */
     tc_map places;          /* name, NUL, offset as text -> _StorageInfo */
+    tc_map paths;           /* name -> the keys that lead to it, a tuple */
     tc_map blobs;           /* relative path -> tc_blob */
 } dcp;
 
@@ -62,6 +64,20 @@ static tc_status read_places(dcp *d, const tc_pk *data) {
     }
     tc_buf_free(&key);
     return st;
+}
+
+static void read_paths(dcp *d, const tc_pk *data) {
+    for (uint32_t i = 0; data && data->kind == TC_PK_DICT && i + 1 < data->len; i += 2)
+        if (data->items[i]->kind == TC_PK_STRING && data->items[i + 1]->kind == TC_PK_TUPLE)
+            tc_map_set(&d->paths, tc_arena_strndup(&d->c->arena, data->items[i]->s, data->items[i]->n), data->items[i + 1]);
+}
+
+/* As tc_named.container: the bytes of a tensor's name in front of its own key. */
+static size_t container_of(const dcp *d, const char *name) {
+    const tc_pk *path = tc_map_find(&d->paths, name), *last = path && path->len > 1 ? path->items[path->len - 1] : NULL;
+    size_t n = strlen(name);
+    if (!last || last->kind != TC_PK_STRING) return last && strrchr(name, '.') ? (size_t)(strrchr(name, '.') + 1 - name) : 0;
+    return last->n < n && name[n - last->n - 1] == '.' && !memcmp(name + n - last->n, last->s, last->n) ? n - last->n : 0;
 }
 
 static bool stays_inside(const char *s, size_t n) {
@@ -163,6 +179,7 @@ static tc_status read_tensor(dcp *d, const char *name, const tc_pk *meta) {
         return tc_error(TC_UNSUPPORTED, "%s: %s: element type %.60s", d->file, name, type && type->kind == TC_PK_GLOBAL ? type->s : "unknown");
     e->sized = true;
     e->dtype = dtype;
+    e->container = container_of(d, name);
     for (uint32_t i = 0; i < chunks->len; i++) TC_TRY(read_chunk(d, e, chunks->items[i], (int)dtype));
     if (!chunks->len) { /* every rank's part was empty */
         tc_tensor none;
@@ -190,6 +207,7 @@ static tc_status read_bytes(dcp *d, const char *name) {
     }
     for (size_t i = 0; i < t.items.len && !st; i++) {
         tc_entry *e = tc_ckpt_entry(d->c, tc_arena_printf(a, "%s.%s", name, t.items.data[i].name));
+        e->container = strlen(name) + 1 + t.items.data[i].container;
         st = tc_ckpt_add_piece(d->c, e, tc_tensor_share(&t.items.data[i].tensor), NULL, file);
     }
     tc_tensors_deinit(&t);
@@ -207,6 +225,7 @@ static tc_status read_metadata(dcp *d, const tc_pk *root) {
     }
     if (!names || names->kind != TC_PK_DICT) return bad(d, NULL, "state_dict_metadata is no dict");
     TC_TRY(read_places(d, tc_pk_get(root, "storage_data")));
+    read_paths(d, tc_pk_get(root, "planner_data"));
     for (uint32_t i = 0; i + 1 < names->len; i += 2) {
         const tc_pk *key = names->items[i], *meta = names->items[i + 1];
         if (key->kind != TC_PK_STRING || memchr(key->s, 0, key->n)) return bad(d, NULL, "a name that is no text");
@@ -236,5 +255,6 @@ tc_status tc_ckpt_open_dcp(tc_ckpt *c, const char *dir) {
     for (size_t i = 0; i < d.blobs.len; i++) tc_blob_release(d.blobs.entries[i].value);
     tc_map_free(&d.blobs);
     tc_map_free(&d.places);
+    tc_map_free(&d.paths);
     return st;
 }

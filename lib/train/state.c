@@ -576,6 +576,13 @@ static void foreign_scheduler(C *c, foreign *x) {
     }
 }
 
+/* The parameter of a group that the file calls `id`: by its name, as set_state_dict takes it, else by position, as load_state_dict does. */
+static const char *which_parameter(const char *id, const V *names, size_t n, int position) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(tc_as_str(names[i])->s, id)) return tc_as_str(names[i])->s;
+    return tc_as_str(names[position])->s;
+}
+
 static void foreign_restore(C *c, void *ctx) {
     foreign *x = ctx;
     tc_trainer *t = x->t;
@@ -590,7 +597,7 @@ static void foreign_restore(C *c, void *ctx) {
             tc_raise(c, "ValueError", "%s: group %zu of its optimiser has %d parameters, the recipe's %zu", x->path, g,
                      ids && ids->kind == TC_YAML_LIST ? ids->n : 0, nparams);
         for (int i = 0; i < ids->n; i++)
-            foreign_state(c, x, ids->items[i]->text, tc_as_str(names[i])->s, entries, &step); /* by position, as load_state_dict does */
+            foreign_state(c, x, ids->items[i]->text, which_parameter(ids->items[i]->text, names, nparams, i), entries, &step);
     }
     if (foreign_value(x, tc_arena_printf(&t->arena, "%sparam_groups.%zu.params", x->prefix, ngroups)))
         tc_raise(c, "ValueError", "%s: its optimiser has more than the recipe's %zu groups", x->path, ngroups);

@@ -139,3 +139,40 @@ END
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"no optimiser's state"* ]]
 }
+
+@test "a sharded checkpoint of PyTorch, saved under tensor parallelism, is gone on from: weights and state by name" {
+    # torch.distributed.checkpoint.save({"model": ..., "optim": ..., "step": 3}) of get_state_dict by two ranks with ColwiseParallel and
+    # RowwiseParallel, the optimiser's parameters in reverse order; the losses are PyTorch's of the steps that follow
+    saved=$TC_ROOT/tests/cli/dcp-train
+    cat >model.py <<'PY'
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 4)
+        self.b = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.b(self.a(x).relu())
+PY
+    { echo a,b,c,y; for i in 0 1 2 3 4 5 6 7; do
+        for k in 0 1 2; do awk -v n=$((3 * i + k)) 'BEGIN { printf "%g,", ((n * 5) % 7 - 3) / 2 }'; done
+        echo $((i % 2))
+    done; } >d.csv
+    cat >r.yaml <<'YAML'
+model: model.py:Net
+input: x=Bx3xf32
+data: {csv: d.csv, columns: [a, b, c], target: y, order: sequential}
+batch: 8
+steps: 6
+loss: F.cross_entropy(out, y.view(-1).long())
+optimizer: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.5)
+log_every: 1
+YAML
+    tc-export model.py:Net --input x=2x3xf32 --weights "$saved" -o n.pt2
+    tc-train -q r.yaml resume_from="$saved" -o run
+    [ "$(sed -n 's/.*"step": \([0-9]*\),.*"loss": \([0-9.]*\),.*/\1 \2/p' run/metrics.jsonl | awk '{ printf "%d %.5f ", $1, $2 }')" = \
+        "4 0.76243 5 0.72887 6 0.70395 " ]
+}
