@@ -56,7 +56,7 @@ static axis axis_at(const tc_conv *c, int d, int64_t o) {
 /* ---- the plan, in scratch ---- */
 typedef struct {
     int64_t residue[3], count[3];
-    int64_t rows, blocks, first_block; /* positions of all images; blocks of them; number of the first */
+    int64_t rows, unit, blocks, first_block; /* positions of all images; blocks of whole units of them; number of the first */
     const tc_conv_tap *tap;
     int64_t ntaps, least, most; /* as in tc_conv_block */
 } part;
@@ -172,7 +172,8 @@ static void make_tables(plan *p, char **scratch) {
         for (int d = 0; d < 3; d++) q.count[d] = positions(c, d, q.residue[d]);
         q.rows = c->n * q.count[0] * q.count[1] * q.count[2];
         if (!q.rows) continue;
-        q.blocks = up(q.rows, p->rows);
+        q.unit = q.count[2] * 4 <= p->rows ? q.count[2] : 1; /* a line that is cut gives tiles of few rows at both ends */
+        q.blocks = up(q.rows / q.unit, p->rows / q.unit);
         p->nblocks += q.blocks;
         tap = list_taps(p, &q, tap);
         p->parts[p->nparts++] = q;
@@ -249,7 +250,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
         const part *q = p->parts;
         while (block >= q->first_block + q->blocks) q++;
         block -= q->first_block;
-        int64_t r0 = block * q->rows / q->blocks, r1 = (block + 1) * q->rows / q->blocks;
+        const int64_t units = q->rows / q->unit, r0 = block * units / q->blocks * q->unit, r1 = (block + 1) * units / q->blocks * q->unit;
         const size_t at = (size_t)((g * c->cout + c0) * (c->out_last ? 1 : p->area)) * e;
         tc_epilogue_plain plain;
         tc_conv_block b = {.x = p->x + (size_t)(g * c->cin) * e,
