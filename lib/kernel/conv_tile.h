@@ -6,7 +6,10 @@
  *         for each NR channels:     tile in registers; merged at once with the sums that the tree has ready
  *
  * Where all leaves of w stay in the second cache together, a tile of positions takes them one after another, and its sums stay in the
- * first cache. A leaf that a row lacks counts as -0, which adding does not change; so one tree serves all rows. */
+ * first cache. A leaf that a row lacks counts as -0, which adding does not change; so one tree serves all rows.
+ *
+ * Where each leaf lies in one tap (256 channels and more), tiles are cut anew for it, of the rows that have the tap: at the borders of
+ * small images, tiles of positions that have the same taps would be of few rows. */
 enum { NR = 2 * VL, LDA = TC_LEAF + 16, LEAST_RUN = MR / 2 + 1, REGION = 4096, LINE = 64, WAY = 4096, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
 
 typedef struct {
@@ -383,6 +386,11 @@ typedef struct {
     int64_t tap;
     int nseg;
 } leaf;
+/* A row of the block: its place's taps, and where it reads from. */
+typedef struct {
+    const tc_conv_places *p;
+    int64_t base;
+} place_row;
 /* What a block works on, in this order. */
 typedef struct {
     T *a, *spare, *keep; /* rows that are copied; a tile on its way to the result; rows of a tile that lack a segment */
@@ -390,6 +398,8 @@ typedef struct {
     leaf *leaves;
     segment *inside;
     tile_place *places;
+    place_row *rows; /* tiles of a tap: the block's rows */
+    int32_t *part;   /* their numbers, those that have the tap first */
 } room;
 static void *take(uintptr_t *at, size_t n) {
     void *p = (void *)*at;
@@ -403,6 +413,7 @@ static size_t make_room(void *at, int64_t rows, int64_t cols, int64_t k, int64_t
     r->a = take(&end, MR * LDA * sizeof(T)), r->spare = take(&end, TILE_ROWS * NR * sizeof(T)), r->keep = take(&end, MR * NR * sizeof(T));
     r->store = take(&end, sums * sizeof(T)), r->leaves = take(&end, leaves * sizeof *r->leaves);
     r->inside = take(&end, (leaves + (size_t)taps) * sizeof *r->inside), r->places = take(&end, (size_t)rows * sizeof *r->places);
+    r->rows = take(&end, (size_t)rows * sizeof *r->rows), r->part = take(&end, (size_t)rows * sizeof *r->part);
     return end - (uintptr_t)at;
 }
 static size_t work_bytes(int64_t rows, int64_t cols, int64_t k, int64_t taps) {
@@ -469,12 +480,15 @@ typedef struct {
     const T *with[MOST_LEVELS];
     T *out;          /* NULL: the result */
     int64_t l, base; /* number of the row that sums begin with */
+    int64_t rows;    /* sums lie by panel and so many rows; 0: by tile and panel */
     bool alone;      /* the tile takes all leaves one after another */
 } leaf_step;
+static inline int64_t sums_at(const tc_conv_block *b, const leaf_step *s, const tile_place *p, int64_t c) {
+    return s->rows ? c * s->rows + p->first * NR : (p->first - s->base) * padded(b->cols) + c * p->rows;
+}
 /* Tiles of the last leaf: all columns into the result, or by way of `spare`. */
 static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, T *spare, const by_column *ends) {
     const T *const more = b->plain ? b->plain->more : NULL;
-    const int64_t wide = padded(b->cols);
     const walk next = s->l ? (walk){0} : next_terms(b, p, t);
     t->never = p->never, t->bounded = b->plain;
     if (b->plain) t->low = (T)b->plain->low, t->high = (T)b->plain->high;
@@ -483,7 +497,7 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
         const bool both = left > VL, whole = left >= NR || left == VL;
         T *const here = results_at(b, p, c);
         t->b = (const T *)b->w + c * b->k;
-        for (int m = 0; m < t->nlevels; m++) t->level[m] = s->with[m] + (p->first - s->base) * wide + c * p->rows;
+        for (int m = 0; m < t->nlevels; m++) t->level[m] = s->with[m] + sums_at(b, s, p, c);
         t->out = here ? here : spare, t->ldo = here ? p->pace : NR;
         t->bias = columns_from(ends, 0, c, whole), t->scale = columns_from(ends, 1, c, whole), t->shift = columns_from(ends, 2, c, whole);
         t->more = !more ? NULL : here ? more + (here - (T *)b->out) : spare;
@@ -496,17 +510,99 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
 /* Tiles of another leaf, into sums. Many bring the next leaf's weights near, of which *brought rows are already; one alone
  * brings its results near with the first leaf, and what lies behind its last terms. */
 static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, int64_t *brought) {
-    const int64_t wide = padded(b->cols), from = *brought;
+    const int64_t from = *brought;
     for (int i = 0; i < t->nseg; i++) *brought += t->seg[i].n / 4;
     const walk next = s->l ? (walk){0} : next_terms(b, p, t);
     t->ldo = NR, t->never = 0, t->bounded = false, t->bias = t->scale = t->more = NULL;
     for (int64_t c = 0; c < b->cols; c += NR) {
-        const int64_t where = (p->first - s->base) * wide + c * p->rows;
+        const int64_t where = sums_at(b, s, p, c);
         t->b = (const T *)b->w + c * b->k, t->out = s->out + where;
         if (s->alone) bring_near(b, p, t, s->l ? NULL : results_at(b, p, c), &next, c * next.n);
         else t->ahead[0] = from < TC_LEAF ? (walk){t->b + ((s->l + 1) * TC_LEAF + from) * NR, NR, 0} : (walk){t->b, 0, 0};
         for (int m = 0; m < t->nlevels; m++) t->level[m] = s->with[m] + where;
         tile_of[p->rows][b->cols - c > VL](t);
+    }
+}
+
+/* ---- tiles of a tap: cut anew for each leaf ---- */
+/* Copying all rows costs 1 to 2 %, what rows at the borders lose by themselves is more where they are a fifth. */
+static bool by_tap(const tc_conv_block *b) {
+    int64_t border = 0;
+    for (int64_t i = 0; i < b->nplaces; i++) border += b->place[i].inside ? 0 : b->place[i].count;
+    return b->cin % TC_LEAF == 0 && b->k > TC_LEAF && border * 5 >= b->rows && !tc_conv_by_tile(b->k, b->cols, sizeof(T));
+}
+static void list_rows(const tc_conv_block *b, place_row *row) {
+    for (const tc_conv_places *p = b->place; p < b->place + b->nplaces; p++)
+        for (int64_t i = 0; i < p->count; i++) *row++ = (place_row){p, p->base + i * p->step};
+}
+/* The block's rows that have the tap (NULL: none has), in order, and behind them those that lack it. Returns how many have it. */
+static int64_t part_rows(const tc_conv_block *b, const tc_conv_tap *tap, const place_row *row, int32_t *part) {
+    int64_t n = 0, end = b->rows;
+    for (int32_t i = 0; i < b->rows; i++) {
+        bool here = tap;
+        for (int d = 0; here && d < 3; d++) here = tap->t[d] >= row[i].p->first[d] && tap->t[d] < row[i].p->last[d];
+        part[here ? n++ : --end] = i;
+    }
+    return n;
+}
+/* Merges sums of rows part[0 .. n) of the block, of a panel whose sums begin at `at`, with those that the tree has. from: a row NR apart,
+ * or NULL for rows without a term. */
+static void merge_rows(const leaf_step *s, int nlevels, int64_t at, const int32_t *part, int64_t n, const T *from) {
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t h = 0; h < NR; h += VL) {
+            const int64_t where = at + part[i] * NR + h;
+            VF x = from ? vload(from + i * NR + h) : vset1((T)-0.0);
+            for (int m = 0; m < nlevels; m++) x = vload(s->with[m] + where) + x;
+            vstore(s->out + where, x);
+        }
+}
+/* The sums of leaf s->l, which lies in one tap (NULL: absent), merged with those of s->with. */
+static __attribute__((noinline)) void tiles_of_tap(const tc_conv_block *b, const room *r, tile *t, const leaf_step *s, const tc_conv_tap *tap) {
+    const int64_t n = part_rows(b, tap, r->rows, r->part), k0 = s->l * TC_LEAF;
+    const segment all = {0, k0, TC_LEAF, 0};
+    const int nlevels = t->nlevels;
+    int64_t brought = 0;
+    t->a = r->a, t->lda = LDA, t->seg = &all, t->nseg = 1, t->none = t->never = 0, t->ldo = NR;
+    t->bounded = false, t->bias = t->scale = t->more = NULL;
+    for (int64_t i = 0, rows; i < n; i += rows) {
+        const int64_t tiles = (n - i + MR - 1) / MR;
+        const int32_t *const part = r->part + i;
+        rows = (n - i + tiles - 1) / tiles;
+        const bool together = part[rows - 1] - part[0] == rows - 1;
+        for (int64_t j = 0; j < rows; j++)
+            copy(r->a + j * LDA, (const T *)b->x + r->rows[part[j]].base + tap->offset + k0 - tap->tap * b->cin, TC_LEAF);
+        t->nlevels = together ? nlevels : 0;
+        for (int64_t c = 0; c < b->cols; c += NR) {
+            const int64_t at = c * s->rows;
+            t->b = (const T *)b->w + c * b->k, t->out = together ? s->out + at + part[0] * NR : r->spare;
+            t->ahead[0] = brought < TC_LEAF && k0 + TC_LEAF < b->k ? (walk){t->b + (k0 + TC_LEAF + brought) * NR, NR, 0} : (walk){t->b, 0, 0};
+            for (int m = 0; m < t->nlevels; m++) t->level[m] = s->with[m] + at + part[0] * NR;
+            tile_of[rows][b->cols - c > VL](t);
+            if (!together) merge_rows(s, nlevels, at, part, rows, r->spare);
+        }
+        brought += TC_LEAF / 4;
+    }
+    for (int64_t c = 0; c < b->cols; c += NR) merge_rows(s, nlevels, c * s->rows, r->part + n, b->rows - n, NULL);
+}
+/* What follows is done to finished rows, up to `done`, when they are enough. */
+static void report(const tc_conv_block *b, int64_t done, int64_t *told) {
+    if (b->then && (done == b->rows || (done - *told) * b->cols >= REGION))
+        b->then->fn(b->then->ctx, b->row0 + *told, done - *told, b->col0, b->cols, b->worker), *told = done;
+}
+/* The last leaf of tiles of a tap, the sums of which meet those of s->with as they are stored. */
+static __attribute__((noinline)) void end_tiles_of_tap(const tc_conv_block *b, const room *r, tile *t, leaf_step *s, const tc_conv_tap *tap,
+                                                       const by_column *ends, int64_t *told) {
+    const int nlevels = t->nlevels;
+    t->nlevels = 0;
+    tiles_of_tap(b, r, t, s, tap);
+    memmove(s->with + 1, s->with, (size_t)nlevels * sizeof *s->with);
+    s->with[0] = s->out, t->nlevels = nlevels + 1, t->nseg = 0;
+    int64_t done = 0;
+    for (const tile_place *p = r->places; done < b->rows; p++) {
+        t->none = (1u << p->rows) - 1;
+        last_tiles(b, p, t, s, r->spare, ends);
+        done = p->first + p->rows;
+        report(b, done, told);
     }
 }
 
@@ -519,7 +615,9 @@ static void tiles_by_leaves(const tc_conv_block *b, const room *r, const by_colu
     segment seg[TC_LEAF];
     leaf_step s; /* its levels and the tile's are too many to be cleared for each */
     tile t;
-    t.keep = r->keep, s.base = r->places[from].first, s.alone = to - from == 1;
+    const bool anew = by_tap(b);
+    t.keep = r->keep, s.base = r->places[from].first, s.alone = to - from == 1 && !anew, s.rows = anew ? b->rows : 0;
+    if (anew) list_rows(b, r->rows);
     for (int i = 0; i < unused; i++) free_list[i] = r->store + i * area;
     for (int64_t l = 0; l < leaves; l++) {
         const leaf *const terms = &r->leaves[l];
@@ -535,10 +633,15 @@ static void tiles_by_leaves(const tc_conv_block *b, const room *r, const by_colu
             level[top] = level[merged[0]], have ^= (int64_t)1 << merged[0] | (int64_t)1 << top;
             continue;
         }
-        s.l = l, s.out = last ? NULL : free_list[--unused];
+        s.l = l, s.out = last && !anew ? NULL : free_list[--unused];
         t.nlevels = nm;
         for (int m = 0; m < nm; m++) s.with[m] = level[merged[m]];
-        for (int64_t i = from, brought = 0; i < to; i++) {
+        if (anew) {
+            const tc_conv_tap *const tap = terms->tap < b->ntaps && b->tap[terms->tap].tap * b->cin < k1 ? &b->tap[terms->tap] : NULL;
+            if (last) end_tiles_of_tap(b, r, &t, &s, tap, ends, told);
+            else tiles_of_tap(b, r, &t, &s, tap);
+        }
+        for (int64_t i = from, brought = 0; i < to && !anew; i++) {
             const tile_place *p = &r->places[i];
             const bool common = p->inside && p->step;
             t.a = p->step ? (const T *)b->x + p->at->base + p->skip * p->at->step : r->a, t.lda = p->step ? p->step : LDA;
@@ -546,9 +649,7 @@ static void tiles_by_leaves(const tc_conv_block *b, const room *r, const by_colu
             t.nseg = common ? terms->nseg : list_terms(b, p, k0, k1, terms->tap, r->a, seg, &t.none);
             if (last) last_tiles(b, p, &t, &s, r->spare, ends);
             else inner_tiles(b, p, &t, &s, &brought);
-            const int64_t done = p->first + p->rows;
-            if (last && b->then && (done == b->rows || (done - *told) * b->cols >= REGION))
-                b->then->fn(b->then->ctx, b->row0 + *told, done - *told, b->col0, b->cols, b->worker), *told = done;
+            if (last) report(b, p->first + p->rows, told);
         }
         if (last) continue;
         for (int m = 0; m < nm; m++) have &= ~((int64_t)1 << merged[m]), free_list[unused++] = level[merged[m]];

@@ -196,6 +196,13 @@ static void geometries(void **state) {
                                    {"transposed, leaves without terms", 2, 300, 20, 4, 5, 2, 2, 2, 0, 1, 1, 0, true},
                                    {"transposed, sums of several leaves that meet none", 1, 280, 9, 5, 4, 4, 4, 2, 1, 1, 1, 0, true},
                                    {"transposed, positions without terms", 1, 270, 10, 3, 4, 2, 2, 3, 0, 1, 1, 1, true},
+                                   {"tiles of each tap", 2, 256, 40, 7, 6, 3, 3, 1, 1, 1, 1, 0, false},
+                                   {"tiles of each tap, their gradient", 1, 20, 256, 7, 9, 3, 3, 1, 1, 1, 1, 0, false},
+                                   {"tiles of each tap, groups and strides", 1, 512, 24, 9, 8, 3, 3, 2, 1, 1, 2, 0, false},
+                                   {"tiles of each half of a tap, columns of half a tile", 1, 512, 16, 5, 5, 5, 3, 1, 2, 1, 1, 0, false},
+                                   {"tiles of each tap, transposed", 1, 256, 20, 5, 4, 4, 4, 2, 1, 1, 1, 0, true},
+                                   {"a tap of one leaf, with padding", 1, 256, 20, 4, 4, 1, 1, 1, 1, 1, 1, 0, false},
+                                   {"tiles of each tap, positions without terms", 1, 256, 10, 3, 4, 2, 2, 3, 1, 1, 1, 1, true},
                                    {"depthwise, two leaves of gradient", 1, 20, 20, 20, 21, 3, 3, 1, 2, 2, 20, 0, false}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
@@ -215,7 +222,7 @@ static void doubled(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, i
  * them and of less, and channel by channel. */
 static void plain_epilogue(int64_t channels, int64_t kernel, bool depthwise, int parts, tc_isa_row row, int threads) {
     int64_t s[2] = {1, 1}, p[2] = {kernel / 2, kernel / 2}, none[2] = {0, 0}, size[4] = {2, channels, 9, 13};
-    const int64_t cin = depthwise ? channels : 37;
+    const int64_t cin = depthwise ? channels : channels == 48 ? 256 : 37; /* 256: tiles of each tap */
     tc_tensor planes = ktensor(TC_F32, 4, (int64_t[]){2, cin, 9, 13}),
               w = ktensor(TC_F32, 4, (int64_t[]){channels, depthwise ? 1 : cin, kernel, kernel}), b = ktensor(TC_F32, 1, &channels),
               scale = ktensor(TC_F32, 1, &channels), shift = ktensor(TC_F32, 1, &channels), shape = ktensor(TC_F32, 4, size),
