@@ -143,6 +143,13 @@ $(IMAGE): $(sort $(wildcard lib/kernel/image/*.[ch]))
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) $(LDFLAGS) -shared -o $@ $(filter %.c,$^) -lpng -ljpeg
 all: $(IMAGE)
+# MPFR, which tc-bench --accuracy measures against; without its header there is none.
+MPFR_H  ?= $(firstword $(wildcard /usr/include/mpfr.h /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)/mpfr.h))
+MPFR    := $(if $(MPFR_H),$(BUILD)/bin/tc-mpfr.so)
+$(BUILD)/bin/tc-mpfr.so: tc-bench/reference/reference.c tc-bench/reference/tc_reference.h
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(LDFLAGS) -shared -o $@ $< -lmpfr -lgmp
+all: $(MPFR)
 
 # ---- what people ask for ----
 ORACLE ?= ../shared/oracle
@@ -224,21 +231,21 @@ PAGES   := $(wildcard man/*.[1-9]) $(BUILD)/gen/tc-ops.7
 install: all $(BUILD)/install/libtc.a $(BUILD)/gen/tc-ops.7 ## programs, library, header, pages and completions under DESTDIR PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(TOOLS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(LAPACK) $(OPENBLAS) $(IMAGE) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(LAPACK) $(OPENBLAS) $(IMAGE) $(MPFR) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 lib/tc.h $(DESTDIR)$(PREFIX)/include
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' tc.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for t in $(TOOLS); do $(BUILD)/bin/$$t --help=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t; done
 	for p in $(PAGES); do s=$${p##*.}; install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/$${p##*/}; done
 uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
-	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(addprefix $(DESTDIR)$(PREFIX)/lib/,tc-mpi.so tc-lapack.so tc-openblas.so tc-image.so) $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
+	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(addprefix $(DESTDIR)$(PREFIX)/lib/,tc-mpi.so tc-lapack.so tc-openblas.so tc-image.so tc-mpfr.so) $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
 # A Debian package of what is installed, stripped; it depends on the packages of the libraries that were linked, and of the C library on the
 # version whose symbols, or packed relocations (2.36), are used. What is opened only where it is there is recommended.
 DEB     := $(BUILD)/tc-tools_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/null).deb
 ROOT    := $(abspath $(BUILD))/deb
 MULTIARCH = $(shell $(CC) -print-multiarch 2>/dev/null)
-OPENED  := $(notdir $(SHIM) $(OPENBLAS))
+OPENED  := $(notdir $(SHIM) $(OPENBLAS) $(MPFR))
 owners   = $$(objdump -p $(1) | awk '$$1 == "NEEDED" {print $$2}' | sort -u | while read -r so; do dpkg-query -S "*/$(MULTIARCH)/$$so" 2>/dev/null || dpkg-query -S "*/$(MULTIARCH)/*/$$so"; done | sed 's/[:,].*//' | sort -u | grep -vx libc6)
 deb:                    ## a Debian package, build/tc-tools_VERSION_ARCH.deb
 	@rm -rf $(ROOT)

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "codegen/cache.h"
+#include "kernel/factors.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -107,6 +108,32 @@ void tc_cmd_code_report(tc_cmd *c, const tc_cmd_code *code) {
     const size_t all = code->found + code->general + code->missing;
     if (code->operators) tc_cmd_verbose(c, "operators compiled one at a time serve %zu of %zu groups", code->general, all);
     if (code->isa && all) tc_cmd_verbose(c, "compiled code for %s serves %zu of %zu groups", code->isa, code->found, all);
+}
+
+/* One MODE of --fp32-precision; none leaves *out. */
+static bool read_precision(const char *name, size_t len, int *out) {
+    if (len == 4 && !memcmp(name, "none", 4)) return true;
+    for (int i = 0; tc_fp32_names[i]; i++)
+        if (strlen(tc_fp32_names[i]) == len && !memcmp(tc_fp32_names[i], name, len)) return *out = i, true;
+    return false;
+}
+tc_status tc_cmd_numerics(tc_cmd *c, tc_numerics *out) {
+    static const char *const modes[] = {"strict", "fast", NULL}, *const kinds[] = {"", "matmul=", "conv="};
+    int mode, how[] = {TC_FP32_IEEE, -1, -1}; /* by kind; -1: as the first */
+    TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &mode));
+    for (const char *s = tc_cmd_get(c, TC_OPT_fp32_precision), *item; s; s = *s ? s + 1 : NULL) {
+        int kind = 2;
+        item = s;
+        while (strncmp(s, kinds[kind], strlen(kinds[kind])) != 0) kind--;
+        s += strlen(kinds[kind]);
+        const size_t n = strcspn(s, ",");
+        if (!read_precision(s, n, &how[kind]))
+            return tc_usage(c, "--fp32-precision %.*s: expected ieee, bf16x3, tf32, bf16 or none, or matmul= or conv= and one of these",
+                            (int)(s + n - item), item);
+        s += n;
+    }
+    *out = (tc_numerics){mode == 1, (tc_fp32)how[how[1] >= 0 ? 1 : 0], (tc_fp32)how[how[2] >= 0 ? 2 : 0]};
+    return NULL;
 }
 
 tc_status tc_cmd_sdpa(tc_cmd *c, tc_sdpa *out) {

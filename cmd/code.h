@@ -31,6 +31,8 @@ void tc_cmd_code_report(tc_cmd *c, const tc_cmd_code *code);
 /* What was measured on machines: what the archive (NULL: none) carries, and the file of --tuning, whose lines come last; a missing file is
  * an error unless it is to be `made`. NULL where there is neither and it is not to be made. It outlives the tc_execs that are given it. */
 tc_status tc_cmd_tuning(tc_cmd *c, const tc_archive *a, bool made, tc_tuning **out);
+/* --numerics and --fp32-precision. */
+tc_status tc_cmd_numerics(tc_cmd *c, tc_numerics *out);
 /* --sdpa: the first of the list, which always fits if it is math; flash with another behind it may give way to that. */
 tc_status tc_cmd_sdpa(tc_cmd *c, tc_sdpa *out);
 void tc_cmd_log_sdpa(const tc_cmd *c, const tc_exec *e); /* --log sdpa */

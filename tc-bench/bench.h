@@ -11,7 +11,8 @@ enum { MAX_WAYS = 8 };
 
 typedef struct {
     const char *name;
-    bool compiled, unfused, fast, operators;
+    bool compiled, unfused, operators;
+    tc_numerics numerics;
 } way; /* of executing */
 
 typedef struct {
@@ -67,6 +68,7 @@ typedef struct {
 } report;
 enum { AS_TABLE, AS_CSV, AS_JSON };
 void report_case(report *r, const bench_case *b);
+tc_status accuracy(report *r);                                             /* --accuracy: errors of functions and products, into --out */
 tc_status bench_data(report *r, const char *path, const bench_plan *plan); /* --data: stages of the recipe's training data, into r->out */
 
 #endif

@@ -7,8 +7,14 @@
 #include "op/functionalise.h"
 #include "op/sample.h"
 
-static const way known[] = {
-    {"interpreted"}, {"compiled", .compiled = true}, {"unfused", .unfused = true}, {"fast", .fast = true}, {"operators", .operators = true}};
+static const way known[] = {{"interpreted"},
+                            {"compiled", .compiled = true},
+                            {"unfused", .unfused = true},
+                            {"fast", .numerics.fast = true},
+                            {"bf16x3", .numerics = {false, TC_FP32_BF16X3, TC_FP32_BF16X3}},
+                            {"tf32", .numerics = {false, TC_FP32_TF32, TC_FP32_TF32}},
+                            {"bf16", .numerics = {false, TC_FP32_BF16, TC_FP32_BF16}},
+                            {"operators", .operators = true}};
 enum { NKNOWN = sizeof known / sizeof *known };
 
 /* ---- one case ---- */
@@ -46,7 +52,7 @@ static const tc_abi_group *no_group(void *self, const uint8_t key[TC_ABI_KEY_BYT
 static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, const way *ways, int nways) {
     for (int w = 0; w < nways; w++) {
         tc_exec_options o = {.keep_packed = true,
-                             .fast = ways[w].fast,
+                             .numerics = ways[w].numerics,
                              .steps = tc_cmd_steps(c),
                              .pool = tc_cmd_pool(c),
                              .threads = tc_cmd_threads(c),
@@ -83,12 +89,13 @@ static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, c
 }
 
 /* The first way of the same numerics, else the first. */
+static bool same_numerics(const way *a, const way *b) { return a->numerics.fast == b->numerics.fast && a->numerics.matmul == b->numerics.matmul; }
 static int compared_with(const way *ways, int w) {
     for (int i = 0; i < w; i++)
-        if (ways[i].fast == ways[w].fast) return i;
+        if (same_numerics(&ways[i], &ways[w])) return i;
     return 0;
 }
-/* All ways of one program must give the same bits, but for that of --numerics=fast, whose differences from the others are only told. */
+/* All ways of one program must give the same bits, but for those of other numerics, whose differences from the others are only told. */
 static tc_status compare_results(tc_cmd *c, bench_case *b, const way *ways, int nways) {
     for (int w = 1; w < nways && b->program[w] == b->program[0]; w++) {
         const int to = compared_with(ways, w);
@@ -97,7 +104,7 @@ static tc_status compare_results(tc_cmd *c, bench_case *b, const way *ways, int 
             if (!b->outputs[0][i].storage) continue;
             TC_TRY(tc_tensor_compare(&b->outputs[w][i], &b->outputs[to][i], 0, 0, &d), "%s", b->label[w]);
             if (!d.count) continue;
-            if (ways[w].fast == ways[to].fast) b->different = true;
+            if (same_numerics(&ways[w], &ways[to])) b->different = true;
             tc_cmd_note(c, "%s: %s and %s differ in output %d: %lld elements, the first at %lld, by %g at most", b->label[w], ways[to].name,
                         ways[w].name, i, (long long)d.count, (long long)d.first, d.max_abs);
         }
@@ -207,7 +214,8 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
         int k = 0;
         while (k < NKNOWN && (strlen(known[k].name) != len || memcmp(known[k].name, list, len))) k++;
         if (k == NKNOWN)
-            return tc_usage(c, "%.*s is no way of executing; expected interpreted, compiled, unfused, fast or operators", (int)len, list);
+            return tc_usage(c, "%.*s is no way of executing; expected interpreted, compiled, unfused, fast, bf16x3, tf32, bf16 or operators",
+                            (int)len, list);
         if (n == MAX_WAYS) return tc_usage(c, "more than %d ways to compare", MAX_WAYS);
         out[n++] = known[k];
         *out_n = n;
@@ -250,6 +258,12 @@ static tc_status run(tc_cmd *c) {
         if (c->noperands || tc_cmd_count(c, TC_OPT_op) || data) return tc_usage(c, "--calibrate is of the machine: no program, no --op, no --data");
         return calibrate(c);
     }
+    if (tc_cmd_has(c, TC_OPT_accuracy)) {
+        if (c->noperands || tc_cmd_count(c, TC_OPT_op) || data) return tc_usage(c, "--accuracy is of the library: no program, no --op, no --data");
+        tc_status s = accuracy(&r);
+        tc_buf_free(&r.out);
+        return s;
+    }
     if (plan.guards && tc_cmd_has(c, TC_OPT_profile)) return tc_usage(c, "--profile and --phase guards: expected one of the two");
     TC_TRY(tc_profile_options(c, &p));
     if (r.profile) p.limits = tc_limits_measure(tc_cmd_pool(c));
@@ -274,10 +288,10 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_op,        TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,    TC_OPT_model,    TC_OPT_mode,
-                                    TC_OPT_weights,   TC_OPT_rename,  TC_OPT_repeat,   TC_OPT_warmup, TC_OPT_min_time, TC_OPT_phase,
-                                    TC_OPT_calibrate, TC_OPT_tuning,  TC_OPT_data,     TC_OPT_trust,  TC_OPT_sdpa,     TC_OPT_profile,
-                                    TC_OPT_unit,      TC_OPT_cc,      TC_OPT_to,       TC_OPT_out,    TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_op,        TC_OPT_compare,  TC_OPT_executor, TC_OPT_dim,    TC_OPT_model,    TC_OPT_mode,
+                                    TC_OPT_weights,   TC_OPT_rename,   TC_OPT_repeat,   TC_OPT_warmup, TC_OPT_min_time, TC_OPT_phase,
+                                    TC_OPT_calibrate, TC_OPT_accuracy, TC_OPT_tuning,   TC_OPT_data,   TC_OPT_trust,    TC_OPT_sdpa,
+                                    TC_OPT_profile,   TC_OPT_unit,     TC_OPT_cc,       TC_OPT_to,     TC_OPT_out,      TC_OPT_NONE};
 static const char *const topics[] = {"sdpa", NULL};
 static const tc_tool tool = {.name = "tc-bench",
                              .operands = "[PROGRAM... | KEY=VALUE...]",

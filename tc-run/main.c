@@ -122,15 +122,13 @@ static void watch_record(line *l) {
 static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
     line l = {.c = c, .p = p, .must = code->must, .in = in, .out = out};
     int64_t seed;
-    int numerics, check;
-    static const char *const modes[] = {"strict", "fast", NULL}, *const checks[] = {"nan", NULL};
+    int check;
+    static const char *const checks[] = {"nan", NULL};
     TC_TRY(tc_cmd_int(c, TC_OPT_seed, 0, INT64_MAX, 0, &seed));
-    TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &numerics));
     TC_TRY(tc_cmd_choice(c, TC_OPT_check, checks, -1, &check));
     tc_generator_seed(&l.gen, (uint64_t)seed);
     tc_exec_options options = {.pool = tc_cmd_pool(c),
                                .threads = tc_cmd_threads(c),
-                               .fast = numerics == 1,
                                .keep_packed = true,
                                .steps = tc_cmd_steps(c),
                                .code = code->code.find ? &code->code : NULL};
@@ -139,6 +137,7 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
         options.no_fuse = true;
         options.code = NULL;
     }
+    TC_TRY(tc_cmd_numerics(c, &options.numerics));
     TC_TRY(tc_cmd_sdpa(c, &options.sdpa));
     versions from = {c, a, p};
     tc_tuning *tuning;
@@ -224,11 +223,11 @@ static tc_status run(tc_cmd *c) {
     return st;
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_output,     TC_OPT_expect,         TC_OPT_rtol,         TC_OPT_atol,     TC_OPT_to,
-                                    TC_OPT_out,       TC_OPT_cast,       TC_OPT_model,          TC_OPT_weights,      TC_OPT_rename,   TC_OPT_seed,
-                                    TC_OPT_signature, TC_OPT_sdpa,       TC_OPT_numerics,       TC_OPT_stance,       TC_OPT_executor, TC_OPT_tuning,
-                                    TC_OPT_trust,     TC_OPT_trace,      TC_OPT_profile_shapes, TC_OPT_debug_values, TC_OPT_check,    TC_OPT_profile,
-                                    TC_OPT_unit,      TC_OPT_skip_first, TC_OPT_wait,           TC_OPT_dump,         TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_output, TC_OPT_expect,     TC_OPT_rtol,           TC_OPT_atol,         TC_OPT_to,
+                                    TC_OPT_out,       TC_OPT_cast,   TC_OPT_model,      TC_OPT_weights,        TC_OPT_rename,       TC_OPT_seed,
+                                    TC_OPT_signature, TC_OPT_sdpa,   TC_OPT_numerics,   TC_OPT_fp32_precision, TC_OPT_stance,       TC_OPT_executor,
+                                    TC_OPT_tuning,    TC_OPT_trust,  TC_OPT_trace,      TC_OPT_profile_shapes, TC_OPT_debug_values, TC_OPT_check,
+                                    TC_OPT_profile,   TC_OPT_unit,   TC_OPT_skip_first, TC_OPT_wait,           TC_OPT_dump,         TC_OPT_NONE};
 static const char *const topics[] = {"guards", "recompiles", "sdpa", NULL};
 static const tc_tool tool = {
     .name = "tc-run",

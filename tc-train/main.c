@@ -1,8 +1,10 @@
 /* tc-train: trains a program by a recipe; run directories, resuming, signals, ranks. The work is lib/train's. */
 #include "base/text.h"
 #include "ckpt/ckpt.h"
+#include "cmd/code.h"
 #include "cmd/program.h"
 #include "cmd/recipe.h"
+#include "kernel/factors.h"
 #include "tc-train/tool.h"
 #include "train/rundir.h"
 
@@ -43,7 +45,6 @@ static tc_status lock_dir(job *j) {
     return tc_error(TC_ENV, "%s: another tc-train writes to it", j->out);
 }
 
-static const char *const numerics_name[] = {"strict", "fast", NULL};
 static tc_status say_changes(job *j) {
     const char *path = tc_arena_printf(&j->arena, "%s/recipe.yaml", j->out);
     if (access(path, F_OK)) return NULL;
@@ -56,8 +57,9 @@ static tc_status say_changes(job *j) {
     tc_recipe_diff(old, j->recipe, &changes);
     const char *was;
     tc_status_free(tc_train_recorded(j->out, "numerics", &j->arena, &was)); /* a run that was killed at once has no environment */
-    if (was && strcmp(was, numerics_name[j->numerics]))
-        tc_buf_printf(&changes, "%snumerics: %s -> %s", changes.len ? "\n" : "", was, numerics_name[j->numerics]);
+    char now[64];
+    tc_numerics_text(j->numerics, now);
+    if (was && strcmp(was, now)) tc_buf_printf(&changes, "%snumerics: %s -> %s", changes.len ? "\n" : "", was, now);
     if (changes.len) tc_cmd_note(j->c, "changed since the checkpoint:\n%s", changes.data);
     tc_buf_free(&changes);
     tc_recipe_free(old);
@@ -145,7 +147,7 @@ static tc_status train(job *j) {
     TC_TRY(tc_cmd_seconds(c, TC_OPT_max_time, &limit));
     tc_train_options o = {.pool = tc_cmd_pool(c),
                           .dist = j->dist,
-                          .fast = j->numerics == 1,
+                          .numerics = j->numerics,
                           .commands = j->commands,
                           .note = note,
                           .log = log_topic,
@@ -180,7 +182,7 @@ static tc_status train(job *j) {
 
 static tc_status run_job(job *j) {
     tc_cmd *c = j->c;
-    TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, numerics_name, 0, &j->numerics));
+    TC_TRY(tc_cmd_numerics(c, &j->numerics));
     TC_TRY(tc_dist_start(&j->dist));
     if (tc_dist_rank(j->dist)) c->quiet = true;
     TC_TRY(tc_cmd_recipe(c, c->operands[0], c->operands + 1, c->noperands - 1, &j->recipe, &j->commands, &j->from_run));
@@ -226,8 +228,9 @@ static tc_status run(tc_cmd *c) {
     return s ? s : d;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out,  TC_OPT_resume,     TC_OPT_max_time, TC_OPT_numerics, TC_OPT_plot, TC_OPT_profile,
-                                    TC_OPT_unit, TC_OPT_skip_first, TC_OPT_wait,     TC_OPT_trust,    TC_OPT_dump, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out,   TC_OPT_resume,  TC_OPT_max_time, TC_OPT_numerics,   TC_OPT_fp32_precision,
+                                    TC_OPT_plot,  TC_OPT_profile, TC_OPT_unit,     TC_OPT_skip_first, TC_OPT_wait,
+                                    TC_OPT_trust, TC_OPT_dump,    TC_OPT_NONE};
 static const char *const topics[] = {"micro", "update", "eval", "memory", NULL};
 static const tc_tool tool = {
     .name = "tc-train",

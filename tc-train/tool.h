@@ -13,8 +13,8 @@ typedef struct {
     tc_recipe *recipe;
     const char *out, *from_run; /* run directory; the one that was given as RECIPE */
     bool commands;              /* the recipe may name commands: it was written for this run, or --trust */
-    int numerics;               /* 0: strict, 1: fast */
-    tc_program *train, *eval;   /* eval NULL: train serves both */
+    tc_numerics numerics;
+    tc_program *train, *eval; /* eval NULL: train serves both */
     tc_trainer *trainer;
     char *checkpoint; /* to go on from, or NULL */
     tc_progress progress;

@@ -1,9 +1,11 @@
-/* aten::convolution and its backward: arguments to geometry, 16-bit floats through float32, the bias gradient. */
+/* aten::convolution and its backward: arguments to geometry, 16-bit floats through float32, float32 by rounded
+ * factors where that is allowed (factors.h), the bias gradient. */
 #include "kernel/conv.h"
 
 #include <string.h>
 
 #include "kernel/conv_plan.h"
+#include "kernel/factors.h"
 #include "kernel/narrow.h"
 
 typedef struct {
@@ -19,7 +21,7 @@ static args read_args(const tc_kcall *k, int x, int w, int at, const int64_t *ou
     int dims = a.x->rank - 2;
     tc_conv *c = &a.c;
     c->dtype = a.x->dtype == TC_F64 ? TC_F64 : TC_F32;
-    c->n = a.x->size[0], c->groups = tc_k_int(k, at + 5), c->adjoint = a.transposed, c->fast = k->fast;
+    c->n = a.x->size[0], c->groups = tc_k_int(k, at + 5), c->adjoint = a.transposed, c->fast = k->numerics.fast;
     c->cin = a.x->size[1] / c->groups;
     a.out_channels = a.transposed ? a.w->size[1] * c->groups : a.w->size[0];
     c->cout = a.out_channels / c->groups;
@@ -34,6 +36,10 @@ static args read_args(const tc_kcall *k, int x, int w, int at, const int64_t *ou
 }
 /* Channels last and nothing else: what also lies contiguous is read as planes. */
 static bool last(const tc_tensor *t) { return tc_tensor_is_channels_last(t) && !tc_tensor_is_contiguous(t); }
+/* How factors are rounded. */
+static tc_fp32 precision(const tc_kcall *k, const args *a) {
+    return a->x->dtype == TC_F32 && k->numerics.conv != TC_FP32_BF16X3 ? k->numerics.conv : TC_FP32_IEEE;
+}
 /* Planes of one element lie either way: tiles write them as channels. */
 static args tuned_args(const tc_kcall *k, const int64_t *knob) {
     args a = read_args(k, 0, 1, 3, k->outs[0].size);
@@ -43,6 +49,7 @@ static args tuned_args(const tc_kcall *k, const int64_t *knob) {
     a.c.out_last = last(&k->outs[0]) || (tc_conv_volume(a.c.out) == 1 && !lanes);
     if (lanes) a.c.in_last = a.c.out_last = a.c.in_last || a.c.out_last; /* one of them may be 1x1 */
     if (a.x->dtype == TC_BF16 && (lanes ? a.c.out_last && tc_conv_depthwise(&a.c) : k->isa->conv_bf16 != NULL)) a.c.dtype = TC_BF16;
+    if (!lanes && precision(k, &a)) a.c.dtype = tc_factor_type(precision(k, &a), k->isa->conv_bf16 != NULL), a.c.floats = a.c.dtype == TC_BF16;
     return a;
 }
 /* What weights and bias are read as. */
@@ -53,7 +60,7 @@ static int forward_knobs(const tc_kcall *k, tc_knob *out) {
     static const int64_t rows[] = {16, 32, 64, 128, 256, 0}, cols[] = {16, 32, 64, 128, 0};
     static const int64_t own[TC_KNOBS];
     const args a = tuned_args(k, own);
-    if (k->fast || a.x->dtype != a.c.dtype || a.c.dtype == TC_BF16) return 0;
+    if (k->numerics.fast || a.x->dtype != a.c.dtype || a.c.dtype == TC_BF16) return 0;
     const bool lanes = tc_conv_by_lanes(&a.c), product = !lanes && tc_conv_pointwise(&a.c), fits = !lanes && tc_conv_pointwise_fits(&a.c);
     const bool tiles = k->knob[0] ? k->knob[0] == TC_CONV_TILES : !lanes && !product;
     out[0] = (tc_knob){"form", {(lanes && a.c.cin > 1) || product ? TC_CONV_TILES : fits ? TC_CONV_PRODUCT : 0}};
@@ -91,6 +98,17 @@ static const void *widen(const tc_kcall *k, tc_dtype d, const tc_tensor *t, char
 }
 static size_t widened(tc_dtype d, const tc_tensor *t) { return t && t->dtype != d ? tc_conv_room((size_t)tc_tensor_numel(t) * 4) : 0; }
 
+/* The same of factors, rounded where that is allowed: of type d in any case. */
+static const void *factor(const tc_kcall *k, tc_fp32 how, tc_dtype d, const tc_tensor *t, char **scratch) {
+    if (!how) return widen(k, d, t, scratch);
+    void *out = tc_conv_take(scratch, (size_t)tc_tensor_numel(t) * tc_dtype_size(d));
+    tc_factor_round(k->isa, k->pool, how, d, &(tc_factor){tc_tensor_data(t), 1, 1, tc_tensor_numel(t), 0, 0, 1}, out);
+    return out;
+}
+static size_t factored(tc_fp32 how, tc_dtype d, const tc_tensor *t) {
+    return how ? tc_conv_room((size_t)tc_tensor_numel(t) * tc_dtype_size(d)) : widened(d, t);
+}
+
 /* ---- the ways of a product ---- */
 static size_t product_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
     return tc_conv_by_lanes(c)      ? tc_conv_lanes_scratch(c, isa, threads)
@@ -119,8 +137,10 @@ static void weight_product(const tc_kcall *k, const tc_conv *c, char *scratch, c
 static size_t forward_scratch(const tc_kcall *k, int threads) {
     args a = forward_args(k);
     const tc_dtype d = a.c.dtype, wd = weight_type(&a.c);
-    size_t s = widened(d, a.x) + widened(wd, tc_k_tensor(k, 2)) + widened(d, &k->outs[0]) + product_scratch(&a.c, k->isa, threads, k->packed);
-    return s + (k->packed ? 0 : widened(wd, a.w)) + 64;
+    const tc_fp32 how = precision(k, &a);
+    size_t s = factored(how, d, a.x) + product_scratch(&a.c, k->isa, threads, k->packed);
+    if (!how) s += widened(wd, tc_k_tensor(k, 2)) + widened(d, &k->outs[0]);
+    return s + (k->packed ? 0 : factored(how, wd, a.w)) + 64;
 }
 /* The epilogue where the product itself reports nothing: on some positions after another. */
 typedef struct {
@@ -141,13 +161,14 @@ static tc_status forward(tc_kcall *k) {
     const tc_dtype d = a.c.dtype, wd = weight_type(&a.c);
     char *scratch = k->scratch;
     const int64_t n = a.c.n * a.out_channels * tc_conv_volume(a.c.out);
-    const void *x = widen(k, d, a.x, &scratch), *bias = tc_k_given(k, 2) ? widen(k, wd, tc_k_tensor(k, 2), &scratch) : NULL,
-               *w = k->packed ? NULL : widen(k, wd, a.w, &scratch);
+    const tc_fp32 how = precision(k, &a);
+    const void *x = factor(k, how, d, a.x, &scratch), *bias = tc_k_given(k, 2) ? widen(k, how ? TC_F32 : wd, tc_k_tensor(k, 2), &scratch) : NULL,
+               *w = k->packed ? NULL : factor(k, how, wd, a.w, &scratch);
     void *out = tc_tensor_data(&k->outs[0]), *to = out;
     const tc_epilogue *then = k->epilogue;
     tc_narrowing rounding = {k->isa, a.x->dtype, NULL, out, a.out_channels, then};
     const tc_epilogue rounds = {tc_narrow_region, &rounding, NULL};
-    if (a.x->dtype != d) rounding.wide = to = tc_conv_take(&scratch, (size_t)n * 4), then = &rounds;
+    if (a.x->dtype != d && !how) rounding.wide = to = tc_conv_take(&scratch, (size_t)n * 4), then = &rounds;
     const bool reports = tc_conv_reports(&a.c) && (!tc_conv_by_winograd(&a.c) || !then || (then->plain && !then->rest));
     if (reports) a.c.then = then;
     product(k, &a.c, scratch, x, weight_of(&a, wd, w, false), k->packed, bias, to);
@@ -157,19 +178,25 @@ static tc_status forward(tc_kcall *k) {
     return NULL;
 }
 
+static size_t packed_bytes(const tc_kcall *k, const args *a) {
+    if (a->c.dtype == TC_BF16) return tc_conv_bf16_packed_bytes(&a->c, k->isa);
+    if (tc_conv_by_winograd(&a->c)) return a->w->dtype == a->c.dtype ? tc_conv_winograd_packed_bytes(&a->c, k->isa) : 0;
+    return tc_conv_packs(&a->c) ? tc_conv_packed_bytes(&a->c, k->isa) : 0;
+}
 static size_t forward_pack_bytes(const tc_kcall *k, int *arg) {
     args a = forward_args(k);
     *arg = 1;
     if (tc_conv_by_lanes(&a.c)) return 0;
-    if (a.c.dtype == TC_BF16) return tc_conv_bf16_packed_bytes(&a.c, k->isa);
-    if (tc_conv_by_winograd(&a.c)) return a.w->dtype == a.c.dtype ? tc_conv_winograd_packed_bytes(&a.c, k->isa) : 0;
-    return tc_conv_packs(&a.c) ? tc_conv_packed_bytes(&a.c, k->isa) : 0;
+    return packed_bytes(k, &a) + (precision(k, &a) && packed_bytes(k, &a) ? factored(precision(k, &a), weight_type(&a.c), a.w) : 0);
 }
 static void forward_pack(const tc_kcall *k, void *out) {
     args a = forward_args(k);
+    const tc_fp32 how = precision(k, &a);
+    char *room = (char *)out + packed_bytes(k, &a); /* the rounded weight, which is packed from there */
+    const void *w = how ? factor(k, how, weight_type(&a.c), a.w, &room) : tc_tensor_data(a.w);
     (a.c.dtype == TC_BF16        ? tc_conv_bf16_pack
      : tc_conv_by_winograd(&a.c) ? tc_conv_winograd_pack
-                                 : tc_conv_pack)(&a.c, k->isa, k->pool, weight_of(&a, a.w->dtype, tc_tensor_data(a.w), false), out);
+                                 : tc_conv_pack)(&a.c, k->isa, k->pool, weight_of(&a, how ? weight_type(&a.c) : a.w->dtype, w, false), out);
 }
 
 /* ---- backward ---- */
@@ -218,6 +245,9 @@ static size_t backward_scratch(const tc_kcall *k, int threads) {
     tc_conv in = backward_of(&a.c), w = plain_of(&a.c);
     size_t s = product_scratch(&in, k->isa, threads, false), u = weight_scratch(&w, k->isa, threads);
     s = s > u ? s : u;
+    if (precision(k, &a))
+        s +=
+            factored(precision(k, &a), TC_F32, tc_k_tensor(k, 0)) + factored(precision(k, &a), TC_F32, a.x) + factored(precision(k, &a), TC_F32, a.w);
     if (tc_is_narrow(a.x->dtype))
         s += widened(a.c.dtype, tc_k_tensor(k, 0)) + widened(a.c.dtype, a.x) + widened(a.c.dtype, a.w) +
              tc_conv_room((size_t)tc_tensor_numel(a.x) * 4) + tc_conv_room((size_t)tc_tensor_numel(a.w) * 4) +
@@ -229,7 +259,9 @@ static tc_status backward(tc_kcall *k) {
     args a = read_args(k, 1, 2, 4, g->size);
     char *scratch = k->scratch;
     tc_dtype d = a.x->dtype;
-    const void *dout = widen(k, a.c.dtype, g, &scratch), *x = widen(k, a.c.dtype, a.x, &scratch), *w = widen(k, a.c.dtype, a.w, &scratch);
+    const tc_fp32 how = precision(k, &a);
+    const void *dout = factor(k, how, a.c.dtype, g, &scratch), *x = factor(k, how, a.c.dtype, a.x, &scratch),
+               *w = factor(k, how, a.c.dtype, a.w, &scratch);
     int64_t sizes[3] = {tc_tensor_numel(a.x), tc_tensor_numel(a.w), a.out_channels};
     void *out[3];
     for (int i = 0; i < 3; i++) {
@@ -246,7 +278,7 @@ static tc_status backward(tc_kcall *k) {
         weight_product(k, &p, scratch, a.transposed ? dout : x, a.transposed ? x : dout, out[1], s);
     }
     if (out[2]) {
-        bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), dout, out[2]};
+        bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), how ? tc_tensor_data(g) : dout, out[2]};
         tc_parallel_for(k->pool, a.out_channels, 1 + 8192 / (j.n * j.area + 1), bias_channels, &j);
     }
     for (int i = 0; i < 3 && tc_is_narrow(d); i++)

@@ -84,9 +84,10 @@ typedef struct {
     part *parts;
     int64_t nparts, panels, words; /* of all parts, of a group */
     int64_t channels, nblocks, cols, ncols;
-    const uint16_t *x, *bias;
+    const uint16_t *x;
     const uint32_t *w;
-    uint16_t *out;
+    const char *bias;
+    char *out;
     char *scratch;
     size_t per_worker;
 } plan;
@@ -287,7 +288,8 @@ static void run_piece(const plan *p, const part *q, const piece *at, const uint1
     const int64_t to = at->image * channels * tc_conv_volume(c->out) + ((o[0] * c->out[1] + o[1]) * c->out[2] + o[2]) * pixel;
     const int64_t first = to + col * (c->out_last ? 1 : tc_conv_volume(c->out));
     tc_epilogue_plain parts;
-    const tc_epilogue_plain *plain = tc_conv_plain(c, col, (size_t)first * 2, &parts);
+    const tc_epilogue_plain *plain = c->floats ? NULL : tc_conv_plain(c, col, (size_t)first * 2, &parts);
+    const int64_t e = c->floats ? 4 : 2;
     p->o->run(&(tc_conv_pairs){.x = x,
                                .apart = q->apart,
                                .count = (at->lines - 1) * q->line + at->wide,
@@ -299,8 +301,9 @@ static void run_piece(const plan *p, const part *q, const piece *at, const uint1
                                .w = p->w + group * p->words + q->words + c0 / p->o->cols * panel,
                                .panel = panel,
                                .cols = cols,
-                               .bias = p->bias ? p->bias + col : NULL,
-                               .out = p->out + first,
+                               .floats = c->floats,
+                               .bias = p->bias ? p->bias + col * e : NULL,
+                               .out = p->out + first * e,
                                .pace = d[2].pace * pixel,
                                .next = d[1].pace * c->out[2] * pixel,
                                .ld = c->out_last ? 1 : tc_conv_volume(c->out),

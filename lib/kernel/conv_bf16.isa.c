@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     const tc_conv_pairs *j;
     const float *sums;
-    uint16_t *out; /* of position 0 of the line */
+    char *out; /* of position 0 of the line */
     int64_t at, rows, w, position;
     float bias[PANEL], scale[PANEL], shift[PANEL];
     half_plain plain;
@@ -39,9 +39,12 @@ static void end_positions(conv_end *t, int64_t r, int64_t rows, int64_t c, const
     const tc_conv_pairs *j = t->j;
     const tc_epilogue_plain *plain = j->plain;
     const int64_t line = r / j->line;
-    t->sums = sums, t->at = 0, t->rows = rows, t->position = r - line * j->line, t->out = j->out + line * j->next + c * j->ld;
+    t->sums = sums, t->at = 0, t->rows = rows, t->position = r - line * j->line;
+    t->out = (char *)j->out + (line * j->next + c * j->ld) * (j->floats ? 4 : 2);
     t->w = j->cols - c < PANEL ? j->cols - c : PANEL;
-    for (int64_t q = 0; j->bias && q < t->w; q++) t->bias[q] = tc_x_cast_bf16_f32(j->bias[c + q]);
+    if (j->bias && j->floats) __builtin_memcpy(t->bias, (const float *)j->bias + c, (size_t)t->w * 4);
+    else
+        for (int64_t q = 0; j->bias && q < t->w; q++) t->bias[q] = tc_x_cast_bf16_f32(((const uint16_t *)j->bias)[c + q]);
     if (!plain) return;
     t->plain = (half_plain){.table = plain->table, .low = (float)plain->low, .high = (float)plain->high};
     if (!plain->scale) return;
@@ -54,12 +57,14 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_positions(c
     const tc_conv_pairs *j = t->j;
     const halfword *more = j->plain ? j->plain->more : NULL;
     const bool whole = j->ld == 1 && t->w == PANEL;
+    const int64_t e = j->floats ? 4 : 2;
     halfword rounded[PANEL], some[PANEL];
     for (; n > 0 && t->at < t->rows; n--, t->at++, t->position++) {
-        if (t->position == j->line) t->position = 0, t->out += j->next;
+        if (t->position == j->line) t->position = 0, t->out += j->next * e;
         if (t->position >= j->wide) continue;
         const float *sums = t->sums + t->at * lane + t->at / 16 * skip;
-        uint16_t *to = t->out + t->position * j->pace;
+        char *const at = t->out + t->position * j->pace * e;
+        uint16_t *to = (uint16_t *)(void *)at;
         void *store = whole ? (void *)to : rounded;
         VS sum[2];
         for (int h = 0; h < 2; h++)
@@ -70,10 +75,14 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_positions(c
                 if (j->bias) x += y;
                 __builtin_memcpy((char *)&sum[h] + q * 4, &x, sizeof x);
             }
+        if (j->floats) {
+            for (int64_t q = 0; q < t->w; q++) __builtin_memcpy(at + q * j->ld * 4, (const char *)sum + q * 4, 4);
+            continue;
+        }
         if (!j->plain) store_rounded(store, sum[0], sum[1]);
         else {
-            if (more) t->plain.more = whole ? more + (to - j->out) : some;
-            for (int64_t q = 0; more && !whole && q < t->w; q++) some[q] = more[to - j->out + q * j->ld];
+            if (more) t->plain.more = whole ? more + (to - (uint16_t *)j->out) : some;
+            for (int64_t q = 0; more && !whole && q < t->w; q++) some[q] = more[to - (uint16_t *)j->out + q * j->ld];
             store_plain(store, sum[0], sum[1], &t->plain);
         }
         for (int64_t q = 0; !whole && q < t->w; q++) to[q * j->ld] = rounded[q];

@@ -156,7 +156,8 @@ typedef struct tc_conv_ops {
  *
  *     out[p * pace][c * ld] = bias[c] + sum over steps s and terms i of x[p * apart + step[s] + i] * w[c][s][i]
  *
- * of the positions p = 0 .. wide - 1 of each `line`; what `next` elements further on is stored is of the next line. Sums are one chain, rounded once. */
+ * of the positions p = 0 .. wide - 1 of each `line`; what `next` elements further on is stored is of the next line. Sums are one
+ * chain, rounded once, or not at all (floats). */
 typedef struct {
     const uint16_t *x;
     int64_t apart, count, line, wide; /* count: positions, those between lines included */
@@ -164,8 +165,9 @@ typedef struct {
     int64_t nsteps, depth; /* terms of a step: an even number, at most 32 */
     const uint32_t *w;     /* [panel][step][depth / 2][cols of a panel] words: two terms, the first one lower */
     int64_t panel, cols;   /* words of a panel; channels */
-    const uint16_t *bias;  /* or NULL */
-    uint16_t *out;
+    bool floats;           /* bias and out are float32, and plain is NULL; else bfloat16 */
+    const void *bias;      /* or NULL */
+    void *out;
     int64_t pace, next, ld;
     const tc_epilogue_plain *plain; /* or NULL: on all; `more` from out[0] on, scale and shift from the first channel on */
     const tc_epilogue *then;        /* or NULL: what follows, on finished positions, number row0 + i, and all channels, from col0 on */

@@ -12,6 +12,7 @@
  * and only where 0 <= i < in. Channels are per group. */
 typedef struct {
     tc_dtype dtype; /* of what is read and written: TC_F32, TC_F64; TC_BF16 for tc_conv_bf16 */
+    bool floats;    /* of TC_BF16: bias and results are float32 */
     int64_t n, groups, cin, cout;
     int64_t in[3], out[3], kernel[3], stride[3], pad[3], dil[3];
     bool adjoint;

@@ -49,6 +49,14 @@ typedef struct tc_epilogue_plain {
 } tc_epilogue_plain;
 
 /* What a kernel may do otherwise than it decides from sizes, with the same bits; tc-compile --tune tries the values. */
+/* What products of float32 may round their factors to; sums stay float32. BF16X3: the sum of two bfloat16, less the product of the lower parts. */
+typedef enum { TC_FP32_IEEE, TC_FP32_BF16X3, TC_FP32_TF32, TC_FP32_BF16 } tc_fp32;
+/* Where results may leave the numeric contract. */
+typedef struct {
+    bool fast;            /* --numerics=fast */
+    tc_fp32 matmul, conv; /* --fp32-precision; convolutions take BF16X3 as IEEE */
+} tc_numerics;
+
 enum { TC_KNOBS = 3, TC_KNOB_VALUES = 6 };
 typedef struct {
     const char *name;
@@ -66,9 +74,9 @@ typedef struct tc_kcall {
     const tc_isa_ops *isa;
     struct tc_generator *gen;
     const tc_epilogue *epilogue; /* or NULL */
-    bool fast;                   /* --numerics=fast */
-    int64_t knob[TC_KNOBS];      /* by number of tc_kernel.knobs; 0: as the kernel decides; scratch and pack_bytes see them */
-    const void *packed;          /* what pack made, or NULL; not read by scratch, only seen to be there */
+    tc_numerics numerics;
+    int64_t knob[TC_KNOBS]; /* by number of tc_kernel.knobs; 0: as the kernel decides; scratch and pack_bytes see them */
+    const void *packed;     /* what pack made, or NULL; not read by scratch, only seen to be there */
 } tc_kcall;
 
 enum {

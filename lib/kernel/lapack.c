@@ -21,7 +21,7 @@ tc_status tc_lapack_open(bool fast, const tc_lapack_table **out) {
 /* ---- plans ---- */
 tc_status tc_la_plan(tc_la *j, const tc_kcall *call, const tc_tensor *like, const tc_tensor *batch_of, int tail) {
     const tc_lapack_table *t;
-    TC_TRY(tc_lapack_open(call->fast, &t));
+    TC_TRY(tc_lapack_open(call->numerics.fast, &t));
     *j = (tc_la){.call = (tc_kcall *)call, .batch = 1, .batch_of = batch_of, .batch_tail = tail};
     j->c = tc_is_complex(like->dtype) ? 2 : 1;
     j->ops = j->c == 2 ? &t->complex : &t->real;

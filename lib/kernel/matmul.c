@@ -1,8 +1,10 @@
-/* Matrix products as kernels: arguments to strided operands, 16-bit floats through float32, integers by their own (gemm_int, gemm_i8). */
+/* Matrix products as kernels: arguments to strided operands, 16-bit floats through float32, float32 by rounded factors where that is allowed
+ * (factors.h), integers by their own (gemm_int, gemm_i8). */
 #include "kernel/matmul.h"
 
 #include <string.h>
 
+#include "kernel/factors.h"
 #include "kernel/gemm.h"
 #include "kernel/gemm_i8.h"
 #include "kernel/isa.h"
@@ -14,7 +16,7 @@ typedef struct {
     int64_t bs, rs, cs;
 } operand;
 typedef struct {
-    tc_dtype dtype;
+    tc_dtype dtype, factor; /* of add and the result; of a and b */
     int64_t batch, m, n, k;
     operand a, b, add; /* add.data NULL: none */
     double alpha, beta;
@@ -53,14 +55,14 @@ typedef struct {
 static void make_job(void *ctx, int64_t i, tc_gemm *out) {
     const jobs *js = ctx;
     const product *p = js->p;
-    const int64_t e = (int64_t)tc_dtype_size(p->dtype);
-    *out = (tc_gemm){.dtype = p->dtype,
+    const int64_t e = (int64_t)tc_dtype_size(p->dtype), f = (int64_t)tc_dtype_size(p->factor);
+    *out = (tc_gemm){.dtype = p->factor,
                      .rounded = p->dtype == TC_BF16,
                      .m = p->m,
                      .n = p->n,
                      .k = p->k,
-                     .a = (const char *)p->a.data + i * p->a.bs * e,
-                     .b = (const char *)p->b.data + i * p->b.bs * e,
+                     .a = (const char *)p->a.data + i * p->a.bs * f,
+                     .b = (const char *)p->b.data + i * p->b.bs * f,
                      .a_rs = p->a.rs,
                      .a_cs = p->a.cs,
                      .b_rs = p->b.rs,
@@ -93,6 +95,25 @@ static void widen(const tc_isa_ops *isa, tc_pool *pool, tc_dtype d, operand *o, 
              (const int64_t[]){0, o->bs, turned ? o->cs : o->rs, turned ? o->rs : o->cs}, out);
     *o = (operand){out, o->bs ? rows * cols : 0, !o->rs ? 0 : turned ? 1 : cols, !o->cs ? 0 : turned ? rows : 1};
     *at += (size_t)(batch * rows * cols) * 4;
+}
+
+/* ---- rounded factors of float32 ---- */
+static tc_fp32 precision(const tc_kcall *c, const product *p) { return p->dtype == TC_F32 ? c->numerics.matmul : TC_FP32_IEEE; }
+static tc_dtype factor_type(const tc_kcall *c, tc_fp32 how) { return tc_factor_type(how, c->isa->gemm_bf16 != NULL); }
+/* Writes an operand's parts to *at, and advances it. k runs along its columns (the left one) or its rows. */
+static void round_factor(const tc_kcall *c, tc_fp32 how, operand *o, int64_t batch, int64_t rows, int64_t cols, bool left, char **at) {
+    const int64_t parts = tc_factor_parts(how);
+    const tc_dtype type = factor_type(c, how);
+    const bool turned = o->rs == 1 && o->cs != 1; /* neighbours in memory stay neighbours */
+    tc_factor f = {o->data, o->bs ? batch : 1, rows, cols, o->bs, o->rs, o->cs, left, left != turned};
+    if (turned) f.rows = cols, f.cols = rows, f.rs = o->cs, f.cs = 1;
+    tc_factor_round(c->isa, c->pool, how, type, &f, *at);
+    const int64_t line = f.along ? parts * f.cols : f.cols;
+    *o = (operand){*at, o->bs ? parts * rows * cols : 0, turned ? 1 : line, turned ? line : 1};
+    *at += ((size_t)(f.batch * parts * rows * cols) * tc_dtype_size(type) + 63) / 64 * 64;
+}
+static size_t factor_bytes(const tc_kcall *c, tc_fp32 how, int64_t n) {
+    return ((size_t)(n * tc_factor_parts(how)) * tc_dtype_size(factor_type(c, how)) + 63) / 64 * 64;
 }
 
 /* ---- integers ---- */
@@ -162,6 +183,10 @@ static product read_args(const tc_kcall *c, int form) {
 static size_t scratch_of(const tc_kcall *c, int threads, int form) {
     product p = read_args(c, form);
     if (!tc_is_float(p.dtype)) return 0;
+    const tc_fp32 how = precision(c, &p);
+    if (how)
+        return tc_gemm_scratch(c->isa, factor_type(c, how), p.m, p.n, p.k * tc_factor_parts(how), c->packed != NULL, threads) +
+               factor_bytes(c, how, p.batch * p.m * p.k) + (c->packed ? 0 : factor_bytes(c, how, p.batch * p.k * p.n)) + 64;
     tc_dtype work = work_type(c->isa, p.dtype);
     size_t n = tc_gemm_scratch(c->isa, work, p.m, p.n, p.k, c->packed != NULL, threads);
     if (work != p.dtype) n += 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k + p.k * p.n)) + 256;
@@ -178,15 +203,20 @@ static tc_status run_of(tc_kcall *c, int form) {
     jobs js = {&p, out};
     char *scratch = c->scratch;
     const tc_dtype d = p.dtype, work = work_type(c->isa, d);
+    const tc_fp32 how = precision(c, &p);
     tc_narrowing round = {c->isa, d, NULL, out, p.n, c->epilogue};
     tc_epilogue rounds = {tc_narrow_region, &round};
-    p.epilogue = c->epilogue, p.packed = c->packed, p.packed_type = d, p.knob = c->knob;
-    if (work != d) {
+    p.epilogue = c->epilogue, p.packed = c->packed, p.packed_type = d, p.knob = c->knob, p.factor = d;
+    if (how) {
+        round_factor(c, how, &p.a, p.batch, p.m, p.k, true, &scratch);
+        if (!c->packed) round_factor(c, how, &p.b, p.batch, p.k, p.n, false, &scratch);
+        p.k *= tc_factor_parts(how), p.factor = p.packed_type = factor_type(c, how);
+    } else if (work != d) {
         widen(c->isa, c->pool, d, &p.a, p.batch, p.m, p.k, &scratch);
         if (!c->packed) widen(c->isa, c->pool, d, &p.b, p.batch, p.k, p.n, &scratch);
         widen(c->isa, c->pool, d, &p.add, p.batch, p.m, p.n, &scratch);
         round.wide = js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
-        p.dtype = work;
+        p.dtype = p.factor = work;
         p.epilogue = &rounds;
     }
     tc_gemm_run(c->isa, c->pool, scratch, p.batch, make_job, &js);
@@ -199,15 +229,40 @@ static int knobs_of(const tc_kcall *c, tc_knob *out, int form) {
 }
 
 /* ---- b ahead of time ---- */
+/* Panels of rounded factors: columns of one panel are rounded behind them all, and packed from there. */
+static int64_t panel_cols(const tc_kcall *c, tc_dtype d) { return (d == TC_BF16 ? c->isa->gemm_bf16 : c->isa->gemm_f32)->nr; }
+static size_t rounded_panels(const tc_kcall *c, tc_fp32 how, const product *p) {
+    return (tc_gemm_packed_bytes(c->isa, factor_type(c, how), p->n, p->k * tc_factor_parts(how)) + 63) / 64 * 64;
+}
+static void pack_rounded(const tc_kcall *c, tc_fp32 how, const product *p, char *out) {
+    const tc_dtype d = factor_type(c, how);
+    const int64_t nr = panel_cols(c, d), k = p->k * tc_factor_parts(how);
+    char *const room = out + rounded_panels(c, how, p);
+    for (int64_t c0 = 0; c0 < p->n; c0 += nr, out += tc_gemm_packed_bytes(c->isa, d, nr, k)) {
+        const int64_t n = p->n - c0 < nr ? p->n - c0 : nr;
+        operand b = p->b;
+        char *at = room;
+        b.data = (const float *)b.data + c0 * b.cs;
+        round_factor(c, how, &b, 1, p->k, n, false, &at);
+        tc_gemm_pack(c->isa, c->pool, &(tc_gemm){.dtype = d, .n = n, .k = k, .b = b.data, .b_rs = b.rs, .b_cs = b.cs, .packed_type = d}, out);
+    }
+}
 static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
     product p = read_args(c, form);
+    const tc_fp32 how = precision(c, &p);
     *out_arg = arg;
+    if (how && p.n >= 16 && p.k >= 16) return rounded_panels(c, how, &p) + factor_bytes(c, how, p.k * panel_cols(c, factor_type(c, how)));
     if (!tc_is_float(p.dtype) || (!tc_is_narrow(p.dtype) && p.m > TC_GEMM_PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
     const tc_dtype work = work_type(c->isa, p.dtype);
     return tc_gemm_packed_bytes(c->isa, work, p.n, p.k) / tc_dtype_size(work) * tc_dtype_size(p.dtype);
 }
 static void pack_form(const tc_kcall *c, int form, void *out) {
     product p = read_args(c, form);
+    const tc_fp32 how = precision(c, &p);
+    if (how) {
+        pack_rounded(c, how, &p, out);
+        return;
+    }
     tc_gemm j = {.dtype = p.dtype, .n = p.n, .k = p.k, .b = p.b.data, .b_rs = p.b.rs, .b_cs = p.b.cs, .packed_type = p.dtype};
     /* half the memory of float32, and half of it to read for a row */
     (work_type(c->isa, p.dtype) != p.dtype ? tc_gemm_pack_as : tc_gemm_pack)(c->isa, c->pool, &j, out);

@@ -27,6 +27,7 @@ static void *open_file(const char *file, char *why, size_t n) {
 static void open_shim(tc_shim *s) {
     void *so = open_file(s->file, s->why, sizeof s->why);
     const int *version = so ? dlsym(so, s->symbol) : NULL;
+    if (so && !version) snprintf(s->why, sizeof s->why, "it has no %s", s->symbol);
     if (version && *version != s->version) snprintf(s->why, sizeof s->why, "it is of version %d, expected %d", *version, s->version);
     else s->table = version;
     s->tried = true;

@@ -535,7 +535,7 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last)
     }
     k->k.pool = x->e->pool;
     k->k.isa = x->e->isa;
-    k->k.fast = x->e->o.fast;
+    k->k.numerics = x->e->o.numerics;
     if (!s) tuning_kernel(x->e, n, k), choose_packed(x, k, kn);
     k->may_pack = k->pack_bytes > 0;
     if (k->may_pack && tuning_unpacked(x->e, n, k)) k->pack_bytes = 0;

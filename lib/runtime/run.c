@@ -90,7 +90,7 @@ static void kernel_setup(tc_exec *e, kernel_call *k) {
     k->k.scratch = NULL;
     k->k.pool = e->pool;
     k->k.isa = e->isa;
-    k->k.fast = e->o.fast;
+    k->k.numerics = e->o.numerics;
     k->k.gen = e->gen;
     k->k.alloc = alloc_out;
 }

@@ -14,6 +14,7 @@
 #include "base/steps.h"
 #include "codegen/group.h"
 #include "kernel/isa.h"
+#include "kernel/kernel.h"
 #include "loop/loop.h"
 #include "op/attention_choice.h"
 #include "op/op.h"
@@ -30,10 +31,10 @@ typedef struct {
 } tc_exec_code;
 
 typedef struct {
-    int threads;              /* 0: tc_default_threads(0); ignored when pool is given */
-    tc_pool *pool;            /* borrowed; NULL: an own one */
-    const tc_isa_ops *isa;    /* NULL: tc_isa_ops_choose */
-    bool fast;                /* --numerics=fast */
+    int threads;           /* 0: tc_default_threads(0); ignored when pool is given */
+    tc_pool *pool;         /* borrowed; NULL: an own one */
+    const tc_isa_ops *isa; /* NULL: tc_isa_ops_choose */
+    tc_numerics numerics;
     bool no_fuse;             /* every node a group of its own: same bits, for tests and diagnosis */
     tc_sdpa sdpa;             /* what computes attention */
     bool loops;               /* operators that have a loop and a kernel run as loops, which can be written as C */

@@ -80,7 +80,7 @@ static const tc_tensor *state_of(const tc_trainer *t, const char *name) {
 }
 
 tc_status tc_train_make_exec(tc_trainer *t, const tc_program *p, bool no_fuse, tc_exec **out) {
-    tc_exec_options o = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .fast = t->o.fast, .no_fuse = no_fuse};
+    tc_exec_options o = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .numerics = t->o.numerics, .no_fuse = no_fuse};
     tc_exec *e;
     TC_TRY(tc_exec_create(p, &o, &e));
     tc_status s = NULL;

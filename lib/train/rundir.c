@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_write.h"
+#include "kernel/factors.h"
 #include "train/rundir.h"
 #include "version.h"
 
@@ -102,9 +103,10 @@ static void git_revision(tc_buf *out) {
     tc_buf_free(&head);
 }
 
-tc_status tc_train_write_environment(const char *dir, const char *origin, bool fast, int threads, int ranks) {
-    char cpu[64];
+tc_status tc_train_write_environment(const char *dir, const char *origin, tc_numerics numerics, int threads, int ranks) {
+    char cpu[64], how[64];
     tc_cpu_model(cpu);
+    tc_numerics_text(numerics, how);
     struct utsname u;
     uname(&u);
     tc_buf b = {0}, path = {0}, revision = {0};
@@ -115,7 +117,7 @@ tc_status tc_train_write_environment(const char *dir, const char *origin, bool f
     const struct {
         const char *key, *value;
     } texts[] = {{"version", TC_VERSION},
-                 {"numerics", fast ? "fast" : "strict"},
+                 {"numerics", how},
                  {"directory", directory ? directory : "."},
                  {"cpu", cpu + strspn(cpu, " ")},
                  {"isa", tc_isa_chosen_name()},

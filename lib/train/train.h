@@ -26,8 +26,8 @@ typedef struct tc_trainer tc_trainer;
 
 typedef struct {
     tc_pool *pool;
-    tc_dist *dist;                                               /* NULL: alone */
-    bool fast;                                                   /* --numerics=fast */
+    tc_dist *dist; /* NULL: alone */
+    tc_numerics numerics;
     bool commands;                                               /* the recipe may name commands as data */
     void (*note)(void *ctx, const char *text);                   /* what people should know; may be NULL */
     void (*log)(void *ctx, const char *topic, const char *text); /* reports of programs; may be NULL */

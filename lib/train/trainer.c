@@ -458,7 +458,7 @@ static tc_status setup(tc_trainer *t) {
     TC_TRY(load_weights(t));
     TC_TRY(tc_trainer_fill(t, t->train_p)); /* their own tensors are not needed any more */
     if (t->eval_p) TC_TRY(tc_trainer_fill(t, t->eval_p));
-    tc_exec_options eo = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .fast = t->o.fast};
+    tc_exec_options eo = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .numerics = t->o.numerics};
     TC_TRY(tc_evaluator_create(&eo, &t->evaluator));
     tc_generator_seed(&t->eager_gen, (uint64_t)r->seed);
     TC_TRY(tc_train_make_language(t));

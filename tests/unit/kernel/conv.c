@@ -273,7 +273,7 @@ static double fast_error(const tc_kernel *k, tc_karg *args, int nargs, const tc_
             if (!tc_isa_supported((tc_isa_row)r)) continue;
             tc_tensor x = klayout(planes, last & 1), got = klayout(out, last & 2);
             args[0].tensor = &x;
-            tc_kcall c = {.args = args, .nargs = nargs, .outs = &got, .nouts = 1, .fast = true, .epilogue = last & 2 ? then : NULL};
+            tc_kcall c = {.args = args, .nargs = nargs, .outs = &got, .nouts = 1, .numerics.fast = true, .epilogue = last & 2 ? then : NULL};
             assert_null(krun_call(k, c, (tc_isa_row)r, 1 + 2 * last));
             args[0].tensor = planes;
             tc_tensor y = klayout(&got, false);
