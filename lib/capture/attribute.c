@@ -4,9 +4,8 @@
 
 /* ---- forbidden names ---- */
 static bool forbidden(const str *name) {
-    static const char *const names[] = {"__globals__", "__builtins__", "__bases__",     "__base__",     "__subclasses__",
-                                        "__code__",    "__closure__",  "__mro__",       "__loader__",   "__spec__",
-                                        "__import__",  "__reduce__",   "__reduce_ex__", "__getstate__", "__traceback__"};
+    static const char *const names[] = {"__globals__", "__builtins__", "__bases__",  "__base__",   "__code__",      "__closure__",  "__mro__",
+                                        "__loader__",  "__spec__",     "__import__", "__reduce__", "__reduce_ex__", "__getstate__", "__traceback__"};
     if (strncmp(name->s, "__", 2)) return !strcmp(name->s, "f_globals") || !strcmp(name->s, "gi_frame");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name->s, names[i])) return true;

@@ -143,6 +143,12 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
     if (!t->nbases) t->bases[t->nbases++] = c->types[K_OBJECT];
     linearise(c, t);
     tc_type_changed(c);
+    for (int i = 0; i < t->nbases; i++) {
+        type *base = t->bases[i];
+        if (!base->user) continue;
+        if (!base->subclasses) base->subclasses = tc_list(c, 0);
+        tc_list_push(c, base->subclasses, (V)t);
+    }
     V k, v;
     for (size_t i = 0; tc_dict_next(ns, &i, &k, &v);) {
         if (tc_is_small(v)) continue;
@@ -346,6 +352,14 @@ static V type_new(C *c, args *A) {
     tc_raise(c, "TypeError", "type() takes 1 or 3 arguments");
 }
 
+/* Of a class that a class statement made: those that derive from it, in the order they were made. */
+static V type_subclasses(C *c, args *A) {
+    type *t = (type *)A->a[0];
+    if (!t->user) tc_raise(c, "AttributeError", "access to '__subclasses__' of %s is forbidden in the model language", t->name->s);
+    list *l = tc_list(c, 0);
+    for (size_t i = 0; t->subclasses && i < t->subclasses->n; i++) tc_list_push(c, l, t->subclasses->a[i]);
+    return (V)l;
+}
 static V type_mro(C *c, args *A) { return tc_call1(c, tc_dict_gets(c, c->builtins, tc_intern(c, "list", 4)), tc_getattr(c, A->a[0], c->n___mro__)); }
 
 void tc_classes_init(C *c) {
@@ -365,4 +379,5 @@ void tc_classes_init(C *c) {
     tc_dict_setc(c, c->types[K_SUPER]->d, "__new__", tc_native(c, "super", super_new, NULL));
     tc_dict_setc(c, c->types[K_TYPE]->d, "__new__", tc_native(c, "type", type_new, NULL));
     tc_dict_setc(c, c->types[K_TYPE]->d, "mro", tc_native(c, "mro", type_mro, NULL));
+    tc_dict_setc(c, c->types[K_TYPE]->d, "__subclasses__", tc_native(c, "__subclasses__", type_subclasses, NULL));
 }

@@ -144,8 +144,8 @@ static bool is_pythons(const char *name) {
 
 /* Packages of others that files import for what they do beside their model: data, plots, progress, logs, training, ready-made weights. */
 static bool is_tool(const char *name) {
-    return tc_word_in(" GPUtil IPython PIL absl accelerate albumentations altair av beartype clearml click comet_ml cv2 datasets deepspeed diffusers "
-                      "evaluate filelock fire fsspec ftfy fvcore gdown gym gymnasium h5py huggingface_hub hydra imageio jaxtyping joblib lightning "
+    return tc_word_in(" GPUtil IPython PIL absl accelerate albumentations altair av clearml click comet_ml cv2 datasets deepspeed diffusers "
+                      "evaluate filelock fire fsspec ftfy fvcore gdown gym gymnasium h5py huggingface_hub hydra imageio joblib lightning "
                       "librosa lmdb loguru matplotlib mlflow neptune nltk numba omegaconf onnx onnxruntime optuna pandas peft plotly polars "
                       "prettytable psutil ptflops pycocotools pydantic pytest pytorch_lightning ray requests rich safetensors scipy seaborn "
                       "sentencepiece six skimage sklearn soundfile spacy sympy tabulate tensorboard tensorboardX tensorboard_logger termcolor thop "
@@ -160,7 +160,7 @@ static const struct {
 } others[] = {
     {"torch",
      " _dynamo _export _functorch _inductor _jit_internal _prims _refs _subclasses _utils accelerator ao classes contrib export futures "
-     "library monitor mps mtia multiprocessing nested onnx overrides package profiler quantization quasirandom serialization storage "
+     "monitor mps mtia multiprocessing nested onnx overrides package profiler quantization quasirandom serialization storage "
      "testing torch_version utils xpu ",
      ""},
     {"torch.amp", "", " GradScaler "},
@@ -190,6 +190,7 @@ static const struct {
      " _device _mode_utils _python_dispatch _triton backcompat benchmark bottleneck bundled_inputs collect_env cpp_extension deterministic dlpack "
      "flop_counter mobile_optimizer module_tracker serialization tensorboard throughput_benchmark viz weak ",
      ""},
+    {"beartype", " claw door peps roar vale ", ""},
     {"logging", " config handlers ", " FileHandler Filter Formatter LogRecord LoggerAdapter addLevelName captureWarnings setLoggerClass "},
     {"timm", " loss optim scheduler utils ", " create_model "},
     {"timm.data", " auto_augment constants dataset loader mixup transforms ", " Mixup create_loader create_transform "},

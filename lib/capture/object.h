@@ -204,6 +204,7 @@ typedef struct {
 typedef struct {
     obj h;
     str *kindname;
+    list *drawn; /* of "meta", under with: the states of the generator to go back to; NULL: never entered */
     V index;
 } device;
 typedef struct {
@@ -232,7 +233,8 @@ struct type {
     type **mro;
     int nmro;
     dict *d;
-    bool user; /* made by a class statement */
+    bool user;        /* made by a class statement */
+    list *subclasses; /* of a class with user, in the order they were made; NULL: none */
     V doc;
     struct file *file;
     V (*instance_attr)(C *c, V self, str *name); /* native attributes, asked after the type's dict; NULL: none */

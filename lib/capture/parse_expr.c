@@ -696,6 +696,8 @@ void tc_p_params(parser *p, scope *s, bool is_lambda) {
             if (v.data[i].name == x.name) tc_p_fail(p, &at, "duplicate argument '%s' in function definition", x.name->s);
         if (!is_lambda && tc_p_accept(p, ":")) {
             const char *from = p->t.p;
+            if (p->t.kind == T_STRING) /* a token's text is between the quotes */
+                while (strchr("\"'rRuUbBfF", from[-1])) from--;
             size_t mark = p->sc->uses.len;
             tc_p_enter(p);
             (void)star_or_nexpr(p);

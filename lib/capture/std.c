@@ -1,6 +1,7 @@
 /* math, typing and what the small Python parts of the standard library (std/) rest on. */
 #include "capture/ast.h"
 #include "base/text.h"
+#include "capture/lang.h"
 #include "capture/torch.h"
 
 #include <math.h>
@@ -364,6 +365,21 @@ static V s_warn(C *c, args *A) {
     tc_warn(c, s->s);
     return c->none;
 }
+/* hint(function, name): what the annotation of a parameter says, evaluated among the globals of the function; None where there is none. */
+static V s_hint(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "hint", "function name", v);
+    if (tc_kind_of(v[0]) == K_METHOD) v[0] = ((method *)v[0])->func;
+    if (tc_kind_of(v[0]) != K_FUNC) return c->none;
+    const func *f = (func *)v[0];
+    for (int i = 0; i < f->sc->nparams; i++) {
+        const str *text = f->sc->params[i].annotation;
+        if ((V)f->sc->params[i].name != v[1] || !text) continue;
+        V r = tc_lang_eval(c, f->module, f->globals, "<annotation>", text->s);
+        return tc_kind_of(r) == K_STR ? tc_lang_eval(c, f->module, f->globals, "<annotation>", tc_as_str(r)->s) : r;
+    }
+    return c->none;
+}
 static V s_params(C *c, args *A) { /* of a function: names of its parameters, and which have defaults */
     V f = A->a[0];
     if (tc_kind_of(f) == K_METHOD) f = ((method *)f)->func;
@@ -448,8 +464,8 @@ void tc_std_init(C *c) {
                                            "Optional Protocol Sequence Set Tuple Type TypeVar Union cast overload"),
                                 tc_intern(c, "split", 5), 0, NULL));
     m = tc_module(c, "_lang");
-    static const native_def lang[] = {
-        {"namedtuple", t_namedtuple},       {"kind", s_kind},     {"warn", s_warn}, {"signature", s_params}, {"__import__", s_import},
-        {"refuse_import", s_refuse_import}, {"loaded", s_loaded}, {NULL, NULL}};
+    static const native_def lang[] = {{"namedtuple", t_namedtuple}, {"kind", s_kind},         {"warn", s_warn},
+                                      {"signature", s_params},      {"__import__", s_import}, {"refuse_import", s_refuse_import},
+                                      {"loaded", s_loaded},         {"hint", s_hint},         {NULL, NULL}};
     tc_define(c, m->d, lang);
 }

@@ -558,10 +558,25 @@ static bool gives_argument(const tc_schema *s, const tc_binding *b) {
         if (!strcmp(s->name, of_real[i])) return !tc_is_complex(tc_torch_dtype(b->object[0]));
     return drops_nothing(s, b) || sums_nothing(s, b);
 }
+/* After torch.set_default_dtype(): what a call makes of no tensor, and of no number that says otherwise, is of that type. */
+static void set_default_type(const tc_schema *s, tc_binding *b, tc_dtype d) {
+    const bool as_given = !strcmp(s->name, "full") || !strcmp(s->name, "arange"); /* of the type of their numbers */
+    int at = -1;
+    tc_kind widest = TC_KIND_BOOL;
+    for (int i = 0; i < s->nparams && i < b->n; i++) {
+        const tc_arg *a = &b->arg[i];
+        if (s->params[i].type == TC_T_TENSOR || s->params[i].type == TC_T_TENSORS) return;
+        if (s->params[i].type == TC_T_DTYPE && a->kind == TC_A_NONE) at = i;
+        if (a->kind == TC_A_SCALAR && !a->is_sym && a->scalar.kind > widest) widest = a->scalar.kind;
+    }
+    if (at < 0 || (as_given && widest < TC_KIND_FLOAT)) return;
+    b->arg[at] = (tc_arg){.kind = TC_A_DTYPE, .dtype = as_given && widest == TC_KIND_COMPLEX ? tc_dtype_to_complex(d) : d};
+}
 static V call_op(C *c, const tc_op *op, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
     tc_unmarked_writes w;
     V r;
+    if (c->torch->default_dtype != TC_F32) set_default_type(s, b, c->torch->default_dtype);
     if (b->out) tc_torch_out_apart(c, s, b);
     tc_inference_check(c, s, b);
     tc_torch_check_type(c, op, b->arg, b->object);

@@ -72,10 +72,6 @@ static V none_fn(C *c, args *A) {
     (void)A;
     return c->none;
 }
-static V self_fn(C *c, args *A) {
-    (void)c;
-    return A->a[0];
-}
 
 static V dtype_attr(C *c, V o, str *name) {
     tc_dtype d = ((dtypeobj *)o)->d;
@@ -156,6 +152,20 @@ static V set_state(C *c, struct tc_generator *g, V v) {
         tc_raise(c, "TypeError", "RNG state must be a torch.ByteTensor");
     tc_status s = tc_generator_set_state(g, tc_tensor_data(&t->t), tc_tensor_bytes(&t->t));
     if (s) tc_raise_status(c, "RuntimeError", s);
+    return c->none;
+}
+/* What a constructor makes on the device "meta" has no numbers: it draws none from the generator. */
+static V device_enter(C *c, args *A) {
+    device *d = (device *)A->a[0];
+    if (!strcmp(d->kindname->s, "meta") && !c->capturing) {
+        if (!d->drawn) d->drawn = tc_list(c, 0);
+        tc_list_push(c, d->drawn, get_state(c, c->torch->gen));
+    }
+    return (V)d;
+}
+static V device_exit(C *c, args *A) {
+    device *d = (device *)A->a[0];
+    if (d->drawn && d->drawn->n && !c->capturing) set_state(c, c->torch->gen, d->drawn->a[--d->drawn->n]);
     return c->none;
 }
 static V generator_get_state(C *c, args *A) { return get_state(c, &((genobj *)A->a[0])->g); }
@@ -679,7 +689,7 @@ void tc_torch_init(C *c) {
     c->types[K_DEVICE]->instance_attr = device_attr;
     c->types[K_DTYPE]->instance_attr = dtype_attr;
     c->types[K_OPFN]->instance_attr = opfn_attr;
-    static const native_def dev[] = {{"__new__", device_new}, {"__enter__", self_fn}, {"__exit__", none_fn}, {NULL, NULL}};
+    static const native_def dev[] = {{"__new__", device_new}, {"__enter__", device_enter}, {"__exit__", device_exit}, {NULL, NULL}};
     static const native_def dty[] = {{"to_real", dtype_to_real}, {"to_complex", dtype_to_complex}, {NULL, NULL}};
     static const native_def siz[] = {{"__new__", size_new}, {"numel", size_numel}, {NULL, NULL}};
     static const native_def gen[] = {

@@ -574,3 +574,69 @@ class M(Module):
 PY
     tc-export m.py:M --input x=2xf32 -o m.pt2
 }
+
+@test "torch.nn.modules.batchnorm is there without an import of it" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        assert issubclass(torch.nn.BatchNorm1d, torch.nn.modules.batchnorm._BatchNorm)
+    def forward(self, x):
+        return x
+PY
+    tc-export m.py:M --input x=2xf32 -o m.pt2
+}
+
+@test "an operator of torch.library.custom_op is its body, and its gradient the registered one" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+@torch.library.custom_op("my::f", mutates_args=())
+def f(x: torch.Tensor, ys: list[torch.Tensor], s: float = 2.0) -> torch.Tensor:
+    return x * x + ys[0] * s
+def backward(ctx, g):
+    return g * 3, [g * ctx.s], None
+def setup(ctx, inputs, output):
+    _, _, ctx.s = inputs
+f.register_autograd(backward, setup_context=setup)
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.v = torch.nn.Parameter(torch.ones(2))
+    def forward(self, x):
+        return f(x * 1, [self.v]), torch.ops.my.f.default(x.detach(), [self.v], 0.5)
+PY
+    tc-export m.py:M --input x=2xf32 --joint -o j.pt2
+    tc-run j.pt2 --input x=2xf32=5,6 --input tangents.out.0=2xf32=1,10 --input tangents.out.1=2xf32=0,0 \
+        --output out.0=@f.npy --output out.1=@g.npy --output grad.x=@x.npy --output grad.v=@v.npy
+    numbers() { od -An -t f4 -j 128 "$1" | xargs; }
+    [ "$(numbers f.npy)" = "27 38" ] && [ "$(numbers g.npy)" = "25.5 36.5" ]
+    [ "$(numbers x.npy)" = "3 30" ] && [ "$(numbers v.npy)" = "2 20" ]
+}
+
+@test "what beartype, typeguard and jaxtyping decorate is left as it is; isinstance() with jaxtyping is refused" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+from beartype import BeartypeConf, beartype
+from jaxtyping import Float, Int, jaxtyped
+from typeguard import typechecked
+Batch = Float[torch.Tensor, "b d"]
+@beartype(conf=BeartypeConf(is_color=False))
+class Twice(torch.nn.Module):
+    @jaxtyped(typechecker=beartype)
+    def forward(self, x: Batch | None) -> Float[torch.Tensor, "b d"]:
+        return x * 2
+class M(torch.nn.Module):
+    def __init__(self, ask=False):
+        super().__init__()
+        self.twice, self.ask = Twice(), ask
+    @typechecked
+    def forward(self, x: Batch):
+        return isinstance(x, Batch) if self.ask else self.twice(x)
+PY
+    tc-export m.py:M --input x=1x2xf32 -o m.pt2
+    fails 3 "isinstance() with jaxtyping.Float is not part of the model language" tc-export m.py:M --arg ask=True --input x=1x2xf32 -o m.pt2
+}

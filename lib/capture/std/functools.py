@@ -1,4 +1,5 @@
 # functools, as far as models use it.
+from _lang import hint, signature
 
 
 class partial:
@@ -124,14 +125,28 @@ def _registry(default):
         return default
 
     def register(cls, func=None):
-        if not isinstance(cls, type):
-            raise TypeError("register() takes a class: annotations are not read in the model language")
+        if func is None and not isinstance(cls, type) and not _classes(cls):  # of a function, whose first annotation says the class
+            func, cls = cls, _hint(cls)
+        if not _classes(cls):
+            raise TypeError(f"Invalid first argument to `register()`: {cls!r}. Use either `@register(some_class)` or plain `@register` on an annotated function.")
         if func is None:
             return lambda f: register(cls, f)
-        kinds[cls] = func
+        for kind in _classes(cls):
+            kinds[kind] = func
         return func
 
     return dispatch, register, kinds
+
+
+def _classes(cls):  # those of a union, or the one
+    parts = [cls] if isinstance(cls, type) else list(getattr(cls, "__args__", ()))
+    return parts if all(isinstance(part, type) for part in parts) else []
+
+
+def _hint(func):
+    func = func.func if isinstance(func, singledispatchmethod) else func
+    names = [name for name, _, _ in signature(func) or [] if name != "self" and name != "cls"]
+    return hint(func, names[0]) if names else None
 
 
 def singledispatch(func):

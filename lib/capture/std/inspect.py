@@ -1,5 +1,5 @@
 # inspect: what models ask of functions.
-from _lang import signature as _signature, kind
+from _lang import namedtuple, signature as _signature, kind
 
 
 class Parameter:
@@ -43,5 +43,15 @@ def isclass(x):
     return isinstance(x, type)
 
 
+FullArgSpec = namedtuple("FullArgSpec", "args varargs varkw defaults kwonlyargs kwonlydefaults annotations")
+
+
 def getfullargspec(f):
-    raise NotImplementedError("inspect.getfullargspec is not part of the model language: use inspect.signature")
+    parameters = _signature(f.__init__ if isinstance(f, type) else f if kind(f) in ("function", "method") else type(f).__call__)
+    if parameters is None:
+        raise TypeError("unsupported callable")
+    of = {k: [(n, d) for n, kind, d in parameters if kind == k] for k in range(5)}
+    places, names = of[0] + of[1], of[3]
+    given = {n: d for n, d in names if d is not ...}
+    return FullArgSpec([n for n, _ in places], of[2][0][0] if of[2] else None, of[4][0][0] if of[4] else None,
+                       tuple(d for _, d in places if d is not ...) or None, [n for n, _ in names], given or None, {})

@@ -52,10 +52,10 @@ static const snippet table[] = {
     {"import torch\ntorch.ones(2).type('FloatTensor')\n", "invalid type: 'FloatTensor'"},
     {"import torch\ntorch.ones(2).type(3)\n", "invalid type: '3'"},
     {"import torch.nm\n", "No module named 'torch.nm'"},
-    {"import torch.library, atexit\nfrom torch.nn.parallel import DataParallel as P\n@torch.library.custom_op('a::b', mutates_args=1 / 0)\n"
+    {"import torch.profiler, atexit\nfrom torch.nn.parallel import DataParallel as P\n@torch.profiler.record_function('a', 1 / 0)\n"
      "def g(): pass\n@atexit.register\ndef h(): pass\nclass C(P): pass\n"
      "try:\n    import flash\nexcept ImportError:\n    flash = None\n"
-     "try:\n    from torch.nn.attention.flex_attention import flex_attention\nexcept ImportError as e:\n    flex = str(e)\n"
+     "try:\n    from torch.nn.attention.varlen import varlen_attn\nexcept ImportError as e:\n    flex = str(e)\n"
      "r = [flash, 'No module named' in flex, isinstance(3, P)]\n",
      "[None, True, False]"},
     {"import atexit\n@atexit.register\ndef g(): pass\ng()\n", "'atexit' is a module outside the model language"},

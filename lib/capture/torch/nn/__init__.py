@@ -38,6 +38,4 @@ _index = {name: file for file, names in _where.items() for name in names.split()
 def __getattr__(name):
     if name in _index:
         return getattr(__import__("torch.nn." + _index[name]), name)
-    if name == "modules":
-        return __import__("torch.nn")
     raise AttributeError("module 'torch.nn' has no attribute '" + name + "'")

@@ -87,6 +87,7 @@ class Module:
         put(self, "_forward_pre_hooks_with_kwargs", OrderedDict())
         put(self, "_state_dict_hooks", OrderedDict())
         put(self, "_load_state_dict_pre_hooks", OrderedDict())
+        put(self, "_load_state_dict_post_hooks", OrderedDict())
         put(self, "_modules", {})
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -265,6 +266,19 @@ class Module:
                 raise AttributeError("`" + item + "` is not an nn.Module")
         return m
 
+    def set_submodule(self, target, module, strict=False):
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(parent._get_name() + " has no attribute `" + name + "`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError("`" + name + "` is not an nn.Module")
+        setattr(parent, name, module)
+
     def get_parameter(self, target):
         path, _, name = target.rpartition(".")
         p = getattr(self.get_submodule(path), name)
@@ -317,6 +331,11 @@ class Module:
 
     def register_load_state_dict_pre_hook(self, hook):
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def register_load_state_dict_post_hook(self, hook):
+        handle = RemovableHandle(self._load_state_dict_post_hooks)
+        self._load_state_dict_post_hooks[handle.id] = hook
+        return handle
 
     # ---- walking ----
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
@@ -514,6 +533,12 @@ class Module:
         for path, m in self.named_modules(remove_duplicate=False):
             prefix = path + "." if path else ""
             m._load_from_state_dict(state_dict, prefix, {}, True, missing, unexpected, errors)
+        found = _IncompatibleKeys(missing, unexpected)
+        for m in list(self.modules())[::-1]:  # a module after those in it
+            for hook in m._load_state_dict_post_hooks.values():
+                if hook(m, found) is not None:
+                    raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                                         "if incompatible_keys need to be modified, it should be done inplace.")
         if strict:
             if unexpected:
                 errors.insert(0, "Unexpected key(s) in state_dict: " + ", ".join(['"' + k + '"' for k in unexpected]) + ". ")
@@ -521,7 +546,7 @@ class Module:
                 errors.insert(0, "Missing key(s) in state_dict: " + ", ".join(['"' + k + '"' for k in missing]) + ". ")
         if errors:
             raise RuntimeError("Error(s) in loading state_dict for " + type(self).__name__ + ":\n\t" + "\n\t".join(errors))
-        return _IncompatibleKeys(missing, unexpected)
+        return found
 
     # ---- text ----
     def extra_repr(self):

@@ -55,6 +55,15 @@ def vector_to_parameters(vec, parameters):
         at += n
 
 
+def skip_init(module_cls, *args, **kwargs):
+    if not issubclass(module_cls, torch.nn.Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    device = kwargs.pop("device", "cpu")
+    with torch.device("meta"):
+        module = module_cls(*args, **kwargs)
+    return module.to_empty(device=device)
+
+
 def __getattr__(name):
     if name in ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm"):
         return getattr(__import__("torch.nn.utils.weight_norm"), name)

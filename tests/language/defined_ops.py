@@ -1,0 +1,76 @@
+# torch.library: operators that a file defines, called by name and by what defines them; and other parts of PyTorch that constructors use.
+import torch
+import torch.nn as nn
+from functorch import vmap
+from torch import Tensor
+
+
+@torch.library.custom_op("mylib::mulsum", mutates_args=())
+def mulsum(x: Tensor, ys: list[Tensor], s: float = 2.0, *, flag: bool = False) -> Tensor:
+    out = x.clone()
+    for y in ys:
+        out = out + y * s
+    return out.neg() if flag else out
+
+
+@mulsum.register_fake
+def _(x, ys, s=2.0, *, flag=False):
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("mylib::inc", mutates_args={"x"})
+def inc(x: Tensor) -> None:
+    x.add_(1)
+
+
+torch.library.define("mylib::lin", "(Tensor x, Tensor w) -> Tensor")
+
+
+@torch.library.impl("mylib::lin", "cpu")
+def lin(x, w):
+    return x @ w
+
+
+lib = torch.library.Library("otherlib", "FRAGMENT")
+lib.define("half(Tensor x) -> Tensor")
+lib.impl("half", lambda x: x * 0.5, "CompositeExplicitAutograd")
+x, y = torch.arange(4.0).view(2, 2), torch.ones(2, 2)
+inc(y)
+print(mulsum(x, [y, x]), torch.ops.mylib.mulsum(x, [y], 3.0, flag=True), torch.ops.mylib.lin.default(x, y), torch.ops.otherlib.half(x))
+try:
+    torch.library.custom_op("noname", mutates_args=())(lambda x: x)
+except ValueError:
+    print("ValueError")
+print(vmap(torch.sum)(x))
+
+print(issubclass(nn.BatchNorm1d, nn.modules.batchnorm._BatchNorm), nn.modules.conv._ConvNd in nn.Conv2d.mro(), nn.modules.Linear is nn.Linear)
+net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU()))
+net.set_submodule("1.0", nn.GELU())
+net.set_submodule("2", nn.Tanh())
+print(net)
+for target, module in (("1.zero.a", nn.ReLU()), ("0.weight", nn.ReLU()), ("", nn.ReLU()), ("0", 3)):
+    try:
+        net.set_submodule(target, module)
+    except (AttributeError, ValueError) as e:
+        print(type(e).__name__)
+try:
+    net.set_submodule("9", nn.ReLU(), strict=True)
+except AttributeError as e:
+    print(e)
+seen = []
+handle = net.register_load_state_dict_post_hook(lambda m, keys: seen.append(list(keys.missing_keys)))
+net[0].register_load_state_dict_post_hook(lambda m, keys: keys.missing_keys.clear())
+net.load_state_dict({"0.weight": torch.zeros(2, 2)})
+handle.remove()
+net.load_state_dict({})
+print(seen, net[0].weight.sum().item())
+torch.manual_seed(0)
+with torch.device("meta"):
+    nn.Linear(3, 3)
+a, b = torch.rand(2), nn.utils.skip_init(nn.Linear, 2, 3, bias=False)
+print(a, b.weight.shape, torch.rand(1))
+
+torch.set_default_dtype(torch.float64)
+print([t.dtype for t in (torch.zeros(2), torch.full((2,), 3), torch.full((2,), 3.0), torch.full((1,), 2j), torch.arange(3), torch.arange(3.0), nn.Linear(2, 2).weight,
+                         torch.linspace(0, 1, 3), torch.randint(3, (2,)), torch.eye(2), torch.randperm(3), torch.hann_window(3), torch.full((2,), True),
+                         torch.tensor([1.0]), torch.empty(2), torch.zeros(2, dtype=torch.int32), torch.randn(2), torch.arange(3).new_zeros(2))])
