@@ -140,86 +140,124 @@ static tc_status grad_map(sweep *s, tc_node *n, tc_value *const *gs) {
     return NULL;
 }
 
-/* scan(combine, init, xs, additional): a scan that also returns the carry each step began with, then a scan over reversed time whose
- * carry is the gradient of the carry and the sums of those of additional. */
-static tc_status grad_scan(sweep *s, tc_node *n, tc_value *const *gs) {
-    tc_program *p = s->graph->program;
-    tc_arena *a = &p->arena;
-    tc_graph *g = n->args[0].graph, *fwd, *body, *step;
-    int ninit = n->args[1].n, nx = n->args[2].n, nmore = n->args[3].kind == TC_A_VALUES ? n->args[3].n : 0, nout = g->noutputs;
-    tc_node *f, *b;
-    /* forward again, with the carries */
+/* A scan(combine, init, xs, additional) and the gradients of its results. */
+typedef struct {
+    sweep *s;
+    tc_graph *combine;
+    const tc_arg *init, *xs, *additional;
+    tc_value *const *gs;         /* of the last carries and of what the steps gave; NULL: none */
+    int ninit, nvary, nin, nout; /* inputs of combine that are carries, those and x, all; its results */
+    list operands;               /* init, xs, additional */
+    const bool *needed;          /* by operand: its gradient; that of every carry is */
+} scan;
+
+static scan scan_of(sweep *s, const tc_node *n, tc_value *const *gs) {
+    tc_arena *a = &s->graph->program->arena;
+    scan c = {.s = s, .combine = n->args[0].graph, .init = &n->args[1], .xs = &n->args[2], .additional = &n->args[3], .gs = gs};
+    c.ninit = n->args[1].n, c.nvary = c.ninit + n->args[2].n, c.nin = c.combine->ninputs, c.nout = c.combine->noutputs;
+    for (int i = 1; i < 4; i++) push_all(a, &c.operands, &n->args[i]);
+    bool *needed = wanted_of(s, &c.operands);
+    for (int i = 0; i < c.nin; i++) {
+        const tc_dtype d = c.combine->inputs[i]->meta.dtype;
+        needed[i] = (i < c.ninit || needed[i]) && (tc_is_float(d) || tc_is_complex(d));
+    }
+    c.needed = needed;
+    return c;
+}
+
+static tc_graph *part_of_scan(const scan *c, const char *name, const char *what) {
+    tc_program *p = c->combine->program;
+    return tc_graph_create(p, c->s->graph, tc_graph_unique(c->s->graph, tc_arena_printf(&p->arena, "%s_%s", name, what)));
+}
+
+/* The scan again; its results are the last carries, and the carries that each step began with. */
+static tc_status scan_of_carries(const scan *c, tc_node **out) {
+    tc_graph *g = c->combine, *fwd = part_of_scan(c, g->name, "carries");
     tc_value **map = tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *map);
-    fwd = tc_graph_create(p, s->graph, tc_graph_unique(s->graph, tc_arena_printf(&p->arena, "%s_carries", g->name)));
-    for (int i = 0; i < g->ninputs; i++) map[g->inputs[i]->id] = new_input(fwd, g->inputs[i], NULL);
+    for (int i = 0; i < c->nin; i++) map[g->inputs[i]->id] = new_input(fwd, g->inputs[i], NULL);
     tc_graph_copy_nodes(fwd, g, map, NULL);
-    for (int i = 0; i < ninit; i++) tc_graph_add_output(fwd, map[g->outputs[i]->id]);
-    for (int i = 0; i < ninit; i++) tc_graph_add_output(fwd, fwd->inputs[i]);
+    for (int i = 0; i < c->ninit; i++) tc_graph_add_output(fwd, map[g->outputs[i]->id]);
+    for (int i = 0; i < c->ninit; i++) tc_graph_add_output(fwd, fwd->inputs[i]);
     free(map);
-    tc_arg args[4] = {{.kind = TC_A_GRAPH, .graph = fwd}, n->args[1], n->args[2], n->args[3]};
-    TC_TRY(call(s, "higher_order::scan", args, 4, &f));
-    /* one step back: (carry, x, additional, grads of carry and y) -> grads */
-    bool *all = TC_NEWN(a, bool, (size_t)(g->ninputs ? g->ninputs : 1));
-    list operands = {0};
-    push_all(a, &operands, &n->args[1]);
-    push_all(a, &operands, &n->args[2]);
-    push_all(a, &operands, &n->args[3]);
-    bool *wanted = wanted_of(s, &operands);
-    for (int i = 0; i < g->ninputs; i++)
-        all[i] = (i < ninit || wanted[i]) && (tc_is_float(g->inputs[i]->meta.dtype) || tc_is_complex(g->inputs[i]->meta.dtype));
-    tc_value **types = TC_NEWN(a, tc_value *, (size_t)(nout ? nout : 1));
-    for (int i = 0; i < nout; i++) types[i] = i < ninit ? (all[i] ? g->outputs[i] : NULL) : gs[i] ? g->outputs[i] : NULL;
-    TC_TRY(backward_graph(s, g, types, all, &body));
-    /* the body of the scan: carry = (d carry, sums of d additional), x = (carry before, x, d y) */
-    step = tc_graph_create(p, s->graph, tc_graph_unique(s->graph, tc_arena_printf(&p->arena, "%s_step", body->name)));
-    list dcarry = {0}, sums = {0}, dx = {0}, in = {0};
-    for (int i = 0; i < ninit; i++)
-        if (all[i]) push(a, &dcarry, new_input(step, g->inputs[i], "grad_carry"));
-    for (int i = ninit + nx; i < g->ninputs; i++)
-        if (all[i]) push(a, &sums, new_input(step, g->inputs[i], "sum"));
-    for (int i = 0; i < ninit + nx; i++) push(a, &in, new_input(step, g->inputs[i], NULL));
-    list dy = {0};
-    for (int i = ninit; i < nout; i++)
-        if (gs[i]) push(a, &dy, new_input(step, g->outputs[i], "grad"));
-    for (int i = ninit + nx; i < g->ninputs; i++) push(a, &in, new_input(step, g->inputs[i], NULL));
-    map = tc_xcalloc(body->nvalues ? body->nvalues : 1, sizeof *map);
-    for (int i = 0; i < g->ninputs; i++) map[body->inputs[i]->id] = in.v[i];
-    int at = g->ninputs;
-    for (int i = 0; i < dcarry.n; i++) map[body->inputs[at++]->id] = dcarry.v[i];
-    for (int i = 0; i < dy.n; i++) map[body->inputs[at++]->id] = dy.v[i];
+    tc_arg args[4] = {{.kind = TC_A_GRAPH, .graph = fwd}, *c->init, *c->xs, *c->additional};
+    return call(c->s, "higher_order::scan", args, 4, out);
+}
+
+/* (carry, x, additional, gradients of carry and y) -> those of what is needed. */
+static tc_status backward_of_step(const scan *c, tc_graph **out) {
+    const tc_graph *g = c->combine;
+    tc_value **types = TC_NEWN(&g->program->arena, tc_value *, (size_t)(c->nout ? c->nout : 1));
+    for (int i = 0; i < c->nout; i++) types[i] = (i < c->ninit ? c->needed[i] : c->gs[i] != NULL) ? g->outputs[i] : NULL;
+    return backward_graph(c->s, g, types, c->needed, out);
+}
+
+/* The same as a step of a scan: (gradient of the carry, sums of those of additional), (carry before, x, gradient of y), additional. */
+static tc_status step_of_scan(const scan *c, const tc_graph *body, tc_graph **out) {
+    tc_arena *a = &body->program->arena;
+    tc_graph *g = c->combine, *step = *out = part_of_scan(c, body->name, "step");
+    tc_emit e = {.graph = step, .source = c->s->e.source, .origin = c->s->e.origin};
+    tc_value **map = tc_xcalloc(body->nvalues ? body->nvalues : 1, sizeof *map);
+    list grads = {0}, sums = {0};
+    for (int i = 0; i < c->ninit; i++)
+        if (c->needed[i]) push(a, &grads, new_input(step, g->inputs[i], "grad_carry"));
+    for (int i = c->nvary; i < c->nin; i++)
+        if (c->needed[i]) push(a, &sums, new_input(step, g->inputs[i], "sum"));
+    for (int i = 0; i < c->nvary; i++) map[body->inputs[i]->id] = new_input(step, g->inputs[i], NULL);
+    for (int i = c->ninit; i < c->nout; i++)
+        if (c->gs[i]) push(a, &grads, new_input(step, g->outputs[i], "grad"));
+    for (int i = c->nvary; i < c->nin; i++) map[body->inputs[i]->id] = new_input(step, g->inputs[i], NULL);
+    for (int i = 0; i < grads.n; i++) map[body->inputs[c->nin + i]->id] = grads.v[i];
     tc_graph_copy_nodes(step, body, map, NULL);
-    tc_emit e = {.graph = step, .source = s->e.source, .origin = s->e.origin};
-    at = 0;
-    for (int i = 0; i < ninit; i++)
-        if (all[i]) tc_graph_add_output(step, map[body->outputs[at++]->id]);
-    for (int i = 0; i < nx; i++)
-        if (all[ninit + i]) push(a, &dx, map[body->outputs[at++]->id]);
-    for (int i = 0; i < sums.n; i++) tc_graph_add_output(step, tc_e_add(&e, sums.v[i], map[body->outputs[at++]->id]));
-    for (int i = 0; i < dx.n; i++) tc_graph_add_output(step, dx.v[i]);
+    int ncarry = 0, nx = 0, at;
+    for (int i = 0; i < c->nvary; i++) *(i < c->ninit ? &ncarry : &nx) += c->needed[i];
+    for (at = 0; at < ncarry; at++) tc_graph_add_output(step, map[body->outputs[at]->id]);
+    for (int i = 0; i < sums.n; i++) tc_graph_add_output(step, tc_e_add(&e, sums.v[i], map[body->outputs[at + nx + i]->id]));
+    for (; at < ncarry + nx; at++) tc_graph_add_output(step, map[body->outputs[at]->id]);
     free(map);
-    if (e.status) return e.status;
-    /* the scan over reversed time */
+    return e.status;
+}
+
+static tc_value *reversed(const scan *c, tc_value *v) { return tc_emit_call(&c->s->e, "aten::flip", "vI", v, (int64_t[]){0}, 1); }
+
+/* That step over reversed time, from the gradients of the last carries and sums of nothing. carries: scan_of_carries. */
+static tc_status scan_back(const scan *c, const tc_node *carries, tc_graph *step, tc_node **out) {
+    tc_arena *a = &step->program->arena;
     list init = {0}, xs = {0};
-    for (int i = 0; i < ninit; i++)
-        if (all[i]) push(a, &init, gs[i] ? gs[i] : tc_e_zeros_like(&s->e, operands.v[i]));
-    for (int i = ninit + nx; i < g->ninputs; i++)
-        if (all[i]) push(a, &init, tc_e_zeros_like(&s->e, operands.v[i]));
-    for (int i = 0; i < ninit; i++) push(a, &xs, f->outs[ninit + i]);
-    push_all(a, &xs, &n->args[2]);
-    for (int i = ninit; i < nout; i++)
-        if (gs[i]) push(a, &xs, gs[i]);
-    for (int i = 0; i < xs.n; i++) xs.v[i] = tc_emit_call(&s->e, "aten::flip", "vI", xs.v[i], (int64_t[]){0}, 1);
-    if (s->e.status) return NULL;
-    tc_arg back[4] = {
-        {.kind = TC_A_GRAPH, .graph = step}, values_arg(a, init.v, init.n), values_arg(a, xs.v, xs.n), nmore ? n->args[3] : values_arg(a, NULL, 0)};
-    TC_TRY(call(s, "higher_order::scan", back, 4, &b));
-    at = 0;
-    for (int i = 0; i < ninit; i++)
-        if (all[i]) grad_accumulate(s, operands.v[i], b->outs[at++]);
-    for (int i = ninit + nx; i < g->ninputs; i++)
-        if (all[i]) grad_accumulate(s, operands.v[i], b->outs[at++]);
-    for (int i = 0; i < nx; i++)
-        if (all[ninit + i]) grad_accumulate(s, operands.v[ninit + i], tc_emit_call(&s->e, "aten::flip", "vI", b->outs[at++], (int64_t[]){0}, 1));
+    for (int i = 0; i < c->nin; i++) {
+        if (!c->needed[i] || (i >= c->ninit && i < c->nvary)) continue;
+        push(a, &init, i < c->ninit && c->gs[i] ? c->gs[i] : tc_e_zeros_like(&c->s->e, c->operands.v[i]));
+    }
+    for (int i = 0; i < c->ninit; i++) push(a, &xs, carries->outs[c->ninit + i]);
+    push_all(a, &xs, c->xs);
+    for (int i = c->ninit; i < c->nout; i++)
+        if (c->gs[i]) push(a, &xs, c->gs[i]);
+    for (int i = 0; i < xs.n; i++) xs.v[i] = reversed(c, xs.v[i]);
+    *out = NULL;
+    if (c->s->e.status) return NULL;
+    const tc_arg none = values_arg(a, NULL, 0);
+    tc_arg args[4] = {{.kind = TC_A_GRAPH, .graph = step},
+                      values_arg(a, init.v, init.n),
+                      values_arg(a, xs.v, xs.n),
+                      c->additional->kind == TC_A_VALUES && c->additional->n ? *c->additional : none};
+    return call(c->s, "higher_order::scan", args, 4, out);
+}
+
+/* A scan that also returns the carry each step began with, then a scan over reversed time whose carry is the gradient of the carry and the
+ * sums of those of additional. */
+static tc_status grad_scan(sweep *s, tc_node *n, tc_value *const *gs) {
+    const scan c = scan_of(s, n, gs);
+    tc_graph *body, *step;
+    tc_node *carries, *back;
+    TC_TRY(scan_of_carries(&c, &carries));
+    TC_TRY(backward_of_step(&c, &body));
+    TC_TRY(step_of_scan(&c, body, &step));
+    TC_TRY(scan_back(&c, carries, step, &back));
+    if (!back) return NULL;
+    int at = 0;
+    for (int i = 0; i < c.nin; i++)
+        if (c.needed[i] && (i < c.ninit || i >= c.nvary)) grad_accumulate(s, c.operands.v[i], back->outs[at++]);
+    for (int i = c.ninit; i < c.nvary; i++)
+        if (c.needed[i]) grad_accumulate(s, c.operands.v[i], reversed(&c, back->outs[at++]));
     return NULL;
 }
 
