@@ -147,6 +147,43 @@ static tc_status check_shape(const tc_input *in, const tc_tensor *t, const char 
     return st;
 }
 
+/* The text in front of a name of the file that leaves every weight's name, as "model." of a LightningModule's: bytes of `name`; 0: none. */
+static size_t prefix_in(const tc_program *p, const tc_map *names, const char *name) {
+    tc_buf b = {0};
+    size_t n = 0;
+    for (int i = 0; i < p->ninputs && !n; i++) { /* the weight that the name ends in */
+        const char *own = p->inputs[i].name;
+        size_t k = takes_weight(&p->inputs[i]) ? strlen(own) : 0, len = strlen(name);
+        if (k && len > k + 1 && name[len - k - 1] == '.' && !strcmp(name + len - k, own)) n = len - k;
+    }
+    for (int i = 0; i < p->ninputs && n; i++) {
+        if (!takes_weight(&p->inputs[i]) || p->inputs[i].alias_of >= 0) continue;
+        b.len = 0;
+        tc_buf_append(&b, name, n);
+        tc_buf_puts(&b, p->inputs[i].name);
+        if (!tc_map_find(names, b.data)) n = 0;
+    }
+    tc_buf_free(&b);
+    return n;
+}
+
+/* How --rename could make the names fit: by what stands in front of all of them, where a shell takes that as it is. */
+static void add_cure(tc_status st, const tc_program *p, const tc_map *names) {
+    size_t n = 0;
+    tc_buf b = {0};
+    for (size_t at = 0; at < names->len && at < 1000 && !n; at++) {
+        const char *name = names->entries[at].key;
+        n = prefix_in(p, names, name), b.len = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.", name[i])) n = 0;
+            else tc_buf_printf(&b, name[i] == '.' ? "\\%c" : "%c", name[i]);
+        }
+    }
+    if (n) tc_status_add(st, "--rename 's/^%s//' takes away what stands in front of every name", b.data);
+    else tc_status_add(st, "--rename 's/REGEX/TO/' changes the names of the file");
+    tc_buf_free(&b);
+}
+
 /* Which tensor of the file each input takes: index + 1, 0 none. */
 static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *names, const char *from, bool strict, size_t *take) {
     tc_buf missing = {0}, unexpected = {0};
@@ -174,7 +211,7 @@ static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *n
         st = tc_error(TC_CONTENT, "%s does not fit the program: %d missing, %d unexpected", from, nmissing, nunexpected);
         if (nmissing) tc_status_add(st, "missing: %s", missing.data);
         if (nunexpected) tc_status_add(st, "unexpected: %s", unexpected.data);
-        tc_status_add(st, "--rename 's/REGEX/TO/' changes the names of the file");
+        add_cure(st, p, names);
     }
     tc_buf_free(&missing);
     tc_buf_free(&unexpected);

@@ -386,3 +386,18 @@ PY
     tc-export m.py:Lora --arg merge=False --weights w.safetensors --input x=2xf32 -o m.pt2
     [ "$(one)" = 11 ]
 }
+
+@test "the refusal of weights whose names all have one prefix gives the --rename that takes it away" {
+    tc-ckpt convert two.pt2 --rename 's/^/net.inner./' -o far.safetensors
+    run --separate-stderr tc-export one.pt2 --weights far.safetensors -o got.pt2
+    [ "$status" -eq 3 ]
+    cure=$(sed -n "s/^--rename '\(.*\)' takes away what stands in front of every name$/\1/p" <<<"$stderr")
+    [ "$cure" = 's/^net\.inner\.//' ]
+    loads far.safetensors --rename "$cure"
+    tc-ckpt convert two.pt2 --rename "s/^/net';x./" -o quote.safetensors # no text of a file that a shell would take for its own
+    run --separate-stderr tc-export one.pt2 --weights quote.safetensors -o got.pt2
+    [[ "$status" -eq 3 && "$stderr" == *"--rename 's/REGEX/TO/'"* ]]
+    tc-ckpt convert far.safetensors --rename 's/net.inner.a/net.other.a/' -o two.safetensors
+    run --separate-stderr tc-export one.pt2 --weights two.safetensors -o got.pt2
+    [[ "$status" -eq 3 && "$stderr" == *"--rename 's/REGEX/TO/'"* ]]
+}
