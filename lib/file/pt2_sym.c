@@ -45,7 +45,10 @@ static const struct {
     {"_operator.gt", COMPARE, 2, -5, -5},
     {"_operator.ge", COMPARE, 2, -6, -6},
     {"_operator.and_", LOGIC, 2, TC_S_AND, -1},
+    {"_operator.and_", ARITH, 2, TC_S_AND_BITS, -1}, /* the row behind that of bools */
     {"_operator.or_", LOGIC, 2, TC_S_OR, -1},
+    {"_operator.or_", ARITH, 2, TC_S_OR_BITS, -1},
+    {"_operator.xor", ARITH, 2, TC_S_XOR_BITS, -1},
     {"torch.sym_not", LOGIC, 1, TC_S_NOT, -1},
     {"_operator.not_", LOGIC, 1, TC_S_NOT, -1},
     {"torch.sym_float", TO_FLOAT, 1, 0, 0},
@@ -114,8 +117,10 @@ static bool python_function(tc_pt2_reader *r, const char *target, const tc_pt2_a
     if (!tc_jr_ok(&r->j)) return true;
     bool any_float = tc_sym_type(a) == TC_SYM_FLOAT || (b && tc_sym_type(b) == TC_SYM_FLOAT);
     bool any_bool = tc_sym_type(a) == TC_SYM_BOOL || (b && tc_sym_type(b) == TC_SYM_BOOL);
+    bool all_bool = tc_sym_type(a) == TC_SYM_BOOL && (!b || tc_sym_type(b) == TC_SYM_BOOL);
+    if (!any_bool && functions[i].form == LOGIC && i + 1 < n && !strcmp(functions[i + 1].name, target)) i++;
     int op = any_float ? functions[i].on_float : functions[i].on_int;
-    if (any_bool != (functions[i].form == LOGIC) || op == -1) {
+    if (any_bool != (functions[i].form == LOGIC) || any_bool != all_bool || op == -1) {
         tc_jr_fail(&r->j, TC_CONTENT, "%s of such operands", target);
         return true;
     }

@@ -353,6 +353,8 @@ static const struct {
     {TC_S_TRUNC, "math.trunc", "trunc"},
     {TC_S_LSHIFT, "_operator.lshift", "lshift"},
     {TC_S_RSHIFT, "_operator.rshift", "rshift"},
+    {TC_S_AND_BITS, "_operator.and_", "and_"},
+    {TC_S_OR_BITS, "_operator.or_", "or_"},
     {TC_S_TOFLOAT, "torch.sym_float", "sym_float"},
     {TC_S_FADD, "_operator.add", "add"},
     {TC_S_FSUB, "_operator.sub", "sub"},
@@ -439,6 +441,12 @@ const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s) {
     if (op == TC_S_FLOOR) { /* PyTorch's archives have no floor: int(x // 1.0) */
         tc_sym whole = tc_sym_op(w->program->sym, TC_S_FFLOORDIV, tc_sym_arg(s, 0), tc_sym_float(w->program->sym, 1), NULL);
         return function_node(w, "math.trunc", "trunc", s, &whole, 1);
+    }
+    if (op == TC_S_XOR_BITS) { /* nor exclusive or: what is in one but not in both */
+        tc_symctx *c = w->program->sym;
+        tc_sym a = tc_sym_arg(s, 0), b = tc_sym_arg(s, 1), any = tc_sym_op(c, TC_S_OR_BITS, a, b, NULL),
+               both = tc_sym_op(c, TC_S_AND_BITS, a, b, NULL);
+        return function_node(w, "_operator.sub", "sub", s, (tc_sym[]){any, both}, 2);
     }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (functions[i].op != op) continue;

@@ -186,10 +186,14 @@ static void compute_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
         *hi = a[1] > b[1] ? a[1] : b[1];
         break;
     case TC_S_ABS: *lo = a[0] > 0 ? a[0] : a[1] < 0 && a[1] != NLO ? -a[1] : 0; break;
+    case TC_S_AND_BITS: /* no more than what is not negative */
+        if (a[0] >= 0 || b[0] >= 0) *lo = 0;
+        if (a[0] >= 0) *hi = a[1];
+        if (b[0] >= 0 && b[1] < *hi) *hi = b[1];
+        break;
     case TC_S_POW:
     case TC_S_LSHIFT:
     case TC_S_RSHIFT:
-    case TC_S_AND_BITS:
     case TC_S_OR_BITS:
     case TC_S_XOR_BITS:
         if (a[0] >= 0 && b[0] >= 0) *lo = 0;

@@ -417,3 +417,28 @@ END
         cmp one.st two.st || { echo "sizes ${size[*]}"; return 1; }
     done
 }
+
+@test "bits of sizes go through an archive, and compile" {
+    cat >m.py <<'END'
+import torch
+from torch import nn
+class Bits(nn.Module):
+    def forward(self, x):
+        n = x.shape[0]
+        return torch.ones(n & 3), torch.ones(n | 1), torch.ones(n ^ 5), torch.ones((n << 1) + (n >> 2)), torch.ones(n & (n + 1))
+END
+    tc-export m.py:Bits --input x=Nxf32 -o one.pt2
+    tc-export one.pt2 -o two.pt2
+    tc-compile two.pt2 -o compiled.pt2
+    for program in one.pt2 two.pt2 compiled.pt2; do
+        for n in 0 1 7 100; do
+            tc-run $program --input x=${n}xf32=0 --to safetensors -o out.st
+            tc-ckpt ls out.st >ls
+            i=0
+            for k in "$((n & 3))" "$((n | 1))" "$((n ^ 5))" "$(((n << 1) + (n >> 2)))" "$((n & (n + 1)))"; do
+                grep -q "^${k}xf32 .* out.$i$" ls || { cat ls; echo "$program $n: out.$i is no $k"; return 1; }
+                i=$((i + 1))
+            done
+        done
+    done
+}
