@@ -72,6 +72,19 @@ TC_API tc_failure *tc_model_run(tc_model *m, tc_array *const *inputs, int ninput
  * the arrays, which must not be written afterwards; of a model whose runs wait for each other copies are taken. Runs that have begun end with the old ones, those that begin later have all the new. */
 TC_API tc_failure *tc_model_set_weights(tc_model *m, const char *const *names, tc_array *const *arrays, int n);
 
+/* ---- tuning, and products of the caller's own ---- */
+/* c[i * c_row + j] = sum over l of a[i * a_row + l * a_col] b[l * b_row + j * b_col]: m x k by k x n, float32, none of them 0; what c held is not read.
+ * Called from one thread of a run at a time, of several runs at once; may use `threads` threads. Returns 0, or not 0 for sizes or steps that it does
+ * not compute, before it writes. */
+typedef int (*tc_gemm_fn)(void *ctx, int threads, int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
+                          int64_t b_row, int64_t b_col, float *c, int64_t c_row);
+/* A candidate for every product of float32 of models that are tuned afterwards; at most six, for the life of the process. */
+TC_API tc_failure *tc_gemm_register(tc_gemm_fn fn, void *ctx);
+/* Runs the model, which has not run yet, for about so many seconds with these inputs, which are only read, and keeps for its runs at their sizes how
+ * loops, products and convolutions were fastest: tiles, packing, registered products. rounds 0: results keep their bits, and a product with
+ * others is not chosen; else it may be. */
+TC_API tc_failure *tc_model_tune(tc_model *m, tc_array *const *inputs, int ninputs, double seconds, int rounds);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,7 +5,8 @@
 
 #include "file/pt2.h"
 #include "op/functionalise.h"
-#include "runtime/runtime.h"
+#include "kernel/gemm_external.h"
+#include "runtime/tune.h"
 #include "tc.h"
 #include "tensor/dlpack.h"
 
@@ -127,6 +128,8 @@ struct tc_model {
     int lanes, most_lanes; /* made; 0: as many as there are runs at once */
     given_weight *weights; /* by program input */
     uint64_t version;
+    tc_tuning *tuning; /* or NULL */
+    bool ran;
     tc_generator generator;
     tc_arena arena;
     port *inputs, *outputs;
@@ -179,6 +182,7 @@ static tc_status make_lane(tc_model *m, lane **out) {
     lane *l = tc_xcalloc(1, sizeof *l);
     tc_status s = tc_exec_create(m->program, &(tc_exec_options){.threads = m->threads, .keep_packed = true}, &l->exec);
     if (s) return free(l), s;
+    tc_exec_set_tuning(l->exec, m->tuning);
     l->room = tc_xcalloc((size_t)m->program->ninputs + (size_t)m->program->noutputs + 1, sizeof *l->room);
     *out = l;
     return NULL;
@@ -210,6 +214,7 @@ static tc_status take_lane(tc_model *m, lane **out) {
     pthread_mutex_unlock(&m->lock);
     if (!l) s = make_lane(m, &l);
     pthread_mutex_lock(&m->lock);
+    m->ran = true;
     if (!l) m->lanes--;
     else s = renew(m, l);
     pthread_mutex_unlock(&m->lock);
@@ -250,6 +255,7 @@ void tc_model_close(tc_model *m) {
     }
     for (int i = 0; m->weights && i < m->program->ninputs; i++) tc_tensor_deinit(&m->weights[i].data);
     free(m->weights);
+    tc_tuning_destroy(m->tuning);
     pthread_mutex_destroy(&m->lock);
     pthread_cond_destroy(&m->freed);
     tc_program_release(m->program);
@@ -295,6 +301,33 @@ static tc_status run_model(tc_model *m, tc_array *const *inputs, int ninputs, tc
 
 tc_failure *tc_model_run(tc_model *m, tc_array *const *inputs, int ninputs, tc_array **outputs, int noutputs) {
     return failure(run_model(m, inputs, ninputs, outputs, noutputs));
+}
+
+/* ---- tuning ---- */
+tc_failure *tc_gemm_register(tc_gemm_fn fn, void *ctx) {
+    return tc_gemm_external_add(fn, ctx) ? NULL : failure(tc_error(TC_UNSUPPORTED, "more than %d products", TC_GEMM_EXTERNALS));
+}
+
+static tc_status tune(tc_model *m, tc_array *const *inputs, int ninputs, double seconds, int rounds) {
+    if (ninputs != m->ninputs) return tc_error(TC_USAGE, "%d inputs, expected %d", ninputs, m->ninputs);
+    if (m->ran || m->tuning) return tc_error(TC_USAGE, "a model is tuned once, before it runs");
+    tc_tensor *in = tc_xcalloc((size_t)ninputs + 1, sizeof *in); /* borrowed */
+    const tc_exec_options o = {.threads = m->threads, .keep_packed = true};
+    tc_tuned done = {0};
+    tc_status s = NULL;
+    for (int i = 0; i < ninputs && !s; i++) {
+        if (!inputs[i]) s = tc_error(TC_USAGE, "input %s is NULL", m->inputs[i].name);
+        else in[i] = inputs[i]->tensor;
+    }
+    if (!s) s = tc_tuning_create(tc_default_threads(m->threads), &m->tuning);
+    if (!s) s = tc_tune(m->program, &o, m->tuning, in, ninputs, &(tc_tune_options){.seconds = seconds, .rounds = rounds}, &done);
+    if (!s) tc_exec_set_tuning(m->idle->exec, m->tuning);
+    free(in);
+    return s;
+}
+
+tc_failure *tc_model_tune(tc_model *m, tc_array *const *inputs, int ninputs, double seconds, int rounds) {
+    return failure(tune(m, inputs, ninputs, seconds, rounds));
 }
 
 /* ---- weights ---- */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernel/factors.h"
-#include "kernel/gemm.h"
+#include "kernel/gemm_external.h"
 #include "kernel/gemm_i8.h"
 #include "kernel/isa.h"
 #include "kernel/narrow.h"
@@ -164,6 +164,7 @@ static void integers(const tc_kcall *c, const product *p, void *out) {
 
 /* ---- arguments ---- */
 enum { MM, BMM, ADDMM, BADDBMM };
+enum { EXTERNAL = 2 }; /* the knob behind those of tc_gemm_knobs */
 static product read_args(const tc_kcall *c, int form) {
     int first = form == ADDMM || form == BADDBMM;
     const tc_tensor *a = tc_k_tensor(c, first), *b = tc_k_tensor(c, first + 1);
@@ -219,13 +220,20 @@ static tc_status run_of(tc_kcall *c, int form) {
         p.dtype = p.factor = work;
         p.epilogue = &rounds;
     }
+    bool done = false;
+    if (d == TC_F32 && !how && c->knob[EXTERNAL]) TC_TRY(tc_gemm_external_run(c->knob[EXTERNAL], c->pool, p.batch, make_job, &js, &done));
+    if (done) return NULL;
     tc_gemm_run(c->isa, c->pool, scratch, p.batch, make_job, &js);
     return NULL;
 }
 
 static int knobs_of(const tc_kcall *c, tc_knob *out, int form) {
     const product p = read_args(c, form);
-    return tc_is_float(p.dtype) ? tc_gemm_knobs(p.m, p.n, out) : 0;
+    if (!tc_is_float(p.dtype)) return 0;
+    const int n = tc_gemm_knobs(p.m, p.n, out);
+    if (p.dtype != TC_F32 || precision(c, &p)) return n;
+    out[EXTERNAL] = tc_gemm_external_knob();
+    return EXTERNAL + 1;
 }
 
 /* ---- b ahead of time ---- */
@@ -252,6 +260,7 @@ static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
     const tc_fp32 how = precision(c, &p);
     *out_arg = arg;
     if (how && p.n >= 16 && p.k >= 16) return rounded_panels(c, how, &p) + factor_bytes(c, how, p.k * panel_cols(c, factor_type(c, how)));
+    if (!how && c->knob[EXTERNAL]) return 0; /* it reads weights as they lie */
     if (!tc_is_float(p.dtype) || (!tc_is_narrow(p.dtype) && p.m > TC_GEMM_PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
     const tc_dtype work = work_type(c->isa, p.dtype);
     return tc_gemm_packed_bytes(c->isa, work, p.n, p.k) / tc_dtype_size(work) * tc_dtype_size(p.dtype);

@@ -125,6 +125,50 @@ static void test_a_model_runs(void **state) {
     tc_failure_release(f);
 }
 
+static int computes_nothing(void *ctx, int threads, int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b,
+                            int64_t b_row, int64_t b_col, float *c, int64_t c_row) {
+    (void)threads, (void)k, (void)a, (void)a_row, (void)a_col, (void)b, (void)b_row, (void)b_col;
+    __atomic_add_fetch((int *)ctx, 1, __ATOMIC_RELAXED);
+    for (int64_t i = 0; i < m; i++) memset(c + i * c_row, 0, (size_t)n * 4);
+    return 0;
+}
+/* A registered product is tried; with other bits it is taken only where that is allowed. */
+static void test_tuning_tries_registered_products(void **state) {
+    (void)state;
+    const char *root = getenv("TC_ROOT");
+    char path[512];
+    tc_model *m;
+    tc_array *x, *y = NULL, *z = NULL;
+    int calls = 0;
+    snprintf(path, sizeof path, "%s/tests/oracle/pt2/mlp.pt2", root ? root : ".");
+    assert_null(tc_array_empty("f32", 2, (int64_t[]){64, 16}, &x));
+    for (int i = 0; i < 64 * 16; i++) ((float *)tc_array_data(x))[i] = (float)(i % 7 - 3);
+    assert_null(tc_model_open(path, NULL, 1, &m));
+    assert_null(tc_model_run(m, &x, 1, &y, 1));
+    tc_failure *f = tc_model_tune(m, &x, 1, 0.1, 0);
+    assert_int_equal(tc_failure_code(f), 2); /* it ran */
+    tc_failure_release(f);
+    tc_model_close(m);
+    assert_null(tc_gemm_register(computes_nothing, &calls));
+    assert_null(tc_model_open(path, NULL, 1, &m));
+    assert_null(tc_model_tune(m, &x, 1, 2, 0));
+    assert_true(calls > 0);
+    calls = 0;
+    assert_null(tc_model_run(m, &x, 1, &z, 1));
+    assert_memory_equal(tc_array_data(y), tc_array_data(z), 64 * 10 * 4);
+    assert_int_equal(calls, 0);
+    tc_model_close(m);
+    assert_null(tc_model_open(path, NULL, 1, &m));
+    assert_null(tc_model_tune(m, &x, 1, 2, 1));
+    calls = 0;
+    assert_null(tc_model_run(m, &x, 1, &z, 1));
+    assert_true(calls > 0);
+    tc_model_close(m);
+    tc_array_release(x);
+    tc_array_release(y);
+    tc_array_release(z);
+}
+
 /* ---- threads ---- */
 typedef struct {
     tc_model *m;
@@ -307,9 +351,14 @@ static void test_numbers_are_no_outputs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_allocate_nothing), cmocka_unit_test(test_blob_is_given_back_once),
-                                       cmocka_unit_test(test_dlpack_there_and_back), cmocka_unit_test(test_foreign_dlpack_is_checked),
-                                       cmocka_unit_test(test_a_model_runs),          cmocka_unit_test(test_given_buffers_are_copied),
-                                       cmocka_unit_test(test_threads_share_a_model), cmocka_unit_test(test_numbers_are_no_outputs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_allocate_nothing),
+                                       cmocka_unit_test(test_blob_is_given_back_once),
+                                       cmocka_unit_test(test_dlpack_there_and_back),
+                                       cmocka_unit_test(test_foreign_dlpack_is_checked),
+                                       cmocka_unit_test(test_a_model_runs),
+                                       cmocka_unit_test(test_given_buffers_are_copied),
+                                       cmocka_unit_test(test_threads_share_a_model),
+                                       cmocka_unit_test(test_numbers_are_no_outputs),
+                                       cmocka_unit_test(test_tuning_tries_registered_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
