@@ -193,6 +193,7 @@ tc_status meta_sizes(const tc_exec *e, const tc_value *v, int64_t *size);
 tc_status run_dynamic(frame *f, const tc_group *g, int index);
 /* packed.c */
 bool packed_argument(const tc_exec *e, const tc_value *input); /* input of the main graph that stays as it is between runs */
+/* *out is left as it is where there is no form yet, or no memory for one. */
 tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void **out);
 void packed_free(tc_exec *e);
 void keep_values(const frame *f, bound *b, size_t nvalues,

@@ -40,3 +40,16 @@ SH
     [ "$(tail -n 1 inner)" = "${lines[-1]}" ]
     grep -q 'pass train one' build/conformance.log
 }
+
+@test "an instruction set more is a line of isa.tab, and no other file" {
+    ln -s "$TC_ROOT"/* . && rm -f lib build && mkdir lib && ln -s "$TC_ROOT"/lib/* lib && rm lib/isa.tab
+    awk '{print} $1 == "avx2" {print "of_test\t-mavx2 -mfma -mf16c -mbmi2"}' "$TC_ROOT/lib/isa.tab" >lib/isa.tab
+    make -n BUILD=b all >commands
+    for kernel in "$TC_ROOT"/lib/kernel/*.isa.c; do # all kernels are compiled for it
+        name=${kernel##*/}
+        grep -q "mavx2 -mfma -mf16c -mbmi2 .*${name%.isa.c}.of_test.o" commands || { echo "$name"; false; }
+    done
+    make -s BUILD=b b/obj/lib/kernel/isa.o b/obj/lib/base/cpu.o b/obj/lib/codegen/cc.o # and the tables have it
+    nm b/obj/lib/kernel/isa.o | grep -q 'U tc_gemm_f32_of_test'
+    strings -a b/obj/lib/codegen/cc.o | grep -q of_test
+}

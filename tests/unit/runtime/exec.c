@@ -2,6 +2,10 @@
  * place; results that are views, inputs, or the same twice; single operators. */
 #include "graphs.h"
 
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "op/decompose.h"
@@ -380,6 +384,46 @@ static void test_packed_weights(void **state) {
     check_packed(TC_F32), check_packed(TC_F64), check_packed(TC_BF16);
 }
 
+/* Where there is hardly memory a program runs with its weights as they lie; forms of 1 MiB do not ask for many. */
+static void test_packed_weights_in_little_memory(void **state) {
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* maps memory of its own */
+#else
+    const size_t room[2] = {6 << 20, 256 << 10};
+    for (int i = 0; i < 2; i++) {
+        const int64_t N = i ? 2048 : 512, size[2] = {4, N}, square[2] = {N, N};
+        tc_program *p = program();
+        tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 2, tc_sym_int(p->sym, 4), tc_sym_int(p->sym, N));
+        tc_value *w = input(p, TC_IN_PARAMETER, "w", TC_F32, 2, tc_sym_int(p->sym, N), tc_sym_int(p->sym, N));
+        tc_emit e = {.graph = p->graph};
+        output(p, tc_emit_call(&e, "aten::mm", "vv", x, w));
+        ok(e.status);
+        tc_tensor in = filled(TC_F32, 2, size, 1), want = {0}, got = {0};
+        p->inputs[1].data = filled(TC_F32, 2, square, 2);
+        tc_exec *exec;
+        long pages;
+        struct rlimit before, tight;
+        ok(tc_exec_create(p, &(tc_exec_options){.threads = 1, .keep_packed = true}, &exec));
+        ok(tc_exec_run(exec, &in, 1, NULL, &want, 1));
+        malloc_trim(0);
+        FILE *f = fopen("/proc/self/statm", "r");
+        assert_true(f && fscanf(f, "%ld", &pages) == 1);
+        fclose(f);
+        assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+        tight = (struct rlimit){(rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + room[i], before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
+        for (int run = 0; run < 3; run++) ok(tc_exec_run(exec, &in, 1, NULL, &got, 1));
+        assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+        assert_int_equal(tc_exec_memory_use(exec).packed > 0, room[i] > (size_t)(N * N) * 4);
+        same(&got, &want, "little memory");
+        tc_exec_destroy(exec);
+        drop(&in, 1), drop(&want, 1), drop(&got, 1);
+        tc_program_release(p);
+    }
+#endif
+}
+
 /* A recurrent layer has both its weights packed, which follow a change of either; none if one comes with each run. */
 static void test_packed_layer(void **state) {
     (void)state;
@@ -488,10 +532,18 @@ static void test_tables_are_shared(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fused_is_unfused),  cmocka_unit_test(test_sizes_are_checked), cmocka_unit_test(test_mutations_in_place),
-        cmocka_unit_test(test_results_and_swaps), cmocka_unit_test(test_memory_is_shared),  cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_single_operators),  cmocka_unit_test(test_packed_weights),    cmocka_unit_test(test_packed_layer),
-        cmocka_unit_test(test_cache_in_place),    cmocka_unit_test(test_kept_values),       cmocka_unit_test(test_tables_are_shared)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_packed_weights_in_little_memory),
+                                       /* before there are threads, whose heaps have room */ cmocka_unit_test(test_fused_is_unfused),
+                                       cmocka_unit_test(test_sizes_are_checked),
+                                       cmocka_unit_test(test_mutations_in_place),
+                                       cmocka_unit_test(test_results_and_swaps),
+                                       cmocka_unit_test(test_memory_is_shared),
+                                       cmocka_unit_test(test_long_rows),
+                                       cmocka_unit_test(test_single_operators),
+                                       cmocka_unit_test(test_packed_weights),
+                                       cmocka_unit_test(test_packed_layer),
+                                       cmocka_unit_test(test_cache_in_place),
+                                       cmocka_unit_test(test_kept_values),
+                                       cmocka_unit_test(test_tables_are_shared)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
