@@ -240,7 +240,7 @@ void ew_scan_step(ew *e, int r) {
 void ew_begin_scan(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
     bool f = tc_is_float(e->l->inst.data[in->a[0]].dtype), max = in->op == TC_R_MAX || in->op == TC_R_ANY || in->op == TC_R_LOGADDEXP;
-    const char *none = in->op == TC_R_SUM    ? f ? "-0.0" : "0"
+    const char *none = in->op == TC_R_SUM    ? "0"
                        : in->op == TC_R_PROD ? "1"
                        : f                   ? max ? "-__builtin_inf()" : "__builtin_inf()"
                        : max                 ? "INT64_MIN"

@@ -198,22 +198,27 @@ static tc_sym count_of(tc_lower *l, uint64_t mask) {
     return n;
 }
 
+/* PyTorch adds to a 0: nothing but -0 sums to 0. */
+static tc_lv to_zero(tc_lower *l, tc_lv sum) {
+    const tc_dtype d = tc_l_type(l, 0);
+    return tc_is_integral(d) ? sum : tc_l_add(l, sum, zero_of(l, d));
+}
 static tc_status lower_sum(tc_lower *l) {
     uint64_t over;
     tc_lv x = load_reduced(l, of_node(l->node), tc_l_type(l, 0), &over);
-    return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, x, over));
+    return tc_l_out(l, 0, to_zero(l, tc_l_reduce(l, TC_R_SUM, x, over)));
 }
 static tc_status lower_nansum(tc_lower *l) {
     uint64_t over;
     tc_lv x = load_reduced(l, of_node(l->node), tc_l_type(l, 0), &over);
     if (!tc_is_integral(tc_l_type(l, 0))) x = tc_l_where(l, tc_l_op1(l, TC_X_ISNAN, x), tc_l_f(l, tc_l_type(l, 0), 0), x);
-    return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, x, over));
+    return tc_l_out(l, 0, to_zero(l, tc_l_reduce(l, TC_R_SUM, x, over)));
 }
 static tc_status lower_mean(tc_lower *l) {
     uint64_t over;
     reduced r = of_node(l->node);
     tc_lv x = load_reduced(l, r, tc_l_type(l, 0), &over);
-    return tc_l_out(l, 0, tc_l_div(l, tc_l_reduce(l, TC_R_SUM, x, over), tc_l_host(l, tc_l_type(l, 0), count_of(l, r.mask))));
+    return tc_l_out(l, 0, tc_l_div(l, to_zero(l, tc_l_reduce(l, TC_R_SUM, x, over)), tc_l_host(l, tc_l_type(l, 0), count_of(l, r.mask))));
 }
 static tc_status lower_prod(tc_lower *l) {
     uint64_t over;
@@ -291,7 +296,7 @@ static tc_status lower_logsumexp(tc_lower *l) {
 }
 static tc_status scan(tc_lower *l, tc_reduce_op op) {
     tc_lv x = tc_l_in(l, 0);
-    if (l->result_axes == 0) return tc_l_out(l, 0, x);
+    if (l->result_axes == 0) return tc_l_out(l, 0, op == TC_R_SUM ? to_zero(l, x) : x);
     return tc_l_out(l, 0, tc_l_scan(l, op, x, tc_wrap(tc_arg_int(l->node, 1), l->result_axes)));
 }
 static tc_status lower_logcumsumexp(tc_lower *l) { return scan(l, TC_R_LOGADDEXP); }

@@ -398,7 +398,7 @@ static void scan_logs(const tc_reduce_ops *ops, void *out, const void *x, int64_
 static scan_carry first_carry(tc_dtype t, int op) {
     bool prod = op == TC_R_PROD, max = op == TC_R_MAX || op == TC_R_ANY || op == TC_R_LOGADDEXP;
     scan_carry c = {0};
-    if (tc_is_float(t)) c.f = op == TC_R_SUM ? -0.0 : prod ? 1 : max ? -__builtin_inf() : __builtin_inf();
+    if (tc_is_float(t)) c.f = op == TC_R_SUM ? 0 : prod ? 1 : max ? -__builtin_inf() : __builtin_inf();
     else if (tc_is_complex(t)) c.c[0] = prod ? 1 : -__builtin_inf();
     else c.i = op == TC_R_SUM ? 0 : prod ? 1 : max ? INT64_MIN : INT64_MAX;
     return c;

@@ -122,6 +122,15 @@ EOF
     holds $x "torch.equal(x.expand(4, 2, 3).prod(0), x ** 4)"
 }
 
+@test "nothing but -0 sums to 0, interpreted and compiled" {
+    model "torch.cat([y.reshape(-1) for y in found])" 3x4xf32 "found = [x.sum(), x.sum(0), x.sum(1), x.mean(), x.nansum(1), x.cumsum(0), x.cumsum(1), x[0, 0].cumsum(0), x[:1].sum(0), x.trace()]"
+    tc-compile m.pt2 -o compiled.pt2
+    for program in m compiled; do
+        tc-run $program.pt2 --input x=3x4xf32=-0.0 --to npy -o found.npy
+        [ "$(tail -c 168 found.npy | od -An -v -tx4 -w4 | sort -u | xargs)" = 00000000 ]
+    done
+}
+
 @test "an adaptive pool to nothing gives nothing, and has no gradient" {
     model "F.adaptive_avg_pool1d(x[None], 0)" 2x3xf32
     tc-run m.pt2 --input x=2x3xf32=0 --to npy -o found.npy
