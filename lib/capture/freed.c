@@ -1,6 +1,6 @@
 /* What torch.autograd.grad frees. PyTorch gives up the tensors that a node kept for its gradient once a gradient without retain_graph went
  * through it, and refuses a second one there; a node that kept none (a sum, a view) may be passed again. Here a node kept what the nodes of
- * its gradient, which have it as their origin, read of its operands and results. */
+ * its gradient, which have it as their origin, read of its operands and results, and what its row says. */
 #include "capture/torch.h"
 
 #include "capture/freed.h"
@@ -26,23 +26,17 @@ typedef struct {
     const tc_node *n;
     bool kept;
 } look;
-static void look_at(void *ctx, tc_value **place) {
+static void look_at(void *ctx, const tc_value *v) {
     look *l = ctx;
-    l->kept |= *place && touches(l->n->origin, *place);
-}
-
-/* Is the node of a gradient one that reads no element: of x it takes the sizes? */
-static bool reads_sizes(const tc_node *n) {
-    const char *name = tc_op_name(n->op);
-    return strstr(name, "_like") || strstr(name, "aten.new_") || strstr(name, "_as.");
+    l->kept |= touches(l->n->origin, v);
 }
 
 void tc_torch_went_back(C *c, const tc_node *first, bool retain) {
     struct tc_torch *T = c->torch;
     for (const tc_node *n = first; n; n = n->next) {
-        look l = {.n = n};
-        if (!n->origin || reads_sizes(n)) continue;
-        tc_node_each_input(n, look_at, &l);
+        if (!n->origin) continue;
+        look l = {.n = n, .kept = tc_op_functional(n->origin->op)->keeps != NULL};
+        tc_op_each_read(n, look_at, &l);
         if (!l.kept) continue;
         if (tc_map_get(&T->freed, (const char *)&n->origin, sizeof n->origin) != NULL) {
             const tc_source *at = &n->origin->source;

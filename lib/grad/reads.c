@@ -3,6 +3,7 @@
 #include "grad/grad.h"
 #include "grad/internal.h"
 
+#include "base/text.h"
 #include "op/decompose.h"
 #include "op/functionalise.h"
 
@@ -17,16 +18,39 @@ static bool asked(const question *q, const tc_value *v) {
     return false;
 }
 
-/* zeros_like and its kind read a type, no values. */
-static bool reads_values(const tc_node *n) {
-    const char *name = tc_op_schema(n->op)->name;
-    const size_t len = strlen(name);
-    return len < 5 || strcmp(name + len - 5, "_like") != 0;
+static void look(void *ctx, const tc_value *v) {
+    question *q = ctx;
+    q->read |= asked(q, v);
 }
 
-static void look(void *ctx, tc_value **place) {
-    question *q = ctx;
-    q->read |= asked(q, *place);
+typedef TC_VEC(const tc_value *) value_list;
+static void want(void *ctx, const tc_value *v) {
+    value_list *l = ctx;
+    tc_vec_push(l, v);
+}
+
+static bool makes_one(const tc_node *m, const value_list *wanted) {
+    for (size_t k = 0; k < wanted->len; k++)
+        if (wanted->data[k]->producer == m) return true;
+    return false;
+}
+
+/* What the gradients that a rule gave of arguments that require one read, through the nodes that make them. */
+static void gradients_read(question *q, const tc_emit *e, const tc_node *n) {
+    value_list wanted = {0};
+    for (int i = 0; i < n->nargs; i++) {
+        const tc_arg *a = &n->args[i];
+        if (a->kind == TC_A_VALUE && a->value && a->value->meta.requires_grad && e->grads[i]) tc_vec_push(&wanted, e->grads[i]);
+        for (int k = 0; a->kind == TC_A_VALUES && k < a->n; k++)
+            if (a->values[k] && a->values[k]->meta.requires_grad && e->grad_lists[i][k]) tc_vec_push(&wanted, e->grad_lists[i][k]);
+    }
+    for (size_t k = 0; k < wanted.len; k++) look(q, wanted.data[k]);
+    for (const tc_node *m = e->graph->last; m && !q->read; m = m->prev) {
+        if (!makes_one(m, &wanted)) continue;
+        tc_op_each_read(m, look, q);
+        tc_op_each_read(m, want, &wanted);
+    }
+    tc_vec_free(&wanted);
 }
 
 static tc_status rule_reads(question *q, const tc_node *n) {
@@ -39,11 +63,17 @@ static tc_status rule_reads(question *q, const tc_node *n) {
         gs[i]->meta = n->outs[i]->meta;
     }
     tc_status st = grad_rule(&e, n, gs);
+    if (!st && !e.status) gradients_read(q, &e, n);
     if (!st) st = e.status;
     else tc_status_free(e.status);
-    for (const tc_node *m = e.graph->first; m && !q->read; m = m->next)
-        if (reads_values(m)) tc_node_each_input(m, look, q);
     return st;
+}
+
+/* Whether what the row says that PyTorch keeps is asked for. */
+static void row_keeps(question *q, const tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    for (int i = 0; i < n->nargs && i < s->nparams; i++)
+        if (n->args[i].kind == TC_A_VALUE && n->args[i].value && tc_word_in(n->op->keeps, s->params[i].name)) look(q, n->args[i].value);
 }
 
 static tc_status node_reads(question *q, const tc_node *n);
@@ -67,6 +97,10 @@ static tc_status node_reads(question *q, const tc_node *n) {
     bool any = false;
     for (int i = 0; i < n->nouts; i++) any |= n->outs[i]->kind == TC_V_TENSOR && n->outs[i]->meta.requires_grad;
     if (!any) return NULL;
+    if (n->op->keeps) {
+        row_keeps(q, n);
+        return NULL;
+    }
     if (n->op->grad) return rule_reads(q, n);
     return n->op->decompose && !(n->op->flags & TC_OP_HIGHER_ORDER) ? parts_read(q, n) : NULL;
 }

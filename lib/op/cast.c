@@ -228,6 +228,7 @@ const tc_op tc_ops_cast[] = {
     TO("device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)"),
     TO("other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)"),
     {.schema = "aten::type_as(Tensor self, Tensor other) -> Tensor",
+     .flags = TC_OP_LIKE,
      .shape = tc_shape_decomposed,
      .decompose = decompose_type_as,
      .samples = "type_as(f32[3], f64[2])",

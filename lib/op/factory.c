@@ -317,10 +317,10 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 
 #define OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 #define LIKE OPTIONS ", MemoryFormat? memory_format=None"
-#define ROW(SCHEMA, shape_, lower_, sample, text)                                                                                               \
-    {                                                                                                                                           \
-        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .grad = grad_none, .samples = sample, \
-        .doc = text                                                                                                                             \
+#define ROW(SCHEMA, shape_, lower_, sample, text)                                                                                         \
+    {                                                                                                                                     \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF | TC_OP_LIKE, .shape = shape_, .lower = lower_, .grad = grad_none, \
+        .samples = sample, .doc = text                                                                                                    \
     }
 #define COMPOSED(SCHEMA, decompose_, sample, text)                                                                                                \
     {                                                                                                                                             \

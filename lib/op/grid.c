@@ -147,7 +147,8 @@ static tc_status check_sampler(const tc_node *n, int nd) {
         return tc_error(TC_CONTENT, "%s: grid_sampler(): expected input and grid to have same dtype, but input has %s and grid has %s",
                         tc_op_name(n->op), tc_dtypes[x->dtype].torch, tc_dtypes[g->dtype].torch);
     if (!tc_is_float(x->dtype))
-        return tc_error(TC_CONTENT, "%s: \"grid_sampler_%dd_cpu\" not implemented for '%s'", tc_op_name(n->op), nd, tc_dtypes[x->dtype].torch);
+        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"grid_sampler_%dd_cpu\" not implemented for '%s'", tc_op_name(n->op), nd,
+                        tc_dtypes[x->dtype].torch);
     if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->size[0], g->size[0], NULL)) == 0)
         return refuse(n, "grid_sampler(): expected grid and input to have same batch size");
     if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, g->size[nd + 1], tc_sym_int(s, nd), NULL)) == 0)
@@ -227,10 +228,11 @@ static tc_status decompose_affine_grid(tc_emit *e, const tc_node *n) { /* theta,
     return tc_e_done(e);
 }
 
-#define SAMPLER(name, sample)                                                                                                                   \
-    {                                                                                                                                           \
-        .schema = "aten::" name "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",          \
-        .shape = tc_shape_decomposed_rows, .decompose = decompose_grid_sampler, .samples = sample, .doc = "the image at the points of the grid" \
+#define SAMPLER(name, sample)                                                                                                          \
+    {                                                                                                                                  \
+        .schema = "aten::" name "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", \
+        .keeps = " input grid ", .shape = tc_shape_decomposed_rows, .decompose = decompose_grid_sampler, .samples = sample,            \
+        .doc = "the image at the points of the grid"                                                                                   \
     }
 const tc_op tc_ops_grid[] = {
     SAMPLER("grid_sampler", "grid_sampler(f32[2,3,4,5], f32[2,6,7,2], 0, 0, False); grid_sampler(f32[1,2,3,4,5], f32[1,2,3,4,3], 1, 1, True)"),

@@ -162,13 +162,18 @@ static tc_status decompose_corrcoef(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
+#define KEEPING(SCHEMA, name, keeps_, sample, text)                                                                                              \
+    {                                                                                                                                            \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .keeps = keeps_, .samples = sample, \
+        .doc = text                                                                                                                              \
+    }
 #define COMPOSED(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 const tc_op tc_ops_linalg_distance[] = {
-    COMPOSED("dist(Tensor self, Tensor other, Scalar p=2)", dist, "dist(f32[3,4], f32[4])", "p-norm of self - other"),
-    COMPOSED("cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None)", cdist,
-             "cdist(f32[2,3,4], f32[2,5,4]); cdist(f32[3,4], f32[5,4], 1.5)", "p-norms of all differences of rows"),
-    COMPOSED("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode)", cdist, NULL, "cdist"),
+    KEEPING("dist(Tensor self, Tensor other, Scalar p=2)", dist, " self other ", "dist(f32[3,4], f32[4])", "p-norm of self - other"),
+    KEEPING("cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None)", cdist, " x1 x2 ",
+            "cdist(f32[2,3,4], f32[2,5,4]); cdist(f32[3,4], f32[5,4], 1.5)", "p-norms of all differences of rows"),
+    KEEPING("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode)", cdist, " x1 x2 ", NULL, "cdist"),
     COMPOSED("pdist(Tensor self, float p=2.)", pdist, "pdist(f32[4,3])", "p-norms of the differences of rows i < j"),
     COMPOSED("_pdist_forward(Tensor self, float p=2.)", pdist, NULL, "pdist"),
     COMPOSED("linalg_vander(Tensor x, *, SymInt? N=None)", linalg_vander, "linalg_vander(f32[2,3]); linalg_vander(i64[3], N=4)", "powers 0 to N - 1"),

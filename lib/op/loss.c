@@ -562,6 +562,13 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
 #define LOSS(SCHEMA, name, sample, text) CHECKED_LOSS(SCHEMA, tc_shape_decomposed, name, sample, text)
 #define CHECKED_LOSS(SCHEMA, shape_, name, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define KEEPING_LOSS(SCHEMA, shape_, keeps_, name, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .decompose = decompose_##name, .keeps = keeps_, .samples = sample, .doc = text }
+#define PICKING_LOSS(SCHEMA, name, sample, text)                                                                                           \
+    {                                                                                                                                      \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_INDEX_RUNTIME, .shape = tc_shape_decomposed, .decompose = decompose_##name, \
+        .samples = sample, .doc = text                                                                                                     \
+    }
 #define TARGETS "Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100"
 const tc_op tc_ops_loss[] = {
     NLL(""),
@@ -571,12 +578,13 @@ const tc_op tc_ops_loss[] = {
     LOSS("nll_loss_nd(" TARGETS ")", nll, "nll_loss_nd(f32[2,5,3], i64[2,3]:0..4)", "-weight[t] x[t]"),
     LOSS("cross_entropy_loss(" TARGETS ", float label_smoothing=0.0)", cross_entropy,
          "cross_entropy_loss(f32[3,5], i64[3]:0..4); cross_entropy_loss(f32[3,5], i64[3]:0..4, label_smoothing=0.1)", "nll_loss of log_softmax"),
-    LOSS("mse_loss(Tensor self, Tensor target, int reduction=Mean)", mse, "mse_loss(f32[3,5], f32[3,5])", "(x - t)^2"),
+    KEEPING_LOSS("mse_loss(Tensor self, Tensor target, int reduction=Mean)", tc_shape_decomposed, " self target ", mse,
+                 "mse_loss(f32[3,5], f32[3,5])", "(x - t)^2"),
     LOSS("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)", mse_backward, NULL, "gradient of mse_loss"),
-    LOSS("l1_loss(Tensor self, Tensor target, int reduction=Mean)", l1, "l1_loss(f32[3,5], f32[3,5])", "|x - t|"),
-    LOSS("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0)", smooth_l1, "smooth_l1_loss(f32[3,5], f32[3,5])",
-         "quadratic below beta, linear above"),
-    CHECKED_LOSS("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0)", shape_like_self, huber,
+    KEEPING_LOSS("l1_loss(Tensor self, Tensor target, int reduction=Mean)", tc_shape_decomposed, " ", l1, "l1_loss(f32[3,5], f32[3,5])", "|x - t|"),
+    KEEPING_LOSS("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0)", tc_shape_decomposed, " self target ", smooth_l1,
+                 "smooth_l1_loss(f32[3,5], f32[3,5])", "quadratic below beta, linear above"),
+    KEEPING_LOSS("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0)", shape_like_self, " self target ", huber,
                  "huber_loss(f32[3,5], f32[3,5])", "quadratic below delta, linear above"),
     {.schema = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
      .shape = shape_bce,
@@ -586,8 +594,9 @@ const tc_op tc_ops_loss[] = {
      .doc = "-t log x - (1 - t) log(1 - x)"},
     LOSS("binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean)", bce_backward, NULL,
          "gradient of binary_cross_entropy"),
-    LOSS("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean)", bce_logits,
-         "binary_cross_entropy_with_logits(f32[5], f32[5]:0..1)", "binary_cross_entropy of sigmoid(x)"),
+    KEEPING_LOSS("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean)",
+                 tc_shape_decomposed, " self target weight pos_weight ", bce_logits, "binary_cross_entropy_with_logits(f32[5], f32[5]:0..1)",
+                 "binary_cross_entropy of sigmoid(x)"),
     LOSS("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False)", kl_div, "kl_div(f32[3,5], f32[3,5]:0.1..0.9)",
          "t (log t - x)"),
     CHECKED_LOSS("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean)", shape_like_self, soft_margin, "soft_margin_loss(f32[5], f32[5])",
@@ -598,8 +607,8 @@ const tc_op tc_ops_loss[] = {
          "margin_ranking_loss(f32[5], f32[5], f32[5])", "max(0, -t (a - b) + margin)"),
     LOSS("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)", poisson,
          "poisson_nll_loss(f32[5], f32[5]:0.5..2, True, True, 1e-8, 1)", "exp(x) - t x"),
-    LOSS("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", cosine_similarity, "cosine_similarity(f32[3,5], f32[3,5])",
-         "sum(a b) / (|a| |b|)"),
+    KEEPING_LOSS("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", tc_shape_decomposed, " ", cosine_similarity,
+                 "cosine_similarity(f32[3,5], f32[3,5])", "sum(a b) / (|a| |b|)"),
     LOSS("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean)", cosine_embedding,
          "cosine_embedding_loss(f32[3,5], f32[3,5], i64[3])", "1 - cos, or max(0, cos - margin)"),
     LOSS("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False)", pairwise, "pairwise_distance(f32[3,5], f32[3,5])",
@@ -607,12 +616,12 @@ const tc_op tc_ops_loss[] = {
     LOSS("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int "
          "reduction=Mean)",
          triplet, "triplet_margin_loss(f32[3,5], f32[3,5], f32[3,5])", "max(0, d(a, p) - d(a, n) + margin)"),
-    LOSS("multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean)", multilabel_margin,
-         "multilabel_margin_loss(f32[3,5], i64[3,5]:-1..4)", "sum max(0, 1 - x[label] + x[other]) / C"),
+    PICKING_LOSS("multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean)", multilabel_margin,
+                 "multilabel_margin_loss(f32[3,5], i64[3,5]:-1..4)", "sum max(0, 1 - x[label] + x[other]) / C"),
     {.schema = "aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
      .shape = tc_shape_decomposed,
      .decompose = decompose_multilabel_margin_forward,
      .doc = "multilabel_margin_loss, and 1 at the labels"},
-    LOSS("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean)", multi_margin,
-         "multi_margin_loss(f32[3,5], i64[3]:0..4)", "sum max(0, margin - x[t] + x[i])^p / C"),
+    PICKING_LOSS("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean)", multi_margin,
+                 "multi_margin_loss(f32[3,5], i64[3]:0..4)", "sum max(0, margin - x[t] + x[i])^p / C"),
     {0}};

@@ -97,10 +97,12 @@ enum {
     TC_OP_IMPURE = 2,    /* asserts and the like: kept though unused */
     TC_OP_COMPOSITE = 4, /* CompositeImplicit in PyTorch: decomposed at capture, never recorded */
     TC_OP_HIGHER_ORDER = 8,
-    TC_OP_DATA_SHAPE = 16, /* result sizes depend on data: new symbols u0.. */
-    TC_OP_NONDIFF = 32,    /* results carry no gradient */
-    TC_OP_SAME_ORDER = 64, /* a view whose elements, in row-major order, are its argument's */
-    TC_OP_OF_VIEWS = 128   /* a composition that PyTorch makes of views: where nothing else is in it, a result shows an argument */
+    TC_OP_DATA_SHAPE = 16,     /* result sizes depend on data: new symbols u0.. */
+    TC_OP_NONDIFF = 32,        /* results carry no gradient */
+    TC_OP_SAME_ORDER = 64,     /* a view whose elements, in row-major order, are its argument's */
+    TC_OP_OF_VIEWS = 128,      /* a composition that PyTorch makes of views: where nothing else is in it, a result shows an argument */
+    TC_OP_INDEX_RUNTIME = 256, /* an index outside is a RuntimeError of PyTorch's, where others raise an IndexError */
+    TC_OP_LIKE = 512           /* of its last tensor argument it reads the type and the sizes, no element: zeros_like, view_as */
 };
 
 enum { TC_OP_MANY = 48 };
@@ -124,6 +126,7 @@ struct tc_op {
     const struct tc_checked *checked;
     tc_decompose_fn strided; /* the same when argument 0 is not contiguous and the order of memory decides (random fills) */
     tc_view_alias_fn view_alias;
+    const char *keeps;   /* the tensors, " self target ", that PyTorch keeps for the gradient; NULL: what the gradient rule reads of them */
     tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */
     const char *samples; /* calls in the model language's syntax: tests, bench, fuzz and the man page run them */
     const char *doc;     /* one line: formula */
@@ -140,6 +143,8 @@ const char *tc_op_name(const tc_op *op);          /* "aten.add.Tensor" */
 bool tc_op_is_known_to_pytorch(const char *name); /* a name that PyTorch has and tc lacks: exit 5; neither: exit 3 */
 size_t tc_op_count(void);
 const tc_op *tc_op_at(size_t i);
+/* Calls fn for each value in the arguments of n of which elements are read. */
+void tc_op_each_read(const tc_node *n, void (*fn)(void *ctx, const tc_value *v), void *ctx);
 /* In-place and out forms: the functional row they derive from, or op itself. */
 const tc_op *tc_op_functional(const tc_op *op);
 bool tc_op_resizes(const tc_op *op); /* resize_, resize_as_: the tensor written to takes the result's sizes */

@@ -327,10 +327,10 @@ static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         .schema = "aten::" SCHEMA ", *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, \
         .kernel = &kernel_, .strided = fill_strided, .grad = grad_none, .samples = sample, .doc = text                                 \
     }
-#define COMPOSED(SCHEMA, shape_, decompose_, sample, text)                                                                                          \
-    {                                                                                                                                               \
-        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, .decompose = decompose_, .samples = sample, \
-        .doc = text                                                                                                                                 \
+#define COMPOSED(SCHEMA, shape_, decompose_, sample, text)                                                                                    \
+    {                                                                                                                                         \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF | TC_OP_LIKE, .shape = shape_, .decompose = decompose_, \
+        .samples = sample, .doc = text                                                                                                        \
     }
 #define NORMAL(SCHEMA, sample)                                                                                                       \
     {                                                                                                                                \

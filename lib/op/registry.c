@@ -325,3 +325,16 @@ bool tc_op_is_known_to_pytorch(const char *name) {
     if (!strchr(strstr(key, "::"), '.')) tc_aten_each(key, strlen(key), any_line, &any);
     return any;
 }
+
+void tc_op_each_read(const tc_node *n, void (*fn)(void *ctx, const tc_value *v), void *ctx) {
+    int last = -1;
+    for (int i = 0; i < n->nargs; i++)
+        if (n->args[i].kind == TC_A_VALUE && n->args[i].value && n->args[i].value->kind == TC_V_TENSOR) last = i;
+    for (int i = 0; i < n->nargs; i++) {
+        const tc_arg *a = &n->args[i];
+        if (i == last && n->op->flags & TC_OP_LIKE) continue;
+        if (a->kind == TC_A_VALUE && a->value) fn(ctx, a->value);
+        for (int k = 0; a->kind == TC_A_VALUES && k < a->n; k++)
+            if (a->values[k]) fn(ctx, a->values[k]);
+    }
+}

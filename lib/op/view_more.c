@@ -106,6 +106,8 @@ static tc_status decompose_unflatten(tc_emit *e, const tc_node *n) {
         k++;
     }
     tc_sym extent = x->meta.size[d];
+    if (infer >= 0 && tc_sym_is_int(rest, 0))
+        return refuse(n, "unflatten: the unspecified dimension size -1 can be any value beside a size of 0 and is ambiguous");
     if (infer >= 0) size[infer] = tc_sym_floordiv(s, extent, rest), rest = tc_sym_mul(s, rest, size[infer]);
     if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, rest, extent, NULL)) == 0) {
         have = 0;
@@ -468,6 +470,8 @@ static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
 
 #define ROW(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define AS_OTHER(SCHEMA, sample, text) \
+    { .schema = "aten::" SCHEMA, .flags = TC_OP_LIKE, .shape = tc_shape_decomposed, .decompose = decompose_as_other, .samples = sample, .doc = text }
 #define OF_VIEWS(SCHEMA, name, sample, text)                                                                                                \
     {                                                                                                                                       \
         .schema = "aten::" SCHEMA, .flags = TC_OP_OF_VIEWS, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, \
@@ -482,6 +486,7 @@ const tc_op tc_ops_view_more[] = {
      .samples = "resize(f32[2,3], [3,2]); resize(f32[2,3], [2,2]); resize(f32[2], [2,3])",
      .doc = "the elements in order in other sizes, more of them 0"},
     {.schema = "aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor",
+     .flags = TC_OP_LIKE,
      .shape = tc_shape_decomposed,
      .decompose = decompose_resize_as,
      .samples = "resize_as(f32[2,3], f32[3,2])",
@@ -491,9 +496,9 @@ const tc_op tc_ops_view_more[] = {
         "dimensions start_dim .. end_dim as one"),
     ROW("ravel(Tensor(a) self) -> Tensor(a)", ravel, "ravel(f32[2,3])", "one dimension"),
     ROW("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten, "unflatten(f32[2,6], 1, [2,-1])", "a dimension as several"),
-    ROW("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", as_other, "view_as(f32[2,6], f32[3,4])", "the sizes of other"),
-    ROW("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", as_other, "reshape_as(f32[2,6], f32[3,4])", "the sizes of other"),
-    ROW("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", as_other, "expand_as(f32[3,1], f32[3,4])", "expanded to the sizes of other"),
+    AS_OTHER("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "view_as(f32[2,6], f32[3,4])", "the sizes of other"),
+    AS_OTHER("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", "reshape_as(f32[2,6], f32[3,4])", "the sizes of other"),
+    AS_OTHER("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", "expand_as(f32[3,1], f32[3,4])", "expanded to the sizes of other"),
     ROW("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", broadcast_to, "broadcast_to(f32[3,1], [3,4])", "expanded"),
     ROW("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias, NULL, "view"),
     OF_VIEWS("sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size, "sum_to_size(f32[2,3,4], [3,1])", "the sums over what was broadcast"),

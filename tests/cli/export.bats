@@ -815,10 +815,14 @@ class M(torch.nn.Module):
             z = torch.tensor([0, 1, 2])
         v = x.view(1, 3)
         for takes in (lambda: x + y, lambda: x * y.sum(), lambda: x * y.clone(), lambda: torch.cat([x, y]), lambda: torch.addcmul(x, y, y),
-                      lambda: x.index_add(0, z.clone(), y), lambda: (y * 2) @ x):
+                      lambda: x.index_add(0, z.clone(), y), lambda: (y * 2) @ x, lambda: torch.hypot(x, y), lambda: torch.hypot(y, x),
+                      lambda: torch.copysign(y, x), lambda: F.cosine_similarity(x, y, 0), lambda: F.l1_loss(x, y), lambda: x.view_as(y) + y.expand_as(x)):
             takes()
         for keeps in (lambda: x * y, lambda: (x * 2).mul_(y), lambda: y / x, lambda: x @ y.view(3, 1), lambda: torch.einsum("i,j->ij", x, y),
-                      lambda: F.layer_norm(x, (3,), y), lambda: x[z], lambda: F.linear(x, y.expand(3, 3)), lambda: F.cross_entropy(x, z[0])):
+                      lambda: F.layer_norm(x, (3,), y), lambda: x[z], lambda: F.linear(x, y.expand(3, 3)), lambda: F.cross_entropy(x, z[0]),
+                      lambda: F.mse_loss(x, y), lambda: F.smooth_l1_loss(y, x), lambda: F.huber_loss(x, y), lambda: torch.dist(x, y),
+                      lambda: torch.cdist(v, y.view(1, 3)), lambda: F.binary_cross_entropy_with_logits(x, y),
+                      lambda: F.binary_cross_entropy_with_logits(x, x.detach(), pos_weight=y), lambda: F.grid_sample(y.view(1, 1, 1, 3), x[:2].view(1, 1, 1, 2), align_corners=False)):
             try:
                 keeps()
             except RuntimeError as e:

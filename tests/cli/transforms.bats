@@ -59,13 +59,15 @@ same_gradients_of_archive() {
     again="Trying to backward through the graph a second time: the tensors that m.py"
     model "h * h" "" "y.sum()"
     fails 3 "m.py:8:35: RuntimeError: $again:6 kept" tc-export m.py:M --input x=3xf32 --print
+    model "torch.nn.functional.mse_loss(x + 1, x.detach())" "" "y.sum()"
+    fails 3 "m.py:8:35: RuntimeError: $again:6 kept" tc-export m.py:M --input x=3xf32 --print
     model "h + 1" ", retain_graph=False" "(h - 1).sum()"
     fails 3 "m.py:8:35: RuntimeError: $again:5 kept" tc-export m.py:M --input x=3xf32 --print
     for retain in ", retain_graph=True" ", create_graph=True"; do
         model "h * h" "$retain" "y.sum()"
         tc-export m.py:M --input x=3xf32 --print | grep -q 'aten.add.Tensor'
     done
-    model "(x + 1).view(1, -1).mean(1)" "" "y.sum()" # nothing is kept for it
+    model "(x + 1).view_as(x.detach()).view(1, -1).mean(1)" "" "y.sum()" # nothing is kept for it
     tc-export m.py:M --input x=3xf32 --print | grep -q 'aten.add.Tensor'
     model "h * h" "" "x.sin().sum()"
     tc-export m.py:M --input x=3xf32 --print | grep -q 'aten.add.Tensor'
