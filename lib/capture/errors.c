@@ -158,21 +158,28 @@ static V status_value(C *c, const char *type_name, const char *fmt, ...) {
     return e;
 }
 
+/* The exception that the n bytes before the next ": " name; NULL where they name none. */
+static type *exception_named(C *c, const char *message, size_t n) {
+    return n && message[n] == ':' && message[n + 1] == ' ' ? (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, message, n)) : NULL;
+}
+
 /* What an operator says of itself, "aten.pad.default: IndexError: aten.pad.default: ...", one name once: an operator that failed inside
- * another's composition says its own name again, and the name of an exception among them is the type to raise.
- * out_type: unchanged where no exception is named. */
+ * another's composition says its own name again, and the name of an exception among them is the type to raise. A run names the node that
+ * failed instead: "embedding: IndexError: ...". out_type: unchanged where no exception is named. */
 static const char *operators_words(C *c, const char *message, const char **out_type) {
     const char *op = NULL;
     size_t op_len = 0;
     for (;;) {
         size_t n = strcspn(message, ": ");
         if (!n || message[n] != ':' || message[n + 1] != ' ') break;
-        type *t = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, message, n));
+        const char *rest = message + n + 2;
+        type *t = exception_named(c, message, n);
         bool again = op && op_len == n && !memcmp(op, message, n);
-        if (!t && !again && (op || strncmp(message, "aten.", 5))) break;
+        bool first = !op && (!strncmp(message, "aten.", 5) || exception_named(c, rest, strcspn(rest, ": ")));
+        if (!t && !again && !first) break;
         if (t) *out_type = t->name->s;
         else op = message, op_len = n;
-        message += n + 2;
+        message = rest;
     }
     return op ? tc_arena_printf(&c->arena, "%.*s: %s", (int)op_len, op, message) : message;
 }
@@ -187,6 +194,12 @@ static V status_exception(C *c, const char *type_name, tc_status s) {
 }
 
 void tc_raise_status(C *c, const char *type_name, tc_status s) { tc_raise_value(c, status_exception(c, type_name, s)); }
+
+void tc_raise_status_as(C *c, const char *type_name, tc_status s) {
+    V e = status_exception(c, type_name, s);
+    e->type = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, type_name, strlen(type_name)));
+    tc_raise_value(c, e);
+}
 
 void tc_raise_status_at(C *c, const char *type_name, tc_status s, const tc_source *at) {
     exc *e = (exc *)status_exception(c, type_name, s);

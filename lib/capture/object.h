@@ -25,12 +25,13 @@ typedef struct tc_lang C;
     X(NONE, "NoneType")                                                                                                                             \
     X(INT, "int")                                                                                                                                   \
     X(BOOL, "bool")                                                                                                                                 \
-    X(FLOAT, "float") X(COMPLEX, "complex") X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") \
-        X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function")                            \
-            X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property")                 \
-                X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator")                    \
-                    X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") \
-                        X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
+    X(FLOAT, "float")                                                                                                                               \
+    X(COMPLEX, "complex") X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") \
+        X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method")      \
+            X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod")      \
+                X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias")      \
+                    X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator")         \
+                        X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
 
 typedef enum {
 #define X(id, name) K_##id,
@@ -180,7 +181,7 @@ typedef struct {
     int line, col;
     const char *trace, *loops; /* loops: "line 12, iteration 3", or NULL */
     const char *cure;          /* lines that help, or NULL */
-    str *missing;        /* the name that was not found: an attribute of owner, or, without one, a variable at this place */
+    str *missing;              /* the name that was not found: an attribute of owner, or, without one, a variable at this place */
     V owner;
     scope *scope;
     dict *globals;
@@ -300,12 +301,13 @@ typedef struct file {
     X(__new__)                                                                                                                                      \
     X(__call__)                                                                                                                                     \
     X(__class__)                                                                                                                                    \
-    X(__dict__) X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__)    \
-        X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__)  \
-            X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) \
-                X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__)            \
-                    X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__)  \
-                        X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__)       \
+    X(__dict__)                                                                                                                                     \
+    X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__)     \
+        X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) \
+            X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__)  \
+                X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__)          \
+                    X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__)  \
+                        X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__)                    \
                             X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__)           \
                                 X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__)  \
                                     X(__with_generator__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value)   \
@@ -436,7 +438,8 @@ _Noreturn void tc_raise_limit(C *c, const char *fmt, ...) TC_PRINTF(2, 3);
 _Noreturn void tc_raise_code(C *c, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
 /* DataDependentError; cure: lines that help, or NULL */
 _Noreturn void tc_raise_data(C *c, const char *cure, const char *fmt, ...) TC_PRINTF(3, 4);
-_Noreturn void tc_raise_status(C *c, const char *type, tc_status s); /* takes s; the exception that an operator names is the type */
+_Noreturn void tc_raise_status(C *c, const char *type, tc_status s);    /* takes s; the exception that an operator names is the type */
+_Noreturn void tc_raise_status_as(C *c, const char *type, tc_status s); /* of that type, whatever is named */
 _Noreturn void tc_raise_status_at(C *c, const char *type, tc_status s, const tc_source *at); /* the same of a line that ran before */
 _Noreturn void tc_syntax(C *c, file *f, int line, int col, const char *fmt, ...) TC_PRINTF(5, 6);
 _Noreturn void tc_raise_again(C *c, V exc); /* keeps its place */

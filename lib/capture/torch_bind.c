@@ -99,12 +99,17 @@ typedef struct {
     V v;
 } given;
 
-/* A number argument beside a tensor: an int from 2^63 to below 2^64 too, which is rounded in fractions and wraps in whole numbers. */
+/* A number argument: an int from 2^63 to below 2^64 too, which is rounded in fractions and wraps in whole numbers; with no tensor beside
+ * it the dtype= that is bound later must be of fractions. */
 static bool as_number(given *g) {
     const V self = g->b->object[0];
     if (number_arg(g->c, g->v, g->a)) return true;
-    if (tc_kind_of(g->v) != K_INT || tc_int_sign(g->v) < 0 || tc_int_bits(g->v) != 64 || !self || !tc_is_tensor(self)) return false;
+    if (tc_kind_of(g->v) != K_INT || tc_int_sign(g->v) < 0 || tc_int_bits(g->v) != 64) return false;
     const uint32_t *half = ((const big *)g->v)->d;
+    if (!self || !tc_is_tensor(self)) {
+        *g->a = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(tc_int_to_double(g->c, g->v))};
+        return g->b->wide = true;
+    }
     const bool whole = tc_is_integral(tc_torch_dtype(self)) && strcmp(tc_op_name(g->op), "aten.div.Tensor");
     *g->a = (tc_arg){.kind = TC_A_SCALAR,
                      .scalar = whole ? tc_scalar_int((int64_t)((uint64_t)half[1] << 32 | half[0])) : tc_scalar_float(tc_int_to_double(g->c, g->v))};
@@ -155,7 +160,7 @@ static bool as_float(given *g) {
         if (!(g->b->reads && tc_is_tensor(g->v) && tc_torch_rank(g->v) == 0)) return false;
         g->v = tc_tensor_number(g->c, g->v, "a float argument");
     }
-    if (!number_arg(g->c, g->v, g->a)) return false;
+    if (!number_arg(g->c, g->v, g->a)) *g->a = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(tc_int_to_double(g->c, g->v))};
     if (g->a->kind == TC_A_SCALAR && !g->a->is_sym) g->a->scalar = tc_scalar_float(tc_scalar_to_double(g->a->scalar));
     return true;
 }
@@ -366,5 +371,8 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
             return false;
         }
     }
-    return true;
+    bool fraction = !b->wide;
+    for (int i = 0; i < s->nparams; i++) fraction |= b->arg[i].kind == TC_A_DTYPE && !tc_is_integral(b->arg[i].dtype);
+    if (!fraction) tc_buf_puts(&b->why, "has a number that its type does not hold");
+    return fraction;
 }

@@ -11,6 +11,7 @@ typedef struct {
     V object[TC_MAX_PARAMS];   /* the tensor, or the list of tensors, of each argument; NULL for others */
     bool given[TC_MAX_PARAMS];
     int n;
+    bool wide;                /* a number beyond int64 was bound as a float */
     struct tc_generator *gen; /* of generator= */
     V out;                    /* out=: a tensor or a tuple of them; NULL */
     int requires_grad;        /* requires_grad= of a factory: -1 not given */

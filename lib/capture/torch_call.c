@@ -137,11 +137,7 @@ static int count_results(C *c, tc_program *p, const tc_op *op, const tc_arg *a, 
 }
 
 static V number_of(C *c, tc_tensor *t) {
-    tc_scalar v = tc_scalar_load(t->dtype, t->storage->data, t->offset);
-    V r = v.kind == TC_KIND_BOOL    ? tc_bool(c, v.i != 0)
-          : v.kind == TC_KIND_INT   ? tc_int(c, v.i)
-          : v.kind == TC_KIND_FLOAT ? tc_float(c, v.f)
-                                    : tc_complex(c, v.re, v.im);
+    V r = tc_torch_element(c, t->dtype, tc_scalar_load(t->dtype, t->storage->data, t->offset));
     tc_tensor_deinit(t);
     return r;
 }
@@ -239,8 +235,13 @@ static void execute(C *c, const tc_op *op, const tc_arg *a, int nargs, struct tc
         out = tc_xcalloc((size_t)n, sizeof *out);
     }
     tc_status st = T->eval.call(T->eval.self, op, a, nargs, gen ? gen : T->gen, out, n);
-    for (int i = 0; i < nouts && n == nouts && !st; i++)
-        if (outs[i].kind == TC_V_TENSOR) st = lay_out(&out[i], &outs[i].meta);
+    for (int i = 0, k = 0; i < nouts && !st; i++) {
+        const int many = outs[i].kind == TC_V_LIST ? outs[i].nlist : 1;
+        for (int j = 0; j < many && !st; j++, k++) {
+            const tc_value *v = outs[i].kind == TC_V_LIST ? outs[i].list[j] : &outs[i];
+            if (v->kind == TC_V_TENSOR) st = lay_out(&out[k], &v->meta);
+        }
+    }
     for (int i = 0; i < n && !st; i++) {
         const bool wants = grad && out[i].storage && (tc_is_float(out[i].dtype) || tc_is_complex(out[i].dtype));
         c->tensor_bytes += out[i].storage ? tc_tensor_bytes(&out[i]) : 0;
@@ -248,6 +249,7 @@ static void execute(C *c, const tc_op *op, const tc_arg *a, int nargs, struct tc
         if (wants && !number) ((tensor *)made[i])->computed = true;
     }
     if (out != small) free(out);
+    if (st && tc_op_functional(op)->flags & TC_OP_INDEX_RUNTIME) tc_raise_status_as(c, "RuntimeError", st);
     if (st) tc_raise_status(c, "RuntimeError", st);
     if (c->tensor_bytes > c->max_tensor_bytes)
         tc_raise_limit(c, "tensors need more memory than the limit of %zu MB allows", c->max_tensor_bytes >> 20);

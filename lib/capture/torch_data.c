@@ -62,13 +62,20 @@ static void look(survey *s, V v, int depth, bool first) {
     }
 }
 
-static tc_scalar scalar_of(C *c, V v) {
+/* An int beyond 64 bits, as an element of type d. */
+static tc_scalar wide_int(C *c, V v, tc_dtype d) {
+    if (!tc_is_integral(d)) return tc_scalar_float(tc_int_to_double(c, v));
+    if (d != TC_U64) tc_raise(c, "ValueError", "Overflow when unpacking long long");
+    if (tc_int_sign(v) < 0 || tc_int_bits(v) > 64) tc_raise(c, "OverflowError", "int too big to convert");
+    const uint32_t *half = ((const big *)v)->d;
+    return (tc_scalar){.kind = TC_KIND_INT, .i = (int64_t)((uint64_t)half[1] << 32 | half[0])};
+}
+
+static tc_scalar scalar_of(C *c, V v, tc_dtype d) {
     int64_t i;
     switch (tc_kind_of(v)) {
     case K_BOOL: return tc_scalar_bool(v == c->true_);
-    case K_INT:
-        if (!tc_int_fits(v, &i)) tc_raise(c, "RuntimeError", "Overflow when unpacking long");
-        return tc_scalar_int(i);
+    case K_INT: return tc_int_fits(v, &i) ? tc_scalar_int(i) : wide_int(c, v, d);
     case K_FLOAT: return tc_scalar_float(tc_flt(v));
     case K_COMPLEX: return (tc_scalar){.kind = TC_KIND_COMPLEX, .re = ((cplx *)v)->re, .im = ((cplx *)v)->im};
     default: {
@@ -86,8 +93,10 @@ static void fill(C *c, V v, tc_tensor *t, int64_t *at) {
         for (size_t i = 0; i < n; i++) fill(c, items[i], t, at);
         return;
     }
-    const tc_scalar s = scalar_of(c, v);
-    if (tc_is_integral(t->dtype) && !tc_scalar_fits(s, t->dtype))
+    const tc_scalar s = scalar_of(c, v, t->dtype);
+    int64_t i;
+    const bool wide = tc_kind_of(v) == K_INT && !tc_int_fits(v, &i);
+    if (tc_is_integral(t->dtype) && !wide && !tc_scalar_fits(s, t->dtype))
         tc_raise(c, "RuntimeError", "value cannot be converted to type %s without overflow", tc_dtypes[t->dtype].torch);
     tc_scalar_store(t->dtype, t->storage->data, (*at)++, s);
 }
@@ -157,7 +166,7 @@ V tc_torch_full0(C *c, V number, tc_dtype dtype) {
         return tc_torch_call(c, "aten::full", &(args){.a = a, .n = 2, .kn = kn, .kv = kv, .nk = 1}, false);
     }
     tc_tensor t;
-    tc_status st = tc_tensor_scalar(dtype, scalar_of(c, number), &t);
+    tc_status st = tc_tensor_scalar(dtype, scalar_of(c, number, dtype), &t);
     if (st) tc_raise_status(c, "RuntimeError", st);
     return tc_torch_wrap(c, t, false);
 }
@@ -171,14 +180,17 @@ V tc_torch_cast(C *c, V t, tc_dtype dtype) {
     return tc_torch_call(c, "aten::_to_copy", &(args){.a = &t, .n = 1, .kn = kn, .kv = kv, .nk = 1}, false);
 }
 
-static V listed(C *c, const tc_tensor *t, int dim, int64_t offset) {
-    if (dim == t->rank) {
-        tc_scalar v = tc_scalar_load(t->dtype, t->storage->data, offset);
-        return v.kind == TC_KIND_BOOL    ? tc_bool(c, v.i != 0)
-               : v.kind == TC_KIND_INT   ? tc_int(c, v.i)
-               : v.kind == TC_KIND_FLOAT ? tc_float(c, v.f)
-                                         : tc_complex(c, v.re, v.im);
+V tc_torch_element(C *c, tc_dtype d, tc_scalar s) {
+    switch (s.kind) {
+    case TC_KIND_BOOL: return tc_bool(c, s.i != 0);
+    case TC_KIND_INT: return d == TC_U64 ? tc_int_from_u64(c, (uint64_t)s.i) : tc_int(c, s.i);
+    case TC_KIND_FLOAT: return tc_float(c, s.f);
+    default: return tc_complex(c, s.re, s.im);
     }
+}
+
+static V listed(C *c, const tc_tensor *t, int dim, int64_t offset) {
+    if (dim == t->rank) { return tc_torch_element(c, t->dtype, tc_scalar_load(t->dtype, t->storage->data, offset)); }
     tc_step(c);
     V l = tc_list_of(c, 0, NULL);
     for (int64_t i = 0; i < t->size[dim]; i++) tc_list_push(c, (list *)l, listed(c, t, dim + 1, offset + i * t->stride[dim]));

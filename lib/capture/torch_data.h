@@ -8,8 +8,9 @@
  * numbers ask. Symbolic numbers make a graph of scalars. Always a new tensor. */
 V tc_torch_of_array(C *c, V v); /* of an array of numpy its tensor, else v */
 V tc_torch_from_data(C *c, V data, tc_dtype dtype);
-V tc_torch_full0(C *c, V number, tc_dtype dtype); /* a 0-d tensor */
-V tc_torch_cast(C *c, V t, tc_dtype dtype);       /* t itself when it has the type */
-V tc_torch_to_list(C *c, V t);                    /* tolist(): concrete tensors only */
+V tc_torch_full0(C *c, V number, tc_dtype dtype);  /* a 0-d tensor */
+V tc_torch_cast(C *c, V t, tc_dtype dtype);        /* t itself when it has the type */
+V tc_torch_element(C *c, tc_dtype d, tc_scalar s); /* what item() gives of an element of that type */
+V tc_torch_to_list(C *c, V t);                     /* tolist(): concrete tensors only */
 
 #endif

@@ -4,6 +4,7 @@
 #include "capture/draft.h"
 #include "capture/torch_bind.h"
 #include "capture/torch_data.h"
+#include "op/shape.h"
 
 #include <stdio.h>
 
@@ -156,11 +157,7 @@ static V item(C *c, V o) {
     if (t->t.storage && (known || !c->torch->graph)) {
         if (tc_tensor_numel(&t->t) != 1)
             tc_raise(c, "RuntimeError", "a Tensor with %lld elements cannot be converted to Scalar", (long long)tc_tensor_numel(&t->t));
-        tc_scalar s = tc_scalar_load(t->t.dtype, t->t.storage->data, t->t.offset);
-        return s.kind == TC_KIND_BOOL    ? tc_bool(c, s.i)
-               : s.kind == TC_KIND_INT   ? (t->t.dtype == TC_U64 ? tc_int_from_u64(c, (uint64_t)s.i) : tc_int(c, s.i))
-               : s.kind == TC_KIND_FLOAT ? tc_float(c, s.f)
-                                         : tc_complex(c, s.re, s.im);
+        return tc_torch_element(c, t->t.dtype, tc_scalar_load(t->t.dtype, t->t.storage->data, t->t.offset));
     }
     V again = item_of(c, o);
     if (again) return again;
@@ -429,14 +426,18 @@ static V m_eq(C *c, args *A) { return compared(c, A, "__eq__", '='); }
 static V m_ne(C *c, args *A) { return compared(c, A, "__ne__", '!'); }
 static V m_element_size(C *c, args *A) { return tc_int(c, (int64_t)tc_dtype_size(tc_torch_dtype(A->a[0]))); }
 static V m_is_contiguous(C *c, args *A) {
-    tensor *t = (tensor *)A->a[0];
-    if (t->t.storage) return tc_bool(c, tc_tensor_is_contiguous(&t->t));
-    if (!t->v->meta.stride) return c->true_;
-    tc_program *p = t->v->graph->program;
-    tc_sym *want = tc_contiguous_sym_strides(p->sym, &p->arena, t->v->meta.rank, t->v->meta.size);
-    for (int i = 0; i < t->v->meta.rank; i++)
-        if (want[i] != t->v->meta.stride[i] && !tc_sym_is_int(t->v->meta.size[i], 1)) return c->false_;
-    return c->true_;
+    V v[2];
+    tc_take(c, A, "is_contiguous", "self memory_format=", v);
+    const int format = v[1] && tc_kind_of(v[1]) == K_LAYOUT ? ((layoutobj *)v[1])->code : 1;
+    const tensor *t = (tensor *)v[0];
+    tc_program *p = t->t.storage ? tc_torch_program(c) : t->v->graph->program;
+    if (format == 4) tc_raise(c, "RuntimeError", "preserve memory format is unsupported by the contiguous operator");
+    if (t->t.storage && format == 1) return tc_bool(c, tc_tensor_is_contiguous(&t->t));
+    if (!t->t.storage) return tc_bool(c, tc_sh_kept_in(p, &t->v->meta, format));
+    tc_sym size[TC_MAX_RANK], stride[TC_MAX_RANK];
+    for (int d = 0; d < t->t.rank; d++) size[d] = tc_sym_int(p->sym, t->t.size[d]), stride[d] = tc_sym_int(p->sym, t->t.stride[d]);
+    const tc_meta m = {.dtype = t->t.dtype, .rank = t->t.rank, .size = size, .stride = stride};
+    return tc_bool(c, tc_sh_kept_in(p, &m, format));
 }
 static V m_is_floating(C *c, args *A) { return tc_bool(c, tc_is_float(tc_torch_dtype(A->a[0]))); }
 static V m_is_complex(C *c, args *A) { return tc_bool(c, tc_is_complex(tc_torch_dtype(A->a[0]))); }

@@ -144,5 +144,5 @@ void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *obje
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (tc_word_in(refused[i].types, own) && tc_word_in(refused[i].names, kernel_name(f, arg)) && (!first || has_elements(c, first)) &&
             !computes_in_other(s, arg, objects, d) && !goes_elsewhere(s, arg, d))
-            tc_raise(c, "RuntimeError", "aten.%s: \"%s\" not implemented for '%s'", s->name, f->name, tc_dtypes[d].torch);
+            tc_raise(c, "NotImplementedError", "aten.%s: \"%s\" not implemented for '%s'", s->name, f->name, tc_dtypes[d].torch);
 }

@@ -53,7 +53,7 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
         return tc_sh_fail(c, "Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of %d dimensions", n + 1, n + 2, n, x->rank);
     if (x->dtype != w->dtype)
         return tc_sh_fail(c, "Input type (%s) and weight type (%s) should be the same", tc_dtypes[x->dtype].torch, tc_dtypes[w->dtype].torch);
-    if (tc_is_integral(x->dtype)) return tc_sh_fail(c, "convolution not implemented for '%s'", tc_dtypes[x->dtype].torch);
+    if (tc_is_integral(x->dtype)) return tc_sh_fail_as(c, "NotImplementedError", "convolution not implemented for '%s'", tc_dtypes[x->dtype].torch);
     if (b && b->dtype != x->dtype)
         return tc_sh_fail(c, "Input type (%s) and bias type (%s) should be the same", tc_dtypes[x->dtype].torch, tc_dtypes[b->dtype].torch);
     TC_TRY(read_params(c, 3, n, &p));

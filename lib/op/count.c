@@ -156,7 +156,8 @@ static tc_value *histogram(tc_emit *e, tc_value *const *x, int dims, const bins 
 }
 static tc_status check_histogram(const tc_node *n, const tc_value *x, const tc_value *weight, int drop) {
     if (x->meta.dtype != TC_F32 && x->meta.dtype != TC_F64)
-        return tc_error(TC_CONTENT, "%s: \"histogram_cpu\" not implemented for '%s'", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch);
+        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"histogram_cpu\" not implemented for '%s'", tc_op_name(n->op),
+                        tc_dtypes[x->meta.dtype].torch);
     if (!weight) return NULL;
     if (weight->meta.dtype != x->meta.dtype)
         return refuse(n, "if weight tensor is provided, input tensor and weight tensor should have the same dtype");
@@ -210,7 +211,8 @@ static tc_status decompose_histc(tc_emit *e, const tc_node *n) { /* self, bins, 
     int64_t count = tc_arg_int(n, 1);
     double lo = tc_arg_float(n, 2), hi = tc_arg_float(n, 3);
     tc_dtype d = tc_arg_meta(n, 0)->dtype;
-    if (!tc_is_float(d)) return tc_error(TC_CONTENT, "%s: \"histogram_cpu\" not implemented for '%s'", tc_op_name(n->op), tc_dtypes[d].torch);
+    if (!tc_is_float(d))
+        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"histogram_cpu\" not implemented for '%s'", tc_op_name(n->op), tc_dtypes[d].torch);
     if (count <= 0) return refuse(n, "bins must be > 0");
     if (!__builtin_isfinite(lo) || !__builtin_isfinite(hi))
         return tc_error(TC_CONTENT, "%s: range of [%g, %g] is not finite", tc_op_name(n->op), lo, hi);

@@ -14,7 +14,8 @@ static tc_status check_ctc(tc_shape_ctx *c, int first, int blank) {
     for (int k = 0; k < 2; k++) TC_TRY(tc_sh_need_tensor(c, first + k));
     const tc_meta *p = tc_sh_meta(c, first), *t = tc_sh_meta(c, first + 1);
     int64_t classes, b = tc_sh_const(c, blank);
-    if (p->dtype != TC_F32 && p->dtype != TC_F64) return tc_sh_fail(c, "\"ctc_loss_cpu\" not implemented for '%s'", tc_dtypes[p->dtype].torch);
+    if (p->dtype != TC_F32 && p->dtype != TC_F64)
+        return tc_sh_fail_as(c, "NotImplementedError", "\"ctc_loss_cpu\" not implemented for '%s'", tc_dtypes[p->dtype].torch);
     if (t->dtype != TC_I64 && t->dtype != TC_I32) return tc_sh_fail(c, "Expected targets to be Long or Int, but got %s", tc_dtypes[t->dtype].torch);
     if (p->rank != 3) return tc_sh_fail(c, "Expected 3-dimensional tensor, but got %d-dimensional tensor for log_probs", p->rank);
     if (t->rank != 1 && t->rank != 2) return tc_sh_fail(c, "targets should have 1 or 2 dimensions, but has %d", t->rank);

@@ -190,16 +190,19 @@ const tc_op tc_ops_embedding[] = {
      .doc = "rows that are picked, scaled down to a norm of at most max_norm"},
     {.schema = "aten::embedding_bag(" BAG
                "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False)" QUAD,
+     .flags = TC_OP_INDEX_RUNTIME,
      .shape = tc_shape_decomposed,
      .decompose = decompose_bag,
      .doc = "sums (0), means (1) or maxima (2) of rows by bag"},
     {.schema = "aten::embedding_bag.padding_idx(" BAG
                "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)" QUAD,
+     .flags = TC_OP_INDEX_RUNTIME,
      .shape = tc_shape_decomposed,
      .decompose = decompose_bag,
      .doc = "rows by bag, padding left out"},
     {.schema = "aten::_embedding_bag(" BAG "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool "
                "include_last_offset=False, int padding_idx=-1)" QUAD,
+     .flags = TC_OP_INDEX_RUNTIME,
      .shape = tc_shape_decomposed,
      .decompose = decompose_bag,
      .doc = "rows by bag"},

@@ -34,7 +34,7 @@ static tc_status check(const tc_node *n, int nd) {
     for (int k = 1; k <= nd + 1; k++)
         if (tc_sym_is_int(x->size[x->rank - k], 0)) return refuse(n, "Expected input to have non-zero size for non-batch dimensions");
     if (!tc_is_float(x->dtype))
-        return tc_error(TC_CONTENT, "%s: \"fractional_max_pool%dd_out_frame\" not implemented for '%s'", tc_op_name(n->op), nd,
+        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"fractional_max_pool%dd_out_frame\" not implemented for '%s'", tc_op_name(n->op), nd,
                         tc_dtypes[x->dtype].torch);
     if (u->dtype != x->dtype) return refuse(n, "Expect _random_samples to have the same dtype as input");
     if (u->rank != 3) return tc_error(TC_CONTENT, "%s: Expect _random_samples to have 3 dimensions, got %d", tc_op_name(n->op), u->rank);

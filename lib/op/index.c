@@ -288,7 +288,6 @@ static tc_status shape_index_select(tc_shape_ctx *c) {
 }
 static tc_status lower_index_select(tc_lower *l) {
     tc_value *x = tc_arg_value(l->node, 0), *i = tc_arg_value(l->node, 2);
-    if (x->meta.rank == 0) return tc_l_out(l, 0, tc_l_in(l, 0));
     int d = tc_wrap(tc_arg_int(l->node, 1), x->meta.rank);
     tc_affine zero = tc_l_affine(l, NULL, -1, NULL), index[TC_MAX_RANK] = {{0}}, iat = zero;
     tc_lv gather[TC_MAX_RANK];
@@ -305,6 +304,17 @@ static tc_status grad_index_select(tc_emit *e, const tc_node *n, tc_value *const
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::index_add", "vaav", zero, &n->args[1], &n->args[2], gs[0]));
     return tc_e_done(e);
 }
+/* A tensor without dimensions is picked from as a row of one, so that its index is looked at. */
+static bool has_dimensions(const tc_node *n) { return tc_arg_meta(n, 0)->rank > 0; }
+static tc_status pick_of_one(tc_emit *e, const tc_node *n) {
+    const tc_meta *y = &n->outs[0]->meta;
+    tc_value *row = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 0), (int64_t)0),
+             *flat = tc_emit_call(e, "aten::reshape", "vI", tc_arg_value(n, 2), (int64_t[]){-1}, 1);
+    tc_value *found = tc_emit_call(e, tc_op_name(n->op), "viv", row, (int64_t)0, flat);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::reshape", "vS", found, y->size, y->rank));
+    return tc_e_done(e);
+}
+static const struct tc_checked checked_pick = {has_dimensions, pick_of_one};
 
 /* ---- writing along a dimension ---- */
 /* The reductions that PyTorch has kernels for. */
@@ -315,7 +325,7 @@ static tc_status check_reduction(const tc_shape_ctx *c, const char *r, const cha
     if (!found) return tc_sh_fail(c, "%s(): unexpected reduce argument %s", tc_op_schema(c->op)->name, r);
     const bool ordered = !strcmp(r, "amax") || !strcmp(r, "amin");
     if ((ordered && tc_is_complex(d)) || (!strcmp(r, "mean") && d == TC_BOOL))
-        return tc_sh_fail(c, "\"%s_%s\" not implemented for '%s'", tc_op_schema(c->op)->name, r, tc_dtypes[d].torch);
+        return tc_sh_fail_as(c, "NotImplementedError", "\"%s_%s\" not implemented for '%s'", tc_op_schema(c->op)->name, r, tc_dtypes[d].torch);
     return NULL;
 }
 static tc_status check_source(tc_shape_ctx *c, int src) {
@@ -671,38 +681,15 @@ static tc_status decompose_index_select_backward(tc_emit *e, const tc_node *n) {
 
 #define LOOP(SCHEMA, shape_, lower_, grad_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
+#define SCATTER(SCHEMA, kernel_, grad_, sample, text)                                                                                    \
+    {                                                                                                                                    \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_INDEX_RUNTIME, .shape = shape_scatter, .kernel = &kernel_, .grad = grad_, \
+        .samples = sample, .doc = text                                                                                                   \
+    }
 #define KERNEL(SCHEMA, shape_, kernel_, grad_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .kernel = &kernel_, .grad = grad_, .samples = sample, .doc = text }
 #define COMPOSED(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
-/* Elements whose indices are all equal; wrapped, the diagonal of a tall matrix begins again below a row of its own. */
-static tc_status decompose_fill_diagonal(tc_emit *e, const tc_node *n) { /* self, fill_value, wrap */
-    tc_value *x = tc_arg_value(n, 0), *at[TC_MAX_RANK], *mask = NULL;
-    tc_symctx *s = e->graph->program->sym;
-    int rank = x->meta.rank;
-    if (rank < 2) return tc_error(TC_CONTENT, "fill_diagonal_: dimensions must larger than 1");
-    for (int d = 0; d < rank; d++) {
-        tc_sym shape[TC_MAX_RANK];
-        if (rank > 2 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[d], x->meta.size[0], NULL)) == 0)
-            return tc_error(TC_CONTENT, "fill_diagonal_: all dimensions of input must be of equal length");
-        for (int k = 0; k < rank; k++) shape[k] = k == d ? x->meta.size[d] : tc_sym_int(s, 1);
-        at[d] = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::arange", "sd", x->meta.size[d], (int)TC_I64), shape, rank);
-    }
-    if (tc_arg_bool(n, 2) && rank == 2) {
-        tc_sym period = tc_sym_add(s, x->meta.size[1], tc_sym_int(s, 1));
-        tc_arg by = {.kind = TC_A_SCALAR, .is_sym = true, .sym = period};
-        int64_t v;
-        if (tc_sym_const_int(period, &v)) by = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_int(v)};
-        at[0] = tc_emit_call(e, "aten::remainder.Scalar", "va", at[0], &by);
-    }
-    for (int d = 1; d < rank; d++) {
-        tc_value *same = tc_emit_call(e, "aten::eq.Tensor", "vv", at[0], at[d]);
-        mask = mask ? tc_emit_call(e, "aten::logical_and", "vv", mask, same) : same;
-    }
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::masked_fill.Scalar", "vva", x, mask, &n->args[1]));
-    return tc_e_done(e);
-}
-
 const tc_op tc_ops_index[] = {
     {.schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
      .shape = shape_index_any,
@@ -722,37 +709,43 @@ const tc_op tc_ops_index[] = {
      .shape = shape_index_put,
      .decompose = decompose_index_put_impl,
      .doc = "index_put"},
-    {.schema = "tc::fill_diagonal_functional(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
-     .shape = tc_shape_same,
-     .decompose = decompose_fill_diagonal,
-     .samples = "fill_diagonal_functional(f32[4,3], 2.5); fill_diagonal_functional(f32[3,3,3], 1); fill_diagonal_functional(i64[9,3], 7, "
-                "True)",
-     .doc = "fill_diagonal_: fill_value where all indices are equal"},
     COMPOSED("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill)", masked_index,
              "_unsafe_masked_index(f32[4,5], bool[3], [i64[3]:0..4, i64[3]:0..5], 1.5)", "elements picked where mask is true, fill elsewhere"),
     COMPOSED("_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values)", masked_put,
              "_unsafe_masked_index_put_accumulate(f32[4,5], bool[3], [i64[3]:0..4, i64[3]:0..5], f32[3])",
              "values added at indices where mask is true"),
-    LOOP("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)", shape_gather, lower_gather, grad_gather,
-         "gather(f32[4,5], 1, i64[4,2]:0..5)", "self at index along dim"),
-    LOOP("index_select(Tensor self, int dim, Tensor index)", shape_index_select, lower_index_select, grad_index_select,
-         "index_select(f32[4,5], 1, i64[3]:0..5)", "slices at index along dim"),
+    {.schema = "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+     .flags = TC_OP_INDEX_RUNTIME,
+     .shape = shape_gather,
+     .lower = lower_gather,
+     .checked = &checked_pick,
+     .grad = grad_gather,
+     .samples = "gather(f32[4,5], 1, i64[4,2]:0..5); gather(f32[], 0, i64[2]:0..1)",
+     .doc = "self at index along dim"},
+    {.schema = "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
+     .flags = TC_OP_INDEX_RUNTIME,
+     .shape = shape_index_select,
+     .lower = lower_index_select,
+     .checked = &checked_pick,
+     .grad = grad_index_select,
+     .samples = "index_select(f32[4,5], 1, i64[3]:0..5); index_select(f32[], 0, i64[1]:0..1)",
+     .doc = "slices at index along dim"},
     COMPOSED("index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index)", index_select_backward, NULL,
              "gradient of index_select"),
-    KERNEL("scatter.src(Tensor self, int dim, Tensor index, Tensor src)", shape_scatter, tc_k_scatter, grad_scatter,
-           "scatter(f32[4,5], 1, i64[4,1]:0..5, f32[4,1])", "src written at index along dim"),
-    KERNEL("scatter.value(Tensor self, int dim, Tensor index, Scalar value)", shape_scatter, tc_k_scatter, grad_scatter,
-           "scatter(f32[4,5], 1, i64[4,2]:0..5, 1.5)", "value written at index along dim"),
-    KERNEL("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce)", shape_scatter, tc_k_scatter_reduce, NULL,
-           "scatter(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], reduce='add')", "src added or multiplied at index along dim"),
+    SCATTER("scatter.src(Tensor self, int dim, Tensor index, Tensor src)", tc_k_scatter, grad_scatter,
+            "scatter(f32[4,5], 1, i64[4,1]:0..5, f32[4,1])", "src written at index along dim"),
+    SCATTER("scatter.value(Tensor self, int dim, Tensor index, Scalar value)", tc_k_scatter, grad_scatter, "scatter(f32[4,5], 1, i64[4,2]:0..5, 1.5)",
+            "value written at index along dim"),
+    SCATTER("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce)", tc_k_scatter_reduce, NULL,
+            "scatter(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], reduce='add')", "src added or multiplied at index along dim"),
     COMPOSED("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce)", scatter_value_reduce,
              "scatter(f32[4,5], 1, i64[4,2]:0..5, 1.5, reduce='add')", "value added or multiplied at index along dim"),
-    KERNEL("scatter_add(Tensor self, int dim, Tensor index, Tensor src)", shape_scatter, tc_k_scatter_add, grad_scatter_add,
-           "scatter_add(f32[4,5], 1, i64[4,2]:0..5, f32[4,2])", "src added at index along dim"),
-    KERNEL("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)", shape_scatter,
-           tc_k_scatter_reduce, grad_scatter_reduce, "scatter_reduce(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], 'amax')",
-           "src reduced into index along dim"),
+    SCATTER("scatter_add(Tensor self, int dim, Tensor index, Tensor src)", tc_k_scatter_add, grad_scatter_add,
+            "scatter_add(f32[4,5], 1, i64[4,2]:0..5, f32[4,2])", "src added at index along dim"),
+    SCATTER("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)", tc_k_scatter_reduce,
+            grad_scatter_reduce, "scatter_reduce(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], 'amax')", "src reduced into index along dim"),
     {.schema = "aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+     .flags = TC_OP_INDEX_RUNTIME,
      .shape = shape_index_write,
      .kernel = &tc_k_index_add,
      .complex = complex_index_add,
@@ -780,8 +773,12 @@ const tc_op tc_ops_index[] = {
     KERNEL("put(Tensor self, Tensor index, Tensor source, bool accumulate=False)", shape_put, tc_k_put, grad_put,
            "put(f32[4,5], i64[3]:0..20, f32[3], True)", "source written at row-major positions"),
     COMPOSED("take(Tensor self, Tensor index)", take, "take(f32[4,5], i64[3]:0..20)", "elements at row-major positions"),
-    COMPOSED("take_along_dim(Tensor self, Tensor indices, int? dim=None)", take_along_dim, "take_along_dim(f32[4,5], i64[1,5]:0..4, 0)",
-             "gather, broadcast"),
+    {.schema = "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+     .flags = TC_OP_INDEX_RUNTIME,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_take_along_dim,
+     .samples = "take_along_dim(f32[4,5], i64[1,5]:0..4, 0)",
+     .doc = "gather, broadcast"},
     LOOP("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)", shape_masked_fill, lower_masked_fill, grad_masked_fill,
          "masked_fill(f32[4,5], bool[5], 1.5)", "value where the mask is true"),
     LOOP("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)", shape_masked_fill, lower_masked_fill, grad_masked_fill,

@@ -17,7 +17,7 @@ static tc_status one_type(tc_shape_ctx *c, int n, const int *args) {
         if (b->dtype != a->dtype)
             return tc_sh_fail(c, "expected m1 and m2 to have the same dtype, but got: %s != %s", tc_dtypes[a->dtype].torch,
                               tc_dtypes[b->dtype].torch);
-        if (b->dtype == TC_BOOL) return tc_sh_fail(c, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
+        if (b->dtype == TC_BOOL) return tc_sh_fail_as(c, "NotImplementedError", "\"addmm_impl_cpu_\" not implemented for 'Bool'");
     }
     return NULL;
 }

@@ -1,6 +1,7 @@
-/* Writing into a part of a tensor: the scatter forms of select, slice, diagonal and as_strided, and the backward operators of those views.
+/* Writing into a part of a tensor: the scatter forms of select, slice, diagonal and as_strided, and the backward operators of those views;
+ * and onto a whole diagonal.
  *
- *     slice_scatter   the source inside the slice, else self */
+ *     slice_scatter   the source inside the slice, else self       fill_diagonal_   fill_value where all indices are equal */
 #include "op/rearrange.h"
 #include "op/view.h"
 
@@ -261,6 +262,34 @@ static tc_status grad_as_strided_scatter(tc_emit *e, const tc_node *n, tc_value 
     return tc_e_done(e);
 }
 
+/* Elements whose indices are all equal; wrapped, the diagonal of a tall matrix begins again below a row of its own. */
+static tc_status decompose_fill_diagonal(tc_emit *e, const tc_node *n) { /* self, fill_value, wrap */
+    tc_value *x = tc_arg_value(n, 0), *at[TC_MAX_RANK], *mask = NULL;
+    tc_symctx *s = e->graph->program->sym;
+    int rank = x->meta.rank;
+    if (rank < 2) return tc_error(TC_CONTENT, "fill_diagonal_: dimensions must larger than 1");
+    for (int d = 0; d < rank; d++) {
+        tc_sym shape[TC_MAX_RANK];
+        if (rank > 2 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[d], x->meta.size[0], NULL)) == 0)
+            return tc_error(TC_CONTENT, "fill_diagonal_: all dimensions of input must be of equal length");
+        for (int k = 0; k < rank; k++) shape[k] = k == d ? x->meta.size[d] : tc_sym_int(s, 1);
+        at[d] = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::arange", "sd", x->meta.size[d], (int)TC_I64), shape, rank);
+    }
+    if (tc_arg_bool(n, 2) && rank == 2) {
+        tc_sym period = tc_sym_add(s, x->meta.size[1], tc_sym_int(s, 1));
+        tc_arg by = {.kind = TC_A_SCALAR, .is_sym = true, .sym = period};
+        int64_t v;
+        if (tc_sym_const_int(period, &v)) by = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_int(v)};
+        at[0] = tc_emit_call(e, "aten::remainder.Scalar", "va", at[0], &by);
+    }
+    for (int d = 1; d < rank; d++) {
+        tc_value *same = tc_emit_call(e, "aten::eq.Tensor", "vv", at[0], at[d]);
+        mask = mask ? tc_emit_call(e, "aten::logical_and", "vv", mask, same) : same;
+    }
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::masked_fill.Scalar", "vva", x, mask, &n->args[1]));
+    return tc_e_done(e);
+}
+
 #define INDEXED(SCHEMA, shape_, name, sample, text)                                                                                      \
     {                                                                                                                                    \
         .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_##name, .checked = &checked_##name, .grad = grad_##name, \
@@ -290,4 +319,10 @@ const tc_op tc_ops_part[] = {
      .grad = grad_as_strided_scatter,
      .samples = "as_strided_scatter(f32[3,4], f32[2,2], [2,2], [4,1], 1)",
      .doc = "self with src in a strided view"},
+    {.schema = "tc::fill_diagonal_functional(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
+     .shape = tc_shape_same,
+     .decompose = decompose_fill_diagonal,
+     .samples = "fill_diagonal_functional(f32[4,3], 2.5); fill_diagonal_functional(f32[3,3,3], 1); fill_diagonal_functional(i64[9,3], 7, "
+                "True)",
+     .doc = "fill_diagonal_: fill_value where all indices are equal"},
     {0}};

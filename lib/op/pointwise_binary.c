@@ -230,18 +230,21 @@ static tc_status shape_pow(tc_shape_ctx *c) {
 static tc_status shape_bits(tc_shape_ctx *c) {
     TC_TRY(tc_shape_binary(c));
     if (!tc_is_integral(c->outs[0].meta.dtype))
-        return tc_sh_fail(c, "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[c->outs[0].meta.dtype].torch);
+        return tc_sh_fail_as(c, "NotImplementedError", "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name,
+                             tc_dtypes[c->outs[0].meta.dtype].torch);
     return NULL;
 }
 static tc_status shape_integers(tc_shape_ctx *c) {
     TC_TRY(tc_shape_binary(c));
     if (c->outs[0].meta.dtype != TC_BOOL && tc_is_integral(c->outs[0].meta.dtype)) return NULL;
-    return tc_sh_fail(c, "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[c->outs[0].meta.dtype].torch);
+    return tc_sh_fail_as(c, "NotImplementedError", "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name,
+                         tc_dtypes[c->outs[0].meta.dtype].torch);
 }
 static tc_status shape_floats(tc_shape_ctx *c) {
     TC_TRY(tc_shape_binary(c));
     if (tc_is_integral(c->outs[0].meta.dtype))
-        return tc_sh_fail(c, "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[c->outs[0].meta.dtype].torch);
+        return tc_sh_fail_as(c, "NotImplementedError", "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name,
+                             tc_dtypes[c->outs[0].meta.dtype].torch);
     return NULL;
 }
 /* Functions that PyTorch has of real numbers only, though their loops would take complex ones. */

@@ -17,10 +17,11 @@ UNARY(exp2, EXP2)
 UNARY(expm1, EXPM1)
 UNARY(log, LOG)
 UNARY(log2, LOG2)
-UNARY(log10, LOG10) UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN)
-    UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH)
-        UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA)
-            UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
+UNARY(log10, LOG10)
+UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS)
+    UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH)
+        UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA)
+            UNARY(bitwise_not, NOT)
 #undef UNARY
 
                 static tc_status lower_abs(tc_lower *l) {
@@ -164,7 +165,7 @@ static tc_status shape_neg(tc_shape_ctx *c) {
 }
 static tc_status shape_no_bool(tc_shape_ctx *c) {
     TC_TRY(tc_shape_same(c));
-    if (tc_sh_meta(c, 0)->dtype == TC_BOOL) return tc_sh_fail(c, "not implemented for 'Bool'");
+    if (tc_sh_meta(c, 0)->dtype == TC_BOOL) return tc_sh_fail_as(c, "NotImplementedError", "not implemented for 'Bool'");
     return NULL;
 }
 static tc_status shape_floating(tc_shape_ctx *c) {
@@ -180,7 +181,7 @@ static tc_status shape_frexp(tc_shape_ctx *c) {
 static tc_status shape_bits(tc_shape_ctx *c) {
     TC_TRY(tc_shape_same(c));
     if (!tc_is_integral(tc_sh_meta(c, 0)->dtype))
-        return tc_sh_fail(c, "\"bitwise_not_cpu\" not implemented for '%s'", tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
+        return tc_sh_fail_as(c, "NotImplementedError", "\"bitwise_not_cpu\" not implemented for '%s'", tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
     return NULL;
 }
 /* Functions that have no meaning for complex numbers. */
@@ -338,7 +339,7 @@ static tc_status grad_sinc(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 static tc_status shape_of_slopes(tc_shape_ctx *c) {
     TC_TRY(tc_shape_like_arg1(c));
     if (tc_is_integral(tc_sh_meta(c, 0)->dtype) && tc_is_integral(tc_sh_meta(c, 1)->dtype))
-        return tc_sh_fail(c, "not implemented for '%s'", tc_dtypes[tc_sh_meta(c, 1)->dtype].torch);
+        return tc_sh_fail_as(c, "NotImplementedError", "not implemented for '%s'", tc_dtypes[tc_sh_meta(c, 1)->dtype].torch);
     return NULL;
 }
 static tc_status decompose_deg2rad(tc_emit *e, const tc_node *n) {

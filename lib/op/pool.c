@@ -123,7 +123,7 @@ static tc_status need_real(const tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_dtype d = tc_sh_meta(c, 0)->dtype;
     if (!tc_is_complex(d)) return NULL;
-    return tc_sh_fail(c, "\"%s\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[d].torch);
+    return tc_sh_fail_as(c, "NotImplementedError", "\"%s\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[d].torch);
 }
 static tc_status shape_max_pool(tc_shape_ctx *c) {
     window w;
@@ -634,10 +634,12 @@ const tc_op tc_ops_pool[] = {
      .samples = "adaptive_max_pool1d(f32[2,3,9], 4)",
      .doc = "the largest of that many windows"},
     {.schema = "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
+     .flags = TC_OP_INDEX_RUNTIME,
      .shape = tc_shape_decomposed_format,
      .decompose = decompose_max_unpool,
      .doc = "values at the places that max_pool2d found"},
     {.schema = "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+     .flags = TC_OP_INDEX_RUNTIME,
      .shape = tc_shape_decomposed,
      .decompose = decompose_max_unpool,
      .doc = "values at the places that max_pool3d found"},

@@ -24,7 +24,8 @@ static tc_status shape_layer(tc_shape_ctx *c) {
     if (x->rank != 3) return tc_sh_fail(c, "input must have three dimensions");
     if (mode < 0 || mode > TC_RNN_GRU || hidden <= 0 || hidden > INT32_MAX)
         return tc_sh_fail(c, "mode %lld with hidden size %lld is not known", (long long)mode, (long long)hidden);
-    if (x->dtype != work_type(x->dtype) && !is_16_bit(x->dtype)) return tc_sh_fail(c, "not implemented for '%s'", tc_dtypes[x->dtype].torch);
+    if (x->dtype != work_type(x->dtype) && !is_16_bit(x->dtype))
+        return tc_sh_fail_as(c, "NotImplementedError", "not implemented for '%s'", tc_dtypes[x->dtype].torch);
     const tc_meta *w = tc_sh_meta(c, W_IH), *u = tc_sh_meta(c, W_HH);
     tc_sym gates = tc_sym_int(s, hidden * tc_rnn_gates((int)mode));
     if (w->rank != 2 || u->rank != 2 || !tc_sh_same(c, w->size[0], gates) || !tc_sh_same(c, u->size[0], gates) ||
@@ -56,7 +57,7 @@ static tc_status shape_layer_backward(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 22));
     TC_TRY(tc_sh_need_tensor(c, X));
     const tc_dtype x = tc_sh_meta(c, X)->dtype;
-    if (x != work_type(x)) return tc_sh_fail(c, "not implemented for '%s'", tc_dtypes[x].torch);
+    if (x != work_type(x)) return tc_sh_fail_as(c, "NotImplementedError", "not implemented for '%s'", tc_dtypes[x].torch);
     TC_TRY(tc_sh_results_of(c, "aten::mkldnn_rnn_layer", args, TRAIN + 1, 7, (int[]){7, 0, 8, 1, 9, 2, 10, 0, 11, 1, 12, 2, 22, 3}));
     for (int i = 0; i <= CX; i++) {
         TC_TRY(tc_sh_need_tensor(c, i));

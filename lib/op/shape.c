@@ -211,8 +211,8 @@ tc_status tc_sh_need_float(const tc_shape_ctx *c, int i) {
     TC_TRY(tc_sh_need_tensor(c, i));
     const tc_meta *m = tc_sh_meta(c, i);
     if (tc_is_float(m->dtype) || tc_is_complex(m->dtype)) return NULL;
-    return tc_sh_fail(c, "\"%s\" not implemented for '%s': '%s' must be floating point", tc_op_schema(c->op)->name, tc_dtypes[m->dtype].torch,
-                      tc_op_schema(c->op)->params[i].name);
+    return tc_sh_fail_as(c, "NotImplementedError", "\"%s\" not implemented for '%s': '%s' must be floating point", tc_op_schema(c->op)->name,
+                         tc_dtypes[m->dtype].torch, tc_op_schema(c->op)->params[i].name);
 }
 
 /* ---- types ---- */

@@ -90,7 +90,8 @@ static tc_status decompose_upsample_aa(tc_emit *e, const tc_node *n) {
     if (sized && n->args[1].n != 2)
         return tc_error(TC_CONTENT, "%s: It is expected output_size equals to 2, but got size %d", tc_op_name(n->op), n->args[1].n);
     if (!tc_is_float(d) && d != TC_U8)
-        return tc_error(TC_CONTENT, "%s: \"compute_indices_weights_aa\" not implemented for '%s'", tc_op_name(n->op), tc_dtypes[d].torch);
+        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"compute_indices_weights_aa\" not implemented for '%s'", tc_op_name(n->op),
+                        tc_dtypes[d].torch);
     tc_value *y = tc_e_cast(e, x, d == TC_U8 ? TC_F64 : tc_dtype_compute(d));
     for (int k = 1; k >= 0; k--) { /* the width first */
         tc_sym in = x->meta.size[2 + k], out;

@@ -46,8 +46,8 @@ static tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault) {
         const tc_value *v = l->buffers.data[l->inst.data[fault->inst].buffer].value;
         if (v && v->name) name = v->name;
     }
-    return tc_error(TC_CONTENT, "index %lld is out of bounds for dimension %d of %s with size %lld", (long long)fault->index, fault->dim, name,
-                    (long long)fault->size);
+    return tc_error(TC_CONTENT, "IndexError: index %lld is out of bounds for dimension %d of %s with size %lld", (long long)fault->index, fault->dim,
+                    name, (long long)fault->size);
 }
 
 tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_loop *l) {

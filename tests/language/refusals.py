@@ -1,0 +1,43 @@
+"""The exceptions that operators raise at once on tensors with values: the same types as PyTorch's."""
+import torch
+import torch.nn.functional as F
+
+
+def show(name, function):
+    try:
+        r = function()
+        print(name, r.dtype, r.tolist())
+    except Exception as e:
+        print(name, type(e).__name__)
+
+
+x, w, one = torch.arange(6.0).reshape(2, 3), torch.ones(4, 2), torch.tensor(3.0)
+for v in (4, -1):
+    i = torch.tensor([0, v])
+    rows = {
+        "embedding": lambda: F.embedding(i, w), "of one": lambda: F.embedding(i[1], w), "renorm": lambda: F.embedding(i, w.clone(), max_norm=1.0),
+        "bag": lambda: F.embedding_bag(i[None], w), "nll": lambda: F.nll_loss(x, i), "nll of images": lambda: F.nll_loss(x[:, :, None, None], i[:, None, None]),
+        "cross entropy": lambda: F.cross_entropy(x, i, reduction="none"), "smoothed": lambda: F.cross_entropy(x, i, label_smoothing=0.1),
+        "margins": lambda: F.multi_margin_loss(x, i), "gather": lambda: x.gather(1, i[:, None]), "gather of one": lambda: one.gather(0, i),
+        "gather one of one": lambda: one.gather(0, i[1]), "take": lambda: x.take(i * 3), "take_along_dim": lambda: torch.take_along_dim(x, i[:, None], 1),
+        "index_select": lambda: x.index_select(1, i), "scatter": lambda: x.scatter(1, i[:, None], 1.0),
+        "scatter_add_": lambda: x.clone().scatter_add_(1, i[:, None], w[:2, :1]), "index_add": lambda: x.index_add(1, i, w[:2]),
+        "index_copy": lambda: x.index_copy(1, i, w[:2]), "index_reduce": lambda: x.index_reduce(1, i, w[:2], "mean"), "index": lambda: x[:, i],
+        "put": lambda: x.put(i * 3, w[:, 0][:2]), "unpool": lambda: F.max_unpool1d(x[None], torch.tensor([[[0, v * 2, 1], [0, 1, 2]]]), 2),
+    }
+    for name, function in rows.items():
+        show(f"{name} {v}", function)
+show("select the only one", lambda: one.index_select(0, torch.tensor([0])))
+show("gather it twice", lambda: one.gather(0, torch.tensor([0, 0])))
+for name, function in {"argmax": torch.argmax, "median": torch.median, "topk": lambda b: torch.topk(b, 1)[0], "dot": lambda b: b.dot(b)}.items():
+    show(f"{name} of bool", lambda: function(torch.tensor([True, False])))
+show("softmax of int", lambda: torch.arange(3).softmax(0))
+for many in (2**63, 2**64 - 1, -2**63 - 1, 10**30):
+    show(f"tensor {many}", lambda: torch.tensor(many))
+    show(f"in a list {many}", lambda: torch.tensor([1.5, many]))
+    show(f"float32 {many}", lambda: torch.tensor(many, dtype=torch.float32))
+    show(f"int32 {many}", lambda: torch.tensor(many, dtype=torch.int32))
+    show(f"uint64 {many}", lambda: torch.tensor(many, dtype=torch.uint64))
+    show(f"pad {many}", lambda: F.pad(torch.zeros(1), (1, 0), value=many))
+show("full", lambda: torch.full((2,), 2**63, dtype=torch.float32))
+show("unflatten", lambda: torch.zeros(2, 0).unflatten(1, (0, -1)))
