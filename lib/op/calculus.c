@@ -184,9 +184,27 @@ static tc_status decompose_gradient(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e_list(e, out, count));
     return tc_e_done(e);
 }
+/* What is channels last stays so, but for the differences along the first dimension, and those along the channels that weigh three points at
+ * an end. */
+static tc_status shape_gradient(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_decomposed(c));
+    const tc_meta *f = tc_sh_meta(c, 0);
+    const tc_arg *dim = &c->args[c->nargs - 2];
+    const tc_dims size = tc_dims_of(f);
+    const bool weighs = c->args[1].kind == TC_A_VALUES || tc_sh_const(c, c->nargs - 1) > 1;
+    for (int k = 0; k < c->outs[0].nlist && tc_sh_is_channels_last(c, f); k++) {
+        int64_t d = k;
+        if (dim->kind == TC_A_INTS && !tc_sym_const_int(dim->syms[k], &d)) continue;
+        if (dim->kind == TC_A_INT || dim->kind == TC_A_SCALAR) d = tc_sh_const(c, c->nargs - 2);
+        c->outs[0].list[k]->meta.stride = tc_wrap(d, f->rank) > weighs ? tc_sh_channels_last_strides(c, &size) : NULL;
+    }
+    return NULL;
+}
 
 #define RULE(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define GRADIENT(SCHEMA, sample) \
+    { .schema = "aten::gradient." SCHEMA, .shape = shape_gradient, .decompose = decompose_gradient, .samples = sample, .doc = DIFFERENCE }
 #define TRAPEZOID "sum of (y[i] + y[i+1]) / 2 times the step"
 #define DIFFERENCE "finite differences along each dimension"
 const tc_op tc_ops_calculus[] = {
@@ -198,17 +216,15 @@ const tc_op tc_ops_calculus[] = {
          "running " TRAPEZOID),
     RULE("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", trapezoid, "cumulative_trapezoid(f32[3,5], dx=0.5)",
          "running " TRAPEZOID),
-    RULE("gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]", gradient,
-         "gradient(f32[4,5]); gradient(f64[5], spacing=0.5, edge_order=2)", DIFFERENCE),
-    RULE("gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", gradient,
-         "gradient(f32[4,5], spacing=2.0, dim=[0, 1])", DIFFERENCE),
-    RULE("gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", gradient, "gradient(f32[4,5], dim=[1])", DIFFERENCE),
-    RULE("gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", gradient,
-         "gradient(f32[4,5], spacing=[2.0, 1.0])", DIFFERENCE),
-    RULE("gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]", gradient,
-         "gradient(f32[4,5], spacing=[2.0, 1.0], dim=[0, 1])", DIFFERENCE),
-    RULE("gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", gradient,
-         "gradient(f32[4,5], spacing=[f32[4], f32[5]])", DIFFERENCE),
-    RULE("gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]", gradient,
-         "gradient(f32[4,5], spacing=[f32[5]], dim=[1], edge_order=2)", DIFFERENCE),
+    GRADIENT("scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]",
+             "gradient(f32[4,5]); gradient(f64[5], spacing=0.5, edge_order=2)"),
+    GRADIENT("scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]", "gradient(f32[4,5], spacing=2.0, dim=[0, 1])"),
+    GRADIENT("array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]", "gradient(f32[4,5], dim=[1])"),
+    GRADIENT("scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]", "gradient(f32[4,5], spacing=[2.0, 1.0])"),
+    GRADIENT("scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]",
+             "gradient(f32[4,5], spacing=[2.0, 1.0], dim=[0, 1])"),
+    GRADIENT("tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]",
+             "gradient(f32[4,5], spacing=[f32[4], f32[5]])"),
+    GRADIENT("tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]",
+             "gradient(f32[4,5], spacing=[f32[5]], dim=[1], edge_order=2)"),
     {0}};

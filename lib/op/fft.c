@@ -200,10 +200,11 @@ static tc_status complex_line(tc_emit *e, const tc_node *n, bool forward) {
     tc_sym size;
     tc_value *x;
     TC_TRY(line(e, n, &d, &size));
+    const bool real = !tc_is_complex(tc_arg_meta(n, 0)->dtype);
     TC_TRY(normalisation(n, 3, forward, &norm));
-    TC_TRY(input(e, n, true, &x));
+    TC_TRY(input(e, n, !real, &x));
     if (size) x = resized(e, x, d, size);
-    tc_emit_result(e, 0, c2c(e, x, &d, 1, norm, forward));
+    tc_emit_result(e, 0, real ? r2c(e, x, &d, 1, norm, false, forward) : c2c(e, x, &d, 1, norm, forward));
     return tc_e_done(e);
 }
 static tc_status decompose_fft(tc_emit *e, const tc_node *n) { return complex_line(e, n, true); }
@@ -298,7 +299,9 @@ static tc_status half_area(tc_emit *e, const tc_node *n, bool forward) { /* rfft
     if (!a.n) return tc_error(TC_CONTENT, "%s: must transform at least one axis", tc_op_name(n->op));
     TC_TRY(normalisation(n, 3, forward, &norm));
     TC_TRY(input(e, n, false, &x));
-    tc_emit_result(e, 0, r2c(e, fitted(e, x, &a, a.n), a.dim, a.n, norm, true, forward));
+    const int last = forward ? 0 : a.n - 1; /* the inverse takes the last dimension first, and then the others */
+    x = r2c(e, fitted(e, x, &a, a.n), a.dim + last, a.n - last, norm, true, forward);
+    tc_emit_result(e, 0, c2c(e, x, a.dim, last, norm, false));
     return tc_e_done(e);
 }
 static tc_status decompose_rfftn(tc_emit *e, const tc_node *n) { return half_area(e, n, true); }

@@ -117,12 +117,14 @@ static tc_status decompose_stack(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::cat", "Vi", v, list->n, d));
     return tc_e_done(e);
 }
-/* Tensors that are channels last stay so: they stand side by side along dimension dim, which is cut in two then. */
+/* Tensors that are channels last stay so: they stand side by side along dimension dim, which is cut in two then. Others are written one after
+ * another. */
 static tc_status shape_stack(tc_shape_ctx *c) {
     const tc_arg *list = &c->args[0];
     TC_TRY(tc_shape_decomposed(c));
     const tc_meta *m = &list->values[0]->meta;
     const int d = tc_wrap(tc_sh_const(c, 1), m->rank + 1);
+    c->outs[0].meta.stride = NULL;
     for (int k = 0; k < list->n; k++)
         if (!tc_sh_is_channels_last(c, &list->values[k]->meta)) return NULL;
     if (d == m->rank) return NULL;

@@ -54,7 +54,14 @@ IMAGES |= {
     "attention of other widths": lambda x: F.scaled_dot_product_attention(x, x, x[..., :3]),
     "attention and sums": lambda x: list(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(x, x, x)),
 }
+STEPS = {
+    "gradient": lambda x: [torch.gradient(x), *[torch.gradient(x, dim=d, edge_order=2) for d in (1, 2)], torch.gradient(x, spacing=2.0, dim=1)],
+    "stack of three": lambda x: [torch.stack([x[0], x[0]], d) for d in range(3)],
+    "is_contiguous": lambda x: [x[int(x.is_contiguous(memory_format=f)):] for f in (torch.contiguous_format, torch.channels_last, torch.channels_last_3d)],
+}
 FOURIER = {
+    "fft of real": lambda x: [[torch.fft.fft(x, dim=d), torch.fft.ifft(x, dim=d)] for d in range(3)],
+    "ihfftn": lambda x: [torch.fft.ihfftn(x, dim=d) for d in ((0, 1), (2, 0), None)],
     "fft": lambda x: [torch.fft.fft(x.cfloat(), dim=d) for d in range(3)], "fftn": lambda x: [torch.fft.fftn(x, dim=d) for d in ((0, 2), (1, 0), None)],
     "rfft": lambda x: [torch.fft.rfft(x, dim=d) for d in range(3)], "rfftn": lambda x: [torch.fft.rfftn(x, dim=d) for d in ((0, 2), (2, 0), None)],
     "irfft": lambda x: [torch.fft.irfft(x, dim=d) for d in range(3)], "irfftn": lambda x: [torch.fft.irfftn(x.cfloat(), dim=d) for d in ((0, 1), (2, 0), None)],
@@ -78,6 +85,8 @@ class M(nn.Module):
             show(name, (2, 3, 3), function)
         for name, function in IMAGES.items():
             show(name, (2, 4, 4, 6), function)
+        for name, function in STEPS.items():
+            show(name, (2, 3, 4, 6), function)
         for name, function in FOURIER.items():
             show(name, (2, 3, 4), function)
         for equation in EQUATIONS:
