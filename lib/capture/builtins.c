@@ -58,8 +58,12 @@ static V complex_new(C *c, args *A) {
         if (v[i] && tc_kind_of(v[i]) == K_TENSOR) v[i] = tc_tensor_number(c, v[i], "complex()");
     if (v[1] && tc_kind_of(v[1]) == K_COMPLEX) re = ((cplx *)v[1])->re, im = ((cplx *)v[1])->im;
     else if (v[1]) re = tc_to_double(c, v[1]);
-    if (v[2] && tc_kind_of(v[2]) == K_COMPLEX) re -= ((cplx *)v[2])->im, im += ((cplx *)v[2])->re;
-    else if (v[2]) im += tc_to_double(c, v[2]);
+    const bool whole = v[1] && tc_kind_of(v[1]) == K_COMPLEX, turned = v[2] && tc_kind_of(v[2]) == K_COMPLEX;
+    if (turned) re -= ((cplx *)v[2])->im;
+    if (v[2]) { /* -0 stays unless something is added to it */
+        const double more = turned ? ((cplx *)v[2])->re : tc_to_double(c, v[2]);
+        im = whole ? im + more : more;
+    }
     return tc_complex(c, re, im);
 }
 

@@ -109,3 +109,4 @@ print(
     max([1, 5, 2], default=0),
     min("b", "a", key=ord),
 )
+print(complex(1, -0.0), complex(imag=-0.0), complex(-0.0), complex(1j, 2), complex(1j, 1j), complex(2 - 1j, -0.0), -complex(0, 0), complex(1, -0.0) / 2)
