@@ -17,6 +17,7 @@
 enum { NR = AMX_COLUMNS, VL = ROW_BYTES / 4 };             /* columns of a panel; floats of a vector */
 enum { STEP = 2 * AMX_WORDS, STEP_BYTES = STEP * NR * 2 }; /* k; of a panel */
 enum { PIECE = 16 };                                       /* steps of a panel that stay in the first cache while some tiles use them */
+enum { FEW_COLUMNS = 1024, FEW_STEPS = 4 };                /* that few rows of a use at a time, of a b that is read row by row */
 enum { A_MOST = 1 << 20, B_MOST = 768 << 10 };             /* bytes of copies of a; of panels that stay in the second while all rows use them */
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -53,28 +54,33 @@ static inline void turn(uint32_t *out, const uint16_t *b, int64_t ld) {
         for (int p = 0; p < 16; p++) __builtin_memcpy(out + p * 16 + c, b + c * ld + 2 * p, 4);
 #endif
 }
-/* w columns from c0 on of all k. */
-static void pack_panel(const tc_gemm *j, int64_t c0, int64_t w, void *to) {
-    uint32_t *out = to;
-    for (int64_t s = 0; s < steps_of(j->k); s++)
-        for (int h = 0; h < 2; h++, out += 256) {
-            const uint16_t *b = (const uint16_t *)j->b + s * STEP * j->b_rs + (c0 + 16 * h) * j->b_cs;
-            const int64_t n = least(STEP, j->k - s * STEP), cols = w - 16 * h;
-            if (n == STEP && cols >= 16 && j->b_rs == 1) turn(out, b, j->b_cs);
-            else if (n == STEP && cols >= 16 && j->b_cs == 1)
-                for (int p = 0; p < 16; p++)
-                    for (int c = 0; c < 16; c++) out[16 * p + c] = b[2 * p * j->b_rs + c] | (uint32_t)b[(2 * p + 1) * j->b_rs + c] << 16;
-            else
-                for (int i = 0; i < 256; i++) {
-                    const uint16_t *x = b + i / 16 * 2 * j->b_rs + i % 16 * j->b_cs;
-                    const uint32_t low = i % 16 < cols && i / 16 * 2 < n ? x[0] : 0, high = i % 16 < cols && i / 16 * 2 + 1 < n ? x[j->b_rs] : 0;
-                    out[i] = low | high << 16;
-                }
-        }
+/* Step s of w columns from c0 on. */
+static void pack_step(const tc_gemm *j, int64_t s, int64_t c0, int64_t w, uint32_t *out) {
+    for (int h = 0; h < 2; h++, out += 256) {
+        const uint16_t *b = (const uint16_t *)j->b + s * STEP * j->b_rs + (c0 + 16 * h) * j->b_cs;
+        const int64_t n = least(STEP, j->k - s * STEP), cols = w - 16 * h;
+        if (n == STEP && cols >= 16 && j->b_rs == 1) turn(out, b, j->b_cs);
+        else if (n == STEP && cols >= 16 && j->b_cs == 1)
+            for (int p = 0; p < 16; p++)
+                for (int c = 0; c < 16; c++) out[16 * p + c] = b[2 * p * j->b_rs + c] | (uint32_t)b[(2 * p + 1) * j->b_rs + c] << 16;
+        else
+            for (int i = 0; i < 256; i++) {
+                const uint16_t *x = b + i / 16 * 2 * j->b_rs + i % 16 * j->b_cs;
+                const uint32_t low = i % 16 < cols && i / 16 * 2 < n ? x[0] : 0, high = i % 16 < cols && i / 16 * 2 + 1 < n ? x[j->b_rs] : 0;
+                out[i] = low | high << 16;
+            }
+    }
 }
-static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
-    for (int64_t c = 0; c < nc; c += NR) pack_panel(j, c0 + c, least(NR, nc - c), (char *)out + c / NR * steps_of(j->k) * STEP_BYTES);
+/* n steps from `first` on, [panel][n]: panel by panel, or, of neighbouring columns, step by step, so that rows of b are read in long pieces. */
+static void pack_steps(const tc_gemm *j, int64_t first, int64_t n, int64_t c0, int64_t nc, void *out) {
+    const int64_t panels = padded(nc) / NR;
+    const bool by_steps = j->b_cs == 1;
+    for (int64_t i = 0; i < n * panels; i++) {
+        const int64_t s = by_steps ? i / panels : i % n, c = (by_steps ? i % panels : i / n) * NR;
+        pack_step(j, first + s, c0 + c, least(NR, nc - c), (uint32_t *)out + (c / NR * n + s) * (STEP_BYTES / 4));
+    }
 }
+static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) { pack_steps(j, 0, steps_of(j->k), c0, nc, out); }
 
 /* A tile whose sums are complete: rows [at, rows) of w columns are to be stored. */
 typedef struct {

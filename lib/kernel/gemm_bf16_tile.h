@@ -12,6 +12,9 @@
  *             for each piece of k, a few KiB:     b: in the first cache
  *               for each of these tiles:          the sums wait there too
  *
+ * Of one tile of rows and a b of neighbouring columns some steps of all columns are packed and used at a time: b is read as it lies, and the sums of
+ * all columns wait.
+ *
  * A sum is one chain over k (NUMERICS 9), wherever pieces end. */
 
 /* Rows of a as tiles read them. */
@@ -34,7 +37,7 @@ TARGET static int64_t N_(stripe)(int64_t k) { return (B_MOST / (steps_of(k) * ST
 TARGET static size_t N_(work_bytes)(int64_t nr, int64_t nc, int64_t k) {
     const int64_t tiles = (nr + TILE_ROWS - 1) / TILE_ROWS, rows = tiles * TILE_ROWS, apart = apart_of(k), panel = steps_of(k) * STEP_BYTES;
     return (size_t)(rows * NR * 4 + least(rows * apart, A_MOST + TILE_ROWS * apart) + least(padded(nc) / NR * panel, B_MOST + panel)) +
-           tiles * sizeof(N_(rows)) + 192;
+           least(padded(nc), FEW_COLUMNS) * (FEW_STEPS * STEP_BYTES / NR + TILE_ROWS * 4) + tiles * sizeof(N_(rows)) + 192;
 }
 
 /* Rows [r, r + n) of a: as they lie where tiles can read that, else copied to `copy`. */
@@ -76,16 +79,42 @@ TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0,
             }
     store(&before, before.rows);
 }
+/* A tile of rows, unpacked neighbouring columns: room for steps of FEW_COLUMNS, then for their sums. */
+TARGET static void N_(few_rows)(const tc_gemm *j, N_(rows) a, int64_t r0, int64_t nr, int64_t c0, int64_t nc, char *room) {
+    const int64_t steps = steps_of(j->k), panels = padded(nc) / NR;
+    float *const sums = (float *)(void *)(room + panels * FEW_STEPS * STEP_BYTES);
+    tile_end before = {.j = j};
+    for (int64_t s = 0; s == 0 || s < steps; s += FEW_STEPS) {
+        const int64_t n = least(FEW_STEPS, steps - s);
+        pack_steps(j, s, n, c0, nc, room);
+        begin(nr);
+        for (int64_t p = 0; p < panels; p++) {
+            const tile_run run = {n, a.at + s * 2 * STEP, a.apart, room + p * n * STEP_BYTES, NULL, 0, s > 0, NULL, 0};
+            multiply(nr, run, sums + p * TILE_ROWS * NR, &before);
+            if (s + n >= steps) end_tile(&before, j, r0, nr, c0 + p * NR, least(NR, nc - p * NR), sums + p * TILE_ROWS * NR);
+        }
+        store(&before, before.rows);
+        end();
+    }
+}
 TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
     const int64_t at_once = N_(rows_at_once)(j->k), all = least(nr, at_once), tiles = (all + TILE_ROWS - 1) / TILE_ROWS;
     const int64_t stripe = N_(stripe)(j->k), some = N_(together)(all, j->k) * TILE_ROWS;
-    char *sums = aligned(work), *room = sums + some * NR * 4, *copies = room + (packed ? 0 : pack_bytes(least(nc, stripe), j->k));
+    const bool few = !packed && nr <= TILE_ROWS && j->b_cs == 1;
+    const int64_t held =
+        few ? least(padded(nc), FEW_COLUMNS) * (FEW_STEPS * STEP_BYTES / NR + TILE_ROWS * 4) : (int64_t)pack_bytes(least(nc, stripe), j->k);
+    char *sums = aligned(work), *room = sums + some * NR * 4, *copies = room + (packed ? 0 : held);
     N_(rows) *a = (void *)aligned(copies + tiles * TILE_ROWS * apart_of(j->k));
     for (int64_t r = 0; r < nr; r += at_once) {
         const int64_t rows = least(at_once, nr - r);
         for (int64_t i = 0; i < rows; i += TILE_ROWS)
             a[i / TILE_ROWS] = N_(take_rows)(j, r0 + r + i, least(TILE_ROWS, rows - i), unit_of(rows), copies + i * apart_of(j->k));
-        for (int64_t c = 0; c < nc; c += stripe) {
+        for (int64_t c = 0, cols; few && c < nc; c += cols) {
+            cols = least(FEW_COLUMNS, nc - c);
+            N_(few_rows)(j, a[0], r0, nr, c0 + c, cols, room);
+            tc_gemm_finished(j, plain_of(j) ? j->epilogue->rest : j->epilogue, r0, nr, c0 + c, cols, worker);
+        }
+        for (int64_t c = 0; !few && c < nc; c += stripe) {
             const int64_t cols = least(stripe, nc - c);
             const char *panels = packed ? (const char *)packed + pack_bytes(c, j->k) : room;
             if (!packed) pack(j, c0 + c, cols, room);

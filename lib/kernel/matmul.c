@@ -116,6 +116,45 @@ static size_t factor_bytes(const tc_kcall *c, tc_fp32 how, int64_t n) {
     return ((size_t)(n * tc_factor_parts(how)) * tc_dtype_size(factor_type(c, how)) + 63) / 64 * 64;
 }
 
+/* Few rows: a b that is not packed becomes float32 some columns at a time, which stay in a cache until they are used. */
+enum { FEW_ROWS = 16, WINDOW_BYTES = 256 << 10 };
+static bool by_windows(const product *p, bool packed) { return p->m <= FEW_ROWS && !packed; }
+static int64_t window_of(const product *p) { /* rows of b are read in pieces of 1 KiB */
+    const int64_t fit = WINDOW_BYTES / 4 / (p->k + 1) / 32 * 32, narrowest = p->b.cs == 1 ? 512 : 32, w = fit < narrowest ? narrowest : fit;
+    return w < p->n ? w : p->n;
+}
+static size_t window_bytes(const tc_isa_ops *isa, const product *p) {
+    const int64_t w = window_of(p);
+    return ((size_t)(p->k * w) * 4 + 63) / 64 * 64 + (tc_gemm_scratch_most(isa, TC_F32, p->m, w, p->k, 1) + 63) / 64 * 64;
+}
+typedef struct {
+    const tc_kcall *c;
+    const product *p; /* a and add are float32 already, b is not */
+    tc_dtype dtype;   /* of b */
+    float *out;
+    char *scratch;
+    const tc_epilogue *then;
+} windows;
+static void make_window(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
+static void run_windows(void *ctx, int64_t begin, int64_t end, int worker) {
+    const windows *x = ctx;
+    const product *p = x->p;
+    const int64_t w = window_of(p), each = (p->n + w - 1) / w;
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t i = t / each, c0 = t % each * w, n = p->n - c0 < w ? p->n - c0 : w;
+        char *room = x->scratch + window_bytes(x->c->isa, p) * (size_t)worker, *rest = room;
+        operand b = p->b;
+        b.data = (const char *)b.data + (i * b.bs + c0 * b.cs) * 2;
+        widen(x->c->isa, NULL, x->dtype, &b, 1, p->k, n, &rest);
+        tc_gemm j;
+        make_job(&(jobs){p, x->out}, i, &j);
+        j.n = n, j.b = b.data, j.b_rs = b.rs, j.b_cs = b.cs, j.c = (float *)j.c + c0, j.epilogue = NULL;
+        if (j.add) j.add = (const float *)j.add + c0 * j.add_cs;
+        tc_gemm_run(x->c->isa, NULL, room + ((size_t)(p->k * n) * 4 + 63) / 64 * 64, 1, make_window, &j);
+        x->then->fn(x->then->ctx, i * p->m, p->m, c0, n, worker);
+    }
+}
+
 /* ---- integers ---- */
 typedef struct {
     const product *p;
@@ -189,6 +228,8 @@ static size_t scratch_of(const tc_kcall *c, int threads, int form) {
         return tc_gemm_scratch(c->isa, factor_type(c, how), p.m, p.n, p.k * tc_factor_parts(how), c->packed != NULL, threads) +
                factor_bytes(c, how, p.batch * p.m * p.k) + (c->packed ? 0 : factor_bytes(c, how, p.batch * p.k * p.n)) + 64;
     tc_dtype work = work_type(c->isa, p.dtype);
+    if (work != p.dtype && by_windows(&p, c->packed))
+        return 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k)) + window_bytes(c->isa, &p) * (size_t)threads + 256;
     size_t n = tc_gemm_scratch(c->isa, work, p.m, p.n, p.k, c->packed != NULL, threads);
     if (work != p.dtype) n += 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k + p.k * p.n)) + 256;
     return n;
@@ -214,11 +255,17 @@ static tc_status run_of(tc_kcall *c, int form) {
         p.k *= tc_factor_parts(how), p.factor = p.packed_type = factor_type(c, how);
     } else if (work != d) {
         widen(c->isa, c->pool, d, &p.a, p.batch, p.m, p.k, &scratch);
-        if (!c->packed) widen(c->isa, c->pool, d, &p.b, p.batch, p.k, p.n, &scratch);
+        const bool few = by_windows(&p, c->packed);
+        if (!c->packed && !few) widen(c->isa, c->pool, d, &p.b, p.batch, p.k, p.n, &scratch);
         widen(c->isa, c->pool, d, &p.add, p.batch, p.m, p.n, &scratch);
         round.wide = js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
         p.dtype = p.factor = work;
         p.epilogue = &rounds;
+        if (few) {
+            windows x = {c, &p, d, js.c, (char *)(((uintptr_t)scratch + 63) / 64 * 64), &rounds};
+            if (p.n) tc_parallel_for(c->pool, p.batch * ((p.n + window_of(&p) - 1) / window_of(&p)), 1, run_windows, &x);
+            return NULL;
+        }
     }
     bool done = false;
     if (d == TC_F32 && !how && c->knob[EXTERNAL]) TC_TRY(tc_gemm_external_run(c->knob[EXTERNAL], c->pool, p.batch, make_job, &js, &done));

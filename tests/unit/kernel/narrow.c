@@ -57,7 +57,7 @@ enum { TYPES = sizeof types / sizeof *types };
 
 static void products(void **state) {
     (void)state;
-    static const int64_t mnk[][3] = {{1, 70, 600}, {240, 33, 515}, {5, 600, 40}, {30, 16, 16}, {300, 1100, 300}};
+    static const int64_t mnk[][3] = {{1, 70, 600}, {240, 33, 515}, {5, 600, 40}, {30, 16, 16}, {300, 1100, 300}, {2, 70, 2100}, {1, 1100, 1400}};
     for (int t = 0; t < TYPES; t++)
         for (size_t i = 0; i < sizeof mnk / sizeof *mnk; i++)
             for (int turned = 0; turned < 2; turned++) {
@@ -67,6 +67,27 @@ static void products(void **state) {
                 check("a product", &tc_k_mm, types[t], args, 2, in, 2, 2, (int64_t[]){s[0], s[1]});
                 drop(&in[0]), drop(&in[1]);
             }
+    for (int t = 0; t < TYPES; t++) /* few rows of several matrices, with addends: b in parts of columns */
+        for (int turned = 0; turned < 2; turned++) {
+            pair in[] = {make(types[t], 2, (int64_t[]){3, 70}, false, 0, 1), make(types[t], 3, (int64_t[]){2, 3, 2100}, turned, 1, 2),
+                         make(types[t], 3, (int64_t[]){2, 2100, 70}, turned, 1, 2)};
+            tc_karg args[] = {[3] = karg_f(0.5), karg_f(2)};
+            check("few rows", &tc_k_baddbmm, types[t], args, 5, in, 3, 3, (int64_t[]){2, 3, 70});
+            for (int i = 0; i < 3; i++) drop(&in[i]);
+        }
+}
+/* A row by a matrix of 32 MB asks for no float32 copy of it. */
+static void room_of_a_row(void **state) {
+    (void)state;
+    tc_storage none = {0};
+    for (int t = 0; t < TYPES; t++)
+        for (int turned = 0; turned < 2; turned++) {
+            tc_tensor a = {.dtype = types[t], .rank = 2, .size = {1, 4096}, .stride = {4096, 1}, .storage = &none}, b = a;
+            b.size[0] = b.size[1] = 4096, b.stride[0] = turned ? 1 : 4096, b.stride[1] = turned ? 4096 : 1;
+            tc_karg args[] = {karg_t(&a), karg_t(&b)};
+            tc_kcall c = {.args = args, .nargs = 2, .outs = &a, .nouts = 1, .isa = tc_isa_ops_of(TC_ROW_portable)};
+            assert_in_range(tc_k_mm.scratch(&c, 1), 1, 16 << 20);
+        }
 }
 static void attentions(void **state) {
     (void)state;
@@ -96,6 +117,7 @@ static void convolutions(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(attentions), cmocka_unit_test(convolutions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(room_of_a_row), cmocka_unit_test(attentions),
+                                       cmocka_unit_test(convolutions)};
     return cmocka_run_group_tests_name("narrow", tests, NULL, NULL);
 }
