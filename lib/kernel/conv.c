@@ -240,9 +240,15 @@ static bool wanted(const tc_kcall *k, int i) {
     return i < k->nouts && k->outs[i].storage && (k->args[10].kind != TC_K_INTS || i >= k->args[10].n || k->args[10].ints[i]);
 }
 
+/* The product that gives the input's gradient: of bfloat16 itself where the row has it. */
+static tc_conv input_product(const tc_kcall *k, const args *a) {
+    tc_conv b = backward_of(&a->c);
+    if (a->x->dtype == TC_BF16 && k->isa->conv_bf16 && !tc_conv_by_lanes(&b)) b.dtype = TC_BF16;
+    return b;
+}
 static size_t backward_scratch(const tc_kcall *k, int threads) {
     args a = read_args(k, 1, 2, 4, tc_k_tensor(k, 0)->size);
-    tc_conv in = backward_of(&a.c), w = plain_of(&a.c);
+    tc_conv in = input_product(k, &a), w = plain_of(&a.c);
     size_t s = product_scratch(&in, k->isa, threads, false), u = weight_scratch(&w, k->isa, threads);
     s = s > u ? s : u;
     if (precision(k, &a))
@@ -260,17 +266,19 @@ static tc_status backward(tc_kcall *k) {
     char *scratch = k->scratch;
     tc_dtype d = a.x->dtype;
     const tc_fp32 how = precision(k, &a);
-    const void *dout = factor(k, how, a.c.dtype, g, &scratch), *x = factor(k, how, a.c.dtype, a.x, &scratch),
-               *w = factor(k, how, a.c.dtype, a.w, &scratch);
+    const tc_conv in = input_product(k, &a);
+    const bool pairs = in.dtype == TC_BF16; /* it makes the result's type of the arguments' */
     int64_t sizes[3] = {tc_tensor_numel(a.x), tc_tensor_numel(a.w), a.out_channels};
     void *out[3];
     for (int i = 0; i < 3; i++) {
         bool want = wanted(k, i);
-        out[i] = !want ? NULL : tc_is_narrow(d) ? tc_conv_take(&scratch, (size_t)sizes[i] * 4) : tc_tensor_data(&k->outs[i]);
+        out[i] = !want ? NULL : tc_is_narrow(d) && (i || !pairs) ? tc_conv_take(&scratch, (size_t)sizes[i] * 4) : tc_tensor_data(&k->outs[i]);
     }
-    if (out[0]) {
-        tc_conv b = backward_of(&a.c);
-        product(k, &b, scratch, dout, weight_of(&a, a.c.dtype, w, true), NULL, NULL, out[0]);
+    if (out[0] && pairs) product(k, &in, scratch, tc_tensor_data(g), weight_of(&a, d, tc_tensor_data(a.w), true), NULL, NULL, out[0]);
+    const void *dout = factor(k, how, a.c.dtype, g, &scratch), *x = out[1] ? factor(k, how, a.c.dtype, a.x, &scratch) : NULL;
+    if (out[0] && !pairs) {
+        const void *w = factor(k, how, a.c.dtype, a.w, &scratch);
+        product(k, &in, scratch, dout, weight_of(&a, a.c.dtype, w, true), NULL, NULL, out[0]);
     }
     if (out[1]) {
         tc_conv p = plain_of(&a.c);
@@ -281,7 +289,7 @@ static tc_status backward(tc_kcall *k) {
         bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), how ? tc_tensor_data(g) : dout, out[2]};
         tc_parallel_for(k->pool, a.out_channels, 1 + 8192 / (j.n * j.area + 1), bias_channels, &j);
     }
-    for (int i = 0; i < 3 && tc_is_narrow(d); i++)
+    for (int i = pairs; i < 3 && tc_is_narrow(d); i++)
         if (out[i]) tc_narrow_all(k->isa, k->pool, d, out[i], sizes[i], tc_tensor_data(&k->outs[i]));
     return NULL;
 }

@@ -45,6 +45,21 @@ static void negate(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, in
         for (int64_t c = c0; c < c0 + nc; c++) x->data[r * x->columns + c] ^= 0x8000;
 }
 
+/* The input's gradient is the transpose of the convolution, of the result's gradient: its bits. */
+static void check_gradient(const geometry *g, const tc_tensor *x, const tc_tensor *w, const tc_tensor *dout, tc_karg *forward) {
+    tc_tensor want = ktensor(TC_BF16, 4, x->size), got = ktensor(TC_BF16, 4, x->size);
+    const tc_karg none = {.kind = TC_K_NONE};
+    tc_karg back[] = {karg_t(dout), karg_t(x), karg_t(w), none, forward[3], forward[4], forward[5], forward[6], forward[7], forward[8], none},
+            transpose[] = {karg_t(dout), karg_t(w), none, forward[3], forward[4], forward[5], karg_i(!g->transposed), forward[7], forward[8]};
+    for (int r = 0; r < bf16_count; r++)
+        for (int threads = 1; threads < 4; threads += 2) {
+            call(&tc_k_convolution, &bf16_rows[r], transpose, 9, &want, threads, false);
+            call(&tc_k_convolution_backward, &bf16_rows[r], back, 11, &got, threads, false);
+            assert_memory_equal(got.storage->data, want.storage->data, want.storage->bytes);
+        }
+    kfree(&want), kfree(&got);
+}
+
 static void check(const geometry *g) {
     int64_t s[2] = {g->s, g->s}, p[2] = {g->p, g->p}, d[2] = {g->d, g->d}, none[2] = {0, 0};
     const int64_t xs[] = {g->n, g->c, g->h, g->w}, plain[] = {g->o, g->c / g->g, g->kh, g->kw}, turned[] = {g->c, g->o / g->g, g->kh, g->kw},
@@ -84,6 +99,7 @@ static void check(const geometry *g) {
             a[0].tensor = &x;
             kfree(&last), kfree(&rows);
         }
+    check_gradient(g, &x, &w, &want, a);
     tc_tensor *all[] = {&x, &w, &b, &want, &sums, &first, &ax, &aw, &ab};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) kfree(all[i]);
 }
