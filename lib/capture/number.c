@@ -298,87 +298,102 @@ str *tc_format_value(C *c, V v, const char *text, size_t n) {
     tc_raise(c, "TypeError", "unsupported format string passed to %s.__format__", tc_type_name(c, v));
 }
 
+/* What "..." % args reads: the text, and the arguments in order. */
+typedef struct {
+    const char *p, *end;
+    V all, one[1], *items; /* all: a tuple of items, a dict, or one argument */
+    size_t n, used;
+} percent;
+
+static V next_argument(C *c, percent *f) {
+    if (f->used >= f->n) tc_raise(c, "TypeError", "not enough arguments for format string");
+    return f->items[f->used++];
+}
+
+/* (key) flags width .precision, behind a %; the argument that a key names, or NULL. */
+static V conversion_spec(C *c, percent *f, spec *s, bool *left) {
+    V arg = NULL;
+    const char *e = f->end;
+    if (f->p < e && *f->p == '(') {
+        const char *r = memchr(f->p, ')', (size_t)(e - f->p));
+        if (!r) tc_raise(c, "ValueError", "incomplete format key");
+        if (tc_kind_of(f->all) != K_DICT) tc_raise(c, "TypeError", "format requires a mapping");
+        arg = tc_getitem(c, f->all, tc_strn(c, f->p + 1, (size_t)(r - f->p - 1)));
+        f->p = r + 1;
+    }
+    for (; f->p < e && strchr("-+ #0", *f->p); f->p++) {
+        if (*f->p == '-') *left = true;
+        else if (*f->p == '+') s->sign = '+';
+        else if (*f->p == ' ' && !s->sign) s->sign = ' ';
+        else if (*f->p == '#') s->alt = true;
+        else if (*f->p == '0') s->zero = true;
+    }
+    if (f->p < e && *f->p == '*') {
+        s->width = tc_index(c, next_argument(c, f), "width");
+        f->p++;
+        if (s->width < 0) *left = true, s->width = -s->width;
+    } else s->width = parse_count(c, &f->p, e, "width");
+    if (f->p < e && *f->p == '.') {
+        f->p++;
+        s->prec = parse_count(c, &f->p, e, "precision");
+    }
+    while (f->p < e && strchr("lhL", *f->p)) f->p++;
+    s->align = *left ? '<' : '>';
+    return arg;
+}
+
+static str *whole_number(C *c, char t, V arg, spec *s, bool left) {
+    kind k = tc_kind_of(arg);
+    if (k == K_TENSOR) arg = tc_tensor_number(c, arg, "the % operator"), k = tc_kind_of(arg);
+    if (k == K_FLOAT && strchr("diu", t)) arg = tc_int_from_double(c, tc_flt(arg));
+    else if (k == K_BOOL) arg = tc_int(c, arg == c->true_);
+    else if (k == K_SYM) arg = tc_int(c, tc_index(c, arg, "the % operator"));
+    else if (k != K_INT) tc_raise(c, "TypeError", "%%%c format: a real number is required, not %s", t, tc_type_name(c, arg));
+    s->type = strchr("diu", t) ? 0 : t;
+    int64_t prec = s->prec;
+    s->prec = -1;
+    if (prec > 0) s->width = prec > s->width ? prec : s->width, s->zero = true;
+    if (s->zero && !left) fill_zeros(s);
+    return format_int(c, arg, s);
+}
+
+static str *converted(C *c, char t, V arg, spec *s, bool left) {
+    if (t == 's' || t == 'r' || t == 'a') {
+        s->zero = false;
+        return format_str(c, t == 's' ? tc_to_str(c, arg) : tc_repr(c, arg), s);
+    }
+    if (strchr("diuxXo", t)) return whole_number(c, t, arg, s, left);
+    if (strchr("eEfFgG", t)) {
+        s->type = t;
+        if (s->zero && !left) fill_zeros(s);
+        return format_float(c, tc_to_double(c, arg), s);
+    }
+    if (t != 'c') tc_raise(c, "ValueError", "unsupported format character '%c' (0x%x)", t, (unsigned char)t);
+    str *r = tc_kind_of(arg) == K_STR ? (str *)arg : format_int(c, arg, &(spec){.fill = " ", .prec = -1, .type = 'c'});
+    return format_str(c, r, s);
+}
+
 /* "..." % args */
 V tc_percent(C *c, str *fmt, V a) {
     tc_buf out = {0};
-    size_t n = 1, used = 0;
-    V one[1] = {a}, *items = one;
-    if (tc_kind_of(a) == K_TUPLE) items = tc_items(a, &n);
+    percent f = {.p = fmt->s, .end = fmt->s + fmt->len, .all = a, .one = {a}, .n = 1};
+    f.items = tc_kind_of(a) == K_TUPLE ? tc_items(a, &f.n) : f.one;
     list *parts = tc_list(c, 8); /* the pieces live in the arena: what follows may raise */
-    const char *p = fmt->s, *e = p + fmt->len;
-    while (p < e) {
-        const char *q = memchr(p, '%', (size_t)(e - p));
-        if (!q) q = e;
-        if (q > p) tc_list_push(c, parts, tc_strn(c, p, (size_t)(q - p)));
-        if (q >= e) break;
-        p = q + 1;
-        V arg = NULL;
+    while (f.p < f.end) {
+        const char *q = memchr(f.p, '%', (size_t)(f.end - f.p));
+        if (!q) q = f.end;
+        if (q > f.p) tc_list_push(c, parts, tc_strn(c, f.p, (size_t)(q - f.p)));
+        if (q >= f.end) break;
+        f.p = q + 1;
         spec s = {.fill = " ", .prec = -1};
         bool left = false;
-        if (p < e && *p == '(') {
-            const char *r = memchr(p, ')', (size_t)(e - p));
-            if (!r) tc_raise(c, "ValueError", "incomplete format key");
-            if (tc_kind_of(a) != K_DICT) tc_raise(c, "TypeError", "format requires a mapping");
-            arg = tc_getitem(c, a, tc_strn(c, p + 1, (size_t)(r - p - 1)));
-            p = r + 1;
-        }
-        for (; p < e && strchr("-+ #0", *p); p++) {
-            if (*p == '-') left = true;
-            else if (*p == '+') s.sign = '+';
-            else if (*p == ' ' && !s.sign) s.sign = ' ';
-            else if (*p == '#') s.alt = true;
-            else if (*p == '0') s.zero = true;
-        }
-        if (p < e && *p == '*') {
-            if (used >= n) tc_raise(c, "TypeError", "not enough arguments for format string");
-            s.width = tc_index(c, items[used++], "width");
-            p++;
-            if (s.width < 0) left = true, s.width = -s.width;
-        } else s.width = parse_count(c, &p, e, "width");
-        if (p < e && *p == '.') {
-            p++;
-            s.prec = parse_count(c, &p, e, "precision");
-        }
-        while (p < e && strchr("lhL", *p)) p++;
-        if (p >= e) tc_raise(c, "ValueError", "incomplete format");
-        char t = *p++;
-        if (t == '%') {
-            tc_list_push(c, parts, tc_strz(c, "%"));
-            continue;
-        }
-        if (!arg) {
-            if (used >= n) tc_raise(c, "TypeError", "not enough arguments for format string");
-            arg = items[used++];
-        }
-        s.align = left ? '<' : '>';
-        str *r;
-        if (t == 's' || t == 'r' || t == 'a') {
-            s.zero = false;
-            r = format_str(c, t == 's' ? tc_to_str(c, arg) : tc_repr(c, arg), &s);
-        } else if (strchr("diuxXo", t)) {
-            kind k = tc_kind_of(arg);
-            if (k == K_TENSOR) arg = tc_tensor_number(c, arg, "the % operator"), k = tc_kind_of(arg);
-            if (k == K_FLOAT && strchr("diu", t)) arg = tc_int_from_double(c, tc_flt(arg));
-            else if (k == K_BOOL) arg = tc_int(c, arg == c->true_);
-            else if (k == K_SYM) arg = tc_int(c, tc_index(c, arg, "the % operator"));
-            else if (k != K_INT) tc_raise(c, "TypeError", "%%%c format: a real number is required, not %s", t, tc_type_name(c, arg));
-            s.type = strchr("diu", t) ? 0 : t;
-            int64_t prec = s.prec;
-            s.prec = -1;
-            if (prec > 0) s.width = prec > s.width ? prec : s.width, s.zero = true;
-            if (s.zero && !left) fill_zeros(&s);
-            r = format_int(c, arg, &s);
-        } else if (strchr("eEfFgG", t)) {
-            s.type = t;
-            if (s.zero && !left) fill_zeros(&s);
-            r = format_float(c, tc_to_double(c, arg), &s);
-        } else if (t == 'c') {
-            r = tc_kind_of(arg) == K_STR ? (str *)arg : format_int(c, arg, &(spec){.fill = " ", .prec = -1, .type = 'c'});
-            r = format_str(c, r, &s);
-        } else tc_raise(c, "ValueError", "unsupported format character '%c' (0x%x)", t, (unsigned char)t);
-        tc_list_push(c, parts, (V)r);
+        V arg = conversion_spec(c, &f, &s, &left);
+        if (f.p >= f.end) tc_raise(c, "ValueError", "incomplete format");
+        const char t = *f.p++;
+        if (t == '%') tc_list_push(c, parts, tc_strz(c, "%"));
+        else tc_list_push(c, parts, (V)converted(c, t, arg ? arg : next_argument(c, &f), &s, left));
     }
-    if (used < n && tc_kind_of(a) != K_DICT && (tc_kind_of(a) == K_TUPLE || memchr(fmt->s, '%', fmt->len) == NULL || used == 0))
+    if (f.used < f.n && tc_kind_of(a) != K_DICT && (tc_kind_of(a) == K_TUPLE || memchr(fmt->s, '%', fmt->len) == NULL || f.used == 0))
         tc_raise(c, "TypeError", "not all arguments converted during string formatting (%%)");
     for (size_t i = 0; i < parts->n; i++) tc_buf_append(&out, tc_as_str(parts->a[i])->s, tc_as_str(parts->a[i])->len);
     return tc_buf_to_str(c, &out);

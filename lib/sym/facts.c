@@ -138,36 +138,20 @@ static void range_of_product(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
     }
 }
 
-static void compute_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
-    int64_t a[2] = {NLO, NHI}, b[2] = {NLO, NHI};
-    *lo = NLO;
-    *hi = NHI;
-    if (s->op == TC_S_MUL) {
-        range_of_product(c, s, lo, hi);
-        return;
+static void range_of_terms(tc_symctx *c, tc_sym s, int64_t r[2]) {
+    r[0] = r[1] = 0;
+    for (int i = 0; i < s->n; i++) {
+        int64_t b[2];
+        tc_sym_range(c, s->arg[i], &b[0], &b[1]);
+        r[0] = add_lim(r[0], b[0]);
+        r[1] = add_lim(r[1], b[1]);
     }
-    if (s->op == TC_S_ADD) {
-        int64_t r[2] = {0, 0};
-        for (int i = 0; i < s->n; i++) {
-            tc_sym_range(c, s->arg[i], &b[0], &b[1]);
-            r[0] = add_lim(r[0], b[0]);
-            r[1] = add_lim(r[1], b[1]);
-        }
-        if (!s->raw) tighten(c, s, r);
-        *lo = r[0];
-        *hi = r[1];
-        return;
-    }
-    if (s->op == TC_S_WHERE) {
-        tc_sym_range(c, s->arg[1], &a[0], &a[1]);
-        tc_sym_range(c, s->arg[2], &b[0], &b[1]);
-        *lo = a[0] < b[0] ? a[0] : b[0];
-        *hi = a[1] > b[1] ? a[1] : b[1];
-        return;
-    }
-    if (s->arg[0]->type == TC_SYM_INT) tc_sym_range(c, s->arg[0], &a[0], &a[1]);
-    if (s->n > 1 && s->arg[1]->type == TC_SYM_INT) tc_sym_range(c, s->arg[1], &b[0], &b[1]);
-    switch (s->op) {
+    if (!s->raw) tighten(c, s, r);
+}
+
+/* Of an operation on numbers from a[0] to a[1] and from b[0] to b[1]; *lo and *hi say nothing at first. */
+static void range_of_pair(tc_symop op, const int64_t a[2], const int64_t b[2], int64_t *lo, int64_t *hi) {
+    switch (op) {
     case TC_S_FLOORDIV:
         if (b[0] > 0 || b[1] < 0) corners(div_lim, a, b, lo, hi);
         else if (a[0] >= 0 && b[0] >= 0) *lo = 0, *hi = a[1];
@@ -180,6 +164,10 @@ static void compute_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
     case TC_S_MIN:
         *lo = a[0] < b[0] ? a[0] : b[0];
         *hi = a[1] < b[1] ? a[1] : b[1];
+        break;
+    case TC_S_WHERE:
+        *lo = a[0] < b[0] ? a[0] : b[0];
+        *hi = a[1] > b[1] ? a[1] : b[1];
         break;
     case TC_S_MAX:
         *lo = a[0] > b[0] ? a[0] : b[0];
@@ -198,11 +186,22 @@ static void compute_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
     case TC_S_XOR_BITS:
         if (a[0] >= 0 && b[0] >= 0) *lo = 0;
         break;
-    case TC_S_CEIL:
-    case TC_S_FLOOR:
-    case TC_S_TRUNC:
-    case TC_S_ROUND: break;
     default: break;
+    }
+}
+
+static void compute_range(tc_symctx *c, tc_sym s, int64_t r[2]) {
+    int64_t a[2] = {NLO, NHI}, b[2] = {NLO, NHI};
+    const int first = s->op == TC_S_WHERE; /* behind its condition */
+    r[0] = NLO, r[1] = NHI;
+    if (s->op == TC_S_ADD) {
+        range_of_terms(c, s, r);
+    } else if (s->op == TC_S_MUL) {
+        range_of_product(c, s, &r[0], &r[1]);
+    } else {
+        if (s->arg[first]->type == TC_SYM_INT) tc_sym_range(c, s->arg[first], &a[0], &a[1]);
+        if (s->n > first + 1 && s->arg[first + 1]->type == TC_SYM_INT) tc_sym_range(c, s->arg[first + 1], &b[0], &b[1]);
+        range_of_pair(s->op, a, b, &r[0], &r[1]);
     }
 }
 
@@ -222,8 +221,8 @@ void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
         n->range_tight = (uint8_t)c->tight;
         n->lo = NLO;
         n->hi = NHI;
-        int64_t l, h, k, sign;
-        compute_range(c, s, &l, &h);
+        int64_t r[2], k, sign;
+        compute_range(c, s, r);
         tc_sym key = c->facts.len && s->type == TC_SYM_INT ? fact_key(c, s, &k, &sign) : NULL;
         for (size_t i = 0; key && i < c->facts.len; i++) {
             const sym_fact *f = &c->facts.data[i];
@@ -231,11 +230,11 @@ void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
             int64_t fl = sign > 0 ? f->lo : f->hi == NHI ? NLO : -f->hi, fh = sign > 0 ? f->hi : f->lo == NLO ? NHI : -f->lo;
             fl = add_lim(fl, k);
             fh = add_lim(fh, k);
-            if (fl > l) l = fl;
-            if (fh < h) h = fh;
+            if (fl > r[0]) r[0] = fl;
+            if (fh < r[1]) r[1] = fh;
         }
-        n->lo = l;
-        n->hi = h;
+        n->lo = r[0];
+        n->hi = r[1];
     }
     *lo = n->lo;
     *hi = n->hi;

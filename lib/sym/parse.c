@@ -185,13 +185,64 @@ static tc_status sum(cursor *c, tc_sym *out) { /* of ints in one step, since the
     return st;
 }
 
+static tc_status rational(cursor *c, bool quotient, tc_sym *out) { /* Integer(a), Rational(a, b) */
+    int64_t a, b;
+    TC_TRY(int_literal(c, &a));
+    *out = tc_sym_int(c->c, a);
+    if (quotient) {
+        if (!eat(c, ",")) return bad(c, "',' expected");
+        TC_TRY(int_literal(c, &b));
+        if (b == 0) return bad(c, "a denominator other than 0 expected");
+        *out = tc_sym_op(c->c, TC_S_FDIV, *out, tc_sym_int(c->c, b), NULL);
+    }
+    return eat(c, ")") ? NULL : bad(c, "')' expected");
+}
+
+static tc_status decimal(cursor *c, tc_sym *out) { /* Float('0.5', precision=53) */
+    char t[64];
+    size_t n = 0;
+    int64_t precision;
+    if (!eat(c, "'")) return bad(c, "a quoted number expected");
+    while (c->p < c->end && *c->p != '\'' && n + 1 < sizeof t) t[n++] = *c->p++;
+    t[n] = 0;
+    *out = tc_sym_float(c->c, strtod(t, NULL));
+    if (!eat(c, "'")) return bad(c, "a quoted number expected");
+    if (eat(c, ",") && (!eat(c, "precision=") || int_literal(c, &precision))) return bad(c, "precision expected");
+    return eat(c, ")") ? NULL : bad(c, "')' expected");
+}
+
+static tc_status operation(cursor *c, const char *name, tc_sym *out) {
+    bool ceildiv = !strcmp(name, "CeilDiv");
+    size_t k = 0;
+    while (k < sizeof calls / sizeof *calls && strcmp(calls[k].name, name)) k++;
+    if (k == sizeof calls / sizeof *calls && !ceildiv) return tc_error(TC_UNSUPPORTED, "size expression: function %s is not supported", name);
+    tc_sym v[3] = {0}, x;
+    int n = 0, want = ceildiv ? 2 : calls[k].n;
+    do {
+        TC_TRY(expr(c, &x));
+        if (want < 0 && n) TC_TRY(apply(c, calls[k].op, v[0], x, NULL, &v[0]));
+        else if (n < 3) v[n] = x;
+        n++;
+    } while (eat(c, ","));
+    if (!eat(c, ")")) return bad(c, "')' expected");
+    *out = v[0];
+    if (want < 0) return NULL;
+    if (n != want) return bad(c, "another number of operands expected");
+    if (ceildiv) {
+        if (tc_sym_is_int(v[1], 0)) return bad(c, "a divisor other than 0 expected");
+        *out = tc_sym_ceildiv(c->c, v[0], v[1]);
+        return NULL;
+    }
+    return calls[k].swap ? apply(c, calls[k].op, v[1], v[0], NULL, out) : apply(c, calls[k].op, v[0], v[1], v[2], out);
+}
+
 static tc_status expr_in(cursor *c, tc_sym *out) {
     char w[64];
-    int64_t a, b;
+    int64_t v;
     skip(c);
     if (c->p < c->end && (isdigit((unsigned char)*c->p) || *c->p == '-')) {
-        TC_TRY(int_literal(c, &a));
-        *out = tc_sym_int(c->c, a);
+        TC_TRY(int_literal(c, &v));
+        *out = tc_sym_int(c->c, v);
         return NULL;
     }
     word(c, w, sizeof w);
@@ -203,58 +254,9 @@ static tc_status expr_in(cursor *c, tc_sym *out) {
     if (!strcmp(w, "Symbol")) return symbol(c, out);
     if (!strcmp(w, "Piecewise")) return piecewise(c, out);
     if (!strcmp(w, "Add")) return sum(c, out);
-    if (!strcmp(w, "Integer") || !strcmp(w, "Rational")) {
-        TC_TRY(int_literal(c, &a));
-        *out = tc_sym_int(c->c, a);
-        if (*w == 'R') {
-            if (!eat(c, ",")) return bad(c, "',' expected");
-            TC_TRY(int_literal(c, &b));
-            if (b == 0) return bad(c, "a denominator other than 0 expected");
-            *out = tc_sym_op(c->c, TC_S_FDIV, *out, tc_sym_int(c->c, b), NULL);
-        }
-        return eat(c, ")") ? NULL : bad(c, "')' expected");
-    }
-    if (!strcmp(w, "Float")) {
-        char t[64];
-        size_t n = 0;
-        if (!eat(c, "'")) return bad(c, "a quoted number expected");
-        while (c->p < c->end && *c->p != '\'' && n + 1 < sizeof t) t[n++] = *c->p++;
-        t[n] = 0;
-        *out = tc_sym_float(c->c, strtod(t, NULL));
-        if (!eat(c, "'")) return bad(c, "a quoted number expected");
-        if (eat(c, ",")) {
-            if (!eat(c, "precision=") || int_literal(c, &a)) return bad(c, "precision expected");
-        }
-        return eat(c, ")") ? NULL : bad(c, "')' expected");
-    }
-    bool ceildiv = !strcmp(w, "CeilDiv");
-    size_t k = 0;
-    while (k < sizeof calls / sizeof *calls && strcmp(calls[k].name, w)) k++;
-    if (k == sizeof calls / sizeof *calls && !ceildiv) return tc_error(TC_UNSUPPORTED, "size expression: function %s is not supported", w);
-    tc_sym v[3] = {0}, x;
-    int n = 0, want = ceildiv ? 2 : calls[k].n;
-    do {
-        TC_TRY(expr(c, &x));
-        if (want < 0 && n) {
-            tc_status st = apply(c, calls[k].op, v[0], x, NULL, &v[0]);
-            if (st) return st;
-        } else if (n < 3) {
-            v[n] = x;
-        }
-        n++;
-    } while (eat(c, ","));
-    if (!eat(c, ")")) return bad(c, "')' expected");
-    if (want < 0) {
-        *out = v[0];
-        return NULL;
-    }
-    if (n != want) return bad(c, "another number of operands expected");
-    if (ceildiv) {
-        if (tc_sym_is_int(v[1], 0)) return bad(c, "a divisor other than 0 expected");
-        *out = tc_sym_ceildiv(c->c, v[0], v[1]);
-        return NULL;
-    }
-    return calls[k].swap ? apply(c, calls[k].op, v[1], v[0], NULL, out) : apply(c, calls[k].op, v[0], v[1], v[2], out);
+    if (!strcmp(w, "Integer") || !strcmp(w, "Rational")) return rational(c, *w == 'R', out);
+    if (!strcmp(w, "Float")) return decimal(c, out);
+    return operation(c, w, out);
 }
 
 static tc_status expr(cursor *c, tc_sym *out) {
