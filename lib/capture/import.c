@@ -184,7 +184,7 @@ static const struct {
      " SparseSemiStructuredTensor addmm as_sparse_gradcheck check_sparse_tensor_invariants log_softmax mm sampled_addmm softmax spdiags spsolve sum "
      "to_sparse_semi_structured "},
     {"torch.nn", " backends grad intrinsic parallel qat quantizable quantized ", " DataParallel "},
-    {"torch.nn.attention", " bias experimental flex_attention varlen ", ""},
+    {"torch.nn.attention", " bias experimental varlen ", ""},
     {"torch.nn.utils", " memory_format stateless ", ""},
     {"torch.utils",
      " _device _mode_utils _python_dispatch _triton backcompat benchmark bottleneck bundled_inputs collect_env cpp_extension deterministic dlpack "

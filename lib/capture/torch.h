@@ -83,6 +83,7 @@ struct tc_torch {
     tc_value *(*lift)(C *c, tensor *t); /* the value in c->torch->graph that stands for t (concrete, or of an outer graph) */
     bool no_grad;
     bool inference, any_inference; /* in torch.inference_mode; a tensor was made there */
+    bool lanes;                    /* what is called works on each number alone (torch_lanes.c) */
     tc_dtype default_dtype;
     tc_dtype autocast;   /* TC_DTYPE_NONE: off */
     tc_program *scratch; /* expressions of eager calls; renewed when it has grown */
@@ -120,8 +121,9 @@ V tc_torch_wrap_value(C *c, tc_value *v);               /* tensor, tuple of a li
 tc_value *tc_torch_value(C *c, V t);                    /* in the graph being captured */
 tc_dtype tc_torch_dtype(V t);
 int tc_torch_rank(V t);
-const tensor *tc_torch_known(V t);  /* the concrete tensor that has the values of t, a symbolic one; NULL: they are data */
-V tc_torch_size(C *c, V t, int d);  /* an int or a symbolic one; 0 <= d < rank */
+const tensor *tc_torch_known(V t);                 /* the concrete tensor that has the values of t, a symbolic one; NULL: they are data */
+V tc_torch_size(C *c, V t, int d);                 /* an int or a symbolic one; 0 <= d < rank */
+void tc_torch_check_lanes(C *c, const tc_node *n); /* a RuntimeError unless n does */
 const char *tc_torch_calls(C *c);   /* of modules that are running, in the program's arena (tc_source); NULL: none but the model itself */
 tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scratch program */
 

@@ -309,6 +309,7 @@ static V record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
         if (node) outs = node->outs, nouts = node->nouts;
     }
     if (st) tc_raise_status(c, "RuntimeError", st);
+    if (c->torch->lanes) tc_torch_check_lanes(c, g->last);
     c->graph_full = c->graph_full || (c->max_graph_nodes && g->nnodes > c->max_graph_nodes);
     V *r = tc_mem(c, (size_t)(nouts ? nouts : 1) * sizeof *r);
     for (int i = 0; i < nouts; i++) r[i] = tc_torch_wrap_value(c, outs[i]);

@@ -375,6 +375,12 @@ static V c_is_known(C *c, args *A) {
     return tc_bool(c, A->n == 1 && tc_is_tensor(A->a[0]) && (!tc_is_symbolic((tensor *)A->a[0]) || tc_torch_known(A->a[0])));
 }
 
+/* lanes(True), lanes(False): what is called between them works on each number alone, or is refused (torch_lanes.c). */
+static V c_lanes(C *c, args *A) {
+    c->torch->lanes = tc_truth(c, A->a[0]);
+    return c->none;
+}
+
 static V c_holds(C *c, args *A) {
     if (A->n != 1) tc_raise(c, "TypeError", "holds takes a condition");
     return tc_bool(c, tc_kind_of(A->a[0]) == K_SYM ? tc_sym_require(c, A->a[0]) : tc_truth(c, A->a[0]));
@@ -677,6 +683,7 @@ void tc_torch_init(C *c) {
                                           {"from_data", c_from_data},
                                           {"holds", c_holds},
                                           {"is_known", c_is_known},
+                                          {"lanes", c_lanes},
                                           {"scratch_begin", c_scratch_begin},
                                           {"scratch_end", c_scratch_end},
                                           {NULL, NULL}};

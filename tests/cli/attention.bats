@@ -297,3 +297,55 @@ PY
     run -3 --separate-stderr tc-export layer.py:Layer --arg first=False --arg 'act="relu"' --arg mask=1 --input m=5x5xf32
     [[ $stderr == *'For mask_type == 1 mask shape should be (B, L)'* ]]
 }
+
+@test "flex_attention is attention of its functions' scores: in one pass where they work on each number alone, else mapped" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >flex.py <<'PY'
+import torch
+from torch import nn
+from torch.nn.attention.flex_attention import and_masks, create_block_mask, flex_attention
+class M(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+        self.bias = nn.Parameter(torch.randn(4, 40))
+        self.table = nn.Parameter(torch.randn(4, 20, 20))
+    def forward(self, x, doc):
+        q = x.unflatten(-1, (4, 4)).transpose(1, 2)
+        k = v = q[:, :2].tanh()
+        B, H, T, _ = q.shape
+        def alone(score, b, h, i, j):
+            return torch.tanh(score) + self.bias[h, i - j + 20] * 2
+        def rows(score, b, h, i, j):
+            return score + self.table[h][i][j]
+        def same(b, h, i, j):
+            return doc[b, i] == doc[b, j]
+        block = create_block_mask(and_masks(lambda b, h, i, j: i >= j, same), B, None, T, T, device="cpu")
+        mod = {"mask": None, "alone": alone, "rows": rows}[self.kind]
+        got, lse = flex_attention(q, k, v, mod, block, enable_gqa=True, return_lse=True)
+        plain = flex_attention(q, k, v, mod, block, enable_gqa=True)
+        s = q @ k.repeat_interleave(2, 1).mT / 2
+        at = torch.arange(T)
+        if self.kind == "alone":
+            s = s.tanh() + self.bias[:, at[:, None] - at + 20] * 2
+        if self.kind == "rows":
+            s = s + self.table[:, :T, :T]
+        s = s.masked_fill(~((at[:, None] >= at) & (doc[:, :, None] == doc[:, None]))[:, None], float("-inf"))
+        want = s.softmax(-1) @ v.repeat_interleave(2, 1)
+        return torch.stack([(got - want).abs().amax(), (plain - want).abs().amax(), (lse - s.logsumexp(-1)).abs().amax()]).amax()
+PY
+    for kind in mask alone rows; do
+        tc-export flex.py:M --arg "kind='$kind'" --input x=BxTx16xf32 --input doc=BxTxi64 --dim T=1..20 -o "$kind.pt2"
+        for T in 6 7; do
+            x=$(awk -v n=$((32 * T)) 'BEGIN { for (i = 0; i < n; i++) printf "%s%.3f", i ? "," : "", sin(i * i) * 2 }')
+            doc=$(awk -v n=$((2 * T)) 'BEGIN { for (i = 0; i < n; i++) printf "%s%d", i ? "," : "", i % 5 < 2 }')
+            tc-run "$kind.pt2" --input "x=2x${T}x16xf32=$x" --input "doc=2x${T}xi64=$doc" -o d.npy
+            tail -c 4 d.npy | od -An -tf4 | awk '{ exit !($1 < 2e-6) }'
+        done
+    done
+    run ! grep -q map_impl <(tc-export alone.pt2 --print)
+    grep -q map_impl <(tc-export rows.pt2 --print)
+    sed -i 's/create_block_mask(\(.*\), T, T,/create_block_mask(\1, 3, T,/' flex.py
+    fails 3 "block_mask was created for block_mask.shape=(2, 1, 3, 6) but got q_len=6 and kv_len=6" \
+        tc-export flex.py:M --arg "kind='mask'" --input x=2x6x16xf32 --input doc=2x6xi64 -o m.pt2
+}

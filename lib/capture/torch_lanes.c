@@ -1,0 +1,47 @@
+/* Functions of single numbers (the mods of torch.nn.attention.flex_attention) called once with tensors of many: [B, H, Q, K], or sizes 1 of these.
+ * That gives what a call for each number would give while every node works on each number alone, as
+ *
+ *     bias[h, q - k]    h: [1, H, 1, 1]    q - k: [1, 1, Q, K]    the result: [1, H, Q, K]
+ *
+ * does and bias[h][q - k] does not. */
+#include "capture/torch.h"
+#include "op/op.h"
+
+#include <string.h>
+
+static bool is_lane(const tc_value *v) { return v && v->kind == TC_V_TENSOR && (v->meta.rank == 0 || v->meta.rank == 4); }
+
+/* v broadcasts to r, and which axes of r it has. */
+static bool broadcasts(const tc_value *v, const tc_value *r, bool covered[4]) {
+    if (!is_lane(v)) return false;
+    for (int d = 0; d < v->meta.rank; d++) {
+        const bool same = r->meta.rank == 4 && v->meta.size[d] == r->meta.size[d];
+        if (!same && (r->meta.rank != 4 || !tc_sym_is_int(v->meta.size[d], 1))) return false;
+        covered[d] |= same;
+    }
+    return true;
+}
+
+static bool is_lanewise(const tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    const tc_value *r = n->nouts == 1 ? n->outs[0] : NULL;
+    const bool gathers = !strcmp(s->name, "index");
+    bool covered[4] = {false};
+    if (!is_lane(r) || s->variadic || s->inplace) return false;
+    for (int i = 0; i < n->nargs; i++) {
+        const tc_arg *a = &n->args[i];
+        if (!strncmp(s->params[i].name, "dim", 3) || s->params[i].type == TC_T_GENERATOR) return false; /* softmax, flip; rand */
+        if (a->kind == TC_A_VALUE && !(gathers && i == 0) && !broadcasts(a->value, r, covered)) return false;
+        if (a->kind != TC_A_VALUES) continue;
+        if (gathers && a->n != n->args[0].value->meta.rank) return false;
+        for (int k = 0; k < a->n; k++)
+            if (!broadcasts(a->values[k], r, covered)) return false;
+    }
+    for (int d = 0; d < r->meta.rank; d++)
+        if (!covered[d]) return false;
+    return true;
+}
+
+void tc_torch_check_lanes(C *c, const tc_node *n) {
+    if (!is_lanewise(n)) tc_raise(c, "RuntimeError", "%s is not of each number alone", tc_op_name(n->op));
+}
