@@ -2,7 +2,7 @@
  *
  *     q k^T  ->  times or by a number, plus a mask, filled where a mask says  ->  softmax over keys  ->  times v
  *
- * in any order that means softmax(scale q k^T + mask) v, with views that only join or part the dimensions before the last two anywhere between.
+ * the softmax as an operator or written with max, exp and sum, in any order that means softmax(scale q k^T + mask) v, with views that only join or part the dimensions before the last two anywhere between.
  * What is found is emitted as tc::attention over q, k and v as they were before such views, so that they need not be copied either. */
 #include "op/attention_pattern.h"
 
@@ -77,7 +77,8 @@ static bool number(const tc_node *n, int i, tc_dtype dtype, double *out) {
     return before && is(before, "full") && number(before, 1, dtype, out);
 }
 
-static bool only_reader(const tc_value *v) { return (uintptr_t)v->aux == 1; }
+static bool has_readers(const tc_value *v, int n) { return (uintptr_t)v->aux == (uintptr_t)n; }
+static bool only_reader(const tc_value *v) { return has_readers(v, 1); }
 
 static bool add_factor(pattern *p, const tc_node *n, int i, bool divide) {
     const tc_arg *a = &n->args[i];
@@ -97,13 +98,13 @@ static bool add_mask(pattern *p, const tc_node *n, masking m) {
     return true;
 }
 
-/* v: what attention computes from the scores before its softmax? */
-static bool read_scores(pattern *p, const tc_value *v, int steps) {
+/* v, which only so many nodes read: what attention computes from the scores before its softmax? */
+static bool read_scores(pattern *p, const tc_value *v, int readers, int steps) {
     const tc_node *n = maker(v);
-    if (!n || !only_reader(v) || steps == 0) return false;
+    if (!n || !has_readers(v, readers) || steps == 0) return false;
     if (is_product(n)) return p->scores = n, true;
     const tc_value *x = shown(n);
-    if (x) return read_scores(p, x, steps - 1);
+    if (x) return read_scores(p, x, 1, steps - 1);
     pattern before = *p;
     const bool mul = is(n, "mul"), div = is(n, "div") && n->nargs == 2, add = is(n, "add"), where = is(n, "where"), fill = is(n, "masked_fill");
     for (int i = 0; i < (mul || add ? 2 : mul || div || where || fill); i++, *p = before) {
@@ -118,7 +119,7 @@ static bool read_scores(pattern *p, const tc_value *v, int steps) {
         else if (add) read = other && tc_scalar_to_double(n->args[2].scalar) == 1 && add_mask(p, n, (masking){.mask = other});
         else if (where) read = number(n, 3 - at, dtype, &value) && add_mask(p, n, (masking){other, true, at == 2, value});
         else read = number(n, 2, dtype, &value) && add_mask(p, n, (masking){other = tc_arg_value(n, 1), true, true, value});
-        if (read && read_scores(p, s, steps - 1)) return true;
+        if (read && read_scores(p, s, 1, steps - 1)) return true;
     }
     return false;
 }
@@ -128,6 +129,41 @@ static bool is_softmax_of_keys(const tc_node *n) {
     const tc_meta *x = tc_arg_meta(n, 0);
     int64_t dim = tc_arg_int(n, 1);
     return x && (dim == -1 || dim == x->rank - 1) && n->outs[0]->meta.dtype == x->dtype;
+}
+
+/* Is argument i the last of so many dimensions, alone? */
+static bool last_dimension(const tc_node *n, int i, int rank) {
+    int64_t d = 0;
+    if (i >= n->nargs) return false;
+    if (n->args[i].kind == TC_A_INTS ? tc_arg_ints(n, i, &d, 1) != 1 : n->args[i].kind != TC_A_INT || !tc_sym_const_int(n->args[i].sym, &d))
+        return false;
+    return d == -1 || d == rank - 1;
+}
+/* Does v hold, in the place of each row of x, what one of the operators `names` makes of the row? */
+static bool of_rows(const tc_value *v, const tc_value *x, const char *const *names) {
+    const tc_node *n = maker(v);
+    const int rank = x->meta.rank;
+    bool kept = true;
+    for (; n && (is(n, "detach") || (kept && is(n, "unsqueeze") && last_dimension(n, 1, rank))); n = maker(v))
+        kept &= !is(n, "unsqueeze"), v = tc_arg_value(n, 0);
+    return n && n->nargs > 2 && one_of(n, names) && v == n->outs[0] && v->meta.dtype == x->meta.dtype && tc_arg_value(n, 0) == x &&
+           last_dimension(n, 1, rank) && tc_arg_bool(n, 2) == kept;
+}
+static const char *const greatest[] = {"max", "amax", NULL}, *const total[] = {"sum", NULL};
+
+/* What w is the softmax over keys of, and how many nodes of it read that: the operator, or e / sum(e) of e = exp(x - max(x)). NULL: of nothing. */
+static tc_value *softened(const tc_value *w, int *out_readers) {
+    const tc_node *n = maker(w), *exp, *sub;
+    *out_readers = 1;
+    if (is_softmax_of_keys(n)) return tc_arg_value(n, 0);
+    if (!n || !is(n, "div") || n->nargs != 2) return NULL;
+    const tc_value *e = tc_arg_value(n, 0), *sum = tc_arg_value(n, 1);
+    if (!(exp = maker(e)) || !is(exp, "exp") || !has_readers(e, 2) || !sum || !of_rows(sum, e, total)) return NULL;
+    const tc_value *less = tc_arg_value(exp, 0);
+    if (!(sub = maker(less)) || !is(sub, "sub") || !only_reader(less) || tc_scalar_to_double(sub->args[2].scalar) != 1) return NULL;
+    tc_value *x = tc_arg_value(sub, 0), *most = tc_arg_value(sub, 1);
+    *out_readers = 2;
+    return x && most && x->kind == TC_V_TENSOR && of_rows(most, x, greatest) && same_sizes(&x->meta, &w->meta) ? x : NULL;
 }
 
 static bool narrow_enough(tc_sym width) {
@@ -154,11 +190,12 @@ static bool read_pattern(const tc_node *n, pattern *p) {
     if (!is_product(n) || (n->outs[0]->meta.dtype != TC_F32 && n->outs[0]->meta.dtype != TC_F64)) return false;
     const tc_value *w = tc_arg_value(n, 0);
     for (const tc_value *x; (x = shown(maker(w))) && only_reader(w); w = x) {}
-    const tc_node *soft = maker(w);
-    if (!is_softmax_of_keys(soft) || !only_reader(w)) return false;
-    p->level = tc_arg_meta(soft, 0);
+    int readers;
+    const tc_value *soft = only_reader(w) ? softened(w, &readers) : NULL;
+    if (!soft) return false;
+    p->level = &soft->meta;
     const tc_meta *v = tc_arg_meta(n, 1);
-    if (!v || v->rank < 2 || !read_scores(p, tc_arg_value(soft, 0), STEPS) || p->level->rank > 4 || !masks_fit(p)) return false;
+    if (!v || v->rank < 2 || !read_scores(p, soft, readers, STEPS) || p->level->rank > 4 || !masks_fit(p)) return false;
     const tc_meta *q = tc_arg_meta(p->scores, 0);
     return q && q->rank >= 2 && tc_arg_meta(p->scores, 1)->rank >= 2 && narrow_enough(q->size[q->rank - 1]) && narrow_enough(v->size[v->rank - 1]);
 }
@@ -294,7 +331,7 @@ static void forget_readers(tc_graph *g) {
 }
 static bool any_softmax(const tc_graph *g) {
     for (const tc_node *n = g->first; n; n = n->next) {
-        if (is(n, "softmax") || is(n, "_softmax")) return true;
+        if (is(n, "softmax") || is(n, "_softmax") || is(n, "exp")) return true;
         for (int i = 0; i < n->nargs; i++)
             if (n->args[i].kind == TC_A_GRAPH && any_softmax(n->args[i].graph)) return true;
     }

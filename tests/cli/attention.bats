@@ -118,6 +118,31 @@ class Types(Masked):
         return a + b + torch.where(m, q @ k.mT, torch.full([], 3.7, dtype=torch.int64)).softmax(-1) @ v
 
 
+class Written(Masked):
+    def attend(self, q, k, v, m):
+        s = q @ k.mT / math.sqrt(D)
+        e = (s - s.max(-1, keepdim=True).values).exp()
+        return (e / e.sum(-1, keepdim=True)) @ v
+
+
+class Rows(Masked):
+    def attend(self, q, k, v, m):
+        s = (q @ k.mT * D**-0.5).masked_fill(~m, -math.inf)
+        e = torch.exp(s - torch.amax(s, dim=3).detach().unsqueeze(-1))
+        return torch.matmul(e / e.sum(dim=3)[..., None], v)
+
+
+class NoMax(Masked):
+    """The greatest of another dimension, a sum of something else, weights that are read twice: no attention."""
+
+    def attend(self, q, k, v, m):
+        s = q @ k.mT
+        a = (s - s.amax(-2, keepdim=True)).exp()
+        t = k @ q.mT
+        b = (t - t.amax(-1, keepdim=True)).exp()
+        return (a / a.sum(-1, keepdim=True)) @ v + (b / b.abs().sum(-1, keepdim=True)) @ v
+
+
 class Mean(Masked):
     def attend(self, q, k, v, m):
         return v.mean(2, keepdim=True).expand(B, H, T, D)
@@ -158,7 +183,7 @@ kernels() { tc-compile -v $1.pt2 -o compiled.pt2 2>&1 | sed -n 's/^ *[0-9]* kern
 values() { tc-run $1.pt2 --input x=@x.npy --input m=@$2.npy "${@:3}"; }
 
 @test "spellings of attention are one kernel, with the values of scaled_dot_product_attention" {
-    local rows=(Plain:Free Before:Free Einsum:Free Bmm:Free Tensors:Both Filled:Keys Low:Keys Twice:Both After:Both)
+    local rows=(Plain:Free Before:Free Einsum:Free Bmm:Free Tensors:Both Filled:Keys Low:Keys Twice:Both After:Both Written:Free Rows:Keys)
     for row in "${rows[@]}"; do
         model ${row%:*}
         model ${row#*:}
@@ -172,7 +197,7 @@ values() { tc-run $1.pt2 --input x=@x.npy --input m=@$2.npy "${@:3}"; }
 }
 
 @test "written attention has the same bits interpreted, compiled and as C" {
-    for c in Tensors Filled Low; do
+    for c in Tensors Filled Low Rows; do
         model $c
         for m in some none; do
             values $c $m --executor interpreted -o $m.want
@@ -201,7 +226,7 @@ values() { tc-run $1.pt2 --input x=@x.npy --input m=@$2.npy "${@:3}"; }
 }
 
 @test "what else reads or changes scores and weights keeps them" {
-    for c in Weights Scaled Types; do
+    for c in Weights Scaled NoMax Types; do
         model $c
         values $c some --to safetensors >ran
         kernels $c >list
