@@ -119,8 +119,9 @@ static tc_status lower_pow(tc_lower *l) {
     tc_lv one = tc_l_f(l, d, 1);
     if (is_number(n, 1, 0)) return tc_l_out(l, 0, one);
     if (is_number(n, 1, 1)) return tc_l_out(l, 0, x);
-    if (is_number(n, 1, 0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_SQRT, x));
-    if (is_number(n, 1, -0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_RSQRT, x));
+    const bool roots = n->outs[0]->meta.dtype != TC_F16; /* of that type PyTorch takes the power: 0 of -0, infinity of -infinity */
+    if (roots && is_number(n, 1, 0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_SQRT, x));
+    if (roots && is_number(n, 1, -0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_RSQRT, x));
     if (is_number(n, 1, 2)) return tc_l_out(l, 0, tc_l_mul(l, x, x));
     if (is_number(n, 1, 3)) return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, x, x), x));
     if (is_number(n, 1, -1)) return tc_l_out(l, 0, tc_l_div(l, one, x));

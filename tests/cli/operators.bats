@@ -131,6 +131,12 @@ EOF
     done
 }
 
+@test "the power 0.5 is a root, but of float16 a power: of -0 and of -infinity they differ" {
+    holds 3xf32=-0.0,-inf,4 "torch.equal(torch.cat([y, y[:1].signbit()]), torch.tensor([0., float('inf'), 2, float('inf'), 0, 0.5, 0]))" \
+        "h = x.half()" "y = torch.cat([h ** 0.5, h ** -0.5]).float()"
+    holds 3xf32=-0.0,-inf,4 "torch.equal(torch.cat([y.nan_to_num(7), y[:1].signbit()]), torch.tensor([0., 7, 2, 1]))" "y = x ** 0.5"
+}
+
 @test "an adaptive pool to nothing gives nothing, and has no gradient" {
     model "F.adaptive_avg_pool1d(x[None], 0)" 2x3xf32
     tc-run m.pt2 --input x=2x3xf32=0 --to npy -o found.npy
