@@ -122,7 +122,12 @@ static void product(const tc_kcall *k, const tc_conv *c, char *scratch, const vo
     else if (c->dtype == TC_BF16) tc_conv_bf16(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
     else (tc_conv_by_winograd(c) ? tc_conv_winograd : tc_conv_correlate)(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
 }
-static size_t weight_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
+/* Is the weight gradient made of bfloat16 as it is? c: what plain_of gives. */
+static bool weight_by_pairs(const tc_conv *c, const tc_isa_ops *isa, tc_dtype d) {
+    return d == TC_BF16 && !tc_conv_by_lanes(c) && tc_conv_grad_by_pairs(c, isa);
+}
+static size_t weight_scratch(const tc_conv *c, const tc_isa_ops *isa, tc_dtype d, int threads) {
+    if (weight_by_pairs(c, isa, d)) return tc_conv_grad_bf16_scratch(c, isa, threads);
     return tc_conv_by_lanes(c)        ? tc_conv_lanes_grad_scratch(c, isa, threads)
            : tc_conv_grad_by_tiles(c) ? tc_conv_grad_scratch(c, isa, threads)
                                       : tc_conv_weight_grad_scratch(c, isa, threads);
@@ -249,7 +254,7 @@ static tc_conv input_product(const tc_kcall *k, const args *a) {
 static size_t backward_scratch(const tc_kcall *k, int threads) {
     args a = read_args(k, 1, 2, 4, tc_k_tensor(k, 0)->size);
     tc_conv in = input_product(k, &a), w = plain_of(&a.c);
-    size_t s = product_scratch(&in, k->isa, threads, false), u = weight_scratch(&w, k->isa, threads);
+    size_t s = product_scratch(&in, k->isa, threads, false), u = weight_scratch(&w, k->isa, a.x->dtype, threads);
     s = s > u ? s : u;
     if (precision(k, &a))
         s +=
@@ -275,15 +280,20 @@ static tc_status backward(tc_kcall *k) {
         out[i] = !want ? NULL : tc_is_narrow(d) && (i || !pairs) ? tc_conv_take(&scratch, (size_t)sizes[i] * 4) : tc_tensor_data(&k->outs[i]);
     }
     if (out[0] && pairs) product(k, &in, scratch, tc_tensor_data(g), weight_of(&a, d, tc_tensor_data(a.w), true), NULL, NULL, out[0]);
-    const void *dout = factor(k, how, a.c.dtype, g, &scratch), *x = out[1] ? factor(k, how, a.c.dtype, a.x, &scratch) : NULL;
+    const tc_conv p = plain_of(&a.c);
+    const bool weight_pairs = weight_by_pairs(&p, k->isa, d);
+    const void *dout = NULL, *x = NULL;
+    if (out[2] || (out[0] && !pairs) || (out[1] && !weight_pairs)) dout = factor(k, how, a.c.dtype, g, &scratch);
+    if (out[1] && !weight_pairs) x = factor(k, how, a.c.dtype, a.x, &scratch);
     if (out[0] && !pairs) {
         const void *w = factor(k, how, a.c.dtype, a.w, &scratch);
         product(k, &in, scratch, dout, weight_of(&a, a.c.dtype, w, true), NULL, NULL, out[0]);
     }
     if (out[1]) {
-        tc_conv p = plain_of(&a.c);
         tc_conv_weight s = weight_of(&a, a.c.dtype, NULL, a.transposed);
-        weight_product(k, &p, scratch, a.transposed ? dout : x, a.transposed ? x : dout, out[1], s);
+        const void *ends[] = {tc_tensor_data(a.x), tc_tensor_data(g)};
+        if (weight_pairs) tc_conv_grad_bf16(&p, k->isa, k->pool, scratch, ends[a.transposed], ends[!a.transposed], out[1], s);
+        else weight_product(k, &p, scratch, a.transposed ? dout : x, a.transposed ? x : dout, out[1], s);
     }
     if (out[2]) {
         bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), how ? tc_tensor_data(g) : dout, out[2]};

@@ -89,6 +89,11 @@ bool tc_conv_grad_by_tiles(const tc_conv *c);
 size_t tc_conv_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
 void tc_conv_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
                   tc_conv_weight strides);
+/* The same of bfloat16 by its products, in float32 to a dw of float32 (conv_grad_bf16.c). */
+bool tc_conv_grad_by_pairs(const tc_conv *c, const tc_isa_ops *isa);
+size_t tc_conv_grad_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
+void tc_conv_grad_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, float *dw,
+                       tc_conv_weight strides);
 /* The same products with a lane for each output channel (conv_lanes.c), for groups that are too narrow for tiles. */
 bool tc_conv_by_lanes(const tc_conv *c);
 size_t tc_conv_lanes_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);

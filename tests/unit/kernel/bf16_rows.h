@@ -20,12 +20,13 @@ static inline void fill(tc_tensor *t) {
     for (size_t i = 0; i < t->storage->bytes / 2; i++) p[i] = tc_x_cast_f32_bf16((float)kunit());
 }
 
-/* Of the next calls; NULL: none. */
+/* Of the next calls: NULL, none; how many results follow `out`. */
 static const tc_epilogue *epilogue;
+static int more_results;
 static inline void call(const tc_kernel *k, const tc_isa_ops *isa, const tc_karg *args, int nargs, tc_tensor *out, int threads, bool packed) {
     tc_pool *pool;
     assert_null(tc_pool_create(threads, &pool));
-    tc_kcall c = {.args = args, .nargs = nargs, .outs = out, .nouts = 1, .pool = pool, .isa = isa, .epilogue = epilogue};
+    tc_kcall c = {.args = args, .nargs = nargs, .outs = out, .nouts = 1 + more_results, .pool = pool, .isa = isa, .epilogue = epilogue};
     void *ahead = NULL;
     int arg;
     size_t bytes = packed && k->pack_bytes ? k->pack_bytes(&c, &arg) : 0;

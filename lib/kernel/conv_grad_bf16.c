@@ -1,0 +1,141 @@
+/* The weight gradient of a convolution of bfloat16 by its products (gemm_bf16). Images lie behind each other with zeros around, residues of strides
+ * apart, and output gradients at the same distances, so that for each tap all terms of all images are one product whose rows begin elsewhere:
+ *
+ *     x      [residue][channel]  0 0 0 0 0 0  0 1 2 3 4 0  0 5 6 7 8 0  ...      dw[ci, co, tap] = sum over q of x[ci, q + shift(tap)] dout[co, q]
+ *     dout             [channel] a b c d - -  e f g h - -  ...                   -: zero
+ *
+ * A zero is multiplied by what lies behind a line's end. Images go together that fit a second cache; what several of them give is added in float32, one
+ * after another. */
+#include <string.h>
+
+#include "kernel/conv_plan.h"
+
+enum { TOGETHER_BYTES = 1 << 20, STEP = 32 /* k of a product's step */ };
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t below(int64_t a, int64_t b) { return a >= 0 ? a / b : -up(-a, b); } /* a / b, rounded down */
+
+typedef struct {
+    tc_conv c;
+    int64_t first[3], reach[3], pitch[3]; /* least shift of a tap; how much more the others have; positions of an image with what is around it */
+    int64_t area, residues, images;       /* positions of an image; residues modulo the strides; images together */
+    int64_t k, row;                       /* positions of a product; from row to row of x */
+    const uint16_t *in, *grad;
+    uint16_t *x, *dout, *packed;
+    size_t panel; /* bytes of a group's packed dout */
+    float *sums;  /* [group][tap][ci][co] */
+    int64_t image, count;
+    const tc_isa_ops *isa;
+} plan;
+
+static plan make_plan(const tc_conv *c, const tc_isa_ops *isa) {
+    plan p = {.c = *c, .isa = isa, .area = 1, .residues = tc_conv_volume(c->stride)};
+    for (int d = 0; d < 3; d++) {
+        p.first[d] = below(-c->pad[d], c->stride[d]);
+        p.reach[d] = below((c->kernel[d] - 1) * c->dil[d] - c->pad[d], c->stride[d]) - p.first[d];
+        p.pitch[d] = c->out[d] + p.reach[d], p.area *= p.pitch[d];
+    }
+    const int64_t bytes = p.area * c->groups * (p.residues * c->cin + c->cout) * 2;
+    p.images = least(c->n, 1 + TOGETHER_BYTES / (bytes + 1));
+    p.k = up(p.images * p.area, STEP) * STEP;
+    p.row = p.k + (p.reach[0] * p.pitch[1] + p.reach[1]) * p.pitch[2] + p.reach[2];
+    p.panel = tc_gemm_packed_bytes(isa, TC_BF16, c->cout, p.k);
+    return p;
+}
+static size_t x_bytes(const plan *p) { return tc_conv_room((size_t)(p->residues * p->c.groups * p->c.cin * p->row) * 2); }
+static size_t dout_bytes(const plan *p) { return tc_conv_room((size_t)(p->c.groups * p->c.cout * p->k) * 2); }
+static size_t sums_bytes(const plan *p) { return tc_conv_room((size_t)(p->c.groups * tc_conv_volume(p->c.kernel) * p->c.cin * p->c.cout) * 4); }
+
+/* Fewer channels fill too little of a tile, fewer positions do not pay for the copies (measured). */
+bool tc_conv_grad_by_pairs(const tc_conv *c, const tc_isa_ops *isa) {
+    return isa->gemm_bf16 && c->cin * c->cout >= 128 && c->n * tc_conv_volume(c->out) >= 512 && tc_conv_volume(c->stride) <= 16;
+}
+size_t tc_conv_grad_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
+    const plan p = make_plan(c, isa);
+    return x_bytes(&p) + dout_bytes(&p) + sums_bytes(&p) + tc_conv_room(p.panel) * (size_t)c->groups +
+           tc_gemm_scratch(isa, TC_BF16, c->cin, c->cout, p.k, true, threads) + 64;
+}
+
+/* One channel of x of a residue, all images of this turn; what is not in an image is 0. */
+static void lay_x(void *ctx, int64_t begin, int64_t end, int worker) {
+    const plan *p = ctx;
+    const tc_conv *c = &p->c;
+    const int64_t channels = c->groups * c->cin, *s = c->stride;
+    (void)worker;
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t residue = t / channels, channel = t % channels, r[3] = {residue / s[2] / s[1], residue / s[2] % s[1], residue % s[2]};
+        const int64_t from = p->first[2] * s[2] + r[2]; /* of position 0 of a line */
+        const int64_t b = least(from < 0 ? up(-from, s[2]) : 0, p->pitch[2]), some = c->in[2] > from ? up(c->in[2] - from, s[2]) : 0,
+                      e = least(some < b ? b : some, p->pitch[2]);
+        uint16_t *out = p->x + t * p->row;
+        memset(out, 0, (size_t)p->row * 2);
+        for (int64_t i = 0; i < p->count; i++)
+            for (int64_t i0 = 0; i0 < p->pitch[0]; i0++)
+                for (int64_t i1 = 0; i1 < p->pitch[1]; i1++, out += p->pitch[2]) {
+                    const int64_t y0 = (i0 + p->first[0]) * s[0] + r[0], y1 = (i1 + p->first[1]) * s[1] + r[1];
+                    if (y0 < 0 || y0 >= c->in[0] || y1 < 0 || y1 >= c->in[1]) continue;
+                    const uint16_t *line = p->in + ((((p->image + i) * channels + channel) * c->in[0] + y0) * c->in[1] + y1) * c->in[2] + from;
+                    if (s[2] == 1) memcpy(out + b, line + b, (size_t)(e - b) * 2);
+                    else
+                        for (int64_t q = b; q < e; q++) out[q] = line[q * s[2]];
+                }
+    }
+}
+static void lay_dout(void *ctx, int64_t begin, int64_t end, int worker) {
+    const plan *p = ctx;
+    const tc_conv *c = &p->c;
+    const int64_t channels = c->groups * c->cout, lines = c->out[0] * c->out[1];
+    (void)worker;
+    for (int64_t t = begin; t < end; t++) {
+        uint16_t *out = p->dout + t * p->k;
+        memset(out, 0, (size_t)p->k * 2);
+        for (int64_t i = 0; i < p->count; i++)
+            for (int64_t l = 0; l < lines; l++)
+                memcpy(out + i * p->area + (l / c->out[1] * p->pitch[1] + l % c->out[1]) * p->pitch[2],
+                       p->grad + (((p->image + i) * channels + t) * lines + l) * c->out[2], (size_t)c->out[2] * 2);
+    }
+}
+static tc_gemm right_operand(const plan *p, int64_t group) {
+    return (tc_gemm){.dtype = TC_BF16, .n = p->c.cout, .k = p->k, .b = p->dout + group * p->c.cout * p->k, .b_rs = 1, .b_cs = p->k};
+}
+static void make_job(void *ctx, int64_t i, tc_gemm *j) {
+    const plan *p = ctx;
+    const tc_conv *c = &p->c;
+    const int64_t taps = tc_conv_volume(c->kernel), group = i / taps, tap = i % taps,
+                  t[3] = {tap / c->kernel[2] / c->kernel[1], tap / c->kernel[2] % c->kernel[1], tap % c->kernel[2]};
+    int64_t shift = 0, residue = 0;
+    for (int d = 0; d < 3; d++) {
+        const int64_t at = t[d] * c->dil[d] - c->pad[d], f = below(at, c->stride[d]);
+        shift = shift * p->pitch[d] + f - p->first[d], residue = residue * c->stride[d] + at - f * c->stride[d];
+    }
+    *j = right_operand(p, group);
+    j->m = c->cin, j->a = p->x + (residue * c->groups + group) * c->cin * p->row + shift, j->a_rs = p->row, j->a_cs = 1;
+    j->packed = (const char *)p->packed + tc_conv_room(p->panel) * (size_t)group, j->packed_type = TC_BF16;
+    j->c = p->sums + i * c->cin * c->cout, j->c_rs = c->cout, j->c_cs = 1, j->alpha = j->beta = 1;
+    if (p->image) j->add = j->c, j->add_rs = c->cout, j->add_cs = 1;
+}
+void tc_conv_grad_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, float *dw,
+                       tc_conv_weight strides) {
+    plan p = make_plan(c, isa);
+    const int64_t taps = tc_conv_volume(c->kernel);
+    scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    p.in = in, p.grad = dout;
+    p.x = tc_conv_take(&scratch, x_bytes(&p)), p.dout = tc_conv_take(&scratch, dout_bytes(&p)), p.sums = tc_conv_take(&scratch, sums_bytes(&p));
+    p.packed = tc_conv_take(&scratch, tc_conv_room(p.panel) * (size_t)c->groups);
+    for (p.image = 0; p.image < c->n; p.image += p.images) {
+        p.count = least(p.images, c->n - p.image);
+        tc_parallel_for(pool, p.residues * c->groups * c->cin, 1 + 8192 / (p.row + 1), lay_x, &p);
+        tc_parallel_for(pool, c->groups * c->cout, 1 + 8192 / (p.k + 1), lay_dout, &p);
+        for (int64_t g = 0; g < c->groups; g++) {
+            const tc_gemm j = right_operand(&p, g);
+            tc_gemm_pack(isa, pool, &j, (char *)p.packed + tc_conv_room(p.panel) * (size_t)g);
+        }
+        tc_gemm_run(isa, pool, scratch, c->groups * taps, make_job, &p);
+    }
+    const float *from = p.sums;
+    for (int64_t g = 0; g < c->groups; g++)
+        for (int64_t tap = 0; tap < taps; tap++)
+            for (int64_t ci = 0; ci < c->cin; ci++)
+                for (int64_t co = 0; co < c->cout; co++) dw[g * strides.group + co * strides.cout + ci * strides.cin + tap] = *from++;
+}
