@@ -7,11 +7,12 @@ from onnx_write_values import BF16, BOOL, FLOAT, INT32, INT64, Sym, Val, Writer
 import onnx_write_complex
 import onnx_write_math
 import onnx_write_nn
+import onnx_write_random
 import onnx_write_shape
 from onnx_write_math import Val_of
 
 TABLE = {}
-for _m in (onnx_write_complex.ONLY, onnx_write_math.TABLE, onnx_write_shape.TABLE, onnx_write_nn.TABLE):
+for _m in (onnx_write_complex.ONLY, onnx_write_math.TABLE, onnx_write_shape.TABLE, onnx_write_nn.TABLE, onnx_write_random.TABLE):
     for _k, _v in _m.items():
         TABLE[_k] = _v
 

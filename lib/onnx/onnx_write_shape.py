@@ -433,7 +433,7 @@ def size_of(w, outs, x, dim=None):
 
 
 TABLE = {}
-for _n in ("alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "dropout.default", "lift_fresh.default",
+for _n in ("alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "lift_fresh.default",
            "detach_.default", "positive.default", "resolve_conj.default", "resolve_neg.default", "conj_physical.default", "alias_copy.default"):
     TABLE["aten." + _n] = same
 for _n in ("view.default", "reshape.default", "_unsafe_view.default", "flatten.using_ints", "unflatten.int", "view_as.default", "_reshape_alias.default"):

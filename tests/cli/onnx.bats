@@ -539,3 +539,31 @@ B
     printf '%s\n' ' -7 10 20 10' ' 0 1 2 1' ' 1 0 0 0' >want
     diff got want
 }
+
+@test "random operators are ONNX's, dropout in training too" {
+    cat >m.py <<'PY'
+import torch
+import torch.nn.functional as F
+
+
+class M(torch.nn.Module):
+    def forward(self, x):  # of ones
+        d, u, z = F.dropout(x, 0.5, True), x.clone().uniform_(2, 3), x.clone().normal_(1, 2)
+        b, i, e = torch.bernoulli(x * 0.25), torch.randint(-3, 9, (500,)), x.clone().exponential_(4.0)
+        p, n, r = torch.randperm(50), torch.normal(x, 2.0), torch.rand_like(x)
+        half = torch.bernoulli(x, 0.75)
+        near = lambda v, mean: (v.float().mean() - mean).abs() < 0.2
+        return torch.stack([
+            ((d == 0) | (d == 2)).all(), near(d, 1), (u >= 2).all() & (u <= 3).all(), near(u, 2.5), near(z, 1), (z.std() - 2).abs() < 0.3,
+            ((b == 0) | (b == 1)).all(), near(b, 0.25), near(half, 0.75), (i >= -3).all() & (i < 9).all(), (i == -3).any() & (i == 8).any(),
+            (e >= 0).all(), near(e, 0.25), (p.sort()[0] == torch.arange(50)).all(), (p != torch.arange(50)).any(), near(n, 1), near(r, 0.5),
+            near(torch.randn(40, 40), 0), near(torch.rand(40, 40), 0.5)])
+PY
+    tc-export m.py:M --input x=Bx40xf32 -o m.pt2
+    tc-run m.pt2 --input x=40x40xf32=1 -o want.npy
+    for opset in 18 20 23; do
+        tc-export m.pt2 --opset $opset -o m.onnx
+        tc-run m.onnx --input x=40x40xf32=1 --expect 0=@want.npy
+    done
+    [ "$(tail -c 19 want.npy | od -An -v -tu1 | tr -d ' \n')" = 1111111111111111111 ]
+}

@@ -1,0 +1,74 @@
+# Random operators as ONNX's, which draw their own numbers: RandomNormalLike, RandomUniformLike, Bernoulli, Dropout.
+import _onnx
+from onnx_write_shape import filled, same
+from onnx_write_values import BOOL, DOUBLE, FLOAT, INT64, Sym, Val
+
+
+def real(v):
+    if isinstance(v, Sym):
+        _onnx.unsupported("a random number whose law depends on sizes")
+    return float(v)
+
+
+def drawn(w, op, out, code, attrs):
+    """Numbers of the sizes of `out`, computed in a type that ONNX Runtime has, as `code`."""
+    kind = code if code in (FLOAT, DOUBLE) else FLOAT
+    like = filled(w, [Val(None, kind, out.sizes)], 0)
+    attrs["dtype"] = kind
+    return w.cast(w.e(op, [like], attrs), code, kind)
+
+
+def normal(w, out, mean=0.0, std=1.0):
+    return drawn(w, "RandomNormalLike", out, out.code, {"mean": real(mean), "scale": real(std)})
+
+
+def uniform(w, out, low=0.0, high=1.0, code=None):
+    return drawn(w, "RandomUniformLike", out, out.code if code is None else code, {"low": real(low), "high": real(high)})
+
+
+def around(w, outs, mean, std, *rest):
+    """normal(mean, std) of tensors: mean + std z"""
+    code = outs[0].code
+    scale = w.cast(std, code) if isinstance(std, Val) else w.scalar(std, code)
+    middle = w.cast(mean, code) if isinstance(mean, Val) else w.scalar(mean, code)
+    return w.e("Add", [w.e("Mul", [normal(w, outs[0]), scale]), middle])
+
+
+def whole(w, outs, low, high, *rest):
+    """randint(low, high): the floor of float64 numbers that are uniform in [low, high)"""
+    y = w.e("Floor", [uniform(w, outs[0], low, high, DOUBLE)])
+    return w.cast(y, outs[0].code, DOUBLE)
+
+
+def order(w, outs, n, *rest):
+    """randperm(n): the order of n numbers"""
+    return w.cast(w.e("TopK", [uniform(w, outs[0], code=DOUBLE), w.sizes(outs[0].sizes)], n=2)[1], outs[0].code, INT64)
+
+
+def exponential(w, outs, x, rate=1.0, *rest):
+    y = w.e("Log", [w.e("Sub", [w.scalar(1.0, outs[0].code), uniform(w, outs[0])])])
+    return w.e("Mul", [y, w.scalar(-1.0 / real(rate), outs[0].code)])
+
+
+def bernoulli(w, outs, x, *rest):
+    return w.e("Bernoulli", [x], {"dtype": outs[0].code})
+
+
+def bernoulli_p(w, outs, x, p=0.5, *rest):
+    return w.cast(w.e("Less", [uniform(w, outs[0], code=FLOAT), w.scalar(real(p), FLOAT)]), outs[0].code, BOOL)
+
+
+def dropout(w, outs, x, p, train):
+    if not train or real(p) == 0:
+        return same(w, outs, x)
+    return w.e("Dropout", [x, w.scalar(real(p), FLOAT), w.scalar(True, BOOL)])
+
+
+TABLE = {
+    "aten.randn.default": lambda w, outs, *rest: normal(w, outs[0]), "aten.randn_like.default": lambda w, outs, *rest: normal(w, outs[0]),
+    "aten.rand.default": lambda w, outs, *rest: uniform(w, outs[0]), "aten.rand_like.default": lambda w, outs, *rest: uniform(w, outs[0]),
+    "aten.normal_functional.default": lambda w, outs, x, mean=0.0, std=1.0, *rest: normal(w, outs[0], mean, std),
+    "aten.uniform.default": lambda w, outs, x, low=0.0, high=1.0, *rest: uniform(w, outs[0], low, high),
+    "aten.normal.Tensor_float": around, "aten.normal.float_Tensor": around, "aten.normal.Tensor_Tensor": around, "aten.randint.low": whole,
+    "aten.randint.default": lambda w, outs, high, *rest: whole(w, outs, 0, high), "aten.bernoulli.default": bernoulli,
+    "aten.bernoulli.p": bernoulli_p, "aten.exponential.default": exponential, "aten.randperm.default": order, "aten.dropout.default": dropout}
