@@ -2,6 +2,7 @@
 import math
 import _onnx
 from onnx_write_math import Val_of
+from onnx_write_random import dropped
 from onnx_write_values import BOOL, FLOAT, INT64, Sym, Val
 
 
@@ -276,7 +277,7 @@ def sdpa(w, outs, q, k, v, mask=None, dropout=0.0, causal=False, scale=None, gqa
         if isinstance(q.sizes[-1], Sym):
             _onnx.unsupported("attention over heads of a size that is not known")
         scale = 1.0 / math.sqrt(q.sizes[-1])
-    if w.opset >= 23 and q.rank() == 4:
+    if w.opset >= 23 and q.rank() == 4 and not dropout and scale > 0:
         m = mask
         if m is not None:  # runtimes want the last two sizes whole
             m = w.e("Expand", [m, w.sizes(m.sizes[:-2] + [q.sizes[-2], k.sizes[-2]])])
@@ -284,8 +285,8 @@ def sdpa(w, outs, q, k, v, mask=None, dropout=0.0, causal=False, scale=None, gqa
     if gqa:
         k, v = grouped(w, k, q), grouped(w, v, q)
     kt = w.e("Transpose", [k], {"perm": flipped(k.rank())})
-    root = w.const(math.sqrt(scale), code)
-    s = w.e("MatMul", [w.e("Mul", [q, root]), w.e("Mul", [kt, root])])
+    root = math.sqrt(abs(scale))
+    s = w.e("MatMul", [w.e("Mul", [q, w.const(root if scale > 0 else -root, code)]), w.e("Mul", [kt, w.const(root, code)])])
     low = w.const(float("-inf"), code)
     if causal:
         rows, cols = w.scalar(q.sizes[-2], INT64), w.scalar(k.sizes[-2], INT64)
@@ -296,8 +297,11 @@ def sdpa(w, outs, q, k, v, mask=None, dropout=0.0, causal=False, scale=None, gqa
     if mask is not None:
         s = w.e("Where", [mask, s, low]) if mask.code == BOOL else w.e("Add", [s, mask])
     p = w.e("Softmax", [s], {"axis": -1})
-    if mask is not None and mask.code == BOOL:  # rows without any key give 0
-        p = w.e("Where", [w.e("IsNaN", [p]), w.const(0.0, code), p])
+    if mask is not None:  # rows without any key give 0
+        none = w.e("Equal", [w.e("ReduceMax", [s, w.ints([-1])], {"keepdims": 1}), low])
+        p = w.e("Where", [none, w.const(0.0, code), p])
+    if dropout:
+        p = dropped(w, p, dropout)
     return w.e("MatMul", [p, v])
 
 
@@ -325,8 +329,8 @@ def projected(w, x, params, order, h, c, reverse):
     return w.e("MatMul", [w.e("Squeeze", [got[0], w.ints([1])]), hr]), w.e("MatMul", [got[1], hr]), got[2]
 
 
-def projected_network(w, y, h, c, params, layers, dirs, order):
-    """All layers of an LSTM with projections: (y, h, c)."""
+def projected_network(w, y, h, c, params, layers, dirs, order, dropout):
+    """All layers of an LSTM with projections, dropout between them: (y, h, c)."""
     hs, cs, per = [], [], len(params) // (layers * dirs)
     join = lambda v, axis: v[0] if len(v) == 1 else w.e("Concat", v, {"axis": axis})
     for layer in range(layers):
@@ -339,6 +343,8 @@ def projected_network(w, y, h, c, params, layers, dirs, order):
             hs.append(got[1])
             cs.append(got[2])
         y = join(ys, 2)
+        if dropout and layer < layers - 1:
+            y = dropped(w, y, dropout)
     return y, join(hs, 0), join(cs, 0)
 
 
@@ -346,9 +352,10 @@ def recurrent(kind, order):
     def rule(w, outs, x, hx, params, has_biases, layers, dropout, train, bidirectional, batch_first):
         h, c = (hx[0], hx[1]) if kind == "LSTM" else (hx, None)
         dirs, per = 2 if bidirectional else 1, 4 if has_biases else 2
+        dropout = dropout if train else 0
         y = w.e("Transpose", [x], {"perm": [1, 0, 2]}) if batch_first else w.name(x)
         if len(params) != layers * dirs * per:
-            y, hn, cn = projected_network(w, y, h, c, params, layers, dirs, order)
+            y, hn, cn = projected_network(w, y, h, c, params, layers, dirs, order, dropout)
             return (w.e("Transpose", [y], {"perm": [1, 0, 2]}) if batch_first else y), hn, cn
         hs, cs = [], []
         for layer in range(layers):
@@ -369,6 +376,8 @@ def recurrent(kind, order):
             ins = [y, join(ws), join(rs), join(bs) if bs else None, None, part(h)] + ([part(c)] if c is not None else [])
             got = w.e(kind, ins, attrs, 3 if kind == "LSTM" else 2)
             y = w.e("Reshape", [w.e("Transpose", [got[0]], {"perm": [0, 2, 1, 3]}), w.ints([0, 0, -1])])
+            if dropout and layer < layers - 1:
+                y = dropped(w, y, dropout)
             hs.append(got[1])
             if kind == "LSTM":
                 cs.append(got[2])

@@ -58,10 +58,12 @@ def bernoulli_p(w, outs, x, p=0.5, *rest):
     return w.cast(w.e("Less", [uniform(w, outs[0], code=FLOAT), w.scalar(real(p), FLOAT)]), outs[0].code, BOOL)
 
 
-def dropout(w, outs, x, p, train):
-    if not train or real(p) == 0:
-        return same(w, outs, x)
+def dropped(w, x, p):
     return w.e("Dropout", [x, w.scalar(real(p), FLOAT), w.scalar(True, BOOL)])
+
+
+def dropout(w, outs, x, p, train):
+    return dropped(w, x, p) if train and real(p) != 0 else same(w, outs, x)
 
 
 TABLE = {

@@ -567,3 +567,52 @@ PY
     done
     [ "$(tail -c 19 want.npy | od -An -v -tu1 | tr -d ' \n')" = 1111111111111111111 ]
 }
+
+@test "attention and recurrent networks in training drop out in ONNX too; keys that a mask of numbers all forbids give 0" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Masked(nn.Module):
+    def forward(self, q, m):
+        f = torch.where(m, 0.0, -torch.inf)
+        attend = F.scaled_dot_product_attention
+        return attend(q, q, q, attn_mask=f), attend(q, q, q, attn_mask=m, scale=-0.5)
+
+
+class Drop(nn.Module):
+    def forward(self, x):
+        return F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
+
+
+class Net(nn.Module):
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.net = getattr(nn, kind)(4, 6, 2, dropout=0.5, **options)
+
+    def forward(self, x):
+        return self.net(x)[0]
+PY
+    dropouts() { # CLASS INPUT OPTIONS: how many the model of each opset has
+        tc-export "m.py:$1" --input "$2" "${@:3}" -o d.pt2
+        for opset in 20 23; do
+            tc-export d.pt2 --opset $opset -o d.onnx
+            tc-export d.onnx --print | grep -c 'aten.native_dropout' || true
+        done | tr '\n' ' '
+    }
+    tc-export m.py:Masked --input q=1x2x3x4xf32 --input m=3x3xbool -o m.pt2
+    set -- --input q=1x2x3x4xf32=0.5,1,2,-1,0,1,0.25,-2,1,1,1,1,2,0,0,1,-1,-1,0.5,3,0,0,1,0 --input m=3x3xbool=1,0,1,0,0,0,0,1,1
+    tc-run m.pt2 "$@" --output 0=@a.npy --output 1=@b.npy
+    for opset in 18 20 23; do
+        tc-export m.pt2 --opset $opset -o m.onnx
+        tc-run m.onnx "$@" --expect 0=@a.npy --expect 1=@b.npy --rtol 1e-6 --atol 1e-6
+    done
+    [ "$(dropouts Drop x=1x2x30x4xf32)" = "1 1 " ]
+    for net in '"GRU"' '"LSTM"' '"RNN"'; do
+        [ "$(dropouts Net x=3x2x4xf32 --arg "kind=$net" --mode train)" = "1 1 " ]
+        [ "$(dropouts Net x=3x2x4xf32 --arg "kind=$net" --mode eval)" = "0 0 " ]
+    done
+    [ "$(dropouts Net x=3x2x4xf32 --arg 'kind="LSTM"' --arg proj_size=3 --mode train)" = "1 1 " ]
+}
