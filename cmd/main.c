@@ -75,10 +75,12 @@ tc_code tc_cmd_report(const tc_cmd *c, tc_status s) {
     return code;
 }
 
+static int stdout_lost; /* why a part of it was not written: errno; 0: all was, as far as is known */
+
 void tc_cmd_show(FILE *to, const char *text, size_t n) {
     tc_buf b = {0};
     tc_put_shown(&b, text, n, "\n\t");
-    fwrite(tc_buf_str(&b), 1, b.len, to);
+    if (fwrite(tc_buf_str(&b), 1, b.len, to) < b.len && to == stdout && !stdout_lost) stdout_lost = errno;
     tc_buf_free(&b);
 }
 
@@ -164,12 +166,12 @@ static void fill_descriptors(void) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) _exit(TC_ENV);
 }
 
-/* Closing says only what became of the last block: an earlier one that was lost has left a mark, without its reason. */
+/* Closing says only what became of the last block: an earlier one that was lost has left a mark. */
 static bool close_stdout(void) {
     const bool lost = ferror(stdout) != 0;
     errno = 0;
     if (fclose(stdout)) return false;
-    if (lost) errno = EIO;
+    if (lost) errno = stdout_lost ? stdout_lost : EIO;
     return !lost;
 }
 

@@ -144,14 +144,14 @@ tc_status tc_cmd_print_help(const tc_cmd *c, const char *form) {
         if (strcmp(form ? form : "text", forms[i].name)) continue;
         tc_buf b = {0};
         forms[i].print(&b, c->tool);
-        fwrite(b.data, 1, b.len, stdout);
+        tc_cmd_show(stdout, b.data, b.len);
         tc_buf_free(&b);
         return NULL;
     }
     tc_buf b = {0};
     bool known = !strncmp(form, "TC", 2) && tc_capture_explain(&b, form);
     if (!strcmp(form, "codes")) known = true, tc_capture_codes_mdoc(&b);
-    if (known) fwrite(b.data, 1, b.len, stdout);
+    if (known) tc_cmd_show(stdout, b.data, b.len);
     tc_buf_free(&b);
     return known ? NULL : tc_usage(c, "--help=%s: expected text, options, bash, man, codes or an identifier as TC0123", form);
 }

@@ -148,6 +148,7 @@ static tc_status train(job *j) {
     tc_train_options o = {.pool = tc_cmd_pool(c),
                           .dist = j->dist,
                           .numerics = j->numerics,
+                          .saves = j->out != NULL,
                           .commands = j->commands,
                           .note = note,
                           .log = log_topic,

@@ -69,9 +69,14 @@ static void unpack(C *c, frame *f, const ast *t, V v) {
     for (size_t i = 0; i < after; i++) tc_store(c, f, t->list[(size_t)star + 1 + i], a[(size_t)star + mid + i]);
 }
 
-/* An attribute of a module; a registered buffer that is assigned is written by the program. */
+/* An attribute of an object from before forward; a registered buffer that is assigned is written by the program. */
 static void assigned(C *c, V o, str *name) {
-    if (tc_is_small(o) || !tc_map_get(&c->torch->modules, (const char *)&o, sizeof o)) return;
+    if (tc_is_small(o)) return;
+    if (!tc_map_get(&c->torch->modules, (const char *)&o, sizeof o)) {
+        if (tc_kind_of(o) == K_OBJECT && o->attrs && o->attrs->module)
+            tc_side_effect(c, tc_arena_printf(&c->arena, "the attribute %s of %s from before forward is assigned", name->s, tc_type_name(c, o)));
+        return;
+    }
     V buffers = tc_getattr_or(c, o, tc_intern(c, "_buffers", 8));
     if (buffers && tc_kind_of(buffers) == K_DICT && tc_dict_gets(c, (dict *)buffers, name)) return;
     tc_side_effect(c, tc_arena_printf(&c->arena, "the attribute %s of a module is assigned", name->s));

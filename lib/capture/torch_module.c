@@ -432,6 +432,19 @@ static V c_scratch_end(C *c, args *A) {
     return c->none;
 }
 
+/* What the capture has changed of objects so far (undo.c): [(object, attribute or None, its value before, now)], of a list, dict or set as a whole. */
+static V c_changed(C *c, args *A) {
+    list *out = tc_list(c, c->torch->changes.len);
+    (void)A;
+    for (size_t i = 0; i < c->torch->changes.len; i++) {
+        const struct change *x = &c->torch->changes.data[i];
+        V now = x->name ? x->owner->attrs ? tc_dict_gets(c, x->owner->attrs, x->name) : NULL : x->owner;
+        V row[4] = {x->owner, x->name ? (V)x->name : c->none, x->before ? x->before : c->none, now ? now : c->none};
+        tc_list_push(c, out, tc_tuple(c, 4, row));
+    }
+    return (V)out;
+}
+
 /* Parameter(data=None, requires_grad=True) and Buffer(data=None, persistent=True): share the data's memory. */
 static V tensor_like(C *c, V cls, V data) {
     tensor *o = tc_new(c, K_TENSOR, sizeof *o);
@@ -686,6 +699,7 @@ void tc_torch_init(C *c) {
                                           {"lanes", c_lanes},
                                           {"scratch_begin", c_scratch_begin},
                                           {"scratch_end", c_scratch_end},
+                                          {"changed", c_changed},
                                           {NULL, NULL}};
     tc_define(c, priv->d, internal);
     constants(c, m);

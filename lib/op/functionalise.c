@@ -238,7 +238,8 @@ static tc_status add_mutations(tc_functional *f) {
         tc_alias_tensor *t = in && in->id < f->tensors.len ? f->tensors.data[in->id] : NULL;
         if (!t || !t->a->base->version || t->a->base->input != i) continue;
         if (p->inputs[i].kind == TC_IN_CONSTANT) {
-            st = tc_error(TC_UNSUPPORTED, "the program writes to its constant %s", p->inputs[i].name);
+            st = tc_status_add(tc_error(TC_UNSUPPORTED, "the program writes to its constant %s", p->inputs[i].name),
+                               "a tensor that changes is a buffer of its module, or of an optimiser's state[p]");
         } else if (p->inputs[i].kind <= TC_IN_USER) {
             tc_output o = {.kind = mutation_of[p->inputs[i].kind], .value = t->a->base->current, .name = p->inputs[i].name, .target = i};
             tc_vec_push(&outs, o);

@@ -152,7 +152,9 @@ static void call_step(capturing *j, V callee, const tc_dataset *d, const V *colu
     C *c = j->t->lang;
     args A = {.a = (V *)columns, .n = d->ncols};
     c->torch->autocast = j->t->r->autocast; /* as torch.autocast around forward and loss */
+    c->capturing = true;                    /* changes of objects are told, and taken back when the capture ends */
     V out = tc_call(c, callee, &A);
+    c->capturing = false;
     c->torch->autocast = TC_DTYPE_NONE;
     size_t n;
     V *items = tc_items(out, &n);
@@ -291,7 +293,10 @@ static void declare_update(capturing *j, list *results) {
     V a[4] = {grads, (V)where, (V)values, tc_capture_counted(j->k, "step", TC_F64, (tc_symvalue){.f = (double)t->step})};
     args A = {.a = a, .n = 4};
     j->names[0] = "norm";
+    void (*warn)(void *, const char *) = c->warn;
+    c->capturing = true, c->warn = NULL; /* what a step may change it looks after itself; the rest is refused */
     tc_list_push(c, results, tc_call(c, t->update, &A));
+    c->capturing = false, c->warn = warn;
 }
 
 /* The step before there is any state: results are the norm and the state that it makes. Its numbers are those of this one step. */

@@ -34,7 +34,7 @@ static parts fixed_parts(const tc_trainer *t) {
                          graph_bytes(t->update_exec) + graph_bytes(t->eval_exec)};
     for (size_t i = 0; i < t->weights.len; i++)
         if (t->weights.data[i].alias_of < 0) p.weights += tc_tensor_bytes(&t->weights.data[i].data);
-    if (t->r->checkpoint.async) p.copies = p.weights + p.state;
+    if (t->o.saves && t->r->checkpoint.async) p.copies = p.weights + p.state;
     for (int i = 0; i < t->nparams; i++)
         if (t->grad_of[i] >= 0) p.grads += tc_tensor_bytes(tc_trainer_weight(t, t->param_names[i]));
     return p;

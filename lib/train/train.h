@@ -28,6 +28,7 @@ typedef struct {
     tc_pool *pool;
     tc_dist *dist; /* NULL: alone */
     tc_numerics numerics;
+    bool saves;                                                  /* checkpoints will be written */
     bool commands;                                               /* the recipe may name commands as data */
     void (*note)(void *ctx, const char *text);                   /* what people should know; may be NULL */
     void (*log)(void *ctx, const char *topic, const char *text); /* reports of programs; may be NULL */

@@ -413,6 +413,7 @@ static void make_objects(C *c, void *ctx) {
     for (size_t i = 0; i < n; i++) t->param_names[i] = tc_arena_strdup(&t->arena, tc_as_str(names[i])->s);
 }
 
+static void warn(void *self, const char *text) { tc_train_note(self, "%s", text); }
 tc_status tc_train_make_language(tc_trainer *t) {
     tc_lang_destroy(t->lang);
     t->lang = NULL;
@@ -423,6 +424,7 @@ tc_status tc_train_make_language(tc_trainer *t) {
     for (int i = 0; i < nfolders; i++) folders[i] = tc_recipe_path(t->r, folders[i]);
     o.source_dirs = folders, o.nsource_dirs = nfolders;
     TC_TRY(tc_lang_create(&o, &t->lang));
+    t->lang->warn = warn, t->lang->warn_self = t;
     t->lang->torch->eval = tc_evaluator_eval(t->evaluator);
     t->lang->torch->gen = &t->eager_gen;
     TC_TRY(tc_lang_run(t->lang, make_objects, t));

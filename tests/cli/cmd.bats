@@ -172,7 +172,7 @@ END
     for t in tc-export tc-train tc-compile tc-run tc-bench tc-ckpt; do
         run --separate-stderr bash -c "$t --help >/dev/full"
         [ "$status" -eq 1 ] || { echo "$t: $status"; return 1; }
-        [[ "$stderr" == *"stdout: cannot write"* ]]
+        [ "$stderr" = "$t: stdout: cannot write: No space left on device" ]
     done
 }
 

@@ -500,6 +500,8 @@ PY
     tc-ckpt diff --all before/step-12 part/step-12
     tc-train -v r.yaml checkpoint='{every: 4, async: true}' -o said 2>err
     grep -q 'copies for checkpoints [1-9]' err
+    tc-train -v r.yaml checkpoint='{every: 4, async: true}' 2>err >none.pt2 # none are written
+    run ! grep -q 'copies for checkpoints' err
 }
 
 @test "a checkpoint behind the training that cannot be written ends the run, and is told also where another error ends it first" {
@@ -915,6 +917,61 @@ YAML
         rm -rf no
         fails 3 "step() changes the number" tc-train -q own.yaml -o no
     done
+}
+
+@test "what a step of an optimiser's own changes of lists, dicts, sets and objects is refused, not done once" {
+    local n=0
+    for pair in "self.h = [] | self.h.append(1) | 1 + len(self.h) | a list" "self.h = [1] | self.h[0] += 1 | self.h[0] | a list" \
+        "self.d = {'n': 1} | self.d['n'] += 1 | self.d['n'] | a dict" "self.s = set() | self.s.add(len(self.s)) | 1 + len(self.s) | a set" \
+        "self.o = Counter() | self.o.n += 1 | self.o.n | the attribute n" "pass | self.defaults['lr'] *= 0.5 | self.defaults['lr'] | a dict" \
+        "pass | self.state['x'] = self.state.get('x', 0) + 1 | 1 + self.state.get('x', 0) | a defaultdict" \
+        "self.t = torch.zeros(()) | self.u = self.t.clone() | 1 | the attribute u" \
+        "pass | MADE.append(1) | 1 + len(MADE) | the global MADE is changed"; do
+        IFS='|' read -r init change value what <<<"${pair// | /|}"
+        cat r.yaml - >own.yaml <<YAML
+optimizer: Own(m.parameters())
+functions: |
+  MADE = []
+  class Counter:
+      def __init__(self):
+          self.n = 1
+  class Own(torch.optim.Optimizer):
+      def __init__(self, params, lr=0.1):
+          super().__init__(params, dict(lr=lr))
+          $init
+      def step(self, closure=None):
+          for g in self.param_groups:
+              for p in g['params']:
+                  p.data.sub_(p.grad * (g['lr'] / ($value)))
+          $change
+YAML
+        sed -i '0,/^optimizer:/{/^optimizer:/d}' own.yaml
+        rm -rf no
+        fails 3 "$what" tc-train -q own.yaml -o no
+        n=$((n + 1))
+    done
+    [ $n -eq 9 ]
+}
+
+@test "what a loss changes of objects of the recipe's is told" {
+    sed '/^loss:/d' r.yaml >l.yaml
+    cat >>l.yaml <<'YAML'
+loss: anneal(F.cross_entropy(out, y % 4))
+functions: |
+  class Anneal:
+      def __init__(self):
+          self.k, self.seen = 0, []
+      def __call__(self, l):
+          self.k += 1
+          self.seen.append(self.k)
+          return l * min(1, self.k / 10)
+  anneal = Anneal()
+YAML
+    tc-train l.yaml -o told 2>err
+    grep -q 'the attribute k of Anneal from before forward is assigned while forward is captured; the program does not do that' err
+    grep -q 'a list, dict or set from before forward is changed' err
+    tc-train r.yaml -o quiet 2>err
+    run ! grep -q 'from before' err
 }
 
 @test "an optimiser whose first step looks at data runs it operator by operator, with the same bits as one that is captured" {

@@ -146,6 +146,33 @@ def _counts(opt, states):
     return [(k, v) for k, v in found if isinstance(v, (int, float))]
 
 
+def _same(a, b):
+    if isinstance(a, (list, tuple, set, dict)) and type(a) is type(b) and len(a) == len(b):
+        pairs = zip(a.items(), b.items()) if isinstance(a, dict) else zip(a, b)
+        return a == b if isinstance(a, set) else all(_same(x, y) for x, y in pairs)
+    return a is b or isinstance(a, (int, float, str)) and type(a) is type(b) and a == b
+
+
+def _refuse_changes(opt, known):
+    """What a step changes of objects that were there before it would change once, in the capture. known: dicts that are looked after otherwise."""
+    owners = [opt, *_optimisers(opt)]
+    for o in owners:  # grows
+        held = [v for v in vars(o).values() if hasattr(v, "__dict__") and not isinstance(v, (torch.Tensor, nn.Module, type))]
+        owners += [v for v in held if not any(v is w for w in owners)]
+    states = [o.state for o in _optimisers(opt)]
+    seen = []
+    for owner, name, before, now in torch._C.changed():
+        first = not any(owner is o and name == n for o, n in seen)
+        seen.append((owner, name))
+        if any(owner is s for s in states):  # a parameter's state is known; under other keys may stand anything
+            before, now = ({k: v for k, v in d.items() if not isinstance(k, torch.Tensor)} for d in (before, now))
+        elif any(owner is k for k in known) or name is not None and not any(owner is o for o in owners):
+            continue
+        if first and not _same(before, now):
+            what = f"a {type(owner).__name__}" if name is None else f"the attribute {name}"
+            raise NotImplementedError(f"step() changes {what} that was there before it, and would do so once: what changes belongs into tensors of the state")
+
+
 class Update(nn.Module):
     """Clipping, the optimiser's step on given gradients, and the average of the weights. The optimiser's state tensors and the averages
     are buffers, so that a capture returns them changed; the numbers of its groups that vary and the step count are inputs."""
@@ -431,6 +458,8 @@ class Update(nn.Module):
         for (name, before), (_, v) in zip(counts, _counts(self.opt, self.state)):
             if v is not before and v != before:
                 raise NotImplementedError(f"step() changes the number {name}: a step counts in state[...]['step'], or in tensors of the state")
+        groups = [g for o in _optimisers(self.opt) for g in o.param_groups]
+        _refuse_changes(self.opt, [*self.state, *(v for s in self.state for v in s.values()), *groups])
         self.write_back(held)
         for w, v in zip(where, kept):
             self.put(w, v)
