@@ -525,8 +525,10 @@ static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, co
 }
 
 /* ---- tiles of a tap: cut anew for each leaf ---- */
-/* Copying all rows costs 1 to 2 %, what rows at the borders lose by themselves is more where they are a fifth. */
+/* Copying all rows costs 1 to 2 %, what rows at the borders lose by themselves is more where they are a fifth. Of float32 alone: float64 is
+ * rare, and copies of this for it are 8 KB. */
 static bool by_tap(const tc_conv_block *b) {
+    if (sizeof(T) != sizeof(float)) return false;
     int64_t border = 0;
     for (int64_t i = 0; i < b->nplaces; i++) border += b->place[i].inside ? 0 : b->place[i].count;
     return b->cin % TC_LEAF == 0 && b->k > TC_LEAF && border * 5 >= b->rows && !tc_conv_by_tile(b->k, b->cols, sizeof(T));
