@@ -1,4 +1,4 @@
-# threading: locks, which do nothing while a model is captured.
+# threading: locks, which do nothing while a model is captured, and what each thread has of its own, of which there is one.
 class RLock:
     def acquire(self, blocking=True, timeout=-1):
         return True
@@ -18,5 +18,5 @@ class Lock(RLock):
         return False
 
 
-def __getattr__(name):
-    raise NotImplementedError(f"threading.{name} is not part of the model language")
+class local:
+    pass

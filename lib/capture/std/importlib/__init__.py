@@ -1,0 +1,14 @@
+# importlib: modules by a name that a file computes, under the rules of the import statement.
+from _lang import __import__
+
+
+def import_module(name, package=None):
+    dots = len(name) - len(name.lstrip("."))
+    if dots:
+        if not package:
+            raise TypeError(f"the 'package' argument is required to perform a relative import for '{name}'")
+        parts = package.split(".")
+        if dots > len(parts):
+            raise ImportError("attempted relative import beyond top-level package")
+        name = ".".join(parts[:len(parts) - dots + 1] + ([name[dots:]] if name[dots:] else []))
+    return __import__(name)

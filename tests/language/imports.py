@@ -1,0 +1,29 @@
+# importlib, and what each thread has of its own.
+import importlib
+import importlib.util
+import threading
+from importlib.metadata import PackageNotFoundError, version
+
+print(importlib.import_module("math").pi, importlib.import_module(".nn", "torch").Linear.__name__)
+print(importlib.util.find_spec("no_such_module"), importlib.util.find_spec("functools").name, importlib.util.find_spec("no_such_module") is not None)
+try:
+    version("no-such-package")
+except PackageNotFoundError as e:
+    print(e, isinstance(e, ImportError))
+for name, package in (("no_such_module", None), (".x", None), ("..x", "a")):
+    try:
+        importlib.import_module(name, package)
+    except ImportError as e:
+        print(type(e).__name__)
+    except TypeError as e:
+        print(e)
+
+
+class State(threading.local):
+    depth = 0
+
+
+state = State()
+state.depth += 1
+state.stack = [1]
+print(state.depth, State.depth, state.stack, hasattr(threading.local(), "stack"))
