@@ -64,8 +64,9 @@ $(BUILD)/gen/paste.c: $(PASTE) Makefile
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -w -MMD -MP -c $< -o $@
-# Rules of operators, which run once a node at most, are compiled for size: 150 KB a program, 0.8 % more instructions of an export.
-$(BUILD)/obj/lib/op/%.o $(BUILD)/obj/lib/onnx/%.o: private BASEFLAGS := $(patsubst -O2,-Os,$(BASEFLAGS))
+# Rules of operators and gradients and what writes code run once a node at most and are compiled for size: 150 KB a program, 0.8 % more
+# instructions of an export.
+$(BUILD)/obj/lib/op/%.o $(BUILD)/obj/lib/onnx/%.o $(BUILD)/obj/lib/grad/%.o $(BUILD)/obj/lib/codegen/%.o: private BASEFLAGS := $(patsubst -O2,-Os,$(BASEFLAGS))
 $(BUILD)/obj/%.o: %.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -MMD -MP -c $< -o $@
