@@ -291,7 +291,7 @@ tc_status tc_yaml_double(const tc_yaml *y, double *out) {
     return mismatch(y, "a number");
 }
 
-tc_status tc_yaml_bool(const tc_yaml *y, bool *out) {
+static tc_status as_bool(const tc_yaml *y, bool *out) { /* only true and false */
     if (y->kind == TC_YAML_SCALAR && !y->quoted) {
         if (!strcmp(y->text, "true") || !strcmp(y->text, "True")) return *out = true, NULL;
         if (!strcmp(y->text, "false") || !strcmp(y->text, "False")) return *out = false, NULL;
@@ -309,7 +309,7 @@ static tc_status read_field(const tc_yaml *v, tc_yaml_type type, void *to) {
     switch (type) {
     case TC_Y_INT: return tc_yaml_int(v, to);
     case TC_Y_DOUBLE: return tc_yaml_double(v, to);
-    case TC_Y_BOOL: return tc_yaml_bool(v, to);
+    case TC_Y_BOOL: return as_bool(v, to);
     case TC_Y_STRING: return tc_yaml_string(v, to);
     case TC_Y_NODE: *(const tc_yaml **)to = v; return NULL;
     }

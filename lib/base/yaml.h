@@ -36,7 +36,6 @@ bool tc_yaml_is_null(const tc_yaml *y); /* plain null, ~ or nothing; also NULL i
 /* Values by type; TC_USAGE with file:line: path, found, expected. */
 tc_status tc_yaml_int(const tc_yaml *y, int64_t *out);
 tc_status tc_yaml_double(const tc_yaml *y, double *out);                         /* 1, 1e-3, .5, inf, .inf, nan */
-tc_status tc_yaml_bool(const tc_yaml *y, bool *out);                             /* only true and false */
 tc_status tc_yaml_string(const tc_yaml *y, const char **out);                    /* any scalar but null */
 tc_status tc_yaml_error(const tc_yaml *y, const char *fmt, ...) TC_PRINTF(2, 3); /* a TC_USAGE at y's place, "path: ..." */
 

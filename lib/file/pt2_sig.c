@@ -181,10 +181,9 @@ static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weight
     for (size_t i = 0; i < in->len; i++)
         if (in->data[i].name) tc_map_set(&named, in->data[i].name, r);
     for (size_t i = 0; i <= in->len && tc_jr_ok(&r->j); i++) {
-        const spec *s = &in->data[i];
-        for (; stage < TC_IN_CONSTANT && (i == in->len || (int)s->kind > stage); stage++)
-            add_unread_of(r, weights, &places, &named, stage == TC_IN_PARAMETER);
-        if (i == in->len) break;
+        const spec *s = i < in->len ? &in->data[i] : NULL;
+        for (; stage < TC_IN_CONSTANT && (!s || (int)s->kind > stage); stage++) add_unread_of(r, weights, &places, &named, stage == TC_IN_PARAMETER);
+        if (!s) break;
         tc_input x = {.kind = (tc_input_kind)s->kind, .name = s->name, .persistent = s->persistent, .alias_of = -1};
         if (s->is_leaf) {
             x.kind = TC_IN_LEAF;

@@ -66,8 +66,6 @@ typedef struct {
 } sym_term;                                                             /* key: product of atoms without coefficient; NULL: the constant */
 int sym_terms(tc_sym s, sym_term *out, int max);                        /* terms of an int expression (a chunk is one); -1 when more than max */
 tc_sym sym_from_terms(tc_symctx *c, sym_term *t, int n);                /* sorts, merges; NULL on overflow */
-int sym_atoms(tc_sym key, const tc_sym **out);                          /* atoms of a term's key */
-tc_sym sym_product(tc_symctx *c, const tc_sym *atoms, int n);           /* sorted atoms to a key; NULL for none */
 tc_sym sym_poly_add(tc_symctx *c, tc_sym a, tc_sym b, int64_t scale_b); /* a + scale_b * b */
 tc_sym sym_difference(tc_symctx *c, tc_sym a, tc_sym b);                /* a - b, the terms in chunks taken from each other */
 tc_sym sym_poly_mul(tc_symctx *c, tc_sym a, tc_sym b);

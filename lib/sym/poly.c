@@ -24,27 +24,16 @@ int sym_terms(tc_sym s, sym_term *out, int max) {
     return s->n;
 }
 
-int sym_atoms(tc_sym key, const tc_sym **out) {
-    static const tc_sym none;
-    if (!key) {
-        *out = &none;
-        return 0;
-    }
-    if (key->op == TC_S_MUL && !key->raw) {
-        *out = key->arg;
-        return key->n;
-    }
-    return -1; /* a single atom: the caller points at its own copy */
-}
-
-/* Atoms of a key through a place for the single one. */
+/* The atoms of a term's key. */
 static int atoms_of(const tc_sym *key, const tc_sym **out) {
-    int n = sym_atoms(*key, out);
-    if (n < 0) *out = key, n = 1;
-    return n;
+    const tc_sym k = *key;
+    const bool product = k && k->op == TC_S_MUL && !k->raw;
+    *out = product ? k->arg : key;
+    return product ? k->n : k != NULL;
 }
 
-tc_sym sym_product(tc_symctx *c, const tc_sym *atoms, int n) {
+/* Sorted atoms as a key; NULL for none. */
+static tc_sym product_of(tc_symctx *c, const tc_sym *atoms, int n) {
     return n == 0 ? NULL : n == 1 ? atoms[0] : sym_node(c, TC_S_MUL, TC_SYM_INT, n, atoms, false);
 }
 
@@ -179,7 +168,7 @@ static tc_sym merge(tc_symctx *c, tc_sym x, tc_sym y) {
     tc_sym v[64];
     if (n + m > 64) return NULL;
     for (int i = 0, j = 0; i < n || j < m;) v[k++] = j == m || (i < n && a[i]->id <= b[j]->id) ? a[i++] : b[j++];
-    return sym_product(c, v, k);
+    return product_of(c, v, k);
 }
 
 tc_sym sym_poly_mul(tc_symctx *c, tc_sym a, tc_sym b) {
@@ -228,7 +217,7 @@ static bool divide_term(tc_symctx *c, sym_term a, sym_term b, sym_term *out) {
         else v[k++] = p[i];
     }
     if (j < m) return false;
-    *out = (sym_term){a.c / b.c, sym_product(c, v, k)};
+    *out = (sym_term){a.c / b.c, product_of(c, v, k)};
     return true;
 }
 

@@ -7,7 +7,7 @@ void tc_contiguous_strides(int rank, const int64_t *size, int64_t *out_stride) {
     int64_t step = 1;
     for (int d = rank - 1; d >= 0; d--) {
         out_stride[d] = step;
-        step *= size[d] > 1 ? size[d] : 1;
+        if (size[d] > 1 && !tc_mul_i64(step, size[d], &step)) step = INT64_MAX;
     }
 }
 
@@ -104,7 +104,7 @@ void tc_channels_last_strides(int rank, const int64_t *size, int64_t *out_stride
     for (int d = rank - 1; d >= 0; d--) {
         if (d == 1) continue;
         out_stride[d] = step;
-        step *= size[d] > 1 ? size[d] : 1;
+        if (size[d] > 1 && !tc_mul_i64(step, size[d], &step)) step = INT64_MAX;
     }
 }
 

@@ -53,6 +53,7 @@ int64_t tc_tensor_numel(const tc_tensor *t);
 size_t tc_tensor_bytes(const tc_tensor *t);       /* numel * element size */
 bool tc_tensor_is_contiguous(const tc_tensor *t); /* strides of size-1 dimensions are ignored */
 static inline void *tc_tensor_data(const tc_tensor *t) { return (char *)t->storage->data + t->offset * (int64_t)tc_dtypes[t->dtype].size; }
+/* Sizes whose product overflows get INT64_MAX, which no view takes. */
 void tc_contiguous_strides(int rank, const int64_t *size, int64_t *out_stride);
 /* Sizes N C (D) (H) W over memory N (D) (H) W C; rank 3 to 5. */
 bool tc_tensor_is_channels_last(const tc_tensor *t);

@@ -58,6 +58,11 @@ static void test_views_stay_inside(void **state) {
         assert_int_equal(tc_status_code(st), TC_CONTENT);
         tc_status_free(st);
     }
+    int64_t huge[] = {0, INT64_MAX / 2, 5}, stride[3]; /* no elements, and strides that no number holds */
+    tc_contiguous_strides(3, huge, stride);
+    tc_status st = tc_tensor_view(s, TC_F32, 3, huge, stride, 0, &t);
+    assert_string_equal(tc_status_message(st), "the sizes of a tensor overflow");
+    tc_status_free(st);
     assert_int_equal(s->refs, 1);
     tc_storage_release(s);
 }
