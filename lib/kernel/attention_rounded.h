@@ -35,18 +35,21 @@ static void rounded_weights(const float *score, int64_t live, int64_t keys, floa
     const VF rate = vset1(scale * 0x1.715476p+0f), lowest = vset1(-INFINITY);
     VF top = lowest, sum[PARTS];
     int64_t i = 0;
+#pragma GCC unroll 1
     for (; i + VL <= live; i += VL) top = vmax(vtake(score + i), top);
     const VU in = first_lanes(live - i);
     if (i < live) top = vmax((VF)(((VU)vtake(score + i) & in) | ((VU)lowest & ~in)), top);
     const float max = vtop(top);
     const VF less = vset1(max == -INFINITY ? 0 : max);
     for (int p = 0; p < PARTS; p++) sum[p] = vset1(0);
+#pragma GCC unroll 1
     for (i = 0; i + 16 <= live; i += 16)
         for (int p = 0; p < PARTS; p++) {
             const VF x = power_of_two((vtake(score + i + p * VL) - less) * rate);
             store_weights(out + i + p * VL, x);
             sum[p] += x;
         }
+#pragma GCC unroll 1
     for (int p = 0; i < keys; i += VL, p++) {
         const VF x = i < live ? (VF)((VU)power_of_two((vtake(score + i) - less) * rate) & first_lanes(live - i)) : vset1(0);
         store_weights(out + i, x);

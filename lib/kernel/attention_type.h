@@ -10,14 +10,16 @@ typedef struct {
 } N_(part);
 
 static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) { /* b becomes a and b */
-    T wa[TC_ATTENTION_QUERIES], wb[TC_ATTENTION_QUERIES];                 /* negative: a leaf without an allowed key is absent */
+    T wa[TC_ATTENTION_QUERIES] = {0}, wb[TC_ATTENTION_QUERIES] = {0};     /* weights; negative: a leaf without an allowed key is absent */
+    __builtin_memcpy(wa, a.max, (size_t)rows * sizeof(T)), __builtin_memcpy(wb, b.max, (size_t)rows * sizeof(T));
     TC_VECTOR_LOOP
-    for (int64_t r = 0; r < rows; r++) {
-        T x = a.max[r], y = b.max[r], m = x > y ? x : y;
+#pragma GCC unroll 1
+    for (int r = 0; r < TC_ATTENTION_QUERIES; r++) {
+        T x = wa[r], y = wb[r], m = x > y ? x : y;
         m = x != x ? x : m;
         wa[r] = x == -INFINITY ? -1 : EXP(x - m), wb[r] = y == -INFINITY ? -1 : EXP(y - m);
-        b.max[r] = m;
     }
+    for (int64_t r = 0; r < rows; r++) b.max[r] = a.max[r] > b.max[r] || a.max[r] != a.max[r] ? a.max[r] : b.max[r];
     for (int64_t r = 0; r < rows; r++) {
         if (wa[r] < 0) continue;
         if (wb[r] < 0) {

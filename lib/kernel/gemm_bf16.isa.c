@@ -72,7 +72,7 @@ static void pack_step(const tc_gemm *j, int64_t s, int64_t c0, int64_t w, uint32
     }
 }
 /* n steps from `first` on, [panel][n]: panel by panel, or, of neighbouring columns, step by step, so that rows of b are read in long pieces. */
-static void pack_steps(const tc_gemm *j, int64_t first, int64_t n, int64_t c0, int64_t nc, void *out) {
+static __attribute__((noinline)) void pack_steps(const tc_gemm *j, int64_t first, int64_t n, int64_t c0, int64_t nc, void *out) {
     const int64_t panels = padded(nc) / NR;
     const bool by_steps = j->b_cs == 1;
     for (int64_t i = 0; i < n * panels; i++) {
