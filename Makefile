@@ -47,10 +47,10 @@ $(BUILD)/gen/op_families.c: $(OP_C) Makefile
 
 # Texts that are part of the library (lib/base/embedded.h): $(call packed,COMMAND,I) writes what COMMAND prints as array I, gzipped, and its length.
 packed = n=$$($(1) | wc -c); echo "static const unsigned char packed$(2)[] = {"; $(1) | gzip -9n | od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/'; echo "}; enum { len$(2) = $$n };"
-# Sources in the model language: names relative to lib/capture/torch.
+# Sources in the model language: names relative to lib/capture/torch, lines of comments empty.
 $(BUILD)/gen/embed.c: $(EMBED) Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "base/embedded.h"'; i=0; for f in $(EMBED); do $(call packed,cat $$f,$$i); i=$$((i+1)); done; \
+	@{ echo '#include "base/embedded.h"'; i=0; for f in $(EMBED); do $(call packed,sed 's/^ *\#.*//' $$f,$$i); i=$$((i+1)); done; \
 	   echo 'const tc_embedded tc_embedded_sources[] = {'; i=0; \
 	   for f in $(EMBED); do echo "    {\"$${f#lib/capture/torch/}\", packed$$i, sizeof packed$$i, len$$i},"; i=$$((i+1)); done; echo '    {0}};'; } > $@.tmp && mv $@.tmp $@
 # What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out); tc_abi.h; filter.h.
