@@ -70,6 +70,8 @@ $(BUILD)/obj/lib/op/%.o $(BUILD)/obj/lib/onnx/%.o $(BUILD)/obj/lib/grad/%.o $(BU
 $(BUILD)/obj/%.o: %.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -MMD -MP -c $< -o $@
+# Readers and writers of files: a fifth smaller (40 KB a program).
+$(BUILD)/obj/lib/file/%.o: BASEFLAGS += $(if $(filter -O2,$(OPT)),-Os)
 # -O3 where loops are few and hot; files of many short loops (conversions, integers, doubles) are vectorised and not unrolled: half a megabyte a program.
 COMPACT   := block_cast block_int block_f64 attention_f64 reduce_int reduce_f64
 VECTORISE := -ftree-vectorize $(if $(findstring clang,$(CC)),,-fvect-cost-model=dynamic)
