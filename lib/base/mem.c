@@ -85,17 +85,21 @@ void *tc_arena_dup(tc_arena *a, const void *p, size_t n) {
     return q;
 }
 
+/* Printed where the head block has room; measured first only where it has not. */
 char *tc_arena_printf(tc_arena *a, const char *fmt, ...) {
+    const size_t room = a->head ? a->head->cap - a->head->used : 0;
+    char *p = room ? (char *)a->head->data + a->head->used : NULL;
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = vsnprintf(p, room, fmt, ap);
     va_end(ap);
     TC_ASSERT(n >= 0);
-    char *p = tc_arena_alloc(a, (size_t)n + 1);
-    vsnprintf(p, (size_t)n + 1, fmt, again);
+    if ((size_t)n >= room && room) memset(p, 0, room); /* as blocks are beyond what is used */
+    char *q = tc_arena_alloc(a, (size_t)n + 1);
+    if (q != p) vsnprintf(q, (size_t)n + 1, fmt, again);
     va_end(again);
-    return p;
+    return q;
 }
 
 void tc_arena_free(tc_arena *a) {

@@ -63,6 +63,19 @@ static void arena_memory_is_zeroed_and_aligned(void **state) {
     assert_int_equal(a.used, 0);
 }
 
+static void texts_printed_in_an_arena_are_whole_and_leave_zeros_behind(void **state) {
+    (void)state;
+    tc_arena a = {0};
+    for (int n = 0; n < 9000; n += 7) { /* shorter and longer than what a block has left */
+        const char *s = tc_arena_printf(&a, "%0*d,%s", n, 5, "end");
+        assert_int_equal(strlen(s), (n ? n : 1) + 4);
+        assert_string_equal(s + strlen(s) - 5, "5,end");
+        const unsigned char *p = tc_arena_alloc(&a, 40);
+        for (int i = 0; i < 40; i++) assert_int_equal(p[i], 0);
+    }
+    tc_arena_free(&a);
+}
+
 static void map_keeps_insertion_order(void **state) {
     (void)state;
     tc_map m = {0};
@@ -391,6 +404,7 @@ int main(void) {
         cmocka_unit_test(output_folders_appear_whole_and_are_swept),
         cmocka_unit_test(checksums_are_those_of_the_definition),
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
+        cmocka_unit_test(texts_printed_in_an_arena_are_whole_and_leave_zeros_behind),
         cmocka_unit_test(map_keeps_insertion_order),
         cmocka_unit_test(map_borrows_keys_and_keeps_its_room),
         cmocka_unit_test(map_is_fast_for_keys_that_were_chosen),
