@@ -10,3 +10,4 @@ s = inspect.getfullargspec(A.f); print(s.args, s[0])
 class B:
     def __init__(self, x, /, y): pass
 print(inspect.getfullargspec(B).args)
+print([p.default is p.empty for p in inspect.signature(A.f).parameters.values()], inspect.signature(A.f).parameters["a"].default)

@@ -2,8 +2,12 @@
 from _lang import namedtuple, signature as _signature, kind
 
 
+class _empty:
+    pass
+
+
 class Parameter:
-    empty = _signature
+    empty = _empty
     POSITIONAL_ONLY, POSITIONAL_OR_KEYWORD, VAR_POSITIONAL, KEYWORD_ONLY, VAR_KEYWORD = range(5)
 
     def __init__(self, name, kind, default):

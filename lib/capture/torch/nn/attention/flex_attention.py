@@ -2,6 +2,7 @@
 # with indices that broadcast to [B, H, Q, K], where each of their operations is one of single numbers (_C.lanes); else mapped.
 import math
 from collections import namedtuple
+from inspect import signature
 
 import torch
 import torch.nn.functional as F
@@ -79,7 +80,7 @@ def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=128
 
 def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
     size = (1 if B is None else B, 1 if H is None else H, Q_LEN, KV_LEN)
-    places = [p for p in __import__("inspect").signature(mod_fn).parameters.values() if p.default is p.empty]
+    places = [p for p in signature(mod_fn).parameters.values() if p.default is p.empty]
     if len(places) == 5:
         return ~torch.isneginf(_of_all(mod_fn, size, torch.zeros(size)).expand(size))
     return _of_all(mod_fn, size).expand(size)
