@@ -20,7 +20,7 @@ typedef struct tc_alias {
     tc_alias_base *base;
     struct tc_alias *parent; /* NULL: the base itself */
     tc_view_step view;       /* of the parent */
-    const tc_meta *meta;     /* as the program has it: a value that stands for it may lie otherwise in memory; NULL: not asked yet (meta_of) */
+    const tc_meta *meta;     /* as the program has it: a value that stands for it may lie otherwise in memory; NULL: not asked yet */
     tc_value *value;         /* at `version` */
     unsigned version;
     tc_value *own;           /* of detach(): what was written through it last, whose history is not the parent's; NULL: nothing with a gradient */

@@ -2,8 +2,9 @@
  *
  *     q k^T  ->  times or by a number, plus a mask, filled where a mask says  ->  softmax over keys  ->  times v
  *
- * the softmax as an operator or written with max, exp and sum, in any order that means softmax(scale q k^T + mask) v, with views that only join or part the dimensions before the last two anywhere between.
- * What is found is emitted as tc::attention over q, k and v as they were before such views, so that they need not be copied either. */
+ * the softmax as an operator or written with max, exp and sum, in any order that means softmax(scale q k^T + mask) v, with views that only
+ * join or part the dimensions before the last two anywhere between. What is found is emitted as tc::attention over q, k and v as they were before
+ * such views, so that they need not be copied either. */
 #include "op/attention_pattern.h"
 
 #include "op/shape.h"

@@ -317,11 +317,13 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 
 #define OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 #define LIKE OPTIONS ", MemoryFormat? memory_format=None"
-#define ROW(SCHEMA, shape_, lower_, sample, text)                                                                                         \
-    {                                                                                                                                     \
-        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF | TC_OP_LIKE, .shape = shape_, .lower = lower_, .grad = grad_none, \
-        .samples = sample, .doc = text                                                                                                    \
+#define MADE(SCHEMA, like, shape_, lower_, sample, text)                                                                            \
+    {                                                                                                                               \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF | like, .shape = shape_, .lower = lower_, .grad = grad_none, \
+        .samples = sample, .doc = text                                                                                              \
     }
+#define ROW(SCHEMA, shape_, lower_, sample, text) MADE(SCHEMA, TC_OP_LIKE, shape_, lower_, sample, text)
+#define ENDS(SCHEMA, shape_, lower_, sample, text) MADE(SCHEMA, 0, shape_, lower_, sample, text)
 #define COMPOSED(SCHEMA, decompose_, sample, text)                                                                                                \
     {                                                                                                                                             \
         .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, \
@@ -362,22 +364,22 @@ const tc_op tc_ops_factory[] = {
     ROW("range(Scalar start, Scalar end, *, " OPTIONS ")", shape_arange, lower_arange, "range(0, 4)", "start + i, end included"),
     ROW("range.step(Scalar start, Scalar end, Scalar step=1, *, " OPTIONS ")", shape_arange, lower_arange, "range(0, 4, 2)",
         "start + i step, end included"),
-    ROW("linspace(Scalar start, Scalar end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(0, 1, 5)",
-        "evenly spaced, both ends included"),
-    ROW("linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(f32[], f32[], 5)",
-        "evenly spaced, both ends included"),
-    ROW("linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(f32[], 2, 5)",
-        "evenly spaced, both ends included"),
-    ROW("linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(0, f32[], 5)",
-        "evenly spaced, both ends included"),
-    ROW("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace, "logspace(0, 1, 5)",
-        "base to evenly spaced powers"),
-    ROW("logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace,
-        "logspace(f32[], f32[], 5)", "base to evenly spaced powers"),
-    ROW("logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace,
-        "logspace(f32[], 2, 5)", "base to evenly spaced powers"),
-    ROW("logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace,
-        "logspace(0, f32[], 5)", "base to evenly spaced powers"),
+    ENDS("linspace(Scalar start, Scalar end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(0, 1, 5)",
+         "evenly spaced, both ends included"),
+    ENDS("linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(f32[], f32[], 5)",
+         "evenly spaced, both ends included"),
+    ENDS("linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(f32[], 2, 5)",
+         "evenly spaced, both ends included"),
+    ENDS("linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(0, f32[], 5)",
+         "evenly spaced, both ends included"),
+    ENDS("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace, "logspace(0, 1, 5)",
+         "base to evenly spaced powers"),
+    ENDS("logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace,
+         "logspace(f32[], f32[], 5)", "base to evenly spaced powers"),
+    ENDS("logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace,
+         "logspace(f32[], 2, 5)", "base to evenly spaced powers"),
+    ENDS("logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace,
+         "logspace(0, f32[], 5)", "base to evenly spaced powers"),
     {.schema = "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor",
      .flags = TC_OP_NONDIFF,
      .shape = tc_shape_decomposed_rows,

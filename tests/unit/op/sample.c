@@ -95,8 +95,27 @@ static void test_mixed_gradients(void **state) {
     }
 }
 
+static void count(void *ctx, const tc_value *v) { *(int *)ctx += v != NULL; }
+
+/* How many tensors have elements that a call reads; of others it takes the type and the sizes. */
+static void test_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *call;
+        int reads;
+    } of[] = {{"zeros_like(f32[2])", 0}, {"view_as(f32[2,6], f32[3,4])", 1}, {"linspace(f32[], f32[], 5)", 2}, {"logspace(0, f32[], 5)", 1}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        tc_sample s;
+        int reads = 0;
+        assert_null(tc_sample_parse(NULL, of[i].call, strlen(of[i].call), &s));
+        tc_op_each_read(s.program->graph->last, count, &reads);
+        assert_int_equal(reads, of[i].reads);
+        tc_program_release(s.program);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_table), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_mixed_gradients)};
+                                       cmocka_unit_test(test_mixed_gradients), cmocka_unit_test(test_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
