@@ -207,7 +207,10 @@ static tc_status decimal(cursor *c, tc_sym *out) { /* Float('0.5', precision=53)
     t[n] = 0;
     *out = tc_sym_float(c->c, strtod(t, NULL));
     if (!eat(c, "'")) return bad(c, "a quoted number expected");
-    if (eat(c, ",") && (!eat(c, "precision=") || int_literal(c, &precision))) return bad(c, "precision expected");
+    if (eat(c, ",")) {
+        if (!eat(c, "precision=")) return bad(c, "precision expected");
+        TC_TRY(int_literal(c, &precision));
+    }
     return eat(c, ")") ? NULL : bad(c, "')' expected");
 }
 

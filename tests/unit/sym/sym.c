@@ -129,7 +129,8 @@ static void bad_expressions_are_refused(void **state) {
                                         "Nothing(Integer(1))",
                                         "And(Integer(1), Integer(2))",
                                         "Integer(1) x",
-                                        "FloorDiv(Integer(1))"};
+                                        "FloorDiv(Integer(1))",
+                                        "Float('0.5', precision=x)"};
     static const char *const python[] = {"", "1 +", "(1", "1 // 0", "f(1)", "1 2", "True and 3", "a.b", "1 ** ** 2"};
     tc_sym s;
     for (size_t i = 0; i < sizeof srepr / sizeof *srepr; i++) {
