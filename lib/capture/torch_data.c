@@ -190,7 +190,7 @@ V tc_torch_element(C *c, tc_dtype d, tc_scalar s) {
 }
 
 static V listed(C *c, const tc_tensor *t, int dim, int64_t offset) {
-    if (dim == t->rank) { return tc_torch_element(c, t->dtype, tc_scalar_load(t->dtype, t->storage->data, offset)); }
+    if (dim == t->rank) return tc_torch_element(c, t->dtype, tc_scalar_load(t->dtype, t->storage->data, offset));
     tc_step(c);
     V l = tc_list_of(c, 0, NULL);
     for (int64_t i = 0; i < t->size[dim]; i++) tc_list_push(c, (list *)l, listed(c, t, dim + 1, offset + i * t->stride[dim]));

@@ -428,10 +428,10 @@ static V m_element_size(C *c, args *A) { return tc_int(c, (int64_t)tc_dtype_size
 static V m_is_contiguous(C *c, args *A) {
     V v[2];
     tc_take(c, A, "is_contiguous", "self memory_format=", v);
-    const int format = v[1] && tc_kind_of(v[1]) == K_LAYOUT ? ((layoutobj *)v[1])->code : 1;
+    int format = v[1] && tc_kind_of(v[1]) == K_LAYOUT ? ((layoutobj *)v[1])->code : 1;
     const tensor *t = (tensor *)v[0];
     tc_program *p = t->t.storage ? tc_torch_program(c) : t->v->graph->program;
-    if (format == 4) tc_raise(c, "RuntimeError", "preserve memory format is unsupported by the contiguous operator");
+    if (format == 4) format = 1; /* torch.preserve_format asks for no other */
     if (t->t.storage && format == 1) return tc_bool(c, tc_tensor_is_contiguous(&t->t));
     if (!t->t.storage) return tc_bool(c, tc_sh_kept_in(p, &t->v->meta, format));
     tc_sym size[TC_MAX_RANK], stride[TC_MAX_RANK];

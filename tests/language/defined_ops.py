@@ -3,6 +3,7 @@ import torch
 import torch.nn as nn
 from functorch import vmap
 from torch import Tensor
+from torch.nn.attention.flex_attention import create_mask
 
 
 @torch.library.custom_op("mylib::mulsum", mutates_args=())
@@ -41,6 +42,22 @@ try:
     torch.library.custom_op("noname", mutates_args=())(lambda x: x)
 except ValueError:
     print("ValueError")
+
+
+@torch.library.custom_op("mylib::times", mutates_args=())
+def times(x: Tensor, s: float = 2.0) -> Tensor:
+    return x * s
+
+
+times.register_autograd(lambda ctx, g: (g, None))
+for call in (lambda: times(x, z=3.0), lambda: times(x, 3.0, s=4.0), lambda: times(x, 3.0, 4.0), lambda: times()):
+    try:
+        print(call())
+    except RuntimeError:
+        print("RuntimeError")
+lib.define("third.Tensor(Tensor x) -> Tensor")
+lib.impl("third.Tensor", lambda x: x / 3, "CompositeExplicitAutograd")
+print(torch.ops.otherlib.third(x * 3), torch.ops.otherlib.third.Tensor(x), times(s=3.0, x=x), hasattr(torch.ops.otherlib, "fourth"))
 print(vmap(torch.sum)(x))
 
 print(issubclass(nn.BatchNorm1d, nn.modules.batchnorm._BatchNorm), nn.modules.conv._ConvNd in nn.Conv2d.mro(), nn.modules.Linear is nn.Linear)
@@ -64,11 +81,19 @@ net.load_state_dict({"0.weight": torch.zeros(2, 2)})
 handle.remove()
 net.load_state_dict({})
 print(seen, net[0].weight.sum().item())
+seen = []
+for name, m in net.named_modules():
+    m.register_load_state_dict_post_hook(lambda m, keys, name=name: seen.append(name))
+net.load_state_dict(net.state_dict())
+print(seen, x.is_contiguous(memory_format=torch.preserve_format), x.t().is_contiguous(memory_format=torch.preserve_format))
 torch.manual_seed(0)
 with torch.device("meta"):
     nn.Linear(3, 3)
 a, b = torch.rand(2), nn.utils.skip_init(nn.Linear, 2, 3, bias=False)
 print(a, b.weight.shape, torch.rand(1))
+
+for mod in (lambda s, b, h, q, k: torch.where(q >= k, s, -float("inf")), lambda b, h, q, k: q >= k):
+    print(create_mask(mod, 1, None, 2, 3, device="cpu"))
 
 torch.set_default_dtype(torch.float64)
 print([t.dtype for t in (torch.zeros(2), torch.full((2,), 3), torch.full((2,), 3.0), torch.full((1,), 2j), torch.arange(3), torch.arange(3.0), nn.Linear(2, 2).weight,

@@ -7,38 +7,43 @@ from torch.autograd import Function
 _defined = {}  # "space::name" -> CustomOpDef
 
 
-class _Space:  # torch.ops.space
-    pass
+class _OpNamespace:  # torch.ops.name
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, op):
+        raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{op}'")
 
 
-def _split(name):
+def _split(name):  # "space::op.overload"
     space, mark, op = name.partition("::")
     if not mark or not space or not op:
         raise ValueError(f"expected the name of an operator as 'namespace::name', got '{name}'")
-    return space, op.split(".")[0]
+    op, _, overload = op.partition(".")
+    return space, op, overload or "default"
 
 
 def _find(op):
     if isinstance(op, CustomOpDef):
         return op
-    key = "::".join(_split(op))
-    if key not in _defined:
+    space, name, overload = _split(op)
+    key = space + "::" + name
+    if key not in _defined or overload not in ("default", _defined[key]._overload):
         raise RuntimeError(f"operator {key} does not exist")
     return _defined[key]
 
 
 class CustomOpDef:
     def __init__(self, name):
-        space, op = _split(name)
-        self._qualname, self._name, self._fn, self._backward, self._setup = space + "::" + op, op, None, None, None
+        space, op, overload = _split(name)
+        self._qualname, self._name, self._overload, self._fn, self._backward, self._setup = space + "::" + op, op, overload, None, None, None
+        if self._qualname in _defined and _defined[self._qualname]._overload != overload:
+            raise NotImplementedError(f"several overloads of one operator are not part of the model language: {self._qualname}.{overload}")
         _defined[self._qualname] = self
+        setattr(self, overload, self)  # torch.ops.space.name.default
         if not hasattr(torch.ops, space):
-            setattr(torch.ops, space, _Space())
+            setattr(torch.ops, space, _OpNamespace(space))
         setattr(getattr(torch.ops, space), op, self)
-
-    @property
-    def default(self):  # torch.ops.space.name.default
-        return self
 
     def __call__(self, *args, **kwargs):
         if self._fn is None:
@@ -72,12 +77,20 @@ class CustomOpDef:
         return Call.apply(*leaves)
 
     def _bound(self, args, kwargs):  # with defaults: those by position, and those by name only
+        parameters = list(signature(self._fn).parameters.values())
+        if any(p.kind == p.VAR_POSITIONAL or p.kind == p.VAR_KEYWORD for p in parameters):
+            return list(args), kwargs
+        places = [p for p in parameters if p.kind != p.KEYWORD_ONLY]
+        if len(args) > len(places):
+            raise RuntimeError(f"{self._qualname}() expected at most {len(places)} argument(s) but received {len(args)} argument(s)")
+        left = places[len(args):] + [p for p in parameters if p.kind == p.KEYWORD_ONLY]
+        for name in kwargs:
+            if not any(p.name == name for p in left):
+                raise RuntimeError(f"{self._qualname}() has no argument '{name}', or it is given by position")
         positions, named = list(args), {}
-        for i, p in enumerate(signature(self._fn).parameters.values()):
-            if i < len(args):
-                continue
+        for p in left:
             if p.name not in kwargs and p.default is p.empty:
-                raise TypeError(f"{self._qualname}() is missing value for argument '{p.name}'")
+                raise RuntimeError(f"{self._qualname}() is missing value for argument '{p.name}'")
             value = kwargs[p.name] if p.name in kwargs else p.default
             if p.kind == p.KEYWORD_ONLY:
                 named[p.name] = value

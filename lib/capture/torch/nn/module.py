@@ -57,6 +57,11 @@ def register_module_full_backward_hook(hook):
     return _add_global(_global_backward_hooks, hook)
 
 
+def _inner_first(module):  # a module after those in it
+    inner = [m for child in module._modules.values() if child is not None for m in _inner_first(child)]
+    return inner + [module]
+
+
 def _indent(text, by):
     lines = text.split("\n")
     if len(lines) == 1:
@@ -534,7 +539,7 @@ class Module:
             prefix = path + "." if path else ""
             m._load_from_state_dict(state_dict, prefix, {}, True, missing, unexpected, errors)
         found = _IncompatibleKeys(missing, unexpected)
-        for m in list(self.modules())[::-1]:  # a module after those in it
+        for m in _inner_first(self):
             for hook in m._load_state_dict_post_hooks.values():
                 if hook(m, found) is not None:
                     raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
