@@ -296,7 +296,7 @@ static tc_status lower_logsumexp(tc_lower *l) {
 }
 static tc_status scan(tc_lower *l, tc_reduce_op op) {
     tc_lv x = tc_l_in(l, 0);
-    if (l->result_axes == 0) return tc_l_out(l, 0, op == TC_R_SUM ? to_zero(l, x) : x);
+    if (l->result_axes == 0) return tc_l_out(l, 0, x); /* -0 stays */
     return tc_l_out(l, 0, tc_l_scan(l, op, x, tc_wrap(tc_arg_int(l->node, 1), l->result_axes)));
 }
 static tc_status lower_logcumsumexp(tc_lower *l) { return scan(l, TC_R_LOGADDEXP); }
