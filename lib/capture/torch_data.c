@@ -64,6 +64,7 @@ static void look(survey *s, V v, int depth, bool first) {
 
 /* An int beyond 64 bits, as an element of type d. */
 static tc_scalar wide_int(C *c, V v, tc_dtype d) {
+    if (d == TC_BOOL) return tc_scalar_bool(true);
     if (!tc_is_integral(d)) return tc_scalar_float(tc_int_to_double(c, v));
     if (d != TC_U64) tc_raise(c, "ValueError", "Overflow when unpacking long long");
     if (tc_int_sign(v) < 0 || tc_int_bits(v) > 64) tc_raise(c, "OverflowError", "int too big to convert");
@@ -75,7 +76,10 @@ static tc_scalar scalar_of(C *c, V v, tc_dtype d) {
     int64_t i;
     switch (tc_kind_of(v)) {
     case K_BOOL: return tc_scalar_bool(v == c->true_);
-    case K_INT: return tc_int_fits(v, &i) ? tc_scalar_int(i) : wide_int(c, v, d);
+    case K_INT:
+        if (!tc_int_fits(v, &i)) return wide_int(c, v, d);
+        if (d == TC_U64 && i < 0) tc_raise(c, "OverflowError", "can't convert negative int to unsigned");
+        return tc_scalar_int(i);
     case K_FLOAT: return tc_scalar_float(tc_flt(v));
     case K_COMPLEX: return (tc_scalar){.kind = TC_KIND_COMPLEX, .re = ((cplx *)v)->re, .im = ((cplx *)v)->im};
     default: {

@@ -41,3 +41,5 @@ for many in (2**63, 2**64 - 1, -2**63 - 1, 10**30):
     show(f"pad {many}", lambda: F.pad(torch.zeros(1), (1, 0), value=many))
 show("full", lambda: torch.full((2,), 2**63, dtype=torch.float32))
 show("unflatten", lambda: torch.zeros(2, 0).unflatten(1, (0, -1)))
+show("negative uint64", lambda: torch.tensor([3, -1], dtype=torch.uint64))
+show("truth of wide", lambda: torch.tensor([2**70, -2**63], dtype=torch.bool))
