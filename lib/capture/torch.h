@@ -124,6 +124,7 @@ int tc_torch_rank(V t);
 const tensor *tc_torch_known(V t);                 /* the concrete tensor that has the values of t, a symbolic one; NULL: they are data */
 V tc_torch_size(C *c, V t, int d);                 /* an int or a symbolic one; 0 <= d < rank */
 void tc_torch_check_lanes(C *c, const tc_node *n); /* a RuntimeError unless n does */
+V tc_torch_sized(C *c, V t);                       /* t; a RuntimeError where its sizes are asked for and it may be many numbers in lanes */
 const char *tc_torch_calls(C *c);   /* of modules that are running, in the program's arena (tc_source); NULL: none but the model itself */
 tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scratch program */
 

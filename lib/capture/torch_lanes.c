@@ -3,7 +3,7 @@
  *
  *     bias[h, q - k]    h: [1, H, 1, 1]    q - k: [1, 1, Q, K]    the result: [1, H, Q, K]
  *
- * does and bias[h][q - k] does not. */
+ * does and bias[h][q - k] does not. What asks for sizes is no such function. */
 #include "capture/torch.h"
 #include "op/op.h"
 
@@ -40,6 +40,11 @@ static bool is_lanewise(const tc_node *n) {
     for (int d = 0; d < r->meta.rank; d++)
         if (!covered[d]) return false;
     return true;
+}
+
+V tc_torch_sized(C *c, V t) {
+    if (c->torch->lanes && tc_torch_rank(t) == 4) tc_raise(c, "RuntimeError", "the sizes of many numbers are not those of one");
+    return t;
 }
 
 void tc_torch_check_lanes(C *c, const tc_node *n) {

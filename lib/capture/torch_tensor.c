@@ -297,10 +297,10 @@ static V plain_attr(C *c, V v, const char *n) {
     tc_dtype d = tc_torch_dtype(v);
     switch (n[0]) {
     case 's':
-        if (!strcmp(n, "shape")) return size_tuple(c, v);
+        if (!strcmp(n, "shape")) return size_tuple(c, tc_torch_sized(c, v));
         break;
     case 'n':
-        if (!strcmp(n, "ndim")) return tc_int(c, tc_torch_rank(v));
+        if (!strcmp(n, "ndim")) return tc_int(c, tc_torch_rank(tc_torch_sized(c, v)));
         if (!strcmp(n, "nbytes")) return tc_binary(c, '*', numel(c, v), tc_int(c, (int64_t)tc_dtype_size(d)));
         if (!strcmp(n, "names")) {
             V all = tc_tuple(c, (size_t)tc_torch_rank(v), NULL);
@@ -373,6 +373,7 @@ static V plain_attr(C *c, V v, const char *n) {
 static V m_size(C *c, args *A) {
     V v[2];
     tc_take(c, A, "size", "self dim=", v);
+    tc_torch_sized(c, v[0]);
     if (!v[1] || v[1] == c->none) return size_tuple(c, v[0]);
     int64_t d = tc_index(c, v[1], "dim"), n = tc_torch_rank(v[0]);
     if (d < -n || d >= n)
@@ -392,8 +393,8 @@ static V alone(C *c, args *A, const char *name) {
     tc_take(c, A, name, "self", &self);
     return self;
 }
-static V m_dim(C *c, args *A) { return tc_int(c, tc_torch_rank(alone(c, A, "dim"))); }
-static V m_numel(C *c, args *A) { return numel(c, alone(c, A, "numel")); }
+static V m_dim(C *c, args *A) { return tc_int(c, tc_torch_rank(tc_torch_sized(c, alone(c, A, "dim")))); }
+static V m_numel(C *c, args *A) { return numel(c, tc_torch_sized(c, alone(c, A, "numel"))); }
 static V m_item(C *c, args *A) { return item(c, alone(c, A, "item")); }
 /* tolist() of a tensor in the graph: the numbers are read one by one, where it is known how many there are. */
 static V numbers_of(C *c, V t) {

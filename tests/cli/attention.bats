@@ -343,15 +343,17 @@ class M(nn.Module):
             return torch.tanh(score) + self.bias[h, i - j + 20] * 2
         def rows(score, b, h, i, j):
             return score + self.table[h][i][j]
+        def sized(score, b, h, i, j):
+            return torch.tanh(score) + self.bias[h, i - j + 20] * 2 ** score.numel()
         def same(b, h, i, j):
             return doc[b, i] == doc[b, j]
         block = create_block_mask(and_masks(lambda b, h, i, j: i >= j, same), B, None, T, T, device="cpu")
-        mod = {"mask": None, "alone": alone, "rows": rows}[self.kind]
+        mod = {"mask": None, "alone": alone, "rows": rows, "sized": sized}[self.kind]
         got, lse = flex_attention(q, k, v, mod, block, enable_gqa=True, return_lse=True)
         plain = flex_attention(q, k, v, mod, block, enable_gqa=True)
         s = q @ k.repeat_interleave(2, 1).mT / 2
         at = torch.arange(T)
-        if self.kind == "alone":
+        if self.kind in ("alone", "sized"):
             s = s.tanh() + self.bias[:, at[:, None] - at + 20] * 2
         if self.kind == "rows":
             s = s + self.table[:, :T, :T]
@@ -359,7 +361,7 @@ class M(nn.Module):
         want = s.softmax(-1) @ v.repeat_interleave(2, 1)
         return torch.stack([(got - want).abs().amax(), (plain - want).abs().amax(), (lse - s.logsumexp(-1)).abs().amax()]).amax()
 PY
-    for kind in mask alone rows; do
+    for kind in mask alone rows sized; do
         tc-export flex.py:M --arg "kind='$kind'" --input x=BxTx16xf32 --input doc=BxTxi64 --dim T=1..20 -o "$kind.pt2"
         for T in 6 7; do
             x=$(awk -v n=$((32 * T)) 'BEGIN { for (i = 0; i < n; i++) printf "%s%.3f", i ? "," : "", sin(i * i) * 2 }')
