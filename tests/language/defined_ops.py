@@ -55,6 +55,27 @@ for call in (lambda: times(x, z=3.0), lambda: times(x, 3.0, s=4.0), lambda: time
         print(call())
     except RuntimeError:
         print("RuntimeError")
+
+
+@torch.library.impl(lib, "half", "Meta")
+def half(x):
+    return torch.empty_like(x)
+
+
+@torch.library.define(lib, "twice(Tensor x) -> Tensor")
+def twice(x):
+    return x * 2
+
+
+@torch.library.custom_op("mylib::elsewhere", mutates_args=(), device_types="cuda")
+def elsewhere(x: Tensor) -> Tensor:
+    return x * 3
+
+
+torch.library.register_kernel("mylib::elsewhere", None, lambda x: x - 3)
+lib.define("plus(Tensor x, float a=2.0) -> Tensor")
+torch.library.impl(lib, "plus", "CPU")(lambda x, a=2.0: x + a)
+print(torch.ops.otherlib.plus(x), torch.ops.otherlib.twice(x), torch.ops.otherlib.half(x), elsewhere(x))
 lib.define("third.Tensor(Tensor x) -> Tensor")
 lib.impl("third.Tensor", lambda x: x / 3, "CompositeExplicitAutograd")
 print(torch.ops.otherlib.third(x * 3), torch.ops.otherlib.third.Tensor(x), times(s=3.0, x=x), hasattr(torch.ops.otherlib, "fourth"))

@@ -137,12 +137,16 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     return define if fn is None else define(fn)
 
 
-def define(qualname, schema, *, lib=None, tags=()):
+def define(qualname, schema, alias_analysis="", *, lib=None, tags=()):
+    if isinstance(qualname, Library):
+        return lambda f: qualname.impl(qualname.define(schema), f) or f
     CustomOpDef(qualname)
 
 
 def impl(qualname, types, func=None, *, lib=None):
-    types = [types] if isinstance(types, str) else types
+    if isinstance(qualname, Library):  # types: the operator's name, func: a dispatch key
+        return lambda f: qualname.impl(types, f, func or "") or f
+    types = ["default"] if types is None else [types] if isinstance(types, str) else types
     every = "default" in types or "CompositeExplicitAutograd" in types or "CompositeImplicitAutograd" in types
     return _find(qualname).register_kernel(None if every else [t.lower() for t in types], func)
 
