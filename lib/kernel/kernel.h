@@ -48,7 +48,6 @@ typedef struct tc_epilogue_plain {
     const uint16_t *table;     /* of bf16 alone: by the bits of a value; an element past its end can be read */
 } tc_epilogue_plain;
 
-/* What a kernel may do otherwise than it decides from sizes, with the same bits; tc-compile --tune tries the values. */
 /* What products of float32 may round their factors to; sums stay float32. BF16X3: the sum of two bfloat16, less the product of the lower parts. */
 typedef enum { TC_FP32_IEEE, TC_FP32_BF16X3, TC_FP32_TF32, TC_FP32_BF16 } tc_fp32;
 /* Where results may leave the numeric contract. */
@@ -57,6 +56,7 @@ typedef struct {
     tc_fp32 matmul, conv; /* --fp32-precision; convolutions take BF16X3 as IEEE */
 } tc_numerics;
 
+/* What a kernel may do otherwise than it decides from sizes, with the same bits; tc-compile --tune tries the values. */
 enum { TC_KNOBS = 3, TC_KNOB_VALUES = 6 };
 typedef struct {
     const char *name;

@@ -119,12 +119,12 @@ static size_t factor_bytes(const tc_kcall *c, tc_fp32 how, int64_t n) {
 /* Few rows: a b that is not packed becomes float32 some columns at a time, which stay in a cache until they are used. */
 enum { FEW_ROWS = 16, WINDOW_BYTES = 256 << 10 };
 static bool by_windows(const product *p, bool packed) { return p->m <= FEW_ROWS && !packed; }
-static int64_t window_of(const product *p) { /* rows of b are read in pieces of 1 KiB */
-    const int64_t fit = WINDOW_BYTES / 4 / (p->k + 1) / 32 * 32, narrowest = p->b.cs == 1 ? 512 : 32, w = fit < narrowest ? narrowest : fit;
-    return w < p->n ? w : p->n;
+static int64_t window_of(const product *p, int threads) { /* rows of b are read in pieces of 1 KiB, or every thread has one */
+    const int64_t fit = WINDOW_BYTES / 4 / (p->k + 1) / 32 * 32, narrowest = p->b.cs == 1 ? 512 : 32, w = fit < narrowest ? narrowest : fit,
+                  share = (p->batch * p->n / threads + 31) / 32 * 32, most = share && share < p->n ? share : p->n;
+    return w < most ? w : most;
 }
-static size_t window_bytes(const tc_isa_ops *isa, const product *p) {
-    const int64_t w = window_of(p);
+static size_t window_bytes(const tc_isa_ops *isa, const product *p, int64_t w) {
     return ((size_t)(p->k * w) * 4 + 63) / 64 * 64 + (tc_gemm_scratch_most(isa, TC_F32, p->m, w, p->k, 1) + 63) / 64 * 64;
 }
 typedef struct {
@@ -134,15 +134,16 @@ typedef struct {
     float *out;
     char *scratch;
     const tc_epilogue *then;
+    int64_t cols; /* of a window */
 } windows;
 static void make_window(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
 static void run_windows(void *ctx, int64_t begin, int64_t end, int worker) {
     const windows *x = ctx;
     const product *p = x->p;
-    const int64_t w = window_of(p), each = (p->n + w - 1) / w;
+    const int64_t w = x->cols, each = (p->n + w - 1) / w;
     for (int64_t t = begin; t < end; t++) {
         const int64_t i = t / each, c0 = t % each * w, n = p->n - c0 < w ? p->n - c0 : w;
-        char *room = x->scratch + window_bytes(x->c->isa, p) * (size_t)worker, *rest = room;
+        char *room = x->scratch + window_bytes(x->c->isa, p, w) * (size_t)worker, *rest = room;
         operand b = p->b;
         b.data = (const char *)b.data + (i * b.bs + c0 * b.cs) * 2;
         widen(x->c->isa, NULL, x->dtype, &b, 1, p->k, n, &rest);
@@ -229,9 +230,9 @@ static size_t scratch_of(const tc_kcall *c, int threads, int form) {
                factor_bytes(c, how, p.batch * p.m * p.k) + (c->packed ? 0 : factor_bytes(c, how, p.batch * p.k * p.n)) + 64;
     tc_dtype work = work_type(c->isa, p.dtype);
     if (work != p.dtype && by_windows(&p, c->packed))
-        return 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k)) + window_bytes(c->isa, &p) * (size_t)threads + 256;
+        return 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k)) + window_bytes(c->isa, &p, window_of(&p, threads)) * (size_t)threads + 256;
     size_t n = tc_gemm_scratch(c->isa, work, p.m, p.n, p.k, c->packed != NULL, threads);
-    if (work != p.dtype) n += 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k + p.k * p.n)) + 256;
+    if (work != p.dtype) n += 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k + (c->packed ? 0 : p.k * p.n))) + 256;
     return n;
 }
 static tc_status run_of(tc_kcall *c, int form) {
@@ -262,8 +263,8 @@ static tc_status run_of(tc_kcall *c, int form) {
         p.dtype = p.factor = work;
         p.epilogue = &rounds;
         if (few) {
-            windows x = {c, &p, d, js.c, (char *)(((uintptr_t)scratch + 63) / 64 * 64), &rounds};
-            if (p.n) tc_parallel_for(c->pool, p.batch * ((p.n + window_of(&p) - 1) / window_of(&p)), 1, run_windows, &x);
+            windows x = {c, &p, d, js.c, (char *)(((uintptr_t)scratch + 63) / 64 * 64), &rounds, window_of(&p, tc_pool_threads(c->pool))};
+            if (p.n) tc_parallel_for(c->pool, p.batch * ((p.n + x.cols - 1) / x.cols), 1, run_windows, &x);
             return NULL;
         }
     }

@@ -76,7 +76,7 @@ static void products(void **state) {
             for (int i = 0; i < 3; i++) drop(&in[i]);
         }
 }
-/* A row by a matrix of 32 MB asks for no float32 copy of it. */
+/* A row by a matrix of 32 MB asks for no float32 copy of it, many threads for no more than one, and for none where it is packed. */
 static void room_of_a_row(void **state) {
     (void)state;
     tc_storage none = {0};
@@ -87,6 +87,9 @@ static void room_of_a_row(void **state) {
             tc_karg args[] = {karg_t(&a), karg_t(&b)};
             tc_kcall c = {.args = args, .nargs = 2, .outs = &a, .nouts = 1, .isa = tc_isa_ops_of(TC_ROW_portable)};
             assert_in_range(tc_k_mm.scratch(&c, 1), 1, 16 << 20);
+            assert_in_range(tc_k_mm.scratch(&c, 64), 1, 96 << 20);
+            c.packed = &none;
+            assert_in_range(tc_k_mm.scratch(&c, 1), 1, 4 << 20);
         }
 }
 static void attentions(void **state) {
