@@ -305,6 +305,7 @@ tc_failure *tc_model_run(tc_model *m, tc_array *const *inputs, int ninputs, tc_a
 
 /* ---- tuning ---- */
 tc_failure *tc_gemm_register(tc_gemm_fn fn, void *ctx) {
+    if (!fn) return failure(tc_error(TC_USAGE, "the product is NULL"));
     return tc_gemm_external_add(fn, ctx) ? NULL : failure(tc_error(TC_UNSUPPORTED, "more than %d products", TC_GEMM_EXTERNALS));
 }
 
@@ -322,6 +323,7 @@ static tc_status tune(tc_model *m, tc_array *const *inputs, int ninputs, double 
     if (!s) s = tc_tuning_create(tc_default_threads(m->threads), &m->tuning);
     if (!s) s = tc_tune(m->program, &o, m->tuning, in, ninputs, &(tc_tune_options){.seconds = seconds, .rounds = rounds}, &done);
     if (!s) tc_exec_set_tuning(m->idle->exec, m->tuning);
+    else tc_tuning_destroy(m->tuning), m->tuning = NULL;
     free(in);
     return s;
 }

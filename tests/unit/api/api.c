@@ -138,7 +138,7 @@ static void test_tuning_tries_registered_products(void **state) {
     const char *root = getenv("TC_ROOT");
     char path[512];
     tc_model *m;
-    tc_array *x, *y = NULL, *z = NULL;
+    tc_array *x, *wrong, *y = NULL, *z = NULL;
     int calls = 0;
     snprintf(path, sizeof path, "%s/tests/oracle/pt2/mlp.pt2", root ? root : ".");
     assert_null(tc_array_empty("f32", 2, (int64_t[]){64, 16}, &x));
@@ -149,9 +149,17 @@ static void test_tuning_tries_registered_products(void **state) {
     assert_int_equal(tc_failure_code(f), 2); /* it ran */
     tc_failure_release(f);
     tc_model_close(m);
+    f = tc_gemm_register(NULL, NULL);
+    assert_int_equal(tc_failure_code(f), 2);
+    tc_failure_release(f);
     assert_null(tc_gemm_register(computes_nothing, &calls));
     assert_null(tc_model_open(path, NULL, 1, &m));
-    assert_null(tc_model_tune(m, &x, 1, 2, 0));
+    assert_null(tc_array_empty("f32", 2, (int64_t[]){64, 15}, &wrong));
+    f = tc_model_tune(m, &wrong, 1, 2, 0);
+    assert_int_equal(tc_failure_code(f), 3);
+    tc_failure_release(f);
+    tc_array_release(wrong);
+    assert_null(tc_model_tune(m, &x, 1, 2, 0)); /* what failed has tuned nothing */
     assert_true(calls > 0);
     calls = 0;
     assert_null(tc_model_run(m, &x, 1, &z, 1));
