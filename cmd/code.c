@@ -6,6 +6,7 @@
 #include "kernel/factors.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <unistd.h>
 
 static const tc_abi_group *find(void *self, const uint8_t key[TC_ABI_KEY_BYTES]) {
@@ -45,6 +46,7 @@ tc_status tc_cmd_operators(tc_cmd *c, tc_operators **out) {
     else tc_user_path("XDG_DATA_HOME", ".local/share", "tc-operators", &path);
     DIR *d = path.len ? opendir(path.data) : NULL;
     const size_t len = path.len;
+    if (dir && *dir && !d) s = tc_error(TC_ENV, "TC_OPERATORS=%s: %s", dir, strerror(errno));
     for (struct dirent *e; d && (e = readdir(d));) {
         const size_t n = strlen(e->d_name);
         if (n > 4 && !strcmp(e->d_name + n - 4, ".pt2") && *e->d_name != '.') tc_vec_push(&names, tc_xstrdup(e->d_name));

@@ -687,6 +687,8 @@ EOF
     grep -q 'ops/more.pt2: its operators are not used: this user did not compile it' err
     TC_OPERATORS=ops tc-bench m.pt2 --compare interpreted,operators --repeat 2 # exit 4 where bits differ
     TC_OPERATORS= run -1 tc-bench m.pt2 --executor operators --repeat 2
+    TC_OPERATORS=none run -1 tc-run m.pt2 --input x=@x.npy -o y.npy
+    [[ $output == *"TC_OPERATORS=none: No such file or directory"* ]]
     echo text >ops/bad.pt2
     TC_OPERATORS=ops run -3 tc-run m.pt2 --input x=@x.npy -o y.npy
 }
