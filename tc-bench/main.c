@@ -88,8 +88,10 @@ static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, c
     return NULL;
 }
 
+static bool same_numerics(const way *a, const way *b) {
+    return a->numerics.fast == b->numerics.fast && a->numerics.matmul == b->numerics.matmul && a->numerics.conv == b->numerics.conv;
+}
 /* The first way of the same numerics, else the first. */
-static bool same_numerics(const way *a, const way *b) { return a->numerics.fast == b->numerics.fast && a->numerics.matmul == b->numerics.matmul; }
 static int compared_with(const way *ways, int w) {
     for (int i = 0; i < w; i++)
         if (same_numerics(&ways[i], &ways[w])) return i;
