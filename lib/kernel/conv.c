@@ -127,10 +127,28 @@ static bool weight_by_pairs(const tc_conv *c, const tc_isa_ops *isa, tc_dtype d)
     return d == TC_BF16 && !tc_conv_by_lanes(c) && tc_conv_grad_by_pairs(c, isa);
 }
 static size_t weight_scratch(const tc_conv *c, const tc_isa_ops *isa, tc_dtype d, int threads) {
-    if (weight_by_pairs(c, isa, d)) return tc_conv_grad_bf16_scratch(c, isa, threads);
-    return tc_conv_by_lanes(c)        ? tc_conv_lanes_grad_scratch(c, isa, threads)
-           : tc_conv_grad_by_tiles(c) ? tc_conv_grad_scratch(c, isa, threads)
-                                      : tc_conv_weight_grad_scratch(c, isa, threads);
+    const size_t pairs = weight_by_pairs(c, isa, d) ? tc_conv_grad_bf16_scratch(c, isa, threads) : 0;
+    const size_t other = tc_conv_by_lanes(c)        ? tc_conv_lanes_grad_scratch(c, isa, threads)
+                         : tc_conv_grad_by_tiles(c) ? tc_conv_grad_scratch(c, isa, threads)
+                                                    : tc_conv_weight_grad_scratch(c, isa, threads);
+    return pairs > other ? pairs : other;
+}
+typedef struct {
+    const uint16_t *x;
+    int found;
+} infinity_scan;
+static void find_infinities(void *ctx, int64_t begin, int64_t end, int worker) {
+    infinity_scan *s = ctx;
+    uint16_t any = 0;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) any |= (s->x[i] & 0x7f80) == 0x7f80;
+    if (any) __atomic_store_n(&s->found, 1, __ATOMIC_RELAXED);
+}
+/* Of a bfloat16 tensor: products by pairs multiply zeros where a term is absent, which infinities and NaN would show. */
+static bool all_finite(const tc_kcall *k, const tc_tensor *t) {
+    infinity_scan s = {tc_tensor_data(t), 0};
+    tc_parallel_for(k->pool, tc_tensor_numel(t), 1 << 16, find_infinities, &s);
+    return !s.found;
 }
 static void weight_product(const tc_kcall *k, const tc_conv *c, char *scratch, const void *in, const void *dout, void *dw, tc_conv_weight strides) {
     (tc_conv_by_lanes(c)        ? tc_conv_lanes_grad
@@ -281,7 +299,7 @@ static tc_status backward(tc_kcall *k) {
     }
     if (out[0] && pairs) product(k, &in, scratch, tc_tensor_data(g), weight_of(&a, d, tc_tensor_data(a.w), true), NULL, NULL, out[0]);
     const tc_conv p = plain_of(&a.c);
-    const bool weight_pairs = weight_by_pairs(&p, k->isa, d);
+    const bool weight_pairs = out[1] && weight_by_pairs(&p, k->isa, d) && all_finite(k, a.x) && all_finite(k, g);
     const void *dout = NULL, *x = NULL;
     if (out[2] || (out[0] && !pairs) || (out[1] && !weight_pairs)) dout = factor(k, how, a.c.dtype, g, &scratch);
     if (out[1] && !weight_pairs) x = factor(k, how, a.c.dtype, a.x, &scratch);

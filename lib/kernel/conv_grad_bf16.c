@@ -4,7 +4,7 @@
  *     x      [residue][channel]  0 0 0 0 0 0  0 1 2 3 4 0  0 5 6 7 8 0  ...      dw[ci, co, tap] = sum over q of x[ci, q + shift(tap)] dout[co, q]
  *     dout             [channel] a b c d - -  e f g h - -  ...                   -: zero
  *
- * A zero is multiplied by what lies behind a line's end. Images go together that fit a second cache; what several of them give is added in float32, one
+ * A zero is multiplied by what lies behind a line's end, so that all must be finite. Images go together that fit a second cache; what several of them give is added in float32, one
  * after another. */
 #include <string.h>
 

@@ -172,9 +172,33 @@ static void weight_gradients(void **state) {
                                    {2, 33, 45, 40, 40, 3, 3, 2, 0, 2, 1, false, false}, {9, 40, 8, 8, 20, 1, 1, 1, 0, 1, 1, false, false}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check_weight(&all[i]);
 }
+/* An infinite number at a border, of the input or the result's gradient, meets no zero: the weight's gradient is no number where the portable row's is none. */
+static void weight_gradients_of_infinities(void **state) {
+    (void)state;
+    static int64_t one[] = {1, 1}, no[] = {0, 0}, xs[] = {2, 16, 16, 16}, ws[] = {16, 16, 3, 3};
+    for (int which = 0; which < 2; which++) {
+        tc_tensor x = ktensor(TC_BF16, 4, xs), w = ktensor(TC_BF16, 4, ws), y = ktensor(TC_BF16, 4, xs);
+        tc_tensor want[] = {ktensor(TC_BF16, 4, xs), ktensor(TC_BF16, 4, ws)}, got[] = {ktensor(TC_BF16, 4, xs), ktensor(TC_BF16, 4, ws)};
+        const tc_karg none = {.kind = TC_K_NONE};
+        tc_karg a[] = {karg_t(&y), karg_t(&x),     karg_t(&w), none, karg_is(one, 2), karg_is(one, 2), karg_is(one, 2),
+                       karg_i(0),  karg_is(no, 2), karg_i(1),  none};
+        fill(&x), fill(&w), fill(&y);
+        ((uint16_t *)(which ? y : x).storage->data)[5 * 16 + 15] = 0x7f80;
+        more_results = 1;
+        call(&tc_k_convolution_backward, tc_isa_ops_of(TC_ROW_portable), a, 11, want, 1, false);
+        for (int r = 0; r < bf16_count; r++) {
+            call(&tc_k_convolution_backward, &bf16_rows[r], a, 11, got, 3, false);
+            for (size_t i = 0; i < got[1].storage->bytes / 2; i++) assert_int_equal(isnan(at(&got[1], i)), isnan(at(&want[1], i)));
+        }
+        more_results = 0;
+        kfree(&x), kfree(&w), kfree(&y);
+        for (int i = 0; i < 2; i++) kfree(&want[i]), kfree(&got[i]);
+    }
+}
 
 int main(void) {
     find_rows();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(geometries), cmocka_unit_test(weight_gradients)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(geometries), cmocka_unit_test(weight_gradients),
+                                       cmocka_unit_test(weight_gradients_of_infinities)};
     return cmocka_run_group_tests_name("conv_bf16", tests, NULL, NULL);
 }
