@@ -218,7 +218,7 @@ static nvalue naive_eval(naive *n, tc_lv i) {
     case TC_L_SCAN: {
         int axis = __builtin_ctzll(in->over);
         int64_t last = n->at[axis];
-        double s = -0.0;
+        double s = 0;
         for (n->at[axis] = 0; n->at[axis] <= last; n->at[axis]++) s += tc_scalar_to_double(naive_scalar(naive_eval(n, in->a[0])));
         n->at[axis] = last;
         return naive_from(in->dtype, tc_scalar_float(s));
