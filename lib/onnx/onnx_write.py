@@ -33,7 +33,7 @@ WIDE = {BF16: FLOAT, BOOL: INT32}
 def narrow_type(op, values, args):
     """What ONNX Runtime has no kernels of this operator for: bfloat16 that is not only moved, truth values that are reckoned with."""
     codes = [v.code for v in values + args + [t for a in args if isinstance(a, list) for t in a] if isinstance(v, Val)]
-    if BF16 in codes and op not in onnx_write_shape.MOVES and not op.startswith("higher_order."):
+    if BF16 in codes and op not in onnx_write_shape.MOVES and op not in onnx_write_random.DRAWN and not op.startswith("higher_order."):
         return BF16
     return BOOL if op in onnx_write_math.NUMBERS and values[0].code == BOOL else None
 

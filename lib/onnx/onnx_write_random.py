@@ -1,7 +1,9 @@
 # Random operators as ONNX's, which draw their own numbers: RandomNormalLike, RandomUniformLike, Bernoulli, Dropout.
 import _onnx
 from onnx_write_shape import filled, same
-from onnx_write_values import BOOL, DOUBLE, FLOAT, INT64, Sym, Val
+from onnx_write_values import BF16, BOOL, DOUBLE, FLOAT, HALF, INT64, Sym, Val
+
+STEPS = {HALF: 2048.0, BF16: 256.0}  # numbers of [0, 1) that PyTorch draws in half types: as many as their digits tell apart
 
 
 def real(v):
@@ -23,7 +25,12 @@ def normal(w, out, mean=0.0, std=1.0):
 
 
 def uniform(w, out, low=0.0, high=1.0, code=None):
-    return drawn(w, "RandomUniformLike", out, out.code if code is None else code, {"low": real(low), "high": real(high)})
+    code, low, high = out.code if code is None else code, real(low), real(high)
+    if code not in STEPS:
+        return drawn(w, "RandomUniformLike", out, code, {"low": low, "high": high})
+    y = w.e("Floor", [drawn(w, "RandomUniformLike", out, FLOAT, {"low": 0.0, "high": STEPS[code]})])
+    y = w.e("Mul", [y, w.scalar((high - low) / STEPS[code], FLOAT)])
+    return w.cast(w.e("Add", [y, w.scalar(low, FLOAT)]), code, FLOAT)
 
 
 def around(w, outs, mean, std, *rest):
@@ -35,9 +42,12 @@ def around(w, outs, mean, std, *rest):
 
 
 def whole(w, outs, low, high, *rest):
-    """randint(low, high): the floor of float64 numbers that are uniform in [low, high)"""
-    y = w.e("Floor", [uniform(w, outs[0], low, high, DOUBLE)])
-    return w.cast(y, outs[0].code, DOUBLE)
+    """randint(low, high): low and the floor of float64 numbers in [0, high - low)"""
+    if high is None:
+        _onnx.unsupported("random integers without a bound")
+    count = w.e("Sub", [w.scalar(high, DOUBLE), w.scalar(low, DOUBLE)])
+    y = w.e("Floor", [w.e("Mul", [uniform(w, outs[0], code=DOUBLE), count])])
+    return w.cast(w.e("Add", [w.cast(y, INT64, DOUBLE), w.scalar(low, INT64)]), outs[0].code, INT64)
 
 
 def order(w, outs, n, *rest):
@@ -46,8 +56,10 @@ def order(w, outs, n, *rest):
 
 
 def exponential(w, outs, x, rate=1.0, *rest):
-    y = w.e("Log", [w.e("Sub", [w.scalar(1.0, outs[0].code), uniform(w, outs[0])])])
-    return w.e("Mul", [y, w.scalar(-1.0 / real(rate), outs[0].code)])
+    """-log(1 - u) / rate, of half types in float32, in which 1 - u is never 0"""
+    kind = DOUBLE if outs[0].code == DOUBLE else FLOAT
+    y = w.e("Log", [w.e("Sub", [w.scalar(1.0, kind), uniform(w, outs[0], code=kind)])])
+    return w.cast(w.e("Mul", [y, w.scalar(-1.0 / real(rate), kind)]), outs[0].code, kind)
 
 
 def bernoulli(w, outs, x, *rest):
@@ -59,6 +71,9 @@ def bernoulli_p(w, outs, x, p=0.5, *rest):
 
 
 def dropped(w, x, p):
+    """Dropout in training; of everything it is 0, which is no ratio of ONNX's"""
+    if real(p) == 1:
+        return w.e("Sub", [x, x])
     return w.e("Dropout", [x, w.scalar(real(p), FLOAT), w.scalar(True, BOOL)])
 
 
@@ -66,11 +81,14 @@ def dropout(w, outs, x, p, train):
     return dropped(w, x, p) if train and real(p) != 0 else same(w, outs, x)
 
 
-TABLE = {
+DRAWN = {  # of sizes and numbers alone, in a type that they choose
     "aten.randn.default": lambda w, outs, *rest: normal(w, outs[0]), "aten.randn_like.default": lambda w, outs, *rest: normal(w, outs[0]),
     "aten.rand.default": lambda w, outs, *rest: uniform(w, outs[0]), "aten.rand_like.default": lambda w, outs, *rest: uniform(w, outs[0]),
     "aten.normal_functional.default": lambda w, outs, x, mean=0.0, std=1.0, *rest: normal(w, outs[0], mean, std),
-    "aten.uniform.default": lambda w, outs, x, low=0.0, high=1.0, *rest: uniform(w, outs[0], low, high),
-    "aten.normal.Tensor_float": around, "aten.normal.float_Tensor": around, "aten.normal.Tensor_Tensor": around, "aten.randint.low": whole,
-    "aten.randint.default": lambda w, outs, high, *rest: whole(w, outs, 0, high), "aten.bernoulli.default": bernoulli,
-    "aten.bernoulli.p": bernoulli_p, "aten.exponential.default": exponential, "aten.randperm.default": order, "aten.dropout.default": dropout}
+    "aten.uniform.default": lambda w, outs, x, low=0.0, high=1.0, *rest: uniform(w, outs[0], low, high), "aten.exponential.default": exponential,
+    "aten.randint.low": whole, "aten.randint.default": lambda w, outs, high, *rest: whole(w, outs, 0, high),
+    "aten.random.from": lambda w, outs, x, low, high, *rest: whole(w, outs, low, high),
+    "aten.random.to": lambda w, outs, x, high, *rest: whole(w, outs, 0, high), "aten.randperm.default": order}
+TABLE = {
+    **DRAWN, "aten.normal.Tensor_float": around, "aten.normal.float_Tensor": around, "aten.normal.Tensor_Tensor": around,
+    "aten.bernoulli.default": bernoulli, "aten.bernoulli.p": bernoulli_p, "aten.dropout.default": dropout}

@@ -456,7 +456,7 @@ for _k, _v in {
     TABLE["aten." + _k] = _v
 # Kernels that take any type: bfloat16 stays what it is.
 MOVES = ["aten." + _k for _k in (
-    "alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "dropout.default", "lift_fresh.default",
+    "alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "lift_fresh.default",
     "view.default", "reshape.default", "_unsafe_view.default", "flatten.using_ints", "unflatten.int", "view_as.default", "_reshape_alias.default",
     "permute.default", "transpose.int", "t.default", "swapaxes.default", "unsqueeze.default", "squeeze.dim", "squeeze.dims", "squeeze.default",
     "select.int", "slice.Tensor", "narrow.default", "cat.default", "stack.default", "split_with_sizes.default", "split.Tensor", "chunk.default",

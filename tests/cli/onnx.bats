@@ -553,11 +553,15 @@ class M(torch.nn.Module):
         p, n, r = torch.randperm(50), torch.normal(x, 2.0), torch.rand_like(x)
         half = torch.bernoulli(x, 0.75)
         near = lambda v, mean: (v.float().mean() - mean).abs() < 0.2
+        h, o, k = torch.rand(50000, dtype=torch.bfloat16), torch.empty(50000, dtype=torch.bfloat16).exponential_(), torch.randint_like(x, -2, 3)
+        g, s = torch.randint(16777210, 16777219, (500,)), torch.randint(-1, x.shape[0], (500,))
         return torch.stack([
             ((d == 0) | (d == 2)).all(), near(d, 1), (u >= 2).all() & (u <= 3).all(), near(u, 2.5), near(z, 1), (z.std() - 2).abs() < 0.3,
             ((b == 0) | (b == 1)).all(), near(b, 0.25), near(half, 0.75), (i >= -3).all() & (i < 9).all(), (i == -3).any() & (i == 8).any(),
             (e >= 0).all(), near(e, 0.25), (p.sort()[0] == torch.arange(50)).all(), (p != torch.arange(50)).any(), near(n, 1), near(r, 0.5),
-            near(torch.randn(40, 40), 0), near(torch.rand(40, 40), 0.5)])
+            near(torch.randn(40, 40), 0), near(torch.rand(40, 40), 0.5), (h < 1).all(), near(h, 0.5), (o < torch.inf).all(), near(o, 1),
+            (k >= -2).all() & (k < 3).all(), near(k, 0), (g >= 16777210).all() & (g < 16777219).all(), (s == 39).any() & (s < 40).all(),
+            (F.dropout(x, 1.0, True) == 0).all()])
 PY
     tc-export m.py:M --input x=Bx40xf32 -o m.pt2
     tc-run m.pt2 --input x=40x40xf32=1 -o want.npy
@@ -565,7 +569,7 @@ PY
         tc-export m.pt2 --opset $opset -o m.onnx
         tc-run m.onnx --input x=40x40xf32=1 --expect 0=@want.npy
     done
-    [ "$(tail -c 19 want.npy | od -An -v -tu1 | tr -d ' \n')" = 1111111111111111111 ]
+    [ "$(tail -c 28 want.npy | od -An -v -tu1 | tr -d ' \n')" = 1111111111111111111111111111 ]
 }
 
 @test "attention and recurrent networks in training drop out in ONNX too; keys that a mask of numbers all forbids give 0" {
