@@ -576,11 +576,14 @@ static void foreign_scheduler(C *c, foreign *x) {
     }
 }
 
-/* The parameter of a group that the file calls `id`: by its name, as set_state_dict takes it, else by position, as load_state_dict does. */
-static const char *which_parameter(const char *id, const V *names, size_t n, int position) {
+/* The parameter of group g that the file calls `id`: text is a name, as set_state_dict takes it, a number only an identity, in whose place
+ * load_state_dict takes the position. */
+static const char *which_parameter(C *c, const foreign *x, size_t g, const tc_yaml *id, const V *names, size_t n, int position) {
+    if (id->kind != TC_YAML_SCALAR) tc_raise(c, "ValueError", "%s: group %zu of its optimiser: a parameter is neither number nor name", x->path, g);
+    if (!id->quoted) return tc_as_str(names[position])->s;
     for (size_t i = 0; i < n; i++)
-        if (!strcmp(tc_as_str(names[i])->s, id)) return tc_as_str(names[i])->s;
-    return tc_as_str(names[position])->s;
+        if (!strcmp(tc_as_str(names[i])->s, id->text)) return tc_as_str(names[i])->s;
+    tc_raise(c, "ValueError", "%s: group %zu of its optimiser has '%s', the recipe's does not", x->path, g, id->text);
 }
 
 static void foreign_restore(C *c, void *ctx) {
@@ -596,8 +599,10 @@ static void foreign_restore(C *c, void *ctx) {
         if (!ids || ids->kind != TC_YAML_LIST || (size_t)ids->n != nparams)
             tc_raise(c, "ValueError", "%s: group %zu of its optimiser has %d parameters, the recipe's %zu", x->path, g,
                      ids && ids->kind == TC_YAML_LIST ? ids->n : 0, nparams);
-        for (int i = 0; i < ids->n; i++)
-            foreign_state(c, x, ids->items[i]->text, which_parameter(ids->items[i]->text, names, nparams, i), entries, &step);
+        for (int i = 0; i < ids->n; i++) {
+            const char *name = which_parameter(c, x, g, ids->items[i], names, nparams, i);
+            foreign_state(c, x, ids->items[i]->text, name, entries, &step);
+        }
     }
     if (foreign_value(x, tc_arena_printf(&t->arena, "%sparam_groups.%zu.params", x->prefix, ngroups)))
         tc_raise(c, "ValueError", "%s: its optimiser has more than the recipe's %zu groups", x->path, ngroups);

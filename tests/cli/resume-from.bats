@@ -140,6 +140,29 @@ END
     [[ "$stderr" == *"no optimiser's state"* ]]
 }
 
+@test "parameters whose names are numbers are found by position, where the file has no names" {
+    cat >model.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_parameter("1", nn.Parameter(torch.full((4,), 0.5)))
+        self.register_parameter("0", nn.Parameter(torch.tensor([0.1, 0.2, 0.3, 0.4])))
+
+    def forward(self, x):
+        one, zero = self.parameters()
+        return x.float().mean(1, keepdim=True) * one + zero
+PY
+    sed -i '/^param_groups/d; s/groups, lr/m.parameters(), lr/' r.yaml
+    tc-train -q r.yaml -o full
+    tc-ckpt convert full/step-4 -o half.pt
+    tc-train -q r.yaml resume_from=half.pt -o rest
+    tc-ckpt diff full/latest rest/latest
+}
+
 @test "a sharded checkpoint of PyTorch, saved under tensor parallelism, is gone on from: weights and state by name" {
     # torch.distributed.checkpoint.save({"model": ..., "optim": ..., "step": 3}) of get_state_dict by two ranks with ColwiseParallel and
     # RowwiseParallel, the optimiser's parameters in reverse order; the losses are PyTorch's of the steps that follow
