@@ -923,7 +923,8 @@ YAML
     local n=0
     for pair in "self.h = [] | self.h.append(1) | 1 + len(self.h) | a list" "self.h = [1] | self.h[0] += 1 | self.h[0] | a list" \
         "self.d = {'n': 1} | self.d['n'] += 1 | self.d['n'] | a dict" "self.s = set() | self.s.add(len(self.s)) | 1 + len(self.s) | a set" \
-        "self.o = Counter() | self.o.n += 1 | self.o.n | the attribute n" "pass | self.defaults['lr'] *= 0.5 | self.defaults['lr'] | a dict" \
+        "self.o = Counter() | self.o.n += 1 | self.o.n | the attribute n" "self.o = [Counter()] | self.o[0].n += 1 | self.o[0].n | the attribute n" \
+        "pass | COUNTER.n += 1 | COUNTER.n | the attribute n" "pass | self.defaults['lr'] *= 0.5 | self.defaults['lr'] | a dict" \
         "pass | self.state['x'] = self.state.get('x', 0) + 1 | 1 + self.state.get('x', 0) | a defaultdict" \
         "self.t = torch.zeros(()) | self.u = self.t.clone() | 1 | the attribute u" \
         "pass | MADE.append(1) | 1 + len(MADE) | the global MADE is changed"; do
@@ -935,6 +936,7 @@ functions: |
   class Counter:
       def __init__(self):
           self.n = 1
+  COUNTER = Counter()
   class Own(torch.optim.Optimizer):
       def __init__(self, params, lr=0.1):
           super().__init__(params, dict(lr=lr))
@@ -950,7 +952,7 @@ YAML
         fails 3 "$what" tc-train -q own.yaml -o no
         n=$((n + 1))
     done
-    [ $n -eq 9 ]
+    [ $n -eq 11 ]
 }
 
 @test "what a loss changes of objects of the recipe's is told" {

@@ -154,11 +154,7 @@ def _same(a, b):
 
 
 def _refuse_changes(opt, known):
-    """What a step changes of objects that were there before it would change once, in the capture. known: dicts that are looked after otherwise."""
-    owners = [opt, *_optimisers(opt)]
-    for o in owners:  # grows
-        held = [v for v in vars(o).values() if hasattr(v, "__dict__") and not isinstance(v, (torch.Tensor, nn.Module, type))]
-        owners += [v for v in held if not any(v is w for w in owners)]
+    """What a step changes of objects that were there before it would change once, in the capture. known: what is looked after otherwise."""
     states = [o.state for o in _optimisers(opt)]
     seen = []
     for owner, name, before, now in torch._C.changed():
@@ -166,7 +162,7 @@ def _refuse_changes(opt, known):
         seen.append((owner, name))
         if any(owner is s for s in states):  # a parameter's state is known; under other keys may stand anything
             before, now = ({k: v for k, v in d.items() if not isinstance(k, torch.Tensor)} for d in (before, now))
-        elif any(owner is k for k in known) or name is not None and not any(owner is o for o in owners):
+        elif any(owner is k for k in known):
             continue
         if first and not _same(before, now):
             what = f"a {type(owner).__name__}" if name is None else f"the attribute {name}"
@@ -459,7 +455,7 @@ class Update(nn.Module):
             if v is not before and v != before:
                 raise NotImplementedError(f"step() changes the number {name}: a step counts in state[...]['step'], or in tensors of the state")
         groups = [g for o in _optimisers(self.opt) for g in o.param_groups]
-        _refuse_changes(self.opt, [*self.state, *(v for s in self.state for v in s.values()), *groups])
+        _refuse_changes(self.opt, [self, *self.state, *(v for s in self.state for v in s.values()), *groups])
         self.write_back(held)
         for w, v in zip(where, kept):
             self.put(w, v)
