@@ -202,6 +202,7 @@ static void reset(tc_capture *k) {
     tc_map_free(&T->freed);
     T->modules = T->called = T->freed = (tc_map){0};
     T->region = NULL, T->graph = NULL, T->capture = NULL, T->hint = NULL, T->nhint = 0;
+    T->here_program = NULL; /* the next program may lie where this one did */
 }
 
 bool tc_capture_chose_sizes(C *c) {
