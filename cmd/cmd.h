@@ -31,6 +31,7 @@ typedef enum {
 typedef struct {
     const char *name, *operands, *summary;
     int min_operands, max_operands; /* max -1: any number */
+    const tc_opt_id *options;       /* own options, TC_OPT_NONE last; or NULL */
 } tc_subcommand;
 
 typedef struct {
@@ -44,7 +45,7 @@ typedef struct {
     int min_operands, max_operands; /* max -1: any number */
     const char *summary;            /* one sentence, for --help */
     const char *details;            /* further text of --help, or NULL */
-    const tc_opt_id *options;       /* own options, TC_OPT_NONE last */
+    const tc_opt_id *options;       /* own options, TC_OPT_NONE last; NULL with commands */
     const tc_subcommand *commands;  /* tc-ckpt: the first operand chooses; {0} last; or NULL */
     const char *const *topics;      /* of --log, NULL last; or NULL */
     tc_status (*run)(tc_cmd *c);

@@ -11,15 +11,19 @@ const tc_option tc_options[TC_OPT_COUNT] = {
 #undef X
 };
 
-static const tc_opt_id common[] = {TC_OPT_help, TC_OPT_version, TC_OPT_verbose, TC_OPT_quiet,  TC_OPT_log,
-                                   TC_OPT_time, TC_OPT_stats,   TC_OPT_json,    TC_OPT_threads};
+static const tc_opt_id common[] = {TC_OPT_help, TC_OPT_version, TC_OPT_verbose, TC_OPT_quiet,   TC_OPT_log,
+                                   TC_OPT_time, TC_OPT_stats,   TC_OPT_json,    TC_OPT_threads, TC_OPT_NONE};
+
+bool tc_option_listed(const tc_opt_id *all, tc_opt_id id) {
+    while (all && *all != TC_OPT_NONE && *all != id) all++;
+    return all && *all == id;
+}
+bool tc_option_is_common(tc_opt_id id) { return tc_option_listed(common, id); }
 
 bool tc_tool_takes(const tc_tool *t, tc_opt_id id) {
-    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
-        if (common[i] == id) return true;
-    for (const tc_opt_id *o = t->options; o && *o != TC_OPT_NONE; o++)
-        if (*o == id) return true;
-    return false;
+    bool takes = tc_option_is_common(id) || tc_option_listed(t->options, id);
+    for (const tc_subcommand *s = t->commands; s && s->name; s++) takes |= tc_option_listed(s->options, id);
+    return takes;
 }
 
 tc_status tc_usage(const tc_cmd *c, const char *fmt, ...) {
@@ -171,7 +175,8 @@ tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
         if (s) return s;
     }
     int64_t n;
-    return tc_cmd_int(c, TC_OPT_threads, 1, TC_MAX_THREADS, 0, &n);
+    TC_TRY(tc_cmd_int(c, TC_OPT_threads, 1, TC_MAX_THREADS, 0, &n));
+    return tc_cmd_check_rules(c);
 }
 
 bool tc_cmd_has(const tc_cmd *c, tc_opt_id id) { return c->values[id].len > 0; }

@@ -62,9 +62,6 @@ static bool has_suffix(const char *path, const char *suffix) {
 
 tc_status tc_profile_options(tc_cmd *c, tc_profile_parts *out) {
     static const char *const units[] = {"ns", "us", "ms", "s", NULL};
-    static const tc_opt_id with[] = {TC_OPT_skip_first, TC_OPT_wait, TC_OPT_unit};
-    for (size_t i = 0; i < 3 && !tc_cmd_has(c, TC_OPT_profile); i++)
-        if (tc_cmd_has(c, with[i])) return tc_usage(c, "--%s is of --profile FILE, which is not given", tc_options[with[i]].name);
     TC_TRY(tc_cmd_choice(c, TC_OPT_unit, units, 1, &out->unit));
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile); i++) { /* never over a program that was meant to be read */
         const char *path = tc_cmd_value(c, TC_OPT_profile, i);

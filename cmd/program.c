@@ -50,7 +50,6 @@ tc_status tc_cmd_weights(tc_cmd *c, tc_program *p) {
     tc_tensors w = {0};
     TC_TRY(words_of(c, TC_OPT_rename, "rename", rename, &r.nrename));
     TC_TRY(words_of(c, TC_OPT_select, "select", select, &r.nselect));
-    if (!path && r.nselect) return tc_usage(c, "--select without --weights");
     if (!path) {
         tc_rename own = {0};
         tc_status st = NULL;
@@ -133,6 +132,19 @@ tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_pr
     tc_status st = tc_cmd_weights(c, *out_program);
     if (st) tc_program_release(*out_program);
     return st;
+}
+
+tc_status tc_cmd_mode(const tc_cmd *c, int *out_mode) {
+    static const char *const modes[] = {"eval", "train", NULL};
+    return tc_cmd_choice(c, TC_OPT_mode, modes, -1, out_mode);
+}
+
+tc_status tc_cmd_wanted(const tc_cmd *c, const tc_archive *a, const char **out_name) {
+    int mode;
+    *out_name = tc_cmd_get(c, TC_OPT_model);
+    TC_TRY(tc_cmd_mode(c, &mode));
+    if (!*out_name && mode >= 0 && tc_archive_count(a) > 1) *out_name = mode ? "train" : "model";
+    return NULL;
 }
 
 tc_status tc_cmd_program(tc_cmd *c, tc_archive *a, tc_program **out_program) {

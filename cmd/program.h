@@ -13,6 +13,10 @@ tc_status tc_cmd_archive_of(tc_cmd *c, tc_blob *b, tc_archive **out_archive); /*
 tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, tc_archive **out_archive);
 /* The program that --model names (else the only one, else `model`), functional and verified, with the weights of --weights and --rename. */
 tc_status tc_cmd_program(tc_cmd *c, tc_archive *a, tc_program **out_program);
+/* --mode: 0 eval, 1 train, -1 not given. */
+tc_status tc_cmd_mode(const tc_cmd *c, int *out_mode);
+/* The name that --model gives or, where there are several programs, --mode means; NULL when neither is given, or there is only one. */
+tc_status tc_cmd_wanted(const tc_cmd *c, const tc_archive *a, const char **out_name);
 /* The same for a program of a given name (NULL: the default). */
 tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program);
 /* The same without --weights and --rename. */

@@ -202,10 +202,9 @@ tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q) {
     int64_t seed;
     TC_TRY(tc_cmd_int(c, TC_OPT_seed, 0, INT64_MAX, 0, &seed));
     q->r.seed = (uint64_t)seed;
-    static const char *const modes[] = {"both", "eval", "train", NULL};
     int mode;
-    TC_TRY(tc_cmd_choice(c, TC_OPT_mode, modes, 0, &mode));
-    q->r.eval = mode == 1, q->r.train = mode == 2;
+    TC_TRY(tc_cmd_mode(c, &mode));
+    q->r.eval = mode == 0, q->r.train = mode == 1;
     q->r.inputs = q->inputs.data, q->r.ninputs = (int)q->inputs.len;
     q->r.dims = q->dims.data, q->r.ndims = (int)q->dims.len;
     q->r.args = q->args.data, q->r.nargs = (int)q->args.len;

@@ -41,6 +41,18 @@ static void option_head(tc_buf *b, const tc_option *o) {
     else if (o->kind != TC_OPTION_FLAG) tc_buf_printf(b, " %s", o->arg);
 }
 
+/* The options that only some commands take, under each of these. */
+static void print_own(tc_buf *b, const tc_opt_id *options, size_t column) {
+    tc_buf list = {0};
+    for (int i = 0; i < TC_OPT_COUNT; i++)
+        if (tc_option_listed(options, (tc_opt_id)i)) tc_buf_printf(&list, "%s--%s", list.len ? ", " : "with ", tc_options[i].name);
+    if (list.len) {
+        tc_buf_printf(b, "%*s", (int)column, "");
+        wrap(b, tc_buf_str(&list), column, column);
+    }
+    tc_buf_free(&list);
+}
+
 static void print_text(tc_buf *b, const tc_tool *t) {
     enum { COLUMN = 28 };
     print_usage_line(b, t);
@@ -55,6 +67,7 @@ static void print_text(tc_buf *b, const tc_tool *t) {
             if (at + 2 > COLUMN) tc_buf_printf(b, "\n%*s", COLUMN, "");
             else tc_buf_printf(b, "%*s", (int)(COLUMN - at), "");
             wrap(b, s->summary, COLUMN, COLUMN);
+            print_own(b, s->options, COLUMN);
         }
     }
     tc_buf_puts(b, "\nOptions:\n");

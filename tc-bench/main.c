@@ -178,11 +178,11 @@ static tc_status bench_op(report *r, const char *what, const bench_plan *plan, b
 
 static tc_status read_program(report *r, const char *path, tc_program **out) {
     tc_archive *a;
-    const char *mode = tc_cmd_get(r->c, TC_OPT_mode);
+    const char *wanted;
     TC_TRY(tc_cmd_archive(r->c, path, &a));
     tc_status s = r->tuning ? NULL : tc_cmd_tuning(r->c, a, false, &r->tuning);
-    bool train = mode && !strcmp(mode, "train") && !tc_cmd_has(r->c, TC_OPT_model);
-    if (!s) s = train ? tc_cmd_program_named(r->c, a, "train", out) : tc_cmd_program(r->c, a, out);
+    if (!s) s = tc_cmd_wanted(r->c, a, &wanted);
+    if (!s) s = tc_cmd_program_named(r->c, a, wanted, out);
     tc_archive_close(a);
     return s;
 }
@@ -226,15 +226,6 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
     }
 }
 
-static tc_status check_data(tc_cmd *c) {
-    static const tc_opt_id of_programs[] = {TC_OPT_op,     TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,  TC_OPT_model,   TC_OPT_mode, TC_OPT_weights,
-                                            TC_OPT_rename, TC_OPT_phase,   TC_OPT_tuning,   TC_OPT_sdpa, TC_OPT_profile, TC_OPT_unit, TC_OPT_cc};
-    for (size_t i = 0; i < sizeof of_programs / sizeof *of_programs; i++)
-        if (tc_cmd_has(c, of_programs[i]))
-            return tc_usage(c, "--data measures what a recipe reads: expected --repeat, --warmup, --min-time, --trust, --to and -o beside it");
-    return NULL;
-}
-
 static tc_status run(tc_cmd *c) {
     static const char *const formats[] = {"table", "csv", "json", NULL}, *const phases[] = {"run", "guards", NULL};
     way ways[MAX_WAYS];
@@ -253,15 +244,14 @@ static tc_status run(tc_cmd *c) {
     TC_TRY(tc_cmd_int(c, TC_OPT_warmup, 0, 1000000, 3, &warmup));
     TC_TRY(tc_cmd_double(c, TC_OPT_min_time, 0, 3600, 0.5, &plan.min_time));
     TC_TRY(tc_cmd_choice(c, TC_OPT_phase, phases, 0, &phase));
-    if (data) TC_TRY(check_data(c));
     plan.warmup = (int)warmup;
     plan.guards = phase == 1;
     if (tc_cmd_has(c, TC_OPT_calibrate)) {
-        if (c->noperands || tc_cmd_count(c, TC_OPT_op) || data) return tc_usage(c, "--calibrate is of the machine: no program, no --op, no --data");
+        if (c->noperands) return tc_usage(c, "--calibrate is of the machine: no program");
         return calibrate(c);
     }
     if (tc_cmd_has(c, TC_OPT_accuracy)) {
-        if (c->noperands || tc_cmd_count(c, TC_OPT_op) || data) return tc_usage(c, "--accuracy is of the library: no program, no --op, no --data");
+        if (c->noperands) return tc_usage(c, "--accuracy is of the library: no program");
         tc_status s = accuracy(&r);
         tc_buf_free(&r.out);
         return s;

@@ -82,16 +82,16 @@ static tc_status open_calls(compile_job *j, int ncalls) {
 static tc_status open_programs(compile_job *j) {
     tc_cmd *c = j->c;
     if (tc_cmd_has(c, TC_OPT_op)) return open_calls(j, tc_cmd_count(c, TC_OPT_op));
-    const char *mode = tc_cmd_get(c, TC_OPT_mode), *one = tc_cmd_get(c, TC_OPT_model);
-    if (!one && mode) one = strcmp(mode, "train") ? "model" : "train";
+    const char *one;
     j->input = c->noperands ? c->operands[0] : "-";
     TC_TRY(tc_cmd_archive(c, j->input, &j->archive));
+    TC_TRY(tc_cmd_wanted(c, j->archive, &one));
     size_t count = tc_archive_count(j->archive);
     j->programs = TC_NEWN(&j->arena, tc_program *, count + 1);
     j->execs = TC_NEWN(&j->arena, tc_exec *, count + 1);
     for (size_t i = 0; i < count; i++) {
         const char *name = tc_archive_name(j->archive, i);
-        if (one && count > 1 && strcmp(one, name)) continue;
+        if (one && strcmp(one, name)) continue;
         TC_TRY(tc_cmd_program_named(c, j->archive, name, &j->programs[j->n]), "%s", j->input);
         j->n++;
     }
@@ -236,21 +236,15 @@ tc_status write_pt2_to(compile_job *j, const char *path) {
     return s;
 }
 
-/* Options that would have no effect are refused. */
+/* Options that have no effect on a format are refused. */
 static tc_status check_options(tc_cmd *c, int format) {
     const bool finds = tc_cmd_has(c, TC_OPT_bisect), shrinks = tc_cmd_has(c, TC_OPT_minify);
-    if (tc_cmd_has(c, TC_OPT_op) && (c->noperands || tc_cmd_has(c, TC_OPT_weights) || tc_cmd_has(c, TC_OPT_mode) || tc_cmd_has(c, TC_OPT_rename)))
-        return tc_usage(c, "--op is a program of its own: no PROGRAM, --weights, --rename or --mode");
-    if (finds && shrinks) return tc_usage(c, "--bisect and --minify: expected one of the two");
+    if (tc_cmd_has(c, TC_OPT_op) && c->noperands) return tc_usage(c, "--op is a program of its own: no PROGRAM");
     if ((finds || shrinks) && format != TO_PT2) return tc_usage(c, "--bisect and --minify work on a program: --to pt2");
-    if (finds && tc_cmd_has(c, TC_OPT_out)) return tc_usage(c, "--bisect writes no program: no -o");
-    if (shrinks && (tc_cmd_has(c, TC_OPT_variants) || tc_cmd_has(c, TC_OPT_targets) || tc_cmd_has(c, TC_OPT_dump)))
-        return tc_usage(c, "--minify compiles nothing: no --variants, --targets or --dump");
     if (format == TO_PT2 && tc_cmd_has(c, TC_OPT_prefix)) return tc_usage(c, "--prefix names what C declares: --to c, so, a or o");
     if (format != TO_PT2 && tc_cmd_has(c, TC_OPT_variants)) return tc_usage(c, "--variants belong to --to pt2; C is for one size: --dim SYM=N");
     if (format != TO_PT2 && (tc_cmd_has(c, TC_OPT_tune) || tc_cmd_has(c, TC_OPT_tuning)))
         return tc_usage(c, "--tune and --tuning are for the kernels of tc-run: --to pt2");
-    if ((finds || shrinks) && tc_cmd_has(c, TC_OPT_tune)) return tc_usage(c, "--bisect and --minify tune nothing: no --tune");
     return NULL;
 }
 

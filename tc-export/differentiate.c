@@ -209,10 +209,6 @@ static tc_status jvp(tc_program *p, programs *out) {
 
 tc_status differentiate(tc_cmd *c, programs *all) {
     bool forward = tc_cmd_has(c, TC_OPT_jvp), reverse = tc_cmd_has(c, TC_OPT_joint);
-    if (forward && reverse) return tc_usage(c, "--jvp and --joint make two programs of one: give one of them");
-    if (!reverse && tc_cmd_has(c, TC_OPT_partition)) return tc_usage(c, "--partition without --joint");
-    if (!reverse && tc_cmd_has(c, TC_OPT_grad_of)) return tc_usage(c, "--grad-of without --joint: of what is it the gradient?");
-    if (!reverse && tc_cmd_has(c, TC_OPT_saved_as)) return tc_usage(c, "--saved-as without --joint: there is no backward");
     if (!forward && !reverse) return NULL;
     programs made = {0};
     tc_program *p = to_differentiate(all);

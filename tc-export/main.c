@@ -34,7 +34,6 @@ static tc_status choose(tc_cmd *c, format *out) {
     *out = to >= 0 ? (format)to : suffix >= 0 ? (format)suffix : TO_PT2;
     const char *shown = tc_cmd_has(c, TC_OPT_print) ? "--print" : tc_cmd_has(c, TC_OPT_summary) ? "--summary" : NULL;
     if (!shown) return NULL;
-    if (tc_cmd_has(c, TC_OPT_print) && tc_cmd_has(c, TC_OPT_summary)) return tc_usage(c, "--print and --summary: one of them");
     if ((to >= 0 || suffix >= 0) && *out != TO_TEXT) return tc_usage(c, "%s gives text: it does not go with %s", shown, to >= 0 ? "--to" : path);
     *out = TO_TEXT;
     return NULL;
@@ -203,7 +202,8 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     tc_capture_result r = {0};
     tc_evaluator *v = NULL;
     draft d;
-    tc_status st = tc_cmd_source_open(c, operand, &q);
+    tc_status st = tc_cmd_has(c, TC_OPT_model) ? tc_usage(c, "--model chooses a program of an archive: of %s a class, FILE.py:CLASS", operand) : NULL;
+    if (!st) st = tc_cmd_source_open(c, operand, &q);
     if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c)}, &v);
     if (!st) {
         q.r.run = tc_evaluator_eval(v);
@@ -251,8 +251,8 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
 
 /* ---- a program ---- */
 static tc_status from_archive(tc_cmd *c, const char *path) {
-    static const tc_opt_id only[] = {TC_OPT_dim,        TC_OPT_arg,   TC_OPT_args,           TC_OPT_source,
-                                     TC_OPT_keep_going, TC_OPT_draft, TC_OPT_profile_shapes, TC_OPT_input};
+    static const tc_opt_id only[] = {TC_OPT_dim,  TC_OPT_arg,  TC_OPT_args, TC_OPT_source, TC_OPT_keep_going, TC_OPT_draft, TC_OPT_profile_shapes,
+                                     TC_OPT_seed, TC_OPT_input};
     tc_archive *a;
     TC_TRY(tc_cmd_archive(c, path, &a));
     programs all = {0};
@@ -262,11 +262,11 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     for (size_t i = 0; i < sizeof only / sizeof *only - onnx; i++)
         if (!st && tc_cmd_has(c, only[i]))
             st = tc_usage(c,
-                          "%s is a program, not a source: --input, --dim, --arg, --args, --source, --keep-going, --profile-shapes and --draft are "
-                          "for FILE.py:CLASS",
+                          "%s is a program, not a source: --input, --dim, --arg, --args, --source, --seed, --keep-going, --profile-shapes and "
+                          "--draft are for FILE.py:CLASS",
                           path);
-    const char *wanted = tc_cmd_get(c, TC_OPT_model), *mode = tc_cmd_get(c, TC_OPT_mode);
-    if (mode && !wanted && tc_archive_count(a) > 1) wanted = !strcmp(mode, "train") ? "train" : "model";
+    const char *wanted = NULL;
+    if (!st) st = tc_cmd_wanted(c, a, &wanted);
     for (size_t i = 0; !st && i < tc_archive_count(a); i++) {
         const char *name = tc_archive_name(a, i);
         if (wanted && strcmp(wanted, name)) continue;

@@ -186,28 +186,10 @@ static tc_status run_program(tc_cmd *c, tc_archive *a, const tc_program *p, cons
     return st;
 }
 
-/* Options that look at a run, where they have no effect or none beside each other. */
-static tc_status check_options(const tc_cmd *c) {
-    static const struct {
-        tc_opt_id id;
-        const char *name;
-    } looks[] = {{TC_OPT_profile, "profile"},
-                 {TC_OPT_trace, "trace"},
-                 {TC_OPT_debug_values, "debug-values"},
-                 {TC_OPT_check, "check"},
-                 {TC_OPT_profile_shapes, "profile-shapes"}};
-    for (size_t i = 0; i < sizeof looks / sizeof *looks && tc_cmd_has(c, TC_OPT_signature); i++)
-        if (tc_cmd_has(c, looks[i].id)) return tc_usage(c, "--signature runs nothing: no --%s", looks[i].name);
-    if (tc_cmd_has(c, TC_OPT_profile) && (tc_cmd_has(c, TC_OPT_trace) || tc_cmd_has(c, TC_OPT_debug_values) || tc_cmd_has(c, TC_OPT_check)))
-        return tc_usage(c, "--profile beside --trace, --debug-values or --check: these look at every value, which takes the time");
-    return NULL;
-}
-
 static tc_status run(tc_cmd *c) {
     const char *path = c->noperands ? c->operands[0] : "-";
     tc_archive *a;
     tc_program *p;
-    TC_TRY(check_options(c));
     TC_TRY(tc_cmd_archive(c, path, &a));
     tc_status st = tc_cmd_program(c, a, &p);
     tc_cmd_phase(c, "reading the program");

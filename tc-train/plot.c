@@ -38,6 +38,9 @@ static tc_status read_curve(const char *dir, curve *out) {
     return s;
 }
 
+/* Where a share of 0 to 1 lies on an axis of n characters. Files may hold anything: what lies outside is drawn at the edge. */
+static int place(double share, int n) { return share > 0 ? (int)(fmin(share, 1) * (n - 1) + 0.5) : 0; }
+
 static void draw(const tc_cmd *c, const curve *all) {
     double lo = INFINITY, hi = -INFINITY, last = 1;
     for (int k = 0; k < c->noperands; k++)
@@ -56,10 +59,9 @@ static void draw(const tc_cmd *c, const curve *all) {
     for (int k = 0; k < c->noperands; k++)
         for (size_t i = 0; i < all[k].points.len; i++) {
             const point *p = &all[k].points.data[i];
-            int x = (int)(p->step / last * (WIDTH - 1)), y = (int)((hi - p->loss) / (hi - lo) * (HEIGHT - 1) + 0.5);
-            grid[y][x] = (char)('a' + k % 26);
+            grid[place((hi / 2 - p->loss / 2) / (hi / 2 - lo / 2), HEIGHT)][place(p->step / last, WIDTH)] = (char)('a' + k % 26);
         }
-    for (int y = 0; y < HEIGHT; y++) printf("%10.4g |%s\n", hi - (hi - lo) * y / (HEIGHT - 1), grid[y]);
+    for (int y = 0; y < HEIGHT; y++) printf("%10.4g |%s\n", hi * ((HEIGHT - 1.0 - y) / (HEIGHT - 1)) + lo * ((double)y / (HEIGHT - 1)), grid[y]);
     printf("%10s +", "");
     for (int x = 0; x < WIDTH; x++) putchar('-');
     printf("\n%10s  1%*.0f\n", "", WIDTH - 1, last);

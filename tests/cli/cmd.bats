@@ -1,6 +1,7 @@
 # What every program does through cmd/: options, streams, exit codes, signals. Seen in a program that only copies.
 setup() {
     bats_require_minimum_version 1.5.0
+    . "$TC_ROOT/tests/cli/fails.bash"
     cd "$BATS_TEST_TMPDIR"
     probe=$TC_BUILD/drivers/cmd-probe
     printf 'some bytes\0more' >in
@@ -56,6 +57,39 @@ setup() {
     run --separate-stderr "$probe" --mode trian in -o x
     [ "$status" -eq 2 ]
     [[ ${stderr_lines[0]} == *"expected one of eval, train; did you mean train?" ]]
+}
+
+@test "options that have no effect beside others, or without another, are refused" {
+    local refused=(
+        "--rtol without --expect: tc-run in --rtol 1"
+        "--trace and --debug-values: tc-run in --trace --debug-values"
+        "--signature runs nothing: no --out: tc-run in --signature -o x"
+        "--output says where an output goes: no --out: tc-run in --output @y -o x"
+        "--select without --weights: tc-export in --select x"
+        "--print and --summary: tc-export in --print --summary"
+        "not a source: tc-export mlp.onnx --seed 1"
+        "--model chooses a program of an archive: tc-export in.py:A --model x"
+        "--mode other: tc-export mlp.onnx --mode other -o x"
+        "--mode other: tc-compile mlp.onnx --mode other -o x"
+        "no program named other: tc-compile mlp.onnx --model other -o x"
+        "--print-config compiles nothing: no --out: tc-compile --print-config -o x"
+        "--op is a program of its own: no --model: tc-compile --op relu --model x -o x"
+        "--mode other: tc-bench mlp.onnx --mode other"
+        "--op is a program of its own: no --weights: tc-bench --op relu --weights x"
+        "--compare and --executor: tc-bench in --compare compiled --executor compiled"
+        "--trust without --data: tc-bench in --trust"
+        "--calibrate is of the machine: no --repeat: tc-bench --calibrate --repeat 3"
+        "--plot draws what runs have left: no --resume: tc-train --plot in --resume"
+        "--out is no option of tc-ckpt ls: tc-ckpt ls in -o x"
+        "--cast is no option of tc-ckpt diff: tc-ckpt diff in in --cast f16"
+        "--rtol is no option of tc-ckpt convert: tc-ckpt convert in --rtol 1 -o x"
+    )
+    cp "$TC_ROOT/tests/cli/labels.onnx" mlp.onnx
+    touch in.py
+    for r in "${refused[@]}"; do
+        fails 2 "${r%: tc-*}" tc-${r##*: tc-}
+        [ -z "$output" ] && [ ! -e x ]
+    done
 }
 
 @test "two claims on stdin are named" {

@@ -227,5 +227,5 @@ out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order
     grep -q '"stage": "delivered"' rows.json
     fails 2 "--data measures what a recipe reads" tc-bench --data r.yaml --op add
     fails 2 "--data measures what a recipe reads" tc-bench --data r.yaml --weights w.npz
-    fails 2 "--calibrate is of the machine" tc-bench --data r.yaml --calibrate
+    fails 2 "no --calibrate" tc-bench --data r.yaml --calibrate
 }

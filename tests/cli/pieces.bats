@@ -146,7 +146,7 @@ chain() { # ARCHIVE OUT INPUT...: runs the pieces in order, each on the results 
     tc-export jvp.pt2 --print >text
     run ! grep -q ones_like text # nothing of the gradient program that was only its means
     fails 3 "no input of floating point" tc-export m.py:Count --input n=Nxi64 --jvp -o no.pt2
-    fails 2 "give one of them" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --jvp --joint -o no.pt2
+    fails 2 "--jvp and --joint: expected one of the two" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --jvp --joint -o no.pt2
 }
 
 # ---- --partition ----

@@ -52,6 +52,19 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     tc-ckpt verify run/latest
 }
 
+@test "--plot draws any metrics, also steps and losses out of all bounds" {
+    mkdir a b
+    printf '{"step": %d, "loss": %d}\n' 1 4 2 2 3 1 >a/metrics.jsonl
+    printf '{"step": -100000000, "loss": 1e308}\n{"step": 4611686018427387904, "loss": -1e308}\n{"step": 3, "loss": NaN}\nhalf a li' >b/metrics.jsonl
+    tc-train --plot a >a.txt
+    [ "$(head -1 a.txt | tr -s ' ')" = " 4 | a " ]
+    [[ "$(sed -n 20p a.txt)" == *" 1 |"*a ]]
+    tc-train --plot b >b.txt
+    [ "$(head -1 b.txt | tr -s ' ')" = " 1e+308 |a " ]
+    [[ "$(sed -n 20p b.txt)" == *"-1e+308 |"*a ]]
+    run ! grep -E 'nan|inf' b.txt
+}
+
 @test "a loss that calls the model itself runs it once" {
     cat >norm.py <<'PY'
 import torch.nn as nn
