@@ -173,7 +173,7 @@ tc_status tc_cmd_tuning(tc_cmd *c, const tc_archive *a, bool made, tc_tuning **o
     size_t len = 0;
     bool found = false;
     *out = NULL;
-    if (a) TC_TRY(tc_archive_extra(a, tc_packed_tuning, &data, &len, &found));
+    if (a) TC_TRY(tc_archive_entry(a, tc_packed_tuning, &data, &len, &found));
     if (!found && !path && !made) return NULL;
     tc_tuning *t;
     tc_buf text = {0};

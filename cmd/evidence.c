@@ -84,7 +84,7 @@ tc_watch *tc_cmd_watch(tc_cmd *c, const tc_archive *a) {
     const unsigned char *data;
     size_t len;
     bool again = false;
-    if (a) tc_status_free(tc_archive_extra(a, tc_crash_entry, &data, &len, &again));
+    if (a) tc_status_free(tc_archive_entry(a, tc_crash_entry, &data, &len, &again));
     if (c->watch || (!dir && !again)) return c->watch;
     watcher *x = tc_xcalloc(1, sizeof *x);
     *x = (watcher){{.evidence = evidence, .fault = getenv("TC_FAULT")}, c, dir};

@@ -80,8 +80,8 @@ static tc_status collect_meta(tc_cmd *c, const tc_archive *from, tc_arena *a, ex
         const size_t n = eq ? (size_t)(eq - spec) : 0;
         if (!n || n > 100 || strspn(spec, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != n || spec[0] == '.')
             return tc_usage(c, "--meta %s: expected KEY=VALUE, the key of letters, digits, '_', '-' and '.'", spec);
-        const tc_extra e = {tc_arena_strndup(a, spec, n), eq + 1, strlen(eq + 1)};
-        if (has_extra(all, e.path)) return tc_usage(c, "--meta %s is given twice", e.path);
+        const tc_extra e = {tc_arena_printf(a, "extra/%.*s", (int)n, spec), eq + 1, strlen(eq + 1)};
+        if (has_extra(all, e.path)) return tc_usage(c, "--meta %.*s is given twice", (int)n, spec);
         tc_vec_push(all, e);
     }
     const char *name;
@@ -90,7 +90,7 @@ static tc_status collect_meta(tc_cmd *c, const tc_archive *from, tc_arena *a, ex
         size_t len;
         bool found;
         if (has_extra(all, name)) continue;
-        TC_TRY(tc_archive_extra(from, name, &data, &len, &found));
+        TC_TRY(tc_archive_entry(from, name, &data, &len, &found));
         const tc_extra e = {name, data, len};
         if (found) tc_vec_push(all, e);
     }

@@ -32,6 +32,6 @@ tc_status tc_cmd_bind(const tc_cmd *c, const tc_program *p, tc_symvalue *vars, s
 
 /* Who watches the passes over programs: with --dump; and where a (or NULL) holds what a failure left, which then happens again. NULL: nobody. */
 tc_watch *tc_cmd_watch(tc_cmd *c, const tc_archive *a);
-#define tc_crash_entry "tc/crash" /* in extra/ of crash.pt2: tc_watch.again */
+#define tc_crash_entry "extra/tc/crash" /* of crash.pt2: tc_watch.again */
 
 #endif

@@ -14,7 +14,7 @@
 static tc_status plan(tc_program *p, const tc_eval *eval, const int n[2]) {
     tc_exec *e = NULL;
     (void)eval;
-    if (n[1] < TC_SDPA_AUTO || n[1] > TC_SDPA_FLASH) return tc_error(TC_CONTENT, "extra/%s: no attention is %d", tc_crash_entry, n[1]);
+    if (n[1] < TC_SDPA_AUTO || n[1] > TC_SDPA_FLASH) return tc_error(TC_CONTENT, "%s: no attention is %d", tc_crash_entry, n[1]);
     tc_status s = tc_exec_create(p, &(tc_exec_options){.threads = 1, .loops = n[0], .sdpa = (tc_sdpa)n[1]}, &e);
     tc_exec_destroy(e);
     return s;
@@ -35,7 +35,7 @@ static tc_status freeze(tc_program *p, const tc_eval *eval, const int n[2]) {
 static tc_status quantize(tc_program *p, const tc_eval *eval, const int n[2]) {
     tc_quantised done;
     if ((n[0] != 8 && n[0] != 4) || n[1] < 0 || n[1] > 256 || n[1] % 32)
-        return tc_error(TC_CONTENT, "extra/%s: %d bits, groups of %d", tc_crash_entry, n[0], n[1]);
+        return tc_error(TC_CONTENT, "%s: %d bits, groups of %d", tc_crash_entry, n[0], n[1]);
     return tc_quantize(p, eval, &(tc_quantize_options){.bits = n[0], .group = n[1]}, &done);
 }
 
@@ -58,7 +58,7 @@ static tc_status run_stage(tc_program *p, const char *line, const tc_eval *eval)
         tc_pass pass = tc_pass_begin(p, name, line);
         return tc_pass_end(&pass, p, stages[i].run(p, eval, n));
     }
-    return tc_error(TC_CONTENT, "extra/%s: no stage is called '%s'", tc_crash_entry, name);
+    return tc_error(TC_CONTENT, "%s: no stage is called '%s'", tc_crash_entry, name);
 }
 
 /* A file that the command named is read for who names it again, not for an archive. */
@@ -71,11 +71,11 @@ static tc_status give(tc_cmd *c, const bool *given, char *line) {
     const size_t n = strcspn(line, "=");
     size_t i = 0;
     while (i < REWORKING && (strncmp(reworking[i].name, line + 2, n - 2) || reworking[i].name[n - 2])) i++;
-    if (i == REWORKING) return tc_error(TC_CONTENT, "extra/%s: no pass has the option %s", tc_crash_entry, line);
+    if (i == REWORKING) return tc_error(TC_CONTENT, "%s: no pass has the option %s", tc_crash_entry, line);
     if (given[i]) return NULL;
     if (names_a_file(reworking[i].id, line + n + (line[n] != 0)))
         return tc_error(TC_USAGE, "the command that failed had the option %s: give it again", line);
-    TC_TRY(tc_cmd_give(c, line), "extra/%s", tc_crash_entry);
+    TC_TRY(tc_cmd_give(c, line), "%s", tc_crash_entry);
     return NULL;
 }
 
@@ -93,7 +93,7 @@ tc_status do_again(tc_cmd *c, const tc_archive *a, tc_arena *arena, programs *al
     const unsigned char *data;
     size_t len;
     bool found, given[REWORKING];
-    TC_TRY(tc_archive_extra(a, tc_crash_entry, &data, &len, &found));
+    TC_TRY(tc_archive_entry(a, tc_crash_entry, &data, &len, &found));
     if (!found || !all->len) return NULL;
     for (size_t i = 0; i < REWORKING; i++) given[i] = tc_cmd_has(c, reworking[i].id);
     char *text = tc_arena_strndup(arena, (const char *)data, len), *save = NULL;

@@ -12,12 +12,13 @@
 
 /* What --meta gave the archive. */
 static tc_status show_meta(tc_cmd *c, const tc_archive *a, tc_buf *b) {
-    const char *name;
-    for (size_t i = 0; (name = tc_archive_user_extra(a, i)); i++) {
+    const char *path;
+    for (size_t i = 0; (path = tc_archive_user_extra(a, i)); i++) {
+        const char *name = path + strlen("extra/");
         const unsigned char *data;
         size_t len;
         bool found;
-        TC_TRY(tc_archive_extra(a, name, &data, &len, &found));
+        TC_TRY(tc_archive_entry(a, path, &data, &len, &found));
         if (c->json) {
             tc_json j = {.b = b};
             tc_json_object(&j);

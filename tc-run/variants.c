@@ -74,7 +74,7 @@ tc_status variants_open(versions *from, const tc_exec_options *o, tc_variants **
     const unsigned char *list;
     size_t len;
     bool found;
-    TC_TRY(tc_archive_extra(from->a, tc_packed_variants, &list, &len, &found));
+    TC_TRY(tc_archive_entry(from->a, tc_packed_variants, &list, &len, &found));
     TC_TRY(tc_variants_create(from->p, (const char *)list, found ? len : 0, o, &events, out));
     if (tc_cmd_logs(from->c, "guards")) log_guards(from->p, *out);
     return NULL;

@@ -5,8 +5,8 @@
 
 const char tc_packed_scope[] = "groups by key";
 
-const char tc_packed_variants[] = "tc/variants";
-const char tc_packed_tuning[] = "tc/tuning";
+const char tc_packed_variants[] = "extra/tc/variants";
+const char tc_packed_tuning[] = "extra/tc/tuning";
 
 const char *tc_packed_path(tc_arena *a, const char *isa) { return tc_arena_printf(a, "tc/code/%d/%s.so", TC_ABI_VERSION, isa); }
 
@@ -22,12 +22,14 @@ tc_status tc_packed_load(const tc_archive *a, const char *cap, bool trusted, tc_
         const unsigned char *data;
         size_t len;
         bool found;
-        s = tc_archive_extra(a, tc_packed_path(&arena, isa), &data, &len, &found);
+        const char *path = tc_packed_path(&arena, isa);
+        s = tc_archive_entry(a, path, &data, &len, &found);
+        if (!s && !found) s = tc_archive_entry(a, path = tc_arena_printf(&arena, "extra/%s", path), &data, &len, &found); /* as 0.1.0 wrote */
         if (s || !found) continue;
         out->variants++;
         if (row > (int)top || out->isa) continue;
         s = tc_modules_load(m, data, len, isa, tc_packed_scope, strlen(tc_packed_scope), trusted, &note);
-        if (s) s = tc_annotate(s, "extra/tc/code/%d/%s.so", TC_ABI_VERSION, isa);
+        if (s) s = tc_annotate(s, "%s", path);
         else if (!note) out->isa = isa;
         else if (!out->note) out->note = note;
     }

@@ -1,4 +1,4 @@
-/* Compiled code inside an archive: one module an instruction set, extra/tc/code/ABI/ISA.so.
+/* Compiled code inside an archive: one module an instruction set, tc/code/ABI/ISA.so.
  *
  * Groups are found by key, so an entry refers to nothing but tc_abi.h: a program that is changed after compilation simply finds fewer of
  * its groups, and interprets the others with the same bits. */
@@ -8,11 +8,11 @@
 #include "codegen/module.h"
 #include "file/pt2.h"
 
-/* Path below extra/ of the list of sizes that have code of their own: lines SYM=N, at most so many. */
+/* Path of the list of sizes that have code of their own: lines SYM=N, at most so many. */
 enum { TC_PACKED_VARIANTS = 64 };
 extern const char tc_packed_variants[];
 extern const char tc_packed_tuning[]; /* of a tuning file (runtime/tuning.h) */
-/* Path of the entry below extra/, for tc_extra. */
+/* Path of the entry, for tc_extra. */
 const char *tc_packed_path(tc_arena *a, const char *isa);
 /* What the trust record's hash covers beside the code. */
 extern const char tc_packed_scope[];

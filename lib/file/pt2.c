@@ -86,12 +86,9 @@ const char *tc_archive_name(const tc_archive *a, size_t i) { return a->names.dat
 const tc_zip *tc_archive_zip(const tc_archive *a) { return a->zip; }
 const char *tc_archive_path(const tc_archive *a) { return a->zip ? a->zip->blob->name : a->file; }
 
-tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found) {
+tc_status tc_archive_entry(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found) {
     const tc_zip_entry *e;
-    tc_buf b = {0};
-    tc_buf_printf(&b, "extra/%s", path);
-    tc_status st = read_small(a, b.data, &e);
-    tc_buf_free(&b);
+    tc_status st = read_small(a, path, &e);
     *out_found = e != NULL;
     if (e && !st) *out_data = e->data, *out_len = e->len;
     return st;
@@ -102,8 +99,8 @@ const char *tc_archive_user_extra(const tc_archive *a, size_t i) {
     for (size_t k = 0; a->zip && k < a->zip->n; k++) {
         const char *name = a->zip->entries[k].name;
         if (strncmp(name, a->root, root) || strncmp(name + root, "extra/", 6)) continue;
-        name += root + 6;
-        if (*name && name[strlen(name) - 1] != '/' && strncmp(name, "tc/", 3) && i-- == 0) return name;
+        const char *key = name + root + 6;
+        if (*key && key[strlen(key) - 1] != '/' && strncmp(key, "tc/", 3) && i-- == 0) return name + root;
     }
     return NULL;
 }

@@ -8,7 +8,8 @@
  *
  *     ROOT/models/NAME.json            the graph and its signature
  *     ROOT/data/weights, constants     raw storages, and which tensor is which view of them
- *     ROOT/extra/PATH                  further files: tc's own state, the model's source, compiled code */
+ *     ROOT/extra/PATH                  further texts: the user's, tc's own state, the model's source
+ *     ROOT/tc/PATH                     compiled code: PyTorch decodes all of extra/ as UTF-8 */
 #ifndef TC_FILE_PT2_H
 #define TC_FILE_PT2_H
 
@@ -35,15 +36,15 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
 /* The weights and constants of a program as tensors by FQN, without reading its graph; what out has already is left as it is,
  * and names whose bytes are not there are added to out->outside. */
 tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out);
-/* An entry of extra/ (path without "extra/"), or false. data is inside the blob; its checksum is verified. */
-tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found);
-/* Name of the i-th entry of extra/ that is the user's (torch.export.save's extra_files, --meta): not below tc/. NULL behind the last. */
+/* An entry by its path below the root, or false. data is inside the blob; its checksum is verified. */
+tc_status tc_archive_entry(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found);
+/* Path of the i-th entry of extra/ that is the user's (torch.export.save's extra_files, --meta): not below extra/tc/. NULL behind the last. */
 const char *tc_archive_user_extra(const tc_archive *a, size_t i);
 const tc_zip *tc_archive_zip(const tc_archive *a); /* NULL for tc_archive_of_program */
 
 /* ---- writing ---- */
 typedef struct {
-    const char *path;
+    const char *path; /* below the root */
     const void *data;
     size_t len;
 } tc_extra;
@@ -51,7 +52,7 @@ typedef struct {
     const tc_program *const *programs;
     int nprograms; /* by tc_program.name; weights that they share are written once */
     const tc_extra *extra;
-    int nextra;           /* compiled code and the like; the models' source is added from the programs */
+    int nextra;           /* user's texts, compiled code; the models' source is added from the programs */
     bool without_weights; /* --store-weights=none and extern: the configuration is written, the bytes are not */
 } tc_archive_content;
 /* Programs must be functional. What torch.export.load accepts. TC_UNSUPPORTED names what PyTorch has no form for. */

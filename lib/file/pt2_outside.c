@@ -35,7 +35,7 @@ static uint32_t weights_sum(const tc_archive *a) {
 
 tc_extra tc_archive_name_outside(const tc_archive *a, tc_arena *arena) {
     const char *text = tc_arena_printf(arena, "%s/%0*x", tc_path_last(tc_archive_path(a)), SUM_DIGITS, weights_sum(a));
-    return (tc_extra){"tc/weights", text, strlen(text)};
+    return (tc_extra){"extra/tc/weights", text, strlen(text)};
 }
 
 static bool is_sum(const unsigned char *p, size_t n) {
@@ -50,7 +50,7 @@ tc_status tc_archive_outside(const tc_archive *a, tc_arena *arena, tc_outside *o
     bool found;
     const char *path = tc_archive_path(a);
     *out = (tc_outside){0};
-    TC_TRY(tc_archive_extra(a, "tc/weights", &name, &n, &found));
+    TC_TRY(tc_archive_entry(a, "extra/tc/weights", &name, &n, &found));
     if (!found) {
         size_t stem = strlen(path);
         if (stem > 4 && !strcmp(path + stem - 4, ".pt2")) stem -= 4;

@@ -98,9 +98,9 @@ static tc_status with_state(tc_pt2_reader *r, reader_of *read) {
     const unsigned char *data;
     size_t n;
     bool found;
-    const char *path = tc_arena_printf(&p->arena, "tc/%s.json", p->name);
-    TC_TRY(tc_archive_extra(a, path, &data, &n, &found));
-    return found ? read(r, tc_arena_printf(&p->arena, "%s:extra/%s", a->zip->blob->name, path), data, n) : NULL;
+    const char *path = tc_arena_printf(&p->arena, "extra/tc/%s.json", p->name);
+    TC_TRY(tc_archive_entry(a, path, &data, &n, &found));
+    return found ? read(r, tc_arena_printf(&p->arena, "%s:%s", a->zip->blob->name, path), data, n) : NULL;
 }
 
 tc_status tc_pt2_read_guards(tc_pt2_reader *r) { return with_state(r, read_guards); }
@@ -112,7 +112,7 @@ tc_status tc_pt2_read_state(tc_pt2_reader *r) {
     size_t n;
     bool found;
     TC_TRY(with_state(r, read_state));
-    TC_TRY(tc_archive_extra(a, tc_arena_printf(&p->arena, "tc/%s.py", p->name), &data, &n, &found));
+    TC_TRY(tc_archive_entry(a, tc_arena_printf(&p->arena, "extra/tc/%s.py", p->name), &data, &n, &found));
     if (found) p->source_text = tc_arena_strndup(&p->arena, (const char *)data, n);
     return NULL;
 }

@@ -183,11 +183,7 @@ static tc_status add_extra(tc_zip_writer *z, const tc_archive_content *c) {
         tc_buf_printf(&path, "extra/tc/%s.py", c->programs[p]->name);
         st = add(z, path.data, text, strlen(text));
     }
-    for (int i = 0; i < c->nextra && !st; i++) {
-        path.len = 0;
-        tc_buf_printf(&path, "extra/%s", c->extra[i].path);
-        st = add(z, path.data, c->extra[i].data, c->extra[i].len);
-    }
+    for (int i = 0; i < c->nextra && !st; i++) st = add(z, c->extra[i].path, c->extra[i].data, c->extra[i].len);
     tc_buf_free(&path);
     return st;
 }

@@ -106,6 +106,13 @@ EOF
     [[ "$output" != *code/1/portable.so* ]]
 }
 
+@test "code lies outside extra/, all of which PyTorch reads as UTF-8" {
+    tc-compile "$mlp" -o a.pt2
+    LC_ALL=C grep -aoE '[a-z]+/(extra/)?tc/code/[a-z0-9/.]*[.]so' a.pt2 | sort -u >paths
+    grep -qE '^[a-z]+/tc/code/' paths
+    run ! grep extra/ paths
+}
+
 @test "-v says how many groups run compiled" {
     tc-compile "$mlp" -o a.pt2
     run --separate-stderr tc-run -v a.pt2 --input x=3x16xf32=1 -o y.npy
