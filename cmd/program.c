@@ -6,6 +6,7 @@
 #include "file/torch.h"
 #include "file/weights.h"
 #include "op/functionalise.h"
+#include "pass/dce.h"
 
 /* What torch.save and torch.jit.save write holds weights, and code that is not run. */
 static tc_status refuse_saved(const tc_blob *b) {
@@ -129,7 +130,11 @@ tc_status tc_cmd_program_stored(tc_cmd *c, tc_archive *a, const char *name, tc_p
 
 tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program) {
     TC_TRY(tc_cmd_program_stored(c, a, name, out_program));
-    tc_status st = tc_cmd_weights(c, *out_program);
+    static const char *const choices[] = {"yes", "no", NULL};
+    int check;
+    tc_status st = tc_cmd_choice(c, TC_OPT_check_guards, choices, 0, &check);
+    if (!st && check == 1) tc_drop_checks(*out_program);
+    if (!st) st = tc_cmd_weights(c, *out_program);
     if (st) tc_program_release(*out_program);
     return st;
 }

@@ -335,17 +335,23 @@ static void range_constraints(tc_pt2_reader *r) {
 
 static void exported_program(tc_pt2_reader *r, const tc_map *weights) {
     tc_jread *j = &r->j;
+    tc_jr_mark guards = {0};
     bool module = false;
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "schema_version")) schema_version(j);
         else if (tc_str_is(key, "range_constraints")) range_constraints(r);
         else if (tc_str_is(key, "graph_module") && !module) tc_pt2_graph_module(r), module = true;
+        else if (tc_str_is(key, "guards_code")) guards = tc_jr_tell(j), tc_jr_skip(j);
         else tc_jr_skip(j);
     }
     tc_jr_mark end = tc_jr_tell(j);
     if (tc_jr_ok(j) && !module) tc_jr_fail(j, TC_CONTENT, "no graph_module");
     if (tc_jr_ok(j)) tc_pt2_build(r, weights);
+    if (tc_jr_ok(j) && guards.p) {
+        tc_jr_seek(j, guards);
+        tc_pt2_guards_code(r);
+    }
     if (tc_jr_ok(j)) tc_jr_seek(j, end);
 }
 

@@ -1,5 +1,5 @@
 /* The reader of models/NAME.json, in parts: values and arguments (pt2_args.c), nodes (pt2_nodes.c), signature and trees (pt2_sig.c),
- * arithmetic on symbolic numbers (pt2_sym.c). Inside lib/file. */
+ * arithmetic on symbolic numbers (pt2_sym.c), conditions on the inputs (pt2_guards.c). Inside lib/file. */
 #ifndef TC_FILE_PT2_READ_H
 #define TC_FILE_PT2_READ_H
 
@@ -116,6 +116,9 @@ bool tc_pt2_symbolic(tc_pt2_reader *r, const char *target, const tc_pt2_arg *arg
 /* pt2_sig.c: tc_pt2_graph_module remembers where the parts of graph_module are; tc_pt2_build reads them into r->program. */
 void tc_pt2_graph_module(tc_pt2_reader *r);
 void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights);
+
+/* pt2_guards.c: a list of conditions, once inputs have their names. */
+void tc_pt2_guards_code(tc_pt2_reader *r);
 
 /* pt2_state.c: what stands in extra/tc/NAME.json. Guards on symbols that p has come before the nodes, all else when the graph is built. */
 tc_status tc_pt2_read_guards(tc_pt2_reader *r);

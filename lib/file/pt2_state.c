@@ -28,6 +28,7 @@ static void read_guard(tc_jread *j, tc_pt2_reader *r, bool early) {
     tc_program *p = r->program;
     tc_sym cond = NULL;
     const char *op = NULL;
+    bool apart = false;
     tc_source source = {0};
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
@@ -39,6 +40,8 @@ static void read_guard(tc_jread *j, tc_pt2_reader *r, bool early) {
         } else if (tc_str_is(key, "file")) {
             const char *file = tc_jr_strdup(j, &p->arena);
             source.file = *file ? file : NULL;
+        } else if (tc_str_is(key, "apart")) {
+            apart = tc_jr_bool(j);
         } else if (tc_str_is(key, "line")) {
             source.line = (int)tc_jr_int(j);
         } else {
@@ -48,7 +51,7 @@ static void read_guard(tc_jread *j, tc_pt2_reader *r, bool early) {
     if (!tc_jr_ok(j) || !cond) return;
     if (r->from.len) cond = tc_sym_substitute(p->sym, cond, r->from.data, r->to.data, r->from.len);
     if (tc_sym_type(cond) != TC_SYM_BOOL) tc_jr_fail(j, TC_CONTENT, "a guard that is not a condition");
-    else tc_program_guard(p, (tc_guard){.cond = cond, .source = source, .op = op && *op ? op : NULL});
+    else tc_program_guard(p, (tc_guard){.cond = cond, .source = source, .op = op && *op ? op : NULL, .apart = apart});
 }
 
 static tc_status read_guards(tc_pt2_reader *r, const char *where, const unsigned char *data, size_t n) {

@@ -439,6 +439,10 @@ void tc_pt2_write_state(const tc_program *p, tc_buf *out) {
             tc_json_key(&j, "op");
             tc_json_string(&j, g->op);
         }
+        if (g->apart) {
+            tc_json_key(&j, "apart");
+            tc_json_bool(&j, true);
+        }
         tc_json_key(&j, "file");
         tc_json_string(&j, g->source.file ? g->source.file : "");
         tc_json_key(&j, "line");

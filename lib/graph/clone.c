@@ -141,7 +141,7 @@ static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
     if (var) by[tc_sym_var_index(var)] = tc_sym_int(q->sym, value);
     for (size_t i = 0; i < p->guards.len; i++) {
         const tc_guard *g = &p->guards.data[i];
-        tc_program_guard(q, (tc_guard){.cond = sym_of(&c, g->cond), .source = place_of(&c, g->source), .op = g->op});
+        tc_program_guard(q, (tc_guard){.cond = sym_of(&c, g->cond), .source = place_of(&c, g->source), .op = g->op, .apart = g->apart});
     }
     tc_value **map = tc_xcalloc(p->graph->nvalues ? p->graph->nvalues : 1, sizeof *map);
     graph_of(&c, p->graph, q->graph, map);

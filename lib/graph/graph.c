@@ -214,7 +214,7 @@ void tc_program_guard(tc_program *p, tc_guard g) {
         if (p->guards.data[i].cond == g.cond) return;
     if (g.op) g.op = tc_arena_strdup(&p->arena, g.op);
     tc_vec_push(&p->guards, g);
-    tc_sym_assume(p->sym, g.cond);
+    if (!g.apart) tc_sym_assume(p->sym, g.cond);
 }
 
 void tc_program_set_example(tc_program *p, tc_sym var, int64_t value) {

@@ -123,6 +123,25 @@ size_t tc_dce(tc_program *p, bool drop_random) {
     return removed;
 }
 
+/* ---- checks ---- */
+static void drop_asserts(tc_graph *g) {
+    for (tc_node *n = g->first, *next; n; n = next) {
+        next = n->next;
+        for (int i = 0; i < n->nargs; i++)
+            if (n->args[i].kind == TC_A_GRAPH) drop_asserts(n->args[i].graph);
+        if (!strncmp(tc_op_name(n->op), "aten._assert_async", 18)) tc_node_remove(n);
+    }
+}
+
+void tc_drop_checks(tc_program *p) {
+    size_t kept = 0;
+    for (size_t i = 0; i < p->guards.len; i++)
+        if (!p->guards.data[i].apart) p->guards.data[kept++] = p->guards.data[i];
+    p->guards.len = kept;
+    drop_asserts(p->graph);
+    tc_dce(p, false);
+}
+
 /* ---- weights ---- */
 static void mark_read(void *ctx, tc_value **place) { ((bool *)ctx)[(*place)->id] = true; }
 

@@ -8,6 +8,9 @@
  * do writes; random ones stay unless drop_random. Returns how many went. Linear. */
 size_t tc_dce(tc_program *p, bool drop_random);
 
+/* What only checks the values of a run leaves: guards that nothing rests on (tc_guard.apart), asserts of tensors' values. */
+void tc_drop_checks(tc_program *p);
+
 /* Parameters, buffers and constants that nothing reads, writes or shares leave the signature and the graph. Linear. */
 void tc_drop_weights(tc_program *p);
 

@@ -232,3 +232,34 @@ PY
     tc-run n.pt2 --input x=4xf32=3,-4,84,12 -o n.npy
     [ "$(tail -c 36 n.npy | od -An -v -tf4 | xargs)" = "3 4 84 12 6 8 168 24 85" ]
 }
+
+# tests/cli/guards.pt2 is of PyTorch: x[A] and y[B], the sum of both; "if x.shape[0] + y.shape[0] > 5" took the branch.
+@test "the conditions in PyTorch's guards_code are checked before a run, kept by an export, and left out by --check-guards=no" {
+    tc-export "$TC_ROOT/tests/cli/guards.pt2" -o again.pt2
+    for f in "$TC_ROOT/tests/cli/guards.pt2" again.pt2; do
+        tc-run "$f" --input x=3xf32=1 --input y=3xf32=1 -o y.npy
+        [ "$(tail -c 4 y.npy | od -An -tf4 | xargs)" = 6 ]
+        run --separate-stderr tc-run "$f" --input x=2xf32=1 --input y=2xf32=1
+        [ "$status" -eq 3 ] && [[ "$stderr" == *"these sizes break a condition of the program: 6 <= s77 + s17"* ]]
+        tc-run "$f" --check-guards=no --input x=2xf32=1 --input y=2xf32=1 -o y.npy
+        [ "$(tail -c 4 y.npy | od -An -tf4 | xargs)" = 4 ]
+    done
+    tc-export again.pt2 | cmp - again.pt2
+}
+
+@test "--check-guards=no leaves out what the model asserts of values, and no condition on sizes that the program rests on" {
+    cat >m.py <<'EOF'
+import torch
+from torch import nn
+class M(nn.Module):
+    def forward(self, x, y):
+        torch._assert_async((x > 0).all(), "x must be positive")
+        return x + y
+EOF
+    tc-export m.py:M --input x=Axf32 --input y=Axf32 -o m.pt2
+    run --separate-stderr tc-run m.pt2 --input x=2xf32=-1 --input y=2xf32=1
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"x must be positive"* ]]
+    tc-run m.pt2 --check-guards=no --input x=2xf32=-1 --input y=2xf32=1 -o y.npy
+    run --separate-stderr tc-run m.pt2 --check-guards=no --input x=2xf32=-1 --input y=3xf32=1
+    [ "$status" -eq 3 ]
+}
