@@ -42,6 +42,8 @@ typedef __m512 VS;
 #define load_pairs(p) ((VP)_mm512_loadu_ps(p))
 #define set_pairs(x) ((VP)_mm512_set1_epi32((int)(x)))
 #define dot_pairs(acc, a, b) _mm512_dpbf16_ps(acc, a, b)
+#define stream_line(to, from) _mm512_stream_si512((__m512i *)(void *)(to), _mm512_loadu_si512(from)) /* 64 bytes, past the caches */
+#define STREAM_END() _mm_sfence() /* before others are told that lines are written */
 #define SUBNORMAL(x, y) (_mm512_fpclass_ps_mask(x, 0x20) | _mm512_fpclass_ps_mask(y, 0x20))
 /* 32 float32 as bfloat16 to nearest even, subnormal numbers too. */
 PAIRS_TARGET static inline __attribute__((always_inline)) void store_rounded(void *out, VS x, VS y) {

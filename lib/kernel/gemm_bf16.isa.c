@@ -16,7 +16,9 @@
 
 enum { NR = AMX_COLUMNS, VL = ROW_BYTES / 4 };             /* columns of a panel; floats of a vector */
 enum { STEP = 2 * AMX_WORDS, STEP_BYTES = STEP * NR * 2 }; /* k; of a panel */
-enum { PIECE = 16 };                                       /* steps of a panel that stay in the first cache while some tiles use them */
+enum { PIECE = 8 };                                        /* steps of a panel that stay in the first cache while some tiles use them */
+enum { SHORT = 16 };                                       /* steps whose rows of a stay there; of a piece for one tile */
+enum { STREAM = 4 };                                       /* a result of so many second caches goes past them */
 enum { FEW_COLUMNS = 1024, FEW_STEPS = 4 };                /* that few rows of a use at a time, of a b that is read row by row */
 enum { A_MOST = 1 << 20, B_MOST = 768 << 10 };             /* bytes of copies of a; of panels that stay in the second while all rows use them */
 
@@ -93,6 +95,8 @@ typedef struct {
     float more[NR];
     const uint16_t *residual; /* plain's `more` at row 0 of the tile; NULL: none */
     half_plain plain;
+    char *kept;       /* where rows are written past the caches: two lines a row, the one of the panel before and this one's; NULL: they are not */
+    bool first, last; /* of the panels that are written so */
     float scale[NR], shift[NR];
 } tile_end;
 /* What tiles compute of what follows. */
@@ -127,6 +131,19 @@ static inline void end_tile(tile_end *t, const tc_gemm *j, int64_t r, int64_t ro
     t->add = (const char *)j->add + (r * j->add_rs + c * j->add_cs) * e;
     if (!j->add_rs) take_addends(j, t->add, w, t->more), t->add = NULL;
 }
+/* Is all that is left to do with a result, larger than caches, to write it? */
+static inline bool streams(const tc_gemm *j) {
+    const bool finished = !j->epilogue || (plain_of(j) && !j->epilogue->rest);
+    return j->rounded && j->c_cs == 1 && finished && j->second_cache && j->m * j->n * 2 > STREAM * j->second_cache;
+}
+/* A row of a tile, at kept + 64: with what the panel before left it fills a line of memory, which is written past the caches. */
+static inline void stream_row(const tile_end *t, char *out, char *kept) {
+    const size_t before = (uintptr_t)out % 64;
+    if (t->first && before) __builtin_memcpy(out, kept + 64, 64 - before);
+    else stream_line(out - before, kept + 64 - before);
+    if (t->last) __builtin_memcpy(out + 64 - before, kept + 128 - before, before);
+    __builtin_memcpy(kept, kept + 64, 64);
+}
 /* The next n rows of a tile; of its columns [16 h, 16 h + 16) a row has its sums at sums + row * lane + row / 16 * skip + h * half. */
 PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_end *t, int64_t n, int64_t lane, int64_t skip, int64_t half) {
     const tc_gemm *j = t->j;
@@ -136,7 +153,8 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_e
     uint16_t some[NR];
     for (; n > 0 && t->at < t->rows; n--, t->at++) {
         const float *sums = t->sums + t->at * lane + t->at / 16 * skip;
-        char *out = t->out + t->at * j->c_rs * e, line[NR * 4], *to = whole ? out : line;
+        char *out = t->out + t->at * j->c_rs * e, line[NR * 4], *kept = whole && t->kept ? t->kept + t->at * 128 : NULL;
+        char *const to = kept ? kept + 64 : whole ? out : line;
         VF x, y;
         VS sum[2] = {0};
         if (t->add) take_addends(j, t->add + t->at * j->add_rs * e, t->w, t->more);
@@ -158,6 +176,7 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_e
         }
         if (follows) store_plain(to, sum[0], sum[1], &t->plain);
         else if (j->rounded) store_rounded(to, sum[0], sum[1]);
+        if (kept) stream_row(t, out, kept);
         for (int64_t q = 0; !whole && q < t->w; q++) __builtin_memcpy(out + q * j->c_cs * e, line + q * e, (size_t)e);
     }
 }
@@ -221,6 +240,11 @@ TARGET static void dots(int64_t rows, tile_run run, float *sums, tile_end *befor
 /* ---- tdpbf16ps ---- */
 /* The tiles of a tile's sums lie one after the other. Rows of the tile before are stored while the units of this one are busy. */
 PAIRS_TARGET static __attribute__((noinline)) void store_amx(tile_end *t, int64_t n) { store_rows(t, n, 16, 256, 256); }
+/* Asks for lines, few at a time: tiles wait for theirs behind them. */
+static inline const char *ask(const char *at, int lines) {
+    for (; lines > 0; lines--, at += 64) __builtin_prefetch(at, 0, 2);
+    return at;
+}
 AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *sums, tile_end *before) {
     const int64_t line = 64, apart = run.apart, each = most((before->rows - before->at + run.steps - 1) / (run.steps ? run.steps : 1), 4);
     const bool both = rows > 16;
@@ -235,17 +259,20 @@ AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *su
         }
     }
     for (const char *end = run.b + run.steps * STEP_BYTES; run.b < end; run.a += 64, run.b += STEP_BYTES) {
-        for (int i = 0; i < run.lines; i++, run.next += 64) __builtin_prefetch(run.next, 0, 2);
+        run.next = ask(run.next, run.lines / 4);
         TILE_LOAD(4, run.a, apart);
         TILE_LOAD(6, run.b, line);
         TILE_DOT(tdpbf16ps, 0, 4, 6);
+        run.next = ask(run.next, (run.lines + 1) / 4);
         TILE_LOAD(7, run.b + 1024, line);
         TILE_DOT(tdpbf16ps, 1, 4, 7);
+        run.next = ask(run.next, (run.lines + 2) / 4);
         if (both) {
             TILE_LOAD(5, run.a + 16 * apart, apart);
             TILE_DOT(tdpbf16ps, 2, 5, 6);
             TILE_DOT(tdpbf16ps, 3, 5, 7);
         }
+        run.next = ask(run.next, (run.lines + 3) / 4);
         if (before->at < before->rows) store_amx(before, each);
     }
     store_amx(before, before->rows);

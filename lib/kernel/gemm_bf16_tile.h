@@ -29,14 +29,14 @@ TARGET static int64_t N_(rows_at_once)(int64_t k) { return (A_MOST / (apart_of(k
  * which stays in the first cache from panel to panel, and whose results are written as few lines at a time. */
 TARGET static int64_t N_(together)(int64_t rows, int64_t k) {
     const int64_t tiles = (rows + TILE_ROWS - 1) / TILE_ROWS;
-    return rows <= 128 || steps_of(k) > PIECE ? tiles : 1;
+    return rows <= 128 || steps_of(k) > SHORT ? tiles : 1;
 }
 /* Columns whose panels are used by all rows before others are. */
 TARGET static int64_t N_(stripe)(int64_t k) { return (B_MOST / (steps_of(k) * STEP_BYTES + 1) + 1) * NR; }
 /* Grows with each of its arguments. */
 TARGET static size_t N_(work_bytes)(int64_t nr, int64_t nc, int64_t k) {
     const int64_t tiles = (nr + TILE_ROWS - 1) / TILE_ROWS, rows = tiles * TILE_ROWS, apart = apart_of(k), panel = steps_of(k) * STEP_BYTES;
-    return (size_t)(rows * NR * 4 + least(rows * apart, A_MOST + TILE_ROWS * apart) + least(padded(nc) / NR * panel, B_MOST + panel)) +
+    return (size_t)(rows * (NR * 4 + 128) + least(rows * apart, A_MOST + TILE_ROWS * apart) + least(padded(nc) / NR * panel, B_MOST + panel)) +
            least(padded(nc), FEW_COLUMNS) * (FEW_STEPS * STEP_BYTES / NR + TILE_ROWS * 4) + tiles * sizeof(N_(rows)) + 192;
 }
 
@@ -57,11 +57,12 @@ TARGET static N_(rows) N_(take_rows)(const tc_gemm *j, int64_t r, int64_t n, int
 }
 
 /* Columns [c0, c0 + nc) of some tiles of rows from r0 on. */
-TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0, int64_t nr, int64_t c0, int64_t nc, float *sums,
+TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0, int64_t nr, int64_t c0, int64_t nc, float *sums, char *kept,
                                const char *panels) {
-    const int64_t steps = steps_of(j->k), pieces = steps ? (steps + PIECE - 1) / PIECE : 1, piece = steps ? (steps + pieces - 1) / pieces : 1;
-    /* tiles ask for the next piece of the panel together; a single one is as fast as its panel arrives by itself, and asks for the rows after it */
     const int64_t tiles = (nr + TILE_ROWS - 1) / TILE_ROWS, panels_all = padded(nc) / NR;
+    const int64_t steps = steps_of(j->k), most = tiles > 1 && tiles <= 4 ? PIECE : SHORT; /* one tile's sums would wait for nothing */
+    const int64_t pieces = steps ? (steps + most - 1) / most : 1, piece = steps ? (steps + pieces - 1) / pieces : 1;
+    /* tiles ask for the next piece of the panel together; a single one is as fast as its panel arrives by itself, and asks for the rows after it */
     const bool after = tiles == 1 && nr == TILE_ROWS && a->apart == steps * 2 * STEP;
     const int64_t asks = after ? panels_all : tiles, lines = tiles > 1 || after ? (STEP_BYTES / 64 + asks - 1) / asks : 0;
     tile_end before = {.j = j};
@@ -75,9 +76,12 @@ TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0,
                 float *to = last ? direct(j, r0 + r, c0 + c, rows, least(NR, nc - c)) : NULL;
                 const tile_run run = {least(piece, steps - s), a[t].at + s * 2 * STEP, a[t].apart, at, next, (int)lines, s > 0, to, 4 * j->c_rs};
                 multiply(rows, run, sums + r * NR, &before);
-                if (last && !to) end_tile(&before, j, r0 + r, rows, c0 + c, least(NR, nc - c), sums + r * NR);
+                if (!last || to) continue;
+                end_tile(&before, j, r0 + r, rows, c0 + c, least(NR, nc - c), sums + r * NR);
+                before.kept = kept ? kept + r * 128 : NULL, before.first = c == 0, before.last = c + 2 * NR > nc;
             }
     store(&before, before.rows);
+    if (kept) STREAM_END();
 }
 /* A tile of rows, unpacked neighbouring columns: room for steps of FEW_COLUMNS, then for their sums. */
 TARGET static void N_(few_rows)(const tc_gemm *j, N_(rows) a, int64_t r0, int64_t nr, int64_t c0, int64_t nc, char *room) {
@@ -103,7 +107,7 @@ TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c
     const bool few = !packed && nr <= TILE_ROWS && j->b_cs == 1;
     const int64_t held =
         few ? least(padded(nc), FEW_COLUMNS) * (FEW_STEPS * STEP_BYTES / NR + TILE_ROWS * 4) : (int64_t)pack_bytes(least(nc, stripe), j->k);
-    char *sums = aligned(work), *room = sums + some * NR * 4, *copies = room + (packed ? 0 : held);
+    char *sums = aligned(work), *kept = sums + some * NR * 4, *room = kept + some * 128, *copies = room + (packed ? 0 : held);
     N_(rows) *a = (void *)aligned(copies + tiles * TILE_ROWS * apart_of(j->k));
     for (int64_t r = 0; r < nr; r += at_once) {
         const int64_t rows = least(at_once, nr - r);
@@ -120,7 +124,7 @@ TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c
             if (!packed) pack(j, c0 + c, cols, room);
             for (int64_t i = 0; i < rows; i += some) {
                 begin(rows);
-                N_(columns)(j, a + i / TILE_ROWS, r0 + r + i, least(some, rows - i), c0 + c, cols, (float *)sums, panels);
+                N_(columns)(j, a + i / TILE_ROWS, r0 + r + i, least(some, rows - i), c0 + c, cols, (float *)sums, streams(j) ? kept : NULL, panels);
                 end();
                 tc_gemm_finished(j, plain_of(j) ? j->epilogue->rest : j->epilogue, r0 + r + i, least(some, rows - i), c0 + c, cols, worker);
             }

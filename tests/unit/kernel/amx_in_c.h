@@ -117,6 +117,11 @@ static inline VS dot_pairs(VS acc, VP a, VP b) {
     }
     return acc;
 }
+static inline void stream_line(void *to, const void *from) {
+    in_c_demand((uintptr_t)to % 64 == 0);
+    memcpy(to, from, 64);
+}
+#define STREAM_END() (void)0
 static inline void store_rounded(void *out, VS x, VS y) {
     for (int i = 0; i < 32; i++) {
         const uint16_t h = tc_x_cast_f32_bf16(i < 16 ? x.sum[i] : y.sum[i - 16]);
