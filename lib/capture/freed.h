@@ -4,7 +4,15 @@
 
 #include "capture/object.h"
 
-/* The nodes from `first` on (NULL: none) are those of a gradient. Raises where one reads what an earlier gradient freed; retain: this one frees nothing. */
-void tc_torch_went_back(C *c, const tc_node *first, bool retain);
+typedef struct {
+    C *c;
+    const tc_node **data;
+    size_t len, cap;
+} tc_passed;
+void tc_torch_passed(void *passed, const tc_node *n); /* adds n */
+
+/* A gradient went through these nodes, from the last to the first. Raises where one needs what an earlier gradient freed; retain: this one frees
+ * nothing. */
+void tc_torch_went_back(C *c, const tc_passed *nodes, bool retain);
 
 #endif

@@ -498,12 +498,13 @@ static V h_grad(C *c, args *A) {
     tc_capture_refold_new(c, r->graph->program); /* rules compare sizes: a guard may have made min(T, 1) the 1 that it was expanded as */
     bool keep = r->graph->program->no_grad;
     r->graph->program->no_grad = !tc_truth(c, v[3]);
-    const tc_node *before = r->graph->last;
+    tc_passed passed = {.c = c};
+    q.passed = tc_torch_passed, q.passed_ctx = &passed;
     st = tc_grad_build(&q, d);
     tc_functional_skip(r->functional); /* rules name what a tensor held before it was written to */
     r->graph->program->no_grad = keep;
     if (st) tc_raise_status(c, "RuntimeError", st);
-    tc_torch_went_back(c, before ? before->next : r->graph->first, tc_truth(c, v[4]));
+    tc_torch_went_back(c, &passed, tc_truth(c, v[4]));
     V all = tc_tuple(c, ni, NULL);
     for (size_t i = 0; i < ni; i++) {
         if (d[i]) ((tuple *)all)->a[i] = tc_torch_wrap_value(c, d[i]);

@@ -206,6 +206,8 @@ static tc_status one_node(sweep *s, tc_node *n) {
         grad_accumulate(s, n->args[0].value, gs[0]);
         return NULL;
     }
+    TC_TRY(grad_intact(n));
+    if (s->request && s->request->passed) s->request->passed(s->request->passed_ctx, n);
     if (n->op->flags & TC_OP_HIGHER_ORDER) return grad_higher_order(s, n, gs);
     if (n->op->grad) return by_rule(s, n, gs);
     return tc_error(TC_UNSUPPORTED, "gradient of %s is not supported", tc_op_name(n->op));
@@ -260,6 +262,7 @@ static tc_status seed(sweep *s, const tc_grad_request *r) {
 static tc_status build(const tc_grad_request *r, tc_value **out_grads, tc_node **end) {
     sweep s;
     grad_begin(&s, r->graph);
+    s.request = r;
     s.e.casts = r->casts, s.e.autocast = r->autocast;
     for (int i = 0; i < r->nwrt; i++) grad_mark(&s, r->wrt[i]);
     tc_status st = r->graph->last ? grad_spread(&s, r->graph->first, r->graph->last) : NULL;

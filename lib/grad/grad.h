@@ -21,6 +21,8 @@ typedef struct {
     bool zeros; /* unused values get zeros instead of NULL */
     bool casts; /* what the rules emit is called as under autocast to the next; gradients have the types of their values all the same */
     tc_dtype autocast;
+    void (*passed)(void *ctx, const tc_node *n); /* called with the nodes that the sweep passes; may be NULL */
+    void *passed_ctx;
 } tc_grad_request;
 
 /* out_grads: nwrt entries, NULL where wrt[i] does not reach the outputs. TC_UNSUPPORTED naming an operator without rule;
@@ -51,7 +53,7 @@ tc_status tc_grad_program_vjp(tc_program *p, const tc_grad_named *of, int nof, t
  * is linear in what comes in there; what only that program read is left for dead-code removal. TC_CONTENT without such an input or result. */
 tc_status tc_grad_program_jvp(tc_program *p);
 
-/* reads.c: would a backward of the call n read one of these values, arguments of it? */
+/* reads.c: would a backward of the call n read one of these values, arguments or results of it? */
 tc_status tc_grad_reads(const tc_node *n, tc_value *const *values, size_t nvalues, bool *out);
 
 /* recompute.c: in a graph whose forward ends with node `end`, the nodes behind it read only those values of the forward that keep() chooses:

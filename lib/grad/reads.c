@@ -1,4 +1,4 @@
-/* What a backward would have to keep: the values of a call's arguments that its gradient rule reads. The rule is asked by emitting what it
+/* What a backward would have to keep: the values of a call's arguments and results that its gradient rule reads. The rule is asked by emitting what it
  * makes, in a graph that nobody keeps. */
 #include "grad/grad.h"
 #include "grad/internal.h"
@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "op/decompose.h"
 #include "op/functionalise.h"
+
+#include <stdio.h>
 
 typedef struct {
     TC_VEC(const tc_value *) values; /* those asked for, and views of them */
@@ -74,6 +76,11 @@ static void row_keeps(question *q, const tc_node *n) {
     const tc_schema *s = tc_op_schema(n->op);
     for (int i = 0; i < n->nargs && i < s->nparams; i++)
         if (n->args[i].kind == TC_A_VALUE && n->args[i].value && tc_word_in(n->op->keeps, s->params[i].name)) look(q, n->args[i].value);
+    for (int i = 0; i < n->nouts; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "result%d", i);
+        if (tc_word_in(n->op->keeps, n->nouts > 1 ? name : "result")) look(q, n->outs[i]);
+    }
 }
 
 static tc_status node_reads(question *q, const tc_node *n);
@@ -81,6 +88,8 @@ static tc_status node_reads(question *q, const tc_node *n);
 static tc_status parts_read(question *q, const tc_node *n) {
     tc_emit e = {.graph = tc_graph_create(n->graph->program, NULL, "reads"), .source = n->source};
     TC_TRY(tc_emit_decomposition(&e, n));
+    for (int i = 0; i < n->nouts && i < e.nresults; i++)
+        if (e.results[i] && asked(q, n->outs[i])) tc_vec_push(&q->values, e.results[i]);
     for (const tc_node *m = e.graph->first; m && !q->read; m = m->next) {
         tc_shown *shown;
         int count, k = 0;
@@ -93,6 +102,17 @@ static tc_status parts_read(question *q, const tc_node *n) {
     return NULL;
 }
 
+/* Results of a node with subgraphs that are operands or other results (what torch.autograd.Function saved): asked for with those. */
+static tc_status same_results(question *q, const tc_node *n) {
+    tc_emit e = {.graph = tc_graph_create(n->graph->program, NULL, "reads"), .source = n->source};
+    TC_TRY(tc_emit_decomposition(&e, n));
+    for (int i = 0; i < n->nouts && i < e.nresults; i++)
+        if (e.results[i] && asked(q, n->outs[i])) tc_vec_push(&q->values, e.results[i]);
+    for (int i = 0; i < n->nouts && i < e.nresults; i++)
+        if (e.results[i] && asked(q, e.results[i])) tc_vec_push(&q->values, n->outs[i]);
+    return NULL;
+}
+
 static tc_status node_reads(question *q, const tc_node *n) {
     bool any = false;
     for (int i = 0; i < n->nouts; i++) any |= n->outs[i]->kind == TC_V_TENSOR && n->outs[i]->meta.requires_grad;
@@ -101,8 +121,13 @@ static tc_status node_reads(question *q, const tc_node *n) {
         row_keeps(q, n);
         return NULL;
     }
+    if (n->op->flags & TC_OP_HIGHER_ORDER) { /* keeps all its operands */
+        tc_op_each_read(n, look, q);
+        return NULL;
+    }
+    if (n->op->grad && n->op->decompose && n->nargs && n->args[0].kind == TC_A_GRAPH) TC_TRY(same_results(q, n));
     if (n->op->grad) return rule_reads(q, n);
-    return n->op->decompose && !(n->op->flags & TC_OP_HIGHER_ORDER) ? parts_read(q, n) : NULL;
+    return n->op->decompose ? parts_read(q, n) : NULL;
 }
 
 tc_status tc_grad_reads(const tc_node *n, tc_value *const *values, size_t nvalues, bool *out) {
@@ -119,4 +144,27 @@ tc_status tc_grad_reads(const tc_node *n, tc_value *const *values, size_t nvalue
     tc_vec_free(&q.values);
     *out = q.read;
     return st;
+}
+
+static tc_value *written(const tc_node *n, const tc_overwritten *w) {
+    if (w->place < 0) return n->outs[~w->place];
+    return w->element < 0 ? n->args[w->place].value : n->args[w->place].values[w->element];
+}
+
+tc_status grad_intact(const tc_node *n) {
+    if (n->origin && !n->overwritten && !n->origin->op->grad) n = n->origin; /* a part of what was decomposed */
+    for (const tc_overwritten *w = n->overwritten; w; w = w->next) {
+        tc_value *v = written(n, w);
+        bool read = false;
+        if (v) TC_TRY(tc_grad_reads(n, &v, 1, &read));
+        if (!read) continue;
+        const char *what = w->place < 0                              ? "its result"
+                           : tc_op_schema(n->op)->nparams > w->place ? tc_op_schema(n->op)->params[w->place].name
+                                                                     : "an operand";
+        return tc_error(TC_CONTENT,
+                        "one of the variables needed for gradient computation has been modified by an inplace operation: %s of %s was "
+                        "written to at %s:%d",
+                        what, tc_op_name(n->op), w->at.file ? w->at.file : "?", w->at.line);
+    }
+    return NULL;
 }

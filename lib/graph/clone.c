@@ -94,6 +94,17 @@ static tc_value *value_of(const pair *c, tc_graph *g, const tc_value *v, tc_valu
     return map[v->id] = w;
 }
 
+static const tc_overwritten *overwritten_of(const pair *c, const tc_overwritten *w) {
+    const tc_overwritten *first = NULL, **end = &first;
+    for (; w; w = w->next) {
+        tc_overwritten *o = tc_arena_dup(&c->to->arena, w, sizeof *w);
+        o->at = place_of(c, w->at);
+        *end = o;
+        end = &o->next;
+    }
+    return first;
+}
+
 static void nodes_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map, tc_node *before) {
     for (const tc_node *n = g->first; n; n = n->next) {
         tc_node *m = tc_graph_node(into, n->op, n->nargs, n->nouts, before);
@@ -104,6 +115,7 @@ static void nodes_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value 
         m->no_grad = n->no_grad;
         m->straight = n->straight;
         m->leaf = n->leaf;
+        m->overwritten = overwritten_of(c, n->overwritten);
         m->annotations = text_of(c, n->annotations);
     }
 }
@@ -216,6 +228,7 @@ void tc_graph_copy_nodes(tc_graph *to, const tc_graph *from, tc_value **map, tc_
         m->name = tc_graph_unique(to, n->name ? n->name : "node");
         m->source = n->source;
         m->origin = n->origin;
+        m->overwritten = n->overwritten;
         m->no_grad = n->no_grad;
         m->straight = n->straight;
         m->leaf = n->leaf;

@@ -102,6 +102,13 @@ typedef struct {
     };
 } tc_arg;
 
+/* An operand or result of a node that was written to after the node ran, before functionalisation: its gradient may not need it. */
+typedef struct tc_overwritten {
+    int place, element; /* argument, and which of a list (-1: none); ~k: result k */
+    tc_source at;       /* of the write */
+    const struct tc_overwritten *next;
+} tc_overwritten;
+
 struct tc_node {
     const struct tc_op *op;
     tc_arg *args; /* schema order; higher-order operators: as called */
@@ -109,9 +116,11 @@ struct tc_node {
     int nargs, nouts;
     const char *name;
     tc_source source;
+    const tc_overwritten *overwritten;
     const tc_node *origin;   /* the node of the captured program that this one came from; NULL: itself */
     bool no_grad;            /* stands in a no_grad region: no gradient flows through it */
     bool straight;           /* ... but for a write there: what was written to keeps its history, the gradient of result 0 is that of argument 0 */
+    bool uncounted;          /* a write that leaves no node overwritten: of state that a replayed program gives back */
     bool leaf;               /* requires_grad_() was called on a result: it requires a gradient whatever the arguments do */
     const char *annotations; /* JSON text of PT2 metadata that tc only passes through, or NULL */
     tc_node *prev, *next;

@@ -10,10 +10,18 @@
 #include "op/emit.h"
 #include "op/functionalise.h"
 
+/* An operand or result of a node whose results require a gradient. */
+typedef struct tc_alias_use {
+    tc_node *node;
+    int place, element; /* as in tc_overwritten */
+    const struct tc_alias_use *next;
+} tc_alias_use;
+
 typedef struct {
     tc_value *current;
-    unsigned version; /* counts writes */
-    int input;        /* index in program->inputs, or -1 */
+    unsigned version;         /* counts writes */
+    int input;                /* index in program->inputs, or -1 */
+    const tc_alias_use *uses; /* of what it holds now */
 } tc_alias_base;
 
 typedef struct tc_alias {
@@ -55,6 +63,12 @@ tc_status tc_alias_in_steps(tc_functional *f, tc_alias *a, tc_value *parent); /*
 /* target takes the value v (cast and broadcast as a write does). */
 tc_status tc_alias_write(tc_functional *f, tc_value *target, tc_value *v, bool may_resize);
 tc_value *tc_alias_settled(const tc_functional *f, tc_value *v); /* past the regions that were inlined */
+
+/* uses.c: PyTorch refuses a gradient that needs what was written to since (its version counters). m has source[] as the program named its arguments;
+ * `result` of it is what the tensor `out` holds. */
+void tc_alias_uses(tc_functional *f, tc_node *m, const tc_arg *source);
+void tc_alias_makes(tc_functional *f, tc_node *m, int result, tc_value *out);
+void tc_alias_overwrites(tc_functional *f, tc_value *target); /* after a write that is not through detach() or .data */
 
 /* alias_strided.c: n, an as_strided of `source`, becomes one of the base, since it tells of memory and not of the tensor. */
 tc_status tc_alias_strided(tc_functional *f, tc_node *n, tc_value *source);

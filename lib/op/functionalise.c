@@ -95,7 +95,19 @@ static tc_status give(tc_functional *f, const tc_node *n, tc_value *target, tc_v
     const tc_alias *a = tc_alias_of(f, target)->a;
     if (resizes && a->base->input >= 0) return tc_error(TC_UNSUPPORTED, "%s: resizing an input, parameter or buffer", tc_op_name(n->op));
     if (resizes && a->parent) return tc_error(TC_UNSUPPORTED, "%s: resizing a view", tc_op_name(n->op));
-    return tc_alias_write(f, target, v, resizes || tc_op_schema(n->op)->has_out);
+    TC_TRY(tc_alias_write(f, target, v, resizes || tc_op_schema(n->op)->has_out));
+    if (!n->uncounted) tc_alias_overwrites(f, target);
+    return NULL;
+}
+
+/* What m, the functional form of n, reads of tensors that it does not write to itself. */
+static void note_uses(tc_functional *f, const tc_node *n, tc_node *m, const tc_arg *source) {
+    const tc_schema *s = tc_op_schema(n->op);
+    tc_arg *left = tc_arena_dup(&f->arena, source, sizeof *source * (size_t)s->nparams), *args = TC_NEWN(&f->arena, tc_arg, (size_t)m->nargs);
+    for (int i = 0; i < s->nparams; i++)
+        if (s->params[i].mutated) left[i] = (tc_arg){.kind = TC_A_NONE};
+    tc_op_functional_args(f->g->program, n->op, left, args);
+    tc_alias_uses(f, m, args);
 }
 
 /* The functional form of n, and its results in the tensors that n writes to. source[]: arguments as the program named them. */
@@ -105,6 +117,7 @@ static tc_status call_functional(tc_functional *f, tc_node *n, const tc_op *op, 
     tc_value **results;
     tc_node *m;
     TC_TRY(call_instead(f, n, op, args, fs->nparams, &m, &results));
+    note_uses(f, n, m, source);
     int r = returned ? 0 : s->nrets;
     for (int i = 0; i < s->nparams; i++) {
         if (!s->params[i].mutated) continue;
@@ -112,8 +125,10 @@ static tc_status call_functional(tc_functional *f, tc_node *n, const tc_op *op, 
             tc_alias_tensor *t = tc_alias_of(f, source[i].value);
             t->a = tc_alias_new(f, t->a, &(tc_view_step){op, m->args, m->nargs, -1}, results[0]);
             t->a->meta = &n->outs[0]->meta;
+            tc_alias_overwrites(f, source[i].value);
         } else if (source[i].kind == TC_A_VALUE && source[i].value) {
             TC_TRY(give(f, n, source[i].value, results[r]->kind == TC_V_LIST ? results[r]->list[0] : results[r]));
+            if (results[r]->producer == m) tc_alias_makes(f, m, r, source[i].value);
         }
         for (int k = 0; source[i].kind == TC_A_VALUES && k < source[i].n; k++)
             TC_TRY(give(f, n, source[i].values[k], results[r]->kind == TC_V_LIST ? results[r]->list[k] : results[r]));
@@ -132,7 +147,7 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
         return tc_error(TC_UNSUPPORTED, "operator %s is not supported: it writes to an argument and has no functional form", tc_op_name(n->op));
     tc_op_functional_args(f->g->program, n->op, n->args, args);
     const bool copies = !strcmp(tc_op_name(op), "aten.copy.default") && n->args[1].kind == TC_A_VALUE;
-    if (copies) TC_TRY(tc_alias_write(f, source[0].value, n->args[1].value, false)); /* the source, cast and broadcast */
+    if (copies) TC_TRY(give(f, n, source[0].value, n->args[1].value)); /* the source, cast and broadcast */
     else TC_TRY(call_functional(f, n, op, args, source));
     int r = 0;
     for (int i = 0; i < s->nparams && (s->inplace || s->has_out); i++) {
@@ -161,16 +176,20 @@ bool tc_op_unmarked_writes(const tc_op *op, const tc_arg *args, int rank, tc_unm
 
 static tc_status unmarked_writes(tc_functional *f, tc_node *n, const tc_arg *source, bool *out_done) {
     tc_unmarked_writes w;
-    tc_arg args[8];
+    tc_arg args[8], named[8];
     tc_node *m;
     tc_value **results;
     *out_done = false;
     int rank = n->nargs && n->args[0].kind == TC_A_VALUE && n->args[0].value ? n->args[0].value->meta.rank : 0;
     if (!tc_op_unmarked_writes(n->op, n->args, rank, &w)) return NULL;
-    for (int i = 0; i < w.nfrom; i++) args[i] = n->args[w.from[i]];
+    for (int i = 0; i < w.nfrom; i++) args[i] = n->args[w.from[i]], named[i] = source[w.from[i]];
     TC_TRY(call_instead(f, n, w.functional, args, w.nfrom, &m, &results));
-    for (int i = 0; i < 2; i++) TC_TRY(tc_alias_write(f, source[3 + i].value, results[w.first + i], false));
-    for (int i = 0; i < n->nouts; i++) tc_alias_same(f, n->outs[i], results[i]);
+    tc_alias_uses(f, m, named);
+    for (int i = 0; i < 2; i++) TC_TRY(tc_alias_write(f, source[3 + i].value, results[w.first + i], false)); /* which PyTorch does not count */
+    for (int i = 0; i < n->nouts; i++) {
+        tc_alias_same(f, n->outs[i], results[i]);
+        tc_alias_makes(f, m, i, n->outs[i]);
+    }
     tc_node_remove(n);
     *out_done = true;
     return NULL;
@@ -202,7 +221,10 @@ static tc_status rewrite(tc_functional *f, tc_node *n) {
     p->no_grad = was;
     if (st || writes) return st;
     if (done) return NULL;
-    return strcmp(s->name, "as_strided") ? note_views(f, n, source) : tc_alias_strided(f, n, source[0].value);
+    TC_TRY(strcmp(s->name, "as_strided") ? note_views(f, n, source) : tc_alias_strided(f, n, source[0].value));
+    tc_alias_uses(f, n, source);
+    for (int i = 0; i < n->nouts; i++) tc_alias_makes(f, n, i, n->outs[i]);
+    return NULL;
 }
 
 tc_status tc_functional_step(tc_functional *f) {

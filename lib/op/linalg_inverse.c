@@ -317,6 +317,7 @@ const tc_op tc_ops_linalg_inverse[] = {
          "Tensor singular_values)",
      .shape = shape_lstsq,
      .kernel = &tc_k_lstsq,
+     .keeps = " self b result0 ",
      .grad = grad_lstsq,
      .samples = "linalg_lstsq(f32[2,5,3], f32[2,5,2]); linalg_lstsq(f64[3,5], f64[3,2]); linalg_lstsq(f64[5,3], f64[5], driver='gels')",
      .doc = "X of least norm that makes |self X - b| least; residuals of systems with more rows, whatever their rank"},

@@ -126,7 +126,8 @@ struct tc_op {
     const struct tc_checked *checked;
     tc_decompose_fn strided; /* the same when argument 0 is not contiguous and the order of memory decides (random fills) */
     tc_view_alias_fn view_alias;
-    const char *keeps;   /* the tensors, " self target ", that PyTorch keeps for the gradient, beside its own; NULL: what the gradient rule reads */
+    const char *keeps;   /* the tensors, " self result ", that PyTorch keeps for the gradient, beside its own (result0 of several results); "": it
+                            keeps nothing; NULL: what the gradient rule reads */
     tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */
     const char *samples; /* calls in the model language's syntax: tests, bench, fuzz and the man page run them */
     const char *doc;     /* one line: formula */

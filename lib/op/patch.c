@@ -156,8 +156,11 @@ static tc_status decompose_chunk_cat(tc_emit *e, const tc_node *n) { /* tensors,
     return tc_e_done(e);
 }
 
-#define RULE(SCHEMA, name, sample, text) \
-    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define RULE(SCHEMA, name, sample, text)                                                                                                     \
+    {                                                                                                                                        \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .keeps = "", .samples = sample, \
+        .doc = text                                                                                                                          \
+    }
 const tc_op tc_ops_patch[] = {RULE("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)", im2col,
                                    "im2col(f32[2,3,6,5], [2,3], [1,1], [1,0], [2,1])", "patches as columns"),
                               RULE("col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)",

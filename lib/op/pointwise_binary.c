@@ -676,6 +676,7 @@ const tc_op tc_ops_pointwise_binary[] = {
     {.schema = "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
      .shape = tc_shape_decomposed,
      .decompose = decompose_ldexp,
+     .keeps = " other result ",
      .samples = "ldexp(f32[5], i64[5])",
      .doc = "self 2^other"},
     {.schema = "aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",

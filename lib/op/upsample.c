@@ -151,10 +151,11 @@ static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
     {.schema = "aten::" name #n "d.vec(Tensor input, SymInt[]? output_size, " align "float[]? scale_factors) -> Tensor",                          \
      .shape = tc_shape_decomposed_format,                                                                                                         \
      .decompose = decompose_upsample,                                                                                                             \
+     .keeps = "",                                                                                                                                 \
      .doc = text},                                                                                                                                \
     {                                                                                                                                             \
         .schema = "aten::" name #n "d(Tensor self, SymInt[" #n "] output_size, " align scales ") -> Tensor", .shape = tc_shape_decomposed_format, \
-        .decompose = decompose_upsample, .doc = text                                                                                              \
+        .decompose = decompose_upsample, .keeps = "", .doc = text                                                                                 \
     }
 #define ALIGN "bool align_corners, "
 #define S1 "float? scales=None"

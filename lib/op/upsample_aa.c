@@ -115,11 +115,12 @@ static tc_status decompose_upsample_aa(tc_emit *e, const tc_node *n) {
     {.schema = "aten::_upsample_" name "2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", \
      .shape = tc_shape_decomposed_format,                                                                                                      \
      .decompose = decompose_upsample_aa,                                                                                                       \
+     .keeps = "",                                                                                                                              \
      .doc = text},                                                                                                                             \
     {                                                                                                                                          \
         .schema = "aten::_upsample_" name "2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "               \
                   "float? scales_w=None) -> Tensor",                                                                                           \
-        .shape = tc_shape_decomposed_format, .decompose = decompose_upsample_aa,                                                               \
+        .shape = tc_shape_decomposed_format, .decompose = decompose_upsample_aa, .keeps = "",                                                  \
         .samples = "_upsample_" name "2d_aa(f32[2,3,9,8], [4,5], False); _upsample_" name "2d_aa(f64[1,2,5,4], [7,3], False)", .doc = text     \
     }
 const tc_op tc_ops_upsample_aa[] = {

@@ -154,6 +154,23 @@ static void keep_history(V out, V written) {
     if (v && old && v->producer && old->meta.requires_grad) v->producer->straight = v->meta.requires_grad = true;
 }
 
+/* What was written to in the program's source is told to the node that was made as n. */
+static void keep_overwritten(C *c, V out, const tc_overwritten *w) {
+    size_t n = 1;
+    V *all = tc_is_seq(out) ? tc_items(out, &n) : &out;
+    tc_node *made = NULL;
+    for (size_t i = 0; i < n && !made; i++)
+        if (tc_is_tensor(all[i]) && ((tensor *)all[i])->v) made = ((tensor *)all[i])->v->producer;
+    for (; made && w; w = w->next) {
+        tc_arena *a = &tc_torch_program(c)->arena;
+        tc_overwritten *o = tc_arena_dup(a, w, sizeof *w);
+        if (w->at.file) o->at.file = tc_arena_strdup(a, w->at.file);
+        o->at.calls = NULL;
+        o->next = made->overwritten;
+        made->overwritten = o;
+    }
+}
+
 static void run_node(replay *r, const tc_node *n) {
     C *c = r->c;
     tc_arg *a = tc_mem(c, (size_t)(n->nargs ? n->nargs : 1) * sizeof *a);
@@ -164,6 +181,7 @@ static void run_node(replay *r, const tc_node *n) {
     V out = tc_torch_apply(c, n->op, a, n->nargs, objects, NULL);
     c->torch->no_grad = outside;
     if (n->straight && !outside) keep_history(out, objects[0]);
+    keep_overwritten(c, out, n->overwritten);
     if (n->nouts == 1) {
         learn(r, n->outs[0], out);
         return;
@@ -230,11 +248,19 @@ static V build_tree(replay *r, const tc_tree *t, V *leaves, int n, int *at) {
     return all;
 }
 
+/* What the program wrote. Its own nodes know already what was written to under them. */
+static void write_back(C *c, V to, V value) {
+    const tc_graph *g = c->torch->graph;
+    tc_node *last = g ? g->last : NULL;
+    tc_torch_copy_into(c, to, value);
+    for (tc_node *n = !g ? NULL : last ? last->next : g->first; n; n = n->next) n->uncounted = true;
+}
+
 /* Its gradients went on at the write itself. */
 static void write_parameter(C *c, V to, V value) {
     bool outside = c->torch->no_grad;
     c->torch->no_grad = true;
-    tc_torch_copy_into(c, to, value);
+    write_back(c, to, value);
     c->torch->no_grad = outside;
 }
 
@@ -293,9 +319,9 @@ static V run_program(C *c, const tc_program *p, V *tensors, args *A) {
         const tc_output *o = &p->outputs[i];
         if (o->kind == TC_OUT_USER || o->kind == TC_OUT_LOSS) leaves[nleaves++] = value_here(&r, o->value);
         else if (o->kind == TC_OUT_LEAF) leaves[nleaves++] = c->none;
-        else if (o->kind == TC_OUT_BUFFER) tc_torch_copy_into(c, tensors[o->target], value_here(&r, o->value));
+        else if (o->kind == TC_OUT_BUFFER) write_back(c, tensors[o->target], value_here(&r, o->value));
         else if (o->kind == TC_OUT_PARAMETER) write_parameter(c, tensors[o->target], value_here(&r, o->value));
-        else if (o->kind == TC_OUT_USER_INPUT) tc_torch_copy_into(c, A->a[1 + user_before(p, o->target)], value_here(&r, o->value));
+        else if (o->kind == TC_OUT_USER_INPUT) write_back(c, A->a[1 + user_before(p, o->target)], value_here(&r, o->value));
     }
     int at = 0;
     if (p->out_tree) return build_tree(&r, p->out_tree, leaves, nleaves, &at);

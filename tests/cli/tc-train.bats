@@ -1004,3 +1004,12 @@ YAML
     grep -q 'update: first: ' log
     cmp captured/step-12/shard-00001-model-00001-of-00001.safetensors eager/step-12/shard-00001-model-00001-of-00001.safetensors
 }
+
+@test "a model that writes to what its own gradient needs is refused at its line; state that a step gives back is not such a write" {
+    tc-train -q r.yaml -o run
+    sed -i 's/return self.b.*/h = self.a(x.float()).exp()\n        h += 1\n        return self.b(h)/' model.py
+    fails 3 "backward of exp (model.py:13): one of the variables needed for gradient computation has been modified by an inplace operation: its result of \
+aten.exp.default was written to at model.py:14" tc-train -q r.yaml -o refused
+    sed -i 's/h += 1/h = h + 1/; s/self.drop = .*/self.norm = nn.BatchNorm1d(hidden)/; s/return self.b(h)/return self.b(self.norm(h)) + self.b(self.norm(-h))/' model.py
+    tc-train -q r.yaml -o norm
+}

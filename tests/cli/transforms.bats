@@ -616,3 +616,44 @@ PY
     fails 3 "v.py:7:22: RuntimeError: vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten._unique2" \
         tc-export v.py:U --input x=2x2xf32 --print
 }
+
+@test "a gradient that needs what was written to since is refused, as PyTorch's version counters refuse it" {
+    cd "$BATS_TEST_TMPDIR"
+    model() { # lines of forward between x = a * 1 and the gradient of y by a and w
+        { cat <<'PY'; printf '        %s\n' "$@"; printf '        return torch.autograd.grad(y.sum(), [a, w], allow_unused=True)\n'; } >m.py
+import torch
+import torch.nn.functional as F
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g
+class M(torch.nn.Module):
+    def forward(self, a, w):
+        a, w = a.requires_grad_(), w.requires_grad_()
+        x = a * 1
+PY
+    }
+    refused() { # what, at which line it was written to
+        fails 3 "one of the variables needed for gradient computation has been modified by an inplace operation: $1 was written to at m.py:$2 " \
+            tc-export m.py:M --input a=3x4xf32 --input w=3x4xf32 --print
+    }
+    taken() { tc-export m.py:M --input a=3x4xf32 --input w=3x4xf32 -o m.pt2; }
+    model 'y = x * w' 'x.add_(1)'; refused 'self of aten.mul.Tensor' 16
+    model 'y = x * w' 'with torch.no_grad():' '    x[0].add_(1)'; refused 'self of aten.mul.Tensor' 17
+    model 'y = x.exp()' 'y += 1'; refused 'its result of aten.exp.default' 16
+    model 'y = x.exp_()' 'y += 1'; refused 'its result of aten.exp.default' 16
+    model 'x.mul_(x)' 'y = x'; refused 'other of aten.mul.Tensor' 15
+    model 'y = F.linear(x, w)' 'x.zero_()'; refused 'input of aten.linear.default' 16
+    model 'y = Square.apply(x)' 'x.add_(1)'; refused 'an operand of tc.autograd_function.default' 16
+    model 'out = torch.zeros(3, 4)' 'out[0] = a[0]' 'out[1] = out[0] * w[1]' 'y = out'; refused 'self of aten.mul.Tensor' 17
+    model 'y = x.sin()' 'x.data.add_(0)'; taken
+    model 'y = x + w' 'x.mul_(2)'; taken
+    model 'y = x.relu()' 'x.mul_(2)'; taken
+    model 'y = w / x' 'y.mul_(2)'; taken
+    model 'out = torch.zeros(3, 4)' 'out[0] = a[0]' 'out[1] = out[0] + w[1]' 'y = out'; taken
+    model 'y = F.batch_norm(x, torch.zeros(4), torch.ones(4), training=True)' 'y.mul_(2)'; taken
+}
