@@ -323,7 +323,7 @@ static tc_status backward(tc_kcall *k) {
 }
 
 const tc_kernel tc_k_convolution = {.name = "convolution",
-                                    .flags = TC_KF_CONTIGUOUS | TC_KF_EPILOGUE,
+                                    .flags = TC_KF_CONTIGUOUS | TC_KF_EPILOGUE | TC_KF_ENTRIES,
                                     .run = forward,
                                     .scratch = forward_scratch,
                                     .pack_bytes = forward_pack_bytes,

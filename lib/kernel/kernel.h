@@ -80,11 +80,12 @@ typedef struct tc_kcall {
 } tc_kcall;
 
 enum {
-    TC_KF_CONTIGUOUS = 1,    /* tensors must be contiguous: the executor copies those that are not */
-    TC_KF_EPILOGUE = 2,      /* takes an epilogue */
-    TC_KF_INPLACE0 = 4,      /* result 0 may lie where argument 0 does: the kernel reports bad arguments before it writes */
-    TC_KF_DYNAMIC = 8,       /* results are made with alloc */
-    TC_KF_SPARE_RESULTS = 16 /* results after the first that nothing reads may be left without storage */
+    TC_KF_CONTIGUOUS = 1,     /* tensors must be contiguous: the executor copies those that are not */
+    TC_KF_EPILOGUE = 2,       /* takes an epilogue */
+    TC_KF_INPLACE0 = 4,       /* result 0 may lie where argument 0 does: the kernel reports bad arguments before it writes */
+    TC_KF_DYNAMIC = 8,        /* results are made with alloc */
+    TC_KF_SPARE_RESULTS = 16, /* results after the first that nothing reads may be left without storage */
+    TC_KF_ENTRIES = 32        /* entry i along dimension 0 of the results depends on entry i of argument 0 alone, and all of the others */
 };
 
 /* Tensors of three to five dimensions may lie channels last: N (D) (H) W C in memory under sizes in the order N C (D) (H) W. What a call

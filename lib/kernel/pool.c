@@ -215,10 +215,11 @@ static tc_status run(tc_kcall *k, int dims) {
 static tc_layouts layouts_of(const tc_kcall *k, int dims) {
     return k->nouts == 1 && tc_k_tensor(k, 0)->rank == dims + 2 ? TC_LAYOUT_SAME : TC_LAYOUT_PLANES;
 }
-#define KERNEL(n)                                                                                   \
-    static tc_status run_##n(tc_kcall *k) { return run(k, n); }                                     \
-    static size_t scratch_##n(const tc_kcall *k, int threads) { return scratch_of(k, threads, n); } \
-    static tc_layouts layouts_##n(const tc_kcall *k) { return layouts_of(k, n); }                   \
-    const tc_kernel tc_k_max_pool##n##d = {"max_pool", TC_KF_CONTIGUOUS | TC_KF_SPARE_RESULTS, run_##n, scratch_##n, NULL, NULL, layouts_##n};
+#define KERNEL(n)                                                                                                                                \
+    static tc_status run_##n(tc_kcall *k) { return run(k, n); }                                                                                  \
+    static size_t scratch_##n(const tc_kcall *k, int threads) { return scratch_of(k, threads, n); }                                              \
+    static tc_layouts layouts_##n(const tc_kcall *k) { return layouts_of(k, n); }                                                                \
+    const tc_kernel tc_k_max_pool##n##d = {"max_pool", TC_KF_CONTIGUOUS | TC_KF_SPARE_RESULTS | TC_KF_ENTRIES, run_##n, scratch_##n, NULL, NULL, \
+                                           layouts_##n};
 KERNEL(2)
 KERNEL(3)

@@ -252,7 +252,7 @@ static tc_status run(tc_kcall *k, int dims, bool adaptive) {
 #define KERNEL(op, n, adaptive)                                                                                   \
     static tc_status run_##op##n(tc_kcall *k) { return run(k, n, adaptive); }                                     \
     static size_t scratch_##op##n(const tc_kcall *k, int threads) { return scratch_of(k, threads, n, adaptive); } \
-    const tc_kernel tc_k_##op##n##d = {.name = #op, .flags = TC_KF_CONTIGUOUS, .run = run_##op##n, .scratch = scratch_##op##n};
+    const tc_kernel tc_k_##op##n##d = {.name = #op, .flags = TC_KF_CONTIGUOUS | TC_KF_ENTRIES, .run = run_##op##n, .scratch = scratch_##op##n};
 KERNEL(avg_pool, 2, false)
 KERNEL(avg_pool, 3, false)
 KERNEL(adaptive_avg_pool, 2, true)

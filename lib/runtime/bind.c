@@ -1,5 +1,5 @@
 /* Binding a frame to sizes: concrete tensors and roots for all values, memory, one call a group with everything filled in. */
-#include "runtime/frame.h"
+#include "runtime/slices.h"
 
 #include <sys/mman.h>
 
@@ -402,11 +402,14 @@ static bool stays(const binder *x, const tc_karg *a) {
     return r >= 0 && x->b->roots[r].kind == ROOT_INPUT && packed_argument(x->e, x->f->g->inputs[x->b->roots[r].index]);
 }
 /* Which arguments of the call are kept in their packed form, if any. */
-static void choose_packed(binder *x, kernel_call *k, const tc_kernel *kn) {
+static void pack_kernel(binder *x, const tc_node *n, kernel_call *k) {
+    const tc_kernel *kn = n->op->kernel;
     if (!kn->pack_bytes || !x->e->o.keep_packed || x->f != x->e->main) return;
     k->pack_bytes = kn->pack_bytes(&k->k, &k->pack_arg);
     for (int i = 0; i <= kn->pack_more && k->pack_bytes; i++)
         if (!stays(x, &k->args[k->pack_arg + i])) k->pack_bytes = 0;
+    k->may_pack = k->pack_bytes > 0;
+    if (k->may_pack && tuning_unpacked(x->e, n, k)) k->pack_bytes = 0;
 }
 
 typedef struct {
@@ -536,9 +539,7 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last)
     k->k.pool = x->e->pool;
     k->k.isa = x->e->isa;
     k->k.numerics = x->e->o.numerics;
-    if (!s) tuning_kernel(x->e, n, k), choose_packed(x, k, kn);
-    k->may_pack = k->pack_bytes > 0;
-    if (k->may_pack && tuning_unpacked(x->e, n, k)) k->pack_bytes = 0;
+    if (!s) tuning_kernel(x->e, n, k), pack_kernel(x, n, k);
     if (!s && g->epilogue) s = bind_epilogue(x, g, index, last, &c);
     if (!s && kn->scratch) {
         size_t bytes = kn->scratch(&k->k, tc_pool_threads(x->e->pool));
@@ -683,6 +684,21 @@ static void find_mutations(binder *x) {
     }
 }
 
+/* Weights are packed for the sizes that kernels see. */
+static void bind_slices(binder *x) {
+    slices_find(x->f, x->b);
+    for (size_t i = 0; i < x->b->slices.len; i++) {
+        slices *s = &x->b->slices.data[i];
+        slices_begin(x->b, s);
+        slices_show(x->b, s, 0);
+        for (int c = s->first; c < s->first + s->ncalls; c++) {
+            const call *at = &x->b->calls.data[c];
+            if (at->kind == CALL_KERNEL) pack_kernel(x, at->group->node, at->kernel);
+        }
+        slices_end(x->b, s);
+    }
+}
+
 static tc_status bind_all(binder *x) {
     frame *f = x->f;
     bound *b = x->b;
@@ -732,6 +748,7 @@ static tc_status bind_all(binder *x) {
     }
     bind_outputs(x);
     keep_values(f, b, x->slots, x->now);
+    bind_slices(x);
     return bind_memory(x);
 }
 
@@ -767,6 +784,7 @@ void bound_destroy(bound *b) {
         free(c->numbers);
     }
     tc_vec_free(&b->calls);
+    slices_free(b);
     tc_vec_free(&b->moved);
     tc_vec_free(&b->end_copies);
     free(b->clones);

@@ -21,6 +21,7 @@ typedef struct {
     int index;            /* INPUT: of the graph's inputs; OUTPUT: of its outputs */
     size_t offset, bytes; /* ARENA */
     int first, last;      /* calls between which it lives */
+    bool inside;          /* only while a chain of slices is found: of one of them alone */
 } root;
 
 typedef enum { CALL_LOOP, CALL_KERNEL, CALL_COPY, CALL_CONTROL, CALL_ITEM, CALL_DYNAMIC } call_kind;
@@ -67,14 +68,31 @@ typedef struct {
     tc_tensor copy[2]; /* COPY: shapes of to and from */
 } call;
 
+/* A tensor that shows some entries of dimension 0 at a time. */
+typedef struct {
+    int id;
+    int64_t step;   /* elements between entries in memory; 0: it has room for those of one slice */
+    int64_t offset; /* of entry 0, during a run */
+} slice_value;
+/* Calls that are made one after another for some entries of dimension 0, then for the next (slices.c). */
+typedef struct {
+    int first, ncalls;
+    int64_t n, entries; /* of all; of a slice */
+    slice_value *values;
+    int nvalues;
+    uint64_t *ns; /* by call, of a run that is timed */
+} slices;
+
 typedef struct bound {
     int64_t *key;
+    bool watched;   /* every tensor that is written is whole when its call is told of */
     uint64_t stamp; /* of the last use */
     tc_tensor *t;   /* by value id; storages are borrowed from roots */
     int *root_of;   /* by value id; -1: no tensor */
     int64_t *delta; /* bytes from the root's start */
     root *roots;    /* by value id */
     TC_VEC(call) calls;
+    TC_VEC(slices) slices;  /* in order, apart */
     TC_VEC(int) moved;      /* values whose storage changes from run to run: inputs, results, views of them; roots first */
     TC_VEC(int) end_copies; /* outputs that are copied at the end */
     tc_tensor *clones;      /* by end copy: of inputs that another of them writes, during a run's end */

@@ -1,8 +1,7 @@
 /* Running a bound frame: pointers of inputs and results are filled in, then the calls are made one after another. */
-#include "runtime/frame.h"
-
 #include "base/rng.h"
 #include "pass/arena.h"
+#include "runtime/slices.h"
 
 #include <time.h>
 
@@ -291,6 +290,34 @@ static void written(frame *f, const tc_group *g, values_vec *values, tensors_vec
     }
 }
 
+/* Tells of a call that took `whole`, its subgraphs `inner` of it. */
+static tc_status profiled(frame *f, call *c, uint64_t start, uint64_t whole, uint64_t inner) {
+    tc_exec *e = f->e;
+    const tc_node *const *nodes = c->group ? &c->group->node : NULL;
+    int n = c->group ? 1 : 0;
+    const tc_loop *l = !c->group ? NULL : c->group->loop ? c->group->loop : c->group->epilogue;
+    if (l) nodes = (const tc_node *const *)l->nodes, n = l->nnodes;
+    values_vec values = {0};
+    tensors_vec tensors = {0};
+    written(f, c->group, &values, &tensors);
+    const call_cost cost = cost_of(f, c);
+    tc_status s = e->profile(e->profile_ctx, &(tc_exec_event){.name = n ? tc_op_name(nodes[n - 1]->op) : "copy",
+                                                              .nodes = nodes,
+                                                              .nnodes = n,
+                                                              .start = start,
+                                                              .ns = inner < whole ? whole - inner : 0,
+                                                              .whole = whole,
+                                                              .compiled = c->code != NULL,
+                                                              .bytes = cost.bytes,
+                                                              .flops = cost.flops,
+                                                              .values = values.data,
+                                                              .tensors = tensors.data,
+                                                              .nvalues = (int)values.len});
+    tc_vec_free(&values);
+    tc_vec_free(&tensors);
+    return s;
+}
+
 static tc_status run_profiled(frame *f, call *c) {
     tc_exec *e = f->e;
     bound *b = f->b;
@@ -300,29 +327,7 @@ static tc_status run_profiled(frame *f, call *c) {
     if (s) return s;
     const uint64_t whole = now_ns() - start, inner = e->profiled - before;
     e->profiled = before + whole;
-    const tc_node *const *nodes = c->group ? &c->group->node : NULL;
-    int n = c->group ? 1 : 0;
-    const tc_loop *l = !c->group ? NULL : c->group->loop ? c->group->loop : c->group->epilogue;
-    if (l) nodes = (const tc_node *const *)l->nodes, n = l->nnodes;
-    values_vec values = {0};
-    tensors_vec tensors = {0};
-    written(f, c->group, &values, &tensors);
-    const call_cost cost = cost_of(f, c);
-    s = e->profile(e->profile_ctx, &(tc_exec_event){.name = n ? tc_op_name(nodes[n - 1]->op) : "copy",
-                                                    .nodes = nodes,
-                                                    .nnodes = n,
-                                                    .start = start,
-                                                    .ns = inner < whole ? whole - inner : 0,
-                                                    .whole = whole,
-                                                    .compiled = c->code != NULL,
-                                                    .bytes = cost.bytes,
-                                                    .flops = cost.flops,
-                                                    .values = values.data,
-                                                    .tensors = tensors.data,
-                                                    .nvalues = (int)values.len});
-    tc_vec_free(&values);
-    tc_vec_free(&tensors);
-    return s;
+    return profiled(f, c, start, whole, inner);
 }
 
 static const char *call_name(const call *c) {
@@ -338,8 +343,39 @@ static tc_status place_error(tc_status s, const call *c) {
     return s;
 }
 
+static tc_status run_one(frame *f, call *c) {
+    tc_status s = f->e->profile ? run_profiled(f, c) : f->e->timed ? run_timed(f, c) : run_call(f, c);
+    return s ? place_error(s, c) : NULL;
+}
+
+/* Times of a call are added over the slices and told of at the end, when its tensors show all that they hold, as if calls had been made one
+ * after another. */
+static tc_status run_slices(frame *f, slices *s) {
+    const bool timed = f->e->profile || f->e->timed;
+    call *c = f->b->calls.data + s->first;
+    uint64_t start = timed ? now_ns() : 0, before = start, now;
+    tc_status st = NULL;
+    memset(s->ns, 0, (size_t)s->ncalls * sizeof *s->ns);
+    slices_begin(f->b, s);
+    for (int64_t at = 0; at < s->n && !st;) {
+        at += slices_show(f->b, s, at);
+        for (int i = 0; i < s->ncalls && !st; i++) {
+            if ((st = run_call(f, c + i))) st = place_error(st, c + i);
+            if (timed) now = now_ns(), s->ns[i] += now - before, before = now;
+        }
+    }
+    slices_end(f->b, s);
+    for (int i = 0; i < s->ncalls && timed && !st; i++) {
+        if (f->e->profile) f->e->profiled += s->ns[i], st = profiled(f, c + i, start, s->ns[i], 0);
+        else tuning_tell(f, c + i, s->ns[i]);
+        start += s->ns[i];
+    }
+    return st;
+}
+
 static bool same_key(const frame *f, const bound *b) {
     const tc_exec *e = f->e;
+    if (b->watched != (e->profile != NULL)) return false;
     for (size_t i = 0; i < e->nvars; i++)
         if (b->key[i] != (e->vars[i].bound && tc_sym_type(tc_sym_var_at(e->program->sym, i)) != TC_SYM_FLOAT ? e->vars[i].i : INT64_MIN))
             return false;
@@ -362,6 +398,7 @@ static tc_status find_bound(frame *f) {
     if (f == e->main) TC_TRY(check_guards(e));
     bound *b;
     TC_TRY(frame_bind(f, &b));
+    b->watched = f->e->profile != NULL;
     b->key = tc_xcalloc(e->nvars + 1, sizeof *b->key);
     for (size_t i = 0; i < e->nvars; i++)
         b->key[i] = e->vars[i].bound && tc_sym_type(tc_sym_var_at(e->program->sym, i)) != TC_SYM_FLOAT ? e->vars[i].i : INT64_MIN;
@@ -462,11 +499,13 @@ tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out) {
     tc_status s = NULL;
     const bool kept = f->kept == b && f->kept_version == f->e->version;
     f->kept = NULL; /* until all have run */
-    for (size_t i = 0; i < b->calls.len && !s; i++) {
+    for (size_t i = 0, chain = 0; i < b->calls.len && !s; i++) {
+        slices *together = chain < b->slices.len ? &b->slices.data[chain] : NULL;
         call *c = &b->calls.data[i];
-        if (kept && c->keeps) continue;
-        s = f->e->profile ? run_profiled(f, c) : f->e->timed ? run_timed(f, c) : run_call(f, c);
-        if (s) s = place_error(s, c);
+        if (together && together->first == (int)i) {
+            s = run_slices(f, together);
+            i += (size_t)together->ncalls - 1, chain++;
+        } else if (!kept || !c->keeps) s = run_one(f, c);
         f->b = b; /* a subgraph of another frame may have run */
     }
     if (!s) f->kept = b, f->kept_version = f->e->version;

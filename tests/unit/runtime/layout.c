@@ -91,14 +91,16 @@ static tc_value *down_and_up(net *n, tc_value *x) { /* as in U-Net: cat, transpo
 }
 
 typedef tc_value *(*form)(net *n, tc_value *x);
-/* all: every value is a result */
-static void build(net *n, form f, tc_dtype dtype, bool all) {
+enum { SLICED = 61, TIMES = 5 };
+/* Of images of 22 x 26, `times` as many rows; all: every value is a result. */
+static void build(net *n, form f, tc_dtype dtype, int times, bool all) {
     *n = (net){.p = tc_program_create("t"), .dtype = dtype};
     if (!n->p->graph) n->p->graph = tc_graph_create(n->p, NULL, "t");
     n->p->functional = true;
     n->e.graph = n->p->graph;
     seed = 1;
-    tc_sym s[4] = {tc_sym_var(n->p->sym, "B", TC_SYM_INT, 0, 64), tc_sym_int(n->p->sym, 3), tc_sym_int(n->p->sym, 22), tc_sym_int(n->p->sym, 26)};
+    tc_sym s[4] = {tc_sym_var(n->p->sym, "B", TC_SYM_INT, 0, 64), tc_sym_int(n->p->sym, 3), tc_sym_int(n->p->sym, 22 * times),
+                   tc_sym_int(n->p->sym, 26)};
     tc_value *x = tc_graph_value(n->p->graph, TC_V_TENSOR, "x");
     x->meta = tc_meta_make(&n->p->arena, dtype, 4, s, NULL);
     tc_graph_add_input(n->p->graph, x);
@@ -117,8 +119,8 @@ static void same(const tc_tensor *a, const tc_tensor *b, const char *what, const
 }
 static void check(form f, tc_dtype dtype, const char *what) {
     net plain, net1;
-    build(&plain, f, dtype, true);
-    build(&net1, f, dtype, false);
+    build(&plain, f, dtype, 1, true);
+    build(&net1, f, dtype, 1, false);
     for (int r = TC_ROW_COUNT - 1; r >= 0; r--)
         for (int threads = 1; threads <= 3; threads += 2) {
             if (!tc_isa_supported((tc_isa_row)r)) continue;
@@ -150,7 +152,61 @@ static void test_layouts(void **state) {
         for (size_t k = 0; k < 3; k++) check(forms[i].f, types[k], forms[i].name);
 }
 
+/* ---- slices ---- */
+/* Every tensor that a profile is shown is whole: of images that are the same every 7, so are those of each value. */
+static tc_status see_images(void *ctx, const tc_exec_event *event) {
+    for (int i = 0; i < event->nvalues; i++) {
+        const tc_tensor *t = event->tensors[i];
+        const size_t each = tc_tensor_bytes(t) / SLICED;
+        if (t->rank != 4) continue;
+        const char *data = tc_tensor_data(t);
+        assert_int_equal(t->size[0], SLICED);
+        assert_memory_not_equal(data, data + each, each);
+        for (int n = 7; n < SLICED; n++) assert_memory_equal(data + (size_t)n * each, data + (size_t)(n - 7) * each, each);
+        ++*(int *)ctx;
+    }
+    return NULL;
+}
+static void check_slices(form f, tc_dtype dtype, int threads, const char *what) {
+    net plain, sliced;
+    build(&plain, f, dtype, TIMES, true);
+    build(&sliced, f, dtype, TIMES, false);
+    tc_tensor few = random_tensor(dtype, 4, (int64_t[]){7, 3, 22 * TIMES, 26}, -0.5, 1, &seed), x;
+    ok(tc_tensor_empty(dtype, 4, (int64_t[]){SLICED, 3, 22 * TIMES, 26}, &x));
+    for (size_t i = 0, n = tc_tensor_bytes(&few); i < tc_tensor_bytes(&x); i++)
+        ((char *)tc_tensor_data(&x))[i] = ((char *)tc_tensor_data(&few))[i % n];
+    tc_exec *one, *other;
+    ok(tc_exec_create(plain.p, &(tc_exec_options){.threads = threads, .no_fuse = true}, &one));
+    ok(tc_exec_create(sliced.p, &(tc_exec_options){.threads = threads, .keep_packed = true}, &other));
+    tc_tensor want[64] = {{0}};
+    ok(tc_exec_run(one, &x, 1, NULL, want, plain.n));
+    size_t arena[2];
+    for (int run = 0; run < 5; run++) { /* the second packs weights; the third is watched */
+        tc_tensor got = {0};
+        int seen = 0;
+        tc_exec_set_profile(other, run == 2 ? see_images : NULL, &seen);
+        ok(tc_exec_run(other, &x, 1, NULL, &got, 1));
+        if (dtype != TC_BF16) same(&want[plain.n - 1], &got, what, "best", threads);
+        if (run == 2) assert_true(seen > 4);
+        if (run == 1 || run == 2) arena[run - 1] = tc_exec_memory_use(other).arena;
+        tc_tensor_deinit(&got);
+    }
+    assert_true(f == down_and_up ? arena[0] <= arena[1] : arena[0] < arena[1]); /* what is concatenated is the most */
+    tc_exec_destroy(one), tc_exec_destroy(other);
+    for (int i = 0; i < plain.n; i++) tc_tensor_deinit(&want[i]);
+    tc_tensor_deinit(&x), tc_tensor_deinit(&few);
+    done(&plain), done(&sliced);
+}
+/* Many images go through chains of convolutions and pools a few at a time: the same bits in less memory. */
+static void test_slices(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 2; threads++)
+        for (int d = 0; d < 2; d++)
+            check_slices(residual, d ? TC_BF16 : TC_F32, threads, "residual"),
+                check_slices(down_and_up, d ? TC_BF16 : TC_F32, threads, "down and up");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts), cmocka_unit_test(test_slices)};
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
 }
