@@ -109,11 +109,12 @@ _Noreturn void tc_no_memory(size_t n) {
 void tc_signals_install(const tc_tool *tool) {
     program_name = tool->name;
     signal(SIGPIPE, SIG_DFL); /* a filter whose reader has gone ends silently, whatever it was started with */
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a write that fails, as one on a full disk */
     void *stack = mmap(NULL, BUS_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack != MAP_FAILED) sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = BUS_STACK}, NULL);
     struct sigaction bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigaction(SIGBUS, &bus, NULL);
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct sigaction old;
         sigaction(ends[i], NULL, &old);

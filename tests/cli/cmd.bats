@@ -135,10 +135,31 @@ setup() {
 
 @test "a failed write leaves the old file and nothing beside it" {
     echo old >out
-    run --separate-stderr bash -c "ulimit -f 1; trap '' XFSZ; head -c 100000 /dev/zero | '$probe' -o out"
+    run --separate-stderr bash -c "set -o pipefail; ulimit -f 1; head -c 100000 /dev/zero | '$probe' -o out"
     [ "$status" -eq 1 ]
+    [[ "$stderr" == "cmd-probe: "*"out"*": File too large" ]]
     [ "$(cat out)" = old ]
     [ -z "$(find . -name '.out*')" ]
+}
+
+@test "a signal that ends a program removes what it was writing" {
+    printf 'import torch\nclass A(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n' >a.py
+    tc-export a.py:A --input x=2xf32 -o a.pt2
+    tc-run a.pt2 --input 2xf32=1 -o x.npy
+    mkfifo p
+    ulimit -c 0
+    for s in INT TERM HUP QUIT USR1 USR2 XCPU ALRM; do
+        env --default-signal tc-run a.pt2 --input x=@- -o out.npy <p 3>&- & # a shell lets what it starts so ignore INT and QUIT
+        exec 9>p
+        cat x.npy >&9
+        until [ -n "$(find . -name '.out.npy*' -size +0)" ]; do sleep 0.01; done # the first record is there
+        kill -$s $!
+        status=0
+        wait $! || status=$?
+        exec 9>&-
+        [ "$status" -eq $((128 + $(kill -l $s))) ]
+        [ -z "$(find . -name '*out.npy*')" ]
+    done
 }
 
 @test "--json gives errors as one JSON line" {
