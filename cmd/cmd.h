@@ -89,6 +89,13 @@ tc_status tc_cmd_int(const tc_cmd *c, tc_opt_id id, int64_t lo, int64_t hi, int6
 tc_status tc_cmd_double(const tc_cmd *c, tc_opt_id id, double lo, double hi, double def, double *out);
 /* Index of the value in a NULL-terminated list, or `def` when not given. TC_USAGE listing them, with a suggestion. */
 tc_status tc_cmd_choice(const tc_cmd *c, tc_opt_id id, const char *const *names, int def, int *out);
+/* A format that --to may name, and the suffixes that mean it: ".pt.pth", NULL where none does. */
+typedef struct {
+    const char *name, *suffixes;
+} tc_cmd_form;
+/* The format of what goes to path (NULL: stdout), an index of `all` (NULL name last): as --to says, else the suffix, else `def`.
+ * TC_USAGE: --to names none of them, or another than the suffix. */
+tc_status tc_cmd_format(const tc_cmd *c, const tc_cmd_form *all, const char *path, int def, int *out);
 tc_status tc_cmd_seconds(const tc_cmd *c, tc_opt_id id, double *out); /* "90", "30m", "2h", "1:30:00"; -1 when not given */
 /* A usage error: exit 2, with a line that points to --help. */
 tc_status tc_usage(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);

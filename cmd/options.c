@@ -232,6 +232,29 @@ tc_status tc_cmd_choice(const tc_cmd *c, tc_opt_id id, const char *const *names,
     return s;
 }
 
+/* Whether path is a name and one of the suffixes. */
+static bool has_suffix(const char *path, const char *suffixes) {
+    for (size_t n; suffixes && *suffixes; suffixes += n) {
+        n = 1 + strcspn(suffixes + 1, ".");
+        const size_t len = strlen(path);
+        if (len > n && !memcmp(path + len - n, suffixes, n)) return true;
+    }
+    return false;
+}
+
+tc_status tc_cmd_format(const tc_cmd *c, const tc_cmd_form *all, const char *path, int def, int *out) {
+    const char *names[16];
+    int n = 0, by_suffix = -1;
+    for (; all[n].name; n++) {
+        names[n] = all[n].name;
+        if (path && has_suffix(path, all[n].suffixes)) by_suffix = n;
+    }
+    names[n] = NULL;
+    TC_TRY(tc_cmd_choice(c, TC_OPT_to, names, by_suffix >= 0 ? by_suffix : def, out));
+    if (by_suffix < 0 || *out == by_suffix) return NULL;
+    return tc_usage(c, "--to %s does not fit the name %s, which is of %s", names[*out], path, names[by_suffix]);
+}
+
 tc_status tc_cmd_seconds(const tc_cmd *c, tc_opt_id id, double *out) {
     *out = -1;
     const char *v = tc_cmd_get(c, id);

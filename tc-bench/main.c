@@ -227,7 +227,8 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
 }
 
 static tc_status run(tc_cmd *c) {
-    static const char *const formats[] = {"table", "csv", "json", NULL}, *const phases[] = {"run", "guards", NULL};
+    static const tc_cmd_form formats[] = {{"table", ".txt"}, {"csv", ".csv"}, {"json", ".json"}, {0}};
+    static const char *const phases[] = {"run", "guards", NULL};
     way ways[MAX_WAYS];
     tc_profile_parts p = {0};
     report r = {.c = c, .ways = ways, .profile = tc_cmd_has(c, TC_OPT_profile) ? &p : NULL};
@@ -235,10 +236,9 @@ static tc_status run(tc_cmd *c) {
     int64_t warmup;
     int phase;
     bool different = false;
-    const char *path = tc_cmd_get(c, TC_OPT_out), *dot = path ? strrchr(path, '.') : NULL;
+    const char *path = tc_cmd_get(c, TC_OPT_out);
     const char *data = tc_cmd_get(c, TC_OPT_data);
-    int by_suffix = c->json || (dot && !strcmp(dot, ".json")) ? AS_JSON : dot && !strcmp(dot, ".csv") ? AS_CSV : AS_TABLE;
-    TC_TRY(tc_cmd_choice(c, TC_OPT_to, formats, by_suffix, &r.format));
+    TC_TRY(tc_cmd_format(c, formats, path, c->json ? AS_JSON : AS_TABLE, &r.format));
     TC_TRY(choose_ways(c, ways, &r.nways));
     TC_TRY(tc_cmd_int(c, TC_OPT_repeat, 1, 10000000, 0, &plan.repeat));
     TC_TRY(tc_cmd_int(c, TC_OPT_warmup, 0, 1000000, 3, &warmup));

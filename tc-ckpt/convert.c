@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 
 typedef enum { TO_SAFETENSORS, TO_PT, TO_NPZ, TO_NPY, TO_HF, TO_DCP } format;
-static const char *const formats[] = {"safetensors", "pt", "npz", "npy", "hf", "dcp", NULL};
+static const tc_cmd_form formats[] = {
+    {"safetensors", ".safetensors"}, {"pt", ".pt.pth.ckpt.bin"}, {"npz", ".npz"}, {"npy", ".npy"}, {"hf", NULL}, {"dcp", NULL}, {0}};
 
 /* One tensor on its way. */
 typedef struct {
@@ -202,24 +203,16 @@ static tc_status stream(void *self, size_t i, tc_sink to) {
 }
 
 static tc_status choose(tc_cmd *c, format *out) {
-    static const struct {
-        const char *suffix;
-        format to;
-    } suffixes[] = {
-        {".safetensors", TO_SAFETENSORS}, {".pt", TO_PT}, {".pth", TO_PT}, {".ckpt", TO_PT}, {".bin", TO_PT}, {".npz", TO_NPZ}, {".npy", TO_NPY}};
     const char *path = tc_cmd_get(c, TC_OPT_out);
-    size_t n = path ? strlen(path) : 0;
-    int to = -1, suffix = -1;
-    TC_TRY(tc_cmd_choice(c, TC_OPT_to, formats, -1, &to));
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        size_t m = strlen(suffixes[i].suffix);
-        if (n > m && !strcmp(path + n - m, suffixes[i].suffix)) suffix = (int)suffixes[i].to;
-    }
     struct stat info;
-    if (suffix < 0 && n && (path[n - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)))) suffix = TO_HF;
-    if (to < 0) to = suffix < 0 ? TO_SAFETENSORS : suffix;
-    else if (suffix >= 0 && to != suffix && !(to == TO_DCP && suffix == TO_HF)) return tc_usage(c, "--to %s does not fit -o %s", formats[to], path);
-    if ((to == TO_HF || to == TO_DCP) && (!path || !strcmp(path, "-"))) return tc_usage(c, "--to %s writes a folder: give -o DIR", formats[to]);
+    int to;
+    TC_TRY(tc_cmd_format(c, formats, path, -1, &to));
+    const bool is_folder = path && *path && (path[strlen(path) - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)));
+    if (to < 0) to = is_folder ? TO_HF : TO_SAFETENSORS;
+    const bool wants_folder = to == TO_HF || to == TO_DCP;
+    if (is_folder && !wants_folder) return tc_usage(c, "--to %s writes a file, -o %s is a folder", formats[to].name, path);
+    if (wants_folder && (!path || !strcmp(path, "-"))) return tc_usage(c, "--to %s writes a folder: give -o DIR", formats[to].name);
+    if (to != TO_HF && tc_cmd_has(c, TC_OPT_shard_size)) return tc_usage(c, "--shard-size is of folders for HuggingFace: --to hf");
     if (to != TO_PT && tc_cmd_has(c, TC_OPT_no_crc)) return tc_usage(c, "--no-crc is of files of torch.save: --to pt");
     *out = (format)to;
     return NULL;

@@ -8,19 +8,8 @@
 #include "op/sample.h"
 #include "runtime/operators.h"
 
-static const char *const formats[] = {"pt2", "c", "so", "o", "a", "exe", NULL};
+static const tc_cmd_form formats[] = {{"pt2", ".pt2"}, {"c", ".c"}, {"so", ".so"}, {"o", ".o"}, {"a", ".a"}, {"exe", ".exe"}, {0}};
 enum { TO_PT2, TO_C, TO_SO, TO_O, TO_A, TO_EXE };
-
-/* --to, else the suffix of -o, else pt2; a conflict of the two is a usage error. */
-static tc_status choose_format(tc_cmd *c, int *out) {
-    const char *path = tc_cmd_get(c, TC_OPT_out), *dot = path ? strrchr(path, '.') : NULL;
-    int by_suffix = -1;
-    for (int i = 0; dot && formats[i]; i++)
-        if (!strcmp(dot + 1, formats[i])) by_suffix = i;
-    TC_TRY(tc_cmd_choice(c, TC_OPT_to, formats, by_suffix >= 0 ? by_suffix : TO_PT2, out));
-    if (tc_cmd_has(c, TC_OPT_to) && by_suffix >= 0 && by_suffix != *out) return tc_usage(c, "--to %s and -o %s do not agree", formats[*out], path);
-    return NULL;
-}
 
 static void close_all(compile_job *j) {
     for (int i = 0; i < j->n; i++) {
@@ -252,7 +241,7 @@ static tc_status compile(compile_job *j) {
     static const tc_cc_kind kinds[] = {[TO_SO] = TC_CC_SHARED, [TO_O] = TC_CC_OBJECT, [TO_A] = TC_CC_ARCHIVE, [TO_EXE] = TC_CC_PROGRAM};
     tc_cmd *c = j->c;
     int format;
-    TC_TRY(choose_format(c, &format));
+    TC_TRY(tc_cmd_format(c, formats, tc_cmd_get(c, TC_OPT_out), TO_PT2, &format));
     TC_TRY(check_options(c, format)); /* of the command line alone: a setting from elsewhere that has no effect is none */
     TC_TRY(configure(j));
     if (tc_cmd_has(c, TC_OPT_print_config)) return print_config(j);

@@ -17,24 +17,19 @@
 
 enum { MOST_SIDES = 8 }; /* programs a mode, where the model branches on its sizes */
 typedef enum { TO_PT2, TO_DOT, TO_TEXT, TO_ONNX } format;
-static const char *const formats[] = {"pt2", "dot", "text", "onnx", NULL};
+static const tc_cmd_form formats[] = {{"pt2", ".pt2"}, {"dot", ".dot"}, {"text", ".txt.text"}, {"onnx", ".onnx"}, {0}};
 
 static void warn(void *self, const char *text) { tc_cmd_note(self, "%s", text); }
 
 /* ---- writing ---- */
 static tc_status choose(tc_cmd *c, format *out) {
-    int to = -1;
     const char *path = tc_cmd_get(c, TC_OPT_out);
-    TC_TRY(tc_cmd_choice(c, TC_OPT_to, formats, -1, &to));
-    const char *dot = path ? strrchr(path, '.') : NULL;
-    int suffix = -1;
-    for (int i = 0; dot && formats[i]; i++)
-        if (!strcmp(dot + 1, formats[i])) suffix = i;
-    if (to >= 0 && suffix >= 0 && to != suffix) return tc_usage(c, "--to %s does not fit -o %s", formats[to], path);
-    *out = to >= 0 ? (format)to : suffix >= 0 ? (format)suffix : TO_PT2;
+    int to;
+    TC_TRY(tc_cmd_format(c, formats, path, -1, &to));
+    *out = to >= 0 ? (format)to : TO_PT2;
     const char *shown = tc_cmd_has(c, TC_OPT_print) ? "--print" : tc_cmd_has(c, TC_OPT_summary) ? "--summary" : NULL;
     if (!shown) return NULL;
-    if ((to >= 0 || suffix >= 0) && *out != TO_TEXT) return tc_usage(c, "%s gives text: it does not go with %s", shown, to >= 0 ? "--to" : path);
+    if (to >= 0 && to != TO_TEXT) return tc_usage(c, "%s gives text: it does not go with %s", shown, tc_cmd_has(c, TC_OPT_to) ? "--to" : path);
     *out = TO_TEXT;
     return NULL;
 }

@@ -107,21 +107,12 @@ static sink *find_sink(outputs *o, const char *path, form f) {
     return &o->sinks.data[o->sinks.len - 1];
 }
 
-static bool ends_with(const char *s, const char *tail) {
-    size_t n = strlen(s), m = strlen(tail);
-    return n >= m && !strcmp(s + n - m, tail);
-}
-
 /* --to, else the suffix, else text for strings and .npy for others. */
 static tc_status form_of(const outputs *o, const char *path, bool strings, form *out) {
-    static const char *const names[] = {"npy", "npz", "safetensors", "text", NULL};
-    static const char *const suffixes[] = {".npy", ".npz", ".safetensors", ".txt"};
-    int to, suffix = -1;
-    TC_TRY(tc_cmd_choice(o->cmd, TC_OPT_to, names, -1, &to));
-    for (int i = 0; i < 4; i++)
-        if (ends_with(path, suffixes[i])) suffix = i;
-    if (to >= 0 && suffix >= 0 && to != suffix) return tc_usage(o->cmd, "--to %s, but the name is %s", names[to], path);
-    *out = to >= 0 ? (form)to : suffix >= 0 ? (form)suffix : strings ? AS_TEXT : AS_NPY;
+    static const tc_cmd_form forms[] = {{"npy", ".npy"}, {"npz", ".npz"}, {"safetensors", ".safetensors"}, {"text", ".txt"}, {0}};
+    int f;
+    TC_TRY(tc_cmd_format(o->cmd, forms, path, strings ? AS_TEXT : AS_NPY, &f));
+    *out = (form)f;
     return NULL;
 }
 

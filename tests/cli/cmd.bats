@@ -92,6 +92,23 @@ setup() {
     done
 }
 
+@test "the format is what --to says, else the suffix; another of the two is refused" {
+    printf 'import torch\nclass A(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n' >a.py
+    tc-export a.py:A --input x=2xf32 -o a.txt
+    tc-export a.py:A --input x=2xf32 --print | cmp - a.txt
+    tc-export a.py:A --input x=2xf32 -o a.pt2
+    tc-run a.pt2 --input 2xf32=1 -o x.npy
+    mkdir folder
+    fails 2 "--to onnx does not fit the name b.pt2, which is of pt2" tc-export a.pt2 --to onnx -o b.pt2
+    fails 2 "--to so does not fit the name b.pt2" tc-compile a.pt2 --to so -o b.pt2
+    fails 2 "--to npz does not fit the name b.npy" tc-run a.pt2 --input 2xf32=1 --to npz -o b.npy
+    fails 2 "--to csv does not fit the name b.json" tc-bench a.pt2 --to csv -o b.json
+    fails 2 "--to npz does not fit the name b.bin, which is of pt" tc-ckpt convert x.npy --to npz -o b.bin
+    fails 2 "--to npz writes a file, -o folder is a folder" tc-ckpt convert x.npy --to npz -o folder
+    fails 2 "--shard-size is of folders for HuggingFace" tc-ckpt convert x.npy --shard-size 3 -o b.pt
+    [ -z "$(find . -name 'b.*')" ]
+}
+
 @test "two claims on stdin are named" {
     run --separate-stderr "$probe" --input @- <in
     [ "$status" -eq 2 ]
