@@ -47,6 +47,10 @@ static void comment_of(ew *e, tc_lv v, tc_buf *out) {
 
 static void declare(ew *e, tc_lv v, bool inner) {
     tc_buf note = {0};
+    if (e->l->inst.data[v].kind == TC_L_SCAN) {
+        ew_scan_step(e, v);
+        return;
+    }
     comment_of(e, v, &note);
     ew_line(e, "const %s v%d = %s;%s", ew_type(&e->l->inst.data[v]), v, ew_value(e, v, inner), tc_buf_str(&note));
     tc_buf_free(&note);
@@ -93,12 +97,15 @@ static void write_column_values(ew *e) {
     }
 }
 
-static bool cheap_leaf(const tc_linst *in) {
-    return (ew_plain_load(in) && in->pred == TC_LV_NONE) || in->kind == TC_L_INDEX || in->kind == TC_L_CONST || in->kind == TC_L_HOST;
+static bool cheap_leaf(const ew *e, tc_lv v) {
+    const tc_linst *in = &e->l->inst.data[v];
+    return (ew_plain_load(in) && in->pred == TC_LV_NONE && !e->ph->apart) || in->kind == TC_L_INDEX || in->kind == TC_L_CONST || in->kind == TC_L_HOST;
 }
 
-/* Segments of the inner loop: at most one elementary function each. Returns their number. */
+/* Segments of the inner loop: at most one elementary function or scan each. What reads a row's scan, whose steps wait for one another, is in
+ * a later one, and columns that lie apart come together in an earlier one. Returns their number. */
 static int split(ew *e) {
+    const bool alone = !e->ph->columns || e->ph->apart;
     int last = 0;
     int *heavy = TC_NEWN(e->p->a, int, e->l->inst.len + 1); /* elementary functions by segment */
     for (size_t i = 0; i < e->l->inst.len; i++) {
@@ -106,10 +113,13 @@ static int split(ew *e) {
         if (!e->mine[i] || e->at[i] != AT_NONE || !ew_varies(e, i)) continue;
         tc_lv ops[20];
         int n = operands_of(in, ops), s = 0;
-        for (int k = 0; k < n; k++)
-            if (e->at[ops[k]] == AT_NONE && ew_varies(e, (size_t)ops[k]) && !cheap_leaf(&e->l->inst.data[ops[k]]) && e->seg[ops[k]] > s)
-                s = e->seg[ops[k]];
-        if (cx_heavy(in)) {
+        for (int k = 0; k < n; k++) {
+            const tc_linst *op = &e->l->inst.data[ops[k]];
+            const int from = e->seg[ops[k]] + (op->kind == TC_L_SCAN && alone);
+            if (e->at[ops[k]] == AT_NONE && ew_varies(e, (size_t)ops[k]) && !cheap_leaf(e, ops[k]) && from > s) s = from;
+        }
+        s += in->kind == TC_L_SCAN && e->ph->apart;
+        if (cx_heavy(in) || in->kind == TC_L_SCAN) {
             while (heavy[s]) s++;
             heavy[s]++;
         }
@@ -177,7 +187,7 @@ static bool idle_block(ew *e) {
     for (int k = 0; k < e->t->n; k++)
         if (e->t->kind != NEST_REDUCE || e->ph->columns || !ew_direct(e, e->t->item[k])) return false;
     for (size_t i = 0; i < e->l->inst.len; i++)
-        if (e->mine[i] && e->at[i] == AT_NONE && ew_varies(e, i) && !cheap_leaf(&e->l->inst.data[i])) return false;
+        if (e->mine[i] && e->at[i] == AT_NONE && ew_varies(e, i) && !cheap_leaf(e, (tc_lv)i)) return false;
     return true;
 }
 
@@ -189,7 +199,7 @@ typedef struct {
 } segments;
 
 static bool in_segment(const ew *e, const segments *g, size_t i) {
-    return e->mine[i] && e->at[i] == AT_NONE && !cheap_leaf(&e->l->inst.data[i]) && e->seg[i] == g->at;
+    return e->mine[i] && e->at[i] == AT_NONE && !cheap_leaf(e, (tc_lv)i) && e->seg[i] == g->at;
 }
 /* The values that the segment computes, and the cheap leaves that it reads. */
 static bool *segment_values(ew *e, const segments *g) {
@@ -200,9 +210,9 @@ static bool *segment_values(ew *e, const segments *g) {
         tc_lv ops[20];
         int k = operands_of(&e->l->inst.data[i], ops);
         used[i] = true;
-        while (k-- > 0) used[ops[k]] |= cheap_leaf(&e->l->inst.data[ops[k]]);
+        while (k-- > 0) used[ops[k]] |= cheap_leaf(e, ops[k]);
     }
-    for (size_t i = 0; i < n; i++) used[i] |= g->at == g->n - 1 && g->uses[i] == g->at && cheap_leaf(&e->l->inst.data[i]);
+    for (size_t i = 0; i < n; i++) used[i] |= g->at == g->n - 1 && g->uses[i] == g->at && cheap_leaf(e, (tc_lv)i);
     for (size_t i = 0; i < n; i++) used[i] &= e->mine[i] && e->at[i] == AT_NONE;
     return used;
 }
@@ -218,7 +228,7 @@ static void write_segment(ew *e, const segments *g, const bool *values) {
         if (e->at[i] != AT_INNER) continue;
         if (e->ph->mat[i] == MAT_SCRATCH) ew_line(e, "m%zu[%s] = v%zu;", i, ew_kept_index(e, (tc_lv)i, true), i);
         else if (e->ph->mat[i] == MAT_COLUMNS) ew_line(e, "m%zu[i] = v%zu;", i, i);
-        else if (!cheap_leaf(&e->l->inst.data[i]) && g->uses[i] > g->at) ew_line(e, "t%zu[i] = v%zu;", i, i);
+        else if (!cheap_leaf(e, (tc_lv)i) && g->uses[i] > g->at) ew_line(e, "t%zu[i] = v%zu;", i, i);
     }
     if (g->at == g->n - 1) write_results(e);
     ew_close(e);
@@ -264,7 +274,7 @@ static void write_block(ew *e, const char *from, const char *to) {
     g.uses = last_uses(e, g.n);
     for (size_t i = 0; i < n && g.n > 1; i++) { /* what crosses a segment has an array */
         const tc_linst *in = &e->l->inst.data[i];
-        if (!e->mine[i] || e->at[i] != AT_NONE || cheap_leaf(in) || g.uses[i] <= e->seg[i]) continue;
+        if (!e->mine[i] || e->at[i] != AT_NONE || cheap_leaf(e, (tc_lv)i) || g.uses[i] <= e->seg[i]) continue;
         if (e->ph->mat[i] == MAT_NONE) ew_line(e, "%s t%zu[%d];", ew_type(in), i, e->ph->block);
     }
     bool *owned = TC_NEWN(e->p->a, bool, n + 1); /* computed in this block: forgotten after it */
@@ -284,7 +294,7 @@ static void write_block(ew *e, const char *from, const char *to) {
         for (size_t i = 0; i < n; i++) {
             if (!values[i]) continue;
             owned[i] = true;
-            if (!cheap_leaf(&e->l->inst.data[i]) && g.at < g.n - 1) e->at[i] = e->ph->mat[i] ? AT_KEPT : AT_ARRAY;
+            if (!cheap_leaf(e, (tc_lv)i) && g.at < g.n - 1) e->at[i] = e->ph->mat[i] ? AT_KEPT : AT_ARRAY;
         }
     }
     for (size_t i = 0; i < n; i++)
@@ -398,19 +408,19 @@ static void write_nest(ew *e, const cnest *t) {
         mark(e, t->kind == NEST_STORE ? e->l->stores.data[t->item[k]].value : e->l->inst.data[t->item[k]].a[0]);
         if (t->kind == NEST_STORE) mark(e, e->l->stores.data[t->item[k]].pred);
     }
+    for (int k = 0; k < t->nscans; k++) mark(e, e->l->inst.data[t->scan[k]].a[0]);
     write_item_values(e);
     write_column_values(e);
     ew_line(e, "{ /* %s */", what[t->kind]);
     ew_open(e);
-    int outer = open_loops(e, t->outer & ~bit(t->inner));
-    if (t->kind == NEST_STORE) {
+    int outer = open_loops(e, t->outer & ~t->over & ~bit(t->inner));
+    if (t->kind != NEST_REDUCE) {
+        for (int k = 0; t->kind == NEST_SCAN && k < t->n; k++) ew_begin_scan(e, t->item[k]);
+        for (int k = 0; k < t->nscans; k++) ew_begin_scan(e, t->scan[k]);
+        outer += open_loops(e, t->over & ~bit(t->inner));
         write_row(e);
         if (ph->columns) write_column_block(e);
         else write_rows(e, T(e, "%d", EMIT_BLOCK));
-    } else if (t->kind == NEST_SCAN) {
-        for (int k = 0; k < t->n; k++) ew_begin_scan(e, t->item[k]);
-        write_row(e);
-        write_rows(e, T(e, "%d", EMIT_BLOCK));
     } else if (ph->columns) {
         bool tree = ew_any_tree(e);
         for (int k = 0; k < t->n; k++) ew_begin_columns(e, t->item[k]);

@@ -317,27 +317,50 @@ void emit_reach(const tc_loop *l, bool *seen, tc_lv v) {
     }
 }
 
+/* What an instruction reads is read by this nest: a store's value and mask, a reduction's or scan's operand. */
+static bool *reads_of(cplan *p, const cnest *t) {
+    const tc_loop *l = p->l;
+    bool *seen = TC_NEWN(p->a, bool, l->inst.len + 1);
+    for (int i = 0; i < t->n; i++) {
+        emit_reach(l, seen, t->kind == NEST_STORE ? l->stores.data[t->item[i]].value : l->inst.data[t->item[i]].a[0]);
+        if (t->kind == NEST_STORE) emit_reach(l, seen, l->stores.data[t->item[i]].pred);
+    }
+    for (int i = 0; i < t->nscans; i++) emit_reach(l, seen, l->inst.data[t->scan[i]].a[0]);
+    return seen;
+}
+
+/* The first nest of stores, where it alone reads the scans of a nest and goes over all that they do, takes them in: in blocks, what they
+ * have so far is in the cache when it is stored. Later nests of stores may write what a scan reads. */
+static void join_scans(cplan *p, cphase *ph) {
+    int s = -1, t = -1;
+    for (int k = ph->nnests - 1; k >= 0; k--) {
+        if (ph->nest[k].kind == NEST_STORE) t = k;
+        if (ph->nest[k].kind == NEST_SCAN && s < 0) s = k;
+    }
+    if (s < 0 || !ph->nest[s].over || ph->nest[t].outer != (ph->nest[s].outer | ph->nest[s].over)) return;
+    for (int k = 0; k < ph->nnests; k++) {
+        const bool *seen = reads_of(p, &ph->nest[k]);
+        for (int i = 0; k != t && i < ph->nest[s].n; i++)
+            if (seen[ph->nest[s].item[i]]) return;
+    }
+    ph->nest[t].over = ph->nest[s].over, ph->nest[t].inner = ph->nest[s].inner;
+    ph->nest[t].scan = ph->nest[s].item, ph->nest[t].nscans = ph->nest[s].n;
+    memmove(&ph->nest[s], &ph->nest[s + 1], (size_t)(--ph->nnests - s) * sizeof *ph->nest);
+}
+
 static void choose_kept(cplan *p, cphase *ph) {
     const tc_loop *l = p->l;
     ph->mat = TC_NEWN(p->a, mat_kind, l->inst.len + 1);
     int *uses = TC_NEWN(p->a, int, l->inst.len + 1);
-    bool *seen = TC_NEWN(p->a, bool, l->inst.len + 1);
+    bool *joined = TC_NEWN(p->a, bool, l->inst.len + 1);
     for (int k = 0; k < ph->nnests; k++) {
-        const cnest *t = &ph->nest[k];
-        memset(seen, 0, l->inst.len * sizeof *seen);
-        for (int i = 0; i < t->n; i++) {
-            if (t->kind == NEST_STORE) {
-                emit_reach(l, seen, l->stores.data[t->item[i]].value);
-                emit_reach(l, seen, l->stores.data[t->item[i]].pred);
-            } else {
-                emit_reach(l, seen, l->inst.data[t->item[i]].a[0]);
-            }
-        }
+        const bool *seen = reads_of(p, &ph->nest[k]);
         for (size_t i = 0; i < l->inst.len; i++) uses[i] += seen[i];
+        for (int i = 0; i < ph->nest[k].nscans; i++) joined[ph->nest[k].scan[i]] = true;
     }
     for (size_t i = 0; i < l->inst.len; i++) {
         const tc_linst *in = &l->inst.data[i];
-        bool keep = ph->needed[i] && (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN || (cx_heavy(in) && uses[i] > 1));
+        bool keep = ph->needed[i] && !joined[i] && (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN || (cx_heavy(in) && uses[i] > 1));
         if (!keep) continue;
         uint64_t rest = ph->mask[i] & ~ph->par;
         bool cols = ph->columns && ph->mask[i] >> ph->vec & 1;
@@ -348,9 +371,16 @@ static void choose_kept(cplan *p, cphase *ph) {
 static bool column_form(cplan *p, const cphase *ph) {
     for (size_t i = 0; i < p->l->inst.len; i++) {
         const tc_linst *in = &p->l->inst.data[i];
-        if (ph->needed[i] && (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD))) return false;
+        if (ph->needed[i] && in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD) return false;
     }
     return true;
+}
+
+/* The last range of the items, for a scan that had better go by columns; -1: there is none. */
+static int apart(cplan *p, const cphase *ph) {
+    bool dear = false;
+    for (size_t i = 0; i < p->l->inst.len; i++) dear |= ph->needed[i] && p->l->inst.data[i].kind == TC_L_SCAN && p->l->inst.data[i].op == TC_R_LOGADDEXP;
+    return dear && column_form(p, ph) && ph->nr ? last_range(ph, ph->par & (~UINT64_C(0) >> (64 - ph->nr)), -1) : -1;
 }
 
 /* Columns that are reduced in one pass go in wide blocks: whole lines of memory in a row. What is read again, or kept for each row, stays
@@ -398,8 +428,11 @@ static tc_status plan_phase(cplan *p, cphase *ph) {
     }
     ph->vec = choose_vec(p, ph, column_form(p, ph));
     ph->columns = ph->vec >= 0 && ph->par >> ph->vec & 1;
+    const int dear = ph->columns ? -1 : apart(p, ph);
+    if (dear >= 0) ph->vec = dear, ph->columns = ph->apart = true;
     if (!inner_like(p, ph)) return tc_error(TC_UNSUPPORTED, "a loop of more than %d passes", EMIT_MAX_NESTS);
-    ph->block = ph->columns && reduces ? column_block(p, ph) : EMIT_BLOCK;
+    join_scans(p, ph);
+    ph->block = ph->apart ? COLS_APART : ph->columns && reduces ? column_block(p, ph) : EMIT_BLOCK;
     choose_kept(p, ph);
     return NULL;
 }

@@ -6,13 +6,14 @@
  *     softmax [N, M]:   ranges r0 = N, r1 = M; par {r0}; nests: max over r1; sum over r1; store
  *
  * The inner range of a nest runs in blocks. Where it is one of par (pointwise, sums over an outer dimension), an item is a block of it
- * (columns); else an item has whole rows. */
+ * (columns); else an item has whole rows. A scan whose steps are dear goes by columns even where these lie apart: a step waits for the
+ * one before it in its row. */
 #ifndef TC_CODEGEN_EMIT_PLAN_H
 #define TC_CODEGEN_EMIT_PLAN_H
 
 #include "codegen/group.h"
 
-enum { EMIT_BLOCK = 1024, EMIT_MAX_NESTS = 128, COLS_BLOCK = 128, COLS_WIDE = 1024, TREE_LEVELS = 32 };
+enum { EMIT_BLOCK = 1024, EMIT_MAX_NESTS = 128, COLS_BLOCK = 128, COLS_WIDE = 1024, COLS_APART = 16, TREE_LEVELS = 32 };
 
 /* A size or step: a constant or C text. sym: its symbolic value, NULL when strides are known at run time only. */
 typedef struct {
@@ -44,6 +45,8 @@ typedef struct {
     int inner;      /* range of the inner loop; -1: none */
     const int *item;
     int n; /* instructions (REDUCE, SCAN) or indices of stores */
+    const int *scan;
+    int nscans; /* STORE: scans over `over` that only these stores read: computed with them, kept nowhere */
 } cnest;
 
 typedef enum { MAT_NONE, MAT_SCALAR, MAT_COLUMNS, MAT_SCRATCH } mat_kind;
@@ -61,6 +64,7 @@ typedef struct {
     bool columns; /* vec is in par: items are blocks of it */
     int block;    /* elements of a block */
     bool wide;    /* columns: a block may be narrower, by the number of workers */
+    bool apart;   /* columns that lie apart: they are brought together in arrays, so that a dear scan works on vectors */
     cnest *nest;
     int nnests;
     mat_kind *mat; /* by instruction: how its value is kept for later nests */

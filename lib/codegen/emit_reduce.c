@@ -210,31 +210,39 @@ void ew_end_columns(ew *e, int r) {
     else ew_line(e, "for (int64_t i = 0; i < m; i++) %s[i] = (%s)s%d[i];", out, ew_type(in), r);
 }
 
-/* Where a scan puts what it has so far; over one position (an axis of size 1) that is one number. */
-static const char *scanned(ew *e, int r) { return e->ph->mat[r] == MAT_SCALAR ? T(e, "m%d", r) : T(e, "m%d[%s]", r, ew_kept_index(e, r, true)); }
+/* Where a scan puts what it has so far: a value of this loop when its nest stores it; over one position (an axis of size 1) one number. */
+static const char *scanned(ew *e, int r) {
+    switch (e->ph->mat[r]) {
+    case MAT_NONE: return T(e, "const %s v%d", ew_type(&e->l->inst.data[r]), r);
+    case MAT_SCALAR: return T(e, "m%d", r);
+    case MAT_COLUMNS: return T(e, "m%d[i]", r);
+    default: return T(e, "m%d[%s]", r, ew_kept_index(e, r, true));
+    }
+}
 
 /* Scans carry float64 for floats, c128 for complex numbers and int64 for integers, as the block executor does. */
 void ew_scan_step(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
     tc_dtype d = e->l->inst.data[in->a[0]].dtype;
     bool f = tc_is_float(d);
+    const char *s = T(e, e->ph->columns ? "s%d[i]" : "s%d", r);
     if (tc_is_complex(d)) {
         const char *wide = d == TC_C128 ? ew_ref(e, in->a[0]) : T(e, "tc_x_cast_c64_c128(%s)", ew_ref(e, in->a[0]));
-        if (in->op == TC_R_PROD) ew_line(e, "s%d = tc_x_mul_c128(s%d, %s);", r, r, wide);
-        else ew_line(e, "s%d = tc_x_logaddexp_c128(%s, s%d);", r, wide, r);
-        ew_line(e, d == TC_C128 ? "%s = s%d;" : "%s = tc_x_cast_c128_c64(s%d);", scanned(e, r), r);
+        if (in->op == TC_R_PROD) ew_line(e, "%s = tc_x_mul_c128(%s, %s);", s, s, wide);
+        else ew_line(e, "%s = tc_x_logaddexp_c128(%s, %s);", s, wide, s);
+        ew_line(e, d == TC_C128 ? "%s = %s;" : "%s = tc_x_cast_c128_c64(%s);", scanned(e, r), s);
         return;
     }
     ew_line(e, "const %s a%d = (%s)%s;", f ? "double" : "int64_t", r, f ? "double" : "int64_t", ew_ref(e, in->a[0]));
-    if (in->op == TC_R_LOGADDEXP) ew_line(e, "s%d = tc_x_logaddexp_f64(s%d, a%d);", r, r, r);
+    if (in->op == TC_R_LOGADDEXP) ew_line(e, "%s = tc_x_logaddexp_f64(%s, a%d);", s, s, r);
     else if (in->op == TC_R_SUM || in->op == TC_R_PROD) {
-        if (f) ew_line(e, "s%d = s%d %s a%d;", r, r, in->op == TC_R_SUM ? "+" : "*", r);
-        else ew_line(e, "s%d = (int64_t)(%s);", r, ew_step(e, r, in->dtype, T(e, "s%d", r), T(e, "a%d", r)));
+        if (f) ew_line(e, "%s = %s %s a%d;", s, s, in->op == TC_R_SUM ? "+" : "*", r);
+        else ew_line(e, "%s = (int64_t)(%s);", s, ew_step(e, r, in->dtype, s, T(e, "a%d", r)));
     } else {
-        const char *sign = in->op == TC_R_MAX || in->op == TC_R_ANY ? ">" : "<", *nan = f ? T(e, "s%d != s%d || ", r, r) : "";
-        ew_line(e, "s%d = %ss%d %s a%d ? s%d : a%d;", r, nan, r, sign, r, r, r);
+        const char *sign = in->op == TC_R_MAX || in->op == TC_R_ANY ? ">" : "<", *nan = f ? T(e, "%s != %s || ", s, s) : "";
+        ew_line(e, "%s = %s%s %s a%d ? %s : a%d;", s, nan, s, sign, r, s, r);
     }
-    ew_line(e, "%s = (%s)s%d;", scanned(e, r), ew_type(in), r);
+    ew_line(e, "%s = (%s)%s;", scanned(e, r), ew_type(in), s);
 }
 
 void ew_begin_scan(ew *e, int r) {
@@ -246,9 +254,13 @@ void ew_begin_scan(ew *e, int r) {
                        : max                 ? "INT64_MIN"
                                              : "INT64_MAX";
     if (in->op > TC_R_MIN && in->op != TC_R_ANY && in->op != TC_R_ALL && in->op != TC_R_LOGADDEXP) ew_refuse(e, "a scan of this kind");
-    if (tc_is_complex(e->l->inst.data[in->a[0]].dtype)) {
-        ew_line(e, "tc_c128 s%d = {%s, 0};", r, in->op == TC_R_PROD ? "1" : "-__builtin_inf()");
-        return;
+    const bool complex = tc_is_complex(e->l->inst.data[in->a[0]].dtype);
+    const char *ty = complex ? "tc_c128" : f ? "double" : "int64_t";
+    if (complex) none = in->op == TC_R_PROD ? "(tc_c128){1, 0}" : "(tc_c128){-__builtin_inf(), 0}";
+    if (e->ph->columns) {
+        ew_line(e, "%s s%d[%d];", ty, r, e->ph->block);
+        ew_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = %s;", r, none);
+    } else {
+        ew_line(e, "%s s%d = %s;", ty, r, none);
     }
-    ew_line(e, "%s s%d = %s;", f ? "double" : "int64_t", r, none);
 }

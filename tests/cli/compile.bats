@@ -414,6 +414,36 @@ PY
     tc-run c.pt2 --input x=1x64xf32=0.3 --executor=compiled --expect 0=@a.npy --expect 1=@b.npy --expect 2=@c.npy --expect 3=@d.npy
 }
 
+@test "scans compile with what is before and after them, by rows, by columns and by columns that lie apart" {
+    cat >m.py <<'PY'
+import torch, torch.nn as nn
+class M(nn.Module):
+    def forward(self, x, y):
+        a = x.exp().cumsum(0).sin() * y
+        b = (x.tanh().cumsum(1).exp() + y).cumsum(1)
+        c = x.flip(0).cumsum(0).flip(0)
+        d = torch.logcumsumexp(x * y, 1) - torch.logsumexp(x, 1, keepdim=True)
+        e = torch.softmax(x, 0).cumsum(0)
+        f = e / e.sum(1, keepdim=True)
+        g = torch.logcumsumexp(x.cumsum(1).sin(), 1).cos() + y.cumsum(1)
+        h = x.to(torch.bfloat16).cumsum(0).float().cumprod(1)
+        return a, b, c, d, f, g, h, (x > 0).cumsum(0), x.cumsum(0).cummax(0)[0], x.var(1, keepdim=True) * x.cumsum(0)
+PY
+    tc-export m.py:M --input x=AxBxf32 --input y=AxBxf32 --dim A=1..400 --dim B=1..400 -o m.pt2
+    tc-compile m.pt2 -o c.pt2
+    tc-compile --op 'logcumsumexp(f32[300,200], 1)' --to c -o only
+    grep -q 'ARENA_BYTES 64 ' only.h # what is stored as it comes is kept nowhere else
+    for size in 1x1 1x300 300x1 17x129 260x15; do
+        tc-compile --op "randn([${size/x/,}])" | tc-run --seed 1 -o x.npy
+        tc-compile --op "randn([${size/x/,}])" | tc-run --seed 2 -o y.npy
+        tc-run m.pt2 --executor=interpreted --input x=@x.npy --input y=@y.npy --to safetensors -o want.safetensors
+        for threads in 1 2; do
+            tc-run c.pt2 --threads $threads --executor=compiled --input x=@x.npy --input y=@y.npy --to safetensors -o got.safetensors
+            cmp want.safetensors got.safetensors
+        done
+    done
+}
+
 @test "--variants: the code for a size is taken where it fits, with the bits of the code for all" {
     cat >m.py <<'PY'
 import torch, torch.nn as nn, torch.nn.functional as F

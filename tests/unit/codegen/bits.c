@@ -119,6 +119,16 @@ static int setup(void **state) {
                                         "pow(f32[3000]:0..90, f32[3000]:-3..30)",
                                         "expm1(f32[3000]:-30..90)",
                                         "cumsum(f32[3,5000], 1)",
+                                        "cumsum(f32[700,300], 0)",
+                                        "cumsum(f64[9,70,150], 1)",
+                                        "cumsum(i32[300,70], 0)",
+                                        "cumsum(bool[300,70], 0)",
+                                        "cumprod(c64[90,40], 0)",
+                                        "cummax(f32[300,170], 0)",
+                                        "logcumsumexp(f32[37,900], 1)",
+                                        "logcumsumexp(f64[900,37], 0)",
+                                        "logcumsumexp(c64[20,30], 1)",
+                                        "logcumsumexp(f32[2000], 0)",
                                         "argmax(f32[40,3000], 1)"};
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
         const char *paren = strchr(large[i], '(');
