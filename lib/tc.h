@@ -80,9 +80,9 @@ typedef int (*tc_gemm_fn)(void *ctx, int threads, int64_t m, int64_t n, int64_t 
                           int64_t b_row, int64_t b_col, float *c, int64_t c_row);
 /* A candidate for every product of float32 of models that are tuned afterwards; at most six, for the life of the process. */
 TC_API tc_failure *tc_gemm_register(tc_gemm_fn fn, void *ctx);
-/* Runs the model, which has not run yet, for about so many seconds with these inputs, which are only read, and keeps for its runs at their sizes how
- * loops, products and convolutions were fastest: tiles, packing, registered products. rounds 0: results keep their bits, and a product with
- * others is not chosen; else it may be. */
+/* Runs the model, which has not run yet, for at most about so many seconds with these inputs, which are only read, and keeps for its runs
+ * at their sizes how loops, products and convolutions were fastest: tiles, packing, registered products. rounds 0: results keep their bits,
+ * and a product with others is not chosen; else it may be. */
 TC_API tc_failure *tc_model_tune(tc_model *m, tc_array *const *inputs, int ninputs, double seconds, int rounds);
 
 #ifdef __cplusplus

@@ -71,7 +71,7 @@ static void cut(pasted *p) {
         const char *start = s;
         int depth = 0;
         bool function = false, table = false;
-        for (; *s; s++) {
+        for (; *(s += strcspn(s, "(){}=;")); s++) {
             if (*s == '(' && depth == 0 && !table) function = true;
             if (*s == '=' && depth == 0) table = true;
             if (*s == '{' || *s == '(') depth++;

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 
-enum { MOST_TILES = TC_TUNING_CHOICES, ROUNDS = 3 };
+enum { MOST_TILES = TC_TUNING_CHOICES, ROUNDS = 3, MOST_RUNS = 500 /* of a turn: more find no shorter time */ };
 #define WORTH 0.97 /* a tile replaces the own choice when it takes at most so much of its time */
 
 typedef struct {
@@ -101,7 +101,7 @@ static tc_status try_tile(subject *s, tc_tuning *tuning, trials *t, const char *
     if (st) return st;
     tc_exec_set_tuning(e, tuning);
     tc_exec_set_timed(e, take_time, t);
-    for (int runs = 0; !st && same && (runs < 3 || tc_now() < end); runs++) {
+    for (int runs = 0; !st && same && (runs < 3 || (runs < MOST_RUNS && tc_now() < end)); runs++) {
         t->counting = runs > 1;
         st = run_once(s, e, runs ? NULL : &same);
     }
