@@ -69,18 +69,21 @@ tc_status tc_cmd_operators(tc_cmd *c, tc_operators **out) {
 }
 
 tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out) {
-    static const char *const stances[] = {"default", "force_eager", "eager_on_recompile", "fail_on_recompile", NULL}, *const executors[] = {
-                                                                                                                          "interpreted", "compiled",
-                                                                                                                          NULL};
+    enum { FORCE_EAGER = 1, FAIL_ON_RECOMPILE = 3, SKIP_GUARD_EVAL, LOOPS };
+    static const char *const stances[] = {"default", "force_eager", "eager_on_recompile", "fail_on_recompile", "skip_guard_eval_unsafe",
+                                          "loops",   NULL};
+    static const char *const executors[] = {"interpreted", "compiled", NULL};
     int stance, executor;
     tc_packed packed;
     *out = (tc_cmd_code){0};
     TC_TRY(tc_cmd_choice(c, TC_OPT_stance, stances, 0, &stance));
     TC_TRY(tc_cmd_choice(c, TC_OPT_executor, executors, -1, &executor));
-    if ((stance == 1 && executor == 1) || (stance == 3 && executor == 0))
+    const bool eager = stance == FORCE_EAGER || stance == LOOPS;
+    if ((eager && executor == 1) || (stance == FAIL_ON_RECOMPILE && executor == 0))
         return tc_usage(c, "--stance=%s and --executor=%s do not agree", stances[stance], executors[executor]);
-    out->must = stance == 3 || executor == 1;
-    if (stance == 1 || executor == 0) return NULL;
+    out->must = stance == FAIL_ON_RECOMPILE || executor == 1;
+    out->skip_values = stance == SKIP_GUARD_EVAL, out->loops = stance == LOOPS;
+    if (eager || executor == 0) return NULL;
     out->modules = tc_modules_create();
     tc_status s = tc_packed_load(a, getenv("TC_ISA"), tc_cmd_has(c, TC_OPT_trust), out->modules, &packed);
     if (s) {

@@ -10,6 +10,7 @@ typedef struct {
     tc_modules *modules;
     tc_exec_code code;       /* for tc_exec_options while this lives; code.find NULL: interpret everything */
     bool must;               /* fail_on_recompile, --executor=compiled */
+    bool skip_values, loops; /* of tc_exec_options: skip_guard_eval_unsafe, loops */
     const char *isa;         /* what the modules are for; NULL: there are none */
     tc_operators *operators; /* NULL: there are none */
     size_t found;            /* groups asked for that a module has */
@@ -19,7 +20,7 @@ typedef struct {
 } tc_cmd_code;
 
 /* Loads what the archive holds. Code that this user did not compile is left out, with a note to them; with --stance=force_eager or
- * --executor=interpreted nothing is loaded. */
+ * loops, or --executor=interpreted, nothing is loaded. */
 tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out);
 /* The operators that this user compiled one at a time: archives in $TC_OPERATORS (empty: none), else tc-operators below XDG_DATA_HOME.
  * *out NULL: there are none. */

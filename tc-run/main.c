@@ -131,6 +131,8 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
     tc_exec_options options = {.pool = tc_cmd_pool(c),
                                .threads = tc_cmd_threads(c),
                                .keep_packed = true,
+                               .loops = code->loops,
+                               .skip_values = code->skip_values,
                                .steps = tc_cmd_steps(c),
                                .code = code->code.find ? &code->code : NULL};
     l.watch = (trace){c, tc_cmd_has(c, TC_OPT_trace) || tc_cmd_has(c, TC_OPT_debug_values), check == 0};

@@ -99,7 +99,8 @@ static void write_column_values(ew *e) {
 
 static bool cheap_leaf(const ew *e, tc_lv v) {
     const tc_linst *in = &e->l->inst.data[v];
-    return (ew_plain_load(in) && in->pred == TC_LV_NONE && !e->ph->apart) || in->kind == TC_L_INDEX || in->kind == TC_L_CONST || in->kind == TC_L_HOST;
+    return (ew_plain_load(in) && in->pred == TC_LV_NONE && !e->ph->apart) || in->kind == TC_L_INDEX || in->kind == TC_L_CONST ||
+           in->kind == TC_L_HOST;
 }
 
 /* Segments of the inner loop: at most one elementary function or scan each. What reads a row's scan, whose steps wait for one another, is in

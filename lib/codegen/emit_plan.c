@@ -379,7 +379,8 @@ static bool column_form(cplan *p, const cphase *ph) {
 /* The last range of the items, for a scan that had better go by columns; -1: there is none. */
 static int apart(cplan *p, const cphase *ph) {
     bool dear = false;
-    for (size_t i = 0; i < p->l->inst.len; i++) dear |= ph->needed[i] && p->l->inst.data[i].kind == TC_L_SCAN && p->l->inst.data[i].op == TC_R_LOGADDEXP;
+    for (size_t i = 0; i < p->l->inst.len; i++)
+        dear |= ph->needed[i] && p->l->inst.data[i].kind == TC_L_SCAN && p->l->inst.data[i].op == TC_R_LOGADDEXP;
     return dear && column_form(p, ph) && ph->nr ? last_range(ph, ph->par & (~UINT64_C(0) >> (64 - ph->nr)), -1) : -1;
 }
 

@@ -199,6 +199,7 @@ size_t call_scratch(tc_exec *e, const call *c); /* bytes that this call needs of
 tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs);
 tc_status check_guards(const tc_exec *e);                   /* of those whose numbers are known */
 tc_status check_guards_about(const tc_exec *e, tc_sym var); /* data gave var its number */
+bool no_size(tc_sym cond);                                  /* is it about floating-point numbers alone? */
 bool guards_have_floats(const tc_exec *e);                  /* is one about an input of a float type? */
 /* layout.c: the values that lie channels last (out, by value id), the groups that take argument 0 so (takes, by group); both zeroed.
  * last: by value id, the last group that reads it (INT32_MAX: a result). */

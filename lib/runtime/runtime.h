@@ -38,6 +38,7 @@ typedef struct {
     bool no_fuse;             /* every node a group of its own: same bits, for tests and diagnosis */
     tc_sdpa sdpa;             /* what computes attention */
     bool loops;               /* operators that have a loop and a kernel run as loops, which can be written as C */
+    bool skip_values;         /* guards and assertions about floating-point numbers, on which no size depends, are not evaluated */
     bool keep_packed;         /* parameters and constants change through tc_exec_set_state only: from the second run on their packed forms are kept,
                                * and small values that loops compute of them alone */
     tc_stepping *steps;       /* borrowed while the tc_exec is made: how far to optimise; NULL: all the way */

@@ -444,6 +444,33 @@ PY
     done
 }
 
+@test "--stance=skip_guard_eval_unsafe leaves out what is asserted of values, never sizes; loops has the bits without code or compiler" {
+    cat >m.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x, s):
+        f = s.item()
+        torch._check(f > 0.5)
+        return torch.softmax(x @ x.t() * f, 1).cumsum(0)
+PY
+    tc-export m.py:M --input x=Bx4xf32 --dim B=1..64 --input s=f64 -o m.pt2
+    tc-compile m.pt2 --dim B=8 -o c.pt2
+    for b in 8 9; do
+        tc-run m.pt2 --input x=${b}x4xf32=0.3 --input s=f64=0.75 -o want.npy
+        for stance in loops skip_guard_eval_unsafe; do
+            tc-run c.pt2 --stance=$stance --input x=${b}x4xf32=0.3 --input s=f64=0.75 --expect @want.npy
+        done
+    done
+    PATH=/nonexistent "$(command -v tc-run)" c.pt2 --stance=loops --input x=9x4xf32=0.3 --input s=f64=0.75 --expect @want.npy
+    tc-run c.pt2 --stance=loops -v --input x=9x4xf32=0.3 --input s=f64=0.75 -o y.npy 2>err
+    run ! grep -q "compiled code" err
+    fails 3 "_assert_scalar" tc-run c.pt2 --input x=8x4xf32=0.3 --input s=f64=0.25
+    tc-run c.pt2 --stance=skip_guard_eval_unsafe --input x=8x4xf32=0.3 --input s=f64=0.25 -o y.npy
+    fails 3 "x.size(0)=65, expected 1..64" tc-run c.pt2 --stance=skip_guard_eval_unsafe --input x=65x4xf32=0.3 --input s=f64=0.75
+    fails 3 "x.size(1)=3, expected 4" tc-run c.pt2 --stance=skip_guard_eval_unsafe --input x=8x3xf32=0.3 --input s=f64=0.75
+    fails 2 "do not agree" tc-run c.pt2 --stance=loops --executor=compiled --input x=8x4xf32=0.3 --input s=f64=0.75
+}
+
 @test "--variants: the code for a size is taken where it fits, with the bits of the code for all" {
     cat >m.py <<'PY'
 import torch, torch.nn as nn, torch.nn.functional as F
