@@ -112,14 +112,29 @@ static const char *size_text(seen *s, tc_capture_input *made, size_t at, int d, 
     return "1";
 }
 
-static void declare(seen *s) {
+/* What --input declares with a number and the runs had with several is a symbol; a declared symbol stays, and an example's sizes are free. */
+static tc_status widen(const seen *s, const seen_input *in, const tc_capture_input *made, tc_capture_input *given) {
+    if (given->example.storage) return NULL;
+    if (given->rank != made->rank || given->dtype != made->dtype)
+        return tc_error(TC_CONTENT, "%s: %s is %s of rank %d there, --input declares %s of rank %d", s->path, made->name, tc_dtypes[made->dtype].name,
+                        made->rank, tc_dtypes[given->dtype].name, given->rank);
+    for (int d = 0; d < made->rank; d++)
+        if (varies(s, in, d) && *given->size[d] >= '0' && *given->size[d] <= '9') given->size[d] = made->size[d];
+    return NULL;
+}
+
+static tc_status declare(seen *s) {
+    tc_status st = NULL;
     tc_capture_input *made = tc_xcalloc(s->inputs.len + 1, sizeof *made);
     int symbols = 0;
-    for (size_t i = 0; i < s->inputs.len; i++) {
+    for (size_t i = 0; i < s->inputs.len && !st; i++) {
         made[i] = (tc_capture_input){.name = s->inputs.data[i].name, .dtype = s->inputs.data[i].dtype, .rank = s->inputs.data[i].rank};
         for (int d = 0; d < made[i].rank; d++) made[i].size[d] = size_text(s, made, i, d, &symbols);
         bool given = false;
-        for (size_t k = 0; k < s->q->inputs.len; k++) given |= s->q->inputs.data[k].name && !strcmp(s->q->inputs.data[k].name, made[i].name);
+        for (size_t k = 0; k < s->q->inputs.len && !given; k++) {
+            given = s->q->inputs.data[k].name && !strcmp(s->q->inputs.data[k].name, made[i].name);
+            if (given) st = widen(s, &s->inputs.data[i], &made[i], &s->q->inputs.data[k]);
+        }
         if (given) continue;
         tc_vec_push(&s->q->inputs, made[i]);
         tc_buf b = {0};
@@ -128,6 +143,7 @@ static void declare(seen *s) {
         tc_buf_free(&b);
     }
     free(made);
+    return st;
 }
 
 tc_status tc_cmd_source_shapes(tc_cmd *c, tc_cmd_source *q) {
@@ -137,7 +153,7 @@ tc_status tc_cmd_source_shapes(tc_cmd *c, tc_cmd_source *q) {
     TC_TRY(tc_cmd_read(c, path, "--profile-shapes", &b));
     seen s = {.c = c, .q = q, .path = path};
     tc_status st = read_runs(&s, b);
-    if (!st) declare(&s);
+    if (!st) st = declare(&s);
     for (size_t i = 0; i < s.inputs.len; i++) tc_vec_free(&s.inputs.data[i].sizes);
     tc_vec_free(&s.inputs);
     tc_blob_release(b);

@@ -496,6 +496,10 @@ PY
     tc-export m.py:Net --mode eval --profile-shapes seen -o any.pt2
     tc-export any.pt2 --print | grep -q 'input x %x: f32\[S0, 4\]'
     tc-run any.pt2 --input x=5x4xf32=1 -o y.npy
+    tc-export m.py:Net --mode eval --input x=1x4xf32 --profile-shapes seen -o any.pt2 # what is declared is no other than what was seen
+    tc-run any.pt2 --input x=5x4xf32=1 -o y.npy
+    tc-export m.py:Net --mode eval --input x=Nx4xf32 --profile-shapes seen --print | grep -q 'input x %x: f32\[N, 4\]'
+    fails 3 "seen: x is f32 of rank 2 there, --input declares f32 of rank 3" tc-export m.py:Net --input x=1x1x4xf32 --profile-shapes seen --print
     cat >two.py <<'PY'
 from torch import nn
 
