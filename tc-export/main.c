@@ -38,8 +38,20 @@ static tc_status choose(tc_cmd *c, format *out) {
 static tc_status check_format(tc_cmd *c, format to, const programs *all) {
     if (to != TO_ONNX && tc_cmd_has(c, TC_OPT_opset)) return tc_usage(c, "--opset is of ONNX models: --to onnx");
     if (to != TO_PT2 && tc_cmd_has(c, TC_OPT_meta)) return tc_usage(c, "--meta is kept by archives: --to pt2");
+    if (to != TO_PT2 && tc_cmd_has(c, TC_OPT_to_device)) return tc_usage(c, "--to-device is of archives: --to pt2");
     if (to == TO_ONNX && all->len > 1 && (tc_cmd_has(c, TC_OPT_split) || tc_cmd_has(c, TC_OPT_partition)))
         return tc_usage(c, "an ONNX model holds one program, these are %zu: write a .pt2 and take one of it with --model", all->len);
+    return NULL;
+}
+
+/* --to-device: of every program, cpu is as if none were named. */
+static tc_status name_device(tc_cmd *c, const programs *all) {
+    const char *named = tc_cmd_get(c, TC_OPT_to_device);
+    if (!named) return NULL;
+    const size_t type = strspn(named, "abcdefghijklmnopqrstuvwxyz"), digits = named[type] == ':' ? strspn(named + type + 1, "0123456789") : 0;
+    if (!type || type > 20 || digits > 4 || named[type + (digits ? digits + 1 : 0)])
+        return tc_usage(c, "--to-device %s: expected a device as PyTorch names them: cpu, cuda, cuda:1", named);
+    for (size_t i = 0; i < all->len; i++) all->data[i]->device = strcmp(named, "cpu") ? tc_arena_strdup(&all->data[i]->arena, named) : NULL;
     return NULL;
 }
 
@@ -125,6 +137,7 @@ static tc_status put(tc_cmd *c, tc_archive *from, programs *all) {
     TC_TRY(rework(c, all));
     TC_TRY(choose(c, &to));
     TC_TRY(check_format(c, to, all));
+    TC_TRY(name_device(c, all));
     TC_TRY(print_form(c, &form));
     tc_program *const *p = all->data;
     int n = (int)all->len;
@@ -295,7 +308,7 @@ static const tc_opt_id options[] = {
     TC_OPT_select,         TC_OPT_store_weights, TC_OPT_meta,  TC_OPT_mode,      TC_OPT_model,   TC_OPT_seed,     TC_OPT_keep_going,
     TC_OPT_draft,          TC_OPT_decompose,     TC_OPT_joint, TC_OPT_partition, TC_OPT_grad_of, TC_OPT_saved_as, TC_OPT_jvp,
     TC_OPT_split,          TC_OPT_swap,          TC_OPT_print, TC_OPT_summary,   TC_OPT_to,      TC_OPT_out,      TC_OPT_opset,
-    TC_OPT_profile_shapes, TC_OPT_verify,        TC_OPT_dump,  TC_OPT_NONE};
+    TC_OPT_profile_shapes, TC_OPT_verify,        TC_OPT_dump,  TC_OPT_to_device, TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

@@ -81,6 +81,7 @@ static tc_status read_state(tc_pt2_reader *r, const char *where, const unsigned 
         else if (tc_str_is(key, "guards"))
             for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, r, false);
         else if (tc_str_is(key, "instead_of")) p->instead_of = tc_jr_strdup(&j, &p->arena);
+        else if (tc_str_is(key, "device")) p->device = tc_jr_strdup(&j, &p->arena);
         else if (tc_str_is(key, "source")) p->source_file = tc_jr_strdup(&j, &p->arena);
         else tc_jr_skip(&j);
     }

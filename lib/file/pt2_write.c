@@ -123,7 +123,7 @@ static tc_status add_config(tc_zip_writer *z, const folder *f, const tc_program 
         tc_json_key(&j, "use_pickle");
         tc_json_bool(&j, false);
         tc_json_key(&j, "tensor_meta");
-        tc_pt2_write_concrete_meta(&j, key, (int64_t)((s->begin - f->groups.data[s->group].begin) / tc_dtype_size(key->dtype)),
+        tc_pt2_write_concrete_meta(&j, p, key, (int64_t)((s->begin - f->groups.data[s->group].begin) / tc_dtype_size(key->dtype)),
                                    in->value->meta.requires_grad);
         tc_json_end(&j);
     }

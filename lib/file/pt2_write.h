@@ -36,7 +36,7 @@ void tc_pt2_fail(tc_pt2_writer *w, tc_status s);
 /* pt2_write_args.c */
 const char *tc_pt2_fresh_name(tc_pt2_writer *w, const char *wish); /* a Python identifier that nothing has yet */
 const char *tc_pt2_value_name(tc_pt2_writer *w, const tc_value *v);
-void tc_pt2_write_concrete_meta(tc_json *j, const tc_tensor *t, int64_t offset, bool requires_grad);
+void tc_pt2_write_concrete_meta(tc_json *j, const tc_program *p, const tc_tensor *t, int64_t offset, bool requires_grad);
 void tc_pt2_write_arg(tc_pt2_writer *w, tc_json *j, const tc_arg *a, bool optional_tensors);
 /* {"as_tensor": ...}, {"as_sym_int": ...}: how an output or result is named. */
 void tc_pt2_write_ref(tc_pt2_writer *w, tc_json *j, const tc_value *v);

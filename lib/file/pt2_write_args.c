@@ -106,12 +106,15 @@ static void write_expression(tc_json *j, const tc_pt2_writer *w, tc_sym s) { /* 
     tc_json_end(j);
 }
 
-static void write_device(tc_json *j, const char *type) {
+/* The program's device: "cuda:1". What has none in the program, as the meta device, stays without. */
+static void write_device(tc_json *j, const tc_program *p, const char *named) {
+    const char *device = named && !strcmp(named, "meta") ? named : p->device ? p->device : "cpu", *colon = strchr(device, ':');
     tc_json_object(j);
     tc_json_key(j, "type");
-    tc_json_string(j, type);
+    tc_json_stringn(j, device, colon ? (size_t)(colon - device) : strlen(device));
     tc_json_key(j, "index");
-    tc_json_null(j);
+    if (colon) tc_json_int(j, strtoll(colon + 1, NULL, 10));
+    else tc_json_null(j);
     tc_json_end(j);
 }
 
@@ -136,7 +139,7 @@ static void write_meta(tc_json *j, const tc_pt2_writer *w, const tc_meta *m) {
     tc_json_key(j, "requires_grad");
     tc_json_bool(j, m->requires_grad);
     tc_json_key(j, "device");
-    write_device(j, "cpu");
+    write_device(j, p, NULL);
     tc_json_key(j, "strides");
     tc_json_array(j);
     for (int d = 0; d < m->rank; d++) write_expression(j, w, stride[d]);
@@ -148,7 +151,7 @@ static void write_meta(tc_json *j, const tc_pt2_writer *w, const tc_meta *m) {
     tc_json_end(j);
 }
 
-void tc_pt2_write_concrete_meta(tc_json *j, const tc_tensor *t, int64_t offset, bool requires_grad) {
+void tc_pt2_write_concrete_meta(tc_json *j, const tc_program *p, const tc_tensor *t, int64_t offset, bool requires_grad) {
     tc_json_object(j);
     tc_json_key(j, "dtype");
     tc_json_int(j, tc_dtypes[t->dtype].pt2);
@@ -159,7 +162,7 @@ void tc_pt2_write_concrete_meta(tc_json *j, const tc_tensor *t, int64_t offset, 
     tc_json_key(j, "requires_grad");
     tc_json_bool(j, requires_grad);
     tc_json_key(j, "device");
-    write_device(j, "cpu");
+    write_device(j, p, NULL);
     tc_json_key(j, "strides");
     tc_json_array(j);
     for (int d = 0; d < t->rank; d++) write_int_object(j, t->stride[d]);
@@ -624,7 +627,7 @@ void tc_pt2_write_arg(tc_pt2_writer *w, tc_json *j, const tc_arg *a, bool option
         break;
     case TC_A_DEVICE:
         tc_json_key(j, "as_device");
-        write_device(j, a->string);
+        write_device(j, w->program, a->string);
         break;
     case TC_A_GRAPH: write_subgraph(w, j, a->graph); break;
     default: TC_BUG("argument of kind %d", a->kind);

@@ -454,6 +454,10 @@ void tc_pt2_write_state(const tc_program *p, tc_buf *out) {
         tc_json_key(&j, "instead_of");
         tc_json_string(&j, p->instead_of);
     }
+    if (p->device) {
+        tc_json_key(&j, "device");
+        tc_json_string(&j, p->device);
+    }
     if (p->source_file) {
         tc_json_key(&j, "source");
         tc_json_string(&j, p->source_file);

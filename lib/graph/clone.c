@@ -180,6 +180,7 @@ static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
     q->source_text = text_of(&c, p->source_text);
     q->source_file = text_of(&c, p->source_file);
     q->instead_of = text_of(&c, p->instead_of);
+    q->device = text_of(&c, p->device);
     q->functional = p->functional;
     q->nfresh = p->nfresh;
     return q;

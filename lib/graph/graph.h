@@ -222,6 +222,7 @@ struct tc_program {
     int noutputs;
     TC_VEC(tc_guard) guards;
     TC_VEC(tc_symvalue) examples;          /* while capturing: what symbols are in the example inputs, by index; not copied, not stored */
+    const char *device;                    /* that its archive names, as cuda:1; NULL: cpu. Runs are on the CPU in any case */
     tc_tree *in_tree, *out_tree;           /* in_tree: ((args...), {kwargs}) */
     const char *source_text, *source_file; /* the model source, when the archive carries it */
     bool functional;                       /* no in-place or aliasing node: set by functionalise, required by later passes */

@@ -263,3 +263,34 @@ EOF
     run --separate-stderr tc-run m.pt2 --check-guards=no --input x=2xf32=-1 --input y=3xf32=1
     [ "$status" -eq 3 ]
 }
+
+@test "--to-device names a device for weights, values and arguments, shared weights once; it is kept until another is named" {
+    cat >m.py <<'EOF'
+import torch
+from torch import nn
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.b = self.a
+    def forward(self, x):
+        return self.b(self.a(x)) + torch.full((4,), 2.0)
+EOF
+    devices() { tc-export "$1" --print=json | grep -o '"device": *{[^}]*}' | sort -u; }
+    tc-export m.py:M --input x=Ax4xf32 -o cpu.pt2
+    tc-export cpu.pt2 --to-device cuda:1 -o cuda.pt2
+    [ "$(devices cuda.pt2 | tr -d ' ')" = '"device":{"type":"cuda","index":1}' ]
+    grep -aq '"weight_1"' cuda.pt2
+    run ! grep -aq '"weight_2"' cuda.pt2
+    run ! grep -a '"type": *"cpu"' cuda.pt2
+    tc-export cuda.pt2 | cmp - cuda.pt2
+    tc-export cuda.pt2 --to-device cpu | cmp - cpu.pt2
+    tc-run cpu.pt2 --input x=3x4xf32=1 -o y.npy
+    tc-run cuda.pt2 --input x=3x4xf32=1 --expect @y.npy
+    for bad in '' 0 cuda: cuda:x CUDA cuda:1:2; do
+        run tc-export cpu.pt2 --to-device "$bad" -o out.pt2
+        [ "$status" -eq 2 ] && [[ "$output" == *"expected a device"* ]]
+    done
+    run tc-export cpu.pt2 --to-device cuda --to onnx -o out.onnx
+    [ "$status" -eq 2 ]
+}
