@@ -1,4 +1,4 @@
-/* convert and consolidate: tensors from anything to anything, through a few megabytes of memory. */
+/* convert, consolidate and reshard: tensors from anything to anything, through a few megabytes of memory. */
 #include "tc-ckpt/training.h"
 #include "tc-ckpt/view.h"
 
@@ -278,6 +278,37 @@ static tc_status convert(tc_cmd *c, bool model_only) {
     tc_vec_free(&j.heads);
     tc_vec_free(&j.changes);
     tc_arena_free(&j.arena);
+    return st;
+}
+
+/* ---- reshard ---- */
+/* "8" or "2x4". */
+static tc_status read_mesh(tc_cmd *c, tc_mesh_shape *out) {
+    const char *s = tc_cmd_get(c, TC_OPT_mesh), *p = s;
+    *out = (tc_mesh_shape){.ranks = 1};
+    if (!s) return tc_usage(c, "reshard needs --mesh, the ranks to write for: --mesh 8, --mesh 2x4");
+    while (out->naxes < TC_MESH_AXES && *p >= '1' && *p <= '9') {
+        char *end;
+        const long n = strtol(p, &end, 10);
+        if (n > TC_MESH_RANKS / out->ranks) break;
+        out->ranks *= out->size[out->naxes++] = n;
+        p = end + (*end == 'x' && end[1]);
+        if (!*end) return NULL;
+        if (p == end) break;
+    }
+    return tc_usage(c, "--mesh %s: expected ranks, as 8 or 2x4: at most %d axes and %d ranks", s, TC_MESH_AXES, TC_MESH_RANKS);
+}
+
+tc_status run_reshard(tc_cmd *c) {
+    const char *path = tc_cmd_get(c, TC_OPT_out);
+    tc_mesh_shape mesh;
+    view v;
+    TC_TRY(read_mesh(c, &mesh));
+    if (!path || !strcmp(path, "-")) return tc_usage(c, "reshard writes a folder: give -o DIR");
+    TC_TRY(view_open(c, c->noperands ? c->operands[0] : NULL, (tc_ckpt_options){.raw = true, .check_all = true}, &v));
+    tc_status st = tc_ckpt_write_shards(path, v.ckpt, &mesh);
+    if (!st) tc_cmd_verbose(c, "%zu tensors of %s for %lld ranks", tc_ckpt_count(v.ckpt), v.path, (long long)mesh.ranks);
+    view_close(&v);
     return st;
 }
 

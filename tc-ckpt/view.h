@@ -29,6 +29,7 @@ tc_status run_show(tc_cmd *c);
 tc_status run_diff(tc_cmd *c);
 tc_status run_verify(tc_cmd *c);
 tc_status run_consolidate(tc_cmd *c);
+tc_status run_reshard(tc_cmd *c);
 tc_status run_convert(tc_cmd *c);
 
 #endif

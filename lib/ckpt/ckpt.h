@@ -57,6 +57,8 @@ tc_ckpt_head tc_ckpt_entry_head(const tc_ckpt *c, size_t i); /* reads nothing */
 /* Tensor i in row-major order to a sink, a few megabytes at a time: its dimensions in the order perm (NULL: as they are), converted to
  * `to`. Pages of the files are given back as it goes. */
 tc_status tc_ckpt_stream(const tc_ckpt *c, size_t i, const int *perm, tc_dtype to, tc_sink sink);
+/* The elements of a box of tensor i, in row-major order, from low, of these sizes. */
+tc_status tc_ckpt_stream_box(const tc_ckpt *c, size_t i, const int64_t *low, const int64_t *size, tc_sink sink);
 /* Gives back the pages of tensor i that were read; its elements stay as they are. */
 void tc_ckpt_forget(const tc_ckpt *c, size_t i);
 /* What else it holds: values (JSON text), free text of the files, remarks (tensors left out, an index that is not exact). */
@@ -72,6 +74,14 @@ tc_status tc_ckpt_weights(const char *path, tc_tensors *out);
  * tc_ckpt_write_hf: model.safetensors, or model-0000K-of-0000N.safetensors with an index. tc_ckpt_write_dcp: one shard of DCP's HuggingFace storage. */
 tc_status tc_ckpt_write_hf(const char *dir, const tc_content *c, uint64_t max_bytes);
 tc_status tc_ckpt_write_dcp(const char *dir, const tc_content *c);
+/* A mesh of ranks: axis k cuts dimension k of every tensor. */
+enum { TC_MESH_AXES = 4, TC_MESH_RANKS = 99999 };
+typedef struct {
+    int naxes;
+    int64_t size[TC_MESH_AXES], ranks; /* ranks: their product */
+} tc_mesh_shape;
+/* The same storage, a file a rank: the parts of all tensors that ranks of the mesh would hold, read once. */
+tc_status tc_ckpt_write_shards(const char *dir, const tc_ckpt *from, const tc_mesh_shape *mesh);
 
 /* Every file against its checksum: TC_CONTENT naming the first damaged, missing or extra one. */
 tc_status tc_ckpt_verify(const char *path);

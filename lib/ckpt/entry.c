@@ -244,16 +244,15 @@ static tc_status stream_boxes(streamer *s) {
     }
 }
 
-tc_status tc_ckpt_stream(const tc_ckpt *c, size_t i, const int *perm, tc_dtype to, tc_sink sink) {
+static tc_status stream_entry(const tc_entry *e, const int *perm, tc_dtype to, tc_sink sink) {
     static const int same[TC_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const tc_entry *e = c->entries.data[i];
     streamer s = {
         .r = {.rank = e->rank, .item = tc_dtype_size(e->dtype), .e = e, .perm = perm ? perm : same}, .from = e->dtype, .to = to, .sink = sink};
     int64_t numel = 1;
     bool moved = false;
     for (int d = 0; d < e->rank; d++) s.r.size[d] = e->size[s.r.perm[d]], numel *= e->size[d], moved = moved || s.r.perm[d] != d;
     if (!numel) return NULL;
-    bool whole = e->pieces.len == 1 && !moved && tc_tensor_is_contiguous(&e->pieces.data[0].data);
+    bool whole = e->pieces.len == 1 && !moved && tc_tensor_numel(&e->pieces.data[0].data) == numel && tc_tensor_is_contiguous(&e->pieces.data[0].data);
     for (size_t k = 0; k < e->pieces.len; k++) moved = moved || !tc_tensor_is_contiguous(&e->pieces.data[k].data);
     s.slab = moved && !whole ? SLAB_MOVED : SLAB;
     s.box = tc_xmalloc((size_t)(numel * (int64_t)s.r.item < s.slab ? (size_t)numel * s.r.item : (size_t)s.slab) + 64);
@@ -264,6 +263,32 @@ tc_status tc_ckpt_stream(const tc_ckpt *c, size_t i, const int *perm, tc_dtype t
     if (s.r.touched) forget(&s.r); /* many small tensors take no more memory than few large ones */
     free(s.box);
     free(s.cast);
+    return st;
+}
+
+tc_status tc_ckpt_stream(const tc_ckpt *c, size_t i, const int *perm, tc_dtype to, tc_sink sink) {
+    return stream_entry(c->entries.data[i], perm, to, sink);
+}
+
+/* A tensor of the box's sizes whose pieces, moved by low, may reach over its edges. */
+tc_status tc_ckpt_stream_box(const tc_ckpt *c, size_t i, const int64_t *low, const int64_t *size, tc_sink sink) {
+    const tc_entry *whole = c->entries.data[i];
+    if (!memcmp(size, whole->size, sizeof *size * (size_t)whole->rank)) return stream_entry(whole, NULL, whole->dtype, sink);
+    tc_entry box = *whole;
+    memcpy(box.size, size, sizeof *size * (size_t)whole->rank);
+    box.pieces.data = tc_xcalloc(whole->pieces.len, sizeof *box.pieces.data);
+    box.pieces.len = 0;
+    for (size_t k = 0; k < whole->pieces.len; k++) {
+        tc_piece p = whole->pieces.data[k];
+        bool meets = true;
+        for (int d = 0; d < whole->rank; d++) {
+            p.offset[d] -= low[d];
+            meets = meets && p.offset[d] < size[d] && p.offset[d] + p.data.size[d] > 0;
+        }
+        if (meets) box.pieces.data[box.pieces.len++] = p;
+    }
+    tc_status st = stream_entry(&box, NULL, whole->dtype, sink);
+    free(box.pieces.data);
     return st;
 }
 

@@ -3,7 +3,7 @@
 #include "ckpt/internal.h"
 #include "file/safetensors.h"
 
-void tc_ckpt_sharding_info(tc_buf *b, const tc_content *c) {
+void tc_ckpt_sharding_info(tc_buf *b, const tc_content *c, const tc_corner *low) {
     tc_json w = {.b = b};
     tc_json_object(&w);
     for (size_t i = 0; i < c->n; i++) {
@@ -11,7 +11,7 @@ void tc_ckpt_sharding_info(tc_buf *b, const tc_content *c) {
         tc_json_object(&w);
         tc_json_key(&w, "saved_offsets");
         tc_json_array(&w);
-        for (int d = 0; d < c->heads[i].rank; d++) tc_json_int(&w, 0);
+        for (int d = 0; d < c->heads[i].rank; d++) tc_json_int(&w, low ? low[i][d] : 0);
         tc_json_end(&w);
         tc_json_end(&w);
     }
@@ -97,15 +97,75 @@ tc_status tc_ckpt_write_hf(const char *dir, const tc_content *c, uint64_t max_by
     return finish(&f, st);
 }
 
+/* ---- torch.distributed.checkpoint ---- */
+/* The file of a rank, counted from 1. */
+static tc_status write_shard(folder *f, int64_t rank, const tc_content *c, const tc_corner *low) {
+    tc_buf info = {0};
+    tc_ckpt_sharding_info(&info, c, low);
+    const tc_metadata meta[] = {{"DCP_SHARDING_INFO", info.data}, {"DCP_VERSION", "1.0"}, {"format", "pt"}};
+    const char *name = tc_arena_printf(&f->arena, "shard-%05lld-model-00001-of-00001.safetensors", (long long)rank);
+    tc_status st = write_file(in_folder(f, name), c, 0, c->n, meta, 3);
+    tc_buf_free(&info);
+    return st;
+}
+
 tc_status tc_ckpt_write_dcp(const char *dir, const tc_content *c) {
     folder f = {0};
-    tc_buf info = {0};
     tc_status st = tc_out_dir_open(dir, &f.out);
-    if (!st) {
-        tc_ckpt_sharding_info(&info, c);
-        const tc_metadata meta[] = {{"DCP_SHARDING_INFO", info.data}, {"DCP_VERSION", "1.0"}, {"format", "pt"}};
-        st = write_file(in_folder(&f, "shard-00001-model-00001-of-00001.safetensors"), c, 0, c->n, meta, 3);
+    if (!st) st = write_shard(&f, 1, c, NULL);
+    return finish(&f, st);
+}
+
+/* ---- shards of a mesh ---- */
+typedef struct {
+    const tc_ckpt *from;
+    const tc_mesh_shape *mesh;
+    TC_VEC(tc_head) heads; /* of one rank's parts ... */
+    TC_VEC(size_t) whole;  /* ... the tensors that they are parts of ... */
+    tc_corner *low;        /* ... and where they begin there */
+} shards;
+
+static tc_status stream_box(void *self, size_t i, tc_sink to) {
+    const shards *s = self;
+    return tc_ckpt_stream_box(s->from, s->whole.data[i], s->low[i], s->heads.data[i].size, to);
+}
+
+/* The part of tensor i that the rank has: axis k of the mesh cuts dimension k into pieces as torch.chunk does; along axes that a tensor has no
+ * dimension for, the first rank keeps it. */
+static void add_part(shards *s, int64_t rank, size_t i) {
+    const tc_ckpt_head h = tc_ckpt_entry_head(s->from, i);
+    tc_head own = {.name = h.name, .dtype = h.dtype, .rank = h.rank, .same_as = s->heads.len};
+    int64_t *low = s->low[s->heads.len], below = s->mesh->ranks;
+    memcpy(own.size, h.size, sizeof own.size);
+    memset(low, 0, sizeof s->low[0]);
+    for (int k = 0; k < s->mesh->naxes; k++) {
+        below /= s->mesh->size[k];
+        const int64_t at = rank / below % s->mesh->size[k];
+        if (k >= h.rank && at) return;
+        if (k >= h.rank) continue;
+        const int64_t piece = h.size[k] / s->mesh->size[k] + (h.size[k] % s->mesh->size[k] != 0), left = h.size[k] - at * piece;
+        low[k] = at * piece;
+        own.size[k] = left < piece ? left : piece;
+        if (at && own.size[k] <= 0) return;
     }
-    tc_buf_free(&info);
+    tc_vec_push(&s->heads, own);
+    tc_vec_push(&s->whole, i);
+}
+
+static tc_status write_rank(folder *f, shards *s, int64_t rank) {
+    s->heads.len = s->whole.len = 0;
+    for (size_t i = 0; i < tc_ckpt_count(s->from); i++) add_part(s, rank, i);
+    const tc_content c = {.heads = s->heads.data, .n = s->heads.len, .stream = stream_box, .self = s};
+    return c.n || !rank ? write_shard(f, rank + 1, &c, s->low) : NULL;
+}
+
+tc_status tc_ckpt_write_shards(const char *dir, const tc_ckpt *from, const tc_mesh_shape *mesh) {
+    folder f = {0};
+    shards s = {.from = from, .mesh = mesh, .low = tc_xcalloc(tc_ckpt_count(from) + 1, sizeof(tc_corner))};
+    tc_status st = tc_out_dir_open(dir, &f.out);
+    for (int64_t rank = 0; rank < mesh->ranks && !st; rank++) st = write_rank(&f, &s, rank);
+    tc_vec_free(&s.heads);
+    tc_vec_free(&s.whole);
+    free(s.low);
     return finish(&f, st);
 }

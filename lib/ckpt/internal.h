@@ -48,8 +48,9 @@ tc_status tc_ckpt_open_index(tc_ckpt *c, const char *path);
 /* Names in a folder that `want` accepts, sorted, in the arena. */
 tc_status tc_ckpt_list(tc_arena *a, const char *dir, bool (*want)(const char *), char ***out, size_t *out_n);
 
-/* DCP_SHARDING_INFO of whole tensors: every one begins at 0. */
-void tc_ckpt_sharding_info(tc_buf *b, const tc_content *c);
+/* DCP_SHARDING_INFO: low[i] is where tensor i begins in the whole one; low NULL: each is whole. */
+typedef int64_t tc_corner[TC_MAX_RANK];
+void tc_ckpt_sharding_info(tc_buf *b, const tc_content *c, const tc_corner *low);
 
 /* BLAKE2b-256 of a file, as 64 hex digits, and its length. */
 tc_status tc_ckpt_hash(const char *path, char out[65], int64_t *out_bytes);

@@ -37,7 +37,7 @@ static void add_metadata(tc_tensors *t) {
     tc_buf b = {0};
     tc_head *heads;
     tc_content c = tc_content_of(t, &heads);
-    tc_ckpt_sharding_info(&b, &c);
+    tc_ckpt_sharding_info(&b, &c, NULL);
     free(heads);
     tc_tensors_add_metadata(t, "DCP_SHARDING_INFO", b.data);
     tc_tensors_add_metadata(t, "DCP_VERSION", "1.0");

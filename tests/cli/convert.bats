@@ -85,6 +85,25 @@ setup() {
     [[ "$stderr" == *"model-00002-of-"*"is missing"* ]]
 }
 
+@test "reshard writes the parts of a mesh's ranks, which any other mesh reads: the same bytes again" {
+    for mesh in 2x4 3 8x1 1 2x2x2; do
+        tc-ckpt reshard "${from-a.safetensors}" --mesh $mesh -o out.$mesh
+        tc-ckpt verify out.$mesh
+        tc-ckpt convert out.$mesh --to safetensors | cmp - a.safetensors
+        from=out.$mesh
+    done
+    [ "$(ls out.2x4 | wc -l)" -eq 8 ] && [ "$(ls out.1 | wc -l)" -eq 1 ]
+    tc-ckpt ls out.2x4/shard-00001-* --json >parts # 16x16 and 8x16 of mlp, rows by 2 and columns by 4
+    tc-ckpt ls a.safetensors --json >whole
+    cmp -s parts whole && return 1
+    for bad in 0 x 2x -1 2x0 100000 1000x1000 2x2x2x2x2; do
+        run tc-ckpt reshard a.safetensors --mesh "$bad" -o bad
+        [ "$status" -eq 2 ] && [[ "$output" == *"expected ranks, as 8 or 2x4"* ]] && [ ! -e bad ]
+    done
+    run tc-ckpt reshard a.safetensors -o bad
+    [ "$status" -eq 2 ] && [[ "$output" == *"--mesh 8"* ]]
+}
+
 @test "what a format lacks is refused by name" {
     tc-ckpt convert a.safetensors --cast bf16 -o b.safetensors
     run --separate-stderr tc-ckpt convert b.safetensors -o b.npz
