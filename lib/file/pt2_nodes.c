@@ -514,11 +514,27 @@ static void call_arguments(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     }
 }
 
+/* Into how many pieces a symbolic size cuts is what torch.export found: the file has so many names. */
+static void count_pieces(tc_pt2_reader *r, const raw_node *n) {
+    const bool lists = n->results.len == 1 && n->results.data[0].kind == R_TENSORS && n->results.data[0].n;
+    if (!lists || strcmp(tc_op_name(n->target->op), "aten.split.Tensor") || n->call.len < 2) return;
+    tc_symctx *y = r->program->sym;
+    const tc_arg *x = &n->call.data[0], *size = &n->call.data[1], *dim = n->call.len > 2 ? &n->call.data[2] : NULL;
+    int64_t d = 0, each;
+    if (x->kind != TC_A_VALUE || !x->value || x->value->kind != TC_V_TENSOR || size->kind != TC_A_INT) return;
+    if (dim && (dim->kind != TC_A_INT || !tc_sym_const_int(dim->sym, &d))) return;
+    if (d < 0) d += x->value->meta.rank;
+    if (d < 0 || d >= x->value->meta.rank || (tc_sym_const_int(size->sym, &each) && each < 1)) return;
+    tc_sym count = tc_sym_ceildiv(y, x->value->meta.size[d], size->sym), same = tc_sym_op(y, TC_S_EQ, count, tc_sym_int(y, n->results.data[0].n), NULL);
+    if (tc_sym_known(y, same) < 0) tc_program_guard(r->program, (tc_guard){.cond = same, .source = n->source});
+}
+
 static void call(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     const tc_op *op = n->target->op;
     tc_value **outs = NULL;
     int nouts = 0;
     call_arguments(r, s, n);
+    if (tc_jr_ok(&r->j)) count_pieces(r, n);
     if (!tc_jr_ok(&r->j)) return;
     if (s->autocast != TC_DTYPE_NONE && !tc_op_schema(op)->variadic) {
         tc_emit e = {.graph = s->graph, .source = n->source};

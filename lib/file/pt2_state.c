@@ -23,7 +23,8 @@ static bool symbols_known(const tc_program *p, tc_str cond) {
     return known;
 }
 
-/* early: a guard on numbers that p does not have yet is left for later, when their symbols have the names that p gave them. */
+/* early: a guard on numbers that p does not have yet is left for later, when their symbols have the names that p gave them. So
+ * is one on which no type rests, "apart": terms stand in the order in which they were met first. */
 static void read_guard(tc_jread *j, tc_pt2_reader *r, bool early) {
     tc_program *p = r->program;
     tc_sym cond = NULL;
@@ -34,7 +35,7 @@ static void read_guard(tc_jread *j, tc_pt2_reader *r, bool early) {
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "cond")) {
             tc_str s = tc_jr_string(j);
-            if (tc_jr_ok(j) && (!early || symbols_known(p, s))) tc_jr_fail_with(j, tc_sym_parse_srepr(p->sym, s.s, s.n, &cond));
+            if (tc_jr_ok(j) && (!early || (!apart && symbols_known(p, s)))) tc_jr_fail_with(j, tc_sym_parse_srepr(p->sym, s.s, s.n, &cond));
         } else if (tc_str_is(key, "op")) {
             op = tc_jr_strdup(j, &p->arena);
         } else if (tc_str_is(key, "file")) {

@@ -433,15 +433,15 @@ void tc_pt2_write_state(const tc_program *p, tc_buf *out) {
         text.len = 0;
         tc_sym_srepr(&text, g->cond);
         tc_json_object(&j);
+        if (g->apart) {
+            tc_json_key(&j, "apart");
+            tc_json_bool(&j, true);
+        }
         tc_json_key(&j, "cond");
         tc_json_string(&j, text.data);
         if (g->op) {
             tc_json_key(&j, "op");
             tc_json_string(&j, g->op);
-        }
-        if (g->apart) {
-            tc_json_key(&j, "apart");
-            tc_json_bool(&j, true);
         }
         tc_json_key(&j, "file");
         tc_json_string(&j, g->source.file ? g->source.file : "");

@@ -294,3 +294,16 @@ EOF
     run tc-export cpu.pt2 --to-device cuda --to onnx -o out.onnx
     [ "$status" -eq 2 ]
 }
+
+# tests/cli/split.pt2 is of PyTorch: torch.split(x, y.shape[0]) of x[A,4], whose two pieces it unpacks.
+@test "a split by a symbolic size has as many pieces as the archive has names for, which is checked before a run" {
+    tc-export "$TC_ROOT/tests/cli/split.pt2" -o again.pt2
+    tc-export again.pt2 | cmp - again.pt2
+    for f in "$TC_ROOT/tests/cli/split.pt2" again.pt2; do
+        tc-run "$f" --input x=7x4xf32=1 --input y=4xf32=1 --output out.0=@a.npy --output out.1=@b.npy
+        grep -aq "'shape': (4, 4)" a.npy
+        grep -aq "'shape': (3, 4)" b.npy
+        run --separate-stderr tc-run "$f" --check-guards=no --input x=9x4xf32=1 --input y=4xf32=1 -o out.safetensors
+        [ "$status" -eq 3 ] && [[ "$stderr" == *"these sizes break a condition of the program"*"sp.py:9"* ]]
+    done
+}
