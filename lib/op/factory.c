@@ -333,6 +333,13 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     COMPOSED(#name "_window(int window_length, *, " OPTIONS ")", decompose_window, #name "_window(8)", #name " window"),                  \
         COMPOSED(#name "_window.periodic(int window_length, bool periodic, *, " OPTIONS ")", decompose_window, #name "_window(8, False)", \
                  #name " window")
+#define TRIANGLE(NAME, which)                                                                                                                    \
+    {                                                                                                                                            \
+        .schema = "aten::" NAME "_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, " \
+                  "bool? pin_memory=None) -> Tensor",                                                                                            \
+        .flags = TC_OP_NONDIFF, .shape = shape_tri_indices, .decompose = decompose_tri_indices, .samples = NAME "_indices(3, 4)",                \
+        .doc = "rows and columns of the " which " triangle"                                                                                      \
+    }
 const tc_op tc_ops_factory[] = {
     ROW("empty.memory_format(SymInt[] size, *, " LIKE ")", shape_sized, lower_zeros, "empty([2,3])", "zeros: nothing is left uninitialised"),
     ROW("zeros(SymInt[] size, *, " OPTIONS ")", shape_sized, lower_zeros, "zeros([2,3])", "0"),
@@ -386,20 +393,8 @@ const tc_op tc_ops_factory[] = {
      .decompose = decompose_one_hot,
      .samples = "one_hot(i64[5]:0..4, 4)",
      .doc = "1 at the index, 0 elsewhere"},
-    {.schema = "aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
-               "pin_memory=None) -> Tensor",
-     .flags = TC_OP_NONDIFF,
-     .shape = shape_tri_indices,
-     .decompose = decompose_tri_indices,
-     .samples = "tril_indices(3, 4)",
-     .doc = "rows and columns of the lower triangle"},
-    {.schema = "aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
-               "pin_memory=None) -> Tensor",
-     .flags = TC_OP_NONDIFF,
-     .shape = shape_tri_indices,
-     .decompose = decompose_tri_indices,
-     .samples = "triu_indices(3, 4)",
-     .doc = "rows and columns of the upper triangle"},
+    TRIANGLE("tril", "lower"),
+    TRIANGLE("triu", "upper"),
     WINDOW(hann),
     WINDOW(hamming),
     WINDOW(blackman),

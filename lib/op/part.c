@@ -5,6 +5,8 @@
 #include "op/rearrange.h"
 #include "op/view.h"
 
+#include <stdio.h>
+
 /* ---- writing into a part: X_scatter(self, src, ...), X_backward(grad, input_sizes, ...) ---- */
 static tc_status shape_backward(tc_shape_ctx *c) {
     static const char *const forward[] = {"aten::select.int", "aten::slice.Tensor", "aten::diagonal", "aten::unfold"};
@@ -187,35 +189,31 @@ static tc_status grad_diagonal_backward(tc_emit *e, const tc_node *n, tc_value *
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::diagonal", "vaaa", gs[0], &n->args[2], &n->args[3], &n->args[4]));
     return tc_e_done(e);
 }
-static tc_status grad_select_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+/* Zero where src was written, the part itself for src. where: as many letters as arguments say which part. */
+static tc_status grad_scatter(tc_emit *e, const tc_node *n, tc_value *g, const char *scatter, const char *part, const char *where) {
     const tc_meta *src = tc_arg_meta(n, 1);
-    if (tc_emit_wants_grad(e, n, 0))
-        tc_e_give(e, n, 0,
-                  tc_emit_call(e, "aten::select_scatter", "vvaa", gs[0],
-                               tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)gs[0]->meta.dtype), &n->args[2], &n->args[3]));
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_emit_call(e, "aten::select.int", "vaa", gs[0], &n->args[2], &n->args[3]));
+    const tc_arg *at[4];
+    char letters[8];
+    for (int i = 0; i < 4; i++) at[i] = &n->args[2 + i < n->nargs ? 2 + i : 0];
+    if (tc_emit_wants_grad(e, n, 0)) {
+        tc_value *zeros = tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)g->meta.dtype);
+        snprintf(letters, sizeof letters, "vv%s", where);
+        tc_e_give(e, n, 0, tc_emit_call(e, scatter, letters, g, zeros, at[0], at[1], at[2], at[3]));
+    }
+    if (tc_emit_wants_grad(e, n, 1)) {
+        snprintf(letters, sizeof letters, "v%s", where);
+        tc_e_give(e, n, 1, tc_emit_call(e, part, letters, g, at[0], at[1], at[2], at[3]));
+    }
     return tc_e_done(e);
+}
+static tc_status grad_select_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    return grad_scatter(e, n, gs[0], "aten::select_scatter", "aten::select.int", "aa");
 }
 static tc_status grad_slice_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    const tc_meta *src = tc_arg_meta(n, 1);
-    if (tc_emit_wants_grad(e, n, 0))
-        tc_e_give(e, n, 0,
-                  tc_emit_call(e, "aten::slice_scatter", "vvaaaa", gs[0],
-                               tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)gs[0]->meta.dtype), &n->args[2], &n->args[3],
-                               &n->args[4], &n->args[5]));
-    if (tc_emit_wants_grad(e, n, 1))
-        tc_e_give(e, n, 1, tc_emit_call(e, "aten::slice.Tensor", "vaaaa", gs[0], &n->args[2], &n->args[3], &n->args[4], &n->args[5]));
-    return tc_e_done(e);
+    return grad_scatter(e, n, gs[0], "aten::slice_scatter", "aten::slice.Tensor", "aaaa");
 }
 static tc_status grad_diagonal_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    const tc_meta *src = tc_arg_meta(n, 1);
-    if (tc_emit_wants_grad(e, n, 0))
-        tc_e_give(e, n, 0,
-                  tc_emit_call(e, "aten::diagonal_scatter", "vvaaa", gs[0],
-                               tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)gs[0]->meta.dtype), &n->args[2], &n->args[3],
-                               &n->args[4]));
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_emit_call(e, "aten::diagonal", "vaaa", gs[0], &n->args[2], &n->args[3], &n->args[4]));
-    return tc_e_done(e);
+    return grad_scatter(e, n, gs[0], "aten::diagonal_scatter", "aten::diagonal", "aaa");
 }
 
 static tc_value *range_to(tc_emit *e, tc_sym n) { return tc_emit_call(e, "aten::arange", "a", &(tc_arg){.kind = TC_A_INT, .sym = n}); }

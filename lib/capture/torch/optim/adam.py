@@ -3,6 +3,17 @@ import torch
 from torch.optim.optimizer import Optimizer, _betas, _nonnegative
 
 
+# Decay of p itself where it is decoupled, else the gradient with that of p^2 / 2 times the decay.
+def _decay(p, grad, group):
+    decay = group["weight_decay"]
+    if decay == 0:
+        return grad
+    if not group["decoupled_weight_decay"]:
+        return grad.add(p, alpha=decay)
+    p.mul_(1 - group["lr"] * decay)
+    return grad
+
+
 class Adam(Optimizer):
     _decoupled = False
 
@@ -26,11 +37,7 @@ class Adam(Optimizer):
         step = self._count(state)
         beta1, beta2 = group["betas"]
         lr = group["lr"]
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                p.mul_(1 - lr * group["weight_decay"])
-            else:
-                grad = grad.add(p, alpha=group["weight_decay"])
+        grad = _decay(p, grad, group)
         avg, sq = state["exp_avg"], state["exp_avg_sq"]
         avg.lerp_(grad, 1 - (beta1.to(p.dtype) if isinstance(beta1, torch.Tensor) else beta1))
         sq.mul_(beta2).addcmul_(grad, grad.conj(), value=1 - beta2)
@@ -98,12 +105,8 @@ class NAdam(Optimizer):
             state["exp_avg_sq"] = torch.zeros_like(p)
         step = self._count(state)
         beta1, beta2 = group["betas"]
-        lr, decay = group["lr"], group["weight_decay"]
-        if decay != 0:
-            if group["decoupled_weight_decay"]:
-                p.mul_(1 - lr * decay)
-            else:
-                grad = grad.add(p, alpha=decay)
+        lr = group["lr"]
+        grad = _decay(p, grad, group)
         mu = beta1 * (1.0 - 0.5 * (0.96 ** (step * group["momentum_decay"])))
         mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((step + 1) * group["momentum_decay"])))
         product = state["mu_product"]
@@ -134,12 +137,8 @@ class RAdam(Optimizer):
             state["exp_avg_sq"] = torch.zeros_like(p)
         step = self._count(state)
         beta1, beta2 = group["betas"]
-        lr, decay = group["lr"], group["weight_decay"]
-        if decay != 0:
-            if group["decoupled_weight_decay"]:
-                p.mul_(1 - lr * decay)
-            else:
-                grad = grad.add(p, alpha=decay)
+        lr = group["lr"]
+        grad = _decay(p, grad, group)
         avg, sq = state["exp_avg"], state["exp_avg_sq"]
         avg.lerp_(grad, 1 - beta1)
         sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)

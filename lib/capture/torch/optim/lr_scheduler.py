@@ -282,7 +282,21 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._last_lr = self._lrs()
 
 
-class SequentialLR(LRScheduler):
+# Of other schedulers, whose states are a part of its own.
+class _Composed(LRScheduler):
+    def state_dict(self):
+        d = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
+        d["_schedulers"] = [s.state_dict() for s in self._schedulers]
+        return d
+
+    def load_state_dict(self, state_dict):
+        d = dict(state_dict)
+        for s, part in zip(self._schedulers, d.pop("_schedulers")):
+            s.load_state_dict(part)
+        self.__dict__.update(d)
+
+
+class SequentialLR(_Composed):
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         if len(schedulers) < 1:
             raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
@@ -320,19 +334,8 @@ class SequentialLR(LRScheduler):
             s.step()
         self._last_lr = s.get_last_lr()
 
-    def state_dict(self):
-        d = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
-        d["_schedulers"] = [s.state_dict() for s in self._schedulers]
-        return d
 
-    def load_state_dict(self, state_dict):
-        d = dict(state_dict)
-        for s, part in zip(self._schedulers, d.pop("_schedulers")):
-            s.load_state_dict(part)
-        self.__dict__.update(d)
-
-
-class ChainedScheduler(LRScheduler):
+class ChainedScheduler(_Composed):
     def __init__(self, schedulers, optimizer=None):
         if len(schedulers) < 1:
             raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
@@ -346,17 +349,6 @@ class ChainedScheduler(LRScheduler):
         for s in self._schedulers:
             s.step()
         self._last_lr = self._lrs()
-
-    def state_dict(self):
-        d = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
-        d["_schedulers"] = [s.state_dict() for s in self._schedulers]
-        return d
-
-    def load_state_dict(self, state_dict):
-        d = dict(state_dict)
-        for s, part in zip(self._schedulers, d.pop("_schedulers")):
-            s.load_state_dict(part)
-        self.__dict__.update(d)
 
 
 class ReduceLROnPlateau(LRScheduler):
