@@ -106,17 +106,11 @@ static V resolve_base(C *c, V b) {
     return b;
 }
 
-V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
-    size_t nb;
-    V *b = tc_items(bases, &nb);
-    type *t = tc_mem(c, sizeof *t);
-    t->h.type = c->types[K_TYPE];
-    t->name = name;
-    t->user = true;
-    t->d = ns;
+/* The bases of t and what its instances are laid out as. */
+static void add_bases(C *c, type *t, const V *b, size_t nb) {
+    type *number = NULL;
     t->kind = K_OBJECT;
     t->bases = tc_mem(c, sizeof(type *) * (nb + 2));
-    type *number = NULL;
     for (size_t i = 0; i < nb; i++) {
         V r = resolve_base(c, b[i]);
         if (!r) continue;
@@ -141,14 +135,19 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
         t->bases[t->nbases++] = number;
     }
     if (!t->nbases) t->bases[t->nbases++] = c->types[K_OBJECT];
-    linearise(c, t);
-    tc_type_changed(c);
+}
+
+static void tell_bases(C *c, type *t) {
     for (int i = 0; i < t->nbases; i++) {
         type *base = t->bases[i];
         if (!base->user) continue;
         if (!base->subclasses) base->subclasses = tc_list(c, 0);
         tc_list_push(c, base->subclasses, (V)t);
     }
+}
+
+/* Methods that are static or of the class without saying so, and attributes that want to know their name. */
+static void set_names(C *c, type *t, dict *ns) {
     V k, v;
     for (size_t i = 0; tc_dict_next(ns, &i, &k, &v);) {
         if (tc_is_small(v)) continue;
@@ -165,10 +164,10 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
             if (f) tc_call3(c, f, v, (V)t, k);
         }
     }
-    tc_type_changed(c);
-    bool typed = false; /* class A(TypedDict, total=False): keywords are for who checks types */
-    for (size_t i = 0; i < nb; i++) typed |= tc_kind_of(b[i]) == K_ALIAS && !strcmp(((alias *)b[i])->name->s, "TypedDict");
-    for (int i = 1; i < t->nmro && !typed; i++) {
+}
+
+static void init_subclass(C *c, type *t, const args *kw) {
+    for (int i = 1; i < t->nmro; i++) {
         V f = tc_dict_gets(c, t->mro[i]->d, c->n___init_subclass__);
         if (!f) continue;
         if (tc_kind_of(f) == K_CLASSM) f = ((wrapper *)f)->f;
@@ -178,6 +177,25 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
         tc_call(c, f, &A);
         break;
     }
+}
+
+V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
+    size_t nb;
+    V *b = tc_items(bases, &nb);
+    type *t = tc_mem(c, sizeof *t);
+    t->h.type = c->types[K_TYPE];
+    t->name = name;
+    t->user = true;
+    t->d = ns;
+    add_bases(c, t, b, nb);
+    linearise(c, t);
+    tc_type_changed(c);
+    tell_bases(c, t);
+    set_names(c, t, ns);
+    tc_type_changed(c);
+    bool typed = false; /* class A(TypedDict, total=False): keywords are for who checks types */
+    for (size_t i = 0; i < nb; i++) typed |= tc_kind_of(b[i]) == K_ALIAS && !strcmp(((alias *)b[i])->name->s, "TypedDict");
+    if (!typed) init_subclass(c, t, kw);
     return (V)t;
 }
 

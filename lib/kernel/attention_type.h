@@ -239,93 +239,120 @@ static void N_(product)(const tc_attention *a, tc_gemm j, void *work) {
         for (int64_t c = 0; c < j.n; c += TC_GEMM_NC)
             a->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC, work, NULL, 0);
 }
+/* A leaf of them: q0 to q0 + rows of head h. */
+typedef struct {
+    int64_t b, h, q0, rows;
+    const T *q, *g, *o, *lse; /* their rows; of the result's gradient and of the result; the logsumexp of each */
+} N_(queries);
+static N_(queries) N_(queries_at)(const tc_attention *a, int64_t b, int64_t h, int64_t q0) {
+    return (N_(queries)){b,
+                         h,
+                         q0,
+                         a->l - q0 < TC_LEAF ? a->l - q0 : TC_LEAF,
+                         (const T *)a->q.data + b * a->q.n + h * a->q.h + q0 * a->q.l,
+                         (const T *)a->grad.data + b * a->grad.n + h * a->grad.h + q0 * a->grad.l,
+                         (const T *)a->fwd.data + b * a->fwd.n + h * a->fwd.h + q0 * a->fwd.l,
+                         (const T *)a->lse + (b * a->h + h) * a->l + q0};
+}
+/* sum(dO O) of row r. */
+static T N_(delta)(const tc_attention *a, const N_(queries) * f, int64_t r) {
+    T line[TC_LEAF];
+    TREE t;
+    t.count = 0;
+    for (int64_t i = 0; i < a->dv; i += TC_LEAF) {
+        int64_t n = a->dv - i < TC_LEAF ? a->dv - i : TC_LEAF;
+        T sum;
+        for (int64_t x = 0; x < n; x++) line[x] = f->g[r * a->grad.l + (i + x) * a->grad.e] * f->o[r * a->fwd.l + (i + x) * a->fwd.e];
+        a->isa->reduce[BITS]->sum_leaves(&sum, line, n);
+        TREE_PUSH(&t, sum);
+    }
+    return TREE_SUM(&t);
+}
+/* P of a leaf, rows of s, and dS: what dP = dO v' makes of it. */
+static void N_(queries_weights)(const tc_attention *a, const N_(queries) * f, const T *v, T *p, T *ds, void *work) {
+    const int64_t s = a->s;
+    for (int64_t r = 0; r < f->rows; r += TC_GEMM_MC)
+        N_(scores)(a, f->b, f->h, f->q0 + r, f->rows - r < TC_GEMM_MC ? f->rows - r : TC_GEMM_MC, 0, s, p + r * s, s, NULL, NULL, work, NULL);
+    for (int64_t r = 0; r < f->rows; r++) {
+        T *row = p + r * s, m = f->lse[r] == -INFINITY ? 0 : f->lse[r];
+        N_(hide)(a, row, f->q0 + r + 1, s);
+        for (int64_t i = 0; i < s; i++) row[i] -= m;
+        a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, s);
+    }
+    N_(product)
+    (a,
+     (tc_gemm){.m = f->rows,
+               .n = s,
+               .k = a->dv,
+               .a = f->g,
+               .a_rs = a->grad.l,
+               .a_cs = a->grad.e,
+               .b = v,
+               .b_rs = a->v.e,
+               .b_cs = a->v.l,
+               .c = ds,
+               .c_rs = s,
+               .c_cs = 1},
+     work);
+    for (int64_t r = 0; r < f->rows; r++) {
+        const T delta = N_(delta)(a, f, r);
+        for (int64_t i = 0; i < s; i++) ds[r * s + i] = p[r * s + i] == 0 ? 0 : p[r * s + i] * (ds[r * s + i] - delta) * (T)a->scale;
+    }
+}
+/* dq of a leaf goes to its place, dk and dv of the leaf behind each other to kv. */
+static void N_(queries_gradients)(const tc_attention *a, const N_(queries) * f, const T *k, const T *p, const T *ds, T *kv, void *work) {
+    const int64_t s = a->s, d = a->d;
+    N_(product)
+    (a,
+     (tc_gemm){.m = f->rows,
+               .n = d,
+               .k = s,
+               .a = ds,
+               .a_rs = s,
+               .a_cs = 1,
+               .b = k,
+               .b_rs = a->k.l,
+               .b_cs = a->k.e,
+               .c = (T *)a->dq + ((f->b * a->h + f->h) * a->l + f->q0) * d,
+               .c_rs = d,
+               .c_cs = 1},
+     work);
+    N_(product)
+    (a,
+     (tc_gemm){.m = s, .n = d, .k = f->rows, .a = ds, .a_rs = 1, .a_cs = s, .b = f->q, .b_rs = a->q.l, .b_cs = a->q.e, .c = kv, .c_rs = d, .c_cs = 1},
+     work);
+    N_(product)
+    (a,
+     (tc_gemm){.m = s,
+               .n = a->dv,
+               .k = f->rows,
+               .a = p,
+               .a_rs = 1,
+               .a_cs = s,
+               .b = f->g,
+               .b_rs = a->grad.l,
+               .b_cs = a->grad.e,
+               .c = kv + s * d,
+               .c_rs = a->dv,
+               .c_cs = 1},
+     work);
+}
 static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char *scratch) {
     int64_t s = a->s, d = a->d, dv = a->dv, per_head = (a->l + TC_LEAF - 1) / TC_LEAF, leaves = per_head * a->group, area = s * (d + dv);
-    T *p = (T *)scratch, *ds = p + TC_LEAF * s, *delta = ds + TC_LEAF * s, *at = delta + TC_LEAF;
+    T *p = (T *)scratch, *ds = p + TC_LEAF * s, *at = ds + TC_LEAF * s;
     T *level[TC_ATTENTION_LEVELS + 1], *spare[TC_ATTENTION_LEVELS + 2]; /* dk then dv */
     int free_count = tc_attention_leaf_levels(leaves) + 2;
     for (int i = 0; i < free_count; i++, at += area) spare[i] = at;
     void *work = (void *)(((uintptr_t)at + 63) / 64 * 64);
     const T *k = (const T *)a->k.data + b * a->k.n + hk * a->k.h, *v = (const T *)a->v.data + b * a->v.n + hk * a->v.h;
     for (int64_t l = 0; l < leaves; l++) {
-        int64_t h = hk * a->group + l / per_head, q0 = l % per_head * TC_LEAF, rows = a->l - q0 < TC_LEAF ? a->l - q0 : TC_LEAF;
-        const T *q = (const T *)a->q.data + b * a->q.n + h * a->q.h + q0 * a->q.l;
-        const T *g = (const T *)a->grad.data + b * a->grad.n + h * a->grad.h + q0 * a->grad.l,
-                *o = (const T *)a->fwd.data + b * a->fwd.n + h * a->fwd.h + q0 * a->fwd.l;
-        const T *lse = (const T *)a->lse + (b * a->h + h) * a->l + q0;
-        for (int64_t r = 0; r < rows; r += TC_GEMM_MC)
-            N_(scores)(a, b, h, q0 + r, rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC, 0, s, p + r * s, s, NULL, NULL, work, NULL);
-        for (int64_t r = 0; r < rows; r++) {
-            T *row = p + r * s, m = lse[r] == -INFINITY ? 0 : lse[r], line[256];
-            N_(hide)(a, row, q0 + r + 1, s);
-            for (int64_t i = 0; i < s; i++) row[i] -= m;
-            a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, s);
-            TREE t;
-            t.count = 0;
-            for (int64_t i = 0; i < dv; i += TC_LEAF) {
-                int64_t n = dv - i < TC_LEAF ? dv - i : TC_LEAF;
-                T leaf;
-                for (int64_t x = 0; x < n; x++) line[x] = g[r * a->grad.l + (i + x) * a->grad.e] * o[r * a->fwd.l + (i + x) * a->fwd.e];
-                a->isa->reduce[BITS]->sum_leaves(&leaf, line, n);
-                TREE_PUSH(&t, leaf);
-            }
-            delta[r] = TREE_SUM(&t);
-        }
-        N_(product)
-        (a,
-         (tc_gemm){.m = rows,
-                   .n = s,
-                   .k = dv,
-                   .a = g,
-                   .a_rs = a->grad.l,
-                   .a_cs = a->grad.e,
-                   .b = v,
-                   .b_rs = a->v.e,
-                   .b_cs = a->v.l,
-                   .c = ds,
-                   .c_rs = s,
-                   .c_cs = 1},
-         work);
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t i = 0; i < s; i++) ds[r * s + i] = p[r * s + i] == 0 ? 0 : p[r * s + i] * (ds[r * s + i] - delta[r]) * (T)a->scale;
-        N_(product)
-        (a,
-         (tc_gemm){.m = rows,
-                   .n = d,
-                   .k = s,
-                   .a = ds,
-                   .a_rs = s,
-                   .a_cs = 1,
-                   .b = k,
-                   .b_rs = a->k.l,
-                   .b_cs = a->k.e,
-                   .c = (T *)a->dq + ((b * a->h + h) * a->l + q0) * d,
-                   .c_rs = d,
-                   .c_cs = 1},
-         work);
-        T *leaf = spare[--free_count];
-        N_(product)
-        (a,
-         (tc_gemm){.m = s, .n = d, .k = rows, .a = ds, .a_rs = 1, .a_cs = s, .b = q, .b_rs = a->q.l, .b_cs = a->q.e, .c = leaf, .c_rs = d, .c_cs = 1},
-         work);
-        N_(product)
-        (a,
-         (tc_gemm){.m = s,
-                   .n = dv,
-                   .k = rows,
-                   .a = p,
-                   .a_rs = 1,
-                   .a_cs = s,
-                   .b = g,
-                   .b_rs = a->grad.l,
-                   .b_cs = a->grad.e,
-                   .c = leaf + s * d,
-                   .c_rs = dv,
-                   .c_cs = 1},
-         work);
+        const N_(queries) f = N_(queries_at)(a, b, hk * a->group + l / per_head, l % per_head * TC_LEAF);
+        T *kv = spare[--free_count];
+        N_(queries_weights)(a, &f, v, p, ds, work);
+        N_(queries_gradients)(a, &f, k, p, ds, kv, work);
         int i = 0;
-        for (; l >> i & 1; i++) N_(add)(leaf, level[i], area), spare[free_count++] = level[i];
-        level[i] = leaf;
+        for (; l >> i & 1; i++) N_(add)(kv, level[i], area), spare[free_count++] = level[i];
+        level[i] = kv;
     }
     T *total = NULL;
     for (int i = 0; leaves >> i; i++) {
@@ -341,7 +368,7 @@ static size_t N_(backward_bytes)(const tc_attention *a) {
     int64_t leaves = (a->l + TC_LEAF - 1) / TC_LEAF * a->group, n = a->s > a->d ? a->s : a->d, widest = n > a->dv ? n : a->dv;
     int64_t k = a->d > a->dv ? a->d : a->dv;
     if (a->s > k) k = a->s;
-    return sizeof(T) * (size_t)(2 * TC_LEAF * a->s + TC_LEAF + (tc_attention_leaf_levels(leaves) + 2) * a->s * (a->d + a->dv)) +
+    return sizeof(T) * (size_t)(2 * TC_LEAF * a->s + (tc_attention_leaf_levels(leaves) + 2) * a->s * (a->d + a->dv)) +
            a->gemm->work_bytes(TC_GEMM_MC, widest < TC_GEMM_NC ? widest : TC_GEMM_NC, k) + 256;
 }
 

@@ -354,10 +354,10 @@ static size_t backward_scratch(const tc_kcall *c, int threads) {
 static void give(const tc_kcall *c, int i, const char *from, size_t n) {
     if (i < c->nouts && c->outs[i].storage) memcpy(tc_tensor_data(&c->outs[i]), from, n);
 }
-static tc_status backward(tc_kcall *c) {
+/* A layer whose gradients begin with those of its last state. *scratch: what is left of the call's. */
+static layer open_backward(const tc_kcall *c, int threads, char **scratch) {
     layer l = read_layer(c, 5, 14);
     char *at = c->scratch;
-    int threads = tc_pool_threads(c->pool);
     int64_t tb = l.t * l.b, n = l.h;
     size_t state = (size_t)(l.b * n) * l.e;
     l.reverse = tc_k_bool(c, 13);
@@ -382,45 +382,59 @@ static tc_status backward(tc_kcall *c) {
         int64_t before = l.reverse ? t + 1 : t - 1;
         memcpy(l.hprev + state * (size_t)t, before < 0 || before >= l.t ? l.hx : l.out + state * (size_t)before, state);
     }
-    pack(&l, (tc_gemm){.n = n, .k = l.g, .b = l.w_hh, .b_rs = n, .b_cs = 1}, l.packed);
-    tc_parallel_for(c->pool, l.b, grain(&l, threads), backward_rows, &l);
-    char *gh = l.mode == TC_RNN_GRU ? l.gh : l.gx;
-    product(&l, c->pool, at,
+    *scratch = at;
+    return l;
+}
+/* Of the input and the weights, from those of the gates at all steps. */
+static void input_and_weights(const layer *l, const tc_kcall *c, const char *gh, char *scratch) {
+    const int64_t tb = l->t * l->b, n = l->h;
+    product(l, c->pool, scratch,
             (tc_gemm){.m = tb,
-                      .n = l.i,
-                      .k = l.g,
-                      .a = l.gx,
-                      .a_rs = l.g,
+                      .n = l->i,
+                      .k = l->g,
+                      .a = l->gx,
+                      .a_rs = l->g,
                       .a_cs = 1,
-                      .b = l.w_ih,
-                      .b_rs = l.i,
+                      .b = l->w_ih,
+                      .b_rs = l->i,
                       .b_cs = 1,
                       .c = tc_tensor_data(&c->outs[0]),
-                      .c_rs = l.i});
-    product(&l, c->pool, at,
-            (tc_gemm){.m = l.g,
-                      .n = l.i,
+                      .c_rs = l->i});
+    product(l, c->pool, scratch,
+            (tc_gemm){.m = l->g,
+                      .n = l->i,
                       .k = tb,
-                      .a = l.gx,
+                      .a = l->gx,
                       .a_rs = 1,
-                      .a_cs = l.g,
-                      .b = l.x,
-                      .b_rs = l.i,
+                      .a_cs = l->g,
+                      .b = l->x,
+                      .b_rs = l->i,
                       .b_cs = 1,
                       .c = tc_tensor_data(&c->outs[1]),
-                      .c_rs = l.i});
-    product(&l, c->pool, at,
-            (tc_gemm){.m = l.g,
+                      .c_rs = l->i});
+    product(l, c->pool, scratch,
+            (tc_gemm){.m = l->g,
                       .n = n,
                       .k = tb,
                       .a = gh,
                       .a_rs = 1,
-                      .a_cs = l.g,
-                      .b = l.hprev,
+                      .a_cs = l->g,
+                      .b = l->hprev,
                       .b_rs = n,
                       .b_cs = 1,
                       .c = tc_tensor_data(&c->outs[2]),
                       .c_rs = n});
+}
+static tc_status backward(tc_kcall *c) {
+    const int threads = tc_pool_threads(c->pool);
+    char *scratch;
+    layer l = open_backward(c, threads, &scratch);
+    const int64_t tb = l.t * l.b, n = l.h;
+    const size_t state = (size_t)(l.b * n) * l.e;
+    pack(&l, (tc_gemm){.n = n, .k = l.g, .b = l.w_hh, .b_rs = n, .b_cs = 1}, l.packed);
+    tc_parallel_for(c->pool, l.b, grain(&l, threads), backward_rows, &l);
+    const char *gh = l.mode == TC_RNN_GRU ? l.gh : l.gx;
+    input_and_weights(&l, c, gh, scratch);
     if (l.biases) {
         c->isa->reduce[l.dtype]->sum_cols(tc_tensor_data(&c->outs[3]), l.gx, tb, l.g, l.g);
         c->isa->reduce[l.dtype]->sum_cols(tc_tensor_data(&c->outs[4]), gh, tb, l.g, l.g);

@@ -367,6 +367,35 @@ static void use(line *l, int v, int region_end) {
     if (v >= 0 && region_end > l->last[v]) l->last[v] = region_end;
 }
 
+static void fill_constant(ctx *c, const tc_linst *in, step *s) {
+    constant *k = &c->n->con[c->n->ncon];
+    s->kind = in->kind == TC_L_CONST ? S_CONST : S_HOST;
+    s->aux = c->n->ncon++;
+    *k = (constant){.host = in->host, .dtype = in->dtype};
+    if (in->kind == TC_L_CONST) tc_scalar_store(in->dtype, k->bytes, 0, in->imm);
+}
+
+/* A function of blocks; of one number and blocks where v->one says so. */
+static tc_status fill_function(const ctx *c, const node *v, const tc_linst *in, tc_dtype from, step *s) {
+    const tc_isa_ops *isa = c->p->isa;
+    tc_dtype d = in->op == TC_X_WHERE ? (tc_dtype)v->dtype : from;
+    s->kind = S_FN;
+    s->op = in->op;
+    s->shift = v->shift;
+    if (v->one >= 0) {
+        s->kind = S_FN_ONE;
+        s->one = v->pair ? 6 : (uint8_t)(1 << v->one);
+        for (int k = 0; k < 3; k++)
+            if (s->one >> k & 1) s->thin |= c->v[v->a[k]].thin;
+        for (int k = 0; k < 3; k++)
+            if (s->one >> k & 1 && (c->v[v->a[k]].cls == CLS_0 || (s->thin && !c->v[v->a[k]].thin))) s->fixed |= (uint8_t)(1 << k);
+        s->fn = v->pair ? v->pair : isa->scalar_one[(d == TC_F64) + 2 * (v->one == 0)][in->op];
+        return NULL;
+    }
+    s->fn = isa->scalar[d] ? isa->scalar[d][in->op] : NULL;
+    return s->fn ? NULL : tc_error(TC_UNSUPPORTED, "%s of %s in a loop", tc_scalar_ops[in->op].name, tc_dtypes[d].name);
+}
+
 static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
     const tc_linst *in = v->inst >= 0 ? &c->p->loop->inst.data[v->inst] : NULL;
     const tc_isa_ops *isa = c->p->isa;
@@ -391,14 +420,7 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
     }
     switch (v->what == V_CAST ? TC_L_CAST : in->kind) {
     case TC_L_CONST:
-    case TC_L_HOST: {
-        s->kind = in->kind == TC_L_CONST ? S_CONST : S_HOST;
-        s->aux = c->n->ncon;
-        constant *k = &c->n->con[c->n->ncon++];
-        *k = (constant){.host = in->host, .dtype = in->dtype};
-        if (in->kind == TC_L_CONST) tc_scalar_store(in->dtype, k->bytes, 0, in->imm);
-        return NULL;
-    }
+    case TC_L_HOST: fill_constant(c, in, s); return NULL;
     case TC_L_INDEX:
         s->kind = S_INDEX;
         s->aux = v->acc;
@@ -418,24 +440,7 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
         s->kind = S_CAST;
         s->cast = isa->round[in->narrow];
         return NULL;
-    case TC_L_SCALAR: {
-        tc_dtype d = in->op == TC_X_WHERE ? (tc_dtype)v->dtype : from;
-        s->kind = S_FN;
-        s->op = in->op;
-        s->shift = v->shift;
-        if (v->one >= 0) {
-            s->kind = S_FN_ONE;
-            s->one = v->pair ? 6 : (uint8_t)(1 << v->one);
-            for (int k = 0; k < 3; k++)
-                if (s->one >> k & 1) s->thin |= c->v[v->a[k]].thin;
-            for (int k = 0; k < 3; k++)
-                if (s->one >> k & 1 && (c->v[v->a[k]].cls == CLS_0 || (s->thin && !c->v[v->a[k]].thin))) s->fixed |= (uint8_t)(1 << k);
-            s->fn = v->pair ? v->pair : isa->scalar_one[(d == TC_F64) + 2 * (v->one == 0)][in->op];
-            return NULL;
-        }
-        s->fn = isa->scalar[d] ? isa->scalar[d][in->op] : NULL;
-        return s->fn ? NULL : tc_error(TC_UNSUPPORTED, "%s of %s in a loop", tc_scalar_ops[in->op].name, tc_dtypes[d].name);
-    }
+    case TC_L_SCALAR: return fill_function(c, v, in, from, s);
     case TC_L_REDUCE:
         if (c->v[v->a[0]].strided) c->n->red[v->red].stride = c->n->acc[c->v[v->a[0]].acc].at.i[0];
         s->kind = S_REDUCE;
