@@ -479,22 +479,53 @@ static void check_own(C *c, const tensor *t) {
              v && v->name ? ": " : "", v && v->name ? v->name : "");
 }
 
-/* In a capture the node is recorded as it is (functionalise rewrites it); the object goes on as the node's result. What is written
- * through a view is written to its base, which requires a gradient from then on if that does. */
-static V record_inplace(C *c, const tc_op *op, tc_binding *b) {
-    tensor *t = (tensor *)b->object[0];
-    if (tc_is_tensor((V)t)) {
-        check_own(c, t);
-        refuse_leaf(c, op, t);
-    }
-    V r = record(c, op, b->arg, b->n, b->object);
-    if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
-    for (tc_value *v = t->v; v && t->v->meta.requires_grad;) {
+/* What v shows requires a gradient from now on, where v does. */
+static void require_bases(tc_value *v) {
+    for (bool requires_grad = v->meta.requires_grad; v && requires_grad;) {
         const tc_node *n = v->producer;
         const tc_schema *s = n ? tc_op_schema(n->op) : NULL;
         v->meta.requires_grad = true;
         v = s && (s->inplace || (s->is_view && strcmp(s->name, "detach"))) ? tc_arg_value(n, 0) : NULL;
     }
+}
+
+/* Element i of the lists that a call takes, or what it takes for all of them: whether one of those requires a gradient. */
+static bool element_requires(const tc_binding *b, size_t i) {
+    for (int k = 0; k < b->n; k++) {
+        size_t n = 1;
+        const V *all = b->object[k] && tc_is_seq(b->object[k]) ? tc_items(b->object[k], &n) : &b->object[k];
+        const V x = n == 1 ? all[0] : i < n ? all[i] : NULL;
+        const tensor *t = x && tc_is_tensor(x) ? (tensor *)x : NULL;
+        if (t && (t->requires_grad || (t->v && t->v->meta.requires_grad))) return true;
+    }
+    return false;
+}
+
+/* The same of a list, each of whose tensors the call writes to. */
+static V record_inplace_list(C *c, const tc_op *op, tc_binding *b) {
+    size_t n;
+    V *all = tc_items(b->object[0], &n);
+    for (size_t i = 0; i < n; i++) check_own(c, (tensor *)all[i]), refuse_leaf(c, op, (tensor *)all[i]);
+    record(c, op, b->arg, b->n, b->object);
+    for (size_t i = 0; i < n && !c->torch->no_grad; i++) {
+        tc_value *v = ((tensor *)all[i])->v;
+        if (!v || !tc_is_float(v->meta.dtype) || !element_requires(b, i)) continue;
+        v->meta.requires_grad = true;
+        require_bases(v);
+    }
+    return c->none;
+}
+
+/* In a capture the node is recorded as it is (functionalise rewrites it); the object goes on as the node's result. What is written
+ * through a view is written to its base, which requires a gradient from then on if that does. */
+static V record_inplace(C *c, const tc_op *op, tc_binding *b) {
+    tensor *t = (tensor *)b->object[0];
+    if (!tc_is_tensor((V)t)) return record_inplace_list(c, op, b);
+    check_own(c, t);
+    refuse_leaf(c, op, t);
+    V r = record(c, op, b->arg, b->n, b->object);
+    if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
+    if (t->v) require_bases(t->v);
     return (V)t;
 }
 

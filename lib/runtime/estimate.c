@@ -19,12 +19,6 @@ tc_exec_memory tc_exec_memory_use(const tc_exec *e) {
     return m;
 }
 
-static const tc_input *input_of(const tc_program *p, const tc_value *v) {
-    for (int i = 0; i < p->ninputs; i++)
-        if (p->inputs[i].value == v) return &p->inputs[i];
-    return NULL;
-}
-
 typedef struct {
     const tc_exec *e;
     const tc_value *v;
@@ -67,12 +61,11 @@ static tc_status estimate_frame(frame *f, tc_exec_memory *m) {
     m->live += b->live_bytes;
     m->naive += b->naive_bytes;
     m->pages += memory_pages(b->arena_bytes);
-    for (int i = 0; f == f->e->main && i < f->g->ninputs; i++) {
-        const tc_value *v = f->g->inputs[i];
-        const tc_input *in = input_of(f->e->program, v);
-        if (in && in->kind == TC_IN_USER && v->kind == TC_V_TENSOR) m->inputs += tc_tensor_bytes(&b->t[v->id]);
+    for (int i = 0; f == f->e->main && i < f->e->program->ninputs; i++) {
+        const tc_input *in = &f->e->program->inputs[i];
+        if (in->kind == TC_IN_USER && in->value && in->value->kind == TC_V_TENSOR) m->inputs += tc_tensor_bytes(&b->t[in->value->id]);
+        m->unread += unread_bytes(f->e, i);
     }
-    for (int i = 0; f == f->e->main && i < f->e->program->ninputs; i++) m->unread += unread_bytes(f->e, i);
     for (int o = 0; f == f->e->main && o < f->g->noutputs; o++) {
         const tc_value *v = f->g->outputs[o];
         if (f->target[o] >= 0 || v->kind != TC_V_TENSOR || b->root_of[v->id] < 0) continue;

@@ -88,10 +88,12 @@ tc_status frame_create(tc_exec *e, tc_graph *g, frame **out) {
 }
 
 /* ---- the signature ---- */
-static int graph_input(const tc_graph *g, const tc_value *v) {
-    for (int i = 0; i < g->ninputs; i++)
-        if (g->inputs[i] == v) return i;
-    return -1;
+/* By value id: which input of the graph it is, or -1; the caller frees it. */
+static int *input_places(const tc_graph *g) {
+    int *place = tc_xcalloc((size_t)g->nvalues + 1, sizeof *place);
+    for (uint32_t i = 0; i < g->nvalues; i++) place[i] = -1;
+    for (int i = g->ninputs; i-- > 0;) place[g->inputs[i]->id] = i;
+    return place;
 }
 
 static int real_input(const tc_program *p, int i) {
@@ -102,7 +104,7 @@ static int real_input(const tc_program *p, int i) {
 /* The values of the program's outputs are the graph's outputs, in order. */
 static bool is_mutation(tc_output_kind k) { return k == TC_OUT_BUFFER || k == TC_OUT_PARAMETER || k == TC_OUT_USER_INPUT; }
 
-static tc_status read_signature(tc_exec *e) {
+static tc_status read_signature(tc_exec *e, const int *place) {
     tc_program *p = e->program;
     int k = 0;
     for (int o = 0; o < p->noutputs; o++) {
@@ -112,7 +114,7 @@ static tc_status read_signature(tc_exec *e) {
             return tc_error(TC_CONTENT, "output %d of the program is not that of its graph", o);
         if (is_mutation(out->kind) && out->target >= 0) {
             e->mutated[real_input(p, out->target)] = true;
-            e->main->target[k] = graph_input(p->graph, p->inputs[out->target].value);
+            e->main->target[k] = p->inputs[out->target].value ? place[p->inputs[out->target].value->id] : -1;
         }
         k++;
     }
@@ -120,17 +122,17 @@ static tc_status read_signature(tc_exec *e) {
 }
 
 /* Inputs that share their memory with another: what one writes the other reads. */
-static void read_ties(tc_exec *e) {
+static void read_ties(tc_exec *e, const int *place) {
     tc_program *p = e->program;
     e->main->tied = tc_xcalloc((size_t)p->graph->ninputs + 1, sizeof *e->main->tied);
     for (int k = 0; k < p->graph->ninputs; k++) e->main->tied[k] = -1;
     for (int i = 0; i < p->ninputs; i++) {
-        int r = real_input(p, i), k = p->inputs[i].value ? graph_input(p->graph, p->inputs[i].value) : -1;
+        int r = real_input(p, i), k = p->inputs[i].value ? place[p->inputs[i].value->id] : -1;
         if (r == i || k < 0 || !p->inputs[r].value) continue;
         const tc_meta *a = &p->inputs[i].value->meta, *b = &p->inputs[r].value->meta;
         bool same = a->dtype == b->dtype && a->rank == b->rank;
         for (int d = 0; same && d < a->rank; d++) same = a->size[d] == b->size[d];
-        if (same) e->main->tied[k] = graph_input(p->graph, p->inputs[r].value);
+        if (same) e->main->tied[k] = place[p->inputs[r].value->id];
     }
 }
 
@@ -247,9 +249,11 @@ static tc_status open(tc_exec *e) {
     e->room = tc_xcalloc(2 * nin + (size_t)e->program->noutputs + 1, sizeof *e->room);
     e->given = tc_xcalloc(nin + 1, sizeof *e->given);
     e->guards_number = guards_have_floats(e);
-    TC_TRY(read_signature(e));
-    read_ties(e);
-    return init_state(e);
+    int *place = input_places(e->program->graph);
+    tc_status s = read_signature(e, place);
+    if (!s) read_ties(e, place);
+    free(place);
+    return s ? s : init_state(e);
 }
 
 tc_status tc_exec_create(const tc_program *p, const tc_exec_options *options, tc_exec **out_exec) {

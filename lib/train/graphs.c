@@ -71,24 +71,33 @@ static tc_status capture_program(capturing j, tc_program **out) {
 
 /* ---- executing ---- */
 
-static const tc_tensor *state_of(const tc_trainer *t, const char *name) {
-    for (size_t i = 0; i < t->state.len; i++)
-        if (strcmp(t->state.data[i].buffer, name) == 0) return &t->state.data[i].data;
-    for (size_t i = 0; i < t->averages.len; i++)
-        if (strcmp(t->averages.data[i].buffer, name) == 0) return &t->averages.data[i].data;
-    return tc_trainer_weight(t, name);
+/* Adds them to the map of buffers' names -> tensors. */
+static void add_states(tc_map *m, opt_states *s) {
+    for (size_t i = 0; i < s->len; i++) tc_map_set(m, s->data[i].buffer, &s->data[i].data);
+}
+
+/* Gives every input that is the trainer's its tensor. */
+static tc_status set_states(tc_trainer *t, const tc_program *p, tc_exec *e) {
+    tc_map buffers = {0};
+    tc_status s = NULL;
+    add_states(&buffers, &t->averages);
+    add_states(&buffers, &t->state);
+    for (int i = 0; i < p->ninputs && !s; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (in->kind != TC_IN_PARAMETER && in->kind != TC_IN_BUFFER) continue;
+        const tc_tensor *shared = tc_map_find(&buffers, in->name);
+        if (!shared) shared = tc_trainer_weight(t, in->name);
+        if (shared) s = tc_exec_set_state(e, i, shared);
+    }
+    tc_map_free(&buffers);
+    return s;
 }
 
 tc_status tc_train_make_exec(tc_trainer *t, const tc_program *p, bool no_fuse, tc_exec **out) {
     tc_exec_options o = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .numerics = t->o.numerics, .no_fuse = no_fuse};
     tc_exec *e;
     TC_TRY(tc_exec_create(p, &o, &e));
-    tc_status s = NULL;
-    for (int i = 0; i < p->ninputs && !s; i++) {
-        const tc_input *in = &p->inputs[i];
-        const tc_tensor *shared = in->kind == TC_IN_PARAMETER || in->kind == TC_IN_BUFFER ? state_of(t, in->name) : NULL;
-        if (shared) s = tc_exec_set_state(e, i, shared);
-    }
+    tc_status s = set_states(t, p, e);
     if (s) tc_exec_destroy(e);
     else *out = e;
     return s;
@@ -217,6 +226,21 @@ static tc_status save_as(tc_trainer *t, tc_program *p, tc_node **end) {
     return NULL;
 }
 
+/* Which output is the gradient of which parameter; false: there is none. */
+static bool find_gradients(tc_trainer *t, const tc_program *p) {
+    tc_map of = {0}; /* a parameter's name -> output + 1 */
+    bool reached = false;
+    for (int i = 0; i < p->noutputs; i++)
+        if (p->outputs[i].kind == TC_OUT_GRAD_PARAMETER) tc_map_set(&of, p->inputs[p->outputs[i].target].name, (void *)(intptr_t)(i + 1));
+    t->grad_of = TC_NEWN(&t->arena, int, (size_t)t->nparams + 1);
+    for (int k = 0; k < t->nparams; k++) {
+        t->grad_of[k] = (int)(intptr_t)tc_map_find(&of, t->param_names[k]) - 1;
+        reached = reached || t->grad_of[k] >= 0;
+    }
+    tc_map_free(&of);
+    return reached;
+}
+
 tc_status tc_train_build_micro(tc_trainer *t) {
     tc_program *p;
     TC_TRY(capture_program((capturing){.t = t, .name = "micro", .declare = declare_micro}, &p));
@@ -233,15 +257,7 @@ tc_status tc_train_build_micro(tc_trainer *t) {
     if (!s) s = make_exec(t, p, &t->micro_exec);
     if (!s) {
         t->loss_at = find_loss(p);
-        t->grad_of = TC_NEWN(&t->arena, int, (size_t)t->nparams + 1);
-        int reached = 0;
-        for (int k = 0; k < t->nparams; k++) {
-            t->grad_of[k] = -1;
-            for (int i = 0; i < p->noutputs; i++)
-                if (p->outputs[i].kind == TC_OUT_GRAD_PARAMETER && strcmp(p->inputs[p->outputs[i].target].name, t->param_names[k]) == 0)
-                    t->grad_of[k] = i, reached++;
-        }
-        if (!reached) s = tc_yaml_error(at, "no parameter that is trained is part of it: nothing would be learnt");
+        if (!find_gradients(t, p)) s = tc_yaml_error(at, "no parameter that is trained is part of it: nothing would be learnt");
     }
     tc_program_release(p);
     return s;
@@ -254,10 +270,13 @@ tc_status tc_train_build_eval(tc_trainer *t) {
     for (int i = 0, k = -1; i < p->noutputs && !s; i++) /* the loss, then the metrics */
         if (p->outputs[i].kind == TC_OUT_USER && ++k) s = check_number(p->outputs[i].value, t->r->metrics->items[k - 1], false);
     if (!s) s = make_exec(t, p, &t->eval_exec);
-    for (int i = 0; i < p->ninputs; i++) /* parameters by their averages, where these are kept */
-        for (size_t k = 0; k < t->averages.len && !s; k++)
-            if (p->inputs[i].kind == TC_IN_PARAMETER && !strcmp(p->inputs[i].name, t->averages.data[k].param))
-                s = tc_exec_set_state(t->eval_exec, i, &t->averages.data[k].data);
+    tc_map averages = {0}; /* of parameters, in whose place they are validated with */
+    for (size_t k = 0; k < t->averages.len; k++) tc_map_set(&averages, t->averages.data[k].param, &t->averages.data[k].data);
+    for (int i = 0; i < p->ninputs && !s; i++) {
+        const tc_tensor *average = p->inputs[i].kind == TC_IN_PARAMETER ? tc_map_find(&averages, p->inputs[i].name) : NULL;
+        if (average) s = tc_exec_set_state(t->eval_exec, i, average);
+    }
+    tc_map_free(&averages);
     tc_program_release(p);
     return s;
 }

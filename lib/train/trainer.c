@@ -9,6 +9,9 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Nodes that a captured program may have: those of a model from its source, and for each weight those that its update takes. */
+enum { MODEL_NODES = 100000, NODES_A_WEIGHT = 256 };
+
 void tc_train_note(tc_trainer *t, const char *fmt, ...) {
     if (!t->o.note) return;
     tc_buf b = {0};
@@ -418,6 +421,7 @@ tc_status tc_train_make_language(tc_trainer *t) {
     tc_lang_destroy(t->lang);
     t->lang = NULL;
     tc_lang_options o = {.max_steps = UINT64_MAX, .max_memory = (size_t)4 << 30, .watch = t->train_p->watch};
+    o.max_graph_nodes = MODEL_NODES + NODES_A_WEIGHT * t->weights.len;
     const char **folders = NULL;
     int nfolders;
     TC_TRY(tc_recipe_strings(t->r, t->r->source, &folders, &nfolders));

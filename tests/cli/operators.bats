@@ -403,6 +403,27 @@ PY
     holds 2xf32=1,2 "torch.equal(a[0], torch.tensor([6., 8.])) & torch.equal(a[1], torch.tensor([8., 10.]))" "a = [x + 1, x + 2]" \
         "torch._foreach_add_(a, 1)" "torch._foreach_mul_(a, 2.0)"
     fails 3 "Tensor lists must have the same number of tensors, got 2 and 1." model "torch._foreach_add([x, x], [x])" 2xf32
+    # views, buffers, and what requires a gradient from then on
+    holds 2xf32=1,2 "torch.equal(b, torch.tensor([3., 13.])) & torch.equal(a, torch.tensor([9., 26.])) & torch.tensor(a.requires_grad)" \
+        "w = nn.Parameter(torch.tensor([2., 3.]))" "a, b = x * 3, x + 2" "torch._foreach_mul_([a, b[1:]], [w, torch.tensor(3.)])" \
+        "torch._foreach_add_([a[:1], a[1:], b[1:]], [x[:1] + 2, x[1:] + 6, torch.ones(1)])"
+    cat >m.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for i in range(3):
+            self.register_buffer(f'b{i}', torch.full((2,), float(i)))
+    def forward(self, x):
+        torch._foreach_add_([self.b0, self.b1, self.b2], x)
+        return self.b0 + self.b1 + self.b2
+PY
+    tc-export m.py:M --input x=f32 -o m.pt2
+    tc-run m.pt2 --input x=f32=4 -o found.npy
+    sed -i 's/register_buffer(.*)/register_parameter(f"b{i}", torch.nn.Parameter(torch.ones(2)))/' m.py
+    fails 3 "a leaf Variable that requires grad is being used in an in-place operation" tc-export m.py:M --input x=f32 -o m.pt2
+    model "x + torch.tensor([15., 15.])" f32
+    tc-run m.pt2 --input x=f32=0 --expect @found.npy
 }
 
 @test "writing into a strided view has the derivative of its elements, in functional graphs too" {

@@ -932,6 +932,45 @@ YAML
     done
 }
 
+@test "an update takes nodes by the number of weights, beyond those that a model may have" {
+    cat >many.py <<'PY'
+import torch.nn as nn
+import torch
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.ParameterList([nn.Parameter(torch.full((4,), i * 1e-3)) for i in range(1000)])
+
+    def forward(self, x):
+        return torch.stack(list(self.w)).sum(0) + x.sum().float()
+PY
+    sed '/^optimizer:/d; /^arg:/d; /^clip/d' r.yaml >own.yaml
+    cat >>own.yaml <<'YAML'
+optimizer: Own(m.parameters(), dict(lr=0.0625))
+functions: |
+  class Own(torch.optim.Optimizer):
+      def step(self):
+          for g in self.param_groups:
+              for p in g['params']:
+                  for i in range(110):
+                      p.sub_(p.grad, alpha=g['lr'])
+YAML
+    tc-train -q own.yaml model=many.py:Net loss='out.sum() + 0 * y.sum()' steps=2 validate=null -o run
+    tc-ckpt convert run/latest --select '^model.w.999$' -o w.npz
+    unzip -p w.npz >w.npy
+    cat >read.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, w):
+        return (w - (0.999 - 2 * 110 * 0.0625)).abs().max() < 1e-5
+PY
+    [ "$(tc-run <(tc-export read.py:M --input w=4xf32) --input w=@w.npy | tail -c 1 | od -An -tu1)" -eq 1 ]
+}
+
 @test "what a step of an optimiser's own changes of lists, dicts, sets and objects is refused, not done once" {
     local n=0
     for pair in "self.h = [] | self.h.append(1) | 1 + len(self.h) | a list" "self.h = [1] | self.h[0] += 1 | self.h[0] | a list" \

@@ -155,14 +155,15 @@ def _same(a, b):
 
 def _refuse_changes(opt, known):
     """What a step changes of objects that were there before it would change once, in the capture. known: what is looked after otherwise."""
-    states = [o.state for o in _optimisers(opt)]
-    seen = []
+    states = {id(o.state) for o in _optimisers(opt)}
+    known = {id(k) for k in known}
+    seen = set()
     for owner, name, before, now in torch._C.changed():
-        first = not any(owner is o and name == n for o, n in seen)
-        seen.append((owner, name))
-        if any(owner is s for s in states):  # a parameter's state is known; under other keys may stand anything
+        first = (id(owner), name) not in seen
+        seen.add((id(owner), name))
+        if id(owner) in states:  # a parameter's state is known; under other keys may stand anything
             before, now = ({k: v for k, v in d.items() if not isinstance(k, torch.Tensor)} for d in (before, now))
-        elif any(owner is k for k in known):
+        elif id(owner) in known:
             continue
         if first and not _same(before, now):
             what = f"a {type(owner).__name__}" if name is None else f"the attribute {name}"
