@@ -121,6 +121,12 @@ static bool has(const training *t, const char *prefix) {
     return false;
 }
 
+/* JSON has texts for the numbers that it lacks: "Infinity", "NaN". */
+static tc_saved_node *as_number(tc_saved_node *n) {
+    if (n->kind == TC_SAVED_TEXT) n->kind = TC_SAVED_FLOAT, n->f = strtod(n->text, NULL);
+    return n;
+}
+
 /* numbers: what states hold beside tensors, by parameter; its items move. */
 static void add_state(training *t, tc_saved_node *optimizer, tc_saved_node *numbers) {
     tc_saved_node *state = add(optimizer, node(t, TC_SAVED_DICT, "state"));
@@ -133,10 +139,7 @@ static void add_state(training *t, tc_saved_node *optimizer, tc_saved_node *numb
             if (!strncmp(t->from->heads[i].name, prefix, n)) add_state_tensor(t, one, t->from->heads[i].name + n, i);
         /* All that keep more than a momentum count their steps; those with numbers of their own (LBFGS) keep the count among these. */
         bool counts = !own && one->items.len && !(one->items.len == 1 && item(one, "momentum_buffer"));
-        for (size_t i = 0; own && i < own->items.len; i++) {
-            tc_saved_node *x = add(one, own->items.data[i]);
-            if (x->kind == TC_SAVED_TEXT) x->kind = TC_SAVED_FLOAT, x->f = strtod(x->text, NULL); /* "inf", "nan" */
-        }
+        for (size_t i = 0; own && i < own->items.len; i++) add(one, as_number(own->items.data[i]));
         if (own) own->items.len = 0;
         if (counts) { /* each its own: PyTorch counts them up in place */
             make_number(t, add(one, node(t, TC_SAVED_TENSOR, "step")), TC_F32, 0, t->step);
@@ -176,6 +179,7 @@ static tc_status write_tree(training *t, tc_out *o, const char *state, bool *out
         add_state(t, optimizer, numbers);
         add(optimizer, groups);
         if (scheduler) add(root, scheduler);
+        for (size_t i = 0; scaler && i < scaler->items.len; i++) as_number(scaler->items.data[i]);
         if (scaler) add(root, scaler);
         add(root, node(t, TC_SAVED_INT, "step"))->i = (int64_t)t->step;
         tc_content c = {.heads = t->heads.data, .n = t->heads.len, .stream = stream, .self = t};

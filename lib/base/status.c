@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <signal.h>
 #include <stdio.h>
 
 struct tc_status_s {
@@ -117,6 +118,10 @@ void tc_status_free(tc_status s) {
     free(s);
 }
 
+static volatile sig_atomic_t broken;
+
+bool tc_bug_met(void) { return broken; }
+
 void tc_bug_(const char *file, int line, const char *fmt, ...) {
     fprintf(stderr, "tc: internal error at %s:%d: ", file, line);
     va_list ap;
@@ -124,5 +129,6 @@ void tc_bug_(const char *file, int line, const char *fmt, ...) {
     vfprintf(stderr, fmt, ap);
     va_end(ap);
     fputc('\n', stderr);
+    broken = 1;
     abort();
 }

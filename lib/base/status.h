@@ -64,6 +64,7 @@ void tc_status_free(tc_status s);
 
 /* A broken invariant of tc itself, never bad input: prints the location to stderr and aborts. */
 _Noreturn void tc_bug_(const char *file, int line, const char *fmt, ...) TC_PRINTF(3, 4);
+bool tc_bug_met(void); /* the SIGABRT that a handler sees is that one, raised by ordinary code: the handler may do what such code may */
 #define TC_BUG(...) tc_bug_(__FILE__, __LINE__, __VA_ARGS__)
 #define TC_ASSERT(cond)                                        \
     do {                                                       \

@@ -546,6 +546,15 @@ static void foreign_numbers(C *c, foreign *x) {
     }
 }
 
+/* A number as JSON text, those of texts too that JSON has none for. */
+static bool is_json_number(const char *value) {
+    static const char *const others[] = {"\"Infinity\"", "\"-Infinity\"", "\"NaN\""};
+    double number;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(value, others[i])) return true;
+    return tc_parse_double(value, &number);
+}
+
 /* The state of a GradScaler: kept for the script that the run may go back to. */
 static void foreign_scaler(foreign *x) {
     static const char *const heads[] = {"scaler.", "grad_scaler.", "scaler_state_dict."};
@@ -556,8 +565,7 @@ static void foreign_scaler(foreign *x) {
         for (size_t i = 0; i < x->nvalues; i++) {
             const char *key = x->values[i].key, *value = x->values[i].value;
             const size_t n = strlen(heads[h]);
-            double number;
-            if (strncmp(key, heads[h], n) || !tc_parse_double(value, &number)) continue;
+            if (strncmp(key, heads[h], n) || !is_json_number(value)) continue;
             tc_json_key(&w, key + n);
             tc_json_raw(&w, value, strlen(value));
         }

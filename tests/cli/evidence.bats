@@ -90,6 +90,13 @@ PY
     [[ "$stderr" == *"in the pass cse"* ]]
 }
 
+@test "a signal that is no broken invariant of tc's own just ends the program" {
+    TC_FAULT='cse?' run --separate-stderr tc-run m.pt2 --input x=2x8xf32=1 --dump=kept -o y.npy
+    [ "$status" -eq 134 ]
+    [ "$stderr" = "" ]
+    [ ! -e kept ]
+}
+
 @test "with --dump what is right runs as without, and leaves nothing" {
     tc-run m.pt2 --input x=2x8xf32=1 -o want.npy
     tc-run m.pt2 --input x=2x8xf32=1 --dump=kept --expect @want.npy

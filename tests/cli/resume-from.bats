@@ -104,6 +104,15 @@ END
     tc-ckpt show back.pt | grep " scaler" >values
     diff values <(tc-ckpt show "$BATS_TEST_DIRNAME/scaler.pt" | grep " scaler")
     [ "$(wc -l <values)" -eq 5 ]
+    for scale in Infinity -Infinity NaN; do # as an overflow may leave it
+        sed -i "s/\"scale\": [^,]*,/\"scale\": \"$scale\",/" run/latest/state.json
+        tc-ckpt convert run/latest -o odd.pt
+        [ "$(tc-ckpt show odd.pt | grep ' scaler.scale:')" = "  scaler.scale: \"$scale\"" ]
+        rm -rf odd
+        tc-train -q r.yaml param_groups='list(m.parameters())' optimizer='torch.optim.SGD(groups, lr=0.1)' resume_from=odd.pt steps=12 -o odd
+        tc-ckpt convert odd/latest -o again.pt
+        diff <(tc-ckpt show odd.pt | grep ' scaler') <(tc-ckpt show again.pt | grep ' scaler')
+    done
 }
 
 @test "its containers are those of a training script" {
