@@ -58,7 +58,18 @@ typedef struct {
     int64_t step;
 } manifest;
 
-/* checkpoint.json; *out_found false when there is none (another program's checkpoint). */
+/* {"bytes": N, "blake2b": HASH} of a file. */
+static void read_listed(tc_jread *j, tc_arena *a, listed *l) {
+    tc_jr_object(j);
+    for (tc_str part; tc_jr_member(j, &part);) {
+        if (tc_str_is(part, "bytes")) l->bytes = tc_jr_int(j);
+        else if (tc_str_is(part, "blake2b")) l->hash = tc_jr_strdup(j, a);
+        else tc_jr_fail(j, TC_CONTENT, "expected \"bytes\" or \"blake2b\"");
+    }
+}
+
+/* checkpoint.json; *out_found false when there is none (another program's checkpoint). Nothing holds a checksum of it: every key has to be there, and
+ * no other. */
 static tc_status read_manifest(tc_arena *a, const char *dir, manifest *m, bool *out_found) {
     m->step = -1;
     const char *path = tc_arena_printf(a, "%s/checkpoint.json", dir);
@@ -68,30 +79,49 @@ static tc_status read_manifest(tc_arena *a, const char *dir, manifest *m, bool *
     fclose(f);
     tc_buf b = {0};
     TC_TRY(tc_file_read(path, 64 << 20, &b));
+    int64_t version = -1;
     tc_jread j;
     tc_jr_init(&j, path, tc_buf_str(&b), b.len);
     tc_jr_object(&j);
     for (tc_str key; tc_jr_member(&j, &key);) {
-        if (tc_str_is(key, "step")) {
+        if (tc_str_is(key, "tc_checkpoint")) {
+            version = tc_jr_int(&j);
+            if (version != 1) tc_jr_fail(&j, TC_UNSUPPORTED, "a checkpoint of form %lld, expected 1", (long long)version);
+        } else if (tc_str_is(key, "step")) {
             m->step = tc_jr_int(&j);
         } else if (tc_str_is(key, "files")) {
             tc_jr_object(&j);
             for (tc_str name; tc_jr_member(&j, &name);) {
                 listed l = {.name = tc_arena_strndup(a, name.s, name.n), .bytes = -1, .hash = ""};
-                tc_jr_object(&j);
-                for (tc_str part; tc_jr_member(&j, &part);) {
-                    if (tc_str_is(part, "bytes")) l.bytes = tc_jr_int(&j);
-                    else if (tc_str_is(part, "blake2b")) l.hash = tc_jr_strdup(&j, a);
-                    else tc_jr_skip(&j);
-                }
+                read_listed(&j, a, &l);
                 tc_vec_push(&m->files, l);
             }
         } else {
-            tc_jr_skip(&j);
+            tc_jr_fail(&j, TC_CONTENT, "expected \"tc_checkpoint\", \"step\" or \"files\"");
         }
     }
     tc_status s = tc_jr_finish(&j);
     tc_buf_free(&b);
+    if (!s && (version < 0 || m->step < 0)) s = tc_error(TC_CONTENT, "%s: no %s", path, version < 0 ? "tc_checkpoint" : "step");
+    return s;
+}
+
+/* That state.json, which has a checksum, is of the same step. */
+static tc_status verify_step(tc_arena *a, const char *dir, const manifest *m) {
+    const char *path = tc_arena_printf(a, "%s/state.json", dir);
+    int64_t step = -1;
+    tc_buf b = {0};
+    TC_TRY(tc_file_read(path, 64 << 20, &b));
+    tc_jread j;
+    tc_jr_init(&j, path, tc_buf_str(&b), b.len);
+    tc_jr_object(&j);
+    for (tc_str key; tc_jr_member(&j, &key);) {
+        if (tc_str_is(key, "step")) step = tc_jr_int(&j);
+        else tc_jr_skip(&j);
+    }
+    tc_status s = tc_jr_finish(&j);
+    tc_buf_free(&b);
+    if (!s && step != m->step) s = tc_error(TC_CONTENT, "%s/checkpoint.json: step %lld, but state.json is of step %lld", dir, (long long)m->step, (long long)step);
     return s;
 }
 
@@ -121,6 +151,7 @@ static tc_status verify(tc_arena *a, const char *path) {
         if (s) break;
         if (bytes != l->bytes) s = tc_error(TC_CONTENT, "%s: %lld bytes, expected %lld", file, (long long)bytes, (long long)l->bytes);
         else if (strcmp(hash, l->hash)) s = tc_error(TC_CONTENT, "%s: damaged: BLAKE2b %.16s..., expected %.16s...", file, hash, l->hash);
+        if (!s && !strcmp(l->name, "state.json")) s = verify_step(a, path, &m);
     }
     tc_vec_free(&m.files);
     return s;

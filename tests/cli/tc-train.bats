@@ -932,6 +932,20 @@ YAML
     done
 }
 
+@test "verify finds what is changed in checkpoint.json, of which nothing holds a checksum" {
+    tc-train -q r.yaml steps=4 -o run
+    cp run/step-4/checkpoint.json whole.json
+    for change in 's/tc_checkpoint/tc_checkpoinu/' 's/"tc_checkpoint": 1, //' 's/"step"/"ste0"/' 's/"step": 4/"step": 5/' 's/"step": 4, //' \
+        's/"files"/"filds"/' 's/"bytes"/"cytes"/' 's/"blake2b"/"blake2c"/' 's/"state.json"/"statf.json"/'; do
+        sed "$change" whole.json >run/step-4/checkpoint.json
+        fails 3 run/step-4 tc-ckpt verify run/step-4
+    done
+    sed 's/"tc_checkpoint": 1/"tc_checkpoint": 3/' whole.json >run/step-4/checkpoint.json
+    fails 5 "a checkpoint of form 3, expected 1" tc-ckpt verify run/step-4
+    cp whole.json run/step-4/checkpoint.json
+    tc-ckpt verify run/step-4
+}
+
 @test "an update takes nodes by the number of weights, beyond those that a model may have" {
     cat >many.py <<'PY'
 import torch.nn as nn
