@@ -121,7 +121,8 @@ static tc_status verify_step(tc_arena *a, const char *dir, const manifest *m) {
     }
     tc_status s = tc_jr_finish(&j);
     tc_buf_free(&b);
-    if (!s && step != m->step) s = tc_error(TC_CONTENT, "%s/checkpoint.json: step %lld, but state.json is of step %lld", dir, (long long)m->step, (long long)step);
+    if (!s && step != m->step)
+        s = tc_error(TC_CONTENT, "%s/checkpoint.json: step %lld, but state.json is of step %lld", dir, (long long)m->step, (long long)step);
     return s;
 }
 
