@@ -207,19 +207,33 @@ static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weight
 }
 
 /* ---- outputs ---- */
-static int input_by_name(const tc_program *p, tc_output_kind kind, const char *name) {
+typedef struct {
+    tc_map users, weights; /* name -> index + 1; users by their values' */
+} input_names;
+
+static void put_first(tc_map *m, const char *name, int i) {
+    void **at = tc_map_put(m, name, strlen(name));
+    if (!*at) *at = (void *)(intptr_t)(i + 1);
+}
+
+static input_names names_of_inputs(const tc_program *p) {
+    input_names n = {{0}, {0}};
     for (int i = 0; i < p->ninputs; i++) {
         const tc_input *in = &p->inputs[i];
-        bool user = kind == TC_OUT_USER_INPUT || kind == TC_OUT_GRAD_USER;
-        if (user ? in->kind == TC_IN_USER && in->value && !strcmp(in->value->name, name)
-                 : (in->kind == TC_IN_PARAMETER || in->kind == TC_IN_BUFFER || in->kind == TC_IN_CONSTANT) && !strcmp(in->name, name))
-            return i;
+        if (in->kind == TC_IN_PARAMETER || in->kind == TC_IN_BUFFER || in->kind == TC_IN_CONSTANT) put_first(&n.weights, in->name, i);
+        else if (in->kind == TC_IN_USER && in->value) put_first(&n.users, in->value->name, i);
     }
-    return -1;
+    return n;
+}
+
+static int input_by_name(const input_names *n, tc_output_kind kind, const char *name) {
+    const bool user = kind == TC_OUT_USER_INPUT || kind == TC_OUT_GRAD_USER;
+    return (int)(intptr_t)tc_map_find(user ? &n->users : &n->weights, name) - 1;
 }
 
 static void build_outputs(tc_pt2_reader *r, const specs *out) {
     tc_program *p = r->program;
+    input_names inputs = names_of_inputs(p);
     for (size_t i = 0; i < out->len && tc_jr_ok(&r->j); i++) {
         const spec *s = &out->data[i];
         tc_output o = {.kind = (tc_output_kind)s->kind, .target = -1};
@@ -238,11 +252,13 @@ static void build_outputs(tc_pt2_reader *r, const specs *out) {
             }
         }
         if (s->name) {
-            o.target = input_by_name(p, o.kind, s->name);
+            o.target = input_by_name(&inputs, o.kind, s->name);
             if (o.target < 0) tc_jr_fail(&r->j, TC_CONTENT, "%s is mutated but is no input", s->name);
         }
         if (tc_jr_ok(&r->j)) tc_program_add_output(p, o);
     }
+    tc_map_free(&inputs.users);
+    tc_map_free(&inputs.weights);
 }
 
 /* ---- trees ---- */
