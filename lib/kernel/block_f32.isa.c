@@ -9,6 +9,7 @@ static float whole_cos(float x) { return tc_x_cos_f32(x); }
 static float whole_tan(float x) { return tc_x_tan_f32(x); }
 static float whole_fmod(float x, float y) { return tc_x_fmod_f32(x, y); }
 static float whole_remainder(float x, float y) { return tc_x_remainder_f32(x, y); }
+static float whole_div_floor(float x, float y) { return tc_x_div_floor_f32(x, y); }
 static float whole_lgamma(float x) { return tc_x_lgamma_f32(x); }
 static float whole_digamma(float x) { return tc_x_digamma_f32(x); }
 static float whole_trigamma(float x) { return tc_x_trigamma_f32(x); }
@@ -28,6 +29,7 @@ static float whole_trigamma(float x) { return tc_x_trigamma_f32(x); }
 #define tc_x_tan_f32 tc_x_tan_small_f32
 #define tc_x_fmod_f32 tc_x_fmod_quick_f32
 #define tc_x_remainder_f32 tc_x_remainder_quick_f32
+#define tc_x_div_floor_f32 tc_x_div_floor_quick_f32
 #define tc_x_lgamma_f32 tc_x_lgamma_quick_f32
 #define tc_x_digamma_f32 tc_x_digamma_quick_f32
 #define tc_x_trigamma_f32 tc_x_trigamma_quick_f32
@@ -46,6 +48,7 @@ static float whole_trigamma(float x) { return tc_x_trigamma_f32(x); }
     }
 UNUSUAL_TWO(fmod)
 UNUSUAL_TWO(remainder)
+UNUSUAL_TWO(div_floor)
 UNUSUAL(lgamma)
 UNUSUAL(digamma)
 UNUSUAL(trigamma)
@@ -57,6 +60,7 @@ const tc_block_fn TC_ROW(tc_block_f32)[TC_X_COUNT] = {
 #define b_tan_f32 tan_any
 #define b_fmod_f32 fmod_any
 #define b_remainder_f32 remainder_any
+#define b_div_floor_f32 div_floor_any
 #define b_lgamma_f32 lgamma_any
 #define b_digamma_f32 digamma_any
 #define b_trigamma_f32 trigamma_any

@@ -195,12 +195,12 @@ ROW(bool, uint8_t)
     static inline uint8_t tc_x_isinf_##S(T a) { return __builtin_fabs##F(a) == __builtin_inf##F(); } \
     static inline uint8_t tc_x_signbit_##S(T a) { return (uint8_t)(tc_bits_##S(a) >> (B - 1)); }     \
     static inline T tc_x_div_trunc_##S(T a, T b) { return __builtin_trunc##F(a / b); }
-    TC_X_FLOATS(ROW)
+TC_X_FLOATS(ROW)
 #undef ROW
 
-    /* Exact remainder with the sign of a. In float64 each step takes 52 bits off the quotient and is exact (the remainder of a rounded
+/* Exact remainder with the sign of a. In float64 each step takes 52 bits off the quotient and is exact (the remainder of a rounded
  * quotient is representable); the exponents of float32 span 277 bits. */
-    static inline float tc_x_fmod_f32(float a, float b) {
+static inline float tc_x_fmod_f32(float a, float b) {
     double y = __builtin_fabs((double)b), r = __builtin_fabs((double)a), inf = __builtin_inf();
     r = __builtin_fma(-__builtin_trunc(r / y), y, r);
     r = __builtin_fma(-__builtin_trunc(r / y), y, r);
@@ -229,25 +229,27 @@ TC_X_INLINE float tc_x_remainder_quick_f32(float a, float b) {
 static inline double tc_x_fmod_f64(double a, double b) { return __builtin_fmod(a, b); }
 
 /* PyTorch's formulas on the exact remainder. */
-#define ROW(S, T, F, U, B)                                                                  \
-    static inline T tc_x_remainder_##S(T a, T b) {                                          \
-        T r = tc_x_fmod_##S(a, b);                                                          \
-        return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;                               \
-    }                                                                                       \
-    static inline T tc_x_div_floor_##S(T a, T b) {                                          \
-        T r = tc_x_fmod_##S(a, b), q = (a - r) / b;                                         \
-        q = ((r != 0) & ((b < 0) != (r < 0))) ? q - 1 : q;                                  \
-        T f = __builtin_floor##F(q);                                                        \
-        f = q - f > (T)0.5 ? f + 1 : f;                                                     \
-        f = q != 0 ? f : __builtin_copysign##F((T)0, a / b);                                \
-        return b == 0 ? a / b : f;                                                          \
-    }                                                                                       \
-    static inline T tc_x_nextafter_##S(T a, T b) {                                          \
-        U u = tc_bits_##S(a), away = (U)((b > a) == (a > 0)), s = (U)1 << (B - 1);          \
-        T x = tc_from_bits_##S(a == 0 ? ((tc_bits_##S(b) & s) | 1) : away ? u + 1 : u - 1); \
-        return ((a != a) | (b != b)) ? a + b : a == b ? b : x;                              \
+#define ROW(S, T, F, U, B)                                                                                \
+    static inline T tc_x_remainder_##S(T a, T b) {                                                        \
+        T r = tc_x_fmod_##S(a, b);                                                                        \
+        return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;                                             \
+    }                                                                                                     \
+    static inline T tc_x_floor_by_##S(T a, T b, T r) { /* r: of tc_x_fmod */                              \
+        T q = (a - r) / b;                                                                                \
+        q = ((r != 0) & ((b < 0) != (r < 0))) ? q - 1 : q;                                                \
+        T f = __builtin_floor##F(q);                                                                      \
+        f = q - f > (T)0.5 ? f + 1 : f;                                                                   \
+        f = q != 0 ? f : __builtin_copysign##F((T)0, a / b);                                              \
+        return b == 0 ? a / b : f;                                                                        \
+    }                                                                                                     \
+    static inline T tc_x_div_floor_##S(T a, T b) { return tc_x_floor_by_##S(a, b, tc_x_fmod_##S(a, b)); } \
+    static inline T tc_x_nextafter_##S(T a, T b) {                                                        \
+        U u = tc_bits_##S(a), away = (U)((b > a) == (a > 0)), s = (U)1 << (B - 1);                        \
+        T x = tc_from_bits_##S(a == 0 ? ((tc_bits_##S(b) & s) | 1) : away ? u + 1 : u - 1);               \
+        return ((a != a) | (b != b)) ? a + b : a == b ? b : x;                                            \
     }
 TC_X_FLOATS(ROW)
 #undef ROW
+TC_X_INLINE float tc_x_div_floor_quick_f32(float a, float b) { return tc_x_floor_by_f32(a, b, tc_x_fmod_quick_f32(a, b)); }
 
 #endif

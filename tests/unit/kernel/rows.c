@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "kernel/isa.h"
+#include "kernel/scalar.h"
 
 enum { N = 523, BYTES = N * 16 };
 static uint64_t state = 0x9E3779B97F4A7C15u;
@@ -101,6 +102,36 @@ static void scalar_operations(void **s) {
                         fail_msg("%s %s %s in place: element %lld of %lld differs", isa->name, op_names[op], tc_dtypes[d].name, (long long)at,
                                  (long long)n);
                 }
+            }
+    }
+}
+
+/* Blocks of remainders and their quotients take one step where that is enough, and give what the whole function does: of pairs that are alone,
+ * and of blocks where every quotient is small. */
+static void quotients(void **s) {
+    (void)s;
+    static const struct {
+        tc_scalar_op op;
+        float (*whole)(float, float);
+    } all[] = {{TC_X_FMOD, tc_x_fmod_f32}, {TC_X_REMAINDER, tc_x_remainder_f32}, {TC_X_DIV_FLOOR, tc_x_div_floor_f32}};
+    static float a[N], b[N], want[N], got[N];
+    for (int r = 0; r < TC_ROW_COUNT; r++) {
+        if (!tc_isa_supported((tc_isa_row)r)) continue;
+        const tc_block_fn *blocks = tc_isa_ops_of((tc_isa_row)r)->scalar[TC_F32];
+        for (size_t k = 0; k < 3; k++)
+            for (int alone = 0; alone < 2; alone++) {
+                int64_t at = 0;
+                fill(TC_F32, a, N), fill(TC_F32, b, N);
+                for (int i = 0; i < N && !alone; i++) { /* quotients below 2^40, whole ones among them */
+                    a[i] = isfinite(a[i]) ? a[i] : 3,
+                    b[i] = isfinite(b[i]) && fabsf(b[i]) * 0x1p40f > fabsf(a[i]) ? b[i] : -0.75f * (float)(i % 7 + 1);
+                    if (fabsf(a[i]) > 1e9f) a[i] = 3 * b[i];
+                }
+                for (int i = 0; i < N; i++) want[i] = all[k].whole(a[i], b[i]);
+                for (int i = 0; i < N; i += alone ? 1 : N) blocks[all[k].op](got + i, a + i, b + i, NULL, alone ? 1 : N);
+                if (!same(TC_F32, want, got, N, &at))
+                    fail_msg("%s %s of %a and %a: %a, expected %a", tc_isa_name((tc_isa_row)r), op_names[all[k].op], (double)a[at], (double)b[at],
+                             (double)got[at], (double)want[at]);
             }
     }
 }
@@ -304,6 +335,6 @@ static void moves(void **s) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scalar_operations), cmocka_unit_test(conversions), cmocka_unit_test(small_floats), cmocka_unit_test(sums),
-        cmocka_unit_test(other_reductions),  cmocka_unit_test(moves),       cmocka_unit_test(pairs)};
+        cmocka_unit_test(other_reductions),  cmocka_unit_test(moves),       cmocka_unit_test(pairs),        cmocka_unit_test(quotients)};
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }
