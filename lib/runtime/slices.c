@@ -94,6 +94,9 @@ static bool agree(const bound *b, const touch *a, const touch *c) {
 static int64_t entries_near(const chain *s, const touches *t, int64_t near) {
     int64_t each = 0, still = 0;
     for (size_t i = 0; i < t->len; i++) {
+        bool again = false; /* in the memory of one that was counted */
+        for (size_t k = 0; k < i; k++) again |= s->b->root_of[t->data[k].id] == s->b->root_of[t->data[i].id];
+        if (again) continue;
         const int64_t bytes = (int64_t)tc_tensor_bytes(&s->b->t[t->data[i].id]);
         if (t->data[i].moves) each += bytes / s->n;
         else still += bytes;
@@ -155,7 +158,7 @@ void slices_find(const frame *f, bound *b) {
         int64_t entries = INT64_MAX;
         int end = i;
         while (end < (int)b->calls.len && add_call(&s, &b->calls.data[end], near, &entries)) end++;
-        if (end - i > 1 && entries < s.n) {
+        if (end - i > 1 && entries > 1 && entries < s.n) { /* weights are read again for one image: it gains nothing */
             const int64_t parts = (s.n + entries - 1) / entries;
             slices c = {.first = i, .ncalls = end - i, .n = s.n, .entries = (s.n + parts - 1) / parts};
             c.values = tc_xcalloc(s.seen.len, sizeof *c.values);
