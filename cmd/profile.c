@@ -16,8 +16,9 @@ static char *source_of(const tc_exec_event *e) {
     tc_buf b = {0};
     const char *file = NULL;
     int line = -1;
-    for (int i = 0; i < e->nnodes; i++) {
-        const tc_source *at = &e->nodes[i]->source;
+    const tc_node *const *nodes = e->nnodes ? e->nodes : &e->copy_for;
+    for (int i = 0; i < (e->copy_for ? 1 : e->nnodes); i++) {
+        const tc_source *at = &nodes[i]->source;
         if (!at->file || (file && !strcmp(at->file, file) && at->line == line)) continue;
         tc_buf_printf(&b, "%s%s:%d", b.len ? ", " : "", at->file, at->line);
         file = at->file;
@@ -189,7 +190,7 @@ static tc_status trace_slice(tc_recorder *r, const tc_group_times *t) {
 
 tc_status tc_recorder_event(void *recorder, const tc_exec_event *e) {
     tc_recorder *r = recorder;
-    const tc_node *n = e->nnodes ? e->nodes[0] : NULL;
+    const tc_node *n = e->nnodes ? e->nodes[0] : e->copy_for;
     group_key key = {n, n ? n->op : NULL, e->nnodes, n ? n->source.line : 0, e->compiled};
     bool made;
     tc_group_times *row = find_row(r, &key, sizeof key, &made);

@@ -166,8 +166,8 @@ static tc_status bind_dynamic(binder *x, const tc_group *g, int index) {
 }
 
 /* ---- views ---- */
-static void add_copy(binder *x, int to, int from) {
-    call c = {.kind = CALL_COPY, .id = tc_xcalloc(2, sizeof(int)), .nid = 2};
+static void add_copy(binder *x, const tc_node *n, int to, int from) {
+    call c = {.kind = CALL_COPY, .id = tc_xcalloc(2, sizeof(int)), .nid = 2, .copy_for = n};
     c.id[0] = to;
     c.id[1] = from;
     tc_vec_push(&x->b->calls, c);
@@ -207,7 +207,7 @@ static tc_status bind_view(binder *x, const tc_node *n) {
     tc_contiguous_strides(flat.rank, flat.size, flat.stride);
     x->b->roots[out->id].bytes = tc_tensor_bytes(&flat);
     note_use(x, in);
-    add_copy(x, (int)out->id, (int)in->id);
+    add_copy(x, n, (int)out->id, (int)in->id);
     x->b->calls.data[x->b->calls.len - 1].copy[0] = flat; /* to: the argument's sizes, contiguous */
     x->b->calls.data[x->b->calls.len - 1].copy[1] = base;
     TC_TRY(alias(x, n, &flat, &t, &possible), "%s", n->name);
@@ -380,7 +380,7 @@ static int count_outs(const tc_node *n) {
 }
 
 /* A contiguous copy of an argument, in the arena: an anonymous root, numbered behind the values. */
-static void contiguous_arg(binder *x, tc_karg *a) {
+static void contiguous_arg(binder *x, const tc_node *n, tc_karg *a) {
     if (a->kind != TC_K_TENSOR || !a->tensor->storage || tc_tensor_is_contiguous(a->tensor)) return;
     int id = (int)(a->tensor - x->b->t), copy = (int)x->f->g->nvalues + (int)x->b->calls.len;
     tc_tensor t = x->b->t[id];
@@ -392,7 +392,7 @@ static void contiguous_arg(binder *x, tc_karg *a) {
     x->b->roots[copy] = (root){.kind = ROOT_ARENA, .bytes = tc_tensor_bytes(&t), .first = x->now, .last = x->now};
     root *r = &x->b->roots[x->b->root_of[id]];
     if (r->last < x->now) r->last = x->now;
-    add_copy(x, copy, id);
+    add_copy(x, n, copy, id);
     a->tensor = &x->b->t[copy];
 }
 
@@ -519,7 +519,7 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last)
     tc_status s = kernel_args(n, x->b->t, x->e->vars, x->e->nvars, false, k);
     for (int i = 0; i < n->nargs && !s && kn->flags & TC_KF_CONTIGUOUS; i++)
         if (i || !x->takes_last[index] || k->args[0].kind != TC_K_TENSOR || !tc_tensor_is_channels_last(k->args[0].tensor))
-            contiguous_arg(x, &k->args[i]);
+            contiguous_arg(x, n, &k->args[i]);
     tc_node_each_input(n, note_place, x);
     for (int i = 0; i < n->nargs; i++) /* copies live until here */
         if (k->args[i].kind == TC_K_TENSOR && k->args[i].tensor >= x->b->t + x->f->g->nvalues) x->b->roots[k->args[i].tensor - x->b->t].last = x->now;

@@ -65,7 +65,8 @@ typedef struct {
     const tc_sym *number_syms;
     int nnumbers;
     kernel_call *kernel;
-    tc_tensor copy[2]; /* COPY: shapes of to and from */
+    tc_tensor copy[2];       /* COPY: shapes of to and from */
+    const tc_node *copy_for; /* the same: the view that no strides show, or the kernel that asks for another order */
 } call;
 
 /* A tensor that shows some entries of dimension 0 at a time. */

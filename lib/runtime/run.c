@@ -305,6 +305,7 @@ static tc_status profiled(frame *f, call *c, uint64_t start, uint64_t whole, uin
     tc_status s = e->profile(e->profile_ctx, &(tc_exec_event){.name = n ? tc_op_name(nodes[n - 1]->op) : "copy",
                                                               .nodes = nodes,
                                                               .nnodes = n,
+                                                              .copy_for = c->copy_for,
                                                               .start = start,
                                                               .ns = inner < whole ? whole - inner : 0,
                                                               .whole = whole,

@@ -105,6 +105,7 @@ typedef struct {
     const char *name;
     const tc_node *const *nodes;
     int nnodes;
+    const tc_node *copy_for; /* of a copy, which has none: the view or kernel that needs it */
     uint64_t start, ns; /* when it began, by a clock that only moves on; what it took without the groups of its subgraphs, which are told of first */
     uint64_t whole;     /* with them */
     bool compiled;

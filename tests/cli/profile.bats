@@ -40,6 +40,27 @@ rows() { awk -v name="$2:" '$0 == name { on = 1; getline; next } /:$/ { on = 0 }
     rows p.txt "by operators" | grep -q '(writing results)$'
 }
 
+@test "--profile: what is copied for a view or a kernel has the line of either" {
+    cat >copies.py <<'PY'
+import torch
+class C(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(12, 36)
+        self.o = torch.nn.Linear(12, 3)
+    def forward(self, x):
+        q, k, v = self.l(x).view(2, 5, 3, 3, 4).permute(2, 0, 3, 1, 4).unbind(0)
+        y = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        y = y.transpose(1, 2).reshape(2, 5, 12)
+        return self.o(y)
+PY
+    tc-export copies.py:C --input x=2x5x12xf32 -o copies.pt2
+    tc-run copies.pt2 --input x=2x5x12xf32=1 --profile p.txt -o y.npy
+    rows p.txt groups | grep -E 'copy' >copies
+    grep -q 'copies.py:10 .*copy' copies
+    run ! grep -E ' - +copy' copies
+}
+
 @test "tc-run --profile: --skip-first and --wait choose the records, --unit the unit; outputs are the same bits" {
     tc-run m.pt2 --input @seven.npy -o plain.npy
     tc-run m.pt2 --input @seven.npy --profile p.txt --skip-first 2 --wait 1 --unit ms -o y.npy
