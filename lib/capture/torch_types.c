@@ -11,7 +11,7 @@ static const struct {
 } refused[] = {
     {" f8 ",
      " _batch_norm_with_update_functional _log_softmax _native_batch_norm_legit _native_batch_norm_legit_functional _safe_softmax _softmax "
-     "_unique2 _unsafe_masked_index alpha_dropout argsort atan2 binary_cross_entropy_with_logits ceil celu clamp clamp_max clamp_min copysign "
+     "_unique2 _unsafe_masked_index alpha_dropout argsort atan2 ceil celu clamp clamp_max clamp_min copysign "
      "cosine_embedding_loss cosine_similarity cross_entropy_loss digamma dist dropout elu elu_backward embedding_renorm erf erfc erfinv "
      "fake_quantize_per_tensor_affine feature_alpha_dropout feature_dropout floor fmax fmin frac fractional_max_pool2d fractional_max_pool3d "
      "frexp frobenius_norm gelu gelu_backward grid_sampler grid_sampler_2d grid_sampler_3d gru hardshrink hardsigmoid hardswish "
@@ -27,14 +27,15 @@ static const struct {
      "rsqrt scatter scatter_add scatter_reduce sigmoid sigmoid_backward silu silu_backward sin sinc sinh special_exp2 special_expit sqrt "
      "take_along_dim tan tanh tanh_backward true_divide "},
     {" u16 u32 u64 f8 ",
-     " _unsafe_masked_index_put_accumulate add amax amin aminmax conv1d conv3d count_nonzero cummax cummin diff embedding_dense_backward ge gt "
+     " hinge_embedding_loss _unsafe_masked_index_put_accumulate add amax amin aminmax conv1d conv3d count_nonzero cummax cummin diff "
+     "embedding_dense_backward ge gt "
      "hash_tensor heaviside index_add index_copy index_fill isin le lt margin_ranking_loss masked_fill max min mode native_dropout_backward "
      "neg nonzero nonzero_numpy pairwise_distance poisson_nll_loss remainder rsub sgn sign sub threshold tril triplet_margin_loss triu "},
-    {" c32 c64 c128 f8 ",
-     " _log_softmax_backward_data _native_batch_norm_legit_no_training _scaled_dot_product_flash_attention_for_cpu _weight_norm "
-     "_weight_norm_interface avg_pool1d batch_norm cauchy convolution deg2rad exponential glu glu_backward group_norm huber_loss instance_norm "
-     "log_normal logaddexp2 logit mish mish_backward mse_loss nanmean nansum native_batch_norm native_group_norm nll_loss nll_loss2d "
-     "nll_loss_nd poisson rad2deg "},
+    {" c32 c64 c128 f8 ", " _log_softmax_backward_data _native_batch_norm_legit_no_training _scaled_dot_product_flash_attention_for_cpu _weight_norm "
+                          "_weight_norm_interface avg_pool1d batch_norm binary_cross_entropy_with_logits cauchy convolution deg2rad exponential glu "
+                          "glu_backward group_norm instance_norm "
+                          "log_normal logaddexp2 logit mish mish_backward nanmean nansum native_batch_norm native_group_norm nll_loss nll_loss2d "
+                          "nll_loss_nd poisson rad2deg "},
     {" u16 u32 u64 c32 f8 ",
      " addmv addr baddbmm bilinear bmm channel_shuffle cross cumulative_trapezoid dot gradient linalg_cross linalg_matrix_power logical_and "
      "logical_not logical_or logical_xor masked_scatter mv pixel_shuffle pixel_unshuffle prod put square sum take trapezoid trapz "
@@ -64,14 +65,13 @@ static const struct {
      "replication_pad3d trace "},
     {" bool u8 i8 i16 i32 i64 u16 u32 u64 c32 c64 c128 f8 ",
      " _adaptive_avg_pool2d _adaptive_avg_pool3d _softmax_backward_data adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d "
-     "adaptive_max_pool2d adaptive_max_pool3d binary_cross_entropy max_pool1d normal upsample_linear1d upsample_trilinear3d "},
+     "adaptive_max_pool2d adaptive_max_pool3d binary_cross_entropy huber_loss max_pool1d mse_loss normal upsample_linear1d upsample_trilinear3d "},
     {" u16 u32 u64 c32 c64 c128 f8 ", " arange bernoulli range "},
     {" u8 i8 i16 i32 i64 u16 u32 u64 c32 c64 c128 f8 ", " kl_div smooth_l1_loss "},
     {" u8 i8 i16 i32 i64 u16 u32 u64 f16 bf16 f8 ", " multi_margin_loss multilabel_margin_loss "},
     {" bool f8 ", " mvlgamma "},
     {" bool u8 i8 i16 i32 i64 u16 u32 u64 c32 f8 ", " linalg_vecdot "},
     {" f16 bf16 c32 f8 ", " linalg_vander "},
-    {" u8 i8 i16 i32 i64 u16 u32 u64 f8 ", " hinge_embedding_loss "},
     {" bool i8 i16 i32 i64 u16 u32 u64 c32 c64 c128 f8 ",
      " upsample_bicubic2d upsample_bilinear2d upsample_nearest1d upsample_nearest2d upsample_nearest3d "},
     {" bool u8 i8 i16 i32 u16 u32 u64 c32 c64 c128 f8 ", " avg_pool2d "},

@@ -69,11 +69,11 @@ static tc_status decompose_ctc_loss(tc_emit *e, const tc_node *n) { /* log_probs
     int64_t reduction = tc_arg_int(n, 5);
     if (p->meta.rank != 2 && p->meta.rank != 3) return refuse(n, "log_probs should have 2 or 3 dimensions");
     if (!batched) p = tc_emit_call(e, "aten::unsqueeze", "vi", p, (int64_t)1);
-    tc_arg len[2] = {n->args[2], n->args[3]};
+    tc_arg len[2] = {n->args[2], n->args[3]}, targets = n->args[1];
+    if (targets.value->meta.dtype != TC_I32) targets.value = tc_e_cast(e, targets.value, TC_I64);
     for (int k = 0; k < 2 && tensors; k++)
         if (len[k].value->meta.rank == 0) len[k].value = tc_emit_call(e, "aten::unsqueeze", "vi", len[k].value, (int64_t)0);
-    loss =
-        tc_emit_call(e, tensors ? "aten::_ctc_loss.Tensor" : "aten::_ctc_loss", "vaaaaa", p, &n->args[1], &len[0], &len[1], &n->args[4], &n->args[6]);
+    loss = tc_emit_call(e, tensors ? "aten::_ctc_loss.Tensor" : "aten::_ctc_loss", "vaaaaa", p, &targets, &len[0], &len[1], &n->args[4], &n->args[6]);
     if (tc_arg_bool(n, 6))
         loss = tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vf", loss, __builtin_inf()), (int64_t)0, loss);
     if (reduction == 1) {

@@ -399,10 +399,10 @@ static tc_status decompose_soft_margin(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, reduce(e, tc_e_cast(e, v, tc_arg_meta(n, 0)->dtype), tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
-static tc_status decompose_hinge_embedding(tc_emit *e, const tc_node *n) { /* t = 1: x; t = -1: max(0, margin - x) */
+static tc_status decompose_hinge_embedding(tc_emit *e, const tc_node *n) { /* t = 1: x; t = -1: max(0, margin - x), margin in the type of x */
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
-    double margin = tc_arg_float(n, 2);
-    tc_value *far = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_neg(e, x), margin), (int64_t)0);
+    tc_value *margin = tc_emit_call(e, "aten::full_like", "vf", x, tc_arg_float(n, 2));
+    tc_value *far = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_sub(e, margin, x), (int64_t)0);
     tc_value *a = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::ne.Scalar", "vi", t, (int64_t)1), far, (int64_t)0);
     tc_value *b = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::ne.Scalar", "vi", t, (int64_t)-1), x, (int64_t)0);
     tc_emit_result(e, 0, reduce(e, tc_e_add(e, a, b), tc_arg_int(n, 3)));

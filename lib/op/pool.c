@@ -462,9 +462,13 @@ static tc_status decompose_max_pool(tc_emit *e, const tc_node *n) { /* without i
     tc_emit_result(e, 0, r ? r->outs[0] : NULL);
     return tc_e_done(e);
 }
-static tc_arg pair(tc_emit *e, const tc_arg *a, int64_t first) {
+static tc_arg pair(tc_emit *e, const tc_node *n, int i, int64_t first) {
+    const tc_schema *schema = tc_op_schema(n->op);
+    const tc_arg *a = &n->args[i];
     tc_sym *s = TC_NEWN(&e->graph->program->arena, tc_sym, 2);
     if (a->kind != TC_A_INTS || a->n == 0) return *a;
+    if (a->n > 1)
+        tc_emit_fail(e, tc_error(TC_CONTENT, "%s() argument '%s' should contain one int (got %d)", schema->name, schema->params[i].name, a->n));
     s[0] = tc_sym_int(tc_e_sym(e), first);
     s[1] = a->syms[0];
     return (tc_arg){.kind = TC_A_INTS, .n = 2, .syms = s};
@@ -474,7 +478,7 @@ static tc_status decompose_max_pool1d(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     if (x->meta.rank != 2 && x->meta.rank != 3)
         return tc_error(TC_CONTENT, "%s: Expected 2D or 3D input tensor, but got %dD", tc_op_name(n->op), x->meta.rank);
-    tc_arg k = pair(e, &n->args[1], 1), st = pair(e, &n->args[2], 1), p = pair(e, &n->args[3], 0), d = pair(e, &n->args[4], 1);
+    tc_arg k = pair(e, n, 1, 1), st = pair(e, n, 2, 1), p = pair(e, n, 3, 0), d = pair(e, n, 4, 1);
     tc_value *r = tc_emit_call(e, "aten::max_pool2d_with_indices", "vaaaaa", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &k, &st, &p,
                                &d, &n->args[5]);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", r, (int64_t)-2));
@@ -485,7 +489,7 @@ static tc_status decompose_avg_pool1d(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     if (x->meta.rank != 2 && x->meta.rank != 3)
         return tc_error(TC_CONTENT, "%s: Expected 2D or 3D input tensor, but got %dD", tc_op_name(n->op), x->meta.rank);
-    tc_arg k = pair(e, &n->args[1], 1), st = pair(e, &n->args[2], 1), p = pair(e, &n->args[3], 0);
+    tc_arg k = pair(e, n, 1, 1), st = pair(e, n, 2, 1), p = pair(e, n, 3, 0);
     tc_value *r = tc_emit_call(e, "aten::avg_pool2d", "vaaaaa", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &k, &st, &p, &n->args[4],
                                &n->args[5]);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", r, (int64_t)-2));
@@ -502,7 +506,7 @@ static tc_status decompose_adaptive_avg(tc_emit *e, const tc_node *n) {
         int64_t all[] = {-1, -2, -3};
         tc_emit_result(e, 0, tc_emit_call(e, "aten::mean.dim", "vIb", x, all, dims, 1));
     } else if (dims == 1) {
-        tc_arg out = pair(e, &n->args[1], 1);
+        tc_arg out = pair(e, n, 1, 1);
         tc_value *y = tc_emit_call(e, "aten::_adaptive_avg_pool2d", "va", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &out);
         tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", y, (int64_t)-2));
     } else {
@@ -513,7 +517,7 @@ static tc_status decompose_adaptive_avg(tc_emit *e, const tc_node *n) {
 static tc_status decompose_adaptive_max1d(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     if (x->meta.rank != 2 && x->meta.rank != 3) return refuse(n, "adaptive_max_pool1d(): Expected 2D or 3D tensor");
-    tc_arg out = pair(e, &n->args[1], 1);
+    tc_arg out = pair(e, n, 1, 1);
     tc_value *y = tc_emit_call(e, "aten::adaptive_max_pool2d", "va", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &out);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", y, (int64_t)-2));
     tc_emit_result(e, 1, tc_emit_call(e, "aten::squeeze.dim", "vi", tc_emit_out(y, 1), (int64_t)-2));

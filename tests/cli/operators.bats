@@ -695,8 +695,13 @@ class M(nn.Module):
         for call in (lambda: torch.searchsorted(on[0], on[0]), lambda: torch.pow(on, on), lambda: torch.linspace(0, 1, 2, dtype=torch.bool),
                      lambda: F.pad(on[None], (1, 1), mode="reflect"), lambda: x.cumsum(0, dtype=torch.bool), lambda: x.sum(dtype=short),
                      lambda: torch.eye(2, dtype=short), lambda: torch.arange(3, dtype=torch.complex64), lambda: on.clamp(on, on),
-                     lambda: ~x.to(short), lambda: x.to(short).mode(), lambda: torch.isin(x.to(short), x.to(short)), lambda: x.to(f8).flip(0)):
+                     lambda: ~x.to(short), lambda: x.to(short).mode(), lambda: torch.isin(x.to(short), x.to(short)), lambda: x.to(f8).flip(0),
+                     lambda: F.mse_loss(i, i, reduction="none"), lambda: F.huber_loss(i, i, reduction="sum"),
+                     lambda: F.binary_cross_entropy_with_logits(c, c)):
             refused("not implemented for", call)
+        for call in (lambda: F.max_pool1d(x, (2, 2)), lambda: F.max_pool1d(x, 2, (2, 2)), lambda: F.avg_pool1d(x, 2, 1, (1, 1)),
+                     lambda: F.adaptive_avg_pool1d(x, (2, 2)), lambda: F.adaptive_max_pool1d(x, (2, 2))):
+            refused("should contain one int (got 2)", call)
         x.to(short).sum(), on.cumsum(0), on.clamp(1, 3), torch.full((2,), 1, dtype=short)
         return x
 EOF
@@ -720,6 +725,8 @@ EOF
     holds $x "torch.equal(b.fill_(-255).clamp(-1, 2**40), torch.ones_like(b))" "b = x.to(torch.uint8)"
     holds $x "torch.equal(torch.where(x > 1, x.half(), -1e9), torch.where(x > 1, x, -float('inf')).half())"
     holds $x "(F.cross_entropy(x[0], i) == F.cross_entropy(x[0], i[0])) & (F.nll_loss(x[0], i, reduction='none') == -2)" "i = torch.tensor([1])"
+    holds $x "torch.equal(F.hinge_embedding_loss(x.long(), torch.tensor([[1], [-1]]), margin=5.7, reduction='none'), torch.tensor([[1, 2, 3], [1, 0, 0]]))"
+    holds $x "F.ctc_loss(p, torch.tensor([[1.9, 2]]), [2], [2]) == F.ctc_loss(p, torch.tensor([[1, 2]]), [2], [2])" "p = x[:, None].log_softmax(-1)"
     holds $x "(x[0, 0].mT == 1) & (x[0, 0].mH == 1)"
     holds $x "torch.equal(F.dropout(x.detach().requires_grad_(), 0.5, False, inplace=True), x)"
     holds $x "torch.equal(Plus.apply(x), x + 2)" "class Plus(torch.autograd.Function):" "    @staticmethod" "    def forward(ctx, x):" \
