@@ -91,6 +91,11 @@ static attention attention_of(const tc_node *n) {
     return (attention){tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3),
                        tc_arg_float(n, 4), tc_arg_bool(n, 5),  tc_arg_bool(n, 7),  &n->args[6]};
 }
+/* Is one of these sizes repeated for the other? */
+static bool repeats(const attention *a, tc_sym x, tc_sym y) {
+    tc_symctx *s = a->q->graph->program->sym;
+    return x != y && (tc_sym_is_int(x, 1) || tc_sym_is_int(y, 1) || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x, y, NULL)) == 0);
+}
 /* Why the kernel does not compute it, NULL: it does. The rest is written out. */
 static const char *misses_kernel(const tc_emit *e, attention a) {
     if (!a.q || !a.k || !a.v) return "query, key and value must be tensors";
@@ -99,6 +104,9 @@ static const char *misses_kernel(const tc_emit *e, attention a) {
     if (a.q->meta.dtype != a.k->meta.dtype || a.q->meta.dtype != a.v->meta.dtype || !tc_is_float(a.q->meta.dtype))
         return "query, key and value are not of one floating type";
     if (a.q->meta.size[3] != a.k->meta.size[3] || a.q->meta.size[3] != a.v->meta.size[3]) return "query, key and value have different head sizes";
+    for (int d = 0; d < 2; d++)
+        if ((d == 0 || !a.gqa) && (repeats(&a, a.q->meta.size[d], a.k->meta.size[d]) || repeats(&a, a.q->meta.size[d], a.v->meta.size[d])))
+            return d ? "query, key and value have different numbers of heads" : "query, key and value are not of one batch";
     if (!a.mask) return NULL;
     if (a.causal) return "a mask beside is_causal";
     if (a.mask->meta.dtype != TC_BOOL && a.mask->meta.dtype != a.q->meta.dtype) return "the mask is neither bool nor of the query's type";

@@ -727,6 +727,8 @@ EOF
     holds $x "(F.cross_entropy(x[0], i) == F.cross_entropy(x[0], i[0])) & (F.nll_loss(x[0], i, reduction='none') == -2)" "i = torch.tensor([1])"
     holds $x "torch.equal(F.hinge_embedding_loss(x.long(), torch.tensor([[1], [-1]]), margin=5.7, reduction='none'), torch.tensor([[1, 2, 3], [1, 0, 0]]))"
     holds $x "F.ctc_loss(p, torch.tensor([[1.9, 2]]), [2], [2]) == F.ctc_loss(p, torch.tensor([[1, 2]]), [2], [2])" "p = x[:, None].log_softmax(-1)"
+    holds $x "torch.allclose(a(q, k, x[None, None]), a(q, k.expand(2, 3, 2, 3), x.expand(2, 3, 2, 3)), atol=1e-6)" \
+        "a, k = F.scaled_dot_product_attention, (x - 3).expand(1, 3, 2, 3)" "q = torch.stack([x * 0.1, x * 0.2])[:, None] * torch.ones(3, 1, 1)"
     holds $x "(x[0, 0].mT == 1) & (x[0, 0].mH == 1)"
     holds $x "torch.equal(F.dropout(x.detach().requires_grad_(), 0.5, False, inplace=True), x)"
     holds $x "torch.equal(Plus.apply(x), x + 2)" "class Plus(torch.autograd.Function):" "    @staticmethod" "    def forward(ctx, x):" \
