@@ -475,14 +475,20 @@ def random_type(n, like=None):
     return DTYPES[n.get("dtype")] if n.has("dtype") else like.dtype if like is not None else torch.float32
 
 
-def random_normal(n, like=None):
+def drawn(n, like, law, spread, least):
+    """law's numbers, drawn with the digits of the result: float64 for double, float32 for the others"""
+    dtype = random_type(n, like)
     shape = n.get("shape") if like is None else list(like.shape)
-    return (torch.randn(shape) * n.get("scale", 1.0) + n.get("mean", 0.0)).to(random_type(n, like))
+    return (law(shape, dtype=torch.float64 if dtype == torch.float64 else torch.float32) * spread + least).to(dtype)
+
+
+def random_normal(n, like=None):
+    return drawn(n, like, torch.randn, n.get("scale", 1.0), n.get("mean", 0.0))
 
 
 def random_uniform(n, like=None):
-    shape, low, high = n.get("shape") if like is None else list(like.shape), n.get("low", 0.0), n.get("high", 1.0)
-    return (torch.rand(shape) * (high - low) + low).to(random_type(n, like))
+    low = n.get("low", 0.0)
+    return drawn(n, like, torch.rand, n.get("high", 1.0) - low, low)
 
 
 def bernoulli(n, p):

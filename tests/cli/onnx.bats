@@ -620,3 +620,20 @@ PY
     done
     [ "$(dropouts Net x=3x2x4xf32 --arg 'kind="LSTM"' --arg proj_size=3 --mode train)" = "1 1 " ]
 }
+
+@test "random numbers of type double are drawn with the digits of a double" {
+    cat >m.py <<'EOF'
+import torch
+from torch import nn
+class M(nn.Module):
+    def forward(self, x):
+        u, n = torch.rand_like(x), torch.randn_like(x)
+        return (u.float().double() != u).float().mean(), (n.float().double() != n).float().mean()
+EOF
+    tc-export m.py:M --input x=1000xf64 --to onnx -o m.onnx
+    tc-export m.onnx -o back.pt2
+    tc-run back.pt2 --input x=1000xf64=0 --output 0=@u.npy --output 1=@n.npy
+    for f in u n; do
+        [ "$(tail -c 4 $f.npy | od -An -tf4 | awk '{print ($1 > 0.9)}')" = 1 ]
+    done
+}
