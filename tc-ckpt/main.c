@@ -4,7 +4,7 @@
 static const struct {
     const char *name;
     tc_status (*run)(tc_cmd *c);
-} commands[] = {{"ls", run_ls},     {"show", run_show},    {"convert", run_convert}, {"consolidate", run_consolidate},
+} commands[] = {{"ls", run_ls},           {"show", run_show}, {"convert", run_convert}, {"consolidate", run_consolidate},
                 {"reshard", run_reshard}, {"diff", run_diff}, {"verify", run_verify}};
 
 static tc_status run(tc_cmd *c) {

@@ -252,7 +252,8 @@ static tc_status stream_entry(const tc_entry *e, const int *perm, tc_dtype to, t
     bool moved = false;
     for (int d = 0; d < e->rank; d++) s.r.size[d] = e->size[s.r.perm[d]], numel *= e->size[d], moved = moved || s.r.perm[d] != d;
     if (!numel) return NULL;
-    bool whole = e->pieces.len == 1 && !moved && tc_tensor_numel(&e->pieces.data[0].data) == numel && tc_tensor_is_contiguous(&e->pieces.data[0].data);
+    bool whole =
+        e->pieces.len == 1 && !moved && tc_tensor_numel(&e->pieces.data[0].data) == numel && tc_tensor_is_contiguous(&e->pieces.data[0].data);
     for (size_t k = 0; k < e->pieces.len; k++) moved = moved || !tc_tensor_is_contiguous(&e->pieces.data[k].data);
     s.slab = moved && !whole ? SLAB_MOVED : SLAB;
     s.box = tc_xmalloc((size_t)(numel * (int64_t)s.r.item < s.slab ? (size_t)numel * s.r.item : (size_t)s.slab) + 64);

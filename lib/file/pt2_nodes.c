@@ -525,7 +525,8 @@ static void count_pieces(tc_pt2_reader *r, const raw_node *n) {
     if (dim && (dim->kind != TC_A_INT || !tc_sym_const_int(dim->sym, &d))) return;
     if (d < 0) d += x->value->meta.rank;
     if (d < 0 || d >= x->value->meta.rank || (tc_sym_const_int(size->sym, &each) && each < 1)) return;
-    tc_sym count = tc_sym_ceildiv(y, x->value->meta.size[d], size->sym), same = tc_sym_op(y, TC_S_EQ, count, tc_sym_int(y, n->results.data[0].n), NULL);
+    tc_sym count = tc_sym_ceildiv(y, x->value->meta.size[d], size->sym),
+           same = tc_sym_op(y, TC_S_EQ, count, tc_sym_int(y, n->results.data[0].n), NULL);
     if (tc_sym_known(y, same) < 0) tc_program_guard(r->program, (tc_guard){.cond = same, .source = n->source});
 }
 

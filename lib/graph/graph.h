@@ -258,7 +258,7 @@ tc_input *tc_program_add_input(tc_program *p, tc_input in);                     
 tc_output *tc_program_add_output(tc_program *p, tc_output out);                  /* a value is also appended to graph->outputs */
 tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi); /* a new symbol for a number that comes from data: u0, u1, ... */
 bool tc_sym_holds_data(tc_sym s);                                                /* holds such a symbol, told by its name as in PyTorch */
-void tc_program_guard(tc_program *p, tc_guard g);                                /* also assumed in the symctx, unless apart; duplicates merge; op is copied */
+void tc_program_guard(tc_program *p, tc_guard g); /* also assumed in the symctx, unless apart; duplicates merge; op is copied */
 void tc_program_set_example(tc_program *p, tc_sym var, int64_t value);
 bool tc_program_example(const tc_program *p, tc_sym s, int64_t *out); /* the value in the example inputs; false: there is none */
 /* s becomes a constant: what it is known to be, else its value in the example, with a guard of op (NULL: of the model). False: neither is known. */

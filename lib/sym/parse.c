@@ -318,12 +318,28 @@ static tc_status primary(cursor *c, tc_sym *out) {
         tc_symop op;
         int n;
     } fns[] = {
-        {"min", TC_S_MIN, 2},        {"max", TC_S_MAX, 2},           {"abs", TC_S_ABS, 1},           {"int", TC_S_TRUNC, 1},
-        {"float", TC_S_TOFLOAT, 1},  {"round", TC_S_ROUND, 1},       {"math.floor", TC_S_FLOOR, 1},  {"math.ceil", TC_S_CEIL, 1},
-        {"math.sqrt", TC_S_SQRT, 1}, {"where", TC_S_WHERE, 3},       {"math.exp", TC_S_EXP, 1},      {"math.log", TC_S_LOG, 1},
-        {"math.trunc", TC_S_TRUNC, 1}, {"torch.sym_float", TC_S_TOFLOAT, 1}, {"torch._sym_sqrt", TC_S_SQRT, 1},
-        {"math.log2", TC_S_LOG2, 1}, {"math.sin", TC_S_SIN, 1},      {"math.cos", TC_S_COS, 1},      {"math.tan", TC_S_TAN, 1},
-        {"math.tanh", TC_S_TANH, 1}, {"torch.sym_max", TC_S_MAX, 2}, {"torch.sym_min", TC_S_MIN, 2},
+        {"min", TC_S_MIN, 2},
+        {"max", TC_S_MAX, 2},
+        {"abs", TC_S_ABS, 1},
+        {"int", TC_S_TRUNC, 1},
+        {"float", TC_S_TOFLOAT, 1},
+        {"round", TC_S_ROUND, 1},
+        {"math.floor", TC_S_FLOOR, 1},
+        {"math.ceil", TC_S_CEIL, 1},
+        {"math.sqrt", TC_S_SQRT, 1},
+        {"where", TC_S_WHERE, 3},
+        {"math.exp", TC_S_EXP, 1},
+        {"math.log", TC_S_LOG, 1},
+        {"math.trunc", TC_S_TRUNC, 1},
+        {"torch.sym_float", TC_S_TOFLOAT, 1},
+        {"torch._sym_sqrt", TC_S_SQRT, 1},
+        {"math.log2", TC_S_LOG2, 1},
+        {"math.sin", TC_S_SIN, 1},
+        {"math.cos", TC_S_COS, 1},
+        {"math.tan", TC_S_TAN, 1},
+        {"math.tanh", TC_S_TANH, 1},
+        {"torch.sym_max", TC_S_MAX, 2},
+        {"torch.sym_min", TC_S_MIN, 2},
     };
     char w[128];
     skip(c);
