@@ -142,7 +142,6 @@ typedef struct {
 } token;
 #define TC_OP1(a) ((uint32_t)(a))
 #define TC_OP2(a, b) ((uint32_t)(a) | (uint32_t)(b) << 8)
-#define TC_OP3(a, b, c) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16)
 
 #define TC_KEYWORDS(X)                                                                                                            \
     X(False) X(None) X(True) X(and) X(as) X(assert) X(async) X(await) X(break) X(class) X(continue) X(def) X(del) X(elif) X(else) \

@@ -1,7 +1,6 @@
 /* Going on after failures, and the list of them (keep.h). */
 #include "capture/keep.h"
 
-#include "capture/codes.h"
 #include "capture/torch.h"
 
 #include <stdlib.h>

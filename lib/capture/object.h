@@ -597,6 +597,5 @@ V tc_tensor_iter(C *c, V t);
 str *tc_tensor_repr(C *c, V t);
 V tc_op_call(C *c, V f, args *A);
 V tc_tensor_number(C *c, V t, const char *what); /* int(), float(), index of a tensor */
-V tc_cat_sizes(C *c, V a);
 
 #endif
