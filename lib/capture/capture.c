@@ -517,73 +517,88 @@ typedef struct {
     int n; /* leaves so far */
 } flattening;
 
-static tc_tree *flatten(flattening *f, V v, const char *name) {
+static tc_tree *flatten(flattening *f, V v, const char *name);
+
+/* Child i of t, which is `key` of what is called name; NULL: that has no name. */
+static void flatten_child(flattening *f, tc_tree *t, int i, const char *key, V v, const char *name) {
+    t->children[i] = flatten(f, v, name ? tc_arena_printf(&f->k->c->arena, "%s.%s", name, key) : key);
+}
+
+static tc_tree *keyed(tc_capture *k, tc_tree_kind what, size_t n) {
+    tc_tree *t = branch(k, what, (int)n);
+    t->keys = TC_NEWN(&k->p->arena, const char *, n ? n : 1);
+    return t;
+}
+
+static tc_tree *flatten_dict(flattening *f, const dict *d, const char *name) {
+    tc_capture *k = f->k;
+    tc_tree *t = keyed(k, TC_TREE_DICT, d->live);
+    V key, x;
+    int i = 0;
+    for (size_t j = 0; tc_dict_next(d, &j, &key, &x); i++) {
+        t->keys[i] = tc_arena_strdup(&k->p->arena, tc_to_str(k->c, key)->s);
+        flatten_child(f, t, i, t->keys[i], x, name);
+    }
+    return t;
+}
+
+static tc_tree *flatten_namedtuple(flattening *f, V v, V fields, const char *name) {
     tc_capture *k = f->k;
     C *c = k->c;
-    tc_stack_check(c);
-    kind kd = tc_kind_of(v);
-    if (kd == K_TENSOR) {
-        char *own = name ? tc_arena_strdup(&k->p->arena, name) : tc_arena_printf(&k->p->arena, "out.%d", f->n);
-        f->n++;
-        tc_program_add_output(k->p, (tc_output){.kind = TC_OUT_USER, .value = tc_torch_value(c, v), .name = own, .target = -1});
-        return leaf_tree(k);
+    size_t n;
+    V *a = tc_items(v, &n);
+    tc_tree *t = keyed(k, TC_TREE_OTHER, n);
+    t->type = "collections.namedtuple"; /* and the class, as pytree's serialized_type_name spells it by custom */
+    t->context = tc_arena_printf(&k->p->arena, "%s.%s", tc_as_str(tc_getattr(c, (V)v->type, c->n___module__))->s, v->type->name->s);
+    for (int i = 0; i < (int)n; i++) {
+        t->keys[i] = tc_arena_strdup(&k->p->arena, tc_as_str(((tuple *)fields)->a[i])->s);
+        flatten_child(f, t, i, t->keys[i], a[i], name);
     }
-    if (kd == K_DICT) {
-        dict *d = (dict *)v;
-        tc_tree *t = branch(k, TC_TREE_DICT, (int)d->live);
-        t->keys = TC_NEWN(&k->p->arena, const char *, d->live ? d->live : 1);
-        V key, x;
-        int i = 0;
-        for (size_t j = 0; tc_dict_next(d, &j, &key, &x); i++) {
-            t->keys[i] = tc_arena_strdup(&k->p->arena, tc_to_str(c, key)->s);
-            t->children[i] = flatten(f, x, name ? tc_arena_printf(&c->arena, "%s.%s", name, t->keys[i]) : t->keys[i]);
-        }
-        return t;
+    return t;
+}
+
+static tc_tree *flatten_seq(flattening *f, V v, const char *name) {
+    C *c = f->k->c;
+    size_t n;
+    V *a = tc_items(v, &n), fields = v->type->user ? tc_type_lookup(c, v->type, c->n__fields) : NULL;
+    if (fields) return flatten_namedtuple(f, v, fields, name);
+    tc_tree *t = branch(f->k, tc_kind_of(v) == K_LIST ? TC_TREE_LIST : TC_TREE_TUPLE, (int)n);
+    for (size_t i = 0; i < n; i++) t->children[i] = flatten(f, a[i], name ? tc_arena_printf(&c->arena, "%s.%zu", name, i) : NULL);
+    return t;
+}
+
+static tc_tree *flatten_dataclass(flattening *f, V v, const dict *fields, const char *name) {
+    tc_capture *k = f->k;
+    tc_tree *t = keyed(k, TC_TREE_OTHER, fields->live);
+    t->type = tc_arena_strdup(&k->p->arena, v->type->name->s);
+    V key, x;
+    int i = 0;
+    for (size_t j = 0; tc_dict_next(fields, &j, &key, &x); i++) {
+        t->keys[i] = tc_arena_strdup(&k->p->arena, tc_as_str(key)->s);
+        flatten_child(f, t, i, t->keys[i], tc_getattr(k->c, v, tc_intern_str(k->c, tc_as_str(key))), name);
     }
-    if (tc_is_seq(v)) {
-        size_t n;
-        V *a = tc_items(v, &n);
-        V fields = v->type->user ? tc_type_lookup(c, v->type, c->n__fields) : NULL;
-        tc_tree *t = branch(k, fields ? TC_TREE_OTHER : kd == K_LIST ? TC_TREE_LIST : TC_TREE_TUPLE, (int)n);
-        if (fields) {
-            t->type = "collections.namedtuple"; /* and the class, as pytree's serialized_type_name spells it by custom */
-            t->context = tc_arena_printf(&k->p->arena, "%s.%s", tc_as_str(tc_getattr(c, (V)v->type, c->n___module__))->s, v->type->name->s);
-            t->keys = TC_NEWN(&k->p->arena, const char *, n ? n : 1);
-        }
-        for (size_t i = 0; i < n; i++) {
-            const char *sub = name ? tc_arena_printf(&c->arena, "%s.%zu", name, i) : NULL;
-            if (fields) {
-                t->keys[i] = tc_arena_strdup(&k->p->arena, tc_as_str(((tuple *)fields)->a[i])->s);
-                sub = name ? tc_arena_printf(&c->arena, "%s.%s", name, t->keys[i]) : t->keys[i];
-            }
-            t->children[i] = flatten(f, a[i], sub);
-        }
-        return t;
-    }
-    if (kd == K_OBJECT) { /* a dataclass: its fields */
-        V fields = tc_type_lookup(c, v->type, c->n___dataclass_fields__);
-        if (fields && tc_kind_of(fields) == K_DICT) {
-            dict *d = (dict *)fields;
-            tc_tree *t = branch(k, TC_TREE_OTHER, (int)d->live);
-            t->type = tc_arena_strdup(&k->p->arena, v->type->name->s);
-            t->keys = TC_NEWN(&k->p->arena, const char *, d->live ? d->live : 1);
-            V key, x;
-            int i = 0;
-            for (size_t j = 0; tc_dict_next(d, &j, &key, &x); i++) {
-                t->keys[i] = tc_arena_strdup(&k->p->arena, tc_as_str(key)->s);
-                t->children[i] = flatten(f, tc_getattr(c, v, tc_intern_str(c, tc_as_str(key))),
-                                         name ? tc_arena_printf(&c->arena, "%s.%s", name, t->keys[i]) : t->keys[i]);
-            }
-            return t;
-        }
-    }
-    tc_output o = {.kind = TC_OUT_LEAF,
-                   .name = name ? tc_arena_strdup(&k->p->arena, name) : tc_arena_printf(&k->p->arena, "out.%d", f->n),
-                   .target = -1,
-                   .leaf = leaf_arg(k, v)};
+    return t;
+}
+
+static tc_tree *flatten_leaf(flattening *f, V v, const char *name) {
+    tc_capture *k = f->k;
+    tc_output o = {.kind = TC_OUT_USER, .target = -1};
+    o.name = name ? tc_arena_strdup(&k->p->arena, name) : tc_arena_printf(&k->p->arena, "out.%d", f->n);
+    if (tc_kind_of(v) == K_TENSOR) o.value = tc_torch_value(k->c, v);
+    else o.kind = TC_OUT_LEAF, o.leaf = leaf_arg(k, v);
     f->n++;
     tc_program_add_output(k->p, o);
     return leaf_tree(k);
+}
+
+static tc_tree *flatten(flattening *f, V v, const char *name) {
+    C *c = f->k->c;
+    tc_stack_check(c);
+    if (tc_kind_of(v) == K_DICT) return flatten_dict(f, (dict *)v, name);
+    if (tc_is_seq(v)) return flatten_seq(f, v, name);
+    V fields = tc_kind_of(v) == K_OBJECT ? tc_type_lookup(c, v->type, c->n___dataclass_fields__) : NULL;
+    if (fields && tc_kind_of(fields) == K_DICT) return flatten_dataclass(f, v, (dict *)fields, name);
+    return flatten_leaf(f, v, name);
 }
 
 /* Graph inputs in PyTorch's order: parameters, buffers, constants, then what the user gives. */

@@ -84,8 +84,52 @@ static V dict_display(C *c, frame *f, const ast *n) {
     return (V)d;
 }
 
+typedef TC_VEC(str *) names;
+typedef TC_VEC(V) values;
+
+/* **v: its items as keywords. */
+static void spread_keywords(C *c, V v, names *to, values *of) {
+    const dict *from = tc_mapping(c, v);
+    if (!from) tc_raise(c, "TypeError", "argument after ** must be a mapping, not %s", tc_type_name(c, v));
+    V k, x;
+    for (size_t j = 0; tc_dict_next(from, &j, &k, &x);) {
+        if (tc_kind_of(k) != K_STR) tc_raise(c, "TypeError", "keywords must be strings");
+        str *name = tc_intern_str(c, tc_as_str(k));
+        for (size_t m = 0; m < to->len; m++)
+            if (to->data[m] == name) tc_raise(c, "TypeError", "got multiple values for keyword argument '%s'", name->s);
+        tc_avec_push(c, to, name);
+        tc_avec_push(c, of, x);
+    }
+}
+
+enum { FEW = 8 }; /* arguments, which need no memory of their own */
+
+/* The keywords of call n: where there are few, and none is a **, in A->kn and A->kv as they are. */
+static void keywords(C *c, frame *f, const ast *n, args *A) {
+    names to = {0};
+    values of = {0};
+    bool plain = n->n2 <= FEW;
+    for (int i = 0; i < n->n2; i++) plain = plain && n->list2[i]->name;
+    if (plain) {
+        for (int i = 0; i < n->n2; i++) A->kn[i] = n->list2[i]->name, A->kv[i] = tc_eval_expr(c, f, n->list2[i]->a);
+        A->nk = n->n2;
+        return;
+    }
+    for (int i = 0; i < n->n2; i++) {
+        V v = tc_eval_expr(c, f, n->list2[i]->a);
+        if (!n->list2[i]->name) {
+            f->at = n->list2[i];
+            spread_keywords(c, v, &to, &of);
+            continue;
+        }
+        tc_avec_push(c, &to, n->list2[i]->name);
+        tc_avec_push(c, &of, v);
+    }
+    A->kn = to.data, A->kv = of.data, A->nk = (int)to.len;
+}
+
 static V call_node(C *c, frame *f, const ast *n) {
-    V small[8], *pos = small, self = NULL, fn;
+    V small[FEW], *pos = small, self = NULL, fn;
     int off = 0;
     const ast *callee = n->a;
     /* o.name(...): the method is called with its object, no bound method in between */
@@ -109,47 +153,14 @@ static V call_node(C *c, frame *f, const ast *n) {
         pos = l->a, np = (int)l->n;
     } else {
         np = n->n + off;
-        if (np > 8) pos = tc_mem(c, sizeof(V) * (size_t)np);
+        if (np > FEW) pos = tc_mem(c, sizeof(V) * (size_t)np);
         if (self) pos[0] = self;
         for (int i = 0; i < n->n; i++) pos[i + off] = tc_eval_expr(c, f, n->list[i]);
     }
-    args A = {.a = pos, .n = np};
-    str *ksmall[8], **kn = ksmall;
-    V vsmall[8], *kv = vsmall;
-    if (n->n2) {
-        TC_VEC(str *) names = {0};
-        TC_VEC(V) vals = {0};
-        bool plain = n->n2 <= 8;
-        for (int i = 0; i < n->n2; i++) plain = plain && n->list2[i]->name;
-        if (plain) {
-            for (int i = 0; i < n->n2; i++) kn[i] = n->list2[i]->name, kv[i] = tc_eval_expr(c, f, n->list2[i]->a);
-            A.nk = n->n2;
-        } else {
-            for (int i = 0; i < n->n2; i++) {
-                V v = tc_eval_expr(c, f, n->list2[i]->a);
-                if (n->list2[i]->name) {
-                    tc_avec_push(c, &names, n->list2[i]->name);
-                    tc_avec_push(c, &vals, v);
-                    continue;
-                }
-                f->at = n->list2[i];
-                const dict *from = tc_mapping(c, v);
-                if (!from) tc_raise(c, "TypeError", "argument after ** must be a mapping, not %s", tc_type_name(c, v));
-                V k, x;
-                for (size_t j = 0; tc_dict_next(from, &j, &k, &x);) {
-                    if (tc_kind_of(k) != K_STR) tc_raise(c, "TypeError", "keywords must be strings");
-                    str *name = tc_intern_str(c, tc_as_str(k));
-                    for (size_t m = 0; m < names.len; m++)
-                        if (names.data[m] == name) tc_raise(c, "TypeError", "got multiple values for keyword argument '%s'", name->s);
-                    tc_avec_push(c, &names, name);
-                    tc_avec_push(c, &vals, x);
-                }
-            }
-            kn = names.data, kv = vals.data;
-            A.nk = (int)names.len;
-        }
-        A.kn = kn, A.kv = kv;
-    }
+    str *kn[FEW];
+    V kv[FEW];
+    args A = {.a = pos, .n = np, .kn = kn, .kv = kv};
+    if (n->n2) keywords(c, f, n, &A);
     f->at = n;
     return tc_call(c, fn, &A);
 }

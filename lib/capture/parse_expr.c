@@ -659,10 +659,25 @@ void tc_p_bind(parser *p, ast *n) {
     }
 }
 
+/* What stands behind a parameter's ':', as text: nothing evaluates it. */
+static str *annotation(parser *p) {
+    const char *from = p->t.p;
+    if (p->t.kind == T_STRING) /* a token's text is between the quotes */
+        while (strchr("\"'rRuUbBfF", from[-1])) from--;
+    size_t mark = p->sc->uses.len;
+    tc_p_enter(p);
+    (void)star_or_nexpr(p);
+    p->depth--;
+    p->sc->uses.len = mark;
+    const char *to = p->t.p;
+    while (to > from && (to[-1] == ' ' || to[-1] == '\n')) to--;
+    return tc_as_str(tc_strn(p->c, from, (size_t)(to - from)));
+}
+
 void tc_p_params(parser *p, scope *s, bool is_lambda) {
     C *c = p->c;
     TC_VEC(param) v = {0};
-    bool star = false, bare_star = false;
+    bool star = false;
     s->vararg = s->kwarg = -1;
     s->plain_params = true;
     const char *end = is_lambda ? ":" : ")";
@@ -682,31 +697,17 @@ void tc_p_params(parser *p, scope *s, bool is_lambda) {
             if (star) tc_p_fail(p, &t, "* argument may appear only once");
             star = true;
             if (tc_p_accept(p, ",")) {
-                bare_star = true;
                 s->plain_params = false;
                 if (tc_p_op(p, end)) tc_p_fail(p, &t, "named arguments must follow bare *");
                 continue;
             }
             x.kind = P_VAR, s->vararg = (int)v.len;
         }
-        (void)bare_star;
         token at = p->t;
         x.name = tc_p_name(p);
         for (size_t i = 0; i < v.len; i++)
             if (v.data[i].name == x.name) tc_p_fail(p, &at, "duplicate argument '%s' in function definition", x.name->s);
-        if (!is_lambda && tc_p_accept(p, ":")) {
-            const char *from = p->t.p;
-            if (p->t.kind == T_STRING) /* a token's text is between the quotes */
-                while (strchr("\"'rRuUbBfF", from[-1])) from--;
-            size_t mark = p->sc->uses.len;
-            tc_p_enter(p);
-            (void)star_or_nexpr(p);
-            p->depth--;
-            p->sc->uses.len = mark;
-            const char *to = p->t.p;
-            while (to > from && (to[-1] == ' ' || to[-1] == '\n')) to--;
-            x.annotation = tc_as_str(tc_strn(c, from, (size_t)(to - from)));
-        }
+        if (!is_lambda && tc_p_accept(p, ":")) x.annotation = annotation(p);
         if (tc_p_op(p, "=")) {
             if (x.kind == P_VAR || x.kind == P_KW) tc_p_fail(p, &p->t, "this argument cannot have a default value");
             tc_p_next(p);

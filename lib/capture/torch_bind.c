@@ -309,6 +309,36 @@ static bool extra_keyword(C *c, const tc_schema *s, const char *kw, V v, tc_bind
     return false;
 }
 
+/* What is not given takes its default; false: something has none ("int? to" must be given). */
+static bool take_defaults(C *c, const tc_op *op, tc_binding *b) {
+    const tc_schema *s = tc_op_schema(op);
+    for (int i = 0; i < s->nparams; i++) {
+        if (b->given[i]) continue;
+        tc_status st = s->params[i].has_default ? tc_op_default(tc_torch_program(c), op, i, &b->arg[i]) : NULL;
+        if (s->params[i].has_default && !st) continue;
+        tc_status_free(st);
+        tc_buf_printf(&b->why, "missing required argument '%s'", s->params[i].name);
+        return false;
+    }
+    return true;
+}
+
+static bool take_keyword(C *c, const tc_op *op, const char *kw, V v, bool strict_names, tc_binding *b) {
+    const tc_schema *s = tc_op_schema(op);
+    int at = 0;
+    while (at < s->nparams && !same_name(s, at, kw, strict_names)) at++;
+    if (at == s->nparams) {
+        if (extra_keyword(c, s, kw, v, b)) return true;
+        tc_buf_printf(&b->why, "got an unexpected keyword argument '%s'", kw);
+        return false;
+    }
+    if (b->given[at]) {
+        tc_buf_printf(&b->why, "got multiple values for argument '%s'", kw);
+        return false;
+    }
+    return b->given[at] = match(c, op, &s->params[at], v, at, b);
+}
+
 bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_names, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
     memset(b, 0, offsetof(tc_binding, reads));
@@ -342,35 +372,9 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
         if (!match(c, op, &s->params[i], A->a[i], i, b)) return false;
         b->given[i] = true;
     }
-    for (int k = 0; k < A->nk; k++) {
-        const char *kw = A->kn[k]->s;
-        int at = 0;
-        while (at < s->nparams && !same_name(s, at, kw, strict_names)) at++;
-        if (at == s->nparams) {
-            if (extra_keyword(c, s, kw, A->kv[k], b)) continue;
-            tc_buf_printf(&b->why, "got an unexpected keyword argument '%s'", kw);
-            return false;
-        }
-        if (b->given[at]) {
-            tc_buf_printf(&b->why, "got multiple values for argument '%s'", kw);
-            return false;
-        }
-        if (!match(c, op, &s->params[at], A->kv[k], at, b)) return false;
-        b->given[at] = true;
-    }
-    for (int i = 0; i < s->nparams; i++) {
-        if (b->given[i]) continue;
-        if (!s->params[i].has_default) { /* "int? to" without a default must be given */
-            tc_buf_printf(&b->why, "missing required argument '%s'", s->params[i].name);
-            return false;
-        }
-        tc_status st = tc_op_default(tc_torch_program(c), op, i, &b->arg[i]);
-        if (st) {
-            tc_status_free(st);
-            tc_buf_printf(&b->why, "missing required argument '%s'", s->params[i].name);
-            return false;
-        }
-    }
+    for (int k = 0; k < A->nk; k++)
+        if (!take_keyword(c, op, A->kn[k]->s, A->kv[k], strict_names, b)) return false;
+    if (!take_defaults(c, op, b)) return false;
     bool fraction = !b->wide;
     for (int i = 0; i < s->nparams; i++) fraction |= b->arg[i].kind == TC_A_DTYPE && !tc_is_integral(b->arg[i].dtype);
     if (!fraction) tc_buf_puts(&b->why, "has a number that its type does not hold");
