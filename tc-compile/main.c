@@ -171,6 +171,24 @@ static tc_status emit(compile_job *j, bool loops) {
     return NULL;
 }
 
+/* A status as a warning: what was not done, and what it means. */
+static void warn(const compile_job *j, tc_status s, const char *what) {
+    const char *detail = tc_status_detail(s);
+    tc_cmd_note(j->c, "warning: %s: %s%s%s", what, tc_status_message(s), *detail ? "\n" : "", detail);
+    tc_status_free(s);
+}
+
+/* Whether objects are looked for in the cache and kept there: where there is no place for it, it costs time only. */
+static bool uses_cache(const compile_job *j) {
+    if (tc_cmd_has(j->c, TC_OPT_dump) || tc_cmd_has(j->c, TC_OPT_no_cache)) return false;
+    tc_buf folder = {0};
+    tc_status s = tc_user_dir("XDG_CACHE_HOME", ".cache", "tc", &folder);
+    const bool there = !s;
+    tc_buf_free(&folder);
+    if (s) warn(j, s, "compiling without the cache");
+    return there;
+}
+
 static tc_status compile_groups(compile_job *j, int t, tc_buf *out) {
     tc_buf text = {0};
     bool hit = false;
@@ -178,9 +196,9 @@ static tc_status compile_groups(compile_job *j, int t, tc_buf *out) {
     if (dump && j->ntargets > 1) dump = tc_arena_printf(&j->arena, "%s/%s", dump, j->targets[t]);
     tc_cc_options o = {.cc = tc_cmd_get(j->c, TC_OPT_cc), .isa = j->targets[t], .dump = dump};
     tc_cmd_phase(j->c, "planning and emitting C");
-    bool build = o.dump || tc_cmd_has(j->c, TC_OPT_no_cache);
+    const bool cached = uses_cache(j);
     tc_unit_finish(j->units[t], &text);
-    tc_status s = build ? tc_cc_build(text.data, text.len, TC_CC_SHARED, &o, out) : tc_cc_cached(text.data, text.len, TC_CC_SHARED, &o, out, &hit);
+    tc_status s = cached ? tc_cc_cached(text.data, text.len, TC_CC_SHARED, &o, out, &hit) : tc_cc_build(text.data, text.len, TC_CC_SHARED, &o, out);
     tc_cmd_phase(j->c, hit ? "taking code from the cache" : "the C compiler");
     if (!s) tc_cmd_verbose(j->c, "%zu bytes of C, %zu bytes of code%s", text.len, out->len, hit ? ", from the cache" : "");
     tc_buf_free(&text);
@@ -193,15 +211,15 @@ static tc_status make_code(compile_job *j, int t, tc_buf *out) {
     if (!tc_unit_groups(j->units[t])) return NULL;
     tc_status s = compile_groups(j, t, out);
     if (tc_status_code(s) == TC_ENV && !j->must_code) {
-        tc_cmd_note(j->c, "warning: no code for %s, the program is written without it: %s%s%s", j->targets[t], tc_status_message(s),
-                    *tc_status_detail(s) ? "\n" : "", tc_status_detail(s));
-        tc_status_free(s);
+        warn(j, s, tc_arena_printf(&j->arena, "no code for %s, the program is written without it", j->targets[t]));
         tc_buf_free(out);
         return NULL;
     }
     if (s) return s;
     tc_trust_hash(out->data, out->len, j->targets[t], tc_packed_scope, strlen(tc_packed_scope), hash);
-    return tc_trust_add(hash);
+    s = tc_trust_add(hash);
+    if (s) warn(j, s, "the code is not recorded as made by this user, and runs with --trust only");
+    return NULL;
 }
 
 tc_status write_pt2_to(compile_job *j, const char *path) {

@@ -167,6 +167,21 @@ ended() { # PID: soon it is no process any more, or one that nobody has waited f
     return 1
 }
 
+@test "no place for the cache costs time, none for the record the right to run, each with a warning" {
+    tc-run "$mlp" --input x=7x16xf32=0.25 -o want.npy
+    touch file
+    XDG_CACHE_HOME=$PWD/file fails 0 "warning: compiling without the cache: $PWD/file: cannot make the folder" tc-compile "$mlp" -o a.pt2
+    tc-run a.pt2 --input x=7x16xf32=0.25 --stance=fail_on_recompile --expect @want.npy
+    mkdir -m 755 open open/tc
+    XDG_CACHE_HOME=$PWD/open fails 0 "expected a folder of this user with mode 0700" tc-compile "$mlp" -o b.pt2
+    cmp a.pt2 b.pt2
+    [ -z "$(ls open/tc)" ]
+    export XDG_DATA_HOME=$PWD/file
+    fails 0 "warning: the code is not recorded as made by this user, and runs with --trust only: $PWD/file: cannot make the folder" tc-compile "$mlp" -o c.pt2
+    fails 5 "" tc-run c.pt2 --input x=7x16xf32=0.25 --executor=compiled -o x.npy
+    tc-run c.pt2 --input x=7x16xf32=0.25 --executor=compiled --trust --expect @want.npy
+}
+
 @test "the compiler has limits of time and memory" {
     printf '#!/bin/sh\nexec sleep 60\n' >slowcc
     printf '#!/bin/sh\nulimit -v >%s/space\nulimit -t >%s/time\nexec cc "$@"\n' "$PWD" "$PWD" >askcc
