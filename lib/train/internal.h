@@ -146,6 +146,7 @@ tc_status tc_train_save(tc_trainer *t, const char *dir);
  * begun) and how long it took; begin may be called after it only. */
 typedef struct tc_saver tc_saver;
 tc_status tc_saver_begin(tc_trainer *t, const char *dir);
+void tc_saver_let_write(tc_trainer *t); /* before weights and the optimiser's state are written: waits for their copies */
 tc_status tc_saver_end(tc_trainer *t, double *out_seconds);
 void tc_saver_free(tc_trainer *t);
 void tc_train_phase(const tc_trainer *t, const char *what); /* ends here */

@@ -324,6 +324,7 @@ static tc_status step(tc_trainer *t) {
     TC_TRY(gradients(t));
     if (!isfinite(t->loss)) return tc_train_diverged(t, "loss", t->loss);
     TC_TRY(check_gradients(t));
+    tc_saver_let_write(t);
     TC_TRY(tc_lang_run(t->lang, first_numbers, t));
     if (!t->stepped) {
         TC_TRY(tc_train_plan_update(t));

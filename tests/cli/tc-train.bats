@@ -932,6 +932,35 @@ YAML
     done
 }
 
+@test "what forward writes is in a checkpoint as it was, though the next forward runs while the rest is copied" {
+    cat >written.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a_large = nn.Parameter(torch.zeros(6000000))
+        self.norm = nn.BatchNorm1d(3)
+        self.out = nn.Linear(3, 4)
+        self.teacher = nn.Parameter(torch.zeros(4, 3), requires_grad=False)
+        self.register_buffer('z_calls', torch.zeros(()))
+
+    def forward(self, x):
+        if self.training:
+            with torch.no_grad():
+                self.teacher.mul_(0.9).add_(self.out.weight, alpha=0.1)
+                self.z_calls.add_(1)
+        return self.out(self.norm(x.float())) + self.a_large[:4] + x.float() @ self.teacher.t()
+PY
+    for async in false true; do
+        tc-train -q r.yaml model=written.py:Net arg=null steps=6 "optimizer=torch.optim.SGD(m.parameters(), lr=0.1)" \
+            "checkpoint={every: 1, keep_last: 0, async: $async}" -o $async
+    done
+    for step in 1 2 3 4 5 6; do tc-ckpt diff --all false/step-$step true/step-$step; done
+}
+
 @test "verify finds what is changed in checkpoint.json, of which nothing holds a checksum" {
     tc-train -q r.yaml steps=4 -o run
     cp run/step-4/checkpoint.json whole.json
@@ -992,6 +1021,7 @@ PY
         "pass | COUNTER.n += 1 | COUNTER.n | the attribute n" "pass | self.defaults['lr'] *= 0.5 | self.defaults['lr'] | a dict" \
         "pass | self.state['x'] = self.state.get('x', 0) + 1 | 1 + self.state.get('x', 0) | a defaultdict" \
         "self.t = torch.zeros(()) | self.u = self.t.clone() | 1 | the attribute u" \
+        "self.t = torch.ones(()) | self.t = self.t + 1 | self.t | the attribute t" \
         "pass | MADE.append(1) | 1 + len(MADE) | the global MADE is changed"; do
         IFS='|' read -r init change value what <<<"${pair// | /|}"
         cat r.yaml - >own.yaml <<YAML
@@ -1017,7 +1047,7 @@ YAML
         fails 3 "$what" tc-train -q own.yaml -o no
         n=$((n + 1))
     done
-    [ $n -eq 11 ]
+    [ $n -eq 12 ]
 }
 
 @test "what a loss changes of objects of the recipe's is told" {

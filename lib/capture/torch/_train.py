@@ -382,7 +382,14 @@ class Update(nn.Module):
 
     def make_state(self, grads):
         """The step that makes the optimiser's state, for a capture: the norm, and what it made as [(index, key, value)]."""
+        owners = [self.opt, *_optimisers(self.opt)]
+        own = [(o, k, v) for o in owners for k, v in vars(o).items() if isinstance(v, torch.Tensor)]
         norm = self.run(grads)
+        changed = [(o, k, v) for o, k, v in own if getattr(o, k, None) is not v]
+        for o, k, v in changed:
+            setattr(o, k, v)
+        if changed:
+            raise NotImplementedError(f"step() changes the attribute {changed[0][1]}: what changes belongs into tensors of the state")
         leaves = [(i, key, v) for i, s in enumerate(self.state) for key, v in _leaves(s)]
         return norm, [(i, key, v) for i, key, v in leaves if not (isinstance(v, torch.Tensor) and v is self.before[i].get(key))]
 
