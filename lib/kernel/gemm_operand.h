@@ -28,14 +28,14 @@ static inline int64_t neighbours(const int64_t *at, int64_t k, int64_t n) {
 
 /* Neighbouring columns, w of them: row by row over all panels, so that memory is read in its order. */
 static void pack_rows(const tc_gemm *j, const piece *p, int count, const T *b, int64_t w, T *out, int64_t panel) {
-    int64_t whole = w / NR * NR;
+    const int64_t whole = w / NR * NR, rest = w - whole;
+    const int first = rest < VL ? (int)rest : VL, second = (int)rest - first; /* of the last panel's vectors; what is beyond them is 0 */
     for (int s = 0; s < count; s++)
         for (int64_t k = p[s].k, e = k + p[s].n; k < e; k++, out += NR) {
             const T *y = b + (j->b_k ? j->b_k[k] : k * j->b_rs);
             T *o = out;
             for (int64_t c = 0; c < whole; c += NR, o += panel) vstore(o, vload(y + c)), vstore(o + VL, vload(y + c + VL));
-            for (int64_t c = whole; c < w; c++) o[c - whole] = y[c];
-            for (int64_t c = w; whole < w && c < whole + NR; c++) o[c - whole] = 0;
+            if (rest) vstore(o, vload_some(y + whole, first)), vstore(o + VL, second ? vload_some(y + whole + VL, second) : (VF){0});
         }
 }
 
