@@ -311,11 +311,11 @@ static tc_status decompose_repeat_interleave(tc_emit *e, const tc_node *n) { /* 
     if (!x) return tc_e_done(e);
     int64_t given = tc_arg_is_none(n, 2) ? 0 : tc_arg_int(n, 2);
     int rank = x->meta.rank ? x->meta.rank : 1;
-    if (given < -rank || given >= rank)
+    if (x->meta.rank == 0 && given >= -rank && given < rank) given = 1; /* PyTorch makes a dimension behind it, which has no place */
+    if (given < -rank || given >= rank || x->meta.rank == 0)
         return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
                         -rank, rank - 1, (long long)given);
     int d = tc_wrap(given, rank);
-    if (x->meta.rank == 0) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     tc_sym wide[TC_MAX_RANK + 1], flat[TC_MAX_RANK];
     for (int k = 0, j = 0; x && k < x->meta.rank; k++) {
         wide[j++] = x->meta.size[k];

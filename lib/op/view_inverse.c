@@ -74,8 +74,9 @@ static tc_value *expanded(inverse *c) { /* only where nothing was repeated, or o
     const tc_meta *all = &c->v->meta, *m = &c->base->meta;
     for (int i = 0, lead = all->rank - m->rank; v && i < all->rank; i++) {
         tc_sym want = i < lead ? tc_sym_int(c->e->graph->program->sym, 1) : m->size[i - lead];
+        tc_symctx *s = c->e->graph->program->sym;
         int64_t n;
-        if (all->size[i] == want) continue;
+        if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, all->size[i], want, NULL)) == 1) continue;
         if (tc_sym_const_int(all->size[i], &n) && n == 0) return c->base;
         if (!any) {
             tc_emit_fail(c->e, tc_error(TC_CONTENT,
