@@ -123,6 +123,12 @@ static bool resolve(tc_pt2_reader *r, tc_str text, tc_buf *out) {
     return ok;
 }
 
+static void parse(tc_jread *j, tc_symctx *y, const tc_buf *text, tc_sym *out) {
+    tc_status s = tc_sym_parse(y, text->data, text->len, out);
+    if (s) tc_jr_fail(j, tc_status_code(s), "%s", tc_status_message(s));
+    tc_status_free(s);
+}
+
 void tc_pt2_guards_code(tc_pt2_reader *r) {
     tc_jread *j = &r->j;
     tc_buf b = {0};
@@ -132,7 +138,7 @@ void tc_pt2_guards_code(tc_pt2_reader *r) {
         if (!tc_jr_ok(j)) break;
         b.len = 0;
         if (!resolve(r, text, &b)) tc_jr_fail(j, TC_CONTENT, "a condition on what is no input: %.*s", (int)(text.n < 200 ? text.n : 200), text.s);
-        else tc_jr_fail_with(j, tc_sym_parse(r->program->sym, tc_buf_str(&b), b.len, &cond));
+        else parse(j, r->program->sym, &b, &cond);
         if (!tc_jr_ok(j)) break;
         if (tc_sym_type(cond) != TC_SYM_BOOL) tc_jr_fail(j, TC_CONTENT, "a guard that is not a condition");
         else tc_program_guard(r->program, (tc_guard){.cond = cond, .apart = true});
