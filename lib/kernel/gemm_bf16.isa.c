@@ -18,6 +18,7 @@ enum { NR = AMX_COLUMNS, VL = ROW_BYTES / 4 };             /* columns of a panel
 enum { STEP = 2 * AMX_WORDS, STEP_BYTES = STEP * NR * 2 }; /* k; of a panel */
 enum { PIECE = 8 };                                        /* steps of a panel that stay in the first cache while some tiles use them */
 enum { SHORT = 16 };                                       /* steps whose rows of a stay there; of a piece for one tile */
+enum { AHEAD = 2 };                                        /* steps from what one tile alone uses to what it asks for */
 enum { STREAM = 4 };                                       /* a result of so many second caches goes past them */
 enum { FEW_COLUMNS = 1024, FEW_STEPS = 4 };                /* that few rows of a use at a time, of a b that is read row by row */
 enum { A_MOST = 1 << 20, B_MOST = 768 << 10 };             /* bytes of copies of a; of panels that stay in the second while all rows use them */
@@ -37,9 +38,9 @@ typedef struct {
     int64_t apart;    /* bytes from row to row of a */
     const char *b;    /* of a panel */
     const char *next; /* what is due after it; a step asks for `lines` lines of it */
-    int lines;
-    bool more; /* sums begin with what they hold, else with 0 */
-    float *to; /* whole tiles are stored here, rows `line` bytes apart; NULL: to the sums */
+    int lines, gap;   /* gap: bytes from one to the next */
+    bool more;        /* sums begin with what they hold, else with 0 */
+    float *to;        /* whole tiles are stored here, rows `line` bytes apart; NULL: to the sums */
     int64_t line;
 } tile_run;
 
@@ -241,8 +242,8 @@ TARGET static void dots(int64_t rows, tile_run run, float *sums, tile_end *befor
 /* The tiles of a tile's sums lie one after the other. Rows of the tile before are stored while the units of this one are busy. */
 PAIRS_TARGET static __attribute__((noinline)) void store_amx(tile_end *t, int64_t n) { store_rows(t, n, 16, 256, 256); }
 /* Asks for lines, few at a time: tiles wait for theirs behind them. */
-static inline const char *ask(const char *at, int lines) {
-    for (; lines > 0; lines--, at += 64) __builtin_prefetch(at, 0, 2);
+static inline const char *ask(const char *at, int lines, int gap) {
+    for (; lines > 0; lines--, at += gap) __builtin_prefetch(at, 0, 2);
     return at;
 }
 AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *sums, tile_end *before) {
@@ -259,20 +260,20 @@ AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *su
         }
     }
     for (const char *end = run.b + run.steps * STEP_BYTES; run.b < end; run.a += 64, run.b += STEP_BYTES) {
-        run.next = ask(run.next, run.lines / 4);
+        run.next = ask(run.next, run.lines / 4, run.gap);
         TILE_LOAD(4, run.a, apart);
         TILE_LOAD(6, run.b, line);
         TILE_DOT(tdpbf16ps, 0, 4, 6);
-        run.next = ask(run.next, (run.lines + 1) / 4);
+        run.next = ask(run.next, (run.lines + 1) / 4, run.gap);
         TILE_LOAD(7, run.b + 1024, line);
         TILE_DOT(tdpbf16ps, 1, 4, 7);
-        run.next = ask(run.next, (run.lines + 2) / 4);
+        run.next = ask(run.next, (run.lines + 2) / 4, run.gap);
         if (both) {
             TILE_LOAD(5, run.a + 16 * apart, apart);
             TILE_DOT(tdpbf16ps, 2, 5, 6);
             TILE_DOT(tdpbf16ps, 3, 5, 7);
         }
-        run.next = ask(run.next, (run.lines + 3) / 4);
+        run.next = ask(run.next, (run.lines + 3) / 4, run.gap);
         if (before->at < before->rows) store_amx(before, each);
     }
     store_amx(before, before->rows);

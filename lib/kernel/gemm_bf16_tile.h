@@ -62,19 +62,23 @@ TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0,
     const int64_t tiles = (nr + TILE_ROWS - 1) / TILE_ROWS, panels_all = padded(nc) / NR;
     const int64_t steps = steps_of(j->k), most = tiles > 1 && tiles <= 4 ? PIECE : SHORT; /* one tile's sums would wait for nothing */
     const int64_t pieces = steps ? (steps + most - 1) / most : 1, piece = steps ? (steps + pieces - 1) / pieces : 1;
-    /* tiles ask for the next piece of the panel together; a single one is as fast as its panel arrives by itself, and asks for the rows after it */
-    const bool after = tiles == 1 && nr == TILE_ROWS && a->apart == steps * 2 * STEP;
-    const int64_t asks = after ? panels_all : tiles, lines = tiles > 1 || after ? (STEP_BYTES / 64 + asks - 1) / asks : 0;
+    /* tiles ask for the next piece of the panel together; a single one for the rows after it, or, where there are none and b is hardly
+     * near, for some lines of what follows: what lies between them comes by itself */
+    const bool alone = j->m <= TILE_ROWS && 4 * j->n * j->k > j->second_cache;
+    const bool after = tiles == 1 && nr == TILE_ROWS && a->apart == steps * 2 * STEP && j->m > TILE_ROWS;
+    const int64_t asks = after ? panels_all : tiles, lines = tiles > 1 || after ? (STEP_BYTES / 64 + asks - 1) / asks : alone ? STEP_BYTES / 128 : 0;
     tile_end before = {.j = j};
     for (int64_t c = 0; c < nc; c += NR, panels += steps * STEP_BYTES)
         for (int64_t s = 0; s == 0 || s < steps; s += piece)
             for (int64_t r = 0, t = 0; r < nr; r += TILE_ROWS, t++) {
                 const int64_t rows = least(TILE_ROWS, nr - r);
                 const char *at = panels + s * STEP_BYTES, *next = at + piece * (STEP_BYTES + t * lines * 64);
+                if (alone) next = at + AHEAD * STEP_BYTES;
                 if (after) next = a->at + nr * a->apart + (c / NR * steps + s) * lines * 64;
                 const bool last = s + piece >= steps;
                 float *to = last ? direct(j, r0 + r, c0 + c, rows, least(NR, nc - c)) : NULL;
-                const tile_run run = {least(piece, steps - s), a[t].at + s * 2 * STEP, a[t].apart, at, next, (int)lines, s > 0, to, 4 * j->c_rs};
+                const tile_run run = {
+                    least(piece, steps - s), a[t].at + s * 2 * STEP, a[t].apart, at, next, (int)lines, alone ? 128 : 64, s > 0, to, 4 * j->c_rs};
                 multiply(rows, run, sums + r * NR, &before);
                 if (!last || to) continue;
                 end_tile(&before, j, r0 + r, rows, c0 + c, least(NR, nc - c), sums + r * NR);
@@ -93,7 +97,7 @@ TARGET static void N_(few_rows)(const tc_gemm *j, N_(rows) a, int64_t r0, int64_
         pack_steps(j, s, n, c0, nc, room);
         begin(nr);
         for (int64_t p = 0; p < panels; p++) {
-            const tile_run run = {n, a.at + s * 2 * STEP, a.apart, room + p * n * STEP_BYTES, NULL, 0, s > 0, NULL, 0};
+            const tile_run run = {n, a.at + s * 2 * STEP, a.apart, room + p * n * STEP_BYTES, NULL, 0, 0, s > 0, NULL, 0};
             multiply(nr, run, sums + p * TILE_ROWS * NR, &before);
             if (s + n >= steps) end_tile(&before, j, r0, nr, c0 + p * NR, least(NR, nc - p * NR), sums + p * TILE_ROWS * NR);
         }
