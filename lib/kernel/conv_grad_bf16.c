@@ -27,6 +27,8 @@ typedef struct {
     float *sums;  /* [group][tap][ci][co] */
     int64_t image, count;
     const tc_isa_ops *isa;
+    float *dw;
+    tc_conv_weight strides;
 } plan;
 
 static plan make_plan(const tc_conv *c, const tc_isa_ops *isa) {
@@ -115,12 +117,25 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
     j->c = p->sums + i * c->cin * c->cout, j->c_rs = c->cout, j->c_cs = 1, j->alpha = j->beta = 1;
     if (p->image) j->add = j->c, j->add_rs = c->cout, j->add_cs = 1;
 }
+/* Channels of input, of all groups. */
+static void store_sums(void *ctx, int64_t begin, int64_t end, int worker) {
+    const plan *p = ctx;
+    const tc_conv_weight *w = &p->strides;
+    const int64_t taps = tc_conv_volume(p->c.kernel), cin = p->c.cin, cout = p->c.cout;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t tap = 0; tap < taps; tap++) {
+            const float *from = p->sums + ((i / cin * taps + tap) * cin + i % cin) * cout;
+            float *to = p->dw + i / cin * w->group + i % cin * w->cin + tap;
+            for (int64_t co = 0; co < cout; co++) to[co * w->cout] = from[co];
+        }
+}
 void tc_conv_grad_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, float *dw,
                        tc_conv_weight strides) {
     plan p = make_plan(c, isa);
     const int64_t taps = tc_conv_volume(c->kernel);
     scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
-    p.in = in, p.grad = dout;
+    p.in = in, p.grad = dout, p.dw = dw, p.strides = strides;
     p.x = tc_conv_take(&scratch, x_bytes(&p)), p.dout = tc_conv_take(&scratch, dout_bytes(&p)), p.sums = tc_conv_take(&scratch, sums_bytes(&p));
     p.packed = tc_conv_take(&scratch, tc_conv_room(p.panel) * (size_t)c->groups);
     for (p.image = 0; p.image < c->n; p.image += p.images) {
@@ -133,9 +148,5 @@ void tc_conv_grad_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
         }
         tc_gemm_run(isa, pool, scratch, c->groups * taps, make_job, &p);
     }
-    const float *from = p.sums;
-    for (int64_t g = 0; g < c->groups; g++)
-        for (int64_t tap = 0; tap < taps; tap++)
-            for (int64_t ci = 0; ci < c->cin; ci++)
-                for (int64_t co = 0; co < c->cout; co++) dw[g * strides.group + co * strides.cout + ci * strides.cin + tap] = *from++;
+    tc_parallel_for(pool, c->groups * c->cin, 1 + 8192 / (taps * c->cout + 1), store_sums, &p);
 }
