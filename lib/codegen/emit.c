@@ -797,7 +797,11 @@ tc_status tc_emit_scratch(const tc_loop *l, const tc_group_desc *d, const int64_
                 in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD ? (int64_t)sizeof(tc_welford) : (int64_t)tc_dtype_size(tc_dtype_compute(in->dtype));
             for (int r = 0; r < ph[k].nr; r++)
                 for (int x = 0; (ph[k].mask[i] & ~ph[k].par) >> r & 1 && x < ph[k].range[r].n; x++) n *= extents[ph[k].range[r].axis[x]];
-            if (ph[k].columns && ph[k].mask[i] >> ph[k].vec & 1) n *= ph[k].block;
+            if (ph[k].columns && ph[k].mask[i] >> ph[k].vec & 1) {
+                int64_t all = 1;
+                for (int x = 0; x < ph[k].range[ph[k].vec].n; x++) all *= extents[ph[k].range[ph[k].vec].axis[x]];
+                n *= all < ph[k].block ? all : ph[k].block;
+            }
             bytes += (n + 63) / 64 * 64;
         }
         if (bytes > *out_bytes) *out_bytes = bytes;

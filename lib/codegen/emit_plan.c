@@ -329,23 +329,33 @@ static bool *reads_of(cplan *p, const cnest *t) {
     return seen;
 }
 
-/* The first nest of stores, where it alone reads the scans of a nest and goes over all that they do, takes them in: in blocks, what they
- * have so far is in the cache when it is stored. Later nests of stores may write what a scan reads. */
-static void join_scans(cplan *p, cphase *ph) {
-    int s = -1, t = -1;
-    for (int k = ph->nnests - 1; k >= 0; k--) {
-        if (ph->nest[k].kind == NEST_STORE) t = k;
-        if (ph->nest[k].kind == NEST_SCAN && s < 0) s = k;
-    }
-    if (s < 0 || !ph->nest[s].over || ph->nest[t].outer != (ph->nest[s].outer | ph->nest[s].over)) return;
+/* Nest s is one of scans that only nest t reads, which goes over the same ranges. */
+static bool joinable(cplan *p, const cphase *ph, int s, int t) {
+    const cnest *scan = &ph->nest[s], *store = &ph->nest[t];
+    if (!scan->over || store->outer != (scan->outer | scan->over) || (store->nscans && store->over != scan->over)) return false;
     for (int k = 0; k < ph->nnests; k++) {
         const bool *seen = reads_of(p, &ph->nest[k]);
-        for (int i = 0; k != t && i < ph->nest[s].n; i++)
-            if (seen[ph->nest[s].item[i]]) return;
+        for (int i = 0; k != t && i < scan->n; i++)
+            if (k != s && seen[scan->item[i]]) return false;
     }
-    ph->nest[t].over = ph->nest[s].over, ph->nest[t].inner = ph->nest[s].inner;
-    ph->nest[t].scan = ph->nest[s].item, ph->nest[t].nscans = ph->nest[s].n;
-    memmove(&ph->nest[s], &ph->nest[s + 1], (size_t)(--ph->nnests - s) * sizeof *ph->nest);
+    return true;
+}
+
+/* The first nest of stores takes in the scans that it alone reads, the last first: in blocks, what they have so far is in the cache when it
+ * is stored. Later nests of stores may write what a scan reads. */
+static void join_scans(cplan *p, cphase *ph) {
+    int t = 0;
+    while (ph->nest[t].kind != NEST_STORE) t++;
+    for (int s = t - 1; s >= 0; s--) {
+        if (ph->nest[s].kind != NEST_SCAN || !joinable(p, ph, s, t)) continue;
+        cnest *store = &ph->nest[t], *scan = &ph->nest[s];
+        int *both = TC_NEWN(p->a, int, scan->n + store->nscans);
+        for (int i = 0; i < scan->n; i++) both[i] = scan->item[i];
+        for (int i = 0; i < store->nscans; i++) both[scan->n + i] = store->scan[i];
+        store->over = scan->over, store->inner = scan->inner, store->scan = both, store->nscans += scan->n;
+        memmove(scan, scan + 1, (size_t)(--ph->nnests - s) * sizeof *scan);
+        t--;
+    }
 }
 
 static void choose_kept(cplan *p, cphase *ph) {
@@ -389,6 +399,8 @@ static int apart(cplan *p, const cphase *ph) {
 static int column_block(const cplan *p, cphase *ph) {
     size_t bytes = 1;
     const cnest *first = ph->nest;
+    for (int k = 0; k < ph->nnests; k++)
+        if (ph->nest[k].kind == NEST_SCAN) return COLS_APART; /* kept whole */
     for (int k = 0; k < ph->nnests; k++)
         if (ph->nest[k].kind == NEST_STORE ? ph->nest[k].outer & ~(UINT64_C(1) << ph->vec) : k > 0) return COLS_BLOCK;
     for (int k = 0; k < first->n && first->kind == NEST_REDUCE; k++)

@@ -448,6 +448,20 @@ PY
     tc-compile m.pt2 -o c.pt2
     tc-compile --op 'logcumsumexp(f32[300,200], 1)' --to c -o only
     grep -q 'ARENA_BYTES 64 ' only.h # what is stored as it comes is kept nowhere else
+    cat >kept.py <<'PY'
+import torch
+class Kept(torch.nn.Module):
+    def forward(self, x):
+        c = x.cumsum(0)
+        return c, c.sum(0)
+class Twice(torch.nn.Module):
+    def forward(self, x):
+        return x.cumsum(0).cumsum(0)
+PY
+    tc-export kept.py:Twice --input x=4096x4xf32 | tc-compile --to c -o twice
+    grep -q 'ARENA_BYTES 64 ' twice.h
+    tc-export kept.py:Kept --input x=4096x4xf32 | tc-compile --to c -o kept
+    grep -q "ARENA_BYTES $((4096 * 4 * 4 + 64)) " kept.h # what is read again is kept: as much as the result
     for size in 1x1 1x300 300x1 17x129 260x15; do
         tc-compile --op "randn([${size/x/,}])" | tc-run --seed 1 -o x.npy
         tc-compile --op "randn([${size/x/,}])" | tc-run --seed 2 -o y.npy
