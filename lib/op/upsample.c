@@ -78,6 +78,12 @@ static int taps(tc_emit *e, tc_value *pos, method m, tc_dtype kept, tc_value **o
     for (int k = 0; k < 4; k++) w[k] = kept_in(e, w[k], kept);
     return 4;
 }
+/* (i + 1/2) r of float32, where PyTorch's loop over lines and volumes is built as fma(i + 1/2, r, -1/2) + 1/2: the product is exact in float64. */
+static tc_value *centres(tc_emit *e, tc_value *i, tc_sym r) {
+    tc_value *step = with_number(e, "aten::mul.Tensor", tc_emit_call(e, "aten::ones", "Id", (int64_t[]){1}, 1, (int)TC_F32), r);
+    tc_value *at = tc_e_adds(e, tc_e_mul(e, tc_e_cast(e, i, TC_F64), tc_e_cast(e, step, TC_F64)), -0.5);
+    return tc_e_adds(e, tc_e_cast(e, at, TC_F32), 0.5);
+}
 static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, tc_dtype kept, const axis *a) {
     if (!x) return NULL;
     tc_dtype up = tc_dtype_compute(x->meta.dtype);
@@ -85,8 +91,10 @@ static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, tc_dtype kep
     if (m == NEAREST || m == EXACT) {
         tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
         tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
+        tc_sym r = ratio(tc_e_sym(e), m, a);
         if (m == EXACT) i = tc_e_adds(e, i, 0.5);
-        return pick(e, x, d, clamped(e, tc_e1(e, "aten::floor", with_number(e, "aten::mul.Tensor", i, ratio(tc_e_sym(e), m, a))), a));
+        i = m == EXACT && !a->plane && up == TC_F32 ? centres(e, i, r) : with_number(e, "aten::mul.Tensor", i, r);
+        return pick(e, x, d, clamped(e, tc_e1(e, "aten::floor", i), a));
     }
     tc_value *first, *w[4], *sum = NULL;
     for (int k = 0, n = taps(e, positions(e, a, m, up), m, kept, &first, w); k < n; k++) {

@@ -902,3 +902,9 @@ EOF
     tc-export m.py:M --input x=@x.npy -o m.pt2
     [ "$(tc-run m.pt2 --input x=@x.npy --to npy | tail -c 24 | od -An -tf4 -w24 | tr -s ' ')" = " 1 2 3 0 0 0" ]
 }
+
+@test "nearest-exact of lines and volumes takes the neighbour behind where a centre lies between two, of planes the one before" {
+    holds 2xf32=0,1 "torch.stack([F.interpolate(x[None, None], n, mode='nearest-exact').sum() for n in (41, 47, 55)]).eq(torch.tensor([21, 24, 28])).all()"
+    holds 2xf32=0,1 "F.interpolate(x[None, None, None, None], (1, 1, 41), mode='nearest-exact').sum() == 21"
+    holds 2xf32=0,1 "F.interpolate(x[None, None, None], (1, 41), mode='nearest-exact').sum() == 20"
+}
