@@ -89,6 +89,7 @@ void tc_store(C *c, frame *f, const ast *t, V v) {
         switch (x->kind) {
         case VAR_LOCAL:
         case VAR_FREE:
+            if (x->kind == VAR_FREE && !f->sc->file->embedded) tc_undo_cell(c, (cell *)f->slots[x->slot], t->name);
             if (x->cell) ((cell *)f->slots[x->slot])->v = v;
             else f->slots[x->slot] = v;
             return;

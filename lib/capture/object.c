@@ -159,6 +159,7 @@ V tc_list_of(C *c, size_t n, V const *a) {
 V tc_cell(C *c, V v) {
     cell *o = tc_new(c, K_CELL, sizeof *o);
     o->v = v;
+    o->module = tc_maker_here(c);
     return (V)o;
 }
 

@@ -113,6 +113,7 @@ typedef struct {
 typedef struct {
     obj h;
     V v;
+    const void *module; /* of tc_maker_here when it was made */
 } cell;
 
 /* Arguments of a call: positional, then keywords. */
@@ -542,6 +543,7 @@ void tc_global_guard(C *c, const void *owner, V o); /* raises when a global obje
 /* Called before an attribute is set or deleted, and before a list, dict or set from before forward is changed: undo.c. */
 void tc_undo_attr(C *c, obj *o, str *name);
 void tc_undo_container(C *c, V o);
+void tc_undo_cell(C *c, cell *o, str *name); /* a variable of an enclosing function; said where that ran before forward */
 
 /* ---- iter.c ---- */
 V tc_iter(C *c, V o);

@@ -70,7 +70,7 @@ struct read {
 enum { TC_TORCH_SCRATCH = 8 };
 struct change {
     V owner;
-    str *name; /* of the attribute; NULL: a list, dict or set, whole */
+    str *name; /* of the attribute, or of the variable that a cell is; NULL: a list, dict or set, whole */
     V before;  /* NULL: there was none */
 };
 

@@ -433,14 +433,15 @@ static V c_scratch_end(C *c, args *A) {
 }
 
 /* What the capture has changed so far of objects from before it (undo.c): [(object, attribute or None, its value before, now)], of a list, dict
- * or set as a whole. */
+ * or set as a whole; of a variable of an enclosing function [(its cell, name, ...)]. */
 static V c_changed(C *c, args *A) {
     list *out = tc_list(c, c->torch->changes.len);
     (void)A;
     for (size_t i = 0; i < c->torch->changes.len; i++) {
         const struct change *x = &c->torch->changes.data[i];
         if (x->name && x->owner->attrs && !x->owner->attrs->module) continue; /* made in the capture */
-        V now = x->name ? x->owner->attrs ? tc_dict_gets(c, x->owner->attrs, x->name) : NULL : x->owner;
+        const bool variable = tc_kind_of(x->owner) == K_CELL;
+        V now = variable ? ((cell *)x->owner)->v : x->name ? x->owner->attrs ? tc_dict_gets(c, x->owner->attrs, x->name) : NULL : x->owner;
         V row[4] = {x->owner, x->name ? (V)x->name : c->none, x->before ? x->before : c->none, now ? now : c->none};
         tc_list_push(c, out, tc_tuple(c, 4, row));
     }

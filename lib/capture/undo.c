@@ -21,10 +21,20 @@ void tc_undo_container(C *c, V o) {
     note(c, (struct change){.owner = o, .before = copy});
 }
 
+void tc_undo_cell(C *c, cell *o, str *name) {
+    if (!c->capturing || !c->torch || !o->module) return;
+    note(c, (struct change){.owner = (V)o, .name = name, .before = o->v});
+    tc_side_effect(c, tc_arena_printf(&c->arena, "the variable %s of a function from before forward is changed", name->s));
+}
+
 void tc_undo_all(C *c) {
     struct tc_torch *T = c->torch;
     for (size_t i = T->changes.len; i-- > 0;) {
         struct change *x = &T->changes.data[i];
+        if (tc_kind_of(x->owner) == K_CELL) {
+            ((cell *)x->owner)->v = x->before;
+            continue;
+        }
         if (x->name && !x->owner->attrs) continue;
         if (x->name && x->before) tc_dict_set(c, x->owner->attrs, (V)x->name, x->before);
         else if (x->name) tc_dict_del(c, x->owner->attrs, (V)x->name);

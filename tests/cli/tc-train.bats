@@ -1022,12 +1022,23 @@ PY
         "pass | self.state['x'] = self.state.get('x', 0) + 1 | 1 + self.state.get('x', 0) | a defaultdict" \
         "self.t = torch.zeros(()) | self.u = self.t.clone() | 1 | the attribute u" \
         "self.t = torch.ones(()) | self.t = self.t + 1 | self.t | the attribute t" \
+        "pass | count() | count.last() | the variable n" \
         "pass | MADE.append(1) | 1 + len(MADE) | the global MADE is changed"; do
         IFS='|' read -r init change value what <<<"${pair// | /|}"
         cat r.yaml - >own.yaml <<YAML
 optimizer: Own(m.parameters())
 functions: |
   MADE = []
+  def counter():
+      n = 1
+      def last():
+          return n
+      def count():
+          nonlocal n
+          n += 1
+      count.last = last
+      return count
+  count = counter()
   class Counter:
       def __init__(self):
           self.n = 1
@@ -1047,7 +1058,7 @@ YAML
         fails 3 "$what" tc-train -q own.yaml -o no
         n=$((n + 1))
     done
-    [ $n -eq 12 ]
+    [ $n -eq 13 ]
 }
 
 @test "what a loss changes of objects of the recipe's is told" {
@@ -1061,12 +1072,21 @@ functions: |
       def __call__(self, l):
           self.k += 1
           self.seen.append(self.k)
-          return l * min(1, self.k / 10)
+          return l * min(1, self.k / 10) * factor()
+  def falling():
+      k = 0
+      def factor():
+          nonlocal k
+          k += 1
+          return 1 / k
+      return factor
+  factor = falling()
   anneal = Anneal()
 YAML
     tc-train l.yaml -o told 2>err
     grep -q 'the attribute k of Anneal from before forward is assigned while forward is captured; the program does not do that' err
     grep -q 'a list, dict or set from before forward is changed' err
+    grep -q 'the variable k of a function from before forward is changed while forward is captured; the program does not do that' err
     tc-train r.yaml -o quiet 2>err
     run ! grep -q 'from before' err
 }

@@ -166,7 +166,8 @@ def _refuse_changes(opt, known):
         elif id(owner) in known:
             continue
         if first and not _same(before, now):
-            what = f"a {type(owner).__name__}" if name is None else f"the attribute {name}"
+            kind = type(owner).__name__
+            what = f"a {kind}" if name is None else f"the variable {name}" if kind == "cell" else f"the attribute {name}"
             raise NotImplementedError(f"step() changes {what} that was there before it, and would do so once: what changes belongs into tensors of the state")
 
 
