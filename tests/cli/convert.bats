@@ -144,6 +144,9 @@ setup() {
     tc-ckpt convert --time --cast bf16 big.safetensors --to safetensors 2>time >/dev/null
     mb=$(grep -oE '[0-9.]+ M(i)?B' time | head -1 | sed 's/[. ].*//')
     [ "$mb" -le 200 ]
+    tc-ckpt diff --time big.safetensors big.safetensors 2>time
+    mb=$(grep -oE '[0-9.]+ M(i)?B' time | head -1 | sed 's/[. ].*//')
+    [ "$mb" -le 200 ]
 }
 
 @test "memory does not grow with the number of tensors, whose checksums are compared too" {
