@@ -311,13 +311,14 @@ static tc_status core_vector_norm(tc_emit *e, const tc_node *n) { /* self, ord, 
 /* self, dim, index: self[:, index] = source. dim goes to the front, where every back end can write by index. */
 static tc_status put_along(tc_emit *e, const tc_node *n, tc_value *source, bool accumulate) {
     tc_value *x = tc_arg_value(n, 0), *index = tc_arg_value(n, 2);
-    if (x->meta.rank == 0) return tc_error(TC_UNSUPPORTED, "%s of a number has no core form", tc_op_name(n->op));
-    int64_t d = tc_wrap(tc_arg_int(n, 1), x->meta.rank), front = 0;
+    const int64_t d = x->meta.rank ? tc_wrap(tc_arg_int(n, 1), x->meta.rank) : 0, front = 0;
+    const bool number = !x->meta.rank; /* a row of one */
+    if (number) x = ATEN("unsqueeze", "vi", x, front);
     if (index->meta.rank == 0) index = ATEN("unsqueeze", "vi", index, front);
     if (d > 0) x = ATEN("transpose.int", "vii", x, front, d);
     if (d > 0 && source && source->meta.rank > d) source = ATEN("transpose.int", "vii", source, front, d);
     tc_value *y = ATEN("index_put", "vVvb", x, &index, 1, source, accumulate);
-    tc_emit_result(e, 0, d > 0 ? ATEN("transpose.int", "vii", y, front, d) : y);
+    tc_emit_result(e, 0, number ? ATEN("select.int", "vii", y, front, front) : d > 0 ? ATEN("transpose.int", "vii", y, front, d) : y);
     return tc_e_done(e);
 }
 static tc_status core_index_copy(tc_emit *e, const tc_node *n) { return put_along(e, n, tc_arg_value(n, 3), false); }
@@ -335,10 +336,11 @@ static tc_status core_masked_select(tc_emit *e, const tc_node *n) {
 }
 static tc_status core_unfold(tc_emit *e, const tc_node *n) { /* self, dimension, size, step */
     tc_value *x = tc_arg_value(n, 0);
+    if (x->meta.rank == 0) /* a row of one: its only piece has one element or none */
+        return give(e, n, 0, ATEN("slice.Tensor", "viii", ATEN("unsqueeze", "vi", x, (int64_t)0), (int64_t)0, (int64_t)0, tc_arg_int(n, 2)));
     int rank = x->meta.rank, d = tc_wrap(tc_arg_int(n, 1), rank);
-    tc_sym size[TC_MAX_RANK + 1], windows = n->outs[0]->meta.size[rank ? d : 0];
+    tc_sym size[TC_MAX_RANK + 1], windows = n->outs[0]->meta.size[d];
     int64_t order[TC_MAX_RANK + 1];
-    if (rank == 0) return tc_error(TC_UNSUPPORTED, "unfold of a number has no core form");
     tc_value *begin = ATEN("mul.Scalar", "vi", positions(e, windows, true), tc_arg_int(n, 3));
     tc_value *at = tc_e_add(e, begin, ATEN("arange", "id", tc_arg_int(n, 2), (int)TC_I64));
     for (int k = 0; k <= rank; k++) {

@@ -1136,3 +1136,19 @@ PY
     tc-run deep.pt2 --signature >signature
     [ "$(grep -aoc 'n\.n\.l\.weight' deep.pt2)" -ge 1 ]
 }
+
+@test "--decompose core: what is written to or cut out of a number has a form too" {
+    cat >number.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        s, i = x.sum(), torch.tensor([0])
+        return s.index_add(0, i, x[0]), s.index_copy(0, i, x[1]), s.index_fill(0, i, 7.0), s.unfold(0, 1, 1), s.unfold(0, 0, 1)
+PY
+    for core in none core; do
+        tc-export number.py:M --input x=3xf32 --decompose $core -o $core.pt2
+        tc-run $core.pt2 --input x=3xf32=1,2,4 --to safetensors -o $core.st
+    done
+    cmp none.st core.st
+    run ! grep -q 'aten.index_\(add\|copy\|fill\)' <(tc-export --print core.pt2)
+}
