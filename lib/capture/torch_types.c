@@ -76,7 +76,7 @@ static const struct {
      " upsample_bicubic2d upsample_bilinear2d upsample_nearest1d upsample_nearest2d upsample_nearest3d "},
     {" bool u8 i8 i16 i32 u16 u32 u64 c32 c64 c128 f8 ", " avg_pool2d "},
     {" bool u8 i8 i16 i32 u16 u32 u64 f16 bf16 c32 c64 c128 f8 ", " avg_pool3d "},
-    {" bool ", " clamp __lshift__ __rshift__ bitwise_left_shift bitwise_right_shift "},
+    {" bool ", " clamp remainder __lshift__ __rshift__ bitwise_left_shift bitwise_right_shift "},
     {" c32 ", " equal "},
 };
 

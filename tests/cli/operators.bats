@@ -694,7 +694,7 @@ class M(nn.Module):
         short, on = torch.uint16, x > 0
         for call in (lambda: torch.searchsorted(on[0], on[0]), lambda: torch.pow(on, on), lambda: torch.linspace(0, 1, 2, dtype=torch.bool),
                      lambda: F.pad(on[None], (1, 1), mode="reflect"), lambda: x.cumsum(0, dtype=torch.bool), lambda: x.sum(dtype=short),
-                     lambda: torch.eye(2, dtype=short), lambda: torch.arange(3, dtype=torch.complex64), lambda: on.clamp(on, on), lambda: on << on, lambda: on >> True,
+                     lambda: torch.eye(2, dtype=short), lambda: torch.arange(3, dtype=torch.complex64), lambda: on.clamp(on, on), lambda: on << on, lambda: on >> True, lambda: on % True,
                      lambda: ~x.to(short), lambda: x.to(short).mode(), lambda: torch.isin(x.to(short), x.to(short)), lambda: x.to(f8).flip(0),
                      lambda: F.mse_loss(i, i, reduction="none"), lambda: F.huber_loss(i, i, reduction="sum"),
                      lambda: F.binary_cross_entropy_with_logits(c, c)):
