@@ -43,12 +43,13 @@ static size_t utf8_len(const unsigned char *s, size_t n) {
 
 /* Bytes from s on, at most n, that stand in JSON text as they are. */
 static size_t plain_run(const unsigned char *s, size_t n) {
-    const uint64_t each = UINT64_C(0x0101010101010101), high = each << 7;
+    typedef unsigned char bytes __attribute__((vector_size(16)));
+    typedef uint64_t words __attribute__((vector_size(16)));
     size_t i = 0;
-    for (uint64_t w; n - i >= sizeof w; i += sizeof w) { /* eight at a time: a high bit of each sum tells a byte that is not plain, or may not be */
-        memcpy(&w, s + i, sizeof w);
-        const uint64_t q = w ^ (each * '"'), b = w ^ (each * '\\');
-        if ((w | (w - each * 0x20) | (w + each) | (q - each) | (b - each)) & high) break;
+    for (bytes v; n - i >= sizeof v; i += sizeof v) {
+        memcpy(&v, s + i, sizeof v);
+        const words special = (words)((v - 0x20 >= 0x7f - 0x20) | (v == '"') | (v == '\\'));
+        if (special[0] | special[1]) break;
     }
     while (i < n && s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\') i++;
     return i;

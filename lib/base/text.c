@@ -72,6 +72,7 @@ static size_t control_len(const unsigned char *s, size_t n) {
 void tc_put_shown(tc_buf *b, const char *text, size_t n, const char *kept) {
     const unsigned char *s = (const unsigned char *)text;
     for (size_t i = 0, run = 0; i <= n; i++) {
+        while (i < n && s[i] >= 0x20 && s[i] < 0x7f) i++;
         size_t k = i < n && !(s[i] && strchr(kept, s[i])) ? control_len(s + i, n - i) : 0;
         if (!k && i < n) continue;
         tc_buf_append(b, s + run, i - run);

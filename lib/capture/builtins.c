@@ -257,7 +257,7 @@ static str *attr_name(C *c, V v) {
 static V guarded_attr(C *c, V o, str *name, V missing) {
     trap t;
     V volatile v = NULL;
-    if (TC_TRAP(c, t)) {
+    if (TC_TRAP_DROPPING(c, t, "AttributeError")) {
         v = tc_getattr_or(c, o, name);
         tc_untrap(c, &t);
     } else if (!tc_exc_is(c, c->exc, "AttributeError")) tc_raise_again(c, c->exc);

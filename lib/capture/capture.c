@@ -198,9 +198,8 @@ static void reset(tc_capture *k) {
     if (k->root->functional) tc_functional_destroy(k->root->functional);
     k->root->functional = NULL;
     tc_map_free(&T->modules);
-    tc_map_free(&T->called);
     tc_map_free(&T->freed);
-    T->modules = T->called = T->freed = (tc_map){0};
+    T->modules = T->freed = (tc_map){0};
     T->region = NULL, T->graph = NULL, T->capture = NULL, T->hint = NULL, T->nhint = 0;
     T->here_program = NULL; /* the next program may lie where this one did */
 }
@@ -227,12 +226,16 @@ static tc_value *tensor_input(tc_capture *k, const char *hint, const tc_tensor *
     return tc_graph_add_input(k->p->graph, v);
 }
 
-/* Value names are identifiers: "blocks.0.weight" is p_blocks_0_weight, as PyTorch names it. */
+/* Value names are identifiers: "blocks.0.weight" is p_blocks_0_weight, as PyTorch names it. Of a module nested deep only the end of the name stays: each
+ * use of the value writes it. */
 static const char *mangled(tc_capture *k, const char *prefix, const char *name) {
-    const size_t head = strlen(prefix), n = strlen(name);
-    char *s = tc_arena_alloc(&k->p->arena, head + n + 1);
-    memcpy(s, prefix, head);
-    memcpy(s + head, name, n + 1);
+    enum { LONGEST = 160 };
+    size_t n = strlen(name);
+    if (n > LONGEST) {
+        const char *end = name + n - LONGEST, *whole = strchr(end, '.');
+        name = whole && whole[1] ? whole + 1 : end;
+    }
+    char *s = tc_arena_printf(&k->p->arena, "%s%s", prefix, name);
     for (char *p = s; *p; p++)
         if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9'))) *p = '_';
     return s;
@@ -253,7 +256,7 @@ static void add_state(tc_capture *k, const char *name, V value, tc_input_kind ro
         for (int i = 0; i < k->p->ninputs && tied < 0; i++)
             if (k->p->inputs[i].value == t->v) tied = i;
     tc_value *v = tensor_input(k, mangled(k, role == TC_IN_PARAMETER ? "p_" : "b_", name), &t->t, role == TC_IN_PARAMETER && requires_grad);
-    tc_input in = {.kind = role, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .persistent = persistent, .alias_of = tied};
+    tc_input in = {.kind = role, .value = v, .name = name, .persistent = persistent, .alias_of = tied};
     in.data = tc_tensor_share(tied >= 0 ? &k->p->inputs[tied].data : &t->t);
     tc_program_add_input(k->p, in);
     if (tied < 0) stands_for(k, t, v);
@@ -311,13 +314,15 @@ static void places(tc_capture *k, list *modules) {
         V *pair = tc_items(modules->a[i], &n);
         void **at = tc_map_put(&k->c->torch->modules, (const char *)&pair[1], sizeof pair[1]);
         if (*at) continue;
-        *at = tc_arena_strdup(&k->p->arena, tc_as_str(pair[0])->s);
+        const str *name = tc_as_str(pair[0]);
+        tc_module_place *own = *at = TC_NEW(&k->p->arena, tc_module_place);
+        *own = (tc_module_place){.name = name->s, .n = name->len, .plain = name->len && !strpbrk(name->s, ";,@")};
         remember_buffers(k, pair[1]);
     }
 }
 
 /* Of the module whose method runs in f; NULL: it is none of the model's. */
-static const char *module_of(C *c, const frame *f) {
+static tc_module_place *place_of(C *c, const frame *f) {
     const scope *s = f->sc;
     if (s->kind != SC_FUNC || !s->nparams || s->params[0].name != c->n_self) return NULL;
     V self = f->slots[s->params[0].var->slot];
@@ -325,9 +330,8 @@ static const char *module_of(C *c, const frame *f) {
     return self && !tc_is_small(self) ? tc_map_get(&c->torch->modules, (const char *)&self, sizeof self) : NULL;
 }
 
-/* A stack of all levels at every node is cubic in the depth: past this one the innermost replaces the last. Python's limit of calls ends PyTorch's
- * captures near 110. */
-enum { MODULE_LEVELS = 64 };
+/* A stack of all levels at every node is cubic in the depth: past this one the innermost replaces the last. */
+enum { MODULE_LEVELS = 32 };
 
 /* Bytes of the stack that stay when one more level comes. */
 static size_t outer_levels(const char *calls) {
@@ -338,20 +342,22 @@ static size_t outer_levels(const char *calls) {
 
 /* Methods that a method of the same module calls stand in its call. */
 static const char *calls_of(C *c, frame *f) {
-    const char *name = NULL;
-    while (f && !(name = module_of(c, f))) f = f->prev;
+    tc_module_place *own = NULL;
+    while (f && !(own = place_of(c, f))) f = f->prev;
     if (!f || f->calls) return f ? f->calls : "";
     const char *outer = calls_of(c, f->prev), *last = strrchr(outer, ';');
-    size_t n = strlen(name);
     last = last ? last + 1 : outer;
-    if (!n || strpbrk(name, ";,@") || (!strncmp(last, name, n) && (!last[n] || last[n] == '@'))) return f->calls = outer;
+    if (!own->plain || (!strncmp(last, own->name, own->n) && (!last[own->n] || last[own->n] == '@'))) return f->calls = outer;
     char number[24] = "";
-    if (f->fn && (f->fn->name == c->n_forward || f->fn->name == c->n___call__)) {
-        void **times = tc_map_put(&c->torch->called, name, n);
-        if (*times) snprintf(number, sizeof number, "@%lld", (long long)(intptr_t)*times);
-        *times = (void *)((intptr_t)*times + 1);
-    }
-    return f->calls = tc_arena_printf(&tc_torch_program(c)->arena, "%.*s%s%s%s", (int)outer_levels(outer), outer, *outer ? ";" : "", name, number);
+    if (f->fn && (f->fn->name == c->n_forward || f->fn->name == c->n___call__) && own->times++)
+        snprintf(number, sizeof number, "@%lld", (long long)own->times - 1);
+    const size_t stay = outer_levels(outer), tail = strlen(number);
+    char *text = tc_arena_alloc(&tc_torch_program(c)->arena, stay + 1 + own->n + tail + 1), *to = text;
+    memcpy(to, outer, stay), to += stay;
+    if (stay) *to++ = ';';
+    memcpy(to, own->name, own->n), to += own->n;
+    memcpy(to, number, tail + 1);
+    return f->calls = text;
 }
 
 const char *tc_torch_calls(C *c) {
@@ -392,9 +398,10 @@ static void state_of(tc_capture *k, V pair, bool buffers, V saved) {
     const dict *d = held(c, item[1], buffers ? "_buffers" : "_parameters");
     for (size_t i = 0; d && tc_dict_next(d, &i, &key, &value);) {
         if (!tc_is_tensor(value)) continue;
-        str *name = tc_torch_joined(c, tc_as_str(item[0]), key);
-        bool kept = saved ? tc_dict_get(c, (dict *)saved, (V)name) != NULL : !buffers || !passing || !tc_contains(c, passing, key);
-        add_state(k, name->s, value, buffers ? TC_IN_BUFFER : TC_IN_PARAMETER, ((tensor *)value)->requires_grad, kept);
+        const str *path = tc_as_str(item[0]);
+        bool kept =
+            saved ? tc_dict_get(c, (dict *)saved, (V)tc_torch_joined(c, path, key)) != NULL : !buffers || !passing || !tc_contains(c, passing, key);
+        add_state(k, tc_torch_joined_text(c, path, key), value, buffers ? TC_IN_BUFFER : TC_IN_PARAMETER, ((tensor *)value)->requires_grad, kept);
     }
 }
 
@@ -415,7 +422,7 @@ void tc_capture_state(tc_capture *k, V m) {
 static const char *attribute_of(tc_capture *k, const tensor *t) {
     const tc_map *modules = &k->c->torch->modules;
     for (size_t i = 0; i < modules->len; i++) {
-        const char *path = modules->entries[i].value;
+        const char *path = ((const tc_module_place *)modules->entries[i].value)->name;
         V m, key, v;
         memcpy(&m, modules->entries[i].key, sizeof m);
         for (size_t at = 0; m->attrs && tc_dict_next(m->attrs, &at, &key, &v);)

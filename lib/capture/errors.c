@@ -8,7 +8,7 @@
 
 void tc_trap_push(C *c, trap *t) {
     t->prev = c->traps, t->fr = c->fr, t->vtop = c->vtop, t->depth = c->depth;
-    t->loop = c->fr ? c->fr->loop : NULL, t->passes = false;
+    t->loop = c->fr ? c->fr->loop : NULL, t->passes = false, t->drops = NULL;
     c->traps = t;
 }
 
@@ -65,9 +65,16 @@ static const char *loops(C *c, const file *here) {
     return s;
 }
 
+/* By the trap that catches it: a model may ask hasattr() anywhere, and a trace is as long as the calls are deep. */
+static bool is_dropped(C *c, V v) {
+    const trap *t = c->traps;
+    while (t && t->passes) t = t->prev;
+    return t && t->drops && tc_exc_is(c, v, t->drops);
+}
+
 void tc_raise_value(C *c, V v) {
     exc *e = (exc *)v;
-    if (!e->file) {
+    if (!e->file && !is_dropped(c, v)) {
         const frame *f = tc_user_frame(c);
         if (f) e->file = f->sc->file, e->line = f->at->line, e->col = f->at->col;
         else if (c->blame && !c->blame->file->embedded) e->file = c->blame->file, e->line = c->blame->line, e->col = c->blame->col;

@@ -20,17 +20,18 @@ typedef struct tc_obj *V;
 typedef struct tc_lang C;
 
 /* X(id, Python's name of the type) */
-#define TC_LANG_KINDS(X)                                                                                                                            \
-    X(OBJECT, "object")                                                                                                                             \
-    X(NONE, "NoneType")                                                                                                                             \
-    X(INT, "int")                                                                                                                                   \
-    X(BOOL, "bool")                                                                                                                                 \
-    X(FLOAT, "float")                                                                                                                               \
-    X(COMPLEX, "complex") X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") \
-        X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method")      \
-            X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod")      \
-                X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias")      \
-                    X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator")         \
+#define TC_LANG_KINDS(X)                                                                                                                         \
+    X(OBJECT, "object")                                                                                                                          \
+    X(NONE, "NoneType")                                                                                                                          \
+    X(INT, "int")                                                                                                                                \
+    X(BOOL, "bool")                                                                                                                              \
+    X(FLOAT, "float")                                                                                                                            \
+    X(COMPLEX, "complex")                                                                                                                        \
+    X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice")  \
+        X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") \
+            X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super")     \
+                X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias")                     \
+                    X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator")      \
                         X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
 
 typedef enum {
@@ -281,10 +282,12 @@ typedef struct trap {
     const running_loop *loop;
     size_t vtop;
     int depth;
-    bool passes; /* whatever it catches it raises again */
+    bool passes;       /* whatever it catches it raises again */
+    const char *drops; /* what it catches of this type nobody will see, nor where it came from; NULL: nothing is dropped */
 } trap;
 /* if (TC_TRAP(c, t)) { body } else { handler: c->exc }; leave the body with tc_untrap(c, &t). */
 #define TC_TRAP(c, t) (tc_trap_push((c), &(t)), setjmp((t).jb) == 0)
+#define TC_TRAP_DROPPING(c, t, type) (tc_trap_push((c), &(t)), (t).drops = (type), setjmp((t).jb) == 0)
 #define TC_TRAP_PASSING(c, t) (tc_trap_push((c), &(t)), (t).passes = true, setjmp((t).jb) == 0)
 
 typedef struct file {
@@ -297,23 +300,23 @@ typedef struct file {
 } file;
 
 /* ---- names that the evaluator asks for by pointer ---- */
-#define TC_LANG_NAMES(X)                                                                                                                            \
-    X(__init__)                                                                                                                                     \
-    X(__new__)                                                                                                                                      \
-    X(__call__)                                                                                                                                     \
-    X(__class__)                                                                                                                                    \
-    X(__dict__)                                                                                                                                     \
-    X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__)     \
-        X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) \
-            X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__)  \
-                X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__)          \
-                    X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__)  \
-                        X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__)                    \
-                            X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__)           \
-                                X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__)  \
-                                    X(__with_generator__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value)   \
-                                        X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad)     \
-                                            X(requires_grad)
+#define TC_LANG_NAMES(X)                                                                                                                             \
+    X(__init__)                                                                                                                                      \
+    X(__new__)                                                                                                                                       \
+    X(__call__)                                                                                                                                      \
+    X(__class__)                                                                                                                                     \
+    X(__dict__)                                                                                                                                      \
+    X(__name__)                                                                                                                                      \
+    X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__)    \
+        X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__)    \
+            X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) \
+                X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__)         \
+                    X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__)       \
+                        X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__)            \
+                            X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__)         \
+                                X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__) X(__with_generator__)     \
+                                    X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key)           \
+                                        X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
 

@@ -67,6 +67,14 @@ struct read {
     V number;
 };
 
+/* A module of the model that is captured, by its qualified name, "" for the model itself. */
+typedef struct {
+    const char *name;
+    size_t n;
+    bool plain; /* the name can stand in a stack of calls */
+    long times; /* it was called so far */
+} tc_module_place;
+
 enum { TC_TORCH_SCRATCH = 8 };
 struct change {
     V owner;
@@ -99,8 +107,7 @@ struct tc_torch {
     size_t refolded; /* guards that tc_capture_refold_new has seen */
     size_t nhint;    /* example values of the captured program's symbols, by index; unbound: from data */
     uint64_t writes; /* nodes so far that write to a tensor */
-    tc_map modules;  /* of the model that is captured: object -> its qualified name, "" for the model itself */
-    tc_map called;   /* qualified name -> how often it was called so far */
+    tc_map modules;  /* of the model that is captured: object -> its tc_module_place */
     TC_VEC(struct read) reads;
     TC_VEC(struct change) changes; /* of undo.c */
     tc_map noted;                  /* of undo.c: the lists, dicts and sets among them, by address */
@@ -132,6 +139,7 @@ tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scrat
  * a TypeError for a key that is no string. */
 list *tc_torch_named_modules(C *c, V m, str *prefix);
 str *tc_torch_joined(C *c, const str *path, V key);
+const char *tc_torch_joined_text(C *c, const str *path, V key); /* until the next one */
 
 void tc_undo_all(C *c); /* what tc_undo_attr and tc_undo_container noted */
 

@@ -22,17 +22,23 @@ static bool is_new(const walk *w, V m) {
     return fresh;
 }
 
-str *tc_torch_joined(C *c, const str *path, V key) {
+const char *tc_torch_joined_text(C *c, const str *path, V key) {
     if (tc_kind_of(key) != K_STR)
         tc_raise(c, "TypeError", "the name of a module, a parameter or a buffer must be a string, not %s", tc_type_name(c, key));
-    str *name = tc_as_str(key);
-    if (!path || !path->len) return tc_intern_str(c, name);
+    const str *name = tc_as_str(key);
     tc_buf *b = &c->torch->joined;
     b->len = 0;
-    tc_buf_append(b, path->s, path->len);
-    tc_buf_append(b, ".", 1);
+    if (path && path->len) {
+        tc_buf_append(b, path->s, path->len);
+        tc_buf_append(b, ".", 1);
+    }
     tc_buf_append(b, name->s, name->len);
-    return tc_intern(c, tc_buf_str(b), b->len);
+    return tc_buf_str(b);
+}
+
+str *tc_torch_joined(C *c, const str *path, V key) {
+    const char *text = tc_torch_joined_text(c, path, key);
+    return tc_intern(c, text, c->torch->joined.len);
 }
 
 static dict *dict_of(C *c, V m, str *which) {

@@ -35,8 +35,14 @@ static void write_inputs(tc_pt2_writer *w, tc_json *j, const tc_node *n) {
 static void write_calls(tc_buf *b, const char *calls) {
     tc_buf_puts(b, "L__self__,,torch.nn.Module");
     for (size_t n; *calls; calls += n + (calls[n] == ';')) {
-        n = strcspn(calls, ";");
-        tc_buf_printf(b, ";L__self__%.*s,%.*s,torch.nn.Module", (int)n, calls, (int)strcspn(calls, "@;"), calls);
+        const char *end = strchr(calls, ';'), *number;
+        n = end ? (size_t)(end - calls) : strlen(calls);
+        number = memchr(calls, '@', n);
+        tc_buf_puts(b, ";L__self__");
+        tc_buf_append(b, calls, n);
+        tc_buf_putc(b, ',');
+        tc_buf_append(b, calls, number ? (size_t)(number - calls) : n);
+        tc_buf_puts(b, ",torch.nn.Module");
     }
 }
 
@@ -160,12 +166,10 @@ void tc_pt2_write_graph(tc_pt2_writer *w, tc_json *j) {
     write_graph_outputs(w, &o); /* may need more nodes for numbers */
     tc_json_key(j, "outputs");
     tc_json_raw(j, outputs.data, outputs.len);
-    tc_buf list = {0};
-    tc_buf_putc(&list, '[');
-    tc_buf_append(&list, w->nodes.data, w->nodes.len);
-    tc_buf_putc(&list, ']');
     tc_json_key(j, "nodes");
-    tc_json_raw(j, list.data, list.len);
+    tc_json_array(j);
+    if (w->nodes.len) tc_json_raw(j, w->nodes.data, w->nodes.len);
+    tc_json_end(j);
     write_table(j, "tensor_values", &w->tensors);
     write_table(j, "sym_int_values", &w->ints);
     write_table(j, "sym_bool_values", &w->bools);
@@ -176,6 +180,5 @@ void tc_pt2_write_graph(tc_pt2_writer *w, tc_json *j) {
     tc_json_end(j);
     write_table(j, "sym_float_values", &w->floats);
     tc_json_end(j);
-    tc_buf_free(&list);
     tc_buf_free(&outputs);
 }

@@ -419,7 +419,10 @@ void tc_pt2_write_state(const tc_program *p, tc_buf *out) {
     tc_json_int(&j, 1);
     tc_json_key(&j, "inputs");
     tc_json_array(&j);
-    for (int i = 0; i < p->ninputs; i++) tc_json_string(&j, p->inputs[i].name ? p->inputs[i].name : "");
+    for (int i = 0; i < p->ninputs; i++) { /* the signature names weights itself */
+        const tc_input *in = &p->inputs[i];
+        tc_json_string(&j, (in->kind == TC_IN_USER || in->kind == TC_IN_LEAF) && in->name ? in->name : "");
+    }
     tc_json_end(&j);
     tc_json_key(&j, "outputs");
     tc_json_array(&j);
