@@ -332,11 +332,22 @@ static bool is_inside(const char *dir, const char *path) {
     return inside;
 }
 
-/* DIR/a/b/__init__.py, DIR/a/b.py, or the folder DIR/a/b without a source of its own. */
-static module *sibling_in(C *c, const char *dir, const char *name) {
+/* DIR/a/b of a.b */
+static char *path_in(C *c, const char *dir, const char *name) {
     char *base = tc_arena_printf(&c->arena, "%s/%s", dir, name);
     for (char *p = base + strlen(dir); *p; p++)
         if (*p == '.') *p = '/';
+    return base;
+}
+
+static bool is_folder_in(const char *dir, const char *path) {
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode) && is_inside(dir, path);
+}
+
+/* DIR/a/b/__init__.py, DIR/a/b.py, or the folder DIR/a/b without a source of its own. */
+static module *sibling_in(C *c, const char *dir, const char *name) {
+    char *base = path_in(c, dir, name);
     for (int package = 1; package >= 0; package--) {
         char *path = tc_arena_printf(&c->arena, "%s%s", base, package ? "/__init__.py" : ".py");
         tc_buf b = {0};
@@ -355,8 +366,7 @@ static module *sibling_in(C *c, const char *dir, const char *name) {
         m->package = package ? m->name : package_part(c, name);
         return tc_module_run(c, m, tc_file_add(c, path, text, len));
     }
-    struct stat st;
-    if (stat(base, &st) || !S_ISDIR(st.st_mode) || !is_inside(dir, base)) return NULL;
+    if (!is_folder_in(dir, base)) return NULL;
     module *m = tc_module(c, name);
     m->embedded = false;
     return m;
@@ -385,6 +395,18 @@ static module *load(C *c, const char *name) {
     file *f = tc_file_add(c, tc_as_str(path)->s, text, e->len);
     f->embedded = true;
     return tc_module_run(c, m, f);
+}
+
+bool tc_import_finds(C *c, const char *name) {
+    name = canonical(c, name);
+    const char *dot = strrchr(name, '.');
+    if (dot) tc_import(c, tc_intern(c, name, (size_t)(dot - name))->s, true);
+    if (tc_dict_gets(c, c->modules, tc_intern(c, name, strlen(name))) || embedded(c, name) || is_package(name) || is_pythons(name)) return true;
+    for (int i = 0; i < c->nsource_dirs && !strstr(name, ".."); i++) {
+        const char *base = path_in(c, c->source_dirs[i], name);
+        if (!access(tc_arena_printf(&c->arena, "%s.py", base), F_OK) || is_folder_in(c->source_dirs[i], base)) return true;
+    }
+    return false;
 }
 
 module *tc_import(C *c, const char *name, bool required) {

@@ -20,18 +20,17 @@ typedef struct tc_obj *V;
 typedef struct tc_lang C;
 
 /* X(id, Python's name of the type) */
-#define TC_LANG_KINDS(X)                                                                                                                         \
-    X(OBJECT, "object")                                                                                                                          \
-    X(NONE, "NoneType")                                                                                                                          \
-    X(INT, "int")                                                                                                                                \
-    X(BOOL, "bool")                                                                                                                              \
-    X(FLOAT, "float")                                                                                                                            \
-    X(COMPLEX, "complex")                                                                                                                        \
-    X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice")  \
-        X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") \
-            X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super")     \
-                X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias")                     \
-                    X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator")      \
+#define TC_LANG_KINDS(X)                                                                                                                            \
+    X(OBJECT, "object")                                                                                                                             \
+    X(NONE, "NoneType")                                                                                                                             \
+    X(INT, "int")                                                                                                                                   \
+    X(BOOL, "bool")                                                                                                                                 \
+    X(FLOAT, "float")                                                                                                                               \
+    X(COMPLEX, "complex") X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") \
+        X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method")      \
+            X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod")      \
+                X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias")      \
+                    X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator")         \
                         X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
 
 typedef enum {
@@ -207,7 +206,7 @@ typedef struct {
 typedef struct {
     obj h;
     str *kindname;
-    list *drawn; /* of "meta", under with: the states of the generator to go back to; NULL: never entered */
+    list *left; /* under with: whether what is made was on "meta" before, the innermost last; NULL: never entered */
     V index;
 } device;
 typedef struct {
@@ -300,23 +299,23 @@ typedef struct file {
 } file;
 
 /* ---- names that the evaluator asks for by pointer ---- */
-#define TC_LANG_NAMES(X)                                                                                                                             \
-    X(__init__)                                                                                                                                      \
-    X(__new__)                                                                                                                                       \
-    X(__call__)                                                                                                                                      \
-    X(__class__)                                                                                                                                     \
-    X(__dict__)                                                                                                                                      \
-    X(__name__)                                                                                                                                      \
-    X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__)    \
-        X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__)    \
-            X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) \
-                X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__)         \
-                    X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__)       \
-                        X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__)            \
-                            X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__)         \
-                                X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__) X(__with_generator__)     \
-                                    X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key)           \
-                                        X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
+#define TC_LANG_NAMES(X)                                                                                                                            \
+    X(__init__)                                                                                                                                     \
+    X(__new__)                                                                                                                                      \
+    X(__call__)                                                                                                                                     \
+    X(__class__)                                                                                                                                    \
+    X(__dict__)                                                                                                                                     \
+    X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__)     \
+        X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) \
+            X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__)  \
+                X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__)          \
+                    X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__)  \
+                        X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__)                    \
+                            X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__)           \
+                                X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__)  \
+                                    X(__with_generator__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value)   \
+                                        X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad)     \
+                                            X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
 
@@ -560,6 +559,7 @@ module *tc_module(C *c, const char *name);
 module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when absent and not required */
 /* A module, an object that is part of one, or what stands for a module of Python's own library or of PyTorch that the language lacks: a file may
  * import it for what it does outside its model. Imported at `at` of f; ModuleNotFoundError for others, and where a try may choose another way. */
+bool tc_import_finds(C *c, const char *name); /* without running it: only the packages that it lies in are imported */
 V tc_import_any(C *c, const char *name, const file *f, const ast *at);
 V tc_import_part(C *c, V from, str *part, const file *f, const ast *at); /* of `from FROM import PART` */
 bool tc_is_outside(C *c, V v);                                           /* v stands for a module that the language lacks, or for a part of one */

@@ -407,6 +407,12 @@ static V s_import(C *c, args *A) {
     return (V)tc_import(c, tc_as_str(v[0])->s, true);
 }
 
+static V s_finds(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "finds", "name", v);
+    return tc_bool(c, tc_import_finds(c, tc_as_str(v[0])->s));
+}
+
 static V s_loaded(C *c, args *A) { /* of sys.modules: the module that asks, or one that was imported; None */
     V v[1], m = NULL;
     tc_take(c, A, "loaded", "name", v);
@@ -464,8 +470,15 @@ void tc_std_init(C *c) {
                                            "Optional Protocol Sequence Set Tuple Type TypeVar Union cast overload"),
                                 tc_intern(c, "split", 5), 0, NULL));
     m = tc_module(c, "_lang");
-    static const native_def lang[] = {{"namedtuple", t_namedtuple}, {"kind", s_kind},         {"warn", s_warn},
-                                      {"signature", s_params},      {"__import__", s_import}, {"refuse_import", s_refuse_import},
-                                      {"loaded", s_loaded},         {"hint", s_hint},         {NULL, NULL}};
+    static const native_def lang[] = {{"namedtuple", t_namedtuple},
+                                      {"kind", s_kind},
+                                      {"warn", s_warn},
+                                      {"signature", s_params},
+                                      {"__import__", s_import},
+                                      {"finds", s_finds},
+                                      {"refuse_import", s_refuse_import},
+                                      {"loaded", s_loaded},
+                                      {"hint", s_hint},
+                                      {NULL, NULL}};
     tc_define(c, m->d, lang);
 }

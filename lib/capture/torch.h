@@ -20,6 +20,7 @@ struct tensor {
     bool requires_grad;
     bool computed;              /* the concrete result of an operator on what requires a gradient: no leaf */
     bool persistent;            /* Buffer */
+    bool meta;                  /* on the device "meta": its numbers are nobody's */
     const tc_source *inference; /* where it was made in inference mode; NULL: a normal tensor */
     V grad;                     /* .grad, or NULL */
     V base;                     /* the leaf that requires a gradient of which this one is a view, or NULL */
@@ -90,6 +91,8 @@ struct tc_torch {
     struct tc_capture *capture;         /* the program being made; NULL: eager */
     tc_value *(*lift)(C *c, tensor *t); /* the value in c->torch->graph that stands for t (concrete, or of an outer graph) */
     bool no_grad;
+    struct tc_generator *meta_gen; /* what is drawn on the device "meta" comes from; NULL: nothing was */
+    bool on_meta;                  /* under torch.device("meta") */
     bool inference, any_inference; /* in torch.inference_mode; a tensor was made there */
     bool lanes;                    /* what is called works on each number alone (torch_lanes.c) */
     tc_dtype default_dtype;

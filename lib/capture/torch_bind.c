@@ -229,6 +229,8 @@ static bool as_memory_format(given *g) { return layout_code(g, true); }
 static bool as_device(given *g) { /* device words are mapped to the one device */
     *g->a = (tc_arg){.kind = TC_A_STRING, .string = "cpu"};
     if (tc_kind_of(g->v) == K_STR) g->v = tc_torch_device_named(g->c, tc_as_str(g->v), NULL);
+    g->b->on_device = true;
+    g->b->on_meta = tc_kind_of(g->v) == K_DEVICE && !strcmp(((device *)g->v)->kindname->s, "meta");
     return tc_kind_of(g->v) == K_DEVICE || tc_is_int(g->v);
 }
 

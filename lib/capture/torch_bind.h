@@ -13,6 +13,7 @@ typedef struct {
     int n;
     bool wide;                /* a number beyond int64 was bound as a float */
     struct tc_generator *gen; /* of generator= */
+    bool on_device, on_meta;  /* device= was given; it is "meta" */
     V out;                    /* out=: a tensor or a tuple of them; NULL */
     int requires_grad;        /* requires_grad= of a factory: -1 not given */
     bool reads;               /* 0-d tensors may be read out where a number is asked for: tried when no overload takes them as they are */

@@ -606,7 +606,32 @@ static void set_default_type(const tc_schema *s, tc_binding *b, tc_dtype d) {
     if (at < 0 || (as_given && widest < TC_KIND_FLOAT)) return;
     b->arg[at] = (tc_arg){.kind = TC_A_DTYPE, .dtype = as_given && widest == TC_KIND_COMPLEX ? tc_dtype_to_complex(d) : d};
 }
+/* Whether a concrete call is one of the device "meta": by device=, else by its tensors, else, where it has none, by the region. */
+static bool is_on_meta(C *c, const tc_binding *b) {
+    bool tensors = false;
+    if (c->torch->graph) return false;
+    if (b->on_device) return b->on_meta;
+    for (int i = 0; i < b->n; i++) {
+        if (!b->object[i] || !tc_is_tensor(b->object[i])) continue;
+        if (((tensor *)b->object[i])->meta) return true;
+        tensors = true;
+    }
+    return !tensors && c->torch->on_meta;
+}
+
+static V call_bound(C *c, const tc_op *op, tc_binding *b);
 static V call_op(C *c, const tc_op *op, tc_binding *b) {
+    if (c->torch->graph && b->gen) tc_side_effect(c, "numbers are drawn from a generator of its own, not from the run's,");
+    if (!is_on_meta(c, b)) return call_bound(c, op, b);
+    struct tc_torch *T = c->torch;
+    if (!T->meta_gen) tc_generator_seed(T->meta_gen = tc_mem(c, sizeof *T->meta_gen), 0);
+    if (!b->gen) b->gen = T->meta_gen;
+    V r = call_bound(c, op, b);
+    if (tc_is_tensor(r)) ((tensor *)r)->meta = true;
+    return r;
+}
+
+static V call_bound(C *c, const tc_op *op, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
     tc_unmarked_writes w;
     V r;

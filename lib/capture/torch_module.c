@@ -154,25 +154,31 @@ static V set_state(C *c, struct tc_generator *g, V v) {
     if (s) tc_raise_status(c, "RuntimeError", s);
     return c->none;
 }
-/* What a constructor makes on the device "meta" has no numbers: it draws none from the generator. */
 static V device_enter(C *c, args *A) {
     device *d = (device *)A->a[0];
-    if (!strcmp(d->kindname->s, "meta") && !c->capturing) {
-        if (!d->drawn) d->drawn = tc_list(c, 0);
-        tc_list_push(c, d->drawn, get_state(c, c->torch->gen));
-    }
+    if (!d->left) d->left = tc_list(c, 0);
+    tc_list_push(c, d->left, tc_bool(c, c->torch->on_meta));
+    c->torch->on_meta = !strcmp(d->kindname->s, "meta");
     return (V)d;
 }
 static V device_exit(C *c, args *A) {
     device *d = (device *)A->a[0];
-    if (d->drawn && d->drawn->n && !c->capturing) set_state(c, c->torch->gen, d->drawn->a[--d->drawn->n]);
+    if (d->left && d->left->n) c->torch->on_meta = tc_truth(c, d->left->a[--d->left->n]);
     return c->none;
 }
 static V generator_get_state(C *c, args *A) { return get_state(c, &((genobj *)A->a[0])->g); }
-static V generator_set_state(C *c, args *A) { return set_state(c, &((genobj *)A->a[0])->g, A->a[1]); }
+/* What is drawn in forward, a run draws from its one generator. */
+static void not_done(C *c, const char *what) {
+    if (c->capturing) tc_side_effect(c, what);
+}
+static V generator_set_state(C *c, args *A) {
+    not_done(c, "the state of a generator is set");
+    return set_state(c, &((genobj *)A->a[0])->g, A->a[1]);
+}
 static V t_manual_seed(C *c, args *A) {
     V v[1];
     tc_take(c, A, "manual_seed", "seed", v);
+    not_done(c, "the generator is seeded");
     if (c->torch->gen) tc_generator_seed(c->torch->gen, seed_of(c, v[0]));
     return c->none;
 }
@@ -184,7 +190,10 @@ static V t_get_rng_state(C *c, args *A) {
     (void)A;
     return get_state(c, c->torch->gen);
 }
-static V t_set_rng_state(C *c, args *A) { return set_state(c, c->torch->gen, A->a[0]); }
+static V t_set_rng_state(C *c, args *A) {
+    not_done(c, "the state of the generator is set");
+    return set_state(c, c->torch->gen, A->a[0]);
+}
 
 /* ---- functions ---- */
 static tc_dtype want_dtype(C *c, V v) {
@@ -461,7 +470,7 @@ static V tensor_like(C *c, V cls, V data) {
             c->torch->owned = o;
         }
         o->v = s->v;
-        o->inference = s->inference;
+        o->inference = s->inference, o->meta = s->meta;
     } else {
         int64_t zero = 0;
         tc_status st = tc_tensor_empty(c->torch->default_dtype, 1, &zero, &o->t);

@@ -276,7 +276,7 @@ static V detached(C *c, V v) {
     tensor *t = (tensor *)v;
     if (t->t.storage && !c->torch->graph) {
         V r = tc_torch_wrap(c, tc_tensor_share(&t->t), false);
-        ((tensor *)r)->inference = t->inference;
+        ((tensor *)r)->inference = t->inference, ((tensor *)r)->meta = t->meta;
         return r;
     }
     V r = tc_torch_calln(c, "aten::detach", 1, v);
@@ -310,7 +310,7 @@ static V plain_attr(C *c, V v, const char *n) {
         break;
     case 'd':
         if (!strcmp(n, "dtype")) return dtype_object(c, d);
-        if (!strcmp(n, "device")) return cpu(c);
+        if (!strcmp(n, "device")) return t->meta ? tc_torch_device(c, "meta", c->none) : cpu(c);
         if (!strcmp(n, "data")) return detached(c, v);
         break;
     case 'T':
@@ -344,9 +344,9 @@ static V plain_attr(C *c, V v, const char *n) {
         if (!strcmp(n, "imag")) return tc_torch_calln(c, "aten::imag", 1, v);
         if (!strcmp(n, "itemsize")) return tc_int(c, (int64_t)tc_dtype_size(d));
         if (!strcmp(n, "is_leaf")) return tc_bool(c, !t->requires_grad || !(t->v ? t->v->producer != NULL : t->computed));
-        if (!strcmp(n, "is_cpu")) return c->true_;
-        static const char *const no[] = {"is_cuda",   "is_sparse", "is_quantized", "is_meta",      "is_mps",
-                                         "is_nested", "is_xpu",    "is_mkldnn",    "is_sparse_csr"};
+        if (!strcmp(n, "is_cpu")) return tc_bool(c, !t->meta);
+        if (!strcmp(n, "is_meta")) return tc_bool(c, t->meta);
+        static const char *const no[] = {"is_cuda", "is_sparse", "is_quantized", "is_mps", "is_nested", "is_xpu", "is_mkldnn", "is_sparse_csr"};
         for (size_t i = 0; i < sizeof no / sizeof *no; i++)
             if (!strcmp(n, no[i])) return c->false_;
         break;

@@ -33,6 +33,28 @@ load fails
     fails 3 "TypeError: state_dict() must give a dict, not NoneType" tc-export m.py:M --input x=2xf32 --print
 }
 
+@test "find_spec finds a file of --source without running it; of a package only the part around it runs" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p src/pk
+    echo 'raise RuntimeError("side ran")' >src/side.py
+    echo 'raise RuntimeError("part ran")' >src/pk/part.py
+    echo 'print("pk runs")' >src/pk/__init__.py
+    cat >src/m.py <<'PY'
+import importlib.util
+import torch.nn as nn
+found = [importlib.util.find_spec(name) is not None for name in ("side", "pk.part", "pk.no", "no", "argparse", "wandb")]
+try:
+    importlib.util.find_spec("no.part")
+except ModuleNotFoundError:
+    print(*found)
+class M(nn.Module):
+    def forward(self, x):
+        return x
+PY
+    tc-export src/m.py:M --source src --input x=2xf32 -o m.pt2 2>printed
+    diff printed - <<<$'pk runs\nTrue True False False True False'
+}
+
 @test "imports stay in the folders of --source, through links too" {
     cd "$BATS_TEST_TMPDIR"
     mkdir -p in/pkg out
@@ -639,4 +661,24 @@ class M(torch.nn.Module):
 PY
     tc-export m.py:M --input x=1x2xf32 -o m.pt2
     fails 3 "isinstance() with jaxtyping.Float is not part of the model language" tc-export m.py:M --arg ask=True --input x=1x2xf32 -o m.pt2
+}
+
+@test "what forward asks of generators and a run does not do is told" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+import torch.nn as nn
+class M(nn.Module):
+    def forward(self, x):
+        torch.manual_seed(3)
+        state = torch.get_rng_state()
+        a = torch.randn(2)
+        torch.set_rng_state(state)
+        return x + a + torch.randn(2, generator=torch.Generator())
+PY
+    tc-export m.py:M --input x=2xf32 -o m.pt2 2>err
+    grep -q 'm.py:5: the generator is seeded while forward is captured; the program does not do that' err
+    grep -q 'm.py:8: the state of the generator is set while' err
+    grep -q 'm.py:9: numbers are drawn from a generator of its own' err
+    [ "$(wc -l <err)" -eq 3 ]
 }

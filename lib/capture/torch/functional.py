@@ -328,8 +328,8 @@ def to(self, *args, dtype=None, device=None, other=None, non_blocking=False, cop
             copy = args.pop(0)
         if args:
             raise TypeError("to() received an invalid combination of arguments")
-    if device is not None:
-        torch.device(device)
+    if device is not None and torch.device(device).type == "meta" and not self.is_meta:
+        self = torch.empty_like(self, device="meta")
     if other is not None:
         dtype = other.dtype
     if dtype is None:

@@ -2,7 +2,7 @@
 from _lang import __import__
 
 
-def import_module(name, package=None):
+def _absolute(name, package):
     dots = len(name) - len(name.lstrip("."))
     if dots:
         if not package:
@@ -11,4 +11,8 @@ def import_module(name, package=None):
         if dots > len(parts):
             raise ImportError("attempted relative import beyond top-level package")
         name = ".".join(parts[:len(parts) - dots + 1] + ([name[dots:]] if name[dots:] else []))
-    return __import__(name)
+    return name
+
+
+def import_module(name, package=None):
+    return __import__(_absolute(name, package))

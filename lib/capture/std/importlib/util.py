@@ -1,13 +1,11 @@
 # importlib.util: whether there is a module of a name.
+from _lang import finds
 from collections import namedtuple
-from importlib import import_module
+from importlib import _absolute
 
 ModuleSpec = namedtuple("ModuleSpec", "name")
 
 
 def find_spec(name, package=None):
-    try:
-        import_module(name, package)
-    except ModuleNotFoundError:
-        return None
-    return ModuleSpec(name)
+    name = _absolute(name, package)
+    return ModuleSpec(name) if finds(name) else None

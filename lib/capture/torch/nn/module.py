@@ -440,6 +440,8 @@ class Module:
                 dtype = a
             elif isinstance(a, torch.Tensor):
                 dtype = a.dtype
+        if any(torch.device(d).type == "meta" for d in (*args, kwargs.get("device")) if isinstance(d, (str, torch.device))):
+            return self._apply(lambda t: t.to("meta"))
         layout = kwargs.get("memory_format")
         if dtype is None and layout is None:
             return self
@@ -459,7 +461,7 @@ class Module:
         return self
 
     def to_empty(self, *, device=None, recurse=True):
-        return self._apply(lambda t: torch.empty_like(t), recurse)
+        return self._apply(lambda t: torch.empty_like(t, device=device or "cpu"), recurse)
 
     def share_memory(self):
         return self
