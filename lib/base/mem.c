@@ -200,9 +200,11 @@ static uint64_t folded(uint64_t a, uint64_t b) {
 uint64_t tc_hash(const void *p, size_t n, uint64_t seed) {
     const unsigned char *s = p;
     uint64_t h = seed ^ (n * 0x9e3779b97f4a7c15u);
+    /* A factor that is 0 hides the other: the seed decides which word gives it. */
+    const uint64_t k = (seed ^ 0xff51afd7ed558ccdu) * 0xc4ceb9fe1a85ec53u;
     const bool before = n >= 8;
-    for (; n >= 16; n -= 16, s += 16) h = folded(word_at(s) ^ 0xff51afd7ed558ccdu, word_at(s + 8) ^ h);
-    if (n >= 8) h = folded(word_at(s) ^ 0xff51afd7ed558ccdu, h ^ 0x2545f4914f6cdd1du), n -= 8, s += 8;
+    for (; n >= 16; n -= 16, s += 16) h = folded(word_at(s) ^ k, word_at(s + 8) ^ h);
+    if (n >= 8) h = folded(word_at(s) ^ k, h ^ 0x2545f4914f6cdd1du), n -= 8, s += 8;
     uint64_t w = tail_before(s + n, n, before);
     h = (h ^ w) * 0xc4ceb9fe1a85ec53u;
     h ^= h >> 29;
