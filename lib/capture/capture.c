@@ -275,14 +275,15 @@ V tc_capture_eagerly(C *c, V f, args *A) {
     struct tc_torch *T = c->torch;
     region *r = T->region;
     tc_graph *g = T->graph;
+    const bool capturing = c->capturing;
     V volatile result = NULL;
     trap t;
-    T->region = NULL, T->graph = NULL;
+    T->region = NULL, T->graph = NULL, c->capturing = false;
     if (TC_TRAP_PASSING(c, t)) {
         result = tc_call(c, f, A);
         tc_untrap(c, &t);
     }
-    T->region = r, T->graph = g;
+    T->region = r, T->graph = g, c->capturing = capturing;
     if (!result) tc_raise_again(c, c->exc);
     return result;
 }

@@ -516,12 +516,27 @@ static bool same_graph(const tc_program *a, const tc_program *b) {
     return same;
 }
 
+/* Modules that take their size from what they are called with are made by a capture that is thrown away; what it drew and registered stays. */
+static void materialise(C *c, V m, module *mod, const tc_capture_request *r) {
+    if (tc_type_of(c, m)->kind != K_OBJECT || !m->attrs || !tc_dict_gets(c, m->attrs, c->n__modules)) return;
+    const list *modules = tc_torch_named_modules(c, m, tc_intern(c, "", 0));
+    for (size_t i = 0; i < modules->n; i++) {
+        size_t n;
+        const V sub = tc_items(modules->a[i], &n)[1];
+        if (!tc_type_lookup(c, sub->type, tc_intern(c, "_materialize", 12))) continue;
+        one_capture o = {.name = "model"};
+        tc_program_release(guarded_mode(c, set_mode_only(c, m, false, r), mod, r, &o, false));
+        return;
+    }
+}
+
 static void run(C *c, void *ctx) {
     job *j = ctx;
     const tc_capture_request *r = j->r;
     module *mod = tc_lang_load(c, r->path, tc_arena_strndup(&c->arena, r->text, r->len), r->len);
     V m = construct(c, mod, r);
     bool both = r->eval == r->train;
+    materialise(c, m, mod, r);
     if (both || r->eval) mode_and_sides(c, set_mode_only(c, m, false, r), mod, r, "model", false, &j->model);
     if (both || r->train) {
         mode_and_sides(c, set_mode_only(c, m, true, r), mod, r, "train", both && r->eval_suffices, &j->train);

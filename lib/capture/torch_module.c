@@ -1,4 +1,5 @@
 /* The module torch: dtypes, devices, generators, the state that contexts switch, and the way from any other name to its operator. */
+#include "capture/capture.h"
 #include "capture/torch_bind.h"
 #include "capture/torch_data.h"
 
@@ -457,6 +458,11 @@ static V c_changed(C *c, args *A) {
     return (V)out;
 }
 
+static V c_eagerly(C *c, args *A) {
+    args rest = {.a = A->a + 1, .n = A->n - 1};
+    return tc_capture_eagerly(c, A->a[0], &rest);
+}
+
 /* Parameter(data=None, requires_grad=True) and Buffer(data=None, persistent=True): share the data's memory. */
 static V tensor_like(C *c, V cls, V data) {
     tensor *o = tc_new(c, K_TENSOR, sizeof *o);
@@ -712,6 +718,7 @@ void tc_torch_init(C *c) {
                                           {"scratch_begin", c_scratch_begin},
                                           {"scratch_end", c_scratch_end},
                                           {"changed", c_changed},
+                                          {"eagerly", c_eagerly},
                                           {NULL, NULL}};
     tc_define(c, priv->d, internal);
     constants(c, m);

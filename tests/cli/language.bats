@@ -682,3 +682,29 @@ PY
     grep -q 'm.py:9: numbers are drawn from a generator of its own' err
     [ "$(wc -l <err)" -eq 3 ]
 }
+
+@test "lazy modules take their sizes from the inputs, draw their weights once, and say which size is no number" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+import torch.nn as nn
+class Lazy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.LazyConv2d(6, 3), nn.LazyBatchNorm2d(), nn.Dropout(0.2), nn.Flatten(), nn.LazyLinear(7))
+    def forward(self, x):
+        return self.net(x)
+class Known(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Conv2d(4, 6, 3), nn.BatchNorm2d(6), nn.Dropout(0.2), nn.Flatten(), nn.Linear(72, 7))
+    def forward(self, x):
+        return self.net(x)
+PY
+    for class in Lazy Known; do tc-export m.py:$class --input x=Bx4x5x6xf32 -o $class.pt2; done
+    for class in Lazy Known; do tc-run $class.pt2 --input x=2x4x5x6xf32=1.5 -o $class.npy; done
+    cmp Lazy.npy Known.npy
+    printed() { tc-export "$1" --print | sed "s/ *#.*//"; }
+    diff <(printed Lazy.pt2) <(printed Known.pt2)
+    fails 3 "LazyConv2d: its number of features is C, which the inputs must give as a number" tc-export m.py:Lazy --input x=BxCx5x6xf32 -o no.pt2
+}

@@ -4,7 +4,7 @@ from torch.nn.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose
 from torch.nn.linear import Linear
 from torch.nn.module import Module
 from torch.nn.norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
-from torch._C import Parameter
+from torch._C import eagerly
 
 
 class _Lazy(Module):
@@ -27,7 +27,10 @@ class _Lazy(Module):
         return input.size(-1)
 
     def __call__(self, *args, **kwargs):
-        self._materialize(self._size_of(args[0]))
+        size = self._size_of(args[0])
+        if isinstance(size, torch.SymInt):
+            raise NotImplementedError(f"{type(self).__name__}: its number of features is {size}, which the inputs must give as a number")
+        eagerly(self._materialize, size)
         return self(*args, **kwargs)
 
     def _load_from_state_dict(self, state_dict, prefix, *rest):
