@@ -232,6 +232,7 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
     case K_TYPE:
         if (!((type *)o)->user && !in_embedded(c))
             tc_raise(c, "TypeError", "cannot set '%s' attribute of immutable type '%s'", name->s, ((type *)o)->name->s);
+        tc_undo_attr(c, o, name);
         tc_dict_set(c, ((type *)o)->d, (V)name, v);
         tc_type_changed(c);
         return;
@@ -294,6 +295,7 @@ void tc_setattr(C *c, V o, str *name, V v) {
 
 static void object_delattr(C *c, V o, str *name) {
     if (tc_kind_of(o) == K_TYPE && ((type *)o)->user) {
+        tc_undo_attr(c, o, name);
         if (tc_dict_del(c, ((type *)o)->d, (V)name)) {
             tc_type_changed(c);
             return;

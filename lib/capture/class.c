@@ -186,6 +186,7 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
     t->h.type = c->types[K_TYPE];
     t->name = name;
     t->user = true;
+    ns->module = c->capturing ? NULL : c; /* from before forward */
     t->d = ns;
     add_bases(c, t, b, nb);
     linearise(c, t);

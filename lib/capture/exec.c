@@ -72,6 +72,9 @@ static void unpack(C *c, frame *f, const ast *t, V v) {
 /* An attribute of an object from before forward; a registered buffer that is assigned is written by the program. */
 static void assigned(C *c, V o, str *name) {
     if (tc_is_small(o)) return;
+    if (tc_kind_of(o) == K_TYPE && ((type *)o)->d->module)
+        tc_side_effect(c,
+                       tc_arena_printf(&c->arena, "the attribute %s of the class %s from before forward is assigned", name->s, ((type *)o)->name->s));
     if (!tc_map_get(&c->torch->modules, (const char *)&o, sizeof o)) {
         if (tc_kind_of(o) == K_OBJECT && o->attrs && o->attrs->module)
             tc_side_effect(c, tc_arena_printf(&c->arena, "the attribute %s of %s from before forward is assigned", name->s, tc_type_name(c, o)));

@@ -449,9 +449,10 @@ static V c_changed(C *c, args *A) {
     (void)A;
     for (size_t i = 0; i < c->torch->changes.len; i++) {
         const struct change *x = &c->torch->changes.data[i];
-        if (x->name && x->owner->attrs && !x->owner->attrs->module) continue; /* made in the capture */
+        dict *attributes = tc_undo_attributes(x->owner);
+        if (x->name && attributes && !attributes->module) continue; /* made in the capture */
         const bool variable = tc_kind_of(x->owner) == K_CELL;
-        V now = variable ? ((cell *)x->owner)->v : x->name ? x->owner->attrs ? tc_dict_gets(c, x->owner->attrs, x->name) : NULL : x->owner;
+        V now = variable ? ((cell *)x->owner)->v : x->name ? attributes ? tc_dict_gets(c, attributes, x->name) : NULL : x->owner;
         V row[4] = {x->owner, x->name ? (V)x->name : c->none, x->before ? x->before : c->none, now ? now : c->none};
         tc_list_push(c, out, tc_tuple(c, 4, row));
     }

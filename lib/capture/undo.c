@@ -4,9 +4,12 @@
 
 static void note(C *c, struct change x) { tc_avec_push(c, &c->torch->changes, x); }
 
+dict *tc_undo_attributes(V o) { return tc_kind_of(o) == K_TYPE ? ((type *)o)->d : o->attrs; }
+
 void tc_undo_attr(C *c, obj *o, str *name) {
     if (!c->capturing || !c->torch) return;
-    note(c, (struct change){.owner = (V)o, .name = name, .before = o->attrs ? tc_dict_gets(c, o->attrs, name) : NULL});
+    dict *d = tc_undo_attributes(o);
+    note(c, (struct change){.owner = (V)o, .name = name, .before = d ? tc_dict_gets(c, d, name) : NULL});
 }
 
 /* The dict of a dict or set. */
@@ -35,9 +38,11 @@ void tc_undo_all(C *c) {
             ((cell *)x->owner)->v = x->before;
             continue;
         }
-        if (x->name && !x->owner->attrs) continue;
-        if (x->name && x->before) tc_dict_set(c, x->owner->attrs, (V)x->name, x->before);
-        else if (x->name) tc_dict_del(c, x->owner->attrs, (V)x->name);
+        dict *attributes = tc_undo_attributes(x->owner);
+        if (x->name && !attributes) continue;
+        if (x->name && tc_kind_of(x->owner) == K_TYPE) tc_type_changed(c);
+        if (x->name && x->before) tc_dict_set(c, attributes, (V)x->name, x->before);
+        else if (x->name) tc_dict_del(c, attributes, (V)x->name);
         else if (tc_kind_of(x->owner) == K_LIST) {
             list *l = (list *)x->owner, *before = (list *)x->before;
             l->a = before->a, l->n = before->n, l->cap = before->cap;

@@ -1023,6 +1023,7 @@ PY
         "self.t = torch.zeros(()) | self.u = self.t.clone() | 1 | the attribute u" \
         "self.t = torch.ones(()) | self.t = self.t + 1 | self.t | the attribute t" \
         "pass | count() | count.last() | the variable n" \
+        "pass | Own.k += 1 | Own.k | the attribute k" "pass | type(self).k = self.k + 1 | self.k | the attribute k" \
         "pass | MADE.append(1) | 1 + len(MADE) | the global MADE is changed"; do
         IFS='|' read -r init change value what <<<"${pair// | /|}"
         cat r.yaml - >own.yaml <<YAML
@@ -1044,6 +1045,7 @@ functions: |
           self.n = 1
   COUNTER = Counter()
   class Own(torch.optim.Optimizer):
+      k = 1
       def __init__(self, params, lr=0.1):
           super().__init__(params, dict(lr=lr))
           $init
@@ -1058,7 +1060,7 @@ YAML
         fails 3 "$what" tc-train -q own.yaml -o no
         n=$((n + 1))
     done
-    [ $n -eq 13 ]
+    [ $n -eq 15 ]
 }
 
 @test "what a loss changes of objects of the recipe's is told" {
