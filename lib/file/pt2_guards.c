@@ -27,6 +27,15 @@ static bool eat_index(cursor *c, const char *close, tc_str *out) {
     return out->n && out->n < 10 && eat(c, close);
 }
 
+/* [-3]: a key of a dictionary. */
+static bool eat_number(cursor *c, tc_str *out) {
+    const char *begin = c->p;
+    const bool ok = (eat(c, "-"), eat_index(c, "]", out));
+    out->n += (size_t)(out->s - begin);
+    out->s = begin;
+    return ok;
+}
+
 /* One step of a path: ['key'], ["key"], [3] or .field, a word that is not called. */
 static bool eat_step(cursor *c, tc_str *out) {
     const cursor before = *c;
@@ -37,7 +46,7 @@ static bool eat_step(cursor *c, tc_str *out) {
         c->p = close ? close + 2 : c->p;
         if (close) return true;
     } else if (eat(c, "[")) {
-        if (eat_index(c, "]", out)) return true;
+        if (eat_number(c, out)) return true;
     } else if (eat(c, ".")) {
         out->s = c->p;
         while (c->p < c->end && (isalnum((unsigned char)*c->p) || *c->p == '_')) c->p++;
@@ -54,20 +63,22 @@ static bool same_path(const char *a, const char *b) {
     return !*a && !*b;
 }
 
-/* flat_args.N is the Nth leaf; keywords of **kwargs stand without the name of that. */
+/* flat_args.N is the Nth leaf; keywords of **kwargs stand without the name of that. The name as it is before what is only like it: beside
+ * a list x there may be an input x_1. */
 static const tc_input *input_at(const tc_program *p, const char *path) {
     static const char flat[] = "flat_args.";
     const char *rest = strchr(path, '.');
     const long nth = strncmp(path, flat, sizeof flat - 1) ? -1 : strtol(path + sizeof flat - 1, NULL, 10);
-    const tc_input *found = NULL;
+    const tc_input *found = NULL, *like = NULL;
     long leaf = 0;
     for (int i = 0; i < p->ninputs; i++) {
         const tc_input *in = &p->inputs[i];
         if (in->kind != TC_IN_USER && in->kind != TC_IN_LEAF) continue;
-        if (same_path(in->name, path)) return in;
+        if (!strcmp(in->name, path)) return in;
+        if (!like && same_path(in->name, path)) like = in;
         if (leaf++ == nth || (!found && rest && same_path(in->name, rest + 1))) found = in;
     }
-    return found;
+    return like ? like : found;
 }
 
 static bool put_number(const tc_arg *a, tc_buf *out) {

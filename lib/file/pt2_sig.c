@@ -268,7 +268,8 @@ typedef struct {
     int n;
 } named_tuple;
 
-static const char **string_list(tc_arena *a, tc_str text, int want) { /* JSON list of `want` strings, or a list whose first item is one; else NULL */
+/* JSON list of `want` strings, or a list whose first item is one; where numbers may stand beside them their digits; else NULL. */
+static const char **string_list(tc_arena *a, tc_str text, int want, bool numbers) {
     tc_jread j;
     const char **out = TC_NEWN(a, const char *, (size_t)want + 1);
     int n = 0;
@@ -283,12 +284,12 @@ static const char **string_list(tc_arena *a, tc_str text, int want) { /* JSON li
                 if (n < want) out[n] = s;
             }
             done = true;
-        } else if (nested || tc_jr_peek(&j) != TC_JR_STRING) {
+        } else if (nested || (tc_jr_peek(&j) != TC_JR_STRING && !(numbers && tc_jr_peek(&j) == TC_JR_NUMBER))) {
             if (!nested) n = want + 1;
             tc_jr_skip(&j);
         } else {
-            char *s = tc_jr_strdup(&j, a);
-            if (n < want) out[n] = s;
+            const tc_str s = tc_jr_peek(&j) == TC_JR_STRING ? tc_jr_string(&j) : tc_jr_skip(&j);
+            if (n < want) out[n] = tc_arena_strndup(a, s.s, s.n);
             n++;
         }
     }
@@ -331,7 +332,7 @@ static tc_tree *read_tree(tc_jread *j, tc_arena *a, const tc_map *fields) {
         if (!strcmp(t->type, kinds[i].type)) t->kind = kinds[i].kind;
     if (t->context && t->n && t->kind >= TC_TREE_DICT) {
         const named_tuple *nt = tc_map_find(fields, t->context);
-        t->keys = nt && nt->n == t->n ? (const char **)(uintptr_t)nt->fields : string_list(a, (tc_str){t->context, strlen(t->context)}, t->n);
+        t->keys = nt && nt->n == t->n ? (const char **)(uintptr_t)nt->fields : string_list(a, (tc_str){t->context, strlen(t->context)}, t->n, false);
     }
     return t;
 }
@@ -432,6 +433,7 @@ typedef struct {
     int n, cap;
 } path_list;
 
+/* path NULL: t is the whole, or an argument without a name. */
 static void leaf_paths(const tc_tree *t, const char *path, path_list *out) {
     if (t->kind == TC_TREE_LEAF) {
         if (out->n == out->cap) {
@@ -442,11 +444,11 @@ static void leaf_paths(const tc_tree *t, const char *path, path_list *out) {
         out->names[out->n++] = path;
         return;
     }
+    const char **keys = t->keys;
+    if (!keys && t->kind == TC_TREE_DICT && t->context) keys = string_list(out->a, (tc_str){t->context, strlen(t->context)}, t->n, true);
     for (int i = 0; i < t->n; i++) {
-        char index[16];
-        snprintf(index, sizeof index, "%d", i);
-        const char *step = t->keys ? t->keys[i] : index;
-        leaf_paths(t->children[i], *path ? tc_arena_printf(out->a, "%s.%s", path, step) : step, out);
+        const char *step = keys ? keys[i] : tc_arena_printf(out->a, "%d", i);
+        leaf_paths(t->children[i], path ? tc_arena_printf(out->a, "%s.%s", path, step) : step, out);
     }
 }
 
@@ -454,21 +456,21 @@ static void name_inputs(tc_program *p, const name_list *args) {
     path_list paths = {.a = &p->arena};
     const tc_tree *t = p->in_tree;
     if (t && t->n == 2) {
-        for (int i = 0; i < t->children[0]->n; i++) leaf_paths(t->children[0]->children[i], i < args->n ? args->data[i] : "", &paths);
-        leaf_paths(t->children[1], "", &paths);
+        for (int i = 0; i < t->children[0]->n; i++) leaf_paths(t->children[0]->children[i], i < args->n ? args->data[i] : NULL, &paths);
+        leaf_paths(t->children[1], NULL, &paths);
     }
     int leaf = 0;
     for (int i = 0; i < p->ninputs; i++) {
         tc_input *in = &p->inputs[i];
         if (in->kind != TC_IN_USER && in->kind != TC_IN_LEAF) continue;
-        if (leaf < paths.n && *paths.names[leaf]) in->name = paths.names[leaf];
+        if (leaf < paths.n && paths.names[leaf] && *paths.names[leaf]) in->name = paths.names[leaf];
         leaf++;
     }
 }
 
 static void name_outputs(tc_program *p) {
     path_list paths = {.a = &p->arena};
-    if (p->out_tree && p->out_tree->keys) leaf_paths(p->out_tree, "", &paths);
+    if (p->out_tree && p->out_tree->keys) leaf_paths(p->out_tree, NULL, &paths);
     int leaf = 0;
     for (int i = 0; i < p->noutputs; i++) {
         tc_output *o = &p->outputs[i];

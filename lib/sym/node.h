@@ -55,6 +55,9 @@ struct tc_symctx {
     tc_sym small[SYM_SMALL]; /* the integers from 0 on that were asked for */
 };
 
+/* How tightly Python's operators bind, for what is written and read. */
+enum { P_TERNARY, P_OR, P_AND, P_NOT, P_COMPARE, P_BIT_OR, P_BIT_XOR, P_BIT_AND, P_SHIFT, P_SUM, P_PRODUCT, P_SIGN, P_POWER, P_ATOM };
+
 /* Hash-consing constructor without simplification. */
 tc_sym sym_node(tc_symctx *c, tc_symop op, tc_symtype type, int n, const tc_sym *args, bool raw);
 

@@ -316,10 +316,10 @@ static tc_status primary(cursor *c, tc_sym *out) {
     static const struct {
         const char *name;
         tc_symop op;
-        int n;
+        int n; /* -1: two or more, folded from the left */
     } fns[] = {
-        {"min", TC_S_MIN, 2},
-        {"max", TC_S_MAX, 2},
+        {"min", TC_S_MIN, -1},
+        {"max", TC_S_MAX, -1},
         {"abs", TC_S_ABS, 1},
         {"int", TC_S_TRUNC, 1},
         {"float", TC_S_TOFLOAT, 1},
@@ -344,7 +344,7 @@ static tc_status primary(cursor *c, tc_sym *out) {
     char w[128];
     skip(c);
     if (eat(c, "(")) {
-        TC_TRY(infix(c, 0, out));
+        TC_TRY(infix(c, P_TERNARY, out));
         return eat(c, ")") ? NULL : bad(c, "')' expected");
     }
     if (c->p < c->end && (isdigit((unsigned char)*c->p) || *c->p == '.')) return number_literal(c, out);
@@ -363,9 +363,14 @@ static tc_status primary(cursor *c, tc_sym *out) {
     while (k < sizeof fns / sizeof *fns && strcmp(fns[k].name, w)) k++;
     if (k == sizeof fns / sizeof *fns) return bad(c, "a known function expected");
     tc_sym v[3] = {0};
-    for (int i = 0; i < fns[k].n; i++) {
+    const bool fold = fns[k].n < 0;
+    for (int i = 0; i < (fold ? 2 : fns[k].n); i++) {
         if (i && !eat(c, ",")) return bad(c, "',' expected");
-        TC_TRY(infix(c, 0, &v[i]));
+        TC_TRY(infix(c, P_TERNARY, &v[i]));
+    }
+    while (fold && eat(c, ",")) {
+        TC_TRY(apply(c, fns[k].op, v[0], v[1], NULL, &v[0]));
+        TC_TRY(infix(c, P_TERNARY, &v[1]));
     }
     if (!eat(c, ")")) return bad(c, "')' expected");
     return apply(c, fns[k].op, v[0], v[1], v[2], out);
@@ -373,15 +378,15 @@ static tc_status primary(cursor *c, tc_sym *out) {
 
 static tc_status unary(cursor *c, tc_sym *out) {
     if (eat(c, "-")) {
-        TC_TRY(infix(c, 7, out));
+        TC_TRY(infix(c, P_SIGN, out));
         *out = tc_sym_neg(c->c, out[0]->type == TC_SYM_BOOL ? tc_sym_op(c->c, TC_S_ADD, *out, tc_sym_int(c->c, 0), NULL) : *out);
         return NULL;
     }
-    if (eat(c, "+")) return infix(c, 7, out);
+    if (eat(c, "+")) return infix(c, P_SIGN, out);
     TC_TRY(primary(c, out));
     if (eat(c, "**")) {
         tc_sym b;
-        TC_TRY(infix(c, 7, &b));
+        TC_TRY(infix(c, P_SIGN, &b));
         return apply(c, TC_S_POW, *out, b, NULL, out);
     }
     return NULL;
@@ -394,15 +399,26 @@ static const struct {
     tc_symop op;
     bool swap;
 } binary[] = {
-    {"<<", 4, TC_S_LSHIFT, 0},   {">>", 4, TC_S_RSHIFT, 0}, {"==", 3, TC_S_EQ, 0}, {"!=", 3, TC_S_NE, 0}, {"<=", 3, TC_S_LE, 0},
-    {">=", 3, TC_S_LE, 1},       {"<", 3, TC_S_LT, 0},      {">", 3, TC_S_LT, 1},  {"+", 5, TC_S_ADD, 0}, {"-", 5, TC_S_FSUB, 0},
-    {"//", 6, TC_S_FLOORDIV, 0}, {"/", 6, TC_S_FDIV, 0},    {"*", 6, TC_S_MUL, 0}, {"%", 6, TC_S_MOD, 0},
+    {"<<", P_SHIFT, TC_S_LSHIFT, 0},  {">>", P_SHIFT, TC_S_RSHIFT, 0},     {"==", P_COMPARE, TC_S_EQ, 0},      {"!=", P_COMPARE, TC_S_NE, 0},
+    {"<=", P_COMPARE, TC_S_LE, 0},    {">=", P_COMPARE, TC_S_LE, 1},       {"<", P_COMPARE, TC_S_LT, 0},       {">", P_COMPARE, TC_S_LT, 1},
+    {"|", P_BIT_OR, TC_S_OR_BITS, 0}, {"^", P_BIT_XOR, TC_S_XOR_BITS, 0},  {"&", P_BIT_AND, TC_S_AND_BITS, 0}, {"+", P_SUM, TC_S_ADD, 0},
+    {"-", P_SUM, TC_S_FSUB, 0},       {"//", P_PRODUCT, TC_S_FLOORDIV, 0}, {"/", P_PRODUCT, TC_S_FDIV, 0},     {"*", P_PRODUCT, TC_S_MUL, 0},
+    {"%", P_PRODUCT, TC_S_MOD, 0},
 };
+
+/* The rest of "out if cond else b". */
+static tc_status ternary(cursor *c, tc_sym *out) {
+    tc_sym cond, b;
+    TC_TRY(infix(c, P_OR, &cond));
+    if (!eat_word(c, "else")) return bad(c, "'else' expected");
+    TC_TRY(infix(c, P_TERNARY, &b));
+    return apply(c, TC_S_WHERE, cond, *out, b, out);
+}
 
 static tc_status infix_in(cursor *c, int prec, tc_sym *out) {
     tc_sym b;
-    if (prec <= 2 && eat_word(c, "not")) {
-        TC_TRY(infix(c, 3, out));
+    if (prec <= P_NOT && eat_word(c, "not")) {
+        TC_TRY(infix(c, P_NOT, out));
         TC_TRY(apply(c, TC_S_NOT, *out, NULL, NULL, out));
     } else {
         TC_TRY(unary(c, out));
@@ -420,12 +436,14 @@ static tc_status infix_in(cursor *c, int prec, tc_sym *out) {
             } else {
                 TC_TRY(binary[k].swap ? apply(c, binary[k].op, b, *out, NULL, out) : apply(c, binary[k].op, *out, b, NULL, out));
             }
-        } else if (prec <= 1 && eat_word(c, "and")) {
-            TC_TRY(infix(c, 2, &b));
+        } else if (prec <= P_AND && eat_word(c, "and")) {
+            TC_TRY(infix(c, P_NOT, &b));
             TC_TRY(apply(c, TC_S_AND, *out, b, NULL, out));
-        } else if (prec <= 0 && eat_word(c, "or")) {
-            TC_TRY(infix(c, 1, &b));
+        } else if (prec <= P_OR && eat_word(c, "or")) {
+            TC_TRY(infix(c, P_AND, &b));
             TC_TRY(apply(c, TC_S_OR, *out, b, NULL, out));
+        } else if (prec <= P_TERNARY && eat_word(c, "if")) {
+            TC_TRY(ternary(c, out));
         } else {
             return NULL;
         }
@@ -442,7 +460,7 @@ static tc_status infix(cursor *c, int prec, tc_sym *out) {
 tc_status tc_sym_parse(tc_symctx *ctx, const char *text, size_t n, tc_sym *out) {
     cursor c = {ctx, text, text, text + n, 0};
     if (n > MAX_BYTES) return tc_error(TC_CONTENT, "expression of %zu bytes, at most %d expected", n, MAX_BYTES);
-    TC_TRY(infix(&c, 0, out));
+    TC_TRY(infix(&c, P_TERNARY, out));
     TC_TRY(tc_sym_check(ctx));
     skip(&c);
     return c.p == c.end ? NULL : bad(&c, "end expected");

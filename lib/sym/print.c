@@ -10,11 +10,11 @@ static const struct {
     int prec;
     const char *srepr;
 } ops[] = {
-    [TC_S_ADD] = {" + ", 6, "Add"},
-    [TC_S_MUL] = {"*", 7, "Mul"},
-    [TC_S_FLOORDIV] = {"//", 7, "FloorDiv"},
-    [TC_S_MOD] = {" % ", 7, "PythonMod"},
-    [TC_S_POW] = {"**", 9, "PowByNatural"},
+    [TC_S_ADD] = {" + ", P_SUM, "Add"},
+    [TC_S_MUL] = {"*", P_PRODUCT, "Mul"},
+    [TC_S_FLOORDIV] = {"//", P_PRODUCT, "FloorDiv"},
+    [TC_S_MOD] = {" % ", P_PRODUCT, "PythonMod"},
+    [TC_S_POW] = {"**", P_POWER, "PowByNatural"},
     [TC_S_MIN] = {"min", 0, "Min"},
     [TC_S_MAX] = {"max", 0, "Max"},
     [TC_S_ABS] = {"abs", 0, "Abs"},
@@ -22,20 +22,20 @@ static const struct {
     [TC_S_FLOOR] = {"math.floor", 0, "FloorToInt"},
     [TC_S_CEIL] = {"math.ceil", 0, "CeilToInt"},
     [TC_S_ROUND] = {"round", 0, "RoundToInt"},
-    [TC_S_LSHIFT] = {" << ", 5, "LShift"},
-    [TC_S_RSHIFT] = {" >> ", 5, "RShift"},
-    [TC_S_AND_BITS] = {" & ", 4, "BitwiseFn_bitwise_and"},
-    [TC_S_OR_BITS] = {" | ", 3, "BitwiseFn_bitwise_or"},
-    [TC_S_XOR_BITS] = {" ^ ", 3, "BitwiseFn_bitwise_xor"},
+    [TC_S_LSHIFT] = {" << ", P_SHIFT, "LShift"},
+    [TC_S_RSHIFT] = {" >> ", P_SHIFT, "RShift"},
+    [TC_S_AND_BITS] = {" & ", P_BIT_AND, "BitwiseFn_bitwise_and"},
+    [TC_S_OR_BITS] = {" | ", P_BIT_OR, "BitwiseFn_bitwise_or"},
+    [TC_S_XOR_BITS] = {" ^ ", P_BIT_XOR, "BitwiseFn_bitwise_xor"},
     [TC_S_TOFLOAT] = {"float", 0, "ToFloat"},
-    [TC_S_FADD] = {" + ", 6, "Add"},
-    [TC_S_FSUB] = {" - ", 6, NULL},
-    [TC_S_FMUL] = {"*", 7, "Mul"},
-    [TC_S_FDIV] = {"/", 7, "FloatTrueDiv"},
-    [TC_S_FPOW] = {"**", 9, "FloatPow"},
-    [TC_S_FNEG] = {"-", 8, NULL},
-    [TC_S_FMOD] = {" % ", 7, "PythonMod"},
-    [TC_S_FFLOORDIV] = {"//", 7, "FloorDiv"},
+    [TC_S_FADD] = {" + ", P_SUM, "Add"},
+    [TC_S_FSUB] = {" - ", P_SUM, NULL},
+    [TC_S_FMUL] = {"*", P_PRODUCT, "Mul"},
+    [TC_S_FDIV] = {"/", P_PRODUCT, "FloatTrueDiv"},
+    [TC_S_FPOW] = {"**", P_POWER, "FloatPow"},
+    [TC_S_FNEG] = {"-", P_SIGN, NULL},
+    [TC_S_FMOD] = {" % ", P_PRODUCT, "PythonMod"},
+    [TC_S_FFLOORDIV] = {"//", P_PRODUCT, "FloorDiv"},
     [TC_S_FMIN] = {"min", 0, "Min"},
     [TC_S_FMAX] = {"max", 0, "Max"},
     [TC_S_FABS] = {"abs", 0, "Abs"},
@@ -47,13 +47,13 @@ static const struct {
     [TC_S_COS] = {"math.cos", 0, "OpaqueUnaryFn_cos"},
     [TC_S_TAN] = {"math.tan", 0, "OpaqueUnaryFn_tan"},
     [TC_S_TANH] = {"math.tanh", 0, "OpaqueUnaryFn_tanh"},
-    [TC_S_EQ] = {" == ", 2, "Equality"},
-    [TC_S_NE] = {" != ", 2, "Unequality"},
-    [TC_S_LT] = {" < ", 2, "StrictLessThan"},
-    [TC_S_LE] = {" <= ", 2, "LessThan"},
-    [TC_S_AND] = {" and ", 1, "And"},
-    [TC_S_OR] = {" or ", 1, "Or"},
-    [TC_S_NOT] = {"not ", 2, "Not"},
+    [TC_S_EQ] = {" == ", P_COMPARE, "Equality"},
+    [TC_S_NE] = {" != ", P_COMPARE, "Unequality"},
+    [TC_S_LT] = {" < ", P_COMPARE, "StrictLessThan"},
+    [TC_S_LE] = {" <= ", P_COMPARE, "LessThan"},
+    [TC_S_AND] = {" and ", P_AND, "And"},
+    [TC_S_OR] = {" or ", P_OR, "Or"},
+    [TC_S_NOT] = {"not ", P_NOT, "Not"},
     [TC_S_WHERE] = {"where", 0, "Where"},
 };
 
@@ -77,7 +77,7 @@ static void product(tc_buf *b, tc_sym s, int from) {
     for (int i = from, k; i < s->n; i = k) {
         for (k = i + 1; k < s->n && s->arg[k] == s->arg[i]; k++) {}
         if (i > from) tc_buf_puts(b, "*");
-        print(b, s->arg[i], k - i > 1 ? 9 : 8);
+        print(b, s->arg[i], k - i > 1 ? P_POWER : P_SIGN);
         if (k - i > 1) tc_buf_printf(b, "**%d", k - i);
     }
 }
@@ -90,7 +90,7 @@ static bool negative_term(tc_sym t) {
 
 static void print_abs_term(tc_buf *b, tc_sym t, bool neg) {
     if (!neg) {
-        print(b, t, 7);
+        print(b, t, P_PRODUCT);
     } else if (t->op == TC_S_CONST) {
         tc_buf_printf(b, "%lld", (long long)-t->i);
     } else {
@@ -100,9 +100,9 @@ static void print_abs_term(tc_buf *b, tc_sym t, bool neg) {
 }
 
 static void print(tc_buf *b, tc_sym s, int prec) {
-    int mine = s->op == TC_S_CONST || s->op == TC_S_VAR ? 10 : ops[s->op].prec ? ops[s->op].prec : 10;
-    if (s->op == TC_S_MUL && !s->raw && negative_term(s)) mine = 6;
-    if (s->op == TC_S_CONST && ((s->type == TC_SYM_INT && s->i < 0) || (s->type == TC_SYM_FLOAT && signbit(s->f)))) mine = 6;
+    int mine = s->op == TC_S_CONST || s->op == TC_S_VAR ? P_ATOM : ops[s->op].prec ? ops[s->op].prec : P_ATOM;
+    if (s->op == TC_S_MUL && !s->raw && negative_term(s)) mine = P_SUM;
+    if (s->op == TC_S_CONST && ((s->type == TC_SYM_INT && s->i < 0) || (s->type == TC_SYM_FLOAT && signbit(s->f)))) mine = P_SUM;
     if (mine < prec) tc_buf_putc(b, '(');
     if (s->op == TC_S_VAR) {
         tc_buf_puts(b, s->name);
@@ -129,16 +129,16 @@ static void print(tc_buf *b, tc_sym s, int prec) {
             product(b, s, 0);
         }
     } else if (s->op == TC_S_LE && s->arg[0]->op == TC_S_ADD && !s->arg[0]->raw && s->arg[0]->n == 2 && tc_sym_is_int(s->arg[0]->arg[1], 1)) {
-        print(b, s->arg[0]->arg[0], 3); /* a + 1 <= b reads better as a < b */
+        print(b, s->arg[0]->arg[0], P_COMPARE + 1); /* a + 1 <= b reads better as a < b */
         tc_buf_puts(b, " < ");
-        print(b, s->arg[1], 3);
+        print(b, s->arg[1], P_COMPARE + 1);
     } else if (s->op == TC_S_FNEG || s->op == TC_S_NOT) {
         tc_buf_puts(b, ops[s->op].text);
-        print(b, s->arg[0], mine + 1);
+        print(b, s->arg[0], s->op == TC_S_NOT ? P_COMPARE + 1 : mine + 1);
     } else if (ops[s->op].prec) {
         for (int i = 0; i < s->n; i++) {
             if (i) tc_buf_puts(b, ops[s->op].text);
-            print(b, s->arg[i], i ? mine + 1 : mine);
+            print(b, s->arg[i], i || mine == P_COMPARE ? mine + 1 : mine);
         }
     } else {
         tc_buf_puts(b, ops[s->op].text);

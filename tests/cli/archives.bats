@@ -247,6 +247,28 @@ PY
     tc-export again.pt2 | cmp - again.pt2
 }
 
+# tests/cli/empty-key.pt2 is of PyTorch: it returns {"": [x + 1, x + 2], "b": x}.
+@test "what lies under an empty key is named by the key and its place" {
+    tc-run "$TC_ROOT/tests/cli/empty-key.pt2" --signature >out
+    [ "$(sed -n '/outputs/,/tc-run/ s/ *f32\[.*//p' out | xargs)" = ".0 .1 b" ]
+    tc-run "$TC_ROOT/tests/cli/empty-key.pt2" --input x=2xf32=1 --output .1=@y.npy
+    [ "$(tail -c 8 y.npy | od -An -tf4 | xargs)" = "3 3" ]
+}
+
+# tests/cli/guards-names.pt2 is of PyTorch: a list x of two, x_1, and d of the keys 0 and -1. Its conditions:
+# (x_1 if x_1 > 4 else x[0]) > 5, d[-1] & 2 != 0, x[1] + 2*x_1 > 15 and sym_max(x[0], d[0]) < 9, of the lengths.
+@test "conditions in guards_code find inputs of like names and keys that are numbers, and choose, mask and compare as Python does" {
+    sizes() { # x[0] x[1] x_1 d[0] d[-1]
+        tc-run "$TC_ROOT/tests/cli/guards-names.pt2" --input x.0=$1xf32=1 --input x.1=$2xf32=1 --input x_1=$3xf32=1 --input d.0=$4xf32=1 \
+            --input d.-1=$5xf32=1 -o y.npy
+    }
+    for good in "3 4 6 5 7" "2 8 7 8 2" "6 12 2 2 3"; do sizes $good; done
+    for bad in "8 8 5 5 7" "5 30 4 5 7" "3 3 6 5 7" "3 4 6 5 8" "3 4 6 9 7" "9 4 6 5 7"; do
+        run --separate-stderr sizes $bad
+        [ "$status" -eq 3 ] && [[ "$stderr" == *"these sizes break a condition of the program"* ]]
+    done
+}
+
 @test "--check-guards=no leaves out what the model asserts of values, and no condition on sizes that the program rests on" {
     cat >m.py <<'EOF'
 import torch

@@ -85,6 +85,13 @@ static void prints_as_python(void **state) {
     prints("max(B, T)*2", "2*max(B, T)");
     prints("B/2", "B/2");
     prints("B/2*0.5", "B/2*0.5");
+    prints("(B == 2 or T == 3) and T <= 9", "(B == 2 or T == 3) and T <= 9");
+    prints("B == 2 or T == 3 and T <= 9", "B == 2 or T == 3 and T <= 9");
+    prints("(B | T) ^ 2 & B", "(B | T) ^ 2 & B");
+    prints("B if T > 4 else T", "where(5 <= T, B, T)");
+    same("B | T ^ 2 & B << 1", "B | (T ^ (2 & (B << 1)))");
+    same("(B if T > 4 else T if B > 2 else 1) > 5", "where(T > 4, B, where(B > 2, T, 1)) > 5");
+    same("max(B, T, 7, 9)", "max(max(max(B, T), 7), 9)");
 }
 
 static void float_arithmetic_is_not_reordered(void **state) {
@@ -131,7 +138,9 @@ static void bad_expressions_are_refused(void **state) {
                                         "Integer(1) x",
                                         "FloorDiv(Integer(1))",
                                         "Float('0.5', precision=x)"};
-    static const char *const python[] = {"", "1 +", "(1", "1 // 0", "f(1)", "1 2", "True and 3", "a.b", "1 ** ** 2"};
+    static const char *const python[] = {"",           "1 +",        "(1",        "1 // 0", "f(1)",          "1 2",
+                                         "True and 3", "a.b",        "1 ** ** 2", "1 if 2", "1 if 2 else 3", "1 if True else",
+                                         "max(1)",     "max(1, 2,)", "2.5 & 1"};
     tc_sym s;
     for (size_t i = 0; i < sizeof srepr / sizeof *srepr; i++) {
         tc_status st = tc_sym_parse_srepr(ctx, srepr[i], strlen(srepr[i]), &s);
@@ -147,6 +156,11 @@ static void bad_expressions_are_refused(void **state) {
     for (int i = 0; i < 5000; i++) tc_buf_puts(&deep, "Add(Integer(1), ");
     tc_status st = tc_sym_parse_srepr(ctx, deep.data, deep.len > 65536 ? 65536 : deep.len, &s);
     assert_non_null(st);
+    tc_status_free(st);
+    deep.len = 0;
+    for (int i = 0; i < 5000; i++) tc_buf_puts(&deep, "1 if True else ");
+    st = tc_sym_parse(ctx, deep.data, deep.len, &s);
+    assert_non_null(strstr(tc_status_message(st), "levels expected"));
     tc_status_free(st);
     tc_buf_free(&deep);
 }
