@@ -126,11 +126,23 @@ static tc_status verify_step(tc_arena *a, const char *dir, const manifest *m) {
     return s;
 }
 
+/* Without their checksums nothing would be compared. */
+static tc_status check_listed(const char *path, const manifest *m) {
+    bool shard = false, state = false;
+    for (size_t i = 0; i < m->files.len; i++) {
+        shard = shard || is_shard(m->files.data[i].name);
+        state = state || !strcmp(m->files.data[i].name, "state.json");
+    }
+    if (shard && state) return NULL;
+    return tc_error(TC_CONTENT, "%s/checkpoint.json: \"files\" names no %s", path, shard ? "state.json" : "file of tensors");
+}
+
 static tc_status verify(tc_arena *a, const char *path) {
     manifest m = {0};
     bool found;
     tc_status s = read_manifest(a, path, &m, &found);
     if (!s && !found) s = tc_error(TC_CONTENT, "%s/checkpoint.json: missing, the checkpoint is not complete", path);
+    if (!s) s = check_listed(path, &m);
     char **shards;
     size_t nshards = 0;
     if (!s) s = tc_ckpt_list(a, path, is_shard, &shards, &nshards);

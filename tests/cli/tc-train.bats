@@ -969,10 +969,15 @@ PY
         sed "$change" whole.json >run/step-4/checkpoint.json
         fails 3 run/step-4 tc-ckpt verify run/step-4
     done
+    sed 's/, "state.json": {[^}]*}//' whole.json >run/step-4/checkpoint.json
+    fails 3 'run/step-4/checkpoint.json: "files" names no state.json' tc-ckpt verify run/step-4
     sed 's/"tc_checkpoint": 1/"tc_checkpoint": 3/' whole.json >run/step-4/checkpoint.json
     fails 5 "a checkpoint of form 3, expected 1" tc-ckpt verify run/step-4
     cp whole.json run/step-4/checkpoint.json
     tc-ckpt verify run/step-4
+    rm run/step-4/*.safetensors
+    echo '{"tc_checkpoint": 1, "step": 4}' >run/step-4/checkpoint.json
+    fails 3 'run/step-4/checkpoint.json: "files" names no file of tensors' tc-ckpt verify run/step-4
 }
 
 @test "an update takes nodes by the number of weights, beyond those that a model may have" {
