@@ -48,6 +48,7 @@ tc_alias_tensor *tc_alias_of(tc_functional *f, tc_value *v) {
     t = TC_NEW(&f->arena, tc_alias_tensor);
     s->current = v;
     s->input = input_of(f, v);
+    s->checkpoint = v->producer ? v->producer->source.checkpoint : 0;
     a->base = s;
     a->meta = &v->meta;
     t->a = a;

@@ -21,6 +21,7 @@ typedef struct {
     tc_value *current;
     unsigned version;         /* counts writes */
     int input;                /* index in program->inputs, or -1 */
+    int checkpoint;           /* the call of torch.utils.checkpoint that made its memory; 0: none */
     const tc_alias_use *uses; /* of what it holds now */
 } tc_alias_base;
 

@@ -719,6 +719,7 @@ const tc_op tc_ops_index[] = {
      .shape = shape_gather,
      .lower = lower_gather,
      .checked = &checked_pick,
+     .keeps = " self index ",
      .grad = grad_gather,
      .samples = "gather(f32[4,5], 1, i64[4,2]:0..5); gather(f32[], 0, i64[2]:0..1)",
      .doc = "self at index along dim"},

@@ -706,6 +706,16 @@ static tc_status decompose_trace(tc_emit *e, const tc_node *n) {
     { .schema = "aten::" SCHEMA, .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
 #define PARTS(SCHEMA, shape_, lower_, complex_, grad_, sample, text) \
     { .schema = "aten::" SCHEMA, .shape = shape_, .lower = lower_, .complex = complex_, .grad = grad_, .samples = sample, .doc = text }
+#define PRODUCT(SCHEMA, sample, text)                                                                                                             \
+    {                                                                                                                                             \
+        .schema = "aten::prod" SCHEMA ", *, ScalarType? dtype=None) -> Tensor", .shape = shape_sum, .lower = lower_prod, .complex = complex_prod, \
+        .keeps = " self result ", .grad = grad_prod, .samples = sample, .doc = text                                                               \
+    }
+#define RUNNING(name, text)                                                                                                               \
+    {                                                                                                                                     \
+        .schema = "aten::" #name "(Tensor self, int dim) -> (Tensor values, Tensor indices)", .shape = shape_scan, .lower = lower_##name, \
+        .keeps = " self result1 ", .grad = grad_pick, .samples = #name "(f32[3,5], 1); " #name "(f64[9,70], 1)", .doc = text              \
+    }
 #define TRUTH(SCHEMA, shape_, lower_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text }
 #define COMPOSED(SCHEMA, decompose_, sample, text) \
@@ -728,10 +738,8 @@ const tc_op tc_ops_reduce[] = {
         "mean(f32[3,5], [1]); mean(c64[3,5], [1])", "sum / count over dim"),
     COMPOSED("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", decompose_nanmean, "nanmean(f32[3,5])",
              "the mean of all that are numbers"),
-    PARTS("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, complex_prod, grad_prod, "prod(f32[3,4])",
-          "the product of all"),
-    PARTS("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, complex_prod,
-          grad_prod, "prod(f32[3,4], 1); prod(c64[3,4], 1)", "the products over dim"),
+    PRODUCT("(Tensor self", "prod(f32[3,4])", "the product of all"),
+    PRODUCT(".dim_int(Tensor self, int dim, bool keepdim=False", "prod(f32[3,4], 1); prod(c64[3,4], 1)", "the products over dim"),
     ROW("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape_extreme, lower_max, grad_amax, "amax(f32[3,5], [1])", "the largest"),
     ROW("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape_extreme, lower_min, grad_amax, "amin(f32[3,5], [1])", "the smallest"),
     ROW("max(Tensor self) -> Tensor", shape_extreme, lower_max, grad_amax, "max(f32[3,5])", "the largest of all"),
@@ -780,10 +788,8 @@ const tc_op tc_ops_reduce[] = {
      .decompose = decompose_cumprod_backward,
      .grad = grad_cumprod_backward,
      .doc = "gradient of the running products"},
-    ROW("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummax, grad_pick,
-        "cummax(f32[3,5], 1); cummax(f32[9,70], 1)", "running maxima and where they are"),
-    ROW("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummin, grad_pick,
-        "cummin(f32[3,5], 1); cummin(f64[9,70], 1)", "running minima and where they are"),
+    RUNNING(cummax, "running maxima and where they are"),
+    RUNNING(cummin, "running minima and where they are"),
     ROW("logcumsumexp(Tensor self, int dim) -> Tensor", shape_float_scan, lower_logcumsumexp, grad_logcumsumexp,
         "logcumsumexp(f32[3,5], 1); logcumsumexp(c64[3,5], 0)", "running logsumexp"),
     COMPOSED("trace(Tensor self)", decompose_trace, "trace(f32[3,4])", "the sum of the diagonal"),

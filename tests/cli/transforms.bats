@@ -650,6 +650,13 @@ PY
     model 'y = F.linear(x, w)' 'x.zero_()'; refused 'input of aten.linear.default' 16
     model 'y = Square.apply(x)' 'x.add_(1)'; refused 'an operand of tc.autograd_function.default' 16
     model 'out = torch.zeros(3, 4)' 'out[0] = a[0]' 'out[1] = out[0] * w[1]' 'y = out'; refused 'self of aten.mul.Tensor' 17
+    local call='y = torch.utils.checkpoint.checkpoint(lambda u: (u * w).tanh(), x, use_reentrant=False)'
+    model 'y = x.prod()' 'y.mul_(2)'; refused 'its result of aten.prod.default' 16
+    model 'y = x.gather(0, torch.zeros(1, 4, dtype=torch.long))' 'x.add_(1)'; refused 'self of aten.gather.default' 16
+    model 'y = x.cummax(0).values' 'x.add_(1)'; refused 'self of aten.cummax.default' 16
+    model 'y = x.cummax(0).values' 'y.mul_(2)'; taken
+    model "$call" 'x.add_(1)'; refused 'self of aten.mul.Tensor' 16
+    model "$call" 'y += x'; taken # its inside is computed again
     model 'y = x.sin()' 'x.data.add_(0)'; taken
     model 'y = x + w' 'x.mul_(2)'; taken
     model 'y = x.relu()' 'x.mul_(2)'; taken
