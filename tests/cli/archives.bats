@@ -269,6 +269,22 @@ PY
     done
 }
 
+@test "a condition that has no value for sizes, as a remainder of 0, is broken by them" {
+    cat >m.py <<'EOF'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x, y):
+        if x.shape[0] % (y.shape[0] - 1) == 0:
+            return x * 2
+        return x
+EOF
+    tc-export m.py:M --input x=Axf32 --input y=Bxf32 -o m.pt2
+    tc-run m.pt2 --input x=8xf32=1 --input y=4xf32=1 -o y.npy
+    run --separate-stderr tc-run m.pt2 --input x=8xf32=1 --input y=1xf32=1
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"these sizes break a condition of the program: A % (B - 1) != 0 (m.py:4): division by zero"* ]]
+}
+
 @test "--check-guards=no leaves out what the model asserts of values, and no condition on sizes that the program rests on" {
     cat >m.py <<'EOF'
 import torch
