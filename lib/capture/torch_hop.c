@@ -244,16 +244,30 @@ static V leaf_slice(C *c, void *ctx, V t) {
     tc_avec_push(c, &s->outer, v);
     return tc_torch_wrap_value(c, in);
 }
+/* Does the call decide sizes by data, where its arguments leave that to it? */
+static bool has_data_shape(const tc_node *n) {
+    bool found = false;
+    for (int i = 0; n->op->flags & TC_OP_DATA_SHAPE && i < n->nouts; i++)
+        for (int d = 0; n->outs[i] && d < n->outs[i]->meta.rank; d++) found |= tc_sym_holds_data(n->outs[i]->meta.size[d]);
+    return found;
+}
+/* Does it draw random numbers? Dropout of nothing or of everything does not. */
+static bool draws(const tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    for (int i = 0; strstr(s->name, "dropout") && i < s->nparams && i < n->nargs; i++)
+        if (!strcmp(s->params[i].name, "p") && (tc_arg_float(n, i) == 0 || tc_arg_float(n, i) == 1)) return false;
+    return n->op->flags & TC_OP_RANDOM;
+}
 /* What vmap refuses in its body: sizes that data decide, and random numbers as mode says. Each call of a body draws anew, which is
  * randomness="different". */
 static void check_batched(C *c, const tc_graph *g, V mode) {
     for (const tc_node *n = g->first; n; n = n->next)
-        if (n->op->flags & TC_OP_DATA_SHAPE)
+        if (has_data_shape(n))
             tc_raise(c, "RuntimeError", "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over %s",
                      tc_op_name(n->op));
     if (tc_kind_of(mode) != K_STR || !strcmp(tc_as_str(mode)->s, "different")) return;
     for (const tc_node *n = g->first; n; n = n->next) {
-        if (!(n->op->flags & TC_OP_RANDOM)) continue;
+        if (!draws(n)) continue;
         if (!strcmp(tc_as_str(mode)->s, "same"))
             tc_raise(c, "NotImplementedError", "vmap with randomness='same' is not part of the model language: draw before vmap");
         tc_raise(c, "RuntimeError",

@@ -107,8 +107,10 @@ static tc_dtype computes_in(const tc_schema *s, const tc_arg *arg, const V *obje
     tc_dtype t = tc_promotion_type(&p);
     return p.clashes || (p.dim == TC_DTYPE_NONE && p.zero == TC_DTYPE_NONE) ? d : t;
 }
-/* Whether PyTorch takes another way than the operator's kernel: dropout that does not train, the mean of all positions of complex numbers. */
+/* Whether PyTorch takes another way than the operator's kernel: dropout that does not train, the mean of all positions of complex numbers, the
+ * powers 0 and 1. */
 static bool goes_elsewhere(const tc_schema *s, const tc_arg *arg, tc_dtype d) {
+    if (!strcmp(s->name, "pow") && s->params[1].type == TC_T_SCALAR && d == TC_BOOL) return true; /* by a number: True or False */
     for (int i = 0; i < s->nparams; i++) {
         if (!strcmp(s->params[i].name, "train") && arg[i].kind == TC_A_SCALAR && !arg[i].scalar.i) return true;
         if (strcmp(s->params[i].name, "output_size") || arg[i].kind != TC_A_INTS || (d != TC_C64 && d != TC_C128)) continue;
@@ -117,6 +119,11 @@ static bool goes_elsewhere(const tc_schema *s, const tc_arg *arg, tc_dtype d) {
         return ones == arg[i].n && !strncmp(s->name, "adaptive_avg", 12);
     }
     return false;
+}
+/* Whether the kernel is asked for before the elements are counted: PyTorch's loops over operands of one size. */
+static bool asks_first(const tc_op *f) {
+    static const char others[] = " bitwise_left_shift bitwise_right_shift clamp clamp_max clamp_min pow trace __lshift__ __rshift__ ";
+    return f->shape == tc_shape_binary || f->shape == tc_shape_ternary || tc_word_in(others, tc_op_schema(f)->name);
 }
 /* The operator whose kernel does the work: padding by mirroring is another one's. */
 static const char *kernel_name(const tc_schema *s, const tc_arg *arg) {
@@ -133,16 +140,18 @@ static bool has_elements(C *c, V v) {
 }
 
 void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *objects) {
-    const tc_schema *s = tc_op_schema(op), *f = tc_op_schema(tc_op_functional(op));
+    const tc_op *functional = tc_op_functional(op);
+    const tc_schema *s = tc_op_schema(op), *f = tc_op_schema(functional);
     const bool fresh = tc_word_in(" arange eye linspace logspace range ", f->name); /* made of numbers, in the type that is given */
-    if (!s->nparams || (!fresh && !objects[0])) return;
-    const V first = objects[0] && tc_is_tensor(objects[0]) ? objects[0] : NULL;
+    if (!s->nparams) return;
+    const V operand = objects[s->nparams > 1 && s->params[0].type == TC_T_SCALAR], first = operand && tc_is_tensor(operand) ? operand : NULL;
+    if (!fresh && !operand) return;
     tc_dtype d = computes_in(s, arg, objects, first ? tc_torch_dtype(first) : TC_DTYPE_NONE);
     if (c->torch->autocast != TC_DTYPE_NONE) d = tc_autocast_type(op, d, c->torch->autocast);
     if (d == TC_F32 || d == TC_F64 || c->all_types) return;
     const char *own = tc_is_float(d) && tc_dtype_size(d) == 1 ? "f8" : tc_dtypes[d].name;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (tc_word_in(refused[i].types, own) && tc_word_in(refused[i].names, kernel_name(f, arg)) && (!first || has_elements(c, first)) &&
-            !computes_in_other(s, arg, objects, d) && !goes_elsewhere(s, arg, d))
+        if (tc_word_in(refused[i].types, own) && tc_word_in(refused[i].names, kernel_name(f, arg)) &&
+            (!first || asks_first(functional) || has_elements(c, first)) && !computes_in_other(s, arg, objects, d) && !goes_elsewhere(s, arg, d))
             tc_raise(c, "NotImplementedError", "aten.%s: \"%s\" not implemented for '%s'", s->name, f->name, tc_dtypes[d].torch);
 }

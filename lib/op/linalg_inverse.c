@@ -45,7 +45,14 @@ static tc_value *above(tc_emit *e, tc_value *s, tc_value *atol, tc_value *rtol) 
     tc_value *tol = tc_e2(e, "aten::maximum", tc_la_col(e, atol), tc_e_mul(e, tc_la_col(e, rtol), most));
     return tc_e2(e, "aten::gt.Tensor", s, tol);
 }
-static bool is_empty(const tc_value *a) { return tc_sym_is_int(tc_la_rows(a), 0) || tc_sym_is_int(tc_la_cols(a), 0); }
+/* Are the matrices a, the argument of n, without elements? A size that was 0 when the program was made stays 0. */
+static bool is_empty(tc_emit *e, const tc_node *n, const tc_value *a) {
+    const tc_sym size[] = {tc_la_rows(a), tc_la_cols(a)};
+    int64_t v;
+    for (int i = 0; i < 2; i++)
+        if (tc_program_example(e->graph->program, size[i], &v) && v == 0) return tc_e_pin(e, n, size[i], &v);
+    return false;
+}
 
 /* ---- rank ---- */
 static tc_status need_wide(const tc_node *n) {
@@ -57,7 +64,7 @@ static tc_status rank_of(tc_emit *e, const tc_node *n, tc_value *atol, tc_value 
     tc_value *a = tc_arg_value(n, 0), *s;
     TC_TRY(hermitian ? tc_la_square_arg(n, 0, "linalg.matrix_rank") : tc_la_matrix_arg(n, 0, "linalg.matrix_rank"));
     TC_TRY(need_wide(n));
-    if (is_empty(a)) {
+    if (is_empty(e, n, a)) {
         tc_emit_result(e, 0, tc_emit_call(e, "aten::zeros", "Sd", a->meta.size, a->meta.rank - 2, (int)TC_I64));
         return tc_e_done(e);
     }
@@ -89,7 +96,7 @@ static tc_status decompose_pinv(tc_emit *e, const tc_node *n) { /* self, atol, r
     bool hermitian = tc_arg_bool(n, 3);
     TC_TRY(hermitian ? tc_la_square_arg(n, 0, "linalg.pinv") : tc_la_matrix_arg(n, 0, "linalg.pinv"));
     TC_TRY(need_wide(n));
-    if (is_empty(a)) {
+    if (is_empty(e, n, a)) {
         tc_emit_result(e, 0, tc_e1(e, "aten::clone", tc_la_mT(e, a)));
         return tc_e_done(e);
     }

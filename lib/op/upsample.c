@@ -2,7 +2,9 @@
  * picked by computed indices and weighted; so gradients follow from those of index_select.
  *
  *     position   i r (align_corners: r = (in - 1) / (out - 1)), else (i + 1/2) r - 1/2 with r = in / out, or 1 / the given factor
- *     nearest    x[floor(i r)], nearest_exact x[floor((i + 1/2) r)]     linear  between two neighbours     cubic  four, A = -0.75 */
+ *     nearest    x[floor(i r)], nearest_exact x[floor((i + 1/2) r)]     linear  between two neighbours     cubic  four, A = -0.75
+ *
+ * As in PyTorch the floor of nearest ones is that of float32 in float64 too; places in planes are float32 throughout. */
 #include "op/upsample.h"
 #include "op/shape.h"
 
@@ -90,10 +92,11 @@ static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, tc_dtype kep
     if (!tc_is_float(up)) up = TC_F32;
     if (m == NEAREST || m == EXACT) {
         tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
+        if (a->plane) up = TC_F32;
         tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
         tc_sym r = ratio(tc_e_sym(e), m, a);
         if (m == EXACT) i = tc_e_adds(e, i, 0.5);
-        i = m == EXACT && !a->plane && up == TC_F32 ? centres(e, i, r) : with_number(e, "aten::mul.Tensor", i, r);
+        i = m == EXACT && !a->plane && up == TC_F32 ? centres(e, i, r) : tc_e_cast(e, with_number(e, "aten::mul.Tensor", i, r), TC_F32);
         return pick(e, x, d, clamped(e, tc_e1(e, "aten::floor", i), a));
     }
     tc_value *first, *w[4], *sum = NULL;

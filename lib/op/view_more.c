@@ -382,7 +382,7 @@ static tc_status tensor_split(tc_emit *e, const tc_node *n, int d) {
         return tc_e_done(e);
     }
     int64_t m;
-    if (!tc_sym_const_int(tc_arg_sym(n, 1), &m)) return tc_error(TC_UNSUPPORTED, "%s: a number of sections that is not known", tc_op_name(n->op));
+    if (!tc_e_pin(e, n, tc_arg_sym(n, 1), &m)) return tc_error(TC_UNSUPPORTED, "%s: a number of sections that is not known", tc_op_name(n->op));
     if (m <= 0) return tc_error(TC_CONTENT, "%s: number of sections must be larger than 0, got %lld", tc_op_name(n->op), (long long)m);
     if (m > 100000) return refuse(n, "too many pieces");
     tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)m + 1);

@@ -26,6 +26,17 @@ model() { # the body of forward(self, x)
     fails 3 "Low precision dtypes not supported" model "torch.linalg.svdvals(x)" 2x2xf16
 }
 
+@test "a matrix shown by an example without elements stays without" {
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x[:, :0]\n' >empty.py
+    tc-export empty.py:M --input x=3x2xf32 | tc-run --input x=3x2xf32=1 --output @empty.npy
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return torch.linalg.pinv(x), torch.linalg.pinv(x.t()), torch.linalg.matrix_rank(x)\n' >m.py
+    tc-export m.py:M --input x=@empty.npy -o m.pt2
+    tc-run m.pt2 --input x=@empty.npy --output out.0=@a.npy --output out.1=@b.npy --output out.2=@c.npy
+    grep -aq "(0, 3)" a.npy
+    grep -aq "(3, 0)" b.npy
+    [ "$(tail -c 8 c.npy | od -An -td8 | xargs)" = 0 ]
+}
+
 @test "without tc-lapack.so a program refuses by name, and others run" {
     model "torch.linalg.det(x)" 2x2xf64
     mkdir alone

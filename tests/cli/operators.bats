@@ -908,3 +908,32 @@ EOF
     holds 2xf32=0,1 "F.interpolate(x[None, None, None, None], (1, 1, 41), mode='nearest-exact').sum() == 21"
     holds 2xf32=0,1 "F.interpolate(x[None, None, None], (1, 41), mode='nearest-exact').sum() == 20"
 }
+
+@test "nearest elements of float64 lie where float32 has them, of planes throughout, of lines and volumes at the end" {
+    holds 2xf64=0,1 "F.interpolate(x[None, None, None], (1, 41), mode='nearest-exact').sum() == 20"
+    holds 2xf64=0,1 "torch.stack([F.interpolate(x[None, None], n, mode='nearest-exact').sum() for n in (41, 49)]).eq(torch.tensor([21, 25])).all()"
+    holds 2xf64=0,1 "F.interpolate(x[None, None, None, None], (1, 1, 49), mode='nearest-exact').sum() == 25"
+    holds 14xf64=0,1,2,3,4,5,6,7,8,9,10,11,12,13 "(F.interpolate(x[None, None], 46).sum() == 293) & (F.interpolate(x[None, None, None], (1, 46)).sum() == 292)"
+}
+
+@test "bools without elements have no remainder, shift, power or clamp either, nor has a bool on the left" {
+    local f b
+    for b in "x > 0" "x[:0] > 0"; do
+        for f in "True % b" "b % b" "torch.remainder(b, True)" "True << b" "torch.bitwise_right_shift(True, b)" "b.clamp(min=True)" "torch.pow(True, b)" \
+            "b ** b" "torch.fmod(b, b)" "b // True" "b.addcmul(b, b)"; do
+            fails 3 "not implemented for 'bool'" model "$f" 3xi64 "b = $b"
+        done
+    done
+    holds 3xi64=0,1,2 "torch.equal(b ** True, b) & torch.equal(True % x, torch.tensor([0, 0, 1])) & ((b[:0] % 2).dtype == torch.int64)" \
+        "x, b = x.clamp(min=1), x > 0"
+}
+
+@test "tensor_split into as many pieces as a free dimension has elements fixes it to what the example has" {
+    model "x * 1" 3x2xf32
+    tc-run m.pt2 --input x=3x2xf32=1,2,3,4,5,6 --output @x.npy
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return torch.cat(torch.tensor_split(x, x.shape[0]), 1)\n' >m.py
+    tc-export m.py:M --input x=@x.npy -o m.pt2 2>err
+    grep -q "x.0 is fixed to 3 by" err
+    tc-run m.pt2 --input x=@x.npy --output @y.npy
+    [ "$(tail -c 24 y.npy | od -An -v -tf4 -w24 | xargs)" = "1 2 3 4 5 6" ]
+}

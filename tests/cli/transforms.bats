@@ -617,6 +617,26 @@ PY
         tc-export v.py:U --input x=2x2xf32 --print
 }
 
+@test "vmap takes combinations whose number the sizes say, and dropout that draws nothing" {
+    cat >v.py <<'PY'
+import torch
+import torch.nn.functional as F
+class M(torch.nn.Module):
+    def forward(self, x):
+        rows = torch.vmap(lambda t: torch.combinations(t, r=1))(x), torch.vmap(torch.combinations)(x)
+        for p, drop in (1.0, F.dropout3d), (0.0, F.dropout1d), (1.0, F.dropout), (1.0, F.alpha_dropout):
+            rows += (torch.vmap(lambda t: drop(t, p=p))(x[:, None, None, None] if drop is F.dropout3d else x[:, None] if drop is F.dropout1d else x),)
+        return torch.stack([t.sum() for t in rows])
+class Draw(torch.nn.Module):
+    def forward(self, x):
+        return torch.vmap(lambda t: F.dropout3d(t, p=0.5))(x[:, None, None, None])
+PY
+    tc-export v.py:M --input x=2x3xf32 -o v.pt2
+    tc-run v.pt2 --input x=2x3xf32=1,2,3,4,5,6 --output @v.npy
+    [ "$(tail -c 24 v.npy | od -An -v -tf4 -w24 | xargs)" = "21 42 0 21 0 21" ]
+    fails 3 "called random operation while in randomness error mode" tc-export v.py:Draw --input x=2x3xf32 -o v.pt2
+}
+
 @test "a gradient that needs what was written to since is refused, as PyTorch's version counters refuse it" {
     cd "$BATS_TEST_TMPDIR"
     model() { # lines of forward between x = a * 1 and the gradient of y by a and w
