@@ -686,7 +686,7 @@ static void find_mutations(binder *x) {
 
 /* Weights are packed for the sizes that kernels see. */
 static void bind_slices(binder *x) {
-    slices_find(x->f, x->b);
+    slices_find(x->f, x->b, x->slots);
     for (size_t i = 0; i < x->b->slices.len; i++) {
         slices *s = &x->b->slices.data[i];
         slices_begin(x->b, s);

@@ -1,6 +1,6 @@
 /* The memory of runs: what there is, and what runs at some sizes would need (runtime.h). */
 #include "base/file.h"
-#include "runtime/frame.h"
+#include "runtime/slices.h"
 
 static void add_memory(const frame *f, tc_exec_memory *m) {
     if (f->b) {
@@ -72,6 +72,7 @@ static tc_status estimate_frame(frame *f, tc_exec_memory *m) {
         m->results += tc_tensor_bytes(&b->t[v->id]);
         m->pages += memory_pages(tc_tensor_bytes(&b->t[v->id]));
     }
+    for (size_t i = 0; i < b->slices.len; i++) slices_begin(b, &b->slices.data[i]), slices_show(b, &b->slices.data[i], 0);
     for (size_t i = 0; i < b->calls.len; i++) {
         const call *c = &b->calls.data[i];
         size_t n = call_scratch(f->e, c);

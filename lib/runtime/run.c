@@ -8,6 +8,7 @@
 void bound_plan_memory(bound *b, size_t nvalues) {
     tc_lifetime *items = tc_xcalloc(nvalues + 1, sizeof *items);
     size_t *of = tc_xcalloc(nvalues + 1, sizeof *of), n = 0;
+    b->naive_bytes = 0;
     for (size_t i = 0; i < nvalues; i++) {
         if (b->root_of[i] != (int)i || b->roots[i].kind != ROOT_ARENA || !b->roots[i].bytes) continue;
         of[n] = i;

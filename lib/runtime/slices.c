@@ -3,8 +3,11 @@
  *     h = convolution(x, w); p = max_pool(h)         for each 4 of 64 images:  h = convolution(x[i..i+4], w); p[i..i+4] = max_pool(h)
  *
  * Calls whose results' entries along dimension 0 come of argument 0's alone (TC_KF_ENTRIES) with their epilogues, and copies. What lives within
- * a chain alone has room for one slice. Bits do not change: they depend on no other entry. */
+ * a chain alone has room for one slice. Bits do not change: they depend on no other entry. Nor does memory grow: a chain for which it
+ * would is run whole. */
 #include "runtime/slices.h"
+
+#include <string.h>
 
 enum { NEAR_BYTES = 1 << 20 /* of a thread's second cache: what one call of a slice reads and writes */ };
 
@@ -124,17 +127,18 @@ static bool add_call(chain *s, const call *c, int64_t near, int64_t *entries) {
     return ok;
 }
 
-/* Memory of calls [first, end): all that they touch lives until the last slice; what only they touch has room for one. */
-static void keep_chain(chain *s, slices *to) {
+/* Memory of a chain's calls: all that they touch lives until the last slice; what only they touch has room for one, unless it is watched. */
+static void keep_chain(chain *s, slices *to, bool watched) {
     bound *b = s->b;
     const int first = to->first, last = to->first + to->ncalls - 1;
+    to->nvalues = 0;
     for (size_t i = 0; i < s->seen.len; i++) {
         const touch *t = &s->seen.data[i];
         root *r = &b->roots[b->root_of[t->id]];
         bool known = false;
         for (int k = 0; k < to->nvalues; k++) known |= to->values[k].id == t->id;
         if (t->moves && !known) to->values[to->nvalues++] = (slice_value){t->id, b->t[t->id].stride[0], 0};
-        if (t->written && r->first >= first && r->kind == ROOT_ARENA) r->inside = r->last <= last && !s->f->e->profile;
+        if (t->written && r->first >= first && r->kind == ROOT_ARENA) r->inside = r->last <= last && !watched;
     }
     for (int k = 0; k < to->nvalues; k++) {
         root *r = &b->roots[b->root_of[to->values[k].id]];
@@ -147,27 +151,6 @@ static void keep_chain(chain *s, slices *to) {
         if (r->inside) r->bytes = r->bytes / (size_t)to->n * (size_t)to->entries, r->inside = false;
         if (s->seen.data[i].written && r->first > first) r->first = first; /* written again in each slice */
         if (r->last < last) r->last = last;
-    }
-}
-
-void slices_find(const frame *f, bound *b) {
-    const int64_t near = (int64_t)NEAR_BYTES * tc_pool_threads(f->e->pool);
-    if (f->e->for_c || f->e->o.no_fuse) return;
-    for (int i = 0; i < (int)b->calls.len;) {
-        chain s = {.f = f, .b = b};
-        int64_t entries = INT64_MAX;
-        int end = i;
-        while (end < (int)b->calls.len && add_call(&s, &b->calls.data[end], near, &entries)) end++;
-        if (end - i > 1 && entries > 1 && entries < s.n) { /* weights are read again for one image: it gains nothing */
-            const int64_t parts = (s.n + entries - 1) / entries;
-            slices c = {.first = i, .ncalls = end - i, .n = s.n, .entries = (s.n + parts - 1) / parts};
-            c.values = tc_xcalloc(s.seen.len, sizeof *c.values);
-            c.ns = tc_xcalloc((size_t)c.ncalls, sizeof *c.ns);
-            keep_chain(&s, &c);
-            tc_vec_push(&b->slices, c);
-        }
-        tc_vec_free(&s.seen);
-        i = end > i ? end : i + 1;
     }
 }
 
@@ -198,7 +181,55 @@ void slices_end(bound *b, const slices *s) {
     }
     results_follow(b, s);
 }
+static void free_slices(slices *c) { free(c->values), free(c->ns); }
 void slices_free(bound *b) {
-    for (size_t i = 0; i < b->slices.len; i++) free(b->slices.data[i].values), free(b->slices.data[i].ns);
+    for (size_t i = 0; i < b->slices.len; i++) free_slices(&b->slices.data[i]);
     tc_vec_free(&b->slices);
+}
+
+/* Bytes of intermediate results and of the call that needs the most scratch. */
+static size_t memory_of(const frame *f, bound *b, size_t slots) {
+    size_t scratch = 0;
+    bound_plan_memory(b, slots);
+    for (size_t i = 0; i < b->slices.len; i++) slices_begin(b, &b->slices.data[i]), slices_show(b, &b->slices.data[i], 0);
+    for (size_t i = 0; i < b->calls.len; i++) {
+        const size_t n = call_scratch(f->e, &b->calls.data[i]);
+        if (n > scratch) scratch = n;
+    }
+    for (size_t i = 0; i < b->slices.len; i++) slices_end(b, &b->slices.data[i]);
+    return b->arena_bytes + scratch;
+}
+/* Adds a chain, unless memory grows by it: what it reads first and what it writes last live at once. */
+static void add_chain(chain *s, slices c, size_t slots) {
+    const frame *f = s->f;
+    bound *b = s->b;
+    root *before = tc_xcalloc(slots, sizeof *before);
+    const size_t bytes = memory_of(f, b, slots);
+    memcpy(before, b->roots, slots * sizeof *before);
+    c.values = tc_xcalloc(s->seen.len, sizeof *c.values);
+    c.ns = tc_xcalloc((size_t)c.ncalls, sizeof *c.ns);
+    keep_chain(s, &c, false);
+    tc_vec_push(&b->slices, c);
+    const bool grows = memory_of(f, b, slots) > bytes, watched = f->e->profile != NULL;
+    if (grows || watched) memcpy(b->roots, before, slots * sizeof *before);
+    if (grows) free_slices(&b->slices.data[--b->slices.len]);
+    else if (watched) keep_chain(s, &b->slices.data[b->slices.len - 1], true);
+    free(before);
+}
+
+void slices_find(const frame *f, bound *b, size_t slots) {
+    const int64_t near = (int64_t)NEAR_BYTES * tc_pool_threads(f->e->pool);
+    if (f->e->for_c || f->e->o.no_fuse) return;
+    for (int i = 0; i < (int)b->calls.len;) {
+        chain s = {.f = f, .b = b};
+        int64_t entries = INT64_MAX;
+        int end = i;
+        while (end < (int)b->calls.len && add_call(&s, &b->calls.data[end], near, &entries)) end++;
+        if (end - i > 1 && entries > 1 && entries < s.n) { /* weights are read again for one image: it gains nothing */
+            const int64_t parts = (s.n + entries - 1) / entries;
+            add_chain(&s, (slices){.first = i, .ncalls = end - i, .n = s.n, .entries = (s.n + parts - 1) / parts}, slots);
+        }
+        tc_vec_free(&s.seen);
+        i = end > i ? end : i + 1;
+    }
 }

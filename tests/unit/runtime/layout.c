@@ -89,6 +89,11 @@ static tc_value *down_and_up(net *n, tc_value *x) { /* as in U-Net: cat, transpo
     x = max_pool(n, x, 2, 2, 0);
     return add(n, tc_emit_call(&n->e, "aten::flatten.using_ints", "vii", x, (int64_t)1, (int64_t)-1));
 }
+static tc_value *hourglass(net *n, tc_value *x) { /* wide, small, wide, and one image */
+    x = add(n, tc_emit_call(&n->e, "aten::repeat", "vI", unary(n, "aten::sin", x), (int64_t[]){1, 20, 1, 1}, 4));
+    x = conv(n, conv(n, x, 60, 4, 4, 0, 1, 60, true, false), 60, 4, 4, 0, 1, 60, true, true);
+    return add(n, tc_emit_call(&n->e, "aten::amax", "vIb", x, (int64_t[]){0}, 1, false));
+}
 
 typedef tc_value *(*form)(net *n, tc_value *x);
 enum { SLICED = 61, TIMES = 5 };
@@ -181,12 +186,15 @@ static void check_slices(form f, tc_dtype dtype, int threads, const char *what) 
     tc_tensor want[64] = {{0}};
     ok(tc_exec_run(one, &x, 1, NULL, want, plain.n));
     size_t arena[2];
+    tc_exec_memory forecast;
+    ok(tc_exec_forecast(other, &x, 1, &forecast));
     for (int run = 0; run < 5; run++) { /* the second packs weights; the third is watched */
         tc_tensor got = {0};
         int seen = 0;
         tc_exec_set_profile(other, run == 2 ? see_images : NULL, &seen);
         ok(tc_exec_run(other, &x, 1, NULL, &got, 1));
         if (dtype != TC_BF16) same(&want[plain.n - 1], &got, what, "best", threads);
+        if (!run) assert_int_equal((forecast.scratch + 4095) / 4096 * 4096, tc_exec_memory_use(other).scratch);
         if (run == 2) assert_true(seen > 4);
         if (run == 1 || run == 2) arena[run - 1] = tc_exec_memory_use(other).arena;
         tc_tensor_deinit(&got);
@@ -205,8 +213,22 @@ static void test_slices(void **state) {
             check_slices(residual, d ? TC_BF16 : TC_F32, threads, "residual"),
                 check_slices(down_and_up, d ? TC_BF16 : TC_F32, threads, "down and up");
 }
+/* A chain whose ends are large and die before and after it would have both live at once: it is run whole. */
+static void test_no_growth(void **state) {
+    (void)state;
+    net n;
+    build(&n, hourglass, TC_F32, 1, false);
+    tc_tensor x = random_tensor(TC_F32, 4, (int64_t[]){SLICED, 3, 22, 26}, -0.5, 1, &seed), got = {0};
+    tc_exec *e;
+    ok(tc_exec_create(n.p, &(tc_exec_options){.threads = 1}, &e));
+    ok(tc_exec_run(e, &x, 1, NULL, &got, 1));
+    assert_true(tc_exec_memory_use(e).arena < 30 * tc_tensor_bytes(&x));
+    tc_exec_destroy(e);
+    tc_tensor_deinit(&x), tc_tensor_deinit(&got);
+    done(&n);
+}
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts), cmocka_unit_test(test_slices)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts), cmocka_unit_test(test_slices), cmocka_unit_test(test_no_growth)};
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
 }
