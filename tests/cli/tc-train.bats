@@ -1114,6 +1114,43 @@ YAML
     cmp captured/step-12/shard-00001-model-00001-of-00001.safetensors eager/step-12/shard-00001-model-00001-of-00001.safetensors
 }
 
+@test "an optimiser may keep tensors in lists: resumed as one that has a key for each, refused where a list changes its length" {
+    cat >>r.yaml <<'YAML'
+functions: |
+  class Kept(torch.optim.Optimizer):
+      def __init__(self, params, lr, lists, length=0):
+          super().__init__(params, dict(lr=lr))
+          self.lists, self.length = lists, length
+      @torch.no_grad()
+      def step(self, closure=None):
+          for p in self.param_groups[0]["params"]:
+              s = self.state[p]
+              if not s:
+                  if self.lists:
+                      s["old"] = [torch.zeros_like(p), torch.zeros_like(p)]
+                  else:
+                      s["one"], s["two"] = torch.zeros_like(p), torch.zeros_like(p)
+              one, two = s["old"][:2] if self.lists else (s["one"], s["two"])
+              p.sub_(p.grad + one * 0.5 + two * 0.25, alpha=self.param_groups[0]["lr"])
+              if self.lists:
+                  s["old"] = [p.grad.clone(), one] + [two] * (len(s["old"]) - 2 + self.length)
+              else:
+                  s["one"], s["two"] = p.grad.clone(), one
+YAML
+    tc-train -q r.yaml 'optimizer=Kept(m.parameters(), lr=0.1, lists=False)' -o keys
+    tc-train -q r.yaml 'optimizer=Kept(m.parameters(), lr=0.1, lists=True)' -o lists
+    for of in keys lists; do tc-ckpt consolidate $of/step-12 -o $of.safetensors; done
+    cmp keys.safetensors lists.safetensors
+    tc-train -q r.yaml 'optimizer=Kept(m.parameters(), lr=0.1, lists=True)' steps=5 -o part
+    tc-train -q part --resume steps=12
+    tc-ckpt diff --all lists/step-12 part/step-12
+    fails 3 "step() makes state[...]['old.3'] anew, not as the step before did" \
+        tc-train -q r.yaml 'optimizer=Kept(m.parameters(), lr=0.1, lists=True, length=1)' -o grows
+    sed -i 's/torch.zeros_like(p), torch.zeros_like(p)]/torch.zeros_like(p)] * 4/' r.yaml
+    fails 3 "step() takes state[...]['old.2'] away, which the step before left" \
+        tc-train -q r.yaml 'optimizer=Kept(m.parameters(), lr=0.1, lists=True, length=-1)' -o shrinks
+}
+
 @test "a model that writes to what its own gradient needs is refused at its line; state that a step gives back is not such a write" {
     tc-train -q r.yaml -o run
     sed -i 's/return self.b.*/h = self.a(x.float()).exp()\n        h += 1\n        return self.b(h)/' model.py

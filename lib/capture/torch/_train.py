@@ -270,7 +270,7 @@ class Update(nn.Module):
         for i, p in enumerate(self.params):
             for key, t in _leaves(self.state[i]):
                 if isinstance(t, torch.Tensor):
-                    name = f"state_{i}_{key}"
+                    name = f"state_{i}_{key}".replace(".", ":")  # a buffer's name has no points
                     if not self.eager and name not in self._buffers:
                         self.register_buffer(name, t)
                     found.append((name, self.names[i], key, t))
@@ -438,14 +438,20 @@ class Update(nn.Module):
         return norm
 
     def write_back(self, held):
-        """A step may put another tensor in the place of one of its state: the buffer, which `held` has by its key, takes the value."""
-        new = [(state, key, old.get(key), v.clone()) for state, old in zip(self.state, held) for key, v in state.items()
+        """A step may put another tensor in the place of one of its state, also in a list: the buffer, which `held` has by its key, takes the
+        value."""
+        new = [(key, old.get(key), v.clone()) for state, old in zip(self.state, held) for key, v in _leaves(state)
                if isinstance(v, torch.Tensor) and v is not old.get(key) and key != "step"]
-        for state, key, to, v in new:
+        for key, to, v in new:
             if not isinstance(to, torch.Tensor) or to.shape != v.shape or to.dtype != v.dtype:
                 raise NotImplementedError(f"step() makes state[...]['{key}'] anew, not as the step before did: expected a tensor of the same type and shape")
             to.copy_(v)
-            state[key] = to
+        for state, old in zip(self.state, held):
+            now = dict(_leaves(state))
+            lost = [key for key, v in old.items() if isinstance(v, torch.Tensor) and key not in now]
+            if lost:
+                raise NotImplementedError(f"step() takes state[...]['{lost[0]}'] away, which the step before left")
+            self._put_leaves([(state, key, v) for key, v in old.items() if key in now])
 
     def forward(self, grads, where, values, step):
         """where: the numbers that vary; values: theirs, symbolic; step: steps made before this one, symbolic."""
@@ -457,7 +463,7 @@ class Update(nn.Module):
             if s is not None:
                 state["step"] = step
         made, self.made = self.made, step
-        counts, held = _counts(self.opt, self.state), [dict(s) for s in self.state]
+        counts, held = _counts(self.opt, self.state), [dict(_leaves(s)) for s in self.state]
         norm = self.run(grads)
         self.made = made
         for (name, before), (_, v) in zip(counts, _counts(self.opt, self.state)):
