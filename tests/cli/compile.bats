@@ -235,7 +235,7 @@ ended() { # PID: soon it is no process any more, or one that nobody has waited f
 }
 
 @test "usage errors name what does not fit" {
-    fails 2 "do not agree" tc-compile "$mlp" --to so -o x.pt2
+    fails 2 "does not fit the name x.pt2" tc-compile "$mlp" --to so -o x.pt2
     fails 2 "--to" tc-compile "$mlp" --to elf -o x
     fails 2 "-o STEM" tc-compile "$mlp" --to c
     fails 2 "no such symbol" tc-compile "$mlp" --to c -o x --dim Q=3
