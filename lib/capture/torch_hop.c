@@ -487,8 +487,8 @@ static bool reads(C *c, const tc_graph *g, tc_value *const *outputs, size_t n, c
 }
 
 static V h_grad(C *c, args *A) {
-    V v[5];
-    tc_take(c, A, "grad", "outputs inputs grad_outputs create_graph retain_graph", v);
+    V v[6] = {0};
+    tc_take(c, A, "grad", "outputs inputs grad_outputs create_graph retain_graph forward=", v);
     need_graph(c, "torch.autograd.grad");
     region *r = c->torch->region;
     size_t no, ni, ng;
@@ -512,11 +512,12 @@ static V h_grad(C *c, args *A) {
     tc_capture_refold_new(c, r->graph->program); /* rules compare sizes: a guard may have made min(T, 1) the 1 that it was expanded as */
     bool keep = r->graph->program->no_grad;
     r->graph->program->no_grad = !tc_truth(c, v[3]);
+    r->graph->program->forward_mode = v[5] && tc_truth(c, v[5]);
     tc_passed passed = {.c = c};
     q.passed = tc_torch_passed, q.passed_ctx = &passed;
     st = tc_grad_build(&q, d);
     tc_functional_skip(r->functional); /* rules name what a tensor held before it was written to */
-    r->graph->program->no_grad = keep;
+    r->graph->program->no_grad = keep, r->graph->program->forward_mode = false;
     if (st) tc_raise_status(c, "RuntimeError", st);
     tc_torch_went_back(c, &passed, tc_truth(c, v[4]));
     V all = tc_tuple(c, ni, NULL);

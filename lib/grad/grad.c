@@ -449,7 +449,10 @@ tc_status tc_grad_program_jvp(tc_program *p) {
     gradients g;
     if (!p->functional) TC_BUG("differentiating a program that is not functional");
     TC_TRY(smooth_results(p, results, which, &n));
-    TC_TRY(vjp_at(p, results, n, dummy, &g));
+    p->forward_mode = true;
+    tc_status st = vjp_at(p, results, n, dummy, &g);
+    p->forward_mode = false;
+    TC_TRY(st);
     tc_value **along = TC_NEWN(&p->arena, tc_value *, (size_t)g.n);
     for (int i = 0; i < g.n; i++) along[i] = add_tangent(p, g.wrt[i], g.name[i]);
     TC_TRY(tc_grad_build(&(tc_grad_request){p->graph, g.grads, along, g.n, dummy, n, .zeros = true}, rates));

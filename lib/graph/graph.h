@@ -227,6 +227,8 @@ struct tc_program {
     const char *source_text, *source_file; /* the model source, when the archive carries it */
     bool functional;                       /* no in-place or aliasing node: set by functionalise, required by later passes */
     bool no_grad;                          /* while set, new nodes' results require no gradient (no_grad regions during capture) */
+    bool forward_mode;                     /* while set, gradients are built to be differentiated by what comes in: where PyTorch's two modes differ,
+                                              the transpose of its forward one */
     int nfresh;                            /* symbols handed out by tc_program_fresh */
     tc_status refused;                     /* a rule asked for the value of an argument that has none yet (op/emit.h); taken by tc_op_checked */
     struct tc_watch *watch;                /* borrowed: told of the passes over it and its copies (op/watch.h); NULL: nobody is */

@@ -248,13 +248,17 @@ static tc_status decompose_as_strided_scatter(tc_emit *e, const tc_node *n) { /*
     return tc_e_done(e);
 }
 /* As PyTorch's as_strided_scatter_backward has it: self gets the gradient of the elements that src took the place of, zero elsewhere (which is
- * the complement of the derivative). Writing into a strided view is differentiated rightly: functionalisation does not use this operator. */
+ * the complement of the derivative; forward mode has that). Writing into a strided view is differentiated rightly: functionalisation does not use this operator. */
 static tc_status grad_as_strided_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *m = tc_arg_meta(n, 0);
-    tc_value *part = tc_emit_call(e, "aten::as_strided", "vaaa", gs[0], &n->args[2], &n->args[3], &n->args[4]);
+    const bool forward = e->graph->program->forward_mode;
+    tc_arg end = {.kind = TC_A_INT, .sym = tc_meta_numel(tc_e_sym(e), m)}; /* by places: the gradient may be a view, whose memory is another's */
+    tc_value *at = tc_emit_call(e, "aten::as_strided", "vaaa", tc_emit_call(e, "aten::arange", "a", &end), &n->args[2], &n->args[3], &n->args[4]);
+    tc_value *part = tc_emit_call(e, "aten::take", "vv", gs[0], at);
     if (tc_emit_wants_grad(e, n, 0)) {
         tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)gs[0]->meta.dtype);
-        tc_e_give(e, n, 0, tc_e_strided_put(e, zero, part, &n->args[2]));
+        tc_e_give(e, n, 0,
+                  forward ? tc_e_strided_put(e, gs[0], tc_e_zeros_like(e, part), &n->args[2]) : tc_e_strided_put(e, zero, part, &n->args[2]));
     }
     if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, part);
     return tc_e_done(e);

@@ -617,6 +617,20 @@ PY
         tc-export v.py:U --input x=2x2xf32 --print
 }
 
+@test "forward mode of as_strided_scatter is linear in both arguments; backward mode has PyTorch's gradient" {
+    cat >m.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        put = lambda a: torch.as_strided_scatter(a * a, a[:2], (2,), (2,), 1)
+        rate = torch.func.jvp(put, (x,), (torch.ones(5),))[1]
+        return torch.stack([rate, torch.func.vjp(put, x)[1](torch.ones(5))[0], torch.func.jacrev(put)(x).sum(1)])
+PY
+    tc-export m.py:M --input x=5xf32 -o m.pt2
+    tc-run m.pt2 --input x=5xf32=1,2,3,4,5 --output @y.npy
+    [ "$(tail -c 60 y.npy | od -An -v -tf4 -w60 | xargs)" = "2 1 6 1 10 1 5 0 8 0 0 5 0 9 0" ]
+}
+
 @test "vmap takes combinations whose number the sizes say, and dropout that draws nothing" {
     cat >v.py <<'PY'
 import torch

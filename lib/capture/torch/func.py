@@ -134,7 +134,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         ys, xs = _leaves(out), _leaves(primals)
         smooth = [y for y in ys if _is_smooth(y)]
         dummies = [torch.ones_like(y).requires_grad_() for y in smooth]  # any point does; a rule may take logarithms of them
-        back = _zeros(_grad(smooth, xs, dummies, create_graph=True, allow_unused=True), xs)
+        back = _zeros([None if g is False else g for g in _C.grad(tuple(smooth), tuple(xs), tuple(dummies), True, True, True)], xs)
         forward = iter(_zeros(_grad(back, dummies, _leaves(tuple(tangents)), create_graph=True, allow_unused=True), dummies))
     result = _fill(out, [next(forward) if _is_smooth(y) else torch.zeros_like(y) for y in ys])
     return (out, result, aux) if has_aux else (out, result)
