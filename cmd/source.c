@@ -91,17 +91,20 @@ static tc_status add_input(tc_cmd *c, tc_cmd_source *q, const char *spec) {
 }
 
 /* ---- --dim ---- */
+/* LO..HI, both included; an end that is left out is open: LO.. has no most, ..HI begins at 0. N is N..N. */
 static tc_status read_range(tc_cmd *c, const tc_cmd_source *q, const char *spec, const char *text, tc_capture_dim *d) {
     char *end;
     d->lo = strtoll(text, &end, 10);
-    if (end == text || (*end && strncmp(end, "..", 2))) return wrong(c, q->r.said.dim, spec, "expected LO..HI");
-    if (!*end) {
+    const bool some = end > text;
+    if (some && !*end) {
         d->hi = d->lo;
         return NULL;
     }
+    if (strncmp(end, "..", 2) || (!some && !end[2])) return wrong(c, q->r.said.dim, spec, "expected LO..HI");
     const char *hi = end + 2;
-    d->hi = strtoll(hi, &end, 10);
-    if (end == hi || *end || d->lo < 0 || d->hi < d->lo || d->hi == 0) return wrong(c, q->r.said.dim, spec, "expected LO..HI with 0 <= LO <= HI");
+    d->hi = *hi ? strtoll(hi, &end, 10) : TC_SYM_NO_HI;
+    if ((*hi && (end == hi || *end)) || d->lo < 0 || d->hi < d->lo || d->hi == 0)
+        return wrong(c, q->r.said.dim, spec, "expected LO..HI with 0 <= LO <= HI");
     return NULL;
 }
 

@@ -71,7 +71,7 @@ static tc_status print_json(tc_buf *b, const tc_program *p) {
 
 static void log_topics(const tc_cmd *c, const tc_program *p) {
     tc_buf b = {0};
-    if (tc_cmd_logs(c, "guards")) tc_program_print_guards(&b, p);
+    if (tc_cmd_logs(c, "guards") || tc_cmd_logs(c, "shapes")) tc_program_print_guards(&b, p);
     if (tc_cmd_logs(c, "shapes")) report_shapes(&b, p);
     tc_cmd_show(stderr, b.data, b.len);
     tc_buf_free(&b);

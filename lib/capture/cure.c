@@ -181,8 +181,9 @@ const char *tc_cure_branch(C *c, tc_sym cond, int outcome) {
         else if (n->kind == N_COMPARE && n->n == 1) tc_buf_puts(&yes, text), compare(c, &no, n, true);
         else if (tc_sym_opcode(cond) == TC_S_NE) tc_buf_printf(&yes, "%s != 0", text), tc_buf_printf(&no, "%s == 0", text); /* of a number */
         else tc_buf_puts(&yes, text), tc_buf_printf(&no, "torch.sym_not(%s)", text);
-        tc_buf_printf(&b, "to promise it, paste before line %d  torch._check(%s)", f->statement->line, tc_buf_str(outcome ? &yes : &no));
-        if (outcome < 0) tc_buf_printf(&b, "  or  torch._check(%s)", tc_buf_str(&no));
+        const bool ends = outcome < 0 && f->statement->kind == N_WHILE; /* the other would be asked again and again */
+        tc_buf_printf(&b, "to promise it, paste before line %d  torch._check(%s)", f->statement->line, tc_buf_str(outcome && !ends ? &yes : &no));
+        if (outcome < 0 && !ends) tc_buf_printf(&b, "  or  torch._check(%s)", tc_buf_str(&no));
         tc_buf_putc(&b, '\n');
     }
     tc_buf_free(&e);

@@ -345,6 +345,30 @@ static void narrow(tc_symctx *c, tc_sym key, int64_t lo, int64_t hi) {
     tc_vec_push(&c->facts, ((sym_fact){key, lo, hi}));
 }
 
+/* What was said of e // d or e % d says something of e: d * q <= e < d * q + d of a quotient q (d > 0), e == d * (e // d) + e % d once
+ * both are known. */
+static void of_dividend(tc_symctx *c, tc_sym atom) {
+    const tc_sym e = atom->arg[0], d = atom->arg[1];
+    const tc_sym q = tc_sym_simplify(c, tc_sym_floordiv(c, e, d)), rest = tc_sym_simplify(c, tc_sym_mod(c, e, d)), whole = tc_sym_mul(c, d, q);
+    int64_t k;
+    if (q->op == TC_S_FLOORDIV) return;
+    if (rest->op != TC_S_MOD) tc_sym_assume(c, tc_sym_op(c, TC_S_EQ, e, tc_sym_add(c, whole, rest), NULL));
+    if (tc_sym_const_int(d, &k) && k > 0) {
+        tc_sym_assume(c, tc_sym_op(c, TC_S_LE, whole, e, NULL));
+        tc_sym_assume(c, tc_sym_op(c, TC_S_LT, e, tc_sym_add(c, whole, d), NULL));
+    }
+}
+
+/* Equations that were left, where those found since make them others: 2*(3*B//2) == 3*B and 3*B//2 == 6 are B == 4. */
+static void solve_again(tc_symctx *c) {
+    for (size_t i = 0; i < c->unsolved.len; i++) {
+        const tc_sym old = c->unsolved.data[i], now = tc_sym_simplify(c, old);
+        if (now == old) continue;
+        c->unsolved.data[i--] = c->unsolved.data[--c->unsolved.len];
+        tc_sym_assume(c, now);
+    }
+}
+
 static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     if (a->type != TC_SYM_INT || b->type != TC_SYM_INT) return;
     tc_sym d = sym_difference(c, a, b);
@@ -360,7 +384,10 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
             ((t[i].key->op == TC_S_VAR) == (t[best].key->op == TC_S_VAR) && t[i].key->id > t[best].key->id))
             best = i;
     }
-    if (best < 0) return;
+    if (best < 0) {
+        tc_vec_push(&c->unsolved, tc_sym_op(c, TC_S_EQ, a, b, NULL));
+        return;
+    }
     int m = 0;
     for (int i = 0; i < n; i++)
         if (i != best) rest[m++] = (sym_term){t[best].c == 1 ? -t[i].c : t[i].c, t[i].key};
@@ -378,6 +405,8 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     if (atom->op == TC_S_VAR) tc_sym_set_range(c, atom, lo, hi);
     tc_vec_push(&c->equals, ((sym_equal){atom, by}));
     c->gen++;
+    solve_again(c);
+    if (atom->op == TC_S_FLOORDIV || atom->op == TC_S_MOD) of_dividend(c, atom);
 }
 
 static void assume(tc_symctx *c, tc_sym cond, bool substitute) {

@@ -49,6 +49,7 @@ struct tc_symctx {
     uint32_t gen; /* counts changes of ranges and facts: what makes caches stale */
     TC_VEC(sym_fact) facts;
     TC_VEC(sym_equal) equals;
+    TC_VEC(tc_sym) unsolved; /* assumed equations of ints that no atom stands alone in, until others make them simpler */
     TC_VEC(tc_sym) assumed;
     bool too_large;          /* an expression has more than SYM_MAX_WEIGHT numbers or SYM_MAX_DEPTH levels */
     int tight;               /* how deep bounds of sums are taken apart just now */

@@ -17,6 +17,7 @@ void tc_symctx_destroy(tc_symctx *c) {
     tc_vec_free(&c->vars);
     tc_vec_free(&c->facts);
     tc_vec_free(&c->equals);
+    tc_vec_free(&c->unsolved);
     tc_vec_free(&c->assumed);
     tc_map_free(&c->by_name);
     tc_arena_free(&c->arena);

@@ -1152,3 +1152,63 @@ PY
     cmp none.st core.st
     run ! grep -q 'aten.index_\(add\|copy\|fill\)' <(tc-export --print core.pt2)
 }
+
+@test "a view of a given number of rows and a product fix the batch: the line that does is named" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >v.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(6, 3)
+
+    def forward(self, x):
+        y = x.view(4, -1)
+        return self.l(y)
+
+
+class Half(torch.nn.Module):
+    def forward(self, x):
+        torch._check(x.shape[0] // 2 == 2)
+        torch._check(x.shape[0] % 2 == 0)
+        return x
+PY
+    fails 3 "v.py:11:21: ValueError: the size x.0 (B) was declared free, but the model forces it to be 4" tc-export v.py:M --input x=Bx6xf32 --print
+    fails 3 "v.py:17:15: ValueError: the size x.0 (B) was declared free, but the model forces it to be 4" tc-export v.py:Half --input x=Bxf32 --print
+    tc-export v.py:Half --input x=4xf32=1 --log=shapes -o v.pt2 2>log # by example: free as far as the model leaves it
+    grep -q '  s0//2 == 2 .*# v.py:16' log
+    grep -q '  s0 is fixed to 4  # v.py:17' log
+}
+
+@test "an end of a range that is left out is open, in the archive too" {
+    cd "$BATS_TEST_TMPDIR"
+    printf 'import torch\n\n\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n' >m.py
+    for range in 3.. ..9; do
+        tc-export m.py:M --input x=Bxf32 --dim "B=$range" -o m.pt2
+        tc-export m.pt2 -o n.pt2
+        tc-run --signature n.pt2 | grep '  B:'
+    done >got
+    printf '  B: 3 to any\n  B: 0 to 9\n' | diff - got
+    fails 2 "--dim B=..: expected LO..HI" tc-export m.py:M --input x=Bxf32 --dim B=.. -o m.pt2
+}
+
+@test "of a loop that data would end the promise that ends it is suggested, and pasted it exports" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >w.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        u = torch.unique(x)
+        while u.shape[0] > 5:
+            u = u[1:]
+        return u.sum()
+PY
+    fails 3 "while u.shape[0] > 5" tc-export w.py:M --input x=9xi64 --print
+    [[ "$stderr" == *"paste before line 7  torch._check(u.shape[0] <= 5)"* && "$stderr" != *"  or  "* ]]
+    sed -i '7i\        torch._check(u.shape[0] <= 5)' w.py
+    tc-export w.py:M --input x=9xi64 -o w.pt2
+}

@@ -198,6 +198,31 @@ static void guards_decide_later_questions(void **state) {
     (void)a;
 }
 
+static void equations_of_quotients_are_solved(void **state) {
+    (void)state;
+    static const char *const names[] = {"a", "b", "e", "f", "g", "h", "m", "n", "t", "u"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) tc_sym_var(ctx, names[i], TC_SYM_INT, 0, TC_SYM_NO_HI);
+    tc_sym_assume(ctx, parse("2*(3*b//2) == 3*b")); /* view(4, -1) of [b, 6], then a product with 6 rows */
+    tc_sym_assume(ctx, parse("3*b//2 == 6"));
+    assert_ptr_equal(tc_sym_simplify(ctx, parse("b")), parse("4"));
+    tc_sym_assume(ctx, parse("a//2 == 2"));
+    assert_int_equal(tc_sym_known(ctx, parse("4 <= a and a <= 5")), 1);
+    tc_sym_assume(ctx, parse("a % 2 == 1"));
+    assert_ptr_equal(tc_sym_simplify(ctx, parse("a")), parse("5"));
+    tc_sym_assume(ctx, parse("e % 3 == 0")); /* the other way round, and a quotient that is a size */
+    tc_sym_assume(ctx, parse("e//3 == f"));
+    assert_ptr_equal(tc_sym_simplify(ctx, parse("e")), tc_sym_simplify(ctx, parse("3*f")));
+    tc_sym_assume(ctx, parse("g*h == 24")); /* of two sizes, one of which is known later */
+    tc_sym_assume(ctx, parse("g == 6"));
+    assert_ptr_equal(tc_sym_simplify(ctx, parse("h")), parse("4"));
+    tc_sym_assume(ctx, parse("m // n == 3")); /* by a size */
+    tc_sym_assume(ctx, parse("m % n == 0"));
+    assert_int_equal(tc_sym_known(ctx, parse("m == 3*n")), 1);
+    tc_sym_assume(ctx, parse("t // 4 == 7"));
+    assert_int_equal(tc_sym_known(ctx, parse("t == 28")), -1);
+    assert_int_equal(tc_sym_known(ctx, parse("t == 32")), 0);
+}
+
 /* ---- random expressions: the simplified form has the value of the plain one ---- */
 static uint64_t seed = 88172645463325252ull;
 static uint64_t rnd(void) {
@@ -475,7 +500,7 @@ int main(void) {
         T(float_arithmetic_is_not_reordered),
         T(archives_of_pytorch),
         T(bad_expressions_are_refused),
-        T(guards_decide_later_questions),
+        T(guards_decide_later_questions), T(equations_of_quotients_are_solved),
         T(simplified_is_equal),
         T(conclusions_are_true),
         T(large_sums),
