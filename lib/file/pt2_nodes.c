@@ -672,6 +672,29 @@ static void do_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
     else unknown(r, n);
 }
 
+/* The failure in the node whose text is at `begin` says its name, unless it begins with it or with that of a node in its subgraph. */
+static void name_failure(tc_pt2_reader *r, const char *begin) {
+    tc_jread *j = &r->j;
+    tc_jread k;
+    char *name = NULL;
+    tc_jr_init(&k, NULL, begin, (size_t)(j->end - begin));
+    tc_jr_object(&k);
+    for (tc_str key; !name && tc_jr_member(&k, &key);) {
+        if (tc_str_is(key, "name") && tc_jr_peek(&k) == TC_JR_STRING) name = tc_jr_strdup(&k, &r->scratch);
+        else tc_jr_skip(&k);
+    }
+    tc_status_free(tc_jr_finish(&k));
+    const tc_place at = tc_status_place(j->status);
+    tc_status bare = tc_error_at(TC_CONTENT, at, "%s", ""); /* the place that the message begins with */
+    const char *what = tc_status_message(j->status) + strlen(tc_status_message(bare));
+    if (name && at.line > 0 && strncmp(what, "node ", 5) != 0 && (strncmp(what, name, strlen(name)) != 0 || what[strlen(name)] != ':')) {
+        tc_status named = tc_error_at(tc_status_code(j->status), at, "node %.200s: %s", name, what);
+        tc_status_free(j->status);
+        j->status = named;
+    }
+    tc_status_free(bare);
+}
+
 void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_jread *j = &r->j;
     tc_pt2_scope *at = s;
@@ -686,6 +709,7 @@ void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
             j->at = begin; /* errors point to the node */
             do_node(r, &at, &n);
         }
+        if (!tc_jr_ok(j)) name_failure(r, begin);
     }
     tc_vec_free(&n.args);
     tc_vec_free(&n.results);

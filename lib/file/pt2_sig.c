@@ -261,6 +261,30 @@ static void build_outputs(tc_pt2_reader *r, const specs *out) {
     tc_map_free(&inputs.weights);
 }
 
+/* The inputs or outputs that the graph lists at `mark` are those of the signature, one by one. */
+static void same_as_graph(tc_pt2_reader *r, tc_jr_mark mark, const specs *said, const char *what) {
+    tc_jread *j = &r->j;
+    tc_jr_mark here = tc_jr_tell(j);
+    size_t n = 0;
+    tc_jr_seek(j, mark);
+    for (tc_jr_array(j); tc_jr_item(j); n++) {
+        const spec *s = n < said->len && !said->data[n].is_leaf ? &said->data[n] : NULL;
+        const tc_arg *a = s && s->value ? tc_pt2_lookup(r, &r->main, tc_pt2_str(s->value)) : NULL;
+        const bool tensor = a && a->kind == TC_A_VALUE && a->value->kind == TC_V_TENSOR;
+        tc_jr_object(j);
+        for (tc_str key; tc_jr_member(j, &key);) {
+            const bool named = tc_str_is(key, "as_tensor");
+            const tc_str name = named ? tc_pt2_read_name(r) : tc_jr_skip(j);
+            if (tc_jr_ok(j) && tensor && (!named || !tc_str_is(name, s->value)))
+                tc_jr_fail(j, TC_CONTENT, "%s %zu is %s in the signature, not in the graph", what, n, s->value);
+        }
+    }
+    if (tc_jr_ok(j) && n != said->len)
+        tc_jr_fail(j, TC_CONTENT, "the graph has %zu %ss, the signature %zu: %s is none of them", n, what, said->len,
+                   n < said->len && said->data[n].value ? said->data[n].value : "the last");
+    if (tc_jr_ok(j)) tc_jr_seek(j, here);
+}
+
 /* ---- trees ---- */
 typedef struct {
     const char *type;
@@ -504,7 +528,9 @@ void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights) {
         tc_jr_seek(j, outputs);
         read_specs(r, output_kinds, &out);
         build_outputs(r, &out);
+        if (tc_jr_ok(j) && r->main.outputs.p) same_as_graph(r, r->main.outputs, &out, "output");
     }
+    if (tc_jr_ok(j) && r->main.inputs.p) same_as_graph(r, r->main.inputs, &in, "input");
     if (tc_jr_ok(j) && r->calls.p) read_trees(r, &args);
     if (tc_jr_ok(j)) {
         name_inputs(r->program, &args);
