@@ -409,6 +409,9 @@ static void pack_kernel(binder *x, const tc_node *n, kernel_call *k) {
     for (int i = 0; i <= kn->pack_more && k->pack_bytes; i++)
         if (!stays(x, &k->args[k->pack_arg + i])) k->pack_bytes = 0;
     k->may_pack = k->pack_bytes > 0;
+}
+/* Unless a tuning file, which knows calls by all their entries, says otherwise. */
+static void choose_packed(const binder *x, const tc_node *n, kernel_call *k) {
     if (k->may_pack && tuning_unpacked(x->e, n, k)) k->pack_bytes = 0;
 }
 
@@ -539,7 +542,7 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last)
     k->k.pool = x->e->pool;
     k->k.isa = x->e->isa;
     k->k.numerics = x->e->o.numerics;
-    if (!s) tuning_kernel(x->e, n, k), pack_kernel(x, n, k);
+    if (!s) tuning_kernel(x->e, n, k), pack_kernel(x, n, k), choose_packed(x, n, k);
     if (!s && g->epilogue) s = bind_epilogue(x, g, index, last, &c);
     if (!s && kn->scratch) {
         size_t bytes = kn->scratch(&k->k, tc_pool_threads(x->e->pool));
@@ -696,6 +699,10 @@ static void bind_slices(binder *x) {
             if (at->kind == CALL_KERNEL) pack_kernel(x, at->group->node, at->kernel);
         }
         slices_end(x->b, s);
+        for (int c = s->first; c < s->first + s->ncalls; c++) {
+            const call *at = &x->b->calls.data[c];
+            if (at->kind == CALL_KERNEL) choose_packed(x, at->group->node, at->kernel);
+        }
     }
 }
 

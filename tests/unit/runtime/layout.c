@@ -3,6 +3,7 @@
 #include "graphs.h"
 
 #include "base/cpu.h"
+#include "runtime/tuning.h"
 
 typedef struct {
     tc_program *p;
@@ -227,8 +228,41 @@ static void test_no_growth(void **state) {
     tc_tensor_deinit(&x), tc_tensor_deinit(&got);
     done(&n);
 }
+/* What was measured of a call's packed weights is found again where it goes by slices: without any, nothing is packed. */
+static void say_unpacked(void *ctx, const char *knob, const char *key, const int64_t *choices, uint64_t ns) {
+    (void)ns;
+    if (!strcmp(knob, "packing")) tc_tuning_set_tile(ctx, key, choices[0]);
+}
+static void test_tuned_slices(void **state) {
+    (void)state;
+    net n;
+    tc_tuning *tuning;
+    ok(tc_tuning_create(1, &tuning));
+    build(&n, residual, TC_F32, TIMES, false);
+    tc_tensor x = random_tensor(TC_F32, 4, (int64_t[]){SLICED, 3, 22 * TIMES, 26}, -0.5, 1, &seed), want = {0};
+    for (int tuned = 0; tuned < 2; tuned++) {
+        tc_exec *e;
+        ok(tc_exec_create(n.p, &(tc_exec_options){.threads = 1, .keep_packed = true}, &e));
+        if (tuned) tc_exec_set_tuning(e, tuning);
+        else tc_exec_set_timed(e, say_unpacked, tuning);
+        for (int run = 0; run < 3; run++) {
+            tc_tensor got = {0};
+            ok(tc_exec_run(e, &x, 1, NULL, &got, 1));
+            if (tuned) same(&want, &got, "tuned slices", "best", 1);
+            else if (!run) want = got, got = (tc_tensor){0};
+            tc_tensor_deinit(&got);
+        }
+        if (tuned) assert_int_equal(tc_exec_memory_use(e).packed, 0);
+        else assert_true(tc_exec_memory_use(e).packed > 0);
+        tc_exec_destroy(e);
+    }
+    tc_tensor_deinit(&x), tc_tensor_deinit(&want);
+    tc_tuning_destroy(tuning);
+    done(&n);
+}
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts), cmocka_unit_test(test_slices), cmocka_unit_test(test_no_growth)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_layouts), cmocka_unit_test(test_slices), cmocka_unit_test(test_no_growth),
+                                       cmocka_unit_test(test_tuned_slices)};
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
 }
