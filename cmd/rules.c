@@ -22,7 +22,6 @@ static const rule rules[] = {
     {TC_OPT_partition, NEEDS, NULL, OPTIONS(TC_OPT_joint)},
     {TC_OPT_grad_of, NEEDS, NULL, OPTIONS(TC_OPT_joint)},
     {TC_OPT_saved_as, NEEDS, NULL, OPTIONS(TC_OPT_joint)},
-    {TC_OPT_trust, NEEDS, NULL, OPTIONS(TC_OPT_data)},
     {TC_OPT_print, EXCLUDES, NULL, OPTIONS(TC_OPT_summary)},
     {TC_OPT_jvp, EXCLUDES, NULL, OPTIONS(TC_OPT_joint)},
     {TC_OPT_bisect, EXCLUDES, NULL, OPTIONS(TC_OPT_minify)},

@@ -175,7 +175,7 @@ bool tc_program_admits(const tc_program *p, const tc_symvalue *vars, size_t n) {
     for (size_t i = 0; i < p->guards.len && admits; i++) {
         tc_symvalue v;
         tc_status st = tc_sym_eval(p->guards.data[i].cond, vars, n, &v);
-        admits = st || v.i;
+        admits = st ? !tc_sym_bound(p->guards.data[i].cond, vars, n) : v.i != 0;
         tc_status_free(st);
     }
     return admits;
@@ -210,10 +210,12 @@ bool tc_program_same_form(const tc_program *a, const tc_program *b) {
 void tc_program_guard(tc_program *p, tc_guard g) {
     bool fixed;
     if (tc_sym_const_bool(g.cond, &fixed) && fixed) return;
-    for (size_t i = 0; i < p->guards.len; i++)
-        if (p->guards.data[i].cond == g.cond) return;
+    size_t i = 0;
+    while (i < p->guards.len && p->guards.data[i].cond != g.cond) i++;
+    if (i < p->guards.len && (g.apart || !p->guards.data[i].apart)) return;
     if (g.op) g.op = tc_arena_strdup(&p->arena, g.op);
-    tc_vec_push(&p->guards, g);
+    if (i < p->guards.len) p->guards.data[i] = g; /* the types rest on it from now on */
+    else tc_vec_push(&p->guards, g);
     if (!g.apart) tc_sym_assume(p->sym, g.cond);
 }
 

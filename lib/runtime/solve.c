@@ -208,13 +208,6 @@ static bool has_rounded(tc_sym s) {
 }
 bool no_size(tc_sym cond) { return has_float(cond) && !has_rounded(cond); }
 
-static bool all_bound(const tc_exec *e, tc_sym s) {
-    if (tc_sym_opcode(s) == TC_S_VAR) return (size_t)tc_sym_var_index(s) < e->nvars && e->vars[tc_sym_var_index(s)].bound;
-    for (int i = 0; i < tc_sym_arity(s); i++)
-        if (!all_bound(e, tc_sym_arg(s, i))) return false;
-    return true;
-}
-
 /* why: NULL where the condition is just false. */
 static tc_status broken(const tc_guard *g, const char *why) {
     tc_buf b = {0};
@@ -232,7 +225,8 @@ static tc_status check_guard(const tc_exec *e, const tc_guard *g) {
     if (e->o.skip_values && no_size(g->cond)) return NULL;
     tc_status none = tc_sym_eval(g->cond, e->vars, e->nvars, &v), s = NULL;
     if (!none && !v.i) s = broken(g, NULL);
-    else if (none && all_bound(e, g->cond)) s = broken(g, tc_status_message(none)); /* else about a number that comes from data: check_guards_about */
+    else if (none && tc_sym_bound(g->cond, e->vars, e->nvars))
+        s = broken(g, tc_status_message(none)); /* else about a number that comes from data: check_guards_about */
     tc_status_free(none);
     return s;
 }

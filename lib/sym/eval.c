@@ -159,3 +159,10 @@ tc_status tc_sym_eval_int(tc_sym s, const tc_symvalue *vars, size_t nvars, int64
     *out = v.i;
     return NULL;
 }
+
+bool tc_sym_bound(tc_sym s, const tc_symvalue *vars, size_t nvars) {
+    if (s->op == TC_S_VAR) return (size_t)s->n < nvars && vars[s->n].bound;
+    for (int i = 0; i < tc_sym_arity(s); i++)
+        if (!tc_sym_bound(s->arg[i], vars, nvars)) return false;
+    return true;
+}

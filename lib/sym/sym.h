@@ -142,6 +142,7 @@ typedef struct {
 /* TC_CONTENT naming the unbound symbol, division by zero or overflow. */
 tc_status tc_sym_eval(tc_sym s, const tc_symvalue *vars, size_t nvars, tc_symvalue *out);
 tc_status tc_sym_eval_int(tc_sym s, const tc_symvalue *vars, size_t nvars, int64_t *out);
+bool tc_sym_bound(tc_sym s, const tc_symvalue *vars, size_t nvars); /* every symbol of s is: what tc_sym_eval refuses has no value */
 
 void tc_sym_print(tc_buf *b, tc_sym s); /* "2*T + B//3": the model language's syntax */
 void tc_sym_srepr(tc_buf *b, tc_sym s); /* "Add(Symbol('s0', positive=True, integer=True), Integer(1))" */

@@ -283,6 +283,7 @@ EOF
     run --separate-stderr tc-run m.pt2 --input x=8xf32=1 --input y=1xf32=1
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"these sizes break a condition of the program: A % (B - 1) != 0 (m.py:4): division by zero"* ]]
+    tc-run m.pt2 --signature | grep -qx '  tc-run m.pt2 --input x=1xf32=0 --input y=3xf32=0'
 }
 
 @test "--check-guards=no leaves out what the model asserts of values, and no condition on sizes that the program rests on" {

@@ -78,7 +78,6 @@ setup() {
         "--mode other: tc-bench mlp.onnx --mode other"
         "--op is a program of its own: no --weights: tc-bench --op relu --weights x"
         "--compare and --executor: tc-bench in --compare compiled --executor compiled"
-        "--trust without --data: tc-bench in --trust"
         "--calibrate is of the machine: no --repeat: tc-bench --calibrate --repeat 3"
         "--plot draws what runs have left: no --resume: tc-train --plot in --resume"
         "--out is no option of tc-ckpt ls: tc-ckpt ls in -o x"

@@ -778,6 +778,8 @@ EOF
     run ! grep -q serve err
     XDG_DATA_HOME=$PWD/other TC_OPERATORS=ops tc-run m.pt2 --input x=@x.npy --expect @y.npy 2>err
     grep -q 'ops/more.pt2: its operators are not used: this user did not compile it' err
+    XDG_DATA_HOME=$PWD/other TC_OPERATORS=ops tc-bench m.pt2 --executor operators --repeat 2 --trust 2>err
+    run ! grep -q 'not used' err
     TC_OPERATORS=ops tc-bench m.pt2 --compare interpreted,operators --repeat 2 # exit 4 where bits differ
     TC_OPERATORS= run -1 tc-bench m.pt2 --executor operators --repeat 2
     TC_OPERATORS=none run -1 tc-run m.pt2 --input x=@x.npy -o y.npy

@@ -134,6 +134,19 @@ static void what_is_known_to_be_one_is_summed_to(void **state) {
     assert_false(tc_sym_is_int(p->outputs[1].value->meta.size[0], 0));
 }
 
+/* A guard of the inputs alone on which types come to rest is no longer left out with these. */
+static void a_guard_apart_that_is_needed_is_apart_no_more(void **state) {
+    (void)state;
+    tc_sym b = tc_sym_var(p->sym, "B", TC_SYM_INT, 0, 9), one = tc_sym_op(p->sym, TC_S_EQ, b, tc_sym_int(p->sym, 1), NULL);
+    tc_program_guard(p, (tc_guard){.cond = one, .apart = true});
+    assert_int_equal(tc_sym_known(p->sym, one), -1);
+    tc_program_guard(p, (tc_guard){.cond = one});
+    assert_int_equal(tc_sym_known(p->sym, one), 1);
+    tc_program_guard(p, (tc_guard){.cond = one, .apart = true});
+    assert_int_equal(p->guards.len, 1);
+    assert_false(p->guards.data[0].apart);
+}
+
 static void detach_and_no_grad_stop_gradients(void **state) {
     (void)state;
     tc_value *x = IN("x", 3), *d = tc_emit_call(&e, "aten::detach", "v", x), *grad[1];
@@ -325,6 +338,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(contributions_add_up),
         T(views_and_writes_carry_gradients),
+        T(a_guard_apart_that_is_needed_is_apart_no_more),
         T(what_is_known_to_be_one_is_summed_to),
         T(detach_and_no_grad_stop_gradients),
         T(unused_values_have_no_gradient),
