@@ -457,6 +457,12 @@ static tc_value *current(C *c, struct tc_functional *f, tc_value *v) {
     return now;
 }
 
+/* What v was before the writes that left its history alone (no_grad, .data): what was computed of it before them counts too. */
+static tc_value *unwritten(tc_value *v) {
+    while (v->producer && v->producer->straight) v = v->producer->args[0].value;
+    return v;
+}
+
 /* Is a gradient of x that no rule gives 0 rather than absent? PyTorch's backward of a pool, say, reads its operand (places, masks), which
  * joins the two although no number flows: the walk goes from the outputs to what requires a gradient, and through all that nodes
  * of gradients and of compositions (they have an origin) make and read. */
@@ -507,7 +513,7 @@ static V h_grad(C *c, args *A) {
     tc_status st = tc_functional_step(r->functional);
     if (st) tc_raise_status(c, "RuntimeError", st);
     for (size_t i = 0; i < no; i++) o[i] = current(c, r->functional, o[i]), g[i] = g[i] ? current(c, r->functional, g[i]) : NULL;
-    for (size_t i = 0; i < ni; i++) w[i] = current(c, r->functional, w[i]);
+    for (size_t i = 0; i < ni; i++) w[i] = unwritten(current(c, r->functional, w[i]));
     tc_grad_request q = {.graph = r->graph, .outputs = o, .cotangents = g, .noutputs = (int)no, .wrt = w, .nwrt = (int)ni};
     tc_capture_refold_new(c, r->graph->program); /* rules compare sizes: a guard may have made min(T, 1) the 1 that it was expanded as */
     bool keep = r->graph->program->no_grad;

@@ -698,3 +698,24 @@ PY
     model 'out = torch.zeros(3, 4)' 'out[0] = a[0]' 'out[1] = out[0] + w[1]' 'y = out'; taken
     model 'y = F.batch_norm(x, torch.zeros(4), torch.ones(4), training=True)' 'y.mul_(2)'; taken
 }
+
+@test "a gradient by a tensor counts what was computed of it before it was written to under no_grad or by .data" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, w):
+        w = w.requires_grad_()
+        h = w * 1
+        y, z = w * 2, h * 7
+        with torch.no_grad():
+            w.clamp_(-1, 1)
+        h.data.mul_(2)
+        w.data[0].mul_(2)
+        y = y + w * 3
+        g = torch.cat(torch.autograd.grad(y.sum() + z.sum(), [w, h]))
+        return (g + ord('A')).to(torch.uint8)
+PY
+    tc-export m.py:M --input w=2xf32 -o m.pt2
+    [ "$(tc-run m.pt2 --input w=2xf32=4,5 --output 0:text=-)" = MMHH ] # 12, 12, 7, 7
+}
