@@ -359,10 +359,12 @@ static void of_dividend(tc_symctx *c, tc_sym atom) {
     }
 }
 
-/* Equations that were left, where those found since make them others: 2*(3*B//2) == 3*B and 3*B//2 == 6 are B == 4. */
-static void solve_again(tc_symctx *c) {
+/* Equations that were left and hold the atom that is now known: 2*(3*B//2) == 3*B and 3*B//2 == 6 are B == 4. */
+static void solve_again(tc_symctx *c, tc_sym atom) {
     for (size_t i = 0; i < c->unsolved.len; i++) {
-        const tc_sym old = c->unsolved.data[i], now = tc_sym_simplify(c, old);
+        const tc_sym old = c->unsolved.data[i];
+        if (!tc_sym_contains(old, atom)) continue;
+        const tc_sym now = tc_sym_simplify(c, old);
         if (now == old) continue;
         c->unsolved.data[i--] = c->unsolved.data[--c->unsolved.len];
         tc_sym_assume(c, now);
@@ -405,7 +407,7 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     if (atom->op == TC_S_VAR) tc_sym_set_range(c, atom, lo, hi);
     tc_vec_push(&c->equals, ((sym_equal){atom, by}));
     c->gen++;
-    solve_again(c);
+    solve_again(c, atom);
     if (atom->op == TC_S_FLOORDIV || atom->op == TC_S_MOD) of_dividend(c, atom);
 }
 
