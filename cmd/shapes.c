@@ -125,6 +125,9 @@ static tc_status widen(const seen *s, const seen_input *in, const tc_capture_inp
 
 static tc_status declare(seen *s) {
     tc_status st = NULL;
+    for (size_t k = 0; k < s->q->inputs.len; k++)
+        if (!s->q->inputs.data[k].name)
+            return tc_usage(s->c, "--input without a name beside --profile-shapes: expected --input NAME=..., as %s has names", s->path);
     tc_capture_input *made = tc_xcalloc(s->inputs.len + 1, sizeof *made);
     int symbols = 0;
     for (size_t i = 0; i < s->inputs.len && !st; i++) {

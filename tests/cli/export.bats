@@ -499,6 +499,7 @@ PY
     tc-export m.py:Net --mode eval --input x=1x4xf32 --profile-shapes seen -o any.pt2 # what is declared is no other than what was seen
     tc-run any.pt2 --input x=5x4xf32=1 -o y.npy
     tc-export m.py:Net --mode eval --input x=Nx4xf32 --profile-shapes seen --print | grep -q 'input x %x: f32\[N, 4\]'
+    fails 2 "--input without a name beside --profile-shapes" tc-export m.py:Net --mode eval --input 1x4xf32 --profile-shapes seen --print
     fails 3 "seen: x is f32 of rank 2 there, --input declares f32 of rank 3" tc-export m.py:Net --input x=1x1x4xf32 --profile-shapes seen --print
     cat >two.py <<'PY'
 from torch import nn
