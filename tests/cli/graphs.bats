@@ -219,17 +219,17 @@ import torch
 
 class One(torch.nn.Module):
     def forward(self, x, flag):
-        chunks = (x.shape[0] + 3) // 4
-        assert chunks == 1
-        y = x.new_ones(2, chunks).squeeze(1) + x.sum()
-        return torch.cond(flag, lambda v, x: x.new_ones(3, (x.shape[0] + 3) // 4).squeeze(1) + v[0], lambda v, x: x.new_zeros(3), (y, x))
+        left = x.shape[0] % 5
+        assert left == 1
+        y = x.new_ones(2, left).squeeze(1) + x.sum()
+        return torch.cond(flag, lambda v, x: x.new_ones(3, x.shape[0] % 5).squeeze(1) + v[0], lambda v, x: x.new_zeros(3), (y, x))
 PY
     tc-export one.py:One --input x=Nxf32 --input flag=bool -o one.pt2
     tc-export one.pt2 -o again.pt2
     for file in one again; do
-        tc-run $file.pt2 --input x=3xf32=1 --input flag=bool=1 --output 0=@got.npy
-        [ "$(tail -c 12 got.npy | od -An -tf4 | awk '{ print $1, $2, $3 }')" = "5 5 5" ]
-        fails 3 "(N + 3)//4 == 1" tc-run $file.pt2 --input x=5xf32=1 --input flag=bool=1 --output 0=@no.npy
+        tc-run $file.pt2 --input x=6xf32=1 --input flag=bool=1 --output 0=@got.npy
+        [ "$(tail -c 12 got.npy | od -An -tf4 | awk '{ print $1, $2, $3 }')" = "8 8 8" ]
+        fails 3 "N % 5 == 1" tc-run $file.pt2 --input x=7xf32=1 --input flag=bool=1 --output 0=@no.npy
     done
     [ "$(tc-export again.pt2 --print=full | grep -c ' guard ')" -eq 1 ]
 }
