@@ -1,5 +1,5 @@
-/* The thread pool of pool.h. A parallel loop is cut into chunks at fixed places; each worker takes chunks of its own
- * share first, the same share in every loop of that length, then takes what is left of the others'.
+/* The thread pool of pool.h. A parallel loop is cut into chunks at fixed places; each worker takes pieces of its own
+ * share first, the same share in every loop of that length, then of what is left of the others'.
  *
  *   idle --(condition variable)--> awake: spins on `state` up to 50 us --(no loop was opened)--> idle
  *
@@ -67,15 +67,23 @@ static inline void relax(void) {
 #endif
 }
 
+/* Takes three quarters of the chunks that are left of a worker's own share, half of another's: most of the work is done in long pieces, each
+ * with its own preparation, and short ones even out the end. False: none is left. */
+static bool take(share *s, bool own, int64_t *begin, int64_t *end) {
+    int64_t next = atomic_load_explicit(&s->next, memory_order_relaxed);
+    do {
+        const int64_t left = s->end - next;
+        if (left <= 0) return false;
+        *begin = next, *end = next + (own ? (3 * left + 3) / 4 : (left + 1) / 2);
+    } while (!atomic_compare_exchange_weak_explicit(&s->next, &next, *end, memory_order_relaxed, memory_order_relaxed));
+    return true;
+}
 static void work(tc_pool *p, int me) {
     for (int k = 0; k < p->threads; k++) {
         share *s = &p->shares[(me + k) % p->threads];
-        for (;;) {
-            if (atomic_load_explicit(&s->next, memory_order_relaxed) >= s->end) break;
-            int64_t c = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
-            if (c >= s->end) break;
-            int64_t b = c * p->chunk, e = b + p->chunk;
-            p->fn(p->ctx, b, e < p->count ? e : p->count, me);
+        for (int64_t begin, end; take(s, !k, &begin, &end);) {
+            int64_t last = end * p->chunk;
+            p->fn(p->ctx, begin * p->chunk, last < p->count ? last : p->count, me);
         }
     }
 }

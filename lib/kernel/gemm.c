@@ -145,14 +145,16 @@ static void pack_columns(run *r, tc_pool *pool, int64_t jobs, int64_t k) {
     r->step = least(PACK_MOST, even(r->cols, 2 * tc_pool_threads(pool) - 1, PACK_LEAST));
     tc_parallel_for(pool, jobs * up(r->cols, r->step), 1 + 32768 / (r->step * (k + 1)), pack_round, r);
 }
+/* Tasks side by side are one block, as wide as a worker has room for: it copies its rows of a once. */
 static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const run *r = ctx;
     const plan *p = &r->plan;
-    for (int64_t t = begin; t < end; t++) {
+    for (int64_t t = begin, together; t < end; t += together) {
         tc_gemm j;
-        int64_t job = r->job0 + t / (p->ncols * p->nrows), r0 = t / p->ncols % p->nrows * p->rows, c0 = t % p->ncols * p->cols;
+        int64_t job = r->job0 + t / (p->ncols * p->nrows), r0 = t / p->ncols % p->nrows * p->rows, at = t % p->ncols, c0 = at * p->cols;
+        together = least(least(end - t, p->ncols - at), most(1, r->layout.cols / p->cols));
         const tc_gemm_ops *o = job_of(r, job, &j);
-        o->block(&j, r0, least(p->rows, j.m - r0), r->c0 + c0, least(p->cols, r->cols - c0), r->workers + r->layout.worker * (size_t)worker,
+        o->block(&j, r0, least(p->rows, j.m - r0), r->c0 + c0, least(together * p->cols, r->cols - c0), r->workers + r->layout.worker * (size_t)worker,
                  panels_at(r, &j, job, r->c0 + c0), worker);
     }
 }
