@@ -246,7 +246,9 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     char *mine = p->scratch + (size_t)worker * p->per_worker;
     tc_conv_places *place = (tc_conv_places *)(mine + block_bytes(p));
     for (int64_t i = begin; i < end; i++) {
-        int64_t block = i % p->nblocks, c0 = i / p->nblocks % p->ncols * p->cols, g = i / p->nblocks / p->ncols;
+        const int64_t across = p->ncols * c->groups, col = c->out_last ? i % across : i / p->nblocks, g = col / p->ncols,
+                      c0 = col % p->ncols * p->cols;
+        int64_t block = c->out_last ? i / across : i % p->nblocks;
         const part *q = p->parts;
         while (block >= q->first_block + q->blocks) q++;
         block -= q->first_block;

@@ -154,8 +154,8 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
         int64_t job = r->job0 + t / (p->ncols * p->nrows), r0 = t / p->ncols % p->nrows * p->rows, at = t % p->ncols, c0 = at * p->cols;
         together = least(least(end - t, p->ncols - at), most(1, r->layout.cols / p->cols));
         const tc_gemm_ops *o = job_of(r, job, &j);
-        o->block(&j, r0, least(p->rows, j.m - r0), r->c0 + c0, least(together * p->cols, r->cols - c0), r->workers + r->layout.worker * (size_t)worker,
-                 panels_at(r, &j, job, r->c0 + c0), worker);
+        o->block(&j, r0, least(p->rows, j.m - r0), r->c0 + c0, least(together * p->cols, r->cols - c0),
+                 r->workers + r->layout.worker * (size_t)worker, panels_at(r, &j, job, r->c0 + c0), worker);
     }
 }
 
