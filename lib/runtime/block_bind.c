@@ -134,6 +134,27 @@ static void orientation(const plan *p, const nest *n, int *along_inner, int *alo
     (void)p;
 }
 
+enum { LONG_ROW = 1024 * TC_LEAF, MANY_COLUMNS = 1024, MOST_CHUNKS = 64, MOST_PARTS = 8192 };
+/* Elements of a chunk of rows that are reduced R at a time: leaves times a power of two, about eight for each thread, none too small to hand over. */
+static int64_t chunk_of(const plan *p, int64_t R, int64_t EI) {
+    const int64_t want = clamp(MOST_PARTS / R, 2, clamp(8 * p->threads, 2, MOST_CHUNKS));
+    int64_t chunk = TC_LEAF;
+    while ((chunk < EI && R * chunk * p->work < p->costs->task_ops) || (EI + chunk - 1) / chunk > want) chunk *= 2;
+    return chunk;
+}
+/* Sums of so few columns that threads share their length: each then reads what it wrote in the loop before. */
+static bool is_tall(const plan *p, int64_t EO, int64_t EI) {
+    return p->threads > 1 && EO <= MANY_COLUMNS && EI >= 2 * TC_LEAF && chunk_of(p, EO, EI) < EI;
+}
+/* Few rows or columns are cut, each for all threads. */
+static void cut_rows(const plan *p, nest *n) {
+    const int64_t EO = n->O.total, EI = n->I.total;
+    const bool rows = !n->col && n->R == 1 && EO <= 16 && (EI >= LONG_ROW || EO < p->threads);
+    if (!n->reduces || p->scans || p->loop->region || n->C >= EI || !(rows || (n->col && is_tall(p, EO, EI)))) return;
+    n->chunk = chunk_of(p, n->R, EI);
+    n->wide = n->chunk < EI;
+}
+
 static void choose_block(const plan *p, nest *n) {
     int64_t EO = n->O.total, EI = n->I.total, T = p->block ? p->block : p->widest > 4 ? 768 : 1024;
     int in, out;
@@ -154,11 +175,12 @@ static void choose_block(const plan *p, nest *n) {
         n->R = clamp(4 * T / (EI ? EI : 1), 1, 256);
     } else if (out > in && !p->row_only) {
         n->col = true;
-        int64_t share = (EO / p->threads + 63) & ~(int64_t)63; /* where only sums are kept longer pieces of lines are read at a time */
-        n->R = clamp(EO, 1, p->blocks ? 256 : clamp(share, 256, 1024));
+        const bool tall = is_tall(p, EO, EI);
+        int64_t share = tall ? EO : (EO / p->threads + 63) & ~(int64_t)63; /* where only sums are kept longer pieces of lines are read at a time */
+        n->R = clamp(EO, 1, p->blocks ? 256 : clamp(share, 256, MANY_COLUMNS));
         int64_t c = 16;
         while (c < TC_LEAF && c * n->R < 4 * T) c *= 2;
-        n->C = EI <= 2 * c ? EI : c;
+        n->C = EI <= 2 * c && !tall ? EI : c;
     } else if (EI <= (p->blocks ? 8 : 2) * T) {    /* a row that its stages find in the second cache */
         int64_t most = p->blocks ? 2 * T : 16 * T; /* without values but those in memory: many rows a call */
         n->C = EI;
@@ -171,6 +193,7 @@ static void choose_block(const plan *p, nest *n) {
     if (p->scans && n->R < SCAN_ROWS && EO >= 8 * SCAN_ROWS) n->R = SCAN_ROWS; /* of few rows each is a task */
     n->R = clamp(n->R, 1, EO ? EO : 1);
     n->C = clamp(n->C, 1, EI ? EI : 1);
+    cut_rows(p, n);
 }
 
 /* ---- one nest ---- */

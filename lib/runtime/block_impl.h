@@ -131,15 +131,18 @@ typedef struct {
     stream ahead[MAX_AHEAD];
     int nahead, piece; /* piece: elements */
     int64_t items, grain;
-    bool wide;      /* few long rows: each is cut into chunks, stage by stage */
+    bool wide;      /* few long rows, or columns: each is cut into chunks, stage by stage */
+    int64_t chunk;  /* wide: elements, 2^k leaves, so that chunks merge by the same tree as leaves */
     size_t partial; /* wide: offset of the chunks' results in the first worker's scratch */
 } nest;
 
 /* Regions of a loop with at most so many columns are often whole rows, and these have a second nest. */
 enum { WHOLE_COLUMNS = 1024 };
 
-/* Wide: 2^8 leaves, so that chunks merge by the same tree as leaves. */
-enum { CHUNK = 256 * TC_LEAF, PART_BYTES = 48 };
+/* Wide: what a chunk gives of a reduction, for the rows of a block: their values, then from VALUE_BYTES each on those that indices belong to. */
+enum { VALUE_BYTES = 32, PART_BYTES = 48 };
+static inline size_t part_bytes(const nest *n) { return (size_t)n->R * PART_BYTES; }
+static inline int64_t chunk_count(const nest *n) { return (n->I.total + n->chunk - 1) / n->chunk; }
 
 /* What an epilogue's loop computes in the form of tc_epilogue_plain: buffers, -1: none. result -1: nothing. */
 typedef struct {
@@ -194,7 +197,7 @@ typedef struct {
     tc_abi_fault *fault;
     const access *split; /* whose indices along the fast side stand in the index area, and from where on, how many; NULL: none */
     int64_t split_at, split_n;
-    const char *shared; /* wide: results of reductions, PART_BYTES each; NULL: finish them here */
+    const char *shared; /* wide: results of reductions, part_bytes each; NULL: finish them here */
     int stage;          /* wide: row steps done so far */
     bool quiet;         /* wide: another worker stores what does not vary along the row */
 } walk;
@@ -233,5 +236,6 @@ void run_scan(walk *w, const step *s);
 size_t reduction_state(const nest *n, reduction *r);                                                   /* bytes */
 void export_part(walk *w, const step *finish, char *part);                                             /* what a chunk's reduction gives */
 void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size_t stride, char *out); /* overwrites parts */
+size_t reduced_bytes(const walk *w, const step *finish);                                               /* of the block's rows */
 
 #endif

@@ -637,7 +637,7 @@ static tc_status lay_out(ctx *c, line *l) {
     if (gathers) at += (size_t)(n->R * n->C) * 24;
     at = (at + 63) & ~(size_t)63;
     n->partial = at;
-    if (n->wide) at += ((size_t)((n->I.total + CHUNK - 1) / CHUNK + 1) * (size_t)n->nred * PART_BYTES + 63) & ~(size_t)63;
+    if (n->wide) at += ((size_t)(chunk_count(n) + 1) * (size_t)n->nred * part_bytes(n) + 63) & ~(size_t)63;
     n->scratch = (place_values(c, l, order, norder, at) + 4095) & ~(size_t)4095;
     n->moving = tc_xcalloc((size_t)c->nv + 1, sizeof *n->moving);
     for (int i = 0; i < c->nv; i++)
@@ -719,9 +719,6 @@ tc_status block_plan(const plan *p, nest *n) {
         if (n->nstages > 60) s = tc_error(TC_UNSUPPORTED, "a loop with %d dependent reductions", n->nstages);
     }
     if (!s) {
-        bool scans = false;
-        for (int i = 0; i < c.nv; i++) scans |= c.v[i].what == V_INST && p->loop->inst.data[c.v[i].inst].kind == TC_L_SCAN;
-        n->wide = n->reduces && !n->col && n->R == 1 && n->O.total <= 16 && n->I.total >= 4 * CHUNK && !scans;
         find_strided(&c);
         find_needs(&c);
         l.first = tc_xcalloc((size_t)c.nv + 1, sizeof *l.first);

@@ -280,24 +280,40 @@ void run_finish(walk *w, const step *s) {
     }
 }
 
-/* ---- long rows in chunks: value at 0, the value that an index belongs to at 32 ---- */
+/* ---- long rows in chunks ---- */
+size_t reduced_bytes(const walk *w, const step *finish) {
+    const size_t each = w->n->red[finish->aux].op == TC_R_WELFORD ? sizeof(tc_welford) : tc_dtype_size((tc_dtype)finish->dtype);
+    return (size_t)w->r * each;
+}
+static char *found_of(const walk *w, char *part) { return part + (size_t)w->n->R * VALUE_BYTES; }
+
 void export_part(walk *w, const step *finish, char *part) {
     const reduction *r = &w->n->red[finish->aux];
     run_finish(w, finish);
-    memcpy(part, w->ptr[finish->out], 32);
-    if (is_arg(r->op)) {
-        *(int64_t *)part += w->i0;
-        memcpy(part + 32, w->scratch + r->state + 64, 16);
-    }
+    memcpy(part, w->ptr[finish->out], reduced_bytes(w, finish));
+    if (!is_arg(r->op)) return;
+    for (int64_t k = 0; k < w->r; k++) ((int64_t *)part)[k] += w->i0;
+    memcpy(found_of(w, part), w->scratch + r->state + 64, (size_t)w->r * tc_dtype_size((tc_dtype)r->dtype));
 }
 
-static void merge_two(const walk *w, const reduction *r, tc_dtype t, char *a, const char *b) {
-    bool max = r->op == TC_R_MAX || r->op == TC_R_ANY || r->op == TC_R_ARGMAX;
+/* Indices of the better of two values, row by row. */
+static void merge_found(const walk *w, const reduction *r, char *a, char *b) {
+    const tc_dtype t = (tc_dtype)r->dtype;
+    for (int64_t k = 0; k < w->r; k++) {
+        const tc_scalar x = tc_scalar_load(t, found_of(w, b), k);
+        if (!better(x, tc_scalar_load(t, found_of(w, a), k), r->op == TC_R_ARGMAX)) continue;
+        tc_scalar_store(t, found_of(w, a), k, x);
+        ((int64_t *)a)[k] = ((const int64_t *)b)[k];
+    }
+}
+static void merge_two(const walk *w, const reduction *r, tc_dtype t, char *a, char *b) {
+    bool max = r->op == TC_R_MAX || r->op == TC_R_ANY;
     const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
-    if (r->op == TC_R_WELFORD) *(tc_welford *)a = tc_welford_merge(*(tc_welford *)a, *(const tc_welford *)b);
-    else if (ordered(r->op)) w->b->isa->scalar[t][r->op == TC_R_SUM ? TC_X_ADD : TC_X_MUL](a, a, b, NULL, 1);
-    else if (!is_arg(r->op)) (max ? ops->max_add : ops->min_add)(a, b, 1);
-    else if (better(tc_scalar_load((tc_dtype)r->dtype, b + 32, 0), tc_scalar_load((tc_dtype)r->dtype, a + 32, 0), max)) memcpy(a, b, PART_BYTES);
+    if (is_arg(r->op)) merge_found(w, r, a, b);
+    else if (ordered(r->op)) w->b->isa->scalar[t][r->op == TC_R_SUM ? TC_X_ADD : TC_X_MUL](a, a, b, NULL, w->r);
+    else if (r->op != TC_R_WELFORD) (max ? ops->max_add : ops->min_add)(a, b, w->r);
+    else
+        for (int64_t k = 0; k < w->r; k++) ((tc_welford *)a)[k] = tc_welford_merge(((tc_welford *)a)[k], ((const tc_welford *)b)[k]);
 }
 
 void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size_t stride, char *out) {
@@ -305,7 +321,7 @@ void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size
     for (int64_t apart = 1; apart < n; apart *= 2)
         for (int64_t k = 0; k + apart < n; k += 2 * apart)
             merge_two(w, r, (tc_dtype)finish->dtype, parts + (size_t)k * stride, parts + (size_t)(k + apart) * stride);
-    memcpy(out, parts, PART_BYTES);
+    memcpy(out, parts, reduced_bytes(w, finish));
 }
 
 /* ---- scans: row mode; carry is one value a row ---- */

@@ -86,7 +86,7 @@ static inline void run_step(walk *w, const step *s) {
     case S_INDEX: run_index(w, s); break;
     case S_REDUCE: run_reduce(w, s); break;
     case S_FINISH:
-        if (w->shared) memcpy(ptr[s->out], w->shared + s->aux * PART_BYTES, 32);
+        if (w->shared) memcpy(ptr[s->out], w->shared + (size_t)s->aux * part_bytes(w->n), reduced_bytes(w, s));
         else run_finish(w, s);
         break;
     case S_SCAN: run_scan(w, s); break;
@@ -216,7 +216,7 @@ static void blocks_range(void *ctx, int64_t begin, int64_t end, int worker) {
     }
 }
 
-/* ---- few long rows ---- */
+/* ---- few long rows or columns ---- */
 typedef struct {
     job *j;
     int64_t o;
@@ -234,7 +234,7 @@ static walk *wide_start(wide_job *wj, int worker, int stage) {
         w->stage = 0;
     }
     w->i0 = 0;
-    set_counts(w, 1, w->n->C);
+    set_counts(w, w->r, w->n->C);
     for (; w->stage <= stage; w->stage++) run_steps(w, &w->n->row[w->stage]);
     return w;
 }
@@ -245,38 +245,39 @@ static void chunks_range(void *ctx, int64_t begin, int64_t end, int worker) {
     const nest *n = w->n;
     const steps *finish = &n->row[wj->stage + 1];
     for (int64_t k = begin; k < end; k++) {
-        int64_t first = k * CHUNK, last = first + CHUNK < n->I.total ? first + CHUNK : n->I.total;
+        int64_t first = k * n->chunk, last = first + n->chunk < n->I.total ? first + n->chunk : n->I.total;
         for (int r = 0; r < n->nred; r++) reduce_start(w, &n->red[r]);
         for (int64_t i0 = first; i0 < last; i0 += n->C) {
             w->i0 = i0;
-            set_counts(w, 1, last - i0 < n->C ? last - i0 : n->C);
+            set_counts(w, w->r, last - i0 < n->C ? last - i0 : n->C);
             move_to(w);
             run_body(w, wj->stage, true);
         }
         w->i0 = first;
         for (size_t f = 0; f < finish->len; f++)
             if (finish->data[f].kind == S_FINISH)
-                export_part(w, &finish->data[f], wj->parts + (size_t)(k * n->nred + finish->data[f].aux) * PART_BYTES);
+                export_part(w, &finish->data[f], wj->parts + (size_t)(k * n->nred + finish->data[f].aux) * part_bytes(n));
     }
     w->i0 = 0;
-    set_counts(w, 1, n->C);
+    set_counts(w, w->r, n->C);
 }
 
 static void run_wide(job *j, tc_pool *pool, int workers) {
     const nest *n = j->n;
-    int64_t chunks = (n->I.total + CHUNK - 1) / CHUNK;
+    const int64_t chunks = chunk_count(n);
+    const size_t part = part_bytes(n);
     wide_job wj = {.j = j, .parts = j->scratch + n->partial};
-    wj.shared = wj.parts + (size_t)(chunks * n->nred) * PART_BYTES;
-    for (wj.o = 0; wj.o < n->O.total; wj.o++) {
+    wj.shared = wj.parts + (size_t)(chunks * n->nred) * part;
+    for (wj.o = 0; wj.o < n->O.total; wj.o += n->R) {
         for (int k = 0; k < workers; k++) j->walks[k].stage = -1;
         for (wj.stage = 0; wj.stage < n->nstages; wj.stage++) {
             if (n->body[wj.stage].len) tc_parallel_for(pool, chunks, 1, chunks_range, &wj);
             walk *w = wide_start(&wj, 0, wj.stage);
             const steps *finish = &n->row[wj.stage + 1];
-            for (size_t f = 0; f < finish->len; f++)
-                if (finish->data[f].kind == S_FINISH)
-                    merge_parts(w, &finish->data[f], wj.parts + (size_t)finish->data[f].aux * PART_BYTES, chunks, (size_t)n->nred * PART_BYTES,
-                                wj.shared + finish->data[f].aux * PART_BYTES);
+            for (size_t f = 0; f < finish->len; f++) {
+                const size_t at = (size_t)finish->data[f].aux * part;
+                if (finish->data[f].kind == S_FINISH) merge_parts(w, &finish->data[f], wj.parts + at, chunks, (size_t)n->nred * part, wj.shared + at);
+            }
         }
         wide_start(&wj, 0, n->nstages);
     }

@@ -301,6 +301,7 @@ static const kase cases[] = {
     {"column_sum", column_sum, {17, 1}},
     {"columns", columns, {40, 1100}},
     {"columns", columns, {300, 1100}},
+    {"columns", columns, {2100, 130}},
     {"narrow_columns", narrow_columns, {40, 300}},
     {"pairs", pairs, {5, 130}},
     {"pairs", pairs, {3, 2000}},
