@@ -188,7 +188,7 @@ PY
 }
 
 @test "names of shared weights that torch.export's strict form leaves out of the graph are kept when the archive is written again" {
-    tied=$TC_ROOT/tests/cli/tied.pt2
+    tied=$TC_ROOT/tests/cli/fixtures/tied.pt2
     tc-export "$tied" -o again.pt2
     tc-ckpt ls "$tied" | awk '{ print $1, $4 }' | sort >want
     tc-ckpt ls again.pt2 | awk '{ print $1, $4 }' | sort >got
@@ -233,10 +233,10 @@ PY
     [ "$(tail -c 36 n.npy | od -An -v -tf4 | xargs)" = "3 4 84 12 6 8 168 24 85" ]
 }
 
-# tests/cli/guards.pt2 is of PyTorch: x[A] and y[B], the sum of both; "if x.shape[0] + y.shape[0] > 5" took the branch.
+# tests/cli/fixtures/guards.pt2 is of PyTorch: x[A] and y[B], the sum of both; "if x.shape[0] + y.shape[0] > 5" took the branch.
 @test "the conditions in PyTorch's guards_code are checked before a run, kept by an export, and left out by --check-guards=no" {
-    tc-export "$TC_ROOT/tests/cli/guards.pt2" -o again.pt2
-    for f in "$TC_ROOT/tests/cli/guards.pt2" again.pt2; do
+    tc-export "$TC_ROOT/tests/cli/fixtures/guards.pt2" -o again.pt2
+    for f in "$TC_ROOT/tests/cli/fixtures/guards.pt2" again.pt2; do
         tc-run "$f" --input x=3xf32=1 --input y=3xf32=1 -o y.npy
         [ "$(tail -c 4 y.npy | od -An -tf4 | xargs)" = 6 ]
         run --separate-stderr tc-run "$f" --input x=2xf32=1 --input y=2xf32=1
@@ -247,19 +247,19 @@ PY
     tc-export again.pt2 | cmp - again.pt2
 }
 
-# tests/cli/empty-key.pt2 is of PyTorch: it returns {"": [x + 1, x + 2], "b": x}.
+# tests/cli/fixtures/empty-key.pt2 is of PyTorch: it returns {"": [x + 1, x + 2], "b": x}.
 @test "what lies under an empty key is named by the key and its place" {
-    tc-run "$TC_ROOT/tests/cli/empty-key.pt2" --signature >out
+    tc-run "$TC_ROOT/tests/cli/fixtures/empty-key.pt2" --signature >out
     [ "$(sed -n '/outputs/,/tc-run/ s/ *f32\[.*//p' out | xargs)" = ".0 .1 b" ]
-    tc-run "$TC_ROOT/tests/cli/empty-key.pt2" --input x=2xf32=1 --output .1=@y.npy
+    tc-run "$TC_ROOT/tests/cli/fixtures/empty-key.pt2" --input x=2xf32=1 --output .1=@y.npy
     [ "$(tail -c 8 y.npy | od -An -tf4 | xargs)" = "3 3" ]
 }
 
-# tests/cli/guards-names.pt2 is of PyTorch: a list x of two, x_1, and d of the keys 0 and -1. Its conditions:
+# tests/cli/fixtures/guards-names.pt2 is of PyTorch: a list x of two, x_1, and d of the keys 0 and -1. Its conditions:
 # (x_1 if x_1 > 4 else x[0]) > 5, d[-1] & 2 != 0, x[1] + 2*x_1 > 15 and sym_max(x[0], d[0]) < 9, of the lengths.
 @test "conditions in guards_code find inputs of like names and keys that are numbers, and choose, mask and compare as Python does" {
     sizes() { # x[0] x[1] x_1 d[0] d[-1]
-        tc-run "$TC_ROOT/tests/cli/guards-names.pt2" --input x.0=$1xf32=1 --input x.1=$2xf32=1 --input x_1=$3xf32=1 --input d.0=$4xf32=1 \
+        tc-run "$TC_ROOT/tests/cli/fixtures/guards-names.pt2" --input x.0=$1xf32=1 --input x.1=$2xf32=1 --input x_1=$3xf32=1 --input d.0=$4xf32=1 \
             --input d.-1=$5xf32=1 -o y.npy
     }
     for good in "3 4 6 5 7" "2 8 7 8 2" "6 12 2 2 3"; do sizes $good; done
@@ -334,11 +334,11 @@ EOF
     [ "$status" -eq 2 ]
 }
 
-# tests/cli/split.pt2 is of PyTorch: torch.split(x, y.shape[0]) of x[A,4], whose two pieces it unpacks.
+# tests/cli/fixtures/split.pt2 is of PyTorch: torch.split(x, y.shape[0]) of x[A,4], whose two pieces it unpacks.
 @test "a split by a symbolic size has as many pieces as the archive has names for, which is checked before a run" {
-    tc-export "$TC_ROOT/tests/cli/split.pt2" -o again.pt2
+    tc-export "$TC_ROOT/tests/cli/fixtures/split.pt2" -o again.pt2
     tc-export again.pt2 | cmp - again.pt2
-    for f in "$TC_ROOT/tests/cli/split.pt2" again.pt2; do
+    for f in "$TC_ROOT/tests/cli/fixtures/split.pt2" again.pt2; do
         tc-run "$f" --input x=7x4xf32=1 --input y=4xf32=1 --output out.0=@a.npy --output out.1=@b.npy
         grep -aq "'shape': (4, 4)" a.npy
         grep -aq "'shape': (3, 4)" b.npy

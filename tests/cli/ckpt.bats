@@ -59,13 +59,13 @@ setup() {
 }
 
 @test "the tensors beside a dict that holds itself are read" {
-    file=$TC_ROOT/tests/cli/itself.pt
+    file=$TC_ROOT/tests/cli/fixtures/itself.pt
     [ "$(tc-ckpt ls "$file" | awk '{ print $NF }')" = $'w\nbytes' ]
     [ "$(tc-ckpt show "$file" w x.1.y)" = "$(printf 'w = tensor([1.])\nx.1.y = "itself, 3 levels up"\n')" ]
 }
 
 @test "settings kept as a SimpleNamespace are data; a type of code is not" {
-    file=$TC_ROOT/tests/cli/namespace.pt
+    file=$TC_ROOT/tests/cli/fixtures/namespace.pt
     [ "$(tc-ckpt ls "$file" | awk '/x/ { print $4 }' | tr '\n' ' ')" = "args.steps w " ]
     tc-ckpt convert "$file" -o w.safetensors
     printf '\200\002ctypes\nCodeType\n.' >code.pkl

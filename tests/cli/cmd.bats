@@ -84,7 +84,7 @@ setup() {
         "--cast is no option of tc-ckpt diff: tc-ckpt diff in in --cast f16"
         "--rtol is no option of tc-ckpt convert: tc-ckpt convert in --rtol 1 -o x"
     )
-    cp "$TC_ROOT/tests/cli/labels.onnx" mlp.onnx
+    cp "$TC_ROOT/tests/cli/fixtures/labels.onnx" mlp.onnx
     touch in.py
     for r in "${refused[@]}"; do
         fails 2 "${r%: tc-*}" tc-${r##*: tc-}

@@ -197,11 +197,11 @@ setup() {
 }
 
 @test "arrays of strings and records in an .npz are left out by name" {
-    run --separate-stderr tc-ckpt ls "$TC_ROOT/tests/cli/labels.npz" # NumPy wrote it
+    run --separate-stderr tc-ckpt ls "$TC_ROOT/tests/cli/fixtures/labels.npz" # NumPy wrote it
     [ "$status" -eq 0 ]
     [[ "$output" == *"1 tensors, 12 bytes" ]]
     [[ "$stderr" == *"labels: a .npy array of type <U2, which is not supported: left out"* ]]
     [[ "$stderr" == *"records: a structured .npy array, which is not supported: left out"* ]]
-    tc-ckpt convert -q "$TC_ROOT/tests/cli/labels.npz" -o b.safetensors
+    tc-ckpt convert -q "$TC_ROOT/tests/cli/fixtures/labels.npz" -o b.safetensors
     [ "$(tc-ckpt show b.safetensors a | wc -l)" -ge 1 ]
 }

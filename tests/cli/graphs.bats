@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 load fails
 
 setup() {
-    here=$BATS_TEST_DIRNAME
+    here=$BATS_TEST_DIRNAME/fixtures
     cd "$BATS_TEST_TMPDIR"
 }
 

@@ -531,7 +531,7 @@ B
 }
 
 @test "labels that are strings are places in the list of those that there are, which is among the results" {
-    labels=$TC_ROOT/tests/cli/labels.onnx
+    labels=$TC_ROOT/tests/cli/fixtures/labels.onnx
     tc-run "$labels" --signature >text
     for word in "'?'" "'Elm'" "'Oak'" "'u'" "'v'" "'w'"; do grep -q "$word" text; done
     tc-run "$labels" --input X=4x3xf32=3,1,2,1,3,2,1,2,3,0,0,0 --output number=@number.npy --output name=@name.npy --output low=@low.npy

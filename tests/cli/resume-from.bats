@@ -81,7 +81,7 @@ YAML
 @test "rates that are tensors come out of a checkpoint of PyTorch" {
     # torch.save of Adam with lr=torch.tensor(0.1) and betas of tensors after 4 steps; the rates are PyTorch's of the steps that follow
     L=torch.optim.lr_scheduler
-    tc-train -q r.yaml param_groups='list(m.parameters())' resume_from="$BATS_TEST_DIRNAME/tensor-rate.pt" \
+    tc-train -q r.yaml param_groups='list(m.parameters())' resume_from="$BATS_TEST_DIRNAME/fixtures/tensor-rate.pt" \
         optimizer='torch.optim.Adam(groups, lr=torch.tensor(0.5), betas=(torch.tensor(0.5), torch.tensor(0.5)))' \
         scheduler="\"$L.SequentialLR(opt, [$L.ConstantLR(opt, 0.3, 3), $L.MultiStepLR(opt, [2], 0.9)], milestones=[3])\"" -o rest
     [ "$(grep -o '"lr": [^ ]*' rest/metrics.jsonl | tr '\n' ' ')" = '"lr": [0.10000000149011612], "lr": [0.08999999612569809], "lr": [0.08999999612569809], "lr": [0.08999999612569809], ' ]
@@ -98,11 +98,11 @@ END
 
 @test "the state of a GradScaler goes through a run, as the script left it" {
     # torch.save of a script that made 4 steps of SGD
-    tc-train -q r.yaml param_groups='list(m.parameters())' optimizer='torch.optim.SGD(groups, lr=0.1)' resume_from="$BATS_TEST_DIRNAME/scaler.pt" -o run
+    tc-train -q r.yaml param_groups='list(m.parameters())' optimizer='torch.optim.SGD(groups, lr=0.1)' resume_from="$BATS_TEST_DIRNAME/fixtures/scaler.pt" -o run
     tc-train -q run steps=9 --resume
     tc-ckpt convert run/latest -o back.pt
     tc-ckpt show back.pt | grep " scaler" >values
-    diff values <(tc-ckpt show "$BATS_TEST_DIRNAME/scaler.pt" | grep " scaler")
+    diff values <(tc-ckpt show "$BATS_TEST_DIRNAME/fixtures/scaler.pt" | grep " scaler")
     [ "$(wc -l <values)" -eq 5 ]
     for scale in Infinity -Infinity NaN; do # as an overflow may leave it
         sed -i "s/\"scale\": [^,]*,/\"scale\": \"$scale\",/" run/latest/state.json
@@ -175,7 +175,7 @@ PY
 @test "a sharded checkpoint of PyTorch, saved under tensor parallelism, is gone on from: weights and state by name" {
     # torch.distributed.checkpoint.save({"model": ..., "optim": ..., "step": 3}) of get_state_dict by two ranks with ColwiseParallel and
     # RowwiseParallel, the optimiser's parameters in reverse order; the losses are PyTorch's of the steps that follow
-    saved=$TC_ROOT/tests/cli/dcp-train
+    saved=$TC_ROOT/tests/cli/fixtures/dcp-train
     cat >model.py <<'PY'
 import torch.nn as nn
 

@@ -360,7 +360,7 @@ EOF
 }
 
 @test "as_strided of an input whose memory has another order takes its elements of that memory, fewer than there are" {
-    strided=$TC_ROOT/tests/cli/strided.pt2 # x.as_strided((2, 3), (1, 4), 1) of x = torch.arange(24).view(4, 6).t(), by torch.export
+    strided=$TC_ROOT/tests/cli/fixtures/strided.pt2 # x.as_strided((2, 3), (1, 4), 1) of x = torch.arange(24).view(4, 6).t(), by torch.export
     given=$(for i in 0 1 2 3 4 5; do printf '%s,' $i $((i + 6)) $((i + 12)) $((i + 18)); done)
     tc-run "$strided" --input "6x4xf32=${given%,}" -o got.npy
     [ "$(od -An -v -tf4 -w64 -j128 got.npy | tr -s ' ')" = " 1 5 9 2 6 10" ]

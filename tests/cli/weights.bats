@@ -263,7 +263,7 @@ P
 }
 
 @test "programs of one archive may have different weights of one name: outside each gets its own, or this is refused" {
-    two=$TC_ROOT/tests/cli/two.pt2 # torch.export.pt2_archive.package_pt2 wrote it: two linear layers, a and b
+    two=$TC_ROOT/tests/cli/fixtures/two.pt2 # torch.export.pt2_archive.package_pt2 wrote it: two linear layers, a and b
     cp "$two" in.pt2
     for m in a b; do tc-run in.pt2 --model $m --input 1x3xf32=1 --output @$m.npy; done
     run -4 tc-run in.pt2 --model a --input 1x3xf32=1 --expect @b.npy
