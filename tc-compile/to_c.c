@@ -5,10 +5,6 @@
 #include "codegen/cc.h"
 #include "runtime/to_c.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-
 /* Do the inputs show the symbol? Others get their values from data, in the run. */
 static bool shown(const tc_program *p, tc_sym var) {
     for (int i = 0; i < p->ninputs; i++) {
@@ -37,11 +33,28 @@ static tc_status sizes(compile_job *j, const tc_program *p, tc_symvalue *vars, s
     return NULL;
 }
 
-static tc_status save(compile_job *j, const char *stem, const char *suffix, const tc_buf *b) {
-    tc_out *o;
-    TC_TRY(tc_cmd_create(j->c, tc_arena_printf(&j->arena, "%s%s", stem, suffix), false, &o));
-    return tc_cmd_finish(j->c, o, tc_out_write(o, tc_buf_str(b), b->len));
+typedef struct {
+    const char *path;
+    const tc_buf *bytes;
+    bool program;
+} product;
+
+/* All of the files or, where a disk is full, none: the first gets its name when the bytes of all are written. */
+static tc_status save(compile_job *j, const product *files, size_t n) {
+    tc_out *o[3] = {NULL};
+    tc_status s = NULL;
+    TC_ASSERT(n <= 3);
+    for (size_t i = 0; i < n && !s; i++) {
+        s = tc_cmd_create(j->c, files[i].path, true, &o[i]);
+        if (!s && files[i].program) tc_out_executable(o[i]);
+        if (!s) s = tc_out_write(o[i], tc_buf_str(files[i].bytes), files[i].bytes->len);
+        if (!s) s = tc_out_flush(o[i]);
+    }
+    for (size_t i = 0; i < n; i++) s = tc_cmd_finish(j->c, o[i], s);
+    return s;
 }
+
+static const char *with_suffix(compile_job *j, const char *stem, const char *suffix) { return tc_arena_printf(&j->arena, "%s%s", stem, suffix); }
 
 static tc_status bound(compile_job *j, int which, tc_symvalue **out_vars, size_t *out_n) {
     const tc_program *p = tc_exec_program(j->execs[which]);
@@ -91,31 +104,13 @@ tc_status compile_to_c(compile_job *j) {
                          .weights_inside = store == 0,
                          .sanitize = j->sanitize};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
-    if (!s) s = save(j, stem, ".c", &c);
-    if (!s) s = save(j, stem, ".h", &h);
-    if (!s && store == 1) s = save(j, stem, ".weights", &weights);
+    const product files[] = {
+        {with_suffix(j, stem, ".c"), &c, false}, {with_suffix(j, stem, ".h"), &h, false}, {with_suffix(j, stem, ".weights"), &weights, false}};
+    if (!s) s = save(j, files, store ? 3 : 2);
     tc_buf_free(&c);
     tc_buf_free(&h);
     tc_buf_free(&weights);
     return s;
-}
-
-/* A file of this run from which the assembler takes the weights. */
-static tc_status weights_file(compile_job *j, char **out_path) {
-    const char *tmp = getenv("TMPDIR");
-    *out_path = tc_arena_printf(&j->arena, "%s/tc-weights-XXXXXX", tmp && *tmp ? tmp : P_tmpdir);
-    if (strpbrk(*out_path, "\"\\\n")) return tc_error(TC_ENV, "TMPDIR holds a quote, a backslash or a line break");
-    int fd = mkstemp(*out_path);
-    if (fd < 0) return tc_error(TC_ENV, "%s: %s", *out_path, strerror(errno));
-    close(fd);
-    return NULL;
-}
-
-static tc_status save_code(compile_job *j, const char *path, const tc_buf *code, bool program) {
-    tc_out *o;
-    TC_TRY(tc_cmd_create(j->c, path, true, &o));
-    if (program) tc_out_executable(o);
-    return tc_cmd_finish(j->c, o, tc_out_write(o, code->data, code->len));
 }
 
 tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
@@ -123,21 +118,20 @@ tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
     const char *path = tc_cmd_get(j->c, TC_OPT_out), *const stores[] = {"embed", "extern", NULL};
     bool program = kind == TC_CC_PROGRAM;
     int which, store;
-    char *stem, *bytes;
+    char *stem;
     size_t n;
     tc_symvalue *vars;
     if (!path || !strcmp(path, "-")) return tc_usage(j->c, "--to %s needs -o PATH", program ? "exe" : suffix[kind] + 1);
     TC_TRY(tc_cmd_choice(j->c, TC_OPT_store_weights, stores, 0, &store));
     if (program && store) return tc_usage(j->c, "--to exe holds its weights: --store-weights=embed");
     TC_TRY(chosen(j, suffix[kind], &stem, &which, &vars, &n));
-    TC_TRY(weights_file(j, &bytes));
     tc_buf c = {0}, h = {0}, weights = {0}, code = {0};
     tc_to_c_options o = {.stem = tc_path_last(stem),
                          .prefix = tc_cmd_get(j->c, TC_OPT_prefix),
                          .made_by = "tc-compile " TC_VERSION,
                          .joined = true,
                          .filter = program,
-                         .weights_path = store ? NULL : bytes,
+                         .weights_beside = !store,
                          .targets = j->targets,
                          .ntargets = j->ntargets,
                          .sanitize = j->sanitize};
@@ -146,16 +140,14 @@ tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
                            .targets = j->targets,
                            .ntargets = j->ntargets,
                            .name = "model",
+                           .weights = store ? NULL : &weights,
                            .dump = tc_cmd_get(j->c, TC_OPT_dump)};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
-    if (!s && !store) s = tc_file_write(bytes, tc_buf_str(&weights), weights.len);
     tc_cmd_phase(j->c, "planning and emitting C");
     if (!s) s = tc_cc_build(c.data, c.len, kind, &build, &code);
     tc_cmd_phase(j->c, "the C compiler");
-    if (!s) s = save_code(j, path, &code, program);
-    if (!s && !program) s = save(j, stem, ".h", &h);
-    if (!s && store) s = save(j, stem, ".weights", &weights);
-    unlink(bytes);
+    const product files[] = {{path, &code, program}, {with_suffix(j, stem, ".h"), &h, false}, {with_suffix(j, stem, ".weights"), &weights, false}};
+    if (!s) s = save(j, files, program ? 1 : store ? 3 : 2);
     tc_buf_free(&c);
     tc_buf_free(&h);
     tc_buf_free(&weights);

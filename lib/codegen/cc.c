@@ -240,8 +240,21 @@ static tc_status archive(const build *b, const char *const *objects, int n, cons
     return s;
 }
 
+/* A word of a command as a shell takes it. */
+static void put_word(tc_buf *b, const char *word) {
+    const bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")];
+    if (!plain) tc_buf_putc(b, '\'');
+    for (const char *s = word; *s; s++)
+        if (*s == '\'') tc_buf_puts(b, "'\\''");
+        else tc_buf_putc(b, *s);
+    if (!plain) tc_buf_putc(b, '\'');
+}
+
 static tc_status start(build *b, words *w) {
-    for (size_t i = 0; i < w->len; i++) tc_buf_printf(&b->lines, "%s%s", i ? " " : "", w->data[i]);
+    for (size_t i = 0; i < w->len; i++) {
+        if (i) tc_buf_putc(&b->lines, ' ');
+        put_word(&b->lines, w->data[i]);
+    }
     tc_buf_putc(&b->lines, '\n');
     return spawn_and_wait(w, b->log, b->stop);
 }
@@ -255,6 +268,7 @@ static tc_status build_one(build *b, tc_cc_kind kind, const char *isa, const cha
     o.isa = isa;
     tc_status s = command(&w, b->a, kind, &o);
     if (define) tc_vec_push(&w, define);
+    if (o.weights) tc_vec_push(&w, tc_arena_printf(b->a, "-DTC_WEIGHTS=\"\\\"%s/%s.weights\\\"\"", b->dir, b->name));
     tc_vec_push(&w, tc_arena_printf(b->a, "%s/%s.c", b->dir, b->name));
     tc_vec_push(&w, "-o");
     tc_vec_push(&w, object);
@@ -342,7 +356,11 @@ static tc_status make_folder(tc_arena *a, char **out_dir, int *out_lock) {
         if (!mkdtemp(dir)) return tc_error(TC_ENV, "%s: %s", dir, strerror(errno));
         const char *path = tc_arena_printf(a, "%s/" LOCK, dir);
         int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (fd < 0) return tc_error(TC_ENV, "%s: %s", path, strerror(errno));
+        if (fd < 0) {
+            tc_status s = tc_error(TC_ENV, "%s: %s", path, strerror(errno));
+            rmdir(dir); /* no sweep would know it */
+            return s;
+        }
         if ((!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) && !fstat(fd, &st) && st.st_nlink) {
             *out_dir = dir;
             *out_lock = fd;
@@ -355,7 +373,10 @@ static tc_status make_folder(tc_arena *a, char **out_dir, int *out_lock) {
 
 static tc_status build_in(build *b, const char *text, size_t len, tc_cc_kind kind, tc_buf *out) {
     const char *product = NULL;
+    const tc_buf *weights = b->o->weights;
+    if (weights && strpbrk(b->dir, "\"\\\n")) return tc_error(TC_ENV, "%s: a quote, a backslash or a line break in the name of the folder", b->dir);
     tc_status s = tc_file_write(tc_arena_printf(b->a, "%s/%s.c", b->dir, b->name), text, len);
+    if (!s && weights) s = tc_file_write(tc_arena_printf(b->a, "%s/%s.weights", b->dir, b->name), tc_buf_str(weights), weights->len);
     if (!s) s = build_all(b, kind, &product);
     tc_status kept = b->o->dump ? tc_file_write(tc_arena_printf(b->a, "%s/command", b->dir), tc_buf_str(&b->lines), b->lines.len) : NULL;
     if (!s) s = kept;

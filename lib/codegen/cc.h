@@ -15,6 +15,7 @@ typedef struct {
     const char *name;           /* of the object, inside an archive too; NULL: groups */
     const char *const *targets; /* several rows: the text is compiled once for each with TC_TARGET defined as its name, and once for the rest */
     int ntargets;               /* at most 1: isa alone counts */
+    const tc_buf *weights;      /* written beside the text, which knows the file's path as TC_WEIGHTS, a string with quotes in it; NULL: none */
     const char *dump;           /* a folder where source, command and log are kept; NULL: a temporary one, removed unless the compiler fails */
 } tc_cc_options;
 

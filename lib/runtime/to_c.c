@@ -320,7 +320,7 @@ static void write_header(writer *w, tc_buf *h) {
         if (result_type(w, i, &type)) write_field(h, w->field[p->ninputs + i], &type, "", ""), n++;
     if (!n) tc_buf_puts(h, "    char none;\n");
     tc_buf_printf(h, "} %s_outputs;\n\n", s);
-    if (w->o->weights_inside || w->o->weights_path) tc_buf_printf(h, "extern const unsigned char *const %s_weights; /* of %s.c */\n", s, w->file);
+    if (w->o->weights_inside || w->o->weights_beside) tc_buf_printf(h, "extern const unsigned char *const %s_weights; /* of %s.c */\n", s, w->file);
     else tc_buf_printf(h, "/* weights: the bytes of %s.weights, 64-byte aligned */\n", w->file);
     tc_buf_printf(h, "int %s_run(const void *weights, const %s_inputs *in, const %s_outputs *out, void *arena);\n\n", s, s, s);
     tc_buf_printf(
@@ -353,12 +353,12 @@ static void write_weights(writer *w, tc_buf *c) {
         }
         tc_buf_printf(c, "\n0}};\nconst unsigned char *const %s_weights = (const unsigned char *)&weight_words;\n\n", s);
     }
-    if (w->o->weights_path)
+    if (w->o->weights_beside)
         tc_buf_printf(c,
-                      "__asm__(\".section .rodata\\n.balign 64\\n%s_weight_bytes:\\n.incbin \\\"%s\\\"\\n.balign 64\\n.previous\\n\");\n"
+                      "__asm__(\".section .rodata\\n.balign 64\\n%s_weight_bytes:\\n.incbin \" TC_WEIGHTS \"\\n.balign 64\\n.previous\\n\");\n"
                       "extern const unsigned char %s_weight_bytes[] __attribute__((visibility(\"hidden\")));\n"
                       "const unsigned char *const %s_weights = %s_weight_bytes;\n\n",
-                      s, w->o->weights_path, s, s, s);
+                      s, s, s, s);
 }
 
 /* Whether the processor has what the compiler's flags for `isa` ask for, as a C condition: "1" where nothing is asked. */

@@ -18,7 +18,7 @@ typedef struct {
     bool weights_inside;        /* as an array in the .c; else STEM_run's caller maps the file of weights */
     bool joined;                /* one text */
     bool filter;                /* joined, with the main function of codegen/filter.h */
-    const char *weights_path;   /* joined: a file that the assembler takes the weights from (out_weights are to be written there); NULL: as above */
+    bool weights_beside;        /* joined: the assembler takes out_weights from the file TC_WEIGHTS (codegen/cc.h) */
     const char *const *targets; /* joined: instruction sets that the text will be compiled for, one after another (codegen/cc.h) */
     int ntargets;
     bool sanitize; /* overflow of signed integers is a fault */

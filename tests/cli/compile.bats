@@ -211,17 +211,19 @@ ended() { # PID: soon it is no process any more, or one that nobody has waited f
     printf '#!/bin/sh\n: >started\nexec sleep 5\n' >slow
     chmod +x slow
     set -m # a job of its own: interrupts are not ignored
-    for signal in INT TERM KILL; do
-        rm -f started
-        TMPDIR=$PWD/tmp CC=$PWD/slow tc-compile "$mlp" -o out.pt2 &
-        pid=$!
-        for i in $(seq 200); do [ -e started ] && break; sleep 0.05; done
-        kill -$signal $pid
-        code=0
-        wait $pid || code=$?
-        [ "$code" -eq $((128 + $(kill -l $signal))) ]
-        [ ! -e out.pt2 ]
-        [ "$(ls tmp | wc -l)" -eq "$([ $signal = KILL ] && echo 1 || echo 0)" ]
+    for out in out.pt2 out.so; do
+        for signal in INT TERM KILL; do
+            rm -f started
+            TMPDIR=$PWD/tmp CC=$PWD/slow tc-compile "$mlp" --dim s77=1 -o $out &
+            pid=$!
+            for i in $(seq 200); do [ -e started ] && break; sleep 0.05; done
+            kill -$signal $pid
+            code=0
+            wait $pid || code=$?
+            [ "$code" -eq $((128 + $(kill -l $signal))) ]
+            [ ! -e $out ]
+            [ "$(ls tmp | wc -l)" -eq "$([ $signal = KILL ] && echo 1 || echo 0)" ]
+        done
     done
     mkdir tmp/tc-cc-mine # somebody's, with a name like that
     TMPDIR=$PWD/tmp tc-compile "$mlp" -o out.pt2
@@ -377,6 +379,10 @@ PY
     grep -q 'tc_abi_module_1' kept/groups.c
     grep -q -- '-ffp-contract=off' kept/command
     [ -e kept/cc.log ]
+    tc-compile "$mlp" --dump="it's kept" --to so -o net.so --dim s77=2 # the command makes the product again, of what stands beside it
+    rm "it's kept/model.so"
+    sh "it's kept/command"
+    cmp net.so "it's kept/model.so"
 }
 
 @test "what picks among values of bfloat16, or negates one, rounds nothing" {
@@ -783,7 +789,7 @@ EOF
     TC_OPERATORS=ops tc-bench m.pt2 --compare interpreted,operators --repeat 2 # exit 4 where bits differ
     TC_OPERATORS= run -1 tc-bench m.pt2 --executor operators --repeat 2
     TC_OPERATORS=none run -1 tc-run m.pt2 --input x=@x.npy -o y.npy
-    [[ $output == *"TC_OPERATORS=none: No such file or directory"* ]]
+    [[ $output == *"TC_OPERATORS: none: cannot open the folder: No such file or directory"* ]]
     echo text >ops/bad.pt2
     TC_OPERATORS=ops run -3 tc-run m.pt2 --input x=@x.npy -o y.npy
 }
