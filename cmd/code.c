@@ -5,8 +5,6 @@
 #include "codegen/cache.h"
 #include "kernel/factors.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <unistd.h>
 
 static const tc_abi_group *find(void *self, const uint8_t key[TC_ABI_KEY_BYTES]) {
@@ -24,7 +22,10 @@ static const tc_abi_group *find_general(void *self, const tc_loop *l, tc_arena *
 }
 
 /* ---- operators compiled one at a time ---- */
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static bool is_archive_name(const char *name) {
+    const size_t n = strlen(name);
+    return n > 4 && !strcmp(name + n - 4, ".pt2") && *name != '.';
+}
 
 static tc_status add_operators(tc_cmd *c, const char *path, tc_operators *to) {
     tc_archive *a;
@@ -39,28 +40,19 @@ static tc_status add_operators(tc_cmd *c, const char *path, tc_operators *to) {
 tc_status tc_cmd_operators(tc_cmd *c, tc_operators **out) {
     const char *dir = getenv("TC_OPERATORS");
     tc_buf path = {0};
-    TC_VEC(char *) names = {0};
+    tc_arena a = {0};
+    char **names;
+    size_t n = 0;
     tc_status s = NULL;
     *out = NULL;
     if (dir) tc_buf_puts(&path, dir);
     else tc_user_path("XDG_DATA_HOME", ".local/share", "tc-operators", &path);
-    DIR *d = path.len ? opendir(path.data) : NULL;
-    const size_t len = path.len;
-    if (dir && *dir && !d) s = tc_error(TC_ENV, "TC_OPERATORS=%s: %s", dir, strerror(errno));
-    for (struct dirent *e; d && (e = readdir(d));) {
-        const size_t n = strlen(e->d_name);
-        if (n > 4 && !strcmp(e->d_name + n - 4, ".pt2") && *e->d_name != '.') tc_vec_push(&names, tc_xstrdup(e->d_name));
-    }
-    if (d) closedir(d);
-    if (names.len) *out = tc_operators_create();
-    if (names.len) qsort(names.data, names.len, sizeof *names.data, by_name);
-    for (size_t i = 0; i < names.len; i++) {
-        path.len = len;
-        tc_buf_printf(&path, "/%s", names.data[i]);
-        if (!s) s = add_operators(c, path.data, *out);
-        free(names.data[i]);
-    }
-    tc_vec_free(&names);
+    if (path.len) s = tc_folder_names(&a, path.data, is_archive_name, &names, &n);
+    if (dir) s = tc_annotate(s, "TC_OPERATORS");
+    else if (s) tc_status_free(s), s = NULL; /* the user has none, or no home that this process may read */
+    if (n && !s) *out = tc_operators_create();
+    for (size_t i = 0; i < n && !s; i++) s = add_operators(c, tc_arena_printf(&a, "%s/%s", path.data, names[i]), *out);
+    tc_arena_free(&a);
     tc_buf_free(&path);
     if (!s) return NULL;
     tc_operators_destroy(*out);

@@ -25,7 +25,5 @@ void tc_cmd_steps_end(tc_cmd *c);   /* writes TC_STEPS_LOG */
 void tc_cmd_watch_end(tc_cmd *c);
 
 void tc_signals_install(const tc_tool *tool);
-void tc_signals_cleanup_add(const char *path); /* removed when a signal ends the program; path must live until cleanup_remove */
-void tc_signals_cleanup_remove(const char *path);
 
 #endif

@@ -1,35 +1,68 @@
-/* Signals of every program: a closed pipe ends a filter silently, an interrupt removes temporary files, and a mapped file
+/* Signals of every program: a closed pipe ends a filter silently, an interrupt removes temporary files and folders, and a mapped file
  * that somebody truncates is named (exit 3) instead of a crash. Handlers use only async-signal-safe calls. */
+#include "base/file.h"
 #include "cmd/internal.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { TEMPORARIES = 64, BUS_STACK = 64 << 10 };
 static const char *_Atomic temporaries[TEMPORARIES];
 static const char *program_name;
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM}; /* a program that does not catch them itself */
 
-void tc_signals_cleanup_add(const char *path) {
+void tc_temporary_hold_signals(bool hold) {
+    static _Thread_local sigset_t before;
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) sigaddset(&set, ends[i]);
+    if (hold) pthread_sigmask(SIG_BLOCK, &set, &before);
+    else pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void tc_temporary_made(const char *path) {
     for (int i = 0; i < TEMPORARIES; i++) {
         const char *none = NULL;
         if (atomic_compare_exchange_strong(&temporaries[i], &none, path)) return;
     }
 }
 
-void tc_signals_cleanup_remove(const char *path) {
+void tc_temporary_gone(const char *path) {
     for (int i = 0; i < TEMPORARIES; i++) {
         const char *p = path;
         if (atomic_compare_exchange_strong(&temporaries[i], &p, NULL)) return;
     }
 }
 
+/* A folder of files: readdir is not async-signal-safe. */
+static void remove_folder(const char *path) {
+    static _Alignas(struct dirent64) char entries[8192];
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir < 0) return;
+    for (bool removed = true; removed;) { /* from the beginning: where the next ones stand after some have gone is not defined */
+        removed = false;
+        lseek(dir, 0, SEEK_SET);
+        const long n = syscall(SYS_getdents64, dir, entries, sizeof entries);
+        for (long at = 0; at < n;) {
+            const struct dirent64 *e = (const void *)(entries + at);
+            removed |= !unlinkat(dir, e->d_name, 0);
+            at += e->d_reclen;
+        }
+    }
+    close(dir);
+    rmdir(path);
+}
+
 static void remove_temporaries(void) {
     for (int i = 0; i < TEMPORARIES; i++) {
         const char *p = atomic_load(&temporaries[i]);
-        if (p) unlink(p);
+        if (p && unlink(p)) remove_folder(p);
     }
 }
 
@@ -114,7 +147,6 @@ void tc_signals_install(const tc_tool *tool) {
     if (stack != MAP_FAILED) sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = BUS_STACK}, NULL);
     struct sigaction bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigaction(SIGBUS, &bus, NULL);
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct sigaction old;
         sigaction(ends[i], NULL, &old);

@@ -30,10 +30,7 @@ tc_status tc_cmd_create(tc_cmd *c, const char *path, bool binary, tc_out **out_f
     if (to_stdout && binary && isatty(STDOUT_FILENO))
         return tc_status_add(tc_usage(c, "stdout is a terminal and the output is binary"), "redirect it, or use -o FILE");
     tc_cmd_phase(c, "other");
-    TC_TRY(tc_out_open(path, out_file));
-    const char *temporary = tc_out_temporary(*out_file);
-    if (temporary) tc_signals_cleanup_add(temporary);
-    return NULL;
+    return tc_out_open(path, out_file);
 }
 
 tc_status tc_cmd_write_text(tc_cmd *c, const char *path, const tc_buf *text) {
@@ -47,8 +44,6 @@ tc_status tc_cmd_write_text(tc_cmd *c, const char *path, const tc_buf *text) {
 }
 
 tc_status tc_cmd_finish(tc_cmd *c, tc_out *o, tc_status s) {
-    const char *temporary = o ? tc_out_temporary(o) : NULL;
-    if (temporary) tc_signals_cleanup_remove(temporary);
     s = tc_out_finish(o, s);
     tc_cmd_phase(c, "writing");
     return s;

@@ -6,7 +6,6 @@
 #include "cmd/outside.h"
 #include "file/pt2.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -270,8 +269,9 @@ static tc_status verify_program(tc_cmd *c, const char *path, bool *out_is) {
 static tc_status verify_any(tc_cmd *c, const char *path) {
     view v;
     bool program = false;
-    struct stat info;
-    if (path && strcmp(path, "-") && stat(path, &info) == 0 && S_ISREG(info.st_mode)) TC_TRY(verify_program(c, path, &program));
+    mode_t type = 0;
+    if (path && strcmp(path, "-")) TC_TRY(tc_path_type(path, &type));
+    if (type == S_IFREG) TC_TRY(verify_program(c, path, &program));
     if (program) return NULL;
     TC_TRY(view_open(c, path, (tc_ckpt_options){.raw = true, .check_all = true}, &v));
     const char *f = tc_ckpt_format(v.ckpt);
@@ -289,50 +289,49 @@ static tc_status verify_any(tc_cmd *c, const char *path) {
     return NULL;
 }
 
+static bool is_step(const char *name) { return !strncmp(name, "step-", 5); }
+
 /* A run directory: every checkpoint in it. */
-static tc_status verify_run(tc_cmd *c, const char *dir, int *out_count) {
-    DIR *d = opendir(dir);
-    tc_status first = NULL;
-    if (!d) return tc_error(TC_ENV, "%s: cannot open the folder", dir);
-    for (struct dirent *e; (e = readdir(d));) {
-        tc_buf path = {0};
-        if (strncmp(e->d_name, "step-", 5)) continue;
-        tc_buf_printf(&path, "%s/%s", dir, e->d_name);
-        tc_status st = tc_ckpt_verify(path.data);
-        if (!st) whole(c, path.data, 0, NULL, NULL);
-        ++*out_count;
+static tc_status verify_run(tc_cmd *c, const char *dir, size_t *out_count) {
+    tc_arena a = {0};
+    char **names;
+    tc_status first = tc_folder_names(&a, dir, is_step, &names, out_count);
+    const size_t n = first ? 0 : *out_count;
+    for (size_t i = 0; i < n; i++) {
+        const char *path = tc_arena_printf(&a, "%s/%s", dir, names[i]);
+        tc_status st = tc_ckpt_verify(path);
+        if (!st) whole(c, path, 0, NULL, NULL);
         if (st && first) tc_cmd_report(c, st);
         else if (st) first = st;
-        tc_buf_free(&path);
     }
-    closedir(d);
+    tc_arena_free(&a);
     return first;
 }
 
-static bool is_checkpoint(const char *dir) {
-    struct stat info;
+static tc_status is_checkpoint(const char *dir, bool *out) {
+    mode_t type;
     tc_buf b = {0};
     tc_buf_printf(&b, "%s/checkpoint.json", dir);
-    bool is = stat(b.data, &info) == 0;
+    tc_status st = tc_path_type(b.data, &type);
+    *out = type != 0;
     tc_buf_free(&b);
-    return is;
+    return st;
 }
 
 tc_status run_verify(tc_cmd *c) {
     if (!c->noperands) return verify_any(c, NULL);
     for (int i = 0; i < c->noperands; i++) {
-        struct stat info;
         const char *path = c->operands[i];
-        int n = 0;
-        if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-            TC_TRY(verify_run(c, path, &n));
-            if (!n && is_checkpoint(path)) {
-                TC_TRY(tc_ckpt_verify(path));
-                whole(c, path, 0, NULL, NULL);
-                continue;
-            }
-        }
-        if (!n) TC_TRY(verify_any(c, path));
+        mode_t type = 0;
+        size_t n = 0;
+        bool checkpoint = false;
+        if (strcmp(path, "-")) TC_TRY(tc_path_type(path, &type));
+        if (type == S_IFDIR) TC_TRY(verify_run(c, path, &n));
+        if (type == S_IFDIR && !n) TC_TRY(is_checkpoint(path, &checkpoint));
+        if (checkpoint) {
+            TC_TRY(tc_ckpt_verify(path));
+            whole(c, path, 0, NULL, NULL);
+        } else if (!n) TC_TRY(verify_any(c, path));
     }
     return NULL;
 }

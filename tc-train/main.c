@@ -47,7 +47,9 @@ static tc_status lock_dir(job *j) {
 
 static tc_status say_changes(job *j) {
     const char *path = tc_arena_printf(&j->arena, "%s/recipe.yaml", j->out);
-    if (access(path, F_OK)) return NULL;
+    mode_t type;
+    TC_TRY(tc_path_type(path, &type));
+    if (!type) return NULL;
     tc_buf b = {0}, changes = {0};
     TC_TRY(tc_file_read(path, 16 << 20, &b));
     tc_recipe *old;
@@ -70,17 +72,18 @@ static tc_status say_changes(job *j) {
 static tc_status find_checkpoint(job *j, char **path) {
     *path = NULL;
     if (!j->out) return NULL;
-    bool resume = tc_cmd_has(j->c, TC_OPT_resume);
-    if (!resume && tc_ckpt_any(j->out))
-        return tc_status_add(tc_error(TC_ENV, "%s: holds checkpoints already", j->out), "go on with --resume, or choose another -o");
+    bool resume = tc_cmd_has(j->c, TC_OPT_resume), any = false;
+    if (!resume) TC_TRY(tc_ckpt_any(j->out, &any));
+    if (any) return tc_status_add(tc_error(TC_ENV, "%s: holds checkpoints already", j->out), "go on with --resume, or choose another -o");
     if (!resume) return NULL;
     tc_buf skipped = {0};
     int64_t step = 0;
     TC_TRY(tc_ckpt_newest(j->out, path, &step, &skipped));
     if (skipped.len) tc_cmd_note(j->c, "not used: %s", skipped.data);
     tc_buf_free(&skipped);
-    if (*path) tc_cmd_note(j->c, "going on from %s", *path);
-    else tc_cmd_note(j->c, "no checkpoint in %s: starting at step 0", j->out);
+    if (!*path) return tc_cmd_note(j->c, "no checkpoint in %s: starting at step 0", j->out), say_changes(j);
+    TC_TRY(tc_ckpt_set_latest(j->out, step));
+    tc_cmd_note(j->c, "going on from %s", *path);
     return say_changes(j);
 }
 

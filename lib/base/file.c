@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SPOOL_MEMORY = 64 << 20, OUT_BUFFER = 256 << 10 };
@@ -218,6 +217,10 @@ static char *resolve(const char *path) {
 /* ---- temporary files and folders ----
  * Each is locked by its writer while it lives, so that one whose writer was killed is known by its free lock. */
 
+__attribute__((weak)) void tc_temporary_made(const char *path) { (void)path; }
+__attribute__((weak)) void tc_temporary_gone(const char *path) { (void)path; }
+__attribute__((weak)) void tc_temporary_hold_signals(bool hold) { (void)hold; }
+
 /* Removes what a killed writer left at path, when it is of this type (S_IFREG or S_IFDIR). */
 static void remove_left(const char *path, mode_t type) {
     struct stat mine, there;
@@ -262,31 +265,42 @@ static tc_status open_temporary(const char *target, const char *name, mode_t typ
         tc_buf_printf(&b, "%.*s.%s.tmp%u", dir, target, base, i < LOOKED_AT ? i : i - LOOKED_AT);
         remove_left(b.data, type);
         if (i < LOOKED_AT) continue;
+        tc_temporary_hold_signals(true);
         *out_fd = make_held(b.data, type);
+        const int why = errno;
+        if (*out_fd >= 0) tc_temporary_made(b.data);
+        tc_temporary_hold_signals(false);
         if (*out_fd >= 0) {
             *out_path = b.data;
             return NULL;
         }
-        if (errno != EEXIST) return tc_buf_free(&b), env_error(name, "create");
+        errno = why;
+        if (why != EEXIST) return tc_buf_free(&b), env_error(name, "create");
     }
     tc_buf_free(&b);
     return tc_error(TC_ENV, "%s: cannot create a temporary %s beside it", name, type == S_IFDIR ? "folder" : "file");
 }
 
+static void remove_temporary(const char *path) {
+    tc_temporary_hold_signals(true);
+    tc_temporary_gone(path);
+    tc_status_free(tc_remove_tree(path));
+    tc_temporary_hold_signals(false);
+}
+
 /* The temporary gets the target's name, or goes; the rename is made durable. */
 static tc_status rename_to(const char *temporary, const char *target, const char *name) {
-    if (rename(temporary, target)) {
-        tc_status s = env_error(name, "rename the temporary to");
-        tc_status_free(tc_remove_tree(temporary));
-        return s;
-    }
-    const char *slash = strrchr(target, '/');
-    if (!slash) return tc_fsync_dir(".");
+    tc_temporary_hold_signals(true);
+    tc_status failed = rename(temporary, target) ? env_error(name, "rename the temporary to") : NULL;
+    if (!failed) tc_temporary_gone(temporary);
+    tc_temporary_hold_signals(false);
+    if (failed) return remove_temporary(temporary), failed;
+    const char *base = tc_path_last(target);
     tc_buf parent = {0};
-    tc_buf_append(&parent, target, (size_t)(slash - target) + (slash == target));
-    tc_status s = tc_fsync_dir(tc_buf_str(&parent));
+    tc_buf_append(&parent, base > target ? target : ".", base > target + 1 ? (size_t)(base - target) - 1 : 1);
+    tc_status s = tc_fsync_dir(parent.data);
     tc_buf_free(&parent);
-    return s;
+    return tc_annotate(s, "%s: complete, but its name may not outlast a crash of the system", name);
 }
 
 tc_status tc_out_open(const char *path, tc_out **out_file) {
@@ -340,12 +354,11 @@ tc_status tc_out_write(tc_out *o, const void *p, size_t n) {
 }
 
 uint64_t tc_out_offset(const tc_out *o) { return o->offset; }
-const char *tc_out_temporary(const tc_out *o) { return o->temporary; }
 
 tc_status tc_fsync_dir(const char *dir) {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return env_error(dir, "open");
-    /* Some network file systems refuse to sync folders; the rename is then as durable as they make it. */
+    /* A folder that may be written to and not read cannot be synced, some network file systems refuse it: a rename is as durable as they make it. */
+    if (fd < 0) return errno == EACCES ? NULL : env_error(dir, "open");
     bool bad = fsync(fd) && errno != EINVAL && errno != EROFS;
     tc_status s = bad ? env_error(dir, "sync") : NULL;
     close(fd);
@@ -358,7 +371,7 @@ static tc_status commit(tc_out *o) {
     bool closed = !o->close_fd || !close(o->fd);
     o->close_fd = false;
     tc_status st = closed ? NULL : env_error(o->name, "close");
-    if (st) unlink(o->temporary);
+    if (st) remove_temporary(o->temporary);
     else st = rename_to(o->temporary, o->target, o->name);
     if (lock >= 0) close(lock); /* from here on the temporary name may be another's */
     free(o->temporary);
@@ -375,7 +388,7 @@ tc_status tc_out_finish(tc_out *o, tc_status s) {
     if (!o) return s;
     if (!s) s = tc_out_flush(o);
     if (!s && o->temporary) s = commit(o);
-    if (o->temporary) unlink(o->temporary);
+    if (o->temporary) remove_temporary(o->temporary);
     if (o->close_fd && close(o->fd) && !s) s = env_error(o->name, "close");
     free(o->temporary);
     free(o->target);
@@ -391,6 +404,31 @@ tc_status tc_file_write(const char *path, const void *p, size_t n) {
 }
 
 /* ---- folders ---- */
+
+tc_status tc_path_type(const char *path, mode_t *out_type) {
+    struct stat st;
+    const bool seen = stat(path, &st) == 0;
+    *out_type = seen ? st.st_mode & S_IFMT : 0;
+    return seen || errno == ENOENT || errno == ENOTDIR ? NULL : env_error(path, "look at");
+}
+
+static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+tc_status tc_folder_names(tc_arena *a, const char *dir, bool (*want)(const char *name), char ***out, size_t *out_n) {
+    DIR *d = opendir(dir);
+    if (!d) return env_error(dir, "open the folder");
+    TC_VEC(char *) v = {0};
+    errno = 0; /* of readdir, which tells the end from a failure by nothing else */
+    for (struct dirent *e; (e = readdir(d)); errno = 0)
+        if (want(e->d_name)) tc_vec_push(&v, tc_arena_strdup(a, e->d_name));
+    tc_status s = errno ? env_error(dir, "read the folder") : NULL;
+    closedir(d);
+    if (v.len) qsort(v.data, v.len, sizeof *v.data, by_bytes);
+    *out = tc_arena_dup(a, v.data, v.len * sizeof *v.data);
+    *out_n = v.len;
+    tc_vec_free(&v);
+    return s;
+}
 
 tc_status tc_make_dirs(const char *dir) {
     char *p = tc_xstrdup(dir);
@@ -473,7 +511,7 @@ const char *tc_out_dir_path(const tc_out_dir *d) { return d->temporary; }
 tc_status tc_out_dir_finish(tc_out_dir *d, tc_status s) {
     if (!d) return s;
     if (!s) s = tc_fsync_dir(d->temporary);
-    if (s) tc_status_free(tc_remove_tree(d->temporary));
+    if (s) remove_temporary(d->temporary);
     else s = rename_to(d->temporary, d->target, d->name);
     close(d->lock);
     free(d->temporary);

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 typedef struct tc_blob {
     unsigned char *data; /* writable without changing the file (MAP_PRIVATE); NULL when len is 0 */
@@ -47,13 +48,18 @@ tc_status tc_out_open(const char *path, tc_out **out_file);
 tc_status tc_out_write(tc_out *o, const void *p, size_t n); /* buffered */
 tc_status tc_out_flush(tc_out *o);                          /* hands everything to the system, for pipes */
 uint64_t tc_out_offset(const tc_out *o);                    /* bytes written so far */
-const char *tc_out_temporary(const tc_out *o);              /* path of the temporary file, or NULL; lives as long as o */
 void tc_out_executable(tc_out *o);                          /* whoever may read the file may run it */
 /* s NULL: flush, fsync, rename, fsync the folder. s failing: the temporary is removed. Frees o in both cases (NULL is allowed).
  * Returns s, or what went wrong here. */
 tc_status tc_out_finish(tc_out *o, tc_status s);
 /* The whole text or bytes to a path in one call. */
 tc_status tc_file_write(const char *path, const void *p, size_t n);
+
+/* What a program does so that a signal which ends it leaves no temporary. Weak functions that do nothing, unless it brings functions of these names
+ * (cmd/signals.c). path lives from made to gone; between hold_signals(true) and (false), microseconds, no signal ends it. */
+void tc_temporary_made(const char *path);
+void tc_temporary_gone(const char *path);
+void tc_temporary_hold_signals(bool hold);
 
 /* A folder that appears whole or not at all, in place of none or of an empty one, which stays when this fails; links are followed. Its files
  * are written into tc_out_dir_path, a temporary folder beside it; what killed writers of the same folder left there is removed.
@@ -64,6 +70,10 @@ const char *tc_out_dir_path(const tc_out_dir *d);
 tc_status tc_out_dir_finish(tc_out_dir *d, tc_status s);
 
 const char *tc_path_last(const char *path); /* behind the last slash */
+/* What stands there, links followed: st_mode & S_IFMT, 0 for nothing. TC_ENV when that cannot be seen, which is not the same as nothing. */
+tc_status tc_path_type(const char *path, mode_t *out_type);
+/* The names in a folder that `want` takes, in the order of their bytes, in the arena. TC_ENV unless the folder was read to its end. */
+tc_status tc_folder_names(tc_arena *a, const char *dir, bool (*want)(const char *name), char ***out, size_t *out_n);
 /* A small text or JSON file, at most `limit` bytes, NUL-terminated; caller frees with tc_buf_free. */
 tc_status tc_file_read(const char *path, size_t limit, tc_buf *out);
 tc_status tc_fsync_dir(const char *dir);   /* makes renames inside it durable */

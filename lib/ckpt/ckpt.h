@@ -85,10 +85,13 @@ tc_status tc_ckpt_write_shards(const char *dir, const tc_ckpt *from, const tc_me
 
 /* Every file against its checksum: TC_CONTENT naming the first damaged, missing or extra one. */
 tc_status tc_ckpt_verify(const char *path);
-/* The newest step-N in DIR that verifies; *out_path NULL when there is none. Damaged ones are named through `skipped`. Caller frees. */
+/* The newest step-N in DIR that verifies; *out_path NULL when there is none. Damaged ones are named through `skipped`;
+ * TC_ENV where one cannot be read, which says nothing of it. Caller frees. */
 tc_status tc_ckpt_newest(const char *dir, char **out_path, int64_t *out_step, tc_buf *skipped);
+/* DIR/latest names step-N, as after a save: a run that was killed between the two steps of one has an older name there. */
+tc_status tc_ckpt_set_latest(const char *dir, int64_t step);
 /* Are there any step-N folders in DIR? */
-bool tc_ckpt_any(const char *dir);
+tc_status tc_ckpt_any(const char *dir, bool *out_any);
 /* Removes the step-N folders of DIR that neither keep_last (0: all), keep_every (multiples; 0: none), best, nor `except` keeps. */
 tc_status tc_ckpt_prune(const char *dir, int64_t keep_last, int64_t keep_every, int64_t best, int64_t except);
 

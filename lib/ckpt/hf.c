@@ -3,9 +3,7 @@
 #include "base/json.h"
 #include "ckpt/internal.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 static bool ends_with(const char *s, const char *tail) {
     size_t n = strlen(s), m = strlen(tail);
@@ -101,8 +99,9 @@ static tc_status check_complete(tc_ckpt *c, const char *dir, char *const *files,
         int head = (int)(of - files[i]) - 5;
         for (long k = 1; k <= total && k < 100000; k++) {
             const char *name = tc_arena_printf(&c->arena, "%.*s%05ld%s", head, files[i], k, of);
-            if (access(tc_arena_printf(&c->arena, "%s/%s", dir, name), F_OK))
-                return tc_error(TC_CONTENT, "%s/%s is missing: there is %s", dir, name, files[i]);
+            mode_t type;
+            TC_TRY(tc_path_type(tc_arena_printf(&c->arena, "%s/%s", dir, name), &type));
+            if (!type) return tc_error(TC_CONTENT, "%s/%s is missing: there is %s", dir, name, files[i]);
         }
     }
     return NULL;
@@ -160,7 +159,9 @@ static tc_status read_index(tc_ckpt *c, const char *path, const tc_buf *text, tc
 static tc_status take_indexed(tc_ckpt *c, const char *index, const char *path, const tc_map *wanted, int64_t *io_bytes) {
     tc_tensors t;
     tc_status st = NULL;
-    if (access(path, F_OK)) return tc_error(TC_CONTENT, "%s, which %s names, is missing", path, index);
+    mode_t type;
+    TC_TRY(tc_path_type(path, &type));
+    if (!type) return tc_error(TC_CONTENT, "%s, which %s names, is missing", path, index);
     TC_TRY(load(c, path, &t));
     for (size_t i = 0; i < wanted->len && !st; i++)
         if (!tc_tensors_find(&t, wanted->entries[i].key))
@@ -215,11 +216,11 @@ static const char *choose_index(char *const *names, size_t n) {
 tc_status tc_ckpt_open_hf(tc_ckpt *c, const char *dir) {
     char **files, **indices;
     size_t n, nindices;
-    TC_TRY(tc_ckpt_list(&c->arena, dir, is_index, &indices, &nindices));
+    TC_TRY(tc_folder_names(&c->arena, dir, is_index, &indices, &nindices));
     const char *index = choose_index(indices, nindices);
     if (index) return tc_ckpt_open_index(c, tc_arena_printf(&c->arena, "%s/%s", dir, index));
-    TC_TRY(tc_ckpt_list(&c->arena, dir, is_safetensors, &files, &n));
-    if (!n) TC_TRY(tc_ckpt_list(&c->arena, dir, is_torch_bin, &files, &n));
+    TC_TRY(tc_folder_names(&c->arena, dir, is_safetensors, &files, &n));
+    if (!n) TC_TRY(tc_folder_names(&c->arena, dir, is_torch_bin, &files, &n));
     if (!n) return tc_error(TC_CONTENT, "%s: neither .metadata, nor an index, nor a safetensors file is in it: not a finished checkpoint", dir);
     TC_TRY(check_complete(c, dir, files, n));
     c->format = "safetensors files";

@@ -45,8 +45,6 @@ void tc_ckpt_note(tc_ckpt *c, const char *name, const char *what);
 tc_status tc_ckpt_open_dcp(tc_ckpt *c, const char *dir);
 tc_status tc_ckpt_open_hf(tc_ckpt *c, const char *dir);
 tc_status tc_ckpt_open_index(tc_ckpt *c, const char *path);
-/* Names in a folder that `want` accepts, sorted, in the arena. */
-tc_status tc_ckpt_list(tc_arena *a, const char *dir, bool (*want)(const char *), char ***out, size_t *out_n);
 
 /* DCP_SHARDING_INFO: low[i] is where tensor i begins in the whole one; low NULL: each is whole. */
 typedef int64_t tc_corner[TC_MAX_RANK];

@@ -3,10 +3,7 @@
 #include "ckpt/ckpt.h"
 #include "ckpt/internal.h"
 
-#include <dirent.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void tc_ckpt_close(tc_ckpt *c) {
     if (!c) return;
@@ -33,22 +30,6 @@ static bool is_shard(const char *name) {
     return n > 12 && strcmp(name + n - 12, ".safetensors") == 0;
 }
 
-static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
-
-tc_status tc_ckpt_list(tc_arena *a, const char *dir, bool (*want)(const char *), char ***out, size_t *out_n) {
-    DIR *d = opendir(dir);
-    if (!d) return tc_error(TC_ENV, "%s: cannot open the folder", dir);
-    TC_VEC(char *) v = {0};
-    for (struct dirent *e; (e = readdir(d));)
-        if (want(e->d_name)) tc_vec_push(&v, tc_arena_strdup(a, e->d_name));
-    closedir(d);
-    if (v.len) qsort(v.data, v.len, sizeof *v.data, compare_names);
-    *out = tc_arena_dup(a, v.data, v.len * sizeof *v.data);
-    *out_n = v.len;
-    tc_vec_free(&v);
-    return NULL;
-}
-
 typedef struct {
     const char *name, *hash;
     int64_t bytes;
@@ -68,15 +49,20 @@ static void read_listed(tc_jread *j, tc_arena *a, listed *l) {
     }
 }
 
+static tc_status exists(tc_arena *a, const char *dir, const char *name, bool *out) {
+    mode_t type = 0;
+    tc_status s = tc_path_type(tc_arena_printf(a, "%s/%s", dir, name), &type);
+    *out = type != 0;
+    return s;
+}
+
 /* checkpoint.json; *out_found false when there is none (another program's checkpoint). Nothing holds a checksum of it: every key has to be there, and
  * no other. */
 static tc_status read_manifest(tc_arena *a, const char *dir, manifest *m, bool *out_found) {
     m->step = -1;
     const char *path = tc_arena_printf(a, "%s/checkpoint.json", dir);
-    FILE *f = fopen(path, "re");
-    *out_found = f != NULL;
-    if (!f) return NULL;
-    fclose(f);
+    TC_TRY(exists(a, dir, "checkpoint.json", out_found));
+    if (!*out_found) return NULL;
     tc_buf b = {0};
     TC_TRY(tc_file_read(path, 64 << 20, &b));
     int64_t version = -1;
@@ -145,7 +131,7 @@ static tc_status verify(tc_arena *a, const char *path) {
     if (!s) s = check_listed(path, &m);
     char **shards;
     size_t nshards = 0;
-    if (!s) s = tc_ckpt_list(a, path, is_shard, &shards, &nshards);
+    if (!s) s = tc_folder_names(a, path, is_shard, &shards, &nshards);
     for (size_t k = 0; k < nshards && !s; k++) {
         bool known = false;
         for (size_t i = 0; i < m.files.len; i++) known |= strcmp(m.files.data[i].name, shards[k]) == 0;
@@ -156,11 +142,9 @@ static tc_status verify(tc_arena *a, const char *path) {
         const char *file = tc_arena_printf(a, "%s/%s", path, l->name);
         char hash[65];
         int64_t bytes;
-        s = strchr(l->name, '/') ? tc_error(TC_CONTENT, "%s/checkpoint.json: file name '%s'", path, l->name) : tc_ckpt_hash(file, hash, &bytes);
-        if (tc_status_code(s) == TC_ENV) {
-            tc_status_free(s);
-            s = tc_error(TC_CONTENT, "%s: missing or unreadable", file);
-        }
+        mode_t type = 0;
+        s = strchr(l->name, '/') ? tc_error(TC_CONTENT, "%s/checkpoint.json: file name '%s'", path, l->name) : tc_path_type(file, &type);
+        if (!s) s = type == S_IFREG ? tc_ckpt_hash(file, hash, &bytes) : tc_error(TC_CONTENT, "%s: %s", file, type ? "not a file" : "missing");
         if (s) break;
         if (bytes != l->bytes) s = tc_error(TC_CONTENT, "%s: %lld bytes, expected %lld", file, (long long)bytes, (long long)l->bytes);
         else if (strcmp(hash, l->hash)) s = tc_error(TC_CONTENT, "%s: damaged: BLAKE2b %.16s..., expected %.16s...", file, hash, l->hash);
@@ -178,8 +162,6 @@ tc_status tc_ckpt_verify(const char *path) {
 }
 
 /* ---- opening ---- */
-static bool exists(tc_ckpt *c, const char *dir, const char *name) { return access(tc_arena_printf(&c->arena, "%s/%s", dir, name), F_OK) == 0; }
-
 /* All of a file's tensors, whole, and its values. */
 static tc_status take_file(tc_ckpt *c, tc_tensors *t, const char *file) {
     tc_arena *a = &c->arena;
@@ -241,8 +223,10 @@ static tc_status open_file(tc_ckpt *c, const char *path) {
 
 static tc_status open_folder(tc_ckpt *c, const char *path) {
     manifest m = {0};
-    bool found;
-    if (!exists(c, path, "checkpoint.json") && exists(c, path, "latest")) {
+    bool found, latest = false, dcp = false;
+    TC_TRY(exists(&c->arena, path, "checkpoint.json", &found));
+    if (!found) TC_TRY(exists(&c->arena, path, "latest", &latest));
+    if (latest) {
         path = tc_arena_printf(&c->arena, "%s/latest", path);
         free(c->path);
         c->path = tc_xstrdup(path);
@@ -251,7 +235,8 @@ static tc_status open_folder(tc_ckpt *c, const char *path) {
     tc_vec_free(&m.files);
     c->step = m.step;
     TC_TRY(s);
-    if (!found && exists(c, path, ".metadata")) return tc_ckpt_open_dcp(c, path);
+    if (!found) TC_TRY(exists(&c->arena, path, ".metadata", &dcp));
+    if (dcp) return tc_ckpt_open_dcp(c, path);
     TC_TRY(tc_ckpt_open_hf(c, path));
     if (!found) return NULL;
     c->format = "checkpoint";
@@ -259,9 +244,9 @@ static tc_status open_folder(tc_ckpt *c, const char *path) {
 }
 
 static tc_status open_all(tc_ckpt *c) {
-    struct stat info;
-    bool folder = strcmp(c->path, "-") && stat(c->path, &info) == 0 && S_ISDIR(info.st_mode);
-    TC_TRY(folder ? open_folder(c, c->path) : open_file(c, c->path));
+    mode_t type = 0;
+    if (strcmp(c->path, "-")) TC_TRY(tc_path_type(c->path, &type));
+    TC_TRY(type == S_IFDIR ? open_folder(c, c->path) : open_file(c, c->path));
     for (size_t i = 0; i < c->entries.len; i++) TC_TRY(tc_ckpt_check_entry(c, c->entries.data[i]));
     if (c->entries.len) qsort(c->entries.data, c->entries.len, sizeof *c->entries.data, by_name);
     for (size_t i = 0; i < c->entries.len; i++)

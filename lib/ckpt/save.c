@@ -5,7 +5,6 @@
 #include "ckpt/internal.h"
 #include "file/safetensors.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sodium.h>
@@ -87,8 +86,11 @@ static tc_status write_files(tc_arena *a, const char *dir, tc_ckpt_content c, in
 }
 
 /* The link dir/latest leads to `name` from one moment to the next. */
-static tc_status swap_latest(tc_arena *a, const char *dir, const char *name) {
+static tc_status set_latest(tc_arena *a, const char *dir, const char *name) {
     const char *temporary = tc_arena_printf(a, "%s/.latest.tmp%ld", dir, (long)getpid()), *latest = tc_arena_printf(a, "%s/latest", dir);
+    char now[64];
+    const ssize_t n = readlink(latest, now, sizeof now);
+    if (n == (ssize_t)strlen(name) && !memcmp(now, name, (size_t)n)) return NULL;
     unlink(temporary);
     if (symlink(name, temporary) || rename(temporary, latest)) {
         int e = errno;
@@ -110,12 +112,21 @@ static tc_status remove_damaged(const char *path) {
 
 static tc_status save(tc_arena *a, const char *dir, int64_t step, tc_ckpt_content content) {
     const char *name = tc_arena_printf(a, "step-%lld", (long long)step), *path = tc_arena_printf(a, "%s/%s", dir, name);
-    if (access(path, F_OK) == 0) TC_TRY(remove_damaged(path));
+    mode_t type;
+    TC_TRY(tc_path_type(path, &type));
+    if (type) TC_TRY(remove_damaged(path));
     tc_out_dir *out;
     TC_TRY(tc_out_dir_open(path, &out));
     TC_TRY(tc_out_dir_finish(out, write_files(a, tc_out_dir_path(out), content, step)));
     TC_TRY(tc_ckpt_verify(path), "reading the checkpoint back");
-    return swap_latest(a, dir, name);
+    return set_latest(a, dir, name);
+}
+
+tc_status tc_ckpt_set_latest(const char *dir, int64_t step) {
+    tc_arena a = {0};
+    tc_status s = set_latest(&a, dir, tc_arena_printf(&a, "step-%lld", (long long)step));
+    tc_arena_free(&a);
+    return s;
 }
 
 tc_status tc_ckpt_save(const char *dir, int64_t step, tc_ckpt_content content) {
@@ -132,54 +143,65 @@ static int descending(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-typedef struct {
-    int64_t *data;
-    size_t len, cap;
-} steps;
-
-/* The N of the step-N folders of dir, newest first. */
-static steps list_steps(const char *dir) {
-    steps v = {0};
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        int64_t n;
-        if (strncmp(e->d_name, "step-", 5) == 0 && tc_parse_i64(e->d_name + 5, &n) && n >= 0) tc_vec_push(&v, n);
-    }
-    if (d) closedir(d);
-    if (v.len) qsort(v.data, v.len, sizeof *v.data, descending);
-    return v;
+static bool step_of(const char *name, int64_t *out) { return strncmp(name, "step-", 5) == 0 && tc_parse_i64(name + 5, out) && *out >= 0; }
+static bool is_step(const char *name) {
+    int64_t n;
+    return step_of(name, &n);
 }
 
-bool tc_ckpt_any(const char *dir) {
-    steps v = list_steps(dir);
-    free(v.data);
-    return v.len > 0;
+typedef TC_VEC(int64_t) steps;
+
+/* The N of the step-N folders of dir, newest first. */
+static tc_status list_steps(const char *dir, steps *v) {
+    tc_arena a = {0};
+    char **names;
+    size_t n;
+    tc_status s = tc_folder_names(&a, dir, is_step, &names, &n);
+    for (size_t i = 0; i < n && !s; i++) {
+        int64_t step = 0;
+        step_of(names[i], &step);
+        tc_vec_push(v, step);
+    }
+    tc_arena_free(&a);
+    if (v->len) qsort(v->data, v->len, sizeof *v->data, descending);
+    return s;
+}
+
+tc_status tc_ckpt_any(const char *dir, bool *out_any) {
+    steps v = {0};
+    tc_status s = list_steps(dir, &v);
+    *out_any = v.len > 0;
+    tc_vec_free(&v);
+    return s;
 }
 
 tc_status tc_ckpt_newest(const char *dir, char **out_path, int64_t *out_step, tc_buf *skipped) {
     *out_path = NULL;
-    steps v = list_steps(dir);
-    for (size_t i = 0; i < v.len && !*out_path; i++) {
+    steps v = {0};
+    tc_status s = list_steps(dir, &v);
+    for (size_t i = 0; i < v.len && !s && !*out_path; i++) {
         tc_buf path = {0};
         tc_buf_printf(&path, "%s/step-%lld", dir, (long long)v.data[i]);
-        tc_status s = tc_ckpt_verify(path.data);
-        if (s) {
-            tc_buf_printf(skipped, "%s%s", skipped->len ? "\n" : "", tc_status_message(s));
-            tc_status_free(s);
-            tc_buf_free(&path);
-            continue;
+        s = tc_ckpt_verify(path.data);
+        if (!s) {
+            *out_path = path.data;
+            *out_step = v.data[i];
+            break;
         }
-        *out_path = path.data;
-        *out_step = v.data[i];
+        tc_buf_free(&path);
+        if (tc_status_code(s) == TC_ENV) break; /* whether it is damaged is not known */
+        tc_buf_printf(skipped, "%s%s", skipped->len ? "\n" : "", tc_status_message(s));
+        tc_status_free(s);
+        s = NULL;
     }
-    free(v.data);
-    return NULL;
+    tc_vec_free(&v);
+    return s;
 }
 
 tc_status tc_ckpt_prune(const char *dir, int64_t keep_last, int64_t keep_every, int64_t best, int64_t except) {
     if (keep_last <= 0) return NULL;
-    steps v = list_steps(dir);
-    tc_status s = NULL;
+    steps v = {0};
+    tc_status s = list_steps(dir, &v);
     for (size_t i = (size_t)keep_last; i < v.len && !s; i++) {
         int64_t n = v.data[i];
         if (n == best || n == except || (keep_every > 0 && n % keep_every == 0)) continue;
@@ -192,6 +214,6 @@ tc_status tc_ckpt_prune(const char *dir, int64_t keep_last, int64_t keep_every, 
         tc_buf_free(&from);
         tc_buf_free(&to);
     }
-    free(v.data);
+    tc_vec_free(&v);
     return s;
 }

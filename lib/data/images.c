@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "kernel/image.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -48,16 +47,7 @@ static bool is_image_name(const char *name) {
     return false;
 }
 
-typedef TC_VEC(const char *) names;
-static tc_status list_folder(tc_arena *a, const char *path, names *out) {
-    DIR *dir = opendir(path);
-    if (!dir) return tc_error(TC_ENV, "%s: %s", path, strerror(errno));
-    for (const struct dirent *e; (e = readdir(dir));)
-        if (e->d_name[0] != '.') tc_vec_push(out, tc_arena_strdup(a, e->d_name));
-    closedir(dir);
-    if (out->len) qsort(out->data, out->len, sizeof *out->data, by_text);
-    return NULL;
-}
+static bool is_shown(const char *name) { return name[0] != '.'; }
 
 /* A class may hold a folder once: by links that lead back or cross, a few of them would be any number of images. */
 static tc_status enter(tc_map *entered, const char *folder) {
@@ -74,35 +64,38 @@ static tc_status enter(tc_map *entered, const char *folder) {
 
 /* The images of a class's folder, in the order of their names, folders inside it too. */
 static tc_status add_class(tc_image_set *set, tc_arena *a, const char *folder, const char *label, tc_map *entered, int depth) {
-    names found = {0};
+    char **names;
+    size_t n = 0;
     if (depth > MOST_DEPTH) return tc_error(TC_CONTENT, "%s: folders more than %d deep", folder, MOST_DEPTH);
     tc_status st = enter(entered, folder);
-    if (!st) st = list_folder(a, folder, &found);
-    for (size_t i = 0; i < found.len && !st; i++) {
-        const char *path = tc_arena_printf(a, "%s/%s", folder, found.data[i]);
-        struct stat info;
-        if (stat(path, &info)) info.st_mode = S_IFREG; /* a link that leads nowhere: an error when it is read */
+    if (!st) st = tc_folder_names(a, folder, is_shown, &names, &n);
+    for (size_t i = 0; i < n && !st; i++) {
+        const char *path = tc_arena_printf(a, "%s/%s", folder, names[i]);
+        mode_t type = 0;
+        st = tc_path_type(path, &type);
         entry e = {path, label};
-        if (S_ISDIR(info.st_mode)) st = add_class(set, a, path, label, entered, depth + 1);
-        else if (S_ISREG(info.st_mode) && is_image_name(path)) tc_vec_push(&set->files, e);
+        if (st) break;
+        if (type == S_IFDIR) st = add_class(set, a, path, label, entered, depth + 1);
+        else if ((type == S_IFREG || !type) && is_image_name(path)) tc_vec_push(&set->files, e); /* a link that leads nowhere: an error when read */
     }
-    tc_vec_free(&found);
     return st;
 }
 
 static tc_status read_folder(tc_image_set *set, tc_arena *a, const char *path) {
-    names found = {0};
-    tc_status st = list_folder(a, path, &found);
-    for (size_t i = 0; i < found.len && !st; i++) {
-        const char *folder = tc_arena_printf(a, "%s/%s", path, found.data[i]);
-        struct stat info;
-        if (stat(folder, &info) || !S_ISDIR(info.st_mode)) continue;
-        tc_vec_push(&set->classes, found.data[i]);
+    char **names;
+    size_t n;
+    TC_TRY(tc_folder_names(a, path, is_shown, &names, &n));
+    tc_status st = NULL;
+    for (size_t i = 0; i < n && !st; i++) {
+        const char *folder = tc_arena_printf(a, "%s/%s", path, names[i]);
+        mode_t type = 0;
+        st = tc_path_type(folder, &type);
+        if (st || type != S_IFDIR) continue;
+        tc_vec_push(&set->classes, names[i]);
         tc_map entered = {0};
-        st = add_class(set, a, folder, found.data[i], &entered, 0);
+        st = add_class(set, a, folder, names[i], &entered, 0);
         tc_map_free(&entered);
     }
-    tc_vec_free(&found);
     if (!st && !set->classes.len) st = tc_error(TC_CONTENT, "%s: no folder in it, expected one a class", path);
     return st;
 }

@@ -7,7 +7,6 @@
 #include "train/rundir.h"
 #include "version.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/utsname.h>
@@ -43,7 +42,9 @@ static int64_t step_of(const char *line, size_t n) {
 tc_status tc_train_metrics_rewind(const char *dir, int64_t step) {
     tc_buf path = {0}, all = {0}, kept = {0};
     tc_buf_printf(&path, "%s/metrics.jsonl", dir);
-    tc_status s = access(path.data, F_OK) == 0 ? tc_file_read(path.data, (size_t)4 << 30, &all) : NULL;
+    mode_t type = 0;
+    tc_status s = tc_path_type(path.data, &type);
+    if (!s && type) s = tc_file_read(path.data, (size_t)4 << 30, &all);
     for (size_t i = 0; i < all.len && !s;) {
         const char *nl = memchr(all.data + i, '\n', all.len - i);
         size_t n = nl ? (size_t)(nl - all.data) - i + 1 : all.len - i;
@@ -67,16 +68,12 @@ static bool half_written(const char *name) {
 }
 
 tc_status tc_train_sweep(const char *dir) {
-    DIR *d = opendir(dir);
-    tc_status s = NULL;
-    for (struct dirent *e; d && !s && (e = readdir(d));) {
-        if (!half_written(e->d_name)) continue;
-        tc_buf path = {0};
-        tc_buf_printf(&path, "%s/%s", dir, e->d_name);
-        if (unlink(path.data)) s = tc_remove_tree(path.data); /* a folder */
-        tc_buf_free(&path);
-    }
-    if (d) closedir(d);
+    tc_arena a = {0};
+    char **names;
+    size_t n;
+    tc_status s = tc_folder_names(&a, dir, half_written, &names, &n);
+    for (size_t i = 0; i < n && !s; i++) s = tc_remove_tree(tc_arena_printf(&a, "%s/%s", dir, names[i]));
+    tc_arena_free(&a);
     return s;
 }
 

@@ -279,7 +279,7 @@ tc_status tc_train_plan_update(tc_trainer *t) {
     if (t->stepped) return tc_train_build_update(t);
     if (t->by_operators) return NULL;
     tc_status s = tc_train_build_first(t);
-    if (!s) return NULL;
+    if (!s || tc_status_code(s) == TC_ENV) return s;
     t->by_operators = true;
     if (t->o.log) t->o.log(t->o.ctx, "update", tc_status_message(s));
     tc_status_free(s);

@@ -255,37 +255,3 @@ END
         [[ "$stderr" == '{"program": "tc-run", "error": "usage", "code": 2, '* ]] || { echo "$words: $stderr"; return 1; }
     done
 }
-
-@test "an allocation that fails, whichever it is, ends a program with exit 1, one line and no file" {
-    if nm "$TC_BUILD/bin/tc-run" | grep -qE '__(asan|tsan)_init'; then skip "a sanitizer allocates its own way"; fi
-    cat >fail.c <<'C'
-#include <stddef.h>
-#include <stdlib.h>
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
-static int fails(void) {
-    static long count;
-    const char *at = getenv("FAIL_AT");
-    return at && ++count == atol(at);
-}
-void *malloc(size_t n) { return fails() ? NULL : __libc_malloc(n); }
-void *calloc(size_t n, size_t size) { return fails() ? NULL : __libc_calloc(n, size); }
-void *realloc(void *p, size_t n) { return fails() ? NULL : __libc_realloc(p, n); }
-C
-    "${CC:-cc}" -shared -fPIC -o fail.so fail.c
-    printf '%s\n' 'from torch import nn' 'class M(nn.Module):' '    def __init__(self):' '        super().__init__()' '        self.l = nn.Linear(4, 4)' \
-        '    def forward(self, x):' '        return self.l(x).relu()' >m.py
-    tc-export m.py:M --input x=2x4xf32 -o m.pt2
-    for command in 'tc-run m.pt2 --threads 1 --input x=2x4xf32=1' 'tc-ckpt convert m.pt2 --to safetensors' 'tc-export m.pt2'; do
-        failed=0
-        for at in $(seq 30 7 300); do
-            rm -f out.file
-            run --separate-stderr env LD_PRELOAD="$PWD/fail.so" FAIL_AT="$at" $command -o out.file
-            [ "$status" -ne 0 ] || continue
-            failed=$((failed + 1))
-            [ "$status" -eq 1 ] && [[ "$stderr" == *memory* || "$stderr" == *allocate* ]] && [ "${#stderr_lines[@]}" -eq 1 ] ||
-                { echo "$command, allocation $at: exit $status: $stderr"; return 1; }
-            [ -z "$(find . -name '*out.file*')" ] || { find . -name '*out.file*'; return 1; }
-        done
-        [ "$failed" -gt 3 ]
-    done
-}

@@ -1,0 +1,166 @@
+# Faults: full and broken disks, files that cannot be opened, interrupted calls, no memory, signals at any moment: exit 1 with one message, the old
+# file or the new one whole, nothing beside it. fixtures/fail.c makes the faults.
+load scratch
+setup() {
+    bats_require_minimum_version 1.5.0
+    if nm "$TC_BUILD/bin/tc-run" | grep -qE '__(asan|tsan)_init'; then skip "a sanitizer has its own of these calls"; fi
+    scratch
+    "${CC:-cc}" -shared -fPIC -o fail.so "$BATS_TEST_DIRNAME/fixtures/fail.c" -ldl
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.l(x).relu()
+
+
+class Data(nn.Module):
+    def forward(self):
+        return {"x": torch.ones(2, 4)}
+PY
+    cat >r.yaml <<'YAML'
+model: m.py:M
+input: x=2x4xf32
+data: {safetensors: x.safetensors}
+batch: 2
+steps: 2
+loss: out.sum()
+optimizer: torch.optim.SGD(m.parameters(), lr=0.1)
+checkpoint: {every: 1}
+YAML
+    tc-export m.py:Data | tc-run - -o x.safetensors
+    tc-export m.py:M --input x=2x4xf32 -o m.pt2
+    tc-train -q --threads 1 r.yaml -o run
+}
+
+faulty() { # CALL N [SIGNAL] COMMAND...: fails (or gets the signal) in its Nth CALL, with which the file done appears
+    local call=$1 n=$2 signal=
+    shift 2
+    case $1 in [0-9]*) signal=$1 && shift ;; esac
+    rm -f done
+    env LD_PRELOAD="$PWD/fail.so" FAIL_CALL="$call" FAIL_AT="$n" FAIL_DONE=done ${signal:+FAIL_SIGNAL=$signal} "$@"
+}
+
+writers=(
+    'tc-export m.py:M --threads 1 --input x=2x4xf32 -o out.pt2'
+    'tc-run m.pt2 --threads 1 --input x=@x.safetensors -o out.npy'
+    'tc-compile m.pt2 --threads 1 -o out.c'
+    'tc-ckpt convert m.pt2 -o out.safetensors'
+    'tc-ckpt consolidate run -o out.pt'
+    'tc-ckpt reshard run --mesh 2 -o out'
+)
+
+@test "a call that fails, whichever it is, is exit 1 and one line; the old file stays, or the new one is whole" {
+    local command call at out new failed
+    for command in "${writers[@]}"; do
+        out=${command##* }
+        rm -rf out*
+        $command
+        mkdir new && mv out* new
+        for call in open read write fsync close rename mkdir stat readdir mmap; do
+            for ((at = 1; at < 200; at++)); do
+                rm -rf out*
+                [ "$out" = out ] || for new in new/*; do echo old >"${new#new/}"; done
+                run --separate-stderr faulty $call $at $command
+                [ -e done ] || break
+                if [ "$status" -ne 0 ]; then
+                    failed+=" $call"
+                    [ "$status" -eq 1 ] && [ "${#stderr_lines[@]}" -eq 1 ] || { echo "$command, $call $at: exit $status: $stderr"; return 1; }
+                fi
+                for new in $(ls -A new); do
+                    [ "$status" -ne 0 ] && [ "$out" = out ] && [ ! -e out ] && continue
+                    [ "$status" -ne 0 ] && [ "$out" != out ] && cmp -s "$new" <(echo old) && continue
+                    diff -r "new/$new" "$new" || { echo "$command, $call $at: exit $status: $new"; return 1; }
+                done
+                [ "$(ls -A | grep -c out)" -le "$(ls -A new | wc -l)" ] || { echo "$command, $call $at:"; ls -A; return 1; }
+            done
+            [ "$at" -lt 200 ]
+        done
+        rm -rf new out*
+    done
+    for call in open write fsync close rename mkdir stat readdir mmap; do [[ "$failed " == *" $call "* ]] || { echo "$call never failed"; return 1; }; done
+}
+
+@test "a signal in any call leaves no temporary file or folder" {
+    local command call at out
+    for command in "${writers[@]}"; do
+        out=${command##* }
+        for call in open write fsync close rename; do
+            for ((at = 1; at < 200; at++)); do
+                rm -rf out*
+                run faulty $call $at 15 $command
+                [ -e done ] || break
+                [ "$status" -eq 143 ] || { echo "$command, $call $at: exit $status: $output"; return 1; }
+                [ -z "$(find . -name '.*out*')" ] || { echo "$command, $call $at:"; find . -name '*out*'; return 1; }
+            done
+            [ "$at" -lt 200 ]
+        done
+    done
+}
+
+@test "reads and writes of one byte, and interrupted ones, change nothing" {
+    local command out
+    for command in "${writers[@]}"; do
+        out=${command##* }
+        rm -rf want out*
+        $command
+        mv "$out" want
+        env LD_PRELOAD="$PWD/fail.so" FAIL_CALL=short $command
+        diff -r want "$out"
+    done
+    env LD_PRELOAD="$PWD/fail.so" FAIL_CALL=short tc-run m.pt2 --input x=@- <x.safetensors >y.npy
+    tc-run m.pt2 --input x=@x.safetensors --expect @y.npy
+}
+
+@test "a checkpoint that cannot be read is not a damaged one: verify and --resume end with exit 1, none is passed over or removed" {
+    local call at before found=
+    before=$(find run -name '*.safetensors' -exec cat {} + | cksum)
+    for call in open stat readdir mmap; do
+        for ((at = 1; at < 200; at++)); do
+            run --separate-stderr faulty $call $at tc-ckpt verify run
+            [ -e done ] || break
+            [ "$status" -eq 1 ] || { [ "$status" -eq 0 ] && [ "${#lines[@]}" -eq 2 ]; } || { echo "$call $at: exit $status: $output $stderr"; return 1; }
+            run --separate-stderr faulty $call $at tc-train --threads 1 --resume r.yaml -o run
+            [ "$status" -eq 1 ] || [[ "$status$stderr" == 0*"going on from run/step-2"* ]] || { echo "$call $at: exit $status: $stderr"; return 1; }
+            [[ "$stderr" != *"not used"* ]]
+            found+=$status
+        done
+    done
+    [[ "$found" == *1*0* ]]
+    [ "$(find run -name '*.safetensors' -exec cat {} + | cksum)" = "$before" ]
+}
+
+@test "run/latest names the checkpoint that a run went on from, also where one was killed before it did" {
+    for ((at = 1; at < 200; at++)); do # killed in every rename of a run
+        rm -rf again
+        run faulty rename $at 9 tc-train -q --threads 1 r.yaml -o again
+        [ -e done ] || break
+        tc-train -q --threads 1 --resume r.yaml -o again
+        [ "$(readlink again/latest)" = step-2 ]
+        diff -r --exclude=environment --exclude=metrics.jsonl run again
+    done
+    [ "$at" -gt 8 ]
+}
+
+@test "an allocation that fails, whichever it is, ends a program with exit 1, one line and no file" {
+    local command at failed
+    for command in "${writers[@]}"; do
+        failed=0
+        for at in $(seq 30 13 300); do
+            rm -rf out*
+            run --separate-stderr faulty malloc "$at" $command
+            [ "$status" -ne 0 ] || continue
+            failed=$((failed + 1))
+            [ "$status" -eq 1 ] && [[ "$stderr" == *memory* || "$stderr" == *allocate* || "$stderr" == *thread* ]] && [ "${#stderr_lines[@]}" -eq 1 ] ||
+                { echo "$command, allocation $at: exit $status: $stderr"; return 1; }
+            [ -z "$(find . -name '*out*')" ] || { echo "$command, allocation $at:"; find . -name '*out*'; return 1; }
+        done
+        [ "$failed" -gt 3 ]
+    done
+}
