@@ -146,6 +146,7 @@ const char *tc_torch_joined_text(C *c, const str *path, V key); /* until the nex
 
 dict *tc_undo_attributes(V o); /* of an object or a class; NULL: it has none yet */
 void tc_undo_all(C *c);        /* what tc_undo_attr and tc_undo_container noted */
+void tc_undo_forget(C *c);     /* keeps it as it is now */
 
 void tc_capture_refold_new(C *c, tc_program *p); /* the same while capturing, where guards have come since it was last called */
 void tc_capture_refold(C *c, tc_program *p);     /* sizes and size arguments in their final form, before the program is verified */

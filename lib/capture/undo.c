@@ -53,6 +53,11 @@ void tc_undo_all(C *c) {
             for (size_t j = 0; tc_dict_next((dict *)x->before, &j, &key, &value);) tc_dict_set(c, d, key, value);
         }
     }
+    tc_undo_forget(c);
+}
+
+void tc_undo_forget(C *c) {
+    struct tc_torch *T = c->torch;
     T->changes.len = 0;
     tc_map_free(&T->noted);
     T->noted = (tc_map){0};

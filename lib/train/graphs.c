@@ -324,7 +324,10 @@ static void declare_first(capturing *j, list *results) {
     C *c = t->lang;
     V grads = update_inputs(j);
     size_t n;
+    void (*warn)(void *, const char *) = c->warn;
+    c->capturing = true, c->warn = NULL;
     V *made = tc_items(tc_call_method(c, t->update, tc_intern(c, "make_state", 10), 1, &grads), &n);
+    c->capturing = false, c->warn = warn;
     V *leaves = tc_items(made[1], &n);
     t->first_leaves = made[1];
     j->names = TC_NEWN(&c->arena, const char *, n + 1);

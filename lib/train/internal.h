@@ -80,14 +80,15 @@ struct tc_trainer {
     int loss_at;  /* micro: output index of the loss */
     int *grad_of; /* micro: output index of the gradient of update.params[k], -1: none */
     int nparams;
-    const char **param_names; /* of update.params */
-    tc_tensor *grads;         /* accumulated; storage NULL: no gradient */
-    opt_states state, averages;
+    const char **param_names;           /* of update.params */
+    tc_tensor *grads;                   /* accumulated; storage NULL: no gradient */
+    opt_states state, averages, others; /* others: what a step that is not captured changes beside them; param is its name */
     TC_VEC(opt_number) numbers;
-    bool eager;         /* the optimiser calls the loss again (LBFGS): no update is captured */
-    tc_tensor *columns; /* eager: of every micro-batch of the step, for the next call */
-    bool by_operators;  /* the first update cannot be captured */
-    bool stepped;       /* the optimiser has its state, and the averages theirs: update can be captured */
+    bool eager;          /* the optimiser calls the loss again (LBFGS): no update is captured */
+    tc_tensor *columns;  /* eager: of every micro-batch of the step, for the next call */
+    bool by_operators;   /* the next update cannot be captured */
+    bool never_captured; /* nor can those behind it */
+    bool stepped;        /* the optimiser has its state, and the averages theirs: update can be captured */
 
     int64_t step, total, per_epoch;
     double loss, norm, best;
@@ -145,6 +146,7 @@ tc_status tc_train_save(tc_trainer *t, const char *dir);
 /* saver.c: the same behind the training. dir lives as long as the trainer's run. end waits, and tells what became of it (NULL: also where none was
  * begun) and how long it took; begin may be called after it only. */
 typedef struct tc_saver tc_saver;
+tc_status tc_saver_prepare(tc_trainer *t); /* once, when the optimiser has its state: memory for the first one, made while training goes on */
 tc_status tc_saver_begin(tc_trainer *t, const char *dir);
 void tc_saver_let_write(tc_trainer *t); /* before weights and the optimiser's state are written: waits for their copies */
 tc_status tc_saver_end(tc_trainer *t, double *out_seconds);

@@ -7,6 +7,7 @@
 #include "train/internal.h"
 
 enum { MAX_DEPTH = 20 };
+static const char OTHERS[] = "optim.others.";
 
 /* ---- values of the language as JSON; what is code (lambdas, the optimiser) is left out of dicts ---- */
 
@@ -157,6 +158,11 @@ static void write_state(C *c, void *ctx) {
     write_value(c, tc_call_method(c, t->update, tc_intern(c, "groups", 6), 0, NULL), &w, 0);
     tc_json_key(&w, "optimizer_state"); /* what it holds beside tensors, by parameter */
     write_value(c, tc_call_method(c, t->update, tc_intern(c, "state_numbers", 13), 0, NULL), &w, 0);
+    V others = tc_call_method(c, t->update, tc_intern(c, "other_numbers", 13), 0, NULL);
+    if (((dict *)others)->live) {
+        tc_json_key(&w, "optimizer_others");
+        write_value(c, others, &w, 0);
+    }
     if (t->scheduler) {
         tc_json_key(&w, "scheduler");
         write_value(c, tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL), &w, 0);
@@ -194,6 +200,7 @@ tc_status tc_train_gather(tc_trainer *t, tc_tensors *all, tc_buf *state) {
     }
     for (size_t i = 0; i < t->state.len && !s; i++)
         s = add(t, all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
+    for (size_t i = 0; i < t->others.len && !s; i++) s = add(t, all, OTHERS, t->others.data[i].param, NULL, &t->others.data[i].data);
     for (size_t i = 0; i < t->averages.len && !s; i++) s = add(t, all, average_prefix(t), t->averages.data[i].param, NULL, &t->averages.data[i].data);
     writer x = {t, state};
     return s ? s : tc_lang_run(t->lang, write_state, &x);
@@ -219,13 +226,24 @@ typedef struct {
     const char *path;
 } reader;
 
+/* Whether both are of one group, key and index. */
+static bool same_setting(C *c, const tc_yaml *theirs, V own) {
+    size_t n;
+    V *part = tc_items(own, &n);
+    int64_t group, index;
+    return theirs->kind == TC_YAML_LIST && theirs->n == 4 && theirs->items[1]->text && tc_parse_i64(theirs->items[0]->text, &group) &&
+           tc_parse_i64(theirs->items[2]->text, &index) && group == tc_index(c, part[0], "group") && index == tc_index(c, part[2], "index") &&
+           !strcmp(theirs->items[1]->text, tc_as_str(part[1])->s);
+}
+
 static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y) {
     size_t n, parts;
     V *now = tc_items(tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &n);
-    if (y->kind != TC_YAML_LIST || (size_t)y->n != n)
+    if (y->kind != TC_YAML_LIST || (size_t)y->n < n) /* a step may have added some */
         tc_raise(c, "ValueError", "the checkpoint's optimiser has %d settings, the recipe's %zu", y->n, n);
-    for (size_t i = 0; i < n; i++) {
-        V x = read_value(c, y->items[i], now[i]);
+    for (size_t i = 0, k = 0; i < (size_t)y->n; i++) {
+        const bool here = k < n && same_setting(c, y->items[i], now[k]);
+        V x = read_value(c, y->items[i], here ? now[k++] : NULL);
         V *item = tc_kind_of(x) == K_LIST || tc_kind_of(x) == K_TUPLE ? tc_items(x, &parts) : NULL;
         if (!item || parts != 4) tc_raise(c, "ValueError", "the checkpoint's optimiser groups are damaged");
         V put[2] = {tc_tuple(c, 3, item), item[3]};
@@ -249,17 +267,32 @@ static const char *parameter_of(const tc_trainer *t, const char *name) {
     return found;
 }
 
+static V leaf_value(C *c, const tc_yaml *y) {
+    static const char *const numbers[] = {"inf", "-inf", "nan"};
+    for (size_t i = 0; y->quoted && i < sizeof numbers / sizeof *numbers; i++)
+        if (!strcmp(y->text, numbers[i])) return tc_float(c, strtod(y->text, NULL));
+    return read_value(c, y, NULL);
+}
+
 /* What the optimiser's state has beside tensors, to entries. */
 static void restore_numbers(C *c, const tc_yaml *state, list *entries) {
     const tc_yaml *numbers = tc_yaml_get(state, "optimizer_state");
     for (int i = 0; numbers && numbers->kind == TC_YAML_MAP && i < numbers->n; i++) {
         const tc_yaml *of = numbers->items[i];
         for (int k = 0; of->kind == TC_YAML_MAP && k < of->n; k++) {
-            V value = read_value(c, of->items[k], NULL);
-            if (of->items[k]->quoted) value = tc_float(c, strtod(of->items[k]->text, NULL)); /* "inf", "nan" */
-            tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, numbers->keys[i]), tc_strz(c, of->keys[k]), value));
+            tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, numbers->keys[i]), tc_strz(c, of->keys[k]), leaf_value(c, of->items[k])));
         }
     }
+}
+
+static V own_copy(C *c, const tc_ckpt *k, size_t i) {
+    tc_tensor mapped, own;
+    tc_status s = tc_ckpt_tensor(k, i, &mapped);
+    if (s) tc_raise_status(c, "ValueError", s);
+    s = tc_tensor_clone(&mapped, &own);
+    tc_tensor_deinit(&mapped);
+    if (s) tc_raise_status(c, "ValueError", s);
+    return tc_torch_wrap(c, own, false);
 }
 
 static void restore_optimiser(C *c, reader *x) {
@@ -273,15 +306,33 @@ static void restore_optimiser(C *c, reader *x) {
         const char *param = parameter_of(t, name + sizeof prefix - 1);
         if (!param) tc_raise(c, "ValueError", "%s: %s is of a parameter that the model lacks", x->path, name);
         const char *key = name + sizeof prefix - 1 + strlen(param);
-        tc_tensor mapped, own;
-        tc_status s = tc_ckpt_tensor(x->k, i, &mapped);
-        if (!s) s = tc_tensor_clone(&mapped, &own);
-        if (s) tc_raise_status(c, "ValueError", s);
-        tc_tensor_deinit(&mapped);
-        tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, param), tc_strz(c, key + 1), tc_torch_wrap(c, own, false)));
+        tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, param), tc_strz(c, key + 1), own_copy(c, x->k, i)));
     }
     V given[2] = {(V)entries, tc_int(c, t->step)};
     tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
+}
+
+/* What steps that are not captured changed beside the state of parameters. */
+static void other_numbers(C *c, const tc_yaml *state, list *entries) {
+    const tc_yaml *y = tc_yaml_get(state, "optimizer_others");
+    for (int i = 0; y && y->kind == TC_YAML_MAP && i < y->n; i++)
+        tc_list_push(c, entries, tc_tuple_of(c, 2, tc_strz(c, y->keys[i]), leaf_value(c, y->items[i])));
+}
+
+static void put_others(C *c, tc_trainer *t, list *entries) {
+    V given = (V)entries;
+    if (entries->n) tc_call_method(c, t->update, tc_intern(c, "restore_others", 14), 1, &given);
+}
+
+static void restore_others(C *c, reader *x) {
+    list *entries = tc_list(c, 8);
+    other_numbers(c, x->state, entries);
+    for (size_t i = 0; i < tc_ckpt_count(x->k); i++) {
+        const char *name = tc_ckpt_name(x->k, i);
+        if (strncmp(name, OTHERS, sizeof OTHERS - 1)) continue;
+        tc_list_push(c, entries, tc_tuple_of(c, 2, tc_strz(c, name + sizeof OTHERS - 1), own_copy(c, x->k, i)));
+    }
+    put_others(c, x->t, entries);
 }
 
 static void go_on_averaging(C *c, reader *x) {
@@ -325,6 +376,7 @@ static void restore(C *c, void *ctx) {
         tc_buf_free(&b);
     }
     if (t->step > 0) restore_optimiser(c, x);
+    if (t->step > 0) restore_others(c, x);
     restore_averages(c, x);
 }
 
@@ -375,7 +427,7 @@ static void take_over(C *c, void *ctx) {
     reader *x = ctx;
     tc_trainer *t = x->t;
     const tc_yaml *y;
-    list *entries = tc_list(c, 8), *averages = tc_list(c, 8);
+    list *entries = tc_list(c, 8), *averages = tc_list(c, 8), *others = tc_list(c, 8);
     if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y);
     if ((y = tc_yaml_get(x->state, "scheduler")) && t->scheduler) restore_scheduler(c, t, y);
     restore_numbers(c, x->state, entries);
@@ -385,6 +437,12 @@ static void take_over(C *c, void *ctx) {
     }
     V given[2] = {(V)entries, tc_int(c, t->step)};
     tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
+    if (t->never_captured) tc_call_method(c, t->update, tc_intern(c, "go_by_operators", 15), 1, &given[1]);
+    other_numbers(c, x->state, others);
+    for (size_t i = 0; i < t->others.len; i++)
+        tc_list_push(c, others,
+                     tc_tuple_of(c, 2, tc_strz(c, t->others.data[i].param), tc_torch_wrap(c, tc_tensor_share(&t->others.data[i].data), false)));
+    put_others(c, t, others);
     for (size_t i = 0; i < t->averages.len; i++) tc_list_push(c, averages, tc_torch_wrap(c, tc_tensor_share(&t->averages.data[i].data), false));
     V taken = (V)averages;
     tc_call_method(c, t->update, tc_intern(c, "take_averages", 13), 1, &taken);

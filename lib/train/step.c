@@ -113,7 +113,10 @@ static void read_numbers(C *c, tc_trainer *t) {
     size_t n, parts;
     V *all = tc_items(tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &n);
     bool first = t->numbers.len == 0;
-    if (!first && t->numbers.len != n) tc_raise(c, "RuntimeError", "the optimiser's groups changed their number of settings during the run");
+    if (!first && t->numbers.len != n) { /* a step that is not captured may add one */
+        t->numbers.len = 0;
+        first = true;
+    }
     t->nlrs = 0;
     for (size_t i = 0; i < n; i++) {
         V *x = tc_items(all[i], &parts);
@@ -173,9 +176,14 @@ void tc_train_set_closure(C *c, tc_trainer *t) {
 
 static void eager_update(C *c, void *ctx) {
     tc_trainer *t = ctx;
+    tc_generator_seed(&t->eager_gen, (uint64_t)t->r->seed ^ (uint64_t)(t->step + 1) << 32); /* the same on every rank, and after --resume */
     V norm, given[2] = {tc_float(c, t->loss), wrap_gradients(c, t)};
+    void (*warn_people)(void *, const char *) = c->warn;
+    c->capturing = true, c->warn = NULL; /* what it changes is noted, and refused where no checkpoint would hold it */
     if (t->eager) norm = tc_call_method(c, t->update, tc_intern(c, "run_eagerly", 11), 2, given);
     else norm = tc_call_method(c, t->update, tc_intern(c, "run_first", 9), 1, &given[1]);
+    c->capturing = false, c->warn = warn_people;
+    tc_undo_forget(c);
     t->norm = scalar_of(&((tensor *)norm)->t);
 }
 
@@ -202,6 +210,7 @@ void tc_train_list_tensors(C *c, tc_trainer *t, const char *what, opt_states *ou
 static void collect_state(C *c, void *ctx) {
     tc_trainer *t = ctx;
     tc_train_list_tensors(c, t, "attach", &t->state);
+    tc_train_list_tensors(c, t, "other_tensors", &t->others);
     t->stepped = tc_truth(c, tc_call_method(c, t->update, tc_intern(c, "ready", 5), 0, NULL));
 }
 
@@ -218,7 +227,8 @@ static tc_status run_captured(tc_trainer *t, tc_exec *e, tc_tensor *out) {
     for (size_t i = 0; i < t->numbers.len && !s && !first; i++)
         if (t->numbers.data[i].varies) s = tc_tensor_scalar(TC_F64, tc_scalar_float(t->numbers.data[i].value), &in[n++]);
     if (!s && !first) s = tc_tensor_scalar(TC_F64, tc_scalar_float((double)t->step), &in[n++]);
-    if (!s) s = tc_exec_run(e, in, n, NULL, out, tc_exec_program(e)->noutputs);
+    tc_generator_start_step(&t->step_gen, (uint64_t)t->r->seed, (uint64_t)t->step, (uint32_t)t->r->accumulate); /* behind the micro-batches */
+    if (!s) s = tc_exec_run(e, in, n, &t->step_gen, out, tc_exec_program(e)->noutputs);
     deinit_all(in, max);
     free(in);
     return s;
@@ -273,30 +283,44 @@ static tc_status first_update(tc_trainer *t) {
 /* Before a step: the numbers it uses. */
 static void first_numbers(C *c, void *ctx) { read_numbers(c, ctx); }
 
+static void leave_captures(C *c, void *ctx) {
+    tc_trainer *t = ctx;
+    V step = tc_int(c, t->step);
+    tc_call_method(c, t->update, tc_intern(c, "go_by_operators", 15), 1, &step);
+}
+
+/* Why a step is not captured; consumed. */
+static tc_status go_by_operators(tc_trainer *t, tc_status why) {
+    t->by_operators = true;
+    if (t->o.log) t->o.log(t->o.ctx, "update", tc_status_message(why));
+    if (t->stepped) tc_train_note(t, "the optimiser's steps run operator by operator: %s", tc_status_message(why));
+    t->never_captured = t->stepped;
+    t->stepped = false;
+    tc_status_free(why);
+    return t->never_captured ? tc_lang_run(t->lang, leave_captures, t) : NULL;
+}
+
 tc_status tc_train_plan_update(tc_trainer *t) {
     if (t->eager || t->first_exec || t->update_exec) return NULL;
     TC_TRY(tc_lang_run(t->lang, first_numbers, t));
-    if (t->stepped) return tc_train_build_update(t);
-    if (t->by_operators) return NULL;
-    tc_status s = tc_train_build_first(t);
-    if (!s || tc_status_code(s) == TC_ENV) return s;
-    t->by_operators = true;
-    if (t->o.log) t->o.log(t->o.ctx, "update", tc_status_message(s));
-    tc_status_free(s);
-    return NULL;
+    if (!t->stepped && t->by_operators) return NULL;
+    tc_status s = t->stepped ? tc_train_build_update(t) : tc_train_build_first(t);
+    return !s || tc_status_code(s) == TC_ENV ? s : go_by_operators(t, s);
 }
 
 /* A step() that branches on the step count or a rate is captured for one side of the branch; when the other side's turn comes the program's
  * condition fails before anything ran, and the step is captured again. */
 static tc_status captured_update(tc_trainer *t) {
     TC_TRY(tc_train_plan_update(t));
-    tc_status s = run_update(t);
-    if (tc_status_code(s) != TC_CONTENT) return s;
-    tc_status_free(s);
-    tc_exec_destroy(t->update_exec);
-    t->update_exec = NULL;
-    TC_TRY(tc_train_build_update(t));
-    return run_update(t);
+    for (int turn = 0; t->stepped; turn++) {
+        tc_status s = run_update(t);
+        if (turn || tc_status_code(s) != TC_CONTENT) return s;
+        tc_status_free(s);
+        tc_exec_destroy(t->update_exec);
+        t->update_exec = NULL;
+        TC_TRY(tc_train_plan_update(t));
+    }
+    return NULL; /* it cannot be captured */
 }
 
 /* After a step: scheduler_step, then the numbers of the next one. */
@@ -326,13 +350,12 @@ static tc_status step(tc_trainer *t) {
     TC_TRY(check_gradients(t));
     tc_saver_let_write(t);
     TC_TRY(tc_lang_run(t->lang, first_numbers, t));
+    if (t->stepped) TC_TRY(captured_update(t));
     if (!t->stepped) {
         TC_TRY(tc_train_plan_update(t));
         TC_TRY(t->first_exec ? first_update(t) : tc_lang_run(t->lang, eager_update, t));
         TC_TRY(tc_train_collect_state(t));
         if (t->stepped) tc_evaluator_forget(t->evaluator); /* from now on steps are captured */
-    } else {
-        TC_TRY(captured_update(t));
     }
     if (!isfinite(t->norm)) return tc_error(TC_DIVERGED, "step %lld: the gradient's norm is infinite though no gradient is", (long long)t->step + 1);
     TC_TRY(tc_lang_run(t->lang, host_part, t));

@@ -506,6 +506,7 @@ void tc_trainer_destroy(tc_trainer *t) {
     for (size_t i = 0; i < t->weights.len; i++) tc_tensor_deinit(&t->weights.data[i].data);
     tc_train_free_tensors(&t->state);
     tc_train_free_tensors(&t->averages);
+    tc_train_free_tensors(&t->others);
     for (int i = 0; t->grads && i < t->nparams; i++) tc_tensor_deinit(&t->grads[i]);
     free(t->grads);
     tc_vec_free(&t->weights);

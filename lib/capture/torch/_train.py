@@ -126,24 +126,85 @@ def _is_number(v):
     return isinstance(v, (int, float)) and not isinstance(v, bool) or isinstance(v, torch.Tensor) and v.numel() == 1
 
 
-def _leaves(state):
-    """Keys and values in one order, those of lists one by one: old_dirs.0, old_dirs.1, ..."""
+def _segment(key):
+    """A key of a dict as part of a name: itself, or [3], ['a.b'] where that would be taken for a place in a list or for several."""
+    if isinstance(key, int):
+        return f"[{key}]"
+    if not isinstance(key, str) or "'" in key or "\\" in key:
+        raise NotImplementedError(f"the optimiser's state has the key {key!r}, expected a text or a whole number")
+    return f"['{key}']" if key == "" or "." in key or "[" in key or key.isdigit() else key
+
+
+def _path(name):
+    """[(whether it is a place in a list, key)] of a name that _leaves gives."""
     out = []
-    for key in sorted(state):
-        v = state[key]
-        if isinstance(v, (list, tuple)):
-            out += [(f"{key}.{k}", x) for k, x in enumerate(v)]
+    while name != "":
+        if name.startswith("['"):
+            end = name.index("']") + 1
+            out.append((False, name[2 : end - 1]))
+        elif name[0] == "[":
+            end = name.index("]")
+            out.append((False, int(name[1:end])))
         else:
-            out.append((key, v))
+            end = name.find(".") - 1 if "." in name else len(name) - 1
+            key = name[: end + 1]
+            out.append((True, int(key)) if key.isdigit() else (False, key))
+        name = name[end + 2 :]
     return out
 
 
+def _walk(v, name, out):
+    if isinstance(v, dict):
+        for part, x in sorted([(_segment(k), x) for k, x in v.items()], key=lambda e: e[0]):
+            _walk(x, f"{name}.{part}", out)
+    elif isinstance(v, (list, tuple)):
+        for k, x in enumerate(v):
+            _walk(x, f"{name}.{k}", out)
+    else:
+        out.append((name[1:], v))
+
+
+def _leaves(state):
+    """Names and values in one order, those of lists and dicts in it one by one: old_dirs.0, old_dirs.1, ..."""
+    out = []
+    _walk(state, "", out)
+    return out
+
+
+def _set(box, path, v):
+    """Puts a leaf into its place, in lists and dicts that are made where there are none."""
+    (is_place, key), rest = path[0], path[1:]
+    there = key < len(box) if is_place else key in box
+    if len(rest) > 0:
+        child = box[key] if there else None
+        if isinstance(child, tuple):
+            child = list(child)
+        elif not isinstance(child, (list, dict)):
+            child = [] if rest[0][0] else {}
+        _set(child, rest, v)
+        v = child
+    if is_place and not there:
+        box.append(v)
+    else:
+        box[key] = v
+
+
+def _kept(v):
+    return v is None or isinstance(v, (int, float, str))
+
+
+def _containers(v):
+    """All lists and dicts in it."""
+    inside = v.values() if isinstance(v, dict) else v if isinstance(v, (list, tuple)) else []
+    return [x for part in inside for x in _containers(part)] + ([v] if isinstance(v, (list, dict)) else [])
+
+
 def _counts(opt, states):
-    """[(name, number)] that a step may count in, beside the step count and the numbers that are inputs."""
-    found = [(f"state[...]['{k}']", v) for s in states for k, v in _leaves(s) if k != "step"]
-    found += [(f"param_groups[...]['{k}']", v) for g in opt.param_groups for k, v in g.items()]
+    """{name: number or text} that a step may count in, beside the step count and the numbers that are inputs."""
+    found = [(f"state[{i}]['{k}']", v) for i, s in enumerate(states) for k, v in _leaves(s) if k != "step"]
+    found += [(f"param_groups[{i}]['{k}']", v) for i, g in enumerate(opt.param_groups) for k, v in g.items()]
     found += [(k, v) for o in [opt, *_optimisers(opt)] for k, v in vars(o).items()]
-    return [(k, v) for k, v in found if isinstance(v, (int, float))]
+    return {k: v for k, v in found if _kept(v)}
 
 
 def _same(a, b):
@@ -153,8 +214,16 @@ def _same(a, b):
     return a is b or isinstance(a, (int, float, str)) and type(a) is type(b) and a == b
 
 
-def _refuse_changes(opt, known):
-    """What a step changes of objects that were there before it would change once, in the capture. known: what is looked after otherwise."""
+def _keeps(v):
+    """Whether a checkpoint can hold it."""
+    if isinstance(v, (list, tuple)):
+        return all(_keeps(x) for x in v)
+    return all(_keeps(x) for x in v.values()) if isinstance(v, dict) else _kept(v) or isinstance(v, torch.Tensor)
+
+
+def _refuse_changes(opt, known, holders):
+    """What a step changes of objects that were there before it would change once, in a capture, and be lost with --resume otherwise. known: what is
+    looked after; holders: objects whose attributes are."""
     states = {id(o.state) for o in _optimisers(opt)}
     known = {id(k) for k in known}
     seen = set()
@@ -165,10 +234,12 @@ def _refuse_changes(opt, known):
             before, now = ({k: v for k, v in d.items() if not isinstance(k, torch.Tensor)} for d in (before, now))
         elif id(owner) in known:
             continue
+        if any(owner is h for h in holders) and _keeps(now):
+            continue
         if first and not _same(before, now):
             kind = type(owner).__name__
             what = f"a {kind}" if name is None else f"the variable {name}" if kind == "cell" else f"the attribute {name}"
-            raise NotImplementedError(f"step() changes {what} that was there before it, and would do so once: what changes belongs into tensors of the state")
+            raise NotImplementedError(f"step() changes {what} that was there before it: what changes belongs into the optimiser's state, groups or attributes")
 
 
 class Update(nn.Module):
@@ -186,6 +257,7 @@ class Update(nn.Module):
         self.decay = None if self.swa else average
         self.averaging = False
         self.made = 0  # steps before the one that is run
+        self.by_operators = False  # whether steps cannot be captured
         self.shift = 0  # weights that the plain average has beyond those that the recipe's steps so far give it
         # An optimiser that calls the loss again: its steps run eagerly, with the micro-batches' program as the closure.
         self.eager = any(isinstance(o, torch.optim.LBFGS) for o in _optimisers(opt))
@@ -204,10 +276,59 @@ class Update(nn.Module):
         self.averaged = [] if average is None else list(m.named_parameters())
         for i, (_, p) in enumerate(self.averaged):
             self.register_buffer(f"average_{i}", p.detach().clone())
+        self.built = {name: v for name, v in self.others() if _kept(v)}
 
     def ready(self):
         """Whether every state tensor exists, so that a step can be captured."""
-        return not self.eager and (self.averaging or self.decay is None)
+        return not self.eager and not self.by_operators and (self.averaging or self.decay is None)
+
+    def go_by_operators(self, step):
+        """After so many steps, from here on without captures."""
+        self.by_operators = True
+        self.made = step
+        for s in self.state:
+            if isinstance(s.get("step"), (int, float)):
+                s["step"] = step
+
+    def boxes(self):
+        """[(name, what it holds, where that is put back)] of what steps may change beside the state of parameters and the numbers of the groups: attributes, the rest of state, groups."""
+        found = []
+        for i, o in enumerate([self.opt] + [o for o in _optimisers(self.opt) if o is not self.opt]):
+            found.append((f"attributes.{i}", {k: v for k, v in vars(o).items() if k not in ("state", "param_groups", "defaults")}, vars(o)))
+            state = getattr(o, "state", {})
+            found.append((f"state.{i}", {k: v for k, v in state.items() if not isinstance(k, torch.Tensor)}, state))
+        for i, g in enumerate(self.opt.param_groups):
+            found.append((f"groups.{i}", {k: v for k, v in g.items() if k != "params" and not _is_number(v)}, g))
+        return found
+
+    def others(self):
+        """[(name, value)] of the leaves in `boxes`."""
+        found = []
+        params = {id(p) for p in self.m.parameters()}
+        for name, inside, _ in self.boxes():
+            for k, v in inside.items():
+                if isinstance(v, dict) and any(isinstance(x, torch.Tensor) for x in v):
+                    continue
+                _walk(v, f".{name}.{_segment(k)}", found)
+        return [(name, v) for name, v in found if id(v) not in params]
+
+    def other_tensors(self):
+        """As attach() has them, of what is beside the parameters' state."""
+        if not self.eager and not self.by_operators:
+            return []
+        return [(f"other_{i}", name, None, v) for i, (name, v) in enumerate(self.others()) if isinstance(v, torch.Tensor)]
+
+    def other_numbers(self):
+        """{name: value} of what has changed since the recipe made it."""
+        return {name: v for name, v in self.others() if _kept(v) and not (name in self.built and _same(self.built[name], v))}
+
+    def restore_others(self, entries):
+        """[(name, tensor or number)]"""
+        boxes = self.boxes()
+        for name, v in sorted(entries, key=lambda e: [k for place, k in _path(e[0]) if place]):
+            for head, _, box in boxes:
+                if name.startswith(head + "."):
+                    _set(box, _path(name[len(head) + 1 :]), v)
 
     def points(self, step):
         """How many of the first `step` steps give their weights to the plain average."""
@@ -280,29 +401,28 @@ class Update(nn.Module):
         """What the state has beside tensors and the step count: {parameter's name: {key: number}}."""
         found = {}
         for i, s in enumerate(self.state):
-            numbers = {k: v for k, v in _leaves(s) if k != "step" and isinstance(v, (int, float))}
+            leaves = _leaves(s)
+            for k, v in leaves:
+                if not _kept(v) and not isinstance(v, torch.Tensor):
+                    raise NotImplementedError(f"state[...]['{k}'] is of type {type(v).__name__}: a checkpoint keeps tensors, numbers, texts, and lists and dicts of them")
+            numbers = {k: v for k, v in leaves if k != "step" and _kept(v)}
             if numbers:
                 found[self.names[i]] = numbers
         return found
 
     def _put_leaves(self, entries):
         """[(state, key, value)] with the keys of _leaves."""
-        parts = {}
-        for state, key, v in entries:
-            head, _, place = key.partition(".")
-            if place == "":
-                state[head] = v
-            else:
-                parts.setdefault((id(state), head), (state, {}))[1][int(place)] = v
-        for (_, head), (state, items) in parts.items():
-            state[head] = [items[k] for k in sorted(items)]
+        found = [(state, _path(key), v) for state, key, v in entries]
+        for state, path, v in sorted(found, key=lambda e: [k for place, k in e[1] if place]):
+            _set(state, path, v)
 
     def restore(self, entries, step):
         """State from a checkpoint: [(parameter's name, key, tensor or number)], and the number of steps that were made."""
         by_name = {n: s for n, s in zip(self.names, self.state)}
         self._put_leaves([(by_name[name], key, t) for name, key, t in entries])
         for s in self.state:
-            s["step"] = step
+            if not isinstance(s.get("step"), torch.Tensor):
+                s["step"] = step
         self.begin_at(step)
 
     def groups(self):
@@ -333,7 +453,12 @@ class Update(nn.Module):
             g[key] = tuple(v)
 
     def put_back(self, where, value):
-        """A number from a checkpoint, whole where the setting is (ns_steps, max_iter), into the tensor that it is (groups may share one)."""
+        """A number from a checkpoint, whole where the setting is (ns_steps, max_iter), into the tensor that it is (groups may share one); one that a
+        step added to the group."""
+        i, key, k = where
+        if key not in self.opt.param_groups[i] and k < 0:
+            self.opt.param_groups[i][key] = int(value) if value == int(value) else value
+            return
         old = self.get(where)
         if isinstance(old, torch.Tensor):
             old.fill_(value)
@@ -374,7 +499,8 @@ class Update(nn.Module):
         self.made += 1
         for p in self.params:
             p.grad = None
-        torch._C.scratch_end(norm, self.state, grads)
+        self.refuse_lost()
+        torch._C.scratch_end(norm, self.state, grads, [[vars(o), getattr(o, "state", None), o.param_groups] for o in [self.opt, *_optimisers(self.opt)]])
         return norm
 
     def begin_first(self):
@@ -383,14 +509,9 @@ class Update(nn.Module):
 
     def make_state(self, grads):
         """The step that makes the optimiser's state, for a capture: the norm, and what it made as [(index, key, value)]."""
-        owners = [self.opt, *_optimisers(self.opt)]
-        own = [(o, k, v) for o in owners for k, v in vars(o).items() if isinstance(v, torch.Tensor)]
+        counts = _counts(self.opt, [])
         norm = self.run(grads)
-        changed = [(o, k, v) for o, k, v in own if getattr(o, k, None) is not v]
-        for o, k, v in changed:
-            setattr(o, k, v)
-        if changed:
-            raise NotImplementedError(f"step() changes the attribute {changed[0][1]}: what changes belongs into tensors of the state")
+        self.refuse_changes(counts, _counts(self.opt, []))
         leaves = [(i, key, v) for i, s in enumerate(self.state) for key, v in _leaves(s)]
         return norm, [(i, key, v) for i, key, v in leaves if not (isinstance(v, torch.Tensor) and v is self.before[i].get(key))]
 
@@ -411,9 +532,13 @@ class Update(nn.Module):
     def run_first(self, grads):
         """The same operator by operator, where a branch looks at data; what it had to compute on the way is given back."""
         torch._C.scratch_begin()
+        numbers = self.numbers()
         norm = self.run(grads)
         self.made += 1
-        torch._C.scratch_end(norm, self.state, grads, [vars(o) for o in _optimisers(self.opt)], vars(self.opt))
+        if not _same(numbers, self.numbers()):  # an input of a captured step would be as it was before it
+            self.by_operators = True
+        self.refuse_lost()
+        torch._C.scratch_end(norm, self.state, grads, [[vars(o), getattr(o, "state", None), o.param_groups] for o in [self.opt, *_optimisers(self.opt)]])
         return norm
 
     def run(self, grads):
@@ -441,7 +566,7 @@ class Update(nn.Module):
         """A step may put another tensor in the place of one of its state, also in a list: the buffer, which `held` has by its key, takes the
         value."""
         new = [(key, old.get(key), v.clone()) for state, old in zip(self.state, held) for key, v in _leaves(state)
-               if isinstance(v, torch.Tensor) and v is not old.get(key) and key != "step"]
+               if isinstance(v, torch.Tensor) and v is not old.get(key)]
         for key, to, v in new:
             if not isinstance(to, torch.Tensor) or to.shape != v.shape or to.dtype != v.dtype:
                 raise NotImplementedError(f"step() makes state[...]['{key}'] anew, not as the step before did: expected a tensor of the same type and shape")
@@ -453,10 +578,26 @@ class Update(nn.Module):
                 raise NotImplementedError(f"step() takes state[...]['{lost[0]}'] away, which the step before left")
             self._put_leaves([(state, key, v) for key, v in old.items() if key in now])
 
+    def refuse_lost(self):
+        """After a step that ran operator by operator: it may change what `boxes` has, and nothing else."""
+        inside = [box for _, box, _ in self.boxes()]
+        owners = [self.opt, *_optimisers(self.opt)]
+        known = [self, *_containers(self.state), *self.opt.param_groups, *_containers(inside)]
+        _refuse_changes(self.opt, known, [*owners, *[getattr(o, "state", None) for o in owners]])
+
+    def refuse_changes(self, before, now):
+        """What a captured step would do once: it runs operator by operator instead."""
+        for name in {**before, **now}:
+            old, v = before.get(name), now.get(name)
+            if v is not old and v != old:
+                raise NotImplementedError(f"step() changes {name}, which is no tensor of the state, nor its 'step'")
+        groups = [g for o in _optimisers(self.opt) for g in o.param_groups]
+        _refuse_changes(self.opt, [self, *_containers(self.state), *groups], [])
+
     def forward(self, grads, where, values, step):
         """where: the numbers that vary; values: theirs, symbolic; step: steps made before this one, symbolic."""
         kept = [self.get(w) for w in where]
-        steps = [s.get("step") for s in self.state]
+        steps = [s.get("step") if isinstance(s.get("step"), (int, float)) else None for s in self.state]
         for w, v in zip(where, values):
             self.put(w, v)
         for state, s in zip(self.state, steps):
@@ -466,11 +607,7 @@ class Update(nn.Module):
         counts, held = _counts(self.opt, self.state), [dict(_leaves(s)) for s in self.state]
         norm = self.run(grads)
         self.made = made
-        for (name, before), (_, v) in zip(counts, _counts(self.opt, self.state)):
-            if v is not before and v != before:
-                raise NotImplementedError(f"step() changes the number {name}: a step counts in state[...]['step'], or in tensors of the state")
-        groups = [g for o in _optimisers(self.opt) for g in o.param_groups]
-        _refuse_changes(self.opt, [self, *self.state, *(v for s in self.state for v in s.values()), *groups])
+        self.refuse_changes(counts, _counts(self.opt, self.state))
         self.write_back(held)
         for w, v in zip(where, kept):
             self.put(w, v)

@@ -36,7 +36,6 @@ class Optimizer:
     def add_param_group(self, group):
         if not isinstance(group, dict):
             raise TypeError("param_group must be a dict, but got " + str(type(group)))
-        group = dict(group)
         params = group["params"]
         if isinstance(params, torch.Tensor):
             group["params"] = [params]
