@@ -182,7 +182,8 @@ tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uin
     int64_t most = weighted ? d->draws : d->count;
     if (s->batch < 1) return tc_error(TC_USAGE, "a batch of %lld samples, expected 1 or more", (long long)batch);
     if ((weighted || d->order == TC_ORDER_SHUFFLE) && batch > most)
-        return tc_error(TC_USAGE, "a batch of %lld samples of %s of %lld", (long long)batch, weighted ? "an epoch" : "a set", (long long)most);
+        return tc_error(TC_USAGE, "a batch of %lld samples of %s of %lld, expected at most %lld", (long long)batch, weighted ? "an epoch" : "a set",
+                        (long long)most, (long long)most);
     tc_generator_seed(&s->gen, seed);
     /* Random starts have no epochs of their own: one is as many batches as cover the tokens once. */
     int64_t items = d->kind == TC_DATA_WINDOWS && d->order != TC_ORDER_SHUFFLE ? d->count / d->block : most;

@@ -165,6 +165,7 @@ static tc_status one_step(loop *l) {
     double start = tc_now();
     if (l->run->begin) l->run->begin(l->run->ctx);
     TC_TRY(tc_train_step(t));
+    if (t->r->checkpoint.async && l->run->out && leads(t) && t->stepped && !t->saver) TC_TRY(tc_saver_prepare(t));
     double took = tc_now() - start;
     if (took > l->slowest_step) l->slowest_step = took;
     TC_TRY(log_step(l));

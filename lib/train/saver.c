@@ -1,7 +1,7 @@
 /* A checkpoint that is written while training goes on (checkpoint: {async: true}). A thread copies the tensors while the next forward and backward run,
  * which read them; the update waits for the copies. What forward itself writes, buffers of batch norm, is copied before. Then the thread writes the
  * copies as tc_ckpt_save does, in the same order of temporary folder, sync, rename, reading back and link. One at a time; the memory of the copies stays
- * for the next one. */
+ * for the next one, and is made beside the second step: pages that are touched for the first time take longer than the copy itself. */
 #include "base/text.h"
 #include "ckpt/ckpt.h"
 #include "train/internal.h"
@@ -96,24 +96,47 @@ static tc_status copy(tc_saver *v, const tc_tensors *all, const tc_map *written)
     return s;
 }
 
-static tc_status start(tc_saver *v) {
+/* The system gives pages when they are written to. */
+static void *touch(void *arg) {
+    tc_saver *v = arg;
+    for (size_t i = 0; i < v->copies.items.len; i++) {
+        const tc_tensor *x = &v->copies.items.data[i].tensor;
+        memset(tc_tensor_data(x), 0, tc_tensor_bytes(x));
+    }
+    return NULL;
+}
+
+static tc_status start(tc_saver *v, void *(*what)(void *)) {
     sigset_t all, old;
     sigfillset(&all);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the training's */
-    const int e = pthread_create(&v->thread, NULL, work, v);
+    const int e = pthread_create(&v->thread, NULL, what, v);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     v->running = !e;
     return e ? tc_error(TC_ENV, "starting the thread that writes checkpoints: %s", strerror(e)) : NULL;
 }
 
+static tc_saver *saver_of(tc_trainer *t) {
+    if (t->saver) return t->saver;
+    t->saver = tc_xcalloc(1, sizeof *t->saver);
+    pthread_mutex_init(&t->saver->lock, NULL);
+    pthread_cond_init(&t->saver->change, NULL);
+    return t->saver;
+}
+
+tc_status tc_saver_prepare(tc_trainer *t) {
+    tc_saver *v = saver_of(t);
+    tc_tensors all = {0};
+    v->state.len = 0;
+    tc_status s = tc_train_gather(t, &all, &v->state);
+    for (size_t i = 0; i < all.items.len && !s; i++) s = add_copy(v, &all.items.data[i], NULL, i, false);
+    tc_tensors_deinit(&all);
+    return s ? s : start(v, touch);
+}
+
 tc_status tc_saver_begin(tc_trainer *t, const char *dir) {
-    if (!t->saver) {
-        t->saver = tc_xcalloc(1, sizeof *t->saver);
-        pthread_mutex_init(&t->saver->lock, NULL);
-        pthread_cond_init(&t->saver->change, NULL);
-    }
-    tc_saver *v = t->saver;
+    tc_saver *v = saver_of(t);
     const tc_recipe_checkpoint *k = &t->r->checkpoint;
     v->dir = dir, v->step = t->step, v->keep = *k, v->best = k->keep_best ? t->best_step : -1, v->except = t->resumed_from;
     tc_tensors all = {0};
@@ -126,7 +149,7 @@ tc_status tc_saver_begin(tc_trainer *t, const char *dir) {
     if (!s) s = copy(v, &all, &written);
     tc_map_free(&written);
     tc_tensors_deinit(&all);
-    if (!s) s = start(v);
+    if (!s) s = start(v, work);
     if (s) forget_pending(v);
     return s;
 }
