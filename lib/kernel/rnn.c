@@ -1,4 +1,5 @@
-/* Recurrent layers. Rows of the batch are independent: a worker runs all steps of its rows.
+/* Recurrent layers. Rows of the batch are independent: a worker runs all steps of its rows. Where there are too few of them for the threads,
+ * these share the hidden units, step by step.
  *
  *     gx = input w_ih' + b      all steps at once
  *     step:  g = gx[t] + h w_hh';   LSTM: c = f c + i g, h = o tanh(c);   GRU: h = n + z (h - n), n = tanh(gx_n + r (h w_n' + b_n))
@@ -72,41 +73,43 @@ static void product(const layer *l, tc_pool *pool, void *scratch, tc_gemm j) {
     j.dtype = l->factor, j.alpha = j.beta = 1, j.c_cs = 1;
     tc_gemm_run(l->isa, pool, scratch, 1, given, &j);
 }
-/* out[rows, n] = a[rows, k] times the packed operand, plus add; one worker. */
-static size_t packed_bytes(const layer *l, int64_t n, int64_t k) {
-    size_t s = 0;
-    for (int64_t c = 0; c < n; c += TC_GEMM_NC) s += room(l->gemm->pack_bytes(n - c < TC_GEMM_NC ? n - c : TC_GEMM_NC, k));
-    return s;
-}
+static size_t packed_bytes(const layer *l, int64_t n, int64_t k) { return room(l->gemm->pack_bytes(n, k)); }
 static void pack(const layer *l, tc_gemm j, char *at) {
     j.dtype = l->factor;
-    for (int64_t c = 0; c < j.n; c += TC_GEMM_NC) {
-        int64_t nc = j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC;
-        l->gemm->pack(&j, c, nc, take(&at, l->gemm->pack_bytes(nc, j.k)));
-    }
+    l->gemm->pack(&j, 0, j.n, at);
 }
-static void packed_product(const layer *l, tc_gemm j, void *work) {
-    char *at = l->packed;
+/* Columns [c0, c1) of out[rows, n] = a[rows, k] times the packed operand, plus add; one worker. c0 begins a panel. */
+static void packed_product(const layer *l, tc_gemm j, int64_t c0, int64_t c1, void *work) {
     j.dtype = l->factor, j.alpha = j.beta = 1, j.c_cs = 1;
-    for (int64_t c = 0; c < j.n; c += TC_GEMM_NC) {
-        int64_t nc = j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC;
-        void *p = take(&at, l->gemm->pack_bytes(nc, j.k));
-        for (int64_t r = 0; r < j.m; r += TC_GEMM_MC) l->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, nc, work, p, 0);
+    for (int64_t c = c0; c < c1; c += TC_GEMM_NC) {
+        const int64_t nc = c1 - c < TC_GEMM_NC ? c1 - c : TC_GEMM_NC;
+        const char *panels = l->packed + l->gemm->pack_bytes(c, j.k);
+        for (int64_t r = 0; r < j.m; r += TC_GEMM_MC) l->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, nc, work, panels, 0);
     }
 }
+enum { FEW_ROWS = 14, STEP_FLOPS = 500000 /* of a step that is worth sharing */ };
 static int64_t grain(const layer *l, int threads) {
     int64_t share = (l->b + threads - 1) / threads;
-    return share > 14 ? share : 14;
+    return share > FEW_ROWS ? share : FEW_ROWS;
 }
+/* Panels begin with a gate's units. States that change in place would be read while they do. */
+static bool by_units(const layer *l, int threads) {
+    const bool few = (l->b + FEW_ROWS - 1) / FEW_ROWS < threads, in_place = l->state && l->factor == l->dtype;
+    return few && !in_place && l->h % l->gemm->nr == 0 && l->h > l->gemm->nr && 2 * l->b * l->g * l->h >= STEP_FLOPS;
+}
+/* Rows [b0, b1) and hidden units [u0, u1). */
+typedef struct {
+    int64_t b0, b1, u0, u1;
+} part;
 
 /* ---- forward ---- */
-static void lstm_row(const layer *l, char *gates, const char *c_prev, char *h, char *tmp) {
-    int64_t n = l->h;
-    char *c = AT(gates, 4 * n);
-    OP(SIGMOID, gates, gates, NULL, 2 * n), OP(TANH, AT(gates, 2 * n), AT(gates, 2 * n), NULL, n),
-        OP(SIGMOID, AT(gates, 3 * n), AT(gates, 3 * n), NULL, n);
-    OP(MUL, tmp, AT(gates, n), c_prev, n), OP(MUL, c, gates, AT(gates, 2 * n), n), OP(ADD, c, tmp, c, n);
-    OP(TANH, tmp, c, NULL, n), OP(MUL, h, AT(gates, 3 * n), tmp, n);
+/* Rows begin at the first of the units that are computed, `count` of them; gates lie l->h apart. */
+static void lstm_row(const layer *l, char *gates, const char *c_prev, char *h, char *tmp, int64_t count) {
+    const int64_t n = l->h;
+    char *i = gates, *f = AT(gates, n), *g = AT(gates, 2 * n), *o = AT(gates, 3 * n), *c = AT(gates, 4 * n);
+    OP(SIGMOID, i, i, NULL, count), OP(SIGMOID, f, f, NULL, count), OP(TANH, g, g, NULL, count), OP(SIGMOID, o, o, NULL, count);
+    OP(MUL, tmp, f, c_prev, count), OP(MUL, c, i, g, count), OP(ADD, c, tmp, c, count);
+    OP(TANH, tmp, c, NULL, count), OP(MUL, h, o, tmp, count);
 }
 /* n values as type has them; half: room for as many in it */
 static void rounded(const layer *l, tc_dtype type, char *x, char *half, int64_t n) {
@@ -115,21 +118,21 @@ static void rounded(const layer *l, tc_dtype type, char *x, char *half, int64_t 
 }
 #define STEP(name, out, a, b, n) OP(name, out, a, b, n), rounded(l, l->step, out, half, n)
 /* hh: h w_hh' + b_hh; the workspace row gets r, z, n and hh's part of n */
-static void gru_row(const layer *l, const char *gx, const char *hh, char *space, const char *h_prev, char *h, char *tmp, char *half) {
-    int64_t n = l->h;
+static void gru_row(const layer *l, const char *gx, const char *hh, char *space, const char *h_prev, char *h, char *tmp, char *half, int64_t count) {
+    const int64_t n = l->h;
     char *nn = AT(space, 2 * n), *hn = AT(space, 3 * n);
-    STEP(ADD, space, gx, hh, 2 * n), STEP(SIGMOID, space, space, NULL, 2 * n);
-    memcpy(hn, AT(hh, 2 * n), (size_t)n * l->e);
-    STEP(MUL, tmp, space, hn, n), STEP(ADD, nn, AT(gx, 2 * n), tmp, n), STEP(TANH, nn, nn, NULL, n);
-    OP(SUB, tmp, h_prev, nn, n), rounded(l, l->held, tmp, half, n);
-    OP(MUL, tmp, AT(space, n), tmp, n), rounded(l, l->held, tmp, half, n);
-    OP(ADD, h, nn, tmp, n);
+    for (int64_t k = 0; k <= n; k += n) STEP(ADD, AT(space, k), AT(gx, k), AT(hh, k), count), STEP(SIGMOID, AT(space, k), AT(space, k), NULL, count);
+    memcpy(hn, AT(hh, 2 * n), (size_t)count * l->e);
+    STEP(MUL, tmp, space, hn, count), STEP(ADD, nn, AT(gx, 2 * n), tmp, count), STEP(TANH, nn, nn, NULL, count);
+    OP(SUB, tmp, h_prev, nn, count), rounded(l, l->held, tmp, half, count);
+    OP(MUL, tmp, AT(space, n), tmp, count), rounded(l, l->held, tmp, half, count);
+    OP(ADD, h, nn, tmp, count);
 }
 /* gx, hh: the products of a step with the input and with h */
-static void plain_row(const layer *l, const char *gx, char *hh, char *h, char *half) {
-    if (l->step != l->dtype) STEP(ADD, hh, hh, gx, l->h);
-    if (l->mode == TC_RNN_TANH) OP(TANH, h, hh, NULL, l->h);
-    else OP(MAX, h, hh, l->row, l->h);
+static void plain_row(const layer *l, const char *gx, char *hh, char *h, char *half, int64_t count) {
+    if (l->step != l->dtype) STEP(ADD, hh, hh, gx, count);
+    if (l->mode == TC_RNN_TANH) OP(TANH, h, hh, NULL, count);
+    else OP(MAX, h, hh, l->row, count);
 }
 /* The products with the input and with h are rounded apart, or have biases apart. */
 static bool apart(const layer *l) { return l->mode == TC_RNN_GRU || l->step != l->dtype; }
@@ -150,32 +153,78 @@ static const char *factor_rows(const layer *l, const char *h_prev, const char *h
     }
     return l->factor == l->dtype ? h_prev : held;
 }
+/* Where a step finds what the one before it left, and which rows of all steps are its own. */
+typedef struct {
+    int64_t t, before; /* in time */
+    bool first;
+} step;
+static step step_of(const layer *l, int64_t s) {
+    const int64_t t = l->reverse ? l->t - 1 - s : s;
+    return (step){t, l->reverse ? t + 1 : t - 1, s == 0};
+}
+static const char *held_before(const layer *l, step s, int64_t b0) {
+    return s.first ? HELD(l->hx, b0 * l->h) : HELD(l->out, (s.before * l->b + b0) * l->h);
+}
+static const char *state_before(const layer *l, step s, int64_t b0) { return l->state ? AT(l->state, b0 * l->h) : held_before(l, s, b0); }
+static const char *factor_before(const layer *l, step s, int64_t b0, int64_t b1) {
+    return factor_rows(l, state_before(l, s, b0), held_before(l, s, b0), b0, b1);
+}
+/* factor: rows of h before the step, from row b0 on, as they are multiplied. work: of this worker. */
+static void forward_part(const layer *l, step s, part p, const char *factor, char *work) {
+    const int64_t rows = p.b1 - p.b0, n = l->h, at = s.t * l->b + p.b0, count = p.u1 - p.u0, gates = l->g / n;
+    char *tmp = work, *half = tmp + room((size_t)n * l->e);
+    work = half + room((size_t)l->g * l->e);
+    char *h_rows = l->state ? AT(l->state, p.b0 * n) : AT(l->out, at * n);
+    tc_gemm j = {.m = rows, .n = l->g, .k = n, .a = factor, .a_rs = n, .a_cs = 1};
+    char *out = l->mode == TC_RNN_LSTM ? AT(l->space, at * l->w) : l->mode == TC_RNN_GRU || l->state ? AT(l->gh, p.b0 * l->g) : h_rows;
+    j.c = out, j.c_rs = l->mode == TC_RNN_LSTM ? l->w : l->g;
+    if (apart(l)) j.add = l->b_hh, j.add_cs = 1;
+    else j.add = AT(l->gx, at * l->g), j.add_rs = l->g, j.add_cs = 1;
+    if (count == n) packed_product(l, j, 0, l->g, work);
+    else
+        for (int64_t k = 0; k < gates; k++) packed_product(l, j, k * n + p.u0, k * n + p.u1, work);
+    const char *h_prev = state_before(l, s, p.b0);
+    for (int64_t r = 0; r < rows; r++) {
+        char *h = AT(h_rows, r * n + p.u0), *space = AT(l->space, (at + r) * l->w + p.u0), *gate = AT(out, r * l->g + p.u0),
+             *gx = AT(l->gx, (at + r) * l->g + p.u0);
+        for (int64_t k = 0; k < gates && apart(l); k++)
+            rounded(l, l->step, AT(gx, k * n), half, count), rounded(l, l->step, AT(gate, k * n), half, count);
+        const char *c_prev = s.first ? AT(l->cx, (p.b0 + r) * n + p.u0) : AT(l->space, (s.before * l->b + p.b0 + r) * l->w + 4 * n + p.u0);
+        if (l->mode == TC_RNN_LSTM) lstm_row(l, space, c_prev, h, tmp, count);
+        else if (l->mode == TC_RNN_GRU) gru_row(l, gx, gate, space, AT(h_prev, r * n + p.u0), h, tmp, half, count);
+        else plain_row(l, gx, gate, h, half, count);
+    }
+}
 static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
     const layer *l = ctx;
-    char *work = l->work + l->per_worker * (size_t)worker, *tmp = work;
-    int64_t rows = b1 - b0, n = l->h;
-    char *half = work += room((size_t)n * l->e);
-    work += room((size_t)l->g * l->e);
-    for (int64_t s = 0; s < l->t; s++) {
-        int64_t t = l->reverse ? l->t - 1 - s : s, before = l->reverse ? t + 1 : t - 1, at = t * l->b + b0;
-        const char *held = s ? HELD(l->out, (before * l->b + b0) * n) : HELD(l->hx, b0 * n);
-        const char *h_prev = l->state ? AT(l->state, b0 * n) : held, *factor = factor_rows(l, h_prev, held, b0, b1);
-        char *h_rows = l->state ? AT(l->state, b0 * n) : AT(l->out, at * n);
-        tc_gemm j = {.m = rows, .n = l->g, .k = n, .a = factor, .a_rs = n, .a_cs = 1};
-        char *gates = l->mode == TC_RNN_LSTM ? AT(l->space, at * l->w) : l->mode == TC_RNN_GRU || l->state ? AT(l->gh, b0 * l->g) : h_rows;
-        j.c = gates, j.c_rs = l->mode == TC_RNN_LSTM ? l->w : l->g;
-        if (apart(l)) j.add = l->b_hh, j.add_cs = 1;
-        else j.add = AT(l->gx, at * l->g), j.add_rs = l->g, j.add_cs = 1;
-        packed_product(l, j, work);
-        for (int64_t r = 0; r < rows; r++) {
-            char *h = AT(h_rows, r * n), *space = AT(l->space, (at + r) * l->w), *gate = AT(gates, r * l->g), *gx = AT(l->gx, (at + r) * l->g);
-            if (apart(l)) rounded(l, l->step, gx, half, l->g), rounded(l, l->step, gate, half, l->g);
-            if (l->mode == TC_RNN_LSTM)
-                lstm_row(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), h, tmp);
-            else if (l->mode == TC_RNN_GRU) gru_row(l, gx, gate, space, AT(h_prev, r * n), h, tmp, half);
-            else plain_row(l, gx, gate, h, half);
-        }
-        if (l->state) give_states(l, t, b0, b1);
+    for (int64_t k = 0; k < l->t; k++) {
+        const step s = step_of(l, k);
+        forward_part(l, s, (part){b0, b1, 0, l->h}, factor_before(l, s, b0, b1), l->work + l->per_worker * (size_t)worker);
+        if (l->state) give_states(l, s.t, b0, b1);
+    }
+}
+typedef struct {
+    const layer *l;
+    step s;
+    const char *factor;
+} shared_step;
+static void forward_units(void *ctx, int64_t begin, int64_t end, int worker) {
+    const shared_step *d = ctx;
+    const layer *l = d->l;
+    const int nr = l->gemm->nr;
+    forward_part(l, d->s, (part){0, l->b, begin * nr, end * nr}, d->factor, l->work + l->per_worker * (size_t)worker);
+}
+static void all_steps(const layer *l, tc_pool *pool) {
+    const int threads = tc_pool_threads(pool);
+    if (!by_units(l, threads)) {
+        tc_parallel_for(pool, l->b, grain(l, threads), forward_rows, (void *)l);
+        return;
+    }
+    for (int64_t k = 0; k < l->t; k++) {
+        const step s = step_of(l, k);
+        shared_step d = {l, s, factor_before(l, s, 0, l->b)};
+        tc_parallel_for(pool, l->h / l->gemm->nr, 1, forward_units, &d);
+        if (l->state) give_states(l, s.t, 0, l->b);
     }
 }
 /* The states after the last step. */
@@ -268,75 +317,94 @@ static tc_status forward(tc_kcall *c) {
                       .packed_type = l.factor});
     if (c->packed) l.packed = (char *)c->packed + input_bytes(&l);
     else pack(&l, by_hidden(&l), l.packed);
-    tc_parallel_for(c->pool, l.b, grain(&l, threads), forward_rows, &l);
+    all_steps(&l, c->pool);
     give_last(&l, cx);
     return NULL;
 }
 
 /* ---- backward ---- */
 /* d(pre-activation) of a sigmoid s: out = g s (1 - s); of a tanh y: out = g (1 - y^2). one: a row of ones. out is not an operand. */
-static void through_sigmoid(const layer *l, char *out, const char *g, const char *s, const char *one) {
-    OP(SUB, out, one, s, l->h), OP(MUL, out, out, s, l->h), OP(MUL, out, out, g, l->h);
+static void through_sigmoid(const layer *l, char *out, const char *g, const char *s, const char *one, int64_t count) {
+    OP(SUB, out, one, s, count), OP(MUL, out, out, s, count), OP(MUL, out, out, g, count);
 }
-static void through_tanh(const layer *l, char *out, const char *g, const char *y, const char *one) {
-    OP(MUL, out, y, y, l->h), OP(SUB, out, one, out, l->h), OP(MUL, out, out, g, l->h);
+static void through_tanh(const layer *l, char *out, const char *g, const char *y, const char *one, int64_t count) {
+    OP(MUL, out, y, y, count), OP(SUB, out, one, out, count), OP(MUL, out, out, g, count);
 }
-static void lstm_back(const layer *l, const char *gates, const char *c_prev, const char *dh, char *dc, char *d, char *tmp, const char *one) {
-    int64_t n = l->h;
+static void lstm_back(const layer *l, const char *gates, const char *c_prev, const char *dh, char *dc, char *d, char *tmp, int64_t count) {
+    const int64_t n = l->h;
+    const char *one = l->row;
     char *a = tmp, *b = AT(tmp, n);
-    OP(TANH, a, AT(gates, 4 * n), NULL, n);
-    OP(MUL, b, dh, a, n), through_sigmoid(l, AT(d, 3 * n), b, AT(gates, 3 * n), one);
-    OP(MUL, b, dh, AT(gates, 3 * n), n), through_tanh(l, AT(d, 2 * n), b, a, one), OP(ADD, dc, dc, AT(d, 2 * n), n);
-    OP(MUL, b, dc, AT(gates, 2 * n), n), through_sigmoid(l, d, b, gates, one);
-    OP(MUL, b, dc, c_prev, n), through_sigmoid(l, AT(d, n), b, AT(gates, n), one);
-    OP(MUL, b, dc, gates, n), through_tanh(l, AT(d, 2 * n), b, AT(gates, 2 * n), one);
-    OP(MUL, dc, dc, AT(gates, n), n);
+    OP(TANH, a, AT(gates, 4 * n), NULL, count);
+    OP(MUL, b, dh, a, count), through_sigmoid(l, AT(d, 3 * n), b, AT(gates, 3 * n), one, count);
+    OP(MUL, b, dh, AT(gates, 3 * n), count), through_tanh(l, AT(d, 2 * n), b, a, one, count), OP(ADD, dc, dc, AT(d, 2 * n), count);
+    OP(MUL, b, dc, AT(gates, 2 * n), count), through_sigmoid(l, d, b, gates, one, count);
+    OP(MUL, b, dc, c_prev, count), through_sigmoid(l, AT(d, n), b, AT(gates, n), one, count);
+    OP(MUL, b, dc, gates, count), through_tanh(l, AT(d, 2 * n), b, AT(gates, 2 * n), one, count);
+    OP(MUL, dc, dc, AT(gates, n), count);
 }
 /* dx: gradients of gx, dhh: of h w_hh' + b; dh becomes what reaches h_prev directly */
-static void gru_back(const layer *l, const char *space, const char *h_prev, char *dh, char *dx, char *dhh, char *tmp, const char *one) {
-    int64_t n = l->h;
-    const char *r = space, *z = AT(space, n), *nn = AT(space, 2 * n), *hn = AT(space, 3 * n);
+static void gru_back(const layer *l, const char *space, const char *h_prev, char *dh, char *dx, char *dhh, char *tmp, int64_t count) {
+    const int64_t n = l->h;
+    const char *r = space, *z = AT(space, n), *nn = AT(space, 2 * n), *hn = AT(space, 3 * n), *one = l->row;
     char *a = tmp;
-    OP(SUB, a, h_prev, nn, n), OP(MUL, a, a, dh, n), through_sigmoid(l, AT(dx, n), a, z, one);
-    OP(SUB, a, one, z, n), OP(MUL, a, a, dh, n), through_tanh(l, AT(dx, 2 * n), a, nn, one);
-    OP(MUL, a, AT(dx, 2 * n), hn, n), through_sigmoid(l, dx, a, r, one);
-    memcpy(dhh, dx, (size_t)(2 * n) * l->e), OP(MUL, AT(dhh, 2 * n), AT(dx, 2 * n), r, n);
-    OP(MUL, dh, dh, z, n);
+    OP(SUB, a, h_prev, nn, count), OP(MUL, a, a, dh, count), through_sigmoid(l, AT(dx, n), a, z, one, count);
+    OP(SUB, a, one, z, count), OP(MUL, a, a, dh, count), through_tanh(l, AT(dx, 2 * n), a, nn, one, count);
+    OP(MUL, a, AT(dx, 2 * n), hn, count), through_sigmoid(l, dx, a, r, one, count);
+    memcpy(dhh, dx, (size_t)count * l->e), memcpy(AT(dhh, n), AT(dx, n), (size_t)count * l->e), OP(MUL, AT(dhh, 2 * n), AT(dx, 2 * n), r, count);
+    OP(MUL, dh, dh, z, count);
 }
+/* Gradients of the gates of a step, from those of its h and c. */
+static void gates_back(const layer *l, step s, part p, char *tmp) {
+    const int64_t n = l->h, at = s.t * l->b + p.b0, count = p.u1 - p.u0;
+    for (int64_t r = 0; r < p.b1 - p.b0; r++) {
+        char *dh = AT(l->dh, (p.b0 + r) * n + p.u0), *dc = AT(l->dc, (p.b0 + r) * n + p.u0), *dx = AT(l->gx, (at + r) * l->g + p.u0);
+        const char *h_prev = AT(l->hprev, (at + r) * n + p.u0), *space = AT(l->space, (at + r) * l->w + p.u0), *out = AT(l->out, (at + r) * n + p.u0);
+        const char *c_prev = s.first ? AT(l->cx, (p.b0 + r) * n + p.u0) : AT(l->space, (s.before * l->b + p.b0 + r) * l->w + 4 * n + p.u0);
+        if (l->go) OP(ADD, dh, dh, AT(l->go, (at + r) * n + p.u0), count);
+        if (l->mode == TC_RNN_LSTM) lstm_back(l, space, c_prev, dh, dc, dx, tmp, count);
+        else if (l->mode == TC_RNN_GRU) gru_back(l, space, h_prev, dh, dx, AT(l->gh, (at + r) * l->g + p.u0), tmp, count);
+        else if (l->mode == TC_RNN_TANH) through_tanh(l, dx, dh, out, l->row, count);
+        else OP(SIGN, dx, out, NULL, count), OP(MUL, dx, dx, dh, count);
+    }
+}
+/* Then of h before the step, whose gates' gradients are there for all units. */
+static void states_back(const layer *l, step s, part p, char *work) {
+    const int64_t n = l->h, at = s.t * l->b + p.b0, rows = p.b1 - p.b0;
+    char *dh = AT(l->dh, p.b0 * n), *direct = AT(l->dc, p.b0 * n);
+    tc_gemm j = {
+        .m = rows, .n = n, .k = l->g, .a = AT(l->mode == TC_RNN_GRU ? l->gh : l->gx, at * l->g), .a_rs = l->g, .a_cs = 1, .c = dh, .c_rs = n};
+    if (l->mode == TC_RNN_GRU) { /* added to what reaches h_prev directly: kept apart, since c is written first */
+        for (int64_t r = 0; r < rows; r++) memcpy(AT(direct, r * n + p.u0), AT(dh, r * n + p.u0), (size_t)(p.u1 - p.u0) * l->e);
+        j.add = direct, j.add_rs = n, j.add_cs = 1;
+    }
+    packed_product(l, j, p.u0, p.u1, work);
+}
+static char *products_work(const layer *l, int worker) { return l->work + l->per_worker * (size_t)worker + room((size_t)(2 * l->h) * l->e); }
 static void backward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
     const layer *l = ctx;
-    char *work = l->work + l->per_worker * (size_t)worker, *tmp = work;
-    const char *one = l->row;
-    int64_t rows = b1 - b0, n = l->h;
-    work += room((size_t)(2 * n) * l->e);
+    const part p = {b0, b1, 0, l->h};
     for (int64_t s = l->t - 1; s >= 0; s--) {
-        int64_t t = l->reverse ? l->t - 1 - s : s, before = l->reverse ? t + 1 : t - 1, at = t * l->b + b0;
-        for (int64_t r = 0; r < rows; r++) {
-            char *dh = AT(l->dh, (b0 + r) * n), *dx = AT(l->gx, (at + r) * l->g);
-            const char *h_prev = AT(l->hprev, (at + r) * n), *space = AT(l->space, (at + r) * l->w);
-            if (l->go) OP(ADD, dh, dh, AT(l->go, (at + r) * n), n);
-            if (l->mode == TC_RNN_LSTM)
-                lstm_back(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), dh, AT(l->dc, (b0 + r) * n),
-                          dx, tmp, one);
-            else if (l->mode == TC_RNN_GRU) gru_back(l, space, h_prev, dh, dx, AT(l->gh, (at + r) * l->g), tmp, one);
-            else if (l->mode == TC_RNN_TANH) through_tanh(l, dx, dh, AT(l->out, (at + r) * n), one);
-            else OP(SIGN, dx, AT(l->out, (at + r) * n), NULL, n), OP(MUL, dx, dx, dh, n);
-        }
-        tc_gemm j = {.m = rows,
-                     .n = n,
-                     .k = l->g,
-                     .a = AT(l->mode == TC_RNN_GRU ? l->gh : l->gx, at * l->g),
-                     .a_rs = l->g,
-                     .a_cs = 1,
-                     .c = AT(l->dh, b0 * n),
-                     .c_rs = n};
-        if (l->mode == TC_RNN_GRU) { /* added to what reaches h_prev directly: kept apart, since c is written first */
-            char *direct = AT(l->dc, b0 * n);
-            memcpy(direct, AT(l->dh, b0 * n), (size_t)(rows * n) * l->e);
-            j.add = direct, j.add_rs = n, j.add_cs = 1;
-        }
-        packed_product(l, j, work);
+        gates_back(l, step_of(l, s), p, l->work + l->per_worker * (size_t)worker);
+        states_back(l, step_of(l, s), p, products_work(l, worker));
     }
+}
+/* What the step after this one sends back to some units, then their gates. */
+typedef struct {
+    const layer *l;
+    int64_t s; /* -1: before the first */
+} step_back;
+static void backward_units(void *ctx, int64_t begin, int64_t end, int worker) {
+    const step_back *d = ctx;
+    const layer *l = d->l;
+    const part p = {0, l->b, begin * l->gemm->nr, end * l->gemm->nr};
+    if (d->s + 1 < l->t) states_back(l, step_of(l, d->s + 1), p, products_work(l, worker));
+    if (d->s >= 0) gates_back(l, step_of(l, d->s), p, l->work + l->per_worker * (size_t)worker);
+}
+static void all_steps_back(const layer *l, tc_pool *pool) {
+    const int threads = tc_pool_threads(pool);
+    if (!by_units(l, threads)) tc_parallel_for(pool, l->b, grain(l, threads), backward_rows, (void *)l);
+    else
+        for (int64_t s = l->t - 1; s >= -1; s--) tc_parallel_for(pool, l->h / l->gemm->nr, 1, backward_units, &(step_back){l, s});
 }
 static size_t backward_per_worker(const layer *l) {
     return room((size_t)(2 * l->h) * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->g));
@@ -432,7 +500,7 @@ static tc_status backward(tc_kcall *c) {
     const int64_t tb = l.t * l.b, n = l.h;
     const size_t state = (size_t)(l.b * n) * l.e;
     pack(&l, (tc_gemm){.n = n, .k = l.g, .b = l.w_hh, .b_rs = n, .b_cs = 1}, l.packed);
-    tc_parallel_for(c->pool, l.b, grain(&l, threads), backward_rows, &l);
+    all_steps_back(&l, c->pool);
     const char *gh = l.mode == TC_RNN_GRU ? l.gh : l.gx;
     input_and_weights(&l, c, gh, scratch);
     if (l.biases) {

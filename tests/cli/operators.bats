@@ -937,3 +937,29 @@ EOF
     tc-run m.pt2 --input x=@x.npy --output @y.npy
     [ "$(tail -c 24 y.npy | od -An -v -tf4 -w24 | xargs)" = "1 2 3 4 5 6" ]
 }
+
+@test "recurrent layers of few rows, whose hidden units threads share, have the bits of one thread, and so do their gradients" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+class M(nn.Module):
+    def __init__(self, kind, half):
+        super().__init__()
+        self.layer = getattr(nn, kind)(32, 256, batch_first=True, bidirectional=kind == "LSTM", dtype=torch.bfloat16 if half else None)
+    def forward(self, x):
+        x = x.detach().requires_grad_()
+        y = self.layer(x)[0]
+        return (y,) + torch.autograd.grad((y * y).sum(), (x, *self.layer.parameters()))
+PY
+    local kind type threads
+    for kind in LSTM GRU RNN; do
+        for type in f32 bf16; do
+            tc-export m.py:M --arg kind="'$kind'" --arg half=$([ $type = f32 ] && echo False || echo True) --input x=5x7x32x$type -o m.pt2
+            tc-run m.pt2 --threads 1 --input x=5x7x32x$type=0.25 -o one.safetensors --to safetensors
+            for threads in 2 3; do
+                tc-run m.pt2 --threads $threads --input x=5x7x32x$type=0.25 -o more.safetensors --to safetensors
+                cmp one.safetensors more.safetensors || { echo "$kind, $type: $threads threads"; return 1; }
+            done
+        done
+    done
+}
