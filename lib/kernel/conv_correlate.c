@@ -10,6 +10,7 @@
 
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
+#include "kernel/turn.h"
 
 /* Of a task: tiles of positions, more where no sums are kept; bytes of channels; bytes of sums, of a second cache of 1 MiB. */
 enum { BLOCK_TILES = 16, LEAF_TILES = 64, BLOCK_BYTES = 1024, SUM_BYTES = 768 << 10 };
@@ -427,33 +428,10 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
         memset(x, 0, (size_t)p.margin[0] * elem(c));
         x += (size_t)p.margin[0] * elem(c);
         memset(x + (size_t)(c->n * p.channels * p.inside) * elem(c), 0, (size_t)p.margin[1] * elem(c));
-        tc_conv_channels_last(isa, pool, elem(c), c->n, p.channels, p.inside, in, x);
+        tc_turn(isa, pool, elem(c), c->n, p.channels, p.inside, in, x);
         p.x = x;
     }
     make_tables(&p, &scratch);
     p.scratch = scratch;
     tc_parallel_for(pool, p.nblocks * p.ncols * c->groups, 1, tasks, &p);
-}
-
-/* ---- layout ---- */
-typedef struct {
-    const tc_isa_ops *isa;
-    size_t elem;
-    int64_t c, s;
-    const char *in;
-    char *out;
-} relayout;
-static void relayout_images(void *ctx, int64_t begin, int64_t end, int worker) {
-    const relayout *r = ctx;
-    (void)worker;
-    int64_t strips = (r->s + 63) / 64;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t n = i / strips, s0 = i % strips * 64, w = r->s - s0 < 64 ? r->s - s0 : 64;
-        r->isa->move->transpose[r->elem == 8 ? 3 : r->elem / 2](r->out + (size_t)((n * r->s + s0) * r->c) * r->elem, r->c,
-                                                                r->in + (size_t)(n * r->c * r->s + s0) * r->elem, r->s, r->c, w);
-    }
-}
-void tc_conv_channels_last(const tc_isa_ops *isa, tc_pool *pool, size_t size, int64_t n, int64_t c, int64_t s, const void *in, void *out) {
-    relayout r = {isa, size, c, s, in, out};
-    tc_parallel_for(pool, n * ((s + 63) / 64), 4, relayout_images, &r);
 }

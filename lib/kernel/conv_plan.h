@@ -109,7 +109,5 @@ void tc_conv_winograd_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *poo
 size_t tc_conv_winograd_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed);
 void tc_conv_winograd(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
                       const void *bias, void *out);
-/* N C S to N S C, on the pool; the way back with c and s exchanged. */
-void tc_conv_channels_last(const tc_isa_ops *isa, tc_pool *pool, size_t elem, int64_t n, int64_t c, int64_t s, const void *in, void *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* The weight gradient of a convolution: for each tap a matrix product over (n, output position) of output gradients and inputs,
  * where positions whose tap lies in the padding are absent. */
 #include "kernel/conv_plan.h"
+#include "kernel/turn.h"
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
 
@@ -63,7 +64,7 @@ void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool,
     int64_t taps = tc_conv_volume(c->kernel), area = tc_conv_volume(c->out), channels = c->groups * c->cin, inside = tc_conv_volume(c->in);
     plan p = {.c = c, .dout = dout, .dw = dw, .strides = strides, .k = c->n * area, .most = most_segments(c)};
     char *x = tc_conv_take(&scratch, (size_t)(c->n * channels * inside) * elem(c));
-    tc_conv_channels_last(isa, pool, elem(c), c->n, channels, inside, in, x);
+    tc_turn(isa, pool, elem(c), c->n, channels, inside, in, x);
     p.x = x;
     p.a_k = tc_conv_take(&scratch, (size_t)p.k * 8), p.b_k = tc_conv_take(&scratch, (size_t)p.k * 8);
     int *nseg = tc_conv_take(&scratch, (size_t)taps * sizeof(int));

@@ -200,7 +200,7 @@ static tc_status stack_into(frame *f, const tc_value *out, int64_t t, int64_t le
         TC_TRY(tc_tensor_empty(y->dtype, y->rank + 1, size, to));
     }
     tc_tensor place = slice(to, t);
-    copy_tensor(f->e->isa, &place, y);
+    copy_tensor(f->e->isa, f->e->pool, &place, y);
     tc_tensor_deinit(&place);
     return NULL;
 }

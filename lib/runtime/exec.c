@@ -153,7 +153,7 @@ static tc_status contiguous_state(const tc_isa_ops *isa, const tc_tensor *t, tc_
         n = t->size[d] - at < most ? t->size[d] - at : most;
         from.size[d] = to.size[d] = n;
         from.offset += at * from.stride[d], to.offset += at * to.stride[d];
-        copy_tensor(isa, &to, &from);
+        copy_tensor(isa, NULL, &to, &from);
         int64_t span = 1;
         for (int i = 0; i < t->rank; i++) span += (from.size[i] - 1) * from.stride[i];
         tc_blob_forget(b, tc_tensor_data(&from), (size_t)span * tc_dtype_size(t->dtype));
@@ -343,7 +343,7 @@ static void write_back(tc_exec *e, gathered *g) {
     const frame *f = e->main;
     for (int o = 0; o < f->g->noutputs; o++) {
         int at = f->target[o];
-        if (at >= 0 && g->copies[at].storage) copy_tensor(e->isa, g->given[at], &g->copies[at]);
+        if (at >= 0 && g->copies[at].storage) copy_tensor(e->isa, e->pool, g->given[at], &g->copies[at]);
     }
 }
 

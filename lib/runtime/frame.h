@@ -243,6 +243,7 @@ call_cost cost_of(const frame *f, const call *c); /* of the sizes that f is boun
 /* run.c */
 tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_loop *l);
 tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogue); /* epilogue: the call, or NULL */
-void copy_tensor(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *from);
+/* to and from have the same sizes and types; they may overlap only where both are contiguous. pool NULL: one thread. */
+void copy_tensor(const tc_isa_ops *isa, tc_pool *pool, const tc_tensor *to, const tc_tensor *from);
 
 #endif

@@ -137,55 +137,6 @@ tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogu
     return fault_status(epilogue->group->epilogue, &fault);
 }
 
-/* Between planes and channels last: each image is a matrix that is turned, in strips. */
-static bool turn(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *from, size_t size) {
-    const bool back = tc_tensor_is_channels_last(from) && tc_tensor_is_contiguous(to);
-    if (!back && !(tc_tensor_is_channels_last(to) && tc_tensor_is_contiguous(from))) return false;
-    enum { STRIP = 64 };
-    const int64_t n = to->size[0], area = n && to->size[1] ? tc_tensor_numel(to) / n / to->size[1] : 0;
-    const int64_t rows = back ? area : to->size[1], cols = back ? to->size[1] : area; /* of what is read */
-    const int shift = __builtin_ctz((unsigned)size);
-    for (int64_t i = 0; i < n; i++) {
-        char *dst = (char *)tc_tensor_data(to) + (size_t)(i * rows * cols) * size;
-        const char *src = (const char *)tc_tensor_data(from) + (size_t)(i * rows * cols) * size;
-        for (int64_t c = 0; c < cols; c += STRIP)
-            isa->move->transpose[shift](dst + (size_t)(c * rows) * size, rows, src + (size_t)c * size, cols, rows,
-                                        cols - c < STRIP ? cols - c : STRIP);
-    }
-    return true;
-}
-
-/* to and from have the same sizes and types. */
-void copy_tensor(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *from) {
-    size_t size = tc_dtype_size(to->dtype);
-    if (tc_tensor_is_contiguous(to) && tc_tensor_is_contiguous(from)) {
-        size_t bytes = tc_tensor_bytes(to);
-        if (bytes) memmove(tc_tensor_data(to), tc_tensor_data(from), bytes);
-        return;
-    }
-    if (turn(isa, to, from, size)) return;
-    int shift = __builtin_ctz((unsigned)size), rank = to->rank, last = rank - 1;
-    int64_t at[TC_MAX_RANK] = {0}, n = tc_tensor_numel(to), row = rank ? to->size[last] : 1;
-    if (!n) return;
-    char *dst = tc_tensor_data(to), *src = tc_tensor_data(from);
-    for (int64_t done = 0; done < n; done += row) {
-        int64_t od = 0, os = 0;
-        for (int d = 0; d < last; d++) {
-            od += at[d] * to->stride[d];
-            os += at[d] * from->stride[d];
-        }
-        if (!rank || to->stride[last] == 1 || row == 1)
-            isa->move->load[shift](dst + (size_t)od * size, src + (size_t)os * size, rank ? from->stride[last] : 1, row);
-        else
-            for (int64_t i = 0; i < row; i++)
-                memcpy(dst + (size_t)(od + i * to->stride[last]) * size, src + (size_t)(os + i * from->stride[last]) * size, size);
-        for (int d = last - 1; d >= 0; d--) {
-            if (++at[d] < to->size[d]) break;
-            at[d] = 0;
-        }
-    }
-}
-
 static tc_status run_assert(frame *f, const tc_node *n) {
     const tc_arg *a = &n->args[0];
     tc_sym s = a->kind == TC_A_VALUE ? a->value->sym : a->kind == TC_A_INT || a->is_sym ? a->sym : NULL;
@@ -250,7 +201,7 @@ static tc_status run_call(frame *f, call *c) {
             c->copy[0].offset = to->offset - b->delta[c->id[0]] / (int64_t)tc_dtype_size(to->dtype);
             to = &c->copy[0];
         }
-        copy_tensor(e->isa, to, from);
+        copy_tensor(e->isa, e->pool, to, from);
         return NULL;
     }
     case CALL_ITEM: return run_item(f, c->group->node);
@@ -457,7 +408,7 @@ static tc_status copy_out(frame *f, tc_tensor *out) {
         const tc_tensor *t = &b->t[f->g->outputs[o]->id];
         if (out[o].storage) TC_TRY(given_output(f->g->outputs[o], t, &out[o]));
         else TC_TRY(recycler_tensor(f->e->memory, t->dtype, t->rank, t->size, &out[o]));
-        copy_tensor(f->e->isa, &out[o], t);
+        copy_tensor(f->e->isa, f->e->pool, &out[o], t);
     }
     return NULL;
 }
@@ -477,7 +428,7 @@ static tc_status copy_mutations(frame *f, const tc_tensor *in) {
         if (f->target[o] < 0) continue;
         const tc_tensor *t = clones[i].storage ? &clones[i] : &b->t[f->g->outputs[o]->id];
         s = given_output(f->g->outputs[o], t, &in[f->target[o]]);
-        if (!s) copy_tensor(f->e->isa, &in[f->target[o]], t);
+        if (!s) copy_tensor(f->e->isa, f->e->pool, &in[f->target[o]], t);
     }
     for (size_t i = 0; i < b->end_copies.len; i++) tc_tensor_deinit(&clones[i]);
     return s;

@@ -963,3 +963,16 @@ PY
         done
     done
 }
+
+@test "what kernels read in another layout is copied by all threads: the same values as by one" {
+    local type threads
+    for type in bool int16 float32 float64; do
+        model "tuple(torch.sort(t)[0] for t in (y.permute(2, 0, 1), y[:, 1:, ::3], y[None].to(memory_format=torch.channels_last)))" i64 \
+            "y = ((torch.arange(37 * 61 * 90) * 7919 + x) % 251).reshape(37, 61, 90).to(torch.$type)"
+        tc-run m.pt2 --threads 1 --input x=i64=3 --to safetensors -o one
+        for threads in 2 5; do
+            tc-run m.pt2 --threads $threads --input x=i64=3 --to safetensors -o more
+            cmp one more
+        done
+    done
+}
