@@ -1,10 +1,10 @@
-/* A few blocks of memory, reused when they fit without much waste. Large ones are aligned to and backed by huge pages. */
+/* Blocks of memory, reused when they fit without much waste. Large ones are aligned to and backed by huge pages. */
 #include "runtime/recycle.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 
-enum { KEPT = 16 };
 #define SMALL ((size_t)64 << 10) /* below: the allocator is quick enough */
 #define MOST ((size_t)1 << 30)   /* bytes kept at most */
 
@@ -17,8 +17,7 @@ typedef struct {
 struct recycler {
     pthread_mutex_t lock;
     int refs;
-    block *free[KEPT];
-    int nfree;
+    TC_VEC(block *) free; /* by size, ascending */
     size_t held;
     bool closed;
 };
@@ -48,10 +47,21 @@ void recycler_release(recycler *r) {
     if (!r) return;
     pthread_mutex_lock(&r->lock);
     r->closed = true;
-    for (int i = 0; i < r->nfree; i++) drop(r->free[i]);
-    r->nfree = 0;
+    for (size_t i = 0; i < r->free.len; i++) drop(r->free.data[i]);
+    tc_vec_free(&r->free);
     pthread_mutex_unlock(&r->lock);
     unref(r);
+}
+
+/* The first of the free ones with so many bytes. */
+static size_t place_of(const recycler *r, size_t bytes) {
+    size_t from = 0, to = r->free.len;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (r->free.data[middle]->bytes < bytes) from = middle + 1;
+        else to = middle;
+    }
+    return from;
 }
 
 static void give_back(void *ctx, void *data) {
@@ -59,9 +69,12 @@ static void give_back(void *ctx, void *data) {
     recycler *r = b->of;
     (void)data;
     pthread_mutex_lock(&r->lock);
-    bool keep = !r->closed && r->nfree < KEPT && r->held + b->bytes <= MOST;
+    bool keep = !r->closed && r->held + b->bytes <= MOST;
     if (keep) {
-        r->free[r->nfree++] = b;
+        const size_t at = place_of(r, b->bytes), behind = r->free.len - at;
+        tc_vec_push(&r->free, b);
+        memmove(r->free.data + at + 1, r->free.data + at, behind * sizeof b);
+        r->free.data[at] = b;
         r->held += b->bytes;
     }
     pthread_mutex_unlock(&r->lock);
@@ -73,11 +86,11 @@ static block *take(recycler *r, size_t bytes) {
     block *found = NULL;
     size_t want = memory_pages(bytes);
     pthread_mutex_lock(&r->lock);
-    for (int i = 0; i < r->nfree && !found; i++) {
-        if (r->free[i]->bytes < bytes || r->free[i]->bytes > want + want / 4) continue;
-        found = r->free[i];
+    const size_t at = place_of(r, bytes);
+    if (at < r->free.len && r->free.data[at]->bytes <= want + want / 4) {
+        found = r->free.data[at];
         r->held -= found->bytes;
-        r->free[i] = r->free[--r->nfree];
+        memmove(r->free.data + at, r->free.data + at + 1, (--r->free.len - at) * sizeof found);
     }
     r->refs++; /* a block that is out holds the recycler */
     pthread_mutex_unlock(&r->lock);

@@ -24,6 +24,36 @@ double tc_train_worst(const tc_tensor *x) {
     return worst;
 }
 
+/* ---- whether all are finite, at the speed of memory: it is asked of every gradient in every step ---- */
+
+typedef uint32_t bits __attribute__((vector_size(64), aligned(4)));
+enum { LANES = sizeof(bits) / 4, GRAIN = 1 << 16 };
+
+typedef struct {
+    const uint32_t *data;
+    int64_t n;
+    bool found;
+} finite_check;
+
+/* Adding one to an exponent of ones, those of NaN and infinity alone, carries into the sign. Blocks of LANES. */
+static void check_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
+    finite_check *k = ctx;
+    bits any = {0};
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) any |= (*(const bits *)(k->data + i * LANES) & 0x7fffffffu) + 0x00800000u;
+    uint32_t one = 0;
+    for (int i = 0; i < LANES; i++) one |= any[i];
+    if (one >> 31) __atomic_store_n(&k->found, true, __ATOMIC_RELAXED);
+}
+
+bool tc_train_all_finite(const tc_tensor *x, tc_pool *pool) {
+    if (x->dtype != TC_F32) return tc_train_worst(x) == 0;
+    finite_check k = {.data = tc_tensor_data(x), .n = tc_tensor_numel(x)};
+    tc_parallel_for(pool, k.n / LANES, GRAIN / LANES, check_blocks, &k);
+    for (int64_t i = k.n / LANES * LANES; i < k.n; i++) k.found |= ((k.data[i] & 0x7fffffffu) + 0x00800000u) >> 31;
+    return !k.found;
+}
+
 /* Any strides. */
 static double look(const tc_tensor *x) {
     tc_tensor own;

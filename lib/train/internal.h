@@ -130,7 +130,8 @@ void tc_train_set_closure(C *c, tc_trainer *t);                                 
 void tc_train_free_tensors(opt_states *s);
 tc_status tc_train_validate(tc_trainer *t, double *out /* loss, then metrics */);
 /* anomaly.c */
-double tc_train_worst(const tc_tensor *x); /* of a contiguous tensor: NaN when it has one, else INFINITY when it has one, else 0 */
+bool tc_train_all_finite(const tc_tensor *x, tc_pool *pool); /* of a contiguous tensor */
+double tc_train_worst(const tc_tensor *x);                   /* of a contiguous tensor: NaN when it has one, else INFINITY when it has one, else 0 */
 /* The error of a step whose loss or gradient is `value`: runs the step's micro-batches again, operator by operator, and names the first
  * that made a NaN (or, without one, an infinity from finite tensors). Nothing may have been updated since. */
 tc_status tc_train_diverged(tc_trainer *t, const char *what, double value);

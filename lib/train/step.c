@@ -334,12 +334,15 @@ static void host_part(C *c, void *ctx) {
 
 /* The weights stay as they are when a gradient is not finite. */
 static tc_status check_gradients(tc_trainer *t) {
-    for (int i = 0; i < t->nparams; i++) {
-        double worst = t->grads[i].storage ? tc_train_worst(&t->grads[i]) : 0;
-        if (worst == 0) continue;
+    tc_pool_enter(t->o.pool);
+    int bad = -1;
+    for (int i = 0; i < t->nparams && bad < 0; i++)
+        if (t->grads[i].storage && !tc_train_all_finite(&t->grads[i], t->o.pool)) bad = i;
+    tc_pool_leave(t->o.pool);
+    if (bad >= 0) {
         char what[256];
-        snprintf(what, sizeof what, "gradient of %s", t->param_names[i]);
-        return tc_train_diverged(t, what, worst);
+        snprintf(what, sizeof what, "gradient of %s", t->param_names[bad]);
+        return tc_train_diverged(t, what, tc_train_worst(&t->grads[bad]));
     }
     return NULL;
 }

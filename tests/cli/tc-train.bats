@@ -455,6 +455,25 @@ PY
     sed 's/return self.b.*/return self.b((F.relu(self.a(x.float())) * 0).sqrt() * 0)/' model.py >grad.py # 0 * d sqrt(0)
     run -6 --separate-stderr tc-train -q r.yaml model=grad.py:Net checkpoint='{every: 1}' -o run
     [[ "$stderr" == *"step 1: the gradient of a."*" is NaN; the first NaN is made by aten."*"grad.py:13"* ]]
+    cat >one.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self, at):
+        super().__init__()
+        self.at = at
+        self.w = nn.Parameter(torch.ones(100005))
+
+    def forward(self, x):
+        one = self.w[self.at]
+        return torch.where(one == one, one, (one - one).sqrt()) + self.w.mean() + 0 * x.sum()  # 0 * d sqrt(0) in one place
+PY
+    for at in 0 17 65535 65536 99999 100000 100004; do
+        run -6 --separate-stderr tc-train -q r.yaml model=one.py:Net arg="{at: $at}" loss=out validate=null data.val=null -o one
+        [[ "$stderr" == *"step 1: the gradient of w is NaN"* ]]
+    done
 }
 
 @test "SIGKILL at any time loses nothing: the run that is resumed again and again has the bits of one that was not" {
