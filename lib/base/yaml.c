@@ -32,8 +32,11 @@ static tc_status refuse(reader *r, yaml_mark_t m, const char *what) {
     return tc_error_at(TC_USAGE, at, "%s", what);
 }
 
+static tc_status no_memory(void) { return tc_error(TC_ENV, "out of memory for the YAML reader"); }
+
 static tc_status next(reader *r, yaml_event_t *e) {
     if (yaml_parser_parse(&r->parser, e)) return NULL;
+    if (r->parser.error == YAML_MEMORY_ERROR || r->parser.error == YAML_NO_ERROR) return no_memory(); /* libyaml does not always name it */
     /* "seed 1" is noticed on the line behind it: what was begun says where */
     bool begun = r->parser.error == YAML_SCANNER_ERROR && r->parser.context && strstr(r->parser.context, "simple key");
     yaml_mark_t m = begun ? r->parser.context_mark : r->parser.problem_mark;
@@ -153,7 +156,7 @@ static tc_status read_document(reader *r, tc_yaml **out) {
 /* As it stands: *out NULL when there is no document. */
 static tc_status parse_any(tc_arena *a, const char *file, const char *text, size_t len, tc_yaml **out) {
     reader r = {.arena = a, .file = file ? tc_arena_strdup(a, file) : NULL, .text = text, .len = len};
-    if (!yaml_parser_initialize(&r.parser)) return tc_error(TC_ENV, "out of memory for the YAML reader");
+    if (!yaml_parser_initialize(&r.parser)) return no_memory();
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
     tc_status s = read_document(&r, out);
     yaml_parser_delete(&r.parser);

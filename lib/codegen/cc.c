@@ -137,6 +137,17 @@ static bool wait_for(pid_t pid, int64_t seconds, int stop) {
     return n != 0;
 }
 
+/* Where one build works: its folder, its words so far, its log; `stop` shows when one of `stops` came (wait_for). */
+typedef struct {
+    tc_arena *a;
+    const char *dir, *name, *log;
+    char *const *env; /* of the commands: this program's, and $TMPDIR is the folder */
+    tc_buf lines;     /* commands, for --dump */
+    const tc_cc_options *o;
+    sigset_t stops;
+    int stop;
+} build;
+
 /* What a command may use, with all that it starts: processor time in seconds, address space in MiB. */
 typedef struct {
     int64_t seconds, mebibytes;
@@ -144,7 +155,7 @@ typedef struct {
 
 /* In the child, which shares this program's memory until it is the command: signals as at a program's start, a process group of its own, what
  * it prints in the log. errno of what failed. */
-static int become(char *const *argv, const char *log, const limits *l) {
+static int become(char *const *argv, const build *b, const limits *l) {
     const struct rlimit cpu = {(rlim_t)l->seconds, (rlim_t)l->seconds + 1}, space = {(rlim_t)l->mebibytes << 20, (rlim_t)l->mebibytes << 20};
     struct sigaction now, initial = {.sa_handler = SIG_DFL};
     for (int i = 1; i < NSIG; i++)
@@ -154,15 +165,15 @@ static int become(char *const *argv, const char *log, const limits *l) {
     setpgid(0, 0);
     setrlimit(RLIMIT_CPU, &cpu); /* fails where less is allowed already */
     setrlimit(RLIMIT_AS, &space);
-    int in = open("/dev/null", O_RDONLY), out = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int in = open("/dev/null", O_RDONLY), out = open(b->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) return errno;
     sigprocmask(SIG_SETMASK, &none, NULL);
-    execvp(argv[0], argv);
+    execvpe(argv[0], argv, b->env);
     return errno;
 }
 
 /* Starts the command. vfork: limits hold from its first instruction on, and no page of this program is copied. */
-static tc_status spawn(words *w, const char *log, const limits *l, pid_t *out) {
+static tc_status spawn(const build *b, words *w, const limits *l, pid_t *out) {
     volatile int e = 0;
     sigset_t all, before;
     sigfillset(&all);
@@ -170,7 +181,7 @@ static tc_status spawn(words *w, const char *log, const limits *l, pid_t *out) {
     pthread_sigmask(SIG_BLOCK, &all, &before);
     pid_t pid = vfork();
     if (!pid) {
-        e = become((char *const *)w->data, log, l);
+        e = become((char *const *)w->data, b, l);
         _exit(127);
     }
     if (pid < 0) e = errno;
@@ -199,32 +210,24 @@ static tc_status with_log(tc_status s, const char *log, const limits *l, bool ki
     return s;
 }
 
-static tc_status spawn_and_wait(words *w, const char *log, int stop) {
+static tc_status spawn_and_wait(const build *b, words *w) {
     const limits l = {limit("TC_CC_SECONDS", 600), limit("TC_CC_MEMORY", 8192)};
     pid_t pid;
     int status;
-    TC_TRY(spawn(w, log, &l, &pid));
-    bool in_time = wait_for(pid, l.seconds, stop);
+    TC_TRY(spawn(b, w, &l, &pid));
+    bool in_time = wait_for(pid, l.seconds, b->stop);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return tc_error(TC_ENV, "waiting for %s: %s", w->data[0], strerror(errno));
     if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-        return tc_status_add(tc_error(TC_ENV, "the compiler %s was stopped after %lld seconds; its log: %s", w->data[0], (long long)l.seconds, log),
-                             "TC_CC_SECONDS=N gives it more");
+        return tc_status_add(
+            tc_error(TC_ENV, "the compiler %s was stopped after %lld seconds; its log: %s", w->data[0], (long long)l.seconds, b->log),
+            "TC_CC_SECONDS=N gives it more");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return NULL;
-    return with_log(WIFSIGNALED(status) ? tc_error(TC_ENV, "the compiler %s was killed by signal %d; its log: %s", w->data[0], WTERMSIG(status), log)
-                                        : tc_error(TC_ENV, "the compiler %s failed (exit %d); its log: %s", w->data[0], WEXITSTATUS(status), log),
-                    log, &l, WIFSIGNALED(status));
+    return with_log(WIFSIGNALED(status)
+                        ? tc_error(TC_ENV, "the compiler %s was killed by signal %d; its log: %s", w->data[0], WTERMSIG(status), b->log)
+                        : tc_error(TC_ENV, "the compiler %s failed (exit %d); its log: %s", w->data[0], WEXITSTATUS(status), b->log),
+                    b->log, &l, WIFSIGNALED(status));
 }
-
-/* Where one build works: its folder, its words so far, its log; `stop` shows when one of `stops` came (wait_for). */
-typedef struct {
-    tc_arena *a;
-    const char *dir, *name, *log;
-    tc_buf lines; /* commands, for --dump */
-    const tc_cc_options *o;
-    sigset_t stops;
-    int stop;
-} build;
 
 /* An archive, the same bytes at any time and for any user. */
 static tc_status archive(const build *b, const char *const *objects, int n, const char *path) {
@@ -235,7 +238,7 @@ static tc_status archive(const build *b, const char *const *objects, int n, cons
     tc_vec_push(&w, "rcsD");
     tc_vec_push(&w, path);
     for (int i = 0; i < n; i++) tc_vec_push(&w, objects[i]);
-    tc_status s = spawn_and_wait(&w, b->log, b->stop);
+    tc_status s = spawn_and_wait(b, &w);
     tc_vec_free(&w);
     return s;
 }
@@ -256,7 +259,7 @@ static tc_status start(build *b, words *w) {
         put_word(&b->lines, w->data[i]);
     }
     tc_buf_putc(&b->lines, '\n');
-    return spawn_and_wait(w, b->log, b->stop);
+    return spawn_and_wait(b, w);
 }
 
 static bool linked(tc_cc_kind kind) { return kind == TC_CC_SHARED || kind == TC_CC_PROGRAM; }
@@ -405,6 +408,17 @@ static sigset_t ending_signals(void) {
     return set;
 }
 
+/* This program's environment, with $TMPDIR a build's folder: what the compiler was killed over goes with it. */
+static char *const *environment(tc_arena *a, const char *dir) {
+    size_t n = 0, kept = 0;
+    while (environ[n]) n++;
+    char **env = TC_NEWN(a, char *, n + 2);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(environ[i], "TMPDIR=", 7)) env[kept++] = environ[i];
+    env[kept] = tc_arena_printf(a, "TMPDIR=%s", dir);
+    return env;
+}
+
 /* Signals that stop this program wait until the compiler, which does not get them from a terminal, has been ended and its files are gone. */
 tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out) {
     tc_arena a = {0};
@@ -415,7 +429,13 @@ tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc
     if (!dir) sweep(&a);
     tc_status s = dir ? tc_make_dirs(dir) : make_folder(&a, &dir, &lock);
     if (!s) {
-        build b = {.a = &a, .dir = dir, .name = o->name ? o->name : "groups", .log = tc_arena_printf(&a, "%s/cc.log", dir), .o = o, .stops = stops};
+        build b = {.a = &a,
+                   .dir = dir,
+                   .name = o->name ? o->name : "groups",
+                   .log = tc_arena_printf(&a, "%s/cc.log", dir),
+                   .env = environment(&a, dir),
+                   .o = o,
+                   .stops = stops};
         b.stop = signalfd(-1, &stops, SFD_CLOEXEC);
         s = build_in(&b, text, len, kind, out);
         if (b.stop >= 0) close(b.stop);

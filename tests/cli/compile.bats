@@ -208,7 +208,7 @@ ended() { # PID: soon it is no process any more, or one that nobody has waited f
 
 @test "a compile that is stopped leaves nothing, one that is killed nothing after the next" {
     mkdir tmp
-    printf '#!/bin/sh\n: >started\nexec sleep 5\n' >slow
+    printf '#!/bin/sh\n: >"$TMPDIR/cc1.s"\n: >started\nexec sleep 5\n' >slow
     chmod +x slow
     set -m # a job of its own: interrupts are not ignored
     for out in out.pt2 out.so; do

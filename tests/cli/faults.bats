@@ -163,4 +163,8 @@ writers=(
         done
         [ "$failed" -gt 3 ]
     done
+    for at in $(seq 1 7 200); do # in the reader of recipes too
+        run --separate-stderr faulty malloc "$at" tc-train -q --threads 1 r.yaml nothing=1
+        [[ "$status" -eq 2 && "$stderr" == *nothing* ]] || [[ "$status" -eq 1 && "$stderr" == *memory* ]] || { echo "allocation $at: exit $status: $stderr"; return 1; }
+    done
 }
