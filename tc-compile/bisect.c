@@ -12,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 tc_status run_check(compile_job *j, const char *cmd, const char *program, int *out_code) {
     const char *const argv[] = {"sh", "-c", cmd, "tc-compile", program, NULL};
     pid_t pid;

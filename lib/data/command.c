@@ -9,8 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 const char *tc_data_command(const char *name) {
     if (strncmp(name, "cmd:", 4)) return NULL;
     return name + 4 + strspn(name + 4, " ");

@@ -12,8 +12,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-extern char **environ;
-
 tc_status tc_train_metrics_add(const char *dir, const char *line, size_t n) {
     tc_buf path = {0};
     tc_buf_printf(&path, "%s/metrics.jsonl", dir);
