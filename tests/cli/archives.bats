@@ -1,6 +1,5 @@
-#!/usr/bin/env bats
 # Archives as PyTorch reads them: forms that torch.export has for what programs do.
-bats_require_minimum_version 1.5.0
+load common
 
 setup() {
     cd "$BATS_TEST_TMPDIR"

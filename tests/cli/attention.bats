@@ -1,8 +1,5 @@
-#!/usr/bin/env bats
 # Attention that a model writes with products and a softmax runs as one kernel (lib/op/attention_pattern.c), and means what the model says.
-bats_require_minimum_version 1.5.0
-load fails
-load scratch
+load common
 
 setup() {
     scratch

@@ -1,7 +1,7 @@
 # torch.autocast("cpu", dtype=torch.bfloat16): which types its operators compute in, in a model file and by precision: of a recipe.
-load fails
+load common
+
 setup() {
-    bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'
 import torch

@@ -1,6 +1,5 @@
-#!/usr/bin/env bats
 # Bad files: each of tests/bad gives the exit code and the message that EXPECT.tsv says, in one line, within a second and 256 MB.
-bats_require_minimum_version 1.5.0
+load common
 
 @test "every file of tests/bad is refused as it must be" {
     cd "$TC_ROOT/tests/bad"

@@ -1,8 +1,5 @@
-#!/usr/bin/env bats
 # tc-bench: operators and programs, tables for people and machines.
-bats_require_minimum_version 1.5.0
-load fails
-load scratch
+load common
 load softmax_model
 
 setup() {

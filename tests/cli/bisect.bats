@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # tc-compile --bisect and --minify: planted bugs are found, by name and by size; every number of steps gives the same bits.
-bats_require_minimum_version 1.5.0
-load scratch
+load common
 
 setup() {
     scratch

@@ -1,6 +1,5 @@
-#!/usr/bin/env bats
-# tc-ckpt on files and archives; checkpoints of runs are in train.bats.
-bats_require_minimum_version 1.5.0
+# tc-ckpt on files and archives; checkpoints of runs are in tc-train.bats.
+load common
 
 setup() {
     mlp=$TC_ROOT/tests/oracle/pt2/mlp.pt2

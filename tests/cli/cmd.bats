@@ -1,8 +1,7 @@
 # What every program does through cmd/: options, streams, exit codes, signals. Seen in a program that only copies.
-load fails
+load common
 
 setup() {
-    bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_TMPDIR"
     probe=$TC_BUILD/drivers/cmd-probe
     printf 'some bytes\0more' >in

@@ -1,7 +1,8 @@
 # What an earlier version wrote still works: tests/specimen/VERSION holds a recipe, a run that was stopped, and a compiled archive of each;
 # none of these files changes.
+load common
+
 setup() {
-    bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_TMPDIR"
     old=$TC_ROOT/tests/specimen/0.1.0
 }

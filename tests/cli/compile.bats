@@ -1,9 +1,6 @@
-#!/usr/bin/env bats
 # tc-compile through real pipes: compiled programs have the interpreter's bits, code is trusted only where it was made, C units build
 # with nothing but libc and libm.
-bats_require_minimum_version 1.5.0
-load fails
-load scratch
+load common
 
 setup() {
     oracle=$TC_ROOT/tests/oracle/pt2

@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # tc-compile --config and --print-config: default, file, environment, option, and what a file forces.
-bats_require_minimum_version 1.5.0
-load scratch
+load common
 
 setup() {
     scratch

@@ -1,6 +1,5 @@
-#!/usr/bin/env bats
 # tc-ckpt convert and consolidate: every format there and back, names, types, transposes, folders, pipes, bounded memory.
-bats_require_minimum_version 1.5.0
+load common
 
 setup() {
     mlp=$TC_ROOT/tests/oracle/pt2/mlp.pt2

@@ -1,6 +1,7 @@
 # Collectives over 1, 2, 3 and 4 ranks: the sum is the tree of NUMERICS 13, the same bits on every rank.
+load common
+
 setup() {
-    bats_require_minimum_version 1.5.0
     command -v mpirun >/dev/null || skip "no mpirun"
     [ -e "$TC_BUILD/bin/tc-mpi.so" ] || skip "no tc-mpi.so"
 }

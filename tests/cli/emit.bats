@@ -1,9 +1,6 @@
-#!/usr/bin/env bats
 # Programs as C (tc-compile --to c, so, a, o, exe): every kernel with a C form has the bits of tc-run; what a run changes stays in the
 # caller's memory; one object holds several instruction sets; the bytes depend on the program alone.
-bats_require_minimum_version 1.5.0
-load fails
-load scratch
+load common
 
 setup() {
     oracle=$TC_ROOT/tests/oracle/pt2

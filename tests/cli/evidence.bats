@@ -1,8 +1,6 @@
-#!/usr/bin/env bats
 # --dump: a pass that leaves a wrong program is named with the node, and what it was given is kept and fails again. TC_FAULT=PASS stands for
 # the bug in the pass.
-bats_require_minimum_version 1.5.0
-load scratch
+load common
 
 setup() {
     scratch

@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # tc-export: sources and programs in, programs and prints out, through real pipes.
-bats_require_minimum_version 1.5.0
-load fails
+load common
 
 setup() {
     cd "$BATS_TEST_TMPDIR"

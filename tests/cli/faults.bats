@@ -1,8 +1,8 @@
 # Faults: full and broken disks, files that cannot be opened, interrupted calls, no memory, signals at any moment: exit 1 with one message, the old
 # file or the new one whole, nothing beside it. fixtures/fail.c makes the faults.
-load scratch
+load common
+
 setup() {
-    bats_require_minimum_version 1.5.0
     if nm "$TC_BUILD/bin/tc-run" | grep -qE '__(asan|tsan)_init'; then skip "a sanitizer has its own of these calls"; fi
     scratch
     "${CC:-cc}" -shared -fPIC -o fail.so "$BATS_TEST_DIRNAME/fixtures/fail.c" -ldl

@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # tc-compile --freeze and --require: what follows a product goes into its weights where it may, and results agree to rounding.
-bats_require_minimum_version 1.5.0
-load scratch
+load common
 
 setup() {
     scratch

@@ -1,8 +1,6 @@
-#!/usr/bin/env bats
 # What graphs keep of a model: writes through aliases, the order in memory, sizes that data decide, random draws, numbers without digits.
 # aliases.txt, strides.txt and counts.safetensors hold what PyTorch 2.15 gives the models in aliases.py, strides.py and counts.py.
-bats_require_minimum_version 1.5.0
-load fails
+load common
 
 setup() {
     here=$BATS_TEST_DIRNAME/fixtures

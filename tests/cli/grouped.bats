@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # Products in groups and of float8 matrices (lib/op/grouped.c): torch._grouped_mm, F.grouped_mm, torch._scaled_mm.
-bats_require_minimum_version 1.5.0
-load fails
+load common
 
 setup() {
     cd "$BATS_TEST_TMPDIR"

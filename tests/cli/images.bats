@@ -1,6 +1,5 @@
-#!/usr/bin/env bats
 # Images as data: inputs of tc-run, data sets of tc-train, ONNX's ImageDecoder.
-bats_require_minimum_version 1.5.0
+load common
 
 setup() {
     images=$TC_ROOT/tests/oracle/images

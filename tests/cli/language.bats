@@ -1,8 +1,6 @@
-#!/usr/bin/env bats
 # The model language against CPython: each tests/language/NAME.py prints the same text under `python3 -W ignore NAME.py`, which wrote NAME.out
 # (3.11 or later, with PyTorch where it imports torch), and when tc-export evaluates it.
-bats_require_minimum_version 1.5.0
-load fails
+load common
 
 @test "the model language prints what CPython prints" {
     cd "$BATS_TEST_TMPDIR"

@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # Linear algebra through the programs: errors that only the data show, a program without tc-lapack.so, low-rank factorisations.
-bats_require_minimum_version 1.5.0
-load fails
+load common
 
 setup() {
     cd "$BATS_TEST_TMPDIR"

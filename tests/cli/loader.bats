@@ -1,8 +1,7 @@
-#!/usr/bin/env bats
 # Data ahead of the step: threads that put batches together, their order, weights of samples, commands as data, what is slow.
-load fails
+load common
+
 setup() {
-    bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_TMPDIR"
     cat >model.py <<'PY'
 import torch.nn as nn

@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # --meta: text that an archive carries, from tc-export through tc-compile to tc-run --signature.
-bats_require_minimum_version 1.5.0
-load scratch
+load common
 
 setup() {
     scratch

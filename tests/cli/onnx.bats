@@ -1,8 +1,5 @@
-#!/usr/bin/env bats
 # ONNX models wherever a program is read, and written back.
-bats_require_minimum_version 1.5.0
-
-load fails
+load common
 
 setup() {
     cases=$TC_ROOT/tests/oracle/onnx/node

@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # Operators through the programs: what they mean on small inputs, sizes that come from the data, and errors that only the data show.
-bats_require_minimum_version 1.5.0
-load fails
+load common
 
 setup() {
     cd "$BATS_TEST_TMPDIR"

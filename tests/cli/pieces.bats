@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # tc-export --joint, --partition and --split: programs with gradients, and programs cut into pieces that compose.
-bats_require_minimum_version 1.5.0
-load fails
+load common
 
 setup() {
     cd "$BATS_TEST_TMPDIR"

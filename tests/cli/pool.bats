@@ -1,6 +1,7 @@
 # Programs with two threads over loops and products that are large enough to be shared: the same bits as one thread; under `make tsan` no race.
+load common
+
 setup() {
-    bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_TMPDIR"
     cat >net.py <<'PY'
 import torch

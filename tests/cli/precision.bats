@@ -1,8 +1,5 @@
-#!/usr/bin/env bats
 # --fp32-precision: what factors of float32 products are rounded to, on every instruction set, and what tc-bench --accuracy prints of it.
-bats_require_minimum_version 1.5.0
-load fails
-load scratch
+load common
 
 setup() {
     scratch

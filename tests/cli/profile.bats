@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # --profile of tc-run and tc-train, --stats of all: where the time goes.
-bats_require_minimum_version 1.5.0
-load fails
+load common
 load softmax_model
 
 setup() {

@@ -1,8 +1,5 @@
-#!/usr/bin/env bats
 # tc-compile --quantize: products with weights of 8 and 4 bits.
-bats_require_minimum_version 1.5.0
-load fails
-load scratch
+load common
 
 setup() {
     scratch

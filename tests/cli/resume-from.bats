@@ -1,8 +1,7 @@
-#!/usr/bin/env bats
 # Training goes over to PyTorch and back: checkpoints of tc-train as torch.save's, and resume_from:, to the same bits.
+load common
 
 setup() {
-    bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_TMPDIR"
     cat >model.py <<'PY'
 import torch.nn as nn

@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # tc-run through real pipes: inputs in all forms, outputs, streams, comparison, exit codes.
-bats_require_minimum_version 1.5.0
-load fails
+load common
 
 setup() {
     oracle=$TC_ROOT/tests/oracle/pt2

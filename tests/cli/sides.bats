@@ -1,8 +1,5 @@
-#!/usr/bin/env bats
 # A model that branches on its sizes: a program for each side that the declared sizes reach, one archive, chosen by the sizes of a run.
-bats_require_minimum_version 1.5.0
-load fails
-load scratch
+load common
 
 setup() {
     scratch

@@ -1,7 +1,7 @@
 # tc-train: runs, run directories, resuming to the same bits, signals, limits, divergence, refusals.
-load fails
+load common
+
 setup() {
-    bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_TMPDIR"
     cat >model.py <<'PY'
 import torch.nn as nn

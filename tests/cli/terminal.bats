@@ -1,10 +1,7 @@
-#!/usr/bin/env bats
 # What a file holds may not steer the terminal that shows it: control characters are \xNN in text, \u00NN in JSON.
-
-bats_require_minimum_version 1.5.0
+load common
 
 setup() {
-    load scratch
     scratch
     F=$'m\e[1m.py'
     cat >"$F" <<'EOF'

@@ -1,7 +1,5 @@
-#!/usr/bin/env bats
 # torch.func and torch._higher_order_ops in a model: each output is True where the transform gives what the plain form of the same sum gives.
-bats_require_minimum_version 1.5.0
-load fails
+load common
 
 # holds FILE:Class N SIZES: each of the N outputs is one True, at two sizes where SIZES are symbols.
 holds() {

@@ -1,9 +1,6 @@
-#!/usr/bin/env bats
 # tc-compile --tune and tc-bench --calibrate: what is measured stands in a text file and in the archive, is not measured twice, and changes
 # no bit of a result.
-bats_require_minimum_version 1.5.0
-load fails
-load scratch
+load common
 
 tuned() { # ARGUMENTS...: tc-compile --tune, with more time while it was too little; log, and how many tiles were measured
     local seconds

@@ -1,8 +1,6 @@
-#!/usr/bin/env bats
 # Code for some sizes only (tc-compile --dim, --variants): which code runs, what a stance does where none fits, what --log says, and that
 # the bits are always the same.
-bats_require_minimum_version 1.5.0
-load scratch
+load common
 
 setup() {
     scratch

@@ -1,6 +1,5 @@
-#!/usr/bin/env bats
 # --weights, --rename and --select: whatever holds weights fills a program, by the names that people's files have.
-bats_require_minimum_version 1.5.0
+load common
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
