@@ -467,6 +467,7 @@ void tc_block_destroy(tc_block *b) {
         for (int i = 0; i < n->nstages && n->body; i++) tc_vec_free(&n->body[i]);
         tc_vec_free(&n->once);
         for (int i = 0; i < n->nahead; i++) free(n->ahead[i].pace);
+        free(n->kept);
         free(n->acc);
         free(n->row);
         free(n->body);

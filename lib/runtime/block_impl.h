@@ -127,10 +127,13 @@ typedef struct {
     int nred;
     constant *con;
     int ncon;
+    bool hosts;                 /* some of them are computed in each run */
     size_t scratch, tmp, index; /* bytes a worker; offsets of the conversion and index areas */
     stream ahead[MAX_AHEAD];
     int nahead, piece; /* piece: elements */
     int64_t items, grain;
+    bool one; /* all of it is one block */
+    struct kept_walk *kept;
     bool wide;      /* few long rows, or columns: each is cut into chunks, stage by stage */
     int64_t chunk;  /* wide: elements, 2^k leaves, so that chunks merge by the same tree as leaves */
     size_t partial; /* wide: offset of the chunks' results in the first worker's scratch */
@@ -201,6 +204,17 @@ typedef struct {
     int stage;          /* wide: row steps done so far */
     bool quiet;         /* wide: another worker stores what does not vary along the row */
 } walk;
+
+/* The walk of a nest that is one block, kept from run to run with its tables: only the addresses of buffers are filled in. */
+typedef struct {
+    int place, buffer;
+    int64_t offset; /* bytes */
+} kept_address;
+typedef struct kept_walk {
+    walk w;
+    kept_address *at;
+    int n;
+} kept_walk;
 
 /* block_bind.c */
 bool side_chain(const side *s, const int64_t *stride, int64_t last); /* flat indices of the side are `last` elements apart */

@@ -79,9 +79,11 @@ static int spread(ctx *c, int v, int to) {
     return add(c, s);
 }
 
+/* What does not vary along the rows is there for all blocks of them, where they are several; else it is made where it is stored. */
 static void settle_level(const ctx *c, node *v) {
-    if (v->cls & CLS_I) v->level = v->cls == CLS_I && c->single && v->level == ONCE ? ONCE : BODY;
-    else if (v->cls & CLS_O && v->level < ROW) v->level = ROW;
+    const bool blocks = c->n->R < c->n->O.total || c->p->loop->region;
+    if (v->cls & CLS_I) v->level = v->cls == CLS_I && c->single && blocks && v->level == ONCE ? ONCE : BODY;
+    else if ((v->cls & CLS_O || (!blocks && v->a[0] >= 0)) && v->level < ROW) v->level = ROW;
 }
 
 static tc_status add_load(ctx *c, node *v, const tc_linst *in) {
@@ -372,6 +374,7 @@ static void fill_constant(ctx *c, const tc_linst *in, step *s) {
     s->kind = in->kind == TC_L_CONST ? S_CONST : S_HOST;
     s->aux = c->n->ncon++;
     *k = (constant){.host = in->host, .dtype = in->dtype};
+    c->n->hosts |= in->host != NULL;
     if (in->kind == TC_L_CONST) tc_scalar_store(in->dtype, k->bytes, 0, in->imm);
 }
 
@@ -530,27 +533,34 @@ static tc_status emit_all(ctx *c, line *l) {
 }
 
 /* ---- places ---- */
-/* A store whose value is made by an element-wise step of the same body is written by that step. */
+/* Stores of a list whose values are made by its own element-wise steps are written by these. last: no other list runs after it. */
+static void write_list(ctx *c, steps *list, uint64_t need, bool last) {
+    nest *n = c->n;
+    for (size_t k = 0; k < list->len; k++) {
+        step st = list->data[k];
+        if (st.kind != S_STORE) continue;
+        const access *a = &n->acc[st.aux];
+        node *v = &c->v[st.a];
+        if (!a->dense || a->pred >= 0 || a->dtype != v->dtype || v->cls != a->cls || v->kept || v->need != need || n->places[st.a].kind == P_MEM)
+            continue;
+        size_t made = 0;
+        while (made < list->len && list->data[made].out != st.a) made++;
+        if (made >= list->len || (list->data[made].kind > S_CAST && list->data[made].kind != S_SCAN)) continue;
+        if (c->p->in_place && (c->p->tn->nstores > 1 || !last || made + 2 < list->len)) continue;
+        n->places[st.a] = (place){.kind = P_MEM, .cls = v->cls, .shift = a->shift, .acc = st.aux};
+        memmove(&list->data[k], &list->data[k + 1], (list->len - k - 1) * sizeof(step));
+        list->len--;
+        k--;
+    }
+}
 static void write_through(ctx *c) {
     nest *n = c->n;
-    for (int s = 0; s < n->nstages; s++)
-        for (size_t k = 0; k < n->body[s].len; k++) {
-            step st = n->body[s].data[k];
-            if (st.kind != S_STORE) continue;
-            const access *a = &n->acc[st.aux];
-            node *v = &c->v[st.a];
-            if (!a->dense || a->pred >= 0 || a->dtype != v->dtype || v->cls != a->cls || v->kept || v->need != UINT64_C(1) << s ||
-                n->places[st.a].kind == P_MEM)
-                continue;
-            size_t made = 0;
-            while (made < n->body[s].len && n->body[s].data[made].out != st.a) made++;
-            if (made >= n->body[s].len || (n->body[s].data[made].kind > S_CAST && n->body[s].data[made].kind != S_SCAN)) continue;
-            if (c->p->in_place && (c->p->tn->nstores > 1 || n->nstages > 1 || made + 2 < n->body[s].len)) continue;
-            n->places[st.a] = (place){.kind = P_MEM, .cls = v->cls, .shift = a->shift, .acc = st.aux};
-            memmove(&n->body[s].data[k], &n->body[s].data[k + 1], (n->body[s].len - k - 1) * sizeof(step));
-            n->body[s].len--;
-            k--;
-        }
+    for (int s = 0; s < n->nstages; s++) write_list(c, &n->body[s], UINT64_C(1) << s, n->nstages == 1);
+    for (int s = 0; s <= n->nstages && !n->wide; s++) { /* wide: one worker stores, all of them run these lists */
+        size_t later = 0;
+        for (int k = s; k < n->nstages; k++) later += n->body[k].len + n->row[k + 1].len;
+        write_list(c, &n->row[s], 0, !later);
+    }
 }
 
 typedef struct {
@@ -735,6 +745,7 @@ tc_status block_plan(const plan *p, nest *n) {
     if (!s) {
         int64_t rows = (n->O.total + n->R - 1) / n->R, cols = n->C ? (n->I.total + n->C - 1) / n->C : 0, work = 1;
         n->items = n->reduces ? rows : rows * cols;
+        n->one = n->items == 1 && !n->wide && !p->loop->region && c.single;
         for (int k = 0; k < n->nstages; k++) work += (int64_t)n->body[k].len + 1;
         int64_t each = n->R * (n->reduces ? n->I.total : n->C) * work; /* element operations an item */
         const int64_t task = p->costs->task_ops;

@@ -171,10 +171,9 @@ static walk *start_nest(job *j, const nest *n, int worker) {
 }
 static walk *start(job *j, int worker) { return start_nest(j, j->n, worker); }
 
-/* A block of rows through all stages. */
-static void run_rows(walk *w, int64_t o0) {
+/* The block of rows that w stands at, through all stages. */
+static void run_stages(walk *w) {
     const nest *n = w->n;
-    to_row(w, o0);
     for (int s = 0; s < n->nstages; s++) {
         run_steps(w, &n->row[s]);
         if (!n->body[s].len) continue;
@@ -191,10 +190,40 @@ static void run_rows(walk *w, int64_t o0) {
     run_steps(w, &n->row[n->nstages]);
 }
 
+static kept_walk *keep_walk(const tc_block *b, const nest *n) {
+    const size_t table = (size_t)n->nplaces * sizeof(void *), rows = (size_t)n->nacc * sizeof(int64_t);
+    kept_walk *k = tc_xcalloc(1, sizeof *k + table + rows + (size_t)n->nmoving * sizeof(kept_address));
+    k->w = (walk){.b = b, .n = n, .ptr = (void **)(k + 1), .row = (int64_t *)((char *)(k + 1) + table)};
+    k->at = (kept_address *)((char *)(k + 1) + table + rows);
+    for (int i = 0; i < n->nmoving; i++) {
+        const place *p = &n->places[n->moving[i]];
+        if (p->kind == P_MEM) k->at[k->n++] = (kept_address){n->moving[i], n->acc[p->acc].buffer, n->acc[p->acc].at.base * ((int64_t)1 << p->shift)};
+    }
+    return k;
+}
+
+/* The only block of a nest. */
+static void run_one(nest *n, const job *j) {
+    if (!n->kept) n->kept = keep_walk(j->b, n);
+    walk *w = &n->kept->w;
+    w->data = j->data, w->fault = j->fault, w->split = NULL;
+    if (w->scratch != j->scratch) {
+        w->scratch = j->scratch;
+        for (int k = 0; k < n->nplaces; k++) w->ptr[k] = w->scratch + n->places[k].offset;
+    }
+    for (const kept_address *at = n->kept->at, *end = at + n->kept->n; at < end; at++) w->ptr[at->place] = (char *)w->data[at->buffer] + at->offset;
+    set_counts(w, n->R, n->C);
+    run_steps(w, &n->once);
+    run_stages(w);
+}
+
 static void rows_range(void *ctx, int64_t begin, int64_t end, int worker) {
     job *j = ctx;
     walk *w = start(j, worker);
-    for (int64_t k = begin; k < end; k++) run_rows(w, k * j->n->R);
+    for (int64_t k = begin; k < end; k++) {
+        to_row(w, k * j->n->R);
+        run_stages(w);
+    }
 }
 
 /* Without reductions a block is an item. */
@@ -318,6 +347,7 @@ size_t tc_block_region_scratch(const tc_block *b, int workers) {
 }
 
 static tc_status host_numbers(nest *n, const tc_symvalue *vars, size_t nvars) {
+    if (!n->hosts) return NULL;
     for (int k = 0; k < n->ncon; k++) {
         constant *c = &n->con[k];
         if (!c->host) continue;
@@ -346,8 +376,12 @@ tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, 
         nest *n = &b->nests[k];
         st = host_numbers(n, vars, nvars);
         if (st) break;
-        for (int i = 0; i < workers; i++) walks[i].n = NULL;
         job j = {.b = b, .n = n, .data = all, .scratch = scratch, .fault = fault, .walks = walks};
+        if (n->one) {
+            run_one(n, &j);
+            continue;
+        }
+        for (int i = 0; i < workers; i++) walks[i].n = NULL;
         tc_range_fn fn = n->reduces ? rows_range : blocks_range;
         if (n->wide && workers > 1) {
             run_wide(&j, pool, workers);

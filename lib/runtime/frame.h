@@ -42,6 +42,8 @@ typedef struct {
     int nlate;
     const tc_tensor **lists;
     int64_t *ints;
+    size_t scratch; /* bytes that a call needs, once one has asked: with a packed form or without */
+    enum { SCRATCH_UNKNOWN, SCRATCH_PLAIN, SCRATCH_PACKED } scratch_of;
     size_t pack_bytes; /* 0: nothing of it is kept packed */
     bool may_pack;     /* as far as its sizes go */
     int pack_arg;

@@ -109,6 +109,14 @@ size_t call_scratch(tc_exec *e, const call *c) {
     return own + more > loop ? own + more : loop;
 }
 
+/* It depends on sizes and strides, which are bound, and on numbers, which data may decide. */
+static size_t kernel_scratch(kernel_call *k, const tc_kernel *kn, int workers) {
+    const int of = k->k.packed ? SCRATCH_PACKED : SCRATCH_PLAIN;
+    if (!kn->scratch) return 0;
+    if ((int)k->scratch_of != of || k->nlate) k->scratch = up64(kn->scratch(&k->k, workers)), k->scratch_of = of;
+    return k->scratch;
+}
+
 tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogue) {
     const tc_kernel *kn = n->op->kernel;
     for (int i = 0; i < k->nlate; i++) {
@@ -121,7 +129,7 @@ tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogu
     if (k->pack_bytes) TC_TRY(packed_data(e, k, n, &k->k.packed));
     if (n->op->flags & TC_OP_RANDOM && !e->gen) return tc_error(TC_USAGE, "%s draws random numbers and no generator was given", tc_op_name(n->op));
     int workers = tc_pool_threads(e->pool);
-    size_t bytes = kn->scratch ? up64(kn->scratch(&k->k, workers)) : 0;
+    size_t bytes = kernel_scratch(k, kn, workers);
     size_t more = epilogue && epilogue->block && !epilogue->apart ? tc_block_region_scratch(epilogue->block, workers) : 0;
     if (bytes + more) TC_TRY(exec_scratch(e, bytes + more, &k->k.scratch));
     k->k.epilogue = NULL;

@@ -158,7 +158,7 @@ static void results_follow(const bound *b, const slices *s) {
     for (int i = s->first; i < s->first + s->ncalls; i++) {
         kernel_call *k = b->calls.data[i].kernel;
         for (int o = 0; k && o < k->k.nouts; o++)
-            if (k->out_id[o] >= 0) k->outs[o].size[0] = b->t[k->out_id[o]].size[0];
+            if (k->out_id[o] >= 0) k->outs[o].size[0] = b->t[k->out_id[o]].size[0], k->scratch_of = SCRATCH_UNKNOWN;
     }
 }
 void slices_begin(bound *b, slices *s) {

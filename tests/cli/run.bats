@@ -123,6 +123,41 @@ PY
     wait
 }
 
+@test "what a loop keeps from record to record is neither numbers nor sizes" {
+    cat >kept.py <<'EOF'
+import torch
+from torch import nn
+
+
+class Kept(nn.Module):
+    def forward(self, x, y):
+        n = x[0].item()
+        z = (y * n + x.sum()).softmax(-1) * n
+        return z, y[0] - n, (x.sum() * 3 - n).cumsum(0), z.flip(0) + x[1]
+
+
+class Same(nn.Module):
+    def forward(self, x):
+        return x + 0
+EOF
+    tc-export kept.py:Kept --input x=3xf32 --input y=Bxf32 -o kept.pt2
+    tc-export kept.py:Same --input x=Nxf32 -o same.pt2
+    tc-compile kept.pt2 -o compiled.pt2
+    local record=0 size threads
+    for size in 4 4 1 5000 4 70000 4; do
+        record=$((record + 1))
+        tc-run same.pt2 --input x=3xf32=$record,1,0.$record -o x$record.npy
+        tc-run same.pt2 --input x=${size}xf32=0.$record -o y$record.npy
+        tc-run kept.pt2 --trace --input x=@x$record.npy --input y=@y$record.npy --to safetensors 2>/dev/null >>want
+    done
+    cat x?.npy >x.npy
+    cat y?.npy >y.npy
+    for threads in 1 2; do
+        tc-run kept.pt2 --threads $threads --input x=@x.npy --input y=@y.npy --to safetensors | cmp - want
+        tc-run compiled.pt2 --threads $threads --input x=@x.npy --input y=@y.npy --to safetensors | cmp - want
+    done
+}
+
 @test "streams of unequal length are exit 3 with the record" {
     cat "$oracle/input_mutation.inputs.safetensors" "$oracle/input_mutation.inputs.safetensors" >two.safetensors
     cat two.safetensors "$oracle/input_mutation.inputs.safetensors" >three.safetensors
