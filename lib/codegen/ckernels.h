@@ -164,6 +164,87 @@ ROW(f32, float, f)
 ROW(f64, double, )
 #undef ROW
 
+/* Leaf number l of a sum whose leaves may be absent (any: it is there) among those that stand, by the bits of their numbers, in level. */
+#define ROW(S, T)                                                                                             \
+    static inline void tc_c_push_##S(T(*level)[16], uint64_t *have, int64_t l, T *acc, int any) {             \
+        int t = 0;                                                                                            \
+        for (; l >> t & 1; t++) {                                                                             \
+            for (int j = 0; j < 16 && *have >> t & 1; j++) acc[j] = any ? level[t][j] + acc[j] : level[t][j]; \
+            any |= *have >> t & 1;                                                                            \
+        }                                                                                                     \
+        for (int j = 0; j < 16; j++) level[t][j] = acc[j];                                                    \
+        *have = (*have >> t & ~UINT64_C(1)) << t | (uint64_t)any << t;                                        \
+    }                                                                                                         \
+    static inline void tc_c_total_##S(T(*level)[16], uint64_t have, T *acc) {                                 \
+        int any = 0;                                                                                          \
+        for (int j = 0; j < 16; j++) acc[j] = 0;                                                              \
+        for (int t = 0; have >> t; t++) {                                                                     \
+            for (int j = 0; j < 16 && have >> t & 1; j++) acc[j] = any ? level[t][j] + acc[j] : level[t][j];  \
+            any |= have >> t & 1;                                                                             \
+        }                                                                                                     \
+    }
+ROW(f32, float)
+ROW(f64, double)
+#undef ROW
+
+/* The gradient of a convolution's weight: dw[co, ci, tap] = sum over n, then output positions, of dout[n, co, o] * x[n, ci, i(o, tap)], in
+ * leaves of 256 positions; that of its bias: the sum of dout over n, then positions. */
+#define ROW(S, T, F)                                                                                                                      \
+    typedef struct {                                                                                                                      \
+        const tc_c_conv *c;                                                                                                               \
+        const T *x, *dout;                                                                                                                \
+        T *dw;                                                                                                                            \
+    } tc_c_conv_weight_call_##S;                                                                                                          \
+    static inline void tc_c_conv_weight_range_##S(void *ctx, int64_t begin, int64_t end, int worker) {                                    \
+        const tc_c_conv_weight_call_##S *k = (const tc_c_conv_weight_call_##S *)ctx;                                                      \
+        const tc_c_conv *const c = k->c;                                                                                                  \
+        (void)worker;                                                                                                                     \
+        const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], area = c->in[0] * c->in[1] * c->in[2];                           \
+        const int64_t outs = c->out[0] * c->out[1] * c->out[2], all = c->n * outs, blocks = (c->cout + 15) / 16;                          \
+        T level[56][16], acc[16];                                                                                                         \
+        for (int64_t at = begin; at < end; at++) { /* 16 output channels of one tap, input channel and group */                           \
+            const int64_t t = at % taps, ci = at / taps % c->cin, c0 = at / taps / c->cin % blocks * 16, g = at / taps / c->cin / blocks; \
+            const int64_t m = c->cout - c0 < 16 ? c->cout - c0 : 16;                                                                      \
+            const int64_t t0 = t / (c->kernel[1] * c->kernel[2]), t1 = t / c->kernel[2] % c->kernel[1], t2 = t % c->kernel[2];            \
+            uint64_t have = 0;                                                                                                            \
+            for (int64_t l = 0; l * 256 < all; l++) {                                                                                     \
+                int any = 0;                                                                                                              \
+                for (int j = 0; j < 16; j++) acc[j] = 0;                                                                                  \
+                for (int64_t p = l * 256; p < all && p < l * 256 + 256; p++) {                                                            \
+                    const int64_t ng = p / outs * c->groups + g, o = p % outs;                                                            \
+                    const int64_t i0 = tc_c_source(c, 0, o / (c->out[1] * c->out[2]), t0);                                                \
+                    const int64_t i1 = tc_c_source(c, 1, o / c->out[2] % c->out[1], t1), i2 = tc_c_source(c, 2, o % c->out[2], t2);       \
+                    if (i0 < 0 || i1 < 0 || i2 < 0) continue;                                                                             \
+                    const T x = k->x[(ng * c->cin + ci) * area + (i0 * c->in[1] + i1) * c->in[2] + i2];                                   \
+                    const T *const d = k->dout + (ng * c->cout + c0) * outs + o;                                                          \
+                    for (int64_t j = 0; j < m; j++) acc[j] = __builtin_fma##F(d[j * outs], x, acc[j]);                                    \
+                    any = 1;                                                                                                              \
+                }                                                                                                                         \
+                tc_c_push_##S(level, &have, l, acc, any);                                                                                 \
+            }                                                                                                                             \
+            tc_c_total_##S(level, have, acc);                                                                                             \
+            for (int64_t j = 0; j < m; j++) k->dw[g * c->w_group + (c0 + j) * c->w_cout + ci * c->w_cin + t] = acc[j];                    \
+        }                                                                                                                                 \
+    }                                                                                                                                     \
+    static inline void tc_c_conv_bias_##S(int64_t n, int64_t channels, int64_t area, const T *dout, T *out) {                             \
+        T level[56][16], part[16], leaf[256];                                                                                             \
+        for (int64_t c = 0; c < channels; c++) {                                                                                          \
+            uint64_t have = 0;                                                                                                            \
+            for (int64_t l = 0; l * 256 < n * area; l++) {                                                                                \
+                int64_t m = 0;                                                                                                            \
+                for (int64_t p = l * 256; p < n * area && m < 256; p++) leaf[m++] = dout[(p / area * channels + c) * area + p % area];    \
+                for (int j = 0; j < 16; j++) part[j] = 0;                                                                                 \
+                part[0] = tc_leaf_##S(leaf, m, 0);                                                                                        \
+                tc_c_push_##S(level, &have, l, part, 1);                                                                                  \
+            }                                                                                                                             \
+            tc_c_total_##S(level, have, part);                                                                                            \
+            out[c] = part[0];                                                                                                             \
+        }                                                                                                                                 \
+    }
+ROW(f32, float, f)
+ROW(f64, double, )
+#undef ROW
+
 /* out[n, h, i] = softmax(scale * q k + mask) v over leaves of 128 keys (NUMERICS 7): each gives maximum, sum of exponentials and weighted
  * values from scratch, and they merge by the tree. d and dv at most 256. Strides: batch, head, position, element. */
 typedef struct {

@@ -93,9 +93,57 @@ static tc_status write_product(writer *w, const call *c, const char *kind) {
     return NULL;
 }
 
+/* tc_c_conv, but for n. */
+typedef struct {
+    int64_t groups, cin, cout, geo[6][3], group, w_cout, w_cin; /* geo: in, out, kernel, stride, padding, dilation */
+    bool adjoint;
+} geometry;
+
+/* stride, padding, dilation, transposed, output_padding and groups are arguments `at` and following. */
+static geometry geometry_of(const kernel_call *k, const tc_tensor *x, const tc_tensor *wt, const tc_tensor *out, int at) {
+    const tc_kcall kc = {.args = k->args};
+    geometry g = {.groups = tc_k_int(&kc, at + 5), .adjoint = tc_k_bool(&kc, at + 3)};
+    int64_t taps = 1;
+    for (int d = 0; d < 3; d++) {
+        const int i = d - (3 - (x->rank - 2));
+        g.geo[0][d] = i < 0 ? 1 : x->size[2 + i], g.geo[1][d] = i < 0 ? 1 : out->size[2 + i], g.geo[2][d] = i < 0 ? 1 : wt->size[2 + i];
+        for (int v = 0; v < 3; v++) g.geo[3 + v][d] = i < 0 ? v != 1 : k->args[at + v].ints[k->args[at + v].n == 1 ? 0 : i];
+        taps *= g.geo[2][d];
+    }
+    const int64_t row = wt->size[1] * taps;
+    g.cin = x->size[1] / g.groups, g.cout = g.adjoint ? wt->size[1] : wt->size[0] / g.groups;
+    g.group = wt->size[0] / g.groups * row, g.w_cout = g.adjoint ? taps : row, g.w_cin = g.adjoint ? row : taps;
+    return g;
+}
+/* The convolution that takes the gradient of the output to that of the input. */
+static geometry backward_of(const geometry *f) {
+    geometry b = *f;
+    b.cin = f->cout, b.cout = f->cin, b.w_cout = f->w_cin, b.w_cin = f->w_cout, b.adjoint = !f->adjoint;
+    memcpy(b.geo[0], f->geo[1], sizeof b.geo[0]), memcpy(b.geo[1], f->geo[0], sizeof b.geo[1]);
+    return b;
+}
+static int64_t volume(const int64_t *d) { return d[0] * d[1] * d[2]; }
+
+static void open_geometry(writer *w, int64_t n, const geometry *g) {
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_conv g = {%lld, %lld, %lld, %lld, ", (long long)n, (long long)g->groups,
+                  (long long)g->cin, (long long)g->cout);
+    for (int v = 0; v < 6; v++) tc_buf_printf(&w->calls, "{%s}, ", to_c_list(w, g->geo[v], 3));
+    tc_buf_printf(&w->calls, "%lld, %lld, %lld, %d};\n", (long long)g->group, (long long)g->w_cout, (long long)g->w_cin, g->adjoint);
+}
+static tc_status convolution_call(writer *w, int64_t n, const geometry *g, to_c_operand x, to_c_operand wt, const char *bias, const char *out) {
+    const int64_t terms = volume(g->geo[2]) * g->cin;
+    if ((terms + 255) / 256 > 512) return tc_error(TC_UNSUPPORTED, "a convolution over %lld terms as C", (long long)terms);
+    const char *S = tc_dtypes[x.t->dtype].name, *ty = to_c_type(x.t->dtype);
+    open_geometry(w, n, g);
+    tc_buf_printf(&w->calls,
+                  "        const tc_c_conv_call_%s call = {&g, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s)};\n        "
+                  "tc_c_split(&threads, %lld, %lld, tc_c_conv_range_%s, &call);\n    }\n",
+                  S, ty, x.at, ty, wt.at, ty, bias, ty, out, (long long)(n * g->groups * volume(g->geo[1])), (long long)(terms * g->cout), S);
+    return NULL;
+}
+
 static tc_status write_convolution(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
-    const tc_kcall kc = {.args = k->args};
     to_c_operand x, wt, bias, o = {&k->outs[0], NULL};
     (void)kind;
     TC_TRY(to_c_argument(w, k, 0, &x));
@@ -107,29 +155,47 @@ static tc_status write_convolution(writer *w, const call *c, const char *kind) {
     size_t used = 0;
     widen(w, &x, &used), widen(w, &wt, &used), widen(w, &bias, &used);
     o = wide_result(w, result, &used);
-    bool transposed = tc_k_bool(&kc, 6);
-    int64_t groups = tc_k_int(&kc, 8), geo[6][3], taps = 1, cin = x.t->size[1] / groups, cout = transposed ? wt.t->size[1] : wt.t->size[0] / groups;
-    int dims = x.t->rank - 2;
-    for (int d = 0; d < 3; d++) {
-        int i = d - (3 - dims);
-        geo[0][d] = i < 0 ? 1 : x.t->size[2 + i], geo[1][d] = i < 0 ? 1 : o.t->size[2 + i], geo[2][d] = i < 0 ? 1 : wt.t->size[2 + i];
-        for (int v = 0; v < 3; v++) geo[3 + v][d] = i < 0 ? v != 1 : k->args[3 + v].ints[k->args[3 + v].n == 1 ? 0 : i];
-        taps *= geo[2][d];
-    }
-    if ((taps * cin + 255) / 256 > 512) return tc_error(TC_UNSUPPORTED, "a convolution over %lld terms as C", (long long)(taps * cin));
-    int64_t row = wt.t->size[1] * taps;
-    const char *S = tc_dtypes[x.t->dtype].name, *ty = to_c_type(x.t->dtype);
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_conv g = {%lld, %lld, %lld, %lld, ", (long long)x.t->size[0], (long long)groups,
-                  (long long)cin, (long long)cout);
-    for (int v = 0; v < 6; v++) tc_buf_printf(&w->calls, "{%s}, ", to_c_list(w, geo[v], 3));
-    tc_buf_printf(&w->calls, "%lld, %lld, %lld, %d};\n", (long long)(wt.t->size[0] / groups * row), (long long)(transposed ? taps : row),
-                  (long long)(transposed ? row : taps), transposed);
-    tc_buf_printf(&w->calls,
-                  "        const tc_c_conv_call_%s call = {&g, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s)};\n        "
-                  "tc_c_split(&threads, %lld, %lld, tc_c_conv_range_%s, &call);\n    }\n",
-                  S, ty, x.at, ty, wt.at, ty, bias.at, ty, o.at, (long long)(x.t->size[0] * groups * geo[1][0] * geo[1][1] * geo[1][2]),
-                  (long long)(cin * cout * taps), S);
+    const geometry g = geometry_of(k, x.t, wt.t, o.t, 3);
+    TC_TRY(convolution_call(w, x.t->size[0], &g, x, wt, bias.at, o.at));
     round_result(w, result, o);
+    return NULL;
+}
+
+/* grad_output, input, weight, bias_sizes, stride, ..., output_mask -> gradients of input, weight, bias: those that are asked for */
+static tc_status write_convolution_backward(writer *w, const call *c, const char *kind) {
+    const kernel_call *k = c->kernel;
+    const tc_karg *mask = &k->args[10];
+    to_c_operand in[3], out[3] = {{NULL, NULL}}, wide[3];
+    size_t used = 0;
+    (void)kind;
+    for (int i = 0; i < 3; i++) TC_TRY(to_c_argument(w, k, i, &in[i]));
+    if (!tc_is_float(in[1].t->dtype)) return tc_error(TC_UNSUPPORTED, "a convolution of %s as C", tc_dtypes[in[1].t->dtype].torch);
+    for (int i = 0; i < 3; i++) widen(w, &in[i], &used);
+    for (int i = 0; i < 3 && i < k->k.nouts; i++) {
+        if (k->out_id[i] < 0 || (mask->kind == TC_K_INTS && i < mask->n && !mask->ints[i])) continue;
+        out[i].t = &k->outs[i];
+        TC_TRY(to_c_address(w, k->out_id[i], &out[i].at));
+        wide[i] = wide_result(w, out[i], &used);
+    }
+    const to_c_operand d = in[0], x = in[1], wt = in[2];
+    const geometry g = geometry_of(k, x.t, wt.t, d.t, 4), back = backward_of(&g), plain = g.adjoint ? back : g;
+    const int64_t n = x.t->size[0];
+    const char *S = tc_dtypes[x.t->dtype].name, *ty = to_c_type(x.t->dtype);
+    if (out[0].t) TC_TRY(convolution_call(w, n, &back, d, wt, "NULL", wide[0].at));
+    if (out[1].t) {
+        open_geometry(w, n, &plain);
+        tc_buf_printf(&w->calls,
+                      "        const tc_c_conv_weight_call_%s call = {&g, (const %s *)(%s), (const %s *)(%s), (%s *)(%s)};\n        "
+                      "tc_c_split(&threads, %lld, %lld, tc_c_conv_weight_range_%s, &call);\n    }\n",
+                      S, ty, g.adjoint ? d.at : x.at, ty, g.adjoint ? x.at : d.at, ty, wide[1].at,
+                      (long long)(g.groups * ((plain.cout + 15) / 16) * plain.cin * volume(plain.geo[2])), (long long)(16 * n * volume(plain.geo[1])),
+                      S);
+    }
+    if (out[2].t)
+        tc_buf_printf(&w->calls, "    tc_c_conv_bias_%s(%lld, %lld, %lld, (const %s *)(%s), (%s *)(%s));\n", S, (long long)n,
+                      (long long)(g.groups * g.cout), (long long)volume(g.geo[1]), ty, d.at, ty, wide[2].at);
+    for (int i = 0; i < 3; i++)
+        if (out[i].t) round_result(w, out[i], wide[i]);
     return NULL;
 }
 
@@ -247,6 +313,7 @@ static const struct {
     {"baddbmm", write_product},
     {"int_mm", write_product},
     {"convolution", write_convolution},
+    {"convolution_backward", write_convolution_backward},
     {"flash_attention", write_attention},
     {"rnn_layer", write_rnn},
     {"assert_async", write_check},

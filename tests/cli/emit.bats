@@ -373,6 +373,46 @@ PY
     fails 3 "index was out of bounds" ./Bad x.npy
 }
 
+@test "gradients of convolutions as C: all three, or those that are asked for" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Both(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv2d(2, 36, 3, stride=2, padding=1, groups=2)
+        self.b = nn.ConvTranspose2d(36, 3, 3, stride=2, padding=1, output_padding=1, dilation=2)
+
+    def forward(self, x):
+        x = x.view(3, 2, 8, 5).detach().requires_grad_()
+        y = self.b(self.a(x).tanh()).square().mean()
+        return (y, x, *torch.autograd.grad(y, [x, self.a.weight, self.a.bias, self.b.weight, self.b.bias]))
+
+
+class Weights(nn.Module): # neither input nor bias
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv1d(1, 17, 5, padding=9, dilation=3, bias=False)
+
+    def forward(self, x):
+        (g,) = torch.autograd.grad(self.a(x.repeat(1, 20).unsqueeze(1)).sin().sum(), [self.a.weight])
+        return g, g.argmax()
+
+
+class Inputs(nn.Module): # the input alone, of bfloat16
+    def forward(self, x):
+        x = x.to(torch.bfloat16).view(1, 6, 40).detach().requires_grad_()
+        w = torch.arange(72.0).sin().view(4, 6, 3).to(torch.bfloat16)
+        (g,) = torch.autograd.grad(F.conv1d(x, w).float().sum(), [x])
+        return g.float(), g.float().sum()
+PY
+    for class in Both Weights Inputs; do same $class; done
+}
+
 @test "products of narrow floats and of integers as C" {
     numbers
     cat >m.py <<'PY'
