@@ -120,7 +120,7 @@ void tc_cmd_verbose(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);   /*
 /* Prints a status as main does: for programs that report several failures and go on. Frees it; returns its code. */
 tc_code tc_cmd_report(const tc_cmd *c, tc_status s);
 
-tc_pool *tc_cmd_pool(tc_cmd *c); /* made when first asked for; NULL means one thread */
+tc_pool *tc_cmd_pool(tc_cmd *c); /* made when first asked for; NULL: one thread, as asked or because no other could be started */
 int tc_cmd_threads(tc_cmd *c);
 tc_stepping *tc_cmd_steps(tc_cmd *c); /* as TC_STEPS and TC_STEPS_LOG say, from the first again; NULL when neither is set */
 

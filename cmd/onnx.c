@@ -136,7 +136,7 @@ tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, tc_archive **out_archive) {
     TC_TRY(tc_onnx_read(b, &m));
     fixed_inputs *f = tc_xcalloc(1, sizeof *f);
     tc_status st = read_fixed(c, m, f);
-    if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c)}, &v);
+    if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = 1}, &v);
     if (!st)
         st = tc_onnx_import(
             m, &(tc_onnx_options){.run = tc_evaluator_eval(v), .fixed = f->list.data, .nfixed = (int)f->list.len, .warn = warn, .warn_self = c}, &p,

@@ -159,7 +159,7 @@ static tc_status run_call(report *r, const char *call, tc_numerics numerics, con
     tc_exec *e = NULL;
     TC_TRY(tc_sample_parse(NULL, call, strlen(call), &sample));
     tc_program *p = sample.program;
-    tc_status s = tc_exec_create(p, &(tc_exec_options){.pool = tc_cmd_pool(r->c), .threads = tc_cmd_threads(r->c), .numerics = numerics}, &e);
+    tc_status s = tc_exec_create(p, &(tc_exec_options){.pool = tc_cmd_pool(r->c), .threads = 1, .numerics = numerics}, &e);
     if (!s) s = tc_cmd_make_inputs(p, NULL, 0, NULL, NULL, in, nin);
     for (int i = 0; like && i < *nin && !s; i++) {
         tc_tensor_deinit(&(*in)[i]);

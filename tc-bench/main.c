@@ -55,7 +55,7 @@ static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, c
                              .numerics = ways[w].numerics,
                              .steps = tc_cmd_steps(c),
                              .pool = tc_cmd_pool(c),
-                             .threads = tc_cmd_threads(c),
+                             .threads = 1,
                              .no_fuse = ways[w].unfused};
         TC_TRY(tc_cmd_sdpa(c, &o.sdpa));
         tc_program *p = b->program[w];

@@ -36,7 +36,7 @@ static tc_status freeze_one(compile_job *j, tc_program *p, const tc_eval *eval) 
 tc_status freeze_programs(compile_job *j) {
     tc_evaluator *v;
     if (!tc_cmd_has(j->c, TC_OPT_freeze) && !j->must_freeze) return NULL;
-    TC_TRY(tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c)}, &v));
+    TC_TRY(tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = 1}, &v));
     tc_eval eval = tc_evaluator_eval(v);
     tc_status s = NULL;
     int frozen = 0;

@@ -144,7 +144,7 @@ static tc_status emit_forms(compile_job *j, int which, const tc_exec_options *o)
 /* Every loop of every program becomes a group of the units; equal ones once. With --dim the code of an archive is for those sizes only. */
 static tc_status emit(compile_job *j, bool loops) {
     const bool all = loops || !tc_cmd_has(j->c, TC_OPT_dim);
-    tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c), .loops = loops};
+    tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = 1, .loops = loops};
     tc_emit_count count = {0}, known = {0}; /* for all sizes, and for those of --dim and --variants */
     TC_TRY(choose_targets(j));
     for (int t = 0; t < j->ntargets; t++) {

@@ -44,7 +44,7 @@ tc_status quantize_programs(compile_job *j) {
     tc_evaluator *v;
     if (!tc_cmd_has(j->c, TC_OPT_quantize)) return NULL;
     TC_TRY(read_form(j->c, &o));
-    TC_TRY(tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c)}, &v));
+    TC_TRY(tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = 1}, &v));
     tc_eval eval = tc_evaluator_eval(v);
     tc_status s = NULL;
     int n = 0;

@@ -14,7 +14,7 @@ static void say(void *ctx, const char *line) { tc_cmd_note(((compile_job *)ctx)-
 static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, double seconds, tc_tuned *out) {
     const size_t nvars = tc_sym_var_count(p->sym);
     tc_symvalue *vars = TC_NEWN(&j->arena, tc_symvalue, nvars + 1);
-    const tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c), .keep_packed = true};
+    const tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = 1, .keep_packed = true};
     tc_tensor *inputs = NULL;
     int n = 0;
     tc_status st = tc_cmd_bind(j->c, p, vars, nvars);

@@ -29,7 +29,7 @@ static tc_status observe(void *self, const tc_program *p, tc_symvalue *out) {
         const tc_tensor *x = example_of(d->q, p->inputs[i].name, (size_t)n);
         if (x) in[n++] = tc_tensor_share(x);
     }
-    tc_status st = tc_exec_create(p, &(tc_exec_options){.pool = tc_cmd_pool(d->c), .threads = tc_cmd_threads(d->c)}, &e);
+    tc_status st = tc_exec_create(p, &(tc_exec_options){.pool = tc_cmd_pool(d->c), .threads = 1}, &e);
     if (!st) st = tc_exec_run(e, in, n, &gen, &result, 1);
     if (!st && !result.storage) st = tc_error(TC_CONTENT, "the example inputs give no value here");
     if (!st) {

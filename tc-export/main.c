@@ -212,7 +212,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     draft d;
     tc_status st = tc_cmd_has(c, TC_OPT_model) ? tc_usage(c, "--model chooses a program of an archive: of %s a class, FILE.py:CLASS", operand) : NULL;
     if (!st) st = tc_cmd_source_open(c, operand, &q);
-    if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c)}, &v);
+    if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = 1}, &v);
     if (!st) {
         q.r.run = tc_evaluator_eval(v);
         q.r.warn = warn, q.r.warn_self = c;

@@ -24,7 +24,7 @@ static void close_side(side *s) {
 
 static tc_status run_side(tc_cmd *c, side *s) {
     s->outputs = tc_xcalloc((size_t)s->program->noutputs + 1, sizeof *s->outputs);
-    TC_TRY(tc_exec_create(s->program, &(tc_exec_options){.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c)}, &s->exec));
+    TC_TRY(tc_exec_create(s->program, &(tc_exec_options){.pool = tc_cmd_pool(c), .threads = 1}, &s->exec));
     return tc_exec_run(s->exec, s->inputs, s->ninputs, NULL, s->outputs, s->program->noutputs);
 }
 

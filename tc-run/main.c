@@ -129,7 +129,7 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
     TC_TRY(tc_cmd_choice(c, TC_OPT_check, checks, -1, &check));
     tc_generator_seed(&l.gen, (uint64_t)seed);
     tc_exec_options options = {.pool = tc_cmd_pool(c),
-                               .threads = tc_cmd_threads(c),
+                               .threads = 1,
                                .keep_packed = true,
                                .loops = code->loops,
                                .skip_values = code->skip_values,

@@ -69,7 +69,7 @@ static tc_status capture_source(job *j) {
     tc_evaluator *v = NULL;
     tc_status s = strchr(r->model, ':') ? tc_cmd_source_open(j->c, path, &q) : NULL;
     if (!s && !q.r.class_name) s = tc_yaml_error(tc_yaml_get(r->root, "model"), "found '%s', expected FILE.py:CLASS", r->model);
-    if (!s) s = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c)}, &v);
+    if (!s) s = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = 1}, &v);
     if (!s) {
         q.r.wide = r->floats == TC_F64; /* dtypes that the source asks a tensor for are then those of the run */
         for (size_t i = 0; i < q.inputs.len && q.r.wide; i++)

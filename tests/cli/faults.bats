@@ -118,6 +118,23 @@ writers=(
     tc-run m.pt2 --input x=@x.safetensors --expect @y.npy
 }
 
+@test "where no thread can be started one does the work, to the same bits; the model language says that it needs one" {
+    tc-run m.pt2 --input x=@x.safetensors -o want.npy
+    faulty thread 1 tc-run m.pt2 --threads 3 --input x=@x.safetensors --expect @want.npy 2>said
+    [ "$(cat said)" = "tc-run: cannot start thread 2 of 3: Resource temporarily unavailable; running on one thread" ]
+    faulty thread 1 tc-compile -q m.pt2 --threads 3 -o c.pt2
+    tc-run c.pt2 --input x=@x.safetensors --stance=fail_on_recompile --expect @want.npy
+    faulty thread 1 tc-train -q --threads 3 r.yaml -o one
+    cmp run/step-2/shard-00001-model-00001-of-00001.safetensors one/step-2/shard-00001-model-00001-of-00001.safetensors
+    for ((at = 2; at < 200; at++)); do
+        rm -rf out
+        run --separate-stderr faulty thread $at tc-train --threads 1 r.yaml -o out
+        [ -e done ] || break
+        [ "$status" -eq 0 ] || [[ "$status" -eq 1 && "$stderr" == *thread* ]] || { echo "thread $at: exit $status: $stderr"; return 1; }
+    done
+    [ "$at" -lt 200 ]
+}
+
 @test "a checkpoint that cannot be read is not a damaged one: verify and --resume end with exit 1, none is passed over or removed" {
     local call at before found=
     before=$(find run -name '*.safetensors' -exec cat {} + | cksum)
