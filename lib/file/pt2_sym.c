@@ -17,7 +17,10 @@ static tc_sym number(tc_pt2_reader *r, const tc_pt2_arg *arg) {
     return tc_sym_int(c, 0);
 }
 
-/* Python's functions: the operation on ints, on floats (-1: there is none), and what kind of operands they take. */
+/* What is no operation of tc_symop's, or one of it with its operands the other way round. */
+enum { NONE = -1, SUB = -2, NEG = -3, SAME = -4, GT = -5, GE = -6 };
+
+/* Python's functions: the operation on ints, on floats, and what kind of operands they take. */
 typedef enum { ARITH, COMPARE, LOGIC, TO_FLOAT, TO_INT, UNARY_FLOAT } form;
 static const struct {
     const char *name;
@@ -25,16 +28,16 @@ static const struct {
     int arity, on_int, on_float;
 } functions[] = {
     {"_operator.add", ARITH, 2, TC_S_ADD, TC_S_FADD},
-    {"_operator.sub", ARITH, 2, -2, TC_S_FSUB},
+    {"_operator.sub", ARITH, 2, SUB, TC_S_FSUB},
     {"_operator.mul", ARITH, 2, TC_S_MUL, TC_S_FMUL},
     {"_operator.floordiv", ARITH, 2, TC_S_FLOORDIV, TC_S_FFLOORDIV},
     {"_operator.mod", ARITH, 2, TC_S_MOD, TC_S_FMOD},
     {"_operator.pow", ARITH, 2, TC_S_POW, TC_S_FPOW},
     {"_operator.truediv", ARITH, 2, TC_S_FDIV, TC_S_FDIV},
-    {"_operator.neg", ARITH, 1, -3, TC_S_FNEG},
-    {"_operator.pos", ARITH, 1, -4, -4},
-    {"_operator.lshift", ARITH, 2, TC_S_LSHIFT, -1},
-    {"_operator.rshift", ARITH, 2, TC_S_RSHIFT, -1},
+    {"_operator.neg", ARITH, 1, NEG, TC_S_FNEG},
+    {"_operator.pos", ARITH, 1, SAME, SAME},
+    {"_operator.lshift", ARITH, 2, TC_S_LSHIFT, NONE},
+    {"_operator.rshift", ARITH, 2, TC_S_RSHIFT, NONE},
     {"torch.sym_max", ARITH, 2, TC_S_MAX, TC_S_FMAX},
     {"torch.sym_min", ARITH, 2, TC_S_MIN, TC_S_FMIN},
     {"_operator.abs", ARITH, 1, TC_S_ABS, TC_S_FABS},
@@ -42,21 +45,21 @@ static const struct {
     {"_operator.ne", COMPARE, 2, TC_S_NE, TC_S_NE},
     {"_operator.lt", COMPARE, 2, TC_S_LT, TC_S_LT},
     {"_operator.le", COMPARE, 2, TC_S_LE, TC_S_LE},
-    {"_operator.gt", COMPARE, 2, -5, -5},
-    {"_operator.ge", COMPARE, 2, -6, -6},
-    {"_operator.and_", LOGIC, 2, TC_S_AND, -1},
-    {"_operator.and_", ARITH, 2, TC_S_AND_BITS, -1}, /* the row behind that of bools */
-    {"_operator.or_", LOGIC, 2, TC_S_OR, -1},
-    {"_operator.or_", ARITH, 2, TC_S_OR_BITS, -1},
-    {"_operator.xor", ARITH, 2, TC_S_XOR_BITS, -1},
-    {"torch.sym_not", LOGIC, 1, TC_S_NOT, -1},
-    {"_operator.not_", LOGIC, 1, TC_S_NOT, -1},
+    {"_operator.gt", COMPARE, 2, GT, GT},
+    {"_operator.ge", COMPARE, 2, GE, GE},
+    {"_operator.and_", LOGIC, 2, TC_S_AND, NONE},
+    {"_operator.and_", ARITH, 2, TC_S_AND_BITS, NONE}, /* the row behind that of bools */
+    {"_operator.or_", LOGIC, 2, TC_S_OR, NONE},
+    {"_operator.or_", ARITH, 2, TC_S_OR_BITS, NONE},
+    {"_operator.xor", ARITH, 2, TC_S_XOR_BITS, NONE},
+    {"torch.sym_not", LOGIC, 1, TC_S_NOT, NONE},
+    {"_operator.not_", LOGIC, 1, TC_S_NOT, NONE},
     {"torch.sym_float", TO_FLOAT, 1, 0, 0},
-    {"torch.sym_int", TO_INT, 1, -4, TC_S_TRUNC},
-    {"math.trunc", TO_INT, 1, -4, TC_S_TRUNC},
-    {"math.floor", TO_INT, 1, -4, TC_S_FLOOR},
-    {"math.ceil", TO_INT, 1, -4, TC_S_CEIL},
-    {"builtins.round", TO_INT, 1, -4, TC_S_ROUND},
+    {"torch.sym_int", TO_INT, 1, SAME, TC_S_TRUNC},
+    {"math.trunc", TO_INT, 1, SAME, TC_S_TRUNC},
+    {"math.floor", TO_INT, 1, SAME, TC_S_FLOOR},
+    {"math.ceil", TO_INT, 1, SAME, TC_S_CEIL},
+    {"builtins.round", TO_INT, 1, SAME, TC_S_ROUND},
     {"torch.sym_sqrt", UNARY_FLOAT, 1, TC_S_SQRT, TC_S_SQRT},
     {"torch._sym_sqrt", UNARY_FLOAT, 1, TC_S_SQRT, TC_S_SQRT},
     {"math.sqrt", UNARY_FLOAT, 1, TC_S_SQRT, TC_S_SQRT},
@@ -76,11 +79,11 @@ static tc_arg as_arg(tc_sym s) {
 
 static tc_sym apply(tc_symctx *c, int op, tc_sym a, tc_sym b) {
     switch (op) {
-    case -2: return tc_sym_sub(c, a, b);
-    case -3: return tc_sym_neg(c, a);
-    case -4: return a;
-    case -5: return tc_sym_op(c, TC_S_LT, b, a, NULL);
-    case -6: return tc_sym_op(c, TC_S_LE, b, a, NULL);
+    case SUB: return tc_sym_sub(c, a, b);
+    case NEG: return tc_sym_neg(c, a);
+    case SAME: return a;
+    case GT: return tc_sym_op(c, TC_S_LT, b, a, NULL);
+    case GE: return tc_sym_op(c, TC_S_LE, b, a, NULL);
     default: return tc_sym_op(c, (tc_symop)op, a, b, NULL);
     }
 }
@@ -120,7 +123,7 @@ static bool python_function(tc_pt2_reader *r, const char *target, const tc_pt2_a
     bool all_bool = tc_sym_type(a) == TC_SYM_BOOL && (!b || tc_sym_type(b) == TC_SYM_BOOL);
     if (!any_bool && functions[i].form == LOGIC && i + 1 < n && !strcmp(functions[i + 1].name, target)) i++;
     int op = any_float ? functions[i].on_float : functions[i].on_int;
-    if (any_bool != (functions[i].form == LOGIC) || any_bool != all_bool || op == -1) {
+    if (any_bool != (functions[i].form == LOGIC) || any_bool != all_bool || op == NONE) {
         tc_jr_fail(&r->j, TC_CONTENT, "%s of such operands", target);
         return true;
     }

@@ -69,19 +69,27 @@ static tc_status infer_size(tc_shape_ctx *c, const tc_meta *m, int arg, tc_dims 
     return tc_sh_fail(c, "shape is invalid for the input's size");
 }
 
-static tc_status shape_view(tc_shape_ctx *c) {
-    tc_dims d, old;
-    tc_sym stride[TC_MAX_RANK];
+/* The sizes that argument 1 asks for; *out_ok 1: their strides over the same memory, 0: there are none, -1: the tensor is contiguous, or not known. */
+static tc_status reshaped(tc_shape_ctx *c, tc_dims *out, tc_sym *out_stride, int *out_ok) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
-    TC_TRY(infer_size(c, m, 1, &d));
-    old = tc_dims_of(m);
-    int ok = m->stride && tc_sh_is_contiguous(c, m) != 1 ? view_strides(tc_sh_sym(c), &old, m->stride, &d, stride) : -1;
+    TC_TRY(infer_size(c, m, 1, out));
+    const tc_dims old = tc_dims_of(m);
+    *out_ok = m->stride && tc_sh_is_contiguous(c, m) != 1 ? view_strides(tc_sh_sym(c), &old, m->stride, out, out_stride) : -1;
+    return NULL;
+}
+
+static tc_status shape_view(tc_shape_ctx *c) {
+    tc_dims d;
+    tc_sym stride[TC_MAX_RANK];
+    int ok;
+    TC_TRY(reshaped(c, &d, stride, &ok));
     if (ok == 0)
         return tc_sh_fail(
             c, "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). "
                "Use .reshape(...) instead.");
-    return tc_sh_out_strided(c, 0, m->dtype, &d, ok == 1 && tc_dims_numel(c, &d) != tc_sym_int(tc_sh_sym(c), 0) ? stride : NULL);
+    const bool strided = ok == 1 && tc_dims_numel(c, &d) != tc_sym_int(tc_sh_sym(c), 0);
+    return tc_sh_out_strided(c, 0, tc_sh_meta(c, 0)->dtype, &d, strided ? stride : NULL);
 }
 static tc_status shape_unsafe_view(tc_shape_ctx *c) {
     tc_dims d;
@@ -90,14 +98,11 @@ static tc_status shape_unsafe_view(tc_shape_ctx *c) {
     return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
 }
 static tc_status shape_reshape(tc_shape_ctx *c) {
-    tc_dims d, old;
+    tc_dims d;
     tc_sym stride[TC_MAX_RANK];
-    TC_TRY(tc_sh_need_tensor(c, 0));
-    const tc_meta *m = tc_sh_meta(c, 0);
-    TC_TRY(infer_size(c, m, 1, &d));
-    old = tc_dims_of(m);
-    int ok = m->stride && tc_sh_is_contiguous(c, m) != 1 ? view_strides(tc_sh_sym(c), &old, m->stride, &d, stride) : -1;
-    return tc_sh_out_strided(c, 0, m->dtype, &d, ok == 1 ? stride : NULL);
+    int ok;
+    TC_TRY(reshaped(c, &d, stride, &ok));
+    return tc_sh_out_strided(c, 0, tc_sh_meta(c, 0)->dtype, &d, ok == 1 ? stride : NULL);
 }
 
 /* The same on concrete sizes. */

@@ -40,74 +40,89 @@ static bool all_numbers(const tc_arg *a) {
     return a->n > 0;
 }
 
+/* Where the arguments of a call go as they are read: ints and tensors of lists one after another in k->ints and k->lists. */
+typedef struct {
+    kernel_call *k;
+    tc_tensor *t; /* by value's id */
+    const tc_symvalue *vars;
+    size_t nvars, nints, nlists;
+    bool run_time;
+} filler;
+
+/* A list of n ints; who calls fills it. */
+static int64_t *add_ints(filler *f, tc_karg *to, int n) {
+    int64_t *ints = f->k->ints + f->nints;
+    *to = (tc_karg){.kind = TC_K_INTS, .n = n, .ints = ints};
+    f->nints += (size_t)n;
+    return ints;
+}
+
+static void add_tensors(filler *f, tc_karg *to, tc_value *const *values, int n) {
+    *to = (tc_karg){.kind = TC_K_TENSORS, .n = n, .tensors = f->k->lists + f->nlists};
+    for (int i = 0; i < n; i++) f->k->lists[f->nlists++] = values[i] && values[i]->kind == TC_V_TENSOR ? &f->t[values[i]->id] : NULL;
+}
+
+static tc_status add_number(filler *f, tc_karg *to, tc_sym s) {
+    to->kind = TC_K_NUMBER;
+    return number(s, f->vars, f->nvars, &to->num);
+}
+
+/* A number that later runs may have another value of. */
+static tc_status add_varying(filler *f, tc_karg *to, tc_sym s) {
+    TC_TRY(add_number(f, to, s));
+    if (!f->run_time) remember(f->k, to, s);
+    return NULL;
+}
+
+static tc_status add_value(filler *f, tc_karg *to, tc_value *v) {
+    if (v->kind == TC_V_SYM) return add_varying(f, to, v->sym);
+    if (v->kind == TC_V_LIST) add_tensors(f, to, v->list, v->nlist);
+    if (v->kind == TC_V_TENSOR) *to = (tc_karg){.kind = TC_K_TENSOR, .tensor = &f->t[v->id]};
+    return NULL;
+}
+
+static tc_status add_sizes(filler *f, tc_karg *to, const tc_arg *a) {
+    int64_t *ints = add_ints(f, to, a->n);
+    for (int i = 0; i < a->n; i++) TC_TRY(tc_sym_eval_int(a->kind == TC_A_INTS ? a->syms[i] : a->values[i]->sym, f->vars, f->nvars, &ints[i]));
+    return NULL;
+}
+
+static tc_status add_arg(filler *f, tc_karg *to, const tc_arg *a) {
+    switch (a->kind) {
+    case TC_A_VALUE: return add_value(f, to, a->value);
+    case TC_A_VALUES:
+        if (all_numbers(a)) return add_sizes(f, to, a);
+        add_tensors(f, to, a->values, a->n);
+        break;
+    case TC_A_INT: return add_number(f, to, a->sym);
+    case TC_A_INTS: return add_sizes(f, to, a);
+    case TC_A_SCALAR:
+        if (a->is_sym) return add_varying(f, to, a->sym);
+        *to = (tc_karg){.kind = TC_K_NUMBER, .num = a->scalar};
+        break;
+    case TC_A_FLOATS: *to = (tc_karg){.kind = TC_K_FLOATS, .n = a->n, .floats = a->floats}; break;
+    case TC_A_BOOLS: {
+        int64_t *ints = add_ints(f, to, a->n);
+        for (int i = 0; i < a->n; i++) ints[i] = a->bools[i];
+        break;
+    }
+    case TC_A_STRING:
+    case TC_A_DEVICE: *to = (tc_karg){.kind = TC_K_STRING, .string = a->string}; break;
+    case TC_A_DTYPE: *to = (tc_karg){.kind = TC_K_DTYPE, .dtype = a->dtype}; break;
+    case TC_A_LAYOUT:
+    case TC_A_MEMFORMAT: *to = (tc_karg){.kind = TC_K_NUMBER, .num = tc_scalar_int(a->code)}; break;
+    default: break;
+    }
+    return NULL;
+}
+
 tc_status kernel_args(const tc_node *n, tc_tensor *t, const tc_symvalue *vars, size_t nvars, bool run_time, kernel_call *k) {
-    size_t nints, nlists = count_lists(n, &nints), li = 0, ii = 0;
+    filler f = {.k = k, .t = t, .vars = vars, .nvars = nvars, .run_time = run_time};
+    size_t nints, nlists = count_lists(n, &nints);
     k->args = tc_xcalloc((size_t)n->nargs + 1, sizeof *k->args);
     k->lists = tc_xcalloc(nlists + 1, sizeof *k->lists);
     k->ints = tc_xcalloc(nints + 1, sizeof *k->ints);
-    for (int i = 0; i < n->nargs; i++) {
-        const tc_arg *a = &n->args[i];
-        tc_karg *to = &k->args[i];
-        switch (a->kind) {
-        case TC_A_VALUE:
-            if (a->value->kind == TC_V_TENSOR) {
-                to->kind = TC_K_TENSOR;
-                to->tensor = &t[a->value->id];
-            } else if (a->value->kind == TC_V_SYM) {
-                to->kind = TC_K_NUMBER;
-                TC_TRY(number(a->value->sym, vars, nvars, &to->num));
-                if (!run_time) remember(k, to, a->value->sym);
-            } else if (a->value->kind == TC_V_LIST) {
-                *to = (tc_karg){.kind = TC_K_TENSORS, .n = a->value->nlist, .tensors = k->lists + li};
-                for (int j = 0; j < to->n; j++) k->lists[li++] = &t[a->value->list[j]->id];
-            }
-            break;
-        case TC_A_VALUES:
-            if (all_numbers(a)) {
-                *to = (tc_karg){.kind = TC_K_INTS, .n = a->n, .ints = k->ints + ii};
-                for (int j = 0; j < a->n; j++) TC_TRY(tc_sym_eval_int(a->values[j]->sym, vars, nvars, &k->ints[ii++]));
-                break;
-            }
-            *to = (tc_karg){.kind = TC_K_TENSORS, .n = a->n, .tensors = k->lists + li};
-            for (int j = 0; j < a->n; j++) k->lists[li++] = a->values[j] && a->values[j]->kind == TC_V_TENSOR ? &t[a->values[j]->id] : NULL;
-            break;
-        case TC_A_INT:
-            to->kind = TC_K_NUMBER;
-            TC_TRY(number(a->sym, vars, nvars, &to->num));
-            break;
-        case TC_A_INTS:
-            *to = (tc_karg){.kind = TC_K_INTS, .n = a->n, .ints = k->ints + ii};
-            for (int j = 0; j < a->n; j++) TC_TRY(tc_sym_eval_int(a->syms[j], vars, nvars, &k->ints[ii++]));
-            break;
-        case TC_A_SCALAR:
-            to->kind = TC_K_NUMBER;
-            to->num = a->scalar;
-            if (!a->is_sym) break;
-            TC_TRY(number(a->sym, vars, nvars, &to->num));
-            if (!run_time) remember(k, to, a->sym);
-            break;
-        case TC_A_FLOATS: *to = (tc_karg){.kind = TC_K_FLOATS, .n = a->n, .floats = a->floats}; break;
-        case TC_A_BOOLS:
-            *to = (tc_karg){.kind = TC_K_INTS, .n = a->n, .ints = k->ints + ii};
-            for (int j = 0; j < a->n; j++) k->ints[ii++] = a->bools[j];
-            break;
-        case TC_A_STRING:
-        case TC_A_DEVICE:
-            to->kind = TC_K_STRING;
-            to->string = a->string;
-            break;
-        case TC_A_DTYPE:
-            to->kind = TC_K_DTYPE;
-            to->dtype = a->dtype;
-            break;
-        case TC_A_LAYOUT:
-        case TC_A_MEMFORMAT:
-            to->kind = TC_K_NUMBER;
-            to->num = tc_scalar_int(a->code);
-            break;
-        default: break;
-        }
-    }
+    for (int i = 0; i < n->nargs; i++) TC_TRY(add_arg(&f, &k->args[i], &n->args[i]));
     k->k.args = k->args;
     k->k.nargs = n->nargs;
     return NULL;
