@@ -100,7 +100,11 @@ static void choose_blocks(plan *p, int threads) {
     if (c->task_rows) p->rows = least(most, up(c->task_rows, mr) * mr);
     if (c->task_cols) p->cols = least(p->cols, up(c->task_cols, nr) * nr);
     p->ncols = up(cout, p->cols);
-    p->cols = up(across, p->ncols) * nr; /* of about the same width */
+    for (;; p->ncols++) {
+        p->cols = up(across, p->ncols) * nr; /* of about the same width */
+        const int64_t tasks = all * blocks * up(cout, p->cols);
+        if (c->task_cols || tasks >= 2 * want || tasks % threads == 0 || p->cols == nr) break; /* a few are as many for each thread */
+    }
     p->ncols = up(cout, p->cols);
 }
 static size_t block_bytes(const plan *p) { return tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k, tc_conv_volume(p->c->kernel))); }
