@@ -57,7 +57,7 @@ static void measure_costs(tc_tuning *t, tc_pool *pool) {
         if (rate < 0.5 * first && (double)n < far) far = (double)n;
     }
     free(x);
-    /* three eighths of the private cache hold a row beside what is read and written; a task is worth sixteen hand-overs */
+    /* three eighths of the private cache (tc_costs_cache) hold a row beside what is read and written; a task is worth sixteen hand-overs */
     tc_tuning_set_cost(t, "near_bytes", within("near_bytes", near * 3 / 8));
     tc_tuning_set_cost(t, "far_bytes", within("far_bytes", far));
     if (tc_pool_threads(pool) > 1) tc_tuning_set_cost(t, "task_ops", within("task_ops", 16 * hand_over(pool) * first));

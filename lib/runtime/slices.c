@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-enum { NEAR_BYTES = 1 << 20 /* of a thread's second cache: what one call of a slice reads and writes */ };
-
 /* A tensor that a call reads or writes. */
 typedef struct {
     int id;
@@ -218,7 +216,8 @@ static void add_chain(chain *s, slices c, size_t slots) {
 }
 
 void slices_find(const frame *f, bound *b, size_t slots) {
-    const int64_t near = (int64_t)NEAR_BYTES * tc_pool_threads(f->e->pool);
+    const tc_costs *costs = tuning_costs(f->e);
+    const int64_t near = tc_costs_cache(costs ? costs : &tc_costs_shipped) * tc_pool_threads(f->e->pool); /* what one call of a slice touches */
     if (f->e->for_c || f->e->o.no_fuse) return;
     for (int i = 0; i < (int)b->calls.len;) {
         chain s = {.f = f, .b = b};

@@ -213,6 +213,34 @@ PY
     grep -q "the tuning is of other machines" log
 }
 
+@test "a chain of convolutions takes as many images at a time as the cache of the machine holds" {
+    cat >net.py <<'PY'
+import torch.nn.functional as F
+from torch import nn
+
+
+class Images(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 32, 3), nn.Conv2d(32, 4, 3)
+
+    def forward(self, x):
+        return self.b(F.max_pool2d(F.relu(self.a(x)), 2))
+PY
+    tc-export net.py:Images --input x=64x3x32x32xf32 -o images.pt2
+    tc-bench --calibrate --threads 1 -o a.txt
+    local bytes held=()
+    for bytes in 0 393216 786432 1000000000; do
+        sed "s/near_bytes\t.*/near_bytes\t$bytes/" a.txt >b.txt
+        tc-run images.pt2 --threads 1 --tuning b.txt -v --input x=64x3x32x32xf32=0.5 -o $bytes.npy 2>log
+        held+=("$(sed -n 's/.*intermediates \([0-9]*\).*/\1/p;T;q' log)")
+        cmp 0.npy $bytes.npy
+    done
+    echo "${held[@]}"
+    [ "${held[0]}" = "${held[3]}" ] # none fits, and all do: whole
+    [ "${held[1]}" -lt "${held[2]}" ] && [ "${held[2]}" -lt "${held[0]}" ]
+}
+
 @test "tuning files that are none" {
     printf 'cost\there\tfar_bytes\n' >a.txt
     fails 3 "a.txt:1: expected 'cost' or 'tile'" tc-run net.pt2 --tuning a.txt --input x=@x.npy -o y.npy
