@@ -6,21 +6,11 @@
  *     }
  *     static void g0_softmax(const tc_abi_call *c) { phases in order, in parallel when the caller can }
  *
- * A loop over a block holds at most one elementary function: several in one loop run out of registers. */
+ * emit_block.c writes the loop over a block. */
 #include "codegen/emit_write.h"
 #include "kernel/tree.h"
 
 /* ---- which values a nest computes, and where ---- */
-static int operands_of(const tc_linst *in, tc_lv out[20]) {
-    int n = 0;
-    for (int i = 0; i < 3; i++)
-        if (in->a[i] != TC_LV_NONE) out[n++] = in->a[i];
-    if (in->pred != TC_LV_NONE) out[n++] = in->pred;
-    for (int d = 0; in->gather && d < in->rank && d < 16; d++)
-        if (in->gather[d] != TC_LV_NONE) out[n++] = in->gather[d];
-    return n;
-}
-
 static bool at_item(const ew *e, size_t v) { return !(e->ph->mask[v] & ~e->ph->par) && !(e->ph->columns && e->ph->mask[v] >> e->ph->vec & 1); }
 bool ew_varies(const ew *e, size_t v) { return e->t->inner >= 0 && e->ph->mask[v] >> e->t->inner & 1; }
 
@@ -30,37 +20,16 @@ static void mark(ew *e, tc_lv v) {
     for (tc_lv i = v; i >= 0; i--) {
         if (!e->mine[i] || e->at[i] == AT_ITEM || e->at[i] == AT_KEPT) continue;
         tc_lv ops[20];
-        int n = operands_of(&e->l->inst.data[i], ops);
+        int n = ew_operands(&e->l->inst.data[i], ops);
         for (int k = 0; k < n; k++) e->mine[ops[k]] = true;
     }
-}
-
-static void comment_of(ew *e, tc_lv v, tc_buf *out) {
-    const tc_linst *in = &e->l->inst.data[v];
-    if (in->kind != TC_L_LOAD) return;
-    const tc_value *val = e->l->buffers.data[in->buffer].value;
-    if (!val || !val->name) return;
-    tc_buf_puts(out, " /* ");
-    tc_emit_comment(out, val->name);
-    tc_buf_puts(out, " */");
-}
-
-static void declare(ew *e, tc_lv v, bool inner) {
-    tc_buf note = {0};
-    if (e->l->inst.data[v].kind == TC_L_SCAN) {
-        ew_scan_step(e, v);
-        return;
-    }
-    comment_of(e, v, &note);
-    ew_line(e, "const %s v%d = %s;%s", ew_type(&e->l->inst.data[v]), v, ew_value(e, v, inner), tc_buf_str(&note));
-    tc_buf_free(&note);
 }
 
 /* Values that do not change inside an item: once, for all its nests. */
 static void write_item_values(ew *e) {
     for (size_t i = 0; i < e->l->inst.len; i++) {
         if (!e->mine[i] || e->at[i] != AT_NONE || !at_item(e, i)) continue;
-        declare(e, (tc_lv)i, false);
+        ew_declare(e, (tc_lv)i, false);
         e->at[i] = AT_ITEM;
     }
 }
@@ -85,7 +54,7 @@ static void write_column_values(ew *e) {
         ew_open(e);
         for (size_t k = 0; k <= i; k++) {
             if (!e->mine[k] || e->at[k] != AT_NONE) continue;
-            declare(e, (tc_lv)k, true);
+            ew_declare(e, (tc_lv)k, true);
             e->at[k] = AT_INNER;
         }
         ew_line(e, ph->mat[i] ? "m%zu[i] = v%zu;" : "t%zu[i] = v%zu;", i, i);
@@ -97,64 +66,11 @@ static void write_column_values(ew *e) {
     }
 }
 
-static bool cheap_leaf(const ew *e, tc_lv v) {
-    const tc_linst *in = &e->l->inst.data[v];
-    return (ew_plain_load(in) && in->pred == TC_LV_NONE && !e->ph->apart) || in->kind == TC_L_INDEX || in->kind == TC_L_CONST ||
-           in->kind == TC_L_HOST;
-}
-
-/* Segments of the inner loop: at most one elementary function or scan each. What reads a row's scan, whose steps wait for one another, is in
- * a later one, and columns that lie apart come together in an earlier one. Returns their number. */
-static int split(ew *e) {
-    const bool alone = !e->ph->columns || e->ph->apart;
-    int last = 0;
-    int *heavy = TC_NEWN(e->p->a, int, e->l->inst.len + 1); /* elementary functions by segment */
-    for (size_t i = 0; i < e->l->inst.len; i++) {
-        const tc_linst *in = &e->l->inst.data[i];
-        if (!e->mine[i] || e->at[i] != AT_NONE || !ew_varies(e, i)) continue;
-        tc_lv ops[20];
-        int n = operands_of(in, ops), s = 0;
-        for (int k = 0; k < n; k++) {
-            const tc_linst *op = &e->l->inst.data[ops[k]];
-            const int from = e->seg[ops[k]] + (op->kind == TC_L_SCAN && alone);
-            if (e->at[ops[k]] == AT_NONE && ew_varies(e, (size_t)ops[k]) && !cheap_leaf(e, ops[k]) && from > s) s = from;
-        }
-        s += in->kind == TC_L_SCAN && e->ph->apart;
-        if (cx_heavy(in) || in->kind == TC_L_SCAN) {
-            while (heavy[s]) s++;
-            heavy[s]++;
-        }
-        e->seg[i] = s;
-        if (s > last) last = s;
-    }
-    return last + 1;
-}
-
-/* The last segment that reads each value; results are read in the last one. */
-static int *last_uses(ew *e, int nseg) {
-    int *last = TC_NEWN(e->p->a, int, e->l->inst.len + 1);
-    for (size_t i = 0; i < e->l->inst.len; i++) {
-        if (!e->mine[i] || e->at[i] != AT_NONE) continue;
-        tc_lv ops[20];
-        int n = operands_of(&e->l->inst.data[i], ops);
-        while (n-- > 0)
-            if (e->seg[i] > last[ops[n]]) last[ops[n]] = e->seg[i];
-    }
-    for (int k = 0; k < e->t->n; k++) {
-        int r = e->t->item[k];
-        if (ew_direct(e, r)) continue;
-        const tc_lstore *s = &e->l->stores.data[e->t->kind == NEST_STORE ? r : 0];
-        last[e->t->kind == NEST_STORE ? s->value : e->l->inst.data[r].a[0]] = nseg - 1;
-        if (e->t->kind == NEST_STORE && s->pred != TC_LV_NONE) last[s->pred] = nseg - 1;
-    }
-    return last;
-}
-
 /* Values of the row (what the inner range does not change) and pointers to the row. */
 static void write_row(ew *e) {
     for (size_t i = 0; i < e->l->inst.len; i++) {
         if (!e->mine[i] || e->at[i] != AT_NONE || ew_varies(e, i)) continue;
-        declare(e, (tc_lv)i, false);
+        ew_declare(e, (tc_lv)i, false);
         e->at[i] = AT_ROW;
     }
 }
@@ -171,135 +87,6 @@ static void write_pointers(ew *e) {
         ew_line(e, "%s *const y%d = b%d + %s;", ew_ctype(e->l->buffers.data[b].dtype), s, b,
                 cx_text(e->p, ew_address(e, &e->p->store_access[s], ew_ranges(e), false)));
     }
-}
-
-static void write_store(ew *e, int s) {
-    const tc_lstore *st = &e->l->stores.data[s];
-    tc_dtype d = e->l->buffers.data[st->buffer].dtype;
-    cexpr step = e->t->inner >= 0 ? cx_mul(e->p, (cexpr){.s = "i"}, cx_step(e->p, e->ph, &e->p->store_access[s], e->t->inner)) : cx_int(0);
-    const char *v = ew_ref(e, st->value);
-    if (ew_narrow(d)) v = T(e, "tc_x_cast_%s_%s(%s)", ew_suffix(tc_dtype_compute(d)), ew_suffix(d), v);
-    const char *when = st->pred == TC_LV_NONE ? "" : T(e, "if (%s) ", ew_ref(e, st->pred));
-    ew_line(e, "%sy%d[%s] = %s;", when, s, cx_text(e->p, step), v);
-}
-
-/* Nothing is computed in a block: whatever is reduced lies in memory. */
-static bool idle_block(ew *e) {
-    for (int k = 0; k < e->t->n; k++)
-        if (e->t->kind != NEST_REDUCE || e->ph->columns || !ew_direct(e, e->t->item[k])) return false;
-    for (size_t i = 0; i < e->l->inst.len; i++)
-        if (e->mine[i] && e->at[i] == AT_NONE && ew_varies(e, i) && !cheap_leaf(e, (tc_lv)i)) return false;
-    return true;
-}
-
-/* Segments of one loop over elements `from` to `to` of a block that starts at k0. */
-typedef struct {
-    const char *from, *to;
-    int n, at;       /* segments; the one being written */
-    const int *uses; /* last_uses */
-} segments;
-
-static bool in_segment(const ew *e, const segments *g, size_t i) {
-    return e->mine[i] && e->at[i] == AT_NONE && !cheap_leaf(e, (tc_lv)i) && e->seg[i] == g->at;
-}
-/* The values that the segment computes, and the cheap leaves that it reads. */
-static bool *segment_values(ew *e, const segments *g) {
-    size_t n = e->l->inst.len;
-    bool *used = TC_NEWN(e->p->a, bool, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        if (!in_segment(e, g, i)) continue;
-        tc_lv ops[20];
-        int k = operands_of(&e->l->inst.data[i], ops);
-        used[i] = true;
-        while (k-- > 0) used[ops[k]] |= cheap_leaf(e, ops[k]);
-    }
-    for (size_t i = 0; i < n; i++) used[i] |= g->at == g->n - 1 && g->uses[i] == g->at && cheap_leaf(e, (tc_lv)i);
-    for (size_t i = 0; i < n; i++) used[i] &= e->mine[i] && e->at[i] == AT_NONE;
-    return used;
-}
-
-static void write_results(ew *e);
-static void write_segment(ew *e, const segments *g, const bool *values) {
-    size_t n = e->l->inst.len;
-    ew_line(e, "TC_IVDEP for (int64_t i = %s; i < %s; i++) {", g->from, g->to);
-    ew_open(e);
-    for (size_t i = 0; i < n; i++)
-        if (values[i]) declare(e, (tc_lv)i, true), e->at[i] = AT_INNER;
-    for (size_t i = 0; i < n; i++) {
-        if (e->at[i] != AT_INNER) continue;
-        if (e->ph->mat[i] == MAT_SCRATCH) ew_line(e, "m%zu[%s] = v%zu;", i, ew_kept_index(e, (tc_lv)i, true), i);
-        else if (e->ph->mat[i] == MAT_COLUMNS) ew_line(e, "m%zu[i] = v%zu;", i, i);
-        else if (!cheap_leaf(e, (tc_lv)i) && g->uses[i] > g->at) ew_line(e, "t%zu[i] = v%zu;", i, i);
-    }
-    if (g->at == g->n - 1) write_results(e);
-    ew_close(e);
-    for (size_t i = 0; i < n; i++)
-        if (e->at[i] == AT_INNER) e->at[i] = AT_NONE;
-}
-
-/* A segment with an operation that has a branch for large arguments: one loop looks for them, then one of two computes. */
-static void write_rare(ew *e, const segments *g, const bool *values, tc_lv op) {
-    tc_lv x = e->l->inst.data[op].a[0];
-    bool *need = TC_NEWN(e->p->a, bool, e->l->inst.len + 1);
-    need[x] = true;
-    for (tc_lv i = x; i >= 0; i--) {
-        tc_lv ops[20];
-        int k = need[i] && values[i] ? operands_of(&e->l->inst.data[i], ops) : 0;
-        while (k-- > 0) need[ops[k]] = true;
-    }
-    ew_line(e, "int large = 0;");
-    ew_line(e, "TC_IVDEP for (int64_t i = %s; i < %s; i++) {", g->from, g->to);
-    ew_open(e);
-    for (tc_lv i = 0; i <= x; i++)
-        if (need[i] && values[i]) declare(e, i, true), e->at[i] = AT_INNER;
-    ew_line(e, "large |= tc_x_is_large_%s(%s);", ew_suffix(e->l->inst.data[op].dtype), ew_ref(e, x));
-    ew_close(e);
-    for (tc_lv i = 0; i <= x; i++)
-        if (e->at[i] == AT_INNER) e->at[i] = AT_NONE;
-    ew_line(e, "if (!large) {");
-    ew_open(e);
-    e->quick = true;
-    write_segment(e, g, values);
-    e->quick = false;
-    ew_close(e);
-    ew_line(e, "if (large) {");
-    ew_open(e);
-    write_segment(e, g, values);
-    ew_close(e);
-}
-
-/* The loop over elements `from` to `to` of a block, in segments; pointers are there. */
-static void write_block(ew *e, const char *from, const char *to) {
-    segments g = {.from = from, .to = to, .n = split(e)};
-    size_t n = e->l->inst.len;
-    g.uses = last_uses(e, g.n);
-    for (size_t i = 0; i < n && g.n > 1; i++) { /* what crosses a segment has an array */
-        const tc_linst *in = &e->l->inst.data[i];
-        if (!e->mine[i] || e->at[i] != AT_NONE || cheap_leaf(e, (tc_lv)i) || g.uses[i] <= e->seg[i]) continue;
-        if (e->ph->mat[i] == MAT_NONE) ew_line(e, "%s t%zu[%d];", ew_type(in), i, e->ph->block);
-    }
-    bool *owned = TC_NEWN(e->p->a, bool, n + 1); /* computed in this block: forgotten after it */
-    for (; g.at < g.n; g.at++) {
-        const bool *values = segment_values(e, &g);
-        tc_lv rare = TC_LV_NONE;
-        for (size_t i = 0; i < n; i++)
-            if (values[i] && ew_rare(&e->l->inst.data[i])) rare = (tc_lv)i;
-        if (rare == TC_LV_NONE) {
-            write_segment(e, &g, values);
-        } else {
-            ew_line(e, "{");
-            ew_open(e);
-            write_rare(e, &g, values, rare);
-            ew_close(e);
-        }
-        for (size_t i = 0; i < n; i++) {
-            if (!values[i]) continue;
-            owned[i] = true;
-            if (!cheap_leaf(e, (tc_lv)i) && g.at < g.n - 1) e->at[i] = e->ph->mat[i] ? AT_KEPT : AT_ARRAY;
-        }
-    }
-    for (size_t i = 0; i < n; i++)
-        if (owned[i]) e->at[i] = e->ph->mat[i] ? AT_KEPT : AT_NONE;
 }
 
 /* ---- loops ---- */
@@ -319,21 +106,10 @@ static void close_loops(ew *e, int n) {
 }
 static uint64_t bit(int r) { return r < 0 ? 0 : UINT64_C(1) << r; }
 
-/* What the last segment does with its values. */
-static void write_results(ew *e) {
-    for (int k = 0; k < e->t->n; k++) {
-        int r = e->t->item[k];
-        if (e->t->kind == NEST_STORE) write_store(e, r);
-        else if (e->t->kind == NEST_SCAN) ew_scan_step(e, r);
-        else if (e->ph->columns) ew_column_step(e, r);
-        else if (!ew_direct(e, r)) ew_line(e, "r%d[%si] = %s;", r, ew_aligned(e) ? "" : "fill + ", ew_ref(e, e->l->inst.data[r].a[0]));
-    }
-}
-
 /* ---- nests ---- */
 /* A block of a reduction whose blocks start at multiples of 256 (ew_aligned): in pieces, between which the memory of later blocks is fetched. */
 static void write_pieces(ew *e) {
-    bool idle = idle_block(e);
+    bool idle = ew_idle_block(e);
     if (idle && !ew_each_piece(e)) {
         ew_fetch(e, "0", "m");
         ew_flush_rows(e, FLUSH_ALL, "", "m");
@@ -343,7 +119,7 @@ static void write_pieces(ew *e) {
     ew_open(e);
     ew_line(e, "q = m - p < 256 ? m : p + 256;");
     ew_fetch(e, "p", "q");
-    if (!idle) write_block(e, "p", "q");
+    if (!idle) ew_block(e, "p", "q");
     ew_flush_rows(e, idle ? FLUSH_ALL : FLUSH_PIECES, " + p", "q - p");
     ew_close(e);
     if (!idle) ew_flush_rows(e, FLUSH_BLOCKS, "", "m");
@@ -364,7 +140,7 @@ static void write_rows(ew *e, const char *room) {
     if (reduces && ew_aligned(e)) {
         write_pieces(e);
     } else {
-        write_block(e, "0", "m");
+        ew_block(e, "0", "m");
         if (reduces) {
             ew_line(e, "fill += m;");
             ew_line(e, "if (fill == %d) {", EMIT_BLOCK);
@@ -396,7 +172,7 @@ static void write_row_reduction(ew *e) {
 static void write_column_block(ew *e) {
     write_pointers(e);
     ew_fetch_columns(e);
-    write_block(e, "0", "m");
+    ew_block(e, "0", "m");
 }
 
 static void write_nest(ew *e, const cnest *t) {

@@ -1,5 +1,5 @@
-/* What the files of the emitter share: the writer of one group's C (emit.c: nests and phases; emit_value.c: values and addresses;
- * emit_reduce.c: reductions and scans). */
+/* What the files of the emitter share: the writer of one group's C (emit.c: nests and phases; emit_block.c: a block of a nest; emit_value.c:
+ * values and addresses; emit_reduce.c: reductions and scans). */
 #ifndef TC_CODEGEN_EMIT_WRITE_H
 #define TC_CODEGEN_EMIT_WRITE_H
 
@@ -46,6 +46,12 @@ const char *ew_step(ew *e, int r, tc_dtype d, const char *so_far, const char *x)
 bool ew_plain_load(const tc_linst *in);                                           /* a load without gathered indices */
 bool ew_rare(const tc_linst *in);      /* an operation with a branch for large arguments, and a form without: tc_x_NAME_small_T */
 bool ew_varies(const ew *e, size_t v); /* along the inner range of the nest (emit.c) */
+
+/* ---- emit_block.c ---- */
+int ew_operands(const tc_linst *in, tc_lv out[20]);     /* values that an instruction reads; how many */
+void ew_declare(ew *e, tc_lv v, bool inner);            /* the value as a constant of the scope */
+bool ew_idle_block(ew *e);                              /* nothing is computed in a block: whatever is reduced lies in memory */
+void ew_block(ew *e, const char *from, const char *to); /* the loop over elements of a block, in segments; pointers are there */
 
 /* ---- emit_reduce.c: the nest e->t, reduction or scan r of it ---- */
 bool ew_aligned(const ew *e); /* rows whose blocks are blocks of the inner range, and begin with a leaf */
