@@ -10,6 +10,7 @@
 struct tc_status_s {
     tc_code code;
     tc_buf message, detail;
+    size_t body; /* where the message goes on behind its place */
     tc_place place;
     char *file, *text; /* own the strings of place */
 };
@@ -72,6 +73,7 @@ tc_status tc_error_at(tc_code code, tc_place place, const char *fmt, ...) {
         tc_buf_printf(&s->message, "line %lld: ", (long long)place.line);
     }
     if (place.line <= 0 && place.offset >= 0) tc_buf_printf(&s->message, "at byte %lld: ", (long long)place.offset);
+    s->body = s->message.len;
     va_list ap;
     va_start(ap, fmt);
     append_format(&s->message, fmt, ap);
@@ -80,17 +82,34 @@ tc_status tc_error_at(tc_code code, tc_place place, const char *fmt, ...) {
     return s;
 }
 
-tc_status tc_annotate(tc_status s, const char *fmt, ...) {
-    if (!s) return NULL;
+/* "context: " goes into the message at byte `at`. */
+static void insert(tc_status s, size_t at, const char *fmt, va_list ap) {
     tc_buf b = {0};
-    va_list ap;
-    va_start(ap, fmt);
+    tc_buf_append(&b, tc_buf_str(&s->message), at);
     append_format(&b, fmt, ap);
-    va_end(ap);
     tc_buf_puts(&b, ": ");
-    tc_buf_puts(&b, tc_buf_str(&s->message));
+    tc_buf_puts(&b, tc_buf_str(&s->message) + at);
     tc_buf_free(&s->message);
     s->message = b;
+}
+
+tc_status tc_annotate(tc_status s, const char *fmt, ...) {
+    if (!s) return NULL;
+    const size_t before = s->message.len;
+    va_list ap;
+    va_start(ap, fmt);
+    insert(s, 0, fmt, ap);
+    va_end(ap);
+    s->body += s->message.len - before;
+    return s;
+}
+
+tc_status tc_status_within(tc_status s, const char *fmt, ...) {
+    if (!s) return NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    insert(s, s->body, fmt, ap);
+    va_end(ap);
     return s;
 }
 

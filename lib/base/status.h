@@ -44,6 +44,9 @@ tc_status tc_error_at(tc_code code, tc_place place, const char *fmt, ...) TC_PRI
 /* "context: message"; returns s. NULL stays NULL. */
 tc_status tc_annotate(tc_status s, const char *fmt, ...) TC_PRINTF(2, 3);
 
+/* "file:line:col: context: message": behind the place where there is one; returns s. */
+tc_status tc_status_within(tc_status s, const char *fmt, ...) TC_PRINTF(2, 3);
+
 tc_code tc_status_code(tc_status s);        /* TC_OK for NULL */
 const char *tc_status_message(tc_status s); /* one line without newline; "" for NULL; lives as long as s */
 const char *tc_status_detail(tc_status s);  /* further lines (source line and caret, call stack, cure), or "" */

@@ -1,6 +1,7 @@
 /* Building a program while the language runs: inputs with symbols, state by name, outputs with their tree, guards checked. */
 #include "capture/capture.h"
 
+#include "base/json_write.h"
 #include "capture/draft.h"
 #include "capture/keep.h"
 #include "capture/torch.h"
@@ -538,15 +539,45 @@ static tc_tree *keyed(tc_capture *k, tc_tree_kind what, size_t n) {
     return t;
 }
 
-static tc_tree *flatten_dict(flattening *f, const dict *d, const char *name) {
-    tc_capture *k = f->k;
-    tc_tree *t = keyed(k, TC_TREE_DICT, d->live);
+/* As PyTorch's pytree writes it. What its JSON has no form for is text there. */
+static void write_key(C *c, tc_json *j, V key) {
+    const char *text = tc_to_str(c, key)->s;
+    switch (tc_kind_of(key)) {
+    case K_INT: tc_json_raw(j, text, strlen(text)); break;
+    case K_FLOAT: tc_json_double(j, tc_flt(key)); break;
+    case K_BOOL: tc_json_bool(j, key == c->true_); break;
+    case K_NONE: tc_json_null(j); break;
+    default: tc_json_string(j, text);
+    }
+}
+
+tc_tree *tc_capture_dict_tree(C *c, tc_arena *a, const dict *d) {
+    tc_tree *t = TC_NEW(a, tc_tree);
+    tc_buf context = {0};
+    tc_json j = {.b = &context};
+    bool strings = true;
     V key, x;
     int i = 0;
-    for (size_t j = 0; tc_dict_next(d, &j, &key, &x); i++) {
-        t->keys[i] = tc_arena_strdup(&k->p->arena, tc_to_str(k->c, key)->s);
-        flatten_child(f, t, i, t->keys[i], x, name);
+    *t = (tc_tree){.kind = TC_TREE_DICT, .n = (int)d->live};
+    t->children = TC_NEWN(a, tc_tree *, d->live + 1);
+    t->keys = TC_NEWN(a, const char *, d->live + 1);
+    tc_json_array(&j);
+    for (size_t at = 0; tc_dict_next(d, &at, &key, &x); i++) {
+        t->keys[i] = tc_arena_strdup(a, tc_to_str(c, key)->s);
+        strings &= tc_kind_of(key) == K_STR;
+        write_key(c, &j, key);
     }
+    tc_json_end(&j);
+    if (!strings) t->context = tc_arena_strdup(a, context.data);
+    tc_buf_free(&context);
+    return t;
+}
+
+static tc_tree *flatten_dict(flattening *f, const dict *d, const char *name) {
+    tc_tree *t = tc_capture_dict_tree(f->k->c, &f->k->p->arena, d);
+    V key, x;
+    int i = 0;
+    for (size_t j = 0; tc_dict_next(d, &j, &key, &x); i++) flatten_child(f, t, i, t->keys[i], x, name);
     return t;
 }
 

@@ -116,6 +116,8 @@ void tc_capture_places(tc_capture *k, V module);
 void tc_capture_parameter(tc_capture *k, V t, const char *name); /* a concrete tensor from now on stands for a parameter */
 void tc_capture_lenient(tc_capture *k);                          /* sizes that the model forces are fixed with a note, not refused */
 V tc_capture_eagerly(C *c, V f, args *A);                        /* f(*A) on concrete tensors: nothing is recorded, what it changes stays */
+/* The node of a dict in the tree of inputs or outputs: its keys as text, in its context as they are where not all are strings. */
+tc_tree *tc_capture_dict_tree(C *c, tc_arena *a, const dict *d);
 void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames); /* flattens; names of the leaves, may be NULL */
 tc_program *tc_capture_end(tc_capture *k);                                              /* functional, verified; raises what is wrong */
 void tc_capture_look(tc_capture *k, V result); /* with C.keep: notes what is wrong with the outputs and the sizes; tc_capture_abandon follows */

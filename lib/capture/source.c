@@ -141,13 +141,10 @@ static tc_tree *input_tree(tc_program *p, C *c, V v) {
     tc_tree *t = TC_NEW(&p->arena, tc_tree);
     kind k = tc_kind_of(v);
     if (k == K_DICT) {
-        t->kind = TC_TREE_DICT, t->n = (int)((dict *)v)->live;
-        t->children = TC_NEWN(&p->arena, tc_tree *, (size_t)t->n + 1);
-        t->keys = TC_NEWN(&p->arena, const char *, (size_t)t->n + 1);
+        t = tc_capture_dict_tree(c, &p->arena, (dict *)v);
         V key, x;
         int i = 0;
-        for (size_t j = 0; tc_dict_next((dict *)v, &j, &key, &x); i++)
-            t->keys[i] = tc_arena_strdup(&p->arena, tc_to_str(c, key)->s), t->children[i] = input_tree(p, c, x);
+        for (size_t j = 0; tc_dict_next((dict *)v, &j, &key, &x); i++) t->children[i] = input_tree(p, c, x);
     } else if (tc_is_seq(v)) {
         size_t n;
         V *a = tc_items(v, &n);

@@ -312,7 +312,8 @@ static void schema_version(tc_jread *j) {
     if (major != 8 && major != 0) tc_jr_fail(j, TC_UNSUPPORTED, "schema version %lld, expected 8", (long long)major);
 }
 
-/* Symbols of sizes are declared with their ranges; those that come from data wait for the operator that makes them. */
+/* Symbols of sizes are declared here, in this order; they take their ranges behind the guards, which those may rest on and say more: a line.
+ * Those that come from data wait for the operator that makes them. */
 static void range_constraints(tc_pt2_reader *r) {
     tc_jread *j = &r->j;
     tc_jr_object(j);
@@ -328,7 +329,7 @@ static void range_constraints(tc_pt2_reader *r) {
             else if (!tc_jr_null(j) && tc_jr_peek(j) == TC_JR_NUMBER && tc_jr_number(j, &v, &d)) *(lo ? &range.lo : &range.hi) = v;
         }
         if (range.lo > range.hi) tc_jr_fail(j, TC_CONTENT, "the range of %s is empty", owned);
-        if (owned[0] != 'u' && owned[0] != 'z') tc_sym_var(r->program->sym, owned, TC_SYM_INT, range.lo < 0 ? 0 : range.lo, range.hi);
+        if (owned[0] != 'u' && owned[0] != 'z') tc_sym_var(r->program->sym, owned, TC_SYM_INT, 0, TC_SYM_NO_HI);
         tc_map_set(&r->ranges, owned, tc_arena_dup(&r->scratch, &range, sizeof range));
     }
 }

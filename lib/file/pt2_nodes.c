@@ -395,7 +395,7 @@ static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_
             tc_buf own = {0}, theirs = {0};
             tc_value_print_type(&own, v);
             print_sizes(r, &t->mark, &theirs);
-            char *message = tc_arena_printf(&r->scratch, "%s: %s gives %s, the file says %s[%s]", name, n->target->name, own.data,
+            char *message = tc_arena_printf(&r->scratch, "%s gives %s as %s, the file says %s[%s]", n->target->name, own.data, name,
                                             d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
             if (v->out_index) to->doubt = message;
             else tc_jr_fail(j, TC_CONTENT, "%s", message);
@@ -443,10 +443,9 @@ static void adopt_result(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, s
 }
 
 /* ---- calls ---- */
-static void fail_in(tc_pt2_reader *r, const raw_node *n, tc_status st) {
+static void fail_in(tc_pt2_reader *r, tc_status st) {
     if (!st) return;
-    const tc_str who = n->name.n ? n->name : tc_pt2_str(n->target->name);
-    tc_jr_fail(&r->j, tc_status_code(st), "node %.*s: %s", (int)(who.n < 200 ? who.n : 200), who.s, tc_status_message(st));
+    tc_jr_fail(&r->j, tc_status_code(st), "%s", tc_status_message(st));
     tc_status_free(st);
 }
 
@@ -470,7 +469,7 @@ static void in_order(tc_pt2_reader *r, raw_node *n, const tc_schema *schema, boo
         if (k >= last) last = k + 1;
     }
     for (int k = 0; k < last && tc_jr_ok(&r->j); k++)
-        if (!given[k]) fail_in(r, n, tc_op_default(r->program, n->target->op, k, &n->call.data[k]));
+        if (!given[k]) fail_in(r, tc_op_default(r->program, n->target->op, k, &n->call.data[k]));
     n->call.len = (size_t)last;
 }
 
@@ -514,36 +513,21 @@ static void call_arguments(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     }
 }
 
-/* Into how many pieces a symbolic size cuts is what torch.export found: the file has so many names. */
-static void count_pieces(tc_pt2_reader *r, const raw_node *n) {
-    const bool lists = n->results.len == 1 && n->results.data[0].kind == R_TENSORS && n->results.data[0].n;
-    if (!lists || strcmp(tc_op_name(n->target->op), "aten.split.Tensor") || n->call.len < 2) return;
-    tc_symctx *y = r->program->sym;
-    const tc_arg *x = &n->call.data[0], *size = &n->call.data[1], *dim = n->call.len > 2 ? &n->call.data[2] : NULL;
-    int64_t d = 0, each;
-    if (x->kind != TC_A_VALUE || !x->value || x->value->kind != TC_V_TENSOR || size->kind != TC_A_INT) return;
-    if (dim && (dim->kind != TC_A_INT || !tc_sym_const_int(dim->sym, &d))) return;
-    if (d < 0) d += x->value->meta.rank;
-    if (d < 0 || d >= x->value->meta.rank || (tc_sym_const_int(size->sym, &each) && each < 1)) return;
-    tc_sym count = tc_sym_ceildiv(y, x->value->meta.size[d], size->sym),
-           same = tc_sym_op(y, TC_S_EQ, count, tc_sym_int(y, n->results.data[0].n), NULL);
-    if (tc_sym_known(y, same) < 0) tc_program_guard(r->program, (tc_guard){.cond = same, .source = n->source});
-}
-
 static void call(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     const tc_op *op = n->target->op;
     tc_value **outs = NULL;
     int nouts = 0;
     call_arguments(r, s, n);
-    if (tc_jr_ok(&r->j)) count_pieces(r, n);
+    if (tc_jr_ok(&r->j) && op->pieces && n->results.len == 1 && n->results.data[0].kind == R_TENSORS)
+        fail_in(r, tc_op_promise_pieces(r->program, op, n->call.data, (int)n->call.len, n->results.data[0].n, n->source));
     if (!tc_jr_ok(&r->j)) return;
     if (s->autocast != TC_DTYPE_NONE && !tc_op_schema(op)->variadic) {
         tc_emit e = {.graph = s->graph, .source = n->source};
-        fail_in(r, n, tc_autocast_call(&e, op, n->call.data, (int)n->call.len, s->autocast, &outs, &nouts));
+        fail_in(r, tc_autocast_call(&e, op, n->call.data, (int)n->call.len, s->autocast, &outs, &nouts));
     } else {
         tc_node *node = NULL;
         s->graph->names_follow = true;
-        fail_in(r, n, tc_graph_call(s->graph, op, n->call.data, (int)n->call.len, n->source, NULL, &node));
+        fail_in(r, tc_graph_call(s->graph, op, n->call.data, (int)n->call.len, n->source, NULL, &node));
         s->graph->names_follow = false;
         if (node) outs = node->outs, nouts = node->nouts;
     }
@@ -657,7 +641,7 @@ static bool special_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
     bool no_result;
     if (!tc_jr_ok(&r->j)) return true;
     if (tc_pt2_symbolic(r, n->target->name, n->args.data, (int)n->args.len, &number, &no_result)) {
-        fail_in(r, n, tc_sym_check(r->program->sym));
+        fail_in(r, tc_sym_check(r->program->sym));
         if (results_fit(r, n, no_result ? 0 : 1) && !no_result && n->results.data[0].n) tc_pt2_make(r, tc_pt2_named(r, *at, *name_of(n, 0)), number);
         return true;
     }
@@ -672,27 +656,21 @@ static void do_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
     else unknown(r, n);
 }
 
-/* The failure in the node whose text is at `begin` says its name, unless it begins with it or with that of a node in its subgraph. */
-static void name_failure(tc_pt2_reader *r, const char *begin) {
-    tc_jread *j = &r->j;
+/* The failure says the name of the innermost node that it is in, whose text is at `begin`: read or not when it failed. */
+static void name_failure(tc_pt2_reader *r, const raw_node *n, const char *begin) {
     tc_jread k;
-    char *name = NULL;
-    tc_jr_init(&k, NULL, begin, (size_t)(j->end - begin));
-    tc_jr_object(&k);
-    for (tc_str key; !name && tc_jr_member(&k, &key);) {
-        if (tc_str_is(key, "name") && tc_jr_peek(&k) == TC_JR_STRING) name = tc_jr_strdup(&k, &r->scratch);
+    tc_str name = n->name;
+    if (r->failed_node) return;
+    r->failed_node = true;
+    tc_jr_init(&k, NULL, begin, (size_t)(r->j.end - begin));
+    if (!name.n) tc_jr_object(&k);
+    for (tc_str key; !name.n && tc_jr_member(&k, &key);) {
+        if (tc_str_is(key, "name") && tc_jr_peek(&k) == TC_JR_STRING) name = tc_jr_keep(&k, &r->scratch, tc_jr_string(&k));
         else tc_jr_skip(&k);
     }
     tc_status_free(tc_jr_finish(&k));
-    const tc_place at = tc_status_place(j->status);
-    tc_status bare = tc_error_at(TC_CONTENT, at, "%s", ""); /* the place that the message begins with */
-    const char *what = tc_status_message(j->status) + strlen(tc_status_message(bare));
-    if (name && at.line > 0 && strncmp(what, "node ", 5) != 0 && (strncmp(what, name, strlen(name)) != 0 || what[strlen(name)] != ':')) {
-        tc_status named = tc_error_at(tc_status_code(j->status), at, "node %.200s: %s", name, what);
-        tc_status_free(j->status);
-        j->status = named;
-    }
-    tc_status_free(bare);
+    if (!name.n && n->target) name = tc_pt2_str(n->target->name);
+    if (name.n) tc_status_within(r->j.status, "node %.*s", (int)(name.n < 200 ? name.n : 200), name.s);
 }
 
 void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
@@ -709,7 +687,7 @@ void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
             j->at = begin; /* errors point to the node */
             do_node(r, &at, &n);
         }
-        if (!tc_jr_ok(j)) name_failure(r, begin);
+        if (!tc_jr_ok(j)) name_failure(r, &n, begin);
     }
     tc_vec_free(&n.args);
     tc_vec_free(&n.results);

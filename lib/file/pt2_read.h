@@ -71,6 +71,7 @@ typedef struct {
     TC_VEC(tc_sym) to;   /* ... and those that tc's rules made for the same numbers */
     tc_pt2_scope main;
     bool any_autocast;                   /* a region of autocast was read: strict export writes the types that its values have without it */
+    bool failed_node;                    /* the failure says in which node it is */
     tc_jr_mark signature, calls, fields; /* parts of graph_module that are read after the ranges of symbols are known */
 } tc_pt2_reader;
 typedef struct {

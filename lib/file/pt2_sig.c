@@ -292,33 +292,39 @@ typedef struct {
     int n;
 } named_tuple;
 
-/* JSON list of `want` strings, or a list whose first item is one; where numbers may stand beside them their digits; else NULL. */
-static const char **string_list(tc_arena *a, tc_str text, int want, bool numbers) {
+/* A key as text, None and True as Python has them; NULL: it is none. */
+static const char *key_text(tc_jread *j, tc_arena *a) {
+    switch (tc_jr_peek(j)) {
+    case TC_JR_STRING: return tc_jr_strdup(j, a);
+    case TC_JR_BOOL: return tc_jr_bool(j) ? "True" : "False";
+    case TC_JR_NULL: tc_jr_null(j); return "None";
+    case TC_JR_NUMBER: {
+        const tc_str s = tc_jr_skip(j);
+        return tc_arena_strndup(a, s.s, s.n);
+    }
+    default: tc_jr_skip(j); return NULL;
+    }
+}
+
+/* JSON list of `want` keys, or a list whose first item is one. NULL for another. */
+static const char **key_list(tc_arena *a, tc_str text, int want) {
     tc_jread j;
     const char **out = TC_NEWN(a, const char *, (size_t)want + 1);
     int n = 0;
+    bool keys = true;
     tc_jr_init(&j, NULL, text.s, text.n);
     if (tc_jr_peek(&j) != TC_JR_ARRAY) return NULL;
     tc_jr_array(&j);
-    bool nested = tc_jr_peek(&j) == TC_JR_ARRAY, done = false;
-    while (tc_jr_item(&j)) {
-        if (nested && !done) {
-            for (tc_jr_array(&j); tc_jr_item(&j); n++) {
-                char *s = tc_jr_strdup(&j, a);
-                if (n < want) out[n] = s;
-            }
-            done = true;
-        } else if (nested || (tc_jr_peek(&j) != TC_JR_STRING && !(numbers && tc_jr_peek(&j) == TC_JR_NUMBER))) {
-            if (!nested) n = want + 1;
-            tc_jr_skip(&j);
-        } else {
-            const tc_str s = tc_jr_peek(&j) == TC_JR_STRING ? tc_jr_string(&j) : tc_jr_skip(&j);
-            if (n < want) out[n] = tc_arena_strndup(a, s.s, s.n);
-            n++;
-        }
+    const bool nested = tc_jr_peek(&j) == TC_JR_ARRAY;
+    if (nested && tc_jr_item(&j)) tc_jr_array(&j);
+    for (; tc_jr_item(&j); n++) {
+        const char *key = key_text(&j, a);
+        keys &= key != NULL;
+        if (n < want) out[n] = key;
     }
+    while (nested && tc_jr_item(&j)) tc_jr_skip(&j);
     tc_status st = tc_jr_finish(&j);
-    bool ok = !st && n == want;
+    bool ok = !st && keys && n == want;
     tc_status_free(st);
     return ok ? out : NULL;
 }
@@ -356,7 +362,7 @@ static tc_tree *read_tree(tc_jread *j, tc_arena *a, const tc_map *fields) {
         if (!strcmp(t->type, kinds[i].type)) t->kind = kinds[i].kind;
     if (t->context && t->n && t->kind >= TC_TREE_DICT) {
         const named_tuple *nt = tc_map_find(fields, t->context);
-        t->keys = nt && nt->n == t->n ? (const char **)(uintptr_t)nt->fields : string_list(a, (tc_str){t->context, strlen(t->context)}, t->n, false);
+        t->keys = nt && nt->n == t->n ? (const char **)(uintptr_t)nt->fields : key_list(a, (tc_str){t->context, strlen(t->context)}, t->n);
     }
     return t;
 }
@@ -469,7 +475,6 @@ static void leaf_paths(const tc_tree *t, const char *path, path_list *out) {
         return;
     }
     const char **keys = t->keys;
-    if (!keys && t->kind == TC_TREE_DICT && t->context) keys = string_list(out->a, (tc_str){t->context, strlen(t->context)}, t->n, true);
     for (int i = 0; i < t->n; i++) {
         const char *step = keys ? keys[i] : tc_arena_printf(out->a, "%d", i);
         leaf_paths(t->children[i], path ? tc_arena_printf(out->a, "%s.%s", path, step) : step, out);
@@ -506,6 +511,14 @@ static void name_outputs(tc_program *p) {
     }
 }
 
+static void set_ranges(tc_pt2_reader *r) {
+    for (size_t i = 0; i < r->ranges.len; i++) {
+        const tc_pt2_range *range = r->ranges.entries[i].value;
+        tc_sym var = tc_sym_find(r->program->sym, r->ranges.entries[i].key);
+        if (var && !tc_sym_holds_data(var)) tc_sym_set_range(r->program->sym, var, range->lo, range->hi);
+    }
+}
+
 void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights) {
     tc_jread *j = &r->j;
     specs in = {0}, out = {0};
@@ -523,6 +536,7 @@ void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights) {
     }
     build_inputs(r, &in, weights);
     if (tc_jr_ok(j)) tc_jr_fail_with(j, tc_pt2_read_guards(r));
+    if (tc_jr_ok(j)) set_ranges(r);
     if (tc_jr_ok(j)) tc_pt2_nodes(r, &r->main);
     if (tc_jr_ok(j) && outputs.p) {
         tc_jr_seek(j, outputs);

@@ -433,6 +433,7 @@ void tc_pt2_write_state(const tc_program *p, tc_buf *out) {
     tc_json_array(&j);
     for (size_t i = 0; i < p->guards.len; i++) {
         const tc_guard *g = &p->guards.data[i];
+        if (g->apart && tc_sym_known(p->sym, g->cond) == 1) continue; /* by what was found behind it: none would be read back */
         text.len = 0;
         tc_sym_srepr(&text, g->cond);
         tc_json_object(&j);

@@ -378,17 +378,35 @@ static void adopt(tc_graph *g, tc_node *n, tc_value *types) {
     }
 }
 
-tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node) {
-    tc_program *p = g->program;
+/* The arguments of a call in the form that nodes hold: *out_n of them, in the program's arena. */
+static tc_status complete(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, tc_arg **out, int *out_n) {
     const tc_schema *s = tc_op_schema(op);
-    int n = s->variadic ? nargs : s->nparams;
+    const int n = *out_n = s->variadic ? nargs : s->nparams;
     if (nargs > n) return tc_error(TC_CONTENT, "%s takes %d arguments, %d given", tc_op_name(op), n, nargs);
-    tc_arg *full = TC_NEWN(&p->arena, tc_arg, (size_t)(n ? n : 1));
+    tc_arg *full = *out = TC_NEWN(&p->arena, tc_arg, (size_t)(n ? n : 1));
     for (int i = 0; i < n; i++) {
         if (i < nargs) full[i] = args[i];
         else TC_TRY(tc_op_default(p, op, i, &full[i]));
         if (i < nargs && !s->variadic) TC_TRY(tc_op_coerce(p, op, &s->params[i], &full[i]));
     }
+    return NULL;
+}
+
+tc_status tc_op_promise_pieces(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, int64_t count, tc_source src) {
+    tc_arg *full;
+    int n;
+    if (!op->pieces) return NULL;
+    TC_TRY(complete(p, op, args, nargs, &full, &n));
+    tc_sym pieces = op->pieces(p->sym, full), same = pieces ? tc_sym_op(p->sym, TC_S_EQ, pieces, tc_sym_int(p->sym, count), NULL) : NULL;
+    if (same && tc_sym_known(p->sym, same) < 0) tc_program_guard(p, (tc_guard){.cond = same, .source = src});
+    return NULL;
+}
+
+tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node) {
+    tc_program *p = g->program;
+    tc_arg *full;
+    int n;
+    TC_TRY(complete(p, op, args, nargs, &full, &n));
     int nouts = tc_op_nouts(op, full, n);
     tc_value *types = TC_NEWN(&p->arena, tc_value, (size_t)(nouts ? nouts : 1));
     TC_TRY(tc_op_infer(p, op, full, n, src, types, nouts));

@@ -126,6 +126,9 @@ struct tc_op {
     const struct tc_checked *checked;
     tc_decompose_fn strided; /* the same when argument 0 is not contiguous and the order of memory decides (random fills) */
     tc_view_alias_fn view_alias;
+    /* How many tensors its list has, where sizes that may be symbolic decide: an archive that names so many promises it. NULL for arguments
+     * that the rule refuses. */
+    tc_sym (*pieces)(tc_symctx *s, const tc_arg *args);
     const char *keeps;   /* the tensors, " self result ", that PyTorch keeps for the gradient, beside its own (result0 of several results); "": it
                             keeps nothing; NULL: what the gradient rule reads */
     tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */
@@ -168,6 +171,9 @@ void tc_op_propagate_grad(tc_node *n); /* sets requires_grad of the results from
 /* Appends the node, runs the shape rule, makes the outputs. args in schema order; missing ones at the end take their defaults. TC_CONTENT naming
  * operator, argument and shapes, and no node is left then. Results require a gradient when an argument does. out_node may be NULL. */
 tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node);
+
+/* Makes it a guard that the list of such a call, of an operator whose row has `pieces`, has `count` tensors. */
+tc_status tc_op_promise_pieces(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, int64_t count, tc_source src);
 
 /* Runs one operator on concrete tensors. Filled by the runtime at start (it stands higher); used by capture, folding, tests.
  * tensors in args are TC_A_VALUE whose value->aux points to a tc_tensor. out: nouts tensors, owned by the caller; Tensor[] results count

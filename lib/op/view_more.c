@@ -280,6 +280,19 @@ static tc_status pieces(tc_emit *e, const tc_node *n, tc_value *x, int d, const 
     list(e, v, count);
     return tc_e_done(e);
 }
+/* The size that a row's `pieces` cuts: of the dimension that argument `at` names. NULL where the rule refuses it. */
+static tc_sym cut_size(const tc_arg *args, int at) {
+    const tc_meta *m = &args[0].value->meta;
+    int64_t d;
+    if (!tc_sym_const_int(args[at].sym, &d) || d < -m->rank || d >= m->rank) return NULL;
+    return m->size[d < 0 ? d + m->rank : d];
+}
+/* So many of size `each` that they hold `size`; one, where both are 0. */
+static tc_sym pieces_of(tc_symctx *s, tc_sym size, tc_sym each) {
+    int64_t v;
+    if (!size || (tc_sym_const_int(each, &v) && (v < 0 || (v == 0 && !tc_sym_is_int(size, 0))))) return NULL;
+    return tc_sym_is_int(each, 0) ? tc_sym_int(s, 1) : tc_sym_ceildiv(s, size, each);
+}
 static tc_status even_pieces(tc_emit *e, const tc_node *n, tc_value *x, int d, tc_sym size, tc_sym count) {
     int64_t m;
     tc_symctx *s = tc_e_sym(e);
@@ -291,20 +304,18 @@ static tc_status even_pieces(tc_emit *e, const tc_node *n, tc_value *x, int d, t
     at[m] = x->meta.size[d];
     return pieces(e, n, x, d, at, (int)m);
 }
+static tc_sym pieces_split(tc_symctx *s, const tc_arg *args) { return pieces_of(s, cut_size(args, 2), args[1].sym); }
 static tc_status decompose_split(tc_emit *e, const tc_node *n) { /* split.Tensor: size, dim */
     tc_value *x = tc_arg_value(n, 0);
     int d;
-    int64_t v, m;
+    int64_t v;
     if (x->meta.rank == 0) return refuse(n, "split expects at least a 1-dimensional tensor");
     TC_TRY(wrap(n, 2, x->meta.rank, &d));
-    tc_sym size = tc_arg_sym(n, 1);
+    tc_sym size = tc_arg_sym(n, 1), count = pieces_split(tc_e_sym(e), n->args);
     if (tc_sym_const_int(size, &v) && v < 0)
         return tc_error(TC_CONTENT, "%s: split expects split_size be non-negative, but got split_size=%lld", tc_op_name(n->op), (long long)v);
-    if (tc_sym_is_int(size, 0)) {
-        if (!tc_sym_const_int(x->meta.size[d], &m) || m != 0) return refuse(n, "split_size can only be 0 if dimension size is 0");
-        return even_pieces(e, n, x, d, size, tc_sym_int(tc_e_sym(e), 1));
-    }
-    return even_pieces(e, n, x, d, size, tc_sym_ceildiv(tc_e_sym(e), x->meta.size[d], size));
+    if (!count) return refuse(n, "split_size can only be 0 if dimension size is 0");
+    return even_pieces(e, n, x, d, size, count);
 }
 static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
@@ -329,24 +340,31 @@ static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
     }
     return pieces(e, n, x, d, at, count);
 }
+/* `chunks` pieces of an empty dimension are empty. */
+static tc_sym chunks_of(tc_symctx *s, tc_sym size, tc_sym chunks) {
+    int64_t v;
+    if (!size || !tc_sym_const_int(chunks, &v) || v < 1) return NULL;
+    return tc_sym_is_int(size, 0) ? chunks : pieces_of(s, size, tc_sym_ceildiv(s, size, chunks));
+}
+static tc_sym pieces_chunk(tc_symctx *s, const tc_arg *args) { return chunks_of(s, cut_size(args, 2), args[1].sym); }
 static tc_status decompose_chunk(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     tc_symctx *s = tc_e_sym(e);
     int d;
-    int64_t chunks = tc_arg_int(n, 1), size;
+    int64_t chunks = tc_arg_int(n, 1), have, size;
     if (x->meta.rank == 0) return refuse(n, "chunk expects at least a 1-dimensional tensor");
     if (chunks <= 0) return tc_error(TC_CONTENT, "%s: chunk expects `chunks` to be greater than 0, got: %lld", tc_op_name(n->op), (long long)chunks);
     TC_TRY(wrap(n, 2, x->meta.rank, &d));
-    tc_sym k = tc_sym_int(s, chunks), each = tc_sym_ceildiv(s, x->meta.size[d], k), have = tc_sym_ceildiv(s, x->meta.size[d], each);
-    const bool fewer = tc_program_example(e->graph->program, have, &size) && size != chunks;
-    if (fewer ? tc_e_pin(e, n, x->meta.size[d], &size) : tc_sym_const_int(x->meta.size[d], &size)) {
-        int64_t w = (size + chunks - 1) / chunks;
-        if (w == 0) return even_pieces(e, n, x, d, tc_sym_int(s, 0), k);
-        return even_pieces(e, n, x, d, tc_sym_int(s, w), tc_sym_int(s, (size + w - 1) / w));
+    tc_sym k = tc_sym_int(s, chunks), whole = x->meta.size[d], count = tc_sym_simplify(s, pieces_chunk(s, n->args));
+    if (!tc_sym_const_int(count, &have)) {
+        if (!tc_program_example(e->graph->program, count, &have) || have == chunks) tc_e_guard(e, n, tc_sym_op(s, TC_S_EQ, count, k, NULL));
+        else if (tc_e_pin(e, n, whole, &size)) whole = tc_sym_int(s, size); /* the example gives fewer */
     }
-    /* a symbolic size: exactly that many chunks, which is a guard */
-    tc_e_guard(e, n, tc_sym_op(s, TC_S_EQ, have, k, NULL));
-    return even_pieces(e, n, x, d, each, k);
+    return even_pieces(e, n, x, d, tc_sym_ceildiv(s, whole, k), chunks_of(s, whole, k));
+}
+static tc_sym pieces_unbind(tc_symctx *s, const tc_arg *args) {
+    (void)s;
+    return cut_size(args, 1);
 }
 static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
@@ -354,7 +372,7 @@ static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {
     int64_t m;
     if (x->meta.rank == 0) return tc_error(TC_CONTENT, "IndexError: %s: Dimension specified as 0 but tensor has no dimensions", tc_op_name(n->op));
     TC_TRY(wrap(n, 1, x->meta.rank, &d));
-    if (!tc_e_pin(e, n, x->meta.size[d], &m)) /* a loop over the tensor may have pinned it */
+    if (!tc_e_pin(e, n, pieces_unbind(tc_e_sym(e), n->args), &m)) /* a loop over the tensor may have pinned it */
         return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
     if (m > 100000) return refuse(n, "too many pieces");
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(m ? m : 1));
@@ -477,6 +495,11 @@ static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
         .schema = "aten::" SCHEMA, .flags = TC_OP_OF_VIEWS, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, \
         .doc = text                                                                                                                         \
     }
+#define EVEN(SCHEMA, FLAGS, name, sample, text)                                                                                              \
+    {                                                                                                                                       \
+        .schema = "aten::" SCHEMA, .flags = FLAGS, .shape = tc_shape_decomposed, .decompose = decompose_##name, .pieces = pieces_##name,    \
+        .samples = sample, .doc = text                                                                                                      \
+    }
 #define COPY(SCHEMA) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_copy, .doc = "the view, copied" }
 const tc_op tc_ops_view_more[] = {
@@ -528,23 +551,23 @@ const tc_op tc_ops_view_more[] = {
         "length elements from start"),
     ROW("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow, "narrow_copy(f32[5,3], 0, 1, 3)",
         "length elements from start, copied"),
-    ROW("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split, "split(f32[7,2], 3)",
+    EVEN("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", 0, split, "split(f32[7,2], 3)",
         "pieces of that size, the last shorter"),
     ROW("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_sizes, "split(f32[7,2], [3,4])",
         "pieces of those sizes"),
     ROW("split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_sizes, "split_with_sizes(f32[7,2], [3,4])",
         "pieces of those sizes"),
-    ROW("split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "split_copy(f32[7,2], 3)", "pieces, copied"),
+    EVEN("split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", 0, split, "split_copy(f32[7,2], 3)", "pieces, copied"),
     ROW("split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes, "split_with_sizes_copy(f32[7,2], [3,4])",
         "pieces, copied"),
-    OF_VIEWS("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "unsafe_split(f32[7,2], 3)", "pieces"),
+    EVEN("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", TC_OP_OF_VIEWS, split, "unsafe_split(f32[7,2], 3)", "pieces"),
     OF_VIEWS("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes,
              "unsafe_split_with_sizes(f32[7,2], [3,4])", "pieces"),
-    ROW("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, "chunk(f32[7,2], 3)",
+    EVEN("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", 0, chunk, "chunk(f32[7,2], 3)",
         "at most that many pieces of equal size, the last shorter"),
-    OF_VIEWS("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk, "unsafe_chunk(f32[7,2], 3)", "pieces"),
-    ROW("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind, "unbind(f32[3,2])", "the slices of a dimension"),
-    ROW("unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", unbind, "unbind_copy(f32[3,2])", "the slices of a dimension, copied"),
+    EVEN("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", TC_OP_OF_VIEWS, chunk, "unsafe_chunk(f32[7,2], 3)", "pieces"),
+    EVEN("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", 0, unbind, "unbind(f32[3,2])", "the slices of a dimension"),
+    EVEN("unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", 0, unbind, "unbind_copy(f32[3,2])", "the slices of a dimension, copied"),
     ROW("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, "tensor_split(f32[7,2], 3)",
         "nearly even pieces"),
     ROW("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split, "tensor_split(f32[7,2], [2,5])",

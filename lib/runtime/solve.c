@@ -39,12 +39,35 @@ static tc_sym single_unbound(tc_exec *e, tc_sym s, int *count) {
     return *count == 1 ? found : NULL;
 }
 
-/* The size of dimension d is outside of the range [lo, hi] of symbol s. */
-static tc_status bad_range(const tc_input *in, int d, int64_t size, tc_sym s, int64_t lo, int64_t hi) {
-    const char *name = tc_sym_var_name(s);
-    if (hi == TC_SYM_NO_HI || hi > INT64_MAX / 2)
-        return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected at least %lld (%s)", in->name, d, (long long)size, (long long)lo, name);
-    return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld..%lld (%s)", in->name, d, (long long)size, (long long)lo, (long long)hi, name);
+/* Where the condition stands that s breaks by being `value`: the range of s holds it. Else its name. */
+static void put_cause(tc_exec *e, tc_sym s, int64_t value, tc_buf *out) {
+    const tc_program *p = e->program;
+    tc_symvalue *of = var_of(e, s), before = *of;
+    *of = (tc_symvalue){.i = value, .bound = true};
+    for (size_t i = 0; i < p->guards.len && !out->len; i++) {
+        const tc_guard *g = &p->guards.data[i];
+        tc_symvalue holds = {.i = 1};
+        if (!g->source.line || !tc_sym_contains(g->cond, s)) continue;
+        tc_status_free(tc_sym_eval(g->cond, e->vars, e->nvars, &holds));
+        if (!holds.i) tc_buf_printf(out, "%s:%d", g->source.file, g->source.line);
+    }
+    *of = before;
+    if (!out->len) tc_buf_puts(out, tc_sym_var_name(s));
+}
+
+/* The size of dimension d (-1: the number) is outside of the range [lo, hi] of symbol s. */
+static tc_status bad_range(tc_exec *e, const tc_input *in, int d, int64_t value, tc_sym s, int64_t lo, int64_t hi) {
+    tc_buf b = {0}, cause = {0};
+    put_cause(e, s, value, &cause);
+    tc_buf_puts(&b, in->name);
+    if (d >= 0) tc_buf_printf(&b, ".size(%d)", d);
+    tc_buf_printf(&b, "=%lld, expected ", (long long)value);
+    if (hi == TC_SYM_NO_HI || hi > INT64_MAX / 2) tc_buf_printf(&b, "at least %lld", (long long)lo);
+    else tc_buf_printf(&b, "%lld..%lld", (long long)lo, (long long)hi);
+    tc_status st = tc_error(TC_CONTENT, "%s (%s)", b.data, cause.data);
+    tc_buf_free(&b);
+    tc_buf_free(&cause);
+    return st;
 }
 
 static tc_status bind_tensor(tc_exec *e, const tc_input *in, const tc_tensor *t) {
@@ -64,7 +87,7 @@ static tc_status bind_tensor(tc_exec *e, const tc_input *in, const tc_tensor *t)
         if (tc_sym_opcode(s) != TC_S_VAR || var_of(e, s)->bound) continue;
         int64_t lo, hi;
         tc_sym_range(e->program->sym, s, &lo, &hi);
-        if (t->size[d] < lo || t->size[d] > hi) return bad_range(in, d, t->size[d], s, lo, hi);
+        if (t->size[d] < lo || t->size[d] > hi) return bad_range(e, in, d, t->size[d], s, lo, hi);
         *var_of(e, s) = (tc_symvalue){.i = t->size[d], .bound = true};
     }
     return NULL;
@@ -112,8 +135,7 @@ static tc_status bind_number(tc_exec *e, const tc_input *in, const tc_tensor *t)
         x->i = tc_scalar_to_int(v);
         int64_t lo, hi;
         tc_sym_range(e->program->sym, s, &lo, &hi);
-        if (tc_sym_type(s) == TC_SYM_INT && (x->i < lo || x->i > hi))
-            return tc_error(TC_CONTENT, "%s=%lld, expected %lld..%lld", in->name, (long long)x->i, (long long)lo, (long long)hi);
+        if (tc_sym_type(s) == TC_SYM_INT && (x->i < lo || x->i > hi)) return bad_range(e, in, -1, x->i, s, lo, hi);
     }
     return NULL;
 }

@@ -4,6 +4,7 @@
  * depend on data from the results of the nodes that make them. */
 #include "train/replay.h"
 
+#include "base/json.h"
 #include "capture/torch.h"
 #include "op/op.h"
 
@@ -234,13 +235,51 @@ static void guard_sizes(replay *r, const tc_input *in, V x) {
     }
 }
 
+static V key_of(C *c, tc_jread *j) {
+    int64_t i;
+    double d;
+    switch (tc_jr_peek(j)) {
+    case TC_JR_NUMBER: return tc_jr_number(j, &i, &d) ? tc_int(c, i) : tc_float(c, d);
+    case TC_JR_BOOL: return tc_jr_bool(j) ? c->true_ : c->false_;
+    case TC_JR_NULL: tc_jr_null(j); return c->none;
+    case TC_JR_STRING: {
+        const tc_str s = tc_jr_string(j);
+        return (V)tc_strn(c, s.s, s.n);
+    }
+    default: {
+        const tc_str s = tc_jr_skip(j);
+        return (V)tc_strn(c, s.s, s.n);
+    }
+    }
+}
+
+/* The keys of a dict, of which its context knows the types. */
+static V *keys_of(C *c, const tc_tree *t) {
+    V *keys = tc_mem(c, sizeof *keys * ((size_t)t->n + 1));
+    tc_jread j;
+    int n = 0;
+    for (int i = 0; t->keys && i < t->n; i++) keys[i] = tc_strz(c, t->keys[i]);
+    if (!t->context) return keys;
+    tc_jr_init(&j, NULL, t->context, strlen(t->context));
+    for (tc_jr_array(&j); tc_jr_item(&j); n++) {
+        V key = key_of(c, &j);
+        if (n < t->n) keys[n] = key;
+    }
+    tc_status st = tc_jr_finish(&j);
+    const bool fit = !st && n == t->n;
+    tc_status_free(st);
+    if (!fit) tc_raise(c, "ValueError", "the tree of the outputs has a dict of %d values whose keys are %s", t->n, t->context);
+    return keys;
+}
+
 /* The user's results as the tree of the program has them: one tensor, a tuple, a list, a dict. */
 static V build_tree(replay *r, const tc_tree *t, V *leaves, int n, int *at) {
     C *c = r->c;
     if (!t || t->kind == TC_TREE_LEAF) return *at < n ? leaves[(*at)++] : c->none;
     if (t->kind == TC_TREE_DICT) {
         dict *d = tc_dict(c);
-        for (int i = 0; i < t->n; i++) tc_dict_set(c, d, tc_strz(c, t->keys[i]), build_tree(r, t->children[i], leaves, n, at));
+        V *keys = keys_of(c, t);
+        for (int i = 0; i < t->n; i++) tc_dict_set(c, d, keys[i], build_tree(r, t->children[i], leaves, n, at));
         return (V)d;
     }
     V all = tc_tuple(c, (size_t)t->n, NULL);

@@ -345,3 +345,61 @@ EOF
         [ "$status" -eq 3 ] && [[ "$stderr" == *"these sizes break a condition of the program"*"sp.py:9"* ]]
     done
 }
+
+# tests/cli/pieces.pt2 is of PyTorch: chunk(x, 5) gives 3, unsafe_split(x, y.shape[0]) and split_copy 2, unbind(x[y.shape[0] - 2:y.shape[0]]) 2.
+@test "as many pieces as the archive names is what each operator that cuts a symbolic size promises" {
+    local x=x=6x2xf32=0,1,2,3,4,5,6,7,8,9,10,11
+    tc-export "$TC_ROOT/tests/cli/pieces.pt2" -o again.pt2
+    tc-export again.pt2 | cmp - again.pt2
+    for f in "$TC_ROOT/tests/cli/pieces.pt2" again.pt2; do
+        tc-run "$f" --input "$x" --input y=4xf32=1 --output 0=@0.npy --output 1=@1.npy --output 2=@2.npy --output 3=@3.npy
+        [ "$(tail -c 16 0.npy | od -An -tf4 | tr -s ' ')" = " 22 26 26 30" ]
+        [ "$(tail -c 8 1.npy | od -An -tf4 | tr -s ' ')" = " 48 56" ]
+        [ "$(tail -c 8 2.npy | od -An -tf4 | tr -s ' ')" = " -6 -4" ]
+        [ "$(tail -c 8 3.npy | od -An -tf4 | tr -s ' ')" = " -2 -2" ]
+        run --separate-stderr tc-run "$f" --check-guards=no --input x=7x2xf32=0 --input y=4xf32=1 -o out.safetensors
+        [ "$status" -eq 3 ] && [[ "$stderr" == *"these sizes break a condition of the program"*"pieces.py:5"* ]]
+    done
+}
+
+@test "a condition that became the range of a size keeps its line when the archive is written again" {
+    cat >m.py <<'PY'
+from torch import nn
+
+
+class M(nn.Module):
+    def forward(self, x, y):
+        assert x.shape[0] <= 64
+        return x.sum(0) + y[:-3].sum()
+PY
+    tc-export m.py:M --input x=Bx4xf32 --input y=Nxf32 --dim B=1..100 -o a.pt2
+    tc-export a.pt2 -o b.pt2
+    cmp a.pt2 b.pt2
+    run --separate-stderr tc-run b.pt2 --input x=65x4xf32=1 --input y=9xf32=1
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"x.size(0)=65, expected 1..64 (m.py:6)"* ]]
+}
+
+@test "keys of results that are no strings are written as PyTorch's pytree has them, name the results and are found by a loss" {
+    cat >m.py <<'PY'
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return {3: self.l(x), "a": x, 1.5: x * 2, None: x * 3, True: x * 4}
+PY
+    tc-export m.py:M --input x=2x2xf32 -o a.pt2
+    tc-export --print=json a.pt2 | grep -qF '[3, \\\"a\\\", 1.5, null, true]'
+    tc-export a.pt2 | cmp - a.pt2
+    for key in 3 a 1.5 None True; do tc-run a.pt2 --input x=2x2xf32=1 --output "$key=@$key.npy"; done
+    [ "$(tail -c 4 True.npy | od -An -tf4 | tr -d ' ')" = 4 ]
+    printf 't,p,q\n0,1,2\n1,3,4\n' >d.csv
+    printf '%s\n' 'data: {csv: d.csv, columns: [p, q], target: t}' 'batch: 2' 'steps: 1' \
+        'loss: out[3].sum() + out["a"].sum() + out[1.5].sum() + out[None].sum() + out[True].sum()' \
+        'optimizer: torch.optim.SGD(m.parameters(), lr=0.1)' >r.yaml
+    tc-train -q r.yaml -o run <a.pt2
+}
