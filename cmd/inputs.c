@@ -2,6 +2,64 @@
 #include "cmd/inputs.h"
 
 #include "op/sample.h"
+#include "pass/symbols.h"
+
+/* ---- sizes ---- */
+typedef struct {
+    const tc_program *p;
+    tc_symvalue *vars; /* of nvars */
+    size_t nvars;
+    tc_sym *free; /* the nfree symbols that may be chosen */
+    size_t nfree;
+} choice;
+
+static void choose_from_inputs(choice *c) {
+    bool *set = tc_xcalloc(c->nvars + 1, sizeof *set);
+    for (int i = 0; i < c->p->ninputs; i++)
+        if (c->p->inputs[i].kind == TC_IN_USER) tc_mark_defined(set, c->p->inputs[i].value, true);
+    for (size_t i = 0; i < c->nvars; i++) {
+        tc_sym s = tc_sym_var_at(c->p->sym, i);
+        if (!set[i] || c->vars[i].bound) continue;
+        if (tc_sym_type(s) == TC_SYM_INT) c->free[c->nfree++] = s;
+        else if (tc_sym_type(s) == TC_SYM_FLOAT) c->vars[i] = (tc_symvalue){.f = 1, .bound = true};
+        else c->vars[i] = (tc_symvalue){.i = 1, .bound = true};
+    }
+    free(set);
+}
+
+/* Each at its lower bound, one at least, plus the digits of `more`, those of the first symbol lowest. */
+static bool try_sizes(choice *c, int64_t more, int64_t radix) {
+    for (size_t i = 0; i < c->nfree; i++, more /= radix) {
+        int64_t lo, hi;
+        tc_sym_range(c->p->sym, c->free[i], &lo, &hi);
+        if (lo < 1) lo = hi > 0 ? 1 : hi;
+        c->vars[tc_sym_var_index(c->free[i])] = (tc_symvalue){.bound = true, .i = hi - lo < more % radix ? hi : lo + more % radix};
+    }
+    return tc_program_admits(c->p, c->vars, c->nvars);
+}
+
+/* One larger than its bound, or several a little. */
+static bool choose(choice *c) {
+    enum { ALONE = 256, TOGETHER = 4096 };
+    static const int64_t radix[] = {1, TOGETHER, 64, 16, 8};
+    for (int64_t k = 0; k < ALONE; k++) {
+        int64_t place = 1;
+        for (size_t i = 0; i < c->nfree && i < 7; i++, place *= ALONE)
+            if (try_sizes(c, k * place, ALONE)) return true;
+    }
+    for (int64_t more = 0; more < TOGETHER; more++)
+        if (try_sizes(c, more, radix[c->nfree < 4 ? c->nfree : 4])) return true;
+    return false;
+}
+
+void tc_cmd_example(const tc_program *p, tc_symvalue *vars, size_t nvars) {
+    choice c = {.p = p, .vars = vars, .nvars = nvars, .free = tc_xcalloc(nvars + 1, sizeof(tc_sym))};
+    choose_from_inputs(&c);
+    if (!choose(&c)) try_sizes(&c, 0, 1);
+    free(c.free);
+}
+
+/* ---- tensors and numbers ---- */
 
 static tc_status make_number(const tc_input *in, const tc_symvalue *vars, size_t nvars, tc_tensor *out) {
     tc_symvalue n;
@@ -20,6 +78,7 @@ static tc_status make_tensor(const tc_input *in, const tc_symvalue *vars, size_t
 
 tc_status tc_cmd_make_inputs(const tc_program *p, tc_symvalue *vars, size_t nvars, const double *lo, const double *hi, tc_tensor **out_inputs,
                              int *out_n) {
+    tc_cmd_example(p, vars, nvars);
     for (size_t i = 0; i < nvars; i++) {
         int64_t least, most;
         if (vars[i].bound) continue;

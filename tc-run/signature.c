@@ -2,6 +2,7 @@
 #include "tc-run/run.h"
 
 #include "base/json_write.h"
+#include "cmd/inputs.h"
 #include "pass/symbols.h"
 
 static void print_leaf(tc_buf *b, const tc_arg *a) {
@@ -55,47 +56,16 @@ static void print_ranges(tc_buf *b, const tc_program *p, const bool *is_size) {
     }
 }
 
-/* Sizes at their lower bounds, one at least, plus the digits of `more`, those of the first symbol lowest. */
-static void try_sizes(const tc_program *p, const bool *is_size, tc_symvalue *sizes, size_t n, int64_t more, int64_t radix) {
-    for (size_t i = 0; i < n; i++) {
-        int64_t lo, hi;
-        if (!is_size[i]) continue;
-        tc_sym_range(p->sym, tc_sym_var_at(p->sym, i), &lo, &hi);
-        if (lo < 1 && hi > 0) lo = 1;
-        sizes[i] = (tc_symvalue){.bound = true, .i = hi - lo < more % radix ? hi : lo + more % radix};
-        more /= radix;
-    }
-}
-
-/* Small sizes that meet the guards, as far as some thousand tries tell: one larger than its bound, or several a little. By symbol, the caller's. */
-static tc_symvalue *example_sizes(const tc_program *p, const bool *is_size, size_t *out_n) {
-    enum { ALONE = 256, TOGETHER = 4096 };
-    const size_t n = *out_n = tc_sym_var_count(p->sym);
-    tc_symvalue *sizes = tc_xcalloc(n + 1, sizeof *sizes);
-    size_t free_sizes = 0;
-    for (size_t i = 0; i < n; i++) free_sizes += is_size[i];
-    for (int64_t k = 0; k < ALONE; k++) {
-        int64_t place = 1;
-        for (size_t i = 0; i < free_sizes && i < 7; i++, place *= ALONE) {
-            try_sizes(p, is_size, sizes, n, k * place, ALONE);
-            if (tc_program_admits(p, sizes, n)) return sizes;
-        }
-    }
-    static const int64_t radix[] = {1, TOGETHER, 64, 16, 8};
-    for (int64_t more = 0; more < TOGETHER; more++) {
-        try_sizes(p, is_size, sizes, n, more, radix[free_sizes < 4 ? free_sizes : 4]);
-        if (tc_program_admits(p, sizes, n)) return sizes;
-    }
-    try_sizes(p, is_size, sizes, n, 0, 1);
-    return sizes;
-}
-
 /* An input as a literal that fits. */
 static void print_example(tc_buf *b, const tc_program *p, const tc_input *in, const tc_symvalue *sizes, size_t n) {
     tc_buf_printf(b, " --input %s=", in->name);
     if (in->value->kind == TC_V_SYM) {
-        tc_symtype t = tc_sym_type(in->value->sym);
-        tc_buf_puts(b, t == TC_SYM_INT ? "i64=4" : t == TC_SYM_FLOAT ? "f64=1" : "bool=true");
+        const tc_symtype t = tc_sym_type(in->value->sym);
+        tc_symvalue v = {0};
+        tc_status_free(tc_sym_eval(in->value->sym, sizes, n, &v));
+        if (t == TC_SYM_INT) tc_buf_printf(b, "i64=%lld", (long long)v.i);
+        else if (t == TC_SYM_FLOAT) tc_buf_printf(b, "f64=%g", v.f);
+        else tc_buf_puts(b, v.i ? "bool=true" : "bool=false");
         return;
     }
     const tc_meta *m = &in->value->meta;
@@ -110,9 +80,10 @@ static void print_example(tc_buf *b, const tc_program *p, const tc_input *in, co
 }
 
 /* What to paste. */
-static void print_command(tc_buf *b, const tc_program *p, const char *path, const bool *is_size) {
-    size_t n;
-    tc_symvalue *sizes = example_sizes(p, is_size, &n);
+static void print_command(tc_buf *b, const tc_program *p, const char *path) {
+    const size_t n = tc_sym_var_count(p->sym);
+    tc_symvalue *sizes = tc_xcalloc(n + 1, sizeof *sizes);
+    tc_cmd_example(p, sizes, n);
     tc_buf_printf(b, "  tc-run %s", path);
     for (int i = 0; i < p->ninputs; i++)
         if (p->inputs[i].kind == TC_IN_USER) print_example(b, p, &p->inputs[i], sizes, n);
@@ -150,8 +121,8 @@ void signature_print(tc_buf *b, const tc_program *p, const char *path) {
         const tc_output *o = &p->outputs[i];
         if (o->kind == TC_OUT_USER_INPUT || o->kind == TC_OUT_BUFFER) tc_buf_printf(b, "  %-*s  written to\n", width, p->inputs[o->target].name);
     }
-    print_command(b, p, path, is_size);
     free(is_size);
+    print_command(b, p, path);
     if (results > 1) tc_buf_puts(b, " --to safetensors");
 }
 

@@ -91,18 +91,7 @@ static bool by_parts(const tc_node *n) {
 /* The composition that executes n instead of what its row says for ordinary arguments; NULL: none does. */
 static tc_decompose_fn instead(const tc_node *n) {
     if (by_parts(n)) return n->op->complex;
-    for (int i = 0; n->op->many && i < n->nargs; i++)
-        if (n->args[i].kind == TC_A_VALUES && n->args[i].n > TC_OP_MANY) return n->op->many;
-    if (n->op->outer) {
-        const tc_meta *a = tc_arg_meta(n, 0);
-        if (tc_sym_is_int(a->size[a->rank - 1], 1)) return n->op->outer;
-    }
-    if (n->op->checked && !n->op->checked->sure(n)) return n->op->checked->rule;
-    if (n->op->strided) {
-        tc_shape_ctx c = {.program = n->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs, .source = n->source};
-        if (tc_sh_is_contiguous(&c, tc_arg_meta(n, 0)) == 0) return n->op->strided;
-    }
-    return NULL;
+    return n->op->otherwise && !n->op->otherwise->fits(n) ? n->op->otherwise->rule : NULL;
 }
 
 tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {

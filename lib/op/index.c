@@ -314,7 +314,7 @@ static tc_status pick_of_one(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::reshape", "vS", found, y->size, y->rank));
     return tc_e_done(e);
 }
-static const struct tc_checked checked_pick = {has_dimensions, pick_of_one};
+static const struct tc_otherwise pick_otherwise = {has_dimensions, pick_of_one};
 
 /* ---- writing along a dimension ---- */
 /* The reductions that PyTorch has kernels for. */
@@ -718,7 +718,7 @@ const tc_op tc_ops_index[] = {
      .flags = TC_OP_INDEX_RUNTIME,
      .shape = shape_gather,
      .lower = lower_gather,
-     .checked = &checked_pick,
+     .otherwise = &pick_otherwise,
      .keeps = " self index ",
      .grad = grad_gather,
      .samples = "gather(f32[4,5], 1, i64[4,2]:0..5); gather(f32[], 0, i64[2]:0..1)",
@@ -727,7 +727,7 @@ const tc_op tc_ops_index[] = {
      .flags = TC_OP_INDEX_RUNTIME,
      .shape = shape_index_select,
      .lower = lower_index_select,
-     .checked = &checked_pick,
+     .otherwise = &pick_otherwise,
      .grad = grad_index_select,
      .samples = "index_select(f32[4,5], 1, i64[3]:0..5); index_select(f32[], 0, i64[1]:0..1)",
      .doc = "slices at index along dim"},

@@ -562,19 +562,25 @@ static tc_status outer_product(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define KERNEL(SCHEMA, name, parts, one_term, sample, text)                                                                         \
+static bool has_columns(const tc_node *n) { /* other than one */
+    const tc_meta *a = tc_arg_meta(n, 0);
+    return !tc_sym_is_int(a->size[a->rank - 1], 1);
+}
+static const struct tc_otherwise one_term = {has_columns, outer_product};
+
+#define KERNEL(SCHEMA, name, parts, otherwise_, sample, text)                                                                         \
     {                                                                                                                               \
-        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_##name, .kernel = &tc_k_##name, .complex = parts, .outer = one_term, \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_##name, .kernel = &tc_k_##name, .complex = parts, .otherwise = otherwise_, \
         .grad = grad_##name, .samples = sample, .doc = text                                                                         \
     }
 #define COMPOSED(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 const tc_op tc_ops_matmul[] = {
-    KERNEL("mm(Tensor self, Tensor mat2)", mm, tc_by_parts_product, outer_product,
+    KERNEL("mm(Tensor self, Tensor mat2)", mm, tc_by_parts_product, &one_term,
            "mm(f32[3,4], f32[4,5]); mm(f32[37,1], f32[1,70]); mm(i16[5,1], i16[1,3]); mm(f64[3,0], f64[0,2]); mm(i64[5,70], i64[70,66]); "
            "mm(i8[17,3], i8[3,5]); mm(c64[3,4], c64[4,2])",
            "matrix product"),
-    KERNEL("bmm(Tensor self, Tensor mat2)", bmm, tc_by_parts_product, outer_product, "bmm(f32[2,3,4], f32[2,4,5]); bmm(bf16[2,3,1], bf16[2,1,5])",
+    KERNEL("bmm(Tensor self, Tensor mat2)", bmm, tc_by_parts_product, &one_term, "bmm(f32[2,3,4], f32[2,4,5]); bmm(bf16[2,3,1], bf16[2,1,5])",
            "matrix products of a batch"),
     KERNEL("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)", addmm, tc_by_parts_added, NULL,
            "addmm(f32[5], f32[3,4], f32[4,5])", "beta self + alpha mat1 mat2"),

@@ -105,11 +105,10 @@ enum {
     TC_OP_LIKE = 512           /* of its last tensor argument it reads the type and the sizes, no element: zeros_like, view_as */
 };
 
-enum { TC_OP_MANY = 48 };
-
-/* Where only the run decides whether an argument is one that the operator takes, which `sure` denies, the rule executes it. */
-struct tc_checked {
-    bool (*sure)(const tc_node *node);
+/* The row is for calls that `fits` admits; the rule executes the others: a list with more tensors than a loop has axes for, a memory order that
+ * decides, an argument of which only the run says whether the operator takes it. */
+struct tc_otherwise {
+    bool (*fits)(const tc_node *node);
     tc_decompose_fn rule;
 };
 
@@ -121,10 +120,7 @@ struct tc_op {
     const struct tc_kernel *kernel;
     tc_decompose_fn decompose;
     tc_decompose_fn complex; /* executes it, instead of those, when an argument is complex; NULL: they do that too */
-    tc_decompose_fn many;    /* the same when a list has more than TC_OP_MANY tensors, which a loop has no axes for */
-    tc_decompose_fn outer;   /* the same when argument 0 has one column: products of one term each */
-    const struct tc_checked *checked;
-    tc_decompose_fn strided; /* the same when argument 0 is not contiguous and the order of memory decides (random fills) */
+    const struct tc_otherwise *otherwise; /* NULL: the row is for every call */
     tc_view_alias_fn view_alias;
     /* How many tensors its list has, where sizes that may be symbolic decide: an archive that names so many promises it. NULL for arguments
      * that the rule refuses. */

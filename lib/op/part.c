@@ -118,7 +118,7 @@ static tc_status select_checked(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::index.Tensor", "vV", x, at, count));
     return tc_e_done(e);
 }
-const struct tc_checked tc_checked_select = {in_range, select_checked};
+const struct tc_otherwise tc_select_otherwise = {in_range, select_checked};
 static tc_status put_selected(tc_emit *e, tc_value *whole, tc_value *part, const tc_node *n) {
     tc_value *at[TC_MAX_RANK];
     int count = one_index(e, n, n->outs[0]->meta.rank, at);
@@ -130,8 +130,8 @@ static tc_status select_backward_checked(tc_emit *e, const tc_node *n) {
     return put_selected(e, tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)m->dtype), tc_arg_value(n, 0), n);
 }
 static tc_status select_scatter_checked(tc_emit *e, const tc_node *n) { return put_selected(e, tc_arg_value(n, 0), tc_arg_value(n, 1), n); }
-static const struct tc_checked checked_select_backward = {in_range, select_backward_checked},
-                               checked_select_scatter = {in_range, select_scatter_checked};
+static const struct tc_otherwise otherwise_select_backward = {in_range, select_backward_checked},
+                                 otherwise_select_scatter = {in_range, select_scatter_checked};
 
 static tc_status lower_slice_into(tc_lower *l, int part, int self, int dim_arg) {
     const tc_node *n = l->node;
@@ -294,7 +294,7 @@ static tc_status decompose_fill_diagonal(tc_emit *e, const tc_node *n) { /* self
 
 #define INDEXED(SCHEMA, shape_, name, sample, text)                                                                                      \
     {                                                                                                                                    \
-        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_##name, .checked = &checked_##name, .grad = grad_##name, \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_##name, .otherwise = &otherwise_##name, .grad = grad_##name, \
         .samples = sample, .doc = text                                                                                                   \
     }
 const tc_op tc_ops_part[] = {

@@ -549,13 +549,13 @@ static tc_status divide_checked(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, quotient ? quotient->outs[0] : NULL);
     return tc_e_done(e);
 }
-static const struct tc_checked checked_division = {divides, divide_checked};
+static const struct tc_otherwise division_otherwise = {divides, divide_checked};
 
 #define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
 #define DIVISION(SCHEMA, shape_, lower_, grad_, sample, text)                                                                                     \
     {                                                                                                                                             \
-        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .checked = &checked_division, .grad = grad_, .samples = sample, \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .otherwise = &division_otherwise, .grad = grad_, .samples = sample, \
         .doc = text                                                                                                                               \
     }
 #define TRUTH(SCHEMA, shape_, lower_, sample, text) \

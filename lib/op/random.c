@@ -135,6 +135,12 @@ static tc_status fill_strided(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
+static bool not_strided(const tc_node *n) {
+    tc_shape_ctx c = {.program = n->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs, .source = n->source};
+    return tc_sh_is_contiguous(&c, tc_arg_meta(n, 0)) != 0;
+}
+static const struct tc_otherwise fill_otherwise = {not_strided, fill_strided};
+
 /* What result 0 is drawn into, in the order of memory: as `self` where the operator is a _like one that keeps its layout. */
 static tc_value *empty_of(tc_emit *e, const tc_node *n, layout *lay) {
     int self = param(n->op, "self"), format = param(n->op, "memory_format");
@@ -325,7 +331,7 @@ static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 #define FILL(SCHEMA, shape_, kernel_, sample, text)                                                                                    \
     {                                                                                                                                  \
         .schema = "aten::" SCHEMA ", *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, \
-        .kernel = &kernel_, .strided = fill_strided, .grad = grad_none, .samples = sample, .doc = text                                 \
+        .kernel = &kernel_, .otherwise = &fill_otherwise, .grad = grad_none, .samples = sample, .doc = text                                 \
     }
 #define COMPOSED(SCHEMA, shape_, decompose_, sample, text)                                                                                    \
     {                                                                                                                                         \
@@ -365,7 +371,7 @@ const tc_op tc_ops_random[] = {
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_fill,
      .kernel = &tc_k_random,
-     .strided = fill_strided,
+     .otherwise = &fill_otherwise,
      .grad = grad_none,
      .samples = "random(i64[37])",
      .doc = "integers over the range of the type"},
@@ -380,7 +386,7 @@ const tc_op tc_ops_random[] = {
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_fill,
      .kernel = &tc_k_bernoulli_t,
-     .strided = fill_strided,
+     .otherwise = &fill_otherwise,
      .grad = grad_none,
      .samples = "bernoulli(f32[37], f32[37]:0..1)",
      .doc = "1 with probability p, else 0"},

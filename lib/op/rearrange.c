@@ -55,15 +55,16 @@ static tc_status lower_cat(tc_lower *l) {
     }
     return l->status;
 }
-/* Of many: pieces that a loop takes, and then these, in the type of the result from the first on. */
+enum { MOST = 48 }; /* that a loop has axes for */
+/* Of more: pieces that a loop takes, and then these, in the type of the result from the first on. */
 static tc_status decompose_many_cat(tc_emit *e, const tc_node *n) {
     const tc_arg *list = &n->args[0];
     int64_t d = tc_arg_int(n, 1);
     int pieces = 0;
     tc_value **of = TC_NEWN(&n->graph->program->arena, tc_value *, 2 * (size_t)list->n), **piece = of + list->n;
     for (int k = 0; k < list->n; k++) of[k] = tc_e_cast(e, list->values[k], n->outs[0]->meta.dtype);
-    for (int k = 0; k < list->n; k += TC_OP_MANY)
-        piece[pieces++] = tc_emit_call(e, "aten::cat", "Vi", of + k, list->n - k < TC_OP_MANY ? list->n - k : TC_OP_MANY, d);
+    for (int k = 0; k < list->n; k += MOST)
+        piece[pieces++] = tc_emit_call(e, "aten::cat", "Vi", of + k, list->n - k < MOST ? list->n - k : MOST, d);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::cat", "Vi", piece, pieces, d));
     return tc_e_done(e);
 }
@@ -522,11 +523,14 @@ static tc_status decompose_channel_shuffle(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
+static bool not_many(const tc_node *n) { return n->args[0].n <= MOST; }
+static const struct tc_otherwise many_otherwise = {not_many, decompose_many_cat};
+
 const tc_op tc_ops_rearrange[] = {
     {.schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
      .shape = shape_cat,
      .lower = lower_cat,
-     .many = decompose_many_cat,
+     .otherwise = &many_otherwise,
      .grad = grad_cat,
      .samples = "cat([f32[2,3], f32[4,3]]); cat([f32[2,3], i64[2,1]], 1)",
      .doc = "one after the other along dim"},

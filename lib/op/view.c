@@ -566,7 +566,7 @@ const tc_op tc_ops_view[] = {
          "size 1 repeated"),
     {.schema = "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
      .shape = shape_select,
-     .checked = &tc_checked_select,
+     .otherwise = &tc_select_otherwise,
      .view_alias = alias_select,
      .grad = grad_select,
      .samples = "select(f32[3,4], 1, -1)",
