@@ -1,7 +1,6 @@
 /* Building a program while the language runs: inputs with symbols, state by name, outputs with their tree, guards checked. */
 #include "capture/capture.h"
 
-#include "base/json_write.h"
 #include "capture/draft.h"
 #include "capture/keep.h"
 #include "capture/torch.h"
@@ -536,40 +535,6 @@ static void flatten_child(flattening *f, tc_tree *t, int i, const char *key, V v
 static tc_tree *keyed(tc_capture *k, tc_tree_kind what, size_t n) {
     tc_tree *t = branch(k, what, (int)n);
     t->keys = TC_NEWN(&k->p->arena, const char *, n ? n : 1);
-    return t;
-}
-
-/* As PyTorch's pytree writes it. What its JSON has no form for is text there. */
-static void write_key(C *c, tc_json *j, V key) {
-    const char *text = tc_to_str(c, key)->s;
-    switch (tc_kind_of(key)) {
-    case K_INT: tc_json_raw(j, text, strlen(text)); break;
-    case K_FLOAT: tc_json_double(j, tc_flt(key)); break;
-    case K_BOOL: tc_json_bool(j, key == c->true_); break;
-    case K_NONE: tc_json_null(j); break;
-    default: tc_json_string(j, text);
-    }
-}
-
-tc_tree *tc_capture_dict_tree(C *c, tc_arena *a, const dict *d) {
-    tc_tree *t = TC_NEW(a, tc_tree);
-    tc_buf context = {0};
-    tc_json j = {.b = &context};
-    bool strings = true;
-    V key, x;
-    int i = 0;
-    *t = (tc_tree){.kind = TC_TREE_DICT, .n = (int)d->live};
-    t->children = TC_NEWN(a, tc_tree *, d->live + 1);
-    t->keys = TC_NEWN(a, const char *, d->live + 1);
-    tc_json_array(&j);
-    for (size_t at = 0; tc_dict_next(d, &at, &key, &x); i++) {
-        t->keys[i] = tc_arena_strdup(a, tc_to_str(c, key)->s);
-        strings &= tc_kind_of(key) == K_STR;
-        write_key(c, &j, key);
-    }
-    tc_json_end(&j);
-    if (!strings) t->context = tc_arena_strdup(a, context.data);
-    tc_buf_free(&context);
     return t;
 }
 

@@ -396,8 +396,8 @@ static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_
             tc_value_print_type(&own, v);
             print_sizes(r, &t->mark, &theirs);
             const bool said = !v->out_index && tc_str_is(n->name, name); /* the node's name is, where it fails */
-            char *message = tc_arena_printf(&r->scratch, "%s%s%s gives %s, the file says %s[%s]", said ? "" : name, said ? "" : ": ",
-                                            n->target->name, own.data, d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
+            char *message = tc_arena_printf(&r->scratch, "%s%s%s gives %s, the file says %s[%s]", said ? "" : name, said ? "" : ": ", n->target->name,
+                                            own.data, d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
             if (v->out_index) to->doubt = message;
             else tc_jr_fail(j, TC_CONTENT, "%s", message);
             tc_buf_free(&own);

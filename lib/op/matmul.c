@@ -568,10 +568,10 @@ static bool has_columns(const tc_node *n) { /* other than one */
 }
 static const struct tc_otherwise one_term = {has_columns, outer_product};
 
-#define KERNEL(SCHEMA, name, parts, otherwise_, sample, text)                                                                         \
-    {                                                                                                                               \
+#define KERNEL(SCHEMA, name, parts, otherwise_, sample, text)                                                                             \
+    {                                                                                                                                     \
         .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_##name, .kernel = &tc_k_##name, .complex = parts, .otherwise = otherwise_, \
-        .grad = grad_##name, .samples = sample, .doc = text                                                                         \
+        .grad = grad_##name, .samples = sample, .doc = text                                                                               \
     }
 #define COMPOSED(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }

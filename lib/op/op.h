@@ -119,7 +119,7 @@ struct tc_op {
     tc_lower_fn lower; /* one of lower, kernel, view_alias, else decompose, executes the operator */
     const struct tc_kernel *kernel;
     tc_decompose_fn decompose;
-    tc_decompose_fn complex; /* executes it, instead of those, when an argument is complex; NULL: they do that too */
+    tc_decompose_fn complex;              /* executes it, instead of those, when an argument is complex; NULL: they do that too */
     const struct tc_otherwise *otherwise; /* NULL: the row is for every call */
     tc_view_alias_fn view_alias;
     /* How many tensors its list has, where sizes that may be symbolic decide: an archive that names so many promises it. NULL for arguments

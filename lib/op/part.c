@@ -292,10 +292,10 @@ static tc_status decompose_fill_diagonal(tc_emit *e, const tc_node *n) { /* self
     return tc_e_done(e);
 }
 
-#define INDEXED(SCHEMA, shape_, name, sample, text)                                                                                      \
-    {                                                                                                                                    \
+#define INDEXED(SCHEMA, shape_, name, sample, text)                                                                                          \
+    {                                                                                                                                        \
         .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_##name, .otherwise = &otherwise_##name, .grad = grad_##name, \
-        .samples = sample, .doc = text                                                                                                   \
+        .samples = sample, .doc = text                                                                                                       \
     }
 const tc_op tc_ops_part[] = {
     INDEXED("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index)", shape_backward, select_backward,

@@ -331,7 +331,7 @@ static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 #define FILL(SCHEMA, shape_, kernel_, sample, text)                                                                                    \
     {                                                                                                                                  \
         .schema = "aten::" SCHEMA ", *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, \
-        .kernel = &kernel_, .otherwise = &fill_otherwise, .grad = grad_none, .samples = sample, .doc = text                                 \
+        .kernel = &kernel_, .otherwise = &fill_otherwise, .grad = grad_none, .samples = sample, .doc = text                            \
     }
 #define COMPOSED(SCHEMA, shape_, decompose_, sample, text)                                                                                    \
     {                                                                                                                                         \

@@ -63,8 +63,7 @@ static tc_status decompose_many_cat(tc_emit *e, const tc_node *n) {
     int pieces = 0;
     tc_value **of = TC_NEWN(&n->graph->program->arena, tc_value *, 2 * (size_t)list->n), **piece = of + list->n;
     for (int k = 0; k < list->n; k++) of[k] = tc_e_cast(e, list->values[k], n->outs[0]->meta.dtype);
-    for (int k = 0; k < list->n; k += MOST)
-        piece[pieces++] = tc_emit_call(e, "aten::cat", "Vi", of + k, list->n - k < MOST ? list->n - k : MOST, d);
+    for (int k = 0; k < list->n; k += MOST) piece[pieces++] = tc_emit_call(e, "aten::cat", "Vi", of + k, list->n - k < MOST ? list->n - k : MOST, d);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::cat", "Vi", piece, pieces, d));
     return tc_e_done(e);
 }

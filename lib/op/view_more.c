@@ -495,10 +495,10 @@ static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
         .schema = "aten::" SCHEMA, .flags = TC_OP_OF_VIEWS, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, \
         .doc = text                                                                                                                         \
     }
-#define EVEN(SCHEMA, FLAGS, name, sample, text)                                                                                              \
-    {                                                                                                                                       \
-        .schema = "aten::" SCHEMA, .flags = FLAGS, .shape = tc_shape_decomposed, .decompose = decompose_##name, .pieces = pieces_##name,    \
-        .samples = sample, .doc = text                                                                                                      \
+#define EVEN(SCHEMA, FLAGS, name, sample, text)                                                                                          \
+    {                                                                                                                                    \
+        .schema = "aten::" SCHEMA, .flags = FLAGS, .shape = tc_shape_decomposed, .decompose = decompose_##name, .pieces = pieces_##name, \
+        .samples = sample, .doc = text                                                                                                   \
     }
 #define COPY(SCHEMA) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_copy, .doc = "the view, copied" }
@@ -552,7 +552,7 @@ const tc_op tc_ops_view_more[] = {
     ROW("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow, "narrow_copy(f32[5,3], 0, 1, 3)",
         "length elements from start, copied"),
     EVEN("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", 0, split, "split(f32[7,2], 3)",
-        "pieces of that size, the last shorter"),
+         "pieces of that size, the last shorter"),
     ROW("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_sizes, "split(f32[7,2], [3,4])",
         "pieces of those sizes"),
     ROW("split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_sizes, "split_with_sizes(f32[7,2], [3,4])",
@@ -564,7 +564,7 @@ const tc_op tc_ops_view_more[] = {
     OF_VIEWS("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes,
              "unsafe_split_with_sizes(f32[7,2], [3,4])", "pieces"),
     EVEN("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", 0, chunk, "chunk(f32[7,2], 3)",
-        "at most that many pieces of equal size, the last shorter"),
+         "at most that many pieces of equal size, the last shorter"),
     EVEN("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", TC_OP_OF_VIEWS, chunk, "unsafe_chunk(f32[7,2], 3)", "pieces"),
     EVEN("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", 0, unbind, "unbind(f32[3,2])", "the slices of a dimension"),
     EVEN("unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", 0, unbind, "unbind_copy(f32[3,2])", "the slices of a dimension, copied"),
