@@ -292,33 +292,30 @@ typedef struct {
     int n;
 } named_tuple;
 
-/* A key as text, None and True as Python has them; NULL: it is none. */
-static const char *key_text(tc_jread *j, tc_arena *a) {
-    switch (tc_jr_peek(j)) {
-    case TC_JR_STRING: return tc_jr_strdup(j, a);
-    case TC_JR_BOOL: return tc_jr_bool(j) ? "True" : "False";
-    case TC_JR_NULL: tc_jr_null(j); return "None";
-    case TC_JR_NUMBER: {
-        const tc_str s = tc_jr_skip(j);
-        return tc_arena_strndup(a, s.s, s.n);
-    }
-    default: tc_jr_skip(j); return NULL;
-    }
+/* A key as text, None and True as Python has them; NULL: it is none, or no string where `strings` asks for one. */
+static const char *key_text(tc_jread *j, tc_arena *a, bool strings) {
+    const tc_jr_kind kind = tc_jr_peek(j);
+    if (kind == TC_JR_STRING) return tc_jr_strdup(j, a);
+    const tc_str s = tc_jr_skip(j);
+    if (strings || kind == TC_JR_ARRAY || kind == TC_JR_OBJECT) return NULL;
+    if (kind == TC_JR_NULL) return "None";
+    if (kind == TC_JR_BOOL) return *s.s == 't' ? "True" : "False";
+    return tc_arena_strndup(a, s.s, s.n);
 }
 
 /* JSON list of `want` keys, or a list whose first item is one. NULL for another. */
-static const char **key_list(tc_arena *a, tc_str text, int want) {
+static const char **key_list(tc_arena *a, const char *text, int want, bool strings) {
     tc_jread j;
     const char **out = TC_NEWN(a, const char *, (size_t)want + 1);
     int n = 0;
     bool keys = true;
-    tc_jr_init(&j, NULL, text.s, text.n);
+    tc_jr_init(&j, NULL, text, strlen(text));
     if (tc_jr_peek(&j) != TC_JR_ARRAY) return NULL;
     tc_jr_array(&j);
     const bool nested = tc_jr_peek(&j) == TC_JR_ARRAY;
     if (nested && tc_jr_item(&j)) tc_jr_array(&j);
     for (; tc_jr_item(&j); n++) {
-        const char *key = key_text(&j, a);
+        const char *key = key_text(&j, a, strings);
         keys &= key != NULL;
         if (n < want) out[n] = key;
     }
@@ -362,7 +359,7 @@ static tc_tree *read_tree(tc_jread *j, tc_arena *a, const tc_map *fields) {
         if (!strcmp(t->type, kinds[i].type)) t->kind = kinds[i].kind;
     if (t->context && t->n && t->kind >= TC_TREE_DICT) {
         const named_tuple *nt = tc_map_find(fields, t->context);
-        t->keys = nt && nt->n == t->n ? (const char **)(uintptr_t)nt->fields : key_list(a, (tc_str){t->context, strlen(t->context)}, t->n);
+        t->keys = nt && nt->n == t->n ? (const char **)(uintptr_t)nt->fields : key_list(a, t->context, t->n, true);
     }
     return t;
 }
@@ -475,6 +472,7 @@ static void leaf_paths(const tc_tree *t, const char *path, path_list *out) {
         return;
     }
     const char **keys = t->keys;
+    if (!keys && t->kind == TC_TREE_DICT && t->context) keys = key_list(out->a, t->context, t->n, false);
     for (int i = 0; i < t->n; i++) {
         const char *step = keys ? keys[i] : tc_arena_printf(out->a, "%d", i);
         leaf_paths(t->children[i], path ? tc_arena_printf(out->a, "%s.%s", path, step) : step, out);

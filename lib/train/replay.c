@@ -259,8 +259,9 @@ static V *keys_of(C *c, const tc_tree *t) {
     tc_jread j;
     int n = 0;
     for (int i = 0; t->keys && i < t->n; i++) keys[i] = tc_strz(c, t->keys[i]);
-    if (!t->context) return keys;
-    tc_jr_init(&j, NULL, t->context, strlen(t->context));
+    if (!t->context && (t->keys || !t->n)) return keys;
+    const char *context = t->context ? t->context : "not said";
+    tc_jr_init(&j, NULL, context, strlen(context));
     for (tc_jr_array(&j); tc_jr_item(&j); n++) {
         V key = key_of(c, &j);
         if (n < t->n) keys[n] = key;
@@ -268,7 +269,7 @@ static V *keys_of(C *c, const tc_tree *t) {
     tc_status st = tc_jr_finish(&j);
     const bool fit = !st && n == t->n;
     tc_status_free(st);
-    if (!fit) tc_raise(c, "ValueError", "the tree of the outputs has a dict of %d values whose keys are %s", t->n, t->context);
+    if (!fit) tc_raise(c, "ValueError", "the tree of the outputs has a dict of %d values whose keys are %s", t->n, context);
     return keys;
 }
 
