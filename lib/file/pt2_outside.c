@@ -8,15 +8,7 @@
 #include "base/crc32.h"
 #include "file/pt2_read.h"
 
-#include <sys/stat.h>
-
 enum { SUM_DIGITS = 8, LONGEST = 255 };
-
-/* Not a pipe, which would be waited for. */
-static bool is_file(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
 
 static uint32_t weights_sum(const tc_archive *a) {
     const size_t root = strlen(a->root);
@@ -48,6 +40,7 @@ tc_status tc_archive_outside(const tc_archive *a, tc_arena *arena, tc_outside *o
     const unsigned char *name;
     size_t n;
     bool found;
+    mode_t type; /* a regular file's: a pipe would be waited for */
     const char *path = tc_archive_path(a);
     *out = (tc_outside){0};
     TC_TRY(tc_archive_entry(a, "extra/tc/weights", &name, &n, &found));
@@ -55,7 +48,8 @@ tc_status tc_archive_outside(const tc_archive *a, tc_arena *arena, tc_outside *o
         size_t stem = strlen(path);
         if (stem > 4 && !strcmp(path + stem - 4, ".pt2")) stem -= 4;
         const char *beside = tc_arena_printf(arena, "%.*s.safetensors", (int)stem, path);
-        if (is_file(beside)) out->path = beside;
+        TC_TRY(tc_path_type(beside, &type));
+        if (type == S_IFREG) out->path = beside;
         return NULL;
     }
     const unsigned char *slash = memchr(name, '/', n);
@@ -66,7 +60,8 @@ tc_status tc_archive_outside(const tc_archive *a, tc_arena *arena, tc_outside *o
     out->path = tc_arena_printf(arena, "%.*s%.*s", (int)(tc_path_last(path) - path), path, (int)len, (const char *)name);
     out->archive = true;
     if (slash) out->sum = tc_arena_strndup(arena, (const char *)slash + 1, SUM_DIGITS);
-    if (!is_file(out->path)) return tc_error(TC_ENV, "%s holds the weights of %s and is not there", out->path, path);
+    TC_TRY(tc_path_type(out->path, &type));
+    if (type != S_IFREG) return tc_error(TC_ENV, "%s holds the weights of %s and is not there", out->path, path);
     return NULL;
 }
 

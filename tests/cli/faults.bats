@@ -137,6 +137,7 @@ writers=(
 
 @test "a checkpoint that cannot be read is not a damaged one: verify and --resume end with exit 1, none is passed over or removed" {
     local call at before found=
+    tc-export m.pt2 --store-weights extern -o weights-outside.pt2
     before=$(find run -name '*.safetensors' -exec cat {} + | cksum)
     for call in open stat readdir mmap; do
         for ((at = 1; at < 200; at++)); do
@@ -147,6 +148,9 @@ writers=(
             [ "$status" -eq 1 ] || [[ "$status$stderr" == 0*"going on from run/step-2"* ]] || { echo "$call $at: exit $status: $stderr"; return 1; }
             [[ "$stderr" != *"not used"* ]]
             found+=$status
+            [ "$call" = stat ] || continue
+            run --separate-stderr faulty stat $at tc-ckpt verify weights-outside.pt2
+            [ "$status" -eq 1 ] || [[ "$status$output" == 0*" 2 weights in weights-outside.safetensors" ]] || { echo "stat $at: exit $status: $output"; return 1; }
         done
     done
     [[ "$found" == *1*0* ]]
