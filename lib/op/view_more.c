@@ -344,7 +344,8 @@ static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
 static tc_sym chunks_of(tc_symctx *s, tc_sym size, tc_sym chunks) {
     int64_t v;
     if (!size || !tc_sym_const_int(chunks, &v) || v < 1) return NULL;
-    return tc_sym_is_int(size, 0) ? chunks : pieces_of(s, size, tc_sym_ceildiv(s, size, chunks));
+    tc_sym each = tc_sym_ceildiv(s, size, chunks);
+    return tc_sym_is_int(each, 0) ? chunks : tc_sym_ceildiv(s, size, each);
 }
 static tc_sym pieces_chunk(tc_symctx *s, const tc_arg *args) { return chunks_of(s, cut_size(args, 2), args[1].sym); }
 static tc_status decompose_chunk(tc_emit *e, const tc_node *n) {
