@@ -25,18 +25,21 @@ static inline __attribute__((always_inline)) T N_(fold)(V *acc, int product) {
         for (int k = 0; k < h; k++) acc[k] = product ? acc[k] * acc[k + h] : acc[k] + acc[k + h];
     return N_2(row_fold, S)(acc[0], product);
 }
-/* `count` leaves (1, or 4 whole ones), n elements each */
-static inline __attribute__((always_inline)) void N_(leaves)(T *out, const T *x, int n, int count, int product) {
+/* `count` leaves (1, or 4 whole ones), n elements each. Chains wait for one another: there is time to ask for the lines of the next four of a
+ * row (more), which hardware fetches within a page only. */
+static inline __attribute__((always_inline)) void N_(leaves)(T *out, const T *x, int n, int count, bool more, int product) {
     V acc[4 * LV], start = -(V){0};
     if (product) start = (V){0} + (T)1;
     for (int k = 0; k < count * LV; k++) acc[k] = start;
     int i = 0;
-    for (; i + 16 <= n; i += 16)
+    for (; i + 16 <= n; i += 16) {
+        for (int c = 0; c < count && more; c++) __builtin_prefetch(x + (count + c) * TC_LEAF + i);
 #pragma GCC unroll 16
         for (int k = 0; k < count * LV; k++) {
             V v = *(const V *)(x + (k / LV) * TC_LEAF + i + (k % LV) * W);
             acc[k] = product ? acc[k] * v : acc[k] + v;
         }
+    }
     for (int c = 0; c < count; c++) {
         V *leaf = acc + c * LV;
         if (i < n) { /* a leaf of whole vectors needs no lanes in memory */
@@ -49,8 +52,8 @@ static inline __attribute__((always_inline)) void N_(leaves)(T *out, const T *x,
     }
 }
 static inline __attribute__((always_inline)) void N_(all_leaves)(T *out, const T *x, int64_t n, int product) {
-    for (; n >= 4 * TC_LEAF; n -= 4 * TC_LEAF, x += 4 * TC_LEAF, out += 4) N_(leaves)(out, x, TC_LEAF, 4, product);
-    for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(leaves)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1, product);
+    for (; n >= 4 * TC_LEAF; n -= 4 * TC_LEAF, x += 4 * TC_LEAF, out += 4) N_(leaves)(out, x, TC_LEAF, 4, n >= 8 * TC_LEAF, product);
+    for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(leaves)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1, false, product);
 }
 static void N_(sum_leaves)(void *out, const void *in, int64_t n) { N_(all_leaves)(out, in, n, 0); }
 static void N_(prod_leaves)(void *out, const void *in, int64_t n) { N_(all_leaves)(out, in, n, 1); }
@@ -293,7 +296,8 @@ static inline void N_(wide_rest)(row_f64 *acc, const T *x, int n, int squares, d
     }
     memcpy(acc, lane, sizeof lane);
 }
-/* `count` leaves (1, or 4 whole ones), n elements each */
+/* `count` leaves (1, or 4 whole ones), n elements each. Chains wait for one another: there is time to ask for the lines of the next four of a
+ * row (more), which hardware fetches within a page only. */
 static inline __attribute__((always_inline)) void N_(welford_some)(tc_welford *out, const T *x, int n, int count) {
     enum { E = ROW_BYTES / 8, L = ROW_F64S };
     row_f64 acc[4 * L], mean[4];
