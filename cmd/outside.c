@@ -72,7 +72,7 @@ static tc_status add_weight(tc_tensors *all, const tc_input *in) {
     return tc_error(TC_USAGE, "--store-weights=extern: %s is not the same weight in all programs: choose one with --model", in->name);
 }
 
-static tc_status write_beside(tc_cmd *c, const tc_archive_content *content, const char *to) {
+static tc_status write_beside(tc_cmd *c, const tc_archive_content *content, const char *to, tc_out **out_file) {
     tc_buf path = {0};
     tc_tensors all = {0};
     path_beside(to, &path);
@@ -82,9 +82,9 @@ static tc_status write_beside(tc_cmd *c, const tc_archive_content *content, cons
             const tc_input *in = &content->programs[k]->inputs[i];
             if (tc_outside_may_be(in) && in->data.storage) st = add_weight(&all, in);
         }
-    tc_out *o;
-    if (!st) st = tc_cmd_create(c, path.data, true, &o);
-    if (!st) st = tc_cmd_finish(c, o, tc_safetensors_write(o, &all));
+    if (!st) st = tc_cmd_create(c, path.data, true, out_file);
+    if (!st) st = tc_safetensors_write(*out_file, &all);
+    if (!st) st = tc_out_sync(*out_file);
     tc_tensors_deinit(&all);
     tc_buf_free(&path);
     return st;
@@ -134,7 +134,7 @@ static tc_status name_input(tc_cmd *c, tc_archive *from, const tc_archive_conten
     return NULL;
 }
 
-tc_status tc_outside_write(tc_cmd *c, tc_archive *from, tc_archive_content *content, tc_arena *arena, tc_extra *out_name) {
+tc_status tc_outside_write(tc_cmd *c, tc_archive *from, tc_archive_content *content, tc_arena *arena, tc_extra *out_name, tc_out **out_file) {
     static const char *const stores[] = {"embed", "none", "extern", "input", NULL};
     const char *to = tc_cmd_get(c, TC_OPT_out);
     int store;
@@ -142,5 +142,5 @@ tc_status tc_outside_write(tc_cmd *c, tc_archive *from, tc_archive_content *cont
     content->without_weights = store != 0;
     if (store > 1 && (!to || !strcmp(to, "-")))
         return tc_usage(c, "--store-weights=%s needs -o FILE.pt2, beside which the weights stand", stores[store]);
-    return store == 2 ? write_beside(c, content, to) : store == 3 ? name_input(c, from, content, to, arena, out_name) : NULL;
+    return store == 2 ? write_beside(c, content, to, out_file) : store == 3 ? name_input(c, from, content, to, arena, out_name) : NULL;
 }

@@ -102,14 +102,17 @@ tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content c
     tc_arena a = {0};
     extras all = {0};
     tc_extra source = {0};
-    tc_out *o;
+    tc_out *o = NULL, *weights = NULL;
     for (int i = 0; i < content.nextra; i++) tc_vec_push(&all, content.extra[i]);
     tc_status s = collect_meta(c, from, &a, &all);
-    if (!s) s = tc_outside_write(c, from, &content, &a, &source);
+    if (!s) s = tc_outside_write(c, from, &content, &a, &source, &weights);
     if (source.path) tc_vec_push(&all, source);
     content.extra = all.data, content.nextra = (int)all.len;
     if (!s) s = tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o);
-    if (!s) s = tc_cmd_finish(c, o, tc_archive_write(o, &content));
+    if (!s) s = tc_archive_write(o, &content);
+    if (!s && weights) s = tc_out_sync(o); /* an archive that was there does not get the weights of one that is not */
+    s = tc_cmd_finish(c, weights, s);
+    s = tc_cmd_finish(c, o, s);
     tc_vec_free(&all);
     tc_arena_free(&a);
     return s;

@@ -39,7 +39,7 @@ typedef struct {
     bool program;
 } product;
 
-/* All of the files or, where a disk is full, none: the first gets its name when the bytes of all are written. */
+/* All of the files or, where a disk is full, none: the first gets its name when the bytes of all are on the disk. */
 static tc_status save(compile_job *j, const product *files, size_t n) {
     tc_out *o[3] = {NULL};
     tc_status s = NULL;
@@ -48,7 +48,7 @@ static tc_status save(compile_job *j, const product *files, size_t n) {
         s = tc_cmd_create(j->c, files[i].path, true, &o[i]);
         if (!s && files[i].program) tc_out_executable(o[i]);
         if (!s) s = tc_out_write(o[i], tc_buf_str(files[i].bytes), files[i].bytes->len);
-        if (!s) s = tc_out_flush(o[i]);
+        if (!s) s = tc_out_sync(o[i]);
     }
     for (size_t i = 0; i < n; i++) s = tc_cmd_finish(j->c, o[i], s);
     return s;

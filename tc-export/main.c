@@ -89,7 +89,10 @@ static tc_status write_onnx(tc_cmd *c, tc_out *o, const tc_program *p, int opset
     tc_buf_printf(&path, "%s.data", to);
     tc_onnx_data_file data = {.location = path.data + (slash ? slash + 1 - to : 0)};
     tc_status st = tc_cmd_create(c, path.data, true, &data.o);
-    if (!st) st = tc_cmd_finish(c, data.o, tc_onnx_write(o, p, opset, TC_VERSION, &data));
+    if (!st) st = tc_onnx_write(o, p, opset, TC_VERSION, &data);
+    if (!st) st = tc_out_sync(data.o);
+    if (!st) st = tc_out_sync(o); /* a model that was there does not get the weights of one that is not */
+    st = tc_cmd_finish(c, data.o, st);
     tc_buf_free(&path);
     return st;
 }

@@ -342,6 +342,11 @@ tc_status tc_out_flush(tc_out *o) {
     return tc_write_all(o->fd, o->buffer, n, o->name);
 }
 
+tc_status tc_out_sync(tc_out *o) {
+    TC_TRY(tc_out_flush(o));
+    return o->temporary && fsync(o->fd) ? env_error(o->name, "write to disk") : NULL;
+}
+
 tc_status tc_out_write(tc_out *o, const void *p, size_t n) {
     o->offset += n;
     if (n > OUT_BUFFER - o->fill) {
@@ -366,7 +371,6 @@ tc_status tc_fsync_dir(const char *dir) {
 }
 
 static tc_status commit(tc_out *o) {
-    if (fsync(o->fd)) return env_error(o->name, "write to disk");
     int lock = o->close_fd ? dup(o->fd) : -1; /* the file is this writer's until it has its name */
     bool closed = !o->close_fd || !close(o->fd);
     o->close_fd = false;
@@ -386,7 +390,7 @@ void tc_out_executable(tc_out *o) {
 
 tc_status tc_out_finish(tc_out *o, tc_status s) {
     if (!o) return s;
-    if (!s) s = tc_out_flush(o);
+    if (!s) s = tc_out_sync(o);
     if (!s && o->temporary) s = commit(o);
     if (o->temporary) remove_temporary(o->temporary);
     if (o->close_fd && close(o->fd) && !s) s = env_error(o->name, "close");

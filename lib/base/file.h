@@ -47,6 +47,7 @@ typedef struct tc_out tc_out;
 tc_status tc_out_open(const char *path, tc_out **out_file);
 tc_status tc_out_write(tc_out *o, const void *p, size_t n); /* buffered */
 tc_status tc_out_flush(tc_out *o);                          /* hands everything to the system, for pipes */
+tc_status tc_out_sync(tc_out *o);                           /* hands a file to the disk: what tc_out_finish then has left to do is its name */
 uint64_t tc_out_offset(const tc_out *o);                    /* bytes written so far */
 void tc_out_executable(tc_out *o);                          /* whoever may read the file may run it */
 /* s NULL: flush, fsync, rename, fsync the folder. s failing: the temporary is removed. Frees o in both cases (NULL is allowed).

@@ -51,6 +51,8 @@ writers=(
     'tc-export m.py:M --threads 1 --input x=2x4xf32 -o out.pt2'
     'tc-run m.pt2 --threads 1 --input x=@x.safetensors -o out.npy'
     'tc-compile m.pt2 --threads 1 -o out.c'
+    'tc-export m.pt2 --threads 1 --store-weights extern -o out.pt2'
+    'tc-export m.pt2 --threads 1 --store-weights extern -o out.onnx'
     'tc-ckpt convert m.pt2 -o out.safetensors'
     'tc-ckpt consolidate run -o out.pt'
     'tc-ckpt reshard run --mesh 2 -o out'
@@ -76,6 +78,7 @@ writers=(
                 for new in $(ls -A new); do
                     [ "$status" -ne 0 ] && [ "$out" = out ] && [ ! -e out ] && continue
                     [ "$status" -ne 0 ] && [ "$out" != out ] && cmp -s "$new" <(echo old) && continue
+                    [ "$status" -eq 0 ] || [ "$call" != write ] || { echo "$command, $call $at: $new is new, what belongs to it is not"; return 1; }
                     diff -r "new/$new" "$new" || { echo "$command, $call $at: exit $status: $new"; return 1; }
                 done
                 [ "$(ls -A | grep -c out)" -le "$(ls -A new | wc -l)" ] || { echo "$command, $call $at:"; ls -A; return 1; }
