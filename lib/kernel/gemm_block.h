@@ -70,7 +70,7 @@ typedef struct {
     const T *packed;
     const char *narrow;                           /* panels of packed_type, or NULL */
     bool row;                                     /* they are read as they are, for one row */
-    enum { PANELS, IN_PLACE, STRIP, TURNED } way; /* how b is read; the last columns of TURNED are panels, too */
+    enum { PANELS, IN_PLACE, STRIP, TURNED } way; /* how b is read; the last columns of IN_PLACE and TURNED are panels, too */
 } work;
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -87,9 +87,11 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     work w = {.j = j, .r0 = r0, .nr = nr, .c0 = c0, .nc = nc, .leaves = leaves_of(j->k), .packed = packed, .chunk = nc, .span = MR};
     if (tc_gemm_widens(j)) w.packed = NULL, w.narrow = packed, w.row = nr == 1 && has_row(j->packed_type);
     const bool plain = !packed && !j->b_k && !j->seg;
-    /* few rows would read panels once or twice, and a small b stays in the first cache: it is read where it lies */
-    const bool small = j->k * j->b_rs * (int64_t)sizeof(T) <= SMALL;
-    if (plain && (nr <= 2 * MR || small) && nc % NR == 0 && j->b_cs == 1) w.way = nr <= (small ? THIN : FEW_ROWS) ? STRIP : IN_PLACE;
+    /* few rows would read panels so few times that packing costs more: b is read where it lies, of rows that are not lines the fewest times */
+    const int64_t bytes = j->k * j->b_rs * (int64_t)sizeof(T);
+    const bool small = bytes <= SMALL, even = nc % NR == 0;
+    const int64_t most = bytes <= NEAR ? 3 * MR : even ? 2 * MR : MR;
+    if (plain && (nr <= most || small) && nc >= NR && j->b_cs == 1) w.way = even && nr <= (small ? THIN : FEW_ROWS) ? STRIP : IN_PLACE;
     else if (plain && nr <= THIN && nc >= NR && j->b_rs == 1 && j->b_cs != 1) w.way = TURNED;
     const bool by_rows = w.way == PANELS && !packed && j->b_cs == 1; /* memory is read in pieces of a chunk's columns: not in short ones */
     w.depth = j->seg || by_rows ? 1 : depth_of(nr, nc, j->k, j->second_cache >= 2 << 20 ? A_MOST : A_RULE);
@@ -157,13 +159,13 @@ static inline const char *narrow_at(const work *w, int64_t column, int64_t past)
 static void find_b(const work *w, int64_t past, int64_t c0, int64_t nc, unit *u) {
     const tc_gemm *j = w->j;
     const T *b = (const T *)j->b + past * j->b_rs + (w->c0 + c0) * j->b_cs; /* where all k are present */
-    const int64_t whole = w->way == TURNED ? nc / NR * NR : 0;
+    const int64_t whole = w->way == PANELS ? 0 : nc / NR * NR;
     u->c0 = c0, u->nc = nc;
     u->tail = (source){w->panels - whole * u->n, NR, u->n, NR};
     switch (w->way) {
     case TURNED: u->b = (source){b, 1, j->b_cs, j->b_cs}; break;
     case STRIP:
-    case IN_PLACE: u->b = (source){b, j->b_rs, 1, j->b_rs}; return;
+    case IN_PLACE: u->b = (source){b, j->b_rs, 1, j->b_rs}; break;
     default: u->b = w->packed ? (source){w->packed + c0 * j->k + past * NR, NR, j->k, NR} : u->tail;
     }
     for (int64_t c = 0; w->narrow && !w->row && c < nc; c += NR) widen_panel(j, narrow_at(w, c0 + c, past), u->n, w->panels + c * u->n);
@@ -193,7 +195,7 @@ static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int 
     const leaf *x = &u->leaf[i];
     const int64_t column = u->c0 + c, width = u->nc - c < NR ? u->nc - c : NR, where = column * w->nr + r * NR;
     const bool last = x->into < 0, direct = last && width == NR && j->c_cs == 1;
-    const source *b = w->way == TURNED && width < NR ? &u->tail : &u->b;
+    const source *b = w->way != PANELS && width < NR ? &u->tail : &u->b;
     t->b = b->at + c * b->c_step + x->at * b->k_step, t->ldb = b->ldb, t->k = x->n;
     t->nlevels = 0;
     for (int64_t m = x->merged; m; m &= m - 1) t->level[t->nlevels++] = level_at(w, __builtin_ctzll((unsigned long long)m), where);

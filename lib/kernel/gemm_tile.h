@@ -9,7 +9,8 @@ static inline VF vload(const T *p) {
 }
 static inline void vstore(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
 
-enum { SMALL = 32768 /* bytes of b that stay in the first cache */, FAR = 8 << 20 /* bytes that do not stay in the last */ };
+/* bytes of b that stay in the first cache, in the second; that do not stay in the last */
+enum { SMALL = 32768, NEAR = 768 << 10, FAR = 8 << 20 };
 /* Lines that are wanted soon, one for each k: `step` bytes apart, after `run` of them `turn` bytes more. */
 typedef struct {
     const char *at;

@@ -61,9 +61,9 @@ def int8(m, n, k):
 
 
 def attention(t, s, causal):
-    q, k = R(1, 12, t, 64), R(1, 12, s, 64)
+    q, k, v = R(1, 12, t, 64), R(1, 12, s, 64), R(1, 12, s, 64)
     call = f"scaled_dot_product_attention(f32[1,12,{t},64], f32[1,12,{s},64], f32[1,12,{s},64], None, 0.0, {causal})"
-    return call, 4 * 12 * t * s * 64, lambda: F.scaled_dot_product_attention(q, k, k, is_causal=causal), None
+    return call, 4 * 12 * t * s * 64, lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal), None
 
 
 def cases():
