@@ -450,6 +450,13 @@ static void fail_in(tc_pt2_reader *r, tc_status st) {
     tc_status_free(st);
 }
 
+/* Numbers stand for tensors in loops over elements, and where PyTorch takes them; rules of other operators read a tensor. */
+static bool number_for_tensor(const tc_pt2_target *t, const tc_param *q, const tc_arg *a) {
+    const bool number = a->kind == TC_A_SCALAR || a->kind == TC_A_INT || (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_SYM);
+    return number && (q->type == TC_T_TENSOR || q->type == TC_T_OPT_TENSOR) && !tc_op_functional(t->op)->lower &&
+           (q->alias || !tc_op_takes_numbers(t->op));
+}
+
 /* Arguments by name into the order of the schema, those before them too: with `all` every one, else the rest is left to tc_graph_call. */
 static void in_order(tc_pt2_reader *r, raw_node *n, const tc_schema *schema, bool all) {
     bool given[64] = {false};
@@ -466,6 +473,8 @@ static void in_order(tc_pt2_reader *r, raw_node *n, const tc_schema *schema, boo
             return;
         }
         n->call.data[k] = n->args.data[i].arg;
+        if (number_for_tensor(n->target, &schema->params[k], &n->call.data[k]))
+            tc_jr_fail(&r->j, TC_CONTENT, "%s: argument %s is a number, expected Tensor", n->target->name, schema->params[k].name);
         given[k] = true;
         if (k >= last) last = k + 1;
     }
