@@ -11,7 +11,7 @@
 #include "kernel/attention_rounded.h"
 
 #define BITS TC_F32
-#define ROUNDED rounded_weights
+#define ROUNDED a->isa->attention_weights
 #define EXP tc_x_exp_f32
 #define LOG tc_x_log_f32
 #define TREE tc_tree_f32

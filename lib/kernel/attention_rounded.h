@@ -31,7 +31,8 @@ static inline __attribute__((always_inline)) void store_weights(uint16_t *out, V
 }
 /* The first `live` of `keys` scores become weights exp(scale * (score - max)), scale > 0, the others 0; scale * max; their sum before rounding in the
  * order of NUMERICS 4. A score that is NaN makes it NaN. */
-static void rounded_weights(const float *score, int64_t live, int64_t keys, float scale, float *out_max, float *out_sum, uint16_t *out) {
+extern void TC_ROW(tc_attention_weights)(const float *score, int64_t live, int64_t keys, float scale, float *out_max, float *out_sum, uint16_t *out);
+void TC_ROW(tc_attention_weights)(const float *score, int64_t live, int64_t keys, float scale, float *out_max, float *out_sum, uint16_t *out) {
     const VF rate = vset1(scale * 0x1.715476p+0f), lowest = vset1(-INFINITY);
     VF top = lowest, sum[PARTS];
     int64_t i = 0;
@@ -60,3 +61,44 @@ static void rounded_weights(const float *score, int64_t live, int64_t keys, floa
     *out_sum = row_fold_f32((row_f32)sum[0], 0);
     *out_max = *out_sum != *out_sum ? *out_sum : max * scale;
 }
+#if defined TC_ISA_avx512
+/* The same bits where AVX512-BF16 rounds: no weight is subnormal. */
+#define PAIRS __attribute__((target("avx512bf16")))
+/* power_of_two with no lane for what is below -126. */
+PAIRS static inline __attribute__((always_inline)) __m512 power(__m512 x) {
+    const __m512 round = _mm512_set1_ps(0x1.8p23f), t = x + round, r = x - (t - round);
+    __m512 p = _mm512_fmadd_ps(_mm512_set1_ps(0x1.5ec866p-10f), r, _mm512_set1_ps(0x1.3cbf6p-7f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0x1.c6afeep-5f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0x1.ebfa4cp-3f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0x1.62e43p-1f));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1));
+    const __mmask16 in = _mm512_cmp_ps_mask(x, _mm512_set1_ps(-126), _CMP_NLT_UQ);
+    return _mm512_castsi512_ps(_mm512_maskz_add_epi32(in, _mm512_castps_si512(p), _mm512_slli_epi32(_mm512_castps_si512(t), 23)));
+}
+extern void tc_attention_weights_pairs_avx512(const float *score, int64_t live, int64_t keys, float scale, float *out_max, float *out_sum,
+                                              uint16_t *out);
+PAIRS void tc_attention_weights_pairs_avx512(const float *score, int64_t live, int64_t keys, float scale, float *out_max, float *out_sum,
+                                             uint16_t *out) {
+    const __m512 rate = _mm512_set1_ps(scale * 0x1.715476p+0f), lowest = _mm512_set1_ps(-INFINITY);
+    const __mmask16 rest = (__mmask16)((1u << live % 16) - 1);
+    __m512 top = lowest, sum = _mm512_setzero_ps();
+    int64_t i = 0;
+    for (; i + 16 <= live; i += 16) top = _mm512_max_ps(top, _mm512_loadu_ps(score + i));
+    if (rest) top = _mm512_mask_max_ps(top, rest, top, _mm512_loadu_ps(score + i));
+    const float max = _mm512_reduce_max_ps(top);
+    const __m512 less = _mm512_set1_ps(max == -INFINITY ? 0 : max);
+    for (i = 0; i + 32 <= live; i += 32) {
+        const __m512 x = power((_mm512_loadu_ps(score + i) - less) * rate), y = power((_mm512_loadu_ps(score + i + 16) - less) * rate);
+        sum = (sum + x) + y;
+        _mm512_storeu_si512(out + i, (__m512i)_mm512_cvtne2ps_pbh(y, x));
+    }
+    for (; i < keys; i += 16) {
+        const __mmask16 in = live - i >= 16 ? 0xffff : live <= i ? 0 : rest;
+        const __m512 x = in ? _mm512_maskz_mov_ps(in, power((_mm512_loadu_ps(score + i) - less) * rate)) : _mm512_setzero_ps();
+        sum += x;
+        _mm256_storeu_si256((__m256i *)(void *)(out + i), (__m256i)_mm512_cvtneps_pbh(x));
+    }
+    *out_sum = row_fold_f32((row_f32)sum, 0);
+    *out_max = *out_sum != *out_sum ? *out_sum : max * scale;
+}
+#endif

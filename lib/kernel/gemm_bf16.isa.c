@@ -98,6 +98,7 @@ typedef struct {
     half_plain plain;
     char *kept;       /* where rows are written past the caches: two lines a row, the one of the panel before and this one's; NULL: they are not */
     bool first, last; /* of the panels that are written so */
+    bool simple;      /* rows are whole lines, each what follows makes of its sums and more[] */
     float scale[NR], shift[NR];
 } tile_end;
 /* What tiles compute of what follows. */
@@ -127,7 +128,9 @@ static inline void end_tile(tile_end *t, const tc_gemm *j, int64_t r, int64_t ro
     const int64_t e = j->rounded ? 2 : 4;
     if (plain_of(j)) begin_plain(t, j, plain_of(j), r, c, w);
     t->j = j, t->sums = sums, t->out = (char *)j->c + (r * j->c_rs + c * j->c_cs) * e, t->at = 0, t->rows = rows, t->w = w;
-    t->adds = j->beta != 0 && j->add, t->add = NULL;
+    t->adds = j->beta != 0 && j->add, t->add = NULL, t->kept = NULL;
+    t->simple = j->rounded && w == NR && j->c_cs == 1 && j->alpha == 1 && !t->residual && (!t->adds || (j->beta == 1 && !j->add_rs));
+    for (int q = 0; t->simple && q < NR; q++) t->more[q] = -0.0f; /* changes no sum */
     if (!t->adds) return;
     t->add = (const char *)j->add + (r * j->add_rs + c * j->add_cs) * e;
     if (!j->add_rs) take_addends(j, t->add, w, t->more), t->add = NULL;
@@ -146,7 +149,7 @@ static inline void stream_row(const tile_end *t, char *out, char *kept) {
     __builtin_memcpy(kept, kept + 64, 64);
 }
 /* The next n rows of a tile; of its columns [16 h, 16 h + 16) a row has its sums at sums + row * lane + row / 16 * skip + h * half. */
-PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_end *t, int64_t n, int64_t lane, int64_t skip, int64_t half) {
+PAIRS_TARGET static inline __attribute__((always_inline)) void store_any(tile_end *t, int64_t n, int64_t lane, int64_t skip, int64_t half) {
     const tc_gemm *j = t->j;
     const float alpha = (float)j->alpha, beta = (float)j->beta;
     const int64_t e = j->rounded ? 2 : 4;
@@ -180,6 +183,33 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_e
         if (kept) stream_row(t, out, kept);
         for (int64_t q = 0; !whole && q < t->w; q++) __builtin_memcpy(out + q * j->c_cs * e, line + q * e, (size_t)e);
     }
+}
+/* The same of a tile that is simple. */
+PAIRS_TARGET static inline __attribute__((always_inline)) void store_simple(tile_end *t, int64_t n, int64_t lane, int64_t skip, int64_t half) {
+    const half_plain plain = t->plain;
+    const bool follows = plain_of(t->j) != NULL;
+    const int64_t at = t->at, end = least(at + n, t->rows), step = t->j->c_rs * 2;
+    const float *const all = t->sums;
+    char *out = t->out + at * step;
+    VF more[NR / VL], x;
+    VS sum[2] = {0};
+    __builtin_memcpy(more, t->more, sizeof more);
+    t->at = end;
+    for (int64_t r = at; r < end; r++, out += step) {
+        const float *const sums = all + r * lane + r / 16 * skip;
+#pragma GCC unroll 16
+        for (int i = 0; i < NR / VL; i++) {
+            __builtin_memcpy(&x, sums + i * VL % 16 + i * VL / 16 * half, sizeof x);
+            x += more[i];
+            __builtin_memcpy((char *)&sum[i * VL / 16] + i * VL % 16 * 4, &x, sizeof x);
+        }
+        if (follows) store_plain(out, sum[0], sum[1], &plain);
+        else store_rounded(out, sum[0], sum[1]);
+    }
+}
+PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_end *t, int64_t n, int64_t lane, int64_t skip, int64_t half) {
+    if (t->simple && !t->kept) store_simple(t, n, lane, skip, half);
+    else store_any(t, n, lane, skip, half);
 }
 
 /* ---- vdpbf16ps ---- */

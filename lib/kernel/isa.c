@@ -24,10 +24,11 @@
     extern const tc_reduce_ops tc_reduce_f32_##row, tc_reduce_f64_##row, tc_reduce_i8_##row, tc_reduce_i16_##row, tc_reduce_i32_##row,      \
         tc_reduce_i64_##row, tc_reduce_u8_##row, tc_reduce_u16_##row, tc_reduce_u32_##row, tc_reduce_u64_##row, tc_reduce_bool_##row,       \
         tc_reduce_bf16_##row, tc_reduce_f16_##row;
-#define DECLARE_NORMAL(row, flags)                                                                           \
-    extern void tc_normal_f32_##row(float *x, int64_t blocks, float mean, float std);                        \
-    extern void tc_half_rows_##row(const tc_half_rows *job, int64_t r0, int64_t nr, int64_t c0, int64_t nc); \
-    extern void tc_conv_row_half_##row(const struct tc_conv_row *row_job);                                   \
+#define DECLARE_NORMAL(row, flags)                                                                                \
+    extern void tc_normal_f32_##row(float *x, int64_t blocks, float mean, float std);                             \
+    extern void tc_attention_weights_##row(const float *, int64_t, int64_t, float, float *, float *, uint16_t *); \
+    extern void tc_half_rows_##row(const tc_half_rows *job, int64_t r0, int64_t nr, int64_t c0, int64_t nc);      \
+    extern void tc_conv_row_half_##row(const struct tc_conv_row *row_job);                                        \
     extern void tc_philox_words_##row(uint32_t *out, uint64_t key, uint64_t first, uint64_t hi, int64_t blocks);
 TC_ISA_ROWS(DECLARE)
 TC_ISA_ROWS(DECLARE_NORMAL)
@@ -47,20 +48,21 @@ TC_ISA_ROWS(DECLARE_NORMAL)
         [TC_I32] = &tc_reduce_i32_##row, [TC_I64] = &tc_reduce_i64_##row, [TC_U8] = &tc_reduce_u8_##row,     [TC_U16] = &tc_reduce_u16_##row,   \
         [TC_U32] = &tc_reduce_u32_##row, [TC_U64] = &tc_reduce_u64_##row, [TC_BOOL] = &tc_reduce_bool_##row, [TC_BF16] = &tc_reduce_bf16_##row, \
         [TC_F16] = &tc_reduce_f16_##row}
-#define ENTRY(row, flags) {FIELDS(row), .gemm_i8 = &tc_gemm_i8_pairs_##row},
+#define ENTRY(row, flags) {FIELDS(row), .attention_weights = tc_attention_weights_##row, .gemm_i8 = &tc_gemm_i8_pairs_##row},
 static const tc_isa_ops rows[] = {TC_ISA_ROWS(ENTRY)};
 
 /* Rows with products of their own, of the same integers and of bfloat16 to one rounding: isa.tab. */
 #if defined __x86_64__
 extern const tc_gemm_i8_ops tc_gemm_i8_vnni_avx512, tc_gemm_i8_amx_avx512;
 extern const tc_gemm_ops tc_gemm_bf16_dot_avx512, tc_gemm_bf16_amx_avx512;
+extern void tc_attention_weights_pairs_avx512(const float *, int64_t, int64_t, float, float *, float *, uint16_t *);
 extern const tc_conv_pairs_ops tc_conv_bf16_dot_avx512, tc_conv_bf16_amx_avx512;
 static const tc_isa_ops tiles_of[TC_TILES_COUNT] = {
-    [TC_TILES_avx512_vnni] = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_vnni_avx512},
-    [TC_TILES_avx512_bf16] = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_vnni_avx512, .gemm_bf16 = &tc_gemm_bf16_dot_avx512,
-                              .conv_bf16 = &tc_conv_bf16_dot_avx512},
-    [TC_TILES_amx] = {FIELDS(avx512), .second_cache = 2 << 20, .gemm_i8 = &tc_gemm_i8_amx_avx512, .gemm_bf16 = &tc_gemm_bf16_amx_avx512,
-                      .conv_bf16 = &tc_conv_bf16_amx_avx512},
+    [TC_TILES_avx512_vnni] = {FIELDS(avx512), .attention_weights = tc_attention_weights_avx512, .gemm_i8 = &tc_gemm_i8_vnni_avx512},
+    [TC_TILES_avx512_bf16] = {FIELDS(avx512), .attention_weights = tc_attention_weights_pairs_avx512, .gemm_i8 = &tc_gemm_i8_vnni_avx512,
+                              .gemm_bf16 = &tc_gemm_bf16_dot_avx512, .conv_bf16 = &tc_conv_bf16_dot_avx512},
+    [TC_TILES_amx] = {FIELDS(avx512), .attention_weights = tc_attention_weights_pairs_avx512, .second_cache = 2 << 20,
+                      .gemm_i8 = &tc_gemm_i8_amx_avx512, .gemm_bf16 = &tc_gemm_bf16_amx_avx512, .conv_bf16 = &tc_conv_bf16_amx_avx512},
 };
 #else
 static const tc_isa_ops tiles_of[TC_TILES_COUNT];

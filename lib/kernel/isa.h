@@ -76,6 +76,9 @@ typedef struct {
     int64_t cols;
     float low, high;
 } tc_half_rows;
+/* The first `live` of `keys` scores become weights of bfloat16: kernel/attention_rounded.h. out_max: scale times the greatest score; out_sum: of the
+ * weights before rounding. */
+typedef void (*tc_attention_weights_fn)(const float *score, int64_t live, int64_t keys, float scale, float *out_max, float *out_sum, uint16_t *out);
 typedef void (*tc_half_rows_fn)(const tc_half_rows *job, int64_t r0, int64_t nr, int64_t c0, int64_t nc);
 
 struct tc_gemm_ops;      /* kernel/gemm.h */
@@ -102,6 +105,7 @@ struct tc_isa_ops {
     const struct tc_gemm_i8_ops *gemm_i8;
     const tc_gemm_int_fn *gemm_int; /* [log2 of the bytes of an element] */
     const struct tc_attention_ops *attention_f32, *attention_f64;
+    tc_attention_weights_fn attention_weights;
     const struct tc_conv_ops *conv_f32, *conv_f64;
     const struct tc_conv_pairs_ops *conv_bf16;                                                /* where there is gemm_bf16 */
     const struct tc_winograd_ops *winograd;                                                   /* f32 */
