@@ -124,9 +124,18 @@ static tc_value *mH(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::tra
 static tc_value *mT(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::transpose.int", "vii", a, (int64_t)-2, (int64_t)-1); }
 static bool is_one(const tc_arg *a) { return a->kind == TC_A_SCALAR && !a->is_sym && tc_scalar_is(a->scalar, 1); }
 static tc_value *scaled(tc_emit *e, tc_value *g, const tc_arg *by) { return is_one(by) ? g : tc_emit_call(e, "aten::mul.Tensor", "va", g, by); }
+static bool is_transpose(const tc_value *v) {
+    static const char *const names[] = {"aten.transpose.int", "aten.t.default", "aten.numpy_T.default", "aten.mT.default"};
+    for (size_t i = 0; v->producer && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(tc_op_name(v->producer->op), names[i])) return true;
+    return false;
+}
 static void grad_product(tc_emit *e, const tc_node *n, int i, tc_value *g, const char *op) {
     if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, tc_e2(e, op, g, mH(e, tc_arg_value(n, i + 1))));
-    if (tc_emit_wants_grad(e, n, i + 1)) tc_e_give(e, n, i + 1, tc_e2(e, op, mH(e, tc_arg_value(n, i)), g));
+    if (!tc_emit_wants_grad(e, n, i + 1)) return;
+    /* Of a transpose, as linear's weight, the transpose of the gradient's: so the weight's own lies contiguous. The same products in the same order. */
+    if (is_transpose(tc_arg_value(n, i + 1))) tc_e_give(e, n, i + 1, mT(e, tc_e2(e, op, mT(e, g), tc_e_conj(e, tc_arg_value(n, i)))));
+    else tc_e_give(e, n, i + 1, tc_e2(e, op, mH(e, tc_arg_value(n, i)), g));
 }
 static tc_status grad_mm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     grad_product(e, n, 0, gs[0], "aten::mm");

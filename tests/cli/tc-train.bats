@@ -1236,3 +1236,10 @@ aten.exp.default was written to at model.py:14" tc-train -q r.yaml -o refused
     sed -i 's/h += 1/h = h + 1/; s/self.drop = .*/self.norm = nn.BatchNorm1d(hidden)/; s/return self.b(h)/return self.b(self.norm(h)) + self.b(self.norm(-h))/' model.py
     tc-train -q r.yaml -o norm
 }
+
+@test "the gradient of a linear layer's weight is a product of the weight's sizes, which no copy transposes" {
+    tc-train --log micro r.yaml steps=1 -o run 2>log
+    grep -q '%mm[_0-9]*: f32\[4, 16\] = aten.mm.default(%transpose' log
+    grep -q '%mm[_0-9]*: f32\[16, 3\] = aten.mm.default(%transpose' log
+    run ! grep -q 'f32\[3, 16\] = aten.mm' log
+}
