@@ -77,13 +77,16 @@ static void keep_types(const made *m, const tc_value *have, const tc_value *want
     for (int k = 0; want->kind == TC_V_LIST && k < want->nlist && k < have->nlist; k++) keep_types(m, have->list[k], want->list[k]);
 }
 
-/* Executed as a composition because a tensor that it takes is complex. */
+static bool of_complex(const tc_value *v) { return v && v->kind == TC_V_TENSOR && tc_is_complex(v->meta.dtype); }
+/* Executed as a composition because a tensor that it takes or gives is complex. */
 static bool by_parts(const tc_node *n) {
     bool any = false;
-    for (int i = 0; n->op->complex && i < n->nargs; i++) {
+    if (!n->op->complex) return false;
+    for (int i = 0; i < n->nouts; i++) any |= of_complex(n->outs[i]);
+    for (int i = 0; i < n->nargs; i++) {
         const tc_arg *a = &n->args[i];
-        if (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_TENSOR) any |= tc_is_complex(a->value->meta.dtype);
-        for (int k = 0; a->kind == TC_A_VALUES && k < a->n; k++) any |= a->values[k] && tc_is_complex(a->values[k]->meta.dtype);
+        if (a->kind == TC_A_VALUE) any |= of_complex(a->value);
+        for (int k = 0; a->kind == TC_A_VALUES && k < a->n; k++) any |= of_complex(a->values[k]);
     }
     return any;
 }

@@ -113,6 +113,15 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
     if (psw && mode != 0)
         return tc_error(TC_CONTENT, "%s: embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'",
                         tc_op_name(n->op));
+    if (psw && psw->meta.dtype != w->meta.dtype)
+        return tc_error(TC_CONTENT, "%s: expected weight and per_sample_weights to have the same type, but got %s and %s", tc_op_name(n->op),
+                        tc_dtypes[w->meta.dtype].torch, tc_dtypes[psw->meta.dtype].torch);
+    for (int i = 1; i < 3; i++) {
+        const tc_dtype d = tc_arg_meta(n, i)->dtype;
+        if (!tc_is_integral(d))
+            return tc_error(TC_CONTENT, "%s: expected '%s' to hold whole numbers, but got %s", tc_op_name(n->op), tc_op_schema(n->op)->params[i].name,
+                            tc_dtypes[d].torch);
+    }
     if (has_pad && pad < 0) {
         int64_t rows;
         if (!tc_e_pin(e, n, w->meta.size[0], &rows))

@@ -6,7 +6,7 @@ static tc_status wrong(const tc_shape_ctx *c, const char *what, const char *text
 static tc_status need_type(const tc_shape_ctx *c, tc_dtype d, const char *what) {
     if (d == TC_F32 || d == TC_F64 || d == TC_C64 || d == TC_C128) return NULL;
     if (tc_is_float(d) || tc_is_complex(d)) return tc_sh_fail(c, "%s: Low precision dtypes not supported. Got %s", what, tc_dtypes[d].torch);
-    return tc_sh_fail(c, "%s: Expected a floating point or complex tensor as input. Got %s", what, tc_dtypes[d].torch);
+    return tc_sh_fail_as(c, "NotImplementedError", "%s: Expected a floating point or complex tensor as input. Got %s", what, tc_dtypes[d].torch);
 }
 tc_status tc_la_need(tc_shape_ctx *c, int arg, const char *what, int rank) {
     TC_TRY(tc_sh_need_tensor(c, arg));

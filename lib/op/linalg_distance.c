@@ -26,6 +26,9 @@ static tc_status decompose_cdist(tc_emit *e, const tc_node *n) { /* x1 [*, P, M]
         if (x->meta.rank < 2)
             return tc_error(TC_CONTENT, "%s: cdist only supports at least 2D tensors, X%d got: %dD", tc_op_name(n->op), i + 1, x->meta.rank);
     }
+    if (a->meta.dtype != b->meta.dtype)
+        return tc_error(TC_CONTENT, "%s: expected scalar type %s but found %s", tc_op_name(n->op), tc_dtypes[a->meta.dtype].torch,
+                        tc_dtypes[b->meta.dtype].torch);
     if (differ(e, tc_la_cols(a), tc_la_cols(b))) return refuse(n, "X1 and X2 must have the same number of columns.");
     if (!(p >= 0)) return refuse(n, "cdist only supports non-negative p values");
     if (!tc_arg_is_none(n, 3) && (tc_arg_int(n, 3) < 0 || tc_arg_int(n, 3) > 2)) return refuse(n, "possible modes: 0, 1, 2");

@@ -34,7 +34,8 @@ static tc_status two_dims(const tc_node *n, const tc_value *x, const int64_t *di
 }
 static tc_status need_numbers(const tc_node *n, tc_dtype d, const char *what) {
     if (tc_is_float(d) || tc_is_complex(d)) return NULL;
-    return tc_error(TC_CONTENT, "%s: %s: Expected a floating point or complex tensor as input. Got %s", tc_op_name(n->op), what, tc_dtypes[d].torch);
+    return tc_error(TC_CONTENT, "%s: NotImplementedError: %s: Expected a floating point or complex tensor as input. Got %s", tc_op_name(n->op), what,
+                    tc_dtypes[d].torch);
 }
 /* Singular values along dims, as one dimension at the end. */
 static tc_value *singular(tc_emit *e, tc_value *x, const int64_t d[2]) {

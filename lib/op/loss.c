@@ -27,6 +27,7 @@ static tc_status check_nll(tc_shape_ctx *c, int self, int target, int weight, tc
     if (!ok) return tc_sh_fail(c, "size mismatch (got input: %dD, target: %dD)", x->rank, t->rank);
     if (w && (w->rank != 1 || !tc_sh_same(c, w->size[0], x->size[cls])))
         return tc_sh_fail(c, "weight tensor should be defined either for all %d classes or no classes", 0);
+    if (w && w->dtype != x->dtype) return tc_sh_fail(c, "expected scalar type %s but found %s", tc_dtypes[x->dtype].torch, tc_dtypes[w->dtype].torch);
     return NULL;
 }
 static tc_status shape_nll_forward(tc_shape_ctx *c) {
@@ -389,6 +390,7 @@ static tc_status decompose_bce_logits(tc_emit *e, const tc_node *n) { /* self, t
 }
 static tc_status decompose_kl_div(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
+    if (tc_is_integral(x->meta.dtype) || tc_is_integral(t->meta.dtype)) return refuse(n, "kl_div: Integral inputs not supported.");
     tc_value *v = tc_arg_bool(n, 3) ? tc_e_mul(e, f1(e, "aten::exp", t), tc_e_sub(e, t, x))
                                     : tc_e_sub(e, tc_e2(e, "aten::xlogy.Tensor", t, t), tc_e_mul(e, t, x));
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 2)));
@@ -530,6 +532,8 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
     int64_t classes;
     double p = tc_arg_float(n, 2);
     if (p != 1 && p != 2) return refuse(n, "only p == 1 and p == 2 supported");
+    if (t->meta.dtype != TC_I64)
+        return tc_error(TC_CONTENT, "%s: expected scalar type Long but found %s", tc_op_name(n->op), tc_dtypes[t->meta.dtype].torch);
     bool single = x->meta.rank < 2, scalar = single && t && t->meta.rank == 0;
     if (x->meta.rank == 0) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0), t = tc_emit_call(e, "aten::reshape", "vI", t, (int64_t[]){1}, 1);

@@ -269,6 +269,7 @@ static tc_value *combine(tc_emit *e, const tc_node *n, tc_value *p) {
 static tc_status decompose_addmv(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 1), *v = tc_arg_value(n, 2);
     TC_TRY(same_kind(n, a, v));
+    TC_TRY(same_kind(n, tc_arg_value(n, 0), a));
     if (a->meta.rank != 2 || v->meta.rank != 1 || tc_arg_meta(n, 0)->rank > 1)
         return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got %d, %d, %d", tc_op_name(n->op), tc_arg_meta(n, 0)->rank, a->meta.rank,
                         v->meta.rank);

@@ -201,10 +201,12 @@ static bool has_dtype(const tc_shape_ctx *c, int i, tc_dtype d) {
 static tc_status shape_sub(tc_shape_ctx *c) {
     TC_TRY(shape_add(c));
     if (has_dtype(c, 0, TC_BOOL) && has_dtype(c, 1, TC_BOOL))
-        return tc_sh_fail(c,
-                          "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
+        return tc_sh_fail_as(
+            c, "NotImplementedError",
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
     if (has_dtype(c, 0, TC_BOOL) || has_dtype(c, 1, TC_BOOL))
-        return tc_sh_fail(c, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        return tc_sh_fail_as(c, "NotImplementedError",
+                             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
                              "`logical_not()` operator instead.");
     return NULL;
 }

@@ -18,13 +18,13 @@ UNARY(expm1, EXPM1)
 UNARY(log, LOG)
 UNARY(log2, LOG2)
 UNARY(log10, LOG10)
-UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS)
-    UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH)
-        UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA)
-            UNARY(bitwise_not, NOT)
+UNARY(log1p, LOG1P)
+UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN)
+    UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID)
+        UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
 #undef UNARY
 
-                static tc_status lower_abs(tc_lower *l) {
+            static tc_status lower_abs(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op1(l, TC_X_ABS, tc_l_in_as(l, 0, TC_DTYPE_NONE)));
 }
 /* Rounding is the identity on integers. */
@@ -159,7 +159,8 @@ static tc_status lower_angle(tc_lower *l) {
 static tc_status shape_neg(tc_shape_ctx *c) {
     TC_TRY(tc_shape_same(c));
     if (tc_sh_meta(c, 0)->dtype == TC_BOOL)
-        return tc_sh_fail(c, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        return tc_sh_fail_as(c, "NotImplementedError",
+                             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
                              "`logical_not()` operator instead.");
     return NULL;
 }
@@ -406,7 +407,7 @@ static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
     { .schema = "aten::" #name "(Tensor self) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name" }
 static tc_status decompose_positive(tc_emit *e, const tc_node *n) {
     if (tc_arg_meta(n, 0)->dtype == TC_BOOL)
-        return tc_error(TC_CONTENT, "%s: The `+` operator, on a bool tensor is not supported.", tc_op_name(n->op));
+        return tc_error(TC_CONTENT, "%s: NotImplementedError: The `+` operator, on a bool tensor is not supported.", tc_op_name(n->op));
     tc_emit_result(e, 0, tc_e1(e, "aten::alias", tc_arg_value(n, 0)));
     return tc_e_done(e);
 }

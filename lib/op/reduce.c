@@ -52,8 +52,9 @@ static tc_status shape_mean(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     tc_dtype d = asked(c, tc_sh_meta(c, 0)->dtype);
     if (tc_is_integral(d))
-        return tc_sh_fail(c, "mean(): could not infer output dtype. %s dtype must be either a floating point or complex dtype. Got: %s",
-                          tc_is_integral(tc_sh_meta(c, 0)->dtype) ? "Input" : "Optional", tc_dtypes[d].torch);
+        return tc_sh_fail_as(c, "NotImplementedError",
+                             "mean(): could not infer output dtype. %s dtype must be either a floating point or complex dtype. Got: %s",
+                             tc_is_integral(tc_sh_meta(c, 0)->dtype) ? "Input" : "Optional", tc_dtypes[d].torch);
     return reduce_to(c, 0, d);
 }
 /* Refuses to reduce nothing: max and the like have no value for it. */
@@ -114,9 +115,23 @@ static tc_status shape_count(tc_shape_ctx *c) { return reduce_to(c, 0, TC_I64); 
 static tc_status shape_var(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     tc_dtype d = tc_sh_meta(c, 0)->dtype;
-    if (tc_is_integral(d)) return tc_sh_fail(c, "std and var only support floating point and complex dtypes");
+    if (tc_is_integral(d)) return tc_sh_fail_as(c, "NotImplementedError", "std and var only support floating point and complex dtypes");
     TC_TRY(reduce_to(c, 0, tc_dtype_real(d)));
     return c->nouts > 1 ? reduce_to(c, 1, d) : NULL;
+}
+/* dtype= of a norm of a tensor of type d: complex as that is, and no narrower. */
+static tc_status norm_type(const tc_shape_ctx *c, tc_dtype d) {
+    const tc_arg *a = &c->args[4];
+    if (a->kind != TC_A_DTYPE) return NULL;
+    if (tc_is_integral(a->dtype))
+        return tc_sh_fail(c, "linalg.vector_norm: dtype should be floating point or complex, but got %s", tc_dtypes[a->dtype].torch);
+    if (tc_is_complex(a->dtype) != tc_is_complex(d))
+        return tc_sh_fail(c, "linalg.vector_norm: dtype should be %s inputs, but got %s", tc_is_complex(d) ? "complex for complex" : "real for real",
+                          tc_dtypes[a->dtype].torch);
+    if (tc_dtype_promote(d, a->dtype) != a->dtype)
+        return tc_sh_fail(c, "linalg.vector_norm: the dtype of the input (%s) should be convertible without narrowing to the specified dtype (%s)",
+                          tc_dtypes[d].torch, tc_dtypes[a->dtype].torch);
+    return NULL;
 }
 static tc_status shape_norm(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -124,7 +139,9 @@ static tc_status shape_norm(tc_shape_ctx *c) {
     double p;
     reduced r;
     if (tc_is_integral(d))
-        return tc_sh_fail(c, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s", tc_dtypes[d].torch);
+        return tc_sh_fail_as(c, "NotImplementedError", "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
+                             tc_dtypes[d].torch);
+    TC_TRY(norm_type(c, d));
     TC_TRY(reduced_dims(c, &r));
     if (tc_sym_const_float(tc_sh_int(c, 1), &p) && (p < 0 || __builtin_isinf(p))) {
         const tc_meta *m = tc_sh_meta(c, 0);
@@ -623,7 +640,7 @@ static tc_status complex_prod(tc_emit *e, const tc_node *n) {
     size[d] = tc_sym_int(tc_e_sym(e), 1);
     tc_value *list[2] = {tc_emit_call(e, "aten::ones", "Sd", size, x->meta.rank, (int)x->meta.dtype), x};
     tc_value *all = tc_emit_call(e, "aten::cumprod", "vi", tc_emit_call(e, "aten::cat", "Vi", list, 2, d), d);
-    tc_value *last = tc_emit_call(e, "aten::select.int", "vii", all, d, (int64_t)-1);
+    tc_value *last = tc_e_cast(e, tc_emit_call(e, "aten::select.int", "vii", all, d, (int64_t)-1), x->meta.dtype);
     tc_emit_result(e, 0, of_node(n).keepdim && tc_arg_meta(n, 0)->rank ? tc_emit_call(e, "aten::unsqueeze", "vi", last, d) : last);
     return tc_e_done(e);
 }
@@ -673,7 +690,7 @@ static tc_status complex_logsumexp(tc_emit *e, const tc_node *n) {
 static tc_status decompose_nanmean(tc_emit *e, const tc_node *n) { /* nansum / count of numbers */
     tc_value *x = tc_arg_value(n, 0), *ok = tc_e1(e, "aten::logical_not", tc_e1(e, "aten::isnan", x));
     if (tc_is_integral(x->meta.dtype))
-        return tc_error(TC_CONTENT, "aten.nanmean: nanmean(): expected input to have floating point or complex dtype but got %s",
+        return tc_error(TC_CONTENT, "aten.nanmean: NotImplementedError: nanmean(): expected input to have floating point or complex dtype but got %s",
                         tc_dtypes[x->meta.dtype].torch);
     tc_value *s = tc_emit_call(e, "aten::nansum", "vaaa", x, &n->args[1], &n->args[2], &n->args[3]);
     tc_value *c = tc_emit_call(e, "aten::sum.dim_IntList", "vaa", ok, &n->args[1], &n->args[2]);

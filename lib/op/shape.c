@@ -618,7 +618,7 @@ tc_status tc_sh_sized(tc_shape_ctx *c, int i, const tc_dims *d, tc_dtype dtype, 
         tc_buf_free(&b);
         return s;
     }
-    if (c->op->kernel && dtype != TC_DTYPE_NONE && m->dtype != dtype)
+    if ((c->op->kernel || c->op->decompose) && dtype != TC_DTYPE_NONE && m->dtype != dtype)
         return tc_sh_fail(c, "%s must be of the type of %s, %s", name, of, tc_dtypes[dtype].torch);
     return NULL;
 }
