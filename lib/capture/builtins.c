@@ -403,6 +403,9 @@ static V f_divmod(C *c, args *A) {
     tc_take(c, A, "divmod", "a b", v);
     V f = tc_special(c, v[0], c->n___divmod__);
     if (f) return tc_call2(c, f, v[0], v[1]);
+    for (int i = 0; i < 2; i++)
+        if (tc_kind_of(v[i]) == K_TENSOR)
+            tc_raise(c, "TypeError", "unsupported operand type(s) for divmod(): '%s' and '%s'", tc_type_name(c, v[0]), tc_type_name(c, v[1]));
     return tc_tuple_of(c, 2, tc_binary(c, 'f', v[0], v[1]), tc_binary(c, '%', v[0], v[1]));
 }
 

@@ -174,21 +174,18 @@ static type *exception_named(C *c, const char *message, size_t n) {
  * another's composition says its own name again, and the name of an exception among them is the type to raise. A run names the node that
  * failed instead: "embedding: IndexError: ...". out_type: unchanged where no exception is named. */
 static const char *operators_words(C *c, const char *message, const char **out_type) {
-    const char *op = NULL;
+    const char *names = "", *op = NULL;
     size_t op_len = 0;
-    for (;;) {
-        size_t n = strcspn(message, ": ");
-        if (!n || message[n] != ':' || message[n + 1] != ' ') break;
+    for (size_t n; n = strcspn(message, ": "), n && message[n] == ':' && message[n + 1] == ' '; message += n + 2) {
         const char *rest = message + n + 2;
         type *t = exception_named(c, message, n);
-        bool again = op && op_len == n && !memcmp(op, message, n);
-        bool first = !op && (!strncmp(message, "aten.", 5) || exception_named(c, rest, strcspn(rest, ": ")));
-        if (!t && !again && !first) break;
         if (t) *out_type = t->name->s;
-        else op = message, op_len = n;
-        message = rest;
+        else if (!strncmp(message, "aten.", 5) || (!op && exception_named(c, rest, strcspn(rest, ": ")))) {
+            if (!op || op_len != n || memcmp(op, message, n)) names = tc_arena_printf(&c->arena, "%s%.*s: ", names, (int)n, message);
+            op = message, op_len = n;
+        } else break;
     }
-    return op ? tc_arena_printf(&c->arena, "%.*s: %s", (int)op_len, op, message) : message;
+    return op ? tc_arena_printf(&c->arena, "%s%s", names, message) : message;
 }
 
 static V status_exception(C *c, const char *type_name, tc_status s) {

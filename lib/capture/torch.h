@@ -132,6 +132,7 @@ tc_value *tc_torch_value(C *c, V t);                    /* in the graph being ca
 tc_dtype tc_torch_dtype(V t);
 int tc_torch_rank(V t);
 const tensor *tc_torch_known(V t);                 /* the concrete tensor that has the values of t, a symbolic one; NULL: they are data */
+bool tc_torch_is_number(V v);                      /* a Python number or an expression of sizes */
 V tc_torch_size(C *c, V t, int d);                 /* an int or a symbolic one; 0 <= d < rank */
 void tc_torch_check_lanes(C *c, const tc_node *n); /* a RuntimeError unless n does */
 V tc_torch_sized(C *c, V t);                       /* t; a RuntimeError where its sizes are asked for and it may be many numbers in lanes */

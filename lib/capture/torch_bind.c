@@ -18,7 +18,7 @@ static bool refuse(tc_binding *b, const tc_param *p, C *c, V v, const char *expe
     return false;
 }
 
-static bool is_number(V v) {
+bool tc_torch_is_number(V v) {
     kind k = tc_kind_of(v);
     return k == K_INT || k == K_BOOL || k == K_FLOAT || k == K_COMPLEX || k == K_SYM;
 }
@@ -45,11 +45,20 @@ static bool number_arg(C *c, V v, tc_arg *a) {
     }
 }
 
-/* An int, symbolic or not, or a 0-d integer tensor read out. */
+/* Whether v, a tensor, has one element, whatever its rank. */
+static bool is_single(C *c, V v) {
+    for (int d = 0; d < tc_torch_rank(v); d++) {
+        V n = tc_torch_size(c, v, d);
+        if (tc_kind_of(n) != K_INT || tc_index(c, n, "a size") != 1) return false;
+    }
+    return true;
+}
+
+/* An int, symbolic or not, or an integer tensor of one element read out. */
 static bool int_sym(C *c, V v, tc_sym *out) {
     kind k = tc_kind_of(v);
     if (k == K_TENSOR) {
-        if (tc_torch_rank(v) != 0 || !tc_is_integral(tc_torch_dtype(v)) || tc_torch_dtype(v) == TC_BOOL) return false;
+        if (!tc_is_integral(tc_torch_dtype(v)) || tc_torch_dtype(v) == TC_BOOL || !is_single(c, v)) return false;
         v = tc_tensor_number(c, v, "an int argument");
         k = tc_kind_of(v);
     }
@@ -121,7 +130,7 @@ static bool as_tensor(given *g) {
         g->b->object[g->at] = g->v;
         return true;
     }
-    return g->at > 0 && is_number(g->v) && tc_op_takes_numbers(g->op) && as_number(g);
+    return g->at > 0 && !g->p->mutated && tc_torch_is_number(g->v) && tc_op_takes_numbers(g->op) && as_number(g);
 }
 
 static bool tensor_list(given *g, bool optional) {
@@ -156,7 +165,7 @@ static bool as_ints(given *g) {
 }
 
 static bool as_float(given *g) {
-    if (tc_kind_of(g->v) == K_COMPLEX || !is_number(g->v)) {
+    if (tc_kind_of(g->v) == K_COMPLEX || !tc_torch_is_number(g->v)) {
         if (!(g->b->reads && tc_is_tensor(g->v) && tc_torch_rank(g->v) == 0)) return false;
         g->v = tc_tensor_number(g->c, g->v, "a float argument");
     }
@@ -171,7 +180,7 @@ static bool as_floats(given *g) {
     V *items = tc_items(g->v, &n);
     double *f = TC_NEWN(&tc_torch_program(g->c)->arena, double, n ? n : 1);
     for (size_t i = 0; i < n; i++) {
-        if (!is_number(items[i]) || tc_kind_of(items[i]) == K_SYM || tc_kind_of(items[i]) == K_COMPLEX) return false;
+        if (!tc_torch_is_number(items[i]) || tc_kind_of(items[i]) == K_SYM || tc_kind_of(items[i]) == K_COMPLEX) return false;
         f[i] = tc_to_double(g->c, items[i]);
     }
     *g->a = (tc_arg){.kind = TC_A_FLOATS, .n = (int)n, .floats = f};
@@ -201,7 +210,7 @@ static bool as_scalar(given *g) {
         if (!g->b->reads || tc_torch_rank(g->v) != 0 || ((tensor *)g->v)->requires_grad) return false;
         g->v = tc_tensor_number(g->c, g->v, "a number argument");
     }
-    return is_number(g->v) && as_number(g);
+    return tc_torch_is_number(g->v) && as_number(g);
 }
 
 static bool as_string(given *g) {
@@ -278,13 +287,15 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
     return refuse(b, p, c, g.v, known ? forms[p->type].expected : "something tc has no form for");
 }
 
-/* Keyword names that PyTorch takes besides the schema's. */
+/* The keyword names that PyTorch takes: the schema's, but for self, and those of NumPy. */
 static bool same_name(const tc_schema *s, int i, const char *kw, bool strict) {
-    static const char *const also[][2] = {{"dim", "axis"}, {"dim", "axes"}, {"keepdim", "keepdims"}, {"self", "input"},
-                                          {"self", "x"},   {"self", "a"},   {"other", "x2"},         {"dims", "axes"}};
+    static const char *const also[][2] = {{"dim", "axis"}, {"keepdim", "keepdims"}, {"self", "input"}, {"self", "x"},
+                                          {"self", "a"},   {"self", "x1"},          {"other", "x2"}};
     const char *name = s->params[i].name;
-    if (!strcmp(name, kw)) return true;
-    if (strict) return false;
+    if (strict || strcmp(name, "self")) {
+        if (!strcmp(name, kw)) return true;
+        if (strict) return false;
+    }
     for (size_t k = 0; k < sizeof also / sizeof *also; k++)
         if (!strcmp(name, also[k][0]) && !strcmp(kw, also[k][1])) return true;
     return false;
@@ -296,17 +307,29 @@ static int positional(const tc_schema *s) {
     return n;
 }
 
+/* Whether v can be the out= of s: a tensor, or for several results a tuple or list of tensors. */
+static bool takes_out(C *c, const tc_schema *s, V v, tc_binding *b) {
+    const bool many = s->nrets > 1 || (s->nrets && s->rets[0].type == TC_T_TENSORS);
+    size_t n = 0;
+    V *items = tc_is_seq(v) ? tc_items(v, &n) : NULL;
+    bool fits = many ? tc_is_seq(v) : tc_is_tensor(v);
+    for (size_t i = 0; i < n && fits; i++) fits = tc_is_tensor(items[i]);
+    if (!fits) refuse(b, &(tc_param){.name = "out"}, c, v, many ? "tuple of Tensors" : "Tensor");
+    return fits;
+}
+
 /* The place in the schema of an argument that PyTorch writes after others than the schema does, or that is not in it. */
 static bool extra_keyword(C *c, const tc_schema *s, const char *kw, V v, tc_binding *b) {
     if (!strcmp(kw, "out")) {
         b->out = v == c->none ? NULL : v;
-        return true;
+        return !b->out || takes_out(c, s, v, b);
     }
     bool makes = false; /* a tensor out of nothing */
     for (int i = 0; i < s->nparams; i++) makes |= !strcmp(s->params[i].name, "pin_memory");
     if (makes && !strcmp(kw, "requires_grad")) {
-        b->requires_grad = tc_truth(c, v);
-        return true;
+        b->requires_grad = v == c->true_;
+        if (tc_kind_of(v) == K_BOOL || v == c->none) return true;
+        tc_buf_printf(&b->why, "argument 'requires_grad' must be bool, not %s", tc_type_name(c, v));
     }
     return false;
 }
@@ -331,7 +354,7 @@ static bool take_keyword(C *c, const tc_op *op, const char *kw, V v, bool strict
     while (at < s->nparams && !same_name(s, at, kw, strict_names)) at++;
     if (at == s->nparams) {
         if (extra_keyword(c, s, kw, v, b)) return true;
-        tc_buf_printf(&b->why, "got an unexpected keyword argument '%s'", kw);
+        if (!b->why.len) tc_buf_printf(&b->why, "got an unexpected keyword argument '%s'", kw);
         return false;
     }
     if (b->given[at]) {

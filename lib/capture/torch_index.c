@@ -163,7 +163,7 @@ static V fit_value(C *c, V value, int rank) {
 void tc_tensor_setitem(C *c, V t, V key, V value) {
     indexing x = {.n = 0};
     read_key(c, key, &x);
-    if (!tc_is_tensor(value) && (tc_is_seq(value))) value = tc_torch_from_data(c, value, tc_torch_dtype(t));
+    if (!tc_is_tensor(value) && !tc_torch_is_number(value)) tc_raise(c, "TypeError", "can't assign a %s to a torch.Tensor", tc_type_name(c, value));
     V view = apply_basic(c, t, &x);
     if (!x.ntensors) {
         if (tc_is_tensor(value)) tc_torch_calln(c, "aten::copy_", 2, view, fit_value(c, value, tc_torch_rank(view)));
@@ -171,9 +171,6 @@ void tc_tensor_setitem(C *c, V t, V key, V value) {
         return;
     }
     if (!tc_is_tensor(value)) {
-        kind k = tc_kind_of(value);
-        if (k != K_INT && k != K_BOOL && k != K_FLOAT && k != K_SYM && k != K_COMPLEX)
-            tc_raise(c, "TypeError", "can't assign a %s to a torch.Tensor", tc_type_name(c, value));
         value = tc_torch_full0(c, value, tc_torch_dtype(t));
     } else if (tc_torch_dtype(value) != tc_torch_dtype(t)) {
         value = tc_torch_cast(c, value, tc_torch_dtype(t));

@@ -206,8 +206,10 @@ static tc_dtype want_dtype(C *c, V v) {
     tc_raise(c, "TypeError", "argument 'dtype' must be torch.dtype, not %s", tc_type_name(c, v));
 }
 /* t with what requires_grad= says (NULL: not given) */
-static V required(C *c, V t, V requires_grad) {
-    if (!requires_grad || !tc_truth(c, requires_grad)) return t;
+static V required(C *c, const char *name, V t, V requires_grad) {
+    if (requires_grad && requires_grad != c->none && tc_kind_of(requires_grad) != K_BOOL)
+        tc_raise(c, "TypeError", "%s(): argument 'requires_grad' must be bool, not %s", name, tc_type_name(c, requires_grad));
+    if (requires_grad != c->true_) return t;
     if (!tc_is_float(tc_torch_dtype(t)) && !tc_is_complex(tc_torch_dtype(t)))
         tc_raise(c, "RuntimeError", "Only Tensors of floating point and complex dtype can require gradients");
     tc_torch_require_grad((tensor *)t, true);
@@ -216,13 +218,15 @@ static V required(C *c, V t, V requires_grad) {
 static V t_tensor(C *c, args *A) {
     V v[5];
     tc_take(c, A, "tensor", "data * dtype= device= requires_grad= pin_memory=", v);
-    return tc_inference_made(c, required(c, tc_torch_from_data(c, v[0], want_dtype(c, v[1])), v[3]));
+    return tc_inference_made(c, required(c, "tensor", tc_torch_from_data(c, v[0], want_dtype(c, v[1])), v[3]));
 }
 static V t_scalar_tensor(C *c, args *A) { /* as torch.tensor, but numbers take the default float type */
     V v[6];
     tc_take(c, A, "scalar_tensor", "s * dtype= layout= device= pin_memory= requires_grad=", v);
     tc_dtype d = v[1] && v[1] != c->none ? want_dtype(c, v[1]) : c->torch->default_dtype;
-    return tc_inference_made(c, required(c, tc_torch_full0(c, v[0], d), v[5]));
+    if (tc_is_tensor(v[0]) ? tc_torch_rank(v[0]) : !tc_torch_is_number(v[0]))
+        tc_raise(c, "TypeError", "scalar_tensor(): argument 's' (position 1) must be Number, not %s", tc_type_name(c, v[0]));
+    return tc_inference_made(c, required(c, "scalar_tensor", tc_torch_full0(c, v[0], d), v[5]));
 }
 static V t_as_tensor(C *c, args *A) {
     V v[3];

@@ -73,8 +73,8 @@ static V into_out(C *c, V out, V r) {
         size_t n, m;
         V *to = tc_items(out, &n), *from = tc_is_seq(r) ? tc_items(r, &m) : (m = 1, &r);
         if (n != m) tc_raise(c, "TypeError", "out= wants %zu tensors, got %zu", m, n);
-        for (size_t i = 0; i < n; i++) into_out(c, to[i], from[i]);
-        return out;
+        for (size_t i = 0; i < n; i++) from[i] = into_out(c, to[i], from[i]);
+        return r; /* the named tuple of the call without out= */
     }
     tensor *o = (tensor *)out, *from = (tensor *)r;
     if (!tc_is_tensor(r)) tc_raise(c, "TypeError", "out= wants a sequence of tensors, got one tensor");

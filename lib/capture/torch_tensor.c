@@ -183,7 +183,7 @@ bool tc_tensor_truth(C *c, V v, const char *what) {
     const tensor *known = tc_torch_known(v), *t = known ? known : (tensor *)v;
     if (t->t.storage && (known || !c->torch->graph)) {
         int64_t n = tc_tensor_numel(&t->t);
-        if (n == 0) return false;
+        if (n == 0) tc_raise(c, "RuntimeError", "Boolean value of Tensor with no values is ambiguous");
         if (n != 1) tc_raise(c, "RuntimeError", "Boolean value of Tensor with more than one value is ambiguous");
         return tc_truth(c, item(c, v));
     }

@@ -974,3 +974,58 @@ PY
         done
     done
 }
+
+@test "what PyTorch refuses of out=, numbers, names and types is the same class of error, and out= gives what the call gives" {
+    cat >m.py <<'END'
+import torch
+import torch.nn.functional as F
+x, b, i = torch.ones(3), torch.ones(3) > 0, torch.arange(3)
+calls = [
+    (lambda: torch.max(x, out=1), "TypeError"),
+    (lambda: torch.max(x, 0, out=(x, 1)), "TypeError"),
+    (lambda: torch.add(x, x, out=[x]), "TypeError"),
+    (lambda: torch.ones((3,), out=(3,)), "TypeError"),
+    (lambda: torch.scalar_tensor((-5,)), "TypeError"),
+    (lambda: torch.scalar_tensor('x'), "TypeError"),
+    (lambda: torch.zeros(3, requires_grad=1), "TypeError"),
+    (lambda: torch.relu(self=x), "TypeError"),
+    (lambda: torch.sum(x, axes=0), "TypeError"),
+    (lambda: divmod(x, 2), "TypeError"),
+    (lambda: x.__setitem__(0, [1.0]), "TypeError"),
+    (lambda: bool(x[:0]), "RuntimeError"),
+    (lambda: -b, "NotImplementedError"),
+    (lambda: x-b, "NotImplementedError"),
+    (lambda: i.std(), "NotImplementedError"),
+    (lambda: torch.linalg.det(i[None, :1]), "NotImplementedError"),
+    (lambda: torch.linalg.vector_norm(x, dtype=torch.bfloat16), "RuntimeError"),
+    (lambda: torch.norm(x, dtype=torch.int64), "RuntimeError"),
+    (lambda: F.nll_loss(x, i[0], weight=x.double()), "RuntimeError"),
+    (lambda: F.kl_div(x, i), "RuntimeError"),
+    (lambda: F.embedding_bag(i[None], x[:,None], per_sample_weights=x[None].double(), mode='sum'), "RuntimeError"),
+    (lambda: torch.cdist(x[None], x[None].double()), "RuntimeError"),
+    (lambda: torch.addmv(x.double(), torch.ones(3, 3), x), "RuntimeError"),
+    (lambda: torch.ops.aten.max_pool2d_with_indices_backward(torch.ones(1,1,1),torch.ones(1,2,2).double(),[2,2],[2,2],[0,0],[1,1],False,torch.zeros(1,1,1).long()), "RuntimeError"),
+]
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        for k, (call, want) in enumerate(calls):
+            try:
+                call()
+                got = "nothing"
+            except Exception as e:
+                got = type(e).__name__
+            if got != want:
+                print("differs:", k, got)
+    def forward(self, x):
+        o, n = torch.empty(0), torch.empty(2, 7)
+        torch.norm(x, 1, 0, out=n)
+        m = torch.max(x, 0, out=(o, torch.empty(0, dtype=torch.int64)))
+        p = torch.prod(x, 0, dtype=torch.complex64).real + torch.prod(torch.complex(x, x), 0, dtype=torch.uint8)
+        return torch.stack([m.values, n, p, torch.narrow(x, 0, 1, torch.tensor([1]))[0], torch.add(x1=x, x2=x).sum()])
+END
+    tc-export m.py:M --input x=3xf32 -o m.pt2 2>err
+    run ! grep "differs" err
+    tc-run m.pt2 --input x=3xf32=1,2,3 --output @y.npy
+    [ "$(tail -c 20 y.npy | od -An -v -tf4 -w20 | xargs)" = "3 6 12 2 12" ]
+}

@@ -108,8 +108,7 @@ def tensordot(a, b, dims=2, out=None):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims_a = list(range(-dims, 0))
         dims_b = list(range(dims))
-    r = _aten.tensordot(a, b, dims_a, dims_b)
-    return r if out is None else out.copy_(r)
+    return _aten.tensordot(a, b, dims_a, dims_b, out=out)
 
 
 def cartesian_prod(*tensors):
@@ -159,8 +158,9 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
 def chain_matmul(*matrices, out=None):
     matrices = _seq(matrices)
-    r = matrices[0].clone() if len(matrices) == 1 and matrices[0].dim() == 2 else _aten.linalg_multi_dot(matrices)
-    return r if out is None else out.copy_(r)
+    if len(matrices) == 1 and matrices[0].dim() == 2:
+        return _aten.clone(matrices[0], out=out)
+    return _aten.linalg_multi_dot(matrices, out=out)
 
 
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
@@ -169,21 +169,19 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     if p == "fro" or p is None:
         if dim is not None and len(dim) > 2:
             raise RuntimeError("norm: the Frobenius norm takes at most two dimensions")
-        r = _aten.linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
-    elif p == "nuc":
-        r = _aten.linalg_matrix_norm.str_ord(input, "nuc", [-2, -1] if dim is None else dim, keepdim, dtype=dtype)
-    elif isinstance(p, str):
+        return _aten.linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype, out=out)
+    if p == "nuc":
+        return _aten.linalg_matrix_norm.str_ord(input, "nuc", [-2, -1] if dim is None else dim, keepdim, dtype=dtype, out=out)
+    if isinstance(p, str):
         raise RuntimeError(f"norm: unknown order '{p}'")
-    else:
-        r = _aten.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype)
-    return r if out is None else out.copy_(r)
+    return _aten.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
 def nonzero(input, *, as_tuple=False, out=None):
-    r = _aten.nonzero(input)
     if as_tuple:
+        r = _aten.nonzero(input)
         return tuple(r.unbind(1)) if input.dim() else (r.new_zeros(r.shape[0]),)
-    return r if out is None else out.copy_(r)
+    return _aten.nonzero(input, out=out)
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
