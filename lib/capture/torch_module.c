@@ -775,6 +775,7 @@ void tc_torch_deinit(C *c) {
     for (tensor *t = T->owned; t; t = t->next_owned) tc_tensor_deinit(&t->t);
     tc_program_release(T->scratch);
     tc_map_free(&T->overloads);
+    tc_map_free(&T->noted);
     tc_torch_names_deinit(c);
     free(T);
     c->torch = NULL;
