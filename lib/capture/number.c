@@ -104,7 +104,7 @@ double tc_to_double(C *c, V v) {
 typedef struct {
     char fill[8];
     char align, sign, type, group;
-    bool alt, zero;
+    bool alt, zero, by_zero, no_minus_zero; /* zero: zeros between sign and digits; by_zero: because of the 0, not of an align */
     int64_t width, prec;
 } spec;
 
@@ -125,19 +125,24 @@ static int64_t parse_count(C *c, const char **p, const char *e, const char *what
 static spec parse_spec(C *c, const char *p, size_t n) {
     spec s = {.fill = " ", .width = 0, .prec = -1};
     const char *e = p + n;
+    bool filled = false;
     int len = p < e && ((unsigned char)*p & 0xc0) == 0xc0 ? ((unsigned char)*p >= 0xf0 ? 4 : (unsigned char)*p >= 0xe0 ? 3 : 2) : 1;
     if (e - p > len && strchr("<>=^", p[len])) {
         memcpy(s.fill, p, (size_t)len);
         s.fill[len] = 0;
         s.align = p[len];
-        p += len + 1;
+        p += len + 1, filled = true;
     } else if (p < e && strchr("<>=^", *p)) s.align = *p++;
     if (p < e && strchr("+- ", *p)) s.sign = *p++;
+    if (p < e && *p == 'z') s.no_minus_zero = true, p++;
     if (p < e && *p == '#') s.alt = true, p++;
-    if (p < e && *p == '0') {
-        s.zero = true, p++;
-        if (!s.align) fill_zeros(&s);
+    if (p < e && *p == '0' && !filled) { /* behind a fill it is a digit of the width */
+        p++;
+        s.by_zero = !s.align;
+        if (s.align) s.fill[0] = '0';
+        else fill_zeros(&s);
     }
+    s.zero = s.align == '=' && s.fill[0] == '0';
     s.width = parse_count(c, &p, e, "width");
     if (p < e && (*p == ',' || *p == '_')) s.group = *p++;
     if (p < e && *p == '.') {
@@ -246,6 +251,7 @@ static str *format_float(C *c, double f, const spec *s) {
             tc_buf_puts(&b, text);
         }
     }
+    if (s->no_minus_zero && sign[0] == '-' && !strpbrk(b.data, "123456789ni")) sign[0] = s->sign == '-' ? 0 : s->sign;
     if (s->group) {
         size_t whole = strspn(b.data, "0123456789");
         tc_buf g = {0}, z = {0};
@@ -273,7 +279,10 @@ static str *format_str(C *c, str *v, const spec *s) {
         }
     }
     spec t = *s;
-    if (t.align == '=') t.align = '<';
+    if (t.align == '=') {
+        if (!t.by_zero) tc_raise(c, "ValueError", "'=' alignment not allowed in string format specifier");
+        t.align = '<';
+    }
     return pad(c, &t, "", v->s, n, chars, '<');
 }
 
@@ -352,7 +361,14 @@ static str *whole_number(C *c, char t, V arg, spec *s, bool left) {
     s->type = strchr("diu", t) ? 0 : t;
     int64_t prec = s->prec;
     s->prec = -1;
-    if (prec > 0) s->width = prec > s->width ? prec : s->width, s->zero = true;
+    if (prec > 0) { /* so many digits, then the width */
+        spec d = *s;
+        fill_zeros(&d);
+        d.width = prec + (s->sign || tc_int_text(c, arg, 10)->s[0] == '-') + (s->alt && s->type ? 2 : 0);
+        if (s->zero && !left && s->width > d.width) d.width = s->width;
+        s->type = 0;
+        return format_str(c, format_int(c, arg, &d), s);
+    }
     if (s->zero && !left) fill_zeros(s);
     return format_int(c, arg, s);
 }
