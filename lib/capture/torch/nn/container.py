@@ -282,11 +282,28 @@ class ParameterDict(Module):
         return v
 
     def copy(self):
-        return ParameterDict({k: self[k] for k in self._keys})
+        return ParameterDict(self.items())
+
+    def __reversed__(self):
+        return reversed(list(self._keys))
+
+    def clear(self):
+        for k in list(self._keys):
+            del self[k]
+
+    def popitem(self):
+        k = list(self._keys)[-1]
+        return k, self.pop(k)
+
+    def fromkeys(self, keys, default=None):
+        return ParameterDict((k, default) for k in keys)
 
     def update(self, parameters):
-        if isinstance(parameters, (dict, ParameterDict)):
+        if isinstance(parameters, (OrderedDict, ParameterDict)):
             for k, v in parameters.items():
+                self[k] = v
+        elif isinstance(parameters, dict):
+            for k, v in sorted(parameters.items()):
                 self[k] = v
         else:
             for k, v in parameters:
