@@ -153,6 +153,7 @@ typedef enum {
     TC_KEYWORDS(X)
 #undef X
 } tc_keyword;
+bool tc_is_keyword(const char *p, size_t n);
 
 #define TC_MAX_INDENT 100
 typedef struct {

@@ -153,7 +153,6 @@ static V dict_init(C *c, args *A) {
     dict_fill(c, (dict *)A->a[0], A, 1);
     return c->none;
 }
-void tc_dict_update(C *c, dict *d, args *A);
 void tc_dict_update(C *c, dict *d, args *A) { dict_fill(c, d, A, 1); }
 
 static V set_make(C *c, args *A, bool frozen) {
@@ -319,9 +318,11 @@ static V f_format(C *c, args *A) {
     return (V)tc_format_value(c, v[0], v[1] ? tc_as_str(v[1])->s : "", v[1] ? tc_as_str(v[1])->len : 0);
 }
 static V f_iter(C *c, args *A) {
-    V v[1];
-    tc_take(c, A, "iter", "obj", v);
-    return tc_iter(c, v[0]);
+    V v[2];
+    tc_take(c, A, "iter", "obj sentinel=", v);
+    if (v[1]) return tc_iter_until(c, v[0], v[1]);
+    V it = tc_iter(c, v[0]);
+    return tc_iter_object(it);
 }
 static V f_next(C *c, args *A) {
     V v[2];
@@ -337,7 +338,7 @@ static V f_next(C *c, args *A) {
     }
     if (r) return r;
     if (v[1]) return v[1];
-    tc_raise(c, "StopIteration", "%s", "");
+    tc_raise_value(c, tc_exc_new(c, (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "StopIteration", 13)), tc_tuple(c, 0, NULL)));
 }
 static V f_abs(C *c, args *A) {
     V v[1];

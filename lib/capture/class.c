@@ -94,13 +94,19 @@ static void linearise(C *c, type *t) {
     }
 }
 
+/* The class of std/_abc.py with the methods that collections.abc gives to classes deriving from that name, or NULL. */
+static V abstract_class(C *c, str *name) {
+    V v = tc_dict_gets(c, tc_import(c, "_abc", true)->d, name);
+    return v && tc_kind_of(v) == K_TYPE ? v : NULL;
+}
+
 /* ---- class statement ---- */
 static V resolve_base(C *c, V b) {
     if (tc_kind_of(b) == K_ALIAS) {
         alias *a = (alias *)b;
         if (tc_kind_of(a->origin) == K_TYPE) return a->origin;
         if (!strcmp(a->name->s, "TypedDict")) return (V)c->types[K_DICT];
-        return NULL; /* Generic[T], Protocol: nothing at run time */
+        return abstract_class(c, a->name); /* or NULL, Generic[T], Protocol: nothing at run time */
     }
     if (tc_kind_of(b) != K_TYPE) tc_raise(c, "TypeError", "a class cannot derive from a '%s' object", tc_type_name(c, b));
     return b;
@@ -201,6 +207,49 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
 }
 
 /* ---- isinstance ---- */
+#define KIND(k) (UINT64_C(1) << (k))
+#define SEQUENCES (KIND(K_LIST) | KIND(K_TUPLE) | KIND(K_SIZE) | KIND(K_STR) | KIND(K_RANGE))
+#define SETS (KIND(K_SET) | KIND(K_FROZENSET))
+#define SIZED (SEQUENCES | SETS | KIND(K_DICT) | KIND(K_MAPPROXY))
+#define ITERATORS (KIND(K_ITER) | KIND(K_GENEXPR))
+
+/* The classes of collections.abc: the kinds that count as one, and the method by which a class of the file does. */
+static bool is_abstract(C *c, type *t, str *name) {
+    static const struct {
+        const char *name;
+        uint64_t kinds;
+        const char *method;
+    } abstract[] = {{"Iterable", SIZED | ITERATORS | KIND(K_TENSOR), "__iter__"},
+                    {"Iterator", ITERATORS, "__next__"},
+                    {"Generator", KIND(K_GENEXPR), NULL},
+                    {"Reversible", SEQUENCES | KIND(K_DICT) | KIND(K_MAPPROXY) | KIND(K_TENSOR), "__reversed__"},
+                    {"Sized", SIZED | KIND(K_TENSOR), "__len__"},
+                    {"Container", SIZED | KIND(K_TENSOR), "__contains__"},
+                    {"Collection", SIZED | KIND(K_TENSOR), "__contains__"},
+                    {"Sequence", SEQUENCES, NULL},
+                    {"MutableSequence", KIND(K_LIST), NULL},
+                    {"Mapping", KIND(K_DICT), NULL},
+                    {"MutableMapping", KIND(K_DICT), NULL},
+                    {"AbstractSet", SETS | KIND(K_MAPPROXY), NULL},
+                    {"MutableSet", KIND(K_SET), NULL}};
+    if (!strcmp(name->s, "Hashable")) { /* as tc_hash_value() has it */
+        for (int i = 0; i < t->nmro && t->mro[i]->user && t->kind == K_OBJECT; i++) {
+            const V f = tc_dict_gets(c, t->mro[i]->d, c->n___hash__);
+            if (f || tc_dict_gets(c, t->mro[i]->d, c->n___eq__)) return f && f != c->none;
+        }
+        return !(KIND(t->kind) & (KIND(K_LIST) | KIND(K_DICT) | KIND(K_SET) | KIND(K_MAPPROXY) | KIND(K_SLICE)));
+    }
+    for (size_t i = 0; i < sizeof abstract / sizeof *abstract; i++)
+        if (!strcmp(name->s, abstract[i].name)) {
+            if (KIND(t->kind) & abstract[i].kinds) return true;
+            const char *m = abstract[i].method;
+            if (m && tc_type_lookup(c, t, tc_intern(c, m, strlen(m)))) return true;
+            type *nominal = t->user ? (type *)abstract_class(c, name) : NULL;
+            return nominal && tc_issubtype(t, nominal);
+        }
+    return true;
+}
+
 static bool matches(C *c, V o, type *t, V cls) {
     kind k = tc_kind_of(cls);
     if (k == K_TUPLE) {
@@ -215,13 +264,7 @@ static bool matches(C *c, V o, type *t, V cls) {
         if (!strcmp(a->name->s, "Callable"))
             return o && (tc_kind_of(o) == K_FUNC || tc_kind_of(o) == K_NATIVE || tc_kind_of(o) == K_METHOD || tc_kind_of(o) == K_TYPE ||
                          tc_kind_of(o) == K_OPFN || tc_special(c, o, c->n___call__));
-        if (!strcmp(a->name->s, "Sequence"))
-            return t->kind == K_LIST || t->kind == K_TUPLE || t->kind == K_SIZE || t->kind == K_STR || t->kind == K_RANGE;
-        if (!strcmp(a->name->s, "Iterable"))
-            return t->kind == K_LIST || t->kind == K_TUPLE || t->kind == K_SIZE || t->kind == K_STR || t->kind == K_DICT || t->kind == K_SET ||
-                   t->kind == K_RANGE || t->kind == K_ITER || t->kind == K_GENEXPR || tc_type_lookup(c, t, c->n___iter__);
-        if (!strcmp(a->name->s, "Mapping") || !strcmp(a->name->s, "MutableMapping")) return t->kind == K_DICT;
-        return true;
+        return is_abstract(c, t, a->name);
     }
     if (cls == c->none) return t == c->types[K_NONE];
     if (k == K_OBJECT && tc_special(c, cls, c->n___instancecheck__))

@@ -4,7 +4,6 @@
 #include <math.h>
 
 void tc_sort(C *c, list *l, V key, bool reverse);
-void tc_dict_update(C *c, dict *d, args *A);
 
 /* ---- list ---- */
 static list *self_list(C *c, args *A) {
@@ -180,11 +179,7 @@ static V d_clear(C *c, args *A) {
     tc_dict_clear(c, dchanged(c, A));
     return c->none;
 }
-static V d_copy(C *c, args *A) {
-    dict *d = tc_dict_copy(c, self_dict(c, A));
-    d->h.type = A->a[0]->type;
-    return (V)d;
-}
+static V d_copy(C *c, args *A) { return (V)tc_dict_copy(c, self_dict(c, A)); /* a dict, of a subclass too */ }
 static V d_fromkeys(C *c, args *A) {
     V v[3];
     tc_take(c, A, "fromkeys", "cls iterable value=", v);

@@ -19,11 +19,13 @@ set *tc_set(C *c, bool frozen) {
     return s;
 }
 
-enum { SMALL = 8 }; /* up to here a linear search is faster than a table */
+enum { SMALL = 8 };                      /* up to here a linear search is faster than a table */
+static const uint32_t GONE = UINT32_MAX; /* a slot whose entry was deleted: a search goes on behind it */
 
 static void index_entries(C *c, dict *d, size_t nslots) {
-    d->slot = tc_mem(c, nslots * sizeof *d->slot);
-    d->nslots = nslots;
+    if (nslots != d->nslots) d->slot = tc_mem(c, nslots * sizeof *d->slot);
+    else memset(d->slot, 0, nslots * sizeof *d->slot);
+    d->nslots = nslots, d->filled = d->live;
     for (size_t i = 0; i < d->used; i++) {
         if (!d->e[i].key) continue;
         size_t at = d->e[i].hash & (nslots - 1);
@@ -67,6 +69,7 @@ static dentry *find(C *c, const dict *d, V key, uint64_t h) {
     }
     size_t probes = 0;
     for (size_t at = h & (d->nslots - 1); d->slot[at] && probes <= d->nslots; at = (at + 1) & (d->nslots - 1), probes++) {
+        if (d->slot[at] == GONE) continue;
         dentry *e = &d->e[d->slot[at] - 1];
         if (e->key && key_equal(c, e, key, h)) return e;
     }
@@ -99,12 +102,14 @@ void tc_dict_set(C *c, dict *d, V key, V val) {
         return;
     }
     if (d->used == d->cap) grow(c, d);
+    else if (d->slot && d->filled + d->filled / 4 >= d->nslots) index_entries(c, d, d->nslots);
     if (d->used >= UINT32_MAX / 4) tc_raise_limit(c, "a dict of %zu entries is over the limit", d->used);
     d->e[d->used] = (dentry){key, val, h};
     if (d->slot) {
         size_t at = h & (d->nslots - 1);
         while (d->slot[at]) at = (at + 1) & (d->nslots - 1);
         d->slot[at] = (uint32_t)d->used + 1;
+        d->filled++;
     }
     d->used++, d->live++;
 }
@@ -112,17 +117,21 @@ void tc_dict_set(C *c, dict *d, V key, V val) {
 bool tc_dict_del(C *c, dict *d, V key) {
     dentry *e = find(c, d, key, tc_hash_value(c, key));
     if (!e) return false;
+    if (d->slot) {
+        size_t at = e->hash & (d->nslots - 1);
+        while (d->slot[at] != (uint32_t)(e - d->e) + 1) at = (at + 1) & (d->nslots - 1);
+        d->slot[at] = GONE;
+    }
     e->key = NULL;
     e->val = NULL;
     d->live--;
     while (d->used && !d->e[d->used - 1].key) d->used--;
-    if (d->slot) index_entries(c, d, d->nslots);
     return true;
 }
 
 void tc_dict_clear(C *c, dict *d) {
     (void)c;
-    d->used = d->live = d->cap = d->nslots = 0;
+    d->used = d->live = d->cap = d->nslots = d->filled = 0;
     d->e = NULL, d->slot = NULL;
 }
 

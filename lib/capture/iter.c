@@ -44,6 +44,18 @@ static V next_user(C *c, iter *it) {
     } else if (!tc_exc_is(c, c->exc, "StopIteration")) tc_raise_again(c, c->exc);
     return v;
 }
+/* iter(f, sentinel): calls of f until it gives that. */
+static V next_until(C *c, iter *it) {
+    V v = it->n ? NULL : tc_call0(c, it->src);
+    if (v && tc_equal(c, v, it->f)) v = NULL;
+    it->n = !v;
+    return v;
+}
+V tc_iter_until(C *c, V f, V sentinel) {
+    iter *it = tc_iter_new(c, next_until, f);
+    it->f = sentinel;
+    return (V)it;
+}
 static V next_getitem(C *c, iter *it) {
     trap t;
     V volatile v = NULL;
@@ -54,6 +66,9 @@ static V next_getitem(C *c, iter *it) {
     it->i++;
     return v;
 }
+
+/* What iter() gives: the file's own iterator itself, not what walks over it. */
+V tc_iter_object(V it) { return tc_kind_of(it) == K_ITER && ((iter *)it)->next == next_user ? ((iter *)it)->src : it; }
 
 static iter *over_dict(C *c, V src, dict *d, int what) {
     iter *it = tc_iter_new(c, next_dict, src);

@@ -99,6 +99,8 @@ static tc_keyword keyword(const char *p, size_t n) {
     return KW_none_;
 }
 
+bool tc_is_keyword(const char *p, size_t n) { return keyword(p, n) != KW_none_; }
+
 /* Skips a string inside a replacement field of an f-string; p is at its quote. Returns NULL when it does not end on the line. */
 static const char *skip_inner(const char *p, const char *end) {
     char q = *p;

@@ -396,6 +396,8 @@ static bool by_sign(int op, int s) { return op == '<' ? s < 0 : op == 'L' ? s <=
 
 static V native_rich(C *c, int op, V a, V b) {
     kind x = tc_kind_of(a), y = tc_kind_of(b);
+    if (x == K_MAPPROXY && ((mapview *)a)->what != 1) a = tc_keys_as_set(c, a), x = K_SET;
+    if (y == K_MAPPROXY && ((mapview *)b)->what != 1) b = tc_keys_as_set(c, b), y = K_SET;
     if (op == '=' || op == '!') {
         int e = native_equal(c, a, b);
         if (e < 0) e = a == b;

@@ -94,7 +94,7 @@ struct dict {
     dentry *e;
     size_t used, cap, live;
     uint32_t *slot;
-    size_t nslots;
+    size_t nslots, filled; /* filled: slots that are not 0 */
     const void *module;
 };
 typedef struct {
@@ -352,6 +352,7 @@ struct tc_lang {
     bool capturing; /* forward runs: globals may not be changed */
     struct tc_torch *torch;
     int repr_depth;
+    V repr_of[200]; /* what repr() is inside of, repr_depth of them */
     struct around *around; /* for the generator that is called next */
     const scope *blame;    /* the function whose arguments are being bound: place of an error that no line of the user's is in */
     bool graph_full;       /* more nodes than the limit: said at the head of the loop */
@@ -529,6 +530,7 @@ V tc_eval_expr(C *c, frame *f, const ast *n);
 V tc_eval_node(C *c, frame *f, const ast *n);          /* its walk, without C.keep */
 void tc_store(C *c, frame *f, const ast *target, V v); /* to a name, attribute, item or tuple of them */
 V tc_run_code(C *c, frame *f);                         /* body of f->sc; value of return */
+V tc_keys_as_set(C *c, V v); /* keys() and items() of a dict as a set; other values as they are */
 V tc_binary(C *c, int op, V a, V b);                   /* op as in ast.h */
 const char *tc_binary_symbol(int op);
 V tc_unary(C *c, int op, V a);
@@ -549,8 +551,11 @@ void tc_undo_cell(C *c, cell *o, str *name); /* a variable of an enclosing funct
 
 /* ---- iter.c ---- */
 V tc_iter(C *c, V o);
+V tc_iter_object(V it);                 /* what iter() gives, of what tc_iter() gave */
+V tc_iter_until(C *c, V f, V sentinel); /* iter(f, sentinel) */
 V tc_next(C *c, V it); /* NULL at the end */
 list *tc_to_list(C *c, V o);
+void tc_dict_update(C *c, dict *d, args *A); /* as d.update(): A is of d, what to add, keywords */
 dict *tc_mapping(C *c, V o); /* a dict, or what keys() and [] of another object give; NULL: o is no mapping */
 iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
 

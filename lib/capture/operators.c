@@ -192,7 +192,7 @@ static V set_op(C *c, int op, V a, V b) {
 
 static bool is_set(V v) { return tc_kind_of(v) == K_SET || tc_kind_of(v) == K_FROZENSET; }
 
-static V keys_as_set(C *c, V v) {
+V tc_keys_as_set(C *c, V v) {
     if (tc_kind_of(v) != K_MAPPROXY) return v;
     set *s = tc_set(c, false);
     V k, x;
@@ -235,9 +235,11 @@ static V native_binary(C *c, int op, V a, V b) {
     if (op == '*') {
         if ((x == K_STR || tc_is_seq(a)) && (ib || y == K_SYM)) return repeat(c, a, b);
         if ((y == K_STR || tc_is_seq(b)) && (ia || x == K_SYM)) return repeat(c, b, a);
+        if (x == K_STR || y == K_STR || (tc_is_seq(a) && tc_is_seq(b)))
+            tc_raise(c, "TypeError", "can't multiply sequence by non-int of type '%s'", tc_type_name(c, x == K_STR || tc_is_seq(a) ? b : a));
     }
     if (op == '|' || op == '&' || op == '-' || op == '^') {
-        if (x == K_MAPPROXY || y == K_MAPPROXY) a = keys_as_set(c, a), b = keys_as_set(c, b);
+        if (x == K_MAPPROXY || y == K_MAPPROXY) a = tc_keys_as_set(c, a), b = tc_keys_as_set(c, b);
         if (is_set(a) && is_set(b)) return set_op(c, op, a, b);
         if (op == '|' && x == K_DICT && y == K_DICT) {
             dict *d = tc_dict_copy(c, (dict *)a);
@@ -306,9 +308,8 @@ V tc_inplace(C *c, int op, V a, V b) {
         l->a = m->a, l->n = m->n, l->cap = m->cap;
         return a;
     }
-    if (x == K_DICT && op == '|' && tc_kind_of(b) == K_DICT) {
-        V k, v;
-        for (size_t i = 0; tc_dict_next((dict *)b, &i, &k, &v);) tc_dict_set(c, (dict *)a, k, v);
+    if (x == K_DICT && op == '|') {
+        tc_dict_update(c, (dict *)a, &(args){.a = (V[]){a, b}, .n = 2});
         return a;
     }
     if (x == K_SET && is_set(b) && (op == '|' || op == '&' || op == '-' || op == '^')) {
@@ -355,10 +356,10 @@ void tc_slice_bounds(C *c, slice *s, int64_t len, int64_t *start, int64_t *stop,
 }
 
 static int64_t place(C *c, V key, int64_t n, const char *what) {
-    int64_t i = tc_index(c, key,
-                         tc_kind_of(key) == K_STR || tc_kind_of(key) == K_FLOAT || tc_kind_of(key) == K_NONE || tc_kind_of(key) == K_TUPLE
-                             ? tc_as_str(tc_strf(c, "%s indices", what))->s
-                             : what);
+    kind k = tc_kind_of(key);
+    if (k == K_STR || k == K_FLOAT || k == K_NONE || k == K_TUPLE)
+        tc_raise(c, "TypeError", "%s indices must be integers or slices, not %s", what, tc_type_name(c, key));
+    int64_t i = tc_index(c, key, what);
     int64_t j = i < 0 ? i + n : i;
     if (j < 0 || j >= n) tc_raise(c, "IndexError", "%s index %lld out of range (length %lld)", what, (long long)i, (long long)n);
     return j;

@@ -211,11 +211,13 @@ static void repr_into(C *c, tc_buf *b, V v) {
             return;
         }
     }
-    if (c->repr_depth > 200) {
-        tc_buf_puts(b, "...");
+    bool inside = c->repr_depth == (int)(sizeof c->repr_of / sizeof *c->repr_of);
+    for (int i = 0; i < c->repr_depth && !inside; i++) inside = c->repr_of[i] == v;
+    if (inside) {
+        tc_buf_puts(b, tc_kind_of(v) == K_LIST ? "[...]" : tc_kind_of(v) == K_DICT ? "{...}" : "...");
         return;
     }
-    c->repr_depth++;
+    c->repr_of[c->repr_depth++] = v;
     tc_steps(c, 1);
     if (b->len > c->max_memory / 4) tc_memory_check(c, c->max_memory + 1);
     repr_native(c, b, v);

@@ -336,6 +336,17 @@ static V t_get_origin(C *c, args *A) {
     if (tc_kind_of(a->origin) == K_TYPE) return a->origin;
     return tc_module_attr(c, tc_module(c, "typing"), is_optional(a) ? tc_intern(c, "Union", 5) : a->name);
 }
+/* Why the i-th name cannot be that of a field, or NULL. */
+static const char *not_a_field(C *c, const list *names, size_t i) {
+    const str *s = tc_as_str(names->a[i]);
+    if (tc_is_keyword(s->s, s->len)) return "Type names and field names cannot be a keyword";
+    if (!tc_truth(c, tc_call_method(c, names->a[i], tc_intern(c, "isidentifier", 12), 0, NULL)))
+        return "Type names and field names must be valid identifiers";
+    if (s->s[0] == '_') return "Field names cannot start with an underscore";
+    for (size_t k = 0; k < i; k++)
+        if (names->a[k] == names->a[i]) return "Encountered duplicate field name";
+    return NULL;
+}
 static V t_namedtuple(C *c, args *A) {
     V v[4];
     tc_take(c, A, "namedtuple", "typename field_names * rename= defaults=", v);
@@ -348,6 +359,9 @@ static V t_namedtuple(C *c, args *A) {
     for (size_t i = 0; i < f->n; i++) {
         if (tc_kind_of(f->a[i]) == K_TUPLE) f->a[i] = ((tuple *)f->a[i])->a[0];
         f->a[i] = (V)tc_intern_str(c, tc_as_str(f->a[i]));
+        const char *wrong = not_a_field(c, f, i);
+        if (wrong && v[2] && tc_truth(c, v[2])) f->a[i] = (V)tc_intern_str(c, tc_as_str(tc_strf(c, "_%zu", i)));
+        else if (wrong) tc_raise(c, "ValueError", "%s: %s", wrong, tc_repr(c, f->a[i])->s);
     }
     if (v[3] && v[3] != c->none) {
         list *d = tc_to_list(c, v[3]);

@@ -1,4 +1,5 @@
 # collections: dicts keep their order, so OrderedDict is a dict that says so.
+from _abc import MutableMapping
 from _lang import namedtuple
 
 
@@ -16,6 +17,9 @@ class OrderedDict(dict):
             raise KeyError("dictionary is empty")
         key = list(self)[-1 if last else 0]
         return key, self.pop(key)
+
+    def copy(self):
+        return self.__class__(self)
 
 
 class defaultdict(dict):
@@ -109,12 +113,26 @@ class Counter(dict):
             return dict(self) == other
         return all(self[k] == other[k] for k in list(self) + list(other))
 
+    def __le__(self, other):
+        return all(self[k] <= other[k] for k in list(self) + list(other))
+
+    def __ge__(self, other):
+        return other <= self
+
+    def __lt__(self, other):
+        return self <= other and self != other
+
+    def __gt__(self, other):
+        return other < self
+
     def __repr__(self):
         return f"Counter({dict(self.most_common())!r})" if self else "Counter()"
 
 
 class deque:
     def __init__(self, iterable=(), maxlen=None):
+        if maxlen is not None and maxlen < 0:
+            raise ValueError("maxlen must be non-negative")
         self.maxlen = maxlen
         self._items = []
         self.extend(iterable)
@@ -187,13 +205,18 @@ class deque:
         return reversed(self._items)
 
     def __getitem__(self, i):
-        return self._items[i]
+        return self._items[self._at(i)]
 
     def __setitem__(self, i, x):
-        self._items[i] = x
+        self._items[self._at(i)] = x
 
     def __delitem__(self, i):
-        del self._items[i]
+        del self._items[self._at(i)]
+
+    def _at(self, i):
+        if not -len(self._items) <= i < len(self._items):
+            raise IndexError("deque index out of range")
+        return i
 
     def __contains__(self, x):
         return x in self._items
@@ -215,8 +238,41 @@ class deque:
         return f"deque({self._items!r})" if self.maxlen is None else f"deque({self._items!r}, maxlen={self.maxlen})"
 
 
-class UserDict(dict):
-    pass
+class UserDict(MutableMapping):
+    def __init__(self, dict=None, /, **kwargs):
+        self.data = {}
+        self.update(() if dict is None else dict, **kwargs)
+
+    def __len__(self):
+        return len(self.data)
+
+    def __getitem__(self, key):
+        if key in self.data:
+            return self.data[key]
+        if hasattr(type(self), "__missing__"):
+            return type(self).__missing__(self, key)
+        raise KeyError(key)
+
+    def __setitem__(self, key, item):
+        self.data[key] = item
+
+    def __delitem__(self, key):
+        del self.data[key]
+
+    def __iter__(self):
+        return iter(self.data)
+
+    def __contains__(self, key):
+        return key in self.data
+
+    def __repr__(self):
+        return repr(self.data)
+
+    def __or__(self, other):
+        return self.__class__(self.data | dict(other))
+
+    def copy(self):
+        return self.__class__(self.data)
 
 
 class ChainMap:

@@ -1,5 +1,5 @@
 # functools, as far as models use it.
-from _lang import hint, signature
+from _lang import hint, namedtuple, signature
 
 
 class partial:
@@ -47,18 +47,41 @@ def wraps(wrapped, assigned=None, updated=None):
     return lambda wrapper: update_wrapper(wrapper, wrapped)
 
 
+CacheInfo = namedtuple("CacheInfo", "hits misses maxsize currsize")
+
+
 def lru_cache(maxsize=128, typed=False):
     def decorate(f):
-        cache = {}
+        kept = {}  # the last used at the end
+        hits = misses = 0
 
         @wraps(f)
         def inner(*args, **kwargs):
-            key = (args, tuple(sorted(kwargs.items())))
-            if key not in cache:
-                cache[key] = f(*args, **kwargs)
-            return cache[key]
+            nonlocal hits, misses
+            key = (args, tuple(kwargs.items()))
+            if typed:
+                key += (tuple(type(v) for v in args), tuple(type(v) for v in kwargs.values()))
+            if key in kept:
+                hits += 1
+                if maxsize is not None:
+                    kept[key] = kept.pop(key)
+                return kept[key]
+            misses += 1
+            value = f(*args, **kwargs)
+            if maxsize is None or maxsize > 0:
+                kept[key] = value
+                if maxsize is not None and len(kept) > maxsize:
+                    del kept[next(iter(kept))]
+            return value
 
-        inner.cache_clear = cache.clear
+        def clear():
+            nonlocal hits, misses
+            hits = misses = 0
+            kept.clear()
+
+        inner.cache_info = lambda: CacheInfo(hits, misses, maxsize, len(kept))
+        inner.cache_parameters = lambda: {"maxsize": maxsize, "typed": typed}
+        inner.cache_clear = clear
         return inner
 
     if callable(maxsize):
