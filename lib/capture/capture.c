@@ -256,7 +256,7 @@ static void add_state(tc_capture *k, const char *name, V value, tc_input_kind ro
         for (int i = 0; i < k->p->ninputs && tied < 0; i++)
             if (k->p->inputs[i].value == t->v) tied = i;
     tc_value *v = tensor_input(k, mangled(k, role == TC_IN_PARAMETER ? "p_" : "b_", name), &t->t, role == TC_IN_PARAMETER && requires_grad);
-    tc_input in = {.kind = role, .value = v, .name = name, .persistent = persistent, .alias_of = tied};
+    tc_input in = {.kind = role, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .persistent = persistent, .alias_of = tied};
     in.data = tc_tensor_share(tied >= 0 ? &k->p->inputs[tied].data : &t->t);
     tc_program_add_input(k->p, in);
     if (tied < 0) stands_for(k, t, v);

@@ -32,7 +32,7 @@ typedef struct {
 
 /* A tensor of the optimiser's state, or (key NULL) the average of a parameter. */
 typedef struct {
-    const char *buffer, *param, *key;
+    char *buffer, *param, *key; /* owned */
     tc_tensor data;
 } opt_state;
 typedef TC_VEC(opt_state) opt_states;

@@ -188,7 +188,11 @@ static void eager_update(C *c, void *ctx) {
 }
 
 void tc_train_free_tensors(opt_states *s) {
-    for (size_t i = 0; i < s->len; i++) tc_tensor_deinit(&s->data[i].data);
+    for (size_t i = 0; i < s->len; i++) {
+        opt_state *x = &s->data[i];
+        tc_tensor_deinit(&x->data);
+        free(x->buffer), free(x->param), free(x->key);
+    }
     tc_vec_free(s);
     *s = (opt_states){0};
 }
@@ -199,9 +203,9 @@ void tc_train_list_tensors(C *c, tc_trainer *t, const char *what, opt_states *ou
     tc_train_free_tensors(out);
     for (size_t i = 0; i < n; i++) {
         V *x = tc_items(all[i], &parts); /* buffer, parameter, key or None, tensor */
-        opt_state s = {.buffer = tc_arena_strdup(&t->arena, tc_as_str(x[0])->s),
-                       .param = tc_arena_strdup(&t->arena, tc_as_str(x[1])->s),
-                       .key = x[2] == c->none ? NULL : tc_arena_strdup(&t->arena, tc_as_str(x[2])->s),
+        opt_state s = {.buffer = tc_xstrdup(tc_as_str(x[0])->s),
+                       .param = tc_xstrdup(tc_as_str(x[1])->s),
+                       .key = x[2] == c->none ? NULL : tc_xstrdup(tc_as_str(x[2])->s),
                        .data = tc_tensor_share(&((tensor *)x[3])->t)};
         tc_vec_push(out, s);
     }
