@@ -58,7 +58,9 @@ static void capture_inside(C *c, void *ctx) {
 
 static tc_status capture_program(capturing j, tc_program **out) {
     C *c = j.t->lang;
+    void (*warn)(void *, const char *) = c->warn;
     tc_status s = tc_lang_run(c, capture_inside, &j);
+    c->warn = warn;
     /* Also after a failure: nothing of the capture stays behind. */
     tc_capture_abandon(c);
     c->torch->replayed = NULL;
@@ -312,10 +314,9 @@ static void declare_update(capturing *j, list *results) {
     V a[4] = {grads, (V)where, (V)values, tc_capture_counted(j->k, "step", TC_F64, (tc_symvalue){.f = (double)t->step})};
     args A = {.a = a, .n = 4};
     j->names[0] = "norm";
-    void (*warn)(void *, const char *) = c->warn;
     c->capturing = true, c->warn = NULL; /* what a step may change it looks after itself; the rest is refused */
     tc_list_push(c, results, tc_call(c, t->update, &A));
-    c->capturing = false, c->warn = warn;
+    c->capturing = false;
 }
 
 /* The step before there is any state: results are the norm and the state that it makes. Its numbers are those of this one step. */
@@ -324,10 +325,9 @@ static void declare_first(capturing *j, list *results) {
     C *c = t->lang;
     V grads = update_inputs(j);
     size_t n;
-    void (*warn)(void *, const char *) = c->warn;
     c->capturing = true, c->warn = NULL;
     V *made = tc_items(tc_call_method(c, t->update, tc_intern(c, "make_state", 10), 1, &grads), &n);
-    c->capturing = false, c->warn = warn;
+    c->capturing = false;
     V *leaves = tc_items(made[1], &n);
     t->first_leaves = made[1];
     j->names = TC_NEWN(&c->arena, const char *, n + 1);
