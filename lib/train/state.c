@@ -136,6 +136,8 @@ typedef struct {
     tc_buf *b;
 } writer;
 
+static bool runs_by_operators(C *c, const tc_trainer *t) { return tc_truth(c, tc_getattr(c, t->update, tc_intern(c, "by_operators", 12))); }
+
 static void write_state(C *c, void *ctx) {
     writer *x = ctx;
     tc_trainer *t = x->t;
@@ -158,6 +160,10 @@ static void write_state(C *c, void *ctx) {
     write_value(c, tc_call_method(c, t->update, tc_intern(c, "groups", 6), 0, NULL), &w, 0);
     tc_json_key(&w, "optimizer_state"); /* what it holds beside tensors, by parameter */
     write_value(c, tc_call_method(c, t->update, tc_intern(c, "state_numbers", 13), 0, NULL), &w, 0);
+    if (runs_by_operators(c, t)) {
+        tc_json_key(&w, "by_operators"); /* optimizer_state has every 'step' */
+        tc_json_bool(&w, true);
+    }
     V others = tc_call_method(c, t->update, tc_intern(c, "other_numbers", 13), 0, NULL);
     if (((dict *)others)->live) {
         tc_json_key(&w, "optimizer_others");
@@ -226,14 +232,21 @@ typedef struct {
     const char *path;
 } reader;
 
+static V leaf_value(C *c, const tc_yaml *y) {
+    static const char *const numbers[] = {"inf", "-inf", "nan"};
+    for (size_t i = 0; y->quoted && i < sizeof numbers / sizeof *numbers; i++)
+        if (!strcmp(y->text, numbers[i])) return tc_float(c, strtod(y->text, NULL));
+    return read_value(c, y, NULL);
+}
+
 /* Whether both are of one group, key and index. */
 static bool same_setting(C *c, const tc_yaml *theirs, V own) {
     size_t n;
     V *part = tc_items(own, &n);
     int64_t group, index;
-    return theirs->kind == TC_YAML_LIST && theirs->n == 4 && theirs->items[1]->text && tc_parse_i64(theirs->items[0]->text, &group) &&
-           tc_parse_i64(theirs->items[2]->text, &index) && group == tc_index(c, part[0], "group") && index == tc_index(c, part[2], "index") &&
-           !strcmp(theirs->items[1]->text, tc_as_str(part[1])->s);
+    return theirs->kind == TC_YAML_LIST && theirs->n == 4 && theirs->items[0]->text && theirs->items[1]->text && theirs->items[2]->text &&
+           tc_parse_i64(theirs->items[0]->text, &group) && tc_parse_i64(theirs->items[2]->text, &index) && group == tc_index(c, part[0], "group") &&
+           index == tc_index(c, part[2], "index") && !strcmp(theirs->items[1]->text, tc_as_str(part[1])->s);
 }
 
 static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y) {
@@ -246,7 +259,7 @@ static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y) {
         V x = read_value(c, y->items[i], here ? now[k++] : NULL);
         V *item = tc_kind_of(x) == K_LIST || tc_kind_of(x) == K_TUPLE ? tc_items(x, &parts) : NULL;
         if (!item || parts != 4) tc_raise(c, "ValueError", "the checkpoint's optimiser groups are damaged");
-        V put[2] = {tc_tuple(c, 3, item), item[3]};
+        V put[2] = {tc_tuple(c, 3, item), here ? item[3] : leaf_value(c, y->items[i]->items[3])};
         tc_call_method(c, t->update, tc_intern(c, "put_back", 8), 2, put);
     }
 }
@@ -265,13 +278,6 @@ static const char *parameter_of(const tc_trainer *t, const char *name) {
         if (strncmp(name, t->param_names[p], n) == 0 && name[n] == '.' && (!found || n > strlen(found))) found = t->param_names[p];
     }
     return found;
-}
-
-static V leaf_value(C *c, const tc_yaml *y) {
-    static const char *const numbers[] = {"inf", "-inf", "nan"};
-    for (size_t i = 0; y->quoted && i < sizeof numbers / sizeof *numbers; i++)
-        if (!strcmp(y->text, numbers[i])) return tc_float(c, strtod(y->text, NULL));
-    return read_value(c, y, NULL);
 }
 
 /* What the optimiser's state has beside tensors, to entries. */
@@ -308,8 +314,8 @@ static void restore_optimiser(C *c, reader *x) {
         const char *key = name + sizeof prefix - 1 + strlen(param);
         tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, param), tc_strz(c, key + 1), own_copy(c, x->k, i)));
     }
-    V given[2] = {(V)entries, tc_int(c, t->step)};
-    tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
+    V given[3] = {(V)entries, tc_int(c, t->step), tc_bool(c, tc_yaml_get(x->state, "by_operators") != NULL)};
+    tc_call_method(c, t->update, tc_intern(c, "restore", 7), 3, given);
 }
 
 /* What steps that are not captured changed beside the state of parameters. */
@@ -435,8 +441,8 @@ static void take_over(C *c, void *ctx) {
         const opt_state *s = &t->state.data[i];
         tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, s->param), tc_strz(c, s->key), tc_torch_wrap(c, tc_tensor_share(&s->data), false)));
     }
-    V given[2] = {(V)entries, tc_int(c, t->step)};
-    tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
+    V given[3] = {(V)entries, tc_int(c, t->step), tc_bool(c, tc_yaml_get(x->state, "by_operators") != NULL)};
+    tc_call_method(c, t->update, tc_intern(c, "restore", 7), 3, given);
     if (t->never_captured) tc_call_method(c, t->update, tc_intern(c, "go_by_operators", 15), 1, &given[1]);
     other_numbers(c, x->state, others);
     for (size_t i = 0; i < t->others.len; i++)
@@ -681,9 +687,9 @@ static void foreign_restore(C *c, void *ctx) {
     if (t->scheduler) foreign_scheduler(c, x);
     foreign_scaler(x);
     t->step = step;
-    V given[2] = {(V)entries, tc_int(c, step)};
+    V given[3] = {(V)entries, tc_int(c, step), c->false_};
     x->restored = entries->n > 0;
-    if (x->restored) tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
+    if (x->restored) tc_call_method(c, t->update, tc_intern(c, "restore", 7), 3, given);
     else tc_call_method(c, t->update, tc_intern(c, "begin_at", 8), 1, &given[1]);
 }
 

@@ -992,6 +992,33 @@ YAML
         tc-train -q part steps=12 --resume
         diff -r run/step-12 part/step-12
     done
+    own_optimiser | sed '/if .step. not in s/,$d; s/self.k = 0/self.todo = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]/' >shorter.yaml
+    cat >>shorter.yaml <<'YAML'
+                  p.data.sub_(p.grad * (g['lr'] / (1 + len(self.todo))))
+          if len(self.todo) > 1:
+              self.todo.pop(0)
+YAML
+    own_optimiser "s['step'] += 2" "p.data.sub_(p.grad * (g['lr'] / s['step']))" >by_two.yaml
+    own_optimiser "s['step'] += 1 if float(p.grad.abs().sum()) > 0.2 else 0" "p.data.sub_(p.grad * (g['lr'] / (1 + s['step'])))" >by_data.yaml
+    own_optimiser "g.setdefault('best', float('inf'))" "s['k'] += 1" "p.data.sub_(p.grad * (g['lr'] / s['k']))" >infinite.yaml
+    for name in shorter by_two by_data infinite; do
+        rm -rf part
+        tc-train -q $name.yaml -o $name
+        tc-train -q $name.yaml steps=5 -o part
+        tc-train -q part steps=12 --resume
+        diff -r $name/step-12 part/step-12
+    done
+    sed -i 's/"groups": \[\[0, "best"/"groups": [[[],"best"/' part/step-12/state.json # no number of a group
+    sed -i "s/\(\"state.json\".*\"blake2b\": \"\)[0-9a-f]*/\1$(b2sum -l 256 part/step-12/state.json | cut -d' ' -f1)/" part/step-12/checkpoint.json
+    fails 3 "list must be an integer, not 'list'" tc-train -q part steps=13 --resume
+    for name in two data; do # the same, counted under another name
+        sed "s/s\['step'\] += /s['k'] += /; s/\(lr.\] .*\)s\['step'\]/\1s['k']/" by_$name.yaml >own.yaml
+        rm -rf run
+        tc-train -q own.yaml -o run
+        tc-ckpt consolidate run/latest -o run.safetensors
+        tc-ckpt consolidate by_$name/latest -o by_$name.safetensors
+        cmp run.safetensors by_$name.safetensors
+    done
     own_optimiser "s['o'] = Own" "p.data.sub_(p.grad)" >own.yaml
     fails 3 "state[...]['o'] is of type type: a checkpoint keeps tensors, numbers, texts, and lists and dicts of them" tc-train -q own.yaml -o no
     own_optimiser "s[None] = 1" "p.data.sub_(p.grad)" >own.yaml

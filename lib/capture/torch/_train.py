@@ -154,7 +154,9 @@ def _path(name):
 
 
 def _walk(v, name, out):
-    if isinstance(v, dict):
+    if isinstance(v, (list, dict)) and len(v) == 0 and name != "":
+        out.append((name[1:], v))
+    elif isinstance(v, dict):
         for part, x in sorted([(_segment(k), x) for k, x in v.items()], key=lambda e: e[0]):
             _walk(x, f"{name}.{part}", out)
     elif isinstance(v, (list, tuple)):
@@ -190,7 +192,12 @@ def _set(box, path, v):
 
 
 def _kept(v):
-    return v is None or isinstance(v, (int, float, str))
+    return v is None or isinstance(v, (int, float, str)) or isinstance(v, (list, dict)) and len(v) == 0
+
+
+def _whole(value):
+    """An int where it is one."""
+    return int(value) if abs(value) < 2**53 and value == int(value) else value
 
 
 def _containers(v):
@@ -277,6 +284,7 @@ class Update(nn.Module):
         for i, (_, p) in enumerate(self.averaged):
             self.register_buffer(f"average_{i}", p.detach().clone())
         self.built = {name: v for name, v in self.others() if _kept(v)}
+        self.had = {name: [leaf for leaf, _ in leaves] for name, _, leaves in self.parts()}
 
     def ready(self):
         """Whether every state tensor exists, so that a step can be captured."""
@@ -285,10 +293,10 @@ class Update(nn.Module):
     def go_by_operators(self, step):
         """After so many steps, from here on without captures."""
         self.by_operators = True
-        self.made = step
+        self.made, since = step, step - self.made  # captured steps count in no number of the state
         for s in self.state:
             if isinstance(s.get("step"), (int, float)):
-                s["step"] = step
+                s["step"] += since
 
     def boxes(self):
         """[(name, what it holds, where that is put back)] of what steps may change beside the state of parameters and the numbers of the groups: attributes, the rest of state, groups."""
@@ -301,16 +309,23 @@ class Update(nn.Module):
             found.append((f"groups.{i}", {k: v for k, v in g.items() if k != "params" and not _is_number(v)}, g))
         return found
 
-    def others(self):
-        """[(name, value)] of the leaves in `boxes`."""
+    def parts(self):
+        """[(name, value, its leaves)] of what stands in `boxes`."""
         found = []
-        params = {id(p) for p in self.m.parameters()}
         for name, inside, _ in self.boxes():
             for k, v in inside.items():
                 if isinstance(v, dict) and any(isinstance(x, torch.Tensor) for x in v):
                     continue
-                _walk(v, f".{name}.{_segment(k)}", found)
-        return [(name, v) for name, v in found if id(v) not in params]
+                part = f"{name}.{_segment(k)}"
+                leaves = []
+                _walk(v, "." + part, leaves)
+                found.append((part, v, leaves))
+        return found
+
+    def others(self):
+        """[(name, value)] of the leaves in `boxes`."""
+        params = {id(p) for p in self.m.parameters()}
+        return [(name, v) for _, _, leaves in self.parts() for name, v in leaves if id(v) not in params]
 
     def other_tensors(self):
         """As attach() has them, of what is beside the parameters' state."""
@@ -319,8 +334,19 @@ class Update(nn.Module):
         return [(f"other_{i}", name, None, v) for i, (name, v) in enumerate(self.others()) if isinstance(v, torch.Tensor)]
 
     def other_numbers(self):
-        """{name: value} of what has changed since the recipe made it."""
-        return {name: v for name, v in self.others() if _kept(v) and not (name in self.built and _same(self.built[name], v))}
+        """{name: value} of what has changed since the recipe made it; of a list or dict that lost leaves an empty one, and all that it has."""
+        found = {}
+        params = {id(p) for p in self.m.parameters()}
+        for part, v, leaves in self.parts():
+            names = {name for name, _ in leaves}
+            anew = isinstance(v, (list, dict)) and _keeps(v) and not any(id(x) in params for _, x in leaves)
+            anew = anew and any(name not in names for name in self.had.get(part, []))
+            if anew:
+                found[part] = type(v)()
+            for name, x in leaves:
+                if _kept(x) and (anew or not (name in self.built and _same(self.built[name], x))):
+                    found[name] = x
+        return found
 
     def restore_others(self, entries):
         """[(name, tensor or number)]"""
@@ -398,14 +424,14 @@ class Update(nn.Module):
         return found
 
     def state_numbers(self):
-        """What the state has beside tensors and the step count: {parameter's name: {key: number}}."""
+        """What the state has beside tensors and, of captured steps, their number: {parameter's name: {key: number}}."""
         found = {}
         for i, s in enumerate(self.state):
             leaves = _leaves(s)
             for k, v in leaves:
                 if not _kept(v) and not isinstance(v, torch.Tensor):
                     raise NotImplementedError(f"state[...]['{k}'] is of type {type(v).__name__}: a checkpoint keeps tensors, numbers, texts, and lists and dicts of them")
-            numbers = {k: v for k, v in leaves if k != "step" and _kept(v)}
+            numbers = {k: v for k, v in leaves if _kept(v) and (k != "step" or self.by_operators)}
             if numbers:
                 found[self.names[i]] = numbers
         return found
@@ -416,13 +442,14 @@ class Update(nn.Module):
         for state, path, v in sorted(found, key=lambda e: [k for place, k in e[1] if place]):
             _set(state, path, v)
 
-    def restore(self, entries, step):
-        """State from a checkpoint: [(parameter's name, key, tensor or number)], and the number of steps that were made."""
+    def restore(self, entries, step, by_operators):
+        """State from a checkpoint: [(parameter's name, key, tensor or number)], the number of steps that were made, and whether `entries` has every
+        'step', because they were not captured."""
         by_name = {n: s for n, s in zip(self.names, self.state)}
-        self._put_leaves([(by_name[name], key, t) for name, key, t in entries])
         for s in self.state:
-            if not isinstance(s.get("step"), torch.Tensor):
+            if not by_operators and not isinstance(s.get("step"), torch.Tensor):
                 s["step"] = step
+        self._put_leaves([(by_name[name], key, t) for name, key, t in entries])
         self.begin_at(step)
 
     def groups(self):
@@ -450,20 +477,21 @@ class Update(nn.Module):
         else:
             v = list(g[key])
             v[k] = _put(v[k], value)
-            g[key] = tuple(v)
+            g[key] = type(g[key])(v)
 
     def put_back(self, where, value):
         """A number from a checkpoint, whole where the setting is (ns_steps, max_iter), into the tensor that it is (groups may share one); one that a
         step added to the group."""
         i, key, k = where
-        if key not in self.opt.param_groups[i] and k < 0:
-            self.opt.param_groups[i][key] = int(value) if value == int(value) else value
+        if key not in self.opt.param_groups[i]:
+            if k < 0:  # a list is among the others
+                self.opt.param_groups[i][key] = _whole(value)
             return
         old = self.get(where)
         if isinstance(old, torch.Tensor):
             old.fill_(value)
         else:
-            self.put(where, int(value) if isinstance(old, int) and value == int(value) else value)
+            self.put(where, _whole(value) if isinstance(old, int) else value)
 
     def get(self, where):
         i, key, k = where
@@ -520,6 +548,7 @@ class Update(nn.Module):
         made = iter(tensors)
         self._put_leaves([(self.state[i], key, next(made) if isinstance(v, torch.Tensor) else v) for i, key, v in leaves])
         self.averaging = self.decay is not None
+        self.made += 1
 
     def forget_first(self):
         for s, before in zip(self.state, self.before):
@@ -594,6 +623,11 @@ class Update(nn.Module):
         groups = [g for o in _optimisers(self.opt) for g in o.param_groups]
         _refuse_changes(self.opt, [self, *_containers(self.state), *groups], [])
 
+    def refuse_steps(self, grads, fit):
+        """A captured step is given the number of steps for every state's 'step'."""
+        if any(g is not None and not ok for g, ok in zip(grads, fit)):
+            raise NotImplementedError("step() changes state[...]['step'] in another way than by one a step")
+
     def forward(self, grads, where, values, step):
         """where: the numbers that vary; values: theirs, symbolic; step: steps made before this one, symbolic."""
         kept = [self.get(w) for w in where]
@@ -603,11 +637,13 @@ class Update(nn.Module):
         for state, s in zip(self.state, steps):
             if s is not None:
                 state["step"] = step
+        self.refuse_steps(grads, [s is None or s == self.made for s in steps])
         made, self.made = self.made, step
         counts, held = _counts(self.opt, self.state), [dict(_leaves(s)) for s in self.state]
         norm = self.run(grads)
         self.made = made
         self.refuse_changes(counts, _counts(self.opt, self.state))
+        self.refuse_steps(grads, [s is None or state["step"] is step or state["step"] == step + 1 for state, s in zip(self.state, steps)])
         self.write_back(held)
         for w, v in zip(where, kept):
             self.put(w, v)
