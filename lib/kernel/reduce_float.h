@@ -296,8 +296,7 @@ static inline void N_(wide_rest)(row_f64 *acc, const T *x, int n, int squares, d
     }
     memcpy(acc, lane, sizeof lane);
 }
-/* `count` leaves (1, or 4 whole ones), n elements each. Chains wait for one another: there is time to ask for the lines of the next four of a
- * row (more), which hardware fetches within a page only. */
+/* `count` leaves (1, or 4 whole ones), n elements each */
 static inline __attribute__((always_inline)) void N_(welford_some)(tc_welford *out, const T *x, int n, int count) {
     enum { E = ROW_BYTES / 8, L = ROW_F64S };
     row_f64 acc[4 * L], mean[4];
