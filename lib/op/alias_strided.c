@@ -57,8 +57,15 @@ static bool has_gaps(const tc_meta *m, const tc_sym *order, const int64_t *strid
     return false;
 }
 
-/* The base with its dimensions in the order in which they lie in memory. */
-static tc_status in_memory_order(tc_functional *f, tc_alias *base, tc_alias **out) {
+static bool permutes(const tc_alias *a, const tc_alias *base, const tc_op *permute, const tc_sym *order, int rank) {
+    if (a->parent != base || a->view.op != permute) return false;
+    for (int i = 0; i < rank; i++)
+        if (a->view.args[1].syms[i] != order[i]) return false;
+    return true;
+}
+
+/* The base with its dimensions in the order in which they lie in memory: `source`, a view of it, where that is so. */
+static tc_status in_memory_order(tc_functional *f, tc_alias *base, tc_alias *source, tc_alias **out) {
     tc_program *p = f->g->program;
     const tc_meta *m = base->meta;
     int64_t stride[TC_MAX_RANK], at; /* that of order[i] */
@@ -74,7 +81,8 @@ static tc_status in_memory_order(tc_functional *f, tc_alias *base, tc_alias **ou
     }
     if (has_gaps(m, order, stride)) return tc_error(TC_UNSUPPORTED, "as_strided of a tensor with gaps in memory is not supported");
     args[1] = (tc_arg){.kind = TC_A_INTS, .syms = order, .n = m->rank};
-    *out = tc_alias_new(f, base, &(tc_view_step){tc_op_find("aten::permute"), args, 2, -1}, NULL);
+    const tc_op *permute = tc_op_find("aten::permute");
+    *out = permutes(source, base, permute, order, m->rank) ? source : tc_alias_new(f, base, &(tc_view_step){permute, args, 2, -1}, NULL);
     return NULL;
 }
 
@@ -85,7 +93,7 @@ tc_status tc_alias_strided(tc_functional *f, tc_node *n, tc_value *source) {
         n->args[3].kind = TC_A_INT;
         TC_TRY(begins_at(f, a, &n->args[3].sym));
     }
-    TC_TRY(in_memory_order(f, base, &base));
+    TC_TRY(in_memory_order(f, base, a, &base));
     TC_TRY(tc_alias_value(f, base, &n->args[0].value));
     if (n->args[3].kind == TC_A_NONE) n->args[3] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(f->g->program->sym, 0)};
     tc_alias_name(f, n->outs[0], tc_alias_new(f, base, &(tc_view_step){n->op, n->args, n->nargs, -1}, n->outs[0]));

@@ -408,4 +408,7 @@ EOF
     [ "$(od -An -v -tf4 -w64 -j128 got.npy | tr -s ' ')" = " 1 5 9 2 6 10" ]
     tc-compile "$strided" -o compiled.pt2
     tc-run compiled.pt2 --input "6x4xf32=${given%,}" --expect @got.npy
+    tc-export "$strided" -o again.pt2
+    tc-run again.pt2 --input "6x4xf32=${given%,}" --expect @got.npy
+    tc-export again.pt2 | cmp - again.pt2
 }
