@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
+#include <math.h>
 #include <stdio.h>
 
 typedef struct {
@@ -123,7 +124,9 @@ static bool has(const training *t, const char *prefix) {
 
 /* JSON has texts for the numbers that it lacks: "Infinity", "NaN". */
 static tc_saved_node *as_number(tc_saved_node *n) {
-    if (n->kind == TC_SAVED_TEXT) n->kind = TC_SAVED_FLOAT, n->f = strtod(n->text, NULL);
+    char *end = NULL;
+    const double f = n->kind == TC_SAVED_TEXT ? strtod(n->text, &end) : 0;
+    if (end && end > n->text && !*end && !isfinite(f)) n->kind = TC_SAVED_FLOAT, n->f = f;
     return n;
 }
 
