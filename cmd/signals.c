@@ -15,7 +15,7 @@
 enum { TEMPORARIES = 64, BUS_STACK = 64 << 10 };
 static const char *_Atomic temporaries[TEMPORARIES];
 static const char *program_name;
-static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM}; /* a program that does not catch them itself */
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM, SIGPIPE}; /* one that does not catch them itself */
 
 void tc_temporary_hold_signals(bool hold) {
     static _Thread_local sigset_t before;
@@ -141,7 +141,6 @@ _Noreturn void tc_no_memory(size_t n) {
 
 void tc_signals_install(const tc_tool *tool) {
     program_name = tool->name;
-    signal(SIGPIPE, SIG_DFL); /* a filter whose reader has gone ends silently, whatever it was started with */
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a write that fails, as one on a full disk */
     void *stack = mmap(NULL, BUS_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack != MAP_FAILED) sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = BUS_STACK}, NULL);
@@ -150,6 +149,7 @@ void tc_signals_install(const tc_tool *tool) {
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct sigaction old;
         sigaction(ends[i], NULL, &old);
-        if (old.sa_handler != SIG_IGN) sigaction(ends[i], &(struct sigaction){.sa_handler = on_end}, NULL);
+        /* a filter whose reader has gone ends silently, whatever it was started with */
+        if (ends[i] == SIGPIPE || old.sa_handler != SIG_IGN) sigaction(ends[i], &(struct sigaction){.sa_handler = on_end}, NULL);
     }
 }

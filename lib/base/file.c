@@ -283,8 +283,8 @@ static tc_status open_temporary(const char *target, const char *name, mode_t typ
 
 static void remove_temporary(const char *path) {
     tc_temporary_hold_signals(true);
-    tc_temporary_gone(path);
     tc_status_free(tc_remove_tree(path));
+    tc_temporary_gone(path);
     tc_temporary_hold_signals(false);
 }
 

@@ -57,7 +57,8 @@ tc_status tc_out_finish(tc_out *o, tc_status s);
 tc_status tc_file_write(const char *path, const void *p, size_t n);
 
 /* What a program does so that a signal which ends it leaves no temporary. Weak functions that do nothing, unless it brings functions of these names
- * (cmd/signals.c). path lives from made to gone; between hold_signals(true) and (false), microseconds, no signal ends it. */
+ * (cmd/signals.c). path lives from made to gone; between hold_signals(true) and (false), while a file is made,
+ * renamed or removed, no signal comes to that thread. */
 void tc_temporary_made(const char *path);
 void tc_temporary_gone(const char *path);
 void tc_temporary_hold_signals(bool hold);

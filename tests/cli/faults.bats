@@ -91,15 +91,16 @@ writers=(
 }
 
 @test "a signal in any call leaves no temporary file or folder" {
-    local command call at out
+    local command call at out signal
     for command in "${writers[@]}"; do
         out=${command##* }
         for call in open write fsync close rename; do
             for ((at = 1; at < 200; at++)); do
                 rm -rf out*
-                run faulty $call $at 15 $command
+                signal=$((at % 2 ? 15 : 13))
+                run faulty $call $at $signal $command
                 [ -e done ] || break
-                [ "$status" -eq 143 ] || { echo "$command, $call $at: exit $status: $output"; return 1; }
+                [ "$status" -eq $((128 + signal)) ] || { echo "$command, $call $at: exit $status: $output"; return 1; }
                 [ -z "$(find . -name '.*out*')" ] || { echo "$command, $call $at:"; find . -name '*out*'; return 1; }
             done
             [ "$at" -lt 200 ]
