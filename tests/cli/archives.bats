@@ -346,12 +346,12 @@ EOF
     done
 }
 
-# tests/cli/pieces.pt2 is of PyTorch: chunk(x, 5) gives 3, unsafe_split(x, y.shape[0]) and split_copy 2, unbind(x[y.shape[0] - 2:y.shape[0]]) 2.
+# tests/cli/fixtures/pieces.pt2 is of PyTorch: chunk(x, 5) gives 3, unsafe_split(x, y.shape[0]) and split_copy 2, unbind(x[y.shape[0] - 2:y.shape[0]]) 2.
 @test "as many pieces as the archive names is what each operator that cuts a symbolic size promises" {
     local x=x=6x2xf32=0,1,2,3,4,5,6,7,8,9,10,11
-    tc-export "$TC_ROOT/tests/cli/pieces.pt2" -o again.pt2
+    tc-export "$TC_ROOT/tests/cli/fixtures/pieces.pt2" -o again.pt2
     tc-export again.pt2 | cmp - again.pt2
-    for f in "$TC_ROOT/tests/cli/pieces.pt2" again.pt2; do
+    for f in "$TC_ROOT/tests/cli/fixtures/pieces.pt2" again.pt2; do
         tc-run "$f" --input "$x" --input y=4xf32=1 --output 0=@0.npy --output 1=@1.npy --output 2=@2.npy --output 3=@3.npy
         [ "$(tail -c 16 0.npy | od -An -tf4 | tr -s ' ')" = " 22 26 26 30" ]
         [ "$(tail -c 8 1.npy | od -An -tf4 | tr -s ' ')" = " 48 56" ]

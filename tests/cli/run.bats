@@ -82,13 +82,13 @@ PY
     grep -q -- '--input x=4x3xf32=0 --input y=8x3xf32=0' derived
 }
 
-# tests/cli/number.pt2 is of PyTorch: x.shape[0] > y.shape[0] + 3, n >= 7, n % 5 == 0.
+# tests/cli/fixtures/number.pt2 is of PyTorch: x.shape[0] > y.shape[0] + 3, n >= 7, n % 5 == 0.
 @test "what nobody gave takes values with which the conditions hold, numbers too: an example, a bench, a verified export" {
-    run tc-run "$TC_ROOT/tests/cli/number.pt2" --signature
+    run tc-run "$TC_ROOT/tests/cli/fixtures/number.pt2" --signature
     [[ "$output" == *"--input x=6xf32=0 --input y=2xf32=0 --input n=i64=10" ]]
-    eval "$(tc-run "$TC_ROOT/tests/cli/number.pt2" --signature | tail -1)" >y.npy
-    tc-bench -q "$TC_ROOT/tests/cli/number.pt2" --repeat 2 >/dev/null
-    tc-export "$TC_ROOT/tests/cli/number.pt2" --verify -o y.onnx
+    eval "$(tc-run "$TC_ROOT/tests/cli/fixtures/number.pt2" --signature | tail -1)" >y.npy
+    tc-bench -q "$TC_ROOT/tests/cli/fixtures/number.pt2" --repeat 2 >/dev/null
+    tc-export "$TC_ROOT/tests/cli/fixtures/number.pt2" --verify -o y.onnx
 }
 
 @test "--signature names inputs, types and ranges" {
