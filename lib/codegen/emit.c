@@ -20,7 +20,7 @@ static void mark(ew *e, tc_lv v) {
     for (tc_lv i = v; i >= 0; i--) {
         if (!e->mine[i] || e->at[i] == AT_ITEM || e->at[i] == AT_KEPT) continue;
         tc_lv ops[20];
-        int n = ew_operands(&e->l->inst.data[i], ops);
+        int n = cx_operands(&e->l->inst.data[i], ops);
         for (int k = 0; k < n; k++) e->mine[ops[k]] = true;
     }
 }

@@ -6,16 +6,6 @@
  * The last segment stores or gathers what is reduced. */
 #include "codegen/emit_write.h"
 
-int ew_operands(const tc_linst *in, tc_lv out[20]) {
-    int n = 0;
-    for (int i = 0; i < 3; i++)
-        if (in->a[i] != TC_LV_NONE) out[n++] = in->a[i];
-    if (in->pred != TC_LV_NONE) out[n++] = in->pred;
-    for (int d = 0; in->gather && d < in->rank && d < 16; d++)
-        if (in->gather[d] != TC_LV_NONE) out[n++] = in->gather[d];
-    return n;
-}
-
 static void comment_of(ew *e, tc_lv v, tc_buf *out) {
     const tc_linst *in = &e->l->inst.data[v];
     if (in->kind != TC_L_LOAD) return;
@@ -53,7 +43,7 @@ static int split(ew *e) {
         const tc_linst *in = &e->l->inst.data[i];
         if (!e->mine[i] || e->at[i] != AT_NONE || !ew_varies(e, i)) continue;
         tc_lv ops[20];
-        int n = ew_operands(in, ops), s = 0;
+        int n = cx_operands(in, ops), s = 0;
         for (int k = 0; k < n; k++) {
             const tc_linst *op = &e->l->inst.data[ops[k]];
             const int from = e->seg[ops[k]] + (op->kind == TC_L_SCAN && alone);
@@ -76,7 +66,7 @@ static int *last_uses(ew *e, int nseg) {
     for (size_t i = 0; i < e->l->inst.len; i++) {
         if (!e->mine[i] || e->at[i] != AT_NONE) continue;
         tc_lv ops[20];
-        int n = ew_operands(&e->l->inst.data[i], ops);
+        int n = cx_operands(&e->l->inst.data[i], ops);
         while (n-- > 0)
             if (e->seg[i] > last[ops[n]]) last[ops[n]] = e->seg[i];
     }
@@ -126,7 +116,7 @@ static bool *segment_values(ew *e, const segments *g) {
     for (size_t i = 0; i < n; i++) {
         if (!in_segment(e, g, i)) continue;
         tc_lv ops[20];
-        int k = ew_operands(&e->l->inst.data[i], ops);
+        int k = cx_operands(&e->l->inst.data[i], ops);
         used[i] = true;
         while (k-- > 0) used[ops[k]] |= cheap_leaf(e, ops[k]);
     }
@@ -170,7 +160,7 @@ static void write_rare(ew *e, const segments *g, const bool *values, tc_lv op) {
     need[x] = true;
     for (tc_lv i = x; i >= 0; i--) {
         tc_lv ops[20];
-        int k = need[i] && values[i] ? ew_operands(&e->l->inst.data[i], ops) : 0;
+        int k = need[i] && values[i] ? cx_operands(&e->l->inst.data[i], ops) : 0;
         while (k-- > 0) need[ops[k]] = true;
     }
     ew_line(e, "int large = 0;");

@@ -111,7 +111,7 @@ tc_status emit_plan_init(cplan *p, const tc_loop *l, const tc_group_desc *d, tc_
 }
 
 /* ---- operands ---- */
-static int operands(const tc_linst *in, tc_lv out[3 + 1 + 16]) {
+int cx_operands(const tc_linst *in, tc_lv out[20]) {
     int n = 0;
     for (int i = 0; i < 3; i++)
         if (in->a[i] != TC_LV_NONE) out[n++] = in->a[i];
@@ -127,7 +127,7 @@ static void need(const tc_loop *l, bool *needed, tc_lv v) {
     for (tc_lv i = v; i >= 0; i--) { /* operands stand before */
         if (!needed[i]) continue;
         tc_lv ops[20];
-        int n = operands(&l->inst.data[i], ops);
+        int n = cx_operands(&l->inst.data[i], ops);
         for (int k = 0; k < n; k++) needed[ops[k]] = true;
     }
 }
@@ -254,7 +254,7 @@ static bool inner_like(cplan *p, cphase *ph) {
         if (!ph->needed[i]) continue;
         const tc_linst *in = &l->inst.data[i];
         tc_lv ops[20];
-        int n = operands(in, ops);
+        int n = cx_operands(in, ops);
         for (int k = 0; k < n; k++)
             if (level[ops[k]] > level[i]) level[i] = level[ops[k]];
         if (in->kind != TC_L_REDUCE && in->kind != TC_L_SCAN) continue;
@@ -312,7 +312,7 @@ void emit_reach(const tc_loop *l, bool *seen, tc_lv v) {
     for (tc_lv i = v; i >= 0; i--) {
         if (!seen[i] || l->inst.data[i].kind == TC_L_REDUCE || l->inst.data[i].kind == TC_L_SCAN) continue;
         tc_lv ops[20];
-        int n = operands(&l->inst.data[i], ops);
+        int n = cx_operands(&l->inst.data[i], ops);
         for (int k = 0; k < n; k++) seen[ops[k]] = true;
     }
 }

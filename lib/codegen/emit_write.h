@@ -48,7 +48,6 @@ bool ew_rare(const tc_linst *in);      /* an operation with a branch for large a
 bool ew_varies(const ew *e, size_t v); /* along the inner range of the nest (emit.c) */
 
 /* ---- emit_block.c ---- */
-int ew_operands(const tc_linst *in, tc_lv out[20]);     /* values that an instruction reads; how many */
 void ew_declare(ew *e, tc_lv v, bool inner);            /* the value as a constant of the scope */
 bool ew_idle_block(ew *e);                              /* nothing is computed in a block: whatever is reduced lies in memory */
 void ew_block(ew *e, const char *from, const char *to); /* the loop over elements of a block, in segments; pointers are there */
