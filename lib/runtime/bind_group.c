@@ -142,47 +142,51 @@ static tc_status make_results(binder *x, const tc_loop *l, const tc_schedule *sc
     return NULL;
 }
 
+/* A compiled group: extents and numbers of its call. */
+static tc_status bind_compiled(binder *x, const tc_loop *l, const tc_abi_group *code, const tc_block_shape *shapes, int index, call *c) {
+    const tc_group_desc *d = &x->f->descs[index];
+    c->code = code;
+    c->buffers = tc_xcalloc(l->buffers.len + 1, sizeof *c->buffers);
+    c->extents = tc_xcalloc((size_t)l->naxes + 1, sizeof *c->extents);
+    c->numbers = tc_xcalloc((size_t)d->nnumbers + 1, sizeof *c->numbers);
+    c->number_syms = d->numbers;
+    c->nnumbers = d->nnumbers;
+    for (size_t i = 0; i < l->buffers.len; i++) c->buffers[i] = (tc_abi_buffer){.size = shapes[i].size, .stride = shapes[i].stride};
+    for (int a = 0; a < l->naxes; a++) TC_TRY(tc_sym_eval_int(l->axes[a].extent, x->e->vars, x->e->nvars, &c->extents[a]));
+    for (int i = 0; i < d->nnumbers; i++) {
+        tc_symvalue v;
+        if (tc_sym_type(d->numbers[i]) != TC_SYM_INT) continue; /* data may decide it: run_compiled */
+        TC_TRY(tc_sym_eval(d->numbers[i], x->e->vars, x->e->nvars, &v));
+        c->numbers[i].i = v.i;
+    }
+    c->abi = (tc_abi_call){
+        .bytes = sizeof c->abi, .workers = tc_pool_threads(x->e->pool), .buffers = c->buffers, .extents = c->extents, .numbers = c->numbers};
+    const int64_t scratch = code->scratch ? code->scratch(&c->abi) : 0;
+    if ((size_t)scratch > x->b->kernel_scratch) x->b->kernel_scratch = (size_t)scratch;
+    return NULL;
+}
+
 /* The compiled group or the block that runs a loop, whose buffers are bound. */
 static tc_status bind_code(binder *x, const tc_loop *l, const tc_schedule *sched, int index, bool in_place, call *c) {
     if (x->e->for_c) return NULL;
     tc_block_shape *shapes = tc_xcalloc(sched->loop->buffers.len + 1, sizeof *shapes);
     for (size_t i = 0; i < l->buffers.len; i++) shapes[i] = (tc_block_shape){x->b->t[c->id[i]].size, x->b->t[c->id[i]].stride};
+    const tc_block_env env = {.isa = x->e->isa,
+                              .threads = tc_pool_threads(x->e->pool),
+                              .vars = x->e->vars,
+                              .nvars = x->e->nvars,
+                              .shapes = shapes,
+                              .costs = tuning_costs(x->e),
+                              .tables = x->e->tables,
+                              .block = tuning_block(x->e, l),
+                              .in_place = in_place};
     const tc_abi_group *code = x->f->code ? x->f->code[index] : NULL;
-    for (size_t i = 0; code && i < l->buffers.len; i++)
-        if (code->dense[i] && !tc_tensor_is_contiguous(&x->b->t[c->id[i]])) code = NULL;
-    tc_status s = NULL;
-    if (code) {
-        const tc_group_desc *d = &x->f->descs[index];
-        c->code = code;
-        c->buffers = tc_xcalloc(l->buffers.len + 1, sizeof *c->buffers);
-        c->extents = tc_xcalloc((size_t)l->naxes + 1, sizeof *c->extents);
-        c->numbers = tc_xcalloc((size_t)d->nnumbers + 1, sizeof *c->numbers);
-        c->number_syms = d->numbers;
-        c->nnumbers = d->nnumbers;
-        for (size_t i = 0; i < l->buffers.len; i++) c->buffers[i] = (tc_abi_buffer){.size = shapes[i].size, .stride = shapes[i].stride};
-        for (int a = 0; a < l->naxes && !s; a++) s = tc_sym_eval_int(l->axes[a].extent, x->e->vars, x->e->nvars, &c->extents[a]);
-        for (int i = 0; i < d->nnumbers && !s; i++) {
-            tc_symvalue v;
-            if (tc_sym_type(d->numbers[i]) != TC_SYM_INT) continue; /* data may decide it: run_compiled */
-            s = tc_sym_eval(d->numbers[i], x->e->vars, x->e->nvars, &v);
-            if (!s) c->numbers[i].i = v.i;
-        }
-        c->abi = (tc_abi_call){
-            .bytes = sizeof c->abi, .workers = tc_pool_threads(x->e->pool), .buffers = c->buffers, .extents = c->extents, .numbers = c->numbers};
-        int64_t scratch = !s && code->scratch ? code->scratch(&c->abi) : 0;
-        if ((size_t)scratch > x->b->kernel_scratch) x->b->kernel_scratch = (size_t)scratch;
-    } else {
-        s = tc_block_bind(sched,
-                          &(tc_block_env){.isa = x->e->isa,
-                                          .threads = tc_pool_threads(x->e->pool),
-                                          .vars = x->e->vars,
-                                          .nvars = x->e->nvars,
-                                          .shapes = shapes,
-                                          .costs = tuning_costs(x->e),
-                                          .tables = x->e->tables,
-                                          .block = tuning_block(x->e, l),
-                                          .in_place = in_place},
-                          &c->block);
+    bool interpret = !code;
+    for (size_t i = 0; code && i < l->buffers.len; i++) interpret |= code->dense[i] && !tc_tensor_is_contiguous(&x->b->t[c->id[i]]);
+    tc_status s = interpret ? NULL : tc_block_looks_up(sched, &env, &interpret);
+    if (!s && !interpret) s = bind_compiled(x, l, code, shapes, index, c);
+    else if (!s) {
+        s = tc_block_bind(sched, &env, &c->block);
         if (!s && tc_block_scratch(c->block) > x->b->scratch) x->b->scratch = tc_block_scratch(c->block);
         if (!s && tc_block_temps(c->block) > x->b->temps) x->b->temps = tc_block_temps(c->block);
     }

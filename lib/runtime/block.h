@@ -40,6 +40,8 @@ typedef struct {
 
 /* The schedule must outlive the block. */
 tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc_block **out);
+/* Would a block of these sizes look up functions of 16-bit numbers in tables? Emitted C, which has none, is slower then. */
+tc_status tc_block_looks_up(const tc_schedule *schedule, const tc_block_env *env, bool *out_any);
 void tc_block_destroy(tc_block *b); /* NULL is allowed */
 
 size_t tc_block_scratch(const tc_block *b); /* bytes a worker */

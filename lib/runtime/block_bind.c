@@ -421,6 +421,26 @@ static tc_status bind_rest(const binder *b, tc_block *out) {
     return tc_block_bind(&rest->schedule, b->env, &rest->block);
 }
 
+/* Evaluates the extents of the loop's axes and finds the functions that are worth a table (find_tables); b->root is the caller's. */
+static tc_status bind_tables(binder *b) {
+    const tc_loop *l = b->s->loop;
+    const tc_costs *costs = b->env->costs ? b->env->costs : &tc_costs_shipped;
+    for (int a = 0; a < l->naxes; a++) TC_TRY(eval(b, l->axes[a].extent, &b->ext[a]));
+    b->root = tc_xcalloc(l->inst.len + 1, sizeof *b->root);
+    find_tables(l, b->ext, costs->table_uses, b->root);
+    return NULL;
+}
+
+tc_status tc_block_looks_up(const tc_schedule *schedule, const tc_block_env *env, bool *out_any) {
+    binder b = {.s = schedule, .env = env};
+    const tc_loop *l = schedule->loop;
+    tc_status s = bind_tables(&b);
+    *out_any = false;
+    for (size_t i = 0; i < l->inst.len && !s; i++) *out_any |= b.root[i] != TC_LV_NONE;
+    free(b.root);
+    return s;
+}
+
 tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc_block **out_block) {
     binder b = {.s = schedule, .env = env};
     const tc_loop *l = schedule->loop;
@@ -428,10 +448,8 @@ tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc
     out->isa = env->isa;
     out->schedule = schedule;
     out->tables = env->tables ? env->tables : (out->own_tables = tc_block_tables_create());
-    tc_status s = NULL;
-    for (int a = 0; a < l->naxes && !s; a++) s = eval(&b, l->axes[a].extent, &b.ext[a]);
-    b.made = out, b.root = tc_xcalloc(l->inst.len + 1, sizeof *b.root);
-    if (!s) find_tables(l, b.ext, (env->costs ? env->costs : &tc_costs_shipped)->table_uses, b.root);
+    b.made = out;
+    tc_status s = bind_tables(&b);
     if (!s) s = bind_temps(&b, out);
     out->nests = tc_xcalloc((size_t)schedule->n + 2, sizeof *out->nests);
     for (int k = 0; k < schedule->n && !s; k++) {

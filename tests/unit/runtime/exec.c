@@ -531,6 +531,35 @@ static void test_tables_are_shared(void **state) {
     tc_program_release(p);
 }
 
+/* Emitted C has no tables: where a run has so many values that one pays, the loop is interpreted although there is code for it. */
+static int stub_runs;
+static void stub_run(const tc_abi_call *c) { (void)c, stub_runs++; }
+static const tc_abi_group *stub_group(void *self, const uint8_t key[TC_ABI_KEY_BYTES]) {
+    static const uint8_t dense[8];
+    static const tc_abi_group group = {.name = "stub", .dense = dense, .run = stub_run};
+    (void)self, (void)key;
+    return &group;
+}
+static void test_tables_before_code(void **state) {
+    (void)state;
+    tc_program *p = program();
+    tc_value *x = input(p, TC_IN_USER, "x", TC_BF16, 2, tc_sym_var(p->sym, "B", TC_SYM_INT, 1, 4096), tc_sym_int(p->sym, 1024));
+    tc_emit e = {.graph = p->graph};
+    output(p, tc_emit_call(&e, "aten::sigmoid", "v", x));
+    ok(e.status);
+    tc_exec *exec;
+    const tc_exec_code code = {stub_group, NULL};
+    ok(tc_exec_create(p, &(tc_exec_options){.code = &code}, &exec));
+    for (int64_t rows = 1; rows <= 512; rows += 511) {
+        tc_tensor in = filled(TC_BF16, 2, (int64_t[]){rows, 1024}, 1), out = {0};
+        ok(tc_exec_run(exec, &in, 1, NULL, &out, 1));
+        assert_int_equal(stub_runs, 1); /* of the first run */
+        drop(&in, 1), drop(&out, 1);
+    }
+    tc_exec_destroy(exec);
+    tc_program_release(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_packed_weights_in_little_memory),
                                        /* before there are threads, whose heaps have room */ cmocka_unit_test(test_fused_is_unfused),
@@ -544,6 +573,7 @@ int main(void) {
                                        cmocka_unit_test(test_packed_layer),
                                        cmocka_unit_test(test_cache_in_place),
                                        cmocka_unit_test(test_kept_values),
-                                       cmocka_unit_test(test_tables_are_shared)};
+                                       cmocka_unit_test(test_tables_are_shared),
+                                       cmocka_unit_test(test_tables_before_code)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
