@@ -3,6 +3,7 @@
  *     "\x93NUMPY" major minor  u16 (1) or u32 (2, 3) length   {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  ...  data */
 #include "file/npy.h"
 
+#include "base/ints.h"
 #include "file/pack.h"
 #include "file/tensors.h"
 
@@ -178,7 +179,7 @@ tc_status tc_npy_header(tc_buf *out, tc_dtype dtype, int rank, const int64_t *si
         char digits[24];
         for (int n = snprintf(digits, sizeof digits, "%lld", (long long)size[0]); n < 21; n++) tc_buf_putc(&b, ' ');
     }
-    size_t total = (10 + b.len + 1 + 63) / 64 * 64;
+    size_t total = tc_pad64(10 + b.len + 1);
     while (10 + b.len + 1 < total) tc_buf_putc(&b, ' ');
     tc_buf_putc(&b, '\n');
     tc_buf_append(out, "\x93NUMPY\1\0", 8);

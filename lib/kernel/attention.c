@@ -3,10 +3,10 @@
 
 #include <math.h>
 
+#include "base/ints.h"
 #include "kernel/attention_impl.h"
 
 /* ---- arguments ---- */
-static size_t room(size_t n) { return (n + 63) / 64 * 64; }
 static tc_attention_strides strides_of(const tc_tensor *t) {
     int r = t->rank;
     tc_attention_strides s = {t->storage ? tc_tensor_data(t) : NULL, 0, 0, t->stride[r - 2], t->stride[r - 1]};
@@ -24,7 +24,7 @@ static tc_attention_strides mask_strides(const tc_tensor *t) { /* broadcast from
     return s;
 }
 /* A float32 copy of a 16-bit tensor: contiguous, in order of its dimensions. */
-static size_t widened(const tc_tensor *t) { return t && tc_is_narrow(t->dtype) ? room((size_t)tc_tensor_numel(t) * 4) : 0; }
+static size_t widened(const tc_tensor *t) { return t && tc_is_narrow(t->dtype) ? tc_pad64((size_t)tc_tensor_numel(t) * 4) : 0; }
 static void widen(const tc_kcall *c, const tc_tensor *t, tc_attention_strides *s, bool mask, char **scratch) {
     if (!t || !tc_is_narrow(t->dtype)) return;
     const int r = t->rank;
@@ -96,9 +96,9 @@ static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
 }
 /* Keys and values are packed once for all tiles of queries that meet them. */
 static void keep_heads(tc_attention *a) {
-    size_t bytes = room(a->ops->head_bytes(a));
+    size_t bytes = tc_pad64(a->ops->head_bytes(a));
     a->kept = (a->l > TC_ATTENTION_QUERIES || (a->group > 1 && a->l > 1)) && bytes <= KEPT_LIMIT ? bytes : 0;
-    a->per_worker = room(a->ops->forward_bytes(a)) + a->kept + KEPT_HEADER;
+    a->per_worker = tc_pad64(a->ops->forward_bytes(a)) + a->kept + KEPT_HEADER;
 }
 /* query, key, value, dropout_p, is_causal, attn_mask, scale; of tc::attention fill too */
 enum { FEW_QUERIES = 2 }; /* do not earn the packing of keys and values as pairs */
@@ -126,7 +126,7 @@ static tc_status flash(tc_kcall *c) {
     if (tc_k_given(c, MASK)) widen(c, tc_k_tensor(c, MASK), &a.mask, true, &scratch);
     a.out = tc_tensor_data(&c->outs[0]);
     if (c->nouts > 1 && c->outs[1].storage) a.lse = tc_tensor_data(&c->outs[1]);
-    a.scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    a.scratch = tc_align64(scratch);
     keep_heads(&a);
     for (int w = 0; w < tc_pool_threads(c->pool); w++) *(int64_t *)(a.scratch + a.per_worker * (size_t)w) = -1;
     tc_parallel_for(c->pool, a.n * a.h * ((a.l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES), 1, forward_tasks, &a);
@@ -142,7 +142,7 @@ static void backward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
         a->ops->backward_head(a, t / heads, t % heads, scratch);
     }
 }
-static size_t backward_per_worker(const tc_attention *a) { return room(a->ops->backward_bytes(a)); }
+static size_t backward_per_worker(const tc_attention *a) { return tc_pad64(a->ops->backward_bytes(a)); }
 static size_t backward_scratch(const tc_kcall *c, int threads) {
     tc_attention a = read_args(c, 1, 8, 7, 9);
     size_t s = backward_per_worker(&a) * (size_t)threads + 64;
@@ -162,7 +162,7 @@ static tc_status backward(tc_kcall *c) {
     void *out[3];
     for (int i = 0; i < 3; i++) {
         out[i] = tc_tensor_data(&c->outs[i]);
-        if (tc_is_narrow(c->outs[i].dtype)) out[i] = scratch, scratch += room((size_t)tc_tensor_numel(&c->outs[i]) * 4);
+        if (tc_is_narrow(c->outs[i].dtype)) out[i] = scratch, scratch += tc_pad64((size_t)tc_tensor_numel(&c->outs[i]) * 4);
     }
     a.dq = out[0], a.dk = out[1], a.dvalue = out[2];
     a.scratch = scratch, a.per_worker = backward_per_worker(&a);

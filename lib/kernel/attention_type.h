@@ -1,5 +1,7 @@
 /* Attention of one type, included by attention_*.isa.c with T, S, BITS (TC_F32, TC_F64), EXP, LOG, FMA and the tree's names;
  * with ROUNDED (attention_rounded.h) where weights may be of a narrower type. */
+#include "base/ints.h"
+
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
 #define N_(name) CAT_(name, S)
@@ -176,7 +178,7 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
     int free_count = tc_attention_levels(a->s) + 2;
     for (int i = 0; i < free_count; i++, at += TC_ATTENTION_QUERIES * (dv + 2))
         spare[i] = (N_(part)){at, at + TC_ATTENTION_QUERIES, at + 2 * TC_ATTENTION_QUERIES};
-    void *work = (void *)(((uintptr_t)at + 63) / 64 * 64);
+    void *work = tc_align64(at);
     for (int64_t l = 0; l < leaves; l++) {
         int64_t k0 = l * TC_ATTENTION_LEAF, keys = a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF;
         N_(part) p = {NULL, NULL, NULL};
@@ -343,7 +345,7 @@ static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char
     T *level[TC_ATTENTION_LEVELS + 1], *spare[TC_ATTENTION_LEVELS + 2]; /* dk then dv */
     int free_count = tc_attention_leaf_levels(leaves) + 2;
     for (int i = 0; i < free_count; i++, at += area) spare[i] = at;
-    void *work = (void *)(((uintptr_t)at + 63) / 64 * 64);
+    void *work = tc_align64(at);
     const T *k = (const T *)a->k.data + b * a->k.n + hk * a->k.h, *v = (const T *)a->v.data + b * a->v.n + hk * a->v.h;
     for (int64_t l = 0; l < leaves; l++) {
         const N_(queries) f = N_(queries_at)(a, b, hk * a->group + l / per_head, l % per_head * TC_LEAF);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/conv_plan.h"
 #include "kernel/factors.h"
 #include "kernel/narrow.h"
@@ -96,7 +97,7 @@ static const void *widen(const tc_kcall *k, tc_dtype d, const tc_tensor *t, char
     tc_widen_all(k->isa, k->pool, t->dtype, tc_tensor_data(t), tc_tensor_numel(t), f);
     return f;
 }
-static size_t widened(tc_dtype d, const tc_tensor *t) { return t && t->dtype != d ? tc_conv_room((size_t)tc_tensor_numel(t) * 4) : 0; }
+static size_t widened(tc_dtype d, const tc_tensor *t) { return t && t->dtype != d ? tc_pad64((size_t)tc_tensor_numel(t) * 4) : 0; }
 
 /* The same of factors, rounded where that is allowed: of type d in any case. */
 static const void *factor(const tc_kcall *k, tc_fp32 how, tc_dtype d, const tc_tensor *t, char **scratch) {
@@ -106,7 +107,7 @@ static const void *factor(const tc_kcall *k, tc_fp32 how, tc_dtype d, const tc_t
     return out;
 }
 static size_t factored(tc_fp32 how, tc_dtype d, const tc_tensor *t) {
-    return how ? tc_conv_room((size_t)tc_tensor_numel(t) * tc_dtype_size(d)) : widened(d, t);
+    return how ? tc_pad64((size_t)tc_tensor_numel(t) * tc_dtype_size(d)) : widened(d, t);
 }
 
 /* ---- the ways of a product ---- */
@@ -278,9 +279,8 @@ static size_t backward_scratch(const tc_kcall *k, int threads) {
         s +=
             factored(precision(k, &a), TC_F32, tc_k_tensor(k, 0)) + factored(precision(k, &a), TC_F32, a.x) + factored(precision(k, &a), TC_F32, a.w);
     if (tc_is_narrow(a.x->dtype))
-        s += widened(a.c.dtype, tc_k_tensor(k, 0)) + widened(a.c.dtype, a.x) + widened(a.c.dtype, a.w) +
-             tc_conv_room((size_t)tc_tensor_numel(a.x) * 4) + tc_conv_room((size_t)tc_tensor_numel(a.w) * 4) +
-             tc_conv_room((size_t)a.out_channels * 4);
+        s += widened(a.c.dtype, tc_k_tensor(k, 0)) + widened(a.c.dtype, a.x) + widened(a.c.dtype, a.w) + tc_pad64((size_t)tc_tensor_numel(a.x) * 4) +
+             tc_pad64((size_t)tc_tensor_numel(a.w) * 4) + tc_pad64((size_t)a.out_channels * 4);
     return s + 64;
 }
 static tc_status backward(tc_kcall *k) {

@@ -12,15 +12,13 @@
  * only the taps that fit: each residue is a part of its own. The terms of a sum are added in the order of the steps, in one chain. */
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
 #include "kernel/turn.h"
 
 /* Of a second cache of 1 MiB: a task's slabs, and the weights that it takes at once. Positions of a task where lines are long, and at least. */
 enum { SLAB_BYTES = 512 << 10, WEIGHT_BYTES = 512 << 10, LONG_LINE = 512, FEW = 64 };
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* One dimension of a part: output residue + q * pace, q < count, reads input from + q * move + i * apart for tap number tap + i * next, i < ntaps. */
 typedef struct {
@@ -31,7 +29,8 @@ typedef struct {
 static side side_of(const tc_conv *c, int d, int64_t residue) {
     const int64_t s = c->stride[d];
     if (!c->adjoint) return (side){0, 1, c->out[d], -c->pad[d], s, c->dil[d], 0, 1, c->kernel[d]};
-    side x = {.residue = residue, .pace = s, .count = residue < c->out[d] ? up(c->out[d] - residue, s) : 0, .move = 1, .apart = 1, .next = -1};
+    side x = {
+        .residue = residue, .pace = s, .count = residue < c->out[d] ? tc_ceil_div(c->out[d] - residue, s) : 0, .move = 1, .apart = 1, .next = -1};
     int64_t at = 0; /* of the tap before */
     for (int64_t t = 0; t < c->kernel[d]; t++) {
         const int64_t v = (residue + c->pad[d]) % s - t * c->dil[d];
@@ -54,10 +53,10 @@ static cut cut_terms(int64_t cin, const side *x) {
     int64_t fewest = 0;
     for (size_t i = 0; i < sizeof multiples / sizeof *multiples; i++)
         for (int all = 0; all < 2; all++) {
-            cut t = {.cin = up(cin, multiples[i]) * multiples[i], .together = all && x->apart == 1 ? x->ntaps : 1};
+            cut t = {.cin = tc_ceil_div(cin, multiples[i]) * multiples[i], .together = all && x->apart == 1 ? x->ntaps : 1};
             const int64_t n = t.cin * t.together;
             if (n % 2 || !n) continue;
-            t.each = up(n, 32);
+            t.each = tc_ceil_div(n, 32);
             while (n % t.each || n / t.each % 2) t.each++;
             t.depth = n / t.each;
             const int64_t steps = t.each * (x->ntaps / t.together);
@@ -134,7 +133,7 @@ static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
         int64_t words = g * p->words;
         for (int64_t k = 0; k < part_count(&p->c); k++) {
             const part q = part_at(&p->c, k);
-            pack_part(j, &q, (const uint16_t *)j->w.data + g * j->w.group + c0 * j->w.cout, least(p->o->cols, p->c.cout - c0),
+            pack_part(j, &q, (const uint16_t *)j->w.data + g * j->w.group + c0 * j->w.cout, tc_min(p->o->cols, p->c.cout - c0),
                       (uint16_t *)(j->out + words + panel * (part_words(p, &q) / p->panels)));
             words += part_words(p, &q);
         }
@@ -173,9 +172,9 @@ static void lay_out(const plan *p, part *q, int64_t want) {
     const int64_t lines = c->n * x[0].count * x[1].count, wide = x[2].count;
     int64_t pitch = p->channels, per_line;
     q->in_place = reads_in_place(p, q);
-    q->segments = up(wide, wide > 2 * LONG_LINE ? LONG_LINE : wide);
-    if (lines * q->segments < want) q->segments = least(up(want, lines), up(wide, FEW));
-    q->wide = up(wide, q->segments), q->segments = up(wide, q->wide);
+    q->segments = tc_ceil_div(wide, wide > 2 * LONG_LINE ? LONG_LINE : wide);
+    if (lines * q->segments < want) q->segments = tc_min(tc_ceil_div(want, lines), tc_ceil_div(wide, FEW));
+    q->wide = tc_ceil_div(wide, q->segments), q->segments = tc_ceil_div(wide, q->wide);
     if (q->in_place) {
         q->apart = x[2].move * pitch, per_line = q->wide * pitch * x[2].move;
         if (q->segments > 1) q->line = q->wide;
@@ -183,21 +182,21 @@ static void lay_out(const plan *p, part *q, int64_t want) {
         pitch = q->terms.cin;
         q->thin = x[2].ntaps == 1 ? x[2].move : 1;
         const int64_t move = x[2].move / q->thin;
-        q->line = up((q->wide - 1) * move + reach(&x[2]) + 1, move), q->pixels = q->line * move;
-        q->planes = x[0].ntaps, q->phases = least(x[1].move, reach(&x[1]) + 1);
+        q->line = tc_ceil_div((q->wide - 1) * move + reach(&x[2]) + 1, move), q->pixels = q->line * move;
+        q->planes = x[0].ntaps, q->phases = tc_min(x[1].move, reach(&x[1]) + 1);
         q->apart = move * pitch, per_line = q->planes * q->phases * q->pixels * pitch;
     }
     q->lines = SLAB_BYTES / 2 / (per_line ? per_line : 1);
     if (lines / want < q->lines) q->lines = lines / want;
     if (q->lines > x[1].count) q->lines = q->lines / x[1].count * x[1].count;
     if (q->lines < 1 || q->segments > 1) q->lines = 1;
-    if (q->lines >= x[1].count) q->blocks = up(lines, q->lines) * q->segments;
-    else q->blocks = c->n * x[0].count * up(x[1].count, q->lines) * q->segments;
-    q->rows = least(q->lines, x[1].count) + reach(&x[1]) / x[1].move;
+    if (q->lines >= x[1].count) q->blocks = tc_ceil_div(lines, q->lines) * q->segments;
+    else q->blocks = c->n * x[0].count * tc_ceil_div(x[1].count, q->lines) * q->segments;
+    q->rows = tc_min(q->lines, x[1].count) + reach(&x[1]) / x[1].move;
     q->slab = q->in_place ? 0 : q->planes * q->phases * q->rows * q->pixels * pitch;
 }
-static size_t sums_bytes(const plan *p) { return tc_conv_room((size_t)(2 * p->o->rows * p->o->cols) * 4); }
-static int64_t slabs_of(const part *q) { return up(q->lines, q->d[1].count); }
+static size_t sums_bytes(const plan *p) { return tc_pad64((size_t)(2 * p->o->rows * p->o->cols) * 4); }
+static int64_t slabs_of(const part *q) { return tc_ceil_div(q->lines, q->d[1].count); }
 /* Where steps begin, from a position's first term. */
 static void list_steps(const plan *p, const part *q) {
     const side *x = q->d;
@@ -216,21 +215,21 @@ static plan start_plan(const tc_conv *given, const tc_isa_ops *isa, int threads,
     plan p = {.c = flattened(given), .o = isa->conv_bf16, .parts = parts, .channels = given->groups * given->cin};
     const int64_t count = part_count(&p.c), want = threads > 1 ? 4 * threads : 1;
     int64_t most = 0;
-    p.panels = up(p.c.cout, p.o->cols);
+    p.panels = tc_ceil_div(p.c.cout, p.o->cols);
     for (int64_t i = 0; i < count; i++) {
         part q = part_at(&p.c, i);
         q.words = p.words, p.words += part_words(&p, &q);
         if (!p.c.n || !q.d[0].count || !q.d[1].count || !q.d[2].count) continue;
-        if (q.nsteps) lay_out(&p, &q, up(want, p.c.groups * count));
+        if (q.nsteps) lay_out(&p, &q, tc_ceil_div(want, p.c.groups * count));
         else q.in_place = true, q.lines = q.d[1].count, q.segments = 1, q.wide = q.line = q.d[2].count, q.blocks = p.c.n * q.d[0].count;
         q.first_block = p.nblocks, p.nblocks += q.blocks;
         if (slabs_of(&q) * q.slab > most) most = slabs_of(&q) * q.slab;
         if (parts) parts[p.nparts++] = q;
     }
     const int64_t all = p.nblocks * p.c.groups;
-    p.cols = (all && all < want ? up(p.panels, up(want, all)) : p.panels) * p.o->cols;
-    p.ncols = p.cols ? up(p.c.cout, p.cols) : 0;
-    p.per_worker = tc_conv_room((size_t)most * 2) + sums_bytes(&p);
+    p.cols = (all && all < want ? tc_ceil_div(p.panels, tc_ceil_div(want, all)) : p.panels) * p.o->cols;
+    p.ncols = p.cols ? tc_ceil_div(p.c.cout, p.cols) : 0;
+    p.per_worker = tc_pad64((size_t)most * 2) + sums_bytes(&p);
     return p;
 }
 
@@ -238,8 +237,8 @@ static plan start_plan(const tc_conv *given, const tc_isa_ops *isa, int threads,
 /* n pixels of a slab's row from input pixel x0 of a line on. in NULL: zeros. */
 static void fill_row(const plan *p, const part *q, const uint16_t *in, int64_t x0, uint16_t *out) {
     const int64_t cin = p->c.cin, to = q->terms.cin, thin = q->thin;
-    int64_t from = x0 < 0 ? up(-x0, thin) : 0, end = p->c.in[2] > x0 ? up(p->c.in[2] - x0, thin) : 0;
-    end = in ? least(end, q->pixels) : 0;
+    int64_t from = x0 < 0 ? tc_ceil_div(-x0, thin) : 0, end = p->c.in[2] > x0 ? tc_ceil_div(p->c.in[2] - x0, thin) : 0;
+    end = in ? tc_min(end, q->pixels) : 0;
     if (from >= end) {
         memset(out, 0, (size_t)(q->pixels * to) * 2);
         return;
@@ -322,19 +321,19 @@ static void run_block(const plan *p, const part *q, int64_t block, int64_t group
     const int64_t segment = block % q->segments, lines = d[1].count, nr = p->o->cols, panel = part_words(p, q) / p->panels * 4;
     int64_t first, end, at_once = c1 - c0; /* lines; channels */
     block /= q->segments;
-    if (q->lines >= lines) first = block * q->lines, end = least(first + q->lines, p->c.n * d[0].count * lines);
+    if (q->lines >= lines) first = block * q->lines, end = tc_min(first + q->lines, p->c.n * d[0].count * lines);
     else {
-        const int64_t cuts = up(lines, q->lines), image = block / cuts, i = block % cuts;
+        const int64_t cuts = tc_ceil_div(lines, q->lines), image = block / cuts, i = block % cuts;
         first = image * lines + i * lines / cuts, end = image * lines + (i + 1) * lines / cuts;
     }
-    if (panel) at_once = least(at_once, (WEIGHT_BYTES / panel > 2 ? WEIGHT_BYTES / panel : 2) * nr);
+    if (panel) at_once = tc_min(at_once, (WEIGHT_BYTES / panel > 2 ? WEIGHT_BYTES / panel : 2) * nr);
     for (int64_t c = c0; c < c1; c += at_once)
         for (int64_t l = first, slab = 0; l < end; slab++) {
             piece at = {l / lines / d[0].count, l / lines % d[0].count, l % lines, 0, segment * q->wide, 0};
-            at.lines = least(lines - at.y, end - l), at.wide = least(q->wide, d[2].count - at.x);
+            at.lines = tc_min(lines - at.y, end - l), at.wide = tc_min(q->wide, d[2].count - at.x);
             uint16_t *x = slabs + slab * q->slab;
             if (!q->in_place && c == c0) fill_slab(p, q, &at, group, x);
-            run_piece(p, q, &at, q->in_place ? in_place(p, q, &at, group) : x, group, c, least(at_once, c1 - c), worker, sums);
+            run_piece(p, q, &at, q->in_place ? in_place(p, q, &at, group) : x, group, c, tc_min(at_once, c1 - c), worker, sums);
             l += at.lines;
         }
 }
@@ -344,20 +343,20 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
         const int64_t block = i % p->nblocks, c0 = i / p->nblocks % p->ncols * p->cols, g = i / p->nblocks / p->ncols;
         const part *q = p->parts;
         while (block >= q->first_block + q->blocks) q++;
-        run_block(p, q, block - q->first_block, g, c0, least(c0 + p->cols, p->c.cout), worker);
+        run_block(p, q, block - q->first_block, g, c0, tc_min(c0 + p->cols, p->c.cout), worker);
     }
 }
 
 /* ---- calls ---- */
 static size_t tables_bytes(const tc_conv *c) {
-    size_t s = tc_conv_room((size_t)part_count(c) * sizeof(part));
-    for (int64_t i = 0; i < part_count(c); i++) s += tc_conv_room((size_t)part_at(c, i).nsteps * sizeof(int64_t));
+    size_t s = tc_pad64((size_t)part_count(c) * sizeof(part));
+    for (int64_t i = 0; i < part_count(c); i++) s += tc_pad64((size_t)part_at(c, i).nsteps * sizeof(int64_t));
     return s;
 }
 static bool copies(const tc_conv *c) { return tc_conv_volume(c->in) > 1 && !c->in_last; }
-static size_t input_bytes(const tc_conv *c) { return copies(c) ? tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * 2) : 0; }
+static size_t input_bytes(const tc_conv *c) { return copies(c) ? tc_pad64((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * 2) : 0; }
 size_t tc_conv_bf16_packed_bytes(const tc_conv *c, const tc_isa_ops *isa) {
-    return tc_conv_room((size_t)(c->groups * start_plan(c, isa, 1, NULL).words) * 4);
+    return tc_pad64((size_t)(c->groups * start_plan(c, isa, 1, NULL).words) * 4);
 }
 void tc_conv_bf16_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out) {
     const plan p = start_plan(c, isa, 1, NULL);
@@ -370,7 +369,7 @@ size_t tc_conv_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads
 }
 void tc_conv_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
                   const void *bias, void *out) {
-    scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    scratch = tc_align64(scratch);
     plan p = start_plan(c, isa, tc_pool_threads(pool), tc_conv_take(&scratch, (size_t)part_count(c) * sizeof(part)));
     if (!p.nblocks || !c->cout) return;
     for (int64_t i = 0; i < p.nparts; i++) {

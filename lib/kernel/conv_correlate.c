@@ -8,6 +8,7 @@
  * part of its own, with its positions and its taps. A 1x1 convolution is a matrix product of the planes as they are. */
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
 #include "kernel/turn.h"
@@ -19,8 +20,6 @@ enum { LEAST_ROWS = 4, SHORT_TAP = 16 };
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
 static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* ---- one dimension ---- */
 typedef struct {
@@ -30,7 +29,9 @@ typedef struct {
     bool inside;
 } axis;
 static int64_t step_of(const tc_conv *c, int d) { return c->adjoint ? c->stride[d] : 1; }
-static int64_t positions(const tc_conv *c, int d, int64_t residue) { return residue < c->out[d] ? up(c->out[d] - residue, step_of(c, d)) : 0; }
+static int64_t positions(const tc_conv *c, int d, int64_t residue) {
+    return residue < c->out[d] ? tc_ceil_div(c->out[d] - residue, step_of(c, d)) : 0;
+}
 /* Does tap t belong to output positions residue, residue + step, ...? Then *shift is its offset from their starts. */
 static bool fits(const tc_conv *c, int d, int64_t residue, int64_t t, int64_t *shift) {
     int64_t s = c->stride[d], v = (residue + c->pad[d]) % s - t * c->dil[d];
@@ -75,43 +76,44 @@ typedef struct {
 } plan;
 
 static int64_t part_count(const tc_conv *c) { return step_of(c, 0) * step_of(c, 1) * step_of(c, 2); }
-static int64_t panels(const tc_conv *c, const tc_conv_ops *o) { return up(c->cout, o->nr); }
+static int64_t panels(const tc_conv *c, const tc_conv_ops *o) { return tc_ceil_div(c->cout, o->nr); }
 static size_t panel_bytes(const tc_conv *c, const tc_conv_ops *o) { return (size_t)(tc_conv_volume(c->kernel) * c->cin * o->nr) * elem(c); }
 
 /* Blocks as large as the caches like, smaller when threads would be idle: channels first, then positions. Of nothing it is a block of one. */
 static void choose_blocks(plan *p, int threads) {
     const tc_conv *c = p->c;
-    const int64_t want = threads > 1 ? 4 * threads : 1, cout = c->cout ? c->cout : 1, mr = p->o->mr, nr = p->o->nr, across = up(cout, nr),
+    const int64_t want = threads > 1 ? 4 * threads : 1, cout = c->cout ? c->cout : 1, mr = p->o->mr, nr = p->o->nr, across = tc_ceil_div(cout, nr),
                   all = part_count(c) * c->groups;
-    int64_t rows = c->n * up(c->out[0], step_of(c, 0)) * up(c->out[1], step_of(c, 1)) * up(c->out[2], step_of(c, 2));
+    int64_t rows = c->n * tc_ceil_div(c->out[0], step_of(c, 0)) * tc_ceil_div(c->out[1], step_of(c, 1)) * tc_ceil_div(c->out[2], step_of(c, 2));
     if (!rows) rows = 1;
-    p->cols = least(across * nr, BLOCK_BYTES / (int64_t)elem(c));
+    p->cols = tc_min(across * nr, BLOCK_BYTES / (int64_t)elem(c));
     const bool by_tile = tc_conv_by_tile(p->k, p->cols, elem(c));
     const int64_t sums = by_tile ? 0 : tc_conv_sums(p->k), most = (sums ? BLOCK_TILES : LEAF_TILES) * mr;
     p->rows = most;
-    if (all * up(rows, p->rows) * up(cout, p->cols) < want) p->rows = up(up(rows, up(want, all * up(cout, p->cols))), mr) * mr;
+    if (all * tc_ceil_div(rows, p->rows) * tc_ceil_div(cout, p->cols) < want)
+        p->rows = tc_ceil_div(tc_ceil_div(rows, tc_ceil_div(want, all * tc_ceil_div(cout, p->cols))), mr) * mr;
     if (p->rows < 4 * mr) p->rows = 4 * mr;
     if (p->rows > most) p->rows = most;
-    const int64_t blocks = up(rows, p->rows);
-    p->rows = least(up(rows, blocks) + mr, p->rows); /* of about the same height */
+    const int64_t blocks = tc_ceil_div(rows, p->rows);
+    p->rows = tc_min(tc_ceil_div(rows, blocks) + mr, p->rows); /* of about the same height */
     const int64_t kept = p->rows * sums * (int64_t)elem(c);
-    if (p->cols * kept > SUM_BYTES) p->cols = SUM_BYTES / kept > 2 * nr ? SUM_BYTES / kept / nr * nr : least(across * nr, 2 * nr);
-    if (all * blocks * up(cout, p->cols) < want) p->cols = up(up(cout, up(want, all * blocks)), nr) * nr;
-    if (c->task_rows) p->rows = least(most, up(c->task_rows, mr) * mr);
-    if (c->task_cols) p->cols = least(p->cols, up(c->task_cols, nr) * nr);
-    p->ncols = up(cout, p->cols);
+    if (p->cols * kept > SUM_BYTES) p->cols = SUM_BYTES / kept > 2 * nr ? SUM_BYTES / kept / nr * nr : tc_min(across * nr, 2 * nr);
+    if (all * blocks * tc_ceil_div(cout, p->cols) < want) p->cols = tc_ceil_div(tc_ceil_div(cout, tc_ceil_div(want, all * blocks)), nr) * nr;
+    if (c->task_rows) p->rows = tc_min(most, tc_ceil_div(c->task_rows, mr) * mr);
+    if (c->task_cols) p->cols = tc_min(p->cols, tc_ceil_div(c->task_cols, nr) * nr);
+    p->ncols = tc_ceil_div(cout, p->cols);
     for (;; p->ncols++) {
-        p->cols = up(across, p->ncols) * nr; /* of about the same width */
-        const int64_t tasks = all * blocks * up(cout, p->cols);
+        p->cols = tc_ceil_div(across, p->ncols) * nr; /* of about the same width */
+        const int64_t tasks = all * blocks * tc_ceil_div(cout, p->cols);
         if (c->task_cols || tasks >= 2 * want || tasks % threads == 0 || p->cols == nr) break; /* a few are as many for each thread */
     }
-    p->ncols = up(cout, p->cols);
+    p->ncols = tc_ceil_div(cout, p->cols);
 }
-static size_t block_bytes(const plan *p) { return tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k, tc_conv_volume(p->c->kernel))); }
-static size_t worker_bytes(const plan *p) { return block_bytes(p) + tc_conv_room((size_t)(2 * p->rows) * sizeof(tc_conv_places)); }
+static size_t block_bytes(const plan *p) { return tc_pad64(p->o->work_bytes(p->rows, p->cols, p->k, tc_conv_volume(p->c->kernel))); }
+static size_t worker_bytes(const plan *p) { return block_bytes(p) + tc_pad64((size_t)(2 * p->rows) * sizeof(tc_conv_places)); }
 static size_t tables_bytes(const tc_conv *c) {
-    size_t s = tc_conv_room((size_t)part_count(c) * sizeof(part)) + tc_conv_room((size_t)tc_conv_volume(c->kernel) * sizeof(tc_conv_tap));
-    for (int d = 0; d < 3; d++) s += tc_conv_room((size_t)c->out[d] * sizeof(axis));
+    size_t s = tc_pad64((size_t)part_count(c) * sizeof(part)) + tc_pad64((size_t)tc_conv_volume(c->kernel) * sizeof(tc_conv_tap));
+    for (int d = 0; d < 3; d++) s += tc_pad64((size_t)c->out[d] * sizeof(axis));
     return s;
 }
 static bool copies(const plan *p) { return p->inside > 1 && !p->c->in_last; } /* the input lies as planes */
@@ -178,7 +180,7 @@ static void make_tables(plan *p, char **scratch) {
         q.rows = c->n * q.count[0] * q.count[1] * q.count[2];
         if (!q.rows) continue;
         q.unit = q.count[2] * 4 <= p->rows ? q.count[2] : 1; /* a line that is cut gives tiles of few rows at both ends */
-        q.blocks = up(q.rows / q.unit, p->rows / q.unit);
+        q.blocks = tc_ceil_div(q.rows / q.unit, p->rows / q.unit);
         p->nblocks += q.blocks;
         tap = list_taps(p, &q, tap);
         p->parts[p->nparts++] = q;
@@ -210,7 +212,7 @@ static int64_t fill_places(const plan *p, const part *q, int64_t first, int64_t 
                                   .to = to + o2 * each,
                                   .step = (c->adjoint ? 1 : c->stride[2]) * p->channels,
                                   .pace = step_of(c, 2) * each,
-                                  .count = least(a2->same, left),
+                                  .count = tc_min(a2->same, left),
                                   .first = {a0->first, a1->first, a2->first},
                                   .last = {a0->last, a1->last, a2->last},
                                   .inside = a0->inside && a1->inside && a2->inside,
@@ -267,7 +269,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
                            .tap = q->tap,
                            .ntaps = q->ntaps,
                            .rows = r1 - r0,
-                           .cols = least(p->cols, c->cout - c0),
+                           .cols = tc_min(p->cols, c->cout - c0),
                            .cin = c->cin,
                            .k = p->k,
                            .least = q->least,
@@ -303,7 +305,7 @@ static void pack_wide(const packing *j, const char *from, int64_t cols, float *o
     memset(out, 0, panel_bytes(j->c, j->o));
     for (int64_t i = 0; i < cols; i++)
         for (int64_t at = 0, n; at < cin * taps; at += n) { /* at: of channel at / taps, tap at % taps */
-            n = least(PIECE, run - at % run);
+            n = tc_min(PIECE, run - at % run);
             j->isa->cast[j->w.dtype][TC_F32](
                 line, from + (size_t)(i * j->w.cout + at / run * (run / taps) * j->w.cin + at % run) * tc_dtype_size(j->w.dtype), n);
             for (int64_t k = 0; k < n; k++) out[((at + k) % taps * cin + (at + k) / taps) * nr + i] = line[k];
@@ -315,7 +317,7 @@ static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
     int64_t taps = tc_conv_volume(c->kernel), n = panels(c, j->o);
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t g = i / n, c0 = i % n * j->o->nr, cols = least(j->o->nr, c->cout - c0);
+        const int64_t g = i / n, c0 = i % n * j->o->nr, cols = tc_min(j->o->nr, c->cout - c0);
         const char *from = (const char *)j->w.data + (size_t)(g * j->w.group + c0 * j->w.cout) * tc_dtype_size(j->w.dtype);
         char *out = j->out + (size_t)i * panel_bytes(c, j->o);
         if (j->w.dtype != c->dtype) pack_wide(j, from, cols, (float *)out);
@@ -324,7 +326,7 @@ static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
 }
 size_t tc_conv_packed_bytes(const tc_conv *c, const tc_isa_ops *isa) {
     const tc_conv_ops *o = ops_of(c, isa);
-    return tc_conv_room((size_t)(c->groups * panels(c, o)) * panel_bytes(c, o));
+    return tc_pad64((size_t)(c->groups * panels(c, o)) * panel_bytes(c, o));
 }
 void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out) {
     packing j = {c, isa, ops_of(c, isa), w, out};
@@ -407,14 +409,14 @@ static void run_pointwise(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool
 size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
     if (tc_conv_pointwise(c))
         return tc_gemm_scratch(isa, c->dtype, c->cout, tc_conv_volume(c->out), c->cin, false, threads) + 256 +
-               (strided(c) ? tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c)) : 0);
+               (strided(c) ? tc_pad64((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c)) : 0);
     plan p = start_plan(c, isa, threads);
-    return (packed ? 0 : tc_conv_packed_bytes(c, isa)) + tables_bytes(c) + (copies(&p) ? tc_conv_room(input_bytes(&p)) : 0) +
+    return (packed ? 0 : tc_conv_packed_bytes(c, isa)) + tables_bytes(c) + (copies(&p) ? tc_pad64(input_bytes(&p)) : 0) +
            p.per_worker * (size_t)threads + 64;
 }
 void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
                        const void *bias, void *out) {
-    scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    scratch = tc_align64(scratch);
     if (tc_conv_pointwise(c)) {
         run_pointwise(c, isa, pool, scratch, in, w, bias, out);
         return;

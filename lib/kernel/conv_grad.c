@@ -8,6 +8,7 @@
  * A leaf without a present position counts as -0, which adding does not change. */
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
 #include "kernel/tree.h"
@@ -16,8 +17,6 @@ enum { TASK_ROWS = 288, MOST_LEVELS = 48, MOST_NR = 32 };
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
 static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* Few output channels fill little of a panel; few positions do not pay for turning and storing (measured: from 512 on they do). */
 bool tc_conv_grad_by_tiles(const tc_conv *c) { return (c->cout >= 8 || c->cout >= c->cin) && c->n * tc_conv_volume(c->out) >= 512; }
@@ -36,26 +35,26 @@ typedef struct {
 
 static plan make_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     plan p = {.c = c, .o = ops_of(c, isa), .area = tc_conv_volume(c->out), .inside = tc_conv_volume(c->in), .taps = tc_conv_volume(c->kernel)};
-    p.k = c->n * p.area, p.leaves = up(p.k, TC_LEAF);
+    p.k = c->n * p.area, p.leaves = tc_ceil_div(p.k, TC_LEAF);
     for (int64_t l = p.leaves; l > 1; l = (l + 1) / 2) p.levels++;
-    p.tiles = up(c->cin, p.o->mr), p.units = p.taps * p.tiles, p.panels = up(c->cout, p.o->nr),
+    p.tiles = tc_ceil_div(c->cin, p.o->mr), p.units = p.taps * p.tiles, p.panels = tc_ceil_div(c->cout, p.o->nr),
     p.most = (int)((TC_LEAF - 1) / (c->out[2] ? c->out[2] : 1) + 2);
-    p.per_task = least(p.units, 1 + TASK_ROWS / (up(c->cin, p.tiles ? p.tiles : 1) + 1));
+    p.per_task = tc_min(p.units, 1 + TASK_ROWS / (tc_ceil_div(c->cin, p.tiles ? p.tiles : 1) + 1));
     int64_t want = threads > 1 ? 4 * (int64_t)threads : 1;
-    if (c->groups * p.panels * up(p.units, p.per_task) < want) p.per_task = up(p.units, up(want, c->groups * p.panels));
-    p.chunks = p.per_task ? up(p.units, p.per_task) : 0;
+    if (c->groups * p.panels * tc_ceil_div(p.units, p.per_task) < want) p.per_task = tc_ceil_div(p.units, tc_ceil_div(want, c->groups * p.panels));
+    p.chunks = p.per_task ? tc_ceil_div(p.units, p.per_task) : 0;
     p.tile_bytes = (size_t)(p.o->mr * p.o->nr) * elem(c);
-    p.per_worker = tc_conv_room((size_t)(TC_LEAF * p.o->nr) * elem(c)) + tc_conv_room((size_t)(p.taps * p.most) * sizeof(tc_conv_grad_seg)) +
-                   tc_conv_room((size_t)p.taps * sizeof(int)) + tc_conv_room(p.tile_bytes * (size_t)(p.per_task * (p.levels + 1))) +
-                   tc_conv_room((size_t)p.per_task);
+    p.per_worker = tc_pad64((size_t)(TC_LEAF * p.o->nr) * elem(c)) + tc_pad64((size_t)(p.taps * p.most) * sizeof(tc_conv_grad_seg)) +
+                   tc_pad64((size_t)p.taps * sizeof(int)) + tc_pad64(p.tile_bytes * (size_t)(p.per_task * (p.levels + 1))) +
+                   tc_pad64((size_t)p.per_task);
     return p;
 }
 
 /* Output positions [*b, *e) of dimension d at which tap t reads inside. */
 static void present(const tc_conv *c, int d, int64_t t, int64_t *b, int64_t *e) {
     int64_t shift = t * c->dil[d] - c->pad[d], s = c->stride[d];
-    *b = shift >= 0 ? 0 : up(-shift, s);
-    *e = c->in[d] > shift ? least(c->out[d], up(c->in[d] - shift, s)) : 0;
+    *b = shift >= 0 ? 0 : tc_ceil_div(-shift, s);
+    *e = c->in[d] > shift ? tc_min(c->out[d], tc_ceil_div(c->in[d] - shift, s)) : 0;
     if (*e < *b) *e = *b;
 }
 /* The present positions of leaf [k0, k1) for a tap, as pieces of rows. */
@@ -65,7 +64,7 @@ static int pieces(const plan *p, int64_t tap, int64_t k0, int64_t k1, tc_conv_gr
     int n = 0;
     for (int d = 0; d < 3; d++) present(c, d, t[d], &b[d], &e[d]), shift[d] = t[d] * c->dil[d] - c->pad[d];
     for (int64_t k = k0; k < k1;) {
-        int64_t row = k / c->out[2], o2 = k - row * c->out[2], end = least(c->out[2], o2 + k1 - k);
+        int64_t row = k / c->out[2], o2 = k - row * c->out[2], end = tc_min(c->out[2], o2 + k1 - k);
         int64_t o1 = row % c->out[1], o0 = row / c->out[1] % c->out[0], image = row / c->out[1] / c->out[0];
         int64_t first = o2 > b[2] ? o2 : b[2], last = end < e[2] ? end : e[2];
         if (o0 >= b[0] && o0 < e[0] && o1 >= b[1] && o1 < e[1] && first < last) {
@@ -85,9 +84,9 @@ static void turn(const plan *p, int64_t g, int64_t c0, int64_t k0, int64_t k1, c
     const tc_conv *c = p->c;
     const void *planes[MOST_NR];
     for (int64_t k = k0; k < k1;) {
-        int64_t image = k / p->area, at = k - image * p->area, n = least(p->area - at, k1 - k);
+        int64_t image = k / p->area, at = k - image * p->area, n = tc_min(p->area - at, k1 - k);
         for (int i = 0; i < p->o->nr; i++)
-            planes[i] = p->dout + (size_t)((image * c->groups * c->cout + g * c->cout + least(c0 + i, c->cout - 1)) * p->area) * elem(c);
+            planes[i] = p->dout + (size_t)((image * c->groups * c->cout + g * c->cout + tc_min(c0 + i, c->cout - 1)) * p->area) * elem(c);
         p->o->grad_turn(out + (size_t)((k - k0) * p->o->nr) * elem(c), planes, at, n);
         k += n;
     }
@@ -111,7 +110,7 @@ typedef struct {
 static void one_leaf(const plan *p, const room *m, int64_t g, int64_t u0, int64_t u1, int64_t leaf, char **level, const int *merged, int nm,
                      char *out) {
     const tc_conv *c = p->c;
-    int64_t k0 = leaf * TC_LEAF, k1 = least(p->k, k0 + TC_LEAF);
+    int64_t k0 = leaf * TC_LEAF, k1 = tc_min(p->k, k0 + TC_LEAF);
     const void *with[MOST_LEVELS];
     for (int64_t u = u0; u < u1 && u < u0 + p->taps; u++) m->nseg[u % p->taps] = pieces(p, u % p->taps, k0, k1, m->seg + u % p->taps * p->most);
     for (int64_t u = u0; u < u1; u++) {
@@ -140,7 +139,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     m.nseg = tc_conv_take(&at, (size_t)p->taps * sizeof(int));
     m.tiles = tc_conv_take(&at, p->tile_bytes * (size_t)(p->per_task * (p->levels + 1))), m.any = tc_conv_take(&at, (size_t)p->per_task);
     for (int64_t task = begin; task < end; task++) {
-        int64_t u0 = task % p->chunks * p->per_task, u1 = least(p->units, u0 + p->per_task), panel = task / p->chunks;
+        int64_t u0 = task % p->chunks * p->per_task, u1 = tc_min(p->units, u0 + p->per_task), panel = task / p->chunks;
         int64_t g = panel / p->panels, c0 = panel % p->panels * p->o->nr;
         char *level[MOST_LEVELS], *unused[MOST_LEVELS], *out = NULL;
         int free_count = p->levels + 1;
@@ -156,7 +155,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
             } else
                 for (; l >> top & 1; top++) merged[nm++] = top;
             out = unused[--free_count];
-            turn(p, g, c0, l * TC_LEAF, least(p->k, (l + 1) * TC_LEAF), m.dout);
+            turn(p, g, c0, l * TC_LEAF, tc_min(p->k, (l + 1) * TC_LEAF), m.dout);
             one_leaf(p, &m, g, u0, u1, l, level, merged, nm, out);
             for (int i = 0; i < nm; i++) have &= ~((int64_t)1 << merged[i]), unused[free_count++] = level[merged[i]];
             level[top] = out, have |= (int64_t)1 << top;
@@ -175,6 +174,6 @@ void tc_conv_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *
                   tc_conv_weight strides) {
     plan p = make_plan(c, isa, tc_pool_threads(pool));
     p.x = in, p.dout = dout, p.dw = dw, p.strides = strides;
-    p.scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    p.scratch = tc_align64(scratch);
     tc_parallel_for(pool, c->groups * p.panels * p.chunks, 1, tasks, &p);
 }

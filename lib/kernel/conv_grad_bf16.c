@@ -8,13 +8,12 @@
  * after another. */
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/conv_plan.h"
 
 enum { TOGETHER_BYTES = 1 << 20, STEP = 32 /* k of a product's step */ };
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t below(int64_t a, int64_t b) { return a >= 0 ? a / b : -up(-a, b); } /* a / b, rounded down */
+static int64_t below(int64_t a, int64_t b) { return a >= 0 ? a / b : -tc_ceil_div(-a, b); } /* a / b, rounded down */
 
 typedef struct {
     tc_conv c;
@@ -39,15 +38,15 @@ static plan make_plan(const tc_conv *c, const tc_isa_ops *isa) {
         p.pitch[d] = c->out[d] + p.reach[d], p.area *= p.pitch[d];
     }
     const int64_t bytes = p.area * c->groups * (p.residues * c->cin + c->cout) * 2;
-    p.images = least(c->n, 1 + TOGETHER_BYTES / (bytes + 1));
-    p.k = up(p.images * p.area, STEP) * STEP;
+    p.images = tc_min(c->n, 1 + TOGETHER_BYTES / (bytes + 1));
+    p.k = tc_ceil_div(p.images * p.area, STEP) * STEP;
     p.row = p.k + (p.reach[0] * p.pitch[1] + p.reach[1]) * p.pitch[2] + p.reach[2];
     p.panel = tc_gemm_packed_bytes(isa, TC_BF16, c->cout, p.k);
     return p;
 }
-static size_t x_bytes(const plan *p) { return tc_conv_room((size_t)(p->residues * p->c.groups * p->c.cin * p->row) * 2); }
-static size_t dout_bytes(const plan *p) { return tc_conv_room((size_t)(p->c.groups * p->c.cout * p->k) * 2); }
-static size_t sums_bytes(const plan *p) { return tc_conv_room((size_t)(p->c.groups * tc_conv_volume(p->c.kernel) * p->c.cin * p->c.cout) * 4); }
+static size_t x_bytes(const plan *p) { return tc_pad64((size_t)(p->residues * p->c.groups * p->c.cin * p->row) * 2); }
+static size_t dout_bytes(const plan *p) { return tc_pad64((size_t)(p->c.groups * p->c.cout * p->k) * 2); }
+static size_t sums_bytes(const plan *p) { return tc_pad64((size_t)(p->c.groups * tc_conv_volume(p->c.kernel) * p->c.cin * p->c.cout) * 4); }
 
 /* Fewer channels fill too little of a tile, fewer positions do not pay for the copies (measured). */
 bool tc_conv_grad_by_pairs(const tc_conv *c, const tc_isa_ops *isa) {
@@ -55,7 +54,7 @@ bool tc_conv_grad_by_pairs(const tc_conv *c, const tc_isa_ops *isa) {
 }
 size_t tc_conv_grad_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     const plan p = make_plan(c, isa);
-    return x_bytes(&p) + dout_bytes(&p) + sums_bytes(&p) + tc_conv_room(p.panel) * (size_t)c->groups +
+    return x_bytes(&p) + dout_bytes(&p) + sums_bytes(&p) + tc_pad64(p.panel) * (size_t)c->groups +
            tc_gemm_scratch(isa, TC_BF16, c->cin, c->cout, p.k, true, threads) + 64;
 }
 
@@ -68,8 +67,8 @@ static void lay_x(void *ctx, int64_t begin, int64_t end, int worker) {
     for (int64_t t = begin; t < end; t++) {
         const int64_t residue = t / channels, channel = t % channels, r[3] = {residue / s[2] / s[1], residue / s[2] % s[1], residue % s[2]};
         const int64_t from = p->first[2] * s[2] + r[2]; /* of position 0 of a line */
-        const int64_t b = least(from < 0 ? up(-from, s[2]) : 0, p->pitch[2]), some = c->in[2] > from ? up(c->in[2] - from, s[2]) : 0,
-                      e = least(some < b ? b : some, p->pitch[2]);
+        const int64_t b = tc_min(from < 0 ? tc_ceil_div(-from, s[2]) : 0, p->pitch[2]),
+                      some = c->in[2] > from ? tc_ceil_div(c->in[2] - from, s[2]) : 0, e = tc_min(some < b ? b : some, p->pitch[2]);
         uint16_t *out = p->x + t * p->row;
         memset(out, 0, (size_t)p->row * 2);
         for (int64_t i = 0; i < p->count; i++)
@@ -113,7 +112,7 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
     }
     *j = right_operand(p, group);
     j->m = c->cin, j->a = p->x + (residue * c->groups + group) * c->cin * p->row + shift, j->a_rs = p->row, j->a_cs = 1;
-    j->packed = (const char *)p->packed + tc_conv_room(p->panel) * (size_t)group, j->packed_type = TC_BF16;
+    j->packed = (const char *)p->packed + tc_pad64(p->panel) * (size_t)group, j->packed_type = TC_BF16;
     j->c = p->sums + i * c->cin * c->cout, j->c_rs = c->cout, j->c_cs = 1, j->alpha = j->beta = 1;
     if (p->image) j->add = j->c, j->add_rs = c->cout, j->add_cs = 1;
 }
@@ -134,17 +133,17 @@ void tc_conv_grad_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
                        tc_conv_weight strides) {
     plan p = make_plan(c, isa);
     const int64_t taps = tc_conv_volume(c->kernel);
-    scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    scratch = tc_align64(scratch);
     p.in = in, p.grad = dout, p.dw = dw, p.strides = strides;
     p.x = tc_conv_take(&scratch, x_bytes(&p)), p.dout = tc_conv_take(&scratch, dout_bytes(&p)), p.sums = tc_conv_take(&scratch, sums_bytes(&p));
-    p.packed = tc_conv_take(&scratch, tc_conv_room(p.panel) * (size_t)c->groups);
+    p.packed = tc_conv_take(&scratch, tc_pad64(p.panel) * (size_t)c->groups);
     for (p.image = 0; p.image < c->n; p.image += p.images) {
-        p.count = least(p.images, c->n - p.image);
+        p.count = tc_min(p.images, c->n - p.image);
         tc_parallel_for(pool, p.residues * c->groups * c->cin, 1 + 8192 / (p.row + 1), lay_x, &p);
         tc_parallel_for(pool, c->groups * c->cout, 1 + 8192 / (p.k + 1), lay_dout, &p);
         for (int64_t g = 0; g < c->groups; g++) {
             const tc_gemm j = right_operand(&p, g);
-            tc_gemm_pack(isa, pool, &j, (char *)p.packed + tc_conv_room(p.panel) * (size_t)g);
+            tc_gemm_pack(isa, pool, &j, (char *)p.packed + tc_pad64(p.panel) * (size_t)g);
         }
         tc_gemm_run(isa, pool, scratch, c->groups * taps, make_job, &p);
     }

@@ -8,6 +8,7 @@
  * into runs that have the same taps. */
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
 
@@ -15,9 +16,6 @@ enum { STRIP_BYTES = 96 << 10, ROW_BYTES_MOST = 32 << 10, MOST_LANES = 16, MOST_
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(tc_dtype_compute(c->dtype)); } /* of weights and sums */
 static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool tc_conv_by_lanes(const tc_conv *c) { return c->form ? c->form == TC_CONV_LANES : c->groups > 1 && c->cout < NARROW && c->cin <= 2 * NARROW; }
 
@@ -31,14 +29,14 @@ static void span(const tc_conv *c, int d, int64_t a, int64_t b, int64_t *lo, int
     if (!c->adjoint) l = a * c->stride[d] - c->pad[d], h = (b - 1) * c->stride[d] - c->pad[d] + reach + 1;
     else {
         l = a + c->pad[d] - reach, h = (b - 1 + c->pad[d]) / c->stride[d] + 1;
-        l = l > 0 ? up(l, c->stride[d]) : 0;
+        l = l > 0 ? tc_ceil_div(l, c->stride[d]) : 0;
     }
-    l = most(l, 0), h = least(h, c->in[d]);
+    l = tc_max(l, 0), h = tc_min(h, c->in[d]);
     *lo = l < h ? l : 0, *hi = l < h ? h : 0;
 }
 static int64_t widest(const tc_conv *c, int d, int64_t n) { /* of span for n outputs */
     int64_t reach = (c->kernel[d] - 1) * c->dil[d];
-    return least(c->in[d], c->adjoint ? (n + reach) / c->stride[d] + 2 : (n - 1) * c->stride[d] + reach + 1);
+    return tc_min(c->in[d], c->adjoint ? (n + reach) / c->stride[d] + 2 : (n - 1) * c->stride[d] + reach + 1);
 }
 
 /* ---- runs of the last dimension ---- */
@@ -65,7 +63,7 @@ static int make_runs(const tc_conv *c, tc_conv_run *out) {
         }
     return n;
 }
-static int64_t most_runs(const tc_conv *c) { return least(c->out[2], (2 * c->kernel[2] + 1) * (c->adjoint ? c->stride[2] : 1)) + 1; }
+static int64_t most_runs(const tc_conv *c) { return tc_min(c->out[2], (2 * c->kernel[2] + 1) * (c->adjoint ? c->stride[2] : 1)) + 1; }
 
 /* ---- the plan ---- */
 typedef struct {
@@ -90,16 +88,16 @@ static void make_plan(const tc_conv *c, const tc_isa_ops *isa, plan *p) {
     *p = (plan){.c = c, .o = ops_of(c, isa), .row_half = isa->conv_row_half, .channels = c->groups * c->cout, .taps = tc_conv_volume(c->kernel)};
     p->k = p->taps * c->cin;
     size_t lane = (size_t)p->o->lanes * elem(c), each;
-    p->blocks = up(p->channels, p->o->lanes);
-    p->cols = least(c->out[2], most(64, ROW_BYTES_MOST / (int64_t)lane / (c->adjoint ? 1 : c->stride[2])));
+    p->blocks = tc_ceil_div(p->channels, p->o->lanes);
+    p->cols = tc_min(c->out[2], tc_max(64, ROW_BYTES_MOST / (int64_t)lane / (c->adjoint ? 1 : c->stride[2])));
     each = (size_t)(widest(c, 2, p->cols) * c->kernel[0] * c->cin) * lane; /* bytes of an input row */
-    p->rows = most(1, (STRIP_BYTES / (int64_t)(each + 1) - (c->kernel[1] - 1) * c->dil[1]));
-    p->rows = least(c->out[1], most(1, c->adjoint ? p->rows * c->stride[1] : p->rows / c->stride[1]));
-    p->nrows = up(c->out[1], p->rows), p->ncols = up(c->out[2], p->cols);
-    p->rows = up(c->out[1], p->nrows);
-    p->strip = tc_conv_room(each * (size_t)widest(c, 1, p->rows));
-    p->result = tc_conv_room((size_t)(p->rows * p->cols) * lane);
-    size_t lines = tc_conv_room((size_t)(c->kernel[0] * c->kernel[1]) * sizeof(tc_conv_line));
+    p->rows = tc_max(1, (STRIP_BYTES / (int64_t)(each + 1) - (c->kernel[1] - 1) * c->dil[1]));
+    p->rows = tc_min(c->out[1], tc_max(1, c->adjoint ? p->rows * c->stride[1] : p->rows / c->stride[1]));
+    p->nrows = tc_ceil_div(c->out[1], p->rows), p->ncols = tc_ceil_div(c->out[2], p->cols);
+    p->rows = tc_ceil_div(c->out[1], p->nrows);
+    p->strip = tc_pad64(each * (size_t)widest(c, 1, p->rows));
+    p->result = tc_pad64((size_t)(p->rows * p->cols) * lane);
+    size_t lines = tc_pad64((size_t)(c->kernel[0] * c->kernel[1]) * sizeof(tc_conv_line));
     p->per_worker = p->strip + p->result + lines;
 }
 
@@ -107,7 +105,7 @@ static void make_plan(const tc_conv *c, const tc_isa_ops *isa, plan *p) {
 static void lane_planes(const plan *p, int64_t n, int64_t block, int64_t ci, const char *base, int64_t channels, int64_t area, bool inputs,
                         const void **out) {
     for (int l = 0; l < p->o->lanes; l++) {
-        int64_t oc = least(block * p->o->lanes + l, p->channels - 1);
+        int64_t oc = tc_min(block * p->o->lanes + l, p->channels - 1);
         int64_t channel = inputs ? oc / p->c->cout * p->c->cin + ci : oc;
         out[l] = base + (size_t)((n * channels + channel) * area) * elem(p->c);
     }
@@ -153,7 +151,7 @@ static int lines_of(const plan *p, const task *t, int64_t o1, int part, int part
 static task place_task(const plan *p, int64_t n, int64_t block, int64_t o0, int64_t r, int64_t col, char *mine) {
     const tc_conv *c = p->c;
     task t = {.n = n, .block = block, .o0 = o0, .a1 = r * p->rows, .a2 = col * p->cols};
-    t.b1 = least(t.a1 + p->rows, c->out[1]), t.b2 = least(t.a2 + p->cols, c->out[2]);
+    t.b1 = tc_min(t.a1 + p->rows, c->out[1]), t.b2 = tc_min(t.a2 + p->cols, c->out[2]);
     span(c, 1, t.a1, t.b1, &t.lo1, &t.hi1), span(c, 2, t.a2, t.b2, &t.lo2, &t.hi2);
     t.strip = mine, t.result = mine + p->strip, t.line = (tc_conv_line *)(mine + p->strip + p->result);
     return t;
@@ -168,7 +166,7 @@ static void pack_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
     for (int64_t b = begin; b < end; b++) {
         char *to = p->weights + (size_t)(b * (p->k + 1) * p->o->lanes) * e;
         for (int l = 0; l < p->o->lanes; l++) {
-            int64_t oc = p->c->out_last ? least(b * p->o->lanes, p->channels - p->o->lanes) + l : least(b * p->o->lanes + l, p->channels - 1);
+            int64_t oc = p->c->out_last ? tc_min(b * p->o->lanes, p->channels - p->o->lanes) + l : tc_min(b * p->o->lanes + l, p->channels - 1);
             rows[l] = (const char *)p->w.data + (size_t)(oc / p->c->cout * p->w.group + oc % p->c->cout * p->w.cout) * e;
             if (p->bias) memcpy(to + (size_t)(p->k * p->o->lanes + l) * e, p->bias + (size_t)oc * e, e);
         }
@@ -194,7 +192,7 @@ static void strips(void *ctx, int64_t begin, int64_t end, int worker) {
             job.out = t.result + (size_t)((o1 - t.a1) * (t.b2 - t.a2) * lanes) * e;
             p->o->row(&job);
         }
-        int m = (int)least(lanes, p->channels - block * lanes);
+        int m = (int)tc_min(lanes, p->channels - block * lanes);
         char *out = p->out + (size_t)((n * p->channels + block * lanes) * area + (o0 * c->out[1] + t.a1) * c->out[2] + t.a2) * e;
         int64_t width = t.b2 - t.a2;
         if (width == c->out[2]) p->o->from_lanes(out, area, m, t.result, width * (t.b1 - t.a1));
@@ -233,9 +231,9 @@ static void rows_last(void *ctx, int64_t begin, int64_t end, int worker) {
     }
 }
 
-static size_t packed_bytes(const plan *p) { return tc_conv_room((size_t)(p->blocks * (p->k + 1) * p->o->lanes) * elem(p->c)); }
+static size_t packed_bytes(const plan *p) { return tc_pad64((size_t)(p->blocks * (p->k + 1) * p->o->lanes) * elem(p->c)); }
 static size_t runs_bytes(const tc_conv *c) {
-    return tc_conv_room((size_t)most_runs(c) * sizeof(tc_conv_run)) + tc_conv_room((size_t)(c->out[1] * c->kernel[1]) * 8);
+    return tc_pad64((size_t)most_runs(c) * sizeof(tc_conv_run)) + tc_pad64((size_t)(c->out[1] * c->kernel[1]) * 8);
 }
 static void take_runs(plan *p, char **scratch) {
     const tc_conv *c = p->c;
@@ -257,7 +255,7 @@ void tc_conv_lanes(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char 
     make_plan(c, isa, &p);
     int64_t tasks = c->n * p.blocks * c->out[0] * p.nrows * p.ncols;
     if (tasks <= 0) return;
-    scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    scratch = tc_align64(scratch);
     p.x = in, p.out = out, p.w = w, p.bias = bias;
     p.weights = tc_conv_take(&scratch, packed_bytes(&p));
     take_runs(&p, &scratch);
@@ -269,7 +267,7 @@ void tc_conv_lanes(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char 
 
 /* ---- weight gradient ---- */
 static size_t sums_bytes(const plan *p) { /* leaf and levels of every k, and which are there */
-    return tc_conv_room((size_t)(p->k * p->o->lanes * (1 + MOST_LEVELS)) * elem(p->c)) + tc_conv_room((size_t)p->k * 8) + tc_conv_room((size_t)p->k);
+    return tc_pad64((size_t)(p->k * p->o->lanes * (1 + MOST_LEVELS)) * elem(p->c)) + tc_pad64((size_t)p->k * 8) + tc_pad64((size_t)p->k);
 }
 typedef struct {
     char *acc, *level;
@@ -297,7 +295,7 @@ static void grad_strip(const plan *p, const task *t, int part, sums *s) {
         int64_t k = t->n * area + (t->o0 * c->out[1] + o1) * c->out[2];
         job.nlines = lines_of(p, t, o1, part, p->parts);
         for (int64_t o2 = 0; o2 < c->out[2]; o2 = job.last) {
-            job.first = o2, job.last = least(c->out[2], o2 + TC_LEAF - (k + o2) % TC_LEAF);
+            job.first = o2, job.last = tc_min(c->out[2], o2 + TC_LEAF - (k + o2) % TC_LEAF);
             job.out = t->result + (size_t)(((o1 - t->a1) * c->out[2] + o2) * lanes) * elem(c);
             p->o->grad_row(&job);
             if ((k + job.last) % TC_LEAF == 0) close_leaf(p, s, (k + job.last) / TC_LEAF - 1);
@@ -340,9 +338,9 @@ static void make_grad_plan(const tc_conv *c, const tc_isa_ops *isa, plan *p) {
     make_plan(c, isa, p);
     size_t lane = (size_t)p->o->lanes * elem(c), each = (size_t)(c->in[2] * c->kernel[0] * c->cin) * lane;
     if (p->cols < c->out[2]) p->rows = 1;
-    p->cols = c->out[2], p->ncols = 1, p->nrows = up(c->out[1], p->rows);
-    p->strip = tc_conv_room(each * (size_t)widest(c, 1, p->rows)), p->result = tc_conv_room((size_t)(p->rows * p->cols) * lane);
-    p->per_worker = p->strip + p->result + tc_conv_room((size_t)(c->kernel[0] * c->kernel[1]) * sizeof(tc_conv_line)) + sums_bytes(p);
+    p->cols = c->out[2], p->ncols = 1, p->nrows = tc_ceil_div(c->out[1], p->rows);
+    p->strip = tc_pad64(each * (size_t)widest(c, 1, p->rows)), p->result = tc_pad64((size_t)(p->rows * p->cols) * lane);
+    p->per_worker = p->strip + p->result + tc_pad64((size_t)(c->kernel[0] * c->kernel[1]) * sizeof(tc_conv_line)) + sums_bytes(p);
 }
 size_t tc_conv_lanes_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     plan p;
@@ -353,11 +351,11 @@ void tc_conv_lanes_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, 
                         tc_conv_weight strides) {
     plan p;
     make_grad_plan(c, isa, &p);
-    scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    scratch = tc_align64(scratch);
     p.x = in, p.dout = dout, p.out = dw, p.w = strides;
     take_runs(&p, &scratch);
     p.scratch = scratch;
     int threads = tc_pool_threads(pool);
-    p.parts = p.blocks >= 4 * threads || threads == 1 ? 1 : (int)least(c->kernel[0] * c->kernel[1], up(4 * threads, p.blocks));
+    p.parts = p.blocks >= 4 * threads || threads == 1 ? 1 : (int)tc_min(c->kernel[0] * c->kernel[1], tc_ceil_div(4 * threads, p.blocks));
     tc_parallel_for(pool, p.blocks * p.parts, 1, grad_blocks, &p);
 }

@@ -3,6 +3,7 @@
 #ifndef TC_KERNEL_CONV_PLAN_H
 #define TC_KERNEL_CONV_PLAN_H
 
+#include "base/ints.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 
@@ -51,10 +52,9 @@ static inline const tc_epilogue_plain *tc_conv_plain(const tc_conv *c, int64_t c
 /* Takes n bytes of scratch, 64-byte aligned. */
 static inline void *tc_conv_take(char **at, size_t n) {
     void *p = *at;
-    *at += (n + 63) / 64 * 64;
+    *at += tc_pad64(n);
     return p;
 }
-static inline size_t tc_conv_room(size_t n) { return (n + 63) / 64 * 64; }
 
 /* Scratch of tc_conv_correlate, and the product itself. w is [groups * cout][cin][taps] with the strides given (elements; a group's
  * first row is w + g * w_group). bias: groups * cout values or NULL. */

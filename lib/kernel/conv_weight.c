@@ -1,5 +1,6 @@
 /* The weight gradient of a convolution: for each tap a matrix product over (n, output position) of output gradients and inputs,
  * where positions whose tap lies in the padding are absent. */
+#include "base/ints.h"
 #include "kernel/conv_plan.h"
 #include "kernel/turn.h"
 
@@ -24,8 +25,8 @@ static bool swapped(const tc_conv *c) { return c->cin < 8 && c->cin < c->cout; }
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     int64_t k = c->n * tc_conv_volume(c->out), taps = tc_conv_volume(c->kernel);
     const bool s = swapped(c);
-    return tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c)) + 2 * tc_conv_room((size_t)k * 8) +
-           tc_conv_room((size_t)taps * sizeof(int)) + tc_conv_room((size_t)(taps * most_segments(c)) * sizeof(tc_gemm_seg)) +
+    return tc_pad64((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c)) + 2 * tc_pad64((size_t)k * 8) +
+           tc_pad64((size_t)taps * sizeof(int)) + tc_pad64((size_t)(taps * most_segments(c)) * sizeof(tc_gemm_seg)) +
            tc_gemm_scratch(isa, c->dtype, s ? c->cin : c->cout, s ? c->cout : c->cin, k, false, threads) + 256;
 }
 

@@ -9,6 +9,7 @@
  * strict by rounding (m = 4: some 1e-5 of the largest result), and infinite elements reach the whole tile as NaN. */
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
 #include "kernel/turn.h"
@@ -16,9 +17,6 @@
 enum { TAPS = 9, LANES = 16 /* of the widest vectors */, TASK_BYTES = 768 << 10, LEAST_TILES = 56 };
 /* Costs in multiplications: of a weight that comes from memory, of an element of a tile transformed. */
 enum { WEIGHT_COST = 24, TURN_COST = 44 };
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 typedef struct {
     const tc_conv *c;
@@ -35,7 +33,7 @@ typedef struct {
 } plan;
 
 static int64_t images(const tc_conv *c) { return c->n * c->out[0]; }
-static int64_t tiles_of(const tc_conv *c, int m) { return images(c) * up(c->out[1], m) * up(c->out[2], m); }
+static int64_t tiles_of(const tc_conv *c, int m) { return images(c) * tc_ceil_div(c->out[1], m) * tc_ceil_div(c->out[2], m); }
 static double weight_cost(const tc_conv *c, int points) { return (double)points * (double)c->cin * (double)c->cout; }
 static double cost_of(const tc_conv *c, int m) {
     const int points = (m + 2) * (m + 2);
@@ -58,18 +56,19 @@ bool tc_conv_by_winograd(const tc_conv *c) {
 static plan start_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     plan p = {.c = c, .isa = isa, .m = choose(c)};
     p.points = (p.m + 2) * (p.m + 2);
-    for (int d = 0; d < 2; d++) p.across[d] = up(c->out[1 + d], p.m);
+    for (int d = 0; d < 2; d++) p.across[d] = tc_ceil_div(c->out[1 + d], p.m);
     p.tiles = tiles_of(c, p.m);
-    p.panel_bytes = tc_conv_room(isa->gemm_f32->pack_bytes(c->cout, c->cin));
+    p.panel_bytes = tc_pad64(isa->gemm_f32->pack_bytes(c->cout, c->cin));
     p.rows = TASK_BYTES / (int64_t)(sizeof(float) * (size_t)(p.points * (c->cin + c->cout)));
     if (p.rows < LEAST_TILES) p.rows = LEAST_TILES;
-    p.rows = least(least(p.rows, TC_GEMM_MC), p.tiles);
-    p.rows = up(p.tiles, up(p.tiles, p.rows)); /* of about the same height */
-    const int64_t want = threads > 1 ? 2 * threads : 1, tasks = up(p.tiles, p.rows) * c->groups;
-    p.cols = least(TC_GEMM_NC, c->cout);
-    if (tasks * up(c->cout, p.cols) < want) p.cols = up(up(c->cout, up(want, tasks)), isa->gemm_f32->nr) * isa->gemm_f32->nr;
-    p.per_worker = tc_conv_room((size_t)(p.points * p.rows * (c->cin + p.cols)) * sizeof(float)) +
-                   tc_conv_room(isa->gemm_f32->work_bytes(p.rows, p.cols, c->cin));
+    p.rows = tc_min(tc_min(p.rows, TC_GEMM_MC), p.tiles);
+    p.rows = tc_ceil_div(p.tiles, tc_ceil_div(p.tiles, p.rows)); /* of about the same height */
+    const int64_t want = threads > 1 ? 2 * threads : 1, tasks = tc_ceil_div(p.tiles, p.rows) * c->groups;
+    p.cols = tc_min(TC_GEMM_NC, c->cout);
+    if (tasks * tc_ceil_div(c->cout, p.cols) < want)
+        p.cols = tc_ceil_div(tc_ceil_div(c->cout, tc_ceil_div(want, tasks)), isa->gemm_f32->nr) * isa->gemm_f32->nr;
+    p.per_worker =
+        tc_pad64((size_t)(p.points * p.rows * (c->cin + p.cols)) * sizeof(float)) + tc_pad64(isa->gemm_f32->work_bytes(p.rows, p.cols, c->cin));
     return p;
 }
 
@@ -85,14 +84,14 @@ static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = j->p;
     const tc_conv *c = p->c;
     const int nr = p->isa->gemm_f32->nr, lanes = p->isa->winograd->lanes;
-    const int64_t panels = up(c->cout, nr);
+    const int64_t panels = tc_ceil_div(c->cout, nr);
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
         const int64_t g = i / panels, c0 = i % panels * nr;
         const float *w = (const float *)j->w.data + g * j->w.group;
         float *to = (float *)(j->out + (size_t)(g * p->points) * p->panel_bytes) + c0 * c->cin;
         for (int l = 0; l < nr; l += lanes) {
-            const int64_t n = least(lanes, c->cout - c0 - l);
+            const int64_t n = tc_min(lanes, c->cout - c0 - l);
             tc_winograd_weights t = {
                 .pitch = j->w.cout, .n = n > 0 ? (int)n : 0, .backwards = c->adjoint, .plane = (int64_t)(p->panel_bytes / sizeof(float))};
             for (int64_t k = 0; k < c->cin; k++) {
@@ -109,7 +108,7 @@ size_t tc_conv_winograd_packed_bytes(const tc_conv *c, const tc_isa_ops *isa) {
 }
 void tc_conv_winograd_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out) {
     plan p = start_plan(c, isa, 1);
-    tc_parallel_for(pool, c->groups * up(c->cout, isa->gemm_f32->nr), 1, pack_panels, &(packing){&p, w, out});
+    tc_parallel_for(pool, c->groups * tc_ceil_div(c->cout, isa->gemm_f32->nr), 1, pack_panels, &(packing){&p, w, out});
 }
 
 /* ---- tasks ---- */
@@ -158,12 +157,12 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv *c = p->c;
     float *terms = (float *)(p->scratch + (size_t)worker * p->per_worker), *sums = terms + p->points * p->rows * c->cin;
-    char *work = (char *)terms + tc_conv_room((size_t)(p->points * p->rows * (c->cin + p->cols)) * sizeof(float));
-    const int64_t ncols = up(c->cout, p->cols), nrows = up(p->tiles, p->rows);
+    char *work = (char *)terms + tc_pad64((size_t)(p->points * p->rows * (c->cin + p->cols)) * sizeof(float));
+    const int64_t ncols = tc_ceil_div(c->cout, p->cols), nrows = tc_ceil_div(p->tiles, p->rows);
     int64_t have = -1; /* the rows and group that terms are of */
     for (int64_t i = begin; i < end; i++) {
-        const int64_t c0 = i % ncols * p->cols, nc = least(p->cols, c->cout - c0), row = i / ncols % nrows, g = i / ncols / nrows, r0 = row * p->rows,
-                      nr = least(p->rows, p->tiles - r0);
+        const int64_t c0 = i % ncols * p->cols, nc = tc_min(p->cols, c->cout - c0), row = i / ncols % nrows, g = i / ncols / nrows,
+                      r0 = row * p->rows, nr = tc_min(p->rows, p->tiles - r0);
         if (have != i / ncols) input_tiles(p, g, r0, nr, terms);
         have = i / ncols;
         for (int q = 0; q < p->points; q++) {
@@ -187,15 +186,15 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
 
 /* Elements of an image tensor of `channels` planes. */
 static int64_t elements(const tc_conv *c, int64_t channels, const int64_t *size) { return c->n * c->groups * channels * tc_conv_volume(size); }
-static size_t copy_bytes(int64_t n, bool is_last) { return is_last ? 0 : tc_conv_room((size_t)n * sizeof(float)); }
+static size_t copy_bytes(int64_t n, bool is_last) { return is_last ? 0 : tc_pad64((size_t)n * sizeof(float)); }
 size_t tc_conv_winograd_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
     plan p = start_plan(c, isa, threads);
     return (packed ? 0 : packed_bytes(&p)) + copy_bytes(elements(c, c->cin, c->in), c->in_last) +
-           copy_bytes(elements(c, c->cout, c->out), c->out_last) + tc_conv_room((size_t)c->cin * sizeof(float)) + p.per_worker * (size_t)threads + 64;
+           copy_bytes(elements(c, c->cout, c->out), c->out_last) + tc_pad64((size_t)c->cin * sizeof(float)) + p.per_worker * (size_t)threads + 64;
 }
 void tc_conv_winograd(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
                       const void *bias, void *out) {
-    scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    scratch = tc_align64(scratch);
     plan p = start_plan(c, isa, tc_pool_threads(pool));
     if (!packed) {
         char *here = tc_conv_take(&scratch, packed_bytes(&p));
@@ -211,6 +210,6 @@ void tc_conv_winograd(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, ch
     if (!c->out_last) p.out = tc_conv_take(&scratch, copy_bytes(elements(c, c->cout, c->out), false));
     p.zeros = memset(tc_conv_take(&scratch, (size_t)c->cin * sizeof(float)), 0, (size_t)c->cin * sizeof(float));
     p.scratch = scratch;
-    tc_parallel_for(pool, up(p.tiles, p.rows) * up(c->cout, p.cols) * c->groups, 1, tasks, &p);
+    tc_parallel_for(pool, tc_ceil_div(p.tiles, p.rows) * tc_ceil_div(c->cout, p.cols) * c->groups, 1, tasks, &p);
     if (!c->out_last) tc_turn(isa, pool, sizeof(float), c->n, tc_conv_volume(c->out), c->groups * c->cout, p.out, out);
 }

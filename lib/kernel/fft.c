@@ -11,6 +11,7 @@
  * Roots of 1 are products of two table entries in float64 (2 ulp). The inverse is the transform with real and imaginary parts
  * exchanged on both sides. */
 #include "kernel/fft.h"
+#include "base/ints.h"
 #include "kernel/isa.h"
 #include "kernel/scalar.h"
 
@@ -114,23 +115,22 @@ typedef struct {
     int64_t lanes;
     int shift; /* of twist's tables */
 } layout;
-static size_t up(size_t n) { return (n + 63) & ~(size_t)63; }
 
 static layout layout_of(const plan *p, int threads) {
     layout l = {.elem = p->wide ? 8 : 4, .lanes = p->is_long ? 1 : LANES};
-    l.line = up((size_t)((p->size + 1) * l.lanes) * l.elem); /* 1: the last of the first half */
-    l.wp[0] = !p->is_long || p->half ? 2 * up((size_t)p->roots * l.elem) : 0;
+    l.line = tc_pad64((size_t)((p->size + 1) * l.lanes) * l.elem); /* 1: the last of the first half */
+    l.wp[0] = !p->is_long || p->half ? 2 * tc_pad64((size_t)p->roots * l.elem) : 0;
     l.wp[1] = l.twist = l.chirp = l.wp[0];
     if (p->is_long) {
         const int64_t a = p->part[0].length, b = p->part[1].length;
         while (((int64_t)1 << 2 * l.shift) < p->size) l.shift++;
-        l.wp[1] += 2 * up((size_t)a * l.elem);
-        l.twist = l.wp[1] + 2 * up((size_t)b * l.elem);
-        l.chirp = l.twist + 4 * up((size_t)8 << l.shift);
-        l.line += up((size_t)(a * LANES) * l.elem); /* columns go by LANES */
-        l.small = up((size_t)((a > b ? a : b) * LANES) * l.elem);
+        l.wp[1] += 2 * tc_pad64((size_t)a * l.elem);
+        l.twist = l.wp[1] + 2 * tc_pad64((size_t)b * l.elem);
+        l.chirp = l.twist + 4 * tc_pad64((size_t)8 << l.shift);
+        l.line += tc_pad64((size_t)(a * LANES) * l.elem); /* columns go by LANES */
+        l.small = tc_pad64((size_t)((a > b ? a : b) * LANES) * l.elem);
     }
-    l.worker = l.chirp + (p->chirp ? 4 * up((size_t)p->size * 8) : 0);
+    l.worker = l.chirp + (p->chirp ? 4 * tc_pad64((size_t)p->size * 8) : 0);
     l.each = 4 * (l.line + l.small);
     l.total = l.worker + l.each * (size_t)threads;
     return l;
@@ -159,12 +159,12 @@ typedef struct {
 
 static int64_t line_at(const side *s, int64_t r) { return s->unit * (r / s->inner * s->inner * s->length + r % s->inner); }
 
-static char *roots_at(const job *j, int part) { return (char *)j->c->scratch + j->l.w + (size_t)part * up((size_t)j->p.roots * j->l.elem); }
+static char *roots_at(const job *j, int part) { return (char *)j->c->scratch + j->l.w + (size_t)part * tc_pad64((size_t)j->p.roots * j->l.elem); }
 static char *part_roots(const job *j, int k, int part) {
-    return (char *)j->c->scratch + j->l.wp[k] + (size_t)part * up((size_t)j->p.part[k].length * j->l.elem);
+    return (char *)j->c->scratch + j->l.wp[k] + (size_t)part * tc_pad64((size_t)j->p.part[k].length * j->l.elem);
 }
 static double *twist_table(const job *j, int i) {
-    return (double *)(void *)((char *)j->c->scratch + j->l.twist + (size_t)i * up((size_t)8 << j->l.shift));
+    return (double *)(void *)((char *)j->c->scratch + j->l.twist + (size_t)i * tc_pad64((size_t)8 << j->l.shift));
 }
 
 static void copy_row(char *to, const char *from, size_t elem) {
@@ -224,7 +224,7 @@ static void run(const job *j, char *const *b, char *const *small, char **re, cha
 }
 
 static double *chirp_part(const job *j, int k) {
-    return (double *)(void *)((char *)j->c->scratch + j->l.chirp + (size_t)k * up((size_t)j->p.size * 8));
+    return (double *)(void *)((char *)j->c->scratch + j->l.chirp + (size_t)k * tc_pad64((size_t)j->p.size * 8));
 }
 
 static void worker_buffers(const job *j, int worker, char **b, char **small) {
@@ -462,7 +462,7 @@ static size_t most_scratch(const tc_kcall *c, direction kind, int threads) {
             if (bytes > most) most = bytes;
         }
     }
-    return up(most);
+    return tc_pad64(most);
 }
 static size_t scratch_c2c(const tc_kcall *c, int threads) { return most_scratch(c, C2C, threads); }
 static size_t scratch_r2c(const tc_kcall *c, int threads) { return most_scratch(c, R2C, threads); }

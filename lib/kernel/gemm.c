@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/isa.h"
 
 enum { PANELS_MOST = 16 << 20, PANELS_LEAST = 1 << 20 }; /* bytes of a round's panels */
@@ -14,10 +15,6 @@ enum { FEW = 8 };                           /* columns that are better computed 
 static const tc_gemm_ops *ops_of(const tc_isa_ops *isa, tc_dtype d) {
     return d == TC_F64 ? isa->gemm_f64 : d == TC_BF16 ? isa->gemm_bf16 : isa->gemm_f32;
 }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static size_t whole_lines(size_t n) { return (n + 63) / 64 * 64; }
 
 /* What depends on the size of the jobs alone. */
 typedef struct {
@@ -26,13 +23,13 @@ typedef struct {
     size_t panels, worker; /* bytes: of a job's panels in a round, of a worker's room */
 } layout;
 static layout make_layout(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k, bool packed) {
-    layout l = {.cols = k > TC_LEAF ? least(n, NC_MOST) : n};
+    layout l = {.cols = k > TC_LEAF ? tc_min(n, NC_MOST) : n};
     if (!packed && m > TC_GEMM_MC && k > 0) {
         int64_t fit = PANELS_MOST / (int64_t)o->pack_bytes(1, k) * o->nr;
         l.window = fit >= n ? n : fit / PACK_LEAST * PACK_LEAST;
     }
-    l.panels = l.window ? whole_lines(o->pack_bytes(l.window, k)) : 0;
-    l.worker = whole_lines(o->work_bytes(least(m, TC_GEMM_MC), l.cols, k));
+    l.panels = l.window ? tc_pad64(o->pack_bytes(l.window, k)) : 0;
+    l.worker = tc_pad64(o->work_bytes(tc_min(m, TC_GEMM_MC), l.cols, k));
     return l;
 }
 static size_t panels_room(const layout *l) { return l->window && l->panels < PANELS_LEAST ? PANELS_LEAST : l->panels; }
@@ -51,14 +48,15 @@ size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t
 
 /* A worker's room: jobs of at most one leaf are not cut into NC_MOST columns. */
 static size_t worker_most(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k) {
-    const size_t cut = o->work_bytes(least(m, TC_GEMM_MC), least(n, NC_MOST), k), whole = o->work_bytes(least(m, TC_GEMM_MC), n, least(k, TC_LEAF));
-    return whole_lines(cut > whole ? cut : whole);
+    const size_t cut = o->work_bytes(tc_min(m, TC_GEMM_MC), tc_min(n, NC_MOST), k),
+                 whole = o->work_bytes(tc_min(m, TC_GEMM_MC), n, tc_min(k, TC_LEAF));
+    return tc_pad64(cut > whole ? cut : whole);
 }
 size_t tc_gemm_scratch_most(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads) {
     const tc_gemm_ops *o = ops_of(isa, dtype);
-    size_t panels = m > TC_GEMM_MC ? whole_lines(o->pack_bytes(n, k)) : 0; /* a window of fewer columns has at most PANELS_MOST */
+    size_t panels = m > TC_GEMM_MC ? tc_pad64(o->pack_bytes(n, k)) : 0; /* a window of fewer columns has at most PANELS_MOST */
     if (panels) panels = panels < PANELS_LEAST ? PANELS_LEAST : panels > PANELS_MOST ? PANELS_MOST : panels;
-    const size_t straight = worker_most(o, m, n, k), swapped = worker_most(o, least(n, FEW), m, k);
+    const size_t straight = worker_most(o, m, n, k), swapped = worker_most(o, tc_min(n, FEW), m, k);
     return panels + (straight > swapped ? straight : swapped) * (size_t)threads + 64;
 }
 
@@ -67,18 +65,18 @@ size_t tc_gemm_scratch_most(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, in
 typedef struct {
     int64_t cols, rows, ncols, nrows;
 } plan;
-static int64_t even(int64_t n, int64_t parts, int64_t step) { return up(up(n, parts), step) * step; }
+static int64_t even(int64_t n, int64_t parts, int64_t step) { return tc_ceil_div(tc_ceil_div(n, parts), step) * step; }
 static plan make_plan(const tc_gemm_ops *o, const layout *l, int64_t jobs, int64_t m, int64_t n, int threads, bool packed) {
     const int64_t want = threads > 1 ? 8 * (int64_t)threads : 1, narrowest = m > 64 ? 4 * o->nr : o->nr;
-    plan p = {.cols = least(l->cols, n), .rows = least(m, even(m, up(m, TC_GEMM_MC / o->mr * o->mr), o->mr))};
+    plan p = {.cols = tc_min(l->cols, n), .rows = tc_min(m, even(m, tc_ceil_div(m, TC_GEMM_MC / o->mr * o->mr), o->mr))};
     const bool shared = packed && m > TC_GEMM_MC;
-    int64_t parts = up(want, jobs * up(m, p.rows));
-    if (parts > up(n, p.cols)) p.cols = least(p.cols, most(even(n, parts, o->nr), shared ? NC_LEAST : narrowest));
-    parts = up(shared ? want : threads, jobs * up(n, p.cols));
-    if (parts > up(m, p.rows) && m > 2 * o->mr) p.rows = least(p.rows, even(m, parts, o->mr));
+    int64_t parts = tc_ceil_div(want, jobs * tc_ceil_div(m, p.rows));
+    if (parts > tc_ceil_div(n, p.cols)) p.cols = tc_min(p.cols, tc_max(even(n, parts, o->nr), shared ? NC_LEAST : narrowest));
+    parts = tc_ceil_div(shared ? want : threads, jobs * tc_ceil_div(n, p.cols));
+    if (parts > tc_ceil_div(m, p.rows) && m > 2 * o->mr) p.rows = tc_min(p.rows, even(m, parts, o->mr));
     if (packed && p.rows < 4 * o->mr) {
-        p.rows = least(m, 4 * o->mr), parts = up(want, jobs * up(m, p.rows));
-        if (parts > up(n, p.cols)) p.cols = least(p.cols, most(even(n, parts, o->nr), narrowest));
+        p.rows = tc_min(m, 4 * o->mr), parts = tc_ceil_div(want, jobs * tc_ceil_div(m, p.rows));
+        if (parts > tc_ceil_div(n, p.cols)) p.cols = tc_min(p.cols, tc_max(even(n, parts, o->nr), narrowest));
     }
     return p;
 }
@@ -89,9 +87,9 @@ int tc_gemm_knobs(int64_t m, int64_t n, tc_knob *out) {
 }
 /* As the job says. No more than the layout has room for. */
 static plan tuned_plan(plan p, const tc_gemm_ops *o, const layout *l, const tc_gemm *j, int64_t n) {
-    if (j->task_cols && !j->swapped) p.cols = least(least(l->cols, n), up(j->task_cols, o->nr) * o->nr);
-    if (j->task_rows && !j->swapped) p.rows = least(least(j->m, TC_GEMM_MC / o->mr * o->mr), up(j->task_rows, o->mr) * o->mr);
-    p.ncols = up(n, p.cols), p.nrows = up(j->m, p.rows);
+    if (j->task_cols && !j->swapped) p.cols = tc_min(tc_min(l->cols, n), tc_ceil_div(j->task_cols, o->nr) * o->nr);
+    if (j->task_rows && !j->swapped) p.rows = tc_min(tc_min(j->m, TC_GEMM_MC / o->mr * o->mr), tc_ceil_div(j->task_rows, o->mr) * o->mr);
+    p.ncols = tc_ceil_div(n, p.cols), p.nrows = tc_ceil_div(j->m, p.rows);
     return p;
 }
 
@@ -132,18 +130,18 @@ static const char *panels_at(const run *r, const tc_gemm *j, int64_t job, int64_
 }
 static void pack_round(void *ctx, int64_t begin, int64_t end, int worker) {
     const run *r = ctx;
-    const int64_t blocks = up(r->cols, r->step);
+    const int64_t blocks = tc_ceil_div(r->cols, r->step);
     (void)worker;
     for (int64_t t = begin; t < end; t++) {
         tc_gemm j;
         int64_t job = r->job0 + t / blocks, c = r->c0 + t % blocks * r->step;
         const tc_gemm_ops *o = job_of(r, job, &j);
-        o->pack(&j, c, least(r->step, r->c0 + r->cols - c), (char *)panels_at(r, &j, job, c));
+        o->pack(&j, c, tc_min(r->step, r->c0 + r->cols - c), (char *)panels_at(r, &j, job, c));
     }
 }
 static void pack_columns(run *r, tc_pool *pool, int64_t jobs, int64_t k) {
-    r->step = least(PACK_MOST, even(r->cols, 2 * tc_pool_threads(pool) - 1, PACK_LEAST));
-    tc_parallel_for(pool, jobs * up(r->cols, r->step), 1 + 32768 / (r->step * (k + 1)), pack_round, r);
+    r->step = tc_min(PACK_MOST, even(r->cols, 2 * tc_pool_threads(pool) - 1, PACK_LEAST));
+    tc_parallel_for(pool, jobs * tc_ceil_div(r->cols, r->step), 1 + 32768 / (r->step * (k + 1)), pack_round, r);
 }
 /* Tasks side by side are one block, as wide as a worker has room for: it copies its rows of a once. */
 static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
@@ -152,9 +150,9 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     for (int64_t t = begin, together; t < end; t += together) {
         tc_gemm j;
         int64_t job = r->job0 + t / (p->ncols * p->nrows), r0 = t / p->ncols % p->nrows * p->rows, at = t % p->ncols, c0 = at * p->cols;
-        together = least(least(end - t, p->ncols - at), most(1, r->layout.cols / p->cols));
+        together = tc_min(tc_min(end - t, p->ncols - at), tc_max(1, r->layout.cols / p->cols));
         const tc_gemm_ops *o = job_of(r, job, &j);
-        o->block(&j, r0, least(p->rows, j.m - r0), r->c0 + c0, least(together * p->cols, r->cols - c0),
+        o->block(&j, r0, tc_min(p->rows, j.m - r0), r->c0 + c0, tc_min(together * p->cols, r->cols - c0),
                  r->workers + r->layout.worker * (size_t)worker, panels_at(r, &j, job, r->c0 + c0), worker);
     }
 }
@@ -177,7 +175,7 @@ static void pack_as(void *ctx, int64_t begin, int64_t end, int worker) {
     const int64_t nr = w->isa->gemm_f32->nr, e = (int64_t)tc_dtype_size(j->packed_type);
     (void)worker;
     for (int64_t c0 = begin * nr; c0 < j->n && c0 < end * nr; c0 += nr) {
-        const int64_t n = least(nr, j->n - c0);
+        const int64_t n = tc_min(nr, j->n - c0);
         const char *from = (const char *)j->b + c0 * j->b_cs * e;
         char *out = w->out + c0 * j->k * e;
         if (n < nr) memset(out, 0, (size_t)(nr * j->k * e));
@@ -188,7 +186,7 @@ static void pack_as(void *ctx, int64_t begin, int64_t end, int worker) {
 }
 void tc_gemm_pack_as(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out) {
     const int64_t nr = isa->gemm_f32->nr;
-    tc_parallel_for(pool, up(job->n, nr), 1 + 32768 / (nr * (job->k + 1)), pack_as, &(packing){isa, job, out});
+    tc_parallel_for(pool, tc_ceil_div(job->n, nr), 1 + 32768 / (nr * (job->k + 1)), pack_as, &(packing){isa, job, out});
 }
 
 void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t count, void (*make)(void *, int64_t, tc_gemm *), void *ctx) {
@@ -201,13 +199,13 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
     const tc_gemm_ops *o = ops_of(isa, j.dtype);
     const layout *l = &r.layout;
     r.layout = make_layout(o, j.m, j.n, j.k, j.packed != NULL);
-    r.panels = (char *)(((uintptr_t)scratch + 63) / 64 * 64), r.workers = r.panels + panels_room(l);
+    r.panels = tc_align64(scratch), r.workers = r.panels + panels_room(l);
     const int64_t window = l->window ? l->window : j.n, together = l->window ? (int64_t)(panels_room(l) / l->panels) : count;
     const double flops = 2.0 * (double)j.m * (double)j.n * (double)(j.k ? j.k : 1); /* of a job */
     for (r.job0 = 0; r.job0 < count; r.job0 += together)
         for (r.c0 = 0; r.c0 < j.n; r.c0 += window) {
-            const int64_t jobs = least(together, count - r.job0);
-            r.cols = least(window, j.n - r.c0);
+            const int64_t jobs = tc_min(together, count - r.job0);
+            r.cols = tc_min(window, j.n - r.c0);
             r.plan = tuned_plan(make_plan(o, l, jobs, j.m, r.cols, tc_pool_threads(pool), j.packed || l->window), o, l, &j, r.cols);
             const int64_t all = jobs * r.plan.ncols * r.plan.nrows, grain = flops * (double)jobs < 2e5 ? all : 1;
             if (l->window) pack_columns(&r, pool, jobs, j.k);

@@ -4,6 +4,7 @@
  *
  *     b packed   [panel][step][2][pair][16] words: two neighbouring k of a column, the lower one first; a step is 32 k of 32 columns, each half
  *                of them a tile of 1 KiB; k and columns padded with zeros */
+#include "base/ints.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 #include "kernel/scalar.h"
@@ -23,13 +24,10 @@ enum { STREAM = 4 };                                       /* a result of so man
 enum { FEW_COLUMNS = 1024, FEW_STEPS = 4 };                /* that few rows of a use at a time, of a b that is read row by row */
 enum { A_MOST = 1 << 20, B_MOST = 768 << 10 };             /* bytes of copies of a; of panels that stay in the second while all rows use them */
 
-static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
 static inline int64_t steps_of(int64_t k) { return (k + STEP - 1) / STEP; }
 /* Bytes from row to row of a copy: not a multiple of 128, rows lie in different sets of the first cache. */
 static inline int64_t apart_of(int64_t k) { return (steps_of(k) | 1) * 2 * STEP; }
-static inline char *aligned(void *p) { return (char *)(((uintptr_t)p + 63) / 64 * 64); }
 
 /* What a tile takes: steps of k. */
 typedef struct {
@@ -61,7 +59,7 @@ static inline void turn(uint32_t *out, const uint16_t *b, int64_t ld) {
 static void pack_step(const tc_gemm *j, int64_t s, int64_t c0, int64_t w, uint32_t *out) {
     for (int h = 0; h < 2; h++, out += 256) {
         const uint16_t *b = (const uint16_t *)j->b + s * STEP * j->b_rs + (c0 + 16 * h) * j->b_cs;
-        const int64_t n = least(STEP, j->k - s * STEP), cols = w - 16 * h;
+        const int64_t n = tc_min(STEP, j->k - s * STEP), cols = w - 16 * h;
         if (n == STEP && cols >= 16 && j->b_rs == 1) turn(out, b, j->b_cs);
         else if (n == STEP && cols >= 16 && j->b_cs == 1)
             for (int p = 0; p < 16; p++)
@@ -80,7 +78,7 @@ static __attribute__((noinline)) void pack_steps(const tc_gemm *j, int64_t first
     const bool by_steps = j->b_cs == 1;
     for (int64_t i = 0; i < n * panels; i++) {
         const int64_t s = by_steps ? i / panels : i % n, c = (by_steps ? i % panels : i / n) * NR;
-        pack_step(j, first + s, c0 + c, least(NR, nc - c), (uint32_t *)out + (c / NR * n + s) * (STEP_BYTES / 4));
+        pack_step(j, first + s, c0 + c, tc_min(NR, nc - c), (uint32_t *)out + (c / NR * n + s) * (STEP_BYTES / 4));
     }
 }
 static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) { pack_steps(j, 0, steps_of(j->k), c0, nc, out); }
@@ -188,7 +186,7 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_any(tile_en
 PAIRS_TARGET static inline __attribute__((always_inline)) void store_simple(tile_end *t, int64_t n, int64_t lane, int64_t skip, int64_t half) {
     const half_plain plain = t->plain;
     const bool follows = plain_of(t->j) != NULL;
-    const int64_t at = t->at, end = least(at + n, t->rows), step = t->j->c_rs * 2;
+    const int64_t at = t->at, end = tc_min(at + n, t->rows), step = t->j->c_rs * 2;
     const float *const all = t->sums;
     char *out = t->out + at * step;
     VF more[NR / VL], x;
@@ -277,7 +275,7 @@ static inline const char *ask(const char *at, int lines, int gap) {
     return at;
 }
 AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *sums, tile_end *before) {
-    const int64_t line = 64, apart = run.apart, each = most((before->rows - before->at + run.steps - 1) / (run.steps ? run.steps : 1), 4);
+    const int64_t line = 64, apart = run.apart, each = tc_max((before->rows - before->at + run.steps - 1) / (run.steps ? run.steps : 1), 4);
     const bool both = rows > 16;
     float *const rest = sums + 512;
     if (!run.more) amx_clear(rows);

@@ -36,8 +36,8 @@ TARGET static int64_t N_(stripe)(int64_t k) { return (B_MOST / (steps_of(k) * ST
 /* Grows with each of its arguments. */
 TARGET static size_t N_(work_bytes)(int64_t nr, int64_t nc, int64_t k) {
     const int64_t tiles = (nr + TILE_ROWS - 1) / TILE_ROWS, rows = tiles * TILE_ROWS, apart = apart_of(k), panel = steps_of(k) * STEP_BYTES;
-    return (size_t)(rows * (NR * 4 + 128) + least(rows * apart, A_MOST + TILE_ROWS * apart) + least(padded(nc) / NR * panel, B_MOST + panel)) +
-           least(padded(nc), FEW_COLUMNS) * (FEW_STEPS * STEP_BYTES / NR + TILE_ROWS * 4) + tiles * sizeof(N_(rows)) + 192;
+    return (size_t)(rows * (NR * 4 + 128) + tc_min(rows * apart, A_MOST + TILE_ROWS * apart) + tc_min(padded(nc) / NR * panel, B_MOST + panel)) +
+           tc_min(padded(nc), FEW_COLUMNS) * (FEW_STEPS * STEP_BYTES / NR + TILE_ROWS * 4) + tiles * sizeof(N_(rows)) + 192;
 }
 
 /* Rows [r, r + n) of a: as they lie where tiles can read that, else copied to `copy`. */
@@ -71,17 +71,17 @@ TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0,
     for (int64_t c = 0; c < nc; c += NR, panels += steps * STEP_BYTES)
         for (int64_t s = 0; s == 0 || s < steps; s += piece)
             for (int64_t r = 0, t = 0; r < nr; r += TILE_ROWS, t++) {
-                const int64_t rows = least(TILE_ROWS, nr - r);
+                const int64_t rows = tc_min(TILE_ROWS, nr - r);
                 const char *at = panels + s * STEP_BYTES, *next = at + piece * (STEP_BYTES + t * lines * 64);
                 if (alone) next = at + AHEAD * STEP_BYTES;
                 if (after) next = a->at + nr * a->apart + (c / NR * steps + s) * lines * 64;
                 const bool last = s + piece >= steps;
-                float *to = last ? direct(j, r0 + r, c0 + c, rows, least(NR, nc - c)) : NULL;
+                float *to = last ? direct(j, r0 + r, c0 + c, rows, tc_min(NR, nc - c)) : NULL;
                 const tile_run run = {
-                    least(piece, steps - s), a[t].at + s * 2 * STEP, a[t].apart, at, next, (int)lines, alone ? 128 : 64, s > 0, to, 4 * j->c_rs};
+                    tc_min(piece, steps - s), a[t].at + s * 2 * STEP, a[t].apart, at, next, (int)lines, alone ? 128 : 64, s > 0, to, 4 * j->c_rs};
                 multiply(rows, run, sums + r * NR, &before);
                 if (!last || to) continue;
-                end_tile(&before, j, r0 + r, rows, c0 + c, least(NR, nc - c), sums + r * NR);
+                end_tile(&before, j, r0 + r, rows, c0 + c, tc_min(NR, nc - c), sums + r * NR);
                 before.kept = kept ? kept + r * 128 : NULL, before.first = c == 0, before.last = c + 2 * NR > nc;
             }
     store(&before, before.rows);
@@ -93,44 +93,44 @@ TARGET static void N_(few_rows)(const tc_gemm *j, N_(rows) a, int64_t r0, int64_
     float *const sums = (float *)(void *)(room + panels * FEW_STEPS * STEP_BYTES);
     tile_end before = {.j = j};
     for (int64_t s = 0; s == 0 || s < steps; s += FEW_STEPS) {
-        const int64_t n = least(FEW_STEPS, steps - s);
+        const int64_t n = tc_min(FEW_STEPS, steps - s);
         pack_steps(j, s, n, c0, nc, room);
         begin(nr);
         for (int64_t p = 0; p < panels; p++) {
             const tile_run run = {n, a.at + s * 2 * STEP, a.apart, room + p * n * STEP_BYTES, NULL, 0, 0, s > 0, NULL, 0};
             multiply(nr, run, sums + p * TILE_ROWS * NR, &before);
-            if (s + n >= steps) end_tile(&before, j, r0, nr, c0 + p * NR, least(NR, nc - p * NR), sums + p * TILE_ROWS * NR);
+            if (s + n >= steps) end_tile(&before, j, r0, nr, c0 + p * NR, tc_min(NR, nc - p * NR), sums + p * TILE_ROWS * NR);
         }
         store(&before, before.rows);
         end();
     }
 }
 TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
-    const int64_t at_once = N_(rows_at_once)(j->k), all = least(nr, at_once), tiles = (all + TILE_ROWS - 1) / TILE_ROWS;
+    const int64_t at_once = N_(rows_at_once)(j->k), all = tc_min(nr, at_once), tiles = (all + TILE_ROWS - 1) / TILE_ROWS;
     const int64_t stripe = N_(stripe)(j->k), some = N_(together)(all, j->k) * TILE_ROWS;
     const bool few = !packed && nr <= TILE_ROWS && j->b_cs == 1;
     const int64_t held =
-        few ? least(padded(nc), FEW_COLUMNS) * (FEW_STEPS * STEP_BYTES / NR + TILE_ROWS * 4) : (int64_t)pack_bytes(least(nc, stripe), j->k);
-    char *sums = aligned(work), *kept = sums + some * NR * 4, *room = kept + some * 128, *copies = room + (packed ? 0 : held);
-    N_(rows) *a = (void *)aligned(copies + tiles * TILE_ROWS * apart_of(j->k));
+        few ? tc_min(padded(nc), FEW_COLUMNS) * (FEW_STEPS * STEP_BYTES / NR + TILE_ROWS * 4) : (int64_t)pack_bytes(tc_min(nc, stripe), j->k);
+    char *sums = tc_align64(work), *kept = sums + some * NR * 4, *room = kept + some * 128, *copies = room + (packed ? 0 : held);
+    N_(rows) *a = tc_align64(copies + tiles * TILE_ROWS * apart_of(j->k));
     for (int64_t r = 0; r < nr; r += at_once) {
-        const int64_t rows = least(at_once, nr - r);
+        const int64_t rows = tc_min(at_once, nr - r);
         for (int64_t i = 0; i < rows; i += TILE_ROWS)
-            a[i / TILE_ROWS] = N_(take_rows)(j, r0 + r + i, least(TILE_ROWS, rows - i), unit_of(rows), copies + i * apart_of(j->k));
+            a[i / TILE_ROWS] = N_(take_rows)(j, r0 + r + i, tc_min(TILE_ROWS, rows - i), unit_of(rows), copies + i * apart_of(j->k));
         for (int64_t c = 0, cols; few && c < nc; c += cols) {
-            cols = least(FEW_COLUMNS, nc - c);
+            cols = tc_min(FEW_COLUMNS, nc - c);
             N_(few_rows)(j, a[0], r0, nr, c0 + c, cols, room);
             tc_gemm_finished(j, plain_of(j) ? j->epilogue->rest : j->epilogue, r0, nr, c0 + c, cols, worker);
         }
         for (int64_t c = 0; !few && c < nc; c += stripe) {
-            const int64_t cols = least(stripe, nc - c);
+            const int64_t cols = tc_min(stripe, nc - c);
             const char *panels = packed ? (const char *)packed + pack_bytes(c, j->k) : room;
             if (!packed) pack(j, c0 + c, cols, room);
             for (int64_t i = 0; i < rows; i += some) {
                 begin(rows);
-                N_(columns)(j, a + i / TILE_ROWS, r0 + r + i, least(some, rows - i), c0 + c, cols, (float *)sums, streams(j) ? kept : NULL, panels);
+                N_(columns)(j, a + i / TILE_ROWS, r0 + r + i, tc_min(some, rows - i), c0 + c, cols, (float *)sums, streams(j) ? kept : NULL, panels);
                 end();
-                tc_gemm_finished(j, plain_of(j) ? j->epilogue->rest : j->epilogue, r0 + r + i, least(some, rows - i), c0 + c, cols, worker);
+                tc_gemm_finished(j, plain_of(j) ? j->epilogue->rest : j->epilogue, r0 + r + i, tc_min(some, rows - i), c0 + c, cols, worker);
             }
         }
     }

@@ -73,14 +73,13 @@ typedef struct {
     enum { PANELS, IN_PLACE, STRIP, TURNED } way; /* how b is read; the last columns of IN_PLACE and TURNED are panels, too */
 } work;
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* Also enough for fewer rows and columns, whose units are deeper. */
 static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
     const int64_t e = sizeof(T);
     int64_t deep = 1; /* a unit's leaves, at most */
     while (deep < DEPTH && deep < leaves_of(k)) deep *= 2;
-    const int64_t rows = larger(larger(nr, MR * deep), smaller(nr * deep, A_MOST / e / TC_LEAF)) * LDA;
-    const int64_t panels = smaller(padded(nc) * TC_LEAF * deep, B_MOST / e), area = nr * padded(nc) * level_count(k);
+    const int64_t rows = tc_max(tc_max(nr, MR * deep), tc_min(nr * deep, A_MOST / e / TC_LEAF)) * LDA;
+    const int64_t panels = tc_min(padded(nc) * TC_LEAF * deep, B_MOST / e), area = nr * padded(nc) * level_count(k);
     return (size_t)(rows + (1 + 3) * MR * NR + panels + area + 64) * sizeof(T);
 }
 static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, T *at, const void *packed) {
@@ -98,14 +97,14 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     while (1 << w.low < w.depth) w.low++;
     const int64_t unit = B_MOST / (w.depth * (int64_t)sizeof(T)); /* elements of a leaf's b */
     if (w.way == STRIP) w.chunk = unit / FEW_ROWS / NR * NR;
-    if (FEW_ROWS > THIN && w.way == STRIP) w.span = larger(nr, MR);
-    if (w.way == PANELS && !w.packed && !w.row) w.chunk = unit / larger(1, smaller(j->k, TC_LEAF)) / NR * NR; /* a narrow block has one chunk */
+    if (FEW_ROWS > THIN && w.way == STRIP) w.span = tc_max(nr, MR);
+    if (w.way == PANELS && !w.packed && !w.row) w.chunk = unit / tc_max(1, tc_min(j->k, TC_LEAF)) / NR * NR; /* a narrow block has one chunk */
     if (w.way == PANELS && !narrow(nc, j->k)) w.span = nr;
-    if (w.packed && w.span == nr) w.chunk = larger(STRIPE / nr / (int64_t)sizeof(T) / NR * NR, NR);
+    if (w.packed && w.span == nr) w.chunk = tc_max(STRIPE / nr / (int64_t)sizeof(T) / NR * NR, NR);
     w.by_k = !j->seg && !j->a_k && j->a_cs == 1;
     w.spare = at, w.local = w.spare + MR * NR, w.rows = w.local + 3 * MR * NR;
-    w.panels = w.rows + larger(w.span, MR) * w.depth * LDA;
-    w.area = w.panels + smaller(padded(nc) * w.depth * TC_LEAF, B_MOST / (int64_t)sizeof(T));
+    w.panels = w.rows + tc_max(w.span, MR) * w.depth * LDA;
+    w.area = w.panels + tc_min(padded(nc) * w.depth * TC_LEAF, B_MOST / (int64_t)sizeof(T));
     return w;
 }
 
@@ -301,7 +300,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
         for (int64_t r = 0, next; r < nr; r = next) {
             next = w.span == MR ? r + rows_of(nr - r) : nr;
             for (int64_t c = 0; c < nc; c += w.chunk) {
-                if (!r || w.chunk < nc) find_b(&w, p.past, c, smaller(w.chunk, nc - c), &u);
+                if (!r || w.chunk < nc) find_b(&w, p.past, c, tc_min(w.chunk, nc - c), &u);
                 chunk_tiles(&w, &u, r, next, &t);
                 if (l + w.depth >= w.leaves)
                     tc_gemm_finished(j, plain_of(j) ? j->epilogue->rest : j->epilogue, r0 + r, next - r, c0 + c, u.nc, worker);

@@ -29,7 +29,7 @@ static __attribute__((noinline)) void strip(const T *rows_of_a, const T *b, int6
         __builtin_memset(sums + (r * leaves + i * rows) * nc, 0, (size_t)(rows * nc) * sizeof(T));
     }
     for (int64_t k = 0; k < n; k += DEEP, b += DEEP * ldb) {
-        const int deep = (int)smaller(DEEP, n - k);
+        const int deep = (int)tc_min(DEEP, n - k);
         for (int64_t r = 0, rows; r < all; r += rows) {
             rows = rows_of(all - r);
             const T *a = rows_of_a + (r * leaves + i * rows) * LDA + k;
@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) void sum_chains(const chain *s, int
     VF x[2][THIN] = {0}, rest[2][THIN];
     const int lines = soon ? VL : 0;
     int64_t k = 0;
-    for (const int64_t n = smaller(s[0].n, s[1].n); k + LINE <= n; k += LINE)
+    for (const int64_t n = tc_min(s[0].n, s[1].n); k + LINE <= n; k += LINE)
 #pragma GCC unroll 2
         for (int c = 0; c < 2; c++) {
             const T *a = s[c].a + k, *b = s[c].b + k;

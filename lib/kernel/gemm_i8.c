@@ -2,21 +2,20 @@
  * whose rows of a stay in the first cache; what earlier pieces gave lies in c. */
 #include "kernel/gemm_i8.h"
 
+#include "base/ints.h"
 #include "kernel/isa.h"
 
 enum { QUADS = TC_GEMM_I8_QUADS, MC = TC_GEMM_I8_MC, NC = TC_GEMM_I8_NC, NR_MOST = 32, LDA = TC_GEMM_I8_LDA };
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t quads_of(const tc_gemm_i8_ops *o, int64_t k) { return up(k, 4 * o->unit) * o->unit; }
+static int64_t quads_of(const tc_gemm_i8_ops *o, int64_t k) { return tc_ceil_div(k, 4 * o->unit) * o->unit; }
 static size_t worker_bytes(void) { return (size_t)MC * (LDA + NR_MOST) * 4; }
 
 size_t tc_gemm_i8_packed_bytes(const tc_isa_ops *isa, int64_t n, int64_t k) {
     int64_t nr = isa->gemm_i8->nr;
-    return (size_t)(up(n, nr) * nr * (1 + quads_of(isa->gemm_i8, k))) * 4;
+    return (size_t)(tc_ceil_div(n, nr) * nr * (1 + quads_of(isa->gemm_i8, k))) * 4;
 }
 size_t tc_gemm_i8_scratch(const tc_isa_ops *isa, int64_t n, int64_t k, bool packed, int threads) {
-    return (packed ? 0 : (tc_gemm_i8_packed_bytes(isa, n, k) + 63) / 64 * 64) + worker_bytes() * (size_t)threads + 64;
+    return (packed ? 0 : tc_pad64(tc_gemm_i8_packed_bytes(isa, n, k))) + worker_bytes() * (size_t)threads + 64;
 }
 
 typedef struct {
@@ -33,13 +32,13 @@ static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
 }
 void tc_gemm_i8_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm_i8 *job, void *out) {
     run r = {.job = job, .ops = isa->gemm_i8, .out = out};
-    tc_parallel_for(pool, up(job->n, r.ops->nr), 1 + 65536 / (r.ops->nr * (job->k + 1)), pack_panels, &r);
+    tc_parallel_for(pool, tc_ceil_div(job->n, r.ops->nr), 1 + 65536 / (r.ops->nr * (job->k + 1)), pack_panels, &r);
 }
 
 /* Rows [r0, r0 + nr) of one panel and one piece of k. */
 static void panel(const run *r, int64_t r0, int64_t nr, int64_t c0, int64_t q0, int64_t quads, const int32_t *a, int32_t *part) {
     const tc_gemm_i8 *j = r->job;
-    int64_t w = least(r->ops->nr, j->n - c0), all = quads_of(r->ops, j->k);
+    int64_t w = tc_min(r->ops->nr, j->n - c0), all = quads_of(r->ops, j->k);
     const int32_t *b = (const int32_t *)j->packed + c0 * (1 + all);
     int32_t *c = j->c + r0 * j->n + c0;
     if (w == r->ops->nr) {
@@ -54,11 +53,11 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const run *r = ctx;
     const tc_gemm_i8 *j = r->job;
     int32_t *a = (int32_t *)(r->work + worker_bytes() * (size_t)worker), *part = a + MC * LDA;
-    int64_t across = up(j->n, r->cols), quads = quads_of(r->ops, j->k);
+    int64_t across = tc_ceil_div(j->n, r->cols), quads = quads_of(r->ops, j->k);
     for (int64_t t = begin; t < end; t++) {
-        int64_t r0 = t / across * r->rows, c0 = t % across * r->cols, nr = least(r->rows, j->m - r0), nc = least(r->cols, j->n - c0);
+        int64_t r0 = t / across * r->rows, c0 = t % across * r->cols, nr = tc_min(r->rows, j->m - r0), nc = tc_min(r->cols, j->n - c0);
         for (int64_t q = 0; q < quads || q == 0; q += QUADS) { /* k = 0: the sums that begin are 0 */
-            int64_t n = least(QUADS, quads - q);
+            int64_t n = tc_min(QUADS, quads - q);
             r->ops->copy(j, r0, nr, q, n, a);
             for (int64_t c = c0; c < c0 + nc; c += r->ops->nr) panel(r, r0, nr, c, q, n, a, part);
         }
@@ -69,15 +68,15 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
 void tc_gemm_i8_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, const tc_gemm_i8 *job) {
     tc_gemm_i8 j = *job;
     if (j.m <= 0 || j.n <= 0) return;
-    run r = {.job = &j, .ops = isa->gemm_i8, .rows = least(j.m, MC), .cols = NC, .work = scratch};
+    run r = {.job = &j, .ops = isa->gemm_i8, .rows = tc_min(j.m, MC), .cols = NC, .work = scratch};
     if (!j.packed) {
-        size_t bytes = (tc_gemm_i8_packed_bytes(isa, j.n, j.k) + 63) / 64 * 64;
+        size_t bytes = tc_pad64(tc_gemm_i8_packed_bytes(isa, j.n, j.k));
         tc_gemm_i8_pack(isa, pool, job, scratch);
         j.packed = scratch, r.work += bytes;
     }
     int64_t want = tc_pool_threads(pool) > 1 ? 4 * tc_pool_threads(pool) : 1;
-    while (r.cols > r.ops->nr && up(j.m, r.rows) * up(j.n, r.cols) < want) r.cols /= 2;
+    while (r.cols > r.ops->nr && tc_ceil_div(j.m, r.rows) * tc_ceil_div(j.n, r.cols) < want) r.cols /= 2;
     double work = (double)j.m * (double)j.n * (double)(j.k + 1);
-    int64_t all = up(j.m, r.rows) * up(j.n, r.cols);
+    int64_t all = tc_ceil_div(j.m, r.rows) * tc_ceil_div(j.n, r.cols);
     tc_parallel_for(pool, all, work < 4e5 ? all : 1, tasks, &r);
 }

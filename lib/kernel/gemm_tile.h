@@ -1,5 +1,7 @@
 /* Tiles of the matrix product of one type and instruction set, included by gemm_block.h: MR x 2 vectors in registers sum one leaf. What a
  * leaf gives is merged at once with the partial sums that the tree has ready (levels), and stored. */
+#include "base/ints.h"
+
 enum { NR = 2 * ROW_BYTES / (int)sizeof(T), VL = ROW_BYTES / (int)sizeof(T), LDA = TC_LEAF + 16, LEVELS = 40 };
 
 static inline VF vload(const T *p) {
@@ -23,7 +25,6 @@ typedef struct {
     bool bounded;
     T low, high;
 } tail;
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 typedef struct {
     const T *a, *b;         /* a[row][LDA], b[k * ldb] of the leaf's present k; run_turned: its columns are ldb apart, its k neighbours */
     int64_t k, ldb;         /* how many k */
@@ -71,7 +72,7 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
     const int64_t n = t->k, ldb = t->ldb, step = t->soon.step, run = t->soon.run, turn = t->soon.turn;
     int64_t k = 0;
     for (; rows == MR && k < n; soon += turn) {
-        const int64_t end = smaller(n, k + run);
+        const int64_t end = tc_min(n, k + run);
 #pragma GCC unroll 4
         for (; k < end; k++, soon += step) {
             ONE_K(ldb)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/factors.h"
 #include "kernel/gemm_external.h"
 #include "kernel/gemm_i8.h"
@@ -110,10 +111,10 @@ static void round_factor(const tc_kcall *c, tc_fp32 how, operand *o, int64_t bat
     tc_factor_round(c->isa, c->pool, how, type, &f, *at);
     const int64_t line = f.along ? parts * f.cols : f.cols;
     *o = (operand){*at, o->bs ? parts * rows * cols : 0, turned ? 1 : line, turned ? line : 1};
-    *at += ((size_t)(f.batch * parts * rows * cols) * tc_dtype_size(type) + 63) / 64 * 64;
+    *at += tc_pad64((size_t)(f.batch * parts * rows * cols) * tc_dtype_size(type));
 }
 static size_t factor_bytes(const tc_kcall *c, tc_fp32 how, int64_t n) {
-    return ((size_t)(n * tc_factor_parts(how)) * tc_dtype_size(factor_type(c, how)) + 63) / 64 * 64;
+    return tc_pad64((size_t)(n * tc_factor_parts(how)) * tc_dtype_size(factor_type(c, how)));
 }
 
 /* Few rows: a b that is not packed becomes float32 some columns at a time, which stay in a cache until they are used. */
@@ -125,7 +126,7 @@ static int64_t window_of(const product *p, int threads) { /* rows of b are read 
     return w < most ? w : most;
 }
 static size_t window_bytes(const tc_isa_ops *isa, const product *p, int64_t w) {
-    return ((size_t)(p->k * w) * 4 + 63) / 64 * 64 + (tc_gemm_scratch_most(isa, TC_F32, p->m, w, p->k, 1) + 63) / 64 * 64;
+    return tc_pad64((size_t)(p->k * w) * 4) + tc_pad64(tc_gemm_scratch_most(isa, TC_F32, p->m, w, p->k, 1));
 }
 typedef struct {
     const tc_kcall *c;
@@ -151,7 +152,7 @@ static void run_windows(void *ctx, int64_t begin, int64_t end, int worker) {
         make_job(&(jobs){p, x->out}, i, &j);
         j.n = n, j.b = b.data, j.b_rs = b.rs, j.b_cs = b.cs, j.c = (float *)j.c + c0, j.epilogue = NULL;
         if (j.add) j.add = (const float *)j.add + c0 * j.add_cs;
-        tc_gemm_run(x->c->isa, NULL, room + ((size_t)(p->k * n) * 4 + 63) / 64 * 64, 1, make_window, &j);
+        tc_gemm_run(x->c->isa, NULL, room + tc_pad64((size_t)(p->k * n) * 4), 1, make_window, &j);
         x->then->fn(x->then->ctx, i * p->m, p->m, c0, n, worker);
     }
 }
@@ -263,7 +264,7 @@ static tc_status run_of(tc_kcall *c, int form) {
         p.dtype = p.factor = work;
         p.epilogue = &rounds;
         if (few) {
-            windows x = {c, &p, d, js.c, (char *)(((uintptr_t)scratch + 63) / 64 * 64), &rounds, window_of(&p, tc_pool_threads(c->pool))};
+            windows x = {c, &p, d, js.c, tc_align64(scratch), &rounds, window_of(&p, tc_pool_threads(c->pool))};
             if (p.n) tc_parallel_for(c->pool, p.batch * ((p.n + x.cols - 1) / x.cols), 1, run_windows, &x);
             return NULL;
         }
@@ -288,7 +289,7 @@ static int knobs_of(const tc_kcall *c, tc_knob *out, int form) {
 /* Panels of rounded factors: columns of one panel are rounded behind them all, and packed from there. */
 static int64_t panel_cols(const tc_kcall *c, tc_dtype d) { return (d == TC_BF16 ? c->isa->gemm_bf16 : c->isa->gemm_f32)->nr; }
 static size_t rounded_panels(const tc_kcall *c, tc_fp32 how, const product *p) {
-    return (tc_gemm_packed_bytes(c->isa, factor_type(c, how), p->n, p->k * tc_factor_parts(how)) + 63) / 64 * 64;
+    return tc_pad64(tc_gemm_packed_bytes(c->isa, factor_type(c, how), p->n, p->k * tc_factor_parts(how)));
 }
 static void pack_rounded(const tc_kcall *c, tc_fp32 how, const product *p, char *out) {
     const tc_dtype d = factor_type(c, how);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/isa.h"
 
 typedef struct {
@@ -20,8 +21,6 @@ typedef struct {
     size_t per_worker;
     tc_scalar lowest;
 } pool;
-
-static size_t room(int64_t n, size_t size) { return ((size_t)n * size + 63) / 64 * 64; }
 
 static pool read_args(const tc_kcall *k, int dims) {
     const tc_tensor *x = tc_k_tensor(k, 0);
@@ -61,7 +60,7 @@ static int64_t together(const pool *p) {
 static size_t worker_bytes(const pool *p) {
     int64_t widest = p->in[2] > p->to[2] ? p->in[2] : p->to[2];
     if (widest < STRIP) widest = STRIP;
-    return room(widest * p->c, 8) * 4 + room(p->to[2], 8);
+    return tc_pad64((size_t)(widest * p->c) * 8) * 4 + tc_pad64((size_t)p->to[2] * 8);
 }
 /* Merging rows and columns reads every position some three times. */
 static bool at_once(const pool *p) { return p->c > 1 && p->work == p->dtype && p->kernel[0] * p->kernel[1] * p->kernel[2] <= MOST_TAPS; }
@@ -193,7 +192,7 @@ static void some_rows(void *ctx, int64_t begin, int64_t end, int worker) {
     int64_t widest = p->in[2] > p->to[2] ? p->in[2] : p->to[2];
     char *mine = p->scratch + (size_t)worker * p->per_worker;
     if (widest < STRIP) widest = STRIP;
-    size_t each = room(widest * p->c, 8);
+    size_t each = tc_pad64((size_t)(widest * p->c) * 8);
     int64_t step = together(p);
     rows r = {mine, mine + each, mine + 2 * each, mine + 3 * each, (int64_t *)(mine + 4 * each)};
     for (int64_t i = begin; i < end; i += step) {
@@ -206,7 +205,7 @@ static tc_status run(tc_kcall *k, int dims) {
     pool p = read_args(k, dims);
     p.x = tc_tensor_data(tc_k_tensor(k, 0)), p.out = tc_tensor_data(&k->outs[0]);
     if (k->nouts > 1 && k->outs[1].storage) p.index = tc_tensor_data(&k->outs[1]);
-    p.scratch = (char *)(((uintptr_t)k->scratch + 63) / 64 * 64), p.per_worker = worker_bytes(&p);
+    p.scratch = tc_align64(k->scratch), p.per_worker = worker_bytes(&p);
     int64_t count = p.planes * p.to[0] * p.to[1];
     if (p.to[2]) tc_parallel_for(k->pool, count, 1 + 4096 / (p.to[2] * p.c * p.kernel[1] + 1), some_rows, &p);
     return NULL;

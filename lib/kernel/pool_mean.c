@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/isa.h"
 #include "kernel/pool.h"
 
@@ -40,18 +41,15 @@ typedef struct {
     size_t per_worker;
 } mean;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 static extent window(const mean *m, const dim *d, int64_t o) {
     if (!d->kernel) {
         int64_t start = o * d->in / d->to, end = ((o + 1) * d->in + d->to - 1) / d->to;
         return (extent){start, end, end - start};
     }
-    int64_t start = o * d->stride - d->pad, end = least(start + d->kernel, d->in + d->pad);
-    return (extent){start, least(start + d->kernel, d->in), m->count_pad ? end - start : least(end, d->in) - most(start, 0)};
+    int64_t start = o * d->stride - d->pad, end = tc_min(start + d->kernel, d->in + d->pad);
+    return (extent){start, tc_min(start + d->kernel, d->in), m->count_pad ? end - start : tc_min(end, d->in) - tc_max(start, 0)};
 }
 
-static size_t room(int64_t n, size_t size) { return ((size_t)n * size + 63) / 64 * 64; }
 enum { TABLE = 4096, LONG = 8, FEW = 16, HUGE_TABLE = 1 << 18 };
 
 static mean read_args(const tc_kcall *k, int dims, bool adaptive) {
@@ -79,15 +77,17 @@ static mean read_args(const tc_kcall *k, int dims, bool adaptive) {
         m.count_pad = tc_k_bool(k, 5);
         if (k->nargs > 6 && tc_k_given(k, 6)) m.divisor = tc_k_int(k, 6);
     }
-    m.by_rows = (m.d[2].span >= LONG && m.d[2].to < FEW) || m.taps > HUGE_TABLE / most(m.d[2].to, 1);
-    m.strip = m.by_rows ? 1 : most(1, least(256, TABLE / most(m.taps, 1)) / most(m.d[2].to, 1)) * m.d[2].to;
+    m.by_rows = (m.d[2].span >= LONG && m.d[2].to < FEW) || m.taps > HUGE_TABLE / tc_max(m.d[2].to, 1);
+    m.strip = m.by_rows ? 1 : tc_max(1, tc_min(256, TABLE / tc_max(m.taps, 1)) / tc_max(m.d[2].to, 1)) * m.d[2].to;
     return m;
 }
 static size_t worker_bytes(const mean *m) {
-    size_t table = room(m->strip * m->taps, tc_dtype_size(m->work)), results = room(m->strip, 8);
-    return table + 3 * results + room(m->d[2].in, 8) + 64;
+    size_t table = tc_pad64((size_t)(m->strip * m->taps) * tc_dtype_size(m->work)), results = tc_pad64((size_t)m->strip * 8);
+    return table + 3 * results + tc_pad64((size_t)m->d[2].in * 8) + 64;
 }
-static size_t shared_bytes(const mean *m) { return room(m->d[0].to + m->d[1].to + m->d[2].to, sizeof(extent)) + room(m->d[2].span, sizeof(range)); }
+static size_t shared_bytes(const mean *m) {
+    return tc_pad64((size_t)(m->d[0].to + m->d[1].to + m->d[2].to) * sizeof(extent)) + tc_pad64((size_t)m->d[2].span * sizeof(range));
+}
 static size_t scratch_of(const tc_kcall *k, int threads, int dims, bool adaptive) {
     mean m = read_args(k, dims, adaptive);
     return worker_bytes(&m) * (size_t)threads + shared_bytes(&m) + 64;
@@ -103,12 +103,12 @@ static void find_windows(mean *m, char *at) {
             m->uniform &= m->divisor || m->win[i][o].count == m->win[i][0].count;
         }
     }
-    m->inside = (range *)(at + room(m->d[0].to + m->d[1].to + m->d[2].to, sizeof(extent)));
+    m->inside = (range *)(at + tc_pad64((size_t)(m->d[0].to + m->d[1].to + m->d[2].to) * sizeof(extent)));
     const dim *d = &m->d[2];
     for (int64_t t = 0; d->kernel && t < d->span; t++) {
         int64_t shift = t - d->pad, s = d->stride;
-        int64_t first = least(d->to, shift >= 0 ? 0 : (-shift + s - 1) / s), last = d->in > shift ? least(d->to, (d->in - shift + s - 1) / s) : 0;
-        m->inside[t] = (range){first, most(first, last)};
+        int64_t first = tc_min(d->to, shift >= 0 ? 0 : (-shift + s - 1) / s), last = d->in > shift ? tc_min(d->to, (d->in - shift + s - 1) / s) : 0;
+        m->inside[t] = (range){first, tc_max(first, last)};
     }
 }
 
@@ -176,7 +176,7 @@ static void fill_row(const mean *m, const place *p, int64_t row, int64_t o2) {
     size_t e = tc_dtype_size(m->work);
     int64_t o1 = row % m->d[1].to, o0 = row / m->d[1].to % m->d[0].to, plane = row / m->d[1].to / m->d[0].to, span = m->d[2].span;
     extent w0 = m->win[0][o0], w1 = m->win[1][o1], w = m->win[2][o2];
-    int64_t first = most(0, -w.start), last = most(first, least(span, w.end - w.start));
+    int64_t first = tc_max(0, -w.start), last = tc_max(first, tc_min(span, w.end - w.start));
     char *to = p->table;
     for (int64_t t0 = 0; t0 < m->d[0].span; t0++)
         for (int64_t t1 = 0; t1 < m->d[1].span; t1++, to += (size_t)span * e) {
@@ -214,7 +214,7 @@ static void some(void *ctx, int64_t begin, int64_t end, int worker) {
     const mean *m = ctx;
     const tc_reduce_ops *ops = m->isa->reduce[m->work];
     char *mine = m->scratch + (size_t)worker * m->per_worker;
-    size_t table = room(m->strip * m->taps, tc_dtype_size(m->work)), results = room(m->strip, 8);
+    size_t table = tc_pad64((size_t)(m->strip * m->taps) * tc_dtype_size(m->work)), results = tc_pad64((size_t)m->strip * 8);
     place p = {mine, mine + table, mine + table + results, NULL, mine + table + 2 * results};
     int64_t width = m->d[2].to, all = m->planes * m->d[0].to * m->d[1].to, each = m->by_rows ? 1 : m->strip / width;
     for (int64_t r = 0; m->uniform && r < m->strip; r += m->by_rows ? 1 : width)
@@ -227,7 +227,7 @@ static void some(void *ctx, int64_t begin, int64_t end, int worker) {
             put(m, &p, i, 1);
             continue;
         }
-        int64_t rows = least(each, all - i * each), n = rows * width;
+        int64_t rows = tc_min(each, all - i * each), n = rows * width;
         for (int64_t r = 0; r < rows; r++) {
             fill_table(m, &p, i * each + r, r * width);
             if (!m->uniform) fill_counts(m, p.counts + (size_t)(r * width) * tc_dtype_size(m->sum), i * each + r, 0, width);
@@ -239,12 +239,12 @@ static void some(void *ctx, int64_t begin, int64_t end, int worker) {
 static tc_status run(tc_kcall *k, int dims, bool adaptive) {
     mean m = read_args(k, dims, adaptive);
     m.x = tc_tensor_data(tc_k_tensor(k, 0)), m.out = tc_tensor_data(&k->outs[0]);
-    m.scratch = (char *)(((uintptr_t)k->scratch + 63) / 64 * 64), m.per_worker = worker_bytes(&m);
+    m.scratch = tc_align64(k->scratch), m.per_worker = worker_bytes(&m);
     int64_t results = tc_tensor_numel(&k->outs[0]);
     if (results) {
         find_windows(&m, m.scratch);
         m.scratch += shared_bytes(&m);
-        tc_parallel_for(k->pool, (results + m.strip - 1) / m.strip, 1 + 16384 / (m.strip * most(m.taps, 1)), some, &m);
+        tc_parallel_for(k->pool, (results + m.strip - 1) / m.strip, 1 + 16384 / (m.strip * tc_max(m.taps, 1)), some, &m);
     }
     return NULL;
 }

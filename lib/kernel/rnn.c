@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/ints.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 
@@ -35,10 +36,9 @@ typedef struct {
     size_t per_worker;
 } layer;
 
-static size_t room(size_t n) { return (n + 63) / 64 * 64; }
 static char *take(char **at, size_t n) {
     char *p = *at;
-    *at += room(n);
+    *at += tc_pad64(n);
     return p;
 }
 #define AT(p, index) ((p) + (size_t)(index)*l->e)
@@ -73,7 +73,7 @@ static void product(const layer *l, tc_pool *pool, void *scratch, tc_gemm j) {
     j.dtype = l->factor, j.alpha = j.beta = 1, j.c_cs = 1;
     tc_gemm_run(l->isa, pool, scratch, 1, given, &j);
 }
-static size_t packed_bytes(const layer *l, int64_t n, int64_t k) { return room(l->gemm->pack_bytes(n, k)); }
+static size_t packed_bytes(const layer *l, int64_t n, int64_t k) { return tc_pad64(l->gemm->pack_bytes(n, k)); }
 static void pack(const layer *l, tc_gemm j, char *at) {
     j.dtype = l->factor;
     l->gemm->pack(&j, 0, j.n, at);
@@ -172,8 +172,8 @@ static const char *factor_before(const layer *l, step s, int64_t b0, int64_t b1)
 /* factor: rows of h before the step, from row b0 on, as they are multiplied. work: of this worker. */
 static void forward_part(const layer *l, step s, part p, const char *factor, char *work) {
     const int64_t rows = p.b1 - p.b0, n = l->h, at = s.t * l->b + p.b0, count = p.u1 - p.u0, gates = l->g / n;
-    char *tmp = work, *half = tmp + room((size_t)n * l->e);
-    work = half + room((size_t)l->g * l->e);
+    char *tmp = work, *half = tmp + tc_pad64((size_t)n * l->e);
+    work = half + tc_pad64((size_t)l->g * l->e);
     char *h_rows = l->state ? AT(l->state, p.b0 * n) : AT(l->out, at * n);
     tc_gemm j = {.m = rows, .n = l->g, .k = n, .a = factor, .a_rs = n, .a_cs = 1};
     char *out = l->mode == TC_RNN_LSTM ? AT(l->space, at * l->w) : l->mode == TC_RNN_GRU || l->state ? AT(l->gh, p.b0 * l->g) : h_rows;
@@ -240,7 +240,7 @@ static void give_last(const layer *l, const char *cx /* as it was given */) {
     }
 }
 static size_t forward_per_worker(const layer *l) {
-    return room((size_t)l->h * l->e) + room((size_t)l->g * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->h));
+    return tc_pad64((size_t)l->h * l->e) + tc_pad64((size_t)l->g * l->e) + tc_pad64(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->h));
 }
 /* n elements of an argument in dtype: in scratch if they are of another. */
 static const char *widened(const layer *l, tc_pool *pool, char **at, const char *p, int64_t n) {
@@ -250,21 +250,21 @@ static const char *widened(const layer *l, tc_pool *pool, char **at, const char 
     return to;
 }
 static size_t widened_bytes(const layer *l) {
-    const size_t states = 2 * room((size_t)(l->b * l->h) * l->e) + 2 * room((size_t)l->g * l->e); /* or near and narrow */
+    const size_t states = 2 * tc_pad64((size_t)(l->b * l->h) * l->e) + 2 * tc_pad64((size_t)l->g * l->e); /* or near and narrow */
     if (l->given == l->dtype) return 0;
-    return l->factor != l->dtype
-               ? states
-               : states + room((size_t)(l->t * l->b * l->i) * l->e) + room((size_t)(l->g * l->i) * l->e) + room((size_t)(l->g * l->h) * l->e);
+    return l->factor != l->dtype ? states
+                                 : states + tc_pad64((size_t)(l->t * l->b * l->i) * l->e) + tc_pad64((size_t)(l->g * l->i) * l->e) +
+                                       tc_pad64((size_t)(l->g * l->h) * l->e);
 }
 static size_t forward_scratch(const tc_kcall *c, int threads) {
     layer l = read_layer(c, 5, 9);
-    return room((size_t)(l.t * l.b * l.g) * l.e) + room((size_t)(l.b * l.g) * l.e) + room((size_t)l.g * l.e) + room((size_t)l.h * l.e) +
-           packed_bytes(&l, l.g, l.h) + forward_per_worker(&l) * (size_t)threads + widened_bytes(&l) +
+    return tc_pad64((size_t)(l.t * l.b * l.g) * l.e) + tc_pad64((size_t)(l.b * l.g) * l.e) + tc_pad64((size_t)l.g * l.e) +
+           tc_pad64((size_t)l.h * l.e) + packed_bytes(&l, l.g, l.h) + forward_per_worker(&l) * (size_t)threads + widened_bytes(&l) +
            tc_gemm_scratch(c->isa, l.factor, l.t * l.b, l.g, l.i, false, threads) + 256;
 }
 static tc_gemm by_hidden(const layer *l) { return (tc_gemm){.n = l->g, .k = l->h, .b = l->w_hh, .b_rs = 1, .b_cs = l->h}; }
 /* w_ih and behind it w_hh ahead of time, where they are multiplied in the type that they are given in. */
-static size_t input_bytes(const layer *l) { return room(tc_gemm_packed_bytes(l->isa, l->factor, l->g, l->i)); }
+static size_t input_bytes(const layer *l) { return tc_pad64(tc_gemm_packed_bytes(l->isa, l->factor, l->g, l->i)); }
 static size_t weights_bytes(const tc_kcall *c, int *out_arg) {
     const layer l = read_layer(c, 5, 9);
     *out_arg = 1;
@@ -379,7 +379,7 @@ static void states_back(const layer *l, step s, part p, char *work) {
     }
     packed_product(l, j, p.u0, p.u1, work);
 }
-static char *products_work(const layer *l, int worker) { return l->work + l->per_worker * (size_t)worker + room((size_t)(2 * l->h) * l->e); }
+static char *products_work(const layer *l, int worker) { return l->work + l->per_worker * (size_t)worker + tc_pad64((size_t)(2 * l->h) * l->e); }
 static void backward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
     const layer *l = ctx;
     const part p = {b0, b1, 0, l->h};
@@ -407,7 +407,7 @@ static void all_steps_back(const layer *l, tc_pool *pool) {
         for (int64_t s = l->t - 1; s >= -1; s--) tc_parallel_for(pool, l->h / l->gemm->nr, 1, backward_units, &(step_back){l, s});
 }
 static size_t backward_per_worker(const layer *l) {
-    return room((size_t)(2 * l->h) * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->g));
+    return tc_pad64((size_t)(2 * l->h) * l->e) + tc_pad64(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->g));
 }
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 static size_t backward_scratch(const tc_kcall *c, int threads) {
@@ -416,8 +416,8 @@ static size_t backward_scratch(const tc_kcall *c, int threads) {
     size_t products = tc_gemm_scratch(c->isa, l.dtype, tb, l.i, l.g, false, threads); /* the largest need of the three */
     products = larger(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.i, tb, false, threads));
     products = larger(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.h, tb, false, threads));
-    return 2 * room((size_t)(tb * l.g) * l.e) + room((size_t)(tb * l.h) * l.e) + 2 * room((size_t)(l.b * l.h) * l.e) + room((size_t)l.h * l.e) +
-           packed_bytes(&l, l.h, l.g) + backward_per_worker(&l) * (size_t)threads + products + 256;
+    return 2 * tc_pad64((size_t)(tb * l.g) * l.e) + tc_pad64((size_t)(tb * l.h) * l.e) + 2 * tc_pad64((size_t)(l.b * l.h) * l.e) +
+           tc_pad64((size_t)l.h * l.e) + packed_bytes(&l, l.h, l.g) + backward_per_worker(&l) * (size_t)threads + products + 256;
 }
 static void give(const tc_kcall *c, int i, const char *from, size_t n) {
     if (i < c->nouts && c->outs[i].storage) memcpy(tc_tensor_data(&c->outs[i]), from, n);

@@ -5,6 +5,7 @@
  * Sources are sorted by destination (stable), so each destination is one run of them, reduced by one worker in the contract's order. */
 #include "kernel/scatter.h"
 
+#include "base/ints.h"
 #include "kernel/isa.h"
 #include "kernel/scatter_dense.h"
 #include "kernel/tree.h"
@@ -554,7 +555,7 @@ static size_t column_share(const tc_tensor *x, const tc_tensor *out, int dim) {
     int64_t n = x->rank ? x->size[dim] : 1, size = out->rank ? out->size[dim] : 1;
     size_t sorted = room_for(n, 1, 1), dense = tc_dense_pays(out->dtype, n, size) ? tc_dense_bytes(n, size) : 0;
     if (turns(x, out, dim)) dense += tc_dense_block_bytes(n, size);
-    return ((sorted > dense ? sorted : dense) + 63) / 64 * 64;
+    return tc_pad64(sorted > dense ? sorted : dense);
 }
 
 static tc_status scatter(tc_kcall *c, mode m, bool include_self) {

@@ -6,6 +6,7 @@
  * A destination without sources in a leaf keeps -0, and -0 + v is v: the same bits as leaving the leaf out. */
 #include "kernel/scatter_dense.h"
 
+#include "base/ints.h"
 #include "kernel/isa.h"
 #include "kernel/tree.h"
 
@@ -20,7 +21,7 @@ static int levels_of(int64_t n) {
     for (int64_t l = leaves_of(n); l; l >>= 1) k++;
     return k;
 }
-size_t tc_dense_bytes(int64_t n, int64_t size) { return (size_t)levels_of(n) * (((size_t)size * 8 + 63) & ~(size_t)63); }
+size_t tc_dense_bytes(int64_t n, int64_t size) { return (size_t)levels_of(n) * tc_pad64((size_t)size * 8); }
 
 #define ADD(T, S)                                                                                     \
     static void leaf_##S(const tc_dense_row *r, T *acc, int64_t first, int64_t last) {                \
@@ -41,7 +42,7 @@ ADD(double, f64)
 #undef ADD
 
 void tc_dense_add(const tc_dense_row *r, void *scratch) {
-    size_t row = ((size_t)r->size * 8 + 63) & ~(size_t)63;
+    size_t row = tc_pad64((size_t)r->size * 8);
     char *level[64], *spare = scratch, *next = spare + row;
     tc_block_fn add = r->isa->scalar[r->dtype][TC_X_ADD];
     int64_t leaves = leaves_of(r->n);

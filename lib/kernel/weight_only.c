@@ -4,6 +4,7 @@
  *     int4pack    c[i, j] = sum over k of a[i, k] fma(q[j, k] - 8, scale, zero), a scale and a zero for `group` k of a column
  *
  * The sums are float32's, in its order (gemm.h); results of 16 bits are rounded once. */
+#include "base/ints.h"
 #include "kernel/matmul.h"
 
 #include <string.h>
@@ -13,8 +14,6 @@
 #include "kernel/narrow.h"
 
 enum { COLUMNS = 64 /* of a block of PyTorch's four-bit weights */ };
-
-static size_t lines(size_t n) { return (n + 63) / 64 * 64; }
 
 /* What both have in common; the panels are of b. Arguments: a [m, k], b, ... , scales as the last one. */
 static tc_gemm job_of(const tc_kcall *c, bool four) {
@@ -27,7 +26,7 @@ static tc_gemm job_of(const tc_kcall *c, bool four) {
 }
 static size_t panel_bytes(const tc_kcall *c, const tc_gemm *j) {
     const int nr = c->isa->gemm_f32->nr;
-    return lines((size_t)((j->n + nr - 1) / nr * tc_gemm_panel_bytes(j, nr, j->k)));
+    return tc_pad64((size_t)((j->n + nr - 1) / nr * tc_gemm_panel_bytes(j, nr, j->k)));
 }
 
 /* ---- panels ---- */
@@ -109,12 +108,12 @@ static void scale_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t 
 static size_t room(const tc_kcall *c, int threads, bool four) {
     const tc_gemm j = job_of(c, four);
     const bool narrow = tc_k_tensor(c, 0)->dtype != TC_F32;
-    return (c->packed ? 0 : panel_bytes(c, &j)) + (narrow ? lines((size_t)(j.m * j.k) * 4) + lines((size_t)(j.m * j.n) * 4) : 0) +
-           lines((size_t)j.n * 4) + tc_gemm_scratch(c->isa, TC_F32, j.m, j.n, j.k, true, threads);
+    return (c->packed ? 0 : panel_bytes(c, &j)) + (narrow ? tc_pad64((size_t)(j.m * j.k) * 4) + tc_pad64((size_t)(j.m * j.n) * 4) : 0) +
+           tc_pad64((size_t)j.n * 4) + tc_gemm_scratch(c->isa, TC_F32, j.m, j.n, j.k, true, threads);
 }
 static void *take(char **at, size_t n) {
     void *p = *at;
-    *at += lines(n);
+    *at += tc_pad64(n);
     return p;
 }
 static void one_job(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }

@@ -6,9 +6,11 @@
  * what shares a step with it, so that a chain of 10,000 operators takes linear time. */
 #include "pass/arena.h"
 
+#include "base/ints.h"
+
 enum { SHORT = 16 }; /* steps */
 
-static size_t rounded(const tc_lifetime *t) { return (t->bytes + 63) & ~(size_t)63; }
+static size_t rounded(const tc_lifetime *t) { return tc_pad64(t->bytes); }
 static bool is_short(const tc_lifetime *t) { return t->last - t->first < SHORT; }
 
 typedef int order_fn(const void *a, const void *b); /* of pointers to lifetimes */

@@ -1,5 +1,6 @@
 /* Binding a loop to sizes and strides: for each nest the axes are merged where memory allows, a block shape is chosen, and
  * block_plan.c turns the instructions into steps. */
+#include "base/ints.h"
 #include "runtime/block_plan.h"
 
 typedef struct {
@@ -404,7 +405,7 @@ static tc_status bind_temps(binder *b, tc_block *out) {
         }
         tc_contiguous_strides(buf->rank, b->temp_size[i], b->temp_stride[i]);
         out->temp_offset[i] = out->temps;
-        out->temps += (bytes + 63) & ~(size_t)63;
+        out->temps += tc_pad64(bytes);
     }
     return NULL;
 }

@@ -4,6 +4,8 @@
  * Levels: ONCE a worker (constants), ROW at each block of rows before a stage, BODY at each block of a stage. */
 #include "runtime/block_plan.h"
 
+#include "base/ints.h"
+
 enum { ONCE, ROW, BODY };
 enum { V_INST, V_SPREAD, V_STORE, V_TABLE, V_CAST };
 
@@ -571,7 +573,7 @@ typedef struct {
 static size_t value_bytes(const ctx *c, const node *v) {
     size_t n = (v->cls & CLS_O ? (size_t)c->n->R : 1) * (v->cls & CLS_I ? (size_t)(v->kept ? c->n->I.total : c->n->C) : 1);
     if (v->thin) n = (size_t)c->n->R * (size_t)(c->n->C / part_length(c->n) + 2);
-    size_t bytes = ((n << v->shift) + 63) & ~(size_t)63;
+    size_t bytes = tc_pad64(n << v->shift);
     return bytes >= 2048 ? bytes + 192 : bytes; /* not all at the same offset in a page */
 }
 
@@ -633,11 +635,11 @@ static tc_status lay_out(ctx *c, line *l) {
         for (; k && l->first[order[k - 1]] > l->first[i]; k--) order[k] = order[k - 1];
         order[k] = i;
     }
-    size_t at = (((size_t)c->nv * sizeof(void *) + 63) & ~(size_t)63) + (((size_t)n->nacc * 8 + 63) & ~(size_t)63);
+    size_t at = tc_pad64((size_t)c->nv * sizeof(void *)) + tc_pad64((size_t)n->nacc * 8);
     for (int k = 0; k < n->nred; k++) {
         n->red[k].state = at;
         at += reduction_state(n, &n->red[k]);
-        at = ((at + (size_t)n->R * 16) + 63) & ~(size_t)63; /* also a scan's carry */
+        at = tc_pad64(at + (size_t)n->R * 16); /* also a scan's carry */
     }
     n->tmp = at;
     at += (size_t)(n->R * n->C) * 16 + 64;
@@ -645,9 +647,9 @@ static tc_status lay_out(ctx *c, line *l) {
     bool gathers = false;
     for (int k = 0; k < n->nacc; k++) gathers |= n->acc[k].ngather || n->acc[k].pred >= 0;
     if (gathers) at += (size_t)(n->R * n->C) * 24;
-    at = (at + 63) & ~(size_t)63;
+    at = tc_pad64(at);
     n->partial = at;
-    if (n->wide) at += ((size_t)(chunk_count(n) + 1) * (size_t)n->nred * part_bytes(n) + 63) & ~(size_t)63;
+    if (n->wide) at += tc_pad64((size_t)(chunk_count(n) + 1) * (size_t)n->nred * part_bytes(n));
     n->scratch = (place_values(c, l, order, norder, at) + 4095) & ~(size_t)4095;
     n->moving = tc_xcalloc((size_t)c->nv + 1, sizeof *n->moving);
     for (int i = 0; i < c->nv; i++)

@@ -4,10 +4,10 @@
  *     row mode      a tree for each row, fed with the leaves of each block (blocks are multiples of 256)
  *     column mode   lanes[16][R], folded to a leaf at multiples of 256, levels[L][R] of the tree with one count for all columns
  *     no order      a running value (and index) for each row */
+#include "base/ints.h"
 #include "kernel/scalar_complex.h"
 #include "runtime/block_impl.h"
 
-static size_t up(size_t n) { return (n + 63) & ~(size_t)63; }
 static bool ordered(int op) { return op == TC_R_SUM || op == TC_R_PROD; }
 static bool is_arg(int op) { return op == TC_R_ARGMAX || op == TC_R_ARGMIN; }
 static tc_dtype sum_type(int dtype) { return tc_is_integral((tc_dtype)dtype) ? TC_I64 : (tc_dtype)dtype; }
@@ -29,18 +29,18 @@ typedef struct {
 size_t reduction_state(const nest *n, reduction *r) {
     size_t R = (size_t)n->R, size = tc_dtype_size(sum_type(r->dtype));
     if (r->whole && (!n->col || ordered(r->op) || r->op == TC_R_WELFORD)) return 0;
-    if (r->op == TC_R_WELFORD) return up(sizeof(tree)) * R;
-    if (!ordered(r->op)) return up(R * 16) + up(R * 8) + 64;
-    if (!n->col) return up(sizeof(tree)) * R;
+    if (r->op == TC_R_WELFORD) return tc_pad64(sizeof(tree)) * R;
+    if (!ordered(r->op)) return tc_pad64(R * 16) + tc_pad64(R * 8) + 64;
+    if (!n->col) return tc_pad64(sizeof(tree)) * R;
     int64_t leaves = (n->I.total + TC_LEAF - 1) / TC_LEAF;
     for (r->levels = 1; leaves >> r->levels; r->levels++) {}
     r->leaf = 64; /* after the counters: a leaf, the levels, the lanes */
-    return 64 + up(R * size) + (size_t)r->levels * up(R * size) + up(16 * R * size);
+    return 64 + tc_pad64(R * size) + (size_t)r->levels * tc_pad64(R * size) + tc_pad64(16 * R * size);
 }
 
 static void *leaf_of(const walk *w, const reduction *r) { return w->scratch + r->state + r->leaf; }
 static char *level_of(const walk *w, const reduction *r, int k) {
-    return (char *)leaf_of(w, r) + up((size_t)w->n->R * tc_dtype_size(sum_type(r->dtype))) * (size_t)(k + 1);
+    return (char *)leaf_of(w, r) + tc_pad64((size_t)w->n->R * tc_dtype_size(sum_type(r->dtype))) * (size_t)(k + 1);
 }
 static void *lanes_of(const walk *w, const reduction *r) { return level_of(w, r, r->levels); }
 
@@ -50,7 +50,7 @@ void reduce_start(walk *w, const reduction *r) {
     if (!ordered(r->op) && r->op != TC_R_WELFORD) *(int64_t *)state = 0; /* elements seen */
     else if (w->n->col && ordered(r->op)) *(cols_state *)state = (cols_state){0};
     else
-        for (int64_t k = 0; k < w->r; k++) ((tree *)(state + (size_t)k * up(sizeof(tree))))->count = 0;
+        for (int64_t k = 0; k < w->r; k++) ((tree *)(state + (size_t)k * tc_pad64(sizeof(tree))))->count = 0;
 }
 
 /* lanes that hold nothing yet: -0.0, 1 or 0 */
@@ -132,7 +132,7 @@ static bool better(tc_scalar x, tc_scalar best, bool max) {
 
 static void add_running(walk *w, const reduction *r, const char *x) {
     char *state = w->scratch + r->state, *best = state + 64;
-    int64_t *seen = (int64_t *)state, *index = (int64_t *)(best + up((size_t)w->n->R * 16));
+    int64_t *seen = (int64_t *)state, *index = (int64_t *)(best + tc_pad64((size_t)w->n->R * 16));
     const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
     size_t size = tc_dtype_size((tc_dtype)r->dtype);
     bool max = r->op == TC_R_MAX || r->op == TC_R_ANY || r->op == TC_R_ARGMAX;
@@ -209,7 +209,7 @@ void run_reduce(walk *w, const step *s) {
         else if (ordered(r->op) || r->op == TC_R_WELFORD) {
             size_t row = (size_t)w->c * tc_dtype_size((tc_dtype)r->dtype);
             for (int64_t k = 0; k < w->r; k++)
-                add_row(w, r, (tree *)(w->scratch + r->state + (size_t)k * up(sizeof(tree))), (const char *)x + (size_t)k * row, w->c);
+                add_row(w, r, (tree *)(w->scratch + r->state + (size_t)k * tc_pad64(sizeof(tree))), (const char *)x + (size_t)k * row, w->c);
         } else add_running(w, r, x);
         return;
     }
@@ -237,7 +237,7 @@ static void finish_columns(walk *w, const reduction *r, const step *s) {
 static void finish_trees(walk *w, const reduction *r, const step *s) {
     char *out = w->scratch + w->n->tmp;
     for (int64_t k = 0; k < w->r; k++) {
-        const tree *t = (const tree *)(w->scratch + r->state + (size_t)k * up(sizeof(tree)));
+        const tree *t = (const tree *)(w->scratch + r->state + (size_t)k * tc_pad64(sizeof(tree)));
         int lv = t->count ? __builtin_ctzll((uint64_t)t->count) : 0;
         tc_welford sw = t->level.w[lv];
         float sf = r->dtype == TC_F32 && r->op != TC_R_WELFORD ? t->level.f[lv] : 0;
@@ -275,7 +275,7 @@ void run_finish(walk *w, const step *s) {
     else {
         const char *best = w->scratch + r->state + 64;
         size_t size = tc_dtype_size((tc_dtype)r->dtype);
-        if (is_arg(r->op)) memcpy(w->ptr[s->out], best + up((size_t)w->n->R * 16), (size_t)w->r * 8);
+        if (is_arg(r->op)) memcpy(w->ptr[s->out], best + tc_pad64((size_t)w->n->R * 16), (size_t)w->r * 8);
         else memcpy(w->ptr[s->out], best, (size_t)w->r * size);
     }
 }

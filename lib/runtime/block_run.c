@@ -1,4 +1,5 @@
 /* Walking bound nests: every worker has a table of pointers, one for each value; a step calls a primitive on entries of it. */
+#include "base/ints.h"
 #include "runtime/block_impl.h"
 
 typedef struct {
@@ -160,7 +161,7 @@ static walk *start_nest(job *j, const nest *n, int worker) {
     walk *w = &j->walks[worker];
     if (w->n == n) return w;
     char *scratch = j->scratch + (size_t)worker * j->b->scratch;
-    size_t table = ((size_t)n->nplaces * sizeof(void *) + 63) & ~(size_t)63;
+    size_t table = tc_pad64((size_t)n->nplaces * sizeof(void *));
     *w = (walk){
         .b = j->b, .n = n, .data = j->data, .scratch = scratch, .fault = j->fault, .ptr = (void **)scratch, .row = (int64_t *)(scratch + table)};
     for (int k = 0; k < n->nplaces; k++) w->ptr[k] = scratch + n->places[k].offset;
@@ -338,9 +339,8 @@ static void run_half_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64
     j->b->isa->half_rows(&j->half, r0, nr, c0, nc);
 }
 
-static size_t up64(size_t n) { return (n + 63) & ~(size_t)63; }
 static size_t one_region_scratch(const tc_block *b, int workers) {
-    return up64(sizeof(job)) + up64((size_t)workers * sizeof(walk)) + up64((size_t)workers * b->scratch);
+    return tc_pad64(sizeof(job)) + tc_pad64((size_t)workers * sizeof(walk)) + tc_pad64((size_t)workers * b->scratch);
 }
 size_t tc_block_region_scratch(const tc_block *b, int workers) {
     return one_region_scratch(b, workers) + (b->rest ? tc_block_region_scratch(b->rest->block, workers) : 0);
@@ -399,12 +399,13 @@ tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, 
 tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, int workers, tc_abi_fault *fault,
                            tc_epilogue *out) {
     job *j = scratch;
-    walk *walks = (walk *)((char *)scratch + up64(sizeof *j));
+    walk *walks = (walk *)((char *)scratch + tc_pad64(sizeof *j));
     *out = (tc_epilogue){0};
     if (!b->nnests) return NULL; /* nothing to store */
     for (int k = 0; k < b->nnests; k++) TC_TRY(host_numbers(&b->nests[k], vars, nvars));
     for (int i = 0; i < workers; i++) walks[i].n = NULL;
-    *j = (job){.b = b, .n = b->nests, .data = data, .scratch = (char *)walks + up64((size_t)workers * sizeof *walks), .fault = fault, .walks = walks};
+    *j = (job){
+        .b = b, .n = b->nests, .data = data, .scratch = (char *)walks + tc_pad64((size_t)workers * sizeof *walks), .fault = fault, .walks = walks};
     if (b->plain.half) j->half = half_regions(b, data);
     *out = (tc_epilogue){b->plain.half ? run_half_region : run_region, j, plain_regions(b, data, &j->plain) ? &j->plain : NULL, NULL};
     if (!out->plain || !b->rest) return NULL;

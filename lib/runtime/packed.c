@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/ints.h"
 #include "runtime/frame.h"
 
 enum { KEPT_BYTES = 64 << 10 /* of a value that stays in the arena */ };
@@ -22,7 +23,7 @@ bool packed_argument(const tc_exec *e, const tc_value *input) {
 /* Room for a form; NULL: there is none. Large ones lie behind each other in huge pages: weights stream through the processor in each run, and a
  * page table walk for every 4 KiB of them costs more than a tenth of some convolutions. A piece is as large as all before it, up to CHUNK. */
 static void *packed_room(tc_exec *e, size_t bytes) {
-    bytes = (bytes + 63) & ~(size_t)63;
+    bytes = tc_pad64(bytes);
     if (bytes > e->chunk_left || bytes < SMALL_FORM) {
         const bool small = bytes < SMALL_FORM;
         const size_t as_before = e->packed_bytes < CHUNK ? e->packed_bytes : CHUNK, least = bytes > as_before ? bytes : as_before;

@@ -1,4 +1,5 @@
 /* Running a bound frame: pointers of inputs and results are filled in, then the calls are made one after another. */
+#include "base/ints.h"
 #include "base/rng.h"
 #include "pass/arena.h"
 #include "runtime/slices.h"
@@ -13,7 +14,7 @@ void bound_plan_memory(bound *b, size_t nvalues) {
         if (b->root_of[i] != (int)i || b->roots[i].kind != ROOT_ARENA || !b->roots[i].bytes) continue;
         of[n] = i;
         items[n++] = (tc_lifetime){.bytes = b->roots[i].bytes, .first = b->roots[i].first, .last = b->roots[i].last};
-        b->naive_bytes += (b->roots[i].bytes + 63) & ~(size_t)63;
+        b->naive_bytes += tc_pad64(b->roots[i].bytes);
     }
     b->arena_bytes = tc_arena_plan(items, n);
     b->live_bytes = tc_arena_live(items, n);
@@ -95,8 +96,6 @@ static void kernel_setup(tc_exec *e, kernel_call *k) {
     k->k.alloc = alloc_out;
 }
 
-static size_t up64(size_t n) { return (n + 63) & ~(size_t)63; }
-
 size_t call_scratch(tc_exec *e, const call *c) {
     size_t workers = (size_t)tc_pool_threads(e->pool);
     if (c->kind == CALL_LOOP && c->code) return c->code->scratch ? (size_t)c->code->scratch(&c->abi) : 0;
@@ -105,7 +104,7 @@ size_t call_scratch(tc_exec *e, const call *c) {
     size_t more = c->block && !c->apart ? tc_block_region_scratch(c->block, (int)workers) : 0, own = 0;
     size_t loop = c->apart ? workers * tc_block_scratch(c->block) + tc_block_temps(c->block) : 0;
     kernel_setup(e, c->kernel);
-    if (c->group->node->op->kernel->scratch) own = up64(c->group->node->op->kernel->scratch(&c->kernel->k, (int)workers));
+    if (c->group->node->op->kernel->scratch) own = tc_pad64(c->group->node->op->kernel->scratch(&c->kernel->k, (int)workers));
     return own + more > loop ? own + more : loop;
 }
 
@@ -113,7 +112,7 @@ size_t call_scratch(tc_exec *e, const call *c) {
 static size_t kernel_scratch(kernel_call *k, const tc_kernel *kn, int workers) {
     const int of = k->k.packed ? SCRATCH_PACKED : SCRATCH_PLAIN;
     if (!kn->scratch) return 0;
-    if ((int)k->scratch_of != of || k->nlate) k->scratch = up64(kn->scratch(&k->k, workers)), k->scratch_of = of;
+    if ((int)k->scratch_of != of || k->nlate) k->scratch = tc_pad64(kn->scratch(&k->k, workers)), k->scratch_of = of;
     return k->scratch;
 }
 

@@ -1,6 +1,7 @@
 /* Writes a bound program as C (to_c.h). */
 #include "runtime/to_c.h"
 
+#include "base/ints.h"
 #include "codegen/cc.h"
 #include "codegen/paste.h"
 #include "runtime/to_c_write.h"
@@ -582,7 +583,7 @@ static tc_status write_end(writer *w) {
             } else if (step == 1) {
                 if (w->b->roots[w->b->root_of[id]].kind != ROOT_INPUT) continue;
                 aside[i] = TC_TEXT(w, "kept + %zu", w->late);
-                w->late += (tc_tensor_bytes(&dense) + 63) / 64 * 64;
+                w->late += tc_pad64(tc_tensor_bytes(&dense));
                 TC_TRY(to_c_copy(w, &dense, aside[i], &w->b->t[id], from));
             } else {
                 int target = (int)f->g->inputs[f->target[o]]->id;
@@ -609,7 +610,7 @@ tc_status to_c_graph(writer *w, frame *f, const char *const *in_at, const char *
     tc_status s = frame_bind(f, &w->b);
     if (s) return w->b = outer.b, s;
     w->f = f, w->in_at = in_at, w->out_at = out_at;
-    w->base = outer.end, w->end = w->base + (w->b->arena_bytes + 63) / 64 * 64;
+    w->base = outer.end, w->end = w->base + tc_pad64(w->b->arena_bytes);
     if (w->end > w->top) w->top = w->end;
     s = write_calls(w);
     if (!s) s = write_end(w);
@@ -620,7 +621,7 @@ tc_status to_c_graph(writer *w, frame *f, const char *const *in_at, const char *
 
 static tc_status write_all(writer *w, tc_buf *c, tc_buf *h) {
     TC_TRY(prepare(w));
-    w->end = w->top = (w->b->arena_bytes + 63) / 64 * 64;
+    w->end = w->top = tc_pad64(w->b->arena_bytes);
     TC_TRY(write_calls(w));
     TC_TRY(write_end(w));
     TC_TRY(write_numbers(w));

@@ -4,6 +4,7 @@
  *     char *now1[] = {in}, *next1[] = {result}, *const other1[] = {arena + 64};
  *     for (int pass1 = 0;; pass1++) { test on now1; if (!flag) break; body from now1 to next1; tc_c_turn(1, now1, next1, other1, pass1); }
  *     what ended in other1 is copied to the result */
+#include "base/ints.h"
 #include "runtime/to_c_write.h"
 
 /* What is written of one node. */
@@ -19,7 +20,7 @@ static const char *cast(writer *w, const char *at) { return TC_TEXT(w, "(char *)
 /* Memory behind the arenas of the graphs that run now, until the control node is done. */
 static const char *reserve(writer *w, size_t bytes) {
     const char *at = TC_TEXT(w, "arena + %zu", w->end);
-    w->end += (bytes + 63) / 64 * 64;
+    w->end += tc_pad64(bytes);
     if (w->end > w->top) w->top = w->end;
     return at;
 }

@@ -1,5 +1,6 @@
 /* Calls of kernels as C: products, convolution, attention, recurrent layers (ckernels.h has their text). 16- and 8-bit floats are widened into
  * scratch before the call and rounded after it, as the kernels of lib/kernel do it. */
+#include "base/ints.h"
 #include "runtime/to_c_write.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ tc_status to_c_argument(writer *w, const kernel_call *k, int i, to_c_operand *ou
 
 const char *to_c_scratch(writer *w, size_t *used, size_t bytes) {
     const char *at = TC_TEXT(w, "scratch + %zu", *used);
-    *used += (bytes + 63) / 64 * 64;
+    *used += tc_pad64(bytes);
     if (*used > w->scratch) w->scratch = *used;
     return at;
 }

@@ -1,4 +1,5 @@
 /* Reference-counted bytes: allocated here, mapped by a reader, or lent by a caller with a deleter. */
+#include "base/ints.h"
 #include "tensor/tensor.h"
 
 #include <sys/mman.h>
@@ -19,7 +20,7 @@ tc_storage *tc_storage_wrap(void *data, size_t bytes, void (*deleter)(void *, vo
 tc_status tc_storage_alloc(size_t bytes, tc_storage **out_storage) {
     void *p = NULL;
     size_t want = bytes ? bytes : 1, unit = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 64;
-    if (want > PTRDIFF_MAX - HUGE_PAGE || posix_memalign(&p, unit, (want + 63) / 64 * 64))
+    if (want > PTRDIFF_MAX - HUGE_PAGE || posix_memalign(&p, unit, tc_pad64(want)))
         return tc_error(TC_ENV, "cannot allocate %zu bytes for a tensor", bytes);
     if (unit == HUGE_PAGE) madvise(p, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* advice: what refuses it works too */
     *out_storage = tc_storage_wrap(p, bytes, free_data, NULL);
