@@ -697,14 +697,14 @@ static void check_forced(tc_capture *k) {
         int64_t value;
         bool constant = tc_sym_const_int(s, &value);
         tc_source at = {0};
-        bool side = false;
+        bool side = false, any = false;
         for (size_t g = 0; g < p->guards.len; g++) {
             tc_sym cond = p->guards.data[g].cond;
             tc_buf t = {0};
             tc_sym_print(&t, cond);
             bool names = strstr(tc_buf_str(&t), tc_sym_var_name(symb)) != NULL;
             tc_buf_free(&t);
-            if (names) at = p->guards.data[g].source, side = p->guards.data[g].branch;
+            if (names) at = p->guards.data[g].source, side = p->guards.data[g].branch, any = p->guards.data[g].value;
         }
         if (constant && !at.file) continue; /* declared so */
         if (side && k->sided && k->declared.data[i] && !c->draft) {
@@ -721,8 +721,9 @@ static void check_forced(tc_capture *k) {
         if (!constant) continue;
         k->forced = value;
         V e = tc_exc_new(c, (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "ValueError", 10)), c->none);
-        V msg = tc_strf(c, "the size %s (%s) was declared free, but the model forces it to be %s: declare %s, or change this line", k->dims.data[i],
-                        tc_sym_var_name(symb), text, text);
+        V msg = tc_strf(c, "the size %s (%s) was declared free, but the model forces it to be %s%s: declare %s%s, or change this line",
+                        k->dims.data[i], tc_sym_var_name(symb), any ? "a number known in advance, for it makes as many parts" : text,
+                        any ? " or steps" : "", any ? "one, as " : "", text);
         ((exc *)e)->args = tc_tuple(c, 1, &msg);
         for (file *f = c->files; f; f = f->next)
             if (at.file && !strcmp(f->name, at.file)) ((exc *)e)->file = f, ((exc *)e)->line = at.line, ((exc *)e)->col = at.col;

@@ -242,6 +242,6 @@ V tc_sym_force_as(C *c, V v, const char *part) {
     if (tc_sym_type(a) == TC_SYM_BOOL) return tc_bool(c, tc_sym_truth(c, v));
     tc_sym k = tc_sym_type(a) == TC_SYM_INT ? tc_sym_int(s, val.i) : tc_sym_float(s, val.f);
     tc_sym cond = tc_sym_op(s, TC_S_EQ, a, k, NULL);
-    tc_program_guard(tc_torch_program(c), (tc_guard){.cond = cond, .source = tc_here(c)});
+    tc_program_guard(tc_torch_program(c), (tc_guard){.cond = cond, .source = tc_here(c), .value = true});
     return tc_sym_type(a) == TC_SYM_INT ? tc_int(c, val.i) : tc_float(c, val.f);
 }

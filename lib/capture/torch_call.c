@@ -281,6 +281,43 @@ static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *obje
 }
 
 /* ---- recording ---- */
+static tc_status call_once(C *c, const tc_op *op, tc_arg *a, int nargs, tc_value ***outs, int *nouts) {
+    tc_graph *g = c->torch->graph;
+    if (c->torch->autocast != TC_DTYPE_NONE && !tc_op_schema(op)->variadic) {
+        tc_emit e = {.graph = g, .source = tc_here(c)};
+        return tc_autocast_call(&e, op, a, nargs, c->torch->autocast, outs, nouts);
+    }
+    tc_node *node = NULL;
+    tc_status st = tc_graph_call(g, op, a, nargs, tc_here(c), NULL, &node);
+    if (node) *outs = node->outs, *nouts = node->nouts;
+    return st;
+}
+
+/* The numbers among the arguments as what the guards leave of them. */
+static void settle(tc_arena *arena, tc_symctx *s, tc_arg *a, int nargs) {
+    for (int i = 0; i < nargs; i++) {
+        if (a[i].kind == TC_A_INT || (a[i].kind == TC_A_SCALAR && a[i].is_sym)) a[i].sym = tc_sym_simplify(s, a[i].sym);
+        if (a[i].kind != TC_A_INTS || !a[i].n) continue;
+        tc_sym *all = TC_NEWN(arena, tc_sym, (size_t)a[i].n);
+        for (int k = 0; k < a[i].n; k++) all[k] = tc_sym_simplify(s, a[i].syms[k]);
+        a[i].syms = all;
+    }
+}
+
+/* An operator that needs the value of a size, as the number of pieces that unbind() gives, pins it as a loop over the size does. */
+static tc_status call_pinning(C *c, const tc_op *op, tc_arg *a, int nargs, tc_value ***outs, int *nouts) {
+    enum { MOST = 16 };
+    tc_program *p = tc_torch_program(c);
+    for (int i = 0;; i++) {
+        p->wanted = NULL;
+        tc_status st = call_once(c, op, a, nargs, outs, nouts);
+        if (!st || !p->wanted || i == MOST || tc_sym_holds_data(p->wanted)) return st;
+        tc_status_free(st);
+        tc_sym_force_as(c, tc_symv(c, p->wanted), "");
+        settle(&p->arena, p->sym, a, nargs);
+    }
+}
+
 static V record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
     tc_graph *g = c->torch->graph;
     for (int i = 0; i < nargs; i++) {
@@ -297,17 +334,9 @@ static V record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
     }
     for (int i = 0; i < tc_op_schema(op)->nparams; i++) c->torch->writes += tc_op_schema(op)->params[i].mutated;
     g->program->no_grad = c->torch->no_grad;
-    tc_value **outs;
-    int nouts;
-    tc_status st;
-    if (c->torch->autocast != TC_DTYPE_NONE && !tc_op_schema(op)->variadic) {
-        tc_emit e = {.graph = g, .source = tc_here(c)};
-        st = tc_autocast_call(&e, op, a, nargs, c->torch->autocast, &outs, &nouts);
-    } else {
-        tc_node *node = NULL;
-        st = tc_graph_call(g, op, a, nargs, tc_here(c), NULL, &node);
-        if (node) outs = node->outs, nouts = node->nouts;
-    }
+    tc_value **outs = NULL;
+    int nouts = 0;
+    tc_status st = call_pinning(c, op, a, nargs, &outs, &nouts);
     if (st) tc_raise_status(c, "RuntimeError", st);
     if (c->torch->lanes) tc_torch_check_lanes(c, g->last);
     c->graph_full = c->graph_full || (c->max_graph_nodes && g->nnodes > c->max_graph_nodes);

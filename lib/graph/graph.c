@@ -242,7 +242,10 @@ bool tc_program_pin(tc_program *p, tc_sym s, tc_source source, const char *op, i
     if (tc_sym_const_int(s, out)) return true;
     tc_sym_range(p->sym, s, out, &most);
     if (*out == most) return true;
-    if (!tc_program_example(p, s, out)) return false;
+    if (!tc_program_example(p, s, out)) {
+        p->wanted = s;
+        return false;
+    }
     tc_program_guard(p, (tc_guard){.cond = tc_sym_op(p->sym, TC_S_EQ, s, tc_sym_int(p->sym, *out), NULL), .source = source, .op = op});
     return true;
 }

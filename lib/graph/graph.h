@@ -190,6 +190,7 @@ typedef struct {
     tc_source source;
     const char *op; /* the operator that requires it; NULL: the model's line does */
     bool apart;     /* nothing rests on it: it may be left out (--check-guards=no) */
+    bool value;     /* while capturing: the model needs the number itself, and any would do; not stored */
     bool branch;    /* while capturing: the model has another side for sizes with which it does not hold; not stored */
 } tc_guard;         /* must hold when run */
 
@@ -231,7 +232,8 @@ struct tc_program {
                                               the transpose of its forward one */
     int nfresh;                            /* symbols handed out by tc_program_fresh */
     tc_status refused;                     /* a rule asked for the value of an argument that has none yet (op/emit.h); taken by tc_op_checked */
-    struct tc_watch *watch;                /* borrowed: told of the passes over it and its copies (op/watch.h); NULL: nobody is */
+    tc_sym wanted;          /* the symbolic number that the last rule to give up needed the value of: a capture may pin it and ask again */
+    struct tc_watch *watch; /* borrowed: told of the passes over it and its copies (op/watch.h); NULL: nobody is */
     int refs;
 };
 

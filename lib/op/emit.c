@@ -126,9 +126,10 @@ tc_sym tc_arg_sym(const tc_node *n, int i) {
 }
 
 /* A rule cannot go on without a value, and has no way to say so: the first such argument is kept with the program. */
-static void refuse_symbol(const tc_node *n, int i) {
+static void refuse_symbol(const tc_node *n, int i, tc_sym s) {
     tc_program *p = n->graph->program;
     const char *name = tc_op_schema(n->op)->params[i].name;
+    p->wanted = s;
     if (!p->refused)
         p->refused = tc_error(TC_UNSUPPORTED, "%s with a symbolic '%s': it must be a constant, not a size or a number read from a tensor",
                               tc_op_name(n->op), name);
@@ -142,7 +143,7 @@ tc_status tc_op_checked(tc_program *p, tc_status s) {
 
 int64_t tc_arg_int(const tc_node *n, int i) {
     int64_t v = 0;
-    if (!tc_sym_const_int(tc_arg_sym(n, i), &v)) refuse_symbol(n, i);
+    if (!tc_sym_const_int(tc_arg_sym(n, i), &v)) refuse_symbol(n, i, tc_arg_sym(n, i));
     return v;
 }
 
@@ -155,7 +156,7 @@ double tc_arg_float(const tc_node *n, int i) {
     const tc_arg *a = &n->args[i];
     double v = 0;
     if (a->kind == TC_A_SCALAR && !a->is_sym) return tc_scalar_to_double(a->scalar);
-    if (!tc_sym_const_float(tc_arg_sym(n, i), &v)) refuse_symbol(n, i);
+    if (!tc_sym_const_float(tc_arg_sym(n, i), &v)) refuse_symbol(n, i, tc_arg_sym(n, i));
     return v;
 }
 
@@ -165,7 +166,7 @@ int tc_arg_ints(const tc_node *n, int i, int64_t *out, int max) {
     for (int k = 0; k < a->n; k++) {
         if (k >= max) TC_BUG("%s: argument %d is longer than %d", tc_op_name(n->op), i, max);
         out[k] = 0;
-        if (!tc_sym_const_int(a->syms[k], &out[k])) refuse_symbol(n, i);
+        if (!tc_sym_const_int(a->syms[k], &out[k])) refuse_symbol(n, i, a->syms[k]);
     }
     return a->n;
 }

@@ -319,6 +319,17 @@ PY
     fails 3 "m.py:4:35: ValueError: the size x.0 (L) was declared free, but the model forces it" tc-export m.py:M --input x=Lxf32 --print
 }
 
+@test "an operator that makes as many parts as a size says pins the size, as a loop over it does" {
+    cd "$BATS_TEST_TMPDIR"
+    for cut in 'torch.unbind(x)' 'x.chunk(x.shape[0])'; do
+        printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return sum(t.sum() for t in %s)\n' "$cut" >m.py
+        fails 3 "the size x.0 (B) was declared free, but the model forces it to be a number known in advance, for it makes as many parts or steps: declare one" \
+            tc-export m.py:M --input x=Bx2xf32 --print
+        [[ "$stderr" == *" m.py:4:"* ]]
+        tc-export m.py:M --input x=2x2xf32 --print | grep -q 'out.0'
+    done
+}
+
 @test "import * of a file of --source takes __all__, or what has no underscore" {
     cd "$BATS_TEST_TMPDIR"
     mkdir lib
