@@ -288,7 +288,10 @@ static bool matches(C *c, V o, type *t, V cls) {
     return want == c->types[K_OBJECT];
 }
 
-bool tc_isinstance(C *c, V o, V cls) { return matches(c, o, tc_type_of(c, o), cls); }
+bool tc_isinstance(C *c, V o, V cls) {
+    tc_known(c, o);
+    return matches(c, o, tc_type_of(c, o), cls);
+}
 
 bool tc_issubclass(C *c, V a, V cls) {
     if (tc_kind_of(a) != K_TYPE) tc_raise(c, "TypeError", "issubclass() arg 1 must be a class");

@@ -173,7 +173,7 @@ static V compare_node(C *c, frame *f, const ast *n) {
         switch (n->ops[i]) {
         case 'i': r = tc_bool(c, tc_contains(c, right, left)); break;
         case 'I': r = tc_bool(c, !tc_contains(c, right, left)); break;
-        case 's': r = tc_bool(c, tc_same(left, right)); break;
+        case 's': tc_known(c, left), tc_known(c, right), r = tc_bool(c, tc_same(left, right)); break;
         case 'S': r = tc_bool(c, !tc_same(left, right)); break;
         default: r = tc_rich(c, n->ops[i], left, right);
         }

@@ -144,14 +144,21 @@ static bool is_pythons(const char *name) {
 
 /* Packages of others that files import for what they do beside their model: data, plots, progress, logs, training, ready-made weights. */
 static bool is_tool(const char *name) {
-    return tc_word_in(" GPUtil IPython PIL absl accelerate albumentations altair av clearml click comet_ml cv2 datasets deepspeed diffusers "
-                      "evaluate filelock fire fsspec ftfy fvcore gdown gym gymnasium h5py huggingface_hub hydra imageio joblib lightning "
-                      "librosa lmdb loguru matplotlib mlflow neptune nltk numba omegaconf onnx onnxruntime optuna pandas peft plotly polars "
-                      "prettytable psutil ptflops pycocotools pydantic pytest pytorch_lightning ray requests rich safetensors scipy seaborn "
-                      "sentencepiece six skimage sklearn soundfile spacy sympy tabulate tensorboard tensorboardX tensorboard_logger termcolor thop "
-                      "tiktoken tokenizers torchaudio torchdata torchinfo torchmetrics torchsummary torchtext torchvision transformers ujson visdom "
-                      "wandb webdataset yacs yaml ",
-                      name);
+    return tc_word_in(
+        " GPUtil IPython PIL absl accelerate addict albumentations altair apex av boto3 bs4 clearml click clip cloudpickle "
+        "comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 dgl diffusers dill dotenv easydict editdistance einx "
+        "evaluate fairscale fairseq filelock fire flax fsspec ftfy fvcore gdown gensim gin git google gradio gym gymnasium h5py "
+        "horovod huggingface_hub hydra imageio imgaug ipdb iopath jax jieba joblib jsonargparse keras kornia levenshtein lightning "
+        "librosa lightning_fabric lmdb loguru lpips lxml matplotlib ml_collections mlflow mmcls mmcv mmdet mmengine mmpretrain mmseg mne "
+        "monai mpi4py msgpack mujoco_py munch natsort neptune networkx nibabel nltk numba nvidia omegaconf onnx onnxruntime onnxsim "
+        "open3d openai opt_einsum optuna pandas peft pickle5 plotly plyfile polars prefetch_generator pretrainedmodels prettytable "
+        "progress psutil ptflops pudb pycocotools pydantic pyhocon pynvml pytest pytorch_lightning pytorch_pretrained_bert rdkit ray "
+        "regex requests resampy rich sacrebleu sacred safetensors scipy seaborn sentence_transformers sentencepiece setuptools simplejson "
+        "six skimage sklearn soundfile spacy stable_baselines3 sympy tabulate tap tensorboard tensorboardX tensorboard_logger tensorflow "
+        "tensorrt termcolor thop tiktoken tokenizers toml torch2trt torch_geometric torch_xla torchaudio torchdata torchinfo torchmetrics "
+        "torchnet torchsummary torchsummaryX torchtext torchvision torchviz tornado transformers trimesh tyro ujson ultralytics unidecode "
+        "visdom wandb webdataset xgboost xlrd yacs yaml zarr ",
+        name);
 }
 
 /* What PyTorch (and timm) has and the language lacks because it has no part in a model: modules in PARENT, and names of PARENT itself. */
@@ -167,7 +174,10 @@ static const struct {
     {"torch.autograd", " anomaly_mode forward_ad functional gradcheck graph profiler ", ""},
     {"torch.cuda.amp", "", " GradScaler "},
     {"torch.cpu.amp", "", " GradScaler "},
-    {"torch.cuda", " comm graphs memory nccl nvtx profiler random sparse streams tunable ", ""},
+    {"torch.cuda", " comm graphs memory nccl nvtx profiler random sparse streams tunable ",
+     " CUDAGraph Event Stream current_stream default_stream get_arch_list get_device_capability get_device_properties get_rng_state graph "
+     "init ipc_collect max_memory_allocated max_memory_reserved mem_get_info memory_allocated memory_reserved memory_summary "
+     "reset_max_memory_allocated reset_peak_memory_stats set_per_process_memory_fraction set_rng_state stream utilization "},
     {"torch.distributed",
      " _composable _functional_collectives _shard _tensor algorithms autograd checkpoint constants device_mesh distributed_c10d elastic fsdp "
      "launch launcher optim pipelining remote_device rendezvous rpc run tensor utils ",
@@ -179,7 +189,11 @@ static const struct {
     {"torch.fx", " experimental graph graph_module interpreter node passes proxy subgraph_rewriter traceback ",
      " CodeGen Graph GraphModule Interpreter Node Proxy Tracer Transformer has_side_effect replace_pattern symbolic_trace "},
     {"torch.hub", "", " HASH_REGEX READ_DATA_CHUNK _get_torch_home urlparse "},
-    {"torch.jit", " annotations frontend mobile quantized ", ""},
+    {"torch._C", "",
+     " _jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_autocast_mode _jit_set_bailout_depth _jit_set_nvfuser_enabled "
+     "_jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled "},
+    {"torch.jit", " annotations frontend mobile quantized ",
+     " enable_onednn_fusion fork freeze fuser load optimize_for_inference save set_fusion_strategy trace trace_module wait "},
     {"torch.sparse", "",
      " SparseSemiStructuredTensor addmm as_sparse_gradcheck check_sparse_tensor_invariants log_softmax mm sampled_addmm softmax spdiags spsolve sum "
      "to_sparse_semi_structured "},
@@ -216,6 +230,12 @@ static V outside(C *c, const char *what, const char *name, const file *f, const 
     return tc_call(c, make, &(args){.n = 5, .a = a});
 }
 
+V tc_lacking(C *c, const char *name) {
+    const frame *f = tc_user_frame(c);
+    if (!f) tc_raise(c, "NameError", "%s is outside the model language", name);
+    return outside(c, "a name", name, f->sc->file, f->at);
+}
+
 V tc_module_attr(C *c, module *m, str *name) {
     V v = tc_dict_gets(c, m->d, name);
     if (v) return v;
@@ -240,16 +260,22 @@ V tc_module_attr(C *c, module *m, str *name) {
                 return (V)tc_import(c, full, false);
         }
     }
-    bool is_module = !strcmp(m->name->s, "torch") && lacks(m, name->s, true); /* PyTorch imports its own with torch */
+    bool is_module = tc_word_in(" torch torch.nn torch.autograd ", m->name->s) && lacks(m, name->s, true); /* PyTorch imports its own with torch */
     const frame *user = m->embedded && (is_module || lacks(m, name->s, false)) ? tc_user_frame(c) : NULL;
     return user ? outside(c, is_module ? "a module" : "a name", tc_arena_printf(&c->arena, "%s.%s", m->name->s, name->s), user->sc->file, user->at)
                 : NULL;
 }
 
 /* ---- import ---- */
-bool tc_is_outside(C *c, V v) {
+static bool is_of(C *c, V v, const char *class) {                                   /* of _outside.py */
     module *m = (module *)tc_dict_gets(c, c->modules, tc_intern(c, "_outside", 8)); /* NULL: nothing was imported that is lacking */
-    return m && (V)tc_type_of(c, v) == tc_dict_gets(c, m->d, tc_intern(c, "Outside", 7));
+    return m && (V)tc_type_of(c, v) == tc_dict_gets(c, m->d, tc_intern(c, class, strlen(class)));
+}
+
+bool tc_is_outside(C *c, V v) { return is_of(c, v, "Outside"); }
+
+void tc_known(C *c, V v) {
+    if (tc_kind_of(v) == K_OBJECT && is_of(c, v, "Result")) tc_call_method(c, v, tc_intern(c, "_use", 4), 0, NULL);
 }
 
 /* Of a module that is there: an object that is part of it, or what stands for a module of PyTorch that is not. */

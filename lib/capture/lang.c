@@ -159,7 +159,67 @@ tc_status tc_lang_run(C *c, void (*fn)(C *, void *), void *ctx) {
 void tc_lang_reset_steps(C *c) { c->steps = 0; }
 
 /* ---- sources ---- */
-module *tc_module_run(C *c, module *m, file *f) {
+/* ---- a file that goes on, behind its classes, to what the language lacks ---- */
+static void unbind(module *m, C *c, const ast *target) {
+    if (!target) return;
+    if (target->kind == N_NAME) tc_dict_del(c, m->d, (V)target->name);
+    if (target->kind == N_TUPLE || target->kind == N_LIST)
+        for (int i = 0; i < target->n; i++) unbind(m, c, target->list[i]);
+    if (target->kind == N_STAR) unbind(m, c, target->a);
+}
+
+/* What a statement would bind is not known. */
+static void unbind_all(module *m, C *c, const ast *n) {
+    if (!n) return;
+    switch (n->kind) {
+    case N_ASSIGN:
+        for (int i = 0; i < n->n; i++) unbind(m, c, n->list[i]);
+        return;
+    case N_AUG:
+    case N_ANN:
+    case N_FOR:
+    case N_ALIAS:
+    case N_DEF:
+    case N_CLASS: unbind(m, c, n->a); break;
+    case N_ITEM:
+    case N_HANDLER: unbind(m, c, n->b); break;
+    case N_DEL:
+        for (int i = 0; i < n->n; i++) unbind(m, c, n->list[i]);
+        return;
+    default: break;
+    }
+    if (n->kind < N_EXPR) return; /* an expression binds nothing, but for := */
+    for (int i = 0; i < n->n; i++) unbind_all(m, c, n->list[i]);
+    for (int i = 0; i < n->n2 && n->kind != N_CLASS && n->kind != N_DEF; i++) unbind_all(m, c, n->list2[i]);
+    if (n->kind == N_TRY) unbind_all(m, c, n->a), unbind_all(m, c, n->b);
+}
+
+/* A script makes data and trains behind its classes: the line that needs what the language lacks ends it, as an error would in Python, and the
+ * classes stand. Whatever this line and those behind it bind has no value then. */
+static void run_top(C *c, module *m, frame *fr, bool may_stop) {
+    trap t;
+    if (!may_stop) tc_run_code(c, fr);
+    else if (TC_TRAP(c, t)) {
+        tc_run_code(c, fr);
+        tc_untrap(c, &t);
+    } else {
+        const exc *e = (exc *)c->exc;
+        const scope *s = fr->sc;
+        if (e->code != TC_UNSUPPORTED || e->limit || !fr->at) tc_raise_again(c, c->exc);
+        m->stopped = c->exc;
+        int i = 0;
+        while (i + 1 < s->nbody && s->body[i + 1]->line <= fr->at->line) i++;
+        if (c->warn && e->args && tc_is_seq(e->args)) {
+            size_t n;
+            V *a = tc_items(e->args, &n);
+            tc_warn(c, tc_arena_printf(&c->arena, "%s:%d: the top level of the file is run up to here: %s", s->file->name, fr->at->line,
+                                       n && tc_kind_of(a[0]) == K_STR ? tc_as_str(a[0])->s : "what follows is not supported"));
+        }
+        for (; i < s->nbody; i++) unbind_all(m, c, s->body[i]);
+    }
+}
+
+static module *module_run(C *c, module *m, file *f, bool may_stop) {
     m->file = f;
     scope *s = tc_parse(c, f);
     if (s->doc) tc_dict_set(c, m->d, (V)c->n___doc__, s->doc);
@@ -173,7 +233,7 @@ module *tc_module_run(C *c, module *m, file *f) {
     bool capturing = c->capturing;
     c->capturing = false; /* a module that is imported while forward runs may fill its own globals */
     m->loading = true;
-    tc_run_code(c, &fr);
+    run_top(c, m, &fr, may_stop);
     m->loading = false;
     c->capturing = capturing;
     c->fr = fr.prev;
@@ -182,15 +242,21 @@ module *tc_module_run(C *c, module *m, file *f) {
     return m;
 }
 
-module *tc_lang_load(C *c, const char *name, const char *text, size_t len) {
+module *tc_module_run(C *c, module *m, file *f) { return module_run(c, m, f, false); }
+
+static module *load(C *c, const char *name, const char *text, size_t len, bool may_stop) {
     module *m = tc_new(c, K_MODULE, sizeof *m);
     m->name = tc_intern(c, "model", 5);
     m->d = tc_dict(c);
     tc_dict_set(c, m->d, (V)c->n___name__, (V)m->name);
     tc_dict_set(c, m->d, (V)c->n___file__, tc_strz(c, name));
     m->package = tc_package_of(c, name);
-    return tc_module_run(c, m, tc_file_add(c, name, text, len));
+    return module_run(c, m, tc_file_add(c, name, text, len), may_stop);
 }
+
+module *tc_lang_load(C *c, const char *name, const char *text, size_t len) { return load(c, name, text, len, false); }
+
+module *tc_lang_load_script(C *c, const char *name, const char *text, size_t len) { return load(c, name, text, len, true); }
 
 static V eval_file(C *c, module *m, dict *names, file *f) {
     scope *s = tc_parse_expr(c, f);

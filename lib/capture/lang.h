@@ -27,6 +27,8 @@ void tc_lang_reset_steps(C *c);
 
 /* ---- for C code that runs inside tc_lang_run ---- */
 module *tc_lang_load(C *c, const char *name, const char *text, size_t len); /* a user's source: its top level runs */
+/* The same, up to the line that needs what the language lacks: module.stopped, with a warning; NULL there: it ran to its end. */
+module *tc_lang_load_script(C *c, const char *name, const char *text, size_t len);
 /* An expression that sees the names of m (may be NULL) and of `names` (may be NULL). label names it in messages: "--arg d". */
 V tc_lang_eval(C *c, module *m, dict *names, const char *label, const char *text);
 /* One as a function of params, "m, x, y"; lines and columns in messages are those of text. */

@@ -20,17 +20,18 @@ typedef struct tc_obj *V;
 typedef struct tc_lang C;
 
 /* X(id, Python's name of the type) */
-#define TC_LANG_KINDS(X)                                                                                                                            \
-    X(OBJECT, "object")                                                                                                                             \
-    X(NONE, "NoneType")                                                                                                                             \
-    X(INT, "int")                                                                                                                                   \
-    X(BOOL, "bool")                                                                                                                                 \
-    X(FLOAT, "float")                                                                                                                               \
-    X(COMPLEX, "complex") X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") \
-        X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method")      \
-            X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod")      \
-                X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias")      \
-                    X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator")         \
+#define TC_LANG_KINDS(X)                                                                                                                         \
+    X(OBJECT, "object")                                                                                                                          \
+    X(NONE, "NoneType")                                                                                                                          \
+    X(INT, "int")                                                                                                                                \
+    X(BOOL, "bool")                                                                                                                              \
+    X(FLOAT, "float")                                                                                                                            \
+    X(COMPLEX, "complex")                                                                                                                        \
+    X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice")  \
+        X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") \
+            X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super")     \
+                X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias")                     \
+                    X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator")      \
                         X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
 
 typedef enum {
@@ -159,6 +160,7 @@ typedef struct module {
     struct file *file;
     str *package; /* what relative imports begin at: "a.b", "" the folder of --source itself */
     bool loading, embedded;
+    V stopped; /* what ended the top level of a model's file: the lines behind it were not run */
 } module;
 typedef struct {
     obj h;
@@ -299,23 +301,23 @@ typedef struct file {
 } file;
 
 /* ---- names that the evaluator asks for by pointer ---- */
-#define TC_LANG_NAMES(X)                                                                                                                            \
-    X(__init__)                                                                                                                                     \
-    X(__new__)                                                                                                                                      \
-    X(__call__)                                                                                                                                     \
-    X(__class__)                                                                                                                                    \
-    X(__dict__)                                                                                                                                     \
-    X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__)     \
-        X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) \
-            X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__)  \
-                X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__)          \
-                    X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__)  \
-                        X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__)                    \
-                            X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__)           \
-                                X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__)  \
-                                    X(__with_generator__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value)   \
-                                        X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad)     \
-                                            X(requires_grad)
+#define TC_LANG_NAMES(X)                                                                                                                             \
+    X(__init__)                                                                                                                                      \
+    X(__new__)                                                                                                                                       \
+    X(__call__)                                                                                                                                      \
+    X(__class__)                                                                                                                                     \
+    X(__dict__)                                                                                                                                      \
+    X(__name__)                                                                                                                                      \
+    X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__)    \
+        X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__)    \
+            X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) \
+                X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__)         \
+                    X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__)       \
+                        X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__)            \
+                            X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__)         \
+                                X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__) X(__with_generator__)     \
+                                    X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key)           \
+                                        X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
 
@@ -352,7 +354,7 @@ struct tc_lang {
     bool capturing; /* forward runs: globals may not be changed */
     struct tc_torch *torch;
     int repr_depth;
-    V repr_of[200]; /* what repr() is inside of, repr_depth of them */
+    V repr_of[200];        /* what repr() is inside of, repr_depth of them */
     struct around *around; /* for the generator that is called next */
     const scope *blame;    /* the function whose arguments are being bound: place of an error that no line of the user's is in */
     bool graph_full;       /* more nodes than the limit: said at the head of the loop */
@@ -530,7 +532,7 @@ V tc_eval_expr(C *c, frame *f, const ast *n);
 V tc_eval_node(C *c, frame *f, const ast *n);          /* its walk, without C.keep */
 void tc_store(C *c, frame *f, const ast *target, V v); /* to a name, attribute, item or tuple of them */
 V tc_run_code(C *c, frame *f);                         /* body of f->sc; value of return */
-V tc_keys_as_set(C *c, V v); /* keys() and items() of a dict as a set; other values as they are */
+V tc_keys_as_set(C *c, V v);                           /* keys() and items() of a dict as a set; other values as they are */
 V tc_binary(C *c, int op, V a, V b);                   /* op as in ast.h */
 const char *tc_binary_symbol(int op);
 V tc_unary(C *c, int op, V a);
@@ -553,10 +555,10 @@ void tc_undo_cell(C *c, cell *o, str *name); /* a variable of an enclosing funct
 V tc_iter(C *c, V o);
 V tc_iter_object(V it);                 /* what iter() gives, of what tc_iter() gave */
 V tc_iter_until(C *c, V f, V sentinel); /* iter(f, sentinel) */
-V tc_next(C *c, V it); /* NULL at the end */
+V tc_next(C *c, V it);                  /* NULL at the end */
 list *tc_to_list(C *c, V o);
 void tc_dict_update(C *c, dict *d, args *A); /* as d.update(): A is of d, what to add, keywords */
-dict *tc_mapping(C *c, V o); /* a dict, or what keys() and [] of another object give; NULL: o is no mapping */
+dict *tc_mapping(C *c, V o);                 /* a dict, or what keys() and [] of another object give; NULL: o is no mapping */
 iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
 
 /* ---- modules ---- */
@@ -567,7 +569,9 @@ module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when
 bool tc_import_finds(C *c, const char *name); /* without running it: only the packages that it lies in are imported */
 V tc_import_any(C *c, const char *name, const file *f, const ast *at);
 V tc_import_part(C *c, V from, str *part, const file *f, const ast *at); /* of `from FROM import PART` */
-bool tc_is_outside(C *c, V v);                                           /* v stands for a module that the language lacks, or for a part of one */
+void tc_known(C *c, V v);             /* refuses what a module that the language lacks may have made: whether it is None or of a type is not known */
+V tc_lacking(C *c, const char *name); /* what stands for such a part, which the user's line asks for */
+bool tc_is_outside(C *c, V v);        /* v stands for a module that the language lacks, or for a part of one */
 /* "..a" as the absolute name that it has in `from`; the package of a model file: "" outside the folders of --source. */
 const char *tc_import_name(C *c, const module *from, const char *name);
 str *tc_package_of(C *c, const char *path);

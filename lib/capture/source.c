@@ -30,6 +30,7 @@ static bool is_factory(const func *f, const tc_capture_request *r) {
 }
 
 static void no_class(C *c, module *m, const tc_capture_request *r) {
+    if (m->stopped) tc_raise_again(c, m->stopped);
     const char *names[64], *near;
     size_t n = 0;
     V key, value;
@@ -38,6 +39,13 @@ static void no_class(C *c, module *m, const tc_capture_request *r) {
     near = tc_suggest(r->class_name, names, n);
     tc_raise(c, "NameError", "%s: name '%s' is not defined%s%s%s", r->path, r->class_name, near ? "; did you mean '" : "", near ? near : "",
              near ? "'?" : "");
+}
+
+/* Runs the top level of the file, then sets the generator: what this drew or seeded changes nothing of the model's initialisation. */
+static module *load(C *c, const tc_capture_request *r) {
+    module *m = tc_lang_load_script(c, r->path, tc_arena_strndup(&c->arena, r->text, r->len), r->len);
+    if (c->torch->gen) tc_generator_seed(c->torch->gen, r->seed);
+    return m;
 }
 
 static V construct(C *c, module *m, const tc_capture_request *r) {
@@ -492,7 +500,7 @@ static void look(C *c, const tc_capture_request *r) {
     tc_keep_point at = tc_keep_mark(c, NULL);
     trap t;
     if (TC_TRAP_PASSING(c, t)) {
-        module *mod = tc_lang_load(c, r->path, tc_arena_strndup(&c->arena, r->text, r->len), r->len);
+        module *mod = load(c, r);
         V m = construct(c, mod, r);
         bool known = !tc_keep_unknown(c, m), both = r->eval == r->train;
         if (known && (both || r->eval)) look_at_mode(c, set_mode(c, m, false), mod, r);
@@ -530,7 +538,7 @@ static void materialise(C *c, V m, module *mod, const tc_capture_request *r) {
 static void run(C *c, void *ctx) {
     job *j = ctx;
     const tc_capture_request *r = j->r;
-    module *mod = tc_lang_load(c, r->path, tc_arena_strndup(&c->arena, r->text, r->len), r->len);
+    module *mod = load(c, r);
     V m = construct(c, mod, r);
     bool both = r->eval == r->train;
     materialise(c, m, mod, r);
@@ -615,7 +623,7 @@ tc_status tc_capture_source(const tc_capture_request *r, tc_capture_result *out)
 /* ---- listing ---- */
 static void list_classes(C *c, void *ctx) {
     job *j = ctx;
-    module *mod = tc_lang_load(c, j->r->path, tc_arena_strndup(&c->arena, j->r->text, j->r->len), j->r->len);
+    module *mod = tc_lang_load_script(c, j->r->path, tc_arena_strndup(&c->arena, j->r->text, j->r->len), j->r->len);
     V base = tc_module_attr(c, tc_import(c, "torch.nn", true), tc_intern(c, "Module", 6)), key, v;
     for (size_t i = 0; tc_dict_next(mod->d, &i, &key, &v);) {
         if (tc_kind_of(v) != K_TYPE || !((type *)v)->user || ((type *)v)->module_name != mod->name || !tc_issubclass(c, v, base)) continue;

@@ -415,6 +415,19 @@ static V s_refuse_import(C *c, args *A) { /* "os.path.join", of "os.path", which
         tc_error(TC_UNSUPPORTED, "'%s' is %s outside the model language: importing it is all that a file may do, and %s", whole, what, use), &at);
 }
 
+static V s_loading(C *c, args *A) { /* whether the top level of a user's file runs, or what it calls */
+    tc_take(c, A, "loading", "", NULL);
+    for (const frame *f = c->fr; f; f = f->prev)
+        if (f->sc->kind == SC_MODULE && !f->sc->file->embedded) return tc_bool(c, true);
+    return tc_bool(c, false);
+}
+
+static V s_lacking(C *c, args *A) { /* what stands for a name that the language lacks, as "pathlib.Path.mkdir" */
+    V v[1];
+    tc_take(c, A, "lacking", "name", v);
+    return tc_lacking(c, tc_as_str(v[0])->s);
+}
+
 static V s_import(C *c, args *A) {
     V v[1];
     tc_take(c, A, "__import__", "name", v);
@@ -492,6 +505,8 @@ void tc_std_init(C *c) {
                                       {"finds", s_finds},
                                       {"refuse_import", s_refuse_import},
                                       {"loaded", s_loaded},
+                                      {"loading", s_loading},
+                                      {"lacking", s_lacking},
                                       {"hint", s_hint},
                                       {NULL, NULL}};
     tc_define(c, m->d, lang);

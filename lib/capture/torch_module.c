@@ -561,7 +561,7 @@ static V ops_missing(C *c, module *m, str *name) {
 }
 
 static bool refused(C *c, const str *name) {
-    static const char *const names[] = {"load", "save", "from_file", "multiprocessing", "package", "_dynamo", "classes", "import_ir_module"};
+    static const char *const names[] = {"load", "save", "from_file", "import_ir_module"};
     (void)c;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name->s, names[i])) return true;

@@ -356,7 +356,7 @@ static void load_names(tc_trainer *t) {
     t->file_names = NULL;
     if (!source) return;
     const char *path = t->train_p->source_file ? t->train_p->source_file : "model.py";
-    module *file_names = t->file_names = tc_lang_load(c, path, source, strlen(source));
+    module *file_names = t->file_names = tc_lang_load_script(c, path, source, strlen(source));
     V key, value;
     for (size_t i = 0; tc_dict_next(file_names->d, &i, &key, &value);)
         if (!tc_dict_get(c, t->names->d, key)) tc_dict_set(c, t->names->d, key, value);

@@ -231,8 +231,65 @@ class M(torch.nn.Module):
         return x + 1
 PY
     tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.add.Tensor(%x, 1)'
-    echo 'B = torch.export.Dim("B")' >>m.py
-    fails 5 "m.py:10:11: 'torch.export' is a module outside the model language" tc-export m.py:M --input x=2xf32 --print
+    echo 'B = int(torch.export.Dim("B"))
+class M(torch.nn.Module):
+    pass' >>m.py
+    fails 5 "m.py:10:15: 'torch.export' is a module outside the model language" tc-export m.py:M --input x=2xf32 --print
+}
+
+@test "a script's top level is run as far as the language goes: what stands for unknown values is refused where a value is asked for" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >gan.py <<'PY'
+import argparse, os, sys, time
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader
+from torch.utils.tensorboard import SummaryWriter
+from torchvision import datasets, transforms
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+os.makedirs("images", exist_ok=True)
+torch._dynamo.config.suppress_errors = True
+parser = argparse.ArgumentParser()
+parser.add_argument("--latent_dim", type=int, default=5)
+opt = parser.parse_args()
+width = 2
+writer = SummaryWriter("runs")
+start = time.time() / 2
+
+
+class Generator(nn.Module):
+    def __init__(self, tell=False):
+        super().__init__()
+        self.l, self.tell = nn.Linear(opt.latent_dim, 3), tell
+
+    def forward(self, z):
+        if self.tell and writer is not None:
+            writer.add_scalar("z", 0)
+        return self.l(z)
+
+
+class Late(nn.Module):
+    def forward(self, z):
+        return z * width
+
+
+generator = Generator()
+data = DataLoader(datasets.MNIST("data", transform=transforms.Compose([transforms.ToTensor()])), batch_size=2)
+for i, (images, _) in enumerate(data):
+    width = images.shape[1]
+
+
+class Never(nn.Module):
+    pass
+PY
+    tc-export gan.py:Generator --seed 3 --input z=Bx5xf32 -o a.pt2 2>said
+    grep -q "gan.py:36: the top level of the file is run up to here: 'torch.utils.data.DataLoader' is a name outside the model language" said
+    fails 5 "gan.py:5:1: 'torch.utils.tensorboard' is a module outside the model language" tc-export gan.py:Generator --arg tell=True --input z=Bx5xf32 --print
+    fails 3 "NameError: name 'width' is not defined" tc-export gan.py:Late --input z=2xf32 --print
+    fails 5 "gan.py:4:1: 'torch.utils.data.DataLoader' is a name outside" tc-export gan.py:Never --input z=2xf32 --print
+    sed '/^generator/d' gan.py >same.py # what the top level draws is no part of the initialisation
+    tc-export same.py:Generator --seed 3 --input z=Bx5xf32 -o b.pt2 2>said
+    tc-ckpt diff a.pt2 b.pt2
 }
 
 @test "results that are numbers or text have the names that forward returns" {

@@ -6,7 +6,7 @@ DEBUG, INFO, WARNING, ERROR, CRITICAL = 10, 20, 30, 40, 50
 
 class Logger:
     def __init__(self, name):
-        self.name = name
+        self.name, self.level, self.handlers, self.propagate, self.disabled, self.parent = name, 0, [], True, False, None
 
     def debug(self, *a, **k):
         pass
@@ -23,13 +23,63 @@ class Logger:
     def error(self, message, *a, **k):
         _warn(message % a if a else message)
 
+    critical = exception = fatal = warn = error
+
+    def log(self, level, message, *a, **k):
+        if level >= WARNING:
+            self.error(message, *a)
+
     def setLevel(self, level):
+        self.level = level
+
+    def isEnabledFor(self, level):
+        return level >= WARNING
+
+    def getEffectiveLevel(self):
+        return self.level or WARNING
+
+    def addHandler(self, handler):
+        self.handlers = self.handlers + [handler]
+
+    def removeHandler(self, handler):
+        self.handlers = [h for h in self.handlers if h is not handler]
+
+    def hasHandlers(self):
+        return len(self.handlers) > 0
+
+    def addFilter(self, filter):
         pass
+
+    removeFilter = addFilter
+
+
+class Handler:  # takes what is told to it, and shows nothing
+    def __init__(self, *a, **k):
+        pass
+
+    setLevel = setFormatter = addFilter = flush = close = lambda self, *a: None
+
+
+StreamHandler = NullHandler = Handler
+_loggers = {}
 
 
 def getLogger(name=None):
-    return Logger(name)
+    if name not in _loggers:
+        _loggers[name] = Logger(name or "root")
+    return _loggers[name]
 
 
 def basicConfig(**k):
     pass
+
+
+disable = shutdown = basicConfig
+root = getLogger()
+debug, info, warning, error, critical, exception, warn, log = (root.debug, root.info, root.warning, root.error, root.critical, root.exception, root.warn,
+                                                               root.log)
+
+
+def getLevelName(level):
+    names = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
+    return names[level] if level in names else {v: k for k, v in names.items()}.get(level, f"Level {level}")

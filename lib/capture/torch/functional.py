@@ -2,6 +2,8 @@
 # A name in `_methods` is also a method, its first argument the tensor; one in `_only_methods` is nothing else.
 import torch
 
+Tensor = torch.Tensor  # files import it from here too
+
 # Names below that are methods hide the builtins of the same name in this file.
 _int = int
 
@@ -389,6 +391,14 @@ _type_names = {"FloatTensor": torch.float32, "DoubleTensor": torch.float64, "Hal
                "LongTensor": torch.int64, "IntTensor": torch.int32, "ShortTensor": torch.int16, "CharTensor": torch.int8,
                "ByteTensor": torch.uint8, "BoolTensor": torch.bool, "ComplexFloatTensor": torch.complex64,
                "ComplexDoubleTensor": torch.complex128}
+
+
+def set_default_tensor_type(t):
+    name = t.replace("torch.cuda.", "torch.")[6:] if isinstance(t, str) else ""
+    dtype = _type_names.get(name) if name else getattr(t, "_dtype", t)
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    torch.set_default_dtype(dtype)
 
 
 def type(self, dtype=None, non_blocking=False):

@@ -142,12 +142,34 @@ def set_float32_matmul_precision(precision):
     pass
 
 
-def use_deterministic_algorithms(mode, **kw):
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):  # of text for people
     pass
+
+
+def set_num_threads(n):  # --threads says it
+    pass
+
+
+set_num_interop_threads = set_deterministic_debug_mode = set_warn_always = set_default_device = set_num_threads
 
 
 def get_num_threads():
     return 1
+
+
+get_num_interop_threads = get_num_threads
+
+
+def set_flush_denormal(mode):  # subnormal numbers are kept: PyTorch says so with False
+    return False
+
+
+def seed():
+    return torch.initial_seed()
+
+
+def use_deterministic_algorithms(mode, **kw):
+    pass
 
 
 def sym_int(x):

@@ -58,7 +58,7 @@ static const snippet table[] = {
      "try:\n    from torch.nn.attention.varlen import varlen_attn\nexcept ImportError as e:\n    flex = str(e)\n"
      "r = [flash, 'No module named' in flex, isinstance(3, P)]\n",
      "[None, True, False]"},
-    {"import atexit\n@atexit.register\ndef g(): pass\ng()\n", "'atexit' is a module outside the model language"},
+    {"import atexit\n@atexit.register\ndef g(): pass\nr = str(g())\n", "'atexit' is a module outside the model language"},
     {"import torch\nimport torch.fx\ntorch.fx.wrap('f')\nr = torch.nn.parameter.Parameter is torch.nn.Parameter\n", "True"},
     /* orthogonal weights: columns (or rows) of length 1, right after registration and after a step; a weight that is orthogonal stays */
     {"import torch\nfrom torch import nn\nfrom torch.nn.utils.parametrizations import orthogonal\ntorch.manual_seed(0)\nr = []\n"

@@ -2,5 +2,9 @@
 import torch.nn
 
 
+_files = {"activation", "batchnorm", "container", "conv", "dropout", "instancenorm", "linear", "loss", "module", "normalization", "padding", "pooling",
+          "rnn", "sparse", "transformer", "utils"}
+
+
 def __getattr__(name):
-    return getattr(torch.nn, name)
+    return __import__("torch.nn.modules." + name) if name in _files else getattr(torch.nn, name)

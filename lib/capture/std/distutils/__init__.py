@@ -1,0 +1,1 @@
+# distutils: its module version.

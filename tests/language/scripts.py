@@ -1,0 +1,26 @@
+# What files do at their top: arguments, paths, versions, logs.
+import argparse
+p = argparse.ArgumentParser(description='x', formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+p.add_argument('data', nargs='?', default='d')
+p.add_argument('-b', '--batch-size', default='16', type=int, help='h')
+p.add_argument('--lr', type=float, default=0.1)
+p.add_argument('--no-cuda', action='store_true', default=False)
+p.add_argument('--dims', nargs='+', type=int, default=[1, 2])
+g = p.add_argument_group('g')
+g.add_argument('--mode', choices=['a', 'b'], default='a')
+g.add_argument('-v', action='count', default=0)
+p.add_argument('--x', action='append')
+p.add_argument('--flag', action=argparse.BooleanOptionalAction, default=True)
+p.set_defaults(extra=3)
+print(p.parse_args([]))
+print(p.parse_args(['q', '-b', '3', '--lr=2', '--no-cuda', '--dims', '4', '5', '--mode', 'b', '-v', '-v', '--x', '1', '--x', '2', '--no-flag']))
+print(vars(p.parse_args([]))['lr'], 'lr' in p.parse_args([]))
+import os.path as osp
+from pathlib import Path
+for a in ['/a/b.c', 'b.tar.gz', 'a/', '', '.x', '/', 'a//b/../c', '/..', './q']:
+    print(osp.split(a), osp.splitext(a), osp.normpath(a), osp.join('r', a, 'z'))
+    q = Path(a)
+    print(q, q.parts, repr(q.name), repr(q.stem), repr(q.suffix), q.parent, q / 'k', q.is_absolute())
+print(osp.commonprefix(['abc', 'abd']), Path('/a/b/c').relative_to('/a'), [str(x) for x in Path('/a/b/c').parents], Path('a.b').with_suffix('.c'))
+import logging
+print(logging.getLogger('a') is logging.getLogger('a'), logging.getLevelName(20), logging.getLogger('a').isEnabledFor(10))
