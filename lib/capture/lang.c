@@ -198,7 +198,7 @@ static void unbind_all(module *m, C *c, const ast *n) {
  * classes stand. Whatever this line and those behind it bind has no value then. */
 static void run_top(C *c, module *m, frame *fr, bool may_stop) {
     trap t;
-    if (!may_stop) tc_run_code(c, fr);
+    if (!may_stop || c->keep) tc_run_code(c, fr); /* --keep-going lists the line, and goes on behind it */
     else if (TC_TRAP(c, t)) {
         tc_run_code(c, fr);
         tc_untrap(c, &t);
