@@ -46,12 +46,7 @@ static const struct { const char *flag; unsigned leaf, sub, reg, bit, xcr0; } bi
 };
 /* clang-format on */
 
-static bool ask_cpuid(unsigned leaf, unsigned sub, unsigned out[4]) {
-    if (!__get_cpuid_count(leaf, sub, &out[0], &out[1], &out[2], &out[3])) return false;
-    if (leaf != 7 || !sub) return true;
-    unsigned last, b, c, d; /* leaf 7 says how many it has */
-    return __get_cpuid_count(7, 0, &last, &b, &c, &d) && sub <= last;
-}
+static void ask_cpuid(unsigned leaf, unsigned sub, unsigned out[4]) { __cpuid_count(leaf, sub, out[0], out[1], out[2], out[3]); }
 static uint64_t ask_saved(void) {
     unsigned a, d;
     __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
@@ -64,35 +59,68 @@ static bool ask_grant(unsigned state) {
 }
 const tc_cpu tc_cpu_here = {ask_cpuid, ask_saved, ask_grant};
 
-static uint64_t saved_state(const tc_cpu *cpu) {
-    unsigned r[4];
-    return cpu->cpuid(1, 0, r) && (r[ECX] >> 27 & 1) ? cpu->saved() : SSE; /* OSXSAVE */
+/* What a processor has answered: a hypervisor takes 10 us for each question. */
+typedef struct {
+    const tc_cpu *cpu;
+    struct {
+        unsigned leaf, sub, r[4];
+    } list[8];
+    int n;
+    bool knows_saved;
+    uint64_t saved;
+} answers;
+
+/* Registers of a leaf that need not be there: leaf 0 (of 0x80000000 on: that one) has the last, leaf 7 its last subleaf. */
+static const unsigned *ask(answers *a, unsigned leaf, unsigned sub) {
+    static const unsigned none[4];
+    for (int i = 0; i < a->n; i++)
+        if (a->list[i].leaf == leaf && a->list[i].sub == sub) return a->list[i].r;
+    const unsigned first = leaf & 0x80000000;
+    if (leaf != first && ask(a, first, 0)[EAX] < leaf) return none;
+    if (leaf == 7 && sub && ask(a, 7, 0)[EAX] < sub) return none;
+    TC_ASSERT(a->n < (int)(sizeof a->list / sizeof *a->list));
+    a->list[a->n].leaf = leaf, a->list[a->n].sub = sub;
+    a->cpu->cpuid(leaf, sub, a->list[a->n].r);
+    return a->list[a->n++].r;
+}
+static uint64_t saved_state(answers *a) {
+    if (!a->knows_saved) a->saved = ask(a, 1, 0)[ECX] >> 27 & 1 ? a->cpu->saved() : SSE; /* OSXSAVE */
+    a->knows_saved = true;
+    return a->saved;
 }
 /* The tiles that kernels configure: palette 1 has 8, of 16 rows of 64 bytes. */
-static bool has_tiles(const tc_cpu *cpu) {
-    unsigned r[4];
-    return cpu->cpuid(0x1d, 1, r) && r[EBX] >> 16 >= 8 && (r[EBX] & 0xffff) >= 64 && (r[ECX] & 0xffff) >= 16;
+static bool has_tiles(answers *a) {
+    const unsigned *r = ask(a, 0x1d, 1);
+    return r[EBX] >> 16 >= 8 && (r[EBX] & 0xffff) >= 64 && (r[ECX] & 0xffff) >= 16;
 }
-static bool has_flag(const tc_cpu *cpu, uint64_t saved, const char *flag, size_t n) {
+static bool has_flag(answers *a, const char *flag, size_t n) {
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
         if (strlen(bits[i].flag) != n || memcmp(bits[i].flag, flag, n)) continue;
-        unsigned r[4];
-        if (!cpu->cpuid(bits[i].leaf, bits[i].sub, r) || !(r[bits[i].reg] >> bits[i].bit & 1)) return false;
-        if ((saved & bits[i].xcr0) != bits[i].xcr0) return false;
-        return bits[i].xcr0 != AMX || has_tiles(cpu);
+        if (!(ask(a, bits[i].leaf, bits[i].sub)[bits[i].reg] >> bits[i].bit & 1)) return false;
+        if ((saved_state(a) & bits[i].xcr0) != bits[i].xcr0) return false;
+        return bits[i].xcr0 != AMX || has_tiles(a);
     }
     return strncmp(flag, "-mprefer-", 9) == 0 || strncmp(flag, "-mtune", 6) == 0; /* an instruction set unknown here is not supported */
 }
-bool tc_cpu_runs(const tc_cpu *cpu, const char *flags) {
+static bool runs(answers *a, const char *flags) {
     bool tiles = false;
-    const uint64_t saved = saved_state(cpu);
     for (const char *f = flags; *f;) {
         size_t n = strcspn(f, " ");
-        if (n && !has_flag(cpu, saved, f, n)) return false;
+        if (n && !has_flag(a, f, n)) return false;
         tiles |= n > 5 && !memcmp(f, "-mamx", 5);
         f += n + strspn(f + n, " ");
     }
-    return !tiles || cpu->grant(AMX_DATA);
+    return !tiles || a->cpu->grant(AMX_DATA);
+}
+
+int64_t tc_cpu_amd_l3(const tc_cpu *cpu) {
+    enum { CACHES = 0x8000001d, L3 = 3 };
+    answers a = {.cpu = cpu};
+    const unsigned *r = ask(&a, 0, 0);
+    if (memcmp((unsigned[]){r[EBX], r[EDX], r[ECX]}, "AuthenticAMD", 12)) return 0;
+    r = ask(&a, CACHES, L3);
+    const int64_t ways = (r[EBX] >> 22) + 1, parts = (r[EBX] >> 12 & 0x3ff) + 1, line = (r[EBX] & 0xfff) + 1, sets = (int64_t)r[ECX] + 1;
+    return (r[EAX] >> 5 & 7) == L3 ? ways * parts * line * sets : 0;
 }
 
 void tc_cpu_model(char out[64]) {
@@ -103,16 +131,22 @@ void tc_cpu_model(char out[64]) {
     if (ok) memcpy(out, r, 48);
 }
 #else
+typedef struct {
+    const tc_cpu *cpu;
+} answers;
 const tc_cpu tc_cpu_here = {0};
-bool tc_cpu_runs(const tc_cpu *cpu, const char *flags) { return (void)cpu, !*flags; }
+static bool runs(answers *a, const char *flags) { return (void)a, !*flags; }
+int64_t tc_cpu_amd_l3(const tc_cpu *cpu) { return (void)cpu, 0; }
 void tc_cpu_model(char out[64]) { memset(out, 0, 64); }
 #endif
 
+bool tc_cpu_runs(const tc_cpu *cpu, const char *flags) { return runs(&(answers){.cpu = cpu}, flags); }
 bool tc_cpu_has(const char *flags) { return tc_cpu_runs(&tc_cpu_here, flags); }
 
 bool tc_isa_supported(tc_isa_row row) { return tc_cpu_has(rows[row].flags); }
 bool tc_isa_tiles_supported(tc_isa_tiles tiles) {
-    return !tiles || (tc_isa_supported(tiles_of[tiles].row) && tc_cpu_runs(&tc_cpu_here, tiles_of[tiles].flags));
+    answers a = {.cpu = &tc_cpu_here};
+    return !tiles || (runs(&a, rows[tiles_of[tiles].row].flags) && runs(&a, tiles_of[tiles].flags));
 }
 
 bool tc_isa_find(const char *name, tc_isa_row *out_row, tc_isa_tiles *out_tiles) {
@@ -136,8 +170,9 @@ tc_status tc_isa_choose_tiles(const char *cap, tc_isa_row *out_row, tc_isa_tiles
         tc_buf_free(&b);
         return s;
     }
-    while (row > 0 && !tc_isa_supported(row)) row--;
-    while (tiles && (tiles_of[tiles].row != row || !tc_cpu_runs(&tc_cpu_here, tiles_of[tiles].flags))) tiles--;
+    answers a = {.cpu = &tc_cpu_here};
+    while (row > 0 && !runs(&a, rows[row].flags)) row--;
+    while (tiles && (tiles_of[tiles].row != row || !runs(&a, tiles_of[tiles].flags))) tiles--;
     *out_row = row, *out_tiles = tiles;
     return NULL;
 }

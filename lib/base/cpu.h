@@ -24,7 +24,7 @@ typedef enum {
 
 /* What a processor and an operating system answer; tests give others. */
 typedef struct tc_cpu {
-    bool (*cpuid)(unsigned leaf, unsigned sub, unsigned out[4]); /* eax, ebx, ecx, edx; false: it has no such leaf */
+    void (*cpuid)(unsigned leaf, unsigned sub, unsigned out[4]); /* eax, ebx, ecx, edx of a leaf that it has */
     uint64_t (*saved)(void);                                     /* XCR0: register state that the system saves. Asked where CPUID has OSXSAVE */
     bool (*grant)(unsigned state);                               /* asks the system for state that a process gets on request: bit number of XCR0 */
 } tc_cpu;
@@ -44,6 +44,8 @@ bool tc_isa_tiles_supported(tc_isa_tiles tiles); /* with their row */
 tc_status tc_isa_choose(const char *cap, tc_isa_row *out_row);
 tc_status tc_isa_choose_tiles(const char *cap, tc_isa_row *out_row, tc_isa_tiles *out_tiles);
 const char *tc_isa_chosen_name(void); /* of the line that is chosen without a cap of its own; "unknown" where TC_ISA is none */
+/* Bytes of the L3 cache that a core of an AMD processor shares with others; 0: another maker's, or none. */
+int64_t tc_cpu_amd_l3(const tc_cpu *cpu);
 /* "Intel(R) Xeon(R) ...", for reports; "" when unknown. */
 void tc_cpu_model(char out[64]);
 

@@ -701,7 +701,8 @@ static void plan_ahead(const ctx *c) {
     }
     free(work);
     const bool pays = total > 1 && !(count == 1 && heavy); /* between pieces; most elementary functions alone are slower than memory */
-    if (pays && footprint >= (size_t)c->p->costs->far_bytes) return;
+    const tc_costs *costs = c->p->costs;
+    if (pays && footprint >= (size_t)(count > 1 && !n->reduces ? costs->chain_bytes : costs->far_bytes)) return;
     for (int k = 0; k < n->nahead; k++) free(n->ahead[k].pace);
     n->nahead = 0;
 }

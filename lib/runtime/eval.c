@@ -12,6 +12,7 @@ struct tc_evaluator {
     tc_exec_options o;
     tc_pool *pool, *own_pool;
     const tc_isa_ops *isa;
+    tc_costs costs;
     tc_map plans; /* key -> entry */
     tc_buf key;
 };
@@ -160,6 +161,7 @@ static tc_status build(tc_evaluator *v, const tc_op *op, const tc_arg *args, int
     tc_exec_options o = v->o;
     o.pool = v->pool;
     o.isa = v->isa;
+    o.costs = &v->costs;
     n->nin = p->ninputs;
     n->view = tc_may_show(op);
     n->packs = !strcmp(tc_op_schema(op)->name, "contiguous");
@@ -248,6 +250,7 @@ tc_status tc_evaluator_create(const tc_exec_options *options, tc_evaluator **out
     if (options) v->o = *options;
     v->isa = v->o.isa;
     v->pool = v->o.pool;
+    v->costs = v->o.costs ? *v->o.costs : tc_costs_of(&tc_cpu_here);
     if (!v->isa) s = tc_isa_ops_choose(&v->isa);
     if (!s && !v->pool) {
         s = tc_pool_create(tc_default_threads(v->o.threads), &v->own_pool);

@@ -228,6 +228,7 @@ static tc_status open(tc_exec *e) {
     e->layouts = TC_STEP(e->o.steps, "the pass layout: images lie channels last between kernels");
     if (e->o.keep_packed) e->o.keep_packed = TC_STEP(e->o.steps, "weights are kept in the form that kernels read");
     e->isa = e->o.isa;
+    e->costs = e->o.costs ? *e->o.costs : tc_costs_of(&tc_cpu_here);
     e->tables = tc_block_tables_create();
     if (!e->isa) TC_TRY(tc_isa_ops_choose(&e->isa));
     e->pool = e->o.pool;

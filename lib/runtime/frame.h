@@ -176,6 +176,7 @@ struct tc_exec {
     bool for_c;                   /* bound to be written as C: no value lies channels last, loops have no blocks, control flow writes into the arena,
                            integers may be known in the run only */
     bool plan_only;               /* frame_bind makes the plan and no memory */
+    tc_costs costs;               /* of this processor; a tuning file's come before them */
     const tc_tuning *tuning;      /* or NULL */
     tc_attention_list attentions; /* of the program as it was given */
     tc_exec_timed timed;          /* or NULL */

@@ -18,6 +18,7 @@
 #include "loop/loop.h"
 #include "op/attention_choice.h"
 #include "op/op.h"
+#include "runtime/costs.h"
 
 typedef struct tc_exec tc_exec;
 struct tc_generator;
@@ -34,6 +35,7 @@ typedef struct {
     int threads;           /* 0: tc_default_threads(0); ignored when pool is given */
     tc_pool *pool;         /* borrowed; NULL: an own one */
     const tc_isa_ops *isa; /* NULL: tc_isa_ops_choose */
+    const tc_costs *costs; /* borrowed; NULL: tc_costs_of this processor */
     tc_numerics numerics;
     bool no_fuse;             /* every node a group of its own: same bits, for tests and diagnosis */
     tc_sdpa sdpa;             /* what computes attention */

@@ -216,8 +216,7 @@ static void add_chain(chain *s, slices c, size_t slots) {
 }
 
 void slices_find(const frame *f, bound *b, size_t slots) {
-    const tc_costs *costs = tuning_costs(f->e);
-    const int64_t near = tc_costs_cache(costs ? costs : &tc_costs_shipped) * tc_pool_threads(f->e->pool); /* what one call of a slice touches */
+    const int64_t near = tc_costs_cache(tuning_costs(f->e)) * tc_pool_threads(f->e->pool); /* what one call of a slice touches */
     if (f->e->for_c || f->e->o.no_fuse) return;
     for (int i = 0; i < (int)b->calls.len;) {
         chain s = {.f = f, .b = b};

@@ -33,7 +33,7 @@ tc_status tc_tuning_create(int threads, tc_tuning **out) {
     tc_buf_printf(&b, "%s, %s, %d thread%s", *model ? model : "unknown", tc_isa_name(row), threads, threads == 1 ? "" : "s");
     t->machine = tc_xstrdup(tc_buf_str(&b));
     tc_buf_free(&b);
-    t->costs = tc_costs_shipped;
+    t->costs = tc_costs_of(&tc_cpu_here);
     return NULL;
 }
 
@@ -161,7 +161,7 @@ size_t tc_tuning_lines(const tc_tuning *t, bool others) {
 static const int64_t blocks[] = {2 * TC_LEAF, 4 * TC_LEAF, 6 * TC_LEAF, 8 * TC_LEAF, 12 * TC_LEAF, 0}, unpacked[] = {1, 0};
 static const char block_knob[] = "block", packing_knob[] = "packing";
 
-const tc_costs *tuning_costs(const tc_exec *e) { return e->tuning ? &e->tuning->costs : NULL; }
+const tc_costs *tuning_costs(const tc_exec *e) { return e->tuning ? &e->tuning->costs : &e->costs; }
 void tc_exec_set_tuning(tc_exec *e, const tc_tuning *t) { e->tuning = t; }
 void tc_exec_set_timed(tc_exec *e, tc_exec_timed fn, void *ctx) { e->timed = fn, e->timed_ctx = ctx; }
 

@@ -14,16 +14,19 @@ static struct {
     unsigned leaf1_c, leaf7_b, leaf7_c, leaf7_d, leaf7_1a, tiles, rows; /* registers of CPUID; of leaf 0x1d: tiles and bytes of a row, rows */
     uint64_t xcr0;
     bool grants, has_1d;
-    int asked_grant, asked_state;
+    const char *maker;
+    int asked_grant, asked_state, asked_cpuid;
 } as;
-static bool cpuid(unsigned leaf, unsigned sub, unsigned out[4]) {
+static void cpuid(unsigned leaf, unsigned sub, unsigned out[4]) {
     memset(out, 0, 4 * sizeof *out);
+    as.asked_cpuid++;
+    if (leaf == 0) out[0] = as.has_1d ? 0x1d : 7, memcpy(&out[1], as.maker, 4), memcpy(&out[3], as.maker + 4, 4), memcpy(&out[2], as.maker + 8, 4);
     if (leaf == 1) out[2] = as.leaf1_c;
     else if (leaf == 7 && sub == 0) out[0] = 1, out[1] = as.leaf7_b, out[2] = as.leaf7_c, out[3] = as.leaf7_d;
     else if (leaf == 7 && sub == 1) out[0] = as.leaf7_1a;
-    else if (leaf == 0x1d && sub == 1 && as.has_1d) out[0] = 8192 | 1024u << 16, out[1] = as.tiles, out[2] = as.rows;
-    else return false;
-    return true;
+    else if (leaf == 0x1d && sub == 1) out[0] = 8192 | 1024u << 16, out[1] = as.tiles, out[2] = as.rows;
+    else if (leaf == 0x80000000) out[0] = 0x80000020;
+    else if (leaf == 0x8000001d && sub == 3) out[0] = 3 | 3 << 5, out[1] = 63 | 15u << 22, out[2] = 32767;
 }
 static uint64_t saved(void) {
     as.asked_state++;
@@ -55,7 +58,7 @@ static void everything(void) {
     as.leaf7_b = 1u << 5 | 1u << 8 | 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31;
     as.leaf7_c = 1u << 11, as.leaf7_d = 1u << 22 | 1u << 24 | 1u << 25, as.leaf7_1a = 1u << 5;
     as.tiles = 64 | 8u << 16, as.rows = 16, as.has_1d = true;
-    as.xcr0 = 0x602e7, as.grants = true;
+    as.xcr0 = 0x602e7, as.grants = true, as.maker = "GenuineIntel";
 }
 
 static void all_there(void **s) {
@@ -66,6 +69,8 @@ static void all_there(void **s) {
         as.asked_grant = 0;
         assert_true(runs(names[i]));
         assert_int_equal(as.asked_grant, i == 5); /* nobody is asked for what is not used */
+        assert_in_range(as.asked_cpuid, 0, 5);    /* a leaf once */
+        as.asked_cpuid = 0;
     }
 }
 /* A line is lost with each of its bits, and none is asked of the system after that. */
@@ -128,6 +133,14 @@ static void refused(void **s) {
     }
     assert_false(tc_cpu_runs(&fake, "-mavx -mno-such-thing"));
 }
+/* 16 ways of 32768 sets of 64 bytes, told by AMD's processors alone. */
+static void shared_cache(void **s) {
+    (void)s;
+    everything();
+    assert_int_equal(tc_cpu_amd_l3(&fake), 0);
+    as.maker = "AuthenticAMD";
+    assert_int_equal(tc_cpu_amd_l3(&fake), 32 << 20);
+}
 #endif
 
 /* The cap's line, whatever this machine has; a name that is no line is told. */
@@ -158,6 +171,7 @@ int main(void) {
         cmocka_unit_test(one_bit_less),
         cmocka_unit_test(state_not_saved),
         cmocka_unit_test(refused),
+        cmocka_unit_test(shared_cache),
 #endif
         cmocka_unit_test(caps)
     };

@@ -131,7 +131,7 @@ static void test_threads_and_symbols(void **state) {
 /* Costs decide about speed alone: as if no memory were near and every block worth a task, loops of a few elements fetch ahead and have tables. */
 static void test_costs_change_no_bit(void **state) {
     (void)state;
-    static const tc_costs far = {.near_bytes = 0, .far_bytes = 0, .task_ops = 1, .table_uses = 1};
+    static const tc_costs far = {.near_bytes = 0, .far_bytes = 0, .chain_bytes = 0, .task_ops = 1, .table_uses = 1};
     const tc_isa_ops *isa;
     assert_null(tc_isa_ops_choose(&isa));
     for (int strided = 0; strided < 2; strided++)
