@@ -1,13 +1,15 @@
-/* AMX: eight tiles of 16 rows of 64 bytes. Results, 32 x 32 words, are tiles 0 to 3 in the order of reading; tiles 4 and 5 hold rows of a,
- * 6 and 7 columns of b, each 16 words of k. Words of k are pairs of bfloat16 or quads of int8.
+/* Intel AMX: eight tile registers of 16 rows x 64 bytes, and the instruction wrappers that the bfloat16 and int8 products use.
  *
- *     amx_configure(rows);                     the thread has tiles from here
+ *     tiles 0 1      a result of 32 x 32 words     tiles 4 5   rows of a, 16 words of k      a word of k is two bfloat16 or four int8
+ *           2 3      (two rows of two tiles)       tiles 6 7   columns of b, 16 words of k
+ *
+ *     amx_configure(rows);                     from here on the thread owns tile state
  *     amx_clear(rows), or amx_load(...);
- *     what AMX_MULTIPLY defines, amx_store(...); and so on
- *     amx_release();                           to here: no call of others in between
+ *     the function that AMX_MULTIPLY defines, amx_store(...); and so on
+ *     amx_release();                           ... to here: no other code may run in between
  *
- * An instruction is a statement with a memory clobber: gcc 12's intrinsics let stores before loads of tiles vanish. A test defines AMX_IN_C and
- * gives the instructions in C (tests/unit/kernel/amx_in_c.h). */
+ * Each instruction is an asm statement with a memory clobber, because gcc 12's intrinsics let the compiler drop stores that tile loads read. A test
+ * defines AMX_IN_C and emulates the instructions in C (tests/unit/kernel/amx_in_c.h). */
 #ifndef TC_KERNEL_AMX_H
 #define TC_KERNEL_AMX_H
 
@@ -15,15 +17,15 @@
 
 #include "kernel/scalar.h"
 
-enum { AMX_ROWS = 32, AMX_COLUMNS = 32, AMX_WORDS = 16 }; /* of results; k / words of one step */
-/* What LDTILECFG reads. */
+enum { AMX_ROWS = 32, AMX_COLUMNS = 32, AMX_WORDS = 16 }; /* rows and columns of a result; words of k in one step */
+/* The operand of LDTILECFG, palette 1. */
 typedef struct {
     uint8_t palette, start_row, zero[14];
-    uint16_t bytes[16]; /* of a row of each tile */
+    uint16_t bytes[16]; /* of a row, for each tile */
     uint8_t rows[16];
 } amx_config;
 
-typedef uint16_t halfword __attribute__((may_alias)); /* of a word */
+typedef uint16_t halfword __attribute__((may_alias)); /* half of a word */
 
 #ifndef AMX_IN_C
 #define AMX_TARGET __attribute__((target("avx512bf16,amx-tile,amx-bf16,amx-int8"))) /* of functions that use tiles */
@@ -34,7 +36,7 @@ typedef uint16_t halfword __attribute__((may_alias)); /* of a word */
 #define TILE_STORE(t, to, stride) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(to), "r"(stride) : "memory")
 #define TILE_DOT(op, c, a, b) __asm__ volatile(#op " %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::: "memory") /* c += a b */
 
-/* vdpbf16ps, beside tiles or instead of them: VP is 16 words, VS 16 sums. */
+/* vdpbf16ps, which the same kernels use without tiles: VP is a vector of 16 words (pairs), VS one of 16 float32 sums. */
 #include <immintrin.h>
 #define PAIRS_TARGET __attribute__((target("avx512bf16"))) /* of functions that use it */
 typedef __m512bh VP;
@@ -42,20 +44,20 @@ typedef __m512 VS;
 #define load_pairs(p) ((VP)_mm512_loadu_ps(p))
 #define set_pairs(x) ((VP)_mm512_set1_epi32((int)(x)))
 #define dot_pairs(acc, a, b) _mm512_dpbf16_ps(acc, a, b)
-#define stream_line(to, from) _mm512_stream_si512((__m512i *)(void *)(to), _mm512_loadu_si512(from)) /* 64 bytes, past the caches */
-#define STREAM_END() _mm_sfence() /* before others are told that lines are written */
+#define stream_line(to, from) _mm512_stream_si512((__m512i *)(void *)(to), _mm512_loadu_si512(from)) /* streaming store of 64 bytes */
+#define STREAM_END() _mm_sfence() /* after streaming stores, before another thread may read them */
 #define SUBNORMAL(x, y) (_mm512_fpclass_ps_mask(x, 0x20) | _mm512_fpclass_ps_mask(y, 0x20))
-/* 32 float32 as bfloat16 to nearest even, subnormal numbers too. */
+/* Stores 32 float32 as bfloat16, rounded to nearest even; subnormal numbers are kept. */
 PAIRS_TARGET static inline __attribute__((always_inline)) void store_rounded(void *out, VS x, VS y) {
     const __mmask16 subnormal = SUBNORMAL(x, y);
-    _mm512_storeu_si512(out, (__m512i)_mm512_cvtne2ps_pbh(y, x)); /* subnormal numbers become zeros */
+    _mm512_storeu_si512(out, (__m512i)_mm512_cvtne2ps_pbh(y, x)); /* flushes subnormal numbers to zero */
     for (int i = 0; __builtin_expect(subnormal, 0) && i < 32; i++) ((halfword *)out)[i] = tc_x_cast_f32_bf16(i < 16 ? x[i] : y[i - 16]);
 }
 #else
 #define PAIRS_TARGET
 #endif
 
-/* Tiles for results of `rows` rows, 1 to 32, by steps of `words` words of k; of more than 16 rows the other two results and tile 5 have the rest. */
+/* Configures tiles for a result of `rows` rows, 1 to 32, and steps of `words` words of k. Rows beyond 16 are in tiles 2, 3 and 5. */
 AMX_TARGET static inline void amx_configure_for(int64_t rows, int64_t words) {
     amx_config c = {.palette = 1};
     uint8_t upper = (uint8_t)(rows < 16 ? rows : 16), lower = (uint8_t)(rows - upper);
@@ -75,7 +77,7 @@ AMX_TARGET static inline void amx_clear(int64_t rows) {
     TILE_ZERO(2);
     TILE_ZERO(3);
 }
-/* Results from and to memory, `stride` bytes from row to row. */
+/* Load and store the result, `stride` bytes from row to row. */
 AMX_TARGET static inline void amx_load(int64_t rows, const void *from, int64_t stride) {
     const char *p = from, *q = p + 16 * stride;
     TILE_LOAD(0, p, stride);
@@ -92,8 +94,8 @@ AMX_TARGET static inline void amx_store(int64_t rows, void *to, int64_t stride) 
     TILE_STORE(2, q, stride);
     TILE_STORE(3, q + 64, stride);
 }
-/* void name(rows, words, a, lda, b): adds to the results by instruction op the products of `words` words of k, a multiple of 16:
- * a[row * lda + word], b[word * 32 + column]. */
+/* Defines void name(rows, words, a, lda, b), which adds to the result, by instruction op, the products over `words` words of k, a multiple of 16:
+ * a[row * lda + word], b[word * 32 + column], in words. */
 #define AMX_MULTIPLY(name, op)                                                                                               \
     AMX_TARGET static inline void name(int64_t rows, int64_t words, const void *a_words, int64_t lda, const void *b_words) { \
         const char *a = a_words, *b = b_words;                                                                               \

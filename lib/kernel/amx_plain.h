@@ -1,7 +1,7 @@
-/* tc_epilogue_plain of bfloat16 on 32 neighbouring results while they are in registers. Included after vec_f32.h and amx.h. */
+/* The plain epilogue for bfloat16 (half_plain.h) on 32 consecutive results while they are in registers. Included after vec_f32.h and amx.h. */
 #include "kernel/half_plain.h"
 
-/* What store_plain stores, where the instructions cannot: they round subnormal numbers to zero. */
+/* The slow path of store_plain: the conversion instructions flush subnormal numbers to zero. */
 static __attribute__((noinline, cold)) void plain_by_vectors(void *out, const float *sums, const half_plain *p) {
     for (int i = 0; i < 32; i += ROW_BYTES / 4) {
         VF x;
@@ -9,7 +9,7 @@ static __attribute__((noinline, cold)) void plain_by_vectors(void *out, const fl
         half_vector(out, rounded(x), p, i);
     }
 }
-/* out = table[min(max(fma(x, scale, shift) + more, low), high)], each sum rounded, of sums x and 16 more, y. */
+/* Stores 32 bfloat16, table[min(max(fma(sum, scale, shift) + more, low), high)], rounded after each operation. x, y: the first and last 16 sums. */
 #ifdef AMX_IN_C
 static inline void store_plain(void *out, VS x, VS y, const half_plain *p) {
     const VS sums[] = {x, y};
@@ -19,7 +19,7 @@ static inline void store_plain(void *out, VS x, VS y, const half_plain *p) {
 PAIRS_TARGET static inline __attribute__((always_inline)) VS widen_half(__m256i x) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
 }
-/* Returns whether one of them is subnormal. */
+/* Rounds x and y to bfloat16 in place; returns a mask that is not 0 where an element is subnormal. */
 PAIRS_TARGET static inline __attribute__((always_inline)) __mmask16 round_pair(VS *x, VS *y) {
     const __mmask16 subnormal = SUBNORMAL(*x, *y);
     const __m512i r = (__m512i)_mm512_cvtne2ps_pbh(*y, *x);

@@ -40,7 +40,7 @@ void TC_ROW(tc_attention_weights)(const float *score, int64_t live, int64_t keys
     for (; i + VL <= live; i += VL) top = vmax(vtake(score + i), top);
     const VU in = first_lanes(live - i);
     if (i < live) top = vmax((VF)(((VU)vtake(score + i) & in) | ((VU)lowest & ~in)), top);
-    const float max = vtop(top);
+    const float max = vmax_lanes(top);
     const VF less = vset1(max == -INFINITY ? 0 : max);
     for (int p = 0; p < PARTS; p++) sum[p] = vset1(0);
 #pragma GCC unroll 1

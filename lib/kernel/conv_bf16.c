@@ -15,7 +15,7 @@
 #include "base/ints.h"
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
-#include "kernel/turn.h"
+#include "kernel/transpose.h"
 
 /* Of a second cache of 1 MiB: a task's slabs, and the weights that it takes at once. Positions of a task where lines are long, and at least. */
 enum { SLAB_BYTES = 512 << 10, WEIGHT_BYTES = 512 << 10, LONG_LINE = 512, FEW = 64 };
@@ -384,7 +384,7 @@ void tc_conv_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *
     p.w = packed, p.bias = bias, p.out = out, p.x = in;
     if (copies(c)) {
         void *x = tc_conv_take(&scratch, input_bytes(c));
-        tc_turn(isa, pool, 2, c->n, p.channels, tc_conv_volume(c->in), in, x);
+        tc_transpose_batch(isa, pool, 2, c->n, p.channels, tc_conv_volume(c->in), in, x);
         p.x = x;
     }
     p.scratch = scratch;

@@ -11,7 +11,7 @@
 #include "base/ints.h"
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
-#include "kernel/turn.h"
+#include "kernel/transpose.h"
 
 /* Of a task: tiles of positions, more where no sums are kept; bytes of channels; bytes of sums, of a second cache of 1 MiB. */
 enum { BLOCK_TILES = 16, LEAF_TILES = 64, BLOCK_BYTES = 1024, SUM_BYTES = 768 << 10 };
@@ -434,7 +434,7 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
         memset(x, 0, (size_t)p.margin[0] * elem(c));
         x += (size_t)p.margin[0] * elem(c);
         memset(x + (size_t)(c->n * p.channels * p.inside) * elem(c), 0, (size_t)p.margin[1] * elem(c));
-        tc_turn(isa, pool, elem(c), c->n, p.channels, p.inside, in, x);
+        tc_transpose_batch(isa, pool, elem(c), c->n, p.channels, p.inside, in, x);
         p.x = x;
     }
     make_tables(&p, &scratch);

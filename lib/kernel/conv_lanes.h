@@ -22,8 +22,8 @@ static void to_lanes(void *out, const void *const *in, int64_t from, int64_t n) 
     T *o = out;
     const T *const *p = (const T *const *)in;
     int64_t i = 0;
-    for (; i + VL <= n; i += VL) square(o + i * VL, VL, p, from + i);
-    if (i < n && n >= VL) square(o + (n - VL) * VL, VL, p, from + n - VL);
+    for (; i + VL <= n; i += VL) transpose_square(o + i * VL, VL, p, from + i);
+    if (i < n && n >= VL) transpose_square(o + (n - VL) * VL, VL, p, from + n - VL);
     else
         for (; i < n; i++)
             for (int l = 0; l < VL; l++) o[i * VL + l] = p[l][from + i];
@@ -36,11 +36,11 @@ static void from_lanes(void *out, int64_t ld, int m, const void *in, int64_t n) 
         const T *row[VL];
         for (int k = 0; k < VL; k++) row[k] = x + (i + k) * VL;
         if (m == VL) {
-            square(o + i, ld, row, 0);
+            transpose_square(o + i, ld, row, 0);
             continue;
         }
         T t[VL * VL];
-        square(t, VL, row, 0);
+        transpose_square(t, VL, row, 0);
         for (int l = 0; l < m; l++) vstore(o + l * ld + i, vload(t + l * VL));
     }
     for (; i < n; i++)

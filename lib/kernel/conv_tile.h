@@ -367,10 +367,10 @@ static void store_tile(const tc_conv_block *b, const tile_place *p, T *from, int
             for (int r = 0; r < VL; r++) row[r] = from + (r0 + r) * NR + h; /* rows past the end are room */
             T *o = out + h * b->ld + to[0] + r0;
             if (m == VL && cols - h >= VL) {
-                square(o, b->ld, row, 0);
+                transpose_square(o, b->ld, row, 0);
                 continue;
             }
-            square(turned, VL, row, 0);
+            transpose_square(turned, VL, row, 0);
             for (int c = 0; c < VL && h + c < cols; c++) vstore_some(o + c * b->ld, vload(turned + c * VL), m);
         }
 }
@@ -684,7 +684,7 @@ static void pack_panel(void *out, const void *w, int64_t w_cout, int64_t w_cin, 
                 if (n < VL)
                     for (int64_t k = 0; k < n; k++)
                         for (int r = 0; r < VL; r++) turned[k * VL + r] = row[r][k];
-                else square(turned, VL, row, 0);
+                else transpose_square(turned, VL, row, 0);
                 ci = (i - back) / taps, t = (i - back) % taps;
                 for (int64_t k = 0; k < m; k++) {
                     vstore(o + (t * cin + ci) * NR + h, vload(turned + k * VL));
@@ -777,7 +777,7 @@ static void grad_turn(void *out, const void *const *in, int64_t from, int64_t n)
     for (int h = 0; h < NR; h += VL) {
         T *o = (T *)out + h;
         int64_t i = 0;
-        for (; i + VL <= n; i += VL) square(o + i * NR, NR, p + h, from + i);
+        for (; i + VL <= n; i += VL) transpose_square(o + i * NR, NR, p + h, from + i);
         for (; i < n; i++)
             for (int l = 0; l < VL; l++) o[i * NR + l] = p[h + l][from + i];
     }

@@ -2,7 +2,7 @@
  * where positions whose tap lies in the padding are absent. */
 #include "base/ints.h"
 #include "kernel/conv_plan.h"
-#include "kernel/turn.h"
+#include "kernel/transpose.h"
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
 
@@ -65,7 +65,7 @@ void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool,
     int64_t taps = tc_conv_volume(c->kernel), area = tc_conv_volume(c->out), channels = c->groups * c->cin, inside = tc_conv_volume(c->in);
     plan p = {.c = c, .dout = dout, .dw = dw, .strides = strides, .k = c->n * area, .most = most_segments(c)};
     char *x = tc_conv_take(&scratch, (size_t)(c->n * channels * inside) * elem(c));
-    tc_turn(isa, pool, elem(c), c->n, channels, inside, in, x);
+    tc_transpose_batch(isa, pool, elem(c), c->n, channels, inside, in, x);
     p.x = x;
     p.a_k = tc_conv_take(&scratch, (size_t)p.k * 8), p.b_k = tc_conv_take(&scratch, (size_t)p.k * 8);
     int *nseg = tc_conv_take(&scratch, (size_t)taps * sizeof(int));

@@ -12,7 +12,7 @@
 #include "base/ints.h"
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
-#include "kernel/turn.h"
+#include "kernel/transpose.h"
 
 enum { TAPS = 9, LANES = 16 /* of the widest vectors */, TASK_BYTES = 768 << 10, LEAST_TILES = 56 };
 /* Costs in multiplications: of a weight that comes from memory, of an element of a tile transformed. */
@@ -204,12 +204,12 @@ void tc_conv_winograd(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, ch
     p.w = packed, p.bias = bias, p.x = in, p.out = out;
     if (!c->in_last) {
         float *x = tc_conv_take(&scratch, copy_bytes(elements(c, c->cin, c->in), false));
-        tc_turn(isa, pool, sizeof(float), c->n, c->groups * c->cin, tc_conv_volume(c->in), in, x);
+        tc_transpose_batch(isa, pool, sizeof(float), c->n, c->groups * c->cin, tc_conv_volume(c->in), in, x);
         p.x = x;
     }
     if (!c->out_last) p.out = tc_conv_take(&scratch, copy_bytes(elements(c, c->cout, c->out), false));
     p.zeros = memset(tc_conv_take(&scratch, (size_t)c->cin * sizeof(float)), 0, (size_t)c->cin * sizeof(float));
     p.scratch = scratch;
     tc_parallel_for(pool, tc_ceil_div(p.tiles, p.rows) * tc_ceil_div(c->cout, p.cols) * c->groups, 1, tasks, &p);
-    if (!c->out_last) tc_turn(isa, pool, sizeof(float), c->n, tc_conv_volume(c->out), c->groups * c->cout, p.out, out);
+    if (!c->out_last) tc_transpose_batch(isa, pool, sizeof(float), c->n, tc_conv_volume(c->out), c->groups * c->cout, p.out, out);
 }

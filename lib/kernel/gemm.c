@@ -1,5 +1,9 @@
-/* Splits matrix products over threads. Where a product has several row blocks its panels of b are packed once for all of them, as many
- * columns at a time as have room (a round; small jobs share one). A task is a row block by some columns of one job. */
+/* Splits matrix products over threads. A task is a block of rows by some columns of one job; tasks are independent and write disjoint parts of c.
+ * Where a job has several row blocks, its panels of b are packed once for all of them, in rounds:
+ *
+ *     for each round: as many columns as PANELS_MOST bytes of panels hold; small jobs share a round
+ *       pack the panels of these columns, in parallel
+ *       run the tasks of these columns, in parallel */
 #include "kernel/gemm.h"
 
 #include <string.h>
@@ -8,19 +12,19 @@
 #include "kernel/isa.h"
 
 enum { PANELS_MOST = 16 << 20, PANELS_LEAST = 1 << 20 }; /* bytes of a round's panels */
-enum { NC_LEAST = 512, NC_MOST = 1024 };    /* columns of a task: so few where rows can be fewer instead; so many where k is in several units */
-enum { PACK_LEAST = 128, PACK_MOST = 512 }; /* columns that are packed at once: rows of b are read in long pieces */
-enum { FEW = 8 };                           /* columns that are better computed as rows */
+enum { NC_LEAST = 512, NC_MOST = 1024 };                 /* columns of a task; NC_MOST holds where k is longer than a leaf */
+enum { PACK_LEAST = 128, PACK_MOST = 512 };              /* columns that a thread packs at once: rows of b are then read in long runs */
+enum { FEW = 8 };                                        /* a result of at most so many columns is computed transposed */
 
 static const tc_gemm_ops *ops_of(const tc_isa_ops *isa, tc_dtype d) {
     return d == TC_F64 ? isa->gemm_f64 : d == TC_BF16 ? isa->gemm_bf16 : isa->gemm_f32;
 }
 
-/* What depends on the size of the jobs alone. */
+/* How scratch is used; depends on the sizes of the jobs alone. */
 typedef struct {
-    int64_t window;        /* columns of a round whose panels are packed for it, 0: not packed */
+    int64_t window;        /* columns that are packed in a round; 0: tasks pack for themselves */
     int64_t cols;          /* of a task, at most */
-    size_t panels, worker; /* bytes: of a job's panels in a round, of a worker's room */
+    size_t panels, worker; /* bytes of a job's panels in a round; of one worker's private part */
 } layout;
 static layout make_layout(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k, bool packed) {
     layout l = {.cols = k > TC_LEAF ? tc_min(n, NC_MOST) : n};
@@ -32,21 +36,21 @@ static layout make_layout(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k,
     l.worker = tc_pad64(o->work_bytes(tc_min(m, TC_GEMM_MC), l.cols, k));
     return l;
 }
-static size_t panels_room(const layout *l) { return l->window && l->panels < PANELS_LEAST ? PANELS_LEAST : l->panels; }
+static size_t round_bytes(const layout *l) { return l->window && l->panels < PANELS_LEAST ? PANELS_LEAST : l->panels; }
 
 size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, bool packed, int threads) {
     const tc_gemm_ops *o = ops_of(isa, dtype);
     layout l = make_layout(o, m, n, k, packed);
-    size_t bytes = panels_room(&l) + l.worker * (size_t)threads;
+    size_t bytes = round_bytes(&l) + l.worker * (size_t)threads;
     if (n <= FEW && m > n) {
         l = make_layout(o, n, m, k, packed);
-        size_t swapped = panels_room(&l) + l.worker * (size_t)threads;
+        size_t swapped = round_bytes(&l) + l.worker * (size_t)threads;
         bytes = swapped > bytes ? swapped : bytes;
     }
     return bytes + 64;
 }
 
-/* A worker's room: jobs of at most one leaf are not cut into NC_MOST columns. */
+/* A worker's private part, at most. Jobs of at most one leaf are not cut into NC_MOST columns. */
 static size_t worker_most(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k) {
     const size_t cut = o->work_bytes(tc_min(m, TC_GEMM_MC), tc_min(n, NC_MOST), k),
                  whole = o->work_bytes(tc_min(m, TC_GEMM_MC), n, tc_min(k, TC_LEAF));
@@ -60,12 +64,14 @@ size_t tc_gemm_scratch_most(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, in
     return panels + (straight > swapped ? straight : swapped) * (size_t)threads + 64;
 }
 
-/* Columns and rows of a task: enough tasks that no thread is idle for long. Where several row blocks share packed columns, columns become
- * fewer down to NC_LEAST, then rows, then columns; else columns first: each task packs its own, or b is read from memory once. */
+/* Columns and rows of a task, and how many tasks that makes across and down. There are some 8 tasks a thread, so that none is idle for long.
+ * Where row blocks share packed panels, tasks get fewer columns, down to NC_LEAST, then fewer rows, then still fewer columns. Elsewhere fewer columns
+ * come first: each task packs its own columns, and b is read from memory once. */
 typedef struct {
     int64_t cols, rows, ncols, nrows;
 } plan;
-static int64_t even(int64_t n, int64_t parts, int64_t step) { return tc_ceil_div(tc_ceil_div(n, parts), step) * step; }
+/* n in so many parts of nearly equal size, each a multiple of step. */
+static int64_t even(int64_t n, int64_t parts, int64_t step) { return tc_round_up(tc_ceil_div(n, parts), step); }
 static plan make_plan(const tc_gemm_ops *o, const layout *l, int64_t jobs, int64_t m, int64_t n, int threads, bool packed) {
     const int64_t want = threads > 1 ? 8 * (int64_t)threads : 1, narrowest = m > 64 ? 4 * o->nr : o->nr;
     plan p = {.cols = tc_min(l->cols, n), .rows = tc_min(m, even(m, tc_ceil_div(m, TC_GEMM_MC / o->mr * o->mr), o->mr))};
@@ -85,7 +91,7 @@ int tc_gemm_knobs(int64_t m, int64_t n, tc_knob *out) {
     out[0] = tc_knob_below("columns", cols, n), out[1] = tc_knob_below("rows", rows, m);
     return 2;
 }
-/* As the job says. No more than the layout has room for. */
+/* With the sizes that tuning chose, where the job has them; no more than the scratch holds. */
 static plan tuned_plan(plan p, const tc_gemm_ops *o, const layout *l, const tc_gemm *j, int64_t n) {
     if (j->task_cols && !j->swapped) p.cols = tc_min(tc_min(l->cols, n), tc_ceil_div(j->task_cols, o->nr) * o->nr);
     if (j->task_rows && !j->swapped) p.rows = tc_min(tc_min(j->m, TC_GEMM_MC / o->mr * o->mr), tc_ceil_div(j->task_rows, o->mr) * o->mr);
@@ -101,10 +107,10 @@ typedef struct {
     plan plan;
     char *panels, *workers;
     bool swapped;
-    int64_t job0, c0, cols, step; /* the round: its first job; its columns, and how many are packed at once */
+    int64_t job0, c0, cols, step; /* the round: its first job, its columns [c0, c0 + cols), and how many of them a thread packs at once */
 } run;
 
-/* c' = b' a': a result of few columns is computed as one of few rows. The same products and sums. */
+/* A result of few columns is computed transposed, c^T = b^T a^T, as one of few rows: the same products in the same order. */
 static bool swaps(const tc_gemm *j) { return j->n <= FEW && j->m > j->n && !j->packed; }
 static void swap_operands(tc_gemm *j) {
     tc_gemm s = *j;
@@ -116,12 +122,12 @@ static void swap_operands(tc_gemm *j) {
 }
 static const tc_gemm_ops *job_of(const run *r, int64_t i, tc_gemm *out) {
     r->make(r->ctx, i, out);
-    out->second_cache = r->isa->second_cache;
+    out->l2_bytes = r->isa->l2_bytes;
     if (r->swapped) swap_operands(out);
     return ops_of(r->isa, out->dtype);
 }
 
-/* The panels of column c of a job, from the caller or of this round. */
+/* The panel of column c of a job: packed by the caller, or in this round; NULL: tasks pack for themselves. */
 static const char *panels_at(const run *r, const tc_gemm *j, int64_t job, int64_t c) {
     const tc_gemm_ops *o = ops_of(r->isa, j->dtype);
     if (tc_gemm_widens(j)) return (const char *)j->packed + c / o->nr * tc_gemm_panel_bytes(j, o->nr, j->k);
@@ -143,7 +149,7 @@ static void pack_columns(run *r, tc_pool *pool, int64_t jobs, int64_t k) {
     r->step = tc_min(PACK_MOST, even(r->cols, 2 * tc_pool_threads(pool) - 1, PACK_LEAST));
     tc_parallel_for(pool, jobs * tc_ceil_div(r->cols, r->step), 1 + 32768 / (r->step * (k + 1)), pack_round, r);
 }
-/* Tasks side by side are one block, as wide as a worker has room for: it copies its rows of a once. */
+/* Tasks [begin, end). Neighbouring tasks of the same rows run as one block, as wide as the worker's scratch allows: rows of a are copied once. */
 static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const run *r = ctx;
     const plan *p = &r->plan;
@@ -199,8 +205,8 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
     const tc_gemm_ops *o = ops_of(isa, j.dtype);
     const layout *l = &r.layout;
     r.layout = make_layout(o, j.m, j.n, j.k, j.packed != NULL);
-    r.panels = tc_align64(scratch), r.workers = r.panels + panels_room(l);
-    const int64_t window = l->window ? l->window : j.n, together = l->window ? (int64_t)(panels_room(l) / l->panels) : count;
+    r.panels = tc_align64(scratch), r.workers = r.panels + round_bytes(l);
+    const int64_t window = l->window ? l->window : j.n, together = l->window ? (int64_t)(round_bytes(l) / l->panels) : count;
     const double flops = 2.0 * (double)j.m * (double)j.n * (double)(j.k ? j.k : 1); /* of a job */
     for (r.job0 = 0; r.job0 < count; r.job0 += together)
         for (r.c0 = 0; r.c0 < j.n; r.c0 += window) {

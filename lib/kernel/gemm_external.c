@@ -1,4 +1,4 @@
-/* Candidates for products (gemm_external.h). */
+/* The registry of external products, and how their results get alpha, beta and the epilogue (gemm_external.h). */
 #include "kernel/gemm_external.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@ static struct {
     tc_gemm_external_fn fn;
     void *ctx;
 } candidates[TC_GEMM_EXTERNALS];
-static int count; /* constant once products run */
+static int count; /* registration comes before products run; it is constant from then on */
 
 bool tc_gemm_external_add(tc_gemm_external_fn fn, void *ctx) {
     const int at = __atomic_load_n(&count, __ATOMIC_ACQUIRE);
@@ -23,7 +23,7 @@ tc_knob tc_gemm_external_knob(void) {
     return k;
 }
 
-/* What follows the sums of a row: NUMERICS 5, as gemm_finish.h does it. */
+/* alpha, beta, addend and epilogue on finished rows, with the roundings of gemm_finish.h. */
 static void finish_rows(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_gemm *j = ctx;
     const float alpha = (float)j->alpha, beta = (float)j->beta;

@@ -1,4 +1,4 @@
-/* Matrix products of float64: 14 x 16 tiles with AVX-512, 6 x 8 with AVX2, and by the emulated fma for any machine. */
+/* Matrix products of float64: tiles of 14 x 16 with AVX-512, 6 x 8 with AVX2, 4 x 4 with an emulated fma elsewhere. */
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 #include "kernel/vec_f64.h"

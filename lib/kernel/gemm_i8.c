@@ -1,5 +1,5 @@
-/* Splits products of int8 over threads: b is packed once, then tasks are blocks of rows and columns. A block goes through k by pieces
- * whose rows of a stay in the first cache; what earlier pieces gave lies in c. */
+/* Splits int8 products over threads. b is packed once; a task is a block of rows and columns of c. A task goes through k in steps of 4 QUADS, so
+ * that its copied rows of a stay in L1; partial sums lie in c between steps. */
 #include "kernel/gemm_i8.h"
 
 #include "base/ints.h"
@@ -35,7 +35,7 @@ void tc_gemm_i8_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm_i8 *job
     tc_parallel_for(pool, tc_ceil_div(job->n, r.ops->nr), 1 + 65536 / (r.ops->nr * (job->k + 1)), pack_panels, &r);
 }
 
-/* Rows [r0, r0 + nr) of one panel and one piece of k. */
+/* Rows [r0, r0 + nr) by the panel at column c0, over `quads` quads from q0 on. part: a tile, for the last panel, which has fewer columns than nr. */
 static void panel(const run *r, int64_t r0, int64_t nr, int64_t c0, int64_t q0, int64_t quads, const int32_t *a, int32_t *part) {
     const tc_gemm_i8 *j = r->job;
     int64_t w = tc_min(r->ops->nr, j->n - c0), all = quads_of(r->ops, j->k);
@@ -56,7 +56,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     int64_t across = tc_ceil_div(j->n, r->cols), quads = quads_of(r->ops, j->k);
     for (int64_t t = begin; t < end; t++) {
         int64_t r0 = t / across * r->rows, c0 = t % across * r->cols, nr = tc_min(r->rows, j->m - r0), nc = tc_min(r->cols, j->n - c0);
-        for (int64_t q = 0; q < quads || q == 0; q += QUADS) { /* k = 0: the sums that begin are 0 */
+        for (int64_t q = 0; q < quads || q == 0; q += QUADS) { /* once even for k = 0: c is set to the sums' initial values */
             int64_t n = tc_min(QUADS, quads - q);
             r->ops->copy(j, r0, nr, q, n, a);
             for (int64_t c = c0; c < c0 + nc; c += r->ops->nr) panel(r, r0, nr, c, q, n, a, part);

@@ -1,4 +1,4 @@
-/* Products of int8: tiles of 14 x 32 with AVX-512 (by VNNI, or of 32 x 32 by AMX, where the CPU has it, isa.c chooses), of 4 x 2 vectors
+/* Products of int8: tiles of 14 x 32 with AVX-512, by VNNI where the CPU has it, or of 32 x 32 by AMX (isa.c chooses); 4 rows by two vectors
  * elsewhere. */
 #include "kernel/gemm_i8.h"
 #include "kernel/isa.h"

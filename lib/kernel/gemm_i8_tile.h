@@ -1,6 +1,6 @@
-/* The int8 product of one instruction set, included with NR (columns), MR (rows), FLIP, UNIT (gemm_i8.h), TARGET (an attribute or nothing),
- * NAME (a suffix) and, of the vector type VI of int32: vset1, vdot(acc, a, b): four signed products of bytes a word. TILES: tc_gemm_i8_ops's
- * tiles by other means. */
+/* The int8 product by one instruction, included with NR and MR (columns and rows of a tile), FLIP and UNIT (flip and unit of tc_gemm_i8_ops), TARGET
+ * (a function attribute, or nothing), NAME (a suffix) and, for the vector VI of int32, vset1(x) and vdot(acc, a, b), which adds four products of
+ * bytes to each word. Where TILES is defined, it names the function for tc_gemm_i8_ops.tiles; otherwise that is made from vdot here. */
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
 #define N_(name) CAT_(name, NAME)

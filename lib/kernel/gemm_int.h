@@ -1,4 +1,5 @@
-/* Products of integers, which wrap in their own width: c = alpha a b + beta add. Types with and without sign are the same bits. */
+/* Integer matrix products, c = alpha a b + beta add, wrapping in the width of the element; signed and unsigned types give the same bits.
+ * Strides are in elements. */
 #ifndef TC_KERNEL_GEMM_INT_H
 #define TC_KERNEL_GEMM_INT_H
 
@@ -13,6 +14,6 @@ typedef struct {
 } tc_gemm_int;
 
 enum { TC_GEMM_INT_ROWS = 16, TC_GEMM_INT_COLS = 64 };
-/* Rows [r0, r0 + nr) and columns [c0, c0 + nc) of a job, at most ROWS x COLS: one function for elements of 1, 2, 4 and 8 bytes. */
+/* Computes rows [r0, r0 + nr) and columns [c0, c0 + nc), at most ROWS x COLS of them. There is one such function for each element width. */
 typedef void (*tc_gemm_int_fn)(const tc_gemm_int *job, int64_t r0, int64_t nr, int64_t c0, int64_t nc);
 #endif

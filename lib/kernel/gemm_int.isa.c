@@ -1,4 +1,4 @@
-/* Products of integers of 1 (computed in 2), 2, 4 and 8 bytes. */
+/* Integer matrix products for elements of 1 byte (summed in 2: CPUs have no vector product of bytes), 2, 4 and 8 bytes. */
 #include "kernel/gemm_int.h"
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"

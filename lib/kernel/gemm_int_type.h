@@ -1,6 +1,6 @@
-/* The product of one width of integers, included with T (element), W (what sums are computed in) and S (a suffix). Columns of b are copied
- * next to each other; rows of sums then go over them.
- * 1u: 16 bits by 16 are int otherwise, which may not overflow. */
+/* The integer product of one width, included with T (unsigned element type), W (type of the sums) and S (suffix). A block of b, DEEP x COLS, is copied
+ * to a contiguous panel; each row of a then runs over it.
+ * The factor 1u makes products of 16-bit values unsigned: they would be promoted to int, whose overflow is undefined. */
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
 

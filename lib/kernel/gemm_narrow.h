@@ -1,10 +1,11 @@
-/* Panels of narrower elements than float32 (tc_gemm.packed_type): made float32 where they are due, or, for one row, on the way to its sums,
- * which are the same fma chains. Included by gemm_block.h after gemm_tile.h, where T is float. */
+/* Packed panels whose elements are narrower than float32 (tc_gemm.packed_type). A panel is widened to float32 just before it is used; a product of
+ * one row widens in registers instead, with the same fma chains. Included by gemm_block.h after gemm_tile.h, where T is float. */
 
-/* VL elements of a type as float32. Types: TC_BF16, TC_F16, TC_I8. */
+/* VL elements of TC_BF16, TC_F16 or TC_I8, widened; of any other type, VL floats. */
 static inline __attribute__((always_inline)) VF vload_as(tc_dtype type, const void *p) {
     return type == TC_BF16 ? vload_bf16(p) : type == TC_F16 ? vload_f16(p) : type == TC_I8 ? vload_i8(p) : vload(p);
 }
+/* Does sum_row take panels of this type? */
 static bool has_row(tc_dtype type) { return type == TC_BF16 || type == TC_F16 || type == TC_I8 || type == TC_U8; }
 
 static inline __attribute__((always_inline)) void sum_as(tc_dtype type, const T *a, const char *b, int64_t n, T *sums) {
@@ -17,7 +18,7 @@ static inline __attribute__((always_inline)) void sum_as(tc_dtype type, const T 
     }
     vstore(sums, x), vstore(sums + VL, y);
 }
-/* Groups of four bits: sums of a row where a is given, else the elements to out. */
+/* Panels of four-bit groups (tc_gemm.group): with a, the sums of one row, NR of them, to out; without, the n x NR weights. */
 static inline __attribute__((always_inline)) void each_group(const tc_gemm *j, const T *a, const char *b, int64_t n, T *out) {
     const int64_t e = (int64_t)tc_dtype_size(j->scale_type);
     VF x = {0}, y = {0};
@@ -38,7 +39,7 @@ static inline __attribute__((always_inline)) void each_group(const tc_gemm *j, c
 }
 static __attribute__((noinline)) void group_sums(const tc_gemm *j, const T *a, const char *b, int64_t n, T *out) { each_group(j, a, b, n, out); }
 
-/* The sums of a row over n k of a panel: NR of them. */
+/* One row of a leaf: sums[c] = sum over n consecutive k of a[k] and column c of the panel, NR columns. b: the panel from the first of these k on. */
 static void sum_row(const tc_gemm *j, const T *a, const char *b, int64_t n, T *sums) {
     switch (j->packed_type) {
     case TC_BF16: sum_as(TC_BF16, a, b, n, sums); break;
@@ -47,7 +48,7 @@ static void sum_row(const tc_gemm *j, const T *a, const char *b, int64_t n, T *s
     default: group_sums(j, a, b, n, sums);
     }
 }
-/* n k of a panel as float32, [k][NR] */
+/* Widens n consecutive k of a panel to float32: out is [k][NR]. */
 static void widen_panel(const tc_gemm *j, const char *b, int64_t n, T *out) {
     if (j->group) each_group(j, NULL, b, n, out);
     else TC_ROW(tc_block_cast)[j->packed_type][TC_F32](out, b, n * NR);

@@ -1,5 +1,11 @@
-/* Tiles of the matrix product of one type and instruction set, included by gemm_block.h: MR x 2 vectors in registers sum one leaf. What a
- * leaf gives is merged at once with the partial sums that the tree has ready (levels), and stored. */
+/* Register tiles of the matrix product, for one type and instruction set; included by gemm_block.h. A tile is MR rows by NR columns, two vectors a row.
+ * It sums one leaf (256 k) in registers, merges that with the partial sums of the tree that are complete (levels), and stores the result: as
+ * another partial sum, or, after the last leaf, to c.
+ *
+ *     for each k:   two vectors of b; for each row: broadcast a[row][k], two fma
+ *
+ * Products of very few rows use each element of b once or twice, so they read b where it lies instead of packing it: strip() where b's rows are
+ * contiguous, run_transposed() where its columns are. */
 #include "base/ints.h"
 
 enum { NR = 2 * ROW_BYTES / (int)sizeof(T), VL = ROW_BYTES / (int)sizeof(T), LDA = TC_LEAF + 16, LEVELS = 40 };
@@ -11,30 +17,31 @@ static inline VF vload(const T *p) {
 }
 static inline void vstore(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
 
-/* bytes of b that stay in the first cache, in the second; that do not stay in the last */
-enum { SMALL = 32768, NEAR = 768 << 10, FAR = 8 << 20 };
-/* Lines that are wanted soon, one for each k: `step` bytes apart, after `run` of them `turn` bytes more. */
+/* Bytes of b that stay in L1, that stay in L2, and from which on it is taken to come from memory. */
+enum { FITS_L1 = 32768, FITS_L2 = 768 << 10, BEYOND_L3 = 8 << 20 };
+/* Addresses that a tile prefetches for its successor, one for each k: `step` bytes apart, and `skip` bytes more after every `run` of them. */
 typedef struct {
     const char *at;
-    int64_t step, run, turn;
-} fetch;
-/* What follows sums that are finished, of NR columns; pointers may be NULL. */
+    int64_t step, run, skip;
+} prefetch_walk;
+/* What a tile does to finished sums before it stores them: + add[column] + more[row * more_ld + column], then clamp to [low, high]. */
 typedef struct {
-    const T *add, *more; /* by column; [row][more_ld] */
+    const T *add, *more; /* NULL: not added */
     int64_t more_ld;
-    bool bounded;
+    bool bounded; /* clamp */
     T low, high;
-} tail;
+} tile_epilogue;
+/* One leaf of one tile. */
 typedef struct {
-    const T *a, *b;         /* a[row][LDA], b[k * ldb] of the leaf's present k; run_turned: its columns are ldb apart, its k neighbours */
-    int64_t k, ldb;         /* how many k */
-    bool far;               /* b is larger than FAR */
-    fetch soon;             /* what a tile of MR rows brings near */
-    const T *level[LEVELS]; /* tiles to merge with, in this order */
+    const T *a, *b;         /* a[row * LDA + k], b[k * ldb + column], k counting those present; run_transposed: b[column * ldb + k] */
+    int64_t k, ldb;         /* k: how many */
+    bool beyond_l3;         /* b is larger than BEYOND_L3 */
+    prefetch_walk prefetch; /* by tiles of MR rows only */
+    const T *level[LEVELS]; /* partial sums to merge with, in this order: tiles, [row][NR] */
     int nlevels;
     T *out;
-    int64_t ld;       /* of out; a level's rows are NR long */
-    const tail *then; /* what a tile of MR rows does to its sums before it stores them, or NULL */
+    int64_t ld;                    /* elements from row to row of out; a level's rows are NR apart */
+    const tile_epilogue *epilogue; /* of tiles of MR rows only; or NULL */
 } leaf_tile;
 
 #if MR == 14
@@ -50,7 +57,7 @@ typedef struct {
         VF v = vset1(a[i * LDA + k]);                     \
         x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i); \
     }
-/* b comes from the second cache: its lines are asked for some k ahead; a row of a panel is one or two */
+/* b comes from L2: its one or two cache lines a row are prefetched 12 k ahead. */
 #define ONE_K(ldb)                                                             \
     {                                                                          \
         VF p = vload(b + k * (ldb)), q = vload(b + k * (ldb) + VL);            \
@@ -68,15 +75,15 @@ typedef struct {
 static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, const int rows) {
     EACH_ROW(DECLARE)
     const T *a = t->a, *b = t->b;
-    const char *soon = t->soon.at;
-    const int64_t n = t->k, ldb = t->ldb, step = t->soon.step, run = t->soon.run, turn = t->soon.turn;
+    const char *line = t->prefetch.at;
+    const int64_t n = t->k, ldb = t->ldb, step = t->prefetch.step, run = t->prefetch.run, skip = t->prefetch.skip;
     int64_t k = 0;
-    for (; rows == MR && k < n; soon += turn) {
+    for (; rows == MR && k < n; line += skip) {
         const int64_t end = tc_min(n, k + run);
 #pragma GCC unroll 4
-        for (; k < end; k++, soon += step) {
+        for (; k < end; k++, line += step) {
             ONE_K(ldb)
-            __builtin_prefetch(soon, 0, 2);
+            __builtin_prefetch(line, 0, 2);
         }
     }
     for (; rows < MR && k < n; k++) ONE_K(ldb)
@@ -84,17 +91,17 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
         const T *s = t->level[l];
         EACH_ROW(MERGE)
     }
-    if (rows == MR && t->then) {
-        const tail *then = t->then;
-        const T *more = then->more;
-        const int64_t more_ld = then->more_ld;
-        if (then->add) {
-            const VF p = vload(then->add), q = vload(then->add + VL);
+    if (rows == MR && t->epilogue) {
+        const tile_epilogue *epilogue = t->epilogue;
+        const T *more = epilogue->more;
+        const int64_t more_ld = epilogue->more_ld;
+        if (epilogue->add) {
+            const VF p = vload(epilogue->add), q = vload(epilogue->add + VL);
             EACH_ROW(ADD)
         }
         if (more) { EACH_ROW(MORE) }
-        if (then->bounded) {
-            const VF p = vset1(then->low), q = vset1(then->high);
+        if (epilogue->bounded) {
+            const VF p = vset1(epilogue->low), q = vset1(epilogue->high);
             EACH_ROW(CLAMP)
         }
     }
@@ -110,27 +117,29 @@ EACH_ROW(TILE)
 static inline void run_rows(const leaf_tile *t, int rows) {
     switch (rows) { EACH_ROW(CALL) }
 }
-/* Rows that the next tile takes of `left`: two tiles share what is more than one and less than two. */
-static inline int rows_of(int64_t left) { return (int)(left <= MR ? left : left >= 2 * MR ? MR : (left + 1) / 2); }
+/* How many of the rows that are left the next tile takes. The last two tiles share their rows evenly, rather than leave a very short one. */
+static inline int tile_rows(int64_t left) { return (int)(left <= MR ? left : left >= 2 * MR ? MR : (left + 1) / 2); }
 
-/* Few rows meet each element of b once: it is read where it lies. THIN rows at most, of neighbouring k (turned) or columns (strip). */
-enum { THIN = 2, FEW_ROWS = MR == 6 ? 2 * MR : THIN /* of a strip */, DEEP = 8, SHORT = 512, AHEAD = 8 * VL };
+/* Products of few rows read b in place: at most THIN_ROWS rows where its columns are contiguous (transposed), STRIP_ROWS where its rows are (strip).
+ * STRIP_K: rows of b that a strip reads together. SHORT_LINE: bytes of a column up to which the hardware prefetcher does not get going.
+ * PREFETCH_AHEAD: elements. */
+enum { THIN_ROWS = 2, STRIP_ROWS = MR == 6 ? 2 * MR : THIN_ROWS, STRIP_K = 8, SHORT_LINE = 512, PREFETCH_AHEAD = 8 * VL };
 #if MR != 6
-/* Sums of a leaf of `rows` rows and all columns of a block, tile after tile, each rows x NR; nc is a multiple of NR. A few rows of b are
- * read side by side, so that memory is read in long pieces. */
+/* The sums of one leaf for `rows` rows and all nc columns of a block (a multiple of NR): out is [column / NR][row][NR]. b is read STRIP_K rows at a
+ * time, in long sequential runs. */
 static inline __attribute__((always_inline)) void run_strip(const T *a, const T *b, int64_t ldb, int64_t n, int64_t nc, T *out, const int rows) {
-    for (int64_t k = 0; k < n; k += DEEP) {
-        int64_t deep = n - k < DEEP ? n - k : DEEP;
+    for (int64_t k = 0; k < n; k += STRIP_K) {
+        int64_t deep = n - k < STRIP_K ? n - k : STRIP_K;
         const T *from = b + k * ldb;
         for (int64_t c = 0; c < nc; c += VL) {
-            VF x[THIN];
+            VF x[THIN_ROWS];
             T *o = out + c / NR * NR * rows + c % NR;
             for (int i = 0; i < rows; i++) x[i] = k ? vload(o + i * NR) : (VF){0};
-            if (deep == DEEP) {
+            if (deep == STRIP_K) {
 #pragma GCC unroll 8
-                for (int d = 0; d < DEEP; d++) {
+                for (int d = 0; d < STRIP_K; d++) {
                     VF p = vload(from + d * ldb + c);
-                    __builtin_prefetch(from + (d + DEEP) * ldb + c);
+                    __builtin_prefetch(from + (d + STRIP_K) * ldb + c);
                     for (int i = 0; i < rows; i++) x[i] = vfma(vset1(a[i * LDA + k + d]), p, x[i]);
                 }
             } else
@@ -145,7 +154,7 @@ static __attribute__((noinline)) void strip(const T *a, const T *b, int64_t ldb,
     else run_strip(a, b, ldb, n, nc, out, 2);
 }
 #endif
-/* What was summed elsewhere merges with the partial sums from level `from` on. */
+/* Merges sums, [row][NR], with the tile's levels from number `from` on, and stores the result where the tile's goes. */
 static void merge_sums(const leaf_tile *t, const T *sums, int from, int rows) {
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < NR; v += VL) {
@@ -158,22 +167,22 @@ static void merge_sums(const leaf_tile *t, const T *sums, int from, int rows) {
 #if MR == 6
 #include "kernel/gemm_few.h"
 #else
-/* A tile whose columns are rows of memory, ldb apart: one vector of columns after the other, so that few streams of memory run at once.
- * Rows of SHORT bytes end before the processor fetches ahead: those of the next vector are asked for. What comes from memory is asked
- * for earlier than the processor does. */
-static inline __attribute__((always_inline)) void sum_turned(const leaf_tile *t, const int rows) {
-    const int64_t soon = t->k * (int64_t)sizeof(T) <= SHORT ? VL * t->ldb : t->far ? AHEAD : 0;
-    T sums[THIN * NR];
+/* A tile of a b whose columns are contiguous, ldb apart: VL columns are transposed in registers and summed, then the next VL, so that no more than VL
+ * streams of memory are read at once. Columns of at most SHORT_LINE bytes end before the hardware prefetcher starts: those of the next vector are
+ * prefetched here. Of a b that comes from memory the same columns are prefetched, further ahead than the hardware does. */
+static inline __attribute__((always_inline)) void sum_transposed(const leaf_tile *t, const int rows) {
+    const int64_t ahead = t->k * (int64_t)sizeof(T) <= SHORT_LINE ? VL * t->ldb : t->beyond_l3 ? PREFETCH_AHEAD : 0;
+    T sums[THIN_ROWS * NR];
     for (int c = 0; c < NR; c += VL) {
-        VF x[THIN] = {0};
+        VF x[THIN_ROWS] = {0};
         const T *a = t->a, *b = t->b + c * t->ldb;
         int64_t k = 0;
 #pragma GCC unroll 4
-        for (; k + QUAD <= t->k; k += QUAD) {
-            VF col[QUAD];
-            columns(col, b + k, t->ldb);
-            for (int i = 0; soon && i < QUAD; i++) __builtin_prefetch(b + (k % VL + i) * t->ldb + k / VL * VL + soon, 0, 2);
-            for (int i = 0; i < QUAD; i++)
+        for (; k + COLUMN_K <= t->k; k += COLUMN_K) {
+            VF col[COLUMN_K];
+            load_columns(col, b + k, t->ldb);
+            for (int i = 0; ahead && i < COLUMN_K; i++) __builtin_prefetch(b + (k % VL + i) * t->ldb + k / VL * VL + ahead, 0, 2);
+            for (int i = 0; i < COLUMN_K; i++)
                 for (int r = 0; r < rows; r++) x[r] = vfma(vset1(a[r * LDA + k + i]), col[i], x[r]);
         }
         for (; k < t->k; k++) {
@@ -185,8 +194,8 @@ static inline __attribute__((always_inline)) void sum_turned(const leaf_tile *t,
     }
     merge_sums(t, sums, 0, rows);
 }
-static __attribute__((noinline)) void run_turned(const leaf_tile *t, int rows) {
-    if (rows == 1) sum_turned(t, 1);
-    else sum_turned(t, 2);
+static __attribute__((noinline)) void run_transposed(const leaf_tile *t, int rows) {
+    if (rows == 1) sum_transposed(t, 1);
+    else sum_transposed(t, 2);
 }
 #endif

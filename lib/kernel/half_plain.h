@@ -1,15 +1,16 @@
-/* tc_epilogue_plain of bfloat16 on vectors: each sum rounded to the type. Included after vec_f32.h. */
+/* The plain epilogue (tc_epilogue_plain, kernel/kernel.h) for bfloat16, a vector at a time, rounding to bfloat16 after each operation as the separate
+ * operators would. Included after vec_f32.h. */
 typedef uint32_t VU __attribute__((vector_size(ROW_BYTES)));
 typedef uint16_t VH __attribute__((vector_size(ROW_BYTES / 2)));
 
-/* The parts of it that begin at some results; NULL: none. */
+/* Its arguments from some column on; NULL: that step is left out. */
 typedef struct {
     const float *scale, *shift;
     const uint16_t *more, *table;
     float low, high;
 } half_plain;
 
-/* To nearest even, as float32. */
+/* Rounded to bfloat16, to nearest even, as float32. */
 static inline VF rounded(VF x) {
     const VU u = (VU)x, nan = (VU)(x != x), r = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000;
     return (VF)((r & ~nan) | (0x7fc00000 & nan));
@@ -22,7 +23,7 @@ static inline VH looked_up(const uint16_t *table, VH x) {
     return x;
 #endif
 }
-/* On results [i, i + lanes), whose values of bfloat16 are v. */
+/* Applies it to v, results [i, i + lanes) that hold bfloat16 values, and stores them as bfloat16. */
 static inline __attribute__((always_inline)) void half_vector(void *out, VF v, const half_plain *p, int64_t i) {
     VF a, b;
     if (p->scale) {

@@ -1,5 +1,4 @@
-/* What tc_epilogue_plain says of bfloat16, in one pass over rows x columns (tc_half_rows in kernel/isa.h): sums are rounded to the type, as the
- * operators round their results. */
+/* The plain epilogue for bfloat16 as one pass over rows x columns (tc_half_rows in kernel/isa.h). */
 #include "kernel/isa.h"
 #include "kernel/vec_f32.h"
 
@@ -7,7 +6,7 @@
 
 enum { VL = ROW_BYTES / 4 };
 
-/* The last columns, from i on, fewer than a vector. */
+/* The last n columns, from i on, fewer than a vector has lanes. */
 static void rest(const half_plain *p, uint16_t *to, const uint16_t *from, int64_t i, int64_t n) {
     uint16_t x[VL] = {0}, more[VL] = {0}, out[VL];
     float scale[VL] = {0}, shift[VL] = {0};

@@ -1,4 +1,5 @@
-/* The table of instruction sets: one tc_isa_ops a row of isa.tab, made of the tables that the *.isa.c files export for the row. */
+/* The table of instruction sets: one tc_isa_ops for each row of isa.tab, made of the tables that the *.isa.c files define for the row, and one for each
+ * extension (a line of isa.tab with three fields), which replaces some products of its row. */
 #include "kernel/isa.h"
 #include "kernel/attention_impl.h"
 #include "kernel/conv_isa.h"
@@ -51,7 +52,7 @@ TC_ISA_ROWS(DECLARE_NORMAL)
 #define ENTRY(row, flags) {FIELDS(row), .attention_weights = tc_attention_weights_##row, .gemm_i8 = &tc_gemm_i8_pairs_##row},
 static const tc_isa_ops rows[] = {TC_ISA_ROWS(ENTRY)};
 
-/* Rows with products of their own, of the same integers and of bfloat16 to one rounding: isa.tab. */
+/* The extensions. Their int8 products give the same integers; their bfloat16 products agree with the row's to one rounding of the result. */
 #if defined __x86_64__
 extern const tc_gemm_i8_ops tc_gemm_i8_vnni_avx512, tc_gemm_i8_amx_avx512;
 extern const tc_gemm_ops tc_gemm_bf16_dot_avx512, tc_gemm_bf16_amx_avx512;
@@ -61,8 +62,8 @@ static const tc_isa_ops tiles_of[TC_TILES_COUNT] = {
     [TC_TILES_avx512_vnni] = {FIELDS(avx512), .attention_weights = tc_attention_weights_avx512, .gemm_i8 = &tc_gemm_i8_vnni_avx512},
     [TC_TILES_avx512_bf16] = {FIELDS(avx512), .attention_weights = tc_attention_weights_pairs_avx512, .gemm_i8 = &tc_gemm_i8_vnni_avx512,
                               .gemm_bf16 = &tc_gemm_bf16_dot_avx512, .conv_bf16 = &tc_conv_bf16_dot_avx512},
-    [TC_TILES_amx] = {FIELDS(avx512), .attention_weights = tc_attention_weights_pairs_avx512, .second_cache = 2 << 20,
-                      .gemm_i8 = &tc_gemm_i8_amx_avx512, .gemm_bf16 = &tc_gemm_bf16_amx_avx512, .conv_bf16 = &tc_conv_bf16_amx_avx512},
+    [TC_TILES_amx] = {FIELDS(avx512), .attention_weights = tc_attention_weights_pairs_avx512, .l2_bytes = 2 << 20, .gemm_i8 = &tc_gemm_i8_amx_avx512,
+                      .gemm_bf16 = &tc_gemm_bf16_amx_avx512, .conv_bf16 = &tc_conv_bf16_amx_avx512},
 };
 #else
 static const tc_isa_ops tiles_of[TC_TILES_COUNT];

@@ -1,5 +1,5 @@
-/* For sources that are compiled once for each row of isa.tab: the row's name pasted to a symbol, the row's vector width, and a
- * pragma that lets a loop be vectorised although its result may be one of its operands. */
+/* For sources that are compiled once for each row of isa.tab (*.isa.c): TC_ROW(name) appends the row's name to a symbol, ROW_BYTES is the width of its
+ * vectors, and TC_VECTOR_LOOP lets the compiler vectorise a loop whose result may be the same array as an operand. */
 #ifndef TC_KERNEL_ISA_ROW_H
 #define TC_KERNEL_ISA_ROW_H
 
@@ -15,7 +15,7 @@ enum { ROW_BYTES = 32 };
 enum { ROW_BYTES = 16 };
 #endif
 
-/* A vector of float64: loaded from float32, and a * b + c rounded once on each element. */
+/* Vectors of float64: a * b + c rounded once; loads from float32 (widening) and float64. */
 typedef double row_f64 __attribute__((vector_size(ROW_BYTES)));
 #if defined TC_ISA_avx512
 #include <immintrin.h>

@@ -1,8 +1,8 @@
-/* Kernels: the operators that are not loops (matrix product, convolution, attention, sort, scatter, random fill, ...).
+/* Kernels: the operators that are not expressed as loop IR (matrix product, convolution, attention, sort, scatter, random fill, ...).
  *
- * A kernel is freestanding C over strided tensors whose sizes are known. It allocates nothing and prints nothing: the executor
- * gives it results, scratch and the pool. What differs per instruction set stands in *.isa.c files, compiled once for each row
- * of isa.tab into a table of functions (tc_isa_ops); the kernel picks from call->isa. */
+ * A kernel is freestanding C over strided tensors of known sizes. It allocates nothing and prints nothing: the executor passes results, scratch and
+ * the thread pool in a tc_kcall. Code that depends on the instruction set stands in *.isa.c files, compiled once for each row of isa.tab into a table
+ * of functions (tc_isa_ops, kernel/isa.h), which kernels reach through call->isa. */
 #ifndef TC_KERNEL_KERNEL_H
 #define TC_KERNEL_KERNEL_H
 
@@ -23,102 +23,110 @@ typedef struct {
         const int64_t *ints;
         const double *floats;
         const char *string;
-        tc_dtype dtype; /* also codes of layout and memory format in num */
+        tc_dtype dtype; /* codes of layout and memory format are in num instead */
     };
 } tc_karg;
 
-/* What follows on each finished region of a kernel's result 0: activation, residual. Rows [r0, r0+nr), columns [c0, c0+nc) of the
- * result seen as a matrix (tc_kernel.row_dims) have their last values, in the result's type and memory. The regions of a call do not
- * overlap, make up the whole result, and may be reported by any worker; what a region's epilogue writes may be the region itself, so the
- * kernel reads no finished region again. */
+/* The epilogue: what the executor runs on each finished region of a kernel's result 0 (bias, activation, residual). fn is called when rows
+ * [r0, r0 + nr), columns [c0, c0 + nc) of the result, seen as a matrix (tc_kernel.row_dims), hold their final values in memory. The regions of a call
+ * are disjoint and together cover the result; any worker may call, several at once. fn may overwrite the region, so the kernel does not read a
+ * finished region again. */
 typedef struct tc_epilogue {
     void (*fn)(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker);
     void *ctx;
-    const struct tc_epilogue_plain *plain; /* its first part in another form, or NULL */
-    const struct tc_epilogue *rest;        /* what a kernel that computes plain calls instead, or NULL: it then reports no regions */
+    /* The first part of fn in a form that a kernel can apply in registers, or NULL. A kernel that applies `plain` calls `rest` instead of this epilogue;
+     * where rest is NULL it calls nothing. */
+    const struct tc_epilogue_plain *plain;
+    const struct tc_epilogue *rest;
 } tc_epilogue;
 
-/* x becomes table[min(max(fma(x, scale[c], shift[c]) + more[r, c], low), high)] in its place, each rounded to the result's type; what is NULL
- * is left out. Values are of the result's type, f32, f64 or bf16, whose scale and shift are f32. Maximum and minimum are those of scalar.h with x as
- * the first operand. */
+/* x becomes table[min(max(fma(x, scale[c], shift[c]) + more[r, c], low), high)], rounded to the result's type after each step; steps whose pointer is
+ * NULL are left out. Arrays have the type of the result, f32, f64 or bf16, but scale and shift of bf16 are f32. max and min are those of scalar.h with
+ * x as the first operand. */
 typedef struct tc_epilogue_plain {
     const void *scale, *shift; /* by column; both or neither */
-    const void *more;          /* rows x columns in the order of the result's memory, which it does not share */
-    double low, high;          /* no NaN; infinite where there is no bound */
-    const uint16_t *table;     /* of bf16 alone: by the bits of a value; an element past its end can be read */
+    const void *more;          /* rows x columns, in the memory order of the result; does not overlap it */
+    double low, high;          /* not NaN; infinite where there is no bound */
+    const uint16_t *table;     /* bf16 only: 65536 results, by the bits of x, and one more element that may be read */
 } tc_epilogue_plain;
 
-/* What products of float32 may round their factors to; sums stay float32. BF16X3: the sum of two bfloat16, less the product of the lower parts. */
+/* What float32 products may round their operands to (factors.h); sums stay float32. BF16X3: operands as the sum of two bfloat16, without the product of
+ * the two low parts. */
 typedef enum { TC_FP32_IEEE, TC_FP32_BF16X3, TC_FP32_TF32, TC_FP32_BF16 } tc_fp32;
-/* Where results may leave the numeric contract. */
+/* Where results may deviate from the default numerics (tc-numerics(7)). */
 typedef struct {
     bool fast;            /* --numerics=fast */
     tc_fp32 matmul, conv; /* --fp32-precision; convolutions take BF16X3 as IEEE */
 } tc_numerics;
 
-/* What a kernel may do otherwise than it decides from sizes, with the same bits; tc-compile --tune tries the values. */
+/* A tuning knob: a parameter that a kernel otherwise derives from the sizes. It changes speed, never bits. tc-compile --tune tries the values. */
 enum { TC_KNOBS = 3, TC_KNOB_VALUES = 6 };
 typedef struct {
     const char *name;
-    int64_t values[TC_KNOB_VALUES + 1]; /* positive, of those that fit the call; ended by 0 */
+    int64_t values[TC_KNOB_VALUES + 1]; /* positive; those that fit the call; ended by 0 */
 } tc_knob;
 
 typedef struct tc_kcall {
-    const tc_karg *args;
-    int nargs; /* schema order */
-    tc_tensor *outs;
-    int nouts; /* allocated, contiguous unless the kernel's flags say otherwise; storage NULL: made with alloc */
-    tc_status (*alloc)(struct tc_kcall *call, int out, tc_dtype dtype, int rank, const int64_t *size); /* data-dependent results */
-    void *scratch; /* 64-byte aligned, as large as scratch() asked */
+    const tc_karg *args; /* in the order of the operator's schema */
+    int nargs;
+    tc_tensor *outs; /* allocated and contiguous, unless the kernel's flags say otherwise; with TC_KF_DYNAMIC storage is NULL until alloc */
+    int nouts;
+    tc_status (*alloc)(struct tc_kcall *call, int out, tc_dtype dtype, int rank, const int64_t *size); /* results whose size depends on data */
+    void *scratch; /* 64-byte aligned, of the size that tc_kernel.scratch returned */
     tc_pool *pool;
     const tc_isa_ops *isa;
     struct tc_generator *gen;
     const tc_epilogue *epilogue; /* or NULL */
     tc_numerics numerics;
-    int64_t knob[TC_KNOBS]; /* by number of tc_kernel.knobs; 0: as the kernel decides; scratch and pack_bytes see them */
-    const void *packed;     /* what pack made, or NULL; not read by scratch, only seen to be there */
+    int64_t
+        knob[TC_KNOBS]; /* values of the knobs, numbered as tc_kernel.knobs writes them; 0: the kernel decides. Also set for scratch and pack_bytes */
+    const void *packed; /* what tc_kernel.pack wrote, or NULL. In scratch() it only says whether there will be one */
 } tc_kcall;
 
 enum {
-    TC_KF_CONTIGUOUS = 1,     /* tensors must be contiguous: the executor copies those that are not */
+    TC_KF_CONTIGUOUS = 1,     /* arguments must be contiguous: the executor copies those that are not */
     TC_KF_EPILOGUE = 2,       /* takes an epilogue */
-    TC_KF_INPLACE0 = 4,       /* result 0 may lie where argument 0 does: the kernel reports bad arguments before it writes */
-    TC_KF_DYNAMIC = 8,        /* results are made with alloc */
-    TC_KF_SPARE_RESULTS = 16, /* results after the first that nothing reads may be left without storage */
-    TC_KF_ENTRIES = 32        /* entry i along dimension 0 of the results depends on entry i of argument 0 alone, and all of the others */
+    TC_KF_INPLACE0 = 4,       /* result 0 may share the memory of argument 0; the kernel reports bad arguments before it writes */
+    TC_KF_DYNAMIC = 8,        /* results are allocated by the kernel, with alloc */
+    TC_KF_SPARE_RESULTS = 16, /* results after the first that nothing reads may be passed without storage */
+    TC_KF_ENTRIES = 32        /* entry i along dimension 0 of the results depends only on entry i of argument 0, and on all of the other arguments */
 };
 
-/* Tensors of three to five dimensions may lie channels last: N (D) (H) W C in memory under sizes in the order N C (D) (H) W. What a call
- * takes of argument 0 and result 0; everything else is contiguous. SAME: both or neither. ANY: each on its own. */
+/* Memory layouts of argument 0 and result 0 that a call takes, for tensors of three to five dimensions: PLANES: both contiguous, N C (D) (H) W; SAME: both
+ * contiguous or both channels last, N (D) (H) W C in memory under unchanged sizes; ANY: each in either layout. All other tensors are contiguous. */
 typedef enum { TC_LAYOUT_PLANES, TC_LAYOUT_SAME, TC_LAYOUT_ANY } tc_layouts;
 
-enum { TC_ROWS_POSITIONS = 1000 };
+enum { TC_ROWS_POSITIONS = 1000 }; /* a value of tc_kernel.row_dims */
 
-enum { TC_PACKED_ARGS = 2 };
+enum { TC_PACKED_ARGS = 2 }; /* arguments that can be packed together */
 
 typedef struct tc_kernel {
     const char *name;
     unsigned flags;
     tc_status (*run)(tc_kcall *call);
-    size_t (*scratch)(const tc_kcall *call, int threads); /* bytes; NULL: none. Sizes only, no data. */
-    /* A form of argument *out_arg (and the pack_more after it) that may be made once, when they do not change from run to run: its bytes, 0 where
-     * it would not earn 5 %. Sizes only. pack writes it, 64-byte aligned; later calls get it as `packed`. NULL: never. */
+    size_t (*scratch)(const tc_kcall *call, int threads); /* bytes; NULL: none. Sees sizes and dtypes, not data */
+    /* Packing ahead of time, for arguments that are the same in every run (weights): pack_bytes gives the size of a packed form of argument *out_arg and
+     * the pack_more arguments after it, 0 where it would save less than 5 % (sizes only, no data); pack writes it, 64-byte aligned, and later calls get
+     * it as tc_kcall.packed. NULL: there is no such form. */
     size_t (*pack_bytes)(const tc_kcall *call, int *out_arg);
     void (*pack)(const tc_kcall *call, void *out);
-    tc_layouts (*layouts)(const tc_kcall *call); /* sizes and dtypes only, no strides; results that nothing reads are not counted. NULL: PLANES */
-    /* TC_KF_EPILOGUE: dimensions of result 0 that are rows, in row-major order; the others are columns. Negative: all but so many. */
-    int row_dims; /* TC_ROWS_POSITIONS: all but dimension 1; regions then come only where result 0 lies channels last */
-    int (*knobs)(const tc_kcall *call, tc_knob *out); /* writes at most TC_KNOBS, returns how many. Sizes, isa and knobs before; NULL: none */
-    int pack_more;                                    /* below TC_PACKED_ARGS */
+    tc_layouts (*layouts)(const tc_kcall *call); /* sees sizes and dtypes, no strides; nouts leaves out results that nothing reads. NULL: PLANES */
+    /* With TC_KF_EPILOGUE: how many leading dimensions of result 0 are rows of the matrix that regions refer to; the others are columns. Negative: all but
+     * so many. TC_ROWS_POSITIONS: all dimensions but 1 are rows; the epilogue is then called only where result 0 is channels last. */
+    int row_dims;
+    int (*knobs)(const tc_kcall *call,
+                 tc_knob *out); /* writes at most TC_KNOBS, returns how many; sees sizes, isa and the values of earlier knobs. NULL: none */
+    int pack_more;              /* see pack_bytes; below TC_PACKED_ARGS */
 } tc_kernel;
 
-/* A knob with those of `all` (ended by 0) that are below `end`. */
+/* A knob whose values are those of `all` (ended by 0) that are below `end`. */
 static inline tc_knob tc_knob_below(const char *name, const int64_t *all, int64_t end) {
     tc_knob k = {.name = name};
     for (int n = 0; all[n] && all[n] < end && n < TC_KNOB_VALUES; n++) k.values[n] = all[n];
     return k;
 }
 
+/* Argument i, as the type the schema gives it; tc_k_tensor gives NULL for an absent tensor. */
 static inline const tc_tensor *tc_k_tensor(const tc_kcall *c, int i) { return c->args[i].kind == TC_K_TENSOR ? c->args[i].tensor : NULL; }
 static inline bool tc_k_given(const tc_kcall *c, int i) { return c->args[i].kind != TC_K_NONE; }
 static inline int64_t tc_k_int(const tc_kcall *c, int i) { return tc_scalar_to_int(c->args[i].num); }

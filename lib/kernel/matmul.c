@@ -1,5 +1,5 @@
-/* Matrix products as kernels: arguments to strided operands, 16-bit floats through float32, float32 by rounded factors where that is allowed
- * (factors.h), integers by their own (gemm_int, gemm_i8). */
+/* Matrix products as kernels (matmul.h): reads the arguments as strided operands and picks the product: floats by gemm.h, 16-bit floats after widening,
+ * float32 from rounded operands where --fp32-precision allows it (factors.h), integers by gemm_int.h, int8 by gemm_i8.h. */
 #include "kernel/matmul.h"
 
 #include <string.h>
@@ -11,31 +11,32 @@
 #include "kernel/isa.h"
 #include "kernel/narrow.h"
 
-/* One operand as a batch of matrices: element (b, i, j) is data[b * bs + i * rs + j * cs]. */
+/* One operand as a batch of matrices: element (b, i, j) is data[b * bs + i * rs + j * cs], strides in elements; 0 along a broadcast dimension. */
 typedef struct {
     const void *data;
     int64_t bs, rs, cs;
 } operand;
 typedef struct {
-    tc_dtype dtype, factor; /* of add and the result; of a and b */
+    tc_dtype dtype, factor; /* dtype: of add and the result; factor: of a and b as the product reads them */
     int64_t batch, m, n, k;
     operand a, b, add; /* add.data NULL: none */
     double alpha, beta;
     tc_scalar ialpha, ibeta;
     const tc_epilogue *epilogue;
-    const void *packed; /* b, of one batch */
+    const void *packed; /* b, packed; only where batch is 1 */
     tc_dtype packed_type;
     const int64_t *knob;
 } product;
 
-static operand matrix(const tc_tensor *t, int rows, int cols) { /* dimensions of rows and columns; 0 of three is the batch */
+/* rows, cols: the dimensions of t that are rows and columns; of a 3-D tensor dimension 0 is the batch. */
+static operand matrix(const tc_tensor *t, int rows, int cols) {
     operand o = {t->storage ? tc_tensor_data(t) : NULL, 0, 0, 0};
     if (t->rank == 3) o.bs = t->size[0] == 1 ? 0 : t->stride[0];
     o.rs = t->size[rows] == 1 ? 0 : t->stride[rows];
     o.cs = t->size[cols] == 1 ? 0 : t->stride[cols];
     return o;
 }
-/* `self` of addmm and its like: broadcast to batch x m x n from the right. */
+/* `self` of addmm and baddbmm, broadcast to batch x m x n. */
 static operand broadcast(const tc_tensor *t) {
     operand o = {tc_tensor_data(t), 0, 0, 0};
     int r = t->rank;
@@ -45,7 +46,7 @@ static operand broadcast(const tc_tensor *t) {
     return o;
 }
 
-/* What a product reads: floats of 16 bits are converted first where the row has no product of them. */
+/* The type that a product of d computes with: narrow floats become float32 where the instruction set has no product for them. */
 static tc_dtype work_type(const tc_isa_ops *isa, tc_dtype d) { return tc_is_narrow(d) && !(d == TC_BF16 && isa->gemm_bf16) ? TC_F32 : d; }
 
 /* ---- floats ---- */
@@ -84,44 +85,46 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
     if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * e;
 }
 
-/* Copies an operand of a narrow type, rows x cols a batch, into float32 at *at, and advances it. Neighbours in memory stay neighbours. */
+/* Replaces an operand of a narrow type by a float32 copy at *at, which is advanced. The copy keeps the order of memory (rows or columns contiguous). */
 static void widen(const tc_isa_ops *isa, tc_pool *pool, tc_dtype d, operand *o, int64_t batch, int64_t rows, int64_t cols, char **at) {
     float *out = (float *)*at;
     if (!o->data) return;
     if (!o->bs) batch = 1;
     if (!o->rs) rows = 1;
     if (!o->cs) cols = 1;
-    const bool turned = o->rs == 1 && o->cs != 1;
-    tc_widen(isa, pool, d, o->data, (const int64_t[]){1, batch, turned ? cols : rows, turned ? rows : cols},
-             (const int64_t[]){0, o->bs, turned ? o->cs : o->rs, turned ? o->rs : o->cs}, out);
-    *o = (operand){out, o->bs ? rows * cols : 0, !o->rs ? 0 : turned ? 1 : cols, !o->cs ? 0 : turned ? rows : 1};
+    const bool transposed = o->rs == 1 && o->cs != 1;
+    tc_widen(isa, pool, d, o->data, (const int64_t[]){1, batch, transposed ? cols : rows, transposed ? rows : cols},
+             (const int64_t[]){0, o->bs, transposed ? o->cs : o->rs, transposed ? o->rs : o->cs}, out);
+    *o = (operand){out, o->bs ? rows * cols : 0, !o->rs ? 0 : transposed ? 1 : cols, !o->cs ? 0 : transposed ? rows : 1};
     *at += (size_t)(batch * rows * cols) * 4;
 }
 
-/* ---- rounded factors of float32 ---- */
+/* ---- float32 from rounded operands ---- */
 static tc_fp32 precision(const tc_kcall *c, const product *p) { return p->dtype == TC_F32 ? c->numerics.matmul : TC_FP32_IEEE; }
-static tc_dtype factor_type(const tc_kcall *c, tc_fp32 how) { return tc_factor_type(how, c->isa->gemm_bf16 != NULL); }
-/* Writes an operand's parts to *at, and advances it. k runs along its columns (the left one) or its rows. */
-static void round_factor(const tc_kcall *c, tc_fp32 how, operand *o, int64_t batch, int64_t rows, int64_t cols, bool left, char **at) {
-    const int64_t parts = tc_factor_parts(how);
-    const tc_dtype type = factor_type(c, how);
-    const bool turned = o->rs == 1 && o->cs != 1; /* neighbours in memory stay neighbours */
-    tc_factor f = {o->data, o->bs ? batch : 1, rows, cols, o->bs, o->rs, o->cs, left, left != turned};
-    if (turned) f.rows = cols, f.cols = rows, f.rs = o->cs, f.cs = 1;
-    tc_factor_round(c->isa, c->pool, how, type, &f, *at);
+static tc_dtype factor_type(const tc_kcall *c, tc_fp32 mode) { return tc_factor_type(mode, c->isa->gemm_bf16 != NULL); }
+/* Replaces an operand by its rounded copy (factors.h) at *at, which is advanced. k runs along the columns of the left operand, along the rows of the
+ * right one. */
+static void round_factor(const tc_kcall *c, tc_fp32 mode, operand *o, int64_t batch, int64_t rows, int64_t cols, bool left, char **at) {
+    const int64_t parts = tc_factor_parts(mode);
+    const tc_dtype type = factor_type(c, mode);
+    const bool transposed = o->rs == 1 && o->cs != 1; /* the copy keeps the order of memory */
+    tc_factor f = {o->data, o->bs ? batch : 1, rows, cols, o->bs, o->rs, o->cs, left, left != transposed};
+    if (transposed) f.rows = cols, f.cols = rows, f.rs = o->cs, f.cs = 1;
+    tc_factor_round(c->isa, c->pool, mode, type, &f, *at);
     const int64_t line = f.along ? parts * f.cols : f.cols;
-    *o = (operand){*at, o->bs ? parts * rows * cols : 0, turned ? 1 : line, turned ? line : 1};
+    *o = (operand){*at, o->bs ? parts * rows * cols : 0, transposed ? 1 : line, transposed ? line : 1};
     *at += tc_pad64((size_t)(f.batch * parts * rows * cols) * tc_dtype_size(type));
 }
-static size_t factor_bytes(const tc_kcall *c, tc_fp32 how, int64_t n) {
-    return tc_pad64((size_t)(n * tc_factor_parts(how)) * tc_dtype_size(factor_type(c, how)));
+static size_t factor_bytes(const tc_kcall *c, tc_fp32 mode, int64_t n) {
+    return tc_pad64((size_t)(n * tc_factor_parts(mode)) * tc_dtype_size(factor_type(c, mode)));
 }
 
-/* Few rows: a b that is not packed becomes float32 some columns at a time, which stay in a cache until they are used. */
+/* ---- few rows: b is widened a window of columns at a time, which stays in L2 until it is used, instead of as a whole ---- */
 enum { FEW_ROWS = 16, WINDOW_BYTES = 256 << 10 };
-static bool by_windows(const product *p, bool packed) { return p->m <= FEW_ROWS && !packed; }
-static int64_t window_of(const product *p, int threads) { /* rows of b are read in pieces of 1 KiB, or every thread has one */
-    const int64_t fit = WINDOW_BYTES / 4 / (p->k + 1) / 32 * 32, narrowest = p->b.cs == 1 ? 512 : 32, w = fit < narrowest ? narrowest : fit,
+static bool uses_windows(const product *p, bool packed) { return p->m <= FEW_ROWS && !packed; }
+/* Columns of a window: as WINDOW_BYTES allow, but no fewer than make reads of 1 KiB, and no more than give every thread a window. */
+static int64_t window_cols(const product *p, int threads) {
+    const int64_t fit = WINDOW_BYTES / 4 / (p->k + 1) / 32 * 32, least = p->b.cs == 1 ? 512 : 32, w = fit < least ? least : fit,
                   share = (p->batch * p->n / threads + 31) / 32 * 32, most = share && share < p->n ? share : p->n;
     return w < most ? w : most;
 }
@@ -134,8 +137,8 @@ typedef struct {
     tc_dtype dtype;   /* of b */
     float *out;
     char *scratch;
-    const tc_epilogue *then;
-    int64_t cols; /* of a window */
+    const tc_epilogue *epilogue;
+    int64_t cols; /* window_cols */
 } windows;
 static void make_window(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
 static void run_windows(void *ctx, int64_t begin, int64_t end, int worker) {
@@ -144,7 +147,7 @@ static void run_windows(void *ctx, int64_t begin, int64_t end, int worker) {
     const int64_t w = x->cols, each = (p->n + w - 1) / w;
     for (int64_t t = begin; t < end; t++) {
         const int64_t i = t / each, c0 = t % each * w, n = p->n - c0 < w ? p->n - c0 : w;
-        char *room = x->scratch + window_bytes(x->c->isa, p, w) * (size_t)worker, *rest = room;
+        char *buffer = x->scratch + window_bytes(x->c->isa, p, w) * (size_t)worker, *rest = buffer;
         operand b = p->b;
         b.data = (const char *)b.data + (i * b.bs + c0 * b.cs) * 2;
         widen(x->c->isa, NULL, x->dtype, &b, 1, p->k, n, &rest);
@@ -152,8 +155,8 @@ static void run_windows(void *ctx, int64_t begin, int64_t end, int worker) {
         make_job(&(jobs){p, x->out}, i, &j);
         j.n = n, j.b = b.data, j.b_rs = b.rs, j.b_cs = b.cs, j.c = (float *)j.c + c0, j.epilogue = NULL;
         if (j.add) j.add = (const float *)j.add + c0 * j.add_cs;
-        tc_gemm_run(x->c->isa, NULL, room + tc_pad64((size_t)(p->k * n) * 4), 1, make_window, &j);
-        x->then->fn(x->then->ctx, i * p->m, p->m, c0, n, worker);
+        tc_gemm_run(x->c->isa, NULL, buffer + tc_pad64((size_t)(p->k * n) * 4), 1, make_window, &j);
+        x->epilogue->fn(x->epilogue->ctx, i * p->m, p->m, c0, n, worker);
     }
 }
 
@@ -162,7 +165,7 @@ typedef struct {
     const product *p;
     char *c;
     tc_gemm_int_fn block;
-    int64_t rows, cols; /* blocks of a matrix */
+    int64_t rows, cols; /* how many blocks down and across a matrix */
     const tc_epilogue *epilogue;
 } int_blocks;
 static void run_int_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
@@ -205,7 +208,7 @@ static void integers(const tc_kcall *c, const product *p, void *out) {
 
 /* ---- arguments ---- */
 enum { MM, BMM, ADDMM, BADDBMM };
-enum { EXTERNAL = 2 }; /* the knob behind those of tc_gemm_knobs */
+enum { EXTERNAL = 2 }; /* number of the knob after those of tc_gemm_knobs */
 static product read_args(const tc_kcall *c, int form) {
     int first = form == ADDMM || form == BADDBMM;
     const tc_tensor *a = tc_k_tensor(c, first), *b = tc_k_tensor(c, first + 1);
@@ -225,13 +228,13 @@ static product read_args(const tc_kcall *c, int form) {
 static size_t scratch_of(const tc_kcall *c, int threads, int form) {
     product p = read_args(c, form);
     if (!tc_is_float(p.dtype)) return 0;
-    const tc_fp32 how = precision(c, &p);
-    if (how)
-        return tc_gemm_scratch(c->isa, factor_type(c, how), p.m, p.n, p.k * tc_factor_parts(how), c->packed != NULL, threads) +
-               factor_bytes(c, how, p.batch * p.m * p.k) + (c->packed ? 0 : factor_bytes(c, how, p.batch * p.k * p.n)) + 64;
+    const tc_fp32 mode = precision(c, &p);
+    if (mode)
+        return tc_gemm_scratch(c->isa, factor_type(c, mode), p.m, p.n, p.k * tc_factor_parts(mode), c->packed != NULL, threads) +
+               factor_bytes(c, mode, p.batch * p.m * p.k) + (c->packed ? 0 : factor_bytes(c, mode, p.batch * p.k * p.n)) + 64;
     tc_dtype work = work_type(c->isa, p.dtype);
-    if (work != p.dtype && by_windows(&p, c->packed))
-        return 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k)) + window_bytes(c->isa, &p, window_of(&p, threads)) * (size_t)threads + 256;
+    if (work != p.dtype && uses_windows(&p, c->packed))
+        return 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k)) + window_bytes(c->isa, &p, window_cols(&p, threads)) * (size_t)threads + 256;
     size_t n = tc_gemm_scratch(c->isa, work, p.m, p.n, p.k, c->packed != NULL, threads);
     if (work != p.dtype) n += 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k + (c->packed ? 0 : p.k * p.n))) + 256;
     return n;
@@ -247,30 +250,30 @@ static tc_status run_of(tc_kcall *c, int form) {
     jobs js = {&p, out};
     char *scratch = c->scratch;
     const tc_dtype d = p.dtype, work = work_type(c->isa, d);
-    const tc_fp32 how = precision(c, &p);
+    const tc_fp32 mode = precision(c, &p);
     tc_narrowing round = {c->isa, d, NULL, out, p.n, c->epilogue};
     tc_epilogue rounds = {tc_narrow_region, &round};
     p.epilogue = c->epilogue, p.packed = c->packed, p.packed_type = d, p.knob = c->knob, p.factor = d;
-    if (how) {
-        round_factor(c, how, &p.a, p.batch, p.m, p.k, true, &scratch);
-        if (!c->packed) round_factor(c, how, &p.b, p.batch, p.k, p.n, false, &scratch);
-        p.k *= tc_factor_parts(how), p.factor = p.packed_type = factor_type(c, how);
+    if (mode) {
+        round_factor(c, mode, &p.a, p.batch, p.m, p.k, true, &scratch);
+        if (!c->packed) round_factor(c, mode, &p.b, p.batch, p.k, p.n, false, &scratch);
+        p.k *= tc_factor_parts(mode), p.factor = p.packed_type = factor_type(c, mode);
     } else if (work != d) {
         widen(c->isa, c->pool, d, &p.a, p.batch, p.m, p.k, &scratch);
-        const bool few = by_windows(&p, c->packed);
+        const bool few = uses_windows(&p, c->packed);
         if (!c->packed && !few) widen(c->isa, c->pool, d, &p.b, p.batch, p.k, p.n, &scratch);
         widen(c->isa, c->pool, d, &p.add, p.batch, p.m, p.n, &scratch);
         round.wide = js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
         p.dtype = p.factor = work;
         p.epilogue = &rounds;
         if (few) {
-            windows x = {c, &p, d, js.c, tc_align64(scratch), &rounds, window_of(&p, tc_pool_threads(c->pool))};
+            windows x = {c, &p, d, js.c, tc_align64(scratch), &rounds, window_cols(&p, tc_pool_threads(c->pool))};
             if (p.n) tc_parallel_for(c->pool, p.batch * ((p.n + x.cols - 1) / x.cols), 1, run_windows, &x);
             return NULL;
         }
     }
     bool done = false;
-    if (d == TC_F32 && !how && c->knob[EXTERNAL]) TC_TRY(tc_gemm_external_run(c->knob[EXTERNAL], c->pool, p.batch, make_job, &js, &done));
+    if (d == TC_F32 && !mode && c->knob[EXTERNAL]) TC_TRY(tc_gemm_external_run(c->knob[EXTERNAL], c->pool, p.batch, make_job, &js, &done));
     if (done) return NULL;
     tc_gemm_run(c->isa, c->pool, scratch, p.batch, make_job, &js);
     return NULL;
@@ -285,44 +288,44 @@ static int knobs_of(const tc_kcall *c, tc_knob *out, int form) {
     return EXTERNAL + 1;
 }
 
-/* ---- b ahead of time ---- */
-/* Panels of rounded factors: columns of one panel are rounded behind them all, and packed from there. */
+/* ---- packing b ahead of time (tc_kernel.pack) ---- */
+/* Panels of rounded operands. The columns of one panel at a time are rounded into a buffer behind the panels, and packed from there. */
 static int64_t panel_cols(const tc_kcall *c, tc_dtype d) { return (d == TC_BF16 ? c->isa->gemm_bf16 : c->isa->gemm_f32)->nr; }
-static size_t rounded_panels(const tc_kcall *c, tc_fp32 how, const product *p) {
-    return tc_pad64(tc_gemm_packed_bytes(c->isa, factor_type(c, how), p->n, p->k * tc_factor_parts(how)));
+static size_t rounded_panels(const tc_kcall *c, tc_fp32 mode, const product *p) {
+    return tc_pad64(tc_gemm_packed_bytes(c->isa, factor_type(c, mode), p->n, p->k * tc_factor_parts(mode)));
 }
-static void pack_rounded(const tc_kcall *c, tc_fp32 how, const product *p, char *out) {
-    const tc_dtype d = factor_type(c, how);
-    const int64_t nr = panel_cols(c, d), k = p->k * tc_factor_parts(how);
-    char *const room = out + rounded_panels(c, how, p);
+static void pack_rounded(const tc_kcall *c, tc_fp32 mode, const product *p, char *out) {
+    const tc_dtype d = factor_type(c, mode);
+    const int64_t nr = panel_cols(c, d), k = p->k * tc_factor_parts(mode);
+    char *const buffer = out + rounded_panels(c, mode, p);
     for (int64_t c0 = 0; c0 < p->n; c0 += nr, out += tc_gemm_packed_bytes(c->isa, d, nr, k)) {
         const int64_t n = p->n - c0 < nr ? p->n - c0 : nr;
         operand b = p->b;
-        char *at = room;
+        char *at = buffer;
         b.data = (const float *)b.data + c0 * b.cs;
-        round_factor(c, how, &b, 1, p->k, n, false, &at);
+        round_factor(c, mode, &b, 1, p->k, n, false, &at);
         tc_gemm_pack(c->isa, c->pool, &(tc_gemm){.dtype = d, .n = n, .k = k, .b = b.data, .b_rs = b.rs, .b_cs = b.cs, .packed_type = d}, out);
     }
 }
 static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
     product p = read_args(c, form);
-    const tc_fp32 how = precision(c, &p);
+    const tc_fp32 mode = precision(c, &p);
     *out_arg = arg;
-    if (how && p.n >= 16 && p.k >= 16) return rounded_panels(c, how, &p) + factor_bytes(c, how, p.k * panel_cols(c, factor_type(c, how)));
-    if (!how && c->knob[EXTERNAL]) return 0; /* it reads weights as they lie */
+    if (mode && p.n >= 16 && p.k >= 16) return rounded_panels(c, mode, &p) + factor_bytes(c, mode, p.k * panel_cols(c, factor_type(c, mode)));
+    if (!mode && c->knob[EXTERNAL]) return 0; /* an external product reads weights in place */
     if (!tc_is_float(p.dtype) || (!tc_is_narrow(p.dtype) && p.m > TC_GEMM_PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
     const tc_dtype work = work_type(c->isa, p.dtype);
     return tc_gemm_packed_bytes(c->isa, work, p.n, p.k) / tc_dtype_size(work) * tc_dtype_size(p.dtype);
 }
 static void pack_form(const tc_kcall *c, int form, void *out) {
     product p = read_args(c, form);
-    const tc_fp32 how = precision(c, &p);
-    if (how) {
-        pack_rounded(c, how, &p, out);
+    const tc_fp32 mode = precision(c, &p);
+    if (mode) {
+        pack_rounded(c, mode, &p, out);
         return;
     }
     tc_gemm j = {.dtype = p.dtype, .n = p.n, .k = p.k, .b = p.b.data, .b_rs = p.b.rs, .b_cs = p.b.cs, .packed_type = p.dtype};
-    /* half the memory of float32, and half of it to read for a row */
+    /* panels of a narrow type stay narrow: half the memory of float32, and half the bytes to read for a product of one row */
     (work_type(c->isa, p.dtype) != p.dtype ? tc_gemm_pack_as : tc_gemm_pack)(c->isa, c->pool, &j, out);
 }
 #define PACKS(id, FORM, arg)                                                                                     \
@@ -331,7 +334,7 @@ static void pack_form(const tc_kcall *c, int form, void *out) {
 PACKS(mm, MM, 1)
 PACKS(addmm, ADDMM, 2)
 
-/* ---- int8 in int32 ---- */
+/* ---- int8 with int32 sums ---- */
 static tc_gemm_i8 int_mm_job(const tc_kcall *c) {
     const tc_tensor *a = tc_k_tensor(c, 0), *b = tc_k_tensor(c, 1);
     operand x = matrix(a, 0, 1), y = matrix(b, 0, 1);
@@ -367,13 +370,16 @@ static void pack_int_mm(const tc_kcall *c, void *out) {
 }
 const tc_kernel tc_k_int_mm = {"int_mm", TC_KF_EPILOGUE, run_int_mm, scratch_int_mm, pack_bytes_int_mm, pack_int_mm, .row_dims = -1};
 
-/* ---- groups: self [M, K] in rows by mat2 [G, K, N]; self [G, M, K] by mat2 [K, N] in columns; self [M, K] by mat2 [K, N] in k, a matrix a group.
- * Group g goes from offs[g - 1] to offs[g]; what lies behind the last one is 0. ---- */
+/* ---- grouped products (_grouped_mm). Group g spans [offs[g - 1], offs[g]) of
+ *        GROUP_ROWS      the rows of self [M, K];       mat2 is [G, K, N]
+ *        GROUP_COLUMNS   the columns of mat2 [K, N];    self is [G, M, K]
+ *        GROUP_INNER     k of self [M, K], mat2 [K, N]; the result is a matrix for each group
+ *      What lies beyond the last group is 0. ---- */
 static void copy_job(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
 typedef enum { GROUP_ROWS, GROUP_COLUMNS, GROUP_INNER, GROUP_BATCH /* both 3-D, no offs */ } grouping;
 typedef struct {
     grouping form;
-    product p; /* all groups together; of columns and rows a group's size is at most this */
+    product p; /* the whole matrices, which bound each group's */
     int64_t groups;
 } groups;
 static groups read_groups(const tc_kcall *c) {
@@ -385,7 +391,7 @@ static groups read_groups(const tc_kcall *c) {
     g.p.a = matrix(a, ra, ra + 1), g.p.b = matrix(b, rb, rb + 1);
     return g;
 }
-/* Offsets as they are cannot reach out of the matrices. */
+/* Offsets come from a tensor: they must ascend and stay inside the matrices. */
 static tc_status check_groups(const groups *g, const int32_t *offs, int64_t stride) {
     const int64_t end = g->form == GROUP_ROWS ? g->p.m : g->form == GROUP_COLUMNS ? g->p.n : g->p.k;
     for (int64_t i = 0, last = 0; i < g->groups; last = offs[i * stride], i++)
@@ -394,7 +400,7 @@ static tc_status check_groups(const groups *g, const int32_t *offs, int64_t stri
                             (long long)end);
     return NULL;
 }
-/* The product of elements [begin, end) of what is grouped, into c, which has n columns in all. */
+/* The job of group i, which spans [begin, end). c: the whole result, rows of n elements. */
 static tc_gemm group_job(const groups *g, int64_t i, int64_t begin, int64_t end, char *c) {
     const product *p = &g->p;
     const int64_t e = (int64_t)tc_dtype_size(p->dtype);

@@ -1,6 +1,6 @@
-/* Matrix products as kernels, in ATen's schema order. float32 and float64 in the order of NUMERICS 5; float16 and bfloat16 are
- * converted, multiplied in float32 and rounded once (bfloat16 as it is where the row has instructions for it, isa.tab); integers and
- * bool wrap. Tensors may have any strides; results are contiguous. */
+/* The matrix products of ATen as kernels, with arguments in schema order. Floats are summed in the fixed order of gemm.h; 16-bit floats are widened,
+ * summed in float32 and rounded once, at the end (bfloat16 without widening where the CPU has instructions for it, isa.tab); integers and bool wrap.
+ * Arguments may have any strides; results are contiguous. */
 #ifndef TC_KERNEL_MATMUL_H
 #define TC_KERNEL_MATMUL_H
 

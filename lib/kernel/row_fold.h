@@ -1,4 +1,5 @@
-/* The last steps of a leaf (NUMERICS 4): lanes of one vector merge by halves, in registers. Lanes are a power of two. */
+/* Horizontal reduction of one vector: the upper half of the lanes is added to (or multiplied by) the lower half until one is left, lane i with lane
+ * i + 8, then i + 4, i + 2, i + 1. This is how the 16 lanes of a leaf are folded (tc-numerics(7)). */
 #ifndef TC_KERNEL_ROW_FOLD_H
 #define TC_KERNEL_ROW_FOLD_H
 
@@ -37,6 +38,6 @@ static inline float row_fold_f32(row_f32 v, int product) { return row_fold_f32x4
 static inline double row_fold_f64(row_f64 v, int product) { return row_fold_f64x2(v, product); }
 #endif
 
-enum { ROW_F64S = 16 / (ROW_BYTES / 8) }; /* vectors of float64 that hold 16 lanes */
+enum { ROW_F64S = 16 / (ROW_BYTES / 8) }; /* vectors of float64 that hold the 16 lanes */
 
 #endif

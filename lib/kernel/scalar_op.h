@@ -1,4 +1,4 @@
-/* The scalar operations of scalar.def as numbers: TC_X_ADD, TC_X_EXP, ... Loop IR names them, tables are indexed by them. */
+/* The scalar operations of scalar.def as an enum, TC_X_ADD, TC_X_EXP, ...: opcodes of loop IR, and indices of tables. */
 #ifndef TC_KERNEL_SCALAR_OP_H
 #define TC_KERNEL_SCALAR_OP_H
 

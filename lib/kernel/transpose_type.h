@@ -1,4 +1,5 @@
-/* Matrices of elements of T's size turned by squares of vectors, bits as they are; included by transpose_*.isa.c after vec_*.h. */
+/* Transposition of matrices whose elements have the size of T, by squares of VL x VL elements in registers. Bits are moved unchanged, so any type of
+ * that size will do. Included by transpose_*.isa.c after vec_*.h. */
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
 
@@ -9,17 +10,18 @@ static inline VF load_vector(const T *p) {
     return v;
 }
 
-/* Fewer rows than a vector has lanes. */
+/* Fewer rows than a vector has lanes: the square's missing rows repeat row 0 and are not stored. */
 static void few_rows(T *out, int64_t out_ld, const T *x, int64_t in_ld, int rows, int64_t cols) {
     const T *row[VL];
     T turned[VL * VL];
     for (int i = 0; i < VL; i++) row[i] = x + (i < rows ? i : 0) * in_ld;
     for (int64_t c0 = 0; c0 < cols; c0 += VL) {
         const int64_t c = c0 + VL <= cols ? c0 : cols - VL;
-        square(turned, VL, row, c);
+        transpose_square(turned, VL, row, c);
         for (int i = 0; i < VL; i++) vstore_some(out + (c + i) * out_ld, load_vector(turned + i * VL), rows);
     }
 }
+/* Fewer columns than a vector has lanes: rows are padded in a copy. */
 static void few_columns(T *out, int64_t out_ld, const T *x, int64_t in_ld, int64_t rows, int cols) {
     const T *row[VL];
     T copy[VL * VL], turned[VL * VL];
@@ -27,13 +29,13 @@ static void few_columns(T *out, int64_t out_ld, const T *x, int64_t in_ld, int64
     for (int64_t r0 = 0; r0 < rows; r0 += VL) {
         const int64_t r = r0 + VL <= rows ? r0 : rows - VL;
         for (int i = 0; i < VL; i++) vstore_some(copy + i * VL, vload_some(x + (r + i) * in_ld, cols), VL);
-        square(turned, VL, row, 0);
+        transpose_square(turned, VL, row, 0);
         for (int i = 0; i < cols; i++) vstore_some(out + i * out_ld + r, load_vector(turned + i * VL), VL);
     }
 }
 
 extern void TC_ROW(CAT_(tc_transpose, S))(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols);
-/* out[c][r] = in[r][c]. The last squares of a row and of a column overlap those before. */
+/* out[c * out_ld + r] = in[r * in_ld + c]. Where sizes are no multiple of VL, the last squares overlap those before them. */
 void TC_ROW(CAT_(tc_transpose, S))(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols) {
     T *o = out;
     const T *x = in, *row[VL];
@@ -48,7 +50,7 @@ void TC_ROW(CAT_(tc_transpose, S))(void *out, int64_t out_ld, const void *in, in
             for (int i = 0; i < VL; i++) row[i] = x + (r + i) * in_ld;
             for (int64_t c0 = 0; c0 < cols; c0 += VL) {
                 const int64_t c = c0 + VL <= cols ? c0 : cols - VL;
-                square(o + c * out_ld + r, out_ld, row, c);
+                transpose_square(o + c * out_ld + r, out_ld, row, c);
             }
         }
 }

@@ -1,13 +1,15 @@
-/* Vectors of float32 for the tiles of products and convolutions, by row of isa.tab: T elements in VF, S their suffix, MR rows a tile.
- *   vset1(x)                  x in each lane
- *   vfma(a, b, c)             a * b + c, rounded once; FMA(a, b, c) the same of elements
- *   vstore_some(p, v, n)      the first n lanes, 0 < n <= lanes
- *   vload_some(p, n)         the first n lanes, the others 0
- *   vmax(x, y), vmin(x, y)    scalar.h's, where y is no NaN
- *   vtop(x)                   the greatest lane of those that are numbers, or any
- *   square(out, ld, in, at)   out[k * ld + i] = in[i][at + k] for as many rows and columns as a vector has lanes
- *   vload_bf16(p), vload_f16(p), vload_i8(p)   elements of these types; vload_q4(&x, &y, p): bytes, low four bits less 8 to x, high to y
- *   columns(out, p, ld)       out[k] = p[i * ld + k] for each lane i and k < QUAD: in pieces of 16 bytes, which loads put in their lanes */
+/* Vectors of float32 for the tiles of products and convolutions, for each instruction set: VF is a vector of T, S the suffix of the type, MR the rows
+ * of a matrix product's register tile.
+ *   vset1(x)                            x in every lane
+ *   vfma(a, b, c)                       a * b + c, rounded once; FMA(a, b, c): the same on scalars
+ *   vstore_some(p, v, n)                stores the first n lanes, 0 < n <= lanes
+ *   vload_some(p, n)                    loads the first n lanes; the others are 0
+ *   vmax(x, y), vmin(x, y)              as in scalar.h, provided that no lane of y is NaN
+ *   vmax_lanes(x)                       the maximum of all lanes; NaNs are ignored where another lane is a number
+ *   transpose_square(out, ld, in, at)   out[k * ld + i] = in[i][at + k]: as many rows and columns as a vector has lanes
+ *   vload_bf16(p), vload_f16(p), vload_i8(p)   a vector of elements of that type, widened
+ *   vload_q4(&x, &y, p)                 bytes of two four-bit numbers: the low one, less 8, to x, the high one to y
+ *   load_columns(out, p, ld)            out[k] = p[i * ld + k] for each lane i and k < COLUMN_K: 16-byte loads, transposed */
 #include "kernel/isa_row.h"
 #include "kernel/scalar_cast.h"
 
@@ -18,9 +20,9 @@ typedef float VF __attribute__((vector_size(ROW_BYTES)));
 #define T float
 #define S f32
 #define FMA __builtin_fmaf
-enum { QUAD = 4 };
+enum { COLUMN_K = 4 };
 #ifndef TC_ISA_avx512
-static inline float vtop(VF x) {
+static inline float vmax_lanes(VF x) {
     float top = x[0];
     for (int i = 1; i < ROW_BYTES / 4; i++) top = x[i] > top ? x[i] : top;
     return top;
@@ -37,7 +39,7 @@ static inline VF vload_some(const float *p, int n) {
 static inline VF vset1(float x) { return (VF)_mm512_set1_ps(x); }
 static inline void vstore_some(float *p, VF v, int n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v); }
 static inline VF vload_some(const float *p, int n) { return (VF)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p); }
-static inline float vtop(VF x) { return _mm512_reduce_max_ps((__m512)x); }
+static inline float vmax_lanes(VF x) { return _mm512_reduce_max_ps((__m512)x); }
 static inline VF vmax(VF x, VF y) { return (VF)_mm512_max_ps((__m512)y, (__m512)x); }
 static inline VF vmin(VF x, VF y) { return (VF)_mm512_min_ps((__m512)y, (__m512)x); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
@@ -49,7 +51,7 @@ static inline void vload_q4(VF *x, VF *y, const void *p) {
     const __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
     *x = (VF)_mm512_permutexvar_ps(q, level), *y = (VF)_mm512_permutexvar_ps(_mm512_srli_epi32(q, 4), level);
 }
-static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
+static inline void transpose_square(float *out, int64_t ld, const float *const *in, int64_t at) {
     __m512 r[16], t[16];
     for (int i = 0; i < 16; i++) r[i] = _mm512_loadu_ps(in[i] + at);
     for (int i = 0; i < 16; i += 2) t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
@@ -69,7 +71,7 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
         _mm512_storeu_ps(out + (i + 12) * ld, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd));
     }
 }
-static inline void columns(VF *out, const float *p, int64_t ld) {
+static inline void load_columns(VF *out, const float *p, int64_t ld) {
     __m512 r[4], t[4];
     for (int i = 0; i < 4; i++) {
         r[i] = _mm512_castps128_ps512(_mm_loadu_ps(p + i * ld));
@@ -97,7 +99,7 @@ static inline void vload_q4(VF *x, VF *y, const void *p) {
     *x = (VF)_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_and_si256(q, _mm256_set1_epi32(15)), eight));
     *y = (VF)_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(q, 4), eight));
 }
-static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
+static inline void transpose_square(float *out, int64_t ld, const float *const *in, int64_t at) {
     __m256 r[8], t[8];
     for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(in[i] + at);
     for (int i = 0; i < 8; i += 2) t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
@@ -111,7 +113,7 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
         _mm256_storeu_ps(out + (i + 4) * ld, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
     }
 }
-static inline void columns(VF *out, const float *p, int64_t ld) {
+static inline void load_columns(VF *out, const float *p, int64_t ld) {
     __m256 r[4], t[4];
     for (int i = 0; i < 4; i++) r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + i * ld)), _mm_loadu_ps(p + (i + 4) * ld), 1);
     for (int i = 0; i < 4; i += 2) t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
@@ -152,11 +154,11 @@ static inline void vload_q4(VF *x, VF *y, const void *p) {
     const uint8_t *b = p;
     for (int i = 0; i < 4; i++) (*x)[i] = (float)((b[i] & 15) - 8), (*y)[i] = (float)((b[i] >> 4) - 8);
 }
-static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
+static inline void transpose_square(float *out, int64_t ld, const float *const *in, int64_t at) {
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < 4; i++) out[k * ld + i] = in[i][at + k];
 }
-static inline void columns(VF *out, const float *p, int64_t ld) {
-    for (int k = 0; k < QUAD; k++) out[k] = (VF){p[k], p[ld + k], p[2 * ld + k], p[3 * ld + k]};
+static inline void load_columns(VF *out, const float *p, int64_t ld) {
+    for (int k = 0; k < COLUMN_K; k++) out[k] = (VF){p[k], p[ld + k], p[2 * ld + k], p[3 * ld + k]};
 }
 #endif

@@ -1,11 +1,5 @@
-/* Vectors of float64 for the tiles of products and convolutions, by row of isa.tab: T elements in VF, S their suffix, MR rows a tile.
- *   vset1(x)                  x in each lane
- *   vfma(a, b, c)             a * b + c, rounded once; FMA(a, b, c) the same of elements
- *   vstore_some(p, v, n)      the first n lanes, 0 < n <= lanes
- *   vload_some(p, n)         the first n lanes, the others 0
- *   vmax(x, y), vmin(x, y)    scalar.h's, where y is no NaN
- *   square(out, ld, in, at)   out[k * ld + i] = in[i][at + k] for as many rows and columns as a vector has lanes
- *   columns(out, p, ld)       out[k] = p[i * ld + k] for each lane i and k < QUAD: in pieces of 16 bytes, which loads put in their lanes */
+/* Vectors of float64 for the tiles of products and convolutions, for each instruction set: VF, T, S, MR and the functions of vec_f32.h, but those
+ * for narrower types. */
 #include "kernel/isa_row.h"
 
 #include <stddef.h>
@@ -15,7 +9,7 @@ typedef row_f64 VF;
 #define T double
 #define S f64
 #define FMA __builtin_fma
-enum { QUAD = 2 };
+enum { COLUMN_K = 2 };
 static inline VF vfma(VF a, VF b, VF c) { return row_fma_f64(a, b, c); }
 #ifndef TC_ISA_avx512
 static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
@@ -32,11 +26,11 @@ static inline void vstore_some(double *p, VF v, int n) { _mm512_mask_storeu_pd(p
 static inline VF vload_some(const double *p, int n) { return (VF)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p); }
 static inline VF vmax(VF x, VF y) { return (VF)_mm512_max_pd((__m512d)y, (__m512d)x); }
 static inline VF vmin(VF x, VF y) { return (VF)_mm512_min_pd((__m512d)y, (__m512d)x); }
-static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
+static inline void transpose_square(double *out, int64_t ld, const double *const *in, int64_t at) {
     __m512d r[8], t[8];
     for (int i = 0; i < 8; i++) r[i] = _mm512_loadu_pd(in[i] + at);
     for (int i = 0; i < 8; i += 2) t[i] = _mm512_unpacklo_pd(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
-    for (int i = 0; i < 2; i++) { /* rows i, i + 2, i + 4, i + 6 hold columns i, i + 2, i + 4, i + 6 by pairs of rows */
+    for (int i = 0; i < 2; i++) { /* t[i + 2 j] holds the columns i, i + 2, i + 4, i + 6 of rows 2 j and 2 j + 1 */
         r[i] = _mm512_shuffle_f64x2(t[i], t[i + 2], 0x88), r[i + 2] = _mm512_shuffle_f64x2(t[i], t[i + 2], 0xdd);
         r[i + 4] = _mm512_shuffle_f64x2(t[i + 4], t[i + 6], 0x88), r[i + 6] = _mm512_shuffle_f64x2(t[i + 4], t[i + 6], 0xdd);
     }
@@ -47,7 +41,7 @@ static inline void square(double *out, int64_t ld, const double *const *in, int6
         _mm512_storeu_pd(out + (i + 6) * ld, _mm512_shuffle_f64x2(r[i + 2], r[i + 6], 0xdd));
     }
 }
-static inline void columns(VF *out, const double *p, int64_t ld) {
+static inline void load_columns(VF *out, const double *p, int64_t ld) {
     __m512d r[2];
     for (int i = 0; i < 2; i++) {
         r[i] = _mm512_castpd128_pd512(_mm_loadu_pd(p + i * ld));
@@ -62,7 +56,7 @@ static inline void columns(VF *out, const double *p, int64_t ld) {
 static inline VF vset1(double x) { return (VF)_mm256_set1_pd(x); }
 static inline VF vmax(VF x, VF y) { return (VF)_mm256_max_pd((__m256d)y, (__m256d)x); }
 static inline VF vmin(VF x, VF y) { return (VF)_mm256_min_pd((__m256d)y, (__m256d)x); }
-static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
+static inline void transpose_square(double *out, int64_t ld, const double *const *in, int64_t at) {
     __m256d r[4], t[4];
     for (int i = 0; i < 4; i++) r[i] = _mm256_loadu_pd(in[i] + at);
     for (int i = 0; i < 4; i += 2) t[i] = _mm256_unpacklo_pd(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_pd(r[i], r[i + 1]);
@@ -71,7 +65,7 @@ static inline void square(double *out, int64_t ld, const double *const *in, int6
         _mm256_storeu_pd(out + (i + 2) * ld, _mm256_permute2f128_pd(t[i], t[i + 2], 0x31));
     }
 }
-static inline void columns(VF *out, const double *p, int64_t ld) {
+static inline void load_columns(VF *out, const double *p, int64_t ld) {
     __m256d r[2];
     for (int i = 0; i < 2; i++) r[i] = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p + i * ld)), _mm_loadu_pd(p + (i + 2) * ld), 1);
     out[0] = (VF)_mm256_unpacklo_pd(r[0], r[1]), out[1] = (VF)_mm256_unpackhi_pd(r[0], r[1]);
@@ -87,11 +81,11 @@ static inline VF vmin(VF x, VF y) {
     for (int i = 0; i < 2; i++) x[i] = x[i] <= y[i] || x[i] != x[i] ? x[i] : y[i];
     return x;
 }
-static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
+static inline void transpose_square(double *out, int64_t ld, const double *const *in, int64_t at) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 2; i++) out[k * ld + i] = in[i][at + k];
 }
-static inline void columns(VF *out, const double *p, int64_t ld) {
-    for (int k = 0; k < QUAD; k++) out[k] = (VF){p[k], p[ld + k]};
+static inline void load_columns(VF *out, const double *p, int64_t ld) {
+    for (int k = 0; k < COLUMN_K; k++) out[k] = (VF){p[k], p[ld + k]};
 }
 #endif

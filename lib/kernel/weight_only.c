@@ -1,9 +1,9 @@
-/* Products with weights of 8 and 4 bits (matmul.h). The weights become float32 inside the product, in the first cache or in registers:
+/* Products with quantised weights of 8 and 4 bits (matmul.h). Weights are widened to float32 inside the product, in L1 or in registers:
  *
  *     int8pack    c[i, j] = scale[j] * sum over k of a[i, k] b[j, k]
- *     int4pack    c[i, j] = sum over k of a[i, k] fma(q[j, k] - 8, scale, zero), a scale and a zero for `group` k of a column
+ *     int4pack    c[i, j] = sum over k of a[i, k] fma(q[j, k] - 8, scale, zero), one scale and one zero for each `group` of k of a column
  *
- * The sums are float32's, in its order (gemm.h); results of 16 bits are rounded once. */
+ * Sums are float32, in the order of gemm.h; 16-bit results are rounded once, at the end. */
 #include "base/ints.h"
 #include "kernel/matmul.h"
 
@@ -13,15 +13,15 @@
 #include "kernel/isa.h"
 #include "kernel/narrow.h"
 
-enum { COLUMNS = 64 /* of a block of PyTorch's four-bit weights */ };
+enum { COLUMNS = 64 }; /* columns of a block in PyTorch's four-bit layout */
 
-/* What both have in common; the panels are of b. Arguments: a [m, k], b, ... , scales as the last one. */
-static tc_gemm job_of(const tc_kcall *c, bool four) {
+/* The job but for its data pointers. Arguments: a [m, k], b [n, k], ..., scales last. */
+static tc_gemm job_of(const tc_kcall *c, bool int4) {
     const tc_tensor *a = tc_k_tensor(c, 0), *b = tc_k_tensor(c, 1);
     tc_gemm j = {.dtype = TC_F32, .m = a->size[0], .n = b->size[0], .k = a->size[1], .a_cs = 1, .c_cs = 1, .b_rs = 1, .alpha = 1, .beta = 1};
     j.a_rs = j.b_cs = j.k, j.c_rs = j.n;
-    j.packed_type = four ? TC_U8 : TC_I8;
-    if (four) j.group = tc_k_int(c, 2), j.scale_type = tc_k_tensor(c, 3)->dtype;
+    j.packed_type = int4 ? TC_U8 : TC_I8;
+    if (int4) j.group = tc_k_int(c, 2), j.scale_type = tc_k_tensor(c, 3)->dtype;
     return j;
 }
 static size_t panel_bytes(const tc_kcall *c, const tc_gemm *j) {
@@ -32,12 +32,13 @@ static size_t panel_bytes(const tc_kcall *c, const tc_gemm *j) {
 /* ---- panels ---- */
 typedef struct {
     const tc_gemm *j;
-    const uint8_t *q;   /* PyTorch's blocks of 64 columns, [block][k][32]: byte i is columns i and 32 + i; the last columns, `tail` of them: */
-    const char *scales; /*     [k][tail / 2], byte i is columns 2 i and 2 i + 1. scales: [k / group][n][2] */
-    char *out;
+    const uint8_t
+        *q; /* PyTorch's layout: blocks of 64 columns, [block][k][32 bytes], byte i holds columns i and 32 + i; the `tail` columns that are */
+    const char *scales; /*     left: [k][tail / 2 bytes], byte i holds columns 2 i and 2 i + 1. scales: [k / group][n][2], scale and zero */
+    char *out;          /* panels as tc_gemm.group describes them */
     int64_t nr;
 } packing;
-/* Where column c of the bytes begins, how far k are apart, and which half it is. */
+/* A column of q: its first byte, bytes from k to k, and the shift to its four bits. */
 typedef struct {
     const uint8_t *at;
     int64_t step;
@@ -51,6 +52,7 @@ static column column_of(const packing *p, int64_t c) {
     if (c < whole) return (column){block + i % (COLUMNS / 2), COLUMNS / 2, i < COLUMNS / 2 ? 0 : 4};
     return (column){block + i / 2, tail / 2, i % 2 ? 4 : 0};
 }
+/* Packs group g of the panel at column c0, whose columns are at[]. */
 static void pack_group(const packing *p, int64_t c0, int64_t g, const column *at, char *out) {
     const int64_t e = (int64_t)tc_dtype_size(p->j->scale_type), half = p->nr / 2;
     for (int64_t c = 0; c < p->nr; c++) {
@@ -88,12 +90,12 @@ static void pack(const tc_kcall *c, const tc_gemm *job, void *out) {
 }
 
 /* ---- runs ---- */
-/* Columns of a region times their scales; then what follows. */
+/* Epilogue of int8pack: multiplies the columns of a region by their scales, then calls the next epilogue. */
 typedef struct {
     float *wide;
     const float *scale;
     int64_t n;
-    const tc_epilogue *then;
+    const tc_epilogue *epilogue;
 } scaling;
 static void scale_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
     const scaling *s = ctx;
@@ -101,12 +103,12 @@ static void scale_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t 
         float *x = s->wide + r * s->n;
         for (int64_t c = c0; c < c0 + nc; c++) x[c] *= s->scale[c];
     }
-    if (s->then) s->then->fn(s->then->ctx, r0, nr, c0, nc, worker);
+    if (s->epilogue) s->epilogue->fn(s->epilogue->ctx, r0, nr, c0, nc, worker);
 }
 
-/* Scratch: panels, float32 of a and of the result where they are narrow, scales, what the product needs. */
-static size_t room(const tc_kcall *c, int threads, bool four) {
-    const tc_gemm j = job_of(c, four);
+/* Scratch: panels, float32 copies of a and of the result where those are narrow, scales, the product's own. */
+static size_t scratch_bytes(const tc_kcall *c, int threads, bool int4) {
+    const tc_gemm j = job_of(c, int4);
     const bool narrow = tc_k_tensor(c, 0)->dtype != TC_F32;
     return (c->packed ? 0 : panel_bytes(c, &j)) + (narrow ? tc_pad64((size_t)(j.m * j.k) * 4) + tc_pad64((size_t)(j.m * j.n) * 4) : 0) +
            tc_pad64((size_t)j.n * 4) + tc_gemm_scratch(c->isa, TC_F32, j.m, j.n, j.k, true, threads);
@@ -117,8 +119,8 @@ static void *take(char **at, size_t n) {
     return p;
 }
 static void one_job(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
-static tc_status run(tc_kcall *c, bool four) {
-    tc_gemm j = job_of(c, four);
+static tc_status run(tc_kcall *c, bool int4) {
+    tc_gemm j = job_of(c, int4);
     const tc_tensor *a = tc_k_tensor(c, 0);
     const tc_dtype d = a->dtype;
     char *at = c->scratch;
@@ -133,10 +135,10 @@ static tc_status run(tc_kcall *c, bool four) {
         j.a = wide;
         round.wide = j.c = take(&at, (size_t)(j.m * j.n) * 4), j.epilogue = &rounds;
     }
-    if (!four) {
+    if (!int4) {
         float *scale = take(&at, (size_t)j.n * 4);
         c->isa->cast[d][TC_F32](scale, tc_tensor_data(tc_k_tensor(c, 2)), j.n);
-        scaled.wide = j.c, scaled.scale = scale, scaled.then = j.epilogue;
+        scaled.wide = j.c, scaled.scale = scale, scaled.epilogue = j.epilogue;
         scales.ctx = &scaled, j.epilogue = &scales;
     }
     j.packed = c->packed;
@@ -149,17 +151,17 @@ static tc_status run(tc_kcall *c, bool four) {
     return NULL;
 }
 
-#define KERNEL(id, four)                                                                       \
-    static size_t room_##id(const tc_kcall *c, int threads) { return room(c, threads, four); } \
-    static tc_status run_##id(tc_kcall *c) { return run(c, four); }                            \
-    static size_t bytes_##id(const tc_kcall *c, int *out_arg) {                                \
-        const tc_gemm j = job_of(c, four);                                                     \
-        return *out_arg = 1, panel_bytes(c, &j);                                               \
-    }                                                                                          \
-    static void pack_##id(const tc_kcall *c, void *out) {                                      \
-        const tc_gemm j = job_of(c, four);                                                     \
-        pack(c, &j, out);                                                                      \
-    }                                                                                          \
-    const tc_kernel tc_k_##id = {#id, TC_KF_CONTIGUOUS | TC_KF_EPILOGUE, run_##id, room_##id, bytes_##id, pack_##id, .row_dims = -1};
+#define KERNEL(id, int4)                                                                                   \
+    static size_t scratch_##id(const tc_kcall *c, int threads) { return scratch_bytes(c, threads, int4); } \
+    static tc_status run_##id(tc_kcall *c) { return run(c, int4); }                                        \
+    static size_t pack_bytes_##id(const tc_kcall *c, int *out_arg) {                                       \
+        const tc_gemm j = job_of(c, int4);                                                                 \
+        return *out_arg = 1, panel_bytes(c, &j);                                                           \
+    }                                                                                                      \
+    static void pack_##id(const tc_kcall *c, void *out) {                                                  \
+        const tc_gemm j = job_of(c, int4);                                                                 \
+        pack(c, &j, out);                                                                                  \
+    }                                                                                                      \
+    const tc_kernel tc_k_##id = {#id, TC_KF_CONTIGUOUS | TC_KF_EPILOGUE, run_##id, scratch_##id, pack_bytes_##id, pack_##id, .row_dims = -1};
 KERNEL(int8pack_mm, false)
 KERNEL(int4pack_mm, true)

@@ -1,5 +1,5 @@
 /* Copies of tensors whose strides differ: some rows at a time, images between planes and channels last as matrices that are turned. */
-#include "kernel/turn.h"
+#include "kernel/transpose.h"
 #include "runtime/frame.h"
 
 enum { PIECE = 64 << 10 /* bytes worth handing to another thread */ };
@@ -46,7 +46,7 @@ void copy_tensor(const tc_isa_ops *isa, tc_pool *pool, const tc_tensor *to, cons
         tc_parallel_for(apart ? pool : NULL, bytes, PIECE, copy_bytes, &c);
     } else if ((planes && tc_tensor_is_channels_last(from)) || (from_planes && tc_tensor_is_channels_last(to))) {
         const int64_t images = to->size[0], channels = to->size[1], area = n / images / channels;
-        tc_turn(isa, pool, (size_t)size, images, planes ? area : channels, planes ? channels : area, c.src, c.dst);
+        tc_transpose_batch(isa, pool, (size_t)size, images, planes ? area : channels, planes ? channels : area, c.src, c.dst);
     } else {
         const int64_t row = to->rank ? to->size[to->rank - 1] : 1;
         tc_parallel_for(pool, n / row, 1 + PIECE / (row * size), copy_rows, &c);

@@ -58,7 +58,7 @@ static void check(int form, int64_t batch, int64_t m, int64_t n, int64_t k) {
     tc_tensor at = transposed(&a), bt = transposed(&b);
     for (int r = -1; r < bf16_count; r++) {
         tc_isa_ops past = bf16_rows[r < 0 ? 0 : r]; /* its results of more than 256 bytes are written past the caches, as large ones are */
-        past.second_cache = 64;
+        past.l2_bytes = 64;
         for (int t = 0; t < (r < 0 ? 1 : 8); t++) {
             char what[128];
             tc_karg x = karg_t(t & 1 ? &at : &a), y = karg_t(t & 1 ? &bt : &b);
