@@ -258,7 +258,7 @@ deb:                    ## a Debian package, build/tc-tools_VERSION_ARCH.deb
 	  printf 'Depends: libc6 (>= %s)%s\n' "$$libc" "$$(printf ', %s' $(call owners,bin/* $(filter-out $(OPENED:%=lib/%),$(addprefix lib/,$(notdir $(LAPACK) $(IMAGE))))))"; \
 	  printf 'Recommends: gcc | clang, libc6-dev%s\n' "$$(printf ', %s' $(call owners,$(OPENED:%=lib/%)))"; \
 	  printf 'Description: PyTorch 2 as Unix filters\n Train, export, compile, run, measure and consolidate neural networks from the shell.\n'; } > $(ROOT)/DEBIAN/control
-	@dpkg-deb --root-owner-group --build -z1 $(ROOT) $(DEB)
+	@dpkg-deb --root-owner-group --build -Zgzip -z6 $(ROOT) $(DEB)
 	@cd $(ROOT)/usr && stat -c '%8s %n' bin/* lib/*.* $(abspath $(DEB))
 	@rm -r $(ROOT)
 MAINTAINER ?= tc <tc@localhost>

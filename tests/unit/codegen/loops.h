@@ -350,5 +350,15 @@ static void make_data(const tc_loop *l, nbuffer *b, bool fault) {
 static void free_data(const tc_loop *l, nbuffer *b) {
     for (size_t i = 0; i < l->buffers.len; i++) free(b[i].data);
 }
+/* What the loop of case k leaves in its buffers, evaluated once: it is the same of constant and of symbolic sizes. */
+static const nbuffer *answer(int k, const tc_loop *l) {
+    static nbuffer known[NCASES][8];
+    if (!known[k][0].data) {
+        make_data(l, known[k], false);
+        naive n = {.l = l, .buffers = known[k]};
+        naive_run(&n);
+    }
+    return known[k];
+}
 
 #endif

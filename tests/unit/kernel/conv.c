@@ -143,7 +143,7 @@ static void check(const geometry *g) {
     if (g->transposed) weight_grad(g, df, g->o, oh, ow, xf, g->c, g->h, g->w, ww);
     else weight_grad(g, xf, g->c, g->h, g->w, df, g->o, oh, ow, ww);
     for (int r = 0; r < TC_ROW_COUNT; r++)
-        for (int threads = 1; threads <= 7; threads += threads == 1 ? 1 : 5) {
+        for (int threads = r == TC_ROW_portable ? 7 : 1; threads <= 7; threads += threads == 1 ? 1 : 5) {
             if (!tc_isa_supported((tc_isa_row)r)) continue;
             tc_karg f[] = {karg_t(&x),     karg_t(&w),  karg_t(&b), karg_is(s, 2), karg_is(p, 2), karg_is(d, 2), karg_i(g->transposed),
                            karg_is(op, 2), karg_i(g->g)};

@@ -74,7 +74,7 @@ static void check(const geometry *g) {
     a[0].tensor = &x, a[1].tensor = &w, a[2] = karg_t(g->bias ? &b : NULL);
     call(&tc_k_convolution, tc_isa_ops_of(TC_ROW_portable), a, 9, &want, 1, false);
     for (int r = 0; r < bf16_count; r++)
-        for (int t = 0; t < 32; t++) {
+        for (int t = 0; t < 32; t += r < BF16_IN_C ? 3 : 1) { /* rows of instructions in C: every bit of t set and not */
             char what[128];
             if (g->g > 16 && (t & 1) != (t >> 1 & 1)) continue; /* depthwise: both images lie in one way */
             snprintf(what, sizeof what, "%dx%dx%dx%d by %dx%dx%d, way %d, %d", (int)g->n, (int)g->c, (int)g->h, (int)g->w, (int)g->o, (int)g->kh,
