@@ -5,9 +5,11 @@
 #include "capture/ast.h"
 #include "capture/torch.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_DEPTH = 10000 };
@@ -68,7 +70,18 @@ static void setup(C *c, void *unused) {
     tc_torch_init(c);
 }
 
+/* Folders of --source are there, so that a name that was mistyped is not taken for one that holds nothing. */
+static tc_status check_folders(const tc_lang_options *o) {
+    for (int i = 0; i < o->nsource_dirs; i++) {
+        struct stat st;
+        const int bad = stat(o->source_dirs[i], &st) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+        if (bad) return tc_error(TC_ENV, "%s: cannot open the folder of sources: %s", o->source_dirs[i], strerror(bad));
+    }
+    return NULL;
+}
+
 tc_status tc_lang_create(const tc_lang_options *o, C **out) {
+    TC_TRY(check_folders(o));
     C *c = tc_xcalloc(1, sizeof *c);
     c->max_steps = o->max_steps ? o->max_steps : 5000000;
     c->max_memory = o->max_memory ? o->max_memory : (size_t)128 << 20;

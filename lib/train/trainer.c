@@ -25,11 +25,21 @@ void tc_train_note(tc_trainer *t, const char *fmt, ...) {
 
 /* ---- data ---- */
 
+/* A key beside train: and val: that all of them replace would do nothing. */
+static tc_status check_shared(const tc_yaml *data, bool val) {
+    for (int i = 0; i < data->n; i++)
+        if (!tc_yaml_is_null(data->items[i]) && tc_yaml_get(tc_yaml_get(data, "train"), data->keys[i]) &&
+            (!val || tc_yaml_get(tc_yaml_get(data, "val"), data->keys[i])))
+            return tc_yaml_error(data->items[i], "does nothing: %s own", val ? "train and val have their" : "train has its");
+    return NULL;
+}
+
 static tc_status open_data(tc_trainer *t) {
     tc_recipe *r = t->r;
     tc_data_options o = {.dir = r->dir, .commands = t->o.commands};
     TC_TRY(tc_data_open(tc_data_merge(&t->arena, r->data, "train"), &o, &t->train));
     tc_yaml *val = tc_data_merge(&t->arena, r->data, "val");
+    TC_TRY(check_shared(r->data, val != NULL));
     o.train = t->train;
     if (val) TC_TRY(tc_data_open(val, &o, &t->val));
     if (t->val) t->val->any_order = false; /* means are added in order */

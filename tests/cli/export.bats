@@ -844,6 +844,7 @@ PY
     echo 'width = 4' >lib/sizes.py
     printf 'from sizes import width\nfrom torch import nn\nclass S(nn.Linear):\n    def __init__(self):\n        super().__init__(width, 1)\n' >s.py
     fails 3 "--source DIR" tc-export s.py:S --input input=Bx4xf32 -o s.pt2
+    fails 1 "lob: cannot open the folder of sources: No such file or directory" tc-export s.py:S --source lob --input input=Bx4xf32 -o s.pt2
     tc-export s.py:S --source lib --input input=Bx4xf32 -o s.pt2
 }
 

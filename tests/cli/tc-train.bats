@@ -270,6 +270,8 @@ PY
 @test "what a recipe says and nothing would read is refused with its key" {
     fails 2 "data.block: a key of text, not of names" tc-train r.yaml data.block=3
     fails 2 "data.standardize: a key of csv, not of names" tc-train r.yaml data.standardize=true
+    fails 2 "data.rows: does nothing: train" tc-train r.yaml data.rows='{every: 2, only: 0}' data.train.rows='{every: 3, only: 0}' data.val=null
+    fails 1 "none: cannot open the folder of sources" tc-train r.yaml source=none
     fails 2 "data.shape: expected a map of columns" tc-train r.yaml data.shape=3
     fails 2 "data.val: expected a map of keys" tc-train r.yaml data.val=true
     fails 2 "data.limit: found 0, expected 1 or more" tc-train r.yaml data.limit=0
