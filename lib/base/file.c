@@ -196,8 +196,7 @@ tc_status tc_write_all(int fd, const void *p, size_t n, const char *name) {
     return NULL;
 }
 
-/* Where a path leads after links; the last component need not exist. Caller frees. */
-static char *resolve(const char *path) {
+char *tc_path_follow(const char *path) {
     char *cur = tc_xstrdup(path);
     for (int depth = 0; depth < 40; depth++) {
         char link[PATH_MAX];
@@ -321,7 +320,7 @@ tc_status tc_out_open(const char *path, tc_out **out_file) {
             o->fd = open(path, O_WRONLY | O_CLOEXEC);
             if (o->fd < 0) s = env_error(path, "open");
         } else {
-            o->target = resolve(path);
+            o->target = tc_path_follow(path);
             s = open_temporary(o->target, o->name, S_IFREG, &o->temporary, &o->fd);
             if (!s && exists) fchmod(o->fd, st.st_mode & 07777);
         }
@@ -497,7 +496,7 @@ tc_status tc_out_dir_open(const char *path, tc_out_dir **out_dir) {
     tc_out_dir *d = tc_xmalloc(sizeof *d);
     *d = (tc_out_dir){.name = tc_xstrdup(path)};
     for (size_t n = strlen(path); n > 1 && d->name[n - 1] == '/'; n--) d->name[n - 1] = 0;
-    d->target = resolve(d->name);
+    d->target = tc_path_follow(d->name);
     tc_status s = replaceable(d->target, d->name, &mode);
     if (!s) s = open_temporary(d->target, d->name, S_IFDIR, &d->temporary, &d->lock);
     if (!s) {

@@ -74,6 +74,8 @@ tc_status tc_out_dir_finish(tc_out_dir *d, tc_status s);
 const char *tc_path_last(const char *path); /* behind the last slash */
 /* What stands there, links followed: st_mode & S_IFMT, 0 for nothing. TC_ENV when that cannot be seen, which is not the same as nothing. */
 tc_status tc_path_type(const char *path, mode_t *out_type);
+/* Where a path leads after links; the last component need not exist. Caller frees. */
+char *tc_path_follow(const char *path);
 /* The names in a folder that `want` takes, in the order of their bytes, in the arena. TC_ENV unless the folder was read to its end. */
 tc_status tc_folder_names(tc_arena *a, const char *dir, bool (*want)(const char *name), char ***out, size_t *out_n);
 /* A small text or JSON file, at most `limit` bytes, NUL-terminated; caller frees with tc_buf_free. */

@@ -154,9 +154,26 @@ static tc_status verify(tc_arena *a, const char *path) {
     return s;
 }
 
+/* The folder of a checkpoint behind links, "latest" before all, which may lead elsewhere before all is read. */
+static char *follow_folder(const char *path) {
+    char *bare = tc_xstrdup(path);
+    for (size_t n = strlen(bare); n > 1 && bare[n - 1] == '/'; n--) bare[n - 1] = 0; /* with it the link counts as the folder */
+    char *folder = tc_path_follow(bare);
+    free(bare);
+    return folder;
+}
+
 tc_status tc_ckpt_verify(const char *path) {
     tc_arena a = {0};
-    tc_status s = verify(&a, path);
+    mode_t type = S_IFDIR;
+    char *folder = follow_folder(path);
+    tc_status s = verify(&a, folder);
+    if (s) tc_status_free(tc_path_type(folder, &type));
+    if (!type) {
+        tc_status_free(s);
+        s = tc_error(TC_ENV, "%s: was removed while it was read", folder);
+    }
+    free(folder);
     tc_arena_free(&a);
     return s;
 }
@@ -226,11 +243,10 @@ static tc_status open_folder(tc_ckpt *c, const char *path) {
     bool found, latest = false, dcp = false;
     TC_TRY(exists(&c->arena, path, "checkpoint.json", &found));
     if (!found) TC_TRY(exists(&c->arena, path, "latest", &latest));
-    if (latest) {
-        path = tc_arena_printf(&c->arena, "%s/latest", path);
-        free(c->path);
-        c->path = tc_xstrdup(path);
-    }
+    if (latest) path = tc_arena_printf(&c->arena, "%s/latest", path);
+    char *folder = follow_folder(path);
+    free(c->path);
+    path = c->path = folder;
     tc_status s = read_manifest(&c->arena, path, &m, &found);
     tc_vec_free(&m.files);
     c->step = m.step;

@@ -1,7 +1,9 @@
 /* Statements about checkpoints: whole or absent, checksummed, put together from shards, pruned without losing what must stay. */
 #include "ckpt/ckpt.h"
 
+#include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -53,6 +55,35 @@ static void saved_is_read_back(void **state) {
     tc_ckpt_close(c);
     assert_true(((float *)tc_tensor_data(&t))[0] == 3);
     tc_tensor_deinit(&t);
+}
+
+/* While a run writes on, its latest checkpoint may be read: what is read is of one. */
+static atomic_bool done;
+static void *write_on(void *none) {
+    for (int64_t i = 0; !atomic_load(&done); i++) assert_null(tc_ckpt_set_latest(dir, 3 + i % 2));
+    return none;
+}
+static void latest_is_one_checkpoint(void **state) {
+    (void)state;
+    pthread_t writer;
+    save(4);
+    assert_int_equal(pthread_create(&writer, NULL, write_on, NULL), 0);
+    tc_status s = NULL;
+    for (int i = 0; i < 300 && !s; i++) {
+        tc_ckpt *c;
+        s = tc_ckpt_verify(path_of("latest/"));
+        if (s || (s = tc_ckpt_open(dir, &c))) break;
+        tc_tensor t;
+        s = tc_ckpt_tensor(c, (size_t)tc_ckpt_find(c, "model.w"), &t);
+        if (!s && ((float *)tc_tensor_data(&t))[0] != (float)tc_ckpt_step(c)) s = tc_error(TC_CONTENT, "the tensor of another step");
+        if (!s) tc_tensor_deinit(&t);
+        tc_ckpt_close(c);
+    }
+    atomic_store(&done, true);
+    pthread_join(writer, NULL);
+    if (s) fail_msg("%s", tc_status_message(s));
+    assert_null(tc_ckpt_set_latest(dir, 3));
+    assert_null(tc_remove_tree(path_of("step-4")));
 }
 
 static void weights_lose_their_prefix(void **state) {
@@ -145,6 +176,7 @@ static int remove_dir(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(saved_is_read_back),
+        cmocka_unit_test(latest_is_one_checkpoint),
         cmocka_unit_test(weights_lose_their_prefix),
         cmocka_unit_test(newest_valid_wins_over_a_damaged_one),
         cmocka_unit_test(prune_keeps_what_it_is_told),
