@@ -25,12 +25,18 @@ void tc_train_note(tc_trainer *t, const char *fmt, ...) {
 
 /* ---- data ---- */
 
-/* A key beside train: and val: that all of them replace would do nothing. */
+/* A key beside train: and val: that all of them replace would do nothing; an argument may replace so what the recipe's file says. */
 static tc_status check_shared(const tc_yaml *data, bool val) {
-    for (int i = 0; i < data->n; i++)
-        if (!tc_yaml_is_null(data->items[i]) && tc_yaml_get(tc_yaml_get(data, "train"), data->keys[i]) &&
-            (!val || tc_yaml_get(tc_yaml_get(data, "val"), data->keys[i])))
-            return tc_yaml_error(data->items[i], "does nothing: %s own", val ? "train and val have their" : "train has its");
+    const char *const parts[] = {"train", "val"};
+    for (int i = 0; i < data->n; i++) {
+        const tc_yaml *y = data->items[i], *own = NULL;
+        bool replaced = !tc_yaml_is_null(y);
+        for (int k = 0; k <= val && replaced; k++) {
+            own = tc_yaml_get(tc_yaml_get(data, parts[k]), data->keys[i]);
+            replaced = own && (strcmp(y->file, data->file) || !strcmp(own->file, data->file));
+        }
+        if (replaced) return tc_yaml_error(y, "does nothing: %s own", val ? "train and val have their" : "train has its");
+    }
     return NULL;
 }
 
