@@ -175,12 +175,9 @@ static int remove_dir(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saved_is_read_back),
-        cmocka_unit_test(latest_is_one_checkpoint),
-        cmocka_unit_test(weights_lose_their_prefix),
-        cmocka_unit_test(newest_valid_wins_over_a_damaged_one),
-        cmocka_unit_test(prune_keeps_what_it_is_told),
-        cmocka_unit_test(shards_are_put_together),
+        cmocka_unit_test(saved_is_read_back),          cmocka_unit_test(latest_is_one_checkpoint),
+        cmocka_unit_test(weights_lose_their_prefix),   cmocka_unit_test(newest_valid_wins_over_a_damaged_one),
+        cmocka_unit_test(prune_keeps_what_it_is_told), cmocka_unit_test(shards_are_put_together),
     };
     return cmocka_run_group_tests_name("ckpt", tests, make_dir, remove_dir);
 }
