@@ -174,7 +174,7 @@ static void copy_out(void *p, const tile *t) {
     for (int64_t r = 0; r < t->m; r++, from += row, to += apart) {
         for (int64_t i = 0; ahead && i < row; i += LINE) __builtin_prefetch(to + ahead + i, 1);
         if (c->pred) move->store_if[s](to, t->stride, c->pred + t->done + r * t->n, from, t->n);
-        else if (t->stride == 1) memcpy(to, from, (size_t)t->n << s);
+        else if (t->stride == 1) move->rows(to, row, from, row, row, 1);
         else move->store[s](to, t->stride, from, t->n);
     }
 }
@@ -412,8 +412,7 @@ void run_spread(walk *w, const step *s) {
     int64_t n = w->count[s->cls], fast = w->n->col ? w->r : w->c, slow = w->n->col ? w->c : w->r;
     int fast_bit = w->n->col ? CLS_O : CLS_I;
     if (w->count[s->from_cls] == 1) w->b->isa->move->fill[shift](to, from, n);
-    else if (s->from_cls == fast_bit)
-        for (int64_t k = 0; k < slow; k++) memcpy(to + (size_t)(k * fast) * size, from, (size_t)fast * size);
+    else if (s->from_cls == fast_bit) w->b->isa->move->rows(to, fast << shift, from, 0, fast << shift, slow);
     else
         for (int64_t k = 0; k < slow; k++) w->b->isa->move->fill[shift](to + (size_t)(k * fast) * size, from + (size_t)k * size, fast);
 }
