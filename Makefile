@@ -16,14 +16,15 @@ isa_flags = $(shell awk -F'\t' '$$1=="$(1)" {print $$2}' lib/isa.tab)
 
 LIB_C   := $(filter-out %.isa.c,$(sort $(wildcard lib/*/*.c)))
 LIB_ISA := $(sort $(wildcard lib/*/*.isa.c))
-GEN_C   := $(BUILD)/gen/op_families.c $(BUILD)/gen/embed.c $(BUILD)/gen/paste.c
+GEN_C   := $(BUILD)/gen/op_families.c $(BUILD)/gen/embed_sources.c $(BUILD)/gen/embed_onnx_write.c $(BUILD)/gen/paste.c
 LIB_O   := $(LIB_C:%.c=$(BUILD)/obj/%.o) $(foreach i,$(ISAS),$(LIB_ISA:%.isa.c=$(BUILD)/obj/%.$(i).o)) $(GEN_C:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
 CMD_O   := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard cmd/*.c)))
 TOOLS   := $(patsubst %/main.c,%,$(sort $(wildcard tc-*/main.c)))
 UNIT_C  := $(sort $(wildcard tests/unit/*/*.c))
 UNITS   := $(UNIT_C:tests/unit/%.c=$(BUILD)/unit/%)
 OP_C    := $(sort $(wildcard lib/op/*.c))
-EMBED   := $(sort $(shell find lib/capture/torch lib/capture/std lib/onnx -name "*.py"))
+EMBED_onnx_write := $(sort $(wildcard lib/onnx/onnx_write*.py))
+EMBED_sources := $(filter-out $(EMBED_onnx_write),$(sort $(shell find lib/capture/torch lib/capture/std lib/onnx -name "*.py")))
 
 all: $(BUILD)/libtc.a $(CMD_O) $(TOOLS:%=$(BUILD)/bin/%)
 
@@ -47,12 +48,12 @@ $(BUILD)/gen/op_families.c: $(OP_C) Makefile
 
 # Texts that are part of the library (lib/base/embedded.h): $(call packed,COMMAND,I) writes what COMMAND prints as array I, gzipped, and its length.
 packed = n=$$($(1) | wc -c); echo "static const unsigned char packed$(2)[] = {"; $(1) | gzip -9n | od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/'; echo "}; enum { len$(2) = $$n };"
-# Sources in the model language: names relative to lib/capture/torch, lines of comments empty.
-$(BUILD)/gen/embed.c: $(EMBED) Makefile
+# Sources in the model language: names relative to lib/capture/torch, lines of comments empty. Those that write ONNX are apart: few programs have them.
+$(BUILD)/gen/embed_sources.c $(BUILD)/gen/embed_onnx_write.c: $(BUILD)/gen/embed_%.c: $(EMBED_sources) $(EMBED_onnx_write) Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "base/embedded.h"'; i=0; for f in $(EMBED); do $(call packed,sed 's/^ *\#.*//' $$f,$$i); i=$$((i+1)); done; \
-	   echo 'const tc_embedded tc_embedded_sources[] = {'; i=0; \
-	   for f in $(EMBED); do echo "    {\"$${f#lib/capture/torch/}\", packed$$i, sizeof packed$$i, len$$i},"; i=$$((i+1)); done; echo '    {0}};'; } > $@.tmp && mv $@.tmp $@
+	@{ echo '#include "base/embedded.h"'; i=0; for f in $(EMBED_$*); do $(call packed,sed 's/^ *\#.*//' $$f,$$i); i=$$((i+1)); done; \
+	   echo 'const tc_embedded tc_embedded_$*[] = {'; i=0; \
+	   for f in $(EMBED_$*); do echo "    {\"$${f#lib/capture/torch/}\", packed$$i, sizeof packed$$i, len$$i},"; i=$$((i+1)); done; echo '    {0}};'; } > $@.tmp && mv $@.tmp $@
 # What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out); tc_abi.h; filter.h.
 PASTE   := lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
 PRELUDE  = $(CC) -E -P -nostdinc -isystem $(BUILD)/gen/none -Ilib -DTC_ABI_H -DTC_VB=TC_VB lib/codegen/prelude.h

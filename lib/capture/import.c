@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-extern const tc_embedded tc_embedded_sources[];
-
 module *tc_module(C *c, const char *name) {
     str *n = tc_intern(c, name, strlen(name));
     module *m = (module *)tc_dict_gets(c, c->modules, n);
@@ -35,6 +33,9 @@ static bool is_replaced(C *c, const char *name) {
     return m && !m->embedded;
 }
 
+/* The k-th list of sources inside the program, or NULL. */
+static const tc_embedded *sources(const C *c, int k) { return k == 0 ? tc_embedded_sources : k == 1 ? c->more_sources : NULL; }
+
 static const tc_embedded *embedded(C *c, const char *name) {
     char path[256];
     if (is_replaced(c, name)) return NULL;
@@ -47,8 +48,9 @@ static const tc_embedded *embedded(C *c, const char *name) {
     for (const char *p = rel ? rel : name; *p && n < 200; p++) path[n++] = *p == '.' ? '/' : *p;
     for (int i = 0; i < 2; i++) {
         snprintf(path + n, sizeof path - n, "%s", i ? "/__init__.py" : ".py");
-        for (const tc_embedded *e = tc_embedded_sources; e->name; e++)
-            if (!strcmp(e->name, path)) return e;
+        for (int k = 0; sources(c, k); k++)
+            for (const tc_embedded *e = sources(c, k); e->name; e++)
+                if (!strcmp(e->name, path)) return e;
     }
     return NULL;
 }

@@ -346,7 +346,8 @@ struct tc_lang {
     size_t max_memory, max_tensor_bytes, max_graph_nodes, tensor_bytes;
     int max_depth;
     file *files;
-    const char *const *source_dirs; /* --source */
+    const struct tc_embedded *more_sources; /* inside the program, beside those of the language; NULL: none */
+    const char *const *source_dirs;         /* --source */
     int nsource_dirs;
     tc_buf printed;
     struct tc_watch *watch;

@@ -550,7 +550,7 @@ static V ops_missing(C *c, module *m, str *name) {
     char full[192];
     if (name->len > 60 || !strncmp(name->s, "__", 2)) return NULL;
     snprintf(full, sizeof full, "torch.ops.%s", name->s);
-    static const char *const spaces[] = {"aten", "prims", "higher_order", "quantized_decomposed", "torchvision", "image"};
+    static const char *const spaces[] = {"aten", "prims", "higher_order", "quantized_decomposed", "torchvision", "image", "transformers"};
     bool known = false;
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) known |= !strcmp(name->s, spaces[i]);
     if (!known) return NULL;

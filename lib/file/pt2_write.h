@@ -34,7 +34,9 @@ void tc_pt2_writer_deinit(tc_pt2_writer *w);
 void tc_pt2_fail(tc_pt2_writer *w, tc_status s);
 
 /* pt2_write_args.c */
-const char *tc_pt2_fresh_name(tc_pt2_writer *w, const char *wish); /* a Python identifier that nothing has yet */
+/* A Python identifier that is not taken yet and means nothing in PyTorch's code, as near to the wish as it can be. */
+const char *tc_pt2_identifier(tc_map *taken, tc_arena *a, const char *wish, size_t n);
+const char *tc_pt2_fresh_name(tc_pt2_writer *w, const char *wish); /* one that nothing of the graph has */
 const char *tc_pt2_value_name(tc_pt2_writer *w, const tc_value *v);
 void tc_pt2_write_concrete_meta(tc_json *j, const tc_program *p, const tc_tensor *t, int64_t offset, bool requires_grad);
 void tc_pt2_write_arg(tc_pt2_writer *w, tc_json *j, const tc_arg *a, bool optional_tensors);

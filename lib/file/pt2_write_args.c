@@ -1,4 +1,5 @@
 /* Types, symbolic numbers and arguments in the unions of the PT2 schema. */
+#include "base/text.h"
 #include "file/pt2_write.h"
 
 #include <math.h>
@@ -26,29 +27,34 @@ void tc_pt2_fail(tc_pt2_writer *w, tc_status s) {
     else w->status = s;
 }
 
-/* ---- names: PyTorch's are Python identifiers ---- */
-const char *tc_pt2_fresh_name(tc_pt2_writer *w, const char *wish) {
+/* ---- names: PyTorch's are Python identifiers, which stand in code that it writes ---- */
+const char *tc_pt2_identifier(tc_map *taken, tc_arena *a, const char *wish, size_t n) {
+    static const char reserved[] = " False None True and as assert async await break class continue def del elif else except finally for from global "
+                                   "if import in is lambda nonlocal not or pass raise return try while with yield " /* Python's words */
+                                   "self torch device inf nan pytree fx_pytree ";                                   /* what that code refers to */
     tc_buf b = {0};
-    for (const char *p = wish; *p; p++) {
-        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_', digit = *p >= '0' && *p <= '9';
-        if (digit && p == wish) tc_buf_putc(&b, '_');
-        tc_buf_putc(&b, letter || digit ? *p : '_');
+    if (n && *wish >= '0' && *wish <= '9') tc_buf_putc(&b, '_');
+    for (const char *p = wish; p < wish + n; p++) {
+        const bool fits = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || *p == '_';
+        tc_buf_putc(&b, fits ? *p : '_');
     }
     const size_t stem = b.len;
-    void **next = tc_map_put(&w->taken, tc_buf_str(&b), stem); /* the number that the next name of this stem tries: all below are taken */
-    uintptr_t n = (uintptr_t)*next;
-    if (!stem && !n) n = 1;
-    for (; n; n++) {
+    void **next = tc_map_put(taken, tc_buf_str(&b), stem); /* the number that the next name of this stem tries: all below are taken */
+    uintptr_t number = (uintptr_t)*next;
+    if (!number && (!stem || tc_word_in(reserved, b.data))) number = 1;
+    for (; number; number++) {
         b.len = stem;
-        tc_buf_printf(&b, "_%ju", (uintmax_t)n);
-        if (!tc_map_get(&w->taken, b.data, b.len)) break;
+        tc_buf_printf(&b, "_%ju", (uintmax_t)number);
+        if (!tc_map_get(taken, b.data, b.len)) break;
     }
-    const char *name = tc_arena_strndup(w->arena, tc_buf_str(&b), b.len);
-    *next = (void *)(n + 1);
-    if (n) tc_map_set(&w->taken, name, (void *)(uintptr_t)1);
+    const char *name = tc_arena_strndup(a, tc_buf_str(&b), b.len);
+    *next = (void *)(number + 1);
+    if (number) tc_map_set(taken, name, (void *)(uintptr_t)1);
     tc_buf_free(&b);
     return name;
 }
+
+const char *tc_pt2_fresh_name(tc_pt2_writer *w, const char *wish) { return tc_pt2_identifier(&w->taken, w->arena, wish, strlen(wish)); }
 
 const char *tc_pt2_value_name(tc_pt2_writer *w, const tc_value *v) {
     const char **slot = &w->value_names[v->id];

@@ -190,33 +190,23 @@ static const tc_tree *out_tree(const tc_program *p, tc_arena *a) {
     return n == 1 ? TC_NEW(a, tc_tree) : flat_tree(a, n);
 }
 
-/* The name of an argument as PyTorch's generated code can have it ("images:0" is images_0). */
-static void write_identifier(tc_json *j, const char *name, size_t n) {
-    tc_buf b = {0};
-    if (n && *name >= '0' && *name <= '9') tc_buf_putc(&b, '_');
-    for (size_t i = 0; i < n; i++) {
-        char c = name[i];
-        bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-        tc_buf_putc(&b, fits ? c : '_');
-    }
-    tc_json_stringn(j, tc_buf_str(&b), b.len);
-    tc_buf_free(&b);
-}
-
-/* The parameter names of forward: the first step of the path of each argument's first leaf, then the keywords. */
-static void write_arg_names(tc_json *j, const tc_program *p, const tc_tree *args, const tc_tree *keywords) {
+/* The parameter names of forward: the first step of the path of each argument's first leaf ("images:0" is images_0), then the keywords. */
+static void write_arg_names(tc_json *j, const tc_program *p, const tc_tree *args, const tc_tree *keywords, tc_arena *a) {
     int leaf = 0, i = 0;
+    tc_map taken = {0};
+    for (int c = 0; keywords->keys && c < keywords->n; c++) tc_map_set(&taken, keywords->keys[c], (void *)(uintptr_t)1);
     tc_json_array(j);
     for (int c = 0; c < args->n; c++) {
         int n = leaves(args->children[c]), seen = leaf;
         for (i = 0; i < p->ninputs; i++)
             if ((p->inputs[i].kind == TC_IN_USER || p->inputs[i].kind == TC_IN_LEAF) && seen-- == 0) break;
         const char *path = n && i < p->ninputs && p->inputs[i].name ? p->inputs[i].name : "args";
-        write_identifier(j, path, args->children[c]->kind == TC_TREE_LEAF ? strlen(path) : strcspn(path, "."));
+        tc_json_string(j, tc_pt2_identifier(&taken, a, path, args->children[c]->kind == TC_TREE_LEAF ? strlen(path) : strcspn(path, ".")));
         leaf += n;
     }
     for (int c = 0; keywords->keys && c < keywords->n; c++) tc_json_string(j, keywords->keys[c]);
     tc_json_end(j);
+    tc_map_free(&taken);
 }
 
 /* A module that nothing is said of but that it is there; what it is part of before it. */
@@ -265,7 +255,7 @@ static void write_calls(tc_json *j, const tc_program *p, tc_arena *a) {
     tc_json_key(j, "out_spec");
     write_spec_string(j, out_tree(p, a));
     tc_json_key(j, "forward_arg_names");
-    write_arg_names(j, p, in->children[0], in->children[1]);
+    write_arg_names(j, p, in->children[0], in->children[1], a);
     tc_json_end(j);
     tc_json_end(j);
     write_modules(j, p->graph, &seen);

@@ -391,13 +391,19 @@ static groups read_groups(const tc_kcall *c) {
     g.p.a = matrix(a, ra, ra + 1), g.p.b = matrix(b, rb, rb + 1);
     return g;
 }
+static int64_t end_of_group(const tc_tensor *offs, int64_t i) { /* int32 or int64 */
+    const void *at = tc_tensor_data(offs);
+    i *= offs->stride[0];
+    return offs->dtype == TC_I64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
+}
 /* Offsets come from a tensor: they must ascend and stay inside the matrices. */
-static tc_status check_groups(const groups *g, const int32_t *offs, int64_t stride) {
-    const int64_t end = g->form == GROUP_ROWS ? g->p.m : g->form == GROUP_COLUMNS ? g->p.n : g->p.k;
-    for (int64_t i = 0, last = 0; i < g->groups; last = offs[i * stride], i++)
-        if (offs[i * stride] < last || offs[i * stride] > end)
-            return tc_error(TC_CONTENT, "offs[%lld] = %d, expected %lld to %lld", (long long)i, (int)offs[i * stride], (long long)last,
-                            (long long)end);
+static tc_status check_groups(const groups *g, const tc_tensor *offs) {
+    const int64_t most = g->form == GROUP_ROWS ? g->p.m : g->form == GROUP_COLUMNS ? g->p.n : g->p.k;
+    for (int64_t i = 0, begin = 0, end; i < g->groups; begin = end, i++) {
+        end = end_of_group(offs, i);
+        if (end < begin || end > most)
+            return tc_error(TC_CONTENT, "offs[%lld] = %lld, expected %lld to %lld", (long long)i, (long long)end, (long long)begin, (long long)most);
+    }
     return NULL;
 }
 /* The job of group i, which spans [begin, end). c: the whole result, rows of n elements. */
@@ -435,11 +441,10 @@ static tc_status run_grouped(tc_kcall *c) {
     groups g = read_groups(c);
     product *p = &g.p;
     const tc_tensor *offs = tc_k_given(c, 2) ? tc_k_tensor(c, 2) : NULL, *a = tc_k_tensor(c, 0), *b = tc_k_tensor(c, 1);
-    const int32_t *at = offs ? tc_tensor_data(offs) : NULL;
-    const int64_t stride = offs ? offs->stride[0] : 0, all = tc_tensor_numel(&c->outs[0]);
+    const int64_t all = tc_tensor_numel(&c->outs[0]);
     const tc_dtype d = p->dtype, work = work_type(c->isa, d);
     char *scratch = c->scratch, *out = tc_tensor_data(&c->outs[0]);
-    if (at) TC_TRY(check_groups(&g, at, stride));
+    if (offs) TC_TRY(check_groups(&g, offs));
     if (work != d) {
         widen(c->isa, c->pool, d, &p->a, a->rank == 3 ? a->size[0] : 1, p->m, p->k, &scratch);
         widen(c->isa, c->pool, d, &p->b, b->rank == 3 ? b->size[0] : 1, p->k, p->n, &scratch);
@@ -448,7 +453,7 @@ static tc_status run_grouped(tc_kcall *c) {
     p->dtype = work;
     memset(out, 0, (size_t)all * tc_dtype_size(work));
     for (int64_t i = 0, begin = 0, end = 0; i < g.groups; begin = end, i++) {
-        if (at) end = at[i * stride];
+        if (offs) end = end_of_group(offs, i);
         tc_gemm j = group_job(&g, i, begin, end, out);
         if (j.k) tc_gemm_run(c->isa, c->pool, scratch, 1, copy_job, &j);
     }

@@ -5,6 +5,8 @@
 import _onnx
 from onnx_write_values import BF16, BOOL, FLOAT, INT32, INT64, Sym, Val, Writer
 import onnx_write_complex
+import onnx_write_formula
+import onnx_write_linalg
 import onnx_write_math
 import onnx_write_nn
 import onnx_write_random
@@ -12,7 +14,7 @@ import onnx_write_shape
 from onnx_write_math import Val_of
 
 TABLE = {}
-for _m in (onnx_write_complex.ONLY, onnx_write_math.TABLE, onnx_write_shape.TABLE, onnx_write_nn.TABLE, onnx_write_random.TABLE):
+for _m in (onnx_write_complex.ONLY, onnx_write_math.TABLE, onnx_write_formula.TABLE, onnx_write_linalg.TABLE, onnx_write_shape.TABLE, onnx_write_nn.TABLE, onnx_write_random.TABLE):
     for _k, _v in _m.items():
         TABLE[_k] = _v
 
@@ -84,8 +86,9 @@ def write(p, opset):
     _onnx.at("")
     final = []
     outs, pairs = [o for o in outs if o], []
-    for wanted, late, number in p["output_names"]:
-        pairs.append((wanted, late, w.scalar(Sym(number), INT64) if number is not None else outs.pop(0)))
+    for wanted, late, number, code in p["output_names"]:
+        got = outs.pop(0) if number is None else w.condition(Sym(number)) if code == BOOL else w.scalar(Sym(number), code)
+        pairs.append((wanted, late, got))
     for wanted, late, got in [q for q in pairs if not q[1]] + [q for q in pairs if q[1]]:
         if isinstance(got, tuple):
             got = onnx_write_complex.join(w, got)

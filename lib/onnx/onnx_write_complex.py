@@ -6,7 +6,8 @@ import math
 
 import _onnx
 import onnx_write_shape
-from onnx_write_math import Val_of
+from onnx_write_formula import X, below, exp, log, magnitude, sqrt
+from onnx_write_math import Val_of, vector_norm
 from onnx_write_values import DOUBLE, FLOAT, Sym, Val
 
 PART = {14: FLOAT, 15: DOUBLE}
@@ -143,11 +144,11 @@ def absolute(w, values, x):
 
 
 def arctangent(w, y, x, code):
-    """atan2, of zeros by the sign of x alone, of two infinities NaN."""
+    """atan2: of zeros by the sign of x alone, of two infinities NaN; -0 is below the axis."""
     pi, zero = w.const(math.pi, code), w.const(0.0, code)
     flat = w.e("Equal", [x, zero])
     a = w.e("Atan", [w.e("Div", [y, w.e("Where", [flat, w.const(1.0, code), x])])])
-    back = w.e("Where", [w.e("Less", [y, zero]), w.e("Sub", [a, pi]), w.e("Add", [a, pi])])
+    back = w.e("Where", [below(X(w, y, code)).name, w.e("Sub", [a, pi]), w.e("Add", [a, pi])])
     a = w.e("Where", [w.e("Less", [x, zero]), back, a])
     return w.e("Where", [flat, w.e("Mul", [w.e("Sign", [y]), w.const(math.pi / 2, code)]), a])
 
@@ -207,11 +208,170 @@ def where(w, values, cond, a, b):
     return [tuple([w.e("Where", [cond, p, q]) for p, q in zip(pair(w, a, code), pair(w, b, code))])]
 
 
+# ---- functions: formulas over the parts (onnx_write_formula.py) ----
+class Z:
+    """A complex value in a formula."""
+
+    def __init__(self, re, im):
+        self.re, self.im = re, im
+
+    def lift(self, v):
+        return v if isinstance(v, Z) else Z(self.re.number(complex(v).real), self.re.number(complex(v).imag))
+
+    def __add__(self, o):
+        o = self.lift(o)
+        return Z(self.re + o.re, self.im + o.im)
+
+    def __sub__(self, o):
+        o = self.lift(o)
+        return Z(self.re - o.re, self.im - o.im)
+
+    def __rsub__(self, o):
+        return self.lift(o) - self
+
+    def __mul__(self, o):
+        o = self.lift(o)
+        return Z(self.re * o.re - self.im * o.im, self.re * o.im + self.im * o.re)
+
+    def __truediv__(self, o):
+        o = self.lift(o)
+        d = o.re * o.re + o.im * o.im
+        return self * Z(o.re / d, -o.im / d)
+
+    def size(self):
+        return sqrt(self.re * self.re + self.im * self.im)
+
+
+    def turned(self):  # i z
+        return Z(-self.im, self.re)
+
+    def conjugate(self):
+        return Z(self.re, -self.im)
+
+
+def real_atan2(y, x):
+    return X(y.w, arctangent(y.w, y.name, x.name, y.code), y.code)
+
+
+def z_log(z):
+    return Z(log(z.size()), real_atan2(z.im, z.re))
+
+
+def z_exp(z):
+    e = exp(z.re)
+    return Z(e * z.im.of("Cos"), e * z.im.of("Sin"))
+
+
+def z_sqrt(z):
+    a = sqrt((z.size() + magnitude(z.re)) * 0.5)
+    b = (a.is_(0)).pick(0.0, z.im / (2 * a))
+    right = z.re >= 0
+    return Z(right.pick(a, magnitude(b)), right.pick(b, below(z.im).pick(-a, a)))
+
+
+def one_and(z):
+    return Z(z.re + 1, z.im)
+
+
+def one_without(z):
+    return Z(1 - z.re, -z.im)
+
+
+def z_sinh(z):
+    return Z(z.re.of("Sinh") * z.im.of("Cos"), z.re.of("Cosh") * z.im.of("Sin"))
+
+
+def z_cosh(z):
+    return Z(z.re.of("Cosh") * z.im.of("Cos"), z.re.of("Sinh") * z.im.of("Sin"))
+
+
+def z_tanh(z):
+    a, b = 2 * z.re, 2 * z.im
+    d = a.of("Cosh") + b.of("Cos")
+    return Z(a.of("Sinh") / d, b.of("Sin") / d)
+
+
+def z_asin(z):
+    a, b = z_sqrt(one_without(z)), z_sqrt(one_and(z))
+    return Z(real_atan2(z.re, (a * b).re), (a.conjugate() * b).im.of("Asinh"))
+
+
+def z_acos(z):
+    a, b = z_sqrt(one_without(z)), z_sqrt(one_and(z))
+    return Z(2 * real_atan2(a.re, b.re), (b.conjugate() * a).im.of("Asinh"))
+
+
+def z_acosh(z):
+    a, b = z_sqrt(Z(z.re - 1, z.im)), z_sqrt(one_and(z))
+    return Z((a.conjugate() * b).re.of("Asinh"), 2 * real_atan2(a.im, b.re))
+
+
+def z_atanh(z):
+    return (z_log(one_and(z)) - z_log(one_without(z))) * 0.5
+
+
+def by_i(f):
+    """sin from sinh and the like: -i f(i z)."""
+
+    def g(z):
+        y = f(z.turned())
+        return Z(y.im, -y.re)
+
+    return g
+
+
+def z_sinc(z):
+    t = z * math.pi
+    y = by_i(z_sinh)(t) / t
+    none = z.size().is_(0)
+    return Z(none.pick(1.0, y.re), none.pick(0.0, y.im))
+
+
+def z_pow(a, b):
+    zero = a.size().is_(0)
+    y = z_exp(b * z_log(a))
+    one = (b.size().is_(0)).pick(y.re.number(1.0), 0.0)
+    return Z(zero.pick(one, y.re), zero.pick(0.0, y.im))
+
+
+def z_sgn(z):
+    n = z.size()
+    none = n.is_(0)
+    return Z(none.pick(0.0, z.re / n), none.pick(0.0, z.im / n))
+
+
+def of_parts(f):
+    def rule(w, values, *operands):
+        code = PART[values[0].code]
+        y = f(*[Z(*[X(w, p, code) for p in pair(w, v, code)]) for v in operands])
+        return [(y.re.name, y.im.name)]
+
+    return rule
+
+
+def test_of_parts(op, either):
+    """Of isnan and the like: of one part or of both."""
+
+    def rule(w, values, x):
+        return w.e("Or" if either else "And", [op(w, n, PART[x.code]) for n in w.names[x.id]])
+
+    return rule
+
+
+def finite(w, n, code):
+    return w.e("Not", [w.e("Or", [w.e("IsNaN", [n]), w.e("IsInf", [n])])])
+
+
+def norm(w, values, x, *rest):
+    n = Val_of(w, absolute(w, values, x), PART[x.code], x.sizes)
+    return vector_norm(w, values, n, *rest)
+
+
 # Of these, complex numbers alone have a form: whether the operator is decomposed does not hang on its operands.
 ONLY = {
     "_fft_c2c.default": fft_c2c, "_fft_r2c.default": fft_r2c, "_fft_c2r.default": fft_c2r, "polar.default": polar, "angle.default": angle,
     "view_as_real.default": lambda w, values, x: join(w, w.names[x.id]), "view_as_complex.default": lambda w, values, x: [split(w, x)],
-    "complex.default": lambda w, values, a, b: [(w.name(a), w.name(b))], "conj.default": conjugate, "_conj.default": conjugate,
+    "complex.default": lambda w, values, a, b: [tuple([w.e("Expand", [v, w.sizes(values[0].sizes)]) for v in (a, b)])], "conj.default": conjugate, "_conj.default": conjugate,
     "conj_physical.default": conjugate, "_conj_physical.default": conjugate, "resolve_conj.default": lambda w, values, x: [w.names[x.id]],
     "real.default": lambda w, values, x: w.names[x.id][0] if is_complex(x) else w.name(x), "imag.default": lambda w, values, x: w.names[x.id][1]}
 ONLY = {"aten." + _k: _v for _k, _v in ONLY.items()}
@@ -221,6 +381,22 @@ BOTH = {
     "reciprocal.default": reciprocal, "abs.default": absolute, "exp.default": exponential, "_to_copy.default": converted, "to.dtype": converted, "pad.default": padded,
     "constant_pad_nd.default": lambda w, values, x, pad, v=0: padded(w, values, x, pad, "constant", v),
     "masked_fill.Scalar": lambda w, values, x, m, v: where(w, values, m, v, x), "masked_fill.Tensor": lambda w, values, x, m, v: where(w, values, m, v, x)}
+for _k, _f in {
+    "log": z_log, "sqrt": z_sqrt, "rsqrt": lambda z: z.lift(1) / z_sqrt(z), "log2": lambda z: z_log(z) * (1 / math.log(2)), "log10": lambda z: z_log(z) * (1 / math.log(10)),
+    "log1p": lambda z: z_log(z + 1), "expm1": lambda z: z_exp(z) - 1, "exp2": lambda z: z_exp(z * math.log(2)), "square": lambda z: z * z,
+    "sinh": z_sinh, "cosh": z_cosh, "tanh": z_tanh, "sin": by_i(z_sinh), "cos": lambda z: z_cosh(z.turned()), "tan": by_i(z_tanh), "asin": z_asin,
+    "asinh": by_i(z_asin), "acos": z_acos, "acosh": z_acosh, "atanh": z_atanh, "atan": by_i(z_atanh), "sinc": z_sinc, "sigmoid": lambda z: z.lift(1) / (z_exp(z * -1) + 1), "sgn": z_sgn}.items():
+    BOTH[_k + ".default"] = of_parts(_f)
+for _k in ("Tensor_Tensor", "Tensor_Scalar", "Scalar"):
+    BOTH["pow." + _k] = of_parts(z_pow)
+BOTH["addcmul.default"] = of_parts(lambda x, a, b, value=1: x + a * b * value)
+BOTH["addcdiv.default"] = of_parts(lambda x, a, b, value=1: x + a / b * value)
+BOTH["lerp.Tensor"] = BOTH["lerp.Scalar"] = of_parts(lambda a, b, t: a + (b - a) * t)
+BOTH["isnan.default"] = test_of_parts(lambda w, n, code: w.e("IsNaN", [n]), True)
+BOTH["isinf.default"] = test_of_parts(lambda w, n, code: w.e("IsInf", [n]), True)
+BOTH["isfinite.default"] = test_of_parts(finite, False)
+BOTH["logical_not.default"] = test_of_parts(lambda w, n, code: w.e("Equal", [n, w.const(0.0, code)]), False)
+BOTH["linalg_vector_norm.default"] = norm
 for _k in ("self", "Scalar", "ScalarSelf", "ScalarOther"):
     BOTH["where." + _k] = where
 for _k in ("mm", "bmm", "matmul"):

@@ -284,12 +284,6 @@ def gelu(w, outs, x, approximate="none"):
     return w.e("Mul", [w.e("Mul", [x, c(0.5)]), w.e("Add", [t, c(1.0)])])
 
 
-def elu(w, outs, x, alpha=1, scale=1, input_scale=1):
-    if scale != 1 or input_scale != 1:
-        _onnx.unsupported("elu with scale and input_scale")
-    return w.e("Elu", [x], {"alpha": float(alpha)})
-
-
 def hardtanh(w, outs, x, low=-1, high=1):
     return clamp(w, outs, x, low, high)
 
@@ -382,6 +376,18 @@ def moments(w, code, x, dim, correction, keepdim):
     return w.e("Div", [s, w.e("Max", [c, w.const(0.0, code)])]), m
 
 
+def spread(root, mean):
+    """var, std and with the mean: (x, unbiased) or (x, dim, unbiased, keepdim)."""
+
+    def rule(w, outs, x, dim=None, unbiased=True, keepdim=False):
+        dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
+        v, m = moments(w, outs[0].code, x, dim, int(unbiased), keepdim)
+        v = w.e("Sqrt", [v]) if root else v
+        return [v, m] if mean else v
+
+    return rule
+
+
 def arg(op):
     def rule(w, outs, x, dim=None, keepdim=False):
         if dim is None or not x.rank():
@@ -425,6 +431,21 @@ def median(w, outs, x, dim, keepdim=False):
     return kthvalue(w, outs, x, (n + 1) // 2, dim, keepdim)
 
 
+def nanmedian(w, outs, x, dim, keepdim=False):
+    """NaN stands behind all numbers; the place in the row is half of how many there are."""
+    if not x.rank():
+        return w.e("Identity", [x]), w.const(0, INT64)
+    nan, along = check("IsNaN")(w, outs, x), w.ints([dim])
+    filled = w.e("Where", [nan, w.const(least(x.code, 1), x.code), x])
+    got = w.e("TopK", [filled, w.number(x.sizes[dim])], {"axis": dim, "largest": 0, "sorted": 1}, 2)
+    count = w.e("ReduceSum", [w.e("Cast", [w.e("Not", [nan])], {"to": INT64}), along], {"keepdims": 1})
+    at = w.e("Div", [w.e("Max", [w.e("Sub", [count, w.const(1, INT64)]), w.const(0, INT64)]), w.const(2, INT64)])
+    value, index = [w.e("GatherElements", [g, at], {"axis": dim}) for g in got]
+    if x.is_float():
+        value = w.e("Where", [w.e("Equal", [count, w.const(0, INT64)]), w.const(math.nan, x.code), value])
+    return (value, index) if keepdim else [w.e("Squeeze", [t, along]) for t in (value, index)]
+
+
 def mode(w, outs, x, dim=-1, keepdim=False):
     """The smallest of the most frequent elements and the last of its places: every two elements of a row are compared."""
     if not x.rank():
@@ -443,6 +464,21 @@ def mode(w, outs, x, dim=-1, keepdim=False):
 def unique(w, outs, x, sorted=True, inverse=False, counts=False):
     got = w.e("Unique", [x], {"sorted": 1}, 4)
     return got[0], w.e("Reshape", [got[2], w.e("Shape", [x])]), got[3]
+
+
+def unique_consecutive(w, outs, x, inverse=False, counts=False, dim=None):
+    """Of all elements: those that differ from the one before; how many lie between two such."""
+    if dim is not None and x.rank() > 1:
+        _onnx.unsupported("unique_consecutive along a dimension")
+    v = w.e("Reshape", [x, w.ints([-1])])
+    part = lambda a, b: w.e("Slice", [v, w.ints([a]), w.ints([b]), w.ints([0])])
+    new = w.e("Not", [w.e("Equal", [part(1, 2**63 - 1), part(0, -1)])])
+    first = w.e("Slice", [w.e("Equal", [v, v]), w.ints([0]), w.ints([1]), w.ints([0])])
+    new = w.e("Concat", [w.e("Or", [first, w.e("Not", [first])]), new], {"axis": 0})
+    place = w.e("Sub", [w.e("CumSum", [w.e("Cast", [new], {"to": INT64}), w.const(0, INT64)]), w.const(1, INT64)])
+    starts = w.e("Reshape", [w.e("NonZero", [new]), w.ints([-1])])
+    ends = w.e("Concat", [w.e("Slice", [starts, w.ints([1]), w.ints([2**63 - 1]), w.ints([0])]), w.e("Shape", [v])], {"axis": 0})
+    return w.e("Compress", [v, new], {"axis": 0}), w.e("Reshape", [place, w.e("Shape", [x])]), w.e("Sub", [ends, starts])
 
 
 def unique_dim(w, outs, x, dim, sorted=True, inverse=False, counts=False):
@@ -503,7 +539,8 @@ for _k, _op, _n in (("eq", "Equal", False), ("ne", "Equal", True), ("lt", "Less"
     TABLE[f"aten.{_k}.Tensor"] = compare(_op, _n)
     TABLE[f"aten.{_k}.Scalar"] = compare(_op, _n)
 for _k, _a, _b in (("and", "And", "BitwiseAnd"), ("or", "Or", "BitwiseOr"), ("xor", "Xor", "BitwiseXor")):
-    for _n in (f"aten.__{_k}__.Tensor", f"aten.__{_k}__.Scalar", f"aten.bitwise_{_k}.Tensor", f"aten.bitwise_{_k}.Scalar"):
+    for _n in (f"aten.__{_k}__.Tensor", f"aten.__{_k}__.Scalar", f"aten.bitwise_{_k}.Tensor", f"aten.bitwise_{_k}.Scalar",
+               f"aten.bitwise_{_k}.Scalar_Tensor"):
         TABLE[_n] = bits(_a, _b)
     TABLE[f"aten.logical_{_k}.default"] = logical(_a)
 for _k, _v in {
@@ -514,14 +551,14 @@ for _k, _v in {
     "where.ScalarSelf": where, "where.ScalarOther": where, "where.Scalar": where, "masked_fill.Scalar": masked_fill, "masked_fill.Tensor": masked_fill,
     "clamp.default": clamp, "clamp.Tensor": clamp, "clamp_min.default": lambda w, outs, x, a: clamp(w, outs, x, a, None),
     "clamp_max.default": lambda w, outs, x, a: clamp(w, outs, x, None, a), "rsqrt.default": chain(lambda e, x: e("Reciprocal", e("Sqrt", x))),
-    "silu.default": chain(silu), "gelu.default": gelu, "softplus.default": chain(softplus), "elu.default": elu,
+    "silu.default": chain(silu), "gelu.default": gelu, "softplus.default": chain(softplus),
     "celu.default": lambda w, outs, x, alpha=1.0: w.e("Celu", [x], {"alpha": float(alpha)}), "selu.default": keep("Selu"),
     "leaky_relu.default": lambda w, outs, x, s=0.01: w.e("LeakyRelu", [x], {"alpha": float(s)}), "hardtanh.default": hardtanh,
     "relu6.default": lambda w, outs, x: clamp(w, outs, x, 0, 6), "hardsigmoid.default": lambda w, outs, x: w.e("HardSigmoid", [x], {"alpha": 1.0 / 6}),
     "log_sigmoid.default": chain(lambda e, x: e("Neg", e("Softplus", e("Neg", x)))), "log1p.default": chain(lambda e, x: e("Log", e("Add", x, 1))),
     "expm1.default": chain(lambda e, x: e("Sub", e("Exp", x), 1)), "square.default": chain(lambda e, x: e("Mul", x, x)),
     "log2.default": chain(lambda e, x: e("Div", e("Log", x), math.log(2))), "log10.default": chain(lambda e, x: e("Div", e("Log", x), math.log(10))),
-    "erfc.default": chain(lambda e, x: e("Sub", 1, e("Erf", x))), "trunc.default": lambda w, outs, x: truncated(w, x, x.code) if x.is_float() else w.e("Identity", [x]),
+    "trunc.default": lambda w, outs, x: truncated(w, x, x.code) if x.is_float() else w.e("Identity", [x]),
     "frac.default": lambda w, outs, x: w.e("Sub", [x, truncated(w, x, x.code)]), "isnan.default": check("IsNaN"), "isinf.default": check("IsInf"),
     "isposinf.default": check("IsInf", detect_negative=0), "isneginf.default": check("IsInf", detect_positive=0), "isfinite.default": finite,
     "signbit.default": signbit, "fmax.default": number_of_two("Max"), "fmin.default": number_of_two("Min"), "atan2.default": atan2,
@@ -543,11 +580,18 @@ for _k, _v in {
     "any.dim": any_all("ReduceMax"), "all.dim": any_all("ReduceMin"), "any.dims": any_all("ReduceMax"), "all.dims": any_all("ReduceMin"), "any.default": any_all("ReduceMax"), "all.default": any_all("ReduceMin"),
     "var.correction": variance, "var_mean.correction": lambda w, outs, x, dim=None, correction=1, keepdim=False: moments(w, outs[0].code, x, dim, correction, keepdim),
     "std.correction": lambda w, outs, x, *rest: w.e("Sqrt", [variance(w, outs, x, *rest)]), "argmax.default": arg("ArgMax"), "argmin.default": arg("ArgMin"),
+    "nanmedian.dim": nanmedian, "unique_consecutive.default": unique_consecutive, "floor_divide.Scalar": lambda w, outs, a, b: div_mode(w, outs, a, b, "floor"),
+    "remainder.Scalar_Tensor": remainder, "bitwise_left_shift.Scalar_Tensor": shift(True), "bitwise_right_shift.Scalar_Tensor": shift(False),
     "max.dim": extreme_dim("ReduceMax"), "min.dim": extreme_dim("ReduceMin"), "topk.default": topk, "kthvalue.default": kthvalue, "median.dim": median, "mode.default": mode, "_unique2.default": unique, "unique_dim.default": unique_dim, "sort.default": sort, "sort.stable": sort_stable, "cumsum.default": cumsum,
     "softmax.int": softmax("Softmax"), "_softmax.default": softmax("Softmax"), "log_softmax.int": softmax("LogSoftmax"),
     "_log_softmax.default": softmax("LogSoftmax"), "linalg_vector_norm.default": vector_norm,
 }.items():
     TABLE["aten." + _k] = _v
+for _k in ("default", "dim"):
+    for _n in ("var", "std"):
+        TABLE[f"aten.{_n}.{_k}"] = spread(_n == "std", False)
+        TABLE[f"aten.{_n}_mean.{_k}"] = spread(_n == "std", True)
+TABLE["aten.std_mean.correction"] = lambda w, outs, x, *rest: (lambda v, m: [w.e("Sqrt", [v]), m])(*TABLE["aten.var_mean.correction"](w, outs, x, *rest))
 # Where truth values among the operands are numbers: a sum is "or", a product "and".
 NUMBERS = ["aten." + _k for _k in (
     "add.Tensor", "mul.Tensor", "mul.Scalar", "maximum.default", "minimum.default", "where.self", "where.ScalarSelf", "where.ScalarOther",

@@ -1,9 +1,9 @@
 # Matrix products, convolution, pooling, normalisation, attention, recurrent networks and control flow as ONNX.
 import math
 import _onnx
-from onnx_write_math import Val_of
+from onnx_write_math import Val_of, least
 from onnx_write_random import dropped
-from onnx_write_values import BOOL, FLOAT, INT64, Sym, Val
+from onnx_write_values import BOOL, FLOAT, INT32, INT64, Sym, Val
 
 
 def flipped(rank):
@@ -13,10 +13,14 @@ def flipped(rank):
 
 
 def matmul(w, outs, a, b):
-    return w.e("MatMul", [a, b])
+    """ONNX multiplies integers of 32 bits and more; narrower ones wrap when they are cut off."""
+    wide = outs[0].code if outs[0].is_float() or outs[0].code in (INT32, INT64) else INT32
+    return w.cast(w.e("MatMul", [w.cast(a, wide), w.cast(b, wide)]), outs[0].code, wide)
 
 
 def int_mm(w, outs, a, b):
+    if a.sizes[1] == 0:
+        return w.e("Expand", [w.const(0, outs[0].code), w.sizes(outs[0].sizes)])
     return w.e("MatMulInteger", [a, b])
 
 
@@ -117,21 +121,50 @@ def avg_pool(k):
     return rule
 
 
+def windows(w, have, size):
+    """Of each position and each window: does it lie in it? And the lengths of the windows."""
+    n, m = w.scalar(have, INT64), w.scalar(size, INT64)
+    steps = lambda n: w.e("Range", [w.const(0, INT64), n, w.const(1, INT64)])
+    out, row = steps(m), w.e("Unsqueeze", [steps(n), w.ints([1])])
+    begin = w.e("Div", [w.e("Mul", [out, n]), m])
+    end = w.e("Div", [w.e("Add", [w.e("Mul", [w.e("Add", [out, w.const(1, INT64)]), n]), w.e("Sub", [m, w.const(1, INT64)])]), m])
+    return w.e("And", [w.e("LessOrEqual", [begin, row]), w.e("Less", [row, end])]), w.e("Sub", [end, begin])
+
+
 def averaged(w, x, k, size, have):
     """Windows of uneven lengths: a product with the matrix of their weights, one dimension after the other."""
     y, rank = x, x.rank()
     for i in range(k):
-        flat = []
-        for row in range(have[i]):
-            for o in range(size[i]):
-                begin, end = o * have[i] // size[i], -(-(o + 1) * have[i] // size[i])
-                flat.append(1.0 / (end - begin) if begin <= row < end else 0.0)
+        inside, length = windows(w, have[i], size[i])
         d = rank - k + i
         perm = [a for a in range(rank) if a != d] + [d]
         back = [perm.index(a) for a in range(rank)]
-        y = w.e("Transpose", [y], {"perm": perm})
-        y = w.e("Transpose", [w.e("MatMul", [y, w.const(flat, x.code, [have[i], size[i]])])], {"perm": back})
+        matrix = w.e("Div", [w.e("Cast", [v], {"to": x.code}) for v in (inside, length)])
+        y = w.e("Transpose", [w.e("MatMul", [w.e("Transpose", [y], {"perm": perm}), matrix])], {"perm": back})
     return y
+
+
+def largest(w, x, k, size, have):
+    """Of windows of uneven lengths: the largest element and its place, the last dimension first."""
+    y, at, stride, rank = w.name(x), None, w.const(1, INT64), x.rank()
+    for i in reversed(range(k)):
+        d = rank - k + i
+        inside = w.e("Unsqueeze", [windows(w, have[i], size[i])[0], w.ints(list(range(2, rank - d + 1)))]) if d < rank - 1 else windows(w, have[i], size[i])[0]
+        several = w.e("Where", [inside, w.e("Unsqueeze", [y, w.ints([d + 1])]), w.const(least(x.code), x.code)])
+        best = w.e("ArgMax", [several], {"axis": d, "keepdims": 1})
+        out = lambda v: w.e("Squeeze", [v, w.ints([d])])
+        y = out(w.e("GatherElements", [several, best], {"axis": d}))
+        if at is not None:
+            at = w.e("Expand", [w.e("Unsqueeze", [at, w.ints([d + 1])]), w.e("Shape", [several])])
+            at = out(w.e("GatherElements", [at, best], {"axis": d}))
+        step = w.e("Mul", [out(best), stride])
+        at = step if at is None else w.e("Add", [at, step])
+        stride = w.e("Mul", [stride, w.scalar(have[i], INT64)])
+    return y, at
+
+
+def uneven(size, have):
+    return any([isinstance(s, Sym) or isinstance(h, Sym) or h % s for s, h in zip(size, have)])
 
 
 def adaptive_avg(k):
@@ -139,9 +172,7 @@ def adaptive_avg(k):
         size, have = each(size, k), x.sizes[-k:]
         if all([not isinstance(s, Sym) and s == 1 for s in size]):
             return w.e("ReduceMean", [x, w.ints(list(range(-k, 0)))], {"keepdims": 1})
-        if any([isinstance(v, Sym) for v in size + have]):
-            _onnx.unsupported("adaptive_avg_pool between sizes that are not constant")
-        if any([h % s for s, h in zip(size, have)]):
+        if uneven(size, have):
             return averaged(w, x, k, size, have)
         kernel = [h // s for s, h in zip(size, have)]
         return batched(w, x, k + 2, lambda v: w.e("AveragePool", [v], {"kernel_shape": kernel, "strides": kernel}))
@@ -151,9 +182,9 @@ def adaptive_avg(k):
 
 def adaptive_max(k):
     def rule(w, outs, x, size):
-        have = x.sizes[-k:]
-        if any([isinstance(v, Sym) or h % v for v, h in zip(size, have) if not isinstance(h, Sym)] + [isinstance(h, Sym) for h in have]):
-            _onnx.unsupported("adaptive_max_pool into windows of uneven lengths")
+        size, have = each(size, k), x.sizes[-k:]
+        if uneven(size, have):
+            return largest(w, x, k, size, have)
         return max_pool(k, True)(w, outs, x, [h // v for v, h in zip(size, have)])
 
     return rule
@@ -206,7 +237,7 @@ def batch_norm(w, outs, x, weight, bias, mean, var, training, momentum, eps, *re
 
 
 def native_batch_norm(w, outs, x, weight, bias, mean, var, momentum, eps):
-    return [batch_norm(w, outs, x, weight, bias, mean, var, False, momentum, eps), None, None]
+    return [batch_norm(w, outs, x, weight, bias, mean, var, False, momentum, eps)] + [w.const([], x.code) for v in outs[1:]]
 
 
 def batch_statistics(w, outs, x, weight, bias, training, momentum, eps):
@@ -223,6 +254,32 @@ def batch_statistics(w, outs, x, weight, bias, training, momentum, eps):
     if bias is not None:
         y = w.e("Add", [y, w.e("Reshape", [bias, w.ints(column)])])
     return y, w.e("Reshape", [mean, w.ints([-1])]), w.e("Reshape", [scale, w.ints([-1])])
+
+
+def native_batch_norm_of_both(w, outs, x, weight, bias, mean, var, training, momentum, eps):
+    rule = batch_statistics if training else native_batch_norm
+    return rule(w, outs, x, weight, bias, *([training] if training else [mean, var]), momentum, eps)
+
+
+def nll_loss2d(w, outs, x, target, weight, reduction, ignored):
+    """Each pixel's own class, times its weight; the sum of the weights is the second result."""
+    t, code = w.cast(target, INT64), x.code
+    kept = w.e("Not", [w.e("Equal", [t, w.const(ignored, INT64)])])
+    at = w.e("Where", [kept, t, w.const(0, INT64)])
+    by = w.e("Cast", [kept], {"to": code}) if weight is None else w.e("Where", [kept, w.e("Gather", [weight, at]), w.const(0.0, code)])
+    own = w.e("Squeeze", [w.e("GatherElements", [x, w.e("Unsqueeze", [at, w.ints([1])])], {"axis": 1}), w.ints([1])])
+    loss = w.e("Neg", [w.e("Mul", [own, by])])
+    if reduction == 0:
+        return loss, w.const(0.0, code)
+    total, count = [w.e("ReduceSum", [v], {"keepdims": 0}) for v in (loss, by)]
+    return w.e("Div", [total, count]) if reduction == 1 else total, count
+
+
+def scale_shift(w, outs, x, scale, shift):
+    """x scale + shift, a pair a channel, which have the type that is computed in."""
+    pairs = [w.e("Reshape", [v, w.ints([-1] + [1] * (x.rank() - 2))]) for v in (scale, shift)]
+    y = w.e("Add", [w.e("Mul", [w.cast(x, scale.code), pairs[0]]), pairs[1]])
+    return w.cast(y, outs[0].code, scale.code)
 
 
 def layer_norm(w, outs, x, shape, weight=None, bias=None, eps=1e-5, *rest):
@@ -468,6 +525,33 @@ def while_loop(w, outs, test, graph, carried, more=None):
     return w.e("Loop", [None, first] + [w.name(v) for v in carried], {"body": body}, len(outs))
 
 
+def grouped_mm(w, outs, a, b, offs=None, *rest):
+    """A step of a loop multiplies what belongs to one group; rows and columns behind the last group are 0."""
+    if a.rank() == 3 and b.rank() == 3:
+        return w.e("MatMul", [a, b])
+    code, ends = outs[0].code, w.cast(offs, INT64)
+    axis = 0 if b.rank() == 3 else 1
+    y_rank = 2 if a.rank() + b.rank() == 5 else 0
+    i, go, begin, y = w.fresh("i"), w.fresh("go"), w.fresh("in"), w.fresh("in")
+
+    def run():
+        end = w.e("Reshape", [w.e("Gather", [ends, i]), w.ints([1])])
+        part = lambda x, d: w.e("Slice", [x, begin, end, w.ints([d])])
+        x = w.e("Gather", [a, i]) if a.rank() == 3 else part(a, 0 if y_rank else 1)
+        product = w.e("MatMul", [x, w.e("Gather", [b, i]) if b.rank() == 3 else part(b, axis if y_rank else 0)])
+        made = w.e("Concat", [y, product], {"axis": axis}) if y_rank else product
+        return [(go, BOOL, 0), (end, INT64, 1), (made, code, 2)]
+
+    body = w.body_of([[i, INT64, 0], [go, BOOL, 0], [begin, INT64, 1]] + ([[y, code, 2]] if y_rank else []), run)
+    times, zero = w.scalar(offs.sizes[0], INT64), w.const(0, code)
+    none = [w.e("Expand", [zero, w.sizes([0 if d == axis else s for d, s in enumerate(outs[0].sizes)])])] if y_rank else []
+    end, made = w.e("Loop", [times, None, w.ints([0])] + none, {"body": body}, 2)
+    if not y_rank:
+        return made
+    left = [w.e("Sub", [w.number(s), end]) if d == axis else w.number(s) for d, s in enumerate(outs[0].sizes)]
+    return w.e("Concat", [made, w.e("Expand", [zero, w.e("Concat", left, {"axis": 0})])], {"axis": axis})
+
+
 def cond(w, outs, pred, yes, no, operands=None):
     test = w.condition(pred) if isinstance(pred, Sym) else w.cast(pred, BOOL) if isinstance(pred, Val) else w.const(pred, BOOL)
     got = w.e("If", [test], {"then_branch": inner(w, yes, operands or []), "else_branch": inner(w, no, operands or [])}, len(outs))
@@ -477,7 +561,7 @@ def cond(w, outs, pred, yes, no, operands=None):
 TABLE = {
     "image.decode_image.default": (20, decode_image), "torchvision.nms.default": nms,
     "aten.matmul.default": matmul, "aten.mm.default": matmul, "aten._int_mm.default": int_mm, "aten.bmm.default": matmul, "aten.linear.default": linear, "aten.addmm.default": addmm,
-    "aten.baddbmm.default": baddbmm, "aten.einsum.default": einsum, "aten.convolution.default": convolution, "aten.conv1d.default": conv,
+    "aten._grouped_mm.default": grouped_mm, "tc.grouped_mm.default": grouped_mm, "aten.baddbmm.default": baddbmm, "aten.einsum.default": einsum, "aten.convolution.default": convolution, "aten.conv1d.default": conv,
     "aten.conv2d.default": conv, "aten.conv3d.default": conv, "aten.conv1d.padding": conv, "aten.conv2d.padding": conv, "aten.conv3d.padding": conv,
     "aten.conv_transpose1d.default": conv_transpose, "aten.conv_transpose2d.input": conv_transpose, "aten.conv_transpose3d.input": conv_transpose,
     "aten.max_pool1d.default": max_pool(1), "aten.max_pool2d.default": max_pool(2), "aten.max_pool3d.default": max_pool(3),
@@ -487,6 +571,7 @@ TABLE = {
     "aten.upsample_linear1d.vec": upsample("linear", 1), "aten.upsample_bilinear2d.vec": upsample("linear", 2),
     "aten.upsample_trilinear3d.vec": upsample("linear", 3), "aten.upsample_bicubic2d.vec": upsample("cubic", 2), "aten.pixel_shuffle.default": pixel_shuffle,
     "aten.grid_sampler.default": grid_sampler, "aten.batch_norm.default": batch_norm, "aten._native_batch_norm_legit_no_training.default": native_batch_norm, "aten._native_batch_norm_legit.no_stats": batch_statistics,
+    "tc.scale_shift.default": scale_shift, "aten.native_batch_norm.default": native_batch_norm_of_both, "aten.nll_loss2d_forward.default": nll_loss2d,
     "aten.layer_norm.default": layer_norm, "aten.native_layer_norm.default": native_layer_norm, "aten.rms_norm.default": rms_norm,
     "aten.group_norm.default": group_norm, "aten.instance_norm.default": instance_norm, "aten.scaled_dot_product_attention.default": sdpa,
     "aten.lstm.input": recurrent("LSTM", [0, 3, 1, 2]), "aten.gru.input": recurrent("GRU", [1, 0, 2]), "aten.rnn_tanh.input": recurrent("RNN", [0]),

@@ -1,4 +1,5 @@
 # Random operators as ONNX's, which draw their own numbers: RandomNormalLike, RandomUniformLike, Bernoulli, Dropout.
+import math
 import _onnx
 from onnx_write_shape import filled, same
 from onnx_write_values import BF16, BOOL, DOUBLE, FLOAT, HALF, INT64, Sym, Val
@@ -62,6 +63,33 @@ def exponential(w, outs, x, rate=1.0, *rest):
     return w.cast(w.e("Mul", [y, w.scalar(-1.0 / real(rate), kind)]), outs[0].code, kind)
 
 
+def of_uniform(f):
+    """f(w, u, numbers...) of numbers u in [0, 1), of half types in float32."""
+
+    def rule(w, outs, x, *rest):
+        kind = DOUBLE if outs[0].code == DOUBLE else FLOAT
+        e = lambda op, *v: w.e(op, [w.scalar(float(i), kind) if isinstance(i, (int, float)) else i for i in v])
+        return w.cast(f(e, uniform(w, outs[0], code=kind), *[real(v) for v in rest if v is not None]), outs[0].code, kind)
+
+    return rule
+
+
+def cauchy(e, u, median=0.0, sigma=1.0):
+    return e("Add", e("Mul", e("Tan", e("Mul", e("Sub", u, 0.5), math.pi)), sigma), median)
+
+
+def geometric(e, u, p):
+    return e("Max", e("Ceil", e("Div", e("Log", e("Sub", 1, u)), math.log1p(-p))), 1) if p < 1 else e("Add", e("Mul", u, 0), 1)
+
+
+def log_normal(w, outs, x, mean=1.0, std=2.0, *rest):
+    return w.e("Exp", [normal(w, outs[0], mean, std)])
+
+
+def bernoulli_of(w, outs, x, p, *rest):
+    return w.cast(w.e("Less", [uniform(w, outs[0], code=FLOAT), w.cast(p, FLOAT)]), outs[0].code, BOOL)
+
+
 def bernoulli(w, outs, x, *rest):
     return w.e("Bernoulli", [x], {"dtype": outs[0].code})
 
@@ -91,4 +119,5 @@ DRAWN = {  # of sizes and numbers alone, in a type that they choose
     "aten.random.to": lambda w, outs, x, high, *rest: whole(w, outs, 0, high), "aten.randperm.default": order}
 TABLE = {
     **DRAWN, "aten.normal.Tensor_float": around, "aten.normal.float_Tensor": around, "aten.normal.Tensor_Tensor": around,
-    "aten.bernoulli.default": bernoulli, "aten.bernoulli.p": bernoulli_p, "aten.dropout.default": dropout}
+    "aten.cauchy.default": of_uniform(cauchy), "aten.geometric.default": of_uniform(geometric), "aten.log_normal.default": log_normal,
+    "aten.bernoulli.Tensor": bernoulli_of, "aten.bernoulli.default": bernoulli, "aten.bernoulli.p": bernoulli_p, "aten.dropout.default": dropout}

@@ -105,7 +105,8 @@ def flip(w, outs, x, dims):
 
 def roll(w, outs, x, shifts, dims=None):
     if not dims:
-        _onnx.unsupported("roll of a flattened tensor")
+        flat = Val_of(w, w.e("Reshape", [x, w.ints([-1])]), x.code, [None])
+        return w.e("Reshape", [roll(w, outs, flat, shifts, [0]), w.e("Shape", [x])])
     y = w.name(x)
     for s, d in zip(shifts, dims):
         at = w.e("Neg", [w.number(s)])
@@ -145,6 +146,33 @@ def arange(w, outs, start, end=None, step=1, *rest):
     code = outs[0].code
     y = w.e("Range", [w.scalar(start, code), w.scalar(end, code), w.scalar(step, code)])
     return y
+
+
+def steps(w, outs, start, step):
+    """start, start + step, ... as many as the result has."""
+    code = outs[0].code
+    at = w.e("Cast", [w.e("Range", [w.const(0, INT64), w.scalar(outs[0].sizes[0], INT64), w.const(1, INT64)])], {"to": code})
+    return w.e("Add", [w.e("Mul", [at, step]), start])
+
+
+def range_(w, outs, start, end, step=1, *rest):
+    return steps(w, outs, w.scalar(start, outs[0].code), w.scalar(step if isinstance(step, (int, float)) else 1, outs[0].code))
+
+
+def linspace(w, outs, start, end, count, *rest):
+    """The second half is counted from the end."""
+    code = outs[0].code
+    first, last, count = operand(w, start, code), operand(w, end, code), w.scalar(outs[0].sizes[0], INT64)
+    gaps = w.e("Max", [w.e("Sub", [count, w.const(1, INT64)]), w.const(1, INT64)])
+    step = w.e("Div", [w.e("Sub", [last, first]), w.e("Cast", [gaps], {"to": code})])
+    at = w.e("Range", [w.const(0, INT64), count, w.const(1, INT64)])
+    times = lambda n: w.e("Mul", [w.e("Cast", [n], {"to": code}), step])
+    back = w.e("Sub", [last, times(w.e("Sub", [gaps, at]))])
+    return w.e("Where", [w.e("Less", [at, w.e("Div", [count, w.const(2, INT64)])]), w.e("Add", [first, times(at)]), back])
+
+
+def logspace(w, outs, start, end, count, base=10.0, *rest):
+    return w.e("Pow", [w.scalar(float(base), outs[0].code), linspace(w, outs, start, end, count)])
 
 
 def arange_end(w, outs, end, *rest):
@@ -298,6 +326,26 @@ def scatter(reduction=None):
     return rule
 
 
+def scatter_by(w, outs, x, dim, index, src, *rest):
+    """The last argument says how: "add" or "multiply"."""
+    return scatter("add" if rest[-1] == "add" else "mul")(w, outs, x, dim, index, src)
+
+
+def put(w, outs, x, index, src, accumulate=False):
+    flat = lambda v: w.e("Reshape", [v, w.ints([-1])])
+    y = w.e("ScatterElements", [flat(x), flat(index), flat(src)], {"axis": 0, "reduction": "add"} if accumulate else {"axis": 0})
+    return w.e("Reshape", [y, w.e("Shape", [x])])
+
+
+def into_zeros(rule):
+    """The gradient of a view: what comes in, in its place among zeros."""
+
+    def backward(w, outs, g, sizes, *place):
+        return rule(w, outs, Val_of(w, filled(w, outs, 0), outs[0].code, outs[0].sizes), g, *place)
+
+    return backward
+
+
 def index_add(w, outs, x, dim, index, src, alpha=1):
     """Rows of src are added to those of x that index names: a scatter whose positions are the index, spread over the row."""
     dim = dim % max(x.rank(), 1)
@@ -434,7 +482,8 @@ def size_of(w, outs, x, dim=None):
 
 TABLE = {}
 for _n in ("alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "lift_fresh.default",
-           "detach_.default", "positive.default", "resolve_conj.default", "resolve_neg.default", "conj_physical.default", "alias_copy.default"):
+           "detach_.default", "positive.default", "resolve_conj.default", "resolve_neg.default", "conj_physical.default", "alias_copy.default", "lift.default",
+           "detach_copy.default"):
     TABLE["aten." + _n] = same
 for _n in ("view.default", "reshape.default", "_unsafe_view.default", "flatten.using_ints", "unflatten.int", "view_as.default", "_reshape_alias.default"):
     TABLE["aten." + _n] = reshaped
@@ -445,15 +494,23 @@ for _k, _v in {
     "split_with_sizes.default": split_sizes, "split.Tensor": split, "chunk.default": split, "unbind.int": unbind, "flip.default": flip, "roll.default": roll,
     "repeat.default": repeat, "full.default": full, "zeros.default": constant(0), "ones.default": constant(1), "zeros_like.default": constant(0),
     "ones_like.default": constant(1), "new_zeros.default": constant(0), "new_ones.default": constant(1), "empty.memory_format": constant(0),
+    "empty_like.default": constant(0), "new_empty.default": constant(0), "empty_strided.default": constant(0), "new_empty_strided.default": constant(0),
+    "empty_permuted.default": constant(0),
     "full_like.default": full_like, "new_full.default": new_full, "arange.default": arange_end, "arange.start": arange_start, "arange.start_step": arange,
     "scalar_tensor.default": scalar_tensor, "tril.default": tri(0), "triu.default": tri(1), "constant_pad_nd.default": pad_nd, "pad.default": pad_any,
     "embedding.default": embedding, "index_select.default": index_select, "gather.default": gather, "index.Tensor": index, "index_put.default": index_put,
+    "scatter.reduce": scatter_by, "scatter.value_reduce": scatter_by, "put.default": put, "range.default": range_, "range.step": range_,
     "scatter.src": scatter(), "scatter.value": scatter(), "scatter_add.default": scatter("add"), "scatter_reduce.two": scatter_reduce,
     "index_add.default": index_add, "fill.Scalar": fill, "fill.Tensor": fill, "index_reduce.default": index_reduce, "diagonal.default": diagonal, "diagonal_copy.default": diagonal,
-    "diagonal_scatter.default": diagonal_scatter, "diagonal_backward.default": diagonal_backward, "copy.default": copy, "select_scatter.default": select_scatter, "slice_scatter.default": slice_scatter, "masked_select.default": masked_select, "eye.default": eye, "eye.m": eye, "nonzero.default": nonzero, "item.default": item,
+    "diagonal_scatter.default": diagonal_scatter, "diagonal_backward.default": diagonal_backward, "copy.default": copy, "select_scatter.default": select_scatter, "slice_scatter.default": slice_scatter,
+    "select_backward.default": into_zeros(select_scatter), "slice_backward.default": into_zeros(slice_scatter), "masked_select.default": masked_select, "eye.default": eye, "eye.m": eye, "nonzero.default": nonzero, "item.default": item,
     "_local_scalar_dense.default": item, "sym_size.int": size_of, "_assert_async.msg": lambda w, outs, *r: [], "_assert_scalar.default": lambda w, outs, *r: [],
 }.items():
     TABLE["aten." + _k] = _v
+for _n in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"):
+    TABLE["aten.linspace." + _n] = linspace
+    TABLE["aten.logspace." + _n] = logspace
+TABLE["aten.logspace.default"] = logspace
 # Kernels that take any type: bfloat16 stays what it is.
 MOVES = ["aten." + _k for _k in (
     "alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "lift_fresh.default",

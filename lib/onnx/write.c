@@ -1,6 +1,7 @@
 /* The program as objects of the model language for onnx_write.py, and what that gives as protocol buffers. */
 #include "onnx/write.h"
 
+#include "base/embedded.h"
 #include "capture/lang.h"
 #include "file/onnx.h"
 #include "op/decompose.h"
@@ -168,7 +169,14 @@ static bool is_write(const tc_output *o) { return o->kind >= TC_OUT_BUFFER && o-
 static tc_sym number_of(const tc_output *o) {
     int64_t known;
     if (o->value && o->value->kind == TC_V_SYM) return o->value->sym;
-    return o->kind == TC_OUT_LEAF && o->leaf.kind == TC_A_INT && !tc_sym_const_int(o->leaf.sym, &known) ? o->leaf.sym : NULL;
+    return o->kind == TC_OUT_LEAF && (o->leaf.kind == TC_A_INT || (o->leaf.kind == TC_A_SCALAR && o->leaf.is_sym)) &&
+                   !tc_sym_const_int(o->leaf.sym, &known)
+               ? o->leaf.sym
+               : NULL;
+}
+
+static int number_type(tc_sym s) {
+    return tc_sym_type(s) == TC_SYM_INT ? TC_ONNX_INT64 : tc_sym_type(s) == TC_SYM_FLOAT ? TC_ONNX_DOUBLE : TC_ONNX_BOOL;
 }
 
 static V program_object(C *c, const tc_program *p) {
@@ -192,14 +200,13 @@ static V program_object(C *c, const tc_program *p) {
         const tc_output *o = &p->outputs[i];
         tc_sym number = number_of(o);
         if (number) {
-            if (tc_sym_type(number) != TC_SYM_INT) tc_raise_code(c, TC_UNSUPPORTED, "result %s is a number that is no integer", o->name);
-            tc_list_push(c, (list *)names, tc_tuple_of(c, 3, tc_strz(c, o->name), c->false_, expression(c, number)));
+            tc_list_push(c, (list *)names, tc_tuple_of(c, 4, tc_strz(c, o->name), c->false_, expression(c, number), tc_int(c, number_type(number))));
             continue;
         }
         if (o->kind == TC_OUT_LEAF || !o->value) continue;
-        if (o->kind != TC_OUT_USER && !is_write(o)) tc_raise_code(c, TC_UNSUPPORTED, "output %s is no result of a program for inference", o->name);
+        if (!tc_output_is_result(o) && !is_write(o)) tc_raise_code(c, TC_UNSUPPORTED, "output %s is no result", o->name);
         V name = is_write(o) ? tc_strf(c, "%s.new", p->inputs[o->target].name) : tc_strz(c, o->name);
-        tc_list_push(c, (list *)names, tc_tuple_of(c, 3, name, tc_bool(c, is_write(o)), c->none));
+        tc_list_push(c, (list *)names, tc_tuple_of(c, 4, name, tc_bool(c, is_write(o)), c->none, c->none));
     }
     put(c, d, "inputs", user);
     put(c, d, "state", state);
@@ -384,10 +391,10 @@ static void encode(C *c, job *j) {
     for (int i = 0; i < 2 * j->p->noutputs && k < n; i++) { /* results first, then what is written */
         const tc_output *o = &j->p->outputs[i % j->p->noutputs];
         if (i < j->p->noutputs && number_of(o)) {
-            put_value(b, 12, text_of(items[k++]), TC_ONNX_INT64, NULL, 0);
+            put_value(b, 12, text_of(items[k++]), number_type(number_of(o)), NULL, 0);
             continue;
         }
-        if (!o->value || (i < j->p->noutputs ? o->kind != TC_OUT_USER : !is_write(o))) continue;
+        if (!o->value || (i < j->p->noutputs ? !tc_output_is_result(o) : !is_write(o))) continue;
         put_value(b, 12, text_of(items[k++]), tc_onnx_type_of(o->value->meta.dtype), &o->value->meta, o->value->meta.rank);
     }
 }
@@ -435,6 +442,7 @@ static void run(C *c, void *ctx) {
     job *j = ctx;
     size_t n;
     tc_define(c, tc_module(c, "_onnx")->d, fns);
+    c->more_sources = tc_embedded_onnx_write;
     module *m = tc_import(c, "onnx_write", true);
     V *names = tc_items(tc_call1(c, tc_module_attr(c, m, tc_intern(c, "known", 5)), tc_int(c, j->opset)), &n);
     for (size_t i = 0; i < n; i++) tc_map_set(&j->known, text_of(names[i]), j);

@@ -2,6 +2,7 @@
  *
  *     _grouped_mm   2-D by 3-D: rows up to offs[g] by matrix g       3-D by 2-D: matrix g by columns up to offs[g]
  *                   2-D by 2-D: a matrix for each range of k         3-D by 3-D: bmm
+ *     grouped_mm_fallback   the first of these as transformers has it, for every type and layout
  *     _scaled_mm    float8 matrices times their scales: one each, one a row and a column, or one a block of 128 (by 128) elements */
 #include "kernel/matmul.h"
 #include "op/shape.h"
@@ -29,22 +30,10 @@ static tc_status check_offs(tc_shape_ctx *c, const tc_meta *a, const tc_meta *b)
     if (offs->dtype != TC_I32) return tc_sh_fail(c, "Offsets have to be int32");
     return NULL;
 }
-static tc_status shape_grouped(tc_shape_ctx *c) {
-    for (int i = 0; i < 2; i++) {
-        TC_TRY(tc_sh_need_tensor(c, i));
-        const tc_meta *m = tc_sh_meta(c, i);
-        if (m->dtype != TC_F32 && m->dtype != TC_BF16 && m->dtype != TC_F16)
-            return tc_sh_fail(c, "Expected %s to be Float32, BFloat16 or Float16 matrix, got %s", i ? "mat_b" : "mat_a", tc_dtypes[m->dtype].torch);
-        if (m->rank != 2 && m->rank != 3) return tc_sh_fail(c, "%s has to be 2 or 3d", i ? "mat_b" : "mat_a");
-    }
+/* The sizes that every product in groups asks for, and its result. */
+static tc_status shape_groups(tc_shape_ctx *c) {
     const tc_meta *a = tc_sh_meta(c, 0), *b = tc_sh_meta(c, 1), *offs = tc_sh_meta(c, 2);
-    if (a->dtype != b->dtype) return tc_sh_fail(c, "Expected mat_a and mat_b to have the same dtype");
     if (!tc_sh_same(c, a->size[a->rank - 1], b->size[b->rank - 2])) return tc_sh_fail(c, "contraction dimension of mat_a and mat_b must match");
-    TC_TRY(check_strides(c, 0));
-    TC_TRY(check_strides(c, 1));
-    TC_TRY(check_offs(c, a, b));
-    if (tc_sh_given(c, 3)) return tc_sh_fail(c, "Bias not supported yet");
-    if (tc_sh_dtype(c, 4, a->dtype) != a->dtype) return tc_sh_fail(c, "Grouped gemm output dtype must match `mat_a` dtype");
     const tc_meta *three = a->rank == 3 ? a : b->rank == 3 ? b : NULL;
     tc_sym groups = offs ? offs->size[0] : a->size[0];
     if (three && !tc_sh_same(c, three->size[0], groups)) return tc_sh_fail(c, "matrix batch sizes have to match");
@@ -53,12 +42,57 @@ static tc_status shape_grouped(tc_shape_ctx *c) {
     if (a->rank == b->rank) d = (tc_dims){.rank = 3, .size = {groups, a->size[a->rank - 2], b->size[b->rank - 1]}};
     return tc_sh_out(c, 0, a->dtype, &d);
 }
+static tc_status shape_grouped(tc_shape_ctx *c) {
+    for (int i = 0; i < 2; i++) {
+        TC_TRY(tc_sh_need_tensor(c, i));
+        const tc_meta *m = tc_sh_meta(c, i);
+        if (m->dtype != TC_F32 && m->dtype != TC_BF16 && m->dtype != TC_F16)
+            return tc_sh_fail(c, "Expected %s to be Float32, BFloat16 or Float16 matrix, got %s", i ? "mat_b" : "mat_a", tc_dtypes[m->dtype].torch);
+        if (m->rank != 2 && m->rank != 3) return tc_sh_fail(c, "%s has to be 2 or 3d", i ? "mat_b" : "mat_a");
+    }
+    const tc_meta *a = tc_sh_meta(c, 0), *b = tc_sh_meta(c, 1);
+    if (a->dtype != b->dtype) return tc_sh_fail(c, "Expected mat_a and mat_b to have the same dtype");
+    TC_TRY(check_strides(c, 0));
+    TC_TRY(check_strides(c, 1));
+    TC_TRY(check_offs(c, a, b));
+    if (tc_sh_given(c, 3)) return tc_sh_fail(c, "Bias not supported yet");
+    if (tc_sh_dtype(c, 4, a->dtype) != a->dtype) return tc_sh_fail(c, "Grouped gemm output dtype must match `mat_a` dtype");
+    return shape_groups(c);
+}
 static tc_value *turned(tc_emit *e, tc_value *x) { return tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)-2, (int64_t)-1); }
 static tc_status grad_grouped(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     if (!gs[0]) return NULL;
     if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::_grouped_mm", "vva", gs[0], turned(e, b), &n->args[2]));
     if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_emit_call(e, "aten::_grouped_mm", "vva", turned(e, a), gs[0], &n->args[2]));
+    return tc_e_done(e);
+}
+
+/* ---- transformers' grouped_mm_fallback: input [S, K], weight [G, K, N], offs [G] ---- */
+static tc_status decompose_fallback(tc_emit *e, const tc_node *n) {
+    const tc_meta *x = &tc_arg_value(n, 0)->meta, *w = &tc_arg_value(n, 1)->meta, *offs = &tc_arg_value(n, 2)->meta;
+    if (x->rank != 2 || w->rank != 3 || offs->rank != 1)
+        return tc_error(TC_CONTENT, "%s: input must be 2D, weight 3D and offs 1D, got %dD, %dD and %dD", tc_op_name(n->op), x->rank, w->rank,
+                        offs->rank);
+    if (offs->dtype != TC_I32 && offs->dtype != TC_I64)
+        return tc_error(TC_CONTENT, "%s: offs must be an integer tensor, got %s", tc_op_name(n->op), tc_dtypes[offs->dtype].torch);
+    if (x->dtype != w->dtype)
+        return tc_error(TC_CONTENT, "%s: expected input and weight to have the same dtype, got %s and %s", tc_op_name(n->op),
+                        tc_dtypes[x->dtype].torch, tc_dtypes[w->dtype].torch);
+    tc_emit_result(e, 0, tc_emit_call(e, "tc::grouped_mm", "aaa", &n->args[0], &n->args[1], &n->args[2]));
+    return tc_e_done(e);
+}
+static tc_status decompose_fallback_backward(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1), *g = tc_arg_value(n, 3);
+    tc_emit_result(e, 0, tc_emit_call(e, "tc::grouped_mm", "vva", g, turned(e, w), &n->args[2]));
+    tc_emit_result(e, 1, tc_emit_call(e, "tc::grouped_mm", "vva", turned(e, x), g, &n->args[2]));
+    return tc_e_done(e);
+}
+static tc_status grad_fallback(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (!gs[0]) return NULL;
+    tc_value *both = tc_emit_call(e, "transformers::grouped_mm_fallback_backward", "aaav", &n->args[0], &n->args[1], &n->args[2], gs[0]);
+    for (int i = 0; i < 2; i++)
+        if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, tc_emit_out(both, i));
     return tc_e_done(e);
 }
 
@@ -143,6 +177,21 @@ const tc_op tc_ops_grouped[] = {
      .grad = grad_grouped,
      .samples = "_grouped_mm(f32[3,5,8], f32[3,8,4])",
      .doc = "products of groups of rows, columns or of k, each with a matrix of its own"},
+    {.schema = "tc::grouped_mm(Tensor self, Tensor mat2, Tensor offs) -> Tensor",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_groups,
+     .kernel = &tc_k_grouped_mm,
+     .doc = "_grouped_mm of every floating-point type and layout"},
+    {.schema = "transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_fallback,
+     .grad = grad_fallback,
+     .doc = "products of groups of rows, each with a matrix of its own; rows up to offs[g] belong to group g"},
+    {.schema = "transformers::grouped_mm_fallback_backward(Tensor input, Tensor weight, Tensor offs, Tensor grad_output) -> (Tensor, Tensor)",
+     .flags = TC_OP_NONDIFF,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_fallback_backward,
+     .doc = "gradients of grouped_mm_fallback by input and weight"},
     {.schema = "aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? "
                "out_dtype=None, bool use_fast_accum=False) -> Tensor",
      .flags = TC_OP_NONDIFF,

@@ -198,7 +198,7 @@ static const tc_op *derive(const char *key) {
 
 /* Any way of writing an operator's name to its key; false when it does not fit. */
 static bool key_of_name(const char *name, char *key, size_t cap) {
-    static const char *const spaces[] = {"aten", "prims", "higher_order", "tc", "quantized_decomposed", "torchvision", "image"};
+    static const char *const spaces[] = {"aten", "prims", "higher_order", "tc", "quantized_decomposed", "torchvision", "image", "transformers"};
     const char *sep = strstr(name, "::");
     int n;
     if (sep) {

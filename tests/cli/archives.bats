@@ -121,6 +121,17 @@ PY
     tc-run a.onnx --input x=2xf32=3,4 --expect @y.npy
 }
 
+@test "no name in an archive is a word of Python or of the code that PyTorch writes, or twice among the arguments" {
+    printf '%s\n' 'import torch' 'class Named(torch.nn.Module):' '    def forward(self, x, device, torch_1, torch):' '        inf = x + device' \
+        '        return inf * torch_1 - torch' >m.py
+    tc-export m.py:Named --input x=3xf32 --input device=3xf32 --input torch_1=3xf32 --input torch=3xf32 -o m.pt2
+    tc-export m.pt2 --print=json >j
+    grep -qF '"forward_arg_names": ["x", "device_1", "torch_1", "torch_2"]' j || { grep -o '"forward_arg_names": [^]]*]' j; return 1; }
+    grep -E '"name": "(device|torch|inf)"' j && return 1
+    tc-run m.pt2 --input x=3xf32=1 --input device=3xf32=2 --input torch_1=3xf32=4 --input torch=3xf32=5 -o y.npy # their own names are kept
+    tc-export m.pt2 | cmp - m.pt2
+}
+
 @test "what a no_grad region of torch.export keeps from gradients is kept when the archive is written again" {
     p=$TC_ROOT/tests/oracle/pt2/no_grad_region
     tc-export "$p.pt2" -o a.pt2

@@ -1,4 +1,4 @@
-# Products in groups and of float8 matrices (lib/op/grouped.c): torch._grouped_mm, F.grouped_mm, torch._scaled_mm.
+# Products in groups and of float8 matrices (lib/op/grouped.c): torch._grouped_mm, F.grouped_mm, torch._scaled_mm, transformers' grouped_mm_fallback.
 load common
 
 setup() {
@@ -28,6 +28,16 @@ class Rows(torch.nn.Module):
     def forward(self, zero):
         a, b = data(self.dtype, 1024, 312) + zero.to(self.dtype), data(self.dtype, 5, 312, 24) + zero.to(self.dtype)
         return F.grouped_mm(a, b, offs=at(self.sizes)), rows(a, b, self.sizes)
+class Fallback(torch.nn.Module):
+    """What transformers puts in the place of _grouped_mm: every type, offsets of 64 bits, any strides; and its gradient."""
+    def forward(self, zero):
+        a, b = data(torch.float64, 23, 5) + zero, data(torch.float64, 4, 5, 3) + zero
+        a.requires_grad_(True), b.requires_grad_(True)
+        sizes, fallback = (4, 0, 7, 12), torch.ops.transformers.grouped_mm_fallback
+        def of(f):
+            y = f()
+            return torch.cat([y.flatten()] + [g.flatten() for g in torch.autograd.grad(y.sin().sum(), (a, b))])
+        return of(lambda: fallback(a, b, at(sizes).long())), of(lambda: rows(a, b, sizes))
 class Columns(torch.nn.Module):
     def forward(self, zero):
         a, b = data(torch.float32, 3, 16, 312) + zero, data(torch.float32, 312, 1024) + zero
@@ -117,6 +127,20 @@ both() {
     both Gradient
     tc-run m.pt2 --input f32=0 --output 1=@g.npy
     cmp y.npy g.npy
+    both Fallback
+    cmp y.npy w.npy
+}
+
+@test "products in groups go to ONNX as loops" {
+    printf '%s\n' 'import torch' 'class Given(torch.nn.Module):' '    def forward(self, a, b, n):' \
+        '        return torch._grouped_mm(a.sin(), b.cos(), (torch.arange(1, 4) * n).int())' >g.py
+    for sizes in "Sx8 3x8x4 2" "3x5x8 8x12 3" "4x8 8x12 2"; do
+        set -- $sizes
+        tc-export g.py:Given --input a=${1}xf32 --input b=${2}xf32 --input n=:$3 --dim S=8..9 -o m.pt2 2>/dev/null ||
+            tc-export g.py:Given --input a=${1}xf32 --input b=${2}xf32 --input n=:$3 -o m.pt2
+        tc-export m.pt2 --to onnx --verify -o m.onnx 2>log || { cat log; return 1; }
+        grep -q "difference 0," log
+    done
 }
 
 @test "groups that do not fit are refused: strides, types, sizes, offsets" {

@@ -456,9 +456,9 @@ class Boxes(nn.Module):
     def forward(self, x):
         a = x[:, :2].cumsum(0) * 0.5
         return torch.ops.torchvision.nms(torch.cat([a, a + 1 + x[:, 2:].abs()], 1), x[:, 0], 0.3)
-class Tanh(nn.Module):
+class Product(nn.Module):
     def forward(self, z):
-        return z.tanh()
+        return z.cumprod(0)
 class Narrow(nn.Module):
     def forward(self, x):
         return x.float()
@@ -501,8 +501,8 @@ PY
     tc-export c.pt2 --to onnx -o c.onnx
     tc-run c.onnx --signature >sig
     grep -q 'z  *f32\[B, 3, 2\]' sig
-    tc-export m.py:Tanh --input z=3x3xc64 -o g.pt2
-    fails 5 "aten.tanh.default of complex numbers has no form in ONNX" tc-export g.pt2 --to onnx -o g.onnx
+    tc-export m.py:Product --input z=3x3xc64 -o g.pt2
+    fails 5 "aten.cumprod.default of complex numbers has no form in ONNX" tc-export g.pt2 --to onnx -o g.onnx
     tc-export m.py:Narrow --input x=3xf8e4m3 -o f.pt2
     fails 5 "8-bit floating point below opset 19" tc-export f.pt2 --to onnx --opset 18 -o f.onnx
 }
@@ -633,4 +633,66 @@ EOF
     for f in u n; do
         [ "$(tail -c 4 $f.npy | od -An -tf4 | awk '{print ($1 > 0.9)}')" = 1 ]
     done
+}
+
+@test "special functions, linear algebra, uneven pools, complex functions and gradients have forms in ONNX" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+import torch.nn.functional as F
+class Special(nn.Module):
+    def forward(self, x, n):
+        p = x.sigmoid()
+        s = torch.special
+        gamma = (torch.lgamma(x), torch.digamma(x + 0.3), torch.polygamma(1, x), torch.polygamma(3, p), s.zeta(1.5 + p, p))
+        erf = (torch.erfc(x * 4), s.erfcx(x * 2), torch.erfinv(x.tanh()), s.ndtri(p), s.log_ndtr(x * 4))
+        bessel = (torch.i0(x * 3), s.i0e(x), s.i1(x * 3), s.i1e(x), s.bessel_j0(x * 9), s.bessel_j1(x * 9), s.bessel_y0(p * 12), s.bessel_y1(p * 12),
+                  s.modified_bessel_k0(p * 3), s.modified_bessel_k1(p * 3), s.scaled_modified_bessel_k0(p), s.modified_bessel_i1(x))
+        poly = (s.chebyshev_polynomial_t(x, n), s.hermite_polynomial_h(x, n), s.legendre_polynomial_p(x, n), s.shifted_chebyshev_polynomial_w(p, n), s.laguerre_polynomial_l(x, n))
+        return gamma + erf + bessel + poly
+class Pairs(nn.Module):
+    def forward(self, x, n):
+        y = torch.where(x > 0.5, torch.inf, torch.where(x < -0.5, torch.nan, x))
+        m, e = torch.frexp(x)
+        return (torch.gcd(n * 6, n + 4), torch.lcm(n + 1, n + 4), torch.xlogy(n, x.abs()), torch.special.xlog1py(x, x.abs()), torch.logaddexp2(x, x * 3), torch.copysign(x, -x), torch.copysign(x, -1.0),
+                torch.nan_to_num(y), torch.nan_to_num(y, 1.0, 2.0), torch.sinc(x), m, e, torch.var(x, dim=[0]), torch.std(x), torch.var_mean(x, 1), torch.std_mean(x, dim=0, unbiased=False),
+                torch.nanmedian(y, dim=1), torch.unique_consecutive(n.flatten(), return_inverse=True, return_counts=True), torch.roll(x, 3), torch.take(x, n), torch.put(x, n, x), x.scatter(1, n, x, reduce="add"),
+                torch.linspace(-1, 1, 7), torch.logspace(0, x[0, 0], 4), torch.special.spherical_bessel_j0(x), 3 % (n + 1), F.nll_loss(x.reshape(1, 4, 1, 5).expand(1, 4, 2, 5), n[:2, :5].reshape(1, 2, 5)))
+class Linear(nn.Module):
+    def forward(self, a, b):
+        s = a @ a.mT + torch.eye(a.shape[-1], dtype=a.dtype)
+        q, r = torch.linalg.qr(a[..., :3])
+        p, l, u = torch.linalg.lu(a)
+        return (torch.linalg.inv(s), torch.linalg.solve(s, b), torch.linalg.solve(s, b.mT, left=False), torch.linalg.cholesky(s), torch.linalg.det(a), torch.linalg.slogdet(s)[1], q @ r, r.abs(), p, l, u,
+                torch.linalg.matrix_exp(a), torch.linalg.svdvals(a[..., :3]), torch.linalg.pinv(a[..., :3]), torch.linalg.eigvalsh(s), torch.linalg.matrix_norm(a, 2), torch.cholesky_solve(b, torch.linalg.cholesky(s)), torch.linalg.solve_triangular(l, b, upper=False))
+class Pool(nn.Module):
+    def forward(self, x):
+        return F.adaptive_avg_pool2d(x, (3, 2)), *F.adaptive_max_pool2d(x, (3, 2), return_indices=True), F.adaptive_avg_pool1d(x[0], 4)
+class Complex(nn.Module):
+    def forward(self, z):
+        return [f(z) for f in (torch.log, torch.sqrt, torch.rsqrt, torch.sin, torch.cos, torch.tan, torch.sinh, torch.cosh, torch.tanh, torch.asin, torch.acos, torch.atan, torch.asinh, torch.acosh, torch.atanh, torch.sigmoid, torch.sgn, torch.square, torch.log10, torch.log1p, torch.expm1, torch.isfinite, torch.logical_not, torch.sinc)] + [z ** z, z ** 2, torch.addcmul(z, z, z), torch.linalg.vector_norm(z)]
+class Grads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.e = nn.Embedding(7, 5)
+    def forward(self, x, n):
+        y = self.e(n) + x
+        fs = (F.gelu, lambda v: F.gelu(v, approximate="tanh"), F.silu, F.mish, F.softplus, F.elu, F.selu, F.hardswish, F.hardsigmoid, F.hardtanh, F.leaky_relu, F.hardshrink, F.softshrink, lambda v: F.threshold(v, 0.1, 0.5), lambda v: v.softmax(-1).cos(), lambda v: v.log_softmax(-1).sin(), F.relu6, F.celu, lambda v: v[1:, ::2].exp(), lambda v: v[1].exp())
+        return sum([f(y).sum() for f in fs])
+PY
+    tc-export m.py:Special --input x=3x4xf32 --input n=3x4xi64 -o a.pt2
+    tc-export m.py:Pairs --input x=4x5xf32 --input n=4x5xi64 -o b.pt2
+    tc-export m.py:Linear --input a=2x4x4xf32 --input b=2x4x3xf32 -o c.pt2
+    tc-export m.py:Pool --input x=2x3xHxWxf32 --dim H=5..9 --dim W=7..11 -o d.pt2
+    tc-export m.py:Complex --input z=3x4xc64 -o e.pt2
+    tc-export m.py:Grads --input x=4x5xf32 --input n=4xi64 --joint=out.0 -o f.pt2
+    for p in a b c d e f; do tc-export $p.pt2 --to onnx --verify -o $p.onnx 2>log || { cat log; return 1; }; done
+    tc-export b.pt2 --to onnx --opset 18 --verify -o b.onnx
+    # numbers that are no integers are results too
+    printf '%s\n' 'import torch' 'class Numbers(torch.nn.Module):' '    def forward(self, x):' \
+        '        return x.size(0), x.size(0) / 2, x.size(0) > 4' >n.py
+    tc-export n.py:Numbers --input x=Nxf32 -o n.pt2
+    tc-export n.pt2 --to onnx --verify -o n.onnx
+    tc-run n.onnx --input x=5xf32=0 --output 1=@half.npy --output 2=@more.npy
+    tc-run n.pt2 --input x=5xf32=0 --expect 1=@half.npy --expect 2=@more.npy
 }
