@@ -320,15 +320,24 @@ static str *package_part(C *c, const char *name) { /* "a.b" of "a.b.c", "" of "c
     return tc_intern(c, name, dot ? (size_t)(dot - name) : 0);
 }
 
+/* The real name of a folder, or the one given where there is none. */
+static const char *real(C *c, const char *dir) {
+    char *r = realpath(dir, NULL);
+    const char *name = r ? tc_arena_strdup(&c->arena, r) : dir;
+    free(r);
+    return name;
+}
+
 str *tc_package_of(C *c, const char *path) {
-    if (!strncmp(path, "./", 2)) path += 2;
+    const char *base = strrchr(path, '/');
+    const char *folder = real(c, base ? tc_arena_strndup(&c->arena, path, (size_t)(base - path) + 1) : ".");
+    const char *whole = tc_arena_printf(&c->arena, "%s/%s", strcmp(folder, "/") ? folder : "", base ? base + 1 : path);
     for (int i = 0; i < c->nsource_dirs; i++) {
-        const char *dir = c->source_dirs[i];
-        if (!strncmp(dir, "./", 2)) dir += 2;
-        size_t n = strcmp(dir, ".") ? strlen(dir) : 0;
+        const char *dir = real(c, c->source_dirs[i]);
+        size_t n = strlen(dir);
         while (n && dir[n - 1] == '/') n--;
-        if (n && (strncmp(path, dir, n) || path[n] != '/')) continue;
-        char *name = tc_arena_strdup(&c->arena, n ? path + n + 1 : path), *slash = strrchr(name, '/');
+        if (strncmp(whole, dir, n) || whole[n] != '/') continue;
+        char *name = tc_arena_strdup(&c->arena, whole + n + 1), *slash = strrchr(name, '/');
         if (slash) *slash = 0;
         else *name = 0;
         for (char *p = name; *p; p++)

@@ -858,7 +858,7 @@ PY
     echo 'depth = 2' >b/depth.py
     echo 'from net import Net' >s.py
     tc-export s.py:Net --source a --source b --input input=Bx4xf32 -o s.pt2
-    tc-export a/net/model.py:Net --source b --source ./a --input input=Bx4xf32 -o m.pt2
+    tc-export a/../a/net/model.py:Net --source b --source "$PWD/a" --input input=Bx4xf32 -o m.pt2
     [ "$(tc-export s.pt2 --print | grep -c aten.linear)" = 2 ]
     [ "$(tc-export m.pt2 --print | grep -c aten.linear)" = 2 ]
     fails 3 "No module named 'depth'" tc-export s.py:Net --source a --input input=Bx4xf32 -o s.pt2
