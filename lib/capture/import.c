@@ -148,7 +148,7 @@ static bool is_pythons(const char *name) {
 static bool is_tool(const char *name) {
     return tc_word_in(
         " GPUtil IPython PIL absl accelerate addict albumentations altair apex av boto3 bs4 clearml click clip cloudpickle "
-        "comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 dgl diffusers dill dotenv easydict editdistance einx "
+        "comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 diffusers dill dotenv easydict editdistance einx "
         "evaluate fairscale fairseq filelock fire flax fsspec ftfy fvcore gdown gensim gin git google gradio gym gymnasium h5py "
         "horovod huggingface_hub hydra imageio imgaug ipdb iopath jax jieba joblib jsonargparse keras kornia levenshtein lightning "
         "librosa lightning_fabric lmdb loguru lpips lxml matplotlib ml_collections mlflow mmcls mmcv mmdet mmengine mmpretrain mmseg mne "
@@ -157,7 +157,7 @@ static bool is_tool(const char *name) {
         "progress psutil ptflops pudb pycocotools pydantic pyhocon pynvml pytest pytorch_lightning pytorch_pretrained_bert rdkit ray "
         "regex requests resampy rich sacrebleu sacred safetensors scipy seaborn sentence_transformers sentencepiece setuptools simplejson "
         "six skimage sklearn soundfile spacy stable_baselines3 sympy tabulate tap tensorboard tensorboardX tensorboard_logger tensorflow "
-        "tensorrt termcolor thop tiktoken tokenizers toml torch2trt torch_geometric torch_xla torchaudio torchdata torchinfo torchmetrics "
+        "tensorrt termcolor thop tiktoken tokenizers toml torch2trt torchaudio torchdata torchinfo torchmetrics "
         "torchnet torchsummary torchsummaryX torchtext torchvision torchviz tornado transformers trimesh tyro ujson ultralytics unidecode "
         "visdom wandb webdataset xgboost xlrd yacs yaml zarr ",
         name);
@@ -227,15 +227,16 @@ static bool lacks(const module *parent, const char *name, bool is_module) {
 }
 
 static V outside(C *c, const char *what, const char *name, const file *f, const ast *at) {
-    V make = tc_module_attr(c, tc_import(c, "_outside", true), tc_intern(c, "Outside", 7));
+    const char *class = !strcmp(what, "a builtin") ? "Result" : "Outside";
+    V make = tc_module_attr(c, tc_import(c, "_outside", true), tc_intern(c, class, strlen(class)));
     V a[5] = {tc_strz(c, name), tc_strz(c, what), tc_strz(c, f->name), tc_int(c, at->line), tc_int(c, at->col)};
     return tc_call(c, make, &(args){.n = 5, .a = a});
 }
 
-V tc_lacking(C *c, const char *name) {
+V tc_lacking(C *c, const char *name, const char *what) {
     const frame *f = tc_user_frame(c);
-    if (!f) tc_raise(c, "NameError", "%s is outside the model language", name);
-    return outside(c, "a name", name, f->sc->file, f->at);
+    if (!f) tc_raise(c, "NameError", "'%s' is not part of the model language", name);
+    return outside(c, what, name, f->sc->file, f->at);
 }
 
 V tc_module_attr(C *c, module *m, str *name) {
@@ -401,6 +402,7 @@ static module *sibling_in(C *c, const char *dir, const char *name) {
         module *m = tc_module(c, name);
         m->embedded = false;
         m->package = package ? m->name : package_part(c, name);
+        tc_dict_set(c, m->d, (V)c->n___file__, tc_strz(c, path));
         return tc_module_run(c, m, tc_file_add(c, path, text, len));
     }
     if (!is_folder_in(dir, base)) return NULL;

@@ -27,12 +27,14 @@ typedef struct tc_lang C;
     X(BOOL, "bool")                                                                                                                              \
     X(FLOAT, "float")                                                                                                                            \
     X(COMPLEX, "complex")                                                                                                                        \
-    X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice")  \
-        X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") \
-            X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super")     \
-                X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias")                     \
-                    X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator")      \
-                        X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
+    X(STR, "str")                                                                                                                                \
+    X(TUPLE, "tuple")                                                                                                                            \
+    X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis")          \
+        X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type")         \
+            X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") \
+                X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view")                \
+                    X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator")     \
+                        X(LAYOUT, "layout") X(SIZE, "Size")
 
 typedef enum {
 #define X(id, name) K_##id,
@@ -301,22 +303,24 @@ typedef struct file {
 } file;
 
 /* ---- names that the evaluator asks for by pointer ---- */
-#define TC_LANG_NAMES(X)                                                                                                                             \
-    X(__init__)                                                                                                                                      \
-    X(__new__)                                                                                                                                       \
-    X(__call__)                                                                                                                                      \
-    X(__class__)                                                                                                                                     \
-    X(__dict__)                                                                                                                                      \
-    X(__name__)                                                                                                                                      \
-    X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__)    \
-        X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__)    \
-            X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) \
-                X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__)         \
-                    X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__)       \
-                        X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__)            \
-                            X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__)         \
-                                X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__) X(__with_generator__)     \
-                                    X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key)           \
+#define TC_LANG_NAMES(X)                                                                                                                          \
+    X(__init__)                                                                                                                                   \
+    X(__new__)                                                                                                                                    \
+    X(__call__)                                                                                                                                   \
+    X(__class__)                                                                                                                                  \
+    X(__dict__)                                                                                                                                   \
+    X(__name__)                                                                                                                                   \
+    X(__qualname__)                                                                                                                               \
+    X(__module__)                                                                                                                                 \
+    X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__)               \
+        X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) \
+            X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__) \
+                X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__)    \
+                    X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__)   \
+                        X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__) X(__mro_entries__)      \
+                            X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__) X(__meta_call__)        \
+                                X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__) X(__with_generator__)                   \
+                                    X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key)        \
                                         X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
@@ -570,9 +574,9 @@ module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when
 bool tc_import_finds(C *c, const char *name); /* without running it: only the packages that it lies in are imported */
 V tc_import_any(C *c, const char *name, const file *f, const ast *at);
 V tc_import_part(C *c, V from, str *part, const file *f, const ast *at); /* of `from FROM import PART` */
-void tc_known(C *c, V v);             /* refuses what a module that the language lacks may have made: whether it is None or of a type is not known */
-V tc_lacking(C *c, const char *name); /* what stands for such a part, which the user's line asks for */
-bool tc_is_outside(C *c, V v);        /* v stands for a module that the language lacks, or for a part of one */
+void tc_known(C *c, V v); /* refuses what a module that the language lacks may have made: whether it is None or of a type is not known */
+V tc_lacking(C *c, const char *name, const char *what); /* what stands for such a part, which the user's line asks for */
+bool tc_is_outside(C *c, V v);                          /* v stands for a module that the language lacks, or for a part of one */
 /* "..a" as the absolute name that it has in `from`; the package of a model file: "" outside the folders of --source. */
 const char *tc_import_name(C *c, const module *from, const char *name);
 str *tc_package_of(C *c, const char *path);

@@ -136,9 +136,9 @@ ast *tc_p_strings(parser *p) {
     astvec parts = {0};
     while (p->t.kind == T_STRING) {
         token t = p->t;
-        if (t.bytes) { /* refused when it is evaluated, as the name bytes is */
+        if (t.bytes) { /* what stands for it is refused where it is used */
             tc_p_next(p);
-            return tc_p_name_node(p, tc_intern(p->c, "bytes", 5), &t);
+            return tc_p_name_node(p, tc_intern(p->c, "b''", 3), &t);
         }
         if (t.fstr) fstring_parts(p, &t, t.p, t.p + t.n, &parts, false);
         else {

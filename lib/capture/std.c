@@ -410,6 +410,8 @@ static V s_refuse_import(C *c, args *A) { /* "os.path.join", of "os.path", which
     tc_source at = {.file = tc_as_str(v[3])->s, .line = (int)tc_index(c, v[4], "line"), .col = (int)tc_index(c, v[5], "col")};
     const char *use = f ? tc_arena_printf(&c->arena, "%s:%d uses %s", f->sc->file->name, f->at->line, name)
                         : tc_arena_printf(&c->arena, "%s is what is asked for", name);
+    if (!strcmp(what, "a builtin"))
+        tc_raise_status_at(c, "NameError", tc_error(TC_CONTENT, "NameError: '%s' is not part of the model language", whole), &at);
     tc_raise_status_at(
         c, "UnsupportedError",
         tc_error(TC_UNSUPPORTED, "'%s' is %s outside the model language: importing it is all that a file may do, and %s", whole, what, use), &at);
@@ -423,9 +425,9 @@ static V s_loading(C *c, args *A) { /* whether the top level of a user's file ru
 }
 
 static V s_lacking(C *c, args *A) { /* what stands for a name that the language lacks, as "pathlib.Path.mkdir" */
-    V v[1];
-    tc_take(c, A, "lacking", "name", v);
-    return tc_lacking(c, tc_as_str(v[0])->s);
+    V v[2];
+    tc_take(c, A, "lacking", "name what", v);
+    return tc_lacking(c, tc_as_str(v[0])->s, tc_as_str(v[1])->s);
 }
 
 static V s_import(C *c, args *A) {

@@ -24,3 +24,7 @@ for a in ['/a/b.c', 'b.tar.gz', 'a/', '', '.x', '/', 'a//b/../c', '/..', './q']:
 print(osp.commonprefix(['abc', 'abd']), Path('/a/b/c').relative_to('/a'), [str(x) for x in Path('/a/b/c').parents], Path('a.b').with_suffix('.c'))
 import logging
 print(logging.getLogger('a') is logging.getLogger('a'), logging.getLevelName(20), logging.getLogger('a').isEnabledFor(10))
+MAGIC = b'ECDC' + b'\x00'
+print(isinstance('a', (bytes, str)), isinstance(3, (bytes, bytearray, memoryview)))
+import numpy as np
+print([a.tolist() for a in np.unique([3, 1, 3, 2], return_index=True, return_inverse=True, return_counts=True)], np.unique([2, 1]).tolist())

@@ -21,7 +21,9 @@ class _Modules:  # sys.modules, for files that look themselves up
 
 
 _constants = {"sys.maxsize": 2**63 - 1, "sys.version_info": _version(3, 11, 0, "final", 0), "sys.byteorder": "little",
-              "sys.float_info": _float((2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022, 2.0**-52), "sys.platform": "linux", "sys.modules": _Modules(), "sys.path": [""], "sys.argv": [""], "os.sep": "/",
+              "sys.float_info": _float((2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022, 2.0**-52), "sys.platform": "linux", "sys.modules": _Modules(),
+              "sys.path": [""], "sys.argv": [""], "sys.getdefaultencoding": lambda: "utf-8", "sys.version": "3.11.0", "os.name": "posix",
+              "os.linesep": "\n", "platform.system": lambda: "Linux", "platform.python_version": lambda: "3.11.0", "os.sep": "/",
               "os.environ": {}, "os.getenv": lambda key, default=None: _constants["os.environ"].get(key, default),  # no model knows the user's
               "torch.onnx.is_in_onnx_export": lambda: False, "torch.overrides.has_torch_function": lambda args: False,
               "torch.overrides.has_torch_function_unary": lambda x: False, "torch.overrides.has_torch_function_variadic": lambda *args: False}

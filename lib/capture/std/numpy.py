@@ -607,8 +607,14 @@ def ix_(*args):
     return tuple([ndarray(asarray(a)._tensor.reshape([-1 if j == i else 1 for j in range(len(args))])) for i, a in enumerate(args)])
 
 
-def unique(ar):
-    return ndarray(torch.unique(asarray(ar)._tensor))
+def unique(ar, return_index=False, return_inverse=False, return_counts=False):
+    t = asarray(ar)._tensor
+    values, inverse, counts = torch.unique(t, return_inverse=True, return_counts=True)
+    n = t.numel()
+    first = torch.full(values.shape, n, dtype=torch.int64).scatter_reduce(0, inverse.flatten(), torch.arange(n), "amin")
+    found = [(values, True), (first, return_index), (inverse, return_inverse), (counts, return_counts)]
+    asked = [ndarray(v) for v, wanted in found if wanted]
+    return asked[0] if len(asked) == 1 else tuple(asked)
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):

@@ -94,7 +94,7 @@ class Path(PurePath):
     def __getattr__(self, name):
         if name in ("open", "read_text", "read_bytes", "write_text", "write_bytes", "mkdir", "unlink", "rename", "glob", "rglob", "iterdir", "stat",
                     "touch", "rmdir"):
-            return _lacking("pathlib.Path." + name)
+            return _lacking("pathlib.Path." + name, "a name")
         raise AttributeError(f"'PosixPath' object has no attribute '{name}'")
 
 
