@@ -148,7 +148,7 @@ static bool is_pythons(const char *name) {
 static bool is_tool(const char *name) {
     return tc_word_in(
         " GPUtil IPython PIL absl accelerate addict albumentations altair apex av boto3 bs4 clearml click clip cloudpickle "
-        "comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 diffusers dill dotenv easydict editdistance einx "
+        "comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 diffusers dill dotenv easydict editdistance einx ema_pytorch "
         "evaluate fairscale fairseq filelock fire flax fsspec ftfy fvcore gdown gensim gin git google gradio gym gymnasium h5py "
         "horovod huggingface_hub hydra imageio imgaug ipdb iopath jax jieba joblib jsonargparse keras kornia levenshtein lightning "
         "librosa lightning_fabric lmdb loguru lpips lxml matplotlib ml_collections mlflow mmcls mmcv mmdet mmengine mmpretrain mmseg mne "

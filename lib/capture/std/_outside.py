@@ -42,6 +42,8 @@ class Outside:
         name = self._name + "." + name
         if name in _constants:
             return _constants[name]
+        if name == "os.path.os":
+            return self._more("os")
         if name.startswith("os.path.") and hasattr(_path(), name[8:]):
             return getattr(_path(), name[8:])
         if name.endswith(".__version__"):  # older than whatever a file asks about
