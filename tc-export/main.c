@@ -4,6 +4,7 @@
 #include "onnx/write.h"
 #include "pass/dce.h"
 #include "capture/profile.h"
+#include "capture/torch.h"
 #include "again.h"
 #include "draft.h"
 #include "report.h"
@@ -48,9 +49,9 @@ static tc_status check_format(tc_cmd *c, format to, const programs *all) {
 static tc_status name_device(tc_cmd *c, const programs *all) {
     const char *named = tc_cmd_get(c, TC_OPT_to_device);
     if (!named) return NULL;
-    const size_t word = strspn(named, "abcdefghijklmnopqrstuvwxyz"), digits = named[word] == ':' ? strspn(named + word + 1, "0123456789") : 0;
-    if (!word || word > 20 || digits > 4 || named[word + (digits ? digits + 1 : 0)])
-        return tc_usage(c, "--to-device %s: expected a device as PyTorch names them: cpu, cuda, cuda:1", named);
+    size_t length;
+    if (!tc_torch_device_parse(named, &length))
+        return tc_usage(c, "--to-device %s: expected one of %s, or with a number: cuda:1", named, tc_torch_device_types);
     for (size_t i = 0; i < all->len; i++) all->data[i]->device = strcmp(named, "cpu") ? tc_arena_strdup(&all->data[i]->arena, named) : NULL;
     return NULL;
 }

@@ -157,7 +157,9 @@ void tc_torch_unwind(C *c, region *to);                /* something was raised: 
 tc_value *tc_torch_lift_region(C *c, tc_value *outer); /* a value of an outer graph, in the one being captured */
 /* An operator object: "add", "aten::add" or with an overload, "aten::add.Tensor". self: bound method, or NULL. NULL when there is none. */
 V tc_torch_opfn(C *c, const char *name, V self);
-V tc_torch_device_named(C *c, str *s, V index); /* "cpu", "cuda:1"; index NULL: none but in the name */
+extern const char tc_torch_device_types[];                   /* "cpu, cuda, ..." */
+bool tc_torch_device_parse(const char *s, size_t *out_type); /* TYPE or TYPE:INDEX; false with the type's length, 0: an unknown one */
+V tc_torch_device_named(C *c, str *s, V index);              /* "cpu", "cuda:1"; index NULL: none but in the name */
 /* Calls the overload that fits, as PyTorch's argument parser chooses it; is_method: A->a[0] is self. */
 V tc_torch_call(C *c, const char *name, args *A, bool is_method);
 /* The same for C: positional arguments only. */

@@ -37,24 +37,25 @@ static V dtype_object(C *c, tc_dtype d) {
     return (V)o;
 }
 
+const char tc_torch_device_types[] = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
+                                     "mtia, privateuseone";
+bool tc_torch_device_parse(const char *s, size_t *out_type) {
+    const size_t n = *out_type = strcspn(s, ":");
+    const char *at = tc_torch_device_types;
+    while (n && at && (strncmp(at, s, n) || (at[n] && at[n] != ','))) at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL;
+    if (!n || !at) return *out_type = 0, false;
+    const char *index = s + n + 1;
+    return !s[n] || (*index && !index[strspn(index, "0123456789")] && (*index != '0' || !index[1]));
+}
+
 V tc_torch_device_named(C *c, str *s, V index) {
-    const char *colon = memchr(s->s, ':', s->len);
-    char name[32];
-    size_t n = colon ? (size_t)(colon - s->s) : s->len;
-    static const char *const known[] = {"cpu", "cuda", "mps", "xpu", "meta", "hip", "mtia"};
+    size_t n;
     if (!s->len) tc_raise(c, "RuntimeError", "Device string must not be empty");
-    bool ok = false;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) ok |= strlen(known[i]) == n && !memcmp(known[i], s->s, n);
-    if (!ok || n >= sizeof name)
-        tc_raise(c, "RuntimeError", "Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: %s", s->s);
-    memcpy(name, s->s, n);
-    name[n] = 0;
-    if (!index) index = c->none;
-    if (colon) {
-        index = tc_int_parse(c, colon + 1, (size_t)(s->s + s->len - colon - 1), 10, false);
-        if (!index) tc_raise(c, "RuntimeError", "Invalid device string: '%s'", s->s);
-    }
-    return tc_torch_device(c, name, index);
+    const bool ok = tc_torch_device_parse(s->s, &n);
+    if (!n) tc_raise(c, "RuntimeError", "Expected one of %s device type at start of device string: %s", tc_torch_device_types, s->s);
+    if (ok && s->s[n]) index = tc_int_parse(c, s->s + n + 1, s->len - n - 1, 10, false);
+    if (!ok || (s->s[n] && !index)) tc_raise(c, "RuntimeError", "Invalid device string: '%s'", s->s);
+    return tc_torch_device(c, tc_arena_strndup(&c->arena, s->s, n), index ? index : c->none);
 }
 static V device_new(C *c, args *A) {
     V v[3];

@@ -336,9 +336,9 @@ EOF
     tc-export cuda.pt2 --to-device cpu | cmp - cpu.pt2
     tc-run cpu.pt2 --input x=3x4xf32=1 -o y.npy
     tc-run cuda.pt2 --input x=3x4xf32=1 --expect @y.npy
-    for bad in '' 0 cuda: cuda:x CUDA cuda:1:2; do
+    for bad in '' 0 cuda: cuda:x CUDA cuda:1:2 nonsense cud; do
         run tc-export cpu.pt2 --to-device "$bad" -o out.pt2
-        [ "$status" -eq 2 ] && [[ "$output" == *"expected a device"* ]]
+        [ "$status" -eq 2 ] && [[ "$output" == *"expected one of cpu, cuda,"* ]]
     done
     run tc-export cpu.pt2 --to-device cuda --to onnx -o out.onnx
     [ "$status" -eq 2 ]

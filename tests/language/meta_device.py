@@ -38,3 +38,8 @@ with torch.device("meta"):
         print(*shown(torch.ones(1)))
     print(*shown(torch.ones(1)))
 print(*shown(torch.ones(1)), *shown(nn.Linear(2, 2, device="meta").to_empty(device="cpu").weight), *shown(nn.Linear(2, 2).to("meta").weight))
+for name in "cpu:1", "cuda:01", "cuda:", "cuda:-1", "hpu", "privateuseone:2", "nonsense", "cud":
+    try:
+        print(repr(torch.device(name)))
+    except RuntimeError as e:
+        print(e)
