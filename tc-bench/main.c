@@ -211,6 +211,7 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
     const char *list = tc_cmd_get(c, TC_OPT_compare);
     if (!list) list = tc_cmd_get(c, TC_OPT_executor);
     if (!list) list = "interpreted";
+    bool compiles = false;
     for (int n = 0;; list++) {
         size_t len = strcspn(list, ",");
         int k = 0;
@@ -221,8 +222,9 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
         if (n == MAX_WAYS) return tc_usage(c, "more than %d ways to compare", MAX_WAYS);
         out[n++] = known[k];
         *out_n = n;
+        compiles = compiles || known[k].compiled;
         list += len;
-        if (!*list) return NULL;
+        if (!*list) return compiles || !tc_cmd_has(c, TC_OPT_cc) ? NULL : tc_usage(c, "--cc is of compiled: --compare interpreted,compiled");
     }
 }
 

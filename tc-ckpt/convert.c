@@ -32,6 +32,7 @@ typedef struct {
 
 /* ---- patterns ---- */
 typedef struct {
+    const char *text; /* as it was given */
     regex_t re;
     bool compiled;
     tc_dtype cast;
@@ -66,7 +67,7 @@ static tc_status read_select(tc_cmd *c, tc_select *out) {
 static tc_status read_cast(tc_cmd *c, patterns *out) {
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_cast); i++) {
         const char *s = tc_cmd_value(c, TC_OPT_cast, i), *eq = strrchr(s, '='), *type = eq ? eq + 1 : s;
-        pattern p = {.cast = tc_dtype_parse(type, strlen(type))};
+        pattern p = {.text = s, .cast = tc_dtype_parse(type, strlen(type))};
         if (p.cast == TC_DTYPE_NONE) return tc_usage(c, "--cast %s: '%s' is no dtype", s, type);
         if (eq) TC_TRY(compile(c, "cast", s, (size_t)(eq - s), &p));
         tc_vec_push(out, p);
@@ -79,7 +80,7 @@ static tc_status read_transpose(tc_cmd *c, patterns *out) {
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_transpose); i++) {
         const char *s = tc_cmd_value(c, TC_OPT_transpose, i), *colon = strrchr(s, ':');
         size_t n = strlen(s);
-        pattern p = {0};
+        pattern p = {.text = s};
         if (colon && colon[1] && strspn(colon + 1, "0123456789,") == strlen(colon + 1)) {
             unsigned seen = 0;
             for (const char *q = colon + 1; *q && p.nperm < TC_MAX_RANK; q += *q == ',') {
@@ -169,12 +170,24 @@ static tc_status plan_one(job *j, const rules *r, size_t i) {
     return NULL;
 }
 
+/* A pattern that no name matches is mistyped. */
+static tc_status check_used(const job *j, const char *option, const patterns *p) {
+    for (size_t i = 0; i < p->len; i++) {
+        size_t n = view_count(&j->v), k = 0;
+        while (k < n && !matches(&p->data[i], view_name(&j->v, k))) k++;
+        if (k == n && n) return tc_error(TC_CONTENT, "--%s %s: no tensor of %s has such a name", option, p->data[i].text, j->v.path);
+    }
+    return NULL;
+}
+
 /* An array of NumPy alone has no name: it is written as "tensor". */
 static tc_status plan(job *j, const rules *r) {
     for (size_t i = 0; i < view_count(&j->v); i++) TC_TRY(plan_one(j, r, i));
     for (size_t i = 0; i < r->rename.table.len; i++)
         if (view_find(&j->v, r->rename.table.entries[i].key) < 0)
             return tc_error(TC_CONTENT, "%s: %s has no tensor %s", r->rename.file, j->v.path, r->rename.table.entries[i].key);
+    TC_TRY(check_used(j, "cast", &r->cast));
+    TC_TRY(check_used(j, "transpose", &r->transpose));
     if (j->heads.len) qsort(j->heads.data, j->heads.len, sizeof *j->heads.data, by_name);
     change *ordered = tc_xcalloc(j->heads.len + 1, sizeof *ordered);
     for (size_t i = 0; i < j->heads.len; i++) ordered[i] = j->changes.data[j->heads.data[i].same_as], j->heads.data[i].same_as = i;

@@ -67,6 +67,8 @@ setup() {
     run tc-ckpt ls t.safetensors
     [[ "${lines[1]}" == 16x64xf32* ]]
     tc-ckpt convert t.safetensors --transpose 'weight$:1,0' | cmp - a.safetensors
+    fails 3 "--transpose wieght: no tensor of a.safetensors has such a name" tc-ckpt convert a.safetensors --transpose wieght -o x
+    fails 3 "--cast w\$=bf16: no tensor of a.safetensors has such a name" tc-ckpt convert a.safetensors --cast 'w$=bf16' -o x
     run --separate-stderr tc-ckpt convert a.safetensors --transpose 'weight:0,2' -o x
     [ "$status" -eq 2 ]
 }
