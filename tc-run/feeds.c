@@ -10,8 +10,8 @@ void split_spec(const char *spec, char **out_name, char **out_hint, const char *
     size_t type = tc_literal_type(spec, false);
     *out_name = *out_hint = NULL;
     *out_value = spec;
-    /* numbers behind a type are a literal: i64=5; a file there belongs to an input of that name: i64=@x.npy */
-    bool literal = equal && type && spec + type == equal && equal[1] != '@';
+    /* numbers behind a type are a literal: i64=5; a file or - there belongs to what has that name: i64=@x.npy */
+    bool literal = equal && type && spec + type == equal && equal[1] != '@' && strcmp(equal + 1, "-");
     if (!equal || *spec == '@' || *spec == ':' || literal) return;
     char *name = tc_xstrdup(spec);
     name[equal - spec] = 0;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct {
-    const char *name, *type, *descr, *shape; /* type: as people read it; descr and shape: as a .npy header has them */
+    const char *name, *field, *type, *descr, *shape; /* field: the name in C; type: as people read it; descr and shape: as a .npy header has them */
     size_t bytes;
     const char *path; /* NULL: not given */
     FILE *file;
@@ -124,8 +124,10 @@ static void tc_filter_usage(FILE *f) {
 
 static void tc_filter_assign(tc_filter_port *ports, const char *text) {
     const char *eq = strchr(text, '=');
-    for (tc_filter_port *p = ports; p->name && eq; p++)
-        if (strlen(p->name) == (size_t)(eq - text) && !strncmp(p->name, text, (size_t)(eq - text))) {
+    for (int fields = 0; fields < 2; fields++)
+        for (tc_filter_port *p = ports; p->name && eq; p++) {
+            const char *name = fields ? p->field : p->name;
+            if (strlen(name) != (size_t)(eq - text) || strncmp(name, text, strlen(name))) continue;
             p->path = eq + 1;
             return;
         }
@@ -153,6 +155,16 @@ static void tc_filter_open(tc_filter_port *ports, int writes) {
     }
 }
 
+static void tc_filter_close(tc_filter_port *ports) {
+    for (tc_filter_port *p = ports; p->name; p++) {
+        if (p->file != stdin && p->file != stdout && fclose(p->file)) {
+            perror(p->path);
+            exit(1);
+        }
+        free(p->data);
+    }
+}
+
 int main(int argc, char **argv) {
     tc_filter_port *in = tc_filter_inputs(), *out = tc_filter_outputs();
     tc_filter_check_cpu();
@@ -170,6 +182,9 @@ int main(int argc, char **argv) {
         if (read && ended) tc_filter_fail(3, NULL, "the inputs have unequal numbers of records");
         if (ended || (!read && record)) {
             if (!record) tc_filter_fail(3, NULL, "nothing arrived: did the command before fail?");
+            tc_filter_close(in);
+            tc_filter_close(out);
+            free(arena);
             return 0;
         }
         int code = tc_filter_run(in, out, arena);

@@ -49,6 +49,7 @@ static void name_field(writer *w, int first, int at, const char *s, const char *
         if (again) name = TC_TEXT(w, "%s_%d", base, k);
     }
     w->field[at] = name;
+    w->named[at] = s;
 }
 
 /* ---- where values are ---- */
@@ -465,12 +466,14 @@ static void write_unit(writer *w, tc_buf *c) {
 }
 
 /* ---- the filter ---- */
-static tc_status write_port(tc_buf *c, const char *name, const tc_tensor *t) {
+static tc_status write_port(tc_buf *c, const char *name, const char *field, const tc_tensor *t) {
     const char *descr = tc_dtypes[t->dtype].npy;
     if (!descr) return tc_error(TC_UNSUPPORTED, "a filter with %s, which is %s: .npy has no such type", name, tc_dtypes[t->dtype].torch);
     tc_buf type = {0};
     tc_tensor_print_type(&type, t);
-    tc_buf_printf(c, "        {\"%s\", \"%s\", \"%s\", \"(", name, tc_buf_str(&type), descr);
+    tc_buf_puts(c, "        {");
+    write_string(c, name);
+    tc_buf_printf(c, ", \"%s\", \"%s\", \"%s\", \"(", field, tc_buf_str(&type), descr);
     for (int d = 0; d < t->rank; d++) tc_buf_printf(c, "%s%lld", d ? "," : "", (long long)t->size[d]);
     tc_buf_printf(c, ")\", %zu},\n", tc_tensor_bytes(t));
     tc_buf_free(&type);
@@ -486,14 +489,14 @@ static tc_status write_filter(writer *w, tc_buf *c) {
     tc_buf_puts(c, "\nstatic tc_filter_port *tc_filter_inputs(void) {\n    static tc_filter_port ports[] = {\n");
     for (int i = 0, k = 0; i < p->ninputs && !s; i++)
         if (w->field[i]) {
-            s = write_port(c, w->field[i], &w->b->t[p->inputs[i].value->id]);
+            s = write_port(c, w->named[i], w->field[i], &w->b->t[p->inputs[i].value->id]);
             tc_buf_printf(&fields, "    given.%s = in[%d].data;\n", w->field[i], k++);
         }
     tc_buf_printf(c, "%sstatic tc_filter_port *tc_filter_outputs(void) {\n    static tc_filter_port ports[] = {\n", end);
     tc_tensor type;
     for (int i = 0, k = 0; i < w->f->g->noutputs + w->nnumber && !s; i++)
         if (result_type(w, i, &type)) {
-            s = write_port(c, w->field[p->ninputs + i], &type);
+            s = write_port(c, w->named[p->ninputs + i], w->field[p->ninputs + i], &type);
             tc_buf_printf(&fields, "    made.%s = out[%d].data;\n", w->field[p->ninputs + i], k++);
         }
     tc_buf_printf(c, "%sstatic const char *tc_filter_name(void) { return \"%s\"; }\n", end, m);
@@ -643,6 +646,7 @@ tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const 
     w.file = o->stem;
     w.variable = TC_NEWN(&w.a, bool, e->nvars + 1);
     w.changes = TC_NEWN(&w.a, bool, (size_t)e->program->ninputs + 1);
+    w.named = TC_NEWN(&w.a, const char *, (size_t)(e->program->ninputs + e->program->graph->noutputs + e->program->noutputs) + 1);
     w.unit = tc_unit_create(&(tc_unit_options){.made_by = o->made_by, .sanitize = o->sanitize});
     w.weight_at = TC_NEWN(&w.a, int64_t, (size_t)e->program->ninputs + 1);
     w.field = TC_NEWN(&w.a, const char *, (size_t)(e->program->ninputs + e->program->graph->noutputs + e->program->noutputs) + 1);

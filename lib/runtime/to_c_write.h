@@ -24,6 +24,7 @@ typedef struct {
     int64_t *weight_at; /* by program input: offset in the weights; -1: no weight. Those that change come first: the state */
     size_t state_bytes; /* of the weights, from their beginning: what a run changes, in memory of the caller */
     const char **field; /* by program input and, behind them, by output of the graph, then by `number`: name in its structure */
+    const char **named; /* the names that the program has for these */
     tc_sym *number;     /* results that are numbers, not tensors: nnumber */
     int nnumber;
     size_t scratch, late; /* bytes: of one call of a kernel; of copies at the end */

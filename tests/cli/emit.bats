@@ -612,10 +612,34 @@ class Names(nn.Module):
         s = self.b + linux + asm + bool + NULL + float + _Bool + out + arena
         return {"é è": s, "a b": s * 2, "a_b": s * 3, "int": s * 4, "state": s * 5, "unix": s * 6}
 PY
+    cat >three.py <<'PY'
+import torch
+from torch import nn
+
+
+class Three(nn.Module):
+    def forward(self, i):
+        return torch.arange(3.0) + i
+PY
+    tc-export three.py:Three --input i=f32 -o three.pt2
+    printf '#!/bin/sh\nexec gcc -fsanitize=address "$@"\n' >leaks
+    chmod +x leaks
     in=()
     for name in state linux asm bool NULL float _Bool out arena; do in+=(--input $name=3xf32); done
     tc-export m.py:Names "${in[@]}" -o names.pt2
-    tc-compile names.pt2 --to exe -o names
+    tc-compile names.pt2 --to exe --cc "$PWD/leaks" -o names # with the names of tc-run, or those in C
+    given=() want=() got=() k=0
+    for name in state linux asm bool NULL float _Bool out arena; do
+        tc-run three.pt2 --input i=f32=$((k += 1)) -o $k.npy
+        given+=($name=$k.npy) want+=(--input $name=@$k.npy)
+    done
+    for name in "é è" "a b" a_b out_int state out_unix; do got+=(-o "$name=got$((k += 1)).npy"); done
+    ./names "${given[@]}" "${got[@]}"
+    k=9
+    for name in "é è" "a b" a_b int state unix; do
+        k=$((k + 1))
+        tc-run names.pt2 "${want[@]}" --output "$name=-" | cmp - got$k.npy
+    done
     tc-compile names.pt2 --to c -o unit
     for cc in gcc clang; do
         command -v $cc >/dev/null || continue
