@@ -285,8 +285,15 @@ tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out) {
 }
 
 /* ---- a program ---- */
+/* The one that is meant where none is named: the only one, model, or train of an archive that holds the train mode's sides alone. */
+static const char *meant(const tc_archive *a) {
+    size_t sides = 0;
+    for (size_t i = 0; i < a->names.len; i++) sides += !strncmp(a->names.data[i], "train", 5) && (!a->names.data[i][5] || a->names.data[i][5] == '-');
+    return a->names.len == 1 ? a->names.data[0] : sides == a->names.len ? "train" : "model";
+}
+
 static tc_status choose(const tc_archive *a, const char **io_name) {
-    const char *want = *io_name ? *io_name : a->names.len == 1 ? a->names.data[0] : "model";
+    const char *want = *io_name ? *io_name : meant(a);
     tc_buf b = {0};
     for (size_t i = 0; i < a->names.len; i++) {
         if (strcmp(a->names.data[i], want) == 0) {

@@ -120,6 +120,7 @@ struct frame {
     bound *b;                 /* bound in the run that goes on */
     const bound *kept;        /* whose kept values lie in memory, made of state number kept_version; or NULL */
     uint64_t kept_version;
+    unsigned char *told; /* by value, of a run that tells of every node: TOLD_LATER is a call's result to come; NULL: of groups alone */
 };
 
 /* An argument of a node as its kernel reads it (tc_kernel.pack), shared by all sizes under which the form is the same. */

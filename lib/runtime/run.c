@@ -250,6 +250,45 @@ static void written(frame *f, const tc_group *g, values_vec *values, tensors_vec
     }
 }
 
+/* Where every node is a group of its own, views, which no call makes, are told of with the group after which they show what they will. */
+enum { NOT_TOLD, TOLD, TOLD_LATER };
+
+static void mark(frame *f, const tc_group *g, unsigned char how) {
+    const tc_loop *l = g->loop ? g->loop : g->epilogue;
+    for (int i = 0; i < g->node->nouts; i++)
+        if (g->node->outs[i]) f->told[g->node->outs[i]->id] = how;
+    for (int k = 0; l && k < l->nnodes; k++)
+        for (int i = 0; i < l->nodes[k]->nouts; i++)
+            if (l->nodes[k]->outs[i] && l->nodes[k]->outs[i]->graph == f->g) f->told[l->nodes[k]->outs[i]->id] = how;
+}
+
+static void begin_telling(frame *f) {
+    f->told = f->e->profile && f->e->o.no_fuse ? tc_xcalloc(f->g->nvalues + 1, 1) : NULL;
+    if (!f->told) return;
+    for (int i = 0; i < f->g->ninputs; i++)
+        if (f->g->inputs[i]) f->told[f->g->inputs[i]->id] = TOLD;
+    for (size_t i = 0; i < f->b->calls.len; i++)
+        if (f->b->calls.data[i].group) mark(f, f->b->calls.data[i].group, TOLD_LATER);
+}
+
+static bool is_told(const frame *f, const tc_value *v) { return !v || v->kind != TC_V_TENSOR || v->graph != f->g || f->told[v->id] == TOLD; }
+
+static void views(frame *f, values_vec *values, tensors_vec *tensors) {
+    for (const tc_node *n = f->told ? f->g->first : NULL; n; n = n->next) {
+        bool ready = n->nouts > 0 && n->outs[0] && f->told[n->outs[0]->id] == NOT_TOLD;
+        for (int k = 0; k < n->nargs && ready; k++) {
+            const tc_arg *a = &n->args[k];
+            if (a->kind == TC_A_VALUE) ready = is_told(f, a->value);
+            for (int i = 0; a->kind == TC_A_VALUES && i < a->n && ready; i++) ready = is_told(f, a->values[i]);
+        }
+        for (int i = 0; i < n->nouts && ready; i++) {
+            if (!n->outs[i]) continue;
+            wrote(f, n->outs[i], values, tensors);
+            f->told[n->outs[i]->id] = TOLD;
+        }
+    }
+}
+
 /* Tells of a call that took `whole`, its subgraphs `inner` of it. */
 static tc_status profiled(frame *f, call *c, uint64_t start, uint64_t whole, uint64_t inner) {
     tc_exec *e = f->e;
@@ -259,7 +298,9 @@ static tc_status profiled(frame *f, call *c, uint64_t start, uint64_t whole, uin
     if (l) nodes = (const tc_node *const *)l->nodes, n = l->nnodes;
     values_vec values = {0};
     tensors_vec tensors = {0};
+    views(f, &values, &tensors);
     written(f, c->group, &values, &tensors);
+    if (f->told && c->group) mark(f, c->group, TOLD), views(f, &values, &tensors);
     const call_cost cost = cost_of(f, c);
     tc_status s = e->profile(e->profile_ctx, &(tc_exec_event){.name = n ? tc_op_name(nodes[n - 1]->op) : "copy",
                                                               .nodes = nodes,
@@ -276,6 +317,23 @@ static tc_status profiled(frame *f, call *c, uint64_t start, uint64_t whole, uin
                                                               .nvalues = (int)values.len});
     tc_vec_free(&values);
     tc_vec_free(&tensors);
+    return s;
+}
+
+/* The views behind the last call. */
+static tc_status end_telling(frame *f, tc_status s) {
+    values_vec values = {0};
+    tensors_vec tensors = {0};
+    tc_exec *e = f->e;
+    if (!s) views(f, &values, &tensors);
+    if (values.len)
+        s = e->profile(
+            e->profile_ctx,
+            &(tc_exec_event){.name = "view", .start = now_ns(), .values = values.data, .tensors = tensors.data, .nvalues = (int)values.len});
+    tc_vec_free(&values);
+    tc_vec_free(&tensors);
+    free(f->told);
+    f->told = NULL;
     return s;
 }
 
@@ -460,6 +518,7 @@ tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out) {
     tc_status s = NULL;
     const bool kept = f->kept == b && f->kept_version == f->e->version;
     f->kept = NULL; /* until all have run */
+    begin_telling(f);
     for (size_t i = 0, chain = 0; i < b->calls.len && !s; i++) {
         slices *together = chain < b->slices.len ? &b->slices.data[chain] : NULL;
         call *c = &b->calls.data[i];
@@ -469,6 +528,7 @@ tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out) {
         } else if (!kept || !c->keeps) s = run_one(f, c);
         f->b = b; /* a subgraph of another frame may have run */
     }
+    s = end_telling(f, s);
     if (!s) f->kept = b, f->kept_version = f->e->version;
     if (!s) s = copy_out(f, out);
     if (!s) s = copy_mutations(f, in);

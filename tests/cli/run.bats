@@ -412,3 +412,15 @@ EOF
     tc-run again.pt2 --input "6x4xf32=${given%,}" --expect @got.npy
     tc-export again.pt2 | cmp - again.pt2
 }
+
+@test "--trace lists every node once, views among them, each after what it looks at" {
+    cd "$BATS_TEST_TMPDIR"
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        y = x.t()\n        z = (y * 2).flatten()\n        return z[1:], z.sum(), x.view(-1)\n' >m.py
+    tc-export m.py:M --input x=2x3xf32 -o m.pt2
+    tc-run m.pt2 --input x=2x3xf32=1,2,3,4,5,6 --trace --to safetensors -o traced 2>lines
+    tc-run m.pt2 --input x=2x3xf32=1,2,3,4,5,6 --to safetensors -o plain
+    cmp traced plain
+    [ "$(cut -d' ' -f1,3 lines | tr '\n' ',')" = "transpose aten.transpose.int,view aten.view.default,mul aten.mul.Tensor,clone aten.clone.default,_unsafe_view aten._unsafe_view.default,slice aten.slice.Tensor,sum aten.sum.default," ] ||
+        { cat lines; return 1; }
+    grep -q '^slice = aten.slice.Tensor  5xf32  least 4 greatest 12 mean 8' lines
+}

@@ -272,3 +272,11 @@ PY
     literal 2x6xf32=3,3,3,2,2,2,3,3,3,2,2,2 >want.npy
     tc-run t.pt2 --input x=2x3xf32=3 --input mask=2x3xf32=1 --expect @want.npy
 }
+
+@test "an archive of the train mode's sides alone runs as train where no program is named" {
+    tc-export m.py:Three --mode train --input x=AxBxf32 -o sides.pt2
+    literal 2x3xf32=1 >x.npy
+    tc-run sides.pt2 --input x=@x.npy -o got.npy
+    literal 2x3xf32=2 >two.npy
+    cmp got.npy two.npy
+}
