@@ -1,5 +1,5 @@
-/* aten::convolution and its backward: arguments to geometry, 16-bit floats through float32, float32 by rounded
- * factors where that is allowed (factors.h), the bias gradient. */
+/* aten::convolution and its backward as kernels: reads the arguments into a geometry (tc_conv), widens 16-bit floats, rounds float32 operands where
+ * --fp32-precision allows it (factors.h), picks the algorithm, and computes the bias gradient. */
 #include "kernel/conv.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct {
     int64_t out_channels;
 } args;
 
-/* The geometry of the forward product; at: index of the stride argument. x and w are input and weight, out the result's type. */
+/* The geometry of the forward convolution. x, w, at: index of the arguments input, weight and stride; the others follow stride. */
 static args read_args(const tc_kcall *k, int x, int w, int at, const int64_t *out_size) {
     args a = {.x = tc_k_tensor(k, x), .w = tc_k_tensor(k, w), .transposed = tc_k_bool(k, at + 3)};
     int dims = a.x->rank - 2;
@@ -35,13 +35,13 @@ static args read_args(const tc_kcall *k, int x, int w, int at, const int64_t *ou
     }
     return a;
 }
-/* Channels last and nothing else: what also lies contiguous is read as planes. */
+/* Is t channels last and not also contiguous (as with one channel or one position)? */
 static bool last(const tc_tensor *t) { return tc_tensor_is_channels_last(t) && !tc_tensor_is_contiguous(t); }
-/* How factors are rounded. */
+/* How float32 operands are rounded. */
 static tc_fp32 precision(const tc_kcall *k, const args *a) {
     return a->x->dtype == TC_F32 && k->numerics.conv != TC_FP32_BF16X3 ? k->numerics.conv : TC_FP32_IEEE;
 }
-/* Planes of one element lie either way: tiles write them as channels. */
+/* The same with layouts, element type and the tuning knobs set. A result of one position per plane is in both layouts: tiles write it as channels last. */
 static args tuned_args(const tc_kcall *k, const int64_t *knob) {
     args a = read_args(k, 0, 1, 3, k->outs[0].size);
     a.c.form = knob[0], a.c.task_rows = knob[1], a.c.task_cols = knob[2];
@@ -50,13 +50,13 @@ static args tuned_args(const tc_kcall *k, const int64_t *knob) {
     a.c.out_last = last(&k->outs[0]) || (tc_conv_volume(a.c.out) == 1 && !lanes);
     if (lanes) a.c.in_last = a.c.out_last = a.c.in_last || a.c.out_last; /* one of them may be 1x1 */
     if (a.x->dtype == TC_BF16 && (lanes ? a.c.out_last && tc_conv_depthwise(&a.c) : k->isa->conv_bf16 != NULL)) a.c.dtype = TC_BF16;
-    if (!lanes && precision(k, &a)) a.c.dtype = tc_factor_type(precision(k, &a), k->isa->conv_bf16 != NULL), a.c.floats = a.c.dtype == TC_BF16;
+    if (!lanes && precision(k, &a)) a.c.dtype = tc_factor_type(precision(k, &a), k->isa->conv_bf16 != NULL), a.c.f32_results = a.c.dtype == TC_BF16;
     return a;
 }
-/* What weights and bias are read as. */
+/* The type that weights and bias are read as. */
 static tc_dtype weight_type(const tc_conv *c) { return tc_conv_by_lanes(c) ? tc_dtype_compute(c->dtype) : c->dtype; }
 static args forward_args(const tc_kcall *k) { return tuned_args(k, k->knob); }
-/* Of float32 and float64 in strict: elsewhere a form may change bits. */
+/* Knobs exist for float32 and float64 in strict numerics only: elsewhere another form could change bits. */
 static int forward_knobs(const tc_kcall *k, tc_knob *out) {
     static const int64_t rows[] = {16, 32, 64, 128, 256, 0}, cols[] = {16, 32, 64, 128, 0};
     static const int64_t own[TC_KNOBS];
@@ -73,44 +73,44 @@ static tc_layouts forward_layouts(const tc_kcall *k) {
     args a = read_args(k, 0, 1, 3, k->outs[0].size);
     return !tc_conv_by_lanes(&a.c) ? TC_LAYOUT_ANY : tc_conv_depthwise(&a.c) ? TC_LAYOUT_SAME : TC_LAYOUT_PLANES;
 }
-/* Strides of the weight as output channels see them, and as input channels do (the transpose). */
+/* The weight with its strides by output channel and input channel; flip exchanges their roles (for the input gradient). */
 static tc_conv_weight weight_of(const args *a, tc_dtype d, const void *data, bool flip) {
     int64_t taps = tc_conv_volume(a->c.kernel), inner = a->w->size[1] * taps; /* a row of dimension 0 */
     int64_t per_group = a->w->size[0] / a->c.groups * inner;
     bool rows_are_out = !a->transposed; /* dimension 0 of the weight is the convolution's output channel */
     return (tc_conv_weight){d, data, per_group, rows_are_out != flip ? inner : taps, rows_are_out != flip ? taps : inner};
 }
-/* The product that takes the gradient of the output to that of the input. */
+/* The convolution that takes the output's gradient to the input's. */
 static tc_conv backward_of(const tc_conv *f) {
     tc_conv b = *f;
     b.adjoint = !f->adjoint, b.cin = f->cout, b.cout = f->cin;
     memcpy(b.in, f->out, sizeof b.in), memcpy(b.out, f->in, sizeof b.out);
     return b;
 }
-/* The convolution whose weight gradient is wanted: of a transposed one, that from output to input. */
-static tc_conv plain_of(const tc_conv *f) { return f->adjoint ? backward_of(f) : *f; }
+/* A convolution with the same weight that is not transposed: the weight gradient is computed for that. */
+static tc_conv untransposed(const tc_conv *f) { return f->adjoint ? backward_of(f) : *f; }
 
-/* Tensors as a product of type d reads them: float32 copies of narrow ones. */
+/* A tensor's data as type d: its own, or a float32 copy in scratch. */
 static const void *widen(const tc_kcall *k, tc_dtype d, const tc_tensor *t, char **scratch) {
     if (t->dtype == d) return tc_tensor_data(t);
     float *f = tc_conv_take(scratch, (size_t)tc_tensor_numel(t) * 4);
     tc_widen_all(k->isa, k->pool, t->dtype, tc_tensor_data(t), tc_tensor_numel(t), f);
     return f;
 }
-static size_t widened(tc_dtype d, const tc_tensor *t) { return t && t->dtype != d ? tc_pad64((size_t)tc_tensor_numel(t) * 4) : 0; }
+static size_t widened_bytes(tc_dtype d, const tc_tensor *t) { return t && t->dtype != d ? tc_pad64((size_t)tc_tensor_numel(t) * 4) : 0; }
 
-/* The same of factors, rounded where that is allowed: of type d in any case. */
-static const void *factor(const tc_kcall *k, tc_fp32 how, tc_dtype d, const tc_tensor *t, char **scratch) {
-    if (!how) return widen(k, d, t, scratch);
+/* The same for an operand of the product: in a mode other than IEEE a rounded copy. */
+static const void *rounded(const tc_kcall *k, tc_fp32 mode, tc_dtype d, const tc_tensor *t, char **scratch) {
+    if (!mode) return widen(k, d, t, scratch);
     void *out = tc_conv_take(scratch, (size_t)tc_tensor_numel(t) * tc_dtype_size(d));
-    tc_factor_round(k->isa, k->pool, how, d, &(tc_factor){tc_tensor_data(t), 1, 1, tc_tensor_numel(t), 0, 0, 1}, out);
+    tc_factor_round(k->isa, k->pool, mode, d, &(tc_factor){tc_tensor_data(t), 1, 1, tc_tensor_numel(t), 0, 0, 1}, out);
     return out;
 }
-static size_t factored(tc_fp32 how, tc_dtype d, const tc_tensor *t) {
-    return how ? tc_pad64((size_t)tc_tensor_numel(t) * tc_dtype_size(d)) : widened(d, t);
+static size_t rounded_bytes(tc_fp32 mode, tc_dtype d, const tc_tensor *t) {
+    return mode ? tc_pad64((size_t)tc_tensor_numel(t) * tc_dtype_size(d)) : widened_bytes(d, t);
 }
 
-/* ---- the ways of a product ---- */
+/* ---- choice of the algorithm ---- */
 static size_t product_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
     return tc_conv_by_lanes(c)      ? tc_conv_lanes_scratch(c, isa, threads)
            : c->dtype == TC_BF16    ? tc_conv_bf16_scratch(c, isa, threads, packed)
@@ -123,7 +123,7 @@ static void product(const tc_kcall *k, const tc_conv *c, char *scratch, const vo
     else if (c->dtype == TC_BF16) tc_conv_bf16(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
     else (tc_conv_by_winograd(c) ? tc_conv_winograd : tc_conv_correlate)(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
 }
-/* Is the weight gradient made of bfloat16 as it is? c: what plain_of gives. */
+/* Is the weight gradient computed from bfloat16 without widening? c is not transposed. */
 static bool weight_by_pairs(const tc_conv *c, const tc_isa_ops *isa, tc_dtype d) {
     return d == TC_BF16 && !tc_conv_by_lanes(c) && tc_conv_grad_by_pairs(c, isa);
 }
@@ -145,7 +145,8 @@ static void find_infinities(void *ctx, int64_t begin, int64_t end, int worker) {
     for (int64_t i = begin; i < end; i++) any |= (s->x[i] & 0x7f80) == 0x7f80;
     if (any) __atomic_store_n(&s->found, 1, __ATOMIC_RELAXED);
 }
-/* Of a bfloat16 tensor: products by pairs multiply zeros where a term is absent, which infinities and NaN would show. */
+/* Are all elements of a bfloat16 tensor finite? The bfloat16 weight gradient multiplies padding zeros with elements, which infinities and NaN would turn
+ * into NaN. */
 static bool all_finite(const tc_kcall *k, const tc_tensor *t) {
     infinity_scan s = {tc_tensor_data(t), 0};
     tc_parallel_for(k->pool, tc_tensor_numel(t), 1 << 16, find_infinities, &s);
@@ -161,14 +162,14 @@ static void weight_product(const tc_kcall *k, const tc_conv *c, char *scratch, c
 static size_t forward_scratch(const tc_kcall *k, int threads) {
     args a = forward_args(k);
     const tc_dtype d = a.c.dtype, wd = weight_type(&a.c);
-    const tc_fp32 how = precision(k, &a);
-    size_t s = factored(how, d, a.x) + product_scratch(&a.c, k->isa, threads, k->packed);
-    if (!how) s += widened(wd, tc_k_tensor(k, 2)) + widened(d, &k->outs[0]);
-    return s + (k->packed ? 0 : factored(how, wd, a.w)) + 64;
+    const tc_fp32 mode = precision(k, &a);
+    size_t s = rounded_bytes(mode, d, a.x) + product_scratch(&a.c, k->isa, threads, k->packed);
+    if (!mode) s += widened_bytes(wd, tc_k_tensor(k, 2)) + widened_bytes(d, &k->outs[0]);
+    return s + (k->packed ? 0 : rounded_bytes(mode, wd, a.w)) + 64;
 }
-/* The epilogue where the product itself reports nothing: on some positions after another. */
+/* Runs the epilogue after the product, a few positions at a time, where the algorithm does not call it itself. */
 typedef struct {
-    const tc_epilogue *then;
+    const tc_epilogue *epilogue;
     int64_t channels;
 } after;
 static void after_positions(void *ctx, int64_t begin, int64_t end, int worker) {
@@ -176,7 +177,7 @@ static void after_positions(void *ctx, int64_t begin, int64_t end, int worker) {
     for (int64_t i = begin, n; i < end; i += n) {
         n = 1 + 4096 / a->channels;
         if (n > end - i) n = end - i;
-        a->then->fn(a->then->ctx, i, n, 0, a->channels, worker);
+        a->epilogue->fn(a->epilogue->ctx, i, n, 0, a->channels, worker);
     }
 }
 
@@ -185,16 +186,16 @@ static tc_status forward(tc_kcall *k) {
     const tc_dtype d = a.c.dtype, wd = weight_type(&a.c);
     char *scratch = k->scratch;
     const int64_t n = a.c.n * a.out_channels * tc_conv_volume(a.c.out);
-    const tc_fp32 how = precision(k, &a);
-    const void *x = factor(k, how, d, a.x, &scratch), *bias = tc_k_given(k, 2) ? widen(k, how ? TC_F32 : wd, tc_k_tensor(k, 2), &scratch) : NULL,
-               *w = k->packed ? NULL : factor(k, how, wd, a.w, &scratch);
+    const tc_fp32 mode = precision(k, &a);
+    const void *x = rounded(k, mode, d, a.x, &scratch), *bias = tc_k_given(k, 2) ? widen(k, mode ? TC_F32 : wd, tc_k_tensor(k, 2), &scratch) : NULL,
+               *w = k->packed ? NULL : rounded(k, mode, wd, a.w, &scratch);
     void *out = tc_tensor_data(&k->outs[0]), *to = out;
     const tc_epilogue *then = k->epilogue;
     tc_narrowing rounding = {k->isa, a.x->dtype, NULL, out, a.out_channels, then};
     const tc_epilogue rounds = {tc_narrow_region, &rounding, NULL};
-    if (a.x->dtype != d && !how) rounding.wide = to = tc_conv_take(&scratch, (size_t)n * 4), then = &rounds;
+    if (a.x->dtype != d && !mode) rounding.wide = to = tc_conv_take(&scratch, (size_t)n * 4), then = &rounds;
     const bool reports = tc_conv_reports(&a.c) && (!tc_conv_by_winograd(&a.c) || !then || (then->plain && !then->rest));
-    if (reports) a.c.then = then;
+    if (reports) a.c.epilogue = then;
     product(k, &a.c, scratch, x, weight_of(&a, wd, w, false), k->packed, bias, to);
     if (reports || !n) return NULL;
     if (to != out) tc_narrow_all(k->isa, k->pool, a.x->dtype, to, n, out);
@@ -211,16 +212,16 @@ static size_t forward_pack_bytes(const tc_kcall *k, int *arg) {
     args a = forward_args(k);
     *arg = 1;
     if (tc_conv_by_lanes(&a.c)) return 0;
-    return packed_bytes(k, &a) + (precision(k, &a) && packed_bytes(k, &a) ? factored(precision(k, &a), weight_type(&a.c), a.w) : 0);
+    return packed_bytes(k, &a) + (precision(k, &a) && packed_bytes(k, &a) ? rounded_bytes(precision(k, &a), weight_type(&a.c), a.w) : 0);
 }
 static void forward_pack(const tc_kcall *k, void *out) {
     args a = forward_args(k);
-    const tc_fp32 how = precision(k, &a);
-    char *room = (char *)out + packed_bytes(k, &a); /* the rounded weight, which is packed from there */
-    const void *w = how ? factor(k, how, weight_type(&a.c), a.w, &room) : tc_tensor_data(a.w);
+    const tc_fp32 mode = precision(k, &a);
+    char *room = (char *)out + packed_bytes(k, &a); /* for the rounded weight, from which it is packed */
+    const void *w = mode ? rounded(k, mode, weight_type(&a.c), a.w, &room) : tc_tensor_data(a.w);
     (a.c.dtype == TC_BF16        ? tc_conv_bf16_pack
      : tc_conv_by_winograd(&a.c) ? tc_conv_winograd_pack
-                                 : tc_conv_pack)(&a.c, k->isa, k->pool, weight_of(&a, how ? weight_type(&a.c) : a.w->dtype, w, false), out);
+                                 : tc_conv_pack)(&a.c, k->isa, k->pool, weight_of(&a, mode ? weight_type(&a.c) : a.w->dtype, w, false), out);
 }
 
 /* ---- backward ---- */
@@ -231,7 +232,7 @@ typedef struct {
     const char *g;
     char *out;
 } bias_job;
-/* Sum over (n, position) in the order of NUMERICS 4: leaves run over the ends of images. */
+/* The bias gradient: the sum over (n, position) of each channel in leaves of 256, which run across the ends of images. */
 static void bias_channels(void *ctx, int64_t begin, int64_t end, int worker) {
     const bias_job *j = ctx;
     size_t e = tc_dtype_size(j->dtype);
@@ -264,7 +265,7 @@ static bool wanted(const tc_kcall *k, int i) {
     return i < k->nouts && k->outs[i].storage && (k->args[10].kind != TC_K_INTS || i >= k->args[10].n || k->args[10].ints[i]);
 }
 
-/* The product that gives the input's gradient: of bfloat16 itself where the row has it. */
+/* The convolution that gives the input's gradient, in bfloat16 where the instruction set has it. */
 static tc_conv input_product(const tc_kcall *k, const args *a) {
     tc_conv b = backward_of(&a->c);
     if (a->x->dtype == TC_BF16 && k->isa->conv_bf16 && !tc_conv_by_lanes(&b)) b.dtype = TC_BF16;
@@ -272,15 +273,15 @@ static tc_conv input_product(const tc_kcall *k, const args *a) {
 }
 static size_t backward_scratch(const tc_kcall *k, int threads) {
     args a = read_args(k, 1, 2, 4, tc_k_tensor(k, 0)->size);
-    tc_conv in = input_product(k, &a), w = plain_of(&a.c);
+    tc_conv in = input_product(k, &a), w = untransposed(&a.c);
     size_t s = product_scratch(&in, k->isa, threads, false), u = weight_scratch(&w, k->isa, a.x->dtype, threads);
     s = s > u ? s : u;
     if (precision(k, &a))
-        s +=
-            factored(precision(k, &a), TC_F32, tc_k_tensor(k, 0)) + factored(precision(k, &a), TC_F32, a.x) + factored(precision(k, &a), TC_F32, a.w);
+        s += rounded_bytes(precision(k, &a), TC_F32, tc_k_tensor(k, 0)) + rounded_bytes(precision(k, &a), TC_F32, a.x) +
+             rounded_bytes(precision(k, &a), TC_F32, a.w);
     if (tc_is_narrow(a.x->dtype))
-        s += widened(a.c.dtype, tc_k_tensor(k, 0)) + widened(a.c.dtype, a.x) + widened(a.c.dtype, a.w) + tc_pad64((size_t)tc_tensor_numel(a.x) * 4) +
-             tc_pad64((size_t)tc_tensor_numel(a.w) * 4) + tc_pad64((size_t)a.out_channels * 4);
+        s += widened_bytes(a.c.dtype, tc_k_tensor(k, 0)) + widened_bytes(a.c.dtype, a.x) + widened_bytes(a.c.dtype, a.w) +
+             tc_pad64((size_t)tc_tensor_numel(a.x) * 4) + tc_pad64((size_t)tc_tensor_numel(a.w) * 4) + tc_pad64((size_t)a.out_channels * 4);
     return s + 64;
 }
 static tc_status backward(tc_kcall *k) {
@@ -288,9 +289,9 @@ static tc_status backward(tc_kcall *k) {
     args a = read_args(k, 1, 2, 4, g->size);
     char *scratch = k->scratch;
     tc_dtype d = a.x->dtype;
-    const tc_fp32 how = precision(k, &a);
+    const tc_fp32 mode = precision(k, &a);
     const tc_conv in = input_product(k, &a);
-    const bool pairs = in.dtype == TC_BF16; /* it makes the result's type of the arguments' */
+    const bool pairs = in.dtype == TC_BF16; /* the input gradient needs no widening */
     int64_t sizes[3] = {tc_tensor_numel(a.x), tc_tensor_numel(a.w), a.out_channels};
     void *out[3];
     for (int i = 0; i < 3; i++) {
@@ -298,13 +299,13 @@ static tc_status backward(tc_kcall *k) {
         out[i] = !want ? NULL : tc_is_narrow(d) && (i || !pairs) ? tc_conv_take(&scratch, (size_t)sizes[i] * 4) : tc_tensor_data(&k->outs[i]);
     }
     if (out[0] && pairs) product(k, &in, scratch, tc_tensor_data(g), weight_of(&a, d, tc_tensor_data(a.w), true), NULL, NULL, out[0]);
-    const tc_conv p = plain_of(&a.c);
+    const tc_conv p = untransposed(&a.c);
     const bool weight_pairs = out[1] && weight_by_pairs(&p, k->isa, d) && all_finite(k, a.x) && all_finite(k, g);
     const void *dout = NULL, *x = NULL;
-    if (out[2] || (out[0] && !pairs) || (out[1] && !weight_pairs)) dout = factor(k, how, a.c.dtype, g, &scratch);
-    if (out[1] && !weight_pairs) x = factor(k, how, a.c.dtype, a.x, &scratch);
+    if (out[2] || (out[0] && !pairs) || (out[1] && !weight_pairs)) dout = rounded(k, mode, a.c.dtype, g, &scratch);
+    if (out[1] && !weight_pairs) x = rounded(k, mode, a.c.dtype, a.x, &scratch);
     if (out[0] && !pairs) {
-        const void *w = factor(k, how, a.c.dtype, a.w, &scratch);
+        const void *w = rounded(k, mode, a.c.dtype, a.w, &scratch);
         product(k, &in, scratch, dout, weight_of(&a, a.c.dtype, w, true), NULL, NULL, out[0]);
     }
     if (out[1]) {
@@ -314,7 +315,7 @@ static tc_status backward(tc_kcall *k) {
         else weight_product(k, &p, scratch, a.transposed ? dout : x, a.transposed ? x : dout, out[1], s);
     }
     if (out[2]) {
-        bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), how ? tc_tensor_data(g) : dout, out[2]};
+        bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), mode ? tc_tensor_data(g) : dout, out[2]};
         tc_parallel_for(k->pool, a.out_channels, 1 + 8192 / (j.n * j.area + 1), bias_channels, &j);
     }
     for (int i = pairs; i < 3 && tc_is_narrow(d); i++)

@@ -1,5 +1,6 @@
-/* Convolutions of one to three dimensions as implicit matrix products (NUMERICS 6), in ATen's schema order. f32 and f64; f16 and
- * bf16 by way of float32 with one rounding, bf16 by instructions for it where the row has them (isa.tab). Tensors contiguous. */
+/* Convolutions of one to three dimensions, computed as implicit matrix products over k = (tap, input channel) in the fixed order of gemm.h. f32 and f64;
+ * f16 and bf16 are widened to float32 and rounded once, or, for bf16, use the CPU's bfloat16 instructions (isa.tab). Arguments are in ATen's schema
+ * order; images are contiguous or channels last (tc_kernel.layouts), all else is contiguous. */
 #ifndef TC_KERNEL_CONV_H
 #define TC_KERNEL_CONV_H
 
@@ -10,7 +11,7 @@
 extern const tc_kernel tc_k_convolution;
 /* aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding,
  *                   int[] dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
- * Results that the mask leaves out have no storage (or are not written). */
+ * Results that output_mask leaves out may be without storage; they are not written. */
 extern const tc_kernel tc_k_convolution_backward;
 
 #endif

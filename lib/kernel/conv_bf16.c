@@ -1,15 +1,15 @@
-/* Convolutions of bfloat16 and their transposes by instructions for pairs (conv_bf16.isa.c), which take the terms of positions where they
- * lie, at one distance from each other:
+/* Convolutions of bfloat16 and their adjoints by the dot product instructions of conv_bf16.isa.c, which read the terms of positions at a constant distance
+ * in memory.
  *
- *     slab     lines of input that a task reads, channels last, zeros around:  [plane of kernel][line mod stride][line / stride][pixel][channel]
- *     run      the positions of several lines of output, one after another; those between two lines are computed and dropped
- *     step     up to 32 neighbours in memory: the channels of a tap, of all taps of a kernel's line where those are neighbours
+ *     slab     the lines of input that a task reads, channels last, with zero padding:  [plane of kernel][line mod stride][line / stride][pixel][channel]
+ *     run      the positions of several output lines in sequence; positions between two lines are computed too, and dropped
+ *     step     up to 32 contiguous terms: the channels of a tap, or of all taps of a line of the kernel where those are contiguous
  *
- *     x  . . . . . .       3 x 3 of a slab's lines:  run  0 1 2 3 - - 4 5 6 7    positions 4 pixels apart, 6 to a line, 4 of them results
- *        . . . . . .                                 step 0: from the position's pixel on, 1: from that one line further on, 2: ...
+ *     x  . . . . . .       3 x 3 kernel, 4 results a line:  run  0 1 2 3 - - 4 5 6 7    6 positions a line, the last two dropped
+ *        . . . . . .                                        step 0 begins at the position's pixel, step 1 one line below, ...
  *
- * An image with nothing to add around it is read in place. The transpose of a strided convolution reads, at positions of one residue modulo the strides,
- * only the taps that fit: each residue is a part of its own. The terms of a sum are added in the order of the steps, in one chain. */
+ * An image that needs no padding is read in place. In the adjoint of a strided convolution, output positions of one residue modulo the strides have only
+ * every stride-th tap: each residue is a part of its own. A sum is one chain over the steps, in order. */
 #include <string.h>
 
 #include "base/ints.h"
@@ -17,35 +17,43 @@
 #include "kernel/conv_plan.h"
 #include "kernel/transpose.h"
 
-/* Of a second cache of 1 MiB: a task's slabs, and the weights that it takes at once. Positions of a task where lines are long, and at least. */
-enum { SLAB_BYTES = 512 << 10, WEIGHT_BYTES = 512 << 10, LONG_LINE = 512, FEW = 64 };
+/* Bytes in an L2 of 1 MiB: a task's slabs, and the weights used at a time. */
+enum { SLAB_BYTES = 512 << 10, WEIGHT_BYTES = 512 << 10 };
+/* Lines of more than twice LONG_LINE positions are cut; a segment has at least MIN_POSITIONS. */
+enum { LONG_LINE = 512, MIN_POSITIONS = 64 };
 
-/* One dimension of a part: output residue + q * pace, q < count, reads input from + q * move + i * apart for tap number tap + i * next, i < ntaps. */
+/* One dimension of a part: output position residue + q * out_step, q < count, reads input position from + q * in_step + i * tap_step for its i-th tap,
+ * which is tap number tap + i * next, i < ntaps. */
 typedef struct {
-    int64_t residue, pace, count;
-    int64_t from, move, apart;
+    int64_t residue, out_step, count;
+    int64_t from, in_step, tap_step;
     int64_t tap, next, ntaps;
 } side;
 static side side_of(const tc_conv *c, int d, int64_t residue) {
     const int64_t s = c->stride[d];
     if (!c->adjoint) return (side){0, 1, c->out[d], -c->pad[d], s, c->dil[d], 0, 1, c->kernel[d]};
-    side x = {
-        .residue = residue, .pace = s, .count = residue < c->out[d] ? tc_ceil_div(c->out[d] - residue, s) : 0, .move = 1, .apart = 1, .next = -1};
-    int64_t at = 0; /* of the tap before */
+    side x = {.residue = residue,
+              .out_step = s,
+              .count = residue < c->out[d] ? tc_ceil_div(c->out[d] - residue, s) : 0,
+              .in_step = 1,
+              .tap_step = 1,
+              .next = -1};
+    int64_t at = 0; /* position that the previous tap reads */
     for (int64_t t = 0; t < c->kernel[d]; t++) {
         const int64_t v = (residue + c->pad[d]) % s - t * c->dil[d];
         if (v % s) continue;
-        if (x.ntaps++) x.next = x.tap - t, x.apart = at - v / s;
-        x.tap = t, at = v / s; /* what taps read falls with their number: the last one comes first */
+        if (x.ntaps++) x.next = x.tap - t, x.tap_step = at - v / s;
+        x.tap = t, at = v / s; /* in the adjoint higher taps read lower positions: the last tap comes first */
     }
     x.from = (residue + c->pad[d]) / s + at;
     return x;
 }
-static int64_t reach(const side *x) { return x->ntaps ? (x->ntaps - 1) * x->apart : 0; }
+static int64_t reach(const side *x) { return x->ntaps ? (x->ntaps - 1) * x->tap_step : 0; }
 
-/* How the terms of a line of the kernel are cut into steps: taps of `together` neighbours, `each` steps of `depth` terms. */
+/* How the terms of a line of the kernel are cut into steps: `together` taps are one contiguous range, cut into `each` steps of `depth` terms. cin:
+ * channels with zero padding. */
 typedef struct {
-    int64_t cin, together, each, depth; /* cin: with zeros behind */
+    int64_t cin, together, each, depth;
 } cut;
 static cut cut_terms(int64_t cin, const side *x) {
     static const int64_t multiples[] = {1, 2, 4, 8, 16, 32};
@@ -53,14 +61,14 @@ static cut cut_terms(int64_t cin, const side *x) {
     int64_t fewest = 0;
     for (size_t i = 0; i < sizeof multiples / sizeof *multiples; i++)
         for (int all = 0; all < 2; all++) {
-            cut t = {.cin = tc_ceil_div(cin, multiples[i]) * multiples[i], .together = all && x->apart == 1 ? x->ntaps : 1};
+            cut t = {.cin = tc_ceil_div(cin, multiples[i]) * multiples[i], .together = all && x->tap_step == 1 ? x->ntaps : 1};
             const int64_t n = t.cin * t.together;
             if (n % 2 || !n) continue;
             t.each = tc_ceil_div(n, 32);
             while (n % t.each || n / t.each % 2) t.each++;
             t.depth = n / t.each;
             const int64_t steps = t.each * (x->ntaps / t.together);
-            if (!fewest || 5 * steps < (t.cin > best.cin ? 4 : 5) * fewest) best = t, fewest = steps; /* zeros are copied */
+            if (!fewest || 5 * steps < (t.cin > best.cin ? 4 : 5) * fewest) best = t, fewest = steps; /* padding must save a fifth: it costs copies */
         }
     return best;
 }
@@ -68,21 +76,21 @@ static cut cut_terms(int64_t cin, const side *x) {
 typedef struct {
     side d[3];
     cut terms;
-    int64_t nsteps, words; /* words of its weights before it, of a group */
+    int64_t nsteps, words; /* words: offset of its packed weights in those of a group */
     int64_t *step;
     bool in_place;
-    int64_t planes, phases, rows; /* of a slab; rows of a phase */
-    int64_t thin, pixels, line;   /* pixels of input to one of the slab; pixels of a row; positions */
-    int64_t apart, slab;          /* elements from position to position; of a slab */
-    int64_t segments, wide;       /* a line of results is cut into so many, of so many positions */
-    int64_t lines;                /* of a task: of one image, or whole images */
-    int64_t blocks, first_block;  /* tasks; number of the first */
+    int64_t planes, phases, rows;   /* a slab is [planes][phases][rows]; phases: lines modulo the stride */
+    int64_t thinning, pixels, line; /* input pixels for one of the slab; pixels of a row; positions of a line (tc_conv_pairs.line) */
+    int64_t x_step, slab;           /* elements from position to position; elements of a slab */
+    int64_t segments, wide;         /* a line of results is cut into `segments` of `wide` positions */
+    int64_t lines;                  /* lines of a task: of one image, or whole images */
+    int64_t blocks, first_block;    /* tasks; number of the first */
 } part;
 typedef struct {
     tc_conv c;
     const tc_conv_pairs_ops *o;
     part *parts;
-    int64_t nparts, panels, words; /* of all parts, of a group */
+    int64_t nparts, panels, words; /* panels and words of packed weights of a group, all parts */
     int64_t channels, nblocks, cols, ncols;
     const uint16_t *x;
     const uint32_t *w;
@@ -141,7 +149,7 @@ static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
 }
 
 /* ---- the plan ---- */
-/* Of 1x1 with nothing around it all positions are one line. */
+/* A 1x1 convolution without padding or strides: all positions are treated as one line. */
 static tc_conv flattened(const tc_conv *c) {
     tc_conv f = *c;
     const int64_t area = tc_conv_volume(c->out);
@@ -153,19 +161,20 @@ static tc_conv flattened(const tc_conv *c) {
 }
 static bool inside(const tc_conv *c, const part *q, int d) {
     const side *x = &q->d[d];
-    return x->from >= 0 && (!x->count || x->from + (x->count - 1) * x->move + reach(x) < c->in[d]);
+    return x->from >= 0 && (!x->count || x->from + (x->count - 1) * x->in_step + reach(x) < c->in[d]);
 }
-/* Are terms read where the image lies? Then lines follow each other evenly, or are long enough for tiles. */
+/* Can terms be read in place? The image needs no padding, and the positions of consecutive lines are at a constant distance with few between lines. */
 static bool reads_in_place(const plan *p, part *q) {
     const tc_conv *c = &p->c;
     const side *x = q->d;
     if (q->terms.cin != c->cin || (q->terms.together > 1 && p->channels != c->cin) || !inside(c, q, 0) || !inside(c, q, 1) || !inside(c, q, 2))
         return false;
-    const int64_t next = x[1].move * c->in[2];
-    q->line = next % x[2].move == 0 && next / x[2].move >= x[2].count ? next / x[2].move : 0;
+    const int64_t next = x[1].in_step * c->in[2];
+    q->line = next % x[2].in_step == 0 && next / x[2].in_step >= x[2].count ? next / x[2].in_step : 0;
     if (x[1].count == 1) q->line = x[2].count;
     return q->line && 4 * q->line <= 5 * x[2].count;
 }
+/* Chooses how a part is cut into tasks, of which there should be `want`, and how its slab is laid out. */
 static void lay_out(const plan *p, part *q, int64_t want) {
     const tc_conv *c = &p->c;
     const side *x = q->d;
@@ -173,18 +182,18 @@ static void lay_out(const plan *p, part *q, int64_t want) {
     int64_t pitch = p->channels, per_line;
     q->in_place = reads_in_place(p, q);
     q->segments = tc_ceil_div(wide, wide > 2 * LONG_LINE ? LONG_LINE : wide);
-    if (lines * q->segments < want) q->segments = tc_min(tc_ceil_div(want, lines), tc_ceil_div(wide, FEW));
+    if (lines * q->segments < want) q->segments = tc_min(tc_ceil_div(want, lines), tc_ceil_div(wide, MIN_POSITIONS));
     q->wide = tc_ceil_div(wide, q->segments), q->segments = tc_ceil_div(wide, q->wide);
     if (q->in_place) {
-        q->apart = x[2].move * pitch, per_line = q->wide * pitch * x[2].move;
+        q->x_step = x[2].in_step * pitch, per_line = q->wide * pitch * x[2].in_step;
         if (q->segments > 1) q->line = q->wide;
     } else {
         pitch = q->terms.cin;
-        q->thin = x[2].ntaps == 1 ? x[2].move : 1;
-        const int64_t move = x[2].move / q->thin;
-        q->line = tc_ceil_div((q->wide - 1) * move + reach(&x[2]) + 1, move), q->pixels = q->line * move;
-        q->planes = x[0].ntaps, q->phases = tc_min(x[1].move, reach(&x[1]) + 1);
-        q->apart = move * pitch, per_line = q->planes * q->phases * q->pixels * pitch;
+        q->thinning = x[2].ntaps == 1 ? x[2].in_step : 1;
+        const int64_t in_step = x[2].in_step / q->thinning;
+        q->line = tc_ceil_div((q->wide - 1) * in_step + reach(&x[2]) + 1, in_step), q->pixels = q->line * in_step;
+        q->planes = x[0].ntaps, q->phases = tc_min(x[1].in_step, reach(&x[1]) + 1);
+        q->x_step = in_step * pitch, per_line = q->planes * q->phases * q->pixels * pitch;
     }
     q->lines = SLAB_BYTES / 2 / (per_line ? per_line : 1);
     if (lines / want < q->lines) q->lines = lines / want;
@@ -192,12 +201,12 @@ static void lay_out(const plan *p, part *q, int64_t want) {
     if (q->lines < 1 || q->segments > 1) q->lines = 1;
     if (q->lines >= x[1].count) q->blocks = tc_ceil_div(lines, q->lines) * q->segments;
     else q->blocks = c->n * x[0].count * tc_ceil_div(x[1].count, q->lines) * q->segments;
-    q->rows = tc_min(q->lines, x[1].count) + reach(&x[1]) / x[1].move;
+    q->rows = tc_min(q->lines, x[1].count) + reach(&x[1]) / x[1].in_step;
     q->slab = q->in_place ? 0 : q->planes * q->phases * q->rows * q->pixels * pitch;
 }
 static size_t sums_bytes(const plan *p) { return tc_pad64((size_t)(2 * p->o->rows * p->o->cols) * 4); }
 static int64_t slabs_of(const part *q) { return tc_ceil_div(q->lines, q->d[1].count); }
-/* Where steps begin, from a position's first term. */
+/* The offset of each step from a position's first term. */
 static void list_steps(const plan *p, const part *q) {
     const side *x = q->d;
     const int64_t pixel = q->in_place ? p->channels : q->terms.cin;
@@ -205,12 +214,13 @@ static void list_steps(const plan *p, const part *q) {
     for (int64_t i0 = 0; i0 < x[0].ntaps; i0++)
         for (int64_t i1 = 0; i1 < x[1].ntaps; i1++)
             for (int64_t i2 = 0; i2 < x[2].ntaps; i2 += q->terms.together) {
-                const int64_t y = i1 * x[1].apart, row = q->in_place ? (i0 * x[0].apart * p->c.in[1] + y) * p->c.in[2]
-                                                                     : ((i0 * q->phases + y % x[1].move) * q->rows + y / x[1].move) * q->pixels;
-                for (int64_t e = 0; e < q->terms.each; e++) *out++ = (row + i2 * x[2].apart) * pixel + e * q->terms.depth;
+                const int64_t y = i1 * x[1].tap_step, row = q->in_place
+                                                                ? (i0 * x[0].tap_step * p->c.in[1] + y) * p->c.in[2]
+                                                                : ((i0 * q->phases + y % x[1].in_step) * q->rows + y / x[1].in_step) * q->pixels;
+                for (int64_t e = 0; e < q->terms.each; e++) *out++ = (row + i2 * x[2].tap_step) * pixel + e * q->terms.depth;
             }
 }
-/* parts: room for those that have results, or NULL. */
+/* parts: takes the parts that have results, at most part_count of them; or NULL. */
 static plan start_plan(const tc_conv *given, const tc_isa_ops *isa, int threads, part *parts) {
     plan p = {.c = flattened(given), .o = isa->conv_bf16, .parts = parts, .channels = given->groups * given->cin};
     const int64_t count = part_count(&p.c), want = threads > 1 ? 4 * threads : 1;
@@ -234,10 +244,10 @@ static plan start_plan(const tc_conv *given, const tc_isa_ops *isa, int threads,
 }
 
 /* ---- tasks ---- */
-/* n pixels of a slab's row from input pixel x0 of a line on. in NULL: zeros. */
+/* Fills a row of a slab from input pixel x0 of line `in` on; pixels outside the line are zeros. in NULL: all are. */
 static void fill_row(const plan *p, const part *q, const uint16_t *in, int64_t x0, uint16_t *out) {
-    const int64_t cin = p->c.cin, to = q->terms.cin, thin = q->thin;
-    int64_t from = x0 < 0 ? tc_ceil_div(-x0, thin) : 0, end = p->c.in[2] > x0 ? tc_ceil_div(p->c.in[2] - x0, thin) : 0;
+    const int64_t cin = p->c.cin, to = q->terms.cin, thinning = q->thinning;
+    int64_t from = x0 < 0 ? tc_ceil_div(-x0, thinning) : 0, end = p->c.in[2] > x0 ? tc_ceil_div(p->c.in[2] - x0, thinning) : 0;
     end = in ? tc_min(end, q->pixels) : 0;
     if (from >= end) {
         memset(out, 0, (size_t)(q->pixels * to) * 2);
@@ -245,53 +255,53 @@ static void fill_row(const plan *p, const part *q, const uint16_t *in, int64_t x
     }
     memset(out, 0, (size_t)(from * to) * 2);
     memset(out + end * to, 0, (size_t)((q->pixels - end) * to) * 2);
-    out += from * to, in += (x0 + from * thin) * p->channels;
-    if (cin == to && p->channels == cin && thin == 1) {
+    out += from * to, in += (x0 + from * thinning) * p->channels;
+    if (cin == to && p->channels == cin && thinning == 1) {
         memcpy(out, in, (size_t)((end - from) * cin) * 2);
         return;
     }
-    for (; from < end; from++, out += to, in += p->channels * thin) {
+    for (; from < end; from++, out += to, in += p->channels * thinning) {
         if (cin >= 16) memcpy(out, in, (size_t)cin * 2);
         else
             for (int64_t i = 0; i < cin; i++) out[i] = in[i];
         for (int64_t i = cin; i < to; i++) out[i] = 0;
     }
 }
-/* Lines of results of one image, from y0 on; of long lines a segment. */
+/* Some output lines of one image, [y, y + lines) of plane z; of each, positions [x, x + wide). */
 typedef struct {
     int64_t image, z, y, lines, x, wide;
-} piece;
-static void fill_slab(const plan *p, const part *q, const piece *at, int64_t group, uint16_t *out) {
+} line_block;
+static void fill_slab(const plan *p, const part *q, const line_block *at, int64_t group, uint16_t *out) {
     const side *x = q->d;
-    const int64_t *in = p->c.in, rows = at->lines + reach(&x[1]) / x[1].move, row = q->pixels * q->terms.cin;
+    const int64_t *in = p->c.in, rows = at->lines + reach(&x[1]) / x[1].in_step, row = q->pixels * q->terms.cin;
     for (int64_t i0 = 0; i0 < q->planes; i0++)
         for (int64_t phase = 0; phase < q->phases; phase++, out += (q->rows - rows) * row)
             for (int64_t r = 0; r < rows; r++, out += row) {
-                const int64_t z = x[0].from + at->z * x[0].move + i0 * x[0].apart, y = x[1].from + (at->y + r) * x[1].move + phase;
+                const int64_t z = x[0].from + at->z * x[0].in_step + i0 * x[0].tap_step, y = x[1].from + (at->y + r) * x[1].in_step + phase;
                 const bool there = z >= 0 && z < in[0] && y >= 0 && y < in[1];
                 fill_row(p, q, there ? p->x + (((at->image * in[0] + z) * in[1] + y) * in[2]) * p->channels + group * p->c.cin : NULL,
-                         x[2].from + at->x * x[2].move, out);
+                         x[2].from + at->x * x[2].in_step, out);
             }
 }
-static const uint16_t *in_place(const plan *p, const part *q, const piece *at, int64_t group) {
+static const uint16_t *in_place(const plan *p, const part *q, const line_block *at, int64_t group) {
     const side *x = q->d;
-    const int64_t *in = p->c.in, z = x[0].from + at->z * x[0].move, y = x[1].from + at->y * x[1].move;
-    return p->x + (((at->image * in[0] + z) * in[1] + y) * in[2] + x[2].from + at->x * x[2].move) * p->channels + group * p->c.cin;
+    const int64_t *in = p->c.in, z = x[0].from + at->z * x[0].in_step, y = x[1].from + at->y * x[1].in_step;
+    return p->x + (((at->image * in[0] + z) * in[1] + y) * in[2] + x[2].from + at->x * x[2].in_step) * p->channels + group * p->c.cin;
 }
-static void run_piece(const plan *p, const part *q, const piece *at, const uint16_t *x, int64_t group, int64_t c0, int64_t cols, int worker,
+static void run_lines(const plan *p, const part *q, const line_block *at, const uint16_t *x, int64_t group, int64_t c0, int64_t cols, int worker,
                       float *sums) {
     const tc_conv *c = &p->c;
     const side *d = q->d;
     const int64_t channels = c->groups * c->cout, pixel = c->out_last ? channels : 1, col = group * c->cout + c0,
                   panel = part_words(p, q) / p->panels;
-    const int64_t o[] = {d[0].residue + at->z * d[0].pace, d[1].residue + at->y * d[1].pace, d[2].residue + at->x * d[2].pace};
+    const int64_t o[] = {d[0].residue + at->z * d[0].out_step, d[1].residue + at->y * d[1].out_step, d[2].residue + at->x * d[2].out_step};
     const int64_t to = at->image * channels * tc_conv_volume(c->out) + ((o[0] * c->out[1] + o[1]) * c->out[2] + o[2]) * pixel;
     const int64_t first = to + col * (c->out_last ? 1 : tc_conv_volume(c->out));
     tc_epilogue_plain parts;
-    const tc_epilogue_plain *plain = c->floats ? NULL : tc_conv_plain(c, col, (size_t)first * 2, &parts);
-    const int64_t e = c->floats ? 4 : 2;
+    const tc_epilogue_plain *plain = c->f32_results ? NULL : tc_conv_plain(c, col, (size_t)first * 2, &parts);
+    const int64_t e = c->f32_results ? 4 : 2;
     p->o->run(&(tc_conv_pairs){.x = x,
-                               .apart = q->apart,
+                               .x_step = q->x_step,
                                .count = (at->lines - 1) * q->line + at->wide,
                                .line = q->line,
                                .wide = at->wide,
@@ -301,14 +311,14 @@ static void run_piece(const plan *p, const part *q, const piece *at, const uint1
                                .w = p->w + group * p->words + q->words + c0 / p->o->cols * panel,
                                .panel = panel,
                                .cols = cols,
-                               .floats = c->floats,
+                               .f32_results = c->f32_results,
                                .bias = p->bias ? p->bias + col * e : NULL,
                                .out = p->out + first * e,
-                               .pace = d[2].pace * pixel,
-                               .next = d[1].pace * c->out[2] * pixel,
+                               .out_step = d[2].out_step * pixel,
+                               .next = d[1].out_step * c->out[2] * pixel,
                                .ld = c->out_last ? 1 : tc_conv_volume(c->out),
                                .plain = plain,
-                               .then = plain ? c->then->rest : c->then,
+                               .epilogue = plain ? c->epilogue->rest : c->epilogue,
                                .row0 = ((at->image * c->out[0] + o[0]) * c->out[1] + o[1]) * c->out[2] + o[2],
                                .col0 = col,
                                .worker = worker,
@@ -329,11 +339,11 @@ static void run_block(const plan *p, const part *q, int64_t block, int64_t group
     if (panel) at_once = tc_min(at_once, (WEIGHT_BYTES / panel > 2 ? WEIGHT_BYTES / panel : 2) * nr);
     for (int64_t c = c0; c < c1; c += at_once)
         for (int64_t l = first, slab = 0; l < end; slab++) {
-            piece at = {l / lines / d[0].count, l / lines % d[0].count, l % lines, 0, segment * q->wide, 0};
+            line_block at = {l / lines / d[0].count, l / lines % d[0].count, l % lines, 0, segment * q->wide, 0};
             at.lines = tc_min(lines - at.y, end - l), at.wide = tc_min(q->wide, d[2].count - at.x);
             uint16_t *x = slabs + slab * q->slab;
             if (!q->in_place && c == c0) fill_slab(p, q, &at, group, x);
-            run_piece(p, q, &at, q->in_place ? in_place(p, q, &at, group) : x, group, c, tc_min(at_once, c1 - c), worker, sums);
+            run_lines(p, q, &at, q->in_place ? in_place(p, q, &at, group) : x, group, c, tc_min(at_once, c1 - c), worker, sums);
             l += at.lines;
         }
 }

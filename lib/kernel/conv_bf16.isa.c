@@ -1,12 +1,12 @@
-/* Tiles of positions x channels of bfloat16 (kernel/conv_isa.h, tc_conv_pairs) by the instructions that AVX-512 processors may have for pairs: 14 x 32
- * by vdpbf16ps, 32 x 32 by AMX's tdpbf16ps. Terms are read where they lie. Both take subnormal numbers as zeros. */
+/* Register tiles of positions x channels for bfloat16 convolutions (tc_conv_pairs, kernel/conv_isa.h) by the dot product instructions that AVX-512
+ * processors may have: 14 x 32 by vdpbf16ps, 32 x 32 by AMX's tdpbf16ps. Terms are read in place. Both take subnormal inputs as zero. */
 #include "kernel/conv_isa.h"
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
 #include "kernel/scalar.h"
 
 #if defined TC_ISA_avx512 || defined AMX_IN_C
-#ifndef AMX_IN_C /* a test includes it before */
+#ifndef AMX_IN_C /* the test that defines it has included these */
 #include "kernel/vec_f32.h"
 enum { VL = ROW_BYTES / 4 };
 #endif
@@ -21,28 +21,28 @@ enum { VL = ROW_BYTES / 4 };
 #define N_(name) CAT_(name, NAME)
 enum { PANEL = AMX_COLUMNS };
 
-/* Words at any even place. */
+/* A word with the alignment of a halfword or less. */
 typedef struct {
     uint32_t pair;
 } __attribute__((packed, may_alias)) pair_at;
 
-/* A tile whose sums are complete: rows [at, rows) of w channels are to be stored. */
+/* A tile whose sums are complete but not stored: rows [at, rows) of its w channels wait. `position` is that of row `at` within its line. */
 typedef struct {
     const tc_conv_pairs *j;
     const float *sums;
-    char *out; /* of position 0 of the line */
+    char *out; /* results of position 0 of the line */
     int64_t at, rows, w, position;
     float bias[PANEL], scale[PANEL], shift[PANEL];
     half_plain plain;
-} conv_end;
-static void end_positions(conv_end *t, int64_t r, int64_t rows, int64_t c, const float *sums) {
+} pending_positions;
+static void set_pending_positions(pending_positions *t, int64_t r, int64_t rows, int64_t c, const float *sums) {
     const tc_conv_pairs *j = t->j;
     const tc_epilogue_plain *plain = j->plain;
     const int64_t line = r / j->line;
     t->sums = sums, t->at = 0, t->rows = rows, t->position = r - line * j->line;
-    t->out = (char *)j->out + (line * j->next + c * j->ld) * (j->floats ? 4 : 2);
+    t->out = (char *)j->out + (line * j->next + c * j->ld) * (j->f32_results ? 4 : 2);
     t->w = j->cols - c < PANEL ? j->cols - c : PANEL;
-    if (j->bias && j->floats) __builtin_memcpy(t->bias, (const float *)j->bias + c, (size_t)t->w * 4);
+    if (j->bias && j->f32_results) __builtin_memcpy(t->bias, (const float *)j->bias + c, (size_t)t->w * 4);
     else
         for (int64_t q = 0; j->bias && q < t->w; q++) t->bias[q] = tc_x_cast_bf16_f32(((const uint16_t *)j->bias)[c + q]);
     if (!plain) return;
@@ -52,18 +52,19 @@ static void end_positions(conv_end *t, int64_t r, int64_t rows, int64_t c, const
     __builtin_memcpy(t->shift, (const float *)plain->shift + c, (size_t)t->w * 4);
     t->plain.scale = t->scale, t->plain.shift = t->shift;
 }
-/* The next n rows of a tile; of its channels [16 h, 16 h + 16) a row has its sums at sums + row * lane + row / 16 * skip + h * half. */
-PAIRS_TARGET static inline __attribute__((always_inline)) void store_positions(conv_end *t, int64_t n, int64_t lane, int64_t skip, int64_t half) {
+/* Stores the next n rows of a tile. The sums of row r, channels [16 h, 16 h + 16), are at sums + r * lane + r / 16 * skip + h * half. */
+PAIRS_TARGET static inline __attribute__((always_inline)) void store_positions(pending_positions *t, int64_t n, int64_t lane, int64_t skip,
+                                                                               int64_t half) {
     const tc_conv_pairs *j = t->j;
     const halfword *more = j->plain ? j->plain->more : NULL;
     const bool whole = j->ld == 1 && t->w == PANEL;
-    const int64_t e = j->floats ? 4 : 2;
+    const int64_t e = j->f32_results ? 4 : 2;
     halfword rounded[PANEL], some[PANEL];
     for (; n > 0 && t->at < t->rows; n--, t->at++, t->position++) {
         if (t->position == j->line) t->position = 0, t->out += j->next * e;
         if (t->position >= j->wide) continue;
         const float *sums = t->sums + t->at * lane + t->at / 16 * skip;
-        char *const at = t->out + t->position * j->pace * e;
+        char *const at = t->out + t->position * j->out_step * e;
         uint16_t *to = (uint16_t *)(void *)at;
         void *store = whole ? (void *)to : rounded;
         VS sum[2];
@@ -75,7 +76,7 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_positions(c
                 if (j->bias) x += y;
                 __builtin_memcpy((char *)&sum[h] + q * 4, &x, sizeof x);
             }
-        if (j->floats) {
+        if (j->f32_results) {
             for (int64_t q = 0; q < t->w; q++) __builtin_memcpy(at + q * j->ld * 4, (const char *)sum + q * 4, 4);
             continue;
         }
@@ -99,13 +100,13 @@ TARGET static inline __attribute__((always_inline)) void dot_rows(const int rows
     for (int i = 0; i < rows; i++) u[i] = v[i] = (VS){0};
     for (int64_t s = 0; s < j->nsteps; s++) {
         const pair_at *a = (const pair_at *)(x + j->step[s]);
-        const int64_t apart = j->apart;
+        const int64_t x_step = j->x_step;
         for (int64_t p = 0; p < j->depth / 2; p++, a++, b += PANEL) {
             const VP l = load_pairs(b), h = load_pairs(b + 16);
-            __builtin_prefetch(b + 12 * PANEL), __builtin_prefetch(b + 12 * PANEL + 16); /* from the second cache */
+            __builtin_prefetch(b + 12 * PANEL), __builtin_prefetch(b + 12 * PANEL + 16); /* weights come from L2 */
 #pragma GCC unroll 16
             for (int i = 0; i < rows; i++) {
-                const VP t = set_pairs(((const pair_at *)((const uint16_t *)a + i * apart))->pair);
+                const VP t = set_pairs(((const pair_at *)((const uint16_t *)a + i * x_step))->pair);
                 u[i] = dot_pairs(u[i], t, l), v[i] = dot_pairs(v[i], t, h);
             }
         }
@@ -113,12 +114,12 @@ TARGET static inline __attribute__((always_inline)) void dot_rows(const int rows
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) __builtin_memcpy(sums + i * PANEL, &u[i], 64), __builtin_memcpy(sums + i * PANEL + 16, &v[i], 64);
 }
-PAIRS_TARGET static void conv_store_dot(conv_end *t, int64_t n) { store_positions(t, n, PANEL, 0, 16); }
-TARGET static void tile_dot(int64_t rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *b, float *sums, conv_end *before) {
-    conv_store_dot(before, before->rows);
-    for (; rows >= 14; rows -= 14, x += 14 * j->apart, sums += 14 * PANEL) dot_rows(14, j, x, b, sums);
-    for (; rows >= 4; rows -= 4, x += 4 * j->apart, sums += 4 * PANEL) dot_rows(4, j, x, b, sums);
-    for (; rows >= 1; rows -= 1, x += j->apart, sums += PANEL) dot_rows(1, j, x, b, sums);
+PAIRS_TARGET static void conv_store_dot(pending_positions *t, int64_t n) { store_positions(t, n, PANEL, 0, 16); }
+TARGET static void tile_dot(int64_t rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *b, float *sums, pending_positions *pending) {
+    conv_store_dot(pending, pending->rows);
+    for (; rows >= 14; rows -= 14, x += 14 * j->x_step, sums += 14 * PANEL) dot_rows(14, j, x, b, sums);
+    for (; rows >= 4; rows -= 4, x += 4 * j->x_step, sums += 4 * PANEL) dot_rows(4, j, x, b, sums);
+    for (; rows >= 1; rows -= 1, x += j->x_step, sums += PANEL) dot_rows(1, j, x, b, sums);
 }
 #define NAME dot
 #define ROWS DOT_ROWS
@@ -132,11 +133,11 @@ TARGET static void tile_dot(int64_t rows, const tc_conv_pairs *j, const uint16_t
 #undef end
 
 /* ---- tdpbf16ps ---- */
-/* The tiles of a tile's sums lie one after the other. Rows of the tile before are stored while the units of this one are busy. */
-PAIRS_TARGET static __attribute__((noinline)) void conv_store_amx(conv_end *t, int64_t n) { store_positions(t, n, 16, 256, 256); }
-AMX_TARGET static void tile_amx(int64_t rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *w, float *sums, conv_end *before) {
-    const int64_t as = 2 * j->apart, bs = 4 * PANEL, panel_step = j->depth / 2 * bs, line = 64;
-    const int64_t due = (before->rows + j->nsteps - 1) / (j->nsteps ? j->nsteps : 1), each = due > 4 ? due : 4;
+/* The four AMX tiles of a tile's sums lie one after the other in memory. The pending tile is stored between the steps of this one. */
+PAIRS_TARGET static __attribute__((noinline)) void conv_store_amx(pending_positions *t, int64_t n) { store_positions(t, n, 16, 256, 256); }
+AMX_TARGET static void tile_amx(int64_t rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *w, float *sums, pending_positions *pending) {
+    const int64_t as = 2 * j->x_step, bs = 4 * PANEL, panel_step = j->depth / 2 * bs, line = 64;
+    const int64_t due = (pending->rows + j->nsteps - 1) / (j->nsteps ? j->nsteps : 1), each = due > 4 ? due : 4;
     const char *b = (const char *)w;
     amx_clear(rows);
     for (const int64_t *s = j->step, *last = s + j->nsteps; s < last; s++, b += panel_step) {
@@ -152,9 +153,9 @@ AMX_TARGET static void tile_amx(int64_t rows, const tc_conv_pairs *j, const uint
             TILE_DOT(tdpbf16ps, 2, 5, 6);
             TILE_DOT(tdpbf16ps, 3, 5, 7);
         }
-        if (before->at < before->rows) conv_store_amx(before, each);
+        if (pending->at < pending->rows) conv_store_amx(pending, each);
     }
-    conv_store_amx(before, before->rows);
+    conv_store_amx(pending, pending->rows);
     TILE_STORE(0, sums, line);
     TILE_STORE(1, sums + 256, line);
     if (rows <= 16) return;

@@ -1,11 +1,11 @@
-/* Convolution and its transpose in tiles of output positions x output channels; k is (tap, channel).
+/* Convolution and its adjoint (input gradient, transposed convolution) in register tiles of output positions x output channels, over k = (tap, channel).
  *
- *     input    written channels last, so that the terms of a tap are neighbours
- *     weights  panels of channels [panel][k][nr], packed here or ahead of time
- *     task     a block of positions x a block of channels (kernel/conv_tile.h)
+ *     input    channels last (copied so where it is not), so that the channels of a tap are contiguous
+ *     weights  panels of output channels, [panel][k][nr], packed here or ahead of time
+ *     task     a block of positions x a block of channels (kernel/conv_block.h)
  *
- * The transpose of a strided convolution reads, at positions of one residue modulo the strides, only the taps that fit: each residue is a
- * part of its own, with its positions and its taps. A 1x1 convolution is a matrix product of the planes as they are. */
+ * In the adjoint of a strided convolution, output positions of one residue modulo the strides have only every stride-th tap: each residue is a part with
+ * its own positions and taps. A 1x1 convolution of planes is a plain matrix product. */
 #include <string.h>
 
 #include "base/ints.h"
@@ -13,20 +13,23 @@
 #include "kernel/conv_plan.h"
 #include "kernel/transpose.h"
 
-/* Of a task: tiles of positions, more where no sums are kept; bytes of channels; bytes of sums, of a second cache of 1 MiB. */
+/* Limits of a task: tiles of positions, where partial sums are kept and where there is one leaf; bytes of a position's channels; bytes of partial sums,
+ * in an L2 of 1 MiB. */
 enum { BLOCK_TILES = 16, LEAF_TILES = 64, BLOCK_BYTES = 1024, SUM_BYTES = 768 << 10 };
-/* Tiles of LEAST_ROWS hide the latency of their sums. Positions that lack a tap of few terms cost more than it among others. */
-enum { LEAST_ROWS = 4, SHORT_TAP = 16 };
+/* From MIN_ROWS rows on a tile hides the latency of its fma chains; positions with equal taps, but fewer of them, share tiles with others. With fewer
+ * than SHORT_TAP channels every group of equal taps gets tiles of its own: saving and restoring sums for an absent tap costs more than its terms. */
+enum { MIN_ROWS = 4, SHORT_TAP = 16 };
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
 static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
 
 /* ---- one dimension ---- */
+/* An output position in one dimension. */
 typedef struct {
-    int64_t start; /* a tap reads start + its shift */
-    int64_t same;  /* so many positions of one residue, from this on, have the same taps */
-    int32_t first, last;
-    bool inside;
+    int64_t start;       /* a tap reads input position start + its shift */
+    int64_t same;        /* how many positions of its residue, from this one on, have the same taps */
+    int32_t first, last; /* the taps that are present: [first, last) */
+    bool inside;         /* all taps of its residue are */
 } axis;
 static int64_t step_of(const tc_conv *c, int d) { return c->adjoint ? c->stride[d] : 1; }
 static int64_t positions(const tc_conv *c, int d, int64_t residue) {
@@ -42,7 +45,7 @@ static bool reads(const tc_conv *c, int d, int64_t o, int64_t start, int64_t t) 
     int64_t shift;
     return fits(c, d, o % step_of(c, d), t, &shift) && start + shift >= 0 && start + shift < c->in[d];
 }
-/* What taps read rises or falls with their number: those outside are at the ends, and few for most positions. */
+/* The input position that a tap reads is monotonic in the tap's number, so absent taps are at the ends. */
 static axis axis_at(const tc_conv *c, int d, int64_t o) {
     axis a = {.start = c->adjoint ? (o + c->pad[d]) / c->stride[d] : o * c->stride[d], .same = 1};
     int64_t first = 0, last = c->kernel[d], shift;
@@ -58,7 +61,7 @@ static axis axis_at(const tc_conv *c, int d, int64_t o) {
 /* ---- the plan, in scratch ---- */
 typedef struct {
     int64_t residue[3], count[3];
-    int64_t rows, unit, blocks, first_block; /* positions of all images; blocks of whole units of them; number of the first */
+    int64_t rows, unit, blocks, first_block; /* positions of all images; blocks, each a multiple of `unit` positions; number of the first block */
     const tc_conv_tap *tap;
     int64_t ntaps, least, most; /* as in tc_conv_block */
 } part;
@@ -70,16 +73,17 @@ typedef struct {
     axis *axes[3];
     part *parts;
     int64_t nparts, k, area, channels, inside;
-    int64_t rows, cols, nblocks, ncols; /* a task's; blocks of positions, blocks of channels */
+    int64_t rows, cols, nblocks, ncols; /* positions and channels of a task; number of blocks of either */
     size_t per_worker;
-    int64_t margin[2]; /* elements that absent taps would read before and behind x; none when they are too many or x is no copy */
+    int64_t margin[2]; /* elements before and after x that absent taps may read; 0 where they would be too many, or x is not a copy */
 } plan;
 
 static int64_t part_count(const tc_conv *c) { return step_of(c, 0) * step_of(c, 1) * step_of(c, 2); }
 static int64_t panels(const tc_conv *c, const tc_conv_ops *o) { return tc_ceil_div(c->cout, o->nr); }
 static size_t panel_bytes(const tc_conv *c, const tc_conv_ops *o) { return (size_t)(tc_conv_volume(c->kernel) * c->cin * o->nr) * elem(c); }
 
-/* Blocks as large as the caches like, smaller when threads would be idle: channels first, then positions. Of nothing it is a block of one. */
+/* Chooses the block sizes: as large as fits the caches; smaller where threads would be idle, first in channels, then in positions. An empty convolution
+ * gets one block. */
 static void choose_blocks(plan *p, int threads) {
     const tc_conv *c = p->c;
     const int64_t want = threads > 1 ? 4 * threads : 1, cout = c->cout ? c->cout : 1, mr = p->o->mr, nr = p->o->nr, across = tc_ceil_div(cout, nr),
@@ -95,7 +99,7 @@ static void choose_blocks(plan *p, int threads) {
     if (p->rows < 4 * mr) p->rows = 4 * mr;
     if (p->rows > most) p->rows = most;
     const int64_t blocks = tc_ceil_div(rows, p->rows);
-    p->rows = tc_min(tc_ceil_div(rows, blocks) + mr, p->rows); /* of about the same height */
+    p->rows = tc_min(tc_ceil_div(rows, blocks) + mr, p->rows); /* blocks of nearly equal height */
     const int64_t kept = p->rows * sums * (int64_t)elem(c);
     if (p->cols * kept > SUM_BYTES) p->cols = SUM_BYTES / kept > 2 * nr ? SUM_BYTES / kept / nr * nr : tc_min(across * nr, 2 * nr);
     if (all * blocks * tc_ceil_div(cout, p->cols) < want) p->cols = tc_ceil_div(tc_ceil_div(cout, tc_ceil_div(want, all * blocks)), nr) * nr;
@@ -103,9 +107,9 @@ static void choose_blocks(plan *p, int threads) {
     if (c->task_cols) p->cols = tc_min(p->cols, tc_ceil_div(c->task_cols, nr) * nr);
     p->ncols = tc_ceil_div(cout, p->cols);
     for (;; p->ncols++) {
-        p->cols = tc_ceil_div(across, p->ncols) * nr; /* of about the same width */
+        p->cols = tc_ceil_div(across, p->ncols) * nr; /* of nearly equal width */
         const int64_t tasks = all * blocks * tc_ceil_div(cout, p->cols);
-        if (c->task_cols || tasks >= 2 * want || tasks % threads == 0 || p->cols == nr) break; /* a few are as many for each thread */
+        if (c->task_cols || tasks >= 2 * want || tasks % threads == 0 || p->cols == nr) break; /* few tasks must divide evenly among threads */
     }
     p->ncols = tc_ceil_div(cout, p->cols);
 }
@@ -116,8 +120,8 @@ static size_t tables_bytes(const tc_conv *c) {
     for (int d = 0; d < 3; d++) s += tc_pad64((size_t)c->out[d] * sizeof(axis));
     return s;
 }
-static bool copies(const plan *p) { return p->inside > 1 && !p->c->in_last; } /* the input lies as planes */
-/* How far the taps of positions at the borders reach outside. */
+static bool copies(const plan *p) { return p->inside > 1 && !p->c->in_last; } /* the input is in planes and has to be transposed */
+/* How far the taps of border positions reach outside the image, in elements of the channels-last input. */
 static void find_margins(plan *p) {
     const tc_conv *c = p->c;
     int64_t pitch = p->channels;
@@ -125,7 +129,7 @@ static void find_margins(plan *p) {
         const int64_t step = step_of(c, d);
         int64_t low = 0, high = 0, shift;
         for (int64_t o = 0; o < c->out[d]; o++) {
-            if (o == step && c->out[d] > 2 * step) o = c->out[d] - step; /* of a residue the first and the last reach farthest */
+            if (o == step && c->out[d] > 2 * step) o = c->out[d] - step; /* the first and last position of each residue reach farthest */
             for (int64_t t = 0; t < c->kernel[d]; t++) {
                 if (!fits(c, d, o % step, t, &shift)) continue;
                 int64_t i = (c->adjoint ? (o + c->pad[d]) / c->stride[d] : o * c->stride[d]) + shift;
@@ -179,7 +183,7 @@ static void make_tables(plan *p, char **scratch) {
         for (int d = 0; d < 3; d++) q.count[d] = positions(c, d, q.residue[d]);
         q.rows = c->n * q.count[0] * q.count[1] * q.count[2];
         if (!q.rows) continue;
-        q.unit = q.count[2] * 4 <= p->rows ? q.count[2] : 1; /* a line that is cut gives tiles of few rows at both ends */
+        q.unit = q.count[2] * 4 <= p->rows ? q.count[2] : 1; /* whole lines where possible: a cut line has short tiles at both ends */
         q.blocks = tc_ceil_div(q.rows / q.unit, p->rows / q.unit);
         p->nblocks += q.blocks;
         tap = list_taps(p, &q, tap);
@@ -188,12 +192,12 @@ static void make_tables(plan *p, char **scratch) {
 }
 
 /* ---- tasks ---- */
-/* One entry goes on where the other ends: in memory, in the result, and with the same taps. */
-static bool goes_on(const tc_conv_places *a, const tc_conv_places *b) {
-    return a->inside && b->inside && a->step == b->step && a->pace == b->pace && a->base + a->count * a->step == b->base &&
-           a->to + a->count * a->pace == b->to;
+/* Does entry b continue a: in the input, in the result, and with the same taps? */
+static bool continues(const tc_conv_places *a, const tc_conv_places *b) {
+    return a->inside && b->inside && a->step == b->step && a->out_step == b->out_step && a->base + a->count * a->step == b->base &&
+           a->to + a->count * a->out_step == b->to;
 }
-/* Positions [first, first + n) of the part; returns the number of entries, at most n. */
+/* Lists positions [first, first + n) of the part as entries with equal taps. Returns the number of entries, at most n. */
 static int64_t fill_places(const plan *p, const part *q, int64_t first, int64_t n, tc_conv_places *out) {
     const tc_conv *c = p->c;
     const int64_t channels = c->groups * c->cout, each = c->out_last ? channels : 1;
@@ -211,14 +215,14 @@ static int64_t fill_places(const plan *p, const part *q, int64_t first, int64_t 
             *l = (tc_conv_places){.base = (base + a2->start) * p->channels,
                                   .to = to + o2 * each,
                                   .step = (c->adjoint ? 1 : c->stride[2]) * p->channels,
-                                  .pace = step_of(c, 2) * each,
+                                  .out_step = step_of(c, 2) * each,
                                   .count = tc_min(a2->same, left),
                                   .first = {a0->first, a1->first, a2->first},
                                   .last = {a0->last, a1->last, a2->last},
                                   .inside = a0->inside && a1->inside && a2->inside,
                                   .mixed = true};
             q2 += l->count, left -= l->count;
-            if (used && goes_on(l - 1, l)) l[-1].count += l->count;
+            if (used && continues(l - 1, l)) l[-1].count += l->count;
             else used++;
         }
         q2 = 0;
@@ -227,8 +231,8 @@ static int64_t fill_places(const plan *p, const part *q, int64_t first, int64_t 
     }
     return used;
 }
-/* Entries with the same taps one after another, so that tiles compute no absent term; last those of which there are less than `few`
- * positions, mixed. The order stays where there are too many kinds. */
+/* Sorts the entries so that those with the same taps are neighbours, and tiles compute no absent term. Kinds of fewer than `few` positions come last, as
+ * `mixed`. Where there are more than KINDS kinds, the order stays. room: n entries of scratch. */
 static void sort_by_taps(tc_conv_places *place, int64_t n, int64_t few, tc_conv_places *room) {
     enum { KINDS = 32 };
     const tc_conv_places *kind[KINDS];
@@ -278,13 +282,13 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
                            .ld = c->out_last ? 1 : p->area,
                            .bias = p->bias ? p->bias + (size_t)(g * c->cout + c0) * e : NULL,
                            .plain = tc_conv_plain(c, g * c->cout + c0, at, &plain),
-                           .then = c->then,
+                           .epilogue = c->epilogue,
                            .row0 = r0,
                            .col0 = g * c->cout + c0,
                            .worker = worker,
                            .work = mine};
-        if (b.plain) b.then = c->then->rest;
-        if (!b.then && b.nplaces > 1) sort_by_taps(place, b.nplaces, c->cin < SHORT_TAP ? 1 : LEAST_ROWS, place + p->rows);
+        if (b.plain) b.epilogue = c->epilogue->rest;
+        if (!b.epilogue && b.nplaces > 1) sort_by_taps(place, b.nplaces, c->cin < SHORT_TAP ? 1 : MIN_ROWS, place + p->rows);
         p->o->block(&b);
     }
 }
@@ -297,15 +301,15 @@ typedef struct {
     tc_conv_weight w;
     char *out;
 } packing;
-/* A panel of float32 from weights of a narrow type: of `cols` channels, the first at `from`. */
-static void pack_wide(const packing *j, const char *from, int64_t cols, float *out) {
-    enum { PIECE = 512 };
+/* Packs a float32 panel of `cols` channels, the first at `from`, from weights of a narrow type. */
+static void pack_widened(const packing *j, const char *from, int64_t cols, float *out) {
+    enum { CHUNK = 512 };
     const int64_t taps = tc_conv_volume(j->c->kernel), cin = j->c->cin, run = j->w.cin == taps ? cin * taps : taps, nr = j->o->nr;
-    float line[PIECE];
+    float line[CHUNK];
     memset(out, 0, panel_bytes(j->c, j->o));
     for (int64_t i = 0; i < cols; i++)
-        for (int64_t at = 0, n; at < cin * taps; at += n) { /* at: of channel at / taps, tap at % taps */
-            n = tc_min(PIECE, run - at % run);
+        for (int64_t at = 0, n; at < cin * taps; at += n) { /* at: channel at / taps, tap at % taps */
+            n = tc_min(CHUNK, run - at % run);
             j->isa->cast[j->w.dtype][TC_F32](
                 line, from + (size_t)(i * j->w.cout + at / run * (run / taps) * j->w.cin + at % run) * tc_dtype_size(j->w.dtype), n);
             for (int64_t k = 0; k < n; k++) out[((at + k) % taps * cin + (at + k) / taps) * nr + i] = line[k];
@@ -320,7 +324,7 @@ static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
         const int64_t g = i / n, c0 = i % n * j->o->nr, cols = tc_min(j->o->nr, c->cout - c0);
         const char *from = (const char *)j->w.data + (size_t)(g * j->w.group + c0 * j->w.cout) * tc_dtype_size(j->w.dtype);
         char *out = j->out + (size_t)i * panel_bytes(c, j->o);
-        if (j->w.dtype != c->dtype) pack_wide(j, from, cols, (float *)out);
+        if (j->w.dtype != c->dtype) pack_widened(j, from, cols, (float *)out);
         else j->o->pack(out, from, j->w.cout, j->w.cin, c->cin, taps, cols);
     }
 }
@@ -333,11 +337,11 @@ void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_con
     tc_parallel_for(pool, c->groups * panels(c, j.o), 1, pack_panels, &j);
 }
 
-/* A weight is read once to be packed, from memory, and then for each position, from the caches: some 100 of them cost as much as packing
- * (128 x 128 of 3 x 3 over 784 positions 2.08 and 1.79 ms). */
+/* Packing reads a weight once, from memory; the product reads it for every position, from the caches. Packing costs as much as some 100 positions
+ * (measured: 128 x 128 channels, 3 x 3, 784 positions take 2.08 ms with packing, 1.79 ms without). */
 bool tc_conv_packs(const tc_conv *c) { return !tc_conv_pointwise(c) && c->n * tc_conv_volume(c->out) <= 4096; }
 
-/* Positions of tiles must follow each other. */
+/* Finished positions must be consecutive in the result. */
 bool tc_conv_reports(const tc_conv *c) {
     return c->out_last && !c->adjoint && !tc_conv_pointwise(c) && (!tc_conv_by_lanes(c) || tc_conv_depthwise(c));
 }
@@ -380,8 +384,8 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
                    .add = p->bias ? p->bias + (size_t)(g * c->cout) * elem(c) : NULL,
                    .add_rs = 1};
 }
-/* Planes with only the positions that are read. */
-static void thin_planes(void *ctx, int64_t begin, int64_t end, int worker) {
+/* Copies the positions that a strided 1x1 convolution reads, plane by plane. p->w.data is the input, p->x the copy. */
+static void gather_strided(void *ctx, int64_t begin, int64_t end, int worker) {
     const pointwise *p = ctx;
     const tc_conv *c = p->c;
     const size_t e = elem(c);
@@ -400,7 +404,7 @@ static void run_pointwise(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool
     if (strided(c)) {
         pointwise thin = {.c = c, .isa = isa, .x = tc_conv_take(&scratch, (size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c))};
         thin.w.data = in;
-        tc_parallel_for(pool, c->n * c->groups * c->cin, 1 + 8192 / (tc_conv_volume(c->out) + 1), thin_planes, &thin);
+        tc_parallel_for(pool, c->n * c->groups * c->cin, 1 + 8192 / (tc_conv_volume(c->out) + 1), gather_strided, &thin);
         p.x = thin.x;
     }
     tc_gemm_run(isa, pool, scratch, c->n * c->groups, make_job, &p);

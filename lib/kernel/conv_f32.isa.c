@@ -1,5 +1,4 @@
-/* Convolution loops of float32. */
+/* Convolution loops for float32. */
 #include "kernel/vec_f32.h"
 
-#include "kernel/conv_lanes.h"
-#include "kernel/conv_tile.h"
+#include "kernel/conv_type.h"

@@ -1,11 +1,10 @@
-/* Weight gradient in tiles: for a tap, rows are the input channels of a group, columns a panel of output channels, k the output positions of
- * all images (NUMERICS 6).
+/* Weight gradient in register tiles: for one tap, rows are input channels, columns a panel of output channels, k the output positions of all images.
  *
- *     task: a panel of output channels x some units (tile of input channels, tap)
- *       for each leaf of 256 positions:    dout turned into [position][nr]   (L1)
- *         for each unit (channels, tap):   x is read where it lies, in pieces of rows; positions whose tap lies in the padding are left out
+ *     task: a panel of output channels x some units; a unit is a tile of input channels and a tap
+ *       for each leaf of 256 positions:    dout transposed to [position][nr] (L1)
+ *         for each unit:                   a tile (conv_grad_tile.h): x is read in place, in ranges of positions where the tap is present
  *
- * A leaf without a present position counts as -0, which adding does not change. */
+ * A leaf in which the tap is never present counts as -0, which changes no sum. */
 #include <string.h>
 
 #include "base/ints.h"
@@ -13,12 +12,12 @@
 #include "kernel/conv_plan.h"
 #include "kernel/tree.h"
 
-enum { TASK_ROWS = 288, MOST_LEVELS = 48, MOST_NR = 32 };
+enum { TASK_ROWS = 288, MAX_LEVELS = 48, MAX_NR = 32 };
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
 static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
 
-/* Few output channels fill little of a panel; few positions do not pay for turning and storing (measured: from 512 on they do). */
+/* Few output channels leave a panel mostly empty; fewer than 512 positions do not repay transposing and storing (measured). */
 bool tc_conv_grad_by_tiles(const tc_conv *c) { return (c->cout >= 8 || c->cout >= c->cin) && c->n * tc_conv_volume(c->out) >= 512; }
 
 typedef struct {
@@ -28,8 +27,9 @@ typedef struct {
     char *dw, *scratch;
     tc_conv_weight strides;
     int64_t area, inside, taps, k, leaves;
-    int64_t tiles, units, per_task, panels, chunks; /* tiles of channels a tap; units = taps * tiles; units of a task; panels a group */
-    int levels, most;                               /* most: pieces that a tap has in a leaf */
+    int64_t tiles, units, per_task, panels,
+        chunks;       /* tiles of input channels; units: taps * tiles; units of a task; panels of a group; tasks of a panel */
+    int levels, most; /* levels of the tree; ranges of a tap in a leaf, at most */
     size_t per_worker, tile_bytes;
 } plan;
 
@@ -50,15 +50,15 @@ static plan make_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     return p;
 }
 
-/* Output positions [*b, *e) of dimension d at which tap t reads inside. */
+/* Output positions [*b, *e) of dimension d at which tap t reads inside the image. */
 static void present(const tc_conv *c, int d, int64_t t, int64_t *b, int64_t *e) {
     int64_t shift = t * c->dil[d] - c->pad[d], s = c->stride[d];
     *b = shift >= 0 ? 0 : tc_ceil_div(-shift, s);
     *e = c->in[d] > shift ? tc_min(c->out[d], tc_ceil_div(c->in[d] - shift, s)) : 0;
     if (*e < *b) *e = *b;
 }
-/* The present positions of leaf [k0, k1) for a tap, as pieces of rows. */
-static int pieces(const plan *p, int64_t tap, int64_t k0, int64_t k1, tc_conv_grad_seg *out) {
+/* The positions of leaf [k0, k1) where the tap is present, as ranges within rows. Returns how many ranges. */
+static int ranges(const plan *p, int64_t tap, int64_t k0, int64_t k1, tc_conv_grad_seg *out) {
     const tc_conv *c = p->c;
     int64_t t[3] = {tap / c->kernel[2] / c->kernel[1], tap / c->kernel[2] % c->kernel[1], tap % c->kernel[2]}, b[3], e[3], shift[3];
     int n = 0;
@@ -79,19 +79,19 @@ static int pieces(const plan *p, int64_t tap, int64_t k0, int64_t k1, tc_conv_gr
     }
     return n;
 }
-/* dout of the leaf for a panel; columns past the end repeat the last. */
-static void turn(const plan *p, int64_t g, int64_t c0, int64_t k0, int64_t k1, char *out) {
+/* Transposes dout of leaf [k0, k1) for the panel at channel c0 to out, [position][nr]; missing channels repeat the last one. */
+static void transpose_leaf(const plan *p, int64_t g, int64_t c0, int64_t k0, int64_t k1, char *out) {
     const tc_conv *c = p->c;
-    const void *planes[MOST_NR];
+    const void *planes[MAX_NR];
     for (int64_t k = k0; k < k1;) {
         int64_t image = k / p->area, at = k - image * p->area, n = tc_min(p->area - at, k1 - k);
         for (int i = 0; i < p->o->nr; i++)
             planes[i] = p->dout + (size_t)((image * c->groups * c->cout + g * c->cout + tc_min(c0 + i, c->cout - 1)) * p->area) * elem(c);
-        p->o->grad_turn(out + (size_t)((k - k0) * p->o->nr) * elem(c), planes, at, n);
+        p->o->grad_transpose(out + (size_t)((k - k0) * p->o->nr) * elem(c), planes, at, n);
         k += n;
     }
 }
-/* Column i of a unit's tile into the weights of the output channel that begin at `first`; a tap that is never present gives 0. */
+/* Stores column i of unit u's tile to dw; first: offset of that output channel. A tap that is never present (any is false) gives 0. */
 static void store(const plan *p, int64_t first, int64_t u, const char *tile, int64_t i, bool any) {
     const tc_conv *c = p->c;
     int64_t t = u / p->taps, a = t * c->cin / p->tiles, z = (t + 1) * c->cin / p->tiles, step = p->strides.cin, nr = p->o->nr;
@@ -105,14 +105,15 @@ typedef struct {
     char *dout, *tiles;    /* tiles: [level][unit] */
     tc_conv_grad_seg *seg; /* [tap][most], of the leaf */
     int *nseg;
-    uint8_t *any; /* by unit: a position was present */
-} room;
-static void one_leaf(const plan *p, const room *m, int64_t g, int64_t u0, int64_t u1, int64_t leaf, char **level, const int *merged, int nm,
+    uint8_t *any; /* [unit]: its tap was present at some position */
+} buffers;
+/* Sums one leaf for units [u0, u1), merges it with the levels of numbers merged[0 .. nm), and stores to out. */
+static void one_leaf(const plan *p, const buffers *m, int64_t g, int64_t u0, int64_t u1, int64_t leaf, char **level, const int *merged, int nm,
                      char *out) {
     const tc_conv *c = p->c;
     int64_t k0 = leaf * TC_LEAF, k1 = tc_min(p->k, k0 + TC_LEAF);
-    const void *with[MOST_LEVELS];
-    for (int64_t u = u0; u < u1 && u < u0 + p->taps; u++) m->nseg[u % p->taps] = pieces(p, u % p->taps, k0, k1, m->seg + u % p->taps * p->most);
+    const void *with[MAX_LEVELS];
+    for (int64_t u = u0; u < u1 && u < u0 + p->taps; u++) m->nseg[u % p->taps] = ranges(p, u % p->taps, k0, k1, m->seg + u % p->taps * p->most);
     for (int64_t u = u0; u < u1; u++) {
         int64_t tap = u % p->taps, i = u / p->taps, a = i * c->cin / p->tiles, z = (i + 1) * c->cin / p->tiles;
         for (int l = 0; l < nm; l++) with[l] = level[merged[l]] + (size_t)(u - u0) * p->tile_bytes;
@@ -134,20 +135,20 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv *c = p->c;
     char *at = p->scratch + (size_t)worker * p->per_worker;
-    room m = {.dout = tc_conv_take(&at, (size_t)(TC_LEAF * p->o->nr) * elem(c)),
-              .seg = tc_conv_take(&at, (size_t)(p->taps * p->most) * sizeof(tc_conv_grad_seg))};
+    buffers m = {.dout = tc_conv_take(&at, (size_t)(TC_LEAF * p->o->nr) * elem(c)),
+                 .seg = tc_conv_take(&at, (size_t)(p->taps * p->most) * sizeof(tc_conv_grad_seg))};
     m.nseg = tc_conv_take(&at, (size_t)p->taps * sizeof(int));
     m.tiles = tc_conv_take(&at, p->tile_bytes * (size_t)(p->per_task * (p->levels + 1))), m.any = tc_conv_take(&at, (size_t)p->per_task);
     for (int64_t task = begin; task < end; task++) {
         int64_t u0 = task % p->chunks * p->per_task, u1 = tc_min(p->units, u0 + p->per_task), panel = task / p->chunks;
         int64_t g = panel / p->panels, c0 = panel % p->panels * p->o->nr;
-        char *level[MOST_LEVELS], *unused[MOST_LEVELS], *out = NULL;
+        char *level[MAX_LEVELS], *unused[MAX_LEVELS], *out = NULL;
         int free_count = p->levels + 1;
         int64_t have = 0;
         for (int i = 0; i < free_count; i++) unused[i] = m.tiles + (size_t)i * (size_t)p->per_task * p->tile_bytes;
         memset(m.any, 0, (size_t)p->per_task);
         for (int64_t l = 0; l < p->leaves; l++) {
-            int merged[MOST_LEVELS], nm = 0, top = 0;
+            int merged[MAX_LEVELS], nm = 0, top = 0;
             bool last = l == p->leaves - 1;
             if (last) {
                 for (int i = 0; l >> i; i++)
@@ -155,7 +156,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
             } else
                 for (; l >> top & 1; top++) merged[nm++] = top;
             out = unused[--free_count];
-            turn(p, g, c0, l * TC_LEAF, tc_min(p->k, (l + 1) * TC_LEAF), m.dout);
+            transpose_leaf(p, g, c0, l * TC_LEAF, tc_min(p->k, (l + 1) * TC_LEAF), m.dout);
             one_leaf(p, &m, g, u0, u1, l, level, merged, nm, out);
             for (int i = 0; i < nm; i++) have &= ~((int64_t)1 << merged[i]), unused[free_count++] = level[merged[i]];
             level[top] = out, have |= (int64_t)1 << top;

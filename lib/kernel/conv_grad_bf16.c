@@ -1,30 +1,31 @@
-/* The weight gradient of a convolution of bfloat16 by its products (gemm_bf16). Images lie behind each other with zeros around, residues of strides
- * apart, and output gradients at the same distances, so that for each tap all terms of all images are one product whose rows begin elsewhere:
+/* The weight gradient of a bfloat16 convolution as matrix products (gemm_bf16). Images are copied one after the other with zero padding around each, by
+ * residues modulo the strides; output gradients are copied to the same distances. So each tap is one product over the positions of all images, whose left
+ * operand merely begins at another offset:
  *
  *     x      [residue][channel]  0 0 0 0 0 0  0 1 2 3 4 0  0 5 6 7 8 0  ...      dw[ci, co, tap] = sum over q of x[ci, q + shift(tap)] dout[co, q]
  *     dout             [channel] a b c d - -  e f g h - -  ...                   -: zero
  *
- * A zero is multiplied by what lies behind a line's end, so that all must be finite. Images go together that fit a second cache; what several of them give is added in float32, one
- * after another. */
+ * Zeros of dout are multiplied by elements beyond the end of a line, so all elements must be finite. As many images as fit L2 form one product; their
+ * results are added in float32, in order. */
 #include <string.h>
 
 #include "base/ints.h"
 #include "kernel/conv_plan.h"
 
-enum { TOGETHER_BYTES = 1 << 20, STEP = 32 /* k of a product's step */ };
+enum { TOGETHER_BYTES = 1 << 20, STEP = 32 }; /* bytes of copies for one product; k of a product's step */
 
-static int64_t below(int64_t a, int64_t b) { return a >= 0 ? a / b : -tc_ceil_div(-a, b); } /* a / b, rounded down */
+static int64_t floor_div(int64_t a, int64_t b) { return a >= 0 ? a / b : -tc_ceil_div(-a, b); }
 
 typedef struct {
     tc_conv c;
-    int64_t first[3], reach[3], pitch[3]; /* least shift of a tap; how much more the others have; positions of an image with what is around it */
-    int64_t area, residues, images;       /* positions of an image; residues modulo the strides; images together */
-    int64_t k, row;                       /* positions of a product; from row to row of x */
+    int64_t first[3], reach[3], pitch[3]; /* smallest shift of a tap; largest minus smallest shift; positions of an image with its padding */
+    int64_t area, residues, images;       /* positions of a padded image; residues modulo the strides; images of a product */
+    int64_t k, row;                       /* positions of a product; elements from row to row of x */
     const uint16_t *in, *grad;
     uint16_t *x, *dout, *packed;
-    size_t panel; /* bytes of a group's packed dout */
-    float *sums;  /* [group][tap][ci][co] */
-    int64_t image, count;
+    size_t panel;         /* bytes of a group's packed dout */
+    float *sums;          /* [group][tap][ci][co] */
+    int64_t image, count; /* of the current product: its first image, how many */
     const tc_isa_ops *isa;
     float *dw;
     tc_conv_weight strides;
@@ -33,8 +34,8 @@ typedef struct {
 static plan make_plan(const tc_conv *c, const tc_isa_ops *isa) {
     plan p = {.c = *c, .isa = isa, .area = 1, .residues = tc_conv_volume(c->stride)};
     for (int d = 0; d < 3; d++) {
-        p.first[d] = below(-c->pad[d], c->stride[d]);
-        p.reach[d] = below((c->kernel[d] - 1) * c->dil[d] - c->pad[d], c->stride[d]) - p.first[d];
+        p.first[d] = floor_div(-c->pad[d], c->stride[d]);
+        p.reach[d] = floor_div((c->kernel[d] - 1) * c->dil[d] - c->pad[d], c->stride[d]) - p.first[d];
         p.pitch[d] = c->out[d] + p.reach[d], p.area *= p.pitch[d];
     }
     const int64_t bytes = p.area * c->groups * (p.residues * c->cin + c->cout) * 2;
@@ -48,7 +49,7 @@ static size_t x_bytes(const plan *p) { return tc_pad64((size_t)(p->residues * p-
 static size_t dout_bytes(const plan *p) { return tc_pad64((size_t)(p->c.groups * p->c.cout * p->k) * 2); }
 static size_t sums_bytes(const plan *p) { return tc_pad64((size_t)(p->c.groups * tc_conv_volume(p->c.kernel) * p->c.cin * p->c.cout) * 4); }
 
-/* Fewer channels fill too little of a tile, fewer positions do not pay for the copies (measured). */
+/* Fewer channels leave tiles mostly empty, fewer positions do not repay the copies (measured). */
 bool tc_conv_grad_by_pairs(const tc_conv *c, const tc_isa_ops *isa) {
     return isa->gemm_bf16 && c->cin * c->cout >= 128 && c->n * tc_conv_volume(c->out) >= 512 && tc_conv_volume(c->stride) <= 16;
 }
@@ -58,8 +59,8 @@ size_t tc_conv_grad_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int th
            tc_gemm_scratch(isa, TC_BF16, c->cin, c->cout, p.k, true, threads) + 64;
 }
 
-/* One channel of x of a residue, all images of this turn; what is not in an image is 0. */
-static void lay_x(void *ctx, int64_t begin, int64_t end, int worker) {
+/* Copies the images of this product to x. A task is one residue and channel. */
+static void copy_images(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv *c = &p->c;
     const int64_t channels = c->groups * c->cin, *s = c->stride;
@@ -83,7 +84,8 @@ static void lay_x(void *ctx, int64_t begin, int64_t end, int worker) {
                 }
     }
 }
-static void lay_dout(void *ctx, int64_t begin, int64_t end, int worker) {
+/* Copies their output gradients. A task is one channel. */
+static void copy_gradients(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv *c = &p->c;
     const int64_t channels = c->groups * c->cout, lines = c->out[0] * c->out[1];
@@ -107,7 +109,7 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
                   t[3] = {tap / c->kernel[2] / c->kernel[1], tap / c->kernel[2] % c->kernel[1], tap % c->kernel[2]};
     int64_t shift = 0, residue = 0;
     for (int d = 0; d < 3; d++) {
-        const int64_t at = t[d] * c->dil[d] - c->pad[d], f = below(at, c->stride[d]);
+        const int64_t at = t[d] * c->dil[d] - c->pad[d], f = floor_div(at, c->stride[d]);
         shift = shift * p->pitch[d] + f - p->first[d], residue = residue * c->stride[d] + at - f * c->stride[d];
     }
     *j = right_operand(p, group);
@@ -116,7 +118,7 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
     j->c = p->sums + i * c->cin * c->cout, j->c_rs = c->cout, j->c_cs = 1, j->alpha = j->beta = 1;
     if (p->image) j->add = j->c, j->add_rs = c->cout, j->add_cs = 1;
 }
-/* Channels of input, of all groups. */
+/* Stores the sums to dw. A task is one input channel. */
 static void store_sums(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv_weight *w = &p->strides;
@@ -139,8 +141,8 @@ void tc_conv_grad_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
     p.packed = tc_conv_take(&scratch, tc_pad64(p.panel) * (size_t)c->groups);
     for (p.image = 0; p.image < c->n; p.image += p.images) {
         p.count = tc_min(p.images, c->n - p.image);
-        tc_parallel_for(pool, p.residues * c->groups * c->cin, 1 + 8192 / (p.row + 1), lay_x, &p);
-        tc_parallel_for(pool, c->groups * c->cout, 1 + 8192 / (p.k + 1), lay_dout, &p);
+        tc_parallel_for(pool, p.residues * c->groups * c->cin, 1 + 8192 / (p.row + 1), copy_images, &p);
+        tc_parallel_for(pool, c->groups * c->cout, 1 + 8192 / (p.k + 1), copy_gradients, &p);
         for (int64_t g = 0; g < c->groups; g++) {
             const tc_gemm j = right_operand(&p, g);
             tc_gemm_pack(isa, pool, &j, (char *)p.packed + tc_pad64(p.panel) * (size_t)g);

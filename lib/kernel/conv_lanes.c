@@ -12,15 +12,17 @@
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
 
-enum { STRIP_BYTES = 96 << 10, ROW_BYTES_MOST = 32 << 10, MOST_LANES = 16, MOST_LEVELS = 40, NARROW = 16 };
+enum { STRIP_BYTES = 96 << 10, MAX_ROW_BYTES = 32 << 10, MAX_LANES = 16, MAX_LEVELS = 40, MAX_GROUP = 16 };
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(tc_dtype_compute(c->dtype)); } /* of weights and sums */
 static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
 
-bool tc_conv_by_lanes(const tc_conv *c) { return c->form ? c->form == TC_CONV_LANES : c->groups > 1 && c->cout < NARROW && c->cin <= 2 * NARROW; }
+bool tc_conv_by_lanes(const tc_conv *c) {
+    return c->form ? c->form == TC_CONV_LANES : c->groups > 1 && c->cout < MAX_GROUP && c->cin <= 2 * MAX_GROUP;
+}
 
 bool tc_conv_depthwise(const tc_conv *c) {
-    return tc_conv_by_lanes(c) && c->cin == 1 && c->cout == 1 && !c->adjoint && c->groups >= MOST_LANES && tc_conv_volume(c->kernel) <= TC_LEAF;
+    return tc_conv_by_lanes(c) && c->cin == 1 && c->cout == 1 && !c->adjoint && c->groups >= MAX_LANES && tc_conv_volume(c->kernel) <= TC_LEAF;
 }
 
 /* Input positions that outputs [a, b) of dimension d read: [*lo, *hi), empty when lo == hi. */
@@ -63,7 +65,7 @@ static int make_runs(const tc_conv *c, tc_conv_run *out) {
         }
     return n;
 }
-static int64_t most_runs(const tc_conv *c) { return tc_min(c->out[2], (2 * c->kernel[2] + 1) * (c->adjoint ? c->stride[2] : 1)) + 1; }
+static int64_t max_runs(const tc_conv *c) { return tc_min(c->out[2], (2 * c->kernel[2] + 1) * (c->adjoint ? c->stride[2] : 1)) + 1; }
 
 /* ---- the plan ---- */
 typedef struct {
@@ -89,7 +91,7 @@ static void make_plan(const tc_conv *c, const tc_isa_ops *isa, plan *p) {
     p->k = p->taps * c->cin;
     size_t lane = (size_t)p->o->lanes * elem(c), each;
     p->blocks = tc_ceil_div(p->channels, p->o->lanes);
-    p->cols = tc_min(c->out[2], tc_max(64, ROW_BYTES_MOST / (int64_t)lane / (c->adjoint ? 1 : c->stride[2])));
+    p->cols = tc_min(c->out[2], tc_max(64, MAX_ROW_BYTES / (int64_t)lane / (c->adjoint ? 1 : c->stride[2])));
     each = (size_t)(widest(c, 2, p->cols) * c->kernel[0] * c->cin) * lane; /* bytes of an input row */
     p->rows = tc_max(1, (STRIP_BYTES / (int64_t)(each + 1) - (c->kernel[1] - 1) * c->dil[1]));
     p->rows = tc_min(c->out[1], tc_max(1, c->adjoint ? p->rows * c->stride[1] : p->rows / c->stride[1]));
@@ -117,9 +119,9 @@ typedef struct {
     char *strip, *result;
     tc_conv_line *line;
 } task;
-static void turn_strip(const plan *p, const task *t) {
+static void load_strip(const plan *p, const task *t) {
     const tc_conv *c = p->c;
-    const void *planes[MOST_LANES];
+    const void *planes[MAX_LANES];
     int64_t w = t->hi2 - t->lo2, h = t->hi1 - t->lo1, lane = p->o->lanes * (int64_t)elem(c);
     for (int64_t t0 = 0; t0 < c->kernel[0]; t0++) {
         int64_t i0 = tc_conv_source(c, 0, t->o0, t0);
@@ -161,7 +163,7 @@ static task place_task(const plan *p, int64_t n, int64_t block, int64_t o0, int6
 static void pack_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     size_t e = elem(p->c);
-    const void *rows[MOST_LANES];
+    const void *rows[MAX_LANES];
     (void)worker;
     for (int64_t b = begin; b < end; b++) {
         char *to = p->weights + (size_t)(b * (p->k + 1) * p->o->lanes) * e;
@@ -183,7 +185,7 @@ static void strips(void *ctx, int64_t begin, int64_t end, int worker) {
         int64_t col = i % p->ncols, r = i / p->ncols % p->nrows, o0 = i / p->ncols / p->nrows % c->out[0],
                 block = i / p->ncols / p->nrows / c->out[0] % p->blocks, n = i / p->ncols / p->nrows / c->out[0] / p->blocks;
         task t = place_task(p, n, block, o0, r, col, mine);
-        turn_strip(p, &t);
+        load_strip(p, &t);
         const char *w = p->weights + (size_t)(block * (p->k + 1) * lanes) * e;
         tc_conv_row job = {.line = t.line, .run = p->runs, .nruns = p->nruns, .first = t.a2, .last = t.b2, .cin = c->cin, .taps = p->taps, .w = w};
         job.plane = (t.hi1 - t.lo1) * (t.hi2 - t.lo2) * lanes, job.bias = p->bias ? w + (size_t)(p->k * lanes) * e : NULL;
@@ -226,18 +228,18 @@ static void rows_last(void *ctx, int64_t begin, int64_t end, int worker) {
         job.out = p->out + at;
         job.plain = tc_conv_plain(c, 0, at, &plain);
         (c->dtype == TC_BF16 ? p->row_half : p->o->row_last)(&job);
-        const tc_epilogue *then = job.plain ? c->then->rest : c->then;
+        const tc_epilogue *then = job.plain ? c->epilogue->rest : c->epilogue;
         if (then) then->fn(then->ctx, i * c->out[2], c->out[2], 0, p->channels, worker);
     }
 }
 
 static size_t packed_bytes(const plan *p) { return tc_pad64((size_t)(p->blocks * (p->k + 1) * p->o->lanes) * elem(p->c)); }
 static size_t runs_bytes(const tc_conv *c) {
-    return tc_pad64((size_t)most_runs(c) * sizeof(tc_conv_run)) + tc_pad64((size_t)(c->out[1] * c->kernel[1]) * 8);
+    return tc_pad64((size_t)max_runs(c) * sizeof(tc_conv_run)) + tc_pad64((size_t)(c->out[1] * c->kernel[1]) * 8);
 }
 static void take_runs(plan *p, char **scratch) {
     const tc_conv *c = p->c;
-    tc_conv_run *runs = tc_conv_take(scratch, (size_t)most_runs(c) * sizeof(tc_conv_run));
+    tc_conv_run *runs = tc_conv_take(scratch, (size_t)max_runs(c) * sizeof(tc_conv_run));
     p->nruns = make_runs(c, runs), p->runs = runs;
     p->source = tc_conv_take(scratch, (size_t)(c->out[1] * c->kernel[1]) * 8);
     for (int64_t o = 0; o < c->out[1]; o++)
@@ -267,7 +269,7 @@ void tc_conv_lanes(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char 
 
 /* ---- weight gradient ---- */
 static size_t sums_bytes(const plan *p) { /* leaf and levels of every k, and which are there */
-    return tc_pad64((size_t)(p->k * p->o->lanes * (1 + MOST_LEVELS)) * elem(p->c)) + tc_pad64((size_t)p->k * 8) + tc_pad64((size_t)p->k);
+    return tc_pad64((size_t)(p->k * p->o->lanes * (1 + MAX_LEVELS)) * elem(p->c)) + tc_pad64((size_t)p->k * 8) + tc_pad64((size_t)p->k);
 }
 typedef struct {
     char *acc, *level;
@@ -277,7 +279,7 @@ typedef struct {
 static void close_leaf(const plan *p, sums *s, int64_t leaf) {
     size_t lane = (size_t)p->o->lanes * elem(p->c);
     for (int64_t k = 0; k < p->k; k++) {
-        p->o->push(s->level + (size_t)k * MOST_LEVELS * lane, &s->have[k], leaf, s->acc + (size_t)k * lane, s->any[k]);
+        p->o->push(s->level + (size_t)k * MAX_LEVELS * lane, &s->have[k], leaf, s->acc + (size_t)k * lane, s->any[k]);
         s->any[k] = 0;
     }
 }
@@ -285,8 +287,8 @@ static void close_leaf(const plan *p, sums *s, int64_t leaf) {
 static void grad_strip(const plan *p, const task *t, int part, sums *s) {
     const tc_conv *c = p->c;
     int64_t lanes = p->o->lanes, area = tc_conv_volume(c->out), at = (t->o0 * c->out[1] + t->a1) * c->out[2];
-    const void *planes[MOST_LANES];
-    turn_strip(p, t);
+    const void *planes[MAX_LANES];
+    load_strip(p, t);
     lane_planes(p, t->n, t->block, 0, p->dout, p->channels, area, false, planes);
     p->o->to_lanes(t->result, planes, at, (t->b1 - t->a1) * c->out[2]);
     tc_conv_row job = {.line = t->line, .run = p->runs, .nruns = p->nruns, .cin = c->cin, .taps = p->taps, .acc = s->acc, .any = s->any};
@@ -307,9 +309,9 @@ static void grad_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_conv *c = p->c;
     int64_t lanes = p->o->lanes, total = c->n * tc_conv_volume(c->out);
     size_t lane = (size_t)lanes * elem(c), e = elem(c);
-    char *mine = p->scratch + (size_t)worker * p->per_worker, *after = mine + p->per_worker - sums_bytes(p), v[MOST_LANES * 8];
+    char *mine = p->scratch + (size_t)worker * p->per_worker, *after = mine + p->per_worker - sums_bytes(p), v[MAX_LANES * 8];
     sums s;
-    s.acc = tc_conv_take(&after, (size_t)p->k * lane * (1 + MOST_LEVELS)), s.level = s.acc + (size_t)p->k * lane;
+    s.acc = tc_conv_take(&after, (size_t)p->k * lane * (1 + MAX_LEVELS)), s.level = s.acc + (size_t)p->k * lane;
     s.have = tc_conv_take(&after, (size_t)p->k * 8), s.any = tc_conv_take(&after, (size_t)p->k);
     for (int64_t i = begin; i < end; i++) {
         int64_t block = i / p->parts;
@@ -325,7 +327,7 @@ static void grad_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
         for (int64_t k = 0; k < p->k; k++) {
             int64_t t = k / c->cin, ci = k % c->cin;
             if (t / c->kernel[2] % p->parts != part) continue;
-            p->o->sum(v, s.level + (size_t)k * MOST_LEVELS * lane, s.have[k]);
+            p->o->sum(v, s.level + (size_t)k * MAX_LEVELS * lane, s.have[k]);
             for (int64_t l = 0; l < lanes && block * lanes + l < p->channels; l++) {
                 int64_t oc = block * lanes + l;
                 memcpy(p->out + (size_t)(oc / c->cout * p->w.group + oc % c->cout * p->w.cout + ci * p->w.cin + t) * e, v + (size_t)l * e, e);

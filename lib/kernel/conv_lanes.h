@@ -1,5 +1,5 @@
-/* Convolution with a vector for each position, one lane for each output channel; included by conv_*.isa.c after vec_*.h.
- * The order of sums is NUMERICS 6: an ascending fma chain over the present k of each leaf of 256, leaves merged by the tree. */
+/* Convolution by lanes: a vector of sums for each output position, one lane for each output channel; included by conv_type.h after vec_*.h. A sum is,
+ * as everywhere, an fma chain over the present k of each leaf of 256, leaves merged by the tree. */
 #include "kernel/conv_isa.h"
 #include "kernel/tree.h"
 
@@ -8,7 +8,7 @@
 #define N_(name) CAT_(name, S)
 #define INLINE static inline __attribute__((always_inline))
 
-enum { VL = ROW_BYTES / (int)sizeof(T), WIDE = 8, MOST_LEVELS = 40, GRAD_WIDE = 9 };
+enum { VL = ROW_BYTES / (int)sizeof(T), MAX_POSITIONS = 8, MAX_LEVELS = 40, MAX_GRAD_SUMS = 9 };
 
 static inline VF vload(const T *p) {
     VF v;
@@ -47,7 +47,7 @@ static void from_lanes(void *out, int64_t ld, int m, const void *in, int64_t n) 
         for (int l = 0; l < m; l++) o[l * ld + i] = x[i * VL + l];
 }
 
-/* ---- leaves of NP sums ---- */
+/* ---- the reduction tree of np vectors of sums; level i is level[i * ld ..] ---- */
 INLINE void push_leaf(VF *level, int64_t ld, uint64_t *have, int64_t leaf, VF *acc, bool present, const int np) {
     int i = 0;
     for (; leaf >> i & 1; i++) {
@@ -70,7 +70,7 @@ INLINE void sum_leaves(VF *acc, const VF *level, int64_t ld, uint64_t have, cons
     }
 }
 static void push(void *level, uint64_t *have, int64_t leaf, void *acc, bool present) {
-    VF a = vload(acc), l[MOST_LEVELS];
+    VF a = vload(acc), l[MAX_LEVELS];
     int top = 0;
     for (; leaf >> top & 1; top++)
         if (*have >> top & 1) l[top] = vload((T *)level + top * VL);
@@ -79,7 +79,7 @@ static void push(void *level, uint64_t *have, int64_t leaf, void *acc, bool pres
     vstore(acc, (VF){0});
 }
 static void sum(void *out, const void *level, uint64_t have) {
-    VF a, l[MOST_LEVELS];
+    VF a, l[MAX_LEVELS];
     for (int i = 0; have >> i; i++)
         if (have >> i & 1) l[i] = vload((const T *)level + i * VL);
     sum_leaves(&a, l, 1, have, 1);
@@ -87,10 +87,10 @@ static void sum(void *out, const void *level, uint64_t have) {
 }
 
 /* ---- forward ---- */
-/* np positions of a run, the first of them number p0; out is theirs. Weights of one channel follow each other by taps. */
+/* Computes np positions of a run, from number p0 on, where k is one leaf; out is the first one's, `step` elements from one to the next. */
 INLINE void one_leaf(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, T *out, int64_t step, const int np, const int64_t istep,
                      const int64_t cin) {
-    VF acc[WIDE];
+    VF acc[MAX_POSITIONS];
     const int64_t taps = r->taps * VL, plane = r->plane, ioff = u->ioff * VL, tstep = u->tstep * VL, nt = u->nt;
     for (int p = 0; p < np; p++) acc[p] = (VF){0};
     for (const tc_conv_line *l = r->line, *last = l + r->nlines; l < last; l++) {
@@ -105,8 +105,9 @@ INLINE void one_leaf(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, T *
     }
     for (int p = 0; p < np; p++) vstore(out + p * step, r->bias ? acc[p] + vload(r->bias) : acc[p]);
 }
+/* The same where k has several leaves. */
 INLINE void many_leaves(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, T *out, int64_t step, const int np) {
-    VF acc[WIDE], level[MOST_LEVELS * WIDE];
+    VF acc[MAX_POSITIONS], level[MAX_LEVELS * MAX_POSITIONS];
     uint64_t have = 0;
     int64_t leaf = 0, leaves = (r->taps * r->cin + TC_LEAF - 1) / TC_LEAF;
     bool present = false;
@@ -117,7 +118,7 @@ INLINE void many_leaves(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, 
         for (int64_t j = 0; j < u->nt; j++, x += u->ioff * VL, k += u->tstep * r->cin)
             for (int64_t c = 0; c < r->cin;) {
                 for (; leaf < (k + c) / TC_LEAF; leaf++) {
-                    push_leaf(level, WIDE, &have, leaf, acc, present, np);
+                    push_leaf(level, MAX_POSITIONS, &have, leaf, acc, present, np);
                     present = false;
                     for (int p = 0; p < np; p++) acc[p] = (VF){0};
                 }
@@ -131,12 +132,13 @@ INLINE void many_leaves(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, 
             }
     }
     for (; leaf < leaves; leaf++) {
-        push_leaf(level, WIDE, &have, leaf, acc, present, np);
+        push_leaf(level, MAX_POSITIONS, &have, leaf, acc, present, np);
         present = false;
     }
-    sum_leaves(acc, level, WIDE, have, np);
+    sum_leaves(acc, level, MAX_POSITIONS, have, np);
     for (int p = 0; p < np; p++) vstore(out + p * step, r->bias ? acc[p] + vload(r->bias) : acc[p]);
 }
+/* Constant strides and channel counts let the compiler unroll the usual cases. */
 INLINE void block(const tc_conv_row *r, const tc_conv_run *u, int64_t p, T *out, int64_t step, const int np) {
     if (r->taps * r->cin > TC_LEAF) many_leaves(r, u, p, out, step, np);
     else if (u->istep == 1 && r->cin == 1) one_leaf(r, u, p, out, step, np, 1, 1);
@@ -144,7 +146,7 @@ INLINE void block(const tc_conv_row *r, const tc_conv_run *u, int64_t p, T *out,
     else if (u->istep == 2 && r->cin == 1) one_leaf(r, u, p, out, step, np, 2, 1);
     else one_leaf(r, u, p, out, step, np, u->istep, r->cin);
 }
-/* Positions of the run in [first, last): numbers [*p0, *p1). */
+/* The positions of the run that lie in [first, last): numbers [*p0, *p1). */
 static inline void part_of(const tc_conv_run *u, int64_t first, int64_t last, int64_t *p0, int64_t *p1) {
     *p0 = u->o >= first ? 0 : (first - u->o + u->step - 1) / u->step;
     *p1 = u->o >= last ? 0 : (last - u->o + u->step - 1) / u->step;
@@ -163,25 +165,25 @@ static void row(const tc_conv_row *r) {
     }
 }
 
-/* The plain epilogue's part by column, for n <= VL columns from number c on. */
+/* The plain epilogue's arguments for n <= VL channels from c on. */
 typedef struct {
     VF scale, shift, low, high;
-} column_part;
-INLINE column_part columns_of(const tc_epilogue_plain *e, int64_t c, int n) {
-    column_part p = {.low = vset1((T)e->low), .high = vset1((T)e->high)};
+} column_plain;
+INLINE column_plain load_column_plain(const tc_epilogue_plain *e, int64_t c, int n) {
+    column_plain p = {.low = vset1((T)e->low), .high = vset1((T)e->high)};
     if (e->scale) p.scale = vload_some((const T *)e->scale + c, n), p.shift = vload_some((const T *)e->shift + c, n);
     return p;
 }
-/* more: of these elements */
-INLINE VF finish(const column_part *p, VF x, bool scaled, const VF *more) {
+/* The plain epilogue on a vector of results; more: their residual, or NULL. */
+INLINE VF finish(const column_plain *p, VF x, bool scaled, const VF *more) {
     if (scaled) x = vfma(x, p->scale, p->shift);
     if (more) x = x + *more;
     return vmin(vmax(x, p->low), p->high);
 }
 
-/* Eight positions at a time, for them all channels: what they read of a line is then one piece of memory. */
+/* Depthwise over channels-last images: np positions from p0 on, all channels, so that each input line is read as one contiguous range. */
 INLINE void all_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, const int np) {
-    const int64_t c = r->channels, s = u->istep * c, ioff = u->ioff * c, tstep = u->tstep * VL, nt = u->nt, pace = u->step * c;
+    const int64_t c = r->channels, s = u->istep * c, ioff = u->ioff * c, tstep = u->tstep * VL, nt = u->nt, out_step = u->step * c;
     const int64_t block = (r->taps + 1) * VL, from = (u->i + p0 * u->istep) * c, to = (u->o + p0 * u->step) * c;
     const tc_conv_line *const line = r->line, *const last = line + r->nlines;
     const tc_epilogue_plain *const plain = r->plain;
@@ -190,7 +192,7 @@ INLINE void all_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0,
     const bool bias = r->bias, scaled = plain && plain->scale;
     for (int64_t c0 = 0; c0 < c; c0 += VL, first += block) {
         if (c0 + VL > c) c0 = c - VL;
-        VF acc[WIDE];
+        VF acc[MAX_POSITIONS];
         for (int p = 0; p < np; p++) acc[p] = (VF){0};
         for (const tc_conv_line *l = line; l < last; l++) {
             const T *x = (const T *)l->x + from + c0, *x4 = x + 4 * s, *w = first + (l->tap + u->t) * VL;
@@ -204,19 +206,20 @@ INLINE void all_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0,
             for (int p = 0; p < np; p++) acc[p] = acc[p] + v;
         }
         if (plain) {
-            const column_part e = columns_of(plain, c0, VL);
+            const column_plain e = load_column_plain(plain, c0, VL);
             for (int p = 0; p < np; p++) {
-                const VF m = more ? vload(more + p * pace + c0) : (VF){0};
+                const VF m = more ? vload(more + p * out_step + c0) : (VF){0};
                 acc[p] = finish(&e, acc[p], scaled, more ? &m : NULL);
             }
         }
-        T *o = out + c0, *o4 = o + 4 * pace;
-        for (int p = 0; p < np; p++) vstore((p < 4 ? o : o4) + p % 4 * pace, acc[p]);
+        T *o = out + c0, *o4 = o + 4 * out_step;
+        for (int p = 0; p < np; p++) vstore((p < 4 ? o : o4) + p % 4 * out_step, acc[p]);
     }
 }
 static void row_last(const tc_conv_row *r) {
     for (const tc_conv_run *u = r->run, *end = u + r->nruns; u < end; u++)
-        for (int64_t n = u->count, p = 0, left, np; (left = n - p) > 0; p += np) { /* some are computed twice rather than one piece more */
+        for (int64_t n = u->count, p = 0, left, np; (left = n - p) > 0;
+             p += np) { /* groups may overlap: computing a position twice is cheaper than another group */
             np = left >= 8 || (left > 4 && n >= 8) ? 8 : left > 2 && n >= 4 ? 4 : left > 1 ? 2 : 1;
             if (p > n - np) p = n - np;
             if (np == 8) all_channels(r, u, p, 8);
@@ -227,10 +230,10 @@ static void row_last(const tc_conv_row *r) {
 }
 
 /* ---- weight gradient ---- */
-/* acc[m] += dout[p] * x[m][p] over n positions, for na sums at once */
+/* acc[m] += dout[p] * x[m][p * istep] over n positions, for na sums at once */
 INLINE void grad_sums(T *const *acc, const T *const *x, const T *dout, int64_t n, int64_t istep, const int na) {
-    VF s[GRAD_WIDE];
-    const T *at[GRAD_WIDE];
+    VF s[MAX_GRAD_SUMS];
+    const T *at[MAX_GRAD_SUMS];
     for (int m = 0; m < na; m++) s[m] = vload(acc[m]), at[m] = x[m];
     for (int64_t p = 0; p < n; p++, dout += VL) {
         VF d = vload(dout);
@@ -257,8 +260,8 @@ static void grad_row(const tc_conv_row *r) {
         int64_t p, end;
         part_of(u, r->first, r->last, &p, &end);
         if (p >= end) continue;
-        const T *dout = (const T *)r->out + (u->o + p - r->first) * VL, *x[GRAD_WIDE];
-        T *acc[GRAD_WIDE];
+        const T *dout = (const T *)r->out + (u->o + p - r->first) * VL, *x[MAX_GRAD_SUMS];
+        T *acc[MAX_GRAD_SUMS];
         int na = 0;
         for (int l = 0; l < r->nlines; l++)
             for (int64_t j = 0; j < u->nt; j++)
@@ -267,7 +270,7 @@ static void grad_row(const tc_conv_row *r) {
                     r->any[k] = 1;
                     acc[na] = (T *)r->acc + k * VL;
                     x[na++] = (const T *)r->line[l].x + (u->i + p * u->istep + j * u->ioff) * VL + c * r->plane;
-                    if (na == GRAD_WIDE) grad_some(acc, x, dout, end - p, u->istep, na), na = 0;
+                    if (na == MAX_GRAD_SUMS) grad_some(acc, x, dout, end - p, u->istep, na), na = 0;
                 }
         grad_some(acc, x, dout, end - p, u->istep, na);
     }

@@ -1,5 +1,5 @@
-/* The weight gradient of a convolution: for each tap a matrix product over (n, output position) of output gradients and inputs,
- * where positions whose tap lies in the padding are absent. */
+/* The weight gradient of a convolution as a matrix product for each tap: output gradients [output channel][k] by inputs [k][input channel], where k is
+ * (image, output position); positions whose tap lies in the padding are absent (tc_gemm.seg). */
 #include "base/ints.h"
 #include "kernel/conv_plan.h"
 #include "kernel/transpose.h"
@@ -14,12 +14,12 @@ typedef struct {
     int64_t k, *a_k, *b_k;
     const tc_gemm_seg *seg;
     const int *nseg;
-    int64_t most; /* segments a tap has room for */
+    int64_t most; /* segments of a tap, at most */
 } plan;
 
 static int64_t most_segments(const tc_conv *c) { return c->n * c->out[0] * c->out[1]; }
 
-/* Few input channels: they are the rows, that no panel is mostly padding. A product's bits do not depend on which is which. */
+/* Few input channels become the rows of the product: as columns they would leave a panel mostly empty. The bits are the same. */
 static bool swapped(const tc_conv *c) { return c->cin < 8 && c->cin < c->cout; }
 
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
@@ -80,7 +80,7 @@ void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool,
                 }
     for (int64_t t = 0; t < taps; t++) {
         int64_t t2 = t % c->kernel[2], t1 = t / c->kernel[2] % c->kernel[1], t0 = t / c->kernel[2] / c->kernel[1];
-        int64_t b = 0, e = c->out[2]; /* present positions of the last dimension: one range */
+        int64_t b = 0, e = c->out[2]; /* [b, e): positions of the last dimension where the tap is present */
         while (b < e && tc_conv_source(c, 2, b, t2) < 0) b++;
         while (e > b && tc_conv_source(c, 2, e - 1, t2) < 0) e--;
         tc_gemm_seg *s = seg + t * p.most;

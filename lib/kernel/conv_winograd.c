@@ -1,12 +1,12 @@
-/* Convolutions of 3x3 by Winograd's minimal filtering, for --numerics=fast: m x m results of a tile are sums over channels of
- * (m + 2)^2 products instead of 9 m^2, after Lavin and Gray, Fast Algorithms for Convolutional Neural Networks (2015).
+/* 3x3 convolutions by Winograd's minimal filtering, for --numerics=fast: a tile of m x m results costs (m + 2)^2 products per channel instead of 9 m^2
+ * (Lavin and Gray, Fast Algorithms for Convolutional Neural Networks, 2015).
  *
- *     input      tiles of (m + 2) x (m + 2) positions, m apart, transformed: terms[p][tile][channel]
- *     products   for each p: [tile][channel] by weights [channel][output channel], which are transformed and packed ahead
- *     output     sums[p][tile][output channel] transformed back: m x m positions
+ *     input      tiles of (m + 2) x (m + 2) positions, m from one to the next, transformed: terms[p][tile][channel]
+ *     products   for each p of (m + 2)^2 a matrix product: [tile][channel] by [channel][output channel], the weights transformed and packed before
+ *     output     sums[p][tile][output channel], transformed back to m x m positions
  *
- * Sums keep the order of NUMERICS 5 over channels, so results do not depend on threads or instruction sets; they differ from those of
- * strict by rounding (m = 4: some 1e-5 of the largest result), and infinite elements reach the whole tile as NaN. */
+ * Sums over channels keep the fixed order of gemm.h, so results do not depend on threads or instruction set. They differ from strict numerics by
+ * rounding (m = 4: some 1e-5 of the largest result), and an infinite element makes its whole tile NaN. */
 #include <string.h>
 
 #include "base/ints.h"
@@ -14,17 +14,18 @@
 #include "kernel/conv_plan.h"
 #include "kernel/transpose.h"
 
-enum { TAPS = 9, LANES = 16 /* of the widest vectors */, TASK_BYTES = 768 << 10, LEAST_TILES = 56 };
-/* Costs in multiplications: of a weight that comes from memory, of an element of a tile transformed. */
-enum { WEIGHT_COST = 24, TURN_COST = 44 };
+/* LANES: float32 lanes of the widest vectors. A task's transformed tiles stay in L2: at most TASK_BYTES, but at least MIN_TILES tiles. */
+enum { TAPS = 9, LANES = 16, TASK_BYTES = 768 << 10, MIN_TILES = 56 };
+/* Costs in multiplications: reading a weight from memory; transforming an element of a tile. */
+enum { WEIGHT_COST = 24, TRANSFORM_COST = 44 };
 
 typedef struct {
     const tc_conv *c;
     const tc_isa_ops *isa;
     int m, points;            /* (m + 2)^2 */
-    int64_t across[2], tiles; /* of an image; of all */
+    int64_t across[2], tiles; /* tiles down and across an image; tiles of all images */
     int64_t rows, cols;       /* tiles and output channels of a task */
-    size_t panel_bytes;       /* weights of a point and group */
+    size_t panel_bytes;       /* of the packed weights of one point and group */
     const float *x, *bias, *zeros;
     const char *w;
     float *out;
@@ -38,10 +39,10 @@ static double weight_cost(const tc_conv *c, int points) { return (double)points 
 static double cost_of(const tc_conv *c, int m) {
     const int points = (m + 2) * (m + 2);
     const double tiles = (double)tiles_of(c, m);
-    return weight_cost(c, points) * (tiles + WEIGHT_COST) + TURN_COST * points * tiles * (double)(c->cin + c->cout);
+    return weight_cost(c, points) * (tiles + WEIGHT_COST) + TRANSFORM_COST * points * tiles * (double)(c->cin + c->cout);
 }
-/* The tile of least cost; 0: the direct way costs less. */
-static int choose(const tc_conv *c) {
+/* The m of lowest estimated cost; 0: the direct algorithm is cheaper. */
+static int choose_m(const tc_conv *c) {
     const double direct = weight_cost(c, TAPS) * ((double)images(c) * (double)(c->out[1] * c->out[2]) + WEIGHT_COST);
     const int m = cost_of(c, 2) < cost_of(c, 4) ? 2 : 4;
     return cost_of(c, m) < direct ? m : 0;
@@ -50,19 +51,19 @@ bool tc_conv_by_winograd(const tc_conv *c) {
     bool fits = c->fast && !tc_conv_by_lanes(c) && c->dtype == TC_F32 && c->kernel[0] == 1 && c->kernel[1] == 3 && c->kernel[2] == 3 && !c->pad[0] &&
                 c->cin % LANES == 0 && c->cout % LANES == 0 && c->cin && c->cout && c->n && tc_conv_volume(c->out);
     for (int d = 0; d < 3; d++) fits = fits && c->stride[d] == 1 && c->dil[d] == 1;
-    return fits && choose(c);
+    return fits && choose_m(c);
 }
 
 static plan start_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
-    plan p = {.c = c, .isa = isa, .m = choose(c)};
+    plan p = {.c = c, .isa = isa, .m = choose_m(c)};
     p.points = (p.m + 2) * (p.m + 2);
     for (int d = 0; d < 2; d++) p.across[d] = tc_ceil_div(c->out[1 + d], p.m);
     p.tiles = tiles_of(c, p.m);
     p.panel_bytes = tc_pad64(isa->gemm_f32->pack_bytes(c->cout, c->cin));
     p.rows = TASK_BYTES / (int64_t)(sizeof(float) * (size_t)(p.points * (c->cin + c->cout)));
-    if (p.rows < LEAST_TILES) p.rows = LEAST_TILES;
+    if (p.rows < MIN_TILES) p.rows = MIN_TILES;
     p.rows = tc_min(tc_min(p.rows, TC_GEMM_MC), p.tiles);
-    p.rows = tc_ceil_div(p.tiles, tc_ceil_div(p.tiles, p.rows)); /* of about the same height */
+    p.rows = tc_ceil_div(p.tiles, tc_ceil_div(p.tiles, p.rows)); /* tasks of nearly equal height */
     const int64_t want = threads > 1 ? 2 * threads : 1, tasks = tc_ceil_div(p.tiles, p.rows) * c->groups;
     p.cols = tc_min(TC_GEMM_NC, c->cout);
     if (tasks * tc_ceil_div(c->cout, p.cols) < want)
@@ -78,7 +79,7 @@ typedef struct {
     tc_conv_weight w;
     char *out;
 } packing;
-/* Panels as tc_gemm_ops.pack writes them: [group][point][panel][cin][nr]. */
+/* Writes panels in the layout of tc_gemm_ops.pack: [group][point][panel][cin][nr]. */
 static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
     const packing *j = ctx;
     const plan *p = j->p;
@@ -113,7 +114,7 @@ void tc_conv_winograd_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *poo
 
 /* ---- tasks ---- */
 typedef struct {
-    int64_t image, y, x; /* of its first result */
+    int64_t image, y, x; /* position of its first result */
 } tile_place;
 static tile_place place_of(const plan *p, int64_t tile) {
     const int64_t i = tile / p->across[1];
@@ -159,7 +160,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     float *terms = (float *)(p->scratch + (size_t)worker * p->per_worker), *sums = terms + p->points * p->rows * c->cin;
     char *work = (char *)terms + tc_pad64((size_t)(p->points * p->rows * (c->cin + p->cols)) * sizeof(float));
     const int64_t ncols = tc_ceil_div(c->cout, p->cols), nrows = tc_ceil_div(p->tiles, p->rows);
-    int64_t have = -1; /* the rows and group that terms are of */
+    int64_t have = -1; /* rows and group of what is in terms */
     for (int64_t i = begin; i < end; i++) {
         const int64_t c0 = i % ncols * p->cols, nc = tc_min(p->cols, c->cout - c0), row = i / ncols % nrows, g = i / ncols / nrows,
                       r0 = row * p->rows, nr = tc_min(p->rows, p->tiles - r0);
@@ -184,7 +185,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     }
 }
 
-/* Elements of an image tensor of `channels` planes. */
+/* Elements of an image tensor with `channels` channels a group. */
 static int64_t elements(const tc_conv *c, int64_t channels, const int64_t *size) { return c->n * c->groups * channels * tc_conv_volume(size); }
 static size_t copy_bytes(int64_t n, bool is_last) { return is_last ? 0 : tc_pad64((size_t)n * sizeof(float)); }
 size_t tc_conv_winograd_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {

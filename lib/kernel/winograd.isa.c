@@ -1,9 +1,9 @@
-/* Transforms of Winograd's convolution of float32: a lane for each channel. */
+/* The transforms of Winograd's convolution (conv_winograd.c) for float32, a lane for each channel. m is 2 or 4. */
 #include "kernel/vec_f32.h"
 
 #include "kernel/conv_isa.h"
 
-enum { VL = ROW_BYTES / (int)sizeof(T), MOST = 6 };
+enum { VL = ROW_BYTES / (int)sizeof(T), MAX_SIDE = 6 };
 static inline VF load(const T *p) {
     VF v;
     __builtin_memcpy(&v, p, sizeof v);
@@ -11,8 +11,8 @@ static inline VF load(const T *p) {
 }
 static inline void store(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
 
-/* B^T d of one line of m + 2 elements; the matrices are those of Lavin and Gray, Fast Algorithms for Convolutional Neural Networks (2015). */
-static inline __attribute__((always_inline)) void turn_in(const int m, const VF *d, VF *t, int ts) {
+/* B^T d for one line of m + 2 elements; t has stride ts. Matrices: Lavin and Gray, Fast Algorithms for Convolutional Neural Networks (2015). */
+static inline __attribute__((always_inline)) void transform_input(const int m, const VF *d, VF *t, int ts) {
     if (m == 2) {
         t[0] = d[0] - d[2], t[ts] = d[1] + d[2], t[2 * ts] = d[2] - d[1], t[3 * ts] = d[1] - d[3];
         return;
@@ -24,8 +24,8 @@ static inline __attribute__((always_inline)) void turn_in(const int m, const VF 
     t[3 * ts] = vfma(two, wide, far), t[4 * ts] = vfma(-two, wide, far);
     t[5 * ts] = vfma(four, d1, vfma(five, d3, d5));
 }
-/* A^T s of one line: m results. */
-static inline __attribute__((always_inline)) void turn_out(const int m, const VF *s, VF *y, int ys) {
+/* A^T s for one line: m results, with stride ys. */
+static inline __attribute__((always_inline)) void transform_output(const int m, const VF *s, VF *y, int ys) {
     const VF sum = s[1] + s[2], difference = s[1] - s[2];
     if (m == 2) {
         y[0] = s[0] + sum, y[ys] = difference - s[3];
@@ -39,17 +39,18 @@ static inline __attribute__((always_inline)) void turn_out(const int m, const VF
 static inline __attribute__((always_inline)) void run_input(const int m, const tc_winograd_tile *t) {
     const int n = m + 2;
     for (int64_t c = 0; c < t->channels; c += VL) {
-        VF d[MOST], u[MOST * MOST];
+        VF d[MAX_SIDE], u[MAX_SIDE * MAX_SIDE];
         for (int i = 0; i < n; i++) {
             for (int k = 0; k < n; k++) d[k] = load(t->in[k * n + i] + c);
-            turn_in(m, d, u + i, n);
+            transform_input(m, d, u + i, n);
         }
         for (int i = 0; i < n; i++) {
-            turn_in(m, u + i * n, d, 1);
+            transform_input(m, u + i * n, d, 1);
             for (int k = 0; k < n; k++) store(t->terms + (i * n + k) * t->plane + c, d[k]);
         }
     }
 }
+/* Bias and plain epilogue on the results x of channels from c on; at: their position's offset in the result. */
 static inline VF finished(const tc_winograd_tile *t, VF x, int64_t c, int64_t at) {
     const tc_epilogue_plain *p = t->plain;
     if (t->bias) x += load(t->bias + c);
@@ -61,20 +62,20 @@ static inline VF finished(const tc_winograd_tile *t, VF x, int64_t c, int64_t at
 static inline __attribute__((always_inline)) void run_output(const int m, const tc_winograd_tile *t) {
     const int n = m + 2;
     for (int64_t c = 0; c < t->channels; c += VL) {
-        VF s[MOST], u[MOST * MOST];
+        VF s[MAX_SIDE], u[MAX_SIDE * MAX_SIDE];
         for (int i = 0; i < n; i++) {
             for (int k = 0; k < n; k++) s[k] = load(t->terms + (k * n + i) * t->plane + c);
-            turn_out(m, s, u + i, n);
+            transform_output(m, s, u + i, n);
         }
         for (int i = 0; i < m; i++) {
-            turn_out(m, u + i * n, s, 1);
+            transform_output(m, u + i * n, s, 1);
             for (int k = 0; k < m; k++)
                 if (t->to[i * m + k] >= 0) store(t->out + t->to[i * m + k] + c, finished(t, s[k], c, t->to[i * m + k]));
         }
     }
 }
-/* G g of one line of three taps. */
-static inline __attribute__((always_inline)) void turn_taps(const int m, const VF *g, VF *t, int ts) {
+/* G g for one line of three taps; t has stride ts. */
+static inline __attribute__((always_inline)) void transform_taps(const int m, const VF *g, VF *t, int ts) {
     const VF a = g[0], b = g[1], c = g[2], half = vset1((T)0.5);
     t[(m + 1) * ts] = c;
     if (m == 2) {
@@ -88,7 +89,7 @@ static inline __attribute__((always_inline)) void turn_taps(const int m, const V
 }
 static inline __attribute__((always_inline)) void run_weights(const int m, const tc_winograd_weights *w) {
     const int n = m + 2;
-    VF g[3], t[3 * MOST], u[MOST];
+    VF g[3], t[3 * MAX_SIDE], u[MAX_SIDE];
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++) {
             T lane[VL] = {0};
@@ -96,10 +97,10 @@ static inline __attribute__((always_inline)) void run_weights(const int m, const
             for (int l = 0; l < w->n; l++) lane[l] = w->taps[l * w->pitch + (w->backwards ? 8 - tap : tap)];
             g[k] = load(lane);
         }
-        turn_taps(m, g, t + i, 3);
+        transform_taps(m, g, t + i, 3);
     }
     for (int i = 0; i < n; i++) {
-        turn_taps(m, t + i * 3, u, 1);
+        transform_taps(m, t + i * 3, u, 1);
         for (int k = 0; k < n; k++) store(w->out + (i * n + k) * w->plane, u[k]);
     }
 }
