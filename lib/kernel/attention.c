@@ -1,4 +1,5 @@
-/* Scaled dot product attention and its backward: tiles of queries stream over leaves of 128 keys, which merge by the tree. */
+/* Scaled dot product attention and its backward as kernels (attention.h): reads the arguments, widens 16-bit tensors, and splits the work into tasks: tiles
+ * of queries for the forward pass, key heads for the backward pass. */
 #include "kernel/attention.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@ static tc_attention_strides strides_of(const tc_tensor *t) {
     if (r == 3) s.n = t->stride[0];
     return s;
 }
-static tc_attention_strides mask_strides(const tc_tensor *t) { /* broadcast from the right */
+/* The mask's strides, 0 along broadcast dimensions. */
+static tc_attention_strides mask_strides(const tc_tensor *t) {
     int r = t->rank;
     tc_attention_strides s = {t->storage ? tc_tensor_data(t) : NULL, 0, 0, 0, 0};
     if (r >= 1 && t->size[r - 1] != 1) s.e = t->stride[r - 1];
@@ -23,7 +25,7 @@ static tc_attention_strides mask_strides(const tc_tensor *t) { /* broadcast from
     if (r >= 4 && t->size[r - 4] != 1) s.n = t->stride[r - 4];
     return s;
 }
-/* A float32 copy of a 16-bit tensor: contiguous, in order of its dimensions. */
+/* Bytes of a float32 copy of a 16-bit tensor; widen makes it at *scratch, contiguous, and points s to it. */
 static size_t widened(const tc_tensor *t) { return t && tc_is_narrow(t->dtype) ? tc_pad64((size_t)tc_tensor_numel(t) * 4) : 0; }
 static void widen(const tc_kcall *c, const tc_tensor *t, tc_attention_strides *s, bool mask, char **scratch) {
     if (!t || !tc_is_narrow(t->dtype)) return;
@@ -42,7 +44,7 @@ static void widen(const tc_kcall *c, const tc_tensor *t, tc_attention_strides *s
     s->data = out;
 }
 
-/* first: index of the query; the mask, causal and scale arguments follow the schema. */
+/* Arguments by index: first: query, key, value; mask; causal; scale. */
 static tc_attention read_args(const tc_kcall *c, int first, int mask, int causal, int scale) {
     const tc_tensor *q = tc_k_tensor(c, first), *k = tc_k_tensor(c, first + 1), *v = tc_k_tensor(c, first + 2),
                     *m = tc_k_given(c, mask) ? tc_k_tensor(c, mask) : NULL;
@@ -78,31 +80,31 @@ static tc_status check(const tc_kcall *c, int dropout) {
 }
 
 /* ---- forward ---- */
-enum { KEPT_HEADER = 64, KEPT_LIMIT = 8 << 20 };
+enum { PACKED_HEADER = 64, PACKED_LIMIT = 8 << 20 }; /* bytes before a worker's packed head, which say which head it is; bytes of a head, at most */
 static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_attention *a = ctx;
     int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES;
     for (int64_t t = begin; t < end; t++) {
         int64_t tile = tiles - 1 - t % tiles, head = t / tiles, q0 = tile * TC_ATTENTION_QUERIES,
-                rows = a->l - q0 < TC_ATTENTION_QUERIES ? a->l - q0 : TC_ATTENTION_QUERIES; /* long rows of a causal mask first */
-        char *scratch = a->scratch + a->per_worker * (size_t)worker, *packed = a->kept ? scratch + KEPT_HEADER : NULL;
-        int64_t *kept = (int64_t *)scratch; /* whose keys and values are packed */
-        if (packed && *kept != head / a->group) {
-            a->ops->pack_head(a, head / a->h, head % a->h / a->group, packed, packed + a->kept);
-            *kept = head / a->group;
+                rows =
+                    a->l - q0 < TC_ATTENTION_QUERIES ? a->l - q0 : TC_ATTENTION_QUERIES; /* last tiles first: with a causal mask they take longest */
+        char *scratch = a->scratch + a->per_worker * (size_t)worker, *packed = a->packed_bytes ? scratch + PACKED_HEADER : NULL;
+        int64_t *packed_head = (int64_t *)scratch; /* number of the key head whose keys and values are packed there */
+        if (packed && *packed_head != head / a->group) {
+            a->ops->pack_head(a, head / a->h, head % a->h / a->group, packed, packed + a->packed_bytes);
+            *packed_head = head / a->group;
         }
-        a->ops->forward_tile(a, head / a->h, head % a->h, q0, rows, packed, packed ? packed + a->kept : scratch);
+        a->ops->forward_tile(a, head / a->h, head % a->h, q0, rows, packed, packed ? packed + a->packed_bytes : scratch);
     }
 }
-/* Keys and values are packed once for all tiles of queries that meet them. */
-static void keep_heads(tc_attention *a) {
+/* A worker packs keys and values once for all of its tiles of a head, where there are several and they fit. */
+static void plan_packed_heads(tc_attention *a) {
     size_t bytes = tc_pad64(a->ops->head_bytes(a));
-    a->kept = (a->l > TC_ATTENTION_QUERIES || (a->group > 1 && a->l > 1)) && bytes <= KEPT_LIMIT ? bytes : 0;
-    a->per_worker = tc_pad64(a->ops->forward_bytes(a)) + a->kept + KEPT_HEADER;
+    a->packed_bytes = (a->l > TC_ATTENTION_QUERIES || (a->group > 1 && a->l > 1)) && bytes <= PACKED_LIMIT ? bytes : 0;
+    a->per_worker = tc_pad64(a->ops->forward_bytes(a)) + a->packed_bytes + PACKED_HEADER;
 }
-/* query, key, value, dropout_p, is_causal, attn_mask, scale; of tc::attention fill too */
-enum { FEW_QUERIES = 2 }; /* do not earn the packing of keys and values as pairs */
-enum { DROPOUT = 3, CAUSAL, MASK, SCALE, FILL };
+enum { FEW_QUERIES = 2 };                        /* too few to repay packing keys and values for bfloat16 products */
+enum { DROPOUT = 3, CAUSAL, MASK, SCALE, FILL }; /* arguments after query, key, value; fill: of tc::attention only */
 static tc_attention forward_args(const tc_kcall *c) {
     tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
     if (tc_is_narrow(tc_k_tensor(c, 1)->dtype)) a.stored = tc_k_tensor(c, 1)->dtype;
@@ -112,7 +114,7 @@ static tc_attention forward_args(const tc_kcall *c) {
 }
 static size_t flash_scratch(const tc_kcall *c, int threads) {
     tc_attention a = forward_args(c);
-    keep_heads(&a);
+    plan_packed_heads(&a);
     size_t s = a.per_worker * (size_t)threads + 64;
     if (a.factor == a.dtype) s += widened(tc_k_tensor(c, 0));
     if (tc_k_given(c, MASK)) s += widened(tc_k_tensor(c, MASK));
@@ -127,7 +129,7 @@ static tc_status flash(tc_kcall *c) {
     a.out = tc_tensor_data(&c->outs[0]);
     if (c->nouts > 1 && c->outs[1].storage) a.lse = tc_tensor_data(&c->outs[1]);
     a.scratch = tc_align64(scratch);
-    keep_heads(&a);
+    plan_packed_heads(&a);
     for (int w = 0; w < tc_pool_threads(c->pool); w++) *(int64_t *)(a.scratch + a.per_worker * (size_t)w) = -1;
     tc_parallel_for(c->pool, a.n * a.h * ((a.l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES), 1, forward_tasks, &a);
     return NULL;

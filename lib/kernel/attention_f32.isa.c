@@ -1,4 +1,4 @@
-/* Attention on float32. */
+/* Attention for float32, with weights rounded to bfloat16 where products take that. */
 #include <math.h>
 
 #include "kernel/attention_impl.h"

@@ -1,4 +1,4 @@
-/* Attention on float64. */
+/* Attention for float64. */
 #include <math.h>
 
 #include "kernel/attention_impl.h"

@@ -1,23 +1,24 @@
-/* Weights of attention that are bfloat16 where they multiply: maximum, exponentials, their sum and rounding of a row of scores, read twice and never
- * written. Included by attention_f32.isa.c after row_fold.h, vec_f32.h and half_plain.h. */
+/* Attention weights rounded to bfloat16: turns a row of float32 scores into exponentials, their sum and rounded weights, reading the scores twice and
+ * leaving them unchanged. Included by attention_f32.isa.c after row_fold.h, vec_f32.h and half_plain.h. */
 enum { VL = ROW_BYTES / 4, PARTS = 16 / VL };
 
-static inline __attribute__((always_inline)) VF vtake(const float *p) {
+static inline __attribute__((always_inline)) VF vload(const float *p) {
     VF x;
     __builtin_memcpy(&x, p, sizeof x);
     return x;
 }
-/* In the first n lanes all bits, in the others none. */
+/* A mask: all bits set in the first n lanes, none in the others. */
 static inline __attribute__((always_inline)) VU first_lanes(int64_t n) {
     static const uint32_t index[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     VU lane;
     __builtin_memcpy(&lane, index, sizeof lane);
     return (VU)(lane < (uint32_t)n);
 }
-/* 2^x for x <= 0, to 2^-22 of it; 0 below -126. NaN is one still, of those whose lower nine bits are 0, as sums of products of bfloat16 have them. */
+/* 2^x for x <= 0 with a relative error of 2^-22; 0 for x < -126. NaN stays NaN if the lower nine bits of its mantissa are 0, which holds for sums of
+ * products of bfloat16. */
 static inline __attribute__((always_inline)) VF power_of_two(VF x) {
     const VF round = vset1(0x1.8p23f), c = vmax(x, vset1(-127)), t = c + round, r = c - (t - round);
-    VF p = vfma(vset1(0x1.5ec866p-10f), r, vset1(0x1.3cbf6p-7f)); /* at Chebyshev nodes of |r| <= 1/2 */
+    VF p = vfma(vset1(0x1.5ec866p-10f), r, vset1(0x1.3cbf6p-7f)); /* interpolates 2^r at the Chebyshev nodes of |r| <= 1/2 */
     p = vfma(p, r, vset1(0x1.c6afeep-5f));
     p = vfma(p, r, vset1(0x1.ebfa4cp-3f));
     p = vfma(p, r, vset1(0x1.62e43p-1f));
@@ -25,34 +26,34 @@ static inline __attribute__((always_inline)) VF power_of_two(VF x) {
     return (VF)(((VU)p + ((VU)t << 23)) & ~(VU)(x < vset1(-126)));
 }
 static inline __attribute__((always_inline)) void store_weights(uint16_t *out, VF x) {
-    const VU u = (VU)x, r = (u + 0x7fff + (u >> 16 & 1)) >> 16; /* to nearest even; as above of NaN */
+    const VU u = (VU)x, r = (u + 0x7fff + (u >> 16 & 1)) >> 16; /* to nearest even; NaN as in power_of_two */
     const VH h = __builtin_convertvector(r, VH);
     __builtin_memcpy(out, &h, sizeof h);
 }
-/* The first `live` of `keys` scores become weights exp(scale * (score - max)), scale > 0, the others 0; scale * max; their sum before rounding in the
- * order of NUMERICS 4. A score that is NaN makes it NaN. */
+/* Weights exp(scale * (score - max)) of the first `live` of `keys` scores, 0 for the others; scale > 0. *out_max = scale * max; *out_sum is the sum of the
+ * weights before rounding, in the fixed order of a leaf; both are NaN where a score is. */
 extern void TC_ROW(tc_attention_weights)(const float *score, int64_t live, int64_t keys, float scale, float *out_max, float *out_sum, uint16_t *out);
 void TC_ROW(tc_attention_weights)(const float *score, int64_t live, int64_t keys, float scale, float *out_max, float *out_sum, uint16_t *out) {
     const VF rate = vset1(scale * 0x1.715476p+0f), lowest = vset1(-INFINITY);
     VF top = lowest, sum[PARTS];
     int64_t i = 0;
 #pragma GCC unroll 1
-    for (; i + VL <= live; i += VL) top = vmax(vtake(score + i), top);
+    for (; i + VL <= live; i += VL) top = vmax(vload(score + i), top);
     const VU in = first_lanes(live - i);
-    if (i < live) top = vmax((VF)(((VU)vtake(score + i) & in) | ((VU)lowest & ~in)), top);
+    if (i < live) top = vmax((VF)(((VU)vload(score + i) & in) | ((VU)lowest & ~in)), top);
     const float max = vmax_lanes(top);
     const VF less = vset1(max == -INFINITY ? 0 : max);
     for (int p = 0; p < PARTS; p++) sum[p] = vset1(0);
 #pragma GCC unroll 1
     for (i = 0; i + 16 <= live; i += 16)
         for (int p = 0; p < PARTS; p++) {
-            const VF x = power_of_two((vtake(score + i + p * VL) - less) * rate);
+            const VF x = power_of_two((vload(score + i + p * VL) - less) * rate);
             store_weights(out + i + p * VL, x);
             sum[p] += x;
         }
 #pragma GCC unroll 1
     for (int p = 0; i < keys; i += VL, p++) {
-        const VF x = i < live ? (VF)((VU)power_of_two((vtake(score + i) - less) * rate) & first_lanes(live - i)) : vset1(0);
+        const VF x = i < live ? (VF)((VU)power_of_two((vload(score + i) - less) * rate) & first_lanes(live - i)) : vset1(0);
         store_weights(out + i, x);
         if (i < live) sum[p] += x;
     }
@@ -62,9 +63,9 @@ void TC_ROW(tc_attention_weights)(const float *score, int64_t live, int64_t keys
     *out_max = *out_sum != *out_sum ? *out_sum : max * scale;
 }
 #if defined TC_ISA_avx512
-/* The same bits where AVX512-BF16 rounds: no weight is subnormal. */
+/* The same with AVX512-BF16's rounding, which gives the same bits because no weight is subnormal. */
 #define PAIRS __attribute__((target("avx512bf16")))
-/* power_of_two with no lane for what is below -126. */
+/* power_of_two with a mask for x < -126. */
 PAIRS static inline __attribute__((always_inline)) __m512 power(__m512 x) {
     const __m512 round = _mm512_set1_ps(0x1.8p23f), t = x + round, r = x - (t - round);
     __m512 p = _mm512_fmadd_ps(_mm512_set1_ps(0x1.5ec866p-10f), r, _mm512_set1_ps(0x1.3cbf6p-7f));

@@ -1,18 +1,24 @@
-/* Attention of one type, included by attention_*.isa.c with T, S, BITS (TC_F32, TC_F64), EXP, LOG, FMA and the tree's names;
- * with ROUNDED (attention_rounded.h) where weights may be of a narrower type. */
+/* The inner loops of attention (tc_attention_ops) for one type, included by attention_*.isa.c with T, its suffix S, its dtype BITS, EXP, LOG, FMA and the
+ * names of the tree's functions; ROUNDED is defined where weights may be bfloat16 (attention_rounded.h).
+ *
+ *     forward, a tile of up to 64 queries:
+ *       for each leaf of 128 keys:   scores = scale q k' + mask;  max, weights = exp(scores - max), sum;  acc = weights v
+ *                                    merged with earlier leaves by the tree, rescaling to the larger maximum
+ *       out = acc / sum */
 #include "base/ints.h"
 
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
 #define N_(name) CAT_(name, S)
 
-/* A tile of queries against one leaf of keys, or several merged: row maxima, sums of exponentials, weighted values. */
+/* What a tile of queries has from one leaf of keys, or from several merged: by row the maximum, the sum of exponentials, [dv] weighted values. */
 typedef struct {
     T *max, *sum, *acc;
 } N_(part);
 
-static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) { /* b becomes a and b */
-    T wa[TC_ATTENTION_QUERIES] = {0}, wb[TC_ATTENTION_QUERIES] = {0};     /* weights; negative: a leaf without an allowed key is absent */
+/* Merges a, the earlier keys, into b. */
+static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) {
+    T wa[TC_ATTENTION_QUERIES] = {0}, wb[TC_ATTENTION_QUERIES] = {0}; /* factors; negative: the row attends to no key there, the part is absent */
     __builtin_memcpy(wa, a.max, (size_t)rows * sizeof(T)), __builtin_memcpy(wb, b.max, (size_t)rows * sizeof(T));
     TC_VECTOR_LOOP
 #pragma GCC unroll 1
@@ -34,21 +40,21 @@ static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) { /* b b
     }
 }
 
-/* A leaf of a key head's keys (and those behind it), or of its values, as the right operand of a product: where it lies, or in `room` where it must
- * be widened. */
+/* The right operand of a product (a tc_gemm with b, n and k set): `keys` keys from k0 on of key head hk, or their values. Read in place, or widened to
+ * `widened`. n of keys in place counts all keys that follow: the product prefetches where its b is too large for the caches. */
 static tc_gemm N_(leaf_of)(const tc_attention *a, const tc_attention_strides *x, int64_t b, int64_t hk, int64_t k0, int64_t keys, int64_t width,
-                           bool values, T *room) {
+                           bool values, T *widened) {
     const int64_t at = b * x->n + hk * x->h + k0 * x->l;
     int64_t l = x->l, e = x->e;
     const char *data = (const char *)x->data + at * (int64_t)tc_dtype_size(a->stored);
     if (a->stored != a->factor) {
-        tc_widen(a->isa, NULL, a->stored, data, (const int64_t[]){1, 1, keys, width}, (const int64_t[]){0, 0, l, e}, (float *)(void *)room);
-        data = (const char *)room, l = width, e = 1;
+        tc_widen(a->isa, NULL, a->stored, data, (const int64_t[]){1, 1, keys, width}, (const int64_t[]){0, 0, l, e}, (float *)(void *)widened);
+        data = (const char *)widened, l = width, e = 1;
     }
     tc_gemm j = {.dtype = a->factor,
-                 .n = values                       ? width
-                      : data == (const char *)room ? keys
-                                                   : a->s - k0,
+                 .n = values                          ? width
+                      : data == (const char *)widened ? keys
+                                                      : a->s - k0,
                  .k = values ? keys : width,
                  .b = data,
                  .b_rs = values ? l : e,
@@ -60,26 +66,26 @@ static const char *N_(packed_values)(const tc_attention *a, const char *packed, 
     return packed + a->gemm->pack_bytes(a->s, a->d) + a->gemm->pack_bytes(a->dv, k0);
 }
 static size_t N_(head_bytes)(const tc_attention *a) { return a->gemm->pack_bytes(a->s, a->d) + a->gemm->pack_bytes(a->dv, a->s); }
-static void N_(pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out, char *room) {
+static void N_(pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out, char *widened) {
     for (int64_t k0 = 0; k0 < a->s; k0 += TC_ATTENTION_LEAF) {
         const int64_t keys = N_(keys_from)(a, k0);
-        tc_gemm j = N_(leaf_of)(a, &a->k, b, hk, k0, keys, a->d, false, (T *)(void *)room);
+        tc_gemm j = N_(leaf_of)(a, &a->k, b, hk, k0, keys, a->d, false, (T *)(void *)widened);
         a->gemm->pack(&j, 0, keys, out + a->gemm->pack_bytes(k0, a->d));
-        j = N_(leaf_of)(a, &a->v, b, hk, k0, keys, a->dv, true, (T *)(void *)room);
+        j = N_(leaf_of)(a, &a->v, b, hk, k0, keys, a->dv, true, (T *)(void *)widened);
         a->gemm->pack(&j, 0, j.n, (char *)N_(packed_values)(a, out, k0));
     }
 }
 
-/* Scores of rows [q0, q0 + rows) against keys [k0, k0 + keys): scale * q k + mask. *out_left: NULL, or a positive scale that may be left to be
- * multiplied. What a causal mask does not allow is left as it is. */
+/* Scores of queries [q0, q0 + rows) against keys [k0, k0 + keys): s = scale q k' + mask, rows ld apart. With out_left the scale may be left to the caller:
+ * *out_left is then the positive factor that is still to be applied, else 1. Scores that a causal mask hides are not set. */
 static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld,
-                       const char *packed, T *room, void *work, T *out_left) {
-    tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = keys, .k = a->d} : N_(leaf_of)(a, &a->k, b, h / a->group, k0, keys, a->d, false, room);
+                       const char *packed, T *widened, void *work, T *out_left) {
+    tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = keys, .k = a->d} : N_(leaf_of)(a, &a->k, b, h / a->group, k0, keys, a->d, false, widened);
     j.a = (const char *)a->q.data + (b * a->q.n + h * a->q.h + q0 * a->q.l) * (int64_t)tc_dtype_size(a->factor);
     j.m = rows, j.a_rs = a->q.l, j.a_cs = a->q.e;
-    const bool scales = a->factor != BITS; /* the product of bfloat16 stores sums as they are */
+    const bool scales = a->factor != BITS; /* bfloat16 products are fastest without alpha: scale here */
     j.c = s, j.c_rs = ld, j.c_cs = 1, j.alpha = scales ? 1 : a->scale, j.beta = 1;
-    int64_t end = a->causal && q0 + rows < k0 + keys ? q0 + rows - k0 : keys; /* no row sees more */
+    int64_t end = a->causal && q0 + rows < k0 + keys ? q0 + rows - k0 : keys; /* the causal mask hides later keys from all rows */
     for (int64_t c = 0; c < end; c += TC_GEMM_NC)
         a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work, packed ? packed + a->gemm->pack_bytes(k0 + c, a->d) : NULL,
                        0);
@@ -99,7 +105,8 @@ static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, 
         }
     }
 }
-static void N_(hide)(const tc_attention *a, T *row, int64_t from, int64_t keys) { /* of a causal mask */
+/* Applies the causal mask, if there is one: key `from` and later ones get the score -inf. */
+static void N_(mask_future)(const tc_attention *a, T *row, int64_t from, int64_t keys) {
     for (int64_t i = from < 0 ? 0 : from; a->causal && i < keys; i++) row[i] = -INFINITY;
 }
 
@@ -114,50 +121,53 @@ static bool N_(allowed)(const tc_attention *a, int64_t b, int64_t h, int64_t q0,
     return false;
 }
 
-/* How many of `keys` keys a query sees whose number, counted from the first of them, is `first`. */
-static inline int64_t N_(live)(const tc_attention *a, int64_t first, int64_t keys) {
+/* How many of `keys` keys a query may see under the causal mask. first: position of the query minus that of the first key. */
+static inline int64_t N_(visible_keys)(const tc_attention *a, int64_t first, int64_t keys) {
     if (!a->causal || first + 1 >= keys) return keys;
     return first < 0 ? 0 : first + 1;
 }
-/* The scores of some rows become weights, exp(score - max); the first row is query `first` counted from the first key. */
+/* Turns the scores of some rows into weights exp(score - max), and writes max and sum. first: position of the first row's query minus that of the first
+ * key. */
 static void N_(weights)(const tc_attention *a, int64_t first, int64_t keys, int64_t rows, T *score, N_(part) out) {
     const tc_reduce_ops *reduce = a->isa->reduce[BITS];
-    for (int64_t r = 0; r < rows; r++) N_(hide)(a, score + r * TC_ATTENTION_LEAF, first + r + 1, keys);
+    for (int64_t r = 0; r < rows; r++) N_(mask_future)(a, score + r * TC_ATTENTION_LEAF, first + r + 1, keys);
     reduce->max_rows(out.max, score, rows, keys, TC_ATTENTION_LEAF);
     for (int64_t r = 0; r < rows; r++) {
         T *row = score + r * TC_ATTENTION_LEAF, m = out.max[r] == -INFINITY ? 0 : out.max[r];
-        const int64_t live = N_(live)(a, first + r, keys); /* exp(-inf) would go through subnormal numbers, slowly */
-        const int64_t lines = (live + 15) / 16 * 16;       /* whole vectors: what is left would go number by number */
-        for (int64_t i = live; i < lines; i++) row[i] = m;
+        const int64_t visible_keys = N_(visible_keys)(a, first + r, keys); /* not exp(-inf): its intermediate subnormals are slow */
+        const int64_t lines = (visible_keys + 15) / 16 * 16;               /* whole vectors: the compiler's scalar remainder loop is slow */
+        for (int64_t i = visible_keys; i < lines; i++) row[i] = m;
         TC_VECTOR_LOOP
         for (int64_t i = 0; i < lines; i++) row[i] = EXP(row[i] - m);
-        for (int64_t i = live; i < keys; i++) row[i] = 0;
+        for (int64_t i = visible_keys; i < keys; i++) row[i] = 0;
     }
     reduce->sum_rows(out.sum, score, rows, keys, TC_ATTENTION_LEAF);
 }
-/* What rows [q0, q0 + rows) get from the leaf of keys at k0. */
+/* The part of queries [q0, q0 + rows) from the leaf of keys at k0. */
 static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, N_(part) out, const char *packed,
-                          T *score, T *room, void *work) {
+                          T *score, T *widened, void *work) {
     const int64_t keys = N_(keys_from)(a, k0);
     const void *weights = score;
 #ifdef ROUNDED
-    if (a->factor != BITS) { /* behind the scores */
+    if (a->factor != BITS) { /* rounded weights go behind the scores */
         uint16_t *to = (uint16_t *)(score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
         T scale;
-        N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, room, work, &scale);
+        N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, widened, work, &scale);
         weights = to;
         for (int64_t r = 0; r < rows; r++)
-            ROUNDED(score + r * TC_ATTENTION_LEAF, N_(live)(a, q0 + r - k0, keys), keys, scale, out.max + r, out.sum + r, to + r * TC_ATTENTION_LEAF);
+            ROUNDED(score + r * TC_ATTENTION_LEAF, N_(visible_keys)(a, q0 + r - k0, keys), keys, scale, out.max + r, out.sum + r,
+                    to + r * TC_ATTENTION_LEAF);
     } else
 #endif
     {
-        N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, room, work, NULL);
+        N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, widened, work, NULL);
         for (int64_t r = 0, n; r < rows; r += n) {
             n = rows - r < TC_ATTENTION_ROWS ? rows - r : TC_ATTENTION_ROWS;
             N_(weights)(a, q0 + r - k0, keys, n, score + r * TC_ATTENTION_LEAF, (N_(part)){out.max + r, out.sum + r, NULL});
         }
     }
-    tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = a->dv, .k = keys} : N_(leaf_of)(a, &a->v, b, h / a->group, k0, keys, a->dv, true, room);
+    tc_gemm j =
+        packed ? (tc_gemm){.dtype = a->factor, .n = a->dv, .k = keys} : N_(leaf_of)(a, &a->v, b, h / a->group, k0, keys, a->dv, true, widened);
     j.m = rows, j.a = weights, j.a_rs = TC_ATTENTION_LEAF, j.a_cs = 1, j.c = out.acc, j.c_rs = a->dv, j.c_cs = 1, j.alpha = 1, j.beta = 1;
     const char *values = packed ? N_(packed_values)(a, packed, k0) : NULL;
     for (int64_t c = 0, n; c < a->dv; c += n) {
@@ -166,14 +176,14 @@ static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q
     }
 }
 
-/* Elements of a leaf's keys or values that are widened. */
-static int64_t N_(room)(const tc_attention *a) { return a->stored == a->factor ? 0 : TC_ATTENTION_LEAF * (a->d > a->dv ? a->d : a->dv); }
-/* Elements of a leaf's scores, and of the rounded weights behind them. */
-static int64_t N_(score_room)(const tc_attention *a) { return TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF * (a->factor == BITS ? 1 : 2); }
+/* Elements of the buffer for a widened leaf of keys or values. */
+static int64_t N_(widened_elements)(const tc_attention *a) { return a->stored == a->factor ? 0 : TC_ATTENTION_LEAF * (a->d > a->dv ? a->d : a->dv); }
+/* Elements of the buffer for a tile's scores, and the rounded weights behind them. */
+static int64_t N_(score_elements)(const tc_attention *a) { return TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF * (a->factor == BITS ? 1 : 2); }
 static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch) {
     int64_t leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF, dv = a->dv;
     if (a->causal && q0 + rows < a->s) leaves = (q0 + rows + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
-    T *score = (T *)scratch, *room = score + N_(score_room)(a), *at = room + N_(room)(a);
+    T *score = (T *)scratch, *widened = score + N_(score_elements)(a), *at = widened + N_(widened_elements)(a);
     N_(part) level[TC_ATTENTION_LEVELS + 1], spare[TC_ATTENTION_LEVELS + 2];
     int free_count = tc_attention_levels(a->s) + 2;
     for (int i = 0; i < free_count; i++, at += TC_ATTENTION_QUERIES * (dv + 2))
@@ -182,7 +192,7 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
     for (int64_t l = 0; l < leaves; l++) {
         int64_t k0 = l * TC_ATTENTION_LEAF, keys = a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF;
         N_(part) p = {NULL, NULL, NULL};
-        if (!N_(allowed)(a, b, h, q0, rows, k0, keys)) { /* what is there moves up as it is */
+        if (!N_(allowed)(a, b, h, q0, rows, k0, keys)) { /* the leaf is absent: only earlier ones are merged */
             int i = 0;
             for (; l >> i & 1; i++) {
                 if (p.max && level[i].max) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
@@ -192,7 +202,7 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
             continue;
         }
         p = spare[--free_count];
-        N_(leaf_part)(a, b, h, q0, rows, k0, p, packed, score, room, work);
+        N_(leaf_part)(a, b, h, q0, rows, k0, p, packed, score, widened, work);
         int i = 0;
         for (; l >> i & 1; i++)
             if (level[i].max) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
@@ -226,12 +236,13 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
 static size_t N_(forward_bytes)(const tc_attention *a) {
     size_t u = a->gemm->work_bytes(TC_ATTENTION_QUERIES, TC_ATTENTION_LEAF, a->d),
            w = a->gemm->work_bytes(TC_ATTENTION_QUERIES, a->dv < TC_GEMM_NC ? a->dv : TC_GEMM_NC, TC_ATTENTION_LEAF);
-    return sizeof(T) * (size_t)(N_(score_room)(a) + N_(room)(a) + (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) +
+    return sizeof(T) *
+               (size_t)(N_(score_elements)(a) + N_(widened_elements)(a) + (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) +
            (u > w ? u : w) + 256;
 }
 
-/* ---- backward: leaves of 256 queries; P = exp(scores - logsumexp), dS = P (dP - sum(dO O)) scale ----
- * dq = dS k over keys, dk = dS' q and dv = P' dO over queries; the queries of all heads that share a key head follow each other. */
+/* ---- backward: P = exp(scores - logsumexp), dP = dO v', dS = scale P (dP - sum(dO O)) ----
+ * dq = dS k sums over keys; dk = dS' q and dv = P' dO sum over queries, in leaves of 256, the queries of all heads that share a key head in sequence. */
 static void N_(add)(T *into, const T *from, int64_t n) {
     for (int64_t i = 0; i < n; i++) into[i] = from[i] + into[i];
 }
@@ -241,10 +252,10 @@ static void N_(product)(const tc_attention *a, tc_gemm j, void *work) {
         for (int64_t c = 0; c < j.n; c += TC_GEMM_NC)
             a->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC, work, NULL, 0);
 }
-/* A leaf of them: q0 to q0 + rows of head h. */
+/* A leaf of queries: [q0, q0 + rows) of head h. */
 typedef struct {
     int64_t b, h, q0, rows;
-    const T *q, *g, *o, *lse; /* their rows; of the result's gradient and of the result; the logsumexp of each */
+    const T *q, *g, *o, *lse; /* their rows of q, dO and O; their logsumexp */
 } N_(queries);
 static N_(queries) N_(queries_at)(const tc_attention *a, int64_t b, int64_t h, int64_t q0) {
     return (N_(queries)){b,
@@ -270,14 +281,14 @@ static T N_(delta)(const tc_attention *a, const N_(queries) * f, int64_t r) {
     }
     return TREE_SUM(&t);
 }
-/* P of a leaf, rows of s, and dS: what dP = dO v' makes of it. */
+/* P and dS of a leaf, both [rows][s]. */
 static void N_(queries_weights)(const tc_attention *a, const N_(queries) * f, const T *v, T *p, T *ds, void *work) {
     const int64_t s = a->s;
     for (int64_t r = 0; r < f->rows; r += TC_GEMM_MC)
         N_(scores)(a, f->b, f->h, f->q0 + r, f->rows - r < TC_GEMM_MC ? f->rows - r : TC_GEMM_MC, 0, s, p + r * s, s, NULL, NULL, work, NULL);
     for (int64_t r = 0; r < f->rows; r++) {
         T *row = p + r * s, m = f->lse[r] == -INFINITY ? 0 : f->lse[r];
-        N_(hide)(a, row, f->q0 + r + 1, s);
+        N_(mask_future)(a, row, f->q0 + r + 1, s);
         for (int64_t i = 0; i < s; i++) row[i] -= m;
         a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, s);
     }
@@ -301,7 +312,7 @@ static void N_(queries_weights)(const tc_attention *a, const N_(queries) * f, co
         for (int64_t i = 0; i < s; i++) ds[r * s + i] = p[r * s + i] == 0 ? 0 : p[r * s + i] * (ds[r * s + i] - delta) * (T)a->scale;
     }
 }
-/* dq of a leaf goes to its place, dk and dv of the leaf behind each other to kv. */
+/* dq of a leaf, stored to its place; the leaf's terms of dk [s][d] and dv [s][dv], to kv one after the other. */
 static void N_(queries_gradients)(const tc_attention *a, const N_(queries) * f, const T *k, const T *p, const T *ds, T *kv, void *work) {
     const int64_t s = a->s, d = a->d;
     N_(product)

@@ -1,10 +1,10 @@
-/* Conversions of blocks: every pair of types.
+/* Conversions of blocks between every pair of types.
  *
- *     real -> real            one loop a pair
- *     f16, bf16, f8 <-> x     by way of float32, as PyTorch does
- *     complex <-> real        by way of the float of its parts; c32 by way of c64
+ *     real -> real            one loop for each pair
+ *     f16, bf16, f8 <-> x     through float32, as PyTorch does
+ *     complex <-> real        through the float type of its parts; c32 through c64
  *
- * What goes by way of another type does so in pieces that stay in the first cache: 180 loops less in each instruction set. */
+ * A conversion through another type goes in chunks that stay in L1. That saves 180 loops in each instruction set. */
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
 #include "kernel/scalar.h"
@@ -23,7 +23,7 @@
     M(f16, uint16_t, F16) M(bf16, uint16_t, BF16) M(f8e4m3, uint8_t, F8E4M3) M(f8e5m2, uint8_t, F8E5M2) \
     M(f8e4m3fnuz, uint8_t, F8E4M3FNUZ) M(f8e5m2fnuz, uint8_t, F8E5M2FNUZ) M(f8e8m0, uint8_t, F8E8M0)
 
-/* ---- in one step ---- */
+/* ---- direct ---- */
 #define LOOP(from, TF, to, TT)                                                                                \
     static void from##_to_##to(void *o, const void *in, int64_t n) {                                          \
         TT *out = o;                                                                                          \
@@ -44,23 +44,23 @@ LOOP(f64, double, c128, tc_c128) LOOP(c128, tc_c128, f64, double) LOOP(c128, tc_
 LOOP(c64, tc_c64, c128, tc_c128) LOOP(c128, tc_c128, c64, tc_c64)
 LOOP(c64, tc_c64, c32, tc_c32) LOOP(c32, tc_c32, c64, tc_c64)
 
-/* ---- in two steps, by way of a type that holds the result of the first exactly as PyTorch rounds it ---- */
-enum { PIECE = 512 };
+/* ---- in two steps, through the type that PyTorch converts through ---- */
+enum { CHUNK = 512 };
 static void two_steps(char *out, const char *in, int64_t n, int from, int to, tc_cast_fn first, tc_cast_fn second) {
-    tc_c128 between[PIECE];
-    for (int64_t i = 0; i < n; i += PIECE) {
-        int64_t m = n - i < PIECE ? n - i : PIECE;
+    tc_c128 between[CHUNK];
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        int64_t m = n - i < CHUNK ? n - i : CHUNK;
         first(between, in + i * from, m);
         second(out + i * to, between, m);
     }
 }
-#define VIA(from, TF, way, to, TT)                                                                            \
+#define VIA(from, TF, via_type, to, TT)                                                                            \
     static void from##_to_##to(void *o, const void *in, int64_t n) {                                          \
-        two_steps(o, in, n, sizeof(TF), sizeof(TT), from##_to_##way, way##_to_##to);                          \
+        two_steps(o, in, n, sizeof(TF), sizeof(TT), from##_to_##via_type, via_type##_to_##to);                          \
     }
 #define COPY(S, T) static void S##_to_##S(void *o, const void *in, int64_t n) { memcpy(o, in, (size_t)n * sizeof(T)); }
 COPY(c64, tc_c64) COPY(c128, tc_c128) COPY(c32, tc_c32)
-/* complex from real by way of the float of its parts, and back by the real part */
+/* real to complex through the float type of its parts, and back from the real part */
 #define TO_C64(M) \
     M(i8, int8_t) M(i16, int16_t) M(i32, int32_t) M(i64, int64_t) M(u8, uint8_t) M(u16, uint16_t) M(u32, uint32_t) M(u64, uint64_t)
 #define M(f, TF) \
@@ -70,12 +70,12 @@ TO_C64(M)
 VIA(bool, uint8_t, f32, c64, tc_c64) VIA(bool, uint8_t, f64, c128, tc_c128)
 VIA(f64, double, f32, c64, tc_c64) VIA(c64, tc_c64, f32, f64, double)
 VIA(f32, float, f64, c128, tc_c128) VIA(c128, tc_c128, f64, f32, float)
-/* c32 by way of c64 */
+/* c32 through c64 */
 #define M(f, TF, id) VIA(f, TF, c64, c32, tc_c32) VIA(c32, tc_c32, c64, f, TF)
 REAL(M)
 #undef M
 VIA(c128, tc_c128, c64, c32, tc_c32) VIA(c32, tc_c32, c64, c128, tc_c128)
-/* narrow floats by way of float32 */
+/* narrow floats through float32 */
 #define M(f, TF, id) \
     VIA(f, TF, f32, i8, int8_t) VIA(f, TF, f32, i16, int16_t) VIA(f, TF, f32, i32, int32_t) VIA(f, TF, f32, i64, int64_t) \
     VIA(f, TF, f32, u8, uint8_t) VIA(f, TF, f32, u16, uint16_t) VIA(f, TF, f32, u32, uint32_t) VIA(f, TF, f32, u64, uint64_t) \
@@ -96,7 +96,7 @@ static void round_c32(void *o, const void *in, int64_t n) {
     const tc_c64 *x = in;
     TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = tc_x_cast_c32_c64(tc_x_cast_c64_c32(x[i]));
 }
-/* float32 by way of a narrow type */
+/* float32 rounded to a narrow type and back */
 #define M(f, TF, id)                                                                                          \
     static void round_##f(void *o, const void *in, int64_t n) {                                               \
         float *out = o;                                                                                       \

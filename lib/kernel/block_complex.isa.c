@@ -1,4 +1,4 @@
-/* Block primitives on complex numbers: a section a type. */
+/* Block primitives on complex numbers. */
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
 #include "kernel/scalar.h"
@@ -15,23 +15,11 @@
 #define S c64
 #define REAL_T float
 #include "kernel/block_type.h"
-extern const tc_block_fn TC_ROW(tc_block_c64)[TC_X_COUNT];
-const tc_block_fn TC_ROW(tc_block_c64)[TC_X_COUNT] = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
-#include "kernel/scalar.def"
-#undef X
-};
-#undef T
-#undef S
+#include "kernel/block_table.h"
 #undef REAL_T
 
 #define T tc_c128
 #define S c128
 #define REAL_T double
 #include "kernel/block_type.h"
-extern const tc_block_fn TC_ROW(tc_block_c128)[TC_X_COUNT];
-const tc_block_fn TC_ROW(tc_block_c128)[TC_X_COUNT] = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
-#include "kernel/scalar.def"
-#undef X
-};
+#include "kernel/block_table.h"

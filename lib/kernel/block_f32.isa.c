@@ -1,5 +1,5 @@
-/* Block primitives on float32: every float operation of scalar.def as a loop over a contiguous block. sin, cos and tan of large arguments
- * and the gamma functions of negative ones take a branch: block_rare.h. */
+/* Block primitives on float32: every float operation of scalar.def as a loop over a contiguous block. Operations with a rare branch (sin of large
+ * arguments, gamma functions of negative ones) are vectorised without it, see block_rare.h: the macros below replace tc_x_NAME by its fast path. */
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
 #include "kernel/scalar.h"
@@ -53,8 +53,6 @@ UNUSUAL(lgamma)
 UNUSUAL(digamma)
 UNUSUAL(trigamma)
 
-extern const tc_block_fn TC_ROW(tc_block_f32)[TC_X_COUNT];
-const tc_block_fn TC_ROW(tc_block_f32)[TC_X_COUNT] = {
 #define b_sin_f32 sin_any
 #define b_cos_f32 cos_any
 #define b_tan_f32 tan_any
@@ -64,7 +62,4 @@ const tc_block_fn TC_ROW(tc_block_f32)[TC_X_COUNT] = {
 #define b_lgamma_f32 lgamma_any
 #define b_digamma_f32 digamma_any
 #define b_trigamma_f32 trigamma_any
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
-#include "kernel/scalar.def"
-#undef X
-};
+#include "kernel/block_table.h"

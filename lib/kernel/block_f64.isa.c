@@ -1,5 +1,5 @@
-/* Block primitives on float64: every float operation of scalar.def as a loop over a contiguous block. sin, cos and tan of large arguments take a
- * branch (scalar_trig.h): block_rare.h. */
+/* Block primitives on float64: every float operation of scalar.def as a loop over a contiguous block. sin, cos and tan are vectorised without their
+ * branch for large arguments, see block_rare.h: the macros below replace tc_x_NAME by its fast path. */
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
 #include "kernel/scalar.h"
@@ -24,12 +24,7 @@ static double whole_tan(double x) { return tc_x_tan_f64(x); }
 #include "kernel/block_type.h"
 #include "kernel/block_rare.h"
 
-extern const tc_block_fn TC_ROW(tc_block_f64)[TC_X_COUNT];
-const tc_block_fn TC_ROW(tc_block_f64)[TC_X_COUNT] = {
 #define b_sin_f64 sin_any
 #define b_cos_f64 cos_any
 #define b_tan_f64 tan_any
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
-#include "kernel/scalar.def"
-#undef X
-};
+#include "kernel/block_table.h"

@@ -1,4 +1,4 @@
-/* Moving elements of 1, 2, 4, 8 and 16 bytes: fill, strided loads and stores, gathers, scatters, transposition. */
+/* tc_move_ops (move.h): fill, strided loads and stores, gathers, scatters and transposition of elements of 1, 2, 4, 8 and 16 bytes. */
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
 #include "kernel/move.h"
@@ -82,12 +82,12 @@ SIZES(M)
 M(1, uint8_t)
 M(16, u128)
 #undef M
-/* Eight rows of eight halfwords, turned: pairs of rows, then pairs of pairs. */
-static inline void turn_halfwords(uint16_t *out, int64_t out_ld, const uint16_t *x, int64_t in_ld) {
+/* Transposes 8 x 8 halfwords: three rounds of interleaving row i with row i + 4. */
+static inline void transpose_halfwords(uint16_t *out, int64_t out_ld, const uint16_t *x, int64_t in_ld) {
     typedef uint16_t v __attribute__((vector_size(16)));
     v a[8], b[8];
     for (int i = 0; i < 8; i++) __builtin_memcpy(&a[i], x + i * in_ld, 16);
-    for (int step = 0; step < 3; step++) { /* row i meets row i + 4 */
+    for (int step = 0; step < 3; step++) {
         for (int i = 0; i < 4; i++) {
             b[2 * i] = __builtin_shufflevector(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
             b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
@@ -96,9 +96,10 @@ static inline void turn_halfwords(uint16_t *out, int64_t out_ld, const uint16_t 
     }
     for (int i = 0; i < 8; i++) __builtin_memcpy(out + i * out_ld, &a[i], 16);
 }
-/* The last squares of a row and of a column overlap those before; lines of the result are filled one after the other. */
+/* By 8 x 8 squares, so ordered that each cache line of the result is completed at once. Where sizes are no multiple of 8 the last squares overlap those
+ * before them. */
 static void transpose2(void *o, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols) {
-    enum { VL = 8, LINE = 32 };
+    enum { VL = 8, LINE_ELEMENTS = 32 };
     uint16_t *out = o;
     const uint16_t *x = in;
     if (rows < VL || cols < VL) {
@@ -106,32 +107,32 @@ static void transpose2(void *o, int64_t out_ld, const void *in, int64_t in_ld, i
             for (int64_t r = 0; r < rows; r++) out[c * out_ld + r] = x[r * in_ld + c];
         return;
     }
-    for (int64_t r0 = 0; r0 < rows; r0 += LINE)
+    for (int64_t r0 = 0; r0 < rows; r0 += LINE_ELEMENTS)
         for (int64_t c0 = 0; c0 < cols; c0 += VL)
-            for (int64_t i = r0; i < r0 + LINE && i < rows; i += VL) {
+            for (int64_t i = r0; i < r0 + LINE_ELEMENTS && i < rows; i += VL) {
                 const int64_t r = i + VL <= rows ? i : rows - VL, c = c0 + VL <= cols ? c0 : cols - VL;
-                turn_halfwords(out + c * out_ld + r, out_ld, x + r * in_ld + c, in_ld);
+                transpose_halfwords(out + c * out_ld + r, out_ld, x + r * in_ld + c, in_ld);
             }
 }
 typedef void transpose_fn(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols);
 extern transpose_fn TC_ROW(tc_transpose_f32), TC_ROW(tc_transpose_f64); /* transpose_*.isa.c */
 
-/* By memcpy where rows are long: a call takes longer than a short row does. glibc 2.36 copies long ones by "rep movsb", which on Zen 4 needs no
- * lines of the result before it writes them, but takes 13 times as long (4 MB in rows of 4084 bytes: 1204 and 93 us) where a row goes to a place
- * in its page that is up to 15 bytes behind that of its operand. */
+/* Short rows of one to a few vectors are copied inline, because a call of memcpy would take longer than the copy; long ones by memcpy, with one
+ * exception. glibc 2.36 uses "rep movsb" for them. On Zen 4 it does not read the destination's lines first, but takes 13 times as long (4 MB in rows
+ * of 4084 bytes: 1204 and 93 us) where the destination, modulo the page size, is 1 to 15 bytes above the source: such rows are copied inline too. */
 static void rows(void *o, int64_t out_next, const void *in, int64_t in_next, int64_t bytes, int64_t m) {
     typedef uint8_t vector __attribute__((vector_size(ROW_BYTES), aligned(1), may_alias));
     enum { VECTOR = ROW_BYTES, LONG = 16 * VECTOR, PAGE = 4096, NEAR = 16 };
     char *to = o;
     const char *from = in;
     for (int64_t r = 0; r < m; r++, to += out_next, from += in_next) {
-        const uintptr_t behind = ((uintptr_t)to - (uintptr_t)from) % PAGE;
-        if (bytes < VECTOR || (bytes > LONG && (!behind || behind >= NEAR))) {
+        const uintptr_t above = ((uintptr_t)to - (uintptr_t)from) % PAGE;
+        if (bytes < VECTOR || (bytes > LONG && (!above || above >= NEAR))) {
             memcpy(to, from, (size_t)bytes);
             continue;
         }
         for (int64_t i = 0; i + VECTOR < bytes; i += VECTOR) *(vector *)(to + i) = *(const vector *)(from + i);
-        *(vector *)(to + bytes - VECTOR) = *(const vector *)(from + bytes - VECTOR); /* the last one overlaps the one before */
+        *(vector *)(to + bytes - VECTOR) = *(const vector *)(from + bytes - VECTOR); /* the last vector overlaps the one before it */
     }
 }
 

@@ -1,5 +1,5 @@
-/* Block primitives of arithmetic in which one operand is a single element: what would otherwise be a block filled with it. Pairs of them that
- * normalisations, bounds and scales are made of take one pass. */
+/* Block primitives of arithmetic with one scalar operand, which saves filling a block with it. Some pairs of them, which occur in normalisations, clamps
+ * and scalings, are fused into one pass. */
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
 #include "kernel/scalar.h"

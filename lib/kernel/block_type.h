@@ -1,7 +1,6 @@
-/* The block primitives of one type, included by block_*.isa.c with T the C type, S its suffix and PICK_F, PICK_A, ... PICK_Z defined to
- * keep (their argument) or drop (nothing) the operations of scalar.def for that class of types; REAL_T is the type of a complex T's parts
- * (T itself otherwise), CPLX_T the complex type of a float T. Defines B(name) for each.
- * scalar.def is the only list of operations. */
+/* The block primitives of one type, included by block_*.isa.c with T the C type and S its suffix. For each class of types in scalar.def, PICK_F, PICK_A,
+ * ..., PICK_Z are defined to keep (expand to their argument) or drop (expand to nothing) the operations of that class. REAL_T: the type of the parts of
+ * a complex T (default T); CPLX_T: the complex type with parts T. Defines a loop B(name) for every operation kept. */
 #ifndef FN
 #define FN__(name, s) tc_x_##name##_##s
 #define FN_(name, s) FN__(name, s)

@@ -40,8 +40,8 @@ typedef struct {
     /* leaves: out[j] = reduction of leaf j of a contiguous row, ceil(n / 256) of them; the last one may be shorter */
     void (*sum_leaves)(void *acc_out, const void *x, int64_t n);
     void (*prod_leaves)(void *acc_out, const void *x, int64_t n);
-    /* One leaf of each column: lanes is acc[16][cols], which the caller fills with the identity; _add accumulates rows x[r * stride + c],
-     * 0 <= r < rows, row r in lane (pos + r) mod 16, where pos is the position of row 0 in the leaf; _fold reduces the lanes to out[c]. */
+    /* One leaf of each column: lanes is acc[16][cols]. _add accumulates rows x[r * stride + c], 0 <= r < rows, row r in lane (pos + r) mod 16, where pos is
+     * the position of row 0; where pos is a multiple of 256 it first sets lanes to the identity. _fold reduces the lanes to out[c]. */
     void (*sum_cols_add)(void *lanes, const void *x, int64_t pos, int64_t rows, int64_t cols, int64_t stride);
     void (*prod_cols_add)(void *lanes, const void *x, int64_t pos, int64_t rows, int64_t cols, int64_t stride);
     void (*sum_cols_fold)(void *acc_out, const void *lanes, int64_t cols);

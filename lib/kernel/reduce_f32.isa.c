@@ -1,4 +1,4 @@
-/* Ordered reductions of float32. */
+/* Reductions of float32 in the fixed order. */
 #include <string.h>
 
 #include "kernel/isa.h"

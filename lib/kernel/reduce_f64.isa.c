@@ -1,4 +1,4 @@
-/* Ordered reductions of float64. */
+/* Reductions of float64 in the fixed order. */
 #include <string.h>
 
 #include "kernel/isa.h"

@@ -1,9 +1,10 @@
-/* Reductions of one float type in the order of NUMERICS 4, included by reduce_f32.isa.c and reduce_f64.isa.c with T the type and S its suffix.
+/* Reductions of one float type in the fixed order (tc_reduce_ops), included by reduce_f32.isa.c and reduce_f64.isa.c with T the type and S its suffix.
  *
- *     leaf of 256:  lane[i mod 16] += x[i] ascending, then lane[i] += lane[i + 8], + 4, + 2, + 1
- *     several leaves are summed side by side, for their chains are independent
+ *     a leaf of 256:  lane[i mod 16] += x[i], ascending; then lane[i] += lane[i + 8], lane[i + 4], lane[i + 2], lane[i + 1]
+ *     leaves are merged by the tree (kernel/tree.h)
  *
- * A vector is the row's native one; 16 lanes are LV of them. Padding lanes hold -0.0 (sums) or 1 (products). */
+ * Several leaves are summed together, because their chains of additions are independent and hide each other's latency. The 16 lanes of a leaf are LV
+ * native vectors. Lanes without an element hold -0.0 (sums) or 1 (products), which change nothing. */
 #define V N_(v)
 #define N__(name, s) name##_##s
 #define N_2(name, s) N__(name, s)
@@ -19,14 +20,14 @@ typedef __typeof__(__builtin_choose_expr(sizeof(T) == 4, (int32_t)0, (int64_t)0)
 #define W N_(W)
 #define LV N_(LV)
 
-/* 16 lanes to one: lane[i] with lane[i + 8], then + 4, + 2, + 1 */
+/* Folds 16 lanes to one. */
 static inline __attribute__((always_inline)) T N_(fold)(V *acc, int product) {
     for (int h = LV / 2; h; h /= 2)
         for (int k = 0; k < h; k++) acc[k] = product ? acc[k] * acc[k + h] : acc[k] + acc[k + h];
     return N_2(row_fold, S)(acc[0], product);
 }
-/* `count` leaves (1, or 4 whole ones), n elements each. Chains wait for one another: there is time to ask for the lines of the next four of a
- * row (more), which hardware fetches within a page only. */
+/* Reduces `count` leaves (1, or 4 whole ones) of n elements each to out[count]. more: four more leaves of the row follow, and are prefetched, as the
+ * hardware prefetcher stops at the end of a page. */
 static inline __attribute__((always_inline)) void N_(leaves)(T *out, const T *x, int n, int count, bool more, int product) {
     V acc[4 * LV], start = -(V){0};
     if (product) start = (V){0} + (T)1;
@@ -42,7 +43,7 @@ static inline __attribute__((always_inline)) void N_(leaves)(T *out, const T *x,
     }
     for (int c = 0; c < count; c++) {
         V *leaf = acc + c * LV;
-        if (i < n) { /* a leaf of whole vectors needs no lanes in memory */
+        if (i < n) { /* the last elements, fewer than 16, are added lane by lane */
             T lane[16];
             for (int k = 0; k < LV; k++) *(V *)(lane + k * W) = leaf[k];
             for (int j = i; j < n; j++) lane[j - i] = product ? lane[j - i] * x[c * TC_LEAF + j] : lane[j - i] + x[c * TC_LEAF + j];
@@ -58,7 +59,7 @@ static inline __attribute__((always_inline)) void N_(all_leaves)(T *out, const T
 static void N_(sum_leaves)(void *out, const void *in, int64_t n) { N_(all_leaves)(out, in, n, 0); }
 static void N_(prod_leaves)(void *out, const void *in, int64_t n) { N_(all_leaves)(out, in, n, 1); }
 
-/* Neighbours merge until one is left: the tree over leaf[0..m), which it overwrites. Groups of 16 leaves are leaves of a tree again. */
+/* The tree over leaf[0..m), in place: neighbours are merged until one is left. */
 static inline T N_(merge)(T *leaf, int64_t m, int product) {
     for (; m > 1; m = (m + 1) / 2) {
         for (int64_t j = 0; j < m / 2; j++) leaf[j] = product ? leaf[2 * j] * leaf[2 * j + 1] : leaf[2 * j] + leaf[2 * j + 1];
@@ -66,6 +67,7 @@ static inline T N_(merge)(T *leaf, int64_t m, int product) {
     }
     return leaf[0];
 }
+/* A row of more than 16 leaves: each 16 leaves are a subtree, whose results are pushed to a tree. */
 static T N_(long_row)(const T *x, int64_t n, int product) {
     N_(tc_tree) tree;
     tree.count = 0;
@@ -118,19 +120,19 @@ static void N_(sum_cols_fold)(void *o, const void *lanes, int64_t cols) {
     T *out = o;
     const T *l = lanes;
 #define AT(i) l[(i)*cols + c]
-#define QUAD(i) ((AT(i) + AT(i + 8)) + (AT(i + 4) + AT(i + 12)))
-    for (int64_t c = 0; c < cols; c++) out[c] = (QUAD(0) + QUAD(2)) + (QUAD(1) + QUAD(3));
-#undef QUAD
+#define FOUR_LANES(i) ((AT(i) + AT(i + 8)) + (AT(i + 4) + AT(i + 12)))
+    for (int64_t c = 0; c < cols; c++) out[c] = (FOUR_LANES(0) + FOUR_LANES(2)) + (FOUR_LANES(1) + FOUR_LANES(3));
+#undef FOUR_LANES
 }
 static void N_(prod_cols_fold)(void *o, const void *lanes, int64_t cols) {
     T *out = o;
     const T *l = lanes;
-#define QUAD(i) ((AT(i) * AT(i + 8)) * (AT(i + 4) * AT(i + 12)))
-    for (int64_t c = 0; c < cols; c++) out[c] = (QUAD(0) * QUAD(2)) * (QUAD(1) * QUAD(3));
-#undef QUAD
+#define FOUR_LANES(i) ((AT(i) * AT(i + 8)) * (AT(i + 4) * AT(i + 12)))
+    for (int64_t c = 0; c < cols; c++) out[c] = (FOUR_LANES(0) * FOUR_LANES(2)) * (FOUR_LANES(1) * FOUR_LANES(3));
+#undef FOUR_LANES
 #undef AT
 }
-/* At most 16 rows: what sum_cols_fold does with a row a lane, lanes without one left out as -0.0. */
+/* Column sums of at most 16 rows: each row is a lane, so this is just the fold; missing rows are -0.0. */
 static void N_(few_rows)(T *out, const T *x, int64_t n, int64_t cols, int64_t stride) {
     enum { TILE = 256 };
     T absent[TILE];
@@ -140,7 +142,7 @@ static void N_(few_rows)(T *out, const T *x, int64_t n, int64_t cols, int64_t st
         const T *l[16];
         T *o = out + c0;
         for (int i = 0; i < 16; i++) l[i] = i < n ? x + i * stride + c0 : absent;
-#define QUAD(i) ((l[i][c] + l[i + 8][c]) + (l[i + 4][c] + l[i + 12][c]))
+#define FOUR_LANES(i) ((l[i][c] + l[i + 8][c]) + (l[i + 4][c] + l[i + 12][c]))
         if (n <= 4) {
             TC_VECTOR_LOOP
             for (int64_t c = 0; c < w; c++) o[c] = (l[0][c] + l[2][c]) + (l[1][c] + l[3][c]);
@@ -149,12 +151,12 @@ static void N_(few_rows)(T *out, const T *x, int64_t n, int64_t cols, int64_t st
             for (int64_t c = 0; c < w; c++) o[c] = ((l[0][c] + l[4][c]) + (l[2][c] + l[6][c])) + ((l[1][c] + l[5][c]) + (l[3][c] + l[7][c]));
         } else {
             TC_VECTOR_LOOP
-            for (int64_t c = 0; c < w; c++) o[c] = (QUAD(0) + QUAD(2)) + (QUAD(1) + QUAD(3));
+            for (int64_t c = 0; c < w; c++) o[c] = (FOUR_LANES(0) + FOUR_LANES(2)) + (FOUR_LANES(1) + FOUR_LANES(3));
         }
-#undef QUAD
+#undef FOUR_LANES
     }
 }
-/* Tiles of 64 columns; a tree a column, all of them pushed together: level[i] is a row of the tile. */
+/* Tiles of 64 columns. Each column has its tree; they are pushed together, and level i is level[i * TILE + column]. */
 static void N_(cols)(T *out, const T *x, int64_t n, int64_t cols, int64_t stride, int product) {
     enum { TILE = 64, LEVELS = 40 };
     T lanes[16 * TILE], level[LEVELS * TILE], leaf[TILE];
@@ -185,7 +187,7 @@ static void N_(sum_cols)(void *out, const void *x, int64_t n, int64_t cols, int6
 }
 static void N_(prod_cols)(void *out, const void *x, int64_t n, int64_t cols, int64_t stride) { N_(cols)(out, x, n, cols, stride, 1); }
 
-/* ---- extremes: NaN wins, +0 is above -0, so that no order can be seen ---- */
+/* ---- maximum and minimum: NaN wins, +0 is greater than -0, so that every order gives the same result ---- */
 static inline T N_(above)(T a, T b) {
     T same = N_2(tc_from_bits, S)(N_2(tc_bits, S)(a) & N_2(tc_bits, S)(b)), r = a > b ? a : b;
     r = a == b ? same : r;
@@ -212,7 +214,8 @@ static void N_(min_add)(void *acc, const void *in, int64_t n) {
     TC_VECTOR_LOOP
     for (int64_t i = 0; i < n; i++) a[i] = N_(below)(a[i], x[i]);
 }
-/* As integers in the order of the values: one loop of integer minima and maxima tells the extremes, and NaNs lie beyond infinity. */
+/* Bits mapped to integers that order like the values, NaNs beyond both infinities: integer minima and maxima in one loop give the extremes, and tell
+ * whether there is a NaN. */
 static inline N_(key) N_(to_key)(T x) {
     N_(key) b;
     memcpy(&b, &x, sizeof b);
@@ -240,7 +243,8 @@ static void N_(max_rows)(void *o, const void *x, int64_t rows, int64_t n, int64_
 static void N_(min_rows)(void *o, const void *x, int64_t rows, int64_t n, int64_t stride) {
     for (int64_t r = 0; r < rows; r++) ((T *)o)[r] = N_(extreme)((const T *)x + r * stride, n, 0);
 }
-static inline int64_t N_(find)(const T *x, int64_t n, T v) { /* the first that equals v, or the first NaN */
+/* The index of the first element that equals v, or, where v is NaN, of the first NaN. */
+static inline int64_t N_(find)(const T *x, int64_t n, T v) {
     for (int64_t i = 0; i < n; i += 64) {
         int64_t m = n - i < 64 ? n - i : 64, any = 0;
         for (int64_t j = 0; j < m; j++) any |= (x[i + j] == v) | ((v != v) & (x[i + j] != x[i + j]));
@@ -278,7 +282,7 @@ static void N_(argmin_cols_add)(void *best, int64_t *index, const void *in, int6
     }
 }
 
-/* ---- mean and squared deviations, in float64 ---- */
+/* ---- mean and sum of squared deviations, in float64 ---- */
 static inline __attribute__((always_inline)) double N_(fold_wide)(row_f64 *acc) {
 #pragma GCC unroll 3
     for (int h = ROW_F64S / 2; h; h /= 2)
@@ -286,7 +290,7 @@ static inline __attribute__((always_inline)) double N_(fold_wide)(row_f64 *acc) 
         for (int k = 0; k < h; k++) acc[k] += acc[k + h];
     return row_fold_f64(acc[0], 0);
 }
-/* What is left of a leaf after whole groups of 16: the sum of the elements, or of their squared distances from the mean, in lanes. */
+/* The last n < 16 elements of a leaf: added to the lanes, or, with `squares`, their squared deviations from the mean. */
 static inline void N_(wide_rest)(row_f64 *acc, const T *x, int n, int squares, double mean) {
     double lane[16];
     memcpy(lane, acc, sizeof lane);
@@ -296,7 +300,7 @@ static inline void N_(wide_rest)(row_f64 *acc, const T *x, int n, int squares, d
     }
     memcpy(acc, lane, sizeof lane);
 }
-/* `count` leaves (1, or 4 whole ones), n elements each */
+/* `count` leaves (1, or several whole ones) of n elements each. */
 static inline __attribute__((always_inline)) void N_(welford_some)(tc_welford *out, const T *x, int n, int count) {
     enum { E = ROW_BYTES / 8, L = ROW_F64S };
     row_f64 acc[4 * L], mean[4];
@@ -308,7 +312,7 @@ static inline __attribute__((always_inline)) void N_(welford_some)(tc_welford *o
     for (int c = 0; c < count; c++) {
         if (i < n) N_(wide_rest)(acc + c * L, x + c * TC_LEAF + i, n - i, 0, 0);
         double sum = N_(fold_wide)(acc + c * L);
-        out[c].mean = n == TC_LEAF ? sum * (1.0 / TC_LEAF) : sum / n; /* exact alike */
+        out[c].mean = n == TC_LEAF ? sum * (1.0 / TC_LEAF) : sum / n; /* equal: 1 / 256 is a power of two */
         mean[c] = (row_f64){0} + out[c].mean;
     }
     for (int k = 0; k < count * L; k++) acc[k] = (row_f64){0};
@@ -347,7 +351,7 @@ static __attribute__((noinline, flatten)) void N_(logaddexp_step)(double *restri
     TC_VECTOR_LOOP
     for (int r = 0; r < m; r++) s[r] = tc_x_logaddexp_f64(s[r], x[r]);
 }
-/* A step waits for the one before it in its row: rows go side by side, a lane each. */
+/* Each step of a row depends on the one before it, so vectors run across rows, a lane each. */
 static void N_(logaddexp_scan)(void *out, const void *in, int64_t n, int m, double *carry) {
     double x[TC_LOG_ROWS] = {0};
     for (int64_t i = 0; i < n; i++) {

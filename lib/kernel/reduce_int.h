@@ -1,5 +1,5 @@
-/* Reductions of one integer type or bool, included by reduce_int.isa.c with T the type and S its suffix. Sums and products are
- * int64 and wrap, so no order can be seen; the forms are those of the float types, that callers need not tell them apart. */
+/* Reductions of one integer type or bool (tc_reduce_ops), included by reduce_int.isa.c with T the type and S its suffix. Sums and products are int64 and
+ * wrap, so every order gives the same result; the functions still come in leaves and lanes, so that callers treat all types alike. */
 #define N__(name, s) name##_##s
 #define N_2(name, s) N__(name, s)
 #define N_(name) N_2(name, S)
