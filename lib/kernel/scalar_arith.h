@@ -1,15 +1,15 @@
-/* Scalar arithmetic, comparison, choice and bits for every type: the first part of scalar.h.
+/* Scalar arithmetic, comparison, selection and bit operations for every type: the first part of scalar.h.
  *
- * Semantics are PyTorch's: integers wrap; division by zero gives 0 for integers (callers that must raise look first) and the
- * smallest integer divided by -1 wraps; shifts outside the width give 0, or the sign for shr of signed types; in min and max NaN
- * wins and of equal values the first is taken, so of +0 and -0 too. Bool arithmetic: add is or, mul is and. */
+ * Semantics are PyTorch's: integers wrap; integer division by zero gives 0 (callers that must raise an error check before), and the smallest integer
+ * divided by -1 wraps; shifts by the width or more give 0, or the sign for shr of signed types; in min and max NaN wins, and of equal values (+0 and -0
+ * included) the first operand is the result. Bool arithmetic: add is or, mul is and. */
 #ifndef TC_KERNEL_SCALAR_ARITH_H
 #define TC_KERNEL_SCALAR_ARITH_H
 
 #include <stdint.h>
 
-/* What vector loops call from several places: a compiler that counts would leave some of them calls, and such a loop is no vector loop.
- * TC_VB: the text that emitted C carries (codegen/paste.c), a few functions at a time. */
+/* For functions that vector loops call from several places: the compiler's inlining heuristics would leave some of them calls, and a loop with a call is
+ * not vectorised. TC_VB is defined for the text that goes into emitted C (codegen/paste.c), which contains few functions at a time. */
 #ifdef TC_VB
 #define TC_X_INLINE static inline
 #else
@@ -43,11 +43,11 @@ TC_X_INLINE double tc_from_bits_f64(uint64_t u) {
     return b.f;
 }
 
-/* -x, by its bits: of -(a * b + c) by fma gcc makes -(a * b) - c, which has the other sign where the sum is 0. */
+/* -x, by flipping the sign bit: gcc turns -(a * b + c) with fma into -(a * b) - c, which has the other sign where the sum is 0. */
 static inline float tc_x_minus_f32(float x) { return tc_from_bits_f32(tc_bits_f32(x) ^ 0x80000000u); }
 static inline double tc_x_minus_f64(double x) { return tc_from_bits_f64(tc_bits_f64(x) ^ 0x8000000000000000u); }
 
-/* One row a type: suffix, type, unsigned of it, unsigned in which it multiplies, bits. */
+/* One row for each type: suffix, type, its unsigned type, the unsigned type its products are computed in, bits. */
 #define TC_X_SIGNED(M)                  \
     M(i8, int8_t, uint8_t, uint32_t, 8) \
     M(i16, int16_t, uint16_t, uint32_t, 16) M(i32, int32_t, uint32_t, uint32_t, 32) M(i64, int64_t, uint64_t, uint64_t, 64)
@@ -55,7 +55,7 @@ static inline double tc_x_minus_f64(double x) { return tc_from_bits_f64(tc_bits_
     M(u8, uint8_t, uint8_t, uint32_t, 8) \
     M(u16, uint16_t, uint16_t, uint32_t, 16) M(u32, uint32_t, uint32_t, uint32_t, 32) M(u64, uint64_t, uint64_t, uint64_t, 64)
 #define TC_X_INTS(M) TC_X_SIGNED(M) TC_X_UNSIGNED(M)
-/* suffix, type, suffix of builtins, unsigned of its size, its bits */
+/* suffix, type, suffix of builtins, unsigned type of the same size, bits */
 #define TC_X_FLOATS(M) M(f32, float, f, uint32_t, 32) M(f64, double, , uint64_t, 64)
 
 /* ---- integers ---- */
@@ -97,7 +97,7 @@ TC_X_INTS(ROW)
         return (T)r;                                                                                                 \
     }                                                                                                                \
     static inline T tc_x_gcd_##S(T a, T b) {                                                                         \
-        T x = tc_x_abs_##S(a), y = tc_x_abs_##S(b); /* the lowest number stays negative, and so may the result */    \
+        T x = tc_x_abs_##S(a), y = tc_x_abs_##S(b); /* the smallest integer stays negative, and so may the result */ \
         while (x) {                                                                                                  \
             T t = (T)(y % x);                                                                                        \
             y = x, x = t;                                                                                            \
@@ -198,8 +198,8 @@ ROW(bool, uint8_t)
 TC_X_FLOATS(ROW)
 #undef ROW
 
-/* Exact remainder with the sign of a. In float64 each step takes 52 bits off the quotient and is exact (the remainder of a rounded
- * quotient is representable); the exponents of float32 span 277 bits. */
+/* The exact remainder, with the sign of a. Each step, in float64, removes 52 bits of the quotient and is exact, as the remainder of a rounded quotient is
+ * representable; quotients of float32 have up to 277 bits. */
 static inline float tc_x_fmod_f32(float a, float b) {
     double y = __builtin_fabs((double)b), r = __builtin_fabs((double)a), inf = __builtin_inf();
     r = __builtin_fma(-__builtin_trunc(r / y), y, r);
@@ -212,7 +212,7 @@ static inline float tc_x_fmod_f32(float a, float b) {
     float x = __builtin_copysignf((float)r, a);
     return ((y == inf) & (__builtin_fabs((double)a) < inf)) ? a : x;
 }
-/* The same by one step where the quotient has no more than 50 bits; unusual: it has, or there is none. */
+/* The same by one step, right where the quotient has at most 50 bits; unusual: where it has more, or an operand is not finite. */
 static inline int tc_x_fmod_unusual(float a, float b) { return !(__builtin_fabsf(a) < __builtin_fabsf(b) * 0x1p50f); }
 TC_X_INLINE float tc_x_fmod_quick_f32(float a, float b) {
     double y = __builtin_fabs((double)b), r = __builtin_fabs((double)a);
@@ -225,16 +225,16 @@ TC_X_INLINE float tc_x_remainder_quick_f32(float a, float b) {
     float r = tc_x_fmod_quick_f32(a, b);
     return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;
 }
-/* The C library's is exact, so it is one function everywhere. */
+/* The C library's fmod is exact, and so gives the same bits everywhere. */
 static inline double tc_x_fmod_f64(double a, double b) { return __builtin_fmod(a, b); }
 
-/* PyTorch's formulas on the exact remainder. */
+/* PyTorch's formulas, from the exact remainder. */
 #define ROW(S, T, F, U, B)                                                                                \
     static inline T tc_x_remainder_##S(T a, T b) {                                                        \
         T r = tc_x_fmod_##S(a, b);                                                                        \
         return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;                                             \
     }                                                                                                     \
-    static inline T tc_x_floor_by_##S(T a, T b, T r) { /* r: of tc_x_fmod */                              \
+    static inline T tc_x_floor_by_##S(T a, T b, T r) { /* r = fmod(a, b) */                               \
         T q = (a - r) / b;                                                                                \
         q = ((r != 0) & ((b < 0) != (r < 0))) ? q - 1 : q;                                                \
         T f = __builtin_floor##F(q);                                                                      \

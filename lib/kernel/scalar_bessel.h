@@ -1,7 +1,7 @@
-/* Bessel and Airy functions, modified and not. Part of scalar.h.
+/* Bessel functions, modified Bessel functions, the Airy function. Part of scalar.h.
  *
- * Each is one or two Chebyshev series near 0 and one, times its asymptotic factor, far away (made with mpmath, coefficients down to
- * 2^-58 of the largest), summed by Clenshaw's recurrence. float32 goes through float64. */
+ * Each is a Chebyshev series near 0 and another one, times its asymptotic factor, for large arguments (coefficients made with mpmath, down to 2^-58 of the
+ * largest), summed by Clenshaw's recurrence. float32 is computed in float64. */
 #ifndef TC_KERNEL_SCALAR_BESSEL_H
 #define TC_KERNEL_SCALAR_BESSEL_H
 
@@ -127,15 +127,15 @@ static inline double tc_x_i1e_f64(double x) {
     double a = __builtin_fabs(x), y = a <= 8 ? TC_X_CHEB(tc_x_i1_near, a * 0.25 - 1) * a : TC_X_CHEB(tc_x_i1_far, 16 / a - 1) / __builtin_sqrt(a);
     return x < 0 ? -y : y;
 }
-static inline double tc_x_i0_f64(double x) { /* exp in two halves: the result overflows later than it */
+static inline double tc_x_i0_f64(double x) { /* exp(|x| / 2) twice: exp(|x|) would overflow before the result does */
     double h = tc_x_exp_f64(__builtin_fabs(x) * 0.5);
     return tc_x_i0e_f64(x) * h * h;
 }
 static inline double tc_x_i1_f64(double x) {
     double h = tc_x_exp_f64(__builtin_fabs(x) * 0.5);
-    return x == 0 ? 0 : tc_x_i1e_f64(x) * h * h; /* of -0 too, as PyTorch */
+    return x == 0 ? 0 : tc_x_i1e_f64(x) * h * h; /* +0 for -0 too, as in PyTorch */
 }
-/* ---- modified, second kind: infinite at 0, NaN below ---- */
+/* ---- modified, second kind: infinite at 0, NaN for x < 0 ---- */
 static inline double tc_x_k_edges(double x, double y) { return x > 0 ? (x < __builtin_inf() ? y : 0) : x == 0 ? __builtin_inf() : __builtin_nan(""); }
 static inline double tc_x_k0_f64(double x) {
     double y = x <= 2 ? TC_X_CHEB(tc_x_k0_near, x * x * 0.5 - 1) - tc_x_log_f64(x * 0.5) * tc_x_i0_f64(x)
@@ -157,7 +157,7 @@ static inline double tc_x_k1e_f64(double x) {
                       : TC_X_CHEB(tc_x_k1_far, 4 / x - 1) / __builtin_sqrt(x);
     return tc_x_k_edges(x, y);
 }
-/* ---- first and second kind; far: sqrt(2 / (pi x)) (P cos - Q sin) of x - (2 nu + 1) pi / 4 ---- */
+/* ---- first and second kind; for large x: sqrt(2 / (pi x)) (P cos u - Q sin u) with u = x - (2 nu + 1) pi / 4 ---- */
 static inline double tc_x_j0_f64(double x) {
     double a = __builtin_fabs(x);
     if (a <= 8) return TC_X_CHEB(tc_x_j0_near, a * a * 0.03125 - 1);
@@ -210,7 +210,7 @@ static inline double tc_x_spherical_j0_f64(double x) {
 }
 #undef TC_X_CHEB
 
-/* float32 of the first kind without branches: so many coefficients as 2^-36 asks for. */
+/* Modified functions of the first kind for float32, without branches, with the number of coefficients that an error of 2^-36 needs. */
 #define TC_X_SHORT(c, n, t) tc_x_cheb_short(c, n, t)
 TC_X_INLINE double tc_x_cheb_short(const double *c, int n, double t) {
     double a = 0, b = 0;

@@ -1,8 +1,8 @@
-/* Conversions between all types with PyTorch's results on x86, the undefined ones of C included: tc_x_cast_FROM_TO.
+/* Conversions between all types, tc_x_cast_FROM_TO, with PyTorch's results on x86 even where C leaves them undefined.
  *
- * Float to an integer truncates; out of range, i8 i16 i32 u8 u16 take the low bits of the 32-bit conversion (which gives
- * INT32_MIN), i64 and u32 those of the 64-bit one. 16- and 8-bit floats round to nearest even, through float32, in integers
- * (hardware conversions flush subnormals): any NaN gives NaN, f8e4m3 saturates at 448. */
+ * Float to integer truncates. Out of range, i8 i16 i32 u8 u16 take the low bits of the 32-bit conversion, which is INT32_MIN then; i64 and u32 those of
+ * the 64-bit one. 16- and 8-bit floats are rounded to nearest even from float32, by integer operations, because hardware conversions flush subnormals.
+ * Every NaN gives a NaN; f8e4m3 saturates at 448. */
 #ifndef TC_KERNEL_SCALAR_CAST_H
 #define TC_KERNEL_SCALAR_CAST_H
 
@@ -28,7 +28,7 @@ ROW(bool, uint8_t)
 #pragma pop_macro("bool")
 
 /* ---- f32 and f64 to everything ---- */
-/* What lies between -1 and 1 is 0 before it is converted: gcc writes (float)(int)a as trunc(a), which keeps the sign of -0.25. */
+/* Values between -1 and 1 are replaced by 0 before the conversion: gcc turns (float)(int)a into trunc(a), which would give -0 for -0.25. */
 #define ROW(S, T, F, U, B)                                                                       \
     static inline int32_t tc_x_cast_##S##_i32(T a) {                                             \
         uint8_t in = (a > (T)-2147483649.0) & (a < (T)2147483648.0);                             \
@@ -63,8 +63,8 @@ static inline uint16_t tc_x_cast_f32_bf16(float a) {
     return (uint16_t)(a != a ? 0x7fc0 : r);
 }
 
-/* e exponent bits are `bias` apart from float32's; what is below 2^(1 - bias) is rounded by adding a number whose ulp is the
- * narrow type's smallest subnormal. Returns the narrow value without sign; the caller looks after what is too large. */
+/* Rounds |a|, given as bits, to a narrow float with this exponent bias and mantissa bits. Values below 2^(1 - bias), which become subnormal, are rounded
+ * by adding a number whose ulp is the narrow type's smallest subnormal. Returns the narrow bits without sign; overflow is the caller's. */
 static inline uint32_t tc_x_narrow(uint32_t abs, int bias, int mantissa) {
     int shift = 23 - mantissa;
     uint32_t magic = (uint32_t)(127 - bias + shift + 1) << 23;
@@ -103,7 +103,7 @@ static inline float tc_x_cast_f8e4m3_f32(uint8_t a) {
     uint32_t r = (a & 0x7f) == 0x7f ? 0x7fc00000 : e == 0 ? small : normal;
     return tc_from_bits_f32(r | s);
 }
-/* one zero, one NaN (0x80), which what is too large becomes as well */
+/* fnuz: one zero, and one NaN, 0x80, which overflow gives too */
 static inline uint8_t tc_x_cast_f32_f8e4m3fnuz(float a) {
     uint32_t u = tc_bits_f32(a), abs = u & 0x7fffffff, r = tc_x_narrow(abs < 0x43800000 ? abs : 0x43800000, 8, 3);
     return (uint8_t)(r >= 0x80 ? 0x80 : r == 0 ? 0 : r | (u >> 24 & 0x80));
@@ -124,7 +124,7 @@ static inline float tc_x_cast_f8e5m2fnuz_f32(uint8_t a) {
     uint32_t r = (e == 0 ? small : normal) | s;
     return tc_from_bits_f32(a == 0x80 ? 0x7fc00000 : r);
 }
-/* an exponent without sign; 0 is 2^-127, 255 NaN */
+/* e8m0: an exponent without sign or mantissa; 0 is 2^-127, 255 is NaN */
 static inline uint8_t tc_x_cast_f32_f8e8m0(float a) {
     uint32_t abs = tc_bits_f32(a) & 0x7fffffff, e = abs >> 23, rest = abs & 0x7fffff;
     uint32_t up = rest > 0x400000 || (rest == 0x400000 && e > 0);

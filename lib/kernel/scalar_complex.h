@@ -1,8 +1,8 @@
 /* Complex numbers: the operations of scalar.def on c64 and c128, and conversions from and to every type. A part of scalar.h.
  *
- * Functions are written once, in float64: c64 rounds their results (sums, products and comparisons are the type's own). Branch cuts and
- * signed zeros follow C99 (Annex G); the inverse functions are Kahan's (Branch Cuts for Complex Elementary Functions, 1987), division
- * is Smith's. Products are the plain formula, each term rounded: z times its conjugate is real. */
+ * Functions are computed in float64, and c64 rounds their results; sums, products and comparisons are computed in the type itself. Branch cuts and signed
+ * zeros follow C99 (Annex G). The inverse functions are Kahan's (Branch Cuts for Complex Elementary Functions, 1987), division is Smith's. Products are
+ * the plain formula with each term rounded, so that z times its conjugate is real. */
 #ifndef TC_KERNEL_SCALAR_COMPLEX_H
 #define TC_KERNEL_SCALAR_COMPLEX_H
 
@@ -32,7 +32,7 @@ TC_X_INTS(ROW)
 TC_X_FLOATS(ROW)
 ROW(bool, uint8_t)
 #undef ROW
-/* To a real type the real part is converted; to bool, != 0. S: the complex type, R: the suffix of its parts. */
+/* Conversion to a real type takes the real part; to bool: is it != 0? S: suffix of the complex type, R: suffix of its parts. */
 #define TO(S, T, R, S2, T2) \
     static inline T2 tc_x_cast_##S##_##S2(T a) { return tc_x_cast_##R##_##S2(a.re); }
 #define ROW(S, T, R)                                                                                                              \
@@ -63,7 +63,7 @@ static inline tc_c64 tc_x_cast_c32_c64(tc_c32 a) { return (tc_c64){tc_x_cast_f16
 static inline tc_c32 tc_x_cast_c64_c32(tc_c64 a) { return (tc_c32){tc_x_cast_f32_f16(a.re), tc_x_cast_f32_f16(a.im)}; }
 
 /* ---- arithmetic, comparison, parts ---- */
-/* By tc_x_minus, since gcc 12 makes fused multiply-adds of products that are added and subtracted in turns (vfmaddsub), contraction off or not. */
+/* Subtraction is written with tc_x_minus: from alternating additions and subtractions of products gcc 12 makes vfmaddsub even with -ffp-contract=off. */
 #define ROW(S, T, R, RS)                                                                                                          \
     static inline T tc_x_add_##S(T a, T b) { return (T){a.re + b.re, a.im + b.im}; }                                              \
     static inline T tc_x_sub_##S(T a, T b) { return (T){a.re - b.re, a.im - b.im}; }                                              \
@@ -99,7 +99,7 @@ static inline tc_c128 tc_x_sign_c128(tc_c128 a) {
 }
 
 /* ---- roots, powers, logarithms ---- */
-/* a * b where 0 times infinity (or NaN) is 0 */
+/* a * b, but 0 times infinity or NaN is 0 */
 static inline double tc_x_times0(double a, double b) { return ((a == 0) & !(__builtin_fabs(b) < __builtin_inf())) ? (b < 0 ? -a : a) : a * b; }
 static inline tc_c128 tc_x_sqrt_c128(tc_c128 z) {
     double x = __builtin_fabs(z.re), y = __builtin_fabs(z.im), m = x > y ? x : y, inf = __builtin_inf();
@@ -114,7 +114,7 @@ static inline tc_c128 tc_x_sqrt_c128(tc_c128 z) {
 }
 static inline tc_c128 tc_x_rsqrt_c128(tc_c128 z) { return tc_x_div_c128((tc_c128){1, 0}, tc_x_sqrt_c128(z)); }
 
-/* e^x (c + i s), without overflow before the product */
+/* e^x (c + i s), where e^x alone may overflow */
 static inline tc_c128 tc_x_exp_turn(double x, double c, double s) {
     uint8_t big = (x > 700) & (x < 1500);
     double e = tc_x_exp_f64(big ? x - 700 : x), k = big ? 0x1.d945df4f8ec8ep+1009 : 1; /* e^700 */
@@ -136,7 +136,7 @@ static inline tc_c128 tc_x_expm1_c128(tc_c128 z) { /* (e^x - 1) cos y - 2 sin(y 
     double h = tc_x_sin_f64(z.im * 0.5);
     return (tc_c128){tc_x_fma_f64(tc_x_expm1_f64(z.re), tc_x_cos_f64(z.im), -2 * h * h), tc_x_sin_f64(z.im) * tc_x_exp_f64(z.re)};
 }
-/* log |x + iy|: near 1 by log1p of |z|^2 - 1, whose leading terms are exact */
+/* log |x + iy|; for |z| near 1 by log1p(|z|^2 - 1), whose leading terms are exact */
 static inline double tc_x_log_abs(double x, double y) {
     double a = __builtin_fabs(x), b = __builtin_fabs(y), hi = a > b ? a : b, lo = a > b ? b : a, h = tc_x_hypot_f64(x, y);
     if ((h > 0.7) & (h < 1.6)) {
@@ -165,7 +165,7 @@ static inline tc_c128 tc_x_pow_c128(tc_c128 a, tc_c128 b) {
     if ((a.re == 0) & (a.im == 0) & (b.re > 0)) return (tc_c128){0, 0};
     return tc_x_exp_c128(tc_x_mul_c128(b, tc_x_log_c128(a)));
 }
-/* log(e^a + e^b): of the larger real part b, log1p(e^(a - b)) + b; both real parts infinite: b where they are -inf, whose angle says nothing */
+/* log(e^a + e^b) = log1p(e^(a - b)) + b, where b has the larger real part. Where both real parts are -inf the result is b. */
 static inline tc_c128 tc_x_logaddexp_c128(tc_c128 a, tc_c128 b) {
     tc_c128 lo = a.re < b.re ? a : b, hi = a.re < b.re ? b : a, r;
     if ((a.re != a.re) | (a.im != a.im) | (b.re != b.re) | (b.im != b.im)) return (tc_c128){__builtin_nan(""), __builtin_nan("")};
@@ -206,7 +206,7 @@ static inline tc_c128 tc_x_tanh_c128(tc_c128 z) {
     double t = tc_x_tan_f64(z.im), s = tc_x_sinh_f64(z.re), beta = 1 + t * t, rho = __builtin_sqrt(1 + s * s), d = 1 + beta * s * s;
     return (tc_c128){beta * rho * s / d, t / d};
 }
-/* acos where a part is not finite; acosh is (-im, re) of it with the sign of z's imaginary part */
+/* acos where a part is not finite; acosh is derived from it: |im| as real part, re with the sign of z's imaginary part */
 static inline tc_c128 tc_x_acos_edges(tc_c128 z) {
     double inf = __builtin_inf(), nan = __builtin_nan(""), pi = 3.14159265358979323846;
     if (__builtin_fabs(z.re) == inf) {
@@ -230,7 +230,7 @@ static inline tc_c128 tc_x_acosh_c128(tc_c128 z) {
     tc_c128 a = tc_x_sqrt_c128((tc_c128){z.re - 1, z.im}), b = tc_x_sqrt_c128((tc_c128){z.re + 1, z.im});
     return (tc_c128){tc_x_asinh_f64(a.re * b.re + a.im * b.im), 2 * tc_x_atan2_f64(a.im, b.re)};
 }
-/* pi / 2 - acos; its real part keeps the sign of 0 */
+/* pi / 2 - acos, so computed that the real part keeps the sign of 0 */
 static inline tc_c128 tc_x_asin_c128(tc_c128 z) {
     double inf = __builtin_inf(), nan = __builtin_nan(""), pi = 3.14159265358979323846;
     if (!tc_x_finite(z.re) || !tc_x_finite(z.im)) {
@@ -271,7 +271,7 @@ static inline tc_c128 tc_x_sin_c128(tc_c128 z) {
 }
 static inline tc_c128 tc_x_cos_c128(tc_c128 z) { return tc_x_cosh_c128((tc_c128){-z.im, z.re}); }
 
-/* ---- c64: float64's results, rounded ---- */
+/* ---- c64: the results of c128, rounded ---- */
 #define ROW(NAME) \
     static inline tc_c64 tc_x_##NAME##_c64(tc_c64 z) { return tc_x_cast_c128_c64(tc_x_##NAME##_c128(tc_x_cast_c64_c128(z))); }
 ROW(sign)

@@ -1,15 +1,15 @@
-/* exp and what is made of it: exp2, expm1, sigmoid, sinh, cosh, tanh. Part of scalar.h.
+/* exp and the functions derived from it: exp2, expm1, sigmoid, sinh, cosh, tanh. Part of scalar.h.
  *
  *     exp(x) = 2^k exp(r),  k = rint(x / ln 2),  |r| <= ln 2 / 2,  exp(r) = 1 + r + r^2 q(r)
  *
- * The polynomials q interpolate at Chebyshev nodes (relative error 2^-62 for float64, 2^-32 for float32). 2^k is multiplied in
- * two steps, so that overflow and subnormal results come out of the multiplication. */
+ * The polynomials q interpolate at Chebyshev nodes (relative error 2^-62 for float64, 2^-32 for float32). The factor 2^k is applied in two steps, so that
+ * overflow and subnormal results are rounded once, by the last multiplication. */
 #ifndef TC_KERNEL_SCALAR_EXP_H
 #define TC_KERNEL_SCALAR_EXP_H
 
 #include "kernel/scalar_arith.h"
 
-/* c ? a : b by masks: a compiler that sees a choice may compute a and b in branches, which do not become vectors. */
+/* c ? a : b by bit masks: from a conditional the compiler may make branches, which prevent vectorisation. */
 TC_X_INLINE double tc_x_pick(int c, double a, double b) {
     uint64_t m = (uint64_t)0 - (uint64_t)(c != 0);
     return tc_from_bits_f64((tc_bits_f64(a) & m) | (tc_bits_f64(b) & ~m));
@@ -22,7 +22,7 @@ typedef struct {
 TC_X_INLINE double tc_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 TC_X_INLINE float tc_fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-/* rint for |x| < 2^51, and 2^k for whole k in [-1022, 1023]: the low bits of 1.5 * 2^52 + k are k's. */
+/* rint(x) for |x| < 2^51; 2^k for integer k in [-1022, 1023], from the low bits of 1.5 * 2^52 + k. */
 static inline double tc_x_round_f64(double x) { return x + 0x1.8p52 - 0x1.8p52; }
 static inline double tc_x_pow2_f64(double k) { return tc_from_bits_f64((tc_bits_f64(k + 0x1.8p52) + 1023) << 52); }
 static inline double tc_x_scale_f64(double y, double k) {
@@ -44,7 +44,7 @@ static inline double tc_x_exp_q(double r) {
     q = tc_fma(q, r, 0x1.5555555555557p-3);
     return tc_fma(q, r, 0x1.0000000000000p-1);
 }
-/* exp(x + xl) for |x| <= 1100 (what is outside must be clamped), |xl| <= ulp(x) */
+/* exp(x + xl) for |x| <= 1100 (the caller clamps x) and |xl| <= ulp(x) */
 static inline tc_x_dd tc_x_exp_dd(double x, double xl) {
     double k = tc_fma(x, 0x1.71547652b82fep+0, 0x1.8p52) - 0x1.8p52;
     double a = tc_fma(-k, 0x1.62e42fefa39efp-1, x); /* exact */
@@ -77,7 +77,7 @@ static inline double tc_x_exp2_f64(double x) {
     double a = r * 0x1.62e42fefa39efp-1, al = tc_fma(r, 0x1.62e42fefa39efp-1, -a), h = 1 + a, l = (1 - h) + a;
     return tc_x_scale_f64(h + (l + tc_fma(r * r, q, al)), k);
 }
-/* expm1(x) as h + l, for x clamped to [-40, 710]; halved, so that it does not overflow */
+/* expm1(x) / 2 as h + l, for x in [-40, 710]; halved so that it does not overflow */
 static inline tc_x_dd tc_x_expm1_half_dd(double x) {
     double k = tc_fma(x, 0x1.71547652b82fep+0, 0x1.8p52) - 0x1.8p52;
     double a = tc_fma(-k, 0x1.62e42fefa39efp-1, x);
@@ -127,7 +127,7 @@ static inline double tc_x_tanh_f64(double x) {
     return __builtin_copysign(a < 0x1p-28 ? a : q + r / d, x);
 }
 
-/* For float32 functions: exp(x) to 2^-32 for -1022 < x / ln 2 < 1023 */
+/* exp(x) with relative error 2^-32, for float32 functions; -1022 < x / ln 2 < 1023 */
 TC_X_INLINE double tc_x_exp_lite(double x) {
     double t = tc_fma(x, 0x1.71547652b82fep+0, 0x1.8p52 + 1023), r = tc_fma(-(t - (0x1.8p52 + 1023)), 0x1.62e42fefa39efp-1, x);
     double p = tc_fma(0x1.6c7425d9cd9cbp-13, r, 0x1.6d74cc765f505p-10);
@@ -140,21 +140,21 @@ TC_X_INLINE double tc_x_exp_lite(double x) {
 }
 
 /* ---- float32 ----
- * Polynomials are summed in pairs (Estrin): half of the latency. t = 1.5 * 2^23 + bias + k holds k in its low bits, so that powers
- * of two are made by a shift: 2^k with a bias of 127, 2^floor(k / 2) and the rest of 2^k with 254, 2^(k - 64) with 63. */
+ * Polynomials are evaluated by Estrin's scheme, in pairs, which halves the latency. t = 1.5 * 2^23 + bias + k holds k in its low bits, so that powers of two
+ * are made by a shift: 2^k with a bias of 127; 2^floor(k / 2) and 2^(k - floor(k / 2)) with 254; 2^(k - 64) with 63. */
 #define TC_X_EXP_T1 0x1.8000fep23f
 #define TC_X_EXP_T2 0x1.8001fcp23f
 #define TC_X_EXP_T3 0x1.80007ep23f
 static inline float tc_x_pow2_all_f32(float t) { return tc_from_bits_f32(tc_bits_f32(t) << 23); }
 static inline float tc_x_pow2_half_f32(float t) { return tc_from_bits_f32((tc_bits_f32(t) >> 1) << 23); }
 static inline float tc_x_pow2_rest_f32(float t) { return tc_from_bits_f32((tc_bits_f32(t) - (tc_bits_f32(t) >> 1)) << 23); }
-/* x cut to [lo, hi], lo < 0 < hi, by the order of the bits: compilers have vector instructions for that. NaN becomes a number. */
+/* x clamped to [lo, hi], lo < 0 < hi, by comparing bits as integers, which compilers vectorise. NaN becomes a number. */
 static inline float tc_x_clamp_f32(float x, float lo, float hi) {
     int32_t top = (int32_t)tc_bits_f32(hi), i = (int32_t)tc_bits_f32(x);
     uint32_t bottom = tc_bits_f32(lo), u = (uint32_t)(i > top ? top : i);
     return tc_from_bits_f32(u > bottom ? bottom : u);
 }
-/* The one nearer to zero, of two numbers of one sign. A NaN with the sign bit clear is above positive numbers and stays beside negative. */
+/* Of two numbers of the same sign, the one nearer to zero, by their bits. A NaN without sign bit is replaced by a positive edge. */
 static inline float tc_x_nearer_f32(float x, float edge) {
     uint32_t e = tc_bits_f32(edge), u = tc_bits_f32(x);
     return tc_from_bits_f32(u > e ? e : u);
@@ -167,7 +167,8 @@ static inline float tc_x_exp_p_f32(float r) {
 }
 static inline float tc_x_exp_r_f32(float x, float k) { return tc_fmaf(k, 0x1.05c61p-29f, tc_fmaf(-k, 0x1.62e43p-1f, x)); }
 static inline float tc_x_exp_f32(float x) {
-    float c = tc_x_clamp_f32(x, -176, 89); /* 0 from -104 on; at -176 without subnormal numbers, which are slow */
+    float c =
+        tc_x_clamp_f32(x, -176, 89); /* the result is 0 from -104 on; -176 is so low that no subnormal number, which is slow, arises on the way */
     float t = tc_fmaf(c, 0x1.715476p+0f, TC_X_EXP_T2);
     float p = tc_x_exp_p_f32(tc_x_exp_r_f32(c, t - TC_X_EXP_T2)), h = tc_x_pow2_half_f32(t);
     float y = tc_fmaf(h, p, h) * tc_x_pow2_rest_f32(t);
@@ -181,8 +182,8 @@ static inline float tc_x_exp2_f32(float x) {
     float y = tc_fmaf(h, p, h) * tc_x_pow2_rest_f32(t);
     return x != x ? x : y;
 }
-/* 1 / (1 + exp(y)) as c / (c + c exp(y)), c = 2^-64: the power of two is one shift from exp(-43) on, below which the sum is c, to what makes 0
- * of the quotient, and subnormal results are rounded once. NaN becomes a number. */
+/* 1 / (1 + exp(y)) as c / (c + c exp(y)) with c = 2^-64. Scaling by c lets one shift make 2^k in the whole range, from exp(-43), below which the sum is
+ * c, to where the quotient is 0; and subnormal results are rounded once. NaN becomes a number. */
 static inline float tc_x_logistic_f32(float y) {
     float b = tc_x_clamp_f32(y, -43.6f, 133), t = tc_fmaf(b, 0x1.715476p+0f, TC_X_EXP_T3), h = tc_x_pow2_all_f32(t);
     return 0x1p-64f / tc_fmaf(1 + tc_x_exp_p_f32(tc_x_exp_r_f32(b, t - TC_X_EXP_T3)), h, 0x1p-64f);
@@ -191,7 +192,7 @@ static inline float tc_x_sigmoid_f32(float x) {
     float y = tc_x_logistic_f32(-x);
     return x != x ? x : y;
 }
-/* x + x^3 P(x^2) below 0.9 (x^3 with the rounding of x^2 taken out), 1 - 2 / (exp(2 x) + 1) above */
+/* x + x^3 P(x^2) below 0.9, where x^3 is corrected for the rounding of x^2; 1 - 2 / (exp(2 x) + 1) above */
 static inline float tc_x_tanh_f32(float x) {
     float a = __builtin_fabsf(x), s = x * x, s2 = s * s, cube = tc_fmaf(a, s, a * tc_fmaf(x, x, -s));
     float p1 = tc_fmaf(-0x1.ba17fep-5f, s, 0x1.111108p-3f), p2 = tc_fmaf(-0x1.1f8378p-7f, s, 0x1.660584p-6f);
@@ -199,15 +200,15 @@ static inline float tc_x_tanh_f32(float x) {
     float low = tc_fmaf(cube, tc_fmaf(p, s, -0x1.555556p-2f), a);
     float c = tc_x_nearer_f32(a, 10), t = tc_fmaf(c, 0x1.715476p+1f, TC_X_EXP_T1), h = tc_x_pow2_all_f32(t);
     float d = tc_fmaf(h, tc_x_exp_p_f32(tc_x_exp_r_f32(2 * c, t - TC_X_EXP_T1)), h + 1);
-    return __builtin_copysignf(a >= 0.9f ? 1 - 2 / d : low, x); /* NaN takes the lower piece */
+    return __builtin_copysignf(a >= 0.9f ? 1 - 2 / d : low, x); /* NaN takes the lower branch */
 }
-/* exp(r) - 1 - r for -0.35 <= r <= 0.405, to 2^-30 of exp(r) - 1 */
+/* exp(r) - 1 - r for -0.35 <= r <= 0.405, with an error of 2^-30 of exp(r) - 1 */
 static inline float tc_x_exp_w_f32(float r) {
     float s = r * r, b = tc_fmaf(0x1.110ad6p-7f, r, 0x1.5554cep-5f), c = tc_fmaf(0x1.ab8534p-13f, r, 0x1.6d6e1cp-10f);
     return tc_fmaf(0.5f * r, r, tc_fmaf(tc_fmaf(c, s, b), s, 0x1.555558p-3f * r) * s);
 }
-/* In halves, so that it does not overflow: 2^(k-1) - 1/2 + 2^(k-1) r, with what its rounding loses, and the small rest. k = 0 up to 0.4:
- * from there on less is lost in 1/2 + r. */
+/* Half the result, so that it does not overflow: 2^(k-1) - 1/2 + 2^(k-1) r, corrected for its rounding, plus the remaining small terms. k stays 0 up to
+ * x = 0.4: below that 2^(k-1) - 1/2 would cancel. */
 static inline float tc_x_expm1_f32(float x) {
     float c = tc_x_clamp_f32(x, -20, 89), t = tc_fmaf(c, 0x1.715476p+0f, -0.08f) + 0x1.8000fcp23f, k = t - 0x1.8000fcp23f, h = tc_x_pow2_all_f32(t);
     float a = tc_fmaf(-k, 0x1.62e43p-1f, c), r = tc_fmaf(k, 0x1.05c61p-29f, a), l = tc_fmaf(k, 0x1.05c61p-29f, a - r);

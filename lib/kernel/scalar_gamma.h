@@ -1,5 +1,5 @@
-/* Functions around gamma and the normal distribution: trigamma, zeta, igamma, igammac, erfcx, ndtri, log_ndtr; and the orthogonal
- * polynomials, by their recurrences. Part of scalar.h; loops and branches, float32 through float64. */
+/* Gamma functions and the normal distribution: trigamma, zeta, igamma, igammac, erfcx, ndtri, log_ndtr; orthogonal polynomials, by their recurrences.
+ * Part of scalar.h. Most have loops and branches, and float32 is computed in float64. */
 #ifndef TC_KERNEL_SCALAR_GAMMA_H
 #define TC_KERNEL_SCALAR_GAMMA_H
 
@@ -22,7 +22,7 @@ static inline double tc_x_trigamma_f64(double x) {
     return sign * (y + (1 + 0.5 / x + z * w) / x);
 }
 
-/* For 0 < x < 2^100, without branches: the sum of 1 / (x + k)^2, k 0 to 5, as a quotient in q = x^2 + 5 x. */
+/* trigamma for 0 < x < 2^100 without branches: the sum of 1 / (x + k)^2 for k = 0 .. 5 is a quotient of polynomials in q = x^2 + 5 x. */
 TC_X_INLINE float tc_x_trigamma_quick_f32(float v) {
     double x = v, q = tc_fma(x, x, 5 * x), a = q * q, b = (q + 4) * (q + 4), c = (q + 6) * (q + 6);
     double n = tc_fma(tc_fma(2 * q + 25, b, a * (2 * q + 17)), c, a * b * (2 * q + 13)), sum = n / (a * b * c);
@@ -37,7 +37,7 @@ TC_X_INLINE float tc_x_trigamma_quick_f32(float v) {
 }
 static inline float tc_x_trigamma_f32(float x) { return tc_x_is_unusual_f32(x) ? (float)tc_x_trigamma_f64(x) : tc_x_trigamma_quick_f32(x); }
 
-/* Hurwitz's zeta: sum of (q + k)^-x, Euler and Maclaurin's formula after the first terms, as Cephes. */
+/* The Hurwitz zeta function, the sum of (q + k)^-x: first terms directly, the rest by the Euler-Maclaurin formula, as in Cephes. */
 static inline double tc_x_zeta_f64(double x, double q) {
     static const double b[12] = {12,
                                  -720,
@@ -78,7 +78,7 @@ static inline double tc_x_zeta_f64(double x, double q) {
 static inline double tc_x_igamma_factor(double a, double x) { return tc_x_exp_f64(a * tc_x_log_f64(x) - x - tc_x_lgamma_f64(a)); }
 /* Large a: N. M. Temme, The asymptotic expansion of the incomplete gamma functions, SIAM J. Math. Anal. 10 (1979). With
  * eta^2 / 2 = x/a - 1 - log(x/a): 1/2 erfc(+-eta sqrt(a/2)) +- exp(-a eta^2 / 2) / sqrt(2 pi a) sum over k of a^-k c_k(eta), the c_k by
- * their power series. For |eta| < 0.35 and a > 2000 what is left out is below 2^-50 of the result. */
+ * their power series. For |eta| < 0.35 and a > 2000 the truncation error is below 2^-50 of the result. Returns 0 where a and x are not in that range. */
 static inline int tc_x_igamma_large(double a, double x, int upper, double *out) {
     static const double c0[] = {-3.3333333333333333e-1, 8.3333333333333333e-2,  -1.4814814814814815e-2, 1.1574074074074074e-3,
                                 3.527336860670194e-4,   -1.7875514403292181e-4, 3.9192631785224378e-5,  -2.1854485106799922e-6,
@@ -101,7 +101,7 @@ static inline int tc_x_igamma_large(double a, double x, int upper, double *out) 
         0.5 * tc_x_erfc_f64(sign * eta * __builtin_sqrt(0.5 * a)) + sign * tc_x_exp_f64(-a * half) * sum / __builtin_sqrt(0x1.921fb54442d18p+2 * a);
     return 1;
 }
-/* The lower part by its series, or the upper by its continued fraction (Lentz); the other is 1 less that. */
+/* The lower function by its series, or the upper one by its continued fraction (Lentz's method); the other is 1 minus that. */
 static inline double tc_x_igamma_parts(double a, double x, int upper) {
     double inf = __builtin_inf();
     if (a < 0 || x < 0) return __builtin_nan("");
@@ -138,7 +138,7 @@ static inline double tc_x_erfcx_f64(double x) {
     double z = 1 / (x * x);
     return 0.56418958354775628695 / x * (1 - 0.5 * z * (1 - 1.5 * z * (1 - 2.5 * z * (1 - 3.5 * z * (1 - 4.5 * z * (1 - 5.5 * z))))));
 }
-/* sqrt 2 times the x where erfc is c <= 1: Halley's iteration on log erfc, which is nearly a parabola */
+/* The inverse of the normal distribution function: -sqrt 2 times the x with erfc(x) = 2 p, by Newton's iteration on log erfc, which is nearly a parabola */
 static inline double tc_x_ndtri_f64(double p) {
     if (p == 0) return -__builtin_inf();
     if (p == 1) return __builtin_inf();
@@ -152,8 +152,8 @@ static inline double tc_x_ndtri_f64(double p) {
     }
     return (p < 0.5 ? -1.41421356237309504880 : 1.41421356237309504880) * x;
 }
-/* As tc_x_erfinv_f32 with y = 2 p - 1 and 1 - y^2 = 4 p (1 - p), for which p needs no rounding; beyond sqrt(w) = 3.9 one polynomial more
- * (made with mpmath: 2^-27.7). */
+/* As tc_x_erfinv_f32 with y = 2 p - 1, computing 1 - y^2 as 4 p (1 - p), which does not cancel; beyond sqrt(w) = 3.9 a third polynomial (made with mpmath,
+ * relative error 2^-27.7). */
 TC_X_INLINE double tc_x_ndtri_tail(double s) { /* erfinv(y) / |y|, s = sqrt(w) */
     double g = (s > 10.2 ? 10.2 : s) - 7;
     double p = -0x1.0f7503d356903p-34;
@@ -181,9 +181,9 @@ static inline double tc_x_log_ndtr_f64(double x) {
     return x < -1 ? tc_x_log_f64(tc_x_erfcx_f64(-t) * 0.5) - t * t : tc_x_log1p_f64(-0.5 * tc_x_erfc_f64(t));
 }
 
-/* ---- orthogonal polynomials of degree trunc(n): p[k + 1] from p[k] and p[k - 1] ----
- * kinds 0..3: Chebyshev T U V W, 4: Hermite H, 5: Hermite He, 6: Laguerre, 7: Legendre. float32 overflows where PyTorch's steps do, and what
- * has overflowed is NaN at the next step. Hermite beyond degree 512 (float32: 128), the others of 6 and 7 beyond 10000: NaN. */
+/* ---- orthogonal polynomials of degree trunc(n), by their three-term recurrences ----
+ * kind 0..3: Chebyshev T, U, V, W; 4: Hermite H; 5: Hermite He; 6: Laguerre; 7: Legendre. narrow: float32; its steps overflow where PyTorch's do, and an
+ * overflow becomes NaN at the next step. Beyond degree 512 (float32: 128) Hermite, beyond 10000 Laguerre and Legendre polynomials are NaN. */
 static inline double tc_x_polynomial(int kind, double x, double degree, int narrow) {
     int64_t n = tc_x_cast_f64_i64(degree), most = kind > 5 ? 10000 : narrow ? 128 : 512;
     double m0 = (double)n, sign = n & 1 ? -1 : 1;
@@ -193,7 +193,7 @@ static inline double tc_x_polynomial(int kind, double x, double degree, int narr
     if (kind == 7 && (x == 1 || x == -1)) return x == 1 ? 1 : sign;
     if (kind == 6 && x == 0) return 1;
     if (n > most && kind >= 4) return __builtin_nan("");
-    if (n > 1000 && __builtin_fabs(x) < 1) { /* the closed forms */
+    if (n > 1000 && __builtin_fabs(x) < 1) { /* closed forms */
         double a = tc_x_acos_f64(x);
         if (kind == 0) return tc_x_cos_f64(m0 * a);
         if (kind == 1) return tc_x_sin_f64((m0 + 1) * a) / tc_x_sin_f64(a);

@@ -1,15 +1,15 @@
-/* log and what is made of it: log2, log10, log1p, pow, asinh, acosh, atanh. Part of scalar.h.
+/* log and the functions derived from it: log2, log10, log1p, pow, asinh, acosh, atanh. Part of scalar.h.
  *
  *     x = 2^k m,  m in [sqrt(1/2), sqrt 2),  f = m - 1,  s = f / (2 + f),  log m = 2 s + s^3 (2/3 + s^2 Q(s^2))
  *
- * log itself is FreeBSD's e_log.c (Sun, freely granted) without branches, for float32 f - f^2 / 2 + f^3 P(f) with the polynomial of
- * Moshier's logf.c (Cephes), summed in pairs; the others take tc_x_log_dd, which has 10 bits more than float64. */
+ * log of float64 is FreeBSD's e_log.c (Sun, freely granted) without branches; log of float32 is f - f^2 / 2 + f^3 P(f) with the polynomial of Moshier's
+ * logf.c (Cephes), by Estrin's scheme. The others use tc_x_log_dd, which has 10 bits more than float64. */
 #ifndef TC_KERNEL_SCALAR_LOG_H
 #define TC_KERNEL_SCALAR_LOG_H
 
 #include "kernel/scalar_exp.h"
 
-/* The edges of every logarithm: 0, negative, inf, NaN. */
+/* The special cases of every logarithm: 0, negative, infinity, NaN. y: the result elsewhere. */
 TC_X_INLINE double tc_x_log_edges(double x, double y) {
     y = x == 0 ? -__builtin_inf() : y;
     y = x < 0 ? __builtin_nan("") : y;
@@ -37,7 +37,7 @@ TC_X_INLINE double tc_x_log_f64(double x) {
     return tc_x_log_edges(x, a.k * 6.93147180369123816490e-01 + (y + f));
 }
 
-/* log(x + xl), xl up to an ulp of x or so; x > 0 and finite */
+/* log(x + xl) as h + l; xl is at most about an ulp of x; x > 0 and finite */
 static inline tc_x_dd tc_x_log_dd(double x, double xl) {
     tc_x_split a = tc_x_log_split(x);
     double f = a.m - 1, d = a.m + 1, dl = a.m - (d - 1);
@@ -77,7 +77,7 @@ static inline double tc_x_log1p_f64(double x) {
     return __builtin_fabs(x) < 0x1p-54 ? x : tc_x_log_edges(h, r.h + r.l);
 }
 
-/* C's special cases: pow(x, 0) and pow(1, y) are 1, odd integers keep the sign, a negative x with another y is NaN. */
+/* C's special cases: pow(x, 0) and pow(1, y) are 1; an odd integer y keeps the sign of x; a negative x to a non-integer y is NaN. r: the result of |x|. */
 static inline double tc_x_pow_edges(double x, double y, double r) {
     double a = __builtin_fabs(x), half = y * 0.5;
     int whole = __builtin_rint(y) == y, odd = whole & (__builtin_rint(half) != half);
@@ -232,7 +232,7 @@ static inline float tc_x_atanh_f32(float x) {
 static inline float tc_x_ldexp_f32(float a, float b) { return a * tc_x_exp2_f32(b); }
 static inline double tc_x_ldexp_f64(double a, double b) { return a * tc_x_exp2_f64(b); }
 
-/* log(e^a + e^b), the step of a running logsumexp: nothing overflows on the way. */
+/* log(e^a + e^b), the step of a running logsumexp, without intermediate overflow. */
 static inline double tc_x_logaddexp_f64(double a, double b) {
     double hi = a > b ? a : b, lo = a > b ? b : a, r = hi + tc_x_log1p_f64(tc_x_exp_f64(lo - hi));
     r = ((lo == hi) & !(__builtin_fabs(lo) < __builtin_inf())) ? lo : r;

@@ -1,4 +1,4 @@
-/* erf, erfc, erfinv, lgamma, digamma. Part of scalar.h.
+/* erf, erfc, erfinv, gelu, silu, lgamma, digamma, rsqrt, hypot, cbrt. Part of scalar.h.
  *
  * erf(x) = x + x P(x^2) near 0; elsewhere erfc(x) = exp(-x^2) R(q) / (1 + 2 x) with q = (x - 4) / (x + 4), which is smooth up to
  * where erfc underflows. Polynomials interpolate at Chebyshev nodes to 2^-60. lgamma and digamma have loops and branches. */
@@ -67,7 +67,7 @@ static inline double tc_x_erfc_f64(double x) {
     double y = a < 0.4 ? 1 - tc_x_erf_near(x) : x < 0 ? 2 - far : far;
     return x != x ? x : y;
 }
-/* Two pieces by Norbert Juffa (BSD), summed in pairs: erf(x) = 1 - exp(-poly) from 0.93 on. */
+/* Two polynomials by Norbert Juffa (BSD), by Estrin's scheme: erf(x) = 1 - exp(-poly) from 0.93 on. */
 static inline float tc_x_erf_f32(float x) {
     float t = __builtin_fabsf(x), s = x * x, s2 = s * s;
     float e1 = tc_fmaf(0x1.8d6342p-6f, t, -0x1.b55cb8p-4f), e2 = tc_fmaf(tc_fmaf(-0x1.220000p-16f, t, 0x1.91cfb2p-12f), t, -0x1.fd1438p-9f);
@@ -77,10 +77,10 @@ static inline float tc_x_erf_f32(float x) {
     float far = __builtin_copysignf(1 - tc_fmaf(h, tc_x_exp_p_f32(r), h), x);
     float p0 = tc_fmaf(-0x1.812700p-2f, s, 0x1.06eba8p-3f), p1 = tc_fmaf(-0x1.b691b2p-6f, s, 0x1.ce1c44p-4f);
     float p2 = tc_fmaf(-0x1.38e000p-11f, s, 0x1.471a58p-8f);
-    return t > 0.927734375f ? far : tc_fmaf(tc_fmaf(tc_fmaf(p2, s2, p1), s2, p0), x, x); /* NaN takes the nearer piece */
+    return t > 0.927734375f ? far : tc_fmaf(tc_fmaf(tc_fmaf(p2, s2, p1), s2, p0), x, x); /* NaN takes the branch near 0 */
 }
 /* exp(-x^2) R(q) in float64 with q = (x - 4) / (x + 4) from 0 on, to 2^-32: the square of a float32 is exact, 1 / (x + 4) is a float32
- * quotient and one step of Newton's iteration. */
+ * quotient and one Newton step. */
 static inline float tc_x_erfc_f32(float x) {
     double a = __builtin_fabsf(x), c = a > 10.3 ? 10.3 : a, s = c * c, d = c + 4, y = 1.0f / (float)d;
     y = tc_fma(y, tc_fma(-d, y, 1), y);
@@ -100,9 +100,9 @@ static inline float tc_x_erfc_f32(float x) {
     return (float)(x != x ? (double)x : x < 0 ? 2 - far : far);
 }
 
-/* Activations that would take five passes or more over a block: x Phi(x), its approximation by tanh, x sigmoid(x). */
-/* erfc(a / sqrt 2) / 2 = 2^(c P(c) - 1) up to c = 5.6 (P by weighted least squares, to 2^-26 of c P(c) + 1 near 0), from there on nothing; a = |x|.
- * Phi is that below 0, where 1 + erf would lose its digits, and 1 less it above. */
+/* ---- activations, which as separate operations would take five or more passes over a block: gelu = x Phi(x), its tanh approximation, silu = x sigmoid(x) ---- */
+/* With a = |x| and c = min(a, 5.6): erfc(a / sqrt 2) / 2 = 2^(c P(c) - 1), 0 from 5.6 on (P by weighted least squares, relative error 2^-26 near 0). This is
+ * Phi(x) for x < 0, where 1 + erf would cancel, and 1 - Phi(x) for x > 0. */
 static inline float tc_x_gelu_f32(float x) {
     float a = __builtin_fabsf(x), c = tc_x_nearer_f32(a, 5.6f), s = c * c;
     float p0 = tc_fmaf(-0x1.d63cdep-2f, c, -0x1.26aeccp+0f), p1 = tc_fmaf(0x1.c83ffep-8f, c, -0x1.adb254p-5f);
@@ -115,19 +115,19 @@ static inline float tc_x_gelu_f32(float x) {
     return x * (x < 0 ? h : 1 - h);
 }
 static inline double tc_x_gelu_f64(double x) { return x * 0.5 * (1 + tc_x_erf_f64(x * 0x1.6a09e667f3bcdp-1)); }
-/* (1 + tanh u) / 2 is 1 / (1 + exp(-2 u)), which keeps its digits below 0 */
+/* (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)), which does not cancel for u < 0 */
 static inline float tc_x_gelu_tanh_f32(float x) { return x * tc_x_logistic_f32(x * tc_fmaf(-0x1.2444f2p-4f, x * x, -0x1.988454p+0f)); }
 static inline double tc_x_gelu_tanh_f64(double x) {
     return x * 0.5 * (1 + tc_x_tanh_f64(0x1.9884533d43651p-1 * tc_fma(0x1.6e4e26d4801f7p-5, x * x * x, x)));
 }
-/* x / (1 + exp(-x)) with half on both sides, so that the power of two is one shift: what is left is rounded once, 0 from -89 on. */
+/* x / (1 + exp(-x)), numerator and denominator halved, so that one shift makes the power of two and the result is rounded once; 0 from -89 on. */
 static inline float tc_x_silu_f32(float x) {
     float b = tc_x_clamp_f32(-x, -86, 89.25f), t = tc_fmaf(b, 0x1.715476p+0f, 0x1.8000fcp23f), h = tc_x_pow2_all_f32(t);
     return 0.5f * x / tc_fmaf(1 + tc_x_exp_p_f32(tc_x_exp_r_f32(b, t - 0x1.8000fcp23f)), h, 0.5f);
 }
 static inline double tc_x_silu_f64(double x) { return x / (1 + tc_x_exp_f64(-x)); }
 
-/* Mike Giles's approximation, then Halley's iteration on erf, or on erfc where 1 - |y| is exact. */
+/* Mike Giles's approximation (2012), refined by Halley's iteration on erf, or on erfc where 1 - |y| is exact. */
 static inline double tc_x_erfinv_f64(double y) {
     double a = __builtin_fabs(y), c = 1 - a, w = -tc_x_log_f64(c * (1 + a)), v = w - 2.5, g = __builtin_sqrt(w > 5 ? w : 5) - 3;
     double p = tc_fma(2.81022636e-08, v, 3.43273939e-07), q = tc_fma(-0.000200214257, g, 0.000100950558);
@@ -149,7 +149,7 @@ static inline double tc_x_erfinv_f64(double y) {
     x = a <= 1 ? x : __builtin_nan("");
     return __builtin_copysign(x, y);
 }
-/* erfinv(y) / y = P(w), w = -log(1 - y^2), at most 15.96 where y is a float32: to 2^-29, by a polynomial below 5 and one above */
+/* erfinv(y) / y = P(w) with w = -log(1 - y^2), at most 15.96 for float32 y: one polynomial for w < 5 and one above; relative error 2^-29 */
 TC_X_INLINE double tc_x_erfinv_ratio(double w) {
     double v = w - 2.5, g = w - 10.5;
     double p = tc_fma(0x1.24288e49a807bp-33, v, 0x1.e084dbfdf34dbp-32), q = tc_fma(-0x1.62bd8f219f5ebp-47, g, -0x1.f73bc0ca93cfep-46);
@@ -172,13 +172,13 @@ TC_X_INLINE float tc_x_erfinv_f32(float y) { /* 1 - |y| is exact */
     return a < 1 ? (float)(r * (double)y) : edge;
 }
 
-/* sin(pi x) with the exact fraction of x */
+/* sin(pi x), from the exact fractional part of x */
 static inline double tc_x_sinpi(double x) {
     double f = x - 2 * __builtin_rint(x * 0.5), n = __builtin_rint(f * 2), r = tc_fma(-0.5, n, f); /* |r| <= 1/4 */
     double h = r * 3.14159265358979311600e+00, l = tc_fma(r, 3.14159265358979311600e+00, -h) + r * 1.22464679914735317720e-16;
     return tc_x_sin_angle((tc_x_angle){h, l, (uint64_t)(int64_t)n});
 }
-/* lgamma(2 + t) / t for |t| <= 1/2: the terms after p, which is float64's first five or float32's one */
+/* lgamma(2 + t) / t for |t| <= 1/2, the lower terms of the polynomial. p: its leading terms, six for float64, one for float32. */
 TC_X_INLINE double tc_x_lgamma_2_after(double p, double t) {
     p = tc_fma(p, t, 0x1.258ee535f9033p-18);
     p = tc_fma(p, t, -0x1.3cb36f9ac5337p-17);
@@ -203,7 +203,7 @@ static inline double tc_x_lgamma_2(double t) {
     p = tc_fma(p, t, -0x1.127c16d5e6ad9p-19);
     return tc_x_lgamma_2_after(p, t);
 }
-/* log |Gamma(x)| for x > 0: to [1.5, 2.5] by the recurrence, t P(t) around 2, Stirling's series from 8 on */
+/* log |Gamma(x)| for x > 0: Stirling's series from 8 on; below that the recurrence leads to [1.5, 2.5], where it is t P(t) with t = x - 2 */
 static inline double tc_x_lgamma_positive(double x) {
     if (x >= 8) {
         if (x > 0x1p60) return x < 2.5563e305 ? x * (tc_x_log_f64(x) - 1) : __builtin_inf();
@@ -231,7 +231,7 @@ static inline double tc_x_lgamma_f64(double x) {
     double s = __builtin_fabs(tc_x_sinpi(a));
     return s == 0 ? __builtin_inf() : tc_x_log_f64(3.14159265358979311600e+00 / (a * s)) - tc_x_lgamma_positive(a);
 }
-/* For 0 < x < 2^100, without branches: one logarithm of what x, the recurrence's product or x (1 + x) makes of the three ranges. */
+/* lgamma for 0 < x < 2^100 without branches: the three ranges share one logarithm, of x, of the recurrence's product or of x (1 + x). */
 static inline int tc_x_is_unusual_f32(float x) { return !((x > 0) & (x < 0x1p100f)); }
 TC_X_INLINE float tc_x_lgamma_quick_f32(float v) {
     double x = v, r = x, num = 1;
@@ -252,7 +252,8 @@ TC_X_INLINE float tc_x_lgamma_quick_f32(float v) {
 }
 static inline float tc_x_lgamma_f32(float x) { return tc_x_is_unusual_f32(x) ? (float)tc_x_lgamma_f64(x) : tc_x_lgamma_quick_f32(x); }
 
-static inline double tc_x_digamma_root(double x) { /* 1 <= x <= 2, relative to the root at 1.46 */
+/* digamma(x) for 1 <= x <= 2 as (x - root) P(x), which keeps the relative error small near the root at 1.46. */
+static inline double tc_x_digamma_root(double x) {
     double t = x - 1.5;
     double p = tc_fma(0x1.f3baaa1c014f2p-14, t, -0x1.76cc3147b59e4p-13);
     p = tc_fma(p, t, 0x1.9328e199fffb7p-14);
@@ -278,7 +279,7 @@ static inline double tc_x_digamma_root(double x) { /* 1 <= x <= 2, relative to t
     p = tc_fma(p, t, 0x1.e6f0cbb873616p-1);
     return p * ((x - 0x1.762d86356be3fp+0) - 0x1.b86a722197829p-54);
 }
-/* By the recurrence to [1, 2], the asymptotic series from 10 on; poles as PyTorch has them. */
+/* The recurrence leads to [1, 2]; from 10 on the asymptotic series; poles give what PyTorch gives. */
 static inline double tc_x_digamma_f64(double x) {
     if (x == 0) return __builtin_copysign(__builtin_inf(), -x);
     double y = 0;
@@ -302,7 +303,7 @@ static inline double tc_x_digamma_f64(double x) {
     w = tc_fma(w, z, -8.33333333333333333333e-2) * z;
     return x < 0x1p100 ? y + (tc_x_log_f64(x) - 0.5 * i + w) : y + tc_x_log_f64(x);
 }
-/* For 0 < x < 2^100, without branches: the sum of 1 / (x + k), k 0 to 9, is a quotient of polynomials in q = x^2 + 9 x. */
+/* digamma for 0 < x < 2^100 without branches: the sum of 1 / (x + k) for k = 0 .. 9 is a quotient of polynomials in q = x^2 + 9 x. */
 TC_X_INLINE float tc_x_digamma_quick_f32(float v) {
     double x = v, q = tc_fma(x, x, 9 * x), a = q * (q + 8), b = (q + 14) * (q + 18), e = q + 20;
     double n = tc_fma(tc_fma(2 * q + 8, b, a * (2 * q + 32)), e, a * b), sum = (2 * x + 9) * n / (a * b * e);
@@ -319,7 +320,7 @@ TC_X_INLINE float tc_x_digamma_quick_f32(float v) {
 static inline float tc_x_digamma_f32(float x) { return tc_x_is_unusual_f32(x) ? (float)tc_x_digamma_f64(x) : tc_x_digamma_quick_f32(x); }
 
 /* ---- roots ---- */
-/* A guess from the exponent, two steps of Halley, one of Newton with the rounding of x y taken out: neither division nor root. */
+/* An initial guess from the bits, two Halley steps, and one Newton step that corrects for the rounding of x y; no division or root. */
 static inline float tc_x_rsqrt_f32(float x) {
     int tiny = x < 0x1p-100f;
     float s = tiny ? x * 0x1p64f : x, y = tc_from_bits_f32(0x5f3759dfu - (tc_bits_f32(s) >> 1));
@@ -355,7 +356,7 @@ static inline double tc_x_hypot_f64(double x, double y) {
     double v = (r.h + r.l) * g;
     return ((a == inf) | (b == inf)) ? inf : a != a || b != b ? __builtin_nan("") : v;
 }
-/* A third of the exponent by integer division, two steps of Halley's iteration, one of Newton's with the exact cube. */
+/* An initial guess with a third of the exponent, three Halley steps, and one Newton step with the exact cube. */
 static inline double tc_x_cbrt_f64(double x) {
     double a = __builtin_fabs(x);
     int tiny = a<0x1p-900, large = a> 0x1p900;

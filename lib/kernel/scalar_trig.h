@@ -1,11 +1,11 @@
 /* sin, cos, tan and their inverses. Part of scalar.h.
  *
- *     float32:  x = n pi + r,  |r| <= pi/2, one polynomial for sin and, with n half-way between integers, for cos
+ *     float32:  x = n pi + r,  |r| <= pi/2, one polynomial for sin and, with n a half-integer, for cos
  *     float64:  x = n pi/2 + r,  |r| <= pi/4;  n mod 4 chooses between sin r and cos r and the sign
  *
- * float32 is reduced in float64 by two exact steps for |x| < 2^40; above that x = m 2^e is first replaced by m (2^e mod 2 pi) from a
- * table of double-doubles. float64 takes three steps, and from 2^30 on a product with 192 bits of 2/pi. These are the branches here:
- * block primitives and emitted loops take the branch-free part, tc_x_sin_small_T, where no argument of a block is large.
+ * Argument reduction: float32 is reduced in float64 by two exact steps for |x| < 2^40; above that x = m 2^e is first replaced by m (2^e mod 2 pi) from a
+ * table of double-doubles. float64 takes three steps (Cody and Waite), and from 2^30 on a product with 192 bits of 2/pi (Payne and Hanek). Those are the
+ * only branches: block primitives and emitted loops use the branch-free part, tc_x_sin_small_T, where no argument of a block is large.
  * Polynomials of float64 are FreeBSD's k_sin.c, k_cos.c, s_atan.c, e_asin.c (Sun, freely granted). */
 #ifndef TC_KERNEL_SCALAR_TRIG_H
 #define TC_KERNEL_SCALAR_TRIG_H
@@ -69,9 +69,9 @@ static inline double tc_x_tan_r32(double r) {
     p = tc_fma(p, z, 0x1.555560557a599p-2);
     return r * tc_fma(z, p, 1);
 }
-/* The low bit of t is n's: where n is odd, the other sign. */
+/* The low bit of t is that of n: where n is odd the sign changes. */
 static inline float tc_x_sin_end_f32(double r, double t) { return (float)tc_from_bits_f64(tc_bits_f64(tc_x_sin_r32(r)) ^ tc_bits_f64(t) << 63); }
-/* Where n is odd -1 / tan r, by a float32 quotient and one step of Newton's iteration. */
+/* tan r, or, where n is odd, -1 / tan r by a float32 quotient and one Newton step. */
 static inline float tc_x_tan_end_f32(double r, double t) {
     double p = tc_x_tan_r32(r), q = -1.0f / (float)p;
     q = tc_fma(q, tc_fma(p, q, 1), q);
@@ -90,7 +90,7 @@ static inline float tc_x_tan_small_f32(float x) {
     return tc_x_tan_end_f32(tc_fma(-n, 0x1.1a62633145c07p-54, tc_fma(-n, 0x1.921fb54442d18p+0, x)), t);
 }
 static inline int tc_x_is_large_f32(float x) { return (__builtin_fabsf(x) >= 0x1p40f) & (__builtin_fabsf(x) < __builtin_inff()); }
-/* r + l = m (2^e mod 2 pi) for a large x = m 2^e with a whole m of 24 bits */
+/* r + l = m (2^e mod 2 pi) for a large x = m 2^e with an integer m of 24 bits */
 static inline tc_x_angle tc_x_fold_f32(float x) {
     uint32_t u = tc_bits_f32(x), at = (u >> 23 & 0xff) - (127 + 40);
     double m = tc_from_bits_f32((u & 0x807fffff) | 0x4b000000), h = tc_x_mod_2pi[at][0], p = m * h;
@@ -120,7 +120,8 @@ static const uint64_t tc_x_two_over_pi[21] = {
     0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,
     0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7,
     0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d, 0xa9e391615ee61b08};
-/* |x| >= 2^30, finite: the 192 bits of 2/pi from the one that weighs 2 after multiplication, times the 53 bits of x, modulo 4. */
+/* Payne and Hanek's reduction for finite |x| >= 2^30: the 53 bits of x times those 192 bits of 2/pi that matter modulo 4, i.e. from the bit whose product
+ * has weight 2 on. */
 static inline tc_x_angle tc_x_reduce_large(double x) {
     uint64_t u = tc_bits_f64(x), m = (u & 0x000fffffffffffffu) | 0x0010000000000000u;
     int e = (int)(u >> 52 & 0x7ff) - 1075, first = e - 2; /* index of the window's first bit, 0 is the one of weight 1/2 */
@@ -183,7 +184,7 @@ static inline double tc_x_tan_angle(tc_x_angle a) {
     double q = nh / dh;
     return q + (tc_fma(-q, dh, nh) + tc_fma(-q, dl, nl)) / dh;
 }
-/* Right for all but large arguments (tc_x_is_large_f64), without branches. */
+/* Without branches; correct for all but large arguments (tc_x_is_large_f64). */
 static inline double tc_x_sin_small_f64(double x) {
     double y = tc_x_sin_angle(tc_x_reduce_f64(x));
     return __builtin_fabs(x) < 0x1p-27 ? x : y;
@@ -236,7 +237,7 @@ static inline double tc_x_atan_f64(double x) {
 }
 static inline double tc_x_atan2_f64(double y, double x) {
     double a = __builtin_fabs(y), b = __builtin_fabs(x), inf = __builtin_inf();
-    /* both large or small: scale, so that neither products nor the residual of the quotient leave the range */
+    /* both large or both small: scaled so that neither products nor the residual of the quotient overflow or underflow */
     double m = a > b ? a : b, f = m > 0x1p500 ? 0x1p-600 : m < 0x1p-400 ? 0x1p600 : 1;
     double n = a * f, d = b * f;
     n = ((a == inf) & (b == inf)) ? 1 : n;
@@ -283,7 +284,7 @@ static inline double tc_x_acos_f64(double x) {
     double mid = m + (ml + tc_fma(-x, r, 6.12323399573676603587e-17));
     return a < 0.5 ? mid : x > 0 ? near : far;
 }
-/* float32: pi/2 and pi as h + l, quotient and root with their rounding taken out */
+/* ---- float32: pi/2 and pi as h + l; quotients and roots are corrected for their rounding ---- */
 #define TC_X_PIO2_H 0x1.921fb6p+0f
 #define TC_X_PIO2_L -0x1.777a5cp-25f
 /* (asin(s) - s) / s for z = s^2 <= 1/4, to 2^-27 */
@@ -293,7 +294,7 @@ static inline float tc_x_asin_r32(float z) {
     p = tc_fmaf(p, z, 0x1.330204p-4f);
     return tc_fmaf(p, z, 0x1.5555c8p-3f) * z;
 }
-/* sqrt(z) - s, where s is the rounded root: 1 / 2s from the exponent is good enough */
+/* sqrt(z) - s, where s is the rounded root; 1 / 2s comes from the bits of s, which is accurate enough */
 static inline float tc_x_root_rest_f32(float z, float s) { return tc_fmaf(-s, s, z) * tc_from_bits_f32(0x7e7311c3u - tc_bits_f32(s)); }
 static inline float tc_x_asin_f32(float x) {
     float a = __builtin_fabsf(x);
@@ -303,7 +304,7 @@ static inline float tc_x_asin_f32(float x) {
     float y = h + (e + tc_fmaf(-2, r + tc_x_root_rest_f32(z, s), TC_X_PIO2_L));
     return __builtin_copysignf(far ? y : a + r, x);
 }
-/* a multiple of pi/2, and 2 asin(sqrt((1 - |x|) / 2)) or asin |x| added or taken off */
+/* a multiple of pi/2, plus or minus 2 asin(sqrt((1 - |x|) / 2)) or asin |x| */
 static inline float tc_x_acos_f32(float x) {
     float a = __builtin_fabsf(x);
     int far = a > 0.5f;
@@ -319,7 +320,7 @@ static inline float tc_x_acos_f32(float x) {
 static inline float tc_x_atan_f32(float x) {
     float a = __builtin_fabsf(x), c = a > 0x1p60f ? 0x1p60f : a;
     int far = c > 1;
-    float q = far ? -1 / c : c, ql = far ? tc_fmaf(q, c, 1) * q : 0, z = q * q, z2 = z * z; /* q + ql, and -ql stands for it */
+    float q = far ? -1 / c : c, ql = far ? tc_fmaf(q, c, 1) * q : 0, z = q * q, z2 = z * z; /* the quotient is q + ql */
     float p0 = tc_fmaf(0x1.9991e4p-3f, z, -0x1.55553ep-2f), p1 = tc_fmaf(0x1.c08c1ap-4f, z, -0x1.242084p-3f);
     float p2 = tc_fmaf(0x1.da24cap-5f, z, -0x1.580814p-4f), p3 = tc_fmaf(0x1.6410e6p-7f, z, -0x1.fd6fbcp-6f);
     float p = tc_fmaf(tc_fmaf(tc_fmaf(tc_fmaf(-0x1.d32dbcp-10f, z2, p3), z2, p2), z2, p1), z2, p0);
@@ -328,7 +329,7 @@ static inline float tc_x_atan_f32(float x) {
     float b = far ? TC_X_PIO2_H : 0, h = b + q, e = (b - h) + q;
     return __builtin_copysignf(h + (e + ((far ? TC_X_PIO2_L : 0) + r)), x);
 }
-/* In float64 no quotient of two float32 overflows or is subnormal. */
+/* Computed in float64, where no quotient of two float32 overflows or is subnormal. */
 static inline float tc_x_atan2_f32(float y, float x) {
     double a = __builtin_fabs((double)y), b = __builtin_fabs((double)x);
     int steep = a > b, none = a == b; /* 0 / 0 is 0 and inf / inf is 1, as C has them */
