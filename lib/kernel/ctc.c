@@ -1,9 +1,10 @@
-/* The recursions of Graves et al. 2006 over the target with blanks between and around its labels, z = _ a _ b _:
+/* CTC by the recursions of Graves et al. 2006, in logarithms, over the target with blanks between and around its labels, z = _ a _ b _:
  *
- *     alpha[t][s] = p[t][z[s]] (alpha[t-1][s] + alpha[t-1][s-1] + alpha[t-1][s-2]), the last one if z[s] is no blank and not z[s-2]
- *     beta        the same from the end; d nll / d log p[t][c] = p[t][c] - sum of alpha beta over s with z[s] = c, / (p P)
+ *     alpha[t][s] = p[t][z[s]] (alpha[t-1][s] + alpha[t-1][s-1] + alpha[t-1][s-2]); the last term only if z[s] is no blank and differs from z[s-2]
+ *     beta        the same from the end
+ *     d nll / d log p[t][c] = p[t][c] - (sum of alpha beta over s with z[s] = c) / (p P)
  *
- * in logarithms. Numbers are doubles, rounded to the tensor's type where they are kept. */
+ * Arithmetic is in doubles; stored values are rounded to the tensor's type. */
 #include "kernel/ctc.h"
 
 #include "kernel/scalar_exp.h"
@@ -35,7 +36,7 @@ typedef struct {
     int64_t steps, batch, classes, width; /* width: 2 S + 1 of alpha */
     int64_t blank;
     bool zero_infinity;
-    double *room; /* 2 width a worker */
+    double *room; /* 2 width doubles for each worker */
 } job;
 
 static int64_t length(const tc_karg *a, int64_t n) {
@@ -44,7 +45,7 @@ static int64_t length(const tc_karg *a, int64_t n) {
 }
 static int64_t count(const tc_karg *a) { return a->kind == TC_K_INTS ? a->n : tc_tensor_numel(a->tensor); }
 
-/* Where the labels of sample n begin, and how far apart samples are. */
+/* The index of the first label of sample n. */
 static int64_t labels_at(const job *j, int64_t n) {
     int64_t at = 0;
     if (j->targets->rank == 2) return n * j->targets->size[1];
@@ -130,7 +131,8 @@ static tc_status run_ctc(tc_kcall *c) {
 const tc_kernel tc_k_ctc = {.name = "ctc", .flags = TC_KF_CONTIGUOUS, .run = run_ctc};
 
 /* ---- backward ---- */
-/* The gradient of one sample, in the room of log_probs: first log of the sum of alpha beta for each class, then the derivative. */
+/* The gradient of one sample with respect to log_probs: first the log of the sum of alpha beta for each class, then the derivative. now, next: rows
+ * of beta. */
 static void differentiate(const job *j, int64_t n, double *now, double *next) {
     int64_t in = length(j->in_len, n), last = 2 * length(j->out_len, n), from = labels_at(j, n);
     for (int64_t t = in - 1; t >= 0; t--) {

@@ -1,6 +1,6 @@
-/* Connectionist temporal classification: the probability of a target under all its alignments with a sequence, and its derivative.
- * log_probs T N C (f32, f64); targets N S or all in a row (i32, i64); lengths: lists of numbers or integer tensors, one a sample.
- * Lengths that do not fit are a TC_CONTENT error. Samples go to workers; each is summed in the order of its recursion. */
+/* Connectionist temporal classification: the negative log likelihood of a target over all its alignments with a sequence, and its gradient.
+ * log_probs is [T, N, C] (f32, f64); targets [N, S] or all concatenated (i32, i64); lengths are lists of numbers or integer tensors, one for each
+ * sample. Lengths that do not fit are a TC_CONTENT error. Threads split samples; a sample is summed in the order of its recursion. */
 #ifndef TC_KERNEL_CTC_H
 #define TC_KERNEL_CTC_H
 

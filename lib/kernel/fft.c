@@ -1,15 +1,15 @@
-/* The Fourier transform of tensors: dimension by dimension, lines of it gathered side by side, transformed (fft_type.h) and put back.
+/* The Fourier transform of tensors, one dimension after the other: lines along it are gathered into lanes, transformed (fft_type.h) and scattered
+ * back.
  *
- * A real line of even length is transformed as half as many complex numbers, x[2 k] + i x[2 k + 1], from which its first half follows
- * (fft_type.h's split; join before the inverse); one of odd length, or whose half is left to Bluestein, as complex numbers.
+ * A real line of even length is transformed as half as many complex numbers, x[2 k] + i x[2 k + 1], from which its first half follows (split in
+ * fft_type.h; join before the inverse). One of odd length, or whose half needs Bluestein's algorithm, is transformed as complex numbers.
  *
- * A long line of a b numbers is a matrix of a rows: its columns are transformed, side by side, each number is multiplied by root
- * (row)(column) of 1, then the rows are, and the result is read down its columns. Thus each half fits a cache.
+ * A long line of a b numbers is treated as a matrix of a rows and b columns (the four-step algorithm): its columns are transformed, each number is
+ * multiplied by its twiddle factor, then the rows are transformed, and the result is read down the columns. So each part fits a cache.
  *
- * Lengths whose prime factors are at most 31 go by passes of radix 4, 2, 3, 5 and those primes. Others by Bluestein's identity
- * jk = (j^2 + k^2 - (k - j)^2) / 2, a convolution with exp(i pi k^2 / n) by transforms of a power of 2, in float64 for both types.
- * Roots of 1 are products of two table entries in float64 (2 ulp). The inverse is the transform with real and imaginary parts
- * exchanged on both sides. */
+ * Lengths whose prime factors are at most 31 take passes of radix 4, 2, 3, 5 and those primes. Others use Bluestein's identity
+ * jk = (j^2 + k^2 - (k - j)^2) / 2, a convolution with exp(i pi k^2 / n) by transforms of a power of two, in float64 for both types. Roots of unity
+ * are products of two table entries in float64 (2 ulp). The inverse is the transform with real and imaginary parts exchanged on both sides. */
 #include "kernel/fft.h"
 #include "base/ints.h"
 #include "kernel/isa.h"
@@ -24,15 +24,16 @@ typedef struct {
     int radix[MAX_PASSES], count;
 } passes;
 typedef struct {
-    int64_t n, size;  /* complex numbers of a line; of the transform that is run: n, or Bluestein's power of 2 */
-    int64_t roots;    /* which roots of 1 the table holds: size, or 2 size where half */
-    passes part[2];   /* size is the product of their lengths; that of part[1] is 1 but for long lines */
-    bool chirp, half; /* half: the line is 2 n real numbers */
-    bool wide;        /* float64 */
-    bool is_long;
+    int64_t n, size;  /* complex numbers of a line; length of the transform that is run: n, or Bluestein's power of two */
+    int64_t roots;    /* the table holds the roots of unity of this order: size, or 2 size where half */
+    passes part[2];   /* size is the product of their lengths; part[1] has length 1 except for long lines */
+    bool chirp, half; /* chirp: by Bluestein's algorithm; half: the line is 2 n real numbers */
+    bool wide;        /* in float64 */
+    bool is_long;     /* by the four-step algorithm */
 } plan;
 
-static int factorise(int64_t n, int *radix) { /* 0: a prime above MAX_RADIX */
+/* Returns the number of factors; 0: n has a prime factor above MAX_RADIX. */
+static int factorise(int64_t n, int *radix) {
     int count = 0;
     for (; n % 4 == 0; n /= 4) radix[count++] = 4;
     for (int r = 2; r <= MAX_RADIX; r++)
@@ -60,7 +61,7 @@ static plan plan_of(int64_t n, bool f64, bool real) {
     p.roots = p.half ? 2 * p.size : p.size;
     p.is_long = p.size >= LONG;
     int64_t a = p.size;
-    if (p.is_long) { /* the divisor next below the square root: at least LANES, primes being at most 31 */
+    if (p.is_long) { /* the largest divisor up to the square root; at least LANES, as prime factors are at most 31 */
         a = (int64_t)__builtin_sqrt((double)p.size);
         while (p.size % a) a--;
     }
@@ -71,7 +72,7 @@ static plan plan_of(int64_t n, bool f64, bool real) {
 
 /* exp(-2 pi i k / n), 0 <= k < n */
 static tc_c128 root_of_1(int64_t k, int64_t n) {
-    int64_t e = 8 * k / n; /* the octant: angles up to pi / 4, exactly mirrored */
+    int64_t e = 8 * k / n; /* the octant: only angles up to pi / 4 are computed, the others follow by symmetry */
     double f = 8 * (double)k / (double)n - (double)e;
     int64_t num = 8 * k - e * n;
     f = 0.78539816339744830962 * ((e & 1) ? (double)(n - num) : (double)num) / (double)n;
@@ -81,11 +82,11 @@ static tc_c128 root_of_1(int64_t k, int64_t n) {
     return (tc_c128){c, e < 4 ? -s : s};
 }
 
-/* All n-th roots of 1 as parts; table: room for the root of n and one. */
 static void put_root(bool wide, void *re, void *im, int64_t at, tc_c128 w) {
     if (wide) ((double *)re)[at] = w.re, ((double *)im)[at] = w.im;
     else ((float *)re)[at] = (float)w.re, ((float *)im)[at] = (float)w.im;
 }
+/* All n-th roots of unity, real and imaginary parts. table: scratch for sqrt(n) + 1 numbers. */
 static void roots(bool wide, int64_t n, void *re, void *im, tc_c128 *table) {
     int64_t fine = 1;
     while (fine * fine < n) fine++;
@@ -107,18 +108,18 @@ static const tc_fft_ops *ops_of(const tc_isa_ops *isa) {
     TC_BUG("no row %s", isa->name);
 }
 
-/* ---- memory: roots of 1 for whole lines and for the parts of long ones, and tables whose products are those of long lines; Bluestein's
- * chirp and the transform of its conjugate; for each worker two buffers of lines and, for long lines, two of a part's ---- */
+/* ---- scratch: roots of unity for whole lines and for the parts of long ones; tables of twiddle factors; Bluestein's chirp and the transform of its
+ * conjugate; for each worker four buffers of lines and, for long lines, four of a part ---- */
 typedef struct {
-    size_t elem, line, small; /* bytes of a number; of a part of `lanes` lines; of a part of LANES lines of a part */
-    size_t w, wp[2], twist, chirp, worker, each, total;
-    int64_t lanes;
-    int shift; /* of twist's tables */
+    size_t elem, line, small;                           /* bytes: of a real number; of a buffer of lines; of a buffer of a part's LANES lines */
+    size_t w, wp[2], twist, chirp, worker, each, total; /* offsets of these in scratch; bytes of a worker's buffers; of all */
+    int64_t lanes;                                      /* lines transformed together: LANES, or 1 long one */
+    int shift;                                          /* of the tables of twiddle factors */
 } layout;
 
 static layout layout_of(const plan *p, int threads) {
     layout l = {.elem = p->wide ? 8 : 4, .lanes = p->is_long ? 1 : LANES};
-    l.line = tc_pad64((size_t)((p->size + 1) * l.lanes) * l.elem); /* 1: the last of the first half */
+    l.line = tc_pad64((size_t)((p->size + 1) * l.lanes) * l.elem); /* + 1: the first half of a real transform has size + 1 numbers */
     l.wp[0] = !p->is_long || p->half ? 2 * tc_pad64((size_t)p->roots * l.elem) : 0;
     l.wp[1] = l.twist = l.chirp = l.wp[0];
     if (p->is_long) {
@@ -136,12 +137,12 @@ static layout layout_of(const plan *p, int threads) {
     return l;
 }
 
-/* The lines of a tensor along a dimension of `length` elements `inner` apart; `count` numbers of each are moved. Number k of a line begins
- * k * step floats after the line, its imaginary part lies `part` floats further (0: there is none). */
+/* The lines of a tensor along a dimension of `length` elements, which are `inner` elements apart; `count` numbers of each are moved. Number k is k *
+ * step floats after the line's first; its imaginary part is `part` floats further (0: there is none). */
 typedef struct {
     char *data;
     int64_t inner, length, count;
-    int64_t unit; /* floats of an element: 2 of a complex one, 1 */
+    int64_t unit; /* floats of an element: 2 where complex, else 1 */
     int64_t step, part;
 } side;
 typedef enum { C2C, R2C, C2R } direction;
@@ -172,10 +173,10 @@ static void copy_row(char *to, const char *from, size_t elem) {
     else memcpy(to, from, LANES * sizeof(double));
 }
 
-/* Where the LANES of `width` begin that stand for those from c0 on: the last overlap those before. */
+/* The start of the group of LANES that covers those from c0 on: the last group overlaps the one before it. */
 static int64_t group_at(int64_t c0, int64_t width) { return c0 + LANES <= width ? c0 : width - LANES; }
-/* LANES columns of a long line's matrix, from column c on (part 0), or rows (part 1), which lie as part 0 left them: columns by LANES, those
- * one after another. x: parts; s: small buffers. The result: r. */
+/* Transforms LANES columns (part 0) or rows (part 1) of a long line's matrix, from number c on. x: its real and imaginary parts, for part 1 in the
+ * layout that part 0 left: groups of LANES columns in sequence. s: four small buffers; r: the two that hold the result. */
 static void columns(const job *j, int part, char *const *x, int64_t c, char *const *s, char **r) {
     const tc_fft_ops *ops = ops_of(j->c->isa);
     const passes *p = &j->p.part[part];
@@ -193,7 +194,7 @@ static void columns(const job *j, int part, char *const *x, int64_t c, char *con
     const double *tables[4] = {twist_table(j, 0), twist_table(j, 1), twist_table(j, 2), twist_table(j, 3)};
     if (part == 0) ops->twist[j->p.wide](r[0], r[1], p->length, c, tables, j->l.shift);
 }
-/* A long line in b[0], b[1], by way of b[2], b[3]. */
+/* Transforms a long line in b[0], b[1], in place; b[2], b[3]: buffers. */
 static void run_long(const job *j, char *const *b, char *const *small) {
     const int64_t rows = j->p.part[0].length, cols = j->p.part[1].length;
     const size_t elem = j->l.elem;
@@ -209,7 +210,7 @@ static void run_long(const job *j, char *const *b, char *const *small) {
             for (int64_t k = 0; k < cols; k++) copy_row(b[i] + (size_t)(k * rows + at) * elem, r[i] + (size_t)(k * LANES) * elem, elem);
     }
 }
-/* The transform of b[0], b[1] by way of b[2], b[3]; small: buffers that long lines need. */
+/* Transforms b[0], b[1]; b[2], b[3]: buffers; small: buffers for long lines. *re, *im: the two buffers with the result. */
 static void run(const job *j, char *const *b, char *const *small, char **re, char **im) {
     if (j->p.is_long) {
         run_long(j, b, small);
@@ -232,16 +233,17 @@ static void worker_buffers(const job *j, int worker, char **b, char **small) {
     for (int k = 0; k < 4; k++) b[k] = mine + (size_t)k * j->l.line, small[k] = mine + 4 * j->l.line + (size_t)k * j->l.small;
 }
 
-/* exp(-i pi k^2 / n) into parts 0, 1; the transform of its conjugate, wrapped around, divided by its length, into parts 2, 3 */
+/* Bluestein's chirp exp(-i pi k^2 / n) to parts 0 and 1; the transform of its conjugate, wrapped around and divided by its length, to parts 2 and
+ * 3. */
 static void make_chirp(const job *j) {
     int64_t n = j->p.n, size = j->p.size, square = 0, step = j->l.lanes;
     double *cr = chirp_part(j, 0), *ci = chirp_part(j, 1), *fr = chirp_part(j, 2), *fi = chirp_part(j, 3);
     char *b[4], *small[4], *re, *im;
     worker_buffers(j, 0, b, small);
-    double *xr = (double *)(void *)b[0], *xi = (double *)(void *)b[1]; /* the first of the lanes; the others are 0 */
+    double *xr = (double *)(void *)b[0], *xi = (double *)(void *)b[1]; /* in the first lane; the others are 0 */
     memset(xr, 0, (size_t)(size * step) * 8);
     memset(xi, 0, (size_t)(size * step) * 8);
-    for (int64_t k = 0; k < n; k++) { /* square: k^2 mod 2 n */
+    for (int64_t k = 0; k < n; k++) { /* square = k^2 mod 2 n */
         tc_c128 w = root_of_1(square, 2 * n);
         cr[k] = w.re, ci[k] = w.im;
         xr[k * step] = w.re, xi[k * step] = -w.im;
@@ -255,7 +257,7 @@ static void make_chirp(const job *j) {
     }
 }
 
-/* ---- lines r0 .. r0 + lanes into parts side by side and back ---- */
+/* ---- moving lines between the tensor and lanes: re and im are [number][lane] ---- */
 #define MOVE(NAME, T, W)                                                                                                       \
     static void load_##NAME(const side *s, const int64_t *at, int64_t lanes, void *re_, void *im_) {                           \
         W *re = re_, *im = im_;                                                                                                \
@@ -280,8 +282,8 @@ MOVE(f64, double, double)
 MOVE(mixed, float, double)
 #undef MOVE
 
-/* Lines whose floats lie one after another, in squares of TILE numbers. */
-static void turn(const job *j, const side *s, int64_t r0, int64_t lanes, char *re, char *im, bool load) {
+/* Contiguous complex lines, by transposing squares of TILE numbers. */
+static void move_transposed(const job *j, const side *s, int64_t r0, int64_t lanes, char *re, char *im, bool load) {
     const size_t elem = j->l.elem, row = LANES * elem;
     const int64_t pitch = s->unit * s->length;
     char tile[2 * TILE * LANES * sizeof(double)];
@@ -300,10 +302,10 @@ static void turn(const job *j, const side *s, int64_t r0, int64_t lanes, char *r
         if (!load) j->c->isa->move->transpose[elem == 8 ? 3 : 2](x, pitch, tile, LANES, 2 * m, lanes);
     }
 }
-/* Lanes without a line hold the first line when they are loaded. */
+/* Loads or stores lines [r0, r0 + lanes). Lanes without a line are loaded with line r0. */
 static void move(const job *j, const side *s, int64_t r0, int64_t lanes, char *re, char *im, bool load) {
     if (s->step == 2 && s->part == 1 && lanes > 1 && j->single != j->p.wide) {
-        turn(j, s, r0, lanes, re, im, load);
+        move_transposed(j, s, r0, lanes, re, im, load);
         return;
     }
     int64_t at[LANES];
@@ -312,7 +314,7 @@ static void move(const job *j, const side *s, int64_t r0, int64_t lanes, char *r
     else (!j->single ? store_f64 : j->p.wide ? store_mixed : store_f32)(s, at, lanes, j->l.lanes, re, im);
 }
 
-/* x times a chirp, for every lane */
+/* Multiplies row k of every lane by number k of w. */
 static void times(double *re, double *im, const double *wr, const double *wi, int64_t n, int64_t lanes) {
     for (int64_t k = 0; k < n; k++)
         for (int64_t l = 0; l < lanes; l++) {
@@ -336,7 +338,7 @@ static void bluestein(const job *j, char *const *b, char *const *small, char **r
     times((double *)(void *)*re, (double *)(void *)*im, chirp_part(j, 0), chirp_part(j, 1), n, lanes);
 }
 
-/* Rows n - k become the conjugates of rows k. */
+/* Completes a Hermitian line: row n - k becomes the conjugate of row k. */
 static void mirror(const job *j, char *re, char *im) {
     const int64_t lanes = j->l.lanes;
     const size_t row = (size_t)lanes * j->l.elem;
@@ -349,7 +351,7 @@ static void mirror(const job *j, char *re, char *im) {
     }
 }
 
-/* Lines r0 .. r0 + lanes. */
+/* Lines [r0, r0 + lanes): loaded, transformed, scaled, stored. */
 static void lines(const job *j, char *const *b, char *const *small, int64_t r0, int64_t lanes) {
     const tc_fft_ops *ops = ops_of(j->c->isa);
     const bool one = j->p.is_long, back = !j->forward;
@@ -410,7 +412,7 @@ static side side_of(const tc_tensor *t, char *data, int dim, const plan *p, int6
     if (s.unit == 1 && p->half) s.step = 2 * s.inner, s.part = s.inner;
     return s;
 }
-/* One dimension: `from`, of in's type, to `to`, of out's. */
+/* Transforms along one dimension: from `from`, with in's type and sizes, to `to`, with out's. */
 static void dimension(const tc_kcall *c, direction kind, const tc_tensor *in, const void *from, const tc_tensor *out, void *to, int dim,
                       bool forward) {
     const tc_tensor *whole = kind == C2R ? out : in;
@@ -441,7 +443,7 @@ static tc_status run_c2c(tc_kcall *c) {
         dimension(c, C2C, in, tc_tensor_data(k ? out : in), out, tc_tensor_data(out), dim_of(c, k), tc_k_bool(c, 3));
     return NULL;
 }
-static tc_status run_r2c(tc_kcall *c) { /* the last of the dimensions first */
+static tc_status run_r2c(tc_kcall *c) { /* the real transform, along the last of the dimensions, comes first */
     const tc_tensor *in = tc_k_tensor(c, 0), *out = &c->outs[0];
     if (!tc_tensor_numel(in)) return NULL;
     for (int k = c->args[1].n - 1, last = k; k >= 0; k--)
@@ -466,12 +468,12 @@ static size_t most_scratch(const tc_kcall *c, direction kind, int threads) {
 }
 static size_t scratch_c2c(const tc_kcall *c, int threads) { return most_scratch(c, C2C, threads); }
 static size_t scratch_r2c(const tc_kcall *c, int threads) { return most_scratch(c, R2C, threads); }
-static size_t scratch_c2r(const tc_kcall *c, int threads) { /* behind it the operand after its other dimensions */
+static size_t scratch_c2r(const tc_kcall *c, int threads) { /* and a copy of the operand, transformed along the other dimensions */
     const tc_tensor *in = tc_k_tensor(c, 0);
     return most_scratch(c, C2R, threads) + (c->args[1].n > 1 ? (size_t)tc_tensor_numel(in) * tc_dtype_size(in->dtype) : 0);
 }
 
-static tc_status run_c2r(tc_kcall *c) { /* the last of the dimensions last */
+static tc_status run_c2r(tc_kcall *c) { /* the real transform, along the last of the dimensions, comes last */
     const tc_tensor *in = tc_k_tensor(c, 0), *out = &c->outs[0];
     const char *from = tc_tensor_data(in);
     char *copy = (char *)c->scratch + most_scratch(c, C2R, tc_pool_threads(c->pool));

@@ -1,4 +1,4 @@
-/* Passes of the Fourier transform (fft_type.h) on float32 and float64. */
+/* The passes of the Fourier transform (fft_type.h) for float32 and float64. */
 #include "kernel/fft.h"
 #include "kernel/isa_row.h"
 

@@ -2,14 +2,14 @@
  *
  *     X[k] = sum_j x[j] exp(-2 pi i j k / n)
  *
- * Stockham's self-sorting form (decimation in frequency), mixed radix: the pass of radix r takes lines of length l, s of them side by
- * side, to lines of length l / r, r s side by side. LANES transforms are side by side from the start. Real and imaginary
- * parts lie apart, so that every loop runs along memory; each term is rounded by itself, so that all instruction sets agree. */
+ * Stockham's self-sorting algorithm (decimation in frequency), mixed radix: a pass of radix r takes s interleaved lines of length l to r s
+ * interleaved lines of length l / r. LANES lines are interleaved from the start, one in each lane. Real and imaginary parts are in separate arrays,
+ * so that every loop is contiguous; each term is rounded by itself, so that all instruction sets give the same bits. */
 #define F__(name, s) name##_##s
 #define F_(name, s) F__(name, s)
 #define F(name) F_(name, S)
 
-/* The rows (p + m i) s .. + s of x, i = 0..r-1, give the rows (r p + j) s of y, times w[p j step]. */
+/* A pass: for each p < m, rows p + m i of x, i = 0 .. r - 1, give rows r p + j of y, times w[p j step]; a row is s numbers. */
 typedef struct {
     const T *xr, *xi;
     T *yr, *yi;
@@ -17,7 +17,7 @@ typedef struct {
     const T *wr, *wi;
 } F(pass);
 
-/* By LANES: compilers then write no loops for what remains. */
+/* In groups of LANES, so that compilers generate no remainder loops. */
 #define EACH(q)                                                       \
     for (int64_t q##0 = 0; q##0 < v->s; q##0 += LANES) TC_VECTOR_LOOP \
     for (int64_t q = q##0; q < q##0 + LANES; q++)
@@ -116,7 +116,7 @@ static void F(radix5)(const F(pass) * v) {
         }
     }
 }
-/* Any radix, as the sum; `root` is the distance of the r-th roots of 1 in w. */
+/* Any radix, by the defining sum; `root`: elements between the r-th roots of unity in w. */
 static void F(radix_any)(const F(pass) * v, int64_t r, int64_t root) {
     for (int64_t p = 0; p < v->m; p++)
         for (int64_t j = 0; j < r; j++) {
@@ -164,8 +164,8 @@ static int F(transform)(void *x_re, void *x_im, void *y_re, void *y_im, int64_t 
     return count & 1;
 }
 
-/* With E and O the transforms of the even and the odd numbers of a real line, x = E + i O and y[k] = E[k] + w^k O[k];
- * E[h - k] and O[h - k] are the conjugates of E[k] and O[k]. at[0]: where row k begins, at[1]: row h - k, of x[0] for k = 0. */
+/* split: with E and O the transforms of the even and the odd numbers of a real line, x = E + i O and y[k] = E[k] + w^k O[k]; E[h - k] and O[h - k]
+ * are the conjugates of E[k] and O[k]. at[0], at[1]: offsets of rows k and h - k (of row 0 for k = 0); end: of row h - k. */
 static inline void F(split_row)(T *const *y, const T *const *x, const int64_t *at, int64_t end, T wr, T wi, int64_t lanes) {
     const T *ar = x[0] + at[0], *ai = x[1] + at[0], *br = x[0] + at[1], *bi = x[1] + at[1];
     T *pr = y[0] + at[0], *pi = y[1] + at[0], *qr = y[0] + end, *qi = y[1] + end;
@@ -182,7 +182,7 @@ static inline void F(split_row)(T *const *y, const T *const *x, const int64_t *a
 static inline void F(join_row)(T *const *y, const T *const *x, const int64_t *at, int64_t end, T wr, T wi, int64_t lanes) {
     const T *ar = x[0] + at[0], *ai = x[1] + at[0], *br = x[0] + end, *bi = x[1] + end;
     T *pr = y[0] + at[0], *pi = y[1] + at[0], *qr = y[0] + at[1], *qi = y[1] + at[1];
-    const bool inner = at[0] != 0; /* of rows 0 and h the imaginary parts are 0 */
+    const bool inner = at[0] != 0; /* in rows 0 and h the imaginary parts are 0 */
     TC_VECTOR_LOOP
     for (int64_t q = 0; q < lanes; q++) {
         const T si = inner ? ai[q] : 0, ti = inner ? bi[q] : 0;
@@ -206,7 +206,7 @@ static inline void F(join_row)(T *const *y, const T *const *x, const int64_t *at
     }
 REAL_LINE(split)
 REAL_LINE(join)
-/* Row k, column q times the (k (c + q))-th of the roots of 1 that tables hold, hi[i >> shift] lo[i & mask]. */
+/* tc_fft_twist_fn */
 static void F(twist)(void *re_, void *im_, int64_t rows, int64_t c, const double *const *tables, int shift) {
     const int64_t mask = ((int64_t)1 << shift) - 1;
     for (int64_t k = 0; k < rows; k++) {

@@ -1,4 +1,4 @@
-/* Exclusive or along dimensions. An element counts with its 64 bits: floats as float64, integers sign-extended. */
+/* hash_tensor: the exclusive or along dimensions of the elements' bits, floats widened to float64, integers sign-extended to 64 bits. */
 #include "kernel/hash.h"
 
 #include <string.h>

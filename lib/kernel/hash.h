@@ -1,4 +1,4 @@
-/* A checksum of elements. */
+/* A checksum of a tensor's elements. */
 #ifndef TC_KERNEL_HASH_H
 #define TC_KERNEL_HASH_H
 

@@ -1,4 +1,4 @@
-/* Opening tc-image.so, which reader an image goes to, and the wanted channels (image.h). */
+/* Images as tensors (image.h): detects the format, calls its reader, converts to the channels asked for. */
 #include "kernel/image.h"
 
 #include "kernel/shim.h"
@@ -72,7 +72,7 @@ typedef struct {
     tc_image_sink base;
     tc_tensor t;
     tc_status st;
-    int want; /* channels that it is converted to; 0: as the file has */
+    int want; /* channels to convert to; 0: as in the file */
 } target;
 
 static unsigned char *begin(tc_image_sink *s, int64_t height, int64_t width, int channels) {

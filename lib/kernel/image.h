@@ -16,14 +16,14 @@ typedef enum { TC_IMAGE_UNCHANGED, TC_IMAGE_GRAY, TC_IMAGE_GRAY_ALPHA, TC_IMAGE_
 
 /* Do the first n bytes (16 are enough) begin an image? */
 bool tc_image_is(const void *data, size_t n);
-/* u8 [height, width, channels], contiguous. Grey becomes colour by repetition; colour becomes grey by 0.2989 R + 0.587 G + 0.114 B in
- * units of 1/32768, that of a JPEG is its own brightness. name: for messages. TC_CONTENT: damaged or too large; TC_UNSUPPORTED: a kind of
- * file that is not read; TC_ENV: tc-image.so cannot be loaded. */
+/* Decodes to u8 [height, width, channels], contiguous. Grey becomes colour by repetition; colour becomes grey as 0.2989 R + 0.587 G + 0.114 B in
+ * units of 1/32768, for JPEG as the luma it stores. name: for messages. TC_CONTENT: damaged or too large; TC_UNSUPPORTED: a format that is not read;
+ * TC_ENV: tc-image.so cannot be loaded. */
 tc_status tc_image_decode(const char *name, const void *data, size_t n, tc_image_mode mode, tc_tensor *out);
 
 extern const tc_kernel tc_k_decode_image; /* image::decode_image(Tensor data, int mode, bool apply_exif_orientation): u8 [C, H, W] */
 
-/* ---- the readers of our own: as the functions of tc_image_table ---- */
+/* ---- our own readers, with the contract of the functions in tc_image_table ---- */
 bool tc_image_pnm(const unsigned char *data, size_t n, tc_image_sink *s);
 bool tc_image_bmp(const unsigned char *data, size_t n, tc_image_sink *s);
 bool tc_image_tiff(const unsigned char *data, size_t n, tc_image_sink *s);

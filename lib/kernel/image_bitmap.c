@@ -25,7 +25,7 @@ static bool next_bit(text *t, int64_t *out) { /* digits need no blanks between t
     *out = t->p[t->at++] - '0';
     return true;
 }
-/* v of 0..most as 0..255, half to even */
+/* v from [0, most] scaled to [0, 255], ties to even */
 static unsigned char to_byte(int64_t v, int64_t most) {
     int64_t q = v * 255 / most, twice = 2 * (v * 255 % most);
     q += twice > most || (twice == most && q % 2);
@@ -94,7 +94,7 @@ static bool bmp_header(const unsigned char *p, size_t n, bitmap *b, tc_image_sin
     static const uint32_t plain[2][4] = {{0x7c00, 0x3e0, 0x1f, 0}, {0xff0000, 0xff00, 0xff, 0}};
     memcpy(b->mask, plain[b->bits == 32], sizeof b->mask);
     if (b->method == 3) {
-        size_t more = b->head == 40 ? 3 : 4; /* of the old header the masks stand behind it */
+        size_t more = b->head == 40 ? 3 : 4; /* the 40-byte header has three masks after it, newer ones hold four */
         if (b->bits < 16 || n < 54 + 4 * more) return tc_image_fail(s, "masks of colours for %u bits a pixel", b->bits);
         for (size_t k = 0; k < more; k++) b->mask[k] = u32(p + 54 + 4 * k);
     }

@@ -1,7 +1,7 @@
-/* TIFF 6.0, the first image: grey, RGB(A) and palettes of 8 bits a sample (grey also of 1), samples side by side, strips or tiles that are stored as they are,
- * by PackBits, LZW or deflate, with or without the horizontal predictor.
+/* TIFF 6.0, the first image of a file: grey, RGB(A) and palettes with 8 bits per sample (grey also with 1), interleaved samples, in strips or tiles
+ * that are uncompressed or packed by PackBits, LZW or deflate, with or without the horizontal predictor.
  *
- *     II*\0 OFFSET ... OFFSET: COUNT entries of 12 bytes (tag, type, count, value or its place) */
+ *     II*\0 OFFSET ... OFFSET: COUNT entries of 12 bytes (tag, type, count, value or its offset) */
 #include "kernel/image.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ typedef struct {
     size_t n;
     bool big;
     tc_image_sink *s;
-    uint32_t entries, count; /* place of the first entry; how many */
+    uint32_t entries, count; /* offset of the first entry; number of entries */
     int64_t w, h, bits, channels, method, photo, rows, tile_w, predictor, planar;
     unsigned char colour[256][3]; /* of a palette */
 } tiff;
@@ -23,7 +23,7 @@ static uint32_t get(const tiff *t, size_t at, int bytes) {
     for (int i = 0; i < bytes; i++) v |= (uint32_t)t->p[at + (size_t)i] << 8 * (t->big ? bytes - 1 - i : i);
     return v;
 }
-/* The values of a tag, found once: `n` of them, `bytes` each, at `from`; n is 0 where the tag is missing or ends behind the file. */
+/* The values of a tag: `n` of them, `bytes` each, at offset `from`; n is 0 where the tag is missing or does not fit the file. */
 typedef struct {
     size_t from;
     uint32_t n, bytes;
@@ -75,7 +75,7 @@ static bool read_head(tiff *t) {
     return true;
 }
 
-/* ---- the ways of packing: from n bytes, exactly `want` ---- */
+/* ---- decompression: from n bytes exactly `want` bytes; false: the data are damaged ---- */
 static bool packbits(const unsigned char *p, size_t n, unsigned char *to, size_t want) {
     size_t at = 0, out = 0;
     while (out < want) {
@@ -93,10 +93,10 @@ static bool packbits(const unsigned char *p, size_t n, unsigned char *to, size_t
 }
 enum { LZW_CLEAR = 256, LZW_END = 257, LZW_MOST = 4096 };
 typedef struct {
-    size_t at[LZW_MOST]; /* where the string of a code stands in the output */
+    size_t at[LZW_MOST]; /* offset in the output where the string of a code occurs */
     uint16_t len[LZW_MOST];
 } lzw_table;
-/* Strings are their places in what was put out: each code is the one before, longer by a byte. */
+/* Strings are kept as offsets into the output: each new code is the string written before, extended by the byte that followed it. */
 static bool lzw(const unsigned char *p, size_t n, unsigned char *to, size_t want, lzw_table *t) {
     size_t bit = 0, out = 0, last = 0, last_len = 0;
     int width = 9, next = 258;
@@ -136,7 +136,7 @@ static bool unpack(tiff *t, const unsigned char *p, size_t n, unsigned char *to,
     }
 }
 
-/* ---- a part (strip or tile) of rows of `wide` pixels into the image at (y, x) ---- */
+/* ---- copies a part (strip or tile), rows of `wide` pixels, to the image at (y, x) ---- */
 static void place(const tiff *t, unsigned char *part, int64_t wide, int64_t y, int64_t x, int64_t rows, unsigned char *out, int channels) {
     int64_t row = t->bits == 1 ? (wide + 7) / 8 : wide * t->channels, cols = x + wide > t->w ? t->w - x : wide;
     for (int64_t r = 0; r < rows && y + r < t->h; r++) {
@@ -154,7 +154,7 @@ static void place(const tiff *t, unsigned char *part, int64_t wide, int64_t y, i
 static bool read_parts(tiff *t, unsigned char *out, int channels, unsigned char *part, lzw_table *w) {
     int64_t wide = t->tile_w ? t->tile_w : t->w, row = t->bits == 1 ? (wide + 7) / 8 : wide * t->channels;
     uint32_t i = 0;
-    int64_t left = (int64_t)t->n + t->w * t->h * t->channels; /* bytes to unpack: parts may share them, but not without end */
+    int64_t left = (int64_t)t->n + t->w * t->h * t->channels; /* limit on packed bytes: parts may share bytes, but not without bound */
     field places = find(t, t->tile_w ? 324 : 273), lengths = find(t, t->tile_w ? 325 : 279);
     for (int64_t y = 0; y < t->h; y += t->rows)
         for (int64_t x = 0; x < t->w; x += wide, i++) {

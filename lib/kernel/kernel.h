@@ -34,15 +34,15 @@ typedef struct {
 typedef struct tc_epilogue {
     void (*fn)(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker);
     void *ctx;
-    /* The first part of fn in a form that a kernel can apply in registers, or NULL. A kernel that applies `plain` calls `rest` instead of this epilogue;
-     * where rest is NULL it calls nothing. */
+    /* The first part of fn in a form that a kernel can apply in registers, or NULL. A kernel that applies `plain` calls `rest` instead of this
+     * epilogue; where rest is NULL it calls nothing. */
     const struct tc_epilogue_plain *plain;
     const struct tc_epilogue *rest;
 } tc_epilogue;
 
 /* x becomes table[min(max(fma(x, scale[c], shift[c]) + more[r, c], low), high)], rounded to the result's type after each step; steps whose pointer is
- * NULL are left out. Arrays have the type of the result, f32, f64 or bf16, but scale and shift of bf16 are f32. max and min are those of scalar.h with
- * x as the first operand. */
+ * NULL are left out. Arrays have the type of the result, f32, f64 or bf16, but scale and shift of bf16 are f32. max and min are those of scalar.h
+ * with x as the first operand. */
 typedef struct tc_epilogue_plain {
     const void *scale, *shift; /* by column; both or neither */
     const void *more;          /* rows x columns, in the memory order of the result; does not overlap it */
@@ -50,8 +50,8 @@ typedef struct tc_epilogue_plain {
     const uint16_t *table;     /* bf16 only: 65536 results, by the bits of x, and one more element that may be read */
 } tc_epilogue_plain;
 
-/* What float32 products may round their operands to (factors.h); sums stay float32. BF16X3: operands as the sum of two bfloat16, without the product of
- * the two low parts. */
+/* What float32 products may round their operands to (factors.h); sums stay float32. BF16X3: operands as the sum of two bfloat16, without the product
+ * of the two low parts. */
 typedef enum { TC_FP32_IEEE, TC_FP32_BF16X3, TC_FP32_TF32, TC_FP32_BF16 } tc_fp32;
 /* Where results may deviate from the default numerics (tc-numerics(7)). */
 typedef struct {
@@ -92,8 +92,9 @@ enum {
     TC_KF_ENTRIES = 32        /* entry i along dimension 0 of the results depends only on entry i of argument 0, and on all of the other arguments */
 };
 
-/* Memory layouts of argument 0 and result 0 that a call takes, for tensors of three to five dimensions: PLANES: both contiguous, N C (D) (H) W; SAME: both
- * contiguous or both channels last, N (D) (H) W C in memory under unchanged sizes; ANY: each in either layout. All other tensors are contiguous. */
+/* Memory layouts of argument 0 and result 0 that a call takes, for tensors of three to five dimensions: PLANES: both contiguous, N C (D) (H) W; SAME:
+ * both contiguous or both channels last, N (D) (H) W C in memory under unchanged sizes; ANY: each in either layout. All other tensors are
+ * contiguous. */
 typedef enum { TC_LAYOUT_PLANES, TC_LAYOUT_SAME, TC_LAYOUT_ANY } tc_layouts;
 
 enum { TC_ROWS_POSITIONS = 1000 }; /* a value of tc_kernel.row_dims */
@@ -105,14 +106,14 @@ typedef struct tc_kernel {
     unsigned flags;
     tc_status (*run)(tc_kcall *call);
     size_t (*scratch)(const tc_kcall *call, int threads); /* bytes; NULL: none. Sees sizes and dtypes, not data */
-    /* Packing ahead of time, for arguments that are the same in every run (weights): pack_bytes gives the size of a packed form of argument *out_arg and
-     * the pack_more arguments after it, 0 where it would save less than 5 % (sizes only, no data); pack writes it, 64-byte aligned, and later calls get
-     * it as tc_kcall.packed. NULL: there is no such form. */
+    /* Packing ahead of time, for arguments that are the same in every run (weights): pack_bytes gives the size of a packed form of argument *out_arg
+     * and the pack_more arguments after it, 0 where it would save less than 5 % (sizes only, no data); pack writes it, 64-byte aligned, and later
+     * calls get it as tc_kcall.packed. NULL: there is no such form. */
     size_t (*pack_bytes)(const tc_kcall *call, int *out_arg);
     void (*pack)(const tc_kcall *call, void *out);
     tc_layouts (*layouts)(const tc_kcall *call); /* sees sizes and dtypes, no strides; nouts leaves out results that nothing reads. NULL: PLANES */
-    /* With TC_KF_EPILOGUE: how many leading dimensions of result 0 are rows of the matrix that regions refer to; the others are columns. Negative: all but
-     * so many. TC_ROWS_POSITIONS: all dimensions but 1 are rows; the epilogue is then called only where result 0 is channels last. */
+    /* With TC_KF_EPILOGUE: how many leading dimensions of result 0 are rows of the matrix that regions refer to; the others are columns. Negative:
+     * all but so many. TC_ROWS_POSITIONS: all dimensions but 1 are rows; the epilogue is then called only where result 0 is channels last. */
     int row_dims;
     int (*knobs)(const tc_kcall *call,
                  tc_knob *out); /* writes at most TC_KNOBS, returns how many; sees sizes, isa and the values of earlier knobs. NULL: none */
@@ -130,6 +131,11 @@ static inline tc_knob tc_knob_below(const char *name, const int64_t *all, int64_
 static inline const tc_tensor *tc_k_tensor(const tc_kcall *c, int i) { return c->args[i].kind == TC_K_TENSOR ? c->args[i].tensor : NULL; }
 static inline bool tc_k_given(const tc_kcall *c, int i) { return c->args[i].kind != TC_K_NONE; }
 static inline int64_t tc_k_int(const tc_kcall *c, int i) { return tc_scalar_to_int(c->args[i].num); }
+/* Argument i as a dimension of a tensor of this rank; negative ones count from the end. */
+static inline int tc_k_dim(const tc_kcall *c, int i, int rank) {
+    const int64_t d = tc_k_int(c, i);
+    return (int)(d < 0 ? d + rank : d);
+}
 static inline double tc_k_float(const tc_kcall *c, int i) { return tc_scalar_to_double(c->args[i].num); }
 static inline bool tc_k_bool(const tc_kcall *c, int i) { return c->args[i].num.i != 0; }
 

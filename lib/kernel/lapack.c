@@ -1,4 +1,4 @@
-/* Opening LAPACK, and running it over a batch (lapack.h). */
+/* Opens LAPACK, plans scratch, moves matrices between tensors and column-major arrays, and runs a function over a batch (lapack.h). */
 #include "kernel/lapack.h"
 
 #include "kernel/shim.h"
@@ -78,7 +78,7 @@ int64_t tc_la_offset(const tc_la *j, const tc_tensor *t, int tail, int64_t b) {
     }
     return at;
 }
-/* count elements a stride apart, from or to doubles `step` apart */
+/* Moves `count` elements, `stride` elements apart in t from element `at` on, from or to doubles that are `step` apart. */
 static void load_run(double *to, int64_t step, const tc_tensor *t, int64_t at, int64_t stride, int64_t count, bool conj) {
     const void *data = t->storage->data;
     double s = conj ? -1 : 1;

@@ -1,9 +1,9 @@
-/* Linear algebra through the reference LAPACK (kernel/shim/tc_lapack.h), a matrix of the batch at a time; the matrices of a batch are
- * shared among the workers, a matrix is one worker's.
+/* Linear algebra through the reference LAPACK (kernel/shim/tc_lapack.h). Workers split the matrices of a batch; each matrix is computed by one
+ * worker.
  *
  *     tensor [*, m, n], any strides, f32 f64 c64 c128  --load-->  column-major doubles in scratch  --LAPACK, store-->  results
  *
- * Batches of arguments broadcast against that of the result. Matrices whose sizes or workspaces exceed an int are refused. */
+ * The batch dimensions of arguments are broadcast to those of the result. Matrices whose sizes or workspaces exceed an int are refused. */
 #ifndef TC_KERNEL_LAPACK_H
 #define TC_KERNEL_LAPACK_H
 
@@ -28,54 +28,54 @@ extern const tc_kernel tc_k_matrix_exp;       /* linalg_matrix_exp(Tensor self) 
 
 /* ---- shared by the kernels of lapack_*.c ---- */
 typedef struct tc_la tc_la;
-/* One matrix of the batch: scratch w as planned; returns LAPACK's info. */
+/* Computes matrix b of the batch, with scratch w as planned; returns LAPACK's info. */
 typedef int (*tc_la_fn)(const tc_la *j, int64_t b, double *w);
 struct tc_la {
     tc_kcall *call;
     const tc_lapack_ops *ops;
     tc_la_fn one;
-    int c; /* doubles an element: 1 real, 2 complex */
-    bool flag[3];
-    int m, n, k, nrhs;         /* as the kernel means them; k: min(m, n) */
-    int lwork, lrwork, liwork; /* workspaces */
-    const tc_tensor *batch_of; /* its dimensions before the last batch_tail are the batch */
+    int c;                     /* doubles of an element: 1 real, 2 complex */
+    bool flag[3];              /* for the kernel's own use, as number, code and view */
+    int m, n, k, nrhs;         /* sizes; k: min(m, n) */
+    int lwork, lrwork, liwork; /* sizes of LAPACK's workspaces */
+    const tc_tensor *batch_of; /* its dimensions, but the last batch_tail, are the batch */
     int batch_tail;
     int64_t batch;
-    size_t at[12], doubles; /* parts of a worker's scratch, in doubles */
-    double number;          /* of the kernel */
-    char code;              /* of the kernel */
-    tc_tensor view[2];      /* of the kernel: a vector as a matrix of one column */
-    int *info;              /* of each matrix */
+    size_t at[12], doubles; /* offsets of the parts of a worker's scratch, and its size, in doubles */
+    double number;
+    char code;
+    tc_tensor view[2]; /* vectors seen as matrices of one column */
+    int *info;         /* [batch] */
 };
 
-/* Opens tc-lapack.so once; fast: tc-openblas.so, where it was built. TC_ENV naming the places tried. */
+/* Opens tc-lapack.so once; fast: tc-openblas.so, where it exists. TC_ENV: it cannot be loaded. */
 tc_status tc_lapack_open(bool fast, const tc_lapack_table **out);
-/* Begins a plan: batch as the dimensions of `batch_of` but its last `tail`; sizes checked; complex as `like` is. */
+/* Begins a plan: the batch is the dimensions of `batch_of` but its last `tail`; complex if `like` is. */
 tc_status tc_la_plan(tc_la *j, const tc_kcall *call, const tc_tensor *like, const tc_tensor *batch_of, int tail);
-size_t tc_la_take(tc_la *j, int64_t doubles);                                      /* reserves a part; its offset */
-size_t tc_la_matrix(tc_la *j, int64_t rows, int64_t cols);                         /* rows * cols elements */
-tc_status tc_la_check(const tc_la *j, double rows, double cols, const char *what); /* rows * cols and its workspaces fit an int */
-size_t tc_la_scratch(tc_status plan, const tc_la *j, int threads);                 /* what scratch() returns; a plan that fails is told by run */
-tc_status tc_la_run(tc_la *j, tc_kcall *call);                                     /* all matrices; j->info is filled */
+size_t tc_la_take(tc_la *j, int64_t doubles);                                      /* reserves a part of the scratch; returns its offset */
+size_t tc_la_matrix(tc_la *j, int64_t rows, int64_t cols);                         /* the same for rows * cols elements */
+tc_status tc_la_check(const tc_la *j, double rows, double cols, const char *what); /* an error unless rows * cols and its workspaces fit an int */
+size_t tc_la_scratch(tc_status plan, const tc_la *j, int threads); /* for tc_kernel.scratch; frees a failed plan, which run will report */
+tc_status tc_la_run(tc_la *j, tc_kcall *call);                     /* computes all matrices and fills j->info */
 /* The first matrix with info != 0; -1: none. *place: "(Batch element 3): " or "". */
 int64_t tc_la_failed(const tc_la *j, char place[48]);
 
-/* Element (0, 0) of matrix (or vector, tail 1) b of the batch, broadcast. */
+/* The element offset of matrix b of the batch in t, whose batch dimensions are broadcast; tail: 2 for matrices, 1 for vectors. */
 int64_t tc_la_offset(const tc_la *j, const tc_tensor *t, int tail, int64_t b);
-/* rows by cols elements of matrix b, from or to a column-major array; conj: of complex ones, the conjugates. */
+/* rows x cols elements of matrix b, from or to a column-major array; conj: complex elements are conjugated. */
 void tc_la_load(const tc_la *j, double *to, const tc_tensor *t, int64_t b, int rows, int cols);
 void tc_la_store(const tc_la *j, const double *from, int ld, const tc_tensor *t, int64_t b, int rows, int cols);
-void tc_la_load_t(const tc_la *j, double *to, const tc_tensor *t, int64_t b, int rows, int cols, bool conj); /* transposed: cols by rows */
+void tc_la_load_t(const tc_la *j, double *to, const tc_tensor *t, int64_t b, int rows, int cols, bool conj); /* as its transpose, cols x rows */
 void tc_la_store_t(const tc_la *j, const double *from, int ld, const tc_tensor *t, int64_t b, int rows, int cols, bool conj);
-void tc_la_store_vector(const tc_la *j, const double *from, int c, const tc_tensor *t, int64_t b, int n); /* c doubles an element */
+void tc_la_store_vector(const tc_la *j, const double *from, int c, const tc_tensor *t, int64_t b, int n); /* c: doubles of an element */
 void tc_la_load_ints(const tc_la *j, int *to, const tc_tensor *t, int64_t b, int n);
 void tc_la_store_ints(const tc_la *j, const int *from, const tc_tensor *t, int64_t b, int n);
 bool tc_la_finite(const double *a, int64_t n);
-int tc_la_workspace(const double *want); /* what a query answered */
-/* gesdd with job `code` over parts of the scratch: A in 0, S in 1, U in 2, V^H in 3, workspaces in 4, 5 and 6. */
+int tc_la_workspace(const double *want); /* a workspace query's answer as an int, at least 1 */
+/* gesdd with job `code`; parts of the scratch: 0: A, 1: S, 2: U, 3: V^H, 4, 5, 6: workspaces. */
 tc_status tc_la_svd_plan(const tc_kcall *c, tc_la *j, char code, const char *what);
 int tc_la_svd(const tc_la *j, double *w);
-tc_status tc_la_convergence(const tc_la *j, const char *what, const char *why); /* the error of the first matrix with info */
+tc_status tc_la_convergence(const tc_la *j, const char *what, const char *why); /* the error of the first matrix whose info is not 0 */
 static inline int tc_la_ld(int rows) { return rows > 1 ? rows : 1; }
 
 #endif

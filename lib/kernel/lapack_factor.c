@@ -1,8 +1,8 @@
-/* Factorisations by elimination, and what is solved with them: Cholesky, LU, Bunch-Kaufman, triangular systems.
+/* Factorisations by elimination, and solving with them: Cholesky, LU, Bunch-Kaufman, triangular systems.
  *
  *     cholesky_ex  A = L L^H      lu_factor_ex  A = P L U      ldl_factor_ex  A = L D L^H (or L D L^T)
  *
- * A factorisation that breaks down leaves its place in info; it is an error only where the call asked for that. */
+ * Where a factorisation breaks down, info says at which row; it is an error only if the call asked for that (check_errors). */
 #include "kernel/lapack.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static int cholesky_one(const tc_la *j, int64_t b, double *w) {
     double *a = w + j->at[0];
     tc_la_load(j, a, tc_k_tensor(j->call, 0), b, n, n);
     info = n ? j->ops->potrf(j->flag[0] ? 'U' : 'L', n, a, ld) : 0;
-    for (int k = 0; k < n; k++) /* the other triangle */
+    for (int k = 0; k < n; k++) /* zeros the other triangle */
         for (int i = j->flag[0] ? k + 1 : 0; i < (j->flag[0] ? n : k); i++)
             for (int q = 0; q < c; q++) a[((int64_t)k * ld + i) * c + q] = 0;
     tc_la_store(j, a, ld, &j->call->outs[0], b, n, n);
@@ -91,7 +91,7 @@ static size_t lu_scratch(const tc_kcall *c, int threads) {
 }
 const tc_kernel tc_k_lu_factor_ex = {"linalg_lu_factor_ex", 0, lu, lu_scratch};
 
-/* A X = B, A^H X = B. From the right X A = B is A^T X^T = B^T, and X A^H = B is A conj(X)^T = conj(B)^T. */
+/* A X = B or A^H X = B. With A on the right, X A = B is solved as A^T X^T = B^T, and X A^H = B as A conj(X)^T = conj(B)^T. */
 static int lu_solve_one(const tc_la *j, int64_t b, double *w) {
     const tc_kcall *c = j->call;
     double *a = w + j->at[0], *x = w + j->at[1];
@@ -109,7 +109,7 @@ static int lu_solve_one(const tc_la *j, int64_t b, double *w) {
     else tc_la_store_t(j, x, ld, &c->outs[0], b, j->nrhs, j->n, adjoint);
     return 0;
 }
-/* B's batch is that of the result; its columns (left) or rows are the right-hand sides. */
+/* B has the batch of the result; its columns (left) or rows (right) are the right-hand sides. */
 static tc_status solve_plan(const tc_kcall *c, tc_la *j, bool left, const char *what) {
     const tc_tensor *a = tc_k_tensor(c, 0), *out = &c->outs[0];
     int64_t rhs = out->size[out->rank - (left ? 1 : 2)];
@@ -139,7 +139,7 @@ static size_t lu_solve_scratch(const tc_kcall *c, int threads) {
 }
 const tc_kernel tc_k_lu_solve = {"linalg_lu_solve", 0, lu_solve, lu_solve_scratch};
 
-/* ---- P, L and U as matrices; no LAPACK in it ---- */
+/* ---- P, L and U as matrices, without LAPACK ---- */
 typedef struct {
     const char *from;
     char *to;
@@ -147,7 +147,7 @@ typedef struct {
     size_t e;
     char one[16];
 } unpacking;
-/* The triangle of LU on and below the diagonal `below`, or above it; a unit diagonal for L. */
+/* L (lower, with a unit diagonal) or U from the packed LU. */
 static void triangle(const unpacking *u, const tc_tensor *lu, int64_t at, bool lower) {
     int64_t rows = u->m, cols = u->n;
     for (int64_t i = 0; i < rows; i++)

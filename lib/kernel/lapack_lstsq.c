@@ -1,7 +1,7 @@
-/* Least squares, and the exponential of a matrix.
+/* Least squares, and the matrix exponential.
  *
- * gelsy: complete orthogonal factorisation; singular values below rcond of the greatest are taken for 0. gels: the same, none is.
- * gelsd, gelss: x = V diag(1 / s) U^H b over the singular values above rcond of the greatest. */
+ * gelsy: complete orthogonal factorisation, in which singular values below rcond times the largest count as 0; gels: the same with rcond 0.
+ * gelsd, gelss: x = V diag(1 / s) U^H b over the singular values above rcond times the largest. */
 #include "kernel/lapack.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static int by_gelsy(const tc_la *j, double *w, int *rank) {
     memset(pivots, 0, (size_t)j->n * sizeof(int));
     return j->ops->gelsy(j->m, j->n, j->nrhs, w + j->at[A], j->m, x, rows, pivots, j->number, rank, w + j->at[WORK], j->lwork, w + j->at[RWORK]);
 }
-/* squares of b - A x, column by column */
+/* The sum of squares of each column of b - A x. */
 static void residuals(const tc_la *j, int64_t b, double *w) {
     double *sums = w + j->at[SUMS], *r = w + j->at[B];
     int64_t column = (int64_t)j->m * j->c;
@@ -99,7 +99,7 @@ const tc_kernel tc_k_lstsq = {"linalg_lstsq", 0, lstsq, lstsq_scratch};
 /* ---- exponential: scaling and squaring with the [13/13] Pade approximant ----
  * N. J. Higham, The scaling and squaring method for the matrix exponential revisited, SIAM J. Matrix Anal. Appl. 26 (2005), algorithm 2.3:
  *     U = A (A6 (b13 A6 + b11 A4 + b9 A2) + b7 A6 + b5 A4 + b3 A2 + b1 I),  V = A6 (b12 A6 + b10 A4 + b8 A2) + b6 A6 + b4 A4 + b2 A2 + b0 I
- *     exp(A / 2^s) = (V - U)^-1 (V + U),  s least with |A / 2^s|_1 <= 5.37 */
+ *     exp(A / 2^s) = (V - U)^-1 (V + U),  s the smallest with |A / 2^s|_1 <= 5.37 */
 static const double pade[14] = {64764752532480000,
                                 32382376266240000,
                                 7771770303897600,

@@ -56,7 +56,7 @@ static size_t geqrf_scratch(const tc_kcall *c, int threads) {
 }
 const tc_kernel tc_k_geqrf = {"geqrf", 0, geqrf, geqrf_scratch};
 
-/* code: 'c'omplete, 'r' (R alone) or 'd' (reduced) */
+/* code: 'c' (complete), 'r' (only R) or 'd' (reduced) */
 static int qr_one(const tc_la *j, int64_t b, double *w) {
     double *a = w + j->at[0], *q = w + j->at[3], *r = w + j->at[4];
     int m = j->m, n = j->n, rows = j->code == 'c' ? m : j->k, c = j->c;
@@ -80,7 +80,7 @@ static tc_status qr_plan(const tc_kcall *c, tc_la *j) {
     if (code == 'c') TC_TRY(tc_la_check(&(tc_la){.c = 2}, (double)a->size[a->rank - 2], (double)a->size[a->rank - 2], "linalg.qr"));
     j->code = code;
     TC_TRY(qr_sizes(c, j, "linalg.qr"));
-    if ((j->code = code) == 'c') { /* the plan began anew */
+    if ((j->code = code) == 'c') { /* qr_sizes has reset the plan */
         double none[2] = {0}, want[2] = {1};
         j->nrhs = j->m;
         j->ops->orgqr(j->m, j->nrhs, j->k, none, tc_la_ld(j->m), none, want, -1);

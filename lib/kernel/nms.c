@@ -1,4 +1,5 @@
-/* Boxes by descending score, equal ones in their order; each that was kept drops the later ones that overlap it too much. */
+/* Greedy non-maximum suppression: boxes in the order of descending score (stable); a box is kept if its overlap with no box kept before exceeds the
+ * threshold. */
 #include "kernel/nms.h"
 
 #include "kernel/order.h"
@@ -9,7 +10,7 @@ static double at(const tc_tensor *t, int64_t i) { return tc_scalar_to_double(tc_
 static double greater(double a, double b) { return a > b ? a : b; }
 static double lesser(double a, double b) { return a < b ? a : b; }
 
-/* Overlap of two boxes over their union, each step rounded to float32 unless the boxes are float64. */
+/* Intersection over union of two boxes (x1, y1, x2, y2), each step rounded to float32 unless the boxes are float64. */
 static double overlap(const double *a, const double *b, bool wide) {
     double w = greater(0, lesser(a[2], b[2]) - greater(a[0], b[0])), h = greater(0, lesser(a[3], b[3]) - greater(a[1], b[1]));
     if (wide) {

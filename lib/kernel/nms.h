@@ -1,4 +1,4 @@
-/* Non-maximum suppression. */
+/* Non-maximum suppression of overlapping boxes. */
 #ifndef TC_KERNEL_NMS_H
 #define TC_KERNEL_NMS_H
 

@@ -1,10 +1,11 @@
-/* Ordering keys, their radix sort and selection by radix. */
+/* Ordering keys, radix sort and selection (order.h). */
 #include "kernel/order.h"
 
 #include <string.h>
 
 #include "kernel/isa_row.h"
 
+/* The key of a float: `width` bits, `exponent` those of infinity. */
 static uint64_t of_float(uint64_t bits, int width, uint64_t exponent) {
     uint64_t sign = UINT64_C(1) << (width - 1), all = width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1;
     if ((bits & ~sign & all) > exponent) return all; /* NaN of either sign */
@@ -126,13 +127,13 @@ void tc_order_sort_packed(uint64_t *a, uint64_t *room, int64_t n, int low, int b
         insertion_packed(a, n);
         return;
     }
-    enum { MOST = 2048 };
+    enum { MAX_COUNT = 2048 };
     int width = n < 4096 ? 8 : 11, all = 1 << width;
     uint64_t *from = a, *to = room;
     for (int shift = low; shift < 32 + bits; shift += width) {
-        uint32_t count[MOST] = {0}, sum = 0;
+        uint32_t count[MAX_COUNT] = {0}, sum = 0;
         for (int64_t i = 0; i < n; i++) count[from[i] >> shift & (uint64_t)(all - 1)]++;
-        if (count[from[0] >> shift & (uint64_t)(all - 1)] == n) continue; /* all alike in these bits */
+        if (count[from[0] >> shift & (uint64_t)(all - 1)] == n) continue; /* these bits are the same in all */
         for (int b = 0; b < all; b++) {
             uint32_t here = count[b];
             count[b] = sum;
@@ -164,7 +165,7 @@ uint64_t tc_order_select(uint64_t *a, int64_t n, int64_t k, int bits) {
     insertion_packed(a, n);
     return a[k];
 }
-/* Hoare's selection: a[k] is where sorting would put it, smaller ones before it. */
+/* Hoare's quickselect: a[k] becomes the element that sorting would put there, with no larger one before it. */
 static void partition_at(uint64_t *a, int64_t n, int64_t k) {
     for (int64_t l = 0, r = n - 1; l < r;) {
         uint64_t x = a[k];
@@ -182,8 +183,8 @@ static void partition_at(uint64_t *a, int64_t n, int64_t k) {
     }
 }
 
-/* Keys of n elements as signed numbers in their order, or in the opposite one; flip: all bits of a key, or 0. */
-enum { SLACK = 32, PIECE = 256, GROUP = 8 };
+/* tc_order_first works on CHUNK elements at a time, as signed keys, and compares them with the limit GROUP at a time. */
+enum { SLACK = 32, CHUNK = 256, GROUP = 8 };
 typedef int32_t four __attribute__((vector_size(16), may_alias));
 #define BELOW(key) ((int32_t)((uint32_t)(key) ^ UINT32_C(0x80000000)))
 static four keys_f32(four u, int32_t flip) {
@@ -194,7 +195,7 @@ static four keys_f32(four u, int32_t flip) {
 }
 static void signed_keys(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, uint32_t flip, int32_t *out) {
     const int32_t *x = (const int32_t *)t->storage->data + t->offset + at;
-    uint64_t plain[PIECE];
+    uint64_t plain[CHUNK];
     if (t->dtype == TC_F32) {
         if (stride == 1) memcpy(out, x, (size_t)n * sizeof *out);
         else
@@ -211,9 +212,9 @@ void tc_order_first(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, b
     const uint32_t flip = descending ? UINT32_MAX >> (32 - bits) : 0;
     uint64_t limit = ~UINT64_C(0);
     int64_t m = 0;
-    for (int64_t i = 0; i < n; i += PIECE) {
-        int32_t key[PIECE] __attribute__((aligned(16))) = {0};
-        const int64_t count = n - i < PIECE ? n - i : PIECE;
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        int32_t key[CHUNK] __attribute__((aligned(16))) = {0};
+        const int64_t count = n - i < CHUNK ? n - i : CHUNK;
         signed_keys(t, at + i * stride, stride, count, flip, key);
         for (int64_t j = count; j % GROUP; j++) key[j] = INT32_MAX;
         for (int64_t g = 0; g < count; g += GROUP) {
@@ -255,7 +256,7 @@ void tc_order_sort(tc_order *a, tc_order *room, int64_t n, int bits) {
         for (int64_t i = 0; i < n; i++) count[(from[i].key >> shift & 2047) + 1]++;
         bool one = false;
         for (int b = 1; b <= 2048 && !one; b++) one = count[b] == n;
-        if (one) continue; /* all alike in these bits */
+        if (one) continue; /* these bits are the same in all */
         for (int b = 0; b < 2048; b++) count[b + 1] += count[b];
         for (int64_t i = 0; i < n; i++) to[count[from[i].key >> shift & 2047]++] = from[i];
         tc_order *t = from;

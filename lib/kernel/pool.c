@@ -1,6 +1,6 @@
-/* Maximum of windows, a row of the result at a time. Without indices the rows of a window are merged first, then its columns: a maximum
- * has no order. With indices taps are seen one after another. Small windows of images that lie channels last are one maximum of as many
- * positions. */
+/* Max pooling, a row of the result at a time. Without indices the maximum is separable: first over the rows of the windows, then over columns. With
+ * indices the taps are taken one after another. For channels-last images and small windows, each result is one maximum over the vectors of its
+ * taps. */
 #include "kernel/pool.h"
 
 #include <string.h>
@@ -11,11 +11,11 @@
 typedef struct {
     const tc_isa_ops *isa;
     const tc_reduce_ops *reduce;
-    tc_dtype dtype, work; /* in memory; of the comparison */
+    tc_dtype dtype, work; /* in memory; in which values are compared */
     const char *x;
     char *out;
     int64_t *index; /* or NULL */
-    int64_t c;      /* channels that lie side by side at a position: 1, or all of channels last */
+    int64_t c;      /* channels of a position that are contiguous: 1 for planes, all for channels last */
     int64_t planes, in[3], to[3], kernel[3], stride[3], pad[3], dil[3];
     char *scratch;
     size_t per_worker;
@@ -48,28 +48,27 @@ static pool read_args(const tc_kcall *k, int dims) {
                                               : tc_scalar_int(bits == 64 ? INT64_MIN : -((int64_t)1 << (bits - 1)));
     return p;
 }
-/* A worker's rows: merged input, result, one tap; indices; one as it lies in memory */
-enum { STRIP = 2048, MOST_TAPS = 16 };
-/* Output rows that are computed together: many short ones where every tap of a row of windows reads as many columns as the row has
- * strides, so that rows that follow each other in memory are one long row. */
-static int64_t together(const pool *p) {
+enum { STRIP = 2048, MAX_TAPS = 16 }; /* input columns of a strip of short rows; taps of a window that are taken at once */
+/* How many output rows are computed together: short rows are joined to one long row where the windows tile the input's columns exactly. */
+static int64_t rows_at_once(const pool *p) {
     bool exact = !p->index && p->c == 1 && p->work == p->dtype && p->in[2] == p->to[2] * p->stride[2] && !p->pad[2] &&
                  (p->kernel[2] - 1) * p->dil[2] < p->stride[2];
     return exact && p->in[2] < STRIP ? STRIP / p->in[2] : 1;
 }
+/* The arrays of `rows`, below. */
 static size_t worker_bytes(const pool *p) {
     int64_t widest = p->in[2] > p->to[2] ? p->in[2] : p->to[2];
     if (widest < STRIP) widest = STRIP;
     return tc_pad64((size_t)(widest * p->c) * 8) * 4 + tc_pad64((size_t)p->to[2] * 8);
 }
-/* Merging rows and columns reads every position some three times. */
-static bool at_once(const pool *p) { return p->c > 1 && p->work == p->dtype && p->kernel[0] * p->kernel[1] * p->kernel[2] <= MOST_TAPS; }
+/* Are all taps of a window taken at once? Merging rows, then columns, would read each position about three times. */
+static bool takes_whole_windows(const pool *p) { return p->c > 1 && p->work == p->dtype && p->kernel[0] * p->kernel[1] * p->kernel[2] <= MAX_TAPS; }
 static size_t scratch_of(const tc_kcall *k, int threads, int dims) {
     pool p = read_args(k, dims);
     return worker_bytes(&p) * (size_t)threads + 64;
 }
 
-/* Output columns whose tap t lies inside: [*first, *last). */
+/* The output columns whose tap t reads inside the input: [*first, *last). */
 static void columns(const pool *p, int64_t t, int64_t *first, int64_t *last) {
     int64_t shift = t * p->dil[2] - p->pad[2], s = p->stride[2];
     *first = shift >= 0 ? 0 : (-shift + s - 1) / s;
@@ -80,7 +79,7 @@ typedef struct {
     char *merged, *best, *tap, *raw;
     int64_t *index;
 } rows;
-/* Row (i0, i1) of a plane in the work type: where it lies, or a copy. */
+/* Row (i0, i1) of a plane in the work type: in place, or converted to `copy`. */
 static const char *input_row(const pool *p, int64_t plane, int64_t i0, int64_t i1, char *copy) {
     const char *x = p->x + (size_t)(((plane * p->in[0] + i0) * p->in[1] + i1) * p->in[2] * p->c) * tc_dtype_size(p->dtype);
     if (p->work == p->dtype) return x;
@@ -106,7 +105,7 @@ static void one_tap(const pool *p, const rows *r, const char *x, int64_t t, int6
     if (p->index) p->reduce->argmax_cols_add(r->best + (size_t)first * e, r->index + first, from, at, last - first);
     else p->reduce->max_add(r->best + (size_t)first * e, from, last - first);
 }
-/* The maximum of each column over the rows of the windows of output row `row`; false when all are padding. */
+/* The maximum of each input column over the rows of the windows of output row `row`; false: all of those rows are padding. */
 static bool merge_rows(const pool *p, int64_t row, char *out, char *raw) {
     int64_t o1 = row % p->to[1], o0 = row / p->to[1] % p->to[0], plane = row / p->to[1] / p->to[0];
     bool any = false;
@@ -126,7 +125,7 @@ static void fill_lowest(const pool *p, char *out, int64_t n) {
     tc_scalar_store(p->work, lowest, 0, p->lowest);
     p->isa->move->fill[__builtin_ctz((unsigned)tc_dtype_size(p->work))](out, lowest, n);
 }
-/* `count` rows from `row` on, as one (together). */
+/* `count` output rows from `row` on, joined to one long row. */
 static void strip(const pool *p, const rows *r, int64_t row, int64_t count) {
     size_t e = tc_dtype_size(p->work);
     for (int64_t i = 0; i < count; i++) {
@@ -140,11 +139,11 @@ static void strip(const pool *p, const rows *r, int64_t row, int64_t count) {
         p->reduce->max_add(out, r->tap, count * p->to[2]);
     }
 }
-/* A row where every position is taken at once. */
+/* An output row of a channels-last image, all taps of a window at once. */
 static void whole_windows(const pool *p, int64_t row) {
     const int64_t o1 = row % p->to[1], o0 = row / p->to[1] % p->to[0], plane = row / p->to[1] / p->to[0];
     const size_t each = (size_t)p->c * tc_dtype_size(p->dtype);
-    const void *tap[MOST_TAPS], *line[MOST_TAPS];
+    const void *tap[MAX_TAPS], *line[MAX_TAPS];
     char *out = p->out + (size_t)(row * p->to[2]) * each;
     int lines = 0;
     for (int64_t t0 = 0; t0 < p->kernel[0]; t0++)
@@ -193,10 +192,10 @@ static void some_rows(void *ctx, int64_t begin, int64_t end, int worker) {
     char *mine = p->scratch + (size_t)worker * p->per_worker;
     if (widest < STRIP) widest = STRIP;
     size_t each = tc_pad64((size_t)(widest * p->c) * 8);
-    int64_t step = together(p);
+    int64_t step = rows_at_once(p);
     rows r = {mine, mine + each, mine + 2 * each, mine + 3 * each, (int64_t *)(mine + 4 * each)};
     for (int64_t i = begin; i < end; i += step) {
-        if (at_once(p)) whole_windows(p, i);
+        if (takes_whole_windows(p)) whole_windows(p, i);
         else if (step == 1) one_row(p, &r, i);
         else strip(p, &r, i, end - i < step ? end - i : step);
     }

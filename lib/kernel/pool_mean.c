@@ -1,12 +1,10 @@
-/* Means of windows, strips of results at a time: every tap of a strip's windows becomes a row of a table, and the table's columns are
- * summed by the primitive that sums columns elsewhere; or, where a window has long rows and results are few, or the table would be huge, the
- * taps of one window become a row.
+/* Average pooling, a strip of results at a time: each tap of the strip's windows becomes a row of a table, and the columns of the table are summed by
+ * the primitive for column sums. Where windows have long rows and results are few, or the table would be too large, the taps of one window become a
+ * row, which is summed by the primitive for row sums.
  *
  *     taps     r0 r1 r2 ...      results of the strip
  *     0,0      x  x  x
- *     0,1      x  x  0           a tap outside of the input is 0
- *
- * A window along one dimension is [start, end), seen through `span` taps that are `step` apart in the input. */
+ *     0,1      x  x  0           a tap outside of the input is 0 */
 
 #include <string.h>
 
@@ -14,12 +12,13 @@
 #include "kernel/isa.h"
 #include "kernel/pool.h"
 
+/* One dimension: input size, output size, taps of the largest window. */
 typedef struct {
     int64_t in, to, span;
-    int64_t kernel, stride, pad; /* fixed windows; kernel 0: adaptive */
+    int64_t kernel, stride, pad; /* of fixed windows; kernel 0: adaptive */
 } dim;
 
-/* Of window o along a dimension: its first input position, the end of what is read, how many count. */
+/* A window along one dimension: it reads input positions [start, end), and its divisor is `count`. */
 typedef struct {
     int64_t start, end, count;
 } extent;
@@ -28,14 +27,14 @@ typedef struct {
 } range;
 typedef struct {
     const tc_isa_ops *isa;
-    tc_dtype dtype, work, sum; /* in memory; of the taps; of the sums */
+    tc_dtype dtype, work, sum; /* in memory; of the table; of the sums */
     dim d[3];
     int64_t planes, taps, strip; /* strip: results of one table */
     bool count_pad, by_rows;
-    int64_t divisor; /* 0: the window's own */
-    extent *win[3];  /* by result */
-    range *inside;   /* fixed windows: by tap along the last dimension, results whose tap lies in the input */
-    bool uniform;    /* every window has the same count */
+    int64_t divisor; /* divisor_override; 0: each window's own */
+    extent *win[3];  /* [output position], for each dimension */
+    range *inside;   /* fixed windows: [tap along the last dimension], the results whose tap reads inside the input */
+    bool uniform;    /* all windows have the same divisor */
     const char *x;
     char *out, *scratch;
     size_t per_worker;
@@ -50,6 +49,7 @@ static extent window(const mean *m, const dim *d, int64_t o) {
     return (extent){start, tc_min(start + d->kernel, d->in), m->count_pad ? end - start : tc_min(end, d->in) - tc_max(start, 0)};
 }
 
+/* Elements of a table, about. By rows: windows of LONG columns and FEW results a row, or a table of more than HUGE_TABLE elements. */
 enum { TABLE = 4096, LONG = 8, FEW = 16, HUGE_TABLE = 1 << 18 };
 
 static mean read_args(const tc_kcall *k, int dims, bool adaptive) {
@@ -92,7 +92,7 @@ static size_t scratch_of(const tc_kcall *k, int threads, int dims, bool adaptive
     mean m = read_args(k, dims, adaptive);
     return worker_bytes(&m) * (size_t)threads + shared_bytes(&m) + 64;
 }
-/* The tables that all workers read, at `at`. */
+/* Fills win and inside, which all workers read, at `at`. */
 static void find_windows(mean *m, char *at) {
     m->uniform = true;
     extent *e = (extent *)at;
@@ -112,14 +112,14 @@ static void find_windows(mean *m, char *at) {
     }
 }
 
-/* A row of the input in the work type: where it lies, or a copy. */
+/* A row of the input in the work type: in place, or converted to `copy`. */
 static const char *input_row(const mean *m, int64_t plane, int64_t i0, int64_t i1, char *copy) {
     const char *x = m->x + (size_t)(((plane * m->d[0].in + i0) * m->d[1].in + i1) * m->d[2].in) * tc_dtype_size(m->dtype);
     if (m->work == m->dtype) return x;
     m->isa->cast[m->dtype][m->work](copy, x, m->d[2].in);
     return copy;
 }
-/* All taps of adaptive windows along the last dimension, `row` elements from one tap to the next. */
+/* All taps of adaptive windows along the last dimension, as rows of the table, `row` elements apart. */
 static inline void taps_of_size(const mean *m, char *to, const char *x, int64_t row, size_t e) {
     const char none[8] = {0};
     const int64_t span = m->d[2].span;
@@ -134,7 +134,7 @@ static void tap_rows(const mean *m, char *to, const char *x, int64_t row) {
     if (tc_dtype_size(m->work) == 4) taps_of_size(m, to, x, row, 4);
     else taps_of_size(m, to, x, row, 8);
 }
-/* Tap t of fixed windows 0..to-1 along the last dimension. */
+/* Tap t of all fixed windows along the last dimension, as a row of the table. */
 static void tap_row(const mean *m, char *to, const char *x, int64_t t) {
     const dim *d = &m->d[2];
     size_t e = tc_dtype_size(m->work);
@@ -191,7 +191,7 @@ static void fill_row(const mean *m, const place *p, int64_t row, int64_t o2) {
             memset(to + (size_t)last * e, 0, (size_t)(span - last) * e);
         }
 }
-/* What the sums of columns [o2, o2 + n) of a row are divided by. */
+/* The divisors of results [o2, o2 + n) of output row `row`. */
 static void fill_counts(const mean *m, char *to, int64_t row, int64_t o2, int64_t n) {
     int64_t rows = m->divisor ? m->divisor : m->win[1][row % m->d[1].to].count * m->win[0][row / m->d[1].to % m->d[0].to].count;
     for (int64_t i = 0; i < n; i++) {
@@ -201,7 +201,7 @@ static void fill_counts(const mean *m, char *to, int64_t row, int64_t o2, int64_
         else ((int64_t *)to)[i] = v;
     }
 }
-/* n sums, divided, to result `at` on. */
+/* Divides n sums and stores them from result `at` on. */
 static void put(const mean *m, const place *p, int64_t at, int64_t n) {
     char *out = m->out + (size_t)at * tc_dtype_size(m->dtype);
     bool same = m->sum == m->dtype;

@@ -1,4 +1,5 @@
-/* Random fills. The transforms of float64 uniforms use the C library's log, log1p, sin, cos, tan and exp, as PyTorch's do (NUMERICS 10). */
+/* Random fills (random.h). float64 uniforms are transformed with the C library's log, log1p, sin, cos, tan and exp, because PyTorch uses them too:
+ * its bits could not be matched otherwise. In Philox mode our own functions serve. */
 #include "kernel/random.h"
 
 #include "base/rng.h"
@@ -43,7 +44,7 @@ static bool philox(tc_kcall *c, double a, double b, double (*from_uniforms)(doub
     return true;
 }
 
-/* ---- Philox: 32 bits an element, in blocks ---- */
+/* ---- Philox: 32 bits for each element, in blocks ---- */
 typedef struct {
     tc_tensor *out;
     uint64_t key;
@@ -101,7 +102,7 @@ static double p_uniform(double u, double v, double from, double to) {
     return x < to ? x : from;
 }
 
-/* A complex result as its parts, in a call of its own. */
+/* A complex tensor seen as twice as many real elements. */
 static tc_tensor parts_of(const tc_tensor *t) {
     tc_tensor r = *t;
     int64_t n = tc_tensor_numel(t) * 2;
@@ -141,7 +142,7 @@ static tc_status run_uniform(tc_kcall *c) {
     const double end = tc_scalar_to_double(tc_scalar_load(t->dtype, cell, 0));
     for (int64_t i = 0; i < n; i++) {
         store(t, i, tc_x_fma_f32(tc_rng_uniform_f32(c->gen), width, lo));
-        /* rounding to a narrow type may reach the open end, as that type has it */
+        /* rounding to a narrow type may give `to`, which is excluded */
         if (tc_scalar_to_double(tc_scalar_load(t->dtype, t->storage->data, t->offset + i)) >= end) store(t, i, from);
     }
     return NULL;
@@ -160,7 +161,7 @@ static void normal_block_f64(double *x, double mean, double std) {
     }
 }
 
-/* Sixteen and more: uniforms in place, then blocks of 16; a rest draws the last 16 anew. */
+/* As PyTorch fills 16 elements or more: uniforms in place, transformed in blocks of 16; where n is no multiple of 16 the last 16 are drawn again. */
 static void fill_f32(const tc_kcall *c, float *x, int64_t n, float mean, float std) {
     tc_rng_fill_uniform_f32(c->gen, x, n);
     c->isa->normal_f32(x, n / 16, mean, std);
@@ -179,7 +180,7 @@ static void fill_f64(const tc_kcall *c, double *x, int64_t n, double mean, doubl
     normal_block_f64(x, mean, std);
 }
 
-/* serial: in pairs whatever the size. */
+/* serial: one element after another, whatever the size. */
 static tc_status normal(tc_kcall *c, bool serial) {
     if (tc_is_complex(c->outs[0].dtype)) { /* the variance is shared by the parts */
         tc_kcall parts = *c;
@@ -204,7 +205,7 @@ static tc_status normal(tc_kcall *c, bool serial) {
         fill_f64(c, tc_tensor_data(t), n, mean, std);
     } else { /* narrow types: the float32 stream, rounded */
         float *x = c->scratch;
-        int64_t whole = n / 16 * 16; /* here a rest has no draws of its own before the last 16 are drawn anew */
+        int64_t whole = n / 16 * 16; /* here PyTorch draws nothing for the remainder before the last 16 are drawn again */
         fill_f32(c, x, whole, (float)mean, (float)std);
         if (n > whole) fill_f32(c, x + n - 16, 16, (float)mean, (float)std);
         for (int64_t i = 0; i < n; i++) store(t, i, x[i]);
@@ -253,7 +254,7 @@ static tc_status run_bernoulli_t(tc_kcall *c) {
 }
 const tc_kernel tc_k_bernoulli_t = {.name = "bernoulli", .flags = TC_KF_CONTIGUOUS, .run = run_bernoulli_t};
 
-/* ---- other laws, one float64 uniform (or normal) each ---- */
+/* ---- other distributions, from one float64 uniform or normal each ---- */
 static double d_exponential(tc_generator *g, double lambd, double b) {
     (void)b;
     return -log1p(-tc_rng_uniform_f64(g)) / lambd;
@@ -380,7 +381,7 @@ static size_t scratch_randperm(const tc_kcall *c, int threads) {
 }
 const tc_kernel tc_k_randperm = {.name = "randperm", .run = run_randperm, .scratch = scratch_randperm};
 
-/* Slopes of rrelu: a float64 uniform of [lower, upper) for each element that is not positive, in order; 1 elsewhere, without a draw. */
+/* The slopes of rrelu: a float64 uniform from [lower, upper) for each element that is not positive, in order; 1 for the others, without a draw. */
 static tc_status run_rrelu_noise(tc_kcall *c) {
     const tc_tensor *x = tc_k_tensor(c, 0);
     tc_tensor *t = &c->outs[0];
@@ -399,7 +400,7 @@ static tc_status run_rrelu_noise(tc_kcall *c) {
 }
 const tc_kernel tc_k_rrelu_noise = {.name = "rrelu_noise", .flags = TC_KF_CONTIGUOUS, .run = run_rrelu_noise};
 
-/* With replacement: the running sum of a row, divided by its total, then for each sample the first place that a uniform does not pass. */
+/* With replacement: for each sample the first element whose normalised cumulative probability is not below a uniform. */
 static tc_status run_multinomial(tc_kcall *c) {
     const tc_tensor *p = tc_k_tensor(c, 0);
     tc_tensor *t = &c->outs[0];

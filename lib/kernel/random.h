@@ -1,5 +1,5 @@
-/* Kernels that fill a tensor from the generator. In a program they draw PyTorch's CPU streams, bit for bit; in a training step (Philox mode,
- * base/rng.h) element i depends on the key of the call and on i only, so they run in parallel. */
+/* Kernels that fill a tensor with random numbers. In a program they draw from PyTorch's CPU generator, bit for bit; in a training step (Philox mode,
+ * base/rng.h) element i depends only on the key of the call and on i, so they run in parallel. */
 #ifndef TC_KERNEL_RANDOM_H
 #define TC_KERNEL_RANDOM_H
 

@@ -1,9 +1,9 @@
-/* Random streams, vectorised.
+/* Vectorised random number generation.
  *
- * Philox4x32-10 (Salmon et al. 2011): many counters at once; base/rng.c has the same function for one.
+ * Philox4x32-10 (Salmon et al. 2011) for many counters at once; base/rng.c has it for one.
  *
- * Blocks of 16 uniforms to 16 normals in float32, as PyTorch's vector path makes them: Box-Muller with the Cephes polynomials of its
- * 8-lane logarithm, sine and cosine. Every multiply-add that its compiler fuses is written as one, so any row gives these bits.
+ * Blocks of 16 uniforms to 16 normals in float32, with the bits of PyTorch's AVX2 code: Box-Muller with the Cephes polynomials of its 8-lane
+ * logarithm, sine and cosine. Multiply-adds are written as fma exactly where its compiler fuses them, so every instruction set gives these bits.
  *
  *     x[0..7] = u1', x[8..15] = u2:  r = sqrt(-2 log(1 - u1')),  x[j] = r cos(2 pi u2) std + mean,  x[8 + j] = r sin(2 pi u2) std + mean */
 #include "kernel/isa.h"

@@ -1,4 +1,4 @@
-/* Poisson, binomial and gamma draws by rejection. */
+/* Poisson, binomial, gamma and Dirichlet draws by rejection sampling (random_law.h). */
 #include "kernel/random_law.h"
 
 #include "base/rng.h"
@@ -9,7 +9,7 @@
 typedef struct {
     tc_generator *g;
     bool by_index;
-    uint64_t key, element, drawn; /* Philox: uniforms of the element that were taken */
+    uint64_t key, element, drawn; /* Philox: the element, and how many uniforms it has taken */
 } stream;
 
 static double uniform(stream *s) {
@@ -45,7 +45,7 @@ static double poisson(stream *s, double rate, double unused) {
     }
 }
 
-/* log k! less Stirling's formula. */
+/* log k! minus Stirling's formula. */
 static double stirling_tail(double k) {
     static const double small[] = {0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
                                    0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287};
@@ -69,7 +69,7 @@ static double binomial_rejection(stream *s, double count, double p) {
     }
 }
 
-/* Sums of geometric draws until they pass the count; p <= 1/2. */
+/* Counts geometric draws until their sum exceeds the count; p <= 1/2. */
 static double binomial_inversion(stream *s, double count, double p) {
     double log_p = log1p(-p), sum = 0, k = 0;
     while ((sum += ceil(log(uniform(s)) / log_p)) <= count) k++;
@@ -84,8 +84,8 @@ static double binomial(stream *s, double count, double p) {
     return p <= 0.5 ? k : count - k;
 }
 
-/* Marsaglia and Tsang, "A simple method for generating gamma variables" (2000). The float constants are PyTorch's. */
-/* single: alpha is a float32 and so is what is computed of it alone, as in PyTorch's instance for float. */
+/* Marsaglia and Tsang, "A simple method for generating gamma variables" (2000). The float constants are PyTorch's. single: alpha is a float32, and
+ * what is computed from alpha alone is rounded to float32, as in PyTorch's instance for float. */
 static double gamma_draw(stream *s, double alpha, double single) {
     double scale = 1;
     if (alpha == 0) return 0;
@@ -127,7 +127,8 @@ static double next(stream *s, int64_t i, sampler f, double a, double b) {
     return f(s, a, b);
 }
 
-static tc_status fill(tc_kcall *c, const char *name, sampler f, double otherwise, double least) { /* otherwise: the second number without a tensor */
+static tc_status fill(tc_kcall *c, const char *name, sampler f, double otherwise,
+                      double least) { /* otherwise: the second parameter, where it is no tensor */
     const tc_tensor *a = tc_k_tensor(c, 0), *b = c->nargs > 1 ? tc_k_tensor(c, 1) : NULL;
     stream s;
     TC_TRY(start(c, name, &s));
@@ -149,7 +150,7 @@ static tc_status run_standard_gamma(tc_kcall *c) {
     return fill(c, "_standard_gamma", gamma_draw, c->outs[0].dtype != TC_F64, least_positive(c->outs[0].dtype));
 }
 
-/* A gamma draw each, divided by the sum of its row, inside (0, 1). */
+/* Gamma draws divided by the sum of their row, clamped to the open interval (0, 1). */
 static tc_status run_sample_dirichlet(tc_kcall *c) {
     const tc_tensor *a = tc_k_tensor(c, 0), *t = &c->outs[0];
     int64_t n = tc_tensor_numel(t), row = t->rank ? t->size[t->rank - 1] : 1;

@@ -1,6 +1,6 @@
-/* Samplers that reject: each element takes as many draws as it needs, one element after another in PyTorch's CPU stream; in a training step
- * (Philox mode, base/rng.h) element i has a stream of its own. All arithmetic is float64, with the C library's functions, as PyTorch's
- * (NUMERICS 10). */
+/* Distributions drawn by rejection sampling: each element takes as many draws as it needs, one element after another from PyTorch's CPU generator; in
+ * a training step (Philox mode, base/rng.h) element i has a stream of its own. Arithmetic is float64 with the C library's functions, as in
+ * PyTorch. */
 #ifndef TC_KERNEL_RANDOM_LAW_H
 #define TC_KERNEL_RANDOM_LAW_H
 

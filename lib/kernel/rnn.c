@@ -1,12 +1,12 @@
-/* Recurrent layers. Rows of the batch are independent: a worker runs all steps of its rows. Where there are too few of them for the threads,
- * these share the hidden units, step by step.
+/* Recurrent layers. Rows of the batch are independent: a worker runs all steps of its rows. Where there are fewer rows than threads can use, threads
+ * split the hidden units instead, with a barrier after each step.
  *
  *     gx = input w_ih' + b      all steps at once
  *     step:  g = gx[t] + h w_hh';   LSTM: c = f c + i g, h = o tanh(c);   GRU: h = n + z (h - n), n = tanh(gx_n + r (h w_n' + b_n))
  *
- * Values of a step are done by block primitives on a row, so that bits do not depend on the split.
- * Of 16-bit types an LSTM's gates and cells are float32 and h is rounded at each step, as oneDNN's are; of the others every operation's result is
- * rounded, as PyTorch's operators round theirs. bfloat16 is multiplied by instructions for it where there are some. */
+ * Element-wise work is done by block primitives on rows, so that bits do not depend on the split.
+ * With 16-bit types an LSTM keeps gates and cells in float32 and rounds h after each step, as oneDNN does; GRU and plain layers round the result of
+ * every operation, as PyTorch's operators do. bfloat16 products use the CPU's instructions for them where it has any. */
 #include "kernel/rnn.h"
 
 #include <string.h>
@@ -18,19 +18,19 @@
 typedef struct {
     const tc_isa_ops *isa;
     const tc_gemm_ops *gemm;
-    const tc_block_fn *op;  /* scalar operations of the type */
-    tc_dtype dtype;         /* of gates and cells */
-    tc_dtype given, factor; /* of input and weights; of what is multiplied: dtype or given */
-    tc_dtype held, step;    /* of states: given, or float32 beside 16-bit weights; to which each operation rounds: dtype or given */
-    size_t e, eh;           /* bytes of an element of dtype, of held */
+    const tc_block_fn *op;           /* scalar operations of the type */
+    tc_dtype dtype;                  /* of gates and cells */
+    tc_dtype in_type, factor;        /* of input and weights; of operands of products: dtype or in_type */
+    tc_dtype state_type, round_type; /* of states: in_type, or float32 beside 16-bit weights; what each operation rounds to: dtype or in_type */
+    size_t e, eh;                    /* bytes of an element of dtype, of state_type */
     int mode;
     bool reverse, biases;
-    int64_t t, b, i, h, g, w; /* steps, batch, input, hidden, gates * hidden, workspace of a row */
+    int64_t t, b, i, h, g, w; /* steps, batch, input size, hidden size, gates * hidden size, workspace elements of a row */
     const char *x, *w_ih, *w_hh, *b_ih, *b_hh, *hx, *cx;
     char *out, *hy, *cy, *space;
-    const char *go, *ghy, *gcy; /* backward */
-    char *state;                /* rows of h in dtype, after the step before; NULL where held is dtype: they are rows of out */
-    char *near, *narrow;        /* rows of h rounded to given, in dtype and in given, where held is wider than given */
+    const char *go, *ghy, *gcy;         /* backward */
+    char *state;                        /* [b][h] after the previous step, in dtype; NULL where state_type is dtype: they are rows of out */
+    char *rounded_state, *narrow_state; /* where state_type is wider than in_type: h rounded to in_type, stored as dtype and as in_type */
     char *gx, *gh, *hprev, *dh, *dc, *packed, *work;
     const char *row; /* h zeros (forward), ones (backward) */
     size_t per_worker;
@@ -42,21 +42,22 @@ static char *take(char **at, size_t n) {
     return p;
 }
 #define AT(p, index) ((p) + (size_t)(index)*l->e)
-#define HELD(p, index) ((p) + (size_t)(index)*l->eh)
+#define STATE_AT(p, index) ((p) + (size_t)(index)*l->eh)
 #define OP(name, out, a, b, n) l->op[TC_X_##name](out, a, b, NULL, n)
 
-static layer read_layer(const tc_kcall *c, int states, int mode) { /* states: index of hx; mode: of mode, followed by hidden_size */
+/* Arguments by index: states: hx, then cx; mode: mode, then hidden_size. */
+static layer read_layer(const tc_kcall *c, int states, int mode) {
     const tc_tensor *x = tc_k_tensor(c, 0);
     layer l = {.isa = c->isa,
                .dtype = x->dtype == TC_F64 ? TC_F64 : TC_F32,
-               .given = x->dtype,
+               .in_type = x->dtype,
                .mode = (int)tc_k_int(c, mode),
                .t = x->size[0],
                .b = x->size[1],
                .i = x->size[2]};
-    l.factor = l.given == TC_BF16 && c->isa->gemm_bf16 ? TC_BF16 : l.dtype;
-    l.held = tc_k_tensor(c, states)->dtype, l.step = l.mode == TC_RNN_LSTM ? l.dtype : l.given;
-    l.e = tc_dtype_size(l.dtype), l.eh = tc_dtype_size(l.held);
+    l.factor = l.in_type == TC_BF16 && c->isa->gemm_bf16 ? TC_BF16 : l.dtype;
+    l.state_type = tc_k_tensor(c, states)->dtype, l.round_type = l.mode == TC_RNN_LSTM ? l.dtype : l.in_type;
+    l.e = tc_dtype_size(l.dtype), l.eh = tc_dtype_size(l.state_type);
     l.gemm = l.factor == TC_F64 ? c->isa->gemm_f64 : l.factor == TC_BF16 ? c->isa->gemm_bf16 : c->isa->gemm_f32, l.op = c->isa->scalar[l.dtype];
     l.h = tc_k_int(c, mode + 1), l.g = l.h * tc_rnn_gates(l.mode), l.w = tc_rnn_workspace(l.mode, l.h);
     l.biases = tc_k_bool(c, mode + 3);
@@ -68,17 +69,17 @@ static layer read_layer(const tc_kcall *c, int states, int mode) { /* states: in
 }
 
 /* ---- products ---- */
-static void given(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
+static void copy_job(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
 static void product(const layer *l, tc_pool *pool, void *scratch, tc_gemm j) {
     j.dtype = l->factor, j.alpha = j.beta = 1, j.c_cs = 1;
-    tc_gemm_run(l->isa, pool, scratch, 1, given, &j);
+    tc_gemm_run(l->isa, pool, scratch, 1, copy_job, &j);
 }
 static size_t packed_bytes(const layer *l, int64_t n, int64_t k) { return tc_pad64(l->gemm->pack_bytes(n, k)); }
 static void pack(const layer *l, tc_gemm j, char *at) {
     j.dtype = l->factor;
     l->gemm->pack(&j, 0, j.n, at);
 }
-/* Columns [c0, c1) of out[rows, n] = a[rows, k] times the packed operand, plus add; one worker. c0 begins a panel. */
+/* Columns [c0, c1) of j.c = j.a times the packed operand, plus j.add, in the calling worker. c0 is the first column of a panel. */
 static void packed_product(const layer *l, tc_gemm j, int64_t c0, int64_t c1, void *work) {
     j.dtype = l->factor, j.alpha = j.beta = 1, j.c_cs = 1;
     for (int64_t c = c0; c < c1; c += TC_GEMM_NC) {
@@ -87,12 +88,13 @@ static void packed_product(const layer *l, tc_gemm j, int64_t c0, int64_t c1, vo
         for (int64_t r = 0; r < j.m; r += TC_GEMM_MC) l->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, nc, work, panels, 0);
     }
 }
-enum { FEW_ROWS = 14, STEP_FLOPS = 500000 /* of a step that is worth sharing */ };
+enum { FEW_ROWS = 14, STEP_FLOPS = 500000 }; /* rows that one worker takes at least; flops of a step from which on threads share it */
 static int64_t grain(const layer *l, int threads) {
     int64_t share = (l->b + threads - 1) / threads;
     return share > FEW_ROWS ? share : FEW_ROWS;
 }
-/* Panels begin with a gate's units. States that change in place would be read while they do. */
+/* Do threads split the hidden units? Each gate's units must begin a panel, and states must not be updated in place, as other threads still read
+ * them. */
 static bool by_units(const layer *l, int threads) {
     const bool few = (l->b + FEW_ROWS - 1) / FEW_ROWS < threads, in_place = l->state && l->factor == l->dtype;
     return few && !in_place && l->h % l->gemm->nr == 0 && l->h > l->gemm->nr && 2 * l->b * l->g * l->h >= STEP_FLOPS;
@@ -103,7 +105,7 @@ typedef struct {
 } part;
 
 /* ---- forward ---- */
-/* Rows begin at the first of the units that are computed, `count` of them; gates lie l->h apart. */
+/* The element-wise part of a step for one row. Pointers are to the first of `count` units; gates are l->h elements apart. */
 static void lstm_row(const layer *l, char *gates, const char *c_prev, char *h, char *tmp, int64_t count) {
     const int64_t n = l->h;
     char *i = gates, *f = AT(gates, n), *g = AT(gates, 2 * n), *o = AT(gates, 3 * n), *c = AT(gates, 4 * n);
@@ -111,51 +113,51 @@ static void lstm_row(const layer *l, char *gates, const char *c_prev, char *h, c
     OP(MUL, tmp, f, c_prev, count), OP(MUL, c, i, g, count), OP(ADD, c, tmp, c, count);
     OP(TANH, tmp, c, NULL, count), OP(MUL, h, o, tmp, count);
 }
-/* n values as type has them; half: room for as many in it */
+/* Rounds n values of x to `type`, in place; half: n elements of scratch. */
 static void rounded(const layer *l, tc_dtype type, char *x, char *half, int64_t n) {
     if (type == l->dtype) return;
     l->isa->cast[l->dtype][type](half, x, n), l->isa->cast[type][l->dtype](x, half, n);
 }
-#define STEP(name, out, a, b, n) OP(name, out, a, b, n), rounded(l, l->step, out, half, n)
-/* hh: h w_hh' + b_hh; the workspace row gets r, z, n and hh's part of n */
+#define STEP(name, out, a, b, n) OP(name, out, a, b, n), rounded(l, l->round_type, out, half, n)
+/* hh: h w_hh' + b_hh. The workspace row gets r, z, n and hh's part of n. */
 static void gru_row(const layer *l, const char *gx, const char *hh, char *space, const char *h_prev, char *h, char *tmp, char *half, int64_t count) {
     const int64_t n = l->h;
     char *nn = AT(space, 2 * n), *hn = AT(space, 3 * n);
     for (int64_t k = 0; k <= n; k += n) STEP(ADD, AT(space, k), AT(gx, k), AT(hh, k), count), STEP(SIGMOID, AT(space, k), AT(space, k), NULL, count);
     memcpy(hn, AT(hh, 2 * n), (size_t)count * l->e);
     STEP(MUL, tmp, space, hn, count), STEP(ADD, nn, AT(gx, 2 * n), tmp, count), STEP(TANH, nn, nn, NULL, count);
-    OP(SUB, tmp, h_prev, nn, count), rounded(l, l->held, tmp, half, count);
-    OP(MUL, tmp, AT(space, n), tmp, count), rounded(l, l->held, tmp, half, count);
+    OP(SUB, tmp, h_prev, nn, count), rounded(l, l->state_type, tmp, half, count);
+    OP(MUL, tmp, AT(space, n), tmp, count), rounded(l, l->state_type, tmp, half, count);
     OP(ADD, h, nn, tmp, count);
 }
-/* gx, hh: the products of a step with the input and with h */
+/* gx, hh: the products with the input and with h; gx is already in hh unless operations round. */
 static void plain_row(const layer *l, const char *gx, char *hh, char *h, char *half, int64_t count) {
-    if (l->step != l->dtype) STEP(ADD, hh, hh, gx, count);
+    if (l->round_type != l->dtype) STEP(ADD, hh, hh, gx, count);
     if (l->mode == TC_RNN_TANH) OP(TANH, h, hh, NULL, count);
     else OP(MAX, h, hh, l->row, count);
 }
-/* The products with the input and with h are rounded apart, or have biases apart. */
-static bool apart(const layer *l) { return l->mode == TC_RNN_GRU || l->step != l->dtype; }
-/* Rows [b0, b1) of h after a step go out, rounded; what is read of them in the next one is what went out. */
-static void give_states(const layer *l, int64_t t, int64_t b0, int64_t b1) {
+/* Are the products with the input and with h kept apart, because each is rounded or biased by itself? */
+static bool rounds_products(const layer *l) { return l->mode == TC_RNN_GRU || l->round_type != l->dtype; }
+/* Stores rows [b0, b1) of h after a step to out, rounded; the state becomes the rounded values too. */
+static void store_states(const layer *l, int64_t t, int64_t b0, int64_t b1) {
     const int64_t count = (b1 - b0) * l->h;
-    rounded(l, l->held, AT(l->state, b0 * l->h), HELD(l->out, (t * l->b + b0) * l->h), count);
+    rounded(l, l->state_type, AT(l->state, b0 * l->h), STATE_AT(l->out, (t * l->b + b0) * l->h), count);
 }
-/* What is multiplied of rows [b0, b1) of h before a step: h_prev in dtype, held as it came. */
-static const char *factor_rows(const layer *l, const char *h_prev, const char *held, int64_t b0, int64_t b1) {
+/* Rows [b0, b1) of h before a step as an operand of the product. h_prev: in dtype; state: in state_type. */
+static const char *factor_rows(const layer *l, const char *h_prev, const char *state, int64_t b0, int64_t b1) {
     const int64_t at = b0 * l->h, count = (b1 - b0) * l->h;
-    if (l->near) {
-        char *narrow = l->narrow + (size_t)at * tc_dtype_size(l->given);
-        l->isa->cast[l->dtype][l->given](narrow, h_prev, count);
+    if (l->rounded_state) {
+        char *narrow = l->narrow_state + (size_t)at * tc_dtype_size(l->in_type);
+        l->isa->cast[l->dtype][l->in_type](narrow, h_prev, count);
         if (l->factor != l->dtype) return narrow;
-        l->isa->cast[l->given][l->dtype](AT(l->near, at), narrow, count);
-        return AT(l->near, at);
+        l->isa->cast[l->in_type][l->dtype](AT(l->rounded_state, at), narrow, count);
+        return AT(l->rounded_state, at);
     }
-    return l->factor == l->dtype ? h_prev : held;
+    return l->factor == l->dtype ? h_prev : state;
 }
-/* Where a step finds what the one before it left, and which rows of all steps are its own. */
+/* A step: its position in time and that of the step before it. */
 typedef struct {
-    int64_t t, before; /* in time */
+    int64_t t, before;
     bool first;
 } step;
 static step step_of(const layer *l, int64_t s) {
@@ -163,13 +165,13 @@ static step step_of(const layer *l, int64_t s) {
     return (step){t, l->reverse ? t + 1 : t - 1, s == 0};
 }
 static const char *held_before(const layer *l, step s, int64_t b0) {
-    return s.first ? HELD(l->hx, b0 * l->h) : HELD(l->out, (s.before * l->b + b0) * l->h);
+    return s.first ? STATE_AT(l->hx, b0 * l->h) : STATE_AT(l->out, (s.before * l->b + b0) * l->h);
 }
 static const char *state_before(const layer *l, step s, int64_t b0) { return l->state ? AT(l->state, b0 * l->h) : held_before(l, s, b0); }
 static const char *factor_before(const layer *l, step s, int64_t b0, int64_t b1) {
     return factor_rows(l, state_before(l, s, b0), held_before(l, s, b0), b0, b1);
 }
-/* factor: rows of h before the step, from row b0 on, as they are multiplied. work: of this worker. */
+/* One step for a part. factor: rows of h before the step, from row b0 on, as an operand; work: the worker's scratch. */
 static void forward_part(const layer *l, step s, part p, const char *factor, char *work) {
     const int64_t rows = p.b1 - p.b0, n = l->h, at = s.t * l->b + p.b0, count = p.u1 - p.u0, gates = l->g / n;
     char *tmp = work, *half = tmp + tc_pad64((size_t)n * l->e);
@@ -178,7 +180,7 @@ static void forward_part(const layer *l, step s, part p, const char *factor, cha
     tc_gemm j = {.m = rows, .n = l->g, .k = n, .a = factor, .a_rs = n, .a_cs = 1};
     char *out = l->mode == TC_RNN_LSTM ? AT(l->space, at * l->w) : l->mode == TC_RNN_GRU || l->state ? AT(l->gh, p.b0 * l->g) : h_rows;
     j.c = out, j.c_rs = l->mode == TC_RNN_LSTM ? l->w : l->g;
-    if (apart(l)) j.add = l->b_hh, j.add_cs = 1;
+    if (rounds_products(l)) j.add = l->b_hh, j.add_cs = 1;
     else j.add = AT(l->gx, at * l->g), j.add_rs = l->g, j.add_cs = 1;
     if (count == n) packed_product(l, j, 0, l->g, work);
     else
@@ -187,8 +189,8 @@ static void forward_part(const layer *l, step s, part p, const char *factor, cha
     for (int64_t r = 0; r < rows; r++) {
         char *h = AT(h_rows, r * n + p.u0), *space = AT(l->space, (at + r) * l->w + p.u0), *gate = AT(out, r * l->g + p.u0),
              *gx = AT(l->gx, (at + r) * l->g + p.u0);
-        for (int64_t k = 0; k < gates && apart(l); k++)
-            rounded(l, l->step, AT(gx, k * n), half, count), rounded(l, l->step, AT(gate, k * n), half, count);
+        for (int64_t k = 0; k < gates && rounds_products(l); k++)
+            rounded(l, l->round_type, AT(gx, k * n), half, count), rounded(l, l->round_type, AT(gate, k * n), half, count);
         const char *c_prev = s.first ? AT(l->cx, (p.b0 + r) * n + p.u0) : AT(l->space, (s.before * l->b + p.b0 + r) * l->w + 4 * n + p.u0);
         if (l->mode == TC_RNN_LSTM) lstm_row(l, space, c_prev, h, tmp, count);
         else if (l->mode == TC_RNN_GRU) gru_row(l, gx, gate, space, AT(h_prev, r * n + p.u0), h, tmp, half, count);
@@ -200,7 +202,7 @@ static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
     for (int64_t k = 0; k < l->t; k++) {
         const step s = step_of(l, k);
         forward_part(l, s, (part){b0, b1, 0, l->h}, factor_before(l, s, b0, b1), l->work + l->per_worker * (size_t)worker);
-        if (l->state) give_states(l, s.t, b0, b1);
+        if (l->state) store_states(l, s.t, b0, b1);
     }
 }
 typedef struct {
@@ -224,18 +226,18 @@ static void all_steps(const layer *l, tc_pool *pool) {
         const step s = step_of(l, k);
         shared_step d = {l, s, factor_before(l, s, 0, l->b)};
         tc_parallel_for(pool, l->h / l->gemm->nr, 1, forward_units, &d);
-        if (l->state) give_states(l, s.t, 0, l->b);
+        if (l->state) store_states(l, s.t, 0, l->b);
     }
 }
-/* The states after the last step. */
-static void give_last(const layer *l, const char *cx /* as it was given */) {
+/* Stores the states after the last step to hy and cy. */
+static void store_last(const layer *l, const char *cx /* as it was given */) {
     const int64_t last = l->reverse ? 0 : l->t - 1, n = l->h;
-    memcpy(l->hy, l->t ? HELD(l->out, last * l->b * n) : l->hx, (size_t)(l->b * n) * l->eh);
+    memcpy(l->hy, l->t ? STATE_AT(l->out, last * l->b * n) : l->hx, (size_t)(l->b * n) * l->eh);
     if (l->mode != TC_RNN_LSTM) memset(l->cy, 0, (size_t)(l->b * n) * l->eh);
     else if (!l->t) memcpy(l->cy, cx, (size_t)(l->b * n) * l->eh);
     for (int64_t r = 0; r < l->b && l->mode == TC_RNN_LSTM && l->t; r++) {
         const char *cell = AT(l->space, (last * l->b + r) * l->w + 4 * n);
-        if (l->state) l->isa->cast[l->dtype][l->held](HELD(l->cy, r * n), cell, n);
+        if (l->state) l->isa->cast[l->dtype][l->state_type](STATE_AT(l->cy, r * n), cell, n);
         else memcpy(AT(l->cy, r * n), cell, (size_t)n * l->e);
     }
 }
@@ -244,14 +246,14 @@ static size_t forward_per_worker(const layer *l) {
 }
 /* n elements of an argument in dtype: in scratch if they are of another. */
 static const char *widened(const layer *l, tc_pool *pool, char **at, const char *p, int64_t n) {
-    if (l->given == l->dtype || !p) return p;
+    if (l->in_type == l->dtype || !p) return p;
     char *to = take(at, (size_t)n * l->e);
-    tc_widen_all(l->isa, pool, l->given, p, n, (float *)(void *)to);
+    tc_widen_all(l->isa, pool, l->in_type, p, n, (float *)(void *)to);
     return to;
 }
 static size_t widened_bytes(const layer *l) {
     const size_t states = 2 * tc_pad64((size_t)(l->b * l->h) * l->e) + 2 * tc_pad64((size_t)l->g * l->e); /* or near and narrow */
-    if (l->given == l->dtype) return 0;
+    if (l->in_type == l->dtype) return 0;
     return l->factor != l->dtype ? states
                                  : states + tc_pad64((size_t)(l->t * l->b * l->i) * l->e) + tc_pad64((size_t)(l->g * l->i) * l->e) +
                                        tc_pad64((size_t)(l->g * l->h) * l->e);
@@ -263,12 +265,12 @@ static size_t forward_scratch(const tc_kcall *c, int threads) {
            tc_gemm_scratch(c->isa, l.factor, l.t * l.b, l.g, l.i, false, threads) + 256;
 }
 static tc_gemm by_hidden(const layer *l) { return (tc_gemm){.n = l->g, .k = l->h, .b = l->w_hh, .b_rs = 1, .b_cs = l->h}; }
-/* w_ih and behind it w_hh ahead of time, where they are multiplied in the type that they are given in. */
+/* Weights can be packed ahead of time, w_ih and behind it w_hh, where products take them in the type they have. */
 static size_t input_bytes(const layer *l) { return tc_pad64(tc_gemm_packed_bytes(l->isa, l->factor, l->g, l->i)); }
 static size_t weights_bytes(const tc_kcall *c, int *out_arg) {
     const layer l = read_layer(c, 5, 9);
     *out_arg = 1;
-    return l.factor == l.given && l.t * l.b <= TC_GEMM_PACK_ROWS ? input_bytes(&l) + packed_bytes(&l, l.g, l.h) : 0;
+    return l.factor == l.in_type && l.t * l.b <= TC_GEMM_PACK_ROWS ? input_bytes(&l) + packed_bytes(&l, l.g, l.h) : 0;
 }
 static void pack_weights(const tc_kcall *c, void *out) {
     const layer l = read_layer(c, 5, 9);
@@ -284,20 +286,20 @@ static tc_status forward(tc_kcall *c) {
     l.space = tc_tensor_data(&c->outs[3]);
     l.gx = take(&at, (size_t)(l.t * l.b * l.g) * l.e), l.gh = take(&at, (size_t)(l.b * l.g) * l.e);
     char *bias = take(&at, (size_t)l.g * l.e);
-    l.row = memset(take(&at, (size_t)l.h * l.e), 0, (size_t)l.h * l.e); /* what relu compares with */
+    l.row = memset(take(&at, (size_t)l.h * l.e), 0, (size_t)l.h * l.e); /* zeros, for relu */
     l.packed = take(&at, packed_bytes(&l, l.g, l.h));
     l.per_worker = forward_per_worker(&l), l.work = take(&at, l.per_worker * (size_t)threads);
     const char *cx = l.cx;
-    if (l.held != l.dtype) { /* a state in place of what comes in */
+    if (l.state_type != l.dtype) { /* the state in dtype, instead of hx itself */
         l.state = take(&at, (size_t)(l.b * l.h) * l.e);
-        tc_widen_all(l.isa, c->pool, l.held, l.hx, l.b * l.h, (float *)(void *)l.state);
-    } else if (l.given != l.dtype) l.near = take(&at, (size_t)(l.b * l.h) * l.e), l.narrow = take(&at, (size_t)(l.b * l.h) * l.e);
+        tc_widen_all(l.isa, c->pool, l.state_type, l.hx, l.b * l.h, (float *)(void *)l.state);
+    } else if (l.in_type != l.dtype) l.rounded_state = take(&at, (size_t)(l.b * l.h) * l.e), l.narrow_state = take(&at, (size_t)(l.b * l.h) * l.e);
     l.cx = widened(&l, c->pool, &at, l.cx, l.b * l.h);
     l.b_ih = widened(&l, c->pool, &at, l.b_ih, l.g), l.b_hh = widened(&l, c->pool, &at, l.b_hh, l.g);
     if (l.factor == l.dtype)
         l.x = widened(&l, c->pool, &at, l.x, l.t * l.b * l.i), l.w_ih = widened(&l, c->pool, &at, l.w_ih, l.g * l.i),
         l.w_hh = widened(&l, c->pool, &at, l.w_hh, l.g * l.h);
-    if (l.biases && !apart(&l)) l.op[TC_X_ADD](bias, l.b_ih, l.b_hh, NULL, l.g);
+    if (l.biases && !rounds_products(&l)) l.op[TC_X_ADD](bias, l.b_ih, l.b_hh, NULL, l.g);
     else if (l.biases) memcpy(bias, l.b_ih, (size_t)l.g * l.e);
     product(&l, c->pool, at,
             (tc_gemm){.m = l.t * l.b,
@@ -318,12 +320,12 @@ static tc_status forward(tc_kcall *c) {
     if (c->packed) l.packed = (char *)c->packed + input_bytes(&l);
     else pack(&l, by_hidden(&l), l.packed);
     all_steps(&l, c->pool);
-    give_last(&l, cx);
+    store_last(&l, cx);
     return NULL;
 }
 
 /* ---- backward ---- */
-/* d(pre-activation) of a sigmoid s: out = g s (1 - s); of a tanh y: out = g (1 - y^2). one: a row of ones. out is not an operand. */
+/* Gradients through an activation: sigmoid, out = g s (1 - s); tanh, out = g (1 - y^2). one: a row of ones. out must not be g, s or y. */
 static void through_sigmoid(const layer *l, char *out, const char *g, const char *s, const char *one, int64_t count) {
     OP(SUB, out, one, s, count), OP(MUL, out, out, s, count), OP(MUL, out, out, g, count);
 }
@@ -342,7 +344,7 @@ static void lstm_back(const layer *l, const char *gates, const char *c_prev, con
     OP(MUL, b, dc, gates, count), through_tanh(l, AT(d, 2 * n), b, AT(gates, 2 * n), one, count);
     OP(MUL, dc, dc, AT(gates, n), count);
 }
-/* dx: gradients of gx, dhh: of h w_hh' + b; dh becomes what reaches h_prev directly */
+/* dx, dhh: gradients of gx and of h w_hh' + b_hh. dh is replaced by its direct part for h_prev, dh z. */
 static void gru_back(const layer *l, const char *space, const char *h_prev, char *dh, char *dx, char *dhh, char *tmp, int64_t count) {
     const int64_t n = l->h;
     const char *r = space, *z = AT(space, n), *nn = AT(space, 2 * n), *hn = AT(space, 3 * n), *one = l->row;
@@ -353,7 +355,7 @@ static void gru_back(const layer *l, const char *space, const char *h_prev, char
     memcpy(dhh, dx, (size_t)count * l->e), memcpy(AT(dhh, n), AT(dx, n), (size_t)count * l->e), OP(MUL, AT(dhh, 2 * n), AT(dx, 2 * n), r, count);
     OP(MUL, dh, dh, z, count);
 }
-/* Gradients of the gates of a step, from those of its h and c. */
+/* Gradients of a step's gates from those of its h and c. */
 static void gates_back(const layer *l, step s, part p, char *tmp) {
     const int64_t n = l->h, at = s.t * l->b + p.b0, count = p.u1 - p.u0;
     for (int64_t r = 0; r < p.b1 - p.b0; r++) {
@@ -367,13 +369,13 @@ static void gates_back(const layer *l, step s, part p, char *tmp) {
         else OP(SIGN, dx, out, NULL, count), OP(MUL, dx, dx, dh, count);
     }
 }
-/* Then of h before the step, whose gates' gradients are there for all units. */
+/* Then the gradient of h before the step, which needs the gates' gradients for all units. */
 static void states_back(const layer *l, step s, part p, char *work) {
     const int64_t n = l->h, at = s.t * l->b + p.b0, rows = p.b1 - p.b0;
     char *dh = AT(l->dh, p.b0 * n), *direct = AT(l->dc, p.b0 * n);
     tc_gemm j = {
         .m = rows, .n = n, .k = l->g, .a = AT(l->mode == TC_RNN_GRU ? l->gh : l->gx, at * l->g), .a_rs = l->g, .a_cs = 1, .c = dh, .c_rs = n};
-    if (l->mode == TC_RNN_GRU) { /* added to what reaches h_prev directly: kept apart, since c is written first */
+    if (l->mode == TC_RNN_GRU) { /* the direct part is added; in a buffer of its own, because the product overwrites dh */
         for (int64_t r = 0; r < rows; r++) memcpy(AT(direct, r * n + p.u0), AT(dh, r * n + p.u0), (size_t)(p.u1 - p.u0) * l->e);
         j.add = direct, j.add_rs = n, j.add_cs = 1;
     }
@@ -388,10 +390,10 @@ static void backward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
         states_back(l, step_of(l, s), p, products_work(l, worker));
     }
 }
-/* What the step after this one sends back to some units, then their gates. */
+/* Split by units: first the gradient of h from the step after s, then the gates of step s. s = -1: only the former. */
 typedef struct {
     const layer *l;
-    int64_t s; /* -1: before the first */
+    int64_t s;
 } step_back;
 static void backward_units(void *ctx, int64_t begin, int64_t end, int worker) {
     const step_back *d = ctx;
@@ -409,20 +411,20 @@ static void all_steps_back(const layer *l, tc_pool *pool) {
 static size_t backward_per_worker(const layer *l) {
     return tc_pad64((size_t)(2 * l->h) * l->e) + tc_pad64(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->g));
 }
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 static size_t backward_scratch(const tc_kcall *c, int threads) {
     layer l = read_layer(c, 5, 14);
     int64_t tb = l.t * l.b;
     size_t products = tc_gemm_scratch(c->isa, l.dtype, tb, l.i, l.g, false, threads); /* the largest need of the three */
-    products = larger(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.i, tb, false, threads));
-    products = larger(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.h, tb, false, threads));
+    products = max_size(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.i, tb, false, threads));
+    products = max_size(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.h, tb, false, threads));
     return 2 * tc_pad64((size_t)(tb * l.g) * l.e) + tc_pad64((size_t)(tb * l.h) * l.e) + 2 * tc_pad64((size_t)(l.b * l.h) * l.e) +
            tc_pad64((size_t)l.h * l.e) + packed_bytes(&l, l.h, l.g) + backward_per_worker(&l) * (size_t)threads + products + 256;
 }
-static void give(const tc_kcall *c, int i, const char *from, size_t n) {
+static void copy_result(const tc_kcall *c, int i, const char *from, size_t n) {
     if (i < c->nouts && c->outs[i].storage) memcpy(tc_tensor_data(&c->outs[i]), from, n);
 }
-/* A layer whose gradients begin with those of its last state. *scratch: what is left of the call's. */
+/* Reads the arguments, lays out scratch, and sets dh and dc to the gradients of the last state. *scratch: the rest of the call's scratch. */
 static layer open_backward(const tc_kcall *c, int threads, char **scratch) {
     layer l = read_layer(c, 5, 14);
     char *at = c->scratch;
@@ -446,14 +448,14 @@ static layer open_backward(const tc_kcall *c, int threads, char **scratch) {
     else memset(l.dh, 0, state);
     if (l.gcy && l.mode == TC_RNN_LSTM) memcpy(l.dc, l.gcy, state);
     else memset(l.dc, 0, state);
-    for (int64_t t = 0; t < l.t; t++) { /* the hidden state that step t began with */
+    for (int64_t t = 0; t < l.t; t++) { /* hprev[t]: the state before step t */
         int64_t before = l.reverse ? t + 1 : t - 1;
         memcpy(l.hprev + state * (size_t)t, before < 0 || before >= l.t ? l.hx : l.out + state * (size_t)before, state);
     }
     *scratch = at;
     return l;
 }
-/* Of the input and the weights, from those of the gates at all steps. */
+/* Gradients of the input and the weights, from those of the gates at all steps. */
 static void input_and_weights(const layer *l, const tc_kcall *c, const char *gh, char *scratch) {
     const int64_t tb = l->t * l->b, n = l->h;
     product(l, c->pool, scratch,
@@ -508,8 +510,8 @@ static tc_status backward(tc_kcall *c) {
         c->isa->reduce[l.dtype]->sum_cols(tc_tensor_data(&c->outs[4]), gh, tb, l.g, l.g);
     } else
         for (int i = 3; i < 5; i++) memset(tc_tensor_data(&c->outs[i]), 0, tc_tensor_bytes(&c->outs[i]));
-    give(c, 5, l.dh, state);
-    if (l.mode == TC_RNN_LSTM) give(c, 6, l.dc, state);
+    copy_result(c, 5, l.dh, state);
+    if (l.mode == TC_RNN_LSTM) copy_result(c, 6, l.dc, state);
     else memset(tc_tensor_data(&c->outs[6]), 0, state);
     return NULL;
 }

@@ -1,7 +1,7 @@
-/* One layer and direction of an LSTM, GRU or plain recurrent network over a whole sequence, in ATen's schema order. The product with the
- * input is one matrix product for all steps; then each worker takes its rows of the batch through time, with no barrier between steps.
- * f32 and f64, forward also bf16 and f16, of which a GRU's states may be f32; contiguous. mode: 0 relu, 1 tanh, 2 LSTM (gates i f g o), 3 GRU
- * (gates r z n). */
+/* One layer and direction of an LSTM, GRU or plain recurrent network over a whole sequence, with arguments in ATen's schema order. The product with
+ * the input is one matrix product for all steps; then each worker takes its rows of the batch through time, without a barrier between steps.
+ * f32 and f64; the forward pass also bf16 and f16, where the states of a GRU may be f32. Tensors are contiguous. mode: 0 relu, 1 tanh, 2 LSTM (gates
+ * i f g o), 3 GRU (gates r z n). */
 #ifndef TC_KERNEL_RNN_H
 #define TC_KERNEL_RNN_H
 
@@ -9,7 +9,8 @@
 
 enum { TC_RNN_RELU, TC_RNN_TANH, TC_RNN_LSTM, TC_RNN_GRU };
 static inline int tc_rnn_gates(int mode) { return mode == TC_RNN_LSTM ? 4 : mode == TC_RNN_GRU ? 3 : 1; }
-/* Elements a step and row of the workspace: gates as used, and the cell (LSTM) or the hidden part of n (GRU). */
+/* Elements of the workspace for each step and row of the batch, which the backward pass reads: the gates after activation, and the cell state (LSTM)
+ * or the hidden part of n (GRU). */
 static inline int64_t tc_rnn_workspace(int mode, int64_t hidden) { return mode == TC_RNN_LSTM ? 5 * hidden : mode == TC_RNN_GRU ? 4 * hidden : 0; }
 
 /* aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse,

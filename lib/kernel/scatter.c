@@ -1,8 +1,9 @@
-/* Writing and adding by index. Every operator here is brought to one form:
+/* Writing and accumulating by index. Every operator here is reduced to one form:
  *
- *     out[ dest[s] + out_at[f] ]  (op)=  value[ from[s] + value_at[f] ]      s sources, f elements that go together
+ *     out[ dest[s] + out_at[f] ]  (op)=  value[ from[s] + value_at[f] ]      for each source s, and each element f of a source's slice
  *
- * Sources are sorted by destination (stable), so each destination is one run of them, reduced by one worker in the contract's order. */
+ * Sources are sorted by destination (stable), so that each destination is one run of them, which one worker reduces in the fixed order of
+ * scatter.h. */
 #include "kernel/scatter.h"
 
 #include "base/ints.h"
@@ -22,16 +23,16 @@ typedef struct {
 typedef struct {
     const tc_isa_ops *isa;
     mode m;
-    bool include_self, rows; /* rows: sums whose free elements lie next to each other, by the vector addition */
+    bool include_self, rows; /* rows: sums of contiguous slices, by vector addition (reduce_rows) */
     tc_tensor *out;
     const tc_tensor *value;
-    double alpha; /* SUM: value is multiplied by it, rounded to the type */
+    double alpha; /* SUM: value is multiplied by it and rounded to the type */
     pair *pairs;  /* sorted by dest */
     int64_t npairs;
     const int64_t *from; /* element offset of source s in value */
     const int64_t *out_at, *value_at;
-    int64_t nfree;
-    double *acc; /* per worker: (levels + 2) rows of nfree, for sums in doubles; integers use the same room */
+    int64_t nfree; /* elements of a slice */
+    double *acc;   /* for each worker: `levels` rows of nfree partial sums */
     int levels;
 } job;
 
@@ -44,7 +45,7 @@ static void sort_pairs(pair *a, pair *room, int64_t n, int64_t max) {
         for (int64_t i = 0; i < n; i++) room[count[a[i].dest >> shift & 2047]++] = a[i];
         pair *t = a;
         a = room, room = t;
-        /* an odd number of passes ends in the room: copied back so that callers find their array */
+        /* an odd number of passes ends in room: copy it back to the caller's array */
         if (!(shift + 11 < 63 && max >> (shift + 11))) {
             if (shift / 11 % 2 == 0) memcpy(room, a, (size_t)n * sizeof *a);
             break;
@@ -52,7 +53,7 @@ static void sort_pairs(pair *a, pair *room, int64_t n, int64_t max) {
     }
 }
 
-/* ---- numbers: doubles that hold float32 exactly, rounded after each step; integers apart ---- */
+/* ---- arithmetic: floats as doubles, rounded to the type after each step; integers by themselves ---- */
 static double load(const tc_tensor *t, int64_t at) {
     switch (t->dtype) {
     case TC_F32: return ((const float *)t->storage->data)[at];
@@ -110,7 +111,7 @@ static void take_row(const job *j, double *acc, int64_t s, bool first) {
     int64_t at = v->offset + j->from[s];
     tc_dtype d = j->out->dtype;
     double alpha = j->alpha;
-    if (v->dtype == TC_F32 && j->m == SUM && alpha == 1) { /* the common case, without a call an element */
+    if (v->dtype == TC_F32 && j->m == SUM && alpha == 1) { /* the usual case, without a call for each element */
         const float *x = (const float *)v->storage->data + at;
         if (first)
             for (int64_t f = 0; f < j->nfree; f++) acc[f] = x[j->value_at[f]];
@@ -131,8 +132,8 @@ static void merge_rows(const job *j, double *a, const double *b) {
 
 static int highest_bit(int64_t x) { return 63 - __builtin_clzll((uint64_t)x); }
 
-/* Leaves are absent where a destination has no source among 256: the stack holds merged rows by leaf index, and two of them merge when
- * the tree joins them below the place where the next leaf comes in. */
+/* Leaves without a source for this destination are absent from its tree. The stack holds partial sums by leaf index; the top two are merged when the
+ * tree joins them lower than it joins the next leaf. */
 static void reduce_float(const job *j, int64_t lo, int64_t hi, double *rows) {
     int64_t index[64];
     int depth = 0;
@@ -159,7 +160,7 @@ static void reduce_float(const job *j, int64_t lo, int64_t hi, double *rows) {
     }
 }
 
-/* A product of complex numbers, source after source. */
+/* Products of complex numbers, in the order of the sources. */
 static void multiply_complex(const job *j, int64_t lo, int64_t hi) {
     const tc_dtype d = j->out->dtype, part = tc_dtype_real(d);
     for (int64_t f = 0; f < j->nfree; f++) {
@@ -175,7 +176,7 @@ static void multiply_complex(const job *j, int64_t lo, int64_t hi) {
     }
 }
 
-/* The same for rows of f32 and f64 that are added as they lie in memory: a leaf with one source is that source. */
+/* The same for contiguous slices of f32 and f64, added in place: a leaf with one source is just a pointer to it. */
 static void reduce_rows(const job *j, int64_t lo, int64_t hi, double *room) {
     int64_t index[64], n = j->nfree, e = (int64_t)tc_dtype_size(j->out->dtype);
     const char *row[64], *x = (const char *)j->value->storage->data + (j->value->offset + j->value_at[0]) * e;
@@ -217,7 +218,7 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end, int worker) {
     }
 }
 
-/* Complex sums and means are those of the two parts: the same job on a tensor of twice the elements, once for each part. */
+/* Complex sums and means are computed for the real and the imaginary parts separately, on the tensor seen as one of twice the elements. */
 static tc_tensor part_of(const tc_tensor *t, int64_t shift) {
     tc_tensor r = *t;
     r.dtype = tc_dtype_real(t->dtype);
@@ -225,7 +226,7 @@ static tc_tensor part_of(const tc_tensor *t, int64_t shift) {
     return r;
 }
 
-/* ---- the common end of every operator ---- */
+/* ---- what all operators share: scratch, sorting and reducing ---- */
 typedef struct {
     pair *pairs, *room;
     int64_t *from, *out_at, *value_at;
@@ -238,12 +239,12 @@ static int levels_of(int64_t sources) {
     return n;
 }
 
-static size_t room_for(int64_t sources, int64_t free_count, int threads) {
+static size_t scratch_bytes(int64_t sources, int64_t free_count, int threads) {
     return (size_t)sources * (2 * sizeof(pair) + sizeof(int64_t)) + (size_t)free_count * 2 * sizeof(int64_t) +
            (size_t)threads * (size_t)levels_of(sources) * (size_t)free_count * sizeof(double) + 64;
 }
 
-static layout lay(void *scratch, int64_t sources, int64_t free_count) {
+static layout lay_out(void *scratch, int64_t sources, int64_t free_count) {
     layout l;
     l.pairs = scratch;
     l.room = l.pairs + sources;
@@ -258,7 +259,7 @@ static tc_status finish(tc_kcall *c, const layout *l, mode m, bool include_self,
                         int64_t nfree, double alpha) {
     size_t size = tc_dtype_size(out->dtype);
     int64_t max = 0;
-    if (m == SET) { /* in order: the last source stays */
+    if (m == SET) { /* in order, so that the last source stays */
         for (int64_t s = 0; s < sources; s++)
             for (int64_t f = 0, n; f < nfree; f += n) {
                 for (n = 1; f + n < nfree && l->out_at[f + n] == l->out_at[f] + n && l->value_at[f + n] == l->value_at[f] + n;) n++;
@@ -326,23 +327,22 @@ static void offsets(const tc_tensor *t, const int *dims, int n, int64_t count, i
     }
 }
 
-static int wrap(int64_t d, int rank) { return (int)(d < 0 ? d + rank : d); }
 static int64_t get_index(const tc_tensor *t, int64_t at) {
     const void *p = t->storage->data;
     return t->dtype == TC_I64 ? ((const int64_t *)p)[t->offset + at] : tc_scalar_load(t->dtype, p, t->offset + at).i;
 }
 
 /* ---- index_add, index_copy, index_reduce: one dimension, whole slices ---- */
-/* Along the last dimension every row of the result is a row of its own. */
+/* Along the last dimension rows of the result are independent: each is one tc_dense_row. */
 typedef struct {
     tc_dense_row row;
     const layout *l;
     char *out;
     const char *x;
     size_t share;
-} lines;
-static void line_range(void *ctx, int64_t begin, int64_t end, int worker) {
-    const lines *k = ctx;
+} dense_rows;
+static void dense_row_range(void *ctx, int64_t begin, int64_t end, int worker) {
+    const dense_rows *k = ctx;
     int64_t e = (int64_t)tc_dtype_size(k->row.dtype);
     for (int64_t f = begin; f < end; f++) {
         tc_dense_row r = k->row;
@@ -351,18 +351,18 @@ static void line_range(void *ctx, int64_t begin, int64_t end, int worker) {
         tc_dense_add(&r, (char *)k->l->acc + (size_t)worker * k->share);
     }
 }
-static bool dense_lines(const tc_tensor *out, int dim, mode m, double alpha, int64_t sources) {
+static bool uses_dense_rows(const tc_tensor *out, int dim, mode m, double alpha, int64_t sources) {
     return m == SUM && alpha == 1 && out->rank && out->stride[dim] == 1 && tc_dense_pays(out->dtype, sources, out->size[dim]);
 }
 static tc_status by_dim(tc_kcall *c, mode m, bool include_self, double alpha) {
     tc_tensor *out = &c->outs[0];
     const tc_tensor *index = tc_k_tensor(c, 2), *src = tc_k_tensor(c, 3);
     copy_self(c);
-    int rank = out->rank, dim = rank ? wrap(tc_k_int(c, 1), rank) : 0, others[TC_MAX_RANK], n = 0;
+    int rank = out->rank, dim = rank ? tc_k_dim(c, 1, rank) : 0, others[TC_MAX_RANK], n = 0;
     int64_t sources = tc_tensor_numel(index), nfree = 1;
     for (int d = 0; d < rank; d++)
         if (d != dim) others[n++] = d, nfree *= out->size[d];
-    layout l = lay(c->scratch, sources, nfree);
+    layout l = lay_out(c->scratch, sources, nfree);
     offsets(out, others, n, nfree, l.out_at);
     if (src->rank == rank) offsets(src, others, n, nfree, l.value_at);
     else memset(l.value_at, 0, (size_t)nfree * sizeof(int64_t));
@@ -373,15 +373,15 @@ static tc_status by_dim(tc_kcall *c, mode m, bool include_self, double alpha) {
         l.from[s] = src->rank ? s * src->stride[dim] : 0;
     }
     if (!nfree || !sources) return NULL;
-    if (include_self && dense_lines(out, dim, m, alpha, sources) && src->dtype == out->dtype && index->dtype == TC_I64) {
+    if (include_self && uses_dense_rows(out, dim, m, alpha, sources) && src->dtype == out->dtype && index->dtype == TC_I64) {
         int64_t e = (int64_t)tc_dtype_size(out->dtype);
-        lines k = {.row = {c->isa, out->dtype, NULL, NULL, (const int64_t *)index->storage->data + index->offset, sources, out->size[dim],
-                           src->rank ? src->stride[dim] : 0, 1, index->rank ? index->stride[0] : 0},
-                   .l = &l,
-                   .out = (char *)out->storage->data + out->offset * e,
-                   .x = (const char *)src->storage->data + src->offset * e,
-                   .share = tc_dense_bytes(sources, out->size[dim])};
-        tc_parallel_for(c->pool, nfree, 1 + 8192 / sources, line_range, &k);
+        dense_rows k = {.row = {c->isa, out->dtype, NULL, NULL, (const int64_t *)index->storage->data + index->offset, sources, out->size[dim],
+                                src->rank ? src->stride[dim] : 0, 1, index->rank ? index->stride[0] : 0},
+                        .l = &l,
+                        .out = (char *)out->storage->data + out->offset * e,
+                        .x = (const char *)src->storage->data + src->offset * e,
+                        .share = tc_dense_bytes(sources, out->size[dim])};
+        tc_parallel_for(c->pool, nfree, 1 + 8192 / sources, dense_row_range, &k);
         return NULL;
     }
     return finish(c, &l, m, include_self, out, src, sources, nfree, alpha);
@@ -389,12 +389,12 @@ static tc_status by_dim(tc_kcall *c, mode m, bool include_self, double alpha) {
 static size_t scratch_by_dim(const tc_kcall *c, int threads) {
     const tc_tensor *out = &c->outs[0];
     int64_t nfree = 1;
-    int dim = out->rank ? wrap(tc_k_int(c, 1), out->rank) : 0;
+    int dim = out->rank ? tc_k_dim(c, 1, out->rank) : 0;
     for (int d = 0; d < out->rank; d++)
         if (d != dim) nfree *= out->size[d];
     int64_t sources = tc_tensor_numel(tc_k_tensor(c, 2));
-    size_t dense = dense_lines(out, dim, SUM, 1, sources) ? (size_t)threads * tc_dense_bytes(sources, out->size[dim]) : 0;
-    return room_for(sources, nfree, threads) + dense;
+    size_t dense = uses_dense_rows(out, dim, SUM, 1, sources) ? (size_t)threads * tc_dense_bytes(sources, out->size[dim]) : 0;
+    return scratch_bytes(sources, nfree, threads) + dense;
 }
 static bool mode_of(const char *s, mode *out) {
     static const struct {
@@ -421,7 +421,7 @@ const tc_kernel tc_k_index_copy = {
 const tc_kernel tc_k_index_reduce = {
     .name = "index_reduce", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_index_reduce, .scratch = scratch_by_dim};
 
-/* ---- scatter: every column along dim by itself, so that a row's bits do not depend on its neighbours ---- */
+/* ---- scatter: every column along dim is independent ---- */
 typedef struct {
     tc_kcall *c;
     mode m;
@@ -431,7 +431,7 @@ typedef struct {
     tc_tensor value; /* scatter.value: 0-d */
     char *scratch;
     size_t share;
-    int failed; /* atomic flag; the first bad index is reported by the caller */
+    int failed; /* atomic flag: an index was out of range; the caller finds the first one */
 } columns;
 
 typedef void (*dense_fn)(const tc_dense_row *, void *);
@@ -443,15 +443,15 @@ static void dense_int(const tc_dense_row *r, void *room) {
     (void)room;
     tc_dense_add_int(r);
 }
-/* How to do rows without sorting; NULL: there is no way. */
-static dense_fn dense_way(const columns *k, int64_t n, int64_t size) {
+/* The function that does rows without sorting; NULL: there is none for this case. */
+static dense_fn dense_function(const columns *k, int64_t n, int64_t size) {
     tc_dtype d = k->c->outs[0].dtype;
     if (k->index->dtype != TC_I64 || (k->src ? k->src : &k->value)->dtype != d) return NULL;
     if (k->m == SET) return dense_set;
     if (k->m != SUM || !k->include_self) return NULL;
     return tc_is_integral(d) ? dense_int : tc_dense_pays(d, n, size) ? tc_dense_add : NULL;
 }
-/* `count` columns from the one at `at` on, which are neighbours along the last dimension. */
+/* `count` columns from the one at `at` on, adjacent along the last dimension. */
 static void dense_columns(columns *k, const int64_t *at, int64_t count, dense_fn run, char *room) {
     tc_tensor *out = &k->c->outs[0];
     const tc_tensor *x = k->index, *v = k->src ? k->src : &k->value;
@@ -482,7 +482,7 @@ static void dense_columns(columns *k, const int64_t *at, int64_t count, dense_fn
     else tc_dense_block(&r, count, k->src != NULL, run, room + tc_dense_block_bytes(r.n, r.size), room);
 }
 
-static void one_column(columns *k, const int64_t *at, char *room) {
+static void sort_column(columns *k, const int64_t *at, char *room) {
     tc_tensor *out = &k->c->outs[0];
     const tc_tensor *x = k->index, *v = k->src ? k->src : &k->value;
     int64_t n = x->rank ? x->size[k->dim] : 1, xo = 0, oo = 0, vo = 0;
@@ -492,7 +492,7 @@ static void one_column(columns *k, const int64_t *at, char *room) {
         if (k->src) vo += at[d] * v->stride[d];
     }
     int64_t size = out->rank ? out->size[k->dim] : 1;
-    layout l = lay(room, n, 1);
+    layout l = lay_out(room, n, 1);
     l.out_at[0] = oo, l.value_at[0] = vo;
     for (int64_t s = 0; s < n; s++) {
         int64_t i = get_index(x, xo + (x->rank ? s * x->stride[k->dim] : 0));
@@ -508,8 +508,8 @@ static void one_column(columns *k, const int64_t *at, char *room) {
     finish(&serial, &l, k->m, k->include_self, out, v, n, 1, 1);
 }
 
-/* Columns are turned into rows where they are far apart in memory and not much longer in the result. */
-static bool turns(const tc_tensor *x, const tc_tensor *out, int dim) {
+/* Are blocks of columns transposed to rows? Where a column's elements are far apart in memory, and it is not much longer in the result. */
+static bool transposes(const tc_tensor *x, const tc_tensor *out, int dim) {
     return x->rank && dim < x->rank - 1 && x->size[x->rank - 1] >= 4 && x->size[dim] >= 16 && out->size[dim] <= 8 * x->size[dim];
 }
 
@@ -518,8 +518,8 @@ static void column_range(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_tensor *out = &k->c->outs[0];
     int last = k->index->rank - 1;
     int64_t n = k->index->rank ? k->index->size[k->dim] : 1, size = out->rank ? out->size[k->dim] : 1;
-    dense_fn run = dense_way(k, n, size);
-    bool blocks = turns(k->index, out, k->dim);
+    dense_fn run = dense_function(k, n, size);
+    bool blocks = transposes(k->index, out, k->dim);
     for (int64_t i = begin; i < end; i++) {
         int64_t at[TC_MAX_RANK] = {0}, rest = i;
         for (int d = k->index->rank; d-- > 0;) {
@@ -529,7 +529,7 @@ static void column_range(void *ctx, int64_t begin, int64_t end, int worker) {
         }
         char *room = k->scratch + (size_t)worker * k->share;
         if (!run) {
-            one_column(k, at, room);
+            sort_column(k, at, room);
             continue;
         }
         int64_t count = 1;
@@ -553,8 +553,8 @@ static tc_status first_bad(const tc_tensor *x, int dim, int64_t size) {
 
 static size_t column_share(const tc_tensor *x, const tc_tensor *out, int dim) {
     int64_t n = x->rank ? x->size[dim] : 1, size = out->rank ? out->size[dim] : 1;
-    size_t sorted = room_for(n, 1, 1), dense = tc_dense_pays(out->dtype, n, size) ? tc_dense_bytes(n, size) : 0;
-    if (turns(x, out, dim)) dense += tc_dense_block_bytes(n, size);
+    size_t sorted = scratch_bytes(n, 1, 1), dense = tc_dense_pays(out->dtype, n, size) ? tc_dense_bytes(n, size) : 0;
+    if (transposes(x, out, dim)) dense += tc_dense_block_bytes(n, size);
     return tc_pad64(sorted > dense ? sorted : dense);
 }
 
@@ -562,12 +562,12 @@ static tc_status scatter(tc_kcall *c, mode m, bool include_self) {
     tc_tensor *out = &c->outs[0];
     columns k = {.c = c, .m = m, .include_self = include_self, .index = tc_k_tensor(c, 2), .src = tc_k_tensor(c, 3), .scratch = c->scratch};
     copy_self(c);
-    k.dim = out->rank ? wrap(tc_k_int(c, 1), out->rank) : 0;
+    k.dim = out->rank ? tc_k_dim(c, 1, out->rank) : 0;
     int64_t n = tc_tensor_numel(k.index), along = k.index->rank ? k.index->size[k.dim] : 1;
     if (n == 0) return NULL;
     tc_storage one = {0};
     char bytes[16];
-    if (!k.src) { /* a number for every place */
+    if (!k.src) { /* scatter.value */
         tc_scalar_store(out->dtype, bytes, 0, c->args[3].num);
         one.data = bytes;
         k.value = (tc_tensor){.storage = &one, .dtype = out->dtype};
@@ -578,7 +578,7 @@ static tc_status scatter(tc_kcall *c, mode m, bool include_self) {
 }
 static size_t scratch_scatter(const tc_kcall *c, int threads) {
     const tc_tensor *x = tc_k_tensor(c, 2), *out = &c->outs[0];
-    return (size_t)threads * column_share(x, out, x->rank ? wrap(tc_k_int(c, 1), x->rank) : 0);
+    return (size_t)threads * column_share(x, out, x->rank ? tc_k_dim(c, 1, x->rank) : 0);
 }
 static tc_status run_scatter(tc_kcall *c) { return scatter(c, SET, false); }
 static tc_status run_scatter_add(tc_kcall *c) { return scatter(c, SUM, true); }
@@ -597,7 +597,7 @@ static tc_status run_put(tc_kcall *c) {
     const tc_tensor *index = tc_k_tensor(c, 1), *src = tc_k_tensor(c, 2);
     copy_self(c);
     int64_t n = tc_tensor_numel(index), size = tc_tensor_numel(out);
-    layout l = lay(c->scratch, n, 1);
+    layout l = lay_out(c->scratch, n, 1);
     l.out_at[0] = l.value_at[0] = 0;
     for (int64_t s = 0; s < n; s++) {
         int64_t v = get_index(index, s);
@@ -607,16 +607,16 @@ static tc_status run_put(tc_kcall *c) {
     }
     return n ? finish(c, &l, tc_k_bool(c, 3) ? SUM : SET, true, out, src, n, 1, 1) : NULL;
 }
-static size_t scratch_put(const tc_kcall *c, int threads) { return room_for(tc_tensor_numel(tc_k_tensor(c, 1)), 1, threads); }
+static size_t scratch_put(const tc_kcall *c, int threads) { return scratch_bytes(tc_tensor_numel(tc_k_tensor(c, 1)), 1, threads); }
 const tc_kernel tc_k_put = {.name = "put", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_put, .scratch = scratch_put};
 
-/* ---- index_put: index tensors that broadcast together take dimensions away; the rest goes along ---- */
+/* ---- index_put: the index tensors, broadcast together, select along some dimensions; the other dimensions form the slices ---- */
 typedef struct {
     int rank, nindexed, indexed[TC_MAX_RANK], others[TC_MAX_RANK], nothers;
     int brank;
     int64_t bsize[TC_MAX_RANK]; /* broadcast shape of the indices */
     int64_t sources, nfree;
-    int at; /* where the broadcast dimensions stand in the indexed result */
+    int at; /* position of the broadcast dimensions in the indexed result */
 } puts;
 
 static puts plan_puts(const tc_kcall *c) {
@@ -653,8 +653,8 @@ static tc_status run_index_put(tc_kcall *c) {
     copy_self(c);
     puts p = plan_puts(c);
     if (!p.sources || !p.nfree) return NULL;
-    layout l = lay(c->scratch, p.sources, p.nfree);
-    /* strides of values over the indexed result: [others before at][broadcast][others after], sizes of 1 repeated */
+    layout l = lay_out(c->scratch, p.sources, p.nfree);
+    /* strides of values over the indexed result: [others before at][broadcast][others after]; 0 where values has size 1 */
     int total = p.nothers + p.brank;
     int64_t vstride[2 * TC_MAX_RANK] = {0};
     for (int k = 0; k < v->rank && k < total; k++) vstride[total - 1 - k] = v->size[v->rank - 1 - k] == 1 ? 0 : v->stride[v->rank - 1 - k];
@@ -702,7 +702,7 @@ static tc_status run_index_put(tc_kcall *c) {
 }
 static size_t scratch_index_put(const tc_kcall *c, int threads) {
     puts p = plan_puts(c);
-    return room_for(p.sources, p.nfree, threads);
+    return scratch_bytes(p.sources, p.nfree, threads);
 }
 const tc_kernel tc_k_index_put = {
     .name = "index_put", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_index_put, .scratch = scratch_index_put};
@@ -713,7 +713,7 @@ static tc_status run_embedding_dense_backward(tc_kcall *c) {
     const tc_tensor *grad = tc_k_tensor(c, 0), *index = tc_k_tensor(c, 1);
     int64_t padding = tc_k_int(c, 3), all = tc_tensor_numel(index), width = out->size[1], n = 0;
     memset(tc_tensor_data(out), 0, tc_tensor_bytes(out));
-    layout l = lay(c->scratch, all, width);
+    layout l = lay_out(c->scratch, all, width);
     for (int64_t f = 0; f < width; f++) l.out_at[f] = l.value_at[f] = f;
     for (int64_t s = 0; s < all; s++) {
         int64_t v = get_index(index, s);
@@ -725,7 +725,7 @@ static tc_status run_embedding_dense_backward(tc_kcall *c) {
     if (!n || !width) return NULL;
     TC_TRY(finish(c, &l, SUM, false, out, grad, n, width, 1));
     if (!tc_k_bool(c, 4)) return NULL;
-    for (int64_t i = 0; i < n;) { /* pairs are sorted now: one division a row by how often it was used */
+    for (int64_t i = 0; i < n;) { /* scale_grad_by_freq: pairs are sorted now; each row is divided by the number of its sources */
         int64_t j = i + 1;
         while (j < n && l.pairs[j].dest == l.pairs[i].dest) j++;
         for (int64_t f = 0; f < width; f++) {
@@ -736,6 +736,8 @@ static tc_status run_embedding_dense_backward(tc_kcall *c) {
     }
     return NULL;
 }
-static size_t scratch_embedding(const tc_kcall *c, int threads) { return room_for(tc_tensor_numel(tc_k_tensor(c, 1)), c->outs[0].size[1], threads); }
+static size_t scratch_embedding(const tc_kcall *c, int threads) {
+    return scratch_bytes(tc_tensor_numel(tc_k_tensor(c, 1)), c->outs[0].size[1], threads);
+}
 const tc_kernel tc_k_embedding_dense_backward = {
     .name = "embedding_dense_backward", .flags = TC_KF_CONTIGUOUS, .run = run_embedding_dense_backward, .scratch = scratch_embedding};

@@ -1,8 +1,9 @@
-/* Kernels that write or add source elements to places given by indices (NUMERICS 8): for one destination, sources in leaves of 256 by source
- * index, ascending inside, merged by the tree; parallel over destinations, no atomics. Where sources overwrite, the last one stays.
+/* Kernels that write source elements to, or accumulate them at, places given by indices. The sum at one destination is in a fixed order: sources in
+ * leaves of 256 by source index, ascending within a leaf, leaves merged by the tree. Threads split destinations; there are no atomics. Where sources
+ * overwrite, the last one stays.
  *
- * Result 0 has the sizes and type of self. Indices are int64 (index_put: also int32, uint8 and bool masks are converted by its row first);
- * one outside [-size, size) is a TC_CONTENT error naming it. */
+ * Result 0 has the sizes and type of self. Indices are int64 (index_put: its operator converts int32, uint8 and bool masks first); one outside
+ * [-size, size) is a TC_CONTENT error naming it. */
 #ifndef TC_KERNEL_SCATTER_H
 #define TC_KERNEL_SCATTER_H
 

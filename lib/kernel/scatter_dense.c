@@ -1,4 +1,4 @@
-/* The sums of one leaf of sources stand in a row of accumulators, one a destination; rows of leaves merge by the tree:
+/* Each leaf of sources is summed into a row with one accumulator for each destination; the rows are merged by the tree:
  *
  *     leaf of 256 sources     acc = -0 ...;  acc[index[s]] += x[s], ascending
  *     tree                    level[k] holds the merged rows of 2^k leaves
@@ -14,7 +14,7 @@ static int64_t leaves_of(int64_t n) { return (n + TC_LEAF - 1) / TC_LEAF; }
 
 bool tc_dense_pays(tc_dtype dtype, int64_t n, int64_t size) {
     if (dtype != TC_F32 && dtype != TC_F64) return false;
-    return size <= (1 << 20) && leaves_of(n) * size <= 16 * n; /* passes over the accumulators against sorting the sources */
+    return size <= (1 << 20) && leaves_of(n) * size <= 16 * n; /* passes over the accumulators cost less than sorting the sources */
 }
 static int levels_of(int64_t n) {
     int k = 2;
@@ -72,17 +72,17 @@ void tc_dense_add(const tc_dense_row *r, void *scratch) {
 
 static int64_t dense_side(int64_t n) { return n + 16; }
 size_t tc_dense_block_bytes(int64_t n, int64_t size) { return (size_t)(dense_side(n) * 16 + dense_side(size) * 8) * TC_DENSE_BLOCK + 64; }
-/* Column c of the block as a row in `room`. */
-static void turn(const tc_isa_ops *isa, void *to, const void *from, int64_t step, int64_t n, int64_t columns, size_t e) {
+/* Copies the columns of a block to rows, dense_side(n) elements apart. */
+static void columns_to_rows(const tc_isa_ops *isa, void *to, const void *from, int64_t step, int64_t n, int64_t columns, size_t e) {
     isa->move->transpose[__builtin_ctz((unsigned)e)](to, dense_side(n), from, step, n, columns);
 }
 void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run)(const tc_dense_row *, void *), void *scratch, void *room) {
     size_t e = tc_dtype_size(r->dtype);
     int64_t *index = room;
     char *x = (char *)(index + TC_DENSE_BLOCK * dense_side(r->n)), *out = x + TC_DENSE_BLOCK * dense_side(r->n) * 8;
-    turn(r->isa, index, r->index, r->index_step, r->n, columns, 8);
-    if (src) turn(r->isa, x, r->x, r->x_step, r->n, columns, e);
-    turn(r->isa, out, r->out, r->out_step, r->size, columns, e);
+    columns_to_rows(r->isa, index, r->index, r->index_step, r->n, columns, 8);
+    if (src) columns_to_rows(r->isa, x, r->x, r->x_step, r->n, columns, e);
+    columns_to_rows(r->isa, out, r->out, r->out_step, r->size, columns, e);
     for (int64_t c = 0; c < columns; c++) {
         tc_dense_row one = *r;
         one.index = index + c * dense_side(r->n), one.index_step = 1;

@@ -1,4 +1,4 @@
-/* Adding by index where every destination of a row has an accumulator of its own: no sorting. Used by scatter.c. */
+/* Adding by index without sorting: every destination of a row has an accumulator of its own. Used by scatter.c. */
 #ifndef TC_KERNEL_SCATTER_DENSE_H
 #define TC_KERNEL_SCATTER_DENSE_H
 
@@ -14,16 +14,17 @@ typedef struct {
     int64_t n, size, x_step, out_step, index_step;
 } tc_dense_row;
 
-/* Sums of f32 and f64 in the order of NUMERICS 8: worth it, and the bytes of scratch a worker needs. */
+/* Sums of f32 and f64 in the fixed order of scatter.h. Is it faster than sorting? Bytes of scratch for one row; the sums themselves. */
 bool tc_dense_pays(tc_dtype dtype, int64_t n, int64_t size);
 size_t tc_dense_bytes(int64_t n, int64_t size);
 void tc_dense_add(const tc_dense_row *r, void *scratch);
-/* Integer sums (wrapping), which have no order, and overwriting, where the last source stays. */
+/* Integer sums, which wrap, in any order; overwriting, where the last source stays. */
 void tc_dense_add_int(const tc_dense_row *r);
 void tc_dense_set(const tc_dense_row *r);
 
-/* Columns that lie side by side (each step to the next column is 1 element in index, x and out): turned into rows in `room`, run, and
- * turned back, since elements that are a power of two apart share few lines of a cache. src: x has columns, too. */
+/* Runs `run` on `columns` columns that are adjacent (1 element from one to the next in index, x and out): they are transposed to rows in `room`
+ * (tc_dense_block_bytes), run, and transposed back, because elements at a power of two from each other share few cache sets. src: x has columns
+ * too. */
 enum { TC_DENSE_BLOCK = 16 };
 size_t tc_dense_block_bytes(int64_t n, int64_t size);
 void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run)(const tc_dense_row *, void *), void *scratch, void *room);

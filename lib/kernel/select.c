@@ -1,4 +1,4 @@
-/* Results whose size depends on the data: unique, nonzero, masked_select. */
+/* Kernels whose result sizes depend on the data: unique, nonzero, masked_select. */
 #include "kernel/order.h"
 #include "kernel/sort.h"
 
@@ -12,8 +12,8 @@ static bool is_set(const tc_tensor *t, int64_t i) {
     return s.kind == TC_KIND_FLOAT ? s.f != 0 : s.kind == TC_KIND_COMPLEX ? s.re != 0 || s.im != 0 : s.i != 0;
 }
 
-/* Elements [first, first + n) of a contiguous tensor as bools: where they lie, or in room. */
-enum { PIECE = 2048 };
+/* Elements [first, first + n) of a contiguous tensor as bools: in place, or converted to room. */
+enum { CHUNK = 2048 };
 static const uint8_t *as_bools(const tc_kcall *c, const tc_tensor *t, int64_t first, int64_t n, uint8_t *room) {
     const char *x = (const char *)tc_tensor_data(t) + (size_t)first * tc_dtype_size(t->dtype);
     if (t->dtype == TC_BOOL) return (const uint8_t *)x;
@@ -21,10 +21,10 @@ static const uint8_t *as_bools(const tc_kcall *c, const tc_tensor *t, int64_t fi
     return room;
 }
 static int64_t count_set(const tc_kcall *c, const tc_tensor *t) {
-    uint8_t room[PIECE];
+    uint8_t room[CHUNK];
     int64_t all = tc_tensor_numel(t), count = 0;
-    for (int64_t i = 0; i < all; i += PIECE) {
-        int64_t n = all - i < PIECE ? all - i : PIECE;
+    for (int64_t i = 0; i < all; i += CHUNK) {
+        int64_t n = all - i < CHUNK ? all - i : CHUNK;
         const uint8_t *set = as_bools(c, t, i, n, room);
         int32_t here = 0;
         TC_VECTOR_LOOP
@@ -37,13 +37,13 @@ static int64_t count_set(const tc_kcall *c, const tc_tensor *t) {
 static tc_status run_nonzero(tc_kcall *c) {
     const tc_tensor *t = tc_k_tensor(c, 0);
     int64_t all = tc_tensor_numel(t), count = count_set(c, t), last = t->rank - 1, width = t->rank ? t->size[last] : 1;
-    uint8_t room[PIECE];
+    uint8_t room[CHUNK];
     TC_TRY(c->alloc(c, 0, TC_I64, 2, (int64_t[]){count, t->rank}));
     int64_t *out = tc_tensor_data(&c->outs[0]), index[TC_MAX_RANK] = {0};
     if (!t->rank) return NULL;
     for (int64_t row = 0; row < all; row += width) { /* rows of the last dimension, in pieces */
-        for (int64_t i = 0; i < width; i += PIECE) {
-            int64_t n = width - i < PIECE ? width - i : PIECE;
+        for (int64_t i = 0; i < width; i += CHUNK) {
+            int64_t n = width - i < CHUNK ? width - i : CHUNK;
             const uint8_t *set = as_bools(c, t, row + i, n, room);
             for (int64_t k = 0; k < n; k++) {
                 if (!set[k]) continue;
@@ -60,7 +60,7 @@ static tc_status run_nonzero(tc_kcall *c) {
 }
 const tc_kernel tc_k_nonzero = {.name = "nonzero", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_nonzero};
 
-/* Tensor and mask broadcast against each other: element offsets of both at every place of the joint shape, in order. */
+/* Walks two tensors broadcast against each other: at[] are their element offsets at each position of the joint shape, in row-major order. */
 typedef struct {
     int rank;
     int64_t n, size[TC_MAX_RANK], step[2][TC_MAX_RANK], index[TC_MAX_RANK], at[2];
@@ -91,7 +91,7 @@ static void advance(pairwise *p) {
     }
 }
 
-/* Elements where the mask of the same shape is set. */
+/* masked_select with a mask of the same shape. */
 typedef struct {
     uint64_t a, b;
 } wide;
@@ -107,10 +107,10 @@ typedef struct {
     }
 static tc_status select_flat(tc_kcall *c, const tc_tensor *t, const tc_tensor *mask) {
     int64_t all = tc_tensor_numel(t), count = count_set(c, mask), done = 0;
-    uint8_t room[PIECE];
+    uint8_t room[CHUNK];
     TC_TRY(c->alloc(c, 0, t->dtype, 1, &count));
-    for (int64_t i = 0; i < all; i += PIECE) {
-        int64_t n = all - i < PIECE ? all - i : PIECE;
+    for (int64_t i = 0; i < all; i += CHUNK) {
+        int64_t n = all - i < CHUNK ? all - i : CHUNK;
         const uint8_t *set = as_bools(c, mask, i, n, room);
         switch (tc_dtype_size(t->dtype)) {
         case 1: SELECT(uint8_t)
@@ -143,7 +143,7 @@ static tc_status run_masked_select(tc_kcall *c) {
 }
 const tc_kernel tc_k_masked_select = {.name = "masked_select", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_masked_select};
 
-/* ---- unique: groups of equal slices along dim, in sorted or in given order ---- */
+/* ---- unique: groups of equal slices along dim, in sorted order or in the order given ---- */
 typedef struct {
     int64_t n, outer, inner;
 } slices; /* slice i: element (o, i, k) at (o * n + i) * inner + k */
@@ -183,11 +183,11 @@ static void merge_sort(const tc_tensor *t, const slices *s, int64_t *a, int64_t 
     }
 }
 
-/* order: slices in the order in which equal ones stand together. Results: values, inverse (sizes of it given), counts. */
+/* Allocates and writes the results: values, inverse, counts. order: the slices, equal ones adjacent; group: n elements of scratch. */
 static tc_status write_groups(tc_kcall *c, const tc_tensor *t, int dim, const slices *s, const int64_t *order, int64_t *group, bool want_inverse,
                               bool want_counts) {
     int64_t groups = 0, sorted = 0;
-    /* NaN differs from itself, so each is a group of its own; it has the largest key of its type */
+    /* each NaN is a group of its own, as it differs from itself; NaNs have the largest key of the type */
     if (dim < 0 && s->n) {
         uint64_t key, before = 0, nan;
         int bits = tc_order_plain(t, order[0], 1, 1, &key);
@@ -251,11 +251,7 @@ static size_t scratch_of(const tc_tensor *t, int dim) {
     slices s = slices_of(t, dim);
     return (size_t)s.n * (2 * sizeof(int64_t) + 2 * sizeof(tc_order));
 }
-static int dim_of(const tc_kcall *c, int arg) {
-    if (!tc_k_given(c, arg)) return -1;
-    int64_t d = tc_k_int(c, arg);
-    return (int)(d < 0 ? d + tc_k_tensor(c, 0)->rank : d);
-}
+static int dim_of(const tc_kcall *c, int arg) { return tc_k_given(c, arg) ? tc_k_dim(c, arg, tc_k_tensor(c, 0)->rank) : -1; }
 
 static tc_status run_unique(tc_kcall *c) { return unique(c, -1, true, tc_k_bool(c, 2), tc_k_bool(c, 3)); }
 static size_t scratch_unique(const tc_kcall *c, int threads) {

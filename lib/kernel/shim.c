@@ -1,4 +1,4 @@
-/* Finding and opening a library of ours. */
+/* Finds and opens a library of ours (shim.h). */
 #include "kernel/shim.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* Libraries that only some programs need, opened at the first use: tc-lapack.so, tc-image.so. */
+/* Libraries of ours that only some programs need and that are opened at first use: tc-lapack.so, tc-openblas.so, tc-image.so. */
 #ifndef TC_KERNEL_SHIM_H
 #define TC_KERNEL_SHIM_H
 
@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-/* A library of ours and the table that it exports, a struct that begins with its int version. Opened once, never closed. */
+/* Such a library and the table of functions that it exports, a struct whose first member is its int version. Opened once, never closed. */
 typedef struct {
     const char *file, *symbol, *purpose; /* "tc-lapack.so", "tc_lapack", "linear algebra needs" */
     int version;
@@ -16,8 +16,8 @@ typedef struct {
     char why[512];
 } tc_shim;
 
-/* The table. Looks beside the program, in ../lib or ../bin of it (installed; a build's drivers and unit tests), then wherever the loader does.
- * TC_ENV: it cannot be loaded, or has another version. Thread-safe. */
+/* The table. Searches the program's directory, ../lib and ../bin from there (an installation; the drivers and unit tests of a build), then the
+ * loader's path. TC_ENV: it cannot be loaded, or has another version. Thread-safe. */
 tc_status tc_shim_table(tc_shim *s, const void **out_table);
 
 #endif

@@ -1,11 +1,9 @@
-/* sort, topk, kthvalue, median, mode, searchsorted: rows along one dimension, each by itself. */
+/* sort, topk, kthvalue, median, mode, searchsorted: independent rows along one dimension. */
 #include "kernel/sort.h"
 
 #include "kernel/order.h"
 
 #include <string.h>
-
-static int wrap(int64_t d, int rank) { return (int)(d < 0 ? d + rank : d); }
 
 /* Rows along dim of a contiguous tensor: n elements `stride` apart; row r starts at row_at(r). */
 typedef struct {
@@ -32,7 +30,7 @@ struct row_job {
     int64_t k;
     bool descending;
     tc_order_inverse inverse;
-    /* What is taken from a row: its first k in order, or one element; which: place of it in the sorted row, by the number of NaN. */
+    /* What is taken from a row: its first k in order, one element, or the mode. which: position of the one element in the sorted row. */
     enum { FIRST, ONE, MODE } take;
     int64_t (*which)(const row_job *j, int64_t nans);
     char *scratch;
@@ -57,13 +55,13 @@ static inline uint64_t bits_at(const void *from, int64_t at, int size) {
 }
 static char *elements(const tc_tensor *t) { return (char *)t->storage->data + (size_t)t->offset * tc_dtype_size(t->dtype); }
 
-/* One element of each row, and its index: results have one element a row in row order. */
+/* Stores element `index` of row r, and that index; results have one element for each row. */
 static void emit_one(const row_job *j, int64_t r, int64_t index) {
     const int size = (int)tc_dtype_size(j->in->dtype);
     put_bits(elements(&j->c->outs[0]), r, size, bits_at(elements(j->in), row_at(&j->l, r) + index * j->l.stride, size));
     ((int64_t *)(void *)elements(&j->c->outs[1]))[r] = index;
 }
-/* The first k of a row whose keys and indices are sorted: packed in words, or two words each. Result rows have k elements along the same dimension. */
+/* Stores the first k of a row from its sorted keys and indices, packed in one word or in two words each. Results have k elements along dim. */
 static inline void emit_sized(const row_job *j, int64_t r, const uint64_t *a, bool packed, int size) {
     const int64_t stride = j->l.stride;
     const char *row = elements(j->in) + row_at(&j->l, r) * size;
@@ -86,7 +84,7 @@ static void emit_first(const row_job *j, int64_t r, const uint64_t *a, bool pack
     default: emit_sized(j, r, a, false, 8);
     }
 }
-/* The last of the longest run of equal keys, the first such run. */
+/* The position of the last element of the longest run of equal sorted keys; of equally long runs the first. */
 static int64_t mode_at(const uint64_t *keys, int64_t step, int64_t n, int shift) {
     int64_t best = 0, best_n = 0;
     for (int64_t i = 0; i < n;) {
@@ -97,7 +95,7 @@ static int64_t mode_at(const uint64_t *keys, int64_t step, int64_t n, int shift)
     }
     return best;
 }
-/* NaN has the largest key of its type, and nothing else has. */
+/* Counts NaNs: they alone have the largest key of the type. */
 static int64_t count_nan(const row_job *j, const uint64_t *keys, int64_t step, int shift, int bits) {
     int64_t n = 0;
     uint64_t nan = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
@@ -106,7 +104,7 @@ static int64_t count_nan(const row_job *j, const uint64_t *keys, int64_t step, i
     return n;
 }
 
-/* Rows of packed words (kernel/order.h): a, and as much room again. */
+/* A row with packed keys (order.h). a: 2 n words. */
 static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
     int64_t n = j->l.n, k = j->k, at = row_at(&j->l, r);
     uint64_t *room = a + n;
@@ -124,7 +122,7 @@ static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
         tc_order_sort_packed(a, room, n, 32, bits);
         emit_one(j, r, (int64_t)(uint32_t)a[mode_at(a, 1, n, 32)]);
     } else {
-        if (k < n && k) { /* those up to the k-th, in the order of their indices */
+        if (k < n && k) { /* keeps those up to the k-th smallest, in index order */
             memcpy(room, a, (size_t)n * sizeof *a);
             const uint64_t kth = tc_order_select(room, n, k - 1, bits);
             int64_t m = 0;
@@ -163,25 +161,25 @@ static tc_status by_row(tc_kcall *c, int dim_arg, row_job j) {
     const tc_tensor *in = tc_k_tensor(c, 0);
     if (tc_is_complex(in->dtype)) return tc_error(TC_CONTENT, "sorting is not defined for complex numbers");
     j.c = c, j.in = in, j.scratch = c->scratch, j.inverse = tc_order_inverse_of(in->dtype, j.descending);
-    j.l = lines_of(in, in->rank ? wrap(tc_k_int(c, dim_arg), in->rank) : 0);
+    j.l = lines_of(in, in->rank ? tc_k_dim(c, dim_arg, in->rank) : 0);
     j.share = row_bytes(in, &j.l);
     if (j.l.n) tc_parallel_for(c->pool, j.l.rows, 1 + 16384 / j.l.n, row_range, &j);
     return NULL;
 }
-static size_t room(const tc_kcall *c, int dim_arg, int threads) {
+static size_t scratch_bytes(const tc_kcall *c, int dim_arg, int threads) {
     const tc_tensor *in = tc_k_tensor(c, 0);
-    lines l = lines_of(in, in->rank ? wrap(tc_k_int(c, dim_arg), in->rank) : 0);
+    lines l = lines_of(in, in->rank ? tc_k_dim(c, dim_arg, in->rank) : 0);
     return (size_t)threads * row_bytes(in, &l);
 }
 
 static tc_status run_sort(tc_kcall *c) {
     const tc_tensor *in = tc_k_tensor(c, 0);
-    return by_row(c, 2, (row_job){.k = in->rank ? in->size[wrap(tc_k_int(c, 2), in->rank)] : 1, .descending = tc_k_bool(c, 3)});
+    return by_row(c, 2, (row_job){.k = in->rank ? in->size[tc_k_dim(c, 2, in->rank)] : 1, .descending = tc_k_bool(c, 3)});
 }
-static size_t scratch_sort(const tc_kcall *c, int threads) { return room(c, 2, threads); }
+static size_t scratch_sort(const tc_kcall *c, int threads) { return scratch_bytes(c, 2, threads); }
 const tc_kernel tc_k_sort = {.name = "sort", .flags = TC_KF_CONTIGUOUS, .run = run_sort, .scratch = scratch_sort};
 
-/* A number is its own result even where k is 0, since the results are numbers too. */
+/* Of a 0-d tensor the result is 0-d too, even where k is 0. */
 static tc_status run_topk(tc_kcall *c) {
     return by_row(c, 2, (row_job){.k = tc_k_tensor(c, 0)->rank ? tc_k_int(c, 1) : 1, .descending = tc_k_bool(c, 3)});
 }
@@ -193,7 +191,7 @@ static int64_t which_kth(const row_job *j, int64_t nans) {
 }
 static int64_t which_median(const row_job *j, int64_t nans) {
     return nans ? j->l.n - nans : (j->l.n - 1) / 2;
-} /* the first NaN is behind the numbers */
+} /* the first NaN follows the numbers */
 static int64_t which_nanmedian(const row_job *j, int64_t nans) { return j->l.n > nans ? (j->l.n - nans - 1) / 2 : 0; }
 static tc_status run_kthvalue(tc_kcall *c) { return by_row(c, 2, (row_job){.k = tc_k_int(c, 1), .take = ONE, .which = which_kth}); }
 const tc_kernel tc_k_kthvalue = {.name = "kthvalue", .flags = TC_KF_CONTIGUOUS, .run = run_kthvalue, .scratch = scratch_sort};
@@ -201,13 +199,13 @@ const tc_kernel tc_k_kthvalue = {.name = "kthvalue", .flags = TC_KF_CONTIGUOUS, 
 static tc_status run_median(tc_kcall *c) { return by_row(c, 1, (row_job){.take = ONE, .which = which_median}); }
 static tc_status run_nanmedian(tc_kcall *c) { return by_row(c, 1, (row_job){.take = ONE, .which = which_nanmedian}); }
 static tc_status run_mode(tc_kcall *c) { return by_row(c, 1, (row_job){.take = MODE}); }
-static size_t scratch_dim1(const tc_kcall *c, int threads) { return room(c, 1, threads); }
+static size_t scratch_dim1(const tc_kcall *c, int threads) { return scratch_bytes(c, 1, threads); }
 const tc_kernel tc_k_median = {.name = "median", .flags = TC_KF_CONTIGUOUS, .run = run_median, .scratch = scratch_dim1};
 const tc_kernel tc_k_nanmedian = {.name = "nanmedian", .flags = TC_KF_CONTIGUOUS, .run = run_nanmedian, .scratch = scratch_dim1};
 const tc_kernel tc_k_mode = {.name = "mode", .flags = TC_KF_CONTIGUOUS, .run = run_mode, .scratch = scratch_dim1};
 
-/* ---- searchsorted: in each row of the sequence, the first place whose element is not below (right: is above) the value ---- */
-/* The places of `count` values in keys[0..n), several searches side by side: each waits for memory and for its last step. */
+/* ---- searchsorted: in each row of the sequence, the first position whose element is >= the value (right: > the value) ---- */
+/* TOGETHER branch-free binary searches are interleaved, which hides their latency. */
 enum { TOGETHER = 8, VALUES = 256 };
 static inline void search(const uint64_t *keys, int64_t n, const uint64_t *value, bool right, int64_t *out) {
     int64_t lo[TOGETHER] = {0};
@@ -221,14 +219,14 @@ static inline void search(const uint64_t *keys, int64_t n, const uint64_t *value
     }
     for (int i = 0; i < TOGETHER; i++) out[i] = lo[i];
 }
-/* `count` values, rounded up to a multiple of TOGETHER. */
+/* count is rounded up to a multiple of TOGETHER: value and out have room for that. */
 static void search_all(const uint64_t *keys, int64_t n, const uint64_t *value, int64_t count, bool right, int64_t *out) {
     if (right)
         for (int64_t i = 0; i < count; i += TOGETHER) search(keys, n, value + i, true, out + i);
     else
         for (int64_t i = 0; i < count; i += TOGETHER) search(keys, n, value + i, false, out + i);
 }
-/* Sequence and values are compared in the type they have together: that of a single value counts where its category is higher. */
+/* Sequence and values are compared in their promoted type; a 0-d value takes part only where its category is higher. */
 static tc_dtype compared(const tc_tensor *seq, const tc_tensor *v) {
     return !v->rank && tc_dtype_kind(v->dtype) <= tc_dtype_kind(seq->dtype) ? seq->dtype : tc_dtype_promote(seq->dtype, v->dtype);
 }
@@ -273,7 +271,7 @@ static tc_status run_searchsorted(tc_kcall *c) {
             int64_t found[VALUES], count = per - i < VALUES ? per - i : VALUES, at = out->offset + row * per + i;
             keys_as(d, v, row * per + i, count, value);
             search_all(keys, n, value, count, right, found);
-            for (int64_t k = 0; k < count && tc_is_float(d); k++) found[k] = value[k] == nan ? n : found[k]; /* PyTorch goes on to the end */
+            for (int64_t k = 0; k < count && tc_is_float(d); k++) found[k] = value[k] == nan ? n : found[k]; /* as PyTorch: NaN goes to the end */
             if (out->dtype == TC_I64) memcpy((int64_t *)out->storage->data + at, found, (size_t)count * sizeof *found);
             else
                 for (int64_t k = 0; k < count; k++) tc_scalar_store(out->dtype, out->storage->data, at + k, tc_scalar_int(found[k]));

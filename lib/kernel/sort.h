@@ -1,4 +1,5 @@
-/* Kernels that order, search and select. Order is PyTorch's: NaN above everything, -0 equal to +0, false below true; ties keep their order. */
+/* Kernels that sort, search and select. Order is PyTorch's: NaN is greater than all numbers, -0 equals +0, false is less than true; sorts are
+ * stable. */
 #ifndef TC_KERNEL_SORT_H
 #define TC_KERNEL_SORT_H
 

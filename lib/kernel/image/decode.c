@@ -1,4 +1,4 @@
-/* The two libraries behind the table of tc_image.h. Their errors come back by longjmp; nothing here is kept between calls. */
+/* libpng and libjpeg-turbo behind the table of tc_image.h. They report errors by longjmp; no state is kept between calls. */
 #include "tc_image.h"
 
 #include <setjmp.h>
@@ -12,8 +12,10 @@
 #include <png.h>
 
 /* ---- JPEG ---- */
-enum { SCANS = 16, MOST_SCANS = 500 }; /* a progressive file of a few kilobytes can ask for millions; of large images each takes long */
-static const int64_t MOST_SCANNED = (int64_t)1 << 30; /* pixels, of all scans: half a second or so */
+/* A progressive file of a few kilobytes can contain millions of scans, each as slow as decoding the image: SCANS are always allowed, more only while
+ * the pixels of all scans stay below MOST_SCANNED, which is about half a second. */
+enum { SCANS = 16, MOST_SCANS = 500 };
+static const int64_t MOST_SCANNED = (int64_t)1 << 30;
 
 typedef struct {
     struct jpeg_error_mgr base;
@@ -28,7 +30,7 @@ static void jpeg_fail(j_common_ptr j) {
     snprintf(f->why, sizeof((tc_image_sink *)0)->why, "%s", text);
     longjmp(f->back, 1);
 }
-/* level -1: the data are damaged, and the library would go on with grey. What may stand in sound files is passed over. */
+/* level -1: a warning that the data are damaged; the library would continue with grey pixels. Warnings that occur for valid files are ignored. */
 static void jpeg_message(j_common_ptr j, int level) {
     int code = j->err->msg_code;
     if (level < 0 && code != JWRN_EXTRANEOUS_DATA && code != JWRN_ADOBE_XFORM && code != JWRN_JFIF_MAJOR) jpeg_fail(j);
@@ -55,7 +57,7 @@ static void cmyk_to_rgb(unsigned char *to, const unsigned char *from, size_t wid
     }
 }
 
-/* Rows of four inks are read into `inks`. */
+/* Reads all rows; CMYK rows are read to `inks` and converted. */
 static bool jpeg_rows(struct jpeg_decompress_struct *j, unsigned char *out, unsigned char *inks) {
     size_t row = (size_t)j->output_width * (j->output_components == 4 ? 3 : (size_t)j->output_components);
     while (j->output_scanline < j->output_height) {
@@ -115,7 +117,7 @@ static void png_take(png_structp p, png_bytep to, size_t n) {
     in->left -= n;
 }
 
-/* Eight bits a sample, palettes and transparent colours expanded. */
+/* Asks libpng for eight bits per sample, with palettes and transparent colours expanded. Returns the number of channels. */
 static int png_form(png_structp p, png_infop info) {
     int type = png_get_color_type(p, info);
     if (png_get_bit_depth(p, info) == 16) png_set_strip_16(p);

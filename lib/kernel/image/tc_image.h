@@ -1,8 +1,8 @@
-/* libpng and libjpeg-turbo behind one table, so that no program starts with them: tc-image.so is opened by the first image that needs it
- * (kernel/image.c). Both libraries keep their defaults, which are torchvision's and Pillow's: JPEG with the accurate integer transform and
- * smooth upsampling, PNG without gamma.
+/* libpng and libjpeg-turbo as a table of functions in a library of its own, so that programs start without them: tc-image.so is opened by the first
+ * image that needs it (kernel/image.c). Both libraries are used with their defaults, as torchvision and Pillow do: JPEG with the accurate integer
+ * transform and smooth upsampling, PNG without gamma correction.
  *
- * Only eight bits a sample: of sixteen the upper ones are kept. Metadata chunks are skipped, damage is an error. */
+ * Samples are eight bits; of sixteen the upper eight are kept. Metadata is skipped; damaged data are an error. */
 #ifndef TC_KERNEL_IMAGE_TC_IMAGE_H
 #define TC_KERNEL_IMAGE_TC_IMAGE_H
 
@@ -12,10 +12,9 @@
 
 #define TC_IMAGE_VERSION 1
 
-enum { TC_IMAGE_SIDE = 1 << 20 }; /* no image is wider or higher */
+enum { TC_IMAGE_SIDE = 1 << 20 }; /* limit on width and height */
 
-/* Where the pixels go: begin() is called once when the sizes are known, and answers the place of height * width * channels bytes, rows of
- * pixels of samples, or NULL to stop. */
+/* Where the pixels go: begin() is called once, when the sizes are known, and returns a buffer of height * width * channels bytes, or NULL to stop. */
 typedef struct tc_image_sink {
     unsigned char *(*begin)(struct tc_image_sink *s, int64_t height, int64_t width, int channels);
     char why[256]; /* a failure, in words */
@@ -23,9 +22,9 @@ typedef struct tc_image_sink {
 
 typedef struct {
     int version;
-    /* false: s->why. gray: one channel whatever the file has (JPEG: its brightness). CMYK becomes RGB. */
+    /* Both return false on failure, with s->why. gray: one channel, the luma, whatever the file has. CMYK becomes RGB. */
     bool (*jpeg)(const unsigned char *data, size_t n, bool gray, tc_image_sink *s);
-    /* 1, 2 (gray and opacity), 3 or 4 channels, as the file has; palettes become RGB */
+    /* 1, 2 (grey and alpha), 3 or 4 channels, as in the file; palettes become RGB */
     bool (*png)(const unsigned char *data, size_t n, tc_image_sink *s);
 } tc_image_table; /* the symbol tc_image */
 

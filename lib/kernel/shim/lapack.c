@@ -1,4 +1,4 @@
-/* Fortran behind the table of tc_lapack.h: every argument by address, one hidden length after the others for each string. */
+/* The functions of tc_lapack.h over Fortran's calling convention: every argument by address, and a hidden length at the end for each string. */
 #include "tc_lapack.h"
 
 #include <complex.h>
@@ -12,17 +12,17 @@ typedef const int *in;
 #define S const char *
 #define ARGS(...) (__VA_ARGS__)
 
-/* Reports of a wrong argument go nowhere: LAPACK prints and stops, and the sizes are checked before. */
+/* LAPACK's error handler, which would print and stop, does nothing: arguments are checked before. */
 __attribute__((visibility("default"))) void xerbla_(S name, in info, size_t n);
 void xerbla_(S name, in info, size_t n) { (void)name, (void)info, (void)n; }
-#ifndef TC_OPENBLAS /* which brings its own run-time library and depends on the processor anyhow */
+#ifndef TC_OPENBLAS /* OpenBLAS links the Fortran run-time library, and its bits depend on the processor anyway */
 /* The only function of the Fortran run-time library that these routines call: joins two strings, padded with blanks. */
 void _gfortran_concat_string(size_t nto, char *to, size_t na, S a, size_t nb, S b);
 void _gfortran_concat_string(size_t nto, char *to, size_t na, S a, size_t nb, S b) {
     for (size_t i = 0; i < nto; i++) to[i] = i < na ? a[i] : i - na < nb ? b[i - na] : ' ';
 }
 
-/* The C library's elementary functions differ by processor: these stand before them, so that bits do not. */
+/* Elementary functions of our own take precedence over the C library's, whose bits differ by processor. */
 double log(double x) { return tc_x_log_f64(x); }
 double log10(double x) { return tc_x_log10_f64(x); }
 float logf(float x) { return (float)tc_x_log_f64((double)x); }
