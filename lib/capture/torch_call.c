@@ -345,8 +345,38 @@ static V record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
     return results(c, tc_op_schema(op), r, nouts);
 }
 
-V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
+static V apply_once(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
     return c->torch->graph ? record(c, op, a, nargs, objects) : run_concrete(c, op, a, nargs, objects, gen);
+}
+
+/* Argument i is one of the tensors whose types make the result's. */
+static bool is_operand(const tc_op *op, int i, V x) {
+    const tc_schema *s = tc_op_schema(op);
+    return x && tc_is_tensor(x) && !(i < s->nparams && tc_word_in(" condition mask ", s->params[i].name));
+}
+
+/* Whether r is of float32 because whole numbers were given: it is of the default type. */
+static bool is_promoted(C *c, const tc_op *op, const tc_arg *a, int nargs, V const *objects, V r) {
+    bool whole = false;
+    if (!tc_is_tensor(r) || tc_torch_dtype(r) != TC_F32) return false;
+    for (int i = 0; i < nargs; i++) {
+        if (a[i].kind == TC_A_DTYPE) return false; /* asked for */
+        if (!objects[i] || objects[i] == c->none || (tc_is_tensor(objects[i]) && !is_operand(op, i, objects[i]))) continue;
+        if (!tc_is_tensor(objects[i]) || tc_dtype_kind(tc_torch_dtype(objects[i])) > TC_KIND_INT) return false;
+        whole = true;
+    }
+    return whole;
+}
+
+V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
+    const tc_dtype d = c->torch->default_dtype;
+    V r = apply_once(c, op, a, nargs, objects, gen);
+    if (d == TC_F32 || !is_promoted(c, op, a, nargs, objects, r)) return r;
+    const char *to = d == TC_F64 ? "double" : d == TC_F16 ? "half" : "bfloat16";
+    V cast[TC_MAX_PARAMS] = {0};
+    for (int i = 0; i < nargs; i++)
+        cast[i] = is_operand(op, i, objects[i]) ? tc_call_method(c, objects[i], tc_intern(c, to, strlen(to)), 0, NULL) : objects[i];
+    return apply_once(c, op, a, nargs, cast, gen);
 }
 
 /* ---- writing ---- */
