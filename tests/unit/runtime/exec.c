@@ -402,7 +402,7 @@ static void test_packed_weights_in_little_memory(void **state) {
         tc_tensor in = filled(TC_F32, 2, size, 1), want = {0}, got = {0};
         p->inputs[1].data = filled(TC_F32, 2, square, 2);
         tc_exec *exec;
-        long pages;
+        long pages = 0;
         struct rlimit before, tight;
         ok(tc_exec_create(p, &(tc_exec_options){.threads = 1, .keep_packed = true}, &exec));
         ok(tc_exec_run(exec, &in, 1, NULL, &want, 1));
