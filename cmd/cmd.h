@@ -15,6 +15,7 @@
 #ifndef TC_CMD_CMD_H
 #define TC_CMD_CMD_H
 
+#include <stdio.h>
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/steps.h"
@@ -67,6 +68,7 @@ struct tc_cmd {
     TC_VEC(tc_phase) phases;
     tc_stepping steps;
     struct tc_watch *watch; /* evidence.c; NULL: nobody watches */
+    FILE **log_files;       /* of --log-dir, by topic; NULL: none is given */
     char **argv;
     const char **words; /* what operands points into */
 };
@@ -99,7 +101,10 @@ tc_status tc_cmd_format(const tc_cmd *c, const tc_cmd_form *all, const char *pat
 tc_status tc_cmd_seconds(const tc_cmd *c, tc_opt_id id, double *out); /* "90", "30m", "2h", "1:30:00"; -1 when not given */
 /* A usage error: exit 2, with a line that points to --help. */
 tc_status tc_usage(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);
-bool tc_cmd_logs(const tc_cmd *c, const char *topic); /* --log TOPIC was given, or TC_LOG names it */
+bool tc_cmd_logs(const tc_cmd *c, const char *topic); /* --log TOPIC was given, TC_LOG names it, or --log-dir asks for all */
+/* A line of a topic, or whole lines, where it is logged; `also`: as text on stderr though it be not. */
+void tc_cmd_log(const tc_cmd *c, const char *topic, bool also, const char *fmt, ...) TC_PRINTF(4, 5);
+void tc_cmd_log_text(const tc_cmd *c, const char *topic, bool also, const char *text, size_t n);
 
 /* ---- streams ---- */
 /* Says that `who` ("the program", "--input x") reads stdin. TC_USAGE naming both when another has claimed it. */

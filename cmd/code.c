@@ -151,7 +151,7 @@ void tc_cmd_log_sdpa(const tc_cmd *c, const tc_exec *e) {
     tc_buf b = {0};
     tc_exec_report_attention(e, &b);
     if (!b.len) tc_buf_puts(&b, "no attention\n");
-    tc_cmd_show(stderr, b.data, b.len);
+    tc_cmd_log_text(c, "sdpa", false, b.data, b.len);
     tc_buf_free(&b);
 }
 

@@ -191,8 +191,10 @@ int tc_cmd_main(int argc, char **argv, const tc_tool *tool) {
     tc_status s = tc_cmd_parse(&c, argc, argv);
     if (!s && tc_cmd_has(&c, TC_OPT_help)) s = tc_cmd_print_help(&c, tc_cmd_get(&c, TC_OPT_help));
     else if (!s && tc_cmd_has(&c, TC_OPT_version)) print_version(&c);
-    else if (!s) s = tool->run(&c);
-    tc_code code = tc_cmd_report(&c, s);
+    else if (!s && !(s = tc_cmd_log_open(&c))) s = tool->run(&c);
+    tc_status logged = tc_cmd_log_close(&c);
+    tc_code code = tc_cmd_report(&c, s), log_code = tc_cmd_report(&c, logged);
+    if (code == TC_OK) code = log_code;
     if (!close_stdout() && code == TC_OK) code = tc_cmd_report(&c, tc_error(TC_ENV, "stdout: cannot write: %s", strerror(errno)));
     if (tc_cmd_has(&c, TC_OPT_stats)) tc_cmd_print_stats(&c);
     if (tc_cmd_has(&c, TC_OPT_time)) print_time(&c);

@@ -11,7 +11,7 @@ const tc_option tc_options[TC_OPT_COUNT] = {
 #undef X
 };
 
-static const tc_opt_id common[] = {TC_OPT_help, TC_OPT_version, TC_OPT_verbose, TC_OPT_quiet,   TC_OPT_log,
+static const tc_opt_id common[] = {TC_OPT_help, TC_OPT_version, TC_OPT_verbose, TC_OPT_quiet,   TC_OPT_log, TC_OPT_log_dir,
                                    TC_OPT_time, TC_OPT_stats,   TC_OPT_json,    TC_OPT_threads, TC_OPT_NONE};
 
 bool tc_option_listed(const tc_opt_id *all, tc_opt_id id) {
@@ -278,19 +278,4 @@ tc_status tc_cmd_seconds(const tc_cmd *c, tc_opt_id id, double *out) {
         p = end + 1;
     }
     return tc_usage(c, "--%s %s: expected a time such as 90, 30m, 2h or 1:30:00", tc_options[id].name, v);
-}
-
-/* Whether topic is in a list with commas between. */
-static bool listed(const char *list, const char *topic) {
-    for (const char *p = list;; p += strcspn(p, ",") + 1) {
-        if (strlen(topic) == strcspn(p, ",") && !strncmp(topic, p, strlen(topic))) return true;
-        if (!p[strcspn(p, ",")]) return false;
-    }
-}
-
-bool tc_cmd_logs(const tc_cmd *c, const char *topic) {
-    const char *all = getenv("TC_LOG"); /* for every program of a pipe: each takes the topics that it has */
-    bool on = all && listed(all, topic);
-    for (int i = 0; i < tc_cmd_count(c, TC_OPT_log); i++) on |= listed(tc_cmd_value(c, TC_OPT_log, i), topic);
-    return on;
 }

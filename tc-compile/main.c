@@ -123,8 +123,10 @@ bool compile_says(const compile_job *j, const char *topic) { return j->c->verbos
 static void report_exec(compile_job *j, tc_exec *e) {
     tc_buf b = {0};
     if (tc_cmd_logs(j->c, "rewrites")) tc_rewrites_report(tc_exec_program(e), &b);
+    tc_cmd_log_text(j->c, "rewrites", false, tc_buf_str(&b), b.len);
+    b.len = 0;
     if (compile_says(j, "fusion")) tc_exec_report(e, &b);
-    tc_cmd_show(stderr, b.data, b.len);
+    tc_cmd_log_text(j->c, "fusion", j->c->verbose, tc_buf_str(&b), b.len);
     tc_buf_free(&b);
     if (compile_says(j, "memory")) say_memory(j, e);
     tc_cmd_log_sdpa(j->c, e);

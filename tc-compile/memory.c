@@ -28,10 +28,11 @@ static void say(compile_job *j, tc_exec *e, bool upper) {
     for (size_t i = 0; i < n; i++)
         if (tc_sym_type(tc_sym_var_at(p->sym, i)) == TC_SYM_INT)
             tc_buf_printf(&b, "%s%s=%lld", i ? " " : " at ", tc_sym_var_name(tc_sym_var_at(p->sym, i)), (long long)vars[i].i);
-    if (s) tc_cmd_note(j->c, "%s%s: %s", p->name, tc_buf_str(&b), tc_status_message(s));
+    if (s) tc_cmd_log(j->c, "memory", j->c->verbose, "%s%s: %s", p->name, tc_buf_str(&b), tc_status_message(s));
     else
-        tc_cmd_note(j->c, "%s%s: weights %zu, arena %zu (%zu live at once, %zu without sharing), results %zu, scratch %zu bytes", p->name,
-                    tc_buf_str(&b), m.state, m.arena, m.live, m.naive, m.results, m.scratch);
+        tc_cmd_log(j->c, "memory", j->c->verbose,
+                   "%s%s: weights %zu, arena %zu (%zu live at once, %zu without sharing), results %zu, scratch %zu bytes", p->name, tc_buf_str(&b),
+                   m.state, m.arena, m.live, m.naive, m.results, m.scratch);
     tc_status_free(s);
     tc_buf_free(&b);
 }

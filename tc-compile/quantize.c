@@ -19,8 +19,8 @@ static tc_status read_form(tc_cmd *c, tc_quantize_options *out) {
 static void say_weight(void *ctx, const char *weight, const char *why) {
     compile_job *j = ctx;
     if (!compile_says(j, "quantize")) return;
-    if (why) tc_cmd_note(j->c, "%s stays as it is: %s", weight, why);
-    else tc_cmd_note(j->c, "%s is quantised", weight);
+    if (why) tc_cmd_log(j->c, "quantize", j->c->verbose, "%s stays as it is: %s", weight, why);
+    else tc_cmd_log(j->c, "quantize", j->c->verbose, "%s is quantised", weight);
 }
 
 static tc_status quantize_one(compile_job *j, tc_program *p, const tc_eval *eval, tc_quantize_options o) {

@@ -9,7 +9,10 @@
 
 #include <unistd.h>
 
-static void say(void *ctx, const char *line) { tc_cmd_note(((compile_job *)ctx)->c, "%s", line); }
+static void say(void *ctx, const char *line) {
+    const tc_cmd *c = ((compile_job *)ctx)->c;
+    tc_cmd_log(c, "tuning", c->verbose, "%s", line);
+}
 
 static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, double seconds, tc_tuned *out) {
     const size_t nvars = tc_sym_var_count(p->sym);

@@ -89,6 +89,7 @@ static void report_saved(const tc_cmd *c, const tc_program *backward) {
     tc_sym total = tc_sym_int(s, 0);
     int n = 0;
     tc_buf b = {0};
+    tc_buf_puts(&b, "partition: saved for the backward\n");
     for (int i = 0; i < backward->ninputs; i++) {
         const tc_input *in = &backward->inputs[i];
         if (in->kind != TC_IN_USER || strncmp(in->name, TC_SAVED, strlen(TC_SAVED))) continue;
@@ -101,10 +102,7 @@ static void report_saved(const tc_cmd *c, const tc_program *backward) {
         tc_sym_print(&b, bytes);
         tc_buf_puts(&b, " bytes\n");
     }
-    if (tc_cmd_logs(c, "partition")) {
-        fputs("partition: saved for the backward\n", stderr);
-        tc_cmd_show(stderr, b.data, b.len);
-    }
+    tc_cmd_log_text(c, "partition", false, b.data, b.len);
     b.len = 0;
     tc_sym_print(&b, total);
     tc_cmd_verbose(c, "the forward saves %d values, %s bytes", n, tc_buf_str(&b));

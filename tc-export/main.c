@@ -72,9 +72,12 @@ static tc_status print_json(tc_buf *b, const tc_program *p) {
 
 static void log_topics(const tc_cmd *c, const tc_program *p) {
     tc_buf b = {0};
-    if (tc_cmd_logs(c, "guards") || tc_cmd_logs(c, "shapes")) tc_program_print_guards(&b, p);
-    if (tc_cmd_logs(c, "shapes")) report_shapes(&b, p);
-    tc_cmd_show(stderr, b.data, b.len);
+    const bool shapes = tc_cmd_logs(c, "shapes"), guards = tc_cmd_logs(c, "guards");
+    if (shapes || guards) tc_program_print_guards(&b, p);
+    tc_cmd_log_text(c, "guards", false, tc_buf_str(&b), b.len);
+    if (guards && !c->log_files) b.len = 0; /* on stderr once */
+    if (shapes) report_shapes(&b, p);
+    tc_cmd_log_text(c, "shapes", false, tc_buf_str(&b), b.len);
     tc_buf_free(&b);
 }
 

@@ -130,7 +130,7 @@ static tc_status split_one(tc_cmd *c, const tc_program *p, programs *out) {
     tc_status st = NULL;
     if (!strncmp(how, "by=", 3) && how[3]) n = tc_split_by_module(p, how + 3, piece, to);
     else st = tc_cmd_int(c, TC_OPT_split, 1, 1000000, 1, &count), n = st ? 0 : tc_split_evenly(p, (int)count, piece, to);
-    if (!st && to) tc_cmd_say(c, "where %s is cut", p->name), tc_cmd_show(stderr, log.data, log.len);
+    if (!st && to) tc_cmd_log(c, "split", false, "where %s is cut", p->name), tc_cmd_log_text(c, "split", false, log.data, log.len);
     tc_buf_free(&log);
     if (!st) st = cut(p, piece, n, out);
     free(piece);

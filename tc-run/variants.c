@@ -6,9 +6,8 @@
 
 static void chosen(void *ctx, const char *sizes) {
     const tc_cmd *c = ((const versions *)ctx)->c;
-    if (!tc_cmd_logs(c, "guards") && !c->verbose) return;
-    if (sizes) tc_cmd_say(c, "the variant for %s is used", sizes);
-    else tc_cmd_say(c, "no variant fits: the code for all sizes is used");
+    if (sizes) tc_cmd_log(c, "guards", c->verbose, "the variant for %s is used", sizes);
+    else tc_cmd_log(c, "guards", c->verbose, "no variant fits: the code for all sizes is used");
 }
 
 static void recompile(void *ctx, const tc_recompile *r) {
@@ -16,19 +15,19 @@ static void recompile(void *ctx, const tc_recompile *r) {
     const char *stance = tc_cmd_get(c, TC_OPT_stance);
     tc_buf at = {0};
     if (r->at.file) tc_buf_printf(&at, " (%s:%d)", r->at.file, r->at.line);
-    if (tc_cmd_logs(c, "recompiles") || c->verbose || (stance && !strcmp(stance, "eager_on_recompile")))
-        tc_cmd_say(c, "no compiled variant fits: it is for %s; %s%s%s", r->guard, r->met, tc_buf_str(&at),
-                   stance && !strcmp(stance, "fail_on_recompile") ? "" : "; the graph is interpreted, with the same bits");
+    tc_cmd_log(c, "recompiles", c->verbose || (stance && !strcmp(stance, "eager_on_recompile")), "no compiled variant fits: it is for %s; %s%s%s",
+               r->guard, r->met, tc_buf_str(&at),
+               stance && !strcmp(stance, "fail_on_recompile") ? "" : "; the graph is interpreted, with the same bits");
     tc_buf_free(&at);
 }
 
 static void turned(void *ctx, const tc_program *to) {
     const tc_cmd *c = ((const versions *)ctx)->c;
-    if (tc_cmd_logs(c, "guards") || c->verbose) tc_cmd_say(c, "these sizes are those of program %s", to->name);
+    tc_cmd_log(c, "guards", c->verbose, "these sizes are those of program %s", to->name);
 }
 
 /* Types and ranges of the inputs, the program's own guards, and what its variants are for. */
-static void log_guards(const tc_program *p, const tc_variants *v) {
+static void log_guards(const versions *from, const tc_program *p, const tc_variants *v) {
     tc_buf b = {0};
     tc_program_print_guards(&b, p);
     for (int i = 0; i < p->ninputs; i++) {
@@ -46,7 +45,7 @@ static void log_guards(const tc_program *p, const tc_variants *v) {
         if (hi != TC_SYM_NO_HI) tc_buf_printf(&b, "  %s <= %lld\n", tc_sym_var_name(s), (long long)hi);
     }
     for (int i = 0; i < tc_variants_count(v); i++) tc_buf_printf(&b, "  variant %d: %s\n", i + 1, tc_variants_guard(v, i));
-    tc_cmd_show(stderr, b.data, b.len);
+    tc_cmd_log_text(from->c, "guards", false, b.data, b.len);
     tc_buf_free(&b);
 }
 
@@ -76,6 +75,6 @@ tc_status variants_open(versions *from, const tc_exec_options *o, tc_variants **
     bool found;
     TC_TRY(tc_archive_entry(from->a, tc_packed_variants, &list, &len, &found));
     TC_TRY(tc_variants_create(from->p, (const char *)list, found ? len : 0, o, &events, out));
-    if (tc_cmd_logs(from->c, "guards")) log_guards(from->p, *out);
+    if (tc_cmd_logs(from->c, "guards")) log_guards(from, from->p, *out);
     return NULL;
 }

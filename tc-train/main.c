@@ -113,7 +113,7 @@ static void note(void *ctx, const char *text) {
 
 static void log_topic(void *ctx, const char *topic, const char *text) {
     job *j = ctx;
-    if (tc_dist_rank(j->dist) == 0 && (j->c->verbose || tc_cmd_logs(j->c, topic))) tc_cmd_note(j->c, "%s: %s", topic, text);
+    if (tc_dist_rank(j->dist) == 0) tc_cmd_log(j->c, topic, j->c->verbose, "%s: %s", topic, text);
 }
 
 static void progress(void *ctx, int64_t step, int64_t total, double loss) {
@@ -235,7 +235,7 @@ static tc_status run(tc_cmd *c) {
 static const tc_opt_id options[] = {TC_OPT_out,   TC_OPT_resume,  TC_OPT_max_time, TC_OPT_numerics,   TC_OPT_fp32_precision,
                                     TC_OPT_plot,  TC_OPT_profile, TC_OPT_unit,     TC_OPT_skip_first, TC_OPT_wait,
                                     TC_OPT_trust, TC_OPT_dump,    TC_OPT_NONE};
-static const char *const topics[] = {"micro", "update", "eval", "memory", NULL};
+static const char *const topics[] = {"micro", "first", "update", "eval", "memory", NULL};
 static const tc_tool tool = {
     .name = "tc-train",
     .operands = "RECIPE [KEY=VALUE...]",

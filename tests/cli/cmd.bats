@@ -254,3 +254,55 @@ END
         [[ "$stderr" == '{"program": "tc-run", "error": "usage", "code": 2, '* ]] || { echo "$words: $stderr"; return 1; }
     done
 }
+
+@test "every topic of tc-intro(7) is logged: as text, as JSON, in a folder by --log-dir" {
+    scratch
+    cat >m.py <<'PY'
+import torch.nn as nn
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(64, 64)
+
+    def forward(self, x):
+        return self.a(x).relu()
+PY
+    printf 'x,y\n1,2\n3,4\n' >t.csv
+    cat >r.yaml <<'YAML'
+data: {csv: t.csv, columns: [x], target: y, val: {limit: 1}}
+batch: 2
+steps: 2
+model: l.py:L
+input: input=Bx1xf32
+loss: (out[:, 0] - y).pow(2).mean()
+optimizer: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.5)
+YAML
+    printf 'import torch.nn as nn\n\n\nclass L(nn.Linear):\n    def __init__(self):\n        super().__init__(1, 1)\n' >l.py
+    unset TC_LOG
+    tc-export m.py:M --input x=Bx64xf32 --split 2 --log-dir d -o s.pt2
+    tc-export m.py:M --input x=Bx64xf32 --joint --partition save-all --log-dir d/j -o j.pt2
+    tc-export m.py:M --input x=Bx64xf32 -o m.pt2
+    tc-compile m.pt2 --quantize w8a16 --tune 1 --variants B=2 --log-dir d -o c.pt2
+    tc-run c.pt2 --input x=3x64xf32=1 --stance eager_on_recompile --log-dir d >/dev/null 2>err
+    tc-bench m.pt2 --repeat 1 --log-dir d >/dev/null
+    tc-train -q r.yaml --log-dir d >/dev/null
+    mv d/j/tc-export.partition.jsonl d
+    for program in export train compile run bench; do
+        for topic in $(tc-$program --log none 2>&1 | sed -n 's/.*expected one of //p' | tr -d ,); do
+            awk -v p=tc-$program -v t=$topic '$1 == ".It" {on = $2 == p} on && index($0, t) {found = 1} END {exit !found}' "$TC_ROOT/man/tc-intro.7" ||
+                { echo "tc-intro(7) lacks $program $topic"; return 1; }
+            [ $topic = recompiles ] && ! [ -s d/tc-run.recompiles.jsonl ] && continue # a variant for all sizes was there
+            grep -q "^{\"program\": \"tc-$program\", \"topic\": \"$topic\", \"line\": \".*\"}\$" d/tc-$program.$topic.jsonl ||
+                { echo "nothing of $program $topic"; ls d; return 1; }
+        done
+    done
+    tc-compile m.pt2 --log fusion -o c.pt2 2>text
+    tc-compile m.pt2 --log fusion --json -o c.pt2 2>json
+    tc-compile m.pt2 --log fusion --log-dir one -o c.pt2 2>none
+    cmp json one/tc-compile.fusion.jsonl
+    [ ! -s none ] && [ "$(ls one)" = tc-compile.fusion.jsonl ]
+    [ "$(sed 's/.*"line": "\(.*\)"}$/\1/' json)" = "$(cat text)" ]
+    fails 1 "m.pt2: cannot" tc-compile m.pt2 --log-dir m.pt2 -o c.pt2
+}
