@@ -212,6 +212,18 @@ static void print_profile(const tc_cmd *c, tc_profile *p) {
     tc_profile_destroy(p);
 }
 
+/* Modules that --swap puts another in the place of, too: it asks in which order they take tensors. */
+static void preserve(const tc_cmd *c, tc_cmd_source *q) {
+    const int asked = tc_cmd_count(c, TC_OPT_preserve_signature), swapped = tc_cmd_count(c, TC_OPT_swap);
+    const char **names = TC_NEWN(&q->arena, const char *, (size_t)(asked + swapped) + 1);
+    for (int i = 0; i < asked; i++) names[i] = tc_cmd_value(c, TC_OPT_preserve_signature, i);
+    for (int i = 0; i < swapped; i++) {
+        const char *spec = tc_cmd_value(c, TC_OPT_swap, i);
+        names[asked + i] = tc_arena_strndup(&q->arena, spec, strcspn(spec, "="));
+    }
+    q->r.preserve = names, q->r.npreserve = asked + swapped;
+}
+
 static tc_status from_source(tc_cmd *c, const char *operand) {
     tc_cmd_source q = {0};
     tc_capture_result r = {0};
@@ -226,6 +238,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         q.r.eval_suffices = true;
         q.r.weights = tc_cmd_has(c, TC_OPT_weights);
         q.r.sides = MOST_SIDES;
+        preserve(c, &q);
         q.r.keep_going = tc_cmd_has(c, TC_OPT_keep_going);
         if (tc_cmd_has(c, TC_OPT_time)) q.r.profile = tc_profile_create(c->started);
         if (tc_cmd_has(c, TC_OPT_draft)) st = draft_start(c, &q, &d);
@@ -266,8 +279,9 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
 
 /* ---- a program ---- */
 static tc_status from_archive(tc_cmd *c, const char *path) {
-    static const tc_opt_id only[] = {TC_OPT_dim,  TC_OPT_arg,  TC_OPT_args, TC_OPT_source, TC_OPT_keep_going, TC_OPT_draft, TC_OPT_profile_shapes,
-                                     TC_OPT_seed, TC_OPT_input};
+    static const tc_opt_id only[] = {TC_OPT_dim,        TC_OPT_arg,   TC_OPT_args,           TC_OPT_source,
+                                     TC_OPT_keep_going, TC_OPT_draft, TC_OPT_profile_shapes, TC_OPT_preserve_signature,
+                                     TC_OPT_seed,       TC_OPT_input};
     tc_archive *a;
     TC_TRY(tc_cmd_archive(c, path, &a));
     programs all = {0};
@@ -277,8 +291,8 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     for (size_t i = 0; i < sizeof only / sizeof *only - onnx; i++)
         if (!st && tc_cmd_has(c, only[i]))
             st = tc_usage(c,
-                          "%s is a program, not a source: --input, --dim, --arg, --args, --source, --seed, --keep-going, --profile-shapes and "
-                          "--draft are for FILE.py:CLASS",
+                          "%s is a program, not a source: --input, --dim, --arg, --args, --source, --seed, --keep-going, --profile-shapes, "
+                          "--preserve-signature and --draft are for FILE.py:CLASS",
                           path);
     const char *wanted = NULL;
     if (!st) st = tc_cmd_wanted(c, a, &wanted);
@@ -310,12 +324,18 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {
-    TC_OPT_input,          TC_OPT_dim,           TC_OPT_arg,   TC_OPT_args,      TC_OPT_source,  TC_OPT_weights,  TC_OPT_rename,
-    TC_OPT_select,         TC_OPT_store_weights, TC_OPT_meta,  TC_OPT_mode,      TC_OPT_model,   TC_OPT_seed,     TC_OPT_keep_going,
-    TC_OPT_draft,          TC_OPT_decompose,     TC_OPT_joint, TC_OPT_partition, TC_OPT_grad_of, TC_OPT_saved_as, TC_OPT_jvp,
-    TC_OPT_split,          TC_OPT_swap,          TC_OPT_print, TC_OPT_summary,   TC_OPT_to,      TC_OPT_out,      TC_OPT_opset,
-    TC_OPT_profile_shapes, TC_OPT_verify,        TC_OPT_dump,  TC_OPT_to_device, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_dim,        TC_OPT_arg,
+                                    TC_OPT_args,      TC_OPT_source,     TC_OPT_weights,
+                                    TC_OPT_rename,    TC_OPT_select,     TC_OPT_store_weights,
+                                    TC_OPT_meta,      TC_OPT_mode,       TC_OPT_model,
+                                    TC_OPT_seed,      TC_OPT_keep_going, TC_OPT_draft,
+                                    TC_OPT_decompose, TC_OPT_joint,      TC_OPT_partition,
+                                    TC_OPT_grad_of,   TC_OPT_saved_as,   TC_OPT_jvp,
+                                    TC_OPT_split,     TC_OPT_swap,       TC_OPT_preserve_signature,
+                                    TC_OPT_print,     TC_OPT_summary,    TC_OPT_to,
+                                    TC_OPT_out,       TC_OPT_opset,      TC_OPT_profile_shapes,
+                                    TC_OPT_verify,    TC_OPT_dump,       TC_OPT_to_device,
+                                    TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

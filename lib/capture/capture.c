@@ -38,7 +38,8 @@ struct tc_capture {
     int64_t forced;  /* what a declared size was refused for: the model forces it to be this; 0: it was not */
     int nconstants, attempt;
     bool no_grad, was_capturing, lenient;
-    bool sided, side_forced; /* branches have other sides; one of this program fixes a declared size */
+    TC_VEC(tc_call_signature) calls; /* that run and are to be known by their signatures, the innermost last */
+    bool sided, side_forced;         /* branches have other sides; one of this program fixes a declared size */
 };
 
 /* ---- symbols ---- */
@@ -520,9 +521,11 @@ static tc_arg leaf_arg(tc_capture *k, V v) {
              tc_type_name(c, v));
 }
 
+typedef TC_VEC(tc_arg) arg_list;
 typedef struct {
     tc_capture *k;
-    int n; /* leaves so far */
+    int n;            /* leaves so far */
+    arg_list *leaves; /* go here; NULL: they become the program's outputs */
 } flattening;
 
 static tc_tree *flatten(flattening *f, V v, const char *name);
@@ -586,6 +589,11 @@ static tc_tree *flatten_dataclass(flattening *f, V v, const dict *fields, const 
 
 static tc_tree *flatten_leaf(flattening *f, V v, const char *name) {
     tc_capture *k = f->k;
+    if (f->leaves) {
+        tc_arg a = tc_kind_of(v) == K_TENSOR ? (tc_arg){.kind = TC_A_VALUE, .value = tc_torch_value(k->c, v)} : leaf_arg(k, v);
+        tc_vec_push(f->leaves, a);
+        return leaf_tree(k);
+    }
     tc_output o = {.kind = TC_OUT_USER, .target = -1};
     o.name = name ? tc_arena_strdup(&k->p->arena, name) : tc_arena_printf(&k->p->arena, "out.%d", f->n);
     if (tc_kind_of(v) == K_TENSOR) o.value = tc_torch_value(k->c, v);
@@ -650,6 +658,50 @@ static void one_name_each(tc_program *p) {
         place++;
     }
     tc_map_free(&taken);
+}
+
+/* ---- what calls of modules take and give ---- */
+void tc_capture_preserve(tc_capture *k, const char *const *names, int n) {
+    C *c = k->c;
+    for (int i = 0; i < n; i++) {
+        V found = NULL;
+        for (size_t m = 0; m < c->torch->modules.len && !found; m++) {
+            const tc_module_place *place = c->torch->modules.entries[m].value;
+            if (place->plain && !strcmp(place->name, names[i])) memcpy(&found, c->torch->modules.entries[m].key, sizeof found);
+        }
+        if (!found) tc_raise_status(c, "ValueError", tc_error(TC_USAGE, "the model has no module %s", names[i]));
+        tc_call1(c, tc_module_attr(c, tc_import(c, "torch.nn.module", true), tc_intern(c, "_preserve", 9)), found);
+    }
+}
+
+static tc_tree *call_side(tc_capture *k, V v, tc_arg **out, int *out_n) {
+    arg_list leaves = {0};
+    flattening f = {.k = k, .leaves = &leaves};
+    tc_tree *t = flatten(&f, v, NULL);
+    *out_n = (int)leaves.len;
+    *out = TC_NEWN(&k->p->arena, tc_arg, leaves.len + 1);
+    if (leaves.len) memcpy(*out, leaves.data, leaves.len * sizeof **out);
+    tc_vec_free(&leaves);
+    return t;
+}
+
+void tc_capture_call_begins(C *c, V given, V keywords) {
+    tc_capture *k = active(c);
+    tc_call_signature s = {0};
+    if (!k || c->torch->graph != k->p->graph) return;
+    V both[] = {given, keywords};
+    s.in_tree = call_side(k, tc_tuple(c, 2, both), &s.inputs, &s.ninputs);
+    tc_avec_push(c, &k->calls, s);
+}
+
+void tc_capture_call_ends(C *c, V result) {
+    tc_capture *k = active(c);
+    const tc_source where = {.calls = tc_torch_calls(c)};
+    if (!k || c->torch->graph != k->p->graph || !k->calls.len || !where.calls) return;
+    tc_call_signature s = k->calls.data[--k->calls.len];
+    s.module = tc_arena_strdup(&k->p->arena, tc_source_module(&where));
+    s.out_tree = call_side(k, result, &s.outputs, &s.noutputs);
+    tc_vec_push(&k->p->calls, s);
 }
 
 void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames) {

@@ -63,6 +63,8 @@ typedef struct {
     bool keep_going;               /* when the capture fails: everything in the source that cannot be captured */
     const char *const *checkpoint; /* classes whose modules run under torch.utils.checkpoint */
     int ncheckpoint;
+    const char *const *preserve;   /* modules whose calls keep their signatures */
+    int npreserve;
     bool wide; /* the module is turned to float64 when it is made (module.double()) */
     uint64_t seed;
     tc_eval run; /* executes constructors and initialisers */
@@ -113,6 +115,10 @@ V tc_capture_counted(tc_capture *k, const char *name, tc_dtype d, tc_symvalue no
 void tc_capture_weight(tc_capture *k, V t, const char *name, bool buffer, bool requires_grad);
 /* Names of this module's parts, and the places of its buffers (given before by tc_capture_weight): one that is assigned anew is a buffer written. */
 void tc_capture_places(tc_capture *k, V module);
+/* The calls of these modules get signatures (tc_program.calls). TC_USAGE: there is none of such a name. */
+void tc_capture_preserve(tc_capture *k, const char *const *names, int n);
+void tc_capture_call_begins(C *c, V given, V keywords); /* hooks of such a module */
+void tc_capture_call_ends(C *c, V result);
 void tc_capture_parameter(tc_capture *k, V t, const char *name); /* a concrete tensor from now on stands for a parameter */
 void tc_capture_lenient(tc_capture *k);                          /* sizes that the model forces are fixed with a note, not refused */
 V tc_capture_eagerly(C *c, V f, args *A);                        /* f(*A) on concrete tensors: nothing is recorded, what it changes stays */

@@ -270,6 +270,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
     tc_capture_follow(k, o->follow, o->nfollow, o->same_as);
     o->k = k;
     if (tc_kind_of(m) != K_FUNC) tc_capture_state(k, m);
+    tc_capture_preserve(k, r->preserve, r->npreserve);
     dict *given = tc_dict(c);
     for (int i = 0; i < r->ninputs; i++) {
         V v;

@@ -380,6 +380,14 @@ static V c_capturing(C *c, args *A) {
     (void)A;
     return tc_bool(c, c->torch->graph != NULL);
 }
+static V c_call_begins(C *c, args *A) {
+    tc_capture_call_begins(c, A->a[0], A->a[1]);
+    return c->none;
+}
+static V c_call_ends(C *c, args *A) {
+    tc_capture_call_ends(c, A->a[0]);
+    return c->none;
+}
 static V c_deterministic_guard(C *c, args *A) { return A->n && tc_kind_of(A->a[0]) == K_SYM ? c->true_ : c->false_; }
 
 /* Is it a condition that only the data decide? */
@@ -714,6 +722,8 @@ void tc_torch_init(C *c) {
                                           {"autocast_dtype", c_autocast},
                                           {"_log_api_usage_once", none_fn},
                                           {"capturing", c_capturing},
+                                          {"call_begins", c_call_begins},
+                                          {"call_ends", c_call_ends},
                                           {"checkpoint_begin", c_checkpoint_begin},
                                           {"checkpoint_end", c_checkpoint_end},
                                           {"is_symbolic", c_deterministic_guard},

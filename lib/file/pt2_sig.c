@@ -411,14 +411,53 @@ typedef struct {
     int n;
 } name_list;
 
-static void read_call(tc_pt2_reader *r, const tc_map *fields, name_list *args) { /* ModuleCallSignature */
+/* What a call took or gave, as names of the main graph's values; names that nothing has give a value that is NULL. */
+static tc_arg *call_leaves(tc_pt2_reader *r, int *out_n) {
+    tc_jread *j = &r->j;
+    TC_VEC(tc_arg) leaves = {0};
+    for (tc_jr_array(j); tc_jr_item(j);) {
+        const tc_jr_mark here = tc_jr_tell(j);
+        tc_arg a = {.kind = TC_A_NONE};
+        bool value = false;
+        tc_jr_object(j);
+        for (tc_str key; tc_jr_member(j, &key);) {
+            value |= tc_str_is(key, "as_tensor");
+            tc_jr_skip(j);
+        }
+        const tc_jr_mark end = tc_jr_tell(j);
+        if (tc_jr_ok(j)) tc_jr_seek(j, here);
+        if (value) {
+            tc_jr_object(j);
+            for (tc_str key; tc_jr_member(j, &key);) {
+                const tc_str name = tc_pt2_read_name(r);
+                const tc_pt2_name *n = tc_jr_ok(j) ? tc_map_get(&r->main.names, name.s, name.n) : NULL;
+                a = n && n->made && n->arg.kind == TC_A_VALUE ? n->arg : (tc_arg){.kind = TC_A_VALUE};
+            }
+        } else if (tc_jr_ok(j)) {
+            a = tc_pt2_argument(r, &r->main).arg;
+        }
+        if (tc_jr_ok(j)) tc_jr_seek(j, end);
+        tc_vec_push(&leaves, a);
+    }
+    *out_n = (int)leaves.len;
+    tc_arg *out = TC_NEWN(&r->program->arena, tc_arg, leaves.len + 1);
+    if (leaves.len) memcpy(out, leaves.data, leaves.len * sizeof *out);
+    tc_vec_free(&leaves);
+    return out;
+}
+
+static void read_call(tc_pt2_reader *r, const tc_map *fields, tc_call_signature *s, name_list *args) { /* ModuleCallSignature */
     tc_jread *j = &r->j;
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "in_spec")) {
-            r->program->in_tree = tree_in_string(r, fields);
+            s->in_tree = tree_in_string(r, fields);
         } else if (tc_str_is(key, "out_spec")) {
-            r->program->out_tree = tree_in_string(r, fields);
+            s->out_tree = tree_in_string(r, fields);
+        } else if (s->module && tc_str_is(key, "inputs")) {
+            s->inputs = call_leaves(r, &s->ninputs);
+        } else if (s->module && tc_str_is(key, "outputs")) {
+            s->outputs = call_leaves(r, &s->noutputs);
         } else if (tc_str_is(key, "forward_arg_names") && tc_jr_peek(j) == TC_JR_ARRAY) {
             TC_VEC(const char *) names = {0};
             for (tc_jr_array(j); tc_jr_item(j);) {
@@ -444,11 +483,27 @@ static void read_trees(tc_pt2_reader *r, name_list *args) {
     if (tc_jr_ok(j)) tc_jr_seek(j, r->calls);
     int entry = 0;
     for (tc_jr_array(j); tc_jr_item(j); entry++) {
+        tc_call_signature s = {0};
+        name_list names = {0};
+        tc_jr_mark signature = {0};
         tc_jr_object(j);
         for (tc_str key; tc_jr_member(j, &key);) {
-            if (tc_str_is(key, "signature") && entry == 0 && tc_jr_peek(j) == TC_JR_OBJECT) read_call(r, &fields, args);
-            else tc_jr_skip(j);
+            if (tc_str_is(key, "fqn") && tc_jr_peek(j) == TC_JR_STRING) {
+                s.module = tc_jr_strdup(j, &r->program->arena);
+                continue;
+            }
+            if (tc_str_is(key, "signature") && tc_jr_peek(j) == TC_JR_OBJECT) signature = tc_jr_tell(j);
+            tc_jr_skip(j);
         }
+        if (!tc_jr_ok(j) || !signature.p) continue;
+        const tc_jr_mark end = tc_jr_tell(j);
+        if (!entry) s.module = NULL; /* the program itself */
+        tc_jr_seek(j, signature);
+        read_call(r, &fields, &s, entry ? &names : args);
+        s.names = names.data, s.nnames = names.n;
+        if (!entry) r->program->in_tree = s.in_tree, r->program->out_tree = s.out_tree;
+        else if (s.module && *s.module && s.in_tree && s.out_tree) tc_vec_push(&r->program->calls, s);
+        if (tc_jr_ok(j)) tc_jr_seek(j, end);
     }
     tc_map_free(&fields);
 }

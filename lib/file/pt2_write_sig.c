@@ -209,40 +209,92 @@ static void write_arg_names(tc_json *j, const tc_program *p, const tc_tree *args
     tc_map_free(&taken);
 }
 
-/* A module that nothing is said of but that it is there; what it is part of before it. */
-static void write_module(tc_json *j, const char *name, size_t n, tc_map *seen) {
-    size_t up = n;
-    if (!n || *tc_map_put(seen, name, n)) return;
-    while (up && name[up - 1] != '.') up--;
-    if (up) write_module(j, name, up - 1, seen);
-    *tc_map_put(seen, name, n) = seen;
+/* ---- calls of modules ---- */
+typedef struct {
+    tc_pt2_writer *w;
+    tc_json *j;
+    tc_map seen, signatures; /* by name */
+} call_list;
+
+/* Is it a constant, or a value or number that the graph that was written has a name for? */
+static bool is_written(const tc_pt2_writer *w, const tc_arg *a) {
+    const tc_value *v = a->kind == TC_A_VALUE ? a->value : NULL;
+    const tc_sym s = v && v->kind == TC_V_SYM ? v->sym : a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym) ? a->sym : NULL;
+    int64_t known;
+    if (s) return tc_sym_const_int(s, &known) || tc_map_get(&w->numbers, (const char *)&s, sizeof s);
+    return a->kind != TC_A_VALUE || (v && w->value_names[v->id]);
+}
+
+static bool are_written(const tc_pt2_writer *w, const tc_arg *a, int n) {
+    while (n && is_written(w, &a[n - 1])) n--;
+    return n == 0;
+}
+
+static void write_leaves(call_list *c, const char *key, const tc_arg *a, int n) {
+    tc_json_key(c->j, key);
+    tc_json_array(c->j);
+    for (int i = 0; i < n; i++) tc_pt2_write_arg(c->w, c->j, &a[i], false);
+    tc_json_end(c->j);
+}
+
+static void open_call(tc_json *j, const char *name, size_t n) {
     tc_json_object(j);
     tc_json_key(j, "fqn");
     tc_json_stringn(j, name, n);
     tc_json_key(j, "signature");
-    tc_json_null(j);
+}
+
+static void write_call(call_list *c, const char *name, size_t n) {
+    tc_json *j = c->j;
+    const tc_call_signature *s = tc_map_get(&c->signatures, name, n);
+    open_call(j, name, n);
+    if (!s || !are_written(c->w, s->inputs, s->ninputs) || !are_written(c->w, s->outputs, s->noutputs)) {
+        tc_json_null(j);
+        tc_json_end(j);
+        return;
+    }
+    tc_json_object(j);
+    write_leaves(c, "inputs", s->inputs, s->ninputs);
+    write_leaves(c, "outputs", s->outputs, s->noutputs);
+    tc_json_key(j, "in_spec");
+    write_spec_string(j, s->in_tree);
+    tc_json_key(j, "out_spec");
+    write_spec_string(j, s->out_tree);
+    tc_json_key(j, "forward_arg_names");
+    if (!s->names) tc_json_null(j);
+    else tc_json_array(j);
+    for (int i = 0; s->names && i < s->nnames; i++) tc_json_string(j, s->names[i]);
+    if (s->names) tc_json_end(j);
+    tc_json_end(j);
     tc_json_end(j);
 }
 
-static void write_modules(tc_json *j, const tc_graph *g, tc_map *seen) {
+/* A module, with what it is part of before it. */
+static void write_module(call_list *c, const char *name, size_t n) {
+    size_t up = n;
+    if (!n || *tc_map_put(&c->seen, name, n)) return;
+    while (up && name[up - 1] != '.') up--;
+    if (up) write_module(c, name, up - 1);
+    *tc_map_put(&c->seen, name, n) = c;
+    write_call(c, name, n);
+}
+
+static void write_modules(call_list *c, const tc_graph *g) {
     for (const tc_node *n = g->first; n; n = n->next) {
         const char *last = n->prev ? n->prev->source.calls : NULL;
         for (const char *at = n->source.calls == last ? NULL : n->source.calls; at && *at; at += strcspn(at, ";"), at += *at == ';')
-            write_module(j, at, strcspn(at, "@;"), seen);
+            write_module(c, at, strcspn(at, "@;"));
         for (int i = 0; i < n->nargs; i++)
-            if (n->args[i].kind == TC_A_GRAPH) write_modules(j, n->args[i].graph, seen);
+            if (n->args[i].kind == TC_A_GRAPH) write_modules(c, n->args[i].graph);
     }
 }
 
-/* The signature of the whole, and which modules there are: torch.export.unflatten wants to know. */
-static void write_calls(tc_json *j, const tc_program *p, tc_arena *a) {
-    tc_map seen = {0};
+/* The signature of the whole, and which modules there are: torch.export.unflatten wants to know. Of some calls it is kept what they took and gave. */
+static void write_calls(tc_pt2_writer *w, tc_json *j, const tc_program *p, tc_arena *a) {
+    call_list c = {.w = w, .j = j};
     const tc_tree *in = in_tree(p, a);
     tc_json_array(j);
-    tc_json_object(j);
-    tc_json_key(j, "fqn");
-    tc_json_string(j, "");
-    tc_json_key(j, "signature");
+    open_call(j, "", 0);
     tc_json_object(j);
     tc_json_key(j, "inputs");
     tc_json_array(j);
@@ -258,8 +310,11 @@ static void write_calls(tc_json *j, const tc_program *p, tc_arena *a) {
     write_arg_names(j, p, in->children[0], in->children[1], a);
     tc_json_end(j);
     tc_json_end(j);
-    write_modules(j, p->graph, &seen);
-    tc_map_free(&seen);
+    for (size_t i = 0; i < p->calls.len; i++) tc_map_set(&c.signatures, p->calls.data[i].module, &p->calls.data[i]);
+    write_modules(&c, p->graph);
+    for (size_t i = 0; i < p->calls.len; i++) write_module(&c, p->calls.data[i].module, strlen(p->calls.data[i].module));
+    tc_map_free(&c.seen);
+    tc_map_free(&c.signatures);
     tc_json_end(j);
 }
 
@@ -351,7 +406,7 @@ static tc_status write_program(const tc_program *p, tc_buf *out) {
     tc_json_key(&j, "signature");
     write_signature(&w, &j, p);
     tc_json_key(&j, "module_call_graph");
-    write_calls(&j, p, &arena);
+    write_calls(&w, &j, p, &arena);
     tc_json_key(&j, "metadata");
     tc_json_object(&j);
     tc_json_end(&j);
@@ -360,6 +415,10 @@ static tc_status write_program(const tc_program *p, tc_buf *out) {
     tc_map seen = {0};
     write_fields(&j, p->in_tree, &seen);
     write_fields(&j, p->out_tree, &seen);
+    for (size_t i = 0; i < p->calls.len; i++) {
+        write_fields(&j, p->calls.data[i].in_tree, &seen);
+        write_fields(&j, p->calls.data[i].out_tree, &seen);
+    }
     tc_map_free(&seen);
     tc_json_end(&j);
     tc_json_end(&j);

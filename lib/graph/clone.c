@@ -143,6 +143,24 @@ static tc_tree *tree_of(const pair *c, const tc_tree *t) {
     return r;
 }
 
+static tc_arg *args_of(const pair *c, const tc_arg *a, int n, tc_value **map) {
+    tc_arg *out = TC_NEWN(&c->to->arena, tc_arg, (size_t)n + 1);
+    for (int i = 0; i < n; i++) out[i] = arg_of(c, &a[i], map, c->to->graph);
+    return out;
+}
+
+static tc_call_signature call_of(const pair *c, const tc_call_signature *s, tc_value **map) {
+    tc_call_signature r = *s;
+    r.module = text_of(c, s->module);
+    r.inputs = args_of(c, s->inputs, s->ninputs, map);
+    r.outputs = args_of(c, s->outputs, s->noutputs, map);
+    r.in_tree = tree_of(c, s->in_tree);
+    r.out_tree = tree_of(c, s->out_tree);
+    r.names = s->names ? TC_NEWN(&c->to->arena, const char *, (size_t)s->nnames + 1) : NULL;
+    for (int i = 0; s->names && i < s->nnames; i++) r.names[i] = text_of(c, s->names[i]);
+    return r;
+}
+
 static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
     tc_program *q = tc_program_create(p->name);
     q->watch = p->watch;
@@ -172,6 +190,10 @@ static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
         out.leaf = arg_of(&c, &p->outputs[i].leaf, map, q->graph);
         tc_program_add_output(q, out);
         q->graph->noutputs = noutputs; /* the list of the graph is there already */
+    }
+    for (size_t i = 0; i < p->calls.len; i++) {
+        tc_call_signature s = call_of(&c, &p->calls.data[i], map);
+        tc_vec_push(&q->calls, s);
     }
     free(map);
     free(by);

@@ -30,6 +30,7 @@ void tc_program_release(tc_program *p) {
     free(p->inputs);
     free(p->outputs);
     tc_vec_free(&p->guards);
+    tc_vec_free(&p->calls);
     tc_vec_free(&p->examples);
     tc_symctx_destroy(p->sym);
     tc_arena_free(&p->arena);
@@ -318,6 +319,18 @@ bool tc_node_brings_symbols(const tc_node *n) {
     return false;
 }
 
+static void each_arg(tc_arg *a, int n, void (*fn)(void *ctx, tc_value **place), void *ctx) {
+    for (int i = 0; i < n; i++)
+        if (a[i].kind == TC_A_VALUE && a[i].value) fn(ctx, &a[i].value);
+}
+
+void tc_program_each_call_value(tc_program *p, void (*fn)(void *ctx, tc_value **place), void *ctx) {
+    for (size_t i = 0; i < p->calls.len; i++) {
+        each_arg(p->calls.data[i].inputs, p->calls.data[i].ninputs, fn, ctx);
+        each_arg(p->calls.data[i].outputs, p->calls.data[i].noutputs, fn, ctx);
+    }
+}
+
 static void each_place(tc_graph *g, void (*fn)(void *ctx, tc_value **place), void *ctx) {
     tc_program *p = g->program;
     for (tc_node *n = g->first; n; n = n->next) tc_node_each_input(n, fn, ctx);
@@ -325,6 +338,7 @@ static void each_place(tc_graph *g, void (*fn)(void *ctx, tc_value **place), voi
         if (g->outputs[i]) fn(ctx, &g->outputs[i]);
     for (int i = 0; g == p->graph && i < p->noutputs; i++)
         if (p->outputs[i].value) fn(ctx, &p->outputs[i].value);
+    if (g == p->graph) tc_program_each_call_value(p, fn, ctx);
 }
 
 typedef struct {

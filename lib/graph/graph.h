@@ -211,6 +211,17 @@ typedef struct tc_tree {
     int n;
 } tc_tree;
 
+/* What a call of a module took and gave (PyTorch's preserve_module_call_signature). Values are of the main graph; of a call of which one is gone
+ * nothing is known any more. */
+typedef struct {
+    const char *module;       /* "blocks.2"; "blocks.2@1": its second call */
+    tc_arg *inputs, *outputs; /* leaves of the trees: values, or what else they are */
+    int ninputs, noutputs;
+    tc_tree *in_tree, *out_tree;
+    const char **names; /* of forward's parameters; NULL: not known */
+    int nnames;
+} tc_call_signature;
+
 struct tc_program {
     tc_arena arena;
     tc_symctx *sym;
@@ -225,6 +236,7 @@ struct tc_program {
     TC_VEC(tc_symvalue) examples;          /* while capturing: what symbols are in the example inputs, by index; not copied, not stored */
     const char *device;                    /* that its archive names, as cuda:1; NULL: cpu. Runs are on the CPU in any case */
     tc_tree *in_tree, *out_tree;           /* in_tree: ((args...), {kwargs}) */
+    TC_VEC(tc_call_signature) calls;       /* of modules that were asked for */
     const char *source_text, *source_file; /* the model source, when the archive carries it */
     bool functional;                       /* no in-place or aliasing node: set by functionalise, required by later passes */
     bool no_grad;                          /* while set, new nodes' results require no gradient (no_grad regions during capture) */
@@ -241,6 +253,9 @@ struct tc_program {
 bool tc_program_admits(const tc_program *p, const tc_symvalue *vars, size_t n);
 /* Whether one takes the place of the other: what a run hands over and gets back is the same but for types and sizes. */
 bool tc_program_same_form(const tc_program *a, const tc_program *b);
+
+/* Calls fn for the place of every value in p->calls. */
+void tc_program_each_call_value(tc_program *p, void (*fn)(void *ctx, tc_value **place), void *ctx);
 
 /* ---- building ---- */
 tc_program *tc_program_create(const char *name);

@@ -600,6 +600,7 @@ tc_status tc_onnx_write(tc_out *o, const tc_program *p, int opset, const char *v
     tc_lang_options limits = {.max_steps = 200000000, .max_memory = (size_t)1 << 30};
     TC_TRY(tc_lang_create(&limits, &c));
     job j = {.p = tc_program_clone(p), .opset = opset};
+    j.p->calls.len = 0;
     c->warn_self = &j;
     tc_status st = tc_lang_run(c, run, &j);
     if (st && j.where && *j.where) st = tc_annotate(st, "%s", j.where);

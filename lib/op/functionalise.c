@@ -277,6 +277,36 @@ static tc_status add_mutations(tc_functional *f) {
     return st;
 }
 
+/* ---- what calls of modules took and gave ---- */
+typedef struct {
+    tc_functional *f;
+    bool *made; /* by id: it is there still */
+    tc_status status;
+} call_values;
+
+static void mark_made(bool *made, const tc_value *v) {
+    made[v->id] = true;
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) made[v->list[i]->id] = true;
+}
+
+/* A value that is made as before is what the call saw; results of operators that write have another in their place. */
+static void follow_call_value(void *ctx, tc_value **place) {
+    call_values *c = ctx;
+    if (!c->status && (*place)->kind == TC_V_TENSOR && !c->made[(*place)->id]) c->status = tc_functional_current(c->f, *place, place);
+}
+
+static tc_status follow_calls(tc_functional *f) {
+    tc_graph *g = f->g;
+    if (!g->program->calls.len) return NULL;
+    call_values c = {.f = f, .made = tc_xcalloc(g->nvalues + 1, sizeof *c.made)};
+    for (int i = 0; i < g->ninputs; i++) c.made[g->inputs[i]->id] = true;
+    for (const tc_node *n = g->first; n; n = n->next)
+        for (int i = 0; i < n->nouts; i++) mark_made(c.made, n->outs[i]);
+    tc_program_each_call_value(g->program, follow_call_value, &c);
+    free(c.made);
+    return c.status;
+}
+
 tc_status tc_functional_finish(tc_functional *f) {
     tc_graph *g = f->g;
     tc_program *p = g->program;
@@ -285,7 +315,10 @@ tc_status tc_functional_finish(tc_functional *f) {
         if (g->outputs[i]) TC_TRY(tc_functional_current(f, g->outputs[i], &g->outputs[i]));
     for (int i = 0; g == p->graph && i < p->noutputs; i++)
         if (p->outputs[i].value) TC_TRY(tc_functional_current(f, p->outputs[i].value, &p->outputs[i].value));
-    if (g == p->graph) return add_mutations(f);
+    if (g == p->graph) {
+        TC_TRY(follow_calls(f));
+        return add_mutations(f);
+    }
     for (int i = 0; i < g->ninputs; i++) {
         tc_alias_tensor *t = g->inputs[i]->id < f->tensors.len ? f->tensors.data[g->inputs[i]->id] : NULL;
         if (t && t->a->base->version)

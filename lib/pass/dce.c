@@ -89,6 +89,7 @@ static size_t sweep(tc_graph *g, live *outer, bool drop_random) {
     l.value = tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *l.value);
     for (int i = 0; i < g->noutputs; i++)
         if (g->outputs[i]) mark_value(&l, &g->outputs[i]);
+    if (!g->parent) tc_program_each_call_value(g->program, mark_value, &l);
     for (tc_node *n = g->last, *prev; n; n = prev) {
         prev = n->prev;
         if (!is_live(&l, n, drop_random)) {

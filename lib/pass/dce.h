@@ -4,7 +4,7 @@
 
 #include "graph/graph.h"
 
-/* Removes nodes whose results nobody uses, in subgraphs too: neither a value nor a symbol of theirs. Impure nodes stay (asserts), as
+/* Removes nodes whose results nobody uses, in subgraphs too: neither a value nor a symbol of theirs. Impure nodes stay (asserts) and what signatures of calls name, as
  * do writes; random ones stay unless drop_random. Returns how many went. Linear. */
 size_t tc_dce(tc_program *p, bool drop_random);
 

@@ -271,40 +271,88 @@ static int collect_types(const tc_program *with, bool inputs, tc_value **out) {
     return n;
 }
 
-/* Puts the call's own in the order of theirs. */
-static tc_status fit(const swap *s, const tc_module_call *c, const char *what, tc_values *own, tc_value *const *theirs, int n) {
+/* Puts the call's own in the order of theirs; ordered: they are. */
+static tc_status fit(const swap *s, const tc_module_call *c, const char *what, tc_values *own, tc_value *const *theirs, int n, bool ordered) {
     bool same = own->len == (size_t)n;
     for (int i = 0; i < n && same; i++) {
         int k = i;
-        while (k < n && !same_kind(own->data[k], theirs[i])) k++;
+        while (k < n && !same_kind(own->data[k], theirs[i])) k = ordered ? n : k + 1;
         same = k < n;
         tc_value *at = own->data[i];
         if (same) own->data[i] = own->data[k], own->data[k] = at;
     }
     if (!same) return other(c, what, own->data, (int)own->len, theirs, n);
-    if (!ambiguous(theirs, n)) return NULL;
-    return tc_error(TC_CONTENT, "%s %s tensors of the same type, of which nothing says the order", s->path, what);
+    if (ordered || !ambiguous(theirs, n)) return NULL;
+    return tc_status_add(tc_error(TC_CONTENT, "%s %s tensors of the same type, of which nothing says the order", s->path, what),
+                         "an archive says it of the modules in --preserve-signature of tc-export, preserve_module_call_signature of torch.export");
+}
+
+/* What is known of the order in which a call takes and gives its tensors: the archive says it, or the capture. */
+static const tc_call_signature *signature_of(const swap *s, const tc_module_call *c) {
+    const char *call = memrchr(c->calls, ';', c->n);
+    call = call ? call + 1 : c->calls;
+    const size_t n = (size_t)(c->calls + c->n - call);
+    for (size_t i = 0; i < s->p->calls.len && c->graph == s->p->graph; i++) {
+        const tc_call_signature *sig = &s->p->calls.data[i];
+        if (strlen(sig->module) == n && !memcmp(sig->module, call, n)) return sig;
+    }
+    return NULL;
+}
+
+static bool has(const tc_value *const *v, size_t n, const tc_value *x) {
+    while (n && v[n - 1] != x) n--;
+    return n != 0;
+}
+
+/* Puts the tensors of a signature in the place of those that were found, when all of these are among them. */
+static bool take_order(const tc_arg *a, int n, tc_values *io) {
+    tc_values own = {0};
+    bool all = true;
+    for (int i = 0; i < n && all; i++) {
+        all = a[i].kind != TC_A_VALUE || a[i].value;
+        if (all && a[i].kind == TC_A_VALUE && a[i].value->kind == TC_V_TENSOR) tc_vec_push(&own, a[i].value);
+    }
+    for (size_t i = 0; i < io->len && all; i++) all = has((const tc_value *const *)own.data, own.len, io->data[i]);
+    if (all) {
+        const tc_values found = *io;
+        *io = own, own = found;
+    }
+    tc_vec_free(&own);
+    return all;
+}
+
+static bool makes(const tc_module_call *c, const tc_value *v) {
+    for (size_t i = 0; i < c->nodes.len; i++)
+        if (v->producer == c->nodes.data[i]) return true;
+    return false;
 }
 
 static tc_status swap_call(swap *s, const tc_module_call *c, tc_value **types, tc_sym *by) {
     tc_values in = {0}, out = {0};
     tc_value **results = types + s->with->ninputs + s->with->noutputs;
     tc_call_flow(&s->flows, c, &in, &out);
+    const tc_call_signature *sig = signature_of(s, c);
+    const bool ordered_in = sig && take_order(sig->inputs, sig->ninputs, &in), ordered_out = sig && take_order(sig->outputs, sig->noutputs, &out);
     int nin = collect_types(s->with, true, types);
-    tc_status st = fit(s, c, "takes", &in, types, nin);
+    tc_status st = fit(s, c, "takes", &in, types, nin, ordered_in);
     if (!st && !bind_symbols(s, c, types, in.data, nin, by)) st = other(c, "takes", in.data, (int)in.len, types, nin);
     for (int i = 0; i < nin && !st; i++)
         if (!sizes_fit(s, c, by, types[i], in.data[i])) st = other(c, "takes", in.data, (int)in.len, types, nin);
     if (!st) st = check_guards(s, c, by);
     int nout = collect_types(s->with, false, types);
-    if (!st) st = fit(s, c, "gives", &out, types, nout);
+    if (!st) st = fit(s, c, "gives", &out, types, nout, ordered_out);
     for (int i = 0; i < nout && !st; i++)
         if (!sizes_fit(s, c, by, types[i], out.data[i])) st = other(c, "gives", out.data, (int)out.len, types, nout);
     bool early = false;
     tc_node *before = st ? NULL : first_reader(c, &in, &out, &early);
     if (!st && early) st = tc_error(TC_CONTENT, "%s has inputs that are made of its own results: two calls that nothing tells apart", s->path);
     if (!st) st = put_nodes(s, c, in.data, by, before, results);
-    for (int i = 0; i < nout && !st; i++) tc_graph_replace(c->graph, out.data[i], results[i]);
+    for (int i = 0; i < nout && !st; i++) {
+        if (makes(c, out.data[i])) tc_graph_replace(c->graph, out.data[i], results[i]);
+        else if (results[i] != out.data[i])
+            st = tc_error(TC_UNSUPPORTED, "%s gives back %s, which it does not make: nothing tells who reads it behind the call", s->path,
+                          out.data[i]->name);
+    }
     if (!st) take_out(c);
     tc_vec_free(&in);
     tc_vec_free(&out);
@@ -439,6 +487,17 @@ static tc_status swap_calls(swap *s, const tc_module_calls *calls) {
     return st;
 }
 
+/* What its calls took and gave, those of its parts too, is not said of the other module. */
+static void drop_signatures(tc_program *p, const char *path) {
+    size_t kept = 0;
+    const size_t n = strlen(path);
+    for (size_t i = 0; i < p->calls.len; i++) {
+        const char *name = p->calls.data[i].module;
+        if (strncmp(name, path, n) != 0 || (name[n] && !strchr(".@", name[n]))) p->calls.data[kept++] = p->calls.data[i];
+    }
+    p->calls.len = kept;
+}
+
 tc_status tc_swap_module(tc_program *p, const char *path, const tc_program *with) {
     swap s = {.p = p, .with = with, .path = path};
     tc_module_calls calls = {0};
@@ -456,6 +515,7 @@ tc_status tc_swap_module(tc_program *p, const char *path, const tc_program *with
         if (!st) add_writes(&s);
         if (!st) st = order_inputs(&s, nold);
         tc_call_flows_close(&s.flows);
+        drop_signatures(p, path);
     }
     tc_module_calls_free(&calls);
     tc_map_free(&s.called);

@@ -4,7 +4,8 @@
  *     y = relu(lin)                          ->       lin = linear(relu, blocks.2.inner.w)
  *     z = sum(y)                                      z = sum(lin)
  *
- * A call's inputs are what it reads of others, its results what others read of it. */
+ * A call's inputs are what it reads of others, its results what others read of it; in the order of its signature, where the program has that
+ * (tc_program.calls). */
 #ifndef TC_PASS_SWAP_H
 #define TC_PASS_SWAP_H
 

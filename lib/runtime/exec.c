@@ -261,6 +261,7 @@ tc_status tc_exec_create(const tc_program *p, const tc_exec_options *options, tc
     tc_exec *e = tc_xcalloc(1, sizeof *e);
     if (options) e->o = *options;
     e->program = tc_program_clone(p);
+    e->program->calls.len = 0; /* nothing is computed for the sake of signatures */
     char again[48];
     snprintf(again, sizeof again, "plan %d %d", e->o.loops, (int)e->o.sdpa);
     tc_pass planning = tc_pass_begin(e->program, "plan", again);

@@ -433,3 +433,48 @@ PY
     grep -q 'L__self__block@2,block,torch.nn.Module;L__self__block.fc@5,block.fc,torch.nn.Module' json
     grep -q '"fqn": "sides.0", "signature": null' json
 }
+
+@test "a module with two inputs of one type is swapped by what its call took and gave, which archives keep" {
+    cat >two.py <<'PY'
+import torch
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(4, 4)
+    def forward(self, a, b, *, c):
+        h = self.l(b) - a
+        return {"first": h.relu(), "second": (h + c * 0, a)}
+class Model(torch.nn.Module):
+    def __init__(self, block=Block):
+        super().__init__()
+        self.one, self.two = Block(), block()
+    def forward(self, x, y):
+        p = self.one(y, x, c=x)
+        q = self.two(p["second"][0], p["first"], c=x)
+        return q["first"] - 2 * q["second"][0]
+class New(torch.nn.Module):
+    def forward(self, a, b, c):
+        return {"first": a - 2 * b + c, "second": (a * 3 - c, a)}
+class Swapped(Model):
+    def __init__(self):
+        super().__init__(Block)
+        self.two = New()
+PY
+    tc-export two.py:New --input a=Bx4xf32 --input b=Bx4xf32 --input c=Bx4xf32 -o new.pt2
+    inputs="--input x=Bx4xf32 --input y=Bx4xf32"
+    tc-export two.py:Swapped $inputs -o want.pt2
+    tc-export two.py:Model $inputs --swap two=new.pt2 -o swapped.pt2
+    tc-export two.py:Model $inputs --preserve-signature one --preserve-signature two -o kept.pt2
+    tc-export kept.pt2 -o again.pt2 # functional already: the same bytes
+    cmp kept.pt2 again.pt2
+    [ "$(tc-export kept.pt2 --print=json | grep -o '"fqn": "two", "signature": {"inputs": \[{"as_tensor"' | wc -l)" = 1 ]
+    tc-export again.pt2 --swap two=new.pt2 -o later.pt2
+    printf '0.5 -1 2 3 1 1 -4 0.25\n' | tr ' ' ',' >values
+    for p in want swapped later; do tc-run $p.pt2 --input x=2x4xf32=$(cat values) --input y=2x4xf32=2 -o $p.npy; done
+    cmp want.npy swapped.npy
+    cmp want.npy later.npy
+    tc-export two.py:Model $inputs -o plain.pt2
+    fails 3 "--preserve-signature of tc-export" tc-export plain.pt2 --swap two=new.pt2 -o no.pt2
+    fails 2 "the model has no module three" tc-export two.py:Model $inputs --preserve-signature three -o no.pt2
+    fails 2 "for FILE.py:CLASS" tc-export plain.pt2 --preserve-signature one -o no.pt2
+}

@@ -585,3 +585,18 @@ def _set_mode(module, mode):
     for name, t in before:
         if name not in now or now[name].shape != t.shape or not ((now[name] == t) | (t != t)).all():
             return name
+
+
+# ---- signatures of calls (tc_capture_preserve) ----
+def _call_begins(module, args, kwargs):
+    torch._C.call_begins(args, kwargs)
+
+
+def _call_ends(module, args, kwargs, out):
+    torch._C.call_ends(out)
+
+
+def _preserve(module):
+    if _call_begins not in module._forward_pre_hooks.values():
+        module.register_forward_pre_hook(_call_begins, with_kwargs=True)
+        module.register_forward_hook(_call_ends, prepend=True, with_kwargs=True)
