@@ -63,7 +63,7 @@ typedef struct {
     bool keep_going;               /* when the capture fails: everything in the source that cannot be captured */
     const char *const *checkpoint; /* classes whose modules run under torch.utils.checkpoint */
     int ncheckpoint;
-    const char *const *preserve;   /* modules whose calls keep their signatures */
+    const char *const *preserve; /* modules whose calls keep their signatures */
     int npreserve;
     bool wide; /* the module is turned to float64 when it is made (module.double()) */
     uint64_t seed;
