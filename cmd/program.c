@@ -1,5 +1,6 @@
 /* The program operand. */
 #include "cmd/outside.h"
+#include "cmd/source.h"
 
 #include "ckpt/ckpt.h"
 #include "file/rename.h"
@@ -45,22 +46,54 @@ static tc_status words_of(tc_cmd *c, tc_opt_id id, const char *name, const char 
     return NULL;
 }
 
+/* --rename and --select. */
+typedef struct {
+    const char *rename[64], *select[64];
+    tc_weights_rules r;
+} rules;
+
+static tc_status read_rules(tc_cmd *c, rules *out) {
+    out->r = (tc_weights_rules){.rename = out->rename, .select = out->select};
+    TC_TRY(words_of(c, TC_OPT_rename, "rename", out->rename, &out->r.nrename));
+    return words_of(c, TC_OPT_select, "select", out->select, &out->r.nselect);
+}
+
 tc_status tc_cmd_weights(tc_cmd *c, tc_program *p) {
-    const char *path = tc_cmd_get(c, TC_OPT_weights), *rename[64], *select[64];
-    tc_weights_rules r = {.rename = rename, .select = select};
+    const char *path = tc_cmd_get(c, TC_OPT_weights);
+    rules k;
     tc_tensors w = {0};
-    TC_TRY(words_of(c, TC_OPT_rename, "rename", rename, &r.nrename));
-    TC_TRY(words_of(c, TC_OPT_select, "select", select, &r.nselect));
+    TC_TRY(read_rules(c, &k));
     if (!path) {
         tc_rename own = {0};
         tc_status st = NULL;
-        for (int i = 0; i < r.nrename && !st; i++) st = tc_rename_add(&own, rename[i]);
-        if (!st && r.nrename) st = tc_weights_rename(p, &own);
+        for (int i = 0; i < k.r.nrename && !st; i++) st = tc_rename_add(&own, k.rename[i]);
+        if (!st && k.r.nrename) st = tc_weights_rename(p, &own);
         tc_rename_deinit(&own);
         return st;
     }
     TC_TRY(tc_ckpt_weights(path, &w));
-    tc_status st = tc_weights_apply(p, &w, r, path);
+    tc_status st = tc_weights_apply(p, &w, k.r, path);
+    tc_tensors_deinit(&w);
+    return st;
+}
+
+tc_status tc_cmd_stored(void *self, const tc_map *own, void (*take)(void *, const char *, const tc_tensor *), void *to) {
+    tc_cmd *c = self;
+    rules k;
+    tc_tensors w = {0};
+    TC_TRY(read_rules(c, &k));
+    TC_TRY(tc_ckpt_weights(tc_cmd_get(c, TC_OPT_weights), &w));
+    tc_status st = tc_weights_each(&w, own, k.r, take, to);
+    tc_tensors_deinit(&w);
+    return st;
+}
+
+tc_status tc_cmd_weights_changed(tc_cmd *c, const tc_capture_stored *s, size_t n, tc_program *p) {
+    static const char *const all[] = {""};
+    tc_tensors w = {0};
+    tc_status st = NULL;
+    for (size_t i = 0; i < n && !st; i++) st = tc_tensors_add(&w, s[i].name, tc_tensor_share(&s[i].tensor));
+    if (!st) st = tc_weights_apply(p, &w, (tc_weights_rules){.select = all, .nselect = tc_cmd_has(c, TC_OPT_select)}, tc_cmd_get(c, TC_OPT_weights));
     tc_tensors_deinit(&w);
     return st;
 }

@@ -20,5 +20,8 @@ tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q);
 /* shapes.c: --profile-shapes; inputs that --input does not name. TC_CONTENT with the line. */
 tc_status tc_cmd_source_shapes(tc_cmd *c, tc_cmd_source *q);
 void tc_cmd_source_close(tc_cmd_source *q);
+/* --weights for a model that changes what it loads: tc_capture_request.stored, of a tc_cmd with --weights, and what the capture made of it. */
+tc_status tc_cmd_stored(void *self, const tc_map *own, void (*take)(void *to, const char *name, const tc_tensor *t), void *to);
+tc_status tc_cmd_weights_changed(tc_cmd *c, const tc_capture_stored *s, size_t n, tc_program *p);
 
 #endif

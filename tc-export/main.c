@@ -237,6 +237,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         q.r.warn = warn, q.r.warn_self = c;
         q.r.eval_suffices = true;
         q.r.weights = tc_cmd_has(c, TC_OPT_weights);
+        if (q.r.weights) q.r.stored = tc_cmd_stored, q.r.stored_self = c;
         q.r.sides = MOST_SIDES;
         preserve(c, &q);
         q.r.keep_going = tc_cmd_has(c, TC_OPT_keep_going);
@@ -265,13 +266,15 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     bool loaded = tc_cmd_get(c, TC_OPT_weights) != NULL;
     if (loaded) tc_profile_phase(q.r.profile, "loading weights");
     for (size_t i = 0; i < all.len && !st; i++) {
-        st = i == 0 || !loaded ? tc_cmd_weights(c, p[i]) : NULL;
+        if (i == 0 && r.stored) st = tc_cmd_weights_changed(c, r.stored, r.nstored, p[0]);
+        else if (i == 0 || !loaded) st = tc_cmd_weights(c, p[i]);
         if (i && loaded) share_weights(p[i], p[0]);
     }
     tc_profile_phase(q.r.profile, "writing");
     if (!st) st = put(c, NULL, &all);
     print_profile(c, q.r.profile);
     release_programs(&all);
+    tc_capture_stored_free(&r);
     free(r.printed);
     tc_cmd_source_close(&q);
     return st;

@@ -53,6 +53,15 @@ static tc_status give(job *j, const tc_yaml *y, tc_opt_id id) {
 
 static void warn(void *self, const char *text) { tc_cmd_note(self, "%s", text); }
 
+/* weights: of a model that changes what it loads; the trainer has nothing left to load. */
+static tc_status load_changed(job *j, const tc_capture_result *r) {
+    tc_program *const both[] = {r->model, r->train};
+    for (int i = 0; i < 2; i++)
+        if (both[i]) TC_TRY(tc_cmd_weights_changed(j->c, r->stored, r->nstored, both[i]));
+    j->recipe->weights = NULL;
+    return NULL;
+}
+
 /* model: FILE.py:Class, captured as tc-export does. */
 static tc_status capture_source(job *j) {
     const tc_recipe *r = j->recipe;
@@ -79,8 +88,14 @@ static tc_status capture_source(job *j) {
     if (!s) {
         q.r.run = tc_evaluator_eval(v);
         q.r.warn = warn, q.r.warn_self = j->c;
+        if (r->weights) {
+            tc_vec_push(&j->c->values[TC_OPT_weights], tc_recipe_path(j->recipe, r->weights));
+            q.r.stored = tc_cmd_stored, q.r.stored_self = j->c;
+        }
         s = tc_capture_source(&q.r, &result);
     }
+    if (!s && result.stored) s = load_changed(j, &result);
+    tc_capture_stored_free(&result);
     free(result.printed);
     tc_evaluator_destroy(v);
     tc_cmd_source_close(&q);

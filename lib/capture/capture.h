@@ -53,9 +53,13 @@ typedef struct {
     int ninputs;
     const tc_capture_dim *dims;
     int ndims;
-    bool eval, train;   /* which modes; neither: both */
-    int sides;          /* programs a mode at most, where the model branches on declared sizes (capture/sides.h); 0, 1: the one of the example */
-    bool weights;       /* weights are loaded into what was captured */
+    bool eval, train; /* which modes; neither: both */
+    int sides;        /* programs a mode at most, where the model branches on declared sizes (capture/sides.h); 0, 1: the one of the example */
+    bool weights;     /* weights are loaded into what was captured */
+    /* ... and are these, given to `take` one after another: by the model's own names, where they have them. Asked for when the model changes
+     * what it loads, by load_state_dict hooks or a _load_from_state_dict of its own; NULL: it is not asked. */
+    tc_status (*stored)(void *self, const tc_map *own, void (*take)(void *to, const char *name, const tc_tensor *t), void *to);
+    void *stored_self;
     bool eval_suffices; /* of both, train may be left out, with a warning, when the model itself refuses it (an assert, a ValueError) */
     tc_observe observe; /* not NULL: a draft, decided by the examples that every input has */
     void *observe_self;
@@ -74,9 +78,16 @@ typedef struct {
 } tc_capture_request;
 
 typedef struct {
+    char *name;
+    tc_tensor tensor;
+} tc_capture_stored;
+
+typedef struct {
     tc_program *model, *train; /* owned by the caller; train NULL when it is the same as model or was not asked for */
     tc_program **others;       /* sides: those that take the place of one of them at other sizes; owned by the caller, the list malloc'ed */
     size_t nothers;
+    tc_capture_stored *stored; /* what the model made of them; NULL: it takes them as they are */
+    size_t nstored;
     char *printed;       /* what print() wrote, malloc'ed; NULL when nothing */
     char *draft;         /* observe: the report, malloc'ed */
     size_t decided;      /* ... and how many places it names */
@@ -85,6 +96,7 @@ typedef struct {
 } tc_capture_result;
 
 tc_status tc_capture_source(const tc_capture_request *r, tc_capture_result *out);
+void tc_capture_stored_free(tc_capture_result *r);
 
 /* Text for people: the classes of the source that can be captured, with the arguments of their constructors, a line each. */
 tc_status tc_capture_list(const tc_capture_request *r, tc_buf *out);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "capture/keep.h"
 #include "capture/profile.h"
+#include "capture/stored.h"
 #include "capture/torch.h"
 
 #include <stdio.h>
@@ -21,9 +22,11 @@ static const char *said(const char *word, const char *option) { return word ? wo
 
 /* ---- building the module ---- */
 /* resnet18(pretrained=False, **kw): a function that can be called without inputs, or is given --arg, makes the module. One with a
- * parameter that must be given is what is captured. */
-static bool is_factory(const func *f, const tc_capture_request *r) {
-    const scope *s = f->sc;
+ * parameter that must be given is what is captured. What a class gives by name (Transformer.from_name) and other things that can be called,
+ * as a partial, make one too. */
+static bool is_factory(C *c, V f, const tc_capture_request *r) {
+    if (tc_kind_of(f) != K_FUNC) return !tc_getattr_or(c, f, c->n_forward);
+    const scope *s = ((func *)f)->sc;
     bool required = s->npos > s->ndefaults;
     for (int i = 0; i < s->nparams; i++) required |= s->params[i].kind == P_KWONLY && !s->params[i].def;
     return r->nargs > 0 || !required;
@@ -35,7 +38,7 @@ static void no_class(C *c, module *m, const tc_capture_request *r) {
     size_t n = 0;
     V key, value;
     for (size_t i = 0; n < 64 && tc_dict_next(m->d, &i, &key, &value);)
-        if (tc_kind_of(value) == K_TYPE) names[n++] = tc_as_str(key)->s;
+        if (tc_kind_of(value) == K_TYPE || tc_kind_of(value) == K_FUNC) names[n++] = tc_as_str(key)->s;
     near = tc_suggest(r->class_name, names, n);
     tc_raise(c, "NameError", "%s: name '%s' is not defined%s%s%s", r->path, r->class_name, near ? "; did you mean '" : "", near ? near : "",
              near ? "'?" : "");
@@ -48,11 +51,23 @@ static module *load(C *c, const tc_capture_request *r) {
     return m;
 }
 
+/* What CLASS is: a name of the file, or what is found from one by attributes. */
+static V named(C *c, module *m, const tc_capture_request *r) {
+    const char *p = r->class_name;
+    V v = tc_dict_gets(c, m->d, tc_intern(c, p, strcspn(p, ".")));
+    if (!v) no_class(c, m, r);
+    while (*(p += strcspn(p, "."))) p++, v = tc_getattr(c, v, tc_intern(c, p, strcspn(p, ".")));
+    return v;
+}
+
 static V construct(C *c, module *m, const tc_capture_request *r) {
-    V cls = tc_dict_gets(c, m->d, tc_intern(c, r->class_name, strlen(r->class_name)));
-    if (!cls) no_class(c, m, r);
-    bool function = tc_kind_of(cls) == K_FUNC;
-    if (function ? !is_factory((func *)cls, r) : tc_kind_of(cls) != K_TYPE) return cls;
+    V cls = named(c, m, r);
+    bool function = tc_kind_of(cls) != K_TYPE;
+    if (function && !is_factory(c, cls, r)) {
+        if (r->nargs && tc_kind_of(cls) != K_FUNC)
+            tc_raise(c, "TypeError", "%s is made by the file: it takes no %s", r->class_name, said(r->said.arg, "--arg"));
+        return cls;
+    }
     str **kn = tc_mem(c, sizeof(str *) * (size_t)(r->nargs + 1));
     V *kv = tc_mem(c, sizeof(V) * (size_t)(r->nargs + 1)), *pos = tc_mem(c, sizeof(V) * (size_t)(r->nargs + 1));
     args A = {.a = pos, .kn = kn, .kv = kv};
@@ -63,7 +78,7 @@ static V construct(C *c, module *m, const tc_capture_request *r) {
         else kn[A.nk] = tc_intern(c, r->args[i].name, strlen(r->args[i].name)), kv[A.nk++] = v;
     }
     V made = tc_call(c, cls, &A);
-    if (function && !tc_getattr_or(c, made, c->n_forward))
+    if (function && tc_kind_of(made) != K_FUNC && !tc_getattr_or(c, made, c->n_forward))
         tc_raise(c, "TypeError", "%s() made a '%s', not a module, and takes no inputs", r->class_name, tc_type_name(c, made));
     if (r->ncheckpoint && !function) {
         V names = tc_tuple(c, (size_t)r->ncheckpoint, NULL), util = (V)tc_import(c, "torch.utils.checkpoint", true);
@@ -542,6 +557,7 @@ static void run(C *c, void *ctx) {
     module *mod = load(c, r);
     V m = construct(c, mod, r);
     bool both = r->eval == r->train;
+    tc_capture_stored_change(c, m, r, j->out);
     materialise(c, m, mod, r);
     if (both || r->eval) mode_and_sides(c, set_mode_only(c, m, false, r), mod, r, "model", false, &j->model);
     if (both || r->train) {
@@ -555,7 +571,7 @@ static void run(C *c, void *ctx) {
 /* What was captured, as the caller gets it. */
 static void hand_over(job *j, bool failed) {
     tc_capture_result *out = j->out;
-    if (failed) release_all(&j->model), release_all(&j->train);
+    if (failed) release_all(&j->model), release_all(&j->train), tc_capture_stored_free(out);
     const size_t nmodel = j->model.len, ntrain = j->train.len;
     if (nmodel) out->model = j->model.data[0];
     if (ntrain) out->train = j->train.data[0];

@@ -69,9 +69,15 @@ tc_status tc_weights_names(const tc_tensors *w, const tc_map *wanted, const tc_r
         if (tc_rename_apply(rename, w->items.data[i].name, &b)) names[i] = tc_arena_strdup(&a, tc_buf_str(&b));
     const char *container = has_containers(w) ? choose_container(w, names, wanted, &a) : "";
     size_t skip = strlen(container);
+    bool wrapped = false;
+    for (size_t i = 0; i < w->items.len; i++) {
+        if (names[i] && strncmp(names[i], container, skip)) names[i] = NULL; /* another dict of the checkpoint: the optimiser's, ... */
+        wrapped |= names[i] && meaning(wanted, names[i] + skip, &b) == b.data && b.data;
+    }
     for (size_t i = 0; i < w->items.len && !st; i++) {
-        if (!names[i] || strncmp(names[i], container, skip)) continue; /* another dict of the checkpoint: the optimiser's, ... */
+        if (!names[i]) continue;
         const char *name = meaning(wanted, names[i] + skip, &b);
+        if (!name && wrapped) strip_wrappers(names[i] + skip, &b), name = tc_buf_str(&b); /* what the model may know under another name */
         if (!name) name = names[i] + skip;
         void **slot = tc_map_put(out, name, strlen(name));
         if (*slot)
@@ -84,15 +90,11 @@ tc_status tc_weights_names(const tc_tensors *w, const tc_map *wanted, const tc_r
     return st;
 }
 
-static tc_status name_all(const tc_program *p, const tc_tensors *w, tc_weights_rules r, tc_map *out) {
+static tc_status name_all(const tc_map *wanted, const tc_tensors *w, tc_weights_rules r, tc_map *out) {
     tc_rename rules = {0};
-    tc_map wanted = {0};
     tc_status st = NULL;
     for (int i = 0; i < r.nrename && !st; i++) st = tc_rename_add(&rules, r.rename[i]);
-    for (int i = 0; i < p->ninputs; i++)
-        if (takes_weight(&p->inputs[i])) tc_map_set(&wanted, p->inputs[i].name, (void *)1);
-    if (!st) st = tc_weights_names(w, &wanted, &rules, out);
-    tc_map_free(&wanted);
+    if (!st) st = tc_weights_names(w, wanted, &rules, out);
     tc_rename_deinit(&rules);
     return st;
 }
@@ -102,7 +104,7 @@ static tc_status select_names(const tc_tensors *w, tc_weights_rules r, tc_map *n
     tc_select select = {0};
     tc_status st = NULL;
     for (int i = 0; i < r.nselect && !st; i++) st = tc_select_add(&select, r.select[i]);
-    for (size_t i = 0; i < names->len && !st; i++) {
+    for (size_t i = 0; i < names->len && !st && r.nselect; i++) {
         size_t at = (size_t)(uintptr_t)names->entries[i].value;
         if (!tc_select_takes(&select, w->items.data[at - 1].name)) names->entries[i].value = NULL;
     }
@@ -220,10 +222,13 @@ static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *n
 }
 
 tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, tc_weights_rules rules, const char *from) {
-    tc_map names = {0};
+    tc_map names = {0}, wanted = {0};
     size_t *take = tc_xcalloc((size_t)p->ninputs + 1, sizeof *take);
-    tc_status st = name_all(p, weights, rules, &names);
-    if (!st && rules.nselect) st = select_names(weights, rules, &names);
+    for (int i = 0; i < p->ninputs; i++)
+        if (takes_weight(&p->inputs[i])) tc_map_set(&wanted, p->inputs[i].name, (void *)1);
+    tc_status st = name_all(&wanted, weights, rules, &names);
+    tc_map_free(&wanted);
+    if (!st) st = select_names(weights, rules, &names);
     if (!st) st = match(p, weights, &names, from, !rules.nselect, take);
     for (int i = 0; i < p->ninputs && !st; i++) {
         if (!take[i]) continue;
@@ -240,5 +245,18 @@ tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, tc_weights_
     }
     tc_map_free(&names);
     free(take);
+    return st;
+}
+
+tc_status tc_weights_each(const tc_tensors *w, const tc_map *wanted, tc_weights_rules rules, void (*take)(void *, const char *, const tc_tensor *),
+                          void *to) {
+    tc_map names = {0};
+    tc_status st = name_all(wanted, w, rules, &names);
+    if (!st) st = select_names(w, rules, &names);
+    for (size_t i = 0; i < names.len && !st; i++) {
+        const size_t at = (size_t)(uintptr_t)names.entries[i].value;
+        if (at) take(to, names.entries[i].key, &w->items.data[at - 1].tensor);
+    }
+    tc_map_free(&names);
     return st;
 }

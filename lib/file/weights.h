@@ -25,5 +25,8 @@ tc_status tc_weights_rename(tc_program *p, const tc_rename *rename);
 /* The same choice of names for other takers: wanted holds names (any value but NULL); out: wanted names, and those of the file that fit none, to
  * index + 1 of w. */
 tc_status tc_weights_names(const tc_tensors *w, const tc_map *wanted, const tc_rename *rename, tc_map *out);
+/* The tensors that the rules take, one after another, by the wanted names that theirs mean, or by their own where they mean none. */
+tc_status tc_weights_each(const tc_tensors *w, const tc_map *wanted, tc_weights_rules rules, void (*take)(void *, const char *, const tc_tensor *),
+                          void *to);
 
 #endif

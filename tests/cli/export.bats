@@ -90,11 +90,36 @@ def net(bias=True, **kwargs):
 
 def affine(x, y):
     return x * 2 + y
+
+
+class Named(Net):
+    @classmethod
+    def of(cls, name, bias=True):
+        return cls(Config(width={"wide": 7}[name]), bias)
+
+
+def scaled(by=2):
+    return lambda x: x * by
+
+
+part, made = functools.partial(Named.of, "wide"), Named.of("wide", bias=False)
 PY
+    sed -i '1i import functools' m.py
     run --separate-stderr tc-export m.py:net --mode eval --input x=Bx4xf32 --print
     [[ "$output" == *"fc.bias"* ]]
     run --separate-stderr tc-export m.py:net --mode eval --arg bias=False --arg width=7 --input x=Bx7xf32 --print
     [[ "$output" == *"f32[3, 7]"* && "$output" != *"fc.bias"* ]]
+    for how in 'Named.of --arg "\"wide\""' 'Named.of --arg name="\"wide\""' part 'part --arg bias=True'; do
+        eval "tc-export m.py:$how --mode eval --input x=Bx7xf32 --print" >out
+        grep -q "fc.bias.*f32\[3\]" out
+    done
+    run --separate-stderr tc-export m.py:made --mode eval --input x=Bx7xf32 --print
+    [[ "$output" == *"f32[3, 7]"* && "$output" != *"fc.bias"* ]]
+    tc-export m.py:scaled --arg by=3 --input x=Bxf32 -o s.pt2
+    [ "$(tc-run s.pt2 --input x=1xf32=5 | tail -c 4 | od -An -tf4 | tr -d ' ')" = 15 ]
+    fails 3 "missing 1 required positional argument: 'name'" tc-export m.py:Named.of --input x=Bx7xf32 --print
+    fails 3 "'Named' has no attribute 'off'" tc-export m.py:Named.off --input x=Bx7xf32 --print
+    fails 3 "made is made by the file: it takes no --arg" tc-export m.py:made --arg bias=True --input x=Bx7xf32 --print
     run --separate-stderr tc-export m.py:affine --input x=Bxf32 --input y=Bxf32 --print
     [[ "$output" == *"aten.add"* ]]
 }

@@ -71,6 +71,52 @@ P
     tc-ckpt convert two.pt2 --rename 's/^a\./a._orig_mod./' -o w.safetensors && loads w.safetensors
 }
 
+@test "hooks of load_state_dict and a _load_from_state_dict of a module's own change what is loaded" {
+    cat >h.py <<'P'
+import torch
+from torch import nn
+class Frozen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weight", torch.ones(3))
+    def _load_from_state_dict(self, state_dict, prefix, *rest):
+        state_dict.pop(prefix + "num_batches_tracked", None)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+    def forward(self, x):
+        return x * self.weight
+class M(nn.Module):
+    def __init__(self, apart=False):
+        super().__init__()
+        if apart:
+            self.p, self.q = nn.Linear(3, 2, bias=False), nn.Linear(3, 1, bias=False)
+            self.norm = nn.BatchNorm1d(3)
+        else:
+            self.pq, self.norm = nn.Linear(3, 3, bias=False), Frozen()
+            self._register_load_state_dict_pre_hook(self.merge)
+            self.register_load_state_dict_pre_hook(lambda m, d, prefix, *rest: d.pop(prefix + "norm.bias", None))
+    def merge(self, state_dict, prefix, *rest):
+        if prefix + "p.weight" in state_dict:
+            p, q = state_dict.pop(prefix + "p.weight"), state_dict.pop(prefix + "q.weight")
+            state_dict[prefix + "pq.weight"] = torch.cat([p, q])
+        for name in ("running_mean", "running_var"):
+            state_dict.pop(prefix + "norm." + name, None)
+    def forward(self, x):
+        return self.norm(self.pq(x) if hasattr(self, "pq") else torch.cat([self.p(x), self.q(x)], 1))
+P
+    tc-export h.py:M --arg apart=True --input x=2x3xf32 --mode eval -o apart.pt2
+    tc-ckpt convert apart.pt2 --rename 's/^/module./' -o apart.safetensors
+    tc-export h.py:M --weights apart.safetensors --input x=2x3xf32 -o h.pt2
+    tc-run apart.pt2 --input x=2x3xf32=1,2,3,4,5,6 --output 0=@y.npy
+    tc-run h.pt2 --input x=2x3xf32=1,2,3,4,5,6 --expect @y.npy --rtol 1e-4
+    printf '%s\n' 'model: h.py:M' 'input: x=2x3xf32' 'weights: apart.safetensors' 'steps: 1' 'batch: 2' 'data: {train: {safetensors: d.safetensors}}' \
+        'loss: out.sum()' 'optimizer: torch.optim.SGD(m.parameters(), lr=0.0)' >r.yaml
+    tc-run h.pt2 --input x=2x3xf32=1 --output 0=@x.npy && tc-ckpt convert x.npy -o d.safetensors --rename 's/.*/x/'
+    tc-train r.yaml -o run && tc-ckpt diff run/model.pt2 h.pt2
+    tc-ckpt convert apart.safetensors --rename 's/p.weight/r.weight/' -o other.safetensors
+    run --separate-stderr tc-export h.py:M --weights other.safetensors --input x=2x3xf32 -o h.pt2
+    [[ "$status" -eq 3 && "$stderr" == *"1 missing, 2 unexpected"* && "$stderr" == *"unexpected: q.weight, r.weight"* ]]
+}
+
 @test "rename fits names of a file, or changes those of a program" {
     tc-ckpt convert two.pt2 --rename 's/^/net./' -o w.safetensors
     run --separate-stderr tc-export one.pt2 --weights w.safetensors -o got.pt2

@@ -505,6 +505,8 @@ class Module:
                 hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
             else:
                 hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        if isinstance(state_dict, _Stored):
+            return
         own = [(n, p) for n, p in self._parameters.items() if p is not None]
         own += [(n, b) for n, b in self._buffers.items() if b is not None and n not in self._non_persistent_buffers_set]
         for name, t in own:
@@ -571,6 +573,25 @@ class Module:
             else:
                 head += "\n  " + "\n  ".join(body) + "\n"
         return head + ")"
+
+
+class _Stored(OrderedDict):  # a state dict that only goes through what modules change of one: nothing is copied from it
+    pass
+
+
+# Whether a module changes the names or tensors of a file that is loaded: by hooks, or by a _load_from_state_dict of its own.
+def _changes_stored(module):
+    return any([m._load_state_dict_pre_hooks or type(m)._load_from_state_dict is not Module._load_from_state_dict for m in module.modules()])
+
+
+def _change_stored(module, stored):
+    stored, errors = _Stored(stored), []
+    with torch.no_grad():
+        for path, m in module.named_modules(remove_duplicate=False):
+            m._load_from_state_dict(stored, path + "." if path else "", {}, True, [], [], errors)
+    if errors:
+        raise RuntimeError("Error(s) in loading state_dict for " + type(module).__name__ + ":\n\t" + "\n\t".join(errors))
+    return list(stored.items())
 
 
 # Puts a module into a mode; the name of the first weight whose values that changed (weights that a train() of the model's own merges), or None.
