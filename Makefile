@@ -16,7 +16,7 @@ isa_flags = $(shell awk -F'\t' '$$1=="$(1)" {print $$2}' lib/isa.tab)
 
 LIB_C   := $(filter-out %.isa.c,$(sort $(wildcard lib/*/*.c)))
 LIB_ISA := $(sort $(wildcard lib/*/*.isa.c))
-GEN_C   := $(BUILD)/gen/op_families.c $(BUILD)/gen/embed_sources.c $(BUILD)/gen/embed_onnx_write.c $(BUILD)/gen/paste.c
+GEN_C   := $(BUILD)/gen/op_families.c $(BUILD)/gen/embed_sources.c $(BUILD)/gen/embed_onnx_write.c $(BUILD)/gen/aten_generated.c $(BUILD)/gen/paste.c
 LIB_O   := $(LIB_C:%.c=$(BUILD)/obj/%.o) $(foreach i,$(ISAS),$(LIB_ISA:%.isa.c=$(BUILD)/obj/%.$(i).o)) $(GEN_C:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
 CMD_O   := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard cmd/*.c)))
 TOOLS   := $(patsubst %/main.c,%,$(sort $(wildcard tc-*/main.c)))
@@ -54,6 +54,10 @@ $(BUILD)/gen/embed_sources.c $(BUILD)/gen/embed_onnx_write.c: $(BUILD)/gen/embed
 	@{ echo '#include "base/embedded.h"'; i=0; for f in $(EMBED_$*); do $(call packed,sed 's/^ *\#.*//' $$f,$$i); i=$$((i+1)); done; \
 	   echo 'const tc_embedded tc_embedded_$*[] = {'; i=0; \
 	   for f in $(EMBED_$*); do echo "    {\"$${f#lib/capture/torch/}\", packed$$i, sizeof packed$$i, len$$i},"; i=$$((i+1)); done; echo '    {0}};'; } > $@.tmp && mv $@.tmp $@
+# Out forms of operators that PyTorch's build makes (op/aten.c).
+$(BUILD)/gen/aten_generated.c: lib/op/aten_generated.txt Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "base/embedded.h"'; $(call packed,cat $<,0); echo 'const tc_embedded tc_aten_generated = {"$(<F)", packed0, sizeof packed0, len0};'; } > $@.tmp && mv $@.tmp $@
 # What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out); tc_abi.h; filter.h.
 PASTE   := lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
 PRELUDE  = $(CC) -E -P -nostdinc -isystem $(BUILD)/gen/none -Ilib -DTC_ABI_H -DTC_VB=TC_VB lib/codegen/prelude.h

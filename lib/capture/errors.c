@@ -31,6 +31,8 @@ const frame *tc_user_frame(C *c) {
     return f;
 }
 
+bool tc_is_embedded(const C *c) { return c->fr && c->fr->sc->file->embedded; }
+
 static const char *trace(C *c) {
     tc_buf b = {0};
     int shown = 0, total = 0;

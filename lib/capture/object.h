@@ -463,6 +463,7 @@ void tc_steps(C *c, uint64_t n);
 void tc_stack_check(C *c);
 void tc_warn(C *c, const char *text); /* a text is said once: the modes of a model are captured one after another */
 const frame *tc_user_frame(C *c);     /* the innermost of the user's own files; NULL: none */
+bool tc_is_embedded(const C *c);      /* the source that runs is the library's own */
 tc_source tc_here(C *c);              /* place in the user's file, for graph nodes */
 
 /* ---- bigint.c: ints of any size ---- */

@@ -35,6 +35,7 @@ typedef struct {
     const tc_op *op;
     V self;
     bool method; /* its first argument is self, bound or not */
+    bool strict; /* of torch.ops: arguments have the schema's names */
 } opfn;          /* op NULL: all overloads of `name` ("aten::add") */
 typedef struct {
     obj h;
@@ -155,8 +156,10 @@ void tc_torch_enter(C *c, region *r, tc_graph *g);
 void tc_torch_leave(C *c);
 void tc_torch_unwind(C *c, region *to);                /* something was raised: leaves what was entered since `to` */
 tc_value *tc_torch_lift_region(C *c, tc_value *outer); /* a value of an outer graph, in the one being captured */
-/* An operator object: "add", "aten::add" or with an overload, "aten::add.Tensor". self: bound method, or NULL. NULL when there is none. */
-V tc_torch_opfn(C *c, const char *name, V self);
+/* An operator object: "add", "aten::add" or with an overload, "aten::add.Tensor". self: bound method, or NULL. NULL when there is none
+ * in that place. */
+typedef enum { TC_IN_OPS, TC_IN_TORCH, TC_IN_TENSOR, TC_IN_NN } tc_op_place;
+V tc_torch_opfn(C *c, const char *name, V self, tc_op_place place);
 extern const char tc_torch_device_types[];                   /* "cpu, cuda, ..." */
 bool tc_torch_device_parse(const char *s, size_t *out_type); /* TYPE or TYPE:INDEX; false with the type's length, 0: an unknown one */
 V tc_torch_device_named(C *c, str *s, V index);              /* "cpu", "cuda:1"; index NULL: none but in the name */

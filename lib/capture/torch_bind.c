@@ -54,11 +54,11 @@ static bool is_single(C *c, V v) {
     return true;
 }
 
-/* An int, symbolic or not, or an integer tensor of one element read out. */
-static bool int_sym(C *c, V v, tc_sym *out) {
+/* An int, symbolic or not, or an integer tensor of one element read out. An int beyond 64 bits is one, and too_big says what it raises. */
+static bool int_sym(C *c, V v, tc_sym *out, bool any_rank, const char *raises, const char **too_big) {
     kind k = tc_kind_of(v);
     if (k == K_TENSOR) {
-        if (!tc_is_integral(tc_torch_dtype(v)) || tc_torch_dtype(v) == TC_BOOL || !is_single(c, v)) return false;
+        if (!tc_is_integral(tc_torch_dtype(v)) || tc_torch_dtype(v) == TC_BOOL || !(any_rank ? is_single(c, v) : tc_torch_rank(v) == 0)) return false;
         v = tc_tensor_number(c, v, "an int argument");
         k = tc_kind_of(v);
     }
@@ -72,17 +72,17 @@ static bool int_sym(C *c, V v, tc_sym *out) {
         *out = tc_to_sym(c, v);
         return tc_sym_type(*out) == TC_SYM_INT;
     }
-    int64_t i;
-    if (!tc_int_fits(v, &i)) return false;
+    int64_t i = 0;
+    if (!tc_int_fits(v, &i)) *too_big = raises;
     *out = tc_sym_int(tc_torch_program(c)->sym, i);
     return true;
 }
 
-static bool ints_arg(C *c, V const *items, size_t n, tc_arg *a) {
+static bool ints_arg(C *c, V const *items, size_t n, tc_arg *a, const char **too_big) {
     tc_sym *s = TC_NEWN(&tc_torch_program(c)->arena, tc_sym, n ? n : 1);
     for (size_t i = 0; i < n; i++) /* PyTorch looks at the first alone: True among the others is 1 */
         if (i && tc_kind_of(items[i]) == K_BOOL) s[i] = tc_sym_int(tc_torch_program(c)->sym, items[i] == c->true_);
-        else if (!int_sym(c, items[i], &s[i])) return false;
+        else if (!int_sym(c, items[i], &s[i], true, "TypeError", too_big)) return false;
     *a = (tc_arg){.kind = TC_A_INTS, .n = (int)n, .syms = s};
     return true;
 }
@@ -113,7 +113,12 @@ typedef struct {
 static bool as_number(given *g) {
     const V self = g->b->object[0];
     if (number_arg(g->c, g->v, g->a)) return true;
-    if (tc_kind_of(g->v) != K_INT || tc_int_sign(g->v) < 0 || tc_int_bits(g->v) != 64) return false;
+    if (tc_kind_of(g->v) != K_INT) return false;
+    if (tc_int_sign(g->v) < 0 || tc_int_bits(g->v) != 64) {
+        g->b->too_big = "OverflowError";
+        *g->a = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_int(0)};
+        return true;
+    }
     const uint32_t *half = ((const big *)g->v)->d;
     if (!self || !tc_is_tensor(self)) {
         *g->a = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(tc_int_to_double(g->c, g->v))};
@@ -151,17 +156,25 @@ static bool as_optional_tensors(given *g) { return tensor_list(g, true); }
 
 static bool as_int(given *g) {
     tc_sym s;
+    if (g->b->strict && tc_kind_of(g->v) == K_BOOL) g->v = tc_int(g->c, g->v == g->c->true_);
     /* max(x, tensor) is no max(x, dim): a tensor is read out when nothing takes it as it is */
-    if ((tc_kind_of(g->v) == K_TENSOR && !g->b->reads) || !int_sym(g->c, g->v, &s)) return false;
+    if ((tc_kind_of(g->v) == K_TENSOR && !g->b->reads) || !int_sym(g->c, g->v, &s, g->p->sym_int, "ValueError", &g->b->too_big)) return false;
     *g->a = (tc_arg){.kind = TC_A_INT, .sym = s};
     return true;
 }
 
 static bool as_ints(given *g) {
-    if (!tc_is_seq(g->v)) return g->p->fixed_len > 0 && ints_arg(g->c, &g->v, 1, g->a);
+    if (!tc_is_seq(g->v)) {
+        V same[8];
+        const int many = g->p->fixed_len;
+        for (int i = 0; i < many && i < 8; i++) same[i] = g->v;
+        if (many <= 0 || many > 8 || !ints_arg(g->c, same, (size_t)many, g->a, &g->b->too_big)) return false;
+        if (g->b->too_big) g->b->too_big = "ValueError";
+        return true;
+    }
     size_t n;
     V *items = tc_items(g->v, &n);
-    return ints_arg(g->c, items, n, g->a);
+    return ints_arg(g->c, items, n, g->a, &g->b->too_big);
 }
 
 static bool as_float(given *g) {
@@ -188,6 +201,7 @@ static bool as_floats(given *g) {
 }
 
 static bool as_bool(given *g) {
+    if (g->b->strict && (tc_torch_is_number(g->v) || g->v == g->c->none)) g->v = tc_bool(g->c, tc_truth(g->c, g->v));
     if (tc_kind_of(g->v) == K_SYM && tc_sym_type(tc_to_sym(g->c, g->v)) == TC_SYM_BOOL) g->v = tc_bool(g->c, tc_sym_truth(g->c, g->v));
     return tc_kind_of(g->v) == K_BOOL && number_arg(g->c, g->v, g->a);
 }
@@ -282,6 +296,10 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
         b->arg[at] = (tc_arg){.kind = TC_A_NONE};
         return true;
     }
+    if (v == c->none && p->type == TC_T_INTS && p->has_default && p->def.kind == TC_A_FLOATS && !p->def.n && !b->strict) { /* int[1] dim=[] */
+        b->arg[at] = (tc_arg){.kind = TC_A_INTS};
+        return true;
+    }
     given g = {c, op, p, b, &b->arg[at], at, v};
     if (known && forms[p->type].take(&g)) return true;
     return refuse(b, p, c, g.v, known ? forms[p->type].expected : "something tc has no form for");
@@ -289,14 +307,11 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
 
 /* The keyword names that PyTorch takes: the schema's, but for self, and those of NumPy. */
 static bool same_name(const tc_schema *s, int i, const char *kw, bool strict) {
-    static const char *const also[][2] = {{"dim", "axis"}, {"keepdim", "keepdims"}, {"self", "input"}, {"self", "x"},
-                                          {"self", "a"},   {"self", "x1"},          {"other", "x2"}};
+    static const char *const also[][2] = {{"dim", "axis"}, {"keepdim", "keepdims"}, {"input", "x"}, {"input", "a"}, {"input", "x1"}, {"other", "x2"}};
     const char *name = s->params[i].name;
-    if (strict || strcmp(name, "self")) {
-        if (!strcmp(name, kw)) return true;
-        if (strict) return false;
-    }
-    for (size_t k = 0; k < sizeof also / sizeof *also; k++)
+    if (!strict && !strcmp(name, "self")) name = "input";
+    if (!strcmp(name, kw)) return true;
+    for (size_t k = 0; k < sizeof also / sizeof *also && !strict; k++)
         if (!strcmp(name, also[k][0]) && !strcmp(kw, also[k][1])) return true;
     return false;
 }
@@ -319,8 +334,9 @@ static bool takes_out(C *c, const tc_schema *s, V v, tc_binding *b) {
 }
 
 /* The place in the schema of an argument that PyTorch writes after others than the schema does, or that is not in it. */
-static bool extra_keyword(C *c, const tc_schema *s, const char *kw, V v, tc_binding *b) {
-    if (!strcmp(kw, "out")) {
+static bool extra_keyword(C *c, const tc_op *op, const char *kw, V v, bool is_method, tc_binding *b) {
+    const tc_schema *s = tc_op_schema(op);
+    if (!strcmp(kw, "out") && !is_method && tc_op_takes_out(op)) {
         b->out = v == c->none ? NULL : v;
         return !b->out || takes_out(c, s, v, b);
     }
@@ -348,12 +364,12 @@ static bool take_defaults(C *c, const tc_op *op, tc_binding *b) {
     return true;
 }
 
-static bool take_keyword(C *c, const tc_op *op, const char *kw, V v, bool strict_names, tc_binding *b) {
+static bool take_keyword(C *c, const tc_op *op, const char *kw, V v, bool is_method, bool strict_names, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
     int at = 0;
     while (at < s->nparams && !same_name(s, at, kw, strict_names)) at++;
     if (at == s->nparams) {
-        if (extra_keyword(c, s, kw, v, b)) return true;
+        if (!strict_names && extra_keyword(c, op, kw, v, is_method, b)) return true;
         if (!b->why.len) tc_buf_printf(&b->why, "got an unexpected keyword argument '%s'", kw);
         return false;
     }
@@ -368,6 +384,7 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
     const tc_schema *s = tc_op_schema(op);
     memset(b, 0, offsetof(tc_binding, reads));
     b->why.len = 0;
+    b->strict = strict_names && !tc_is_embedded(c);
     b->requires_grad = -1;
     b->n = s->nparams;
     V swapped_args[16];
@@ -386,7 +403,8 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
     bool spread = npos == first + 1 && s->params[first].type == TC_T_INTS && !s->params[first].optional && A->n > first && !tc_is_seq(A->a[first]) &&
                   !strict_names;
     if (spread) {
-        if (!ints_arg(c, A->a + first, (size_t)(A->n - first), &b->arg[first])) return refuse(b, &s->params[first], c, A->a[first], "tuple of ints");
+        if (!ints_arg(c, A->a + first, (size_t)(A->n - first), &b->arg[first], &b->too_big))
+            return refuse(b, &s->params[first], c, A->a[first], "tuple of ints");
         b->given[first] = true;
         taken = first;
     } else if (A->n > npos) {
@@ -398,7 +416,7 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
         b->given[i] = true;
     }
     for (int k = 0; k < A->nk; k++)
-        if (!take_keyword(c, op, A->kn[k]->s, A->kv[k], strict_names, b)) return false;
+        if (!take_keyword(c, op, A->kn[k]->s, A->kv[k], is_method, strict_names, b)) return false;
     if (!take_defaults(c, op, b)) return false;
     bool fraction = !b->wide;
     for (int i = 0; i < s->nparams; i++) fraction |= b->arg[i].kind == TC_A_DTYPE && !tc_is_integral(b->arg[i].dtype);

@@ -12,11 +12,13 @@ typedef struct {
     bool given[TC_MAX_PARAMS];
     int n;
     bool wide;                /* a number beyond int64 was bound as a float */
+    const char *too_big;      /* an int beyond 64 bits was given: what the call raises; NULL: none */
     struct tc_generator *gen; /* of generator= */
     bool on_device, on_meta;  /* device= was given; it is "meta" */
     V out;                    /* out=: a tensor or a tuple of them; NULL */
     int requires_grad;        /* requires_grad= of a factory: -1 not given */
     bool reads;               /* 0-d tensors may be read out where a number is asked for: tried when no overload takes them as they are */
+    bool strict;              /* of torch.ops in the user's source: by the rules of TorchScript, which convert more */
     tc_buf why;               /* when binding failed: what does not fit; free it */
 } tc_binding;
 
@@ -44,9 +46,14 @@ void tc_inference_mark(C *c, const tc_op *op, const tc_binding *b, V result);
 V tc_inference_made(C *c, V v);
 void tc_inference_no_grad(C *c, const tensor *t);
 
-/* out= (torch_out.c), a tensor or a sequence of them, of a call of s: it may not be read in another order than it is written. */
-void tc_torch_out_apart(C *c, const tc_schema *s, const tc_binding *b);
-/* The result r goes into out, which is returned: its type stays, its size becomes that of r. */
-V tc_torch_out(C *c, const tc_schema *s, V out, V r);
+/* out= (torch_out.c), a tensor or a sequence of them, of a call that is about to be made: raises where PyTorch does not write there, and says
+ * in the arguments what type is computed in. */
+void tc_torch_out_before(C *c, const tc_op *op, tc_binding *b);
+/* The result r goes into out=, which is returned: its type stays, its size becomes that of r. */
+V tc_torch_out(C *c, const tc_op *op, const tc_binding *b, V r);
+/* Raises where a call may not write to this tensor: several of its elements are one in memory, or an operand's at another place. */
+void tc_torch_check_written(C *c, const tc_op *op, const tc_binding *b, V written);
+/* Raises where the result r of a call in place is not of the size of what it is written to. */
+void tc_torch_check_size(C *c, const tc_op *op, V written, V r);
 
 #endif

@@ -263,7 +263,7 @@ static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *obje
     const bool wants = concrete_arguments(c, p, op, a, nargs, strided[0] ? strided : objects);
     for (int i = 0; i < nargs && !s->variadic; i++) {
         tc_status st = tc_op_coerce(p, op, &s->params[i], &a[i]);
-        if (st) tc_raise_status(c, "TypeError", st);
+        if (st) tc_raise_status(c, s->params[i].type == TC_T_INTS && a[i].kind == TC_A_INTS ? "RuntimeError" : "TypeError", st);
     }
     if (!T->eval.call) tc_raise(c, "RuntimeError", "%s: no executor for concrete tensors", tc_op_name(op));
     tc_value outs[16] = {0};
@@ -504,6 +504,7 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
     }
     tensor *t = (tensor *)self;
     refuse_leaf(c, op, t);
+    tc_torch_check_written(c, op, b, self);
     if (tc_op_resizes(op) && t->requires_grad) tc_raise(c, "RuntimeError", "cannot resize variables that require grad");
     V r = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
     if (!r || !tc_is_tensor(r)) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
@@ -519,6 +520,7 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
     if (tc_dtype_kind(tc_torch_dtype(r)) > tc_dtype_kind(t->t.dtype))
         tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch,
                  tc_dtypes[t->t.dtype].torch);
+    tc_torch_check_size(c, op, self, r);
     tc_torch_copy_into(c, self, r);
     forget_result(c, r);
     return self;
@@ -582,6 +584,7 @@ static V record_inplace(C *c, const tc_op *op, tc_binding *b) {
     if (!tc_is_tensor((V)t)) return record_inplace_list(c, op, b);
     check_own(c, t);
     refuse_leaf(c, op, t);
+    tc_torch_check_written(c, op, b, (V)t);
     V r = record(c, op, b->arg, b->n, b->object);
     if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
     if (t->v) require_bases(t->v);
@@ -620,6 +623,8 @@ static V run_marked(C *c, const tc_op *op, tc_binding *b) {
 static V run_unmarked(C *c, const tc_op *op, tc_binding *b, const tc_unmarked_writes *w) {
     tc_arg fa[8];
     V objects[8];
+    for (int i = 0; i < 2; i++)
+        if (b->object[3 + i] && tc_is_tensor(b->object[3 + i])) tc_torch_check_written(c, op, b, b->object[3 + i]);
     for (int i = 0; i < w->nfrom; i++) fa[i] = b->arg[w->from[i]], objects[i] = b->object[w->from[i]];
     return run_writing(c, op, w->functional, fa, objects, b->object + 3, 2, w->first, b->gen);
 }
@@ -695,10 +700,13 @@ static V call_bound(C *c, const tc_op *op, tc_binding *b) {
     tc_unmarked_writes w;
     V r;
     if (c->torch->default_dtype != TC_F32) set_default_type(s, b, c->torch->default_dtype);
-    if (b->out) tc_torch_out_apart(c, s, b);
+    if (b->out) tc_torch_out_before(c, op, b);
     tc_inference_check(c, s, b);
-    tc_torch_check_type(c, op, b->arg, b->object);
-    if (gives_argument(s, b)) r = b->object[0];
+    if (tc_word_in(" abs_ absolute_ ", s->name) && tc_is_complex(tc_torch_dtype(b->object[0])))
+        tc_raise(c, "RuntimeError", "In-place abs is not supported for complex tensors.");
+    const bool given = gives_argument(s, b);
+    if (!given) tc_torch_check_type(c, op, b->arg, b->object);
+    if (given) r = b->object[0];
     else if (!c->torch->graph && writes_besides(s)) r = run_marked(c, op, b);
     else if (!c->torch->graph && tc_op_unmarked_writes(op, b->arg, b->object[0] && tc_is_tensor(b->object[0]) ? tc_torch_rank(b->object[0]) : 0, &w))
         r = run_unmarked(c, op, b, &w);
@@ -706,8 +714,10 @@ static V call_bound(C *c, const tc_op *op, tc_binding *b) {
     else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
     tc_inference_mark(c, op, b, r);
     if (!s->inplace && !b->out) note_leaf(c, op, b, r);
+    if (b->requires_grad > 0 && tc_is_tensor(r) && !tc_is_float(tc_torch_dtype(r)) && !tc_is_complex(tc_torch_dtype(r)))
+        tc_raise(c, "RuntimeError", "Only Tensors of floating point and complex dtype can require gradients");
     if (b->requires_grad >= 0 && tc_is_tensor(r)) tc_torch_require_grad((tensor *)r, b->requires_grad);
-    return b->out ? tc_torch_out(c, s, b->out, r) : r;
+    return b->out ? tc_torch_out(c, op, b, r) : r;
 }
 
 static _Noreturn void no_overload(C *c, const char *name, const tc_op *const *ops, int n, args *A, bool is_method, bool strict) {
@@ -733,7 +743,7 @@ static _Noreturn void no_overload(C *c, const char *name, const tc_op *const *op
     }
     tc_buf_free(&b.why);
     str *message = tc_as_str(tc_buf_to_str(c, &text));
-    tc_raise(c, "TypeError", "%s", message->s);
+    tc_raise(c, strict && !tc_is_embedded(c) ? "RuntimeError" : "TypeError", "%s", message->s);
 }
 
 static V call_overloads(C *c, const char *name, const tc_op *const *ops, int n, args *A, bool is_method, bool strict) {
@@ -742,8 +752,10 @@ static V call_overloads(C *c, const char *name, const tc_op *const *ops, int n, 
     for (int reads = 0; reads < 2; reads++)
         for (int i = 0; i < n; i++) {
             b->reads = reads;
+            if (!strict && tc_op_schema(ops[i])->has_out) continue; /* out= is a keyword of the functional one */
             bool fits = tc_torch_bind(c, ops[i], A, is_method, strict, b);
             tc_buf_free(&b->why);
+            if (fits && b->too_big) tc_raise(c, b->too_big, "%s(): an int is too big for 64 bits", tc_op_schema(ops[i])->name);
             if (fits) return call_op(c, ops[i], b);
         }
     no_overload(c, name, ops, n, A, is_method, strict);
@@ -752,6 +764,7 @@ static V call_overloads(C *c, const char *name, const tc_op *const *ops, int n, 
 /* Overloads by name, looked up once. */
 typedef struct {
     int n;
+    bool is_function, is_method, is_nn; /* as PyTorch has it */
     const tc_op *ops[MAX_OVERLOADS];
 } overloads;
 static const overloads *overloads_of(C *c, const char *name) {
@@ -759,8 +772,9 @@ static const overloads *overloads_of(C *c, const char *name) {
     if (!*at) {
         const tc_op *ops[MAX_OVERLOADS];
         int n = tc_op_overloads(name, ops, MAX_OVERLOADS);
-        overloads *o = tc_arena_alloc(&c->arena, sizeof(int) * 2 + sizeof *ops * (size_t)(n + 1));
+        overloads *o = tc_arena_alloc(&c->arena, offsetof(overloads, ops) + sizeof *ops * (size_t)(n + 1));
         o->n = n;
+        o->is_function = tc_op_stands_in(name, 'f'), o->is_method = tc_op_stands_in(name, 'm'), o->is_nn = tc_op_stands_in(name, 'n');
         memcpy(o->ops, ops, sizeof *ops * (size_t)n);
         *at = o;
     }
@@ -779,7 +793,9 @@ static int category(V v) {
     }
 }
 /* torch.mul(2.5, x): the first number as a 0-d tensor of the type that the number and the other operand have together. */
-static V number_operand(C *c, V v, V other) {
+static V number_operand(C *c, const char *name, V v, V other) {
+    if (tc_kind_of(v) == K_BOOL && tc_word_in(" aten::sub aten::subtract ", name))
+        tc_raise(c, "NotImplementedError", "Subtraction, the `-` operator, with a bool tensor is not supported.");
     int mine = category(v), theirs = category(other);
     tc_dtype d = theirs < 0 ? tc_torch_dtype(other) : TC_DTYPE_NONE, wide = c->torch->default_dtype;
     if (theirs < 0) theirs = d == TC_BOOL ? 0 : tc_is_integral(d) ? 1 : tc_is_float(d) ? 2 : 3;
@@ -796,7 +812,7 @@ V tc_torch_call(C *c, const char *name, args *A, bool is_method) {
         args with = *A;
         with.a = tc_mem(c, (size_t)A->n * sizeof *with.a);
         memcpy(with.a, A->a, (size_t)A->n * sizeof *with.a);
-        with.a[0] = number_operand(c, A->a[0], A->a[1]);
+        with.a[0] = number_operand(c, name, A->a[0], A->a[1]);
         return call_overloads(c, name, o->ops, o->n, &with, false, false);
     }
     return call_overloads(c, name, o->ops, o->n, A, is_method, false);
@@ -817,17 +833,18 @@ V tc_torch_calln(C *c, const char *name, int n, ...) {
     return op ? call_overloads(c, name, &op, 1, &A, false, true) : tc_torch_call(c, name, &A, false);
 }
 
-V tc_torch_opfn(C *c, const char *name, V self) {
+V tc_torch_opfn(C *c, const char *name, V self, tc_op_place place) {
     const char *sep = strstr(name, "::"), *plain = sep ? sep + 2 : name;
     const tc_op *op = strchr(plain, '.') ? tc_op_find(name) : NULL;
-    const tc_op *any[MAX_OVERLOADS];
-    int n = op ? 1 : strchr(plain, '.') ? tc_op_overloads(name, any, MAX_OVERLOADS) : overloads_of(c, name)->n;
-    if (n == 0 && !tc_op_is_known_to_pytorch(name)) return NULL;
+    const overloads *o = strchr(plain, '.') ? NULL : overloads_of(c, name);
+    if (o && place != TC_IN_OPS && !(place == TC_IN_TORCH ? o->is_function : place == TC_IN_TENSOR ? o->is_method : o->is_nn)) return NULL;
+    if (!op && !(o && o->n) && !tc_op_is_known_to_pytorch(name)) return NULL;
     opfn *f = tc_new(c, K_OPFN, sizeof *f);
     f->name = tc_intern(c, name, strlen(name))->s;
     f->op = op;
     f->self = self;
-    f->method = self != NULL;
+    f->method = place == TC_IN_TENSOR;
+    f->strict = place == TC_IN_OPS;
     return (V)f;
 }
 
@@ -842,5 +859,9 @@ V tc_op_call(C *c, V fv, args *A) {
         if (A->n) memcpy(with.a + 1, A->a, (size_t)A->n * sizeof *with.a);
     }
     if (f->op) return call_overloads(c, f->name, &f->op, 1, &with, f->method, true);
+    if (f->strict) {
+        const overloads *o = overloads_of(c, f->name);
+        return call_overloads(c, f->name, o->ops, o->n, &with, false, true);
+    }
     return tc_torch_call(c, f->name, &with, f->method && with.n);
 }

@@ -225,6 +225,9 @@ static V t_scalar_tensor(C *c, args *A) { /* as torch.tensor, but numbers take t
     V v[6];
     tc_take(c, A, "scalar_tensor", "s * dtype= layout= device= pin_memory= requires_grad=", v);
     tc_dtype d = v[1] && v[1] != c->none ? want_dtype(c, v[1]) : c->torch->default_dtype;
+    int64_t i;
+    if (v[3] && tc_kind_of(v[3]) == K_STR) tc_torch_device_named(c, tc_as_str(v[3]), NULL);
+    if (tc_kind_of(v[0]) == K_INT && !tc_int_fits(v[0], &i)) tc_raise(c, "OverflowError", "int too big to convert");
     if (tc_is_tensor(v[0]) ? tc_torch_rank(v[0]) : !tc_torch_is_number(v[0]))
         tc_raise(c, "TypeError", "scalar_tensor(): argument 's' (position 1) must be Number, not %s", tc_type_name(c, v[0]));
     return tc_inference_made(c, required(c, "scalar_tensor", tc_torch_full0(c, v[0], d), v[5]));
@@ -541,7 +544,7 @@ static V opfn_attr(C *c, V o, str *name) {
     char full[192];
     if (strlen(f->name) + name->len + 2 > sizeof full) return NULL;
     snprintf(full, sizeof full, "%s.%s", f->name, name->s);
-    if (tc_op_find(full)) return tc_torch_opfn(c, full, f->self);
+    if (tc_op_find(full)) return tc_torch_opfn(c, full, f->self, TC_IN_OPS);
     if (tc_op_is_known_to_pytorch(full)) tc_raise_code(c, TC_UNSUPPORTED, "operator %s is not supported", full);
     return NULL;
 }
@@ -551,7 +554,7 @@ static V aten_missing(C *c, module *m, str *name) {
     const char *ns = strrchr(m->name->s, '.');
     if (name->len > 120 || !strncmp(name->s, "__", 2)) return NULL;
     snprintf(full, sizeof full, "%s::%s", ns ? ns + 1 : "aten", name->s);
-    V v = tc_torch_opfn(c, full, NULL);
+    V v = tc_torch_opfn(c, full, NULL, TC_IN_OPS);
     if (v) tc_dict_set(c, m->d, (V)name, v);
     return v;
 }
@@ -610,7 +613,7 @@ static V torch_missing(C *c, module *m, str *name) {
         module *sub = tc_import(c, full, false);
         if (sub) v = (V)sub;
         snprintf(full, sizeof full, "aten::%s", name->s);
-        if (!v) v = tc_torch_opfn(c, full, NULL);
+        if (!v) v = tc_torch_opfn(c, full, NULL, TC_IN_TORCH);
     }
     if (v) tc_dict_set(c, m->d, (V)name, v);
     return v;
@@ -621,7 +624,18 @@ static V functional_missing(C *c, module *m, str *name) {
     if (!strncmp(name->s, "__", 2) || name->len > 100) return NULL;
     char full[128];
     snprintf(full, sizeof full, "aten::%s", name->s);
-    V v = tc_torch_opfn(c, full, NULL);
+    V v = tc_torch_opfn(c, full, NULL, TC_IN_NN);
+    if (v) tc_dict_set(c, m->d, (V)name, v);
+    return v;
+}
+
+/* torch._VF.name and torch._C._VariableFunctions.name, torch._C._nn.name: the operators behind torch.name and F.name. */
+static V operator_of(C *c, module *m, str *name) {
+    char full[128];
+    if (!strncmp(name->s, "__", 2) || name->len > 100) return NULL;
+    snprintf(full, sizeof full, "aten::%s", name->s);
+    V v = tc_torch_opfn(c, full, NULL, strcmp(m->name->s, "torch._C._nn") ? TC_IN_TORCH : TC_IN_OPS);
+    if (v) ((opfn *)v)->strict = false;
     if (v) tc_dict_set(c, m->d, (V)name, v);
     return v;
 }
@@ -632,7 +646,8 @@ static V prefixed_missing(C *c, module *m, str *name) {
     const char *ns = strrchr(m->name->s, '.');
     if (!strncmp(name->s, "__", 2) || name->len > 100) return NULL;
     snprintf(full, sizeof full, "aten::%s_%s", ns + 1, name->s);
-    V v = tc_torch_opfn(c, full, NULL);
+    V v = tc_torch_opfn(c, full, NULL, TC_IN_OPS);
+    if (v) ((opfn *)v)->strict = false;
     if (v) tc_dict_set(c, m->d, (V)name, v);
     return v;
 }
@@ -765,6 +780,11 @@ void tc_torch_init(C *c) {
     module *ops = tc_module(c, "torch.ops");
     ops->missing = ops_missing;
     tc_dict_setc(c, m->d, "ops", (V)ops);
+    module *functions = tc_module(c, "torch._VF"), *nn = tc_module(c, "torch._C._nn");
+    functions->missing = nn->missing = operator_of;
+    tc_dict_setc(c, m->d, "_VF", (V)functions);
+    tc_dict_setc(c, priv->d, "_VariableFunctions", (V)functions);
+    tc_dict_setc(c, priv->d, "_nn", (V)nn);
     static const char *const families[] = {"torch.linalg", "torch.special", "torch.fft"};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         module *f = tc_module(c, families[i]);

@@ -14,7 +14,7 @@ static bool share_memory(V a, V b) {
     return x->t.storage ? x->t.storage == y->t.storage && tc_tensor_numel(&x->t) && tc_tensor_numel(&y->t) : x->v == y->v;
 }
 
-void tc_torch_out_apart(C *c, const tc_schema *s, const tc_binding *b) {
+static void out_apart(C *c, const tc_schema *s, const tc_binding *b) {
     bool refuses = false;
     V outs_one = b->out, *outs = &outs_one;
     size_t nouts = 1;
@@ -35,9 +35,117 @@ void tc_torch_out_apart(C *c, const tc_schema *s, const tc_binding *b) {
     }
 }
 
+/* ---- what is written to ---- */
+/* Whether several elements of t are one in memory for certain: PyTorch asks no more than this. */
+static bool overlaps_itself(const tensor *t) {
+    const tc_meta *m = t->t.storage ? NULL : &t->v->meta;
+    bool repeats = false;
+    if (m && !m->stride) return false;
+    for (int d = 0; d < (m ? m->rank : t->t.rank); d++) {
+        if (m ? tc_sym_is_int(m->size[d], 0) : !t->t.size[d]) return false;
+        repeats |= m ? tc_sym_is_int(m->stride[d], 0) && !tc_sym_is_int(m->size[d], 1) : !t->t.stride[d] && t->t.size[d] > 1;
+    }
+    return repeats;
+}
+
+/* The bytes that t's elements lie in. */
+static void extent(const tc_tensor *t, const char **begin, const char **end) {
+    const int64_t item = (int64_t)tc_dtype_size(t->dtype);
+    int64_t last = t->offset;
+    for (int d = 0; d < t->rank; d++) last += (t->size[d] - 1) * t->stride[d];
+    *begin = (const char *)t->storage->data + t->offset * item, *end = (const char *)t->storage->data + (last + 1) * item;
+}
+
+/* Every byte between the first and the last is one element's. */
+static bool is_dense(const tc_tensor *t) {
+    const char *begin, *end;
+    extent(t, &begin, &end);
+    return end - begin == (int64_t)tc_tensor_bytes(t) && !overlaps_itself(&(tensor){.t = *t});
+}
+
+/* Whether elements of a are elements of b at another place, as PyTorch finds it. */
+static bool overlaps_partly(const tc_tensor *a, const tc_tensor *b) {
+    const char *a0, *a1, *b0, *b1;
+    if (a == b || !a->storage || a->storage != b->storage || !tc_tensor_numel(a) || !tc_tensor_numel(b) || !is_dense(a) || !is_dense(b)) return false;
+    extent(a, &a0, &a1);
+    extent(b, &b0, &b1);
+    if (a0 == b0 && a1 == b1) return a->rank != b->rank || memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)a->rank);
+    return a0 < b1 && b0 < a1;
+}
+
+/* Calls that write to a tensor more elements of which are one: reductions, products and fills ask for nothing. */
+static const char overlapping[] =
+    " amax amin any all mean sum nansum prod std var norm linalg_vector_norm linalg_matrix_rank bmm mv addmv baddbmm eye "
+    "zeros ones full linspace arange triu tril index_put fill zero multinomial ";
+
+void tc_torch_check_written(C *c, const tc_op *op, const tc_binding *b, V written) {
+    const tc_schema *s = tc_op_schema(op), *f = tc_op_schema(tc_op_functional(op));
+    const tensor *t = (const tensor *)written;
+    if (f->is_view || tc_word_in(overlapping, f->name)) return;
+    if (overlaps_itself(t))
+        tc_raise(c, "RuntimeError",
+                 "%s: unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the "
+                 "tensor before performing the operation.",
+                 s->name);
+    for (int i = 0; i < b->n && t->t.storage; i++)
+        if (b->object[i] && tc_is_tensor(b->object[i]) && overlaps_partly(&t->t, &((tensor *)b->object[i])->t))
+            tc_raise(c, "RuntimeError",
+                     "%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+                     "Please clone() the tensor before performing the operation.",
+                     s->name);
+}
+
+/* out= of an operator that is differentiable, where a gradient would be. */
+static void refuse_gradient(C *c, const tc_op *op, const tc_binding *b, const V *outs, size_t nouts) {
+    if (c->torch->no_grad || c->torch->graph || op->flags & TC_OP_NONDIFF) return;
+    bool wants = false;
+    for (size_t i = 0; i < nouts; i++) wants |= ((tensor *)outs[i])->requires_grad;
+    for (int i = 0; i < b->n && !wants; i++) {
+        size_t n = b->object[i] ? 1 : 0;
+        const V *in = &b->object[i];
+        if (n && b->arg[i].kind == TC_A_VALUES) in = tc_items(b->object[i], &n);
+        for (size_t k = 0; k < n; k++) wants |= tc_is_tensor(in[k]) && ((tensor *)in[k])->requires_grad;
+    }
+    if (wants)
+        tc_raise(c, "RuntimeError",
+                 "%s(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.",
+                 tc_op_schema(op)->name);
+}
+
+/* The type of out= is what is computed in, where the call names none: of what makes tensors of numbers, and of sums and products. */
+static void take_type(C *c, const tc_schema *s, tc_binding *b, V out) {
+    int at = -1;
+    bool makes = false;
+    for (int i = 0; i < s->nparams; i++) {
+        if (s->params[i].type == TC_T_DTYPE) at = i;
+        makes |= !strcmp(s->params[i].name, "pin_memory");
+    }
+    if (at < 0 || !tc_is_tensor(out)) return;
+    const tc_dtype d = tc_torch_dtype(out);
+    if (b->arg[at].kind == TC_A_DTYPE && b->arg[at].dtype != d && b->given[at])
+        tc_raise(c, "RuntimeError",
+                 makes ? "%s: dtype %s does not match dtype of out parameter (%s)" : "%s: Expected out tensor to have dtype %s, but got %s instead",
+                 s->name, tc_dtypes[b->arg[at].dtype].torch, tc_dtypes[d].torch);
+    if (!strcmp(s->name, "nansum") && !b->given[at] && !tc_is_float(d) && !tc_is_integral(tc_torch_dtype(b->object[0])))
+        tc_raise(c, "NotImplementedError", "\"nansum_cpu\" not implemented for '%s'", tc_dtypes[d].torch);
+    if (!b->given[at] || b->arg[at].kind == TC_A_NONE)
+        if (makes || tc_word_in(" sum nansum prod cumsum cumprod ", s->name) || (!strcmp(s->name, "mean") && !tc_is_integral(d)))
+            b->arg[at] = (tc_arg){.kind = TC_A_DTYPE, .dtype = d};
+}
+
+void tc_torch_out_before(C *c, const tc_op *op, tc_binding *b) {
+    size_t n = 1;
+    V one = b->out, *outs = tc_is_tensor(b->out) ? &one : tc_items(b->out, &n);
+    refuse_gradient(c, op, b, outs, n);
+    for (size_t i = 0; i < n; i++) tc_torch_check_written(c, op, b, outs[i]);
+    take_type(c, tc_op_schema(op), b, b->out);
+    out_apart(c, tc_op_schema(op), b);
+}
+
+/* ---- its type and size ---- */
 /* Extremes are not converted on the way into out=, and their outs are two tensors. */
 static void check_extremes(C *c, const tc_schema *s, V out, V r) {
-    if (strcmp(s->name, "amax") && strcmp(s->name, "amin") && strcmp(s->name, "aminmax")) return;
+    if (!tc_word_in(" amax amin aminmax ", s->name)) return;
     V one = out, two = r, *to = &one, *from = &two;
     size_t n = 1, m = 1;
     if (!tc_is_tensor(out)) to = tc_items(out, &n), from = tc_items(r, &m);
@@ -50,22 +158,60 @@ static void check_extremes(C *c, const tc_schema *s, V out, V r) {
 
 /* Operators whose out= has the type of the result: PyTorch converts only on the way into the others. */
 static const char exact_out[] =
-    " _log_softmax _softmax abs absolute addbmm addmm addmv alias_copy all any argmax argmin as_strided_copy avg_pool2d avg_pool3d "
-    "baddbmm bitwise_not bmm bucketize ceil complex conj_physical cross detach_copy diag diagonal_copy diff dot expand_copy fix "
-    "floor frac gather gelu hardshrink hash_tensor heaviside histc index_add index_copy index_select inner isin isneginf isposinf "
+    " _log_softmax _softmax abs absolute addbmm addmm addmv alias_copy all any argmax argmin argsort as_strided_copy avg_pool2d avg_pool3d "
+    "baddbmm bitwise_not bmm bucketize ceil complex conj_physical cross detach_copy diag diagonal_copy dot expand_copy fix "
+    "floor frac gather gelu hardshrink hash_tensor heaviside histc index_add index_copy index_reduce index_select inner isin isneginf isposinf "
     "linalg_cholesky linalg_cross linalg_det linalg_eigvalsh linalg_inv linalg_ldl_solve linalg_lu_solve linalg_matrix_norm "
     "linalg_multi_dot linalg_norm linalg_solve linalg_solve_triangular linalg_svdvals linalg_vecdot linalg_vector_norm linear "
     "log_sigmoid log_softmax logcumsumexp lu_solve masked_select matmul mm msort multinomial mv nan_to_num nanquantile narrow_copy "
-    "neg negative norm ormqr permute_copy polar quantile renorm round scatter scatter_add scatter_reduce searchsorted sgn sign "
-    "signbit softmax softplus softshrink squeeze_copy t_copy take take_along_dim tensordot transpose_copy tril triu trunc "
+    "neg negative nonzero_static norm ormqr permute_copy polar quantile renorm round scatter scatter_add scatter_reduce searchsorted sgn sign "
+    "signbit slice_scatter softmax softplus softshrink squeeze_copy t_copy take take_along_dim tensordot transpose_copy tril triu trunc "
     "unfold_copy unsqueeze_copy vdot view_copy where ";
-static void check_exact(C *c, const tc_schema *s, V out, V r) {
-    bool truth = !strcmp(s->name, "all") || !strcmp(s->name, "any");
-    if (!tc_word_in(exact_out, s->name) || !tc_is_tensor(out) || !tc_is_tensor(r)) return;
-    tc_dtype want = tc_torch_dtype(r), got = tc_torch_dtype(out);
-    if (got != want && !(truth && got == TC_U8))
+static void check_type(C *c, const tc_schema *s, V out, V r, bool exact) {
+    const tc_dtype want = tc_torch_dtype(r), got = tc_torch_dtype(out);
+    const bool truth = !strcmp(s->name, "all") || !strcmp(s->name, "any"),
+               joins = tc_word_in(" cat concat concatenate hstack vstack dstack column_stack row_stack _chunk_cat ", s->name);
+    if (exact && got != want && !(truth && got == TC_U8))
         tc_raise(c, "RuntimeError", "%s: Expected out tensor to have dtype %s, but got %s instead", s->name, tc_dtypes[want].torch,
                  tc_dtypes[got].torch);
+    if (tc_dtype_kind(want) > tc_dtype_kind(got))
+        tc_raise(c, joins ? "TypeError" : "RuntimeError", "%s: result type %s can't be cast to the desired output type %s", s->name,
+                 tc_dtypes[want].torch, tc_dtypes[got].torch);
+    if (tc_word_in(" fft_hfft fft_irfft fft_hfft2 fft_irfft2 fft_hfftn fft_irfftn ", s->name) && !tc_is_float(got))
+        tc_raise(c, "RuntimeError", "%s expects a floating point output tensor, but got %s", s->name, tc_dtypes[got].torch);
+}
+
+static void check_types(C *c, const tc_schema *s, const tc_binding *b, V out, V r) {
+    size_t n, m;
+    if (tc_is_tensor(out)) {
+        if (!tc_is_tensor(r)) return;
+        const tensor *first = b->n && b->object[0] && tc_is_tensor(b->object[0]) ? (tensor *)b->object[0] : NULL;
+        const bool by_number = !strcmp(s->name, "inner") && (!tc_torch_rank(b->object[0]) || !tc_torch_rank(b->object[1]));
+        const bool of_complex = !strcmp(s->name, "abs") && first && tc_is_complex(tc_torch_dtype((V)first));
+        check_type(c, s, out, r, tc_word_in(exact_out, s->name) && !by_number && !of_complex);
+        return;
+    }
+    V *to = tc_items(out, &n), *from = tc_is_seq(r) ? tc_items(r, &m) : (m = 1, &r);
+    for (size_t i = 0; i < n && i < m; i++)
+        if (tc_is_tensor(from[i])) check_type(c, s, to[i], from[i], true);
+}
+
+void tc_torch_check_size(C *c, const tc_op *op, V written, V r) {
+    const int rank = tc_torch_rank(r);
+    bool same = tc_torch_rank(written) == rank;
+    for (int i = 0; i < rank && same; i++) same = tc_equal(c, tc_torch_size(c, written, i), tc_torch_size(c, r, i));
+    str *shape = tc_intern(c, "shape", 5);
+    if (!same)
+        tc_raise(c, "RuntimeError", "%s: output with shape %s doesn't match the broadcast shape %s", tc_op_schema(op)->name,
+                 tc_repr(c, tc_getattr(c, written, shape))->s, tc_repr(c, tc_getattr(c, r, shape))->s);
+}
+
+/* A loop over the elements of several tensors that reads the one which it writes to cannot give it another size. */
+static void check_read(C *c, const tc_op *op, const tc_binding *b, V out, V r) {
+    bool reads = false;
+    int tensors = 0;
+    for (int i = 0; i < b->n; i++) reads |= b->object[i] == out, tensors += tc_op_schema(op)->params[i].type == TC_T_TENSOR;
+    if (reads && tensors > 1 && op->lower && tc_is_tensor(r)) tc_torch_check_size(c, op, out, r);
 }
 
 static V into_out(C *c, V out, V r) {
@@ -78,9 +224,6 @@ static V into_out(C *c, V out, V r) {
     }
     tensor *o = (tensor *)out, *from = (tensor *)r;
     if (!tc_is_tensor(r)) tc_raise(c, "TypeError", "out= wants a sequence of tensors, got one tensor");
-    if (tc_dtype_kind(tc_torch_dtype(r)) > tc_dtype_kind(tc_torch_dtype(out)))
-        tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch,
-                 tc_dtypes[tc_torch_dtype(out)].torch);
     bool same = tc_torch_rank(out) == tc_torch_rank(r);
     for (int d = 0; same && d < tc_torch_rank(r); d++) same = tc_equal(c, tc_torch_size(c, out, d), tc_torch_size(c, r, d));
     if (same) {
@@ -97,8 +240,10 @@ static V into_out(C *c, V out, V r) {
     return out;
 }
 
-V tc_torch_out(C *c, const tc_schema *s, V out, V r) {
-    check_extremes(c, s, out, r);
-    check_exact(c, s, out, r);
-    return into_out(c, out, r);
+V tc_torch_out(C *c, const tc_op *op, const tc_binding *b, V r) {
+    const tc_schema *s = tc_op_schema(op);
+    check_extremes(c, s, b->out, r);
+    check_types(c, s, b, b->out, r);
+    check_read(c, op, b, b->out, r);
+    return into_out(c, b->out, r);
 }

@@ -40,7 +40,7 @@ static bool operand(V v) {
 }
 
 V tc_tensor_binary(C *c, int op, V a, V b, bool inplace) {
-    if (!operand(a) || !operand(b)) return NULL;
+    if (!operand(a) || !operand(b) || (op == '@' && !(tc_is_tensor(a) && tc_is_tensor(b)))) return NULL;
     if (inplace && tc_is_tensor(a)) {
         char name[64];
         snprintf(name, sizeof name, "%s_", op_name(op));
@@ -563,7 +563,8 @@ static V python_method(C *c, V self, str *name) { /* self NULL: unbound */
     if (!f || f->loading) return NULL;
     V named = tc_dict_gets(c, f->d, tc_intern(c, "_methods", 8));
     if (!named || !tc_contains(c, named, (V)name)) return NULL;
-    V fn = tc_dict_gets(c, f->d, name);
+    V fn = tc_dict_gets(c, f->d, tc_as_str(tc_strf(c, "_method_%s", name->s)));
+    if (!fn) fn = tc_dict_gets(c, f->d, name);
     return fn && self ? tc_method(c, fn, self) : fn;
 }
 
@@ -593,14 +594,10 @@ static V method_named(C *c, V self, str *name) {
     if (v || name->len > 100) return v;
     if (!strncmp(name->s, "__", 2)) return special_method(c, self, name);
     snprintf(full, sizeof full, "aten::%s", name->s);
-    return tc_torch_opfn(c, full, self);
+    return tc_torch_opfn(c, full, self, TC_IN_TENSOR);
 }
 
-static V tensor_unbound(C *c, str *name) {
-    V v = method_named(c, NULL, name);
-    if (v && tc_kind_of(v) == K_OPFN) ((opfn *)v)->method = true;
-    return v;
-}
+static V tensor_unbound(C *c, str *name) { return method_named(c, NULL, name); }
 
 V tc_tensor_attr(C *c, V self, str *name) {
     V v = plain_attr(c, self, name->s);

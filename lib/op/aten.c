@@ -1,8 +1,10 @@
 /* The schemas that PyTorch 2.15 has, as a sorted text inside the library: rows of operators name an entry of it, in-place and out
  * forms take theirs from it, and a name that tc lacks is told from one that does not exist. Searched by bisection, so that
  * nothing is built at start. */
+#include "base/embedded.h"
 #include "op/schema.h"
 
+#include <pthread.h>
 #include <string.h>
 
 __asm__(".section .rodata\n"
@@ -60,15 +62,29 @@ void tc_aten_each(const char *prefix, size_t n, bool (*fn)(void *ctx, const char
     }
 }
 
+/* aten_generated.txt, unpacked when first asked for. */
+extern const tc_embedded tc_aten_generated;
+static tc_buf generated;
+static void unpack(void) { tc_embedded_append(&generated, &tc_aten_generated); }
+static const char *generated_line(const char *begin, size_t n, size_t *out_len) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, unpack);
+    for (const char *p = generated.data, *end; p && *p; p = *end ? end + 1 : end) {
+        end = strchrnul(p, '\n');
+        *out_len = (size_t)(end - p);
+        if (!order(p, *out_len, begin, n)) return p;
+    }
+    return NULL;
+}
+
 const char *tc_aten_line(const char *key, size_t n, size_t *out_len) {
     char k[128];
     if (n + 1 > sizeof k) return NULL;
     memcpy(k, key, n);
     k[n] = '(';
     const char *p = lower_bound(k, n + 1);
-    if (p >= tc_aten_text_end) return NULL;
-    size_t len = line_len(p);
-    if (order(p, len, k, n + 1) != 0) return NULL;
-    *out_len = len;
+    if (p >= tc_aten_text_end || order(p, line_len(p), k, n + 1) != 0)
+        return n > 3 && !memcmp(key + n - 3, "out", 3) ? generated_line(k, n + 1, out_len) : NULL;
+    *out_len = line_len(p);
     return p;
 }

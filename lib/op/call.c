@@ -4,6 +4,8 @@
 #include "op/lower.h"
 #include "op/shape.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 static const char *const type_names[] = {
@@ -266,6 +268,17 @@ static tc_dtype complex_operand(const tc_shape_ctx *c) {
     }
     return TC_DTYPE_NONE;
 }
+static bool any_empty(const tc_shape_ctx *c) {
+    for (int i = 0; i < c->nargs; i++)
+        for (int k = 0; tc_sh_meta(c, i) && k < tc_sh_meta(c, i)->rank; k++)
+            if (tc_sym_is_int(tc_sh_meta(c, i)->size[k], 0)) return true;
+    return false;
+}
+static bool any_complex(const tc_shape_ctx *c) {
+    bool any = false;
+    for (int i = 0; i < c->nargs; i++) any |= tc_sh_meta(c, i) && tc_is_complex(tc_sh_meta(c, i)->dtype);
+    return any;
+}
 /* What no shape rule says of numbers: one that becomes elements is one that their type holds, and no setting of a real result is complex. */
 static tc_status check_numbers(const tc_shape_ctx *c) {
     const tc_schema *s = tc_op_schema(c->op);
@@ -275,7 +288,13 @@ static tc_status check_numbers(const tc_shape_ctx *c) {
         const tc_param *p = &s->params[i];
         const tc_arg *a = &c->args[i];
         if (p->type != TC_T_SCALAR || a->kind != TC_A_SCALAR || a->is_sym) continue;
-        const bool element = (!strcmp(p->name, "fill_value") && (tc_is_integral(d) || strncmp(s->name, "new_", 4))) || !strcmp(p->name, "s") ||
+        const bool product = tc_word_in(" addmm addmv addr addbmm baddbmm ", s->name) && !any_empty(c),
+                   scaled = tc_word_in(" addcmul addcdiv ", s->name);
+        if (a->scalar.kind == TC_KIND_COMPLEX && tc_word_in(" ord p maxnorm ", p->name)) return tc_sh_fail(c, "%s must be real-valued", p->name);
+        if (product && is_complex_number(a) && !any_complex(c)) return tc_sh_fail(c, "argument '%s' is complex and the tensors are not", p->name);
+        const bool element = (product && tc_word_in(" alpha beta ", p->name)) || (scaled && !strcmp(p->name, "value")) ||
+                             (tc_is_float(d) && tc_word_in(" min_val max_val ", p->name)) ||
+                             (!strcmp(p->name, "fill_value") && (tc_is_integral(d) || strncmp(s->name, "new_", 4))) || !strcmp(p->name, "s") ||
                              (!strcmp(p->name, "value") && !p->kw_only) || (!strcmp(p->name, "alpha") && tc_is_integral(d));
         tc_dims sizes = tc_dims_of(&c->outs[0].meta); /* one number of 16 or 8 bits is converted as it is stored */
         if (element && tc_is_float(d) && tc_dtype_size(d) < 4 && !is_complex_number(a) && (strcmp(p->name, "value") || !strcmp(s->name, "fill")) &&
@@ -301,7 +320,9 @@ static tc_status check_complex(const tc_shape_ctx *c) {
     tc_loop_free(l);
     if (!st || tc_status_code(st) != TC_UNSUPPORTED) return st;
     tc_status_free(st);
-    return tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[operand].torch);
+    static const char ordered[] = " fmin fmax maximum minimum max min argmax argmin aminmax isneginf isposinf ";
+    return tc_sh_fail_as(c, tc_word_in(ordered, tc_op_schema(c->op)->name) ? "TypeError" : "NotImplementedError", "not implemented for %s",
+                         tc_dtypes[operand].torch);
 }
 
 /* ATen's enumeration at::Reduction. */

@@ -59,6 +59,9 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
     TC_TRY(read_params(c, 3, n, &p));
     int64_t cin, wc, wo, g = 1;
     bool counted = tc_sym_const_int(w->size[0], &wo) && tc_sym_const_int(p.groups, &g);
+    if (counted && wo < g)
+        return tc_sh_fail(c, "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %lld", (long long)g,
+                          (long long)g, (long long)wo);
     if (counted && wo % g)
         return tc_sh_fail(c, "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size %lld at dimension 0",
                           (long long)g, (long long)g, (long long)wo);

@@ -57,6 +57,10 @@ static tc_status shape_empty_strided(tc_shape_ctx *c) {
     TC_TRY(sizes(c, fresh, &d));
     int n = tc_sh_ints(c, fresh + 1, stride, TC_MAX_RANK);
     if (n != d.rank) return tc_sh_fail(c, "dimensionality of sizes (%d) must match dimensionality of strides (%d)", d.rank, n);
+    int64_t step;
+    for (int k = 0; k < n; k++)
+        if (tc_sym_const_int(stride[k], &step) && step < 0 && !tc_sym_is_int(d.size[k], 0))
+            return tc_sh_fail(c, "Storage size calculation overflowed with stride %lld of dimension %d", (long long)step, k);
     return tc_sh_out_strided(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), fresh ? tc_sh_meta(c, 0)->dtype : TC_F32), &d, stride);
 }
 static tc_status shape_empty_permuted(tc_shape_ctx *c) {
@@ -147,7 +151,17 @@ static tc_status shape_linspace(tc_shape_ctx *c) {
             return tc_sh_fail(c, "%s only supports 0-dimensional start and end tensors, but got %s with %d dimension(s).", tc_op_schema(c->op)->name,
                               i ? "end" : "start", tc_sh_meta(c, i)->rank);
     tc_dims d = {.rank = 1, .size = {tc_sh_int(c, 2)}};
-    return tc_sh_out(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), TC_F32), &d);
+    const tc_dtype t = tc_sh_dtype(c, param(c->op, "dtype"), TC_F32);
+    for (int i = 0; i < 2; i++) {
+        const tc_arg *a = &c->args[i];
+        if (a->kind != TC_A_SCALAR || a->is_sym) continue;
+        if (a->scalar.kind == TC_KIND_COMPLEX && !tc_is_complex(t))
+            return tc_sh_fail(c, "%s(): inferred dtype complex64 can't be safely cast to passed dtype %s", tc_op_schema(c->op)->name,
+                              tc_dtypes[t].torch);
+        if (!tc_sym_is_int(d.size[0], 0) && !tc_scalar_fits(a->scalar, t))
+            return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[t].torch);
+    }
+    return tc_sh_out(c, 0, t, &d);
 }
 static tc_status shape_tri_indices(tc_shape_ctx *c) {
     int64_t row = tc_sh_const(c, 0), col = tc_sh_const(c, 1), off = tc_sh_const(c, 2), n = 0;

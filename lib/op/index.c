@@ -27,7 +27,8 @@ static tc_status picked_dims(tc_shape_ctx *c, const tc_meta *x, const tc_arg *li
     for (int d = 0; d < list->n; d++) {
         const tc_value *v = list->values[d];
         if (!v || v->kind == TC_V_NONE) continue;
-        if (!tc_is_integral(v->meta.dtype)) return tc_sh_fail_as(c, "IndexError", "tensors used as indices must be long, int, byte or bool tensors");
+        if (v->meta.dtype != TC_I64 && v->meta.dtype != TC_I32)
+            return tc_sh_fail_as(c, "IndexError", "tensors used as indices must be long, int, byte or bool tensors");
         tc_status s = tc_sh_broadcast_dims(c, &p->index, &v->meta);
         if (s) {
             tc_status_free(s);
@@ -135,21 +136,24 @@ static int expand_masks(tc_emit *e, const tc_arg *list, tc_value **out, int max)
     }
     return n;
 }
+/* Each mask is of the sizes of the dimensions that it stands for. */
+static tc_status check_masks(tc_symctx *s, const tc_op *op, const tc_meta *x, const tc_arg *list) {
+    for (int k = 0, d = 0; k < list->n; k++) {
+        const tc_value *m = list->values[k];
+        if (is_mask(m) && m->meta.rank == 0) return tc_error(TC_UNSUPPORTED, "%s: a 0-d mask", tc_op_name(op));
+        for (int j = 0; is_mask(m) && j < m->meta.rank; j++)
+            if (d + j >= x->rank || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, m->meta.size[j], x->size[d + j], NULL)) == 0)
+                return tc_error(TC_CONTENT,
+                                "IndexError: %s: The shape of the mask at index %d does not match the shape of the indexed tensor at index %d",
+                                tc_op_name(op), j, d + j);
+        d += is_mask(m) ? m->meta.rank : 1;
+    }
+    return NULL;
+}
 static tc_status decompose_index(tc_emit *e, const tc_node *n) {
     tc_value *v[2 * TC_MAX_RANK] = {0}, *x = tc_arg_value(n, 0);
     const tc_arg *list = &n->args[1];
-    for (int k = 0, d = 0; k < list->n; k++) {
-        const tc_value *m = list->values[k];
-        if (is_mask(m) && m->meta.rank == 0) return tc_error(TC_UNSUPPORTED, "%s: a 0-d mask", tc_op_name(n->op));
-        for (int j = 0; is_mask(m) && j < m->meta.rank; j++) {
-            tc_symctx *s = tc_e_sym(e);
-            if (d + j >= x->meta.rank || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, m->meta.size[j], x->meta.size[d + j], NULL)) == 0)
-                return tc_error(TC_CONTENT,
-                                "IndexError: %s: The shape of the mask at index %d does not match the shape of the indexed tensor at index %d",
-                                tc_op_name(n->op), j, d + j);
-        }
-        d += is_mask(m) ? m->meta.rank : 1;
-    }
+    TC_TRY(check_masks(tc_e_sym(e), n->op, &x->meta, list));
     int count = expand_masks(e, list, v, 2 * TC_MAX_RANK);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::_unsafe_index.Tensor", "vV", x, v, count));
     return tc_e_done(e);
@@ -178,6 +182,7 @@ static tc_status shape_index_put(tc_shape_ctx *c) {
         return tc_sh_fail(c, "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
                           tc_dtypes[x->dtype].torch, tc_dtypes[v->dtype].torch);
     for (int k = 0; k < c->args[1].n; k++) masks |= is_mask(c->args[1].values[k]);
+    if (masks) TC_TRY(check_masks(tc_sh_sym(c), c->op, x, &c->args[1]));
     if (!masks) {
         TC_TRY(picked_dims(c, x, &c->args[1], &p));
         d = p.result;
@@ -346,11 +351,12 @@ static tc_status shape_scatter(tc_shape_ctx *c) { /* self, dim, index, src or va
         return tc_sh_fail(c, "Index tensor must have the same number of dimensions as self tensor");
     if (!empty && s && (s->rank ? s->rank : 1) != (i->rank ? i->rank : 1))
         return tc_sh_fail(c, "Index tensor must have the same number of dimensions as src tensor");
-    for (int k = 0; !empty && k < i->rank && k < x->rank; k++) {
-        if (k != d && !no_larger(c, i->size[k], x->size[k]))
+    const tc_sym one = tc_sym_int(tc_sh_sym(c), 1);
+    for (int k = 0; !empty && k < (i->rank ? i->rank : 1); k++) {
+        const tc_sym at = i->rank ? i->size[k] : one;
+        if (k != d && k < x->rank && !no_larger(c, at, x->size[k]))
             return tc_sh_fail(c, "Expected index to be no larger than self apart from dimension %d", d);
-        if (s && k < s->rank && !no_larger(c, i->size[k], s->size[k]))
-            return tc_sh_fail(c, "Expected index to be no larger than src in dimension %d", k);
+        if (s && !no_larger(c, at, s->rank ? s->size[k] : one)) return tc_sh_fail(c, "Expected index to be no larger than src in dimension %d", k);
     }
     const char *r = c->nargs > 4 ? tc_sh_string(c, 4) : NULL;
     const bool two = !strcmp(tc_op_schema(c->op)->name, "scatter_reduce");
@@ -370,31 +376,35 @@ static tc_status shape_index_write(tc_shape_ctx *c) { /* self, dim, index, sourc
     if (i->rank > 1)
         return tc_sh_fail_as(c, "IndexError", "%s(): Index is supposed to be a vector, but got dim: %d", tc_op_schema(c->op)->name, i->rank);
     TC_TRY(check_source(c, 3));
+    const bool copies = !strcmp(tc_op_schema(c->op)->name, "index_copy");
     if (s->rank != x->rank && !(s->rank == 0 || x->rank == 0))
-        return tc_sh_fail_as(c, "IndexError",
+        return tc_sh_fail_as(c, copies ? "IndexError" : "RuntimeError",
                              "%s(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (%d), "
                              "destination dimensionality (%d)",
                              tc_op_schema(c->op)->name, s->rank, x->rank);
-    if (s->rank != x->rank && strcmp(tc_op_schema(c->op)->name, "index_copy"))
-        return tc_sh_fail(c, "source tensor shape must match self tensor shape, excluding the specified dimension");
+    const tc_sym one = tc_sym_int(tc_sh_sym(c), 1);
+    if (copies && i->dtype != TC_I64) return tc_sh_fail(c, "index_copy_(): Expected a long tensor for index, but got %s", tc_dtypes[i->dtype].torch);
+    if (!tc_sh_same(c, i->rank ? i->size[0] : one, s->rank ? s->size[d < s->rank ? d : 0] : one))
+        return tc_sh_fail_as(c, copies || !s->rank ? "IndexError" : "RuntimeError", "%s(): Number of indices should be equal to source.size(dim)",
+                             tc_op_schema(c->op)->name);
+    if (s->rank != x->rank && !copies) return tc_sh_fail(c, "source tensor shape must match self tensor shape, excluding the specified dimension");
     if (!strcmp(tc_op_schema(c->op)->name, "index_reduce"))
         TC_TRY(check_reduction(c, tc_sh_string(c, 4), (const char *const[5]){"prod", "mean", "amax", "amin"}));
-    for (int k = 0; k < s->rank && k < x->rank; k++) {
-        tc_sym want = k == d ? (i->rank ? i->size[0] : tc_sym_int(tc_sh_sym(c), 1)) : x->size[k];
-        if (!tc_sh_same(c, s->size[k], want))
-            return k == d ? tc_sh_fail_as(c, "IndexError", "%s(): Number of indices should be equal to source.size(dim)", tc_op_schema(c->op)->name)
-                          : tc_sh_fail(c, "Source and destination tensor must have same slice shapes except at dimension %d", d);
-    }
+    for (int k = 0; k < s->rank && k < x->rank; k++)
+        if (k != d && !tc_sh_same(c, s->size[k], x->size[k]))
+            return tc_sh_fail(c, "Source and destination tensor must have same slice shapes except at dimension %d", d);
     tc_dims dims = tc_dims_of(x);
     return tc_sh_out(c, 0, x->dtype, &dims);
 }
 static tc_status shape_put(tc_shape_ctx *c) { /* self, index, source, accumulate */
     TC_TRY(tc_sh_need_tensor(c, 0));
-    TC_TRY(index_of(c, 1));
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    if (tc_sh_meta(c, 1)->dtype != TC_I64)
+        return tc_sh_fail(c, "put_(): Expected a long tensor for index, but got %s", tc_dtypes[tc_sh_meta(c, 1)->dtype].torch);
     TC_TRY(check_source(c, 2));
     tc_dims i = tc_dims_of(tc_sh_meta(c, 1)), s = tc_dims_of(tc_sh_meta(c, 2));
     if (!tc_sh_same(c, tc_dims_numel(c, &i), tc_dims_numel(c, &s)))
-        return tc_sh_fail(c, "put_(): Expected source and index to have the same number of elements");
+        return tc_sh_fail_as(c, "IndexError", "put_(): Expected source and index to have the same number of elements");
     return tc_shape_same(c);
 }
 static tc_status grad_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -657,7 +667,6 @@ static tc_status decompose_masked_index(tc_emit *e, const tc_node *n) { /* self,
 static tc_status decompose_masked_put(tc_emit *e, const tc_node *n) { /* self, mask, indices, values */
     tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *v[TC_MAX_RANK], *val = tc_arg_value(n, 3);
     if (n->args[2].n > TC_MAX_RANK) return refuse(n, "too many indices");
-    if (m->meta.dtype != TC_BOOL) return refuse(n, "masked_fill_ only supports boolean masks");
     if (is_empty(&x->meta)) {
         tc_emit_result(e, 0, tc_e1(e, "aten::clone", x));
         return tc_e_done(e);

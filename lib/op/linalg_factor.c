@@ -183,7 +183,7 @@ static tc_status shape_lu_unpack(tc_shape_ctx *c) {
     const tc_meta *m = tc_sh_meta(c, 0), *pivots = tc_sh_bool(c, 3) ? tc_sh_meta(c, 1) : NULL;
     bool fit = !pivots || pivots->rank == m->rank - 1;
     for (int k = 0; pivots && fit && k < pivots->rank; k++) fit = tc_sh_same(c, pivots->size[k], k + 1 < pivots->rank ? m->size[k] : least(c, m));
-    if (!fit) return tc_sh_fail(c, "torch.lu_unpack: LU_pivots should have one element for each diagonal element of LU_data");
+    if (!fit) return tc_sh_fail_as(c, "ValueError", "torch.lu_unpack: LU_pivots should have one element for each diagonal element of LU_data");
     tc_dims none = {.rank = 1}, p = tc_la_dims(m, 2), l = p, u = p;
     tc_sym rows = m->size[m->rank - 2], cols = m->size[m->rank - 1], k = least(c, m);
     none.size[0] = tc_sym_int(tc_sh_sym(c), 0);

@@ -2,6 +2,7 @@
  *
  *     fro   all elements as a vector       nuc   sum of singular values      2, -2     greatest, least singular value
  *     1, -1 greatest, least sum of a column's moduli                          inf, -inf  the same of rows */
+#include "base/text.h"
 #include "op/linalg.h"
 
 #include <math.h>
@@ -153,6 +154,8 @@ static tc_status decompose_cond(tc_emit *e, const tc_node *n) {
     bool has = !tc_arg_is_none(n, 1);
     double p = has ? tc_arg_float(n, 1) : 2;
     TC_TRY(tc_la_matrix_arg(n, 0, "linalg.cond"));
+    if (fabs(p) != 2 && fabs(p) != 1 && !isinf(p))
+        return tc_error(TC_CONTENT, "ValueError: %s: linalg.cond got an invalid norm type: %g", tc_op_name(n->op), p);
     if (fabs(p) != 2) TC_TRY(tc_la_square_arg(n, 0, "linalg.cond"));
     if (tc_sym_is_int(tc_la_rows(a), 0) || tc_sym_is_int(tc_la_cols(a), 0)) {
         tc_emit_result(e, 0, empty_cond(e, a));
@@ -170,6 +173,8 @@ static tc_status decompose_cond(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_cond_name(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0);
+    if (!tc_word_in(" fro nuc ", tc_arg_string(n, 1)))
+        return tc_error(TC_CONTENT, "ValueError: %s: linalg.cond got an invalid norm type: %s", tc_op_name(n->op), tc_arg_string(n, 1));
     TC_TRY(tc_la_square_arg(n, 0, "linalg.cond"));
     if (tc_sym_is_int(tc_la_rows(a), 0)) {
         tc_emit_result(e, 0, empty_cond(e, a));

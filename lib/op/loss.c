@@ -534,6 +534,7 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
     if (p != 1 && p != 2) return refuse(n, "only p == 1 and p == 2 supported");
     if (t->meta.dtype != TC_I64)
         return tc_error(TC_CONTENT, "%s: expected scalar type Long but found %s", tc_op_name(n->op), tc_dtypes[t->meta.dtype].torch);
+    if (t->meta.rank > 1) return tc_error(TC_CONTENT, "%s: multi_margin_loss: target tensor should be 1-D", tc_op_name(n->op));
     bool single = x->meta.rank < 2, scalar = single && t && t->meta.rank == 0;
     if (x->meta.rank == 0) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0), t = tc_emit_call(e, "aten::reshape", "vI", t, (int64_t[]){1}, 1);

@@ -240,15 +240,19 @@ static tc_arg rounded(tc_arg a, tc_dtype d) {
     return a;
 }
 /* p + beta self of type d, self ignored where beta is 0 */
-static tc_value *plus_self(tc_emit *e, const tc_node *n, tc_value *p, tc_arg beta, tc_dtype d) {
-    tc_value *self = tc_arg_value(n, 0);
-    if (!p || !self) return NULL;
+static bool broadcasts_to(tc_emit *e, const tc_value *self, const tc_value *p) {
+    if (!p) return true; /* what failed is told elsewhere */
     int more = p->meta.rank - self->meta.rank;
     bool fits = more >= 0;
     for (int k = 0; fits && k < self->meta.rank; k++)
         fits = tc_sym_is_int(self->meta.size[k], 1) ||
                tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, self->meta.size[k], p->meta.size[more + k], NULL)) != 0;
-    if (!fits) {
+    return fits;
+}
+static tc_value *plus_self(tc_emit *e, const tc_node *n, tc_value *p, tc_arg beta, tc_dtype d) {
+    tc_value *self = tc_arg_value(n, 0);
+    if (!p || !self) return NULL;
+    if (!broadcasts_to(e, self, p)) {
         if (!e->status) e->status = tc_error(TC_CONTENT, "%s: self does not broadcast to the product", tc_op_name(n->op));
         return NULL;
     }
@@ -256,7 +260,7 @@ static tc_value *plus_self(tc_emit *e, const tc_node *n, tc_value *p, tc_arg bet
         tc_value *both = tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){p, self}, 2);
         return both ? tc_e_cast(e, tc_e1(e, "aten::clone", both->list[0]), d) : NULL;
     }
-    return tc_e_add(e, scaled(e, self, &beta), p);
+    return tc_e_add(e, scaled(e, tc_e_cast(e, self, d), &beta), p);
 }
 /* alpha product + beta self */
 static tc_value *combine(tc_emit *e, const tc_node *n, tc_value *p) {
@@ -316,6 +320,7 @@ static tc_status decompose_addr(tc_emit *e, const tc_node *n) {
         return tc_e_done(e);
     }
     tc_value *p = outer(e, a, b);
+    if (!broadcasts_to(e, x, p)) return tc_error(TC_CONTENT, "%s: self does not broadcast to the product", tc_op_name(n->op));
     if (is_zero(&n->args[4])) p = tc_e_zeros_like(e, p);
     if (!is_zero(&n->args[3])) p = tc_e2(e, "aten::logical_or", p, x);
     tc_emit_result(e, 0, p);
@@ -497,12 +502,28 @@ static tc_status decompose_trilinear(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, n->args[6].n ? tc_emit_call(e, "aten::sum.dim_IntList", "va", p, &n->args[6]) : p);
     return tc_e_done(e);
 }
+static bool differ(tc_symctx *s, tc_sym a, tc_sym b) { return tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a, b, NULL)) == 0; }
 static tc_status decompose_bilinear(tc_emit *e, const tc_node *n) { /* y_o = sum_ij x1_i w_oij x2_j + b_o */
     tc_value *x1 = tc_arg_value(n, 0), *x2 = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *b = tc_arg_value(n, 3);
     int r = x1->meta.rank;
     tc_symctx *s = tc_e_sym(e);
     if (w->meta.rank != 3 || x2->meta.rank != r || r < 1)
         return tc_error(TC_CONTENT, "%s: bilinear(): input dimensions do not match: got %d and %d", tc_op_name(n->op), r, x2->meta.rank);
+    const tc_value *of[3] = {x2, w, b};
+    for (int k = 0; k < 3; k++)
+        if (of[k] && of[k]->meta.dtype != x1->meta.dtype)
+            return tc_error(TC_CONTENT, "%s: All tensors must have the same dtype, got input1: %s and %s", tc_op_name(n->op),
+                            tc_dtypes[x1->meta.dtype].torch, tc_dtypes[of[k]->meta.dtype].torch);
+    for (int k = 0; k < r; k++)
+        if (k + 1 < r ? differ(s, x1->meta.size[k], x2->meta.size[k])
+                      : differ(s, x1->meta.size[k], w->meta.size[1]) || differ(s, x2->meta.size[k], w->meta.size[2]))
+            return tc_error(TC_CONTENT,
+                            k + 1 < r ? "%s: bilinear(): input batch dimensions do not match"
+                                      : "%s: bilinear(): input size does not match weight size",
+                            tc_op_name(n->op));
+    if (b && !b->meta.rank) return tc_error(TC_CONTENT, "IndexError: %s: Dimension specified as 0 but tensor has no dimensions", tc_op_name(n->op));
+    if (b && (b->meta.rank != 1 || differ(s, b->meta.size[0], w->meta.size[0])))
+        return tc_error(TC_CONTENT, "%s: bilinear(): bias size does not match weight size", tc_op_name(n->op));
     tc_sym rows = numel_of(s, x1->meta.size, r - 1), in1 = w->meta.size[1], in2 = w->meta.size[2], out = w->meta.size[0], size[TC_MAX_RANK];
     tc_value *a = tc_emit_call(e, "aten::reshape", "vS", x1, (tc_sym[]){rows, in1}, 2),
              *c = tc_emit_call(e, "aten::reshape", "vS", x2, (tc_sym[]){rows, in2, tc_sym_int(s, 1)}, 3);

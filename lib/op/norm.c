@@ -9,6 +9,7 @@
 #include "op/shape.h"
 
 #include <float.h>
+#include <math.h>
 
 static tc_sym numel_of(tc_symctx *s, const tc_sym *size, int n) {
     tc_sym r = tc_sym_int(s, 1);
@@ -519,6 +520,12 @@ static tc_status
 decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn */
     tc_value *x = tc_arg_value(n, 0);
     bool own = tc_arg_bool(n, 5), stats = !tc_arg_is_none(n, 3);
+    const tc_meta *mean = tc_arg_meta(n, 3), *var = tc_arg_meta(n, 4);
+    if (!mean != !var)
+        return tc_error(TC_CONTENT, "ValueError: %s: running_mean and running_var must either both be None or neither be None", tc_op_name(n->op));
+    if (mean && mean->dtype != var->dtype)
+        return tc_error(TC_CONTENT, "%s: expected scalar type %s but found %s", tc_op_name(n->op), tc_dtypes[mean->dtype].torch,
+                        tc_dtypes[var->dtype].torch);
     if (!own && !stats)
         return tc_error(TC_CONTENT, "%s: Expected running_mean and running_var to be defined when use_input_stats is false", tc_op_name(n->op));
     if (!own) {
@@ -605,7 +612,7 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
     int64_t dims[TC_MAX_RANK];
     int k = 0, r = x->meta.rank;
     if (!(p > 0)) return tc_error(TC_CONTENT, "%s: non-positive-norm not supported", tc_op_name(n->op));
-    if (max < 0) return tc_error(TC_CONTENT, "%s: expected maxnorm to be >= 0 but got %g", tc_op_name(n->op), max);
+    if (!(max >= 0)) return tc_error(TC_CONTENT, "%s: expected maxnorm to be >= 0 but got %g", tc_op_name(n->op), max);
     if (r < 2) return tc_error(TC_CONTENT, "%s: input needs at least 2 dimensions, got %d dimensions", tc_op_name(n->op), r);
     int64_t given = tc_arg_int(n, 2);
     if (given < -r || given >= r)
@@ -615,6 +622,7 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
         if (d != tc_wrap(given, r)) dims[k++] = d;
     tc_dtype d = x->meta.dtype;
     tc_value *norm = tc_emit_call(e, "aten::linalg_vector_norm", "vfIb", tc_e_cast(e, x, tc_dtype_compute(d)), p, dims, k, 1);
+    if (tc_dtype_real(norm ? norm->meta.dtype : TC_F64) == TC_F32 && max > FLT_MAX) max = INFINITY;
     tc_value *factor = tc_e_div(e, tc_emit_call(e, "aten::full_like", "vf", norm, max), tc_e_adds(e, norm, 1e-7));
     factor = tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::gt.Scalar", "vf", norm, max), factor, 1.0);
     tc_emit_result(e, 0, tc_e_mul(e, x, tc_is_complex(d) ? factor : tc_e_cast(e, factor, d)));

@@ -46,6 +46,7 @@ typedef struct {
     tc_type type;
     bool optional; /* "?" (a None is accepted) */
     bool kw_only;
+    bool sym_int;  /* SymInt: an integer tensor of one element stands for it, whatever its rank */
     int fixed_len; /* int[2]: 2; 0: any */
     bool has_default;
     tc_arg def;   /* default; numbers as constants without a context: kind TC_A_SCALAR or TC_A_NONE, lists as floats */
@@ -137,7 +138,10 @@ struct tc_op {
 const tc_op *tc_op_find(const char *name);
 /* Every overload called `name` (no overload part), in the order in which PyTorch tries them. Returns how many, at most max. */
 int tc_op_overloads(const char *name, const tc_op **out, int max);
-bool tc_op_takes_numbers(const tc_op *op);        /* PyTorch takes a Python number for its Tensor parameters after the first */
+bool tc_op_takes_numbers(const tc_op *op); /* PyTorch takes a Python number for its Tensor parameters after the first */
+bool tc_op_takes_out(const tc_op *op);     /* torch.NAME(..., out=) of a functional row is a call that PyTorch knows */
+/* Whether PyTorch has `name` ("aten::add") as torch.add ('f'), as a method of tensors ('m'), in torch.nn.functional ('n'). */
+bool tc_op_stands_in(const char *name, char place);
 const tc_schema *tc_op_schema(const tc_op *op);   /* parsed on first use, thread-safe, lives for ever */
 const char *tc_op_name(const tc_op *op);          /* "aten.add.Tensor" */
 bool tc_op_is_known_to_pytorch(const char *name); /* a name that PyTorch has and tc lacks: exit 5; neither: exit 3 */

@@ -244,7 +244,8 @@ static tc_status shape_as_strided_scatter(tc_shape_ctx *c) {
     return tc_shape_same_strides(c);
 }
 static tc_status decompose_as_strided_scatter(tc_emit *e, const tc_node *n) { /* self, src, size, stride, offset */
-    tc_emit_result(e, 0, tc_e_strided_put(e, tc_arg_value(n, 0), tc_arg_value(n, 1), &n->args[2]));
+    tc_value *x = tc_arg_value(n, 0);
+    tc_emit_result(e, 0, tc_e_strided_put(e, x, tc_e_cast(e, tc_arg_value(n, 1), x->meta.dtype), &n->args[2]));
     return tc_e_done(e);
 }
 /* As PyTorch's as_strided_scatter_backward has it: self gets the gradient of the elements that src took the place of, zero elsewhere (which is

@@ -271,12 +271,12 @@ static tc_status shape_adaptive(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0);
     int n = spatial(c->op), m = tc_sh_ints(c, 1, out, 64);
-    if (m != n && m != 1) return tc_sh_fail(c, "output_size must be %d", n);
+    if (m != n) return tc_sh_fail(c, "output_size must be %d", n);
+    TC_TRY(nonempty(c, "input", x, 1));
     if (x->rank != n + 1 && x->rank != n + 2) return tc_sh_fail(c, "Expected %dD or %dD tensor, but got %dD", n + 1, n + 2, x->rank);
-    if (c->nouts > 1) TC_TRY(nonempty(c, "input", x, 1)); /* means of nothing are NaN */
     tc_dims d = tc_dims_of(x);
     for (int k = 0; k < n; k++) {
-        tc_sym o = out[m == 1 ? 0 : k];
+        tc_sym o = out[k];
         if (tc_sym_const_int(o, &v) && v < 0)
             return tc_sh_fail(c, "elements of output_size must be greater than or equal to 0 but received %lld", (long long)v);
         d.size[x->rank - n + k] = o;

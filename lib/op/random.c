@@ -63,12 +63,12 @@ static tc_status check_dropout(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_arg *p = &c->args[1];
     const tc_meta *x = tc_sh_meta(c, 0);
-    bool train = c->args[2].kind == TC_A_NONE || tc_sh_bool(c, 2), alone = !strcmp(tc_op_schema(c->op)->name, "dropout");
+    bool train = c->args[2].kind == TC_A_NONE || tc_sh_bool(c, 2);
     if (p->kind != TC_A_SCALAR || p->is_sym)
         return tc_error(TC_UNSUPPORTED, "%s: the probability has to be known before it runs, here it is a value of the program", tc_op_name(c->op));
     double v = tc_scalar_to_double(p->scalar);
     if (!(v >= 0 && v <= 1)) return tc_sh_fail(c, "dropout probability has to be between 0 and 1, but got %g", v);
-    if (tc_is_integral(x->dtype) && train && v != 0 && !(v == 1 && alone))
+    if (tc_is_integral(x->dtype) && train && v != 0 && v != 1)
         return tc_sh_fail(c, "result type Float can't be cast to the desired output type %s", tc_dtypes[x->dtype].torch);
     if (!strncmp(tc_op_schema(c->op)->name, "feature", 7) && train && v > 0 && v < 1 && x->rank < 2)
         return tc_sh_fail(c, "Feature dropout requires at least 2 dimensions in the input");
@@ -153,6 +153,19 @@ static tc_value *empty_of(tc_emit *e, const tc_node *n, layout *lay) {
     tc_node *made = tc_e_args(e, "aten::empty.memory_format", a, 2);
     return made ? made->outs[0] : NULL;
 }
+/* What is drawn from low to high has to be numbers of the type. */
+static tc_status check_bounds(const tc_shape_ctx *c, tc_dtype t) {
+    const int low = param(c->op, "low"), high = param(c->op, "high");
+    int64_t from = 0, to;
+    if (tc_is_complex(t)) return tc_sh_fail(c, "check_random_bounds handles only integral, floating-point and boolean types");
+    if (low >= 0 && !tc_sym_const_int(tc_sh_int(c, low), &from)) return NULL;
+    if (!tc_sym_const_int(tc_sh_int(c, high), &to) || from >= to || !tc_is_integral(t)) return NULL;
+    if (!tc_scalar_fits(tc_scalar_int(from), t) || (t == TC_BOOL && from < 0))
+        return tc_sh_fail(c, "from is out of bounds for %s", tc_dtypes[t].torch);
+    if (!tc_scalar_fits(tc_scalar_int(to - 1), t) || (t == TC_BOOL && to > 2))
+        return tc_sh_fail(c, "to - 1 is out of bounds for %s", tc_dtypes[t].torch);
+    return NULL;
+}
 static tc_status shape_sized(tc_shape_ctx *c) {
     tc_dims d;
     d.rank = tc_sh_ints(c, param(c->op, "size"), d.size, TC_MAX_RANK);
@@ -160,13 +173,15 @@ static tc_status shape_sized(tc_shape_ctx *c) {
         int64_t n;
         if (tc_sym_const_int(d.size[i], &n) && n < 0) return tc_sh_fail(c, "Trying to create tensor with negative dimension %lld", (long long)n);
     }
-    int t = param(c->op, "dtype");
-    bool ints = !strcmp(tc_op_schema(c->op)->name, "randint");
-    return tc_sh_out(c, 0, tc_sh_dtype(c, t, ints ? TC_I64 : TC_F32), &d);
+    const bool ints = !strcmp(tc_op_schema(c->op)->name, "randint");
+    const tc_dtype t = tc_sh_dtype(c, param(c->op, "dtype"), ints ? TC_I64 : TC_F32);
+    if (ints) TC_TRY(check_bounds(c, t));
+    return tc_sh_out(c, 0, t, &d);
 }
 static tc_status shape_like(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     int f = param(c->op, "memory_format");
+    if (param(c->op, "high") >= 0) TC_TRY(check_bounds(c, tc_sh_dtype(c, param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype)));
     return tc_sh_out_by_format(c, f >= 0 && c->args[f].kind == TC_A_MEMFORMAT ? c->args[f].code : 4,
                                tc_sh_dtype(c, param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype));
 }

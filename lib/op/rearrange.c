@@ -393,6 +393,10 @@ static tc_status decompose_diff(tc_emit *e, const tc_node *n) { /* self, n, dim,
     for (int i = 3; i < 5; i++) {
         const tc_meta *m = tc_arg_meta(n, i);
         if (m && m->rank != rank) return refuse(n, "diff expects prepend or append to be the same dimension as input");
+        for (int j = 0; m && j < rank; j++)
+            if (j != d && tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, m->size[j], x->meta.size[j], NULL)) == 0)
+                return refuse(n,
+                              "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension");
     }
     if (!tc_arg_is_none(n, 3)) parts[k++] = tc_arg_value(n, 3);
     parts[k++] = x;

@@ -4,6 +4,7 @@
  *     %0 = load x[...]      %1 = reduce sum %0 over {r..}      store y = %1
  *
  * Sums follow the leaves and the tree of NUMERICS 4; var and mean of it come from one Welford reduction in float64. */
+#include "base/text.h"
 #include "op/by_parts.h"
 #include "op/lower.h"
 #include "op/shape.h"
@@ -63,8 +64,9 @@ static tc_status nonempty(tc_shape_ctx *c, uint64_t mask, bool by_dim) {
     const char *name = tc_op_schema(c->op)->name;
     for (int k = 0; k < m->rank; k++)
         if (!by_dim && !tc_sh_not_zero(c, m->size[k]))
-            return tc_sh_fail(
-                c, "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", name);
+            return tc_sh_fail_as(
+                c, tc_word_in(" argmax argmin ", name) ? "IndexError" : "RuntimeError",
+                "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", name);
     for (int k = 0; by_dim && k < m->rank; k++)
         if (mask >> k & 1 && !tc_sh_not_zero(c, m->size[k]))
             return tc_sh_fail_as(c, "IndexError", "%s(): Expected reduction dim %d to have non-zero size.", name, k);

@@ -19,6 +19,7 @@ typedef struct {
     const tc_op *functional;
     const char *key, *name; /* "aten::add.Tensor", "aten.add.Tensor" */
     _Atomic(tc_schema *) schema;
+    _Atomic(char) takes_out; /* 'y', 'n'; 0: not asked yet */
 } entry;
 
 static struct {
@@ -314,6 +315,37 @@ static bool any_line(void *ctx, const char *line, size_t len) {
     (void)len;
     *(bool *)ctx = true;
     return false;
+}
+
+bool tc_op_takes_out(const tc_op *op) {
+    entry *e = entry_of(op);
+    char known = atomic_load_explicit(&e->takes_out, memory_order_relaxed);
+    if (known) return known == 'y';
+    const tc_op *ops[64];
+    char name[160];
+    const tc_schema *s = tc_op_schema(op);
+    bool takes = false;
+    snprintf(name, sizeof name, "%s::%s", s->ns, s->name);
+    for (int i = 0, n = tc_op_overloads(name, ops, 64); i < n; i++) takes |= tc_op_schema(ops[i])->has_out && tc_op_functional(ops[i]) == op;
+    atomic_store_explicit(&e->takes_out, takes ? 'y' : 'n', memory_order_relaxed);
+    return takes;
+}
+
+typedef struct {
+    char place;
+    bool found;
+} place;
+
+static bool line_stands_in(void *ctx, const char *line, size_t len) {
+    place *p = ctx;
+    while (len && strchr("fmn", line[len - 1])) p->found |= line[--len] == p->place;
+    return !p->found;
+}
+
+bool tc_op_stands_in(const char *name, char where) {
+    place p = {where, false};
+    tc_aten_each(name, strlen(name), line_stands_in, &p);
+    return p.found;
 }
 
 bool tc_op_is_known_to_pytorch(const char *name) {

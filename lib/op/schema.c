@@ -74,6 +74,7 @@ static tc_status type_of(cursor *c, tc_param *p) {
     while (t < sizeof types / sizeof *types && strcmp(types[t].name, w)) t++;
     if (t == sizeof types / sizeof *types) return bad(c, "unknown type");
     p->type = types[t].one;
+    p->sym_int = !strcmp(w, "SymInt");
     TC_TRY(alias_of(c, p));
     bool opt = false, list = false;
     for (;;) {
@@ -207,7 +208,7 @@ static tc_status rets_of(cursor *c, tc_schema *s) {
         if (n == 16) return bad(c, "more than 16 results");
         TC_TRY(type_of(c, &v[n]));
         skip(c);
-        v[n].name = c->p < c->end && is_word(*c->p) ? word(c) : "";
+        v[n].name = c->p < c->end && is_word(*c->p) && (tuple || strspn(c->p, "fmn") < (size_t)(c->end - c->p)) ? word(c) : "";
         n++;
         if (!tuple) break;
         if (!eat(c, ",") && !(c->p < c->end && *c->p == ')')) return bad(c, "',' or ')' expected");
@@ -236,7 +237,7 @@ tc_status tc_schema_parse(tc_arena *a, const char *text, size_t n, tc_schema *ou
     TC_TRY(params_of(&c, out));
     if (!eat(&c, "->")) return bad(&c, "'->' expected");
     TC_TRY(rets_of(&c, out));
-    skip(&c);
+    for (skip(&c); c.p < c.end && strchr("fmn", *c.p); c.p++) {} /* where the name stands */
     if (c.p != c.end) return bad(&c, "end expected");
     size_t len = strlen(out->name);
     for (int i = 0; i < out->nparams; i++) {

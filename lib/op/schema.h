@@ -8,7 +8,9 @@
  * Everything in `out` lives in `a`. TC_CONTENT naming the type or place that tc does not know. */
 tc_status tc_schema_parse(tc_arena *a, const char *text, size_t n, tc_schema *out);
 
-/* One line of the list, without newline; NULL when there is none. key: "aten::add.Tensor", "aten::relu". */
+/* One line of the list, without newline; NULL when there is none. key: "aten::add.Tensor", "aten::relu". Behind a schema and a space stand
+ * letters: f, m, n where the name stands in torch, in Tensor, in torch.nn.functional. The out forms that PyTorch's build makes of functional
+ * ones, and that only torch.ops has, are found here too; tc_aten_each passes them over. */
 const char *tc_aten_line(const char *key, size_t n, size_t *out_len);
 /* Visits the lines that begin with "PREFIX." or "PREFIX(", in order, until fn returns false. */
 void tc_aten_each(const char *prefix, size_t n, bool (*fn)(void *ctx, const char *line, size_t len), void *ctx);

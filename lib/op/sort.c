@@ -9,7 +9,7 @@
 static tc_status need_dim(tc_shape_ctx *c, int arg, int *out) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(tc_sh_dim_arg(c, arg, tc_sh_meta(c, 0)->rank, out));
-    if (tc_is_complex(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail(c, "Sort does not support complex dtypes on CPU");
+    if (tc_is_complex(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail_as(c, "TypeError", "Sort does not support complex dtypes on CPU");
     return NULL;
 }
 
@@ -26,6 +26,7 @@ static tc_status shape_topk(tc_shape_ctx *c) {
     int dim;
     TC_TRY(need_dim(c, 2, &dim));
     const tc_meta *m = tc_sh_meta(c, 0);
+    if (m->dtype == TC_BOOL) return tc_sh_fail_as(c, "NotImplementedError", "topk does not support bool dtypes on CPU");
     tc_dims d = tc_dims_of(m);
     tc_symctx *y = tc_sh_sym(c);
     tc_sym k = tc_sh_int(c, 1), n = m->rank ? m->size[dim] : tc_sym_int(y, 1);

@@ -1,5 +1,5 @@
 # Functions of `torch` and methods of Tensor that are Python in PyTorch: argument forms that no ATen schema has.
-# A name in `_methods` is also a method, its first argument the tensor; one in `_only_methods` is nothing else.
+# A name in `_methods` is also a method, its first argument the tensor (by `_method_NAME`, where that is another function); one in `_only_methods` is nothing else.
 import torch
 
 Tensor = torch.Tensor  # files import it from here too
@@ -8,6 +8,7 @@ Tensor = torch.Tensor  # files import it from here too
 _int = int
 
 _aten = torch.ops.aten
+_VF = torch._VF  # with the keywords of torch: out=
 _methods = {"nonzero", "split", "tensor_split", "norm", "unique", "unique_consecutive", "stft", "istft", "unflatten", "to", "float", "double", "half", "bfloat16", "long", "int",
             "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda", "cpu", "xpu", "type", "lu", "new_tensor", "pin_memory",
             "share_memory_", "fill_diagonal_"}
@@ -26,7 +27,12 @@ def broadcast_tensors(*tensors):
 def broadcast_shapes(*shapes):
     rank = 0
     for s in shapes:
-        rank = max(rank, 1 if isinstance(s, _int) else len(s))
+        if not isinstance(s, (_int, torch.SymInt, tuple, list)):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}")
+        for n in [s] if isinstance(s, (_int, torch.SymInt)) else s:
+            if not isinstance(n, (_int, torch.SymInt)):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item is '{type(n).__name__}')")
+        rank = max(rank, 1 if isinstance(s, (_int, torch.SymInt)) else len(s))
     out = [1] * rank
     for s in shapes:
         s = torch.Size((s,) if isinstance(s, _int) else s)
@@ -41,11 +47,14 @@ def broadcast_shapes(*shapes):
     return torch.Size(out)
 
 
-def split(tensor, split_size_or_sections=None, dim=0, split_size=None):
-    size = split_size if split_size_or_sections is None else split_size_or_sections
-    if isinstance(size, (list, tuple)):
-        return _aten.split_with_sizes(tensor, list(size), dim)
-    return _aten.split.Tensor(tensor, size, dim)
+def split(tensor, split_size_or_sections, dim=0):
+    return tensor.split(split_size_or_sections, dim)
+
+
+def _method_split(self, split_size, dim=0):
+    if isinstance(split_size, (_int, torch.SymInt)):
+        return _VF.split(self, split_size, dim)
+    return _VF.split_with_sizes(self, split_size, dim)
 
 
 # A tensor says where to cut, or, without dimensions, into how many pieces.
@@ -53,6 +62,8 @@ def tensor_split(input, indices_or_sections=None, dim=0, *, tensor_indices_or_se
     at = indices_or_sections
     for other in (tensor_indices_or_sections, indices, sections):
         at = other if at is None else at
+    if isinstance(at, torch.Tensor) != (tensor_indices_or_sections is not None) and indices_or_sections is None:
+        raise TypeError("tensor_split() received an invalid combination of arguments")
     if isinstance(at, torch.Tensor):
         if at.dtype != torch.int64:
             raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + str(at.dtype))
@@ -110,7 +121,7 @@ def tensordot(a, b, dims=2, out=None):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims_a = list(range(-dims, 0))
         dims_b = list(range(dims))
-    return _aten.tensordot(a, b, dims_a, dims_b, out=out)
+    return _VF.tensordot(a, b, dims_a, dims_b, out=out)
 
 
 def cartesian_prod(*tensors):
@@ -161,8 +172,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 def chain_matmul(*matrices, out=None):
     matrices = _seq(matrices)
     if len(matrices) == 1 and matrices[0].dim() == 2:
-        return _aten.clone(matrices[0], out=out)
-    return _aten.linalg_multi_dot(matrices, out=out)
+        return matrices[0].clone() if out is None else torch.add(matrices[0], 0, out=out)
+    return torch.linalg.multi_dot(matrices, out=out)
 
 
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
@@ -171,19 +182,19 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     if p == "fro" or p is None:
         if dim is not None and len(dim) > 2:
             raise RuntimeError("norm: the Frobenius norm takes at most two dimensions")
-        return _aten.linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype, out=out)
+        return torch.linalg.vector_norm(input, 2, dim, keepdim, dtype=dtype, out=out)
     if p == "nuc":
-        return _aten.linalg_matrix_norm.str_ord(input, "nuc", [-2, -1] if dim is None else dim, keepdim, dtype=dtype, out=out)
+        return torch.linalg.matrix_norm(input, "nuc", [-2, -1] if dim is None else dim, keepdim, dtype=dtype, out=out)
     if isinstance(p, str):
         raise RuntimeError(f"norm: unknown order '{p}'")
-    return _aten.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
+    return torch.linalg.vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
 def nonzero(input, *, as_tuple=False, out=None):
     if as_tuple:
         r = _aten.nonzero(input)
         return tuple(r.unbind(1)) if input.dim() else (r.new_zeros(r.shape[0]),)
-    return _aten.nonzero(input, out=out)
+    return _VF.nonzero(input, out=out)
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
@@ -226,7 +237,12 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
 def unravel_index(indices, shape):
     if indices.is_complex() or indices.is_floating_point() or indices.dtype == torch.bool:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    shape = (shape,) if isinstance(shape, _int) else tuple(shape)
+    if not isinstance(shape, (_int, torch.SymInt, tuple, list)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    shape = (shape,) if isinstance(shape, (_int, torch.SymInt)) else tuple(shape)
+    for n in shape:
+        if not isinstance(n, (_int, torch.SymInt)):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
     if any(n < 0 for n in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
     if any(n == 0 for n in shape) and indices.numel() != 0:

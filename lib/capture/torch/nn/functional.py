@@ -29,8 +29,7 @@ _pool_names = set(
     "fractional_max_pool2d fractional_max_pool3d fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices max_pool1d max_pool2d "
     "max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d lp_pool1d "
     "lp_pool2d lp_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_max_pool1d_with_indices "
-    "adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices adaptive_avg_pool2d adaptive_avg_pool3d avg_pool2d avg_pool3d "
-    "avg_pool1d".split()
+    "adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices adaptive_avg_pool2d adaptive_avg_pool3d".split()
 )
 
 
@@ -161,12 +160,11 @@ def sigmoid(input):
     return input.sigmoid()
 
 
-def logsigmoid(input):
-    return _aten.log_sigmoid(input)
-
-
 def _softmax_dim(name, ndim):
     return 0 if ndim in (0, 1, 3) else 1
+
+
+logsigmoid = torch._C._nn.log_sigmoid
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
@@ -269,14 +267,6 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     return _aten.col2im(input, _tuple(output_size, 2), _tuple(kernel_size, 2), _tuple(dilation, 2), _tuple(padding, 2), _tuple(stride, 2))
-
-
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    return _aten.pairwise_distance(x1, x2, p, eps, keepdim)
-
-
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    return _aten.cosine_similarity(x1, x2, dim, eps)
 
 
 def assert_int_or_pair(arg, arg_name, message):

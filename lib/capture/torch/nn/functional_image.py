@@ -35,9 +35,9 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
             if len(scale_factor) != dim:
                 raise ValueError(f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
                                  f"{list(input.shape[2:])} and scale_factor of shape {scale_factor}.")
-            scales = [float(s) for s in scale_factor]
+            scales = list(scale_factor)
         else:
-            scales = [float(scale_factor) for _ in range(dim)]
+            scales = [scale_factor for _ in range(dim)]
     else:
         raise ValueError("either size or scale_factor should be defined")
     if recompute_scale_factor is not None and recompute_scale_factor and size is not None:

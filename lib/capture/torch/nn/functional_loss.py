@@ -67,11 +67,9 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    reduction = legacy(size_average, reduce, reduction)
-    if reduction == "batchmean":
-        out = _aten.kl_div(input, target, 2, log_target=log_target)
-        return out / input.size(0) if input.dim() != 0 else out
-    return _aten.kl_div(input, target, code(reduction), log_target=log_target)
+    batchmean = reduction == "batchmean"
+    out = torch.kl_div(input, target, code(legacy(size_average, reduce, "sum" if batchmean else reduction)), log_target=log_target)
+    return out / input.size(0) if batchmean and input.dim() != 0 else out
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):

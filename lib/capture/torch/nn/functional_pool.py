@@ -1,44 +1,26 @@
 # Pooling of torch.nn.functional: strides default to the kernel, indices are returned on request.
 import torch
 
-_aten = torch.ops.aten
+_aten, _nn = torch.ops.aten, torch._C._nn
 
 
 def _n(v, n):
-    return [v] * n if isinstance(v, int) else list(v)
-
-
-def _avg(op, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, n):
-    return op(input, _n(kernel_size, n), [] if stride is None else _n(stride, n), _n(padding, n), ceil_mode, count_include_pad, divisor_override)
-
-
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-    return _aten.avg_pool1d(input, _n(kernel_size, 1), [] if stride is None else _n(stride, 1), _n(padding, 1), ceil_mode, count_include_pad)
-
-
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-    return _avg(_aten.avg_pool2d, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, 2)
-
-
-def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-    return _avg(_aten.avg_pool3d, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, 3)
-
-
-def _max(plain, both, return_indices, input, kernel_size, stride, padding, dilation, ceil_mode, n):
-    op = both if return_indices else plain
-    return op(input, _n(kernel_size, n), [] if stride is None else _n(stride, n), _n(padding, n), _n(dilation, n), ceil_mode)
+    return list(v) if isinstance(v, (tuple, list, torch.Tensor)) and not (isinstance(v, torch.Tensor) and v.dim() == 0) else [v] * n
 
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    return _max(_aten.max_pool1d, _aten.max_pool1d_with_indices, return_indices, input, kernel_size, stride, padding, dilation, ceil_mode, 1)
+    op = _nn.max_pool1d_with_indices if return_indices else torch.max_pool1d
+    return op(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    return _max(_aten.max_pool2d, _aten.max_pool2d_with_indices, return_indices, input, kernel_size, stride, padding, dilation, ceil_mode, 2)
+    op = _nn.max_pool2d_with_indices if return_indices else torch.max_pool2d
+    return op(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    return _max(_aten.max_pool3d, _aten.max_pool3d_with_indices, return_indices, input, kernel_size, stride, padding, dilation, ceil_mode, 3)
+    op = _nn.max_pool3d_with_indices if return_indices else torch.max_pool3d
+    return op(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
@@ -78,7 +60,7 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     k = _n(kernel_size, 2)
     s = k if stride is None else _n(stride, 2)
-    return _aten.max_unpool2d(input, indices, _unpool_size(input, k, s, _n(padding, 2), output_size, 2))
+    return _nn.max_unpool2d(input, indices, _unpool_size(input, k, s, _n(padding, 2), output_size, 2))
 
 
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
@@ -90,58 +72,56 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return _aten.max_unpool3d(input, indices, _unpool_size(input, k, s, p, output_size, 3), s, p)
 
 
-def _lp(input, norm_type, kernel_size, stride, ceil_mode, n):
-    k = _n(kernel_size, n)
-    s = k if stride is None else _n(stride, n)
-    pool = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
-    out = pool(input.pow(norm_type), k, s, 0, ceil_mode)
+def _lp(pool, input, norm_type, kernel_size, stride, ceil_mode, n):
+    out = pool(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     count = 1
-    for v in k:
+    for v in _n(kernel_size, n):
         count *= v
     return (torch.sign(out) * torch.ops.aten.relu(torch.abs(out))).mul(count).pow(1.0 / norm_type)
 
 
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    return _lp(input, norm_type, kernel_size, stride, ceil_mode, 1)
+    return _lp(torch.avg_pool1d, input, norm_type, kernel_size, stride, ceil_mode, 1)
 
 
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    return _lp(input, norm_type, kernel_size, stride, ceil_mode, 2)
+    return _lp(_nn.avg_pool2d, input, norm_type, kernel_size, stride, ceil_mode, 2)
 
 
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    return _lp(input, norm_type, kernel_size, stride, ceil_mode, 3)
+    return _lp(_nn.avg_pool3d, input, norm_type, kernel_size, stride, ceil_mode, 3)
 
 
 def _out_size(output_size, input, n):
-    size = _n(output_size, n) if output_size is not None else [None] * n
-    if input.dim() <= len(size):
-        raise ValueError(f"Input dimension should be at least {len(size) + 1}")
-    if len(size) != n:
+    if isinstance(output_size, int):
+        return output_size
+    if len(input.size()) <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    if len(output_size) != n:
         raise RuntimeError(f"adaptive_pool{n}d: output_size must be {n}")
-    return [input.shape[-n + i] if s is None else s for i, s in enumerate(size)]
+    return [input.size(i - len(output_size)) if s is None else s for i, s in enumerate(output_size)]
 
 
 def adaptive_avg_pool2d(input, output_size):
-    return _aten.adaptive_avg_pool2d(input, _out_size(output_size, input, 2))
+    return _nn.adaptive_avg_pool2d(input, _out_size(output_size, input, 2))
 
 
 def adaptive_avg_pool3d(input, output_size):
-    return _aten.adaptive_avg_pool3d(input, _out_size(output_size, input, 3))
+    return _nn.adaptive_avg_pool3d(input, _out_size(output_size, input, 3))
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
-    both = _aten.adaptive_max_pool1d(input, _n(output_size, 1))
+    both = torch.adaptive_max_pool1d(input, output_size)
     return both if return_indices else both[0]
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
-    both = _aten.adaptive_max_pool2d(input, _out_size(output_size, input, 2))
+    both = _nn.adaptive_max_pool2d(input, _out_size(output_size, input, 2))
     return both if return_indices else both[0]
 
 
 def adaptive_max_pool3d(input, output_size, return_indices=False):
-    both = _aten.adaptive_max_pool3d(input, _out_size(output_size, input, 3))
+    both = _nn.adaptive_max_pool3d(input, _out_size(output_size, input, 3))
     return both if return_indices else both[0]
 
 
@@ -161,21 +141,23 @@ def _fractional(op, input, kernel_size, output_size, output_ratio, return_indice
     if output_size is None and output_ratio is None:
         raise ValueError(f"fractional_max_pool{n}d requires specifying either an output_size or an output_ratio")
     if output_size is None:
-        ratio = [output_ratio] * n if isinstance(output_ratio, float) else list(output_ratio)
+        ratio = _n(output_ratio, n)
+        if len(ratio) > n:
+            raise ValueError(f"fractional_max_pool{n}d requires output_ratio to either be a single Int or tuple of Ints.")
         output_size = [int(input.size(-n + i) * ratio[i]) for i in range(n)]
     if samples is None:
         batch = 1 if input.dim() == n + 1 else input.size(0)
         samples = torch.rand(batch, input.size(-n - 1), n, dtype=input.dtype)
-    both = op(input, _n(kernel_size, n), _n(output_size, n), samples)
+    both = op(input, kernel_size, output_size, samples)
     return both if return_indices else both[0]
 
 
 def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
-    return _fractional(_aten.fractional_max_pool2d, input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 2)
+    return _fractional(_nn.fractional_max_pool2d, input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 2)
 
 
 def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
-    return _fractional(_aten.fractional_max_pool3d, input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3)
+    return _fractional(_nn.fractional_max_pool3d, input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3)
 
 
 def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
