@@ -27,7 +27,8 @@ typedef struct {
     tc_progress progress;
     int64_t done;
     tc_sink to;
-    bool training; /* a whole checkpoint of tc-train, under its own names */
+    bool training;       /* a whole checkpoint of tc-train, under its own names */
+    tc_saved_node *tree; /* what torch.save wrote, under its own names; NULL: it is not that */
 } job;
 
 /* ---- patterns ---- */
@@ -170,6 +171,26 @@ static tc_status plan_one(job *j, const rules *r, size_t i) {
     return NULL;
 }
 
+/* Tensors over the same bytes of a file, written alike, are one where the format has a word for it. */
+static void find_shared(job *j) {
+    tc_map seen = {0};
+    tc_buf key = {0};
+    for (size_t i = 0; i < j->heads.len; i++) {
+        const change *ch = &j->changes.data[i];
+        const tc_ckpt_head h = tc_ckpt_entry_head(j->v.ckpt, ch->from);
+        if (h.offset < 0 || h.parts != 1) continue;
+        key.len = 0;
+        tc_buf_printf(&key, "%s %lld %d %d", h.file, (long long)h.offset, (int)h.dtype, (int)j->heads.data[i].dtype);
+        for (int d = 0; d < h.rank; d++)
+            tc_buf_printf(&key, " %lld,%lld,%d", (long long)h.size[d], h.stride ? (long long)h.stride[d] : -1, ch->perm[d]);
+        void **first = tc_map_put(&seen, key.data, key.len);
+        if (*first) j->heads.data[i].same_as = (size_t)(uintptr_t)*first - 1;
+        else *first = (void *)(uintptr_t)(i + 1);
+    }
+    tc_buf_free(&key);
+    tc_map_free(&seen);
+}
+
 /* A pattern that no name matches is mistyped. */
 static tc_status check_used(const job *j, const char *option, const patterns *p) {
     for (size_t i = 0; i < p->len; i++) {
@@ -196,6 +217,7 @@ static tc_status plan(job *j, const rules *r) {
     for (size_t i = 1; i < j->heads.len; i++)
         if (!strcmp(j->heads.data[i].name, j->heads.data[i - 1].name))
             return tc_error(TC_USAGE, "two tensors would be named %s", j->heads.data[i].name);
+    find_shared(j);
     if (!j->heads.len && view_count(&j->v)) return tc_error(TC_CONTENT, "%s: no tensor is left: --select or --map takes all away", j->v.path);
     return NULL;
 }
@@ -213,6 +235,18 @@ static tc_status stream(void *self, size_t i, tc_sink to) {
     const change *ch = &j->changes.data[i];
     j->to = to;
     return tc_ckpt_stream(j->v.ckpt, ch->from, ch->perm, j->heads.data[i].dtype, (tc_sink){count, j});
+}
+
+/* Tensors are found by their names: heads are in order of name. False: one is not there. */
+static bool place_tensors(const job *j, tc_saved_node *n) {
+    if (n->kind == TC_SAVED_TENSOR) {
+        const tc_head key = {.name = n->text}, *found = bsearch(&key, j->heads.data, j->heads.len, sizeof key, by_name);
+        if (!found) return false;
+        n->i = found - j->heads.data;
+    }
+    for (size_t i = 0; i < n->items.len; i++)
+        if (!place_tensors(j, n->items.data[i])) return false;
+    return !n->state || place_tensors(j, n->state);
 }
 
 static tc_status choose(tc_cmd *c, format *out) {
@@ -261,6 +295,7 @@ static tc_status write_out(job *j, format to) {
     bool done = false;
     tc_status st = NULL;
     if (to == TO_PT && j->training) st = training_write(o, &content, tc_ckpt_state(j->v.ckpt), tc_ckpt_step(j->v.ckpt), &done);
+    if (to == TO_PT && j->tree && place_tensors(j, j->tree)) st = tc_saved_write_tree(o, &content, j->tree), done = true;
     return tc_cmd_finish(j->c, o, st || done ? st : writers[to](o, &content));
 }
 
@@ -270,11 +305,12 @@ static tc_status convert(tc_cmd *c, bool model_only) {
     format to = TO_SAFETENSORS;
     TC_TRY(choose(c, &to));
     tc_status st = read_rules(c, &r);
-    if (!st) st = view_open(c, c->noperands ? c->operands[0] : NULL, (tc_ckpt_options){.raw = true, .check_all = true}, &j.v);
+    if (!st) st = view_open(c, c->noperands ? c->operands[0] : NULL, (tc_ckpt_options){.raw = true, .check_all = true, .tree = to == TO_PT}, &j.v);
     if (!st) {
         if (model_only) view_only_model(&j.v);
-        j.training =
-            !j.v.only_model && !strcmp(tc_ckpt_format(j.v.ckpt), "checkpoint") && !r.rename.rules.len && !r.rename.table.len && !r.select.rules.len;
+        const bool whole = !j.v.only_model && !r.rename.rules.len && !r.rename.table.len && !r.select.rules.len;
+        j.training = whole && !strcmp(tc_ckpt_format(j.v.ckpt), "checkpoint");
+        j.tree = whole && !strncmp(tc_ckpt_format(j.v.ckpt), "torch.save", 10) ? tc_ckpt_tree(j.v.ckpt) : NULL;
         st = plan(&j, &r);
         int64_t total = 0;
         for (size_t i = 0; i < j.heads.len; i++) total += (int64_t)tc_head_bytes(&j.heads.data[i]);

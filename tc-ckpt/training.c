@@ -26,11 +26,6 @@ static tc_saved_node *add(tc_saved_node *to, tc_saved_node *n) {
     tc_vec_push(&to->items, n);
     return n;
 }
-static void node_free(tc_saved_node *n) {
-    for (size_t i = 0; i < n->items.len; i++) node_free(n->items.data[i]);
-    tc_vec_free(&n->items);
-}
-
 /* A tensor of one element under `key`, or in place of what n is; rank: its dimensions. */
 static void make_number(training *t, tc_saved_node *n, tc_dtype d, int rank, double value) {
     tc_head h = {.name = n->key, .dtype = d, .rank = rank, .same_as = t->heads.len};
@@ -77,7 +72,7 @@ static tc_saved_node *read_value(training *t, tc_jread *j, const char *key, bool
             tc_saved_node *value = add(n, read_value(t, j, name, !strcmp(name, "params")));
             if (tc_parse_i64(name, &value->number)) value->key = NULL; /* the milestones of MultiStepLR */
         }
-        if (read_number(t, n)) node_free(n);
+        if (read_number(t, n)) tc_saved_node_free(n);
         break;
     default: tc_jr_null(j);
     }
@@ -188,8 +183,8 @@ static tc_status write_tree(training *t, tc_out *o, const char *state, bool *out
         tc_content c = {.heads = t->heads.data, .n = t->heads.len, .stream = stream, .self = t};
         st = tc_saved_write_tree(o, &c, root);
     }
-    if (numbers) node_free(numbers);
-    node_free(root);
+    if (numbers) tc_saved_node_free(numbers);
+    tc_saved_node_free(root);
     return st;
 }
 

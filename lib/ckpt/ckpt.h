@@ -28,6 +28,7 @@ typedef struct tc_ckpt tc_ckpt;
 typedef struct {
     bool raw;       /* data may lie unaligned where their file has them: for copying, not for computing */
     bool check_all; /* compare every checksum that the files have */
+    bool tree;      /* tc_ckpt_tree is asked for */
 } tc_ckpt_options;
 /* path: a file that tc_tensors_load reads ("-": stdin); a *.index.json beside its shards; a folder, which is a checkpoint of tc, a run
  * directory (its latest checkpoint), one of torch.distributed.checkpoint (.metadata and .distcp), or of safetensors files: HuggingFace's, with or
@@ -61,6 +62,8 @@ tc_status tc_ckpt_stream(const tc_ckpt *c, size_t i, const int *perm, tc_dtype t
 tc_status tc_ckpt_stream_box(const tc_ckpt *c, size_t i, const int64_t *low, const int64_t *size, tc_sink sink);
 /* Gives back the pages of tensor i that were read; its elements stay as they are. */
 void tc_ckpt_forget(const tc_ckpt *c, size_t i);
+/* What torch.save wrote, as it stands, the text of tensors being their names; NULL: it is nothing of the kind. */
+tc_saved_node *tc_ckpt_tree(const tc_ckpt *c);
 /* What else it holds: values (JSON text), free text of the files, remarks (tensors left out, an index that is not exact). */
 const tc_metadata *tc_ckpt_values(const tc_ckpt *c, size_t *out_n);
 const tc_metadata *tc_ckpt_metadata(const tc_ckpt *c, size_t *out_n);

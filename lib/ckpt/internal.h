@@ -30,7 +30,8 @@ struct tc_ckpt {
     const char *format;
     tc_buf state;
     int64_t step;
-    bool raw, check_all;
+    tc_tensors tree; /* holds nothing but the tree, in its arena */
+    bool raw, check_all, keep_tree;
     size_t checked;
 };
 

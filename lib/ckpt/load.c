@@ -16,6 +16,7 @@ void tc_ckpt_close(tc_ckpt *c) {
     tc_vec_free(&c->values);
     tc_vec_free(&c->metadata);
     tc_vec_free(&c->notes);
+    tc_tensors_deinit(&c->tree);
     tc_map_free(&c->by_name);
     tc_buf_free(&c->state);
     tc_arena_free(&c->arena);
@@ -225,7 +226,7 @@ static tc_status follow(tc_ckpt *c, const tc_tensors *from) {
 }
 
 static tc_status open_file(tc_ckpt *c, const char *path) {
-    tc_tensors t = {.raw = c->raw, .check_all = c->check_all};
+    tc_tensors t = {.raw = c->raw, .check_all = c->check_all, .keep_tree = c->keep_tree};
     size_t n = strlen(path);
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     if (!strcmp(base, ".metadata")) return tc_ckpt_open_dcp(c, slash ? tc_arena_strndup(&c->arena, path, (size_t)(slash - path)) : ".");
@@ -234,9 +235,15 @@ static tc_status open_file(tc_ckpt *c, const char *path) {
     path = strcmp(path, "-") ? path : "stdin";
     tc_status st = take_file(c, &t, path);
     if (!st && t.outside.len) st = follow(c, &t);
+    if (t.tree) {
+        c->tree = (tc_tensors){.tree = t.tree, .arena = t.arena};
+        t.tree = NULL, t.arena = (tc_arena){0};
+    }
     tc_tensors_deinit(&t);
     return st;
 }
+
+tc_saved_node *tc_ckpt_tree(const tc_ckpt *c) { return c->tree.tree; }
 
 static tc_status open_folder(tc_ckpt *c, const char *path) {
     manifest m = {0};
@@ -276,7 +283,7 @@ tc_status tc_ckpt_open_as(const char *path, tc_ckpt_options o, tc_ckpt **out) {
     c->path = tc_xstrdup(path);
     c->format = "";
     c->step = -1;
-    c->raw = o.raw, c->check_all = o.check_all;
+    c->raw = o.raw, c->check_all = o.check_all, c->keep_tree = o.tree;
     tc_status s = open_all(c);
     if (s) {
         tc_ckpt_close(c);

@@ -46,20 +46,37 @@ struct tc_saved_node {
         TC_SAVED_INT,
         TC_SAVED_FLOAT,
         TC_SAVED_TEXT,
-        TC_SAVED_TENSOR,
+        TC_SAVED_BYTES,
+        TC_SAVED_LONG,   /* two's complement bytes, little-endian; i: decimal text */
+        TC_SAVED_GLOBAL, /* text: "module\nname" */
+        TC_SAVED_TENSOR, /* items: its attributes, a dict, or none */
         TC_SAVED_LIST,
         TC_SAVED_TUPLE,
-        TC_SAVED_DICT
+        TC_SAVED_SET,
+        TC_SAVED_DICT,
+        TC_SAVED_OBJECT, /* items: callable, arguments, what is appended, what is set, attributes or none; i: made by __new__ */
+        TC_SAVED_WITHIN  /* of: a container that this stands in */
     } kind;
-    const char *key; /* in a dict; NULL: number */
+    const char *key; /* in a dict; NULL: other_key, else number */
+    size_t nkey;     /* its bytes; 0: up to its NUL */
     int64_t number;
+    tc_saved_node *other_key;
     int64_t i; /* bool, int; index of the tensor's head */
     double f;
     const char *text;
+    size_t n;                      /* bytes of text; 0: up to its NUL */
+    const char *made_by;           /* class of a dict or set: "collections\nOrderedDict"; NULL: Python's own */
+    tc_saved_node *state;          /* of a dict: attributes; of a defaultdict: what makes missing values */
+    bool parameter, requires_grad; /* of a tensor */
+    bool named;                    /* something WITHIN refers to it */
+    tc_saved_node *of;
+    uint32_t memo; /* of the writer */
     TC_VEC(tc_saved_node *) items;
 };
+/* What the nodes themselves do not hold in an arena: the lists of items. NULL is allowed. */
+void tc_saved_node_free(tc_saved_node *n);
 /* The same with a root of the caller's; tensors that it does not name are left out. */
-tc_status tc_saved_write_tree(tc_out *o, const tc_content *c, const tc_saved_node *root);
+tc_status tc_saved_write_tree(tc_out *o, const tc_content *c, tc_saved_node *root);
 tc_status tc_npy_write_content(tc_out *o, const tc_content *c); /* one tensor */
 
 #endif

@@ -125,6 +125,12 @@ static tc_status push_text(machine *m, tc_pk_kind kind, const void *s, size_t n)
     return NULL;
 }
 
+static tc_status push_decimal(machine *m, const char *s, size_t n) {
+    TC_TRY(push_text(m, TC_PK_LONG, s, n));
+    top(m)->made = TC_PK_DECIMAL;
+    return NULL;
+}
+
 /* Two's complement, little-endian. */
 static tc_status push_long(machine *m, const unsigned char *p, size_t n) {
     while (n > 8 && p[n - 1] == (p[n - 2] & 0x80 ? 0xff : 0)) n--; /* only the sign again */
@@ -145,12 +151,12 @@ static tc_status text_int(machine *m, bool is_long) {
     for (size_t i = negative; i < n; i++)
         if (s[i] < '0' || s[i] > '9') return fail(m, "a bad integer");
     if (n <= negative) return fail(m, "a bad integer");
-    if (n > 19) return push_text(m, TC_PK_LONG, s, n);
+    if (n > 19) return push_decimal(m, s, n);
     memcpy(digits, s, n);
     digits[n] = 0;
     int64_t v = 0;
     for (size_t i = negative; i < n; i++)
-        if (!tc_mul_i64(v, 10, &v) || !tc_add_i64(v, negative ? -(digits[i] - '0') : digits[i] - '0', &v)) return push_text(m, TC_PK_LONG, s, n);
+        if (!tc_mul_i64(v, 10, &v) || !tc_add_i64(v, negative ? -(digits[i] - '0') : digits[i] - '0', &v)) return push_decimal(m, s, n);
     return push_int(m, v);
 }
 
@@ -260,7 +266,7 @@ static tc_status push_global(machine *m, const char *module, size_t mn, const ch
     }
     tc_pk *v = make(m, TC_PK_GLOBAL);
     v->s = text;
-    v->n = mn + 1 + nn;
+    v->n = mn;
     push(m, v);
     return NULL;
 }
@@ -289,14 +295,23 @@ static bool are_pairs(const tc_pk *v) {
     return true;
 }
 
-static void push_object(machine *m, tc_pk *callable, tc_pk *arguments) {
-    static const char *const dicts[] = {"collections.OrderedDict", "collections.Counter", "builtins.dict", "__builtin__.dict"};
+static void push_object(machine *m, tc_pk *callable, tc_pk *arguments, tc_pk_made how) {
+    static const struct {
+        const char *name;
+        tc_pk_made made;
+    } dicts[] = {{"collections.OrderedDict", TC_PK_ORDERED},
+                 {"collections.Counter", TC_PK_COUNTER},
+                 {"builtins.dict", TC_PK_PLAIN},
+                 {"__builtin__.dict", TC_PK_PLAIN}};
     const tc_pk *pairs = arguments->len == 1 && are_pairs(arguments->items[0]) ? arguments->items[0] : NULL;
     bool is_dict = tc_pk_is_global(callable, "collections.defaultdict");
+    tc_pk_made made = TC_PK_DEFAULTDICT;
     for (size_t i = 0; i < sizeof dicts / sizeof *dicts; i++)
-        is_dict = is_dict || (tc_pk_is_global(callable, dicts[i]) && (arguments->len == 0 || pairs));
+        if (tc_pk_is_global(callable, dicts[i].name) && (arguments->len == 0 || pairs)) is_dict = true, made = dicts[i].made;
     if (is_dict) {
         tc_pk *v = make(m, TC_PK_DICT);
+        v->made = made;
+        if (made == TC_PK_DEFAULTDICT && arguments->len == 1) v->state = arguments->items[0];
         for (uint32_t i = 0; pairs && i < pairs->len; i++) add_items(m, v, pairs->items[i]->items, 2);
         push(m, v);
         return;
@@ -305,6 +320,7 @@ static void push_object(machine *m, tc_pk *callable, tc_pk *arguments) {
         tc_pk_is_global(callable, "builtins.set") || tc_pk_is_global(callable, "__builtin__.set") || tc_pk_is_global(callable, "builtins.frozenset");
     if (set && arguments->len == 1 && arguments->items[0]->kind == TC_PK_LIST) {
         tc_pk *v = make(m, TC_PK_SET);
+        if (tc_pk_is_global(callable, "builtins.frozenset")) v->made = TC_PK_FROZEN;
         add_items(m, v, arguments->items[0]->items, arguments->items[0]->len);
         push(m, v);
         return;
@@ -312,16 +328,17 @@ static void push_object(machine *m, tc_pk *callable, tc_pk *arguments) {
     tc_pk *v = make(m, TC_PK_OBJECT);
     v->callable = callable;
     v->arguments = arguments;
+    v->made = how;
     push(m, v);
 }
 
 /* REDUCE, NEWOBJ: callable, tuple. NEWOBJ_EX: class, tuple, dict. */
-static tc_status op_call(machine *m, size_t values) {
-    TC_TRY(need(m, values));
-    if (values == 3) m->stack.len--;
+static tc_status op_call(machine *m, tc_pk_made how) {
+    TC_TRY(need(m, how == TC_PK_NEW_EX ? 3 : 2));
+    if (how == TC_PK_NEW_EX) m->stack.len--;
     tc_pk *arguments = pop(m), *callable = pop(m);
     if (arguments->kind != TC_PK_TUPLE) return fail(m, "a call whose arguments are no tuple");
-    push_object(m, callable, arguments);
+    push_object(m, callable, arguments, how);
     return NULL;
 }
 
@@ -334,7 +351,7 @@ static tc_status op_old_instance(machine *m, bool named) {
         tc_pk *class = pop(m);
         TC_TRY(unmark(m, &n));
         gather(m, TC_PK_TUPLE, n);
-        push_object(m, class, pop(m));
+        push_object(m, class, pop(m), TC_PK_PLAIN);
         return NULL;
     }
     size_t n = 0;
@@ -342,7 +359,7 @@ static tc_status op_old_instance(machine *m, bool named) {
     TC_TRY(unmark(m, &n));
     gather(m, TC_PK_TUPLE, n - 1);
     tc_pk *arguments = pop(m), *class = pop(m);
-    push_object(m, class, arguments);
+    push_object(m, class, arguments, TC_PK_PLAIN);
     return NULL;
 }
 
@@ -560,9 +577,9 @@ static tc_status step(machine *m) {
     case 'u': return op_many(m, true);
     case 'c': return op_global(m);
     case 0x93: return op_stack_global(m);
-    case 'R': return op_call(m, 2);
-    case 0x81: return op_call(m, 2);
-    case 0x92: return op_call(m, 3);
+    case 'R': return op_call(m, TC_PK_PLAIN);
+    case 0x81: return op_call(m, TC_PK_NEW);
+    case 0x92: return op_call(m, TC_PK_NEW_EX);
     case 'o': return op_old_instance(m, false);
     case 'i': return op_old_instance(m, true);
     case 'b': return op_build(m);

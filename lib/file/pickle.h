@@ -25,22 +25,35 @@ typedef enum {
     TC_PK_TUPLE,
     TC_PK_SET,
     TC_PK_DICT,   /* items: key, value, key, value */
-    TC_PK_GLOBAL, /* "module name" */
+    TC_PK_GLOBAL, /* "module.name" */
     TC_PK_OBJECT,
     TC_PK_PERSISTENT /* args: what the file's own persistent_load gets */
 } tc_pk_kind;
 
 typedef struct tc_pk tc_pk;
+/* How it was made, for who writes it again. */
+typedef enum {
+    TC_PK_PLAIN,
+    TC_PK_NEW,     /* OBJECT: class.__new__, not a call (NEWOBJ) */
+    TC_PK_NEW_EX,  /* ... with keyword arguments, which are not kept */
+    TC_PK_DECIMAL, /* LONG: s is decimal */
+    TC_PK_ORDERED, /* DICT: collections.OrderedDict; its attributes are `state` */
+    TC_PK_COUNTER,
+    TC_PK_DEFAULTDICT, /* state: what makes missing values */
+    TC_PK_FROZEN       /* SET: frozenset */
+} tc_pk_made;
+
 struct tc_pk {
     tc_pk_kind kind;
     uint32_t len, cap; /* of items */
+    uint8_t made;      /* tc_pk_made */
     union {
         bool b;
         int64_t i;
         double f;
         struct {
             const char *s; /* STRING, BYTES, LONG: not NUL-terminated, often inside the pickle; GLOBAL: "module.name", NUL-terminated */
-            size_t n;
+            size_t n;      /* GLOBAL: of the module's name */
         };
         tc_pk **items; /* LIST, TUPLE, SET, DICT */
         tc_pk *args;   /* PERSISTENT */

@@ -1,6 +1,7 @@
 /* Named tensors, and the one door through which files of weights are opened: by content, never by name. */
 #include "file/tensors.h"
 
+#include "file/content.h"
 #include "file/npy.h"
 #include "file/npz.h"
 #include "file/onnx.h"
@@ -17,6 +18,7 @@ void tc_tensors_deinit(tc_tensors *t) {
     tc_vec_free(&t->left_out);
     tc_vec_free(&t->outside);
     tc_map_free(&t->by_name);
+    tc_saved_node_free(t->tree);
     tc_arena_free(&t->arena);
     *t = (tc_tensors){0};
 }
@@ -185,7 +187,8 @@ static tc_status load_content(tc_blob *b, tc_tensors *out) {
 }
 
 tc_status tc_tensors_load_blob(tc_blob *b, tc_tensors *out) {
-    tc_tensors loaded = {.raw = out->raw, .check_all = out->check_all, .checked = out->checked, .leave_wide = out->leave_wide};
+    tc_tensors loaded = {
+        .raw = out->raw, .check_all = out->check_all, .checked = out->checked, .leave_wide = out->leave_wide, .keep_tree = out->keep_tree};
     tc_status st = load_content(b, &loaded);
     if (!st) st = check_any(&loaded, b->name);
     if (st) tc_tensors_deinit(&loaded);

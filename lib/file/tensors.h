@@ -26,12 +26,14 @@ typedef struct {
     TC_VEC(tc_metadata) left_out; /* tensors of a kind that tc lacks, and what they are: "q", "a quantised tensor" */
     TC_VEC(const char *) outside; /* weights of a .pt2 archive that stand in another file, ... */
     const char *outside_path;     /* ... and which one; NULL: that is not known */
+    struct tc_saved_node *tree;   /* file/content.h; the text of a tensor is its name */
     const char *format;           /* "torch.save", "safetensors", ...; static text */
     tc_map by_name;               /* -> index + 1 */
     tc_arena arena;
     /* Set before reading: */
     bool leave_wide; /* tensors of more dimensions than tc has are left out, else they are an error */
     bool raw;        /* data stay where the file has them, even where their type would need another alignment */
+    bool keep_tree;  /* what torch.save wrote is kept as it stands, too: in `tree` */
     bool check_all;  /* every checksum is compared, not only those of the first MiB */
     size_t checked;  /* bytes compared so far */
 } tc_tensors;        /* {0} is empty */

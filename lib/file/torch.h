@@ -33,6 +33,7 @@ struct tc_saved {
     bool swap;       /* the file has the other byte order */
     bool plain_ids;  /* a storage's id may stand without the opcode that marks it as one */
     tc_map storages; /* key, type -> tc_storage */
+    tc_map names;    /* tc_tensors.keep_tree: address of a value that is a tensor -> its name, or "" for one that is left out */
     /* Bytes of a storage: at least `bytes`, in the order of the file. The caller keeps a reference of its own. */
     tc_status (*open)(tc_saved *t, const tc_saved_id *id, size_t bytes, tc_storage **out);
     /* A persistent id that is a tensor by itself (tar); NULL: there are none. */
@@ -45,6 +46,8 @@ void tc_saved_deinit(tc_saved *t);
 tc_status tc_saved_id_of(tc_saved *t, const tc_pk *persistent, tc_saved_id *out);
 /* A storage's bytes as they are in a blob: a view of the mapping. */
 tc_storage *tc_saved_wrap(tc_blob *b, size_t offset, size_t n);
+/* The values as they stand, once their tensors have names. In the arena of t->out, but for what tc_saved_node_free frees. */
+tc_status tc_saved_tree(tc_saved *t, const tc_pk *root, struct tc_saved_node **out);
 /* Every tensor and value below root into t->out. */
 tc_status tc_saved_flatten(tc_saved *t, const tc_pk *root);
 tc_status tc_saved_error(const tc_saved *t, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);

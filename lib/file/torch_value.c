@@ -16,6 +16,7 @@ tc_status tc_saved_error(const tc_saved *t, tc_code code, const char *fmt, ...) 
 }
 
 void tc_saved_deinit(tc_saved *t) {
+    tc_map_free(&t->names);
     for (size_t i = 0; i < t->storages.len; i++) tc_storage_release(t->storages.entries[i].value);
     tc_map_free(&t->storages);
 }
@@ -158,7 +159,7 @@ static tc_status view_of(tc_saved *t, const tc_pk *storage, tc_dtype d, const tc
 /* torch.float32 and the like. */
 static tc_dtype dtype_of(const tc_pk *v) {
     if (!v || v->kind != TC_PK_GLOBAL || strncmp(v->s, "torch.", 6)) return TC_DTYPE_NONE;
-    return tc_dtype_parse(v->s, v->n);
+    return tc_dtype_parse(v->s, strlen(v->s));
 }
 
 static void flip(char *p, size_t size) { p[size - 1] = (char)(p[size - 1] ^ 0x80); } /* the sign of a float, little-endian */
@@ -413,7 +414,12 @@ static tc_status walk(walker *w, const tc_pk *v, int depth) {
     if (++w->t->visits > MAX_VISITS) return tc_saved_error(w->t, TC_CONTENT, "more than %d values", MAX_VISITS);
     if (w->t->out->arena.used > MAX_TEXT) return tc_saved_error(w->t, TC_CONTENT, "more than %d MiB of names and values", MAX_TEXT >> 20);
     TC_TRY(read_tensor(w->t, v, &is, &tensor, &what), "%s", w->name.len ? w->name.data : "tensor");
-    if (is) return put_tensor(w, tensor, what);
+    if (is) {
+        TC_TRY(put_tensor(w, tensor, what));
+        void **name = w->t->out->keep_tree ? tc_map_put(&w->t->names, (const char *)&v, sizeof v) : NULL;
+        if (name && !*name) *name = (void *)(uintptr_t)(what ? "" : w->t->out->items.data[w->t->out->items.len - 1].name);
+        return NULL;
+    }
     for (int i = 0; i < depth && !plain(v); i++)
         if (w->within[i] == v) return put_within(w, depth - i);
     w->within[depth] = v;
@@ -437,6 +443,7 @@ tc_status tc_saved_flatten(tc_saved *t, const tc_pk *root) {
     walker w = {.t = t};
     if (t->prefix) tc_buf_puts(&w.name, t->prefix);
     tc_status st = walk(&w, root, 0);
+    if (!st && t->out->keep_tree && !t->out->tree) st = tc_saved_tree(t, root, &t->out->tree);
     tc_buf_free(&w.name);
     return st;
 }

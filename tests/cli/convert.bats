@@ -206,3 +206,21 @@ setup() {
     tc-ckpt convert -q "$TC_ROOT/tests/cli/fixtures/labels.npz" -o b.safetensors
     [ "$(tc-ckpt show b.safetensors a | wc -l)" -ge 1 ]
 }
+
+@test "what torch.save wrote keeps its containers, numbers and objects in a .pt; what is chosen or renamed has no place in them" {
+    for f in itself namespace scaler tensor-rate; do
+        from=$TC_ROOT/tests/cli/fixtures/$f.pt
+        tc-ckpt convert "$from" -o once.pt
+        tc-ckpt convert once.pt -o twice.pt
+        cmp once.pt twice.pt
+        tc-ckpt show "$from" | tail -n +2 >want
+        tc-ckpt show once.pt | tail -n +2 | cmp - want
+        tc-ckpt diff "$from" once.pt
+    done
+    tc-ckpt convert "$from" --cast f64 -o wide.pt
+    tc-ckpt show wide.pt | grep -q "optimizer.param_groups.0.params: "
+    tc-ckpt ls wide.pt | grep -q "f64.*optimizer.state.0.exp_avg$"
+    tc-ckpt convert "$from" --select . -o flat.pt
+    tc-ckpt show flat.pt | grep param_groups && return 1
+    tc-ckpt diff "$from" flat.pt
+}
