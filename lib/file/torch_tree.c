@@ -3,11 +3,11 @@
 #include "file/content.h"
 #include "file/torch.h"
 
-enum { DEEPEST = 400, MOST = 1000000 };
+enum { DEEPEST = 400, MOST = 1000000, MOST_TEXT = 64 << 20 };
 
 typedef struct {
     tc_saved *t;
-    size_t nodes;
+    size_t nodes, text; /* values, and bytes of text: one of the pickle's may stand in many places */
     struct {
         const tc_pk *value;
         tc_saved_node *node;
@@ -23,8 +23,11 @@ static tc_saved_node *make(builder *b, int kind) {
     return n;
 }
 
+static bool too_much(const builder *b) { return b->nodes >= MOST || b->text > MOST_TEXT; }
+
 static tc_saved_node *text_node(builder *b, int kind, const char *s, size_t n) {
     tc_saved_node *node = make(b, kind);
+    b->text += n;
     node->text = tc_arena_strndup(&b->t->out->arena, s, n);
     node->n = n;
     return node;
@@ -39,7 +42,7 @@ static tc_saved_node *none_for_null(builder *b, tc_saved_node *n) { return n ? n
 static void add_entry(builder *b, tc_saved_node *to, const tc_pk *key, const tc_pk *value, int depth) {
     tc_saved_node *n = build(b, value, depth);
     if (!n) return; /* a tensor that is left out */
-    if (key->kind == TC_PK_STRING) n->key = tc_arena_strndup(&b->t->out->arena, key->s, key->n), n->nkey = key->n;
+    if (key->kind == TC_PK_STRING) n->key = tc_arena_strndup(&b->t->out->arena, key->s, key->n), n->nkey = key->n, b->text += key->n;
     else if (key->kind == TC_PK_INT) n->number = key->i;
     else n->other_key = none_for_null(b, build(b, key, depth));
     add(to, n);
@@ -139,6 +142,7 @@ static tc_saved_node *build_container(builder *b, const tc_pk *v, int depth) {
 static tc_saved_node *build(builder *b, const tc_pk *v, int depth) {
     const char *name = tc_map_get(&b->t->names, (const char *)&v, sizeof v);
     tc_saved_node *n;
+    if (too_much(b)) return NULL;
     if (name) return *name ? tensor_node(b, v, name, depth) : NULL;
     switch (v->kind) {
     case TC_PK_NONE: return make(b, TC_SAVED_NONE);
@@ -162,11 +166,12 @@ static tc_saved_node *build(builder *b, const tc_pk *v, int depth) {
             n->of->named = true;
             return n;
         }
-    return depth < DEEPEST && b->nodes < MOST ? build_container(b, v, depth) : make(b, TC_SAVED_NONE);
+    return depth < DEEPEST ? build_container(b, v, depth) : make(b, TC_SAVED_NONE);
 }
 
 tc_status tc_saved_tree(tc_saved *t, const tc_pk *root, tc_saved_node **out) {
     builder b = {.t = t};
     *out = none_for_null(&b, build(&b, root, 0));
-    return b.nodes < MOST ? NULL : tc_saved_error(t, TC_CONTENT, "more than %d values", MOST);
+    if (!too_much(&b)) return NULL;
+    return tc_saved_error(t, TC_CONTENT, "more than %d values, or %d MiB of text in them", MOST, MOST_TEXT >> 20);
 }

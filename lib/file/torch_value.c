@@ -299,7 +299,7 @@ static void put_json(tc_json *w, const tc_pk *v) {
     case TC_PK_TUPLE:
     case TC_PK_SET:
         tc_json_array(w);
-        for (uint32_t i = 0; i < v->len; i++) put_json(w, v->items[i]);
+        for (uint32_t i = 0; i < v->len && w->b->len <= MAX_TEXT; i++) put_json(w, v->items[i]);
         tc_json_end(w);
         break;
     case TC_PK_DICT:
@@ -313,12 +313,16 @@ static void put_json(tc_json *w, const tc_pk *v) {
     }
 }
 
-static void put_value(walker *w, const tc_pk *v) {
+static tc_status too_long(const walker *w) { return tc_saved_error(w->t, TC_CONTENT, "more than %d MiB of names and values", MAX_TEXT >> 20); }
+
+static tc_status put_value(walker *w, const tc_pk *v) {
     tc_buf b = {0};
     tc_json j = {.b = &b};
     put_json(&j, v);
-    tc_tensors_add_value(w->t->out, tc_buf_str(&w->name), tc_buf_str(&b));
+    tc_status st = b.len > MAX_TEXT ? too_long(w) : NULL;
+    if (!st) tc_tensors_add_value(w->t->out, tc_buf_str(&w->name), tc_buf_str(&b));
     tc_buf_free(&b);
+    return st;
 }
 
 /* A container that holds itself, so many levels up. */
@@ -402,8 +406,7 @@ static tc_status walk_object(walker *w, const tc_pk *v, int depth) {
                 TC_TRY(enter(w, NULL, i, v->arguments->items[i], depth));
     }
     w->opaque = opaque;
-    if (before == w->t->out->items.len && values == w->t->out->values.len) put_value(w, v);
-    return NULL;
+    return before == w->t->out->items.len && values == w->t->out->values.len ? put_value(w, v) : NULL;
 }
 
 static tc_status walk(walker *w, const tc_pk *v, int depth) {
@@ -412,7 +415,7 @@ static tc_status walk(walker *w, const tc_pk *v, int depth) {
     bool is;
     if (depth > MAX_DEPTH) return tc_saved_error(w->t, TC_CONTENT, "nests deeper than %d", MAX_DEPTH);
     if (++w->t->visits > MAX_VISITS) return tc_saved_error(w->t, TC_CONTENT, "more than %d values", MAX_VISITS);
-    if (w->t->out->arena.used > MAX_TEXT) return tc_saved_error(w->t, TC_CONTENT, "more than %d MiB of names and values", MAX_TEXT >> 20);
+    if (w->t->out->arena.used > MAX_TEXT) return too_long(w);
     TC_TRY(read_tensor(w->t, v, &is, &tensor, &what), "%s", w->name.len ? w->name.data : "tensor");
     if (is) {
         TC_TRY(put_tensor(w, tensor, what));
@@ -435,8 +438,7 @@ static tc_status walk(walker *w, const tc_pk *v, int depth) {
     case TC_PK_OBJECT: return walk_object(w, v, depth);
     default: break;
     }
-    put_value(w, v);
-    return NULL;
+    return put_value(w, v);
 }
 
 tc_status tc_saved_flatten(tc_saved *t, const tc_pk *root) {
