@@ -249,19 +249,38 @@ static bool same_setting(C *c, const tc_yaml *theirs, V own) {
            index == tc_index(c, part[2], "index") && !strcmp(theirs->items[1]->text, tc_as_str(part[1])->s);
 }
 
-static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y) {
-    size_t n, parts;
+/* (type's name, dimensions) of the tensor that group `item[0]` has as item[1]; NULL: it is a number there. */
+static V tensor_of_group(C *c, const tc_yaml *state, V *item) {
+    const tc_yaml *all = tc_yaml_get(state, "param_groups");
+    const int64_t g = tc_index(c, item[0], "group");
+    if (!all || all->kind != TC_YAML_LIST || g < 0 || g >= all->n || tc_kind_of(item[1]) != K_STR) return NULL;
+    const tc_yaml *y = tc_yaml_get(all->items[g], tc_as_str(item[1])->s);
+    if (!y || y->kind != TC_YAML_MAP || y->n != 1 || tc_dtype_parse(y->keys[0], strlen(y->keys[0])) == TC_DTYPE_NONE) return NULL;
+    int64_t rank = 0;
+    for (const tc_yaml *v = y->items[0]; v->kind == TC_YAML_LIST && v->n == 1 && rank < TC_MAX_RANK; v = v->items[0]) rank++;
+    return tc_tuple_of(c, 2, tc_strz(c, y->keys[0]), tc_int(c, rank));
+}
+
+/* Numbers of the groups. A step may have added some; steps that ran operator by operator may have taken some away as well. */
+static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y, const tc_yaml *state) {
+    const bool by_operators = tc_yaml_get(state, "by_operators") != NULL;
+    size_t n, parts, k = 0;
     V *now = tc_items(tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &n);
-    if (y->kind != TC_YAML_LIST || (size_t)y->n < n) /* a step may have added some */
+    if (y->kind != TC_YAML_LIST || ((size_t)y->n < n && !by_operators))
         tc_raise(c, "ValueError", "the checkpoint's optimiser has %d settings, the recipe's %zu", y->n, n);
-    for (size_t i = 0, k = 0; i < (size_t)y->n; i++) {
-        const bool here = k < n && same_setting(c, y->items[i], now[k]);
+    for (size_t i = 0; i < (size_t)y->n; i++) {
+        size_t at = k;
+        while (at < n && !same_setting(c, y->items[i], now[at])) at++;
+        const bool here = at < n && (at == k || by_operators);
+        for (; here && k < at; k++) tc_call_method(c, t->update, tc_intern(c, "take_away", 9), 1, &now[k]);
         V x = read_value(c, y->items[i], here ? now[k++] : NULL);
         V *item = tc_kind_of(x) == K_LIST || tc_kind_of(x) == K_TUPLE ? tc_items(x, &parts) : NULL;
         if (!item || parts != 4) tc_raise(c, "ValueError", "the checkpoint's optimiser groups are damaged");
-        V put[2] = {tc_tuple(c, 3, item), here ? item[3] : leaf_value(c, y->items[i]->items[3])};
-        tc_call_method(c, t->update, tc_intern(c, "put_back", 8), 2, put);
+        V made = here ? NULL : tensor_of_group(c, state, item);
+        V put[3] = {tc_tuple(c, 3, item), here ? item[3] : leaf_value(c, y->items[i]->items[3]), made ? made : c->none};
+        tc_call_method(c, t->update, tc_intern(c, "put_back", 8), 3, put);
     }
+    for (; by_operators && k < n; k++) tc_call_method(c, t->update, tc_intern(c, "take_away", 9), 1, &now[k]);
 }
 
 static void restore_scheduler(C *c, tc_trainer *t, const tc_yaml *y) {
@@ -373,7 +392,7 @@ static void restore(C *c, void *ctx) {
     const tc_yaml *y;
     if ((y = tc_yaml_get(x->state, "best")) && !tc_yaml_is_null(y)) tc_status_free(tc_yaml_double(y, &t->best));
     if ((y = tc_yaml_get(x->state, "best_step"))) tc_status_free(tc_yaml_int(y, &t->best_step));
-    if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y);
+    if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y, x->state);
     if ((y = tc_yaml_get(x->state, "scheduler")) && t->scheduler) restore_scheduler(c, t, y);
     if ((y = tc_yaml_get(x->state, "scaler"))) {
         tc_buf b = {0};
@@ -434,7 +453,7 @@ static void take_over(C *c, void *ctx) {
     tc_trainer *t = x->t;
     const tc_yaml *y;
     list *entries = tc_list(c, 8), *averages = tc_list(c, 8), *others = tc_list(c, 8);
-    if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y);
+    if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y, x->state);
     if ((y = tc_yaml_get(x->state, "scheduler")) && t->scheduler) restore_scheduler(c, t, y);
     restore_numbers(c, x->state, entries);
     for (size_t i = 0; i < t->state.len; i++) {

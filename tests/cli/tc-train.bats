@@ -960,6 +960,7 @@ YAML
 }
 
 @test "numbers, lists and dicts that a step of an optimiser's own changes are those of every step, and in a checkpoint" {
+    local weights=shard-00001-model-00001-of-00001.safetensors
     own_optimiser "s['step'] += 1" "p.data.sub_(p.grad * (g['lr'] / s['step']))" >a.yaml
     tc-train -q a.yaml -o step
     tc-ckpt consolidate step/latest -o step.safetensors
@@ -1003,16 +1004,27 @@ YAML
     own_optimiser "s['step'] += 2" "p.data.sub_(p.grad * (g['lr'] / s['step']))" >by_two.yaml
     own_optimiser "s['step'] += 1 if float(p.grad.abs().sum()) > 0.2 else 0" "p.data.sub_(p.grad * (g['lr'] / (1 + s['step'])))" >by_data.yaml
     own_optimiser "g.setdefault('best', float('inf'))" "s['k'] += 1" "p.data.sub_(p.grad * (g['lr'] / s['k']))" >infinite.yaml
-    for name in shorter by_two by_data infinite; do
+    local late="(2.0 if s['step'] > 3 else 1.0)" # the same by a number, by what stands in a group from the fourth step on, or no longer
+    own_optimiser "s['step'] += 1" "p.data.sub_(p.grad * (g['lr'] * $late))" >late.yaml
+    own_optimiser "s['step'] += 1" "if s['step'] == 4: g['t'] = torch.tensor(2.0)" "p.data.sub_(p.grad * (g['lr'] * (g['t'].item() if 't' in g else 1.0)))" >late_tensor.yaml
+    own_optimiser "s['step'] += 1" "if s['step'] == 4: g.pop('k', 0)" "p.data.sub_(p.grad * (g['lr'] * (1.0 if 'k' in g else 2.0)))" >late_none.yaml
+    own_optimiser "s['step'] += 1" "g['k'] = torch.ones(4) * $late" "p.data.sub_(p.grad * (g['lr'] * g['k'].mean()))" >late_sizes.yaml
+    own_optimiser "s['step'] += 1" "if p.dim() > 1: g.setdefault('l', []).append(1.0)" "g['k'] = [float(len(g['l']))]" "p.data.sub_(p.grad * (g['lr'] * (2.0 if g['k'][0] > 6 else 1.0)))" >late_list.yaml
+    for name in shorter by_two by_data infinite late late_tensor late_none late_sizes late_list; do
         rm -rf part
         tc-train -q $name.yaml -o $name
         tc-train -q $name.yaml steps=5 -o part
         tc-train -q part steps=12 --resume
-        diff -r $name/step-12 part/step-12
+        [[ $name == late_* ]] || diff -r $name/step-12 part/step-12 # its later steps may be captured
+        cmp $name/step-12/$weights part/step-12/$weights
     done
+    tc-ckpt consolidate late/latest -o late.safetensors
+    for name in tensor none sizes list; do tc-ckpt diff late_$name/latest late.safetensors; done
+    rm -rf part
+    cp -r infinite part
     sed -i 's/"groups": \[\[0, "best"/"groups": [[[],"best"/' part/step-12/state.json # no number of a group
     sed -i "s/\(\"state.json\".*\"blake2b\": \"\)[0-9a-f]*/\1$(b2sum -l 256 part/step-12/state.json | cut -d' ' -f1)/" part/step-12/checkpoint.json
-    fails 3 "list must be an integer, not 'list'" tc-train -q part steps=13 --resume
+    fails 3 "group must be an integer, not 'list'" tc-train -q part steps=13 --resume
     for name in two data; do # the same, counted under another name
         sed "s/s\['step'\] += /s['k'] += /; s/\(lr.\] .*\)s\['step'\]/\1s['k']/" by_$name.yaml >own.yaml
         rm -rf run

@@ -479,19 +479,28 @@ class Update(nn.Module):
             v[k] = _put(v[k], value)
             g[key] = type(g[key])(v)
 
-    def put_back(self, where, value):
+    def put_back(self, where, value, tensor=None):
         """A number from a checkpoint, whole where the setting is (ns_steps, max_iter), into the tensor that it is (groups may share one); one that a
-        step added to the group."""
+        step added to the group, `tensor`: its type and dimensions where it is one."""
         i, key, k = where
-        if key not in self.opt.param_groups[i]:
-            if k < 0:  # a list is among the others
-                self.opt.param_groups[i][key] = _whole(value)
+        group = self.opt.param_groups[i]
+        old = group.get(key)
+        if k >= 0 and not (isinstance(old, (tuple, list)) and k < len(old)):  # what a step added to a list is among the others
+            return
+        if key not in group:
+            group[key] = _whole(value) if tensor is None else torch.full([1] * tensor[1], value, dtype=getattr(torch, tensor[0]))
             return
         old = self.get(where)
         if isinstance(old, torch.Tensor):
             old.fill_(value)
         else:
             self.put(where, _whole(value) if isinstance(old, int) else value)
+
+    def take_away(self, number):
+        """A number of the recipe's groups that the steps before a checkpoint removed, or put something else in the place of."""
+        i, key, k, _ = number
+        if k < 0:  # of a list the others know
+            del self.opt.param_groups[i][key]
 
     def get(self, where):
         i, key, k = where
@@ -537,8 +546,9 @@ class Update(nn.Module):
 
     def make_state(self, grads):
         """The step that makes the optimiser's state, for a capture: the norm, and what it made as [(index, key, value)]."""
-        counts = _counts(self.opt, [])
+        counts, tensors = _counts(self.opt, []), self.group_tensors()
         norm = self.run(grads)
+        self.refuse_group_tensors(tensors)
         self.refuse_changes(counts, _counts(self.opt, []))
         leaves = [(i, key, v) for i, s in enumerate(self.state) for key, v in _leaves(s)]
         return norm, [(i, key, v) for i, key, v in leaves if not (isinstance(v, torch.Tensor) and v is self.before[i].get(key))]
@@ -614,6 +624,19 @@ class Update(nn.Module):
         known = [self, *_containers(self.state), *self.opt.param_groups, *_containers(inside)]
         _refuse_changes(self.opt, known, [*owners, *[getattr(o, "state", None) for o in owners]])
 
+    def group_tensors(self):
+        """{name: tensor} of the groups, their parameters aside."""
+        groups = [{k: v for k, v in g.items() if k != "params"} for g in self.opt.param_groups]
+        return {name: v for name, v in _leaves(groups) if isinstance(v, torch.Tensor)}
+
+    def refuse_group_tensors(self, before):
+        """A tensor that a step puts into a group, or takes from it, would stay as the capture left it."""
+        now = self.group_tensors()
+        for name in {**before, **now}:
+            if now.get(name) is not before.get(name):
+                i, _, key = name.partition(".")
+                raise NotImplementedError(f"step() changes the tensor param_groups[{i}]['{key}']")
+
     def refuse_changes(self, before, now):
         """What a captured step would do once: it runs operator by operator instead."""
         for name in {**before, **now}:
@@ -639,9 +662,10 @@ class Update(nn.Module):
                 state["step"] = step
         self.refuse_steps(grads, [s is None or s == self.made for s in steps])
         made, self.made = self.made, step
-        counts, held = _counts(self.opt, self.state), [dict(_leaves(s)) for s in self.state]
+        counts, held, tensors = _counts(self.opt, self.state), [dict(_leaves(s)) for s in self.state], self.group_tensors()
         norm = self.run(grads)
         self.made = made
+        self.refuse_group_tensors(tensors)
         self.refuse_changes(counts, _counts(self.opt, self.state))
         self.refuse_steps(grads, [s is None or state["step"] is step or state["step"] == step + 1 for state, s in zip(self.state, steps)])
         self.write_back(held)
