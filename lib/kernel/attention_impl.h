@@ -40,9 +40,9 @@ static inline int tc_attention_leaf_levels(int64_t leaves) {
 static inline int tc_attention_levels(int64_t keys) { return tc_attention_leaf_levels((keys + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF); }
 
 struct tc_attention_ops {
-    /* Packs keys and values of batch element b, key head hk: out has head_bytes bytes; room: a leaf as float32 */
+    /* Packs keys and values of batch element b, key head hk: out has head_bytes bytes; widened: a leaf as float32 */
     size_t (*head_bytes)(const tc_attention *a);
-    void (*pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out, char *room);
+    void (*pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out, char *widened);
     /* `rows` queries from q0 on of query head h against all keys; scratch: forward_bytes of the caller's own; packed: from pack_head, or NULL */
     void (*forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch);
     size_t (*forward_bytes)(const tc_attention *a);

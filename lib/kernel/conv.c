@@ -217,8 +217,8 @@ static size_t forward_pack_bytes(const tc_kcall *k, int *arg) {
 static void forward_pack(const tc_kcall *k, void *out) {
     args a = forward_args(k);
     const tc_fp32 mode = precision(k, &a);
-    char *room = (char *)out + packed_bytes(k, &a); /* for the rounded weight, from which it is packed */
-    const void *w = mode ? rounded(k, mode, weight_type(&a.c), a.w, &room) : tc_tensor_data(a.w);
+    char *rounded_at = (char *)out + packed_bytes(k, &a); /* for the rounded weight, from which it is packed */
+    const void *w = mode ? rounded(k, mode, weight_type(&a.c), a.w, &rounded_at) : tc_tensor_data(a.w);
     (a.c.dtype == TC_BF16        ? tc_conv_bf16_pack
      : tc_conv_by_winograd(&a.c) ? tc_conv_winograd_pack
                                  : tc_conv_pack)(&a.c, k->isa, k->pool, weight_of(&a, mode ? weight_type(&a.c) : a.w->dtype, w, false), out);

@@ -232,8 +232,8 @@ static int64_t fill_places(const plan *p, const part *q, int64_t first, int64_t 
     return used;
 }
 /* Sorts the entries so that those with the same taps are neighbours, and tiles compute no absent term. Kinds of fewer than `few` positions come last, as
- * `mixed`. Where there are more than KINDS kinds, the order stays. room: n entries of scratch. */
-static void sort_by_taps(tc_conv_places *place, int64_t n, int64_t few, tc_conv_places *room) {
+ * `mixed`. Where there are more than KINDS kinds, the order stays. scratch: n entries. */
+static void sort_by_taps(tc_conv_places *place, int64_t n, int64_t few, tc_conv_places *scratch) {
     enum { KINDS = 32 };
     const tc_conv_places *kind[KINDS];
     int64_t rows[KINDS] = {0}, used = 0;
@@ -247,8 +247,8 @@ static void sort_by_taps(tc_conv_places *place, int64_t n, int64_t few, tc_conv_
     for (int mixed = 0; mixed < 2; mixed++)
         for (int k = 0; k < kinds; k++)
             for (const tc_conv_places *p = kind[k]; (rows[k] < few) == mixed && p < place + n; p++)
-                if (tc_conv_same_taps(kind[k], p)) room[used] = *p, room[used++].mixed = mixed;
-    memcpy(place, room, (size_t)n * sizeof *place);
+                if (tc_conv_same_taps(kind[k], p)) scratch[used] = *p, scratch[used++].mixed = mixed;
+    memcpy(place, scratch, (size_t)n * sizeof *place);
 }
 static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;

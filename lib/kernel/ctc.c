@@ -36,7 +36,7 @@ typedef struct {
     int64_t steps, batch, classes, width; /* width: 2 S + 1 of alpha */
     int64_t blank;
     bool zero_infinity;
-    double *room; /* 2 width doubles for each worker */
+    double *scratch; /* 2 width doubles for each worker */
 } job;
 
 static int64_t length(const tc_karg *a, int64_t n) {
@@ -161,12 +161,12 @@ static void differentiate(const job *j, int64_t n, double *now, double *next) {
 }
 static void backward(void *ctx, int64_t begin, int64_t end, int worker) {
     const job *j = ctx;
-    double *room = j->room + (int64_t)worker * 2 * j->width;
+    double *scratch = j->scratch + (int64_t)worker * 2 * j->width;
     for (int64_t n = begin; n < end; n++) {
         bool none = j->zero_infinity && get(j->nll, n) == infinity();
         for (int64_t t = none ? 0 : length(j->in_len, n); t < j->steps; t++)
             for (int64_t c = 0; c < j->classes; c++) set(j->out, prob_at(j, t, n, c), 0);
-        if (!none) differentiate(j, n, room, room + j->width);
+        if (!none) differentiate(j, n, scratch, scratch + j->width);
     }
 }
 static tc_status run_backward(tc_kcall *c) {
@@ -185,7 +185,7 @@ static tc_status run_backward(tc_kcall *c) {
              .width = tc_k_tensor(c, 6)->size[2],
              .blank = tc_k_int(c, 7),
              .zero_infinity = tc_k_bool(c, 8),
-             .room = c->scratch};
+             .scratch = c->scratch};
     TC_TRY(check(&j));
     tc_parallel_for(c->pool, j.batch, 1, backward, &j);
     return NULL;

@@ -90,17 +90,17 @@ TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0,
     store(&pending, pending.rows);
     if (line_buffer) STREAM_END();
 }
-/* One tile of rows by columns that are contiguous in b. room: packed steps of FEW_COLUMNS columns, then their sums. */
-TARGET static void N_(few_rows)(const tc_gemm *j, N_(rows) a, int64_t r0, int64_t nr, int64_t c0, int64_t nc, char *room) {
+/* One tile of rows by columns that are contiguous in b. panel_buffer: packed steps of FEW_COLUMNS columns, then their sums. */
+TARGET static void N_(few_rows)(const tc_gemm *j, N_(rows) a, int64_t r0, int64_t nr, int64_t c0, int64_t nc, char *panel_buffer) {
     const int64_t steps = steps_of(j->k), panels = padded(nc) / NR;
-    float *const sums = (float *)(void *)(room + panels * FEW_STEPS * STEP_BYTES);
+    float *const sums = (float *)(void *)(panel_buffer + panels * FEW_STEPS * STEP_BYTES);
     pending_tile pending = {.j = j};
     for (int64_t s = 0; s == 0 || s < steps; s += FEW_STEPS) {
         const int64_t n = tc_min(FEW_STEPS, steps - s);
-        pack_steps(j, s, n, c0, nc, room);
+        pack_steps(j, s, n, c0, nc, panel_buffer);
         begin(nr);
         for (int64_t p = 0; p < panels; p++) {
-            const tile_run run = {n, a.at + s * 2 * STEP, a.row_bytes, room + p * n * STEP_BYTES, NULL, 0, 0, s > 0, NULL, 0};
+            const tile_run run = {n, a.at + s * 2 * STEP, a.row_bytes, panel_buffer + p * n * STEP_BYTES, NULL, 0, 0, s > 0, NULL, 0};
             multiply(nr, run, sums + p * TILE_ROWS * NR, &pending);
             if (s + n >= steps) set_pending(&pending, j, r0, nr, c0 + p * NR, tc_min(NR, nc - p * NR), sums + p * TILE_ROWS * NR);
         }
@@ -114,7 +114,8 @@ TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c
     const bool few = !packed && nr <= TILE_ROWS && j->b_cs == 1;
     const int64_t held =
         few ? tc_min(padded(nc), FEW_COLUMNS) * (FEW_STEPS * STEP_BYTES / NR + TILE_ROWS * 4) : (int64_t)pack_bytes(tc_min(nc, stripe), j->k);
-    char *sums = tc_align64(work), *line_buffer = sums + some * NR * 4, *room = line_buffer + some * 128, *copies = room + (packed ? 0 : held);
+    char *sums = tc_align64(work), *line_buffer = sums + some * NR * 4, *panel_buffer = line_buffer + some * 128,
+         *copies = panel_buffer + (packed ? 0 : held);
     N_(rows) *a = tc_align64(copies + tiles * TILE_ROWS * row_bytes_of(j->k));
     for (int64_t r = 0; r < nr; r += at_once) {
         const int64_t rows = tc_min(at_once, nr - r);
@@ -122,13 +123,13 @@ TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c
             a[i / TILE_ROWS] = N_(rows_of_a)(j, r0 + r + i, tc_min(TILE_ROWS, rows - i), row_multiple(rows), copies + i * row_bytes_of(j->k));
         for (int64_t c = 0, cols; few && c < nc; c += cols) {
             cols = tc_min(FEW_COLUMNS, nc - c);
-            N_(few_rows)(j, a[0], r0, nr, c0 + c, cols, room);
+            N_(few_rows)(j, a[0], r0, nr, c0 + c, cols, panel_buffer);
             tc_gemm_finished(j, plain_of(j) ? j->epilogue->rest : j->epilogue, r0, nr, c0 + c, cols, worker);
         }
         for (int64_t c = 0; !few && c < nc; c += stripe) {
             const int64_t cols = tc_min(stripe, nc - c);
-            const char *panels = packed ? (const char *)packed + pack_bytes(c, j->k) : room;
-            if (!packed) pack(j, c0 + c, cols, room);
+            const char *panels = packed ? (const char *)packed + pack_bytes(c, j->k) : panel_buffer;
+            if (!packed) pack(j, c0 + c, cols, panel_buffer);
             for (int64_t i = 0; i < rows; i += some) {
                 begin(rows);
                 N_(columns)

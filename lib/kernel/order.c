@@ -122,14 +122,14 @@ static void insertion_packed(uint64_t *a, int64_t n) {
     }
 }
 enum { FEW = 48 };
-void tc_order_sort_packed(uint64_t *a, uint64_t *room, int64_t n, int low, int bits) {
+void tc_order_sort_packed(uint64_t *a, uint64_t *scratch, int64_t n, int low, int bits) {
     if (n <= FEW) {
         insertion_packed(a, n);
         return;
     }
     enum { MAX_COUNT = 2048 };
     int width = n < 4096 ? 8 : 11, all = 1 << width;
-    uint64_t *from = a, *to = room;
+    uint64_t *from = a, *to = scratch;
     for (int shift = low; shift < 32 + bits; shift += width) {
         uint32_t count[MAX_COUNT] = {0}, sum = 0;
         for (int64_t i = 0; i < n; i++) count[from[i] >> shift & (uint64_t)(all - 1)]++;
@@ -206,7 +206,7 @@ static void signed_keys(const tc_tensor *t, int64_t at, int64_t stride, int64_t 
         for (int64_t i = 0; i < n; i++) out[i] = BELOW(plain[i] ^ flip);
     }
 }
-int64_t tc_order_room(int64_t k) { return 2 * k + SLACK + GROUP; }
+int64_t tc_order_first_words(int64_t k) { return 2 * k + SLACK + GROUP; }
 void tc_order_first(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, int64_t k, uint64_t *a) {
     const int bits = (int)tc_dtypes[t->dtype].size * 8;
     const uint32_t flip = descending ? UINT32_MAX >> (32 - bits) : 0;
@@ -226,7 +226,7 @@ void tc_order_first(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, b
                 a[m] = (uint64_t)(uint32_t)BELOW(key[j]) << 32 | (uint64_t)(i + j);
                 m += a[m] <= limit;
             }
-            if (m <= tc_order_room(k) - GROUP) continue;
+            if (m <= tc_order_first_words(k) - GROUP) continue;
             partition_at(a, m, k - 1);
             limit = a[k - 1];
             m = k;
@@ -245,12 +245,12 @@ static void insertion(tc_order *a, int64_t n) {
     }
 }
 
-void tc_order_sort(tc_order *a, tc_order *room, int64_t n, int bits) {
+void tc_order_sort(tc_order *a, tc_order *scratch, int64_t n, int bits) {
     if (n <= 48) {
         insertion(a, n);
         return;
     }
-    tc_order *from = a, *to = room;
+    tc_order *from = a, *to = scratch;
     for (int shift = 0; shift < bits; shift += 11) {
         int64_t count[2049] = {0};
         for (int64_t i = 0; i < n; i++) count[(from[i].key >> shift & 2047) + 1]++;

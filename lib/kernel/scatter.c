@@ -37,17 +37,17 @@ typedef struct {
 } job;
 
 /* ---- sorting pairs by destination, stable ---- */
-static void sort_pairs(pair *a, pair *room, int64_t n, int64_t max) {
+static void sort_pairs(pair *a, pair *scratch, int64_t n, int64_t max) {
     for (int shift = 0; shift == 0 || (shift < 63 && max >> shift); shift += 11) {
         int64_t count[2049] = {0};
         for (int64_t i = 0; i < n; i++) count[(a[i].dest >> shift & 2047) + 1]++;
         for (int i = 0; i < 2048; i++) count[i + 1] += count[i];
-        for (int64_t i = 0; i < n; i++) room[count[a[i].dest >> shift & 2047]++] = a[i];
+        for (int64_t i = 0; i < n; i++) scratch[count[a[i].dest >> shift & 2047]++] = a[i];
         pair *t = a;
-        a = room, room = t;
-        /* an odd number of passes ends in room: copy it back to the caller's array */
+        a = scratch, scratch = t;
+        /* an odd number of passes ends in scratch: copy it back to the caller's array */
         if (!(shift + 11 < 63 && max >> (shift + 11))) {
-            if (shift / 11 % 2 == 0) memcpy(room, a, (size_t)n * sizeof *a);
+            if (shift / 11 % 2 == 0) memcpy(scratch, a, (size_t)n * sizeof *a);
             break;
         }
     }
@@ -177,20 +177,20 @@ static void multiply_complex(const job *j, int64_t lo, int64_t hi) {
 }
 
 /* The same for contiguous slices of f32 and f64, added in place: a leaf with one source is just a pointer to it. */
-static void reduce_rows(const job *j, int64_t lo, int64_t hi, double *room) {
+static void reduce_rows(const job *j, int64_t lo, int64_t hi, double *scratch) {
     int64_t index[64], n = j->nfree, e = (int64_t)tc_dtype_size(j->out->dtype);
     const char *row[64], *x = (const char *)j->value->storage->data + (j->value->offset + j->value_at[0]) * e;
     tc_block_fn add = j->isa->scalar[j->out->dtype][TC_X_ADD];
     int depth = 0;
 #define MERGE() \
-    (add((char *)(room + (depth - 2) * n), row[depth - 2], row[depth - 1], NULL, n), row[depth - 2] = (char *)(room + (depth - 2) * n), depth--)
+    (add((char *)(scratch + (depth - 2) * n), row[depth - 2], row[depth - 1], NULL, n), row[depth - 2] = (char *)(scratch + (depth - 2) * n), depth--)
     for (int64_t i = lo; i < hi;) {
         int64_t leaf = j->pairs[i].source / TC_LEAF;
         while (depth >= 2 && highest_bit(index[depth - 1] ^ index[depth - 2]) < highest_bit(index[depth - 1] ^ leaf)) MERGE();
         row[depth] = x + j->from[j->pairs[i++].source] * e;
         for (; i < hi && j->pairs[i].source / TC_LEAF == leaf; i++) {
-            add((char *)(room + depth * n), row[depth], x + j->from[j->pairs[i].source] * e, NULL, n);
-            row[depth] = (char *)(room + depth * n);
+            add((char *)(scratch + depth * n), row[depth], x + j->from[j->pairs[i].source] * e, NULL, n);
+            row[depth] = (char *)(scratch + depth * n);
         }
         index[depth++] = leaf;
     }
@@ -228,7 +228,7 @@ static tc_tensor part_of(const tc_tensor *t, int64_t shift) {
 
 /* ---- what all operators share: scratch, sorting and reducing ---- */
 typedef struct {
-    pair *pairs, *room;
+    pair *pairs, *scratch;
     int64_t *from, *out_at, *value_at;
     double *acc;
 } layout;
@@ -247,8 +247,8 @@ static size_t scratch_bytes(int64_t sources, int64_t free_count, int threads) {
 static layout lay_out(void *scratch, int64_t sources, int64_t free_count) {
     layout l;
     l.pairs = scratch;
-    l.room = l.pairs + sources;
-    l.from = (int64_t *)(l.room + sources);
+    l.scratch = l.pairs + sources;
+    l.from = (int64_t *)(l.scratch + sources);
     l.out_at = l.from + sources;
     l.value_at = l.out_at + free_count;
     l.acc = (double *)(l.value_at + free_count);
@@ -269,7 +269,7 @@ static tc_status finish(tc_kcall *c, const layout *l, mode m, bool include_self,
         return NULL;
     }
     for (int64_t s = 0; s < sources; s++) max = l->pairs[s].dest > max ? l->pairs[s].dest : max;
-    sort_pairs(l->pairs, l->room, sources, max);
+    sort_pairs(l->pairs, l->scratch, sources, max);
     job j = {.isa = c->isa,
              .m = m,
              .include_self = include_self,
@@ -435,12 +435,12 @@ typedef struct {
 } columns;
 
 typedef void (*dense_fn)(const tc_dense_row *, void *);
-static void dense_set(const tc_dense_row *r, void *room) {
-    (void)room;
+static void dense_set(const tc_dense_row *r, void *scratch) {
+    (void)scratch;
     tc_dense_set(r);
 }
-static void dense_int(const tc_dense_row *r, void *room) {
-    (void)room;
+static void dense_int(const tc_dense_row *r, void *scratch) {
+    (void)scratch;
     tc_dense_add_int(r);
 }
 /* The function that does rows without sorting; NULL: there is none for this case. */
@@ -452,7 +452,7 @@ static dense_fn dense_function(const columns *k, int64_t n, int64_t size) {
     return tc_is_integral(d) ? dense_int : tc_dense_pays(d, n, size) ? tc_dense_add : NULL;
 }
 /* `count` columns from the one at `at` on, adjacent along the last dimension. */
-static void dense_columns(columns *k, const int64_t *at, int64_t count, dense_fn run, char *room) {
+static void dense_columns(columns *k, const int64_t *at, int64_t count, dense_fn run, char *scratch) {
     tc_tensor *out = &k->c->outs[0];
     const tc_tensor *x = k->index, *v = k->src ? k->src : &k->value;
     int64_t xo = x->offset, oo = out->offset, vo = v->offset, e = (int64_t)tc_dtype_size(out->dtype), dim = k->dim;
@@ -478,11 +478,11 @@ static void dense_columns(columns *k, const int64_t *at, int64_t count, dense_fn
         __atomic_store_n(&k->failed, 1, __ATOMIC_RELAXED);
         return;
     }
-    if (count == 1) run(&r, room);
-    else tc_dense_block(&r, count, k->src != NULL, run, room + tc_dense_block_bytes(r.n, r.size), room);
+    if (count == 1) run(&r, scratch);
+    else tc_dense_block(&r, count, k->src != NULL, run, scratch + tc_dense_block_bytes(r.n, r.size), scratch);
 }
 
-static void sort_column(columns *k, const int64_t *at, char *room) {
+static void sort_column(columns *k, const int64_t *at, char *scratch) {
     tc_tensor *out = &k->c->outs[0];
     const tc_tensor *x = k->index, *v = k->src ? k->src : &k->value;
     int64_t n = x->rank ? x->size[k->dim] : 1, xo = 0, oo = 0, vo = 0;
@@ -492,7 +492,7 @@ static void sort_column(columns *k, const int64_t *at, char *room) {
         if (k->src) vo += at[d] * v->stride[d];
     }
     int64_t size = out->rank ? out->size[k->dim] : 1;
-    layout l = lay_out(room, n, 1);
+    layout l = lay_out(scratch, n, 1);
     l.out_at[0] = oo, l.value_at[0] = vo;
     for (int64_t s = 0; s < n; s++) {
         int64_t i = get_index(x, xo + (x->rank ? s * x->stride[k->dim] : 0));
@@ -527,9 +527,9 @@ static void column_range(void *ctx, int64_t begin, int64_t end, int worker) {
             at[d] = rest % k->index->size[d];
             rest /= k->index->size[d];
         }
-        char *room = k->scratch + (size_t)worker * k->share;
+        char *scratch = k->scratch + (size_t)worker * k->share;
         if (!run) {
-            sort_column(k, at, room);
+            sort_column(k, at, scratch);
             continue;
         }
         int64_t count = 1;
@@ -538,7 +538,7 @@ static void column_range(void *ctx, int64_t begin, int64_t end, int worker) {
             if (count > end - i) count = end - i;
             if (count > TC_DENSE_BLOCK) count = TC_DENSE_BLOCK;
         }
-        dense_columns(k, at, count, run, room);
+        dense_columns(k, at, count, run, scratch);
         i += count - 1;
     }
 }

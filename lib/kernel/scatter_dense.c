@@ -76,9 +76,9 @@ size_t tc_dense_block_bytes(int64_t n, int64_t size) { return (size_t)(dense_sid
 static void columns_to_rows(const tc_isa_ops *isa, void *to, const void *from, int64_t step, int64_t n, int64_t columns, size_t e) {
     isa->move->transpose[__builtin_ctz((unsigned)e)](to, dense_side(n), from, step, n, columns);
 }
-void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run)(const tc_dense_row *, void *), void *scratch, void *room) {
+void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run)(const tc_dense_row *, void *), void *run_scratch, void *rows) {
     size_t e = tc_dtype_size(r->dtype);
-    int64_t *index = room;
+    int64_t *index = rows;
     char *x = (char *)(index + TC_DENSE_BLOCK * dense_side(r->n)), *out = x + TC_DENSE_BLOCK * dense_side(r->n) * 8;
     columns_to_rows(r->isa, index, r->index, r->index_step, r->n, columns, 8);
     if (src) columns_to_rows(r->isa, x, r->x, r->x_step, r->n, columns, e);
@@ -88,7 +88,7 @@ void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run
         one.index = index + c * dense_side(r->n), one.index_step = 1;
         if (src) one.x = x + (size_t)(c * dense_side(r->n)) * e, one.x_step = 1;
         one.out = out + (size_t)(c * dense_side(r->size)) * e, one.out_step = 1;
-        run(&one, scratch);
+        run(&one, run_scratch);
     }
     r->isa->move->transpose[__builtin_ctz((unsigned)e)](r->out, r->out_step, out, dense_side(r->size), columns, r->size);
 }

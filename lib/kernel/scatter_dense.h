@@ -22,11 +22,11 @@ void tc_dense_add(const tc_dense_row *r, void *scratch);
 void tc_dense_add_int(const tc_dense_row *r);
 void tc_dense_set(const tc_dense_row *r);
 
-/* Runs `run` on `columns` columns that are adjacent (1 element from one to the next in index, x and out): they are transposed to rows in `room`
+/* Runs `run` on `columns` columns that are adjacent (1 element from one to the next in index, x and out): they are transposed into `rows`
  * (tc_dense_block_bytes), run, and transposed back, because elements at a power of two from each other share few cache sets. src: x has columns
  * too. */
 enum { TC_DENSE_BLOCK = 16 };
 size_t tc_dense_block_bytes(int64_t n, int64_t size);
-void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run)(const tc_dense_row *, void *), void *scratch, void *room);
+void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run)(const tc_dense_row *, void *), void *run_scratch, void *rows);
 
 #endif

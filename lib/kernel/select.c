@@ -12,20 +12,20 @@ static bool is_set(const tc_tensor *t, int64_t i) {
     return s.kind == TC_KIND_FLOAT ? s.f != 0 : s.kind == TC_KIND_COMPLEX ? s.re != 0 || s.im != 0 : s.i != 0;
 }
 
-/* Elements [first, first + n) of a contiguous tensor as bools: in place, or converted to room. */
+/* Elements [first, first + n) of a contiguous tensor as bools: in place, or converted to buffer. */
 enum { CHUNK = 2048 };
-static const uint8_t *as_bools(const tc_kcall *c, const tc_tensor *t, int64_t first, int64_t n, uint8_t *room) {
+static const uint8_t *as_bools(const tc_kcall *c, const tc_tensor *t, int64_t first, int64_t n, uint8_t *buffer) {
     const char *x = (const char *)tc_tensor_data(t) + (size_t)first * tc_dtype_size(t->dtype);
     if (t->dtype == TC_BOOL) return (const uint8_t *)x;
-    c->isa->cast[t->dtype][TC_BOOL](room, x, n);
-    return room;
+    c->isa->cast[t->dtype][TC_BOOL](buffer, x, n);
+    return buffer;
 }
 static int64_t count_set(const tc_kcall *c, const tc_tensor *t) {
-    uint8_t room[CHUNK];
+    uint8_t buffer[CHUNK];
     int64_t all = tc_tensor_numel(t), count = 0;
     for (int64_t i = 0; i < all; i += CHUNK) {
         int64_t n = all - i < CHUNK ? all - i : CHUNK;
-        const uint8_t *set = as_bools(c, t, i, n, room);
+        const uint8_t *set = as_bools(c, t, i, n, buffer);
         int32_t here = 0;
         TC_VECTOR_LOOP
         for (int64_t k = 0; k < n; k++) here += set[k] != 0; /* a file's bools may hold any byte */
@@ -37,14 +37,14 @@ static int64_t count_set(const tc_kcall *c, const tc_tensor *t) {
 static tc_status run_nonzero(tc_kcall *c) {
     const tc_tensor *t = tc_k_tensor(c, 0);
     int64_t all = tc_tensor_numel(t), count = count_set(c, t), last = t->rank - 1, width = t->rank ? t->size[last] : 1;
-    uint8_t room[CHUNK];
+    uint8_t buffer[CHUNK];
     TC_TRY(c->alloc(c, 0, TC_I64, 2, (int64_t[]){count, t->rank}));
     int64_t *out = tc_tensor_data(&c->outs[0]), index[TC_MAX_RANK] = {0};
     if (!t->rank) return NULL;
     for (int64_t row = 0; row < all; row += width) { /* rows of the last dimension, in pieces */
         for (int64_t i = 0; i < width; i += CHUNK) {
             int64_t n = width - i < CHUNK ? width - i : CHUNK;
-            const uint8_t *set = as_bools(c, t, row + i, n, room);
+            const uint8_t *set = as_bools(c, t, row + i, n, buffer);
             for (int64_t k = 0; k < n; k++) {
                 if (!set[k]) continue;
                 for (int d = 0; d < last; d++) *out++ = index[d];
@@ -107,11 +107,11 @@ typedef struct {
     }
 static tc_status select_flat(tc_kcall *c, const tc_tensor *t, const tc_tensor *mask) {
     int64_t all = tc_tensor_numel(t), count = count_set(c, mask), done = 0;
-    uint8_t room[CHUNK];
+    uint8_t buffer[CHUNK];
     TC_TRY(c->alloc(c, 0, t->dtype, 1, &count));
     for (int64_t i = 0; i < all; i += CHUNK) {
         int64_t n = all - i < CHUNK ? all - i : CHUNK;
-        const uint8_t *set = as_bools(c, mask, i, n, room);
+        const uint8_t *set = as_bools(c, mask, i, n, buffer);
         switch (tc_dtype_size(t->dtype)) {
         case 1: SELECT(uint8_t)
         case 2: SELECT(uint16_t)
@@ -171,15 +171,15 @@ static int compare(const tc_tensor *t, const slices *s, int64_t a, int64_t b) {
     return 0;
 }
 
-static void merge_sort(const tc_tensor *t, const slices *s, int64_t *a, int64_t *room, int64_t n) {
+static void merge_sort(const tc_tensor *t, const slices *s, int64_t *a, int64_t *buffer, int64_t n) {
     for (int64_t width = 1; width < n; width *= 2) {
         for (int64_t lo = 0; lo < n; lo += 2 * width) {
             int64_t mid = lo + width < n ? lo + width : n, hi = lo + 2 * width < n ? lo + 2 * width : n, i = lo, j = mid, k = lo;
-            while (i < mid && j < hi) room[k++] = compare(t, s, a[j], a[i]) < 0 ? a[j++] : a[i++];
-            while (i < mid) room[k++] = a[i++];
-            while (j < hi) room[k++] = a[j++];
+            while (i < mid && j < hi) buffer[k++] = compare(t, s, a[j], a[i]) < 0 ? a[j++] : a[i++];
+            while (i < mid) buffer[k++] = a[i++];
+            while (j < hi) buffer[k++] = a[j++];
         }
-        memcpy(a, room, (size_t)n * sizeof *a);
+        memcpy(a, buffer, (size_t)n * sizeof *a);
     }
 }
 

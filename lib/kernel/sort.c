@@ -107,10 +107,10 @@ static int64_t count_nan(const row_job *j, const uint64_t *keys, int64_t step, i
 /* A row with packed keys (order.h). a: 2 n words. */
 static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
     int64_t n = j->l.n, k = j->k, at = row_at(&j->l, r);
-    uint64_t *room = a + n;
-    if (j->take == FIRST && k && tc_order_room(k) <= n) {
+    uint64_t *scratch = a + n;
+    if (j->take == FIRST && k && tc_order_first_words(k) <= n) {
         tc_order_first(j->in, at, j->l.stride, n, j->descending, k, a);
-        tc_order_sort_packed(a, room, k, 0, (int)tc_dtypes[j->in->dtype].size * 8);
+        tc_order_sort_packed(a, scratch, k, 0, (int)tc_dtypes[j->in->dtype].size * 8);
         emit_first(j, r, a, true);
         return;
     }
@@ -119,19 +119,19 @@ static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
         int64_t which = j->which(j, count_nan(j, a, 1, 32, bits));
         emit_one(j, r, (int64_t)(uint32_t)tc_order_select(a, n, which, bits));
     } else if (j->take == MODE) {
-        tc_order_sort_packed(a, room, n, 32, bits);
+        tc_order_sort_packed(a, scratch, n, 32, bits);
         emit_one(j, r, (int64_t)(uint32_t)a[mode_at(a, 1, n, 32)]);
     } else {
         if (k < n && k) { /* keeps those up to the k-th smallest, in index order */
-            memcpy(room, a, (size_t)n * sizeof *a);
-            const uint64_t kth = tc_order_select(room, n, k - 1, bits);
+            memcpy(scratch, a, (size_t)n * sizeof *a);
+            const uint64_t kth = tc_order_select(scratch, n, k - 1, bits);
             int64_t m = 0;
             for (int64_t i = 0; m < k; i++) {
                 a[m] = a[i];
                 m += a[i] <= kth;
             }
         }
-        tc_order_sort_packed(a, room, k, 32, bits);
+        tc_order_sort_packed(a, scratch, k, 32, bits);
         emit_first(j, r, a, true);
     }
 }
@@ -235,11 +235,11 @@ static void keys_as(tc_dtype d, const tc_tensor *t, int64_t at, int64_t n, uint6
         tc_order_plain(t, at, 1, n, out);
         return;
     }
-    uint64_t room[VALUES];
+    uint64_t values[VALUES];
     for (int64_t i = 0; i < n; i += VALUES) {
         const int64_t count = n - i < VALUES ? n - i : VALUES;
-        tc_storage s = {.data = room};
-        for (int64_t k = 0; k < count; k++) tc_scalar_store(d, room, k, tc_scalar_load(t->dtype, t->storage->data, t->offset + at + i + k));
+        tc_storage s = {.data = values};
+        for (int64_t k = 0; k < count; k++) tc_scalar_store(d, values, k, tc_scalar_load(t->dtype, t->storage->data, t->offset + at + i + k));
         tc_order_plain(&(tc_tensor){.dtype = d, .storage = &s}, 0, 1, count, out + i);
     }
 }
