@@ -19,8 +19,8 @@ static void mark(ew *e, tc_lv v) {
     e->mine[v] = true;
     for (tc_lv i = v; i >= 0; i--) {
         if (!e->mine[i] || e->at[i] == AT_ITEM || e->at[i] == AT_KEPT) continue;
-        tc_lv ops[20];
-        int n = cx_operands(&e->l->inst.data[i], ops);
+        tc_lv ops[TC_LOOP_OPERANDS];
+        int n = tc_loop_operands(&e->l->inst.data[i], ops);
         for (int k = 0; k < n; k++) e->mine[ops[k]] = true;
     }
 }

@@ -42,8 +42,8 @@ static int split(ew *e) {
     for (size_t i = 0; i < e->l->inst.len; i++) {
         const tc_linst *in = &e->l->inst.data[i];
         if (!e->mine[i] || e->at[i] != AT_NONE || !ew_varies(e, i)) continue;
-        tc_lv ops[20];
-        int n = cx_operands(in, ops), s = 0;
+        tc_lv ops[TC_LOOP_OPERANDS];
+        int n = tc_loop_operands(in, ops), s = 0;
         for (int k = 0; k < n; k++) {
             const tc_linst *op = &e->l->inst.data[ops[k]];
             const int from = e->seg[ops[k]] + (op->kind == TC_L_SCAN && alone);
@@ -65,8 +65,8 @@ static int *last_uses(ew *e, int nseg) {
     int *last = TC_NEWN(e->p->a, int, e->l->inst.len + 1);
     for (size_t i = 0; i < e->l->inst.len; i++) {
         if (!e->mine[i] || e->at[i] != AT_NONE) continue;
-        tc_lv ops[20];
-        int n = cx_operands(&e->l->inst.data[i], ops);
+        tc_lv ops[TC_LOOP_OPERANDS];
+        int n = tc_loop_operands(&e->l->inst.data[i], ops);
         while (n-- > 0)
             if (e->seg[i] > last[ops[n]]) last[ops[n]] = e->seg[i];
     }
@@ -115,8 +115,8 @@ static bool *segment_values(ew *e, const segments *g) {
     bool *used = TC_NEWN(e->p->a, bool, n + 1);
     for (size_t i = 0; i < n; i++) {
         if (!in_segment(e, g, i)) continue;
-        tc_lv ops[20];
-        int k = cx_operands(&e->l->inst.data[i], ops);
+        tc_lv ops[TC_LOOP_OPERANDS];
+        int k = tc_loop_operands(&e->l->inst.data[i], ops);
         used[i] = true;
         while (k-- > 0) used[ops[k]] |= cheap_leaf(e, ops[k]);
     }
@@ -159,8 +159,8 @@ static void write_rare(ew *e, const segments *g, const bool *values, tc_lv op) {
     bool *need = TC_NEWN(e->p->a, bool, e->l->inst.len + 1);
     need[x] = true;
     for (tc_lv i = x; i >= 0; i--) {
-        tc_lv ops[20];
-        int k = need[i] && values[i] ? cx_operands(&e->l->inst.data[i], ops) : 0;
+        tc_lv ops[TC_LOOP_OPERANDS];
+        int k = need[i] && values[i] ? tc_loop_operands(&e->l->inst.data[i], ops) : 0;
         while (k-- > 0) need[ops[k]] = true;
     }
     ew_line(e, "int large = 0;");

@@ -111,23 +111,13 @@ tc_status emit_plan_init(cplan *p, const tc_loop *l, const tc_group_desc *d, tc_
 }
 
 /* ---- operands ---- */
-int cx_operands(const tc_linst *in, tc_lv out[20]) {
-    int n = 0;
-    for (int i = 0; i < 3; i++)
-        if (in->a[i] != TC_LV_NONE) out[n++] = in->a[i];
-    if (in->pred != TC_LV_NONE) out[n++] = in->pred;
-    for (int d = 0; in->gather && d < in->rank && d < 16; d++)
-        if (in->gather[d] != TC_LV_NONE) out[n++] = in->gather[d];
-    return n;
-}
-
 static void need(const tc_loop *l, bool *needed, tc_lv v) {
     if (v == TC_LV_NONE) return;
     needed[v] = true;
     for (tc_lv i = v; i >= 0; i--) { /* operands stand before */
         if (!needed[i]) continue;
-        tc_lv ops[20];
-        int n = cx_operands(&l->inst.data[i], ops);
+        tc_lv ops[TC_LOOP_OPERANDS];
+        int n = tc_loop_operands(&l->inst.data[i], ops);
         for (int k = 0; k < n; k++) needed[ops[k]] = true;
     }
 }
@@ -253,8 +243,8 @@ static bool inner_like(cplan *p, cphase *ph) {
     for (size_t i = 0; i < l->inst.len; i++) {
         if (!ph->needed[i]) continue;
         const tc_linst *in = &l->inst.data[i];
-        tc_lv ops[20];
-        int n = cx_operands(in, ops);
+        tc_lv ops[TC_LOOP_OPERANDS];
+        int n = tc_loop_operands(in, ops);
         for (int k = 0; k < n; k++)
             if (level[ops[k]] > level[i]) level[i] = level[ops[k]];
         if (in->kind != TC_L_REDUCE && in->kind != TC_L_SCAN) continue;
@@ -311,8 +301,8 @@ void emit_reach(const tc_loop *l, bool *seen, tc_lv v) {
     seen[v] = true;
     for (tc_lv i = v; i >= 0; i--) {
         if (!seen[i] || l->inst.data[i].kind == TC_L_REDUCE || l->inst.data[i].kind == TC_L_SCAN) continue;
-        tc_lv ops[20];
-        int n = cx_operands(&l->inst.data[i], ops);
+        tc_lv ops[TC_LOOP_OPERANDS];
+        int n = tc_loop_operands(&l->inst.data[i], ops);
         for (int k = 0; k < n; k++) seen[ops[k]] = true;
     }
 }

@@ -94,8 +94,6 @@ const char *cx_text(cplan *p, cexpr e);
 cexpr cx_size(cplan *p, int buffer, int dim);
 cexpr cx_stride(cplan *p, int buffer, int dim);
 cexpr cx_step(cplan *p, const cphase *ph, const caccess *x, int range); /* along a range */
-int cx_operands(const tc_linst *in,
-                tc_lv out[20]); /* values that an instruction reads; how many: three, a predicate, 16 gathered dimensions at most */
 bool cx_heavy(const tc_linst *in);
 
 #endif

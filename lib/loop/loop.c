@@ -1,4 +1,4 @@
-/* Building loops: instructions with derived axes, equal ones merged; buffers, axes, affine indices. */
+/* Building loops: adds instructions, which merges equal ones and derives their axes; buffers, axes, affine indices; appends one loop to another. */
 #include "loop/loop.h"
 
 const tc_scalar_info tc_scalar_ops[TC_X_COUNT] = {
@@ -127,6 +127,26 @@ tc_lv tc_loop_push(tc_loop *l, tc_linst in) {
     return (tc_lv)l->inst.len - 1;
 }
 
+int tc_loop_operands(const tc_linst *in, tc_lv out[TC_LOOP_OPERANDS]) {
+    int n = 0;
+    for (int k = 0; k < 3; k++)
+        if (in->a[k] != TC_LV_NONE) out[n++] = in->a[k];
+    if (in->pred != TC_LV_NONE) out[n++] = in->pred;
+    for (int d = 0; in->gather && d < in->rank; d++)
+        if (in->gather[d] != TC_LV_NONE) out[n++] = in->gather[d];
+    return n;
+}
+
+void tc_loop_rename(tc_loop *l, tc_linst *in, const tc_lv *to) {
+    for (int k = 0; k < 3; k++)
+        if (in->a[k] != TC_LV_NONE) in->a[k] = to[in->a[k]];
+    if (in->pred != TC_LV_NONE) in->pred = to[in->pred];
+    if (!in->gather) return;
+    tc_lv *g = TC_NEWN(l->arena, tc_lv, (size_t)in->rank);
+    for (int d = 0; d < in->rank; d++) g[d] = in->gather[d] == TC_LV_NONE ? TC_LV_NONE : to[in->gather[d]];
+    in->gather = g;
+}
+
 void tc_loop_store(tc_loop *l, tc_lstore st) {
     st.axes = l->inst.data[st.value].axes;
     if (st.pred != TC_LV_NONE) st.axes |= l->inst.data[st.pred].axes;
@@ -140,9 +160,9 @@ tc_affine tc_affine_axis(tc_symctx *sym, int axis) {
     return (tc_affine){.base = tc_sym_int(sym, 0), .n = 1, .term[0] = {.axis = axis, .coef = tc_sym_int(sym, 1)}};
 }
 
-/* a with as[x] for each axis x; false: too many terms. */
+/* Replaces each axis x of a by as[x]; false: too many terms. */
 static bool compose(tc_symctx *sym, tc_affine *a, const tc_affine as[64]) {
-    enum { MOST = sizeof a->term / sizeof *a->term };
+    enum { MAX_TERMS = sizeof a->term / sizeof *a->term };
     tc_affine out = {.base = a->base};
     for (int i = 0; i < a->n; i++) {
         const tc_affine *by = &as[a->term[i].axis];
@@ -153,7 +173,7 @@ static bool compose(tc_symctx *sym, tc_affine *a, const tc_affine as[64]) {
             const tc_sym coef = axis ? a->term[i].coef : tc_sym_mul(sym, a->term[i].coef, by->term[k].coef);
             int at = 0;
             while (at < out.n && out.term[at].axis != by->term[k].axis) at++;
-            if (at == MOST) return false;
+            if (at == MAX_TERMS) return false;
             if (at < out.n) out.term[at].coef = tc_sym_add(sym, out.term[at].coef, coef);
             else out.n++, out.term[at].axis = by->term[k].axis, out.term[at].coef = coef;
         }
@@ -171,7 +191,7 @@ static bool compose_all(tc_loop *l, const tc_affine **index, int rank, const tc_
     return true;
 }
 
-static uint64_t as_set(uint64_t axes, const tc_affine as[64]) {
+static uint64_t map_axes(uint64_t axes, const tc_affine as[64]) {
     uint64_t out = 0;
     for (int a = 0; a < 64; a++)
         if (axes >> a & 1) out |= tc_affine_axes(&as[a]);
@@ -186,16 +206,9 @@ bool tc_loop_append(tc_loop *l, const tc_loop *from, const tc_affine as[64], con
             continue;
         }
         if (in.kind == TC_L_LOAD) in.buffer = tc_loop_buffer(l, from->buffers.data[in.buffer].value);
-        for (int k = 0; k < 3; k++)
-            if (in.a[k] != TC_LV_NONE) in.a[k] = out_at[in.a[k]];
-        if (in.pred != TC_LV_NONE) in.pred = out_at[in.pred];
+        tc_loop_rename(l, &in, out_at);
         if (!compose_all(l, &in.index, in.rank, as)) return false;
-        in.over = as_set(in.over, as);
-        if (in.gather) {
-            tc_lv *g = TC_NEWN(l->arena, tc_lv, (size_t)in.rank);
-            for (int d = 0; d < in.rank; d++) g[d] = in.gather[d] == TC_LV_NONE ? TC_LV_NONE : out_at[in.gather[d]];
-            in.gather = g;
-        }
+        in.over = map_axes(in.over, as);
         out_at[i] = tc_loop_push(l, in);
     }
     for (size_t i = 0; stores && i < from->stores.len; i++) {

@@ -1,7 +1,7 @@
 /* Loop IR: how pointwise operators, reductions, scans, gathers, pads, cats and views are defined, once, for both executors.
  *
- * A loop is a set of axes and a list of instructions in single-assignment form. Each instruction gives a value for every point
- * of the axes it varies over (`axes`, a bit mask, derived from its operands); a reduction removes axes. Softmax over the last dimension:
+ * A loop is a set of axes (an iteration space) and a list of instructions in SSA form. An instruction has one value for each point of the axes
+ * it varies over (`axes`, a bit mask, derived from its operands); a reduction removes axes. Softmax over the last dimension:
  *
  *     axes   0: parallel N      1: inner M
  *     %0 = load x[a0, a1]                     {0,1}
@@ -10,11 +10,11 @@
  *     %3 = reduce sum %2 over {1}             {0}
  *     store y[a0, a1] = %2 / %3
  *
- * There is no schedule in it: the executor and the emitter derive stages from the reductions, and choose blocks, order and
- * threads. Bits are fixed by the contract: every reduction's order is that of NUMERICS 4 over its axes in row-major order,
- * every instruction rounds to its own type. Fusion substitutes one loop's loads by another's values; it never changes bits.
+ * A loop contains no schedule: the executor and the emitter derive stages from the reductions, and choose blocks, loop order and threads. Neither
+ * changes the result's bits: a reduction adds its elements in the fixed order (tc-numerics(7), kernel/tree.h) over its axes in row-major order, and
+ * every instruction rounds to its own type. Fusion replaces loads in one loop by the values that another loop stores, and changes no bits either.
  *
- * Memory is addressed by logical index, one affine expression a dimension; strides enter when a loop is bound. */
+ * An element of memory is addressed by its indices, one affine expression for each dimension; strides are applied when a loop is bound. */
 #ifndef TC_LOOP_LOOP_H
 #define TC_LOOP_LOOP_H
 
@@ -29,23 +29,23 @@ typedef enum {
     TC_R_PROD,
     TC_R_MAX,
     TC_R_MIN,
-    TC_R_ARGMAX /* first of ties, NaN wins; i64 row-major index over the reduced axes */,
+    TC_R_ARGMAX /* i64: row-major index over the reduced axes; the first of ties; NaN counts as largest */,
     TC_R_ARGMIN,
     TC_R_ANY,
     TC_R_ALL,
-    TC_R_WELFORD /* tuple of f64: mean, M2, count; accumulates in float64 */,
-    TC_R_LOGADDEXP /* log(e^a + e^b); scans of floats and complex numbers only */,
+    TC_R_WELFORD /* tuple of f64: mean, M2 (sum of squared differences from the mean), count */,
+    TC_R_LOGADDEXP /* log(e^a + e^b); in scans only, of floats and complex numbers */,
     TC_R_COUNT
 } tc_reduce_op;
 
-/* Reductions see their elements in row-major order of the axes in `over` (ascending axis number). SUM, PROD and WELFORD go by leaves
- * and the tree of kernel/tree.h; nothing to reduce gives +0, 1, {0, 0, 0}. The others have no order; ARGMAX and ARGMIN take the first
- * of ties; nothing gives -inf, +inf (lowest, highest integer), false, true. */
+/* The elements of a reduction are in row-major order of the axes in `over` (ascending axis number). SUM, PROD and WELFORD add in leaves and merge
+ * them by the tree of kernel/tree.h; the results of the others do not depend on an order. Of no elements, SUM, PROD and WELFORD give +0, 1 and
+ * {0, 0, 0}; MAX and MIN -inf and +inf (lowest and highest integer); ANY and ALL false and true. */
 
-/* base + sum of coef[i] * axis[i] */
+/* base + the sum of term[i].coef * (index along term[i].axis) */
 typedef struct {
     tc_sym base;
-    int n;
+    int n; /* terms */
     struct {
         int axis;
         tc_sym coef;
@@ -54,39 +54,41 @@ typedef struct {
 
 typedef enum {
     TC_L_CONST,  /* imm */
-    TC_L_HOST,   /* host: a symbolic number computed once a run */
-    TC_L_INDEX,  /* i64 value of an affine expression of axes */
-    TC_L_LOAD,   /* buffer at index (and gathered offsets), where pred holds; else 0 */
+    TC_L_HOST,   /* host: a symbolic number, computed once in a run */
+    TC_L_INDEX,  /* i64 value of the affine expression index[0] */
+    TC_L_LOAD,   /* the element of buffer at index (plus gathered indices) where pred holds; 0 elsewhere */
     TC_L_CAST,   /* a[0] converted to dtype with PyTorch's rules */
-    TC_L_ROUND,  /* f32 (c64) a[0] rounded to the 16- or 8-bit type `narrow` (c32) and back: what storing and loading would do */
-    TC_L_SCALAR, /* op of the table */
-    TC_L_REDUCE, /* op: tc_reduce_op over `over`; tuple results are read with TC_L_PART */
-    TC_L_SCAN, /* op: inclusive scan along the single axis in `over`, ascending; keeps that axis. SUM, PROD and LOGADDEXP of f32 carry in f64, PROD and LOGADDEXP of complex in c128 */
-    TC_L_PART, /* component `part` of tuple a[0] */
-    TC_L_RAND  /* Philox bits u32x4 component `part` of key (host) and counter a[0]: NUMERICS 10 */
+    TC_L_ROUND,  /* f32 (c64) a[0] rounded to the 16- or 8-bit type `narrow` (c32) and back, as storing and loading would do */
+    TC_L_SCALAR, /* op: a tc_scalar_op, applied to a[0..arity) */
+    TC_L_REDUCE, /* op: a tc_reduce_op over the axes in `over`; tuple results are read with TC_L_PART */
+    TC_L_SCAN,   /* op: an inclusive scan along the single axis in `over`, ascending, which it keeps. f32 SUM, PROD and LOGADDEXP accumulate in f64,
+                  * complex PROD and LOGADDEXP in c128 */
+    TC_L_PART,   /* component `part` of the tuple a[0] */
+    TC_L_RAND    /* u32: word `part` of the four that Philox makes of a key (host) and a counter a[0] (base/rng.h) */
 } tc_lkind;
 
 typedef struct {
     tc_lkind kind;
     uint8_t op; /* tc_scalar_op or tc_reduce_op */
     uint8_t part;
-    tc_dtype dtype;  /* of the value: f32 f64, c64 c128, integers, bool. Loads of f16, bf16, f8 give f32, those of c32 c64 */
-    tc_dtype narrow; /* TC_L_ROUND */
-    uint64_t axes;   /* it varies over these */
-    uint64_t over;   /* REDUCE, SCAN; the operand need not vary over them */
-    tc_lv a[3];
-    tc_scalar imm;
-    tc_sym host;
-    int buffer;
-    int rank;
+    tc_dtype dtype;         /* of the value: f32 f64, c64 c128, integers, bool. Loads of f16, bf16 and f8 give f32, of c32 c64 */
+    tc_dtype narrow;        /* TC_L_ROUND */
+    uint64_t axes;          /* bit mask: the value varies over these */
+    uint64_t over;          /* REDUCE, SCAN: bit mask; the operand need not vary over them */
+    tc_lv a[3];             /* operands; TC_LV_NONE: unused */
+    tc_scalar imm;          /* CONST */
+    tc_sym host;            /* HOST, RAND */
+    int buffer;             /* LOAD: number in tc_loop.buffers */
+    int rank;               /* LOAD: dimensions of the buffer */
     const tc_affine *index; /* LOAD: rank entries; INDEX: one */
-    const tc_lv *gather;    /* LOAD: i64 added to the index of each dimension, TC_LV_NONE where affine; NULL: all affine */
-    tc_lv pred;
-    bool checked; /* gathered: an index outside [0, size) is a run-time error (IndexError), not undefined */
+    const tc_lv *gather;    /* LOAD: for each dimension the i64 value that is added to its index, or TC_LV_NONE; NULL: none */
+    tc_lv pred;             /* LOAD: a bool, or TC_LV_NONE */
+    bool checked;           /* LOAD: a gathered index outside [0, size) is a run-time error (IndexError), else undefined */
 } tc_linst;
 
-/* Executed for every point of `axes` (those of value, index and predicate). Stores to one buffer happen in order and, but for a
- * first that fills, write different elements. The value has the buffer's compute type, already rounded to what it holds. */
+/* Executed for every point of `axes` (those of value, index and predicate) where pred holds. Stores to one buffer are executed in order, and write
+ * different elements, except that the first may fill all. The value has the buffer's compute type (tc_dtype_compute), already rounded to the
+ * type that the buffer holds. */
 typedef struct {
     int buffer;
     int rank;
@@ -101,12 +103,12 @@ typedef struct {
     const char *name;
 } tc_laxis;
 typedef struct {
-    tc_value *value;
-    tc_dtype dtype;
+    tc_value *value; /* the graph's value that it holds; NULL: a temporary */
+    tc_dtype dtype;  /* of the elements in memory */
     int rank;
     const tc_sym *size;
     bool written;
-} tc_lbuffer; /* value of the graph that it holds */
+} tc_lbuffer;
 
 typedef struct tc_loop {
     tc_arena *arena; /* the program's */
@@ -116,36 +118,40 @@ typedef struct tc_loop {
     TC_VEC(tc_linst) inst;
     TC_VEC(tc_lstore) stores;
     TC_VEC(tc_lbuffer) buffers;
-    const tc_node **nodes;
-    int nnodes; /* what it computes, for -v, profiles and comments in emitted C */
-    /* An epilogue (pass/epilogue.h): it is run on regions, a range of the points of the axes that are no columns by one of those that
-     * are, both in row-major order. */
+    const tc_node **nodes; /* the nodes that it computes, for -v, profiles and comments in emitted C */
+    int nnodes;
+    /* region: the loop is the epilogue of a kernel (pass/epilogue.h), which runs it on one block of the result after another: a range of rows by a
+     * range of columns. columns: the axes whose points, in row-major order, number the columns; the other axes number the rows. */
     bool region;
     uint64_t columns;
 } tc_loop;
 
-tc_loop *tc_loop_create(tc_program *p); /* lives in the program's arena; its vectors until tc_loop_free */
+tc_loop *tc_loop_create(tc_program *p); /* allocated in the program's arena; tc_loop_free frees its vectors */
 tc_loop *tc_loop_copy(const tc_loop *l);
 void tc_loop_free(tc_loop *l); /* NULL is allowed */
-/* Adds an instruction, filling `axes`, or returns an equal one that is there. Index arrays must live in the arena. */
+/* Adds an instruction and sets its `axes`, or returns an equal one that the loop has already. Index arrays must be in the arena. */
 tc_lv tc_loop_push(tc_loop *l, tc_linst in);
 int tc_loop_axis(tc_loop *l, tc_sym extent);                                /* a new axis; -1 when all 64 are used */
-int tc_loop_buffer(tc_loop *l, tc_value *v);                                /* the buffer of a tensor value, added when new */
-int tc_loop_temp(tc_loop *l, tc_dtype dtype, int rank, const tc_sym *size); /* a buffer that no value of the graph stands for */
-void tc_loop_store(tc_loop *l, tc_lstore st);                               /* fills axes */
+int tc_loop_buffer(tc_loop *l, tc_value *v);                                /* the buffer of a value of the graph, added where missing */
+int tc_loop_temp(tc_loop *l, tc_dtype dtype, int rank, const tc_sym *size); /* a new temporary */
+void tc_loop_store(tc_loop *l, tc_lstore st);                               /* adds a store and sets its axes */
+/* The values that an instruction reads: operands, predicate, gathered indices. Returns how many. */
+enum { TC_LOOP_OPERANDS = 4 + TC_MAX_RANK };
+int tc_loop_operands(const tc_linst *in, tc_lv out[TC_LOOP_OPERANDS]);
+void tc_loop_rename(tc_loop *l, tc_linst *in, const tc_lv *to); /* replaces each of them, v, by to[v] */
 uint64_t tc_affine_axes(const tc_affine *a);
 bool tc_affine_equal(const tc_affine *a, const tc_affine *b);
 bool tc_affine_is_axis(const tc_affine *a, int *out_axis); /* exactly one axis, coefficient 1, base 0 */
 bool tc_affine_is_zero(const tc_affine *a);
-/* Appends what `from` computes and stores (stores false: nothing is stored), with axis a of it standing for as[a], an expression of the axes of l; those
- * that are summed or scanned over are one axis each. Instruction i is given[i] where that is a value of l; out_at[i] is what it became. False:
- * an index would have more terms than there is room for, and l is worth nothing. */
+/* Appends the instructions and, if `stores`, the stores of `from`. Axis a of it becomes as[a], an expression of the axes of l; where `from` reduces or
+ * scans over a, as[a] must be a single axis. Instruction i is not copied if given[i] is a value of l, which then replaces it; out_at[i] returns
+ * the value in l. False: an index would have more than 4 terms; l is incomplete then, and must be dropped. */
 bool tc_loop_append(tc_loop *l, const tc_loop *from, const tc_affine as[64], const tc_lv *given, bool stores, tc_lv *out_at);
 tc_affine tc_affine_axis(tc_symctx *sym, int axis); /* the axis itself */
-/* Every symbolic number that the loop goes over, indexes by or computes with; none is NULL. */
+/* Calls fn for every symbolic number in the loop: extents, indices and host values. */
 void tc_loop_each_number(const tc_loop *l, void (*fn)(void *ctx, tc_sym number), void *ctx);
 
-/* The scalar table as data. types and result are the letters and words of scalar.def. */
+/* The table of scalar operations as data; types and result are explained in kernel/scalar.def. */
 typedef struct {
     const char *name;
     int arity;
@@ -153,10 +159,11 @@ typedef struct {
     enum { TC_RESULT_SAME, TC_RESULT_BOOL, TC_RESULT_REAL, TC_RESULT_CPLX } result;
 } tc_scalar_info;
 extern const tc_scalar_info tc_scalar_ops[TC_X_COUNT];
-tc_dtype tc_scalar_result(tc_scalar_op op, tc_dtype operand); /* the type of the result; operand: of the last one */
+tc_dtype tc_scalar_result(tc_scalar_op op, tc_dtype operand); /* the type of the result; operand: the type of the last operand */
 extern const char *const tc_reduce_names[TC_R_COUNT];
 
-tc_status tc_loop_verify(const tc_loop *l); /* types against the table, axes, dominance; TC_CONTENT naming the instruction */
+/* Checks types, axes, and that operands are defined before their use. TC_CONTENT names the instruction. */
+tc_status tc_loop_verify(const tc_loop *l);
 void tc_loop_print(tc_buf *b, const tc_loop *l);
 
 #endif

@@ -1,31 +1,27 @@
-/* Cutting a loop into nests (loop/nest.h). A sink is a store, or a reduction that must be stored because a sink that needs it runs over
- * other axes; each sink has the axes it is stored for and the axes that its reductions run over. */
+/* Cuts a loop into nests (loop/nest.h). A sink is what a nest stores: a store of the loop, or a reduction that goes through a temporary because another
+ * sink reads it and runs over other axes. Sinks with compatible axes share a nest:
+ *
+ *     y[a0] = sum over a1 of exp(x - m[a0])        m = max over a1 of x                      one nest: both run over a1
+ *     z[a0] = sum over a1 of x / s[a1]             s = sum over a0 of x                      two nests; s is stored in a temporary */
 #include "loop/nest.h"
 
 typedef struct {
-    tc_lv value; /* of a reduction, scan or part to materialise; TC_LV_NONE: store */
-    int store;
-    uint64_t domain, over; /* stored for; reduced or scanned over */
+    tc_lv value;     /* a reduction, scan or tuple component that is stored in a temporary; TC_LV_NONE: a store */
+    int store;       /* its number, where value is TC_LV_NONE */
+    uint64_t domain; /* the axes it is stored for */
+    uint64_t over;   /* the axes that its reductions and scans run over */
 } sink;
 
 typedef struct {
     const tc_loop *l;
-    uint8_t *stored; /* instructions that go through a temporary */
-    uint8_t *seen;
-    tc_lv *stack;
+    uint8_t *stored; /* [instructions] stored in a temporary */
+    uint8_t *seen;   /* [instructions] set by mark() */
+    tc_lv *stack;    /* scratch of mark() */
 } ctx;
 
 static bool runs_over(const tc_linst *in) { return (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN) && in->over; }
 
-static void push_operands(const tc_linst *in, tc_lv *stack, int *n) {
-    for (int k = 0; k < 3; k++)
-        if (in->a[k] != TC_LV_NONE) stack[(*n)++] = in->a[k];
-    if (in->pred != TC_LV_NONE) stack[(*n)++] = in->pred;
-    for (int d = 0; in->gather && d < in->rank; d++)
-        if (in->gather[d] != TC_LV_NONE) stack[(*n)++] = in->gather[d];
-}
-
-/* Marks in c->seen what the roots need, not looking behind materialised values (but for `self`). */
+/* Marks in c->seen the instructions that the roots depend on, not following operands of stored values (other than `self`). */
 static void mark(ctx *c, const tc_lv *roots, int nroots, tc_lv self) {
     memset(c->seen, 0, c->l->inst.len);
     int n = 0;
@@ -34,20 +30,20 @@ static void mark(ctx *c, const tc_lv *roots, int nroots, tc_lv self) {
         tc_lv v = c->stack[--n];
         if (c->seen[v]) continue;
         c->seen[v] = 1;
-        if (!c->stored[v] || v == self) push_operands(&c->l->inst.data[v], c->stack, &n);
+        if (!c->stored[v] || v == self) n += tc_loop_operands(&c->l->inst.data[v], c->stack + n);
     }
 }
 
-/* Each instruction is pushed at most once an operand place. */
+/* An instruction pushes its operands once: at most 3, a predicate and `rank` gathered indices. */
 static size_t stack_size(const tc_loop *l) {
-    size_t n = l->inst.len * 4 + 8;
+    size_t n = l->inst.len * 4 + TC_LOOP_OPERANDS;
     for (size_t i = 0; i < l->inst.len; i++) n += (size_t)l->inst.data[i].rank;
     return n;
 }
 
-/* Decides what the sink runs over and marks the reductions over other axes for materialisation. The last one decides; one whose axes the
- * store has only in part cannot share a nest with it. */
-static void settle(ctx *c, sink *s) {
+/* Sets s->over, and marks the reductions over other axes as stored. For a store, its last reduction decides `over`; not one over axes of which the
+ * store has some but not all, which cannot be in the store's nest. */
+static void find_over(ctx *c, sink *s) {
     const tc_linst *inst = c->l->inst.data;
     tc_lv roots[2];
     int n = 0;
@@ -73,13 +69,15 @@ static void settle(ctx *c, sink *s) {
         }
 }
 
-static bool fits(const tc_nest *nest, const sink *sinks, const int *of, int nsinks, int self_nest, const sink *s) {
+/* Can s join nest number `number`, which holds the sinks i < nsinks with of[i] == number? Every sink of a nest must be stored for all its axes, or
+ * for all outer ones. */
+static bool fits(const tc_nest *nest, const sink *sinks, const int *of, int nsinks, int number, const sink *s) {
     uint64_t over = nest->inner | s->over, all = nest->outer | nest->inner | s->domain | s->over;
     if (nest->inner && s->over && nest->inner != s->over) return false;
     if (!over && s->domain != nest->outer) return false;
     if (s->domain != all && s->domain != (all & ~over)) return false;
     for (int i = 0; i < nsinks; i++)
-        if (of[i] == self_nest && sinks[i].domain != all && sinks[i].domain != (all & ~over)) return false;
+        if (of[i] == number && sinks[i].domain != all && sinks[i].domain != (all & ~over)) return false;
     return true;
 }
 
@@ -93,43 +91,39 @@ static sinks find_sinks(ctx *c) {
     sinks out = {tc_xcalloc(l->stores.len + l->inst.len, sizeof(sink)), 0};
     sink *stores = tc_xcalloc(l->stores.len, sizeof(sink));
     for (size_t i = 0; i < l->stores.len; i++) stores[i] = (sink){.value = TC_LV_NONE, .store = (int)i, .domain = l->stores.data[i].axes};
-    /* Settling one may mark more; marks only grow, and a materialised value settles once, after everything that follows it. */
+    /* Until no more values are marked: a marked value may mark others in turn. */
     bool again = true;
     while (again) {
         size_t before = 0, after = 0;
         for (size_t i = 0; i < l->inst.len; i++) before += c->stored[i];
-        for (size_t i = 0; i < l->stores.len; i++) settle(c, &stores[i]);
+        for (size_t i = 0; i < l->stores.len; i++) find_over(c, &stores[i]);
         for (size_t i = l->inst.len; i-- > 0;)
-            if (c->stored[i]) settle(c, &(sink){.value = (tc_lv)i, .domain = l->inst.data[i].axes});
+            if (c->stored[i]) find_over(c, &(sink){.value = (tc_lv)i, .domain = l->inst.data[i].axes});
         for (size_t i = 0; i < l->inst.len; i++) after += c->stored[i];
         again = after != before;
     }
     for (size_t i = 0; i < l->inst.len; i++)
         if (c->stored[i]) {
             out.s[out.n] = (sink){.value = (tc_lv)i, .domain = l->inst.data[i].axes};
-            settle(c, &out.s[out.n++]);
+            find_over(c, &out.s[out.n++]);
         }
     for (size_t i = 0; i < l->stores.len; i++) out.s[out.n++] = stores[i];
     free(stores);
     return out;
 }
 
+/* A load from a temporary, which has one dimension for each axis of `in`. */
 static tc_lv load_temp(tc_loop *to, int buffer, const tc_linst *in) {
     tc_linst ld = {.kind = TC_L_LOAD, .dtype = in->dtype, .a = {TC_LV_NONE, TC_LV_NONE, TC_LV_NONE}, .buffer = buffer, .pred = TC_LV_NONE};
     ld.rank = to->buffers.data[buffer].rank;
     tc_affine *index = TC_NEWN(to->arena, tc_affine, (size_t)ld.rank + 1);
     for (int a = 0, d = 0; a < 64; a++)
-        if (in->axes >> a & 1) {
-            index[d].base = tc_sym_int(to->sym, 0);
-            index[d].n = 1;
-            index[d].term[0].axis = a;
-            index[d++].term[0].coef = tc_sym_int(to->sym, 1);
-        }
+        if (in->axes >> a & 1) { index[d++] = tc_affine_axis(to->sym, a); }
     ld.index = index;
     return tc_loop_push(to, ld);
 }
 
-/* A copy in which each marked value is stored to a temporary (stores first, in order) and loaded by those who use it. */
+/* A copy of the loop in which each marked value is stored to a temporary and loaded by the instructions that use it. Stores to temporaries come first. */
 static tc_status with_temps(const ctx *c, tc_loop **out) {
     const tc_loop *l = c->l;
     tc_loop *to = TC_NEW(l->arena, tc_loop);
@@ -140,14 +134,7 @@ static tc_status with_temps(const ctx *c, tc_loop **out) {
     tc_status s = NULL;
     for (size_t i = 0; i < l->inst.len && !s; i++) {
         tc_linst in = l->inst.data[i];
-        for (int k = 0; k < 3; k++)
-            if (in.a[k] != TC_LV_NONE) in.a[k] = map[in.a[k]];
-        if (in.pred != TC_LV_NONE) in.pred = map[in.pred];
-        if (in.gather) {
-            tc_lv *g = TC_NEWN(to->arena, tc_lv, (size_t)in.rank);
-            for (int d = 0; d < in.rank; d++) g[d] = in.gather[d] == TC_LV_NONE ? TC_LV_NONE : map[in.gather[d]];
-            in.gather = g;
-        }
+        tc_loop_rename(to, &in, map);
         map[i] = tc_loop_push(to, in);
         if (!c->stored[i]) continue;
         int rank = __builtin_popcountll(in.axes = to->inst.data[map[i]].axes), d = 0;
@@ -175,8 +162,8 @@ static tc_status with_temps(const ctx *c, tc_loop **out) {
     return s;
 }
 
-/* The last nest that stores a temporary which the sink reads; -1: none. */
-static int needs_nest(ctx *c, const sinks *all, const int *of, int i) {
+/* The last nest that stores a temporary which sink i reads; -1: none. */
+static int last_nest_read(ctx *c, const sinks *all, const int *of, int i) {
     const sink *s = &all->s[i];
     tc_lv roots[2] = {s->value, TC_LV_NONE};
     int n = 1, last = -1;
@@ -191,15 +178,16 @@ static int needs_nest(ctx *c, const sinks *all, const int *of, int i) {
     return last;
 }
 
-static void group(ctx *c, const sinks *all, tc_schedule *out) {
+/* Puts each sink into the first nest that it fits, after those it reads from. */
+static void assign_nests(ctx *c, const sinks *all, tc_schedule *out) {
     int *of = tc_xcalloc((size_t)all->n + 1, sizeof *of);
     out->nests = tc_xcalloc((size_t)all->n + 1, sizeof *out->nests);
     int ntemps = 0;
     while (ntemps < all->n && all->s[ntemps].value != TC_LV_NONE) ntemps++;
     for (int i = 0; i < all->n; i++) {
         const sink *s = &all->s[i];
-        int k = needs_nest(c, all, of, i) + 1;
-        for (int j = 0; j < i; j++) /* a second store to a buffer comes after the first */
+        int k = last_nest_read(c, all, of, i) + 1;
+        for (int j = 0; j < i; j++) /* stores to one buffer stay in order */
             if (s->value == TC_LV_NONE && all->s[j].value == TC_LV_NONE &&
                 c->l->stores.data[all->s[j].store].buffer == c->l->stores.data[s->store].buffer && of[j] >= k)
                 k = of[j] + 1;
@@ -238,7 +226,7 @@ tc_status tc_loop_schedule(tc_loop *l, tc_schedule *out) {
         out->own_loop = true;
         s = with_temps(&c, &out->loop);
     }
-    if (!s) group(&c, &all, out);
+    if (!s) assign_nests(&c, &all, out);
     free(all.s);
     close_ctx(&c);
     return s;
@@ -251,7 +239,7 @@ bool tc_loop_is_one_nest(const tc_loop *l) {
     sinks all = find_sinks(&c);
     bool one = all.n == (int)l->stores.len;
     if (one) {
-        group(&c, &all, &out);
+        assign_nests(&c, &all, &out);
         one = out.n == 1;
         tc_schedule_deinit(&out);
     }

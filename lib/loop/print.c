@@ -1,4 +1,4 @@
-/* Loops as text, for -v, tests and people:
+/* Prints loops as text, for -v and tests:
  *
  *     axes a0:N a1:M
  *     %0 = load f32 x[a0, a1]

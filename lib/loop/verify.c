@@ -1,4 +1,4 @@
-/* What every loop must satisfy, checked after lowering and after each fusion. */
+/* Checks what every loop must satisfy, after lowering and after each fusion. */
 #include "loop/loop.h"
 
 static bool type_fits(char types, tc_dtype d) {
@@ -17,7 +17,7 @@ static bool type_fits(char types, tc_dtype d) {
 
 typedef struct {
     const tc_loop *l;
-    size_t at;
+    size_t at; /* the instruction, for messages */
 } check;
 
 static tc_status bad(const check *c, const char *what) { return tc_error(TC_CONTENT, "loop instruction %%%zu: %s", c->at, what); }

@@ -470,11 +470,9 @@ static void prune(const tc_fuser *f, tc_loop *l) {
     for (size_t i = n; i-- > 0;) {
         const tc_linst *in = &l->inst.data[i];
         if (!live[i]) continue;
-        for (int k = 0; k < 3; k++)
-            if (in->a[k] != TC_LV_NONE) live[in->a[k]] = true;
-        if (in->pred != TC_LV_NONE) live[in->pred] = true;
-        for (int d = 0; in->gather && d < in->rank; d++)
-            if (in->gather[d] != TC_LV_NONE) live[in->gather[d]] = true;
+        tc_lv operand[TC_LOOP_OPERANDS];
+        const int operands = tc_loop_operands(in, operand);
+        for (int k = 0; k < operands; k++) live[operand[k]] = true;
         if (in->kind == TC_L_LOAD) used[in->buffer] = true;
     }
     size_t nb = 0, ni = 0;
@@ -486,15 +484,8 @@ static void prune(const tc_fuser *f, tc_loop *l) {
     for (size_t i = 0; i < n; i++) {
         if (!live[i]) continue;
         tc_linst in = l->inst.data[i];
-        for (int k = 0; k < 3; k++)
-            if (in.a[k] != TC_LV_NONE) in.a[k] = to[in.a[k]];
-        if (in.pred != TC_LV_NONE) in.pred = to[in.pred];
+        tc_loop_rename(l, &in, to);
         if (in.kind == TC_L_LOAD) in.buffer = buffer_to[in.buffer];
-        if (in.gather) {
-            tc_lv *g = TC_NEWN(l->arena, tc_lv, (size_t)in.rank);
-            for (int d = 0; d < in.rank; d++) g[d] = in.gather[d] == TC_LV_NONE ? TC_LV_NONE : to[in.gather[d]];
-            in.gather = g;
-        }
         to[i] = (tc_lv)ni;
         l->inst.data[ni++] = in;
     }

@@ -215,11 +215,9 @@ static tc_status collect(const binder *b, plan *p, const tc_nest *tn) {
             p->live[table_operand(l, p->root[i])] = 1;
             continue;
         }
-        for (int k = 0; k < 3; k++)
-            if (in->a[k] != TC_LV_NONE) p->live[in->a[k]] = 1;
-        if (in->pred != TC_LV_NONE) p->live[in->pred] = 1;
-        for (int d = 0; in->gather && d < in->rank; d++)
-            if (in->gather[d] != TC_LV_NONE) p->live[in->gather[d]] = 1;
+        tc_lv operand[TC_LOOP_OPERANDS];
+        const int n = tc_loop_operands(in, operand);
+        for (int k = 0; k < n; k++) p->live[operand[k]] = 1;
     }
     /* raw addresses: loads and indices by instruction, then gathered dimensions, then stores */
     p->raws = tc_xcalloc(l->inst.len * 2 + (size_t)tn->nstores + 64, sizeof *p->raws);

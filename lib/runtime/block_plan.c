@@ -178,11 +178,9 @@ static void count_uses(ctx *c) {
             c->uses[table_operand(l, c->p->root[i])]++;
             continue;
         }
-        for (int k = 0; k < 3; k++)
-            if (in->a[k] != TC_LV_NONE) c->uses[in->a[k]]++;
-        if (in->pred != TC_LV_NONE) c->uses[in->pred]++;
-        for (int d = 0; in->gather && d < in->rank; d++)
-            if (in->gather[d] != TC_LV_NONE) c->uses[in->gather[d]]++;
+        tc_lv operand[TC_LOOP_OPERANDS];
+        const int n = tc_loop_operands(in, operand);
+        for (int k = 0; k < n; k++) c->uses[operand[k]]++;
     }
     for (int k = 0; k < c->p->tn->nstores; k++) {
         const tc_lstore *st = &l->stores.data[c->p->tn->stores[k]];
