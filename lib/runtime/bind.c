@@ -1,4 +1,4 @@
-/* Binding a frame to sizes: concrete tensors and roots for all values, memory, one call a group with everything filled in. */
+/* Binds a frame to sizes: concrete tensors and roots for all values, a call for each group, and a memory plan for the roots' live ranges. */
 #include "runtime/bind.h"
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@ void bind_use(binder *x, const tc_value *v) {
     if (!is_tensor(v) || v->graph != x->f->g || x->b->root_of[v->id] < 0) return;
     root *r = root_at(x, v);
     if (x->now > r->last) r->last = x->now;
-    if (x->dynamic[v->id] && v->producer && v->producer->op->view_alias) bind_use(x, v->producer->args[0].value); /* it lies in that one's memory */
+    if (x->dynamic[v->id] && v->producer && v->producer->op->view_alias) bind_use(x, v->producer->args[0].value); /* a view uses its base's memory */
 }
 void bind_use_place(void *ctx, tc_value **place) { bind_use(ctx, *place); }
 
@@ -44,13 +44,13 @@ static void last_use(last_ctx *c, const tc_value *v) {
 }
 static void last_place(void *ctx, tc_value **place) { last_use(ctx, *place); }
 
-/* What reads a value reads what it is a view of; a view may turn out to be a copy, with memory of its own. */
+/* A view is last read with its base. Views are followed by nodes, not by roots, because a view may become a copy with memory of its own. */
 static void reads_base(int *last, const tc_value *view, const tc_value *base) {
     if (is_tensor(view) && is_tensor(base) && last[base->id] < last[view->id]) last[base->id] = last[view->id];
 }
 
-/* By value id: the last group that reads it or a view of it; INT32_MAX for results of the graph. In-place results extend the
- * life of the value they replace, so they are entered as they are made. */
+/* By value id: the last group that reads the value or a view of it; INT32_MAX for results of the graph; -1: none. A result that is computed in place
+ * extends the live range of the value it replaces; that is entered later, when the result is bound. */
 static int *last_groups(const frame *f) {
     int *last = tc_xcalloc(f->g->nvalues + 1, sizeof *last);
     for (size_t i = 0; i < f->g->nvalues; i++) last[i] = -1;
@@ -64,7 +64,7 @@ static int *last_groups(const frame *f) {
     }
     c.group = INT32_MAX;
     for (int i = 0; i < f->g->noutputs; i++) last_use(&c, f->g->outputs[i]);
-    for (size_t i = f->plan->groups.len; i-- > 0;) { /* views of views come later than what they view */
+    for (size_t i = f->plan->groups.len; i-- > 0;) { /* backwards, because a view follows its base, which may be a view too */
         const tc_group *g = &f->plan->groups.data[i];
         for (int k = g->nviews; k-- > 0;) reads_base(last, g->views[k]->outs[0], g->views[k]->args[0].value);
         if (g->kind == TC_GROUP_VIEW) reads_base(last, g->node->outs[0], g->node->args[0].value);
@@ -74,7 +74,7 @@ static int *last_groups(const frame *f) {
     return last;
 }
 
-/* Does a value have the bytes of its root, all of them and in their order? */
+/* Does the value consist of all bytes of its root, in order? */
 static bool covers_root(const binder *x, const tc_value *v) {
     const bound *b = x->b;
     const int r = b->root_of[v->id];
@@ -83,7 +83,7 @@ static bool covers_root(const binder *x, const tc_value *v) {
            tc_tensor_is_contiguous(&b->t[v->id]);
 }
 
-/* Results: written in the caller's memory where a value is its own root or all of it (a view with other sizes), else copied at the end. */
+/* A result is computed in the caller's memory if its value is all of its root, possibly with other sizes; else it is copied at the end. */
 static void bind_outputs(binder *x) {
     frame *f = x->f;
     bound *b = x->b;
@@ -108,7 +108,7 @@ static void bind_outputs(binder *x) {
     }
 }
 
-/* The bytes move to a larger place; tensors name the storage, not the address. What was kept in it is made again. */
+/* Replaces the memory by larger memory. Tensors refer to the storage, so they stay valid; kept results are lost, and will be computed again. */
 static tc_status grow_memory(frame *f, size_t bytes) {
     if (!f->memory) f->memory = tc_storage_wrap(NULL, 0, NULL, NULL);
     if (bytes <= f->memory->bytes || f->e->plan_only) return NULL;
@@ -126,7 +126,7 @@ static tc_status bind_memory(binder *x) {
     bound *b = x->b;
     size_t n = x->slots;
     bound_plan_memory(b, n);
-    TC_TRY(grow_memory(x->f, b->arena_bytes ? b->arena_bytes : 1)); /* empty tensors have an address too */
+    TC_TRY(grow_memory(x->f, b->arena_bytes ? b->arena_bytes : 1)); /* at least 1, because empty tensors need an address too */
     for (size_t i = 0; i < n; i++) {
         int r = b->root_of[i];
         if (r < 0 || b->roots[r].kind != ROOT_ARENA) continue;
@@ -146,13 +146,13 @@ static void find_mutations(binder *x) {
     }
 }
 
-/* Weights are packed for the sizes that kernels see. */
+/* Finds the chains of slices, and decides on packed weights again for the sizes that kernels get within a slice. */
 static void bind_slices(binder *x) {
     slices_find(x->f, x->b, x->slots);
     for (size_t i = 0; i < x->b->slices.len; i++) {
         slices *s = &x->b->slices.data[i];
         slices_begin(x->b, s);
-        slices_show(x->b, s, 0);
+        slices_select(x->b, s, 0);
         for (int c = s->first; c < s->first + s->ncalls; c++) {
             const call *at = &x->b->calls.data[c];
             if (at->kind == CALL_KERNEL) bind_packed(x, at->group->node, at->kernel);
@@ -208,7 +208,7 @@ static tc_status bind_all(binder *x) {
     free(last);
     if (s) return s;
     x->now++;
-    for (int o = 0; o < f->g->noutputs; o++) { /* results without elements, which no loop stores (save_mean of batch norm in eval) */
+    for (int o = 0; o < f->g->noutputs; o++) { /* empty results, which no loop stores (save_mean of batch norm in eval) */
         const tc_value *v = f->g->outputs[o];
         if (is_tensor(v) && b->root_of[v->id] < 0) TC_TRY(bind_root(x, v, ROOT_ARENA), "%s", v->name);
     }
@@ -223,7 +223,7 @@ tc_status frame_bind(frame *f, bound **out) {
     x.dynamic = tc_xcalloc(f->g->nvalues + 1, sizeof *x.dynamic);
     x.channels_last = tc_xcalloc(f->g->nvalues + 1, sizeof *x.channels_last);
     x.takes_last = tc_xcalloc(f->plan->groups.len + 1, sizeof *x.takes_last);
-    x.slots = f->g->nvalues + 32 * f->plan->groups.len + 16; /* a group has fewer calls than that: one, and one for each tensor argument */
+    x.slots = f->g->nvalues + 32 * f->plan->groups.len + 16; /* a group has at most 32 calls: itself, and a copy of each tensor argument */
     x.mutation = tc_xcalloc(f->g->nvalues + 1, sizeof *x.mutation);
     x.next_mutation = tc_xcalloc((size_t)f->g->noutputs + 1, sizeof *x.next_mutation);
     tc_status s = bind_all(&x);

@@ -1,4 +1,4 @@
-/* Groups whose sizes or numbers data decides: the run binds them when it comes to them (dynamic.c). */
+/* Finds the groups whose sizes or integers depend on data; the run binds them when it reaches them (dynamic.c). */
 #include "runtime/bind.h"
 
 static bool sizes_known(binder *x, const tc_value *v) {
@@ -17,10 +17,10 @@ typedef struct {
     binder *x;
     bool dynamic;
 } dyn_ctx;
-static void look(dyn_ctx *d, const tc_value *v) {
+static void check_value(dyn_ctx *d, const tc_value *v) {
     if (!v) return;
     if (v->kind == TC_V_LIST)
-        for (int i = 0; i < v->nlist; i++) look(d, v->list[i]);
+        for (int i = 0; i < v->nlist; i++) check_value(d, v->list[i]);
     if (v->kind == TC_V_TENSOR && v->graph == d->x->f->g) d->dynamic |= d->x->dynamic[v->id];
     if (v->kind == TC_V_SYM && v->sym) {
         tc_symvalue out;
@@ -29,7 +29,7 @@ static void look(dyn_ctx *d, const tc_value *v) {
         tc_status_free(s);
     }
 }
-static void look_place(void *ctx, tc_value **place) { look(ctx, *place); }
+static void check_place(void *ctx, tc_value **place) { check_value(ctx, *place); }
 
 static bool number_known(binder *x, tc_sym s) {
     tc_symvalue out;
@@ -39,7 +39,7 @@ static bool number_known(binder *x, tc_sym s) {
     return ok;
 }
 
-/* A number that is read when the loop runs. */
+/* The same for numbers that written C evaluates only when the loop runs. */
 static bool late_known(binder *x, tc_sym s) { return x->e->for_c || number_known(x, s); }
 
 static bool affines_known(binder *x, const tc_affine *a, int rank) {
@@ -51,7 +51,7 @@ static bool affines_known(binder *x, const tc_affine *a, int rank) {
     return true;
 }
 
-/* Every number in the loop: extents, offsets and steps of what it reads and writes, integers that it computes with. */
+/* Are all numbers of the loop known: extents, indices and host values? */
 static bool loop_known(binder *x, const tc_loop *l) {
     for (int a = 0; a < l->naxes; a++)
         if (!number_known(x, l->axes[a].extent)) return false;
@@ -79,7 +79,7 @@ bool bind_unknown(binder *x, const tc_group *g) {
     dyn_ctx d = {x, false};
     if (g->kind == TC_GROUP_LOOP) return loop_dynamic(x, g->loop);
     if (g->epilogue && loop_dynamic(x, g->epilogue)) return true;
-    tc_node_each_input(g->node, look_place, &d);
+    tc_node_each_input(g->node, check_place, &d);
     for (int i = 0; i < g->node->nargs && !d.dynamic; i++) {
         const tc_arg *a = &g->node->args[i];
         if (a->kind == TC_A_INT) d.dynamic |= !number_known(x, a->sym);

@@ -1,4 +1,5 @@
-/* Calls of a group: where its results lie, in place of what dies there or in memory of their own, and what runs it. */
+/* The calls of a group: where its results are stored (in place of a value that dies there, or in memory of their own), and what executes it: a kernel,
+ * compiled code, or an interpreted block. */
 #include "runtime/bind.h"
 
 /* ---- views ---- */
@@ -10,6 +11,7 @@ static void add_copy(binder *x, const tc_node *n, int to, int from) {
     x->now++;
 }
 
+/* The view n of the tensor `from`; *possible: strides can express it. */
 static tc_status alias(binder *x, const tc_node *n, tc_tensor *from, tc_tensor *out, bool *possible) {
     kernel_call *k = tc_xcalloc(1, sizeof *k);
     tc_tensor keep = x->b->t[n->args[0].value->id];
@@ -17,7 +19,7 @@ static tc_status alias(binder *x, const tc_node *n, tc_tensor *from, tc_tensor *
     tc_status s = kernel_args(n, x->b->t, x->e->vars, x->e->nvars, true, k);
     *possible = false;
     if (!s) s = n->op->view_alias(&k->k, out, possible);
-    if (out->storage) tc_storage_release(out->storage); /* values borrow from their roots */
+    if (out->storage) tc_storage_release(out->storage); /* tensors of a bound borrow their storage */
     x->b->t[n->args[0].value->id] = keep;
     kernel_call_free(k);
     return s;
@@ -36,7 +38,7 @@ tc_status bind_view(binder *x, const tc_node *n) {
         x->b->delta[out->id] = t.offset * (int64_t)tc_dtype_size(t.dtype);
         return NULL;
     }
-    /* the elements in order, then a view of those: the copy has the memory of the result, which may show fewer (as_strided) */
+    /* Else a view of a contiguous copy of the argument. The copy is in the memory of the result, which may have fewer elements (as_strided). */
     TC_TRY(bind_root(x, out, ROOT_ARENA));
     tc_tensor flat = base;
     flat.offset = 0;
@@ -67,7 +69,8 @@ static bool same_strides(const tc_tensor *a, const tc_tensor *b) {
     return same;
 }
 
-/* May the loop write value `out` where `old` is? Each element must be read, if at all, where it is written, and nothing later. */
+/* May the loop store value `out` in the memory of root old_root, which it may read too? Only if it has no reductions, and reads each element, if at
+ * all, at the index where it stores it. */
 static bool may_overwrite(binder *x, const tc_loop *l, const tc_schedule *s, const tc_value *out, int old_root) {
     const tc_lstore *st = NULL;
     if (s->n != 1 || s->nests[0].inner || s->own_loop) return false;
@@ -89,10 +92,10 @@ static bool may_overwrite(binder *x, const tc_loop *l, const tc_schedule *s, con
     return true;
 }
 
-/* Nothing reads the root after this group. */
+/* Does the live range of the root end with this group? */
 static bool dies_here(const binder *x, int r, const int *last, int index) { return last[r] <= index && x->b->roots[r].kind != ROOT_OUTPUT; }
 
-/* The input that value v is to be written over, because it is what mutates it, or -1. */
+/* The root of the input that value v mutates, if v can be stored there directly; -1: none. */
 static int mutated_root(binder *x, const tc_loop *l, const tc_schedule *sched, const tc_value *v, int index, const int *last) {
     for (int o = x->mutation[v->id]; o >= 0; o = x->next_mutation[o]) {
         int r = x->b->root_of[x->f->g->inputs[x->f->target[o]]->id];
@@ -105,8 +108,8 @@ static int mutated_root(binder *x, const tc_loop *l, const tc_schedule *sched, c
     return -1;
 }
 
-/* Value v, a root of its own so far, lies where root `want` does from now on. */
-static void lie_in(binder *x, const tc_value *v, int want, int *last) {
+/* Stores value v, so far its own root, in the memory of root `want`. */
+static void store_in(binder *x, const tc_value *v, int want, int *last) {
     x->b->roots[v->id].kind = ROOT_NONE;
     x->b->root_of[v->id] = want;
     root *r = &x->b->roots[want];
@@ -114,7 +117,7 @@ static void lie_in(binder *x, const tc_value *v, int want, int *last) {
     if (last[want] < last[v->id]) last[want] = last[v->id];
 }
 
-/* Memory for what a loop writes: the input that it mutates, what dies here, or new. */
+/* The memory of what a loop stores: the input that it mutates, an operand that dies here, or memory of its own. */
 static tc_status make_results(binder *x, const tc_loop *l, const tc_schedule *sched, int index, int *last, call *c, bool *in_place) {
     uint64_t taken = 0;
     for (size_t i = 0; i < l->buffers.len; i++) {
@@ -137,12 +140,12 @@ static tc_status make_results(binder *x, const tc_loop *l, const tc_schedule *sc
         }
         if (want < 0) continue;
         *in_place = true;
-        lie_in(x, v, want, last);
+        store_in(x, v, want, last);
     }
     return NULL;
 }
 
-/* A compiled group: extents and numbers of its call. */
+/* The arguments of a call of compiled code. */
 static tc_status bind_compiled(binder *x, const tc_loop *l, const tc_abi_group *code, const tc_block_shape *shapes, int index, call *c) {
     const tc_group_desc *d = &x->f->descs[index];
     c->code = code;
@@ -155,7 +158,7 @@ static tc_status bind_compiled(binder *x, const tc_loop *l, const tc_abi_group *
     for (int a = 0; a < l->naxes; a++) TC_TRY(tc_sym_eval_int(l->axes[a].extent, x->e->vars, x->e->nvars, &c->extents[a]));
     for (int i = 0; i < d->nnumbers; i++) {
         tc_symvalue v;
-        if (tc_sym_type(d->numbers[i]) != TC_SYM_INT) continue; /* data may decide it: run_compiled */
+        if (tc_sym_type(d->numbers[i]) != TC_SYM_INT) continue; /* may differ between runs: set by run_compiled */
         TC_TRY(tc_sym_eval(d->numbers[i], x->e->vars, x->e->nvars, &v));
         c->numbers[i].i = v.i;
     }
@@ -166,7 +169,7 @@ static tc_status bind_compiled(binder *x, const tc_loop *l, const tc_abi_group *
     return NULL;
 }
 
-/* The compiled group or the block that runs a loop, whose buffers are bound. */
+/* Binds the compiled code or the block that executes a loop whose buffers are bound. */
 static tc_status bind_code(binder *x, const tc_loop *l, const tc_schedule *sched, int index, bool in_place, call *c) {
     if (x->e->for_c) return NULL;
     tc_block_shape *shapes = tc_xcalloc(sched->loop->buffers.len + 1, sizeof *shapes);
@@ -219,7 +222,7 @@ static int count_outs(const tc_node *n) {
     return k;
 }
 
-/* A contiguous copy of an argument, in the arena: an anonymous root, numbered behind the values. */
+/* Adds a call that makes a contiguous copy of an argument in the arena. The copy is a root without a value, numbered after the values. */
 static void contiguous_arg(binder *x, const tc_node *n, tc_karg *a) {
     if (a->kind != TC_K_TENSOR || !a->tensor->storage || tc_tensor_is_contiguous(a->tensor)) return;
     int id = (int)(a->tensor - x->b->t), copy = (int)x->f->g->nvalues + (int)x->b->calls.len;
@@ -236,7 +239,8 @@ static void contiguous_arg(binder *x, const tc_node *n, tc_karg *a) {
     a->tensor = &x->b->t[copy];
 }
 
-static bool stays(const binder *x, const tc_karg *a) {
+/* Is the argument state that runs do not change? */
+static bool is_constant(const binder *x, const tc_karg *a) {
     if (a->kind != TC_K_TENSOR) return false;
     const int r = x->b->root_of[a->tensor - x->b->t];
     return r >= 0 && x->b->roots[r].kind == ROOT_INPUT && packed_argument(x->e, x->f->g->inputs[x->b->roots[r].index]);
@@ -246,7 +250,7 @@ void bind_packed(binder *x, const tc_node *n, kernel_call *k) {
     if (!kn->pack_bytes || !x->e->o.keep_packed || x->f != x->e->main) return;
     k->pack_bytes = kn->pack_bytes(&k->k, &k->pack_arg);
     for (int i = 0; i <= kn->pack_more && k->pack_bytes; i++)
-        if (!stays(x, &k->args[k->pack_arg + i])) k->pack_bytes = 0;
+        if (!is_constant(x, &k->args[k->pack_arg + i])) k->pack_bytes = 0;
     k->may_pack = k->pack_bytes > 0;
 }
 void bind_packed_choice(const binder *x, const tc_node *n, kernel_call *k) {
@@ -265,8 +269,8 @@ static void count_value(root_uses *u, const tc_value *v) {
 }
 static void count_place(void *ctx, tc_value **place) { count_value(ctx, *place); }
 
-/* Result 0 of a kernel that may write where argument 0 lies: the input that it mutates, or the argument itself, which dies here. No
- * other argument may lie there. The kernel copies what argument 0 holds where the two are not one. */
+/* Result 0 of a kernel that can work in place on argument 0 (TC_KF_INPLACE0) is stored in the input that it mutates, or in argument 0 if that dies
+ * here; no other argument may be there. If result and argument 0 are different tensors, the kernel copies the argument first. */
 static void kernel_in_place(binder *x, const tc_node *n, int index, int *last) {
     const tc_value *out = n->outs[0], *self = n->args[0].value;
     int mine = x->b->root_of[self->id], want = -1;
@@ -296,8 +300,8 @@ static int uses_of_root(binder *x, const tc_node *n, int id) {
     return u.count;
 }
 
-/* The result of the group's kernel, and the group's views of it, lie where value v does, a root of its own. */
-static void lie_under(binder *x, const tc_group *g, const tc_value *v) {
+/* Stores the result of the group's kernel, and so the group's views of it, in the memory of v, which is its own root. */
+static void store_result_in(binder *x, const tc_group *g, const tc_value *v) {
     int result = (int)g->node->outs[0]->id;
     x->b->root_of[result] = (int)v->id;
     for (int i = 0; i < g->nviews; i++)
@@ -305,7 +309,7 @@ static void lie_under(binder *x, const tc_group *g, const tc_value *v) {
     x->b->roots[result].kind = ROOT_NONE;
 }
 
-/* The schedule of an epilogue that is run when the kernel is done, as any loop. */
+/* The schedule of an epilogue that runs as a loop after the kernel, not on regions. */
 static const tc_schedule *whole_schedule(binder *x, const tc_schedule *s) {
     tc_schedule *out = tc_arena_dup(&x->f->arena, s, sizeof *s);
     out->loop = tc_arena_dup(&x->f->arena, s->loop, sizeof *s->loop);
@@ -314,8 +318,8 @@ static const tc_schedule *whole_schedule(binder *x, const tc_schedule *s) {
     return out;
 }
 
-/* The loop behind the kernel. What it writes over must not be what the kernel reads: the kernel is not done when the first region is.
- * Nothing else dies here in good time, but the kernel's own result. */
+/* The epilogue of a kernel. It must not overwrite what the kernel reads, because it runs on the first region before the kernel has computed the last.
+ * So its results are stored in an input that it mutates and the kernel does not read, in the memory of the kernel's result, or in their own. */
 static tc_status bind_epilogue(binder *x, const tc_group *g, int index, int *last, call *c) {
     const tc_loop *l = g->epilogue;
     const tc_schedule *sched = &x->f->schedules[index];
@@ -334,11 +338,11 @@ static tc_status bind_epilogue(binder *x, const tc_group *g, int index, int *las
             for (int o = x->mutation[v->id]; o >= 0; o = x->next_mutation[o]) x->b->in_place[o] = false;
         } else if (want >= 0) {
             in_place = true;
-            lie_in(x, v, want, last);
+            store_in(x, v, want, last);
         } else if (result == (int)g->node->outs[0]->id && x->b->roots[result].kind == ROOT_ARENA && dies_here(x, result, last, index) &&
                    x->b->roots[result].bytes == x->b->roots[v->id].bytes && may_overwrite(x, l, sched, v, result)) {
             in_place = true;
-            lie_under(x, g, v);
+            store_result_in(x, g, v);
         }
     }
     const bool positions = g->node->op->kernel->row_dims == TC_ROWS_POSITIONS;
@@ -362,7 +366,7 @@ tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last) {
         if (i || !x->takes_last[index] || k->args[0].kind != TC_K_TENSOR || !tc_tensor_is_channels_last(k->args[0].tensor))
             contiguous_arg(x, n, &k->args[i]);
     tc_node_each_input(n, bind_use_place, x);
-    for (int i = 0; i < n->nargs; i++) /* copies live until here */
+    for (int i = 0; i < n->nargs; i++) /* contiguous copies of arguments live until this call */
         if (k->args[i].kind == TC_K_TENSOR && k->args[i].tensor >= x->b->t + x->f->g->nvalues) x->b->roots[k->args[i].tensor - x->b->t].last = x->now;
     for (int i = 0, at = 0; i < n->nouts && !s; i++) {
         const tc_value *v = n->outs[i];
@@ -391,7 +395,7 @@ tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last) {
     return tc_annotate(s, "%s", n->name ? n->name : tc_op_name(n->op));
 }
 
-/* Results of control flow whose subgraphs are written as C into the same unit. */
+/* The results of control flow when C is written: the arena, as the subgraphs are functions of the same unit, which write there. */
 static tc_status control_results(binder *x, const tc_node *n) {
     for (int i = 0; i < n->nouts; i++)
         if (is_tensor(n->outs[i])) TC_TRY(bind_root(x, n->outs[i], ROOT_ARENA), "%s", n->name);
@@ -400,7 +404,7 @@ static tc_status control_results(binder *x, const tc_node *n) {
 
 tc_status bind_control(binder *x, const tc_group *g, int index) {
     bool item = !(g->node->op->flags & TC_OP_HIGHER_ORDER);
-    if (!item && !x->e->for_c) return bind_dynamic(x, g, index); /* subgraphs make their results themselves */
+    if (!item && !x->e->for_c) return bind_dynamic(x, g, index); /* subgraphs allocate their results */
     tc_node_each_input(g->node, bind_use_place, x);
     if (!item) TC_TRY(control_results(x, g->node));
     call c = {.kind = item ? CALL_ITEM : CALL_CONTROL, .group = g, .group_index = index};

@@ -1,4 +1,4 @@
-/* Emits and compiles the loops of planned programs (compile.h). */
+/* Compiles the loops of planned programs (compile.h). */
 #include "runtime/compile.h"
 
 #include "codegen/cache.h"

@@ -1,4 +1,4 @@
-/* From a planned program to compiled groups: what tc-compile packages, and what tc-bench and tc-train run at once. */
+/* Emits and compiles the loops of a planned program, for tc-compile, which packages the code, and for tc-bench and tc-train, which run it. */
 #ifndef TC_RUNTIME_COMPILE_H
 #define TC_RUNTIME_COMPILE_H
 
@@ -8,15 +8,15 @@
 #include "runtime/runtime.h"
 
 typedef struct {
-    size_t loops, left; /* loops that stay interpreted */
-    bool cached;
+    size_t loops, left; /* all loops; those that stay interpreted */
+    bool cached;        /* the compiler's cache had the code */
 } tc_emit_count;
 
-/* Adds every loop of e to the unit. note, if not NULL, hears of each loop that the emitter leaves to the interpreter, and why. */
+/* Adds every loop of e to the unit. note, if not NULL, is called for each loop that cannot be emitted and stays interpreted. */
 tc_status tc_exec_emit(const tc_exec *e, tc_unit *u, void (*note)(void *ctx, const char *group, const char *why), void *ctx, tc_emit_count *count);
 
-/* Emits, compiles (by way of the cache) and loads into m; the code is the user's own from then on (trust.h). The next tc_exec_create
- * of the same program with m as its code runs it. TC_ENV: the compiler. */
+/* Emits and compiles the loops (using the cache), and loads the code into m; the code is trusted from then on (trust.h). A tc_exec that is created
+ * afterwards for the same program with m as its code runs it. TC_ENV: the compiler fails or is missing. */
 tc_status tc_exec_compile(const tc_exec *e, const tc_cc_options *o, tc_modules *m, tc_emit_count *count);
 
 #endif

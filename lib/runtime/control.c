@@ -1,13 +1,6 @@
-/* Control flow: cond, while_loop, scan, associative_scan, map_impl. Their subgraphs are frames; operands and results are tensors, numbers
- * travel as the values of symbols. */
+/* Executes control flow: cond, while_loop, scan, associative_scan, map_impl. Subgraphs are frames of their own. Tensor operands and results are passed as
+ * tensors, numbers as values of symbols. */
 #include "runtime/frame.h"
-
-typedef struct {
-    frame *f;
-    tc_tensor *in;
-    bool *owned;
-    int nin;
-} invocation;
 
 frame *frame_child(const frame *f, const tc_graph *g) {
     for (size_t i = 0; i < f->children.len; i++)
@@ -23,7 +16,7 @@ static void set_number(tc_exec *e, const tc_value *v, tc_symvalue x) {
 
 static tc_status number_of(tc_exec *e, tc_sym s, tc_symvalue *out) { return tc_sym_eval(s, e->vars, e->nvars, out); }
 
-/* Operands from a list argument, beginning at input `at` of the subgraph. */
+/* Passes the operands in a list argument to the inputs of the subgraph from number *at on. */
 static tc_status operands(frame *f, const tc_arg *a, frame *to, tc_tensor *in, int *at) {
     for (int i = 0; i < a->n; i++, ++*at) {
         const tc_value *input = *at < to->g->ninputs ? to->g->inputs[*at] : NULL;
@@ -52,8 +45,8 @@ static tc_status contiguous_inputs(tc_tensor *in, int n) {
     return NULL;
 }
 
-/* Symbols in the types of the subgraph's inputs that have no value yet take the operands' sizes. */
-static void learn_inputs(frame *to, const tc_tensor *in) {
+/* Binds symbols in the types of the subgraph's inputs, where unbound, to the operands' sizes. */
+static void bind_inputs(frame *to, const tc_tensor *in) {
     for (int i = 0; i < to->g->ninputs; i++) {
         const tc_value *v = to->g->inputs[i];
         if (!v || v->kind != TC_V_TENSOR || !in[i].storage) continue;
@@ -67,7 +60,7 @@ static void learn_inputs(frame *to, const tc_tensor *in) {
 
 static tc_status call_graph(frame *to, tc_tensor *in, tc_tensor *out) {
     TC_TRY(contiguous_inputs(in, to->g->ninputs));
-    learn_inputs(to, in);
+    bind_inputs(to, in);
     return frame_run(to, in, out);
 }
 
@@ -97,7 +90,7 @@ static tc_status give_numbers(frame *f, const tc_node *n, int i, const tc_value 
     return NULL;
 }
 
-/* A result of n, which takes *t: an operand that came through unchanged is copied, since its place will be another's. */
+/* Moves *t to result i of n. If it is an operand that was passed through, it is copied, because its memory will be reused. */
 static tc_status give_tensor(frame *f, const tc_node *n, int i, tc_tensor *t) {
     tc_tensor *to = &f->b->t[n->outs[i]->id];
     if (n->outs[i]->kind != TC_V_TENSOR) return NULL;
@@ -141,7 +134,7 @@ static tc_status run_while(frame *f, const tc_node *n) {
     while (!s) {
         tc_tensor flag = {0};
         bool go = false;
-        for (int i = 0; i < carried && i < test->g->ninputs; i++) /* the test has symbols of its own */
+        for (int i = 0; i < carried && i < test->g->ninputs; i++) /* the test has its own symbols for the same numbers */
             if (body->g->inputs[i] && body->g->inputs[i]->kind == TC_V_SYM) {
                 s = number_of(f->e, body->g->inputs[i]->sym, &numbers[i]);
                 if (!s) set_number(f->e, test->g->inputs[i], numbers[i]);
@@ -158,13 +151,13 @@ static tc_status run_while(frame *f, const tc_node *n) {
             tc_tensor old = in[i];
             in[i] = out[i];
             out[i] = (tc_tensor){0};
-            /* what an earlier pass made is free: it is written again */
+            /* the result of an earlier iteration is used again as the memory of a next one */
             bool reuse = old.storage && __atomic_load_n(&old.storage->refs, __ATOMIC_ACQUIRE) == 1 && old.offset == 0 && !old.storage->read_only &&
                          tc_tensor_is_contiguous(&old);
             if (reuse) out[i] = old;
             else tc_tensor_deinit(&old);
         }
-        for (int i = 0; i < carried && !s; i++) { /* only where sizes stay */
+        for (int i = 0; i < carried && !s; i++) { /* only if sizes do not change */
             bool same = out[i].storage && out[i].rank == in[i].rank && out[i].dtype == in[i].dtype;
             for (int d = 0; same && d < out[i].rank; d++) same = out[i].size[d] == in[i].size[d];
             if (out[i].storage && !same) tc_tensor_deinit(&out[i]);
@@ -180,7 +173,7 @@ static tc_status run_while(frame *f, const tc_node *n) {
     return s;
 }
 
-/* Element t along the first dimension. */
+/* x[t] */
 static tc_tensor slice(const tc_tensor *x, int64_t t) {
     tc_tensor s = tc_tensor_share(x);
     s.offset += t * x->stride[0];
@@ -205,14 +198,14 @@ static tc_status stack_into(frame *f, const tc_value *out, int64_t t, int64_t le
     return NULL;
 }
 
-/* A list that has no element to learn its sizes from. */
+/* The stacked result of no iterations, whose sizes come from the value's type. */
 static tc_status empty_stack(frame *f, const tc_value *out) {
     int64_t size[TC_MAX_RANK];
     TC_TRY(meta_sizes(f->e, out, size));
     return tc_tensor_empty(out->meta.dtype, out->meta.rank, size, &f->b->t[out->id]);
 }
 
-/* carry (ninit of them), y[t] = graph(*carry, *xs[t], *more); for an associative scan the carry is y[t-1], beginning with xs[0]. */
+/* *carry, y[t] = graph(*carry, *xs[t], *more), with ninit carried tensors. For an associative scan, the carry is y[t-1], starting with xs[0]. */
 static tc_status run_scan_like(frame *f, const tc_node *n, const control_form *c) {
     const tc_arg *init = c->init, *xs = c->xs, *more = c->more;
     const bool associative = c->associative;
@@ -259,7 +252,7 @@ tc_status control_read(const tc_node *n, control_form *out) {
     static const struct {
         const char *name;
         control_kind kind;
-        signed char graph, init, xs, more; /* places of arguments; -1: none */
+        signed char graph, init, xs, more; /* numbers of the arguments; -1: none */
         bool associative;
     } forms[] = {{"cond", CONTROL_COND, 1, -1, -1, 3, false},
                  {"while_loop", CONTROL_WHILE, 0, 2, -1, 3, false},

@@ -1,8 +1,8 @@
-/* Copies of tensors whose strides differ: some rows at a time, images between planes and channels last as matrices that are turned. */
+/* Copies tensors of different strides: row by row along the last dimension; between contiguous and channels last as a batch of matrix transposes. */
 #include "kernel/transpose.h"
 #include "runtime/frame.h"
 
-enum { PIECE = 64 << 10 /* bytes worth handing to another thread */ };
+enum { PIECE = 64 << 10 /* bytes: the smallest task for another thread */ };
 
 typedef struct {
     const tc_isa_ops *isa;

@@ -1,8 +1,8 @@
-/* What a call must move and compute, counted from sizes: for profiles. */
+/* Bytes that a call must move and operations that it must compute, counted from its sizes, for profiles. */
 #include "base/text.h"
 #include "runtime/frame.h"
 
-/* Bytes of the different elements: a size that is broadcast counts once. */
+/* Bytes of a tensor, not counting broadcast dimensions. */
 static double bytes_of(const tc_tensor *t) {
     double n = (double)tc_dtype_size(t->dtype);
     for (int d = 0; d < t->rank; d++) n *= t->stride[d] == 0 && t->size[d] > 0 ? 1 : (double)t->size[d];
@@ -16,8 +16,8 @@ static double points(const double *extent, uint64_t axes) {
     return n;
 }
 
-/* Every buffer once, but of one that is only gathered from no more than the elements that are gathered; every scalar operation, and every
- * element that a reduction or scan takes in, counts as one. */
+/* Bytes: each buffer once; of a buffer that is only gathered from, at most the gathered elements. Operations: one for each scalar operation, and one for
+ * each operand element of a reduction or scan. */
 static void loop_cost(const frame *f, const call *c, const tc_loop *l, call_cost *out) {
     double extent[64], *gathered = tc_xcalloc(l->buffers.len + 1, sizeof *gathered);
     for (int a = 0; a < l->naxes; a++) {
@@ -42,13 +42,13 @@ static void loop_cost(const frame *f, const call *c, const tc_loop *l, call_cost
 
 static double last(const tc_tensor *t, int from_right) { return t->rank > from_right ? (double)t->size[t->rank - 1 - from_right] : 1; }
 
-/* Arguments that a kernel and its gradient have in common begin at `at`: 0, or 1 behind the gradient of the result. */
+/* at: number of the first argument that a kernel and its gradient have in common: 0, or 1 after the gradient of the result. */
 static double conv_flops(const kernel_call *k, int at, double results) {
     const tc_kcall kc = {.args = k->args};
     const tc_tensor *x = tc_k_tensor(&kc, at), *w = tc_k_tensor(&kc, at + 1);
     return w->size[0] ? 2 * (tc_k_bool(&kc, at + 6) ? (double)tc_tensor_numel(x) : results) * (double)(tc_tensor_numel(w) / w->size[0]) : 0;
 }
-/* of_d products with elements of queries and keys for each pair of the two, of_dv with elements of values */
+/* For each pair of query and key: of_d dot products of length d (of queries and keys), of_dv of length dv (of values). */
 static double attention_flops(const kernel_call *k, int at, int causal, int of_d, int of_dv) {
     const tc_kcall kc = {.args = k->args};
     const tc_tensor *q = tc_k_tensor(&kc, at), *key = tc_k_tensor(&kc, at + 1), *v = tc_k_tensor(&kc, at + 2);
@@ -61,23 +61,23 @@ static double rnn_flops(const kernel_call *k) {
     return 2 * (double)(x->size[0] * x->size[1]) * (double)(tc_tensor_numel(w) + tc_tensor_numel(h));
 }
 
-/* A multiplication and an addition are two; kernels that only move or compare count none. */
+/* A multiplication and an addition count as two; kernels that only move or compare elements as 0. */
 static double kernel_flops(const kernel_call *k, const char *name) {
     const tc_kcall kc = {.args = k->args};
     const double results = (double)tc_tensor_numel(&k->outs[0]);
     const bool first = !strcmp(name, "addmm") || !strcmp(name, "baddbmm");
     if (first || tc_word_in(" mm bmm int_mm int8pack_mm int4pack_mm ", name)) return 2 * results * last(tc_k_tensor(&kc, first), 0);
-    if (!strcmp(name, "grouped_mm")) { /* of two matrices the sum over all k goes to one result a group */
+    if (!strcmp(name, "grouped_mm")) { /* of two matrices, the groups are ranges of k */
         const tc_tensor *a = tc_k_tensor(&kc, 0), *b = tc_k_tensor(&kc, 1);
         return 2 * (a->rank == 2 && b->rank == 2 ? (double)tc_tensor_numel(a) * last(b, 0) : results * last(a, 0));
     }
     if (!strcmp(name, "convolution")) return conv_flops(k, 0, results);
-    if (!strcmp(name, "convolution_backward")) /* a product each for the input and the weight */
+    if (!strcmp(name, "convolution_backward")) /* one product for the input gradient, one for the weight gradient */
         return ((k->out_id[0] >= 0) + (k->out_id[1] >= 0)) * conv_flops(k, 1, (double)tc_tensor_numel(tc_k_tensor(&kc, 0)));
     if (!strcmp(name, "flash_attention")) return attention_flops(k, 0, 4, 1, 1);
-    if (!strcmp(name, "flash_attention_backward")) return attention_flops(k, 1, 7, 3, 2); /* scores again; of queries, keys; of weights, values */
+    if (!strcmp(name, "flash_attention_backward")) return attention_flops(k, 1, 7, 3, 2); /* d: scores, dq, dk; dv: dP, dv */
     if (!strcmp(name, "rnn_layer")) return rnn_flops(k);
-    if (!strcmp(name, "rnn_layer_backward")) return 2 * rnn_flops(k); /* a product each for what comes in and the weights */
+    if (!strcmp(name, "rnn_layer_backward")) return 2 * rnn_flops(k); /* one product for the input gradients, one for the weight gradients */
     return 0;
 }
 
@@ -97,7 +97,7 @@ call_cost cost_of(const frame *f, const call *c) {
     call_cost out = {0};
     if (c->kind == CALL_LOOP) loop_cost(f, c, c->group->loop, &out);
     else if (c->kind == CALL_KERNEL) kernel_cost(c, &out);
-    if (c->kind == CALL_KERNEL && c->group->epilogue) { /* what it reads of the kernel's result never reaches memory, nor does that result */
+    if (c->kind == CALL_KERNEL && c->group->epilogue) { /* the kernel's result is not written to memory, nor read by the epilogue */
         loop_cost(f, c, c->group->epilogue, &out);
         out.bytes -= 2 * bytes_of(&c->kernel->outs[0]);
     } else if (c->kind == CALL_COPY) out.bytes = 2 * bytes_of(&f->b->t[c->id[1]]);

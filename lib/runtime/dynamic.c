@@ -1,7 +1,7 @@
-/* Groups whose sizes depend on data: sizes, memory and steps are worked out when their turn comes. */
+/* Executes groups whose sizes depend on data: binds sizes and memory of the group immediately before it runs. */
 #include "runtime/frame.h"
 
-/* A size that the data decided is not what the program promises of it (torch._check). */
+/* The error that a size from data is outside the range that the program states (torch._check). */
 static tc_status broken_promise(const tc_value *v, int d, int64_t size, int64_t lo, int64_t hi) {
     tc_source at = v->producer ? v->producer->source : (tc_source){0};
     tc_status s = hi == TC_SYM_NO_HI ? tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected at least %lld", v->name, d, (long long)size, (long long)lo)
@@ -11,8 +11,8 @@ static tc_status broken_promise(const tc_value *v, int d, int64_t size, int64_t 
     return at.file ? tc_status_add(s, "this size depends on data: %s:%d", at.file, at.line) : s;
 }
 
-/* Sizes of a result that were made by data give their symbols a value. */
-static tc_status learn(frame *f, const tc_value *v, const tc_tensor *t) {
+/* Binds the symbols of a result's data-dependent sizes, and checks their ranges and guards. */
+static tc_status bind_sizes(frame *f, const tc_value *v, const tc_tensor *t) {
     if (v->kind != TC_V_TENSOR || !t->storage) return NULL;
     for (int d = 0; d < v->meta.rank && d < t->rank; d++) {
         tc_sym s = v->meta.size[d];
@@ -31,7 +31,7 @@ static tc_status learn(frame *f, const tc_value *v, const tc_tensor *t) {
     return NULL;
 }
 
-static tc_status make(frame *f, const tc_value *v) {
+static tc_status allocate(frame *f, const tc_value *v) {
     tc_tensor *t = &f->b->t[v->id];
     int64_t size[TC_MAX_RANK];
     TC_TRY(meta_sizes(f->e, v, size), "%s", v->name);
@@ -47,7 +47,7 @@ static tc_status dynamic_loop(frame *f, const tc_loop *l, int index) {
     tc_status s = NULL;
     for (size_t i = 0; i < l->buffers.len && !s; i++) {
         const tc_value *v = l->buffers.data[i].value;
-        if (l->buffers.data[i].written) s = make(f, v);
+        if (l->buffers.data[i].written) s = allocate(f, v);
         const tc_tensor *t = &f->b->t[v->id];
         shapes[i] = (tc_block_shape){t->size, t->stride};
         data[i] = t->storage ? tc_tensor_data(t) : NULL;
@@ -110,7 +110,7 @@ static tc_status dynamic_kernel(frame *f, const tc_node *n) {
         for (int j = 0; j < m && !s; j++, at++) {
             of[at] = v->kind == TC_V_LIST ? v->list[j] : v;
             if (of[at]->kind != TC_V_TENSOR || kn->flags & TC_KF_DYNAMIC) continue;
-            s = make(f, of[at]);
+            s = allocate(f, of[at]);
             k->outs[at] = f->b->t[of[at]->id];
         }
     }
@@ -118,7 +118,7 @@ static tc_status dynamic_kernel(frame *f, const tc_node *n) {
     for (int i = 0; i < k->k.nouts; i++) {
         if (!of[i] || of[i]->kind != TC_V_TENSOR) continue;
         if (kn->flags & TC_KF_DYNAMIC) f->b->t[of[i]->id] = k->outs[i];
-        if (!s) s = learn(f, of[i], &f->b->t[of[i]->id]);
+        if (!s) s = bind_sizes(f, of[i], &f->b->t[of[i]->id]);
     }
     for (int i = 0; i < n->nargs; i++) tc_tensor_deinit(&copies[i]);
     free(copies);
@@ -138,6 +138,6 @@ tc_status run_dynamic(frame *f, const tc_group *g, int index) {
     case TC_GROUP_CONTROL: break;
     }
     TC_TRY(run_control(f, g->node));
-    for (int i = 0; i < g->node->nouts; i++) TC_TRY(learn(f, g->node->outs[i], &f->b->t[g->node->outs[i]->id]));
+    for (int i = 0; i < g->node->nouts; i++) TC_TRY(bind_sizes(f, g->node->outs[i], &f->b->t[g->node->outs[i]->id]));
     return NULL;
 }

@@ -1,4 +1,4 @@
-/* The memory of runs: what there is, and what runs at some sizes would need (runtime.h). */
+/* Memory of runs (runtime.h): what is allocated, and what a run at given sizes would need. */
 #include "base/file.h"
 #include "runtime/slices.h"
 
@@ -26,7 +26,7 @@ typedef struct {
     size_t all, bytes;
 } reading;
 
-enum { MAPPED_AROUND = 64 << 10 }; /* bytes of a mapped file that Linux brings in around the first that is read */
+enum { MAPPED_AROUND = 64 << 10 }; /* bytes of a mapped file that Linux reads around a page fault (fault-around) */
 
 static void add_reading(void *ctx, tc_value **place) {
     reading *r = ctx;
@@ -41,19 +41,19 @@ static void add_reading(void *ctx, tc_value **place) {
     r->bytes += some ? rows + MAPPED_AROUND : r->all;
 }
 
-/* How much of a state that lies in a mapped file a run brings into memory: the rows that are looked up, or all of it. */
+/* How many bytes of state in a mapped file a run reads into memory: the rows that embeddings look up, or all. */
 static size_t unread_bytes(const tc_exec *e, int i) {
     const tc_storage *s = e->state[i].storage;
     const tc_value *v = e->program->inputs[i].value;
     if (!s || s->deleter != tc_blob_deleter || !((const tc_blob *)s->ctx)->mapped || !v) return 0;
     size_t all = tc_tensor_bytes(&e->state[i]);
-    if (e->mutated[i]) return 2 * all; /* runs write to a copy */
+    if (e->mutated[i]) return 2 * all; /* runs copy it, and write to the copy */
     reading r = {.e = e, .v = v, .all = all};
     for (r.n = e->program->graph->first; r.n && r.bytes < all; r.n = r.n->next) tc_node_each_input(r.n, add_reading, &r);
     return r.bytes < all ? r.bytes : all;
 }
 
-/* Of a frame and its subgraphs, where their sizes are known. */
+/* Adds the needs of a frame and its subgraphs, as far as sizes are known. */
 static tc_status estimate_frame(frame *f, tc_exec_memory *m) {
     bound *b;
     TC_TRY(frame_bind(f, &b));
@@ -72,7 +72,7 @@ static tc_status estimate_frame(frame *f, tc_exec_memory *m) {
         m->results += tc_tensor_bytes(&b->t[v->id]);
         m->pages += memory_pages(tc_tensor_bytes(&b->t[v->id]));
     }
-    for (size_t i = 0; i < b->slices.len; i++) slices_begin(b, &b->slices.data[i]), slices_show(b, &b->slices.data[i], 0);
+    for (size_t i = 0; i < b->slices.len; i++) slices_begin(b, &b->slices.data[i]), slices_select(b, &b->slices.data[i], 0);
     for (size_t i = 0; i < b->calls.len; i++) {
         const call *c = &b->calls.data[i];
         size_t n = call_scratch(f->e, c);
@@ -93,7 +93,7 @@ tc_status tc_exec_estimate(tc_exec *e, const tc_symvalue *vars, size_t nvars, tc
     e->plan_only = true;
     tc_status s = estimate_frame(e->main, &m);
     e->plan_only = false;
-    m.pages += memory_pages(m.scratch / 8 * 7); /* kernels ask for a little more than they touch, measured on products */
+    m.pages += memory_pages(m.scratch / 8 * 7); /* kernels touch about 7/8 of the scratch that they ask for (measured on matrix products) */
     if (!s) *out = m;
     return s;
 }

@@ -1,12 +1,11 @@
-/* Single operators on concrete tensors: a program of one node for each signature of a call, kept in a map.
- *
- * The key is the operator, and of each argument its literal value or the type and sizes of its tensor. */
+/* Evaluates single operators on concrete tensors, each by a tc_exec for a program of one node. They are cached in a map, whose key consists of the
+ * operator and, for each argument, its literal value or the type and sizes of its tensor. */
 #include "runtime/frame.h"
 
 #include "op/emit.h"
 #include "op/functionalise.h"
 
-enum { MAX_PLANS = 512 }; /* some 48 KB each; a call with another number each time (mul(lr, 0.9**step)) leaves one */
+enum { MAX_PLANS = 512 }; /* about 48 KB each; a call with a number that changes, as mul(lr, 0.9**step), adds one each time */
 
 struct tc_evaluator {
     tc_exec_options o;
@@ -20,15 +19,13 @@ struct tc_evaluator {
 typedef struct {
     tc_exec *e;
     int nin;
-    int *arg_of;
-    bool view;
-    bool packs; /* a view of what is contiguous only: plans do not know strides */
+    bool view;  /* the results may be views of the arguments */
+    bool packs; /* contiguous(): a view only of a contiguous tensor; strides are not in the key */
 } entry;
 
 static void entry_free(entry *n) {
     if (!n) return;
     tc_exec_destroy(n->e);
-    free(n->arg_of);
     free(n);
 }
 
@@ -88,7 +85,7 @@ static void key_arg(tc_buf *b, const tc_arg *a) {
     }
 }
 
-/* Random operators draw in the order of memory, so the strides of what they are given matter; for others the sizes say all. */
+/* Random operators draw numbers in the order of memory, so they depend on the strides of their arguments; other operators only on sizes. */
 static bool by_layout(const tc_op *op) { return op->flags & TC_OP_RANDOM; }
 static void key_layout(tc_buf *b, const tc_arg *a) {
     const tc_tensor *t = a->kind == TC_A_VALUE && a->value ? a->value->aux : NULL;
@@ -188,7 +185,7 @@ static void gather(const tc_arg *args, int nargs, tc_tensor *in) {
     }
 }
 
-/* Results of view operators share the storage of their argument; a composite one (t, narrow, split ...) is a chain of them. */
+/* The results of a view operator share the storage of its argument; composite ones (t, narrow, split, ...) are chains of views. *done: it was one. */
 static tc_status view_call(entry *n, tc_tensor *in, tc_tensor *out, int nouts, bool *done) {
     const tc_program *p = tc_exec_program(n->e);
     const tc_graph *g = p->graph;
@@ -226,7 +223,7 @@ static tc_status evaluate(void *self, const tc_op *op, const tc_arg *args, int n
     entry *n = *place;
     if (!n) {
         TC_TRY(plan(v, op, args, nargs, &n), "%s", tc_op_name(op));
-        if (v->plans.len > MAX_PLANS) tc_evaluator_forget(v); /* calls of a loop come back soon */
+        if (v->plans.len > MAX_PLANS) tc_evaluator_forget(v); /* those still in use will be planned again */
         place = tc_map_put(&v->plans, v->key.data, v->key.len);
         *place = n;
     }

@@ -1,4 +1,4 @@
-/* Programs made ready to run: planning of all graphs, state, reports. */
+/* tc_exec (runtime.h): prepares a program for running (passes, plans of all graphs), keeps its state, gathers inputs and results of a run, reports. */
 #include "runtime/frame.h"
 
 #include "base/file.h"
@@ -29,7 +29,7 @@ void frame_destroy(frame *f) {
     free(f);
 }
 
-/* What a group runs as loop IR: all of it, the epilogue of a kernel, or nothing. */
+/* The loop of a group: the whole group, the epilogue of its kernel, or NULL. */
 static tc_loop *loop_of(const tc_group *g) { return g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue; }
 
 static tc_status find_code(frame *f) {
@@ -101,9 +101,9 @@ static int real_input(const tc_program *p, int i) {
     return i;
 }
 
-/* The values of the program's outputs are the graph's outputs, in order. */
 static bool is_mutation(tc_output_kind k) { return k == TC_OUT_BUFFER || k == TC_OUT_PARAMETER || k == TC_OUT_USER_INPUT; }
 
+/* Checks that the values of the program's outputs are the graph's outputs, in order, and notes mutations. */
 static tc_status read_signature(tc_exec *e, const int *place) {
     tc_program *p = e->program;
     int k = 0;
@@ -121,7 +121,7 @@ static tc_status read_signature(tc_exec *e, const int *place) {
     return NULL;
 }
 
-/* Inputs that share their memory with another: what one writes the other reads. */
+/* Inputs that share memory with another input (alias_of), as tied weights do. */
 static void read_ties(tc_exec *e, const int *place) {
     tc_program *p = e->program;
     e->main->tied = tc_xcalloc((size_t)p->graph->ninputs + 1, sizeof *e->main->tied);
@@ -136,10 +136,10 @@ static void read_ties(tc_exec *e, const int *place) {
     }
 }
 
-/* tc_tensor_contiguous of a weight. What a file holds in another order is copied in pieces along its outermost dimension, whose pages are
- * given back, so that memory holds it once. */
+/* tc_tensor_contiguous of a weight. A weight in a mapped file that is not contiguous is copied in pieces along its outermost dimension, and the pages
+ * of each piece are released, so that memory never holds the weight twice. */
 static tc_status contiguous_state(const tc_isa_ops *isa, const tc_tensor *t, tc_tensor *out) {
-    enum { PIECE = 16 << 20 };
+    enum { PIECE = 16 << 20 /* bytes */ };
     const tc_blob *b = t->storage->deleter == tc_blob_deleter ? t->storage->ctx : NULL;
     const int64_t bytes = tc_tensor_numel(t) * (int64_t)tc_dtype_size(t->dtype);
     int d = 0;
@@ -177,7 +177,7 @@ static bool is_batch_norm_eval(void *ctx, const tc_node *n) {
     return tc_batch_norm_eval_rule(n) != NULL;
 }
 
-/* A kernel that is there for its speed alone. */
+/* Has the operator a kernel that a composition of other operators can replace? */
 static bool has_composition(void *ctx, const tc_node *n) {
     (void)ctx;
     return n->op->kernel && n->op->decompose;
@@ -201,11 +201,11 @@ static tc_status run_norm(tc_exec *e) {
     TC_TRY(tc_decompose_by(e->program, is_batch_norm_eval, tc_batch_norm_eval_rule, NULL, NULL));
     return tc_decompose(e->program);
 }
-static tc_status run_cse(tc_exec *e) { return tc_cse(e->program), NULL; } /* gradients repeat the forward's parts */
+static tc_status run_cse(tc_exec *e) { return tc_cse(e->program), NULL; } /* gradients recompute parts of the forward pass */
 static tc_status run_dce(tc_exec *e) { return tc_dce(e->program, false), NULL; }
 
 static const struct {
-    const char *name, *step; /* step: what it does, of one that may be left out; NULL: a program does not run without it */
+    const char *name, *step; /* step: what an optional pass does, for --bisect; NULL: a required pass */
     tc_status (*run)(tc_exec *e);
     bool (*wanted)(const tc_exec *e); /* NULL: always */
 } passes[] = {
@@ -247,7 +247,7 @@ static tc_status open(tc_exec *e) {
     e->nvars = tc_sym_var_count(e->program->sym);
     e->vars = tc_xcalloc(e->nvars + 1, sizeof *e->vars);
     const size_t nin = (size_t)e->program->graph->ninputs;
-    e->room = tc_xcalloc(2 * nin + (size_t)e->program->noutputs + 1, sizeof *e->room);
+    e->run_tensors = tc_xcalloc(2 * nin + (size_t)e->program->noutputs + 1, sizeof *e->run_tensors);
     e->given = tc_xcalloc(nin + 1, sizeof *e->given);
     e->guards_number = guards_have_floats(e);
     int *place = input_places(e->program->graph);
@@ -287,7 +287,7 @@ void tc_exec_destroy(tc_exec *e) {
     free(e->owned);
     free(e->mutated);
     free(e->vars);
-    free(e->room);
+    free(e->run_tensors);
     free(e->given);
     free(e->last.shapes);
     free(e->last.vars);
@@ -297,7 +297,7 @@ void tc_exec_destroy(tc_exec *e) {
 }
 
 /* ---- runs ---- */
-/* A state that the program writes must be its own memory: the program's data may be mapped, or shared with others. */
+/* State that the program writes is copied before the first run, because the program's data may be mapped, or shared with others. */
 static tc_status own_state(tc_exec *e, int i) {
     if (!e->mutated[i] || e->owned[i] || !e->state[i].storage) return NULL;
     tc_tensor c;
@@ -308,10 +308,11 @@ static tc_status own_state(tc_exec *e, int i) {
     return NULL;
 }
 
+/* The inputs of a run, by graph input. */
 typedef struct {
-    tc_tensor *in;
-    tc_tensor *copies;
-    const tc_tensor **given;
+    tc_tensor *in;           /* contiguous; borrowed */
+    tc_tensor *copies;       /* of user inputs that are not contiguous */
+    const tc_tensor **given; /* user inputs */
 } gathered;
 
 static tc_status gather_inputs(tc_exec *e, const tc_tensor *inputs, gathered *g) {
@@ -340,7 +341,7 @@ static tc_status gather_inputs(tc_exec *e, const tc_tensor *inputs, gathered *g)
     return NULL;
 }
 
-/* Mutated user inputs that were not contiguous. */
+/* Copies mutated user inputs back into tensors that are not contiguous. */
 static void write_back(tc_exec *e, gathered *g) {
     const frame *f = e->main;
     for (int o = 0; o < f->g->noutputs; o++) {
@@ -357,10 +358,10 @@ static tc_status number_output(tc_exec *e, tc_sym number, const char *name, tc_t
     return tc_tensor_scalar(t == TC_SYM_FLOAT ? TC_F64 : t == TC_SYM_BOOL ? TC_BOOL : TC_I64, s, out);
 }
 
-/* Results of the program by results of the graph: those that have a value, in order. */
+/* Runs the main graph. Its outputs are those outputs of the program that have a value, in order; symbolic numbers become 0-d tensors. */
 static tc_status run_main(tc_exec *e, const tc_tensor *in, tc_tensor *outputs) {
     const tc_program *p = e->program;
-    tc_tensor *out = e->room + 2 * (size_t)p->graph->ninputs;
+    tc_tensor *out = e->run_tensors + 2 * (size_t)p->graph->ninputs;
     for (int o = 0, k = 0; o < p->noutputs; o++)
         if (p->outputs[o].value) out[k++] = is_mutation(p->outputs[o].kind) ? (tc_tensor){0} : outputs[o];
     tc_status s = frame_run(e->main, in, out);
@@ -373,13 +374,13 @@ static tc_status run_main(tc_exec *e, const tc_tensor *in, tc_tensor *outputs) {
         tc_tensor *t = &out[k++];
         if (is_mutation(po->kind)) continue;
         if (!s && po->value->kind == TC_V_SYM && !t->storage) s = number_output(e, po->value->sym, po->value->name, t);
-        if (s && !outputs[o].storage) tc_tensor_deinit(t); /* made in this run, and of no use */
+        if (s && !outputs[o].storage) tc_tensor_deinit(t); /* allocated in this run, which failed */
         else outputs[o] = *t;
     }
     return s;
 }
 
-/* Subnormals are kept, rounding is to nearest, whatever the caller has set. */
+/* Kernels need round to nearest even, and subnormals that are not flushed to zero, whatever the caller has set. */
 #if defined(__x86_64__)
 static unsigned float_mode_begin(void) {
     unsigned old = __builtin_ia32_stmxcsr();
@@ -401,9 +402,9 @@ tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct t
     e->gen = gen;
     e->dynamic_bytes = 0;
     size_t n = (size_t)e->program->graph->ninputs;
-    memset(e->room, 0, (2 * n + (size_t)noutputs) * sizeof *e->room);
+    memset(e->run_tensors, 0, (2 * n + (size_t)noutputs) * sizeof *e->run_tensors);
     memset(e->given, 0, n * sizeof *e->given);
-    gathered g = {e->room, e->room + n, e->given};
+    gathered g = {e->run_tensors, e->run_tensors + n, e->given};
     e->runs++;
     tc_status s = gather_inputs(e, inputs, &g);
     if (!s) {

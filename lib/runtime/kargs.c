@@ -1,4 +1,4 @@
-/* Arguments of nodes as kernels take them. */
+/* Converts the arguments of a node to those of its kernel (tc_karg), with symbolic numbers evaluated. */
 #include "runtime/frame.h"
 
 tc_status meta_sizes(const tc_exec *e, const tc_value *v, int64_t *size) {
@@ -14,8 +14,8 @@ static tc_status number(tc_sym s, const tc_symvalue *vars, size_t nvars, tc_scal
     return NULL;
 }
 
-/* Numbers of a float type may differ from run to run under equal sizes. */
-static void remember(kernel_call *k, tc_karg *a, tc_sym s) {
+/* Notes a number that may differ between runs of equal sizes: any but an integer, as integers are part of a bound's key. */
+static void add_late(kernel_call *k, tc_karg *a, tc_sym s) {
     if (tc_sym_type(s) == TC_SYM_INT) return;
     k->late = tc_xrealloc(k->late, (size_t)(k->nlate + 1) * sizeof *k->late);
     k->late[k->nlate++] = (late_number){a, s};
@@ -33,23 +33,23 @@ static size_t count_lists(const tc_node *n, size_t *ints) {
     return lists;
 }
 
-/* A list of symbolic numbers is a list of ints. */
+/* Is the list made of symbolic numbers alone? Kernels get it as a list of ints. */
 static bool all_numbers(const tc_arg *a) {
     for (int i = 0; i < a->n; i++)
         if (!a->values[i] || a->values[i]->kind != TC_V_SYM) return false;
     return a->n > 0;
 }
 
-/* Where the arguments of a call go as they are read: ints and tensors of lists one after another in k->ints and k->lists. */
+/* The kernel_call that is filled, with the used lengths of k->ints and k->lists, which hold the elements of all list arguments. */
 typedef struct {
     kernel_call *k;
-    tc_tensor *t; /* by value's id */
+    tc_tensor *t; /* by value id */
     const tc_symvalue *vars;
     size_t nvars, nints, nlists;
     bool run_time;
 } filler;
 
-/* A list of n ints; who calls fills it. */
+/* A list of n ints, which the caller sets. */
 static int64_t *add_ints(filler *f, tc_karg *to, int n) {
     int64_t *ints = f->k->ints + f->nints;
     *to = (tc_karg){.kind = TC_K_INTS, .n = n, .ints = ints};
@@ -67,10 +67,10 @@ static tc_status add_number(filler *f, tc_karg *to, tc_sym s) {
     return number(s, f->vars, f->nvars, &to->num);
 }
 
-/* A number that later runs may have another value of. */
+/* A number that may differ between runs. */
 static tc_status add_varying(filler *f, tc_karg *to, tc_sym s) {
     TC_TRY(add_number(f, to, s));
-    if (!f->run_time) remember(f->k, to, s);
+    if (!f->run_time) add_late(f->k, to, s);
     return NULL;
 }
 

@@ -1,22 +1,23 @@
-/* Which intermediate values lie channels last: N (D) (H) W C in memory. Only strides differ, so no bit of a result does.
+/* Decides which intermediate values are channels last: N (D) (H) W C in memory. Only strides differ, so no bit of a result does.
  *
- * A value is asked for by kernels that take it so (tc_kernel.layouts), directly or through loops that sum at most within planes, and
- * refused by kernels that do not. What makes it must be able to: a kernel that gives either layout, a loop that reads such values, or a kernel
- * that keeps the layout of what it reads. Results of the graph are always contiguous. */
+ * Two passes over the groups. Backwards: a value is wanted channels last by kernels that accept it so (tc_kernel.layouts), directly or through loops
+ * that reduce at most within a channel; it is refused by kernels that do not. Forwards: a wanted value becomes channels last if its producer can make
+ * it so: a kernel that writes either layout, a kernel that keeps its argument's layout, or a loop that reads such a value. Results of the graph
+ * are always contiguous. */
 #include "runtime/frame.h"
 
 typedef struct {
     frame *f;
-    tc_tensor *shape;    /* by value id; storage NULL: sizes not known */
-    bool *asked, *last;  /* by value id */
-    bool *takes;         /* by group */
-    bool *refused;       /* by value id */
-    tc_layouts *layouts; /* by group */
+    tc_tensor *shape;             /* by value id: sizes and contiguous strides; storage NULL: not known */
+    bool *wanted, *channels_last; /* by value id; channels_last is the result */
+    bool *takes;                  /* by group: the kernel accepts argument 0 channels last; a result too */
+    bool *refused;                /* by value id */
+    tc_layouts *layouts;          /* by group */
 } chooser;
 
 static bool is_image(const tc_value *v) { return v && v->kind == TC_V_TENSOR && v->meta.rank >= 3 && v->meta.rank <= 5; }
 
-/* Fills in sizes where they are known before the run. */
+/* Are the sizes of v known before the run? Sets c->shape. */
 static bool known(chooser *c, const tc_value *v) {
     tc_tensor *t = &c->shape[v->id];
     if (v->kind != TC_V_TENSOR || v->graph != c->f->g) return false;
@@ -49,8 +50,8 @@ static tc_layouts layouts_of(chooser *c, const tc_node *n, const int *last) {
     return l;
 }
 
-/* Every point on its own, or sums that leave the channels of images apart: these then lie side by side. */
-static bool by_channel(const tc_schedule *s) {
+/* Does the loop reduce over nothing, or only within a channel of images? (Then channels last puts neighbouring sums side by side, for vectors.) */
+static bool keeps_channels_apart(const tc_schedule *s) {
     const tc_loop *l = s->loop;
     uint64_t inner = 0;
     for (int i = 0; i < s->n; i++) inner |= s->nests[i].inner;
@@ -63,67 +64,69 @@ static bool by_channel(const tc_schedule *s) {
     return !s->own_loop;
 }
 
-/* What is asked of a loop's results is asked of what it reads. */
-static void ask_loop(chooser *c, const tc_loop *l) {
-    bool asked = false;
+/* If a loop's result is wanted channels last, so are its operands. */
+static void want_loop(chooser *c, const tc_loop *l) {
+    bool wanted = false;
     for (size_t k = 0; k < l->buffers.len; k++)
-        asked |= l->buffers.data[k].written && c->asked[l->buffers.data[k].value->id] && !c->refused[l->buffers.data[k].value->id];
-    for (size_t k = 0; asked && k < l->buffers.len; k++) c->asked[l->buffers.data[k].value->id] = true;
+        wanted |= l->buffers.data[k].written && c->wanted[l->buffers.data[k].value->id] && !c->refused[l->buffers.data[k].value->id];
+    for (size_t k = 0; wanted && k < l->buffers.len; k++) c->wanted[l->buffers.data[k].value->id] = true;
 }
-static void ask(chooser *c, size_t i, const int *last) {
+static void want(chooser *c, size_t i, const int *last) {
     const tc_group *g = &c->f->plan->groups.data[i];
     const tc_loop *l = g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue;
-    if (l && by_channel(&c->f->schedules[i])) ask_loop(c, l);
+    if (l && keeps_channels_apart(&c->f->schedules[i])) want_loop(c, l);
     if (g->kind != TC_GROUP_KERNEL) return;
     c->layouts[i] = layouts_of(c, g->node, last);
     const bool takes = c->layouts[i] == TC_LAYOUT_ANY ||
                        (c->layouts[i] == TC_LAYOUT_SAME && !c->refused[g->node->outs[0]->id] && last[g->node->outs[0]->id] != INT32_MAX);
-    if (takes) c->asked[g->node->args[0].value->id] = true;
+    if (takes) c->wanted[g->node->args[0].value->id] = true;
     for (int k = 0; !takes && k < g->node->nargs; k++)
         if (g->node->args[k].kind == TC_A_VALUE && g->node->args[k].value->graph == c->f->g) c->refused[g->node->args[k].value->id] = true;
 }
 
-static bool may_be_last(chooser *c, const tc_value *v, const int *last) {
+static bool may_be_channels_last(chooser *c, const tc_value *v, const int *last) {
     if (!is_image(v) || last[v->id] == INT32_MAX || c->refused[v->id] || !known(c, v)) return false;
-    return !tc_tensor_is_channels_last(&c->shape[v->id]); /* else there is nothing to choose */
+    return !tc_tensor_is_channels_last(&c->shape[v->id]); /* if it is both, there is nothing to choose */
 }
 
 static void decide_loop(chooser *c, const tc_loop *l, const int *last) {
     const tc_value *from = NULL;
     for (size_t k = 0; k < l->buffers.len && !from; k++)
-        if (!l->buffers.data[k].written && c->last[l->buffers.data[k].value->id]) from = l->buffers.data[k].value;
+        if (!l->buffers.data[k].written && c->channels_last[l->buffers.data[k].value->id]) from = l->buffers.data[k].value;
     for (size_t k = 0; from && k < l->buffers.len; k++) {
         const tc_value *v = l->buffers.data[k].value;
-        if (l->buffers.data[k].written && v->meta.rank == from->meta.rank && c->asked[v->id]) c->last[v->id] = may_be_last(c, v, last);
+        if (l->buffers.data[k].written && v->meta.rank == from->meta.rank && c->wanted[v->id])
+            c->channels_last[v->id] = may_be_channels_last(c, v, last);
     }
 }
 static void decide(chooser *c, size_t i, const int *last) {
     const tc_group *g = &c->f->plan->groups.data[i];
     if (g->kind == TC_GROUP_KERNEL && c->layouts[i] != TC_LAYOUT_PLANES) {
         const tc_value *out = g->node->outs[0], *in = g->node->args[0].value;
-        bool wish = c->layouts[i] == TC_LAYOUT_ANY ? c->asked[out->id] : c->last[in->id];
-        c->last[out->id] = wish && may_be_last(c, out, last);
-        c->takes[i] = c->layouts[i] == TC_LAYOUT_ANY || c->last[out->id] || (known(c, out) && tc_tensor_is_channels_last(&c->shape[out->id]));
+        bool wish = c->layouts[i] == TC_LAYOUT_ANY ? c->wanted[out->id] : c->channels_last[in->id];
+        c->channels_last[out->id] = wish && may_be_channels_last(c, out, last);
+        c->takes[i] =
+            c->layouts[i] == TC_LAYOUT_ANY || c->channels_last[out->id] || (known(c, out) && tc_tensor_is_channels_last(&c->shape[out->id]));
     }
     const tc_loop *l = g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue;
-    if (l && by_channel(&c->f->schedules[i])) decide_loop(c, l, last);
+    if (l && keeps_channels_apart(&c->f->schedules[i])) decide_loop(c, l, last);
 }
 
 void frame_layouts(frame *f, const int *last, bool *out, bool *takes) {
     size_t n = f->g->nvalues, groups = f->plan->groups.len;
-    chooser c = {.f = f, .last = out, .takes = takes};
+    chooser c = {.f = f, .channels_last = out, .takes = takes};
     bool any = false;
     for (size_t i = 0; i < groups && !any; i++)
         any = f->plan->groups.data[i].kind == TC_GROUP_KERNEL && f->plan->groups.data[i].node->op->kernel->layouts;
     if (!any || f->e->for_c) return;
     c.shape = tc_xcalloc(n + 1, sizeof *c.shape);
-    c.asked = tc_xcalloc(n + 1, sizeof *c.asked);
+    c.wanted = tc_xcalloc(n + 1, sizeof *c.wanted);
     c.refused = tc_xcalloc(n + 1, sizeof *c.refused);
     c.layouts = tc_xcalloc(groups + 1, sizeof *c.layouts);
-    for (size_t i = groups; i-- > 0;) ask(&c, i, last);
+    for (size_t i = groups; i-- > 0;) want(&c, i, last);
     for (size_t i = 0; i < groups; i++) decide(&c, i, last);
     free(c.shape);
-    free(c.asked);
+    free(c.wanted);
     free(c.refused);
     free(c.layouts);
 }

@@ -1,4 +1,4 @@
-/* Compiled operators, found by what they compute (operators.h). */
+/* Finds code of compiled operators for a loop by what the loop computes (operators.h). */
 #include "runtime/operators.h"
 
 #include "op/functionalise.h"
@@ -10,7 +10,7 @@ typedef struct {
 } entry;
 struct tc_operators {
     tc_modules *modules;
-    tc_exec_list execs; /* that the loops are of */
+    tc_exec_list execs; /* own the loops */
     TC_VEC(entry) all;
     tc_arena arena;
 };
@@ -53,7 +53,7 @@ tc_status tc_operator_forms(const tc_program *p, const tc_exec_options *o, tc_ex
     return NULL;
 }
 
-/* The loops of a plan that have code. */
+/* Adds the loops of a plan for which there is code. */
 static tc_status add_loops(tc_operators *o, const tc_exec *e) {
     tc_loop_list loops = {0};
     tc_status s = NULL;

@@ -1,14 +1,14 @@
-/* What is made of the state alone and kept between runs: weights in the form that kernels read, and small values that loops compute (scale
- * and shift of a batch norm, masks). A program that is run once never pays for packed weights: they are made in the second run. All are made
- * again when the state is set from outside, and never of state that the program itself changes. */
+/* What depends on state alone and is kept between runs: weights packed for their kernels, and small values that loops compute (scale and shift of a
+ * batch norm, masks). Weights are packed in the second run, so that a program that runs once does not pay for it. Everything is computed again
+ * when tc_exec_set_state changes state; nothing is kept that depends on state which the program itself changes. */
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/ints.h"
 #include "runtime/frame.h"
 
-enum { KEPT_BYTES = 64 << 10 /* of a value that stays in the arena */ };
-enum { HUGE_PAGE = 2 << 20, SMALL_FORM = 128 << 10, CHUNK = 16 << 20 };
+enum { KEPT_BYTES = 64 << 10 /* largest value that is kept in the arena */ };
+enum { HUGE_PAGE = 2 << 20, SMALL_FORM = 128 << 10, CHUNK = 16 << 20 }; /* bytes */
 
 bool packed_argument(const tc_exec *e, const tc_value *input) {
     const tc_program *p = e->program;
@@ -20,9 +20,10 @@ bool packed_argument(const tc_exec *e, const tc_value *input) {
     return false;
 }
 
-/* Room for a form; NULL: there is none. Large ones lie behind each other in huge pages: weights stream through the processor in each run, and a
- * page table walk for every 4 KiB of them costs more than a tenth of some convolutions. A piece is as large as all before it, up to CHUNK. */
-static void *packed_room(tc_exec *e, size_t bytes) {
+/* Memory for a packed form; NULL: out of memory. Large forms are placed one after another in chunks of huge pages, because weights are streamed in
+ * every run, and a page table walk for each 4 KiB takes more than a tenth of the time of some convolutions. A chunk is as large as all packed forms
+ * before it, up to CHUNK. */
+static void *packed_alloc(tc_exec *e, size_t bytes) {
     bytes = tc_pad64(bytes);
     if (bytes > e->chunk_left || bytes < SMALL_FORM) {
         const bool small = bytes < SMALL_FORM;
@@ -32,7 +33,7 @@ static void *packed_room(tc_exec *e, size_t bytes) {
         if (!p) return NULL;
         tc_vec_push(&e->packed_memory, p);
         if (small) return p;
-        madvise(p, n, MADV_HUGEPAGE); /* advice */
+        madvise(p, n, MADV_HUGEPAGE); /* may fail: it is a hint */
         e->chunk = p, e->chunk_left = n;
     }
     char *p = e->chunk;
@@ -50,8 +51,8 @@ tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void *
         if (e->packed.data[i].node == n && e->packed.data[i].bytes == k->pack_bytes) form = &e->packed.data[i];
     if (!form) {
         packed_form f = {.node = n, .bytes = k->pack_bytes, .version = UINT64_MAX};
-        f.data = packed_room(e, k->pack_bytes);
-        if (!f.data) return NULL; /* it reads its weights as they lie, as the first run did */
+        f.data = packed_alloc(e, k->pack_bytes);
+        if (!f.data) return NULL; /* the kernel reads its weights in place, as in the first run */
         tc_vec_push(&e->packed, f);
         form = &e->packed.data[e->packed.len - 1];
         e->packed_bytes += k->pack_bytes;
@@ -70,11 +71,11 @@ void packed_free(tc_exec *e) {
     tc_vec_free(&e->packed);
 }
 
-/* ---- values of loops ---- */
+/* ---- kept results of loops ---- */
 typedef struct {
     const frame *f;
     bound *b;
-    int *writers; /* by root: groups that store there */
+    int *writers; /* by root: how many groups write to it */
     bool *kept;   /* by root */
 } keeping;
 static void count_writer(keeping *k, const tc_value *v) {
@@ -91,7 +92,8 @@ static void count_writers(keeping *k) {
         for (int j = 0; g->kind != TC_GROUP_LOOP && g->kind != TC_GROUP_VIEW && j < g->node->nouts; j++) count_writer(k, g->node->outs[j]);
     }
 }
-/* Its numbers are known when it is bound, it reads state and what is kept, and nothing else stores where it does. */
+/* May the loop's results be kept? It must compute with no number that varies between runs, read only state and kept results, and be the only writer
+ * of its results' memory. */
 static bool may_keep(const keeping *k, const tc_loop *l) {
     for (size_t i = 0; i < l->inst.len; i++)
         if (l->inst.data[i].kind == TC_L_HOST || l->inst.data[i].kind == TC_L_RAND) return false;

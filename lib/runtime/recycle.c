@@ -1,12 +1,13 @@
-/* Blocks of memory, reused when they fit without much waste. Large ones are aligned to and backed by huge pages. */
+/* A list of free blocks, ordered by size. A request takes the smallest that is large enough, if it wastes at most a quarter. Blocks from 4 MiB on are
+ * backed by huge pages. */
 #include "runtime/recycle.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define SMALL ((size_t)64 << 10) /* below: the allocator is quick enough */
-#define MOST ((size_t)1 << 30)   /* bytes kept at most */
+#define MIN_KEPT ((size_t)64 << 10) /* smaller blocks are left to malloc, which is fast enough */
+#define MAX_HELD ((size_t)1 << 30)  /* bytes of free blocks */
 
 typedef struct {
     recycler *of;
@@ -53,8 +54,8 @@ void recycler_release(recycler *r) {
     unref(r);
 }
 
-/* The first of the free ones with so many bytes. */
-static size_t place_of(const recycler *r, size_t bytes) {
+/* The first free block with at least so many bytes. */
+static size_t first_of_size(const recycler *r, size_t bytes) {
     size_t from = 0, to = r->free.len;
     while (from < to) {
         const size_t middle = from + (to - from) / 2;
@@ -64,14 +65,14 @@ static size_t place_of(const recycler *r, size_t bytes) {
     return from;
 }
 
-static void give_back(void *ctx, void *data) {
+static void release_block(void *ctx, void *data) {
     block *b = ctx;
     recycler *r = b->of;
     (void)data;
     pthread_mutex_lock(&r->lock);
-    bool keep = !r->closed && r->held + b->bytes <= MOST;
+    bool keep = !r->closed && r->held + b->bytes <= MAX_HELD;
     if (keep) {
-        const size_t at = place_of(r, b->bytes), behind = r->free.len - at;
+        const size_t at = first_of_size(r, b->bytes), behind = r->free.len - at;
         tc_vec_push(&r->free, b);
         memmove(r->free.data + at + 1, r->free.data + at, behind * sizeof b);
         r->free.data[at] = b;
@@ -82,22 +83,22 @@ static void give_back(void *ctx, void *data) {
     unref(r);
 }
 
-static block *take(recycler *r, size_t bytes) {
+static block *take_free(recycler *r, size_t bytes) {
     block *found = NULL;
     size_t want = memory_pages(bytes);
     pthread_mutex_lock(&r->lock);
-    const size_t at = place_of(r, bytes);
+    const size_t at = first_of_size(r, bytes);
     if (at < r->free.len && r->free.data[at]->bytes <= want + want / 4) {
         found = r->free.data[at];
         r->held -= found->bytes;
         memmove(r->free.data + at, r->free.data + at + 1, (--r->free.len - at) * sizeof found);
     }
-    r->refs++; /* a block that is out holds the recycler */
+    r->refs++; /* each block in use holds a reference */
     pthread_mutex_unlock(&r->lock);
     return found;
 }
 
-static block *make(recycler *r, size_t bytes) {
+static block *allocate(recycler *r, size_t bytes) {
     size_t unit = memory_page(bytes), n = memory_pages(bytes);
     block *b = tc_xcalloc(1, sizeof *b);
     *b = (block){.of = r, .bytes = n, .data = aligned_alloc(unit, n)};
@@ -113,14 +114,14 @@ tc_status recycler_tensor(recycler *r, tc_dtype dtype, int rank, const int64_t *
     size_t bytes = tc_dtype_size(dtype);
     for (int d = 0; d < rank; d++)
         if (size[d] < 0 || !tc_mul_size(bytes, (size_t)size[d], &bytes)) return tc_error(TC_CONTENT, "a tensor of impossible size");
-    if (bytes < SMALL) return tc_tensor_empty(dtype, rank, size, out);
-    block *b = take(r, bytes);
-    if (!b) b = make(r, bytes);
+    if (bytes < MIN_KEPT) return tc_tensor_empty(dtype, rank, size, out);
+    block *b = take_free(r, bytes);
+    if (!b) b = allocate(r, bytes);
     if (!b) {
         unref(r);
         return tc_error(TC_ENV, "no memory: %zu bytes", bytes);
     }
-    *out = (tc_tensor){.storage = tc_storage_wrap(b->data, b->bytes, give_back, b), .dtype = dtype, .rank = rank};
+    *out = (tc_tensor){.storage = tc_storage_wrap(b->data, b->bytes, release_block, b), .dtype = dtype, .rank = rank};
     for (int d = 0; d < rank; d++) out->size[d] = size[d];
     tc_contiguous_strides(rank, size, out->stride);
     return NULL;

@@ -1,4 +1,4 @@
-/* Running a bound frame: pointers of inputs and results are filled in, then the calls are made one after another. */
+/* Runs a bound frame: sets the storages of inputs and results, then executes the calls in order. */
 #include "base/ints.h"
 #include "base/rng.h"
 #include "pass/arena.h"
@@ -38,7 +38,7 @@ static tc_status exec_scratch(tc_exec *e, size_t bytes, void **out) {
 static tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault) {
     if (!fault->set) return NULL;
     const char *name = "?";
-    if (fault->dim < 0) { /* of code that --sanitize made */
+    if (fault->dim < 0) { /* from code compiled with --sanitize */
         const tc_linst *in = &l->inst.data[fault->inst];
         return tc_error(TC_CONTENT, "integer overflow in %s of %s", in->kind == TC_L_SCALAR ? tc_scalar_ops[in->op].name : tc_reduce_names[in->op],
                         tc_dtypes[in->dtype].name);
@@ -108,7 +108,7 @@ size_t call_scratch(tc_exec *e, const call *c) {
     return own + more > loop ? own + more : loop;
 }
 
-/* It depends on sizes and strides, which are bound, and on numbers, which data may decide. */
+/* Cached, because it depends on sizes and strides, which are bound; unless there are numbers, which differ between runs. */
 static size_t kernel_scratch(kernel_call *k, const tc_kernel *kn, int workers) {
     const int of = k->k.packed ? SCRATCH_PACKED : SCRATCH_PLAIN;
     if (!kn->scratch) return 0;
@@ -155,7 +155,7 @@ static tc_status run_assert(frame *f, const tc_node *n) {
     return tc_error(TC_CONTENT, "%s", text);
 }
 
-/* A number out of a tensor gives its symbol a value. */
+/* item(): the element of a tensor becomes the value of a symbol. */
 static tc_status run_item(frame *f, const tc_node *n) {
     if (!n->nouts) return run_assert(f, n);
     const tc_value *in = n->args[0].value, *out = n->outs[0];
@@ -163,7 +163,7 @@ static tc_status run_item(frame *f, const tc_node *n) {
     if (tc_tensor_numel(t) != 1) return tc_error(TC_CONTENT, "a number was asked of a tensor with %lld elements", (long long)tc_tensor_numel(t));
     if (!out->sym) return NULL;
     tc_scalar v = tc_scalar_load(t->dtype, tc_tensor_data(t), 0);
-    if (tc_sym_opcode(out->sym) != TC_S_VAR) { /* the program knows what it must be */
+    if (tc_sym_opcode(out->sym) != TC_S_VAR) { /* the program expects the value of an expression */
         tc_symvalue known;
         tc_status none = tc_sym_eval(out->sym, f->e->vars, f->e->nvars, &known);
         bool same = none || (tc_sym_type(out->sym) == TC_SYM_FLOAT ? known.f == tc_scalar_to_double(v) : known.i == tc_scalar_to_int(v));
@@ -203,7 +203,7 @@ static tc_status run_call(frame *f, call *c) {
         return run_kernel(e, c->kernel, c->group->node, c->block ? c : NULL);
     case CALL_COPY: {
         const tc_tensor *to = &b->t[c->id[0]], *from = &b->t[c->id[1]];
-        if (c->copy[0].storage) { /* the argument's sizes over the result's memory */
+        if (c->copy[0].storage) { /* bind_view: the argument's sizes, in the result's memory */
             c->copy[0].storage = to->storage;
             c->copy[0].offset = to->offset - b->delta[c->id[0]] / (int64_t)tc_dtype_size(to->dtype);
             to = &c->copy[0];
@@ -227,70 +227,74 @@ static uint64_t now_ns(void) {
 static tc_status run_timed(frame *f, call *c) {
     const uint64_t start = now_ns();
     tc_status s = run_call(f, c);
-    if (!s) tuning_tell(f, c, now_ns() - start);
+    if (!s) tuning_report(f, c, now_ns() - start);
     return s;
 }
 
 typedef TC_VEC(const tc_value *) values_vec;
 typedef TC_VEC(const tc_tensor *) tensors_vec;
 
-/* The tensors that a group wrote: what its loop stores, the node's results where its epilogue does not write over them. */
-static void wrote(frame *f, const tc_value *v, values_vec *values, tensors_vec *tensors) {
+/* ---- reports to tc_exec_profile ---- */
+/* The tensors that a group wrote: what its loop stores, and the node's results unless its epilogue overwrites them. */
+static void collect_value(frame *f, const tc_value *v, values_vec *values, tensors_vec *tensors) {
     if (!v || v->kind != TC_V_TENSOR || v->graph != f->g || f->b->root_of[v->id] < 0 || !f->b->t[v->id].storage) return;
     tc_vec_push(values, v);
     tc_vec_push(tensors, &f->b->t[v->id]);
 }
-static void written(frame *f, const tc_group *g, values_vec *values, tensors_vec *tensors) {
+static void collect_results(frame *f, const tc_group *g, values_vec *values, tensors_vec *tensors) {
     const tc_loop *l = !g ? NULL : g->loop ? g->loop : g->epilogue;
     for (size_t i = 0; l && i < l->buffers.len; i++)
-        if (l->buffers.data[i].written) wrote(f, l->buffers.data[i].value, values, tensors);
+        if (l->buffers.data[i].written) collect_value(f, l->buffers.data[i].value, values, tensors);
     for (int i = 0; g && !g->loop && i < g->node->nouts; i++) {
         const tc_value *v = g->node->outs[i];
-        if (!g->epilogue || f->b->root_of[v->id] == (int)v->id) wrote(f, v, values, tensors);
+        if (!g->epilogue || f->b->root_of[v->id] == (int)v->id) collect_value(f, v, values, tensors);
     }
 }
 
-/* Where every node is a group of its own, views, which no call makes, are told of with the group after which they show what they will. */
-enum { NOT_TOLD, TOLD, TOLD_LATER };
+/* With no_fuse, every node is reported, also views, which no call makes: a view is reported together with the first group after which its base holds
+ * its final content. frame.reported: */
+enum { UNREPORTED, REPORTED, PENDING /* the result of a call to come */ };
 
 static void mark(frame *f, const tc_group *g, unsigned char how) {
     const tc_loop *l = g->loop ? g->loop : g->epilogue;
     for (int i = 0; i < g->node->nouts; i++)
-        if (g->node->outs[i]) f->told[g->node->outs[i]->id] = how;
+        if (g->node->outs[i]) f->reported[g->node->outs[i]->id] = how;
     for (int k = 0; l && k < l->nnodes; k++)
         for (int i = 0; i < l->nodes[k]->nouts; i++)
-            if (l->nodes[k]->outs[i] && l->nodes[k]->outs[i]->graph == f->g) f->told[l->nodes[k]->outs[i]->id] = how;
+            if (l->nodes[k]->outs[i] && l->nodes[k]->outs[i]->graph == f->g) f->reported[l->nodes[k]->outs[i]->id] = how;
 }
 
-static void begin_telling(frame *f) {
-    f->told = f->e->profile && f->e->o.no_fuse ? tc_xcalloc(f->g->nvalues + 1, 1) : NULL;
-    if (!f->told) return;
+static void begin_reports(frame *f) {
+    f->reported = f->e->profile && f->e->o.no_fuse ? tc_xcalloc(f->g->nvalues + 1, 1) : NULL;
+    if (!f->reported) return;
     for (int i = 0; i < f->g->ninputs; i++)
-        if (f->g->inputs[i]) f->told[f->g->inputs[i]->id] = TOLD;
+        if (f->g->inputs[i]) f->reported[f->g->inputs[i]->id] = REPORTED;
     for (size_t i = 0; i < f->b->calls.len; i++)
-        if (f->b->calls.data[i].group) mark(f, f->b->calls.data[i].group, TOLD_LATER);
+        if (f->b->calls.data[i].group) mark(f, f->b->calls.data[i].group, PENDING);
 }
 
-static bool is_told(const frame *f, const tc_value *v) { return !v || v->kind != TC_V_TENSOR || v->graph != f->g || f->told[v->id] == TOLD; }
+static bool is_reported(const frame *f, const tc_value *v) {
+    return !v || v->kind != TC_V_TENSOR || v->graph != f->g || f->reported[v->id] == REPORTED;
+}
 
-static void views(frame *f, values_vec *values, tensors_vec *tensors) {
-    for (const tc_node *n = f->told ? f->g->first : NULL; n; n = n->next) {
-        bool ready = n->nouts > 0 && n->outs[0] && f->told[n->outs[0]->id] == NOT_TOLD;
+static void collect_views(frame *f, values_vec *values, tensors_vec *tensors) {
+    for (const tc_node *n = f->reported ? f->g->first : NULL; n; n = n->next) {
+        bool ready = n->nouts > 0 && n->outs[0] && f->reported[n->outs[0]->id] == UNREPORTED;
         for (int k = 0; k < n->nargs && ready; k++) {
             const tc_arg *a = &n->args[k];
-            if (a->kind == TC_A_VALUE) ready = is_told(f, a->value);
-            for (int i = 0; a->kind == TC_A_VALUES && i < a->n && ready; i++) ready = is_told(f, a->values[i]);
+            if (a->kind == TC_A_VALUE) ready = is_reported(f, a->value);
+            for (int i = 0; a->kind == TC_A_VALUES && i < a->n && ready; i++) ready = is_reported(f, a->values[i]);
         }
         for (int i = 0; i < n->nouts && ready; i++) {
             if (!n->outs[i]) continue;
-            wrote(f, n->outs[i], values, tensors);
-            f->told[n->outs[i]->id] = TOLD;
+            collect_value(f, n->outs[i], values, tensors);
+            f->reported[n->outs[i]->id] = REPORTED;
         }
     }
 }
 
-/* Tells of a call that took `whole`, its subgraphs `inner` of it. */
-static tc_status profiled(frame *f, call *c, uint64_t start, uint64_t whole, uint64_t inner) {
+/* Reports a call that took `whole` ns, `inner` of them in subgraphs. */
+static tc_status report_call(frame *f, call *c, uint64_t start, uint64_t whole, uint64_t inner) {
     tc_exec *e = f->e;
     const tc_node *const *nodes = c->group ? &c->group->node : NULL;
     int n = c->group ? 1 : 0;
@@ -298,9 +302,9 @@ static tc_status profiled(frame *f, call *c, uint64_t start, uint64_t whole, uin
     if (l) nodes = (const tc_node *const *)l->nodes, n = l->nnodes;
     values_vec values = {0};
     tensors_vec tensors = {0};
-    views(f, &values, &tensors);
-    written(f, c->group, &values, &tensors);
-    if (f->told && c->group) mark(f, c->group, TOLD), views(f, &values, &tensors);
+    collect_views(f, &values, &tensors);
+    collect_results(f, c->group, &values, &tensors);
+    if (f->reported && c->group) mark(f, c->group, REPORTED), collect_views(f, &values, &tensors);
     const call_cost cost = cost_of(f, c);
     tc_status s = e->profile(e->profile_ctx, &(tc_exec_event){.name = n ? tc_op_name(nodes[n - 1]->op) : "copy",
                                                               .nodes = nodes,
@@ -320,20 +324,20 @@ static tc_status profiled(frame *f, call *c, uint64_t start, uint64_t whole, uin
     return s;
 }
 
-/* The views behind the last call. */
-static tc_status end_telling(frame *f, tc_status s) {
+/* Reports the views that follow the last call. */
+static tc_status end_reports(frame *f, tc_status s) {
     values_vec values = {0};
     tensors_vec tensors = {0};
     tc_exec *e = f->e;
-    if (!s) views(f, &values, &tensors);
+    if (!s) collect_views(f, &values, &tensors);
     if (values.len)
         s = e->profile(
             e->profile_ctx,
             &(tc_exec_event){.name = "view", .start = now_ns(), .values = values.data, .tensors = tensors.data, .nvalues = (int)values.len});
     tc_vec_free(&values);
     tc_vec_free(&tensors);
-    free(f->told);
-    f->told = NULL;
+    free(f->reported);
+    f->reported = NULL;
     return s;
 }
 
@@ -346,7 +350,7 @@ static tc_status run_profiled(frame *f, call *c) {
     if (s) return s;
     const uint64_t whole = now_ns() - start, inner = e->profiled - before;
     e->profiled = before + whole;
-    return profiled(f, c, start, whole, inner);
+    return report_call(f, c, start, whole, inner);
 }
 
 static const char *call_name(const call *c) {
@@ -367,8 +371,8 @@ static tc_status run_one(frame *f, call *c) {
     return s ? place_error(s, c) : NULL;
 }
 
-/* Times of a call are added over the slices and told of at the end, when its tensors show all that they hold, as if calls had been made one
- * after another. */
+/* The times of a call are added up over the slices. Calls are reported at the end, when their tensors show all entries, as if they had been executed
+ * one after the other. */
 static tc_status run_slices(frame *f, slices *s) {
     const bool timed = f->e->profile || f->e->timed;
     call *c = f->b->calls.data + s->first;
@@ -377,7 +381,7 @@ static tc_status run_slices(frame *f, slices *s) {
     memset(s->ns, 0, (size_t)s->ncalls * sizeof *s->ns);
     slices_begin(f->b, s);
     for (int64_t at = 0; at < s->n && !st;) {
-        at += slices_show(f->b, s, at);
+        at += slices_select(f->b, s, at);
         for (int i = 0; i < s->ncalls && !st; i++) {
             if ((st = run_call(f, c + i))) st = place_error(st, c + i);
             if (timed) now = now_ns(), s->ns[i] += now - before, before = now;
@@ -385,8 +389,8 @@ static tc_status run_slices(frame *f, slices *s) {
     }
     slices_end(f->b, s);
     for (int i = 0; i < s->ncalls && timed && !st; i++) {
-        if (f->e->profile) f->e->profiled += s->ns[i], st = profiled(f, c + i, start, s->ns[i], 0);
-        else tuning_tell(f, c + i, s->ns[i]);
+        if (f->e->profile) f->e->profiled += s->ns[i], st = report_call(f, c + i, start, s->ns[i], 0);
+        else tuning_report(f, c + i, s->ns[i]);
         start += s->ns[i];
     }
     return st;
@@ -434,8 +438,8 @@ static tc_status find_bound(frame *f) {
     return NULL;
 }
 
-/* Memory for results, and the addresses of everything that is not in the arena. */
-static tc_status fill_in(frame *f, const tc_tensor *in, tc_tensor *out) {
+/* Sets the storage of every tensor that is not in the arena: inputs, results (allocated if the caller gave none), and views of them. */
+static tc_status set_storages(frame *f, const tc_tensor *in, tc_tensor *out) {
     bound *b = f->b;
     for (size_t i = 0; i < b->moved.len; i++) {
         int id = b->moved.data[i], r = b->root_of[id];
@@ -459,7 +463,7 @@ static tc_status fill_in(frame *f, const tc_tensor *in, tc_tensor *out) {
     return NULL;
 }
 
-static tc_status given_output(const tc_value *v, const tc_tensor *t, const tc_tensor *o) {
+static tc_status check_given_output(const tc_value *v, const tc_tensor *t, const tc_tensor *o) {
     bool same = o->dtype == t->dtype && o->rank == t->rank;
     for (int d = 0; same && d < t->rank; d++) same = o->size[d] == t->size[d];
     return same ? NULL : tc_error(TC_USAGE, "%s: the tensor given for it has another type or size", v->name ? v->name : "output");
@@ -471,14 +475,14 @@ static tc_status copy_out(frame *f, tc_tensor *out) {
         int o = b->end_copies.data[i];
         if (f->target[o] >= 0) continue;
         const tc_tensor *t = &b->t[f->g->outputs[o]->id];
-        if (out[o].storage) TC_TRY(given_output(f->g->outputs[o], t, &out[o]));
+        if (out[o].storage) TC_TRY(check_given_output(f->g->outputs[o], t, &out[o]));
         else TC_TRY(recycler_tensor(f->e->memory, t->dtype, t->rank, t->size, &out[o]));
         copy_tensor(f->e->isa, f->e->pool, &out[o], t);
     }
     return NULL;
 }
 
-/* Mutations that could not be done in place. What reads an input that another of them writes is cloned first. */
+/* Mutations that could not be computed in place. A value that is (a view of) an input is cloned first, because another copy may overwrite the input. */
 static tc_status copy_mutations(frame *f, const tc_tensor *in) {
     bound *b = f->b;
     tc_tensor *clones = b->clones;
@@ -492,7 +496,7 @@ static tc_status copy_mutations(frame *f, const tc_tensor *in) {
         int o = b->end_copies.data[i];
         if (f->target[o] < 0) continue;
         const tc_tensor *t = clones[i].storage ? &clones[i] : &b->t[f->g->outputs[o]->id];
-        s = given_output(f->g->outputs[o], t, &in[f->target[o]]);
+        s = check_given_output(f->g->outputs[o], t, &in[f->target[o]]);
         if (!s) copy_tensor(f->e->isa, f->e->pool, &in[f->target[o]], t);
     }
     for (size_t i = 0; i < b->end_copies.len; i++) tc_tensor_deinit(&clones[i]);
@@ -508,17 +512,17 @@ static void drop_dynamic(frame *f) {
 tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out) {
     TC_TRY(find_bound(f));
     bound *b = f->b;
-    for (int o = 0; o < f->g->noutputs; o++) /* memory of the caller must fit */
+    for (int o = 0; o < f->g->noutputs; o++) /* results that are written directly into the caller's memory */
         if (out[o].storage && f->g->outputs[o] && f->g->outputs[o]->kind == TC_V_TENSOR &&
             b->roots[b->root_of[f->g->outputs[o]->id]].kind == ROOT_OUTPUT && b->roots[b->root_of[f->g->outputs[o]->id]].index == o) {
-            TC_TRY(given_output(f->g->outputs[o], &b->t[f->g->outputs[o]->id], &out[o]));
+            TC_TRY(check_given_output(f->g->outputs[o], &b->t[f->g->outputs[o]->id], &out[o]));
             if (!tc_tensor_is_contiguous(&out[o])) return tc_error(TC_USAGE, "%s: the tensor given for it is not contiguous", f->g->outputs[o]->name);
         }
-    TC_TRY(fill_in(f, in, out));
+    TC_TRY(set_storages(f, in, out));
     tc_status s = NULL;
     const bool kept = f->kept == b && f->kept_version == f->e->version;
-    f->kept = NULL; /* until all have run */
-    begin_telling(f);
+    f->kept = NULL; /* until all calls have succeeded */
+    begin_reports(f);
     for (size_t i = 0, chain = 0; i < b->calls.len && !s; i++) {
         slices *together = chain < b->slices.len ? &b->slices.data[chain] : NULL;
         call *c = &b->calls.data[i];
@@ -528,7 +532,7 @@ tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out) {
         } else if (!kept || !c->keeps) s = run_one(f, c);
         f->b = b; /* a subgraph of another frame may have run */
     }
-    s = end_telling(f, s);
+    s = end_reports(f, s);
     if (!s) f->kept = b, f->kept_version = f->e->version;
     if (!s) s = copy_out(f, out);
     if (!s) s = copy_mutations(f, in);

@@ -1,9 +1,9 @@
-/* The values of symbols from the sizes of the inputs, with ranges and guards checked. */
+/* Computes the values of symbols from the sizes of the inputs, and checks ranges and guards. */
 #include "runtime/frame.h"
 
 static tc_symvalue *var_of(tc_exec *e, tc_sym s) { return &e->vars[tc_sym_var_index(s)]; }
 
-/* size = a + b * v for the single unbound v of an expression: found by trying two values, checked by a third. */
+/* Solves expr == size for var, its only unbound symbol, assuming expr = a + b * var: a and b come from var = 0 and 1; the solution is checked. */
 static bool solve_linear(tc_exec *e, tc_sym expr, tc_sym var, int64_t size) {
     tc_symvalue *v = var_of(e, var);
     int64_t at0, at1, now;
@@ -22,7 +22,7 @@ static bool solve_linear(tc_exec *e, tc_sym expr, tc_sym var, int64_t size) {
     return false;
 }
 
-/* The only unbound symbol of an expression; NULL when there is none or several. */
+/* The only unbound symbol of an expression; NULL if there is none or several. *count is increased by how many there are. */
 static tc_sym single_unbound(tc_exec *e, tc_sym s, int *count) {
     if (tc_sym_opcode(s) == TC_S_VAR) {
         if (var_of(e, s)->bound) return NULL;
@@ -39,7 +39,7 @@ static tc_sym single_unbound(tc_exec *e, tc_sym s, int *count) {
     return *count == 1 ? found : NULL;
 }
 
-/* Where the condition stands that s breaks by being `value`: the range of s holds it. Else its name. */
+/* Prints the source line of a guard that is false for s = value, which is where the range of s comes from; else the name of s. */
 static void put_cause(tc_exec *e, tc_sym s, int64_t value, tc_buf *out) {
     const tc_program *p = e->program;
     tc_symvalue *of = var_of(e, s), before = *of;
@@ -55,7 +55,7 @@ static void put_cause(tc_exec *e, tc_sym s, int64_t value, tc_buf *out) {
     if (!out->len) tc_buf_puts(out, tc_sym_var_name(s));
 }
 
-/* The size of dimension d (-1: the number) is outside of the range [lo, hi] of symbol s. */
+/* The error that the size of dimension d (-1: the number itself) is outside the range [lo, hi] of symbol s. */
 static tc_status bad_range(tc_exec *e, const tc_input *in, int d, int64_t value, tc_sym s, int64_t lo, int64_t hi) {
     tc_buf b = {0}, cause = {0};
     put_cause(e, s, value, &cause);
@@ -140,7 +140,7 @@ static tc_status bind_number(tc_exec *e, const tc_input *in, const tc_tensor *t)
     return NULL;
 }
 
-/* ---- the last sizes ---- */
+/* ---- sizes of the last run ---- */
 static void remember(tc_exec *e, const tc_tensor *inputs, int ninputs) {
     size_t bytes = sizeof(seen_shape) * ((size_t)ninputs + 1);
     for (int i = 0; i < ninputs; i++) bytes += sizeof(int64_t) * (size_t)inputs[i].rank;
@@ -155,7 +155,7 @@ static void remember(tc_exec *e, const tc_tensor *inputs, int ninputs) {
     e->last.known = true;
 }
 
-static bool as_before(const tc_exec *e, const tc_tensor *inputs, int ninputs) {
+static bool same_shapes(const tc_exec *e, const tc_tensor *inputs, int ninputs) {
     if (!e->last.known) return false;
     for (int i = 0; i < ninputs; i++) {
         const seen_shape *s = &e->last.shapes[i];
@@ -189,8 +189,9 @@ static tc_status solve(tc_exec *e, const tc_tensor *inputs, bool *out_numbers) {
     return NULL;
 }
 
-static bool taken_again(tc_exec *e, const tc_tensor *inputs, int ninputs) {
-    if (!as_before(e, inputs, ninputs)) return false;
+/* If the inputs have the shapes of the last run, symbols take its values. */
+static bool reuse_last(tc_exec *e, const tc_tensor *inputs, int ninputs) {
+    if (!same_shapes(e, inputs, ninputs)) return false;
     memcpy(e->vars, e->last.vars, e->nvars * sizeof *e->vars);
     return true;
 }
@@ -198,7 +199,7 @@ static bool taken_again(tc_exec *e, const tc_tensor *inputs, int ninputs) {
 tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs) {
     bool numbers;
     if (ninputs != e->nuser) return tc_error(TC_USAGE, "%d inputs were given, the program takes %d", ninputs, e->nuser);
-    if (taken_again(e, inputs, ninputs)) return NULL;
+    if (reuse_last(e, inputs, ninputs)) return NULL;
     e->last.known = false;
     e->last.guarded = false;
     TC_TRY(solve(e, inputs, &numbers));
@@ -207,7 +208,7 @@ tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs) {
 }
 
 tc_status tc_exec_check(tc_exec *e, const tc_tensor *inputs, int ninputs) {
-    if (ninputs == e->nuser && e->last.guarded && taken_again(e, inputs, ninputs)) return NULL;
+    if (ninputs == e->nuser && e->last.guarded && reuse_last(e, inputs, ninputs)) return NULL;
     TC_TRY(solve_sizes(e, inputs, ninputs));
     TC_TRY(check_guards(e));
     e->last.guarded = e->last.known;
@@ -221,7 +222,7 @@ static bool has_float(tc_sym s) {
     return false;
 }
 
-/* An integer made of floats: what a size may be. */
+/* Does s contain an integer that is computed from floats, which a size may depend on? */
 static bool has_rounded(tc_sym s) {
     if (tc_sym_type(s) == TC_SYM_INT && has_float(s)) return true;
     for (int i = 0; i < tc_sym_arity(s); i++)
@@ -230,8 +231,8 @@ static bool has_rounded(tc_sym s) {
 }
 bool no_size(tc_sym cond) { return has_float(cond) && !has_rounded(cond); }
 
-/* why: NULL where the condition is just false. */
-static tc_status broken(const tc_guard *g, const char *why) {
+/* why: the error of evaluating the condition; NULL: it is false. */
+static tc_status broken_guard(const tc_guard *g, const char *why) {
     tc_buf b = {0};
     tc_sym_print(&b, g->cond);
     if (g->op) tc_buf_printf(&b, ", required by %s", g->op);
@@ -246,9 +247,9 @@ static tc_status check_guard(const tc_exec *e, const tc_guard *g) {
     tc_symvalue v;
     if (e->o.skip_values && no_size(g->cond)) return NULL;
     tc_status none = tc_sym_eval(g->cond, e->vars, e->nvars, &v), s = NULL;
-    if (!none && !v.i) s = broken(g, NULL);
+    if (!none && !v.i) s = broken_guard(g, NULL);
     else if (none && tc_sym_bound(g->cond, e->vars, e->nvars))
-        s = broken(g, tc_status_message(none)); /* else about a number that comes from data: check_guards_about */
+        s = broken_guard(g, tc_status_message(none)); /* if unbound, it depends on data: check_guards_about will check it */
     tc_status_free(none);
     return s;
 }

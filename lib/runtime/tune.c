@@ -1,27 +1,29 @@
-/* Tuning (tune.h): the program runs with every value of every choice (block sizes of loops, weights packed or not, what kernels can do in several
- * ways), one choice after another and its values alternately, each for an equal share of the time; the fastest run of each call decides before
- * the next choice. When the time is over, a choice is decided by what was measured if every value had its turn, and what follows stays open. */
+/* Tuning (tune.h): runs the program with every value of every knob (block sizes of loops, weights packed or not, knobs of kernels), one knob after
+ * the other. The values of a knob take turns, each for an equal share of the time, as the speed of a machine drifts; then the fastest run of each call
+ * decides for that call, before the next knob is measured. When the time is over, the current knob is decided if every value had a turn; the
+ * remaining knobs stay undecided. */
 #include "runtime/tune.h"
 
 #include "base/rng.h"
 #include "base/text.h"
 
-enum { MOST_TILES = TC_TUNING_CHOICES, ROUNDS = 3, MOST_RUNS = 500 /* of a turn: more find no shorter time */ };
-#define WORTH 0.97 /* a tile replaces the own choice when it takes at most so much of its time */
+enum { MAX_TILES = TC_TUNING_CHOICES, ROUNDS = 3, MAX_RUNS = 500 /* in a turn; more did not find shorter times */ };
+#define WORTH 0.97 /* a value replaces the default if its time is below this fraction of the default's */
 
+/* A choice of a call of the program. */
 typedef struct {
     const char *knob;
     char *key;
-    int64_t tiles[MOST_TILES + 1]; /* ended by 0 */
-    double ns[MOST_TILES + 1];     /* of the own choice, then of each tile; 0: not measured */
-    bool gone;                     /* what was decided before left no such choice, or what it computes is kept from run to run */
-} tuned;                           /* a call of the program that has a choice */
+    int64_t tiles[MAX_TILES + 1]; /* ended by 0 */
+    double ns[MAX_TILES + 1];     /* shortest time with the default, then with each tile; 0: not measured */
+    bool gone; /* the choice no longer exists, because of an earlier decision or because the call's results are kept between runs */
+} tuned;
 
 typedef struct {
     TC_VEC(tuned) calls;
-    const char *knob; /* of the runs that go on; NULL: none is tried */
-    int64_t tile;
-    bool counting; /* the first runs make packed weights */
+    const char *knob; /* being measured, or NULL */
+    int64_t tile;     /* its value */
+    bool counting;    /* false in the first runs, which pack weights */
 } trials;
 
 typedef struct {
@@ -30,15 +32,15 @@ typedef struct {
     int n;
     const tc_exec_options *options;
     const tc_tune_options *o;
-    tc_tensor *want;  /* results of the first run, or NULL */
-    tc_tensor *fresh; /* copies of the inputs, which runs write; NULL: they do not */
+    tc_tensor *want;  /* results of the first run of all; NULL before it */
+    tc_tensor *fresh; /* copies of the inputs, if runs write to them; else NULL */
 } subject;
 
 static tuned *entry(trials *t, const char *knob, const char *key, const int64_t *tiles) {
     for (size_t i = 0; i < t->calls.len; i++)
         if (!strcmp(t->calls.data[i].key, key)) return &t->calls.data[i];
     tuned k = {.knob = knob, .key = tc_xstrdup(key)};
-    for (int i = 0; tiles[i] && i < MOST_TILES; i++) k.tiles[i] = tiles[i];
+    for (int i = 0; tiles[i] && i < MAX_TILES; i++) k.tiles[i] = tiles[i];
     tc_vec_push(&t->calls, k);
     return &t->calls.data[t->calls.len - 1];
 }
@@ -54,7 +56,7 @@ static void take_time(void *ctx, const char *knob, const char *key, const int64_
     if ((at || !t->tile) && (!k->ns[at] || ns < k->ns[at])) k->ns[at] = ns;
 }
 
-/* Inputs that a run may write. */
+/* Copies the inputs for a run that writes to them. */
 static tc_status renew_inputs(subject *s) {
     for (int i = 0; i < s->n; i++) {
         tc_tensor_deinit(&s->fresh[i]);
@@ -63,7 +65,7 @@ static tc_status renew_inputs(subject *s) {
     return NULL;
 }
 
-/* Are these the results of the first run of all? What computes others is no candidate. */
+/* Clears *out_same if these are not the results of the first run of all: a value that changes them is no candidate. */
 static tc_status compare(const subject *s, const tc_tensor *out, bool *out_same) {
     tc_diff d;
     for (int i = 0; s->want && !s->o->rounds && i < s->program->noutputs; i++) {
@@ -74,7 +76,7 @@ static tc_status compare(const subject *s, const tc_tensor *out, bool *out_same)
     return NULL;
 }
 
-/* out_same: of the first run of a tc_exec; NULL: a further one. */
+/* out_same: in the first run of a tc_exec, see compare(); NULL: in later ones. */
 static tc_status run_once(subject *s, tc_exec *e, bool *out_same) {
     const int n = s->program->noutputs;
     tc_tensor *out = tc_xcalloc((size_t)n + 1, sizeof *out);
@@ -89,7 +91,7 @@ static tc_status run_once(subject *s, tc_exec *e, bool *out_same) {
     return st;
 }
 
-/* Runs with one tile wherever a call has it among its choices of the knob, 0: as it is chosen without. */
+/* A turn: runs for `seconds` with this tile for every call that has it among the knob's choices. 0: with the default. */
 static tc_status try_tile(subject *s, tc_tuning *tuning, trials *t, const char *knob, int64_t tile, double seconds) {
     tc_exec *e;
     const double end = tc_now() + seconds;
@@ -101,7 +103,7 @@ static tc_status try_tile(subject *s, tc_tuning *tuning, trials *t, const char *
     if (st) return st;
     tc_exec_set_tuning(e, tuning);
     tc_exec_set_timed(e, take_time, t);
-    for (int runs = 0; !st && same && (runs < 3 || (runs < MOST_RUNS && tc_now() < end)); runs++) {
+    for (int runs = 0; !st && same && (runs < 3 || (runs < MAX_RUNS && tc_now() < end)); runs++) {
         t->counting = runs > 1;
         st = run_once(s, e, runs ? NULL : &same);
     }
@@ -110,15 +112,15 @@ static tc_status try_tile(subject *s, tc_tuning *tuning, trials *t, const char *
     return st;
 }
 
-enum { MOST_VALUES = 64 };
+enum { MAX_VALUES = 64 };
 typedef struct {
     const char *name;
-    int64_t tiles[MOST_VALUES];
+    int64_t tiles[MAX_VALUES];
     int n;
 } knob;
 typedef TC_VEC(knob) knobs;
 
-/* What there is to choose, in the order of the calls, with the different tiles of calls that are not known yet. */
+/* The knobs of calls that are undecided, in the order of the calls, each with the union of its tiles. */
 static void open_knobs(const trials *t, tc_tuning *tuning, knobs *out) {
     for (size_t i = 0; i < t->calls.len; i++) {
         const tuned *call = &t->calls.data[i];
@@ -130,18 +132,18 @@ static void open_knobs(const trials *t, tc_tuning *tuning, knobs *out) {
             knob *b = &out->data[k];
             int at = 0;
             while (at < b->n && b->tiles[at] != *tile) at++;
-            if (at == b->n && b->n < MOST_VALUES) b->tiles[b->n++] = *tile;
+            if (at == b->n && b->n < MAX_VALUES) b->tiles[b->n++] = *tile;
         }
     }
 }
 
-/* What was decided for a call, and the least time of each candidate. */
-static void say_trials(const tc_tune_options *o, const tuned *k, int best) {
+/* Prints the decision for a call, and the shortest time of each value. */
+static void print_trials(const tc_tune_options *o, const tuned *k, int best) {
     tc_buf b = {0};
     if (best) tc_buf_printf(&b, "%s: %lld;", k->key, (long long)k->tiles[best - 1]);
     else tc_buf_printf(&b, "%s: as it is chosen;", k->key);
     tc_buf_printf(&b, " as it is chosen %.1f us", k->ns[0] / 1e3);
-    for (int c = 1; c <= MOST_TILES && k->tiles[c - 1]; c++)
+    for (int c = 1; c <= MAX_TILES && k->tiles[c - 1]; c++)
         if (k->ns[c]) tc_buf_printf(&b, ", %lld %.1f us", (long long)k->tiles[c - 1], k->ns[c] / 1e3);
     o->say(o->ctx, tc_buf_str(&b));
     tc_buf_free(&b);
@@ -154,15 +156,15 @@ static void decide(const tc_tune_options *o, trials *t, const char *name, tc_tun
         if (strcmp(k->knob, name) || tc_tuning_has_tile(tuning, k->key)) continue;
         k->gone = !k->ns[0];
         if (k->gone) continue;
-        for (int c = 1; c <= MOST_TILES && k->tiles[c - 1]; c++)
+        for (int c = 1; c <= MAX_TILES && k->tiles[c - 1]; c++)
             if (k->ns[c] && k->ns[c] < k->ns[best] && k->ns[c] < WORTH * k->ns[0]) best = c;
         tc_tuning_set_tile(tuning, k->key, best ? k->tiles[best - 1] : 0);
-        if (o->say) say_trials(o, k, best);
+        if (o->say) print_trials(o, k, best);
     }
 }
 
-/* Every value of a knob in turn, again and again, since a machine's speed drifts. A turn that would end late, as the last one took, is not begun.
- * *out_all: every value had a turn. */
+/* ROUNDS turns for every value of a knob, alternately. No turn is begun that would end late if it took as long as the turn before. *out_all: every value
+ * had a turn. */
 static tc_status take_turns(subject *s, trials *t, tc_tuning *tuning, const knob *b, double each, double end, bool *out_all) {
     tc_status st = NULL;
     int i = 0;
@@ -174,11 +176,12 @@ static tc_status take_turns(subject *s, trials *t, tc_tuning *tuning, const knob
     return st;
 }
 
-/* One knob after another until nothing is open, since what is decided of one may give a call others, or the time is over: out->late. */
+/* Measures one knob after another until none is undecided, or the time is over (out->late). The list of knobs is made again after each decision, which
+ * may give calls other choices. */
 static tc_status try_knobs(subject *s, trials *t, tc_tuning *tuning, double end, tc_tuned *out) {
     tc_status st = NULL;
     knobs open = {0};
-    const double share = 0.75; /* of the time left is for what is open now */
+    const double share = 0.75; /* of the time left is planned for the knobs known now */
     for (open_knobs(t, tuning, &open); open.len && !st && !out->late; open.len = 0, open_knobs(t, tuning, &open)) {
         const knob b = open.data[0];
         bool all;

@@ -1,4 +1,4 @@
-/* Tuning files (tuning.h), and what binding asks of them. */
+/* Tuning files (tuning.h), and the functions by which binding reads them. */
 #include "runtime/tuning.h"
 
 #include "base/cpu.h"
@@ -7,7 +7,7 @@
 
 typedef struct {
     bool tile;   /* else a cost */
-    bool stored; /* only in the store: nobody asked for it */
+    bool stored; /* from a store, and not used so far */
     char *machine, *key;
     int64_t value;
 } line;
@@ -15,10 +15,10 @@ typedef struct {
 struct tc_tuning {
     char *machine;
     TC_VEC(line) lines;
-    tc_map places; /* of lines, from 1, by what stands before the number */
+    tc_map places; /* number of a line, counted from 1, by map_key() */
     tc_costs costs;
-    const char *knob; /* of the trial, or NULL */
-    int64_t trial;
+    const char *knob; /* tc_tuning_try's knob, or NULL */
+    int64_t trial;    /* its tile */
 };
 
 tc_status tc_tuning_create(int threads, tc_tuning **out) {
@@ -51,11 +51,11 @@ void tc_tuning_destroy(tc_tuning *t) {
 
 const char *tc_tuning_machine(const tc_tuning *t) { return t->machine; }
 
-static void place_of(tc_buf *b, bool tile, const char *machine, const char *key) { tc_buf_printf(b, "%d\t%s\t%s", tile, machine, key); }
+static void map_key(tc_buf *b, bool tile, const char *machine, const char *key) { tc_buf_printf(b, "%d\t%s\t%s", tile, machine, key); }
 
 static line *find(const tc_tuning *t, bool tile, const char *machine, const char *key) {
     tc_buf b = {0};
-    place_of(&b, tile, machine, key);
+    map_key(&b, tile, machine, key);
     const uintptr_t at = (uintptr_t)tc_map_get(&t->places, tc_buf_str(&b), b.len);
     tc_buf_free(&b);
     return at ? &t->lines.data[at - 1] : NULL;
@@ -69,7 +69,7 @@ static const tc_cost_row *cost_row(const char *name) {
 
 static void set(tc_tuning *t, bool tile, bool stored, const char *machine, const char *key, int64_t value) {
     tc_buf b = {0};
-    place_of(&b, tile, machine, key);
+    map_key(&b, tile, machine, key);
     void **place = tc_map_put(&t->places, tc_buf_str(&b), b.len);
     tc_buf_free(&b);
     if (!*place) {
@@ -77,7 +77,7 @@ static void set(tc_tuning *t, bool tile, bool stored, const char *machine, const
         *place = (void *)(uintptr_t)t->lines.len;
     }
     line *l = &t->lines.data[(uintptr_t)*place - 1];
-    if (stored && !l->stored) return; /* what was said for this program counts */
+    if (stored && !l->stored) return; /* a line of this program has precedence */
     l->value = value, l->stored = stored;
     const tc_cost_row *row = tile || strcmp(machine, t->machine) ? NULL : cost_row(key);
     if (row) memcpy((char *)&t->costs + row->at, &value, sizeof value);
@@ -92,7 +92,7 @@ bool tc_tuning_has_tile(tc_tuning *t, const char *key) {
 }
 void tc_tuning_try(tc_tuning *t, const char *knob, int64_t tile) { t->knob = knob, t->trial = tile; }
 
-/* One line, cut at its tabs. */
+/* Adds one line; s is modified. */
 static tc_status read_line(tc_tuning *t, char *s, bool store) {
     char *field[4] = {s}, *end;
     int n = 1;
@@ -111,7 +111,7 @@ static tc_status read_line(tc_tuning *t, char *s, bool store) {
     if (!tile && !row) return tc_error(TC_CONTENT, "no cost is called '%s'", field[2]);
     if (row && (value < row->lo || value > row->hi))
         return tc_error(TC_CONTENT, "%s is %lld, expected %lld..%lld", row->name, value, (long long)row->lo, (long long)row->hi);
-    if (tile || !store) set(t, tile, store, field[1], field[2], value); /* the constants of a store are no program's */
+    if (tile || !store) set(t, tile, store, field[1], field[2], value); /* costs in a store are ignored */
     return NULL;
 }
 
@@ -156,8 +156,8 @@ size_t tc_tuning_lines(const tc_tuning *t, bool others) {
     return n;
 }
 
-/* ---- binding ---- */
-/* Values of a block: whole leaves, so that no sum is cut elsewhere. */
+/* ---- for binding ---- */
+/* Elements of a block: multiples of a leaf, so that leaves of sums are not split. */
 static const int64_t blocks[] = {2 * TC_LEAF, 4 * TC_LEAF, 6 * TC_LEAF, 8 * TC_LEAF, 12 * TC_LEAF, 0}, unpacked[] = {1, 0};
 static const char block_knob[] = "block", packing_knob[] = "packing";
 
@@ -185,7 +185,7 @@ static void kernel_key(const tc_node *n, const kernel_call *k, const char *knob,
     }
 }
 
-/* What the lines, or a trial, say of a key; only what is among the choices counts. */
+/* The value for a key by the lines or by a trial, if it is among the choices; else 0. */
 static int64_t chosen(const tc_tuning *t, const char *knob, const char *key, const int64_t *choices) {
     const bool trial = t->knob && !strcmp(t->knob, knob);
     const line *l = trial ? NULL : find(t, true, t->machine, key);
@@ -208,7 +208,7 @@ static int kernel_knobs(const tc_node *n, const kernel_call *k, tc_knob *out) { 
 void tuning_kernel(const tc_exec *e, const tc_node *n, kernel_call *k) {
     tc_knob knobs[TC_KNOBS];
     if (!e->tuning || !k->k.nouts) return;
-    for (int i = 0; i < kernel_knobs(n, k, knobs); i++) { /* which values fit may depend on the knobs before */
+    for (int i = 0; i < kernel_knobs(n, k, knobs); i++) { /* a knob's values may depend on those set before */
         tc_buf key = {0};
         kernel_key(n, k, knobs[i].name, &key);
         k->k.knob[i] = chosen(e->tuning, knobs[i].name, tc_buf_str(&key), knobs[i].values);
@@ -225,17 +225,17 @@ bool tuning_unpacked(const tc_exec *e, const tc_node *n, const kernel_call *k) {
     return tile != 0;
 }
 
-static void tell(const frame *f, const char *knob, const int64_t *choices, tc_buf *key, uint64_t ns) {
+static void report(const frame *f, const char *knob, const int64_t *choices, tc_buf *key, uint64_t ns) {
     if (*choices) f->e->timed(f->e->timed_ctx, knob, tc_buf_str(key), choices, ns);
     tc_buf_free(key);
 }
-void tuning_tell(const frame *f, const call *c, uint64_t ns) {
+void tuning_report(const frame *f, const call *c, uint64_t ns) {
     const tc_node *n = c->group ? c->group->node : NULL;
     tc_knob knobs[TC_KNOBS];
     tc_buf key = {0};
-    if (c->kind == CALL_LOOP && c->block) loop_key(f->e, c->group->loop, &key), tell(f, block_knob, blocks, &key, ns);
+    if (c->kind == CALL_LOOP && c->block) loop_key(f->e, c->group->loop, &key), report(f, block_knob, blocks, &key, ns);
     if (c->kind != CALL_KERNEL) return;
-    if (c->kernel->may_pack) kernel_key(n, c->kernel, NULL, &key), tell(f, packing_knob, unpacked, &key, ns);
+    if (c->kernel->may_pack) kernel_key(n, c->kernel, NULL, &key), report(f, packing_knob, unpacked, &key, ns);
     const int count = c->kernel->k.nouts ? kernel_knobs(n, c->kernel, knobs) : 0;
-    for (int i = 0; i < count; i++) kernel_key(n, c->kernel, knobs[i].name, &key), tell(f, knobs[i].name, knobs[i].values, &key, ns);
+    for (int i = 0; i < count; i++) kernel_key(n, c->kernel, knobs[i].name, &key), report(f, knobs[i].name, knobs[i].values, &key, ns);
 }
