@@ -1,11 +1,13 @@
-/* The block executor: a loop bound to sizes and strides, run in blocks that stay in the L1 cache, every operation a vector primitive.
+/* The block executor: interprets a loop that is bound to sizes and strides. It works on blocks of elements that stay in L1; each operation is a call of a
+ * vector primitive (kernel/isa.h) on a block. A nest (loop/nest.h) is executed as:
  *
- *     rows of the outer axes, R at a time          parallel
- *       stage 0: columns of the inner axes, C at a time:  load, compute, reduce
- *       stage 1: ...                               values of an earlier stage are kept in a row buffer, or computed again
+ *     R rows of the outer axes at a time                          parallel
+ *       stage 0:  C columns of the inner axes at a time:  load, compute, reduce
+ *       stage 1:  ...                                             values of earlier stages come from a row buffer, or are recomputed
  *
- * A block holds R x C values, row-major ("row mode") or, when memory runs along the outer axes, column-major. A value that varies
- * along the rows only is a vector of R, along the columns only of C; it is spread where an operation needs all R x C. */
+ * A block has R x C elements, row-major ("row mode"), or column-major if memory is contiguous along the outer axes ("column mode"). A value that varies
+ * only along the rows is a vector of R elements, one that varies only along the columns a vector of C; it is broadcast where an operation needs
+ * R x C elements. */
 #ifndef TC_RUNTIME_BLOCK_H
 #define TC_RUNTIME_BLOCK_H
 
@@ -17,7 +19,7 @@
 #include "runtime/costs.h"
 
 typedef struct tc_block tc_block;
-typedef struct tc_block_tables tc_block_tables; /* of dear functions of 16-bit numbers: one for each function in all blocks that are bound with it */
+typedef struct tc_block_tables tc_block_tables; /* tables of expensive functions of 16-bit numbers, shared by the blocks that are bound with it */
 tc_block_tables *tc_block_tables_create(void);
 void tc_block_tables_destroy(tc_block_tables *t); /* after the blocks; NULL is allowed */
 size_t tc_block_tables_count(const tc_block_tables *t);
@@ -29,31 +31,31 @@ typedef struct {
 typedef struct {
     const tc_isa_ops *isa;
     const tc_symvalue *vars;
-    size_t nvars;                 /* the sizes */
-    const tc_block_shape *shapes; /* for each buffer of schedule->loop that has a value; temporaries are the block's own */
-    const tc_costs *costs;        /* NULL: as shipped */
-    tc_block_tables *tables;      /* used by one thread at a time; NULL: the block's own */
-    int64_t block;                /* values of a block, a multiple of TC_LEAF; 0: chosen */
-    int threads;                  /* that will run it; 0: one. Blocks are not so large that there are fewer of them */
-    bool in_place;                /* a written buffer may be the memory of one that is read at the same index */
+    size_t nvars;
+    const tc_block_shape *shapes; /* by buffer of schedule->loop, of those that have a value; temporaries belong to the block */
+    const tc_costs *costs;        /* NULL: the defaults */
+    tc_block_tables *tables;      /* used by one thread at a time; NULL: the block creates its own */
+    int64_t block;                /* elements of a block, a multiple of TC_LEAF; 0: the default */
+    int threads;                  /* that will run it (0: one); blocks are made so small that each thread gets some */
+    bool in_place;                /* a written buffer may share memory with one that is read at the same index */
 } tc_block_env;
 
 /* The schedule must outlive the block. */
 tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc_block **out);
-/* Would a block of these sizes look up functions of 16-bit numbers in tables? Emitted C, which has none, is slower then. */
-tc_status tc_block_looks_up(const tc_schedule *schedule, const tc_block_env *env, bool *out_any);
+/* Would a block of these sizes use tables of functions of 16-bit numbers? It is faster than compiled code then, which has none. */
+tc_status tc_block_uses_tables(const tc_schedule *schedule, const tc_block_env *env, bool *out_any);
 void tc_block_destroy(tc_block *b); /* NULL is allowed */
 
-size_t tc_block_scratch(const tc_block *b); /* bytes a worker */
+size_t tc_block_scratch(const tc_block *b); /* bytes for each worker */
 size_t tc_block_temps(const tc_block *b);   /* bytes for its temporaries, shared by all workers */
 
-/* data: address of element 0 of each buffer with a value. scratch: workers * tc_block_scratch bytes; temps: tc_block_temps; both 64-byte
- * aligned. vars: for the numbers that are computed once a run. fault: zeroed; set when a checked gather found a bad index. */
+/* data: address of element 0 of each buffer that has a value. scratch: workers * tc_block_scratch bytes; temps: tc_block_temps bytes; both 64-byte
+ * aligned. vars: for host values (TC_L_HOST). fault: zeroed; set if a checked gather finds an index out of range. */
 tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, void *temps, tc_pool *pool,
                        tc_abi_fault *fault);
 
-/* A loop that is an epilogue (tc_loop.region), run region by region from any worker of a pool of so many. scratch: as many bytes as
- * tc_block_region_scratch says, 64-byte aligned; it, data and fault are used until the last region is done. */
+/* Prepares a loop that is an epilogue (tc_loop.region), so that a kernel can run it on a region of its result, from any of so many workers. scratch:
+ * tc_block_region_scratch bytes, 64-byte aligned; it, data and fault must stay valid until the kernel ends. */
 size_t tc_block_region_scratch(const tc_block *b, int workers);
 tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, int workers, tc_abi_fault *fault,
                            tc_epilogue *out);

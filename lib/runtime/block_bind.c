@@ -1,5 +1,5 @@
-/* Binding a loop to sizes and strides: for each nest the axes are merged where memory allows, a block shape is chosen, and
- * block_plan.c turns the instructions into steps. */
+/* Binds a loop to sizes and strides: for each nest, merges axes where memory allows it, chooses the shape of blocks, and lets block_plan.c translate the
+ * instructions to steps. */
 #include "base/ints.h"
 #include "runtime/block_plan.h"
 
@@ -8,8 +8,8 @@ typedef struct {
     const tc_block_env *env;
     int64_t ext[64];
     tc_block *made;
-    tc_lv *root;                                                    /* find_tables */
-    int64_t (*temp_size)[TC_MAX_RANK], (*temp_stride)[TC_MAX_RANK]; /* temporaries, by buffer */
+    tc_lv *root;                                                    /* of find_tables */
+    int64_t (*temp_size)[TC_MAX_RANK], (*temp_stride)[TC_MAX_RANK]; /* by buffer, of temporaries */
 } binder;
 
 static tc_status eval(const binder *b, tc_sym e, int64_t *out) {
@@ -22,7 +22,7 @@ static tc_block_shape shape_of(const binder *b, int buffer) {
     return (tc_block_shape){b->temp_size[buffer], b->temp_stride[buffer]};
 }
 
-/* An address or index expression over all axes of the loop. */
+/* Adds stride times an affine expression, evaluated, to *out. */
 static tc_status raw_affine(const binder *b, const tc_affine *a, int64_t stride, raw *out) {
     int64_t v;
     TC_TRY(eval(b, a->base, &v));
@@ -42,7 +42,8 @@ static tc_status raw_address(const binder *b, int buffer, int rank, const tc_aff
 }
 
 /* ---- the sides of a nest ---- */
-static bool merges(const plan *p, int outer, int inner, int64_t ext) {
+/* Can two axes be merged? ext: extent of the inner one. In every access, a step of the outer axis must be `ext` steps of the inner one. */
+static bool can_merge(const plan *p, int outer, int inner, int64_t ext) {
     for (int i = 0; i < p->nraw; i++)
         if (p->raws[i].s[outer] != p->raws[i].s[inner] * ext) return false;
     return true;
@@ -50,8 +51,9 @@ static bool merges(const plan *p, int outer, int inner, int64_t ext) {
 
 static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
 
-/* by: the axes are ordered by their strides there, the smallest last; NULL: by their numbers, the order of reductions. */
-static tc_status gather_side(plan *p, const int64_t *ext, uint64_t axes, const raw *by, side *out, int group[64]) {
+/* Makes a side of these axes. by: the axes are ordered by their strides in this access, smallest last; NULL: by number, which is the order of reductions.
+ * group[a]: the merged axis that contains axis a. */
+static tc_status make_side(plan *p, const int64_t *ext, uint64_t axes, const raw *by, side *out, int group[64]) {
     int list[64], n = 0;
     out->n = 0;
     out->total = 1;
@@ -64,7 +66,7 @@ static tc_status gather_side(plan *p, const int64_t *ext, uint64_t axes, const r
     for (int i = 0; i < n; i++) {
         int a = list[i];
         out->total *= ext[a];
-        if (i && merges(p, list[i - 1], a, ext[a])) out->ext[out->n - 1] *= ext[a];
+        if (i && can_merge(p, list[i - 1], a, ext[a])) out->ext[out->n - 1] *= ext[a];
         else {
             if (out->n == MAX_AXES) return tc_error(TC_UNSUPPORTED, "a loop with more than %d axes that do not merge", MAX_AXES);
             out->ext[out->n++] = ext[a];
@@ -75,7 +77,7 @@ static tc_status gather_side(plan *p, const int64_t *ext, uint64_t axes, const r
     return NULL;
 }
 
-/* A nest without reductions: the last merged axes are the inner side, so many that there is something to do in a row. */
+/* For a nest without reductions: moves the last merged axes to the inner side, as many as give at least ENOUGH columns. */
 static void split_inner(plan *p, nest *n, const int64_t *ext, uint64_t *inner, const int group[64]) {
     enum { ENOUGH = 64 };
     if (!n->O.n) return;
@@ -95,8 +97,8 @@ static void split_inner(plan *p, nest *n, const int64_t *ext, uint64_t *inner, c
     p->outer &= ~*inner;
 }
 
-/* Rows may come in any order. Where memory runs along an outer axis and never along the inner ones, that axis becomes the last of the
- * outer ones: blocks are then tiles that use whole lines of both sides. */
+/* Rows may be computed in any order. The outer axis along which most accesses that are not contiguous along the inner side are contiguous becomes the
+ * last outer axis: blocks are then tiles that use whole cache lines in both directions. */
 static void order_outer(plan *p, nest *n) {
     int votes[MAX_AXES] = {0}, best = n->O.n - 1;
     if (n->O.n < 2) return;
@@ -112,8 +114,8 @@ static void order_outer(plan *p, nest *n) {
     p->outer_axis[n->O.n - 1] = axis, n->O.ext[n->O.n - 1] = ext;
 }
 
-static reach to_reach(const plan *p, const nest *n, const raw *r) {
-    reach out = {.base = r->base};
+static affine to_affine(const plan *p, const nest *n, const raw *r) {
+    affine out = {.base = r->base};
     for (int k = 0; k < n->O.n; k++) out.o[k] = r->s[p->outer_axis[k]];
     for (int k = 0; k < n->I.n; k++) out.i[k] = r->s[p->inner_axis[k]];
     return out;
@@ -122,7 +124,7 @@ static reach to_reach(const plan *p, const nest *n, const raw *r) {
 /* ---- block shape ---- */
 static int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
-/* Does memory run along the outer side rather than the inner one? Counts loads and stores that vary along both. */
+/* Counts the loads and stores that vary along both sides and are contiguous along the inner side, or along the outer one. */
 static void orientation(const plan *p, const nest *n, int *along_inner, int *along_outer) {
     *along_inner = *along_outer = 0;
     for (int i = 0; i < n->nacc; i++) {
@@ -135,25 +137,26 @@ static void orientation(const plan *p, const nest *n, int *along_inner, int *alo
     (void)p;
 }
 
-enum { LONG_ROW = 1024 * TC_LEAF, MANY_COLUMNS = 1024, MOST_CHUNKS = 64, MOST_PARTS = 8192 };
-/* Elements of a chunk of rows that are reduced R at a time: leaves times a power of two, about eight for each thread, none too small to hand over. */
+enum { LONG_ROW = 1024 * TC_LEAF, MANY_COLUMNS = 1024, MAX_CHUNKS = 64, MAX_PARTS = 8192 };
+/* Elements of a chunk of rows, of which R are reduced together: a power of two leaves, so that there are about eight chunks for each thread, and none is
+ * too small a task. */
 static int64_t chunk_of(const plan *p, int64_t R, int64_t EI) {
-    const int64_t want = clamp(MOST_PARTS / R, 2, clamp(8 * p->threads, 2, MOST_CHUNKS));
+    const int64_t want = clamp(MAX_PARTS / R, 2, clamp(8 * p->threads, 2, MAX_CHUNKS));
     int64_t chunk = TC_LEAF;
     while ((chunk < EI && R * chunk * p->work < p->costs->task_ops) || (EI + chunk - 1) / chunk > want) chunk *= 2;
     return chunk;
 }
-/* Sums of so few columns that threads share their length: each then reads what it wrote in the loop before. */
+/* Are there so few columns to sum that threads should split their length instead? Each then reads memory that it wrote in the loop before. */
 static bool is_tall(const plan *p, int64_t EO, int64_t EI) {
     return p->threads > 1 && EO <= MANY_COLUMNS && EI >= 2 * TC_LEAF && chunk_of(p, EO, EI) < EI;
 }
-/* Few rows or columns are cut, each for all threads. */
-static void cut_rows(const plan *p, nest *n) {
+/* Few long rows or columns are cut into chunks, so that all threads work on each. */
+static void cut_chunks(const plan *p, nest *n) {
     const int64_t EO = n->O.total, EI = n->I.total;
     const bool rows = !n->col && n->R == 1 && EO <= 16 && (EI >= LONG_ROW || EO < p->threads);
     if (!n->reduces || p->scans || p->loop->region || n->C >= EI || !(rows || (n->col && is_tall(p, EO, EI)))) return;
     n->chunk = chunk_of(p, n->R, EI);
-    n->wide = n->chunk < EI;
+    n->chunked = n->chunk < EI;
 }
 
 static void choose_block(const plan *p, nest *n) {
@@ -161,44 +164,46 @@ static void choose_block(const plan *p, nest *n) {
     int in, out;
     orientation(p, n, &in, &out);
     n->col = false;
-    if (p->loop->region) n->C = n->regions ? clamp(EI, 1, 128) : EI, n->R = T / (n->C ? n->C : 1); /* regions have few columns and many rows */
+    if (p->loop->region) n->C = n->regions ? clamp(EI, 1, 128) : EI, n->R = T / (n->C ? n->C : 1); /* regions have many rows and few columns */
     else if (!n->reduces) {
-        if (out && EI >= 16 && n->O.ext[n->O.n - 1] >= 16) n->R = 32, n->C = clamp(EI, 1, 64); /* a tile: both directions use whole lines */
+        if (out && EI >= 16 && n->O.ext[n->O.n - 1] >= 16)
+            n->R = 32, n->C = clamp(EI, 1, 64); /* a tile that uses whole cache lines in both directions */
         else if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), 1, EO), n->C = EI;
         else {
             int64_t blocks = (EI + T + T / 2 - 1) / (T + T / 2);
             n->C = clamp(((EI + blocks - 1) / blocks + 63) & ~(int64_t)63, 1, EI);
             n->R = 1;
         }
-    } else if (!p->row_only && EI <= 48 && EO >= 64) { /* short rows: side by side */
+    } else if (!p->row_only && EI <= 48 && EO >= 64) { /* short rows: column mode, so that vectors are long */
         n->col = true;
         n->C = EI;
         n->R = clamp(4 * T / (EI ? EI : 1), 1, 256);
     } else if (out > in && !p->row_only) {
         n->col = true;
         const bool tall = is_tall(p, EO, EI);
-        int64_t share = tall ? EO : (EO / p->threads + 63) & ~(int64_t)63; /* where only sums are kept longer pieces of lines are read at a time */
+        int64_t share = tall ? EO : (EO / p->threads + 63) & ~(int64_t)63; /* nests that only sum loads read longer runs at a time */
         n->R = clamp(EO, 1, p->blocks ? 256 : clamp(share, 256, MANY_COLUMNS));
         int64_t c = 16;
         while (c < TC_LEAF && c * n->R < 4 * T) c *= 2;
         n->C = EI <= 2 * c && !tall ? EI : c;
-    } else if (EI <= (p->blocks ? 8 : 2) * T) {    /* a row that its stages find in the second cache */
-        int64_t most = p->blocks ? 2 * T : 16 * T; /* without values but those in memory: many rows a call */
+    } else if (EI <= (p->blocks ? 8 : 2) * T) {    /* a whole row, which stays in L2 from stage to stage */
+        int64_t most = p->blocks ? 2 * T : 16 * T; /* nests that only reduce loads take many rows in a call */
         n->C = EI;
         n->R = clamp(most / (EI ? EI : 1), out > in ? 16 : 1, EO);
     } else {
-        int64_t cheap = p->work <= 2 ? 8192 : T; /* nothing but loads */
+        int64_t cheap = p->work <= 2 ? 8192 : T; /* work <= 2: a reduction of a load */
         n->C = out > in && EO > 1 ? TC_LEAF : cheap - cheap % TC_LEAF;
         n->R = out > in ? 16 : 1;
     }
-    if (p->scans && n->R < SCAN_ROWS && EO >= 8 * SCAN_ROWS) n->R = SCAN_ROWS; /* of few rows each is a task */
+    if (p->scans && n->R < SCAN_ROWS && EO >= 8 * SCAN_ROWS) n->R = SCAN_ROWS; /* fewer rows are a task each */
     n->R = clamp(n->R, 1, EO ? EO : 1);
     n->C = clamp(n->C, 1, EI ? EI : 1);
-    cut_rows(p, n);
+    cut_chunks(p, n);
 }
 
 /* ---- one nest ---- */
-static tc_status collect(const binder *b, plan *p, const tc_nest *tn) {
+/* Finds the instructions that the nest needs (p->live), and evaluates the addresses of its accesses (p->raws). */
+static tc_status collect_addresses(const binder *b, plan *p, const tc_nest *tn) {
     const tc_loop *l = b->s->loop;
     for (size_t i = l->inst.len; i-- > 0;) {
         const tc_linst *in = &l->inst.data[i];
@@ -219,7 +224,7 @@ static tc_status collect(const binder *b, plan *p, const tc_nest *tn) {
         const int n = tc_loop_operands(in, operand);
         for (int k = 0; k < n; k++) p->live[operand[k]] = 1;
     }
-    /* raw addresses: loads and indices by instruction, then gathered dimensions, then stores */
+    /* in the order: a load or index, then its gathered dimensions; the next instruction; ...; the stores */
     p->raws = tc_xcalloc(l->inst.len * 2 + (size_t)tn->nstores + 64, sizeof *p->raws);
     size_t cap = l->inst.len * 2 + (size_t)tn->nstores + 64;
     for (size_t i = 0; i < l->inst.len; i++) {
@@ -252,7 +257,7 @@ static uint8_t log2_size(tc_dtype d) { return (uint8_t)__builtin_ctz((unsigned)t
 
 static int class_of(const plan *p, uint64_t axes) { return (axes & p->outer_on ? CLS_O : 0) | (axes & p->inner_on ? CLS_I : 0); }
 
-/* Accesses of loads, indices and stores with their final strides. */
+/* Makes the accesses of loads, indices and stores, with strides along the merged axes. */
 static void make_accesses(const binder *b, plan *p, nest *n, const tc_nest *tn) {
     const tc_loop *l = b->s->loop;
     n->acc = tc_xcalloc(l->inst.len + (size_t)tn->nstores, sizeof *n->acc);
@@ -261,7 +266,7 @@ static void make_accesses(const binder *b, plan *p, nest *n, const tc_nest *tn) 
         const tc_linst *in = &l->inst.data[i];
         access *a = &n->acc[n->nacc];
         p->acc_of[i] = n->nacc++;
-        *a = (access){.at = to_reach(p, n, &p->raws[p->raw_of[i]]),
+        *a = (access){.at = to_affine(p, n, &p->raws[p->raw_of[i]]),
                       .buffer = -1,
                       .inst = (int)i,
                       .pred = -1,
@@ -282,13 +287,13 @@ static void make_accesses(const binder *b, plan *p, nest *n, const tc_nest *tn) 
                 a->gather[a->ngather].size = sh.size[d];
                 a->gather[a->ngather].dim = d;
                 a->gather[a->ngather].value = in->gather[d];
-                a->gather[a->ngather++].at = to_reach(p, n, &p->raws[p->raw_of[i] + k++]);
+                a->gather[a->ngather++].at = to_affine(p, n, &p->raws[p->raw_of[i] + k++]);
             }
     }
     for (int k = 0; k < tn->nstores; k++) {
         const tc_lstore *st = &l->stores.data[tn->stores[k]];
         tc_dtype d = l->buffers.data[st->buffer].dtype;
-        n->acc[n->nacc] = (access){.at = to_reach(p, n, &p->raws[p->store_raw + k]),
+        n->acc[n->nacc] = (access){.at = to_affine(p, n, &p->raws[p->store_raw + k]),
                                    .buffer = st->buffer,
                                    .dtype = d,
                                    .shift = log2_size(d),
@@ -308,9 +313,10 @@ bool side_chain(const side *s, const int64_t *stride, int64_t last) {
 }
 static bool unit(const side *s, const int64_t *stride) { return side_chain(s, stride, 1); }
 
+/* Is every block of the access contiguous in memory? */
 static bool dense(const nest *n, const access *a) {
     bool o = a->cls & CLS_O && n->R > 1, i = a->cls & CLS_I && n->C > 1;
-    if (o && i && n->regions) return false; /* a region may have a part of the columns */
+    if (o && i && n->regions) return false; /* a region may have only some of the columns */
     if (o && i) {
         if (n->col) return unit(&n->O, a->at.o) && n->R == n->O.total && side_chain(&n->I, a->at.i, n->R);
         return unit(&n->I, a->at.i) && n->C == n->I.total && side_chain(&n->O, a->at.o, n->C);
@@ -320,7 +326,47 @@ static bool dense(const nest *n, const access *a) {
     return true;
 }
 
-/* whole: of a region loop, for regions that have all columns. */
+/* Divides the axes of the nest into its outer and inner side. */
+static tc_status make_sides(const binder *b, plan *p, nest *n) {
+    const tc_nest *tn = p->tn;
+    const tc_loop *l = p->loop;
+    int group_o[64], group_i[64];
+    uint64_t inner = tn->inner | (l->columns & tn->outer);
+    const bool given = inner || l->region, one_store = tn->nstores == 1;
+    TC_TRY(make_side(p, b->ext, p->outer, given || !one_store ? NULL : &p->raws[p->store_raw], &n->O, group_o));
+    memcpy(p->outer_axis, p->last_axis, sizeof p->outer_axis);
+    if (given) {
+        TC_TRY(make_side(p, b->ext, inner, NULL, &n->I, group_i));
+        memcpy(p->inner_axis, p->last_axis, sizeof p->inner_axis);
+    } else {
+        n->I = (side){.total = 1};
+        split_inner(p, n, b->ext, &inner, group_o);
+        if (one_store) order_outer(p, n);
+    }
+    for (int a = 0; a < l->naxes; a++) {
+        if (b->ext[a] == 1) continue;
+        if (p->outer >> a & 1) p->outer_on |= UINT64_C(1) << a;
+        if (inner >> a & 1) p->inner_on |= UINT64_C(1) << a;
+    }
+    p->full = class_of(p, ~UINT64_C(0));
+    return NULL;
+}
+
+/* What choose_block needs to know of the instructions. */
+static void survey(plan *p) {
+    for (size_t i = 0; i < p->loop->inst.len; i++) {
+        const tc_linst *in = &p->loop->inst.data[i];
+        if (!p->live[i]) continue;
+        if (in->kind == TC_L_SCAN) p->scans = true;
+        if (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD)) p->row_only = true;
+        p->work++;
+        p->blocks += in->kind != TC_L_LOAD && in->axes & p->inner_on;
+        int size = (int)tc_dtype_size(in->dtype);
+        if (size > p->widest && (in->axes & p->inner_on || !p->inner_on)) p->widest = size; /* values of a row are few */
+    }
+}
+
+/* whole: the second nest of a region loop, for regions that have all columns. */
 static tc_status bind_nest(const binder *b, const tc_nest *tn, bool whole, nest *n) {
     const tc_loop *l = b->s->loop;
     size_t ni = l->inst.len;
@@ -338,42 +384,13 @@ static tc_status bind_nest(const binder *b, const tc_nest *tn, bool whole, nest 
     p.raw_of = tc_xcalloc(ni + 1, sizeof *p.raw_of);
     p.acc_of = tc_xcalloc(ni + 1, sizeof *p.acc_of);
     p.store_acc = tc_xcalloc((size_t)tn->nstores + 1, sizeof *p.store_acc);
-    tc_status s = collect(b, &p, tn);
-    int group_o[64], group_i[64];
-    uint64_t inner = tn->inner | (l->columns & tn->outer);
-    bool sides = inner || l->region; /* the inner side is given */
+    tc_status s = collect_addresses(b, &p, tn);
     n->regions = l->region && !whole;
-    if (!s) s = gather_side(&p, b->ext, p.outer, sides || tn->nstores != 1 ? NULL : &p.raws[p.store_raw], &n->O, group_o);
+    n->reduces = tn->inner != 0;
+    if (!s) s = make_sides(b, &p, n);
     if (!s) {
-        memcpy(p.outer_axis, p.last_axis, sizeof p.outer_axis);
-        if (sides) {
-            s = gather_side(&p, b->ext, inner, NULL, &n->I, group_i);
-            memcpy(p.inner_axis, p.last_axis, sizeof p.inner_axis);
-        } else {
-            n->I = (side){.total = 1};
-            split_inner(&p, n, b->ext, &inner, group_o);
-            if (tn->nstores == 1) order_outer(&p, n);
-        }
-    }
-    if (!s) {
-        n->reduces = tn->inner != 0;
-        for (int a = 0; a < l->naxes; a++) {
-            if (b->ext[a] == 1) continue;
-            if (p.outer >> a & 1) p.outer_on |= UINT64_C(1) << a;
-            if (inner >> a & 1) p.inner_on |= UINT64_C(1) << a;
-        }
-        p.full = class_of(&p, ~UINT64_C(0));
         make_accesses(b, &p, n, tn);
-        for (size_t i = 0; i < ni; i++) {
-            const tc_linst *in = &l->inst.data[i];
-            if (!p.live[i]) continue;
-            if (in->kind == TC_L_SCAN) p.scans = true;
-            if (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD)) p.row_only = true;
-            p.work++;
-            p.blocks += in->kind != TC_L_LOAD && in->axes & p.inner_on;
-            int size = (int)tc_dtype_size(in->dtype);
-            if (size > p.widest && (in->axes & p.inner_on || !p.inner_on)) p.widest = size; /* of a row's own values there are few */
-        }
+        survey(&p);
         choose_block(&p, n);
         for (int k = 0; k < n->nacc; k++) n->acc[k].dense = n->acc[k].buffer >= 0 && dense(n, &n->acc[k]);
         s = block_plan(&p, n);
@@ -408,7 +425,7 @@ static tc_status bind_temps(binder *b, tc_block *out) {
     return NULL;
 }
 
-/* The loop without the part that a kernel may compute itself. */
+/* Binds the rest of an epilogue, for kernels that compute its plain part themselves. */
 static tc_status bind_rest(const binder *b, tc_block *out) {
     const tc_loop *l = b->s->loop;
     block_rest *rest = out->rest = tc_xcalloc(1, sizeof *rest);
@@ -420,7 +437,7 @@ static tc_status bind_rest(const binder *b, tc_block *out) {
     return tc_block_bind(&rest->schedule, b->env, &rest->block);
 }
 
-/* Evaluates the extents of the loop's axes and finds the functions that are worth a table (find_tables); b->root is the caller's. */
+/* Evaluates the extents of the loop's axes, and finds the functions that are worth a table (find_tables). The caller frees b->root. */
 static tc_status bind_tables(binder *b) {
     const tc_loop *l = b->s->loop;
     const tc_costs *costs = b->env->costs ? b->env->costs : &tc_costs_shipped;
@@ -430,7 +447,7 @@ static tc_status bind_tables(binder *b) {
     return NULL;
 }
 
-tc_status tc_block_looks_up(const tc_schedule *schedule, const tc_block_env *env, bool *out_any) {
+tc_status tc_block_uses_tables(const tc_schedule *schedule, const tc_block_env *env, bool *out_any) {
     binder b = {.s = schedule, .env = env};
     const tc_loop *l = schedule->loop;
     tc_status s = bind_tables(&b);
@@ -454,7 +471,7 @@ tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc
     for (int k = 0; k < schedule->n && !s; k++) {
         bool empty = false;
         for (int a = 0; a < l->naxes; a++) empty |= schedule->nests[k].outer >> a & 1 && b.ext[a] == 0;
-        if (empty) continue; /* nothing to store */
+        if (empty) continue; /* stores nothing */
         nest *n = &out->nests[out->nnests++];
         s = bind_nest(&b, &schedule->nests[k], false, n);
         if (!s && n->scratch > out->scratch) out->scratch = n->scratch;
@@ -483,7 +500,7 @@ void tc_block_destroy(tc_block *b) {
         for (int i = 0; i <= n->nstages && n->row; i++) tc_vec_free(&n->row[i]);
         for (int i = 0; i < n->nstages && n->body; i++) tc_vec_free(&n->body[i]);
         tc_vec_free(&n->once);
-        for (int i = 0; i < n->nahead; i++) free(n->ahead[i].pace);
+        for (int i = 0; i < n->nstreams; i++) free(n->streams[i].pace);
         free(n->kept);
         free(n->acc);
         free(n->row);

@@ -1,48 +1,51 @@
-/* Inside of the block executor: what binding (block_bind.c, block_plan.c) makes and running (block_run.c, block_mem.c, block_reduce.c) walks. */
+/* Internals of the block executor: the structures that binding makes (block_bind.c, block_plan.c, block_place.c) and that running executes (block_run.c,
+ * block_mem.c, block_reduce.c). */
 #ifndef TC_RUNTIME_BLOCK_IMPL_H
 #define TC_RUNTIME_BLOCK_IMPL_H
 
 #include "runtime/block.h"
 
-enum { SCAN_ROWS = 4 };                               /* rows that a scan goes along side by side: within a row each element waits for the last */
-enum { MAX_AXES = 24 };                               /* outer or inner axes of a nest, after merging */
-enum { CLS_0 = 0, CLS_O = 1, CLS_I = 2, CLS_OI = 3 }; /* what a value varies along: bits */
+enum { SCAN_ROWS = 4 }; /* rows that are scanned together, because within a row each element depends on the one before */
+enum { MAX_AXES = 24 }; /* outer or inner axes of a nest, after merging */
+enum { CLS_0 = 0, CLS_O = 1, CLS_I = 2, CLS_OI = 3 }; /* class of a value: bit mask of the sides (outer, inner) along which it varies */
 
-/* Axes of a side, merged where every access allows it. Extents above 1, outermost first. */
+/* The outer or inner axes of a nest, outermost first, without axes of extent 1. Neighbouring axes are merged if every access allows it. A flat index
+ * of a side numbers its points in row-major order. */
 typedef struct {
     int n;
     int64_t ext[MAX_AXES];
-    int64_t total;
+    int64_t total; /* points */
 } side;
 
-/* An affine address or number: base + strides along the two sides (in elements, or the coefficients of an index). */
+/* An affine expression: base + strides along the axes of the two sides (for an address: in elements). */
 typedef struct {
     int64_t base, o[MAX_AXES], i[MAX_AXES];
-} reach;
+} affine;
 
+/* A load, a store or an index value. */
 typedef struct {
-    reach at;
-    int buffer;
+    affine at;          /* the address (without gathered dimensions), or the index */
+    int buffer;         /* -1: an index */
     tc_dtype dtype;     /* in memory */
     uint8_t cls, shift; /* shift: log2 of the element size */
     bool dense;         /* every block is contiguous in memory */
     int ngather;        /* gathered dimensions */
     struct {
-        int value;
-        int64_t stride, size;
-        reach at;
+        int value;            /* the gathered index */
+        int64_t stride, size; /* of the dimension */
+        affine at;            /* is added to the index */
         int dim;
-        uint8_t cls; /* split: of the value */
+        uint8_t cls; /* split: class of the value */
     } * gather;
-    bool along[2]; /* split: some gathered value varies along the outer, the inner side and no other */
+    bool along[2]; /* split: a gathered value varies along the outer (inner) side only */
     bool checked;
-    int inst;
-    int pred; /* value or -1 */
+    int inst; /* -1: a store */
+    int pred; /* a value, or -1 */
 } access;
 
 typedef enum {
     S_FN,
-    S_FN_ONE,
+    S_FN_NARROW,
     S_TABLE,
     S_CAST,
     S_CONST,
@@ -50,7 +53,7 @@ typedef enum {
     S_LOAD,
     S_GATHER,
     S_STORE,
-    S_SPREAD,
+    S_BROADCAST,
     S_INDEX,
     S_REDUCE,
     S_FINISH,
@@ -58,14 +61,17 @@ typedef enum {
     S_PART
 } step_kind;
 
+/* A step is one call of a primitive on a block. Values are numbered; their number is their place in walk.ptr. */
 typedef struct {
     uint8_t kind, cls, dtype, op;
-    uint8_t from_cls, part, shift; /* shift: log2 of the result's size */
-    int out, a, b, c;              /* places in the pointer table; -1: none */
-    int aux;                       /* access, reduction, constant, table */
-    int pieces;                    /* of nest.piece elements, in which it runs where memory is fetched ahead */
-    uint8_t one, fixed;            /* S_FN_ONE: bit k: operand k is one element a row of the block (along the slow side); of those, one at all */
-    bool thin;                     /* S_LOAD: an element a part; S_FN_ONE: rows are parts: runs along the last of several inner axes */
+    uint8_t from_cls, part, shift; /* shift: log2 of the result's element size */
+    int out, a, b, c;              /* values; -1: none */
+    int aux;                       /* number of the access, reduction, constant or table */
+    int pieces;                    /* how many calls of nest.piece elements it takes if the nest prefetches */
+    /* S_FN_NARROW: bit k: operand k has one element for each row of the block (along the slow side), or for each run if `thin`; those with a bit in
+     * `fixed` have one element in all. */
+    uint8_t narrow, fixed;
+    bool thin; /* S_LOAD: loads one element for each run along the last of several inner axes */
     union {
         tc_block_fn fn;
         tc_cast_fn cast;
@@ -74,21 +80,21 @@ typedef struct {
 
 typedef TC_VEC(step) steps;
 
-/* Where a value lies: a slot of the worker's scratch; a row buffer that moves with the block; memory. */
+/* Where a value is: in a slot of the worker's scratch, at the block's position in a row buffer, or in a tensor in memory. */
 typedef struct {
     uint8_t kind;
     uint8_t cls, shift;
-    size_t offset;
-    int acc;
+    size_t offset; /* P_SLOT, P_KEPT: in the scratch */
+    int acc;       /* P_MEM: the access */
 } place;
-enum { P_NONE, P_SLOT, P_KEPT, P_MEM };
+enum { P_NONE, P_SLOT, P_KEPT /* a row buffer */, P_MEM };
 
 typedef struct {
     uint8_t op, dtype; /* dtype of the operand */
-    bool whole;        /* one block sees all of the inner axes: no state between blocks */
-    int64_t stride;    /* columns: elements from one inner index to the next where the operand lies in memory; 0: a block */
+    bool whole;        /* one block has all of the inner axes, so no state is carried between blocks */
+    int64_t stride;    /* column mode: if the operand is read from memory, elements from one inner index to the next; 0: the operand is a block */
     size_t state;      /* offset in the worker's scratch */
-    size_t leaf;       /* columns: lanes, a leaf, the levels of the tree */
+    size_t leaf;       /* column mode: offset in the state of a leaf [R], the levels of the tree [levels][R], the lanes [16][R] */
     int levels;
 } reduction;
 
@@ -98,77 +104,78 @@ typedef struct {
     tc_dtype dtype;
 } constant;
 
-/* Memory that later work will read or write, fetched while this block computes: `pace` lines before each piece of work of a stage. A piece is
- * a step, or so many elements of an element-wise one that a block has about as many pieces whatever the number of its steps. Several steps
- * fetch the next block; one alone fetches what lies LEAD bytes ahead of it, since more would not stay in the first cache. */
-enum { MAX_AHEAD = 8, PIECE = 128, LINE = 64, LEAD = 2048 };
+/* Memory that is read or written sequentially, and prefetched while the block before is computed: `pace` cache lines before each piece of work of a stage.
+ * A piece is a step, or a part of an element-wise step, so that a block has about as many pieces whatever the number of its steps. Nests of several
+ * steps prefetch the next block; those of a single step what is PREFETCH_DISTANCE bytes ahead, since more would not stay in L1. */
+enum { MAX_STREAMS = 8, PIECE = 128 /* elements */, LINE = 64, PREFETCH_DISTANCE = 2048 };
 typedef struct {
-    int place;
+    int place; /* the value */
     bool written;
-    int64_t bytes, lead; /* of a whole block; from a block's begin to what is fetched first */
+    int64_t bytes, lead; /* of a block; from the begin of the block to the first prefetched line */
     int *pace;           /* by stage */
 } stream;
 
 typedef struct {
     side O, I;
-    int64_t R, C; /* block */
-    bool col;     /* blocks lie column-major: inner index slow, outer fast */
+    int64_t R, C; /* rows and columns of a block */
+    bool col;     /* column mode: blocks are column-major, the inner index is the slow one */
     bool reduces;
-    bool regions; /* blocks are parts of regions (tc_block_regions): pieces of rows, with no memory to fetch ahead */
+    bool regions; /* blocks are parts of regions (tc_block_regions), which may have a part of the columns; nothing is prefetched */
     int nstages;
-    steps once, *row, *body; /* at a worker's start; before stage k (row[nstages]: at the end); in stage k */
+    steps once, *row, *body; /* executed at a worker's start; for R rows before stage k (row[nstages]: after the last); for each block in stage k */
     access *acc;
     int nacc;
-    place *places;
+    place *places; /* by value */
     int nplaces;
-    int *moving;
-    int nmoving; /* places whose pointer changes with the block */
+    int *moving; /* values whose pointer changes with the block */
+    int nmoving;
     reduction *red;
     int nred;
     constant *con;
     int ncon;
-    bool hosts;                 /* some of them are computed in each run */
-    size_t scratch, tmp, index; /* bytes a worker; offsets of the conversion and index areas */
-    stream ahead[MAX_AHEAD];
-    int nahead, piece; /* piece: elements */
-    int64_t items, grain;
-    bool one; /* all of it is one block */
+    bool hosts;                 /* some constants are evaluated in each run */
+    size_t scratch, tmp, index; /* bytes for a worker; offsets of the buffers for conversions and for indices */
+    stream streams[MAX_STREAMS];
+    int nstreams, piece;  /* piece: elements */
+    int64_t items, grain; /* parallel tasks, and how many a thread takes at least */
+    bool single_block;    /* the nest is one block */
     struct kept_walk *kept;
-    bool wide;      /* few long rows, or columns: each is cut into chunks, stage by stage */
-    int64_t chunk;  /* wide: elements, 2^k leaves, so that chunks merge by the same tree as leaves */
-    size_t partial; /* wide: offset of the chunks' results in the first worker's scratch */
+    bool chunked;   /* few long rows or columns: each is cut into chunks for the threads, stage by stage */
+    int64_t chunk;  /* chunked: elements, 2^k leaves, so that chunks merge by the same tree as leaves */
+    size_t partial; /* chunked: offset of the chunks' results in the first worker's scratch */
 } nest;
 
-/* Regions of a loop with at most so many columns are often whole rows, and these have a second nest. */
+/* The regions of a loop with at most so many columns often have all columns; such regions have a second nest. */
 enum { WHOLE_COLUMNS = 1024 };
 
-/* Wide: what a chunk gives of a reduction, for the rows of a block: their values, then from VALUE_BYTES each on those that indices belong to. */
+/* Chunked: the result of a reduction of a chunk, for the R rows of a block: R values of VALUE_BYTES; for argmax and argmin these are indices, and the
+ * values follow. */
 enum { VALUE_BYTES = 32, PART_BYTES = 48 };
 static inline size_t part_bytes(const nest *n) { return (size_t)n->R * PART_BYTES; }
 static inline int64_t chunk_count(const nest *n) { return (n->I.total + n->chunk - 1) / n->chunk; }
 
-/* What an epilogue's loop computes in the form of tc_epilogue_plain: buffers, -1: none. result -1: nothing. */
+/* The plain part of an epilogue's loop (tc_epilogue_plain): numbers of buffers; -1: absent. result -1: there is no such part. */
 typedef struct {
-    int result, store, scale, shift, more;
+    int result, store, scale, shift, more; /* more: the residual */
     double low, high;
-    tc_lv load, last; /* the result, and what is made of it */
-    bool first;       /* more follows */
-    bool half;        /* of bf16: run by tc_half_rows, all of it */
-    int table;        /* of the block's, whose values are stored; -1: none */
-    int64_t cols;     /* of a row, then */
+    tc_lv load, last; /* the load of the kernel's result; the last instruction of the plain part */
+    bool first;       /* the loop has further instructions */
+    bool half;        /* of bf16: the whole loop is executed by tc_half_rows */
+    int table;        /* half: number of the table through which values are stored; -1: none */
+    int64_t cols;     /* half: columns */
 } block_plain;
 
-/* What follows the plain part of an epilogue: a copy of its loop that reads the result instead. */
+/* The rest of an epilogue after its plain part: a copy of the loop that loads the kernel's result in place of block_plain.last. */
 typedef struct {
     tc_loop loop;
     tc_schedule schedule;
     tc_block *block;
 } block_rest;
 
-/* block_table.c: what instruction `to`, a rounding to a 16-bit type, makes of the 16-bit values of `from`. */
+/* block_table.c: a table of a function from a 16-bit type to a 16-bit type. */
 typedef struct {
-    tc_buf function;   /* its types and instructions, in bytes */
-    uint16_t *entries; /* by the bits of the value; one more than there are values */
+    tc_buf function;   /* a text that describes the function: its types and instructions */
+    uint16_t *entries; /* by the bits of the argument; 65536, and one more because look-ups read 32 bits */
 } block_table;
 struct tc_block_tables {
     TC_VEC(block_table) list;
@@ -179,33 +186,33 @@ struct tc_block {
     const tc_schedule *schedule;
     int nbuffers;
     size_t scratch, temps;
-    size_t *temp_offset; /* a buffer; SIZE_MAX: not a temporary */
+    size_t *temp_offset; /* by buffer; SIZE_MAX: not a temporary */
     nest *nests;
     int nnests;
-    block_plain plain; /* of a region loop */
-    block_rest *rest;  /* plain.first; or NULL */
-    tc_block_tables *tables, *own_tables;
+    block_plain plain;                    /* of a region loop */
+    block_rest *rest;                     /* if plain.first; else NULL */
+    tc_block_tables *tables, *own_tables; /* own_tables: NULL if they are shared */
 };
 
-/* One worker in one run of a nest. */
+/* The state of one worker in a run of a nest. */
 typedef struct {
     const tc_block *b;
     const nest *n;
     void *const *data;
     char *scratch;
-    void **ptr;   /* by place */
-    int64_t *row; /* by access: offset of the block's first row */
-    int64_t o0, i0, r, c, count[4];
-    const char *ahead[MAX_AHEAD], *ahead_end[MAX_AHEAD]; /* of each stream: next line, end */
+    void **ptr;                     /* by value: its address for the current block */
+    int64_t *row;                   /* by access: offset of the block's first row, in elements */
+    int64_t o0, i0, r, c, count[4]; /* flat indices of the block's first row and column; its rows and columns; elements by class */
+    const char *next_line[MAX_STREAMS], *end_line[MAX_STREAMS]; /* by stream: what is prefetched next, and the end */
     tc_abi_fault *fault;
-    const access *split; /* whose indices along the fast side stand in the index area, and from where on, how many; NULL: none */
-    int64_t split_at, split_n;
-    const char *shared; /* wide: results of reductions, part_bytes each; NULL: finish them here */
-    int stage;          /* wide: row steps done so far */
-    bool quiet;         /* wide: another worker stores what does not vary along the row */
+    const access *split;       /* gather_split: the access whose indices along the fast side are in the index buffer, or NULL; */
+    int64_t split_at, split_n; /* from which flat index on, and how many */
+    const char *shared;        /* chunked: results of reductions, part_bytes each; NULL: run_finish computes them */
+    int stage;                 /* chunked: how many lists of row steps have been executed */
+    bool skip_row_stores;      /* chunked: another worker stores what does not vary along the row */
 } walk;
 
-/* The walk of a nest that is one block, kept from run to run with its tables: only the addresses of buffers are filled in. */
+/* The walk of a nest of a single block, kept between runs: only the addresses of buffers are set again. */
 typedef struct {
     int place, buffer;
     int64_t offset; /* bytes */
@@ -217,39 +224,40 @@ typedef struct kept_walk {
 } kept_walk;
 
 /* block_bind.c */
-bool side_chain(const side *s, const int64_t *stride, int64_t last); /* flat indices of the side are `last` elements apart */
+bool side_chain(const side *s, const int64_t *stride, int64_t last); /* is the stride of flat indices of the side constant, namely `last`? */
 
-static inline int64_t part_length(const nest *n) { return n->I.ext[n->I.n - 1]; }
+/* Elements of a run along the last inner axis. */
+static inline int64_t run_length(const nest *n) { return n->I.ext[n->I.n - 1]; }
 
 /* block_plain.c */
-void find_plain(tc_block *b, const tc_loop *l, const nest *n, const tc_lv *root); /* b->plain, n being of a region loop; root: find_tables */
+void find_plain(tc_block *b, const tc_loop *l, const nest *n, const tc_lv *root); /* sets b->plain of a region loop; root: of find_tables */
 bool plain_regions(const tc_block *b, void *const *data, tc_epilogue_plain *out);
 tc_half_rows half_regions(const tc_block *b, void *const *data);
 
 /* block_table.c */
-/* root[i]: the instruction of whose value instruction i is a function worth a table, used so many times; -1: none. */
+/* root[i]: instruction i is a function of the value of this instruction alone, and worth a table (it is evaluated at least `uses` times); -1: none. */
 void find_tables(const tc_loop *l, const int64_t *extent, int64_t uses, tc_lv *root);
-int table_of(tc_block *b, const tc_loop *l, tc_lv from, tc_lv to); /* its place in b->tables, made where it is new */
-/* What is made 16 bits wide to look `from` up: itself, or what it rounds. */
-tc_dtype half_type(const tc_loop *l, tc_lv v); /* f16 or bf16 where a value of float32 is always one of these; else TC_DTYPE_NONE */
+int table_of(tc_block *b, const tc_loop *l, tc_lv from, tc_lv to); /* number in b->tables of the table from `from` to `to`, computed if it is new */
+tc_dtype half_type(const tc_loop *l, tc_lv v);                     /* f16 or bf16 if every value of v (of f32) is such a number; else TC_DTYPE_NONE */
+/* The value that is converted to 16 bits to look up `from`: from itself, or the operand of its rounding. */
 static inline tc_lv table_operand(const tc_loop *l, tc_lv from) { return l->inst.data[from].kind == TC_L_ROUND ? l->inst.data[from].a[0] : from; }
 
 /* block_mem.c */
-int64_t reach_offset(const side *s, const int64_t *stride, int64_t flat);
+int64_t affine_offset(const side *s, const int64_t *stride, int64_t flat);
 void run_load(walk *w, const step *s);
 void run_gather(walk *w, const step *s);
 void run_store(walk *w, const step *s);
-void run_spread(walk *w, const step *s);
+void run_broadcast(walk *w, const step *s);
 void run_index(walk *w, const step *s);
 
 /* block_reduce.c */
-void reduce_start(walk *w, const reduction *r);
+void reduction_start(walk *w, const reduction *r);
 void run_reduce(walk *w, const step *s);
 void run_finish(walk *w, const step *s);
 void run_scan(walk *w, const step *s);
 size_t reduction_state(const nest *n, reduction *r);                                                   /* bytes */
-void export_part(walk *w, const step *finish, char *part);                                             /* what a chunk's reduction gives */
-void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size_t stride, char *out); /* overwrites parts */
-size_t reduced_bytes(const walk *w, const step *finish);                                               /* of the block's rows */
+void export_part(walk *w, const step *finish, char *part);                                             /* writes the result of a chunk */
+void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size_t stride, char *out); /* of n chunks; overwrites parts */
+size_t reduced_bytes(const walk *w, const step *finish);                                               /* of the result, for the block's rows */
 
 #endif

@@ -1,15 +1,16 @@
-/* Memory of the block executor: strided, gathered and predicated loads and stores of blocks, spreading, index values.
+/* Memory accesses of the block executor: strided, gathered and predicated loads and stores of blocks, broadcasts, index values.
  *
- * A block of class c is walked as a slow side and a fast side (row mode: outer slow, inner fast). Along the fast side it is cut into
- * runs over the last merged axis; runs that follow each other make a tile, which is one call of a strided primitive or a few. */
+ * A block has a slow and a fast side (row mode: outer slow, inner fast). Along the fast side it is divided into runs along the last axis. Consecutive
+ * runs form a tile, which takes one or a few calls of a strided primitive. */
 #include "runtime/block_impl.h"
 
-/* The digits of a flat index, at[a] along axis a, and the offset there. 32-bit divisions take a third of the time. */
+/* Divides a flat index into indices at[a] along each axis; returns the offset there. Uses 32-bit divisions where possible, which take a third of the
+ * time of 64-bit ones. */
 static int64_t digits(const side *s, const int64_t *stride, int64_t flat, int64_t *at) {
     int64_t off = 0;
     for (int a = s->n - 1; a >= 0; a--) {
         int64_t ext = s->ext[a], left;
-        if (flat == 0) left = 0, at[a] = 0; /* an extent may be 0 */
+        if (flat == 0) left = 0, at[a] = 0; /* does not divide by an extent of 0 */
         else if (a == 0) left = 0, at[a] = flat;
         else if (((flat | ext) >> 32) == 0) left = (uint32_t)flat / (uint32_t)ext, at[a] = flat - left * ext;
         else left = flat / ext, at[a] = flat - left * ext;
@@ -18,12 +19,12 @@ static int64_t digits(const side *s, const int64_t *stride, int64_t flat, int64_
     }
     return off;
 }
-int64_t reach_offset(const side *s, const int64_t *stride, int64_t flat) {
+int64_t affine_offset(const side *s, const int64_t *stride, int64_t flat) {
     int64_t at[MAX_AXES];
     if (flat == 0) return 0;
     return s->n == 1 ? stride[0] * flat : digits(s, stride, flat, at);
 }
-/* From at[a] on by `by`, which stays within the axis or ends it; the offset moves along. */
+/* Advances the indices by `by` along axis a, which does not go beyond its end; at the end it carries into axis a - 1. Returns the new offset. */
 static int64_t advance(const side *s, const int64_t *stride, int64_t *at, int a, int64_t by, int64_t off) {
     for (;; a--, by = 1) {
         at[a] += by;
@@ -34,7 +35,7 @@ static int64_t advance(const side *s, const int64_t *stride, int64_t *at, int a,
     }
 }
 
-/* The block's two sides for a class: those that the class lacks have one element. */
+/* The slow and fast side of the block for an access of some class; a side that the class lacks has one element. */
 typedef struct {
     const side *slow, *fast;
     const int64_t *slow_stride, *fast_stride;
@@ -42,7 +43,7 @@ typedef struct {
 } view;
 static const side one = {.n = 0, .total = 1};
 
-static view view_of(const walk *w, const reach *at, int cls) {
+static view view_of(const walk *w, const affine *at, int cls) {
     const side *o = cls & CLS_O ? &w->n->O : &one, *i = cls & CLS_I ? &w->n->I : &one;
     int64_t r = cls & CLS_O ? w->r : 1, c = cls & CLS_I ? w->c : 1;
     int64_t o0 = cls & CLS_O ? w->o0 : 0, i0 = cls & CLS_I ? w->i0 : 0;
@@ -50,13 +51,14 @@ static view view_of(const walk *w, const reach *at, int cls) {
     return (view){o, i, at->o, at->i, o0, i0, r, c};
 }
 
-/* m runs of n elements: run r begins at offset + r * next and steps by stride; it is n elements of the block from done + r * n on. */
+/* m runs of n elements: in memory, run r begins at offset + r * next, with `stride` from one element to the next; in the block, its elements begin at
+ * done + r * n. */
 typedef struct {
     int64_t offset, done, n, stride, m, next;
 } tile;
 typedef void (*tile_fn)(void *ctx, const tile *t);
 
-/* The fast side from flat index v->fast0 on: runs along its last axis, whole ones together. */
+/* Calls fn for the tiles of the fast side from flat index v->fast0 on; complete runs form tiles of several. */
 static void fast_tiles(const view *v, int64_t off, int64_t done, tile_fn fn, void *ctx) {
     const side *f = v->fast;
     const int64_t *stride = v->fast_stride;
@@ -83,13 +85,13 @@ static void fast_tiles(const view *v, int64_t off, int64_t done, tile_fn fn, voi
     }
 }
 
-/* Calls fn for the block's tiles, addresses from `base` on. */
+/* Calls fn for the tiles of the block; base: offset of element 0. */
 static void each_tile(const view *v, int64_t base, tile_fn fn, void *ctx) {
     const side *s = v->slow;
     int last = s->n - 1;
     int64_t done = 0, at[MAX_AXES], off = base;
     if (s->n) off += digits(s, v->slow_stride, v->slow0, at);
-    for (int64_t k = 0, m; k < v->slow_n; k += m) { /* slow rows that follow each other along one axis */
+    for (int64_t k = 0, m; k < v->slow_n; k += m) { /* m rows along the last slow axis */
         int64_t next = 0;
         m = v->slow_n - k;
         if (s->n) {
@@ -113,7 +115,7 @@ typedef struct {
     const uint8_t *pred;
 } copy_ctx;
 
-enum { SHORT = 8 }; /* runs of fewer elements are walked across */
+enum { SHORT = 8 }; /* if runs have fewer elements, copies go across the runs */
 
 static void copy_in(void *p, const tile *t) {
     const copy_ctx *c = p;
@@ -147,9 +149,10 @@ static void copy_in(void *p, const tile *t) {
     }
 }
 
-/* How far ahead a row is fetched before it is written, in bytes: memory fetches no pieces of rows that lie apart by itself. 0: not. */
-static int64_t rows_ahead(const tile *t, int64_t row, int64_t apart) {
-    return t->stride == 1 && row && row <= LEAD && row != apart ? LEAD / row * apart : 0;
+/* At which distance in bytes rows are prefetched before they are written, since the hardware does not prefetch short rows that are not contiguous. 0: no
+ * prefetch. */
+static int64_t row_prefetch_distance(const tile *t, int64_t row, int64_t apart) {
+    return t->stride == 1 && row && row <= PREFETCH_DISTANCE && row != apart ? PREFETCH_DISTANCE / row * apart : 0;
 }
 
 static void copy_out(void *p, const tile *t) {
@@ -166,7 +169,7 @@ static void copy_out(void *p, const tile *t) {
         move->transpose[s](to, t->stride, from, t->n, t->m, t->n);
         return;
     }
-    const int64_t row = t->n << s, apart = t->next * ((int64_t)1 << s), ahead = rows_ahead(t, row, apart);
+    const int64_t row = t->n << s, apart = t->next * ((int64_t)1 << s), ahead = row_prefetch_distance(t, row, apart);
     if (!c->pred && t->stride == 1 && !ahead) {
         move->rows(to, apart, from, row, row, t->m);
         return;
@@ -184,9 +187,9 @@ static void load_block(walk *w, const access *a, void *to) {
     each_tile(&v, a->at.base, copy_in, &(copy_ctx){w->b->isa, to, w->data[a->buffer], a->shift, NULL});
 }
 
-/* An element for each part of each of the block's rows; where there are several, they are whole. */
+/* Loads one element for each run along the last inner axis (step.thin). If the block has several rows, its runs are complete. */
 static void load_thin(walk *w, const access *a, void *to) {
-    const int64_t part = part_length(w->n);
+    const int64_t part = run_length(w->n);
     view v = view_of(w, &a->at, CLS_OI);
     side parts = w->n->I;
     parts.n--, parts.total /= part;
@@ -206,7 +209,7 @@ void run_load(walk *w, const step *s) {
     }
     const void *from =
         (char *)w->data[a->buffer] +
-        ((a->at.base + (a->cls & CLS_O ? w->row[s->aux] : 0) + (a->cls & CLS_I ? reach_offset(&w->n->I, a->at.i, w->i0) : 0)) << a->shift);
+        ((a->at.base + (a->cls & CLS_O ? w->row[s->aux] : 0) + (a->cls & CLS_I ? affine_offset(&w->n->I, a->at.i, w->i0) : 0)) << a->shift);
     if (!a->dense) {
         load_block(w, a, w->scratch + w->n->tmp);
         from = w->scratch + w->n->tmp;
@@ -221,7 +224,7 @@ void run_store(walk *w, const step *s) {
     view v = view_of(w, &a->at, a->cls);
     if (a->dtype != s->dtype) {
         if (a->dense && a->pred < 0) {
-            int64_t off = a->at.base + (a->cls & CLS_O ? w->row[s->aux] : 0) + (a->cls & CLS_I ? reach_offset(&w->n->I, a->at.i, w->i0) : 0);
+            int64_t off = a->at.base + (a->cls & CLS_O ? w->row[s->aux] : 0) + (a->cls & CLS_I ? affine_offset(&w->n->I, a->at.i, w->i0) : 0);
             w->b->isa->cast[s->dtype][a->dtype]((char *)w->data[a->buffer] + (off << a->shift), from, n);
             return;
         }
@@ -241,7 +244,7 @@ static void iota_tile(void *p, const tile *t) {
     for (int64_t r = 0; r < t->m; r++) c->isa->move->iota(c->out + t->done + r * t->n, t->offset + r * t->next, t->stride, t->n);
 }
 
-static void index_block(walk *w, const reach *at, int cls, int64_t *out) {
+static void index_block(walk *w, const affine *at, int cls, int64_t *out) {
     view v = view_of(w, at, cls);
     each_tile(&v, at->base, iota_tile, &(iota_ctx){w->b->isa, out});
 }
@@ -256,13 +259,13 @@ static void report(const walk *w, const access *a, int dim, int64_t index, int64
     w->fault->size = size;
 }
 
-/* Adds the gathered indices to the addresses; an index outside its dimension is reported and replaced by the first element. */
+/* Adds the offsets of gathered dimensions to index[n]. An index out of range is reported, and replaced by 0. tmp: scratch [n]. */
 static void add_gathered(walk *w, const access *a, int64_t n, int64_t *index, int64_t *tmp) {
     const uint8_t *pred = a->pred < 0 ? NULL : w->ptr[a->pred];
     for (int k = 0; k < a->ngather; k++) {
         const int64_t *g = w->ptr[a->gather[k].value];
         int64_t stride = a->gather[k].stride, size = a->gather[k].size;
-        index_block(w, &a->gather[k].at, a->cls, tmp); /* the affine part of this dimension */
+        index_block(w, &a->gather[k].at, a->cls, tmp); /* the affine part of the dimension's index */
         for (int64_t i = 0; i < n; i++) {
             int64_t at = tmp[i] + g[i];
             if (at < 0 || at >= size) {
@@ -274,7 +277,7 @@ static void add_gathered(walk *w, const access *a, int64_t n, int64_t *index, in
     }
 }
 
-/* The gathered dimensions of one class (what they vary along), checked: adds their offsets to out, or sets it; true when there were any. */
+/* Adds the offsets of those gathered dimensions whose index has this class to out (add false: sets out). Checks indices. False: there are none. */
 static bool gathered_part(walk *w, const access *a, int cls, bool add, int64_t *out) {
     int64_t n = w->count[cls];
     bool any = false;
@@ -299,7 +302,7 @@ static bool gathered_part(walk *w, const access *a, int cls, bool add, int64_t *
     return any;
 }
 
-/* The indices of a block as they lie, where they are in range, lead along neighbours in memory, and nothing is added to them; else NULL. */
+/* The gathered index itself, if it can serve as offsets in elements along the rows: in range, stride 1, nothing else to add. Else NULL. */
 static const int64_t *plain_indices(const walk *w, const access *a, const view *v) {
     for (int d = 0; d < v->fast->n; d++)
         if (v->fast_stride[d]) return NULL;
@@ -307,7 +310,7 @@ static const int64_t *plain_indices(const walk *w, const access *a, const view *
     for (int k = 0; k < a->ngather; k++) {
         const int64_t *g = w->ptr[a->gather[k].value], base = a->gather[k].at.base;
         const int cls = a->gather[k].cls;
-        if (cls == CLS_0 || cls == (w->n->col ? CLS_I : CLS_O)) continue; /* moves a row */
+        if (cls == CLS_0 || cls == (w->n->col ? CLS_I : CLS_O)) continue; /* offset of a row */
         if (found || cls != CLS_OI || a->gather[k].stride != 1 || base || !w->b->isa->move->in_range(g, base, a->gather[k].size, w->count[cls]))
             return NULL;
         found = g;
@@ -315,17 +318,18 @@ static const int64_t *plain_indices(const walk *w, const access *a, const view *
     return found;
 }
 
-/* Gathered dimensions that have no affine part: what varies along the rows only moves a row's address, what varies along the
- * columns only is computed once for all rows. */
+/* Gathers from dimensions whose index has no affine part. Indices that vary along the rows only are added to the row's address; those that vary along the
+ * columns only are computed once for all rows. */
 static void gather_split(walk *w, const access *a, char *to) {
     int slow_bit = w->n->col ? CLS_I : CLS_O, fast_bit = CLS_OI & ~slow_bit, s = a->shift;
     view v = view_of(w, &a->at, a->cls);
-    int64_t room = w->n->R * w->n->C, *fast = (int64_t *)(w->scratch + w->n->index), *full = fast + room, *slow = full + room, one_offset = 0;
+    int64_t elements = w->n->R * w->n->C, *fast = (int64_t *)(w->scratch + w->n->index), *full = fast + elements, *slow = full + elements,
+            one_offset = 0;
     const char *memory = w->data[a->buffer];
     for (int k = 0; k < a->ngather; k++)
         if (!a->gather[k].size) {
             int64_t at[1];
-            gathered_part(w, a, a->gather[k].cls, false, a->gather[k].cls ? full : at); /* reports */
+            gathered_part(w, a, a->gather[k].cls, false, a->gather[k].cls ? full : at); /* reports the fault */
             memset(to, 0, (size_t)w->count[a->cls] << s);
             return;
         }
@@ -335,7 +339,7 @@ static void gather_split(walk *w, const access *a, char *to) {
     if (all || a->along[fast_bit >> 1]) {
         view f = v;
         f.slow = &one, f.slow_n = 1;
-        if (w->split != a || w->split_at != v.fast0 || w->split_n != v.fast_n) { /* else the block before it had the same columns */
+        if (w->split != a || w->split_at != v.fast0 || w->split_n != v.fast_n) { /* else they are those of the block before */
             each_tile(&f, 0, iota_tile, &(iota_ctx){w->b->isa, fast});           /* the affine part along the fast side */
             gathered_part(w, a, fast_bit, true, fast);
             w->split = a, w->split_at = v.fast0, w->split_n = v.fast_n;
@@ -343,7 +347,7 @@ static void gather_split(walk *w, const access *a, char *to) {
         by_col = true;
     }
     for (int64_t k = 0; k < v.slow_n; k++) {
-        int64_t off = a->at.base + one_offset + (by_row ? slow[k] : 0) + (v.slow->n ? reach_offset(v.slow, v.slow_stride, v.slow0 + k) : 0);
+        int64_t off = a->at.base + one_offset + (by_row ? slow[k] : 0) + (v.slow->n ? affine_offset(v.slow, v.slow_stride, v.slow0 + k) : 0);
         char *row = to + ((k * v.fast_n) << s);
         if (plain) w->b->isa->move->gather[s](row, memory + off * ((int64_t)1 << s), plain + k * v.fast_n, v.fast_n);
         else if (all) w->b->isa->move->gather_two[s](row, memory + off * ((int64_t)1 << s), fast, full + k * v.fast_n, v.fast_n);
@@ -356,7 +360,7 @@ static void gather_split(walk *w, const access *a, char *to) {
     }
 }
 
-/* Affine addresses under a predicate: runs of true are strided loads, the rest is 0. */
+/* Loads affine addresses with a predicate: each run where it is true by a strided load; other elements are 0. False: there are several fast axes. */
 static bool load_runs(walk *w, const access *a, const uint8_t *pred, void *to, int64_t n) {
     view v = view_of(w, &a->at, a->cls);
     if (v.fast->n != 1) return false;
@@ -364,7 +368,7 @@ static bool load_runs(walk *w, const access *a, const uint8_t *pred, void *to, i
     int64_t stride = v.fast_stride[0];
     if (memchr(pred, 0, (size_t)n)) memset(to, 0, (size_t)n << a->shift);
     for (int64_t k = 0; k < v.slow_n; k++) {
-        int64_t off = a->at.base + v.fast0 * stride + (v.slow->n ? reach_offset(v.slow, v.slow_stride, v.slow0 + k) : 0), row = k * v.fast_n;
+        int64_t off = a->at.base + v.fast0 * stride + (v.slow->n ? affine_offset(v.slow, v.slow_stride, v.slow0 + k) : 0), row = k * v.fast_n;
         for (int64_t i = 0; i < v.fast_n;) {
             const uint8_t *first = memchr(pred + row + i, 1, (size_t)(v.fast_n - i));
             if (!first) break;
@@ -383,7 +387,7 @@ void run_gather(walk *w, const step *s) {
     int64_t n = w->count[s->cls], *index = (int64_t *)(w->scratch + w->n->index), *tmp = index + w->n->R * w->n->C;
     const uint8_t *pred = a->pred < 0 ? NULL : w->ptr[a->pred];
     void *to = a->dtype == s->dtype ? w->ptr[s->out] : w->scratch + w->n->tmp;
-    if (s->part) { /* add_load: no predicate, gathered dimensions without an affine part */
+    if (s->part) { /* node.split */
         gather_split(w, a, to);
         if (a->dtype != s->dtype) w->b->isa->cast[a->dtype][s->dtype](w->ptr[s->out], to, n);
         return;
@@ -403,8 +407,8 @@ void run_gather(walk *w, const step *s) {
     if (a->dtype != s->dtype) w->b->isa->cast[a->dtype][s->dtype](w->ptr[s->out], to, n);
 }
 
-/* From a class to a wider one. once: as large as blocks get. */
-void run_spread(walk *w, const step *s) {
+/* Broadcasts a value to a wider class. */
+void run_broadcast(walk *w, const step *s) {
     int shift = s->op;
     const char *from = w->ptr[s->a];
     char *to = w->ptr[s->out];

@@ -1,11 +1,10 @@
-/* Epilogues of the form that kernels compute themselves (tc_epilogue_plain), and first parts of that form: found among a loop's instructions
- * when it is bound.
+/* Recognises epilogues that kernels can compute themselves (tc_epilogue_plain), or whose first part they can:
  *
- *     store min(max(fma(result, scale[c], shift[c]) + more, low), high)      every part but the result may be missing
- *     store f(min(max(fma(result, scale[c], shift[c]) + more, low), high))   the scale is there, f reads the result nowhere else
+ *     store min(max(fma(result, scale[c], shift[c]) + residual, low), high)      every part but the result may be absent
+ *     store f(min(max(fma(result, scale[c], shift[c]) + residual, low), high))   the scale is present; f does not read the result otherwise
  *
- * Of bf16 the first form, each sum rounded, and a function of that from a table (block_table.c) are one pass over a region (tc_half_rows); scale
- * and shift are float32. */
+ * For bf16, the first form, with each sum rounded, possibly followed by a function from a table (block_table.c), is one pass over a region
+ * (tc_half_rows); scale and shift are float32. */
 #include <math.h>
 
 #include "runtime/block_impl.h"
@@ -13,8 +12,8 @@
 typedef struct {
     const tc_loop *l;
     const nest *n;
-    tc_dtype dtype;   /* of the result and what is stored */
-    tc_dtype compute; /* of scale and shift and of instructions */
+    tc_dtype dtype;   /* of the result and the store */
+    tc_dtype compute; /* of scale, shift and instructions */
 } finder;
 
 static const tc_linst *inst(const finder *f, tc_lv v) { return &f->l->inst.data[v]; }
@@ -26,22 +25,23 @@ static const access *access_of(const finder *f, int inst, int buffer) {
         if (f->n->acc[k].inst == inst && f->n->acc[k].buffer == buffer) return &f->n->acc[k];
     return NULL;
 }
-/* Rows x columns as the result lies, or all columns one after another. */
+/* Is the access a contiguous matrix of all rows x all columns? */
 static bool is_whole(const finder *f, const access *a) {
     return a && a->cls == CLS_OI && a->dtype == f->dtype && !a->at.base && side_chain(&f->n->I, a->at.i, 1) &&
            side_chain(&f->n->O, a->at.o, f->n->I.total);
 }
+/* Is it a contiguous vector with an element for each column? */
 static bool is_column(const finder *f, const access *a) {
     return a && a->cls == CLS_I && a->dtype == f->compute && !a->at.base && side_chain(&f->n->I, a->at.i, 1);
 }
-/* The buffer that v loads in one of these two ways, or -1. */
+/* The buffer that v loads in this way, or -1. */
 static int loaded(const finder *f, tc_lv v, bool whole) {
     const tc_linst *in = inst(f, v);
     if (in->kind != TC_L_LOAD || in->gather || in->pred != TC_LV_NONE) return -1;
     const access *a = access_of(f, v, in->buffer);
     return (whole ? is_whole(f, a) : is_column(f, a)) ? in->buffer : -1;
 }
-/* Of op(x, number): x, and the number in *out. */
+/* If v is op(x, number): x, and the number in *out; else v. */
 static tc_lv bounded(const finder *f, tc_lv v, tc_scalar_op op, double *out) {
     if (!is_scalar(f, v, op) || inst(f, inst(f, v)->a[1])->kind != TC_L_CONST) return v;
     const double bound = tc_scalar_to_double(inst(f, inst(f, v)->a[1])->imm);
@@ -52,9 +52,9 @@ static tc_lv bounded(const finder *f, tc_lv v, tc_scalar_op op, double *out) {
 static bool is_rounding(const finder *f, tc_lv v) {
     return f->compute != f->dtype && inst(f, v)->kind == TC_L_ROUND && inst(f, v)->narrow == f->dtype;
 }
-/* What a rounding to the result's type rounds; v where it is none. */
+/* The operand of a rounding to the result's type; v if it is none. */
 static tc_lv unrounded(const finder *f, tc_lv v) { return is_rounding(f, v) ? inst(f, v)->a[0] : v; }
-/* Of x + more: x, which is a product's or a load's. */
+/* If v is x + residual, with x an fma or a load: x, and the residual in out->more; else v. */
 static tc_lv added(const finder *f, tc_lv v, block_plain *out) {
     if (!is_scalar(f, v, TC_X_ADD)) return v;
     const tc_lv *a = inst(f, v)->a;
@@ -63,7 +63,7 @@ static tc_lv added(const finder *f, tc_lv v, block_plain *out) {
     return out->more < 0 ? v : a[from];
 }
 
-/* Is v of that form? The buffers and bounds that it needs; out->load: where it loads the result. */
+/* Does v have the first form? Sets the buffers, the bounds and out->load. */
 static bool plain_from(const finder *f, tc_lv v, block_plain *out) {
     *out = (block_plain){
         .result = -1, .store = out->store, .scale = -1, .shift = -1, .more = -1, .table = -1, .low = -INFINITY, .high = INFINITY, .last = v};
@@ -83,8 +83,8 @@ static bool plain_from(const finder *f, tc_lv v, block_plain *out) {
     out->result = loaded(f, v, true);
     return out->result >= 0;
 }
-/* Does what is stored read the result only by way of out->last? */
-static bool only_there(const finder *f, const block_plain *p) {
+/* Does the store depend on the result only through p->last? */
+static bool only_through_last(const finder *f, const block_plain *p) {
     const tc_loop *l = f->l;
     uint8_t *live = tc_xcalloc(l->inst.len, 1);
     bool only = true;
@@ -121,21 +121,21 @@ void find_plain(tc_block *b, const tc_loop *l, const nest *n, const tc_lv *root)
         return;
     }
     for (tc_lv v = value; v-- > 0;)
-        if (plain_from(&f, v, out) && out->scale >= 0 && only_there(&f, out)) {
+        if (plain_from(&f, v, out) && out->scale >= 0 && only_through_last(&f, out)) {
             out->first = true;
             return;
         }
     out->result = -1;
 }
 
-/* The result is what lies where the loop stores; of a sum of two loads either may be. */
+/* The kernel's result must be in the memory where the loop stores; in a sum of two loads without a scale, either may be the result. */
 bool plain_regions(const tc_block *b, void *const *data, tc_epilogue_plain *out) {
     const block_plain *p = &b->plain;
     if (p->result < 0) return false;
     int result = p->result, more = p->more;
     if (more >= 0 && p->scale < 0 && data[more] == data[p->store]) result = p->more, more = p->result;
     if (data[result] != data[p->store]) return false;
-    for (int k = 0; k < b->nbuffers; k++) /* nothing else reads what is written over */
+    for (int k = 0; k < b->nbuffers; k++) /* nothing else may read memory that is overwritten */
         if (k != result && k != p->store && data[k] == data[p->store]) return false;
     *out = (tc_epilogue_plain){.low = p->low, .high = p->high, .table = p->table < 0 ? NULL : b->tables->list.data[p->table].entries};
     if (p->scale >= 0) out->scale = data[p->scale], out->shift = data[p->shift];

@@ -1,9 +1,9 @@
-/* Reductions and scans of the block executor. A reduction whose inner axes fit one block is one call of a primitive; otherwise state is
- * carried between blocks:
+/* Reductions and scans of the block executor. If a block has all of the inner axes, a reduction is one call of a primitive. Otherwise state is carried
+ * from block to block:
  *
- *     row mode      a tree for each row, fed with the leaves of each block (blocks are multiples of 256)
- *     column mode   lanes[16][R], folded to a leaf at multiples of 256, levels[L][R] of the tree with one count for all columns
- *     no order      a running value (and index) for each row */
+ *     sums and products, row mode       a tree for each row, to which the leaves of each block are added (blocks are multiples of 256 elements)
+ *     sums and products, column mode    lanes[16][R], which give a leaf every 256 elements; the levels[L][R] of the tree, with one count for all columns
+ *     others (no order)                 a running value (and index) for each row */
 #include "base/ints.h"
 #include "kernel/scalar_complex.h"
 #include "runtime/block_impl.h"
@@ -12,7 +12,7 @@ static bool ordered(int op) { return op == TC_R_SUM || op == TC_R_PROD; }
 static bool is_arg(int op) { return op == TC_R_ARGMAX || op == TC_R_ARGMIN; }
 static tc_dtype sum_type(int dtype) { return tc_is_integral((tc_dtype)dtype) ? TC_I64 : (tc_dtype)dtype; }
 
-/* A tree of any type: level values as bytes of the sum type. */
+/* The reduction tree of a row (kernel/tree.h), of any type: level[k] is a sum of 2^k leaves if bit k of count is set. */
 typedef struct {
     int64_t count;
     union {
@@ -24,7 +24,7 @@ typedef struct {
 } tree;
 typedef struct {
     int64_t count, pos;
-} cols_state; /* leaves merged, elements seen */
+} cols_state; /* count: leaves merged; pos: elements added */
 
 size_t reduction_state(const nest *n, reduction *r) {
     size_t R = (size_t)n->R, size = tc_dtype_size(sum_type(r->dtype));
@@ -44,7 +44,7 @@ static char *level_of(const walk *w, const reduction *r, int k) {
 }
 static void *lanes_of(const walk *w, const reduction *r) { return level_of(w, r, r->levels); }
 
-void reduce_start(walk *w, const reduction *r) {
+void reduction_start(walk *w, const reduction *r) {
     char *state = w->scratch + r->state;
     if (r->whole && (!w->n->col || ordered(r->op) || r->op == TC_R_WELFORD)) return;
     if (!ordered(r->op) && r->op != TC_R_WELFORD) *(int64_t *)state = 0; /* elements seen */
@@ -53,8 +53,8 @@ void reduce_start(walk *w, const reduction *r) {
         for (int64_t k = 0; k < w->r; k++) ((tree *)(state + (size_t)k * tc_pad64(sizeof(tree))))->count = 0;
 }
 
-/* lanes that hold nothing yet: -0.0, 1 or 0 */
-static void lanes_begin(walk *w, const reduction *r) {
+/* Sets the lanes to the neutral element: -0.0, 1 or 0. */
+static void lanes_clear(walk *w, const reduction *r) {
     tc_dtype t = sum_type(r->dtype);
     char cell[8];
     tc_scalar_store(t, cell, 0, r->op == TC_R_PROD ? tc_scalar_int(1) : t == TC_I64 ? tc_scalar_int(0) : tc_scalar_float(-0.0));
@@ -80,7 +80,7 @@ static void add_columns(walk *w, const reduction *r, const char *x) {
     int64_t stride = column_stride(w, r), row = stride * (int64_t)tc_dtype_size((tc_dtype)r->dtype);
     for (int64_t done = 0; done < w->c;) {
         int64_t at = st->pos % TC_LEAF, n = w->c - done < TC_LEAF - at ? w->c - done : TC_LEAF - at;
-        if (!at) lanes_begin(w, r);
+        if (!at) lanes_clear(w, r);
         (r->op == TC_R_SUM ? ops->sum_cols_add : ops->prod_cols_add)(lanes_of(w, r), x + done * row, at, n, w->r, stride);
         st->pos += n;
         done += n;
@@ -88,7 +88,7 @@ static void add_columns(walk *w, const reduction *r, const char *x) {
     }
 }
 
-/* Leaves of a block, 64 at a time. */
+/* Adds the leaves of n elements to a tree, 64 leaves at a time. */
 static void add_row(walk *w, const reduction *r, tree *t, const char *x, int64_t n) {
     const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
     union {
@@ -124,7 +124,7 @@ static void add_row(walk *w, const reduction *r, tree *t, const char *x, int64_t
     }
 }
 
-/* Is x better than best? The first of ties stays; the first NaN wins. */
+/* Does x replace best as the maximum or minimum? Not if it is equal; the first NaN stays. */
 static bool better(tc_scalar x, tc_scalar best, bool max) {
     if (x.kind == TC_KIND_FLOAT) return best.f == best.f && (x.f != x.f || (max ? x.f > best.f : x.f < best.f));
     return max ? x.i > best.i : x.i < best.i;
@@ -166,7 +166,7 @@ static void add_running(walk *w, const reduction *r, const char *x) {
     *seen += w->c;
 }
 
-/* What a reduction of nothing gives. */
+/* The result of a reduction over no elements. */
 static void identity(walk *w, const reduction *r, void *out) {
     tc_dtype t = is_arg(r->op) ? TC_I64 : (tc_dtype)r->dtype;
     bool is_float = tc_is_float(t), is_max = r->op == TC_R_MAX;
@@ -183,8 +183,8 @@ static void identity(walk *w, const reduction *r, void *out) {
     for (int64_t k = 0; k < w->r; k++) tc_scalar_store(t, out, k, v);
 }
 
-/* The sum type's values to the reduction's own type. */
-static void put_sums(walk *w, const reduction *r, const step *s, const void *sums) {
+/* Converts sums to the type of the result. */
+static void store_sums(walk *w, const reduction *r, const step *s, const void *sums) {
     tc_dtype t = sum_type(r->dtype);
     if (t == (tc_dtype)s->dtype) memcpy(w->ptr[s->out], sums, (size_t)w->r * tc_dtype_size(t));
     else w->b->isa->cast[t][s->dtype](w->ptr[s->out], sums, w->r);
@@ -196,7 +196,7 @@ static void whole_sums(walk *w, const reduction *r, const step *s, const void *x
     void *out = same ? w->ptr[s->out] : w->scratch + w->n->tmp;
     if (w->n->col) (sum ? ops->sum_cols : ops->prod_cols)(out, x, w->c, w->r, column_stride(w, r));
     else (sum ? ops->sum_rows : ops->prod_rows)(out, x, w->r, w->c, w->c);
-    if (!same) put_sums(w, r, s, out);
+    if (!same) store_sums(w, r, s, out);
 }
 
 void run_reduce(walk *w, const step *s) {
@@ -231,7 +231,7 @@ static void finish_columns(walk *w, const reduction *r, const step *s) {
         if (sum) merge(sum, level_of(w, r, k), sum, NULL, w->r);
         else sum = level_of(w, r, k);
     }
-    put_sums(w, r, s, sum);
+    store_sums(w, r, s, sum);
 }
 
 static void finish_trees(walk *w, const reduction *r, const step *s) {
@@ -256,10 +256,10 @@ static void finish_trees(walk *w, const reduction *r, const step *s) {
         else if (r->dtype == TC_F64) ((double *)out)[k] = sd;
         else ((int64_t *)out)[k] = si;
     }
-    if (r->op != TC_R_WELFORD) put_sums(w, r, s, out);
+    if (r->op != TC_R_WELFORD) store_sums(w, r, s, out);
 }
 
-/* After the last block: the result, a vector of the block's rows. */
+/* After the last block: writes the result, a vector with an element for each row of the block. */
 void run_finish(walk *w, const step *s) {
     const reduction *r = &w->n->red[s->aux];
     if (!w->n->I.total) {
@@ -280,7 +280,7 @@ void run_finish(walk *w, const step *s) {
     }
 }
 
-/* ---- long rows in chunks ---- */
+/* ---- chunks of long rows ---- */
 size_t reduced_bytes(const walk *w, const step *finish) {
     const size_t each = w->n->red[finish->aux].op == TC_R_WELFORD ? sizeof(tc_welford) : tc_dtype_size((tc_dtype)finish->dtype);
     return (size_t)w->r * each;
@@ -296,7 +296,7 @@ void export_part(walk *w, const step *finish, char *part) {
     memcpy(found_of(w, part), w->scratch + r->state + 64, (size_t)w->r * tc_dtype_size((tc_dtype)r->dtype));
 }
 
-/* Indices of the better of two values, row by row. */
+/* argmax, argmin: a becomes the better of a and b in each row. */
 static void merge_found(const walk *w, const reduction *r, char *a, char *b) {
     const tc_dtype t = (tc_dtype)r->dtype;
     for (int64_t k = 0; k < w->r; k++) {
@@ -324,20 +324,20 @@ void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size
     memcpy(out, parts, reduced_bytes(w, finish));
 }
 
-/* ---- scans: row mode; carry is one value a row ---- */
+/* ---- scans, in row mode, with a carry for each row ---- */
 typedef union {
     double f, c[2];
     int64_t i;
 } scan_carry;
 
-/* m rows of n elements, SCAN_ROWS or 1. C: the type of what is carried, suffix S, part F of the carry. */
+/* m rows of n elements, m = SCAN_ROWS or 1. C: type of the carry, with suffix S and field F of scan_carry. */
 #define EACH(T, C, next)                                                                  \
     for (int64_t i = 0; i < n; i++) _Pragma("GCC unroll 4") for (int r = 0; r < m; r++) { \
             C a = s[r], v = (C)x[r * n + i];                                              \
             s[r] = next;                                                                  \
             out[r * n + i] = (T)s[r];                                                     \
         }
-/* In max and min NaN stays, and of equal values the last is taken. */
+/* max and min keep a NaN, and take the last of equal values. */
 #define SCAN(T, C, F, S)                                                                                             \
     static inline __attribute__((always_inline)) void T##_rows(T *out, const T *x, int64_t n, int m, C *s, int op) { \
         if (op == TC_R_SUM) EACH(T, C, tc_x_add_##S(a, v))                                                           \
@@ -358,7 +358,7 @@ SCAN(int64_t, int64_t, i, i64)
 #undef SCAN
 #undef EACH
 
-/* Products and logaddexp of c64 and c128, carried in c128. */
+/* Products and logaddexp of c64 and c128, with a carry in c128. */
 static void scan_complex(tc_dtype t, void *out, const void *x, int64_t n, double carry[2], int op) {
     tc_c128 s = {carry[0], carry[1]};
     for (int64_t i = 0; i < n; i++) {

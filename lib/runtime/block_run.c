@@ -1,4 +1,4 @@
-/* Walking bound nests: every worker has a table of pointers, one for each value; a step calls a primitive on entries of it. */
+/* Executes bound nests. Every worker has a table of pointers, one for each value; a step calls a primitive with pointers of this table. */
 #include "base/ints.h"
 #include "runtime/block_impl.h"
 
@@ -8,27 +8,27 @@ typedef struct {
     void *const *data;
     char *scratch;
     tc_abi_fault *fault;
-    walk *walks; /* a worker's is set up for the nest that it names */
+    walk *walks; /* by worker; set up by start_nest */
     tc_epilogue_plain plain;
     tc_epilogue rest;
     tc_half_rows half;
 } job;
 
-/* Before a piece of work: lines of the next block. Addresses may lie outside of the tensor: nothing is read by the program. */
-static inline void fetch_ahead(walk *w, int stage) {
+/* Prefetches the lines of one piece of work. Addresses may be outside the tensor, which is harmless for prefetches. */
+static inline void prefetch_lines(walk *w, int stage) {
     const nest *n = w->n;
-    for (int k = 0; k < n->nahead; k++) {
-        const char *at = w->ahead[k], *end = at + n->ahead[k].pace[stage] * LINE;
-        if (end > w->ahead_end[k]) end = w->ahead_end[k];
-        w->ahead[k] = end > at ? end : at;
-        if (n->ahead[k].written)
+    for (int k = 0; k < n->nstreams; k++) {
+        const char *at = w->next_line[k], *end = at + n->streams[k].pace[stage] * LINE;
+        if (end > w->end_line[k]) end = w->end_line[k];
+        w->next_line[k] = end > at ? end : at;
+        if (n->streams[k].written)
             for (; at < end; at += LINE) __builtin_prefetch(at, 1);
         else
             for (; at < end; at += LINE) __builtin_prefetch(at);
     }
 }
 
-/* A step that works element by element, in pieces, with memory fetched between them. */
+/* Executes an element-wise step in pieces, with prefetches between them. */
 static void run_pieces(walk *w, const step *s, int stage) {
     const int used[4] = {s->out, s->a, s->b, s->c};
     char *at[4] = {0};
@@ -36,36 +36,36 @@ static void run_pieces(walk *w, const step *s, int stage) {
     int64_t left = w->count[s->cls], n = w->n->piece;
     for (int k = 0; k < 4; k++)
         if (used[k] >= 0) at[k] = w->ptr[used[k]], by[k] = (size_t)n << w->n->places[used[k]].shift;
-    for (int k = 0; k < 3 && s->kind == S_FN_ONE; k++)
-        if (s->one >> k & 1) by[1 + k] = 0;
+    for (int k = 0; k < 3 && s->kind == S_FN_NARROW; k++)
+        if (s->narrow >> k & 1) by[1 + k] = 0;
     for (; left > n; left -= n) {
         if (s->kind == S_CAST) s->cast(at[0], at[1], n);
         else s->fn(at[0], at[1], at[2], at[3], n);
         for (int k = 0; k < 4; k++) at[k] += by[k];
-        fetch_ahead(w, stage);
+        prefetch_lines(w, stage);
     }
     if (s->kind == S_CAST) s->cast(at[0], at[1], left);
     else s->fn(at[0], at[1], at[2], at[3], left);
 }
 
-/* Operands of which one, or two, are an element for each row of the block, or for each part of a row, or one element. */
-static void run_fn_one(const walk *w, const step *s) {
+/* A primitive with one or two narrow operands, which have one element for each row, for each run of a row, or in all. */
+static void run_fn_narrow(const walk *w, const step *s) {
     const nest *n = w->n;
-    int64_t all = w->count[s->cls], fast = s->thin ? part_length(n) : n->col ? w->r : w->c;
+    int64_t all = w->count[s->cls], fast = s->thin ? run_length(n) : n->col ? w->r : w->c;
     char *out = w->ptr[s->out];
     const char *at[3] = {w->ptr[s->a], w->ptr[s->b], s->c < 0 ? NULL : w->ptr[s->c]};
-    if (s->one == s->fixed || (all <= fast && !s->thin)) {
+    if (s->narrow == s->fixed || (all <= fast && !s->thin)) {
         s->fn(out, at[0], at[1], at[2], all);
         return;
     }
     const size_t size = (size_t)1 << s->shift;
-    int64_t len = s->thin ? fast - w->i0 % fast : fast; /* a block may begin and end within a part */
+    int64_t len = s->thin ? fast - w->i0 % fast : fast; /* a block may begin and end within a run */
     for (int64_t done = 0; done < all; done += len, len = fast) {
         if (len > all - done) len = all - done;
         s->fn(out, at[0], at[1], at[2], len);
         out += (size_t)len * size;
         for (int k = 0; k < 3; k++)
-            if (at[k] && !(s->fixed >> k & 1)) at[k] += s->one >> k & 1 ? size : (size_t)len * size;
+            if (at[k] && !(s->fixed >> k & 1)) at[k] += s->narrow >> k & 1 ? size : (size_t)len * size;
     }
 }
 
@@ -73,7 +73,7 @@ static inline void run_step(walk *w, const step *s) {
     void **ptr = w->ptr;
     switch (s->kind) {
     case S_FN: s->fn(ptr[s->out], ptr[s->a], s->b < 0 ? NULL : ptr[s->b], s->c < 0 ? NULL : ptr[s->c], w->count[s->cls]); break;
-    case S_FN_ONE: run_fn_one(w, s); break;
+    case S_FN_NARROW: run_fn_narrow(w, s); break;
     case S_TABLE: w->b->isa->move->lookup(ptr[s->out], ptr[s->a], w->b->tables->list.data[s->aux].entries, w->count[s->cls]); break;
     case S_CAST: s->cast(ptr[s->out], ptr[s->a], w->count[s->cls]); break;
     case S_CONST:
@@ -81,9 +81,9 @@ static inline void run_step(walk *w, const step *s) {
     case S_LOAD: run_load(w, s); break;
     case S_GATHER: run_gather(w, s); break;
     case S_STORE:
-        if (!w->quiet || w->n->acc[s->aux].cls & CLS_I) run_store(w, s);
+        if (!w->skip_row_stores || w->n->acc[s->aux].cls & CLS_I) run_store(w, s);
         break;
-    case S_SPREAD: run_spread(w, s); break;
+    case S_BROADCAST: run_broadcast(w, s); break;
     case S_INDEX: run_index(w, s); break;
     case S_REDUCE: run_reduce(w, s); break;
     case S_FINISH:
@@ -103,21 +103,21 @@ static void run_steps(walk *w, const steps *list) {
     for (const step *s = list->data; s < end; s++) run_step(w, s);
 }
 
-/* A stage's body on one block. `fresh`: the block's memory moved on. */
+/* The body of a stage on one block. fresh: the block is at other addresses than the one before. */
 static void run_body(walk *w, int stage, bool fresh) {
     const nest *n = w->n;
     const steps *list = &n->body[stage];
-    if (!n->nahead) {
+    if (!n->nstreams) {
         run_steps(w, list);
         return;
     }
-    for (int k = 0; k < n->nahead && fresh; k++) {
-        w->ahead[k] = (const char *)w->ptr[n->ahead[k].place] + n->ahead[k].lead;
-        w->ahead_end[k] = w->ahead[k] + n->ahead[k].bytes;
+    for (int k = 0; k < n->nstreams && fresh; k++) {
+        w->next_line[k] = (const char *)w->ptr[n->streams[k].place] + n->streams[k].lead;
+        w->end_line[k] = w->next_line[k] + n->streams[k].bytes;
     }
     const step *end = list->data + list->len;
     for (const step *s = list->data; s < end; s++) {
-        fetch_ahead(w, stage);
+        prefetch_lines(w, stage);
         if (s->pieces > 1) run_pieces(w, s, stage);
         else run_step(w, s);
     }
@@ -132,8 +132,8 @@ static inline void set_counts(walk *w, int64_t r, int64_t c) {
     w->count[CLS_OI] = r * c;
 }
 
-/* Pointers of what lies in memory or in a row buffer, for the block at o0, i0. */
-static inline void move_to(walk *w) {
+/* Sets the pointers of values in memory or in a row buffer, for the block at o0, i0. */
+static inline void move_to_block(walk *w) {
     const nest *n = w->n;
     for (int k = 0; k < n->nmoving; k++) {
         const place *p = &n->places[n->moving[k]];
@@ -142,19 +142,20 @@ static inline void move_to(walk *w) {
             continue;
         }
         const access *a = &n->acc[p->acc];
-        int64_t off = a->at.base + (p->cls & CLS_O ? w->row[p->acc] : 0) + (p->cls & CLS_I ? reach_offset(&n->I, a->at.i, w->i0) : 0);
-        w->ptr[n->moving[k]] = (char *)w->data[a->buffer] + off * ((int64_t)1 << p->shift); /* may lie outside where a predicate keeps it unread */
+        int64_t off = a->at.base + (p->cls & CLS_O ? w->row[p->acc] : 0) + (p->cls & CLS_I ? affine_offset(&n->I, a->at.i, w->i0) : 0);
+        w->ptr[n->moving[k]] =
+            (char *)w->data[a->buffer] + off * ((int64_t)1 << p->shift); /* may be outside the tensor if a predicate is false there */
     }
 }
 
-static void to_row(walk *w, int64_t o0) {
+static void move_to_row(walk *w, int64_t o0) {
     const nest *n = w->n;
     w->o0 = o0;
     w->i0 = 0;
     set_counts(w, n->O.total - o0 < n->R ? n->O.total - o0 : n->R, n->C < n->I.total ? n->C : n->I.total);
     if (n->O.n)
-        for (int k = 0; k < n->nacc; k++) w->row[k] = reach_offset(&n->O, n->acc[k].at.o, o0);
-    move_to(w);
+        for (int k = 0; k < n->nacc; k++) w->row[k] = affine_offset(&n->O, n->acc[k].at.o, o0);
+    move_to_block(w);
 }
 
 static walk *start_nest(job *j, const nest *n, int worker) {
@@ -166,23 +167,23 @@ static walk *start_nest(job *j, const nest *n, int worker) {
         .b = j->b, .n = n, .data = j->data, .scratch = scratch, .fault = j->fault, .ptr = (void **)scratch, .row = (int64_t *)(scratch + table)};
     for (int k = 0; k < n->nplaces; k++) w->ptr[k] = scratch + n->places[k].offset;
     memset(w->row, 0, (size_t)n->nacc * 8);
-    to_row(w, 0);
+    move_to_row(w, 0);
     run_steps(w, &n->once);
     return w;
 }
 static walk *start(job *j, int worker) { return start_nest(j, j->n, worker); }
 
-/* The block of rows that w stands at, through all stages. */
+/* Executes all stages for the current rows. */
 static void run_stages(walk *w) {
     const nest *n = w->n;
     for (int s = 0; s < n->nstages; s++) {
         run_steps(w, &n->row[s]);
         if (!n->body[s].len) continue;
-        for (int k = 0; k < n->nred; k++) reduce_start(w, &n->red[k]);
+        for (int k = 0; k < n->nred; k++) reduction_start(w, &n->red[k]);
         for (int64_t i0 = 0; i0 < n->I.total; i0 += n->C) {
             w->i0 = i0;
             set_counts(w, w->r, n->I.total - i0 < n->C ? n->I.total - i0 : n->C);
-            if (n->C < n->I.total) move_to(w);
+            if (n->C < n->I.total) move_to_block(w);
             run_body(w, s, n->C < n->I.total || !s);
         }
         w->i0 = 0;
@@ -203,8 +204,8 @@ static kept_walk *keep_walk(const tc_block *b, const nest *n) {
     return k;
 }
 
-/* The only block of a nest. */
-static void run_one(nest *n, const job *j) {
+/* A nest of a single block. */
+static void run_single(nest *n, const job *j) {
     if (!n->kept) n->kept = keep_walk(j->b, n);
     walk *w = &n->kept->w;
     w->data = j->data, w->fault = j->fault, w->split = NULL;
@@ -218,17 +219,17 @@ static void run_one(nest *n, const job *j) {
     run_stages(w);
 }
 
-static void rows_range(void *ctx, int64_t begin, int64_t end, int worker) {
+static void run_rows(void *ctx, int64_t begin, int64_t end, int worker) {
     job *j = ctx;
     walk *w = start(j, worker);
     for (int64_t k = begin; k < end; k++) {
-        to_row(w, k * j->n->R);
+        move_to_row(w, k * j->n->R);
         run_stages(w);
     }
 }
 
-/* Without reductions a block is an item. */
-static void blocks_range(void *ctx, int64_t begin, int64_t end, int worker) {
+/* Tasks of a nest without reductions: one for each block. */
+static void run_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
     job *j = ctx;
     const nest *n = j->n;
     walk *w = start(j, worker);
@@ -236,31 +237,31 @@ static void blocks_range(void *ctx, int64_t begin, int64_t end, int worker) {
     for (int64_t k = begin; k < end; k++) {
         if (k / cols != row) {
             row = k / cols;
-            to_row(w, row * n->R);
+            move_to_row(w, row * n->R);
             run_steps(w, &n->row[0]);
         }
         w->i0 = k % cols * n->C;
         set_counts(w, w->r, n->I.total - w->i0 < n->C ? n->I.total - w->i0 : n->C);
-        move_to(w);
+        move_to_block(w);
         run_body(w, 0, true);
     }
 }
 
-/* ---- few long rows or columns ---- */
+/* ---- few long rows or columns, in chunks (nest.chunked) ---- */
 typedef struct {
     job *j;
-    int64_t o;
+    int64_t o; /* first row */
     int stage;
-    char *parts, *shared;
-} wide_job;
+    char *parts, *shared; /* results of reductions: [chunk][reduction], and merged [reduction], each part_bytes */
+} chunk_job;
 
-/* The row's own steps up to a stage, by every worker for itself. */
-static walk *wide_start(wide_job *wj, int worker, int stage) {
+/* Every worker executes the row steps up to a stage itself. */
+static walk *chunk_start(chunk_job *wj, int worker, int stage) {
     walk *w = start(wj->j, worker);
     w->shared = wj->shared;
-    w->quiet = worker != 0;
+    w->skip_row_stores = worker != 0;
     if (w->o0 != wj->o || w->stage < 0) {
-        to_row(w, wj->o);
+        move_to_row(w, wj->o);
         w->stage = 0;
     }
     w->i0 = 0;
@@ -269,18 +270,18 @@ static walk *wide_start(wide_job *wj, int worker, int stage) {
     return w;
 }
 
-static void chunks_range(void *ctx, int64_t begin, int64_t end, int worker) {
-    wide_job *wj = ctx;
-    walk *w = wide_start(wj, worker, wj->stage);
+static void run_chunks(void *ctx, int64_t begin, int64_t end, int worker) {
+    chunk_job *wj = ctx;
+    walk *w = chunk_start(wj, worker, wj->stage);
     const nest *n = w->n;
     const steps *finish = &n->row[wj->stage + 1];
     for (int64_t k = begin; k < end; k++) {
         int64_t first = k * n->chunk, last = first + n->chunk < n->I.total ? first + n->chunk : n->I.total;
-        for (int r = 0; r < n->nred; r++) reduce_start(w, &n->red[r]);
+        for (int r = 0; r < n->nred; r++) reduction_start(w, &n->red[r]);
         for (int64_t i0 = first; i0 < last; i0 += n->C) {
             w->i0 = i0;
             set_counts(w, w->r, last - i0 < n->C ? last - i0 : n->C);
-            move_to(w);
+            move_to_block(w);
             run_body(w, wj->stage, true);
         }
         w->i0 = first;
@@ -292,24 +293,24 @@ static void chunks_range(void *ctx, int64_t begin, int64_t end, int worker) {
     set_counts(w, w->r, n->C);
 }
 
-static void run_wide(job *j, tc_pool *pool, int workers) {
+static void run_chunked(job *j, tc_pool *pool, int workers) {
     const nest *n = j->n;
     const int64_t chunks = chunk_count(n);
     const size_t part = part_bytes(n);
-    wide_job wj = {.j = j, .parts = j->scratch + n->partial};
+    chunk_job wj = {.j = j, .parts = j->scratch + n->partial};
     wj.shared = wj.parts + (size_t)(chunks * n->nred) * part;
     for (wj.o = 0; wj.o < n->O.total; wj.o += n->R) {
         for (int k = 0; k < workers; k++) j->walks[k].stage = -1;
         for (wj.stage = 0; wj.stage < n->nstages; wj.stage++) {
-            if (n->body[wj.stage].len) tc_parallel_for(pool, chunks, 1, chunks_range, &wj);
-            walk *w = wide_start(&wj, 0, wj.stage);
+            if (n->body[wj.stage].len) tc_parallel_for(pool, chunks, 1, run_chunks, &wj);
+            walk *w = chunk_start(&wj, 0, wj.stage);
             const steps *finish = &n->row[wj.stage + 1];
             for (size_t f = 0; f < finish->len; f++) {
                 const size_t at = (size_t)finish->data[f].aux * part;
                 if (finish->data[f].kind == S_FINISH) merge_parts(w, &finish->data[f], wj.parts + at, chunks, (size_t)n->nred * part, wj.shared + at);
             }
         }
-        wide_start(&wj, 0, n->nstages);
+        chunk_start(&wj, 0, n->nstages);
     }
 }
 
@@ -321,12 +322,12 @@ static void run_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc
     const nest *n = w->n;
     for (int64_t o = r0; o < r0 + nr; o += n->R) {
         int64_t r = r0 + nr - o < n->R ? r0 + nr - o : n->R;
-        to_row(w, o);
+        move_to_row(w, o);
         set_counts(w, r, n->C);
         run_steps(w, &n->row[0]);
         for (w->i0 = c0; w->i0 < c0 + nc; w->i0 += n->C) {
             set_counts(w, r, c0 + nc - w->i0 < n->C ? c0 + nc - w->i0 : n->C);
-            move_to(w);
+            move_to_block(w);
             run_steps(w, &n->body[0]);
         }
         w->i0 = 0;
@@ -346,7 +347,7 @@ size_t tc_block_region_scratch(const tc_block *b, int workers) {
     return one_region_scratch(b, workers) + (b->rest ? tc_block_region_scratch(b->rest->block, workers) : 0);
 }
 
-static tc_status host_numbers(nest *n, const tc_symvalue *vars, size_t nvars) {
+static tc_status evaluate_hosts(nest *n, const tc_symvalue *vars, size_t nvars) {
     if (!n->hosts) return NULL;
     for (int k = 0; k < n->ncon; k++) {
         constant *c = &n->con[k];
@@ -374,17 +375,17 @@ tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, 
     tc_status st = NULL;
     for (int k = 0; k < b->nnests && !st; k++) {
         nest *n = &b->nests[k];
-        st = host_numbers(n, vars, nvars);
+        st = evaluate_hosts(n, vars, nvars);
         if (st) break;
         job j = {.b = b, .n = n, .data = all, .scratch = scratch, .fault = fault, .walks = walks};
-        if (n->one) {
-            run_one(n, &j);
+        if (n->single_block) {
+            run_single(n, &j);
             continue;
         }
         for (int i = 0; i < workers; i++) walks[i].n = NULL;
-        tc_range_fn fn = n->reduces ? rows_range : blocks_range;
-        if (n->wide && workers > 1) {
-            run_wide(&j, pool, workers);
+        tc_range_fn fn = n->reduces ? run_rows : run_blocks;
+        if (n->chunked && workers > 1) {
+            run_chunked(&j, pool, workers);
             continue;
         }
         if (n->items <= n->grain) {
@@ -401,8 +402,8 @@ tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *va
     job *j = scratch;
     walk *walks = (walk *)((char *)scratch + tc_pad64(sizeof *j));
     *out = (tc_epilogue){0};
-    if (!b->nnests) return NULL; /* nothing to store */
-    for (int k = 0; k < b->nnests; k++) TC_TRY(host_numbers(&b->nests[k], vars, nvars));
+    if (!b->nnests) return NULL; /* stores nothing */
+    for (int k = 0; k < b->nnests; k++) TC_TRY(evaluate_hosts(&b->nests[k], vars, nvars));
     for (int i = 0; i < workers; i++) walks[i].n = NULL;
     *j = (job){
         .b = b, .n = b->nests, .data = data, .scratch = (char *)walks + tc_pad64((size_t)workers * sizeof *walks), .fault = fault, .walks = walks};

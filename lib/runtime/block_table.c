@@ -1,16 +1,16 @@
-/* Functions of one 16-bit number: where a loop computes something dear from values of f16 or bf16 and nothing else, and rounds it to such a type,
- * there are but 65536 results. They are computed once for a function, when the first loop is bound that has it, by the same primitives, and looked
- * up: the same bits.
+/* Tables of functions of one 16-bit number. If a loop computes an expensive function of a value of f16 or bf16 alone, and rounds the result to such a
+ * type, there are only 65536 results. They are computed when the first loop with this function is bound, by the same primitives, so a look-up gives
+ * the same bits.
  *
  *     %0 = load f32 x[a0, a1]       of bf16
  *     %1 = sigmoid f32 %0
  *     %2 = round bf16 %1
  *     %3 = mul f32 %0, %2
- *     %4 = round bf16 %3            a table from %0 to %4, and from %0 to %2 where others read that */
+ *     %4 = round bf16 %3            a table from %0 to %4, and one from %0 to %2 if other instructions read %2 */
 #include "runtime/block_plan.h"
 
-enum { ENTRIES = 1 << 16, SOME = 256 }; /* SOME: values computed at once */
-enum { DEAR = 8 };                      /* cost of what a look-up is faster than */
+enum { ENTRIES = 1 << 16, BATCH = 256 }; /* BATCH: values computed together */
+enum { EXPENSIVE = 8 };                  /* cost from which on a look-up is faster */
 enum { CONSTANT = -2 };
 
 tc_dtype half_type(const tc_loop *l, tc_lv v) {
@@ -20,13 +20,13 @@ tc_dtype half_type(const tc_loop *l, tc_lv v) {
     return d == TC_F16 || d == TC_BF16 ? d : TC_DTYPE_NONE;
 }
 
-/* About how many cheap passes over a block it takes. */
+/* The cost of an instruction, in simple passes over a block. */
 static int cost_of(const tc_linst *in) {
     if (in->kind == TC_L_ROUND) return 2;
-    return in->kind != TC_L_SCALAR ? 0 : in->op >= TC_X_EXP ? DEAR : 1;
+    return in->kind != TC_L_SCALAR ? 0 : in->op >= TC_X_EXP ? EXPENSIVE : 1;
 }
 
-/* The only instruction whose value decides that of i, given those of the instructions before; CONSTANT: none does; TC_LV_NONE: there are several. */
+/* The only instruction on which the value of i depends, given the same for the instructions before (of). CONSTANT: none; TC_LV_NONE: several. */
 static tc_lv root_of(const tc_loop *l, tc_lv i, const tc_lv *of) {
     const tc_linst *in = &l->inst.data[i];
     if (in->kind == TC_L_CONST) return CONSTANT;
@@ -49,45 +49,45 @@ void find_tables(const tc_loop *l, const int64_t *extent, int64_t uses, tc_lv *r
         for (int k = 0; k < 3 && root[i] != i; k++)
             if (in->a[k] != TC_LV_NONE) cost[i] += cost[in->a[k]];
         cost[i] += root[i] == i ? 0 : cost_of(in);
-        if (cost[i] > DEAR) cost[i] = DEAR;
+        if (cost[i] > EXPENSIVE) cost[i] = EXPENSIVE;
     }
     for (tc_lv i = 0; i < (tc_lv)l->inst.len; i++) {
         double elements = 1;
         for (int a = 0; a < l->naxes; a++)
             if (l->inst.data[i].axes >> a & 1) elements *= (double)extent[a];
-        const bool pays = cost[i] >= DEAR && elements >= (double)uses && l->inst.data[i].kind == TC_L_ROUND && half_type(l, i) != TC_DTYPE_NONE;
+        const bool pays = cost[i] >= EXPENSIVE && elements >= (double)uses && l->inst.data[i].kind == TC_L_ROUND && half_type(l, i) != TC_DTYPE_NONE;
         if (!pays || root[i] < 0 || root[i] == i) root[i] = TC_LV_NONE;
     }
     free(cost);
 }
 
-/* SOME values of the instructions that `to` needs of `from`, whose own are there: [instruction][SOME]. */
+/* Computes BATCH values of the instructions between `from` and `to`. at: [instruction][BATCH]; those of `from` are given. */
 static void compute(const tc_isa_ops *isa, const tc_loop *l, tc_lv to, const uint8_t *needed, float *at) {
     for (tc_lv i = 0; i <= to; i++) {
         const tc_linst *in = &l->inst.data[i];
-        float *out = at + (int64_t)i * SOME;
+        float *out = at + (int64_t)i * BATCH;
         const float *a[3];
-        for (int k = 0; k < 3; k++) a[k] = in->a[k] == TC_LV_NONE ? NULL : at + (int64_t)in->a[k] * SOME;
+        for (int k = 0; k < 3; k++) a[k] = in->a[k] == TC_LV_NONE ? NULL : at + (int64_t)in->a[k] * BATCH;
         if (!needed[i]) continue;
-        if (in->kind == TC_L_SCALAR) isa->scalar[TC_F32][in->op](out, a[0], a[1], a[2], SOME);
-        else if (in->kind == TC_L_ROUND) isa->round[in->narrow](out, a[0], SOME);
+        if (in->kind == TC_L_SCALAR) isa->scalar[TC_F32][in->op](out, a[0], a[1], a[2], BATCH);
+        else if (in->kind == TC_L_ROUND) isa->round[in->narrow](out, a[0], BATCH);
         else
-            for (int j = 0; j < SOME; j++) tc_scalar_store(TC_F32, out, j, in->imm);
+            for (int j = 0; j < BATCH; j++) tc_scalar_store(TC_F32, out, j, in->imm);
     }
 }
 static void tabulate(const tc_isa_ops *isa, const tc_loop *l, tc_lv from, tc_lv to, const uint8_t *needed, uint16_t *entries) {
-    float *at = tc_xcalloc(((size_t)to + 1) * SOME, sizeof *at);
-    for (int v = 0; v < ENTRIES; v += SOME) {
-        uint16_t bits[SOME];
-        for (int j = 0; j < SOME; j++) bits[j] = (uint16_t)(v + j);
-        isa->cast[half_type(l, from)][TC_F32](at + (int64_t)from * SOME, bits, SOME);
+    float *at = tc_xcalloc(((size_t)to + 1) * BATCH, sizeof *at);
+    for (int v = 0; v < ENTRIES; v += BATCH) {
+        uint16_t bits[BATCH];
+        for (int j = 0; j < BATCH; j++) bits[j] = (uint16_t)(v + j);
+        isa->cast[half_type(l, from)][TC_F32](at + (int64_t)from * BATCH, bits, BATCH);
         compute(isa, l, to, needed, at);
-        isa->cast[TC_F32][half_type(l, to)](entries + v, at + (int64_t)to * SOME, SOME);
+        isa->cast[TC_F32][half_type(l, to)](entries + v, at + (int64_t)to * BATCH, BATCH);
     }
     free(at);
 }
 
-/* What makes two functions the same: types of argument and result, instructions in order with operands by their places among these. */
+/* A text that is equal for equal functions: types of argument and result, and the needed instructions, with operands numbered among them. */
 static void describe(const tc_loop *l, tc_lv from, tc_lv to, const uint8_t *needed, tc_buf *out) {
     int *at = tc_xcalloc((size_t)to + 1, sizeof *at), n = 0;
     tc_buf_printf(out, "%d %d", half_type(l, from), half_type(l, to));
