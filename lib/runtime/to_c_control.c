@@ -1,23 +1,23 @@
-/* Control flow as C: each subgraph is written in its place, in the braces of an if, a for(;;) or a for over steps, and reads and writes
- * where the node's operands and results lie. What one of them carries to the next step changes between two places:
+/* Control flow as C: each subgraph is written inline, in the braces of an if, of a for (;;) or of a for over steps; it reads the node's operands and
+ * writes its results directly. Carried values alternate between two buffers, the result and a reserved one:
  *
  *     char *now1[] = {in}, *next1[] = {result}, *const other1[] = {arena + 64};
  *     for (int pass1 = 0;; pass1++) { test on now1; if (!flag) break; body from now1 to next1; tc_c_turn(1, now1, next1, other1, pass1); }
- *     what ended in other1 is copied to the result */
+ *     if a value is in other1 at the end, it is copied to the result */
 #include "base/ints.h"
 #include "runtime/to_c_write.h"
 
-/* What is written of one node. */
+/* The control flow node that is written. */
 typedef struct {
     writer *w;
     const tc_node *n;
     control_form c;
-    int id; /* of its C variables */
+    int id; /* suffix of its C variables */
 } control;
 
 static const char *cast(writer *w, const char *at) { return TC_TEXT(w, "(char *)(%s)", at); }
 
-/* Memory behind the arenas of the graphs that run now, until the control node is done. */
+/* Reserves memory after the arenas of the current graphs, until the end of the control flow node. */
 static const char *reserve(writer *w, size_t bytes) {
     const char *at = TC_TEXT(w, "arena + %zu", w->end);
     w->end += tc_pad64(bytes);
@@ -31,7 +31,7 @@ static tc_tensor dense_like(const tc_tensor *t) {
     return d;
 }
 
-/* Address of a value's elements in order: its own, or that of a copy. */
+/* The address of the value, or of a contiguous copy if it is not contiguous. */
 static tc_status dense_at(writer *w, const tc_value *v, const char **out) {
     const tc_tensor *t = &w->b->t[v->id], dense = dense_like(t);
     TC_TRY(to_c_address(w, (int)v->id, out));
@@ -44,7 +44,7 @@ static tc_status dense_at(writer *w, const tc_value *v, const char **out) {
     return NULL;
 }
 
-/* A number of the caller becomes the value of an input's symbol: for good where it is known now, unless it is carried and changes. */
+/* Passes a number to a symbolic input. If it is known now and not carried, the symbol gets this value; else it becomes a variable. */
 static tc_status give_number(writer *w, const tc_value *input, tc_sym s, bool carried) {
     const char *text;
     tc_symvalue v;
@@ -60,7 +60,7 @@ static tc_status give_number(writer *w, const tc_value *input, tc_sym s, bool ca
     return NULL;
 }
 
-/* Symbols in the types of a subgraph's inputs take the operands' sizes; the types must fit then. */
+/* Binds symbols in the type of a subgraph's input to the operand's sizes; then type and sizes must agree. */
 static tc_status fit(writer *w, const tc_value *input, const tc_tensor *t, const char *what) {
     int64_t size;
     bool same = input->meta.rank == t->rank && input->meta.dtype == t->dtype;
@@ -74,7 +74,7 @@ static tc_status fit(writer *w, const tc_value *input, const tc_tensor *t, const
     return same ? NULL : tc_error(TC_UNSUPPORTED, "%s whose sizes change in the run, as C", what);
 }
 
-/* Operands of a list argument for the inputs of `to` from *at on. */
+/* Passes the operands in a list argument to the inputs of `to` from number *at on. */
 static tc_status operands(control *x, const tc_arg *a, const frame *to, bool carried, const char **in, int *at) {
     writer *w = x->w;
     for (int i = 0; a && i < a->n; i++, ++*at) {
@@ -151,9 +151,9 @@ static tc_status write_cond(control *x) {
     return NULL;
 }
 
-/* ---- what is carried ---- */
-/* The arrays now, next and other of the first n inputs, results in `result`; entries of numbers are unused. */
-static void carry(control *x, int n, const char **in, const tc_tensor *like, const char *const *result, const char **out) {
+/* ---- carried values ---- */
+/* Declares the arrays now, next and other for the first n inputs, whose results are at `result`; entries of numbers are unused. */
+static void declare_carried(control *x, int n, const char **in, const tc_tensor *like, const char *const *result, const char **out) {
     writer *w = x->w;
     const char *const names[] = {"now", "next", "*const other"};
     const char **text[] = {TC_NEWN(&w->a, const char *, (size_t)n + 1), TC_NEWN(&w->a, const char *, (size_t)n + 1),
@@ -174,16 +174,16 @@ static void carry(control *x, int n, const char **in, const tc_tensor *like, con
     tc_buf_puts(&w->calls, ";\n");
 }
 
-/* What did not end where it is wanted. */
-static void bring_home(control *x, int n, const tc_tensor *like, const char *const *result) {
+/* Copies carried values that did not end in the result. */
+static void copy_carried(control *x, int n, const tc_tensor *like, const char *const *result) {
     for (int i = 0; i < n; i++)
         if (result[i])
             tc_buf_printf(&x->w->calls, "    if (now%d[%d] != %s) tc_c_bytes(%s, now%d[%d], %zu);\n", x->id, i, result[i], result[i], x->id, i,
                           tc_tensor_bytes(&like[i]));
 }
 
-/* Sizes of what is carried, by input, and where its results lie. NULL: a number. */
-static tc_status carried(control *x, const frame *to, int n, tc_tensor *like, const char **result) {
+/* The types of carried values (like) and the addresses of their results, by input. NULL: a number. */
+static tc_status describe_carried(control *x, const frame *to, int n, tc_tensor *like, const char **result) {
     writer *w = x->w;
     for (int i = 0; i < n; i++) {
         const tc_value *in = to->g->inputs[i], *out = to->g->outputs[i], *mine = x->n->outs[i];
@@ -198,7 +198,7 @@ static tc_status carried(control *x, const frame *to, int n, tc_tensor *like, co
 }
 
 /* ---- while_loop ---- */
-/* From the numbers of `from` to those of `to`, at once where they name each other. */
+/* Assigns the numbers of `from` to those of `to`, all at once, by temporaries, as they may depend on each other. */
 static tc_status pass_numbers(control *x, int n, tc_value *const *from, tc_value *const *to) {
     writer *w = x->w;
     const char *text;
@@ -250,8 +250,8 @@ static tc_status write_while(control *x) {
         TC_TRY(meta_sizes(w->e, own, t.size));
         TC_TRY(fit(w, its, &t, tc_op_name(x->n->op)));
     }
-    TC_TRY(carried(x, body, n, like, result));
-    carry(x, n, in, like, result, out);
+    TC_TRY(describe_carried(x, body, n, like, result));
+    declare_carried(x, n, in, like, result, out);
     tc_buf_printf(&w->calls, "    for (int pass%d = 0;; pass%d = 1) {\n", x->id, x->id);
     const size_t from = w->calls.len;
     TC_TRY(write_test(x, test, n, body->g->inputs, in));
@@ -260,7 +260,7 @@ static tc_status write_while(control *x) {
     tc_buf_printf(&w->calls, "    tc_c_turn(%d, now%d, next%d, other%d, pass%d);\n", n, x->id, x->id, x->id, x->id);
     to_c_indent(w, from);
     tc_buf_puts(&w->calls, "    }\n");
-    bring_home(x, n, like, result);
+    copy_carried(x, n, like, result);
     return pass_numbers(x, x->n->nouts < n ? x->n->nouts : n, body->g->inputs, x->n->outs);
 }
 
@@ -275,8 +275,8 @@ static const char *at_step(writer *w, const char *at, size_t bytes, int id, cons
     return TC_TEXT(w, "%s + (step%d%s) * %zu", at, id, shift, bytes);
 }
 
-/* Inputs from `at` on: element t of each xs. An associative scan has y[t - 1] before them, where y[0] = xs[0]. */
-static tc_status stepped(control *x, const tc_graph *g, int at, const char **in) {
+/* The inputs from `at` on: element t of each xs. In an associative scan, y[t - 1] comes before them; y[0] = xs[0]. */
+static tc_status step_inputs(control *x, const tc_graph *g, int at, const char **in) {
     writer *w = x->w;
     for (int i = 0; i < x->c.xs->n; i++) {
         const tc_value *v = x->c.xs->values[i];
@@ -311,11 +311,11 @@ static tc_status write_scan(control *x) {
     int at = 0;
     TC_TRY(operands(x, x->c.init, body, false, in, &at));
     if (x->c.associative) at += nxs;
-    TC_TRY(stepped(x, g, at, in));
+    TC_TRY(step_inputs(x, g, at, in));
     at += nxs;
     TC_TRY(operands(x, x->c.more, body, false, in, &at));
-    TC_TRY(carried(x, body, n, like, result));
-    if (n) carry(x, n, in, like, result, out);
+    TC_TRY(describe_carried(x, body, n, like, result));
+    if (n) declare_carried(x, n, in, like, result, out);
     for (int i = n; i < g->noutputs; i++) {
         const tc_value *y = x->n->outs[i];
         TC_TRY(result_at(w, y, &out[i]));
@@ -327,7 +327,7 @@ static tc_status write_scan(control *x) {
     if (n) tc_buf_printf(&w->calls, "    tc_c_turn(%d, now%d, next%d, other%d, step%d > 0);\n", n, x->id, x->id, x->id, x->id);
     to_c_indent(w, from);
     tc_buf_puts(&w->calls, "    }\n");
-    bring_home(x, n, like, result);
+    copy_carried(x, n, like, result);
     return NULL;
 }
 

@@ -1,9 +1,9 @@
-/* Kernels that order rows or write by index, as C: their arguments as the structures of ckernels_index.h. */
+/* Kernels that order rows or write by index, as C: writes their arguments as the structures of ckernels_index.h. */
 #include "runtime/to_c_write.h"
 
 static int wrapped(int64_t d, int rank) { return rank ? (int)(d < 0 ? d + rank : d) : 0; }
 
-/* A tc_c_type in braces. infinity of bool is 1: what is stored is 0 or 1. */
+/* A tc_c_type in braces: size, kind, and the bits of infinity (1 for bool, whose elements are 0 or 1). */
 static tc_status type_text(writer *w, tc_dtype d, const char **out) {
     static const struct {
         tc_dtype d;
@@ -77,6 +77,7 @@ tc_status to_c_rows(writer *w, const call *c, const char *kind) {
 
 /* ---- writing by index ---- */
 enum { MAX = 16 };
+/* The members of tc_c_scatter (ckernels_index.h). */
 typedef struct {
     const char *mode;
     bool include_self, wraps;
@@ -125,7 +126,7 @@ static tc_status plan_by_dim(writer *w, const kernel_call *k, plan *p) {
     return NULL;
 }
 
-/* scatter and its kin: self, dim, index, src or value. The number of a source counts along dim alone. */
+/* scatter, scatter_add, scatter_reduce: self, dim, index, src or value. The number of a source counts along dim alone. */
 static tc_status plan_columns(writer *w, const kernel_call *k, plan *p) {
     const tc_kcall kc = {.args = k->args};
     const tc_tensor *out = &k->outs[0];
@@ -152,7 +153,7 @@ static tc_status plan_columns(writer *w, const kernel_call *k, plan *p) {
     return NULL;
 }
 
-/* put: self, index, source, accumulate: places in the flattened tensor */
+/* put: self, index, source, accumulate; indices into the flattened tensor */
 static tc_status plan_put(writer *w, const kernel_call *k, plan *p) {
     to_c_operand index, source;
     TC_TRY(to_c_argument(w, k, 1, &index));
@@ -164,8 +165,8 @@ static tc_status plan_put(writer *w, const kernel_call *k, plan *p) {
     return NULL;
 }
 
-/* index_put: self, indices, values, accumulate. Indices broadcast together; other dimensions go along, those before the place where the
- * broadcast ones stand in the indexed result, then those after it. */
+/* index_put: self, indices, values, accumulate. The indices are broadcast together. The other dimensions are free: first those before the position of the
+ * broadcast dimensions in the indexed result, then those after it. */
 static tc_status plan_index_put(writer *w, const kernel_call *k, plan *p) {
     const tc_tensor *out = &k->outs[0];
     const tc_karg *x = &k->args[1];

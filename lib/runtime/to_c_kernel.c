@@ -1,5 +1,5 @@
-/* Calls of kernels as C: products, convolution, attention, recurrent layers (ckernels.h has their text). 16- and 8-bit floats are widened into
- * scratch before the call and rounded after it, as the kernels of lib/kernel do it. */
+/* Calls of kernels as C: products, convolution, attention, recurrent layers; their C text is in codegen/ckernels*.h. 16- and 8-bit floats are widened to
+ * float32 in scratch before the call, and results are rounded after it, as the kernels of lib/kernel do. */
 #include "base/ints.h"
 #include "runtime/to_c_write.h"
 
@@ -22,7 +22,7 @@ const char *to_c_scratch(writer *w, size_t *used, size_t bytes) {
 
 static bool narrow(tc_dtype d) { return tc_is_float(d) && d != TC_F32 && d != TC_F64; }
 
-/* A contiguous float32 tensor of the same sizes, and the same memory elsewhere. */
+/* A contiguous float32 tensor of the same sizes, in scratch. */
 static to_c_operand as_float(writer *w, const tc_tensor *t, size_t *used) {
     tc_tensor *f = TC_NEWN(&w->a, tc_tensor, 1);
     *f = *t;
@@ -42,7 +42,7 @@ static void widen(writer *w, to_c_operand *x, size_t *used) {
     *x = f;
 }
 
-/* Where the call writes when *out is of a narrow type: float32 in scratch; round_result then brings it home. */
+/* Where the call writes its result: if `out` is of a narrow type, to float32 in scratch, from which round_result writes `out`. */
 static to_c_operand wide_result(writer *w, to_c_operand out, size_t *used) { return narrow(out.t->dtype) ? as_float(w, out.t, used) : out; }
 static void round_result(writer *w, to_c_operand out, to_c_operand wide) {
     if (out.t == wide.t) return;
@@ -55,7 +55,7 @@ static int64_t step(const tc_tensor *t, int from_right) {
     return d >= 0 && t->size[d] != 1 ? t->stride[d] : 0;
 }
 
-/* The matrix products: which dimensions of the operands are batch, rows and columns. */
+/* Matrix products: [batch], rows and columns are the last dimensions of the operands. */
 static tc_status write_product(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
     bool first = !strcmp(kind, "addmm") || !strcmp(kind, "baddbmm");
@@ -94,7 +94,7 @@ static tc_status write_product(writer *w, const call *c, const char *kind) {
     return NULL;
 }
 
-/* tc_c_conv, but for n. */
+/* The members of tc_c_conv except n. */
 typedef struct {
     int64_t groups, cin, cout, geo[6][3], group, w_cout, w_cin; /* geo: in, out, kernel, stride, padding, dilation */
     bool adjoint;
@@ -116,7 +116,7 @@ static geometry geometry_of(const kernel_call *k, const tc_tensor *x, const tc_t
     g.group = wt->size[0] / g.groups * row, g.w_cout = g.adjoint ? taps : row, g.w_cin = g.adjoint ? row : taps;
     return g;
 }
-/* The convolution that takes the gradient of the output to that of the input. */
+/* The convolution that computes the input gradient from the output gradient. */
 static geometry backward_of(const geometry *f) {
     geometry b = *f;
     b.cin = f->cout, b.cout = f->cin, b.w_cout = f->w_cin, b.w_cin = f->w_cout, b.adjoint = !f->adjoint;
@@ -162,7 +162,7 @@ static tc_status write_convolution(writer *w, const call *c, const char *kind) {
     return NULL;
 }
 
-/* grad_output, input, weight, bias_sizes, stride, ..., output_mask -> gradients of input, weight, bias: those that are asked for */
+/* grad_output, input, weight, bias_sizes, stride, ..., output_mask -> gradients of input, weight, bias, as the mask says */
 static tc_status write_convolution_backward(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
     const tc_karg *mask = &k->args[10];
@@ -215,7 +215,7 @@ static bool is_used(const tc_graph *g, const tc_value *v) {
     return s.found;
 }
 
-/* query, key, value, dropout_p, is_causal, attn_mask, scale -> output, logsumexp, which nobody may ask for */
+/* query, key, value, dropout_p, is_causal, attn_mask, scale -> output, logsumexp (which must be unused) */
 static tc_status write_attention(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
     const tc_kcall kc = {.args = k->args, .nargs = c->group->node->nargs};
@@ -292,7 +292,7 @@ static tc_status write_rnn(writer *w, const call *c, const char *kind) {
     return NULL;
 }
 
-/* One number of a tensor that must not be 0. */
+/* assert_async: the only element of the tensor must not be 0. */
 static tc_status write_check(writer *w, const call *c, const char *kind) {
     to_c_operand x;
     const char *element;

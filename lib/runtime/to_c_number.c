@@ -1,8 +1,8 @@
-/* Numbers that the data decides, as C: each symbol without a value when the unit is written is a variable of STEM_run_on (n3 for symbol 3),
- * set where the run learns it; an expression of such symbols is an expression of C. */
+/* Numbers that depend on data, as C: each symbol that has no value when the unit is written is a variable of STEM_run_on (n3 for symbol 3), which is set
+ * where its value becomes known; an expression of such symbols is a C expression. */
 #include "runtime/to_c_write.h"
 
-/* Text of an operation, @ in place of each operand; NULL: no C form. A sum or product of many is joined. */
+/* The C text of an operation, with @ for each operand; NULL: no C form. */
 static const char *form_of(tc_symop op) {
     static const char *const forms[] = {
         [TC_S_ADD] = "@ + @",
@@ -93,7 +93,7 @@ bool to_c_known(const writer *w, tc_sym s) {
     return !unknown;
 }
 
-/* The element at an address, as a number of C. */
+/* The element at an address, as a C expression. */
 tc_status to_c_element(writer *w, tc_dtype d, const char *at, const char **out) {
     if (d == TC_F16 || d == TC_BF16) *out = TC_TEXT(w, "tc_x_cast_%s_f32(*(const uint16_t *)(%s))", tc_dtypes[d].name, at);
     else if (d == TC_BOOL) *out = TC_TEXT(w, "(*(const uint8_t *)(%s) != 0)", at);
@@ -103,7 +103,7 @@ tc_status to_c_element(writer *w, tc_dtype d, const char *at, const char **out) 
     return NULL;
 }
 
-/* An assertion about numbers: the run ends with 4 where it does not hold. */
+/* An assertion about numbers: the run returns 4 if it is false. */
 static tc_status write_assert(writer *w, const tc_node *n) {
     const tc_arg *a = &n->args[0];
     tc_sym s = a->kind == TC_A_VALUE ? a->value->sym : a->kind == TC_A_INT || a->is_sym ? a->sym : NULL;
@@ -128,7 +128,7 @@ tc_status to_c_item(writer *w, const tc_node *n) {
     if (!out->sym) return NULL;
     TC_TRY(to_c_address(w, (int)in->id, &at));
     TC_TRY(to_c_element(w, w->b->t[in->id].dtype, at, &element));
-    if (tc_sym_opcode(out->sym) != TC_S_VAR || to_c_known(w, out->sym)) { /* the program knows what it must be */
+    if (tc_sym_opcode(out->sym) != TC_S_VAR || to_c_known(w, out->sym)) { /* the program expects the value of an expression */
         TC_TRY(to_c_number(w, out->sym, &expected));
         tc_buf_printf(&w->calls, "    if (%s != %s) return 4;\n", element, expected);
         return NULL;

@@ -1,4 +1,4 @@
-/* Choosing among compiled variants (variants.h). */
+/* Chooses among programs and compiled variants (variants.h). */
 #include "runtime/variants.h"
 
 #include "base/text.h"
@@ -10,11 +10,11 @@ typedef struct {
     int64_t value;
 } fixed;
 typedef struct {
-    fixed *size; /* n of them */
+    fixed *size; /* [n] */
     int n;
-    char *guard;
+    char *guard; /* "B == 8" */
     tc_program *program;
-    tc_exec *exec; /* NULL: not met yet */
+    tc_exec *exec; /* NULL: not planned yet */
 } variant;
 typedef struct {
     tc_program *program;
@@ -25,14 +25,14 @@ struct tc_variants {
     tc_exec_options options;
     tc_variants_events events;
     tc_exec *main;
-    bool told; /* the event recompile */
+    bool reported; /* recompile has been called */
     tc_exec_profile profile;
     void *profile_ctx;
     TC_VEC(variant) all;
     TC_VEC(side) others;
-    bool read;                    /* `others` has all there are */
+    bool read;                    /* `others` is complete */
     tc_exec *running;             /* of the last run: main, or one of `others` */
-    TC_VEC(const char *) written; /* state that programs which have run write to; names of those programs */
+    TC_VEC(const char *) written; /* names of state that the programs which have run write to */
 };
 
 /* ---- the list ---- */
@@ -70,7 +70,7 @@ static void read_line(tc_variants *v, const char *line, size_t len) {
     if (fits && one.n) {
         one.guard = tc_xstrdup(tc_buf_str(&guard));
         tc_vec_push(&v->all, one);
-        for (size_t i = v->all.len - 1; i > 0 && v->all.data[i - 1].n < one.n; i--) { /* those that fix most come first */
+        for (size_t i = v->all.len - 1; i > 0 && v->all.data[i - 1].n < one.n; i--) { /* those that fix most sizes come first */
             v->all.data[i] = v->all.data[i - 1];
             v->all.data[i - 1] = one;
         }
@@ -138,14 +138,15 @@ void tc_variants_set_profile(tc_variants *v, tc_exec_profile fn, void *ctx) {
 }
 
 /* ---- a run ---- */
+/* The size of a run that no variant is for. */
 typedef struct {
     tc_sym var;
-    const tc_input *in; /* NULL: no size is the symbol itself */
+    const tc_input *in; /* whose size(dim) is var itself; NULL: none */
     int dim;
     int64_t size; /* -1: not known */
 } met;
 
-/* Where a size of the inputs is the symbol itself, first. */
+/* The first size of an input that is the symbol itself. */
 static met find(const tc_program *p, tc_sym var, const tc_tensor *inputs) {
     for (int i = 0, k = 0; i < p->ninputs; i++) {
         if (p->inputs[i].kind != TC_IN_USER) continue;
@@ -157,7 +158,7 @@ static met find(const tc_program *p, tc_sym var, const tc_tensor *inputs) {
     return (met){.var = var, .size = -1};
 }
 
-/* By what the inputs make of the symbols, also where they show 2*B or B + 1 only. */
+/* Compares the values of symbols (solve_sizes), so it also works if the inputs' sizes are only 2*B or B + 1. */
 static bool matches(const tc_variants *v, const variant *one, const tc_tensor *inputs, met *out_other) {
     const tc_symvalue *vars = v->main->vars;
     for (int i = 0; i < one->n; i++) {
@@ -204,15 +205,15 @@ static tc_source first_use(const tc_program *p, tc_sym var) {
     return (tc_source){0};
 }
 
-/* The code for all sizes runs, or what stands in its place. */
+/* No variant fits: the code for all sizes runs, or the interpreter if there is none. */
 static tc_status no_variant(tc_variants *v, const tc_tensor *inputs, met m, bool must) {
     tc_buf guard = {0}, found = {0};
     tc_status s = NULL;
     const bool compiled = !tc_exec_uncompiled(v->main);
-    if (!v->all.len || (v->told && (compiled || !must))) return NULL;
-    TC_TRY(tc_exec_check(v->main, inputs, count_user(v->program))); /* sizes that the program does not take at all */
+    if (!v->all.len || (v->reported && (compiled || !must))) return NULL;
+    TC_TRY(tc_exec_check(v->main, inputs, count_user(v->program))); /* the program may not accept the sizes at all */
     if (compiled) {
-        v->told = true;
+        v->reported = true;
         if (v->events.chosen) v->events.chosen(v->events.ctx, NULL);
         return NULL;
     }
@@ -221,8 +222,8 @@ static tc_status no_variant(tc_variants *v, const tc_tensor *inputs, met m, bool
     else if (m.size >= 0) tc_buf_printf(&found, "%s = %lld", tc_sym_var_name(m.var), (long long)m.size);
     else tc_buf_puts(&found, "no input shows it");
     tc_recompile r = {tc_buf_str(&guard), tc_buf_str(&found), first_use(v->program, m.var ? m.var : v->all.data[0].size[0].var)};
-    if (v->events.recompile && !v->told) v->events.recompile(v->events.ctx, &r);
-    v->told = true;
+    if (v->events.recompile && !v->reported) v->events.recompile(v->events.ctx, &r);
+    v->reported = true;
     if (must && r.at.file) s = tc_error(TC_ENV, "no compiled variant fits: it is for %s; %s (%s:%d)", r.guard, r.met, r.at.file, r.at.line);
     else if (must) s = tc_error(TC_ENV, "no compiled variant fits: it is for %s; %s", r.guard, r.met);
     tc_buf_free(&guard);
@@ -251,7 +252,7 @@ static tc_status read_others(tc_variants *v) {
     return NULL;
 }
 
-/* The main program where its guards hold, else the first that has them; the error is the main one's. */
+/* The main program if its guards hold, else the first other one whose guards hold. If there is none, the error is that of the main program. */
 static tc_status fitting(tc_variants *v, const tc_tensor *inputs, side *out) {
     const int n = count_user(v->program);
     *out = (side){(tc_program *)(uintptr_t)v->program, v->main};
@@ -287,8 +288,8 @@ static void note_written(tc_variants *v, const tc_program *p) {
     }
 }
 
-/* What has been written so far goes along to the next program. */
-static tc_status turn_to(tc_variants *v, const tc_program *from, side to) {
+/* Passes the state that programs have written so far to the next program. */
+static tc_status switch_to(tc_variants *v, const tc_program *from, side to) {
     note_written(v, from);
     for (size_t k = 0; k < v->written.len; k++) {
         int i = state_of(from, v->written.data[k]), j = state_of(to.program, v->written.data[k]);
@@ -305,7 +306,7 @@ static tc_status choose_program(tc_variants *v, const tc_tensor *inputs, tc_exec
     const tc_program *from = v->program;
     for (size_t i = 0; i < v->others.len; i++)
         if (v->others.data[i].exec == v->running) from = v->others.data[i].program;
-    if (to.exec != v->running) TC_TRY(turn_to(v, from, to));
+    if (to.exec != v->running) TC_TRY(switch_to(v, from, to));
     *out = v->running = to.exec;
     return NULL;
 }
@@ -318,7 +319,7 @@ tc_status tc_variants_choose(tc_variants *v, const tc_tensor *inputs, bool must,
     if (v->all.len) {
         tc_status wrong = solve_sizes(v->main, inputs, v->main->nuser);
         if (wrong && must) return wrong;
-        if (wrong) return tc_status_free(wrong), NULL; /* the run says what */
+        if (wrong) return tc_status_free(wrong), NULL; /* the run will report it */
     }
     for (size_t i = 0; i < v->all.len; i++) {
         variant *one = &v->all.data[i];
