@@ -52,7 +52,9 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
             TC_CONTENT,
             "%s: Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: %s and  query.dtype: %s instead.",
             tc_op_name(n->op), tc_dtypes[a.mask->meta.dtype].torch, tc_dtypes[a.q->meta.dtype].torch);
-    if (a.gqa && r >= 3) a.k = repeat_heads(e, a.k, a.q->meta.size[r - 3]), a.v = repeat_heads(e, a.v, a.q->meta.size[r - 3]);
+    if (a.gqa && (r < 3 || a.k->meta.rank < 3 || a.v->meta.rank < 3))
+        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [-2, 1], but got -3)", tc_op_name(n->op));
+    if (a.gqa) a.k = repeat_heads(e, a.k, a.q->meta.size[r - 3]), a.v = repeat_heads(e, a.v, a.q->meta.size[r - 3]);
     tc_dtype given = a.q->meta.dtype, wide = tc_dtype_compute(given); /* 16-bit types are computed in float32 and rounded at the end */
     a.q = tc_e_cast(e, a.q, wide), a.k = tc_e_cast(e, a.k, wide), a.v = tc_e_cast(e, a.v, wide);
     if (!a.q || !a.k || !a.v) return tc_e_done(e);

@@ -59,7 +59,10 @@ static bool to_int(tc_program *p, tc_arg *a) {
     return true;
 }
 
-static bool to_ints(tc_program *p, tc_arg *a, int fixed_len) {
+/* A list may be empty where its default is. */
+static bool to_ints(tc_program *p, tc_arg *a, const tc_param *q) {
+    const int fixed_len = q->fixed_len;
+    const bool may_be_empty = fixed_len < 2 || q->optional || (q->has_default && q->def.kind == TC_A_FLOATS && !q->def.n);
     tc_sym *s;
     if (a->kind == TC_A_FLOATS) { /* a default, or a list of whole numbers */
         s = TC_NEWN(&p->arena, tc_sym, (size_t)(a->n ? a->n : 1));
@@ -83,7 +86,7 @@ static bool to_ints(tc_program *p, tc_arg *a, int fixed_len) {
         *s = a->sym;
         *a = (tc_arg){.kind = TC_A_INTS, .n = 1, .syms = s};
     }
-    if (a->kind != TC_A_INTS || (fixed_len > 1 && a->n > fixed_len)) return false;
+    if (a->kind != TC_A_INTS || (fixed_len > 1 && a->n > 1 && a->n != fixed_len) || (!a->n && !may_be_empty)) return false;
     if (a->n == 1 && fixed_len > 1) {
         s = TC_NEWN(&p->arena, tc_sym, (size_t)fixed_len);
         for (int i = 0; i < fixed_len; i++) s[i] = a->syms[0];
@@ -132,7 +135,7 @@ static bool coerce(tc_program *p, const tc_param *q, tc_arg *a) {
     case TC_T_TENSORS: return to_values(a, false);
     case TC_T_OPT_TENSORS: return to_values(a, true);
     case TC_T_INT: return to_int(p, a);
-    case TC_T_INTS: return to_ints(p, a, q->fixed_len);
+    case TC_T_INTS: return to_ints(p, a, q);
     case TC_T_FLOAT:
         if (!to_number(a)) return false;
         if (a->is_sym) return true;

@@ -260,24 +260,32 @@ static tc_value *integer_transposed(tc_emit *e, tc_value *x, tc_value *w, whole 
     x = padded(e, x, p.dims, before, after);
     return x && w ? integer_correlate(e, x, w, &p) : NULL;
 }
+/* Is the bias of another length than the output has channels? */
+static bool other_channels(tc_emit *e, const tc_value *w, const tc_value *b, int64_t groups, bool transposed) {
+    tc_symctx *s = tc_e_sym(e);
+    tc_sym channels = transposed ? tc_sym_mul(s, w->meta.size[1], tc_sym_int(s, groups)) : w->meta.size[0];
+    return tc_sym_known(s, tc_sym_op(s, TC_S_EQ, b->meta.size[0], channels, NULL)) == 0;
+}
 static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, const tc_arg *const *a, bool transposed, tc_value **out) {
     whole p = {.dims = spatial(n)};
     tc_value *w = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
     int64_t *const to[] = {p.stride, p.padding, p.dilation, p.more}, channels = 0;
+    for (int i = 0; i < 4; i++)
+        if (a[i]->n != 1 && a[i]->n != p.dims)
+            return tc_error(TC_CONTENT, "%s: expected lists of %d values, got %d", tc_op_name(n->op), p.dims, a[i]->n);
     bool known = x && tc_sym_const_int(a[4]->sym, &p.groups);
     for (int i = 0; i < 4 && known; i++)
         for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(a[i]->syms[a[i]->n == 1 ? 0 : d], &to[i][d]);
     for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(w->meta.size[2 + d], &p.k[d]);
-    for (int i = 0; i < 4; i++)
-        if (a[i]->n != 1 && a[i]->n != p.dims)
-            return tc_error(TC_CONTENT, "%s: expected lists of %d values, got %d", tc_op_name(n->op), p.dims, a[i]->n);
     if (!known) return tc_error(TC_UNSUPPORTED, "%s: integers with sizes that are not known", tc_op_name(n->op));
     for (int d = 0; d < p.dims; d++)
-        if (p.stride[d] < 1 || p.padding[d] < 0 || p.dilation[d] < 1 || (transposed && p.more[d] >= p.stride[d] && p.more[d] >= p.dilation[d]))
-            return tc_error(TC_CONTENT, "%s: stride and dilation must be positive, padding not negative, output padding smaller than one of them",
+        if (p.stride[d] < 1 || p.padding[d] < 0 || p.dilation[d] < 1 || p.more[d] < 0 ||
+            (transposed && p.more[d] >= p.stride[d] && p.more[d] >= p.dilation[d]))
+            return tc_error(TC_CONTENT, "%s: stride and dilation must be positive, paddings not negative, output padding smaller than one of them",
                             tc_op_name(n->op));
     tc_sym expected = transposed ? w->meta.size[0] : tc_sym_mul(tc_e_sym(e), w->meta.size[1], tc_sym_int(tc_e_sym(e), p.groups));
-    if (x->meta.dtype != w->meta.dtype || (b && (b->meta.dtype != x->meta.dtype || b->meta.rank != 1)) || p.groups < 1 ||
+    if (x->meta.dtype != w->meta.dtype ||
+        (b && (b->meta.dtype != x->meta.dtype || b->meta.rank != 1 || other_channels(e, w, b, p.groups, transposed))) || p.groups < 1 ||
         tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, expected, x->meta.size[1], NULL)) == 0 ||
         (tc_sym_const_int(w->meta.size[0], &channels) && channels % p.groups))
         return tc_error(TC_CONTENT, "%s: input, weight, bias and groups do not agree in type and channels", tc_op_name(n->op));
@@ -328,8 +336,8 @@ static tc_status decompose_conv_padding(tc_emit *e, const tc_node *n) { /* paddi
         return convolve(e, n, x, &n->args[3], &zero, &n->args[5], false, NULL, &n->args[6]);
     }
     if (!w || w->meta.rank != dims + 2) return tc_error(TC_CONTENT, "%s: weight should have %d dimensions", tc_op_name(n->op), dims + 2);
-    tc_arg_ints(n, 3, stride, MAX_SPATIAL);
-    tc_arg_ints(n, 5, dilation, MAX_SPATIAL);
+    if (tc_arg_ints(n, 3, stride, MAX_SPATIAL) != dims || tc_arg_ints(n, 5, dilation, MAX_SPATIAL) != dims)
+        return tc_error(TC_CONTENT, "%s: expected stride and dilation to be lists of %d values", tc_op_name(n->op), dims);
     int64_t around[2 * MAX_SPATIAL] = {0};
     bool odd = false;
     for (int d = 0; d < dims; d++) {

@@ -589,8 +589,10 @@ static tc_status decompose_take(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_take_along_dim(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *i = tc_arg_value(n, 1);
-    if (i->meta.dtype != TC_I64) return refuse(n, "torch.take_along_dim(): dtype of indices should be Long");
-    if (tc_arg_is_none(n, 2)) {
+    const bool flattened = tc_arg_is_none(n, 2);
+    if (i->meta.dtype != TC_I64 && !(flattened && i->meta.dtype == TC_I32))
+        return refuse(n, "torch.take_along_dim(): dtype of indices should be Long");
+    if (flattened) {
         tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
         tc_emit_result(e, 0, tc_emit_call(e, "aten::gather", "viv", flat, (int64_t)0, tc_emit_call(e, "aten::reshape", "vI", i, (int64_t[]){-1}, 1)));
         return tc_e_done(e);

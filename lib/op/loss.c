@@ -235,8 +235,15 @@ static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self
 
 /* ---- pointwise losses ---- */
 /* the sizes of both must broadcast: refused where PyTorch does, by the operators themselves */
+/* a - b, where a truth beside a number is one */
+static tc_value *difference(tc_emit *e, tc_value *a, tc_value *b) {
+    if (!a || !b) return NULL;
+    if (a->meta.dtype == TC_BOOL) a = tc_e_cast(e, a, b->meta.dtype);
+    else if (b->meta.dtype == TC_BOOL) b = tc_e_cast(e, b, a->meta.dtype);
+    return tc_e_sub(e, a, b);
+}
 static tc_status decompose_mse(tc_emit *e, const tc_node *n) {
-    tc_value *d = tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1));
+    tc_value *d = difference(e, tc_arg_value(n, 0), tc_arg_value(n, 1));
     tc_emit_result(e, 0, reduce(e, tc_e_mul(e, d, d), tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
@@ -245,7 +252,7 @@ static tc_value *mean_scaled(tc_emit *e, tc_value *v, const tc_value *like, int6
     return v && reduction == 1 ? tc_emit_call(e, "aten::div.Tensor", "va", v, &by) : v;
 }
 static tc_status decompose_mse_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, target, reduction */
-    tc_value *d = tc_e_sub(e, tc_arg_value(n, 1), tc_arg_value(n, 2));
+    tc_value *d = difference(e, tc_arg_value(n, 1), tc_arg_value(n, 2));
     tc_emit_result(e, 0, mean_scaled(e, tc_e_mul(e, tc_e_muls(e, d, 2), tc_arg_value(n, 0)), tc_arg_value(n, 1), tc_arg_int(n, 3)));
     return tc_e_done(e);
 }
@@ -256,7 +263,7 @@ static tc_status decompose_l1(tc_emit *e, const tc_node *n) {
 static tc_status decompose_smooth_l1(tc_emit *e, const tc_node *n) { /* d < beta: d^2 / (2 beta), else d - beta / 2 */
     double beta = tc_arg_float(n, 3);
     if (beta < 0) return refuse(n, "smooth_l1_loss does not support negative values for beta.");
-    tc_value *x = tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), *d = f1(e, "aten::abs", x);
+    tc_value *x = difference(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), *d = f1(e, "aten::abs", x);
     if (beta > 0)
         d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::lt.Scalar", "vf", d, beta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5 / beta),
                   tc_e_adds(e, d, -0.5 * beta));

@@ -52,6 +52,11 @@ rows = {
     "scatter of nothing": lambda: torch.scatter(t(1.0), 0, t(0), zeros(0)), "copy of one": lambda: x[0].index_copy(0, t([0, 1]), t(2.0)), "add of one": lambda: x[0].index_add(0, t([0, 1]), t(2.0)),
     "int32 copy": lambda: x[0].index_copy(0, t([0], dtype=torch.int32), t([2.0])), "bilinear": lambda: F.bilinear(x, x, torch.ones(4, 3, 2)), "strides": lambda: torch.empty_strided((2,), (-1,)),
     "diff": lambda: torch.diff(x, 0, 1, zeros(3, 1)), "adaptive": lambda: F.adaptive_avg_pool2d(x[None], [2]), "randint": lambda: torch.randint(3, (2,), dtype=torch.bool), "renorm": lambda: torch.renorm(x, 2, 0, float("nan")),
+    "no strides": lambda: F.conv1d(i[None], torch.ones(1, 2, 1, dtype=torch.int64), stride=(), padding="valid"), "no sizes": lambda: F.fractional_max_pool2d(torch.ones(1, 1, 4, 4), 2, ()),
+    "bias of another length": lambda: F.conv1d(i[None], torch.ones(1, 2, 1, dtype=torch.int64), torch.ones(2, dtype=torch.int64)),
+    "heads of no dimension": lambda: F.scaled_dot_product_attention(x, x, x, enable_gqa=True), "mse of truths": lambda: F.mse_loss(x, x > 2), "smooth l1 of truths": lambda: F.smooth_l1_loss(x > 2, x),
+    "flat int32 places": lambda: torch.take_along_dim(x, t([1, 5], dtype=torch.int32)), "tensor_split": lambda: [p.tolist() for p in torch.tensor_split(x=x, sections=t(2), axis=1)],
+    "cartesian_prod": lambda: torch.cartesian_prod([x[0], x[1]]), "window of True": lambda: torch.signal.windows.hann(True), "polygamma_": lambda: torch.ones(1).polygamma_(1).mul(100).floor(),
 }
 for name, function in rows.items():
     show(name, function)

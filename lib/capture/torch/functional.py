@@ -11,9 +11,9 @@ _aten = torch.ops.aten
 _VF = torch._VF  # with the keywords of torch: out=
 _methods = {"nonzero", "split", "tensor_split", "norm", "unique", "unique_consecutive", "stft", "istft", "unflatten", "to", "float", "double", "half", "bfloat16", "long", "int",
             "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda", "cpu", "xpu", "type", "lu", "new_tensor", "pin_memory",
-            "share_memory_", "fill_diagonal_"}
+            "share_memory_", "fill_diagonal_", "polygamma_"}
 _only_methods = {"unflatten", "to", "float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda",
-                 "cpu", "xpu", "type", "new_tensor", "pin_memory", "share_memory_", "fill_diagonal_"}
+                 "cpu", "xpu", "type", "new_tensor", "pin_memory", "share_memory_", "fill_diagonal_", "polygamma_"}
 
 
 def _seq(operands):
@@ -58,21 +58,22 @@ def _method_split(self, split_size, dim=0):
 
 
 # A tensor says where to cut, or, without dimensions, into how many pieces.
-def tensor_split(input, indices_or_sections=None, dim=0, *, tensor_indices_or_sections=None, indices=None, sections=None):
-    at = indices_or_sections
-    for other in (tensor_indices_or_sections, indices, sections):
-        at = other if at is None else at
-    if isinstance(at, torch.Tensor) != (tensor_indices_or_sections is not None) and indices_or_sections is None:
-        raise TypeError("tensor_split() received an invalid combination of arguments")
+def tensor_split(*args, **kwargs):
+    name = "tensor_indices_or_sections"
+    at = args[1] if len(args) > 1 else kwargs.get(name)
     if isinstance(at, torch.Tensor):
         if at.dtype != torch.int64:
             raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + str(at.dtype))
         if at.dim() > 1:
             raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with {at.dim()} dims")
-        at = at.item() if at.dim() == 0 else [at[i].item() for i in range(at.shape[0])]
-    if isinstance(at, (list, tuple)):
-        return _aten.tensor_split.indices(input, list(at), dim)
-    return _aten.tensor_split.sections(input, at, dim)
+        whole = at.dim() == 0
+        at = at.item() if whole else [at[i].item() for i in range(at.shape[0])]
+        if len(args) > 1:
+            args = (args[0], at) + args[2:]
+        else:
+            kwargs = {k: v for k, v in kwargs.items() if k != name}
+            kwargs["sections" if whole else "indices"] = at
+    return _VF.tensor_split(*args, **kwargs)
 
 
 def einsum(*args):
@@ -125,7 +126,7 @@ def tensordot(a, b, dims=2, out=None):
 
 
 def cartesian_prod(*tensors):
-    return _aten.cartesian_prod(_seq(tensors))
+    return _aten.cartesian_prod(tensors)
 
 
 def block_diag(*tensors):
@@ -252,6 +253,10 @@ def unravel_index(indices, shape):
         strides.append(strides[-1] * n)
     indices = indices.unsqueeze(-1).to(torch.int64)
     return (indices // torch.tensor(strides[::-1], dtype=torch.int64) % torch.tensor(shape, dtype=torch.int64)).unbind(-1)
+
+
+def polygamma_(self, n):
+    return self.copy_(torch.polygamma(n, self))
 
 
 def fill_diagonal_(self, fill_value, wrap=False):

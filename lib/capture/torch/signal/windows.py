@@ -16,7 +16,7 @@ def _checked(name, M, dtype, layout):
 
 def _ones(M, dtype, requires_grad):
     # What has no width: no point, or one.
-    return torch.ones([M], dtype=dtype, requires_grad=requires_grad)
+    return torch.ones([1 if M else 0], dtype=dtype, requires_grad=requires_grad)
 
 
 # The function at M evenly spaced points from start to end.
