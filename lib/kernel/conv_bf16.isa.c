@@ -26,9 +26,11 @@ typedef struct {
     uint32_t pair;
 } __attribute__((packed, may_alias)) pair_at;
 
-/* A tile whose sums are complete but not stored: rows [at, rows) of its w channels wait. `position` is that of row `at` within its line. */
+/* A tile whose sums are complete but not stored: rows [at, rows) of its w channels wait. `position` is that of row `at` within its line of `line`
+ * positions. */
 typedef struct {
     const tc_conv_pairs *j;
+    int64_t line;
     const float *sums;
     char *out; /* results of position 0 of the line */
     int64_t at, rows, w, position;
@@ -38,8 +40,8 @@ typedef struct {
 static void set_pending_positions(pending_positions *t, int64_t r, int64_t rows, int64_t c, const float *sums) {
     const tc_conv_pairs *j = t->j;
     const tc_epilogue_plain *plain = j->plain;
-    const int64_t line = r / j->line;
-    t->sums = sums, t->at = 0, t->rows = rows, t->position = r - line * j->line;
+    const int64_t line = r / t->line;
+    t->sums = sums, t->at = 0, t->rows = rows, t->position = r - line * t->line;
     t->out = (char *)j->out + (line * j->next + c * j->ld) * (j->f32_results ? 4 : 2);
     t->w = j->cols - c < PANEL ? j->cols - c : PANEL;
     if (j->bias && j->f32_results) __builtin_memcpy(t->bias, (const float *)j->bias + c, (size_t)t->w * 4);
@@ -61,7 +63,7 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_positions(p
     const int64_t e = j->f32_results ? 4 : 2;
     halfword rounded[PANEL], some[PANEL];
     for (; n > 0 && t->at < t->rows; n--, t->at++, t->position++) {
-        if (t->position == j->line) t->position = 0, t->out += j->next * e;
+        if (t->position == t->line) t->position = 0, t->out += j->next * e;
         if (t->position >= j->wide) continue;
         const float *sums = t->sums + t->at * lane + t->at / 16 * skip;
         char *const at = t->out + t->position * j->out_step * e;
@@ -93,20 +95,20 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_positions(p
 /* ---- vdpbf16ps ---- */
 #define TARGET PAIRS_TARGET
 enum { DOT_ROWS = 14 };
-TARGET static inline __attribute__((always_inline)) void dot_rows(const int rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *b,
+/* Row i reads its terms at x + at[i] bytes: rows are results only, wherever their lines end. */
+TARGET static inline __attribute__((always_inline)) void dot_rows(const int rows, const tc_conv_pairs *j, const int64_t *at, const uint32_t *b,
                                                                   float *sums) {
     VS u[DOT_ROWS], v[DOT_ROWS];
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) u[i] = v[i] = (VS){0};
     for (int64_t s = 0; s < j->nsteps; s++) {
-        const pair_at *a = (const pair_at *)(x + j->step[s]);
-        const int64_t x_step = j->x_step;
-        for (int64_t p = 0; p < j->depth / 2; p++, a++, b += PANEL) {
+        const char *x = (const char *)(j->x + j->step[s]);
+        for (int64_t p = 0; p < j->depth / 2; p++, x += 4, b += PANEL) {
             const VP l = load_pairs(b), h = load_pairs(b + 16);
             __builtin_prefetch(b + 12 * PANEL), __builtin_prefetch(b + 12 * PANEL + 16); /* weights come from L2 */
 #pragma GCC unroll 16
             for (int i = 0; i < rows; i++) {
-                const VP t = set_pairs(((const pair_at *)((const uint16_t *)a + i * x_step))->pair);
+                const VP t = set_pairs(((const pair_at *)(x + at[i]))->pair);
                 u[i] = dot_pairs(u[i], t, l), v[i] = dot_pairs(v[i], t, h);
             }
         }
@@ -115,33 +117,55 @@ TARGET static inline __attribute__((always_inline)) void dot_rows(const int rows
     for (int i = 0; i < rows; i++) __builtin_memcpy(sums + i * PANEL, &u[i], 64), __builtin_memcpy(sums + i * PANEL + 16, &v[i], 64);
 }
 PAIRS_TARGET static void conv_store_dot(pending_positions *t, int64_t n) { store_positions(t, n, PANEL, 0, 16); }
-TARGET static void tile_dot(int64_t rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *b, float *sums, pending_positions *pending) {
+/* An odd number of rows computes its last one twice. */
+TARGET static void place_dot(const tc_conv_pairs *j, int64_t r, int64_t rows, int64_t *at) {
+    int64_t line = r / j->wide, position = r - line * j->wide;
+    for (int64_t i = 0; i < rows; i++, position++) {
+        if (position == j->wide) position = 0, line++;
+        at[i] = 2 * (line * j->line + position) * j->x_step;
+    }
+    if (rows % 2) at[rows] = at[rows - 1];
+}
+TARGET static void tile_dot(int64_t rows, const tc_conv_pairs *j, const int64_t *at, const uint32_t *b, float *sums, pending_positions *pending) {
     conv_store_dot(pending, pending->rows);
-    for (; rows >= 14; rows -= 14, x += 14 * j->x_step, sums += 14 * PANEL) dot_rows(14, j, x, b, sums);
-    for (; rows >= 4; rows -= 4, x += 4 * j->x_step, sums += 4 * PANEL) dot_rows(4, j, x, b, sums);
-    for (; rows >= 1; rows -= 1, x += j->x_step, sums += PANEL) dot_rows(1, j, x, b, sums);
+    switch ((rows + 1) / 2) {
+    case 7: dot_rows(14, j, at, b, sums); break;
+    case 6: dot_rows(12, j, at, b, sums); break;
+    case 5: dot_rows(10, j, at, b, sums); break;
+    case 4: dot_rows(8, j, at, b, sums); break;
+    case 3: dot_rows(6, j, at, b, sums); break;
+    case 2: dot_rows(4, j, at, b, sums); break;
+    default: dot_rows(2, j, at, b, sums);
+    }
 }
 #define NAME dot
 #define ROWS DOT_ROWS
+#define RESULTS_ONLY 1
 #define begin(rows, depth) (void)(rows)
 #define end() (void)0
 #include "kernel/conv_bf16_run.h"
 #undef NAME
 #undef TARGET
 #undef ROWS
+#undef RESULTS_ONLY
 #undef begin
 #undef end
 
 /* ---- tdpbf16ps ---- */
 /* The four AMX tiles of a tile's sums lie one after the other in memory. The pending tile is stored between the steps of this one. */
 PAIRS_TARGET static __attribute__((noinline)) void conv_store_amx(pending_positions *t, int64_t n) { store_positions(t, n, 16, 256, 256); }
-AMX_TARGET static void tile_amx(int64_t rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *w, float *sums, pending_positions *pending) {
+/* Rows lie at a constant distance, as tile loads want them: positions between two lines are among them. */
+AMX_TARGET static void place_amx(const tc_conv_pairs *j, int64_t r, int64_t rows, int64_t *at) {
+    (void)rows;
+    at[0] = r * j->x_step;
+}
+AMX_TARGET static void tile_amx(int64_t rows, const tc_conv_pairs *j, const int64_t *at, const uint32_t *w, float *sums, pending_positions *pending) {
     const int64_t as = 2 * j->x_step, bs = 4 * PANEL, panel_step = j->depth / 2 * bs, line = 64;
     const int64_t due = (pending->rows + j->nsteps - 1) / (j->nsteps ? j->nsteps : 1), each = due > 4 ? due : 4;
     const char *b = (const char *)w;
     amx_clear(rows);
     for (const int64_t *s = j->step, *last = s + j->nsteps; s < last; s++, b += panel_step) {
-        const char *a = (const char *)(x + *s);
+        const char *a = (const char *)(j->x + at[0] + *s);
         TILE_LOAD(6, b, bs);
         for (int64_t i = 0; i < panel_step; i += 128) __builtin_prefetch(b + 2 * panel_step + i), __builtin_prefetch(b + 2 * panel_step + i + 64);
         TILE_LOAD(4, a, as);
@@ -165,6 +189,7 @@ AMX_TARGET static void tile_amx(int64_t rows, const tc_conv_pairs *j, const uint
 #define NAME amx
 #define TARGET AMX_TARGET
 #define ROWS AMX_ROWS
+#define RESULTS_ONLY 0
 #define begin(rows, depth) amx_configure_for(rows, (depth) ? (depth) / 2 : 1)
 #define end amx_release
 #include "kernel/conv_bf16_run.h"
