@@ -338,7 +338,7 @@ static V f_next(C *c, args *A) {
     }
     if (r) return r;
     if (v[1]) return v[1];
-    tc_raise_value(c, tc_exc_new(c, (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "StopIteration", 13)), tc_tuple(c, 0, NULL)));
+    tc_stop_iteration(c, v[0]);
 }
 static V f_abs(C *c, args *A) {
     V v[1];

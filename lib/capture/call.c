@@ -163,18 +163,17 @@ static V func_call(C *c, func *f, args *A) {
     size_t vtop = c->vtop;
     c->vtop += (size_t)s->nslots;
     c->blame = s;
-    struct around *around = NULL;
-    if (s->yields) {
-        around = c->around, c->around = NULL;
-        if (!around)
-            tc_syntax(c, s->file, s->yields->line, s->yields->col, "'yield' is outside the model language: %s() is a generator", s->qualname->s);
-    }
     if (s->plain_params && A->nk == 0 && A->n == s->npos) {
         for (int i = 0; i < A->n; i++) slots[s->params[i].var->slot] = A->a[i];
     } else bind(c, f, A, slots);
     for (int i = 0; i < s->ncells; i++) slots[s->cells[i]] = tc_cell(c, slots[s->cells[i]]);
     for (int i = 0; i < s->nfree; i++) slots[s->free[i]->slot] = f->cells[i];
-    frame fr = {.prev = c->fr, .sc = s, .slots = slots, .globals = f->globals, .module = f->module, .fn = f, .around = around, .depth = ++c->depth};
+    frame fr = {.prev = c->fr, .sc = s, .slots = slots, .globals = f->globals, .module = f->module, .fn = f, .depth = c->depth + 1};
+    if (s->yields) {
+        c->vtop = vtop;
+        return tc_generator_new(c, fr);
+    }
+    c->depth++;
     c->fr = &fr;
     tc_profile_row *caller = c->profile ? tc_profile_here(c->profile) : NULL;
     V r = tc_run_code(c, &fr);

@@ -308,10 +308,7 @@ V tc_eval_node(C *c, frame *f, const ast *n) {
     case N_COMP: return tc_genexpr(c, f, n);
     case N_FSTRING: return fstring(c, f, n);
     case N_DEF: return function(c, f, n->sc);
-    case N_YIELD: {
-        V tc_yield(C *, frame *, const ast *);
-        return tc_yield(c, f, n);
-    }
+    case N_YIELD: return tc_yield(c, f, n);
     default: TC_BUG("expression node %d", n->kind);
     }
 }

@@ -356,48 +356,12 @@ static V type_method(C *c, V o, str *name) {
     return tc_bind(c, m, o, tc_type_of(c, o));
 }
 
-/* `with` over a generator of contextlib.contextmanager: the generator runs, and its `yield` runs the rest of the statement in the
- * frame that holds it. What is raised there passes through the `yield`, as if thrown into it. */
-struct around {
-    frame *f;
-    const ast *n;
-    int item;
-    bool entered;
-    flow ended;
-};
-
-V tc_yield(C *c, frame *f, const ast *n);
-V tc_yield(C *c, frame *f, const ast *n) {
-    struct around *w = f->around;
-    if (n->op) tc_syntax(c, f->sc->file, n->line, n->col, "'yield from' is outside the model language");
-    V v = n->a ? tc_eval_expr(c, f, n->a) : c->none;
-    f->at = n;
-    if (!w || w->entered) tc_raise(c, "RuntimeError", "generator didn't stop");
-    w->entered = true;
-    c->fr = w->f;
-    if (w->n->list2[w->item]->b) tc_store(c, w->f, w->n->list2[w->item]->b, v);
-    w->ended = with_items(c, w->f, w->n, w->item + 1);
-    c->fr = f;
-    return c->none;
-}
-
-static flow with_generator(C *c, frame *f, const ast *n, int i, V start) {
-    struct around w = {.f = f, .n = n, .item = i};
-    c->around = &w;
-    tc_call0(c, start);
-    c->around = NULL;
-    if (!w.entered) tc_raise(c, "RuntimeError", "generator didn't yield");
-    return w.ended;
-}
-
 static flow with_items(C *c, frame *f, const ast *n, int i) {
     if (i == n->n2) return block(c, f, n->list, n->n);
     tc_stack_check(c);
     const ast *it = n->list2[i];
     V mgr = tc_eval_expr(c, f, it->a);
     f->at = it->a;
-    V generator = tc_special(c, mgr, c->n___with_generator__);
-    if (generator) return with_generator(c, f, n, i, tc_method(c, generator, mgr));
     region *const at = region_of(c);
     V enter = type_method(c, mgr, c->n___enter__), leave = type_method(c, mgr, c->n___exit__);
     V got = tc_call0(c, enter);

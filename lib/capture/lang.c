@@ -64,6 +64,7 @@ static void setup(C *c, void *unused) {
     tc_classes_init(c);
     tc_builtins_init(c);
     tc_errors_init(c);
+    tc_generators_init(c);
     tc_str_init(c);
     tc_containers_init(c);
     tc_std_init(c);
@@ -114,6 +115,7 @@ void tc_lang_destroy(C *c) {
     tc_keep_release(c);
     tc_torch_deinit(c);
     munmap(c->vstack, c->vcap * sizeof(V));
+    tc_side_stacks_free(c);
     tc_map_free(&c->interned);
     tc_buf_free(&c->printed);
     tc_arena_free(&c->arena);

@@ -265,7 +265,7 @@ struct frame {
     V ret;
     V handling; /* exception being handled: bare raise */
     func *fn;
-    struct around *around;    /* of a generator under contextlib.contextmanager: what `yield` runs */
+    struct generator *generator; /* whose body it runs; NULL: of a function */
     const running_loop *loop; /* the innermost that runs; NULL: none */
     const char *calls;        /* of modules that it stands in, once something asked (tc_torch_calls) */
     int depth;
@@ -319,7 +319,7 @@ typedef struct file {
                     X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__)   \
                         X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__) X(__mro_entries__)      \
                             X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__) X(__meta_call__)        \
-                                X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__) X(__with_generator__)                   \
+                                X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__)                   \
                                     X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key)        \
                                         X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
 
@@ -360,7 +360,7 @@ struct tc_lang {
     struct tc_torch *torch;
     int repr_depth;
     V repr_of[200];        /* what repr() is inside of, repr_depth of them */
-    struct around *around; /* for the generator that is called next */
+    struct tc_side_stack *side_stacks; /* of generators */
     const scope *blame;    /* the function whose arguments are being bound: place of an error that no line of the user's is in */
     bool graph_full;       /* more nodes than the limit: said at the head of the loop */
     uint64_t type_version; /* bumped when the dict of a class changes */
@@ -548,6 +548,14 @@ void tc_delitem(C *c, V o, V key);
 bool tc_contains(C *c, V o, V x);
 int64_t tc_len(C *c, V o);
 V tc_genexpr(C *c, frame *f, const ast *n);
+
+/* ---- generator.c ---- */
+V tc_generator_new(C *c, frame fr);         /* what a call of a function with `yield` gives; fr: of the call, copied */
+V tc_yield(C *c, frame *f, const ast *n);
+V tc_generator_result(C *c, V it);      /* what `return` gave when it ended; None of other iterators */
+_Noreturn void tc_stop_iteration(C *c, V it); /* raises StopIteration with that */
+void tc_generators_init(C *c);
+void tc_side_stacks_free(C *c);
 V tc_inplace(C *c, int op, V a, V b);
 void tc_side_effect(C *c, const char *what);        /* "FILE:LINE: WHAT while forward is captured; the program does not do that" */
 const void *tc_maker_here(const C *c);              /* of a list, dict or set made now: the module whose top level runs, NULL in forward, else c */

@@ -1,4 +1,4 @@
-# contextlib. A generator under contextmanager runs in a `with` statement, which the evaluator knows by __with_generator__.
+# contextlib.
 from functools import wraps
 
 
@@ -63,18 +63,40 @@ class ExitStack(AbstractContextManager):
         return handled
 
 
-class _GeneratorContextManager(ContextDecorator):
+class _GeneratorContextManager(AbstractContextManager, ContextDecorator):
     def __init__(self, func, args, kwds):
         self.func, self.args, self.kwds = func, args, kwds
+        self.gen = func(*args, **kwds)
 
-    def __with_generator__(self):
-        return self.func(*self.args, **self.kwds)
+    def __call__(self, func):
+        @wraps(func)
+        def inner(*args, **kwargs):
+            with _GeneratorContextManager(self.func, self.args, self.kwds):
+                return func(*args, **kwargs)
+
+        return inner
 
     def __enter__(self):
-        raise NotImplementedError("a context manager made by contextlib.contextmanager is entered by a with statement only")
+        for value in self.gen:
+            return value
+        raise RuntimeError("generator didn't yield")
 
     def __exit__(self, kind, value, trace):
-        return None
+        if kind is None:
+            for _ in self.gen:
+                self.gen.close()
+                raise RuntimeError("generator didn't stop")
+            return False
+        try:
+            self.gen.throw(value)
+        except StopIteration as stop:
+            return stop is not value
+        except BaseException as raised:
+            if raised is value or (isinstance(value, StopIteration) and raised.__cause__ is value):
+                return False
+            raise
+        self.gen.close()
+        raise RuntimeError("generator didn't stop after throw()")
 
 
 def contextmanager(func):

@@ -1,5 +1,6 @@
 # torch.nn.modules: torch.nn once more, and the files that PyTorch divides it into (import.c).
 import torch.nn
+from torch.nn.module import _IncompatibleKeys  # which torch.nn itself does not show
 
 
 _files = {"activation", "batchnorm", "container", "conv", "dropout", "instancenorm", "linear", "loss", "module", "normalization", "padding", "pooling",
