@@ -182,7 +182,10 @@ static tc_status shape_wrap(tc_shape_ctx *c) {
     tc_graph *g = NULL;
     for (int i = 0; i < c->nargs && !g; i++) g = graph_arg(c, i);
     if (!g) return tc_error(TC_CONTENT, "%s: a graph expected", tc_op_name(c->op));
-    for (int i = 0; i < c->nouts; i++) from_output(c, i, g->outputs[i]);
+    for (int i = 0; i < c->nouts; i++) {
+        from_output(c, i, g->outputs[i]);
+        if (c->outs[i].kind == TC_V_SYM) c->outs[i].sym = g->outputs[i]->sym; /* it runs once, in this place */
+    }
     return NULL;
 }
 
