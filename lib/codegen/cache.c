@@ -45,7 +45,7 @@ static void hash_part(crypto_generichash_state *h, const void *p, size_t n) {
     crypto_generichash_update(h, p, n);
 }
 
-/* False when there is no sound entry. */
+/* False: the entry is missing or damaged. */
 static bool load(const char *path, tc_buf *out) {
     tc_buf file = {0};
     tc_status s = tc_file_read(path, SIZE_MAX / 2, &file);

@@ -1,17 +1,17 @@
 /* The cache of compiled objects, by content: the same C, compiler, flags, target and versions give the same key, so a warm compile starts
- * no compiler. One file an entry in $XDG_CACHE_HOME/tc (else ~/.cache/tc), written aside and renamed: safe under concurrent use. An entry
- * that is damaged is built again. The cache is no authority: code runs only if the trust record knows it (trust.h). */
+ * no compiler. One file per entry in $XDG_CACHE_HOME/tc (else ~/.cache/tc), written to a temporary file and renamed, so concurrent use is safe. A
+ * damaged entry is rebuilt. The cache grants no trust: code runs only if its hash stands in the trust record (trust.h). */
 #ifndef TC_CODEGEN_CACHE_H
 #define TC_CODEGEN_CACHE_H
 
 #include "codegen/cc.h"
 
-/* tc_cc_build by way of the cache. *out_hit: the compiler was not started. */
+/* tc_cc_build through the cache; out: the object. *out_hit: it came from the cache, no compiler was started. Errors: those of tc_cc_build. */
 tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out, bool *out_hit);
 
-/* $VARIABLE/SUB, else ~/HOME_PART/SUB; out is empty when neither is set. */
+/* The path $VARIABLE/SUB, else ~/HOME_PART/SUB; empty when neither the variable nor a home directory is known. Nothing is created. */
 void tc_user_path(const char *variable, const char *home_part, const char *sub, tc_buf *out);
-/* The same; made with mode 0700. TC_ENV when there is no such place or it is not the user's own. */
+/* The same directory, created with mode 0700. TC_ENV: no path is known, or it exists and is not a private directory of this user. */
 tc_status tc_user_dir(const char *variable, const char *home_part, const char *sub, tc_buf *out);
 
 #endif

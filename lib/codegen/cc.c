@@ -27,7 +27,7 @@ static const struct {
         {"neon", "-DTC_FOR_AARCH64"}, /* emitted code only, by a compiler for aarch64, where it is the baseline */
 };
 
-/* Vectors for loops, no contraction, no errno: what changes no bit. The last word: after $CFLAGS. */
+/* Vectorised loops, no contraction, no errno: flags that change no bit of a result. They come after $CFLAGS, so that they win. */
 static const char fixed[] =
     "-std=gnu11 -O3 -fPIC -w -fvisibility=hidden -ffp-contract=off -fno-fast-math -fno-math-errno -fno-trapping-math -DTC_NO_CONTRACTION";
 
@@ -75,7 +75,7 @@ static tc_status command(words *w, tc_arena *a, tc_cc_kind kind, const tc_cc_opt
     return NULL;
 }
 
-/* Path of a program as execvp finds it; NULL: not found. */
+/* The path that execvp would run; NULL: not found. */
 static const char *locate(tc_arena *a, const char *name) {
     if (strchr(name, '/')) return access(name, X_OK) ? NULL : name;
     const char *path = getenv("PATH");
@@ -110,7 +110,7 @@ tc_status tc_cc_identity(tc_cc_kind kind, const tc_cc_options *o, tc_buf *out) {
     return s;
 }
 
-/* A whole positive number of the environment, else the default. */
+/* A positive integer from the environment variable, else the default. */
 static int64_t limit(const char *variable, int64_t otherwise) {
     const char *s = getenv(variable);
     char *end = NULL;
@@ -118,18 +118,18 @@ static int64_t limit(const char *variable, int64_t otherwise) {
     return s && end != s && !*end && v > 0 && v < (1 << 30) ? v : otherwise;
 }
 
-/* The compiler and all that it started, which are a process group of their own: at first so that they can remove their files. */
+/* Ends the compiler's process group: SIGTERM first, so that it can remove its temporary files, SIGKILL a second later. */
 static void end_group(pid_t pid, struct pollfd *leader) {
     kill(-pid, SIGTERM);
     if (leader->fd >= 0) poll(leader, 1, 1000);
     kill(-pid, SIGKILL);
 }
 
-/* Waits at most `seconds`; then the group is ended. So it is when this program is told to stop, which `stop` shows: the signal stays pending
- * and is taken when the caller lets it in again. False: the compiler was too slow. */
+/* Waits for the compiler at most `seconds`, then ends its process group. The group is also ended when the signalfd `stop` shows that this program was
+ * told to stop; that signal stays pending until the caller unblocks it. False: time-out. */
 static bool wait_for(pid_t pid, int64_t seconds, int stop) {
     struct pollfd p[2] = {{.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}, {.fd = stop, .events = POLLIN}};
-    if (p[0].fd < 0) return true; /* an old kernel: the limit of processor time is left */
+    if (p[0].fd < 0) return true; /* an old kernel without pidfd: only RLIMIT_CPU limits the compiler */
     int n, left = seconds > 1000000 ? 1000000000 : (int)seconds * 1000;
     while ((n = poll(p, 2, left)) < 0 && errno == EINTR) continue;
     if (!(p[0].revents & POLLIN)) end_group(pid, p);
@@ -137,24 +137,24 @@ static bool wait_for(pid_t pid, int64_t seconds, int stop) {
     return n != 0;
 }
 
-/* Where one build works: its folder, its words so far, its log; `stop` shows when one of `stops` came (wait_for). */
+/* One build: its directory, log and commands so far; `stop` is a signalfd for the signals `stops` (wait_for). */
 typedef struct {
     tc_arena *a;
     const char *dir, *name, *log;
-    char *const *env; /* of the commands: this program's, and $TMPDIR is the folder */
+    char *const *env; /* of the commands: this program's, with $TMPDIR set to the directory */
     tc_buf lines;     /* commands, for --dump */
     const tc_cc_options *o;
     sigset_t stops;
     int stop;
 } build;
 
-/* What a command may use, with all that it starts: processor time in seconds, address space in MiB. */
+/* Resource limits of a command and of its children: processor time in seconds, address space in MiB. */
 typedef struct {
     int64_t seconds, mebibytes;
 } limits;
 
-/* In the child, which shares this program's memory until it is the command: signals as at a program's start, a process group of its own, what
- * it prints in the log. errno of what failed. */
+/* Runs in the vfork child, which shares this program's memory until exec: default signal handlers, a process group of its own, output into the log.
+ * Returns errno of the call that failed. */
 static int become(char *const *argv, const build *b, const limits *l) {
     const struct rlimit cpu = {(rlim_t)l->seconds, (rlim_t)l->seconds + 1}, space = {(rlim_t)l->mebibytes << 20, (rlim_t)l->mebibytes << 20};
     struct sigaction now, initial = {.sa_handler = SIG_DFL};
@@ -163,7 +163,7 @@ static int become(char *const *argv, const build *b, const limits *l) {
     sigset_t none;
     sigemptyset(&none);
     setpgid(0, 0);
-    setrlimit(RLIMIT_CPU, &cpu); /* fails where less is allowed already */
+    setrlimit(RLIMIT_CPU, &cpu); /* fails where the limit is lower already */
     setrlimit(RLIMIT_AS, &space);
     int in = open("/dev/null", O_RDONLY), out = open(b->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) return errno;
@@ -172,7 +172,7 @@ static int become(char *const *argv, const build *b, const limits *l) {
     return errno;
 }
 
-/* Starts the command. vfork: limits hold from its first instruction on, and no page of this program is copied. */
+/* Starts the command. vfork rather than posix_spawn: the resource limits hold from its first instruction on, and no page is copied. */
 static tc_status spawn(const build *b, words *w, const limits *l, pid_t *out) {
     volatile int e = 0;
     sigset_t all, before;
@@ -192,7 +192,8 @@ static tc_status spawn(const build *b, words *w, const limits *l, pid_t *out) {
     return e ? tc_error(TC_ENV, "starting %s: %s", w->data[0], strerror(e)) : NULL;
 }
 
-/* What the compiler says, at most five lines of it, and the limit that it may have met: gcc, clang, linkers and the loader have these words for it. */
+/* Adds the first five lines of the compiler's log to the error, and a hint where it looks as if memory ran out: `hints` are the words that gcc, clang,
+ * linkers and the loader use. */
 static tc_status with_log(tc_status s, const char *log, const limits *l, bool killed) {
     static const char *const hints[] = {"out of memory", "memory exhausted", "annot allocate", "failed to map", "internal compiler error", NULL};
     tc_buf text = {0};
@@ -229,7 +230,7 @@ static tc_status spawn_and_wait(const build *b, words *w) {
                     b->log, &l, WIFSIGNALED(status));
 }
 
-/* An archive, the same bytes at any time and for any user. */
+/* Makes a static library; D: no dates and user ids, so that its bytes are reproducible. */
 static tc_status archive(const build *b, const char *const *objects, int n, const char *path) {
     const char *ar = getenv("AR");
     words w = {0};
@@ -243,7 +244,7 @@ static tc_status archive(const build *b, const char *const *objects, int n, cons
     return s;
 }
 
-/* A word of a command as a shell takes it. */
+/* Appends a word of a command line, quoted for the shell where it needs to be. */
 static void put_word(tc_buf *b, const char *word) {
     const bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")];
     if (!plain) tc_buf_putc(b, '\'');
@@ -264,7 +265,7 @@ static tc_status start(build *b, words *w) {
 
 static bool linked(tc_cc_kind kind) { return kind == TC_CC_SHARED || kind == TC_CC_PROGRAM; }
 
-/* NAME.c by one command to `object`. */
+/* Compiles NAME.c to `object` with one command. */
 static tc_status build_one(build *b, tc_cc_kind kind, const char *isa, const char *define, const char *object) {
     words w = {0};
     tc_cc_options o = *b->o;
@@ -281,7 +282,7 @@ static tc_status build_one(build *b, tc_cc_kind kind, const char *isa, const cha
     return s;
 }
 
-/* Objects into one product: linked, or left to be linked. */
+/* Links the objects into the product; TC_CC_OBJECT: into one relocatable object (-r). */
 static tc_status join(build *b, tc_cc_kind kind, const char *const *objects, int n, const char *product) {
     words w = {0};
     const char *cc = b->o->cc ? b->o->cc : getenv("CC");
@@ -315,23 +316,23 @@ static tc_status build_all(build *b, tc_cc_kind kind, const char **out_product) 
     return kind == TC_CC_ARCHIVE ? archive(b, objects, n + 1, product) : join(b, kind, objects, n + 1, product);
 }
 
-/* ---- the folder of a build ---- */
+/* ---- the temporary directory of a build ---- */
 #define WORK "tc-cc-"
 static const char *temporary_folder(void) {
     const char *tmp = getenv("TMPDIR");
     return tmp && *tmp ? tmp : "/tmp";
 }
 
-/* A folder is a build's when it holds this file, which the build keeps locked. */
+/* Marks a directory as a build's; the build holds a lock on this file while it runs. */
 #define LOCK "lock"
 
-/* Did the build fail less than a day ago? Its log is kept so long. A build writes "failed" under its lock. */
+/* Did the build in this directory fail less than a day ago? Its log is kept that long. A failed build wrote "failed" into the lock file. */
 static bool failed_lately(int dir) {
     struct stat st;
     return !fstatat(dir, "failed", &st, AT_SYMLINK_NOFOLLOW) && st.st_mtime > time(NULL) - 24 * 3600;
 }
 
-/* Removes what builds of this user left behind that were killed, or that failed a day ago: folders whose lock nobody holds. */
+/* Removes directories of this user's builds that were killed or failed more than a day ago: those whose lock nobody holds. */
 static void sweep(tc_arena *a) {
     const char *tmp = temporary_folder();
     DIR *d = opendir(tmp);
@@ -350,8 +351,8 @@ static void sweep(tc_arena *a) {
     if (d) closedir(d);
 }
 
-/* A folder whose lock this process holds. One that another's sweep took between the two steps is made again. Where the file system has no
- * locks there are none, and nothing is swept. */
+/* Makes a directory and locks it; tries again when another process's sweep removed it between the two steps. On a file system without locks the build
+ * goes unlocked and nothing is swept. */
 static tc_status make_folder(tc_arena *a, char **out_dir, int *out_lock) {
     for (int i = 0; i < 100; i++) {
         struct stat st;
@@ -361,7 +362,7 @@ static tc_status make_folder(tc_arena *a, char **out_dir, int *out_lock) {
         int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd < 0) {
             tc_status s = tc_error(TC_ENV, "%s: %s", path, strerror(errno));
-            rmdir(dir); /* no sweep would know it */
+            rmdir(dir); /* without its lock file no sweep would find it */
             return s;
         }
         if ((!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) && !fstat(fd, &st) && st.st_nlink) {
@@ -388,7 +389,7 @@ static tc_status build_in(build *b, const char *text, size_t len, tc_cc_kind kin
     return s ? s : tc_file_read(product, SIZE_MAX / 2, out);
 }
 
-/* A build that signals ended leaves nothing, one that failed its log, for a day. */
+/* Removes the directory, but for a build that failed: its log stays for a day. */
 static tc_status leave_folder(const build *b, bool failed) {
     sigset_t pending, told;
     bool stopped = !sigpending(&pending) && !sigandset(&told, &pending, &b->stops) && !sigisemptyset(&told);
@@ -396,7 +397,7 @@ static tc_status leave_folder(const build *b, bool failed) {
     return tc_remove_tree(b->dir);
 }
 
-/* Those that end this program: under nohup, and in the background of some shells, a signal is ignored. */
+/* The signals that would end this program; those that are ignored (nohup, background jobs of some shells) are left out. */
 static sigset_t ending_signals(void) {
     static const int all[] = {SIGINT, SIGTERM, SIGHUP};
     sigset_t set;
@@ -408,7 +409,7 @@ static sigset_t ending_signals(void) {
     return set;
 }
 
-/* This program's environment, with $TMPDIR a build's folder: what the compiler was killed over goes with it. */
+/* This program's environment with $TMPDIR set to the build's directory, so that temporary files of a killed compiler are removed with it. */
 static char *const *environment(tc_arena *a, const char *dir) {
     size_t n = 0, kept = 0;
     while (environ[n]) n++;
@@ -419,7 +420,8 @@ static char *const *environment(tc_arena *a, const char *dir) {
     return env;
 }
 
-/* Signals that stop this program wait until the compiler, which does not get them from a terminal, has been ended and its files are gone. */
+/* Signals that end this program are blocked until the compiler, which has its own process group and does not get them from the terminal, has been ended
+ * and its files are removed. */
 tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out) {
     tc_arena a = {0};
     int lock = -1;

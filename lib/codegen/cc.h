@@ -1,4 +1,4 @@
-/* The system's C compiler: $CC (default cc) and $CFLAGS are honoured, the flags that the bits need come last.
+/* Runs the system's C compiler: $CC (default cc) with $CFLAGS, then the flags that keep results bit-exact.
  *
  *     tc_cc_options o = {.isa = "avx2"};
  *     TC_TRY(tc_cc_build(text, len, TC_CC_SHARED, &o, &object)); */
@@ -7,29 +7,29 @@
 
 #include "base/mem.h"
 
-typedef enum { TC_CC_SHARED, TC_CC_OBJECT, TC_CC_ARCHIVE, TC_CC_PROGRAM } tc_cc_kind; /* an archive is made by $AR (default ar) */
+typedef enum { TC_CC_SHARED, TC_CC_OBJECT, TC_CC_ARCHIVE, TC_CC_PROGRAM } tc_cc_kind; /* TC_CC_ARCHIVE: static library, by $AR (default ar) */
 
 typedef struct {
     const char *cc, *cflags;    /* NULL: from the environment */
     const char *isa;            /* row of isa.tab; NULL: portable */
-    const char *name;           /* of the object, inside an archive too; NULL: groups */
-    const char *const *targets; /* several rows: the text is compiled once for each with TC_TARGET defined as its name, and once for the rest */
-    int ntargets;               /* at most 1: isa alone counts */
-    const tc_buf *weights;      /* written beside the text, which knows the file's path as TC_WEIGHTS, a string with quotes in it; NULL: none */
-    const char *dump;           /* a folder where source, command and log are kept; NULL: a temporary one, removed unless the compiler fails */
+    const char *name;           /* base name of the object file, also inside a static library; NULL: groups */
+    const char *const *targets; /* several rows of isa.tab: the text is compiled once per row with TC_TARGET defined as its name, and once without */
+    int ntargets;               /* 0 or 1: only isa counts */
+    const tc_buf *weights;      /* written to a file beside the text; TC_WEIGHTS is defined as its path, a string literal (for .incbin); NULL: none */
+    const char *dump;           /* a directory that keeps source, command and log; NULL: a temporary one, removed unless the compiler fails */
 } tc_cc_options;
 
-/* Compiles C text; out holds the bytes of the shared object or object file. TC_ENV when the compiler is not found or fails, with the path
- * of its log and its first lines, or takes longer than TC_CC_SECONDS (default 600). It has TC_CC_MEMORY MiB of address space (8192). No shell is
- * involved. */
+/* Compiles C text; out: the bytes of the product. TC_ENV: the compiler is not found, fails (with its log's path and first lines), or takes longer than
+ * $TC_CC_SECONDS (default 600). It may map $TC_CC_MEMORY MiB (default 8192). No shell is involved. */
 tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out);
 
-/* What tells one compiler from another without starting it: its path, size and time, and all flags. TC_ENV when it is not found. */
+/* Appends what identifies the compilation without starting the compiler: its path, size, modification time and all flags; part of a cache key. TC_ENV:
+ * not found. */
 tc_status tc_cc_identity(tc_cc_kind kind, const tc_cc_options *o, tc_buf *out);
 
-/* Flags of a row of isa.tab, or of neon, which only emitted code has; NULL: no such row. */
+/* Compiler flags of a row of isa.tab, or of neon (emitted code only); isa NULL: portable. NULL: no such row. */
 const char *tc_cc_isa_flags(const char *isa);
-int tc_cc_isa_rank(const char *isa); /* its place in that table, low to high; -1 */
+int tc_cc_isa_rank(const char *isa); /* index of the row, weakest first; -1: no such row */
 const char *tc_cc_isa_names(void);   /* "portable, avx2, ..." */
 
 #endif

@@ -1,19 +1,19 @@
-/* Kernels as portable C, for programs that become one C unit (--to c): the bits of lib/kernel's, in the orders of NUMERICS 5 and 6.
- * A normal header, so that tests can include it; its text is pasted into emitted units, only what they use. Included at the end of
- * prelude.h, whose leaves it calls. */
+/* Kernels (matrix product, convolution, attention, copies, control flow) as portable C, for programs written as one C unit (--to c). Same bits as
+ * lib/kernel: sums in the orders of NUMERICS 5 to 7. A normal header, so that tests can include it; codegen/paste.c pastes into each unit the
+ * definitions that it uses. Included at the end of prelude.h, whose leaves it calls. */
 #ifndef TC_CODEGEN_CKERNELS_H
 #define TC_CODEGEN_CKERNELS_H
 
 #include <stdint.h>
 
-/* Threads of the caller, as STEM_threads of an emitted header gives them; parallel_for NULL: everything in the caller. */
+/* The caller's threads, as the emitted header's STEM_threads passes them; parallel_for NULL: serial. */
 typedef void (*tc_c_range)(void *ctx, int64_t begin, int64_t end, int worker);
 typedef struct {
     int workers;
     void (*parallel_for)(void *pool, int64_t count, int64_t grain, tc_c_range fn, void *ctx);
     void *pool;
 } tc_c_threads;
-/* items of about `each` operations: shared out where there are enough for two. */
+/* Runs fn over `items` of about `each` operations, in parallel where that is enough work for two workers. */
 static inline void tc_c_split(const tc_c_threads *t, int64_t items, int64_t each, tc_c_range fn, const void *ctx) {
     const int64_t grain = each >= 32768 ? 1 : 32768 / (each > 0 ? each : 1);
     if (t->parallel_for && items > grain) t->parallel_for(t->pool, items, grain, fn, (void *)(uintptr_t)ctx);

@@ -1,5 +1,5 @@
-/* Kernels that order rows or write by index, as portable C (--to c): the bits of lib/kernel's sort.c, order.c and scatter.c. A normal header
- * whose text is pasted into emitted units, only what they use. Included by ckernels.h. */
+/* Sorting, selection, search and scatter as portable C (--to c): same bits as lib/kernel's sort.c, order.c and scatter.c. Pasted into emitted units
+ * definition by definition, as ckernels.h, which includes it. */
 #ifndef TC_CODEGEN_CKERNELS_INDEX_H
 #define TC_CODEGEN_CKERNELS_INDEX_H
 
@@ -113,8 +113,8 @@ static inline void tc_c_order_rows(const tc_c_rows *c, const void *in, void *val
     }
 }
 
-/* For each of `total` values, the first place of its row of the sequence whose element is not below it (right: is above it). Rows of n;
- * `per` values share a row. Returns 1 when the sorter points outside a row. */
+/* searchsorted: for each of `total` values the first position in its row of the sequence whose element is not below it (right: is above it). Rows of n
+ * elements; `per` values share a row. Returns 1 when the sorter holds an index outside the row. */
 typedef struct {
     tc_c_type type, sorted, result;
     int64_t n, per, total;
@@ -124,7 +124,7 @@ static inline int tc_c_searchsorted(const tc_c_search *c, const void *rows, cons
     for (int64_t i = 0; i < c->total; i++) {
         const int64_t base = i / c->per * c->n;
         const uint64_t x = tc_c_key(c->type, values, i);
-        const int nan = c->type.kind > TC_C_SIGNED && x == ~(uint64_t)0 >> (64 - 8 * c->type.bytes); /* goes on to the end, as in PyTorch */
+        const int nan = c->type.kind > TC_C_SIGNED && x == ~(uint64_t)0 >> (64 - 8 * c->type.bytes); /* NaN goes behind everything, as in PyTorch */
         int64_t lo = 0, hi = c->n;
         while (lo < hi) {
             const int64_t mid = lo + (hi - lo) / 2, at = sorter ? tc_c_integer(c->sorted, sorter, base + mid) : mid;
@@ -143,8 +143,8 @@ static inline void tc_c_bytes(void *to, const void *from, int64_t n) {
 }
 
 /* ---- writing by index: out[dest(s) + out_at(f)] (op)= value[from(s) + value_at(f)] for sources s and the elements f that go with each ----
- * A source is a place in `size`; index tensor i, read there, times reach[i] goes into dest. For one destination the sources stand in leaves
- * of 256 by their number, ascending inside, merged by the tree (NUMERICS 8). scratch: two tc_c_origin a source. */
+ * A source is a position in `size`; dest is the sum over index tensors i of the index read there times reach[i]. The sources of one destination are
+ * reduced in ascending order in leaves of 256, merged by the tree (NUMERICS 8). scratch: two tc_c_origin per source. */
 enum { TC_C_SET, TC_C_SUM, TC_C_PROD, TC_C_MEAN, TC_C_AMAX, TC_C_AMIN };
 typedef struct {
     tc_c_type type, index_type;
@@ -226,7 +226,7 @@ static inline int64_t tc_c_offset(int rank, const int64_t *size, const int64_t *
     for (int d = rank - 1; d >= 0; i /= size[d--]) at += i % size[d] * stride[d];
     return at;
 }
-/* 1: an index is out of bounds. */
+/* Returns 1 when an index is out of bounds. */
 static inline int tc_c_scatter_run(const tc_c_scatter *c, void *out, const void *value, const void *const *index, void *scratch) {
     tc_c_origin *const s = (tc_c_origin *)scratch;
     for (int64_t i = 0; i < c->sources; i++) {

@@ -1,8 +1,9 @@
-/* One layer and direction of an LSTM, GRU or plain recurrent network as portable C (--to c): the bits of lib/kernel/rnn.c. Included by
- * ckernels.h, whose product it calls. */
+/* One layer and direction of an LSTM, GRU or Elman RNN as portable C (--to c): same bits as lib/kernel/rnn.c. Included by ckernels.h, whose matrix
+ * product it calls. */
 #include <stdint.h>
 
-/* Of 16-bit types operands are float32 copies; h is rounded to them at each step, and what is no LSTM rounds each operation. */
+/* Operands of 16-bit types arrive as float32 copies; h is rounded to the 16-bit type after each step, and GRU and Elman cells round every operation, as
+ * in PyTorch. */
 enum { TC_C_RNN_BF16 = 1, TC_C_RNN_F16 };
 static inline float tc_c_rnn_round_f32(int32_t type, float x) {
     return type == TC_C_RNN_BF16 ? tc_x_cast_bf16_f32(tc_x_cast_f32_bf16(x)) : type == TC_C_RNN_F16 ? tc_x_cast_f16_f32(tc_x_cast_f32_f16(x)) : x;

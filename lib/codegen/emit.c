@@ -10,7 +10,7 @@
 #include "codegen/emit_write.h"
 #include "kernel/tree.h"
 
-/* ---- which values a nest computes, and where ---- */
+/* ---- where values are computed: per item, per column, per row ---- */
 static bool at_item(const ew *e, size_t v) { return !(e->ph->mask[v] & ~e->ph->par) && !(e->ph->columns && e->ph->mask[v] >> e->ph->vec & 1); }
 bool ew_varies(const ew *e, size_t v) { return e->t->inner >= 0 && e->ph->mask[v] >> e->t->inner & 1; }
 
@@ -25,7 +25,7 @@ static void mark(ew *e, tc_lv v) {
     }
 }
 
-/* Values that do not change inside an item: once, for all its nests. */
+/* Values that are constant within an item: computed once, before its nests. */
 static void write_item_values(ew *e) {
     for (size_t i = 0; i < e->l->inst.len; i++) {
         if (!e->mine[i] || e->at[i] != AT_NONE || !at_item(e, i)) continue;
@@ -34,7 +34,7 @@ static void write_item_values(ew *e) {
     }
 }
 
-/* A column's values that no loop around changes and that are dear or kept: an array before the loops. */
+/* Column values that the surrounding loops do not change and that are expensive or kept: an array filled before the loops. */
 static void write_column_values(ew *e) {
     const cphase *ph = e->ph;
     if (!ph->columns || !(e->t->outer | e->t->over)) return;
@@ -66,7 +66,7 @@ static void write_column_values(ew *e) {
     }
 }
 
-/* Values of the row (what the inner range does not change) and pointers to the row. */
+/* Values that are constant along the inner range, and pointers to the row. */
 static void write_row(ew *e) {
     for (size_t i = 0; i < e->l->inst.len; i++) {
         if (!e->mine[i] || e->at[i] != AT_NONE || ew_varies(e, i)) continue;
@@ -107,7 +107,7 @@ static void close_loops(ew *e, int n) {
 static uint64_t bit(int r) { return r < 0 ? 0 : UINT64_C(1) << r; }
 
 /* ---- nests ---- */
-/* A block of a reduction whose blocks start at multiples of 256 (ew_aligned): in pieces, between which the memory of later blocks is fetched. */
+/* A block of a reduction whose blocks start at multiples of 256 (ew_aligned): in pieces of one leaf, between which later blocks are prefetched. */
 static void write_pieces(ew *e) {
     bool idle = ew_idle_block(e);
     if (idle && !ew_each_piece(e)) {
@@ -229,7 +229,7 @@ static void write_nest(ew *e, const cnest *t) {
     close_loops(e, outer);
     ew_close(e);
     for (int k = 0; k < t->n && t->kind != NEST_STORE; k++) e->at[t->item[k]] = AT_KEPT;
-    for (size_t i = 0; i < e->l->inst.len; i++) /* rows end with their loops; column arrays stand outside them */
+    for (size_t i = 0; i < e->l->inst.len; i++) /* row values go out of scope with their loops; column arrays live outside */
         if (e->at[i] == AT_ROW) e->at[i] = AT_NONE;
     e->t = NULL;
 }
@@ -254,7 +254,7 @@ static cexpr product(ew *e, uint64_t set) {
     return n;
 }
 
-/* Columns of a block: a number, or chosen when it runs. */
+/* Columns per block, as C text: a constant, or chosen at run time. */
 static const char *width(ew *e) { return e->ph->wide ? "width" : T(e, "%d", e->ph->block); }
 static void write_width(ew *e) {
     if (!e->ph->wide) return;
@@ -262,7 +262,7 @@ static void write_width(ew *e) {
     ew_line(e, "const int64_t width = tc_width(c, %s, n%d, %d);", cx_text(e->p, product(e, others)), e->ph->vec, e->ph->block);
 }
 
-/* Declares what `body` names: extents, numbers, extents of ranges. */
+/* Declares the extents and numbers that the text `body` uses. */
 static void declare_used(ew *e, const char *body) {
     tc_buf ranges = {0}, *saved = e->b;
     int indent = e->indent;
@@ -281,7 +281,7 @@ static void declare_used(ew *e, const char *body) {
     tc_buf_free(&ranges);
 }
 
-/* Size of what instruction v keeps in scratch, in bytes, rounded up to 64. */
+/* Bytes of scratch for instruction v's kept value, rounded up to 64, as C text. */
 static const char *kept_bytes(ew *e, size_t v) {
     cexpr n = product(e, e->ph->mask[v] & ~e->ph->par);
     if (e->ph->columns && e->ph->mask[v] >> e->ph->vec & 1) {
@@ -297,22 +297,22 @@ static bool needs_scratch(const ew *e) {
     return false;
 }
 
-/* The axes over which the items of a phase go, one item a place in them. */
+/* The ranges whose index tuples are the items of the phase. */
 static uint64_t item_axes(const ew *e) { return e->ph->par & ew_ranges(e) & ~(e->ph->columns ? bit(e->ph->vec) : 0); }
 
-/* What an item keeps in variables: every value that later nests of the phase read. */
+/* Declares the variables and column arrays for values that later nests of the phase read. */
 static void write_kept(ew *e) {
     const cphase *ph = e->ph;
     for (size_t i = 0; i < e->l->inst.len; i++) {
         const char *ty = ew_type(&e->l->inst.data[i]);
         if (ph->mat[i] == MAT_SCALAR && e->l->inst.data[i].kind != TC_L_REDUCE && e->l->inst.data[i].kind != TC_L_SCAN)
-            ((mat_kind *)ph->mat)[i] = MAT_NONE; /* an item value anyway */
+            ((mat_kind *)ph->mat)[i] = MAT_NONE; /* it is computed per item anyway */
         if (ph->mat[i] == MAT_SCALAR) ew_line(e, "%s m%zu;", ty, i);
         if (ph->mat[i] == MAT_COLUMNS) ew_line(e, "%s m%zu[%d];", ty, i, ph->block);
     }
 }
 
-/* One item, then the step to the next: the last index first. */
+/* One item, then the odometer step to the next (last index fastest). */
 static void write_item(ew *e, uint64_t par) {
     const cphase *ph = e->ph;
     int shown = 0, npar = __builtin_popcountll(par);
@@ -334,7 +334,7 @@ static void write_item(ew *e, uint64_t par) {
     }
 }
 
-/* The indices of item `begin`. */
+/* Declares the indices of the item `begin`. */
 static void write_start(ew *e, uint64_t par) {
     const cphase *ph = e->ph;
     int npar = __builtin_popcountll(par);
@@ -358,7 +358,7 @@ static void write_start(ew *e, uint64_t par) {
     }
 }
 
-/* Places in the worker's scratch. */
+/* Pointers into the worker's scratch. */
 static void write_scratch(ew *e) {
     ew_line(e, "char *scratch = (char *)c->scratch + worker * %s_bytes(c);", e->name);
     for (size_t i = 0; i < e->l->inst.len; i++) {
@@ -368,7 +368,7 @@ static void write_scratch(ew *e) {
     }
 }
 
-/* Addresses of the buffers that the text names. */
+/* Declares the base addresses of the buffers that the text uses. */
 static void write_buffers(ew *e, const char *text) {
     for (size_t i = 0; i < e->l->buffers.len; i++) {
         if (!has_word(text, T(e, "b%zu", i))) continue;
@@ -378,7 +378,7 @@ static void write_buffers(ew *e, const char *text) {
     }
 }
 
-/* A phase as a function over a range of items. Its parts are written first: what they name is declared before them. */
+/* Writes a phase as a function over a range of items. Its body is written first, then the declarations of what the body uses in front of it. */
 static void write_phase(ew *e, int index) {
     const bool scratch = needs_scratch(e);
     const uint64_t par = item_axes(e);
@@ -415,7 +415,7 @@ static void write_phase(ew *e, int index) {
     e->scratch |= scratch;
 }
 
-/* Bytes of scratch of one worker: the largest of the phases. */
+/* Writes NAME_scratch: the bytes that one worker needs, the maximum over phases. */
 static void write_bytes(ew *e, cphase *ph, int nph) {
     tc_buf *out = e->b, body = {0};
     ew_line(e, "__attribute__((unused)) static int64_t %s_bytes(const tc_abi_call *c) {", e->name);
@@ -555,7 +555,7 @@ tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *na
     return st;
 }
 
-/* The same sums as write_bytes writes. */
+/* Computes what the function that write_bytes emits would return. */
 tc_status tc_emit_scratch(const tc_loop *l, const tc_group_desc *d, const int64_t *extents, int64_t *out_bytes) {
     tc_arena a = {0};
     cplan p;

@@ -1,9 +1,9 @@
 /* The loop over one block of a nest in emitted C (emit_write.h), cut into segments:
  *
- *     for (i ...) { v3 = x0[i] * 2; v4 = exp(v3); t4[i] = v4; }        at most one elementary function or scan each: several in one
- *     for (i ...) { v7 = tanh(t4[i]); y0[i] = v7; }                    loop run out of registers; arrays carry what crosses
+ *     for (i ...) { v3 = x0[i] * 2; v4 = exp(v3); t4[i] = v4; }        one elementary function or scan per segment: several in one
+ *     for (i ...) { v7 = tanh(t4[i]); y0[i] = v7; }                    loop run out of registers; arrays carry values across segments
  *
- * The last segment stores or gathers what is reduced. */
+ * The last segment stores the results or accumulates the reductions. */
 #include "codegen/emit_write.h"
 
 static void comment_of(ew *e, tc_lv v, tc_buf *out) {
@@ -33,8 +33,8 @@ static bool cheap_leaf(const ew *e, tc_lv v) {
            in->kind == TC_L_HOST;
 }
 
-/* Segments of the inner loop: at most one elementary function or scan each. What reads a row's scan, whose steps wait for one another, is in
- * a later one, and columns that lie apart come together in an earlier one. Returns their number. */
+/* Assigns values to segments of the inner loop: at most one elementary function or scan each. Readers of a row's scan, which is serial, come in a later
+ * segment; strided columns are gathered in an earlier one. Returns the number of segments. */
 static int split(ew *e) {
     const bool alone = !e->ph->columns || e->ph->apart;
     int last = 0;
@@ -60,7 +60,7 @@ static int split(ew *e) {
     return last + 1;
 }
 
-/* The last segment that reads each value; results are read in the last one. */
+/* By value: the last segment that reads it. Results are read in the last segment. */
 static int *last_uses(ew *e, int nseg) {
     int *last = TC_NEWN(e->p->a, int, e->l->inst.len + 1);
     for (size_t i = 0; i < e->l->inst.len; i++) {
@@ -90,7 +90,7 @@ static void write_store(ew *e, int s) {
     ew_line(e, "%sy%d[%s] = %s;", when, s, cx_text(e->p, step), v);
 }
 
-/* Nothing is computed in a block: whatever is reduced lies in memory. */
+/* True when a block computes nothing: every reduction reads its operand straight from memory. */
 bool ew_idle_block(ew *e) {
     for (int k = 0; k < e->t->n; k++)
         if (e->t->kind != NEST_REDUCE || e->ph->columns || !ew_direct(e, e->t->item[k])) return false;
@@ -109,7 +109,7 @@ typedef struct {
 static bool in_segment(const ew *e, const segments *g, size_t i) {
     return e->mine[i] && e->at[i] == AT_NONE && !cheap_leaf(e, (tc_lv)i) && e->seg[i] == g->at;
 }
-/* The values that the segment computes, and the cheap leaves that it reads. */
+/* The values that the segment computes, and the cheap loads, indices and constants that it reads. */
 static bool *segment_values(ew *e, const segments *g) {
     size_t n = e->l->inst.len;
     bool *used = TC_NEWN(e->p->a, bool, n + 1);
@@ -125,7 +125,7 @@ static bool *segment_values(ew *e, const segments *g) {
     return used;
 }
 
-/* What the last segment does with its values. */
+/* Stores, scan steps and accumulation at the end of the last segment. */
 static void write_results(ew *e) {
     for (int k = 0; k < e->t->n; k++) {
         int r = e->t->item[k];
@@ -153,7 +153,8 @@ static void write_segment(ew *e, const segments *g, const bool *values) {
         if (e->at[i] == AT_INNER) e->at[i] = AT_NONE;
 }
 
-/* A segment with an operation that has a branch for large arguments: one loop looks for them, then one of two computes. */
+/* A segment with an operation that branches on large arguments (sin, cos): one loop looks for such arguments, then one of two versions of the segment
+ * runs, without or with the branch. */
 static void write_rare(ew *e, const segments *g, const bool *values, tc_lv op) {
     tc_lv x = e->l->inst.data[op].a[0];
     bool *need = TC_NEWN(e->p->a, bool, e->l->inst.len + 1);
@@ -184,17 +185,17 @@ static void write_rare(ew *e, const segments *g, const bool *values, tc_lv op) {
     ew_close(e);
 }
 
-/* The loop over elements `from` to `to` of a block, in segments; pointers are there. */
+/* Writes the loop over elements `from` to `to` of a block, in segments. The pointers to the row are declared already. */
 void ew_block(ew *e, const char *from, const char *to) {
     segments g = {.from = from, .to = to, .n = split(e)};
     size_t n = e->l->inst.len;
     g.uses = last_uses(e, g.n);
-    for (size_t i = 0; i < n && g.n > 1; i++) { /* what crosses a segment has an array */
+    for (size_t i = 0; i < n && g.n > 1; i++) { /* values read by a later segment get an array */
         const tc_linst *in = &e->l->inst.data[i];
         if (!e->mine[i] || e->at[i] != AT_NONE || cheap_leaf(e, (tc_lv)i) || g.uses[i] <= e->seg[i]) continue;
         if (e->ph->mat[i] == MAT_NONE) ew_line(e, "%s t%zu[%d];", ew_type(in), i, e->ph->block);
     }
-    bool *owned = TC_NEWN(e->p->a, bool, n + 1); /* computed in this block: forgotten after it */
+    bool *owned = TC_NEWN(e->p->a, bool, n + 1); /* computed in this block: not available after it */
     for (; g.at < g.n; g.at++) {
         const bool *values = segment_values(e, &g);
         tc_lv rare = TC_LV_NONE;

@@ -1,9 +1,9 @@
-/* Fetching ahead in emitted C (emit_write.h). A pass that reduces a row meets each row's memory for the first time and then works in the
- * cache: what comes next in memory, and what a later nest of the phase will write, is fetched meanwhile in small portions.
+/* Software prefetch in emitted C (emit_write.h). The first pass over a row misses the cache, later ones hit: while a reduction computes, the next block
+ * of memory and the lines that a later nest of the phase will write are prefetched, a few at a time.
  *
- *     for each piece of 256 elements: fetch the lines one block on; compute the piece
+ *     for each piece of 256 elements: prefetch the lines one block ahead; compute the piece
  *
- * Hardware does this along one stream within a page only. Addresses may lie outside of the tensors: nothing is read by the program. */
+ * Hardware prefetches only along one stream within a page. Prefetched addresses may lie outside the tensors: a prefetch does not fault. */
 #include "codegen/emit_write.h"
 
 enum { ROWS_AHEAD = 8 };
@@ -20,7 +20,7 @@ static bool heavy(const ew *e, const cnest *t) {
     return any;
 }
 
-/* The nest that has time to fetch: the first with an elementary function, else the last reduction. */
+/* The nest that hides the prefetches: the first with an elementary function, else the last reduction. */
 static const cnest *carrier(const ew *e) {
     const cnest *last = NULL;
     for (int k = 0; k < e->ph->nnests; k++) {
@@ -36,7 +36,7 @@ static bool unit_step(const ew *e, const caccess *x) {
     cexpr step = cx_step(e->p, e->ph, x, e->t->inner);
     return step.is_const && step.v == 1;
 }
-/* Stores of the phase that write along this nest's inner range and need no other loop. */
+/* True for a nest of stores that write along the current nest's inner range without a further loop. */
 static bool follows(const ew *e, const cnest *t) {
     return t->kind == NEST_STORE && t->inner == e->t->inner && t->inner >= 0 && !(t->outer & ~(UINT64_C(1) << t->inner)) && !e->t->outer;
 }
@@ -71,7 +71,7 @@ void ew_fetch(ew *e, const char *from, const char *to) {
     if (e->t == by) fetch_results(e, from, to);
 }
 
-/* Narrow blocks of columns: a few lines of each row. */
+/* Prefetch for narrow blocks of columns: the lines of the row ROWS_AHEAD further on. */
 void ew_fetch_columns(ew *e) {
     int along = -1;
     for (int r = 0; r < e->ph->nr; r++)

@@ -1,4 +1,4 @@
-/* Decides the schedule of a group's C (emit_plan.h): phases, merged ranges, items, nests, what is kept between nests. */
+/* Decides the schedule of a group's C (emit_plan.h): phases, merged ranges, items, nests, which values are kept between nests. */
 #include "codegen/emit_plan.h"
 
 /* ---- sizes and steps as C text ---- */
@@ -150,7 +150,7 @@ static bool access_merges(cplan *p, const caccess *x, int last_a, int last_b, ce
     return !x->present || same(p, x->step[last_a], cx_mul(p, x->step[last_b], extent_b));
 }
 
-/* Range a around range b can be walked as one. */
+/* Can the nested ranges a (outer) and b (inner) be merged into one? */
 static bool merges(cplan *p, const cphase *ph, const crange *a, const crange *b) {
     const tc_loop *l = p->l;
     int la = a->axis[a->n - 1], lb = b->axis[b->n - 1];
@@ -204,7 +204,7 @@ static int64_t weight(uint64_t ranges) {
     return INT64_C(1) << 5 * (n < 8 ? n : 8);
 }
 
-/* The range along which most accesses walk by 1; one that runs over more ranges counts far more. */
+/* Chooses the range to vectorise: the one along which most accesses have unit stride; an access over more ranges weighs far more. */
 static int choose_vec(cplan *p, const cphase *ph, bool allow_par) {
     int best = -1;
     int64_t best_score = -1;
@@ -236,8 +236,35 @@ static int last_over(const cphase *ph, uint64_t over) {
 }
 
 /* ---- nests ---- */
-static bool inner_like(cplan *p, cphase *ph) {
-    ph->nest = TC_NEWN(p->a, cnest, EMIT_MAX_NESTS);
+/* The nest of this kind, level and ranges among those from `first` on, made when there is none; NULL: there are EMIT_MAX_NESTS. */
+static cnest *nest_like(cplan *p, cphase *ph, int first, cnest like, size_t most) {
+    for (int k = first; k < ph->nnests; k++) {
+        cnest *t = &ph->nest[k];
+        if (t->kind == like.kind && t->level == like.level && t->outer == like.outer && t->over == like.over) return t;
+    }
+    if (ph->nnests == EMIT_MAX_NESTS) return NULL;
+    cnest *t = &ph->nest[ph->nnests++];
+    *t = like;
+    t->item = TC_NEWN(p->a, int, most + 1);
+    return t;
+}
+
+static void add_item(cnest *t, int item) { ((int *)t->item)[t->n++] = item; }
+
+/* Stable sort of the nests from `first` on: after(x, y) says that x must come after y. */
+static void sort_nests(cphase *ph, int first, bool (*after)(const cnest *x, const cnest *y)) {
+    for (int i = first + 1; i < ph->nnests; i++)
+        for (int k = i; k > first && after(&ph->nest[k - 1], &ph->nest[k]); k--) {
+            cnest t = ph->nest[k];
+            ph->nest[k] = ph->nest[k - 1];
+            ph->nest[k - 1] = t;
+        }
+}
+static bool later_level(const cnest *x, const cnest *y) { return x->level > y->level; }
+static bool smaller_domain(const cnest *x, const cnest *y) { return __builtin_popcountll(x->outer) < __builtin_popcountll(y->outer); }
+
+/* Reductions and scans of the same level (those that they depend on have lower levels) and ranges share a nest. */
+static bool make_reduction_nests(cplan *p, cphase *ph) {
     const tc_loop *l = p->l;
     int *level = TC_NEWN(p->a, int, l->inst.len + 1);
     for (size_t i = 0; i < l->inst.len; i++) {
@@ -248,54 +275,38 @@ static bool inner_like(cplan *p, cphase *ph) {
         for (int k = 0; k < n; k++)
             if (level[ops[k]] > level[i]) level[i] = level[ops[k]];
         if (in->kind != TC_L_REDUCE && in->kind != TC_L_SCAN) continue;
-        nest_kind kind = in->kind == TC_L_REDUCE ? NEST_REDUCE : NEST_SCAN;
-        uint64_t outer = (kind == NEST_SCAN ? ph->mask[i] & ~ph->over[i] : ph->mask[i]) & ~ph->par;
-        cnest *t = NULL;
-        for (int k = 0; k < ph->nnests && !t; k++)
-            if (ph->nest[k].kind == kind && ph->nest[k].level == level[i] && ph->nest[k].outer == outer && ph->nest[k].over == ph->over[i])
-                t = &ph->nest[k];
-        if (!t) {
-            if (ph->nnests == EMIT_MAX_NESTS) return false;
-            t = &ph->nest[ph->nnests++];
-            *t = (cnest){.kind = kind, .level = level[i], .outer = outer, .over = ph->over[i]};
-            t->item = TC_NEWN(p->a, int, l->inst.len + 1);
-            t->inner = ph->columns ? ph->vec : last_over(ph, t->over);
-        }
-        ((int *)t->item)[t->n++] = (int)i;
+        const nest_kind kind = in->kind == TC_L_REDUCE ? NEST_REDUCE : NEST_SCAN;
+        const uint64_t outer = (kind == NEST_SCAN ? ph->mask[i] & ~ph->over[i] : ph->mask[i]) & ~ph->par;
+        cnest *t = nest_like(p, ph, 0, (cnest){.kind = kind, .level = level[i], .outer = outer, .over = ph->over[i]}, l->inst.len);
+        if (!t) return false;
+        t->inner = ph->columns ? ph->vec : last_over(ph, t->over);
+        add_item(t, (int)i);
         level[i]++;
     }
-    /* by level, in order of appearance inside one */
-    for (int i = 1; i < ph->nnests; i++)
-        for (int k = i; k > 0 && ph->nest[k - 1].level > ph->nest[k].level; k--) {
-            cnest t = ph->nest[k];
-            ph->nest[k] = ph->nest[k - 1];
-            ph->nest[k - 1] = t;
-        }
-    int first = ph->nnests;
-    for (int i = 0; i < ph->nstores; i++) {
-        uint64_t outer = to_ranges(ph, l->stores.data[ph->stores[i]].axes) & ~ph->par;
-        cnest *t = NULL;
-        for (int k = first; k < ph->nnests && !t; k++)
-            if (ph->nest[k].outer == outer) t = &ph->nest[k];
-        if (!t) {
-            if (ph->nnests == EMIT_MAX_NESTS) return false;
-            t = &ph->nest[ph->nnests++];
-            *t = (cnest){.kind = NEST_STORE, .outer = outer};
-            t->item = TC_NEWN(p->a, int, l->stores.len + 1);
-            t->inner = ph->columns ? ph->vec : last_range(ph, outer, ph->vec);
-        }
-        ((int *)t->item)[t->n++] = ph->stores[i];
-    }
-    for (int i = first + 1; i < ph->nnests; i++) /* wide domains first: a wide result may stand in its operand's memory */
-        for (int k = i; k > first && __builtin_popcountll(ph->nest[k - 1].outer) < __builtin_popcountll(ph->nest[k].outer); k--) {
-            cnest t = ph->nest[k];
-            ph->nest[k] = ph->nest[k - 1];
-            ph->nest[k - 1] = t;
-        }
+    sort_nests(ph, 0, later_level);
     return true;
 }
 
-/* What a nest computes itself: operands of its roots up to what earlier nests left. */
+/* Stores over the same ranges share a nest. Larger domains first: their result may share its operand's memory. */
+static bool make_store_nests(cplan *p, cphase *ph) {
+    const int first = ph->nnests;
+    for (int i = 0; i < ph->nstores; i++) {
+        const uint64_t outer = to_ranges(ph, p->l->stores.data[ph->stores[i]].axes) & ~ph->par;
+        cnest *t = nest_like(p, ph, first, (cnest){.kind = NEST_STORE, .outer = outer}, p->l->stores.len);
+        if (!t) return false;
+        t->inner = ph->columns ? ph->vec : last_range(ph, outer, ph->vec);
+        add_item(t, ph->stores[i]);
+    }
+    sort_nests(ph, first, smaller_domain);
+    return true;
+}
+
+/* False: more than EMIT_MAX_NESTS. */
+static bool make_nests(cplan *p, cphase *ph) {
+    ph->nest = TC_NEWN(p->a, cnest, EMIT_MAX_NESTS);
+    return make_reduction_nests(p, ph) && make_store_nests(p, ph);
+}
+
 void emit_reach(const tc_loop *l, bool *seen, tc_lv v) {
     if (v == TC_LV_NONE) return;
     seen[v] = true;
@@ -307,7 +318,7 @@ void emit_reach(const tc_loop *l, bool *seen, tc_lv v) {
     }
 }
 
-/* What an instruction reads is read by this nest: a store's value and mask, a reduction's or scan's operand. */
+/* By value: the nest computes or reads it (operands of its stores, reductions and scans, followed back to earlier results). */
 static bool *reads_of(cplan *p, const cnest *t) {
     const tc_loop *l = p->l;
     bool *seen = TC_NEWN(p->a, bool, l->inst.len + 1);
@@ -319,7 +330,7 @@ static bool *reads_of(cplan *p, const cnest *t) {
     return seen;
 }
 
-/* Nest s is one of scans that only nest t reads, which goes over the same ranges. */
+/* Can nest s, of scans, be merged into the nest of stores t: same ranges, and nobody else reads the scans? */
 static bool joinable(cplan *p, const cphase *ph, int s, int t) {
     const cnest *scan = &ph->nest[s], *store = &ph->nest[t];
     if (!scan->over || store->outer != (scan->outer | scan->over) || (store->nscans && store->over != scan->over)) return false;
@@ -331,8 +342,8 @@ static bool joinable(cplan *p, const cphase *ph, int s, int t) {
     return true;
 }
 
-/* The first nest of stores takes in the scans that it alone reads, the last first: in blocks, what they have so far is in the cache when it
- * is stored. Later nests of stores may write what a scan reads. */
+/* Merges into the first nest of stores the scans that only it reads, the last first, so that block by block a scan's values are stored while they are in
+ * the cache. Not into later nests: an earlier store may overwrite a scan's operand. */
 static void join_scans(cplan *p, cphase *ph) {
     int t = 0;
     while (ph->nest[t].kind != NEST_STORE) t++;
@@ -376,7 +387,7 @@ static bool column_form(cplan *p, const cphase *ph) {
     return true;
 }
 
-/* The last range of the items, for a scan that had better go by columns; -1: there is none. */
+/* The last item range, for an expensive scan that should run over strided columns side by side; -1: none. */
 static int apart(cplan *p, const cphase *ph) {
     bool dear = false;
     for (size_t i = 0; i < p->l->inst.len; i++)
@@ -384,13 +395,13 @@ static int apart(cplan *p, const cphase *ph) {
     return dear && column_form(p, ph) && ph->nr ? last_range(ph, ph->par & (~UINT64_C(0) >> (64 - ph->nr)), -1) : -1;
 }
 
-/* Columns that are reduced in one pass go in wide blocks: whole lines of memory in a row. What is read again, or kept for each row, stays
- * narrow, so that it is in the cache then. The state of the trees stands on the stack: at most 256 KiB. */
+/* Columns per block. Wide when columns are reduced in one pass: whole cache lines of a row. Narrow when operands are read again or values are kept per
+ * row, so that they stay in the cache. The trees' state lives on the stack: at most 256 KiB. */
 static int column_block(const cplan *p, cphase *ph) {
     size_t bytes = 1;
     const cnest *first = ph->nest;
     for (int k = 0; k < ph->nnests; k++)
-        if (ph->nest[k].kind == NEST_SCAN) return COLS_APART; /* kept whole */
+        if (ph->nest[k].kind == NEST_SCAN) return COLS_APART; /* the whole column is kept */
     for (int k = 0; k < ph->nnests; k++)
         if (ph->nest[k].kind == NEST_STORE ? ph->nest[k].outer & ~(UINT64_C(1) << ph->vec) : k > 0) return COLS_BLOCK;
     for (int k = 0; k < first->n && first->kind == NEST_REDUCE; k++)
@@ -433,14 +444,14 @@ static tc_status plan_phase(cplan *p, cphase *ph) {
     ph->columns = ph->vec >= 0 && ph->par >> ph->vec & 1;
     const int dear = ph->columns ? -1 : apart(p, ph);
     if (dear >= 0) ph->vec = dear, ph->columns = ph->apart = true;
-    if (!inner_like(p, ph)) return tc_error(TC_UNSUPPORTED, "a loop of more than %d passes", EMIT_MAX_NESTS);
+    if (!make_nests(p, ph)) return tc_error(TC_UNSUPPORTED, "a loop of more than %d passes", EMIT_MAX_NESTS);
     join_scans(p, ph);
     ph->block = ph->apart ? COLS_APART : ph->columns && reduces ? column_block(p, ph) : EMIT_BLOCK;
     choose_kept(p, ph);
     return NULL;
 }
 
-/* Stores share a phase when one's axes contain the other's and they write different buffers. */
+/* Can the store join the phase: one's axes contain the other's, and they write different buffers? */
 static bool joins(const tc_loop *l, const cphase *ph, int store) {
     const tc_lstore *s = &l->stores.data[store];
     for (int i = 0; i < ph->nstores; i++) {
@@ -457,7 +468,7 @@ tc_status emit_plan_phases(cplan *p, cphase **out, int *out_n) {
     cphase *ph = TC_NEWN(p->a, cphase, l->stores.len + 1);
     int n = 0;
     for (size_t i = 0; i < l->stores.len; i++) {
-        int at = n - 1; /* only the last: stores to one buffer keep their order */
+        int at = n - 1; /* only the last phase: stores to one buffer keep their order */
         if (n == 0 || !joins(l, &ph[at], (int)i)) {
             at = n++;
             ph[at].stores = TC_NEWN(p->a, int, l->stores.len);

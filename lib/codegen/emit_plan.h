@@ -1,13 +1,13 @@
-/* The schedule of one group's C: what emit_plan.c decides and emit.c writes.
+/* The schedule of one group's C: emit_plan.c decides it, emit.c writes it.
  *
- * Stores that run over related axes make a phase: one parallel loop over items. Inside a phase, axes that every access walks as one are
- * merged into ranges; the ranges common to all stores and reductions are the items (`par`); a nest is one reduction pass or the stores.
+ * Stores over related axes form a phase: one parallel loop over items. Inside a phase adjacent axes are merged into ranges where every access allows it;
+ * the ranges common to all stores and reductions (`par`) index the items; a nest is one pass of reductions, of scans, or of stores.
  *
  *     softmax [N, M]:   ranges r0 = N, r1 = M; par {r0}; nests: max over r1; sum over r1; store
  *
- * The inner range of a nest runs in blocks. Where it is one of par (pointwise, sums over an outer dimension), an item is a block of it
- * (columns); else an item has whole rows. A scan whose steps are dear goes by columns even where these lie apart: a step waits for the
- * one before it in its row. */
+ * The inner range of a nest runs in blocks. Where it is in par (pointwise loops, sums over an outer dimension) an item is one block of it ("columns");
+ * else an item is whole rows. A scan with expensive steps runs over columns even when these are strided ("apart"): along a row each step must wait for
+ * the one before. */
 #ifndef TC_CODEGEN_EMIT_PLAN_H
 #define TC_CODEGEN_EMIT_PLAN_H
 
@@ -15,7 +15,7 @@
 
 enum { EMIT_BLOCK = 1024, EMIT_MAX_NESTS = 128, COLS_BLOCK = 128, COLS_WIDE = 1024, COLS_APART = 16, TREE_LEVELS = 32 };
 
-/* A size or step: a constant or C text. sym: its symbolic value, NULL when strides are known at run time only. */
+/* A size or stride: a constant or C text. sym: its symbolic value; NULL when it is known at run time only. */
 typedef struct {
     bool is_const;
     int64_t v;
@@ -29,7 +29,7 @@ typedef struct {
     cexpr extent;
 } crange;
 
-/* One place where memory or an index is computed: offset + sum of step[axis] * axis. */
+/* An affine address or index: offset + sum of step[axis] * axis. */
 typedef struct {
     bool present;
     cexpr offset;
@@ -40,13 +40,13 @@ typedef enum { NEST_REDUCE, NEST_SCAN, NEST_STORE } nest_kind;
 typedef struct {
     nest_kind kind;
     int level;
-    uint64_t outer; /* ranges that are looped around: domain - par - over */
+    uint64_t outer; /* ranges of the surrounding loops: domain - par - over */
     uint64_t over;  /* ranges that are reduced */
     int inner;      /* range of the inner loop; -1: none */
     const int *item;
     int n; /* instructions (REDUCE, SCAN) or indices of stores */
     const int *scan;
-    int nscans; /* STORE: scans over `over` that only these stores read: computed with them, kept nowhere */
+    int nscans; /* STORE: scans over `over` that only these stores read, computed in the same loop and not kept */
 } cnest;
 
 typedef enum { MAT_NONE, MAT_SCALAR, MAT_COLUMNS, MAT_SCRATCH } mat_kind;
@@ -60,11 +60,11 @@ typedef struct {
     int8_t range_of[64];   /* of an axis; -1: its extent is 1 */
     uint64_t *mask, *over; /* ranges of an instruction, and those that it reduces */
     uint64_t par;
-    int vec;      /* range of unit steps; -1: none */
+    int vec;      /* the vectorised range (unit strides); -1: none */
     bool columns; /* vec is in par: items are blocks of it */
     int block;    /* elements of a block */
-    bool wide;    /* columns: a block may be narrower, by the number of workers */
-    bool apart;   /* columns that lie apart: they are brought together in arrays, so that a dear scan works on vectors */
+    bool wide;    /* columns: the block's width is chosen at run time by the number of workers */
+    bool apart;   /* strided columns: gathered into arrays, so that an expensive scan runs on vectors */
     cnest *nest;
     int nnests;
     mat_kind *mat; /* by instruction: how its value is kept for later nests */
@@ -84,7 +84,7 @@ typedef struct {
 tc_status emit_plan_init(cplan *p, const tc_loop *l, const tc_group_desc *d, tc_arena *a);
 /* The phases, in order. */
 tc_status emit_plan_phases(cplan *p, cphase **out, int *out_n);
-/* Marks in seen[] what a nest computes itself for v: its operands up to reductions and scans. */
+/* Marks in seen[] the values that a nest computes to get v: its operands, back to reductions and scans. */
 void emit_reach(const tc_loop *l, bool *seen, tc_lv v);
 
 cexpr cx_int(int64_t v);

@@ -1,4 +1,5 @@
-/* Reductions and scans of emitted C, in the orders of NUMERICS 4 (emit_write.h): rows go through a block into leaves, columns side by side. */
+/* Reductions and scans in emitted C, in the order of NUMERICS 4 (emit_write.h). Rows are reduced a block at a time into leaves of a tree; columns keep
+ * one accumulator each, side by side. */
 #include "codegen/emit_write.h"
 #include "kernel/tree.h"
 
@@ -21,7 +22,7 @@ static rshape shape_of(const ew *e, const tc_linst *in) {
 }
 static bool is_max(const tc_linst *in) { return in->op == TC_R_MAX || in->op == TC_R_ARGMAX; }
 
-/* What max and min of nothing give. */
+/* The initial value of max and min. */
 static const char *worst(ew *e, tc_dtype d, bool max) {
     if (d == TC_F32 || d == TC_F64) return ew_float(e, max ? -INFINITY : INFINITY, d == TC_F32);
     if (d == TC_BOOL) return max ? "0" : "1";
@@ -126,7 +127,7 @@ void ew_keep(ew *e, int r, const char *value) {
     else ew_line(e, "m%d[%s] = %s;", r, ew_kept_index(e, r, false), value);
 }
 
-/* Columns: lanes of 16 x columns, folded every 256 positions. */
+/* Columns: 16 lanes per column, folded into a leaf every 256 positions. */
 static void clear_lanes(ew *e, int r) {
     ew_line(e, "for (int l = 0; l < 16; l++)");
     ew_line(e, "    for (int64_t i = 0; i < m; i++) s%d[l * %d + i] = %s;", r, e->ph->block, e->l->inst.data[r].op == TC_R_PROD ? "1" : "-0.0f");
@@ -210,7 +211,8 @@ void ew_end_columns(ew *e, int r) {
     else ew_line(e, "for (int64_t i = 0; i < m; i++) %s[i] = (%s)s%d[i];", out, ew_type(in), r);
 }
 
-/* Where a scan puts what it has so far: a value of this loop when its nest stores it; over one position (an axis of size 1) one number. */
+/* The left-hand side for a scan's running value: a local variable when its own nest stores it, else where it is kept; a scalar when the scanned axis has
+ * size 1. */
 static const char *scanned(ew *e, int r) {
     switch (e->ph->mat[r]) {
     case MAT_NONE: return T(e, "const %s v%d", ew_type(&e->l->inst.data[r]), r);

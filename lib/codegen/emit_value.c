@@ -94,7 +94,7 @@ cexpr ew_address(ew *e, const caccess *x, uint64_t set, bool element) {
 
 uint64_t ew_ranges(const ew *e) { return e->ph->nr == 64 ? ~UINT64_C(0) : (UINT64_C(1) << e->ph->nr) - 1; }
 
-/* Index into what is kept in scratch: row-major over the ranges outside par, then the column of the item's m. */
+/* Index into a value kept in scratch: row-major over the ranges outside par, then the column. */
 const char *ew_kept_index(ew *e, tc_lv v, bool element) {
     const cphase *ph = e->ph;
     cexpr at = cx_int(0);
@@ -183,8 +183,8 @@ static const char *host_text(ew *e, const tc_linst *in) {
     TC_BUG("a host number that the description lacks");
 }
 
-/* The operand of which a product with, a quotient by or a difference from a constant is the negative, -1 and -0: compilers make -x of them, and
- * of that what tc_x_minus tells. TC_LV_NONE: of none. */
+/* The operand x when the instruction is x * -1, x / -1 or -0 - x, which compilers turn into -x and then miscompile in the way that tc_x_minus explains;
+ * else TC_LV_NONE. */
 static tc_lv negated(const tc_linst *all, const tc_linst *in) {
     if (in->dtype != TC_F32 && in->dtype != TC_F64) return TC_LV_NONE;
     for (int k = 0; k < 2; k++) {
@@ -197,7 +197,7 @@ static tc_lv negated(const tc_linst *all, const tc_linst *in) {
     return TC_LV_NONE;
 }
 
-/* The result of instruction v, text `s`; first, if it is an operation of signed integers that wraps with these operands, the fault. */
+/* The value `s` of instruction v; with --sanitize=overflow an expression that first reports a fault when the signed integer operation wraps. */
 static const char *sanitized(ew *e, tc_lv v, int op, tc_dtype d, const char *a, const char *b, const char *s) {
     const char *name = op == TC_X_ADD ? "add" : op == TC_X_MUL ? "mul" : "sub", *only = "", *minus = T(e, "(%s)0", ew_ctype(d));
     if (!e->sanitize || tc_dtypes[d].kind != TC_KIND_INT || !tc_dtypes[d].is_signed) return s;
@@ -220,7 +220,7 @@ const char *ew_step(ew *e, int r, tc_dtype d, const char *so_far, const char *x)
     return sanitized(e, r, sum ? TC_X_ADD : TC_X_MUL, d, T(e, "(%s)%s", ty, so_far), T(e, "(%s)%s", ty, x), s);
 }
 
-/* The right-hand side of an instruction. inner: it stands in the loop over a block. */
+/* The right-hand side of an instruction. inner: inside the loop over a block. */
 const char *ew_value(ew *e, tc_lv v, bool inner) {
     const tc_linst *in = &e->l->inst.data[v];
     const tc_linst *all = e->l->inst.data;

@@ -1,18 +1,18 @@
-/* The main function of a filter (tc-compile --to exe): .npy records in, .npy records out, libc only. Pasted in front of a C unit, which
- * then defines the three functions declared below. */
+/* The main function of a filter program (tc-compile --to exe): .npy records in, .npy records out, libc only. Pasted in front of a C unit, which defines
+ * the functions declared below. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-    const char *name, *field, *type, *descr, *shape; /* field: the name in C; type: as people read it; descr and shape: as a .npy header has them */
+    const char *name, *field, *type, *descr, *shape; /* field: the C name; type: for messages; descr and shape: as in a .npy header */
     size_t bytes;
     const char *path; /* NULL: not given */
     FILE *file;
     void *data;
 } tc_filter_port;
 
-static tc_filter_port *tc_filter_inputs(void), *tc_filter_outputs(void); /* ended by one without a name */
+static tc_filter_port *tc_filter_inputs(void), *tc_filter_outputs(void); /* the list ends with a NULL name */
 static const char *tc_filter_name(void);
 static size_t tc_filter_arena(void);
 static int tc_filter_run(tc_filter_port *in, tc_filter_port *out, void *arena);
@@ -22,7 +22,7 @@ static void tc_filter_fail(int code, const char *port, const char *text) {
     exit(code);
 }
 
-/* The instruction sets that the code was compiled for, asked before any of it runs. */
+/* Checks that the CPU has the instruction sets that the code was compiled for, before any of it runs. */
 #if defined(__x86_64__)
 __attribute__((target("arch=x86-64"))) static void tc_filter_check_cpu(void) {
     const char *lacks = NULL;

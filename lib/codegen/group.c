@@ -72,7 +72,7 @@ static bool is_const(tc_sym s) {
     }
 }
 
-/* An expression that the loop evaluates: its text, and an entry of numbers when it is not constant. */
+/* Writes a symbolic expression into the canonical text, and adds it to `numbers` when it is not constant. */
 static void write_number(writer *w, tc_sym s) {
     write_sym(w, s);
     if (!is_const(s) && place_of(s, &w->numbers.data, w->numbers.len) < 0) tc_vec_push(&w->numbers, s);
@@ -174,10 +174,10 @@ tc_status tc_group_describe(const tc_loop *l, tc_arena *a, tc_group_desc *out) {
     return st;
 }
 
-/* ---- a loop with symbols, and one with sizes in their place ---- */
+/* ---- matching a general loop with one whose symbols are bound to sizes ---- */
 typedef struct {
     const tc_loop *general, *l;
-    tc_sym *by; /* by symbol of general: what it is in l, or NULL */
+    tc_sym *by; /* by symbol of `general`: its expression in l, or NULL */
     size_t nvars;
 } sizing;
 
@@ -185,7 +185,7 @@ static void learn(sizing *z, tc_sym general, tc_sym have) {
     if (tc_sym_opcode(general) == TC_S_VAR && tc_sym_type(general) == TC_SYM_INT && !z->by[tc_sym_var_index(general)])
         z->by[tc_sym_var_index(general)] = have;
 }
-/* The expression of l; NULL: it has a symbol that no size told. */
+/* The expression with general's symbols replaced by those of l; NULL: a symbol is not determined by any size. */
 static tc_sym sized(const sizing *z, tc_sym general) {
     for (size_t i = 0; i < z->nvars; i++)
         if (!z->by[i] && tc_sym_contains(general, tc_sym_var_at(z->general->sym, i))) return NULL;
@@ -193,7 +193,7 @@ static tc_sym sized(const sizing *z, tc_sym general) {
 }
 static bool same_size(const sizing *z, tc_sym general, tc_sym have) { return sized(z, general) == have; }
 
-/* The symbols' ranges hold what they stand for. */
+/* Do the replacements lie within the symbols' ranges? */
 static bool in_range(const sizing *z) {
     for (size_t i = 0; i < z->nvars; i++) {
         int64_t lo, hi, low, high;
@@ -212,7 +212,7 @@ static bool same_affine(const sizing *z, const tc_affine *general, const tc_affi
     return same;
 }
 
-/* A number that is computed from sizes is a constant where they are. */
+/* Is `have`'s number general's with sizes replaced? It may have become a constant. */
 static bool same_number(const sizing *z, tc_sym general, const tc_linst *have) {
     const tc_sym s = general ? sized(z, general) : NULL;
     int64_t i;

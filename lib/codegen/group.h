@@ -1,8 +1,7 @@
-/* What identifies a group and what its caller passes: the same for the emitter, which writes it, and the runtime, which binds it.
+/* Identity and calling convention of a compiled group (a fused loop): shared by the emitter, which writes it, and the runtime, which finds and calls it.
  *
- * A loop has a canonical text: axes, buffers, instructions and stores with symbols renamed in the order in which they appear. Equal
- * texts compute the same, so a group is emitted once, cached and found in a module by the BLAKE2b hash of its text. Names of values
- * and source lines are not part of it. */
+ * The canonical text of a loop lists axes, buffers, instructions and stores, with symbols renamed in order of appearance and without value names and
+ * source lines. Loops with equal text compute the same, so a group is emitted once, and cached and looked up by the BLAKE2b hash of the text. */
 #ifndef TC_CODEGEN_GROUP_H
 #define TC_CODEGEN_GROUP_H
 
@@ -11,18 +10,18 @@
 
 typedef struct {
     uint8_t key[TC_ABI_KEY_BYTES];
-    const tc_sym *numbers; /* tc_abi_call.numbers[i] is the value of numbers[i]: what is not constant in HOST, INDEX, LOAD and stores */
+    const tc_sym *numbers; /* the caller passes their values as tc_abi_call.numbers: the non-constant expressions of HOST, INDEX, LOAD and stores */
     int nnumbers;
-    const uint8_t *dense; /* a flag a buffer: its strides are known to be contiguous, the emitted code relies on it */
+    const uint8_t *dense; /* one flag per buffer: emitted code relies on it being contiguous */
     const char *text;     /* canonical text */
     size_t text_len;
 } tc_group_desc;
 
-/* Everything in `out` lives in arena a. */
+/* Fills out, whose memory belongs to arena a. Errors: TC_UNSUPPORTED. */
 tc_status tc_group_describe(const tc_loop *l, tc_arena *a, tc_group_desc *out);
 
-/* Is loop l what `general`, described by d, becomes when its symbols take sizes of l? Then the group of d computes l too, and *out (in arena a)
- * is what the caller passes: numbers are expressions of l. */
+/* True when loop l is `general` (described by d) with its symbols replaced by sizes of l: then d's group computes l too, and *out (in arena a) describes
+ * the call, its numbers being expressions of l. */
 bool tc_group_serves(const tc_loop *general, const tc_group_desc *d, const tc_loop *l, tc_arena *a, tc_group_desc *out);
 
 #endif

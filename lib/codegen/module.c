@@ -16,7 +16,7 @@ typedef struct {
     void *handle;
     const tc_abi_module *m;
     int fd;
-} loaded; /* fd stays open: dlopen knows libraries by path, so the number must be its own */
+} loaded; /* fd stays open: dlopen identifies libraries by path, here /proc/self/fd/N, so N must not be reused */
 struct tc_modules {
     TC_VEC(loaded) all;
 };
@@ -39,7 +39,7 @@ static bool can_run(const char *isa) {
     return false;
 }
 
-/* A module's table is used without further checks afterwards. */
+/* Checks a module's table once, so that later uses need no checks. */
 static tc_status check(const tc_abi_module *m, const char *isa) {
     if (!m) return tc_error(TC_CONTENT, "compiled code without %s", TC_ABI_SYMBOL);
     if (m->version != TC_ABI_VERSION) return tc_error(TC_CONTENT, "compiled code of interface %u, expected %d", m->version, TC_ABI_VERSION);
@@ -79,7 +79,7 @@ tc_status tc_modules_load(tc_modules *m, const void *code, size_t len, const cha
     tc_status s = tc_write_all(fd, code, len, "memory for compiled code");
     if (!s && fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
         s = tc_error(TC_ENV, "sealing compiled code: %s", strerror(errno));
-    if (!s && !trusted && len) { /* what is checked is the sealed copy, which nobody can change */
+    if (!s && !trusted && len) { /* hashes the sealed copy, which nobody can change any more */
         void *copy = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
         if (copy == MAP_FAILED) s = tc_error(TC_ENV, "memory for compiled code: %s", strerror(errno));
         else {

@@ -1,4 +1,5 @@
-/* Compiled modules in memory: native entries of an archive, checked, loaded from sealed memory, asked for groups by key.
+/* Loaded native modules: shared objects from an archive, checked against the trust record, loaded from a sealed memory file; groups are looked up by
+ * key.
  *
  *     tc_modules *m = tc_modules_create();
  *     TC_TRY(tc_modules_load(m, code, len, isa, scope, scope_len, trust, &note));      note: why it was not loaded, or NULL
@@ -12,10 +13,10 @@
 typedef struct tc_modules tc_modules;
 
 tc_modules *tc_modules_create(void);
-/* Unloads the code: nothing that found a group in it may run any more. NULL is allowed. */
+/* Unloads the code; groups found in it are invalid afterwards. NULL is allowed. */
 void tc_modules_destroy(tc_modules *m);
-/* Copies the code into a sealed memory file, looks up its hash in the user's record (or not, with `trusted`) and loads it. Code that is
- * not trusted, or that this processor cannot run, is left out: *out_note (static text) says why, and the status is NULL. TC_CONTENT: damaged. */
+/* Copies the code into a sealed memory file, checks its hash against the user's trust record (unless `trusted`) and loads it. Code that is not trusted
+ * or that this processor cannot run is not loaded: *out_note (static text) says why, and the status is NULL. TC_CONTENT: damaged. */
 tc_status tc_modules_load(tc_modules *m, const void *code, size_t len, const char *isa, const void *scope, size_t scope_len, bool trusted,
                           const char **out_note);
 const tc_abi_group *tc_modules_find(void *modules, const uint8_t key[TC_ABI_KEY_BYTES]);

@@ -15,7 +15,7 @@ tc_status tc_packed_load(const tc_archive *a, const char *cap, bool trusted, tc_
     tc_status s = NULL;
     tc_isa_row top = TC_ROW_COUNT - 1;
     tc_isa_tiles tiles;
-    if (cap) tc_isa_find(cap, &top, &tiles); /* what is no name is refused where kernels are chosen */
+    if (cap) tc_isa_find(cap, &top, &tiles); /* an unknown name is refused where kernels are chosen */
     *out = (tc_packed){0};
     for (int row = TC_ROW_COUNT - 1; row >= 0 && !s; row--) {
         const char *isa = tc_isa_name((tc_isa_row)row), *note;
@@ -24,7 +24,10 @@ tc_status tc_packed_load(const tc_archive *a, const char *cap, bool trusted, tc_
         bool found;
         const char *path = tc_packed_path(&arena, isa);
         s = tc_archive_entry(a, path, &data, &len, &found);
-        if (!s && !found) s = tc_archive_entry(a, path = tc_arena_printf(&arena, "extra/%s", path), &data, &len, &found); /* as 0.1.0 wrote */
+        if (!s && !found) { /* where version 0.1.0 put it */
+            path = tc_arena_printf(&arena, "extra/%s", path);
+            s = tc_archive_entry(a, path, &data, &len, &found);
+        }
         if (s || !found) continue;
         out->variants++;
         if (row > (int)top || out->isa) continue;

@@ -1,4 +1,4 @@
-/* The text of the scalar functions, leaves and trees, cut into definitions, and what of it a piece of C needs (emit.h).
+/* Pastes into emitted C the definitions of the embedded prelude that it uses, and theirs in turn (emit.h).
  *
  * build/gen/paste.c holds codegen/prelude.h and all it includes, preprocessed at build time: plain definitions, no macros. */
 #include "codegen/emit.h"
@@ -29,7 +29,7 @@ static void name_item(pasted *p, const char *s, size_t n, size_t index) {
     if (!*at) *at = (void *)(index + 1);
 }
 
-/* The names that a definition gives: a function's, a type's or a table's, or every constant of an enum. */
+/* Registers the names that a definition introduces: a function, type or table, or every constant of an enum. */
 static void name_of(pasted *p, const item *it, size_t index) {
     const char *s = it->text, *end = s + it->len;
     if (starts(s, it->len, "enum")) {
@@ -107,7 +107,7 @@ static void use(pasted *p, const char *s, size_t n) {
     tc_vec_free(&todo);
 }
 
-/* A definition that came out of a macro stands on one line: a line a statement. */
+/* Writes a definition; one that a macro produced is a single long line, which is broken into a line per statement. */
 static void layout(tc_buf *out, const item *it) {
     bool one_line = !memchr(it->text, '\n', it->len),
          flat = it->len < 120 || starts(it->text, it->len, "typedef") || starts(it->text, it->len, "enum");

@@ -1,5 +1,5 @@
-/* What emitted loops call beside the scalar functions: leaves of 256 for rows and for columns (NUMERICS 4), blocks without order, faults.
- * A normal header, so that tests can include it; its text is pasted into emitted units, only what they use. */
+/* What emitted loops call beside the scalar functions: leaves of 256 elements for row and column reductions (NUMERICS 4), reductions whose order does
+ * not matter, fault reports. A normal header, so that tests can include it; codegen/paste.c pastes into each unit the definitions that it uses. */
 #ifndef TC_CODEGEN_PRELUDE_H
 #define TC_CODEGEN_PRELUDE_H
 
@@ -50,7 +50,7 @@ static inline tc_vec_f64 tc_vec_fma_f64(tc_vec_f64 a, tc_vec_f64 b, tc_vec_f64 c
 
 /* ---- columns: m of them side by side; lanes [16][width] of the leaf, levels [TC_LEVELS][width] of the trees, all with one count of leaves ---- */
 enum { TC_LEVELS = 32 };
-/* Columns of a block, a power of two from 128 to `most`: fewer when workers would have none. */
+/* Columns per block, a power of two from 128 to `most`: narrower blocks when there are too few for all workers. */
 static inline int64_t tc_width(const tc_abi_call *c, int64_t others, int64_t cols, int64_t most) {
     while (c->workers > 1 && most > 128 && others * ((cols + most - 1) / most) < 2 * c->workers) most /= 2;
     return most;
@@ -85,7 +85,7 @@ ROW(f32, float, prod, *)
 ROW(f64, double, prod, *)
 #undef ROW
 
-/* ---- extremes of integers; of equal ones argmax takes the first ---- */
+/* ---- max and min of integers; argmax takes the first of equal elements ---- */
 #define ROW(S, T)                                                    \
     static inline T tc_above_##S(T a, T b) { return a > b ? a : b; } \
     static inline T tc_below_##S(T a, T b) { return a < b ? a : b; }

@@ -1,7 +1,6 @@
-/* Sums, products, means with squared deviations, and extremes of rows of one float type T (suffix S, integer KEY of its size), in the order
- * of NUMERICS 4; prelude.h includes it twice. x[0..n) are consecutive reduced positions that start at a multiple of 256.
- * Lanes are native vectors (TC_VB bytes): 16 lanes are PER vectors of EACH elements. Four whole leaves are summed side by side, for their
- * chains are independent. */
+/* Row reductions of one float type T (suffix S, integer KEY of its size) in the order of NUMERICS 4: sum, product, mean with squared deviations, max and
+ * min. prelude.h includes it twice. x[0..n) are consecutive reduced positions that start at a multiple of 256. Lanes are native vectors (TC_VB bytes):
+ * 16 lanes are PER vectors of EACH elements. Four whole leaves are summed side by side, since their dependency chains are independent. */
 #define N__(a, s) tc_##a##_##s
 #define N_2(a, s) N__(a, s)
 #define N_(a) N_2(a, S)
@@ -92,7 +91,8 @@ static inline void N_(row_welford)(tc_tree_welford *t, const T *x, int64_t n) {
     for (; n > 0; n -= 256, x += 256) tc_tree_welford_push(t, N_(welford)(x, n < 256 ? n : 256));
 }
 
-/* ---- extremes: NaN wins, +0 is above -0, so that no order can be seen. As integers in the order of the values; NaNs lie beyond infinity ---- */
+/* ---- max and min: NaN wins and +0 is above -0, so the order of evaluation does not show. Compared as integers in the order of the values, NaNs beyond
+ * infinity ---- */
 static inline T N_(above)(T a, T b) {
     T same = N_(from_bits)(N_(bits)(a) & N_(bits)(b)), r = a > b ? a : b;
     r = a == b ? same : r;
