@@ -59,10 +59,11 @@ static bool to_int(tc_program *p, tc_arg *a) {
     return true;
 }
 
-/* A list may be empty where its default is. */
+/* A list may be empty where its default is, and a stride, which is then the kernel's size. */
 static bool to_ints(tc_program *p, tc_arg *a, const tc_param *q) {
     const int fixed_len = q->fixed_len;
-    const bool may_be_empty = fixed_len < 2 || q->optional || (q->has_default && q->def.kind == TC_A_FLOATS && !q->def.n);
+    const bool may_be_empty =
+        fixed_len < 2 || q->optional || (q->has_default && q->def.kind == TC_A_FLOATS && !q->def.n) || !strcmp(q->name, "stride");
     tc_sym *s;
     if (a->kind == TC_A_FLOATS) { /* a default, or a list of whole numbers */
         s = TC_NEWN(&p->arena, tc_sym, (size_t)(a->n ? a->n : 1));

@@ -24,7 +24,7 @@ static const char strict[] =
     "max_pool2d_with_indices_backward(f32[2,3,2,2], f32[2,3,4,5], [2,2], [2,2], [0,0], [1,1], False, i64[2,3,2,2]:0..19);"
     "max_pool3d_with_indices_backward(f32[2,2,2,2], f32[2,4,4,5], [2,2,2], [2,2,2], [0,0,0], [1,1,1], False, i64[2,2,2,2]:0..79);"
     "avg_pool2d_backward(f32[2,3,3,3], f32[2,3,4,5], [2,2], [2,2], [1,1], False, True, None);"
-    "avg_pool3d_backward(f32[2,2,2,2], f32[2,4,4,5], [2,2,2], [2,2,2], [0,0,0], False, False, 3);"
+    "avg_pool3d_backward(f32[2,2,2,2], f32[2,4,4,5], [2,2,2], [], [0,0,0], False, False, 3);"
     "_adaptive_avg_pool2d_backward(f32[2,3,2,3], f32[2,3,5,7]);"
     "_adaptive_avg_pool3d_backward(f32[2,2,3,2], f32[2,5,7,3]);"
     "adaptive_max_pool2d_backward(f32[2,3,2,2], f32[2,3,5,4], i64[2,3,2,2]:0..19);"
