@@ -127,6 +127,8 @@ tc_status tc_train_step(tc_trainer *t);                                         
 tc_status tc_train_collect_state(tc_trainer *t);                                    /* the optimiser's tensors, once they are there */
 void tc_train_list_tensors(C *c, tc_trainer *t, const char *what, opt_states *out); /* what this method of Update lists, shared */
 void tc_train_set_closure(C *c, tc_trainer *t);                                     /* gives Update its way to evaluate the loss again */
+/* Where `p.data = x` gave a parameter other storage than the programs have, theirs takes its values, and is the parameter's again. */
+void tc_train_take_data(C *c, tc_trainer *t);
 void tc_train_free_tensors(opt_states *s);
 tc_status tc_train_validate(tc_trainer *t, double *out /* loss, then metrics */);
 /* anomaly.c */

@@ -156,10 +156,28 @@ typedef struct {
     tc_trainer *t;
 } evaluation;
 
+static bool same_type(const tc_tensor *a, const tc_tensor *b) {
+    return a->dtype == b->dtype && a->rank == b->rank && !memcmp(a->size, b->size, sizeof *a->size * (size_t)a->rank);
+}
+
+void tc_train_take_data(C *c, tc_trainer *t) {
+    for (size_t i = 0; i < t->weights.len; i++) {
+        weight *w = &t->weights.data[i];
+        tensor *o = (tensor *)w->object;
+        if (w->alias_of >= 0 || !o || !o->t.storage || (o->t.storage == w->data.storage && o->t.offset == w->data.offset)) continue;
+        if (!same_type(&o->t, &w->data))
+            tc_raise(c, "RuntimeError", "the data of %s is replaced by a tensor of another shape or type", w->fqn);
+        tc_torch_copy_into(c, tc_torch_wrap(c, tc_tensor_share(&w->data), false), w->object);
+        tc_tensor_deinit(&o->t);
+        o->t = tc_tensor_share(&w->data);
+    }
+}
+
 /* evaluate() -> (loss, gradients) at the weights as they are now, on the batch of this step. */
 static V evaluate_again(C *c, args *A) {
     tc_trainer *t = ((evaluation *)A->a[0])->t;
     double first = t->loss;
+    tc_train_take_data(c, t);
     tc_status s = gradients(t);
     if (s) tc_raise_status(c, "RuntimeError", s);
     V loss = tc_float(c, t->loss);
@@ -174,6 +192,16 @@ void tc_train_set_closure(C *c, tc_trainer *t) {
     tc_setattr(c, t->update, tc_intern(c, "evaluate", 8), tc_method(c, tc_native(c, "evaluate", evaluate_again, NULL), (V)e));
 }
 
+/* Lists and dicts that a step made are from before the next one: a capture of it that fails takes back what it does to them. */
+static void keep_containers(C *c, tc_trainer *t) {
+    size_t n;
+    V *all = tc_items(tc_call_method(c, t->update, tc_intern(c, "containers", 10), 0, NULL), &n);
+    for (size_t i = 0; i < n; i++) {
+        if (tc_kind_of(all[i]) == K_LIST) ((list *)all[i])->module = c;
+        else if (tc_kind_of(all[i]) == K_DICT) ((dict *)all[i])->module = c;
+    }
+}
+
 static void eager_update(C *c, void *ctx) {
     tc_trainer *t = ctx;
     tc_generator_seed(&t->eager_gen, (uint64_t)t->r->seed ^ (uint64_t)(t->step + 1) << 32); /* the same on every rank, and after --resume */
@@ -184,6 +212,8 @@ static void eager_update(C *c, void *ctx) {
     else norm = tc_call_method(c, t->update, tc_intern(c, "run_first", 9), 1, &given[1]);
     c->capturing = false, c->warn = warn_people;
     tc_undo_forget(c);
+    tc_train_take_data(c, t);
+    keep_containers(c, t);
     t->norm = scalar_of(&((tensor *)norm)->t);
 }
 

@@ -421,6 +421,7 @@ static void make_objects(C *c, void *ctx) {
     V settings[5] = {t->m, t->opt, clip, most, average};
     args A = {.a = settings, .n = 5};
     t->update = tc_call(c, class_of(c, "Update"), &A);
+    tc_train_take_data(c, t);
     tc_train_set_closure(c, t);
     tc_train_list_tensors(c, t, "averages", &t->averages);
     t->micro = micro_module(t, false, r->accumulate);

@@ -1039,6 +1039,65 @@ YAML
     fails 3 "the optimiser's state has the key None, expected a text or a whole number" tc-train -q own.yaml -o no
 }
 
+@test "an optimiser may hold others, keep dicts by parameter, take a closure and give parameters other data: in every step and in a checkpoint" {
+    around() { # BODY of a class around an optimiser, which is $1
+        sed '/^\(optimizer\|scheduler\)/d' r.yaml
+        printf 'optimizer: Own(%s)\nfunctions: |\n  import torch\n  class Own(torch.optim.Optimizer):\n      def __init__(self, *params):\n' "$1"
+        printf '          super().__init__(params[0], {"lr": 0.01})\n'
+        sed 's/^/      /'
+    }
+    around "m.parameters(), torch.optim.AdamW(m.parameters(), lr=0.01)" >inner.yaml <<'PY'
+    self.inner = params[1]
+@torch.no_grad()
+def step(self, closure=None):
+    self.inner.step(closure)
+PY
+    sed '/^\(optimizer\|scheduler\)/d; $a optimizer: torch.optim.AdamW(m.parameters(), lr=0.01)' r.yaml >inner_same.yaml
+    around "m.parameters()" >dict.yaml <<'PY'
+    self.slow = {}
+def step(self):
+    for p in self.param_groups[0]["params"]:
+        if p not in self.slow:
+            self.slow[p] = torch.zeros_like(p)
+        self.slow[p] = self.slow[p] * 0.5 + p.grad
+        p.data.sub_(self.slow[p] * 0.1)
+PY
+    own_optimiser "s['m'] = s['m'] * 0.5 + p.grad" "p.data.sub_(s['m'] * 0.1)" >dict_same.yaml
+    around "m.parameters()" >closure.yaml <<'PY' # sharpness-aware
+    pass
+@torch.no_grad()
+def step(self, closure):
+    with torch.enable_grad():
+        closure()
+    for p in self.param_groups[0]["params"]:
+        self.state[p]["old"] = p.data.clone()
+        p.data = p.data + 0.05 * p.grad
+    with torch.enable_grad():
+        closure()
+    for p in self.param_groups[0]["params"]:
+        p.data = self.state[p]["old"]
+        p.sub_(p.grad * 0.1)
+PY
+    sed 's/p.data = self.state\[p\]\["old"\]/p.copy_(self.state[p]["old"])/; s/p.data = \(.*\)/p.copy_(\1)/' closure.yaml >closure_same.yaml
+    for name in inner dict closure; do
+        rm -rf run same part
+        tc-train -q $name.yaml -o run
+        tc-train -q ${name}_same.yaml -o same
+        tc-ckpt consolidate same/latest -o same.safetensors
+        tc-ckpt diff run/latest same.safetensors
+        tc-train -q $name.yaml steps=5 -o part
+        tc-train -q part steps=12 --resume
+        diff -r run/step-12 part/step-12
+    done
+    around "m.parameters()" >flat.yaml <<'PY'
+    self.flat = torch.cat([p.detach().flatten() for p in self.param_groups[0]["params"]])
+    self.param_groups[0]["params"][0].data = self.flat[:48].view(16, 3)
+def step(self):
+    self.flat.mul_(0.9)
+PY
+    fails 3 "makes a.weight a part of another tensor (attributes.0.flat), expected tensors of their own" tc-train -q flat.yaml -o no
+}
+
 @test "what forward writes is in a checkpoint as it was, though the next forward runs while the rest is copied" {
     cat >written.py <<'PY'
 import torch

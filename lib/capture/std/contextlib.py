@@ -28,6 +28,7 @@ class suppress(AbstractContextManager):
 
 class ContextDecorator:
     def __call__(self, func):
+        @wraps(func)
         def inner(*args, **kwargs):
             with self:
                 return func(*args, **kwargs)

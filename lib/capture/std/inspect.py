@@ -29,6 +29,8 @@ def signature(f):
         f, bound = f.__init__, True
     elif kind(f) == "object":
         f, bound = type(f).__call__, True
+    while hasattr(f, "__wrapped__"):
+        f = f.__wrapped__
     raw = _signature(f)
     if raw is None:
         raise ValueError(f"no signature found for {f!r}")

@@ -1,5 +1,6 @@
 # What tc-train captures: one micro-batch, the optimiser's step, and the program that came in an archive as a module.
 # lib/train calls these; nothing here is PyTorch's.
+from inspect import signature
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -104,16 +105,46 @@ class Micro(nn.Module):
         return (loss, *metrics)
 
 
-def _optimisers(opt):
-    """The optimisers that a recipe's object holds, which may be a class of the recipe's own around several."""
-    if isinstance(opt, torch.optim.Optimizer):
-        return [opt]
-    found = []
-    for v in vars(opt).values():
-        for o in v if isinstance(v, (list, tuple)) else v.values() if isinstance(v, dict) else [v]:
-            if isinstance(o, torch.optim.Optimizer) and not any(o is f for f in found):
-                found.append(o)
+def _holders(opt):
+    """{place: object}: the recipe's object, under "", and the optimisers that it holds in attributes, in lists and dicts there, and those in them."""
+    found, waiting = {"": opt}, [("", opt)]
+    while waiting:
+        place, holder = waiting.pop(0)
+        for name, v in vars(holder).items():
+            inside = list(enumerate(v)) if isinstance(v, (list, tuple)) else list(v.items()) if isinstance(v, dict) else []
+            for key, o in [("", v), *inside]:
+                if isinstance(o, torch.optim.Optimizer) and not any(o is f for f in found.values()):
+                    at = ".".join(str(part) for part in (place, name, key) if part != "")
+                    found[at] = o
+                    waiting.append((at, o))
     return found
+
+
+def _optimisers(opt):
+    """The recipe's optimiser, or those that a class of its own is around."""
+    return [o for o in _holders(opt).values() if isinstance(o, torch.optim.Optimizer)]
+
+
+def _groups(opt):
+    """The groups of the recipe's object, and those that optimisers which it holds do not share with it."""
+    found = []
+    for o in _holders(opt).values():
+        found += [g for g in o.param_groups if not any(g is f for f in found)]
+    return found
+
+
+def _by_parameter(opt):
+    """{place: dict} of the dicts that have parameters as keys: the state of optimisers, and other attributes."""
+    found = {}
+    for place, o in _holders(opt).items():
+        for name, v in vars(o).items():
+            if isinstance(v, dict) and not any(v is f for f in found.values()) and (name == "state" or any(isinstance(k, torch.Tensor) for k in v)):
+                found[".".join(part for part in (place, "" if name == "state" else name) if part != "")] = v
+    return found
+
+
+def _needs_closure(o):
+    return any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in signature(o.step).parameters.values())
 
 
 def _put(old, value):
@@ -208,9 +239,9 @@ def _containers(v):
 
 def _counts(opt, states):
     """{name: number or text} that a step may count in, beside the step count and the numbers that are inputs."""
-    found = [(f"state[{i}]['{k}']", v) for i, s in enumerate(states) for k, v in _leaves(s) if k != "step"]
-    found += [(f"param_groups[{i}]['{k}']", v) for i, g in enumerate(opt.param_groups) for k, v in g.items()]
-    found += [(k, v) for o in [opt, *_optimisers(opt)] for k, v in vars(o).items()]
+    found = [(f"state[{i}]['{k}']", v) for i, s in enumerate(states) for k, v in s.items() if k != "step"]
+    found += [(f"param_groups[{i}]['{k}']", v) for i, g in enumerate(_groups(opt)) for k, v in g.items()]
+    found += [(k, v) for o in _holders(opt).values() for k, v in vars(o).items() if not (k == "state" and isinstance(v, dict))]
     return {k: v for k, v in found if _kept(v)}
 
 
@@ -231,7 +262,7 @@ def _keeps(v):
 def _refuse_changes(opt, known, holders):
     """What a step changes of objects that were there before it would change once, in a capture, and be lost with --resume otherwise. known: what is
     looked after; holders: objects whose attributes are."""
-    states = {id(o.state) for o in _optimisers(opt)}
+    states = {id(box) for box in _by_parameter(opt).values()}
     known = {id(k) for k in known}
     seen = set()
     for owner, name, before, now in torch._C.changed():
@@ -267,12 +298,15 @@ class Update(nn.Module):
         self.by_operators = False  # whether steps cannot be captured
         self.shift = 0  # weights that the plain average has beyond those that the recipe's steps so far give it
         # An optimiser that calls the loss again: its steps run eagerly, with the micro-batches' program as the closure.
-        self.eager = any(isinstance(o, torch.optim.LBFGS) for o in _optimisers(opt))
+        self.eager = any(_needs_closure(o) for o in _holders(opt).values())
         self.evaluate = None  # () -> (loss, gradients), set by lib/train
         self.first = None  # what the step's first evaluation gave
-        owned = [(p, o) for o in _optimisers(opt) for g in o.param_groups for p in g["params"] if p.requires_grad]
-        self.params = [p for p, _ in owned]
-        self.state = [o.state[p] for p, o in owned]
+        owners = {}  # of several that hold a parameter the first
+        for o in _optimisers(opt):
+            for p in [p for g in o.param_groups for p in g["params"] if p.requires_grad]:
+                owners.setdefault(p, o)
+        self.params = list(owners)
+        self.state = [o.state[p] for p, o in owners.items()]
         # The norm is that of all gradients. What no optimiser holds has one too, and nothing sets it to zero: it adds up, as state.
         self.owned = len(self.params)
         held = {id(p) for p in self.params}
@@ -283,6 +317,7 @@ class Update(nn.Module):
         self.averaged = [] if average is None else list(m.named_parameters())
         for i, (_, p) in enumerate(self.averaged):
             self.register_buffer(f"average_{i}", p.detach().clone())
+        self.refuse_views()
         self.built = {name: v for name, v in self.others() if _kept(v)}
         self.had = {name: [leaf for leaf, _ in leaves] for name, _, leaves in self.parts()}
 
@@ -301,11 +336,11 @@ class Update(nn.Module):
     def boxes(self):
         """[(name, what it holds, where that is put back)] of what steps may change beside the state of parameters and the numbers of the groups: attributes, the rest of state, groups."""
         found = []
-        for i, o in enumerate([self.opt] + [o for o in _optimisers(self.opt) if o is not self.opt]):
+        for i, o in enumerate(_holders(self.opt).values()):
             found.append((f"attributes.{i}", {k: v for k, v in vars(o).items() if k not in ("state", "param_groups", "defaults")}, vars(o)))
             state = getattr(o, "state", {})
             found.append((f"state.{i}", {k: v for k, v in state.items() if not isinstance(k, torch.Tensor)}, state))
-        for i, g in enumerate(self.opt.param_groups):
+        for i, g in enumerate(_groups(self.opt)):
             found.append((f"groups.{i}", {k: v for k, v in g.items() if k != "params" and not _is_number(v)}, g))
         return found
 
@@ -415,7 +450,7 @@ class Update(nn.Module):
         """Registers the state tensors that the optimiser has by now; returns [(name, key, tensor)]."""
         found = []
         for i, p in enumerate(self.params):
-            for key, t in _leaves(self.state[i]):
+            for key, t in self.leaves(i):
                 if isinstance(t, torch.Tensor):
                     name = f"state_{i}_{key}".replace(".", ":")  # a buffer's name has no points
                     if not self.eager and name not in self._buffers:
@@ -426,29 +461,61 @@ class Update(nn.Module):
     def state_numbers(self):
         """What the state has beside tensors and, of captured steps, their number: {parameter's name: {key: number}}."""
         found = {}
-        for i, s in enumerate(self.state):
-            leaves = _leaves(s)
+        for i, n in enumerate(self.names):
+            leaves = self.leaves(i)
             for k, v in leaves:
                 if not _kept(v) and not isinstance(v, torch.Tensor):
                     raise NotImplementedError(f"state[...]['{k}'] is of type {type(v).__name__}: a checkpoint keeps tensors, numbers, texts, and lists and dicts of them")
             numbers = {k: v for k, v in leaves if _kept(v) and (k != "step" or self.by_operators)}
             if numbers:
-                found[self.names[i]] = numbers
+                found[n] = numbers
         return found
 
+    def leaves(self, i):
+        """Names and values of what is kept of the i-th parameter: its state, and what other dicts by parameter have, names of which begin with [PLACE]."""
+        found = _leaves(self.state[i])
+        for place, box in _by_parameter(self.opt).items():
+            kept = box.get(self.params[i])
+            if kept is not None and kept is not self.state[i] and kept is not self.params[i]:
+                _walk(kept, f".[{place}]", found)
+        return found
+
+    def held(self):
+        return [dict(self.leaves(i)) for i in range(len(self.params))]
+
+    def _home(self, i, key):
+        """Where a leaf of the i-th parameter stands: a dict, its key there or None, and the name inside of it."""
+        if not key.startswith("[") or key[1 : key.index("]")].isdigit() or key.startswith("['"):
+            return self.state[i], None, key
+        place, _, rest = key[1:].partition("]")
+        boxes = _by_parameter(self.opt)
+        if place not in boxes:  # made by a step
+            path, _, name = place.rpartition(".")
+            box = vars(_holders(self.opt)[path]).setdefault(name, {})
+        else:
+            box = boxes[place]
+        return box, self.params[i], rest[1:]
+
     def _put_leaves(self, entries):
-        """[(state, key, value)] with the keys of _leaves."""
-        found = [(state, _path(key), v) for state, key, v in entries]
-        for state, path, v in sorted(found, key=lambda e: [k for place, k in e[1] if place]):
-            _set(state, path, v)
+        """[(number of a parameter, key, value)] with the keys of leaves()."""
+        found = [(*self._home(i, key), v) for i, key, v in entries]
+        for box, p, name, v in sorted(found, key=lambda e: [k for place, k in _path(e[2]) if place]):
+            if p is None:
+                _set(box, _path(name), v)
+            elif name == "":
+                box[p] = v
+            else:
+                if p not in box:
+                    box[p] = [] if _path(name)[0][0] else {}
+                _set(box[p], _path(name), v)
 
     def restore(self, entries, step, by_operators):
         """State from a checkpoint: [(parameter's name, key, tensor or number)], the number of steps that were made, and whether `entries` has every
         'step', because they were not captured."""
-        by_name = {n: s for n, s in zip(self.names, self.state)}
         for s in self.state:
             if not by_operators and not isinstance(s.get("step"), torch.Tensor):
                 s["step"] = step
+        by_name = {n: i for i, n in enumerate(self.names)}
         self._put_leaves([(by_name[name], key, t) for name, key, t in entries])
         self.begin_at(step)
 
@@ -460,7 +527,7 @@ class Update(nn.Module):
     def numbers(self):
         """The floats of the groups as [(group, key, index, value)]; index is the place in a tuple (betas), or -1."""
         out = []
-        for i, g in enumerate(self.opt.param_groups):
+        for i, g in enumerate(_groups(self.opt)):
             for key in sorted(g):
                 v = g[key]
                 if isinstance(v, (tuple, list)) and key != "params":
@@ -471,7 +538,7 @@ class Update(nn.Module):
 
     def put(self, where, value):
         i, key, k = where
-        g = self.opt.param_groups[i]
+        g = _groups(self.opt)[i]
         if k < 0:
             g[key] = _put(g[key], value)
         else:
@@ -483,7 +550,7 @@ class Update(nn.Module):
         """A number from a checkpoint, whole where the setting is (ns_steps, max_iter), into the tensor that it is (groups may share one); one that a
         step added to the group, `tensor`: its type and dimensions where it is one."""
         i, key, k = where
-        group = self.opt.param_groups[i]
+        group = _groups(self.opt)[i]
         old = group.get(key)
         if k >= 0 and not (isinstance(old, (tuple, list)) and k < len(old)):  # what a step added to a list is among the others
             return
@@ -500,11 +567,11 @@ class Update(nn.Module):
         """A number of the recipe's groups that the steps before a checkpoint removed, or put something else in the place of."""
         i, key, k, _ = number
         if k < 0:  # of a list the others know
-            del self.opt.param_groups[i][key]
+            del _groups(self.opt)[i][key]
 
     def get(self, where):
         i, key, k = where
-        v = self.opt.param_groups[i][key]
+        v = _groups(self.opt)[i][key]
         return v if k < 0 else v[k]
 
     def clip(self, norm):
@@ -537,12 +604,12 @@ class Update(nn.Module):
         for p in self.params:
             p.grad = None
         self.refuse_lost()
-        torch._C.scratch_end(norm, self.state, grads, [[vars(o), getattr(o, "state", None), o.param_groups] for o in [self.opt, *_optimisers(self.opt)]])
+        torch._C.scratch_end(norm, self.state, grads, [[vars(o), getattr(o, "state", None), o.param_groups] for o in _holders(self.opt).values()])
         return norm
 
     def begin_first(self):
         """Before `make_state`: what the constructor made of the state (Adagrad) stays."""
-        self.before = [dict(_leaves(s)) for s in self.state]
+        self.before = self.held()
 
     def make_state(self, grads):
         """The step that makes the optimiser's state, for a capture: the norm, and what it made as [(index, key, value)]."""
@@ -550,20 +617,23 @@ class Update(nn.Module):
         norm = self.run(grads)
         self.refuse_group_tensors(tensors)
         self.refuse_changes(counts, _counts(self.opt, []))
-        leaves = [(i, key, v) for i, s in enumerate(self.state) for key, v in _leaves(s)]
+        leaves = [(i, key, v) for i in range(len(self.params)) for key, v in self.leaves(i)]
         return norm, [(i, key, v) for i, key, v in leaves if not (isinstance(v, torch.Tensor) and v is self.before[i].get(key))]
 
     def take_first(self, leaves, tensors):
         """What `make_state` made, `tensors` in place of those among its leaves."""
         made = iter(tensors)
-        self._put_leaves([(self.state[i], key, next(made) if isinstance(v, torch.Tensor) else v) for i, key, v in leaves])
+        self._put_leaves([(i, key, next(made) if isinstance(v, torch.Tensor) else v) for i, key, v in leaves])
         self.averaging = self.decay is not None
         self.made += 1
 
     def forget_first(self):
-        for s, before in zip(self.state, self.before):
-            s.clear()
-            self._put_leaves([(s, key, v) for key, v in before.items()])
+        for i, p in enumerate(self.params):
+            self.state[i].clear()
+            for box in _by_parameter(self.opt).values():
+                if p in box and box[p] is not self.state[i]:
+                    box.pop(p)
+            self._put_leaves([(i, key, v) for key, v in self.before[i].items()])
         for p in self.params:
             p.grad = None
         self.averaging = False
@@ -577,7 +647,7 @@ class Update(nn.Module):
         if not _same(numbers, self.numbers()):  # an input of a captured step would be as it was before it
             self.by_operators = True
         self.refuse_lost()
-        torch._C.scratch_end(norm, self.state, grads, [[vars(o), getattr(o, "state", None), o.param_groups] for o in [self.opt, *_optimisers(self.opt)]])
+        torch._C.scratch_end(norm, self.state, grads, [[vars(o), getattr(o, "state", None), o.param_groups] for o in _holders(self.opt).values()])
         return norm
 
     def run(self, grads):
@@ -604,29 +674,44 @@ class Update(nn.Module):
     def write_back(self, held):
         """A step may put another tensor in the place of one of its state, also in a list: the buffer, which `held` has by its key, takes the
         value."""
-        new = [(key, old.get(key), v.clone()) for state, old in zip(self.state, held) for key, v in _leaves(state)
+        new = [(key, old.get(key), v.clone()) for i, old in enumerate(held) for key, v in self.leaves(i)
                if isinstance(v, torch.Tensor) and v is not old.get(key)]
         for key, to, v in new:
             if not isinstance(to, torch.Tensor) or to.shape != v.shape or to.dtype != v.dtype:
                 raise NotImplementedError(f"step() makes state[...]['{key}'] anew, not as the step before did: expected a tensor of the same type and shape")
             to.copy_(v)
-        for state, old in zip(self.state, held):
-            now = dict(_leaves(state))
+        for i, old in enumerate(held):
+            now = dict(self.leaves(i))
             lost = [key for key, v in old.items() if isinstance(v, torch.Tensor) and key not in now]
             if lost:
                 raise NotImplementedError(f"step() takes state[...]['{lost[0]}'] away, which the step before left")
-            self._put_leaves([(state, key, v) for key, v in old.items() if key in now])
+            self._put_leaves([(i, key, v) for key, v in old.items() if key in now])
+
+    def kept_containers(self):
+        """Lists and dicts of what is kept by parameter."""
+        return _containers([self.state, *[v for box in _by_parameter(self.opt).values() for p, v in box.items() if isinstance(p, torch.Tensor)]])
+
+    def containers(self):
+        """All that the recipe's optimiser keeps."""
+        return [*self.kept_containers(), *_groups(self.opt), *_containers([box for _, box, _ in self.boxes()]), *_by_parameter(self.opt).values()]
 
     def refuse_lost(self):
         """After a step that ran operator by operator: it may change what `boxes` has, and nothing else."""
-        inside = [box for _, box, _ in self.boxes()]
-        owners = [self.opt, *_optimisers(self.opt)]
-        known = [self, *_containers(self.state), *self.opt.param_groups, *_containers(inside)]
-        _refuse_changes(self.opt, known, [*owners, *[getattr(o, "state", None) for o in owners]])
+        owners = list(_holders(self.opt).values())
+        self.refuse_views()
+        _refuse_changes(self.opt, [self, *self.containers()], [*owners, *[getattr(o, "state", None) for o in owners]])
+
+    def refuse_views(self):
+        """`p.data = flat[a:b]`: the data of a parameter is its own again when a step is done, so the rest must not know it."""
+        own = {p.data_ptr(): (n, p) for n, p in self.m.named_parameters()}
+        for name, t in [*self.others(), *[leaf for i in range(len(self.params)) for leaf in self.leaves(i)]]:
+            n, p = own.get(t.data_ptr(), (None, None)) if isinstance(t, torch.Tensor) else (None, None)
+            if p is not None and t.numel() != p.numel():
+                raise NotImplementedError(f"the optimiser makes {n} a part of another tensor ({name}), expected tensors of their own: copy_ updates them")
 
     def group_tensors(self):
         """{name: tensor} of the groups, their parameters aside."""
-        groups = [{k: v for k, v in g.items() if k != "params"} for g in self.opt.param_groups]
+        groups = [{k: v for k, v in g.items() if k != "params"} for g in _groups(self.opt)]
         return {name: v for name, v in _leaves(groups) if isinstance(v, torch.Tensor)}
 
     def refuse_group_tensors(self, before):
@@ -643,8 +728,7 @@ class Update(nn.Module):
             old, v = before.get(name), now.get(name)
             if v is not old and v != old:
                 raise NotImplementedError(f"step() changes {name}, which is no tensor of the state, nor its 'step'")
-        groups = [g for o in _optimisers(self.opt) for g in o.param_groups]
-        _refuse_changes(self.opt, [self, *_containers(self.state), *groups], [])
+        _refuse_changes(self.opt, [self, *self.kept_containers(), *_groups(self.opt)], [])
 
     def refuse_steps(self, grads, fit):
         """A captured step is given the number of steps for every state's 'step'."""
@@ -662,11 +746,12 @@ class Update(nn.Module):
                 state["step"] = step
         self.refuse_steps(grads, [s is None or s == self.made for s in steps])
         made, self.made = self.made, step
-        counts, held, tensors = _counts(self.opt, self.state), [dict(_leaves(s)) for s in self.state], self.group_tensors()
+        held, tensors = self.held(), self.group_tensors()
+        counts = _counts(self.opt, held)
         norm = self.run(grads)
         self.made = made
         self.refuse_group_tensors(tensors)
-        self.refuse_changes(counts, _counts(self.opt, self.state))
+        self.refuse_changes(counts, _counts(self.opt, self.held()))
         self.refuse_steps(grads, [s is None or state["step"] is step or state["step"] == step + 1 for state, s in zip(self.state, steps)])
         self.write_back(held)
         for w, v in zip(where, kept):

@@ -21,7 +21,7 @@ class _GradMode:
             with self.__class__(self.mode):
                 return func(*args, **kwargs)
 
-        inner.__name__ = getattr(func, "__name__", "inner")
+        inner.__name__, inner.__wrapped__ = getattr(func, "__name__", "inner"), func
         return inner
 
 
@@ -103,6 +103,7 @@ class autocast:
             with self:
                 return func(*args, **kwargs)
 
+        inner.__name__, inner.__wrapped__ = getattr(func, "__name__", "inner"), func
         return inner
 
 
