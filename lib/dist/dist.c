@@ -1,4 +1,4 @@
-/* Collectives from single messages, in an order that is fixed by rank numbers. See dist.h. */
+/* Collectives built from point-to-point messages, so that the order of addition depends on rank numbers only (dist.h). */
 #include "dist/dist.h"
 
 #include "base/mem.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 20 }; /* bytes of a message: one buffer of this size is all that a sum needs */
+enum { CHUNK = 1 << 20 }; /* bytes per message, and size of the only buffer that a sum needs */
 
 struct tc_dist {
     const tc_mpi_api *api;
@@ -26,13 +26,13 @@ static int env_number(const char *name) {
     return s && tc_parse_i64(s, &v) && v >= 0 && v < INT_MAX ? (int)v : -1;
 }
 
-/* Is this process one of several that a launcher started? */
+/* Did a launcher start this process? */
 static bool launched(void) { return env_number("PMIX_RANK") >= 0 || env_number("PMI_RANK") >= 0 || env_number("OMPI_COMM_WORLD_SIZE") > 0; }
 
 int tc_dist_rank(const tc_dist *d) { return d ? d->rank : 0; }
 int tc_dist_size(const tc_dist *d) { return d ? d->size : 1; }
 
-/* The shim beside the program, in ../lib or ../bin of it (installed, a build's tests), or wherever the loader looks. */
+/* Opens the MPI shim: beside the program, in ../lib or ../bin of it (installed; tests of a build), or on the loader's search path. */
 static tc_status load(const tc_mpi_api **out) {
     char exe[PATH_MAX], path[PATH_MAX + 32];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -90,7 +90,7 @@ tc_status tc_dist_start(tc_dist **out) {
     return NULL;
 }
 
-/* Sends to `to` and receives from `from` (-1: not), within the time-out. */
+/* Sends to rank `to` and receives from rank `from` (-1: neither) at the same time, within the time-out. */
 static tc_status exchange(tc_dist *d, int to, const void *send, size_t nsend, int from, void *recv, size_t nrecv) {
     int rc = d->api->start(to, send, nsend, from, recv, nrecv), done = 0;
     int peer = from >= 0 ? from : to;
@@ -107,7 +107,7 @@ static tc_status exchange(tc_dist *d, int to, const void *send, size_t nsend, in
     return NULL;
 }
 
-/* to += other: addition of two numbers commutes, so both sides of an exchange get the same bits. */
+/* to += other. Addition of two numbers commutes, so both sides of an exchange get the same bits. */
 static void add(tc_dtype dtype, void *to, const void *other, int64_t n) {
     if (dtype == TC_F64) {
         double *a = to;
@@ -123,7 +123,7 @@ static void add(tc_dtype dtype, void *to, const void *other, int64_t n) {
 static tc_status sum_chunk(tc_dist *d, tc_dtype dtype, void *data, int64_t n) {
     size_t bytes = (size_t)n * tc_dtype_size(dtype);
     if ((d->size & (d->size - 1)) == 0) {
-        /* Every rank holds the sum of its block of ranks, and the blocks double. */
+        /* Recursive doubling: every rank holds the sum of its block of k ranks; blocks double. */
         for (int k = 1; k < d->size; k *= 2) {
             int peer = d->rank ^ k;
             TC_TRY(exchange(d, peer, data, bytes, peer, d->scratch, bytes));
@@ -153,7 +153,7 @@ tc_status tc_dist_sum(tc_dist *d, tc_dtype dtype, void *data, int64_t n) {
 
 tc_status tc_dist_broadcast(tc_dist *d, void *data, size_t n, int root) {
     if (!d || d->size == 1) return NULL;
-    /* A binomial tree over the ranks counted from the root. */
+    /* Binomial tree over ranks counted from the root. */
     int me = (d->rank - root + d->size) % d->size, top = 1;
     while (top < d->size) top *= 2;
     for (size_t at = 0; at < n || at == 0; at += CHUNK) {

@@ -1,11 +1,12 @@
-/* Deep copies of programs. Storage of weights is shared; symbols are copied into the new context. */
+/* Deep copies of programs (tc_program_clone) and copies of node lists within and between programs. Weights share storage; symbols are copied into the
+ * new program's context. */
 #include "graph/graph.h"
 
 typedef struct {
     tc_program *to;
     const tc_program *from;
-    const tc_sym *by;   /* what takes the place of symbols (tc_sym_import_with); NULL: nothing does */
-    const tc_graph *in; /* a graph that has values of its own: those that come get new ids; NULL: none */
+    const tc_sym *by;   /* by symbol: its replacement (tc_sym_import_with); NULL: no replacements */
+    const tc_graph *in; /* destination graph that has values already: copies get new ids; NULL: copies keep their ids */
 } pair;
 
 static tc_sym sym_of(const pair *c, tc_sym s) {
@@ -28,7 +29,7 @@ static tc_source place_of(const pair *c, tc_source s) {
     return s;
 }
 
-/* Of n for its copy m: texts that n shares with the node before it, m shares too. */
+/* The source location of n for its copy m; strings that n shares with the node before it are shared in the copy, too. */
 static tc_source source_of(const pair *c, const tc_node *n, const tc_node *m) {
     const tc_source *last = n->prev && m->prev ? &n->prev->source : NULL;
     tc_source s = n->source;
@@ -40,13 +41,13 @@ static tc_source source_of(const pair *c, const tc_node *n, const tc_node *m) {
 static void graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map);
 static tc_value *value_of(const pair *c, tc_graph *g, const tc_value *v, tc_value **map);
 
-/* Numbers that host arithmetic makes have no producer: they are copied where they are first met. */
+/* The copy of v. Values of host arithmetic have no producer, so they are copied at their first use. */
 static tc_value *mapped(const pair *c, tc_graph *g, const tc_value *v, tc_value **map) {
     if (!v) return NULL;
     return map[v->id] ? map[v->id] : v->kind == TC_V_SYM ? value_of(c, g, v, map) : NULL;
 }
 
-/* map: by id, values of the graph that the argument stands in. */
+/* A copy of an argument. map: by value id of the graph that holds it. */
 static tc_arg arg_of(const pair *c, const tc_arg *a, tc_value **map, tc_graph *parent) {
     tc_arg r = *a;
     switch (a->kind) {
@@ -167,7 +168,7 @@ static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
     size_t nvars = tc_sym_var_count(p->sym);
     tc_sym *by = var ? tc_xcalloc(nvars, sizeof *by) : NULL;
     pair c = {.to = q, .from = p, .by = by};
-    for (size_t i = 0; i < nvars; i++) tc_sym_import(q->sym, tc_sym_var_at(p->sym, i), p->sym); /* the same indices */
+    for (size_t i = 0; i < nvars; i++) tc_sym_import(q->sym, tc_sym_var_at(p->sym, i), p->sym); /* symbols keep their indices */
     if (var) by[tc_sym_var_index(var)] = tc_sym_int(q->sym, value);
     for (size_t i = 0; i < p->guards.len; i++) {
         const tc_guard *g = &p->guards.data[i];
@@ -189,7 +190,7 @@ static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
         out.value = mapped(&c, q->graph, out.value, map);
         out.leaf = arg_of(&c, &p->outputs[i].leaf, map, q->graph);
         tc_program_add_output(q, out);
-        q->graph->noutputs = noutputs; /* the list of the graph is there already */
+        q->graph->noutputs = noutputs; /* the graph's outputs are copied already */
     }
     for (size_t i = 0; i < p->calls.len; i++) {
         tc_call_signature s = call_of(&c, &p->calls.data[i], map);

@@ -1,4 +1,4 @@
-/* Building programs: values, nodes, inputs, outputs, guards; visiting and replacing what nodes read. */
+/* Building programs: values, nodes, inputs, outputs, guards; visiting and replacing the operands of nodes. */
 #include "graph/graph.h"
 
 #include <stdio.h>
@@ -50,7 +50,7 @@ tc_graph *tc_graph_create(tc_program *p, tc_graph *parent, const char *name) {
     return g;
 }
 
-/* Decimal digits and a NUL; how many digits. Half of the names of a large graph are made here. */
+/* Writes n in decimal with a NUL and returns the number of digits. Hot: makes half of the names of a large graph. */
 static size_t put_number(char *to, uintptr_t n) {
     char digits[24];
     size_t len = 0;
@@ -92,7 +92,7 @@ tc_value *tc_graph_value(tc_graph *g, tc_value_kind kind, const char *hint) {
     return v;
 }
 
-/* Room for one more in an arena array that grows by doubling. */
+/* An arena array of n elements with capacity for one more, grown by doubling. */
 static void *grown(tc_arena *a, void *data, int n, size_t elem) {
     if (n & (n - 1)) return data;
     void *bigger = tc_arena_array(a, n ? 2 * (size_t)n : 1, elem);
@@ -110,7 +110,7 @@ void tc_graph_add_output(tc_graph *g, tc_value *v) {
     g->outputs[g->noutputs++] = v;
 }
 
-/* NULL: at the end. */
+/* Links n in front of `before`; NULL: at the end. */
 static void link_before(tc_node *n, tc_node *before) {
     tc_graph *g = n->graph;
     n->next = before;
@@ -215,7 +215,7 @@ void tc_program_guard(tc_program *p, tc_guard g) {
     while (i < p->guards.len && p->guards.data[i].cond != g.cond) i++;
     if (i < p->guards.len && (g.apart || !p->guards.data[i].apart)) return;
     if (g.op) g.op = tc_arena_strdup(&p->arena, g.op);
-    if (i < p->guards.len) p->guards.data[i] = g; /* the types rest on it from now on */
+    if (i < p->guards.len) p->guards.data[i] = g; /* types depend on it from now on */
     else tc_vec_push(&p->guards, g);
     if (!g.apart) tc_sym_assume(p->sym, g.cond);
 }
@@ -268,7 +268,7 @@ bool tc_sym_holds_data(tc_sym s) {
     return false;
 }
 
-/* ---- reading and replacing ---- */
+/* ---- visiting and replacing operands ---- */
 void tc_node_each_input(const tc_node *n, void (*fn)(void *ctx, tc_value **place), void *ctx) {
     for (int i = 0; i < n->nargs; i++) {
         tc_arg *a = &n->args[i];
@@ -305,7 +305,7 @@ bool tc_node_decides(const tc_node *n, tc_sym var) {
 }
 
 static bool brings(const tc_node *n, const tc_value *v) {
-    if (v->kind == TC_V_SYM) return true; /* a number that is a node and no expression */
+    if (v->kind == TC_V_SYM) return true; /* a number that a node computes, not an expression */
     for (int d = 0; v->kind == TC_V_TENSOR && d < v->meta.rank; d++)
         if (tc_sym_opcode(v->meta.size[d]) == TC_S_VAR && tc_node_decides(n, v->meta.size[d])) return true;
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++)

@@ -1,10 +1,10 @@
-/* Types of values: sizes and strides over symbols. */
+/* tc_meta: dtype, sizes and strides of a value over symbols: contiguity, comparison, construction. */
 #include "graph/graph.h"
 
 tc_sym *tc_contiguous_sym_strides(tc_symctx *c, tc_arena *a, int rank, const tc_sym *size) {
     tc_sym *stride = TC_NEWN(a, tc_sym, rank ? (size_t)rank : 1), s = tc_sym_int(c, 1);
     for (int i = rank; i-- > 0;) {
-        stride[i] = s; /* of an empty tensor they do not matter: a symbolic size enters as it is */
+        stride[i] = s; /* sizes 0 count as 1; a symbolic size is used as it is, since strides of empty tensors do not matter */
         if (i && !tc_sym_is_int(size[i], 0)) s = tc_sym_mul(c, s, size[i]);
     }
     return stride;

@@ -1,9 +1,9 @@
-/* Placing lifetimes in an arena, one after another, each at the lowest free place: largest first; when that takes more than what lives at
- * once, also longest first and in order of their steps. While that is not within a sixteenth of it, each order is
- * mended, unless there are very many: what reached the top is placed before all others and the rest again. The least of all tries stays.
+/* Memory planning: offsets in one arena for buffers with live ranges. Greedy: each buffer goes to the lowest free offset, largest first; when the result
+ * exceeds the peak of live bytes, also longest first and in order of definition. While the best is more than a sixteenth above that peak (and there are
+ * not very many buffers), each order is improved: buffers that reached the top are placed first, and the rest again. The smallest result wins.
  *
- * What is placed is kept by offset, and what lives shortly also by the steps in which it does: a thing that lives shortly is compared with
- * what shares a step with it, so that a chain of 10,000 operators takes linear time. */
+ * Placed buffers are kept sorted by offset, and short-lived ones also in a list per step: a short-lived buffer is compared only with those that share a
+ * step with it, so a chain of 10,000 operators takes linear time. */
 #include "pass/arena.h"
 
 #include "base/ints.h"
@@ -37,23 +37,23 @@ static int by_step(const void *a, const void *b) {
     return larger(a, b);
 }
 
-/* A short-lived thing in one of its steps. */
+/* A short-lived buffer in the list of one of its steps. */
 typedef struct entry {
     const tc_lifetime *t;
     struct entry *next;
 } entry;
 typedef struct {
-    const tc_lifetime **placed, **lasting, **near; /* all, those that are not short, what the next one is compared with: by offset */
+    const tc_lifetime **placed, **lasting, **near; /* all; the long-lived ones; those that the next one is compared with: each sorted by offset */
     size_t nplaced, nlasting;
     entry **step, *free;
 } placing;
 
-/* Inserts t behind those of at most its offset. */
+/* Inserts t, keeping the list sorted by offset. */
 static void insert(const tc_lifetime **list, size_t n, const tc_lifetime *t) {
     for (; n && list[n - 1]->offset > t->offset; n--) list[n] = list[n - 1];
     list[n] = t;
 }
-/* The lowest offset at which t is free of the n things of the list, which stand by offset. */
+/* The lowest offset at which t overlaps none of the n buffers of the list, which is sorted by offset. */
 static size_t lowest(const tc_lifetime *t, const tc_lifetime *const *list, size_t n) {
     size_t at = 0, bytes = rounded(t);
     for (size_t k = 0; k < n; k++) {
@@ -65,8 +65,8 @@ static size_t lowest(const tc_lifetime *t, const tc_lifetime *const *list, size_
     }
     return at;
 }
-/* What is placed and may live when t does, by offset: collected in p->near from t's steps, or everything placed when collecting would
- * give more than a quarter of that. Returns how many; *out_list stays valid until the next call. */
+/* The placed buffers whose live ranges may intersect t's, sorted by offset: collected from t's steps, or all placed ones when that would be more than a
+ * quarter of them. Returns their number; *out_list is valid until the next call. */
 static size_t meet(placing *p, const tc_lifetime *t, const tc_lifetime *const **out_list) {
     size_t n = p->nlasting, limit = p->nplaced / 4;
     *out_list = p->placed;
@@ -74,7 +74,7 @@ static size_t meet(placing *p, const tc_lifetime *t, const tc_lifetime *const **
     memcpy(p->near, p->lasting, n * sizeof *p->near);
     for (int s = t->first; s <= t->last; s++)
         for (const entry *e = p->step[s]; e; e = e->next) {
-            if ((e->t->first > t->first ? e->t->first : t->first) != s) continue; /* seen in an earlier step */
+            if ((e->t->first > t->first ? e->t->first : t->first) != s) continue; /* collected in an earlier step */
             if (n == limit) return p->nplaced;
             insert(p->near, n++, e->t);
         }
@@ -116,7 +116,7 @@ size_t tc_arena_live(const tc_lifetime *items, size_t n) {
     return most;
 }
 
-/* Places the things in the order of `order`; returns the top. */
+/* Places the buffers in this order; returns the arena's size. */
 static size_t place_all(tc_lifetime **order, size_t n, size_t steps) {
     size_t entries = 0, top = 0;
     for (size_t i = 0; i < n; i++)
@@ -135,7 +135,7 @@ static size_t place_all(tc_lifetime **order, size_t n, size_t steps) {
     return top;
 }
 
-/* Moves what ends at the top to the front; `rest` has room for n. */
+/* Moves the buffers that end at the top of the arena to the front of the order; `rest`: scratch for n. */
 static void top_first(tc_lifetime **order, size_t n, size_t top, tc_lifetime **rest) {
     size_t high = 0, low = 0;
     for (size_t i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* Common subexpressions: a table from the bytes of (operator, arguments) to the first node that has them. */
+/* Common subexpression elimination: a hash table from the bytes of (operator, arguments) to the first such node. */
 #include "pass/cse.h"
 
 #include "op/op.h"
@@ -18,7 +18,7 @@ static void put_arg(tc_buf *b, const tc_arg *a) {
             PUT(b, id);
         }
         break;
-    case TC_A_INT: PUT(b, a->sym); break; /* equal expressions are one pointer */
+    case TC_A_INT: PUT(b, a->sym); break; /* expressions are hash-consed: equal ones are one pointer */
     case TC_A_INTS: put(b, a->syms, sizeof *a->syms * (size_t)a->n); break;
     case TC_A_SCALAR:
         PUT(b, a->is_sym);
@@ -47,7 +47,7 @@ static bool joinable(const tc_node *n) {
     if (s->variadic || !n->nouts) return false;
     for (int i = 0; i < s->nparams; i++)
         if (s->params[i].mutated) return false;
-    return !tc_node_brings_symbols(n); /* they would lose their origin */
+    return !tc_node_brings_symbols(n); /* data-dependent symbols belong to their node */
 }
 
 static void note(tc_rewrite *r, tc_value *from, tc_value *to) {

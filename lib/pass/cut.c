@@ -1,4 +1,5 @@
-/* Cutting (cut.h): which value is read how far down, then each piece as a copy of the program without the nodes of the others. */
+/* Cutting (cut.h): finds the piece that defines each value and the last one that reads it, then makes each piece as a clone of the program without the
+ * other pieces' nodes. */
 #include "pass/cut.h"
 
 #include "op/op.h"
@@ -8,13 +9,13 @@ typedef struct {
     const tc_program *p;
     const tc_cut *cut;
     size_t nvalues, nsyms;
-    int *made, *last;      /* by value id: the piece that makes it, and the last that reads it; -1: none. Weights are made by none */
-    int *result;           /* by output: the piece that gives it */
+    int *made, *last;      /* by value id: the piece that defines it (-1: weights), and the last that reads it (-1: none) */
+    int *result;           /* by output: the piece that returns it */
     const tc_value **seen; /* by value id */
-    bool *wanted;          /* by symbol: the piece after the one at hand needs it as a number */
+    bool *wanted;          /* by symbol: the next piece needs it as a number */
 } cutter;
 
-/* ---- which piece reads what ---- */
+/* ---- definitions and uses by piece ---- */
 typedef struct {
     cutter *c;
     int piece;
@@ -64,7 +65,7 @@ static void follow_values(cutter *c) {
         c->result[i] = piece_of_output(c, &p->outputs[i]);
         read_value(c, p->outputs[i].value, c->result[i]);
     }
-    for (int i = 0; i < p->noutputs; i++) { /* the old value of what is written to crosses like a result */
+    for (int i = 0; i < p->noutputs; i++) { /* a mutated input's old value crosses like a result */
         const tc_output *o = &p->outputs[i];
         if (!is_write(o)) continue;
         const tc_value *v = p->inputs[o->target].value;
@@ -73,13 +74,13 @@ static void follow_values(cutter *c) {
     }
 }
 
-/* Does v come into piece k from the one before? Numbers of host arithmetic do not: their symbols do. */
+/* Does v cross from piece k - 1 into piece k? Numbers of host arithmetic do not; their symbols do. */
 static bool crosses(const cutter *c, const tc_value *v, int k) {
     return v && v->kind != TC_V_LIST && v->kind != TC_V_NONE && c->made[v->id] >= 0 && c->made[v->id] < k && c->last[v->id] >= k;
 }
 
 /* ---- symbols ---- */
-/* What piece k uses and can tell from neither its inputs nor its nodes. */
+/* By symbol: piece k uses it, and neither its inputs nor its nodes define it. */
 static bool *missing_symbols(const cutter *c, int k) {
     const tc_program *p = c->p;
     bool *used = tc_xcalloc(c->nsyms + 1, sizeof *used), *known = tc_xcalloc(c->nsyms + 1, sizeof *known);
@@ -109,8 +110,8 @@ typedef struct {
     cutter *c;
     int k;
     tc_program *q;
-    tc_value **at; /* of the copy, by value id of the program: a copy keeps ids */
-    bool *needed;  /* by value id: read or given here */
+    tc_value **at; /* the clone's values by id, which a clone keeps */
+    bool *needed;  /* by value id: this piece reads or returns it */
 } piece;
 
 static void list_value(piece *w, tc_value *v) {
@@ -134,7 +135,7 @@ static void remove_others(piece *w) {
 static const char *crossing_name(piece *w, const tc_value *v) {
     const tc_program *p = w->c->p;
     const char *name = v->name;
-    for (int i = 0; i < p->ninputs; i++) /* an input of the user keeps its name: "past.0" */
+    for (int i = 0; i < p->ninputs; i++) /* user inputs keep their names: "past.0" */
         if (p->inputs[i].value == v && p->inputs[i].name) name = p->inputs[i].name;
     return tc_arena_printf(&w->q->arena, "%s%s", w->c->cut->prefix ? w->c->cut->prefix : "", name);
 }
@@ -171,7 +172,7 @@ static void set_outputs(piece *w, const bool *wanted) {
     }
 }
 
-/* Inputs that stay, in their order, then what crosses, then sizes; the targets of outputs follow. */
+/* Sets the inputs: those that stay in their order, then crossing values, then sizes; output targets are renumbered. */
 static void set_inputs(piece *w, const bool *missing) {
     const tc_program *p = w->c->p;
     tc_program *q = w->q;
@@ -211,7 +212,7 @@ static void set_inputs(piece *w, const bool *missing) {
     for (int i = 0; i < q->noutputs; i++) {
         tc_output *o = &q->outputs[i];
         if (o->target >= 0) o->target = to[o->target];
-        if (o->target < 0 && o->kind == TC_OUT_GRAD_USER) o->kind = TC_OUT_USER; /* of an input that this piece does not see */
+        if (o->target < 0 && o->kind == TC_OUT_GRAD_USER) o->kind = TC_OUT_USER; /* gradient of an input that this piece does not have */
     }
 }
 
@@ -248,7 +249,7 @@ tc_status tc_cut_program(const tc_program *p, const tc_cut *cut, tc_program **ou
     c.wanted = tc_xcalloc(c.nsyms + 1, sizeof *c.wanted);
     follow_values(&c);
     tc_status st = NULL;
-    for (int k = cut->npieces; k-- > 0 && !st;) { /* from the last: what it needs, those before it must give */
+    for (int k = cut->npieces; k-- > 0 && !st;) { /* backwards: earlier pieces must return what later ones need */
         bool *missing = missing_symbols(&c, k);
         st = make_piece(&c, k, missing, &out[k]);
         free(c.wanted);

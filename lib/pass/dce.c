@@ -1,4 +1,4 @@
-/* Dead nodes: one backward sweep over each graph, marking values and the symbols that live expressions read. */
+/* Dead code elimination: one backward sweep over each graph that marks live values and the symbols of live expressions. */
 #include "pass/dce.h"
 
 #include "op/op.h"
@@ -36,7 +36,7 @@ static void mark_type(live *l, const tc_value *v) {
 
 static bool is_live_symbol(const live *l, tc_sym s) { return s && tc_sym_opcode(s) == TC_S_VAR && l->symbol[tc_sym_var_index(s)]; }
 
-/* Does n bring in a symbol that something reads, as v or as a size of it? */
+/* Does n define, in its result v, a symbol that is live? */
 static bool decides_live(const live *l, const tc_node *n, const tc_value *v) {
     if (v->kind == TC_V_SYM) return is_live_symbol(l, v->sym) && tc_node_decides(n, v->sym);
     for (int i = 0; v->kind == TC_V_TENSOR && i < v->meta.rank; i++)
@@ -46,7 +46,7 @@ static bool decides_live(const live *l, const tc_node *n, const tc_value *v) {
     return false;
 }
 
-/* A number or size that data decide and that the program bounds: the node asks whether it keeps to the bounds. */
+/* A data-dependent number or size with bounds: the node also checks them at run time. */
 static bool bounded(const tc_node *n, const tc_value *v) {
     const tc_meta *m = v->kind == TC_V_TENSOR && n->op->flags & TC_OP_DATA_SHAPE ? &v->meta : NULL;
     int64_t lo, hi;
@@ -76,7 +76,7 @@ static bool is_live(const live *l, const tc_node *n, bool drop_random) {
             if (l->value[v->list[k]->id]) return true;
         if (decides_live(l, n, v)) return true;
     }
-    for (int i = 0; i < n->nargs; i++) /* a branch that asserts or draws random numbers */
+    for (int i = 0; i < n->nargs; i++) /* a subgraph that asserts or draws random numbers */
         if (n->args[i].kind == TC_A_GRAPH)
             for (const tc_node *m = n->args[i].graph->first; m; m = m->next)
                 if (m->op->flags & (TC_OP_IMPURE | TC_OP_RANDOM)) return true;

@@ -1,4 +1,4 @@
-/* Which loops become epilogues of which kernels (pass/epilogue.h), and where such a group stands in the order. */
+/* Decides which loops become epilogues of which kernels (pass/epilogue.h) and reorders the groups accordingly. */
 #include "pass/epilogue.h"
 
 #include "kernel/kernel.h"
@@ -12,7 +12,7 @@ typedef struct {
     size_t nvalues;
 } ctx;
 
-/* A kernel at group `at`, the views of its result by group, the loop that may follow. */
+/* A candidate: the kernel of group `at` and the loop that reads its result. */
 typedef struct {
     int at, loop;
     const tc_value *result;
@@ -21,11 +21,11 @@ typedef struct {
 
 static int producer_of(const ctx *c, const tc_value *v) { return v && v->graph == c->plan->graph && v->id < c->nvalues ? c->producer[v->id] : -1; }
 
-/* A place in the order that joining left empty; none remain in the plan. */
+/* An empty slot that merging left; removed at the end. */
 static bool is_gone(const tc_group *g) { return !g->node && !g->loop; }
 static bool is_view(const tc_group *g) { return g->kind == TC_GROUP_VIEW && !is_gone(g); }
 
-/* Of what groups [from, end) produce. */
+/* Updates `producer` for the results of groups [from, end). */
 static void number(ctx *c, size_t from, size_t end) {
     for (size_t i = from; i < end; i++) {
         const tc_group *g = &c->plan->groups.data[i];
@@ -43,7 +43,7 @@ static void number(ctx *c, size_t from, size_t end) {
     }
 }
 
-/* The value that v is a view of, seen through views; keep: only views that keep the order of elements. */
+/* The base of v, followed through views; keep: only through views that preserve the order of elements. */
 static const tc_value *base_of(const ctx *c, const tc_value *v, bool keep) {
     for (;;) {
         int p = producer_of(c, v);
@@ -54,8 +54,8 @@ static const tc_value *base_of(const ctx *c, const tc_value *v, bool keep) {
     }
 }
 
-/* ---- may it be one ---- */
-/* The dimensions of `seen`, a view of the result, from which on they are columns; -1: columns do not begin at a dimension. */
+/* ---- is the loop eligible ---- */
+/* The first dimension of `seen`, a view of the result, that is part of the columns; -1: the columns do not start at a dimension boundary. */
 static int first_column(tc_symctx *s, const tc_value *result, int row_dims, const tc_value *seen) {
     const tc_meta *m = &result->meta, *v = &seen->meta;
     if (row_dims == TC_ROWS_POSITIONS) return seen == result ? 1 : -1;
@@ -68,7 +68,8 @@ static int first_column(tc_symctx *s, const tc_value *result, int row_dims, cons
     return -1;
 }
 
-/* Reads of the result: every dimension along an axis of its own, in ascending order; [first, end) are columns. */
+/* The load of the result must index every dimension by an axis of its own, in ascending order; [first, end) are the columns. Returns why not, or
+ * NULL. */
 static const char *reads_in_order(const tc_loop *l, const tc_linst *ld, uint64_t *axes, int first, int end, uint64_t *columns) {
     int last = -1;
     uint64_t seen = 0, cols = 0;
@@ -91,7 +92,7 @@ static const char *reads_in_order(const tc_loop *l, const tc_linst *ld, uint64_t
     return NULL;
 }
 
-/* The loop itself: what it reads of the result and how, what it stores. */
+/* Checks the loop's loads of the result and its stores. Returns why it is not eligible, or NULL. */
 static const char *fits(const ctx *c, const pair *p, uint64_t *columns) {
     const tc_loop *l = p->l;
     const tc_kernel *kn = c->plan->groups.data[p->at].node->op->kernel;
@@ -129,7 +130,7 @@ static bool is_mutation(const tc_program *p, const tc_value *v) {
     return false;
 }
 
-/* Does the loop read anything but the result and its views that is made at or behind the kernel's place? */
+/* Does the loop read another value that is produced at or after the kernel's position? */
 static bool others_late(const ctx *c, const pair *p) {
     for (size_t i = 0; i < p->l->buffers.len; i++) {
         const tc_lbuffer *b = &p->l->buffers.data[i];
@@ -138,7 +139,7 @@ static bool others_late(const ctx *c, const pair *p) {
     return false;
 }
 
-/* ---- numbers that data decides: item, sizes of nonzero ---- */
+/* ---- data-dependent numbers: item, sizes of nonzero ---- */
 typedef struct {
     tc_sym var;
     bool found;
@@ -158,7 +159,7 @@ static bool value_numbers(const tc_loop *l, const tc_value *v) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) found |= value_numbers(l, v->list[i]);
     return found;
 }
-/* Does the loop compute with a number that is known only when a group between the kernel and it has run? */
+/* Does the loop use a data-dependent number that a group between the kernel and the loop defines? */
 static bool numbers_late(const ctx *c, const pair *p) {
     for (int k = p->at + 1; k < p->loop; k++) {
         const tc_group *g = &c->plan->groups.data[k];
@@ -169,7 +170,8 @@ static bool numbers_late(const ctx *c, const pair *p) {
     return false;
 }
 
-/* The loop moves up to the kernel, or, where nothing but views stands between, the kernel down to the loop. */
+/* Chooses the position: the loop moves up to the kernel or, where only views are between, the kernel down to the loop. Returns why neither is possible,
+ * or NULL. */
 static const char *place(const ctx *c, const pair *p, bool *out_up) {
     bool apart = false, mutates = false;
     for (int k = p->at + 1; k < p->loop; k++) apart |= !is_view(&c->plan->groups.data[k]) && !is_gone(&c->plan->groups.data[k]);
@@ -182,7 +184,7 @@ static const char *place(const ctx *c, const pair *p, bool *out_up) {
     return mutates ? "it writes state that others may read before" : NULL;
 }
 
-/* ---- joining ---- */
+/* ---- merging the loop into the kernel's group ---- */
 static void add_view(tc_group *g, tc_arena *a, const tc_node *n) {
     const tc_node **views = TC_NEWN(a, const tc_node *, (size_t)g->nviews + 1);
     if (g->nviews) memcpy(views, g->views, sizeof *views * (size_t)g->nviews);
@@ -190,9 +192,9 @@ static void add_view(tc_group *g, tc_arena *a, const tc_node *n) {
     g->views = views;
 }
 
-/* Order-keeping views of the result that stand before the loop go into the group; the others, where the kernel moves down, behind it. */
+/* Order-preserving views of the result that precede the loop become part of the group; where the kernel moves down, the other views go behind it. */
 static void join(ctx *c, const pair *p, bool up, uint64_t columns) {
-    const int n = p->loop - p->at + 1, stays = up ? 0 : n - 1; /* groups from the kernel to the loop; where of them the joined one stands */
+    const int n = p->loop - p->at + 1, stays = up ? 0 : n - 1; /* groups from the kernel to the loop; position of the merged one among them */
     int at = 0, nlater = 0;
     tc_group *old = c->plan->groups.data + p->at, *new = tc_xcalloc((size_t)n, sizeof *new), *later = tc_xcalloc((size_t)n, sizeof *later), g = *old;
     tc_loop *l = p->l;
@@ -214,7 +216,7 @@ static void join(ctx *c, const pair *p, bool up, uint64_t columns) {
             for (int i = 0; i < nlater; i++) new[at++] = later[i];
         } else if (k > 0 && k < n - 1 && !is_gone(&old[k])) new[at++] = old[k];
     }
-    memcpy(old, new, (size_t)n * sizeof *new); /* zeros behind them: gone */
+    memcpy(old, new, (size_t)n * sizeof *new); /* the rest are empty slots */
     free(new);
     free(later);
     number(c, (size_t)p->at, (size_t)p->loop + 1);
@@ -235,7 +237,7 @@ static void find_readers(ctx *c) {
     }
 }
 
-/* The first loop behind the kernel that reads its result decides. */
+/* Tries the first loop after the kernel that reads its result. */
 static void attach(ctx *c, int at) {
     tc_plan *plan = c->plan;
     const tc_node *kernel = plan->groups.data[at].node;
@@ -260,7 +262,7 @@ void tc_plan_epilogues(tc_plan *plan) {
     for (size_t i = 0; i < c.nvalues; i++) c.producer[i] = -1;
     number(&c, 0, plan->groups.len);
     find_readers(&c);
-    for (size_t i = plan->groups.len; i-- > 0;) /* of two kernels before one loop the later one */
+    for (size_t i = plan->groups.len; i-- > 0;) /* backwards: of two kernels that feed one loop the later one gets it */
         if (!is_gone(&plan->groups.data[i]) && takes_one(&plan->groups.data[i])) attach(&c, (int)i);
     size_t n = 0;
     for (size_t i = 0; i < plan->groups.len; i++)

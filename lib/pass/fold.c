@@ -1,4 +1,4 @@
-/* Constant folding: marks what depends on constants alone, evaluates it where something else reads it, and makes it an input with data. */
+/* Constant folding: marks values that depend only on constants, evaluates those that other nodes read, and makes each a constant input. */
 #include "pass/fold.h"
 
 typedef struct {
@@ -7,7 +7,7 @@ typedef struct {
     size_t max_bytes;
     uint32_t from;
     bool *constant;    /* by value id */
-    bool *computed;    /* constant, and more than a factory or a view of what is stored */
+    bool *computed;    /* constant, and not just a factory call or a view of a stored tensor */
     tc_tensor *data;   /* by value id, once evaluated */
     tc_value **folded; /* by value id: the new input */
     size_t n;
@@ -92,7 +92,7 @@ static tc_status evaluate(folder *f, const tc_value *v, int depth) {
     operands o = {f, NULL, depth};
     tc_node_each_input(n, compute_operand, &o);
     if (o.st) return o.st;
-    tc_node_each_input(n, bring, f); /* after all: what one is computed from may be another */
+    tc_node_each_input(n, bring, f); /* only after evaluating all: one may be computed from another */
     int nouts = 0, k = 0;
     for (int i = 0; i < n->nouts; i++) nouts += n->outs[i]->kind == TC_V_LIST ? n->outs[i]->nlist : 1;
     tc_tensor *out = tc_xcalloc((size_t)(nouts ? nouts : 1), sizeof *out);
@@ -112,7 +112,7 @@ static tc_status fold_value(folder *f, tc_value *v, tc_value **out) {
     if (!f->folded[v->id]) {
         tc_tensor t;
         TC_TRY(evaluate(f, v, 0));
-        TC_TRY(tc_tensor_contiguous(&f->data[v->id], &t)); /* a view would keep a large storage */
+        TC_TRY(tc_tensor_contiguous(&f->data[v->id], &t)); /* a view would keep its whole storage alive */
         tc_value *in = tc_graph_add_input(p->graph, tc_graph_value(p->graph, TC_V_TENSOR, "_folded"));
         in->meta = tc_meta_make(&p->arena, v->meta.dtype, v->meta.rank, v->meta.size, NULL);
         tc_program_add_input(p, (tc_input){.kind = TC_IN_CONSTANT, .value = in, .name = in->name, .data = t, .alias_of = -1});

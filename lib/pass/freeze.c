@@ -1,8 +1,8 @@
-/* Folding what follows a product, a channel at a time, into its weights (freeze.h):
+/* Folds per-channel affine operations after a convolution or linear layer into its weight and bias (freeze.h):
  *
  *     batch_norm(conv(x, w) + b) = conv(x, w scale) + (b scale + shift),  scale = weight / sqrt(var + eps), shift = bias - mean scale
  *
- * The new weights are written as nodes over the old ones; constant folding then computes them, and dead code removal drops the rest. */
+ * The new weights are nodes that compute from the old ones; constant folding evaluates them, and dead code elimination removes the old ones. */
 #include "pass/freeze.h"
 
 #include "op/emit.h"
@@ -12,12 +12,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Operators with a weight and a bias, one output channel a row of the weight. */
+/* Operators with a weight, whose rows are output channels, and a bias. */
 typedef struct {
     const char *name;
     int input, weight, bias;
     int groups; /* argument of transposed convolutions, whose weight is [in, out / groups, ...]; -1: its dimension 0 is the output */
-    bool last;  /* the result's channels are its last dimension, else dimension 1 */
+    bool last;  /* the result's channels are the last dimension, else dimension 1 */
 } product;
 static const product products[] = {{"aten.convolution.default", 0, 1, 2, -1, false},   {"aten.conv1d.default", 0, 1, 2, -1, false},
                                    {"aten.conv2d.default", 0, 1, 2, -1, false},        {"aten.conv3d.default", 0, 1, 2, -1, false},
@@ -28,14 +28,14 @@ static const product products[] = {{"aten.convolution.default", 0, 1, 2, -1, fal
 
 typedef struct {
     tc_program *p;
-    bool *constant;     /* by value id: weights that stay as they are, and what is computed from them alone */
+    bool *constant;     /* by value id: weights that the program does not mutate, and values computed from them alone */
     int *uses;          /* by value id */
-    size_t n;           /* of these two: values made later are not looked up */
-    tc_rewrite rewrite; /* results that gave way to the product's */
+    size_t n;           /* length of these two; values made later have larger ids */
+    tc_rewrite rewrite; /* replaced results */
     tc_frozen *out;
 } freezer;
 
-/* What a node does to each channel of x: x scale + shift, as nodes of float64 with one element a channel; NULL: 1 and 0. */
+/* A per-channel affine operation x scale + shift: float64 values with one element per channel; NULL: 1 and 0. */
 typedef struct {
     tc_value *scale, *shift;
 } affine;
@@ -44,9 +44,10 @@ static tc_value *now(const freezer *f, tc_value *v) {
     while (v && v->id < f->rewrite.n && f->rewrite.to[v->id]) v = f->rewrite.to[v->id];
     return v;
 }
-static bool is_constant(const freezer *f, const tc_value *v) { return v->id >= f->n || f->constant[v->id]; } /* what is made here is */
+/* values made by this pass are constant */
+static bool is_constant(const freezer *f, const tc_value *v) { return v->id >= f->n || f->constant[v->id]; }
 
-/* ---- what is constant, and how often values are read ---- */
+/* ---- constants and use counts ---- */
 typedef struct {
     const bool *constant;
     bool all;
@@ -84,7 +85,7 @@ static void survey(freezer *f) {
         if (p->graph->outputs[i]) f->uses[p->graph->outputs[i]->id]++;
 }
 
-/* ---- what follows ---- */
+/* ---- which operations can be folded ---- */
 static int parameter(const tc_node *n, const char *name) {
     const tc_schema *s = tc_op_schema(n->op);
     for (int i = 0; i < s->nparams; i++)
@@ -94,7 +95,7 @@ static int parameter(const tc_node *n, const char *name) {
 
 static tc_value *wide(tc_emit *e, tc_value *v) { return tc_e_cast(e, v, TC_F64); }
 
-/* Batch norm by running statistics? */
+/* Batch norm in inference mode (with running statistics)? */
 static bool is_norm(const tc_node *n) {
     const char *name = tc_op_name(n->op);
     if (!strcmp(name, "aten._native_batch_norm_legit_no_training.default")) return true;
@@ -139,7 +140,7 @@ static bool one_a_channel(const tc_value *c, const tc_meta *y, int channel) {
         if (d + y->rank - c->meta.rank != channel && !(tc_sym_const_int(c->meta.size[d], &size) && size == 1)) return false;
     return true;
 }
-/* What makes a finite number infinite stays an operation: a weight of 0 times infinity would be NaN, where the product's sum is infinite. */
+/* Operations that make finite numbers infinite are not folded: a weight of 0 times infinity would be NaN where the original result is infinite. */
 static bool is_finite(double v) { return v - v == 0; }
 static bool stays_finite(const freezer *f, const tc_value *v, bool inverse) {
     const tc_tensor *t = NULL;
@@ -182,14 +183,15 @@ static affine of_binary(const freezer *f, tc_emit *e, const tc_node *n, int kind
     }
 }
 
-/* ---- into the weights ---- */
+/* ---- folding into the weights ---- */
 static const product *product_of(const tc_node *n) {
     for (size_t i = 0; n && i < sizeof products / sizeof *products; i++)
         if (!strcmp(products[i].name, tc_op_name(n->op))) return &products[i];
     return NULL;
 }
 
-/* The product whose only reader is argument `at` of n: with constant weights, of a float type that n keeps, with a batch. */
+/* The product whose only reader is argument `at` of n, if it qualifies: constant weights, a float dtype that n preserves, a batch dimension. Else
+ * NULL. */
 static const product *product_before(const freezer *f, const tc_node *n, int at) {
     const tc_value *y = now(f, tc_arg_value(n, at));
     tc_node *m = y && y->kind == TC_V_TENSOR ? y->producer : NULL;
@@ -197,8 +199,8 @@ static const product *product_before(const freezer *f, const tc_node *n, int at)
     if (!p || y->id >= f->n || f->uses[y->id] != 1 || !tc_is_float(y->meta.dtype) || n->outs[0]->meta.dtype != y->meta.dtype) return NULL;
     const tc_value *w = now(f, tc_arg_value(m, p->weight)), *b = now(f, tc_arg_value(m, p->bias));
     if (!w || !is_constant(f, w) || (b && !is_constant(f, b)) || w->meta.dtype != y->meta.dtype) return NULL;
-    if (p->last ? w->meta.rank != 2 : y->meta.rank != w->meta.rank) return NULL;        /* no batch, or linear with one row for a weight */
-    if (!strcmp(p->name, "aten.convolution.default") && tc_arg_bool(m, 6)) return NULL; /* transposed: its weight lies otherwise */
+    if (p->last ? w->meta.rank != 2 : y->meta.rank != w->meta.rank) return NULL;        /* no batch dimension, or linear with a 1-d weight */
+    if (!strcmp(p->name, "aten.convolution.default") && tc_arg_bool(m, 6)) return NULL; /* transposed: other layout of the weight */
     if (n->outs[0]->meta.rank != y->meta.rank) return NULL;
     for (int d = 0; d < y->meta.rank; d++)
         if (n->outs[0]->meta.size[d] != y->meta.size[d]) return NULL;
@@ -214,7 +216,7 @@ static int64_t channels_of(const product *p, const tc_node *m, const tc_value *w
     return p->groups >= 0 ? n * tc_arg_int(m, p->groups) : n;
 }
 
-/* w with its output channels multiplied: [out, ...], of transposed convolutions [groups, in / groups, out / groups, ...]. */
+/* w with its output channels scaled; layout [out, ...], of transposed convolutions [groups, in / groups, out / groups, ...]. */
 static tc_value *scaled(tc_emit *e, const product *p, const tc_node *m, tc_value *w, tc_value *scale) {
     int64_t own[TC_MAX_RANK], whole[TC_MAX_RANK + 1], along[TC_MAX_RANK + 1];
     int rank = w->meta.rank, n = 0;
@@ -231,7 +233,8 @@ static tc_value *each_channel(tc_emit *e, tc_value *v, int64_t channels) {
     return v ? tc_emit_call(e, "aten::expand", "vI", v, (int64_t[]){channels}, 1) : NULL;
 }
 
-/* The product m takes a into its weight and bias. It goes to where n is, its only reader: what a was computed from may stand behind it. */
+/* Folds the affine operation a into the weight and bias of product m, which moves to the position of n, its only reader, since a's operands may be
+ * defined after it. */
 static void absorb(const freezer *f, tc_emit *e, const product *p, tc_node *m, tc_node *n, affine a) {
     tc_value *w = now(f, tc_arg_value(m, p->weight)), *b = now(f, tc_arg_value(m, p->bias)), *bias = b ? wide(e, b) : NULL;
     const int64_t channels = channels_of(p, m, w);
@@ -246,7 +249,7 @@ static void absorb(const freezer *f, tc_emit *e, const product *p, tc_node *m, t
     tc_node_move(m, n);
 }
 
-/* n's first result is m's from now on. */
+/* Replaces n's first result by m's. */
 static void replace(freezer *f, const tc_node *n, const tc_node *m) {
     f->rewrite.to[n->outs[0]->id] = m->outs[0];
     f->uses[m->outs[0]->id] = f->uses[n->outs[0]->id];
@@ -295,7 +298,7 @@ static tc_status fold_into_weights(freezer *f) {
     return NULL;
 }
 
-/* What is folded is no larger than the weights together would be in float64, as which new weights are computed. */
+/* Upper bound for a folded result: all weights together in float64, in which the new weights are computed. */
 static size_t most_bytes(const tc_program *p) {
     size_t n = 0;
     for (int i = 0; i < p->ninputs; i++) n += p->inputs[i].data.storage ? 8 * (size_t)tc_tensor_numel(&p->inputs[i].data) : 0;

@@ -1,8 +1,7 @@
 /* Greedy fusion of producers and consumers (pass/fuse.h).
  *
- * Groups carry an order number; everything a group reads comes from groups of lower order. A node may join group G when its other
- * producers, those of the numbers that it computes with among them, are of lower order than G, or when nobody has read from G yet, so that
- * G can move to the end. */
+ * Groups carry an order number; a group reads only from groups of lower order. A node may join group G when its other producers (including those of
+ * data-dependent numbers) are of lower order than G, or when nobody has read from G yet, so that G can move to the end. */
 #include "pass/fuse.h"
 
 #include "kernel/kernel.h"
@@ -14,7 +13,7 @@ typedef struct {
     tc_group g;
     int64_t order;
     bool read; /* by another group */
-    int into;  /* merged into this one; -1: not */
+    int into;  /* the group that it was merged into; -1: none */
 } grp;
 
 struct tc_fuser {
@@ -22,9 +21,9 @@ struct tc_fuser {
     bool fuse;
     TC_VEC(grp) groups;
     int *producer; /* group by value id; -1: none */
-    bool *outside; /* value id: read by another group, or a result of the graph */
+    bool *outside; /* by value id: read by another group, or an output of the graph */
     size_t nvalues;
-    int64_t *known; /* symbol: order of the group that decides it from data; UNSEEN; GIVEN: it stands before any that could */
+    int64_t *known; /* by symbol: order of the group that defines it from data; UNSEEN: not yet; GIVEN: defined by the inputs */
     size_t nsymbols;
     int64_t clock;
 };
@@ -66,7 +65,7 @@ static int producer_of(const tc_fuser *f, const tc_value *v) {
     return p;
 }
 
-/* ---- numbers that data decides: item, sizes of nonzero ---- */
+/* ---- data-dependent numbers: item, sizes of nonzero ---- */
 static void seen(tc_fuser *f, tc_sym s, int64_t order) {
     size_t i = s && tc_sym_opcode(s) == TC_S_VAR ? (size_t)tc_sym_var_index(s) : f->nsymbols;
     if (i < f->nsymbols && f->known[i] == UNSEEN) f->known[i] = order;
@@ -136,14 +135,14 @@ static void wait_for(void *ctx, tc_sym s) {
     for (int k = 0; k < tc_sym_arity(s); k++) wait_for(w, tc_sym_arg(s, k));
 }
 
-/* The order of the group behind which every number of the loop is known; -1: before any. */
+/* The order of the group after which every number that the loop uses is known; -1: from the start. */
 static int64_t numbers_known(tc_fuser *f, const tc_loop *l) {
     waiting w = {f, -1};
     tc_loop_each_number(l, wait_for, &w);
     return w.order;
 }
 
-/* ---- joining ---- */
+/* ---- merging loops ---- */
 static const tc_lstore *store_of(const tc_loop *l, const tc_value *v) {
     for (size_t i = 0; i < l->stores.len; i++)
         if (l->buffers.data[l->stores.data[i].buffer].value == v) return &l->stores.data[i];
@@ -156,7 +155,7 @@ static int stores_to(const tc_loop *l, int buffer) {
     return n;
 }
 
-/* Matches a load of a value with a place of the group, where it is stored or read: axis of the reader -> axis of the group. */
+/* Unifies a load of the reader with a store or load of the group: fills map, axis of the reader -> axis of the group. Returns why not, or NULL. */
 static const char *match(const tc_loop *g, const tc_loop *n, const tc_linst *ld, const tc_affine *place, int map[64]) {
     if (ld->gather || ld->pred != TC_LV_NONE) return "it is read by gathered or predicated index";
     for (int d = 0; d < ld->rank; d++) {
@@ -179,7 +178,7 @@ static uint64_t bound_axes(const tc_loop *l) {
     return m;
 }
 
-/* The axes that no load decides: one of the group with the same extent, reduced ones first, or a new one. */
+/* Maps the remaining axes: to an axis of the group with the same extent, reduced axes first, or to a new one. */
 static const char *map_rest(tc_loop *g, const tc_loop *n, int map[64]) {
     uint64_t used = 0, used_by_n = 0;
     for (int a = 0; a < n->naxes; a++)
@@ -201,7 +200,7 @@ static const char *map_rest(tc_loop *g, const tc_loop *n, int map[64]) {
         if (map[a] < 0) return "too many axes";
         used |= UINT64_C(1) << map[a];
     }
-    for (size_t i = 0; i < n->inst.len; i++) { /* row-major order of reduced axes must stay */
+    for (size_t i = 0; i < n->inst.len; i++) { /* the row-major order of reduced axes must be preserved */
         int last = -1;
         for (int a = 0; a < n->naxes; a++)
             if (n->inst.data[i].over >> a & 1) {
@@ -226,7 +225,7 @@ static void append(tc_loop *g, const tc_loop *n, const int map[64]) {
     free(given);
 }
 
-/* Without reductions: something that takes long varies along some axes only and would be computed again along the others. */
+/* In a loop without reductions: an expensive value that varies along some axes only would be recomputed along the others. */
 static bool repeats(const tc_loop *l, uint64_t all) {
     for (size_t i = 0; i < l->inst.len; i++) {
         const tc_linst *in = &l->inst.data[i];
@@ -236,7 +235,7 @@ static bool repeats(const tc_loop *l, uint64_t all) {
     return false;
 }
 
-/* A value that does not vary along the rows of a nest would be computed again for each; loads and what is cheap may be. */
+/* Would an expensive value that is constant along the rows of a nest be recomputed for each of them? Loads and cheap operations may be. */
 static bool wasteful(const tc_loop *l) {
     uint64_t bound = bound_axes(l), all = 0;
     for (size_t i = 0; i < l->stores.len; i++) all |= l->stores.data[i].axes;
@@ -250,7 +249,7 @@ static bool wasteful(const tc_loop *l) {
     return n > 4;
 }
 
-/* n's instructions behind those of g, along the axes of map; g is as it was where a reason is given why not. */
+/* Appends n's instructions to g with axes renamed by map. Returns why that is not possible, with g unchanged, or NULL. */
 static const char *join_along(tc_loop *g, const tc_loop *n, int map[64]) {
     size_t insts = g->inst.len, stores = g->stores.len, buffers = g->buffers.len;
     int naxes = g->naxes;
@@ -285,14 +284,14 @@ static const char *join(tc_loop *g, const tc_loop *n) {
     return any ? join_along(g, n, map) : "nothing is passed";
 }
 
-/* Axes that are summed or scanned over. */
+/* The axes that are reduced or scanned over. */
 static uint64_t reduced(const tc_loop *l) {
     uint64_t over = 0;
     for (size_t i = 0; i < l->inst.len; i++)
         if (l->inst.data[i].kind == TC_L_REDUCE || l->inst.data[i].kind == TC_L_SCAN) over |= l->inst.data[i].over;
     return over;
 }
-/* Does the loop give nothing but sums, all over the same axes? */
+/* Does the loop store only reductions, all over the axes `over`? */
 static bool only_sums(const tc_loop *l, uint64_t over) {
     for (size_t i = 0; i < l->inst.len; i++)
         if (l->inst.data[i].kind == TC_L_SCAN || (l->inst.data[i].kind == TC_L_REDUCE && l->inst.data[i].over != over)) return false;
@@ -300,12 +299,12 @@ static bool only_sums(const tc_loop *l, uint64_t over) {
         if (l->stores.data[i].axes & over || l->stores.data[i].pred != TC_LV_NONE) return false;
     return over != 0;
 }
-/* Sums over all elements of a tensor that g sums over the same axes: one reading serves both. */
+/* Merges reductions over a tensor that g already reduces over the same axes: one pass over memory serves both. */
 static bool join_sums(tc_loop *g, const tc_loop *n) {
     const uint64_t over = reduced(n), all = reduced(g);
     if (!only_sums(n, over) || !only_sums(g, all)) return false;
     for (size_t b = 0; b < n->buffers.len; b++)
-        if (!n->buffers.data[b].written && store_of(g, n->buffers.data[b].value)) return false; /* that is join's */
+        if (!n->buffers.data[b].written && store_of(g, n->buffers.data[b].value)) return false; /* producer-consumer fusion handles it */
     for (size_t i = 0; i < n->inst.len; i++)
         for (size_t k = 0; k < g->inst.len; k++) {
             const tc_linst *a = &n->inst.data[i], *b = &g->inst.data[k];
@@ -322,8 +321,8 @@ static bool join_sums(tc_loop *g, const tc_loop *n) {
     return false;
 }
 
-/* The kernel whose result g reads, so that g can be its epilogue (pass/epilogue.h): as it is, or where its rows are no positions of images
- * through views that keep its order; NULL: none. */
+/* The kernel whose result g reads so that g can be its epilogue (pass/epilogue.h): directly or, unless its rows are image positions, through
+ * order-preserving views; NULL: none. */
 static const tc_node *kernel_before(const tc_fuser *f, const tc_loop *g) {
     for (size_t k = 0; k < g->buffers.len; k++) {
         const tc_value *v = g->buffers.data[k].written ? NULL : g->buffers.data[k].value;
@@ -339,8 +338,8 @@ static const tc_node *kernel_before(const tc_fuser *f, const tc_loop *g) {
     }
     return NULL;
 }
-/* Sums within the planes of images that a convolution makes with g as its epilogue: the convolution stores its result in any case, and
- * g's values take its place as they come, some of them out of its registers. */
+/* Is n a reduction within the planes of a convolution whose epilogue g can be? Fusing n would cost the epilogue, which works on the convolution's
+ * registers and needs no further memory. */
 static bool sums_of_planes(const tc_fuser *f, const tc_loop *g, const tc_loop *n) {
     const uint64_t over = reduced(n);
     if (!over || reduced(g)) return false;
@@ -352,7 +351,7 @@ static bool sums_of_planes(const tc_fuser *f, const tc_loop *g, const tc_loop *n
     const tc_node *by = kernel_before(f, g);
     return by && by->op->kernel->row_dims == TC_ROWS_POSITIONS;
 }
-/* Each follows a kernel of its own, whose epilogue it can be; as one they would be that of the later kernel only. */
+/* Can a and b be epilogues of two different kernels? Merged, they would be an epilogue of the later one only. */
 static bool follow_two_kernels(const tc_fuser *f, const tc_loop *a, const tc_loop *b) {
     const tc_node *of[] = {kernel_before(f, a), kernel_before(f, b)};
     return of[0] && of[1] && of[0] != of[1] && !reduced(a) && !reduced(b);
@@ -367,7 +366,7 @@ void tc_fused_node(tc_loop *l, const tc_node *n) {
 
 const char *tc_fused_name(const tc_node *n) { return n->name ? n->name : tc_op_name(n->op); }
 
-/* One step more, in words: "exp (m.py:8) joins the loop of softmax (m.py:7)". */
+/* Records a fusion step: "exp (m.py:8) joins the loop of softmax (m.py:7)". */
 static void took(tc_fuser *f, const tc_node *n, const char *how, const tc_node *of) {
     tc_buf at[2] = {{0}};
     const tc_node *both[2] = {n, of};
@@ -380,7 +379,7 @@ static void took(tc_fuser *f, const tc_node *n, const char *how, const tc_node *
     for (int i = 0; i < 2; i++) tc_buf_free(&at[i]);
 }
 
-/* Two producers of one node become one group: sigmoid(x) + tanh(x). What only the reader has read may move to its place. */
+/* Merges two producers of one node: sigmoid(x) + tanh(x). A group that only this reader has read may move to its position. */
 static void merge(tc_fuser *f, int from, int to) {
     grp *a = &f->groups.data[from], *b = &f->groups.data[to];
     if (a->read || !a->g.loop || a->g.kind != TC_GROUP_LOOP || a->order > b->order) return;
@@ -393,7 +392,7 @@ static void merge(tc_fuser *f, int from, int to) {
     a->into = to;
 }
 
-/* Does the group's place come before what the loop needs? */
+/* Is the group ordered before a producer that the loop needs? */
 static bool comes_before(tc_fuser *f, const tc_loop *loop, int at, int64_t known) {
     bool before = known > f->groups.data[at].order;
     for (size_t b = 0; b < loop->buffers.len; b++) {
@@ -409,7 +408,7 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
     int64_t known = numbers_known(f, loop);
     while (f->fuse && ntried < 16) {
         int best = -1;
-        for (size_t b = 0; b < loop->buffers.len; b++) { /* the latest producer that was not tried */
+        for (size_t b = 0; b < loop->buffers.len; b++) { /* the latest producer not tried yet */
             int p = loop->buffers.data[b].value && !loop->buffers.data[b].written ? producer_of(f, loop->buffers.data[b].value) : -1;
             if (p < 0 || f->groups.data[p].g.kind != TC_GROUP_LOOP) continue;
             bool seen = false;
@@ -450,7 +449,7 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
 }
 
 /* ---- the end ---- */
-/* Drops stores that nobody reads, then what only they needed. */
+/* Removes stores that nobody reads, then instructions that only they used. */
 static void prune(const tc_fuser *f, tc_loop *l) {
     size_t keep = 0;
     for (size_t i = 0; i < l->stores.len; i++) {
@@ -502,7 +501,7 @@ static void prune(const tc_fuser *f, tc_loop *l) {
     free(buffer_to);
 }
 
-/* A loop of sums goes into an earlier one that reads the same, though nothing passes between them: min(x), max(x). */
+/* Horizontal fusion: merges a loop of reductions into an earlier one that reads the same tensor: min(x), max(x). */
 static void join_siblings(tc_fuser *f, int i) {
     enum { NEAR = 32 };
     grp *b = &f->groups.data[i];
@@ -531,7 +530,7 @@ tc_status tc_fuser_finish(tc_fuser *f) {
         tc_loop **l = &f->groups.data[i].g.loop;
         if (*l) prune(f, *l);
         if (!*l || (*l)->stores.len) continue;
-        tc_loop_free(*l); /* nobody reads any of it */
+        tc_loop_free(*l); /* all its results are dead */
         *l = NULL;
     }
     for (size_t i = 0; f->fuse && i < f->groups.len; i++) join_siblings(f, (int)i);

@@ -1,14 +1,14 @@
-/* Dinic: levels by breadth, then paths along falling levels until none is left; no recursion, as chains are as long as programs. */
+/* Dinic's algorithm: breadth-first levels, then augmenting paths along them until none is left. Not recursive: paths are as long as programs. */
 #include "pass/mincut.h"
 
 typedef struct {
     size_t to, next; /* next edge of the same vertex + 1 */
-    int64_t room;    /* edge e and e ^ 1 are the two directions */
+    int64_t room;    /* residual capacity; edges e and e ^ 1 are the two directions */
 } edge;
 
 struct tc_mincut {
     size_t n;
-    size_t *first, *at; /* by vertex: its edges, and the one to try next; + 1 */
+    size_t *first, *at; /* by vertex: first edge, and next edge to try; + 1 */
     int *level;
     TC_VEC(edge) edges;
 };
@@ -33,7 +33,7 @@ void tc_mincut_edge(tc_mincut *g, size_t from, size_t to, int64_t capacity) {
     half(g, to, from, 0);
 }
 
-/* Is the sink within reach? */
+/* Computes levels; is the sink reachable? */
 static bool find_levels(tc_mincut *g, size_t source, size_t sink, size_t *queue) {
     for (size_t v = 0; v < g->n; v++) g->level[v] = -1;
     size_t head = 0, tail = 0;
@@ -50,7 +50,7 @@ static bool find_levels(tc_mincut *g, size_t source, size_t sink, size_t *queue)
     return g->level[sink] >= 0;
 }
 
-/* One path along levels; path: the edges taken. Returns what flowed, 0 when there is none left. */
+/* Augments along one path; path: scratch for its edges. Returns the flow, 0 when no path is left. */
 static int64_t push_path(tc_mincut *g, size_t source, size_t sink, size_t *path) {
     size_t len = 0, v = source;
     while (v != sink) {
@@ -62,7 +62,7 @@ static int64_t push_path(tc_mincut *g, size_t source, size_t sink, size_t *path)
             v = g->edges.data[e - 1].to;
         } else if (!len) {
             return 0;
-        } else { /* a dead end: back, and past the edge that led here */
+        } else { /* dead end: backtrack, and skip the edge that led here */
             v = g->edges.data[path[--len] ^ 1].to;
             g->at[v] = g->edges.data[path[len]].next;
         }

@@ -1,4 +1,4 @@
-/* The cheapest set of edges that parts a directed graph (Dinic's algorithm).
+/* Minimum cut of a directed graph (Dinic's algorithm); pass/partition.c chooses with it the values to save for the backward.
  *
  *     tc_mincut *g = tc_mincut_create(nvertices);
  *     tc_mincut_edge(g, u, v, capacity);
@@ -14,7 +14,7 @@
 typedef struct tc_mincut tc_mincut;
 tc_mincut *tc_mincut_create(size_t nvertices);
 void tc_mincut_edge(tc_mincut *g, size_t from, size_t to, int64_t capacity);
-/* The capacity of the cut that lies nearest to the source. */
+/* Returns the capacity of the minimum cut; of several, the one nearest to the source. out_side, by vertex: on the source's side. */
 int64_t tc_mincut_solve(tc_mincut *g, size_t source, size_t sink, bool *out_side);
 void tc_mincut_destroy(tc_mincut *g);
 

@@ -1,4 +1,4 @@
-/* Calls of modules (module_calls.h). */
+/* Groups nodes by module call and finds each call's inputs and outputs (module_calls.h). */
 #include "pass/module_calls.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ void tc_module_calls_free(tc_module_calls *calls) {
     tc_vec_free(calls);
 }
 
-/* ---- who reads what ---- */
+/* ---- use counts and data flow ---- */
 static void count_one(tc_value *v) {
     if (v) v->aux = (char *)v->aux + 1;
 }
@@ -85,7 +85,7 @@ void tc_call_flows_close(tc_call_flows *f) {
 tc_node *tc_call_flows_owner(const tc_call_flows *f, const tc_graph *g) { return tc_map_get(&f->owners, (const char *)&g, sizeof g); }
 
 tc_value *tc_body_operand(const tc_node *n, const tc_graph *body, int i) {
-    const tc_arg *last = n->nargs ? &n->args[n->nargs - 1] : NULL; /* what all steps and branches see */
+    const tc_arg *last = n->nargs ? &n->args[n->nargs - 1] : NULL; /* the operands shared by all steps and branches */
     int from = last && last->kind == TC_A_VALUES ? body->ninputs - last->n : body->ninputs;
     return i >= from ? last->values[i - from] : NULL;
 }
@@ -106,7 +106,7 @@ typedef struct {
     const tc_call_flows *f;
     const tc_module_call *c;
     tc_values *in;
-    tc_map seen; /* value -> how often nodes of the call read it; of others: not NULL */
+    tc_map seen; /* value -> number of reads by the call's own nodes; not NULL for values of others */
 } flow;
 
 static void read_one(void *ctx, tc_value **place) {

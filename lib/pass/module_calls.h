@@ -1,6 +1,7 @@
-/* The calls of modules in a program: which nodes stand in one, what it reads and what is read of it.
+/* The calls of modules in a program: the nodes of each call, its inputs (values that it reads from outside) and its outputs (values read outside). Used
+ * by pass/swap.c and tc-export --print=modules.
  *
- *     relu = relu(x)          ""                what of tc_source.calls tells a call of `b` from others:
+ *     relu = relu(x)          ""                tc_source.calls; the prefix that identifies the call of `b`:
  *     lin = linear(relu, w)   "b;b.lin"         "b"
  *     lin_1 = linear(lin, w)  "b@1;b.lin@1"     "b@1" */
 #ifndef TC_PASS_MODULE_CALLS_H
@@ -12,32 +13,32 @@ typedef TC_VEC(tc_value *) tc_values;
 
 typedef struct {
     tc_graph *graph;
-    const char *calls; /* the first n bytes: up to the module */
+    const char *calls; /* its first n bytes: the prefix up to the module */
     size_t n;
     TC_VEC(tc_node *) nodes; /* in order */
 } tc_module_call;
 typedef TC_VEC(tc_module_call) tc_module_calls;
 
-/* How much of calls leads to the module, or to what is part of it where the module itself is not called; 0: n stands in no call of it. */
+/* Length of the prefix of `calls` that identifies a call of `module` (or of a submodule, where the module itself is not called); 0: none. */
 size_t tc_module_call_of(const char *calls, const char *module);
-/* Adds n to the call that it stands in. One that nothing names (n 0) ends where another node comes between. */
+/* Adds node n to its call, identified by the first len bytes of its calls. A call without a name (len 0) ends at the next node outside it. */
 void tc_module_calls_add(tc_module_calls *calls, tc_node *n, size_t len);
 void tc_module_calls_free(tc_module_calls *calls);
 
-/* How often each value is read, in its aux, and the node that each body stands in. */
+/* Use counts, in each value's aux, and the node that owns each subgraph. */
 typedef struct {
     tc_program *program;
     tc_map owners; /* graph -> node */
 } tc_call_flows;
 void tc_call_flows_open(tc_call_flows *f, tc_program *p);
 void tc_call_flows_close(tc_call_flows *f);
-tc_node *tc_call_flows_owner(const tc_call_flows *f, const tc_graph *g); /* NULL: of the main graph */
-bool tc_call_flows_weight(const tc_call_flows *f, const tc_value *v);    /* a parameter, buffer or constant, handed to bodies or not */
+tc_node *tc_call_flows_owner(const tc_call_flows *f, const tc_graph *g); /* NULL for the main graph */
+bool tc_call_flows_weight(const tc_call_flows *f, const tc_value *v);    /* a parameter, buffer or constant, also as seen inside a subgraph */
 
-/* Appends what c reads of others, weights and numbers left out, in the order of reading, and what others read of c, in the order of making. */
+/* Appends the call's inputs (without weights and numbers) in order of first use, and its outputs in order of definition. */
 void tc_call_flow(const tc_call_flows *f, const tc_module_call *c, tc_values *in, tc_values *out);
 
-/* The operand of n, a node with bodies, that their input i is in every step; NULL: it is another in each. */
+/* The operand of n (a node with subgraphs) that is bound to their input i in every step; NULL: it differs between steps. */
 tc_value *tc_body_operand(const tc_node *n, const tc_graph *body, int i);
 
 #endif

@@ -6,7 +6,7 @@
 #include "pass/fuse.h"
 #include "pass/readers.h"
 
-/* Slices and selects that read a value, and the elements that they show together. */
+/* The slices and selects that read a value, and the number of elements that they read together. */
 typedef struct {
     int count;
     tc_sym elements;
@@ -15,7 +15,7 @@ typedef struct {
     tc_plan *plan;
     int *readers; /* by value id */
     parts *parts; /* by value id */
-    int *maker;   /* by value id: the loop group whose only result it is, or -1 */
+    int *maker;   /* by value id: the loop group whose only result it is; -1: none */
     size_t n;
 } ctx;
 
@@ -29,7 +29,7 @@ typedef struct {
 
 static bool mine(const ctx *c, const tc_value *v) { return v && v->graph == c->plan->graph && v->id < c->n; }
 
-/* The value of a loop that stores one, once. */
+/* The single value that a loop stores, by a single store; else NULL. */
 static const tc_value *only_result(const tc_loop *l) {
     const tc_value *v = l->stores.len == 1 ? l->buffers.data[l->stores.data[0].buffer].value : NULL;
     for (size_t i = 0; v && i < l->buffers.len; i++)
@@ -37,7 +37,7 @@ static const tc_value *only_result(const tc_loop *l) {
     return v;
 }
 
-/* ---- what a view shows ---- */
+/* ---- slices ---- */
 static bool read_part(const tc_program *p, const tc_node *n, part *out) {
     const bool slice = !strcmp(tc_op_name(n->op), "aten.slice.Tensor"), select = !strcmp(tc_op_name(n->op), "aten.select.int");
     const tc_value *of = slice || select ? tc_arg_value(n, 0) : NULL;
@@ -49,11 +49,11 @@ static bool read_part(const tc_program *p, const tc_node *n, part *out) {
     if (slice && (!tc_sym_const_int(tc_arg_sym(n, 4), &out->step) || out->step < 1)) return false;
     const tc_sym whole = of->meta.size[out->dim];
     if (slice) out->start = tc_slice_bound(p->sym, from, whole, false);
-    else out->start = at < 0 ? tc_sym_add(p->sym, whole, from) : from; /* inside: a guard says so */
+    else out->start = at < 0 ? tc_sym_add(p->sym, whole, from) : from; /* in range: a guard ensures it */
     return true;
 }
 
-/* The axis that runs along the dimension, where it can become shorter; -1: it cannot. */
+/* The axis that indexes the dimension and can be shortened; -1: none. */
 static int axis_of(const tc_loop *l, int dim) {
     const tc_lstore *st = &l->stores.data[0];
     int axis;
@@ -65,7 +65,7 @@ static int axis_of(const tc_loop *l, int dim) {
     return axis;
 }
 
-/* ---- the loop of a part ---- */
+/* ---- the narrowed loop ---- */
 static tc_affine moved(const tc_loop *l, tc_affine a, int axis, const part *p) {
     for (int i = 0; i < a.n; i++) {
         if (a.term[i].axis != axis) continue;
@@ -97,7 +97,7 @@ static void restrict_loop(tc_loop *l, int axis, const part *p, tc_value *to) {
     l->axes[axis].extent = p->drops ? tc_sym_int(l->sym, 1) : to->meta.size[p->dim];
 }
 
-/* What a view group shows of a loop's result; *out_axis: where that loop becomes shorter. */
+/* The loop's result that a view group slices, or NULL; *out_axis: the axis to shorten. */
 static const tc_value *shown(const ctx *c, const tc_group *g, part *out, int *out_axis) {
     const tc_value *of = g->kind != TC_GROUP_VIEW || g->nviews ? NULL : tc_arg_value(g->node, 0);
     if (!mine(c, of) || !mine(c, g->node->outs[0]) || c->maker[of->id] < 0 || !read_part(c->plan->program, g->node, out)) return NULL;
@@ -117,7 +117,7 @@ static void count_parts(ctx *c) {
         all->elements = all->count++ ? tc_sym_add(p->sym, all->elements, n) : n;
     }
 }
-/* Is a value read by slices that together show less than the whole, and by nothing else? A sum would be computed for each. */
+/* Is the value read only by slices that together cover less than all of it? Not for reductions, which would be repeated for each slice. */
 static bool only_parts(const ctx *c, const tc_value *v) {
     const tc_loop *l = c->plan->groups.data[c->maker[v->id]].loop;
     const parts *all = &c->parts[v->id];
@@ -129,7 +129,7 @@ static bool only_parts(const ctx *c, const tc_value *v) {
     return true;
 }
 
-/* Does view group `at` take in the loop that makes what it shows, or a copy of it while others show parts of it, too? */
+/* Merges into view group `at` the loop that produces what it slices, or a copy of the loop when other slices need it, too. False: not possible. */
 static bool narrow(ctx *c, size_t at) {
     tc_group *g = &c->plan->groups.data[at];
     part p;

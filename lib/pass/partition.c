@@ -1,4 +1,5 @@
-/* Which values to keep, then the second computations of the others, then the cut between the two halves. */
+/* Partitioning (partition.h): chooses the values to save, adds recomputation of the others (grad/recompute.c), then cuts between forward and
+ * backward. */
 #include "pass/partition.h"
 
 #include "grad/grad.h"
@@ -26,7 +27,7 @@ static void keep_value(partition *w, const tc_value *v, bool keep) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) keep_value(w, v->list[i], keep);
 }
 
-/* A view of a weight: it is taken again, as the weight is there anyway. */
+/* Views of weights are recomputed rather than saved: the weight is an input of the backward anyway. */
 bool tc_is_of_weight(const tc_program *p, const tc_value *v) {
     while (v->producer && v->producer->op->view_alias && v->producer->args[0].kind == TC_A_VALUE) v = v->producer->args[0].value;
     for (int i = 0; i < p->ninputs && !v->producer; i++)
@@ -39,7 +40,7 @@ static void keep_all(partition *w) {
         for (int i = 0; i < n->nouts; i++) keep_value(w, n->outs[i], !tc_is_of_weight(w->p, n->outs[i]));
 }
 
-/* ---- by name ---- */
+/* ---- policy: listed names ---- */
 static tc_status keep_listed(partition *w, const tc_partition_options *o) {
     tc_map names = {0};
     for (const tc_node *n = w->p->graph->first; n; n = n == w->end ? NULL : n->next)
@@ -58,8 +59,9 @@ static tc_status keep_listed(partition *w, const tc_partition_options *o) {
     return st;
 }
 
-/* ---- by the cheapest cut ---- */
-/* Computing it again costs no more than reading what it reads: it fuses, or is a view. Reductions to little are cheaper kept. */
+/* ---- policy: minimum cut ---- */
+/* Is recomputation as cheap as reading the operands, because the node fuses or is a view? Large reductions are not: their small results are cheaper to
+ * save. */
 static bool cheap(const tc_node *n, const tc_symvalue *vars, size_t nvars) {
     if (!tc_grad_recomputes(n)) return false;
     if (n->op->view_alias) return true;
@@ -71,12 +73,12 @@ static bool cheap(const tc_node *n, const tc_symvalue *vars, size_t nvars) {
     return true;
 }
 
-/* Vertex 2 v: the value is there; 2 v + 1: it is there in the backward. The edge between is cut when it is kept. */
+/* Vertex 2 v: value v in the forward; 2 v + 1: v in the backward. The edge between them is cut when v is saved. */
 typedef struct {
     const partition *w;
     tc_mincut *g;
     size_t source, sink;
-    const tc_node *user; /* of the forward; NULL: the backward reads */
+    const tc_node *user; /* reading node of the forward; NULL: the backward reads it */
 } network;
 
 static void add_use(void *ctx, tc_value **place) {
@@ -93,7 +95,7 @@ static void add_use(void *ctx, tc_value **place) {
 static void add_value(network *x, const tc_value *v, int64_t bytes, bool computed) {
     tc_mincut_edge(x->g, 2 * v->id, 2 * v->id + 1, bytes);
     if (!computed) tc_mincut_edge(x->g, x->source, 2 * v->id, TC_MINCUT_NEVER);
-    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) { /* elements come with their list */
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) { /* list elements are available with their list */
         tc_mincut_edge(x->g, 2 * v->list[i]->id, 2 * v->list[i]->id + 1, bytes / v->nlist + 1);
         tc_mincut_edge(x->g, 2 * v->id + 1, 2 * v->list[i]->id, TC_MINCUT_NEVER);
         if (!computed) tc_mincut_edge(x->g, x->source, 2 * v->list[i]->id, TC_MINCUT_NEVER);
@@ -105,7 +107,7 @@ static void keep_cheapest(partition *w) {
     size_t nvars;
     tc_symvalue *vars = tc_typical_sizes(p, &nvars);
     network x = {.w = w, .g = tc_mincut_create(2 * w->nvalues + 2), .source = 2 * w->nvalues, .sink = 2 * w->nvalues + 1};
-    for (int i = 0; i < p->ninputs; i++) /* weights are there anyway */
+    for (int i = 0; i < p->ninputs; i++) /* weights are available in both halves */
         if (p->inputs[i].value) {
             const tc_value *v = p->inputs[i].value;
             bool user = p->inputs[i].kind == TC_IN_USER;
@@ -143,7 +145,6 @@ static tc_status cut_after(tc_program *p, const tc_node *end, tc_program *out[2]
     return st;
 }
 
-/* What no gradient reads goes, so that nothing is kept for it; the last node of the forward that is left. */
 tc_node *tc_drop_dead(tc_program *p, const tc_node *end) {
     for (tc_node *n = end ? p->graph->first : NULL; n; n = n == end ? NULL : n->next) n->aux = n;
     tc_dce(p, false);

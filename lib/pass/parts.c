@@ -1,4 +1,4 @@
-/* Makers and readers of results in parts (pass/parts.h). */
+/* Fusion of producers and consumers through concatenations (pass/parts.h). */
 #include "pass/parts.h"
 
 #include "op/emit.h"
@@ -11,13 +11,13 @@ enum { MOST_PARTS = 4, MOST_INSTS = 192, MOST_BUFFERS = 32 };
 typedef struct {
     tc_plan *plan;
     int *readers;  /* by value id */
-    int *maker;    /* by value id: group; -1: an input */
+    int *maker;    /* by value id: producing group; -1: an input */
     tc_loop *loop; /* the result of a merge */
-    tc_map taken;  /* names of nodes whose groups are parts of others now */
+    tc_map taken;  /* names of nodes whose groups were merged into others */
 } ctx;
 
-/* ---- what may be moved ---- */
-/* Each instruction for each point by itself, all stores for the same points. */
+/* ---- which loops qualify ---- */
+/* No reductions or scans, and all stores over the same axes. */
 static bool pointwise(const tc_loop *l) {
     for (size_t i = 0; i < l->inst.len; i++)
         if (l->inst.data[i].kind == TC_L_REDUCE || l->inst.data[i].kind == TC_L_SCAN) return false;
@@ -26,7 +26,7 @@ static bool pointwise(const tc_loop *l) {
     return l->stores.len > 0;
 }
 
-/* The dimension along which the stores of a loop, all to one buffer, are parts of it, one behind the other; -1: they are not. */
+/* The dimension along which the loop's stores, all to one buffer, are consecutive parts of it (a concatenation); -1: none. */
 static int parted(const tc_loop *l) {
     const tc_lbuffer *b = &l->buffers.data[l->stores.data[0].buffer];
     int along = -1;
@@ -47,7 +47,7 @@ static int parted(const tc_loop *l) {
     return end == b->size[along] ? along : -1;
 }
 
-/* The axes of l as places of an element of what it stores at `stored`, found at `found`; false: not each is an axis of its own. */
+/* Solves for the axes of l such that its store index `stored` equals `found`; false: not every stored dimension is an axis of its own. */
 static bool places(const tc_loop *l, const tc_affine *stored, const tc_affine *found, int rank, tc_affine as[64]) {
     bool set[64] = {false};
     for (int d = 0; d < rank; d++) {
@@ -64,7 +64,7 @@ static bool places(const tc_loop *l, const tc_affine *stored, const tc_affine *f
     return true;
 }
 
-/* A value that varies over these axes would be computed again for the others of what is stored. */
+/* Is a value over these axes computed once only, that is, do they cover all axes of the stores? */
 static bool once_each(const tc_loop *l, uint64_t axes) {
     for (size_t i = 0; i < l->stores.len; i++)
         if (l->stores.data[i].axes == axes) return true;
@@ -80,15 +80,15 @@ static tc_loop *empty(const tc_loop *like) {
     return l;
 }
 
-/* ---- makers ---- */
-/* A value that a loop reads, and what makes it: itself, or what it is a view of that has no dimension `dim`; -1: itself. */
+/* ---- producers of the parts ---- */
+/* A value that a loop reads, and its base: the value itself (dim -1), or the value without dimension `dim` that it is an unsqueezed view of. */
 typedef struct {
     const tc_value *v;
     int dim;
     tc_group *view, *by;
 } made_part;
 
-/* l with the values of the maker's loop, which stores the part and nothing else, in place of its load of it. */
+/* Substitutes the producer's loop, which stores nothing but this part, for l's load of the part; result in `to`. */
 static bool take_maker(tc_loop *l, const made_part *m, tc_loop *to) {
     tc_affine as[64], self[64], found[TC_MAX_RANK];
     const tc_loop *made = m->by->loop;
@@ -113,8 +113,8 @@ static bool take_maker(tc_loop *l, const made_part *m, tc_loop *to) {
     return done;
 }
 
-/* ---- readers ---- */
-/* Is the element read for each point of l another one of b, and all of b? */
+/* ---- consumers of the whole ---- */
+/* Is the load of b a bijection: each point of l reads another element, and together all of b? */
 static bool goes_over(const tc_loop *l, const tc_affine *seen, const tc_lbuffer *b) {
     for (int d = 0; d < b->rank; d++) {
         int a;
@@ -124,7 +124,7 @@ static bool goes_over(const tc_loop *l, const tc_affine *seen, const tc_lbuffer 
     return true;
 }
 
-/* What `reader` does to v, done to each part of it that l stores. */
+/* Applies the consumer loop `reader` of v to each part that l stores; result in l. */
 static bool take_reader(const tc_loop *l, const tc_loop *reader, const tc_value *v, tc_loop *to) {
     tc_affine self[64];
     tc_lv *at = tc_xcalloc(l->inst.len + 2 * reader->inst.len + 1, sizeof *at), *given = at + l->inst.len;
@@ -140,7 +140,8 @@ static bool take_reader(const tc_loop *l, const tc_loop *reader, const tc_value 
             const bool reads = in->kind == TC_L_LOAD && reader->buffers.data[in->buffer].value == v;
             given[i] = reads ? at[st->value] : TC_LV_NONE;
             if (!reads) continue;
-            seen = seen || !goes_over(reader, in->index, &reader->buffers.data[in->buffer]) ? NULL : in->index; /* read in two ways: not one load */
+            /* two different loads of it: not supported */
+            seen = seen || !goes_over(reader, in->index, &reader->buffers.data[in->buffer]) ? NULL : in->index;
             done = seen && !in->gather && in->pred == TC_LV_NONE;
         }
         tc_affine as[64];
@@ -156,7 +157,7 @@ static tc_group *group_that_makes(const ctx *c, const tc_value *v) {
     const int at = v && mine(c->plan, v) ? c->maker[v->id] : -1;
     return at < 0 ? NULL : &c->plan->groups.data[at];
 }
-/* The loop that makes v for one reader alone; NULL: none does. */
+/* The loop whose only result is v and which has one reader; else NULL. */
 static tc_group *loop_that_makes(const ctx *c, const tc_value *v) {
     tc_group *g = group_that_makes(c, v);
     return g && g->kind == TC_GROUP_LOOP && g->loop && c->readers[v->id] == 1 ? g : NULL;
@@ -169,7 +170,7 @@ static made_part maker_of(const ctx *c, const tc_value *v) {
     return m;
 }
 
-/* The log no longer says of what was taken that it was not fused. */
+/* Removes log lines that say that the merged nodes were not fused. */
 static void unsay(ctx *c) {
     static const char not_with[] = " not fused with ";
     tc_buf *log = &c->plan->log, kept = {0};
@@ -182,7 +183,7 @@ static void unsay(ctx *c) {
     *log = kept;
 }
 
-/* Group `from` is part of `to` from now on, whose loop is c->loop. */
+/* Merges group `from` into `to`, whose loop becomes c->loop. */
 static void become(ctx *c, tc_group *from, tc_group *to) {
     tc_loop *l = c->loop;
     tc_map_set(&c->taken, tc_fused_name(from->node), l);
@@ -198,7 +199,7 @@ static bool take(ctx *c, bool fits, tc_group *from, tc_group *to) {
     return fits;
 }
 
-/* Everything that g's loop reads and that is made for it alone. */
+/* Merges every producer that only g's loop reads. */
 static void take_makers(ctx *c, tc_group *g) {
     for (size_t k = 0; k < g->loop->buffers.len; k++) {
         const tc_lbuffer *b = &g->loop->buffers.data[k];
@@ -206,12 +207,12 @@ static void take_makers(ctx *c, tc_group *g) {
         if (!m.by || m.by->loop->stores.len != 1 || !pointwise(m.by->loop)) continue;
         c->loop = empty(g->loop);
         if (!take(c, take_maker(g->loop, &m, c->loop), m.by, g)) continue;
-        if (m.view) m.view->kind = TC_GROUP_LOOP; /* without a loop: gone */
-        k = (size_t)-1;                           /* buffers have moved */
+        if (m.view) m.view->kind = TC_GROUP_LOOP; /* a loop group without a loop is removed */
+        k = (size_t)-1;                           /* start over: buffer indices have changed */
     }
 }
 
-/* The result in parts that g's loop reads, where nothing else does. */
+/* Merges into g the concatenation that its loop reads, when nothing else reads it. */
 static bool take_into(ctx *c, tc_group *g) {
     for (size_t k = 0; k < g->loop->buffers.len; k++) {
         const tc_lbuffer *b = &g->loop->buffers.data[k];

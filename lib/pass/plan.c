@@ -1,4 +1,4 @@
-/* Sorting the nodes of a graph into groups. */
+/* Makes the plan of a graph: sorts its nodes into groups and runs the passes over loops. */
 #include "pass/plan.h"
 
 #include "kernel/kernel.h"
@@ -9,7 +9,7 @@
 #include "pass/narrow.h"
 #include "pass/parts.h"
 
-/* Operators that the runtime knows itself: a number out of a tensor, an assertion about numbers, control flow. */
+/* Operators that the runtime implements itself: item, assertions on numbers, control flow. */
 static bool is_control(const tc_op *op) {
     const char *name = tc_op_name(op);
     return op->flags & TC_OP_HIGHER_ORDER || !strncmp(name, "aten._local_scalar_dense", 24) || !strncmp(name, "aten._assert_scalar", 19);
@@ -31,12 +31,12 @@ static tc_status plan_node(tc_plan *plan, tc_fuser *f, const tc_node *n) {
         tc_loop *l;
         TC_TRY(tc_lower_node(plan->program, n, &l));
         return tc_fuser_loop(f, n, l);
-    } else if (only_numbers(n)) return NULL; /* sizes: expressions, nothing to run */
+    } else if (only_numbers(n)) return NULL; /* a node that gives only symbolic numbers: nothing to execute */
     else return tc_error(TC_UNSUPPORTED, "%s: nothing executes %s", n->name ? n->name : "node", tc_op_name(op));
     return tc_fuser_other(f, g);
 }
 
-/* Under watch: every loop as a pass left it. The fault that a test asks for is a store of what is not there. */
+/* With a watch (--dump): verifies every loop after a pass. The fault that a test injects is a store of a missing instruction. */
 static tc_status loops_wrong(const tc_pass *pass, const tc_plan *plan) {
     bool spoil = tc_pass_spoils(pass);
     for (size_t i = 0; i < plan->groups.len; i++) {
@@ -58,7 +58,7 @@ static tc_status ended(tc_pass *pass, const tc_plan *plan, tc_status s) {
 static const struct {
     const char *name;
     void (*run)(tc_plan *plan);
-} passes[] = {{"epilogue", tc_plan_epilogues}, {"narrow", tc_plan_narrow}, {"parts", tc_plan_parts}}; /* over the loops of a plan, in order */
+} passes[] = {{"epilogue", tc_plan_epilogues}, {"narrow", tc_plan_narrow}, {"parts", tc_plan_parts}}; /* in this order */
 
 tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_stepping *steps, tc_plan **out_plan) {
     tc_plan *plan = tc_xcalloc(1, sizeof *plan);

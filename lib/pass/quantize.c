@@ -1,5 +1,5 @@
-/* Weight-only quantisation (quantize.h). Nodes that compute the new weight from the old one are written before its product and folded soon, so
- * that no more than one large weight, or some small ones, are there in float32. */
+/* Weight-only quantisation (quantize.h). Nodes that compute the quantised weight are inserted before its product and folded at once (small weights in
+ * batches), so that at most one large weight is held in float32. */
 #include "pass/quantize.h"
 
 #include "op/emit.h"
@@ -14,9 +14,9 @@
 
 enum { LEAST_N = 16, LEAST_K = 32 }; /* smaller weights gain nothing */
 
-#define WAITING ((int64_t)64 << 20) /* bytes in float32 of weights that are folded together */
+#define WAITING ((int64_t)64 << 20) /* float32 bytes of weights that are folded in one batch */
 
-/* A weight that is there: of a matrix or its transpose; the first product's result. Its node reads levels, and scales [and zeros]. */
+/* A quantised weight (of a matrix or of its transpose), found through the first product that uses it, whose node reads levels and scales (and zeros). */
 typedef struct {
     const tc_value *of;
     bool rows;
@@ -27,18 +27,18 @@ typedef struct {
     const tc_eval *eval;
     const tc_quantize_options *o;
     bool *constant;     /* by value id */
-    bool *inside;       /* by value id: a quantised weight is computed from it */
-    int *input;         /* by value id: of the program's inputs, or -1 */
+    bool *inside;       /* by value id: a quantised weight depends on it */
+    int *input;         /* by value id: index of the program input, or -1 */
     size_t n;           /* of them */
-    const char **why;   /* by input: why the weight stays; "" where it was quantised */
+    const char **why;   /* by input: why the weight is not quantised; "": it is */
     tc_rewrite rewrite; /* results of products */
     TC_VEC(small) made;
-    int64_t waiting;   /* bytes in float32 of what is not folded yet */
-    uint32_t unfolded; /* its first value */
+    int64_t waiting;   /* float32 bytes not folded yet */
+    uint32_t unfolded; /* first value id that is not folded yet */
     int products;
 } quantiser;
 
-/* ---- what is a product with a weight ---- */
+/* ---- finding products with a weight ---- */
 typedef struct {
     const char *name;
     int x, w, bias;
@@ -59,7 +59,7 @@ static tc_value *tensor_arg(const tc_node *n, int i) {
     return v && v->kind == TC_V_TENSOR ? v : NULL;
 }
 static bool is_constant(const quantiser *q, const tc_value *v) { return v && v->id < q->n && q->constant[v->id]; }
-/* The input that v is, or a view of; -1: none. */
+/* The index of the input that v is, or is a view of; -1: none. */
 static int input_of(const quantiser *q, const tc_value *v) {
     while (v && v->producer && tc_op_schema(v->producer->op)->is_view) v = tensor_arg(v->producer, 0);
     return v && v->id < q->n ? q->input[v->id] : -1;
@@ -76,7 +76,7 @@ static bool fixed_sizes(const tc_value *w, int64_t size[2]) {
 }
 static bool factor_is_one(const tc_node *n, int i) { return i >= n->nargs || (!n->args[i].is_sym && tc_arg_float(n, i) == 1); }
 
-/* Why the product of n is not computed with a quantised weight; NULL: it can be. *out_group: of four bits. */
+/* Why the weight of product n cannot be quantised; NULL: it can. *out_group: group size for four bits. */
 static const char *refusal(const quantiser *q, const tc_node *n, const product *p, int64_t *out_group) {
     const tc_value *x = tensor_arg(n, p->x), *w = tensor_arg(n, p->w);
     int64_t size[2], group = q->o->group;
@@ -93,8 +93,8 @@ static const char *refusal(const quantiser *q, const tc_node *n, const product *
     return group && k % group == 0 ? NULL : "its columns are no whole groups";
 }
 
-/* ---- the new weight ---- */
-/* Rounded to d and back to float32, and no scale is 0. */
+/* ---- quantising a weight ---- */
+/* x rounded to dtype d and back to float32, with scales of 0 replaced. */
 static tc_value *as_stored(tc_emit *e, tc_value *x, tc_dtype d) { return tc_e_cast(e, tc_e_cast(e, x, d), TC_F32); }
 static tc_value *as_scale(tc_emit *e, tc_value *x, tc_dtype d) {
     return ATEN("clamp_min", "vz", as_stored(e, x, d), tc_scalar_float(d == TC_F16 ? 0x1p-24 : 0x1p-126));
@@ -123,8 +123,8 @@ static void four_bits(tc_emit *e, tc_value *w, int64_t n, int64_t k, int64_t gro
     out[1] = tc_e_cast(e, ATEN("contiguous", "v", ATEN("transpose.int", "vii", both, (int64_t)0, (int64_t)1)), d);
 }
 
-/* ---- the new product ---- */
-/* What was made for another product with this weight, or an entry for it. */
+/* ---- replacing a product ---- */
+/* The entry of this weight, made when a product with it is first met. */
 static small *entry_of(quantiser *q, const tc_value *w, bool rows) {
     for (; w->producer && w->meta.rank == 2 && !strcmp(tc_op_name(w->producer->op), "aten.t.default"); rows = !rows) w = tensor_arg(w->producer, 0);
     for (size_t i = 0; i < q->made.len; i++)
@@ -132,7 +132,7 @@ static small *entry_of(quantiser *q, const tc_value *w, bool rows) {
     tc_vec_push(&q->made, ((small){.of = w, .rows = rows}));
     return &q->made.data[q->made.len - 1];
 }
-/* Before n: [rows, K] of its x, the product, [..., N] again, the bias. *out_mm: the product's own result. */
+/* Inserts before n: x flattened to [rows, K], the quantised product, its result reshaped to [..., N], the bias. *out_mm: the product's result. */
 static tc_value *write_product(const quantiser *q, tc_emit *e, const tc_node *n, const product *p, int64_t group, tc_value *const part[2],
                                tc_value **out_mm) {
     tc_value *x = tensor_arg(n, p->x), *w = tensor_arg(n, p->w), *bias = tensor_arg(n, p->bias), *level[2] = {part[0], part[1]}, *y;
@@ -191,7 +191,7 @@ static void note_inside(void *ctx, tc_value **place) {
     const quantiser *q = ctx;
     if ((*place)->id < q->n) q->inside[(*place)->id] = true;
 }
-/* Inputs that quantised weights are computed from. What was made here has no part in this. */
+/* Marks values that original products' quantised weights depend on; nodes made by this pass do not count. */
 static void follow_inside(quantiser *q) {
     for (tc_node *n = q->p->graph->last; n; n = n->prev) {
         bool inside = false;
@@ -224,7 +224,7 @@ static void note_reader(void *ctx, tc_value **place) {
     r->q->why[i] = tc_arena_strdup(&r->q->p->arena, tc_buf_str(&b));
     tc_buf_free(&b);
 }
-/* After all products: what is still read, and by what. */
+/* After all products: reports which weights are quantised, kept besides, or left, and why. */
 static void report(quantiser *q, tc_quantised *out) {
     readers r = {q, NULL};
     for (tc_node *n = q->p->graph->first; n; n = n->next) {
@@ -250,7 +250,7 @@ tc_status tc_quantize(tc_program *p, const tc_eval *eval, const tc_quantize_opti
     q.input = tc_xcalloc(q.n + 1, sizeof *q.input);
     list_inputs(&q);
     q.rewrite = (tc_rewrite){tc_xcalloc(q.n + 1, sizeof(tc_value *)), q.n};
-    size_t most = (size_t)p->ninputs + 1; /* weights that are made here come behind */
+    size_t most = (size_t)p->ninputs + 1; /* inputs made by this pass have larger indices */
     for (const tc_node *n = p->graph->first; n; n = n->next) most += 2;
     q.why = tc_xcalloc(most, sizeof *q.why);
     tc_constant_values(p, q.constant);

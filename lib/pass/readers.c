@@ -1,4 +1,4 @@
-/* Counting who reads a value (pass/readers.h). */
+/* Use counts of values in a plan (pass/readers.h). */
 #include "pass/readers.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* NaN to 0 in relu (relu.h). */
+/* tc-compile --relu-nan=zero (relu.h). */
 #include "pass/relu.h"
 
 #include "op/decompose.h"
@@ -13,7 +13,7 @@ static tc_decompose_fn rule(const tc_node *n) {
     return number_or_zero;
 }
 
-/* Not those that the rule wrote. */
+/* Matches the original relus, not those that the rewrite itself inserts. */
 static bool is_relu(void *ctx, const tc_node *n) {
     (void)ctx;
     if (strcmp(tc_op_name(n->op), "aten.relu.default") || !tc_is_float(n->outs[0]->meta.dtype)) return false;

@@ -4,7 +4,8 @@
 
 #include "op/op.h"
 
-/* Every relu of floating numbers, in subgraphs too, gives 0 for NaN: where(isnan(x), 0, relu(x)). For numbers bits and gradients are relu's. */
+/* Rewrites every floating-point relu, in subgraphs too, to give 0 for NaN: where(isnan(x), 0, relu(x)). Other values keep the bits and gradients of
+ * relu. */
 tc_status tc_relu_nan_zero(tc_program *p);
 
 #endif

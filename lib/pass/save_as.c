@@ -1,4 +1,4 @@
-/* What the forward hands over to the backward, in 8 bits (partition.h). */
+/* Stores activations saved for the backward in 8 bits (partition.h, tc-export --saved-as). */
 #include "grad/grad.h"
 #include "op/emit.h"
 #include "pass/partition.h"
@@ -7,9 +7,9 @@
 typedef struct {
     tc_emit e;
     size_t nvalues;
-    tc_node **last;                     /* by value id: the node of the forward that reads it last, else its own; NULL: not of the forward */
-    tc_value **narrow, **scale, **wide; /* by value id; NULL: it is handed over as it is */
-    tc_node *reader;                    /* the node whose arguments are looked at */
+    tc_node **last;                     /* by value id: the last forward node that reads it, else its producer; NULL: not a value of the forward */
+    tc_value **narrow, **scale, **wide; /* by value id: 8-bit values, scales, restored values; NULL: saved unchanged */
+    tc_node *reader;                    /* the node whose arguments are visited */
     tc_saved_as *out;
 } saving;
 
@@ -29,7 +29,7 @@ static void look_at_forward(saving *s, const tc_node *end) {
     }
 }
 
-/* Is it a tensor of floats that takes fewer bytes with a scale a row? Views of weights are no memory of their own. */
+/* Is v a float tensor that takes fewer bytes in 8 bits with a scale per row? Views of weights take no memory. */
 static bool gains(const saving *s, const tc_value *v) {
     const tc_program *p = s->e.graph->program;
     if (v->kind != TC_V_TENSOR || !tc_is_float(v->meta.dtype) || tc_dtype_size(v->meta.dtype) < 2 || !v->meta.rank || tc_is_of_weight(p, v))
@@ -43,8 +43,8 @@ static bool gains(const saving *s, const tc_value *v) {
     return row > 0 && n + n / row * 4 < bytes;
 }
 
-/* As PyTorch scales (torch/_functorch/partitioners.py): by most / max |row| of float64, at most most / 1e-12, and held within the range of the
- * type. Behind the last node of the forward that reads v. */
+/* Quantises v after its last forward reader, with PyTorch's scaling (torch/_functorch/partitioners.py): max of the type / max |row| in float64, at most
+ * that maximum / 1e-12, results clamped to the range of the type. */
 static void to_narrow(saving *s, tc_value *v) {
     static const int64_t row[] = {-1};
     const double most = s->out->to == TC_F8E5M2 ? 57344 : 448;
@@ -91,7 +91,7 @@ tc_status tc_save_as(tc_program *p, tc_node **end, tc_saved_as *out) {
     s.last = TC_NEWN(&p->arena, tc_node *, n);
     s.narrow = TC_NEWN(&p->arena, tc_value *, n), s.scale = TC_NEWN(&p->arena, tc_value *, n), s.wide = TC_NEWN(&p->arena, tc_value *, n);
     look_at_forward(&s, *end);
-    tc_node *const first = (*end)->next; /* of the backward */
+    tc_node *const first = (*end)->next; /* first node of the backward */
     for (tc_node *m = first; m; m = m->next) tc_node_each_input(m, choose, &s);
     *end = first ? first->prev : p->graph->last;
     for (s.reader = first; s.reader; s.reader = s.reader->next) tc_node_each_input(s.reader, read_wide, &s);

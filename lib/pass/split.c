@@ -1,4 +1,4 @@
-/* Choosing where to cut (split.h). */
+/* Chooses where to cut a program (split.h). */
 #include "pass/split.h"
 
 #include "op/op.h"
@@ -11,7 +11,7 @@ static void explain(tc_buf *log, const tc_node *n, int piece, const char *why) {
     if (log) tc_buf_printf(log, "  %s (%s): piece %d, %s\n", n->name ? n->name : "?", tc_op_name(n->op), piece, why);
 }
 
-/* ---- by work ---- */
+/* ---- pieces of equal work ---- */
 typedef struct {
     const tc_symvalue *vars;
     size_t nvars;
@@ -38,7 +38,7 @@ int tc_split_evenly(const tc_program *p, int n, int *piece, tc_buf *log) {
     if ((size_t)n > left) n = left ? (int)left : 1;
     for (const tc_node *m = p->graph->first; m; m = m->next) total += bytes_moved(m, vars, nvars);
     for (const tc_node *m = p->graph->first; m; m = m->next, left--) {
-        double half = bytes_moved(m, vars, nvars) / 2; /* a node goes where its middle lies */
+        double half = bytes_moved(m, vars, nvars) / 2; /* a node belongs to the piece that its midpoint falls into */
         bool due = before + half > total * (k + 1) / n, must = left == (size_t)(n - k - 1);
         if (i && k + 1 < n && (must || (due && piece[i - 1] == k))) k++;
         before += 2 * half;
@@ -53,8 +53,8 @@ int tc_split_evenly(const tc_program *p, int n, int *piece, tc_buf *log) {
     return k + 1;
 }
 
-/* ---- by module ---- */
-/* The length of the beginning of path (up to ; or its end) that matches the pattern, whole steps and the number of the call; 0: none. */
+/* ---- pieces by module ---- */
+/* Length of the prefix of path (which ends at ';' or NUL) that matches the pattern, in whole components, including the call number; 0: no match. */
 static size_t matched(const char *pattern, const char *path) {
     const char *start = path;
     for (;;) {

@@ -1,16 +1,16 @@
-/* Where to cut a program (pass/cut.h): into so many pieces of about the same work, or where modules begin and end. */
+/* Chooses where to cut a program (pass/cut.h): into n pieces of about equal work, or at module boundaries (tc-export --split). */
 #ifndef TC_PASS_SPLIT_H
 #define TC_PASS_SPLIT_H
 
 #include "graph/graph.h"
 
-/* The piece of each node of the main graph, in order; piece: room for all of them. Returns how many pieces there are: none is empty.
- * log: a line for each node with the reason, or NULL. */
+/* Both fill `piece` (the caller's), by node of the main graph in order, and return the number of pieces; no piece is empty.
+ * log: receives one line per node with the reason, or NULL. */
 
-/* At most n, of about the same number of bytes read and written. */
+/* At most n pieces, each reading and writing about the same number of bytes. */
 int tc_split_evenly(const tc_program *p, int n, int *piece, tc_buf *log);
-/* Each stretch of nodes from one module whose path matches the pattern is a piece, so is each stretch between. Pattern: a path in which a * stands for any
- * one step, as in "blocks.*" or "encoder.layers.*.attn". */
+/* Each run of nodes from one module whose path matches the pattern is a piece, and so is each run of nodes between. Pattern: a module path in which *
+ * matches one component: "blocks.*", "encoder.layers.*.attn". */
 int tc_split_by_module(const tc_program *p, const char *pattern, int *piece, tc_buf *log);
 
 #endif

@@ -1,4 +1,5 @@
-/* Swapping a module (swap.h): each call is found, the nodes of the other program are put before what reads its results, its own go. */
+/* Swapping a module (swap.h): for each call of it, inserts the other program's nodes before the readers of the call's outputs and removes the call's
+ * nodes. */
 #include "pass/swap.h"
 
 #include "op/op.h"
@@ -12,9 +13,9 @@ typedef struct {
     const tc_program *with;
     const char *path;
     tc_call_flows flows;
-    tc_map called;    /* module of `with` -> how often it was put in so far */
-    int *weight;      /* by input of `with`: the input of p that it is; -1: none */
-    tc_value **state; /* by input of `with`: what it holds in the main graph by now */
+    tc_map called;    /* module of `with` -> number of calls inserted so far */
+    int *weight;      /* by input of `with`: index of the corresponding input of p; -1: none */
+    tc_value **state; /* by input of `with`: the buffer's current value in the main graph */
 } swap;
 
 static bool below(const char *name, const char *path) {
@@ -24,7 +25,7 @@ static bool below(const char *name, const char *path) {
 
 static bool is_write(const tc_output *o) { return o->kind == TC_OUT_BUFFER || o->kind == TC_OUT_PARAMETER; }
 
-/* ---- what `with` may be ---- */
+/* ---- checks on `with` ---- */
 static tc_status check_program(const tc_program *with) {
     for (int i = 0; i < with->ninputs; i++) {
         const tc_input *in = &with->inputs[i];
@@ -39,7 +40,7 @@ static tc_status check_program(const tc_program *with) {
 }
 
 /* ---- weights ---- */
-/* As PyTorch calls the value of a weight: p_blocks_2_lin_weight. */
+/* PyTorch's name for a weight's graph input: p_blocks_2_lin_weight. */
 static char *value_name(tc_arena *a, tc_input_kind kind, const char *name) {
     char *text = tc_arena_printf(a, "%c_%s", "pbc"[kind - TC_IN_PARAMETER], name);
     for (char *p = text; *p; p++)
@@ -70,7 +71,7 @@ static tc_value *body_input(tc_graph *g, const tc_value *like) {
     return tc_graph_add_input(g, v);
 }
 
-/* What the main graph's v is in g: bodies see it as the last of their inputs. */
+/* The value of main graph's v inside graph g: subgraphs receive it as an additional last input. */
 static tc_status value_in(swap *s, tc_graph *g, tc_value *v, tc_value **out) {
     tc_node *owner = tc_call_flows_owner(&s->flows, g);
     tc_arg *last = owner ? &owner->args[owner->nargs - 1] : NULL;
@@ -102,7 +103,7 @@ static void print_types(tc_buf *b, tc_value *const *v, int n) {
     if (!n) tc_buf_puts(b, "nothing");
 }
 
-/* "blocks.2@1 takes f32[B, 8], the other module f32[4, 8]" */
+/* The error "blocks.2@1 takes f32[B, 8], the other module f32[4, 8]". */
 static tc_status other(const tc_module_call *c, const char *what, tc_value *const *own, int nown, tc_value *const *theirs, int n) {
     tc_buf b = {0};
     const char *call = memrchr(c->calls, ';', c->n);
@@ -126,7 +127,7 @@ static bool same_kind(const tc_value *a, const tc_value *b) {
     return a->kind == b->kind && (a->kind != TC_V_TENSOR || (a->meta.dtype == b->meta.dtype && a->meta.rank == b->meta.rank));
 }
 
-/* `want` of the other program, its symbols replaced, against `have`. */
+/* Do the sizes of `want`, of the other program with its symbols replaced, equal those of `have`? Unknown ones become guards. */
 static bool sizes_fit(swap *s, const tc_module_call *c, const tc_sym *by, const tc_value *want, const tc_value *have) {
     for (int d = 0; d < have->meta.rank; d++) {
         tc_sym size = tc_sym_import_with(s->p->sym, want->meta.size[d], s->with->sym, by);
@@ -135,7 +136,7 @@ static bool sizes_fit(swap *s, const tc_module_call *c, const tc_sym *by, const 
     return true;
 }
 
-/* Sizes of the inputs that are symbols of `with` become those of the call, within their range; numbers from data become new ones. */
+/* Binds the symbols of `with` that are input sizes to the sizes of the call (within their ranges); data-dependent symbols become new ones. */
 static bool bind_symbols(swap *s, const tc_module_call *c, tc_value *const *want, tc_value *const *have, int n, tc_sym *by) {
     tc_symctx *y = s->p->sym;
     for (int i = 0; i < n; i++)
@@ -171,7 +172,7 @@ static tc_status check_guards(swap *s, const tc_module_call *c, const tc_sym *by
     return NULL;
 }
 
-/* Which is which is told by nothing but the types. */
+/* Do two values have the same type, so that types alone cannot tell which is which? */
 static bool ambiguous(tc_value *const *v, int n) {
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i; k++)
@@ -179,8 +180,9 @@ static bool ambiguous(tc_value *const *v, int n) {
     return false;
 }
 
-/* ---- one call ---- */
-/* Calls of with's modules are numbered through all calls of the one that it is. own: entries of with's calls -> number in this call + 1. */
+/* ---- replacing one call ---- */
+/* Renames the module path of an inserted node. Call numbers of with's modules continue over all calls of the swapped module. own: calls entries of
+ * `with` -> number in this call + 1. */
 static void set_place(swap *s, const tc_module_call *c, tc_map *own, tc_node *n) {
     tc_buf b = {0};
     tc_buf_printf(&b, "%.*s", (int)c->n, c->calls);
@@ -199,7 +201,7 @@ static void set_place(swap *s, const tc_module_call *c, tc_map *own, tc_node *n)
     tc_buf_free(&b);
 }
 
-/* The first node that reads a result and is not of the call, NULL for the end; *out_early: an input is made behind it. */
+/* The first node outside the call that reads one of its outputs (NULL: none, insert at the end); *out_early: an input is defined after it. */
 typedef struct {
     const tc_value *const *of;
     size_t n;
@@ -227,7 +229,7 @@ static tc_node *first_reader(const tc_module_call *c, const tc_values *in, const
     return n;
 }
 
-/* Puts the nodes in; given: c's inputs. out_results: in the order of with's outputs, USER ones first to last. */
+/* Inserts the nodes; given: c's inputs. out_results: user outputs in the order of with's outputs. */
 static tc_status put_nodes(swap *s, const tc_module_call *c, tc_value *const *given, const tc_sym *by, tc_node *before, tc_value **out_results) {
     const tc_program *with = s->with;
     tc_value **map = tc_xcalloc((size_t)with->graph->nvalues + 1, sizeof *map);
@@ -271,7 +273,7 @@ static int collect_types(const tc_program *with, bool inputs, tc_value **out) {
     return n;
 }
 
-/* Puts the call's own in the order of theirs; ordered: they are. */
+/* Reorders the call's values to match the other program's; ordered: they are in order already. */
 static tc_status fit(const swap *s, const tc_module_call *c, const char *what, tc_values *own, tc_value *const *theirs, int n, bool ordered) {
     bool same = own->len == (size_t)n;
     for (int i = 0; i < n && same; i++) {
@@ -287,7 +289,7 @@ static tc_status fit(const swap *s, const tc_module_call *c, const char *what, t
                          "an archive says it of the modules in --preserve-signature of tc-export, preserve_module_call_signature of torch.export");
 }
 
-/* What is known of the order in which a call takes and gives its tensors: the archive says it, or the capture. */
+/* The recorded signature of a call (order of its inputs and outputs), from the archive or the capture; NULL: none. */
 static const tc_call_signature *signature_of(const swap *s, const tc_module_call *c) {
     const char *call = memrchr(c->calls, ';', c->n);
     call = call ? call + 1 : c->calls;
@@ -304,7 +306,7 @@ static bool has(const tc_value *const *v, size_t n, const tc_value *x) {
     return n != 0;
 }
 
-/* Puts the tensors of a signature in the place of those that were found, when all of these are among them. */
+/* Takes over the order of the signature's tensors, when these include all that were found. */
 static bool take_order(const tc_arg *a, int n, tc_values *io) {
     tc_values own = {0};
     bool all = true;
@@ -369,7 +371,7 @@ static void find_calls(tc_graph *g, const char *path, tc_module_calls *out) {
 }
 
 /* ---- the signature ---- */
-/* What the module's calls wrote to its buffers is written no more. */
+/* Removes the mutations of the replaced module's buffers. */
 static void drop_writes(swap *s) {
     tc_program *p = s->p;
     int kept = 0;
@@ -395,7 +397,7 @@ static void add_writes(swap *s) {
     tc_output *all = tc_arena_dup(&p->arena, p->outputs, sizeof *all * (size_t)p->noutputs);
     int n = 0;
     p->graph->noutputs = 0;
-    for (int writes = 1; writes >= 0; writes--) /* which stand before the results */
+    for (int writes = 1; writes >= 0; writes--) /* mutations come before the results */
         for (int i = 0; i < p->noutputs; i++) {
             if ((is_write(&all[i]) || all[i].kind == TC_OUT_USER_INPUT) != writes) continue;
             p->outputs[n++] = all[i];
@@ -403,7 +405,7 @@ static void add_writes(swap *s) {
         }
 }
 
-/* Takes operand k of the last list of n, which no body reads, from it and from the bodies. */
+/* Removes operand k, which no subgraph reads, from the last list of n and from the subgraphs' inputs. */
 static void drop_operand(tc_node *n, int k) {
     tc_arg *last = &n->args[n->nargs - 1];
     for (int i = 0; i < n->nargs; i++) {
@@ -418,7 +420,7 @@ static void drop_operand(tc_node *n, int k) {
     last->n--;
 }
 
-/* Weights that bodies read no more. */
+/* Removes weight operands that subgraphs no longer read. */
 static void drop_operands(swap *s, tc_graph *g) {
     for (tc_node *n = g->first; n; n = n->next) {
         bool any = false;
@@ -436,13 +438,13 @@ static void drop_operands(swap *s, tc_graph *g) {
     }
 }
 
-/* The module's own weights go where nothing reads them any more; those that came stand among their kind. nold: how many inputs p had. */
+/* Removes the replaced module's unused weights and sorts the new ones among the inputs of their kind. nold: number of inputs before. */
 static tc_status order_inputs(swap *s, int nold) {
     tc_program *p = s->p;
     tc_input *kept = TC_NEWN(&p->arena, tc_input, (size_t)p->ninputs);
     int *to = TC_NEWN(&p->arena, int, (size_t)p->ninputs), n = 0;
     tc_call_flows_close(&s->flows);
-    tc_call_flows_open(&s->flows, p); /* counts again */
+    tc_call_flows_open(&s->flows, p); /* recomputes use counts */
     drop_operands(s, p->graph);
     for (int kind = TC_IN_PARAMETER; kind <= TC_IN_USER; kind++)
         for (int i = 0; i < p->ninputs; i++) {
@@ -487,7 +489,7 @@ static tc_status swap_calls(swap *s, const tc_module_calls *calls) {
     return st;
 }
 
-/* What its calls took and gave, those of its parts too, is not said of the other module. */
+/* Removes recorded signatures of the replaced module and its submodules. */
 static void drop_signatures(tc_program *p, const char *path) {
     size_t kept = 0;
     const size_t n = strlen(path);

@@ -1,19 +1,20 @@
-/* Another module in the place of one of a program's, in every call of it: what torch.export.unflatten and an assignment to the attribute do.
+/* Replaces a module of a program by another program, in every call of it (tc-export --swap), as torch.export.unflatten and an assignment to the
+ * attribute do.
  *
  *     lin = linear(x, blocks.2.w)                     relu = relu(x)
  *     y = relu(lin)                          ->       lin = linear(relu, blocks.2.inner.w)
  *     z = sum(y)                                      z = sum(lin)
  *
- * A call's inputs are what it reads of others, its results what others read of it; in the order of its signature, where the program has that
- * (tc_program.calls). */
+ * A call's inputs are the values that it reads from outside, its outputs those that are read outside; ordered by its recorded signature, where there is
+ * one (tc_program.calls). */
 #ifndef TC_PASS_SWAP_H
 #define TC_PASS_SWAP_H
 
 #include "graph/graph.h"
 
-/* p and with: functional. with's weights become PATH.NAME of p, and each call takes sizes of its own for with's symbols. A condition on them that is
- * not known becomes a guard of p. TC_USAGE: p calls no such module. TC_CONTENT: inputs or results do not fit, or nothing tells their order.
- * TC_UNSUPPORTED: with writes to its inputs, or to buffers in the body of a branch or loop. p is spoilt after an error. */
+/* p and with: functional. Weights of `with` become PATH.NAME of p; its symbols are bound per call, and conditions on them that are not known to hold
+ * become guards of p. TC_USAGE: p does not call such a module. TC_CONTENT: inputs or outputs do not match, or their order is ambiguous. TC_UNSUPPORTED:
+ * `with` mutates its inputs, or buffers inside control flow. After an error p must not be used. */
 tc_status tc_swap_module(tc_program *p, const char *path, const tc_program *with);
 
 #endif

@@ -1,4 +1,4 @@
-/* The symbols in types, arguments and nodes (symbols.h). */
+/* Marks the symbols used in types, arguments and nodes (symbols.h). */
 #include "pass/symbols.h"
 
 static void mark(bool *set, tc_sym s) {

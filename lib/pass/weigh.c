@@ -1,4 +1,4 @@
-/* Sizes of values (weigh.h). */
+/* Estimated sizes of values (weigh.h). */
 #include "pass/weigh.h"
 
 enum { UNKNOWN_SIZE = 64 };

@@ -1,4 +1,4 @@
-/* tc-mpi.so: the only object that knows MPI. Built by mpicc, opened with dlopen (dist/dist.c). */
+/* tc-mpi.so: the only object that includes mpi.h. Built by mpicc, opened with dlopen by dist/dist.c. */
 #include "dist/shim/tc_mpi.h"
 
 #include <limits.h>

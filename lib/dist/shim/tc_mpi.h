@@ -1,5 +1,5 @@
-/* What the MPI shim offers: a table of plain C functions, so that mpi.h is included by one object only, tc-mpi.so, which is opened
- * under a launcher and never otherwise. Every function returns 0 or MPI's error code; error() gives its text. */
+/* Interface of the MPI shim: a table of plain C functions, so that only tc-mpi.so includes mpi.h; it is opened under a launcher only. Every function
+ * returns 0 or MPI's error code; error() gives its text. */
 #ifndef TC_DIST_SHIM_TC_MPI_H
 #define TC_DIST_SHIM_TC_MPI_H
 
@@ -12,7 +12,7 @@ typedef struct {
     int (*finalize)(void);
     void (*abort)(int code);
     void (*error)(int rc, char *out, size_t n);
-    /* One message each way at most: starts what is asked (peer -1: nothing), then test() until done is 1. At most one exchange at a time. */
+    /* Starts at most one send and one receive (peer -1: none); then call test() until done is 1. One exchange at a time. */
     int (*start)(int to, const void *send, size_t nsend, int from, void *recv, size_t nrecv);
     int (*test)(int *done);
     const char *library; /* "Open MPI v4.1.4, ..." */
