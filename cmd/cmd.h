@@ -1,4 +1,4 @@
-/* What the six programs share. A program is a table and a function:
+/* Framework of the six programs: options, streams, messages, progress, exit codes. A program is a table and a function:
  *
  *     static tc_status run(tc_cmd *c) {
  *         tc_blob *b;
@@ -10,8 +10,8 @@
  *     static const tc_tool tool = {.name = "tc-run", .operands = "[PROGRAM]", .max_operands = 1, .summary = "...", .options = options, .run = run};
  *     int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }
  *
- * Parsing, --help, usage errors, completion, the exit code, error printing, signals and closing stdout follow from the table.
- * The options help, version, verbose, quiet, log, time, stats, json and threads belong to every program and are not listed. */
+ * From the table follow parsing, --help, usage errors, shell completion, exit codes, error messages, signal handling and closing of stdout. The options
+ * help, version, verbose, quiet, log, time, stats, json and threads belong to every program and are not listed. */
 #ifndef TC_CMD_CMD_H
 #define TC_CMD_CMD_H
 
@@ -56,24 +56,24 @@ struct tc_cmd {
     const tc_tool *tool;
     const tc_subcommand *command; /* chosen one, or NULL */
     const char **operands;
-    int noperands; /* without the subcommand's name */
+    int noperands; /* operands, without the subcommand's name */
     bool verbose, quiet, json;
     /* private to cmd/ */
     TC_VEC(const char *) values[TC_OPT_COUNT];
-    const char *given_at[TC_OPT_COUNT]; /* where values stand that come from elsewhere, "mlp.yaml:3:8: input"; NULL: the command line */
-    const char *stdin_claim;            /* who reads stdin, or NULL */
+    const char *given_at[TC_OPT_COUNT]; /* location of a value that does not come from the command line, "mlp.yaml:3:8: input"; else NULL */
+    const char *stdin_claim;            /* the option or operand that reads stdin, or NULL */
     tc_pool *pool;
     int threads;
     double started, phase_ended;
     TC_VEC(tc_phase) phases;
     tc_stepping steps;
-    struct tc_watch *watch; /* evidence.c; NULL: nobody watches */
-    FILE **log_files;       /* of --log-dir, by topic; NULL: none is given */
+    struct tc_watch *watch; /* of --dump (evidence.c), or NULL */
+    FILE **log_files;       /* of --log-dir, by topic; NULL without --log-dir */
     char **argv;
-    const char **words; /* what operands points into */
+    const char **words; /* storage that operands points into */
 };
 
-/* The whole life of a program; returns main's value. */
+/* Runs the whole program; returns the exit code for main. */
 int tc_cmd_main(int argc, char **argv, const tc_tool *tool);
 
 /* ---- options ---- */
@@ -81,55 +81,58 @@ bool tc_cmd_has(const tc_cmd *c, tc_opt_id id);
 const char *tc_cmd_get(const tc_cmd *c, tc_opt_id id); /* the last value; NULL when not given (also a FLAG, or OPT without "=") */
 int tc_cmd_count(const tc_cmd *c, tc_opt_id id);
 const char *tc_cmd_value(const tc_cmd *c, tc_opt_id id, int i); /* i-th given, in the order of the command line */
-/* As if it had been given last (value: NULL for a FLAG; it must live as long as c), or not at all: settings from elsewhere. */
+/* Sets an option as if it stood last on the command line (value NULL for a FLAG; value must outlive c), or removes it: for settings from files and
+ * recipes. */
 void tc_cmd_set(tc_cmd *c, tc_opt_id id, const char *value);
 void tc_cmd_unset(tc_cmd *c, tc_opt_id id);
-/* The same of a word of a command line, --NAME or --NAME=VALUE. TC_USAGE: no such option, or no value where it needs one. */
+/* The same for one command-line word, --NAME or --NAME=VALUE. TC_USAGE: unknown option, or a missing value. */
 tc_status tc_cmd_give(tc_cmd *c, char *word);
 /* Value as a number in [lo, hi], or `def` when not given. TC_USAGE naming option, value and range. */
 tc_status tc_cmd_int(const tc_cmd *c, tc_opt_id id, int64_t lo, int64_t hi, int64_t def, int64_t *out);
 tc_status tc_cmd_double(const tc_cmd *c, tc_opt_id id, double lo, double hi, double def, double *out);
 /* Index of the value in a NULL-terminated list, or `def` when not given. TC_USAGE listing them, with a suggestion. */
 tc_status tc_cmd_choice(const tc_cmd *c, tc_opt_id id, const char *const *names, int def, int *out);
-/* A format that --to may name, and the suffixes that mean it: ".pt.pth", NULL where none does. */
+/* A format that --to may name, and the file suffixes that imply it: ".pt.pth", or NULL. */
 typedef struct {
     const char *name, *suffixes;
 } tc_cmd_form;
-/* The format of what goes to path (NULL: stdout), an index of `all` (NULL name last): as --to says, else the suffix, else `def`.
- * TC_USAGE: --to names none of them, or another than the suffix. */
+/* The output format for path (NULL: stdout), as an index of `all` (NULL name last): that of --to, else of the suffix, else `def`. TC_USAGE: --to names
+ * an unknown format or contradicts the suffix. */
 tc_status tc_cmd_format(const tc_cmd *c, const tc_cmd_form *all, const char *path, int def, int *out);
 tc_status tc_cmd_seconds(const tc_cmd *c, tc_opt_id id, double *out); /* "90", "30m", "2h", "1:30:00"; -1 when not given */
 /* A usage error: exit 2, with a line that points to --help. */
 tc_status tc_usage(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);
 bool tc_cmd_logs(const tc_cmd *c, const char *topic); /* --log TOPIC was given, TC_LOG names it, or --log-dir asks for all */
-/* A line of a topic, or whole lines, where it is logged; `also`: as text on stderr though it be not. */
+/* Logs one or more whole lines under a topic; also: as text on stderr even if the topic is not logged. */
 void tc_cmd_log(const tc_cmd *c, const char *topic, bool also, const char *fmt, ...) TC_PRINTF(4, 5);
 void tc_cmd_log_text(const tc_cmd *c, const char *topic, bool also, const char *text, size_t n);
 
 /* ---- streams ---- */
-/* Says that `who` ("the program", "--input x") reads stdin. TC_USAGE naming both when another has claimed it. */
+/* Claims stdin for `who` ("the program", "--input x"). TC_USAGE, naming both, when it is claimed already. */
 tc_status tc_cmd_claim_stdin(tc_cmd *c, const char *who);
-/* The whole of path, "-" being stdin (claimed for who). Empty stdin is TC_CONTENT: "nothing arrived: did the command before fail?". */
+/* Reads or maps all of path; "-": stdin, claimed for `who`. *out_blob is the caller's. TC_CONTENT on empty stdin: "nothing arrived: did the command
+ * before fail?". */
 tc_status tc_cmd_read(tc_cmd *c, const char *path, const char *who, tc_blob **out_blob);
-/* path NULL or "-": stdout. Binary data to a terminal is TC_USAGE. An interrupted program removes the temporary file. */
+/* Opens an output; path NULL or "-": stdout. TC_USAGE: binary data to a terminal. The temporary file is removed when the program is interrupted. */
 tc_status tc_cmd_create(tc_cmd *c, const char *path, bool binary, tc_out **out_file);
 tc_status tc_cmd_finish(tc_cmd *c, tc_out *o, tc_status s); /* tc_out_finish for a file of tc_cmd_create */
 
 /* ---- talking to people ---- */
-/* Text may end on a terminal: control characters in it came out of a file and are shown as \xNN. JSON has none (base/json_write.h). */
+/* Writes text that may reach a terminal: control characters (from files) are shown as \xNN. JSON has none (base/json_write.h). */
 void tc_cmd_show(FILE *to, const char *text, size_t n);
-tc_status tc_cmd_write_text(tc_cmd *c, const char *path, const tc_buf *text); /* the whole of path, NULL or "-" being stdout */
+tc_status tc_cmd_write_text(tc_cmd *c, const char *path, const tc_buf *text); /* writes the whole file; path NULL or "-": stdout */
 void tc_cmd_say(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);       /* "tc-run: ..." */
 void tc_cmd_note(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);      /* "tc-run: ..."; silent with -q */
 void tc_cmd_verbose(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);   /* only with -v */
-/* Prints a status as main does: for programs that report several failures and go on. Frees it; returns its code. */
+/* Prints and frees a status as main does, and returns its code: for programs that report several failures and continue. */
 tc_code tc_cmd_report(const tc_cmd *c, tc_status s);
 
-tc_pool *tc_cmd_pool(tc_cmd *c); /* made when first asked for; NULL: one thread, as asked or because no other could be started */
+tc_pool *tc_cmd_pool(tc_cmd *c); /* the thread pool, created on first use; NULL: one thread (--threads 1, or no other could be started) */
 int tc_cmd_threads(tc_cmd *c);
-tc_stepping *tc_cmd_steps(tc_cmd *c); /* as TC_STEPS and TC_STEPS_LOG say, from the first again; NULL when neither is set */
+/* counter of optional plan steps, restarted, as $TC_STEPS and $TC_STEPS_LOG say (steps.c); NULL when neither is set */
+tc_stepping *tc_cmd_steps(tc_cmd *c);
 
-/* For --stats: the time since the last call (the program's start) went into `what`, which lives for ever: "reading inputs". */
+/* For --stats: books the time since the last call (or the start) under `what`, a static string: "reading inputs". */
 void tc_cmd_phase(tc_cmd *c, const char *what);
 
 /* ---- progress: one line with rate and ETA, on a terminal only ---- */

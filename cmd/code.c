@@ -1,4 +1,4 @@
-/* Compiled code of the program operand (code.h). */
+/* Loads compiled code and tuning for the program operand, and reads --numerics and the like (code.h). */
 #include "cmd/code.h"
 
 #include "base/file.h"
@@ -49,7 +49,7 @@ tc_status tc_cmd_operators(tc_cmd *c, tc_operators **out) {
     else tc_user_path("XDG_DATA_HOME", ".local/share", "tc-operators", &path);
     if (path.len) s = tc_folder_names(&a, path.data, is_archive_name, &names, &n);
     if (dir) s = tc_annotate(s, "TC_OPERATORS");
-    else if (s) tc_status_free(s), s = NULL; /* the user has none, or no home that this process may read */
+    else if (s) tc_status_free(s), s = NULL; /* no such directory, or no readable home */
     if (n && !s) *out = tc_operators_create();
     for (size_t i = 0; i < n && !s; i++) s = add_operators(c, tc_arena_printf(&a, "%s/%s", path.data, names[i]), *out);
     tc_arena_free(&a);
@@ -107,7 +107,7 @@ void tc_cmd_code_report(tc_cmd *c, const tc_cmd_code *code) {
     if (code->isa && all) tc_cmd_verbose(c, "compiled code for %s serves %zu of %zu groups", code->isa, code->found, all);
 }
 
-/* One MODE of --fp32-precision; none leaves *out. */
+/* Parses one MODE of --fp32-precision; "none" leaves *out unchanged. */
 static bool read_precision(const char *name, size_t len, int *out) {
     if (len == 4 && !memcmp(name, "none", 4)) return true;
     for (int i = 0; tc_fp32_names[i]; i++)
@@ -116,7 +116,7 @@ static bool read_precision(const char *name, size_t len, int *out) {
 }
 tc_status tc_cmd_numerics(tc_cmd *c, tc_numerics *out) {
     static const char *const modes[] = {"strict", "fast", NULL}, *const kinds[] = {"", "matmul=", "conv="};
-    int mode, how[] = {TC_FP32_IEEE, -1, -1}; /* by kind; -1: as the first */
+    int mode, how[] = {TC_FP32_IEEE, -1, -1}; /* by kind of operator; -1: as the first */
     TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &mode));
     for (const char *s = tc_cmd_get(c, TC_OPT_fp32_precision), *item; s; s = *s ? s + 1 : NULL) {
         int kind = 2;

@@ -1,10 +1,10 @@
-/* --dump: what is kept of an internal error (op/watch.h), in DIR.
+/* --dump DIR: keeps a reproducer of an internal error in a pass (op/watch.h) in DIR:
  *
- *     crash.pt2    the program before the pass that failed; tc-export reads it and does the same to it again
- *     crash.graph  the program that the pass left, as text
- *     crash.txt    the message, the command line, the passes that had run, the pass that failed
+ *     crash.pt2    the program before the failing pass; tc-export reads it and repeats that pass
+ *     crash.graph  the program after the pass, as text
+ *     crash.txt    message, command line, passes that ran, the failing pass
  *
- * TC_FAULT=PASS makes that pass fail, PASS! break an invariant, PASS? abort: it is how the tests ask for what must not happen. */
+ * Fault injection for tests: TC_FAULT=PASS makes that pass fail, PASS! breaks an invariant in it, PASS? aborts. */
 #include "base/file.h"
 #include "cmd/internal.h"
 #include "cmd/program.h"
@@ -17,10 +17,10 @@
 typedef struct {
     tc_watch watch;
     const tc_cmd *c;
-    const char *dir; /* NULL: nothing is kept */
+    const char *dir; /* NULL: no --dump */
 } watcher;
 
-static watcher *installed; /* whose program a broken invariant stops */
+static watcher *installed; /* for the SIGABRT handler */
 
 static tc_status put(const char *dir, const char *name, const tc_buf *text) {
     tc_buf path = {0};
@@ -66,8 +66,8 @@ static void evidence(tc_watch *w, const tc_program *made, const char *message) {
     tc_status_free(lost);
 }
 
-/* A broken invariant in a pass. Its message is on stderr already. The signal comes from abort() in ordinary code, outside of malloc and stdio: what
- * these do may be done here. Any other SIGABRT (malloc's own, another process's) may have come inside of them, and just ends the program. */
+/* SIGABRT handler for a broken invariant (TC_BUG) in a pass, whose message is printed already. TC_BUG calls abort() outside malloc and stdio, so these
+ * may be used here; any other SIGABRT may have interrupted them and just ends the program. */
 static void on_abort(int sig) {
     watcher *x = installed;
     signal(sig, SIG_DFL);

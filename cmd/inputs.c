@@ -1,4 +1,4 @@
-/* Inputs for a program that nobody gave any. */
+/* Generates example inputs (inputs.h). */
 #include "cmd/inputs.h"
 
 #include "op/sample.h"
@@ -9,7 +9,7 @@ typedef struct {
     const tc_program *p;
     tc_symvalue *vars; /* of nvars */
     size_t nvars;
-    tc_sym *free; /* the nfree symbols that may be chosen */
+    tc_sym *free; /* the nfree unbound symbols */
     size_t nfree;
 } choice;
 
@@ -27,7 +27,7 @@ static void choose_from_inputs(choice *c) {
     free(set);
 }
 
-/* Each at its lower bound, one at least, plus the digits of `more`, those of the first symbol lowest. */
+/* Tries each free symbol at its lower bound (at least 1) plus its digit of `more` in base radix. */
 static bool try_sizes(choice *c, int64_t more, int64_t radix) {
     for (size_t i = 0; i < c->nfree; i++, more /= radix) {
         int64_t lo, hi;
@@ -38,7 +38,7 @@ static bool try_sizes(choice *c, int64_t more, int64_t radix) {
     return tc_program_admits(c->p, c->vars, c->nvars);
 }
 
-/* One larger than its bound, or several a little. */
+/* Searches for sizes that satisfy the guards: one symbol raised above its bound, or several raised a little. */
 static bool choose(choice *c) {
     enum { ALONE = 256, TOGETHER = 4096 };
     static const int64_t radix[] = {1, TOGETHER, 64, 16, 8};

@@ -1,11 +1,12 @@
-/* What the machine can do, measured: fused multiply-adds of float32 and a triad over memory, with the threads that the runs have. Some 0.2 s. */
+/* Measures the machine's peak rates for --profile (profile.h): float32 fused multiply-adds, and memory bandwidth by a STREAM triad, with the pool's
+ * threads. Takes about 0.2 s. */
 #include "cmd/profile.h"
 
 #include "base/text.h"
 
 enum { ROUNDS = 200000, CHAINS = 12 };
 
-/* CHAINS independent chains of W-lane multiply-adds; returns what keeps them from being removed. */
+/* CHAINS independent chains of W-lane fused multiply-adds; the returned sum keeps the compiler from removing them. */
 #define EACH(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11)
 #define BEGIN(k) a##k = y + k,
 #define STEP(k) a##k = a##k * x + y;
@@ -74,7 +75,7 @@ tc_limits tc_limits_measure(tc_pool *pool) {
         if (rate > m.flops) m.flops = rate;
     }
     w.a = tc_xcalloc(N, sizeof *w.a), w.b = tc_xcalloc(N, sizeof *w.b), w.c = tc_xcalloc(N, sizeof *w.c);
-    for (int64_t i = 0; i < N; i++) w.b[i] = w.c[i] = 1; /* pages of their own */
+    for (int64_t i = 0; i < N; i++) w.b[i] = w.c[i] = 1; /* touch the pages, so that they are mapped */
     for (int k = 0; k < 10; k++) {
         double start = tc_now();
         tc_parallel_for(pool, N, 65536, triad, &w);

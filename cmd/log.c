@@ -1,4 +1,4 @@
-/* What --log, TC_LOG and --log-dir ask for: the lines of a topic on stderr, as JSON with --json, or as JSON in DIR/PROGRAM.TOPIC.jsonl. */
+/* Logging by topic (--log, $TC_LOG, --log-dir): lines on stderr, as JSON with --json, or JSON lines in DIR/PROGRAM.TOPIC.jsonl. */
 #include "cmd/internal.h"
 
 #include "base/file.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Whether topic is in a list with commas between. */
+/* Is topic in the comma-separated list? */
 static bool listed(const char *list, const char *topic) {
     for (const char *p = list;; p += strcspn(p, ",") + 1) {
         if (strlen(topic) == strcspn(p, ",") && !strncmp(topic, p, strlen(topic))) return true;
@@ -17,7 +17,7 @@ static bool listed(const char *list, const char *topic) {
 }
 
 bool tc_cmd_logs(const tc_cmd *c, const char *topic) {
-    const char *all = getenv("TC_LOG"); /* for every program of a pipe: each takes the topics that it has */
+    const char *all = getenv("TC_LOG"); /* shared by all programs of a pipe: each uses the topics that it has */
     bool on = (all && listed(all, topic)) || (c->log_files && !all && !tc_cmd_count(c, TC_OPT_log));
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_log); i++) on |= listed(tc_cmd_value(c, TC_OPT_log, i), topic);
     return on;
@@ -52,16 +52,16 @@ tc_status tc_cmd_log_close(tc_cmd *c) {
     return s;
 }
 
-/* The file of a topic, made by its first line: of several ranks one has lines. NULL: it cannot be made. */
+/* The file of a topic, created at its first line, since only one of several ranks logs. NULL: it cannot be created. */
 static FILE *file_of(const tc_cmd *c, const char *topic) {
     int i = 0;
     while (i < topics(c) && strcmp(c->tool->topics[i], topic)) i++;
-    TC_ASSERT(i < topics(c)); /* what is logged stands in the list */
+    TC_ASSERT(i < topics(c)); /* every topic is in the tool's list */
     if (c->log_files[i]) return c->log_files[i];
     tc_buf path = {0};
     tc_buf_printf(&path, "%s/%s.%s.jsonl", tc_cmd_get(c, TC_OPT_log_dir), c->tool->name, topic);
     FILE *f = c->log_files[i] = fopen(path.data, "we");
-    if (f) setvbuf(f, NULL, _IOLBF, 0); /* what was said before a signal stays */
+    if (f) setvbuf(f, NULL, _IOLBF, 0); /* lines survive a signal */
     else tc_cmd_say(c, "%s: cannot write: %s", path.data, strerror(errno));
     tc_buf_free(&path);
     return f;
@@ -87,7 +87,7 @@ static void put_json(const tc_cmd *c, const char *topic, const char *text, size_
     }
 }
 
-/* Where it is logged; true: and as text on stderr. */
+/* Writes text to the topic's file or as JSON; true: it must also be printed as text on stderr. */
 static bool put(const tc_cmd *c, const char *topic, bool also, const char *text, size_t n) {
     const bool on = n && tc_cmd_logs(c, topic);
     if (on && c->log_files) put_json(c, topic, text, n, file_of(c, topic));

@@ -1,4 +1,4 @@
-/* The life of a program: descriptors, signals, parsing, the run, the report of what failed, stdout's close, the exit code. */
+/* tc_cmd_main: descriptors, signals, parsing, the tool's run function, error report, closing stdout, exit code. */
 #include "base/cpu.h"
 #include "base/json_write.h"
 #include "base/resident.h"
@@ -75,7 +75,7 @@ tc_code tc_cmd_report(const tc_cmd *c, tc_status s) {
     return code;
 }
 
-static int stdout_lost; /* why a part of it was not written: errno; 0: all was, as far as is known */
+static int stdout_lost; /* errno of a failed write to stdout, or 0 */
 
 void tc_cmd_show(FILE *to, const char *text, size_t n) {
     tc_buf b = {0};
@@ -160,13 +160,13 @@ static void print_time(const tc_cmd *c) {
             (double)tc_resident_most() / (1 << 20));
 }
 
-/* A program started with a standard descriptor closed must not open its files there: it gets one that fails to read or write. */
+/* Opens closed standard descriptors on /dev/null in the direction that fails, so that no later file gets descriptor 0, 1 or 2. */
 static void fill_descriptors(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) _exit(TC_ENV);
 }
 
-/* Closing says only what became of the last block: an earlier one that was lost has left a mark. */
+/* fclose reports only the last block: an earlier failed write is remembered in stdout_lost. */
 static bool close_stdout(void) {
     const bool lost = ferror(stdout) != 0;
     errno = 0;

@@ -1,4 +1,4 @@
-/* An ONNX model as the program operand. */
+/* An ONNX model as the program operand: imports it, with the --input values that the import needs. */
 #include "cmd/program.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -10,14 +10,14 @@
 
 static void warn(void *self, const char *text) { tc_cmd_verbose(self, "%s", text); }
 
-/* "NAME=VALUE" for this input, or VALUE for the only one: where VALUE begins, else NULL. */
+/* The VALUE in "NAME=VALUE" for this input, or in "VALUE" for the only input; else NULL. */
 static const char *value_for(const char *spec, const char *name, bool only) {
     size_t n = strlen(name);
     if (!strncmp(spec, name, n) && spec[n] == '=') return spec + n + 1;
     return only && ((*spec && strchr("@[\"", *spec)) || tc_literal_type(spec, true)) ? spec : NULL;
 }
 
-/* @FILE or @FILE#KEY, or a literal, as a tensor; anything else stays unknown. */
+/* Reads @FILE, @FILE#KEY or a literal as a tensor; anything else stays unknown. */
 static tc_status read_value(const char *value, const char *name, tc_tensor *out) {
     if (*value != '@') return tc_literal_type(value, true) ? tc_literal_parse(value, out) : NULL;
     if (!strcmp(value, "@-")) return NULL;
@@ -30,7 +30,7 @@ static tc_status read_value(const char *value, const char *name, tc_tensor *out)
     if (t) *out = tc_tensor_share(t);
     tc_tensors_deinit(&all);
     free(path);
-    tc_status_free(st); /* whoever reads the input says what is wrong with it */
+    tc_status_free(st); /* the error is reported when the input is read for the run */
     return NULL;
 }
 
@@ -38,11 +38,11 @@ static tc_status read_value(const char *value, const char *name, tc_tensor *out)
 typedef struct {
     tc_arena *arena;
     TC_VEC(const char *) items; /* in row-major order */
-    int rank;                   /* -1: no string or empty list was met yet */
-    int64_t size[TC_MAX_RANK];  /* of the lists of each depth; -1: none was met yet */
+    int rank;                   /* -1: no string or empty list seen yet */
+    int64_t size[TC_MAX_RANK];  /* list length at each depth; -1: none seen yet */
 } strings;
 
-/* A string at `depth`, or a list of what stands one deeper, all as deep and long as the first. */
+/* Reads a string at `depth`, or a list of elements one level deeper, all of the same depth and length. */
 static void read_strings(tc_jread *j, int depth, strings *s) {
     bool nested = tc_jr_peek(j) == TC_JR_ARRAY;
     int64_t n = 0;
@@ -63,7 +63,7 @@ static void read_strings(tc_jread *j, int depth, strings *s) {
     if (s->size[depth] != n) tc_jr_fail(j, TC_CONTENT, "a list of %lld, others have %lld", (long long)n, (long long)s->size[depth]);
 }
 
-/* JSON, a string or strings in lists, from @FILE, @- or the value itself. The elements are of the arena, their list is the caller's. */
+/* Reads JSON (a string or nested lists of strings) from @FILE, @- or the value itself. Elements live in the arena; the caller frees the list. */
 static tc_status read_text(tc_cmd *c, const char *value, const char *name, tc_arena *a, tc_onnx_tensor *out) {
     tc_jread j;
     tc_blob *b = NULL;
@@ -88,7 +88,7 @@ typedef struct {
     TC_VEC(tc_onnx_fixed) list;
     tc_tensor values[MOST];
     tc_onnx_tensor texts[MOST];
-    tc_arena arena; /* of the texts' elements */
+    tc_arena arena; /* of string elements */
 } fixed_inputs;
 
 static void free_fixed(fixed_inputs *f) {
@@ -101,7 +101,7 @@ static void free_fixed(fixed_inputs *f) {
     free(f);
 }
 
-/* The k-th --input is used up: the program has no input for it. */
+/* Removes the k-th --input, which the import has consumed: the program has no such input. */
 static void spend(tc_cmd *c, int k) {
     const char **all = c->values[TC_OPT_input].data;
     size_t after = --c->values[TC_OPT_input].len - (size_t)k;

@@ -146,7 +146,7 @@ tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
     c->verbose = tc_cmd_has(c, TC_OPT_verbose);
     c->quiet = tc_cmd_has(c, TC_OPT_quiet);
     c->json = tc_cmd_has(c, TC_OPT_json);
-    for (int i = 1; wrong && i < argc; i++) c->json |= !strcmp(argv[i], "--json"); /* behind the word that is wrong, too */
+    for (int i = 1; wrong && i < argc; i++) c->json |= !strcmp(argv[i], "--json"); /* also after the erroneous word */
     if (wrong) return wrong;
     if (tc_cmd_has(c, TC_OPT_help) || tc_cmd_has(c, TC_OPT_version)) return NULL;
     int min = c->tool->min_operands, max = c->tool->max_operands;
@@ -232,7 +232,7 @@ tc_status tc_cmd_choice(const tc_cmd *c, tc_opt_id id, const char *const *names,
     return s;
 }
 
-/* Whether path is a name and one of the suffixes. */
+/* Does path end in one of the suffixes, after at least one character? */
 static bool has_suffix(const char *path, const char *suffixes) {
     for (size_t n; suffixes && *suffixes; suffixes += n) {
         n = 1 + strcspn(suffixes + 1, ".");

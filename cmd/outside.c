@@ -1,5 +1,5 @@
-/* Weights outside the archive (outside.h): in FILE.safetensors beside FILE.pt2 (extern), or where they were already, in the archive that the
- * program was read from (input), which is named with a checksum (file/pt2_outside.c). */
+/* Weights stored outside the archive (outside.h): in FILE.safetensors beside FILE.pt2 (extern), or in the archive that the program was read from
+ * (input), which is recorded by name and checksum (file/pt2_outside.c). */
 #include "cmd/outside.h"
 
 #include "ckpt/ckpt.h"
@@ -19,7 +19,7 @@ static void path_beside(const char *path, tc_buf *out) {
     tc_buf_printf(out, "%.*s.safetensors", (int)n, path);
 }
 
-/* What a has for the weights of p, and for nothing else: those of the program of its name, which may call another's the same. */
+/* The weights that archive a stores for the program of p's name (another program may have weights of the same names). */
 static tc_status weights_of(tc_archive *a, const tc_program *p, tc_tensors *out) {
     tc_tensors all = {0};
     tc_status st = NULL;
@@ -60,7 +60,7 @@ tc_status tc_outside_read(tc_cmd *c, const tc_archive *a, tc_program *p) {
     return st;
 }
 
-/* The file has one tensor of a name, for all programs. */
+/* Adds a weight to the file, which has one tensor per name for all programs. */
 static tc_status add_weight(tc_tensors *all, const tc_input *in) {
     const tc_tensor *other = tc_tensors_find(all, in->name);
     tc_diff d;
@@ -98,7 +98,7 @@ static bool folder_of(const char *path, struct stat *out) {
     return ok;
 }
 
-/* Both paths lead to one folder and to two files, of which the second need not be there. */
+/* Are the paths two files in one directory? The second need not exist. */
 static bool side_by_side(const char *from, const char *to) {
     struct stat a, b;
     if (!folder_of(from, &a) || !folder_of(to, &b) || a.st_dev != b.st_dev || a.st_ino != b.st_ino) return false;
@@ -106,7 +106,7 @@ static bool side_by_side(const char *from, const char *to) {
     return stat(to, &b) || a.st_dev != b.st_dev || a.st_ino != b.st_ino;
 }
 
-/* Whether a reader will find the weights of p in `from`: the bytes that p has, by its names. */
+/* Checks that archive `from` stores p's weights under its names, with the bytes that p has now. */
 static tc_status check_input(tc_cmd *c, tc_archive *from, const tc_program *p) {
     tc_tensors w = {0};
     tc_status st = weights_of(from, p, &w);

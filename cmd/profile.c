@@ -1,4 +1,4 @@
-/* --profile: recording, and which file gets what (profile.h). */
+/* --profile: records runs and writes each FILE (profile.h). */
 #include "cmd/profile.h"
 
 #include "base/resident.h"
@@ -64,7 +64,7 @@ static bool has_suffix(const char *path, const char *suffix) {
 tc_status tc_profile_options(tc_cmd *c, tc_profile_parts *out) {
     static const char *const units[] = {"ns", "us", "ms", "s", NULL};
     TC_TRY(tc_cmd_choice(c, TC_OPT_unit, units, 1, &out->unit));
-    for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile); i++) { /* never over a program that was meant to be read */
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile); i++) { /* refuse to overwrite a program that was meant as operand */
         const char *path = tc_cmd_value(c, TC_OPT_profile, i);
         if (has_suffix(path, ".pt2") || has_suffix(path, ".onnx"))
             return tc_usage(c, "--profile %s: expected where the profile goes: FILE.json, FILE.svg, a table in FILE.txt, or - (stdout)", path);
@@ -87,8 +87,8 @@ tc_status tc_profile_write(tc_cmd *c, const tc_profile_parts *p) {
 
 /* ---- recording ---- */
 
-/* Which row an event belongs to: its group, known by its nodes. A program that is gone may have had its nodes at the same place: then
- * operator and line tell them apart. */
+/* Key of an event's row: the group, identified by its node. A freed program may have had a node at the same address, so operator and line are part of
+ * the key. */
 typedef struct {
     const tc_node *first;
     const tc_op *op;
@@ -99,15 +99,15 @@ struct tc_recorder {
     tc_cmd *c;
     const char *label, *rounds;
     tc_profile_parts all; /* one part */
-    tc_map row_of;        /* group_key, or the text of a mark -> index + 1 */
+    tc_map row_of;        /* group_key or mark text -> row index + 1 */
     int rank;
     int64_t skip, wait, round, recorded;
     bool on;
-    double begin, mark, inside; /* of the first round; the last mark; of that the time of groups. ns */
-    TC_VEC(char *) paths;       /* where each --profile goes */
-    TC_VEC(tc_out *) traces;    /* of each, NULL where it is no trace: written while it runs */
-    size_t ntraces;             /* that are not NULL */
-    tc_buf line;                /* of all traces, the next */
+    double begin, mark, inside; /* ns: start of the first round; last mark; time of groups since that mark */
+    TC_VEC(char *) paths;       /* the --profile files */
+    TC_VEC(tc_out *) traces;    /* by path: open trace, written during the run; NULL: not a trace */
+    size_t ntraces;             /* number that are not NULL */
+    tc_buf line;                /* the next line, for all traces */
 };
 
 static double now_ns(void) { return tc_now() * 1e9; }
@@ -158,7 +158,7 @@ tc_status tc_recorder_open(tc_cmd *c, const char *label, const char *rounds, int
 
 static tc_group_list *rows_of(tc_recorder *r) { return &r->all.parts.data[0].rows; }
 
-/* The row of a key; *out_new: it was made, empty. */
+/* Finds or adds the row of a key; *out_new: added. */
 static tc_group_times *find_row(tc_recorder *r, const void *key, size_t n, bool *out_new) {
     void **place = tc_map_put(&r->row_of, key, n);
     *out_new = !*place;
@@ -170,7 +170,7 @@ static tc_group_times *find_row(tc_recorder *r, const void *key, size_t n, bool 
     return &rows_of(r)->data[(size_t)*place - 1];
 }
 
-/* The next line of every trace is written to what begin_line gives. */
+/* Returns the buffer for the next line of all traces. */
 static tc_buf *begin_line(tc_recorder *r) {
     r->line.len = 0;
     tc_buf_puts(&r->line, ",\n");
@@ -197,7 +197,7 @@ tc_status tc_recorder_event(void *recorder, const tc_exec_event *e) {
     if (made) *row = tc_group_times_of(e);
     else row->ns += (double)e->ns, row->whole += (double)e->whole, row->bytes += e->bytes, row->flops += e->flops, row->calls++;
     r->inside += (double)e->ns;
-    tc_group_times one = *row; /* the texts stay the row's */
+    tc_group_times one = *row; /* the row owns the strings */
     one.start = (double)e->start, one.whole = (double)e->whole, one.ns = (double)e->ns, one.bytes = e->bytes, one.flops = e->flops, one.calls = 1;
     return trace_slice(r, &one);
 }
@@ -210,11 +210,11 @@ void tc_recorder_mark(tc_recorder *r, const char *what) {
     if (made) *row = (tc_group_times){.name = what, .operators = tc_xstrdup(""), .source = tc_xstrdup("")};
     row->ns += took > 0 ? took : 0;
     row->calls++;
-    /* one slice where no groups are inside; else they tell themselves what they took */
+    /* one slice, unless groups inside were traced themselves */
     if (r->inside == 0) {
         tc_group_times one = *row;
         one.start = r->mark, one.whole = now - r->mark, one.calls = 1;
-        tc_status_free(trace_slice(r, &one)); /* a full disk is met again when the file is closed */
+        tc_status_free(trace_slice(r, &one)); /* a write error is reported again when the file is closed */
     }
     r->mark = now;
     r->inside = 0;

@@ -1,4 +1,4 @@
-/* The forms of a profile: Chrome trace, table, picture (profile.h). */
+/* Output formats of a profile: Chrome trace, table, SVG picture (profile.h). */
 #include "cmd/profile.h"
 
 #include "base/json_write.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The least time in which the machine could do it, in ns: by memory or by arithmetic. */
+/* The roofline bound in ns: the larger of bytes / bandwidth and operations / peak rate. */
 static double floor_of(const tc_limits *l, const tc_group_times *r) {
     double memory = r->bytes / l->bytes, arithmetic = r->flops / l->flops;
     return (memory > arithmetic ? memory : arithmetic) * 1e9;
@@ -23,7 +23,7 @@ static void key_double(tc_json *j, const char *key, double v) {
     tc_json_key(j, key);
     tc_json_double(j, v);
 }
-/* Microseconds to the nanosecond; the shortest text of a double would take longer than what is measured. */
+/* Writes microseconds with three decimals; shortest round-trip formatting would take longer than what is measured. */
 static void key_us(tc_json *j, const char *key, double us) {
     char text[48];
     const int n = snprintf(text, sizeof text, "%.3f", us);
@@ -95,7 +95,7 @@ void tc_profile_trace(const tc_profile_parts *p, tc_buf *out) {
     tc_buf_puts(out, "{\"traceEvents\": [\n");
     for (size_t i = 0; i < p->parts.len; i++) {
         const tc_group_list *rows = &p->parts.data[i].rows;
-        double first = INFINITY; /* groups of subgraphs come before theirs */
+        double first = INFINITY; /* groups of subgraphs are listed before the group that contains them */
         if (i) tc_buf_puts(out, ",\n");
         tc_profile_trace_name(out, (int)i + 1, p->parts.data[i].label);
         for (size_t k = 0; k < rows->len; k++) first = fmin(first, rows->data[k].start);
@@ -123,7 +123,7 @@ typedef const char *(*text_of)(const tc_group_times *);
 static const char *their_operators(const tc_group_times *r) { return *r->operators ? r->operators : r->name; }
 static const char *their_source(const tc_group_times *r) { return *r->source ? r->source : !*r->operators ? r->name : "-"; }
 
-/* Rows with one text are one row. The texts stay those of `rows`. */
+/* Adds up rows with equal text. The strings still belong to `rows`. */
 static tc_group_list merge(const tc_group_list *rows, text_of by) {
     tc_group_list out = {0};
     tc_map at = {.borrows = true};
@@ -142,7 +142,7 @@ static tc_group_list merge(const tc_group_list *rows, text_of by) {
     return out;
 }
 
-/* rows is sorted here. last: the heading of the last column, which text fills. */
+/* Sorts rows and prints them. last: heading of the last column, filled by `text`. */
 static void table(const tc_profile_parts *p, const tc_profile_part *part, tc_group_list *rows, const char *last, text_of text, bool with_source,
                   tc_buf *out) {
     const char *unit = units[p->unit].name;
@@ -190,7 +190,7 @@ static void xml(tc_buf *b, const char *s) {
         else tc_buf_putc(b, *s);
 }
 
-/* red far from the machine's limit, green near it */
+/* red: far from the machine's limit; green: near */
 static void box(tc_buf *b, double x, double y, double w, int near, const char *text, const char *tip) {
     int hue = near < 0 ? 0 : near > 100 ? 120 : near * 120 / 100;
     tc_buf_puts(b, "<g><title>");
@@ -202,7 +202,7 @@ static void box(tc_buf *b, double x, double y, double w, int near, const char *t
     if (room >= 3) {
         char *cut = tc_xstrdup(text);
         if (strlen(cut) > room) {
-            while (room && (cut[room] & 0xc0) == 0x80) room--; /* not within a character */
+            while (room && (cut[room] & 0xc0) == 0x80) room--; /* not inside a UTF-8 character */
             cut[room] = 0;
         }
         tc_buf_printf(b, "<text x=\"%.2f\" y=\"%.1f\">", x + 3, y + 12.5);
@@ -220,7 +220,7 @@ static void part_svg(const tc_profile_parts *p, const tc_profile_part *part, dou
     tc_buf_printf(b, "<text x=\"10\" y=\"%.1f\" font-weight=\"bold\">", top + 14);
     xml(b, part->label);
     tc_buf_printf(b, ": %.1f us</text>\n", part->ns * 1e-3);
-    for (size_t k = 0, end; k < part->rows.len && ns > 0; k = end) { /* neighbours of one line share a box above theirs */
+    for (size_t k = 0, end; k < part->rows.len && ns > 0; k = end) { /* neighbours from one source line share a box above theirs */
         const tc_group_times *first = &part->rows.data[k];
         double together = 0, least = 0, start = x;
         for (end = k; end < part->rows.len && !strcmp(part->rows.data[end].source, first->source); end++) {

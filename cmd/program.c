@@ -1,4 +1,4 @@
-/* The program operand. */
+/* Reads the program operand, weights and --meta; writes programs (program.h). */
 #include "cmd/outside.h"
 #include "cmd/source.h"
 
@@ -9,7 +9,7 @@
 #include "op/functionalise.h"
 #include "pass/dce.h"
 
-/* What torch.save and torch.jit.save write holds weights, and code that is not run. */
+/* Refuses files of torch.save and torch.jit.save: they hold weights or TorchScript code, not an exported program. */
 static tc_status refuse_saved(const tc_blob *b) {
     return tc_status_add(tc_error(TC_CONTENT, "%s is what torch.save or torch.jit.save writes: weights, not a program (.pt2)", b->name),
                          "make a program of the model's source: tc-export FILE.py:CLASS --weights %s", b->name);
@@ -107,7 +107,7 @@ static bool has_extra(const extras *all, const char *name) {
     return false;
 }
 
-/* KEY=VALUE is a file KEY of extra/, as torch.export.save has them; those given now count before those of the archive that was read. */
+/* Collects --meta KEY=VALUE as files KEY in extra/, as torch.export.save's extra_files; new ones override those of the archive that was read. */
 static tc_status collect_meta(tc_cmd *c, const tc_archive *from, tc_arena *a, extras *all) {
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_meta); i++) {
         const char *spec = tc_cmd_value(c, TC_OPT_meta, i), *eq = strchr(spec, '=');
@@ -143,7 +143,7 @@ tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content c
     content.extra = all.data, content.nextra = (int)all.len;
     if (!s) s = tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o);
     if (!s) s = tc_archive_write(o, &content);
-    if (!s && weights) s = tc_out_sync(o); /* an archive that was there does not get the weights of one that is not */
+    if (!s && weights) s = tc_out_sync(o); /* write the weights only once the archive is safely on disk */
     s = tc_cmd_finish(c, weights, s);
     s = tc_cmd_finish(c, o, s);
     tc_vec_free(&all);

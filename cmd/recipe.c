@@ -1,4 +1,4 @@
-/* Recipes as operands. See recipe.h. */
+/* Reads the recipe operand (recipe.h). */
 #include "cmd/recipe.h"
 
 #include "base/file.h"

@@ -1,12 +1,13 @@
-/* Options that have an effect only beside another, or none beside it, are refused. One table for all programs, as an option has one
- * meaning: a rule counts where a program takes both. It is of the command line alone: a setting from elsewhere may have no effect. */
+/* Refuses options that need or exclude each other. One table for all programs; a rule applies where a program takes both options. Only the command line
+ * is checked: settings from files may have no effect. */
 #include "cmd/internal.h"
 
-typedef enum { NEEDS, EXCLUDES, TAKES } kind; /* all of the others; none of them; none but them and the common ones */
+/* NEEDS: all of the others must be given; EXCLUDES: none of them; TAKES: only them and the common ones */
+typedef enum { NEEDS, EXCLUDES, TAKES } kind;
 typedef struct {
     tc_opt_id id;
     kind kind;
-    const char *why;         /* the others have no effect beside it; NULL: each has one, but not both */
+    const char *why;         /* the reason: the others have no effect beside it; NULL: they contradict each other */
     const tc_opt_id *others; /* TC_OPT_NONE last */
 } rule;
 
@@ -55,7 +56,7 @@ static tc_status check(const tc_cmd *c, const rule *r) {
     return NULL;
 }
 
-/* Of a program whose first operand is a command: those of the other commands. */
+/* Refuses options that belong to other subcommands. */
 static tc_status check_command(const tc_cmd *c) {
     for (int i = 0; c->command && i < TC_OPT_COUNT; i++)
         if (tc_cmd_has(c, (tc_opt_id)i) && !tc_option_is_common((tc_opt_id)i) && !tc_option_listed(c->command->options, (tc_opt_id)i))

@@ -1,7 +1,7 @@
-/* --profile-shapes of an export: inputs are declared as tc-run saw them, a line a run, the sizes that differ between runs as symbols.
+/* tc-export --profile-shapes: declares inputs from the shapes that tc-run recorded, one line per run; sizes that differ between runs become symbols.
  *
  *     x=1x8xf32 t=1xi64
- *     x=7x8xf32 t=7xi64      ->  x=S0x8xf32 t=S0xi64: sizes that were equal in every run are one symbol */
+ *     x=7x8xf32 t=7xi64      ->  x=S0x8xf32 t=S0xi64: sizes that are equal in every run share a symbol */
 #include "cmd/source.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ typedef struct {
     const char *name;
     tc_dtype dtype;
     int rank;
-    TC_VEC(int64_t) sizes; /* rank of each run; -1 where the run lacks the input */
+    TC_VEC(int64_t) sizes; /* rank sizes per run; -1: the run lacks the input */
 } seen_input;
 
 typedef struct {
@@ -28,7 +28,7 @@ static seen_input *find(seen *s, const char *name, size_t n) {
     return &s->inputs.data[s->inputs.len - 1];
 }
 
-/* "7x8xf32". False: it is no such thing. */
+/* Parses "7x8xf32". False: not of that form. */
 static bool read_type(const char *p, size_t n, tc_dtype *dtype, int64_t *size, int *rank) {
     const char *end = p + n;
     for (*rank = 0; p < end && *p >= '0' && *p <= '9'; ++*rank) {
@@ -100,7 +100,7 @@ static bool alike(const seen *s, const seen_input *a, int d, const seen_input *b
     return true;
 }
 
-/* The text of a size: a number, the symbol of a size before it that was always the same, or a new symbol. */
+/* The text of a size: a number, the symbol of an earlier size that was equal in every run, or a new symbol. */
 static const char *size_text(seen *s, tc_capture_input *made, size_t at, int d, int *symbols) {
     const seen_input *in = &s->inputs.data[at];
     for (size_t i = 0; varies(s, in, d) && i <= at; i++)
@@ -112,7 +112,8 @@ static const char *size_text(seen *s, tc_capture_input *made, size_t at, int d, 
     return "1";
 }
 
-/* What --input declares with a number and the runs had with several is a symbol; a declared symbol stays, and an example's sizes are free. */
+/* Makes sizes that --input declares as numbers but that differ between runs into symbols; declared symbols stay, sizes of example tensors are
+ * dynamic. */
 static tc_status widen(const seen *s, const seen_input *in, const tc_capture_input *made, tc_capture_input *given) {
     if (given->example.storage) return NULL;
     if (given->rank != made->rank || given->dtype != made->dtype)

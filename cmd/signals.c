@@ -1,5 +1,5 @@
-/* Signals of every program: a closed pipe ends a filter silently, an interrupt removes temporary files and folders, and a mapped file
- * that somebody truncates is named (exit 3) instead of a crash. Handlers use only async-signal-safe calls. */
+/* Signal handling of every program: a closed pipe ends a filter silently, an interrupt removes temporary files and directories, SIGBUS from a truncated
+ * mapped file names the file (exit 3). Handlers use only async-signal-safe calls. */
 #include "base/file.h"
 #include "cmd/internal.h"
 
@@ -15,7 +15,8 @@
 enum { TEMPORARIES = 64, BUS_STACK = 64 << 10 };
 static const char *_Atomic temporaries[TEMPORARIES];
 static const char *program_name;
-static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM, SIGPIPE}; /* one that does not catch them itself */
+/* signals that end a program which does not catch them itself */
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM, SIGPIPE};
 
 void tc_temporary_hold_signals(bool hold) {
     static _Thread_local sigset_t before;
@@ -40,12 +41,12 @@ void tc_temporary_gone(const char *path) {
     }
 }
 
-/* A folder of files: readdir is not async-signal-safe. */
+/* Removes a directory of files with getdents: readdir is not async-signal-safe. */
 static void remove_folder(const char *path) {
     static _Alignas(struct dirent64) char entries[8192];
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (dir < 0) return;
-    for (bool removed = true; removed;) { /* from the beginning: where the next ones stand after some have gone is not defined */
+    for (bool removed = true; removed;) { /* restart after removals: offsets into a changed directory are undefined */
         removed = false;
         lseek(dir, 0, SEEK_SET);
         const long n = syscall(SYS_getdents64, dir, entries, sizeof entries);
@@ -81,7 +82,7 @@ static void say(const char *s, size_t n) {
     }
 }
 
-/* Finds the path of the mapping that holds addr in /proc/self/maps; writes it to stderr. Returns whether it is a file's. */
+/* Finds the mapping that contains addr in /proc/self/maps and writes its path to stderr; false: not a file mapping. */
 static bool name_mapping(uintptr_t addr) {
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
@@ -119,7 +120,7 @@ static void on_bus(int sig, siginfo_t *info, void *context) {
         raise(sig);
         return;
     }
-    while (atomic_flag_test_and_set(&once)) pause(); /* another thread is telling it, and ends the program */
+    while (atomic_flag_test_and_set(&once)) pause(); /* another thread reports and ends the program */
     say(program_name, strlen(program_name));
     say(": ", 2);
     if (!name_mapping((uintptr_t)info->si_addr)) say("a mapped file", 13);
@@ -141,7 +142,7 @@ _Noreturn void tc_no_memory(size_t n) {
 
 void tc_signals_install(const tc_tool *tool) {
     program_name = tool->name;
-    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is a write that fails, as one on a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is a failed write, like a full disk */
     void *stack = mmap(NULL, BUS_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack != MAP_FAILED) sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = BUS_STACK}, NULL);
     struct sigaction bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -149,7 +150,7 @@ void tc_signals_install(const tc_tool *tool) {
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct sigaction old;
         sigaction(ends[i], NULL, &old);
-        /* a filter whose reader has gone ends silently, whatever it was started with */
+        /* SIGPIPE always ends a filter, even if it was started with it ignored */
         if (ends[i] == SIGPIPE || old.sa_handler != SIG_IGN) sigaction(ends[i], &(struct sigaction){.sa_handler = on_end}, NULL);
     }
 }

@@ -1,4 +1,4 @@
-/* The words of the command line that say what to capture: the source and its class, constructor arguments, inputs and sizes. */
+/* Parses the options that describe a capture: FILE.py:Class, constructor arguments, inputs, sizes (source.h). */
 #include "cmd/program.h"
 #include "cmd/source.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A word that is not as it must be; said: what gave it, see tc_capture_words. */
+/* The error for a malformed word; said: where it was given (tc_capture_words). */
 static tc_status TC_PRINTF(4, 5) wrong(const tc_cmd *c, const char *said, const char *spec, const char *fmt, ...) {
     tc_buf b = {0};
     va_list ap;
@@ -25,7 +25,7 @@ static tc_status TC_PRINTF(4, 5) wrong(const tc_cmd *c, const char *said, const 
 /* ---- --input ---- */
 static bool name_char(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' || ch == '.'; }
 
-/* NAME= in front of a value; a value that begins with sizes and a dtype is never a name. */
+/* Splits NAME=VALUE; a word that begins with sizes and a dtype is never a name. */
 static const char *split_name(tc_cmd_source *q, const char *spec, char **out_name) {
     *out_name = NULL;
     const char *p = spec;
@@ -56,10 +56,10 @@ static tc_status declared(tc_cmd *c, tc_cmd_source *q, const char *spec, const c
     }
 }
 
-/* place: FILE or FILE#KEY; without a key the only tensor of the file, or the one that is called as the input. */
+/* An example tensor from FILE or FILE#KEY; without a key the file's only tensor, or the one with the input's name. */
 static tc_status example(tc_cmd *c, tc_cmd_source *q, const char *spec, const char *place, tc_capture_input *in) {
     const char *hash = strrchr(place, '#');
-    if (hash && access(place, F_OK) == 0) hash = NULL; /* a file whose name has a '#' */
+    if (hash && access(place, F_OK) == 0) hash = NULL; /* the file name itself contains '#' */
     const char *path = hash ? tc_arena_strndup(&q->arena, place, (size_t)(hash - place)) : place, *key = hash ? hash + 1 : in->name;
     tc_blob *b;
     tc_tensors all = {0};
@@ -91,7 +91,7 @@ static tc_status add_input(tc_cmd *c, tc_cmd_source *q, const char *spec) {
 }
 
 /* ---- --dim ---- */
-/* LO..HI, both included; an end that is left out is open: LO.. has no most, ..HI begins at 0. N is N..N. */
+/* Parses LO..HI, both inclusive; LO.. has no upper bound, ..HI starts at 0, N is N..N. */
 static tc_status read_range(tc_cmd *c, const tc_cmd_source *q, const char *spec, const char *text, tc_capture_dim *d) {
     char *end;
     d->lo = strtoll(text, &end, 10);
@@ -138,7 +138,7 @@ static void add_arg(tc_cmd_source *q, const char *spec) {
     tc_vec_push(&q->args, a);
 }
 
-/* JSON is an expression of the language but for three words. */
+/* Converts JSON to an expression of the language: only true, false and null differ. */
 static char *json_as_expression(tc_cmd_source *q, const char *p, size_t n) {
     tc_buf b = {0};
     for (size_t i = 0; i < n;) {

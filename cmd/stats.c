@@ -1,4 +1,4 @@
-/* --stats: the time of a program by what it did, printed at the end. Every moment belongs to one phase. */
+/* --stats: prints how long each phase of the program took; phases are disjoint and cover the whole run. */
 #include "base/json_write.h"
 #include "base/text.h"
 #include "cmd/internal.h"

@@ -1,5 +1,5 @@
-/* TC_STEPS=N: plan programs with their first N optional steps only. TC_STEPS_LOG=FILE: write the steps that were taken there, a line each. Both
- * are how tc-compile --bisect drives the command that it is given. */
+/* TC_STEPS=N: take only the first N optional steps (fusions etc.) when planning programs. TC_STEPS_LOG=FILE: write one line per step taken. With these
+ * tc-compile --bisect controls the command that it tests. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/internal.h"

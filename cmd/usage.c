@@ -14,7 +14,7 @@ static void print_usage_line(tc_buf *b, const tc_tool *t) {
         tc_buf_printf(b, "%s %s %s [OPTION...] %s\n", s == t->commands ? "usage:" : "      ", t->name, s->name, s->operands);
 }
 
-/* Words of s wrapped to 100 columns, starting at column `at` and continuing at `indent`. */
+/* Appends s word-wrapped to 100 columns, starting at column `at`, further lines indented by `indent`. */
 static void wrap(tc_buf *b, const char *s, size_t at, size_t indent) {
     size_t col = at;
     while (*s) {
@@ -41,7 +41,7 @@ static void option_head(tc_buf *b, const tc_option *o) {
     else if (o->kind != TC_OPTION_FLAG) tc_buf_printf(b, " %s", o->arg);
 }
 
-/* The options that only some commands take, under each of these. */
+/* Lists the options of single subcommands, under each of them. */
 static void print_own(tc_buf *b, const tc_opt_id *options, size_t column) {
     tc_buf list = {0};
     for (int i = 0; i < TC_OPT_COUNT; i++)

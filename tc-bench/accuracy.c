@@ -1,10 +1,11 @@
-/* --accuracy: how far functions are from their values to 300 bits (tc-mpfr.so), and products of float32 from those in float64, by --fp32-precision.
+/* --accuracy: errors of the scalar functions against 300-bit reference values (tc-mpfr.so), and of float32 products, by --fp32-precision, against
+ * float64.
  *
  *     function        type        ulp    bound   at
  *     bessel j0       float32    0.86        4   11.79153
  *     mm 512          bf16       9.5e-3 of the largest result
  *
- * Every instruction set that this machine has computes every function; that they agree is a part of the check. */
+ * Every instruction set of this machine computes every function; that all give the same bits is part of the check. */
 #include "tc-bench/bench.h"
 
 #include "base/json_write.h"
@@ -17,22 +18,23 @@
 #include <math.h>
 
 /* ---- functions ---- */
-/* Arguments: a in lo..hi, uniform and by magnitude in turns; of two arguments b in lo2..hi2, whole numbers where b is a degree. */
+/* Test arguments: a in lo..hi, alternately uniform and log-uniform; b of two-argument functions in lo2..hi2, integers where b is a degree. */
 typedef struct {
     tc_scalar_op op;
-    const char *name; /* in scalar.def */
+    const char *name; /* as in scalar.def */
     double lo, hi, lo2, hi2;
     bool degree;
-    double (*scale)(double a, double b); /* where a result is small beside its terms: errors are in units of this, if it is larger */
+    double (*scale)(double a, double b); /* scale for cancellation: errors are in units of this if it is larger than the result */
     double bound[2];                     /* in ulp: float32, float64 */
 } function;
 
-static double waves(double a, double b) { return (void)b, sqrt(0.6366197723675814 / fmax(fabs(a), 1)); } /* of Bessel functions: sqrt(2 / pi x) */
+/* amplitude of Bessel functions: sqrt(2 / (pi x)) */
+static double waves(double a, double b) { return (void)b, sqrt(0.6366197723675814 / fmax(fabs(a), 1)); }
 static double one(double a, double b) { return (void)a, (void)b, 1; }
 static double airy(double a, double b) { return (void)b, a < -1 ? 0.5641895835477563 / sqrt(sqrt(-a)) : 0; }
-static double tail(double a, double b) { return (void)a, (void)b, 1e-30; } /* of a distribution */
+static double tail(double a, double b) { return (void)a, (void)b, 1e-30; } /* floor for tails of distributions */
 static double decay(double a, double b) { return (void)b, 1 / fmax(fabs(a), 1); }
-/* The sum of the absolute values of a polynomial's terms grows as it does at -|a| or i |a|: some power of what the recurrence multiplies by. */
+/* The sum of the absolute values of a polynomial's terms grows like the polynomial at i |a|: a power of the recurrence's growth factor. */
 static double terms(double a, double b) { return pow(fabs(a) + sqrt(a * a + 1), b); }
 static double hermite(double a, double b) { return pow(2 * fabs(a) + sqrt(2 * b), b); }
 static double hermite_e(double a, double b) { return pow(fabs(a) + sqrt(b), b); }
@@ -104,7 +106,7 @@ static const function functions[] = {
 enum { POINTS = 300 };
 typedef struct {
     double ulp, a, b;
-    bool differs; /* an instruction set gives other bits */
+    bool differs; /* instruction sets differ */
 } worst;
 
 static double uniform(uint64_t *state) { /* 0..1 */
@@ -123,7 +125,7 @@ static double argument(uint64_t *state, int64_t i, double lo, double hi, bool wi
     if (lo < 0 && v < 0.5) x = -x;
     return x < lo ? lo : x > hi ? hi : x;
 }
-/* f of n points by an instruction set; float32 values lie in floats. */
+/* Evaluates f at n points with one instruction set; wide: float64, else float32. */
 static void compute(const tc_isa_ops *isa, const function *f, bool wide, const void *a, const void *b, int64_t n, void *out) {
     isa->scalar[wide ? TC_F64 : TC_F32][f->op](out, a, b, NULL, n);
 }
@@ -152,8 +154,8 @@ static worst measure_function(const tc_reference *ref, const tc_isa_ops *const *
     return w;
 }
 
-/* ---- products of float32 ---- */
-/* The largest difference of a call from the same in float64, by the largest of those results. */
+/* ---- float32 products ---- */
+/* The largest error of a call against float64, relative to the largest result. */
 static tc_status run_call(report *r, const char *call, tc_numerics numerics, const tc_tensor *like, tc_tensor **in, int *nin, tc_tensor *out) {
     tc_sample sample;
     tc_exec *e = NULL;
@@ -193,10 +195,10 @@ static tc_status error_of(report *r, const char *call, const char *in_f64, tc_nu
 
 /* ---- the report ---- */
 typedef struct {
-    const char *name, *type, *unit; /* type: dtype, or how factors are rounded; unit: "ulp", or "largest": of the largest result */
+    const char *name, *type, *unit; /* type: dtype, or rounding mode of factors; unit: "ulp", or "largest": relative to the largest result */
     double error, bound, at[2];
-    int nat;      /* arguments of the worst point */
-    bool differs; /* between instruction sets */
+    int nat;      /* number of arguments, at the worst point */
+    bool differs; /* instruction sets differ */
 } finding;
 static void write_finding(report *r, const finding *f) {
     tc_buf *b = &r->out;
@@ -249,7 +251,7 @@ static tc_status measure_functions(report *r, int *wrong) {
         }
     return NULL;
 }
-/* Factors of 24, 16, 11 and 8 bits; sums of n terms of either sign lose about sqrt(n) halves of a last place of float32. */
+/* Expected errors: factors have 24, 16, 11 or 8 bits; summing n terms of either sign in float32 adds about sqrt(n) / 2 ulp. */
 static tc_status measure_products(report *r, int *wrong) {
     static const struct {
         const char *name, *f32, *f64;

@@ -1,4 +1,4 @@
-/* What the files of tc-bench share: cases (something to run, in two or more ways), measurements, tables. */
+/* Internal to tc-bench: cases (programs run in one or more ways), measurements, reports. */
 #ifndef TC_BENCH_BENCH_H
 #define TC_BENCH_BENCH_H
 
@@ -13,14 +13,14 @@ typedef struct {
     const char *name;
     bool compiled, unfused, operators;
     tc_numerics numerics;
-} way; /* of executing */
+} way; /* a way to execute: executor, threads, numerics */
 
 typedef struct {
     TC_VEC(double) t;               /* seconds */
-    double median, low, high, best; /* low and high: the 10th and the 90th percentile */
+    double median, low, high, best; /* low and high: 10th and 90th percentile */
 } sample_times;
 
-/* One program with inputs, run in several ways, or several programs with the same inputs. */
+/* A case: one program run in several ways, or several programs on the same inputs. */
 typedef struct {
     const char *label[MAX_WAYS];   /* by way */
     tc_program *program[MAX_WAYS]; /* the same */
@@ -31,10 +31,10 @@ typedef struct {
     tc_modules *modules[MAX_WAYS];
     tc_operators *operators[MAX_WAYS];
     sample_times times[MAX_WAYS];
-    bool faster[MAX_WAYS], slower[MAX_WAYS]; /* than the first, by more than chance */
-    double bytes[MAX_WAYS];                  /* of inputs, weights and outputs: what a run must move at least */
+    bool faster[MAX_WAYS], slower[MAX_WAYS]; /* than the first way, significantly */
+    double bytes[MAX_WAYS];                  /* of inputs, weights and outputs: the least memory traffic of a run */
     bool different;                          /* the ways' results differ */
-    bool guards;                             /* --phase guards: what is timed is the check of the inputs */
+    bool guards;                             /* --phase guards: times the check of the inputs */
 } bench_case;
 
 typedef struct {
@@ -44,15 +44,15 @@ typedef struct {
     bool guards;
 } bench_plan;
 
-/* Runs the ways alternately, so that what disturbs the machine disturbs all. */
+/* Runs the ways alternately, so that disturbances of the machine affect all. */
 tc_status measure(bench_case *b, int nways, const bench_plan *plan);
-tc_status measure_once(bench_case *b, int w, double *out_seconds); /* one run, from a fresh generator */
+tc_status measure_once(bench_case *b, int w, double *out_seconds); /* one run with a freshly seeded generator */
 void summarise(sample_times *s);                                   /* sorts them */
-/* Does b take longer than a in more rounds than chance (5 %) would have it, and by more than 2 % in the median? Where memory happens to lie alone
- * makes that much. Times are in the order of the rounds, which disturbances share. */
+/* Is b significantly slower than a: in more rounds than chance (sign test, 5 %) explains, and by more than 2 % in the median (less can come from memory
+ * placement alone)? Times are in the order of the rounds, paired by round. */
 bool takes_longer(const sample_times *a, const sample_times *b);
 
-tc_status calibrate(tc_cmd *c); /* --calibrate: the constants of runtime/costs.h into --out */
+tc_status calibrate(tc_cmd *c); /* --calibrate: writes the constants of runtime/costs.h to --out */
 
 tc_status profile_case(tc_profile_parts *p, bench_case *b, const way *ways, int w);
 
@@ -68,7 +68,7 @@ typedef struct {
 } report;
 enum { AS_TABLE, AS_CSV, AS_JSON };
 void report_case(report *r, const bench_case *b);
-tc_status accuracy(report *r);                                             /* --accuracy: errors of functions and products, into --out */
-tc_status bench_data(report *r, const char *path, const bench_plan *plan); /* --data: stages of the recipe's training data, into r->out */
+tc_status accuracy(report *r);                                             /* --accuracy: writes errors of functions and products to --out */
+tc_status bench_data(report *r, const char *path, const bench_plan *plan); /* --data: times the stages of the recipe's data loading, into r->out */
 
 #endif

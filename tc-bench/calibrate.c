@@ -1,11 +1,11 @@
-/* --calibrate: the constants of runtime/costs.h, measured on this machine in some 0.3 s and written as lines of a tuning file. */
+/* --calibrate: measures the cost model's constants (runtime/costs.h) on this machine in about 0.3 s and writes them as a tuning file. */
 #include "tc-bench/bench.h"
 
 #include "base/text.h"
 
 enum { LEAST = 64 << 10, MOST = 64 << 20 }; /* footprints, in bytes */
 
-/* Additions of floats over a footprint, a second: the fastest of several runs of 2 ms. */
+/* Float additions per second over an array of `footprint` bytes: the best of several runs of 2 ms. */
 static double add_rate(float *x, size_t footprint) {
     const size_t n = footprint / sizeof *x;
     double best = 0;
@@ -24,7 +24,7 @@ static double add_rate(float *x, size_t footprint) {
 
 static void nothing(void *ctx, int64_t begin, int64_t end, int worker) { (void)ctx, (void)begin, (void)end, (void)worker; }
 
-/* Seconds of handing tasks to all threads and waiting for them. */
+/* Seconds to dispatch tasks to all threads and wait for them. */
 static double hand_over(tc_pool *pool) {
     double best = 1;
     const int threads = tc_pool_threads(pool);
@@ -57,7 +57,7 @@ static void measure_costs(tc_tuning *t, tc_pool *pool) {
         if (rate < 0.5 * first && (double)n < far) far = (double)n;
     }
     free(x);
-    /* three eighths of the private cache (tc_costs_cache) hold a row beside what is read and written; a task is worth sixteen hand-overs */
+    /* a row may take three eighths of the private cache (tc_costs_cache); a task must be worth sixteen dispatches */
     tc_tuning_set_cost(t, "near_bytes", within("near_bytes", near * 3 / 8));
     tc_tuning_set_cost(t, "far_bytes", within("far_bytes", far));
     if (tc_pool_threads(pool) > 1) tc_tuning_set_cost(t, "task_ops", within("task_ops", 16 * hand_over(pool) * first));
@@ -66,7 +66,7 @@ static void measure_costs(tc_tuning *t, tc_pool *pool) {
 tc_status calibrate(tc_cmd *c) {
     tc_tuning *t;
     tc_buf text = {0};
-    TC_TRY(tc_cmd_tuning(c, NULL, true, &t)); /* lines of --tuning stay beside the new ones */
+    TC_TRY(tc_cmd_tuning(c, NULL, true, &t)); /* keep the lines of --tuning */
     measure_costs(t, tc_cmd_pool(c));
     tc_tuning_write(t, false, &text);
     tc_tuning_destroy(t);

@@ -1,4 +1,4 @@
-/* --data RECIPE: how long a batch of the recipe's training data takes, stage by stage in one thread, and as its workers deliver it. */
+/* --data RECIPE: times a batch of the recipe's training data, stage by stage in one thread and as delivered by the loader's workers. */
 #include "tc-bench/bench.h"
 
 #include "base/json_write.h"
@@ -17,8 +17,8 @@ typedef struct {
     tc_sampler sampler;
     sample_times rows[NROWS];
     double mean[NROWS];
-    int64_t samples; /* of a batch */
-    int limit;       /* the stage that limits what is delivered */
+    int64_t samples; /* per batch */
+    int limit;       /* the bottleneck stage */
 } data_bench;
 
 static tc_status open_recipe(data_bench *b, const char *path) {
@@ -39,7 +39,7 @@ static void free_columns(const data_bench *b, tc_tensor *columns) {
     for (int i = 0; i < b->set->ncols; i++) tc_tensor_deinit(&columns[i]);
 }
 
-/* One batch in this thread. */
+/* Makes one batch in this thread, timing each stage. */
 static tc_status one_batch(data_bench *b, int64_t *index, bool keep) {
     tc_tensor columns[TC_DATA_MAX_COLUMNS];
     tc_data_times t = {0};
@@ -74,7 +74,7 @@ static int64_t draw(void *ctx, int64_t *index) {
     return b->sampler.batch;
 }
 
-/* As tc-train takes them, without a step between. */
+/* Times batches from the loader, as tc-train takes them but without training steps between. */
 static tc_status measure_loader(data_bench *b) {
     const tc_dataset *d = b->set;
     tc_loader *l;
@@ -82,7 +82,7 @@ static tc_status measure_loader(data_bench *b) {
     TC_TRY(tc_loader_create(&o, &l));
     tc_status s = NULL;
     double begun = tc_now(), before = begun;
-    int64_t ahead = (int64_t)d->workers * d->prefetch + b->plan->warmup; /* those are not timed: they were made while nobody waited */
+    int64_t ahead = (int64_t)d->workers * d->prefetch + b->plan->warmup; /* prefetched before the first request: not timed */
     for (int64_t k = -ahead; !s && (k < 0 || goes_on(b->plan, k, begun)); k++) {
         tc_tensor columns[TC_DATA_MAX_COLUMNS];
         int64_t number;
@@ -98,7 +98,7 @@ static tc_status measure_loader(data_bench *b) {
     return s;
 }
 
-/* Threads share every stage but the order, which one of them draws at a time. */
+/* Finds the bottleneck: every stage runs in parallel, except drawing the order of samples. */
 static void find_limit(data_bench *b) {
     int threads = b->set->workers > 1 ? b->set->workers : 1, cores = tc_default_threads(0);
     if (threads > cores) threads = cores;

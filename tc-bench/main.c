@@ -1,4 +1,4 @@
-/* tc-bench: times whole programs and single operators, one way of executing against another. */
+/* tc-bench: times programs and single operators, comparing ways to execute them. */
 #include "tc-bench/bench.h"
 
 #include "base/cpu.h"
@@ -32,7 +32,7 @@ static void close_case(bench_case *b, int nways) {
     free(b->inputs);
 }
 
-/* What a run of way w must move: inputs, state, outputs. */
+/* The least bytes that a run of way w moves: inputs, state, outputs. */
 static double count_bytes(const bench_case *b, int w) {
     const tc_program *p = b->program[w];
     double bytes = 0;
@@ -97,7 +97,7 @@ static int compared_with(const way *ways, int w) {
         if (same_numerics(&ways[i], &ways[w])) return i;
     return 0;
 }
-/* All ways of one program must give the same bits, but for those of other numerics, whose differences from the others are only told. */
+/* All ways of one program must give the same bits; those with other numerics are only reported with their difference. */
 static tc_status compare_results(tc_cmd *c, bench_case *b, const way *ways, int nways) {
     for (int w = 1; w < nways && b->program[w] == b->program[0]; w++) {
         const int to = compared_with(ways, w);
@@ -114,7 +114,7 @@ static tc_status compare_results(tc_cmd *c, bench_case *b, const way *ways, int 
     return NULL;
 }
 
-/* One program for all ways, of which each holds it. */
+/* Sets the same program for all ways, one reference each. */
 static void one_program(bench_case *b, int nways, tc_program *p, const char *label) {
     for (int w = 0; w < nways; w++) b->program[w] = w ? tc_program_retain(p) : p, b->label[w] = label;
 }
@@ -159,7 +159,7 @@ static tc_status bench_call(report *r, const tc_op *op, const char *call, size_t
     return s;
 }
 
-/* A call with its arguments, or a name: every sample of its rows. */
+/* Benchmarks a call with arguments, or, for a name, every sample of its registry rows. */
 static tc_status bench_op(report *r, const char *what, const bench_plan *plan, bool *different) {
     if (strchr(what, '(')) return bench_call(r, NULL, what, strlen(what), plan, different);
     const tc_op *rows[32];
@@ -186,7 +186,7 @@ static tc_status read_program(report *r, const char *path, tc_program **out) {
     tc_archive_close(a);
     return s;
 }
-/* One program in all ways, or each of several, on the inputs made for the first. */
+/* Benchmarks one program in all ways, or several programs on the inputs made for the first. */
 static tc_status bench_program(report *r, const bench_plan *plan, bool *different) {
     const char *path = r->c->noperands ? r->c->operands[0] : "-";
     const int several = r->c->noperands > 1 ? r->c->noperands : 0;

@@ -1,4 +1,4 @@
-/* Timing: warm-up, alternating rounds, order statistics. */
+/* Measurement: warm-up, alternating rounds, percentiles, sign test. */
 #include "tc-bench/bench.h"
 
 #include "base/rng.h"
@@ -34,10 +34,10 @@ bool takes_longer(const sample_times *a, const sample_times *b) {
     qsort(ratio, n, sizeof *ratio, ascending);
     const bool more = n && median_of(ratio, n) > 1.02;
     free(ratio);
-    return more && 2 * longer - rounds > 1.96 * sqrt(rounds); /* the sign test, both sides together */
+    return more && 2 * longer - rounds > 1.96 * sqrt(rounds); /* two-sided sign test */
 }
 
-/* The conditions of a run, many times over: one check is shorter than reading the clock. */
+/* Times the guards, repeated: one check is shorter than reading the clock. */
 static tc_status measure_guards(bench_case *b, int w, double *out_seconds) {
     enum { CHECKS = 256 };
     double start = tc_now();
@@ -63,7 +63,7 @@ tc_status measure(bench_case *b, int nways, const bench_plan *plan) {
     const double begun = tc_now();
     for (int64_t k = 0; plan->repeat > 0 ? k < plan->repeat : tc_now() - begun < plan->min_time * nways || k < 3; k++)
         for (int i = 0; i < nways; i++) {
-            int w = k % 2 ? nways - 1 - i : i; /* there and back: neither profits from the place in the round */
+            int w = k % 2 ? nways - 1 - i : i; /* alternate the direction, so that no way profits from its position in the round */
             TC_TRY(measure_once(b, w, &seconds), "%s", b->label[w]);
             sample_times *s = &b->times[w];
             tc_vec_push(&s->t, seconds);

@@ -1,4 +1,4 @@
-/* --profile: runs of each case, group by group. The fastest of a few runs is kept. */
+/* --profile: profiles each case group by group; keeps the fastest of a few runs. */
 #include "tc-bench/bench.h"
 
 enum { RUNS = 5 };

@@ -1,4 +1,4 @@
-/* diff and verify. */
+/* tc-ckpt diff and verify. */
 #include "tc-ckpt/view.h"
 
 #include "base/json_write.h"
@@ -33,7 +33,7 @@ static void difference(comparison *d, const char *name, const char *what) {
     tc_buf_free(&b);
 }
 
-/* ---- one tensor, a slab at a time: both files may be larger than memory ---- */
+/* ---- comparing one tensor, a slab at a time: both files may be larger than memory ---- */
 enum { SLAB = 8 << 20 }; /* bytes */
 
 static tc_status fill(void *self, const void *p, size_t n) {
@@ -69,7 +69,7 @@ static tc_status compare_box(comparison *d, const view *a, size_t i, const view 
     return NULL;
 }
 
-/* Boxes in order: the dimensions before the cut one by one, the cut one in steps, the rest whole. */
+/* Compares box by box: dimensions before the cut one index at a time, the cut dimension in steps, the rest whole. */
 static tc_status compare_boxes(comparison *d, const view *a, size_t i, const view *b, size_t k, const tc_ckpt_head *h, tc_diff *io) {
     int64_t low[TC_MAX_RANK] = {0}, size[TC_MAX_RANK], inner = (int64_t)tc_dtype_size(h->dtype);
     int cut = h->rank - 1;
@@ -121,7 +121,7 @@ static tc_status diff_tensor(comparison *d, const char *name, const view *a, siz
 
 static tc_status diff_views(const view *a, const view *b, comparison *d) {
     size_t i = 0, k = 0;
-    while (i < view_count(a) || k < view_count(b)) { /* both in order of name */
+    while (i < view_count(a) || k < view_count(b)) { /* merge: both are sorted by name */
         int order = i == view_count(a) ? 1 : k == view_count(b) ? -1 : strcmp(view_name(a, i), view_name(b, k));
         if (order < 0) {
             difference(d, view_name(a, i++), "only in the first");
@@ -147,7 +147,8 @@ tc_status run_diff(tc_cmd *c) {
         view_close(&a);
         return st;
     }
-    if (!tc_cmd_has(c, TC_OPT_all) && strcmp(tc_ckpt_format(a.ckpt), tc_ckpt_format(b.ckpt))) { /* a checkpoint against weights: its model's part */
+    /* a checkpoint against plain weights: compare the model's part */
+    if (!tc_cmd_has(c, TC_OPT_all) && strcmp(tc_ckpt_format(a.ckpt), tc_ckpt_format(b.ckpt))) {
         view_only_model(&a);
         view_only_model(&b);
     }
@@ -185,17 +186,17 @@ static tc_status check_entries(const tc_archive *a) {
     return NULL;
 }
 
-/* The weights of an archive's programs that stand outside of it. */
+/* Weights of an archive's programs that are stored outside of it. */
 typedef struct {
     tc_arena arena;
-    const char *path;   /* of the file that has them; NULL: none is known */
-    bool checked;       /* that file */
-    tc_map found, lost; /* by name: programs share them */
+    const char *path;   /* path of the file that holds them; NULL: unknown */
+    bool checked;       /* that file was verified */
+    tc_map found, lost; /* by name, since programs share weights */
 } outside;
 
 static bool lacks(const tc_input *in) { return tc_outside_may_be(in) && !in->data.storage; }
 
-/* The file that has what a leaves out is checked as a is. */
+/* Verifies the file that holds the weights outside archive a. */
 static tc_status check_outside(const tc_archive *a, outside *w) {
     tc_outside o;
     tc_archive *from = NULL;
@@ -228,7 +229,7 @@ static tc_status verify_archive(tc_cmd *c, tc_archive *a, tc_buf *remark) {
         if (!st) {
             st = verify_outside(c, a, p, &w);
             tc_program_release(p);
-        } else if (tc_status_code(st) == TC_UNSUPPORTED) { /* whole, though tc cannot run it */
+        } else if (tc_status_code(st) == TC_UNSUPPORTED) { /* intact, though tc cannot run it */
             tc_status_free(st);
             st = NULL;
         }
@@ -241,7 +242,7 @@ static tc_status verify_archive(tc_cmd *c, tc_archive *a, tc_buf *remark) {
     return st;
 }
 
-/* A .pt2 archive: its programs too. *out_is is false for every other file. */
+/* Verifies a .pt2 archive with its programs. *out_is: false for any other file. */
 static tc_status verify_program(tc_cmd *c, const char *path, bool *out_is) {
     tc_blob *b;
     tc_archive *a = NULL;
@@ -256,7 +257,7 @@ static tc_status verify_program(tc_cmd *c, const char *path, bool *out_is) {
         if (*out_is && tc_archive_zip(a)->unsummed) tc_buf_puts(&remark, " (it has no checksums)");
         if (*out_is && !st) whole(c, path, tc_archive_zip(a)->n, "entries", tc_buf_str(&remark));
         tc_buf_free(&remark);
-        if (!*out_is) { /* the reader of tensors says what is wrong with it */
+        if (!*out_is) { /* the tensor reader reports what is wrong */
             tc_status_free(st);
             st = NULL;
         }
@@ -291,7 +292,7 @@ static tc_status verify_any(tc_cmd *c, const char *path) {
 
 static bool is_step(const char *name) { return !strncmp(name, "step-", 5); }
 
-/* A run directory: every checkpoint in it. */
+/* Verifies every checkpoint of a run directory. */
 static tc_status verify_run(tc_cmd *c, const char *dir, size_t *out_count) {
     tc_arena a = {0};
     char **names;

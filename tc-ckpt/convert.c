@@ -1,4 +1,4 @@
-/* convert, consolidate and reshard: tensors from anything to anything, through a few megabytes of memory. */
+/* tc-ckpt convert, consolidate and reshard: streams tensors from any format to any format in a few megabytes of memory. */
 #include "tc-ckpt/training.h"
 #include "tc-ckpt/view.h"
 
@@ -13,7 +13,7 @@ typedef enum { TO_SAFETENSORS, TO_PT, TO_NPZ, TO_NPY, TO_HF, TO_DCP } format;
 static const tc_cmd_form formats[] = {
     {"safetensors", ".safetensors"}, {"pt", ".pt.pth.ckpt.bin"}, {"npz", ".npz"}, {"npy", ".npy"}, {"hf", NULL}, {"dcp", NULL}, {0}};
 
-/* One tensor on its way. */
+/* A tensor to be written. */
 typedef struct {
     size_t from; /* index in the checkpoint */
     int perm[TC_MAX_RANK];
@@ -27,13 +27,13 @@ typedef struct {
     tc_progress progress;
     int64_t done;
     tc_sink to;
-    bool training;       /* a whole checkpoint of tc-train, under its own names */
-    tc_saved_node *tree; /* what torch.save wrote, under its own names; NULL: it is not that */
+    bool training;       /* a whole checkpoint of tc-train, names unchanged */
+    tc_saved_node *tree; /* the object that torch.save wrote, names unchanged; NULL: another format */
 } job;
 
 /* ---- patterns ---- */
 typedef struct {
-    const char *text; /* as it was given */
+    const char *text; /* as given */
     regex_t re;
     bool compiled;
     tc_dtype cast;
@@ -101,8 +101,8 @@ static tc_status read_transpose(tc_cmd *c, patterns *out) {
     return NULL;
 }
 
-/* ---- what becomes of each tensor ---- */
-/* A type alone is for floating tensors; one with a pattern for whatever it names. The last that fits counts. */
+/* ---- planning: name, dtype and shape of each tensor ---- */
+/* The dtype to cast to: --cast TYPE applies to floating-point tensors, TYPE with a pattern to the names that match; the last match wins. */
 static tc_dtype cast_to(const patterns *p, const char *name, tc_dtype from) {
     tc_dtype to = from;
     for (size_t i = 0; i < p->len; i++)
@@ -159,7 +159,7 @@ static tc_status plan_one(job *j, const rules *r, size_t i) {
         tc_head out = {
             .name = tc_arena_strdup(&j->arena, *renamed.data ? renamed.data : "tensor"), .dtype = cast_to(&r->cast, name, h.dtype), .rank = h.rank};
         for (int d = 0; d < h.rank; d++) out.size[d] = h.size[ch.perm[d]];
-        out.same_as = j->changes.len; /* where its change stands, until the heads are in order */
+        out.same_as = j->changes.len; /* index of its change, until the heads are sorted */
         tc_vec_push(&j->heads, out);
         tc_vec_push(&j->changes, ch);
         if (st) {
@@ -171,7 +171,7 @@ static tc_status plan_one(job *j, const rules *r, size_t i) {
     return NULL;
 }
 
-/* Tensors over the same bytes of a file, written alike, are one where the format has a word for it. */
+/* Finds tensors over the same bytes of a file that are written alike: stored once where the format supports sharing. */
 static void find_shared(job *j) {
     tc_map seen = {0};
     tc_buf key = {0};
@@ -191,7 +191,7 @@ static void find_shared(job *j) {
     tc_map_free(&seen);
 }
 
-/* A pattern that no name matches is mistyped. */
+/* A pattern that matches no name is an error. */
 static tc_status check_used(const job *j, const char *option, const patterns *p) {
     for (size_t i = 0; i < p->len; i++) {
         size_t n = view_count(&j->v), k = 0;
@@ -201,7 +201,7 @@ static tc_status check_used(const job *j, const char *option, const patterns *p)
     return NULL;
 }
 
-/* An array of NumPy alone has no name: it is written as "tensor". */
+/* The single array of a .npy file has no name: it is written as "tensor". */
 static tc_status plan(job *j, const rules *r) {
     for (size_t i = 0; i < view_count(&j->v); i++) TC_TRY(plan_one(j, r, i));
     for (size_t i = 0; i < r->rename.table.len; i++)
@@ -237,7 +237,7 @@ static tc_status stream(void *self, size_t i, tc_sink to) {
     return tc_ckpt_stream(j->v.ckpt, ch->from, ch->perm, j->heads.data[i].dtype, (tc_sink){count, j});
 }
 
-/* Tensors are found by their names: heads are in order of name. False: one is not there. */
+/* Links the tree's tensors to heads (sorted by name). False: one is missing. */
 static bool place_tensors(const job *j, tc_saved_node *n) {
     if (n->kind == TC_SAVED_TENSOR) {
         const tc_head key = {.name = n->text}, *found = bsearch(&key, j->heads.data, j->heads.len, sizeof key, by_name);
@@ -315,7 +315,7 @@ static tc_status convert(tc_cmd *c, bool model_only) {
         int64_t total = 0;
         for (size_t i = 0; i < j.heads.len; i++) total += (int64_t)tc_head_bytes(&j.heads.data[i]);
         if (!st) {
-            bool twice = to == TO_NPZ || (to == TO_PT && !tc_cmd_has(c, TC_OPT_no_crc)); /* a checksum stands in front of its data */
+            bool twice = to == TO_NPZ || (to == TO_PT && !tc_cmd_has(c, TC_OPT_no_crc)); /* the checksum precedes the data, so data is read twice */
             j.progress = tc_progress_start(c, "converting", "B", twice ? 2 * total : total);
             st = write_out(&j, to);
             tc_progress_end(&j.progress);

@@ -1,4 +1,4 @@
-/* ls and show: what there is, without reading it; tensors and values as text. */
+/* tc-ckpt ls (names, dtypes, shapes, without reading data) and show (tensors and values as text). */
 #include "tc-ckpt/view.h"
 
 #include "base/json_write.h"
@@ -22,7 +22,7 @@ static bool packed(const tc_ckpt_head *h) {
     return true;
 }
 
-/* Names come from files: what would steer a terminal is shown as \xNN. */
+/* Names come from files: control characters are shown as \xNN. */
 static void put_name(tc_buf *b, const char *name) {
     tc_put_shown(b, name, strlen(name), "");
     tc_buf_puts(b, "");

@@ -1,4 +1,5 @@
-/* See training.h. The optimiser counts its parameters through the groups, as torch.optim's state_dict does; each has a step of its own there. */
+/* Writes a tc-train checkpoint as a PyTorch training checkpoint (training.h). Parameters are numbered through the optimizer's groups, as in
+ * torch.optim's state_dict, where each parameter has its own step. */
 #include "tc-ckpt/training.h"
 
 #include "base/json.h"
@@ -10,7 +11,7 @@
 typedef struct {
     tc_arena arena;
     const tc_content *from;
-    TC_VEC(tc_head) heads; /* content's, then those of numbers: rates, a step for each parameter */
+    TC_VEC(tc_head) heads; /* those of the content, then those made from numbers: learning rates, a step per parameter */
     TC_VEC(double) numbers;
     double step;
     TC_VEC(char *) params; /* names, in the order of the groups */
@@ -26,7 +27,7 @@ static tc_saved_node *add(tc_saved_node *to, tc_saved_node *n) {
     tc_vec_push(&to->items, n);
     return n;
 }
-/* A tensor of one element under `key`, or in place of what n is; rank: its dimensions. */
+/* Makes n a one-element tensor of the given rank, named `key`. */
 static void make_number(training *t, tc_saved_node *n, tc_dtype d, int rank, double value) {
     tc_head h = {.name = n->key, .dtype = d, .rank = rank, .same_as = t->heads.len};
     for (int i = 0; i < rank; i++) h.size[i] = 1;
@@ -48,7 +49,7 @@ static bool read_number(training *t, tc_saved_node *n) {
     return true;
 }
 
-/* A JSON value. Lists of the state are tuples in PyTorch (betas), but for "params", which become numbers. */
+/* A JSON value. Lists in the state are tuples in PyTorch (betas), except "params", which become indices. */
 static tc_saved_node *read_value(training *t, tc_jread *j, const char *key, bool params) {
     tc_saved_node *n = node(t, TC_SAVED_NONE, key);
     switch (tc_jr_peek(j)) {
@@ -93,7 +94,7 @@ static void add_tensors(training *t, tc_saved_node *to, const char *prefix) {
     }
 }
 
-/* Tensor i of a parameter's state: "exp_avg", or an item of a list, "old_dirs.3". Other names are of other parameters. */
+/* Adds tensor i of a parameter's state: "exp_avg", or a list item, "old_dirs.3". */
 static void add_state_tensor(training *t, tc_saved_node *to, const char *name, size_t i) {
     const char *dot = strchr(name, '.');
     tc_saved_node *x = node(t, TC_SAVED_TENSOR, dot ? NULL : name);
@@ -117,7 +118,7 @@ static bool has(const training *t, const char *prefix) {
     return false;
 }
 
-/* JSON has texts for the numbers that it lacks: "Infinity", "NaN". */
+/* Numbers that JSON lacks are strings there: "Infinity", "NaN". */
 static tc_saved_node *as_number(tc_saved_node *n) {
     char *end = NULL;
     const double f = n->kind == TC_SAVED_TEXT ? strtod(n->text, &end) : 0;
@@ -125,7 +126,7 @@ static tc_saved_node *as_number(tc_saved_node *n) {
     return n;
 }
 
-/* numbers: what states hold beside tensors, by parameter; its items move. */
+/* numbers: non-tensor state by parameter; its items are moved out. */
 static void add_state(training *t, tc_saved_node *optimizer, tc_saved_node *numbers) {
     tc_saved_node *state = add(optimizer, node(t, TC_SAVED_DICT, "state"));
     for (size_t k = 0; k < t->params.len; k++) {
@@ -135,11 +136,11 @@ static void add_state(training *t, tc_saved_node *optimizer, tc_saved_node *numb
         one->number = (int64_t)k;
         for (size_t i = 0; i < t->from->n; i++)
             if (!strncmp(t->from->heads[i].name, prefix, n)) add_state_tensor(t, one, t->from->heads[i].name + n, i);
-        /* All that keep more than a momentum count their steps; those with numbers of their own (LBFGS) keep the count among these. */
+        /* Optimizers with more state than a momentum buffer count steps; those with numbers of their own (LBFGS) have the count among these. */
         bool counts = !own && one->items.len && !(one->items.len == 1 && item(one, "momentum_buffer"));
         for (size_t i = 0; own && i < own->items.len; i++) add(one, as_number(own->items.data[i]));
         if (own) own->items.len = 0;
-        if (counts) { /* each its own: PyTorch counts them up in place */
+        if (counts) { /* a tensor each: PyTorch increments them in place */
             make_number(t, add(one, node(t, TC_SAVED_TENSOR, "step")), TC_F32, 0, t->step);
         }
         if (one->items.len) add(state, one);

@@ -1,4 +1,4 @@
-/* A checkpoint of tc-train as one that PyTorch's training scripts save. */
+/* Writes a tc-train checkpoint in the form that PyTorch training scripts save. */
 #ifndef TC_CKPT_TRAINING_H
 #define TC_CKPT_TRAINING_H
 

@@ -1,4 +1,4 @@
-/* Files and folders of tensors behind one list of names. */
+/* Files and directories of tensors as one sorted list of names (view.h). */
 #include "tc-ckpt/view.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What the operand holds, in order of name; of a checkpoint of tc only the model's part where that is asked for. */
+/* The tensors of an operand, sorted by name; of a tc checkpoint optionally only the model's. */
 #ifndef TC_CKPT_VIEW_H
 #define TC_CKPT_VIEW_H
 
@@ -8,14 +8,14 @@
 typedef struct {
     tc_ckpt *ckpt;
     const char *path;
-    bool only_model;      /* names begin with "model.": only these are shown, without it */
-    TC_VEC(size_t) shown; /* indices, in order of name */
+    bool only_model;      /* show only names that begin with "model.", without that prefix */
+    TC_VEC(size_t) shown; /* indices of shown tensors, sorted by name */
 } view;
 
-/* path NULL or "-": stdin. Remarks about the file are printed. */
+/* Opens a file, directory or stdin (path NULL or "-"); prints remarks about it. */
 tc_status view_open(tc_cmd *c, const char *path, tc_ckpt_options o, view *out);
 void view_close(view *v);
-/* Shows only the model's weights, without their prefix, where it is a checkpoint of tc that has some. */
+/* For a tc checkpoint with model weights: shows only these, without their prefix. */
 void view_only_model(view *v);
 size_t view_count(const view *v);
 const char *view_name(const view *v, size_t i);

@@ -1,5 +1,5 @@
-/* --bisect CMD: which step of planning or which compiled group makes CMD fail. The program is compiled to a file, CMD is run by the shell with
- * its name as $1, with more or fewer steps (TC_STEPS, cmd/steps.c), until one is found that CMD fails with and does not fail without. */
+/* --bisect CMD: finds the planning step or compiled group that makes CMD fail. Compiles the program to a file and runs CMD by the shell with the file's
+ * name as $1, with a varying number of steps ($TC_STEPS, cmd/steps.c), until it has the step with which CMD fails and without which it does not. */
 #include "tc-compile/compile.h"
 
 #include "base/file.h"
@@ -20,7 +20,7 @@ tc_status run_check(compile_job *j, const char *cmd, const char *program, int *o
     posix_spawn_file_actions_init(&fa);
     posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     if (!j->c->verbose) posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&fa, 2, 1); /* what it says goes where our messages go, and only with -v */
+    posix_spawn_file_actions_adddup2(&fa, 2, 1); /* its stdout goes to stderr, and only with -v */
     int e = posix_spawn(&pid, "/bin/sh", &fa, NULL, (char *const *)(uintptr_t)argv, environ);
     posix_spawn_file_actions_destroy(&fa);
     if (e) return tc_error(TC_ENV, "starting /bin/sh: %s", strerror(e));
@@ -46,7 +46,7 @@ typedef struct {
     int runs;
 } search;
 
-/* limit -1: all steps, which are then read. */
+/* Runs CMD with the first `limit` steps; -1: all, whose log is then read. */
 static tc_status attempt(search *s, int64_t limit, bool *out_good) {
     char number[32];
     int code;

@@ -1,4 +1,4 @@
-/* What the files of tc-compile share. */
+/* Internal to tc-compile: the job, and what each file offers. */
 #ifndef TC_COMPILE_COMPILE_H
 #define TC_COMPILE_COMPILE_H
 
@@ -13,8 +13,8 @@
 enum { MAX_TARGETS = 8 };
 
 typedef struct {
-    const char *key, *value, *from; /* value NULL: found later; from: "default", FILE:LINE, a variable, an option */
-    bool outside;                   /* of a file or a variable */
+    const char *key, *value, *from; /* value NULL: determined later; from: "default", FILE:LINE, an environment variable, an option */
+    bool outside;                   /* from a file or variable */
 } config_value;
 
 typedef struct {
@@ -24,36 +24,37 @@ typedef struct {
     tc_program **programs;
     tc_exec **execs;
     int n;
-    const char *targets[MAX_TARGETS]; /* rows of isa.tab, or what only the compiler knows; as --targets gives them, else this machine's best */
+    const char *targets[MAX_TARGETS]; /* --targets: rows of isa.tab, or neon; default: this machine's best */
     tc_unit *units[MAX_TARGETS];      /* the groups for each */
     int ntargets;
     bool must_freeze, must_code; /* --require */
     bool sanitize, relu_zero;    /* --sanitize=overflow, --relu-nan=zero */
     config_value *config;        /* {0} last */
-    tc_buf variants, tuning;     /* for the archive: lines SYM=N; a tuning file */
+    tc_buf variants, tuning;     /* entries of the archive: lines SYM=N; tuning file */
     tc_arena arena;
 } compile_job;
 
-tc_status configure(compile_job *j);                          /* settings of --config and the environment, before any is used: config.c */
+tc_status configure(compile_job *j);                          /* config.c: settings of --config and the environment; first */
 tc_status print_config(compile_job *j);                       /* --print-config */
 tc_status compile_to_c(compile_job *j);                       /* STEM.c and STEM.h, to_c.c */
-tc_status compile_to_native(compile_job *j, tc_cc_kind kind); /* a library or object and STEM.h, or a filter, to_c.c */
-tc_status dump_stages(compile_job *j, int which);             /* --dump: what each stage made of a program, dump.c */
-tc_status write_pt2_to(compile_job *j, const char *path);     /* the programs with their code; NULL: to --out */
+tc_status compile_to_native(compile_job *j, tc_cc_kind kind); /* a library or object with STEM.h, or a filter program, to_c.c */
+tc_status dump_stages(compile_job *j, int which);             /* --dump: writes a program after each stage, dump.c */
+tc_status write_pt2_to(compile_job *j, const char *path);     /* the programs with their code; path NULL: --out */
 tc_status read_require(compile_job *j);                       /* --require */
 tc_status freeze_programs(compile_job *j);                    /* --freeze, freeze.c */
 tc_status quantize_programs(compile_job *j);                  /* --quantize, quantize.c */
 tc_status read_switches(compile_job *j);                      /* --sanitize, --relu-nan */
 tc_status relu_numbers(compile_job *j);                       /* --relu-nan */
 tc_status tune(compile_job *j);                               /* --tune, --tuning: tune.c */
-tc_status bisect(compile_job *j);                             /* --bisect CMD: which step makes it fail */
-tc_status minify(compile_job *j);                             /* --minify CMD: the smallest program with which it fails, to --out */
-/* --variants, --dim: groups of the program at those sizes, variants.c; note (which may be NULL) of those without C, and their count. */
+tc_status bisect(compile_job *j);                             /* --bisect CMD: finds the step that makes it fail */
+tc_status minify(compile_job *j);                             /* --minify CMD: writes the smallest program with which it fails to --out */
+/* variants.c: emits groups specialised to the sizes of --variants and --dim; note (may be NULL) is called for groups that the emitter cannot write, and
+ * out counts them. */
 tc_status emit_variants(compile_job *j, const tc_exec_options *o, void (*note)(void *ctx, const char *group, const char *why), tc_emit_count *count);
-/* Runs CMD by the shell with the program's path as $1; its exit code, 128 + N for a signal. What it prints is seen with -v. */
+/* Runs CMD by the shell with the program's path as $1; *out_code: its exit code, 128 + N for signal N. Its output is shown with -v. */
 tc_status run_check(compile_job *j, const char *cmd, const char *program, int *out_code);
-tc_status work_folder(compile_job *j, char **out_dir);      /* a new one in TMPDIR */
-bool compile_says(const compile_job *j, const char *topic); /* --log TOPIC or -v was given */
-void say_memory(compile_job *j, tc_exec *e);                /* -v: what a run needs at both ends of the ranges, memory.c */
+tc_status work_folder(compile_job *j, char **out_dir);      /* makes a new directory in $TMPDIR */
+bool compile_says(const compile_job *j, const char *topic); /* is --log TOPIC or -v given? */
+void say_memory(compile_job *j, tc_exec *e);                /* memory.c: -v: memory of a run at both ends of the size ranges */
 
 #endif

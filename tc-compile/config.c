@@ -1,19 +1,19 @@
-/* Settings of the compiler and where each comes from. One rule for all: the built-in default, then the file of --config or TC_CONFIG, then
- * the environment, then the option; what the file forces wins over all.
+/* Settings of the compiler and their sources. Precedence: `force` lines of the config file, option, environment, config file (--config or $TC_CONFIG),
+ * built-in default.
  *
  *     # cluster.conf
- *     cc = gcc-12             # behind a blank and '#' stands a comment
+ *     cc = gcc-12             # a comment starts with a blank and '#'
  *     targets = avx2,avx512
  *     force cc-seconds = 60
  *
- * What --print-config prints is such a file. A setting that no option was given for is set as if the option had been given; one that has no
- * option is put into the variable that the library reads. */
+ * --print-config prints such a file. A setting with an option is applied as if the option had been given; one without an option is put into the
+ * environment variable that the library reads. */
 #include "base/text.h"
 #include "op/watch.h"
 #include "pass/relu.h"
 #include "tc-compile/compile.h"
 
-enum { TEXT, NUMBER, YES }; /* what values are: yes or no for options that take none */
+enum { TEXT, NUMBER, YES }; /* kinds of values; YES: yes or no, for options without a value */
 typedef struct {
     const char *key, *variable;
     tc_opt_id option; /* or TC_OPT_NONE */
@@ -38,7 +38,7 @@ static const setting settings[] = {
 };
 enum { COUNT = sizeof settings / sizeof *settings };
 typedef struct {
-    const char *value, *place; /* place: FILE:LINE; NULL: the file does not say */
+    const char *value, *place; /* place: FILE:LINE; NULL: not in the file */
     bool forced;
 } line_of_file;
 
@@ -51,7 +51,7 @@ static tc_status check(const compile_job *j, const setting *s, const char *value
     return NULL;
 }
 
-/* ---- the file ---- */
+/* ---- the config file ---- */
 static char *trimmed(tc_arena *a, const char *s, size_t n) {
     while (n && strchr(" \t\r", *s)) s++, n--;
     while (n && strchr(" \t\r", s[n - 1])) n--;
@@ -95,8 +95,8 @@ static tc_status read_file(compile_job *j, const char *path, line_of_file *file)
     return st;
 }
 
-/* ---- the rule ---- */
-/* What counts for a setting, and where it comes from. */
+/* ---- precedence ---- */
+/* Determines the value of a setting and its source. */
 static tc_status decide(compile_job *j, const setting *s, const line_of_file *file, config_value *out) {
     const char *env = getenv(s->variable);
     const bool given = s->option != TC_OPT_NONE && tc_cmd_has(j->c, s->option), in_env = env && *env, in_file = file->place && *file->value;
@@ -114,7 +114,7 @@ static tc_status decide(compile_job *j, const setting *s, const line_of_file *fi
     return NULL;
 }
 
-/* Makes the rest of the program see what was decided. */
+/* Applies the value, as an option or environment variable. */
 static tc_status apply(compile_job *j, const setting *s, const config_value *v, bool from_file) {
     if (s->option == TC_OPT_NONE) {
         if (from_file && setenv(s->variable, v->value, 1)) return tc_error(TC_ENV, "no memory for %s", s->variable);
@@ -122,7 +122,7 @@ static tc_status apply(compile_job *j, const setting *s, const config_value *v, 
     }
     const bool off = s->kind == YES && !strcmp(v->value, "no");
     if (off) tc_cmd_unset(j->c, s->option);
-    /* The number of threads in the environment is an upper bound, which the default knows. */
+    /* TC_NUM_THREADS in the environment is an upper bound that the default already takes into account. */
     else if (from_file || s->option != TC_OPT_threads) tc_cmd_set(j->c, s->option, s->kind == YES ? NULL : v->value);
     return NULL;
 }
@@ -141,7 +141,7 @@ tc_status configure(compile_job *j) {
     return NULL;
 }
 
-/* ---- switches: what compiled programs do that they do not by default ---- */
+/* ---- --sanitize and --relu-nan ---- */
 tc_status read_switches(compile_job *j) {
     static const char *const nans[] = {"keep", "zero", NULL};
     const char *what = tc_cmd_get(j->c, TC_OPT_sanitize);

@@ -1,8 +1,8 @@
-/* --dump DIR: what each stage made, as text, beside the C that the compiler is given (codegen/cc.h).
+/* --dump DIR: writes the program after each stage as text, beside the C that the compiler is given (codegen/cc.h).
  *
- *     model.graph      the program as it was read: operators, types, source lines, guards, signature
- *     model.planned    after decomposition, merging of what is equal and removal of what is dead; --freeze folds before
- *     model.groups     the groups in order, and why neighbours do not share one
+ *     model.graph      the program as read: operators, types, source lines, guards, signature
+ *     model.planned    after decomposition, CSE and DCE (and --freeze before)
+ *     model.groups     the groups in order, and why neighbours were not fused
  *     model.loops      loop IR of every group that is a loop, under the name of its function in groups.c */
 #include "tc-compile/compile.h"
 

@@ -1,4 +1,4 @@
-/* --freeze, and what --require asks for. */
+/* --freeze and --require. */
 #include "op/watch.h"
 #include "pass/freeze.h"
 #include "tc-compile/compile.h"
@@ -32,7 +32,7 @@ static tc_status freeze_one(compile_job *j, tc_program *p, const tc_eval *eval) 
     return tc_status_add(s, "without --require the program is compiled as it is");
 }
 
-/* The program of training keeps its weights: they change. */
+/* Freezes the inference programs; the training program's weights change. */
 tc_status freeze_programs(compile_job *j) {
     tc_evaluator *v;
     if (!tc_cmd_has(j->c, TC_OPT_freeze) && !j->must_freeze) return NULL;

@@ -1,4 +1,5 @@
-/* tc-compile: a program becomes a compiled program, or C. Fuses, emits, compiles, packages; the work is in lib/codegen. */
+/* tc-compile: compiles a program to a program with native code, to C, a library or a filter. The work is done by lib/pass, lib/codegen and
+ * runtime/compile.h. */
 #include "tc-compile/compile.h"
 
 #include "base/file.h"
@@ -23,7 +24,7 @@ static void close_all(compile_job *j) {
     tc_arena_free(&j->arena);
 }
 
-/* Of a name alone, its first sample with symbols for sizes. */
+/* The call to compile for --op; for a name alone its first sample, with symbols for sizes. */
 static tc_status call_of(compile_job *j, const char *name, const tc_op **out_op, const char **out_call) {
     const tc_op *row[32];
     int n = tc_op_overloads(name, row, 32);
@@ -85,7 +86,7 @@ static tc_status open_programs(compile_job *j) {
         j->n++;
     }
     if (j->n) return NULL;
-    TC_TRY(tc_cmd_program_named(c, j->archive, one, &j->programs[0])); /* says which names there are */
+    TC_TRY(tc_cmd_program_named(c, j->archive, one, &j->programs[0])); /* reports the names that exist */
     j->n = 1;
     return NULL;
 }
@@ -110,7 +111,7 @@ static tc_status choose_targets(compile_job *j) {
         for (int i = 0; i < j->ntargets; i++) again |= !strcmp(j->targets[i], name);
         if (again) return tc_usage(j->c, "--targets %s: %s stands there twice", list, name);
         if (j->ntargets == MAX_TARGETS) return tc_usage(j->c, "more than %d --targets", MAX_TARGETS);
-        int at = j->ntargets++; /* best first: an object's code is chosen in this order */
+        int at = j->ntargets++; /* best first: dispatch tries them in this order */
         for (; at > 0 && tc_cc_isa_rank(j->targets[at - 1]) < tc_cc_isa_rank(name); at--) j->targets[at] = j->targets[at - 1];
         j->targets[at] = name;
         s += n;
@@ -132,7 +133,7 @@ static void report_exec(compile_job *j, tc_exec *e) {
     tc_cmd_log_sdpa(j->c, e);
 }
 
-/* --op: what programs run that do not read all of its results. */
+/* --op: also emits the forms of the operator in which some results are unused. */
 static tc_status emit_forms(compile_job *j, int which, const tc_exec_options *o) {
     tc_exec_list forms = {0};
     tc_status s = tc_operator_forms(j->programs[which], o, &forms);
@@ -143,11 +144,11 @@ static tc_status emit_forms(compile_job *j, int which, const tc_exec_options *o)
     return s;
 }
 
-/* Every loop of every program becomes a group of the units; equal ones once. With --dim the code of an archive is for those sizes only. */
+/* Emits every loop of every program as a group of the units, equal ones once. With --dim the code is for those sizes only. */
 static tc_status emit(compile_job *j, bool loops) {
     const bool all = loops || !tc_cmd_has(j->c, TC_OPT_dim);
     tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = 1, .loops = loops};
-    tc_emit_count count = {0}, known = {0}; /* for all sizes, and for those of --dim and --variants */
+    tc_emit_count count = {0}, known = {0}; /* general, and specialised by --dim and --variants */
     TC_TRY(choose_targets(j));
     for (int t = 0; t < j->ntargets; t++) {
         const tc_unit_options u = {.isa = j->targets[t], .made_by = "tc " TC_VERSION, .sanitize = j->sanitize};
@@ -173,14 +174,14 @@ static tc_status emit(compile_job *j, bool loops) {
     return NULL;
 }
 
-/* A status as a warning: what was not done, and what it means. */
+/* Prints a status as a warning with its consequence. */
 static void warn(const compile_job *j, tc_status s, const char *what) {
     const char *detail = tc_status_detail(s);
     tc_cmd_note(j->c, "warning: %s: %s%s%s", what, tc_status_message(s), *detail ? "\n" : "", detail);
     tc_status_free(s);
 }
 
-/* Whether objects are looked for in the cache and kept there: where there is no place for it, it costs time only. */
+/* Is the object cache used? Without a directory for it compilation only takes longer. */
 static bool uses_cache(const compile_job *j) {
     if (tc_cmd_has(j->c, TC_OPT_dump) || tc_cmd_has(j->c, TC_OPT_no_cache)) return false;
     tc_buf folder = {0};
@@ -207,7 +208,7 @@ static tc_status compile_groups(compile_job *j, int t, tc_buf *out) {
     return s;
 }
 
-/* The code of one instruction set. A compiler that fails costs the code, not the program: *out stays empty, with a warning. */
+/* Compiles the unit of one instruction set. When the compiler fails, *out stays empty with a warning and the program is written without that code. */
 static tc_status make_code(compile_job *j, int t, tc_buf *out) {
     unsigned char hash[TC_TRUST_BYTES];
     if (!tc_unit_groups(j->units[t])) return NULL;
@@ -262,7 +263,7 @@ static tc_status compile(compile_job *j) {
     tc_cmd *c = j->c;
     int format;
     TC_TRY(tc_cmd_format(c, formats, tc_cmd_get(c, TC_OPT_out), TO_PT2, &format));
-    TC_TRY(check_options(c, format)); /* of the command line alone: a setting from elsewhere that has no effect is none */
+    TC_TRY(check_options(c, format)); /* only options of the command line: settings from files may have no effect */
     TC_TRY(configure(j));
     if (tc_cmd_has(c, TC_OPT_print_config)) return print_config(j);
     TC_TRY(read_require(j));

@@ -1,7 +1,7 @@
-/* -v and --log memory: the memory that a run of the compiled program needs, planned and not allocated. */
+/* -v and --log memory: prints the memory that a run of the compiled program will need, from the plan. */
 #include "tc-compile/compile.h"
 
-/* Sizes at one end of their ranges; what --dim binds is bound. False: an end is open or too large to be meant. */
+/* Binds symbols to the lower or upper ends of their ranges, or as --dim says. False: an end is open or implausibly large. */
 static bool sizes_at(compile_job *j, const tc_program *p, bool upper, tc_symvalue *vars, size_t n) {
     tc_status s = tc_cmd_bind(j->c, p, vars, n);
     bool known = !s;

@@ -1,11 +1,11 @@
-/* --minify CMD: the smallest program with which CMD still fails in the same way (with the same exit code). CMD is run by the shell with a
- * candidate's name as $1. Three moves are tried, each kept when CMD still fails:
+/* --minify CMD: reduces the program to the smallest one with which CMD still fails with the same exit code. CMD is run by the shell with a candidate's
+ * name as $1. Three kinds of reduction are tried, each kept when CMD still fails:
  *
- *     end    an earlier value becomes the only result; what it does not need goes
- *     pass   a run of nodes goes, each replaced by an operand of the same type
- *     cut    a run of nodes goes, each replaced by a constant of its type, for types without symbols
+ *     end    make an earlier value the only result and remove dead code
+ *     pass   remove a run of nodes, each replaced by an operand of the same type
+ *     cut    remove a run of nodes, each replaced by a constant of its type (types without symbols)
  *
- * Runs of nodes are halved until they are single nodes. Inputs of the user stay, so that CMD can go on giving them. */
+ * Runs of nodes are halved down to single nodes (delta debugging). User inputs are kept, so that CMD can still pass them. */
 #include "tc-compile/compile.h"
 
 #include "base/file.h"
@@ -17,7 +17,7 @@ typedef struct {
     compile_job *j;
     const char *cmd, *path;
     tc_program *best;
-    int code, runs; /* how CMD fails */
+    int code, runs; /* exit code of CMD; number of runs */
 } minifier;
 
 static tc_node *node_at(const tc_program *p, size_t index) {
@@ -26,7 +26,7 @@ static tc_node *node_at(const tc_program *p, size_t index) {
     return n;
 }
 
-/* ---- editing a clone ---- */
+/* ---- reductions on a clone ---- */
 static void one_output(tc_program *p, tc_value *v) {
     p->noutputs = 0;
     p->graph->noutputs = 0;
@@ -45,7 +45,7 @@ static void same_type(void *ctx, tc_value **place) {
     if (same) o->found = *place;
 }
 
-/* Numbers that are neither all alike nor large: -0.5 to 0.5 by eighths, 0 and 1 for whole types. NULL: sizes that are not known. */
+/* A constant of v's type with varied small values: -0.5 to 0.5 in eighths, 0 and 1 for integers. NULL: sizes are symbolic. */
 static tc_value *constant(tc_program *p, const tc_value *v, int number) {
     int64_t size[TC_MAX_RANK];
     char name[32];
@@ -82,7 +82,7 @@ static bool is_read(const tc_program *p, const tc_value *v) {
     return r.used;
 }
 
-/* The nodes [from, to) give way to operands (or constants). False: one of them cannot. */
+/* Replaces the nodes [from, to) by operands (or constants). False: not possible for one of them. */
 static bool remove_run(tc_program *p, size_t from, size_t to, bool constants) {
     tc_node *n = node_at(p, from);
     bool any = false;
@@ -101,7 +101,7 @@ static bool remove_run(tc_program *p, size_t from, size_t to, bool constants) {
     return any;
 }
 
-/* ---- trying ---- */
+/* ---- trying candidates ---- */
 static tc_status write_candidate(minifier *m, tc_program *p) {
     tc_out *o;
     const tc_program *const one[] = {p};
@@ -110,7 +110,7 @@ static tc_status write_candidate(minifier *m, tc_program *p) {
     return tc_out_finish(o, tc_archive_write(o, &content));
 }
 
-/* Takes the clone p: it becomes the best when it is sound, smaller, and CMD fails with it as it did. */
+/* Takes ownership of clone p, which becomes the best candidate when it is valid, smaller, and CMD fails with it as before. */
 static tc_status attempt(minifier *m, tc_program *p, bool *out_kept) {
     int code;
     *out_kept = false;
@@ -148,7 +148,8 @@ static tc_status try_end(minifier *m, size_t index, bool *out_kept) {
     return NULL;
 }
 
-/* The first node that fails as a result: by halving, which may miss it where nodes do not build on each other; then from the front, some. */
+/* Finds the first node with which as only result CMD fails: by binary search, which may miss it where nodes are independent; then some from the
+ * front. */
 static tc_status shorten(minifier *m) {
     bool kept = true;
     for (size_t lo = 0; lo < m->best->graph->nnodes;) {

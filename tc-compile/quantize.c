@@ -1,4 +1,4 @@
-/* --quantize: which weights, in how many bits. */
+/* --quantize: parses the option and quantises weights (pass/quantize.h). */
 #include "op/watch.h"
 #include "pass/quantize.h"
 
@@ -38,7 +38,7 @@ static tc_status quantize_one(compile_job *j, tc_program *p, const tc_eval *eval
     return NULL;
 }
 
-/* The program of training keeps its weights: they change. */
+/* Quantises the inference programs; the training program's weights change. */
 tc_status quantize_programs(compile_job *j) {
     tc_quantize_options o = {0};
     tc_evaluator *v;

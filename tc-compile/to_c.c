@@ -1,11 +1,12 @@
-/* --to c: the program as STEM.c and STEM.h (and STEM.weights with --store-weights=extern); --to so, o, a, exe: the same C, compiled. */
+/* --to c: writes the program as STEM.c and STEM.h (and STEM.weights with --store-weights=extern); --to so, o, a, exe: the same C, compiled
+ * (runtime/to_c.h). */
 #include "tc-compile/compile.h"
 
 #include "base/file.h"
 #include "codegen/cc.h"
 #include "runtime/to_c.h"
 
-/* Do the inputs show the symbol? Others get their values from data, in the run. */
+/* Is the symbol part of an input's type? Others are data-dependent. */
 static bool shown(const tc_program *p, tc_sym var) {
     for (int i = 0; i < p->ninputs; i++) {
         const tc_value *v = p->inputs[i].value;
@@ -17,7 +18,7 @@ static bool shown(const tc_program *p, tc_sym var) {
     return false;
 }
 
-/* Sizes: --dim SYM=N; what is not given takes the upper end of its range. */
+/* Binds sizes: --dim SYM=N, else the upper end of the symbol's range. */
 static tc_status sizes(compile_job *j, const tc_program *p, tc_symvalue *vars, size_t n) {
     TC_TRY(tc_cmd_bind(j->c, p, vars, n));
     for (size_t i = 0; i < n; i++) {
@@ -39,7 +40,7 @@ typedef struct {
     bool program;
 } product;
 
-/* All of the files or, where a disk is full, none: the first gets its name when the bytes of all are on the disk. */
+/* Writes all files or, when the disk is full, none: no file is renamed into place before all are synced. */
 static tc_status save(compile_job *j, const product *files, size_t n) {
     tc_out *o[3] = {NULL};
     tc_status s = NULL;
@@ -63,7 +64,8 @@ static tc_status bound(compile_job *j, int which, tc_symvalue **out_vars, size_t
     return sizes(j, p, *out_vars, *out_n);
 }
 
-/* The program to write, of those that stand for one model the one for these sizes, its sizes bound, and its name: the last part of -o without its suffix. */
+/* Chooses the program to write (of several for different sizes the one that admits these), binds its sizes, and derives its name from -o without
+ * directory and suffix. */
 static tc_status chosen(compile_job *j, const char *suffix, char **out_stem, int *out_which, tc_symvalue **out_vars, size_t *out_n) {
     const char *path = tc_cmd_get(j->c, TC_OPT_out);
     *out_which = 0;

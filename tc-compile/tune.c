@@ -1,5 +1,5 @@
-/* --tune=SECONDS: lines of tuning for the calls of the program (runtime/tune.h), into the archive, the file of --tuning or, without one, the
- * user's store. What was measured before, on this machine at these sizes, is not measured again. */
+/* --tune=SECONDS: measures the calls of the program (runtime/tune.h) and stores tuning lines in the archive and in the file of --tuning or, without one,
+ * the user's store. Measurements of this machine at these sizes are reused. */
 #include "tc-compile/compile.h"
 
 #include "base/file.h"
@@ -22,20 +22,20 @@ static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, 
     int n = 0;
     tc_status st = tc_cmd_bind(j->c, p, vars, nvars);
     if (!st) st = tc_cmd_make_inputs(p, vars, nvars, NULL, NULL, &inputs, &n);
-    if (p->instead_of && (st || !tc_program_admits(p, vars, nvars))) tc_status_free(st), st = NULL; /* for other sizes than these */
+    if (p->instead_of && (st || !tc_program_admits(p, vars, nvars))) tc_status_free(st), st = NULL; /* program for other sizes */
     else if (!st) st = tc_tune(p, &o, tuning, inputs, n, &(tc_tune_options){seconds, false, compile_says(j, "tuning") ? say : NULL, j}, out);
     for (int i = 0; i < n; i++) tc_tensor_deinit(&inputs[i]);
     free(inputs);
     return tc_annotate(st, "--tune: %s", p->name);
 }
 
-/* ---- the store: what this user's --tune measured, of all programs ---- */
+/* ---- the user's store of measurements, for all programs ---- */
 static tc_status store_path(tc_buf *out) {
     TC_TRY(tc_user_dir("XDG_CACHE_HOME", ".cache", "tc", out));
     tc_buf_printf(out, "/tuning");
     return NULL;
 }
-/* A store that cannot be read, or is none, is as good as empty. */
+/* A missing or unreadable store counts as empty. */
 static void read_store(compile_job *j, tc_tuning *tuning) {
     tc_buf path = {0}, text = {0};
     tc_status s = store_path(&path);
@@ -50,7 +50,7 @@ static void read_store(compile_job *j, tc_tuning *tuning) {
 }
 static void write_store(compile_job *j, tc_tuning *tuning) {
     tc_buf path = {0}, text = {0};
-    read_store(j, tuning); /* what others found meanwhile */
+    read_store(j, tuning); /* merge what other processes measured meanwhile */
     tc_tuning_write(tuning, true, &text);
     tc_status s = store_path(&path);
     if (!s) s = tc_file_write(tc_buf_str(&path), tc_buf_str(&text), text.len);

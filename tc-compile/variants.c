@@ -1,11 +1,11 @@
-/* --variants SYM=N,... and --dim SYM=N: groups of the same program with sizes known, beside those for every size or in their place. tc-run takes
- * the ones that fit. */
+/* --variants SYM=N,... and --dim SYM=N: groups specialised to known sizes, besides the general ones or in their place. tc-run uses those that match its
+ * inputs. */
 #include "tc-compile/compile.h"
 
 #include "base/text.h"
 #include "codegen/packed.h"
 
-/* What every variant is emitted with. */
+/* Common parameters of all variants. */
 typedef struct {
     compile_job *j;
     const tc_exec_options *options;
@@ -22,7 +22,7 @@ static int symbol(const tc_program *p, const char *name, size_t len) {
     return -1;
 }
 
-/* The program with the symbols known that have a value; its line in the list. */
+/* Emits the program with these symbols bound, and adds its line to the list of variants. */
 static tc_status emit_at(const emission *e, const tc_program *p, const tc_symvalue *vars, size_t n) {
     compile_job *j = e->j;
     tc_exec *exec = NULL;
@@ -49,7 +49,7 @@ static tc_status emit_at(const emission *e, const tc_program *p, const tc_symval
     return s;
 }
 
-/* Values of one symbol, each with what --dim fixes. */
+/* Emits a variant for each value of one symbol, with the bindings of --dim. */
 static tc_status emit_values(const emission *e, const tc_program *p, tc_symvalue *vars, size_t n) {
     compile_job *j = e->j;
     const char *spec = tc_cmd_get(j->c, TC_OPT_variants), *eq = strchr(spec, '=');
@@ -81,7 +81,7 @@ tc_status emit_variants(compile_job *j, const tc_exec_options *o, void (*note)(v
     const tc_program *p = j->programs[0];
     const size_t n = tc_sym_var_count(p->sym);
     tc_symvalue *vars = TC_NEWN(&j->arena, tc_symvalue, n + 1);
-    for (int i = 1; i < j->n; i++) /* those for other sizes of the first have their code for all of theirs */
+    for (int i = 1; i < j->n; i++) /* programs that replace the first at other sizes get general code */
         if (!j->programs[i]->instead_of || strcmp(j->programs[i]->instead_of, p->name))
             return tc_usage(j->c, "%s of %d programs: --model NAME picks one", option, j->n);
     TC_TRY(tc_cmd_bind(j->c, p, vars, n));

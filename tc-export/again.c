@@ -1,4 +1,4 @@
-/* What a failure left is done again (again.h). */
+/* Reproduces a recorded failure (again.h). */
 #include "again.h"
 
 #include "base/text.h"
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* The stages that are no options, with their numbers: as the programs call them that have them (tc_pass_begin). */
+/* The stages that have no option, numbered as in the programs that run them (tc_pass_begin). */
 static tc_status plan(tc_program *p, const tc_eval *eval, const int n[2]) {
     tc_exec *e = NULL;
     (void)eval;
@@ -61,12 +61,12 @@ static tc_status run_stage(tc_program *p, const char *line, const tc_eval *eval)
     return tc_error(TC_CONTENT, "%s: no stage is called '%s'", tc_crash_entry, name);
 }
 
-/* A file that the command named is read for who names it again, not for an archive. */
+/* Options whose value is a file name are not taken from the archive: the user must name the file again. */
 static bool names_a_file(tc_opt_id id, const char *value) {
     return id == TC_OPT_swap || (id == TC_OPT_partition && *value && !tc_word_in(" save-all recompute-all min-cut ", value));
 }
 
-/* --NAME or --NAME=VALUE, which must live as long as c. given: by entry of reworking; the command line's stand in the place of the archive's. */
+/* Sets --NAME or --NAME=VALUE (line must outlive c), unless the command line has options of its kind (given, by entry of reworking). */
 static tc_status give(tc_cmd *c, const bool *given, char *line) {
     const size_t n = strcspn(line, "=");
     size_t i = 0;

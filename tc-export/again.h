@@ -1,12 +1,12 @@
-/* A program that a failure left (--dump DIR, DIR/crash.pt2): what failed with it is done again. */
+/* Reproduces a failure from DIR/crash.pt2, which --dump DIR wrote (cmd/evidence.c). */
 #ifndef TC_EXPORT_AGAIN_H
 #define TC_EXPORT_AGAIN_H
 
 #include "cmd/program.h"
 #include "rework.h"
 
-/* As the archive says: options that are not given are set, stages that are no options are run here. Nothing for other archives. arena: holds the
- * values of options, which c reads as long as it works. TC_CONTENT, TC_USAGE: what it says is nothing that tc leaves. */
+/* Sets the options that the archive records (unless given) and runs the recorded stages that have no option. Does nothing for other archives. arena:
+ * owns the option values; must outlive c. TC_CONTENT, TC_USAGE: the record is malformed. */
 tc_status do_again(tc_cmd *c, const tc_archive *a, tc_arena *arena, programs *all);
 
 #endif

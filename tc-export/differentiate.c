@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is trained: the program `train` where there is one. */
+/* The program to differentiate: `train` where there is one. */
 static tc_program *to_differentiate(const programs *all) {
     for (size_t i = 0; i < all->len; i++)
         if (!strcmp(all->data[i]->name, "train")) return all->data[i];
@@ -43,7 +43,7 @@ static bool inside(const tc_node *n, const char *module) {
     return path && !strncmp(path, module, k) && (!path[k] || strchr(".@", path[k])) && n->nouts && n->outs[0]->kind == TC_V_TENSOR;
 }
 
-/* An input, a value as --print names it, or what a module computes last. NULL: there is none. */
+/* The value with this name: an input, a value as --print names it, or the last result of a module. NULL: none. */
 static tc_value *value_called(const tc_program *p, const char *name) {
     tc_value *last = NULL, *v;
     for (int i = 0; i < p->ninputs; i++)
@@ -109,7 +109,7 @@ static void report_saved(const tc_cmd *c, const tc_program *backward) {
     tc_buf_free(&b);
 }
 
-/* A value's name a line; blank lines and what follows a # do not count. */
+/* Reads one value name per line; blank lines and # comments are skipped. */
 static void names_of(tc_arena *a, const tc_blob *file, tc_partition_options *o) {
     TC_VEC(const char *) names = {0};
     const char *p = (const char *)file->data, *end = p + file->len;

@@ -1,4 +1,4 @@
-/* The example side of --draft (draft.h). */
+/* --draft: answers data-dependent questions from example inputs (draft.h). */
 #include "draft.h"
 
 #include "base/rng.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The example of the k-th user input of p: that of its name, else the k-th. */
+/* The example tensor of p's k-th user input: by name, else by position. */
 static const tc_tensor *example_of(const tc_cmd_source *q, const char *name, size_t k) {
     for (size_t i = 0; i < q->inputs.len; i++)
         if (q->inputs.data[i].name && *q->inputs.data[i].name && !strcmp(q->inputs.data[i].name, name)) return &q->inputs.data[i].example;

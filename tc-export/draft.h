@@ -1,4 +1,4 @@
-/* --draft: runs the program so far on the example inputs where a capture asks, and writes the report. */
+/* --draft: when a capture needs a data-dependent value, runs the program so far on the example inputs; writes the report (capture/draft.h). */
 #ifndef TC_EXPORT_DRAFT_H
 #define TC_EXPORT_DRAFT_H
 
@@ -9,7 +9,7 @@ typedef struct {
     const tc_cmd_source *q;
 } draft;
 
-/* Makes the request a draft; every input must have a value. d lives as long as the request. */
+/* Makes q's request a draft; every input must have an example value. d must outlive the request. */
 tc_status draft_start(tc_cmd *c, tc_cmd_source *q, draft *d);
 tc_status draft_report(tc_cmd *c, const char *operand, const tc_capture_result *r);
 

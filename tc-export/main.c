@@ -1,4 +1,4 @@
-/* tc-export: from a model's source, an ONNX model, or a program, to a program on disk or a readable print of its graph. */
+/* tc-export: reads a model source, an ONNX model or a program; writes a program, an ONNX model or a printed graph. */
 #include "cmd/program.h"
 #include "cmd/source.h"
 #include "onnx/write.h"
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_SIDES = 8 }; /* programs a mode, where the model branches on its sizes */
+enum { MOST_SIDES = 8 }; /* most programs per mode, for models that branch on sizes */
 typedef enum { TO_PT2, TO_DOT, TO_TEXT, TO_ONNX } format;
 static const tc_cmd_form formats[] = {{"pt2", ".pt2"}, {"dot", ".dot"}, {"text", ".txt.text"}, {"onnx", ".onnx"}, {0}};
 
@@ -35,7 +35,7 @@ static tc_status choose(tc_cmd *c, format *out) {
     return NULL;
 }
 
-/* Options of one format are refused with another, and ONNX holds one program: of two modes the first, of halves and pieces none. */
+/* Refuses options of another format. ONNX holds one program: the first of two modes; --partition and --split are refused. */
 static tc_status check_format(tc_cmd *c, format to, const programs *all) {
     if (to != TO_ONNX && tc_cmd_has(c, TC_OPT_opset)) return tc_usage(c, "--opset is of ONNX models: --to onnx");
     if (to != TO_PT2 && tc_cmd_has(c, TC_OPT_meta)) return tc_usage(c, "--meta is kept by archives: --to pt2");
@@ -45,7 +45,7 @@ static tc_status check_format(tc_cmd *c, format to, const programs *all) {
     return NULL;
 }
 
-/* --to-device: of every program, cpu is as if none were named. */
+/* --to-device: sets every program's device name; cpu: none. */
 static tc_status name_device(tc_cmd *c, const programs *all) {
     const char *named = tc_cmd_get(c, TC_OPT_to_device);
     if (!named) return NULL;
@@ -63,7 +63,7 @@ static tc_status print_form(tc_cmd *c, int *out) {
     return tc_cmd_get(c, TC_OPT_print) ? tc_cmd_choice(c, TC_OPT_print, forms, 0, out) : NULL;
 }
 
-/* --print=json: a line a program. */
+/* --print=json: one line per program. */
 static tc_status print_json(tc_buf *b, const tc_program *p) {
     TC_TRY(tc_pt2_write_program(p, b));
     tc_buf_putc(b, '\n');
@@ -75,7 +75,7 @@ static void log_topics(const tc_cmd *c, const tc_program *p) {
     const bool shapes = tc_cmd_logs(c, "shapes"), guards = tc_cmd_logs(c, "guards");
     if (shapes || guards) tc_program_print_guards(&b, p);
     tc_cmd_log_text(c, "guards", false, tc_buf_str(&b), b.len);
-    if (guards && !c->log_files) b.len = 0; /* on stderr once */
+    if (guards && !c->log_files) b.len = 0; /* once on stderr */
     if (shapes) report_shapes(&b, p);
     tc_cmd_log_text(c, "shapes", false, tc_buf_str(&b), b.len);
     tc_buf_free(&b);
@@ -95,7 +95,7 @@ static tc_status write_onnx(tc_cmd *c, tc_out *o, const tc_program *p, int opset
     tc_status st = tc_cmd_create(c, path.data, true, &data.o);
     if (!st) st = tc_onnx_write(o, p, opset, TC_VERSION, &data);
     if (!st) st = tc_out_sync(data.o);
-    if (!st) st = tc_out_sync(o); /* a model that was there does not get the weights of one that is not */
+    if (!st) st = tc_out_sync(o); /* write the weights only once the model is safely on disk */
     st = tc_cmd_finish(c, data.o, st);
     tc_buf_free(&path);
     return st;
@@ -125,7 +125,7 @@ static tc_status put_text(tc_cmd *c, const programs *all, format to, int form) {
     return st;
 }
 
-/* --verify: where the model is that is run beside the program; *out: NULL without the option. */
+/* --verify: the path of the ONNX model to compare with; *out: NULL without the option. */
 static tc_status verified_path(const tc_cmd *c, format to, const char **out) {
     const char *named = tc_cmd_get(c, TC_OPT_verify), *written = tc_cmd_get(c, TC_OPT_out);
     *out = NULL;
@@ -136,7 +136,7 @@ static tc_status verified_path(const tc_cmd *c, format to, const char **out) {
     return NULL;
 }
 
-/* from: the archive that they were read from, or NULL. */
+/* Writes the programs. from: the archive that they were read from, or NULL. */
 static tc_status put(tc_cmd *c, tc_archive *from, programs *all) {
     for (size_t i = 0; i < all->len; i++) log_topics(c, all->data[i]);
     format to = TO_PT2;
@@ -153,13 +153,13 @@ static tc_status put(tc_cmd *c, tc_archive *from, programs *all) {
     if (to == TO_PT2) return tc_cmd_write_archive(c, from, (tc_archive_content){.programs = (const tc_program *const *)p, .nprograms = n});
     if (to != TO_ONNX) return put_text(c, all, to == TO_DOT, form);
     warn_of_sides(c, all, p[0], "an ONNX model holds one program");
-    TC_TRY(put_onnx(c, p[0])); /* the program for inference is the first */
+    TC_TRY(put_onnx(c, p[0])); /* the inference program comes first */
     return verified ? verify_onnx(c, p[0], verified) : NULL;
 }
 
-/* ---- a source ---- */
-/* The train program holds the very tensors of the eval one, so that they are written once. Both name them in much the same order: each
- * search goes on where the last one ended. */
+/* ---- from a model source ---- */
+/* Makes the train program share the eval program's tensors, so that they are written once. Both list them in about the same order: each search starts
+ * where the last one ended. */
 static void share_weights(tc_program *to, const tc_program *from) {
     int at = 0;
     for (int i = 0; i < to->ninputs; i++) {
@@ -191,7 +191,7 @@ static tc_status list_classes(tc_cmd *c, tc_cmd_source *q) {
     return st;
 }
 
-/* --keep-going: a line a place, for people and editors alike. */
+/* --keep-going: prints one line per failure, in compiler format (FILE:LINE:COL). */
 static void list_failures(tc_cmd *c, tc_capture_result *r) {
     for (size_t i = 0; i < r->nfailures; i++) {
         if (c->json) tc_cmd_report(c, r->failures[i]);
@@ -212,7 +212,7 @@ static void print_profile(const tc_cmd *c, tc_profile *p) {
     tc_profile_destroy(p);
 }
 
-/* Modules that --swap puts another in the place of, too: it asks in which order they take tensors. */
+/* Preserves the signatures of the modules of --preserve-signature and --swap, which needs the order of their inputs. */
 static void preserve(const tc_cmd *c, tc_cmd_source *q) {
     const int asked = tc_cmd_count(c, TC_OPT_preserve_signature), swapped = tc_cmd_count(c, TC_OPT_swap);
     const char **names = TC_NEWN(&q->arena, const char *, (size_t)(asked + swapped) + 1);
@@ -245,7 +245,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         if (tc_cmd_has(c, TC_OPT_draft)) st = draft_start(c, &q, &d);
         if (!st) st = q.r.class_name ? tc_capture_source(&q.r, &r) : list_classes(c, &q);
     }
-    tc_evaluator_destroy(v); /* what it keeps for further results is given back before weights are loaded */
+    tc_evaluator_destroy(v); /* frees its caches before weights are loaded */
     tc_cmd_phase(c, "capturing");
     if (r.printed && !c->quiet) tc_cmd_show(stderr, r.printed, strlen(r.printed));
     list_failures(c, &r);
@@ -280,7 +280,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     return st;
 }
 
-/* ---- a program ---- */
+/* ---- from a program ---- */
 static tc_status from_archive(tc_cmd *c, const char *path) {
     static const tc_opt_id only[] = {TC_OPT_dim,        TC_OPT_arg,   TC_OPT_args,           TC_OPT_source,
                                      TC_OPT_keep_going, TC_OPT_draft, TC_OPT_profile_shapes, TC_OPT_preserve_signature,
@@ -290,7 +290,7 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     programs all = {0};
     tc_arena again = {0};
     tc_status st = NULL;
-    bool onnx = !tc_archive_zip(a); /* its inputs may be given by value */
+    bool onnx = !tc_archive_zip(a); /* ONNX: inputs may be given by value */
     for (size_t i = 0; i < sizeof only / sizeof *only - onnx; i++)
         if (!st && tc_cmd_has(c, only[i]))
             st = tc_usage(c,
@@ -306,7 +306,7 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
         st = tc_cmd_program_named(c, a, name, &p);
         if (!st) tc_vec_push(&all, p);
     }
-    tc_program *none; /* the archive says what it has instead */
+    tc_program *none; /* reports the programs that the archive has */
     if (!st && !all.len) st = tc_cmd_program_named(c, a, wanted, &none);
     if (!st && !onnx) st = do_again(c, a, &again, &all);
     if (!st) st = put(c, a, &all);

@@ -1,4 +1,4 @@
-/* --print=modules: the tree of the modules that a program came from, and what goes into and comes out of each of their calls.
+/* --print=modules: the tree of a program's modules, with the input and output types of each call.
  *
  *     program model
  *       13 operators, 315 parameters
@@ -47,7 +47,7 @@ static int entry_of(tree *t, const char *path, size_t n) {
     return i;
 }
 
-/* To its module and to all that this is part of. */
+/* Counts a node for its module and all enclosing modules. */
 static void add_node(tree *t, tc_node *n) {
     const char *module = tc_source_module(&n->source);
     for (int i = entry_of(t, module ? module : "", module ? strcspn(module, "@") : 0); i >= 0; i = t->entries.data[i].parent) {

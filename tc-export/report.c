@@ -1,4 +1,4 @@
-/* Text about a captured program: its guards with the lines that made them, the sizes it runs at, what it consists of.
+/* Reports on a captured program (report.h): symbols and the guards that fixed them, operators, parameters.
  * A symbol that the model fixed is shown with its value and the line of the guard that fixed it. */
 #include "report.h"
 
@@ -19,7 +19,7 @@ static bool holds(tc_sym s, tc_sym var) {
     return false;
 }
 
-/* The last guard over var alone that is an equation, else the last that names it. */
+/* The source line that fixed var: of the last guard that is an equation over var alone, else of the last that mentions it. */
 static tc_source forced_by(const tc_program *p, tc_sym var) {
     tc_source at = {0}, other = {0};
     for (size_t i = 0; i < p->guards.len; i++) {
@@ -82,7 +82,7 @@ typedef struct {
     size_t nodes, graphs;
 } counts;
 
-/* Nodes of g and of the branches and bodies that they hold. */
+/* Counts the nodes of g and of its subgraphs. */
 static void add_graph(counts *c, const tc_graph *g) {
     c->graphs++;
     for (const tc_node *n = g->first; n; n = n->next) {

@@ -1,4 +1,4 @@
-/* Programs into other programs, as the options say (rework.h). */
+/* Transforms programs as --swap, --decompose and --split say (rework.h). */
 #include "rework.h"
 
 #include "cmd/program.h"
@@ -53,7 +53,7 @@ tc_pass begin_rework(const tc_cmd *c, tc_program *p, rework_step step) {
 }
 
 /* ---- --swap ---- */
-/* Of the archive's programs that of p's name, else the default one. */
+/* Swaps in the archive's program of p's name, else its default one. */
 static tc_status swap_from(tc_cmd *c, tc_archive *a, tc_program *p, const char *module) {
     const char *name = NULL;
     tc_program *with;
@@ -93,7 +93,7 @@ static bool composite(void *ctx, const tc_node *n) {
     return n->op && !n->op->grad && !(n->op->flags & (TC_OP_NONDIFF | TC_OP_HIGHER_ORDER));
 }
 
-/* Functional first, then operator by operator. */
+/* Functionalises, then decomposes operator by operator. */
 static tc_status decompose(tc_cmd *c, tc_program *p) {
     enum { NOTHING, TRAIN, CORE };
     static const char *const sets[] = {"none", "train", "core", NULL};

@@ -1,5 +1,5 @@
-/* Both programs are given the inputs that tc-bench would make: floats in [-1, 1), integers 0, sizes that are free the least of their
- * range. Inputs and results are matched by their order, which ONNX keeps. */
+/* --verify: runs the exported program and the ONNX model on the same inputs (verify.h), made as for tc-bench: floats in [-1, 1), integers 0, unbound
+ * sizes at their least. Inputs and results are matched by position, which ONNX preserves. */
 #include "verify.h"
 
 #include "cmd/inputs.h"
@@ -28,7 +28,7 @@ static tc_status run_side(tc_cmd *c, side *s) {
     return tc_exec_run(s->exec, s->inputs, s->ninputs, NULL, s->outputs, s->program->noutputs);
 }
 
-/* The pages of the weights that a file holds, so that memory holds those of one program at a time; what a run wrote is its own memory. */
+/* Drops the resident pages of mapped weights, so that memory holds those of one program at a time. Pages that a run wrote are private and stay. */
 static void give_back_weights(const tc_program *p) {
     for (int i = 0; i < p->ninputs; i++) {
         const tc_storage *s = p->inputs[i].data.storage;
@@ -36,7 +36,7 @@ static void give_back_weights(const tc_program *p) {
     }
 }
 
-/* ONNX models that tc writes have the parts of complex numbers along a last dimension. The same elements; the reference stays t's. */
+/* A complex tensor viewed as reals with a last dimension of 2, as ONNX models written by tc have it. Shares t's reference. */
 static tc_tensor in_parts(const tc_tensor *t) {
     tc_tensor r = *t;
     if (!tc_is_complex(t->dtype) || t->rank == TC_MAX_RANK) return r;
@@ -47,7 +47,7 @@ static tc_tensor in_parts(const tc_tensor *t) {
     return r;
 }
 
-/* What the first program takes; a copy for the second, since a run may write to its inputs. */
+/* Makes the inputs, and a copy for the second program, since a run may mutate its inputs. */
 static tc_status make_inputs(side *a, side *b) {
     size_t nvars = tc_sym_var_count(a->program->sym);
     tc_symvalue *vars = tc_xcalloc(nvars + 1, sizeof *vars);
@@ -62,7 +62,7 @@ static tc_status make_inputs(side *a, side *b) {
     return st;
 }
 
-/* The i-th of a run's results, and behind them of what it wrote, which are results of an ONNX model: NULL when there are fewer. */
+/* The i-th result of a run; mutated values, which are results of an ONNX model, follow the results. NULL: there are fewer. */
 static const tc_tensor *result_at(const side *s, int i, const char **out_name) {
     const tc_program *p = s->program;
     for (int k = 0; k < p->noutputs; k++) {

@@ -1,4 +1,4 @@
-/* Files and pipes of records, advanced in step. */
+/* Record files and pipes as sources of inputs, advanced in step (run.h). */
 #include "tc-run/run.h"
 
 #include "file/literal.h"
@@ -10,7 +10,7 @@ void split_spec(const char *spec, char **out_name, char **out_hint, const char *
     size_t type = tc_literal_type(spec, false);
     *out_name = *out_hint = NULL;
     *out_value = spec;
-    /* numbers behind a type are a literal: i64=5; a file or - there belongs to what has that name: i64=@x.npy */
+    /* a dtype followed by numbers is a literal: i64=5; followed by @ it is the name of an input: i64=@x.npy */
     bool literal = equal && type && spec + type == equal && equal[1] != '@' && strcmp(equal + 1, "-");
     if (!equal || *spec == '@' || *spec == ':' || literal) return;
     char *name = tc_xstrdup(spec);
@@ -26,7 +26,7 @@ void split_spec(const char *spec, char **out_name, char **out_hint, const char *
 
 tc_status feed_open(tc_cmd *c, feeds *f, const char *spec, const char *who, feed **out_feed, const char **out_key) {
     const char *hash = strrchr(spec, '#');
-    if (hash && access(spec, F_OK) == 0) hash = NULL; /* a file whose name has a '#' */
+    if (hash && access(spec, F_OK) == 0) hash = NULL; /* the file name itself contains '#' */
     size_t n = hash ? (size_t)(hash - spec) : strlen(spec);
     *out_key = hash ? hash + 1 : NULL;
     for (size_t i = 0; i < f->list.len; i++)
@@ -79,7 +79,7 @@ tc_status feeds_next(feeds *f, int64_t record, bool *out_end) {
             return tc_error(TC_CONTENT, "%s has %lld records, %s has record %lld", tc_stream_name(e->stream), (long long)e->count,
                             tc_stream_name(longest->stream), (long long)record);
     }
-    for (size_t i = 0; i < f->list.len && *out_end; i++) { /* all ended: were they of one length? */
+    for (size_t i = 0; i < f->list.len && *out_end; i++) { /* all ended: check that they have equal lengths */
         const feed *e = f->list.data[i];
         if (e->count > 1 && e->count != record)
             return tc_error(TC_CONTENT, "%s ends after %lld records, others have %lld", tc_stream_name(e->stream), (long long)e->count,

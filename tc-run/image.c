@@ -1,10 +1,10 @@
-/* An image file as the input of a program.
+/* Decodes an image file into the tensor that an input expects.
  *
- *     input          the file becomes
- *     u8, rank 1     its bytes: the program decodes them
+ *     input          tensor
+ *     u8, rank 1     the file's bytes: the program decodes them
  *     rank 2         [H, W], grey
  *     rank 3         [C, H, W], or [H, W, C] where the last size is 1, 3 or 4 and the first is none of these
- *     rank 4         the same behind a dimension of 1
+ *     rank 4         the same with a leading dimension of 1
  *
  * C is the input's, else the file's. Integers hold 0..255, floating-point numbers 0..1: v / 255 in float32, as torchvision's ToTensor. */
 #include "tc-run/run.h"
@@ -13,7 +13,7 @@
 
 static bool is_channels(tc_sym s, int64_t *out) { return tc_sym_const_int(s, out) && (*out == 1 || *out == 3 || *out == 4); }
 
-/* [H, W, C] as the sizes of the input ask. */
+/* Permutes [H, W, C] to the layout that the input's sizes ask for. */
 static tc_status lay_out(const tc_tensor *pixels, int rank, bool last, tc_tensor *out) {
     int64_t size[4] = {1}, stride[4] = {0};
     int from = rank == 4;

@@ -1,4 +1,4 @@
-/* The inputs of a run: literals, records of files and pipes, bytes. */
+/* The inputs of a run: parses --input (literals, records, text, raw bytes, images) and supplies each record's tensors (run.h). */
 #include "tc-run/run.h"
 
 #include "file/literal.h"
@@ -9,7 +9,7 @@
 typedef struct {
     const tc_input *in;
     int index;        /* in program->inputs */
-    bool written;     /* the program mutates it */
+    bool written;     /* the program mutates this input */
     tc_tensor fixed;  /* literal, text or raw */
     const feed *from; /* else */
     const char *key;
@@ -26,7 +26,7 @@ static bool is_written(const tc_program *p, int index) {
     return false;
 }
 
-/* By name, or by number among all arguments of the call. */
+/* Finds an input by name, or by position among all arguments. */
 static tc_status find_slot(tc_cmd *c, inputs *in, const char *name, slot **out) {
     const tc_program *p = in->program;
     char *end;
@@ -55,7 +55,7 @@ static tc_status find_slot(tc_cmd *c, inputs *in, const char *name, slot **out) 
     return st;
 }
 
-/* Sizes of bytes: text is one element a byte; raw fills the program's sizes, of which one may be open. */
+/* The shape for bytes: text: one element per byte; raw: the program's sizes, of which one may be symbolic. */
 static tc_status shape_bytes(tc_cmd *c, const tc_meta *m, const char *name, bool text, int64_t n, int64_t *size) {
     int64_t known = 1;
     int open = -1;
@@ -115,7 +115,7 @@ static tc_status read_bytes(tc_cmd *c, slot *s, bool text, const char *value) {
     return st;
 }
 
-/* One --input. *by_key: a file without a name for several inputs: they are taken by their names. */
+/* Parses one --input. *by_key: a file without NAME= for several inputs, which take their tensors by key. */
 static tc_status parse_one(tc_cmd *c, inputs *in, feeds *f, const char *spec, const char *name, const char *hint, const char *value, feed **by_key) {
     slot *s = NULL;
     const char *key = NULL;
@@ -151,7 +151,7 @@ static tc_status missing(tc_cmd *c, const inputs *in, const char *path) {
     if (!n) return NULL;
     signature_print(&page, in->program, path);
     tc_status st = tc_usage(c, "no value for input %s", names.data);
-    for (char *line = page.data, *next; line; line = next) { /* a line each */
+    for (char *line = page.data, *next; line; line = next) { /* one line each */
         next = strchr(line, '\n');
         if (next) *next++ = 0;
         tc_status_add(st, "%s", line);

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* What --meta gave the archive. */
+/* --meta: prints the archive's metadata. */
 static tc_status show_meta(tc_cmd *c, const tc_archive *a, tc_buf *b) {
     const char *path;
     for (size_t i = 0; (path = tc_archive_user_extra(a, i)); i++) {
@@ -52,7 +52,7 @@ static tc_status show_signature(tc_cmd *c, const tc_archive *a, const tc_program
     return s;
 }
 
-/* What records go through. */
+/* State of the loop over records. */
 typedef struct {
     tc_cmd *c;
     const tc_program *p;
@@ -66,21 +66,21 @@ typedef struct {
     tc_generator gen;
 } line;
 
-/* For --stats and --profile: what was done since the last call. */
+/* Books the time since the last call, for --stats and --profile. */
 static void done(line *l, const char *what) {
     tc_cmd_phase(l->c, what);
     tc_recorder_mark(l->recorder, what);
 }
 
-/* Code of kernels that the first run brings into memory, as measured: more or less of it, by what the program uses. */
+/* Bytes of code that the first run pages in, as measured on typical programs. */
 enum { FIRST_RUN = 448 << 10 };
 
-/* -v: the memory that runs at the sizes of these inputs need, before the first; the inputs are there already. */
+/* -v: prints the memory that a run with these input sizes needs, before the first run. */
 static tc_status say_needs(const tc_cmd *c, tc_exec *e, const tc_tensor *given, int n) {
     tc_exec_memory m;
     if (!c->verbose) return NULL;
     TC_TRY(tc_exec_forecast(e, given, n, &m));
-    size_t now = tc_resident_now(); /* with the plan */
+    size_t now = tc_resident_now(); /* includes the plan */
     tc_cmd_verbose(c,
                    "a run needs %zu bytes of memory: %zu are taken (the program, its plan and inputs), weights in files %zu, intermediates %zu, "
                    "results %zu, scratch of kernels %zu; further ones %zu more for packed weights",
@@ -95,7 +95,7 @@ static tc_status run_record(line *l, int64_t record) {
     int n = inputs_count(in);
     tc_tensor *given = tc_xcalloc((size_t)n + 1, sizeof *given), *results = tc_xcalloc((size_t)p->noutputs + 1, sizeof *results);
     tc_status st = inputs_get(in, given);
-    if (!st) st = shapes_add(l->seen, p, given); /* also of a run that fails as its sizes do not fit */
+    if (!st) st = shapes_add(l->seen, p, given); /* recorded even if the run then refuses the sizes */
     done(l, "reading inputs");
     if (!st) st = tc_variants_choose(l->v, given, l->must, &e);
     if (!st && !record) st = say_needs(l->c, e, given, n);
@@ -113,7 +113,7 @@ static tc_status run_record(line *l, int64_t record) {
     return st;
 }
 
-/* Who is told of the groups of the next record. */
+/* Sets the observer of groups (profile or trace) for the next record. */
 static void watch_record(line *l) {
     bool look = l->watch.print || l->watch.check, record = tc_recorder_round(l->recorder);
     if (look) tc_variants_set_profile(l->v, trace_event, &l->watch);
@@ -160,7 +160,7 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
         if (end) tc_recorder_drop(l.recorder);
         if (st || end) break;
         st = run_record(&l, record);
-        if (!f->list.len) break; /* literals only: one record */
+        if (!f->list.len) break; /* only literals: a single record */
     }
     if (!st && c->verbose) {
         tc_buf report = {0};

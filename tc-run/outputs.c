@@ -1,4 +1,4 @@
-/* The outputs of a run: files, stdout, the terminal, and comparisons. */
+/* The outputs of a run: parses --output, --expect, --to; writes files, stdout and terminal; compares (run.h). */
 #include "tc-run/run.h"
 
 #include "file/content.h"
@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-/* What can be asked for: the results, then inputs and buffers that the program writes to (by their names). */
+/* What --output can name: the results, then the inputs and buffers that the program mutates (by name). */
 typedef struct {
     int output;
     const char *name;
@@ -56,7 +56,7 @@ static void list_sources(outputs *o) {
 static tc_status find_source(const outputs *o, const char *name, size_t *out) {
     char *end;
     unsigned long number = strtoul(name, &end, 10);
-    if (end > name && !*end && number < o->nresults) { /* the index always works, also where a key of a dict is a number */
+    if (end > name && !*end && number < o->nresults) { /* the index has priority over a dict key that is a number */
         *out = number;
         return NULL;
     }
@@ -69,7 +69,7 @@ static tc_status find_source(const outputs *o, const char *name, size_t *out) {
     return st;
 }
 
-/* The type of a source before anything runs; TC_DTYPE_NONE for what is no tensor or number. */
+/* The dtype of a source, known before the run; TC_DTYPE_NONE: not a tensor or number. */
 static tc_dtype type_of(const outputs *o, size_t i) {
     static const tc_dtype of_number[] = {[TC_SYM_INT] = TC_I64, [TC_SYM_FLOAT] = TC_F64, [TC_SYM_BOOL] = TC_BOOL};
     const tc_output *out = &o->program->outputs[o->sources.data[i].output];
@@ -87,7 +87,7 @@ static tc_dtype type_of(const outputs *o, size_t i) {
     return o->cast != TC_DTYPE_NONE && tc_is_float(d) ? o->cast : d;
 }
 
-/* The string that a source is, or NULL. */
+/* The string value of a source, or NULL. */
 static const char *string_of(const outputs *o, size_t i) {
     const tc_output *out = &o->program->outputs[o->sources.data[i].output];
     return out->kind == TC_OUT_LEAF && out->leaf.kind == TC_A_STRING ? out->leaf.string : NULL;
@@ -107,7 +107,7 @@ static sink *find_sink(outputs *o, const char *path, form f) {
     return &o->sinks.data[o->sinks.len - 1];
 }
 
-/* --to, else the suffix, else text for strings and .npy for others. */
+/* The format: --to, else by suffix, else text for strings and .npy for tensors. */
 static tc_status form_of(const outputs *o, const char *path, bool strings, form *out) {
     static const tc_cmd_form forms[] = {{"npy", ".npy"}, {"npz", ".npz"}, {"safetensors", ".safetensors"}, {"text", ".txt"}, {0}};
     int f;
@@ -149,7 +149,7 @@ static tc_status parse_output(outputs *o, const char *spec, const char *name, bo
     return NULL;
 }
 
-/* Without --output: everything to -o or stdout. */
+/* Without --output: all results go to -o or stdout. */
 static tc_status default_sink(outputs *o) {
     const char *path = tc_cmd_get(o->cmd, TC_OPT_out);
     bool strings = all_strings(o, NULL, o->nresults);
@@ -227,7 +227,7 @@ static tc_status leaf_tensor(const tc_arg *a, tc_tensor *out) {
 }
 
 static tc_status fetch(const outputs *o, size_t k, const tc_exec *e, const tc_tensor *results, const tc_tensor *given, tc_tensor *out) {
-    const tc_program *p = tc_exec_program(e); /* of the form of o->program */
+    const tc_program *p = tc_exec_program(e); /* may be a variant with the same outputs as o->program */
     int i = o->sources.data[k].output, target = p->outputs[i].target, user = 0;
     tc_tensor t = {0};
     switch (p->outputs[i].kind) {
@@ -278,7 +278,7 @@ static tc_status put_printed(sink *s, const outputs *o, const tc_tensor *t, size
     return st;
 }
 
-/* A line of it. */
+/* Writes a string result as a line. */
 static tc_status put_string(sink *s, const outputs *o, const char *text, size_t k) {
     tc_buf b = {0};
     if (s->form == AS_PRINT && s->sources.len > 1) tc_buf_printf(&b, "%s = ", o->sources.data[k].name);

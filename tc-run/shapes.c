@@ -1,4 +1,4 @@
-/* --profile-shapes FILE: what sizes the inputs have, a line for each run that is unlike those before it; FILE grows. */
+/* --profile-shapes FILE: appends to FILE a line with the input shapes of each run that differs from earlier lines. */
 #include "tc-run/run.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ struct shapes {
     tc_map lines;
 };
 
-/* The lines that are there already. */
+/* Reads the existing lines. */
 static void remember(shapes *s) {
     char *line = NULL;
     size_t room = 0;

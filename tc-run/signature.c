@@ -1,4 +1,4 @@
-/* What a program takes and gives: for --signature, and for whoever forgot an input. */
+/* Prints a program's inputs and outputs: for --signature, and when an input is missing. */
 #include "tc-run/run.h"
 
 #include "base/json_write.h"
@@ -33,7 +33,7 @@ static size_t widest_name(const tc_program *p) {
     return w;
 }
 
-/* Which symbols the inputs' sizes hold, by index: the caller's. */
+/* The symbols in input sizes, by index; the caller frees the array. */
 static bool *symbols_of_sizes(const tc_program *p) {
     bool *set = tc_xcalloc(tc_sym_var_count(p->sym) + 1, sizeof *set);
     for (int i = 0; i < p->ninputs; i++) {
@@ -43,7 +43,7 @@ static bool *symbols_of_sizes(const tc_program *p) {
     return set;
 }
 
-/* Each once, with its range. */
+/* Prints each symbol once, with its range. */
 static void print_ranges(tc_buf *b, const tc_program *p, const bool *is_size) {
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
         tc_sym s = tc_sym_var_at(p->sym, i);
@@ -56,7 +56,7 @@ static void print_ranges(tc_buf *b, const tc_program *p, const bool *is_size) {
     }
 }
 
-/* An input as a literal that fits. */
+/* Prints a literal that fits the input. */
 static void print_example(tc_buf *b, const tc_program *p, const tc_input *in, const tc_symvalue *sizes, size_t n) {
     tc_buf_printf(b, " --input %s=", in->name);
     if (in->value->kind == TC_V_SYM) {
@@ -79,7 +79,7 @@ static void print_example(tc_buf *b, const tc_program *p, const tc_input *in, co
     tc_buf_printf(b, "%s=0", tc_dtypes[m->dtype].name);
 }
 
-/* What to paste. */
+/* Prints a command line to paste. */
 static void print_command(tc_buf *b, const tc_program *p, const char *path) {
     const size_t n = tc_sym_var_count(p->sym);
     tc_symvalue *sizes = tc_xcalloc(n + 1, sizeof *sizes);

@@ -1,4 +1,4 @@
-/* --trace, --debug-values and --check: the results of nodes or of whole groups, their types and what stands in them. */
+/* --trace, --debug-values and --check: types and statistics of the results of nodes or whole groups. */
 #include "tc-run/run.h"
 
 #include "base/json_write.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Of the elements that are numbers. Complex: no statistics. */
+/* Statistics of the non-NaN elements; none for complex tensors. */
 typedef struct {
     double least, greatest, mean;
     int64_t nans, infs, n;
@@ -80,7 +80,7 @@ static void json_line(tc_buf *b, const char *name, const char *op, const char *p
     tc_buf_putc(b, '\n');
 }
 
-/* n wrote it. In a group of several the NaN may be of any of them, which --trace tells apart. */
+/* The error for a NaN in n's result. In a fused group any of its nodes may have produced the NaN; --trace tells them apart. */
 static tc_status not_a_number(const tc_exec_event *event, const char *name, const tc_node *n, const char *place, const statistics *s) {
     tc_buf others = {0};
     tc_status st = tc_error(TC_DIVERGED, "%s%s%s makes the first NaN: %lld of %lld elements of %s", place, *place ? ": " : "", tc_op_name(n->op),

@@ -1,4 +1,4 @@
-/* What tc-run says of compiled variants: --log guards, --log recompiles, -v. */
+/* Opens the archive's programs for other sizes and its compiled variants, and logs them: --log guards, --log recompiles, -v. */
 #include "tc-run/run.h"
 
 #include "cmd/program.h"
@@ -26,7 +26,7 @@ static void turned(void *ctx, const tc_program *to) {
     tc_cmd_log(c, "guards", c->verbose, "these sizes are those of program %s", to->name);
 }
 
-/* Types and ranges of the inputs, the program's own guards, and what its variants are for. */
+/* Logs input types and ranges, the program's guards, and the sizes of its variants. */
 static void log_guards(const versions *from, const tc_program *p, const tc_variants *v) {
     tc_buf b = {0};
     tc_program_print_guards(&b, p);
@@ -49,7 +49,7 @@ static void log_guards(const versions *from, const tc_program *p, const tc_varia
     tc_buf_free(&b);
 }
 
-/* NAME-2, NAME-3 ... of the archive, where they say that they stand in the place of NAME. */
+/* Loads NAME-2, NAME-3, ... where they are marked as replacements of NAME. */
 static tc_status other(void *ctx, int i, tc_program **out) {
     const versions *from = ctx;
     tc_buf name = {0};

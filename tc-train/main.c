@@ -1,4 +1,4 @@
-/* tc-train: trains a program by a recipe; run directories, resuming, signals, ranks. The work is lib/train's. */
+/* tc-train: trains a program by a recipe. Run directories, resuming, signals and ranks are here; the training itself is in lib/train. */
 #include "base/text.h"
 #include "ckpt/ckpt.h"
 #include "cmd/code.h"
@@ -27,7 +27,7 @@ static void on_stop(int sig) {
     stop = TC_STOP_SAVE_AND_END;
 }
 
-/* With a run directory TERM, INT and USR1 save and end, USR2 saves; without one signals have their usual effect. */
+/* With a run directory TERM, INT and USR1 save a checkpoint and stop, USR2 saves and continues; without one signals have their default effect. */
 static void catch_signals(void) {
     static const int ends[] = {SIGINT, SIGTERM, SIGUSR1};
     for (size_t i = 0; i < 3; i++) sigaction(ends[i], &(struct sigaction){.sa_handler = on_stop, .sa_flags = SA_RESTART}, NULL);
@@ -58,7 +58,7 @@ static tc_status say_changes(job *j) {
     TC_TRY(s);
     tc_recipe_diff(old, j->recipe, &changes);
     const char *was;
-    tc_status_free(tc_train_recorded(j->out, "numerics", &j->arena, &was)); /* a run that was killed at once has no environment */
+    tc_status_free(tc_train_recorded(j->out, "numerics", &j->arena, &was)); /* a run that was killed at once has no `environment` file */
     char now[64];
     tc_numerics_text(j->numerics, now);
     if (was && strcmp(was, now)) tc_buf_printf(&changes, "%snumerics: %s -> %s", changes.len ? "\n" : "", was, now);
@@ -68,7 +68,7 @@ static tc_status say_changes(job *j) {
     return NULL;
 }
 
-/* Where to go on from: *path NULL for the start. Only rank 0 looks, the others are told. */
+/* Finds the checkpoint to resume from; *path NULL: start at step 0. Rank 0 searches and broadcasts. */
 static tc_status find_checkpoint(job *j, char **path) {
     *path = NULL;
     if (!j->out) return NULL;
@@ -195,7 +195,7 @@ static tc_status run_job(job *j) {
     if (!j->out && isatty(STDOUT_FILENO))
         return tc_usage(c, "stdout is a terminal: give the run directory with -o DIR, or redirect the trained program");
     if (!j->out && tc_cmd_has(c, TC_OPT_resume)) return tc_usage(c, "--resume needs -o DIR");
-    if (j->out) signal(SIGPIPE, SIG_IGN); /* the run goes on when nobody reads its messages any more */
+    if (j->out) signal(SIGPIPE, SIG_IGN); /* the run continues when its stderr is closed */
     TC_TRY(prepare_dir(j));
     tc_cmd_phase(c, "starting");
     TC_TRY(job_read_program(j));
@@ -203,7 +203,7 @@ static tc_status run_job(job *j) {
     return train(j);
 }
 
-/* Of a run that was stopped too. */
+/* Writes the profile, also of a run that was stopped. */
 static tc_status close_profile(job *j, tc_status s) {
     if (tc_status_code(s) != TC_STOPPED) return tc_recorder_close(j->recorder, s);
     tc_status w = tc_recorder_close(j->recorder, NULL);
@@ -218,7 +218,7 @@ static tc_status run(tc_cmd *c) {
     job j = {.c = c};
     tc_status s = run_job(&j);
     s = close_profile(&j, s);
-    /* A rank that fails alone would leave the others waiting; all of them stop together when the failure is everybody's. */
+    /* A rank that fails alone must abort the others, which would wait for it; errors that all ranks have end them normally. */
     if (s && j.dist && tc_dist_size(j.dist) > 1 && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED)
         tc_dist_abort(j.dist, (int)tc_cmd_report(c, s));
     tc_trainer_destroy(j.trainer);

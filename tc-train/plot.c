@@ -1,4 +1,4 @@
-/* --plot DIR...: the losses of runs as lines of characters, one letter a run. */
+/* --plot DIR...: plots the losses of runs in characters, one letter per run. */
 #include "base/json.h"
 #include "tc-train/tool.h"
 
@@ -28,7 +28,7 @@ static tc_status read_curve(const char *dir, curve *out) {
             else if (tc_str_is(key, "loss") && tc_jr_peek(&j) == TC_JR_NUMBER) p.loss = tc_jr_double(&j);
             else tc_jr_skip(&j);
         }
-        tc_status_free(tc_jr_finish(&j)); /* the last line of a run that goes on may be half written */
+        tc_status_free(tc_jr_finish(&j)); /* the last line of an active run may be incomplete */
         if (isfinite(p.step) && isfinite(p.loss)) tc_vec_push(&out->points, p);
         i += n + 1;
     }
@@ -38,7 +38,7 @@ static tc_status read_curve(const char *dir, curve *out) {
     return s;
 }
 
-/* Where a share of 0 to 1 lies on an axis of n characters. Files may hold anything: what lies outside is drawn at the edge. */
+/* The position of a fraction in 0..1 on an axis of n characters; values outside are drawn at the edge. */
 static int place(double share, int n) { return share > 0 ? (int)(fmin(share, 1) * (n - 1) + 0.5) : 0; }
 
 static void draw(const tc_cmd *c, const curve *all) {

@@ -1,4 +1,4 @@
-/* The program that is trained: from the recipe's model:, a run directory or stdin; and the archive that is written. */
+/* Reads the program to train from the recipe's model:, a run directory or stdin, and writes the trained archive. */
 #include "cmd/program.h"
 #include "cmd/source.h"
 #include "tc-train/tool.h"
@@ -6,7 +6,7 @@
 #include "pass/dce.h"
 #include "runtime/runtime.h"
 
-/* Rank 0 reads stdin, the others get the bytes from it. */
+/* Rank 0 reads stdin and broadcasts the bytes. */
 static tc_status read_stdin(job *j, tc_blob **out) {
     if (tc_dist_rank(j->dist) == 0) TC_TRY(tc_cmd_read(j->c, "-", "the program", out));
     int64_t n = *out ? (int64_t)(*out)->len : 0;
@@ -40,7 +40,7 @@ static tc_status take_archive(job *j, tc_archive *a) {
     return NULL;
 }
 
-/* The recipe's words as if they stood on the command line: one value, a list, or a map of NAME: VALUE. */
+/* Applies recipe entries as command-line options: a value, a list, or a map of NAME: VALUE. */
 static tc_status give(job *j, const tc_yaml *y, tc_opt_id id) {
     if (y) j->c->given_at[id] = tc_arena_printf(&j->arena, "%s:%d:%d: %s", y->file, y->line, y->col, y->path);
     for (int i = 0; y && i < (y->kind == TC_YAML_SCALAR ? 1 : y->n); i++) {
@@ -53,7 +53,7 @@ static tc_status give(job *j, const tc_yaml *y, tc_opt_id id) {
 
 static void warn(void *self, const char *text) { tc_cmd_note(self, "%s", text); }
 
-/* weights: of a model that changes what it loads; the trainer has nothing left to load. */
+/* Loads weights: for a model with load_state_dict hooks, so that the trainer need not load them. */
 static tc_status load_changed(job *j, const tc_capture_result *r) {
     tc_program *const both[] = {r->model, r->train};
     for (int i = 0; i < 2; i++)
@@ -80,7 +80,7 @@ static tc_status capture_source(job *j) {
     if (!s && !q.r.class_name) s = tc_yaml_error(tc_yaml_get(r->root, "model"), "found '%s', expected FILE.py:CLASS", r->model);
     if (!s) s = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = 1}, &v);
     if (!s) {
-        q.r.wide = r->floats == TC_F64; /* dtypes that the source asks a tensor for are then those of the run */
+        q.r.wide = r->floats == TC_F64; /* dtypes that the source reads from tensors are then those of the run */
         for (size_t i = 0; i < q.inputs.len && q.r.wide; i++)
             if (tc_is_float(q.inputs.data[i].dtype)) q.inputs.data[i].dtype = TC_F64;
         s = tc_recipe_strings(j->recipe, tc_recipe_checkpointed(r), (const char ***)&q.r.checkpoint, &q.r.ncheckpoint);

@@ -1,4 +1,4 @@
-/* The parts of tc-train. */
+/* Internal to tc-train. */
 #ifndef TC_TRAIN_TOOL_H
 #define TC_TRAIN_TOOL_H
 
@@ -11,19 +11,19 @@ typedef struct {
     tc_arena arena;
     tc_dist *dist;
     tc_recipe *recipe;
-    const char *out, *from_run; /* run directory; the one that was given as RECIPE */
-    bool commands;              /* the recipe may name commands: it was written for this run, or --trust */
+    const char *out, *from_run; /* run directory; run directory given as RECIPE */
+    bool commands;              /* the recipe may run commands as data sources (tc_cmd_recipe) */
     tc_numerics numerics;
-    tc_program *train, *eval; /* eval NULL: train serves both */
+    tc_program *train, *eval; /* eval NULL: `train` serves both modes */
     tc_trainer *trainer;
-    char *checkpoint; /* to go on from, or NULL */
+    char *checkpoint; /* checkpoint to resume from, or NULL */
     tc_progress progress;
     tc_recorder *recorder; /* --profile, or NULL */
 } job;
 
 /* program.c: from the recipe's model:, a run directory's model.pt2 or stdin (read by rank 0 and broadcast). Sets train and eval. */
 tc_status job_read_program(job *j);
-/* Both programs with the weights as they are now; path NULL: stdout. */
+/* Writes both programs with the current weights; path NULL: stdout. */
 tc_status job_write_program(job *j, const char *path);
 
 /* plot.c: --plot DIR...: losses of run directories on the terminal. */

@@ -1,4 +1,4 @@
-/* Reference values by MPFR (tc_reference.h). What it has no function for is a series, a recurrence or Newton's steps here (DLMF 10.25, 10.31,
+/* Reference values by MPFR (tc_reference.h). Functions that MPFR lacks are computed by series, recurrences or Newton iterations (DLMF 10.25, 10.31,
  * 18.9, 25.11). */
 #include <math.h>
 #include <mpfr.h>
@@ -9,7 +9,7 @@
 enum { BITS = 300 };
 #define R MPFR_RNDN
 typedef void function(mpfr_t y, const mpfr_t a, const mpfr_t b);
-static mpfr_t t[8]; /* of a function, for itself; t[6] and t[7] of those that others call */
+static mpfr_t t[8]; /* temporaries of a function; t[6] and t[7] are for functions called by others */
 
 #define EXPONENTIALS(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh)
 #define CIRCULAR(X) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)
@@ -41,7 +41,7 @@ F(spherical_j0) {
 
 /* ---- the normal distribution ---- */
 F(erfcx) { IGNORE, mpfr_erfc(t[0], a, R), mpfr_sqr(y, a, R), mpfr_exp(y, y, R), mpfr_mul(y, y, t[0], R); }
-static void normal(mpfr_t y, const mpfr_t a) { /* its distribution function */
+static void normal(mpfr_t y, const mpfr_t a) { /* cumulative distribution function */
     mpfr_sqrt_ui(t[7], 2, R), mpfr_div(t[7], a, t[7], R), mpfr_neg(t[7], t[7], R), mpfr_erfc(y, t[7], R), mpfr_div_ui(y, y, 2, R);
 }
 F(log_ndtr) { IGNORE, normal(y, a), mpfr_log(y, y, R); }
@@ -66,7 +66,7 @@ F(erfinv) {
 /* ---- gamma ---- */
 F(igammac) { mpfr_gamma_inc(t[0], a, b, R), mpfr_gamma(y, a, R), mpfr_div(y, t[0], y, R); }
 F(igamma) { f_igammac(y, a, b), mpfr_ui_sub(y, 1, y, R); }
-/* Euler and Maclaurin: 60 terms, and B_2j / (2 j)! s (s + 1) .. (s + 2 j - 2) (q + 60)^(1 - s - 2 j) */
+/* Euler-Maclaurin: 60 terms, then B_2j / (2 j)! s (s + 1) .. (s + 2 j - 2) (q + 60)^(1 - s - 2 j) */
 F(zeta) {
     static const long bernoulli[][2] = {{1, 6},       {-1, 30}, {1, 42},      {-1, 30},     {5, 66},
                                         {-691, 2730}, {7, 6},   {-3617, 510}, {43867, 798}, {-174611, 330}};

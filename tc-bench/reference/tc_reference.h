@@ -1,4 +1,4 @@
-/* Values of functions to 300 bits behind one table, so that no program starts with MPFR: tc-mpfr.so is opened by tc-bench --accuracy. */
+/* 300-bit reference values of functions behind a table of functions, so that programs do not link MPFR: tc-bench --accuracy opens tc-mpfr.so. */
 #ifndef TC_REFERENCE_H
 #define TC_REFERENCE_H
 
@@ -7,16 +7,16 @@
 enum { TC_REFERENCE_VERSION = 1 };
 
 typedef struct {
-    int digits, emin; /* bits of a number; the exponent of the least one that has them all, of 0.1xxx */
+    int digits, emin; /* significand bits; exponent of the smallest normal number, with significand in [0.5, 1) */
     double largest;
 } tc_reference_type;
 
 typedef struct {
     int version;
-    /* The number of the function with this name in kernel/scalar.def; -1: there is none. */
+    /* Index of the function with this name in kernel/scalar.def; -1: none. */
     int (*find)(const char *name);
-    /* How far `got` is from f(a, b), in units in the last place of the larger one of |f(a, b)| and scale; f may have one argument. What is
-     * infinite or no number on one side alone is infinitely far; a result beyond the largest number may be infinite. */
+    /* Error of `got` against f(a, b) in ulp of the larger of |f(a, b)| and scale; f may take one argument. Infinite when only one side is infinite or
+     * NaN; a result beyond the largest number may be infinite. */
     double (*ulps)(int f, double a, double b, double scale, double got, const tc_reference_type *type);
 } tc_reference;
 
