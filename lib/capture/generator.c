@@ -178,9 +178,7 @@ static V resume(C *c, generator *g, V passed, bool throws) {
 
 static V next_value(C *c, iter *it) { return resume(c, (generator *)it, c->none, false); }
 
-static generator *as_generator(V v) {
-    return tc_kind_of(v) == K_GENEXPR && ((iter *)v)->next == next_value ? (generator *)v : NULL;
-}
+static generator *as_generator(V v) { return tc_kind_of(v) == K_GENEXPR && ((iter *)v)->next == next_value ? (generator *)v : NULL; }
 
 V tc_generator_new(C *c, frame fr) {
     generator *g = tc_new(c, K_GENEXPR, sizeof *g);

@@ -386,36 +386,51 @@ static const struct {
     {TC_S_WHERE, "torch.sym_ite", "sym_ite"},
 };
 
-/* A symbol that no dimension is: from a dimension a*s + b, as (size - b) // a. */
-static tc_sym solve(tc_pt2_writer *w, tc_sym var, tc_sym *out_size) {
+/* Whether size is a*part + b, in whole numbers. */
+static bool is_affine(tc_sym size, tc_sym part, int64_t *a, int64_t *b) {
+    *a = 1, *b = 0;
+    if (tc_sym_opcode(size) == TC_S_ADD && tc_sym_arity(size) == 2) {
+        const int at = tc_sym_const_int(tc_sym_arg(size, 0), b) ? 0 : tc_sym_const_int(tc_sym_arg(size, 1), b) ? 1 : -1;
+        if (at >= 0) size = tc_sym_arg(size, 1 - at);
+    }
+    if (size != part && tc_sym_opcode(size) == TC_S_MUL && tc_sym_arity(size) == 2) {
+        const int at = tc_sym_const_int(tc_sym_arg(size, 0), a) ? 0 : tc_sym_const_int(tc_sym_arg(size, 1), a) ? 1 : -1;
+        if (at >= 0) size = tc_sym_arg(size, 1 - at);
+    }
+    return size == part;
+}
+
+/* A number that no dimension is: from a dimension a*s + b, as (size - b) // a. NULL: there is no such dimension. */
+static const char *solve(tc_pt2_writer *w, tc_sym s) {
     tc_symctx *c = w->program->sym;
-    tc_sym zero = tc_sym_int(c, 0), one = tc_sym_int(c, 1);
     for (size_t i = 0; i < w->sizes.len; i++) {
         tc_sym size;
-        memcpy(&size, w->sizes.entries[i].key, sizeof size);
-        tc_sym at0 = tc_sym_substitute(c, size, &var, &zero, 1), at1 = tc_sym_substitute(c, size, &var, &one, 1);
-        tc_sym slope = tc_sym_sub(c, at1, at0);
         int64_t a, b;
-        if (!tc_sym_const_int(at0, &b) || !tc_sym_const_int(slope, &a) || a == 0) continue;
-        if (size != tc_sym_add(c, tc_sym_mul(c, slope, var), at0)) continue;
-        *out_size = size;
-        return slope;
+        memcpy(&size, w->sizes.entries[i].key, sizeof size);
+        if (!is_affine(size, s, &a, &b)) continue;
+        tc_sym rest = tc_sym_int(c, b), scaled = tc_sym_sub(c, size, rest);
+        const char *name = tc_pt2_number(w, size);
+        if (b) name = function_node(w, "_operator.sub", "sub", scaled, (tc_sym[]){size, rest}, 2);
+        if (a != 1) name = function_node(w, "_operator.floordiv", "floordiv", s, (tc_sym[]){scaled, tc_sym_int(c, a)}, 2);
+        return name;
     }
     return NULL;
 }
 
-static const char *symbol(tc_pt2_writer *w, tc_sym s) {
-    tc_symctx *c = w->program->sym;
-    tc_sym size, slope = solve(w, s, &size);
-    if (!slope) {
-        tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "%s: the size %s is used where no input of the graph has it", w->graph->name, tc_sym_var_name(s)));
-        return "";
+/* Whether each symbol of s follows from a dimension of its own. */
+static bool follows(const tc_pt2_writer *w, tc_sym s) {
+    if (tc_sym_opcode(s) != TC_S_VAR || tc_map_get(&w->numbers, (const char *)&s, sizeof s)) {
+        for (int i = 0; i < tc_sym_arity(s); i++)
+            if (!follows(w, tc_sym_arg(s, i))) return false;
+        return true;
     }
-    tc_sym zero = tc_sym_int(c, 0), rest = tc_sym_substitute(c, size, &s, &zero, 1), scaled = tc_sym_sub(c, size, rest);
-    tc_pt2_number(w, size);
-    const char *name = tc_sym_is_int(rest, 0) ? NULL : function_node(w, "_operator.sub", "sub", scaled, (tc_sym[]){size, rest}, 2);
-    if (!tc_sym_is_int(slope, 1)) name = function_node(w, "_operator.floordiv", "floordiv", s, (tc_sym[]){scaled, slope}, 2);
-    return name ? name : "";
+    for (size_t i = 0; i < w->sizes.len; i++) {
+        tc_sym size;
+        int64_t a, b;
+        memcpy(&size, w->sizes.entries[i].key, sizeof size);
+        if (is_affine(size, s, &a, &b)) return true;
+    }
+    return false;
 }
 
 /* The first size in s; NULL: none. */
@@ -446,7 +461,12 @@ const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s) {
     if (known || w->status) return known ? known : "";
     if (place) return size_node(w, place, s);
     tc_symop op = tc_sym_opcode(s);
-    if (op == TC_S_VAR) return symbol(w, s);
+    const char *solved = op == TC_S_VAR || !follows(w, s) ? solve(w, s) : NULL;
+    if (solved) return solved;
+    if (op == TC_S_VAR) {
+        tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "%s: the size %s is used where no input of the graph has it", w->graph->name, tc_sym_var_name(s)));
+        return "";
+    }
     if (op == TC_S_FLOOR) { /* PyTorch's archives have no floor: int(x // 1.0) */
         tc_sym whole = tc_sym_op(w->program->sym, TC_S_FFLOORDIV, tc_sym_arg(s, 0), tc_sym_float(w->program->sym, 1), NULL);
         return function_node(w, "math.trunc", "trunc", s, &whole, 1);

@@ -241,18 +241,58 @@ void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
 }
 
 /* ---- simplification ---- */
-/* coef * b * (a // b) * rest is coef * a * rest where a % b is known to be 0. */
+static bool is_multiple(tc_symctx *c, tc_sym a, tc_sym b) { return tc_sym_is_int(tc_sym_simplify(c, tc_sym_mod(c, a, b)), 0); }
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+    while (b) {
+        const int64_t m = a % b;
+        a = b, b = m;
+    }
+    return a < 0 ? -a : a;
+}
+
+/* coef * b * (a // b) * rest is coef * a * rest where a % b is known to be 0, and 4 * (a // 8) is a // 2. */
 static tc_sym undo_division(tc_symctx *c, tc_sym term) {
     const tc_sym *p = term->op == TC_S_MUL && !term->raw ? term->arg : NULL;
     for (int i = 0; p && i < term->n; i++) {
-        if (p[i]->op != TC_S_FLOORDIV || !tc_sym_is_int(tc_sym_simplify(c, tc_sym_mod(c, p[i]->arg[0], p[i]->arg[1])), 0)) continue;
+        int64_t b;
+        if (p[i]->op != TC_S_FLOORDIV || !is_multiple(c, p[i]->arg[0], p[i]->arg[1])) continue;
         tc_sym others = tc_sym_int(c, 1);
         for (int k = 0; k < term->n; k++)
             if (k != i) others = tc_sym_mul(c, others, p[k]);
         tc_sym q = sym_poly_divide(c, others, p[i]->arg[1]);
         if (q) return tc_sym_mul(c, q, p[i]->arg[0]);
+        sym_term t;
+        const int64_t g = sym_terms(others, &t, 1) == 1 && tc_sym_const_int(p[i]->arg[1], &b) && b > 0 ? common_divisor(t.c, b) : 1;
+        if (g <= 1) continue;
+        const tc_sym less = sym_poly_divide(c, others, tc_sym_int(c, g));
+        if (less) return tc_sym_mul(c, less, tc_sym_floordiv(c, p[i]->arg[0], tc_sym_int(c, b / g)));
     }
     return term;
+}
+
+/* a // b and a % b without the terms of a that are known to be multiples of b. */
+static tc_sym divided(tc_symctx *c, tc_sym s) {
+    sym_term t[SYM_MAX_TERMS];
+    int64_t b;
+    const tc_sym a = s->arg[0];
+    if (!tc_sym_const_int(s->arg[1], &b) || b <= 0) return s;
+    const int n = sym_terms(a, t, SYM_MAX_TERMS);
+    for (int i = 0; i < n; i++) {
+        const int64_t others = t[i].key ? b / common_divisor(t[i].c, b) : 1; /* factors of b that are not those of the coefficient */
+        if (others == 1 || (n == 1 && others == b) || !is_multiple(c, t[i].key, tc_sym_int(c, others))) continue;
+        const tc_sym part = sym_from_terms(c, &t[i], 1);
+        const tc_sym rest = tc_sym_op(c, s->op, tc_sym_sub(c, a, part), s->arg[1], NULL);
+        return s->op == TC_S_MOD ? rest : tc_sym_add(c, tc_sym_floordiv(c, part, s->arg[1]), rest);
+    }
+    for (size_t i = 0; s->op == TC_S_MOD && i < c->equals.len; i++) { /* of a % 8 follows a % 2 */
+        const tc_sym atom = c->equals.data[i].atom;
+        int64_t m, known;
+        if (atom->op == TC_S_MOD && atom->arg[0] == a && tc_sym_const_int(atom->arg[1], &m) && m % b == 0 &&
+            tc_sym_const_int(c->equals.data[i].by, &known))
+            return tc_sym_int(c, sym_mod_i64(known, b));
+    }
+    return s;
 }
 
 tc_sym tc_sym_simplify(tc_symctx *c, tc_sym s) {
@@ -274,6 +314,7 @@ tc_sym tc_sym_simplify(tc_symctx *c, tc_sym s) {
         if (!same) r = sym_rebuild(c, s, args);
         free(args);
         if (r->op == TC_S_MUL && !r->raw) r = undo_division(c, r);
+        else if (r->op == TC_S_FLOORDIV || r->op == TC_S_MOD) r = divided(c, r);
         if (r != s) r = tc_sym_simplify(c, r);
     }
     n->simp_gen = c->gen;

@@ -230,6 +230,19 @@ static tc_sym floordiv(tc_symctx *c, tc_sym a, tc_sym b) {
     return plain(c, TC_S_FLOORDIV, TC_SYM_INT, a, b, NULL);
 }
 
+/* (a + n * (x % 24)) % 8 is (a + n * x) % 8: a without the remainders of multiples of y, which are the same modulo y. */
+static tc_sym without_remainders(tc_symctx *c, tc_sym a, int64_t y) {
+    sym_term t[SYM_MAX_TERMS];
+    const int n = sym_terms(a, t, SYM_MAX_TERMS);
+    for (int i = 0; i < n; i++) {
+        int64_t m;
+        if (!t[i].key || t[i].key->op != TC_S_MOD || !tc_sym_const_int(t[i].key->arg[1], &m) || m % y) continue;
+        const tc_sym other = tc_sym_mul(c, tc_sym_int(c, t[i].c), tc_sym_sub(c, t[i].key->arg[0], t[i].key));
+        return without_remainders(c, tc_sym_add(c, a, other), y);
+    }
+    return a;
+}
+
 static tc_sym mod(tc_symctx *c, tc_sym a, tc_sym b) {
     int64_t x, y, lo, hi;
     if (const_pair(a, b, &x, &y) && y != 0) return tc_sym_int(c, y == -1 ? 0 : sym_mod_i64(x, y));
@@ -240,6 +253,8 @@ static tc_sym mod(tc_symctx *c, tc_sym a, tc_sym b) {
         if (quot && rest && !tc_sym_is_int(quot, 0)) return mod(c, rest, b);
         tc_sym_range(c, a, &lo, &hi);
         if (lo >= 0 && hi < y) return a;
+        tc_sym whole = without_remainders(c, a, y);
+        if (whole != a) return mod(c, whole, b);
     }
     return plain(c, TC_S_MOD, TC_SYM_INT, a, b, NULL);
 }

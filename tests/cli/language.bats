@@ -376,6 +376,33 @@ PY
     fails 3 "m.py:4:35: ValueError: the size x.0 (L) was declared free, but the model forces it" tc-export m.py:M --input x=Lxf32 --print
 }
 
+@test "a graph inside another takes the sizes that its operands have multiples of" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+
+
+class Rows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        B, H, W = x.shape
+        return x.reshape(B, H * W).cumsum(1).reshape(B, H, W)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+class Doubled(torch.nn.Module):
+    def forward(self, x):
+        y = x[:, : x.shape[1] // 2].repeat(1, 2, 1)
+        return Rows.apply(torch.cat([y[:, :, : x.shape[2] // 3]] * 3 + [y[:, :, :2]], 2))
+
+PY
+    tc-export m.py:Doubled --input x=BxHxWxf32 -o m.pt2
+    tc-run m.pt2 --input x=1x2x3xf32=1,2,3,4,5,6 | tail -c 8 | od -An -tf4 | grep -q ' 10 *12$'
+}
+
 @test "an operator that makes as many parts as a size says pins the size, as a loop over it does" {
     cd "$BATS_TEST_TMPDIR"
     for cut in 'torch.unbind(x)' 'x.chunk(x.shape[0])'; do

@@ -67,6 +67,8 @@ static void equal_expressions_are_one(void **state) {
     same("B < T", "T > B");
     same("not (B <= T)", "B > T");
     same("2*B + 1 == 2*T", "False");
+    same("(T + -T % 8) % 8", "0");
+    same("(B + 3*(T % 24)) % 8", "(B + 3*T) % 8");
     same("B - B", "0");
     same("(7 + 3) // 2 * 2 - 10 % 4", "8");
     same("-7 // 2", "-4");
@@ -191,6 +193,8 @@ static void guards_decide_later_questions(void **state) {
     tc_sym_assume(ctx, parse("d % 4 == 0"));
     assert_int_equal(tc_sym_known(ctx, parse("4*(d//4) == d")), 1);
     assert_int_equal(tc_sym_known(ctx, parse("e*4*(d//4) == d*e")), 1);
+    assert_ptr_equal(tc_sym_simplify(ctx, parse("(d + 1)//2 - 1")), tc_sym_simplify(ctx, parse("2*(d//4) - 1")));
+    assert_ptr_equal(tc_sym_simplify(ctx, parse("(3*d + e) % 4")), parse("e % 4"));
     tc_sym_assume(ctx, parse("h % g == 0"));
     assert_int_equal(tc_sym_known(ctx, parse("g*(h//g) == h")), 1);
     (void)b;
