@@ -369,6 +369,7 @@ static V i_item(C *c, args *A) {
     return A->a[0];
 }
 static V i_number(C *c, args *A) { return tc_kind_of(A->a[0]) == K_BOOL ? tc_int(c, A->a[0] == c->true_) : A->a[0]; }
+static V s_number(C *c, args *A) { return tc_sym_force_as(c, A->a[0], ""); }
 static V i_float(C *c, args *A) { return tc_float(c, tc_to_double(c, A->a[0])); }
 static V f_int(C *c, args *A) { return tc_int_from_double(c, tc_flt(A->a[0])); }
 static V number_attr(C *c, V o, str *name) {
@@ -421,7 +422,8 @@ void tc_containers_init(C *c) {
     static const native_def ints[] = {
         {"bit_length", i_bit_length}, {"bit_count", i_bit_count}, {"is_integer", f_is_integer}, {"conjugate", i_item},  {"item", i_item},
         {"astype", n_astype},         {"__index__", i_number},    {"__int__", i_number},        {"__float__", i_float}, {NULL, NULL}};
-    static const native_def syms[] = {{"bit_length", i_bit_length}, {"item", i_item}, {"astype", n_astype}, {NULL, NULL}};
+    static const native_def syms[] = {{"bit_length", i_bit_length}, {"item", i_item},      {"astype", n_astype},
+                                      {"__index__", s_number},      {"__int__", i_number}, {NULL, NULL}};
     static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int}, {"is_integer", f_is_integer},
                                         {"conjugate", i_item}, {"item", i_item},   {"astype", n_astype},
                                         {NULL, NULL}};

@@ -76,12 +76,20 @@ static dentry *find(C *c, const dict *d, V key, uint64_t h) {
     return NULL;
 }
 
+/* A symbolic number is a key as itself (a cache by sizes); where a number is one, which of them it is has to be known. */
+static bool has_number(const dict *d) {
+    for (size_t i = 0; i < d->used; i++)
+        if (d->e[i].key && tc_is_int(d->e[i].key)) return true;
+    return false;
+}
+
 V tc_dict_get(C *c, dict *d, V key) {
     if (!d->live) {
         if (!tc_is_small(key) && key->type->kind != K_STR) (void)tc_hash_value(c, key); /* an unhashable key is an error even here */
         return NULL;
     }
     dentry *e = find(c, d, key, tc_hash_value(c, key));
+    if (!e && tc_kind_of(key) == K_SYM && has_number(d)) return tc_dict_get(c, d, tc_sym_force_as(c, key, ""));
     return e ? e->val : NULL;
 }
 

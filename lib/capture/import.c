@@ -150,7 +150,7 @@ static bool is_tool(const char *name) {
         " GPUtil IPython PIL absl accelerate addict albumentations altair apex av boto3 bs4 clearml click clip cloudpickle "
         "comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 diffusers dill dotenv easydict editdistance einx ema_pytorch "
         "evaluate fairscale fairseq filelock fire flax fsspec ftfy fvcore gdown gensim gin git google gradio gym gymnasium h5py "
-        "horovod huggingface_hub hydra imageio imgaug ipdb iopath jax jieba joblib jsonargparse keras kornia levenshtein lightning "
+        "horovod hydra imageio imgaug ipdb iopath jax jieba joblib jsonargparse keras kornia levenshtein lightning "
         "librosa lightning_fabric lmdb loguru lpips lxml matplotlib ml_collections mlflow mmcls mmcv mmdet mmengine mmpretrain mmseg mne "
         "monai mpi4py msgpack mujoco_py munch natsort neptune networkx nibabel nltk numba nvidia omegaconf onnx onnxruntime onnxsim "
         "open3d openai opt_einsum optuna pandas peft pickle5 plotly plyfile polars prefetch_generator pretrainedmodels prettytable "
@@ -168,7 +168,7 @@ static const struct {
     const char *parent, *modules, *names;
 } others[] = {
     {"torch",
-     " _dynamo _export _functorch _inductor _jit_internal _prims _refs _subclasses _utils accelerator ao classes contrib export futures "
+     " _custom_ops _dynamo _export _functorch _inductor _jit_internal _prims _refs _subclasses _utils accelerator ao classes contrib export futures "
      "monitor mps mtia multiprocessing nested onnx overrides package profiler quantization quasirandom serialization storage "
      "testing torch_version utils xpu ",
      ""},
@@ -192,7 +192,8 @@ static const struct {
      " CodeGen Graph GraphModule Interpreter Node Proxy Tracer Transformer has_side_effect replace_pattern symbolic_trace "},
     {"torch.hub", "", " HASH_REGEX READ_DATA_CHUNK _get_torch_home urlparse "},
     {"torch._C", "",
-     " _jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_autocast_mode _jit_set_bailout_depth _jit_set_nvfuser_enabled "
+     " DispatchKey DispatchKeySet _ExcludeDispatchKeyGuard _jit_override_can_fuse_on_cpu _jit_override_can_fuse_on_gpu _jit_set_autocast_mode "
+     "_jit_set_bailout_depth _jit_set_nvfuser_enabled "
      "_jit_set_profiling_executor _jit_set_profiling_mode _jit_set_texpr_fuser_enabled "},
     {"torch.jit", " annotations frontend mobile quantized ",
      " enable_onednn_fusion fork freeze fuser load optimize_for_inference save set_fusion_strategy trace trace_module wait "},
@@ -207,7 +208,11 @@ static const struct {
      "flop_counter mobile_optimizer module_tracker serialization tensorboard throughput_benchmark viz weak ",
      ""},
     {"beartype", " claw door peps roar vale ", ""},
-    {"importlib", " abc machinery resources ", " invalidate_caches reload "},
+    {"huggingface_hub", " constants errors file_download hf_api hub_mixin inference repocard utils ",
+     " EvalResult HfApi HfFolder InferenceClient ModelCard ModelCardData Repository cached_download create_repo file_exists get_token "
+     "hf_hub_download hf_hub_url list_models list_repo_files login model_info notebook_login save_torch_model snapshot_download "
+     "split_torch_state_dict_into_shards try_to_load_from_cache upload_file upload_folder whoami "},
+    {"importlib", " abc resources ", " invalidate_caches reload "},
     {"importlib.metadata", "", " distribution distributions entry_points files metadata requires "},
     {"importlib.util", "", " LazyLoader module_from_spec spec_from_file_location spec_from_loader "},
     {"threading", "", " Barrier BoundedSemaphore Condition Event Semaphore Thread Timer active_count current_thread get_ident main_thread "},
@@ -216,6 +221,7 @@ static const struct {
     {"timm.data", " auto_augment constants dataset loader mixup transforms ", " Mixup create_loader create_transform "},
     {"timm.models", " features fx_features helpers hub ", " create_model "},
     {"timm.models.vision_transformer", "", " VisionTransformer _cfg checkpoint_filter_fn default_cfgs "},
+    {"torch.utils.model_zoo", "", " tqdm "},
     {"torch.utils.data", "",
      " BatchSampler ChainDataset ConcatDataset DataLoader DistributedSampler RandomSampler SequentialSampler StackDataset Subset "
      "SubsetRandomSampler TensorDataset WeightedRandomSampler default_collate default_convert get_worker_info random_split "}};

@@ -85,7 +85,7 @@ tc_status tc_lang_create(const tc_lang_options *o, C **out) {
     TC_TRY(check_folders(o));
     C *c = tc_xcalloc(1, sizeof *c);
     c->max_steps = o->max_steps ? o->max_steps : 5000000;
-    c->max_memory = o->max_memory ? o->max_memory : (size_t)128 << 20;
+    c->max_memory = o->max_memory ? o->max_memory : (size_t)256 << 20;
     c->all_types = o->all_types;
     c->watch = o->watch;
     c->max_tensor_bytes = o->max_tensor_bytes ? o->max_tensor_bytes : (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);

@@ -7,7 +7,7 @@
 
 typedef struct {
     uint64_t max_steps;             /* 0: 5,000,000 statements, calls and iterations */
-    size_t max_memory;              /* bytes of objects; 0: 128 MiB */
+    size_t max_memory;              /* bytes of objects; 0: 256 MiB */
     size_t max_tensor_bytes;        /* of concrete tensors; 0: the memory of the machine */
     size_t max_graph_nodes;         /* 0: 100,000 */
     const char *const *source_dirs; /* siblings and packages may be imported from these folders, the first that has one */

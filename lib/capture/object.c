@@ -482,11 +482,11 @@ bool tc_equal(C *c, V a, V b) {
 int64_t tc_index(C *c, V v, const char *what) {
     int64_t i;
     if (tc_kind_of(v) == K_BOOL) return v == c->true_;
+    if (tc_kind_of(v) == K_TENSOR) v = tc_tensor_number(c, v, what);
     if (tc_kind_of(v) == K_SYM) {
         if (tc_sym_const_int(((symobj *)v)->s, &i)) return i;
         v = tc_sym_force_as(c, v, "");
     }
-    if (tc_kind_of(v) == K_TENSOR) v = tc_tensor_number(c, v, what);
     if (tc_kind_of(v) == K_OBJECT && tc_special(c, v, c->n___index__)) v = tc_call1(c, tc_special(c, v, c->n___index__), v);
     if (tc_kind_of(v) != K_INT) tc_raise(c, "TypeError", "%s must be an integer, not '%s'", what, tc_type_name(c, v));
     if (!tc_int_fits(v, &i)) tc_raise(c, "OverflowError", "%s: the integer is too large for 64 bits (overflow)", what);

@@ -376,6 +376,38 @@ PY
     fails 3 "m.py:4:35: ValueError: the size x.0 (L) was declared free, but the model forces it" tc-export m.py:M --input x=Lxf32 --print
 }
 
+@test "a number that data decide is refused as index, key and count; one of a size is looked up as itself, then by its value" {
+    cd "$BATS_TEST_TMPDIR"
+    printf 'import torch\nclass M(torch.nn.Module):\n    def __init__(self, how):\n        super().__init__()\n        self.how, self.layers = how, torch.nn.ModuleList([torch.nn.Linear(2, 2)] * 4)\n    def forward(self, x):\n        k = x.argmax()\n        return x * self.how(self, x, k)\n' >m.py
+    for how in 'm.layers[k](x)' 'm.layers[k.item()](x)' '[1, 2][k]' '{0: 1}[k.item()]' 'len(range(k))' "len('ab'[k])"; do
+        fails 3 ": DataDependentError: a loop count, list index or Python number (range, index) depends on data: the number u0" \
+            tc-export m.py:M --arg "how=lambda m, x, k: $how" --input x=2xf32 --print
+    done
+    tc-export m.py:M --arg 'how=lambda m, x, k: {2: 5}[x.shape[0]]' --input x=2xf32 --print | grep -q 'mul.Tensor(%x, 5)'
+    tc-export m.py:M --arg 'how=lambda m, x, k: {x.shape[0]: 5}[x.shape[0]]' --input x=Bxf32 --print | grep -q 'mul.Tensor(%x, 5)'
+}
+
+@test "models of huggingface_hub's mixin; paths of unknown parts and libraries that are not found at a file's top level" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import importlib.machinery
+import os
+import torch
+from huggingface_hub import PyTorchModelHubMixin, hf_hub_download
+from torch.hub import _get_torch_home
+
+HOME = os.path.join(_get_torch_home(), "weights", "x")
+assert importlib.machinery.FileFinder(".", ()).find_spec("_C") is None
+
+
+class M(torch.nn.Module, PyTorchModelHubMixin, library_name="m", tags=["t"]):
+    def forward(self, x, fetch=False):
+        return hf_hub_download("a", "b") if fetch else x * 2
+PY
+    tc-export m.py:M --input x=2xf32 --print | grep -q 'mul.Tensor(%x, 2)'
+    fails 5 "'huggingface_hub.hf_hub_download' is a name outside the model language" tc-export m.py:M --input x=2xf32 --input fetch=:True --print
+}
+
 @test "a graph inside another takes the sizes that its operands have multiples of" {
     cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'

@@ -6,7 +6,7 @@ import torch
 from math import pi, e, inf, nan
 
 # functions below hide these builtins
-_all, _total = all, sum
+_all, _any, _max, _min, _total = all, any, max, min, sum
 
 newaxis = None
 euler_gamma = 0.5772156649015329
@@ -410,9 +410,11 @@ power, mod, floor_divide = _two(lambda a, b: a ** b, lambda a, b: a ** b), _two(
 maximum = _two(torch.maximum, lambda a, b: a if a > b else b)
 minimum = _two(torch.minimum, lambda a, b: a if a < b else b)
 arctan2 = _two(torch.atan2)
-equal, not_equal = _two(lambda a, b: a == b), _two(lambda a, b: a != b)
-logical_and, logical_or = _two(torch.logical_and), _two(torch.logical_or)
-dot, matmul, outer, kron = _two(torch.matmul), _two(torch.matmul), _two(torch.outer), _two(torch.kron)
+equal, not_equal, less, less_equal, greater, greater_equal = [_two(f) for f in (
+    torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge)]
+logical_and, logical_or, logical_xor = _two(torch.logical_and), _two(torch.logical_or), _two(torch.logical_xor)
+hypot, gcd, lcm, fmod, remainder = _two(torch.hypot), _two(torch.gcd, math.gcd), _two(torch.lcm, math.lcm), _two(torch.fmod), mod
+dot, matmul, outer, kron, inner = _two(torch.matmul), _two(torch.matmul), _two(torch.outer), _two(torch.kron), _two(torch.inner)
 
 
 def logical_not(a):
@@ -552,8 +554,93 @@ def triu(m, k=0):
     return ndarray(torch.triu(asarray(m)._tensor, k))
 
 
+def tri(N, M=None, k=0, dtype=None):
+    M = N if M is None else M
+    return ndarray((torch.arange(M).view(1, -1) - torch.arange(N).view(-1, 1) <= k).to(_dtype(dtype) or torch.float64))
+
+
+def tril_indices(n, k=0, m=None):
+    return tuple([ndarray(i) for i in torch.tril_indices(n, n if m is None else m, k)])
+
+
+def triu_indices(n, k=0, m=None):
+    return tuple([ndarray(i) for i in torch.triu_indices(n, n if m is None else m, k)])
+
+
+def indices(dimensions, dtype=None):
+    ways = [torch.arange(n, dtype=_dtype(dtype) or torch.int64) for n in dimensions]
+    return ndarray(torch.stack(torch.meshgrid(*ways, indexing="ij")))
+
+
+# np.mgrid[a:b:step, c:d:10j]: an imaginary step is a number of points, the end among them
+class _Grid:
+    def __init__(self, whole):
+        self.whole = whole
+
+    def __getitem__(self, key):
+        ways = [self._points(s) for s in (key if isinstance(key, tuple) else (key,))]
+        kind = torch.float64 if _any(t.is_floating_point() for t in ways) else torch.int64
+        if not isinstance(key, tuple):
+            return ndarray(ways[0])
+        found = torch.meshgrid(*[t.to(kind) for t in ways], indexing="ij") if self.whole else ix_(*[ndarray(t.to(kind)) for t in ways])
+        return ndarray(torch.stack(found)) if self.whole else found
+
+    def _points(self, s):
+        start = 0 if s.start is None else s.start
+        if isinstance(s.step, complex):
+            return linspace(start, s.stop, int(s.step.imag))._tensor
+        return arange(start, s.stop, 1 if s.step is None else s.step)._tensor
+
+
+mgrid, ogrid = _Grid(True), _Grid(False)
+
+
 def diag(v, k=0):
     return ndarray(torch.diag(asarray(v)._tensor, k))
+
+
+def nonzero(a):
+    return where(a)
+
+
+def flatnonzero(a):
+    return where(asarray(a).ravel())[0]
+
+
+def argwhere(a):
+    return ndarray(torch.argwhere(asarray(a)._tensor))
+
+
+def take(a, indices, axis=None):
+    t, i = asarray(a)._tensor, asarray(indices)._tensor
+    if axis is None:
+        return _wrap(t.reshape(-1)[i])
+    return _wrap(t.movedim(axis, 0)[i].movedim(tuple(range(i.dim())), tuple(range(axis % t.dim(), axis % t.dim() + i.dim()))))
+
+
+def searchsorted(a, v, side="left"):
+    return _wrap(torch.searchsorted(asarray(a)._tensor, asarray(v)._tensor, right=side == "right"))
+
+
+def median(a, axis=None, keepdims=False):
+    return _wrap(torch.quantile(asarray(a)._tensor.double(), 0.5, axis, keepdims))
+
+
+def copy(a):
+    return asarray(a).copy()
+
+
+def isclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return _wrap(torch.isclose(*_pair(a, b), rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+def convolve(a, v, mode="full"):
+    kind = torch.result_type(asarray(a)._tensor, asarray(v)._tensor)
+    a, v = [asarray(x)._tensor.double().view(1, 1, -1) for x in (a, v)]
+    n, m = [_max(a.shape[2], v.shape[2]), _min(a.shape[2], v.shape[2])]
+    whole = torch.nn.functional.conv1d(a, v.flip(2), padding=v.shape[2] - 1).view(-1).to(kind)
+    cut = {"full": 0, "same": (m - 1) // 2, "valid": m - 1}[mode]
+    return ndarray(whole[cut:cut + {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]])
 
 
 def sort(a, axis=-1):
@@ -653,10 +740,6 @@ _of_several = (torch.column_stack, torch.dstack)
      torch.swapaxes, torch.moveaxis, torch.ravel, torch.broadcast_to, torch.trunc, torch.trace, torch.flipud, torch.fliplr,
      torch.rot90, torch.negative, torch.bincount, torch.linalg.cross, torch.count_nonzero, torch.column_stack, torch.dstack, torch.diagonal,
      torch.atleast_1d, torch.atleast_2d)]
-
-
-class linalg:
-    inv, det, pinv, norm = [staticmethod(_of_torch(f)) for f in (torch.linalg.inv, torch.linalg.det, torch.linalg.pinv, torch.linalg.norm)]
 
 
 def _number_as(x, dtype):  # of a Python number, which stands for a scalar of numpy

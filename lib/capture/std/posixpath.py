@@ -2,7 +2,16 @@
 sep, curdir, pardir, extsep, pathsep = "/", ".", "..", ".", ":"
 
 
+from _outside import Outside, Result
+
+
+def _unknown(x):
+    return type(x) in (Outside, Result)
+
+
 def fspath(path):
+    if _unknown(path):
+        return path
     return path.__fspath__() if hasattr(path, "__fspath__") else path
 
 
@@ -10,7 +19,9 @@ def join(path, *parts):
     path = fspath(path)
     for part in parts:
         part = fspath(part)
-        if part.startswith("/"):
+        if _unknown(path) or _unknown(part):
+            path = path + part
+        elif part.startswith("/"):
             path = part
         else:
             path += part if not path or path.endswith("/") else "/" + part
