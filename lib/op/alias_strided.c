@@ -86,9 +86,18 @@ static tc_status in_memory_order(tc_functional *f, tc_alias *base, tc_alias *sou
     return NULL;
 }
 
+/* An offset counts from the beginning of the storage, of which an input is all that there is. */
+static tc_status check_storage(const tc_functional *f, const tc_alias_base *base) {
+    const tc_input *in = base->input >= 0 ? &f->g->program->inputs[base->input] : NULL;
+    if (!in || !in->data.storage || !in->data.offset) return NULL;
+    return tc_error(TC_UNSUPPORTED, "as_strided with an offset, of %s, which begins at element %lld of its storage", in->name,
+                    (long long)in->data.offset);
+}
+
 tc_status tc_alias_strided(tc_functional *f, tc_node *n, tc_value *source) {
     tc_alias *a = tc_alias_of(f, source)->a, *base = a;
     while (base->parent) base = base->parent;
+    if (n->args[3].kind != TC_A_NONE) TC_TRY(check_storage(f, a->base));
     if (a->parent && n->args[3].kind == TC_A_NONE) {
         n->args[3].kind = TC_A_INT;
         TC_TRY(begins_at(f, a, &n->args[3].sym));

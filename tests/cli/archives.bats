@@ -195,6 +195,15 @@ PY
     run --separate-stderr tc-export -q v.py:Views --input x=2x3xf32 -o v.pt2 # as in PyTorch
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"view"* ]]
+    # what one of them writes the other would have to see
+    sed 's/return x @.*/self.p.add_(1)\n        return x + self.q.sum()/' m.py >w.py
+    run --separate-stderr tc-export -q w.py:Views --input x=2x3xf32 -o w.pt2
+    [ "$status" -eq 5 ]
+    [[ "$stderr" == *"the program writes to p, whose memory is in part that of q"* ]]
+    sed 's/return x @.*/return x + self.p.as_strided((2, 3), (3, 1), 0)/' m.py >s.py
+    run --separate-stderr tc-export -q s.py:Views --input x=2x3xf32 -o s.pt2
+    [ "$status" -eq 5 ]
+    [[ "$stderr" == *"of p, which begins at element 5 of its storage"* ]]
 }
 
 @test "names of shared weights that torch.export's strict form leaves out of the graph are kept when the archive is written again" {
