@@ -668,7 +668,7 @@ static void set_default_type(const tc_schema *s, tc_binding *b, tc_dtype d) {
         if (a->kind == TC_A_SCALAR && !a->is_sym && a->scalar.kind > widest) widest = a->scalar.kind;
     }
     if (at < 0 || (as_given && widest < TC_KIND_FLOAT)) return;
-    b->arg[at] = (tc_arg){.kind = TC_A_DTYPE, .dtype = as_given && widest == TC_KIND_COMPLEX ? tc_dtype_to_complex(d) : d};
+    b->arg[at] = (tc_arg){.kind = TC_A_DTYPE, .dtype = widest == TC_KIND_COMPLEX ? tc_dtype_to_complex(d) : d};
 }
 /* Whether a concrete call is one of the device "meta": by device=, else by its tensors, else, where it has none, by the region. */
 static bool is_on_meta(C *c, const tc_binding *b) {

@@ -78,7 +78,7 @@ tc_status tc_grad_elu_backward(tc_emit *e, const tc_node *n, tc_value *const *gs
     double alpha = tc_arg_float(n, 1), scale = tc_arg_float(n, 2), in = tc_arg_float(n, 3);
     if (tc_arg_bool(n, 4)) second = tc_emit_call(e, "aten::full_like", "vf", x, in);
     else second = tc_e_muls(e, call1(e, "aten::exp", tc_e_muls(e, x, in)), scale * alpha * in * in);
-    return rule(e, n, gs[0], 5, where(e, tc_emit_call(e, "aten::le.Scalar", "vi", x, (int64_t)0), second));
+    return rule(e, n, gs[0], 5, where(e, tc_emit_call(e, "aten::lt.Scalar", "vi", x, (int64_t)0), second));
 }
 
 tc_status tc_grad_flat_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) { return rule(e, n, gs[0], 1, NULL); }

@@ -281,7 +281,7 @@ static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, con
     for (int d = 0; d < p.dims; d++)
         if (p.stride[d] < 1 || p.padding[d] < 0 || p.dilation[d] < 1 || p.more[d] < 0 ||
             (transposed && p.more[d] >= p.stride[d] && p.more[d] >= p.dilation[d]))
-            return tc_error(TC_CONTENT, "%s: stride and dilation must be positive, paddings not negative, output padding smaller than one of them",
+            return tc_error(TC_CONTENT, "%s: stride and dilation must be positive, padding not negative, output padding smaller than one of them",
                             tc_op_name(n->op));
     tc_sym expected = transposed ? w->meta.size[0] : tc_sym_mul(tc_e_sym(e), w->meta.size[1], tc_sym_int(tc_e_sym(e), p.groups));
     if (x->meta.dtype != w->meta.dtype ||

@@ -151,7 +151,11 @@ static tc_status shape_linspace(tc_shape_ctx *c) {
             return tc_sh_fail(c, "%s only supports 0-dimensional start and end tensors, but got %s with %d dimension(s).", tc_op_schema(c->op)->name,
                               i ? "end" : "start", tc_sh_meta(c, i)->rank);
     tc_dims d = {.rank = 1, .size = {tc_sh_int(c, 2)}};
-    const tc_dtype t = tc_sh_dtype(c, param(c->op, "dtype"), TC_F32);
+    bool complex = false;
+    for (int i = 0; i < 2; i++)
+        complex |= tc_sh_meta(c, i) ? tc_is_complex(tc_sh_meta(c, i)->dtype)
+                                    : c->args[i].kind == TC_A_SCALAR && !c->args[i].is_sym && c->args[i].scalar.kind == TC_KIND_COMPLEX;
+    const tc_dtype t = tc_sh_dtype(c, param(c->op, "dtype"), complex ? TC_C64 : TC_F32);
     for (int i = 0; i < 2; i++) {
         const tc_arg *a = &c->args[i];
         if (a->kind != TC_A_SCALAR || a->is_sym) continue;
@@ -222,6 +226,22 @@ static tc_status lower_logspace(tc_lower *l) {
 }
 
 /* ---- compositions ---- */
+/* linspace and logspace of complex numbers: real and imaginary parts are evenly spaced */
+static tc_status complex_linspace(tc_emit *e, const tc_node *n) {
+    const tc_dtype type = n->outs[0]->meta.dtype, real = tc_dtype_real(type);
+    tc_value *end[2], *part[2];
+    for (int i = 0; i < 2; i++) {
+        tc_value *v = tc_arg_value(n, i);
+        end[i] = v ? tc_e_cast(e, v, type) : tc_emit_call(e, "aten::scalar_tensor", "ad", &n->args[i], (int)type);
+    }
+    for (int i = 0; i < 2; i++)
+        part[i] = tc_emit_call(e, "aten::linspace.Tensor_Tensor", "vvad", tc_e1(e, i ? "aten::imag" : "aten::real", end[0]),
+                               tc_e1(e, i ? "aten::imag" : "aten::real", end[1]), &n->args[2], (int)real);
+    tc_value *r = tc_e2(e, "aten::complex", part[0], part[1]);
+    if (!strcmp(tc_op_schema(n->op)->name, "logspace")) r = tc_emit_call(e, "aten::pow.Scalar", "av", &n->args[3], r);
+    tc_emit_result(e, 0, tc_e_cast(e, r, type));
+    return tc_e_done(e);
+}
 static void require_all(tc_emit *e, const char *op, tc_value *x, int64_t bound, const char *text) {
     tc_e_require(e, tc_emit_call(e, op, "vi", x, bound), text);
 }
@@ -337,7 +357,11 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         .samples = sample, .doc = text                                                                                              \
     }
 #define ROW(SCHEMA, shape_, lower_, sample, text) MADE(SCHEMA, TC_OP_LIKE, shape_, lower_, sample, text)
-#define ENDS(SCHEMA, shape_, lower_, sample, text) MADE(SCHEMA, 0, shape_, lower_, sample, text)
+#define ENDS(SCHEMA, shape_, lower_, sample, text)                                                                                     \
+    {                                                                                                                                  \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .complex = complex_linspace, \
+        .grad = grad_none, .samples = sample, .doc = text                                                                              \
+    }
 #define COMPOSED(SCHEMA, decompose_, sample, text)                                                                                                \
     {                                                                                                                                             \
         .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, \

@@ -293,11 +293,19 @@ static tc_status variance(tc_lower *l, bool root) {
 }
 static tc_status lower_var(tc_lower *l) { return variance(l, false); }
 static tc_status lower_std(tc_lower *l) { return variance(l, true); }
+/* Is each number made of one element? */
+static bool of_one(const tc_lower *l, uint64_t over) {
+    const tc_meta *x = tc_arg_meta(l->node, 0);
+    for (int k = 0; over && k < x->rank; k++)
+        if (of_node(l->node).mask >> k & 1 && !tc_sym_is_int(x->size[k], 1)) return false;
+    return true;
+}
 static tc_status lower_norm(tc_lower *l) {
     uint64_t over;
     double p = tc_arg_float(l->node, 1);
     tc_dtype d = tc_l_type(l, 0);
     tc_lv x = load_reduced(l, of_node(l->node), d, &over), a = tc_l_op1(l, TC_X_ABS, x);
+    if (p != 0 && of_one(l, over)) return tc_l_out(l, 0, over ? tc_l_reduce(l, TC_R_SUM, a, over) : a); /* its power may be too large */
     if (p == 2) return tc_l_out(l, 0, over ? tc_l_op1(l, TC_X_SQRT, tc_l_reduce(l, TC_R_SUM, tc_l_mul(l, x, x), over)) : a);
     if (p == 1) return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, a, over));
     if (p == 0) return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, tc_l_cast(l, tc_l_op2(l, TC_X_NE, x, tc_l_f(l, d, 0)), d), over));
@@ -512,7 +520,7 @@ static tc_status grad_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         tc_value *up = tc_e_mul(e, sign, tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", a, p - 1));
         if (p < 2) up = unless_zero(e, x, up);
         tc_value *down = tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", y, p - 1);
-        r = tc_e_mul(e, g, unless_zero(e, y, tc_e_div(e, up, down)));
+        r = tc_e_mul(e, up, unless_zero(e, y, tc_e_div(e, g, down)));
     }
     tc_e_give(e, n, 0, r);
     return tc_e_done(e);

@@ -1029,3 +1029,8 @@ END
     tc-run m.pt2 --input x=3xf32=1,2,3 --output @y.npy
     [ "$(tail -c 20 y.npy | od -An -v -tf4 -w20 | xargs)" = "3 6 12 2 12" ]
 }
+
+@test "second gradients at a kink: of elu at 0, of a norm of zeros" {
+    holds 2xf32=0,-1 "torch.allclose(torch.func.grad(lambda y: torch.func.grad(lambda z: torch.nn.functional.elu(z, 0.8).sum())(y).sum())(x), torch.tensor([0., 0.2943]), atol=1e-4)"
+    holds 2xf32=0 "torch.equal(torch.func.grad(lambda y: torch.func.grad(lambda z: torch.linalg.vector_norm(z, 3.5))(y).mul(torch.arange(2)).sum())(x), x)"
+}

@@ -56,7 +56,9 @@ rows = {
     "bias of another length": lambda: F.conv1d(i[None], torch.ones(1, 2, 1, dtype=torch.int64), torch.ones(2, dtype=torch.int64)),
     "heads of no dimension": lambda: F.scaled_dot_product_attention(x, x, x, enable_gqa=True), "mse of truths": lambda: F.mse_loss(x, x > 2), "smooth l1 of truths": lambda: F.smooth_l1_loss(x > 2, x),
     "flat int32 places": lambda: torch.take_along_dim(x, t([1, 5], dtype=torch.int32)), "tensor_split": lambda: [p.tolist() for p in torch.tensor_split(x=x, sections=t(2), axis=1)],
-    "cartesian_prod": lambda: torch.cartesian_prod([x[0], x[1]]), "window of True": lambda: torch.signal.windows.hann(True), "polygamma_": lambda: torch.ones(1).polygamma_(1).mul(100).floor(),
+    "cartesian_prod": lambda: torch.cartesian_prod([x[0], x[1]]), "window of True": lambda: torch.signal.windows.hann(True), "norms of one element": lambda: torch.linalg.vector_norm(t([[6.5], [-2.5]]), 300, 1), "norm of a large one": lambda: torch.linalg.vector_norm(t([[1e30]]), dim=1),
+    "complex linspace": lambda: torch.linspace(4 + 1j, -3, 3), "complex logspace": lambda: torch.logspace(1j, 0, 1, dtype=torch.complex64).real > 0, "mixed order": lambda: torch.searchsorted(i[0], t([2], dtype=torch.uint32)),
+    "polygamma_ of ints": lambda: i.clone().polygamma_(1), "polygamma_": lambda: torch.ones(1).polygamma_(1).mul(100).floor(),
 }
 for name, function in rows.items():
     show(name, function)

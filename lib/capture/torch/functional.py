@@ -256,6 +256,8 @@ def unravel_index(indices, shape):
 
 
 def polygamma_(self, n):
+    if not (self.is_floating_point() or self.is_complex()):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {self.dtype}")
     return self.copy_(torch.polygamma(n, self))
 
 
