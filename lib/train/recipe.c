@@ -142,8 +142,6 @@ static tc_status check(tc_recipe *r) {
         if (!tc_yaml_is_null(maps[i]) && maps[i]->kind != TC_YAML_MAP) return tc_yaml_error(maps[i], "expected a map of keys");
     if (r->checkpoint.keep_best && tc_yaml_is_null(tc_yaml_get(r->data, "val")))
         return tc_yaml_error(tc_yaml_get(r->checkpoint_node, "keep_best"), "nothing is validated, and none is best: data has no val");
-    if (r->scheduler_step && !r->scheduler)
-        return tc_yaml_error(tc_yaml_get(r->root, "scheduler_step"), "nothing is scheduled: there is no scheduler");
     if (!r->steps && !r->epochs) return tc_error(TC_USAGE, "%s: neither steps nor epochs is given", r->file);
     const tc_yaml *again = r->activation_checkpointing;
     if (!tc_yaml_is_null(again) && !r->model)

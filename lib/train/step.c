@@ -165,8 +165,7 @@ void tc_train_take_data(C *c, tc_trainer *t) {
         weight *w = &t->weights.data[i];
         tensor *o = (tensor *)w->object;
         if (w->alias_of >= 0 || !o || !o->t.storage || (o->t.storage == w->data.storage && o->t.offset == w->data.offset)) continue;
-        if (!same_type(&o->t, &w->data))
-            tc_raise(c, "RuntimeError", "the data of %s is replaced by a tensor of another shape or type", w->fqn);
+        if (!same_type(&o->t, &w->data)) tc_raise(c, "RuntimeError", "the data of %s is replaced by a tensor of another shape or type", w->fqn);
         tc_torch_copy_into(c, tc_torch_wrap(c, tc_tensor_share(&w->data), false), w->object);
         tc_tensor_deinit(&o->t);
         o->t = tc_tensor_share(&w->data);
@@ -360,7 +359,7 @@ static tc_status captured_update(tc_trainer *t) {
 /* After a step: scheduler_step, then the numbers of the next one. */
 static void host_part(C *c, void *ctx) {
     tc_trainer *t = ctx;
-    if (!t->scheduler) return;
+    if (!t->scheduler && !t->r->scheduler_step) return;
     tc_dict_setc(c, t->names->d, "loss", tc_float(c, t->loss));
     tc_dict_setc(c, t->names->d, "step", tc_int(c, t->step + 1));
     tc_lang_eval(c, t->names, NULL, t->step_place, t->r->scheduler_step ? t->r->scheduler_step : "scheduler.step()");

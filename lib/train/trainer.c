@@ -409,8 +409,8 @@ static void make_objects(C *c, void *ctx) {
     if (!tc_getattr_or(c, t->opt, tc_intern(c, "param_groups", 12)))
         tc_raise(c, "TypeError", "%s: found %s '%s', expected an optimiser of torch.optim or an object with param_groups", place_of(t, "optimizer"),
                  tc_type_name(c, t->opt), r->optimizer);
+    t->step_place = place_of(t, r->scheduler_step ? "scheduler_step" : "scheduler");
     if (r->scheduler) {
-        t->step_place = place_of(t, r->scheduler_step ? "scheduler_step" : "scheduler");
         t->scheduler = expression(t, "scheduler", r->scheduler);
         put_name(t, "scheduler", t->scheduler);
     }
