@@ -181,52 +181,72 @@ INLINE VF finish(const column_plain *p, VF x, bool scaled, const VF *more) {
     return vmin(vmax(x, p->low), p->high);
 }
 
-/* Depthwise over channels-last images: np positions from p0 on, all channels, so that each input line is read as one contiguous range. */
-INLINE void all_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, const int np) {
+/* Depthwise over channels-last images: np positions from p0 on, vectors [v0, v1) of channels, nc of them at once, so that short runs have as many
+ * independent sums as long ones. There are at least nc vectors in all; the last one ends with the last channel, and some may be computed twice. */
+INLINE void some_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, int64_t v0, int64_t v1, const int np, const int nc) {
     const int64_t c = r->channels, s = u->istep * c, ioff = u->ioff * c, tstep = u->tstep * VL, nt = u->nt, out_step = u->step * c;
-    const int64_t block = (r->taps + 1) * VL, from = (u->i + p0 * u->istep) * c, to = (u->o + p0 * u->step) * c;
+    const int64_t block = (r->taps + 1) * VL, from = (u->i + p0 * u->istep) * c, to = (u->o + p0 * u->step) * c, vectors = (c + VL - 1) / VL;
     const tc_conv_line *const line = r->line, *const last = line + r->nlines;
     const tc_epilogue_plain *const plain = r->plain;
-    const T *const more = plain && plain->more ? (const T *)plain->more + to : NULL, *first = (const T *)r->w;
+    const T *const more = plain && plain->more ? (const T *)plain->more + to : NULL;
     T *const out = (T *)r->out + to;
     const bool bias = r->bias, scaled = plain && plain->scale;
-    for (int64_t c0 = 0; c0 < c; c0 += VL, first += block) {
-        if (c0 + VL > c) c0 = c - VL;
+    for (; v0 < v1; v0 += nc) {
+        if (v0 + nc > v1) v0 = v1 > nc ? v1 - nc : 0;
+        const int64_t end = v0 + nc == vectors ? c : (v0 + nc) * VL; /* of the channels of these vectors */
+        const T *const first = (const T *)r->w + v0 * block;
+#define CHANNEL(q) ((q) == nc - 1 ? end - VL : (v0 + (q)) * VL)
         VF acc[MAX_POSITIONS];
-        for (int p = 0; p < np; p++) acc[p] = (VF){0};
+        for (int i = 0; i < np * nc; i++) acc[i] = (VF){0};
         for (const tc_conv_line *l = line; l < last; l++) {
-            const T *x = (const T *)l->x + from + c0, *x4 = x + 4 * s, *w = first + (l->tap + u->t) * VL;
-            for (int64_t j = 0; j < nt; j++, x += ioff, x4 += ioff, w += tstep) {
-                VF v = vload(w);
-                for (int p = 0; p < np; p++) acc[p] = vfma(v, vload((p < 4 ? x : x4) + p % 4 * s), acc[p]);
+            const T *x = (const T *)l->x + from, *w = first + (l->tap + u->t) * VL;
+            for (int64_t j = 0; j < nt; j++, x += ioff, w += tstep)
+                for (int q = 0; q < nc; q++) {
+                    const VF v = vload(w + q * block);
+                    const T *at = x + CHANNEL(q), *at4 = at + 4 * s;
+                    for (int p = 0; p < np; p++) acc[q * np + p] = vfma(v, vload((p < 4 ? at : at4) + p % 4 * s), acc[q * np + p]);
+                }
+        }
+        for (int q = 0; q < nc; q++) {
+            const int64_t c0 = CHANNEL(q);
+            VF *const sums = acc + q * np;
+            if (bias) {
+                const VF v = vload(first + (q + 1) * block - VL);
+                for (int p = 0; p < np; p++) sums[p] = sums[p] + v;
             }
-        }
-        if (bias) {
-            VF v = vload(first + block - VL);
-            for (int p = 0; p < np; p++) acc[p] = acc[p] + v;
-        }
-        if (plain) {
-            const column_plain e = load_column_plain(plain, c0, VL);
-            for (int p = 0; p < np; p++) {
-                const VF m = more ? vload(more + p * out_step + c0) : (VF){0};
-                acc[p] = finish(&e, acc[p], scaled, more ? &m : NULL);
+            if (plain) {
+                const column_plain e = load_column_plain(plain, c0, VL);
+                for (int p = 0; p < np; p++) {
+                    const VF m = more ? vload(more + p * out_step + c0) : (VF){0};
+                    sums[p] = finish(&e, sums[p], scaled, more ? &m : NULL);
+                }
             }
+            T *o = out + c0, *o4 = o + 4 * out_step;
+            for (int p = 0; p < np; p++) vstore((p < 4 ? o : o4) + p % 4 * out_step, sums[p]);
         }
-        T *o = out + c0, *o4 = o + 4 * out_step;
-        for (int p = 0; p < np; p++) vstore((p < 4 ? o : o4) + p % 4 * out_step, acc[p]);
+#undef CHANNEL
     }
 }
+/* All positions of a row for as many channels as have their weights in L1: all of them, and each input line is read as one contiguous range, where
+ * images are wide and have few channels. */
 static void row_last(const tc_conv_row *r) {
-    for (const tc_conv_run *u = r->run, *end = u + r->nruns; u < end; u++)
-        for (int64_t n = u->count, p = 0, left, np; (left = n - p) > 0;
-             p += np) { /* groups may overlap: computing a position twice is cheaper than another group */
-            np = left >= 8 || (left > 4 && n >= 8) ? 8 : left > 2 && n >= 4 ? 4 : left > 1 ? 2 : 1;
-            if (p > n - np) p = n - np;
-            if (np == 8) all_channels(r, u, p, 8);
-            else if (np == 4) all_channels(r, u, p, 4);
-            else if (np == 2) all_channels(r, u, p, 2);
-            else all_channels(r, u, p, 1);
-        }
+    enum { WEIGHT_BYTES = 16 << 10, ALONG = 4 };
+    const int64_t vectors = (r->channels + VL - 1) / VL, fit = WEIGHT_BYTES / ((r->taps + 1) * ROW_BYTES) / ALONG * ALONG, most = fit ? fit : ALONG;
+    const bool wide = sizeof(T) == 4 && vectors >= ALONG;
+    for (int64_t v0 = 0; v0 < vectors; v0 += most)
+        for (const tc_conv_run *u = r->run, *end = u + r->nruns; u < end; u++)
+            for (int64_t n = u->count, p = 0, left, np; (left = n - p) > 0;
+                 p += np) { /* groups may overlap: computing a position twice is cheaper than another group */
+                const int64_t v1 = v0 + most < vectors ? v0 + most : vectors;
+                np = left >= 8 || (left > 4 && n >= 8) ? 8 : left > 2 && n >= 4 ? 4 : left > 1 ? 2 : 1;
+                if (p > n - np) p = n - np;
+                if (np == 8) some_channels(r, u, p, v0, v1, 8, 1);
+                else if (np == 4) some_channels(r, u, p, v0, v1, 4, 1);
+                else if (np == 2 && wide) some_channels(r, u, p, v0, v1, 2, ALONG);
+                else if (np == 2) some_channels(r, u, p, v0, v1, 2, 1);
+                else if (wide) some_channels(r, u, p, v0, v1, 1, ALONG);
+                else some_channels(r, u, p, v0, v1, 1, 1);
+            }
 }
 
 /* ---- weight gradient ---- */

@@ -179,6 +179,7 @@ static void geometries(void **state) {
                                    {"depthwise stride", 2, 19, 19, 13, 12, 3, 3, 2, 1, 1, 19, 0, false},
                                    {"depthwise dilation", 1, 18, 18, 11, 10, 3, 3, 3, 4, 2, 18, 0, false},
                                    {"depthwise, last pieces of rows that overlap", 1, 17, 17, 9, 17, 3, 3, 1, 1, 1, 17, 0, false},
+                                   {"depthwise, pieces of channels", 1, 203, 203, 7, 6, 5, 5, 1, 2, 1, 203, 0, false},
                                    {"depthwise multiplier", 2, 5, 15, 6, 9, 3, 2, 1, 1, 1, 5, 0, false},
                                    {"depthwise transposed", 1, 17, 17, 6, 5, 3, 3, 2, 1, 1, 17, 1, true},
                                    {"depthwise long row", 1, 3, 3, 1, 1400, 1, 9, 1, 4, 1, 3, 0, false},
