@@ -1,4 +1,4 @@
-/* Reductions over dimensions: sum, mean, max, min, prod, any, all, var, norm, logsumexp; and scans: cumsum, cumprod, cummax.
+/* Reductions over dimensions: sum, mean, max, min, prod, any, all, var, norm, logsumexp. Scans are in scan.c.
  *
  *     axes   0..r-1: the dimensions of the result      r..: the reduced dimensions, in their order
  *     %0 = load x[...]      %1 = reduce sum %0 over {r..}      store y = %1
@@ -158,26 +158,6 @@ static tc_status shape_norm(tc_shape_ctx *c) {
     return reduce_to(c, 0, tc_dtype_real(as));
 }
 static tc_status shape_logsumexp(tc_shape_ctx *c) { return reduce_to(c, 0, tc_to_float(tc_sh_meta(c, 0) ? tc_sh_meta(c, 0)->dtype : TC_F32)); }
-static tc_status shape_scan(tc_shape_ctx *c) {
-    int d;
-    TC_TRY(tc_sh_need_tensor(c, 0));
-    const tc_meta *m = tc_sh_meta(c, 0);
-    TC_TRY(tc_sh_dim_arg(c, 1, m->rank, &d));
-    tc_dims dims = tc_dims_of(m);
-    if (c->nouts == 2) {
-        TC_TRY(tc_sh_out(c, 1, TC_I64, &dims));
-        return tc_sh_out(c, 0, m->dtype, &dims);
-    }
-    return tc_sh_out(c, 0, asked(c, tc_is_integral(m->dtype) ? TC_I64 : m->dtype), &dims);
-}
-
-static tc_status shape_float_scan(tc_shape_ctx *c) {
-    TC_TRY(tc_sh_need_tensor(c, 0));
-    if (!tc_is_float(tc_sh_meta(c, 0)->dtype) && !tc_is_complex(tc_sh_meta(c, 0)->dtype))
-        return tc_sh_fail(c, "logcumsumexp(): Expected floating point or complex dtype, got %s", tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
-    return shape_scan(c);
-}
-
 /* ---- lowering ---- */
 static reduced of_node(const tc_node *n) {
     int d = param(n->op, "dim"), k = param(n->op, "keepdim"), rank = tc_arg_meta(n, 0)->rank;
@@ -321,31 +301,6 @@ static tc_status lower_logsumexp(tc_lower *l) {
     tc_lv s = tc_l_reduce(l, TC_R_SUM, tc_l_op1(l, TC_X_EXP, tc_l_sub(l, x, m)), over);
     return tc_l_out(l, 0, tc_l_add(l, tc_l_op1(l, TC_X_LOG, s), m));
 }
-static tc_status scan(tc_lower *l, tc_reduce_op op) {
-    tc_lv x = tc_l_in(l, 0);
-    if (l->result_axes == 0) return tc_l_out(l, 0, x); /* -0 stays */
-    return tc_l_out(l, 0, tc_l_scan(l, op, x, tc_wrap(tc_arg_int(l->node, 1), l->result_axes)));
-}
-static tc_status lower_logcumsumexp(tc_lower *l) { return scan(l, TC_R_LOGADDEXP); }
-static tc_status lower_cumsum(tc_lower *l) { return scan(l, TC_R_SUM); }
-static tc_status lower_cumprod(tc_lower *l) { return scan(l, TC_R_PROD); }
-/* The index: the last position so far where the running value was reached. */
-static tc_status running(tc_lower *l, tc_reduce_op op) {
-    tc_dtype d = tc_l_type(l, 0);
-    tc_lv x = tc_l_in(l, 0), zero = tc_l_const(l, TC_I64, tc_scalar_int(0));
-    if (l->result_axes == 0) {
-        TC_TRY(tc_l_out(l, 0, x));
-        return tc_l_out(l, 1, zero);
-    }
-    int axis = tc_wrap(tc_arg_int(l->node, 1), l->result_axes);
-    tc_lv y = tc_l_scan(l, op, x, axis), hit = tc_l_op2(l, TC_X_EQ, x, y);
-    if (tc_is_float(d)) hit = tc_l_op2(l, TC_X_OR, hit, tc_l_op1(l, TC_X_ISNAN, x));
-    TC_TRY(tc_l_out(l, 0, y));
-    return tc_l_out(l, 1, tc_l_scan(l, TC_R_MAX, tc_l_where(l, hit, tc_l_index(l, tc_l_axis(l, axis)), zero), axis));
-}
-static tc_status lower_cummax(tc_lower *l) { return running(l, TC_R_MAX); }
-static tc_status lower_cummin(tc_lower *l) { return running(l, TC_R_MIN); }
-
 /* ---- gradients ---- */
 /* A result (or its gradient) with the reduced dimensions put back as size 1. */
 static tc_value *restore(tc_emit *e, const tc_node *n, tc_value *g) {
@@ -419,7 +374,7 @@ static tc_status grad_aminmax(tc_emit *e, const tc_node *n, tc_value *const *gs)
     tc_e_give(e, n, 0, sum);
     return tc_e_done(e);
 }
-/* values picked by index: the gradient goes where they came from */
+/* max.dim, min.dim: the gradient goes to the element that the index names. */
 static tc_status grad_pick(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0);
     if (!gs[0]) return NULL;
@@ -428,9 +383,8 @@ static tc_status grad_pick(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         return tc_e_done(e);
     }
     tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", x->meta.size, x->meta.rank, (int)gs[0]->meta.dtype);
-    bool keep = param(n->op, "keepdim") < 0;
-    tc_value *g = keep ? gs[0] : restore(e, n, gs[0]), *i = keep ? n->outs[1] : restore(e, n, n->outs[1]);
-    tc_e_give(e, n, 0, tc_emit_call(e, keep ? "aten::scatter_add" : "aten::scatter.src", "vavv", zero, &n->args[param(n->op, "dim")], i, g));
+    tc_value *g = restore(e, n, gs[0]), *i = restore(e, n, n->outs[1]);
+    tc_e_give(e, n, 0, tc_emit_call(e, "aten::scatter.src", "vavv", zero, &n->args[param(n->op, "dim")], i, g));
     return tc_e_done(e);
 }
 /* the product of the others: those before times those after */
@@ -530,114 +484,6 @@ static tc_status grad_logsumexp(tc_emit *e, const tc_node *n, tc_value *const *g
     tc_e_give(e, n, 0, tc_e_mul(e, restore(e, n, gs[0]), p));
     return tc_e_done(e);
 }
-/* in the type of the operand: the result may have fewer bits */
-static tc_value *reverse_cumsum(tc_emit *e, tc_value *g, int64_t d, tc_dtype type) {
-    if (!g || g->meta.rank == 0) return g;
-    g = tc_e_cast(e, g, type);
-    tc_value *f = tc_emit_call(e, "aten::flip", "vI", g, &d, 1);
-    return tc_emit_call(e, "aten::flip", "vI", tc_emit_call(e, "aten::cumsum", "vi", f, d), &d, 1);
-}
-static tc_status grad_cumsum(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_e_give(e, n, 0, reverse_cumsum(e, gs[0], tc_wrap(tc_arg_int(n, 1), gs[0]->meta.rank), tc_arg_meta(n, 0)->dtype));
-    return tc_e_done(e);
-}
-static tc_value *backwards(tc_emit *e, tc_value *v, int64_t d) { return tc_emit_call(e, "aten::flip", "vI", v, &d, 1); }
-/* exp(x + the logcumsumexp from the end of log(g) - y): sums of g e^(x - y) in which nothing overflows; g >= 0 or complex */
-static tc_value *weighed(tc_emit *e, tc_value *log_g, tc_value *x, tc_value *y, int64_t d) {
-    tc_value *s = backwards(e, tc_emit_call(e, "aten::logcumsumexp", "vi", backwards(e, tc_e_sub(e, log_g, y), d), d), d);
-    return tc_e1(e, "aten::exp", tc_e_add(e, s, x));
-}
-static tc_status grad_logcumsumexp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *x = tc_arg_value(n, 0), *y = n->outs[0], *g = gs[0], *part[2];
-    if (x->meta.rank == 0) {
-        tc_e_give(e, n, 0, g);
-        return tc_e_done(e);
-    }
-    int64_t d = tc_wrap(tc_arg_int(n, 1), x->meta.rank);
-    if (tc_is_complex(x->meta.dtype)) {
-        tc_e_give(e, n, 0, tc_e_conj(e, weighed(e, tc_e1(e, "aten::log", tc_e_conj(e, g)), x, y, d)));
-        return tc_e_done(e);
-    }
-    tc_dtype t = x->meta.dtype;
-    double lowest = -tc_dtype_max(t); /* stands for the logarithm of 0 */
-    for (int i = 0; i < 2; i++) {
-        tc_value *v = i ? tc_e_neg(e, g) : g, *positive = tc_emit_call(e, "aten::gt.Scalar", "vi", v, (int64_t)0);
-        tc_value *log = tc_e1(e, "aten::log", tc_emit_call(e, "aten::where.ScalarOther", "vvi", positive, v, (int64_t)1));
-        part[i] = weighed(e, tc_emit_call(e, "aten::where.ScalarOther", "vvf", positive, log, lowest), x, y, d);
-    }
-    tc_e_give(e, n, 0, tc_e_sub(e, part[0], part[1]));
-    return tc_e_done(e);
-}
-static tc_status grad_cumprod(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_e_give(e, n, 0, tc_emit_call(e, "aten::cumprod_backward", "vvav", gs[0], tc_arg_value(n, 0), tc_e_arg(n, 1), n->outs[0]));
-    return tc_e_done(e);
-}
-/* grad, input, dim, output */
-static tc_status shape_cumprod_backward(tc_shape_ctx *c) {
-    int at;
-    TC_TRY(tc_sh_need_tensor(c, 1));
-    tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
-    TC_TRY(tc_sh_dim_arg(c, 2, d.rank, &at));
-    for (int i = 0; i < 4; i += 3) TC_TRY(tc_sh_sized(c, i, &d, TC_DTYPE_NONE, "input"));
-    return tc_shape_decomposed(c);
-}
-static tc_status decompose_cumprod_backward(tc_emit *e, const tc_node *n) {
-    tc_value *x = tc_arg_value(n, 1), *y = tc_arg_value(n, 3), *g = tc_e_conj(e, tc_arg_value(n, 0)); /* the reals' formula gives the conjugate */
-    int64_t d = tc_wrap(tc_arg_int(n, 2), x->meta.rank);
-    if (x->meta.rank == 0) {
-        tc_emit_result(e, 0, tc_e1(e, "aten::alias", tc_arg_value(n, 0)));
-        return tc_e_done(e);
-    }
-    /* before and at the first zero of a line: sum of g y over what follows, divided by x; at it, y without that factor */
-    tc_value *is0 = tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0);
-    tc_value *safe = tc_emit_call(e, "aten::where.ScalarSelf", "viv", is0, (int64_t)1, x);
-    tc_value *plain = tc_e_div(e, reverse_cumsum(e, tc_e_mul(e, g, y), d, x->meta.dtype), safe);
-    tc_value *zeros = tc_emit_call(e, "aten::cumsum", "vi", is0, d);
-    tc_value *first = tc_e2(e, "aten::logical_and", is0, tc_emit_call(e, "aten::eq.Scalar", "vi", zeros, (int64_t)1));
-    tc_value *with1 = tc_emit_call(e, "aten::where.ScalarSelf", "viv", first, (int64_t)1, x);
-    tc_value *y1 = tc_emit_call(e, "aten::cumprod", "vi", with1, d);
-    tc_value *from = tc_emit_call(e, "aten::ge.Scalar", "vi", zeros, (int64_t)1);
-    tc_value *tail = tc_emit_call(e, "aten::where.ScalarOther", "vvi", from, tc_e_mul(e, g, y1), (int64_t)0);
-    tc_value *at_zero = reverse_cumsum(e, tail, d, x->meta.dtype);
-    tc_value *r = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_e1(e, "aten::logical_not", from), plain, (int64_t)0);
-    tc_emit_result(e, 0, tc_e_conj(e, tc_e3(e, "aten::where.self", first, at_zero, r)));
-    return tc_e_done(e);
-}
-static tc_value *last_axis(tc_emit *e, tc_value *v, int64_t d) { return tc_emit_call(e, "aten::transpose.int", "vii", v, d, (int64_t)-1); }
-static tc_value *cumprod_pull(tc_emit *e, tc_value *g, tc_value *x, tc_value *y) { /* along the last axis, no conjugates */
-    return tc_emit_call(e, "aten::cumprod_backward", "vviv", g, tc_e_conj(e, x), (int64_t)-1, tc_e_conj(e, y));
-}
-/* With z = conj x: the result is b_i sum over k >= i of g_k W_ik, b_i the product of z before i, W_ik that of z_i+1 .. z_k; zeros of z divide
- * nothing here. The square W is made in second derivatives only. */
-static tc_status grad_cumprod_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *g = tc_arg_value(n, 0), *z = tc_e_conj(e, tc_arg_value(n, 1)), *u = tc_e_conj(e, gs[0]), *list[2];
-    int64_t d = tc_wrap(tc_arg_int(n, 2), z->meta.rank), last = -1, rows = -2;
-    if (z->meta.rank == 0) {
-        tc_e_give(e, n, 0, gs[0]);
-        return tc_e_done(e);
-    }
-    g = last_axis(e, g, d), z = last_axis(e, z, d), u = last_axis(e, u, d);
-    tc_value *one = tc_emit_call(e, "aten::ones_like", "v", tc_emit_call(e, "aten::slice.Tensor", "viii", z, last, (int64_t)0, (int64_t)1));
-    list[0] = one, list[1] = tc_emit_call(e, "aten::slice.Tensor", "viii", z, last, (int64_t)0, (int64_t)-1);
-    tc_value *before = tc_emit_call(e, "aten::cat", "Vi", list, 2, last), *b = tc_emit_call(e, "aten::cumprod", "vi", before, last);
-    tc_value *all = tc_e_mul(e, tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::ones_like", "v", z), last),
-                             tc_emit_call(e, "aten::unsqueeze", "vi", z, rows));
-    tc_value *m =
-        tc_e_add(e, tc_emit_call(e, "aten::triu", "vi", all, (int64_t)1), tc_e1(e, "aten::tril", tc_emit_call(e, "aten::ones_like", "v", all)));
-    tc_value *w = tc_emit_call(e, "aten::cumprod", "vi", m, last), *from = tc_e1(e, "aten::triu", w), *ub = tc_e_mul(e, u, b);
-    tc_value *ub_column = tc_emit_call(e, "aten::unsqueeze", "vi", ub, last), *g_row = tc_emit_call(e, "aten::unsqueeze", "vi", g, rows);
-    tc_value *gg = tc_emit_call(e, "aten::sum.dim_IntList", "vI", tc_e_mul(e, from, ub_column), &rows, 1);
-    tc_value *s = tc_emit_call(e, "aten::sum.dim_IntList", "vI", tc_e_mul(e, from, g_row), &last, 1);
-    list[0] = tc_emit_call(e, "aten::slice.Tensor", "vii", cumprod_pull(e, tc_e_mul(e, u, s), before, b), last, (int64_t)1);
-    list[1] = tc_e_zeros_like(e, one);
-    tc_value *gz = tc_emit_call(e, "aten::cat", "Vi", list, 2, last);
-    tc_value *gm = tc_emit_call(e, "aten::triu", "vi", cumprod_pull(e, tc_e1(e, "aten::triu", tc_e_mul(e, ub_column, g_row)), m, w), (int64_t)1);
-    gz = tc_e_add(e, gz, tc_emit_call(e, "aten::sum.dim_IntList", "vI", gm, &rows, 1));
-    tc_e_give(e, n, 0, tc_e_conj(e, last_axis(e, gg, d)));
-    tc_e_give(e, n, 1, last_axis(e, gz, d));
-    return tc_e_done(e);
-}
-
 /* ---- complex numbers ---- */
 /* The last of the running products, 1 before the first. */
 static tc_status complex_prod(tc_emit *e, const tc_node *n) {
@@ -738,11 +584,6 @@ static tc_status decompose_trace(tc_emit *e, const tc_node *n) {
         .schema = "aten::prod" SCHEMA ", *, ScalarType? dtype=None) -> Tensor", .shape = shape_sum, .lower = lower_prod, .complex = complex_prod, \
         .keeps = " self result ", .grad = grad_prod, .samples = sample, .doc = text                                                               \
     }
-#define RUNNING(name, text)                                                                                                               \
-    {                                                                                                                                     \
-        .schema = "aten::" #name "(Tensor self, int dim) -> (Tensor values, Tensor indices)", .shape = shape_scan, .lower = lower_##name, \
-        .keeps = " self result1 ", .grad = grad_pick, .samples = #name "(f32[3,5], 1); " #name "(f64[9,70], 1)", .doc = text              \
-    }
 #define TRUTH(SCHEMA, shape_, lower_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text }
 #define COMPOSED(SCHEMA, decompose_, sample, text) \
@@ -806,18 +647,5 @@ const tc_op tc_ops_reduce[] = {
     PARTS("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", shape_logsumexp, lower_logsumexp, complex_logsumexp, grad_logsumexp,
           "logsumexp(f32[3,5], [1]); logsumexp(c64[3,5], [1])", "log of the sum of exp"),
     COMPOSED("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False)", decompose_special_logsumexp, NULL, "another name"),
-    ROW("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumsum, grad_cumsum,
-        "cumsum(f32[3,5], 1); cumsum(f32[9,70], 1); cumsum(i64[9,33], 1); cumsum(i64[7], 0); cumsum(c64[3,5], 1)", "running sums"),
-    ROW("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumprod, grad_cumprod,
-        "cumprod(f32[3,5], 1); cumprod(f64[9,70], 1); cumprod(c64[3,5], 1); cumprod(c128[3,5], 0)", "running products"),
-    {.schema = "aten::cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor",
-     .shape = shape_cumprod_backward,
-     .decompose = decompose_cumprod_backward,
-     .grad = grad_cumprod_backward,
-     .doc = "gradient of the running products"},
-    RUNNING(cummax, "running maxima and where they are"),
-    RUNNING(cummin, "running minima and where they are"),
-    ROW("logcumsumexp(Tensor self, int dim) -> Tensor", shape_float_scan, lower_logcumsumexp, grad_logcumsumexp,
-        "logcumsumexp(f32[3,5], 1); logcumsumexp(c64[3,5], 0)", "running logsumexp"),
     COMPOSED("trace(Tensor self)", decompose_trace, "trace(f32[3,4])", "the sum of the diagonal"),
     {0}};
