@@ -106,14 +106,14 @@ $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 # A test may name further libraries in a line "LIBS: -lmpfr".
 $(BUILD)/unit/%: tests/unit/%.c $(CMD_O) $(BUILD)/libtc.a
 	@mkdir -p $(@D)
-	$(CC) $(BASEFLAGS) -Itests -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(CMD_O) $(BUILD)/libtc.a -lcmocka $(LIBS) $$(sed -n 's/.*LIBS: \(.*[a-z0-9]\).*/\1/p' $<)
+	$(CC) $(BASEFLAGS) -Itests -MMD -MP -MF $@.d $(LDFLAGS) $(RELR) -o $@ $< $(CMD_O) $(BUILD)/libtc.a -lcmocka $(LIBS) $$(sed -n 's/.*LIBS: \(.*[a-z0-9]\).*/\1/p' $<)
 units: $(UNITS)
 
 # Other programs of the tests (drivers): tests/drivers/NAME.c -> BUILD/drivers/NAME.
 DRIVERS := $(patsubst tests/drivers/%.c,$(BUILD)/drivers/%,$(sort $(wildcard tests/drivers/*.c)))
 $(BUILD)/drivers/%: tests/drivers/%.c $(CMD_O) $(BUILD)/libtc.a
 	@mkdir -p $(@D)
-	$(CC) $(BASEFLAGS) -Itests -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(CMD_O) $(BUILD)/libtc.a $(LIBS)
+	$(CC) $(BASEFLAGS) -Itests -MMD -MP -MF $@.d $(LDFLAGS) $(RELR) -o $@ $< $(CMD_O) $(BUILD)/libtc.a $(LIBS)
 drivers: $(DRIVERS)
 
 # The MPI shim is the only object that includes mpi.h; it is opened under a launcher only. Without mpicc, or with MPI=no, there is none.
@@ -192,7 +192,7 @@ lint:                   ## layers, lengths, banned names, exports, formatting, m
 	@tests/lint $(BUILD)
 
 asan:                   ## the fast tests under ASan and UBSan
-	@TC_NO_DEPS=1 ASAN_OPTIONS=detect_leaks=1 $(MAKE) --no-print-directory BUILD=build-asan OPT="-O1 -g" SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" check
+	@TC_NO_DEPS=1 ASAN_OPTIONS=detect_leaks=1 $(MAKE) --no-print-directory BUILD=build-asan OPT="-O1 -g1" SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" check
 tsan:                   ## the threaded tests (pool, captures, loader) under TSan
 	@TC_NO_DEPS=1 $(MAKE) --no-print-directory BUILD=build-tsan OPT="-O1 -g" SAN="-fsanitize=thread" T=pool check
 	@tests/run build-tsan capture/threads
