@@ -1,4 +1,5 @@
-/* The module torch: dtypes, devices, generators, the state that contexts switch, and the way from any other name to its operator. */
+/* The module torch: dtypes, devices, the state that contexts switch (no_grad, autocast), and the lookup of any other name as an operator.
+ * Generators: torch_generator.c. */
 #include "capture/capture.h"
 #include "capture/torch_bind.h"
 #include "capture/torch_data.h"
@@ -100,62 +101,6 @@ static V size_numel(C *c, args *A) {
     return n;
 }
 
-/* ---- generators ---- */
-static V generator_object(C *c, uint64_t seed) {
-    genobj *g = tc_new(c, K_GENERATOR, sizeof *g);
-    tc_generator_seed(&g->g, seed);
-    return (V)g;
-}
-static V generator_new(C *c, args *A) {
-    V v[2];
-    tc_take(c, A, "Generator", "cls device=", v);
-    return generator_object(c, 67280421310721u);
-}
-static uint64_t seed_of(C *c, V v) {
-    if (tc_kind_of(v) == K_TENSOR) v = tc_tensor_number(c, v, "manual_seed");
-    if (tc_kind_of(v) != K_INT) return (uint64_t)tc_index(c, v, "seed");
-    V low = tc_int_op(c, '&', v, tc_int_op(c, '-', tc_int_op(c, 'l', tc_int(c, 1), tc_int(c, 64)), tc_int(c, 1)));
-    int64_t i;
-    if (tc_int_fits(low, &i)) return (uint64_t)i;
-    V hi = tc_int_op(c, 'r', low, tc_int(c, 32)), lo = tc_int_op(c, '&', low, tc_int(c, 0xffffffffll));
-    return (uint64_t)tc_index(c, hi, "seed") << 32 | (uint64_t)tc_index(c, lo, "seed");
-}
-static V generator_seed(C *c, args *A) {
-    V v[2];
-    tc_take(c, A, "manual_seed", "self seed", v);
-    tc_generator_seed(&((genobj *)v[0])->g, seed_of(c, v[1]));
-    return v[0];
-}
-static V generator_seed_key(C *c, args *A) { /* words of 32 bits */
-    V v[2];
-    tc_take(c, A, "_seed_key", "self key", v);
-    const list *l = tc_to_list(c, v[1]);
-    if (!l->n || l->n > INT32_MAX) tc_raise(c, "ValueError", "_seed_key: a key of %zu words", l->n);
-    uint32_t *key = tc_mem(c, l->n * sizeof *key);
-    for (size_t i = 0; i < l->n; i++) key[i] = (uint32_t)tc_index(c, l->a[i], "key");
-    tc_generator_seed_key(&((genobj *)v[0])->g, key, (int)l->n);
-    return v[0];
-}
-static V generator_u32(C *c, args *A) { return tc_int(c, (int64_t)tc_rng_u32(&((genobj *)A->a[0])->g)); }
-static V generator_initial(C *c, args *A) { return tc_int_from_u64(c, ((genobj *)A->a[0])->g.seed); }
-static V get_state(C *c, const struct tc_generator *g) {
-    unsigned char bytes[TC_GENERATOR_STATE_BYTES];
-    tc_generator_get_state(g, bytes);
-    tc_tensor t;
-    int64_t n = TC_GENERATOR_STATE_BYTES;
-    tc_status s = tc_tensor_empty(TC_U8, 1, &n, &t);
-    if (s) tc_raise_status(c, "RuntimeError", s);
-    memcpy(tc_tensor_data(&t), bytes, sizeof bytes);
-    return tc_torch_wrap(c, t, false);
-}
-static V set_state(C *c, struct tc_generator *g, V v) {
-    tensor *t = (tensor *)v;
-    if (!tc_is_tensor(v) || !t->t.storage || t->t.dtype != TC_U8 || !tc_tensor_is_contiguous(&t->t))
-        tc_raise(c, "TypeError", "RNG state must be a torch.ByteTensor");
-    tc_status s = tc_generator_set_state(g, tc_tensor_data(&t->t), tc_tensor_bytes(&t->t));
-    if (s) tc_raise_status(c, "RuntimeError", s);
-    return c->none;
-}
 static V device_enter(C *c, args *A) {
     device *d = (device *)A->a[0];
     if (!d->left) d->left = tc_list(c, 0);
@@ -167,34 +112,6 @@ static V device_exit(C *c, args *A) {
     device *d = (device *)A->a[0];
     if (d->left && d->left->n) c->torch->on_meta = tc_truth(c, d->left->a[--d->left->n]);
     return c->none;
-}
-static V generator_get_state(C *c, args *A) { return get_state(c, &((genobj *)A->a[0])->g); }
-/* What is drawn in forward, a run draws from its one generator. */
-static void not_done(C *c, const char *what) {
-    if (c->capturing) tc_side_effect(c, what);
-}
-static V generator_set_state(C *c, args *A) {
-    not_done(c, "the state of a generator is set");
-    return set_state(c, &((genobj *)A->a[0])->g, A->a[1]);
-}
-static V t_manual_seed(C *c, args *A) {
-    V v[1];
-    tc_take(c, A, "manual_seed", "seed", v);
-    not_done(c, "the generator is seeded");
-    if (c->torch->gen) tc_generator_seed(c->torch->gen, seed_of(c, v[0]));
-    return c->none;
-}
-static V t_initial_seed(C *c, args *A) {
-    (void)A;
-    return tc_int_from_u64(c, c->torch->gen ? c->torch->gen->seed : 0);
-}
-static V t_get_rng_state(C *c, args *A) {
-    (void)A;
-    return get_state(c, c->torch->gen);
-}
-static V t_set_rng_state(C *c, args *A) {
-    not_done(c, "the state of the generator is set");
-    return set_state(c, c->torch->gen, A->a[0]);
 }
 
 /* ---- functions ---- */
@@ -699,6 +616,7 @@ static void tensor_classes(C *c, module *m, module *priv) {
     }
 }
 
+void tc_torch_generator_init(C *c, module *m);
 void tc_torch_tensor_init(C *c);
 void tc_torch_hop_init(C *c, module *priv);
 void tc_torch_names_init(C *c, module *priv);
@@ -719,10 +637,6 @@ void tc_torch_init(C *c) {
                                      {"is_floating_point", t_is_floating},
                                      {"is_complex", t_is_complex},
                                      {"numel", t_numel},
-                                     {"manual_seed", t_manual_seed},
-                                     {"initial_seed", t_initial_seed},
-                                     {"get_rng_state", t_get_rng_state},
-                                     {"set_rng_state", t_set_rng_state},
                                      {"get_default_dtype", t_get_default},
                                      {"set_default_dtype", t_set_default},
                                      {"promote_types", t_promote},
@@ -732,6 +646,7 @@ void tc_torch_init(C *c) {
                                      {"iinfo", t_iinfo},
                                      {NULL, NULL}};
     tc_define(c, m->d, fns);
+    tc_torch_generator_init(c, m);
     static const native_def internal[] = {{"grad_enabled", c_grad},
                                           {"inference_mode", c_inference},
                                           {"autocast_dtype", c_autocast},
@@ -763,13 +678,9 @@ void tc_torch_init(C *c) {
     static const native_def dev[] = {{"__new__", device_new}, {"__enter__", device_enter}, {"__exit__", device_exit}, {NULL, NULL}};
     static const native_def dty[] = {{"to_real", dtype_to_real}, {"to_complex", dtype_to_complex}, {NULL, NULL}};
     static const native_def siz[] = {{"__new__", size_new}, {"numel", size_numel}, {NULL, NULL}};
-    static const native_def gen[] = {
-        {"__new__", generator_new}, {"manual_seed", generator_seed},    {"initial_seed", generator_initial}, {"_seed_key", generator_seed_key},
-        {"_u32", generator_u32},    {"get_state", generator_get_state}, {"set_state", generator_set_state},  {NULL, NULL}};
     tc_type_methods(c, K_DEVICE, dev);
     tc_type_methods(c, K_DTYPE, dty);
     tc_type_methods(c, K_SIZE, siz);
-    tc_type_methods(c, K_GENERATOR, gen);
     static const kind classes[] = {K_DEVICE, K_DTYPE, K_SIZE, K_GENERATOR, K_LAYOUT};
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         c->types[classes[i]]->module_name = tc_intern(c, "torch", 5);

@@ -1,0 +1,25 @@
+/* Internal to operator calls: torch_call.c chooses an overload and runs or records it, torch_inplace.c runs those that write to arguments. */
+#ifndef TC_CAPTURE_TORCH_CALL_H
+#define TC_CAPTURE_TORCH_CALL_H
+
+#include "capture/torch_bind.h"
+#include "op/functionalise.h"
+
+/* ---- torch_call.c ---- */
+/* Appends a node to the graph being captured. a: arguments in schema order, without values for the tensors, which are in objects. */
+V tc_torch_record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects);
+/* The n results of a call as Python has them: None, one object, or a (named) tuple. */
+V tc_torch_results(C *c, const tc_schema *s, V *items, int n);
+
+/* ---- torch_inplace.c: calls of an operator with bound arguments ---- */
+V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b);    /* on concrete tensors; returns self */
+V tc_torch_record_inplace(C *c, const tc_op *op, tc_binding *b); /* in a capture; returns self */
+/* Has the operator mutated arguments although it is neither in-place nor an out form? */
+bool tc_torch_writes_arguments(const tc_schema *s);
+/* Concrete calls of such operators, and of those whose schema does not mark the mutation (batch_norm). */
+V tc_torch_run_marked(C *c, const tc_op *op, tc_binding *b);
+V tc_torch_run_unmarked(C *c, const tc_op *op, tc_binding *b, const tc_unmarked_writes *w);
+/* Results that are views of a leaf record it, so that in-place calls on them can be refused. */
+void tc_torch_note_leaf(C *c, const tc_op *op, const tc_binding *b, V result);
+
+#endif

@@ -1,0 +1,257 @@
+/* Calls that write to their arguments: in-place operators (add_, resize_) and those with further mutated arguments (batch norm's statistics).
+ * On concrete tensors the functional operator runs and its result is copied into the tensor; in a capture the node is recorded as it is, for
+ * functionalisation. Refuses writes to leaves that require a gradient, as PyTorch does. */
+#include "capture/torch_call.h"
+#include "op/emit.h"
+#include "op/functionalise.h"
+
+#include <string.h>
+
+/* ---- copies ---- */
+/* Element by element through strides, with PyTorch's conversion; sizes are equal or broadcast from 1. */
+static void copy_strided(tc_tensor *dst, const tc_tensor *src) {
+    int64_t index[TC_MAX_RANK] = {0}, n = tc_tensor_numel(dst), so = src->offset, d_o = dst->offset;
+    int lead = dst->rank - src->rank;
+    size_t size = tc_dtype_size(dst->dtype);
+    char *to = dst->storage->data;
+    const char *from = src->storage->data;
+    for (int64_t k = 0; k < n; k++) {
+        if (dst->dtype == src->dtype) memcpy(to + d_o * (int64_t)size, from + so * (int64_t)size, size);
+        else tc_scalar_store(dst->dtype, to, d_o, tc_scalar_load(src->dtype, from, so));
+        for (int d = dst->rank; d-- > 0;) {
+            bool moves = d >= lead && src->size[d - lead] != 1;
+            d_o += dst->stride[d];
+            if (moves) so += src->stride[d - lead];
+            if (++index[d] < dst->size[d]) break;
+            d_o -= dst->stride[d] * dst->size[d];
+            if (moves) so -= src->stride[d - lead] * dst->size[d];
+            index[d] = 0;
+        }
+    }
+}
+
+void tc_torch_copy_into(C *c, V dst, V src) {
+    if (c->torch->graph) {
+        tensor *d = (tensor *)dst;
+        V r = tc_torch_calln(c, "aten::copy_", 2, dst, src);
+        d->v = ((tensor *)r)->v;
+        return;
+    }
+    tc_tensor *d = &((tensor *)dst)->t, *s = &((tensor *)src)->t, same = {0};
+    if (d->storage->read_only) tc_raise(c, "RuntimeError", "cannot write to a tensor of a mapped file");
+    if (d->rank < s->rank && tc_tensor_numel(d) != tc_tensor_numel(s))
+        tc_raise(c, "RuntimeError", "a tensor of rank %d cannot be written to one of rank %d", s->rank, d->rank);
+    for (int i = 0; i < s->rank; i++)
+        if (s->size[i] != 1 && s->size[i] != d->size[i + d->rank - s->rank])
+            tc_raise(c, "RuntimeError", "output with size %lld at dimension %d cannot hold size %lld", (long long)d->size[i + d->rank - s->rank],
+                     i + d->rank - s->rank, (long long)s->size[i]);
+    if (d->storage == s->storage) {
+        tc_status st = tc_tensor_clone(s, &same);
+        if (st) tc_raise_status(c, "RuntimeError", st);
+        s = &same;
+    }
+    if (d->dtype == s->dtype && d->rank == s->rank && tc_tensor_is_contiguous(d) && tc_tensor_is_contiguous(s))
+        memcpy(tc_tensor_data(d), tc_tensor_data(s), tc_tensor_bytes(d));
+    else copy_strided(d, s);
+    tc_tensor_deinit(&same);
+}
+
+/* ---- leaves: tensors that require a gradient and that no operation made ---- */
+/* A result that the model never sees: an in-place operation has copied it into its tensor. */
+static void forget_result(C *c, V v) {
+    if (tc_is_tensor(v)) tc_torch_forget(c, (tensor *)v);
+}
+
+static bool is_leaf(const tensor *t) { return t->requires_grad && !(t->v ? t->v->producer && !t->v->producer->leaf : t->computed); }
+
+static void refuse_leaf(C *c, const tc_op *op, const tensor *t) {
+    const bool view = t->base && t->requires_grad && is_leaf((tensor *)t->base);
+    if ((view || is_leaf(t)) && !c->torch->no_grad && !tc_op_schema(tc_op_functional(op))->is_view)
+        tc_raise(c, "RuntimeError", "a %sleaf Variable that requires grad is being used in an in-place operation.", view ? "view of a " : "");
+}
+
+static V leaf_of(V v) { return ((tensor *)v)->base ? ((tensor *)v)->base : is_leaf((tensor *)v) ? v : NULL; }
+
+static bool any_leaf(const tc_binding *b) {
+    for (int i = 0; i < b->n; i++) {
+        size_t n = 1;
+        const V *all = b->object[i] && tc_is_seq(b->object[i]) ? tc_items(b->object[i], &n) : &b->object[i];
+        for (size_t k = 0; b->object[i] && k < n; k++)
+            if (tc_is_tensor(all[k]) && leaf_of(all[k])) return true;
+    }
+    return false;
+}
+
+void tc_torch_note_leaf(C *c, const tc_op *op, const tc_binding *b, V result) {
+    size_t n = 1;
+    const V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
+    tc_looked last = {0};
+    if (!tc_may_show(op) || !any_leaf(b)) return;
+    for (size_t i = 0; i < n; i++) {
+        tensor *r = (tensor *)all[i];
+        const tensor *of = tc_is_tensor(all[i]) && r->requires_grad ? tc_inference_looked_at(c, &last, tc_op_schema(op), b, r) : NULL;
+        if (of && of != r) r->base = leaf_of((V)of);
+    }
+}
+
+/* ---- in-place calls ---- */
+/* Gives t the sizes of `to` within its storage, which other tensors may share. false: too small, and t is the only owner. */
+static bool resize_within(C *c, const tc_op *op, tc_tensor *t, const tc_tensor *to) {
+    tc_tensor now;
+    tc_status st = tc_tensor_view(t->storage, t->dtype, to->rank, to->size, to->stride, t->offset, &now);
+    tc_status_free(st);
+    if (st && t->storage->refs > 1) tc_raise_code(c, TC_UNSUPPORTED, "%s: a tensor whose memory others show cannot grow", tc_op_name(op));
+    if (st) return false;
+    tc_tensor_deinit(t);
+    *t = now;
+    return true;
+}
+
+V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b) {
+    const tc_op *f = tc_op_functional(op);
+    const tc_schema *fs = tc_op_schema(f);
+    V self = b->object[0];
+    tc_arg fa[TC_MAX_PARAMS];
+    V objects[TC_MAX_PARAMS] = {0};
+    for (int i = 0; i < b->n; i++) /* objects follow their arguments: carried as the value until they are made */
+        if (b->object[i]) b->arg[i].value = (tc_value *)(void *)b->object[i];
+    tc_op_functional_args(tc_torch_program(c), op, b->arg, fa);
+    for (int i = 0; i < fs->nparams; i++)
+        if ((fa[i].kind == TC_A_VALUE || fa[i].kind == TC_A_VALUES) && fa[i].value) {
+            objects[i] = (V)(void *)fa[i].value;
+            fa[i].value = NULL;
+        }
+    if (!tc_is_tensor(self)) { /* a list: each of its tensors */
+        V all = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
+        size_t count = 0, made = 0;
+        if (!all) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
+        V *to = tc_items(self, &count), *from = tc_items(all, &made);
+        for (size_t i = 0; i < count && i < made; i++) tc_torch_copy_into(c, to[i], from[i]), forget_result(c, from[i]);
+        return c->none;
+    }
+    tensor *t = (tensor *)self;
+    refuse_leaf(c, op, t);
+    tc_torch_check_written(c, op, b, self);
+    if (tc_op_resizes(op) && t->requires_grad) tc_raise(c, "RuntimeError", "cannot resize variables that require grad");
+    V r = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
+    if (!r || !tc_is_tensor(r)) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
+    if (tc_op_resizes(op) && resize_within(c, op, &t->t, &((tensor *)r)->t)) {
+        forget_result(c, r);
+        return self;
+    }
+    if (fs->is_view || tc_op_resizes(op)) {
+        tc_tensor_deinit(&t->t);
+        t->t = tc_tensor_share(&((tensor *)r)->t);
+        return self;
+    }
+    if (tc_dtype_kind(tc_torch_dtype(r)) > tc_dtype_kind(t->t.dtype))
+        tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch,
+                 tc_dtypes[t->t.dtype].torch);
+    tc_torch_check_size(c, op, self, r);
+    tc_torch_copy_into(c, self, r);
+    forget_result(c, r);
+    return self;
+}
+
+/* A branch or body computes and returns: what it writes to is its own. */
+static void check_own(C *c, const tensor *t) {
+    const region *r = c->torch->region;
+    const tc_value *v = t->v;
+    if (!r || !r->pure) return;
+    while (v && v->graph == r->graph && v->producer) { /* a view of something, or something written to before */
+        const tc_schema *s = tc_op_schema(v->producer->op);
+        if (!s->is_view && !s->inplace) return;
+        v = tc_arg_value(v->producer, 0);
+    }
+    tc_raise(c, "RuntimeError", "%s: a branch or body may not write to a tensor from outside of it%s%s; compute the new value and return it", r->pure,
+             v && v->name ? ": " : "", v && v->name ? v->name : "");
+}
+
+/* What v shows requires a gradient from now on, where v does. */
+static void require_bases(tc_value *v) {
+    for (bool requires_grad = v->meta.requires_grad; v && requires_grad;) {
+        const tc_node *n = v->producer;
+        const tc_schema *s = n ? tc_op_schema(n->op) : NULL;
+        v->meta.requires_grad = true;
+        v = s && (s->inplace || (s->is_view && strcmp(s->name, "detach"))) ? tc_arg_value(n, 0) : NULL;
+    }
+}
+
+/* Element i of the lists that a call takes, or what it takes for all of them: whether one of those requires a gradient. */
+static bool element_requires(const tc_binding *b, size_t i) {
+    for (int k = 0; k < b->n; k++) {
+        size_t n = 1;
+        const V *all = b->object[k] && tc_is_seq(b->object[k]) ? tc_items(b->object[k], &n) : &b->object[k];
+        const V x = n == 1 ? all[0] : i < n ? all[i] : NULL;
+        const tensor *t = x && tc_is_tensor(x) ? (tensor *)x : NULL;
+        if (t && (t->requires_grad || (t->v && t->v->meta.requires_grad))) return true;
+    }
+    return false;
+}
+
+/* The same of a list, each of whose tensors the call writes to. */
+static V record_inplace_list(C *c, const tc_op *op, tc_binding *b) {
+    size_t n;
+    V *all = tc_items(b->object[0], &n);
+    for (size_t i = 0; i < n; i++) check_own(c, (tensor *)all[i]), refuse_leaf(c, op, (tensor *)all[i]);
+    tc_torch_record(c, op, b->arg, b->n, b->object);
+    for (size_t i = 0; i < n && !c->torch->no_grad; i++) {
+        tc_value *v = ((tensor *)all[i])->v;
+        if (!v || !tc_is_float(v->meta.dtype) || !element_requires(b, i)) continue;
+        v->meta.requires_grad = true;
+        require_bases(v);
+    }
+    return c->none;
+}
+
+/* In a capture the node is recorded as it is (functionalise rewrites it); the object goes on as the node's result. What is written
+ * through a view is written to its base, which requires a gradient from then on if that does. */
+V tc_torch_record_inplace(C *c, const tc_op *op, tc_binding *b) {
+    tensor *t = (tensor *)b->object[0];
+    if (!tc_is_tensor((V)t)) return record_inplace_list(c, op, b);
+    check_own(c, t);
+    refuse_leaf(c, op, t);
+    tc_torch_check_written(c, op, b, (V)t);
+    V r = tc_torch_record(c, op, b->arg, b->n, b->object);
+    if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
+    if (t->v) require_bases(t->v);
+    return (V)t;
+}
+
+/* On concrete tensors, calls that write to tensors which are not their results: the functional row f with arguments fa, whose results
+ * from `first` on go into `targets`. */
+static V run_writing(C *c, const tc_op *op, const tc_op *f, tc_arg *fa, V *objects, V *targets, int ntargets, int first, struct tc_generator *gen) {
+    V all = tc_torch_apply(c, f, fa, tc_op_schema(f)->nparams, objects, gen), *items = ((tuple *)all)->a;
+    for (int i = 0; i < ntargets; i++)
+        if (targets[i]) tc_torch_copy_into(c, targets[i], items[first + i]);
+    return tc_torch_results(c, tc_op_schema(op), items, tc_op_schema(op)->nrets);
+}
+
+bool tc_torch_writes_arguments(const tc_schema *s) {
+    bool any = false;
+    for (int i = 0; i < s->nparams; i++) any |= s->params[i].mutated;
+    return any && !s->inplace && !s->has_out;
+}
+
+V tc_torch_run_marked(C *c, const tc_op *op, tc_binding *b) {
+    const tc_schema *s = tc_op_schema(op);
+    tc_arg fa[TC_MAX_PARAMS];
+    V objects[TC_MAX_PARAMS] = {0}, targets[TC_MAX_PARAMS];
+    int n = 0;
+    if (tc_op_functional(op) == op) tc_raise_code(c, TC_UNSUPPORTED, "operator %s is not supported: it has no functional form", tc_op_name(op));
+    tc_op_functional_args(tc_torch_program(c), op, b->arg, fa);
+    for (int i = 0; i < s->nparams; i++) {
+        objects[i] = b->object[i];
+        if (s->params[i].mutated) targets[n++] = b->object[i];
+    }
+    return run_writing(c, op, tc_op_functional(op), fa, objects, targets, n, s->nrets, b->gen);
+}
+
+V tc_torch_run_unmarked(C *c, const tc_op *op, tc_binding *b, const tc_unmarked_writes *w) {
+    tc_arg fa[8];
+    V objects[8];
+    for (int i = 0; i < 2; i++)
+        if (b->object[3 + i] && tc_is_tensor(b->object[3 + i])) tc_torch_check_written(c, op, b, b->object[3 + i]);
+    for (int i = 0; i < w->nfrom; i++) fa[i] = b->arg[w->from[i]], objects[i] = b->object[w->from[i]];
+    return run_writing(c, op, w->functional, fa, objects, b->object + 3, 2, w->first, b->gen);
+}
