@@ -285,12 +285,12 @@ static tc_sym divided(tc_symctx *c, tc_sym s) {
         const tc_sym rest = tc_sym_op(c, s->op, tc_sym_sub(c, a, part), s->arg[1], NULL);
         return s->op == TC_S_MOD ? rest : tc_sym_add(c, tc_sym_floordiv(c, part, s->arg[1]), rest);
     }
-    for (size_t i = 0; s->op == TC_S_MOD && i < c->equals.len; i++) { /* of a % 8 follows a % 2 */
-        const tc_sym atom = c->equals.data[i].atom;
+    for (size_t i = 0; i < c->equals.len; i++) { /* of a % 8 follows a % 2, of a // 2 follows a // 4 */
+        const tc_sym atom = c->equals.data[i].atom, by = c->equals.data[i].by;
         int64_t m, known;
-        if (atom->op == TC_S_MOD && atom->arg[0] == a && tc_sym_const_int(atom->arg[1], &m) && m % b == 0 &&
-            tc_sym_const_int(c->equals.data[i].by, &known))
-            return tc_sym_int(c, sym_mod_i64(known, b));
+        if (atom->op != s->op || atom->arg[0] != a || !tc_sym_const_int(atom->arg[1], &m) || m <= 0) continue;
+        if (s->op == TC_S_MOD && m % b == 0 && tc_sym_const_int(by, &known)) return tc_sym_int(c, sym_mod_i64(known, b));
+        if (s->op == TC_S_FLOORDIV && b % m == 0) return tc_sym_floordiv(c, by, tc_sym_int(c, b / m));
     }
     return s;
 }
@@ -300,6 +300,8 @@ tc_sym tc_sym_simplify(tc_symctx *c, tc_sym s) {
     if (s->op == TC_S_CONST || !c->equals.len) return s;
     if (n->simp_gen == c->gen) return n->simple;
     tc_sym r = s;
+    n->simp_gen = c->gen;
+    n->simple = s; /* facts of quotients may lead round in a circle back to s */
     for (size_t i = 0; i < c->equals.len; i++)
         if (c->equals.data[i].atom == s) {
             r = tc_sym_simplify(c, c->equals.data[i].by);

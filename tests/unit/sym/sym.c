@@ -195,6 +195,8 @@ static void guards_decide_later_questions(void **state) {
     assert_int_equal(tc_sym_known(ctx, parse("e*4*(d//4) == d*e")), 1);
     assert_ptr_equal(tc_sym_simplify(ctx, parse("(d + 1)//2 - 1")), tc_sym_simplify(ctx, parse("2*(d//4) - 1")));
     assert_ptr_equal(tc_sym_simplify(ctx, parse("(3*d + e) % 4")), parse("e % 4"));
+    tc_sym_assume(ctx, parse("(e + 1)//2 == e//2"));
+    assert_int_equal(tc_sym_known(ctx, parse("(e + 1)//4 == e//4")), 1);
     tc_sym_assume(ctx, parse("h % g == 0"));
     assert_int_equal(tc_sym_known(ctx, parse("g*(h//g) == h")), 1);
     (void)b;
