@@ -1,5 +1,5 @@
-/* torch.distributed.checkpoint's own storage: .metadata is a pickle that says which part of which tensor lies where in the .distcp files; each
- * item there is an archive of torch.save.
+/* Reads torch.distributed.checkpoint's own format: .metadata is a pickle that maps chunks of tensors to byte ranges of .distcp files; each range is a
+ * torch.save archive.
  *
  *     Metadata.state_dict_metadata   name -> TensorStorageMetadata(properties, size, chunks) | BytesStorageMetadata()
  *     Metadata.storage_data          MetadataIndex(fqn, offset, index) -> _StorageInfo(relative_path, offset, length)
@@ -72,7 +72,7 @@ static void read_paths(dcp *d, const tc_pk *data) {
             tc_map_set(&d->paths, tc_arena_strndup(&d->c->arena, data->items[i]->s, data->items[i]->n), data->items[i + 1]);
 }
 
-/* As tc_named.container: the bytes of a tensor's name in front of its own key. */
+/* As tc_named.container: length of the part of a tensor's name before its own key. */
 static size_t container_of(const dcp *d, const char *name) {
     const tc_pk *path = tc_map_find(&d->paths, name), *last = path && path->len > 1 ? path->items[path->len - 1] : NULL;
     size_t n = strlen(name);
@@ -108,7 +108,7 @@ static tc_status open_file(dcp *d, const char *name, const tc_pk *path, tc_blob 
     return NULL;
 }
 
-/* The archive of one item, read. */
+/* Reads the archive of one item. */
 static tc_status read_item(dcp *d, const char *name, const int64_t *offset, int rank, tc_tensors *out, const char **out_file) {
     tc_buf key = {0};
     tc_blob *whole = NULL;
@@ -170,7 +170,8 @@ static tc_status read_chunk(dcp *d, tc_entry *e, const tc_pk *chunk, int dtype) 
 static tc_status read_tensor(dcp *d, const char *name, const tc_pk *meta) {
     const tc_pk *properties = tc_pk_get(meta, "properties"), *chunks = tc_pk_get(meta, "chunks"),
                 *type = properties ? tc_pk_arg(properties->state, 0) : NULL;
-    if (properties && properties->state && properties->state->kind == TC_PK_DICT) type = tc_pk_get(properties, "dtype"); /* the first versions */
+    /* first versions of the format */
+    if (properties && properties->state && properties->state->kind == TC_PK_DICT) type = tc_pk_get(properties, "dtype");
     tc_entry *e = tc_ckpt_entry(d->c, name);
     if (!chunks || chunks->kind != TC_PK_LIST || !tc_pk_to_sizes(tc_pk_get(meta, "size"), e->size, TC_MAX_RANK, &e->rank))
         return bad(d, name, "no size or chunks");
@@ -183,7 +184,7 @@ static tc_status read_tensor(dcp *d, const char *name, const tc_pk *meta) {
     e->dtype = dtype;
     e->container = container_of(d, name);
     for (uint32_t i = 0; i < chunks->len; i++) TC_TRY(read_chunk(d, e, chunks->items[i], (int)dtype));
-    if (!chunks->len) { /* every rank's part was empty */
+    if (!chunks->len) { /* every rank's chunk was empty */
         tc_tensor none;
         TC_TRY(tc_tensor_empty(dtype, e->rank, e->size, &none), "%s", name);
         if (tc_tensor_numel(&none)) {
@@ -195,7 +196,7 @@ static tc_status read_tensor(dcp *d, const char *name, const tc_pk *meta) {
     return NULL;
 }
 
-/* A value that is no tensor, under its name; a container may hold tensors all the same. */
+/* Reads a non-tensor value; a container may hold tensors nevertheless. */
 static tc_status read_bytes(dcp *d, const char *name) {
     tc_tensors t;
     const char *file;

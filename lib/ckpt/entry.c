@@ -1,9 +1,9 @@
-/* Tensors in parts: checking that the parts make the whole, and reading it in row-major order through a buffer of a few megabytes. */
+/* Sharded tensors: checks that the pieces cover the tensor exactly, and streams it in row-major order through a buffer of a few megabytes. */
 #include "ckpt/internal.h"
 
 #include "tensor/convert.h"
 
-/* Bytes of a buffer; of one for tensors whose order changes, which touch every page of the file once a buffer; of pages kept. */
+/* Bytes: of the buffer; of the buffer for permuted tensors, each of which touches every page of the file; of resident pages before they are released. */
 enum { SLAB = 4 << 20, SLAB_MOVED = 64 << 20, FORGET = 32 << 20 };
 
 tc_entry *tc_ckpt_entry(tc_ckpt *c, const char *name) {
@@ -39,7 +39,7 @@ tc_status tc_ckpt_add_piece(tc_ckpt *c, tc_entry *e, tc_tensor t, const int64_t 
         tc_tensor_deinit(&t);
         return st;
     }
-    if (!e->pieces.len) { /* nearly always the only one: no room for more is made */
+    if (!e->pieces.len) { /* nearly always the only piece: allocate exactly one */
         e->pieces.data = tc_xmalloc(sizeof p);
         e->pieces.cap = 1;
     }
@@ -47,7 +47,7 @@ tc_status tc_ckpt_add_piece(tc_ckpt *c, tc_entry *e, tc_tensor t, const int64_t 
     return NULL;
 }
 
-/* ---- do the parts make the whole? ---- */
+/* ---- do the pieces cover the tensor? ---- */
 static int by_offset(const void *a, const void *b) {
     const tc_piece *x = a, *y = b;
     for (int d = 0; d < x->data.rank; d++)
@@ -86,9 +86,9 @@ tc_status tc_ckpt_check_entry(tc_ckpt *c, tc_entry *e) {
     if (e->pieces.len > 1) qsort(e->pieces.data, e->pieces.len, sizeof *e->pieces.data, by_offset);
     for (size_t i = 0; i < e->pieces.len; i++) {
         const tc_piece *p = &e->pieces.data[i];
-        sum += tc_tensor_numel(&p->data); /* parts that do not meet lie in the whole, whose product fits */
+        sum += tc_tensor_numel(&p->data); /* disjoint pieces lie inside the tensor, so the sum cannot overflow */
         if (!tc_tensor_numel(&p->data)) continue;
-        for (size_t k = i + 1; k < e->pieces.len && e->rank; k++) { /* sorted: only those that begin before this one ends */
+        for (size_t k = i + 1; k < e->pieces.len && e->rank; k++) { /* sorted: only pieces that begin before this one ends */
             const tc_piece *q = &e->pieces.data[k];
             if (q->offset[0] >= p->offset[0] + p->data.size[0]) break;
             if (tc_tensor_numel(&q->data) && meet(p, q))
@@ -106,7 +106,7 @@ typedef struct {
     int rank;
     int64_t size[TC_MAX_RANK];
     size_t item;
-    size_t touched; /* bytes of mapped files that were read since pages were last given back */
+    size_t touched; /* bytes of mapped files read since pages were last released */
     const tc_entry *e;
     const int *perm;
 } reader;
@@ -136,7 +136,7 @@ static void copy_line(char *dst, int64_t to_step, const char *src, int64_t from_
 #undef LINE
 }
 
-/* What is left of a box in one dimension: how many, and the steps in bytes on both sides. */
+/* One dimension of a box: count, and strides in bytes of source and destination. */
 typedef struct {
     int64_t n, from, to;
 } axis;
@@ -145,7 +145,7 @@ static int by_source(const void *a, const void *b) {
     return x->from > y->from ? -1 : x->from < y->from;
 }
 
-/* Every element of the box, along the file: pages are touched in its order, each for as many elements as the box has there. */
+/* Copies a box in the order of the file, so that each page is touched once. */
 static void copy_axes(reader *r, axis *x, int rank, char *dst, const char *src) {
     int64_t at[TC_MAX_RANK] = {0}, lines = 1;
     if (rank > 1) qsort(x, (size_t)rank, sizeof *x, by_source);
@@ -164,7 +164,7 @@ static void copy_axes(reader *r, axis *x, int rank, char *dst, const char *src) 
     }
 }
 
-/* The part of the box [low, high) that p holds, into dst, which is the box packed. */
+/* Copies the intersection of the box [low, high) and piece p into dst, the packed box. */
 static void copy_box(reader *r, const tc_piece *p, const int64_t *low, const int64_t *high, char *dst) {
     const char *src = tc_tensor_data(&p->data);
     axis x[TC_MAX_RANK];
@@ -190,7 +190,7 @@ typedef struct {
     tc_sink sink;
 } streamer;
 
-/* n elements, converted a small buffer at a time. */
+/* Converts n elements, a small buffer at a time, and passes them to the sink. */
 static tc_status give(streamer *s, const void *data, int64_t n) {
     const char *p = data;
     int64_t most = SLAB / 16;
@@ -208,7 +208,7 @@ static tc_status give(streamer *s, const void *data, int64_t n) {
     return NULL;
 }
 
-/* One part that holds all, contiguous: no buffer between the mapping and the sink. */
+/* A single contiguous piece: passes the mapping to the sink without a buffer. */
 static tc_status stream_whole(streamer *s, const tc_tensor *t, int64_t numel) {
     const char *p = tc_tensor_data(t);
     int64_t most = SLAB / (int64_t)s->r.item;
@@ -221,7 +221,7 @@ static tc_status stream_whole(streamer *s, const tc_tensor *t, int64_t numel) {
     return NULL;
 }
 
-/* Boxes in order: the leading dimensions counted, one dimension cut, the rest whole. */
+/* Streams box by box: leading dimensions one index at a time, one dimension in steps, the rest whole. */
 static tc_status stream_boxes(streamer *s) {
     reader *r = &s->r;
     int cut = r->rank - 1;
@@ -261,7 +261,7 @@ static tc_status stream_entry(const tc_entry *e, const int *perm, tc_dtype to, t
     tc_status st;
     if (whole) st = stream_whole(&s, &e->pieces.data[0].data, numel);
     else st = stream_boxes(&s);
-    if (s.r.touched) forget(&s.r); /* many small tensors take no more memory than few large ones */
+    if (s.r.touched) forget(&s.r); /* bounds memory for many small tensors, too */
     free(s.box);
     free(s.cast);
     return st;
@@ -271,7 +271,7 @@ tc_status tc_ckpt_stream(const tc_ckpt *c, size_t i, const int *perm, tc_dtype t
     return stream_entry(c->entries.data[i], perm, to, sink);
 }
 
-/* A tensor of the box's sizes whose pieces, moved by low, may reach over its edges. */
+/* Treats the box as a tensor whose pieces, shifted by low, may extend beyond its edges. */
 tc_status tc_ckpt_stream_box(const tc_ckpt *c, size_t i, const int64_t *low, const int64_t *size, tc_sink sink) {
     const tc_entry *whole = c->entries.data[i];
     if (!memcmp(size, whole->size, sizeof *size * (size_t)whole->rank)) return stream_entry(whole, NULL, whole->dtype, sink);

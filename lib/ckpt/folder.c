@@ -1,4 +1,4 @@
-/* Writing folders of safetensors files for HuggingFace and torch.distributed.checkpoint: in a temporary folder beside the target, then one rename. */
+/* Writes folders of safetensors files for HuggingFace and torch.distributed.checkpoint: to a temporary folder beside the target, then one rename. */
 #include "base/json_write.h"
 #include "ckpt/internal.h"
 #include "file/safetensors.h"
@@ -18,7 +18,7 @@ void tc_ckpt_sharding_info(tc_buf *b, const tc_content *c, const tc_corner *low)
     tc_json_end(&w);
 }
 
-/* Some of the tensors of a content, as a content of their own. */
+/* A subset of a content's tensors, as a content. */
 typedef struct {
     const tc_content *all;
     size_t first;
@@ -36,7 +36,7 @@ static tc_status write_file(const char *path, const tc_content *all, size_t firs
     return tc_out_finish(o, tc_safetensors_write_content(o, &c));
 }
 
-/* ---- one folder ---- */
+/* ---- the temporary folder ---- */
 typedef struct {
     tc_arena arena;
     tc_out_dir *out;
@@ -48,7 +48,7 @@ static tc_status finish(folder *f, tc_status st) {
     return st;
 }
 
-/* Where a file of the folder is written. */
+/* Path of a file in the temporary folder. */
 static const char *in_folder(folder *f, const char *name) { return tc_arena_printf(&f->arena, "%s/%s", tc_out_dir_path(f->out), name); }
 
 /* The name of part k of n files. */
@@ -120,9 +120,9 @@ tc_status tc_ckpt_write_dcp(const char *dir, const tc_content *c) {
 typedef struct {
     const tc_ckpt *from;
     const tc_mesh_shape *mesh;
-    TC_VEC(tc_head) heads; /* of one rank's parts ... */
-    TC_VEC(size_t) whole;  /* ... the tensors that they are parts of ... */
-    tc_corner *low;        /* ... and where they begin there */
+    TC_VEC(tc_head) heads; /* one rank's shards ... */
+    TC_VEC(size_t) whole;  /* ... the tensors that they belong to ... */
+    tc_corner *low;        /* ... and their offsets there */
 } shards;
 
 static tc_status stream_box(void *self, size_t i, tc_sink to) {
@@ -130,8 +130,8 @@ static tc_status stream_box(void *self, size_t i, tc_sink to) {
     return tc_ckpt_stream_box(s->from, s->whole.data[i], s->low[i], s->heads.data[i].size, to);
 }
 
-/* The part of tensor i that the rank has: axis k of the mesh cuts dimension k into pieces as torch.chunk does; along axes that a tensor has no
- * dimension for, the first rank keeps it. */
+/* Adds the rank's shard of tensor i: mesh axis k chunks dimension k as torch.chunk does; along mesh axes beyond the tensor's rank, only the first rank
+ * holds it. */
 static void add_part(shards *s, int64_t rank, size_t i) {
     const tc_ckpt_head h = tc_ckpt_entry_head(s->from, i);
     tc_head own = {.name = h.name, .dtype = h.dtype, .rank = h.rank, .same_as = s->heads.len};

@@ -1,5 +1,5 @@
-/* Folders of weight files: HuggingFace's, with an index or without, and the shards of torch.distributed.checkpoint's HuggingFace storage, whose
- * headers say where each part begins (DCP_SHARDING_INFO). */
+/* Reads folders of weight files: HuggingFace's, with or without an index, and shards of torch.distributed.checkpoint's HuggingFace storage, whose
+ * headers hold the offset of each piece (DCP_SHARDING_INFO). */
 #include "base/json.h"
 #include "ckpt/internal.h"
 
@@ -13,7 +13,7 @@ static bool is_index(const char *name) { return ends_with(name, ".index.json"); 
 static bool is_safetensors(const char *name) { return ends_with(name, ".safetensors"); }
 static bool is_torch_bin(const char *name) { return !strncmp(name, "pytorch_model", 13) && ends_with(name, ".bin"); }
 
-/* A name from a file may only name something in the folder itself. */
+/* A file name from an index must not leave the folder. */
 static bool is_plain_name(const char *s, size_t n) {
     return n && n < 256 && !memchr(s, '/', n) && !memchr(s, '\\', n) && !memchr(s, 0, n) && !(n == 1 && *s == '.') &&
            !(n == 2 && s[0] == '.' && s[1] == '.');
@@ -90,7 +90,7 @@ static tc_status open_shard(tc_ckpt *c, const char *path) {
     return st;
 }
 
-/* model-00001-of-00003.safetensors: the others must be there. Shards of DCP count their files by rank, and a rank may have none. */
+/* model-00001-of-00003.safetensors: checks that all N exist. DCP numbers files by rank, and a rank may have none. */
 static tc_status check_complete(tc_ckpt *c, const char *dir, char *const *files, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const char *of = strstr(files[i], "-of-");
@@ -155,7 +155,7 @@ static tc_status read_index(tc_ckpt *c, const char *path, const tc_buf *text, tc
     return tc_jr_finish(&j);
 }
 
-/* What the index says is in a file, from that file; what it does not say is left out with a note. */
+/* Takes from each file the tensors that the index assigns to it; others are skipped with a note. */
 static tc_status take_indexed(tc_ckpt *c, const char *index, const char *path, const tc_map *wanted, int64_t *io_bytes) {
     tc_tensors t;
     tc_status st = NULL;
@@ -204,7 +204,7 @@ tc_status tc_ckpt_open_index(tc_ckpt *c, const char *path) {
     return st;
 }
 
-/* The index of safetensors files goes before one of .bin files. */
+/* Prefers an index of safetensors files to one of .bin files. */
 static const char *choose_index(char *const *names, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (!strcmp(names[i], "model.safetensors.index.json")) return names[i];

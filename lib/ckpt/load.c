@@ -1,4 +1,4 @@
-/* Opening and verifying checkpoints, whatever wrote them. */
+/* Opens and verifies checkpoints of all formats (ckpt.h). */
 #include "base/json.h"
 #include "ckpt/ckpt.h"
 #include "ckpt/internal.h"
@@ -57,8 +57,8 @@ static tc_status exists(tc_arena *a, const char *dir, const char *name, bool *ou
     return s;
 }
 
-/* checkpoint.json; *out_found false when there is none (another program's checkpoint). Nothing holds a checksum of it: every key has to be there, and
- * no other. */
+/* checkpoint.json; *out_found false when there is none (another program's checkpoint). It has no checksum itself, so exactly the known keys must be
+ * present. */
 static tc_status read_manifest(tc_arena *a, const char *dir, manifest *m, bool *out_found) {
     m->step = -1;
     const char *path = tc_arena_printf(a, "%s/checkpoint.json", dir);
@@ -93,7 +93,7 @@ static tc_status read_manifest(tc_arena *a, const char *dir, manifest *m, bool *
     return s;
 }
 
-/* That state.json, which has a checksum, is of the same step. */
+/* Checks that state.json, which has a checksum, names the same step. */
 static tc_status verify_step(tc_arena *a, const char *dir, const manifest *m) {
     const char *path = tc_arena_printf(a, "%s/state.json", dir);
     int64_t step = -1;
@@ -113,7 +113,7 @@ static tc_status verify_step(tc_arena *a, const char *dir, const manifest *m) {
     return s;
 }
 
-/* Without their checksums nothing would be compared. */
+/* Checks that the manifest lists the required files. */
 static tc_status check_listed(const char *path, const manifest *m) {
     bool shard = false, state = false;
     for (size_t i = 0; i < m->files.len; i++) {
@@ -155,10 +155,10 @@ static tc_status verify(tc_arena *a, const char *path) {
     return s;
 }
 
-/* The folder of a checkpoint behind links, "latest" before all, which may lead elsewhere before all is read. */
+/* Resolves links such as "latest" once, since they may change while files are read. */
 static char *follow_folder(const char *path) {
     char *bare = tc_xstrdup(path);
-    for (size_t n = strlen(bare); n > 1 && bare[n - 1] == '/'; n--) bare[n - 1] = 0; /* with it the link counts as the folder */
+    for (size_t n = strlen(bare); n > 1 && bare[n - 1] == '/'; n--) bare[n - 1] = 0; /* a trailing slash would resolve the link */
     char *folder = tc_path_follow(bare);
     free(bare);
     return folder;
@@ -180,14 +180,14 @@ tc_status tc_ckpt_verify(const char *path) {
 }
 
 /* ---- opening ---- */
-/* All of a file's tensors, whole, and its values. */
+/* Adds all tensors of a file, each as a whole, and its values. */
 static tc_status take_file(tc_ckpt *c, tc_tensors *t, const char *file) {
     tc_arena *a = &c->arena;
     const char *path = tc_arena_strdup(a, file);
     c->format = t->format;
     for (size_t i = 0; i < t->items.len; i++) {
         tc_named *n = &t->items.data[i];
-        tc_entry *e = tc_ckpt_entry(c, *n->name ? n->name : "tensor"); /* an array alone */
+        tc_entry *e = tc_ckpt_entry(c, *n->name ? n->name : "tensor"); /* the single array of a .npy file */
         e->container = n->container, e->opaque = n->opaque;
         TC_TRY(tc_ckpt_add_piece(c, e, tc_tensor_share(&n->tensor), NULL, path));
     }
@@ -204,17 +204,17 @@ static tc_status take_file(tc_ckpt *c, tc_tensors *t, const char *file) {
     return NULL;
 }
 
-/* The weights that an archive leaves to another file. */
+/* Opens the file that holds the weights of an archive (--store-weights=extern, input). */
 static tc_status follow(tc_ckpt *c, const tc_tensors *from) {
     tc_arena *a = &c->arena;
     tc_tensors t = {.raw = c->raw, .check_all = c->check_all};
-    tc_map lost = {0}; /* programs of an archive may leave out the same one */
+    tc_map lost = {0}; /* several programs may share an external weight */
     const char *file = from->outside_path ? tc_arena_strdup(a, from->outside_path) : NULL;
     tc_status st = file ? tc_tensors_load(file, &t) : NULL;
     for (size_t i = 0; i < from->outside.len && !st; i++) {
         const char *name = from->outside.data[i];
         const tc_tensor *w = tc_tensors_find(&t, name);
-        if (tc_map_find(&c->by_name, name)) continue; /* a program has it, others leave it out */
+        if (tc_map_find(&c->by_name, name)) continue; /* stored in the archive by another program */
         if (w) st = tc_ckpt_add_piece(c, tc_ckpt_entry(c, name), tc_tensor_share(w), NULL, file);
         else tc_map_set(&lost, name, &lost);
     }

@@ -1,4 +1,4 @@
-/* Writing checkpoints: everything in a temporary folder, synced, then one rename. See ckpt.h. */
+/* Writes, lists and prunes checkpoints: everything in a temporary folder, synced, then one rename (ckpt.h). */
 #include "base/json_write.h"
 #include "base/text.h"
 #include "ckpt/ckpt.h"
@@ -22,7 +22,7 @@ tc_status tc_ckpt_hash(const char *path, char out[65], int64_t *out_bytes) {
     for (size_t at = 0, n; at < b->len; at += n) {
         n = b->len - at < PIECE ? b->len - at : PIECE;
         crypto_generichash_update(&state, b->data + at, n);
-        tc_blob_forget(b, b->data + at, n); /* the file takes no memory beside what it was made from */
+        tc_blob_forget(b, b->data + at, n); /* release pages of the file just written */
     }
     crypto_generichash_final(&state, h, sizeof h);
     for (int i = 0; i < 32; i++) snprintf(out + 2 * i, 3, "%02x", h[i]);
@@ -31,7 +31,7 @@ tc_status tc_ckpt_hash(const char *path, char out[65], int64_t *out_bytes) {
     return NULL;
 }
 
-/* DCP's sharding information: where each tensor of this file begins in the whole one. */
+/* Adds DCP's sharding metadata: the offset of each tensor of this file in the whole tensor. */
 static void add_metadata(tc_tensors *t) {
     tc_buf b = {0};
     tc_head *heads;
@@ -85,7 +85,7 @@ static tc_status write_files(tc_arena *a, const char *dir, tc_ckpt_content c, in
     return s;
 }
 
-/* The link dir/latest leads to `name` from one moment to the next. */
+/* Atomically makes the link dir/latest point to `name`. */
 static tc_status set_latest(tc_arena *a, const char *dir, const char *name) {
     const char *temporary = tc_arena_printf(a, "%s/.latest.tmp%ld", dir, (long)getpid()), *latest = tc_arena_printf(a, "%s/latest", dir);
     char now[64];
@@ -100,7 +100,7 @@ static tc_status set_latest(tc_arena *a, const char *dir, const char *name) {
     return tc_fsync_dir(dir);
 }
 
-/* A run that went on from before a damaged checkpoint comes to its step again. */
+/* Removes a damaged checkpoint when a resumed run reaches its step again. */
 static tc_status remove_damaged(const char *path) {
     tc_status st = tc_ckpt_verify(path);
     if (!st) return tc_error(TC_ENV, "%s: exists already", path);
@@ -136,7 +136,7 @@ tc_status tc_ckpt_save(const char *dir, int64_t step, tc_ckpt_content content) {
     return s;
 }
 
-/* ---- which checkpoints there are ---- */
+/* ---- listing and pruning ---- */
 
 static int descending(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -189,7 +189,7 @@ tc_status tc_ckpt_newest(const char *dir, char **out_path, int64_t *out_step, tc
             break;
         }
         tc_buf_free(&path);
-        if (tc_status_code(s) == TC_ENV) break; /* whether it is damaged is not known */
+        if (tc_status_code(s) == TC_ENV) break; /* unknown whether it is damaged */
         tc_buf_printf(skipped, "%s%s", skipped->len ? "\n" : "", tc_status_message(s));
         tc_status_free(s);
         s = NULL;
@@ -208,7 +208,7 @@ tc_status tc_ckpt_prune(const char *dir, int64_t keep_last, int64_t keep_every, 
         tc_buf from = {0}, to = {0};
         tc_buf_printf(&from, "%s/step-%lld", dir, (long long)n);
         tc_buf_printf(&to, "%s/.step-%lld.tmp%ld", dir, (long long)n, (long)getpid());
-        /* Out of sight in one step, so that a reader never sees half of it; under a name that tc_train_sweep knows, should a kill come between. */
+        /* Renamed first, so that readers never see half of it; to a name that tc_train_sweep removes, should the program be killed now. */
         if (rename(from.data, to.data)) s = tc_error(TC_ENV, "%s: cannot remove: %s", from.data, strerror(errno));
         else s = tc_remove_tree(to.data);
         tc_buf_free(&from);

@@ -1,4 +1,4 @@
-/* Data from a command: "cmd:zstdcat corpus.zst" where a file's name may stand. */
+/* Data from a command: "cmd:zstdcat corpus.zst" in place of a file name. Runs it by /bin/sh and captures its stdout. */
 #include "base/file.h"
 #include "data/data.h"
 
@@ -14,7 +14,7 @@ const char *tc_data_command(const char *name) {
     return name + 4 + strspn(name + 4, " ");
 }
 
-/* The command has the usual signals, whatever this program does with its own. */
+/* Starts the command with default signal handlers and mask. */
 static tc_status start(const char *command, const char *dir, int out, pid_t *pid) {
     posix_spawn_file_actions_t fa;
     posix_spawnattr_t at;
@@ -38,7 +38,7 @@ static tc_status start(const char *command, const char *dir, int out, pid_t *pid
     return e ? tc_error(TC_ENV, "cmd:%s: starting /bin/sh in %s: %s", command, dir ? dir : ".", strerror(e)) : NULL;
 }
 
-/* NULL when it ended well. */
+/* Waits for the command; NULL when it exited with 0. */
 static tc_status wait_for(const char *command, pid_t pid) {
     int status;
     while (waitpid(pid, &status, 0) < 0)
@@ -61,7 +61,7 @@ tc_status tc_data_run(const char *command, const char *dir, tc_blob **out) {
     tc_buf_printf(&name, "cmd:%s", command);
     s = tc_blob_from_fd(ends[0], name.data, out);
     tc_buf_free(&name);
-    close(ends[0]); /* a command that writes on ends by SIGPIPE */
+    close(ends[0]); /* a command that still writes gets SIGPIPE */
     tc_status ended = wait_for(command, pid);
     if (s || !ended) {
         tc_status_free(ended);

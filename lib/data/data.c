@@ -1,4 +1,4 @@
-/* Opening a data set from its keys, batches, and the order of samples. See data.h. */
+/* Opens a data set from the recipe's keys and gathers batches (data.h). */
 #include "data/data.h"
 
 #include "base/file.h"
@@ -153,7 +153,7 @@ static tc_status read_workers(tc_dataset *d, const tc_data_spec *s) {
     return NULL;
 }
 
-/* A key that the source does not read would change nothing: refused. */
+/* Refuses keys that the kind of data source does not use. */
 static tc_status check_keys(const tc_yaml *node, const char *source) {
     static const struct {
         const char *key, *source;
@@ -300,7 +300,7 @@ tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out) {
 
 /* ---- batches ---- */
 
-/* The images index[0..n) as bytes [n, C, H, W]. */
+/* Decodes the images index[0..n) into bytes [n, C, H, W]. */
 static tc_status read_images(const tc_dataset *d, const int64_t *index, int64_t n, tc_tensor *out, tc_data_times *times) {
     int64_t size[4];
     memcpy(size, d->col[0].data.size, sizeof size);
@@ -311,7 +311,7 @@ static tc_status read_images(const tc_dataset *d, const int64_t *index, int64_t 
     return s;
 }
 
-/* One column of a table: rows copied, scaled or converted on the way. */
+/* Gathers rows of one table column, scaled and converted as needed. */
 static tc_status gather_rows(const tc_column *c, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out) {
     const tc_tensor *t = &c->data;
     int64_t size[TC_MAX_RANK], row = 1;
@@ -345,7 +345,7 @@ static tc_status gather_rows(const tc_column *c, const int64_t *index, int64_t n
     return s;
 }
 
-/* As rows of a table that holds only this batch. */
+/* Gathers images: decodes them into a table of this batch, then as gather_rows. */
 static tc_status gather_images(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out, tc_data_times *times) {
     tc_column c = d->col[0];
     int64_t *row = tc_xmalloc((size_t)(n + 1) * sizeof *row);
@@ -386,7 +386,7 @@ static tc_status gather_sequences(const tc_dataset *d, const int64_t *index, int
     return NULL;
 }
 
-/* BATCHES: micro-batch index[0] of every column, the leading dimension taken off. */
+/* BATCHES: the stored micro-batch `index` of a column, without the leading dimension. */
 static tc_status gather_batch(const tc_column *c, int64_t index, tc_dtype floats, tc_tensor *out) {
     const tc_tensor *t = &c->data;
     int64_t step = t->rank ? t->stride[0] : 0;

@@ -1,4 +1,4 @@
-/* Training data: named columns over samples, put together into batches.
+/* Training data sets: named columns over samples, gathered into batches. Called by lib/train and tc-bench --data.
  *
  *     tc_dataset *d;  TC_TRY(tc_data_open(yaml of `data.train`, &options, &d));
  *     tc_sampler s;   tc_sampler_init(&s, d, batch, seed);
@@ -10,7 +10,7 @@
  *     names        words, one a line: windows of `context` characters, or whole words padded   table or sequences
  *     text         tokens are bytes or the characters present: windows of `block`              windows
  *     safetensors  tensors by key; a row is a sample, or a whole micro-batch (`batches: true`) table or batches
- *     images       files of a folder a class, or of a list; decoded when a batch is put together              table */
+ *     images       files of a folder a class, or of a list; decoded when a batch is gathered              table */
 #ifndef TC_DATA_DATA_H
 #define TC_DATA_DATA_H
 
@@ -26,7 +26,7 @@ enum { TC_DATA_MAX_COLUMNS = 64, TC_DATA_MAX_WORKERS = 256 };
 typedef struct {
     const char *name;
     tc_tensor data; /* leading dimension: samples (TABLE), micro-batches (BATCHES); tokens (WINDOWS, SEQUENCES; column 0) */
-    bool scaled;    /* ((v / divide) - mean) / std, computed in f32 when a batch is put together */
+    bool scaled;    /* ((v / divide) - mean) / std, computed in f32 when a batch is gathered */
     double divide, mean, std;
 } tc_column;
 
@@ -44,34 +44,34 @@ typedef struct tc_dataset {
     int64_t *offset; /* SEQUENCES: count + 1 places in the tokens; a word is its tokens with a boundary on both sides */
     int64_t limit;   /* validation: at most so many samples; 0: all */
     uint32_t *vocab;
-    int64_t nvocab;        /* characters present, ascending; token t of text is vocab[t]. NULL: bytes */
-    tc_image_set *images;  /* column 0, whose `data` has a type and no storage; or NULL */
+    int64_t nvocab;        /* vocab: characters present, ascending; token t is vocab[t]. NULL: bytes */
+    tc_image_set *images;  /* for column 0, whose `data` then has a dtype and no storage; or NULL */
     double *mean, *std;    /* csv: statistics of the numeric columns, for the validation rows */
     tc_tensor weights;     /* WEIGHTED: of the samples, f64 */
     int64_t draws;         /* WEIGHTED: samples of an epoch */
-    bool replacement;      /* WEIGHTED: a sample may come several times in an epoch */
+    bool replacement;      /* WEIGHTED: draw with replacement */
     int workers, prefetch; /* loader.h: threads that make batches, and how many batches each is ahead */
-    bool any_order;        /* batches are taken as they are made */
+    bool any_order;        /* batches may be taken out of order */
 } tc_dataset;
 
 typedef struct {
-    const char *dir;         /* relative file names start here; NULL: the working directory */
+    const char *dir;         /* base of relative paths; NULL: the working directory */
     const tc_dataset *train; /* of a validation set: vocabulary and statistics are taken from it; or NULL */
-    bool commands;           /* "cmd:..." may stand for a file */
+    bool commands;           /* allow "cmd:..." in place of a file */
 } tc_data_options;
 
-/* node: the map of one set, with the common keys merged in (tc_data_merge). TC_USAGE for a wrong recipe, TC_CONTENT for a wrong file. */
+/* Opens a data set; node: its keys, with common keys merged in (tc_data_merge). *out is the caller's. TC_USAGE: bad recipe; TC_CONTENT: bad file. */
 tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_dataset **out);
 void tc_data_close(tc_dataset *d); /* NULL is allowed */
-/* The keys of `data` other than train and val, with those of data.`part` over them; NULL when there is no such part (part "train": data itself). */
+/* The keys of `data` except train and val, overridden by those of data.`part`; NULL when there is no such part (part "train": data itself). */
 tc_yaml *tc_data_merge(tc_arena *a, const tc_yaml *data, const char *part);
 
-/* Seconds that stages of a gather took; what is left of it is copying and scaling. */
+/* Seconds spent in stages of a gather; the rest is copying and scaling. */
 typedef struct {
     double read, decode, resample;
 } tc_data_times;
-/* The samples index[0..n) as contiguous tensors, one a column, owned by the caller. Floats as `floats` (f32 or f64). times NULL: not measured.
- * Several threads may gather from one set. */
+/* Gathers the samples index[0..n) into contiguous tensors, one per column, owned by the caller; floats in dtype `floats` (f32 or f64). times NULL: not
+ * measured. Thread-safe. */
 tc_status tc_data_gather(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out, tc_data_times *times);
 int tc_data_find(const tc_dataset *d, const char *column); /* -1 when absent */
 
@@ -80,19 +80,19 @@ typedef struct {
     const tc_dataset *d;
     int64_t batch;
     tc_generator gen;
-    int64_t *perm;     /* of the current epoch */
+    int64_t *perm;     /* permutation of the current epoch */
     int64_t per_epoch; /* batches in an epoch; a last short one is dropped */
-    int64_t given;     /* batches given so far */
+    int64_t given;     /* batches drawn so far */
 } tc_sampler;
 
 /* An epoch is one randperm of one generator(seed); RANDOM draws `batch` starts with randint; SEQUENTIAL goes through in order; WEIGHTED is
  * torch.utils.data.WeightedRandomSampler(weights, num_samples, replacement, generator), one multinomial an epoch. */
 tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uint64_t seed);
 void tc_sampler_next(tc_sampler *s, int64_t *index);  /* batch entries; BATCHES: one entry, the number of the micro-batch */
-void tc_sampler_seek(tc_sampler *s, int64_t batches); /* to where it was after so many batches, from the start */
+void tc_sampler_seek(tc_sampler *s, int64_t batches); /* to the state after so many batches from the start */
 void tc_sampler_deinit(tc_sampler *s);
 
-/* ---- inside lib/data: one reader a file ---- */
+/* ---- internal to lib/data: the readers ---- */
 typedef struct {
     const char *dir;
     const tc_dataset *train;
@@ -117,9 +117,9 @@ tc_status tc_data_read_weights(tc_dataset *d, const tc_data_spec *s); /* once th
 const char *tc_data_command(const char *name);
 /* What /bin/sh -c COMMAND writes to its stdout, run in dir (NULL: the working directory) with nothing to read. TC_ENV when it fails. */
 tc_status tc_data_run(const char *command, const char *dir, tc_blob **out);
-/* The bytes of a file, or of a command. */
+/* Opens the bytes of a file or of a command's output. */
 tc_status tc_data_blob(const tc_data_spec *s, const char *name, tc_blob **out);
-/* The whole of it, through gzip when it is; caller frees with tc_buf_free. */
+/* Reads all of it, decompressing gzip; the caller frees out. */
 tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out);
 /* Does row i belong to this set? `rows: {every: 10, only: 9}` or `{every: 10, except: 9}`. */
 bool tc_data_takes(const tc_data_spec *s, int64_t i);

@@ -1,11 +1,11 @@
-/* Image files: `images: FOLDER`, a subfolder a class (numbered in the order of their names, as torchvision's ImageFolder), or `images: LIST`, a text with a line
- * "FILE LABEL" an image (a blank, tab or comma before the label; numbers, or words that are numbered in their order; files start at the
+/* Image files: `images: FOLDER`, a subfolder a class (numbered in the order of their names, as torchvision's ImageFolder), or `images: LIST`, a text
+ * with a line "FILE LABEL" an image (a blank, tab or comma before the label; numbers, or words that are numbered in their order; files start at the
  * list's folder).
  *
  *     x  u8 [channels, height, width]    y  i64, the class
  *
- * Files are read when a batch is put together: what is kept is their names. All images have the sizes of the first one, or `size: [H, W]`,
- * to which others are resampled: weights of a triangle that is as wide as the step, as F.interpolate(mode="bilinear", antialias=True). */
+ * Files are decoded when a batch is gathered; only their names are kept. Images are resampled to the size of the first one, or `size: [H, W]`, with a
+ * triangle filter as in F.interpolate(mode="bilinear", antialias=True). */
 #include "data/data.h"
 
 #include "base/file.h"
@@ -23,7 +23,7 @@ typedef struct {
 } entry;
 struct tc_image_set {
     TC_VEC(entry) files;
-    TC_VEC(const char *) classes; /* names, in order; none: the labels are numbers */
+    TC_VEC(const char *) classes; /* class names, in order; empty: labels are numbers */
     tc_image_mode mode;
     int64_t size[3]; /* channels, height, width */
     bool resample;
@@ -36,7 +36,7 @@ void tc_image_set_close(tc_image_set *s) {
     free(s);
 }
 
-/* ---- which files ---- */
+/* ---- listing files ---- */
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 static bool is_image_name(const char *name) {
@@ -49,7 +49,7 @@ static bool is_image_name(const char *name) {
 
 static bool is_shown(const char *name) { return name[0] != '.'; }
 
-/* A class may hold a folder once: by links that lead back or cross, a few of them would be any number of images. */
+/* Refuses to enter a folder twice within a class: cyclic symbolic links would give any number of images. */
 static tc_status enter(tc_map *entered, const char *folder) {
     struct stat info;
     if (stat(folder, &info)) return tc_error(TC_ENV, "%s: %s", folder, strerror(errno));
@@ -62,7 +62,7 @@ static tc_status enter(tc_map *entered, const char *folder) {
     return NULL;
 }
 
-/* The images of a class's folder, in the order of their names, folders inside it too. */
+/* Adds the images of a class's folder and its subfolders, in order of name. */
 static tc_status add_class(tc_image_set *set, tc_arena *a, const char *folder, const char *label, tc_map *entered, int depth) {
     char **names;
     size_t n = 0;
@@ -76,7 +76,7 @@ static tc_status add_class(tc_image_set *set, tc_arena *a, const char *folder, c
         entry e = {path, label};
         if (st) break;
         if (type == S_IFDIR) st = add_class(set, a, path, label, entered, depth + 1);
-        else if ((type == S_IFREG || !type) && is_image_name(path)) tc_vec_push(&set->files, e); /* a link that leads nowhere: an error when read */
+        else if ((type == S_IFREG || !type) && is_image_name(path)) tc_vec_push(&set->files, e); /* a dangling link is an error when it is read */
     }
     return st;
 }
@@ -103,7 +103,7 @@ static tc_status read_folder(tc_image_set *set, tc_arena *a, const char *path) {
 static tc_status read_list(tc_image_set *set, tc_arena *a, const tc_data_spec *s, const char *path) {
     tc_buf b = {0};
     TC_TRY(tc_data_load(s, s->images, &b));
-    /* Files start at the list's folder; a command has run in the recipe's. */
+    /* Paths are relative to the list's folder, or, when a command made the list, to the recipe's. */
     const char *slash = strrchr(path, '/'), *from = tc_data_command(s->images) && s->dir ? tc_arena_printf(a, "%s/", s->dir) : path;
     int folder = from != path ? (int)strlen(from) : tc_data_command(s->images) ? 0 : slash ? (int)(slash - path) + 1 : 0;
     int64_t line = 0, number;
@@ -187,7 +187,7 @@ static void resample(const tc_tensor *t, const int64_t *size, float *work, unsig
     }
 }
 
-/* Brings the pages of a mapped file in, so that decoding does not wait for the disk. */
+/* Touches the pages of a mapped file, so that decoding does not wait for the disk. */
 static void touch(const tc_blob *b) {
     enum { PAGE = 4096 };
     volatile unsigned char sum = 0;

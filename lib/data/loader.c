@@ -1,4 +1,4 @@
-/* Threads that put batches together ahead. See loader.h. */
+/* The prefetching data loader (loader.h). */
 #include "data/loader.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ typedef struct {
     tc_status error;
 } slot;
 
-enum { MOST_TOGETHER = 1024 }; /* slots for batches that are waited for at once */
+enum { MOST_TOGETHER = 1024 }; /* limit on batches that are waited for at once */
 
 struct tc_loader {
     tc_loader_options o;
@@ -23,18 +23,18 @@ struct tc_loader {
     pthread_t *thread;
     int nthreads, nslots;
     slot *slots;
-    int ahead;      /* slots that may be in use; without workers as many as were asked for */
-    int64_t drawn;  /* the number of the next batch that is drawn */
-    int64_t next;   /* in order: of the next that is given */
-    int64_t *taken; /* any order: given, though one before it is not; ascending */
+    int ahead;      /* slots that may be in use; without workers: as many as were asked for */
+    int64_t drawn;  /* number of the next batch to draw */
+    int64_t next;   /* in order: number of the next batch to hand out */
+    int64_t *taken; /* any order: batches handed out before an earlier one; ascending */
     int ntaken, room_taken;
     size_t batch_bytes; /* of the largest batch so far */
     bool ended, closing;
-    int users;        /* who frees it: the last of the owner and the threads */
-    tc_dataset *left; /* closed then */
+    int users;        /* reference count: the owner and the threads */
+    tc_dataset *left; /* closed by the last user */
 };
 
-/* ---- drawing and making; with the lock ---- */
+/* ---- drawing and making batches; the lock is held ---- */
 
 static bool was_taken(const tc_loader *l, int64_t number) {
     for (int i = 0; i < l->ntaken; i++)
@@ -42,7 +42,7 @@ static bool was_taken(const tc_loader *l, int64_t number) {
     return false;
 }
 
-/* The samples of the next batch that was not taken before. */
+/* Draws the next batch, skipping those that were taken before the run was resumed. */
 static int64_t draw(tc_loader *l, int64_t *index, int64_t *number) {
     int64_t n;
     do {
@@ -76,7 +76,7 @@ static int slots_in(const tc_loader *l, slot_state state) {
     return n;
 }
 
-/* Makes one batch, giving the lock away meanwhile; false when there is none to make now. */
+/* Makes one batch, releasing the lock meanwhile; false when there is nothing to do now. */
 static bool make_one(tc_loader *l) {
     bool wanted = l->nslots - slots_in(l, FREE) < l->ahead;
     slot *s = l->ended || !wanted ? NULL : find(l, FREE, -1);
@@ -121,7 +121,7 @@ static void *work(void *arg) {
     pthread_mutex_lock(&l->lock);
     while (!l->closing)
         if (!make_one(l) && !l->closing) {
-            pthread_cond_broadcast(&l->made); /* perhaps the end */
+            pthread_cond_broadcast(&l->made); /* wakes waiters: it may have been the last one */
             if (l->ended) break;
             pthread_cond_wait(&l->room, &l->lock);
         }
@@ -131,10 +131,10 @@ static void *work(void *arg) {
 
 /* ---- taking ---- */
 
-/* A made batch that may be given now, or NULL. */
+/* A finished batch that may be handed out now, or NULL. */
 static slot *ready(tc_loader *l) { return find(l, MADE, l->o.set->any_order ? -1 : l->next); }
 
-/* How many batches would be given one after another without waiting; all, when one of them is an error or there are no more. */
+/* How many batches could be handed out without waiting; INT64_MAX when one is an error or the data ends. */
 static int64_t given_at_once(tc_loader *l) {
     const bool any_order = l->o.set->any_order;
     int64_t n = 0, next = l->next;
@@ -150,7 +150,7 @@ static int64_t given_at_once(tc_loader *l) {
     return n;
 }
 
-/* Without workers: at least n batches are made from now on. */
+/* Without workers: requests that at least n batches be made. */
 static void ask(tc_loader *l, int64_t n) {
     if (l->o.set->workers || l->ahead >= n) return;
     l->ahead = (int)n;
@@ -159,7 +159,7 @@ static void ask(tc_loader *l, int64_t n) {
 
 static bool at_end(tc_loader *l) { return l->ended && !find(l, BEING_MADE, -1) && !find(l, MADE, -1); }
 
-/* Any order: keeps what was taken behind the first that was not. */
+/* Any order: records batches taken beyond the first one not taken. */
 static void mark_taken(tc_loader *l, int64_t number) {
     if (!l->o.set->any_order) {
         l->next++;
@@ -228,17 +228,17 @@ void tc_loader_position(tc_loader *l, int64_t *out_begin, int64_t **out_taken, i
 }
 
 size_t tc_loader_bytes(const tc_loader *l) {
-    const int taken = l && !l->o.set->workers; /* without workers the last that is made is the one that is taken */
+    const int taken = l && !l->o.set->workers; /* without workers the last batch made is the one being taken */
     return l ? (size_t)(l->nslots - taken) * l->batch_bytes : 0;
 }
 
-/* ---- beginning and end ---- */
+/* ---- creation and destruction ---- */
 
 static tc_status start_threads(tc_loader *l, int n) {
     sigset_t all, old;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS);                  /* of a mapped file that was truncated: of who reads it */
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* the others are the caller's */
+    sigdelset(&all, SIGBUS);                  /* a truncated mapped file: delivered to the thread that reads it */
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* other signals go to the caller's threads */
     tc_status s = NULL;
     for (int i = 0; i < n && !s; i++) {
         pthread_mutex_lock(&l->lock);

@@ -64,7 +64,7 @@ static tc_status weights_of_text(const tc_data_spec *s, tc_buf *b, int64_t count
         while (stop > p && (stop[-1] == '\r' || stop[-1] == ' ')) stop--;
         if (stop == p) continue;
         double v;
-        *stop = 0; /* a tc_buf has room for a byte behind its end */
+        *stop = 0; /* a tc_buf has a byte of space behind its end */
         if (!tc_parse_double(p, &v)) return tc_error(TC_CONTENT, "%s:%lld: found '%.40s', expected a weight", s->weights->text, (long long)line, p);
         if (n < count) w[n] = v;
         n++;
@@ -105,7 +105,7 @@ static tc_status fill_weights(const tc_dataset *d, const tc_data_spec *s, double
 }
 
 tc_status tc_data_read_weights(tc_dataset *d, const tc_data_spec *s) {
-    if (d->order != TC_ORDER_WEIGHTED || s->train) return NULL; /* validation goes through its samples in order */
+    if (d->order != TC_ORDER_WEIGHTED || s->train) return NULL; /* validation is always in order */
     const tc_yaml *order = tc_yaml_get(s->node, "order");
     if (d->kind == TC_DATA_WINDOWS || d->kind == TC_DATA_BATCHES) return tc_yaml_error(order, "weighted is of samples, not of windows or batches");
     if (tc_yaml_is_null(s->weights)) return tc_yaml_error(order, "weighted needs weights:");
@@ -195,7 +195,7 @@ tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uin
 static void begin_epoch(tc_sampler *s) {
     if (s->d->order == TC_ORDER_SHUFFLE) tc_rng_permutation(&s->gen, s->d->count, s->perm);
     tc_status st = s->d->order == TC_ORDER_WEIGHTED ? draw_weighted(s) : NULL;
-    if (st) TC_BUG("%s", tc_status_message(st)); /* tc_data_read_weights has looked at the weights */
+    if (st) TC_BUG("%s", tc_status_message(st)); /* the weights were checked by tc_data_read_weights */
 }
 
 void tc_sampler_next(tc_sampler *s, int64_t *index) {
@@ -218,7 +218,7 @@ void tc_sampler_seek(tc_sampler *s, int64_t batches) {
     tc_generator_seed(&s->gen, seed);
     s->given = 0;
     int64_t *index = tc_xcalloc((size_t)s->batch, sizeof *index);
-    /* The state after n batches follows from the seed: it is drawn again, which takes well under a second for a million steps. */
+    /* The state after n batches follows from the seed: draw them again, which takes well under a second for a million steps. */
     while (s->given < batches) tc_sampler_next(s, index);
     free(index);
 }

@@ -1,4 +1,5 @@
-/* The backward sweep (grad.h). */
+/* The backward sweep (grad.h): marks values that need a gradient, decomposes operators without a rule, calls each node's gradient rule in reverse order
+ * and accumulates; then the programs built on it (joint, vjp, jvp). */
 #include "grad/grad.h"
 
 #include "grad/internal.h"
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which values matter ---- */
+/* ---- which values need a gradient ---- */
 void grad_mark(sweep *s, const tc_value *v) {
     while (s->need.len <= v->id) {
         tc_vec_push(&s->need, false);
@@ -55,7 +56,7 @@ static void swap_place(void *ctx, tc_value **v) {
     if (*v == w->from) *v = w->to;
 }
 
-/* v takes the place of r among the results of the node that makes r; false when r is made by no node from `first` to before `end`. */
+/* Makes v a result of the node that produces r, in place of r; false: r is not produced by a node in [first, end). */
 static bool take_place(tc_value *v, tc_value *r, tc_node *first, const tc_node *end) {
     tc_node *m = first;
     while (m != end && m != r->producer) m = m->next;
@@ -73,13 +74,13 @@ static bool take_place(tc_value *v, tc_value *r, tc_node *first, const tc_node *
     return true;
 }
 
-/* n becomes its decomposition in its place; its results stay the same values, now made by the nodes that were emitted. */
+/* Replaces n by its decomposition at the same position; its results stay the same values, now produced by the emitted nodes. */
 static tc_status expand_in_place(tc_graph *g, tc_node *n) {
     tc_emit e = {.graph = g, .before = n};
     tc_node *before = n->prev;
-    tc_map taken_by = {0}; /* a result that stands twice is taken once */
+    tc_map taken_by = {0}; /* a value that is returned twice can be taken once only */
     const bool was = g->program->no_grad;
-    g->program->no_grad = n->no_grad; /* what stands for n passes gradients as n did */
+    g->program->no_grad = n->no_grad; /* the emitted nodes are in the same no_grad mode as n */
     tc_status st = tc_emit_decomposition(&e, n);
     for (int i = 0; i < n->nouts && i < e.nresults && !st; i++) {
         bool list = n->outs[i]->kind == TC_V_LIST;
@@ -92,7 +93,7 @@ static tc_status expand_in_place(tc_graph *g, tc_node *n) {
                 *seen = v;
                 continue;
             }
-            r = tc_emit_call(&e, "aten::alias", "v", *seen ? *seen : r); /* an argument, or taken already */
+            r = tc_emit_call(&e, "aten::alias", "v", *seen ? *seen : r); /* the result is an argument, or taken already */
             if (r) take_place(v, r, r->producer, n);
             st = taken(&e);
         }
@@ -103,8 +104,8 @@ static tc_status expand_in_place(tc_graph *g, tc_node *n) {
     return st;
 }
 
-/* Forward over the nodes from `from` to `to`: results of nodes that read a needed value are needed. An operator without a rule becomes its
- * decomposition first (in its place: what dropout drew must be the forward's). */
+/* Forward sweep over the nodes [from, to]: results of nodes that read a value needing a gradient need one, too. Operators without a rule are decomposed
+ * first, in place, so that forward and backward share the values that dropout draws. */
 tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to) {
     bool last = false;
     for (tc_node *n = from, *next; n && !last; n = next) {
@@ -115,7 +116,7 @@ tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to) {
             tc_node *before = n->prev, *after = n->next;
             TC_TRY(expand_in_place(s->graph, n), "backward of %s", n->name ? n->name : tc_op_name(n->op));
             next = before ? before->next : s->graph->first;
-            if (last && next != after) { /* the end is now what was emitted last */
+            if (last && next != after) { /* the last node was decomposed: the end is now the last emitted one */
                 to = after ? after->prev : s->graph->last;
                 last = false;
             }
@@ -132,7 +133,7 @@ tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to) {
 }
 
 /* ---- accumulation ---- */
-/* PyTorch's validate_grad: reduced to the size, real part, type of the value. */
+/* As PyTorch's validate_grad: brings a gradient to the size (sum), realness (real part) and dtype of its value. */
 static tc_value *fit(sweep *s, tc_value *grad, const tc_value *v) {
     bool same = grad->meta.rank == v->meta.rank;
     for (int i = 0; same && i < v->meta.rank; i++) same = grad->meta.size[i] == v->meta.size[i];
@@ -151,7 +152,7 @@ void grad_accumulate(sweep *s, tc_value *v, tc_value *grad) {
 
 /* ---- one node ---- */
 
-/* Gradients of the results: one a result; of a list result, the gradients as one list value whose absent elements are zeros. */
+/* Collects the gradients of n's results; for a list result one list value, with zeros for missing elements. False: none has a gradient. */
 static bool result_grads(sweep *s, const tc_node *n, tc_value **gs) {
     tc_arena *a = &s->graph->program->arena;
     bool any = false;
@@ -286,9 +287,9 @@ tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads) {
 /* ---- programs ---- */
 typedef struct {
     tc_program *p;
-    tc_value **wrt, **grads; /* grads: NULL where the outputs do not reach */
+    tc_value **wrt, **grads; /* grads: NULL where the outputs do not depend on it */
     const char **name;
-    int *input, n; /* which input each is; -1: a value between */
+    int *input, n; /* index of the input; -1: an intermediate value */
 } gradients;
 
 static gradients no_gradients(tc_program *p, int most) {
@@ -335,7 +336,7 @@ static tc_status all_reached(const gradients *g) {
     return NULL;
 }
 
-/* Of tied parameters the first takes the sum. */
+/* Adds up the gradients of tied parameters; the first one gets the sum. */
 static tc_status join_tied(gradients *g) {
     tc_emit e = {.graph = g->p->graph};
     for (int i = 0; i < g->n; i++)
@@ -380,7 +381,7 @@ tc_status tc_grad_program(tc_program *p, int loss, tc_dtype autocast, const tc_g
     return differentiate(&g, nof, &p->outputs[loss].value, NULL, 1, autocast, out_end);
 }
 
-/* A size that comes from data is, as one of an input, a symbol of its own, which must turn out equal. */
+/* A data-dependent size, used as the size of an input, becomes a new symbol with a guard that both are equal. */
 static tc_sym size_of_input(tc_program *p, tc_sym size, const tc_value *v) {
     if (!tc_sym_holds_data(size)) return size;
     char name[32];
@@ -394,7 +395,7 @@ static tc_sym size_of_input(tc_program *p, tc_sym size, const tc_value *v) {
     return own;
 }
 
-/* A further input of the type of v. */
+/* Adds an input of v's type. */
 static tc_value *add_tangent(tc_program *p, const tc_value *v, const char *name) {
     tc_value *t = tc_graph_add_input(p->graph, tc_graph_value(p->graph, TC_V_TENSOR, "tangents"));
     tc_sym size[TC_MAX_RANK];
@@ -405,7 +406,7 @@ static tc_value *add_tangent(tc_program *p, const tc_value *v, const char *name)
     return t;
 }
 
-/* The results of floating point. out: room for p->noutputs; which[i]: the index of each. */
+/* The floating-point results. out, which: the caller's arrays of p->noutputs entries; which[i]: output index. */
 static tc_status smooth_results(const tc_program *p, tc_value **out, int *which, int *n) {
     *n = 0;
     for (int i = 0; i < p->noutputs; i++) {
@@ -428,10 +429,11 @@ tc_status tc_grad_program_vjp(tc_program *p, const tc_grad_named *of, int nof, t
     return differentiate(&g, nof, outputs, cotangents, n, TC_DTYPE_NONE, out_end);
 }
 
-/* The user inputs of floating point, and the gradients of the results by them for cotangents `dummy`. */
+/* Builds the vector-Jacobian product of the floating-point user inputs, for cotangents `dummy`. */
 static tc_status vjp_at(tc_program *p, tc_value *const *results, int n, tc_value **dummy, gradients *g) {
     tc_emit e = {.graph = p->graph};
-    for (int i = 0; i < n; i++) dummy[i] = tc_emit_call(&e, "aten::ones_like", "v", results[i]); /* any point does: it is linear there */
+    /* any value will do: the vjp is linear in its cotangents */
+    for (int i = 0; i < n; i++) dummy[i] = tc_emit_call(&e, "aten::ones_like", "v", results[i]);
     TC_TRY(taken(&e));
     *g = no_gradients(p, p->ninputs);
     for (int i = 0; i < p->ninputs; i++)

@@ -1,11 +1,11 @@
-/* Reverse mode over functional graphs. Gradients are nodes like any other: they fuse, run, print and can be differentiated again.
+/* Reverse-mode differentiation of functional graphs. Gradients are ordinary nodes: they fuse, run, print and can be differentiated again. Called by
+ * training, tc-export --joint and --jvp, and torch.autograd.grad in captures.
  *
  *     forward nodes                       x -> linear -> gelu -> loss
  *     appended by tc_grad_build           1 -> gelu's rule -> linear's rule -> gradients of x and of the parameters
  *
- * Every operator's rule stands in its row (op.h); one without a rule becomes its decomposition first, its results staying the same values.
- * Contributions to a value are added in the order in which a backward sweep of the nodes meets them, which is PyTorch's, so sums have its
- * order. */
+ * An operator's gradient rule is in its row (op.h); an operator without a rule is decomposed first. Contributions to a value's gradient are added in the
+ * order of the backward sweep, which is PyTorch's order. */
 #ifndef TC_GRAD_GRAD_H
 #define TC_GRAD_GRAD_H
 
@@ -13,26 +13,26 @@
 
 typedef struct {
     tc_graph *graph;             /* functional; new nodes are appended at its end */
-    tc_value *const *outputs;    /* what is differentiated */
-    tc_value *const *cotangents; /* one for each output, of its type; NULL, or an entry NULL: 1 for an output of one element */
+    tc_value *const *outputs;    /* the values to differentiate */
+    tc_value *const *cotangents; /* gradients of the outputs, of their types; NULL, or a NULL entry: 1, for outputs of one element */
     int noutputs;
     tc_value *const *wrt; /* inputs or intermediate values */
     int nwrt;
-    bool zeros; /* unused values get zeros instead of NULL */
-    bool casts; /* what the rules emit is called as under autocast to the next; gradients have the types of their values all the same */
+    bool zeros; /* values without influence get zeros instead of NULL */
+    bool casts; /* emit the rules' calls under autocast to the dtype below; gradients still have their values' dtypes */
     tc_dtype autocast;
-    void (*passed)(void *ctx, const tc_node *n); /* called with the nodes that the sweep passes; may be NULL */
+    void (*passed)(void *ctx, const tc_node *n); /* called for every node that a gradient flows through; may be NULL */
     void *passed_ctx;
 } tc_grad_request;
 
-/* out_grads: nwrt entries, NULL where wrt[i] does not reach the outputs. TC_UNSUPPORTED naming an operator without rule;
+/* out_grads: nwrt entries, NULL where the outputs do not depend on wrt[i]. TC_UNSUPPORTED: an operator without gradient, named;
  * TC_CONTENT for an output of more than one element without cotangent ("grad can be implicitly created only for scalar outputs"). */
 tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads);
 
-/* A value of a program, an input or one between, whose gradient is asked for. */
+/* A value (input or intermediate) whose gradient is requested. */
 typedef struct {
     tc_value *value;
-    const char *name; /* the gradient's is "grad.NAME" */
+    const char *name; /* the gradient's output is named "grad.NAME" */
 } tc_grad_named;
 
 /* The gradient part of a training step: program p (functional) with the loss among its outputs. Appends the gradients of the parameters
@@ -53,13 +53,12 @@ tc_status tc_grad_program_vjp(tc_program *p, const tc_grad_named *of, int nof, t
  * is linear in what comes in there; what only that program read is left for dead-code removal. TC_CONTENT without such an input or result. */
 tc_status tc_grad_program_jvp(tc_program *p);
 
-/* reads.c: would a backward of the call n read one of these values, arguments or results of it? */
+/* reads.c: would the gradient of call n read one of these values (arguments or results of n)? */
 tc_status tc_grad_reads(const tc_node *n, tc_value *const *values, size_t nvalues, bool *out);
 
-/* recompute.c: in a graph whose forward ends with node `end`, the nodes behind it read only those values of the forward that keep() chooses:
- * others are computed again just before they are read first, the same bits. What draws random numbers or has sizes that data decide is kept
- * without asking. */
+/* recompute.c: makes the nodes after `end` (the last of the forward) read only those forward values that keep() chooses; others are recomputed just
+ * before their first use, with the same bits. Random values and values of data-dependent size are always kept. */
 void tc_grad_recompute(tc_graph *g, tc_node *end, bool (*keep)(void *ctx, const tc_value *v), void *ctx);
-bool tc_grad_recomputes(const tc_node *n); /* can it be computed again to the same bits? */
+bool tc_grad_recomputes(const tc_node *n); /* can it be recomputed with the same bits? */
 
 #endif

@@ -1,9 +1,9 @@
-/* Gradients through subgraphs. The backward of cond is a cond: each branch computes its forward again and sweeps back through it.
+/* Gradients of control flow. The backward of cond is a cond whose branches recompute their forward and sweep back through it.
  *
  *     y = cond(pred, f, g, x...)      dx = cond(pred, f', g', x..., dy...)      f'(x, dy) = f's nodes, then their gradients
  *
- * map: the same body by body, gradients of what all steps share summed. scan: backward in time, with the carries that each step saw.
- * while_loop: its steps are counted, and it is the scan of so many steps that has no inputs of its own and no results but the carry. */
+ * map: the same per element; gradients of operands shared by all steps are summed. scan: runs backward in time over the saved carries of each step.
+ * while_loop: its iterations are counted; it is then differentiated as a scan of that length without per-step inputs and outputs. */
 #include "grad/internal.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ static tc_value *new_input(tc_graph *g, const tc_value *like, const char *hint) 
     return tc_graph_add_input(g, v);
 }
 
-/* A graph with the inputs of g, then one input for each result whose gradient is given (gs[i]), whose outputs are the gradients of the
- * inputs that wanted[] names (zeros where there is none). */
+/* Builds a graph with the inputs of g, then one input per given result gradient (gs[i]); it returns the gradients of the inputs marked in wanted[],
+ * zeros where there is none. */
 static tc_status backward_graph(sweep *outer, const tc_graph *g, tc_value *const *gs, const bool *wanted, tc_graph **out) {
     tc_program *p = g->program;
     tc_graph *b = tc_graph_create(p, outer->graph, tc_graph_unique(outer->graph, tc_arena_printf(&p->arena, "%s_backward", g->name)));
@@ -30,7 +30,7 @@ static tc_status backward_graph(sweep *outer, const tc_graph *g, tc_value *const
         if (wanted[i]) grad_mark(&s, b->inputs[i]);
     }
     tc_graph_copy_nodes(b, g, map, NULL);
-    for (const tc_node *n = b->first; n && !st; n = n->next) /* computed again, they would draw other numbers */
+    for (const tc_node *n = b->first; n && !st; n = n->next) /* random nodes cannot be recomputed */
         if (n->op->flags & TC_OP_RANDOM) st = tc_error(TC_UNSUPPORTED, "gradient of %s inside of %s is not supported", tc_op_name(n->op), g->name);
     if (b->last && !st) st = grad_spread(&s, b->first, b->last);
     tc_node *last = b->last;
@@ -107,7 +107,7 @@ static tc_status grad_cond(sweep *s, tc_node *n, tc_value *const *gs) {
     return NULL;
 }
 
-/* map_impl(body, xs, additional): gradients of xs come step by step, those of additional are summed over the steps. */
+/* map_impl(body, xs, additional): gradients of xs are per step, those of additional are summed over steps. */
 static tc_status grad_map(sweep *s, tc_node *n, tc_value *const *gs) {
     tc_arena *a = &s->graph->program->arena;
     tc_graph *g = n->args[0].graph, *back;
@@ -120,7 +120,7 @@ static tc_status grad_map(sweep *s, tc_node *n, tc_value *const *gs) {
     tc_value **steps = TC_NEWN(a, tc_value *, (size_t)(g->noutputs ? g->noutputs : 1)); /* of one step: types of the body's results */
     for (int i = 0; i < g->noutputs; i++) steps[i] = gs[i] ? g->outputs[i] : NULL;
     TC_TRY(backward_graph(s, g, steps, wanted, &back));
-    /* the graph's inputs are x..., additional..., grad...; map wants what varies first */
+    /* the graph's inputs are x..., additional..., grad...; map takes per-step operands first */
     list in = {0};
     for (int i = 0; i < nx; i++) push(a, &in, back->inputs[i]);
     for (int i = nx + nmore; i < back->ninputs; i++) push(a, &in, back->inputs[i]);
@@ -145,7 +145,7 @@ typedef struct {
     sweep *s;
     tc_graph *combine;
     const tc_arg *init, *xs, *additional;
-    tc_value *const *gs;         /* of the last carries and of what the steps gave; NULL: none */
+    tc_value *const *gs;         /* gradients of the final carries and of the stacked outputs; NULL: none */
     int ninit, nvary, nin, nout; /* inputs of combine that are carries, those and x, all; its results */
     list operands;               /* init, xs, additional */
     const bool *needed;          /* by operand: its gradient; that of every carry is */
@@ -170,7 +170,7 @@ static tc_graph *part_of_scan(const scan *c, const char *name, const char *what)
     return tc_graph_create(p, c->s->graph, tc_graph_unique(c->s->graph, tc_arena_printf(&p->arena, "%s_%s", name, what)));
 }
 
-/* The scan again; its results are the last carries, and the carries that each step began with. */
+/* The forward scan again, returning the final carries and the carry at the start of each step. */
 static tc_status scan_of_carries(const scan *c, tc_node **out) {
     tc_graph *g = c->combine, *fwd = part_of_scan(c, g->name, "carries");
     tc_value **map = tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *map);
@@ -219,7 +219,7 @@ static tc_status step_of_scan(const scan *c, const tc_graph *body, tc_graph **ou
 
 static tc_value *reversed(const scan *c, tc_value *v) { return tc_emit_call(&c->s->e, "aten::flip", "vI", v, (int64_t[]){0}, 1); }
 
-/* That step over reversed time, from the gradients of the last carries and sums of nothing. carries: scan_of_carries. */
+/* Scans that step over reversed time, starting with the gradients of the final carries and zero sums. carries: scan_of_carries. */
 static tc_status scan_back(const scan *c, const tc_node *carries, tc_graph *step, tc_node **out) {
     tc_arena *a = &step->program->arena;
     list init = {0}, xs = {0};
@@ -242,8 +242,8 @@ static tc_status scan_back(const scan *c, const tc_node *carries, tc_graph *step
     return call(c->s, "higher_order::scan", args, 4, out);
 }
 
-/* A scan that also returns the carry each step began with, then a scan over reversed time whose carry is the gradient of the carry and the
- * sums of those of additional. */
+/* Runs a scan that saves each step's initial carry, then a scan over reversed time whose carry holds the gradient of the carry and the summed gradients
+ * of additional. */
 static tc_status grad_scan(sweep *s, tc_node *n, tc_value *const *gs) {
     const scan c = scan_of(s, n, gs);
     tc_graph *body, *step;
@@ -261,7 +261,7 @@ static tc_status grad_scan(sweep *s, tc_node *n, tc_value *const *gs) {
     return NULL;
 }
 
-/* g, a graph of a while_loop, with an int64 after the carried values: the steps done so far, of which the body also gives the next. */
+/* Graph g of a while_loop with an additional carried int64, the number of iterations done, which the body increments. */
 static tc_graph *counting(sweep *s, const tc_graph *g, int ncarried, bool body) {
     tc_program *p = g->program;
     tc_graph *r = tc_graph_create(p, s->graph, tc_graph_unique(s->graph, tc_arena_printf(&p->arena, "%s_count", g->name)));
@@ -299,7 +299,7 @@ static tc_status grad_while(sweep *s, tc_node *n, tc_value *const *gs) {
                       more};
     if (s->e.status) return NULL;
     TC_TRY(call(s, "higher_order::while_loop", args, 4, &c));
-    /* one element a step, which nothing reads */
+    /* a dummy per-step input that sets the number of steps */
     tc_value *steps = tc_emit_call(&s->e, "aten::reshape", "vI", c->outs[ncarried], (int64_t[]){1}, 1);
     steps = tc_emit_call(&s->e, "aten::repeat_interleave.Tensor", "v", steps);
     if (!steps) return NULL;

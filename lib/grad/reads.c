@@ -1,5 +1,4 @@
-/* What a backward would have to keep: the values of a call's arguments and results that its gradient rule reads. The rule is asked by emitting what it
- * makes, in a graph that nobody keeps. */
+/* Which arguments and results of a call its gradient reads (PyTorch's saved tensors): found by emitting the rule's nodes into a temporary graph. */
 #include "grad/grad.h"
 #include "grad/internal.h"
 
@@ -10,7 +9,7 @@
 #include <stdio.h>
 
 typedef struct {
-    TC_VEC(const tc_value *) values; /* those asked for, and views of them */
+    TC_VEC(const tc_value *) values; /* the values in question, and views of them */
     bool read;
 } question;
 
@@ -37,7 +36,7 @@ static bool makes_one(const tc_node *m, const value_list *wanted) {
     return false;
 }
 
-/* What the gradients that a rule gave of arguments that require one read, through the nodes that make them. */
+/* Follows the gradients of arguments that require one back through the emitted nodes, to the values that these read. */
 static void gradients_read(question *q, const tc_emit *e, const tc_node *n) {
     value_list wanted = {0};
     for (int i = 0; i < n->nargs; i++) {
@@ -71,7 +70,7 @@ static tc_status rule_reads(question *q, const tc_node *n) {
     return st;
 }
 
-/* Whether what the row says that PyTorch keeps is asked for. */
+/* Is a value in question among the tensors that the row declares as saved (tc_op.keeps)? */
 static void row_keeps(question *q, const tc_node *n) {
     const tc_schema *s = tc_op_schema(n->op);
     for (int i = 0; i < n->nargs && i < s->nparams; i++)
@@ -121,7 +120,7 @@ static tc_status node_reads(question *q, const tc_node *n) {
         row_keeps(q, n);
         return NULL;
     }
-    if (n->op->flags & TC_OP_HIGHER_ORDER) { /* keeps all its operands */
+    if (n->op->flags & TC_OP_HIGHER_ORDER) { /* control flow saves all its operands */
         tc_op_each_read(n, look, q);
         return NULL;
     }
@@ -131,7 +130,7 @@ static tc_status node_reads(question *q, const tc_node *n) {
 }
 
 tc_status tc_grad_reads(const tc_node *n, tc_value *const *values, size_t nvalues, bool *out) {
-    tc_node call = *n; /* an in-place form as the functional one */
+    tc_node call = *n; /* treat an in-place form as the functional one */
     question q = {0};
     call.op = tc_op_functional(n->op);
     if (call.op != n->op) {
@@ -152,7 +151,7 @@ static tc_value *written(const tc_node *n, const tc_overwritten *w) {
 }
 
 tc_status grad_intact(const tc_node *n) {
-    if (n->origin && !n->overwritten && !n->origin->op->grad) n = n->origin; /* a part of what was decomposed */
+    if (n->origin && !n->overwritten && !n->origin->op->grad) n = n->origin; /* part of a decomposed operator: use the original's rule */
     for (const tc_overwritten *w = n->overwritten; w; w = w->next) {
         tc_value *v = written(n, w);
         bool read = false;

@@ -1,25 +1,25 @@
-/* Computing values of the forward again in the backward instead of keeping them. Activation checkpointing first: the backward of a call of
- * torch.utils.checkpoint reads its inside from a second computation.
+/* Recomputation of forward values in the backward, instead of saving them. First, activation checkpointing: the backward of a torch.utils.checkpoint
+ * call reads recomputed inner values.
  *
- *     x -> [a -> b -> c] -> loss ... c', b', a'        a and b wait in memory until the backward has come back to the call
- *     x -> [a -> b -> c] -> loss ... [a2 -> b2] c', b', a'     only x waits; a2 and b2 have the bits of a and b
+ *     x -> [a -> b -> c] -> loss ... c', b', a'        a and b stay in memory until the backward reaches the call
+ *     x -> [a -> b -> c] -> loss ... [a2 -> b2] c', b', a'     only x stays; a2 and b2 have the same bits as a and b
  *
- * Nodes carry the number of their call (tc_source), those of the backward that of the node whose rule made them. Only what is read is computed
- * again, so it ends at the last value needed. Draws of random numbers, and what depends on data in its sizes, are kept instead.
+ * Nodes carry the number of their checkpoint call (tc_source); backward nodes that of the node whose rule made them. Only values that are read are
+ * recomputed. Random values and values of data-dependent size are saved instead.
  *
- * tc_grad_recompute does the same for any choice of values to keep, each second computation standing where it is read first. */
+ * tc_grad_recompute does the same for any choice of saved values; each recomputation is placed before its first use. */
 #include "grad/grad.h"
 #include "grad/internal.h"
 
 typedef struct {
     tc_graph *graph;
     size_t nvalues;    /* of the graph before */
-    bool *inside;      /* by id: made by the forward */
-    tc_value **second; /* by id: its second computation, for the call at hand */
+    bool *inside;      /* by id: a value of the forward */
+    tc_value **second; /* by id: its recomputed copy, for the current call */
     int call;
-    bool (*keep)(void *ctx, const tc_value *v); /* instead of a call: what is not computed again */
+    bool (*keep)(void *ctx, const tc_value *v); /* for tc_grad_recompute: values to save */
     void *keep_ctx;
-    tc_node *before; /* where second computations go */
+    tc_node *before; /* recomputed nodes are inserted before this one */
 } again;
 
 bool tc_grad_recomputes(const tc_node *n) {
@@ -85,7 +85,7 @@ static void read_second(void *ctx, tc_value **place) {
     if (*place && (*place)->id < a->nvalues && a->second[(*place)->id]) *place = a->second[(*place)->id];
 }
 
-/* n reads the second computations. Its lists become its own first: a gradient rule may have passed on those of the node that it is of. */
+/* Makes n read the recomputed copies. Its argument lists are copied first, since a gradient rule may share lists with the forward node. */
 static void switch_over(again *a, tc_node *n) {
     for (int i = 0; i < n->nargs; i++)
         if (n->args[i].kind == TC_A_VALUES && n->args[i].n)
@@ -93,13 +93,13 @@ static void switch_over(again *a, tc_node *n) {
     tc_node_each_input(n, read_second, a);
 }
 
-/* One call, whose backward begins at `first`. */
+/* Handles one checkpoint call, whose backward begins at `first`. */
 static void one_call(again *a, tc_node *first, tc_node *last) {
     wanted w = {a, tc_xcalloc(a->nvalues, sizeof(bool))};
     memset(a->second, 0, a->nvalues * sizeof *a->second);
     for (tc_node *n = first; n; n = n->next)
         if (n->source.checkpoint == a->call && !n->source.again) tc_node_each_input(n, want, &w);
-    for (tc_node *n = last; n; n = n->prev) /* what those need; uses stand behind */
+    for (tc_node *n = last; n; n = n->prev) /* backwards: what those need */
         if (n->nouts && w.needed[n->outs[0]->id]) tc_node_each_input(n, want, &w);
     a->before = first;
     for (const tc_node *n = a->graph->first; n; n = n == last ? NULL : n->next)
@@ -133,7 +133,7 @@ void grad_recompute(tc_graph *g, tc_node *last) {
     if (!calls) return;
     again a = begin(g, last);
     bool *done = tc_xcalloc((size_t)calls + 1, sizeof *done);
-    for (tc_node *n = last->next, *next; n; n = next) { /* calls in the order in which the backward comes to them */
+    for (tc_node *n = last->next, *next; n; n = next) { /* calls in the order in which the backward reaches them */
         next = n->next;
         a.call = n->source.checkpoint;
         if (!a.call || a.call > calls || done[a.call]) continue;
@@ -147,7 +147,7 @@ void grad_recompute(tc_graph *g, tc_node *last) {
 /* ---- any choice ---- */
 typedef struct {
     const again *a;
-    TC_VEC(const tc_node *) open; /* to compute again, those that wait for operands below those operands */
+    TC_VEC(const tc_node *) open; /* stack of nodes to recompute; operands above the nodes that need them */
     size_t found;
 } chain;
 

@@ -1,5 +1,5 @@
-/* Which operator made the first NaN: the step's micro-batches once more, operator by operator (torch.autograd.detect_anomaly's question,
- * asked only after it is known that there is one). */
+/* Anomaly detection: after a step diverged, runs its micro-batches again, operator by operator, to find the operator that produced the first NaN (as
+ * torch.autograd.detect_anomaly, but at no cost for normal steps). */
 #include "train/internal.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ double tc_train_worst(const tc_tensor *x) {
     const void *data = tc_tensor_data(x);
     double worst = 0;
     if (x->dtype == TC_F32) {
-        uint32_t most = 0; /* bits without the sign order as magnitudes do */
+        uint32_t most = 0; /* float bits without the sign compare like magnitudes */
         for (int64_t i = 0; i < n; i++) {
             uint32_t m = ((const uint32_t *)data)[i] & 0x7fffffffu;
             if (m > most) most = m;
@@ -24,7 +24,7 @@ double tc_train_worst(const tc_tensor *x) {
     return worst;
 }
 
-/* ---- whether all are finite, at the speed of memory: it is asked of every gradient in every step ---- */
+/* ---- finiteness check at memory bandwidth: every gradient of every step is checked ---- */
 
 typedef uint32_t bits __attribute__((vector_size(64), aligned(4)));
 enum { LANES = sizeof(bits) / 4, GRAIN = 1 << 16 };
@@ -35,7 +35,7 @@ typedef struct {
     bool found;
 } finite_check;
 
-/* Adding one to an exponent of ones, those of NaN and infinity alone, carries into the sign. Blocks of LANES. */
+/* Adding one to an exponent of all ones (NaN or infinity only) carries into the sign bit. In blocks of LANES. */
 static void check_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
     finite_check *k = ctx;
     bits any = {0};
@@ -54,7 +54,7 @@ bool tc_train_all_finite(const tc_tensor *x, tc_pool *pool) {
     return !k.found;
 }
 
-/* Any strides. */
+/* The same for any strides. */
 static double look(const tc_tensor *x) {
     tc_tensor own;
     if (tc_tensor_is_contiguous(x)) return tc_train_worst(x);
@@ -65,8 +65,7 @@ static double look(const tc_tensor *x) {
     return worst;
 }
 
-/* What was found so far. Infinities that the model writes down itself (masks) are not the fault that is looked for, nor what is made of
- * them: `meant` holds such values. */
+/* State of the search. Infinities that the model creates on purpose (masks), and values computed from them, are not reported: `meant` marks them. */
 typedef struct {
     const tc_graph *main;
     bool *meant; /* by value id of main */
@@ -126,13 +125,13 @@ static void describe_one(tc_buf *b, const char *what, const tc_node *n, const tc
     if (from->source.calls) tc_buf_printf(b, " in %s", tc_source_module(&from->source));
 }
 
-/* An infinity is told first: what overflows soon makes a NaN. */
+/* An infinity is reported first: overflow soon produces NaN. */
 static void describe(const search *s, tc_buf *b) {
     if (s->inf) describe_one(b, "infinity", s->inf, s->inf_value);
     if (s->nan) describe_one(b, "NaN", s->nan, s->nan_value);
 }
 
-/* A weight or a column that is not finite before anything is computed. */
+/* Is a weight or batch column not finite before anything is computed? */
 static bool bad_input(tc_trainer *t, const tc_tensor *columns, tc_buf *b) {
     for (size_t i = 0; i < t->weights.len; i++)
         if (tc_train_worst(&t->weights.data[i].data) != 0) {

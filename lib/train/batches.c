@@ -1,8 +1,8 @@
-/* Micro-batches for the steps: made ahead by the loader of the data, given by number, and the place in the data that a checkpoint keeps. */
+/* Micro-batches of the steps, prefetched by the data loader, and the position in the data that a checkpoint stores. */
 #include "base/json_write.h"
 #include "train/internal.h"
 
-/* The samples of this rank in the next micro-batch of a sampler; none after the last step. */
+/* Draws the sample indices of this rank's part of the next micro-batch; returns 0 after the last step. */
 static int64_t draw_from(const tc_trainer *t, tc_sampler *s, int64_t *index) {
     if (s->given / t->r->accumulate >= t->total) return 0;
     tc_sampler_next(s, index);
@@ -43,7 +43,7 @@ tc_status tc_train_next_batch(tc_trainer *t, int64_t k, tc_tensor *columns) {
 }
 
 tc_status tc_train_batch_again(tc_trainer *t, int64_t k, tc_tensor *columns) {
-    tc_sampler again; /* the loader's is ahead */
+    tc_sampler again; /* the loader's sampler is ahead */
     TC_TRY(tc_sampler_init(&again, t->train, t->r->batch, (uint64_t)t->r->seed));
     int64_t *index = tc_xcalloc((size_t)again.batch, sizeof *index);
     tc_sampler_seek(&again, t->numbers_given[k]);
@@ -59,7 +59,7 @@ bool tc_train_data_is_there(tc_trainer *t) {
     return tc_loader_wait(t->loader, t->r->accumulate, POLL);
 }
 
-/* Where the loader is, in the trainer. */
+/* Stores the loader's position in the trainer. */
 static void keep_position(tc_trainer *t) {
     int64_t begin; /* follows from the step */
     free(t->taken);
@@ -69,7 +69,7 @@ static void keep_position(tc_trainer *t) {
 void tc_train_write_position(tc_trainer *t, tc_json *w) {
     if (t->loader) keep_position(t);
     if (!t->ntaken) return;
-    tc_json_key(w, "batches_taken"); /* of those behind the first that was not */
+    tc_json_key(w, "batches_taken"); /* batches taken out of order, beyond the first one not taken */
     tc_json_array(w);
     for (int i = 0; i < t->ntaken; i++) tc_json_int(w, t->taken[i]);
     tc_json_end(w);

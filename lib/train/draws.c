@@ -1,9 +1,9 @@
-/* Random draws of one of several ranks: what one rank would draw on the joined batch, the part that is this rank's (NUMERICS 10).
+/* Random draws with several ranks: each rank draws for the global batch and takes its own slice, so that results equal those of one rank (NUMERICS 10).
  *
  *     bernoulli.p(empty [B, 16], 0.75)   ->   slice(bernoulli.p(empty [batch, 16], 0.75), 0, first, first + B)
  *
- * B is this rank's samples, batch those of all ranks, first those of the ranks before. A draw whose size does not depend on B is the same
- * on every rank, as on one. */
+ * B: samples of this rank; batch: of all ranks; first: of the ranks before this one. A draw whose size does not depend on B is the same on every
+ * rank. */
 #include "op/emit.h"
 #include "train/internal.h"
 
@@ -19,7 +19,7 @@ static tc_sym at(const share *s, tc_symctx *c, tc_sym size, int64_t samples) {
     return tc_sym_substitute(c, size, &s->var, &by, 1);
 }
 
-/* The dimension that grows with B and with nothing else of B's in it; -1: none. */
+/* The dimension that is a multiple of B, if it is the only one that depends on B; -1: none. */
 static int batch_dim(const share *s, tc_symctx *c, const tc_meta *m) {
     for (int d = 0; d < m->rank; d++) {
         tc_sym size = m->size[d], one = at(s, c, size, 1), local = at(s, c, size, s->t->local_batch);
@@ -29,7 +29,7 @@ static int batch_dim(const share *s, tc_symctx *c, const tc_meta *m) {
     return -1;
 }
 
-/* Only the shape of their first argument matters. */
+/* Operators that use only the shape of their first argument. */
 static bool fills(const tc_op *op) {
     static const char *const names[] = {"bernoulli", "uniform",    "normal_functional", "normal_serial", "exponential",
                                         "cauchy",    "log_normal", "geometric",         "random"};
@@ -40,7 +40,7 @@ static bool fills(const tc_op *op) {
     return false;
 }
 
-/* x in its place of the joined batch along dimension d; what other ranks have there does not matter. */
+/* Pads x along dimension d to the global batch, at this rank's position; the padding's values do not matter. */
 static tc_value *widen(tc_emit *e, const share *s, const tc_op *op, tc_value *x, int d) {
     tc_symctx *c = e->graph->program->sym;
     tc_sym all = at(s, c, x->meta.size[d], s->t->r->batch), before = at(s, c, x->meta.size[d], s->t->first_sample);
@@ -56,7 +56,7 @@ static tc_value *widen(tc_emit *e, const share *s, const tc_op *op, tc_value *x,
         pad[n++] = i == d ? before : zero;
         pad[n++] = i == d ? tc_sym_sub(c, tc_sym_sub(c, all, before), x->meta.size[d]) : zero;
     }
-    return tc_emit_call(e, "aten::constant_pad_nd", "vSf", x, pad, n, 0.5); /* a probability, a rate, a scale */
+    return tc_emit_call(e, "aten::constant_pad_nd", "vSf", x, pad, n, 0.5); /* a valid probability, rate and scale */
 }
 
 static tc_status draw_for_all(const share *s, tc_node *n) {

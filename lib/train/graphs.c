@@ -1,7 +1,7 @@
 /* The three programs of a training run (train.h), captured by calling modules of torch/_train.py on symbolic tensors.
  *
- * Weights and optimiser state are concrete tensors in the language; here each becomes an input of the program under its name, and what is
- * written to it an output of the same name, in place when it runs. */
+ * Weights and optimizer state are concrete tensors in the model language; here each becomes an input of the program, and its mutation an output of the
+ * same name, which runs in place. */
 #include "capture/capture.h"
 #include "capture/torch.h"
 #include "grad/grad.h"
@@ -19,13 +19,13 @@ struct capturing {
     tc_trainer *t;
     tc_capture *k;
     const char *name;
-    bool plain;                                   /* an update: nothing is differentiated through it */
-    void (*declare)(capturing *j, list *results); /* inputs, the call, what comes out */
+    bool plain;                                   /* an update program: not differentiated */
+    void (*declare)(capturing *j, list *results); /* declares inputs, makes the call, lists the results */
     const char **names;                           /* of the results; room for the metrics and one more */
     tc_program *p;
 };
 
-/* A tensor of these sizes as the next input; symbols and bounds by tc_capture_ranges. */
+/* Declares a tensor of these sizes as the next input; bounds of symbols come from tc_capture_ranges. */
 static V input_of(capturing *j, const char *name, tc_dtype dtype, int rank, const int64_t *size, const char *const *symbol) {
     C *c = j->t->lang;
     tc_capture_input in = {.name = name, .dtype = dtype, .rank = rank, .hints = size};
@@ -61,7 +61,7 @@ static tc_status capture_program(capturing j, tc_program **out) {
     void (*warn)(void *, const char *) = c->warn;
     tc_status s = tc_lang_run(c, capture_inside, &j);
     c->warn = warn;
-    /* Also after a failure: nothing of the capture stays behind. */
+    /* also after a failure: ends the capture */
     tc_capture_abandon(c);
     c->torch->replayed = NULL;
     c->torch->no_grad = false;
@@ -73,12 +73,12 @@ static tc_status capture_program(capturing j, tc_program **out) {
 
 /* ---- executing ---- */
 
-/* Adds them to the map of buffers' names -> tensors. */
+/* Adds the states to the map, buffer name -> tensor. */
 static void add_states(tc_map *m, opt_states *s) {
     for (size_t i = 0; i < s->len; i++) tc_map_set(m, s->data[i].buffer, &s->data[i].data);
 }
 
-/* Gives every input that is the trainer's its tensor. */
+/* Binds the trainer's tensors to the program's inputs. */
 static tc_status set_states(tc_trainer *t, const tc_program *p, tc_exec *e) {
     tc_map buffers = {0};
     tc_status s = NULL;
@@ -132,8 +132,8 @@ static tc_status make_exec(tc_trainer *t, tc_program *p, tc_exec **out) {
 
 /* ---- micro and eval ---- */
 
-/* Columns as symbolic tensors. Sizes are those of a batch; the batch itself is free in eval (the last one is short), the length is where
- * sequences are padded to the longest. */
+/* Declares the batch's columns as symbolic tensors. The batch size is dynamic in eval (the last batch may be short), the length where sequences are
+ * padded to the longest of a batch. */
 static void declare_columns(capturing *j, const tc_dataset *d, int64_t batch, bool free_batch, V *columns) {
     static const char *const batch_and_length[] = {"B", "T"};
     tc_trainer *t = j->t;
@@ -162,8 +162,8 @@ static void declare_columns(capturing *j, const tc_dataset *d, int64_t batch, bo
 static void call_step(capturing *j, V callee, const tc_dataset *d, const V *columns, int nmetrics, list *results, const char **names) {
     C *c = j->t->lang;
     args A = {.a = (V *)columns, .n = d->ncols};
-    c->torch->autocast = j->t->r->autocast; /* as torch.autocast around forward and loss */
-    c->capturing = true;                    /* changes of objects are told, and taken back when the capture ends */
+    c->torch->autocast = j->t->r->autocast; /* like torch.autocast around forward and loss */
+    c->capturing = true;                    /* changes of objects are recorded and undone when the capture ends */
     V out = tc_call(c, callee, &A);
     c->capturing = false;
     c->torch->autocast = TC_DTYPE_NONE;
@@ -197,7 +197,7 @@ static void declare_eval(capturing *j, list *results) {
     call_step(j, t->eval, t->val, columns, t->nmetrics, results, j->names);
 }
 
-/* The expression's value must be one number; floating: and one that has gradients. */
+/* The expression must give a single number; floating: a floating-point one, for gradients. */
 static tc_status check_number(const tc_value *v, const tc_yaml *at, bool floating) {
     if (v->meta.rank == 0 && (!floating || tc_is_float(v->meta.dtype))) return NULL;
     return tc_yaml_error(at, "the expression gives a tensor of %s and rank %d, expected one number%s", tc_dtypes[v->meta.dtype].name, v->meta.rank,
@@ -210,7 +210,7 @@ static int find_loss(const tc_program *p) {
     TC_BUG("no loss among the outputs");
 }
 
-/* Dropout and the like become their draws and arithmetic before differentiation, so that forward and backward share one draw. */
+/* Dropout and the like are decomposed into draws and arithmetic before differentiation, so that forward and backward share one draw. */
 static bool draws(void *ctx, const tc_node *n) {
     (void)ctx;
     return (n->op->flags & TC_OP_RANDOM) && n->op->decompose && !n->op->grad;
@@ -228,7 +228,7 @@ static tc_status save_as(tc_trainer *t, tc_program *p, tc_node **end) {
     return NULL;
 }
 
-/* Which output is the gradient of which parameter; false: there is none. */
+/* Maps gradient outputs to parameters; false: there is no gradient. */
 static bool find_gradients(tc_trainer *t, const tc_program *p) {
     tc_map of = {0}; /* a parameter's name -> output + 1 */
     bool reached = false;
@@ -285,7 +285,7 @@ tc_status tc_train_build_eval(tc_trainer *t) {
 
 /* ---- update ---- */
 
-/* What an update reads, as inputs: the state and averages that there are, then the step's gradients, which are returned: tensors and None. */
+/* Declares the update's inputs: optimizer state and averages, then gradients; returns the gradients (tensors and None). */
 static V update_inputs(capturing *j) {
     tc_trainer *t = j->t;
     C *c = t->lang;
@@ -314,12 +314,12 @@ static void declare_update(capturing *j, list *results) {
     V a[4] = {grads, (V)where, (V)values, tc_capture_counted(j->k, "step", TC_F64, (tc_symvalue){.f = (double)t->step})};
     args A = {.a = a, .n = 4};
     j->names[0] = "norm";
-    c->capturing = true, c->warn = NULL; /* what a step may change it looks after itself; the rest is refused */
+    c->capturing = true, c->warn = NULL; /* step() handles the changes that it may make; others are refused */
     tc_list_push(c, results, tc_call(c, t->update, &A));
     c->capturing = false;
 }
 
-/* The step before there is any state: results are the norm and the state that it makes. Its numbers are those of this one step. */
+/* The first step, which creates the optimizer state: results are the norm and that state. Learning rates and the like are constants of this step. */
 static void declare_first(capturing *j, list *results) {
     tc_trainer *t = j->t;
     C *c = t->lang;

@@ -1,4 +1,4 @@
-/* A run: steps, lines of metrics, validation, checkpoints, signals and limits. See train.h. */
+/* The training loop: steps, metrics, validation, checkpoints, signals and time limit (train.h). */
 #include "base/file.h"
 #include "base/json_write.h"
 #include "base/text.h"
@@ -101,7 +101,7 @@ static tc_status save_now(tc_trainer *t, const char *out) {
     return tc_ckpt_prune(out, k->keep_last, k->keep_every, k->keep_best ? t->best_step : -1, t->resumed_from);
 }
 
-/* behind: training goes on while it is written, where the recipe says so. What became of the one before is told by the next one. */
+/* Saves a checkpoint. behind: in the background, if the recipe says so; errors of a background save are returned by the next call. */
 static tc_status save(loop *l, bool behind) {
     tc_trainer *t = l->t;
     const bool async = t->r->checkpoint.async, there = l->saved_step == t->step;
@@ -111,7 +111,7 @@ static tc_status save(loop *l, bool behind) {
     if (took > l->save_time) l->save_time = took;
     if (!s && leads(t) && !there) s = async && behind ? tc_saver_begin(t, l->run->out) : save_now(t, l->run->out);
     tc_train_phase(t, "writing checkpoints");
-    /* Every rank learns whether the first one managed: none goes on, or ends, before the rename is on disk. */
+    /* All ranks learn whether rank 0 succeeded: none continues or ends before the rename is on disk. */
     int64_t failed = s != NULL;
     tc_status d = tc_dist_max(t->o.dist, &failed);
     tc_train_phase(t, "waiting for other ranks");
@@ -124,7 +124,7 @@ static tc_status save(loop *l, bool behind) {
     return s;
 }
 
-/* What this rank was told, or its time tells it. */
+/* What this rank should do, by signals and the time limit. */
 static tc_stop told(const loop *l) {
     const tc_train_run *r = l->run;
     double margin = 2 * (l->slowest_step + l->save_time) + 1;
@@ -132,7 +132,7 @@ static tc_stop told(const loop *l) {
     return r->stop ? (tc_stop)*r->stop : TC_STOP_NOT;
 }
 
-/* What all ranks agree to do now: the most urgent of what any of them was told. */
+/* What all ranks do now: the most urgent request of any rank. */
 static tc_status asked(loop *l, tc_stop *out) {
     const tc_train_run *r = l->run;
     int64_t want = told(l);
@@ -153,7 +153,7 @@ static bool save_is_due(const loop *l) {
 static tc_status save_if_due(loop *l) {
     int64_t due = save_is_due(l);
     tc_train_phase(l->t, "other");
-    TC_TRY(tc_dist_max(l->t->o.dist, &due)); /* clocks of ranks differ */
+    TC_TRY(tc_dist_max(l->t->o.dist, &due)); /* the ranks' clocks differ */
     tc_train_phase(l->t, "waiting for other ranks");
     return due ? save(l, true) : NULL;
 }
@@ -209,7 +209,7 @@ static tc_status run_all(loop *l) {
 tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
     loop l = {.t = t, .run = run, .started = tc_now(), .saved_at = tc_now(), .saved_step = t->step ? t->step : -1};
     tc_status s = run_all(&l);
-    tc_status lost = s ? tc_saver_end(t, NULL) : NULL; /* a run that fails finishes the checkpoint that it began, and tells if that failed too */
+    tc_status lost = s ? tc_saver_end(t, NULL) : NULL; /* a failing run finishes its background checkpoint and reports if that failed, too */
     if (lost) tc_status_add(s, "%s", tc_status_message(lost));
     tc_status_free(lost);
     return s;

@@ -1,11 +1,11 @@
-/* What a run takes of memory, for -v: forecast from the plans before the first step, and measured at the end. */
+/* Memory of a training run, for -v: estimated from the plans before the first step, measured at the end. */
 #include "base/resident.h"
 #include "train/internal.h"
 
-/* What the first runs of programs bring in that no plan counts, as measured: code of the kernels, structures of bound programs. */
+/* Bytes that first runs add beyond the plans, as measured: kernel code, structures of bound programs. */
 enum { FIRST_RUNS = 1 << 20 };
 
-/* Of the run, by what it is for. */
+/* Memory of the run by purpose. */
 typedef struct {
     size_t weights, grads, state, copies, data, micro, update, eval, graphs, language;
 } parts;
@@ -25,7 +25,7 @@ static size_t data_bytes(const tc_dataset *d) {
 
 static size_t graph_bytes(const tc_exec *e) { return e ? tc_exec_program(e)->arena.used : 0; }
 
-/* What is there whatever has run. A step's gradients are the results of micro and stay until the update has read them. */
+/* Memory that is always allocated. A step's gradients are results of `micro` and live until the update has read them. */
 static parts fixed_parts(const tc_trainer *t) {
     parts p = {.state = tensors_bytes(&t->state) + tensors_bytes(&t->averages),
                .data = data_bytes(t->train) + data_bytes(t->val),
@@ -50,7 +50,7 @@ static void print_parts(tc_buf *b, const parts *p) {
 
 /* ---- before the first step ---- */
 
-/* The longest batch of a padded set, as its columns have it. */
+/* The greatest length of a padded data set's batches. */
 static int64_t longest(const tc_dataset *d) {
     int64_t n = 1;
     for (int64_t i = 0; d->kind == TC_DATA_SEQUENCES && i < d->count; i++)
@@ -58,7 +58,7 @@ static int64_t longest(const tc_dataset *d) {
     return n;
 }
 
-/* Of a run on whole batches (graphs.c: B samples of length T). d NULL: the program has no such sizes. */
+/* Estimates a run on full batches (graphs.c: B samples of length T). d NULL: the program has no such symbols. */
 static tc_status estimate(tc_exec *e, const tc_dataset *d, int64_t batch, tc_exec_memory *out) {
     *out = (tc_exec_memory){0};
     if (!e) return NULL;
@@ -113,7 +113,7 @@ tc_status tc_train_say_needed(tc_trainer *t) {
 
 /* ---- at the end ---- */
 
-/* What a program has beside weights and state, once it has run. */
+/* Bytes of a program besides weights and state, after a run. */
 static size_t work_bytes(const tc_exec *e) {
     if (!e) return 0;
     tc_exec_memory m = tc_exec_memory_use(e);

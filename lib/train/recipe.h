@@ -1,5 +1,5 @@
-/* Recipes: what tc-train is told, as YAML typed by this schema and KEY=VALUE overrides (tc-recipe(5)).
- * Expressions are text here; they are evaluated in the model language with `m`, `out`, the batch's names and the model file's own. */
+/* Recipes of tc-train: YAML with the schema of this struct, and KEY=VALUE overrides (tc-recipe(5)). Expressions are kept as text; they are evaluated in
+ * the model language, where they see `m`, `out`, the batch's columns and the model file's names. */
 #ifndef TC_TRAIN_RECIPE_H
 #define TC_TRAIN_RECIPE_H
 
@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     tc_arena arena;
     tc_yaml *root;
-    const char *file, *dir; /* dir: where relative names start; NULL: the working directory */
+    const char *file, *dir; /* dir: base of relative paths; NULL: the working directory */
     /* model */
     const char *model;                   /* "FILE.py:Class"; NULL: the program comes from stdin */
     tc_yaml *arg, *input, *dim, *source; /* as tc-export's options: maps or lists */
@@ -39,10 +39,10 @@ typedef struct {
     tc_yaml *swa_node;
     tc_recipe_swa swa;
     const char *precision, *backward_autocast, *saved_as; /* as written */
-    tc_dtype floats;                                      /* of weights and batches */
+    tc_dtype floats;                                      /* dtype of weights and batches */
     tc_dtype backward;                                    /* autocast of the backward, or TC_DTYPE_NONE */
-    tc_dtype saved;                                       /* what the forward hands over to the backward in, or TC_DTYPE_NONE: as it is */
-    tc_dtype autocast;                                    /* of forward and loss; TC_DTYPE_NONE: they run in `floats` */
+    tc_dtype saved;                                       /* dtype in which activations are saved for the backward; TC_DTYPE_NONE: unchanged */
+    tc_dtype autocast;                                    /* autocast of forward and loss; TC_DTYPE_NONE: off */
     /* what is kept and said */
     tc_yaml *validate_node, *checkpoint_node;
     tc_recipe_validate validate; /* every 0: only at the end */
@@ -50,18 +50,18 @@ typedef struct {
     int64_t log_every;
 } tc_recipe;
 
-/* overrides: "KEY=VALUE". TC_USAGE with file:line. */
+/* Parses a recipe with overrides "KEY=VALUE"; *out is the caller's. TC_USAGE with file:line. */
 tc_status tc_recipe_parse(const char *file, const char *text, size_t len, const char *const *overrides, int noverrides, tc_recipe **out);
 void tc_recipe_free(tc_recipe *r); /* NULL is allowed */
-/* As YAML that reads back to the same recipe (overrides applied). */
+/* Appends the recipe as YAML, overrides applied; it parses to the same recipe. */
 void tc_recipe_print(const tc_recipe *r, tc_buf *b);
-/* "steps: 200 -> 400" for every top-level key that differs, one a line. */
+/* Appends "steps: 200 -> 400" for every top-level key that differs, one per line. */
 void tc_recipe_diff(const tc_recipe *a, const tc_recipe *b, tc_buf *out);
-/* A string, or a list of strings, as an array; 0 for NULL. */
+/* A string or list of strings as an array (in the recipe's arena); y NULL: empty. */
 tc_status tc_recipe_strings(tc_recipe *r, const tc_yaml *y, const char ***out, int *out_n);
 /* activation_checkpointing: the class or list of classes, or NULL. */
 const tc_yaml *tc_recipe_checkpointed(const tc_recipe *r);
-/* A file name of the recipe, relative ones from its folder; in the recipe's arena, or the name itself. */
+/* Resolves a path of the recipe: relative ones against its folder. In the recipe's arena, or `name` itself. */
 const char *tc_recipe_path(tc_recipe *r, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
-/* Calling the nodes of a program again. See replay.h.
+/* Replays a program's nodes in the model language (replay.h).
  *
- * Sizes: a symbol of the program stands for the size that the argument has here; it is known from the user inputs, and for sizes that
- * depend on data from the results of the nodes that make them. */
+ * A symbol of the program is bound to the size of the actual argument: from the user inputs, or, for data-dependent sizes, from results of replayed
+ * nodes. */
 #include "train/replay.h"
 
 #include "base/json.h"
@@ -18,7 +18,7 @@ typedef struct {
     C *c;
     const tc_program *p;
     V *value;          /* by value id */
-    tc_sym *sym;       /* by index of the program's symbol: its expression here, NULL: not known yet */
+    tc_sym *sym;       /* by symbol index: its expression in this context; NULL: not bound yet */
     tc_sym *from, *to; /* the same as pairs, for substitution; first `known` are valid */
     size_t known, nsyms;
 } replay;
@@ -33,7 +33,7 @@ static void know(replay *r, tc_sym var, tc_sym here) {
     r->to[r->known++] = here;
 }
 
-/* A number of the program, in this context. */
+/* A symbolic number of the program, expressed in this context. */
 static tc_sym sym_here(replay *r, tc_sym s) {
     if (!s) return NULL;
     if (tc_sym_opcode(s) == TC_S_CONST) return tc_sym_import(ctx(r), s, r->p->sym);
@@ -75,8 +75,8 @@ static const tc_sym *syms_here(replay *r, const tc_sym *s, int n) {
 
 static void run_node(replay *r, const tc_node *n);
 
-/* A subgraph (a branch, a body, the two halves of an autograd.Function) captured again inside the graph being captured. Its values have
- * numbers of their own; what is learnt of symbols stays. */
+/* Replays a subgraph (branch, loop body, halves of an autograd.Function) inside the graph being captured. Its values have their own ids; symbol bindings
+ * found there are kept. */
 static tc_graph *graph_here(replay *r, const tc_graph *g) {
     C *c = r->c;
     tc_graph *outer = c->torch->graph;
@@ -155,7 +155,7 @@ static void keep_history(V out, V written) {
     if (v && old && v->producer && old->meta.requires_grad) v->producer->straight = v->meta.requires_grad = true;
 }
 
-/* What was written to in the program's source is told to the node that was made as n. */
+/* Copies the records of overwritten operands to the replayed node. */
 static void keep_overwritten(C *c, V out, const tc_overwritten *w) {
     size_t n = 1;
     V *all = tc_is_seq(out) ? tc_items(out, &n) : &out;
@@ -206,7 +206,7 @@ static void check_argument(replay *r, const tc_input *in, V x, const char *which
              tc_repr(c, tc_getattr(c, x, tc_intern(c, "shape", 5)))->s);
 }
 
-/* Sizes that the program fixes or expects equal become guards of what is captured, or are checked now. */
+/* Sizes that the program fixes or requires to be equal become guards of the capture, or are checked now. */
 static void guard_sizes(replay *r, const tc_input *in, V x) {
     C *c = r->c;
     const tc_meta *m = &in->value->meta;
@@ -273,7 +273,7 @@ static V *keys_of(C *c, const tc_tree *t) {
     return keys;
 }
 
-/* The user's results as the tree of the program has them: one tensor, a tuple, a list, a dict. */
+/* Rebuilds the results as the program's output tree has them: tensor, tuple, list, dict. */
 static V build_tree(replay *r, const tc_tree *t, V *leaves, int n, int *at) {
     C *c = r->c;
     if (!t || t->kind == TC_TREE_LEAF) return *at < n ? leaves[(*at)++] : c->none;
@@ -296,7 +296,7 @@ static void write_back(C *c, V to, V value) {
     for (tc_node *n = !g ? NULL : last ? last->next : g->first; n; n = n->next) n->uncounted = true;
 }
 
-/* Its gradients went on at the write itself. */
+/* Writes back a parameter; gradients were handled at the write itself. */
 static void write_parameter(C *c, V to, V value) {
     bool outside = c->torch->no_grad;
     c->torch->no_grad = true;
@@ -343,7 +343,7 @@ static V run_program(C *c, const tc_program *p, V *tensors, args *A) {
             user++;
             if (p->inputs[i].kind == TC_IN_USER) guard_sizes(&r, &p->inputs[i], A->a[user]);
         }
-    int calls = 0; /* of torch.utils.checkpoint: each time the program is called they are others */
+    int calls = 0; /* number of torch.utils.checkpoint calls: each replay gets new ones */
     c->torch->replay_base = c->torch->ncheckpoints;
     for (const tc_node *node = p->graph->first; node; node = node->next) {
         c->torch->replayed = &node->source;

@@ -1,5 +1,5 @@
-/* A program as a function of the model language: its nodes are called again, one by one, on concrete tensors or into a capture.
- * So a program from an archive can stand where a module stands: inside a loss, under autograd, in a capture. */
+/* Makes a program callable from the model language: its nodes are replayed one by one, on concrete tensors or into a capture. So a program from an
+ * archive can be used like a module: in a loss, under autograd, in a capture. */
 #ifndef TC_TRAIN_REPLAY_H
 #define TC_TRAIN_REPLAY_H
 

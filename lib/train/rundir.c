@@ -34,7 +34,7 @@ static int64_t step_of(const char *line, size_t n) {
     tc_status s = tc_jr_finish(&j);
     if (!s) return step;
     tc_status_free(s);
-    return INT64_MAX; /* a line that a crash cut short goes too */
+    return INT64_MAX; /* an incomplete last line is dropped, too */
 }
 
 tc_status tc_train_metrics_rewind(const char *dir, int64_t step) {
@@ -75,7 +75,7 @@ tc_status tc_train_sweep(const char *dir) {
     return s;
 }
 
-/* The commit that HEAD of a repository around `dir` names, without running git. */
+/* Reads the commit of HEAD of the repository that contains the working directory, without running git. */
 static void git_revision(tc_buf *out) {
     tc_buf up = {0}, path = {0}, head = {0};
     for (int i = 0; i < 8 && !head.len; i++) {
@@ -129,7 +129,7 @@ tc_status tc_train_write_environment(const char *dir, const char *origin, tc_num
     tc_json_int(&w, threads);
     tc_json_key(&w, "ranks");
     tc_json_int(&w, ranks);
-    tc_json_key(&w, "variables"); /* TC_* only: the rest is nobody's business */
+    tc_json_key(&w, "variables"); /* only TC_*: other variables may be private */
     tc_json_object(&w);
     for (char **e = environ; *e; e++) {
         const char *eq = strchr(*e, '=');

@@ -8,11 +8,11 @@
 /* metrics.jsonl: appends a line (with its newline); drops the lines after `step`, and one that a crash cut short. */
 tc_status tc_train_metrics_add(const char *dir, const char *line, size_t n);
 tc_status tc_train_metrics_rewind(const char *dir, int64_t step);
-/* Removes what a run that was killed left half written: .step-3.tmp123 and the like. Only the holder of the lock may. */
+/* Removes temporary files of a killed run (.step-3.tmp123 and the like). Only the holder of the run directory's lock may call this. */
 tc_status tc_train_sweep(const char *dir);
 /* environment: version, numerics, processor, threads, ranks, TC_* variables, and the folder where the recipe's relative names start. */
 tc_status tc_train_write_environment(const char *dir, const char *origin, tc_numerics numerics, int threads, int ranks);
-/* A text of environment, in the arena; NULL: it has no such key. */
+/* Reads a string from `environment` into the arena; NULL: no such key. */
 tc_status tc_train_recorded(const char *dir, const char *key, tc_arena *a, const char **out);
 
 #endif

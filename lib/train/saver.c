@@ -53,7 +53,7 @@ static void forget_pending(tc_saver *v) {
     v->pending.len = 0;
 }
 
-/* Memory that a program writes, into the set. */
+/* Adds the storage that a program mutates to the set. */
 static void add_written(tc_map *written, const tc_exec *e) {
     const tc_program *p = e ? tc_exec_program(e) : NULL;
     for (int i = 0; p && i < p->noutputs; i++) {
@@ -96,7 +96,7 @@ static tc_status copy(tc_saver *v, const tc_tensors *all, const tc_map *written)
     return s;
 }
 
-/* The system gives pages when they are written to. */
+/* Touches the pages, so that they are allocated now. */
 static void *touch(void *arg) {
     tc_saver *v = arg;
     for (size_t i = 0; i < v->copies.items.len; i++) {

@@ -1,5 +1,5 @@
-/* What a checkpoint holds, and going on from one: weights, optimiser state, the groups' numbers, the scheduler, the position. The data
- * order follows from seed and step; random numbers of a step follow from seed, step and micro-batch: neither needs state. */
+/* Checkpoint contents and resuming: weights, optimizer state, numbers of the groups, scheduler, position in the data. The order of samples follows from
+ * seed and step, random numbers from seed, step and micro-batch, so neither is stored. Also resumes from PyTorch checkpoints. */
 #include "base/json_write.h"
 #include "base/text.h"
 #include "capture/torch.h"
@@ -9,7 +9,7 @@
 enum { MAX_DEPTH = 20 };
 static const char OTHERS[] = "optim.others.";
 
-/* ---- values of the language as JSON; what is code (lambdas, the optimiser) is left out of dicts ---- */
+/* ---- values of the model language as JSON; code (lambdas, the optimizer) is omitted from dicts ---- */
 
 static bool writable(C *c, V v, int depth) {
     switch (tc_kind_of(v)) {
@@ -27,7 +27,7 @@ static bool writable(C *c, V v, int depth) {
         return true;
     }
     case K_DICT: return depth < MAX_DEPTH;
-    case K_TENSOR: return tc_index(c, tc_call_method(c, v, tc_intern(c, "numel", 5), 0, NULL), "numel") == 1; /* a rate: its number */
+    case K_TENSOR: return tc_index(c, tc_call_method(c, v, tc_intern(c, "numel", 5), 0, NULL), "numel") == 1; /* a learning rate tensor: its number */
     default: return false;
     }
 }
@@ -223,7 +223,7 @@ tc_status tc_train_save(tc_trainer *t, const char *dir) {
     return s;
 }
 
-/* ---- going on ---- */
+/* ---- resuming ---- */
 
 typedef struct {
     tc_trainer *t;
@@ -366,7 +366,7 @@ static void go_on_averaging(C *c, reader *x) {
     tc_call_method(c, x->t->update, tc_intern(c, "go_on_averaging", 15), 1, &taken);
 }
 
-/* Averages begin anew when the checkpoint has none: its recipe had neither ema_decay nor swa, or the other one. */
+/* Averages start anew when the checkpoint has none of this kind (ema_decay, swa). */
 static void restore_averages(C *c, reader *x) {
     opt_states *all = &x->t->averages;
     size_t found = 0;
@@ -447,7 +447,7 @@ tc_status tc_trainer_resume(tc_trainer *t, const char *path) {
     return s;
 }
 
-/* ---- a new language during a run ---- */
+/* ---- renewing the language context during a run ---- */
 static void take_over(C *c, void *ctx) {
     reader *x = ctx;
     tc_trainer *t = x->t;
@@ -496,7 +496,7 @@ tc_status tc_train_renew_language(tc_trainer *t) {
     return s;
 }
 
-/* ---- going on from a checkpoint of PyTorch ---- */
+/* ---- resuming from a PyTorch checkpoint ---- */
 typedef struct {
     tc_trainer *t;
     const tc_ckpt *k;
@@ -513,7 +513,7 @@ static const tc_yaml *foreign_value(foreign *x, const char *name) {
     return y;
 }
 
-/* Where the optimiser stands: in front of "param_groups.0.params". */
+/* Finds the optimizer's prefix: the text before "param_groups.0.params". */
 static bool find_optimiser(foreign *x) {
     static const char mark[] = "param_groups.0.params";
     for (size_t i = 0; i < x->nvalues; i++) {
@@ -525,7 +525,7 @@ static bool find_optimiser(foreign *x) {
     return false;
 }
 
-/* State of one parameter, which the file calls `id`, to entries; its step to *io_step. */
+/* Adds the state of the parameter that the file calls `id` to entries; its step to *io_step. */
 static void foreign_state(C *c, foreign *x, const char *id, const char *name, list *entries, int64_t *io_step) {
     tc_arena *a = &x->t->arena;
     const char *head = tc_arena_printf(a, "%sstate.%s.", x->prefix, id);
@@ -638,7 +638,7 @@ static bool is_json_number(const char *value) {
     return tc_parse_double(value, &number);
 }
 
-/* The state of a GradScaler: kept for the script that the run may go back to. */
+/* Keeps the state of a GradScaler, for converting back to PyTorch. */
 static void foreign_scaler(foreign *x) {
     static const char *const heads[] = {"scaler.", "grad_scaler.", "scaler_state_dict."};
     tc_buf b = {0};

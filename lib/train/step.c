@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static const size_t LANGUAGE_GROWTH = (size_t)64 << 20; /* bytes of the language's objects after which it is made anew */
+static const size_t LANGUAGE_GROWTH = (size_t)64 << 20; /* growth of the language's memory after which its context is renewed */
 
 static double scalar_of(const tc_tensor *x) { return tc_scalar_to_double(tc_scalar_load(x->dtype, tc_tensor_data(x), 0)); }
 
@@ -42,7 +42,7 @@ tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tens
     return tc_exec_run(e, columns, t->train->ncols, &t->step_gen, out, tc_exec_program(e)->noutputs);
 }
 
-/* Adds the micro-batch's loss and gradients to the step's. */
+/* Accumulates the loss and gradients of a micro-batch. */
 static tc_status add_micro(tc_trainer *t, int64_t k, const tc_tensor *columns) {
     const tc_program *p = tc_exec_program(t->micro_exec);
     tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
@@ -69,7 +69,7 @@ static tc_status add_micro(tc_trainer *t, int64_t k, const tc_tensor *columns) {
 static tc_status all_reduce(tc_trainer *t) {
     int size = tc_dist_size(t->o.dist);
     if (size == 1) return NULL;
-    /* Means over the samples of a rank count by their number: 1 where the slices are even. */
+    /* Means over a rank's samples are weighted by their number; 1 for even slices. */
     double share = (double)t->local_batch * size / (double)t->r->batch;
     bool even = t->r->batch % size == 0;
     if (!even) t->loss *= share;
@@ -85,7 +85,7 @@ static tc_status all_reduce(tc_trainer *t) {
     return NULL;
 }
 
-/* Loss and gradients of the step's micro-batches, over all ranks: of the next ones, or (eager) of those that the step holds. */
+/* Computes the step's loss and gradients over all micro-batches and ranks: of the next micro-batches, or (eager) again of the current ones. */
 static tc_status gradients(tc_trainer *t) {
     int n = t->train->ncols;
     bool again = t->columns != NULL;
@@ -108,7 +108,7 @@ static tc_status gradients(tc_trainer *t) {
 
 /* ---- the update ---- */
 
-/* The groups' numbers as they are now. */
+/* Reads the current numbers of the optimizer's groups. */
 static void read_numbers(C *c, tc_trainer *t) {
     size_t n, parts;
     V *all = tc_items(tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &n);
@@ -143,7 +143,7 @@ static void read_numbers(C *c, tc_trainer *t) {
     }
 }
 
-/* The step's gradients as a tuple of tensors and None. */
+/* The step's gradients as objects of the language: a tuple of tensors and None. */
 static V wrap_gradients(C *c, tc_trainer *t) {
     V grads = tc_tuple(c, (size_t)t->nparams, NULL);
     for (int i = 0; i < t->nparams; i++)
@@ -300,7 +300,7 @@ static void take_first(C *c, void *ctx) {
     tc_call_method(c, t->update, tc_intern(c, "take_first", 10), 2, given);
 }
 
-/* The update that makes the optimiser's state: captured, and not needed again. */
+/* The first update, which creates the optimizer state; its program runs once. */
 static tc_status first_update(tc_trainer *t) {
     const tc_program *p = tc_exec_program(t->first_exec);
     tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
@@ -322,7 +322,7 @@ static void leave_captures(C *c, void *ctx) {
     tc_call_method(c, t->update, tc_intern(c, "go_by_operators", 15), 1, &step);
 }
 
-/* Why a step is not captured; consumed. */
+/* Switches to eager updates and reports why (takes the status). */
 static tc_status go_by_operators(tc_trainer *t, tc_status why) {
     t->by_operators = true;
     if (t->o.log) t->o.log(t->o.ctx, "update", tc_status_message(why));
@@ -353,7 +353,7 @@ static tc_status captured_update(tc_trainer *t) {
         t->update_exec = NULL;
         TC_TRY(tc_train_plan_update(t));
     }
-    return NULL; /* it cannot be captured */
+    return NULL; /* the update cannot be captured */
 }
 
 /* After a step: scheduler_step, then the numbers of the next one. */
@@ -365,7 +365,7 @@ static void host_part(C *c, void *ctx) {
     tc_lang_eval(c, t->names, NULL, t->step_place, t->r->scheduler_step ? t->r->scheduler_step : "scheduler.step()");
 }
 
-/* The weights stay as they are when a gradient is not finite. */
+/* Checks that gradients are finite, before weights are changed. */
 static tc_status check_gradients(tc_trainer *t) {
     tc_pool_enter(t->o.pool);
     int bad = -1;
@@ -424,7 +424,7 @@ static int64_t next_samples(void *ctx, int64_t *index) {
     return n;
 }
 
-/* Adds share times the loss and the metrics of a batch. */
+/* Adds a batch's loss and metrics, weighted by share. */
 static tc_status add_eval(tc_trainer *t, const tc_tensor *columns, double share, double *mean) {
     const tc_program *p = tc_exec_program(t->eval_exec);
     tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);

@@ -1,4 +1,4 @@
-/* Making a trainer: data, weights, and the objects of the recipe's expressions in the model language. See train.h. */
+/* Creates a trainer: data, weights, and the model language's objects for the recipe's expressions (train.h). */
 #include "capture/ast.h"
 #include "capture/torch.h"
 #include "ckpt/ckpt.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Nodes that a captured program may have: those of a model from its source, and for each weight those that its update takes. */
+/* Limits on captured nodes: of a model, and per weight of its update. */
 enum { MODEL_NODES = 100000, NODES_A_WEIGHT = 256 };
 
 void tc_train_note(tc_trainer *t, const char *fmt, ...) {
@@ -163,7 +163,7 @@ tc_status tc_trainer_fill(const tc_trainer *t, tc_program *p) {
     return NULL;
 }
 
-/* ---- the language's side ---- */
+/* ---- objects of the model language ---- */
 
 static V wrap_weight(C *c, const weight *w) {
     tensor *o = (tensor *)tc_torch_wrap(c, tc_tensor_share(&w->data), w->requires_grad);
@@ -217,10 +217,10 @@ static V source_module(tc_trainer *t) {
     return tc_lang_eval(c, t->file_names, NULL, "model", text);
 }
 
-/* Memory that the initialiser made -> the run's in its place. */
+/* Map from storage that the initialiser created to the run's storage. */
 typedef struct {
     tc_map to;                 /* tc_storage * -> tc_storage * */
-    TC_VEC(tc_storage *) from; /* held meanwhile: an address stands for one of them */
+    TC_VEC(tc_storage *) from; /* retained meanwhile, so that addresses stay unique */
 } moves;
 static void note_move(moves *m, const tc_tensor *own, const tc_tensor *run) {
     tc_storage *old = own->storage;
@@ -229,7 +229,7 @@ static void note_move(moves *m, const tc_tensor *own, const tc_tensor *run) {
     *tc_map_put(&m->to, (const char *)&old, sizeof old) = run->storage;
     tc_vec_push(&m->from, tc_storage_retain(old));
 }
-/* Every tensor of the language that shares a weight's own memory shares the run's from now on: nothing holds what the initialiser made. */
+/* Makes every tensor of the language that shares an initial weight's storage share the run's storage instead, so that the initial storage is freed. */
 static void move_sharers(C *c, moves *m) {
     for (tensor *x = c->torch->owned; x && m->from.len; x = x->next_owned) {
         tc_storage *old = x->t.storage, *run = old ? tc_map_get(&m->to, (const char *)&old, sizeof old) : NULL;
@@ -280,7 +280,7 @@ static void make_model(tc_trainer *t) {
         tc_list_push(c, tensors, tc_tuple_of(c, 4, tc_bool(c, w->buffer), tc_bool(c, w->persistent), tc_strz(c, w->fqn), w->object));
     }
     move_sharers(c, &m);
-    /* Types that a forward asks its tensors for are others under autocast than when the program was captured: the source itself is called. */
+    /* Under autocast, dtypes that forward reads from tensors differ from those at capture: call the source itself. */
     t->runs_source = made && !missing && t->r->autocast != TC_DTYPE_NONE;
     if (t->runs_source) {
         checkpoint_classes(t, made);
@@ -449,7 +449,7 @@ tc_status tc_train_make_language(tc_trainer *t) {
     t->lang->torch->eval = tc_evaluator_eval(t->evaluator);
     t->lang->torch->gen = &t->eager_gen;
     TC_TRY(tc_lang_run(t->lang, make_objects, t));
-    tc_evaluator_forget(t->evaluator); /* of the initialisers: their results are replaced by the run's weights */
+    tc_evaluator_forget(t->evaluator); /* frees results of initialisers, which the run's weights replace */
     t->language_bytes = t->lang->arena.used;
     return NULL;
 }

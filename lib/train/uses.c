@@ -1,4 +1,5 @@
-/* What an expression of the recipe looks at and calls, told by its syntax tree:  F.cross_entropy(m(x), y) reads F, m, x and y and calls m. */
+/* Analyses a recipe expression by its syntax tree: which names it reads and whether it calls the model:  F.cross_entropy(m(x), y) reads F, m, x and y
+ * and calls m. */
 #include "capture/ast.h"
 #include "train/internal.h"
 
@@ -8,7 +9,7 @@ typedef bool (*test)(const ast *e, const char *name);
 
 static bool is_name(const ast *e, const char *name) { return e && e->kind == N_NAME && (!name || !strcmp(e->name->s, name)); }
 
-/* Whether the test holds for a node of e. */
+/* Does the test hold for any node of e? */
 static bool any(const ast *e, test holds, const char *name) {
     if (!e) return false;
     if (holds(e, name) || any(e->a, holds, name) || any(e->b, holds, name) || any(e->c, holds, name)) return true;
