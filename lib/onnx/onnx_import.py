@@ -10,7 +10,7 @@
 import _onnx
 import torch
 from onnx_values import Coded, Host, Missing, Strings, Weight, constant, is_small, numbers, sizes_of, tensor
-from onnx_tables import HOST, MOVES, RANDOM, find
+from onnx_tables import HOST, MOVES, MOVES_STRINGS, RANDOM, find
 
 DTYPES = {1: torch.float32, 2: torch.uint8, 3: torch.int8, 4: torch.uint16, 5: torch.int16, 6: torch.int32, 7: torch.int64, 9: torch.bool,
           10: torch.float16, 11: torch.float64, 12: torch.uint32, 13: torch.uint64, 14: torch.complex64, 15: torch.complex128,
@@ -278,13 +278,13 @@ class Model:
 
     def call(self, n, row, values):
         kinds, args, like = row.kinds, [], None
+        if n.domain == "" and n.op in MOVES_STRINGS:
+            values, like = with_places(n, values)
         for i, v in enumerate(values):
             kind = kinds[i] if i < len(kinds) else kinds[-1] if kinds else "t"
-            if isinstance(v, Coded) and kind in "th":
-                if n.op not in MOVES:
+            if isinstance(v, Coded) and (kind in "th" or v.code == 8 and like is not None):
+                if like is None and n.op not in MOVES:
                     _onnx.unsupported(f"element type {v.name()} in {n.op}")
-                if like is not None and like.words != v.words:
-                    _onnx.unsupported(f"strings of two lists in {n.op}")
                 like, v = v, v.t
             if kind == "h" or kind == "s":
                 args.append(self.numbers_of(n, i, v, kind))
@@ -299,9 +299,7 @@ class Model:
         out = row.rule(n, *args)
         if n.domain == "com.microsoft":
             n.leave_none()
-        if like is not None:
-            out = tuple(like.moved(t) for t in out) if isinstance(out, tuple) else like.moved(out)
-        return out
+        return out if like is None or n.op == "Equal" else moved(like, out, n.op == "Unique")
 
     def numbers_of(self, n, i, v, kind):
         if v is None:
@@ -494,6 +492,46 @@ def user_input(name, kind, fixed, differentiated=False):
     if differentiated and t.dtype.is_floating_point:
         t.requires_grad = True
     return Coded(kind[1], t) if kind[1] in CODED else t
+
+
+# ---- strings ----
+def words_of(v):
+    if isinstance(v, list):
+        return [w for x in v for w in words_of(x)]
+    return v.items if isinstance(v, Strings) else v.words if isinstance(v, Coded) and v.code == 8 else []
+
+
+def place(v, words, at):
+    if isinstance(v, list):
+        return [place(x, words, at) for x in v]
+    if isinstance(v, Strings):
+        return Coded(8, constant(Host(v.shape, [at[w] for w in v.items], torch.int64)), words)
+    if not isinstance(v, Coded) or v.code != 8 or v.words == words:
+        return v
+    return Coded(8, torch.index_select(constant(Host([len(v.words)], [at[w] for w in v.words], torch.int64)), 0, v.t.reshape([-1])).reshape(v.t.shape), words)
+
+
+def with_places(n, values):
+    """Operators that move elements move strings by their places in one sorted list: (values, the list as a Coded or None)."""
+    if n.op == "Equal" and all(isinstance(v, Strings) for v in values):
+        return values, None
+    words, at = sorted(list({w: True for w in words_of(values)})), {}
+    if not words and not any(isinstance(v, Strings) for v in values):
+        return values, None
+    for i, w in enumerate(words):
+        at[w] = i
+    values = [place(v, words, at) for v in values]
+    return [[x.t if isinstance(x, Coded) else x for x in v] if isinstance(v, list) else v for v in values], Coded(8, None, words)
+
+
+def moved(like, out, first_alone=False):
+    if isinstance(out, tuple):
+        return tuple(moved(like, t) if i == 0 or not first_alone else t for i, t in enumerate(out))
+    if isinstance(out, list):
+        return [moved(like, t) for t in out]
+    if like.code == 8 and isinstance(out, torch.Tensor) and _onnx.known(out):
+        return Strings(out.shape, [like.words[k] for k in numbers(out)])
+    return like.moved(out)
 
 
 def outputs_of(name, v, values, names):

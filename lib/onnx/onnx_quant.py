@@ -1,7 +1,7 @@
 # Casts, element types without a dtype, quantisation.
 import torch
 import torch.nn.functional as F
-from onnx_values import Coded, Host, Weight, constant, numbers, tensor
+from onnx_values import Coded, Host, Strings, Weight, constant, numbers, tensor
 from onnx_shape import axis_of
 import _onnx
 
@@ -113,6 +113,30 @@ def wrap_bits(t, code):
     return low.to(torch.uint8)
 
 
+def written(x, digits):
+    if isinstance(x, bool):
+        return str(int(x))
+    if isinstance(x, int):
+        return str(x)
+    return "NaN" if x != x else ("-INF" if x < 0 else "INF") if x in (float("inf"), -float("inf")) else f"%.{digits}g" % x
+
+
+def convert_strings(n, v, to):
+    """Numbers that are known, in their text, and back."""
+    from onnx_import import DTYPES
+
+    if isinstance(v, Strings):
+        if to == 8 or to not in DTYPES:
+            return v if to == 8 else n.unsupported("a cast of strings")
+        d = DTYPES[to]
+        items = [float(s) if d.is_floating_point else int(s) for s in v.items]
+        return constant(Host(v.shape, items, d))
+    t = v if isinstance(v, Host) else tensor(v)
+    if not (v.is_constant() if isinstance(v, Host) else isinstance(t, torch.Tensor) and _onnx.known(t)):
+        n.unsupported("strings that depend on data")
+    return Strings(t.shape, [written(x, 17 if t.dtype == torch.float64 else 8) for x in numbers(t)])
+
+
 def convert(n, v, to, saturate=True, mode="up"):
     from onnx_import import DTYPES
 
@@ -120,9 +144,9 @@ def convert(n, v, to, saturate=True, mode="up"):
         if v.code == to:
             return v
         v = decode(v.code, v.t) if v.code in CODES else v.t
+    if to == 8 or isinstance(v, Strings):
+        return convert_strings(n, v, to)
     t = tensor(v)
-    if to == 8 or not isinstance(t, torch.Tensor):
-        n.unsupported("a cast of strings")
     if to in (F8E4M3FNUZ, F8E5M2FNUZ, F4):
         return Coded(to, encode(to, t, saturate))
     if to == E8M0:
@@ -153,6 +177,8 @@ def code_of(v):
 
     if isinstance(v, Coded):
         return v.code
+    if isinstance(v, Strings):
+        return 8
     d = v.data.dtype if isinstance(v, Weight) else v.dtype
     for k, x in DTYPES.items():
         if x == d and k not in CODED:

@@ -20,6 +20,11 @@ MOVES = {}
 for _op in ("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Concat", "Slice", "Gather", "Split", "Expand", "Tile",
             "Shape", "Size", "DepthToSpace", "SpaceToDepth", "Compress", "GatherElements", "GatherND", "Where"):
     MOVES[_op] = True
+# The same for strings, which have an order too.
+MOVES_STRINGS = {}
+for _op in list(MOVES) + ["Scatter", "ScatterElements", "ScatterND", "ReverseSequence", "SplitToSequence", "ConcatFromSequence", "Equal", "Unique"]:
+    if _op not in ("Shape", "Size"):
+        MOVES_STRINGS[_op] = True
 # Never evaluated at import: every run draws again.
 RANDOM = {}
 for _op in ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"):
