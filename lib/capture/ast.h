@@ -1,4 +1,5 @@
-/* Syntax trees. One node type; which fields a kind uses stands in the table. Nodes live in the context's arena. */
+/* Syntax trees of the model language, tokens and scopes. One node type; the table says which fields each kind uses. Nodes live in the context's
+ * arena. */
 #ifndef TC_CAPTURE_AST_H
 #define TC_CAPTURE_AST_H
 
@@ -60,15 +61,15 @@ typedef enum {
 /* Binary operators as the parser writes them; 'f' is //, 'p' is **, 'l' <<, 'r' >>.  + - * / f % @ p l r & | ^
  * Comparisons: '<' 'L'(<=) '>' 'G'(>=) '=' '!' 'i'(in) 'I'(not in) 's'(is) 'S'(is not). */
 
-/* What a name in a scope means. */
+/* The binding of a name in a scope. */
 typedef enum { VAR_LOCAL, VAR_FREE, VAR_GLOBAL, VAR_CLASS /* the body's dict, then outer */ } var_kind;
 typedef struct var {
     str *name;
     var_kind kind;
-    int slot, from; /* from: slot in the enclosing frame of a free variable */
+    int slot, from; /* from: a free variable's slot in the enclosing frame */
     bool cell, bound, is_global, is_nonlocal;
     struct var *outer, *next;
-    const struct ast *used; /* the first place that reads it in its own scope, or NULL */
+    const struct ast *used; /* the first node that reads it in its own scope, or NULL */
 } var;
 
 struct ast {
@@ -115,16 +116,16 @@ struct scope {
     int nslots;
     var **free;
     int nfree;
-    var *class_cell;     /* of a class: the cell that __class__ and super() read */
+    var *class_cell;     /* class scope: the cell for __class__ and super() */
     const ast *yields;   /* the first `yield` of a function: it is a generator */
     bool plain_params;   /* positional parameters only */
-    const ast *returned; /* of a function: the expression of the return that ran last */
+    const ast *returned; /* function scope: expression of the return statement that ran last */
     bool prepared;       /* cells is filled in */
-    int *cells, ncells;  /* slots of locals that live in cells */
+    int *cells, ncells;  /* slots of locals that are captured by closures (cells) */
     int line, col;
 };
 
-/* Parses a file; raises SyntaxError with its place. The scope of the module: body, names resolved. */
+/* Parses a file into the module's scope, with names resolved. Raises SyntaxError with its location. */
 scope *tc_parse(C *c, file *f);
 /* One expression; names are globals. */
 scope *tc_parse_expr(C *c, file *f);
@@ -160,15 +161,15 @@ typedef struct {
     C *c;
     file *f;
     const char *p, *end, *line_start;
-    const char *col_line, *col_at; /* of a column asked last */
+    const char *col_line, *col_at; /* cache of the last column computation */
     int col;
     int line, depth; /* depth: open brackets */
     struct {
         char ch;
         int line, col;
     } open[201];
-    int indent[TC_MAX_INDENT + 1], alt[TC_MAX_INDENT + 1], nindent, pending; /* pending > 0: dedents to give, < 0: an indent */
-    bool bol, nested, joined;                                                /* nested: inside an f-string; joined: newlines are blanks */
+    int indent[TC_MAX_INDENT + 1], alt[TC_MAX_INDENT + 1], nindent, pending; /* pending > 0: DEDENT tokens to emit, < 0: an INDENT */
+    bool bol, nested, joined;                                                /* nested: inside an f-string; joined: newlines are whitespace */
 } lexer;
 void tc_lex_init(lexer *l, C *c, file *f);
 token tc_lex(lexer *l);

@@ -1,10 +1,10 @@
-/* From a model source to programs: the one way in which tc-export, tc-train and the tests capture.
+/* Captures programs from model sources, for tc-export, tc-train and tests.
  *
  *     tc_capture_result r;
  *     TC_TRY(tc_capture_source(&(tc_capture_request){.path = "gpt.py", .text = text, .len = n, .class_name = "GPT", ...}, &r));
  *     r.model (eval), r.train (NULL where it is the same program)          programs are functional and verified; weights are shared
  *
- * The lower half (tc_capture_begin ...) captures any callable of the language: losses, optimiser steps. */
+ * The lower-level functions (tc_capture_begin ...) capture any callable of the language: losses, optimizer steps. */
 #ifndef TC_CAPTURE_CAPTURE_H
 #define TC_CAPTURE_CAPTURE_H
 
@@ -20,9 +20,9 @@ typedef struct {
     tc_capture_input_kind kind;
     tc_dtype dtype; /* TENSOR, NUMBER (i64, f64 or bool) */
     int rank;
-    const char *size[TC_MAX_RANK]; /* "B", "2*T", "64"; NULL with an example: free */
-    tc_tensor example;             /* storage NULL: none. Its sizes are hints; borrowed */
-    const int64_t *hints;          /* without an example: sizes to think of; NULL: none */
+    const char *size[TC_MAX_RANK]; /* "B", "2*T", "64"; NULL with an example: dynamic */
+    tc_tensor example;             /* storage NULL: none. Its sizes are the symbols' example values; borrowed */
+    const int64_t *hints;          /* example sizes without an example tensor; NULL: none */
     const char *expr;              /* EXPR: a literal or an expression that sees the file's names */
     bool requires_grad;
 } tc_capture_input;
@@ -35,17 +35,17 @@ typedef struct {
 } tc_capture_dim;
 typedef struct {
     const char *name, *text;
-} tc_capture_arg; /* constructor argument: an expression that sees the file's names */
+} tc_capture_arg; /* a constructor argument: an expression in which the file's names are visible */
 
 typedef struct {
     const char *arg, *input, *dim;
-} tc_capture_words; /* what messages call them: NULL, the options, or where a recipe has them */
+} tc_capture_words; /* names of the settings in messages: NULL (the options), or their places in a recipe */
 
 typedef struct {
     const char *path; /* for messages */
     tc_capture_words said;
     const char *text;
-    size_t len;             /* the source; borrowed for the life of the result's programs' names (copied) */
+    size_t len;             /* length of text; borrowed during the call */
     const char *class_name; /* a class, or a function */
     const tc_capture_arg *args;
     int nargs;
@@ -54,24 +54,24 @@ typedef struct {
     const tc_capture_dim *dims;
     int ndims;
     bool eval, train; /* which modes; neither: both */
-    int sides;        /* programs a mode at most, where the model branches on declared sizes (capture/sides.h); 0, 1: the one of the example */
-    bool weights;     /* weights are loaded into what was captured */
-    /* ... and are these, given to `take` one after another: by the model's own names, where they have them. Asked for when the model changes
-     * what it loads, by load_state_dict hooks or a _load_from_state_dict of its own; NULL: it is not asked. */
+    int sides;        /* most programs per mode for a model that branches on declared sizes (sides.h); 0, 1: only that of the example */
+    bool weights;     /* the caller will load weights into the programs */
+    /* Callback for models that change what they load (load_state_dict hooks, an own _load_from_state_dict): calls `take` for each tensor of the weight
+     * file, by the model's names where it has them. May be NULL. */
     tc_status (*stored)(void *self, const tc_map *own, void (*take)(void *to, const char *name, const tc_tensor *t), void *to);
     void *stored_self;
-    bool eval_suffices; /* of both, train may be left out, with a warning, when the model itself refuses it (an assert, a ValueError) */
-    tc_observe observe; /* not NULL: a draft, decided by the examples that every input has */
+    bool eval_suffices; /* when both modes are asked for, omit train, with a warning, if the model itself refuses it (assert, ValueError) */
+    tc_observe observe; /* not NULL: draft mode (draft.h); every input must have an example */
     void *observe_self;
     struct tc_profile *profile;    /* capture/profile.h: time by line; NULL: none */
-    bool keep_going;               /* when the capture fails: everything in the source that cannot be captured */
+    bool keep_going;               /* on failure, continue and collect all errors (keep.h) */
     const char *const *checkpoint; /* classes whose modules run under torch.utils.checkpoint */
     int ncheckpoint;
-    const char *const *preserve; /* modules whose calls keep their signatures */
+    const char *const *preserve; /* modules whose call signatures are recorded */
     int npreserve;
-    bool wide; /* the module is turned to float64 when it is made (module.double()) */
+    bool wide; /* convert the module to float64 after construction (module.double()) */
     uint64_t seed;
-    tc_eval run; /* executes constructors and initialisers */
+    tc_eval run; /* executor for constructors and initialisers */
     tc_lang_options limits;
     void (*warn)(void *self, const char *text);
     void *warn_self;
@@ -84,68 +84,72 @@ typedef struct {
 
 typedef struct {
     tc_program *model, *train; /* owned by the caller; train NULL when it is the same as model or was not asked for */
-    tc_program **others;       /* sides: those that take the place of one of them at other sizes; owned by the caller, the list malloc'ed */
+    tc_program **others;       /* sides: programs that replace one of them at other sizes; the caller's, in a malloc'ed list */
     size_t nothers;
-    tc_capture_stored *stored; /* what the model made of them; NULL: it takes them as they are */
+    tc_capture_stored *stored; /* the weights as changed by the model's hooks; NULL: unchanged */
     size_t nstored;
-    char *printed;       /* what print() wrote, malloc'ed; NULL when nothing */
+    char *printed;       /* output of print(), malloc'ed; NULL: none */
     char *draft;         /* observe: the report, malloc'ed */
-    size_t decided;      /* ... and how many places it names */
-    tc_status *failures; /* keep_going: what failed, by place; the list is malloc'ed, it and the statuses are the caller's */
+    size_t decided;      /* number of locations in the report */
+    tc_status *failures; /* keep_going: the errors, by location; the malloc'ed list and the statuses are the caller's */
     size_t nfailures;
 } tc_capture_result;
 
 tc_status tc_capture_source(const tc_capture_request *r, tc_capture_result *out);
 void tc_capture_stored_free(tc_capture_result *r);
 
-/* Text for people: the classes of the source that can be captured, with the arguments of their constructors, a line each. */
+/* Lists the classes of the source that can be captured, with their constructor arguments, one per line. */
 tc_status tc_capture_list(const tc_capture_request *r, tc_buf *out);
 
 /* ---- inside tc_lang_run: capturing any callable ---- */
 typedef struct tc_capture tc_capture;
-tc_capture *tc_capture_begin(C *c, const char *name);                     /* concrete execution stops until tc_capture_end */
+tc_capture *tc_capture_begin(C *c, const char *name);                     /* operators are recorded until tc_capture_end */
 void tc_capture_state(tc_capture *k, V module);                           /* parameters and buffers become inputs by FQN */
-void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n); /* before the inputs; borrowed */
-void tc_capture_attempt(tc_capture *k, int attempt); /* which example values symbols without bounds are given: 0, 1, ... TC_CAPTURE_ATTEMPTS - 1 */
+void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n); /* call before declaring inputs; borrowed */
+void tc_capture_attempt(tc_capture *k, int attempt); /* selects the example values of symbols without bounds: 0, 1, ... TC_CAPTURE_ATTEMPTS - 1 */
 enum { TC_CAPTURE_ATTEMPTS = 5, TC_CAPTURE_MORE_ATTEMPTS = 12 };
-/* Sizes in the place of all example values: of the symbols in order of their appearance; borrowed. What they force is no error. */
+/* Overrides all example values, in order of appearance of the symbols; borrowed. Sizes that the model then forces are not errors. */
 void tc_capture_sizes(tc_capture *k, const tc_side_size *sizes, size_t n);
-/* After the inputs: their symbols as they are, in the context's arena. From here on a declared size that a branch fixes is no error of the
- * capture, but of a model without another side: tc_capture_side_forced tells. */
+/* After the inputs: returns their symbols, in the context's arena. From then on a branch that fixes a declared size is not an error at once, only if the
+ * model has no other side: tc_capture_side_forced tells. */
 size_t tc_capture_sided(tc_capture *k, tc_side_size **out);
-bool tc_capture_side_forced(const tc_capture *k);    /* of a capture that has ended, too */
-bool tc_capture_pins(const tc_program *p, size_t i); /* the guards leave size i (in order of appearance) one value */
-/* A declared size that the model forces to be the example of an axis that no --dim names: the two may be one size, as the batch of an input
- * and of its mask. Before the inputs: these axes ("pad.0"), or with none of them every one whose example is `same_as`, are symbols, too. */
+bool tc_capture_side_forced(const tc_capture *k);    /* also after the capture ended */
+bool tc_capture_pins(const tc_program *p, size_t i); /* do the guards allow only one value for size i (in order of appearance)? */
+/* For a declared size that the model forces to equal the example size of an undeclared axis, since both are the same size (batch of an input and of its
+ * mask). Before the inputs: makes these axes ("pad.0"), or, with n 0, all axes whose example size is `same_as`, symbols, too. */
 void tc_capture_follow(tc_capture *k, const char *const *axes, size_t n, int64_t same_as);
-int64_t tc_capture_forced(C *c);                                /* the size that a capture was refused for, before it is abandoned; 0: it was not */
-size_t tc_capture_tied(tc_capture *k, const char ***out);       /* at the end: the axes among these that are another size's, in the context's arena */
-V tc_capture_tensor(tc_capture *k, const tc_capture_input *in); /* a user input (sizes, example) */
-V tc_capture_number(tc_capture *k, const char *name, tc_dtype d);                   /* a symbolic number as user input */
-V tc_capture_counted(tc_capture *k, const char *name, tc_dtype d, tc_symvalue now); /* one from 0 up (i64) or any (f64), that is `now` at present */
-/* A concrete tensor that from now on stands for a parameter or buffer of the program, sharing its memory. */
+/* the forced size for which the capture was refused (before tc_capture_abandon); 0: none */
+int64_t tc_capture_forced(C *c);
+size_t tc_capture_tied(tc_capture *k, const char ***out);       /* at the end: those of these axes that equal another size; in the context's arena */
+V tc_capture_tensor(tc_capture *k, const tc_capture_input *in); /* declares a user input */
+V tc_capture_number(tc_capture *k, const char *name, tc_dtype d); /* declares a symbolic number as user input */
+/* declares a number, at least 0 if i64, with current value `now` */
+V tc_capture_counted(tc_capture *k, const char *name, tc_dtype d, tc_symvalue now);
+/* Makes a concrete tensor a parameter or buffer of the program, sharing its memory. */
 void tc_capture_weight(tc_capture *k, V t, const char *name, bool buffer, bool requires_grad);
-/* Names of this module's parts, and the places of its buffers (given before by tc_capture_weight): one that is assigned anew is a buffer written. */
+/* Registers the names of module's submodules and the slots of its buffers (added by tc_capture_weight before): assigning a tensor to a slot mutates that
+ * buffer. */
 void tc_capture_places(tc_capture *k, V module);
-/* The calls of these modules get signatures (tc_program.calls). TC_USAGE: there is none of such a name. */
+/* Records signatures of the calls of these modules (tc_program.calls). TC_USAGE: no such module. */
 void tc_capture_preserve(tc_capture *k, const char *const *names, int n);
-void tc_capture_call_begins(C *c, V given, V keywords); /* hooks of such a module */
+void tc_capture_call_begins(C *c, V given, V keywords); /* called by the hooks of such a module */
 void tc_capture_call_ends(C *c, V result);
-void tc_capture_parameter(tc_capture *k, V t, const char *name); /* a concrete tensor from now on stands for a parameter */
-void tc_capture_lenient(tc_capture *k);                          /* sizes that the model forces are fixed with a note, not refused */
-V tc_capture_eagerly(C *c, V f, args *A);                        /* f(*A) on concrete tensors: nothing is recorded, what it changes stays */
-/* The node of a dict in the tree of inputs or outputs: its keys as text, in its context as they are where not all are strings. */
+void tc_capture_parameter(tc_capture *k, V t, const char *name); /* makes a concrete tensor a parameter of the program */
+void tc_capture_lenient(tc_capture *k);                          /* sizes that the model forces are fixed with a note instead of an error */
+V tc_capture_eagerly(C *c, V f, args *A);                        /* runs f(*A) on concrete tensors without recording; its side effects stay */
+/* The tree node for a dict among inputs or outputs; keys as strings, and in the context as JSON where not all are strings. */
 tc_tree *tc_capture_dict_tree(C *c, tc_arena *a, const dict *d);
-void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames); /* flattens; names of the leaves, may be NULL */
-tc_program *tc_capture_end(tc_capture *k);                                              /* functional, verified; raises what is wrong */
-void tc_capture_look(tc_capture *k, V result); /* with C.keep: notes what is wrong with the outputs and the sizes; tc_capture_abandon follows */
-bool tc_capture_chose_sizes(C *c);             /* a branch was decided by example sizes that tc chose */
+/* flattens the result into outputs; names of leaves may be NULL */
+void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames);
+tc_program *tc_capture_end(tc_capture *k);     /* ends the capture: functional and verified; raises errors */
+void tc_capture_look(tc_capture *k, V result); /* with C.keep: notes errors of outputs and sizes; then call tc_capture_abandon */
+bool tc_capture_chose_sizes(C *c);             /* was a branch decided by example sizes that tc chose? */
 void tc_capture_abandon(C *c);                 /* after an error: back to concrete execution */
 
 /* ---- values at the boundary (inside tc_lang_run) ---- */
 V tc_value_of_tensor(C *c, const tc_tensor *t, bool requires_grad); /* shares the storage */
-const tc_tensor *tc_tensor_of_value(V v);                           /* NULL when it is no concrete tensor */
-/* A context for concrete work with this executor and generator (both borrowed). */
+const tc_tensor *tc_tensor_of_value(V v);                           /* NULL: not a concrete tensor */
+/* Creates a language context with this executor and generator (both borrowed). */
 tc_status tc_lang_create_with(const tc_lang_options *o, tc_eval run, struct tc_generator *gen, C **out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Identifiers of what a capture can fail with: TC0101 and so on, the same for the same cause in every version. One table holds
- * which error has which identifier, its cause and its cure; tc-model(7) and --help=TC0101 say what the table says. */
+/* Identifiers of capture errors, TC0101 and so on, stable across versions. One table maps errors to identifiers with cause and remedy; tc-model(7) and
+ * --help=TC0101 print it. */
 #ifndef TC_CAPTURE_CODES_H
 #define TC_CAPTURE_CODES_H
 
@@ -13,11 +13,11 @@ typedef struct {
     const char *words; /* a part of its message; NULL: any */
     const char *cause, *cure;
 } tc_capture_code;
-extern const tc_capture_code tc_capture_codes[]; /* id NULL last; the first row that fits an error is its own */
+extern const tc_capture_code tc_capture_codes[]; /* id NULL last; the first matching row identifies an error */
 
-/* The identifier of an error. raised: a raise or assert of the model's own made it. */
+/* The identifier of an error. raised: by a raise or assert statement of the model. */
 const char *tc_capture_code_of(const char *type, const char *message, bool raised);
-bool tc_capture_explain(tc_buf *out, const char *id); /* cause and cure as text for people; false: there is no such identifier */
+bool tc_capture_explain(tc_buf *out, const char *id); /* appends cause and remedy; false: unknown identifier */
 void tc_capture_codes_mdoc(tc_buf *out);              /* the list in tc-model(7) */
 
 #endif

@@ -1,4 +1,4 @@
-/* --draft: what cannot be decided when a source is captured is decided by the example inputs, and reported.
+/* --draft: decides data-dependent questions of a capture from the example inputs, and reports them.
  *
  *     if n > 3:      the program so far runs on the example inputs: n is 5. An assertion that n > 3 enters the graph, which goes on as if
  *                    the source had promised it, and the report says so, with the line that would promise it */
@@ -7,7 +7,7 @@
 
 #include "capture/object.h"
 
-/* What the value of a number is: p has one output, a leaf. Its user inputs have the names of the request's. */
+/* Callback that computes a number: runs p, whose single output is a leaf and whose user inputs are named as the request's. */
 typedef tc_status (*tc_observe)(void *self, const tc_program *p, tc_symvalue *out);
 
 typedef struct tc_draft {
@@ -15,14 +15,14 @@ typedef struct tc_draft {
     void *self;
     tc_buf report;
     size_t places;
-    bool of_tensor; /* the truth of a tensor is asked */
-    dict *seen;     /* places in the report: modes are captured one after another */
+    bool of_tensor; /* the question is the truth of a tensor */
+    dict *seen;     /* locations already in the report, since modes are captured one after another */
 } tc_draft;
 
 /* The value of s, asked where evaluation stands: asserted in the graph and reported. false: not in draft, or inside a branch of torch.cond
  * and the like, where nothing has run. what: "a branch"; part as in
  * tc_sym_force_as. */
 bool tc_draft_decide(C *c, tc_sym s, const char *what, const char *part, tc_symvalue *out);
-void tc_draft_note(C *c, tc_source at, const char *text); /* a further line of the report, for a place that is not in it */
+void tc_draft_note(C *c, tc_source at, const char *text); /* adds a line to the report, for a location not in it yet */
 
 #endif

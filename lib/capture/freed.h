@@ -1,4 +1,4 @@
-/* Gradients that were asked for without retain_graph (freed.c). */
+/* Checks second gradients through nodes whose saved tensors a gradient without retain_graph has freed (freed.c). */
 #ifndef TC_CAPTURE_FREED_H
 #define TC_CAPTURE_FREED_H
 
@@ -11,7 +11,7 @@ typedef struct {
 } tc_passed;
 void tc_torch_passed(void *passed, const tc_node *n); /* adds n */
 
-/* A gradient went through these nodes, from the last to the first. Raises where one needs what an earlier gradient freed; retain: this one frees
+/* Records that a gradient passed these nodes, last to first. Raises where one needs tensors that an earlier gradient freed; retain: this gradient frees
  * nothing. */
 void tc_torch_went_back(C *c, const tc_passed *nodes, bool retain);
 

@@ -1,5 +1,5 @@
-/* The model language as a library: a context, sources as modules, expressions, and values back in C.
- * Everything a context makes lives until it is destroyed. One thread uses a context at a time. */
+/* The interpreter of the model language (a subset of Python): contexts, loading sources as modules, evaluating expressions. All objects live until their
+ * context is destroyed. A context is used by one thread at a time. */
 #ifndef TC_CAPTURE_LANG_H
 #define TC_CAPTURE_LANG_H
 
@@ -10,10 +10,10 @@ typedef struct {
     size_t max_memory;              /* bytes of objects; 0: 256 MiB */
     size_t max_tensor_bytes;        /* of concrete tensors; 0: the memory of the machine */
     size_t max_graph_nodes;         /* 0: 100,000 */
-    const char *const *source_dirs; /* siblings and packages may be imported from these folders, the first that has one */
-    int nsource_dirs;               /* 0: refused */
-    struct tc_watch *watch;         /* of the passes over what is captured (op/watch.h); or NULL */
-    bool all_types;                 /* operators take every type that tc has a kernel for, not PyTorch's alone */
+    const char *const *source_dirs; /* folders from which modules and packages may be imported, searched in order */
+    int nsource_dirs;               /* 0: imports are refused */
+    struct tc_watch *watch;         /* observer of passes over captured programs (op/watch.h), or NULL */
+    bool all_types;                 /* allow dtypes that tc has kernels for and PyTorch has not */
 } tc_lang_options;
 
 tc_status tc_lang_create(const tc_lang_options *o, C **out);
@@ -27,11 +27,11 @@ void tc_lang_reset_steps(C *c);
 
 /* ---- for C code that runs inside tc_lang_run ---- */
 module *tc_lang_load(C *c, const char *name, const char *text, size_t len); /* a user's source: its top level runs */
-/* The same, up to the line that needs what the language lacks: module.stopped, with a warning; NULL there: it ran to its end. */
+/* The same, but stops with a warning at the first statement that the language does not support (module.stopped; NULL: it ran to its end). */
 module *tc_lang_load_script(C *c, const char *name, const char *text, size_t len);
 /* An expression that sees the names of m (may be NULL) and of `names` (may be NULL). label names it in messages: "--arg d". */
 V tc_lang_eval(C *c, module *m, dict *names, const char *label, const char *text);
-/* One as a function of params, "m, x, y"; lines and columns in messages are those of text. */
+/* An expression as a function of params, "m, x, y"; messages have the lines and columns of text. */
 V tc_lang_function(C *c, module *m, const char *label, const char *params, const char *text);
 
 #endif

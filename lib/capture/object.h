@@ -1,11 +1,10 @@
-/* Objects of the model language, as every file of this folder sees them.
+/* Objects of the model language and the interpreter's internal interface: included by every file of lib/capture.
  *
  *     V  --- odd bits: an int of 63 bits
  *        '-- pointer to { type, attrs, payload }, in the arena of the context: nothing is freed before the context is
  *
- * An error of the language (an exception, or a limit that was met) leaves through tc_raise, which jumps to the innermost
- * handler: a `try` of the model, or the entry in capture.c, which makes a tc_status of it. So functions here return plain
- * values, and must not hold memory that only they could free across a call that may raise. */
+ * An error (an exception of the language, or an exceeded limit) leaves through tc_raise, a longjmp to the innermost handler: a `try` of the model, or
+ * tc_lang_run, which converts it to a tc_status. So functions return plain values, and must not own malloc'ed memory across a call that may raise. */
 #ifndef TC_CAPTURE_OBJECT_H
 #define TC_CAPTURE_OBJECT_H
 
@@ -76,7 +75,7 @@ typedef struct {
     bool neg;
     uint32_t n;
     uint32_t *d;
-} big; /* magnitude, base 2^32, little end first; normal: does not fit 63 bits */
+} big; /* magnitude in base 2^32, little-endian; only for values that do not fit 63 bits */
 typedef struct {
     obj h;
     V *a;
@@ -160,9 +159,9 @@ typedef struct module {
     dict *d;
     V (*missing)(C *c, struct module *m, str *name);
     struct file *file;
-    str *package; /* what relative imports begin at: "a.b", "" the folder of --source itself */
+    str *package; /* base of relative imports: "a.b"; "": the folder of --source itself */
     bool loading, embedded;
-    V stopped; /* what ended the top level of a model's file: the lines behind it were not run */
+    V stopped; /* the error that stopped the module's top level; later lines were not run */
 } module;
 typedef struct {
     obj h;
@@ -186,12 +185,12 @@ typedef struct {
     int line, col;
     const char *trace, *loops; /* loops: "line 12, iteration 3", or NULL */
     const char *cure;          /* lines that help, or NULL */
-    str *missing;              /* the name that was not found: an attribute of owner, or, without one, a variable at this place */
+    str *missing;              /* the name not found: an attribute of owner, or, without owner, a variable */
     V owner;
     scope *scope;
     dict *globals;
     bool limit;
-    bool raised; /* by the model's own raise or assert */
+    bool raised; /* raised by the model's own raise or assert */
     tc_code code;
 } exc;
 typedef struct {
@@ -210,7 +209,7 @@ typedef struct {
 typedef struct {
     obj h;
     str *kindname;
-    list *left; /* under with: whether what is made was on "meta" before, the innermost last; NULL: never entered */
+    list *left; /* stack of the previous torch.device("meta") state for `with`; NULL: never entered */
     V index;
 } device;
 typedef struct {
@@ -233,18 +232,18 @@ struct iter {
 struct type {
     obj h;
     str *name, *module_name;
-    kind kind; /* layout of instances */
+    kind kind; /* memory layout of instances */
     type **bases;
     int nbases;
     type **mro;
     int nmro;
     dict *d;
-    bool user;        /* made by a class statement */
+    bool user;        /* created by a class statement */
     list *subclasses; /* of a class with user, in the order they were made; NULL: none */
     V doc;
     struct file *file;
-    V (*instance_attr)(C *c, V self, str *name); /* native attributes, asked after the type's dict; NULL: none */
-    V (*unbound_attr)(C *c, str *name);          /* those of the type itself: torch.Tensor.add */
+    V (*instance_attr)(C *c, V self, str *name); /* native attributes, looked up after the type's dict; or NULL */
+    V (*unbound_attr)(C *c, str *name);          /* native attributes of the type itself: torch.Tensor.add */
     bool (*instance_setattr)(C *c, V self, str *name, V v);
     struct {
         str *name;
@@ -260,18 +259,18 @@ struct frame {
     dict *globals;
     dict *locals; /* of a class body, else NULL */
     module *module;
-    const ast *at; /* the node being evaluated: place of an error */
+    const ast *at; /* the node being evaluated: location of errors */
     const ast *statement;
     V ret;
-    V handling; /* exception being handled: bare raise */
+    V handling; /* the exception being handled, for a bare raise */
     func *fn;
-    struct generator *generator; /* whose body it runs; NULL: of a function */
-    const running_loop *loop; /* the innermost that runs; NULL: none */
-    const char *calls;        /* of modules that it stands in, once something asked (tc_torch_calls) */
+    struct generator *generator; /* the generator whose body it runs; NULL: a function */
+    const running_loop *loop; /* innermost running loop, or NULL */
+    const char *calls;        /* cached stack of module calls (tc_torch_calls) */
     int depth;
 };
 
-/* A loop that runs, for messages. */
+/* A running loop, for messages. */
 struct running_loop {
     const ast *at;
     int64_t i; /* iteration, from 0 */
@@ -285,8 +284,8 @@ typedef struct trap {
     const running_loop *loop;
     size_t vtop;
     int depth;
-    bool passes;       /* whatever it catches it raises again */
-    const char *drops; /* what it catches of this type nobody will see, nor where it came from; NULL: nothing is dropped */
+    bool passes;       /* everything caught is raised again */
+    const char *drops; /* exceptions of this type are swallowed, so that their location need not be computed; NULL: none */
 } trap;
 /* if (TC_TRAP(c, t)) { body } else { handler: c->exc }; leave the body with tc_untrap(c, &t). */
 #define TC_TRAP(c, t) (tc_trap_push((c), &(t)), setjmp((t).jb) == 0)
@@ -297,12 +296,12 @@ typedef struct file {
     const char *name;
     const char *text;
     size_t len;
-    int before; /* lines that stand before the user's own, which count from 1 */
+    int before; /* number of lines prepended to the user's text */
     bool embedded;
     struct file *next;
 } file;
 
-/* ---- names that the evaluator asks for by pointer ---- */
+/* ---- interned names, compared by pointer ---- */
 #define TC_LANG_NAMES(X)                                                                                                                          \
     X(__init__)                                                                                                                                   \
     X(__new__)                                                                                                                                    \
@@ -341,38 +340,38 @@ struct tc_lang {
     frame *fr;
     V *vstack;
     size_t vtop, vcap;       /* slots of running frames */
-    const char *stack_limit; /* lowest address that C may reach */
+    const char *stack_limit; /* lowest address that the C stack may reach */
     int depth;
-    int trying; /* bodies of try statements that run */
+    int trying; /* number of active try bodies */
     uint64_t steps;
-    /* limits; the messages name them */
+    /* limits */
     uint64_t max_steps;
     size_t max_memory, max_tensor_bytes, max_graph_nodes, tensor_bytes;
     int max_depth;
     file *files;
-    const struct tc_embedded *more_sources; /* inside the program, beside those of the language; NULL: none */
+    const struct tc_embedded *more_sources; /* further embedded sources, or NULL */
     const char *const *source_dirs;         /* --source */
     int nsource_dirs;
     tc_buf printed;
     struct tc_watch *watch;
     bool all_types; /* see tc_lang_options */
-    bool capturing; /* forward runs: globals may not be changed */
+    bool capturing; /* forward is being captured: globals must not be changed */
     struct tc_torch *torch;
     int repr_depth;
-    V repr_of[200];        /* what repr() is inside of, repr_depth of them */
+    V repr_of[200];        /* objects being formatted by repr(), to detect recursion */
     struct tc_side_stack *side_stacks; /* of generators */
-    const scope *blame;    /* the function whose arguments are being bound: place of an error that no line of the user's is in */
-    bool graph_full;       /* more nodes than the limit: said at the head of the loop */
+    const scope *blame;    /* function whose arguments are being bound: location of errors without a user line */
+    bool graph_full;       /* node limit exceeded: reported at the next loop iteration */
     uint64_t type_version; /* bumped when the dict of a class changes */
     void (*warn)(void *self, const char *text);
     void *warn_self;
-    dict *warned;               /* texts that were said; NULL: none */
+    dict *warned;               /* warnings already printed; NULL: none */
     struct tc_profile *profile; /* profile.h, or NULL */
-    struct tc_draft *draft;     /* draft.h; NULL: what is not known is refused */
-    struct tc_keep *keep;       /* keep.h; NULL: the first failure ends the run */
+    struct tc_draft *draft;     /* draft.h; NULL: data-dependent questions are errors */
+    struct tc_keep *keep;       /* keep.h; NULL: the first failure ends the capture */
 };
 
-/* ---- object.c: making and asking ---- */
+/* ---- object.c: creation and basic queries ---- */
 static inline bool tc_is_small(V v) { return (uintptr_t)v & 1; }
 static inline int64_t tc_small(V v) { return (int64_t)(intptr_t)v >> 1; }
 static inline kind tc_kind_of(V v) { return tc_is_small(v) ? K_INT : v->type->kind; }
@@ -394,8 +393,8 @@ V tc_buf_to_str(C *c, tc_buf *b); /* frees b */
 static inline str *tc_as_str(V v) { return (str *)v; }
 static inline double tc_flt(V v) { return ((flt *)v)->f; }
 void *tc_new(C *c, kind k, size_t size);
-void *tc_mem(C *c, size_t n);            /* from the arena, checked against the limit */
-void tc_memory_check(C *c, size_t more); /* raises when `more` bytes would pass the limit */
+void *tc_mem(C *c, size_t n);            /* allocates from the arena, within the memory limit */
+void tc_memory_check(C *c, size_t more); /* raises when `more` bytes would exceed the limit */
 V tc_tuple(C *c, size_t n, V const *a);  /* copies a; a NULL: filled with None */
 V tc_tuple_of(C *c, int n, ...);
 list *tc_list(C *c, size_t cap);
@@ -442,16 +441,16 @@ void tc_trap_push(C *c, trap *t);
 void tc_untrap(C *c, trap *t);
 _Noreturn void tc_raise_value(C *c, V exc);
 _Noreturn void tc_raise(C *c, const char *type, const char *fmt, ...) TC_PRINTF(3, 4); /* type: "TypeError" */
-/* A name that nothing has: an attribute of owner, or, NULL, a variable here; what ends the evaluation says what is near. */
+/* Raises for a missing name: an attribute of owner, or (NULL) a variable; the final error message suggests a similar name. */
 _Noreturn void tc_raise_missing(C *c, V owner, str *name, const char *type, const char *fmt, ...) TC_PRINTF(5, 6);
-const char *tc_nearest_name(C *c, const exc *e); /* NULL: none is near, or e is of something else */
+const char *tc_nearest_name(C *c, const exc *e); /* NULL: no similar name, or another kind of error */
 _Noreturn void tc_raise_limit(C *c, const char *fmt, ...) TC_PRINTF(2, 3);
 _Noreturn void tc_raise_code(C *c, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
 /* DataDependentError; cure: lines that help, or NULL */
 _Noreturn void tc_raise_data(C *c, const char *cure, const char *fmt, ...) TC_PRINTF(3, 4);
-_Noreturn void tc_raise_status(C *c, const char *type, tc_status s);    /* takes s; the exception that an operator names is the type */
-_Noreturn void tc_raise_status_as(C *c, const char *type, tc_status s); /* of that type, whatever is named */
-_Noreturn void tc_raise_status_at(C *c, const char *type, tc_status s, const tc_source *at); /* the same of a line that ran before */
+_Noreturn void tc_raise_status(C *c, const char *type, tc_status s);    /* takes s; an exception type named in its message overrides `type` */
+_Noreturn void tc_raise_status_as(C *c, const char *type, tc_status s); /* takes s; always of that type */
+_Noreturn void tc_raise_status_at(C *c, const char *type, tc_status s, const tc_source *at); /* the same with the location of an earlier line */
 _Noreturn void tc_syntax(C *c, file *f, int line, int col, const char *fmt, ...) TC_PRINTF(5, 6);
 _Noreturn void tc_raise_again(C *c, V exc); /* keeps its place */
 V tc_exc_new(C *c, type *t, V args);
@@ -461,10 +460,10 @@ bool tc_exc_is(C *c, V exc, const char *type);
 void tc_step(C *c);
 void tc_steps(C *c, uint64_t n);
 void tc_stack_check(C *c);
-void tc_warn(C *c, const char *text); /* a text is said once: the modes of a model are captured one after another */
+void tc_warn(C *c, const char *text); /* each text is printed once, since modes are captured one after another */
 const frame *tc_user_frame(C *c);     /* the innermost of the user's own files; NULL: none */
-bool tc_is_embedded(const C *c);      /* the source that runs is the library's own */
-tc_source tc_here(C *c);              /* place in the user's file, for graph nodes */
+bool tc_is_embedded(const C *c);      /* is the running source one of the library's? */
+tc_source tc_here(C *c);              /* current location in the user's file, for graph nodes */
 
 /* ---- bigint.c: ints of any size ---- */
 V tc_int_op(C *c, int op, V a, V b); /* '+' '-' '*' '/'(floor) '%' '&' '|' '^' 'l'(<<) 'r'(>>) '*'*'*' */

@@ -1,4 +1,4 @@
-/* What the parts of the parser, expressions, literals and statements, share. */
+/* Internal to the parser: shared by expressions (parse_expr.c), literals (parse_literal.c) and statements (parser.c). */
 #ifndef TC_CAPTURE_PARSE_H
 #define TC_CAPTURE_PARSE_H
 
@@ -11,7 +11,7 @@ typedef struct {
     token t, ahead; /* the current token and, when has_ahead, the next */
     bool has_ahead;
     scope *sc;
-    str *cls; /* of the innermost class: __x in it is _cls__x; NULL outside */
+    str *cls; /* name of the enclosing class, for mangling __x to _cls__x; NULL outside */
     int depth, loops;
 } parser;
 
@@ -30,7 +30,7 @@ void tc_p_enter(parser *p);
 ast *tc_p_node(parser *p, ast_kind k, const token *at);
 
 typedef TC_VEC(ast *) astvec;
-void tc_p_take(parser *p, astvec *v, ast ***out, int *n); /* into the arena; empties v */
+void tc_p_take(parser *p, astvec *v, ast ***out, int *n); /* moves v into the arena */
 
 ast *tc_p_yield(parser *p);             /* yield [exprs] | yield from expr: the enclosing function is a generator */
 ast *tc_p_expr(parser *p);              /* expr */

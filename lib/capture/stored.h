@@ -1,10 +1,10 @@
-/* Weights on their way through the hooks of the model that loads them. */
+/* Applies a model's load_state_dict hooks to the weights that are loaded into it. */
 #ifndef TC_CAPTURE_STORED_H
 #define TC_CAPTURE_STORED_H
 
 #include "capture/capture.h"
 
-/* Gives the tensors of r->stored to the model m, if it changes what it loads; out->stored is then what it made of them. */
+/* If model m changes what it loads: passes the tensors of r->stored through its hooks; out->stored: the result. */
 void tc_capture_stored_change(C *c, V m, const tc_capture_request *r, tc_capture_result *out);
 
 #endif

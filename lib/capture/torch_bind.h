@@ -1,4 +1,4 @@
-/* Binding the arguments of a Python call to one overload's schema, by the rules of PyTorch's argument parser. */
+/* Binds the arguments of a Python call to an overload's schema, by the rules of PyTorch's argument parser; checks of tensors that a call writes. */
 #ifndef TC_CAPTURE_TORCH_BIND_H
 #define TC_CAPTURE_TORCH_BIND_H
 
@@ -22,11 +22,11 @@ typedef struct {
     tc_buf why;               /* when binding failed: what does not fit; free it */
 } tc_binding;
 
-/* Fills b for op; false (with b->why) when the arguments do not fit. Missing arguments take their defaults. is_method: A->a[0] is
- * self. strict_names: only the schema's own parameter names (torch.ops). */
+/* Binds A to op's schema in b; false, with b->why, when they do not match. Missing arguments take their defaults. is_method: A->a[0] is self.
+ * strict_names: only the schema's parameter names (torch.ops). */
 bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_names, tc_binding *b);
 
-/* Raises where PyTorch has no kernel for the type of the first tensor (torch_types.c). arg, objects: as bound, in op's order. */
+/* Raises where PyTorch has no CPU kernel for the dtype of the first tensor (torch_types.c). */
 void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *objects);
 
 /* What the results of the call that was looked at last show; {0} at first. */
@@ -51,9 +51,9 @@ void tc_inference_no_grad(C *c, const tensor *t);
 void tc_torch_out_before(C *c, const tc_op *op, tc_binding *b);
 /* The result r goes into out=, which is returned: its type stays, its size becomes that of r. */
 V tc_torch_out(C *c, const tc_op *op, const tc_binding *b, V r);
-/* Raises where a call may not write to this tensor: several of its elements are one in memory, or an operand's at another place. */
+/* Raises where a call must not write to this tensor: its elements overlap in memory, or partially overlap an operand. */
 void tc_torch_check_written(C *c, const tc_op *op, const tc_binding *b, V written);
-/* Raises where the result r of a call in place is not of the size of what it is written to. */
+/* Raises where the result r of an in-place call does not have the size of the tensor written to. */
 void tc_torch_check_size(C *c, const tc_op *op, V written, V r);
 
 #endif
