@@ -291,9 +291,9 @@ str *tc_format_value(C *c, V v, const char *text, size_t n) {
         V f = tc_special(c, v, c->n___format__);
         if (f) return tc_as_str(tc_call2(c, f, v, tc_strn(c, text, n)));
     }
-    if (n == 0) return tc_to_str(c, v);
-    spec s = parse_spec(c, text, n);
     kind k = tc_kind_of(v);
+    if (n == 0) return tc_to_str(c, k == K_TENSOR && tc_tensor_formats_as_number(c, v) ? tc_tensor_number(c, v, "format()") : v);
+    spec s = parse_spec(c, text, n);
     if (k == K_TENSOR) v = tc_tensor_number(c, v, "format()"), k = tc_kind_of(v);
     if (k == K_BOOL && s.type && s.type != 's') v = tc_int(c, v == c->true_), k = K_INT;
     if (k == K_BOOL && !s.type) { v = tc_int(c, v == c->true_), k = K_INT; }

@@ -624,5 +624,6 @@ V tc_tensor_iter(C *c, V t);
 str *tc_tensor_repr(C *c, V t);
 V tc_op_call(C *c, V f, args *A);
 V tc_tensor_number(C *c, V t, const char *what); /* int(), float(), index of a tensor */
+bool tc_tensor_formats_as_number(C *c, V t);     /* f"{t}": a tensor of no dimensions, not a parameter, outside of captures */
 
 #endif

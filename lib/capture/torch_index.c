@@ -12,7 +12,7 @@ enum { MAX_INDEX = 64 };
 
 typedef struct {
     V items[MAX_INDEX];
-    int n;
+    int n, nmarks;              /* nmarks: items that become index tensors */
     V tensors[TC_MAX_RANK + 2]; /* by dimension of the sliced tensor; NULL where there is none */
     int ntensors;
 } indexing;
@@ -31,10 +31,27 @@ static bool list_is_tuple(V v) {
     return false;
 }
 
+/* An integer tensor of no dimensions: its number, read when the program runs. */
+static bool is_number_tensor(V v) {
+    if (tc_kind_of(v) != K_TENSOR || tc_torch_rank(v)) return false;
+    tc_dtype d = tc_torch_dtype(v);
+    return tc_is_integral(d) && d != TC_BOOL && d != TC_U8;
+}
+
+/* A list of True and False. */
+static bool is_truths(C *c, V v) {
+    size_t n;
+    V *items = tc_items(v, &n);
+    for (size_t i = 0; i < n; i++)
+        if (!is_bool_object(c, items[i])) return false;
+    return n > 0;
+}
 static void add_item(C *c, indexing *x, V v) {
     if (x->n == MAX_INDEX) tc_raise(c, "IndexError", "too many indices for tensor");
     kind k = tc_kind_of(v);
-    if (k == K_LIST || k == K_TUPLE || k == K_SIZE || k == K_RANGE) v = tc_torch_from_data(c, v, TC_DTYPE_NONE);
+    if ((k == K_LIST || k == K_TUPLE) && is_truths(c, v)) x->nmarks++; /* read when it is known what stands beside it */
+    else if (k == K_LIST || k == K_TUPLE || k == K_SIZE || k == K_RANGE) v = tc_torch_from_data(c, v, TC_DTYPE_NONE);
+    if (tc_kind_of(v) == K_TENSOR ? !is_number_tensor(v) : is_bool_object(c, v)) x->nmarks++;
     x->items[x->n++] = v;
 }
 
@@ -47,13 +64,6 @@ static void read_key(C *c, V key, indexing *x) {
     } else {
         add_item(c, x, key);
     }
-}
-
-/* An integer tensor of no dimensions: its number, read when the program runs. */
-static bool is_number_tensor(V v) {
-    if (tc_kind_of(v) != K_TENSOR || tc_torch_rank(v)) return false;
-    tc_dtype d = tc_torch_dtype(v);
-    return tc_is_integral(d) && d != TC_BOOL && d != TC_U8;
 }
 
 /* Dimensions that an item takes: none for None, ... and a bool. */
@@ -71,11 +81,32 @@ static void put_tensor(C *c, indexing *x, int dim, V t) {
     x->tensors[dim] = t;
 }
 
+/* The places of a mask that are known, tensor by dimension: beside other index tensors a mask of one True broadcasts. */
+static void put_places(C *c, indexing *x, V t, int dim, V mask) {
+    const int rank = tc_torch_rank(mask);
+    for (int k = 0; k < rank; k++)
+        if (dim + k < tc_torch_rank(t) && !tc_equal(c, tc_torch_size(c, mask, k), tc_torch_size(c, t, dim + k)))
+            tc_raise(c, "IndexError", "The shape of the mask at index %d does not match the shape of the indexed tensor at index %d", k, dim + k);
+    V places = tc_torch_calln(c, "aten::nonzero", 1, mask);
+    for (int k = 0; k < rank; k++) put_tensor(c, x, dim + k, tc_torch_calln(c, "aten::select.int", 3, places, tc_int(c, 1), tc_int(c, k)));
+}
+static V truths_tensor(C *c, const indexing *x, V t, int dim, V truths) {
+    size_t n;
+    V *items = tc_items(truths, &n), places = tc_list_of(c, 0, NULL);
+    if (x->nmarks < 2) return tc_torch_from_data(c, truths, TC_DTYPE_NONE);
+    if (!tc_equal(c, tc_int(c, (int64_t)n), tc_torch_size(c, t, dim)))
+        tc_raise(c, "IndexError", "The shape of the mask [%zu] at index 0 does not match the shape of the indexed tensor at index %d", n, dim);
+    for (size_t i = 0; i < n; i++)
+        if (items[i] == c->true_) tc_list_push(c, (list *)places, tc_int(c, (int64_t)i));
+    return tc_torch_from_data(c, places, TC_I64);
+}
+
 /* The views of the basic part; tensors are noted in x by the dimension that they index. */
 static V apply_basic(C *c, V t, indexing *x) {
+    const int rank = tc_torch_rank(t);
     int used = 0, dim = 0;
     for (int i = 0; i < x->n; i++) used += takes(c, x->items[i]);
-    if (used > tc_torch_rank(t)) tc_raise(c, "IndexError", "too many indices for tensor of dimension %d", tc_torch_rank(t));
+    if (used > rank) tc_raise(c, "IndexError", "too many indices for tensor of dimension %d", rank);
     for (int i = 0; i < x->n; i++) {
         V v = x->items[i];
         V at = tc_int(c, dim);
@@ -84,15 +115,9 @@ static V apply_basic(C *c, V t, indexing *x) {
             t = tc_torch_calln(c, "aten::unsqueeze", 2, t, at);
             dim++;
             break;
-        case K_ELLIPSIS: {
-            int later = 0, rest = 0; /* tensors noted keep their dimensions in t; what is still to come is counted from the end */
-            for (int k = i + 1; k < x->n; k++) rest += takes(c, x->items[k]);
-            for (int k = i + 1; k < x->n; k++)
-                if (tc_kind_of(x->items[k]) == K_ELLIPSIS) tc_raise(c, "IndexError", "an index can only have a single ellipsis ('...')");
-            later = tc_torch_rank(t) - rest;
-            if (later > dim) dim = later;
+        case K_ELLIPSIS:
+            dim += rank - used; /* a second one as well */
             break;
-        }
         case K_SLICE: {
             slice *s = (slice *)v;
             if (s->start == c->none && s->stop == c->none && s->step == c->none) {
@@ -115,8 +140,14 @@ static V apply_basic(C *c, V t, indexing *x) {
                 t = tc_torch_calln(c, "aten::unsqueeze", 2, t, at);
                 v = tc_torch_calln(c, "aten::unsqueeze", 2, v, tc_int(c, 0));
             }
-            put_tensor(c, x, dim, v);
+            if (tc_torch_dtype(v) == TC_BOOL && x->nmarks > 1 && !c->torch->graph) put_places(c, x, t, dim, v);
+            else put_tensor(c, x, dim, v);
             dim += takes(c, v);
+            break;
+        case K_LIST:
+        case K_TUPLE:
+            put_tensor(c, x, dim, truths_tensor(c, x, t, dim, v));
+            dim++;
             break;
         default:
             if (tc_kind_of(v) == K_FLOAT || tc_kind_of(v) == K_STR || tc_kind_of(v) == K_DICT)
@@ -160,20 +191,48 @@ static V fit_value(C *c, V value, int rank) {
     return value;
 }
 
+static bool known_one(C *c, V t, int dim) {
+    V n = tc_torch_size(c, t, dim);
+    return tc_kind_of(n) == K_INT && tc_equal(c, n, tc_int(c, 1));
+}
+/* Is one mask all that it says of places? */
+static bool is_one_mask(C *c, const indexing *x) {
+    int given = 0, masks = 0;
+    for (int i = 0; i < x->n; i++) {
+        const V v = x->items[i];
+        const bool placed = tc_kind_of(v) == K_TENSOR, truths = tc_kind_of(v) == K_LIST || tc_kind_of(v) == K_TUPLE;
+        given += placed ? !is_number_tensor(v) : truths || is_bool_object(c, v);
+        masks += placed ? takes(c, v) && (tc_torch_dtype(v) == TC_BOOL || tc_torch_dtype(v) == TC_U8) : truths;
+    }
+    return given == 1 && masks == 1;
+}
+
+/* One number put where one mask says is converted, as numbers are; else index_put_ asks for the type of what it writes to. */
+static V put_value(C *c, const indexing *x, V value, tc_dtype into) {
+    const bool filled = is_one_mask(c, x), complex = tc_is_tensor(value) ? tc_is_complex(tc_torch_dtype(value)) : tc_kind_of(value) == K_COMPLEX;
+    bool one = true;
+    if (complex && !tc_is_complex(into) && !tc_is_tensor(value) && !(into == TC_BOOL && filled))
+        tc_raise(c, "RuntimeError", "value cannot be converted to type %s without overflow", tc_dtypes[into].torch);
+    if (!tc_is_tensor(value)) return tc_torch_full0(c, complex && into == TC_BOOL ? tc_bool(c, tc_truth(c, value)) : value, into);
+    for (int k = 0; k < tc_torch_rank(value); k++) one &= known_one(c, value, k);
+    if (one && filled && (into == TC_BOOL || complex <= tc_is_complex(into))) value = tc_torch_cast(c, value, into);
+    while (tc_torch_rank(value) && known_one(c, value, 0)) value = tc_torch_calln(c, "aten::squeeze.dim", 2, value, tc_int(c, 0));
+    return value;
+}
+
 void tc_tensor_setitem(C *c, V t, V key, V value) {
     indexing x = {.n = 0};
     read_key(c, key, &x);
     if (!tc_is_tensor(value) && !tc_torch_is_number(value)) tc_raise(c, "TypeError", "can't assign a %s to a torch.Tensor", tc_type_name(c, value));
-    V view = apply_basic(c, t, &x);
-    if (!x.ntensors) {
-        if (tc_is_tensor(value)) tc_torch_calln(c, "aten::copy_", 2, view, fit_value(c, value, tc_torch_rank(view)));
-        else tc_torch_calln(c, "aten::fill_.Scalar", 2, view, value);
-        return;
+    if (key == c->false_) return;
+    V view = key == c->true_ ? tc_torch_calln(c, "aten::unsqueeze", 2, t, tc_int(c, 0)) : apply_basic(c, t, &x);
+    if (x.ntensors) {
+        value = put_value(c, &x, value, tc_torch_dtype(t));
+        tc_torch_calln(c, "aten::index_put_", 3, view, index_list(c, &x), value);
+    } else if (tc_is_tensor(value)) {
+        tc_torch_calln(c, "aten::copy_", 2, view, fit_value(c, value, tc_torch_rank(view)));
+    } else {
+        if (tc_kind_of(value) == K_COMPLEX && tc_torch_dtype(t) == TC_BOOL) value = tc_bool(c, tc_truth(c, value));
+        tc_torch_calln(c, "aten::fill_.Scalar", 2, view, value);
     }
-    if (!tc_is_tensor(value)) {
-        value = tc_torch_full0(c, value, tc_torch_dtype(t));
-    } else if (tc_torch_dtype(value) != tc_torch_dtype(t)) {
-        value = tc_torch_cast(c, value, tc_torch_dtype(t));
-    }
-    tc_torch_calln(c, "aten::index_put_", 3, view, index_list(c, &x), fit_value(c, value, TC_MAX_RANK));
 }

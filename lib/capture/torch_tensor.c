@@ -179,6 +179,10 @@ V tc_tensor_number(C *c, V t, const char *what) {
     return item(c, t);
 }
 
+bool tc_tensor_formats_as_number(C *c, V t) {
+    return !c->torch->graph && ((tensor *)t)->t.storage && !tc_torch_rank(t) && !strcmp(tc_type_name(c, t), "Tensor");
+}
+
 bool tc_tensor_truth(C *c, V v, const char *what) {
     const tensor *known = tc_torch_known(v), *t = known ? known : (tensor *)v;
     if (t->t.storage && (known || !c->torch->graph)) {
@@ -470,7 +474,31 @@ static V m_get_device(C *c, args *A) {
     (void)A;
     return tc_int(c, -1);
 }
-static V m_storage_offset(C *c, args *A) { return tc_int(c, ((tensor *)A->a[0])->t.storage ? ((tensor *)A->a[0])->t.offset : 0); }
+/* Where a value of the graph begins in the memory that it shows: what selects and slices on the way to it add up to. */
+static tc_sym offset_of(C *c, const tc_value *v) {
+    static const char same[] =
+        " alias detach view _unsafe_view view_as reshape unsqueeze squeeze permute transpose t expand expand_as movedim flatten ";
+    tc_symctx *s = tc_torch_program(c)->sym;
+    tc_sym sum = tc_sym_int(s, 0);
+    for (const tc_node *n = v->producer; n && tc_op_schema(n->op)->is_view; n = n->args[0].value->producer) {
+        const tc_meta *m = &n->args[0].value->meta;
+        const char *name = tc_op_schema(n->op)->name;
+        if (tc_word_in(same, name)) continue;
+        if (strcmp(name, "slice") && strcmp(name, "select"))
+            tc_raise_code(c, TC_UNSUPPORTED, "storage_offset() of what %s gives is not supported", tc_op_name(n->op));
+        const int d = tc_wrap(tc_arg_int(n, 1), m->rank);
+        tc_sym at = tc_arg_is_none(n, 2) ? NULL : tc_arg_sym(n, 2), step = tc_sym_int(s, 1);
+        at = tc_slice_bound(s, at, m->size[d], false);
+        for (int k = d + 1; k < m->rank; k++)
+            if (!tc_sym_is_int(m->size[k], 0)) step = tc_sym_mul(s, step, m->size[k]);
+        sum = tc_sym_add(s, sum, tc_sym_mul(s, at, m->stride ? m->stride[d] : step));
+    }
+    return sum;
+}
+static V m_storage_offset(C *c, args *A) {
+    const tensor *t = (tensor *)A->a[0];
+    return t->t.storage ? tc_int(c, t->t.offset) : tc_symv(c, offset_of(c, t->v));
+}
 static V m_self(C *c, args *A) {
     (void)c;
     return A->a[0];

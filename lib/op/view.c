@@ -431,7 +431,7 @@ static tc_status alias_slice(const tc_kcall *k, tc_tensor *out, bool *possible) 
     *out = tc_tensor_share(t);
     out->size[d] = (b - a) / step + ((b - a) % step != 0);
     out->offset += out->size[d] ? a * t->stride[d] : 0;
-    out->stride[d] = out->size[d] > 1 ? t->stride[d] * step : t->stride[d];
+    if (__builtin_mul_overflow(t->stride[d], step, &out->stride[d])) out->stride[d] = t->stride[d];
     *possible = true;
     return NULL;
 }
