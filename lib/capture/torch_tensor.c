@@ -541,7 +541,22 @@ static V m_set_data(C *c, V self, V v) {
         tc_tensor_deinit(&t->t);
         t->t = n;
         if (c->torch->graph) t->v = s->v;
-    } else tc_torch_copy_into(c, self, v);
+        return c->none;
+    }
+    str *shape = tc_intern(c, "shape", 5);
+    if (c->torch->graph && !tc_equal(c, tc_getattr(c, self, shape), tc_getattr(c, v, shape)))
+        tc_raise(c, "RuntimeError", "the .data of a tensor from before forward is given another shape");
+    const bool was = c->torch->no_grad;
+    trap caught;
+    c->torch->no_grad = true; /* no gradient sees the write, and a leaf takes it */
+    if (TC_TRAP_PASSING(c, caught)) {
+        tc_torch_copy_into(c, self, c->torch->graph ? detached(c, v) : v);
+        tc_untrap(c, &caught);
+    } else {
+        c->torch->no_grad = was;
+        tc_raise_again(c, c->exc);
+    }
+    c->torch->no_grad = was;
     return c->none;
 }
 static V m_contiguous_to(C *c, args *A) { return tc_torch_cast(c, A->a[0], tc_torch_dtype(A->a[1])); }

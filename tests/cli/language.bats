@@ -408,6 +408,14 @@ PY
     fails 5 "'huggingface_hub.hf_hub_download' is a name outside the model language" tc-export m.py:M --input x=2xf32 --input fetch=:True --print
 }
 
+@test "forward may give a parameter's .data, of its shape: the program writes the parameter, and no gradient sees it" {
+    cd "$BATS_TEST_TMPDIR"
+    printf 'import torch\nclass M(torch.nn.Module):\n    def __init__(self, n=3):\n        super().__init__()\n        self.a, self.b, self.n = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3), n\n    def forward(self, x):\n        self.b.weight.data = (self.a.weight * 2)[:self.n]\n        return self.b(x)\n' >m.py
+    tc-export m.py:M --input x=1x2xf32 --print=full >said
+    grep -q 'aten.detach.default' said && grep -q 'out  parameter b.weight = %copy' said
+    fails 3 "m.py:7:23: RuntimeError: the .data of a tensor from before forward is given another shape" tc-export m.py:M --arg n=1 --input x=1x2xf32 --print
+}
+
 @test "a graph inside another takes the sizes that its operands have multiples of" {
     cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'
