@@ -1,4 +1,4 @@
-/* The built-in functions and the constructors of the built-in types. */
+/* Python's built-in functions (len, range, sorted, ...) and the constructors of the built-in types. */
 #include "capture/ast.h"
 
 #include <math.h>

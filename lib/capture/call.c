@@ -1,4 +1,5 @@
-/* Calls: Python's binding of arguments to parameters, frames, classes as callables, and arguments of natives by a short spec. */
+/* Calls: binding arguments to parameters as Python does, frames, calls of classes, and unpacking the arguments of native functions by a short spec
+ * (tc_take). */
 #include "capture/ast.h"
 #include "capture/profile.h"
 

@@ -1,4 +1,4 @@
-/* The table of error identifiers, and its forms for people and for the manual. */
+/* The table of error identifiers (codes.h), printed by --help=TC0101 and in tc-model(7). */
 #include "capture/codes.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Comprehensions and generator expressions. A generator keeps its own frame and one iterator a clause, so it can stop after
- * each element without a thread or a coroutine: elements are the only places where it waits. */
+/* Comprehensions and generator expressions. A generator expression keeps its own frame and one iterator per clause, so it can suspend after each element
+ * without a stack of its own. */
 #include "capture/ast.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Cures for data-dependent failures (cure.h): where the number comes from, and the line that promises its value.
+/* Suggestions for data-dependent errors (cure.h): the origin of the number, and the torch._check line that decides the question.
  *
  *     if n > 3:      u1: aten.item of %sum, m.py:5
  *                    before this line, one of these makes it known: torch._check(n > 3) or torch._check(n <= 3) */

@@ -1,4 +1,4 @@
-/* Dicts that keep the order of insertion: a dense array of entries and a table of indices into it. Sets are dicts without values. */
+/* Insertion-ordered dicts: a dense array of entries and a hash table of indices into it. Sets are dicts without values. */
 #include "capture/object.h"
 
 const void *tc_maker_here(const C *c) {

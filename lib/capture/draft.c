@@ -1,4 +1,4 @@
-/* Deciding by example (draft.h). */
+/* --draft: decides data-dependent questions by example (draft.h). */
 #include "capture/draft.h"
 
 #include "capture/cure.h"

@@ -1,5 +1,5 @@
-/* Exceptions of the language and limits: raising, catching, and turning what nobody caught into a tc_status with the place in
- * the user's file. Frames of the embedded sources are skipped: the place is the innermost line of the user's own. */
+/* Exceptions and limits of the language: raising, catching, and converting uncaught ones to a tc_status with the location in the user's file. Frames of
+ * embedded sources are skipped: the location is the innermost line of the user's own files. */
 #include "capture/ast.h"
 #include "capture/codes.h"
 #include "capture/torch.h"

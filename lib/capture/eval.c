@@ -1,4 +1,4 @@
-/* Expressions: a walk over the tree. Each function evaluates one kind of node, left to right as Python does. */
+/* Evaluates expressions by walking the syntax tree. Each function evaluates one kind of node, left to right as Python does. */
 #include "capture/keep.h"
 
 static V name_value(C *c, frame *f, const ast *n) {

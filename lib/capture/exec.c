@@ -1,4 +1,4 @@
-/* Statements: blocks, loops, exceptions, definitions. What a block ends with is its value: on, break, continue or return. */
+/* Executes statements: blocks, loops, exceptions, definitions. Executing a block returns how it ended: normally, or by break, continue or return. */
 #include "capture/keep.h"
 #include "capture/profile.h"
 #include "capture/torch.h"

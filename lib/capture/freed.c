@@ -1,6 +1,6 @@
-/* What torch.autograd.grad frees. PyTorch gives up the tensors that a node kept for its gradient once a gradient without retain_graph went
- * through it, and refuses a second one there; a node that kept none (a sum, a view) may be passed again. Here a node kept what its gradient
- * reads of its operands and results, and what its row says (tc_grad_reads). */
+/* Tensors freed by torch.autograd.grad (freed.h). PyTorch frees a node's saved tensors once a gradient without retain_graph has passed it, and refuses a
+ * second gradient through it; nodes without saved tensors (a sum, a view) may be passed again. A node's saved tensors are those that its gradient reads,
+ * and those that its row declares (tc_grad_reads). */
 #include "capture/torch.h"
 
 #include "capture/freed.h"

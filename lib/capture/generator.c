@@ -1,10 +1,10 @@
-/* Generators: a function with `yield` runs on a stack of its own, which stands still at each `yield`.
+/* Generators: a function with `yield` runs on a stack of its own, suspended at each `yield`.
  *
  *     next(g), g.send(v) --resume()--> [ stack of g: body of the function ... yield ] --stand()--> value
  *
- * The parts of the context that belong to one stack go with it: handlers, slots of frames, the lowest address that C may reach. An
- * exception that the body lets out is caught at the foot of its stack and raised again by resume(), so no jump leaves a stack.
- * Stacks are mapped once, reused, and unmapped with the context: a generator that is left unfinished is never closed. */
+ * State of the context that belongs to one stack is switched with it: exception handlers, frame slots, stack limit. An exception that leaves the body is
+ * caught at the base of its stack and raised again by resume(), so no longjmp crosses stacks. Stacks are mapped once, reused, and unmapped with the
+ * context; an unfinished generator is never closed. */
 #include "capture/ast.h"
 #include "capture/profile.h"
 

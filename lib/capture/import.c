@@ -1,4 +1,4 @@
-/* Modules: native ones, the embedded sources of torch and of the standard library's small parts, and, with --source DIR, siblings. */
+/* Import: native modules, embedded sources (torch, parts of the standard library), and, with --source DIR, the user's other files. */
 #include "capture/ast.h"
 #include "base/embedded.h"
 #include "base/file.h"

@@ -1,5 +1,5 @@
-/* torch.inference_mode: tensors made in it may be written to only in it, and never require a gradient; views of them are such tensors too.
- * What shows the elements of an argument (a view, or the argument itself, as contiguous may give) is as that argument is. */
+/* torch.inference_mode: tensors created in it may be mutated only in it and never require a gradient. Results that alias an argument (views, or the
+ * argument itself) are inference tensors if the argument is one. */
 #include "capture/torch_bind.h"
 #include "grad/grad.h"
 #include "op/functionalise.h"

@@ -1,4 +1,4 @@
-/* Iteration: iter() and next() of everything that has elements. */
+/* Iteration: iter() and next() of every iterable. */
 #include "capture/object.h"
 
 iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src) {

@@ -1,4 +1,4 @@
-/* Going on after failures, and the list of them (keep.h). */
+/* --keep-going: continues after errors and collects them (keep.h). */
 #include "capture/keep.h"
 
 #include "capture/torch.h"

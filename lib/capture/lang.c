@@ -1,4 +1,4 @@
-/* The context: its singletons and types, the deep stack that it runs on, and the loading of sources. */
+/* The interpreter's context (lang.h): built-in types and singletons, the deep stack that it runs on, loading of sources. */
 #include "capture/lang.h"
 #include "capture/keep.h"
 

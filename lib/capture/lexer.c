@@ -1,4 +1,4 @@
-/* Tokens of the model language: names, numbers, strings with their prefixes, operators, and the indentation as tokens.
+/* The lexer: names, numbers, strings with their prefixes, operators, and INDENT and DEDENT tokens.
  * Positions count from 1; columns count characters, as editors do. */
 #include "capture/ast.h"
 

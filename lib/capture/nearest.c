@@ -1,5 +1,5 @@
-/* What a name that nothing has was meant to be: the nearest of those that the object, or the place of the error, has. It is looked for
- * only when an error ends the evaluation: names that are tried and missed are ordinary control flow. */
+/* "Did you mean": the most similar name among those of the object, or of the scope, where a name was not found. Computed only when an error ends the
+ * evaluation, since caught lookups are ordinary control flow. */
 #include "base/text.h"
 #include "capture/ast.h"
 #include "op/op.h"

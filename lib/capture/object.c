@@ -1,4 +1,4 @@
-/* Making objects, and what every object can be asked: truth, hash, equality, order. Its text: repr.c. */
+/* Creates objects; truth, hash, equality and order of every kind of object. Text: repr.c. */
 #include "capture/object.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Expressions of the model language: precedence climbing for binary operators, one function a level above it. */
+/* Parser of expressions: precedence climbing for binary operators, one function per level above. */
 #include "capture/parse.h"
 
 #include <stdio.h>

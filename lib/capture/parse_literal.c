@@ -1,4 +1,4 @@
-/* Literals of the model language: strings with their escapes, f-strings, numbers. */
+/* Parser of literals: strings with escapes, f-strings, numbers. */
 #include "capture/parse.h"
 
 /* ---- strings ---- */

@@ -1,4 +1,4 @@
-/* Statements and files of the model language. What Python has and the language leaves out is refused by name. */
+/* Parser of statements and files. Python syntax that the model language lacks is refused by name. */
 #include "capture/keep.h"
 #include "capture/parse.h"
 

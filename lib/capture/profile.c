@@ -1,4 +1,4 @@
-/* Time by line and phase (profile.h). */
+/* tc-export --time: time by line and phase (profile.h). */
 #include "capture/profile.h"
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
-/* Sizes of a captured program in their final form: a guard late in forward (T >= 2) makes expressions shorter that were built before
- * it (max(0, T - 2)), and every reader of the program will build the short ones. */
+/* Simplifies the sizes of a captured program by all its guards: a later guard (T >= 2) simplifies expressions built before it (max(0, T - 2)), and every
+ * reader of the program would compute the simplified ones. */
 #include "capture/torch.h"
 
 static tc_sym refold(C *c, tc_symctx *x, tc_sym s) {

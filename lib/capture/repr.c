@@ -1,4 +1,4 @@
-/* The text of an object, as Python's repr() and str() give it: a function a kind. */
+/* repr() and str() of objects, one function per kind. */
 #include "capture/object.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Names to slots, by Python's rule: a name bound in a function is local in all of it, unless declared global or nonlocal;
- * otherwise it is that of the nearest enclosing function that binds it (classes are skipped), else a global. A local that an
- * inner function reads lives in a cell, which both hold. */
+/* Name resolution (scope.h), by Python's rule: a name bound in a function is local in all of it, unless declared global or nonlocal; otherwise it refers
+ * to the nearest enclosing function that binds it (classes are skipped), else it is global. A local that an inner function reads lives in a cell shared
+ * by both. */
 #include "capture/scope.h"
 
 scope *tc_scope_new(C *c, scope_kind k, scope *parent, file *f, str *name, int line, int col) {

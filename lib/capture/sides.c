@@ -1,4 +1,4 @@
-/* The search for sizes that take other sides of a model's branches (sides.h). */
+/* Searches for sizes that take the other sides of a model's branches (sides.h). */
 #include "capture/sides.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* tc-export's work as one call: load a source, build its module, capture forward in eval and in train mode. */
+/* tc_capture_source: loads a source, constructs its module, captures forward in eval and train mode. */
 #include "capture/capture.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* math, typing and what the small Python parts of the standard library (std/) rest on. */
+/* Native parts of the standard library: math, typing, and functions that the embedded Python parts (std/) use. */
 #include "capture/ast.h"
 #include "base/text.h"
 #include "capture/lang.h"

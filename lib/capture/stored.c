@@ -1,5 +1,5 @@
-/* What a model makes of a file of weights before they are copied: load_state_dict hooks that merge or rename tensors, and modules with a
- * _load_from_state_dict of their own. */
+/* Weights that a model changes while loading: load_state_dict hooks that merge or rename tensors, and modules with their own _load_from_state_dict
+ * (stored.h). */
 #include "capture/stored.h"
 
 #include "capture/torch.h"

@@ -1,5 +1,5 @@
-/* Symbolic numbers in the model language: sizes of dynamic dimensions, numbers that come from data, and what is computed from them.
- * A branch on one asks what is known; what is not decided by ranges is decided by the example value and recorded as a guard. */
+/* Symbolic numbers (SymInt, SymFloat, SymBool): dynamic sizes, data-dependent numbers, and expressions of them. A branch on one that its range does not
+ * decide is decided by the example value and recorded as a guard. */
 #include "capture/cure.h"
 #include "capture/draft.h"
 #include "capture/torch.h"

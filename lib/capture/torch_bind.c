@@ -1,4 +1,4 @@
-/* Python arguments to schema arguments: which overload accepts a call, and what its arguments are.
+/* Binds Python arguments to a schema (torch_bind.h): does the overload accept the call, and with which arguments?
  *
  *     x.view(2, -1)          int[] size takes all positional numbers
  *     torch.sum(input=x, axis=0, keepdims=True)   the names that PyTorch takes besides the schema's

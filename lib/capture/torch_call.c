@@ -1,4 +1,4 @@
-/* Calling operators from the model language: the overload that fits, then the node (capture) or the result (concrete tensors).
+/* Calls operators from the model language: chooses the overload, then appends a node (capture) or executes it (concrete tensors).
  *
  *     torch.add(x, 1)  ->  overloads of aten::add  ->  binding  ->  tc_torch_apply  ->  tensor, tuple or number */
 #include "base/text.h"

@@ -1,5 +1,5 @@
-/* Functions that capture functions: torch.cond, while_loop, map, autograd.Function and torch.autograd.grad. Each body is captured into a
- * graph of its own, a region; values of the graph around it that a body reads become operands. */
+/* Higher-order functions: torch.cond, while_loop, map, autograd.Function and torch.autograd.grad. Each body is captured into its own subgraph (a
+ * region); values of the enclosing graph that a body reads become operands. */
 #include "capture/torch_data.h"
 #include "capture/freed.h"
 #include "grad/grad.h"

@@ -1,9 +1,9 @@
-/* Functions of single numbers (the mods of torch.nn.attention.flex_attention) called once with tensors of many: [B, H, Q, K], or sizes 1 of these.
- * That gives what a call for each number would give while every node works on each number alone, as
+/* Vectorised calls of scalar functions (score_mod and mask_mod of flex_attention): called once with tensors of [B, H, Q, K] (or sizes 1) instead of once
+ * per element. That is valid only while every node works elementwise, as
  *
  *     bias[h, q - k]    h: [1, H, 1, 1]    q - k: [1, 1, Q, K]    the result: [1, H, Q, K]
  *
- * does and bias[h][q - k] does not. What asks for sizes is no such function. */
+ * does and bias[h][q - k] does not. Functions that ask for sizes are refused. */
 #include "capture/torch.h"
 #include "op/op.h"
 

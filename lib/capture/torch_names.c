@@ -1,5 +1,5 @@
-/* The modules of a model and what they hold, by name: what torch.nn.Module's named_modules(), named_children(), named_parameters() and
- * named_buffers() return, and a capture asks for. In C, with one string for equal names: a model has thousands, and in deep ones they are long. */
+/* named_modules(), named_children(), named_parameters() and named_buffers() of torch.nn.Module, also used by captures. In C, with shared strings, for
+ * speed: a model has thousands of long names. */
 #include "capture/torch.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* The out= of operators: what PyTorch refuses of it, and the result on its way into it. */
+/* The out= argument of operators: PyTorch's checks, and writing the result into it. */
 #include "base/text.h"
 #include "capture/torch_bind.h"
 

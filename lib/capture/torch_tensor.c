@@ -1,4 +1,4 @@
-/* Tensors as Python objects: operators written as symbols, attributes, the methods that are not operators, truth, length, text. */
+/* Tensors as Python objects: operator symbols (+, @, ...), attributes, methods that are not ATen operators, bool(), len(), repr(). */
 #include "base/text.h"
 #include "capture/cure.h"
 #include "capture/draft.h"

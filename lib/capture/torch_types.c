@@ -1,5 +1,5 @@
-/* Which operators PyTorch's CPU has no kernel for in which types, where tc's own would take them: refused in model sources, as there. The list
- * was found by calling every operator on its samples in every type, in PyTorch 2.15 and here. */
+/* Dtypes for which PyTorch's CPU backend has no kernel although tc has: refused in model sources, as in PyTorch. The table was made by calling every
+ * operator on its samples in every dtype, in PyTorch 2.15 and in tc. */
 #include "base/text.h"
 #include "capture/torch_bind.h"
 #include "op/shape.h"

@@ -1,4 +1,4 @@
-/* Dicts in the trees of inputs and outputs: keys that are strings stand as they are, others in the JSON that PyTorch has for them:
+/* Dicts in the trees of inputs and outputs (pytree): string keys are used as they are, others as the JSON that PyTorch writes for them:
  *
  *     {3: x, "a": y}        ->        "[3, \"a\"]"
  */

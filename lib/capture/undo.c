@@ -1,5 +1,5 @@
-/* What forward changes of the objects it is called on, taken back when its capture ends: the next capture of the model (train mode, other
- * example sizes) meets it as the constructor left it, not tensors of a graph that is closed. */
+/* Undoes the changes that forward makes to objects (attributes, containers, closure variables) when its capture ends, so that the next capture of the
+ * model (train mode, other example sizes) starts from the constructed state and not with tensors of a finished graph. */
 #include "capture/torch.h"
 
 static void note(C *c, struct change x) { tc_avec_push(c, &c->torch->changes, x); }

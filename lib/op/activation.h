@@ -1,4 +1,4 @@
-/* Gradients of the backward operators of activations (activation_second.c), for the rows of activation.c. */
+/* Second derivatives of activations (activation_second.c), for the rows of activation.c. */
 #ifndef TC_OP_ACTIVATION_H
 #define TC_OP_ACTIVATION_H
 

@@ -1,4 +1,4 @@
-/* Compositions of real operators that execute operators on complex tensors: rows name them as `complex` (op.h). */
+/* Complex operators as compositions of real ones, on real and imaginary parts; used as `complex` in rows (op.h). */
 #ifndef TC_OP_BY_PARTS_H
 #define TC_OP_BY_PARTS_H
 

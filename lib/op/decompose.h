@@ -1,24 +1,25 @@
-/* Replacing operators by their compositions. */
+/* Decomposition: replaces operators by compositions of others. */
 #ifndef TC_OP_DECOMPOSE_H
 #define TC_OP_DECOMPOSE_H
 
 #include "op/emit.h"
 
-/* Replaces every node that cannot be executed by the decomposition of its operator, until all can, in subgraphs too. Linear.
- * TC_UNSUPPORTED naming an operator that has neither. */
+/* Decomposes every node that cannot be executed directly, repeatedly, in subgraphs too. Linear time. TC_UNSUPPORTED names an operator that has neither
+ * executor nor decomposition. */
 tc_status tc_decompose(tc_program *p);
-/* The same for the nodes that want() chooses among those that have a decomposition; no error for others. */
+/* Decomposes the nodes that want() chooses, if they have a decomposition. */
 tc_status tc_decompose_some(tc_program *p, bool (*want)(void *ctx, const tc_node *n), void *ctx);
 
-/* ... by rule(node) instead of the operator's own decomposition; settle may follow a result with further nodes (e says where). */
+/* The same with rule(node) instead of the operator's own decomposition; settle may append nodes after a result, with emitter e. */
 typedef tc_decompose_fn (*tc_rule_fn)(const tc_node *n);
 typedef tc_value *(*tc_settle_fn)(tc_emit *e, tc_value *result, const tc_value *replaced);
 tc_status tc_decompose_by(tc_program *p, bool (*want)(void *ctx, const tc_node *n), tc_rule_fn rule, tc_settle_fn settle, void *ctx);
-/* core.c: as far as that goes, by core ATen operators; the program is functional. */
+/* core.c: decomposes to core ATen operators as far as possible; the program must be functional. */
 tc_status tc_decompose_core(tc_program *p);
-tc_decompose_fn tc_core_rule(const tc_node *n); /* core_rules.c: by core operators, else the operator's own decomposition; NULL: it stays */
+/* core_rules.c: the rule to core operators, else the operator's own decomposition; NULL: keep the node */
+tc_decompose_fn tc_core_rule(const tc_node *n);
 
-/* Emits the decomposition of n with e (which says where); e->results are set, one for each result of n, of the same dtype and rank. */
+/* Emits the decomposition of n at e's position; e->results: one value per result of n, of the same dtype and rank. */
 tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n);
 
 #endif

@@ -1,4 +1,4 @@
-/* Emitting nodes from C: what decompositions, gradients and passes use to write ATen code.
+/* Emitting nodes from C: how decompositions, gradient rules and passes build graphs of ATen calls.
  *
  *     tc_value *s = tc_emit_call(e, "aten::sigmoid", "v", x);
  *     tc_value *g = tc_emit_call(e, "aten::mul.Tensor", "vv", grad, s);
@@ -14,9 +14,9 @@ typedef struct tc_emit {
     tc_node *before; /* new nodes go before this one; NULL: at the end */
     tc_source source;
     const tc_node *origin;
-    bool casts; /* every call is made as under autocast to the next */
+    bool casts; /* make every call under autocast to the dtype below */
     tc_dtype autocast;
-    tc_decompose_fn rule; /* decompositions: instead of the operator's own; NULL: that */
+    tc_decompose_fn rule; /* decompositions: rule to use; NULL: the operator's own */
     tc_status status;     /* first failure */
     tc_value **results;
     int nresults; /* decompositions: what tc_emit_result set */
@@ -24,7 +24,7 @@ typedef struct tc_emit {
     int ngrads; /* gradients: by argument position; for Tensor[] arguments see tc_emit_grad_list */
     tc_value ***grad_lists;
     bool (*wants)(void *ctx, const tc_value *v);
-    void *wants_ctx; /* which values need a gradient; NULL: those that require one */
+    void *wants_ctx; /* callback: does a value need a gradient; NULL: those that require one */
 } tc_emit;
 
 /* Calls an operator; returns its first result (use tc_emit_out for others). One format letter an argument, in schema order; what
@@ -52,7 +52,8 @@ double tc_arg_float(const tc_node *n, int i);
 int tc_arg_ints(const tc_node *n, int i, int64_t *out, int max); /* constant ints; -1 when absent */
 
 /* The usual words, shorter. */
-/* x with src in the elements that as_strided(x, size, stride, offset) shows; where: these three arguments. Differentiable in both. */
+/* as_strided_scatter: x with src written to the elements of as_strided(x, size, stride, offset); where: these three arguments. Differentiable in
+ * both. */
 tc_value *tc_e_strided_put(tc_emit *e, tc_value *x, tc_value *src, const tc_arg *where);
 tc_value *tc_e_add(tc_emit *e, tc_value *a, tc_value *b);
 tc_value *tc_e_sub(tc_emit *e, tc_value *a, tc_value *b);

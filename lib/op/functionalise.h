@@ -1,14 +1,14 @@
-/* From programs that write to tensors to programs that do not: the one pass that capture and every reader run before anything else.
+/* Functionalisation: replaces mutation and views of mutated tensors by pure operators. Capture and every reader run it before any other pass.
  *
  *     %v = select(%x, 0, 1)              %v   = select(%x, 0, 1)
  *     %r = mul_(%v, 2)            ->     %m   = mul(%v, 2)
  *     %s = sum(%x)                       %x1  = select_scatter(%x, %m, 0, 1)
  *                                        %s   = sum(%x1)
  *
- * Every tensor is a base or a view of one (a chain of view operators). A write through any alias gives the base a new value; other
- * views of it are taken again when they are next read. What was written to a parameter, buffer or input at the end becomes an
- * output of that kind. BatchNorm in training becomes _native_batch_norm_legit_functional, whose running statistics are such writes.
- * Regions (no_grad, autocast, checkpoint) are inlined. Linear in the number of nodes. */
+ * Every tensor is a base or a view of one (a chain of view operators). A mutation through any alias gives the base a new value; other views of it are
+ * recomputed when next read. Mutated parameters, buffers and inputs become mutation outputs. BatchNorm in training becomes
+ * _native_batch_norm_legit_functional, whose running statistics are such mutations. Regions (no_grad, autocast, checkpoint) are inlined. Linear in the
+ * number of nodes. */
 #ifndef TC_OP_FUNCTIONALISE_H
 #define TC_OP_FUNCTIONALISE_H
 
@@ -17,23 +17,23 @@
 /* The whole program, subgraphs included; sets p->functional. TC_UNSUPPORTED naming an operator whose view cannot be written through. */
 tc_status tc_functionalise(tc_program *p);
 
-/* The same in steps, for a capture that needs functional code before its end (torch.autograd.grad): values handed to tc_graph_call keep
- * standing for their tensors, written to or not. */
+/* The same incrementally, for captures that need functional code before their end (torch.autograd.grad): values passed to tc_graph_call keep naming
+ * their tensors, mutated or not. */
 typedef struct tc_functional tc_functional;
 tc_functional *tc_functional_create(tc_graph *g);
 tc_status tc_functional_step(tc_functional *f);                                       /* rewrites the nodes appended since the last step */
-tc_status tc_functional_current(tc_functional *f, tc_value *v, tc_value **out_value); /* what v holds now; may append nodes */
+tc_status tc_functional_current(tc_functional *f, tc_value *v, tc_value **out_value); /* the current value of v's tensor; may append nodes */
 tc_status tc_functional_finish(tc_functional *f);                                     /* a last step, outputs, mutations */
 void tc_functional_skip(tc_functional *f);                                            /* the nodes appended since then are functional as they are */
 void tc_functional_destroy(tc_functional *f);
-const tc_source *tc_functional_failed(const tc_functional *f); /* after a step that failed: where the node stands in the model; NULL: none failed */
+const tc_source *tc_functional_failed(const tc_functional *f); /* source location of the node that failed; NULL: none */
 
-/* op/detach.c: what is computed in a no_grad region is detached where it is read outside of one: the program means the same without the marks
- * of its nodes, as an archive has it. The graph is functional. */
+/* op/detach.c: detaches values of no_grad regions where they are read outside, so that the program keeps its meaning without the nodes' no_grad marks,
+ * which an archive lacks. The graph must be functional. */
 tc_status tc_detach_no_grad(tc_graph *g);
 
-/* Normalisations in training write their running statistics though their schema does not mark them. rank: of argument 0. true for such a call: `functional` has
- * the arguments whose positions stand in from[0..nfrom), its first results are those of op, and results first and first + 1 are the new
+/* Normalisations in training write their running statistics though their schema does not mark them. rank: of argument 0. true for such a call:
+ * `functional` has the arguments whose positions stand in from[0..nfrom), its first results are those of op, and results first and first + 1 are the new
  * values of arguments 3 and 4. */
 typedef struct {
     const tc_op *functional;
@@ -41,14 +41,14 @@ typedef struct {
 } tc_unmarked_writes;
 bool tc_op_unmarked_writes(const tc_op *op, const tc_arg *args, int rank, tc_unmarked_writes *out);
 
-/* op/shown.c: which results of a call show an argument, and how: by a chain of views. */
+/* op/shown.c: which results of a call alias an argument, and by which chain of views. */
 typedef struct {
     const tc_op *op;
     const tc_arg *args; /* of them all but the first, which is what the step before shows */
     int nargs, element; /* of its list of results; -1: the result itself */
 } tc_view_step;
 typedef struct tc_shown {
-    tc_value *of; /* the argument; NULL: the result has elements of its own */
+    tc_value *of; /* the aliased argument; NULL: the result has its own memory */
     const tc_view_step *steps;
     int nsteps;
 } tc_shown;
@@ -63,14 +63,14 @@ struct tc_emit;
 bool tc_view_invertible(const tc_op *op);
 tc_status tc_view_inverse(struct tc_emit *e, const tc_op *op, const tc_arg *args, int nargs, tc_value *base, tc_value *written, tc_value **out_base);
 
-/* op/autocast.c: casts of tensor arguments that autocast to `to` (bf16, f16) makes before a call of op. args are rewritten in place. */
+/* op/autocast.c: casts tensor arguments of a call of op as autocast to `to` (bf16, f16) does; rewrites args in place. */
 tc_status tc_autocast(struct tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to);
 /* The type that v, a tensor of argument i, has after those casts; TC_DTYPE_NONE: autocast never casts it. */
 tc_dtype tc_autocast_argument(const tc_op *op, const tc_arg *args, int nargs, int i, const tc_value *v, tc_dtype to);
-bool tc_autocast_composes(const tc_op *op); /* the casts are those of the operators that op is composed of */
-/* The type that a tensor of type d has in a call of op that autocast to `to` has cast. */
+bool tc_autocast_composes(const tc_op *op); /* op is composite: autocast applies to its parts */
+/* The dtype that autocast to `to` casts a tensor of dtype d to in a call of op. */
 tc_dtype tc_autocast_type(const tc_op *op, tc_dtype d, tc_dtype to);
-/* Appends the call with those casts; what PyTorch composes of other operators is composed here, each with its own casts.
+/* Appends the call with those casts; composite operators are decomposed, each part with its own casts.
  * outs: the results, in the program's arena. */
 tc_status tc_autocast_call(struct tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to, tc_value ***outs, int *nouts);
 

@@ -1,5 +1,5 @@
-/* What the families of linear algebra share: checks of matrices, and the words in which their gradients are written. Matrices are the last
- * two dimensions, the others are the batch. mH is the conjugate transpose. */
+/* Shared by the linear algebra families: checks of matrices, and helpers for gradient formulas. Matrices are the last two dimensions, the others are
+ * batch dimensions. mH: conjugate transpose. */
 #ifndef TC_OP_LINALG_H
 #define TC_OP_LINALG_H
 
@@ -21,7 +21,7 @@ tc_status tc_la_matrix_arg(const tc_node *n, int arg, const char *what);
 /* b holds vectors for the matrices of a: torch.linalg.solve's rule. */
 bool tc_la_is_vector(tc_symctx *s, const tc_meta *a, const tc_meta *b);
 
-/* ---- words ---- */
+/* ---- helpers for formulas ---- */
 static inline tc_sym tc_la_rows(const tc_value *a) { return a->meta.size[a->meta.rank - 2]; }
 static inline tc_sym tc_la_cols(const tc_value *a) { return a->meta.size[a->meta.rank - 1]; }
 tc_value *tc_la_mT(tc_emit *e, tc_value *a);
@@ -38,7 +38,7 @@ tc_value *tc_la_narrow(tc_emit *e, tc_value *a, int64_t dim, tc_sym start, tc_sy
 tc_value *tc_la_triangular(tc_emit *e, tc_value *a, tc_value *b, bool upper, bool left, bool unit);
 tc_value *tc_la_solve(tc_emit *e, tc_value *a, tc_value *b, bool left); /* a X = b without checks */
 tc_value *tc_la_sum2(tc_emit *e, tc_value *a, tc_value *b);             /* a + b where either may be NULL */
-/* The error of the first matrix whose info is not 0, when run. */
+/* Adds a run-time check: the error of the first matrix whose info is not 0. */
 void tc_la_check_errors(tc_emit *e, tc_value *info, const char *what, bool is_matrix);
 
 #endif

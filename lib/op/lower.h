@@ -1,11 +1,11 @@
-/* Writing the loop of one operator: what TC_OP rows call in their `lower` function.
+/* Lowering an operator to loop IR: the functions that `lower` rules of rows are written with.
  *
  *     static tc_status lower_silu(tc_lower *l) {
  *         tc_lv x = tc_l_in(l, 0);
  *         return tc_l_out(l, 0, tc_l_mul(l, x, tc_l_op1(l, TC_X_SIGMOID, x)));
  *     }
  *
- * The axes of result 0 are made before the rule runs: axis i is dimension i of the result. Reductions add axes of their own.
+ * Axis i is dimension i of result 0, created before the rule runs. Reductions add axes.
  * Values of f16, bf16 and f8 tensors are f32 inside; tc_l_out rounds to the result's type. */
 #ifndef TC_OP_LOWER_H
 #define TC_OP_LOWER_H
@@ -37,7 +37,7 @@ tc_lv tc_l_const(tc_lower *l, tc_dtype d, tc_scalar v);
 tc_lv tc_l_f(tc_lower *l, tc_dtype d, double v);
 tc_lv tc_l_host(tc_lower *l, tc_dtype d, tc_sym number);
 tc_lv tc_l_cast(tc_lower *l, tc_lv v, tc_dtype d);
-tc_lv tc_l_round(tc_lower *l, tc_lv v, tc_dtype d); /* the value that a tensor of type d would hold, in d's compute type */
+tc_lv tc_l_round(tc_lower *l, tc_lv v, tc_dtype d); /* v rounded to dtype d, in d's compute type */
 tc_lv tc_l_op1(tc_lower *l, tc_scalar_op op, tc_lv a);
 tc_lv tc_l_op2(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b); /* operands of one type */
 tc_lv tc_l_op3(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b, tc_lv c);
@@ -49,11 +49,12 @@ static inline tc_lv tc_l_where(tc_lower *l, tc_lv c, tc_lv a, tc_lv b) { return 
 tc_lv tc_l_reduce(tc_lower *l, tc_reduce_op op, tc_lv v, uint64_t over);
 tc_lv tc_l_part(tc_lower *l, tc_lv tuple, int part);
 tc_lv tc_l_scan(tc_lower *l, tc_reduce_op op, tc_lv v, int axis);
-/* Stores result i: at its own axes (aligned with those of result 0 at the last dimension; size 1: index 0), cast and rounded to its type. _at: at another index, where pred holds (pad, cat). */
+/* Stores result i: at its own axes (aligned with those of result 0 at the last dimension; size 1: index 0), cast and rounded to its type. _at: at
+ * another index, where pred holds (pad, cat). */
 tc_status tc_l_out(tc_lower *l, int result, tc_lv v);
 tc_status tc_l_out_at(tc_lower *l, int result, const tc_affine *index, tc_lv v, tc_lv pred);
 
-/* Runs the rule of node->op: the loop of one node. */
+/* Runs the rule of node->op; *out_loop: the node's loop, the caller's. */
 tc_status tc_lower_node(tc_program *p, const tc_node *node, tc_loop **out_loop);
 
 #endif

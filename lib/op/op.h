@@ -1,4 +1,4 @@
-/* Operators. One family a file in lib/op (pointwise_unary.c, reduce.c, matmul.c ...), each ending in a table:
+/* The operator table. One family per file in lib/op (pointwise_unary.c, reduce.c, matmul.c ...), each ending in a table:
  *
  *     const tc_op tc_ops_activation[] = {
  *         {.schema = "aten::silu(Tensor self) -> Tensor", .shape = tc_shape_float_unary, .lower = lower_silu, .grad = grad_silu,
@@ -18,7 +18,7 @@
 
 typedef struct tc_op tc_op;
 
-/* ---- schema, parsed once when first asked for ---- */
+/* ---- schema, parsed on first use ---- */
 typedef enum {
     TC_T_TENSOR,
     TC_T_OPT_TENSOR,
@@ -46,7 +46,7 @@ typedef struct {
     tc_type type;
     bool optional; /* "?" (a None is accepted) */
     bool kw_only;
-    bool sym_int;  /* SymInt: an integer tensor of one element stands for it, whatever its rank */
+    bool sym_int;  /* SymInt: also accepts an integer tensor of one element */
     int fixed_len; /* int[2]: 2; 0: any */
     bool has_default;
     tc_arg def;   /* default; numbers as constants without a context: kind TC_A_SCALAR or TC_A_NONE, lists as floats */
@@ -74,7 +74,7 @@ typedef struct {
     tc_source source; /* for guards and messages */
     tc_value *outs;   /* caller's array of nouts zeroed values: the rule fills kind, meta, sym, list */
     int nouts;
-    tc_dtype clash[2]; /* two types of arguments that have none in common; valid when clashes, which fails the call */
+    tc_dtype clash[2]; /* if clashes: two argument dtypes without a common type, which fails the call */
     bool clashes;
 } tc_shape_ctx;
 typedef tc_status (*tc_shape_fn)(tc_shape_ctx *c);
@@ -94,20 +94,20 @@ struct tc_kcall;
 typedef tc_status (*tc_view_alias_fn)(const struct tc_kcall *k, tc_tensor *out_view, bool *possible);
 
 enum {
-    TC_OP_RANDOM = 1,    /* draws from the generator: never merged, removed or reordered with its like */
-    TC_OP_IMPURE = 2,    /* asserts and the like: kept though unused */
+    TC_OP_RANDOM = 1,    /* draws from the generator: never merged, removed or reordered with other random nodes */
+    TC_OP_IMPURE = 2,    /* has side effects (asserts): kept although unused */
     TC_OP_COMPOSITE = 4, /* CompositeImplicit in PyTorch: decomposed at capture, never recorded */
     TC_OP_HIGHER_ORDER = 8,
     TC_OP_DATA_SHAPE = 16,     /* result sizes depend on data: new symbols u0.. */
     TC_OP_NONDIFF = 32,        /* results carry no gradient */
-    TC_OP_SAME_ORDER = 64,     /* a view whose elements, in row-major order, are its argument's */
-    TC_OP_OF_VIEWS = 128,      /* a composition that PyTorch makes of views: where nothing else is in it, a result shows an argument */
-    TC_OP_INDEX_RUNTIME = 256, /* an index outside is a RuntimeError of PyTorch's, where others raise an IndexError */
-    TC_OP_LIKE = 512           /* of its last tensor argument it reads the type and the sizes, no element: zeros_like, view_as */
+    TC_OP_SAME_ORDER = 64,     /* a view that preserves the row-major order of elements */
+    TC_OP_OF_VIEWS = 128,      /* a composition of views in PyTorch: its result aliases an argument if every part is a view */
+    TC_OP_INDEX_RUNTIME = 256, /* an index out of bounds is a RuntimeError, not an IndexError */
+    TC_OP_LIKE = 512           /* reads only dtype and sizes of its last tensor argument: zeros_like, view_as */
 };
 
-/* The row is for calls that `fits` admits; the rule executes the others: a list with more tensors than a loop has axes for, a memory order that
- * decides, an argument of which only the run says whether the operator takes it. */
+/* The row applies to calls that `fits` accepts; others are executed by the composition `rule`: lists too long for one loop, results that depend on
+ * memory order, arguments whose validity is known only at run time. */
 struct tc_otherwise {
     bool (*fits)(const tc_node *node);
     tc_decompose_fn rule;
@@ -120,15 +120,15 @@ struct tc_op {
     tc_lower_fn lower; /* one of lower, kernel, view_alias, else decompose, executes the operator */
     const struct tc_kernel *kernel;
     tc_decompose_fn decompose;
-    tc_decompose_fn complex;              /* executes it, instead of those, when an argument is complex; NULL: they do that too */
-    const struct tc_otherwise *otherwise; /* NULL: the row is for every call */
+    tc_decompose_fn complex;              /* composition for complex arguments; NULL: the above handle them */
+    const struct tc_otherwise *otherwise; /* NULL: the row applies to every call */
     tc_view_alias_fn view_alias;
-    /* How many tensors its list has, where sizes that may be symbolic decide: an archive that names so many promises it. NULL for arguments
-     * that the rule refuses. */
+    /* Length of a list result where it depends on possibly symbolic sizes; an archive that lists n results thereby guarantees it. NULL: invalid
+     * arguments. */
     tc_sym (*pieces)(tc_symctx *s, const tc_arg *args);
-    const char *keeps;   /* the tensors, " self result ", that PyTorch keeps for the gradient, beside its own (result0 of several results); "": it
-                            keeps nothing; NULL: what the gradient rule reads */
-    tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */
+    const char *keeps;   /* the tensors, " self result " (result0 of several), that PyTorch saves for the gradient; "": it
+                            saves none; NULL: those that the gradient rule reads */
+    tc_grad_fn grad;     /* NULL: differentiate the decomposition; without one, an error names the operator */
     const char *samples; /* calls in the model language's syntax: tests, bench, fuzz and the man page run them */
     const char *doc;     /* one line: formula */
 };
@@ -136,35 +136,34 @@ struct tc_op {
 /* ---- registry ---- */
 /* "add.Tensor", "aten::add.Tensor", "torch.ops.aten.add.Tensor"; the default overload is "relu" or "relu.default". NULL when tc lacks it. */
 const tc_op *tc_op_find(const char *name);
-/* Every overload called `name` (no overload part), in the order in which PyTorch tries them. Returns how many, at most max. */
+/* All overloads of `name`, in the order in which PyTorch tries them. Returns their number, at most max. */
 int tc_op_overloads(const char *name, const tc_op **out, int max);
-bool tc_op_takes_numbers(const tc_op *op); /* PyTorch takes a Python number for its Tensor parameters after the first */
-bool tc_op_takes_out(const tc_op *op);     /* torch.NAME(..., out=) of a functional row is a call that PyTorch knows */
-/* Whether PyTorch has `name` ("aten::add") as torch.add ('f'), as a method of tensors ('m'), in torch.nn.functional ('n'). */
+bool tc_op_takes_numbers(const tc_op *op); /* does PyTorch accept a Python number for Tensor parameters after the first? */
+bool tc_op_takes_out(const tc_op *op);     /* does PyTorch accept torch.NAME(..., out=) for this functional row? */
+/* Does PyTorch have `name` ("aten::add") as torch.add ('f'), as a tensor method ('m'), in torch.nn.functional ('n')? */
 bool tc_op_stands_in(const char *name, char place);
 const tc_schema *tc_op_schema(const tc_op *op);   /* parsed on first use, thread-safe, lives for ever */
 const char *tc_op_name(const tc_op *op);          /* "aten.add.Tensor" */
-bool tc_op_is_known_to_pytorch(const char *name); /* a name that PyTorch has and tc lacks: exit 5; neither: exit 3 */
+bool tc_op_is_known_to_pytorch(const char *name); /* PyTorch has it, tc lacks it: exit 5; unknown to both: exit 3 */
 size_t tc_op_count(void);
 const tc_op *tc_op_at(size_t i);
-/* Calls fn for each value in the arguments of n of which elements are read. */
+/* Calls fn for each argument value of which n reads elements (not only sizes). */
 void tc_op_each_read(const tc_node *n, void (*fn)(void *ctx, const tc_value *v), void *ctx);
 /* In-place and out forms: the functional row they derive from, or op itself. */
 const tc_op *tc_op_functional(const tc_op *op);
-bool tc_op_resizes(const tc_op *op); /* resize_, resize_as_: the tensor written to takes the result's sizes */
+bool tc_op_resizes(const tc_op *op); /* resize_, resize_as_: changes the size of the mutated tensor */
 
 /* The arguments of the functional row of an in-place or out form (those of op itself otherwise), in its schema order; what op lacks
  * is filled with defaults. out has room for tc_op_schema(tc_op_functional(op))->nparams. */
 void tc_op_functional_args(tc_program *p, const tc_op *op, const tc_arg *args, tc_arg *out);
 /* Parameter p's default as an argument of program. TC_CONTENT when it has none and is not optional. */
 tc_status tc_op_default(tc_program *program, const tc_op *op, int param, tc_arg *out);
-/* Brings an argument to the form that nodes hold for this parameter of op: numbers for Tensor and Scalar become TC_A_SCALAR (or a symbolic
- * value), an int for int[2] becomes two, [3] for int[2] too, lists without elements take the parameter's kind. TC_CONTENT naming operator, parameter, found, expected. */
+/* Converts an argument to the form that nodes hold for this parameter: numbers for Tensor and Scalar become TC_A_SCALAR (or a symbolic value), 3 or [3]
+ * for int[2] becomes [3, 3], empty lists take the parameter's kind. TC_CONTENT names operator, parameter, found and expected. */
 tc_status tc_op_coerce(tc_program *program, const tc_op *op, const tc_param *param, tc_arg *arg);
 
-/* ---- calling an operator: the one way in which capture, gradients, decompositions and readers make nodes ---- */
-/* The shape rule alone: types of the results of a call with coerced, complete arguments (in-place and out forms too). outs: nouts zeroed
- * values; nouts as tc_op_nouts says. */
+/* ---- calling an operator: capture, gradients, decompositions and readers all create nodes this way ---- */
+/* Runs only the shape rule: result types of a call with coerced, complete arguments (also in-place and out forms). outs: tc_op_nouts zeroed values. */
 int tc_op_nouts(const tc_op *op, const tc_arg *args, int nargs);
 tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_value *outs, int nouts);
 void tc_op_propagate_grad(tc_node *n); /* sets requires_grad of the results from the arguments */
@@ -172,10 +171,10 @@ void tc_op_propagate_grad(tc_node *n); /* sets requires_grad of the results from
  * operator, argument and shapes, and no node is left then. Results require a gradient when an argument does. out_node may be NULL. */
 tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node);
 
-/* Makes it a guard that the list of such a call, of an operator whose row has `pieces`, has `count` tensors. */
+/* For an operator with `pieces`: adds a guard that the list result of this call has `count` tensors. */
 tc_status tc_op_promise_pieces(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, int64_t count, tc_source src);
 
-/* Runs one operator on concrete tensors. Filled by the runtime at start (it stands higher); used by capture, folding, tests.
+/* Runs one operator on concrete tensors. Filled in by the runtime, a higher layer; used by capture, constant folding, tests.
  * tensors in args are TC_A_VALUE whose value->aux points to a tc_tensor. out: nouts tensors, owned by the caller; Tensor[] results count
  * an entry for each element. Results of view operators share the storage of their argument. Numbers come as 0-d tensors. */
 struct tc_generator;
@@ -184,8 +183,8 @@ typedef struct {
     void *self;
 } tc_eval;
 
-/* What a rule answered, or what it could not read: tc_arg_int, tc_arg_float and tc_arg_ints give 0 for a symbolic argument, and the caller of
- * the rule asks here. */
+/* The status of a rule, or the error when it read a symbolic argument: tc_arg_int, tc_arg_float and tc_arg_ints return 0 for these, and the rule's
+ * caller checks here. */
 tc_status tc_op_checked(tc_program *p, tc_status s);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the gradients of pointwise functions of several tensors are written with (pointwise_binary.c, pointwise_ternary.c). */
+/* Helpers for gradients of pointwise functions of several tensors (pointwise_binary.c, pointwise_ternary.c). */
 #ifndef TC_OP_POINTWISE_H
 #define TC_OP_POINTWISE_H
 

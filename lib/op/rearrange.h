@@ -1,4 +1,4 @@
-/* Short names that the families of rearrange.c, pad.c and part.c share. */
+/* Helpers shared by rearrange.c, pad.c and part.c. */
 #ifndef TC_OP_REARRANGE_H
 #define TC_OP_REARRANGE_H
 

@@ -1,8 +1,8 @@
 /* Samples of the operator table as programs: "softmax(f32[3,5], 1); pow(f32[5]:0.5..2, 3)". Tests, bench and fuzzing run them.
  *
- * A call is an operator's name and literals: TYPE[SIZES] is a tensor (TYPE[SIZES]:LO..HI says which values make sense, HI itself being none of them for integers), numbers, True, False,
- * None, 'text', torch.float32, lists, NAME=VALUE. Sizes may be symbols: f32[B,64]. Each tensor becomes a user input of the program, by the name
- * that the schema has for it, each result an output. */
+ * A call is an operator's name and literals: TYPE[SIZES] is a tensor (TYPE[SIZES]:LO..HI says which values are valid, HI itself being none of them for
+ * integers), numbers, True, False, None, 'text', torch.float32, lists, NAME=VALUE. Sizes may be symbols: f32[B,64]. Each tensor becomes a user input of
+ * the program, by the name that the schema has for it, each result an output. */
 #ifndef TC_OP_SAMPLE_H
 #define TC_OP_SAMPLE_H
 

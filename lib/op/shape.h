@@ -1,5 +1,5 @@
-/* What the shape rules of all families share: reading arguments, PyTorch's type promotion, broadcasting with guards,
- * dimension numbers, reduced sizes, and the commonest rules themselves.
+/* Shape rules: helpers for reading arguments, PyTorch's type promotion, broadcasting with guards, dimension numbers, reduced sizes; and the commonest
+ * rules.
  *
  *     static tc_status shape_mul(tc_shape_ctx *c) {
  *         tc_dims d;
@@ -21,7 +21,7 @@ typedef struct {
 } tc_dims;
 
 /* ---- reading arguments ---- */
-const tc_meta *tc_sh_meta(const tc_shape_ctx *c, int i); /* type of a tensor argument, NULL when it is none or a number */
+const tc_meta *tc_sh_meta(const tc_shape_ctx *c, int i); /* type of a tensor argument; NULL for None and numbers */
 bool tc_sh_given(const tc_shape_ctx *c, int i);          /* not None */
 bool tc_sh_bool(const tc_shape_ctx *c, int i);
 tc_sym tc_sh_int(const tc_shape_ctx *c, int i);                     /* int argument, constant or symbolic */
@@ -38,17 +38,18 @@ tc_symctx *tc_sh_sym(const tc_shape_ctx *c);
 /* "aten.mm: MESSAGE (self f32[2, 3], mat2 f32[4, 5])" */
 tc_status tc_sh_fail(const tc_shape_ctx *c, const char *fmt, ...) TC_PRINTF(2, 3);
 tc_status tc_sh_fail_as(const tc_shape_ctx *c, const char *exception, const char *fmt, ...) TC_PRINTF(3, 4);
-/* a == b: known, or a guard is recorded; false only when they are known to differ. */
+/* a == b, known or by a new guard; false: known to differ. */
 bool tc_sh_same(tc_shape_ctx *c, tc_sym a, tc_sym b);
-/* cond holds, or a guard is recorded; false only when it is known not to. */
+/* cond, known or by a new guard; false: known to be false. */
 bool tc_sh_guard(tc_shape_ctx *c, tc_sym cond);
-/* Whether cond holds, where the operator is defined both ways: as the example has it, else not; a guard of the side that is taken. */
+/* Branches on cond, for operators that are defined both ways: decided by the example sizes (else false) and recorded as a guard. */
 bool tc_sh_branch(tc_shape_ctx *c, tc_sym cond);
 bool tc_sh_is_one(const tc_shape_ctx *c, tc_sym s); /* the literal 1 */
 bool tc_sh_not_zero(tc_shape_ctx *c, tc_sym s);     /* by a guard; false when it is known to be 0 */
-/* 1, or at most 1, as the size of x[:1] is: then a guard is recorded that it is 1. */
+/* Is s 1? A size that is known to be at most 1 (x[:1]) is made 1 by a guard. */
 bool tc_sh_as_one(tc_shape_ctx *c, tc_sym s);
-bool tc_sh_repeats(tc_shape_ctx *c, tc_sym s, tc_sym other); /* as one, also where the example has 1 here and not in other: a guard */
+/* does s broadcast to other: is it 1, or 1 in the example where other is not? Adds a guard */
+bool tc_sh_repeats(tc_shape_ctx *c, tc_sym s, tc_sym other);
 tc_status tc_sh_need_tensor(const tc_shape_ctx *c, int i);
 tc_status tc_sh_need_float(const tc_shape_ctx *c, int i);
 
@@ -60,13 +61,13 @@ typedef struct {
 } tc_promotion;                                          /* set the first three to TC_DTYPE_NONE */
 void tc_promotion_add(tc_promotion *p, const tc_arg *a); /* tensors, numbers, lists of tensors */
 tc_dtype tc_promotion_type(tc_promotion *p);
-tc_dtype tc_sh_result_type(tc_shape_ctx *c, int n, const int *args); /* a clash of types fails the call after its shape rule */
+tc_dtype tc_sh_result_type(tc_shape_ctx *c, int n, const int *args); /* incompatible dtypes fail the call after its shape rule */
 tc_dtype tc_to_float(tc_dtype d);                                    /* integers and bool become f32 */
 
 /* ---- sizes ---- */
 tc_dims tc_dims_of(const tc_meta *m);
 tc_status tc_sh_broadcast_dims(tc_shape_ctx *c, tc_dims *into, const tc_meta *m); /* into: {0} at first */
-tc_status tc_sh_broadcast(tc_shape_ctx *c, int n, const int *args, tc_dims *out); /* numbers and None take no part */
+tc_status tc_sh_broadcast(tc_shape_ctx *c, int n, const int *args, tc_dims *out); /* numbers and None are ignored */
 /* Dimension d of a tensor of that rank, counted from the end when negative; 0-d tensors accept 0 and -1. IndexError otherwise. */
 tc_status tc_sh_wrap_dim(const tc_shape_ctx *c, int64_t d, int rank, int *out);
 tc_status tc_sh_dim_arg(const tc_shape_ctx *c, int arg, int rank, int *out);
@@ -79,9 +80,9 @@ tc_sym tc_dims_numel(const tc_shape_ctx *c, const tc_dims *d);
 tc_status tc_sh_out(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d); /* contiguous */
 tc_status tc_sh_out_strided(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d, const tc_sym *stride);
 tc_status tc_sh_out_like(tc_shape_ctx *c, int i, const tc_meta *m, tc_dtype dtype); /* sizes and, where dense, strides of m */
-/* Matrices that LAPACK leaves: each by columns, one after the other. */
+/* Column-major matrices, as LAPACK returns them. */
 tc_status tc_sh_out_columns(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d);
-/* Contiguous, or channels last where m is: the memory format that PyTorch suggests for what is made of m. */
+/* Contiguous, or channels-last where m is (PyTorch's suggested memory format). */
 tc_status tc_sh_out_format(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d, const tc_meta *m);
 bool tc_sh_is_channels_last(const tc_shape_ctx *c, const tc_meta *m); /* rank 4 or 5, N (D) H W C in memory */
 tc_sym *tc_sh_channels_last_strides(const tc_shape_ctx *c, const tc_dims *d);
@@ -92,13 +93,13 @@ void tc_sh_set(tc_shape_ctx *c, tc_value *v, tc_dtype dtype, const tc_dims *d, c
 tc_status tc_sh_out_sym(tc_shape_ctx *c, int i, tc_sym s);
 /* Result i of a pointwise operator over the tensor arguments given: broadcast sizes, PyTorch's order of strides. */
 tc_status tc_sh_out_pointwise(tc_shape_ctx *c, int i, tc_dtype dtype, int n, const int *args);
-/* The c10 memory format that PyTorch suggests for what is made of m; whether m has a format, without gaps: what is not known counts as no. */
+/* PyTorch's suggested memory format of m (c10 code); whether m is dense in a format (unknown counts as no). */
 int tc_sh_format(tc_program *p, const tc_meta *m);
 bool tc_sh_kept_in(tc_program *p, const tc_meta *m, int format);
-bool tc_sh_lies_as(tc_program *p, const tc_meta *v, const tc_meta *m); /* v, of the sizes of m, in memory: as m, or in its order without gaps */
-/* The strides that PyTorch's iterator gives a fresh result of these sizes over n operands; NULL: contiguous. */
+bool tc_sh_lies_as(tc_program *p, const tc_meta *v, const tc_meta *m); /* has v the strides of m, or m's order of dimensions without gaps? */
+/* The strides that PyTorch's TensorIterator gives a new result of these sizes for n operands; NULL: contiguous. */
 const tc_sym *tc_sh_iterated(tc_shape_ctx *c, const tc_dims *d, const tc_meta *const *m, int n);
-/* m lies in row-major order without gaps, as far as it is known. TC_UNSUPPORTED: op tells of memory, and is made for such tensors alone. */
+/* Checks that m is row-major and dense as far as known, for operators that depend on memory layout and support only that. TC_UNSUPPORTED. */
 tc_status tc_sh_need_rows(tc_program *p, const tc_op *op, const tc_meta *m);
 const tc_sym *tc_sh_strides(const tc_shape_ctx *c, const tc_meta *m); /* never NULL: contiguous ones are made */
 int tc_sh_is_contiguous(const tc_shape_ctx *c, const tc_meta *m);     /* 1, 0, or -1: not known */
@@ -117,11 +118,11 @@ tc_status tc_shape_binary_float(tc_shape_ctx *c); /* integers become f32 */
 tc_status tc_shape_compare(tc_shape_ctx *c);
 tc_status tc_shape_ternary(tc_shape_ctx *c);   /* arguments 0, 1 and 2, promoted */
 tc_status tc_shape_like_arg1(tc_shape_ctx *c); /* backward operators (grad, self, ...) and (grad, output, ...): broadcast of both, promoted */
-/* The types that the operator's decomposition has: for composite operators. */
+/* The result types of the operator's decomposition, for composite operators. */
 tc_status tc_shape_decomposed(tc_shape_ctx *c);
 tc_status tc_shape_decomposed_format(tc_shape_ctx *c);  /* the same, result 0 in the memory format of argument 0 */
 tc_status tc_shape_decomposed_columns(tc_shape_ctx *c); /* the same, result 0 as tc_sh_out_columns has it */
-tc_status tc_shape_decomposed_like(tc_shape_ctx *c);    /* the same, result 0 in the order in memory of argument 0 */
+tc_status tc_shape_decomposed_like(tc_shape_ctx *c);    /* the same, result 0 with argument 0's order of strides */
 tc_status tc_shape_decomposed_rows(tc_shape_ctx *c);    /* the same, result 0 contiguous */
 
 /* ---- backward operators: their arguments are those of one forward call ---- */
@@ -149,9 +150,9 @@ static inline const tc_meta *tc_arg_meta(const tc_node *n, int i) {
 }
 tc_symctx *tc_e_sym(const tc_emit *e);
 tc_value *tc_e_list(tc_emit *e, tc_value *const *v, int n);        /* a Tensor[] result of n tensors; NULL after a failure */
-void tc_e_require(tc_emit *e, tc_value *each, const char *text);   /* the run fails with the text unless each element is true */
+void tc_e_require(tc_emit *e, tc_value *each, const char *text);   /* run-time check: fails with the text unless all elements are true */
 void tc_e_require_unit(tc_emit *e, tc_value *x, const char *text); /* ... each of x is from 0 to 1 */
-tc_status tc_e_done(tc_emit *e);                                   /* what a rule returns: the first failure, handed over */
+tc_status tc_e_done(tc_emit *e);                                   /* the return value of a rule: the first failure */
 /* gradient of argument i, if it is wanted, summed to its sizes and cast to its type */
 bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out); /* tc_program_pin with the operator's name */
 bool tc_e_guard(tc_emit *e, const tc_node *n, tc_sym cond);          /* cond holds, or a guard is recorded; false when it is known not to */

@@ -1,4 +1,4 @@
-/* Resampling of bytes, which upsample.c and upsample_aa.c share. */
+/* Resampling of uint8 images, shared by upsample.c and upsample_aa.c. */
 #ifndef TC_OP_UPSAMPLE_H
 #define TC_OP_UPSAMPLE_H
 
