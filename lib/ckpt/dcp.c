@@ -177,7 +177,7 @@ static tc_status read_tensor(dcp *d, const char *name, const tc_pk *meta) {
         return bad(d, name, "no size or chunks");
     for (int i = 0; i < e->rank; i++)
         if (e->size[i] < 0) return bad(d, name, "a size of %lld", (long long)e->size[i]);
-    tc_dtype dtype = type && type->kind == TC_PK_GLOBAL ? tc_dtype_parse(type->s, type->n) : TC_DTYPE_NONE;
+    tc_dtype dtype = type && type->kind == TC_PK_GLOBAL ? tc_dtype_parse(type->s, strlen(type->s)) : TC_DTYPE_NONE;
     if (dtype == TC_DTYPE_NONE)
         return tc_error(TC_UNSUPPORTED, "%s: %s: element type %.60s", d->file, name, type && type->kind == TC_PK_GLOBAL ? type->s : "unknown");
     e->sized = true;
