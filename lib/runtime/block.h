@@ -55,9 +55,9 @@ tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, 
                        tc_abi_fault *fault);
 
 /* Prepares a loop that is an epilogue (tc_loop.region), so that a kernel can run it on a region of its result, from any of so many workers. scratch:
- * tc_block_region_scratch bytes, 64-byte aligned; it, data and fault must stay valid until the kernel ends. */
+ * tc_block_region_scratch bytes, 64-byte aligned; it, data and fault must stay valid until the kernel ends. result: where the kernel stores. */
 size_t tc_block_region_scratch(const tc_block *b, int workers);
-tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, int workers, tc_abi_fault *fault,
-                           tc_epilogue *out);
+tc_status tc_block_regions(tc_block *b, void *const *data, const void *result, const tc_symvalue *vars, size_t nvars, void *scratch, int workers,
+                           tc_abi_fault *fault, tc_epilogue *out);
 
 #endif

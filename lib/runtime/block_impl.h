@@ -231,7 +231,7 @@ static inline int64_t run_length(const nest *n) { return n->I.ext[n->I.n - 1]; }
 
 /* block_plain.c */
 void find_plain(tc_block *b, const tc_loop *l, const nest *n, const tc_lv *root); /* sets b->plain of a region loop; root: of find_tables */
-bool plain_regions(const tc_block *b, void *const *data, tc_epilogue_plain *out);
+bool plain_regions(const tc_block *b, void *const *data, const void *kernel_result, tc_epilogue_plain *out);
 tc_half_rows half_regions(const tc_block *b, void *const *data);
 
 /* block_table.c */

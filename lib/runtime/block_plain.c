@@ -128,13 +128,14 @@ void find_plain(tc_block *b, const tc_loop *l, const nest *n, const tc_lv *root)
     out->result = -1;
 }
 
-/* The kernel's result must be in the memory where the loop stores; in a sum of two loads without a scale, either may be the result. */
-bool plain_regions(const tc_block *b, void *const *data, tc_epilogue_plain *out) {
+/* The loop must store where the kernel does. In a sum of two loads without a scale either may be the kernel's result; the other may be an input that
+ * the loop mutates, and stores over. */
+bool plain_regions(const tc_block *b, void *const *data, const void *kernel_result, tc_epilogue_plain *out) {
     const block_plain *p = &b->plain;
     if (p->result < 0) return false;
     int result = p->result, more = p->more;
-    if (more >= 0 && p->scale < 0 && data[more] == data[p->store]) result = p->more, more = p->result;
-    if (data[result] != data[p->store]) return false;
+    if (more >= 0 && p->scale < 0 && data[more] == kernel_result) result = p->more, more = p->result;
+    if (data[result] != kernel_result || data[p->store] != kernel_result) return false;
     for (int k = 0; k < b->nbuffers; k++) /* nothing else may read memory that is overwritten */
         if (k != result && k != p->store && data[k] == data[p->store]) return false;
     *out = (tc_epilogue_plain){.low = p->low, .high = p->high, .table = p->table < 0 ? NULL : b->tables->list.data[p->table].entries};

@@ -397,8 +397,8 @@ tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, 
     return st;
 }
 
-tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, int workers, tc_abi_fault *fault,
-                           tc_epilogue *out) {
+tc_status tc_block_regions(tc_block *b, void *const *data, const void *result, const tc_symvalue *vars, size_t nvars, void *scratch, int workers,
+                           tc_abi_fault *fault, tc_epilogue *out) {
     job *j = scratch;
     walk *walks = (walk *)((char *)scratch + tc_pad64(sizeof *j));
     *out = (tc_epilogue){0};
@@ -408,8 +408,8 @@ tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *va
     *j = (job){
         .b = b, .n = b->nests, .data = data, .scratch = (char *)walks + tc_pad64((size_t)workers * sizeof *walks), .fault = fault, .walks = walks};
     if (b->plain.half) j->half = half_regions(b, data);
-    *out = (tc_epilogue){b->plain.half ? run_half_region : run_region, j, plain_regions(b, data, &j->plain) ? &j->plain : NULL, NULL};
+    *out = (tc_epilogue){b->plain.half ? run_half_region : run_region, j, plain_regions(b, data, result, &j->plain) ? &j->plain : NULL, NULL};
     if (!out->plain || !b->rest) return NULL;
     out->rest = &j->rest;
-    return tc_block_regions(b->rest->block, data, vars, nvars, (char *)scratch + one_region_scratch(b, workers), workers, fault, &j->rest);
+    return tc_block_regions(b->rest->block, data, result, vars, nvars, (char *)scratch + one_region_scratch(b, workers), workers, fault, &j->rest);
 }

@@ -138,7 +138,8 @@ tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogu
     }
     tc_epilogue regions;
     tc_abi_fault fault = {0};
-    TC_TRY(tc_block_regions(epilogue->block, epilogue->data, e->vars, e->nvars, (char *)k->k.scratch + bytes, workers, &fault, &regions));
+    TC_TRY(tc_block_regions(epilogue->block, epilogue->data, tc_tensor_data(&k->k.outs[0]), e->vars, e->nvars, (char *)k->k.scratch + bytes, workers,
+                            &fault, &regions));
     if (regions.fn) k->k.epilogue = &regions;
     TC_TRY(kn->run(&k->k));
     return fault_status(epilogue->group->epilogue, &fault);

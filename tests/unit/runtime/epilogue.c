@@ -171,8 +171,8 @@ static void test_no_memory(void **state) {
     tc_program_release(p);
 }
 
-/* w - (x' x) is the new w where nothing reads the old one; where the product itself reads w, w is not written while it does. */
-static void check_update(bool reads) {
+/* w - (x' x), or w + (x' x), which kernels can compute themselves, is the new w where nothing reads the old one; where the product itself reads w, w is not written while it does. */
+static void check_update(const char *op, bool reads) {
     fixture f = {.p = tc_program_create("t")};
     if (!f.p->graph) f.p->graph = tc_graph_create(f.p, NULL, "t");
     f.p->functional = true;
@@ -181,7 +181,7 @@ static void check_update(bool reads) {
     f.x = input(f.p, TC_IN_USER, "x", TC_F32, 2, n, n);
     f.w = input(f.p, TC_IN_PARAMETER, "w", TC_F32, 2, n, n);
     f.p->inputs[1].data = filled(TC_F32, 2, (int64_t[]){300, 300}, 8);
-    tc_value *new = op2(&f, "aten::sub.Tensor", f.w, op2(&f, "aten::mm", f.x, reads ? f.w : f.x));
+    tc_value *new = op2(&f, op, f.w, op2(&f, "aten::mm", f.x, reads ? f.w : f.x));
     ok(f.e.status);
     tc_program_add_output(f.p, (tc_output){.kind = TC_OUT_PARAMETER, .value = new, .target = 1});
     tc_exec *e[2];
@@ -204,8 +204,10 @@ static void check_update(bool reads) {
 }
 static void test_updates(void **state) {
     (void)state;
-    check_update(false);
-    check_update(true);
+    check_update("aten::sub.Tensor", false);
+    check_update("aten::sub.Tensor", true);
+    check_update("aten::add.Tensor", false);
+    check_update("aten::add.Tensor", true);
 }
 
 static void reduced(fixture *f) { output(f->p, tc_emit_call(&f->e, "aten::softmax.int", "vi", linear(f), (int64_t)-1)); }
