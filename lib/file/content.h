@@ -1,5 +1,5 @@
-/* Tensors on their way into a file: what they are is known before, their bytes come in pieces, so that a file larger than memory can be
- * written from others that are only mapped. */
+/* Tensors to be written: names, dtypes and sizes are known in advance, elements are streamed, so that a file larger than memory can be written from
+ * mapped files. */
 #ifndef TC_FILE_CONTENT_H
 #define TC_FILE_CONTENT_H
 
@@ -10,34 +10,34 @@ typedef struct {
     void *self;
 } tc_sink;
 tc_sink tc_sink_out(tc_out *o);
-tc_sink tc_sink_crc(uint32_t *io_crc); /* CRC-32 of what comes; begin with 0 */
+tc_sink tc_sink_crc(uint32_t *io_crc); /* computes the CRC-32 of the stream; *io_crc starts as 0 */
 
 typedef struct {
     const char *name;
     tc_dtype dtype;
     int rank;
     int64_t size[TC_MAX_RANK];
-    size_t same_as; /* index of an earlier tensor over the same elements, or its own */
+    size_t same_as; /* index of an earlier tensor with the same elements; own index: none */
 } tc_head;
 typedef struct {
     const tc_head *heads;
     size_t n;
-    /* The elements of head i in row-major order; called once or twice for each, in any order. */
+    /* Streams the elements of head i in row-major order; called once or twice per head, in any order. */
     tc_status (*stream)(void *self, size_t i, tc_sink to);
     void *self;
     const tc_metadata *metadata;
     size_t nmetadata;
-    bool unsummed; /* torch.save: no checksums, for which the elements would be read once more */
+    bool unsummed; /* torch.save: without checksums, which need a second pass over the elements */
 } tc_content;
 
 size_t tc_head_bytes(const tc_head *h);
-/* Tensors in memory as content; heads belongs to the caller (free). t is borrowed. */
+/* Makes content of tensors in memory; *out_heads is the caller's (free). t is borrowed. */
 tc_content tc_content_of(const tc_tensors *t, tc_head **out_heads);
 
 tc_status tc_safetensors_write_content(tc_out *o, const tc_content *c);
 tc_status tc_npz_write_content(tc_out *o, const tc_content *c);
-tc_status tc_saved_write_content(tc_out *o, const tc_content *c); /* an OrderedDict as torch.save writes it: torch.load(weights_only=True) reads it */
-/* Containers around the tensors of a content: a training checkpoint. */
+tc_status tc_saved_write_content(tc_out *o, const tc_content *c); /* as torch.save of an OrderedDict; readable with torch.load(weights_only=True) */
+/* Python containers around the tensors of a content, for training checkpoints. */
 typedef struct tc_saved_node tc_saved_node;
 struct tc_saved_node {
     enum {
@@ -54,8 +54,8 @@ struct tc_saved_node {
         TC_SAVED_TUPLE,
         TC_SAVED_SET,
         TC_SAVED_DICT,
-        TC_SAVED_OBJECT, /* items: callable, arguments, what is appended, what is set, attributes or none; i: made by __new__ */
-        TC_SAVED_WITHIN  /* of: a container that this stands in */
+        TC_SAVED_OBJECT, /* items: callable, arguments, appended items, set items, attributes or none; i: created by __new__ */
+        TC_SAVED_WITHIN  /* of: an enclosing container (a cycle) */
     } kind;
     const char *key; /* in a dict; NULL: other_key, else number */
     size_t nkey;     /* its bytes; 0: up to its NUL */
@@ -70,12 +70,12 @@ struct tc_saved_node {
     bool parameter, requires_grad; /* of a tensor */
     bool named;                    /* something WITHIN refers to it */
     tc_saved_node *of;
-    uint32_t memo; /* of the writer */
+    uint32_t memo; /* used by the writer */
     TC_VEC(tc_saved_node *) items;
 };
-/* What the nodes themselves do not hold in an arena: the lists of items. NULL is allowed. */
+/* Frees the lists of items, which are not in an arena. NULL is allowed. */
 void tc_saved_node_free(tc_saved_node *n);
-/* The same with a root of the caller's; tensors that it does not name are left out. */
+/* Writes the tree below root; tensors that it does not contain are left out. */
 tc_status tc_saved_write_tree(tc_out *o, const tc_content *c, tc_saved_node *root);
 tc_status tc_npy_write_content(tc_out *o, const tc_content *c); /* one tensor */
 

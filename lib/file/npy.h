@@ -4,12 +4,12 @@
 
 #include "file/source.h"
 
-/* One array from the source. Fortran order gives a tensor with such strides; big-endian data are turned. Structured, string and
- * object arrays are TC_UNSUPPORTED. */
+/* Reads one array; Fortran order gives column-major strides, big-endian data are converted. TC_UNSUPPORTED: structured, string and object arrays.
+ * TC_CONTENT: malformed. */
 tc_status tc_npy_read(tc_source_bytes *s, tc_tensor *out);
 /* The bytes that numpy.save writes. TC_USAGE for a type that .npy lacks (bf16, f8). */
 tc_status tc_npy_write(tc_out *o, const tc_tensor *t);
-/* What stands in front of the elements, appended to out. */
+/* Appends the header that precedes the elements. */
 tc_status tc_npy_header(tc_buf *out, tc_dtype dtype, int rank, const int64_t *size);
 
 #endif

@@ -5,9 +5,9 @@
 #include "file/tensors.h"
 #include "file/zip.h"
 
-bool tc_npz_is(const tc_zip *z); /* every entry is NAME.npy, and there is one */
-/* Names without ".npy". Stored entries are views of the mapped file; checksums are compared where that is little work. Arrays of types that
- * tc lacks (strings, records) are left out by name. */
+bool tc_npz_is(const tc_zip *z); /* are all entries NAME.npy, and at least one? */
+/* Reads all arrays under their names without ".npy". Stored entries are views of the mapped file; checksums are verified where that is cheap. Arrays of
+ * unsupported types (strings, records) are skipped and listed in out->left_out. */
 tc_status tc_npz_read(const tc_zip *z, tc_tensors *out);
 
 #endif

@@ -1,12 +1,12 @@
-/* ONNX models and tensors on disk, read into plain structures: what lib/onnx builds programs from.
+/* Reader of ONNX models and tensors into plain structures, from which lib/onnx builds programs.
  *
  *     tc_onnx_model *m;
- *     TC_TRY(tc_onnx_read(blob, &m));          // weights are views of the mapped file where their place in it allows
+ *     TC_TRY(tc_onnx_read(blob, &m));          // weights are views of the mapped file where alignment allows
  *     ... m->graph.nodes[i].op, m->graph.inits[k].value ...
  *     tc_onnx_free(m);
  *
- * Element types that tc has no dtype for keep their ONNX code in `type` and stand in a tensor of whole elements: int4 and int2 as i8,
- * uint4 and uint2 as u8, the float8 kinds without a dtype and float4 as their bits in u8. */
+ * Element types without a tc dtype keep their ONNX code in `type` and are unpacked to one byte per element: int4 and int2 as i8, uint4 and uint2 as u8,
+ * float4 and other float8 kinds as their bits in u8. */
 #ifndef TC_FILE_ONNX_H
 #define TC_FILE_ONNX_H
 
@@ -43,7 +43,7 @@ enum {
     TC_ONNX_INT2,
     TC_ONNX_TYPES
 };
-/* The dtype that holds elements of an ONNX type; TC_DTYPE_NONE for strings and codes that are none. */
+/* The dtype for elements of an ONNX type; TC_DTYPE_NONE: strings, unknown codes. */
 tc_dtype tc_onnx_dtype(int type);
 /* The ONNX type of a dtype; 0: none. */
 int tc_onnx_type_of(tc_dtype d);
@@ -94,7 +94,7 @@ typedef struct tc_onnx_graph tc_onnx_graph;
 typedef struct {
     const char *name;
     int kind;        /* TC_ONNX_A_* */
-    const char *ref; /* the function's attribute that this one stands for, or NULL */
+    const char *ref; /* inside a function: the function's attribute that it refers to; else NULL */
     float f;
     int64_t i;
     const char *s;
@@ -114,16 +114,16 @@ typedef struct {
     TC_VEC(const char *) inputs; /* "": absent */
     TC_VEC(const char *) outputs;
     TC_VEC(tc_onnx_attr) attrs;
-    int64_t offset; /* of the node in the file */
+    int64_t offset; /* byte offset of the node in the file */
 } tc_onnx_node;
 
 struct tc_onnx_graph {
     const char *name;
     TC_VEC(tc_onnx_node) nodes;
-    TC_VEC(tc_onnx_tensor) inits; /* sparse ones made dense */
+    TC_VEC(tc_onnx_tensor) inits; /* initializers; sparse ones are made dense */
     TC_VEC(tc_onnx_value) inputs;
     TC_VEC(tc_onnx_value) outputs;
-    tc_onnx_graph *next; /* every graph of the model, for freeing */
+    tc_onnx_graph *next; /* list of all graphs of the model, for freeing */
 };
 typedef struct {
     const char *domain;
@@ -148,17 +148,17 @@ typedef struct {
     TC_VEC(tc_onnx_function) functions;
     tc_onnx_graph *graphs; /* subgraphs */
     tc_arena arena;
-    tc_map external; /* location -> tc_blob: files of the model's folder that hold weights */
+    tc_map external; /* location -> tc_blob: external data files */
     tc_blob *blob;
-    char *folder; /* NULL: the model came from a pipe */
+    char *folder; /* NULL: NULL: read from a pipe */
 } tc_onnx_model;
 
-/* Keeps a reference to the blob. TC_CONTENT with the place; TC_UNSUPPORTED for what tc has no form for. External data are read from the
- * folder of blob->name only: no absolute paths, "..", links, or anything but regular files. */
+/* Reads a model; keeps a reference to the blob. TC_CONTENT with file offset; TC_UNSUPPORTED: an unsupported feature. External data are read only from
+ * regular files below the folder of blob->name: no absolute paths, "..", or links. */
 tc_status tc_onnx_read(tc_blob *b, tc_onnx_model **out_model);
 void tc_onnx_free(tc_onnx_model *m); /* NULL is allowed; tensors that were taken from it stay valid */
 
-/* Could these first bytes be a model? 16 are enough. */
+/* Could a file that begins with these bytes (16 suffice) be a model? */
 bool tc_onnx_is_model(const unsigned char *p, size_t n);
 
 /* A file that holds one TensorProto, SequenceProto or OptionalProto (reference data): its tensors in order. */

@@ -1,4 +1,4 @@
-/* Writing a tensor's elements in row-major order, whatever its strides. */
+/* Writes a tensor's elements in row-major order, for any strides. */
 #ifndef TC_FILE_PACK_H
 #define TC_FILE_PACK_H
 

@@ -1,13 +1,13 @@
-/* Python pickles, protocols 0 to 5, as plain data: a reader that calls nothing, imports nothing and looks nothing up.
+/* Reads Python pickles, protocols 0 to 5, as plain data: nothing is called, imported or looked up.
  *
  *     tc_pickle p = {0};
  *     TC_TRY(tc_pickle_read(&p, place, bytes, n, &used));     // used: bytes up to and including STOP
  *     p.root->kind ...
  *     tc_pickle_free(&p);
  *
- * What Python would call stays an object: REDUCE, NEWOBJ and OBJ give TC_PK_OBJECT with the global's name, the arguments, and what
- * BUILD, APPEND and SETITEM added. Who reads a format (torch.c, dcp.c) knows which globals mean something to it; any other stays opaque.
- * Globals that could only serve an attack (os.system, builtins.eval, ...) are TC_CONTENT naming them, wherever they stand. */
+ * Calls are represented as objects: REDUCE, NEWOBJ and OBJ give TC_PK_OBJECT with the global's name, the arguments, and the state and items that BUILD,
+ * APPEND and SETITEM added. Format readers (torch.c, dcp.c) interpret the globals they know; others stay opaque. Globals that serve only attacks
+ * (os.system, builtins.eval, ...) are TC_CONTENT wherever they occur. */
 #ifndef TC_FILE_PICKLE_H
 #define TC_FILE_PICKLE_H
 
@@ -31,7 +31,7 @@ typedef enum {
 } tc_pk_kind;
 
 typedef struct tc_pk tc_pk;
-/* How it was made, for who writes it again. */
+/* How a value was constructed, for writing it again. */
 typedef enum {
     TC_PK_PLAIN,
     TC_PK_NEW,     /* OBJECT: class.__new__, not a call (NEWOBJ) */
@@ -74,10 +74,10 @@ typedef struct {
     tc_arena arena;
 } tc_pickle;
 
-enum { TC_PICKLE_MEMORY = 160 << 20 }; /* what a pickle may need: about 50 bytes a value */
+enum { TC_PICKLE_MEMORY = 160 << 20 }; /* memory limit per pickle: about 50 bytes per value */
 
-/* One pickle at the beginning of n bytes, which must outlive it. place: its file, and the offset of byte 0 there. *out_used: its length.
- * TC_CONTENT with the place of the opcode. On failure p is freed. */
+/* Reads the pickle at the beginning of n bytes, which must outlive p. place: file and offset of byte 0. *out_used: its length. TC_CONTENT with the
+ * opcode's offset; p is then freed. */
 tc_status tc_pickle_read(tc_pickle *p, tc_place place, const void *data, size_t n, size_t *out_used);
 void tc_pickle_free(tc_pickle *p);
 
@@ -96,10 +96,10 @@ const tc_pk *tc_pk_get(const tc_pk *v, const char *key); /* value of a text key:
 bool tc_pk_to_int(const tc_pk *v, int64_t *out);         /* INT or BOOL */
 bool tc_pk_to_sizes(const tc_pk *v, int64_t *out, int max,
                     int *out_n); /* tuple, list, torch.Size: false when it is no such thing or longer than max */
-/* Text for people: JSON where JSON has it, "(...)" for tuples, "<module.name>" for what is opaque. At most about `limit` bytes. */
+/* Appends text: JSON where possible, "(...)" for tuples, "<module.name>" for opaque objects; about `limit` bytes at most. */
 void tc_pk_print(tc_buf *b, const tc_pk *v, size_t limit);
 
-/* Would a reader that looks this global up give its file control? By module, but for the types of builtins that are plain data. */
+/* Is the global dangerous if looked up? Decided by module; plain data types of builtins are allowed. */
 bool tc_pickle_forbidden(const char *module, const char *name);
 
 #endif

@@ -1,15 +1,15 @@
-/* Protocol buffers on the wire: a bounded pull reader over bytes in memory, with positions in its errors.
+/* Protocol buffers wire format: a bounded pull reader over bytes in memory, with file offsets in errors.
  *
  *     tc_pb m = tc_pb_open(name, data, n);
  *     while (tc_pb_next(&m)) switch (m.field) {
  *         case 1: version = tc_pb_int(&m); break;
  *         case 7: { tc_pb sub = tc_pb_message(&m); ... tc_pb_close(&m, &sub); } break;
- *         default: break;                      // an unknown field: its bytes are passed over
+ *         default: break;                      // unknown fields are skipped
  *     }
  *     TC_TRY(m.status);
  *
- * Nothing is copied or allocated. A length is compared with what is left before it is used, messages nest at most TC_PB_DEPTH deep, and
- * groups, which no schema has used for long, are refused. The first failure is kept and ends the reading. */
+ * Nothing is copied or allocated. Lengths are checked before use, messages nest at most TC_PB_DEPTH deep, groups (obsolete) are refused. The first error
+ * is kept and ends reading. */
 #ifndef TC_FILE_PROTOBUF_H
 #define TC_FILE_PROTOBUF_H
 
@@ -34,14 +34,14 @@ typedef struct {
 tc_pb tc_pb_open(const char *name, const void *data, size_t n);
 /* The next record; false at the end or after a failure. */
 bool tc_pb_next(tc_pb *m);
-/* Failure at the record that was read last; the first one stays. */
+/* Records an error at the last record; the first error is kept. */
 void tc_pb_fail(tc_pb *m, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
 
 /* The record's value; another wire type than the schema's is a failure and gives 0. */
 int64_t tc_pb_int(tc_pb *m);                                   /* int32, int64, bool, enum */
 float tc_pb_float(tc_pb *m);                                   /* float */
 bool tc_pb_bytes(tc_pb *m, const char **out, size_t *out_len); /* string, bytes: borrowed from the file, not terminated */
-/* The record as a message of its own. What went wrong inside is handed on by tc_pb_close. */
+/* Opens the record as a nested message; tc_pb_close propagates its error. */
 tc_pb tc_pb_message(tc_pb *m);
 void tc_pb_close(tc_pb *m, tc_pb *sub);
 /* Elements of a repeated number, packed (a LEN record) or one a record: how many this record holds, and each of them in turn.

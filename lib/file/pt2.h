@@ -1,4 +1,4 @@
-/* Programs on disk: the PT2 archive of torch.export.save, read and written.
+/* Reads and writes programs as PT2 archives, the format of torch.export.save.
  *
  *     tc_archive *a;
  *     TC_TRY(tc_archive_open(blob, &a));
@@ -7,9 +7,9 @@
  *     tc_archive_close(a);                            // the program stays valid
  *
  *     ROOT/models/NAME.json            the graph and its signature
- *     ROOT/data/weights, constants     raw storages, and which tensor is which view of them
- *     ROOT/extra/PATH                  further texts: the user's, tc's own state, the model's source
- *     ROOT/tc/PATH                     compiled code: PyTorch decodes all of extra/ as UTF-8 */
+ *     ROOT/data/weights, constants     raw storages, and a config that maps tensors to views of them
+ *     ROOT/extra/PATH                  further text files: the user's, tc's own state, the model's source
+ *     ROOT/tc/PATH                     compiled code (not in extra/, which PyTorch decodes as UTF-8) */
 #ifndef TC_FILE_PT2_H
 #define TC_FILE_PT2_H
 
@@ -19,24 +19,23 @@
 
 typedef struct tc_archive tc_archive;
 
-/* Keeps a reference to the blob. TC_CONTENT with the place of what is wrong; TC_UNSUPPORTED for a feature that tc lacks. */
+/* Opens an archive; keeps a reference to the blob. TC_CONTENT with location; TC_UNSUPPORTED: a feature that tc lacks. */
 tc_status tc_archive_open(tc_blob *b, tc_archive **out_archive);
 /* The same of a file. */
 tc_status tc_archive_open_file(const char *path, tc_archive **out_archive);
-/* A program that came from another format, in the place of an archive that holds it alone: no extra files, no ZIP. Keeps a reference. */
+/* Wraps a program from another format (ONNX) as an archive that holds only it, without ZIP and extra files. Keeps a reference. */
 tc_archive *tc_archive_of_program(tc_program *p, const char *file);
 void tc_archive_close(tc_archive *a); /* NULL is allowed */
 size_t tc_archive_count(const tc_archive *a);
-const char *tc_archive_path(const tc_archive *a); /* of its file, as messages name it */
+const char *tc_archive_path(const tc_archive *a); /* the file's name, for messages */
 const char *tc_archive_name(const tc_archive *a, size_t i);
-/* NAME NULL: the only program, else "model". TC_USAGE listing the names when there is no such one. The program is as the archive has it: in-place
- * operators and views included (op/functionalise.h is the caller's next step). Values keep their names; results are typed by
- * tc's own rules and compared with what the archive says. */
+/* Reads a program, which is the caller's; name NULL: the only one, else "model". TC_USAGE lists the names when there is none. The program may contain
+ * mutation (run op/functionalise.h next). Values keep their names; result types come from tc's shape rules and are compared with the archive's. */
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program);
-/* The weights and constants of a program as tensors by FQN, without reading its graph; what out has already is left as it is,
- * and names whose bytes are not there are added to out->outside. */
+/* Adds a program's weights and constants to out by FQN, without reading its graph. Existing names are kept; names whose bytes are elsewhere are added to
+ * out->outside. */
 tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out);
-/* An entry by its path below the root, or false. data is inside the blob; its checksum is verified. */
+/* Finds an entry by path below the root; *out_found. data points into the blob; its checksum is verified. */
 tc_status tc_archive_entry(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found);
 /* Path of the i-th entry of extra/ that is the user's (torch.export.save's extra_files, --meta): not below extra/tc/. NULL behind the last. */
 const char *tc_archive_user_extra(const tc_archive *a, size_t i);
@@ -50,31 +49,31 @@ typedef struct {
 } tc_extra;
 typedef struct {
     const tc_program *const *programs;
-    int nprograms; /* by tc_program.name; weights that they share are written once */
+    int nprograms; /* named by tc_program.name; shared weights are written once */
     const tc_extra *extra;
-    int nextra;           /* user's texts, compiled code; the models' source is added from the programs */
-    bool without_weights; /* --store-weights=none and extern: the configuration is written, the bytes are not */
+    int nextra;           /* user's texts, compiled code; the programs' source is added automatically */
+    bool without_weights; /* --store-weights=none and extern: write the config, not the bytes */
 } tc_archive_content;
-/* Programs must be functional. What torch.export.load accepts. TC_UNSUPPORTED names what PyTorch has no form for. */
+/* Writes functional programs in a form that torch.export.load accepts. TC_UNSUPPORTED names what PyTorch cannot represent. */
 tc_status tc_archive_write(tc_out *o, const tc_archive_content *content);
 
 /* ---- weights outside (pt2_outside.c) ---- */
 typedef struct {
-    const char *path; /* of the file that has them; NULL: none is known */
-    const char *sum;  /* what its weights had as checksum; NULL: not recorded */
-    bool archive;     /* a .pt2 that the archive names; else FILE.safetensors beside FILE.pt2 */
+    const char *path; /* path of the file that holds them; NULL: unknown */
+    const char *sum;  /* recorded checksum of its weights; NULL: none */
+    bool archive;     /* true: a .pt2 named by the archive; false: FILE.safetensors beside FILE.pt2 */
 } tc_outside;
-/* The entry of extra/ that leaves the weights in a, a .pt2 beside which the new archive will stand. Text in the arena. */
+/* The entry of extra/ that records archive a, in the same folder, as holder of the weights. Text in the arena. */
 tc_extra tc_archive_name_outside(const tc_archive *a, tc_arena *arena);
-/* Where the weights are that a leaves out; text in the arena. TC_ENV when the .pt2 that it names is not there. */
+/* Where the weights outside archive a are; text in the arena. TC_ENV: the named .pt2 does not exist. */
 tc_status tc_archive_outside(const tc_archive *a, tc_arena *arena, tc_outside *out);
-/* Opens o->path, for o->archive. TC_CONTENT when its weights are not those that it had when a was made; only the ZIP directory is read. */
+/* If o->archive: opens o->path. TC_CONTENT when its weights have changed since a was written (compares the ZIP directory only). */
 tc_status tc_archive_open_outside(const tc_archive *a, const tc_outside *o, tc_archive **out_archive);
 
-/* The program as an archive's models/NAME.json has it: an ExportedProgram of PyTorch's schema, without weights. */
+/* Writes the program as models/NAME.json: PyTorch's ExportedProgram schema, without weights. */
 tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out);
 
-/* Are these the strides of a contiguous tensor, plain? Those of dimensions of size 1 say nothing. */
+/* Are the strides equal to the contiguous ones (`plain`), ignoring dimensions of size 1? */
 bool tc_pt2_are_plain(const tc_meta *m, const tc_sym *stride, const tc_sym *plain);
 
 #endif

@@ -1,5 +1,5 @@
-/* The reader of models/NAME.json, in parts: values and arguments (pt2_args.c), nodes (pt2_nodes.c), signature and trees (pt2_sig.c),
- * arithmetic on symbolic numbers (pt2_sym.c), conditions on the inputs (pt2_guards.c). Inside lib/file. */
+/* Internal to the reader of models/NAME.json: values and arguments (pt2_args.c), nodes (pt2_nodes.c), signature and trees (pt2_sig.c),
+ * arithmetic on symbolic numbers (pt2_sym.c), conditions on the inputs (pt2_guards.c), tc's own state (pt2_state.c), vmap (pt2_vmap.c). */
 #ifndef TC_FILE_PT2_READ_H
 #define TC_FILE_PT2_READ_H
 
@@ -7,10 +7,10 @@
 #include "file/pt2.h"
 #include "op/op.h"
 
-/* What a FQN of the weights or constants is: a view of a storage, which several may share. */
+/* A weight or constant: a view of a storage, which several may share. */
 typedef struct {
     tc_storage *storage;                     /* NULL: its bytes are not in the archive */
-    const char *file;                        /* that holds the storage, or would; NULL: none is named */
+    const char *file;                        /* file of the storage; NULL: not named */
     bool parameter, constant, requires_grad; /* neither of the first two: a buffer */
     tc_dtype dtype;
     int rank;
@@ -18,7 +18,7 @@ typedef struct {
 } tc_pt2_weight;
 
 struct tc_archive {
-    tc_zip *zip; /* NULL: `ready` is the only program, made from another format */
+    tc_zip *zip; /* NULL: `ready` is the only program (tc_archive_of_program) */
     tc_program *ready;
     const char *file; /* for messages */
     tc_arena arena;
@@ -27,17 +27,17 @@ struct tc_archive {
     tc_map storages; /* entry name -> tc_storage, one reference each: programs of an archive share them */
 };
 
-/* What the file says of one name, and what it is once a node or an input made it. */
+/* A name of the file: its declared type, and its value once a node or input defines it. */
 typedef struct {
     const char *name;               /* in the program's arena */
-    const tc_jr_mark *tensor, *sym; /* where its type or expression stands; NULL: nowhere */
+    const tc_jr_mark *tensor, *sym; /* position of its type or expression in the text; NULL: none */
     bool made;
     tc_arg arg;
-    const char *doubt; /* a further result whose type differs from the file's: the message, an error once it is read */
+    const char *doubt; /* a secondary result whose type differs from the file's: message of an error raised if it is used */
 } tc_pt2_name;
 
 typedef struct tc_pt2_vmap tc_pt2_vmap;
-/* The names of one graph. */
+/* The scope of one graph. */
 typedef struct tc_pt2_scope {
     tc_graph *graph;
     tc_map names; /* -> tc_pt2_name */
@@ -48,11 +48,11 @@ typedef struct tc_pt2_scope {
     tc_pt2_vmap *vmap;
 } tc_pt2_scope;
 
-/* What a target is, once it was looked up. */
+/* A resolved node target. */
 typedef struct {
     const char *name;
     const tc_op *op;
-    bool plain; /* its nodes are calls of op and nothing else */
+    bool plain; /* a plain call of op */
 } tc_pt2_target;
 
 typedef struct {
@@ -67,8 +67,8 @@ typedef struct {
         const char *file, *calls;
         int line;
     } stack, modules;
-    TC_VEC(tc_sym) from; /* symbols of the archive that come from data ... */
-    TC_VEC(tc_sym) to;   /* ... and those that tc's rules made for the same numbers */
+    TC_VEC(tc_sym) from; /* data-dependent symbols of the archive ... */
+    TC_VEC(tc_sym) to;   /* ... and the symbols that tc's shape rules created for them */
     tc_pt2_scope main;
     bool any_autocast;                   /* a region of autocast was read: strict export writes the types that its values have without it */
     bool failed_node;                    /* the failure says in which node it is */
@@ -78,7 +78,7 @@ typedef struct {
     int64_t lo, hi;
 } tc_pt2_range;
 
-/* An argument as the file has it: a subgraph stays a place in the text until its operands are known. */
+/* An argument; a subgraph is kept as a position in the text until its operands are known. */
 typedef struct {
     tc_arg arg;
     tc_jr_mark graph;
@@ -88,14 +88,14 @@ typedef struct {
 } tc_pt2_arg;
 
 /* pt2_args.c. All report through r->j. */
-int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out);                             /* a list of SymInt, at most TC_MAX_RANK of them; how many */
-void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride);    /* NULL where they are the contiguous ones */
+int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out);                             /* reads a list of at most TC_MAX_RANK SymInts; returns its length */
+void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride);    /* sets strides; NULL where contiguous */
 tc_pt2_arg tc_pt2_argument(tc_pt2_reader *r, tc_pt2_scope *s);               /* Argument */
 const tc_arg *tc_pt2_lookup(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name); /* NULL after reporting */
-tc_pt2_name *tc_pt2_named(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name);   /* a new one when there is none */
-const tc_pt2_name *tc_pt2_declared(tc_pt2_scope *s, tc_pt2_name *n);         /* the one that has the type: of the outermost scope of vmap */
-void tc_pt2_make(tc_pt2_reader *r, tc_pt2_name *n, tc_arg a);                /* a second time is an error */
-tc_value *tc_pt2_as_value(tc_pt2_scope *s, tc_arg a, const char *hint);      /* numbers become values; NULL for what is not one */
+tc_pt2_name *tc_pt2_named(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name);   /* finds or adds a name */
+const tc_pt2_name *tc_pt2_declared(tc_pt2_scope *s, tc_pt2_name *n);         /* the declaration with the type, in the outermost vmap scope */
+void tc_pt2_make(tc_pt2_reader *r, tc_pt2_name *n, tc_arg a);                /* defines the name; error if defined already */
+tc_value *tc_pt2_as_value(tc_pt2_scope *s, tc_arg a, const char *hint);      /* the argument as a value, numbers included; NULL: not a value */
 tc_value *tc_pt2_input_value(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name, bool tensor);
 /* `name` is the only member of the union or struct that is about to be read: {"name": "x"}. Lives as long as the text. */
 tc_str tc_pt2_read_name(tc_pt2_reader *r);
@@ -106,22 +106,23 @@ void tc_pt2_open_graph(tc_pt2_reader *r, tc_pt2_scope *s); /* at a Graph: rememb
 void tc_pt2_close_scope(tc_pt2_scope *s);
 void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s);
 
-/* pt2_vmap.c: a step of torch.vmap; *at, where nodes go, becomes the body or what is around it. name: of its result, or NULL. False: it is none. */
+/* pt2_vmap.c: handles a node that enters or leaves torch.vmap; *at: the scope that receives nodes. name: of its result, or NULL. False: not such a
+ * node. */
 bool tc_pt2_vmap_node(tc_pt2_reader *r, tc_pt2_scope **at, const char *target, const tc_pt2_arg *args, int nargs, const char *name, tc_source source);
-const tc_arg *tc_pt2_vmap_import(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name, const tc_arg *a); /* a value of s->outer as one of s */
-void tc_pt2_vmap_abandon(tc_pt2_scope *s);                                                         /* frees what was left open */
+const tc_arg *tc_pt2_vmap_import(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name, const tc_arg *a); /* imports a value of s->outer into s */
+void tc_pt2_vmap_abandon(tc_pt2_scope *s);                                                         /* frees scopes left open after an error */
 
-/* pt2_sym.c: a node on symbolic numbers (_operator.add, aten.sym_size.int, ...). False: it is none of these. */
+/* pt2_sym.c: handles a node on symbolic numbers (_operator.add, aten.sym_size.int, ...). False: not such a node. */
 bool tc_pt2_symbolic(tc_pt2_reader *r, const char *target, const tc_pt2_arg *args, int nargs, tc_arg *out, bool *out_no_result);
 
 /* pt2_sig.c: tc_pt2_graph_module remembers where the parts of graph_module are; tc_pt2_build reads them into r->program. */
 void tc_pt2_graph_module(tc_pt2_reader *r);
 void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights);
 
-/* pt2_guards.c: a list of conditions, once inputs have their names. */
+/* pt2_guards.c: parses the list of guard expressions, after inputs have names. */
 void tc_pt2_guards_code(tc_pt2_reader *r);
 
-/* pt2_state.c: what stands in extra/tc/NAME.json. Guards on symbols that p has come before the nodes, all else when the graph is built. */
+/* pt2_state.c: reads extra/tc/NAME.json: guards before the nodes, the rest after the graph is built. */
 tc_status tc_pt2_read_guards(tc_pt2_reader *r);
 tc_status tc_pt2_read_state(tc_pt2_reader *r);
 

@@ -1,5 +1,5 @@
-/* The writer of models/NAME.json, in parts: types and arguments (pt2_write_args.c), nodes (pt2_write_nodes.c), regions
- * (pt2_write_regions.c), signature and trees (pt2_write_sig.c). Inside lib/file. */
+/* Internal to the writer of models/NAME.json: types and arguments (pt2_write_args.c), nodes (pt2_write_nodes.c), regions
+ * (pt2_write_regions.c), numbers of enclosing graphs (pt2_write_numbers.c), signature and trees (pt2_write_sig.c). */
 #ifndef TC_FILE_PT2_WRITE_H
 #define TC_FILE_PT2_WRITE_H
 
@@ -7,7 +7,7 @@
 #include "file/pt2.h"
 #include "op/op.h"
 
-/* One graph being written. Expressions over sizes that arguments need become nodes, made once each and before their first use. */
+/* A graph being written. Size expressions used as arguments become nodes, each written once before its first use. */
 typedef struct {
     const tc_program *program;
     const tc_graph *graph;
@@ -18,9 +18,9 @@ typedef struct {
     tc_map taken;                               /* names in use */
     const char **value_names;                   /* by value id */
     const tc_symvalue *hints;                   /* of every symbol, by index */
-    bool *used;                                 /* likewise: does it stand in what was written? */
+    bool *used;                                 /* by symbol: used in the output? */
     size_t nhints;
-    const tc_node *at; /* whose arguments are being written; NULL: none */
+    const tc_node *at; /* node whose arguments are being written, or NULL */
     tc_status status;  /* first failure */
 } tc_pt2_writer;
 typedef struct {
@@ -34,26 +34,27 @@ void tc_pt2_writer_deinit(tc_pt2_writer *w);
 void tc_pt2_fail(tc_pt2_writer *w, tc_status s);
 
 /* pt2_write_args.c */
-/* A Python identifier that is not taken yet and means nothing in PyTorch's code, as near to the wish as it can be. */
+/* A Python identifier close to `wish` that is not taken and does not clash with names in PyTorch's generated code. */
 const char *tc_pt2_identifier(tc_map *taken, tc_arena *a, const char *wish, size_t n);
-const char *tc_pt2_fresh_name(tc_pt2_writer *w, const char *wish); /* one that nothing of the graph has */
+const char *tc_pt2_fresh_name(tc_pt2_writer *w, const char *wish); /* a name unused in the graph */
 const char *tc_pt2_value_name(tc_pt2_writer *w, const tc_value *v);
 void tc_pt2_write_concrete_meta(tc_json *j, const tc_program *p, const tc_tensor *t, int64_t offset, bool requires_grad);
 void tc_pt2_write_arg(tc_pt2_writer *w, tc_json *j, const tc_arg *a, bool optional_tensors);
 /* {"as_tensor": ...}, {"as_sym_int": ...}: how an output or result is named. */
 void tc_pt2_write_ref(tc_pt2_writer *w, tc_json *j, const tc_value *v);
-/* Says that v exists from here on: its type goes to the tables, its sizes can be asked for. */
+/* Declares v: adds its type to the tables; its sizes can be referred to from now on. */
 void tc_pt2_declare(tc_pt2_writer *w, const tc_value *v);
-const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s); /* the name of a value that holds s; nodes are written for it when there is none */
+const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s); /* the name of a value equal to s; writes nodes that compute it if there is none */
 
 /* pt2_write_nodes.c: the whole Graph object, subgraphs inside. */
 void tc_pt2_write_graph(tc_pt2_writer *w, tc_json *j);
 
-/* pt2_write_regions.c: p, or a copy in which writes under no_grad stand in regions and subgraphs are given their numbers. Set on failure too; the caller releases it. */
+/* pt2_write_regions.c: *out: p, or a clone in which mutations under no_grad are in regions and subgraphs get outer numbers as operands. The caller
+ * releases it, also after an error. */
 tc_status tc_pt2_with_regions(const tc_program *p, tc_program **out);
-bool tc_pt2_written_in_region(const tc_output *o); /* which the signature then does not have */
+bool tc_pt2_written_in_region(const tc_output *o); /* is the mutation written in a region, and so not part of the signature? */
 
-/* pt2_write_numbers.c: numbers of the graph around it that a branch or body uses become operands. */
+/* pt2_write_numbers.c: makes numbers of the enclosing graph that a subgraph uses its operands. */
 bool tc_pt2_lacks_numbers(const tc_graph *g);
 tc_status tc_pt2_give_numbers(tc_graph *g);
 

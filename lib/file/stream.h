@@ -10,10 +10,10 @@ typedef struct tc_stream tc_stream;
 tc_status tc_stream_open(const char *path, tc_stream **out_stream);            /* a file; mapped when it is a regular one */
 tc_status tc_stream_open_fd(int fd, const char *name, tc_stream **out_stream); /* stdin */
 void tc_stream_close(tc_stream *s);                                            /* NULL is allowed */
-/* The next record into *out (which must be {0}): a record of .npy is one tensor named "". *out_end: there is none. From a pipe no more
- * than the record is read. An image is its bytes, one tensor named "" and `format` tc_image_format. TC_CONTENT naming the record. */
+/* The next record into *out (which must be {0}): a record of .npy is one tensor named "". *out_end: there is none. From a pipe, reads no more than the
+ * record. An image: its bytes, one tensor named "" with `format` tc_image_format. TC_CONTENT names the record. */
 tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end);
-/* Everything that is left, as bytes: for inputs without a format of their own (text, raw). */
+/* Reads the rest as bytes: for formats without structure (text, raw). */
 tc_status tc_stream_rest(tc_stream *s, size_t align, tc_storage **out);
 extern const char tc_image_format[];
 const char *tc_stream_name(const tc_stream *s);

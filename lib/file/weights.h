@@ -1,4 +1,4 @@
-/* Weights from files into programs. */
+/* Loads weights from files into programs: --weights, --rename, --select. */
 #ifndef TC_FILE_WEIGHTS_H
 #define TC_FILE_WEIGHTS_H
 
@@ -20,12 +20,12 @@ typedef struct {
     int nselect;
 } tc_weights_rules;
 tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, tc_weights_rules rules, const char *from);
-/* Renames the program's own parameters and buffers. TC_USAGE when two get one name. */
+/* Renames the program's parameters and buffers. TC_USAGE: two get the same name. */
 tc_status tc_weights_rename(tc_program *p, const tc_rename *rename);
 /* The same choice of names for other takers: wanted holds names (any value but NULL); out: wanted names, and those of the file that fit none, to
  * index + 1 of w. */
 tc_status tc_weights_names(const tc_tensors *w, const tc_map *wanted, const tc_rename *rename, tc_map *out);
-/* The tensors that the rules take, one after another, by the wanted names that theirs mean, or by their own where they mean none. */
+/* Calls `take` for each tensor that the rules select, by the wanted name that it maps to, else by its own name. */
 tc_status tc_weights_each(const tc_tensors *w, const tc_map *wanted, tc_weights_rules rules, void (*take)(void *, const char *, const tc_tensor *),
                           void *to);
 

@@ -1,4 +1,4 @@
-/* ZIP archives as PyTorch writes them: stored entries, data aligned to 64 bytes, so that weights are used where the file is mapped.
+/* ZIP archives as PyTorch writes them: stored (uncompressed) entries with data aligned to 64 bytes, so that weights are used directly from the mapping.
  *
  *     tc_zip *z;
  *     TC_TRY(tc_zip_open(blob, &z));
@@ -25,15 +25,16 @@ typedef struct {
     size_t n;
     tc_map by_name;
     tc_arena arena;
-    bool unsummed; /* written without checksums: that of every entry is 0 */
+    bool unsummed; /* written without checksums: all are 0 */
 } tc_zip;
 
-/* Reads the central directory and compares it with every local header: names, sizes, overlaps, bounds. Keeps a reference to the blob. */
+/* Opens an archive, checking the central directory against every local header: names, sizes, overlaps, bounds. Keeps a reference to the blob.
+ * TC_CONTENT: damaged. */
 tc_status tc_zip_open(tc_blob *b, tc_zip **out_zip);
 void tc_zip_close(tc_zip *z);                                       /* NULL is allowed */
 const tc_zip_entry *tc_zip_find(const tc_zip *z, const char *name); /* NULL when absent */
-tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e);     /* of an unsummed archive that it is stored, no more */
-/* tc_zip_check where it is little work, or asked for: up to 1 MiB in all when `all` is false. *io_checked counts. */
+tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e);     /* verifies an entry is stored and its checksum (not for `unsummed` archives) */
+/* tc_zip_check for up to 1 MiB in total (*io_checked counts), or for everything if `all`. */
 tc_status tc_zip_check_some(const tc_zip *z, const tc_zip_entry *e, bool all, size_t *io_checked);
 /* The unpacked bytes as a blob of their own (caller releases), its checksum compared. Deflated entries only; TC_CONTENT when they unpack to
  * something else than they say, or to more than 64 MiB and 200 times what they take. */

@@ -1,30 +1,30 @@
-/* From an ONNX model to a program: ATen operators over symbolic sizes, like any other.
+/* Imports an ONNX model as a program of ATen operators over symbolic sizes.
  *
  *     tc_onnx_model *m;                                             file/onnx.h
  *     TC_TRY(tc_onnx_import(m, &(tc_onnx_options){.run = eval}, &p));
  *
  *     model --objects--> onnx_import.py --rules (onnx_math.py, onnx_nn.py, ...)--> torch.* calls --capture--> graph
  *
- * The rules are written in the model language, a table row for each operator and range of opsets: README.md here. Initialisers of floats
- * become parameters, named dimensions symbols, arithmetic on shapes arithmetic on symbols. */
+ * Import rules are written in the model language, one table row per operator and range of opsets (README.md here). Float initialisers become parameters,
+ * named dimensions become symbols, shape arithmetic becomes symbolic arithmetic. */
 #ifndef TC_ONNX_ONNX_H
 #define TC_ONNX_ONNX_H
 
 #include "capture/capture.h"
 #include "file/onnx.h"
 
-/* An input whose values may be relied on: a program that needs them (the axes of a reduction, say) is made for them, and checks when it
- * runs that they are these. Sequence inputs are given by their elements: they must be known here. */
+/* Known values of an input. A program that depends on them (the axes of a reduction, say) is specialised and checks them at run time. Sequence inputs
+ * are given by their elements, which must be known here. */
 typedef struct {
     const char *name;
     const tc_tensor *items; /* one, or the elements of a sequence; borrowed */
     int n;
-    const tc_onnx_tensor *text; /* instead of items: strings. Their operators are computed when the program is made */
+    const tc_onnx_tensor *text; /* instead of items: strings, whose operators are evaluated at import */
     bool is_sequence, absent;
 } tc_onnx_fixed;
 
 typedef struct {
-    tc_eval run; /* executes what is constant */
+    tc_eval run; /* executor for constant subexpressions */
     const tc_onnx_fixed *fixed;
     int nfixed;
     const tc_capture_dim *dims; /* names and ranges of sizes, as for a capture */
@@ -33,8 +33,8 @@ typedef struct {
     void *warn_self;
 } tc_onnx_options;
 
-/* Functional and verified. TC_CONTENT or TC_UNSUPPORTED with file and node; *out_wants (may be NULL): the name of an input whose
- * values the model needs at import, malloc'ed, or NULL. */
+/* Imports m as a functional, verified program, the caller's. TC_CONTENT or TC_UNSUPPORTED with file and node; *out_wants (may be NULL): malloc'ed name
+ * of an input whose values the import needs, or NULL. */
 tc_status tc_onnx_import(const tc_onnx_model *m, const tc_onnx_options *o, tc_program **out_program, char **out_wants);
 
 #endif

@@ -1,9 +1,9 @@
-/* Programs written as ONNX.
+/* Writes programs as ONNX models.
  *
  *     TC_TRY(tc_onnx_write(out, program, 20, producer_version));
  *
- * The rules are in the model language (onnx_write.py); operators without one are decomposed first. Weights go out of their storage straight to
- * the file, so that memory stays near nothing beside them. */
+ * Export rules are written in the model language (onnx_write.py); operators without a rule are decomposed first. Weights are written straight from their
+ * storage. */
 #ifndef TC_ONNX_WRITE_H
 #define TC_ONNX_WRITE_H
 
@@ -12,7 +12,7 @@
 
 enum { TC_ONNX_OPSET_MIN = 18, TC_ONNX_OPSET_MAX = 23, TC_ONNX_OPSET_DEFAULT = 20 };
 
-/* Weights in a file of their own (ONNX's external data): where they are written, and that file's name from the model's folder. */
+/* External data: the output for weights, and its file name relative to the model's folder. */
 typedef struct {
     tc_out *o;
     const char *location;
