@@ -65,7 +65,7 @@ setup() {
 
 @test "what two ranks of torch.distributed.checkpoint saved is read and put together" {
     tc-ckpt consolidate -q "$TC_ROOT/tests/cli/fixtures/parts" -o whole.safetensors
-    [ "$(tc-ckpt show whole.safetensors | tr -d ' \n')" = 'a=tensor([[0.,1.,2.],[3.,4.,5.],[6.,7.,8.],[9.,10.,11.],[12.,13.,14.]])b=tensor([[0,1,2,3],[4,5,6,7]],dtype=torch.int32)' ]
+    [ "$(tc-ckpt show whole.safetensors a b | tr -d ' \n')" = 'a=tensor([[0.,1.,2.],[3.,4.,5.],[6.,7.,8.],[9.,10.,11.],[12.,13.,14.]])b=tensor([[0,1,2,3],[4,5,6,7]],dtype=torch.int32)' ]
 }
 
 @test "settings kept as a SimpleNamespace are data; a type of code is not" {
