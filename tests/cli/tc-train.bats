@@ -1044,7 +1044,7 @@ YAML
     fails 3 "the optimiser's state has the key None, expected a text or a whole number" tc-train -q own.yaml -o no
 }
 
-@test "an optimiser may hold others, keep dicts by parameter, take a closure and give parameters other data: in every step and in a checkpoint" {
+@test "an optimiser may hold others, keep dicts by parameter, take a closure, give parameters other data and have hooks: in every step and in a checkpoint" {
     around() { # BODY of a class around an optimiser, which is $1
         sed '/^\(optimizer\|scheduler\)/d' r.yaml
         printf 'optimizer: Own(%s)\nfunctions: |\n  import torch\n  class Own(torch.optim.Optimizer):\n      def __init__(self, *params):\n' "$1"
@@ -1084,7 +1084,18 @@ def step(self, closure):
         p.sub_(p.grad * 0.1)
 PY
     sed 's/p.data = self.state\[p\]\["old"\]/p.copy_(self.state[p]["old"])/; s/p.data = \(.*\)/p.copy_(\1)/' closure.yaml >closure_same.yaml
-    for name in inner dict closure; do
+    sed '/^\(optimizer\|scheduler\|clip\)/d; $a optimizer: torch.optim.SGD(m.parameters(), lr=0.125)' r.yaml >hooks_same.yaml
+    { sed '$d' hooks_same.yaml && cat; } >hooks.yaml <<'YAML'
+optimizer: hooked(m, torch.optim.SGD(m.parameters(), lr=0.5))
+functions: |
+  def hooked(m, o):
+      for p in m.parameters():
+          p.register_hook(lambda g: g * 0.5)
+      o.register_step_pre_hook(lambda o, args, kwargs: [p.grad.mul_(0.5) for p in o.param_groups[0]["params"]] and None)
+      o.register_step_post_hook(lambda o, args, kwargs: None).remove()
+      return o
+YAML
+    for name in inner dict closure hooks; do
         rm -rf run same part
         tc-train -q $name.yaml -o run
         tc-train -q ${name}_same.yaml -o same
@@ -1100,6 +1111,7 @@ PY
 def step(self):
     self.flat.mul_(0.9)
 PY
+    fails 3 "holds a parameter that the model does not have" tc-train -q r.yaml optimizer='torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)' -o no
     fails 3 "makes a.weight a part of another tensor (attributes.0.flat), expected tensors of their own" tc-train -q flat.yaml -o no
 }
 

@@ -31,6 +31,7 @@ def signature(f):
         f, bound = type(f).__call__, True
     while hasattr(f, "__wrapped__"):
         f = f.__wrapped__
+        bound = bound or kind(f) == "method"
     raw = _signature(f)
     if raw is None:
         raise ValueError(f"no signature found for {f!r}")

@@ -97,6 +97,9 @@ class Micro(nn.Module):
         self.parts = parts
 
     def forward(self, *columns):
+        for p, hook in torch.autograd._leaf_hooks if self.training else []:
+            if any(p is q for q in self.m.parameters()):
+                torch._C.rebind(p, torch.autograd._Hook.apply(p, hook))
         out = self.out_of(self.m, *columns) if self.out_of is not None else None
         loss = self.loss_of(self.m, *columns, out)
         metrics = [f(self.m, *columns, out) for f in self.metrics]
@@ -313,6 +316,8 @@ class Update(nn.Module):
         self.params += [p for p in m.parameters() if p.requires_grad and id(p) not in held]
         self.state += [{} for _ in range(len(self.params) - len(self.state))]
         names = {id(p): n for n, p in m.named_parameters()}
+        if any(id(p) not in names for p in self.params):
+            raise NotImplementedError("the optimiser holds a parameter that the model does not have, as that of a loss: expected parameters of the model alone")
         self.names = [names[id(p)] for p in self.params]
         self.averaged = [] if average is None else list(m.named_parameters())
         for i, (_, p) in enumerate(self.averaged):

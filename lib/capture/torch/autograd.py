@@ -104,7 +104,23 @@ class RemovableHandle:
         raise RuntimeError("a tensor's hook cannot be removed inside a capture")
 
 
+_leaf_hooks = []  # [tensor, hook] of those that were registered before forward, in their order
+
+
+class _LeafHandle:
+    def __init__(self, entry):
+        self.entry = entry
+
+    def remove(self):
+        _leaf_hooks[:] = [e for e in _leaf_hooks if e is not self.entry]
+
+
 def register_hook(tensor, hook):
-    if _C.capturing() and tensor.requires_grad:
+    if not _C.capturing():
+        if not tensor.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        _leaf_hooks.append([tensor, hook])
+        return _LeafHandle(_leaf_hooks[-1])
+    if tensor.requires_grad:
         _C.rebind(tensor, _Hook.apply(tensor, hook))
     return RemovableHandle()

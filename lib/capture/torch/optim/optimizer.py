@@ -6,6 +6,7 @@
 from collections import defaultdict
 
 import torch
+from torch.nn.module import RemovableHandle
 
 
 class _Required:
@@ -64,6 +65,35 @@ class Optimizer:
             for p in g["params"]:
                 if p.grad is not None:
                     p.grad = None if set_to_none else torch.zeros_like(p.grad)
+
+    def _with_hooks(self, kind, hook):
+        """step() of this object runs hooks before and after that of its class."""
+        def step(*args, **kwargs):
+            args = (self, *args)
+            for h in self._step_hooks["before"].values():
+                given = h(self, args, kwargs)
+                if given is not None:
+                    if not isinstance(given, tuple) or len(given) != 2:
+                        raise RuntimeError(f"{h} must return None or a tuple of (new_args, new_kwargs), but got {given}.")
+                    args, kwargs = given
+            result = type(self).step(*args, **kwargs)
+            for h in self._step_hooks["after"].values():
+                h(self, args, kwargs)
+            return result
+
+        if not hasattr(self, "_step_hooks"):
+            self._step_hooks = {"before": {}, "after": {}}
+            step.__wrapped__ = self.step
+            self.step = step
+        handle = RemovableHandle(self._step_hooks[kind])
+        self._step_hooks[kind][handle.id] = hook
+        return handle
+
+    def register_step_pre_hook(self, hook):
+        return self._with_hooks("before", hook)
+
+    def register_step_post_hook(self, hook):
+        return self._with_hooks("after", hook)
 
     # state["step"] after this step: 1 at the first.
     def _count(self, state):
