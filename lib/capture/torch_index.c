@@ -48,6 +48,7 @@ static bool is_truths(C *c, V v) {
 }
 static void add_item(C *c, indexing *x, V v) {
     if (x->n == MAX_INDEX) tc_raise(c, "IndexError", "too many indices for tensor");
+    v = tc_torch_of_array(c, v);
     kind k = tc_kind_of(v);
     if ((k == K_LIST || k == K_TUPLE) && is_truths(c, v)) x->nmarks++; /* read when it is known what stands beside it */
     else if (k == K_LIST || k == K_TUPLE || k == K_SIZE || k == K_RANGE) v = tc_torch_from_data(c, v, TC_DTYPE_NONE);

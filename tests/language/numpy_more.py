@@ -25,8 +25,12 @@ try:
     np.split(a, 2)
 except ValueError as e:
     print(e)
-show(*np.tril_indices(3, -1), *np.triu_indices(3, 1, 4), np.indices((2, 3)), np.tri(2, 3), *np.nonzero(m > 2), np.flatnonzero(m), np.argwhere(m > 3))
+show(*np.diag_indices(2), *np.tril_indices(3, -1), *np.triu_indices(3, 1, 4), np.indices((2, 3)), np.tri(2, 3), *np.nonzero(m > 2), np.flatnonzero(m), np.argwhere(m > 3))
 show(np.mgrid[0:2, 0:3], np.mgrid[0:1:3j], np.mgrid[-1:1:0.5], *np.ogrid[0:2, 0:1:2j], np.take(m, [2, 0], axis=1), np.take(a, [[0, 1]]))
 show(np.searchsorted([1, 2, 3], 2), np.searchsorted([1, 2, 3], [2, 4], side="right"), float(np.median(a)), np.median(m, axis=0), np.hypot(3.0, [4.0, 0.0]))
 show(np.convolve([1, 2, 3], [0, 1, 0.5]), np.convolve([1, 2, 3, 4], [1, 1], "same"), np.convolve([1, 2, 3], [1, 1], "valid"), np.less(a, 2).tolist(), np.gcd(12, 18), np.inner(a, a))
 show(np.isclose(a, [3, 1, 2.1]).tolist(), np.linalg.solve(np.eye(2) * 2, np.ones(2)), np.linalg.svd(m, compute_uv=False), abs(np.linalg.qr(m)[1]), np.copy(a), np.logical_xor([True, False], True).tolist())
+t = torch.arange(9.0).view(3, 3)
+t[np.tril_indices(3, -1)] = -1
+t[np.array([2, 0])[1:], np.array([True, False, True])] += 10
+print(t.tolist(), t[np.array([1])].tolist(), t[:, np.array([0, 2])].tolist(), t[np.int64(1)].tolist())

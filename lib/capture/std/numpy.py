@@ -567,6 +567,10 @@ def triu_indices(n, k=0, m=None):
     return tuple([ndarray(i) for i in torch.triu_indices(n, n if m is None else m, k)])
 
 
+def diag_indices(n, ndim=2):
+    return (arange(n),) * ndim
+
+
 def indices(dimensions, dtype=None):
     ways = [torch.arange(n, dtype=_dtype(dtype) or torch.int64) for n in dimensions]
     return ndarray(torch.stack(torch.meshgrid(*ways, indexing="ij")))
