@@ -22,7 +22,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-enum { MAX_STACKS = 4096, SLOTS = 1 << 15 };
+enum { MAX_STACKS = 4096, SLOTS = 1 << 15, STEPS = 20 /* that a change of stacks counts for, by its time */ };
 static const size_t BYTES = (size_t)8 << 20, SPARE = (size_t)2 << 20; /* of which must stay free; mapped, not touched before it is used */
 
 /* Lowest first: this, the slots of frames, the stack, which grows down towards them. */
@@ -156,7 +156,7 @@ static V resume(C *c, generator *g, V passed, bool throws) {
     if (g->before && c->capturing)
         tc_raise(c, "RuntimeError", "the generator %s() from before forward goes on while forward is captured: the program could not do that again",
                  g->fr.sc->qualname->s);
-    tc_step(c);
+    tc_steps(c, STEPS);
     if (c->depth >= c->max_depth) tc_raise_limit(c, "recursion is too deep: the depth limit is %d calls", c->max_depth);
     if (!g->begun) begin(c, g);
     const place caller = leave(c);

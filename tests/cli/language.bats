@@ -6,7 +6,8 @@ load common
     cd "$BATS_TEST_TMPDIR"
     for source in "$TC_ROOT"/tests/language/*.py; do
         { cat "$source"; printf 'import torch.nn as nn\nclass M(nn.Module):\n    def forward(self, x):\n        return x\n'; } >m.py
-        tc-export m.py:M --input x=2xf32 -o m.pt2 2>printed
+        tc-export m.py:M --input x=2xf32 -o m.pt2 2>said
+        grep -v "ASan doesn't fully support makecontext" said >printed || true # which it says of every program that calls it
         diff -u "${source%.py}.out" printed
     done
 }
