@@ -1,4 +1,4 @@
-/* Tensors and views of them (alias.h): which one a value names, what it holds now, what a write through it leaves. */
+/* Tensors and their views in functionalisation (alias.h): the tensor that a value names, its current value, mutation through an alias. */
 #include "op/alias.h"
 
 #include "op/decompose.h"

@@ -1,4 +1,4 @@
-/* as_strided in functionalisation (alias.h): where views begin in memory, and the base in the order in which it lies there. */
+/* as_strided in functionalisation (alias.h): storage offsets of views, and the base as a flat tensor in memory order. */
 #include "op/alias.h"
 
 #include "op/shape.h"

@@ -1,6 +1,5 @@
-/* The schemas that PyTorch 2.15 has, as a sorted text inside the library: rows of operators name an entry of it, in-place and out
- * forms take theirs from it, and a name that tc lacks is told from one that does not exist. Searched by bisection, so that
- * nothing is built at start. */
+/* PyTorch 2.15's schemas as an embedded sorted text: in-place and out forms take their schemas from it, and an operator that tc lacks is distinguished
+ * from a name that does not exist. Looked up by binary search, so that nothing is built at start. */
 #include "base/embedded.h"
 #include "op/schema.h"
 

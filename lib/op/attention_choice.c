@@ -1,4 +1,4 @@
-/* How attention is computed, by choice and by what fits (attention_choice.h). */
+/* Chooses the implementation of attention (attention_choice.h). */
 #include "op/attention_choice.h"
 
 #include <string.h>

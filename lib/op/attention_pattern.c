@@ -1,10 +1,9 @@
-/* Attention written by hand (attention_pattern.h). From the second product upwards each node must be one that attention has:
+/* Matches attention written out in a model (attention_pattern.h). Starting at the second product, upwards, the nodes must be:
  *
  *     q k^T  ->  times or by a number, plus a mask, filled where a mask says  ->  softmax over keys  ->  times v
  *
- * the softmax as an operator or written with max, exp and sum, in any order that means softmax(scale q k^T + mask) v, with views that only
- * join or part the dimensions before the last two anywhere between. What is found is emitted as tc::attention over q, k and v as they were before
- * such views, so that they need not be copied either. */
+ * The softmax may be an operator or written with max, exp and sum; scaling and masking may come in any equivalent order; views that only merge or split
+ * the leading dimensions may be anywhere between. The match becomes tc::attention on q, k and v before such views, so that they need not be copied. */
 #include "op/attention_pattern.h"
 
 #include "op/shape.h"

@@ -1,4 +1,4 @@
-/* Which types autocast gives to the arguments of an operator (aten/src/ATen/autocast_mode.cpp, the lists of the CPU).
+/* Autocast: the dtype that arguments of each operator are cast to (aten/src/ATen/autocast_mode.cpp, the CPU lists).
  *
  *     aten.linear(x, w)  ->  aten.linear(to bf16 x, to bf16 w)
  *     aten.cov(x)        ->  its composition, each operator of which is looked up in turn: PyTorch has no kernel of its own for it

@@ -1,5 +1,5 @@
-/* Calling operators: arguments are brought to the form of the schema, defaults filled in, the shape rule run, the node and its
- * typed results appended. Capture, gradients, decompositions and readers make nodes here and nowhere else. */
+/* Calls operators (tc_graph_call): converts arguments to the schema's form, fills in defaults, runs the shape rule, appends the node with typed results.
+ * Capture, gradients, decompositions and readers all create nodes here. */
 #include "op/op.h"
 #include "op/lower.h"
 #include "op/shape.h"

@@ -1,5 +1,4 @@
-/* Copies, casts and what leaves a tensor as it is: clone, to, _to_copy, contiguous, detach, alias, copy, fill; numbers taken out
- * of tensors and assertions.
+/* Copies and casts: clone, to, _to_copy, contiguous, detach, alias, copy, fill; item, and assertions.
  *
  * A cast converts as PyTorch does: float to integer towards 0, anything to bool by != 0. `to` and `contiguous` give the tensor
  * itself where nothing changes, else a copy. */

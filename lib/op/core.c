@@ -1,4 +1,4 @@
-/* Programs of core ATen operators only: what a back end that knows that set can read.
+/* Decomposition to core ATen operators (tc-export --decompose core), for back ends that support that set.
  *
  * An operator outside the set is replaced by its decomposition, or by its rule in core_rules.c when it is one that tc executes as it is. What
  * has neither stays, as it does in PyTorch's own core programs (linear algebra, random numbers, quantisation). */

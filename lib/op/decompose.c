@@ -1,4 +1,4 @@
-/* Decompositions (decompose.h): one forward sweep; what a rule emits stands before its node and is visited next. */
+/* Decomposition (decompose.h): one forward sweep; nodes emitted by a rule are inserted before its node and visited next. */
 #include "op/decompose.h"
 #include "op/shape.h"
 

@@ -1,4 +1,4 @@
-/* What stands in no_grad regions, said by operators: an archive keeps nodes and not the regions that they stood in.
+/* Expresses no_grad regions by detach nodes, since an archive stores nodes without their regions.
  *
  *     with torch.no_grad():            %y = linear(%x, %w)         # no_grad
  *         y = self.l(x)         ->     %d = detach(%y)

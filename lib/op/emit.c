@@ -1,4 +1,4 @@
-/* Emitting nodes from C: the words in which decompositions and gradient rules are written (emit.h). */
+/* Emits nodes from C, for decompositions and gradient rules (emit.h). */
 #include "op/emit.h"
 #include "op/functionalise.h"
 

@@ -1,4 +1,4 @@
-/* Tensors made from nothing: zeros, ones, full, arange, linspace, eye and their new_ and _like forms.
+/* Factory functions: zeros, ones, full, arange, linspace, eye and their new_ and _like forms.
  *
  *     arange     start + i step, ceil((end - start) / step) elements, in float64 for floating results and int64 for integers
  *     linspace   start + i d below the middle, end - (n - 1 - i) d above it, d = (end - start) / (n - 1) */

@@ -1,4 +1,4 @@
-/* Functionalisation (functionalise.h), node by node: what a node reads, which views it makes, what it writes; alias.h has the tensors. */
+/* Functionalisation (functionalise.h), node by node: its reads, the views it creates, its mutations. Tensors and views: alias.h. */
 #include "op/alias.h"
 
 #include "op/decompose.h"

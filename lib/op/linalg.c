@@ -1,4 +1,4 @@
-/* Checks and words of linear algebra (linalg.h). */
+/* Checks and helpers of linear algebra (linalg.h). */
 #include "op/linalg.h"
 
 static tc_status wrong(const tc_shape_ctx *c, const char *what, const char *text) { return tc_sh_fail(c, "%s: %s", what, text); }

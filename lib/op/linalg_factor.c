@@ -1,4 +1,4 @@
-/* Factorisations by elimination and what rests on them: Cholesky, LU, Bunch-Kaufman, triangular systems.
+/* Factorisations by elimination, and solves with them: Cholesky, LU, Bunch-Kaufman, triangular systems.
  *
  * Gradients follow from the differential of the product, projected onto the structure of each factor (tril, triu):
  *     Cholesky  A = L L^H     gA = L^-H S(tril(L^H gL)) L^-1, S(X) = (X + X^H) / 2 of a lower triangle with its diagonal halved

@@ -1,4 +1,4 @@
-/* Losses. Each gives a value an element (or sample) and then, by `reduction`, 0: these, 1: their mean, 2: their sum.
+/* Losses: a value per element or sample; by `reduction`, 0: these values, 1: their mean, 2: their sum.
  *
  *     nll_loss          -w[t] x[n, t], the mean divided by the sum of the weights of the targets that are not ignored
  *     cross_entropy     nll_loss of log_softmax; targets may be probabilities; label smoothing spreads part of the target

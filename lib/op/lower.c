@@ -1,4 +1,4 @@
-/* The words that lowering rules are written in (op/lower.h): each appends instructions to the loop of one node. */
+/* The functions that lowering rules are written with (op/lower.h): each appends instructions to the loop of one node. */
 #include "op/lower.h"
 #include "op/op.h"
 

@@ -1,5 +1,5 @@
-/* Batch norm by running statistics as an executor runs it: scale and shift a channel, computed apart, then one fused multiply-add an
- * element. The bits are those of the operator's own loop (norm.c), which computes the same for every element. */
+/* Batch norm in inference mode for execution: scale and shift per channel are computed once, then one fused multiply-add per element. Same bits as the
+ * operator's own loop (norm.c), which computes the same for every element. */
 #include "op/norm_eval.h"
 
 #include <string.h>

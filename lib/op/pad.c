@@ -1,4 +1,4 @@
-/* Padding: load at index - left where that lies inside, else the value, or the element that the border stands for. */
+/* Padding: loads element index - left inside the input; outside, the value, or the element that reflection, replication or wrapping gives. */
 #include "op/rearrange.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* Writing into a part of a tensor: the scatter forms of select, slice, diagonal and as_strided, and the backward operators of those views;
- * and onto a whole diagonal.
+/* Writing to a part of a tensor: the scatter forms of select, slice, diagonal and as_strided, the backward operators of those views, and fill_diagonal.
  *
  *     slice_scatter   the source inside the slice, else self       fill_diagonal_   fill_value where all indices are equal */
 #include "op/rearrange.h"
@@ -249,7 +248,8 @@ static tc_status decompose_as_strided_scatter(tc_emit *e, const tc_node *n) { /*
     return tc_e_done(e);
 }
 /* As PyTorch's as_strided_scatter_backward has it: self gets the gradient of the elements that src took the place of, zero elsewhere (which is
- * the complement of the derivative; forward mode has that). Writing into a strided view is differentiated rightly: functionalisation does not use this operator. */
+ * the complement of the derivative; forward mode has that). Writing into a strided view is differentiated rightly: functionalisation does not use this
+ * operator. */
 static tc_status grad_as_strided_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *m = tc_arg_meta(n, 0);
     const bool forward = e->graph->program->forward_mode;

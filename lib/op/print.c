@@ -5,7 +5,7 @@
  *         %split: [f32[B, 4], f32[B, 4]] -> %getitem, %getitem_1 = aten.split.Tensor(%linear, 4, dim=1)
  *         return %getitem
  *
- * Arguments that have the schema's default are left out. Stands in op, because it reads schemas. */
+ * Arguments equal to the schema's default are omitted. In op rather than graph, because it reads schemas. */
 #include "op/op.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Random operators whose laws stand in tensors and whose draws are rejected until one fits: poisson, binomial, gamma, Dirichlet. */
+/* Random distributions with parameters in tensors, drawn by rejection sampling: poisson, binomial, gamma, Dirichlet. */
 #include "kernel/random_law.h"
 #include "op/shape.h"
 

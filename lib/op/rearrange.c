@@ -1,5 +1,5 @@
-/* Moving elements about: cat, stack, flip, roll, repeat, triangles and what is composed of them. Padding is in pad.c, writing into a part
- * of a tensor in part.c.
+/* Rearranging elements: cat, stack, flip, roll, repeat, tril, triu and compositions of them. Padding is in pad.c, writing to a part of a tensor in
+ * part.c.
  *
  *     cat       one store a piece, at its offset                roll   the end of the dimension before its beginning */
 #include "op/rearrange.h"

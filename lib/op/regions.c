@@ -1,5 +1,5 @@
-/* Regions in functionalisation (alias.h): the nodes of a subgraph that is run once, under another mode of gradients or autocast, stand in
- * its place with that mode. */
+/* Regions in functionalisation (alias.h): a subgraph that runs once under another grad or autocast mode is replaced by its nodes, which carry that
+ * mode. */
 #include "op/alias.h"
 
 #include "op/decompose.h"

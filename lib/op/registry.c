@@ -1,5 +1,4 @@
-/* The registry of operators: every row of the families' tables by name, in-place and out forms derived on demand, schemas parsed
- * when first asked for.
+/* The operator registry: finds rows of all families by name; derives in-place and out forms on demand; parses schemas on first use.
  *
  *     tc_op_families[]  ->  rows by key "ns::name.overload" (hash, built once)  ->  schema, printed name
  *                           add_.Tensor, add.out: made from PyTorch's schema of that name and the row of the functional one */

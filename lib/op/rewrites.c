@@ -1,4 +1,4 @@
-/* The listing of rewrites.h: nodes know the one that they came from (tc_node.origin), so that those of one origin are what a rewrite made. */
+/* --log rewrites (rewrites.h): groups nodes by the node that they were derived from (tc_node.origin). */
 #include "op/rewrites.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Samples of the operator table (sample.h). */
+/* Parses samples of the operator table into programs (sample.h). */
 #include "op/sample.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* The shared parts of shape rules (shape.h): arguments, promotion, broadcasting, dimension numbers, results.
  *
- * Promotion follows PyTorch's three pots: tensors with dimensions, 0-d tensors, Python numbers. A higher pot decides the type
- * unless a lower one is of a higher category (bool < integer < floating < complex). */
+ * Promotion follows PyTorch's three groups of operands: tensors with dimensions, 0-d tensors, Python numbers. An earlier group decides the dtype unless
+ * a later one is of a higher category (bool < integer < floating < complex). */
 #include "op/shape.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Shape rules of composite operators: the types that their decomposition has, and for result 0, where PyTorch does otherwise than its parts,
- * the order in memory: log_sigmoid gives rows whatever its input is, though what it is composed of follows the input. */
+/* Shape rules of composite operators: the result types of their decomposition; for result 0, where PyTorch's strides differ from those of the
+ * composition, the right strides (log_sigmoid is always contiguous, while its parts follow the input). */
 #include "op/emit.h"
 #include "op/shape.h"
 

@@ -1,8 +1,8 @@
-/* What the results of a call show of its arguments. A view does by its schema, unless it had to copy (reshape); a composition that PyTorch makes
- * of views (TC_OP_OF_VIEWS) does where its decomposition goes back to an argument through views alone:
+/* Which results of a call alias its arguments. Views do by their schema, unless they had to copy (reshape); a composition of views (TC_OP_OF_VIEWS) does
+ * if its decomposition leads back to an argument through views alone:
  *
  *     einsum('ij->ji', [%x])   =   permute(permute(%x, [0, 1]), [1, 0])
- *     cartesian_prod([%x])     =   alias(%x)                                 cartesian_prod([%x, %y]): elements of its own */
+ *     cartesian_prod([%x])     =   alias(%x)                                 cartesian_prod([%x, %y]): own memory */
 #include "op/functionalise.h"
 
 #include "op/emit.h"

@@ -1,6 +1,6 @@
 /* Order, search and selection along one dimension (kernel/sort.h), and results whose size depends on the data.
  *
- * The gradient of what was picked goes back to where it was picked: zeros.scatter(dim, indices, grad). */
+ * The gradient of selected elements is scattered back to their positions: zeros.scatter(dim, indices, grad). */
 #include "kernel/sort.h"
 #include "op/shape.h"
 

@@ -1,11 +1,11 @@
-/* What nodes used of tensors that are written to later (alias.h). PyTorch counts the writes to every tensor, keeps the count with what a node
- * saves for its gradient, and refuses the gradient when the counts differ:
+/* Detects gradients that need mutated tensors (alias.h). PyTorch has a version counter per tensor, stores it with a node's saved tensors, and refuses
+ * the gradient when the counter has changed:
  *
  *     y = x * w        the node mul uses x and w
- *     x.add_(1)        mul is told that x was overwritten here
+ *     x.add_(1)        mul records that x was overwritten here
  *     grad(y, w)       mul's gradient of w reads x: refused; one that reads only w is not (grad/reads.c)
  *
- * Only nodes with gradients are noted; each use is told once, so that this is linear in the number of nodes. */
+ * Only nodes with gradients are recorded, and each use once, so that this is linear in the number of nodes. */
 #include "op/alias.h"
 
 static bool has_gradient(const tc_node *m) {
