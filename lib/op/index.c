@@ -398,11 +398,15 @@ static tc_status decompose_masked_scatter(tc_emit *e, const tc_node *n) {
     tc_value *both = tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){x, m}, 2);
     if (!both) return tc_e_done(e);
     x = both->list[0], m = both->list[1];
-    tc_value *pos = tc_emit_call(e, "aten::cumsum", "vi", tc_emit_call(e, "aten::reshape", "vI", m, (int64_t[]){-1}, 1), (int64_t)0);
-    pos = tc_emit_call(e, "aten::clamp_min", "vi", tc_emit_call(e, "aten::sub.Tensor", "vi", pos, (int64_t)1), (int64_t)0);
-    pos = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::reshape", "vI", m, (int64_t[]){-1}, 1), pos, (int64_t)0);
-    tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", src, (int64_t[]){-1}, 1),
-             *v = tc_emit_call(e, "aten::_unsafe_index.Tensor", "vV", flat, &pos, 1);
+    tc_value *hit = tc_emit_call(e, "aten::reshape", "vI", m, (int64_t[]){-1}, 1),
+             *flat = tc_emit_call(e, "aten::reshape", "vI", src, (int64_t[]){-1}, 1);
+    if (!flat) return tc_e_done(e);
+    tc_value *pos = tc_emit_call(e, "aten::where.ScalarOther", "vvi", hit, tc_emit_call(e, "aten::cumsum", "vi", hit, (int64_t)0), (int64_t)0);
+    int64_t least, most;
+    tc_sym_range(tc_e_sym(e), flat->meta.size[0], &least, &most);
+    if (least > 0) pos = tc_emit_call(e, "aten::clamp_min", "vi", tc_emit_call(e, "aten::sub.Tensor", "vi", pos, (int64_t)1), (int64_t)0);
+    else flat = tc_emit_call(e, "aten::constant_pad_nd", "vIi", flat, (int64_t[]){1, 0}, 2, (int64_t)0); /* what is read where the mask is false */
+    tc_value *v = tc_emit_call(e, "aten::_unsafe_index.Tensor", "vV", flat, &pos, 1);
     tc_emit_result(e, 0, tc_e3(e, "aten::where.self", m, tc_emit_call(e, "aten::view", "vS", v, x->meta.size, x->meta.rank), x));
     return tc_e_done(e);
 }

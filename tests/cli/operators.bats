@@ -860,6 +860,12 @@ EOF
     fails 3 "m.py:7" tc-run m.pt2 --input x=4xf32=1,0,0,3
 }
 
+@test "masked_scatter takes nothing from an empty source where the mask is false" {
+    for x in 4xf32=-1,0,-2,-3 4xf32=-1,3,2,-3; do
+        holds $x "torch.equal(x.masked_scatter(m, x[m] * 2), torch.where(m, x * 2, x))" "m = x > 0"
+    done
+}
+
 @test "narrow from a number of data has the length it is given, or ends the run" {
     model "torch.stack([x.narrow(0, k, 2), torch.ones(2)])" 5xi64 "k = x[0].item()"
     for k in 0 3 -2 -5; do tc-run m.pt2 --input x=5xi64=$k,1,2,3,4 --to npy -o out.npy; done
