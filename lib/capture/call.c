@@ -172,6 +172,9 @@ static V func_call(C *c, func *f, args *A) {
     frame fr = {.prev = c->fr, .sc = s, .slots = slots, .globals = f->globals, .module = f->module, .fn = f, .depth = c->depth + 1};
     if (s->yields) {
         c->vtop = vtop;
+        if (c->capturing && !s->file->embedded && !tc_is_embedded(c)) /* contextlib may: `with` of a function with one yield is in */
+            tc_syntax(c, s->file, s->yields->line, s->yields->col, "'yield' is outside the model language in forward: %s() is a generator",
+                      s->qualname->s);
         return tc_generator_new(c, fr);
     }
     c->depth++;

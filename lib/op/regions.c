@@ -44,10 +44,10 @@ static tc_status bind_operands(tc_node *n, const region *r, tc_graph **out) {
     tc_graph *sub = *out = n->args[at].graph;
     for (int i = at + 1; i < n->nargs; i++) {
         const tc_arg *a = &n->args[i];
-        const bool list = a->kind == TC_A_VALUES, one = a->kind == TC_A_VALUE || a->kind == TC_A_INT || a->kind == TC_A_SCALAR;
-        for (int k = 0; k < (list ? a->n : one); k++, nops++)
-            if (nops < sub->ninputs)
-                sub->inputs[nops]->aux = list ? a->values[k] : a->kind == TC_A_VALUE ? a->value : NULL; /* a number: by its expression */
+        const bool list = a->kind == TC_A_VALUES, number = a->kind == TC_A_INT || a->kind == TC_A_SCALAR;
+        if (number && (nops >= sub->ninputs || sub->inputs[nops]->kind == TC_V_TENSOR)) continue; /* a setting of the region */
+        for (int k = 0; k < (list ? a->n : number || a->kind == TC_A_VALUE); k++, nops++)
+            if (nops < sub->ninputs) sub->inputs[nops]->aux = list ? a->values[k] : number ? NULL : a->value; /* a number: by its expression */
     }
     if (nops != sub->ninputs) return tc_error(TC_CONTENT, "%s: %d operands for a graph of %d inputs", tc_op_name(n->op), nops, sub->ninputs);
     return NULL;

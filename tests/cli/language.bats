@@ -492,6 +492,29 @@ PY
     tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 2.0)'
 }
 
+@test "generators build a model; in forward they are context managers only" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+from contextlib import contextmanager
+def sizes(n):
+    for i in range(n):
+        yield i + 1
+@contextmanager
+def doubled(x):
+    yield 2 * x
+class M(torch.nn.Module):
+    def __init__(self, walks=False):
+        super().__init__()
+        self.sizes, self.walks = list(sizes(3)), walks
+    def forward(self, x):
+        with doubled(x) as y:
+            return y * sum(sizes(3) if self.walks else self.sizes)
+PY
+    tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%mul, 6)'
+    fails 3 "m.py:5:9: SyntaxError: 'yield' is outside the model language in forward: sizes() is a generator" tc-export m.py:M --arg walks=True --input x=2xf32 --print
+}
+
 @test "a capture that notes many changes of what the model holds takes time in proportion" {
     cd "$BATS_TEST_TMPDIR"
     cat >many.py <<'PY'
