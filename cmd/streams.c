@@ -44,6 +44,7 @@ tc_status tc_cmd_write_text(tc_cmd *c, const char *path, const tc_buf *text) {
 }
 
 tc_status tc_cmd_finish(tc_cmd *c, tc_out *o, tc_status s) {
+    tc_cmd_phase(c, "writing"); /* the phase exists then: no allocation can fail once the file is whole */
     s = tc_out_finish(o, s);
     tc_cmd_phase(c, "writing");
     return s;
