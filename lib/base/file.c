@@ -289,17 +289,17 @@ static void remove_temporary(const char *path) {
 
 /* The temporary gets the target's name, or goes; the rename is made durable. */
 static tc_status rename_to(const char *temporary, const char *target, const char *name) {
-    tc_temporary_hold_signals(true);
-    tc_status failed = rename(temporary, target) ? env_error(name, "rename the temporary to") : NULL;
-    if (!failed) tc_temporary_gone(temporary);
-    tc_temporary_hold_signals(false);
-    if (failed) return remove_temporary(temporary), failed;
     const char *base = tc_path_last(target);
-    tc_buf parent = {0};
+    tc_buf parent = {0}; /* made first: no allocation may fail once the target is whole */
     tc_buf_append(&parent, base > target ? target : ".", base > target + 1 ? (size_t)(base - target) - 1 : 1);
-    tc_status s = tc_fsync_dir(parent.data);
+    tc_temporary_hold_signals(true);
+    tc_status s = rename(temporary, target) ? env_error(name, "rename the temporary to") : NULL;
+    if (!s) tc_temporary_gone(temporary);
+    tc_temporary_hold_signals(false);
+    if (s) remove_temporary(temporary);
+    else s = tc_annotate(tc_fsync_dir(parent.data), "%s: complete, but its name may not outlast a crash of the system", name);
     tc_buf_free(&parent);
-    return tc_annotate(s, "%s: complete, but its name may not outlast a crash of the system", name);
+    return s;
 }
 
 tc_status tc_out_open(const char *path, tc_out **out_file) {

@@ -81,7 +81,7 @@ writers=(
                     [ "$status" -eq 0 ] || [ "$call" != write ] || { echo "$command, $call $at: $new is new, what belongs to it is not"; return 1; }
                     diff -r "new/$new" "$new" || { echo "$command, $call $at: exit $status: $new"; return 1; }
                 done
-                [ "$(ls -A | grep -c out)" -le "$(ls -A new | wc -l)" ] || { echo "$command, $call $at:"; ls -A; return 1; }
+                [ "$(ls -A | grep -c '^[.]*out')" -le "$(ls -A new | wc -l)" ] || { echo "$command, $call $at:"; ls -A; return 1; }
             done
             [ "$at" -lt 200 ]
         done
@@ -173,20 +173,24 @@ writers=(
     [ "$at" -gt 8 ]
 }
 
+without_memory() { # AT COMMAND...: the ATth allocation of a writer fails; false where it made fewer
+    rm -rf out*
+    run --separate-stderr faulty malloc "$@"
+    [ "$status" -ne 0 ] || return 1
+    failed=$((failed + 1))
+    [ "$status" -eq 1 ] && [[ "$stderr" == *memory* || "$stderr" == *allocate* || "$stderr" == *thread* ]] && [ "${#stderr_lines[@]}" -eq 1 ] ||
+        { echo "allocation $*: exit $status: $stderr"; exit 1; }
+    ! ls -A | grep '^[.]*out' || { echo "is left of allocation $*"; exit 1; }
+}
+
 @test "an allocation that fails, whichever it is, ends a program with exit 1, one line and no file" {
-    local command at failed
+    local command at last failed
     for command in "${writers[@]}"; do
         failed=0
-        for at in $(seq 30 13 300); do
-            rm -rf out*
-            run --separate-stderr faulty malloc "$at" $command
-            [ "$status" -ne 0 ] || continue
-            failed=$((failed + 1))
-            [ "$status" -eq 1 ] && [[ "$stderr" == *memory* || "$stderr" == *allocate* || "$stderr" == *thread* ]] && [ "${#stderr_lines[@]}" -eq 1 ] ||
-                { echo "$command, allocation $at: exit $status: $stderr"; return 1; }
-            [ -z "$(find . -name '*out*')" ] || { echo "$command, allocation $at:"; find . -name '*out*'; return 1; }
-        done
+        for last in $(seq 30 13 400); do without_memory "$last" $command || break; done
         [ "$failed" -gt 3 ]
+        [[ $command != *" extern "* && $command != *.c ]] || continue # two files get their names one after the other
+        for at in $(seq $((last - 12)) $((last - 1))); do without_memory "$at" $command || break; done # the last ones, each
     done
     for at in $(seq 1 7 200); do # in the reader of recipes too
         run --separate-stderr faulty malloc "$at" tc-train -q --threads 1 r.yaml nothing=1
