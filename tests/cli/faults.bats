@@ -180,7 +180,7 @@ without_memory() { # AT COMMAND...: the ATth allocation of a writer fails; false
     failed=$((failed + 1))
     [ "$status" -eq 1 ] && [[ "$stderr" == *memory* || "$stderr" == *allocate* || "$stderr" == *thread* ]] && [ "${#stderr_lines[@]}" -eq 1 ] ||
         { echo "allocation $*: exit $status: $stderr"; exit 1; }
-    ! ls -A | grep '^[.]*out' || { echo "is left of allocation $*"; exit 1; }
+    [ "$(ls -A | grep -c '^[.]*out')" -eq 0 ] || { echo "allocation $*:"; ls -A | grep '^[.]*out'; exit 1; }
 }
 
 @test "an allocation that fails, whichever it is, ends a program with exit 1, one line and no file" {
