@@ -920,6 +920,30 @@ forecast_of() {
     [ "$took" -lt $((46 * 12500 + 40960)) ]
 }
 
+@test "what a step takes is in proportion to how many weights there are" {
+    [ -z "${ASAN_OPTIONS-}" ] || skip "sanitizers have memory of their own"
+    cat >many.py <<'PY'
+import torch
+class Many(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.w = torch.nn.ParameterList([torch.nn.Parameter(torch.ones(2)) for i in range(n)])
+    def forward(self):
+        return torch.stack(list(self.w)).sum(0)
+class Data(torch.nn.Module):
+    def forward(self):
+        return {"x": torch.ones(4, 2)}
+PY
+    tc-export many.py:Data | tc-run - -o many.safetensors
+    printf '%s\n' 'model: many.py:Many' 'data: {safetensors: many.safetensors}' 'batch: 4' 'steps: 2' 'loss: (m() * x).sum()' \
+        'optimizer: torch.optim.AdamW(m.parameters())' >many.yaml
+    for n in 500 1500; do
+        tc-train -q --time many.yaml arg.n=$n -o many-$n 2>time
+        sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' time >peak-$n
+    done
+    [ "$(cat peak-1500)" -lt $((4 * $(cat peak-500))) ] # three times as many: 9 times where each weight looks at all
+}
+
 own_optimiser() { # LINE...: of step() for each parameter p with its state s and group g
     sed '/^\(optimizer\|scheduler\)/d' r.yaml
     cat <<'YAML'

@@ -114,7 +114,7 @@ def _holders(opt):
     while waiting:
         place, holder = waiting.pop(0)
         for name, v in vars(holder).items():
-            inside = list(enumerate(v)) if isinstance(v, (list, tuple)) else list(v.items()) if isinstance(v, dict) else []
+            inside = enumerate(v) if isinstance(v, (list, tuple)) else v.items() if isinstance(v, dict) and name != "state" else []
             for key, o in [("", v), *inside]:
                 if isinstance(o, torch.optim.Optimizer) and not any(o is f for f in found.values()):
                     at = ".".join(str(part) for part in (place, name, key) if part != "")
@@ -453,9 +453,9 @@ class Update(nn.Module):
 
     def attach(self):
         """Registers the state tensors that the optimiser has by now; returns [(name, key, tensor)]."""
-        found = []
+        found, leaves = [], self.leaves()
         for i, p in enumerate(self.params):
-            for key, t in self.leaves(i):
+            for key, t in leaves[i]:
                 if isinstance(t, torch.Tensor):
                     name = f"state_{i}_{key}".replace(".", ":")  # a buffer's name has no points
                     if not self.eager and name not in self._buffers:
@@ -466,8 +466,7 @@ class Update(nn.Module):
     def state_numbers(self):
         """What the state has beside tensors and, of captured steps, their number: {parameter's name: {key: number}}."""
         found = {}
-        for i, n in enumerate(self.names):
-            leaves = self.leaves(i)
+        for n, leaves in zip(self.names, self.leaves()):
             for k, v in leaves:
                 if not _kept(v) and not isinstance(v, torch.Tensor):
                     raise NotImplementedError(f"state[...]['{k}'] is of type {type(v).__name__}: a checkpoint keeps tensors, numbers, texts, and lists and dicts of them")
@@ -476,34 +475,36 @@ class Update(nn.Module):
                 found[n] = numbers
         return found
 
-    def leaves(self, i):
-        """Names and values of what is kept of the i-th parameter: its state, and what other dicts by parameter have, names of which begin with [PLACE]."""
-        found = _leaves(self.state[i])
-        for place, box in _by_parameter(self.opt).items():
-            kept = box.get(self.params[i])
-            if kept is not None and kept is not self.state[i] and kept is not self.params[i]:
-                _walk(kept, f".[{place}]", found)
-        return found
+    def leaves(self):
+        """Of each parameter the names and values of what is kept of it: its state, and what other dicts by parameter have, names of which begin with [PLACE]."""
+        all_found, boxes = [], _by_parameter(self.opt)
+        for p, state in zip(self.params, self.state):
+            found = _leaves(state)
+            for place, box in boxes.items():
+                kept = box.get(p)
+                if kept is not None and kept is not state and kept is not p:
+                    _walk(kept, f".[{place}]", found)
+            all_found.append(found)
+        return all_found
 
     def held(self):
-        return [dict(self.leaves(i)) for i in range(len(self.params))]
+        return [dict(leaves) for leaves in self.leaves()]
 
-    def _home(self, i, key):
-        """Where a leaf of the i-th parameter stands: a dict, its key there or None, and the name inside of it."""
+    def _home(self, i, key, boxes):
+        """Where a leaf of the i-th parameter stands: a dict, its key there or None, and the name inside of it. boxes: _by_parameter, which one that a step
+        made comes to."""
         if not key.startswith("[") or key[1 : key.index("]")].isdigit() or key.startswith("['"):
             return self.state[i], None, key
         place, _, rest = key[1:].partition("]")
-        boxes = _by_parameter(self.opt)
         if place not in boxes:  # made by a step
             path, _, name = place.rpartition(".")
-            box = vars(_holders(self.opt)[path]).setdefault(name, {})
-        else:
-            box = boxes[place]
-        return box, self.params[i], rest[1:]
+            boxes[place] = vars(_holders(self.opt)[path]).setdefault(name, {})
+        return boxes[place], self.params[i], rest[1:]
 
     def _put_leaves(self, entries):
         """[(number of a parameter, key, value)] with the keys of leaves()."""
-        found = [(*self._home(i, key), v) for i, key, v in entries]
+        boxes = _by_parameter(self.opt)
+        found = [(*self._home(i, key, boxes), v) for i, key, v in entries]
         for box, p, name, v in sorted(found, key=lambda e: [k for place, k in _path(e[2]) if place]):
             if p is None:
                 _set(box, _path(name), v)
@@ -627,7 +628,7 @@ class Update(nn.Module):
         norm = self.run(grads)
         self.refuse_group_tensors(tensors)
         self.refuse_changes(counts, _counts(self.opt, []))
-        leaves = [(i, key, v) for i in range(len(self.params)) for key, v in self.leaves(i)]
+        leaves = [(i, key, v) for i, found in enumerate(self.leaves()) for key, v in found]
         return norm, [(i, key, v) for i, key, v in leaves if not (isinstance(v, torch.Tensor) and v is self.before[i].get(key))]
 
     def take_first(self, leaves, tensors):
@@ -638,12 +639,13 @@ class Update(nn.Module):
         self.made += 1
 
     def forget_first(self):
-        for i, p in enumerate(self.params):
-            self.state[i].clear()
-            for box in _by_parameter(self.opt).values():
-                if p in box and box[p] is not self.state[i]:
+        boxes = _by_parameter(self.opt)
+        for p, state in zip(self.params, self.state):
+            state.clear()
+            for box in boxes.values():
+                if p in box and box[p] is not state:
                     box.pop(p)
-            self._put_leaves([(i, key, v) for key, v in self.before[i].items()])
+        self._put_leaves([(i, key, v) for i, before in enumerate(self.before) for key, v in before.items()])
         for p in self.params:
             p.grad = None
         self.averaging = False
@@ -684,18 +686,19 @@ class Update(nn.Module):
     def write_back(self, held):
         """A step may put another tensor in the place of one of its state, also in a list: the buffer, which `held` has by its key, takes the
         value."""
-        new = [(key, old.get(key), v.clone()) for i, old in enumerate(held) for key, v in self.leaves(i)
+        new = [(key, old.get(key), v.clone()) for old, leaves in zip(held, self.leaves()) for key, v in leaves
                if isinstance(v, torch.Tensor) and v is not old.get(key)]
         for key, to, v in new:
             if not isinstance(to, torch.Tensor) or to.shape != v.shape or to.dtype != v.dtype:
                 raise NotImplementedError(f"step() makes state[...]['{key}'] anew, not as the step before did: expected a tensor of the same type and shape")
             to.copy_(v)
-        for i, old in enumerate(held):
-            now = dict(self.leaves(i))
+        back = []
+        for i, (old, now) in enumerate(zip(held, self.held())):
             lost = [key for key, v in old.items() if isinstance(v, torch.Tensor) and key not in now]
             if lost:
                 raise NotImplementedError(f"step() takes state[...]['{lost[0]}'] away, which the step before left")
-            self._put_leaves([(i, key, v) for key, v in old.items() if key in now])
+            back += [(i, key, v) for key, v in old.items() if key in now]
+        self._put_leaves(back)
 
     def kept_containers(self):
         """Lists and dicts of what is kept by parameter."""
@@ -714,7 +717,7 @@ class Update(nn.Module):
     def refuse_views(self):
         """`p.data = flat[a:b]`: the data of a parameter is its own again when a step is done, so the rest must not know it."""
         own = {p.data_ptr(): (n, p) for n, p in self.m.named_parameters()}
-        for name, t in [*self.others(), *[leaf for i in range(len(self.params)) for leaf in self.leaves(i)]]:
+        for name, t in [*self.others(), *[leaf for leaves in self.leaves() for leaf in leaves]]:
             n, p = own.get(t.data_ptr(), (None, None)) if isinstance(t, torch.Tensor) else (None, None)
             if p is not None and t.numel() != p.numel():
                 raise NotImplementedError(f"the optimiser makes {n} a part of another tensor ({name}), expected tensors of their own: copy_ updates them")
