@@ -48,27 +48,13 @@ static bool overlaps_itself(const tensor *t) {
     return repeats;
 }
 
-/* The bytes that t's elements lie in. */
-static void extent(const tc_tensor *t, const char **begin, const char **end) {
-    const int64_t item = (int64_t)tc_dtype_size(t->dtype);
-    int64_t last = t->offset;
-    for (int d = 0; d < t->rank; d++) last += (t->size[d] - 1) * t->stride[d];
-    *begin = (const char *)t->storage->data + t->offset * item, *end = (const char *)t->storage->data + (last + 1) * item;
-}
-
 /* Every byte between the first and the last is one element's. */
-static bool is_dense(const tc_tensor *t) {
-    const char *begin, *end;
-    extent(t, &begin, &end);
-    return end - begin == (int64_t)tc_tensor_bytes(t) && !overlaps_itself(&(tensor){.t = *t});
-}
+static bool is_dense(const tc_tensor *t) { return tc_tensor_span(t) == tc_tensor_bytes(t) && !overlaps_itself(&(tensor){.t = *t}); }
 
 /* Whether elements of a are elements of b at another place, as PyTorch finds it. */
 static bool overlaps_partly(const tc_tensor *a, const tc_tensor *b) {
-    const char *a0, *a1, *b0, *b1;
     if (a == b || !a->storage || a->storage != b->storage || !tc_tensor_numel(a) || !tc_tensor_numel(b) || !is_dense(a) || !is_dense(b)) return false;
-    extent(a, &a0, &a1);
-    extent(b, &b0, &b1);
+    const char *a0 = tc_tensor_data(a), *a1 = a0 + tc_tensor_span(a), *b0 = tc_tensor_data(b), *b1 = b0 + tc_tensor_span(b);
     if (a0 == b0 && a1 == b1) return a->rank != b->rank || memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)a->rank);
     return a0 < b1 && b0 < a1;
 }

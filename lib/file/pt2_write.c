@@ -26,11 +26,8 @@ static bool is_weight(const tc_input *in) { return in->kind == TC_IN_PARAMETER |
 static bool is_constant(const tc_input *in) { return in->kind == TC_IN_CONSTANT || (in->kind == TC_IN_BUFFER && !in->persistent); }
 
 static span span_of(const tc_tensor *t) {
-    int64_t last = 0;
-    size_t size = tc_dtype_size(t->dtype);
-    for (int d = 0; d < t->rank; d++) last += (t->size[d] - 1) * t->stride[d];
     uintptr_t begin = (uintptr_t)tc_tensor_data(t);
-    return (span){.tensor = t, .begin = begin, .end = tc_tensor_numel(t) ? begin + (size_t)(last + 1) * size : begin, .group = -1};
+    return (span){.tensor = t, .begin = begin, .end = begin + tc_tensor_span(t), .group = -1};
 }
 
 static int by_begin(const void *a, const void *b) {

@@ -247,42 +247,49 @@ void tc_functional_skip(tc_functional *f) { f->last = f->g->last; }
 
 static const tc_output_kind mutation_of[] = {[TC_IN_PARAMETER] = TC_OUT_PARAMETER, [TC_IN_BUFFER] = TC_OUT_BUFFER, [TC_IN_USER] = TC_OUT_USER_INPUT};
 
-/* Bytes of its storage that the tensor lies in: from out[0] to out[1]. */
-static void bytes_of(const tc_tensor *t, int64_t out[2]) {
-    const int64_t size = (int64_t)tc_dtypes[t->dtype].size;
-    int64_t last = t->offset;
-    for (int d = 0; d < t->rank; d++) last += (t->size[d] - 1) * t->stride[d];
-    out[0] = t->offset * size, out[1] = (last + 1) * size;
-}
-
 /* One tensor under two names, which is one value. */
 static bool tied(const tc_program *p, int a, int b) {
     const int first = p->inputs[a].alias_of >= 0 ? p->inputs[a].alias_of : a;
     return first == (p->inputs[b].alias_of >= 0 ? p->inputs[b].alias_of : b);
 }
 
-/* Two inputs are two values: what is written to one would not be seen in the other. */
-static tc_status check_apart(const tc_program *p, int written) {
-    const tc_tensor *t = &p->inputs[written].data;
-    int64_t own[2], its[2];
-    if (!t->storage || !tc_tensor_numel(t)) return NULL;
-    bytes_of(t, own);
+typedef struct {
+    const char *begin, *end;
+    int input;
+} memory;
+static int by_begin(const void *a, const void *b) {
+    const memory *x = a, *y = b;
+    return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1) : x->input - y->input;
+}
+
+/* Two inputs are two values: what is written to one would not be seen in the other. written: of each input, is it written to? */
+static tc_status check_apart(const tc_program *p, const bool *written) {
+    TC_VEC(memory) all = {0};
     for (int i = 0; i < p->ninputs; i++) {
-        const tc_tensor *other = &p->inputs[i].data;
-        if (i == written || tied(p, i, written) || other->storage != t->storage || !tc_tensor_numel(other)) continue;
-        bytes_of(other, its);
-        if (its[0] < own[1] && own[0] < its[1])
-            return tc_status_add(
-                tc_error(TC_UNSUPPORTED, "the program writes to %s, whose memory is in part that of %s", p->inputs[written].name, p->inputs[i].name),
-                "make one of them in forward, as a view of the other");
+        const tc_tensor *t = &p->inputs[i].data;
+        const size_t n = t->storage ? tc_tensor_span(t) : 0;
+        if (n) tc_vec_push(&all, ((memory){tc_tensor_data(t), (const char *)tc_tensor_data(t) + n, i}));
     }
-    return NULL;
+    if (all.len) qsort(all.data, all.len, sizeof *all.data, by_begin);
+    tc_status st = NULL;
+    for (size_t k = 0; k < all.len && !st; k++)
+        for (size_t l = k + 1; l < all.len && all.data[l].begin < all.data[k].end && !st; l++) {
+            int a = all.data[k].input, b = all.data[l].input;
+            if ((!written[a] && !written[b]) || tied(p, a, b) || p->inputs[a].data.storage != p->inputs[b].data.storage) continue;
+            if (!written[a]) b = a, a = all.data[l].input;
+            st = tc_status_add(
+                tc_error(TC_UNSUPPORTED, "the program writes to %s, whose memory is in part that of %s", p->inputs[a].name, p->inputs[b].name),
+                "make one of them in forward, as a view of the other");
+        }
+    tc_vec_free(&all);
+    return st;
 }
 
 /* Mutations stand before the results, in the order of the inputs. */
 static tc_status add_mutations(tc_functional *f) {
     tc_program *p = f->g->program;
     TC_VEC(tc_output) outs = {0};
+    bool *written = tc_xcalloc((size_t)p->ninputs + 1, sizeof *written);
     tc_status st = NULL;
     for (int i = 0; i < p->noutputs; i++)
         if (p->outputs[i].kind >= TC_OUT_BUFFER && p->outputs[i].kind <= TC_OUT_USER_INPUT) tc_vec_push(&outs, p->outputs[i]);
@@ -297,9 +304,11 @@ static tc_status add_mutations(tc_functional *f) {
         } else if (p->inputs[i].kind <= TC_IN_USER) {
             tc_output o = {.kind = mutation_of[p->inputs[i].kind], .value = t->a->base->current, .name = p->inputs[i].name, .target = i};
             tc_vec_push(&outs, o);
-            st = check_apart(p, i);
+            written[i] = true;
         }
     }
+    if (!st && outs.len > old) st = check_apart(p, written);
+    free(written);
     if (!st && outs.len > old) {
         for (int i = 0; i < p->noutputs; i++)
             if (p->outputs[i].kind < TC_OUT_BUFFER || p->outputs[i].kind > TC_OUT_USER_INPUT) tc_vec_push(&outs, p->outputs[i]);

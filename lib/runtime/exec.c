@@ -154,9 +154,7 @@ static tc_status contiguous_state(const tc_isa_ops *isa, const tc_tensor *t, tc_
         from.size[d] = to.size[d] = n;
         from.offset += at * from.stride[d], to.offset += at * to.stride[d];
         copy_tensor(isa, NULL, &to, &from);
-        int64_t span = 1;
-        for (int i = 0; i < t->rank; i++) span += (from.size[i] - 1) * from.stride[i];
-        tc_blob_forget(b, tc_tensor_data(&from), (size_t)span * tc_dtype_size(t->dtype));
+        tc_blob_forget(b, tc_tensor_data(&from), tc_tensor_span(&from));
     }
     return NULL;
 }

@@ -86,6 +86,12 @@ int64_t tc_tensor_numel(const tc_tensor *t) {
 }
 
 size_t tc_tensor_bytes(const tc_tensor *t) { return (size_t)tc_tensor_numel(t) * tc_dtypes[t->dtype].size; }
+size_t tc_tensor_span(const tc_tensor *t) {
+    if (!tc_tensor_numel(t)) return 0;
+    int64_t last = 0;
+    for (int d = 0; d < t->rank; d++) last += (t->size[d] - 1) * t->stride[d];
+    return (size_t)(last + 1) * tc_dtypes[t->dtype].size;
+}
 
 bool tc_tensor_is_contiguous(const tc_tensor *t) {
     int64_t step = 1;

@@ -51,6 +51,7 @@ tc_status tc_tensor_cast(const tc_tensor *t, tc_dtype dtype, tc_tensor *out); /*
 
 int64_t tc_tensor_numel(const tc_tensor *t);
 size_t tc_tensor_bytes(const tc_tensor *t);       /* numel * element size */
+size_t tc_tensor_span(const tc_tensor *t);        /* bytes from the first element to the end of the last one in memory; strides are not negative */
 bool tc_tensor_is_contiguous(const tc_tensor *t); /* strides of size-1 dimensions are ignored */
 static inline void *tc_tensor_data(const tc_tensor *t) { return (char *)t->storage->data + t->offset * (int64_t)tc_dtypes[t->dtype].size; }
 /* Sizes whose product overflows get INT64_MAX, which no view takes. */
