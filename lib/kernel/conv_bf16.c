@@ -2,7 +2,7 @@
  * in memory.
  *
  *     slab     the lines of input that a task reads, channels last, with zero padding:  [plane of kernel][line mod stride][line / stride][pixel][channel]
- *     run      the positions of several output lines in sequence; positions between two lines are computed too, and dropped
+ *     run      the positions of several output lines in sequence; AMX computes positions between two lines, too, and drops them
  *     step     up to 32 contiguous terms: the channels of a tap, or of all taps of a line of the kernel where those are contiguous
  *
  *     x  . . . . . .       3 x 3 kernel, 4 results a line:  run  0 1 2 3 - - 4 5 6 7    6 positions a line, the last two dropped

@@ -158,7 +158,7 @@ typedef struct tc_conv_ops {
  *
  *     out[p * out_step + c * ld] = bias[c] + sum over steps s and terms i of x[p * x_step + step[s] + i] * w[c][s][i]
  *
- * Positions go on over several output lines: of each `line` positions the first `wide` are results, the others lie between two lines and are dropped;
+ * Positions go on over several output lines: of each `line` positions the first `wide` are results; the others lie between two lines and are not stored;
  * results of the next line are `next` elements further on. A sum is one chain over k, rounded once, or not at all (f32_results). */
 typedef struct {
     const uint16_t *x;

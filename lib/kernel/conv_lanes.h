@@ -181,6 +181,8 @@ INLINE VF finish(const column_plain *p, VF x, bool scaled, const VF *more) {
     return vmin(vmax(x, p->low), p->high);
 }
 
+/* The first channel of vector number q of nc, which begin with vector v0 of the image and end before channel `end`. */
+INLINE int64_t channel_of(int64_t v0, int q, int nc, int64_t end) { return q == nc - 1 ? end - VL : (v0 + q) * VL; }
 /* Depthwise over channels-last images: np positions from p0 on, vectors [v0, v1) of channels, nc of them at once, so that short runs have as many
  * independent sums as long ones. There are at least nc vectors in all; the last one ends with the last channel, and some may be computed twice. */
 INLINE void some_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, int64_t v0, int64_t v1, const int np, const int nc) {
@@ -195,7 +197,6 @@ INLINE void some_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0
         if (v0 + nc > v1) v0 = v1 > nc ? v1 - nc : 0;
         const int64_t end = v0 + nc == vectors ? c : (v0 + nc) * VL; /* of the channels of these vectors */
         const T *const first = (const T *)r->w + v0 * block;
-#define CHANNEL(q) ((q) == nc - 1 ? end - VL : (v0 + (q)) * VL)
         VF acc[MAX_POSITIONS];
         for (int i = 0; i < np * nc; i++) acc[i] = (VF){0};
         for (const tc_conv_line *l = line; l < last; l++) {
@@ -203,12 +204,12 @@ INLINE void some_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0
             for (int64_t j = 0; j < nt; j++, x += ioff, w += tstep)
                 for (int q = 0; q < nc; q++) {
                     const VF v = vload(w + q * block);
-                    const T *at = x + CHANNEL(q), *at4 = at + 4 * s;
+                    const T *at = x + channel_of(v0, q, nc, end), *at4 = at + 4 * s;
                     for (int p = 0; p < np; p++) acc[q * np + p] = vfma(v, vload((p < 4 ? at : at4) + p % 4 * s), acc[q * np + p]);
                 }
         }
         for (int q = 0; q < nc; q++) {
-            const int64_t c0 = CHANNEL(q);
+            const int64_t c0 = channel_of(v0, q, nc, end);
             VF *const sums = acc + q * np;
             if (bias) {
                 const VF v = vload(first + (q + 1) * block - VL);
@@ -224,7 +225,6 @@ INLINE void some_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0
             T *o = out + c0, *o4 = o + 4 * out_step;
             for (int p = 0; p < np; p++) vstore((p < 4 ? o : o4) + p % 4 * out_step, sums[p]);
         }
-#undef CHANNEL
     }
 }
 /* All positions of a row for as many channels as have their weights in L1: all of them, and each input line is read as one contiguous range, where
