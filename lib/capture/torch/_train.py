@@ -97,8 +97,10 @@ class Micro(nn.Module):
         self.parts = parts
 
     def forward(self, *columns):
-        for p, hook in torch.autograd._leaf_hooks if self.training else []:
-            if any(p is q for q in self.m.parameters()):
+        hooks = torch.autograd._leaf_hooks if self.training else []
+        own = {id(p) for p in self.m.parameters()} if hooks else ()
+        for p, hook in hooks:
+            if id(p) in own:
                 torch._C.rebind(p, torch.autograd._Hook.apply(p, hook))
         out = self.out_of(self.m, *columns) if self.out_of is not None else None
         loss = self.loss_of(self.m, *columns, out)
