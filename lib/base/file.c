@@ -290,15 +290,14 @@ static void remove_temporary(const char *path) {
 /* The temporary gets the target's name, or goes; the rename is made durable. */
 static tc_status rename_to(const char *temporary, const char *target, const char *name) {
     const char *base = tc_path_last(target);
-    tc_buf parent = {0}; /* made first: no allocation may fail once the target is whole */
-    tc_buf_append(&parent, base > target ? target : ".", base > target + 1 ? (size_t)(base - target) - 1 : 1);
+    char parent[PATH_MAX]; /* not allocated: memory may not run out between the renames of files that belong together */
+    snprintf(parent, sizeof parent, "%.*s", base > target + 1 ? (int)(base - target) - 1 : 1, base > target ? target : ".");
     tc_temporary_hold_signals(true);
     tc_status s = rename(temporary, target) ? env_error(name, "rename the temporary to") : NULL;
     if (!s) tc_temporary_gone(temporary);
     tc_temporary_hold_signals(false);
     if (s) remove_temporary(temporary);
-    else s = tc_annotate(tc_fsync_dir(parent.data), "%s: complete, but its name may not outlast a crash of the system", name);
-    tc_buf_free(&parent);
+    else s = tc_annotate(tc_fsync_dir(parent), "%s: complete, but its name may not outlast a crash of the system", name);
     return s;
 }
 

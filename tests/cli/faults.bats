@@ -189,7 +189,6 @@ without_memory() { # AT COMMAND...: the ATth allocation of a writer fails; false
         failed=0
         for last in $(seq 30 13 400); do without_memory "$last" $command || break; done
         [ "$failed" -gt 3 ]
-        [[ $command != *" extern "* && $command != *.c ]] || continue # two files get their names one after the other
         for at in $(seq $((last - 12)) $((last - 1))); do without_memory "$at" $command || break; done # the last ones, each
     done
     for at in $(seq 1 7 200); do # in the reader of recipes too
