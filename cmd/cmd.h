@@ -67,7 +67,7 @@ struct tc_cmd {
     double started, phase_ended;
     TC_VEC(tc_phase) phases;
     tc_stepping steps;
-    struct tc_watch *watch; /* of --dump (evidence.c), or NULL */
+    struct tc_watch *watch; /* of --dump (crash_dump.c), or NULL */
     FILE **log_files;       /* of --log-dir, by topic; NULL without --log-dir */
     char **argv;
     const char **words; /* storage that operands points into */

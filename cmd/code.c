@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "codegen/cache.h"
-#include "kernel/factors.h"
+#include "kernel/fp32_precision.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* Reads the program operand, weights and --meta; writes programs (program.h). */
-#include "cmd/outside.h"
+#include "cmd/external_weights.h"
 #include "cmd/source.h"
 
 #include "ckpt/ckpt.h"
@@ -138,7 +138,7 @@ tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content c
     tc_out *o = NULL, *weights = NULL;
     for (int i = 0; i < content.nextra; i++) tc_vec_push(&all, content.extra[i]);
     tc_status s = collect_meta(c, from, &a, &all);
-    if (!s) s = tc_outside_write(c, from, &content, &a, &source, &weights);
+    if (!s) s = tc_external_write(c, from, &content, &a, &source, &weights);
     if (source.path) tc_vec_push(&all, source);
     content.extra = all.data, content.nextra = (int)all.len;
     if (!s) s = tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o);
@@ -158,7 +158,7 @@ tc_status tc_cmd_program_stored(tc_cmd *c, tc_archive *a, const char *name, tc_p
     tc_pass pass = tc_pass_begin(p, "functionalise", NULL);
     tc_status st = tc_pass_end(&pass, p, tc_functionalise(p));
     if (!st) st = tc_program_verify(p);
-    if (!st) st = tc_outside_read(c, a, p);
+    if (!st) st = tc_external_read(c, a, p);
     if (st) tc_program_release(p);
     else *out_program = p;
     return st;

@@ -26,7 +26,7 @@ tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_pr
 tc_status tc_cmd_program_stored(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program);
 /* Applies --weights and --rename to a program; does nothing when they are not given. */
 tc_status tc_cmd_weights(tc_cmd *c, tc_program *p);
-/* Writes programs to --out with weights as --store-weights says (outside.h). --meta entries go to extra/; the user's entries in extra/ of `from`, the
+/* Writes programs to --out with weights as --store-weights says (external_weights.h). --meta entries go to extra/; the user's entries in extra/ of `from`, the
  * archive that the programs were read from (or NULL), are kept. */
 tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content content);
 /* Binds symbols as --dim SYM=N says, by symbol index; others stay unbound. n: tc_sym_var_count. TC_USAGE: no such symbol, value out of range, or another

@@ -1,5 +1,5 @@
 /* --help in its forms, all from the option table: text for people, a tab-separated list for tests, bash completion, mdoc. */
-#include "capture/codes.h"
+#include "capture/error_codes.h"
 #include "base/text.h"
 #include "cmd/internal.h"
 

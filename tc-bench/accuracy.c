@@ -10,7 +10,7 @@
 
 #include "base/json_write.h"
 #include "cmd/inputs.h"
-#include "kernel/factors.h"
+#include "kernel/fp32_precision.h"
 #include "kernel/shim.h"
 #include "op/sample.h"
 #include "tc-bench/reference/tc_reference.h"

@@ -1,4 +1,4 @@
-/* --calibrate: measures the cost model's constants (runtime/costs.h) on this machine in about 0.3 s and writes them as a tuning file. */
+/* --calibrate: measures the cost model's constants (runtime/cost_model.h) on this machine in about 0.3 s and writes them as a tuning file. */
 #include "tc-bench/bench.h"
 
 #include "base/text.h"

@@ -3,7 +3,7 @@
 
 #include "base/json_write.h"
 #include "base/text.h"
-#include "cmd/outside.h"
+#include "cmd/external_weights.h"
 #include "file/pt2.h"
 
 #include <stdio.h>
@@ -194,15 +194,15 @@ typedef struct {
     tc_map found, lost; /* by name, since programs share weights */
 } outside;
 
-static bool lacks(const tc_input *in) { return tc_outside_may_be(in) && !in->data.storage; }
+static bool lacks(const tc_input *in) { return tc_external_candidate(in) && !in->data.storage; }
 
 /* Verifies the file that holds the weights outside archive a. */
 static tc_status check_outside(const tc_archive *a, outside *w) {
-    tc_outside o;
+    tc_external_weights o;
     tc_archive *from = NULL;
     w->checked = true;
-    TC_TRY(tc_archive_outside(a, &w->arena, &o));
-    if (o.archive) TC_TRY(tc_archive_open_outside(a, &o, &from));
+    TC_TRY(tc_archive_external(a, &w->arena, &o));
+    if (o.archive) TC_TRY(tc_archive_open_external(a, &o, &from));
     w->path = o.path;
     tc_status st = from ? check_entries(from) : NULL;
     tc_archive_close(from);
@@ -213,7 +213,7 @@ static tc_status verify_outside(tc_cmd *c, const tc_archive *a, tc_program *p, o
     bool *lacked = tc_xcalloc((size_t)p->ninputs + 1, sizeof *lacked), any = false;
     for (int i = 0; i < p->ninputs; i++) any |= lacked[i] = lacks(&p->inputs[i]);
     tc_status st = any && !w->checked ? check_outside(a, w) : NULL;
-    if (!st && any) st = tc_outside_read(c, a, p);
+    if (!st && any) st = tc_external_read(c, a, p);
     for (int i = 0; i < p->ninputs && !st; i++)
         if (lacked[i]) tc_map_set(lacks(&p->inputs[i]) ? &w->lost : &w->found, p->inputs[i].name, w);
     free(lacked);

@@ -1,11 +1,11 @@
-/* Programs with their gradients: --joint, --grad-of, --partition and --jvp (rework.h). */
-#include "rework.h"
+/* Programs with their gradients: --joint, --grad-of, --partition and --jvp (transform.h). */
+#include "transform.h"
 
 #include "grad/grad.h"
 #include "op/functionalise.h"
 #include "pass/dce.h"
 #include "pass/partition.h"
-#include "pass/weigh.h"
+#include "pass/value_bytes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -212,7 +212,7 @@ tc_status differentiate(tc_cmd *c, programs *all) {
     tc_program *p = to_differentiate(all);
     warn_of_sides(c, all, p, "derivatives are those of one program");
     tc_status st = p->functional ? NULL : tc_functionalise(p);
-    tc_pass pass = begin_rework(c, p, DIFFERENTIATE);
+    tc_pass pass = begin_transform(c, p, DIFFERENTIATE);
     if (!st) st = forward ? jvp(p, &made) : joint_parts(c, p, &made);
     st = tc_pass_end(&pass, st ? NULL : made.data[made.len - 1], st);
     for (size_t i = 0; i < made.len && !st && !tc_cmd_has(c, TC_OPT_partition); i++) {

@@ -5,10 +5,10 @@
 #include "pass/dce.h"
 #include "capture/profile.h"
 #include "capture/torch.h"
-#include "again.h"
+#include "reproduce.h"
 #include "draft.h"
 #include "report.h"
-#include "rework.h"
+#include "transform.h"
 #include "verify.h"
 #include "runtime/runtime.h"
 #include "version.h"
@@ -141,7 +141,7 @@ static tc_status put(tc_cmd *c, tc_archive *from, programs *all) {
     for (size_t i = 0; i < all->len; i++) log_topics(c, all->data[i]);
     format to = TO_PT2;
     int form;
-    TC_TRY(rework(c, all));
+    TC_TRY(transform_programs(c, all));
     TC_TRY(choose(c, &to));
     TC_TRY(check_format(c, to, all));
     TC_TRY(name_device(c, all));
@@ -308,7 +308,7 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     }
     tc_program *none; /* reports the programs that the archive has */
     if (!st && !all.len) st = tc_cmd_program_named(c, a, wanted, &none);
-    if (!st && !onnx) st = do_again(c, a, &again, &all);
+    if (!st && !onnx) st = reproduce_crash(c, a, &again, &all);
     if (!st) st = put(c, a, &all);
     release_programs(&all);
     tc_arena_free(&again);

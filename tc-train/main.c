@@ -4,7 +4,7 @@
 #include "cmd/code.h"
 #include "cmd/program.h"
 #include "cmd/recipe.h"
-#include "kernel/factors.h"
+#include "kernel/fp32_precision.h"
 #include "tc-train/tool.h"
 #include "train/rundir.h"
 

@@ -222,12 +222,12 @@ __attribute__((weak)) void tc_temporary_hold_signals(bool hold) { (void)hold; }
 
 /* Removes what a killed writer left at path, when it is of this type (S_IFREG or S_IFDIR). */
 static void remove_left(const char *path, mode_t type) {
-    struct stat mine, there;
+    struct stat opened, there;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return;
-    bool left = !fstat(fd, &mine) && (mine.st_mode & S_IFMT) == type && !flock(fd, LOCK_EX | LOCK_NB);
+    bool left = !fstat(fd, &opened) && (opened.st_mode & S_IFMT) == type && !flock(fd, LOCK_EX | LOCK_NB);
     /* a writer that lived until now may have renamed it and begun another */
-    if (left && !lstat(path, &there) && mine.st_ino == there.st_ino && mine.st_dev == there.st_dev) tc_status_free(tc_remove_tree(path));
+    if (left && !lstat(path, &there) && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev) tc_status_free(tc_remove_tree(path));
     close(fd);
 }
 

@@ -3,7 +3,7 @@
 #include "capture/capture_state.h"
 
 #include "capture/draft.h"
-#include "capture/keep.h"
+#include "capture/keep_going.h"
 #include "capture/torch.h"
 #include "op/functionalise.h"
 #include "op/watch.h"
@@ -99,7 +99,7 @@ tc_capture *tc_capture_begin(C *c, const char *name) {
     k->root = tc_mem(c, sizeof(region));
     T->capture = k;
     T->lift = lift;
-    T->hint = NULL, T->nhint = 0, T->refolded = 0;
+    T->hint = NULL, T->nhint = 0, T->simplified = 0;
     T->reads.len = 0, T->writes = 0;
     k->was_capturing = c->capturing;
     c->graph_full = false;
@@ -545,7 +545,7 @@ tc_program *tc_capture_end(tc_capture *k) {
     const tc_source *failed = st ? tc_functional_failed(k->root->functional) : NULL;
     p->functional = !st;
     if (!st) st = tc_detach_no_grad(p->graph);
-    if (!st) tc_capture_refold(c, p);
+    if (!st) tc_capture_simplify(c, p);
     st = tc_pass_end(&pass, p, st);
     if (!st) st = tc_program_verify(p);
     if (st) tc_raise_status_at(c, "RuntimeError", st, failed);

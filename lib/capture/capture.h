@@ -64,7 +64,7 @@ typedef struct {
     tc_observe observe; /* not NULL: draft mode (draft.h); every input must have an example */
     void *observe_self;
     struct tc_profile *profile;    /* capture/profile.h: time by line; NULL: none */
-    bool keep_going;               /* on failure, continue and collect all errors (keep.h) */
+    bool keep_going;               /* on failure, continue and collect all errors (keep_going.h) */
     const char *const *checkpoint; /* classes whose modules run under torch.utils.checkpoint */
     int ncheckpoint;
     const char *const *preserve; /* modules whose call signatures are recorded */

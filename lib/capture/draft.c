@@ -1,7 +1,7 @@
 /* --draft: decides data-dependent questions by example (draft.h). */
 #include "capture/draft.h"
 
-#include "capture/cure.h"
+#include "capture/suggest.h"
 #include "capture/torch.h"
 #include "op/functionalise.h"
 
@@ -67,7 +67,7 @@ bool tc_draft_decide(C *c, tc_sym s, const char *what, const char *part, tc_symv
     tc_sym value = tc_sym_type(s) == TC_SYM_INT ? tc_sym_int(x, out->i) : tc_sym_float(x, out->f);
     tc_sym cond = tc_sym_type(s) != TC_SYM_BOOL ? tc_sym_op(x, TC_S_EQ, s, value, NULL) : out->i ? s : tc_sym_op(x, TC_S_NOT, s, NULL, NULL);
     bool branch = tc_sym_type(s) == TC_SYM_BOOL;
-    report(c, what, s, *out, branch ? tc_cure_branch(c, c->draft->of_tensor ? NULL : s, out->i != 0) : tc_cure_number(c, s, part, &out->i));
+    report(c, what, s, *out, branch ? tc_suggest_branch(c, c->draft->of_tensor ? NULL : s, out->i != 0) : tc_suggest_number(c, s, part, &out->i));
     tc_source at = tc_here(c);
     V text = tc_strf(c, "the draft of this program took %s at %s:%d as the example inputs had it", what, at.file ? at.file : "?", at.line);
     tc_torch_calln(c, "aten::_assert_scalar", 2, tc_symv(c, cond), text);

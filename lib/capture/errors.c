@@ -1,7 +1,7 @@
 /* Exceptions and limits of the language: raising, catching, and converting uncaught ones to a tc_status with the location in the user's file. Frames of
  * embedded sources are skipped: the location is the innermost line of the user's own files. */
 #include "capture/ast.h"
-#include "capture/codes.h"
+#include "capture/error_codes.h"
 #include "capture/torch.h"
 
 #include <stdio.h>

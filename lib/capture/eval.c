@@ -1,5 +1,5 @@
 /* Evaluates expressions by walking the syntax tree. Each function evaluates one kind of node, left to right as Python does. */
-#include "capture/keep.h"
+#include "capture/keep_going.h"
 
 static V name_value(C *c, frame *f, const ast *n) {
     var *v = n->var;

@@ -1,5 +1,5 @@
 /* Executes statements: blocks, loops, exceptions, definitions. Executing a block returns how it ended: normally, or by break, continue or return. */
-#include "capture/keep.h"
+#include "capture/keep_going.h"
 #include "capture/profile.h"
 #include "capture/torch.h"
 

@@ -39,18 +39,18 @@ static void mark(C *c, V v) {
 }
 
 /* What v shows, back through the nodes that made it: v itself, then what it was taken of. NULL: elements of its own. */
-static tc_value *shown(C *c, tc_looked *last, tc_value *v) {
+static tc_value *alias_source(C *c, tc_looked *last, tc_value *v) {
     const tc_node *n = v->producer;
     int at = 0;
     if (!n) return NULL;
     if (last->at != n) {
         last->at = n;
-        tc_status st = tc_shown_by(n, &last->shown, &last->count);
+        tc_status st = tc_result_aliases(n, &last->aliases, &last->count);
         if (st) tc_raise_status(c, "RuntimeError", st);
     }
     for (int i = 0; i < n->nouts && at < last->count; i++)
         for (int k = 0; k < (n->outs[i]->kind == TC_V_LIST ? n->outs[i]->nlist : 1); k++, at++)
-            if ((n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[k] : n->outs[i]) == v) return last->shown[at].of;
+            if ((n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[k] : n->outs[i]) == v) return last->aliases[at].of;
     return NULL;
 }
 
@@ -59,7 +59,7 @@ static bool shows(C *c, tc_looked *last, const tensor *t, const tensor *r) {
     if (t == r) return true;
     if (t->t.storage && r->t.storage) return t->t.storage == r->t.storage;
     const tc_value *of = t->v ? t->v : c->torch->lift(c, (tensor *)t);
-    for (tc_value *v = r->v; v; v = shown(c, last, v))
+    for (tc_value *v = r->v; v; v = alias_source(c, last, v))
         if (v == of) return true;
     return false;
 }

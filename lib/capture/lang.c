@@ -1,6 +1,6 @@
 /* The interpreter's context (lang.h): built-in types and singletons, the deep stack that it runs on, loading of sources. */
 #include "capture/lang.h"
-#include "capture/keep.h"
+#include "capture/keep_going.h"
 
 #include "capture/ast.h"
 #include "capture/torch.h"

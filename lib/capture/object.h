@@ -19,21 +19,22 @@ typedef struct tc_obj *V;
 typedef struct tc_lang C;
 
 /* X(id, Python's name of the type) */
-#define TC_LANG_KINDS(X)                                                                                                                         \
-    X(OBJECT, "object")                                                                                                                          \
-    X(NONE, "NoneType")                                                                                                                          \
-    X(INT, "int")                                                                                                                                \
-    X(BOOL, "bool")                                                                                                                              \
-    X(FLOAT, "float")                                                                                                                            \
-    X(COMPLEX, "complex")                                                                                                                        \
-    X(STR, "str")                                                                                                                                \
-    X(TUPLE, "tuple")                                                                                                                            \
-    X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis")          \
-        X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type")         \
-            X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") \
-                X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view")                \
-                    X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator")     \
-                        X(LAYOUT, "layout") X(SIZE, "Size")
+#define TC_LANG_KINDS(X)                                                                                                                             \
+    X(OBJECT, "object")                                                                                                                              \
+    X(NONE, "NoneType")                                                                                                                              \
+    X(INT, "int")                                                                                                                                    \
+    X(BOOL, "bool")                                                                                                                                  \
+    X(FLOAT, "float")                                                                                                                                \
+    X(COMPLEX, "complex")                                                                                                                            \
+    X(STR, "str")                                                                                                                                    \
+    X(TUPLE, "tuple")                                                                                                                                \
+    X(LIST, "list")                                                                                                                                  \
+    X(DICT, "dict")                                                                                                                                  \
+    X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType")             \
+        X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property")  \
+            X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") \
+                X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device")          \
+                    X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
 
 typedef enum {
 #define X(id, name) K_##id,
@@ -265,8 +266,8 @@ struct frame {
     V handling; /* the exception being handled, for a bare raise */
     func *fn;
     struct generator *generator; /* the generator whose body it runs; NULL: a function */
-    const running_loop *loop; /* innermost running loop, or NULL */
-    const char *calls;        /* cached stack of module calls (tc_torch_calls) */
+    const running_loop *loop;    /* innermost running loop, or NULL */
+    const char *calls;           /* cached stack of module calls (tc_torch_calls) */
     int depth;
 };
 
@@ -302,25 +303,27 @@ typedef struct file {
 } file;
 
 /* ---- interned names, compared by pointer ---- */
-#define TC_LANG_NAMES(X)                                                                                                                          \
-    X(__init__)                                                                                                                                   \
-    X(__new__)                                                                                                                                    \
-    X(__call__)                                                                                                                                   \
-    X(__class__)                                                                                                                                  \
-    X(__dict__)                                                                                                                                   \
-    X(__name__)                                                                                                                                   \
-    X(__qualname__)                                                                                                                               \
-    X(__module__)                                                                                                                                 \
-    X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__)               \
-        X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) \
-            X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__) \
-                X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__)    \
-                    X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__)   \
-                        X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__) X(__mro_entries__)      \
-                            X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__) X(__meta_call__)        \
-                                X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__)                   \
-                                    X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key)        \
-                                        X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
+#define TC_LANG_NAMES(X)                                                                                                                             \
+    X(__init__)                                                                                                                                      \
+    X(__new__)                                                                                                                                       \
+    X(__call__)                                                                                                                                      \
+    X(__class__)                                                                                                                                     \
+    X(__dict__)                                                                                                                                      \
+    X(__name__)                                                                                                                                      \
+    X(__qualname__)                                                                                                                                  \
+    X(__module__)                                                                                                                                    \
+    X(__doc__)                                                                                                                                       \
+    X(__getattr__)                                                                                                                                   \
+    X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__)  \
+        X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__)    \
+            X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__)            \
+                X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__)     \
+                    X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__)     \
+                        X(__defaults__) X(__self__) X(__func__) X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__)        \
+                            X(__divmod__) X(__match_args__) X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__)            \
+                                X(__meta_contains__) X(__meta_len__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name)  \
+                                    X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) \
+                                        X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
 
@@ -358,17 +361,17 @@ struct tc_lang {
     bool capturing; /* forward is being captured: globals must not be changed */
     struct tc_torch *torch;
     int repr_depth;
-    V repr_of[200];        /* objects being formatted by repr(), to detect recursion */
+    V repr_of[200];                    /* objects being formatted by repr(), to detect recursion */
     struct tc_side_stack *side_stacks; /* of generators */
-    const scope *blame;    /* function whose arguments are being bound: location of errors without a user line */
-    bool graph_full;       /* node limit exceeded: reported at the next loop iteration */
-    uint64_t type_version; /* bumped when the dict of a class changes */
+    const scope *blame;                /* function whose arguments are being bound: location of errors without a user line */
+    bool graph_full;                   /* node limit exceeded: reported at the next loop iteration */
+    uint64_t type_version;             /* bumped when the dict of a class changes */
     void (*warn)(void *self, const char *text);
     void *warn_self;
     dict *warned;               /* warnings already printed; NULL: none */
     struct tc_profile *profile; /* profile.h, or NULL */
     struct tc_draft *draft;     /* draft.h; NULL: data-dependent questions are errors */
-    struct tc_keep *keep;       /* keep.h; NULL: the first failure ends the capture */
+    struct tc_keep *keep;       /* keep_going.h; NULL: the first failure ends the capture */
 };
 
 /* ---- object.c: creation and basic queries ---- */
@@ -549,9 +552,9 @@ int64_t tc_len(C *c, V o);
 V tc_genexpr(C *c, frame *f, const ast *n);
 
 /* ---- generator.c ---- */
-V tc_generator_new(C *c, frame fr);         /* what a call of a function with `yield` gives; fr: of the call, copied */
+V tc_generator_new(C *c, frame fr); /* what a call of a function with `yield` gives; fr: of the call, copied */
 V tc_yield(C *c, frame *f, const ast *n);
-V tc_generator_result(C *c, V it);      /* what `return` gave when it ended; None of other iterators */
+V tc_generator_result(C *c, V it);            /* what `return` gave when it ended; None of other iterators */
 _Noreturn void tc_stop_iteration(C *c, V it); /* raises StopIteration with that */
 void tc_generators_init(C *c);
 void tc_side_stacks_free(C *c);

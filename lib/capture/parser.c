@@ -1,5 +1,5 @@
 /* Parser of statements and files. Python syntax that the model language lacks is refused by name. */
-#include "capture/keep.h"
+#include "capture/keep_going.h"
 #include "capture/parse.h"
 
 static void block(parser *p, ast ***out, int *n);

@@ -2,9 +2,9 @@
 #include "capture/capture.h"
 
 #include "base/text.h"
-#include "capture/keep.h"
+#include "capture/keep_going.h"
 #include "capture/profile.h"
-#include "capture/stored.h"
+#include "capture/load_hooks.h"
 #include "capture/torch.h"
 
 #include <stdio.h>
@@ -557,7 +557,7 @@ static void run(C *c, void *ctx) {
     module *mod = load(c, r);
     V m = construct(c, mod, r);
     bool both = r->eval == r->train;
-    tc_capture_stored_change(c, m, r, j->out);
+    tc_capture_run_load_hooks(c, m, r, j->out);
     materialise(c, m, mod, r);
     if (both || r->eval) mode_and_sides(c, set_mode_only(c, m, false, r), mod, r, "model", false, &j->model);
     if (both || r->train) {

@@ -1,6 +1,6 @@
 /* Symbolic numbers (SymInt, SymFloat, SymBool): dynamic sizes, data-dependent numbers, and expressions of them. A branch on one that its range does not
  * decide is decided by the example value and recorded as a guard. */
-#include "capture/cure.h"
+#include "capture/suggest.h"
 #include "capture/draft.h"
 #include "capture/torch.h"
 
@@ -157,7 +157,7 @@ bool tc_sym_from_data(C *c, V v) {
 
 _Noreturn static void data_dependent(C *c, tc_sym s, const char *what, const char *part) {
     bool branch = tc_sym_type(s) == TC_SYM_BOOL;
-    tc_raise_data(c, branch ? tc_cure_branch(c, s, -1) : tc_cure_number(c, s, part, NULL),
+    tc_raise_data(c, branch ? tc_suggest_branch(c, s, -1) : tc_suggest_number(c, s, part, NULL),
                   "%s depends on data: the number %s comes from a tensor (.item() or a shape that data decide); use torch.cond, torch.where or "
                   "torch.while_loop",
                   what, text_of(c, s));

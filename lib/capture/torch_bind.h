@@ -32,7 +32,7 @@ void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *obje
 /* What the results of the call that was looked at last show; {0} at first. */
 typedef struct {
     const tc_node *at;
-    struct tc_shown *shown;
+    struct tc_result_alias *aliases;
     int count;
 } tc_looked;
 /* The argument whose elements r, a result, shows; NULL: it has its own, or is another type of the same bytes, which is new in inference mode. */

@@ -546,11 +546,11 @@ static int category(V v) {
 static V number_operand(C *c, const char *name, V v, V other) {
     if (tc_kind_of(v) == K_BOOL && tc_word_in(" aten::sub aten::subtract ", name))
         tc_raise(c, "NotImplementedError", "Subtraction, the `-` operator, with a bool tensor is not supported.");
-    int mine = category(v), theirs = category(other);
-    tc_dtype d = theirs < 0 ? tc_torch_dtype(other) : TC_DTYPE_NONE, wide = c->torch->default_dtype;
-    if (theirs < 0) theirs = d == TC_BOOL ? 0 : tc_is_integral(d) ? 1 : tc_is_float(d) ? 2 : 3;
-    int both = mine > theirs ? mine : theirs;
-    if (d == TC_DTYPE_NONE || mine > theirs)
+    int own = category(v), others = category(other);
+    tc_dtype d = others < 0 ? tc_torch_dtype(other) : TC_DTYPE_NONE, wide = c->torch->default_dtype;
+    if (others < 0) others = d == TC_BOOL ? 0 : tc_is_integral(d) ? 1 : tc_is_float(d) ? 2 : 3;
+    int both = own > others ? own : others;
+    if (d == TC_DTYPE_NONE || own > others)
         d = both == 0 ? TC_BOOL : both == 1 ? TC_I64 : both == 2 ? wide : tc_dtype_to_complex(d != TC_DTYPE_NONE && tc_is_float(d) ? d : wide);
     return tc_torch_full0(c, v, d);
 }

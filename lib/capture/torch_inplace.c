@@ -86,7 +86,7 @@ void tc_torch_note_leaf(C *c, const tc_op *op, const tc_binding *b, V result) {
     size_t n = 1;
     const V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
     tc_looked last = {0};
-    if (!tc_may_show(op) || !any_leaf(b)) return;
+    if (!tc_op_may_alias(op) || !any_leaf(b)) return;
     for (size_t i = 0; i < n; i++) {
         tensor *r = (tensor *)all[i];
         const tensor *of = tc_is_tensor(all[i]) && r->requires_grad ? tc_inference_looked_at(c, &last, tc_op_schema(op), b, r) : NULL;

@@ -1,6 +1,6 @@
 /* Tensors as Python objects: operator symbols (+, @, ...), attributes, methods that are not ATen operators, bool(), len(), repr(). */
 #include "base/text.h"
-#include "capture/cure.h"
+#include "capture/suggest.h"
 #include "capture/draft.h"
 #include "capture/torch_bind.h"
 #include "capture/torch_data.h"
@@ -197,7 +197,7 @@ bool tc_tensor_truth(C *c, V v, const char *what) {
     bool truth = read && tc_truth(c, read);
     if (c->draft) c->draft->of_tensor = false;
     if (read) return truth;
-    tc_raise_data(c, tc_cure_branch(c, NULL, -1),
+    tc_raise_data(c, tc_suggest_branch(c, NULL, -1),
                   "%s depends on the values of a tensor (data-dependent control flow): use torch.cond, torch.where or torch.while_loop", what);
 }
 

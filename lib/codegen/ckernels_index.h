@@ -1,4 +1,4 @@
-/* Sorting, selection, search and scatter as portable C (--to c): same bits as lib/kernel's sort.c, order.c and scatter.c. Pasted into emitted units
+/* Sorting, selection, search and scatter as portable C (--to c): same bits as lib/kernel's sort.c, sort_keys.c and scatter.c. Pasted into emitted units
  * definition by definition, as ckernels.h, which includes it. */
 #ifndef TC_CODEGEN_CKERNELS_INDEX_H
 #define TC_CODEGEN_CKERNELS_INDEX_H

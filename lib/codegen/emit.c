@@ -11,176 +11,176 @@
 #include "kernel/tree.h"
 
 /* ---- where values are computed: per item, per column, per row ---- */
-static bool at_item(const ew *e, size_t v) { return !(e->ph->mask[v] & ~e->ph->par) && !(e->ph->columns && e->ph->mask[v] >> e->ph->vec & 1); }
-bool ew_varies(const ew *e, size_t v) { return e->t->inner >= 0 && e->ph->mask[v] >> e->t->inner & 1; }
+static bool at_item(const emitter *e, size_t v) { return !(e->ph->mask[v] & ~e->ph->par) && !(e->ph->columns && e->ph->mask[v] >> e->ph->vec & 1); }
+bool emit_varies(const emitter *e, size_t v) { return e->t->inner >= 0 && e->ph->mask[v] >> e->t->inner & 1; }
 
-static void mark(ew *e, tc_lv v) {
+static void mark(emitter *e, tc_lv v) {
     if (v == TC_LV_NONE) return;
-    e->mine[v] = true;
+    e->in_nest[v] = true;
     for (tc_lv i = v; i >= 0; i--) {
-        if (!e->mine[i] || e->at[i] == AT_ITEM || e->at[i] == AT_KEPT) continue;
+        if (!e->in_nest[i] || e->at[i] == AT_ITEM || e->at[i] == AT_KEPT) continue;
         tc_lv ops[TC_LOOP_OPERANDS];
         int n = tc_loop_operands(&e->l->inst.data[i], ops);
-        for (int k = 0; k < n; k++) e->mine[ops[k]] = true;
+        for (int k = 0; k < n; k++) e->in_nest[ops[k]] = true;
     }
 }
 
 /* Values that are constant within an item: computed once, before its nests. */
-static void write_item_values(ew *e) {
+static void write_item_values(emitter *e) {
     for (size_t i = 0; i < e->l->inst.len; i++) {
-        if (!e->mine[i] || e->at[i] != AT_NONE || !at_item(e, i)) continue;
-        ew_declare(e, (tc_lv)i, false);
+        if (!e->in_nest[i] || e->at[i] != AT_NONE || !at_item(e, i)) continue;
+        emit_declare(e, (tc_lv)i, false);
         e->at[i] = AT_ITEM;
     }
 }
 
 /* Column values that the surrounding loops do not change and that are expensive or kept: an array filled before the loops. */
-static void write_column_values(ew *e) {
+static void write_column_values(emitter *e) {
     const cphase *ph = e->ph;
     if (!ph->columns || !(e->t->outer | e->t->over)) return;
     for (size_t i = 0; i < e->l->inst.len; i++) {
         const tc_linst *in = &e->l->inst.data[i];
-        if (!e->mine[i] || e->at[i] != AT_NONE || !ew_varies(e, i) || ph->mask[i] & ~ph->par || !(cx_heavy(in) || ph->mat[i])) continue;
+        if (!e->in_nest[i] || e->at[i] != AT_NONE || !emit_varies(e, i) || ph->mask[i] & ~ph->par || !(cx_heavy(in) || ph->mat[i])) continue;
         bool *saved = TC_NEWN(e->p->a, bool, e->l->inst.len + 1);
-        memcpy(saved, e->mine, e->l->inst.len * sizeof *saved);
-        memset(e->mine, 0, e->l->inst.len * sizeof *saved);
+        memcpy(saved, e->in_nest, e->l->inst.len * sizeof *saved);
+        memset(e->in_nest, 0, e->l->inst.len * sizeof *saved);
         mark(e, (tc_lv)i);
-        if (!ph->mat[i]) ew_line(e, "%s t%zu[%d];", ew_type(in), i, ph->block);
+        if (!ph->mat[i]) emit_line(e, "%s t%zu[%d];", emit_type(in), i, ph->block);
         for (size_t k = 0; k < i; k++)
-            if (e->mine[k] && e->at[k] == AT_NONE && ew_plain_load(&e->l->inst.data[k]))
-                ew_line(e, "const %s *const x%zu = b%d + %s;", ew_ctype(e->l->buffers.data[e->l->inst.data[k].buffer].dtype), k,
-                        e->l->inst.data[k].buffer, cx_text(e->p, ew_address(e, &e->p->inst_access[k], ew_ranges(e), false)));
-        ew_line(e, "TC_IVDEP for (int64_t i = 0; i < m; i++) {");
-        ew_open(e);
+            if (e->in_nest[k] && e->at[k] == AT_NONE && emit_plain_load(&e->l->inst.data[k]))
+                emit_line(e, "const %s *const x%zu = b%d + %s;", emit_ctype(e->l->buffers.data[e->l->inst.data[k].buffer].dtype), k,
+                          e->l->inst.data[k].buffer, cx_text(e->p, emit_address(e, &e->p->inst_access[k], emit_ranges(e), false)));
+        emit_line(e, "TC_IVDEP for (int64_t i = 0; i < m; i++) {");
+        emit_open(e);
         for (size_t k = 0; k <= i; k++) {
-            if (!e->mine[k] || e->at[k] != AT_NONE) continue;
-            ew_declare(e, (tc_lv)k, true);
+            if (!e->in_nest[k] || e->at[k] != AT_NONE) continue;
+            emit_declare(e, (tc_lv)k, true);
             e->at[k] = AT_INNER;
         }
-        ew_line(e, ph->mat[i] ? "m%zu[i] = v%zu;" : "t%zu[i] = v%zu;", i, i);
-        ew_close(e);
+        emit_line(e, ph->mat[i] ? "m%zu[i] = v%zu;" : "t%zu[i] = v%zu;", i, i);
+        emit_close(e);
         for (size_t k = 0; k < i; k++)
             if (e->at[k] == AT_INNER) e->at[k] = AT_NONE;
         e->at[i] = ph->mat[i] ? AT_KEPT : AT_ARRAY;
-        memcpy(e->mine, saved, e->l->inst.len * sizeof *saved);
+        memcpy(e->in_nest, saved, e->l->inst.len * sizeof *saved);
     }
 }
 
 /* Values that are constant along the inner range, and pointers to the row. */
-static void write_row(ew *e) {
+static void write_row(emitter *e) {
     for (size_t i = 0; i < e->l->inst.len; i++) {
-        if (!e->mine[i] || e->at[i] != AT_NONE || ew_varies(e, i)) continue;
-        ew_declare(e, (tc_lv)i, false);
+        if (!e->in_nest[i] || e->at[i] != AT_NONE || emit_varies(e, i)) continue;
+        emit_declare(e, (tc_lv)i, false);
         e->at[i] = AT_ROW;
     }
 }
-static void write_pointers(ew *e) {
-    ew_lanes(e);
+static void write_pointers(emitter *e) {
+    emit_lanes(e);
     for (size_t i = 0; i < e->l->inst.len; i++) {
         const tc_linst *in = &e->l->inst.data[i];
-        if (!e->mine[i] || e->at[i] != AT_NONE || !ew_plain_load(in)) continue;
-        ew_line(e, "const %s *const x%zu = b%d + %s;", ew_ctype(e->l->buffers.data[in->buffer].dtype), i, in->buffer,
-                cx_text(e->p, ew_address(e, &e->p->inst_access[i], ew_ranges(e), false)));
+        if (!e->in_nest[i] || e->at[i] != AT_NONE || !emit_plain_load(in)) continue;
+        emit_line(e, "const %s *const x%zu = b%d + %s;", emit_ctype(e->l->buffers.data[in->buffer].dtype), i, in->buffer,
+                  cx_text(e->p, emit_address(e, &e->p->inst_access[i], emit_ranges(e), false)));
     }
     for (int k = 0; e->t->kind == NEST_STORE && k < e->t->n; k++) {
         int s = e->t->item[k], b = e->l->stores.data[s].buffer;
-        ew_line(e, "%s *const y%d = b%d + %s;", ew_ctype(e->l->buffers.data[b].dtype), s, b,
-                cx_text(e->p, ew_address(e, &e->p->store_access[s], ew_ranges(e), false)));
+        emit_line(e, "%s *const y%d = b%d + %s;", emit_ctype(e->l->buffers.data[b].dtype), s, b,
+                  cx_text(e->p, emit_address(e, &e->p->store_access[s], emit_ranges(e), false)));
     }
 }
 
 /* ---- loops ---- */
-static int open_loops(ew *e, uint64_t set) {
+static int open_loops(emitter *e, uint64_t set) {
     int n = 0;
     for (int axis = 0; axis < 64; axis++) /* by first axis: row-major */
         for (int r = 0; r < e->ph->nr; r++) {
             if (!(set >> r & 1) || e->ph->range[r].axis[0] != axis) continue;
-            ew_line(e, "for (int64_t i%d = 0; i%d < n%d; i%d++) {", r, r, r, r);
-            ew_open(e);
+            emit_line(e, "for (int64_t i%d = 0; i%d < n%d; i%d++) {", r, r, r, r);
+            emit_open(e);
             n++;
         }
     return n;
 }
-static void close_loops(ew *e, int n) {
-    while (n-- > 0) ew_close(e);
+static void close_loops(emitter *e, int n) {
+    while (n-- > 0) emit_close(e);
 }
 static uint64_t bit(int r) { return r < 0 ? 0 : UINT64_C(1) << r; }
 
 /* ---- nests ---- */
-/* A block of a reduction whose blocks start at multiples of 256 (ew_aligned): in pieces of one leaf, between which later blocks are prefetched. */
-static void write_pieces(ew *e) {
-    bool idle = ew_idle_block(e);
-    if (idle && !ew_each_piece(e)) {
-        ew_fetch(e, "0", "m");
-        ew_flush_rows(e, FLUSH_ALL, "", "m");
+/* A block of a reduction whose blocks start at multiples of 256 (emit_aligned): in pieces of one leaf, between which later blocks are prefetched. */
+static void write_pieces(emitter *e) {
+    bool idle = emit_idle_block(e);
+    if (idle && !emit_each_piece(e)) {
+        emit_prefetch(e, "0", "m");
+        emit_flush_rows(e, FLUSH_ALL, "", "m");
         return;
     }
-    ew_line(e, "for (int64_t p = 0, q; p < m; p = q) {");
-    ew_open(e);
-    ew_line(e, "q = m - p < 256 ? m : p + 256;");
-    ew_fetch(e, "p", "q");
-    if (!idle) ew_block(e, "p", "q");
-    ew_flush_rows(e, idle ? FLUSH_ALL : FLUSH_PIECES, " + p", "q - p");
-    ew_close(e);
-    if (!idle) ew_flush_rows(e, FLUSH_BLOCKS, "", "m");
+    emit_line(e, "for (int64_t p = 0, q; p < m; p = q) {");
+    emit_open(e);
+    emit_line(e, "q = m - p < 256 ? m : p + 256;");
+    emit_prefetch(e, "p", "q");
+    if (!idle) emit_block(e, "p", "q");
+    emit_flush_rows(e, idle ? FLUSH_ALL : FLUSH_PIECES, " + p", "q - p");
+    emit_close(e);
+    if (!idle) emit_flush_rows(e, FLUSH_BLOCKS, "", "m");
 }
-static void write_rows(ew *e, const char *room) {
+static void write_rows(emitter *e, const char *room) {
     int inner = e->t->inner;
     bool reduces = e->t->kind == NEST_REDUCE;
     if (inner < 0) {
-        ew_line(e, "{");
-        ew_open(e);
-        ew_line(e, "const int64_t m = 1;");
+        emit_line(e, "{");
+        emit_open(e);
+        emit_line(e, "const int64_t m = 1;");
     } else {
-        ew_line(e, "for (int64_t k0 = 0, m; k0 < n%d; k0 += m) {", inner);
-        ew_open(e);
-        ew_line(e, "m = n%d - k0 < %s ? n%d - k0 : %s;", inner, room, inner, room);
+        emit_line(e, "for (int64_t k0 = 0, m; k0 < n%d; k0 += m) {", inner);
+        emit_open(e);
+        emit_line(e, "m = n%d - k0 < %s ? n%d - k0 : %s;", inner, room, inner, room);
     }
     write_pointers(e);
-    if (reduces && ew_aligned(e)) {
+    if (reduces && emit_aligned(e)) {
         write_pieces(e);
     } else {
-        ew_block(e, "0", "m");
+        emit_block(e, "0", "m");
         if (reduces) {
-            ew_line(e, "fill += m;");
-            ew_line(e, "if (fill == %d) {", EMIT_BLOCK);
-            ew_open(e);
-            ew_flush_rows(e, FLUSH_ALL, "", "fill");
-            ew_line(e, "fill = 0;");
-            ew_close(e);
+            emit_line(e, "fill += m;");
+            emit_line(e, "if (fill == %d) {", EMIT_BLOCK);
+            emit_open(e);
+            emit_flush_rows(e, FLUSH_ALL, "", "fill");
+            emit_line(e, "fill = 0;");
+            emit_close(e);
         }
     }
-    ew_close(e);
+    emit_close(e);
 }
-static void write_row_reduction(ew *e) {
+static void write_row_reduction(emitter *e) {
     const cnest *t = e->t;
-    for (int k = 0; k < t->n; k++) ew_begin_rows(e, t->item[k]);
-    if (!ew_aligned(e)) ew_line(e, "int64_t fill = 0;");
+    for (int k = 0; k < t->n; k++) emit_begin_rows(e, t->item[k]);
+    if (!emit_aligned(e)) emit_line(e, "int64_t fill = 0;");
     int n = open_loops(e, t->over & ~bit(t->inner));
     write_row(e);
-    write_rows(e, T(e, ew_aligned(e) ? "%d" : "%d - fill", EMIT_BLOCK));
+    write_rows(e, T(e, emit_aligned(e) ? "%d" : "%d - fill", EMIT_BLOCK));
     close_loops(e, n);
-    if (!ew_aligned(e)) {
-        ew_line(e, "if (fill) {");
-        ew_open(e);
-        ew_flush_rows(e, FLUSH_ALL, "", "fill");
-        ew_close(e);
+    if (!emit_aligned(e)) {
+        emit_line(e, "if (fill) {");
+        emit_open(e);
+        emit_flush_rows(e, FLUSH_ALL, "", "fill");
+        emit_close(e);
     }
-    for (int k = 0; k < t->n; k++) ew_keep(e, t->item[k], ew_row_result(e, t->item[k]));
+    for (int k = 0; k < t->n; k++) emit_keep(e, t->item[k], emit_row_result(e, t->item[k]));
 }
 
-static void write_column_block(ew *e) {
+static void write_column_block(emitter *e) {
     write_pointers(e);
-    ew_fetch_columns(e);
-    ew_block(e, "0", "m");
+    emit_prefetch_columns(e);
+    emit_block(e, "0", "m");
 }
 
-static void write_nest(ew *e, const cnest *t) {
+static void write_nest(emitter *e, const cnest *t) {
     const cphase *ph = e->ph;
     static const char *const what[] = {"reduce", "scan", "store"};
     e->t = t;
-    memset(e->mine, 0, e->l->inst.len * sizeof *e->mine);
-    memset(e->seg, 0, e->l->inst.len * sizeof *e->seg);
+    memset(e->in_nest, 0, e->l->inst.len * sizeof *e->in_nest);
+    memset(e->segment, 0, e->l->inst.len * sizeof *e->segment);
     for (int k = 0; k < t->n; k++) {
         mark(e, t->kind == NEST_STORE ? e->l->stores.data[t->item[k]].value : e->l->inst.data[t->item[k]].a[0]);
         if (t->kind == NEST_STORE) mark(e, e->l->stores.data[t->item[k]].pred);
@@ -188,46 +188,46 @@ static void write_nest(ew *e, const cnest *t) {
     for (int k = 0; k < t->nscans; k++) mark(e, e->l->inst.data[t->scan[k]].a[0]);
     write_item_values(e);
     write_column_values(e);
-    ew_line(e, "{ /* %s */", what[t->kind]);
-    ew_open(e);
+    emit_line(e, "{ /* %s */", what[t->kind]);
+    emit_open(e);
     int outer = open_loops(e, t->outer & ~t->over & ~bit(t->inner));
     if (t->kind != NEST_REDUCE) {
-        for (int k = 0; t->kind == NEST_SCAN && k < t->n; k++) ew_begin_scan(e, t->item[k]);
-        for (int k = 0; k < t->nscans; k++) ew_begin_scan(e, t->scan[k]);
+        for (int k = 0; t->kind == NEST_SCAN && k < t->n; k++) emit_begin_scan(e, t->item[k]);
+        for (int k = 0; k < t->nscans; k++) emit_begin_scan(e, t->scan[k]);
         outer += open_loops(e, t->over & ~bit(t->inner));
         write_row(e);
         if (ph->columns) write_column_block(e);
         else write_rows(e, T(e, "%d", EMIT_BLOCK));
     } else if (ph->columns) {
-        bool tree = ew_any_tree(e);
-        for (int k = 0; k < t->n; k++) ew_begin_columns(e, t->item[k]);
-        ew_line(e, "int64_t at = 0;");
-        if (tree) ew_line(e, "int64_t leaves = 0;");
+        bool tree = emit_any_tree(e);
+        for (int k = 0; k < t->n; k++) emit_begin_columns(e, t->item[k]);
+        emit_line(e, "int64_t at = 0;");
+        if (tree) emit_line(e, "int64_t leaves = 0;");
         int n = open_loops(e, t->over);
         write_row(e);
         write_column_block(e);
-        ew_line(e, "at++;");
+        emit_line(e, "at++;");
         if (tree) {
-            ew_line(e, "if ((at & 255) == 0) {");
-            ew_open(e);
-            ew_fold_columns(e);
-            ew_line(e, "leaves++;");
-            ew_close(e);
+            emit_line(e, "if ((at & 255) == 0) {");
+            emit_open(e);
+            emit_fold_columns(e);
+            emit_line(e, "leaves++;");
+            emit_close(e);
         }
         close_loops(e, n);
         if (tree) {
-            ew_line(e, "if (at & 255) {");
-            ew_open(e);
-            ew_fold_columns(e);
-            ew_line(e, "leaves++;");
-            ew_close(e);
+            emit_line(e, "if (at & 255) {");
+            emit_open(e);
+            emit_fold_columns(e);
+            emit_line(e, "leaves++;");
+            emit_close(e);
         }
-        for (int k = 0; k < t->n; k++) ew_end_columns(e, t->item[k]);
+        for (int k = 0; k < t->n; k++) emit_end_columns(e, t->item[k]);
     } else {
         write_row_reduction(e);
     }
     close_loops(e, outer);
-    ew_close(e);
+    emit_close(e);
     for (int k = 0; k < t->n && t->kind != NEST_STORE; k++) e->at[t->item[k]] = AT_KEPT;
     for (size_t i = 0; i < e->l->inst.len; i++) /* row values go out of scope with their loops; column arrays live outside */
         if (e->at[i] == AT_ROW) e->at[i] = AT_NONE;
@@ -247,7 +247,7 @@ static bool has_word(const char *text, const char *w) {
     return false;
 }
 
-static cexpr product(ew *e, uint64_t set) {
+static cexpr product(emitter *e, uint64_t set) {
     cexpr n = cx_int(1);
     for (int r = 0; r < e->ph->nr; r++)
         if (set >> r & 1) n = cx_mul(e->p, n, e->ph->range[r].extent.is_const ? e->ph->range[r].extent : (cexpr){.s = T(e, "n%d", r), .sym = NULL});
@@ -255,131 +255,131 @@ static cexpr product(ew *e, uint64_t set) {
 }
 
 /* Columns per block, as C text: a constant, or chosen at run time. */
-static const char *width(ew *e) { return e->ph->wide ? "width" : T(e, "%d", e->ph->block); }
-static void write_width(ew *e) {
+static const char *width(emitter *e) { return e->ph->wide ? "width" : T(e, "%d", e->ph->block); }
+static void write_width(emitter *e) {
     if (!e->ph->wide) return;
-    uint64_t others = e->ph->par & ew_ranges(e) & ~bit(e->ph->vec);
-    ew_line(e, "const int64_t width = tc_width(c, %s, n%d, %d);", cx_text(e->p, product(e, others)), e->ph->vec, e->ph->block);
+    uint64_t others = e->ph->par & emit_ranges(e) & ~bit(e->ph->vec);
+    emit_line(e, "const int64_t width = tc_width(c, %s, n%d, %d);", cx_text(e->p, product(e, others)), e->ph->vec, e->ph->block);
 }
 
 /* Declares the extents and numbers that the text `body` uses. */
-static void declare_used(ew *e, const char *body) {
+static void declare_used(emitter *e, const char *body) {
     tc_buf ranges = {0}, *saved = e->b;
     int indent = e->indent;
     e->b = &ranges;
     for (int r = 0; r < e->ph->nr; r++)
-        if (has_word(body, T(e, "n%d", r))) ew_line(e, "const int64_t n%d = %s;", r, cx_text(e->p, e->ph->range[r].extent));
+        if (has_word(body, T(e, "n%d", r))) emit_line(e, "const int64_t n%d = %s;", r, cx_text(e->p, e->ph->range[r].extent));
     e->b = saved;
     e->indent = indent;
     const char *more = tc_buf_str(&ranges);
     for (int i = 0; i < e->l->naxes; i++)
-        if (has_word(body, T(e, "e%d", i)) || has_word(more, T(e, "e%d", i))) ew_line(e, "const int64_t e%d = c->extents[%d];", i, i);
+        if (has_word(body, T(e, "e%d", i)) || has_word(more, T(e, "e%d", i))) emit_line(e, "const int64_t e%d = c->extents[%d];", i, i);
     for (int i = 0; i < e->p->d->nnumbers && i < 64; i++)
         if (has_word(body, T(e, "h%d", i)) && tc_sym_type(e->p->d->numbers[i]) == TC_SYM_INT)
-            ew_line(e, "const int64_t h%d = c->numbers[%d].i;", i, i);
+            emit_line(e, "const int64_t h%d = c->numbers[%d].i;", i, i);
     tc_buf_puts(e->b, more);
     tc_buf_free(&ranges);
 }
 
 /* Bytes of scratch for instruction v's kept value, rounded up to 64, as C text. */
-static const char *kept_bytes(ew *e, size_t v) {
+static const char *kept_bytes(emitter *e, size_t v) {
     cexpr n = product(e, e->ph->mask[v] & ~e->ph->par);
     if (e->ph->columns && e->ph->mask[v] >> e->ph->vec & 1) {
         const char *all = cx_text(e->p, e->ph->range[e->ph->vec].extent);
         n = cx_mul(e->p, n, (cexpr){.s = T(e, "(%s < %d ? %s : %d)", all, e->ph->block, all, e->ph->block)});
     }
-    return T(e, "((%s) * (int64_t)sizeof(%s) + 63) / 64 * 64", cx_text(e->p, n), ew_type(&e->l->inst.data[v]));
+    return T(e, "((%s) * (int64_t)sizeof(%s) + 63) / 64 * 64", cx_text(e->p, n), emit_type(&e->l->inst.data[v]));
 }
 
-static bool needs_scratch(const ew *e) {
+static bool needs_scratch(const emitter *e) {
     for (size_t i = 0; i < e->l->inst.len; i++)
         if (e->ph->mat[i] == MAT_SCRATCH) return true;
     return false;
 }
 
 /* The ranges whose index tuples are the items of the phase. */
-static uint64_t item_axes(const ew *e) { return e->ph->par & ew_ranges(e) & ~(e->ph->columns ? bit(e->ph->vec) : 0); }
+static uint64_t item_axes(const emitter *e) { return e->ph->par & emit_ranges(e) & ~(e->ph->columns ? bit(e->ph->vec) : 0); }
 
 /* Declares the variables and column arrays for values that later nests of the phase read. */
-static void write_kept(ew *e) {
+static void write_kept(emitter *e) {
     const cphase *ph = e->ph;
     for (size_t i = 0; i < e->l->inst.len; i++) {
-        const char *ty = ew_type(&e->l->inst.data[i]);
+        const char *ty = emit_type(&e->l->inst.data[i]);
         if (ph->mat[i] == MAT_SCALAR && e->l->inst.data[i].kind != TC_L_REDUCE && e->l->inst.data[i].kind != TC_L_SCAN)
             ((mat_kind *)ph->mat)[i] = MAT_NONE; /* it is computed per item anyway */
-        if (ph->mat[i] == MAT_SCALAR) ew_line(e, "%s m%zu;", ty, i);
-        if (ph->mat[i] == MAT_COLUMNS) ew_line(e, "%s m%zu[%d];", ty, i, ph->block);
+        if (ph->mat[i] == MAT_SCALAR) emit_line(e, "%s m%zu;", ty, i);
+        if (ph->mat[i] == MAT_COLUMNS) emit_line(e, "%s m%zu[%d];", ty, i, ph->block);
     }
 }
 
 /* One item, then the odometer step to the next (last index fastest). */
-static void write_item(ew *e, uint64_t par) {
+static void write_item(emitter *e, uint64_t par) {
     const cphase *ph = e->ph;
     int shown = 0, npar = __builtin_popcountll(par);
     if (ph->columns) {
         const char *w = width(e);
-        ew_line(e, "const int64_t k0 = j * %s, m = n%d - k0 < %s ? n%d - k0 : %s;", w, ph->vec, w, ph->vec, w);
+        emit_line(e, "const int64_t k0 = j * %s, m = n%d - k0 < %s ? n%d - k0 : %s;", w, ph->vec, w, ph->vec, w);
     }
     write_kept(e);
     for (int k = 0; k < ph->nnests; k++) write_nest(e, &ph->nest[k]);
-    if (ph->columns) ew_line(e, "if (++j < blocks) continue;");
-    if (ph->columns) ew_line(e, "j = 0;");
+    if (ph->columns) emit_line(e, "if (++j < blocks) continue;");
+    if (ph->columns) emit_line(e, "j = 0;");
     for (int r = ph->nr - 1; r >= 0; r--) {
         if (!(par >> r & 1)) continue;
-        if (++shown == npar) ew_line(e, "i%d++;", r);
+        if (++shown == npar) emit_line(e, "i%d++;", r);
         else {
-            ew_line(e, "if (++i%d < n%d) continue;", r, r);
-            ew_line(e, "i%d = 0;", r);
+            emit_line(e, "if (++i%d < n%d) continue;", r, r);
+            emit_line(e, "i%d = 0;", r);
         }
     }
 }
 
 /* Declares the indices of the item `begin`. */
-static void write_start(ew *e, uint64_t par) {
+static void write_start(emitter *e, uint64_t par) {
     const cphase *ph = e->ph;
     int npar = __builtin_popcountll(par);
     if (ph->columns) {
         write_width(e);
-        ew_line(e, "const int64_t blocks = (n%d + %s - 1) / %s;", ph->vec, width(e), width(e));
+        emit_line(e, "const int64_t blocks = (n%d + %s - 1) / %s;", ph->vec, width(e), width(e));
     }
     if (npar + ph->columns > 1) {
-        ew_line(e, "int64_t rest = begin;");
-        if (ph->columns) ew_line(e, "int64_t j = rest %% blocks;");
-        if (ph->columns) ew_line(e, "rest /= blocks;");
+        emit_line(e, "int64_t rest = begin;");
+        if (ph->columns) emit_line(e, "int64_t j = rest %% blocks;");
+        if (ph->columns) emit_line(e, "rest /= blocks;");
         for (int r = ph->nr - 1, k = 0; r >= 0; r--) {
             if (!(par >> r & 1)) continue;
-            if (++k == npar) ew_line(e, "int64_t i%d = rest;", r);
-            else ew_line(e, "int64_t i%d = rest %% n%d;", r, r), ew_line(e, "rest /= n%d;", r);
+            if (++k == npar) emit_line(e, "int64_t i%d = rest;", r);
+            else emit_line(e, "int64_t i%d = rest %% n%d;", r, r), emit_line(e, "rest /= n%d;", r);
         }
     } else if (ph->columns) {
-        ew_line(e, "int64_t j = begin;");
+        emit_line(e, "int64_t j = begin;");
     } else if (par) {
-        ew_line(e, "int64_t i%d = begin;", __builtin_ctzll(par));
+        emit_line(e, "int64_t i%d = begin;", __builtin_ctzll(par));
     }
 }
 
 /* Pointers into the worker's scratch. */
-static void write_scratch(ew *e) {
-    ew_line(e, "char *scratch = (char *)c->scratch + worker * %s_bytes(c);", e->name);
+static void write_scratch(emitter *e) {
+    emit_line(e, "char *scratch = (char *)c->scratch + worker * %s_bytes(c);", e->name);
     for (size_t i = 0; i < e->l->inst.len; i++) {
         if (e->ph->mat[i] != MAT_SCRATCH) continue;
-        ew_line(e, "%s *const m%zu = (%s *)scratch;", ew_type(&e->l->inst.data[i]), i, ew_type(&e->l->inst.data[i]));
-        ew_line(e, "scratch += %s;", kept_bytes(e, i));
+        emit_line(e, "%s *const m%zu = (%s *)scratch;", emit_type(&e->l->inst.data[i]), i, emit_type(&e->l->inst.data[i]));
+        emit_line(e, "scratch += %s;", kept_bytes(e, i));
     }
 }
 
 /* Declares the base addresses of the buffers that the text uses. */
-static void write_buffers(ew *e, const char *text) {
+static void write_buffers(emitter *e, const char *text) {
     for (size_t i = 0; i < e->l->buffers.len; i++) {
         if (!has_word(text, T(e, "b%zu", i))) continue;
-        const char *ty = ew_ctype(e->l->buffers.data[i].dtype);
+        const char *ty = emit_ctype(e->l->buffers.data[i].dtype);
         bool w = e->l->buffers.data[i].written;
-        ew_line(e, "%s%s *const b%zu = (%s%s *)c->buffers[%zu].data;", w ? "" : "const ", ty, i, w ? "" : "const ", ty, i);
+        emit_line(e, "%s%s *const b%zu = (%s%s *)c->buffers[%zu].data;", w ? "" : "const ", ty, i, w ? "" : "const ", ty, i);
     }
 }
 
 /* Writes a phase as a function over a range of items. Its body is written first, then the declarations of what the body uses in front of it. */
-static void write_phase(ew *e, int index) {
+static void write_phase(emitter *e, int index) {
     const bool scratch = needs_scratch(e);
     const uint64_t par = item_axes(e);
     tc_buf body = {0}, start = {0}, kept = {0}, all = {0}, *out = e->b;
@@ -394,20 +394,20 @@ static void write_phase(ew *e, int index) {
     if (scratch) write_scratch(e);
 
     e->b = out, e->indent = 0;
-    ew_line(e, "static void %s_%d(void *ctx, int64_t begin, int64_t end, int worker) {", e->name, index);
+    emit_line(e, "static void %s_%d(void *ctx, int64_t begin, int64_t end, int worker) {", e->name, index);
     e->indent = 1;
-    ew_line(e, "const tc_abi_call *const c = (const tc_abi_call *)ctx;");
+    emit_line(e, "const tc_abi_call *const c = (const tc_abi_call *)ctx;");
     tc_buf_puts(&all, tc_buf_str(&kept));
     declare_used(e, tc_buf_str(&all));
     write_buffers(e, tc_buf_str(&all));
     tc_buf_puts(out, tc_buf_str(&kept));
-    if (!scratch) ew_line(e, "(void)worker;");
+    if (!scratch) emit_line(e, "(void)worker;");
     tc_buf_puts(out, tc_buf_str(&start));
-    ew_line(e, "for (int64_t item = begin; item < end; item++) {");
+    emit_line(e, "for (int64_t item = begin; item < end; item++) {");
     tc_buf_puts(out, tc_buf_str(&body));
-    ew_line(e, "}");
+    emit_line(e, "}");
     e->indent = 0;
-    ew_line(e, "}");
+    emit_line(e, "}");
     tc_buf_free(&start);
     tc_buf_free(&body);
     tc_buf_free(&kept);
@@ -416,43 +416,43 @@ static void write_phase(ew *e, int index) {
 }
 
 /* Writes NAME_scratch: the bytes that one worker needs, the maximum over phases. */
-static void write_bytes(ew *e, cphase *ph, int nph) {
+static void write_bytes(emitter *e, cphase *ph, int nph) {
     tc_buf *out = e->b, body = {0};
-    ew_line(e, "__attribute__((unused)) static int64_t %s_bytes(const tc_abi_call *c) {", e->name);
-    ew_line(e, "    int64_t most = 0;");
+    emit_line(e, "__attribute__((unused)) static int64_t %s_bytes(const tc_abi_call *c) {", e->name);
+    emit_line(e, "    int64_t most = 0;");
     for (int k = 0; k < nph; k++) {
         e->ph = &ph[k];
         if (!needs_scratch(e)) continue;
         body.len = 0;
         e->b = &body;
         e->indent = 2;
-        ew_line(e, "int64_t bytes = 0;");
+        emit_line(e, "int64_t bytes = 0;");
         for (size_t i = 0; i < e->l->inst.len; i++)
-            if (e->ph->mat[i] == MAT_SCRATCH) ew_line(e, "bytes += %s;", kept_bytes(e, i));
-        ew_line(e, "most = bytes > most ? bytes : most;");
+            if (e->ph->mat[i] == MAT_SCRATCH) emit_line(e, "bytes += %s;", kept_bytes(e, i));
+        emit_line(e, "most = bytes > most ? bytes : most;");
         e->b = out;
-        ew_line(e, "{");
+        emit_line(e, "{");
         e->indent = 2;
         declare_used(e, tc_buf_str(&body));
         tc_buf_puts(out, tc_buf_str(&body));
         e->indent = 1;
-        ew_line(e, "}");
+        emit_line(e, "}");
     }
     e->indent = 0;
-    ew_line(e, "    (void)c;");
-    ew_line(e, "    return most;");
-    ew_line(e, "}");
-    ew_line(e, "__attribute__((unused)) static int64_t %s_scratch(const tc_abi_call *c) { return c->workers * %s_bytes(c); }", e->name, e->name);
+    emit_line(e, "    (void)c;");
+    emit_line(e, "    return most;");
+    emit_line(e, "}");
+    emit_line(e, "__attribute__((unused)) static int64_t %s_scratch(const tc_abi_call *c) { return c->workers * %s_bytes(c); }", e->name, e->name);
     tc_buf_free(&body);
 }
 
-static void write_entry(ew *e, cphase *ph, int nph) {
+static void write_entry(emitter *e, cphase *ph, int nph) {
     tc_buf *out = e->b;
-    ew_line(e, "static void %s(const tc_abi_call *c) {", e->name);
+    emit_line(e, "static void %s(const tc_abi_call *c) {", e->name);
     for (int k = 0; k < nph; k++) {
         e->ph = &ph[k];
-        uint64_t par = e->ph->par & ew_ranges(e) & ~(e->ph->columns ? bit(e->ph->vec) : 0);
-        cexpr items = product(e, par), each = product(e, ew_ranges(e) & ~par & ~(e->ph->columns ? bit(e->ph->vec) : 0));
+        uint64_t par = e->ph->par & emit_ranges(e) & ~(e->ph->columns ? bit(e->ph->vec) : 0);
+        cexpr items = product(e, par), each = product(e, emit_ranges(e) & ~par & ~(e->ph->columns ? bit(e->ph->vec) : 0));
         tc_buf body = {0};
         e->b = &body;
         e->indent = 2;
@@ -463,19 +463,19 @@ static void write_entry(ew *e, cphase *ph, int nph) {
             items = cx_mul(e->p, items, n);
             each = cx_mul(e->p, each, (cexpr){.s = T(e, "(n%d < %s ? n%d : %s)", e->ph->vec, w, e->ph->vec, w)});
         }
-        ew_line(e, "tc_run_items(c, %s, %s, %s_%d);", cx_text(e->p, items), cx_text(e->p, each), e->name, k);
+        emit_line(e, "tc_run_items(c, %s, %s, %s_%d);", cx_text(e->p, items), cx_text(e->p, each), e->name, k);
         e->b = out;
         e->indent = 1;
-        ew_line(e, "{");
+        emit_line(e, "{");
         e->indent = 2;
         declare_used(e, tc_buf_str(&body));
         tc_buf_puts(out, tc_buf_str(&body));
         e->indent = 1;
-        ew_line(e, "}");
+        emit_line(e, "}");
         tc_buf_free(&body);
     }
     e->indent = 0;
-    ew_line(e, "}");
+    emit_line(e, "}");
 }
 
 void tc_emit_comment(tc_buf *b, const char *s) {
@@ -489,7 +489,7 @@ void tc_emit_comment(tc_buf *b, const char *s) {
 }
 
 /* "softmax  gpt.py:31" and the line of the model's source, where the program carries it. */
-static void write_head(ew *e) {
+static void write_head(emitter *e) {
     const tc_loop *l = e->l;
     int line_shown = -1;
     for (int i = 0; i < l->nnodes; i++) {
@@ -529,10 +529,10 @@ tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *na
     tc_status st = emit_plan_init(&p, l, d, &a);
     if (!st) st = emit_plan_phases(&p, &ph, &nph);
     if (!st) {
-        ew e = {.p = &p, .l = l, .name = name, .b = &out->text, .sanitize = sanitize};
+        emitter e = {.p = &p, .l = l, .name = name, .b = &out->text, .sanitize = sanitize};
         e.at = TC_NEWN(&a, place, l->inst.len + 1);
-        e.mine = TC_NEWN(&a, bool, l->inst.len + 1);
-        e.seg = TC_NEWN(&a, int, l->inst.len + 1);
+        e.in_nest = TC_NEWN(&a, bool, l->inst.len + 1);
+        e.segment = TC_NEWN(&a, int, l->inst.len + 1);
         write_head(&e);
         tc_buf phases = {0};
         e.b = &phases;

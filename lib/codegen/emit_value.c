@@ -10,7 +10,7 @@ static const char *const op_names[TC_X_COUNT] = {
 };
 
 /* ---- text ---- */
-void ew_line(ew *e, const char *fmt, ...) {
+void emit_line(emitter *e, const char *fmt, ...) {
     for (int i = 0; i < e->indent; i++) tc_buf_puts(e->b, "    ");
     va_list ap;
     va_start(ap, fmt);
@@ -18,18 +18,18 @@ void ew_line(ew *e, const char *fmt, ...) {
     va_end(ap);
     tc_buf_putc(e->b, '\n');
 }
-void ew_open(ew *e) { e->indent++; }
-void ew_close(ew *e) {
+void emit_open(emitter *e) { e->indent++; }
+void emit_close(emitter *e) {
     e->indent--;
-    ew_line(e, "}");
+    emit_line(e, "}");
 }
 
-void ew_refuse(ew *e, const char *what) {
+void emit_refuse(emitter *e, const char *what) {
     if (!e->st) e->st = tc_error(TC_UNSUPPORTED, "emitting C: %s", what);
 }
 
 /* C type of an element in memory, and of a value. */
-const char *ew_ctype(tc_dtype d) {
+const char *emit_ctype(tc_dtype d) {
     switch (d) {
     case TC_F32: return "float";
     case TC_F64: return "double";
@@ -48,40 +48,40 @@ const char *ew_ctype(tc_dtype d) {
     default: return "uint8_t"; /* u8 bool f8 */
     }
 }
-bool ew_narrow(tc_dtype d) { return tc_dtype_compute(d) != d; }
-const char *ew_type(const tc_linst *in) {
+bool emit_narrow(tc_dtype d) { return tc_dtype_compute(d) != d; }
+const char *emit_type(const tc_linst *in) {
     if (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD) return "tc_welford";
-    return ew_ctype(tc_dtype_compute(in->dtype));
+    return emit_ctype(tc_dtype_compute(in->dtype));
 }
-const char *ew_suffix(tc_dtype d) { return tc_dtypes[d].name; }
+const char *emit_suffix(tc_dtype d) { return tc_dtypes[d].name; }
 
-const char *ew_float(ew *e, double v, bool single) {
+const char *emit_float(emitter *e, double v, bool single) {
     const char *f = single ? "f" : "";
     if (isnan(v)) return T(e, "__builtin_nan%s(\"\")", f);
     if (isinf(v)) return T(e, "%s__builtin_inf%s()", v < 0 ? "-" : "", f);
     return single ? T(e, "%af", (double)(float)v) : T(e, "%a", v);
 }
 
-static const char *int_text(ew *e, tc_dtype d, int64_t v) {
+static const char *int_text(emitter *e, tc_dtype d, int64_t v) {
     if (d == TC_BOOL) return v ? "1" : "0";
     if (d == TC_U64) return T(e, "UINT64_C(%llu)", (unsigned long long)v);
     if (v == INT64_MIN) return "INT64_MIN";
     if (d == TC_I64) return T(e, v < 0 ? "(-INT64_C(%lld))" : "INT64_C(%lld)", (long long)(v < 0 ? -v : v));
-    return T(e, "(%s)%lld", ew_ctype(d), (long long)v);
+    return T(e, "(%s)%lld", emit_ctype(d), (long long)v);
 }
 
-static const char *const_text(ew *e, tc_dtype d, tc_scalar s) {
-    if (d == TC_F32 || d == TC_F64) return ew_float(e, tc_scalar_to_double(s), d == TC_F32);
+static const char *const_text(emitter *e, tc_dtype d, tc_scalar s) {
+    if (d == TC_F32 || d == TC_F64) return emit_float(e, tc_scalar_to_double(s), d == TC_F32);
     if (tc_is_complex(d)) {
         double re = s.kind == TC_KIND_COMPLEX ? s.re : tc_scalar_to_double(s), im = s.kind == TC_KIND_COMPLEX ? s.im : 0;
-        return T(e, "(%s){%s, %s}", ew_ctype(d), ew_float(e, re, d == TC_C64), ew_float(e, im, d == TC_C64));
+        return T(e, "(%s){%s, %s}", emit_ctype(d), emit_float(e, re, d == TC_C64), emit_float(e, im, d == TC_C64));
     }
     return int_text(e, d, d == TC_BOOL ? tc_scalar_to_double(s) != 0 : tc_scalar_to_int(s));
 }
 
 /* ---- addresses ---- */
 /* offset + steps of the ranges in `set`; the inner range counts from k0, or with the element (k0 + i). */
-cexpr ew_address(ew *e, const caccess *x, uint64_t set, bool element) {
+cexpr emit_address(emitter *e, const caccess *x, uint64_t set, bool element) {
     cexpr sum = x->offset;
     for (int r = 0; r < e->ph->nr; r++) {
         if (!(set >> r & 1)) continue;
@@ -92,10 +92,10 @@ cexpr ew_address(ew *e, const caccess *x, uint64_t set, bool element) {
     return sum;
 }
 
-uint64_t ew_ranges(const ew *e) { return e->ph->nr == 64 ? ~UINT64_C(0) : (UINT64_C(1) << e->ph->nr) - 1; }
+uint64_t emit_ranges(const emitter *e) { return e->ph->nr == 64 ? ~UINT64_C(0) : (UINT64_C(1) << e->ph->nr) - 1; }
 
 /* Index into a value kept in scratch: row-major over the ranges outside par, then the column. */
-const char *ew_kept_index(ew *e, tc_lv v, bool element) {
+const char *emit_kept_index(emitter *e, tc_lv v, bool element) {
     const cphase *ph = e->ph;
     cexpr at = cx_int(0);
     uint64_t rest = ph->mask[v] & ~ph->par;
@@ -109,7 +109,7 @@ const char *ew_kept_index(ew *e, tc_lv v, bool element) {
 }
 
 /* The value of an instruction where it is used. */
-const char *ew_ref(ew *e, tc_lv v) {
+const char *emit_ref(emitter *e, tc_lv v) {
     switch (e->at[v]) {
     case AT_ITEM:
     case AT_ROW:
@@ -118,42 +118,42 @@ const char *ew_ref(ew *e, tc_lv v) {
     case AT_KEPT:
         if (e->ph->mat[v] == MAT_SCALAR) return T(e, "m%d", v);
         if (e->ph->mat[v] == MAT_COLUMNS) return T(e, "m%d[i]", v);
-        return T(e, "m%d[%s]", v, ew_kept_index(e, v, true));
+        return T(e, "m%d[%s]", v, emit_kept_index(e, v, true));
     default: TC_BUG("value %%%d of %s is used before it is there", v, e->name);
     }
 }
 
 /* ---- one instruction ---- */
-static const char *widen(ew *e, tc_dtype d, const char *s) {
-    return ew_narrow(d) ? T(e, "tc_x_cast_%s_%s(%s)", ew_suffix(d), ew_suffix(tc_dtype_compute(d)), s) : s;
+static const char *widen(emitter *e, tc_dtype d, const char *s) {
+    return emit_narrow(d) ? T(e, "tc_x_cast_%s_%s(%s)", emit_suffix(d), emit_suffix(tc_dtype_compute(d)), s) : s;
 }
 
-bool ew_plain_load(const tc_linst *in) {
+bool emit_plain_load(const tc_linst *in) {
     if (in->kind != TC_L_LOAD) return false;
     for (int d = 0; in->gather && d < in->rank; d++)
         if (in->gather[d] != TC_LV_NONE) return false;
     return true;
 }
 
-bool ew_rare(const tc_linst *in) {
+bool emit_rare(const tc_linst *in) {
     return in->kind == TC_L_SCALAR && (in->op == TC_X_SIN || in->op == TC_X_COS || in->op == TC_X_TAN) && tc_is_float(in->dtype);
 }
 
-static const char *load_text(ew *e, tc_lv v, bool inner) {
+static const char *load_text(emitter *e, tc_lv v, bool inner) {
     const tc_linst *in = &e->l->inst.data[v];
     const caccess *x = &e->p->inst_access[v];
     tc_dtype d = e->l->buffers.data[in->buffer].dtype;
     const char *s;
-    if (ew_plain_load(in)) {
+    if (emit_plain_load(in)) {
         cexpr step = inner ? cx_mul(e->p, (cexpr){.s = "i"}, cx_step(e->p, e->ph, x, e->t->inner)) : cx_int(0);
-        s = inner ? T(e, "x%d[%s]", v, cx_text(e->p, step)) : T(e, "b%d[%s]", in->buffer, cx_text(e->p, ew_address(e, x, ew_ranges(e), false)));
+        s = inner ? T(e, "x%d[%s]", v, cx_text(e->p, step)) : T(e, "b%d[%s]", in->buffer, cx_text(e->p, emit_address(e, x, emit_ranges(e), false)));
     } else {
-        cexpr at = ew_address(e, x, ew_ranges(e), true);
+        cexpr at = emit_address(e, x, emit_ranges(e), true);
         for (int k = 0; k < in->rank; k++) {
             if (in->gather[k] == TC_LV_NONE) continue;
-            const char *g = ew_ref(e, in->gather[k]);
+            const char *g = emit_ref(e, in->gather[k]);
             if (in->checked) {
-                cexpr base = ew_address(e, &e->p->dim_access[v][k], ew_ranges(e), true);
+                cexpr base = emit_address(e, &e->p->dim_access[v][k], emit_ranges(e), true);
                 cexpr whole = cx_add(e->p, base, (cexpr){.s = g});
                 g = T(e, "tc_fault_at(c->fault, %d, %d, %s, %s)", v, k, cx_text(e->p, whole), cx_text(e->p, cx_size(e->p, in->buffer, k)));
                 if (!base.is_const || base.v) g = T(e, "(%s - (%s))", g, cx_text(e->p, base));
@@ -163,11 +163,11 @@ static const char *load_text(ew *e, tc_lv v, bool inner) {
         s = T(e, "b%d[%s]", in->buffer, cx_text(e->p, at));
     }
     s = widen(e, d, s);
-    if (in->pred != TC_LV_NONE) s = T(e, "%s ? %s : %s", ew_ref(e, in->pred), s, const_text(e, in->dtype, tc_scalar_int(0)));
+    if (in->pred != TC_LV_NONE) s = T(e, "%s ? %s : %s", emit_ref(e, in->pred), s, const_text(e, in->dtype, tc_scalar_int(0)));
     return s;
 }
 
-static const char *host_text(ew *e, const tc_linst *in) {
+static const char *host_text(emitter *e, const tc_linst *in) {
     const cplan *p = e->p;
     tc_symtype type = tc_sym_type(in->host);
     int64_t i;
@@ -178,7 +178,7 @@ static const char *host_text(ew *e, const tc_linst *in) {
     if (type == TC_SYM_BOOL && tc_sym_const_bool(in->host, &b)) return const_text(e, in->dtype, tc_scalar_bool(b));
     for (int k = 0; k < p->d->nnumbers; k++)
         if (p->d->numbers[k] == in->host)
-            return T(e, "tc_x_cast_%s_%s(c->numbers[%d].%s)", type == TC_SYM_FLOAT ? "f64" : "i64", ew_suffix(in->dtype), k,
+            return T(e, "tc_x_cast_%s_%s(c->numbers[%d].%s)", type == TC_SYM_FLOAT ? "f64" : "i64", emit_suffix(in->dtype), k,
                      type == TC_SYM_FLOAT ? "f" : "i");
     TC_BUG("a host number that the description lacks");
 }
@@ -198,8 +198,8 @@ static tc_lv negated(const tc_linst *all, const tc_linst *in) {
 }
 
 /* The value `s` of instruction v; with --sanitize=overflow an expression that first reports a fault when the signed integer operation wraps. */
-static const char *sanitized(ew *e, tc_lv v, int op, tc_dtype d, const char *a, const char *b, const char *s) {
-    const char *name = op == TC_X_ADD ? "add" : op == TC_X_MUL ? "mul" : "sub", *only = "", *minus = T(e, "(%s)0", ew_ctype(d));
+static const char *sanitized(emitter *e, tc_lv v, int op, tc_dtype d, const char *a, const char *b, const char *s) {
+    const char *name = op == TC_X_ADD ? "add" : op == TC_X_MUL ? "mul" : "sub", *only = "", *minus = T(e, "(%s)0", emit_ctype(d));
     if (!e->sanitize || tc_dtypes[d].kind != TC_KIND_INT || !tc_dtypes[d].is_signed) return s;
     switch (op) {
     case TC_X_ADD:
@@ -211,42 +211,43 @@ static const char *sanitized(ew *e, tc_lv v, int op, tc_dtype d, const char *a, 
     case TC_X_DIV_FLOOR: only = T(e, "%s == -1 && ", b), b = a, a = minus; break;
     default: return s;
     }
-    return T(e, "(tc_overflow(c->fault, %d, %s__builtin_%s_overflow(%s, %s, &(%s){0})), %s)", v, only, name, a, b, ew_ctype(d), s);
+    return T(e, "(tc_overflow(c->fault, %d, %s__builtin_%s_overflow(%s, %s, &(%s){0})), %s)", v, only, name, a, b, emit_ctype(d), s);
 }
 
-const char *ew_step(ew *e, int r, tc_dtype d, const char *so_far, const char *x) {
+const char *emit_step(emitter *e, int r, tc_dtype d, const char *so_far, const char *x) {
     const bool sum = e->l->inst.data[r].op == TC_R_SUM;
-    const char *ty = ew_ctype(d), *s = T(e, "(uint64_t)%s %s (uint64_t)%s", so_far, sum ? "+" : "*", x);
+    const char *ty = emit_ctype(d), *s = T(e, "(uint64_t)%s %s (uint64_t)%s", so_far, sum ? "+" : "*", x);
     return sanitized(e, r, sum ? TC_X_ADD : TC_X_MUL, d, T(e, "(%s)%s", ty, so_far), T(e, "(%s)%s", ty, x), s);
 }
 
 /* The right-hand side of an instruction. inner: inside the loop over a block. */
-const char *ew_value(ew *e, tc_lv v, bool inner) {
+const char *emit_value(emitter *e, tc_lv v, bool inner) {
     const tc_linst *in = &e->l->inst.data[v];
     const tc_linst *all = e->l->inst.data;
     switch (in->kind) {
     case TC_L_CONST: return const_text(e, in->dtype, in->imm);
     case TC_L_HOST: return host_text(e, in);
-    case TC_L_INDEX: return cx_text(e->p, ew_address(e, &e->p->inst_access[v], ew_ranges(e), inner));
+    case TC_L_INDEX: return cx_text(e->p, emit_address(e, &e->p->inst_access[v], emit_ranges(e), inner));
     case TC_L_LOAD: return load_text(e, v, inner);
     case TC_L_CAST: {
         tc_dtype from = all[in->a[0]].dtype;
-        return from == in->dtype ? ew_ref(e, in->a[0]) : T(e, "tc_x_cast_%s_%s(%s)", ew_suffix(from), ew_suffix(in->dtype), ew_ref(e, in->a[0]));
+        return from == in->dtype ? emit_ref(e, in->a[0])
+                                 : T(e, "tc_x_cast_%s_%s(%s)", emit_suffix(from), emit_suffix(in->dtype), emit_ref(e, in->a[0]));
     }
     case TC_L_ROUND:
-        return T(e, "tc_x_cast_%s_%s(tc_x_cast_%s_%s(%s))", ew_suffix(in->narrow), ew_suffix(in->dtype), ew_suffix(in->dtype), ew_suffix(in->narrow),
-                 ew_ref(e, in->a[0]));
+        return T(e, "tc_x_cast_%s_%s(tc_x_cast_%s_%s(%s))", emit_suffix(in->narrow), emit_suffix(in->dtype), emit_suffix(in->dtype),
+                 emit_suffix(in->narrow), emit_ref(e, in->a[0]));
     case TC_L_SCALAR: {
         const tc_lv minus = negated(all, in);
-        if (minus != TC_LV_NONE) return T(e, "tc_x_neg_%s(%s)", ew_suffix(in->dtype), ew_ref(e, minus));
+        if (minus != TC_LV_NONE) return T(e, "tc_x_neg_%s(%s)", emit_suffix(in->dtype), emit_ref(e, minus));
         const tc_dtype d = in->op == TC_X_WHERE ? in->dtype : all[in->a[0]].dtype;
-        const char *s = T(e, "tc_x_%s%s_%s(%s", op_names[in->op], e->quick && ew_rare(in) ? "_small" : "", ew_suffix(d), ew_ref(e, in->a[0]));
-        for (int k = 1; k < 3 && in->a[k] != TC_LV_NONE; k++) s = T(e, "%s, %s", s, ew_ref(e, in->a[k]));
-        return sanitized(e, v, in->op, d, ew_ref(e, in->a[0]), in->a[1] != TC_LV_NONE ? ew_ref(e, in->a[1]) : NULL, T(e, "%s)", s));
+        const char *s = T(e, "tc_x_%s%s_%s(%s", op_names[in->op], e->quick && emit_rare(in) ? "_small" : "", emit_suffix(d), emit_ref(e, in->a[0]));
+        for (int k = 1; k < 3 && in->a[k] != TC_LV_NONE; k++) s = T(e, "%s, %s", s, emit_ref(e, in->a[k]));
+        return sanitized(e, v, in->op, d, emit_ref(e, in->a[0]), in->a[1] != TC_LV_NONE ? emit_ref(e, in->a[1]) : NULL, T(e, "%s)", s));
     }
-    case TC_L_PART: return T(e, "%s.%s", ew_ref(e, in->a[0]), in->part == 0 ? "mean" : in->part == 1 ? "m2" : "count");
+    case TC_L_PART: return T(e, "%s.%s", emit_ref(e, in->a[0]), in->part == 0 ? "mean" : in->part == 1 ? "m2" : "count");
     case TC_L_RAND:
-        return T(e, "tc_x_philox_u32(%s, %s, %d)", host_text(e, &(tc_linst){.dtype = TC_I64, .host = in->host}), ew_ref(e, in->a[0]), in->part);
+        return T(e, "tc_x_philox_u32(%s, %s, %d)", host_text(e, &(tc_linst){.dtype = TC_I64, .host = in->host}), emit_ref(e, in->a[0]), in->part);
     default: TC_BUG("instruction kind %d in a nest", in->kind);
     }
 }

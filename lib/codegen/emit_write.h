@@ -1,5 +1,5 @@
 /* Internal to the emitter: the state while one group's C is written, and what its files offer each other (emit.c: phases and nests; emit_block.c: the
- * loop over a block; emit_value.c: values and addresses; emit_reduce.c: reductions and scans; emit_fetch.c: prefetch). */
+ * loop over a block; emit_value.c: values and addresses; emit_reduce.c: reductions and scans; emit_prefetch.c: prefetch). */
 #ifndef TC_CODEGEN_EMIT_WRITE_H
 #define TC_CODEGEN_EMIT_WRITE_H
 
@@ -16,65 +16,65 @@ typedef struct {
     const char *name;
     tc_buf *b;
     int indent;
-    place *at;  /* by instruction: where its value is available at this point */
-    bool *mine; /* by instruction: the nest computes or reads it */
-    int *seg;   /* by instruction: its segment of the inner loop */
+    place *at;     /* by instruction: where its value is available at this point */
+    bool *in_nest; /* by instruction: the nest computes or reads it */
+    int *segment;  /* by instruction: its segment of the inner loop */
     bool scratch;
     bool sanitize; /* signed integer overflow is a fault */
     bool quick;    /* no argument in the block is large: use the variants without the branch */
     tc_status st;
-} ew; /* emission, writer */
+} emitter;
 
 /* ---- emit_value.c ---- */
-void ew_line(ew *e, const char *fmt, ...) TC_PRINTF(2, 3); /* one line of C, indented */
-void ew_open(ew *e);
-void ew_close(ew *e);
+void emit_line(emitter *e, const char *fmt, ...) TC_PRINTF(2, 3); /* one line of C, indented */
+void emit_open(emitter *e);
+void emit_close(emitter *e);
 #define T(e, ...) tc_arena_printf((e)->p->a, __VA_ARGS__)
-void ew_refuse(ew *e, const char *what); /* the group stays interpreted */
-const char *ew_ctype(tc_dtype d);        /* C type of an element in memory */
-const char *ew_type(const tc_linst *in); /* of a value */
-const char *ew_suffix(tc_dtype d);       /* "f32" in names of scalar functions */
-bool ew_narrow(tc_dtype d);              /* computed in a wider type than it is stored in */
-const char *ew_float(ew *e, double v, bool single);
-uint64_t ew_ranges(const ew *e); /* all ranges of the phase */
+void emit_refuse(emitter *e, const char *what); /* the group stays interpreted */
+const char *emit_ctype(tc_dtype d);             /* C type of an element in memory */
+const char *emit_type(const tc_linst *in);      /* of a value */
+const char *emit_suffix(tc_dtype d);            /* "f32" in names of scalar functions */
+bool emit_narrow(tc_dtype d);                   /* computed in a wider type than it is stored in */
+const char *emit_float(emitter *e, double v, bool single);
+uint64_t emit_ranges(const emitter *e); /* all ranges of the phase */
 /* offset + steps of the ranges in `set`; the inner range counts from k0, or with the element (k0 + i). */
-cexpr ew_address(ew *e, const caccess *x, uint64_t set, bool element);
-const char *ew_kept_index(ew *e, tc_lv v, bool element);
-const char *ew_ref(ew *e, tc_lv v);                                               /* how a use of the value is written */
-const char *ew_value(ew *e, tc_lv v, bool inner);                                 /* the right-hand side of an instruction */
-const char *ew_step(ew *e, int r, tc_dtype d, const char *so_far, const char *x); /* a wrapping integer sum or product with one more element */
-bool ew_plain_load(const tc_linst *in);                                           /* a load without gathered indices */
-bool ew_rare(const tc_linst *in);      /* an operation with a branch for large arguments, and a form without: tc_x_NAME_small_T */
-bool ew_varies(const ew *e, size_t v); /* along the inner range of the nest (emit.c) */
+cexpr emit_address(emitter *e, const caccess *x, uint64_t set, bool element);
+const char *emit_kept_index(emitter *e, tc_lv v, bool element);
+const char *emit_ref(emitter *e, tc_lv v);                                               /* how a use of the value is written */
+const char *emit_value(emitter *e, tc_lv v, bool inner);                                 /* the right-hand side of an instruction */
+const char *emit_step(emitter *e, int r, tc_dtype d, const char *so_far, const char *x); /* a wrapping integer sum or product with one more element */
+bool emit_plain_load(const tc_linst *in);                                                /* a load without gathered indices */
+bool emit_rare(const tc_linst *in);           /* an operation with a branch for large arguments, and a form without: tc_x_NAME_small_T */
+bool emit_varies(const emitter *e, size_t v); /* along the inner range of the nest (emit.c) */
 
 /* ---- emit_block.c ---- */
-void ew_declare(ew *e, tc_lv v, bool inner);            /* declares the value as a local constant */
-bool ew_idle_block(ew *e);                              /* a block computes nothing: operands are reduced straight from memory */
-void ew_block(ew *e, const char *from, const char *to); /* the loop over elements of a block, in segments */
+void emit_declare(emitter *e, tc_lv v, bool inner);            /* declares the value as a local constant */
+bool emit_idle_block(emitter *e);                              /* a block computes nothing: operands are reduced straight from memory */
+void emit_block(emitter *e, const char *from, const char *to); /* the loop over elements of a block, in segments */
 
 /* ---- emit_reduce.c: the nest e->t, reduction or scan r of it ---- */
-bool ew_aligned(const ew *e); /* row reduction whose blocks start at a leaf boundary */
+bool emit_aligned(const emitter *e); /* row reduction whose blocks start at a leaf boundary */
 /* The operand as a contiguous array in memory ("x3", "m5 + k0"); NULL: the block must be collected in an array first. */
-const char *ew_direct(ew *e, int r);
-bool ew_each_piece(ew *e); /* reduce a block leaf by leaf, with prefetches between */
-void ew_begin_rows(ew *e, int r);
+const char *emit_direct(emitter *e, int r);
+bool emit_each_piece(emitter *e); /* reduce a block leaf by leaf, with prefetches between */
+void emit_begin_rows(emitter *e, int r);
 /* Writes the reduction of n elements from `at` of the block: for all reductions of the nest, for those done leaf by leaf, or for the others. */
 typedef enum { FLUSH_ALL, FLUSH_PIECES, FLUSH_BLOCKS } flush_kind;
-void ew_flush_rows(ew *e, flush_kind which, const char *at, const char *n);
-const char *ew_row_result(ew *e, int r);
-void ew_keep(ew *e, int r, const char *value);
-void ew_begin_columns(ew *e, int r);
-void ew_lanes(ew *e); /* pointers to the lanes of this row */
-void ew_column_step(ew *e, int r);
-void ew_fold_columns(ew *e);
-bool ew_any_tree(const ew *e);
-void ew_end_columns(ew *e, int r);
-void ew_begin_scan(ew *e, int r);
-void ew_scan_step(ew *e, int r);
+void emit_flush_rows(emitter *e, flush_kind which, const char *at, const char *n);
+const char *emit_row_result(emitter *e, int r);
+void emit_keep(emitter *e, int r, const char *value);
+void emit_begin_columns(emitter *e, int r);
+void emit_lanes(emitter *e); /* pointers to the lanes of this row */
+void emit_column_step(emitter *e, int r);
+void emit_fold_columns(emitter *e);
+bool emit_any_tree(const emitter *e);
+void emit_end_columns(emitter *e, int r);
+void emit_begin_scan(emitter *e, int r);
+void emit_scan_step(emitter *e, int r);
 
-/* ---- emit_fetch.c: software prefetch ---- */
-bool ew_fetches_results(ew *e);                         /* the nest prefetches lines that later nests of its phase will write */
-void ew_fetch(ew *e, const char *from, const char *to); /* rows: for elements [from, to) of the block */
-void ew_fetch_columns(ew *e);
+/* ---- emit_prefetch.c: software prefetch ---- */
+bool emit_prefetches_results(emitter *e);                         /* the nest prefetches lines that later nests of its phase will write */
+void emit_prefetch(emitter *e, const char *from, const char *to); /* rows: for elements [from, to) of the block */
+void emit_prefetch_columns(emitter *e);
 
 #endif

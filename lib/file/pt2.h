@@ -57,18 +57,18 @@ typedef struct {
 /* Writes functional programs in a form that torch.export.load accepts. TC_UNSUPPORTED names what PyTorch cannot represent. */
 tc_status tc_archive_write(tc_out *o, const tc_archive_content *content);
 
-/* ---- weights outside (pt2_outside.c) ---- */
+/* ---- weights outside (pt2_external.c) ---- */
 typedef struct {
     const char *path; /* path of the file that holds them; NULL: unknown */
     const char *sum;  /* recorded checksum of its weights; NULL: none */
     bool archive;     /* true: a .pt2 named by the archive; false: FILE.safetensors beside FILE.pt2 */
-} tc_outside;
+} tc_external_weights;
 /* The entry of extra/ that records archive a, in the same folder, as holder of the weights. Text in the arena. */
-tc_extra tc_archive_name_outside(const tc_archive *a, tc_arena *arena);
+tc_extra tc_archive_name_external(const tc_archive *a, tc_arena *arena);
 /* Where the weights outside archive a are; text in the arena. TC_ENV: the named .pt2 does not exist. */
-tc_status tc_archive_outside(const tc_archive *a, tc_arena *arena, tc_outside *out);
+tc_status tc_archive_external(const tc_archive *a, tc_arena *arena, tc_external_weights *out);
 /* If o->archive: opens o->path. TC_CONTENT when its weights have changed since a was written (compares the ZIP directory only). */
-tc_status tc_archive_open_outside(const tc_archive *a, const tc_outside *o, tc_archive **out_archive);
+tc_status tc_archive_open_external(const tc_archive *a, const tc_external_weights *o, tc_archive **out_archive);
 
 /* Writes the program as models/NAME.json: PyTorch's ExportedProgram schema, without weights. */
 tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out);

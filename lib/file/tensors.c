@@ -116,10 +116,10 @@ const char *tc_format_name(tc_format f) {
 /* ---- ZIP archives: three kinds ---- */
 /* Which file has the weights that a leaves out, if it is the one that they were left in. */
 static tc_status find_outside(const tc_archive *a, tc_tensors *out) {
-    tc_outside o;
+    tc_external_weights o;
     tc_archive *from = NULL;
-    TC_TRY(tc_archive_outside(a, &out->arena, &o));
-    if (o.archive) TC_TRY(tc_archive_open_outside(a, &o, &from));
+    TC_TRY(tc_archive_external(a, &out->arena, &o));
+    if (o.archive) TC_TRY(tc_archive_open_external(a, &o, &from));
     tc_archive_close(from);
     out->outside_path = o.path;
     return NULL;

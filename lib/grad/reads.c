@@ -90,13 +90,14 @@ static tc_status parts_read(question *q, const tc_node *n) {
     for (int i = 0; i < n->nouts && i < e.nresults; i++)
         if (e.results[i] && asked(q, n->outs[i])) tc_vec_push(&q->values, e.results[i]);
     for (const tc_node *m = e.graph->first; m && !q->read; m = m->next) {
-        tc_shown *shown;
+        tc_result_alias *aliases;
         int count, k = 0;
         TC_TRY(node_reads(q, m));
-        TC_TRY(tc_shown_by(m, &shown, &count));
+        TC_TRY(tc_result_aliases(m, &aliases, &count));
         for (int i = 0; i < m->nouts && k < count; i++)
             for (int j = 0; j < (m->outs[i]->kind == TC_V_LIST ? m->outs[i]->nlist : 1); j++, k++)
-                if (shown[k].of && asked(q, shown[k].of)) tc_vec_push(&q->values, m->outs[i]->kind == TC_V_LIST ? m->outs[i]->list[j] : m->outs[i]);
+                if (aliases[k].of && asked(q, aliases[k].of))
+                    tc_vec_push(&q->values, m->outs[i]->kind == TC_V_LIST ? m->outs[i]->list[j] : m->outs[i]);
     }
     return NULL;
 }

@@ -1,12 +1,12 @@
 /* aten::convolution and its backward as kernels: reads the arguments into a geometry (tc_conv), widens 16-bit floats, rounds float32 operands where
- * --fp32-precision allows it (factors.h), picks the algorithm, and computes the bias gradient. */
+ * --fp32-precision allows it (fp32_precision.h), picks the algorithm, and computes the bias gradient. */
 #include "kernel/conv.h"
 
 #include <string.h>
 
 #include "base/ints.h"
 #include "kernel/conv_plan.h"
-#include "kernel/factors.h"
+#include "kernel/fp32_precision.h"
 #include "kernel/narrow.h"
 
 typedef struct {
@@ -50,7 +50,7 @@ static args tuned_args(const tc_kcall *k, const int64_t *knob) {
     a.c.out_last = last(&k->outs[0]) || (tc_conv_volume(a.c.out) == 1 && !lanes);
     if (lanes) a.c.in_last = a.c.out_last = a.c.in_last || a.c.out_last; /* one of them may be 1x1 */
     if (a.x->dtype == TC_BF16 && (lanes ? a.c.out_last && tc_conv_depthwise(&a.c) : k->isa->conv_bf16 != NULL)) a.c.dtype = TC_BF16;
-    if (!lanes && precision(k, &a)) a.c.dtype = tc_factor_type(precision(k, &a), k->isa->conv_bf16 != NULL), a.c.f32_results = a.c.dtype == TC_BF16;
+    if (!lanes && precision(k, &a)) a.c.dtype = tc_rounded_type(precision(k, &a), k->isa->conv_bf16 != NULL), a.c.f32_results = a.c.dtype == TC_BF16;
     return a;
 }
 /* The type that weights and bias are read as. */
@@ -103,7 +103,7 @@ static size_t widened_bytes(tc_dtype d, const tc_tensor *t) { return t && t->dty
 static const void *rounded(const tc_kcall *k, tc_fp32 mode, tc_dtype d, const tc_tensor *t, char **scratch) {
     if (!mode) return widen(k, d, t, scratch);
     void *out = tc_conv_take(scratch, (size_t)tc_tensor_numel(t) * tc_dtype_size(d));
-    tc_factor_round(k->isa, k->pool, mode, d, &(tc_factor){tc_tensor_data(t), 1, 1, tc_tensor_numel(t), 0, 0, 1}, out);
+    tc_round_operand(k->isa, k->pool, mode, d, &(tc_rounded_operand){tc_tensor_data(t), 1, 1, tc_tensor_numel(t), 0, 0, 1}, out);
     return out;
 }
 static size_t rounded_bytes(tc_fp32 mode, tc_dtype d, const tc_tensor *t) {

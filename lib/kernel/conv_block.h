@@ -18,9 +18,9 @@ static inline int64_t leaves_of(int64_t k) { return k ? (k + TC_LEAF - 1) / TC_L
 static inline int64_t rows_kept(int64_t rows, int64_t cols, int64_t k) { return tc_conv_by_tile(k, cols, sizeof(T)) && rows > MR ? MR : rows; }
 /* A leaf of k: its first tap, and its segments for tiles that have all taps and are read in place. */
 typedef struct {
-    const segment *seg;
+    const segment *segments;
     int64_t tap;
-    int nseg;
+    int nsegments;
 } leaf;
 /* A row of the block: the entry with its taps, and the offset it reads from. */
 typedef struct {
@@ -58,14 +58,14 @@ static size_t work_bytes(int64_t rows, int64_t cols, int64_t k, int64_t taps) {
 }
 static void list_leaves(const tc_conv_block *b, scratch *r) {
     const tile_place any = {.inside = true, .rows = 1, .step = 1};
-    segment *seg = r->inside;
+    segment *segments = r->inside;
     int64_t tap = 0;
     uint32_t absent_rows;
     for (int64_t l = 0; l < leaves_of(b->k); l++) {
         const int64_t k0 = l * TC_LEAF, k1 = b->k - k0 < TC_LEAF ? b->k : k0 + TC_LEAF;
         while (tap < b->ntaps && (b->tap[tap].tap + 1) * b->cin <= k0) tap++;
-        r->leaves[l] = (leaf){seg, tap, list_terms(b, &any, k0, k1, tap, NULL, seg, &absent_rows)};
-        seg += r->leaves[l].nseg;
+        r->leaves[l] = (leaf){segments, tap, list_terms(b, &any, k0, k1, tap, NULL, segments, &absent_rows)};
+        segments += r->leaves[l].nsegments;
     }
 }
 
@@ -77,8 +77,8 @@ static inline void prefetch_rows(prefetch_walk w, int64_t skip) {
 /* The input that the next tile is the first to read: what follows the last terms of this tile's last row. Each panel's tile prefetches a share of it;
  * this is the first one's. */
 static prefetch_walk next_terms(const tc_conv_block *b, const tile_place *p, const tile *t) {
-    if (!p->step || !t->nseg) return (prefetch_walk){0};
-    const segment *const end = &t->seg[t->nseg - 1];
+    if (!p->step || !t->nsegments) return (prefetch_walk){0};
+    const segment *const end = &t->segments[t->nsegments - 1];
     return (prefetch_walk){t->a + end->at + (p->rows - 1) * t->lda + end->n, NR, (uint32_t)(p->rows * t->lda) / (uint32_t)padded(b->cols) + 1};
 }
 /* Sets what the tile prefetches. out: where its results go, if they are stored directly and were not prefetched yet, or NULL; next: next_terms, from
@@ -87,7 +87,7 @@ static void plan_prefetch(const tc_conv_block *b, const tile_place *p, tile *t, 
     const T *const more = b->plain ? b->plain->more : NULL;
     prefetch_walk *w = t->prefetch;
     int64_t steps = 0; /* how many rows the tile gets to */
-    for (int i = 0; i < t->nseg && steps < 2 * p->rows; i++) steps += t->seg[i].n / 4;
+    for (int i = 0; i < t->nsegments && steps < 2 * p->rows; i++) steps += t->segments[i].n / 4;
     if (out && !more && steps < p->rows)
         out += 2 * p->rows * p->out_step; /* of few terms: too late for its own results, so those of the tile after next */
     if (out) *w++ = (prefetch_walk){out, p->out_step, p->rows}, prefetch_rows(w[-1], steps);
@@ -150,7 +150,7 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
  * counting the rows done; a tile that takes all leaves prefetches its results and the next tile's terms with its first leaf. */
 static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, int64_t *prefetched) {
     const int64_t from = *prefetched;
-    for (int i = 0; i < t->nseg; i++) *prefetched += t->seg[i].n / 4;
+    for (int i = 0; i < t->nsegments; i++) *prefetched += t->segments[i].n / 4;
     const prefetch_walk next = s->l ? (prefetch_walk){0} : next_terms(b, p, t);
     t->ldo = NR, t->empty_rows = 0, t->bounded = false, t->bias = t->scale = t->more = NULL;
     for (int64_t c = 0; c < b->cols; c += NR) {
@@ -203,7 +203,7 @@ static __attribute__((noinline)) void tiles_of_tap(const tc_conv_block *b, const
     const segment all = {0, k0, TC_LEAF, 0};
     const int nlevels = t->nlevels;
     int64_t prefetched = 0;
-    t->a = r->a, t->lda = LDA, t->seg = &all, t->nseg = 1, t->absent_rows = t->empty_rows = 0, t->ldo = NR;
+    t->a = r->a, t->lda = LDA, t->segments = &all, t->nsegments = 1, t->absent_rows = t->empty_rows = 0, t->ldo = NR;
     t->bounded = false, t->bias = t->scale = t->more = NULL;
     for (int64_t i = 0, rows; i < n; i += rows) {
         const int64_t tiles = (n - i + MR - 1) / MR;
@@ -238,7 +238,7 @@ static __attribute__((noinline)) void end_tiles_of_tap(const tc_conv_block *b, c
     t->nlevels = 0;
     tiles_of_tap(b, r, t, s, tap);
     memmove(s->with + 1, s->with, (size_t)nlevels * sizeof *s->with);
-    s->with[0] = s->out, t->nlevels = nlevels + 1, t->nseg = 0;
+    s->with[0] = s->out, t->nlevels = nlevels + 1, t->nsegments = 0;
     int64_t done = 0;
     for (const tile_place *p = r->places; done < b->rows; p++) {
         t->absent_rows = (1u << p->rows) - 1;
@@ -254,7 +254,7 @@ static void tiles_by_leaves(const tc_conv_block *b, const scratch *r, const by_c
     const int64_t leaves = leaves_of(b->k), area = rows_kept(b->rows, b->cols, b->k) * padded(b->cols);
     int unused = tc_conv_sums(b->k);
     int64_t have = 0;
-    segment seg[TC_LEAF];
+    segment segments[TC_LEAF];
     leaf_step s; /* not initialised: clearing its levels and the tile's would cost too much */
     tile t;
     const bool tap_tiles = wants_tap_tiles(b);
@@ -287,8 +287,8 @@ static void tiles_by_leaves(const tc_conv_block *b, const scratch *r, const by_c
             const tile_place *p = &r->places[i];
             const bool common = p->inside && p->step;
             t.a = p->step ? (const T *)b->x + p->at->base + p->skip * p->at->step : r->a, t.lda = p->step ? p->step : LDA;
-            t.seg = common ? terms->seg : seg, t.absent_rows = common && !terms->nseg ? (1u << p->rows) - 1 : 0;
-            t.nseg = common ? terms->nseg : list_terms(b, p, k0, k1, terms->tap, r->a, seg, &t.absent_rows);
+            t.segments = common ? terms->segments : segments, t.absent_rows = common && !terms->nsegments ? (1u << p->rows) - 1 : 0;
+            t.nsegments = common ? terms->nsegments : list_terms(b, p, k0, k1, terms->tap, r->a, segments, &t.absent_rows);
             if (last) last_tiles(b, p, &t, &s, r->tile_out, ends);
             else inner_tiles(b, p, &t, &s, &prefetched);
             if (last) report(b, p->first + p->rows, reported);

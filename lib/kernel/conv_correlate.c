@@ -254,8 +254,8 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv *c = p->c;
     const size_t e = elem(c);
-    char *mine = p->scratch + (size_t)worker * p->per_worker;
-    tc_conv_places *place = (tc_conv_places *)(mine + block_bytes(p));
+    char *worker_scratch = p->scratch + (size_t)worker * p->per_worker;
+    tc_conv_places *place = (tc_conv_places *)(worker_scratch + block_bytes(p));
     for (int64_t i = begin; i < end; i++) {
         const int64_t across = p->ncols * c->groups, col = c->out_last ? i % across : i / p->nblocks, g = col / p->ncols,
                       c0 = col % p->ncols * p->cols;
@@ -286,7 +286,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
                            .row0 = r0,
                            .col0 = g * c->cout + c0,
                            .worker = worker,
-                           .work = mine};
+                           .work = worker_scratch};
         if (b.plain) b.epilogue = c->epilogue->rest;
         if (!b.epilogue && b.nplaces > 1) sort_by_taps(place, b.nplaces, c->cin < SHORT_TAP ? 1 : MIN_ROWS, place + p->rows);
         p->o->block(&b);

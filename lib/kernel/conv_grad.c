@@ -44,7 +44,7 @@ static plan make_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     if (c->groups * p.panels * tc_ceil_div(p.units, p.per_task) < want) p.per_task = tc_ceil_div(p.units, tc_ceil_div(want, c->groups * p.panels));
     p.chunks = p.per_task ? tc_ceil_div(p.units, p.per_task) : 0;
     p.tile_bytes = (size_t)(p.o->mr * p.o->nr) * elem(c);
-    p.per_worker = tc_pad64((size_t)(TC_LEAF * p.o->nr) * elem(c)) + tc_pad64((size_t)(p.taps * p.most) * sizeof(tc_conv_grad_seg)) +
+    p.per_worker = tc_pad64((size_t)(TC_LEAF * p.o->nr) * elem(c)) + tc_pad64((size_t)(p.taps * p.most) * sizeof(tc_conv_grad_segment)) +
                    tc_pad64((size_t)p.taps * sizeof(int)) + tc_pad64(p.tile_bytes * (size_t)(p.per_task * (p.levels + 1))) +
                    tc_pad64((size_t)p.per_task);
     return p;
@@ -58,7 +58,7 @@ static void present(const tc_conv *c, int d, int64_t t, int64_t *b, int64_t *e) 
     if (*e < *b) *e = *b;
 }
 /* The positions of leaf [k0, k1) where the tap is present, as ranges within rows. Returns how many ranges. */
-static int ranges(const plan *p, int64_t tap, int64_t k0, int64_t k1, tc_conv_grad_seg *out) {
+static int ranges(const plan *p, int64_t tap, int64_t k0, int64_t k1, tc_conv_grad_segment *out) {
     const tc_conv *c = p->c;
     int64_t t[3] = {tap / c->kernel[2] / c->kernel[1], tap / c->kernel[2] % c->kernel[1], tap % c->kernel[2]}, b[3], e[3], shift[3];
     int n = 0;
@@ -69,9 +69,9 @@ static int ranges(const plan *p, int64_t tap, int64_t k0, int64_t k1, tc_conv_gr
         int64_t first = o2 > b[2] ? o2 : b[2], last = end < e[2] ? end : e[2];
         if (o0 >= b[0] && o0 < e[0] && o1 >= b[1] && o1 < e[1] && first < last) {
             int64_t i0 = o0 * c->stride[0] + shift[0], i1 = o1 * c->stride[1] + shift[1];
-            tc_conv_grad_seg s = {image * c->groups * c->cin * p->inside + (i0 * c->in[1] + i1) * c->in[2] + first * c->stride[2] + shift[2],
-                                  k - k0 + first - o2, last - first};
-            tc_conv_grad_seg *l = n ? &out[n - 1] : NULL;
+            tc_conv_grad_segment s = {image * c->groups * c->cin * p->inside + (i0 * c->in[1] + i1) * c->in[2] + first * c->stride[2] + shift[2],
+                                      k - k0 + first - o2, last - first};
+            tc_conv_grad_segment *l = n ? &out[n - 1] : NULL;
             if (l && l->k + l->n == s.k && l->at + l->n * c->stride[2] == s.at) l->n += s.n;
             else out[n++] = s;
         }
@@ -102,9 +102,9 @@ static void store(const plan *p, int64_t first, int64_t u, const char *tile, int
         for (int64_t r = 0; r < z - a; r++) ((double *)p->dw)[first + r * step] = any ? ((const double *)tile)[r * nr + i] : 0;
 }
 typedef struct {
-    char *dout, *tiles;    /* tiles: [level][unit] */
-    tc_conv_grad_seg *seg; /* [tap][most], of the leaf */
-    int *nseg;
+    char *dout, *tiles;             /* tiles: [level][unit] */
+    tc_conv_grad_segment *segments; /* [tap][most], of the leaf */
+    int *nsegments;
     uint8_t *any; /* [unit]: its tap was present at some position */
 } buffers;
 /* Sums one leaf for units [u0, u1), merges it with the levels of numbers merged[0 .. nm), and stores to out. */
@@ -113,17 +113,18 @@ static void one_leaf(const plan *p, const buffers *m, int64_t g, int64_t u0, int
     const tc_conv *c = p->c;
     int64_t k0 = leaf * TC_LEAF, k1 = tc_min(p->k, k0 + TC_LEAF);
     const void *with[MAX_LEVELS];
-    for (int64_t u = u0; u < u1 && u < u0 + p->taps; u++) m->nseg[u % p->taps] = ranges(p, u % p->taps, k0, k1, m->seg + u % p->taps * p->most);
+    for (int64_t u = u0; u < u1 && u < u0 + p->taps; u++)
+        m->nsegments[u % p->taps] = ranges(p, u % p->taps, k0, k1, m->segments + u % p->taps * p->most);
     for (int64_t u = u0; u < u1; u++) {
         int64_t tap = u % p->taps, i = u / p->taps, a = i * c->cin / p->tiles, z = (i + 1) * c->cin / p->tiles;
         for (int l = 0; l < nm; l++) with[l] = level[merged[l]] + (size_t)(u - u0) * p->tile_bytes;
-        m->any[u - u0] |= m->nseg[tap] > 0;
+        m->any[u - u0] |= m->nsegments[tap] > 0;
         tc_conv_grad_tile t = {.x = p->x + (size_t)((g * c->cin + a) * p->inside) * elem(c),
                                .dout = m->dout,
                                .plane = p->inside,
                                .step = c->stride[2],
-                               .seg = m->seg + tap * p->most,
-                               .nseg = m->nseg[tap],
+                               .segments = m->segments + tap * p->most,
+                               .nsegments = m->nsegments[tap],
                                .rows = (int)(z - a),
                                .level = with,
                                .nlevels = nm,
@@ -136,8 +137,8 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_conv *c = p->c;
     char *at = p->scratch + (size_t)worker * p->per_worker;
     buffers m = {.dout = tc_conv_take(&at, (size_t)(TC_LEAF * p->o->nr) * elem(c)),
-                 .seg = tc_conv_take(&at, (size_t)(p->taps * p->most) * sizeof(tc_conv_grad_seg))};
-    m.nseg = tc_conv_take(&at, (size_t)p->taps * sizeof(int));
+                 .segments = tc_conv_take(&at, (size_t)(p->taps * p->most) * sizeof(tc_conv_grad_segment))};
+    m.nsegments = tc_conv_take(&at, (size_t)p->taps * sizeof(int));
     m.tiles = tc_conv_take(&at, p->tile_bytes * (size_t)(p->per_task * (p->levels + 1))), m.any = tc_conv_take(&at, (size_t)p->per_task);
     for (int64_t task = begin; task < end; task++) {
         int64_t u0 = task % p->chunks * p->per_task, u1 = tc_min(p->units, u0 + p->per_task), panel = task / p->chunks;

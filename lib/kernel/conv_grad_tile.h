@@ -7,7 +7,7 @@
     }
 #define GRAD_MERGE(i)                                                                \
     if (i < rows) {                                                                  \
-        if (!t->nseg) x##i = y##i = minus_zero;                                      \
+        if (!t->nsegments) x##i = y##i = minus_zero;                                 \
         for (int l = 0; l < t->nlevels; l++) {                                       \
             const T *s = (const T *)t->level[l] + i * NR;                            \
             x##i = vload(s) + x##i, y##i = vload(s + VL) + y##i;                     \
@@ -18,10 +18,10 @@ INLINE void run_grad(const tc_conv_grad_tile *t, const int rows) {
     const VF minus_zero = vset1((T)-0.0);
     const int64_t plane = t->plane, step = t->step;
     EACH_ROW(DECLARE)
-    for (int s = 0; s < t->nseg; s++) {
-        const T *base[4], *b = (const T *)t->dout + t->seg[s].k * NR;
-        for (int i = 0; i < (rows + 3) / 4; i++) base[i] = (const T *)t->x + t->seg[s].at + 4 * i * plane;
-        for (int64_t k = t->seg[s].n; k > 0; k--, b += NR) {
+    for (int s = 0; s < t->nsegments; s++) {
+        const T *base[4], *b = (const T *)t->dout + t->segments[s].k * NR;
+        for (int i = 0; i < (rows + 3) / 4; i++) base[i] = (const T *)t->x + t->segments[s].at + 4 * i * plane;
+        for (int64_t k = t->segments[s].n; k > 0; k--, b += NR) {
             VF p = vload(b), q = vload(b + VL);
             EACH_ROW(GRAD_STEP)
             for (int i = 0; i < (rows + 3) / 4; i++) base[i] += step;

@@ -83,12 +83,12 @@ typedef struct {
 /* ---- weight gradient in tiles: rows are input channels, columns output channels, k positions; one tap ---- */
 typedef struct {
     int64_t at, k, n; /* n positions: they read x[at], x[at + step], ...; rows of dout from k on */
-} tc_conv_grad_seg;
+} tc_conv_grad_segment;
 typedef struct {
     const void *x, *dout; /* x: the plane of the first channel; dout: [position of the leaf][nr] */
     int64_t plane, step;  /* elements from channel to channel, from position to position */
-    const tc_conv_grad_seg *seg;
-    int nseg, rows;
+    const tc_conv_grad_segment *segments;
+    int nsegments, rows;
     const void *const *level; /* partial sums [row][nr] to merge with, in this order */
     int nlevels;
     void *out; /* [row][nr] */

@@ -150,12 +150,12 @@ static int lines_of(const plan *p, const task *t, int64_t o1, int part, int part
     }
     return n;
 }
-static task place_task(const plan *p, int64_t n, int64_t block, int64_t o0, int64_t r, int64_t col, char *mine) {
+static task place_task(const plan *p, int64_t n, int64_t block, int64_t o0, int64_t r, int64_t col, char *worker_scratch) {
     const tc_conv *c = p->c;
     task t = {.n = n, .block = block, .o0 = o0, .a1 = r * p->rows, .a2 = col * p->cols};
     t.b1 = tc_min(t.a1 + p->rows, c->out[1]), t.b2 = tc_min(t.a2 + p->cols, c->out[2]);
     span(c, 1, t.a1, t.b1, &t.lo1, &t.hi1), span(c, 2, t.a2, t.b2, &t.lo2, &t.hi2);
-    t.strip = mine, t.result = mine + p->strip, t.line = (tc_conv_line *)(mine + p->strip + p->result);
+    t.strip = worker_scratch, t.result = worker_scratch + p->strip, t.line = (tc_conv_line *)(worker_scratch + p->strip + p->result);
     return t;
 }
 
@@ -180,11 +180,11 @@ static void strips(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_conv *c = p->c;
     int64_t lanes = p->o->lanes, area = tc_conv_volume(c->out);
     size_t e = elem(c);
-    char *mine = p->scratch + (size_t)worker * p->per_worker;
+    char *worker_scratch = p->scratch + (size_t)worker * p->per_worker;
     for (int64_t i = begin; i < end; i++) {
         int64_t col = i % p->ncols, r = i / p->ncols % p->nrows, o0 = i / p->ncols / p->nrows % c->out[0],
                 block = i / p->ncols / p->nrows / c->out[0] % p->blocks, n = i / p->ncols / p->nrows / c->out[0] / p->blocks;
-        task t = place_task(p, n, block, o0, r, col, mine);
+        task t = place_task(p, n, block, o0, r, col, worker_scratch);
         load_strip(p, &t);
         const char *w = p->weights + (size_t)(block * (p->k + 1) * lanes) * e;
         tc_conv_row job = {.line = t.line, .run = p->runs, .nruns = p->nruns, .first = t.a2, .last = t.b2, .cin = c->cin, .taps = p->taps, .w = w};
@@ -309,7 +309,7 @@ static void grad_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_conv *c = p->c;
     int64_t lanes = p->o->lanes, total = c->n * tc_conv_volume(c->out);
     size_t lane = (size_t)lanes * elem(c), e = elem(c);
-    char *mine = p->scratch + (size_t)worker * p->per_worker, *after = mine + p->per_worker - sums_bytes(p), v[MAX_LANES * 8];
+    char *worker_scratch = p->scratch + (size_t)worker * p->per_worker, *after = worker_scratch + p->per_worker - sums_bytes(p), v[MAX_LANES * 8];
     sums s;
     s.acc = tc_conv_take(&after, (size_t)p->k * lane * (1 + MAX_LEVELS)), s.level = s.acc + (size_t)p->k * lane;
     s.have = tc_conv_take(&after, (size_t)p->k * 8), s.any = tc_conv_take(&after, (size_t)p->k);
@@ -320,7 +320,7 @@ static void grad_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
         for (int64_t n = 0; n < c->n; n++)
             for (int64_t o0 = 0; o0 < c->out[0]; o0++)
                 for (int64_t r = 0; r < p->nrows; r++) {
-                    task t = place_task(p, n, block, o0, r, 0, mine);
+                    task t = place_task(p, n, block, o0, r, 0, worker_scratch);
                     grad_strip(p, &t, part, &s);
                 }
         if (total % TC_LEAF) close_leaf(p, &s, total / TC_LEAF);

@@ -129,7 +129,8 @@ static inline void copy(T *to, const T *from, int64_t n) {
 }
 /* Lists the terms of leaf [k0, k1) for a tile as segments; `at` is the first tap with terms in the leaf. Where positions are not read in place, terms
  * are copied to a, [row][LDA]. Returns how many segments; *none: the rows that have no term. */
-static int list_terms(const tc_conv_block *b, const tile_place *p, int64_t k0, int64_t k1, int64_t at, T *a, segment *seg, uint32_t *absent_rows) {
+static int list_terms(const tc_conv_block *b, const tile_place *p, int64_t k0, int64_t k1, int64_t at, T *a, segment *segments,
+                      uint32_t *absent_rows) {
     const uint32_t all = (1u << p->rows) - 1;
     int n = 0;
     int64_t filled = 0, base[MR];
@@ -156,9 +157,9 @@ static int list_terms(const tc_conv_block *b, const tile_place *p, int64_t k0, i
                 for (int64_t i = 0; i < count; i++) o[i] = 0;
         }
         const int64_t place = p->step ? offset : filled;
-        segment *before = n ? &seg[n - 1] : NULL;
+        segment *before = n ? &segments[n - 1] : NULL;
         if (before && before->absent == absent && before->k + before->n == from && before->at + before->n == place) before->n += count;
-        else seg[n++] = (segment){place, from, count, absent};
+        else segments[n++] = (segment){place, from, count, absent};
         filled += count;
     }
     *absent_rows = lacking;

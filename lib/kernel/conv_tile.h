@@ -20,8 +20,8 @@ typedef struct {
 typedef struct {
     const T *a, *b; /* a[row * lda + at of a segment + i]; b[k * NR + column] */
     int64_t lda;
-    const segment *seg;
-    int nseg, nlevels;
+    const segment *segments;
+    int nsegments, nlevels;
     uint32_t absent_rows, empty_rows; /* bit r: row r has no term in this leaf; in the last leaf also: in any leaf */
     const T *level[MAX_LEVELS];       /* partial sums to merge with, [row][NR] */
     T *out, *saved;                   /* out: [row][ldo]; saved: scratch, [row][NR] */
@@ -88,7 +88,7 @@ INLINE void run_tile(const tile *t, const int rows, const bool wide) {
     const prefetch_walk *next = t->prefetch;
     prefetch_walk prefetch = *next;
     EACH_ROW(DECLARE)
-    for (const segment *s = t->seg, *end = s + t->nseg; s < end; s++) {
+    for (const segment *s = t->segments, *end = s + t->nsegments; s < end; s++) {
         const T *a[4], *b = t->b + s->k * NR;
         int64_t n = s->n;
         for (int i = 0; i < (rows + 3) / 4; i++) a[i] = t->a + s->at + 4 * i * lda;

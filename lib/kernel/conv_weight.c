@@ -1,5 +1,5 @@
 /* The weight gradient of a convolution as a matrix product for each tap: output gradients [output channel][k] by inputs [k][input channel], where k is
- * (image, output position); positions whose tap lies in the padding are absent (tc_gemm.seg). */
+ * (image, output position); positions whose tap lies in the padding are absent (tc_gemm.segments). */
 #include "base/ints.h"
 #include "kernel/conv_plan.h"
 #include "kernel/transpose.h"
@@ -12,8 +12,8 @@ typedef struct {
     char *dw;
     tc_conv_weight strides;
     int64_t k, *a_k, *b_k;
-    const tc_gemm_seg *seg;
-    const int *nseg;
+    const tc_gemm_segment *segments;
+    const int *nsegments;
     int64_t most; /* segments of a tap, at most */
 } plan;
 
@@ -26,7 +26,7 @@ size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int 
     int64_t k = c->n * tc_conv_volume(c->out), taps = tc_conv_volume(c->kernel);
     const bool s = swapped(c);
     return tc_pad64((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c)) + 2 * tc_pad64((size_t)k * 8) +
-           tc_pad64((size_t)taps * sizeof(int)) + tc_pad64((size_t)(taps * most_segments(c)) * sizeof(tc_gemm_seg)) +
+           tc_pad64((size_t)taps * sizeof(int)) + tc_pad64((size_t)(taps * most_segments(c)) * sizeof(tc_gemm_segment)) +
            tc_gemm_scratch(isa, c->dtype, s ? c->cin : c->cout, s ? c->cout : c->cin, k, false, threads) + 256;
 }
 
@@ -47,8 +47,8 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
                    .b = x,
                    .b_cs = 1,
                    .b_k = p->b_k,
-                   .seg = p->seg + t * p->most,
-                   .nseg = p->nseg[t],
+                   .segments = p->segments + t * p->most,
+                   .nsegments = p->nsegments[t],
                    .c = p->dw + (g * p->strides.group + t) * size,
                    .c_rs = p->strides.cout,
                    .c_cs = p->strides.cin,
@@ -68,8 +68,8 @@ void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool,
     tc_transpose_batch(isa, pool, elem(c), c->n, channels, inside, in, x);
     p.x = x;
     p.a_k = tc_conv_take(&scratch, (size_t)p.k * 8), p.b_k = tc_conv_take(&scratch, (size_t)p.k * 8);
-    int *nseg = tc_conv_take(&scratch, (size_t)taps * sizeof(int));
-    tc_gemm_seg *seg = tc_conv_take(&scratch, (size_t)(taps * p.most) * sizeof(tc_gemm_seg));
+    int *nsegments = tc_conv_take(&scratch, (size_t)taps * sizeof(int));
+    tc_gemm_segment *segments = tc_conv_take(&scratch, (size_t)(taps * p.most) * sizeof(tc_gemm_segment));
     int64_t k = 0;
     for (int64_t n = 0; n < c->n; n++)
         for (int64_t o0 = 0; o0 < c->out[0]; o0++)
@@ -83,17 +83,17 @@ void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool,
         int64_t b = 0, e = c->out[2]; /* [b, e): positions of the last dimension where the tap is present */
         while (b < e && tc_conv_source(c, 2, b, t2) < 0) b++;
         while (e > b && tc_conv_source(c, 2, e - 1, t2) < 0) e--;
-        tc_gemm_seg *s = seg + t * p.most;
-        nseg[t] = 0;
+        tc_gemm_segment *s = segments + t * p.most;
+        nsegments[t] = 0;
         for (int64_t n = 0; n < c->n && e > b; n++)
             for (int64_t o0 = 0; o0 < c->out[0]; o0++)
                 for (int64_t o1 = 0; tc_conv_source(c, 0, o0, t0) >= 0 && o1 < c->out[1]; o1++) {
                     if (tc_conv_source(c, 1, o1, t1) < 0) continue;
                     int64_t at = ((n * c->out[0] + o0) * c->out[1] + o1) * c->out[2] + b;
-                    if (nseg[t] && s[nseg[t] - 1].k + s[nseg[t] - 1].n == at) s[nseg[t] - 1].n += e - b;
-                    else s[nseg[t]++] = (tc_gemm_seg){at, e - b};
+                    if (nsegments[t] && s[nsegments[t] - 1].k + s[nsegments[t] - 1].n == at) s[nsegments[t] - 1].n += e - b;
+                    else s[nsegments[t]++] = (tc_gemm_segment){at, e - b};
                 }
     }
-    p.seg = seg, p.nseg = nseg;
+    p.segments = segments, p.nsegments = nsegments;
     tc_gemm_run(isa, pool, scratch, c->groups * taps, make_job, &p);
 }

@@ -229,8 +229,8 @@ static double *chirp_part(const job *j, int k) {
 }
 
 static void worker_buffers(const job *j, int worker, char **b, char **small) {
-    char *mine = (char *)j->c->scratch + j->l.worker + j->l.each * (size_t)worker;
-    for (int k = 0; k < 4; k++) b[k] = mine + (size_t)k * j->l.line, small[k] = mine + 4 * j->l.line + (size_t)k * j->l.small;
+    char *worker_scratch = (char *)j->c->scratch + j->l.worker + j->l.each * (size_t)worker;
+    for (int k = 0; k < 4; k++) b[k] = worker_scratch + (size_t)k * j->l.line, small[k] = worker_scratch + 4 * j->l.line + (size_t)k * j->l.small;
 }
 
 /* Bluestein's chirp exp(-i pi k^2 / n) to parts 0 and 1; the transform of its conjugate, wrapped around and divided by its length, to parts 2 and

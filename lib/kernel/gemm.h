@@ -5,7 +5,7 @@
  *     a   element (i, k): a[i * a_rs + (a_k ? a_k[k] : k * a_cs)]
  *     b   element (k, j): b[(b_k ? b_k[k] : k * b_rs) + j * b_cs]
  *     c   element (i, j): c[i * c_rs + j * c_cs]
- *     seg the ranges of k that are present, ascending, not overlapping; NULL: all. A leaf with no k present is left out of the tree.
+ *     segments the ranges of k that are present, ascending, not overlapping; NULL: all. A leaf with no k present is left out of the tree.
  *
  * Strides and offsets are in elements. Threads split rows and columns only, never k, so the bits do not depend on their number. */
 #ifndef TC_KERNEL_GEMM_H
@@ -16,19 +16,19 @@
 /* The range [k, k + n) is present. */
 typedef struct {
     int64_t k, n;
-} tc_gemm_seg;
+} tc_gemm_segment;
 
 typedef struct {
     /* Of a and b: TC_F32, TC_F64, or, where the instruction set has gemm_bf16, TC_BF16. Products of bfloat16 are summed in float32, in the order of
-     * the instruction (gemm_bf16.isa.c), without leaves; they take neither offset tables nor seg. */
+     * the instruction (gemm_bf16.isa.c), without leaves; they take neither offset tables nor segments. */
     tc_dtype dtype;
     bool rounded; /* TC_BF16 only: c and add are bfloat16 too, and results are rounded last; false: c and add are float32 */
     int64_t m, n, k;
     const void *a, *b;
     int64_t a_rs, a_cs, b_rs, b_cs;
     const int64_t *a_k, *b_k;
-    const tc_gemm_seg *seg;
-    int nseg;
+    const tc_gemm_segment *segments;
+    int nsegments;
     void *c;
     int64_t c_rs, c_cs;
     /* c = alpha * product + beta * add, computed as fma(beta, add, alpha * product); a factor of 1 is not applied. add is read at
@@ -65,7 +65,7 @@ static inline int64_t tc_gemm_panel_bytes(const tc_gemm *j, int nr, int64_t k) {
 size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, bool packed, int threads);
 /* An upper bound for every job of at most these sizes whose b is not packed. */
 size_t tc_gemm_scratch_most(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads);
-/* Packs b once for all products that share it. Only b (pointer, strides, offset table), seg, n and k of the job are read; out is tc_gemm.packed. */
+/* Packs b once for all products that share it. Only b (pointer, strides, offset table), segments, n and k of the job are read; out is tc_gemm.packed. */
 size_t tc_gemm_packed_bytes(const tc_isa_ops *isa, tc_dtype dtype, int64_t n, int64_t k);
 void tc_gemm_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out);
 /* The same for products of float32 whose b has elements of packed_type: they keep that type. Not for groups (weight_only.c packs those). */

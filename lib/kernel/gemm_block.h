@@ -89,7 +89,7 @@ static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
 static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, T *at, const void *packed) {
     work w = {.j = j, .r0 = r0, .nr = nr, .c0 = c0, .nc = nc, .leaves = leaves_of(j->k), .packed = packed, .b_cols = nc, .a_rows = MR};
     if (tc_gemm_widens(j)) w.packed = NULL, w.typed_panels = packed, w.single_row = nr == 1 && has_row(j->packed_type);
-    const bool plain = !packed && !j->b_k && !j->seg;
+    const bool plain = !packed && !j->b_k && !j->segments;
     /* Few rows use each panel so few times that packing it costs more than it saves: b is read in place. The limit on rows is lower where b comes from
      * memory, lowest where its columns do not fill whole tiles. */
     const int64_t bytes = j->k * j->b_rs * (int64_t)sizeof(T);
@@ -98,7 +98,7 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     if (plain && (nr <= most || small) && nc >= NR && j->b_cs == 1) w.b_source = even && nr <= (small ? THIN_ROWS : STRIP_ROWS) ? STRIP : IN_PLACE;
     else if (plain && nr <= THIN_ROWS && nc >= NR && j->b_rs == 1 && j->b_cs != 1) w.b_source = TRANSPOSED;
     const bool by_rows = w.b_source == PANELS && !packed && j->b_cs == 1; /* packing reads a chunk's columns row by row: the chunk is to be wide */
-    w.depth = j->seg || by_rows ? 1 : depth_of(nr, nc, j->k, j->l2_bytes >= 2 << 20 ? A_L2_BYTES_2M : A_L2_BYTES);
+    w.depth = j->segments || by_rows ? 1 : depth_of(nr, nc, j->k, j->l2_bytes >= 2 << 20 ? A_L2_BYTES_2M : A_L2_BYTES);
     while (1 << w.low < w.depth) w.low++;
     const int64_t leaf_b = B_L2_BYTES / (w.depth * (int64_t)sizeof(T)); /* elements of a leaf's b */
     if (w.b_source == STRIP) w.b_cols = leaf_b / STRIP_ROWS / NR * NR;
@@ -107,7 +107,7 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
         w.b_cols = leaf_b / tc_max(1, tc_min(j->k, TC_LEAF)) / NR * NR; /* all columns where b_fits_l2 */
     if (w.b_source == PANELS && !b_fits_l2(nc, j->k)) w.a_rows = nr;
     if (w.packed && w.a_rows == nr) w.b_cols = tc_max(C_L2_BYTES / nr / (int64_t)sizeof(T) / NR * NR, NR);
-    w.by_k = !j->seg && !j->a_k && j->a_cs == 1;
+    w.by_k = !j->segments && !j->a_k && j->a_cs == 1;
     w.tile = at, w.low_levels = w.tile + MR * NR, w.a_copy = w.low_levels + 3 * MR * NR;
     w.panels = w.a_copy + tc_max(w.a_rows, MR) * w.depth * LDA;
     w.high_levels = w.panels + tc_min(padded(nc) * w.depth * TC_LEAF, B_L2_BYTES / (int64_t)sizeof(T));
@@ -130,9 +130,9 @@ typedef struct {
 } k_block;
 /* State of the tree and of the segments between k blocks. */
 typedef struct {
-    int64_t have; /* bit i: level i holds a sum (as in a binary counter of leaves) */
-    int64_t past; /* present k so far */
-    int seg;      /* first segment that is not used up */
+    int64_t have;     /* bit i: level i holds a sum (as in a binary counter of leaves) */
+    int64_t past;     /* present k so far */
+    int next_segment; /* first segment that is not used up */
 } progress;
 
 /* Decides which levels the sum of leaf l is merged with (those below the lowest 0 bit of l; after the last leaf, all that hold a sum), and where the
@@ -152,11 +152,11 @@ static void begin_k_block(const work *w, int64_t first, progress *p, k_block *kb
     for (int i = 0; i < kb->leaves; i++) {
         leaf *x = &kb->leaf[i];
         x->k0 = (first + i) * TC_LEAF, x->at = kb->n;
-        x->n = leaf_ranges(j, x->k0, &p->seg, kb->ranges, &kb->count); /* with segments a k block is one leaf */
+        x->n = leaf_ranges(j, x->k0, &p->next_segment, kb->ranges, &kb->count); /* with segments a k block is one leaf */
         kb->n += x->n;
         place_in_tree(p, first + i, first + i == w->leaves - 1, x);
     }
-    if (!j->seg) kb->ranges[0] = (k_range){first * TC_LEAF, kb->n};
+    if (!j->segments) kb->ranges[0] = (k_range){first * TC_LEAF, kb->n};
 }
 static inline const char *typed_panel_at(const work *w, int64_t column, int64_t past) {
     return w->typed_panels + column / NR * tc_gemm_panel_bytes(w->j, NR, w->j->k) + tc_gemm_panel_bytes(w->j, NR, past);
@@ -232,7 +232,7 @@ static inline void one_tile(const work *w, const k_block *kb, int i, int64_t r, 
 static void copy_a(const work *w, const k_block *kb, int64_t r, int rows, T *to) {
     const tc_gemm *j = w->j;
     for (int i = 0; i < kb->leaves; i++, to += rows * LDA)
-        copy_rows(j, j->seg ? kb->ranges : &(k_range){kb->leaf[i].k0, kb->leaf[i].n}, j->seg ? kb->count : 1, w->r0 + r, rows, to);
+        copy_rows(j, j->segments ? kb->ranges : &(k_range){kb->leaf[i].k0, kb->leaf[i].n}, j->segments ? kb->count : 1, w->r0 + r, rows, to);
 }
 #if MR == 6
 /* Chain i of a TRANSPOSED tile. The order: the whole leaves of the tile's first vector of columns, those of its second, then the short last leaf of

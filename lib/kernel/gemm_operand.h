@@ -1,21 +1,22 @@
 /* What tiles read: the k of a leaf that are present, packed panels of b, copied rows of a. Included by gemm_block.h. */
 
-/* The ranges of k in leaf [k0, k0 + 256) that are present, to out. *seg_at is the first segment that may reach into the leaf, and is advanced for
+/* The ranges of k in leaf [k0, k0 + 256) that are present, to out. *first_segment is the first segment that may reach into the leaf, and is advanced for
  * the next one. Returns how many k there are. */
 typedef struct {
     int64_t k, n;
 } k_range;
-static int64_t leaf_ranges(const tc_gemm *j, int64_t k0, int *seg_at, k_range *out, int *count) {
+static int64_t leaf_ranges(const tc_gemm *j, int64_t k0, int *first_segment, k_range *out, int *count) {
     int64_t k1 = k0 + TC_LEAF < j->k ? k0 + TC_LEAF : j->k, total = 0;
     *count = 0;
-    if (!j->seg) {
+    if (!j->segments) {
         out[(*count)++] = (k_range){k0, k1 - k0};
         return k1 - k0;
     }
-    for (int s = *seg_at; s < j->nseg && j->seg[s].k < k1; s++) {
-        int64_t b = j->seg[s].k > k0 ? j->seg[s].k : k0, e = j->seg[s].k + j->seg[s].n < k1 ? j->seg[s].k + j->seg[s].n : k1;
+    for (int s = *first_segment; s < j->nsegments && j->segments[s].k < k1; s++) {
+        int64_t b = j->segments[s].k > k0 ? j->segments[s].k : k0,
+                e = j->segments[s].k + j->segments[s].n < k1 ? j->segments[s].k + j->segments[s].n : k1;
         if (e > b) out[(*count)++] = (k_range){b, e - b}, total += e - b;
-        if (j->seg[s].k + j->seg[s].n <= k1) *seg_at = s + 1;
+        if (j->segments[s].k + j->segments[s].n <= k1) *first_segment = s + 1;
     }
     return total;
 }

@@ -50,7 +50,7 @@ typedef struct tc_epilogue_plain {
     const uint16_t *table;     /* bf16 only: 65536 results, by the bits of x, and one more element that may be read */
 } tc_epilogue_plain;
 
-/* What float32 products may round their operands to (factors.h); sums stay float32. BF16X3: operands as the sum of two bfloat16, without the product
+/* What float32 products may round their operands to (fp32_precision.h); sums stay float32. BF16X3: operands as the sum of two bfloat16, without the product
  * of the two low parts. */
 typedef enum { TC_FP32_IEEE, TC_FP32_BF16X3, TC_FP32_TF32, TC_FP32_BF16 } tc_fp32;
 /* Where results may deviate from the default numerics (tc-numerics(7)). */

@@ -1,11 +1,11 @@
 /* Matrix products as kernels (matmul.h): reads the arguments as strided operands and picks the product: floats by gemm.h, 16-bit floats after widening,
- * float32 from rounded operands where --fp32-precision allows it (factors.h), integers by gemm_int.h, int8 by gemm_i8.h. */
+ * float32 from rounded operands where --fp32-precision allows it (fp32_precision.h), integers by gemm_int.h, int8 by gemm_i8.h. */
 #include "kernel/matmul.h"
 
 #include <string.h>
 
 #include "base/ints.h"
-#include "kernel/factors.h"
+#include "kernel/fp32_precision.h"
 #include "kernel/gemm_external.h"
 #include "kernel/gemm_i8.h"
 #include "kernel/isa.h"
@@ -101,22 +101,22 @@ static void widen(const tc_isa_ops *isa, tc_pool *pool, tc_dtype d, operand *o, 
 
 /* ---- float32 from rounded operands ---- */
 static tc_fp32 precision(const tc_kcall *c, const product *p) { return p->dtype == TC_F32 ? c->numerics.matmul : TC_FP32_IEEE; }
-static tc_dtype factor_type(const tc_kcall *c, tc_fp32 mode) { return tc_factor_type(mode, c->isa->gemm_bf16 != NULL); }
-/* Replaces an operand by its rounded copy (factors.h) at *at, which is advanced. k runs along the columns of the left operand, along the rows of the
+static tc_dtype factor_type(const tc_kcall *c, tc_fp32 mode) { return tc_rounded_type(mode, c->isa->gemm_bf16 != NULL); }
+/* Replaces an operand by its rounded copy (fp32_precision.h) at *at, which is advanced. k runs along the columns of the left operand, along the rows of the
  * right one. */
 static void round_factor(const tc_kcall *c, tc_fp32 mode, operand *o, int64_t batch, int64_t rows, int64_t cols, bool left, char **at) {
-    const int64_t parts = tc_factor_parts(mode);
+    const int64_t parts = tc_rounded_parts(mode);
     const tc_dtype type = factor_type(c, mode);
     const bool transposed = o->rs == 1 && o->cs != 1; /* the copy keeps the order of memory */
-    tc_factor f = {o->data, o->bs ? batch : 1, rows, cols, o->bs, o->rs, o->cs, left, left != transposed};
+    tc_rounded_operand f = {o->data, o->bs ? batch : 1, rows, cols, o->bs, o->rs, o->cs, left, left != transposed};
     if (transposed) f.rows = cols, f.cols = rows, f.rs = o->cs, f.cs = 1;
-    tc_factor_round(c->isa, c->pool, mode, type, &f, *at);
+    tc_round_operand(c->isa, c->pool, mode, type, &f, *at);
     const int64_t line = f.along ? parts * f.cols : f.cols;
     *o = (operand){*at, o->bs ? parts * rows * cols : 0, transposed ? 1 : line, transposed ? line : 1};
     *at += tc_pad64((size_t)(f.batch * parts * rows * cols) * tc_dtype_size(type));
 }
 static size_t factor_bytes(const tc_kcall *c, tc_fp32 mode, int64_t n) {
-    return tc_pad64((size_t)(n * tc_factor_parts(mode)) * tc_dtype_size(factor_type(c, mode)));
+    return tc_pad64((size_t)(n * tc_rounded_parts(mode)) * tc_dtype_size(factor_type(c, mode)));
 }
 
 /* ---- few rows: b is widened a window of columns at a time, which stays in L2 until it is used, instead of as a whole ---- */
@@ -230,7 +230,7 @@ static size_t scratch_of(const tc_kcall *c, int threads, int form) {
     if (!tc_is_float(p.dtype)) return 0;
     const tc_fp32 mode = precision(c, &p);
     if (mode)
-        return tc_gemm_scratch(c->isa, factor_type(c, mode), p.m, p.n, p.k * tc_factor_parts(mode), c->packed != NULL, threads) +
+        return tc_gemm_scratch(c->isa, factor_type(c, mode), p.m, p.n, p.k * tc_rounded_parts(mode), c->packed != NULL, threads) +
                factor_bytes(c, mode, p.batch * p.m * p.k) + (c->packed ? 0 : factor_bytes(c, mode, p.batch * p.k * p.n)) + 64;
     tc_dtype work = work_type(c->isa, p.dtype);
     if (work != p.dtype && uses_windows(&p, c->packed))
@@ -257,7 +257,7 @@ static tc_status run_of(tc_kcall *c, int form) {
     if (mode) {
         round_factor(c, mode, &p.a, p.batch, p.m, p.k, true, &scratch);
         if (!c->packed) round_factor(c, mode, &p.b, p.batch, p.k, p.n, false, &scratch);
-        p.k *= tc_factor_parts(mode), p.factor = p.packed_type = factor_type(c, mode);
+        p.k *= tc_rounded_parts(mode), p.factor = p.packed_type = factor_type(c, mode);
     } else if (work != d) {
         widen(c->isa, c->pool, d, &p.a, p.batch, p.m, p.k, &scratch);
         const bool few = uses_windows(&p, c->packed);
@@ -292,11 +292,11 @@ static int knobs_of(const tc_kcall *c, tc_knob *out, int form) {
 /* Panels of rounded operands. The columns of one panel at a time are rounded into a buffer behind the panels, and packed from there. */
 static int64_t panel_cols(const tc_kcall *c, tc_dtype d) { return (d == TC_BF16 ? c->isa->gemm_bf16 : c->isa->gemm_f32)->nr; }
 static size_t rounded_panels(const tc_kcall *c, tc_fp32 mode, const product *p) {
-    return tc_pad64(tc_gemm_packed_bytes(c->isa, factor_type(c, mode), p->n, p->k * tc_factor_parts(mode)));
+    return tc_pad64(tc_gemm_packed_bytes(c->isa, factor_type(c, mode), p->n, p->k * tc_rounded_parts(mode)));
 }
 static void pack_rounded(const tc_kcall *c, tc_fp32 mode, const product *p, char *out) {
     const tc_dtype d = factor_type(c, mode);
-    const int64_t nr = panel_cols(c, d), k = p->k * tc_factor_parts(mode);
+    const int64_t nr = panel_cols(c, d), k = p->k * tc_rounded_parts(mode);
     char *const buffer = out + rounded_panels(c, mode, p);
     for (int64_t c0 = 0; c0 < p->n; c0 += nr, out += tc_gemm_packed_bytes(c->isa, d, nr, k)) {
         const int64_t n = p->n - c0 < nr ? p->n - c0 : nr;

@@ -2,7 +2,7 @@
  * threshold. */
 #include "kernel/nms.h"
 
-#include "kernel/order.h"
+#include "kernel/sort_keys.h"
 
 #include <string.h>
 

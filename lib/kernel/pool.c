@@ -189,11 +189,11 @@ static void one_row(const pool *p, const rows *r, int64_t row) {
 static void some_rows(void *ctx, int64_t begin, int64_t end, int worker) {
     const pool *p = ctx;
     int64_t widest = p->in[2] > p->to[2] ? p->in[2] : p->to[2];
-    char *mine = p->scratch + (size_t)worker * p->per_worker;
+    char *worker_scratch = p->scratch + (size_t)worker * p->per_worker;
     if (widest < STRIP) widest = STRIP;
     size_t each = tc_pad64((size_t)(widest * p->c) * 8);
     int64_t step = rows_at_once(p);
-    rows r = {mine, mine + each, mine + 2 * each, mine + 3 * each, (int64_t *)(mine + 4 * each)};
+    rows r = {worker_scratch, worker_scratch + each, worker_scratch + 2 * each, worker_scratch + 3 * each, (int64_t *)(worker_scratch + 4 * each)};
     for (int64_t i = begin; i < end; i += step) {
         if (takes_whole_windows(p)) whole_windows(p, i);
         else if (step == 1) one_row(p, &r, i);

@@ -213,9 +213,9 @@ static void put(const mean *m, const place *p, int64_t at, int64_t n) {
 static void some(void *ctx, int64_t begin, int64_t end, int worker) {
     const mean *m = ctx;
     const tc_reduce_ops *ops = m->isa->reduce[m->work];
-    char *mine = m->scratch + (size_t)worker * m->per_worker;
+    char *worker_scratch = m->scratch + (size_t)worker * m->per_worker;
     size_t table = tc_pad64((size_t)(m->strip * m->taps) * tc_dtype_size(m->work)), results = tc_pad64((size_t)m->strip * 8);
-    place p = {mine, mine + table, mine + table + results, NULL, mine + table + 2 * results};
+    place p = {worker_scratch, worker_scratch + table, worker_scratch + table + results, NULL, worker_scratch + table + 2 * results};
     int64_t width = m->d[2].to, all = m->planes * m->d[0].to * m->d[1].to, each = m->by_rows ? 1 : m->strip / width;
     for (int64_t r = 0; m->uniform && r < m->strip; r += m->by_rows ? 1 : width)
         fill_counts(m, p.counts + (size_t)r * tc_dtype_size(m->sum), 0, 0, m->by_rows ? 1 : width);

@@ -1,5 +1,5 @@
 /* Kernels whose result sizes depend on the data: unique, nonzero, masked_select. */
-#include "kernel/order.h"
+#include "kernel/sort_keys.h"
 #include "kernel/sort.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* sort, topk, kthvalue, median, mode, searchsorted: independent rows along one dimension. */
 #include "kernel/sort.h"
 
-#include "kernel/order.h"
+#include "kernel/sort_keys.h"
 
 #include <string.h>
 
@@ -104,7 +104,7 @@ static int64_t count_nan(const row_job *j, const uint64_t *keys, int64_t step, i
     return n;
 }
 
-/* A row with packed keys (order.h). a: 2 n words. */
+/* A row with packed keys (sort_keys.h). a: 2 n words. */
 static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
     int64_t n = j->l.n, k = j->k, at = row_at(&j->l, r);
     uint64_t *scratch = a + n;
@@ -149,11 +149,11 @@ static size_t row_bytes(const tc_tensor *t, const lines *l) {
 }
 static void row_range(void *ctx, int64_t begin, int64_t end, int worker) {
     const row_job *j = ctx;
-    void *mine = j->scratch + (size_t)worker * j->share;
+    void *worker_scratch = j->scratch + (size_t)worker * j->share;
     bool packs = tc_order_packs(j->in->dtype, j->l.n);
     for (int64_t r = begin; r < end; r++) {
-        if (packs) packed_row(j, r, mine);
-        else wide_row(j, r, mine);
+        if (packs) packed_row(j, r, worker_scratch);
+        else wide_row(j, r, worker_scratch);
     }
 }
 

@@ -94,7 +94,7 @@ tc_alias *tc_alias_new(tc_functional *f, tc_alias *parent, const tc_view_step *v
 }
 
 /* a becomes the last of a chain of these views. */
-static tc_status take_steps(tc_functional *f, tc_alias *a, const tc_shown *s, const tc_value *parent) {
+static tc_status take_steps(tc_functional *f, tc_alias *a, const tc_result_alias *s, const tc_value *parent) {
     if (!s->nsteps || s->of != parent) return tc_error(TC_UNSUPPORTED, "writing through a view made by %s is not supported", tc_op_name(a->view.op));
     for (int i = 0; i < s->nsteps - 1; i++) a->parent = tc_alias_new(f, a->parent, &s->steps[i], NULL);
     a->view = s->steps[s->nsteps - 1];
@@ -111,8 +111,8 @@ tc_status tc_alias_in_steps(tc_functional *f, tc_alias *a, tc_value *parent) {
     f->g->names_follow = follow;
     TC_TRY(st);
     const int count = n->outs[0]->kind == TC_V_LIST ? n->outs[0]->nlist : 1;
-    tc_shown *all = TC_NEWN(&f->arena, tc_shown, (size_t)count + 1);
-    st = tc_shown_in_steps(f->g->program, n, all);
+    tc_result_alias *all = TC_NEWN(&f->arena, tc_result_alias, (size_t)count + 1);
+    st = tc_result_aliases_in_decomposition(f->g->program, n, all);
     tc_node_remove(n);
     TC_TRY(st);
     tc_alias **parts = a->parts;

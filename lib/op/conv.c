@@ -3,7 +3,7 @@
  *
  *     out = (in + 2 padding - dilation (k - 1) - 1) / stride + 1          transposed: (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1 */
 #include "kernel/conv.h"
-#include "op/by_parts.h"
+#include "op/complex_parts.h"
 #include "op/shape.h"
 
 enum { MAX_SPATIAL = 3 };

@@ -47,19 +47,19 @@ static tc_status read_args(tc_functional *f, tc_node *n) {
 /* Called after n's arguments were replaced by current values. `source` are those that were there: tensors that share a value now (after copy_)
  * are told apart by them. */
 static tc_status note_views(tc_functional *f, const tc_node *n, const tc_arg *source) {
-    tc_shown *shown;
+    tc_result_alias *aliases;
     int count, k = 0;
     tc_node named = *n;
     const bool view = tc_op_schema(n->op)->is_view;
     named.args = tc_arena_dup(&f->arena, view ? n->args : source, sizeof *source * (size_t)n->nargs);
     if (view) named.args[0] = source[0];
-    TC_TRY(tc_shown_by(&named, &shown, &count));
+    TC_TRY(tc_result_aliases(&named, &aliases, &count));
     for (int i = 0; i < n->nouts && k < count; i++) {
         tc_value *out = n->outs[i];
         const bool list = out->kind == TC_V_LIST;
         tc_alias **parts = list && view ? TC_NEWN(&f->arena, tc_alias *, (size_t)out->nlist + 1) : NULL;
         for (int j = 0; j < (list ? out->nlist : 1); j++, k++) {
-            const tc_shown *s = &shown[k];
+            const tc_result_alias *s = &aliases[k];
             if (!s->of) continue;
             tc_alias *a = tc_alias_of(f, view ? source[0].value : s->of)->a;
             for (int t = 0; t < s->nsteps; t++) a = tc_alias_new(f, a, &s->steps[t], NULL);

@@ -41,22 +41,22 @@ typedef struct {
 } tc_unmarked_writes;
 bool tc_op_unmarked_writes(const tc_op *op, const tc_arg *args, int rank, tc_unmarked_writes *out);
 
-/* op/shown.c: which results of a call alias an argument, and by which chain of views. */
+/* op/result_alias.c: which results of a call alias an argument, and by which chain of views. */
 typedef struct {
     const tc_op *op;
     const tc_arg *args; /* of them all but the first, which is what the step before shows */
     int nargs, element; /* of its list of results; -1: the result itself */
 } tc_view_step;
-typedef struct tc_shown {
+typedef struct tc_result_alias {
     tc_value *of; /* the aliased argument; NULL: the result has its own memory */
     const tc_view_step *steps;
     int nsteps;
-} tc_shown;
-bool tc_may_show(const tc_op *op);
+} tc_result_alias;
+bool tc_op_may_alias(const tc_op *op);
 /* Of n's results, elements of lists each for itself. *out_n: 0 where none shows any. */
-tc_status tc_shown_by(const tc_node *n, tc_shown **out, int *out_n);
+tc_status tc_result_aliases(const tc_node *n, tc_result_alias **out, int *out_n);
 /* ... by the steps of n's decomposition. out: room for a result each. */
-tc_status tc_shown_in_steps(tc_program *p, const tc_node *n, tc_shown *out);
+tc_status tc_result_aliases_in_decomposition(tc_program *p, const tc_node *n, tc_result_alias *out);
 
 /* op/view_inverse.c, of the views that others consist of: base with `written` in the place that the view op(base, args[1..]) takes of it. */
 struct tc_emit;

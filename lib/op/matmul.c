@@ -3,7 +3,7 @@
  *
  *     matmul   1-D by 1-D: dot      2-D by 2-D: mm      more: the batches broadcast, folded into one bmm (or into the rows of mm) */
 #include "kernel/matmul.h"
-#include "op/by_parts.h"
+#include "op/complex_parts.h"
 #include "op/shape.h"
 
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }

@@ -132,20 +132,20 @@ static tc_status clamp_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, i
     if (!(lo && tc_arg_value(n, lo)) && !(hi && tc_arg_value(n, hi))) return clamp_grad_numbers(e, n, gs, lo, hi);
     if (!lo || !hi) return clamp_grad_one(e, n, gs, lo ? lo : hi, lo != 0);
     tc_value *apart = args2(e, "aten::lt.Tensor", n, lo, hi), *crossed = args2(e, "aten::gt.Tensor", n, lo, hi);
-    tc_value *half = tc_e_muls(e, gs[0], 0.5), *mine = gs[0];
+    tc_value *half = tc_e_muls(e, gs[0], 0.5), *share = gs[0];
     int bound[2] = {lo, hi};
     const char *const beyond[2] = {"aten::lt.Tensor", "aten::gt.Tensor"};
     for (int i = 0; i < 2; i++) {
         tc_value *over = args2(e, beyond[i], n, 0, bound[i]);
         tc_value *tie = tc_e2(e, "aten::logical_and", args2(e, "aten::eq.Tensor", n, 0, bound[i]), apart);
-        mine = except(e, over, tc_e3(e, "aten::where.self", tie, half, mine));
+        share = except(e, over, tc_e3(e, "aten::where.self", tie, half, share));
         if (!tc_emit_wants_grad(e, n, bound[i])) continue;
         tc_value *its = i ? tc_e2(e, "aten::logical_or", tc_e2(e, "aten::logical_and", over, args2(e, "aten::le.Tensor", n, lo, hi)), crossed)
                           : tc_e2(e, "aten::logical_and", over, args2(e, "aten::le.Tensor", n, lo, hi));
         tc_e_give(e, n, bound[i], tc_e_add(e, only(e, its, gs[0]), only(e, tie, half)));
     }
     tc_value *number = tc_e1(e, "aten::logical_not", tc_e1(e, "aten::isnan", tc_arg_value(n, 0))); /* NaN is its own value between any bounds */
-    tc_e_give(e, n, 0, except(e, tc_e2(e, "aten::logical_and", crossed, number), mine));
+    tc_e_give(e, n, 0, except(e, tc_e2(e, "aten::logical_and", crossed, number), share));
     return tc_e_done(e);
 }
 static tc_status grad_clamp(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 1, 2); }

@@ -1,5 +1,5 @@
 /* Rearranging elements: cat, stack, flip, roll, repeat, tril, triu and compositions of them. Padding is in pad.c, writing to a part of a tensor in
- * part.c.
+ * slice_scatter.c.
  *
  *     cat       one store a piece, at its offset                roll   the end of the dimension before its beginning */
 #include "op/rearrange.h"

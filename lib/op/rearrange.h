@@ -1,4 +1,4 @@
-/* Helpers shared by rearrange.c, pad.c and part.c. */
+/* Helpers shared by rearrange.c, pad.c and slice_scatter.c. */
 #ifndef TC_OP_REARRANGE_H
 #define TC_OP_REARRANGE_H
 

@@ -5,7 +5,7 @@
  *
  * Sums follow the leaves and the tree of NUMERICS 4; var and mean of it come from one Welford reduction in float64. */
 #include "base/text.h"
-#include "op/by_parts.h"
+#include "op/complex_parts.h"
 #include "op/lower.h"
 #include "op/shape.h"
 

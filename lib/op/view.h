@@ -5,7 +5,7 @@
 #include "graph/graph.h"
 
 struct tc_emit;
-extern const struct tc_otherwise tc_select_otherwise;                   /* select by a number that data give, as an index; part.c */
+extern const struct tc_otherwise tc_select_otherwise;                   /* select by a number that data give, as an index; slice_scatter.c */
 bool tc_view_fits(tc_program *p, const tc_meta *m, const tc_meta *now); /* view.c */
 
 #define VIEW(SCHEMA, name, grad_, sample, text) \

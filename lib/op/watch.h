@@ -17,7 +17,7 @@ typedef struct tc_watch {
     const char *fault; /* for tests: the pass of this name leaves a wrong program, that of this name and a '!' stops tc; NULL: none does */
     /* of the outermost pass in progress, NULL between passes */
     tc_program *before;
-    char *again; /* options of tc-export, or a stage that it knows (tc-export/again.c), that make the same of it; a line each */
+    char *again; /* options of tc-export, or a stage that it knows (tc-export/reproduce.c), that make the same of it; a line each */
     const char *running;
     bool sound; /* the program was valid before it */
     tc_buf ran; /* a line for each pass that has ended */

@@ -27,7 +27,7 @@ typedef struct {
     bool drops; /* the dimension */
 } part;
 
-static bool mine(const ctx *c, const tc_value *v) { return v && v->graph == c->plan->graph && v->id < c->n; }
+static bool in_plan(const ctx *c, const tc_value *v) { return v && v->graph == c->plan->graph && v->id < c->n; }
 
 /* The single value that a loop stores, by a single store; else NULL. */
 static const tc_value *only_result(const tc_loop *l) {
@@ -100,7 +100,7 @@ static void restrict_loop(tc_loop *l, int axis, const part *p, tc_value *to) {
 /* The loop's result that a view group slices, or NULL; *out_axis: the axis to shorten. */
 static const tc_value *shown(const ctx *c, const tc_group *g, part *out, int *out_axis) {
     const tc_value *of = g->kind != TC_GROUP_VIEW || g->nviews ? NULL : tc_arg_value(g->node, 0);
-    if (!mine(c, of) || !mine(c, g->node->outs[0]) || c->maker[of->id] < 0 || !read_part(c->plan->program, g->node, out)) return NULL;
+    if (!in_plan(c, of) || !in_plan(c, g->node->outs[0]) || c->maker[of->id] < 0 || !read_part(c->plan->program, g->node, out)) return NULL;
     *out_axis = axis_of(c->plan->groups.data[c->maker[of->id]].loop, out->dim);
     return *out_axis < 0 ? NULL : of;
 }
@@ -111,7 +111,7 @@ static void count_parts(ctx *c) {
         const tc_group *g = &c->plan->groups.data[i];
         const tc_value *of = g->kind != TC_GROUP_VIEW || g->nviews ? NULL : tc_arg_value(g->node, 0);
         part shows;
-        if (!mine(c, of) || !read_part(p, g->node, &shows)) continue;
+        if (!in_plan(c, of) || !read_part(p, g->node, &shows)) continue;
         parts *all = &c->parts[of->id];
         const tc_sym n = tc_meta_numel(p->sym, &g->node->outs[0]->meta);
         all->elements = all->count++ ? tc_sym_add(p->sym, all->elements, n) : n;
@@ -156,7 +156,7 @@ void tc_plan_narrow(tc_plan *plan) {
         tc_group *g = &plan->groups.data[i];
         if (g->kind == TC_GROUP_VIEW && !narrow(&c, i)) continue;
         const tc_value *v = g->kind == TC_GROUP_LOOP && g->loop ? only_result(g->loop) : NULL;
-        if (mine(&c, v)) c.maker[v->id] = (int)i;
+        if (in_plan(&c, v)) c.maker[v->id] = (int)i;
     }
     tc_plan_close(plan);
     free(c.readers);

@@ -6,7 +6,7 @@
 #include "pass/cut.h"
 #include "pass/dce.h"
 #include "pass/mincut.h"
-#include "pass/weigh.h"
+#include "pass/value_bytes.h"
 
 #include <string.h>
 

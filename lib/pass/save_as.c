@@ -2,7 +2,7 @@
 #include "grad/grad.h"
 #include "op/emit.h"
 #include "pass/partition.h"
-#include "pass/weigh.h"
+#include "pass/value_bytes.h"
 
 typedef struct {
     tc_emit e;

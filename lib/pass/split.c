@@ -2,7 +2,7 @@
 #include "pass/split.h"
 
 #include "op/op.h"
-#include "pass/weigh.h"
+#include "pass/value_bytes.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -273,19 +273,19 @@ static void count_place(void *ctx, tc_value **place) { count_value(ctx, *place);
  * here; no other argument may be there. If result and argument 0 are different tensors, the kernel copies the argument first. */
 static void kernel_in_place(binder *x, const tc_node *n, int index, int *last) {
     const tc_value *out = n->outs[0], *self = n->args[0].value;
-    int mine = x->b->root_of[self->id], want = -1;
+    int own_root = x->b->root_of[self->id], want = -1;
     size_t bytes = x->b->roots[out->id].bytes;
     for (int o = x->mutation[out->id]; o >= 0 && want < 0; o = x->next_mutation[o]) {
         if (x->b->in_place[o]) continue;
         int r = x->b->root_of[x->f->g->inputs[x->f->target[o]]->id];
         root_uses u = {x, r, 0};
         tc_node_each_input(n, count_place, &u);
-        if (dies_here(x, r, last, index) && x->b->roots[r].bytes == bytes && u.count == (r == mine)) want = r, x->b->in_place[o] = true;
+        if (dies_here(x, r, last, index) && x->b->roots[r].bytes == bytes && u.count == (r == own_root)) want = r, x->b->in_place[o] = true;
     }
-    if (want < 0 && last[out->id] != INT32_MAX && x->b->roots[mine].kind == ROOT_ARENA && x->b->roots[mine].bytes == bytes) {
-        root_uses u = {x, mine, 0};
+    if (want < 0 && last[out->id] != INT32_MAX && x->b->roots[own_root].kind == ROOT_ARENA && x->b->roots[own_root].bytes == bytes) {
+        root_uses u = {x, own_root, 0};
         tc_node_each_input(n, count_place, &u);
-        if (dies_here(x, mine, last, index) && u.count == 1) want = mine;
+        if (dies_here(x, own_root, last, index) && u.count == 1) want = own_root;
     }
     if (want < 0) return;
     x->b->roots[out->id].kind = ROOT_NONE;

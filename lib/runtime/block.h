@@ -16,7 +16,7 @@
 #include "kernel/isa.h"
 #include "kernel/kernel.h"
 #include "loop/nest.h"
-#include "runtime/costs.h"
+#include "runtime/cost_model.h"
 
 typedef struct tc_block tc_block;
 typedef struct tc_block_tables tc_block_tables; /* tables of expensive functions of 16-bit numbers, shared by the blocks that are bound with it */

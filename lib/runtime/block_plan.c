@@ -97,9 +97,9 @@ static bool thin_load(const ctx *c, int i, int cls) {
     int uses = 0;
     for (size_t k = (size_t)i + 1; k < l->inst.len; k++) {
         const tc_linst *in = &l->inst.data[k];
-        const bool mine[2] = {in->a[0] == i, in->a[1] == i};
-        if (!c->p->live[k] || mine[0] == mine[1] || !takes_one(c, in)) continue;
-        const tc_lv other = in->a[mine[0]];
+        const bool is_operand[2] = {in->a[0] == i, in->a[1] == i};
+        if (!c->p->live[k] || is_operand[0] == is_operand[1] || !takes_one(c, in)) continue;
+        const tc_lv other = in->a[is_operand[0]];
         const tc_linst *o = &l->inst.data[other];
         uses += (o->kind != TC_L_LOAD || n->acc[c->p->acc_of[other]].at.i[last]) && (o->axes | l->inst.data[i].axes) == o->axes;
     }

@@ -160,7 +160,7 @@ static tc_status build(tc_evaluator *v, const tc_op *op, const tc_arg *args, int
     o.isa = v->isa;
     o.costs = &v->costs;
     n->nin = p->ninputs;
-    n->view = tc_may_show(op);
+    n->view = tc_op_may_alias(op);
     n->packs = !strcmp(tc_op_schema(op)->name, "contiguous");
     return tc_exec_create(p, &o, &n->e);
 }

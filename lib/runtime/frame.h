@@ -221,7 +221,7 @@ bool guards_have_floats(const tc_exec *e); /* does a guard depend on a floating-
 /* layout.c: sets out for the values that are channels last (by value id), and takes for the groups whose kernel accepts argument 0 in that layout
  * (by group). Both are zeroed by the caller. last: by value id, the last group that reads it (INT32_MAX: a result). */
 void frame_layouts(frame *f, const int *last, bool *out, bool *takes);
-/* kargs.c: the arguments of a node for its kernel; tensors are pointers into t (by value id). Without run_time, numbers that may differ between runs
+/* kernel_args.c: the arguments of a node for its kernel; tensors are pointers into t (by value id). Without run_time, numbers that may differ between runs
  * are added to out->late. */
 tc_status kernel_args(const tc_node *n, tc_tensor *t, const tc_symvalue *vars, size_t nvars, bool run_time, kernel_call *out);
 void kernel_call_free(kernel_call *k);
@@ -252,7 +252,7 @@ typedef struct {
 tc_status control_read(const tc_node *n, control_form *out); /* TC_UNSUPPORTED: another operator */
 frame *frame_child(const frame *f, const tc_graph *g);
 tc_status run_control(frame *f, const tc_node *n);
-/* cost.c */
+/* call_cost.c */
 typedef struct {
     double bytes, flops;
 } call_cost;

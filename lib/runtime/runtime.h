@@ -18,7 +18,7 @@
 #include "loop/loop.h"
 #include "op/attention_choice.h"
 #include "op/op.h"
-#include "runtime/costs.h"
+#include "runtime/cost_model.h"
 
 typedef struct tc_exec tc_exec;
 struct tc_generator;
@@ -113,7 +113,7 @@ typedef struct {
     uint64_t start, ns;            /* CLOCK_MONOTONIC, in ns: the begin; the duration without the groups of subgraphs, which are reported before */
     uint64_t whole;                /* the duration with them */
     bool compiled;                 /* else interpreted, or a kernel */
-    double bytes, flops;           /* that it must move and compute, by its sizes (cost.c); a multiply-add is two; 0: not known */
+    double bytes, flops;           /* that it must move and compute, by its sizes (call_cost.c); a multiply-add is two; 0: not known */
     const tc_value *const *values; /* that it wrote; tensors[i] is the content of values[i] */
     const tc_tensor *const *tensors;
     int nvalues;

@@ -186,13 +186,13 @@ static void copy_carried(control *x, int n, const tc_tensor *like, const char *c
 static tc_status describe_carried(control *x, const frame *to, int n, tc_tensor *like, const char **result) {
     writer *w = x->w;
     for (int i = 0; i < n; i++) {
-        const tc_value *in = to->g->inputs[i], *out = to->g->outputs[i], *mine = x->n->outs[i];
+        const tc_value *in = to->g->inputs[i], *out = to->g->outputs[i], *produced = x->n->outs[i];
         if (in->kind != TC_V_TENSOR) continue;
         like[i] = (tc_tensor){.dtype = in->meta.dtype, .rank = in->meta.rank};
         TC_TRY(meta_sizes(w->e, in, like[i].size));
         tc_contiguous_strides(like[i].rank, like[i].size, like[i].stride);
         TC_TRY(fit(w, out, &like[i], tc_op_name(x->n->op)));
-        TC_TRY(result_at(w, mine, &result[i]));
+        TC_TRY(result_at(w, produced, &result[i]));
     }
     return NULL;
 }

@@ -5,7 +5,7 @@
  *     tile    Intel(R) Xeon(R) ..., avx512, 2 threads    addmm f32 768 128x3072 3072x768            1
  *     tile    Intel(R) Xeon(R) ..., avx512, 2 threads    addmm.columns f32 768 128x3072 3072x768    256
  *
- * A line that begins with # is a comment. cost lines are the constants of runtime/costs.h (tc-bench --calibrate). tile lines (tc-compile --tune) give
+ * A line that begins with # is a comment. cost lines are the constants of runtime/cost_model.h (tc-bench --calibrate). tile lines (tc-compile --tune) give
  * the elements of a block of an interpreted loop; or 1 if a product reads its weights in place instead of packed; or the value of a kernel's knob
  * (tc_kernel.knobs: columns and rows of a task, the algorithm of a convolution). The value 0 is the default choice. Lines of other machines are
  * kept, but have no effect; the last of several lines with the same key counts. No choice changes the bits of a result. */
@@ -13,7 +13,7 @@
 #define TC_RUNTIME_TUNING_H
 
 #include "kernel/kernel.h"
-#include "runtime/costs.h"
+#include "runtime/cost_model.h"
 #include "runtime/runtime.h"
 
 typedef struct tc_tuning tc_tuning;

@@ -100,10 +100,10 @@ static void print_abs_term(tc_buf *b, tc_sym t, bool neg) {
 }
 
 static void print(tc_buf *b, tc_sym s, int prec) {
-    int mine = s->op == TC_S_CONST || s->op == TC_S_VAR ? P_ATOM : ops[s->op].prec ? ops[s->op].prec : P_ATOM;
-    if (s->op == TC_S_MUL && !s->raw && negative_term(s)) mine = P_SUM;
-    if (s->op == TC_S_CONST && ((s->type == TC_SYM_INT && s->i < 0) || (s->type == TC_SYM_FLOAT && signbit(s->f)))) mine = P_SUM;
-    if (mine < prec) tc_buf_putc(b, '(');
+    int own = s->op == TC_S_CONST || s->op == TC_S_VAR ? P_ATOM : ops[s->op].prec ? ops[s->op].prec : P_ATOM;
+    if (s->op == TC_S_MUL && !s->raw && negative_term(s)) own = P_SUM;
+    if (s->op == TC_S_CONST && ((s->type == TC_SYM_INT && s->i < 0) || (s->type == TC_SYM_FLOAT && signbit(s->f)))) own = P_SUM;
+    if (own < prec) tc_buf_putc(b, '(');
     if (s->op == TC_S_VAR) {
         tc_buf_puts(b, s->name);
     } else if (s->op == TC_S_CONST) {
@@ -134,11 +134,11 @@ static void print(tc_buf *b, tc_sym s, int prec) {
         print(b, s->arg[1], P_COMPARE + 1);
     } else if (s->op == TC_S_FNEG || s->op == TC_S_NOT) {
         tc_buf_puts(b, ops[s->op].text);
-        print(b, s->arg[0], s->op == TC_S_NOT ? P_COMPARE + 1 : mine + 1);
+        print(b, s->arg[0], s->op == TC_S_NOT ? P_COMPARE + 1 : own + 1);
     } else if (ops[s->op].prec) {
         for (int i = 0; i < s->n; i++) {
             if (i) tc_buf_puts(b, ops[s->op].text);
-            print(b, s->arg[i], i || mine == P_COMPARE ? mine + 1 : mine);
+            print(b, s->arg[i], i || own == P_COMPARE ? own + 1 : own);
         }
     } else {
         tc_buf_puts(b, ops[s->op].text);
@@ -149,7 +149,7 @@ static void print(tc_buf *b, tc_sym s, int prec) {
         }
         tc_buf_putc(b, ')');
     }
-    if (mine < prec) tc_buf_putc(b, ')');
+    if (own < prec) tc_buf_putc(b, ')');
 }
 
 void tc_sym_print(tc_buf *b, tc_sym s) { print(b, s, 0); }

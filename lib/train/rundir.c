@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/json_write.h"
-#include "kernel/factors.h"
+#include "kernel/fp32_precision.h"
 #include "train/rundir.h"
 #include "version.h"
 

@@ -1,4 +1,4 @@
-# Products in groups and of float8 matrices (lib/op/grouped.c): torch._grouped_mm, F.grouped_mm, torch._scaled_mm, transformers' grouped_mm_fallback.
+# Products in groups and of float8 matrices (lib/op/grouped_mm.c): torch._grouped_mm, F.grouped_mm, torch._scaled_mm, transformers' grouped_mm_fallback.
 load common
 
 setup() {

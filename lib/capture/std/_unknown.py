@@ -1,4 +1,4 @@
-# The value of what failed in a run that only looks for failures (keep.h): every operation on it gives it again.
+# The value of what failed in a run that only looks for failures (keep_going.h): every operation on it gives it again.
 
 
 class Unknown:

@@ -211,7 +211,7 @@ static void finish(problem *q) {
 static bool exempt(const tc_op *op) {
     /* where an index stands twice one value is overwritten; PyTorch gives it a gradient all the same */
     if (!strcmp(tc_op_schema(op)->name, "index_put") || !strcmp(tc_op_name(op), "aten.scatter.src")) return true;
-    if (!strcmp(tc_op_schema(op)->name, "as_strided_scatter")) return true; /* PyTorch's gradient of self is the complement (op/part.c) */
+    if (!strcmp(tc_op_schema(op)->name, "as_strided_scatter")) return true; /* PyTorch's gradient of self is the complement (op/slice_scatter.c) */
     if (!strncmp(tc_op_schema(op)->name, "fake_quantize", 13)) return true; /* the gradient goes straight through the rounding */
     if (!strcmp(tc_op_schema(op)->name, "embedding_renorm")) return true;   /* the table is scaled outside of autograd */
     return (op->flags & (TC_OP_RANDOM | TC_OP_NONDIFF | TC_OP_IMPURE)) != 0;

@@ -45,7 +45,7 @@ typedef struct {
     int64_t m, n, k;
     float *a, *bt, *add, *want; /* b as its columns */
 } product;
-static product draw_product(int64_t m, int64_t n, int64_t k, const tc_gemm_seg *seg, int nseg) {
+static product draw_product(int64_t m, int64_t n, int64_t k, const tc_gemm_segment *segments, int nsegments) {
     product p = {m,
                  n,
                  k,
@@ -57,11 +57,11 @@ static product draw_product(int64_t m, int64_t n, int64_t k, const tc_gemm_seg *
     for (int64_t i = 0; i < m * k; i++) p.a[i] = (float)unit();
     for (int64_t i = 0; i < n * k; i++) p.bt[i] = (float)unit();
     for (int64_t i = 0; i < n; i++) p.add[i] = (float)unit();
-    for (int s = 0; s < nseg; s++) memset(present + seg[s].k, 1, (size_t)seg[s].n);
+    for (int s = 0; s < nsegments; s++) memset(present + segments[s].k, 1, (size_t)segments[s].n);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             float *w = &p.want[i * n + j];
-            if (!slow(p.a + i * k, p.bt + j * k, seg ? present : NULL, k, 0, 1 << 10, w)) *w = 0;
+            if (!slow(p.a + i * k, p.bt + j * k, segments ? present : NULL, k, 0, 1 << 10, w)) *w = 0;
             *w = fmaf(0.5f, p.add[j], *w * 3);
         }
     free(present);
@@ -76,7 +76,7 @@ static float *turned(const float *x, int64_t rows, int64_t cols) {
 }
 
 /* With a (at) or b (bt) transposed in memory. The portable row, which calls fma() for every term, does large products in one form (turn 0), on 7 threads. */
-static void check(const product *p, bool at, bool bt, int turn, const tc_gemm_seg *seg, int nseg, const char *what) {
+static void check(const product *p, bool at, bool bt, int turn, const tc_gemm_segment *segments, int nsegments, const char *what) {
     const int64_t m = p->m, n = p->n, k = p->k;
     const bool large = m * n * k > 10000000;
     float *a = at ? turned(p->a, m, k) : p->a, *b = bt ? p->bt : turned(p->bt, n, k), *c = malloc(sizeof *c * (size_t)(m * n)), *want = p->want,
@@ -101,8 +101,8 @@ static void check(const product *p, bool at, bool bt, int turn, const tc_gemm_se
                       .a_cs = at ? m : 1,
                       .b_rs = bt ? 1 : n,
                       .b_cs = bt ? k : 1,
-                      .seg = seg,
-                      .nseg = nseg,
+                      .segments = segments,
+                      .nsegments = nsegments,
                       .c = c,
                       .c_rs = n,
                       .c_cs = 1,
@@ -111,7 +111,7 @@ static void check(const product *p, bool at, bool bt, int turn, const tc_gemm_se
                       .add = add,
                       .add_cs = 1}};
             void *packed = aligned_alloc(64, (tc_gemm_packed_bytes(isa, TC_F32, n, k) + 64) / 64 * 64);
-            for (int ahead = 0; ahead < (seg ? 1 : 2); ahead++) { /* with b packed before the call, too */
+            for (int ahead = 0; ahead < (segments ? 1 : 2); ahead++) { /* with b packed before the call, too */
                 if (ahead) tc_gemm_pack(isa, pool, &o.job, packed), o.job.packed = packed, memset(c, 0x7f, sizeof *c * (size_t)(m * n));
                 tc_gemm_run(isa, pool, scratch, 1, make, &o);
                 for (int64_t i = 0; i < m * n; i++)
@@ -144,15 +144,15 @@ static void shapes(void **s) {
         drop_product(&p);
     }
 }
-static void check_absent(int64_t m, int64_t n, int64_t k, bool turned, const tc_gemm_seg *seg, int nseg, const char *what) {
-    product p = draw_product(m, n, k, seg, nseg);
-    check(&p, turned, turned, 0, seg, nseg, what);
+static void check_absent(int64_t m, int64_t n, int64_t k, bool turned, const tc_gemm_segment *segments, int nsegments, const char *what) {
+    product p = draw_product(m, n, k, segments, nsegments);
+    check(&p, turned, turned, 0, segments, nsegments, what);
     drop_product(&p);
 }
 static void absent_terms(void **s) {
     (void)s;
-    static const tc_gemm_seg holes[] = {{3, 5}, {100, 300}, {520, 1}, {1500, 30}}, late[] = {{600, 10}}, early[] = {{0, 256}, {300, 1}},
-                             none[] = {{0, 0}};
+    static const tc_gemm_segment holes[] = {{3, 5}, {100, 300}, {520, 1}, {1500, 30}}, late[] = {{600, 10}}, early[] = {{0, 256}, {300, 1}},
+                                 none[] = {{0, 0}};
     check_absent(17, 40, 1600, false, holes, 4, "holes");
     check_absent(17, 40, 1600, true, holes, 4, "holes");
     check_absent(5, 33, 1600, false, late, 1, "late");

@@ -1,0 +1,68 @@
+/* Simplifies the sizes of a captured program by all its guards: a later guard (T >= 2) simplifies expressions built before it (max(0, T - 2)), and every
+ * reader of the program would compute the simplified ones. */
+#include "capture/torch.h"
+
+static tc_sym refold(C *c, tc_symctx *x, tc_sym s) {
+    s = tc_sym_simplify(x, s); /* what a guard made equal: the length of x[-1:3:3] is 1 where it met others */
+    int n = tc_sym_arity(s);
+    if (n == 0) return s;
+    tc_stack_check(c);
+    tc_symop op = tc_sym_opcode(s);
+    tc_sym r = refold(c, x, tc_sym_arg(s, 0));
+    if (op == TC_S_ADD) {
+        tc_sym *parts = tc_arena_alloc(&c->arena, sizeof *parts * (size_t)n);
+        parts[0] = r;
+        for (int i = 1; i < n; i++) parts[i] = refold(c, x, tc_sym_arg(s, i));
+        return tc_sym_sum(x, parts, n);
+    }
+    if (op == TC_S_MUL) {
+        for (int i = 1; i < n; i++) r = tc_sym_mul(x, r, refold(c, x, tc_sym_arg(s, i)));
+        return r;
+    }
+    if (n > 3) return s;
+    return tc_sym_op(x, op, r, n > 1 ? refold(c, x, tc_sym_arg(s, 1)) : NULL, n > 2 ? refold(c, x, tc_sym_arg(s, 2)) : NULL);
+}
+
+static const tc_sym *list_of(C *c, tc_program *p, const tc_sym *old, int n) {
+    if (!old) return NULL;
+    bool same = true;
+    tc_sym *s = TC_NEWN(&p->arena, tc_sym, (size_t)(n ? n : 1));
+    for (int i = 0; i < n; i++) {
+        s[i] = tc_sym_arity(old[i]) || tc_sym_opcode(old[i]) == TC_S_VAR ? refold(c, p->sym, old[i]) : old[i];
+        same = same && s[i] == old[i];
+    }
+    return same ? old : s;
+}
+
+static void value(C *c, tc_program *p, tc_value *v) {
+    if (!v) return;
+    if (v->kind == TC_V_TENSOR) {
+        v->meta.size = list_of(c, p, v->meta.size, v->meta.rank);
+        v->meta.stride = list_of(c, p, v->meta.stride, v->meta.rank);
+    }
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) value(c, p, v->list[i]);
+}
+
+static void graph(C *c, tc_program *p, tc_graph *g) {
+    for (int i = 0; i < g->ninputs; i++) value(c, p, g->inputs[i]);
+    for (tc_node *n = g->first; n; n = n->next) {
+        for (int i = 0; i < n->nouts; i++) value(c, p, n->outs[i]);
+        bool asks = n->op && !strncmp(tc_op_name(n->op), "aten._assert_scalar", 19); /* what it asks is true for the others */
+        for (int i = 0; i < n->nargs && !asks; i++) {
+            tc_arg *a = &n->args[i];
+            if (a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym)) a->sym = refold(c, p->sym, a->sym);
+            else if (a->kind == TC_A_INTS) a->syms = list_of(c, p, a->syms, a->n);
+        }
+    }
+}
+
+void tc_capture_simplify(C *c, tc_program *p) {
+    graph(c, p, p->graph);
+    for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) graph(c, p, g);
+}
+
+void tc_capture_simplify_new(C *c, tc_program *p) {
+    if (c->torch->simplified == p->guards.len) return;
+    tc_capture_simplify(c, p);
+    c->torch->simplified = p->guards.len;
+}
