@@ -28,6 +28,7 @@ static const struct {
 };
 
 const char *tc_isa_name(tc_isa_row row) { return rows[row].name; }
+const char *tc_isa_flags(tc_isa_row row) { return rows[row].flags; }
 const char *tc_isa_tiles_name(tc_isa_row row, tc_isa_tiles tiles) { return tiles ? tiles_of[tiles].name : rows[row].name; }
 
 #if defined(__x86_64__)

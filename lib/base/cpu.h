@@ -35,6 +35,7 @@ extern const tc_cpu tc_cpu_here;
 bool tc_cpu_has(const char *flags); /* this processor, this system */
 
 const char *tc_isa_name(tc_isa_row row);
+const char *tc_isa_flags(tc_isa_row row);                                         /* compiler flags, "-mavx2 -mfma -mf16c" */
 const char *tc_isa_tiles_name(tc_isa_row row, tc_isa_tiles tiles);                /* the row's where there are none */
 bool tc_isa_find(const char *name, tc_isa_row *out_row, tc_isa_tiles *out_tiles); /* a line of the table */
 bool tc_isa_supported(tc_isa_row row);

@@ -34,6 +34,13 @@ bool tc_word_in(const char *words, const char *word) {
     return false;
 }
 
+bool tc_eat(const char **p, const char *end, const char *text) {
+    const size_t n = strlen(text);
+    if ((size_t)(end - *p) < n || memcmp(*p, text, n) != 0) return false;
+    *p += n;
+    return true;
+}
+
 const char *tc_suggest(const char *word, const char *const *candidates, size_t n) {
     const char *best = NULL;
     size_t best_d = SIZE_MAX, length = strlen(word);

@@ -39,7 +39,7 @@ tc_status tc_user_dir(const char *variable, const char *home_part, const char *s
     return NULL;
 }
 
-static void hash_part(crypto_generichash_state *h, const void *p, size_t n) {
+void tc_hash_field(crypto_generichash_state *h, const void *p, size_t n) {
     uint64_t len = n;
     crypto_generichash_update(h, (const unsigned char *)&len, sizeof len);
     crypto_generichash_update(h, p, n);
@@ -82,10 +82,10 @@ tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_c
         crypto_generichash_state h;
         int abi = TC_ABI_VERSION;
         crypto_generichash_init(&h, NULL, 0, sizeof key);
-        hash_part(&h, TC_VERSION, strlen(TC_VERSION));
-        hash_part(&h, &abi, sizeof abi);
-        hash_part(&h, id.data, id.len);
-        hash_part(&h, text, len);
+        tc_hash_field(&h, TC_VERSION, strlen(TC_VERSION));
+        tc_hash_field(&h, &abi, sizeof abi);
+        tc_hash_field(&h, id.data, id.len);
+        tc_hash_field(&h, text, len);
         crypto_generichash_final(&h, key, sizeof key);
         tc_buf_putc(&path, '/');
         for (int i = 0; i < HASH; i++) tc_buf_printf(&path, "%02x", key[i]);

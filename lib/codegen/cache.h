@@ -6,6 +6,8 @@
 
 #include "codegen/cc.h"
 
+#include <sodium/crypto_generichash.h>
+
 /* tc_cc_build through the cache; out: the object. *out_hit: it came from the cache, no compiler was started. Errors: those of tc_cc_build. */
 tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out, bool *out_hit);
 
@@ -13,5 +15,8 @@ tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_c
 void tc_user_path(const char *variable, const char *home_part, const char *sub, tc_buf *out);
 /* The same directory, created with mode 0700. TC_ENV: no path is known, or it exists and is not a private directory of this user. */
 tc_status tc_user_dir(const char *variable, const char *home_part, const char *sub, tc_buf *out);
+
+/* Adds a field to a hash: its length (8 bytes), then its bytes, so that different divisions of the same bytes hash differently. */
+void tc_hash_field(crypto_generichash_state *h, const void *p, size_t n);
 
 #endif

@@ -18,30 +18,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct {
-    const char *name, *flags;
-} rows[] = {
-#define X(name, flags) {#name, flags},
-    TC_ISA_ROWS(X)
-#undef X
-        {"neon", "-DTC_FOR_AARCH64"}, /* emitted code only, by a compiler for aarch64, where it is the baseline */
-};
+/* An instruction set beside the rows of isa.tab: emitted code only, by a compiler for aarch64, where it is the baseline. */
+static const char neon[] = "neon", neon_flags[] = "-DTC_FOR_AARCH64";
 
 /* Vectorised loops, no contraction, no errno: flags that change no bit of a result. They come after $CFLAGS, so that they win. */
 static const char fixed[] =
     "-std=gnu11 -O3 -fPIC -w -fvisibility=hidden -ffp-contract=off -fno-fast-math -fno-math-errno -fno-trapping-math -DTC_NO_CONTRACTION";
 
-const char *tc_cc_isa_flags(const char *isa) {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(rows[i].name, isa ? isa : "portable")) return rows[i].flags;
-    return NULL;
+int tc_cc_isa_rank(const char *isa) {
+    for (int i = 0; i < TC_ROW_COUNT; i++)
+        if (!strcmp(tc_isa_name((tc_isa_row)i), isa)) return i;
+    return strcmp(isa, neon) ? -1 : TC_ROW_COUNT;
 }
 
-int tc_cc_isa_rank(const char *isa) {
-    int n = (int)(sizeof rows / sizeof *rows);
-    for (int i = 0; i < n; i++)
-        if (!strcmp(rows[i].name, isa)) return i;
-    return -1;
+const char *tc_cc_isa_flags(const char *isa) {
+    const int rank = isa ? tc_cc_isa_rank(isa) : 0;
+    return rank < 0 ? NULL : rank == TC_ROW_COUNT ? neon_flags : tc_isa_flags((tc_isa_row)rank);
 }
 
 const char *tc_cc_isa_names(void) {

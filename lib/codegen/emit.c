@@ -281,6 +281,17 @@ static void declare_used(emitter *e, const char *body) {
     tc_buf_free(&ranges);
 }
 
+/* Writes body in braces, after the declarations that it uses. */
+static void write_braces(emitter *e, const tc_buf *body) {
+    e->indent = 1;
+    emit_line(e, "{");
+    e->indent = 2;
+    declare_used(e, tc_buf_str(body));
+    tc_buf_puts(e->b, tc_buf_str(body));
+    e->indent = 1;
+    emit_line(e, "}");
+}
+
 /* Bytes of scratch for instruction v's kept value, rounded up to 64, as C text. */
 static const char *kept_bytes(emitter *e, size_t v) {
     cexpr n = product(e, e->ph->mask[v] & ~e->ph->par);
@@ -431,12 +442,7 @@ static void write_bytes(emitter *e, cphase *ph, int nph) {
             if (e->ph->mat[i] == MAT_SCRATCH) emit_line(e, "bytes += %s;", kept_bytes(e, i));
         emit_line(e, "most = bytes > most ? bytes : most;");
         e->b = out;
-        emit_line(e, "{");
-        e->indent = 2;
-        declare_used(e, tc_buf_str(&body));
-        tc_buf_puts(out, tc_buf_str(&body));
-        e->indent = 1;
-        emit_line(e, "}");
+        write_braces(e, &body);
     }
     e->indent = 0;
     emit_line(e, "    (void)c;");
@@ -465,13 +471,7 @@ static void write_entry(emitter *e, cphase *ph, int nph) {
         }
         emit_line(e, "tc_run_items(c, %s, %s, %s_%d);", cx_text(e->p, items), cx_text(e->p, each), e->name, k);
         e->b = out;
-        e->indent = 1;
-        emit_line(e, "{");
-        e->indent = 2;
-        declare_used(e, tc_buf_str(&body));
-        tc_buf_puts(out, tc_buf_str(&body));
-        e->indent = 1;
-        emit_line(e, "}");
+        write_braces(e, &body);
         tc_buf_free(&body);
     }
     e->indent = 0;

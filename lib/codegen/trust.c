@@ -10,21 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void part(crypto_generichash_state *h, const void *p, size_t n) {
-    uint64_t len = n;
-    crypto_generichash_update(h, (const unsigned char *)&len, sizeof len);
-    crypto_generichash_update(h, p, n);
-}
-
 void tc_trust_hash(const void *code, size_t len, const char *isa, const void *scope, size_t scope_len, unsigned char out[TC_TRUST_BYTES]) {
     crypto_generichash_state h;
     uint32_t abi = TC_ABI_VERSION;
     crypto_generichash_init(&h, NULL, 0, TC_TRUST_BYTES);
-    part(&h, "tc trust 1", 10);
-    part(&h, &abi, sizeof abi);
-    part(&h, isa, strlen(isa));
-    part(&h, scope, scope_len);
-    part(&h, code, len);
+    tc_hash_field(&h, "tc trust 1", 10);
+    tc_hash_field(&h, &abi, sizeof abi);
+    tc_hash_field(&h, isa, strlen(isa));
+    tc_hash_field(&h, scope, scope_len);
+    tc_hash_field(&h, code, len);
     crypto_generichash_final(&h, out, TC_TRUST_BYTES);
 }
 

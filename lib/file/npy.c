@@ -4,6 +4,7 @@
 #include "file/npy.h"
 
 #include "base/ints.h"
+#include "base/text.h"
 #include "file/pack.h"
 #include "file/tensors.h"
 
@@ -32,11 +33,8 @@ static bool eat(cursor *c, char ch) {
     return true;
 }
 static bool eat_word(cursor *c, const char *w) {
-    size_t n = strlen(w);
     blanks(c);
-    if ((size_t)(c->end - c->p) < n || memcmp(c->p, w, n) != 0) return false;
-    c->p += n;
-    return true;
+    return tc_eat(&c->p, c->end, w);
 }
 static bool quoted(cursor *c, char *out, size_t room) {
     blanks(c);

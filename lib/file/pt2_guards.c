@@ -6,6 +6,8 @@
  * anything here: they are asked before a run, and that is all. */
 #include "file/pt2_read.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -13,12 +15,7 @@ typedef struct {
     const char *p, *end;
 } cursor;
 
-static bool eat(cursor *c, const char *text) {
-    const size_t n = strlen(text);
-    if ((size_t)(c->end - c->p) < n || memcmp(c->p, text, n)) return false;
-    c->p += n;
-    return true;
-}
+static bool eat(cursor *c, const char *text) { return tc_eat(&c->p, c->end, text); }
 
 static bool eat_index(cursor *c, const char *close, tc_str *out) {
     out->s = c->p;

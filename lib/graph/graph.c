@@ -269,6 +269,16 @@ bool tc_sym_holds_data(tc_sym s) {
 }
 
 /* ---- visiting and replacing operands ---- */
+bool tc_node_has_operand(const tc_node *n, const tc_value *v) {
+    for (int i = 0; i < n->nargs; i++) {
+        const tc_arg *a = &n->args[i];
+        if (a->kind == TC_A_VALUE && a->value == v) return true;
+        for (int k = 0; a->kind == TC_A_VALUES && k < a->n; k++)
+            if (a->values[k] == v) return true;
+    }
+    return false;
+}
+
 void tc_node_each_input(const tc_node *n, void (*fn)(void *ctx, tc_value **place), void *ctx) {
     for (int i = 0; i < n->nargs; i++) {
         tc_arg *a = &n->args[i];

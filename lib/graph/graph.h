@@ -294,6 +294,7 @@ tc_sym *tc_contiguous_sym_strides(tc_symctx *c, tc_arena *a, int rank, const tc_
 tc_sym tc_meta_numel(tc_symctx *c, const tc_meta *m);
 
 /* Calls fn with the address of every value pointer that the node reads, in lists and subgraph operands too. */
+bool tc_node_has_operand(const tc_node *n, const tc_value *v); /* an argument is v, or a list that holds v */
 void tc_node_each_input(const tc_node *n, void (*fn)(void *ctx, tc_value **place), void *ctx);
 /* Does n define the symbol var: in a result, and in no argument or argument's type? */
 bool tc_node_decides(const tc_node *n, tc_sym var);

@@ -75,28 +75,12 @@ tc_dtype tc_autocast_type(const tc_op *op, tc_dtype d, tc_dtype to) {
     return p == FULL ? TC_F32 : p == LOWER ? to : d;
 }
 
-static bool takes(const tc_node *n, const tc_value *v) {
-    for (int i = 0; i < n->nargs; i++) {
-        if (n->args[i].kind == TC_A_VALUE && n->args[i].value == v) return true;
-        for (int k = 0; n->args[i].kind == TC_A_VALUES && k < n->args[i].n; k++)
-            if (n->args[i].values[k] == v) return true;
-    }
-    return false;
-}
-
-static bool writes(const tc_node *n) {
-    const tc_schema *s = tc_op_schema(n->op);
-    for (int i = 0; i < s->nparams; i++)
-        if (s->params[i].mutated) return true;
-    return false;
-}
-
 /* PyTorch casts a weight once, however often it is used: the gradients of its uses meet in the lower type. */
 static tc_value *cast_before(const tc_emit *e, const tc_value *v, tc_dtype to) {
     if (e->before || v->producer || v->graph != e->graph || !v->meta.requires_grad || v->meta.dtype != TC_F32) return NULL;
     for (tc_node *n = e->graph->last; n; n = n->prev) {
-        if (!takes(n, v)) continue;
-        if (writes(n)) return NULL;
+        if (!tc_node_has_operand(n, v)) continue;
+        if (tc_op_mutates(n->op)) return NULL;
         if (!strcmp(tc_op_schema(n->op)->name, "_to_copy") && n->no_grad == e->graph->program->no_grad && n->outs[0]->meta.dtype == to)
             return n->outs[0];
     }

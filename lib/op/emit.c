@@ -179,6 +179,7 @@ tc_value *tc_e_div(tc_emit *e, tc_value *a, tc_value *b) { return tc_emit_call(e
 tc_value *tc_e_neg(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::neg", "v", a); }
 tc_value *tc_e_adds(tc_emit *e, tc_value *a, double s) { return tc_emit_call(e, "aten::add.Tensor", "vf", a, s); }
 tc_value *tc_e_muls(tc_emit *e, tc_value *a, double s) { return tc_emit_call(e, "aten::mul.Tensor", "vf", a, s); }
+tc_value *tc_e_zeros(tc_emit *e, const tc_meta *m, tc_dtype d) { return tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)d); }
 tc_value *tc_e_zeros_like(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::zeros_like", "v", a); }
 
 tc_value *tc_e_cast(tc_emit *e, tc_value *a, tc_dtype d) {

@@ -167,7 +167,7 @@ static tc_status shape_index_any(tc_shape_ctx *c) {
 }
 static tc_status grad_index(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *m = tc_arg_meta(n, 0);
-    tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)gs[0]->meta.dtype);
+    tc_value *zero = tc_e_zeros(e, m, gs[0]->meta.dtype);
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::_unsafe_index_put", "vavb", zero, &n->args[1], gs[0], 1));
     return tc_e_done(e);
 }
@@ -221,10 +221,7 @@ static tc_status grad_index_put(tc_emit *e, const tc_node *n, tc_value *const *g
     const tc_meta *v = tc_arg_meta(n, 2);
     if (tc_emit_wants_grad(e, n, 0)) {
         if (tc_arg_bool(n, 3)) tc_e_give(e, n, 0, gs[0]);
-        else
-            tc_e_give(e, n, 0,
-                      tc_emit_call(e, "aten::_unsafe_index_put", "vavb", gs[0], &n->args[1],
-                                   tc_emit_call(e, "aten::zeros", "Sd", v->size, v->rank, (int)gs[0]->meta.dtype), 0));
+        else tc_e_give(e, n, 0, tc_emit_call(e, "aten::_unsafe_index_put", "vavb", gs[0], &n->args[1], tc_e_zeros(e, v, gs[0]->meta.dtype), 0));
     }
     if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_emit_call(e, "aten::_unsafe_index.Tensor", "va", gs[0], &n->args[1]));
     return tc_e_done(e);
@@ -275,7 +272,7 @@ static tc_status lower_gather(tc_lower *l) {
 }
 static tc_status grad_gather(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *m = tc_arg_meta(n, 0);
-    tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)gs[0]->meta.dtype);
+    tc_value *zero = tc_e_zeros(e, m, gs[0]->meta.dtype);
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::scatter_add", "vaav", zero, &n->args[1], &n->args[2], gs[0]));
     return tc_e_done(e);
 }
@@ -306,7 +303,7 @@ static tc_status lower_index_select(tc_lower *l) {
 }
 static tc_status grad_index_select(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *m = tc_arg_meta(n, 0);
-    tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)gs[0]->meta.dtype);
+    tc_value *zero = tc_e_zeros(e, m, gs[0]->meta.dtype);
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::index_add", "vaav", zero, &n->args[1], &n->args[2], gs[0]));
     return tc_e_done(e);
 }

@@ -143,6 +143,7 @@ bool tc_op_takes_out(const tc_op *op);     /* does PyTorch accept torch.NAME(...
 /* Does PyTorch have `name` ("aten::add") as torch.add ('f'), as a tensor method ('m'), in torch.nn.functional ('n')? */
 bool tc_op_stands_in(const char *name, char place);
 const tc_schema *tc_op_schema(const tc_op *op);   /* parsed on first use, thread-safe, lives for ever */
+bool tc_op_mutates(const tc_op *op);              /* its schema marks a parameter as written to */
 const char *tc_op_name(const tc_op *op);          /* "aten.add.Tensor" */
 bool tc_op_is_known_to_pytorch(const char *name); /* PyTorch has it, tc lacks it: exit 5; unknown to both: exit 3 */
 size_t tc_op_count(void);

@@ -382,7 +382,7 @@ static tc_status grad_pick(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         tc_e_give(e, n, 0, gs[0]);
         return tc_e_done(e);
     }
-    tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", x->meta.size, x->meta.rank, (int)gs[0]->meta.dtype);
+    tc_value *zero = tc_e_zeros(e, &x->meta, gs[0]->meta.dtype);
     tc_value *g = restore(e, n, gs[0]), *i = restore(e, n, n->outs[1]);
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::scatter.src", "vavv", zero, &n->args[param(n->op, "dim")], i, g));
     return tc_e_done(e);

@@ -128,6 +128,13 @@ const tc_schema *tc_op_schema(const tc_op *op) {
     return s;
 }
 
+bool tc_op_mutates(const tc_op *op) {
+    const tc_schema *s = tc_op_schema(op);
+    for (int i = 0; i < s->nparams; i++)
+        if (s->params[i].mutated) return true;
+    return false;
+}
+
 /* Do the parameters of s, without out arguments, begin those of f, the rest of f having defaults? Names need not agree. */
 static bool same_call(const tc_schema *s, const tc_schema *f) {
     int n = 0;

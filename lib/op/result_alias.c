@@ -39,16 +39,6 @@ static bool keeps(tc_program *p, const tc_node *n) {
     return true;
 }
 
-static bool is_argument(const tc_node *n, const tc_value *v) {
-    for (int i = 0; i < n->nargs; i++) {
-        const tc_arg *a = &n->args[i];
-        if (a->kind == TC_A_VALUE && a->value == v) return true;
-        for (int k = 0; a->kind == TC_A_VALUES && k < a->n; k++)
-            if (a->values[k] == v) return true;
-    }
-    return false;
-}
-
 static tc_view_step step_of(const tc_node *n, const tc_value *v) {
     const tc_value *list = n->outs[v->out_index];
     int k = -1;
@@ -62,7 +52,7 @@ static tc_result_alias follow(tc_program *p, const tc_node *n, tc_value *v) {
     const tc_value *end = v;
     const tc_node *m;
     tc_result_alias r = {0};
-    for (; !is_argument(n, v); v = m->args[0].value, r.nsteps++) {
+    for (; !tc_node_has_operand(n, v); v = m->args[0].value, r.nsteps++) {
         m = v->producer;
         if (!m || m->graph == n->graph || !tc_op_schema(m->op)->is_view || !keeps(p, m)) return (tc_result_alias){0};
     }

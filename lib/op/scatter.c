@@ -203,9 +203,7 @@ static tc_status grad_put(tc_emit *e, const tc_node *n, tc_value *const *gs) { /
     const tc_meta *s = tc_arg_meta(n, 2);
     if (tc_emit_wants_grad(e, n, 0))
         tc_e_give(e, n, 0,
-                  tc_arg_bool(n, 3) ? gs[0]
-                                    : tc_emit_call(e, "aten::put", "vavb", gs[0], &n->args[1],
-                                                   tc_emit_call(e, "aten::zeros", "Sd", s->size, s->rank, (int)gs[0]->meta.dtype), 0));
+                  tc_arg_bool(n, 3) ? gs[0] : tc_emit_call(e, "aten::put", "vavb", gs[0], &n->args[1], tc_e_zeros(e, s, gs[0]->meta.dtype), 0));
     if (tc_emit_wants_grad(e, n, 2))
         tc_e_give(e, n, 2, tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::take", "va", gs[0], &n->args[1]), s->size, s->rank));
     return tc_e_done(e);
@@ -242,7 +240,7 @@ static tc_status grad_index_fill(tc_emit *e, const tc_node *n, tc_value *const *
     if (tc_emit_wants_grad(e, n, 0))
         tc_e_give(e, n, 0, tc_emit_call(e, "aten::index_fill.int_Scalar", "vaai", gs[0], &n->args[1], &n->args[2], (int64_t)0));
     if (tc_emit_wants_grad(e, n, 3)) { /* an index that stands twice counts once */
-        tc_value *filled = tc_emit_call(e, "aten::zeros", "Sd", x->meta.size, x->meta.rank, (int)TC_BOOL);
+        tc_value *filled = tc_e_zeros(e, &x->meta, TC_BOOL);
         filled = tc_emit_call(e, "aten::index_fill.int_Scalar", "vaai", filled, &n->args[1], &n->args[2], (int64_t)1);
         tc_e_give(e, n, 3, tc_e1(e, "aten::sum", tc_emit_call(e, "aten::where.ScalarOther", "vvi", filled, gs[0], (int64_t)0)));
     }

@@ -5,6 +5,8 @@
  */
 #include "op/schema.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <math.h>
 
@@ -18,11 +20,8 @@ static void skip(cursor *c) {
 }
 
 static bool eat(cursor *c, const char *s) {
-    size_t n = strlen(s);
     skip(c);
-    if ((size_t)(c->end - c->p) < n || memcmp(c->p, s, n)) return false;
-    c->p += n;
-    return true;
+    return tc_eat(&c->p, c->end, s);
 }
 
 static bool is_word(char ch) { return isalnum((unsigned char)ch) || ch == '_'; }

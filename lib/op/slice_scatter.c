@@ -126,7 +126,7 @@ static tc_status put_selected(tc_emit *e, tc_value *whole, tc_value *part, const
 }
 static tc_status select_backward_checked(tc_emit *e, const tc_node *n) {
     const tc_meta *m = &n->outs[0]->meta;
-    return put_selected(e, tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)m->dtype), tc_arg_value(n, 0), n);
+    return put_selected(e, tc_e_zeros(e, m, m->dtype), tc_arg_value(n, 0), n);
 }
 static tc_status select_scatter_checked(tc_emit *e, const tc_node *n) { return put_selected(e, tc_arg_value(n, 0), tc_arg_value(n, 1), n); }
 static const struct tc_otherwise otherwise_select_backward = {in_range, select_backward_checked},
@@ -195,7 +195,7 @@ static tc_status grad_scatter(tc_emit *e, const tc_node *n, tc_value *g, const c
     char letters[8];
     for (int i = 0; i < 4; i++) at[i] = &n->args[2 + i < n->nargs ? 2 + i : 0];
     if (tc_emit_wants_grad(e, n, 0)) {
-        tc_value *zeros = tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)g->meta.dtype);
+        tc_value *zeros = tc_e_zeros(e, src, g->meta.dtype);
         snprintf(letters, sizeof letters, "vv%s", where);
         tc_e_give(e, n, 0, tc_emit_call(e, scatter, letters, g, zeros, at[0], at[1], at[2], at[3]));
     }
@@ -257,7 +257,7 @@ static tc_status grad_as_strided_scatter(tc_emit *e, const tc_node *n, tc_value 
     tc_value *at = tc_emit_call(e, "aten::as_strided", "vaaa", tc_emit_call(e, "aten::arange", "a", &end), &n->args[2], &n->args[3], &n->args[4]);
     tc_value *part = tc_emit_call(e, "aten::take", "vv", gs[0], at);
     if (tc_emit_wants_grad(e, n, 0)) {
-        tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)gs[0]->meta.dtype);
+        tc_value *zero = tc_e_zeros(e, m, gs[0]->meta.dtype);
         tc_e_give(e, n, 0,
                   forward ? tc_e_strided_put(e, gs[0], tc_e_zeros_like(e, part), &n->args[2]) : tc_e_strided_put(e, zero, part, &n->args[2]));
     }

@@ -44,9 +44,7 @@ static void put_arg(tc_buf *b, const tc_arg *a) {
 static bool joinable(const tc_node *n) {
     if (n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_HIGHER_ORDER)) return false;
     const tc_schema *s = tc_op_schema(n->op);
-    if (s->variadic || !n->nouts) return false;
-    for (int i = 0; i < s->nparams; i++)
-        if (s->params[i].mutated) return false;
+    if (s->variadic || !n->nouts || tc_op_mutates(n->op)) return false;
     return !tc_node_brings_symbols(n); /* data-dependent symbols belong to their node */
 }
 

@@ -59,16 +59,9 @@ static bool bounded(const tc_node *n, const tc_value *v) {
     return false;
 }
 
-static bool writes(const tc_node *n) {
-    const tc_schema *s = tc_op_schema(n->op);
-    for (int i = 0; i < s->nparams; i++)
-        if (s->params[i].mutated) return true;
-    return false;
-}
-
 static bool is_live(const live *l, const tc_node *n, bool drop_random) {
     unsigned f = n->op->flags;
-    if ((f & TC_OP_IMPURE) || ((f & TC_OP_RANDOM) && !drop_random) || writes(n)) return true;
+    if ((f & TC_OP_IMPURE) || ((f & TC_OP_RANDOM) && !drop_random) || tc_op_mutates(n->op)) return true;
     for (int i = 0; i < n->nouts; i++) {
         const tc_value *v = n->outs[i];
         if (l->value[v->id] || bounded(n, v)) return true;

@@ -1,6 +1,8 @@
 /* Reading expressions: SymPy's srepr from PT2 archives, and Python's arithmetic from the command line. Depth and size are bounded. */
 #include "sym/node.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 
 #define MAX_DEPTH 1600     /* an operation is written on three levels at most */
@@ -22,11 +24,8 @@ static void skip(cursor *c) {
 }
 
 static bool eat(cursor *c, const char *s) {
-    size_t n = strlen(s);
     skip(c);
-    if ((size_t)(c->end - c->p) < n || memcmp(c->p, s, n)) return false;
-    c->p += n;
-    return true;
+    return tc_eat(&c->p, c->end, s);
 }
 
 static size_t word(cursor *c, char *out, size_t cap) {
@@ -283,9 +282,7 @@ static tc_status infix(cursor *c, int prec, tc_sym *out);
 
 static bool eat_word(cursor *c, const char *w) {
     const char *p = c->p;
-    size_t n = strlen(w);
     if (eat(c, w) && !(c->p < c->end && (isalnum((unsigned char)*c->p) || *c->p == '_'))) return true;
-    (void)n;
     c->p = p;
     return false;
 }
