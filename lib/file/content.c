@@ -58,7 +58,7 @@ tc_status tc_npy_write_content(tc_out *o, const tc_content *c) {
     return put_array(c, 0, tc_sink_out(o));
 }
 
-/* A member's name is a path where the archive is unpacked: whether it stays below the folder. */
+/* The name of a ZIP member is a path when the archive is unpacked. True if it stays inside the folder. */
 static bool stays_below(const char *name) {
     if (*name == '/') return false;
     for (const char *p = name;; p++) {

@@ -39,7 +39,7 @@ static tc_status read_entry(const tc_zip *z, const tc_zip_entry *e, tc_tensors *
     return st;
 }
 
-/* What a reader of .npy said that it cannot take, without the place: "a structured .npy array". */
+/* The reason why the .npy reader refused an entry, without the place: "a structured .npy array". */
 static const char *kind_of(tc_arena *a, tc_status st) {
     const char *text = tc_status_message(st);
     for (const char *p; (p = strstr(text, ": "));) text = p + 2;

@@ -31,7 +31,7 @@ static void read_shape(tc_onnx_reader *r, tc_pb *m, tc_onnx_type *t) {
             else if (d.field == 2) sym = tc_onnx_string(r, &d);
         if (!d.status && t->rank == TC_MAX_RANK) tc_pb_fail(&d, TC_UNSUPPORTED, "a type has more than %d dimensions", TC_MAX_RANK);
         if (!d.status) {
-            t->size[t->rank] = n < 0 ? -1 : n; /* some writers say -1 for a free size */
+            t->size[t->rank] = n < 0 ? -1 : n; /* some writers write -1 for a dynamic size */
             t->sym[t->rank++] = sym && *sym ? sym : NULL;
         }
         tc_pb_close(&s, &d);
@@ -82,7 +82,7 @@ static tc_onnx_graph *new_graph(tc_onnx_reader *r) {
     return g;
 }
 
-/* The kind of an attribute of old files, which do not say it. */
+/* The kind of an attribute in old files, which do not store it. */
 static int implied_kind(const tc_onnx_attr *a, uint32_t seen) {
     static const int by_field[][2] = {{2, TC_ONNX_A_FLOAT},    {3, TC_ONNX_A_INT},    {4, TC_ONNX_A_STRING}, {5, TC_ONNX_A_TENSOR},
                                       {6, TC_ONNX_A_GRAPH},    {7, TC_ONNX_A_FLOATS}, {8, TC_ONNX_A_INTS},   {9, TC_ONNX_A_STRINGS},
@@ -370,7 +370,7 @@ void tc_onnx_free(tc_onnx_model *m) {
     free(m);
 }
 
-/* A model begins with its IR version, a small number, and then another field of ModelProto. */
+/* A model begins with its IR version, a small number, followed by another field of ModelProto. */
 bool tc_onnx_is_model(const unsigned char *p, size_t n) {
     static const unsigned char next[] = {0x12, 0x1a, 0x22, 0x28, 0x32, 0x3a, 0x42, 0x72}; /* fields 2 to 8 and 14 with their wire types */
     if (n >= 3 && p[0] == 0x08 && p[1] > 0 && p[1] < 0x80 && memchr(next, p[2], sizeof next)) return true;

@@ -50,19 +50,19 @@ int tc_onnx_type_of(tc_dtype d) {
     return 0;
 }
 
-/* What a TensorProto said, before its form is known. */
+/* The fields of a TensorProto, collected before its form is known. */
 typedef struct {
     int64_t type, location, offset, length;
     bool has_segment, has_length;
     const char *file;
     const unsigned char *raw;
     size_t nraw;
-    TC_VEC(uint64_t) list; /* elements of the one typed list, as they stand on the wire */
+    TC_VEC(uint64_t) list; /* elements of the typed list, as stored on the wire */
     int field;             /* of that list */
     TC_VEC(const char *) strings;
 } proto;
 
-/* Elements; -1 when the product overflows. */
+/* Number of elements; -1 if the product overflows. */
 static int64_t numel(const tc_onnx_tensor *t) {
     int64_t n = 1;
     for (int d = 0; d < t->rank; d++)
@@ -115,7 +115,7 @@ static void read_external(tc_onnx_reader *r, tc_pb *m, proto *p) {
 }
 
 /* ---- external data ---- */
-/* A path below the model's folder: each part is opened in turn, no part may be a link. */
+/* Opens a path below the model's folder, one component at a time; no component may be a symbolic link. */
 static tc_status open_inside(const char *folder, const char *location, int *out_fd) {
     if (!*location || *location == '/') return tc_error(TC_CONTENT, "external data '%.200s': expected a path inside the model's folder", location);
     int at = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -167,7 +167,7 @@ static tc_status external_blob(tc_onnx_model *m, const char *location, tc_blob *
 }
 
 /* ---- data ---- */
-/* A tensor over bytes of a blob: in place where their address suits the type, else copied. */
+/* A tensor over bytes of a blob: a view if the address is aligned for the type, else a copy. */
 static tc_status place_bytes(tc_blob *b, const unsigned char *p, size_t n, tc_onnx_tensor *t) {
     size_t size = tc_dtype_size(types[t->type].dtype);
     int64_t stride[TC_MAX_RANK];
@@ -186,7 +186,7 @@ static tc_status place_bytes(tc_blob *b, const unsigned char *p, size_t n, tc_on
 
 static int sign_extend(int v, int bits) { return v & (1 << (bits - 1)) ? v - (1 << bits) : v; }
 
-/* Elements of 2 or 4 bits, the first in the low bits, one a byte. */
+/* Unpacks elements of 2 or 4 bits to one byte each; the first element is in the low bits. */
 static tc_status unpack(const unsigned char *p, tc_onnx_tensor *t, int64_t n) {
     int bits = types[t->type].bits, per = 8 / bits;
     bool is_signed = t->type == TC_ONNX_INT4 || t->type == TC_ONNX_INT2;
@@ -217,7 +217,7 @@ static tc_status from_list(const proto *p, tc_onnx_tensor *t, int64_t n) {
     int bits = types[t->type].bits, words = t->type == TC_ONNX_COMPLEX64 || t->type == TC_ONNX_COMPLEX128 ? 2 : 1;
     if (types[t->type].field != p->field)
         return tc_error(TC_CONTENT, "its data are in field %d, expected %d for its type", p->field, types[t->type].field);
-    if (bits < 8) { /* each number is a byte of packed elements */
+    if (bits < 8) { /* each number holds one byte of packed elements */
         int64_t want = n / (8 / bits) + (n % (8 / bits) != 0);
         if ((int64_t)p->list.len != want) return tc_error(TC_CONTENT, "%zu numbers, expected %lld", p->list.len, (long long)want);
         unsigned char *b = tc_xmalloc(p->list.len + 1);
@@ -323,7 +323,7 @@ void tc_onnx_tensor_read(tc_onnx_reader *r, tc_pb *m, tc_onnx_tensor *out) {
 }
 
 /* ---- sparse ---- */
-enum { MAX_DENSE = 1 << 28 }; /* bytes that a sparse tensor may become */
+enum { MAX_DENSE = 1 << 28 }; /* the largest dense form of a sparse tensor, in bytes */
 
 static tc_status densify(const tc_onnx_tensor *values, const tc_onnx_tensor *indices, tc_onnx_tensor *out) {
     int64_t n = numel(out), nnz = values->rank == 1 ? values->size[0] : -1;

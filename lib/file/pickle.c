@@ -1,4 +1,4 @@
-/* The pickle machine: a stack, marks and a memo; one function an opcode family. Nothing is called: see pickle.h. */
+/* The pickle machine: a stack, marks and a memo, with one function for each family of opcodes. No function of the file is called (pickle.h). */
 #include "file/pickle.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@ typedef struct {
     tc_pickle *out;
     tc_place place;
     const unsigned char *base, *p, *end;
-    const unsigned char *op; /* the opcode at work, for messages */
+    const unsigned char *op; /* the current opcode, for messages */
     TC_VEC(tc_pk *) stack;
     TC_VEC(size_t) marks; /* lengths of the stack at each MARK */
     TC_VEC(tc_pk *) memo;
@@ -60,7 +60,7 @@ static tc_status take_uint(machine *m, size_t bytes, uint64_t *out) {
     return NULL;
 }
 
-/* A line of the text protocol, without its end. */
+/* A line of the text protocol, without its newline. */
 static tc_status take_line(machine *m, const char **out, size_t *out_n) {
     const unsigned char *nl = memchr(m->p, '\n', (size_t)(m->end - m->p));
     if (!nl) return fail(m, "a line without end: the pickle ends early");
@@ -70,7 +70,7 @@ static tc_status take_line(machine *m, const char **out, size_t *out_n) {
     return NULL;
 }
 
-/* How many values stand above the last mark; takes the mark away. */
+/* Number of values above the last mark; removes the mark. */
 static tc_status unmark(machine *m, size_t *out_n) {
     if (!m->marks.len) return fail(m, "opcode 0x%02x without a mark", m->op[0]);
     *out_n = depth(m);
@@ -94,7 +94,7 @@ static void add_items(machine *m, tc_pk *v, tc_pk *const *items, size_t n) {
     v->len += (uint32_t)n;
 }
 
-/* The n values on top become the items of a new value. */
+/* Makes a value whose items are the n values on top of the stack. */
 static void gather(machine *m, tc_pk_kind kind, size_t n) {
     tc_pk *v = make(m, kind);
     m->stack.len -= n;
@@ -133,7 +133,7 @@ static tc_status push_decimal(machine *m, const char *s, size_t n) {
 
 /* Two's complement, little-endian. */
 static tc_status push_long(machine *m, const unsigned char *p, size_t n) {
-    while (n > 8 && p[n - 1] == (p[n - 2] & 0x80 ? 0xff : 0)) n--; /* only the sign again */
+    while (n > 8 && p[n - 1] == (p[n - 2] & 0x80 ? 0xff : 0)) n--; /* drop bytes that only repeat the sign */
     if (n > 8) return push_text(m, TC_PK_LONG, p, n);
     uint64_t v = n && p[n - 1] & 0x80 ? ~(uint64_t)0 : 0;
     for (size_t i = n; i-- > 0;) v = v << 8 | p[i];
@@ -202,7 +202,7 @@ static size_t put_utf8(char *to, uint32_t c) {
            to[3] = (char)(0x80 | (c & 63)), 4;
 }
 
-/* The text protocol's strings: S quoted with Python's escapes, V with \uXXXX only. The result is never longer than the line. */
+/* Strings of the text protocol: S is quoted with Python's escapes, V has \uXXXX only. The result is never longer than the line. */
 static tc_status text_string(machine *m, bool quoted) {
     const char *s = NULL;
     size_t n = 0, len = 0;
@@ -245,7 +245,7 @@ static tc_status text_string(machine *m, bool quoted) {
     return push_text(m, TC_PK_STRING, to, len);
 }
 
-/* Text or bytes with a length of `width` bytes in front. */
+/* Text or bytes preceded by a length of `width` bytes. */
 static tc_status counted(machine *m, tc_pk_kind kind, size_t width) {
     uint64_t n;
     const unsigned char *p = NULL;
@@ -387,7 +387,7 @@ static tc_status set_items(machine *m, tc_pk *v, tc_pk *const *items, size_t n) 
     return NULL;
 }
 
-/* APPENDS, ADDITEMS, SETITEMS: all above the mark into what stands below it. */
+/* APPENDS, ADDITEMS, SETITEMS: adds all values above the mark to the container below it. */
 static tc_status op_many(machine *m, bool dict) {
     size_t n = 0;
     TC_TRY(unmark(m, &n));
@@ -456,7 +456,7 @@ static tc_status memo_index(machine *m, size_t width, uint64_t *out) {
 
 static tc_status memo_put(machine *m, uint64_t i) {
     TC_TRY(need(m, 1));
-    /* Indices count up from 0 in every pickle that a program wrote; one that is larger than the file only asks for memory. */
+    /* Pickle writers number memo entries consecutively, so an index larger than the file can only be an attempt to exhaust memory. */
     if (i > (uint64_t)(m->end - m->base))
         return fail(m, "memo index %llu in a pickle of %zu bytes", (unsigned long long)i, (size_t)(m->end - m->base));
     while (m->memo.len <= i) tc_vec_push(&m->memo, NULL);
@@ -550,7 +550,7 @@ static tc_status step(machine *m) {
     case 'G': return bin_float(m);
     case 'S': return text_string(m, true);
     case 'V': return text_string(m, false);
-    case 'T': return counted(m, TC_PK_STRING, 4); /* Python 2's str: text in every file that matters */
+    case 'T': return counted(m, TC_PK_STRING, 4); /* Python 2's str, which is text in practice */
     case 'U': return counted(m, TC_PK_STRING, 1);
     case 'X': return counted(m, TC_PK_STRING, 4);
     case 0x8c: return counted(m, TC_PK_STRING, 1);

@@ -1,4 +1,4 @@
-/* Looking at what a pickle held: arguments, keys, sizes, text for people; and the globals that no file of data needs. */
+/* Reads values of a pickle: arguments, keys, sizes; prints them for messages; and the list of globals that no data file needs. */
 #include "base/json_write.h"
 #include "base/text.h"
 #include "file/pickle.h"
@@ -101,10 +101,10 @@ static void print_dict(tc_buf *b, const tc_pk *v, size_t limit, int depth) {
 void tc_pk_print(tc_buf *b, const tc_pk *v, size_t limit) { print(b, v, b->len + limit, 0); }
 
 /* ---- forbidden globals ---- */
-/* Types and values of builtins and types are data; their functions, and types of code, are not (eval, exec, getattr, open, CodeType, ...). */
+/* Types and values in builtins and types are data; functions and types of code objects are not (eval, exec, getattr, open, CodeType, ...). */
 static const char plain[] = " set frozenset dict list tuple int float bool str bytes bytearray complex object slice range long unicode xrange type "
                             "NoneType NotImplemented Ellipsis Exception ValueError KeyError RuntimeError SimpleNamespace MappingProxyType ";
-/* Modules that hold no data, with all inside them. */
+/* Modules that hold no data, including everything inside them. */
 static const char modules[] =
     " os posix nt posixpath ntpath subprocess _posixsubprocess commands popen2 sys shutil socket _socket ssl _ssl runpy "
     "importlib imp _imp pkgutil zipimport pickle _pickle cPickle marshal shelve dill cloudpickle joblib ctypes _ctypes cffi "
@@ -114,12 +114,12 @@ static const char modules[] =
     "operator _operator linecache tarfile zipfile sqlite3 dbm torch.hub torch.utils.cpp_extension "
     "torch.utils.data.datapipes.utils.decoder torch._dynamo torch._inductor torch.utils.collect_env torch.utils.bottleneck "
     "torch.testing torch.package numpy.testing numpy.f2py numpy.distutils numpy.ctypeslib ";
-/* Functions of modules that else hold data. */
+/* Functions in modules that otherwise hold data. */
 static const char functions[] = " torch.load torch.save torch.compile torch.serialization.load torch.serialization.save numpy.load numpy.save "
                                 "numpy.fromfile numpy.memmap numpy.loadtxt torch.from_file torch.jit.load torch.jit.save "
                                 "torch.jit.unsupported_tensor_ops.execWrapper functools.reduce pathlib.Path.unlink ";
 
-/* A module of the list, or one inside it: "os" and "os.path". */
+/* Is the module in the list, or inside a module of the list ("os" and "os.path")? */
 static bool module_listed(const char *module) {
     char head[64];
     for (size_t n = 1; n < sizeof head && module[n - 1]; n++) {
@@ -134,7 +134,8 @@ static bool module_listed(const char *module) {
 bool tc_pickle_forbidden(const char *module, const char *name) {
     if (tc_word_in(" builtins __builtin__ types ", module)) return !tc_word_in(plain, name);
     if (module_listed(module)) return true;
-    if (strchr(name, '.') && strstr(name, "__")) return true; /* an attribute of an attribute: Python's way to everything else */
+    if (strchr(name, '.') && strstr(name, "__"))
+        return true; /* a dunder attribute of an attribute, from which any other object of Python can be reached */
     tc_buf b = {0};
     tc_buf_printf(&b, "%s.%s", module, name);
     bool bad = tc_word_in(functions, tc_buf_str(&b));

@@ -124,7 +124,7 @@ tc_pb tc_pb_message(tc_pb *m) {
     s.depth = m->depth + 1;
     s.at = ok ? m->bytes : m->end;
     s.end = ok ? m->bytes + m->len : m->end;
-    s.status = m->status; /* nothing is done with a message that is none */
+    s.status = m->status; /* a message that could not be opened is ignored */
     return s;
 }
 
@@ -144,7 +144,7 @@ size_t tc_pb_count(tc_pb *m, int width) {
     }
     size_t n = 0;
     if (width == 0) {
-        for (size_t i = 0; i < m->len; i++) n += !(m->bytes[i] & 0x80); /* each varint has one last byte */
+        for (size_t i = 0; i < m->len; i++) n += !(m->bytes[i] & 0x80); /* the last byte of a varint has bit 7 clear */
         if (m->len && (m->bytes[m->len - 1] & 0x80)) {
             tc_pb_fail(m, TC_CONTENT, "field %u: its last number is cut short", m->field);
             return 0;

@@ -1,4 +1,4 @@
-/* The archive around programs: its entries, their weights as views of shared storages, the top of models/NAME.json. */
+/* PT2 archives: their entries, weights as views of shared storages, and the outermost object of models/NAME.json. */
 #include "file/pt2_read.h"
 #include "file/source.h"
 
@@ -249,7 +249,7 @@ static tc_status read_config(tc_archive *a, const char *folder, const char *suff
     return st;
 }
 
-/* The weights of program NAME by FQN -> tc_pt2_weight in `arena`; storage borrowed from the archive, NULL when the bytes are not there. */
+/* The weights of program NAME by FQN -> tc_pt2_weight in `arena`. Storage is borrowed from the archive; NULL if the bytes are not in the archive. */
 static tc_status read_weights(tc_archive *a, const char *name, tc_arena *arena, tc_map *out) {
     TC_TRY(read_config(a, "weights", "weights_config.json", name, arena, out));
     return read_config(a, "constants", "constants_config.json", name, arena, out);
@@ -285,7 +285,7 @@ tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out) {
 }
 
 /* ---- a program ---- */
-/* The one that is meant where none is named: the only one, model, or train of an archive that holds the train mode's sides alone. */
+/* The default program: the only one, or "model", or "train" if the archive has only programs of train mode. */
 static const char *meant(const tc_archive *a) {
     size_t sides = 0;
     for (size_t i = 0; i < a->names.len; i++) sides += !strncmp(a->names.data[i], "train", 5) && (!a->names.data[i][5] || a->names.data[i][5] == '-');
@@ -319,8 +319,8 @@ static void schema_version(tc_jread *j) {
     if (major != 8 && major != 0) tc_jr_fail(j, TC_UNSUPPORTED, "schema version %lld, expected 8", (long long)major);
 }
 
-/* Symbols of sizes are declared here, in this order; they take their ranges behind the guards, which those may rest on and say more: a line.
- * Those that come from data wait for the operator that makes them. */
+/* Declares the symbols of sizes in the file's order. Their ranges are set after the guards are read, because guards may depend on the unbounded
+ * symbol and say more than its range. Symbols from data are declared by the operator that makes them. */
 static void range_constraints(tc_pt2_reader *r) {
     tc_jread *j = &r->j;
     tc_jr_object(j);
@@ -363,7 +363,7 @@ static void exported_program(tc_pt2_reader *r, const tc_map *weights) {
     if (tc_jr_ok(j)) tc_jr_seek(j, end);
 }
 
-/* Sizes and numbers from data are called what the file calls them. */
+/* Renames data-dependent symbols to the file's names for them. */
 static void call_as_the_file(tc_pt2_reader *r) {
     const char **names = TC_NEWN(&r->scratch, const char *, r->from.len + 1);
     for (size_t i = 0; i < r->from.len; i++) names[i] = tc_sym_var_name(r->from.data[i]);
@@ -382,7 +382,7 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
     tc_status st = read_weights(a, name, &r.scratch, &weights);
     char *path = tc_arena_printf(&r.scratch, "models/%s.json", name);
     if (!st) st = read_small(a, path, &e);
-    if (!st) { /* the entry is there: its name came from the directory */
+    if (!st) { /* the name came from the ZIP directory, so the entry exists */
         r.program = tc_program_create(name);
         r.main.graph = r.program->graph;
         r.main.autocast = TC_DTYPE_NONE;

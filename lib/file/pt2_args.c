@@ -1,4 +1,4 @@
-/* Values, types and arguments of PT2 graphs: each union of the schema becomes a tc_arg, each name is looked up in its scope. */
+/* Values, types and arguments of PT2 graphs: each union of the schema becomes a tc_arg; each name is looked up in its scope. */
 #include "file/pt2_read.h"
 
 /* ---- names ---- */
@@ -32,7 +32,7 @@ tc_pt2_name *tc_pt2_named(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name) {
     n = TC_NEW(&r->scratch, tc_pt2_name);
     n->name = tc_arena_strndup(&r->program->arena, name.s, name.n);
     *tc_map_put(&s->names, n->name, name.n) = n;
-    *tc_map_put(&s->graph->names, n->name, name.n) = (void *)(uintptr_t)1; /* later names avoid it */
+    *tc_map_put(&s->graph->names, n->name, name.n) = (void *)(uintptr_t)1; /* reserved: generated names avoid it */
     return n;
 }
 
@@ -191,7 +191,7 @@ tc_value *tc_pt2_input_value(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name, boo
         return NULL;
     }
     tc_value *v = tc_graph_value(s->graph, tensor ? TC_V_TENSOR : TC_V_SYM, n->name);
-    v->name = n->name; /* the graph keeps the file's names free */
+    v->name = n->name; /* the name is reserved in the graph */
     tc_sym offset;
     tc_jr_seek(j, *mark);
     if (tensor) tensor_meta(r, &v->meta, &offset);
@@ -214,10 +214,10 @@ tc_value *tc_pt2_as_value(tc_pt2_scope *s, tc_arg a, const char *hint) {
     return v;
 }
 
-/* ---- arguments: one reader a tag ---- */
+/* ---- arguments: one reader for each tag ---- */
 typedef tc_arg (*arg_reader)(tc_pt2_reader *r, tc_pt2_scope *s);
 
-/* Appends to a list in the scratch arena, doubling. */
+/* Appends to a list in the scratch arena, whose capacity doubles. */
 static void *append(tc_arena *a, void *data, int n, const void *item, size_t size) {
     if (!(n & (n - 1))) {
         void *bigger = tc_arena_array(a, n ? 2 * (size_t)n : 1, size);

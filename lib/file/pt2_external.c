@@ -1,10 +1,10 @@
-/* Weights outside of an archive: in the .pt2 that it names, or in FILE.safetensors beside FILE.pt2.
+/* Weights stored outside an archive: in another .pt2 that it names, or in FILE.safetensors beside FILE.pt2.
  *
- *     extra/tc/weights      NAME/SUM: the .pt2 NAME of the same folder, and the CRC-32, in hex, of what the directory of that ZIP says of
- *                           its weights and constants (names, sizes, checksums): a file that was written anew with other weights is
- *                           told without reading them. Archives that were written before have NAME alone.
+ *     extra/tc/weights      NAME/SUM: the file NAME in the same folder, and a CRC-32 (hex) over the names, sizes and checksums of its weights
+ *                           and constants in its ZIP directory, which shows without reading them whether the weights were replaced.
+ *                           Archives of older versions have NAME only.
  *
- * NAME is a file name alone, so that an archive cannot point to files elsewhere and the two can be moved together. */
+ * NAME has no folder, so that an archive cannot refer to files elsewhere and both files can be moved together. */
 #include "base/crc32.h"
 #include "file/pt2_read.h"
 
@@ -40,7 +40,7 @@ tc_status tc_archive_external(const tc_archive *a, tc_arena *arena, tc_external_
     const unsigned char *name;
     size_t n;
     bool found;
-    mode_t type; /* a regular file's: a pipe would be waited for */
+    mode_t type; /* it must be a regular file: opening a pipe would block */
     const char *path = tc_archive_path(a);
     *out = (tc_external_weights){0};
     TC_TRY(tc_archive_entry(a, "extra/tc/weights", &name, &n, &found));

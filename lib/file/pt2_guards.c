@@ -1,9 +1,9 @@
-/* guards_code: the conditions on the inputs that torch.export found in the code, as Python:
+/* Reads guards_code: conditions on the inputs that torch.export found, as Python expressions:
  *
  *     "L['y'].size()[0] + L['cfg']['x'].size()[0] > 5"
  *
- * Each input stands there by its path, its size, stride or number behind it. The types in the file do not rest on them, so neither does
- * anything here: they are asked before a run, and that is all. */
+ * Each input is given by its path, followed by a size, stride or number of it. No type in the file depends on these conditions: they are only
+ * checked before a run. */
 #include "file/pt2_read.h"
 
 #include "base/text.h"
@@ -33,7 +33,7 @@ static bool eat_number(cursor *c, tc_str *out) {
     return ok;
 }
 
-/* One step of a path: ['key'], ["key"], [3] or .field, a word that is not called. */
+/* One component of a path: ['key'], ["key"], [3] or .field (not followed by a call). */
 static bool eat_step(cursor *c, tc_str *out) {
     const cursor before = *c;
     const char *quote = eat(c, "['") ? "']" : eat(c, "[\"") ? "\"]" : NULL;
@@ -54,14 +54,14 @@ static bool eat_step(cursor *c, tc_str *out) {
     return false;
 }
 
-/* Names of *args are written args.0 or args_0. */
+/* Elements of *args are written args.0 or args_0. */
 static bool same_path(const char *a, const char *b) {
     for (; *a && (*a == *b || (strchr("._", *a) && *b && strchr("._", *b))); a++) b++;
     return !*a && !*b;
 }
 
-/* flat_args.N is the Nth leaf; keywords of **kwargs stand without the name of that. The name as it is before what is only like it: beside
- * a list x there may be an input x_1. */
+/* flat_args.N is the Nth leaf; keyword arguments in **kwargs are written without its name. An exact match is preferred to a similar name: an input
+ * x_1 may exist besides a list x. */
 static const tc_input *input_at(const tc_program *p, const char *path) {
     static const char flat[] = "flat_args.";
     const char *rest = strchr(path, '.');
@@ -87,7 +87,7 @@ static bool put_number(const tc_arg *a, tc_buf *out) {
     return true;
 }
 
-/* What an input, or its size or stride, is as an expression of the program's symbols. */
+/* Puts the expression of an input (a number), or of its size or stride, over the program's symbols. */
 static bool put_source(tc_pt2_reader *r, const tc_input *in, cursor *c, tc_buf *out) {
     tc_symctx *y = r->program->sym;
     const bool size = eat(c, ".size()["), stride = !size && eat(c, ".stride()[");
@@ -110,7 +110,7 @@ static bool put_source(tc_pt2_reader *r, const tc_input *in, cursor *c, tc_buf *
     return known;
 }
 
-/* text with the program's symbols in the place of L[...]. */
+/* Copies text, with each L[...] replaced by the program's symbol. */
 static bool resolve(tc_pt2_reader *r, tc_str text, tc_buf *out) {
     cursor c = {text.s, text.s + text.n};
     tc_buf path = {0};

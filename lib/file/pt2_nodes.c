@@ -1,5 +1,5 @@
-/* Nodes of PT2 graphs: each becomes a call of its operator, so that tc's own rules type the results; what the file says about them
- * is compared. Bodies of control flow and of regions become subgraphs. */
+/* Nodes of PT2 graphs. Each becomes a call of its operator, so that tc's shape rules give the result types, which are then compared with those in
+ * the file. Bodies of control flow and of regions become subgraphs. */
 #include "file/pt2_read.h"
 #include "op/emit.h"
 #include "op/functionalise.h"
@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 /* ---- scopes ---- */
-/* Where the type of a value stands, and what it says once it was read. Values whose types have the same text share an entry; neighbours tend to. */
+/* Where in the text the type of a value is, and the type once it was read. Values with the same text share an entry; neighbours often do. */
 typedef struct {
-    tc_jr_mark mark; /* the names of a scope point here */
+    tc_jr_mark mark; /* names in a scope point to this */
     bool read, with_strides;
     int code, rank;
     struct {
@@ -18,10 +18,10 @@ typedef struct {
         tc_str symbol;
     } dim[TC_MAX_RANK];
     tc_jr_mark strides;
-    size_t pairs; /* of symbols from data that were known when `stride` was read */
+    size_t pairs; /* number of data-dependent symbols that were known when `stride` was read */
     int nstrides;
     tc_sym stride[TC_MAX_RANK];
-    bool placed; /* sizes and strides of the value that took them last: many have the same */
+    bool placed; /* size and stride are those of the last value with this type, and can be shared */
     tc_sym placed_size[TC_MAX_RANK];
     const tc_sym *placed_stride;
 } type_text;
@@ -90,10 +90,10 @@ void tc_pt2_open_graph(tc_pt2_reader *r, tc_pt2_scope *s) {
 
 void tc_pt2_close_scope(tc_pt2_scope *s) { tc_map_free(&s->names); }
 
-/* ---- one node as it stands in the file ---- */
+/* ---- a node as the file has it ---- */
 typedef struct {
     enum { R_TENSOR, R_TENSORS, R_NUMBER, R_NONE } kind;
-    size_t first; /* of its n names */
+    size_t first; /* the index of its first name, of n */
     int n;
 } result;
 typedef struct {
@@ -103,7 +103,7 @@ typedef struct {
     TC_VEC(tc_pt2_arg) args;
     TC_VEC(result) results;
     TC_VEC(tc_str) names;
-    TC_VEC(tc_arg) call; /* the arguments in the order of the schema */
+    TC_VEC(tc_arg) call; /* the arguments in schema order */
     tc_source source;
 } raw_node;
 
@@ -119,8 +119,7 @@ static tc_pt2_target *target_named(tc_pt2_reader *r, tc_str name) {
 
 static void read_inputs(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     tc_jread *j = &r->j;
-    if (s->vmap && n->target && !strcmp(n->target->name, "torch._functorch.predispatch._add_batch_dim"))
-        s = s->outer; /* takes what stands around vmap */
+    if (s->vmap && n->target && !strcmp(n->target->name, "torch._functorch.predispatch._add_batch_dim")) s = s->outer; /* skip the scopes of vmap */
     for (tc_jr_array(j); tc_jr_item(j);) {
         tc_str name = {"", 0};
         tc_pt2_arg a = {.name = name};
@@ -193,8 +192,8 @@ static void read_stack(tc_pt2_reader *r, tc_str text, tc_source *out) {
     r->stack.file = out->file, r->stack.line = out->line;
 }
 
-/* KEY,FQN,CLASS of each module that is being called, outermost first; KEY ends in @N when it is not the first call. What torch.export captures of a
- * branch in strict mode stands below a module _export_root. */
+/* KEY,FQN,CLASS of each module call that contains the node, outermost first; KEY ends in @N for the Nth call after the first. In strict mode
+ * torch.export puts what it captures in a branch below a module named _export_root. */
 static void read_modules(tc_pt2_reader *r, tc_str text, tc_source *out) {
     if (tc_str_eq(text, r->modules.text.s, r->modules.text.n)) {
         out->calls = r->modules.calls;
@@ -219,7 +218,7 @@ static void read_modules(tc_pt2_reader *r, tc_str text, tc_source *out) {
     r->modules.calls = out->calls;
 }
 
-/* What tc adds to a node's metadata: {"recompute": 3} */
+/* Metadata that tc adds to a node: {"recompute": 3} */
 static void read_custom(tc_str text, tc_source *out) {
     static const char mark[] = "\"recompute\": ";
     const char *end = text.s + text.n, *p = memmem(text.s, text.n, mark, sizeof mark - 1);
@@ -262,7 +261,7 @@ static bool results_fit(tc_pt2_reader *r, const raw_node *n, int nvalues) {
     return tc_jr_ok(&r->j);
 }
 
-/* A symbol that tc made for a number from data takes the range that the file has for its own. */
+/* Gives a data-dependent symbol of tc the range of the file's symbol. */
 static void pair_symbols(tc_pt2_reader *r, tc_sym own, tc_str theirs) {
     tc_symctx *c = r->program->sym;
     if (tc_sym_opcode(own) != TC_S_VAR || !theirs.n || (theirs.s[0] != 'u' && theirs.s[0] != 'z')) return;
@@ -277,7 +276,7 @@ static void pair_symbols(tc_pt2_reader *r, tc_sym own, tc_str theirs) {
     tc_vec_push(&r->to, own);
 }
 
-/* A size or number at the reader: a constant, or the name of the symbol that it is, else empty. */
+/* Reads a size or number: *out is a constant, or the text is the name of a symbol, else empty. */
 static bool glance(tc_pt2_reader *r, int64_t *out_int, tc_str *out_symbol) {
     static const char head[] = "Symbol('";
     tc_jread *j = &r->j;
@@ -307,7 +306,7 @@ static bool glance(tc_pt2_reader *r, int64_t *out_int, tc_str *out_symbol) {
     return constant;
 }
 
-/* The sizes that the file has for a value, for a message. */
+/* Prints the sizes that the file gives for a value, for a message. */
 static void print_sizes(tc_pt2_reader *r, const tc_jr_mark *mark, tc_buf *b) {
     tc_jread *j = &r->j;
     tc_jr_seek(j, *mark);
@@ -353,7 +352,7 @@ static void read_type(tc_pt2_reader *r, type_text *t) {
     t->read = tc_jr_ok(j);
 }
 
-/* Strides are taken over: PyTorch's kernels choose the layout of some results, and later views are legal or not by it. */
+/* Takes the strides from the file: PyTorch's kernels choose the layout of some results, and whether later views are legal depends on it. */
 static void take_strides(tc_pt2_reader *r, type_text *t, tc_value *v, const char *name) {
     tc_jread *j = &r->j;
     if (!t->nstrides || t->pairs != r->from.len) {
@@ -370,13 +369,13 @@ static void take_strides(tc_pt2_reader *r, type_text *t, tc_value *v, const char
         return;
     }
     tc_pt2_set_strides(r->program, &v->meta, t->stride);
-    t->placed = t->rank > 0; /* there is no size to copy else, nor an array of them */
+    t->placed = t->rank > 0; /* rank 0 has no sizes to share */
     if (!t->placed) return;
     memcpy(t->placed_size, v->meta.size, bytes);
     t->placed_stride = v->meta.stride;
 }
 
-/* dtype, rank and constant sizes must be those of tc's rule. */
+/* dtype, rank and constant sizes must equal those of tc's shape rule. */
 static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_name *to, type_text *t) {
     tc_jread *j = &r->j;
     const char *name = to->name;
@@ -395,7 +394,7 @@ static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_
             tc_buf own = {0}, theirs = {0};
             tc_value_print_type(&own, v);
             print_sizes(r, &t->mark, &theirs);
-            const bool said = !v->out_index && tc_str_is(n->name, name); /* the node's name is, where it fails */
+            const bool said = !v->out_index && tc_str_is(n->name, name); /* the message names the node already */
             char *message = tc_arena_printf(&r->scratch, "%s%s%s gives %s, the file says %s[%s]", said ? "" : name, said ? "" : ": ", n->target->name,
                                             own.data, d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
             if (v->out_index) to->doubt = message;
@@ -409,7 +408,7 @@ static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_
     if (tc_jr_ok(j)) tc_jr_seek(j, here);
 }
 
-/* v is what the name stands for. */
+/* Binds name to v and compares v's type with the declared one. */
 static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, tc_str name) {
     tc_pt2_name *to = tc_pt2_named(r, s, name);
     const tc_pt2_name *declared = tc_pt2_declared(s, to);
@@ -417,7 +416,7 @@ static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc
     tc_pt2_make(r, to, (tc_arg){.kind = TC_A_VALUE, .value = v});
     if (!declared || !tc_jr_ok(&r->j)) return;
     if (v->kind == TC_V_TENSOR && declared->tensor) {
-        check_type(r, n, v, to, (type_text *)(uintptr_t)declared->tensor); /* the mark is its first member */
+        check_type(r, n, v, to, (type_text *)(uintptr_t)declared->tensor); /* the mark is the first member of type_text */
     } else if (v->kind == TC_V_SYM && declared->sym) {
         tc_jr_mark here = tc_jr_tell(&r->j);
         int64_t constant;
@@ -428,7 +427,7 @@ static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc
     }
 }
 
-/* The values of result i, which the file may name, as one tensor, a number or a list. */
+/* The values of result i, which the file may give as one tensor, a number or a list. */
 static void adopt_result(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, size_t i, tc_value *v) {
     const result *to = &n->results.data[i];
     const tc_str *names = n->names.data + to->first;
@@ -450,14 +449,14 @@ static void fail_in(tc_pt2_reader *r, tc_status st) {
     tc_status_free(st);
 }
 
-/* Numbers stand for tensors in loops over elements, and where PyTorch takes them; rules of other operators read a tensor. */
+/* Pointwise operators, and those that PyTorch lets, take a number for a tensor; the rules of other operators need a tensor. */
 static bool number_for_tensor(const tc_pt2_target *t, const tc_param *q, const tc_arg *a) {
     const bool number = a->kind == TC_A_SCALAR || a->kind == TC_A_INT || (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_SYM);
     return number && (q->type == TC_T_TENSOR || q->type == TC_T_OPT_TENSOR) && !tc_op_functional(t->op)->lower &&
            (q->alias || !tc_op_takes_numbers(t->op));
 }
 
-/* Arguments by name into the order of the schema, those before them too: with `all` every one, else the rest is left to tc_graph_call. */
+/* Puts named arguments in schema order. all: fills every parameter; else tc_graph_call adds the defaults of the rest. */
 static void in_order(tc_pt2_reader *r, raw_node *n, const tc_schema *schema, bool all) {
     bool given[64] = {false};
     int last = all ? schema->nparams : 0;
@@ -483,10 +482,10 @@ static void in_order(tc_pt2_reader *r, raw_node *n, const tc_schema *schema, boo
     n->call.len = (size_t)last;
 }
 
-/* gaps: a result may be None, as a backward's gradient of what wants none. */
+/* gaps: a result may be None, such as a gradient that is not wanted. */
 static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a, tc_dtype autocast, bool gaps);
 
-/* wrap_with_autocast(device, dtype, enabled, cache, graph, ...): the type that its region computes in. */
+/* wrap_with_autocast(device, dtype, enabled, cache, graph, ...): the autocast dtype of its region. */
 static tc_dtype autocast_of(tc_pt2_reader *r, const tc_pt2_scope *s, const raw_node *n) {
     if (strcmp(n->target->name, "torch.ops.higher_order.wrap_with_autocast") != 0 || n->args.len < 3) return s->autocast;
     const tc_arg *type = &n->args.data[1].arg, *enabled = &n->args.data[2].arg;
@@ -495,7 +494,7 @@ static tc_dtype autocast_of(tc_pt2_reader *r, const tc_pt2_scope *s, const raw_n
     return type->kind == TC_A_DTYPE ? type->dtype : TC_BF16;
 }
 
-/* Names for what tc_graph_call left without: of the file, which its results got, else like those of captured programs. */
+/* Names the nodes that tc_graph_call left unnamed: by the file's name of the result, else as captured programs do. */
 static void name_node(tc_pt2_reader *r, tc_graph *g, const raw_node *n, tc_node *node) {
     tc_value *const *outs = node->outs;
     if (node->nouts && outs[0]->name && tc_str_is(n->name, outs[0]->name)) node->name = outs[0]->name;
@@ -605,7 +604,7 @@ static void unknown(tc_pt2_reader *r, const raw_node *n) {
     else tc_jr_fail(&r->j, TC_CONTENT, "there is no operator %s", target + 10);
 }
 
-/* aten._assert_tensor_metadata: types are known here, so it is decided here. */
+/* aten._assert_tensor_metadata: all types are known here, so it is checked now and no node is made. */
 static bool static_assert_node(tc_pt2_reader *r, const raw_node *n) {
     if (strcmp(n->target->name, "torch.ops.aten._assert_tensor_metadata.default") != 0) return false;
     const tc_arg *t = n->args.len ? &n->args.data[0].arg : &(tc_arg){.kind = TC_A_NONE};
@@ -618,7 +617,7 @@ static bool static_assert_node(tc_pt2_reader *r, const raw_node *n) {
     return true;
 }
 
-/* with_effects(token, operator, ...): the tokens hold calls that have effects in their order, which is that of the nodes here. */
+/* with_effects(token, operator, ...): tokens keep calls with effects in order. Nodes are in that order already, so tokens are dropped. */
 static void without_token(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     const tc_arg *name = n->args.len >= 2 ? &n->args.data[1].arg : NULL;
     if (!name || name->kind != TC_A_STRING || !n->results.len) {
@@ -640,7 +639,7 @@ static void without_token(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     if (!schema->nrets && n->results.len == 1 && n->results.data[0].kind == R_NONE) n->results.len = 0;
 }
 
-/* A node that is more or less than a call: a step of vmap, arithmetic on sizes, an assertion of types. A call behind a token becomes bare. */
+/* Nodes that are not plain calls: steps of vmap, arithmetic on sizes, assertions of types. A call with a token becomes a plain call. */
 static bool special_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
     const tc_str *name = name_of(n, 0);
     const char *first = name ? tc_arena_strndup(&r->scratch, name->s, name->n) : NULL;
@@ -666,7 +665,7 @@ static void do_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
     else unknown(r, n);
 }
 
-/* The failure says the name of the innermost node that it is in, whose text is at `begin`: read or not when it failed. */
+/* Adds the name of the innermost failing node to the error. The node's text is at `begin`; its name may not have been read yet. */
 static void name_failure(tc_pt2_reader *r, const raw_node *n, const char *begin) {
     tc_jread k;
     tc_str name = n->name;
@@ -689,12 +688,13 @@ void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_jr_seek(j, s->nodes);
     raw_node n = {0};
     for (tc_jr_array(j); tc_jr_item(j);) {
-        n = (raw_node){.args = n.args, .results = n.results, .names = n.names, .call = n.call}; /* the room of these lists serves all nodes */
+        n = (raw_node){
+            .args = n.args, .results = n.results, .names = n.names, .call = n.call}; /* the memory of these lists is reused for every node */
         n.args.len = n.results.len = n.names.len = n.call.len = 0;
         const char *begin = j->p;
         read_node(r, at, &n);
         if (tc_jr_ok(j)) {
-            j->at = begin; /* errors point to the node */
+            j->at = begin; /* errors point to the start of the node */
             do_node(r, &at, &n);
         }
         if (!tc_jr_ok(j)) name_failure(r, &n, begin);

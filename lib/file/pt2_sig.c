@@ -1,5 +1,5 @@
-/* The signature of a PT2 program: which graph inputs are parameters, buffers, constants or the user's, which outputs are results
- * or mutations; the trees of the user's inputs and outputs and the names that people know them by. */
+/* The signature of a PT2 program: which graph inputs are parameters, buffers, constants or the user's, which outputs are results or mutations; the
+ * trees (pytree) of the user's inputs and outputs, and their names for people. */
 #include "file/pt2_read.h"
 
 #include <stdio.h>
@@ -118,7 +118,7 @@ static bool is_same_view(const tc_pt2_weight *a, const tc_pt2_weight *b) {
     return a->dtype == b->dtype && a->rank == b->rank && !memcmp(a->size, b->size, bytes) && !memcmp(a->stride, b->stride, bytes);
 }
 
-/* Inputs that are the same view of the same file are one tensor, whether or not its bytes are there. places: file and offset -> input + 1. */
+/* Inputs that are the same view of the same file share one tensor, whether or not the file is present. places: file and offset -> input + 1. */
 static int same_as(tc_pt2_reader *r, const tc_map *weights, tc_map *places, const tc_pt2_weight *w, int index) {
     bool empty = false;
     for (int d = 0; d < w->rank; d++) empty |= w->size[d] == 0;
@@ -145,8 +145,8 @@ static void attach_weight(tc_pt2_reader *r, const tc_map *weights, tc_map *place
     if (w->storage) tc_jr_fail_with(&r->j, tc_tensor_view(w->storage, w->dtype, w->rank, w->size, w->stride, w->offset, &in->data));
 }
 
-/* A parameter or buffer of the state dict that the signature leaves out, since the graph reads it under another name or not at all: a strict export has
- * such. As an export that is not strict has it, it is an input that nothing reads. */
+/* Adds a parameter or buffer of the state dict that the signature omits because the graph reads it under another name or not at all (strict
+ * exports). It becomes an unused input, as in a non-strict export. */
 static void add_unread(tc_pt2_reader *r, const tc_map *weights, tc_map *places, const char *name) {
     const tc_pt2_weight *w = tc_map_find(weights, name);
     tc_program *p = r->program;
@@ -165,7 +165,7 @@ static void add_unread(tc_pt2_reader *r, const tc_map *weights, tc_map *places, 
     if (in->data.storage && !tc_tensor_is_contiguous(&in->data)) v->meta.stride = stride;
 }
 
-/* Those of a kind, behind the inputs of that kind. named: the signature's. */
+/* Adds the omitted inputs of one kind after the signature's inputs of that kind. named: the names that the signature has. */
 static void add_unread_of(tc_pt2_reader *r, const tc_map *weights, tc_map *places, const tc_map *named, bool parameter) {
     for (size_t i = 0; i < weights->len && tc_jr_ok(&r->j); i++) {
         const tc_pt2_weight *w = weights->entries[i].value;
@@ -190,7 +190,7 @@ static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weight
             x.leaf = s->leaf;
         } else if (x.kind == TC_IN_TOKEN) {
             tc_pt2_make(r, tc_pt2_named(r, &r->main, tc_pt2_str(s->value)),
-                        (tc_arg){.kind = TC_A_NONE}); /* the order of the nodes is that of their effects */
+                        (tc_arg){.kind = TC_A_NONE}); /* tokens carry nothing: nodes are in the order of their effects */
             continue;
         } else {
             const tc_pt2_name *n = tc_map_find(&r->main.names, s->value);
@@ -208,7 +208,7 @@ static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weight
 
 /* ---- outputs ---- */
 typedef struct {
-    tc_map users, weights; /* name -> index + 1; users by their values' */
+    tc_map users, weights; /* name -> index + 1; users by the name of their value */
 } input_names;
 
 static void put_first(tc_map *m, const char *name, int i) {
@@ -243,7 +243,7 @@ static void build_outputs(tc_pt2_reader *r, const specs *out) {
             o.leaf = s->leaf;
         } else {
             const tc_arg *a = tc_pt2_lookup(r, &r->main, tc_pt2_str(s->value));
-            if (a && (a->kind == TC_A_SCALAR || a->kind == TC_A_INT)) { /* a number over the symbols, or a constant */
+            if (a && (a->kind == TC_A_SCALAR || a->kind == TC_A_INT)) { /* a constant, or a number over the symbols */
                 o.kind = TC_OUT_LEAF;
                 o.leaf = *a;
             } else if (a) {
@@ -261,7 +261,7 @@ static void build_outputs(tc_pt2_reader *r, const specs *out) {
     tc_map_free(&inputs.weights);
 }
 
-/* The inputs or outputs that the graph lists at `mark` are those of the signature, one by one. */
+/* The graph's inputs or outputs, listed at `mark`, must be those of the signature in the same order. */
 static void same_as_graph(tc_pt2_reader *r, tc_jr_mark mark, const specs *said, const char *what) {
     tc_jread *j = &r->j;
     tc_jr_mark here = tc_jr_tell(j);
@@ -292,7 +292,7 @@ typedef struct {
     int n;
 } named_tuple;
 
-/* A key as text, None and True as Python has them; NULL: it is none, or no string where `strings` asks for one. */
+/* A dict key as text; None and True as Python writes them. NULL: not a key, or not a string although `strings` requires one. */
 static const char *key_text(tc_jread *j, tc_arena *a, bool strings) {
     const tc_jr_kind kind = tc_jr_peek(j);
     if (kind == TC_JR_STRING) return tc_jr_strdup(j, a);
@@ -303,7 +303,7 @@ static const char *key_text(tc_jread *j, tc_arena *a, bool strings) {
     return tc_arena_strndup(a, s.s, s.n);
 }
 
-/* JSON list of `want` keys, or a list whose first item is one. NULL for another. */
+/* A JSON list of `want` keys, or a list whose first item is one. NULL if it is neither. */
 static const char **key_list(tc_arena *a, const char *text, int want, bool strings) {
     tc_jread j;
     const char **out = TC_NEWN(a, const char *, (size_t)want + 1);
@@ -411,7 +411,7 @@ typedef struct {
     int n;
 } name_list;
 
-/* What a call took or gave, as names of the main graph's values; names that nothing has give a value that is NULL. */
+/* The inputs or outputs of a module call, as values of the main graph; NULL for a name that the graph does not have. */
 static tc_arg *call_leaves(tc_pt2_reader *r, int *out_n) {
     tc_jread *j = &r->j;
     TC_VEC(tc_arg) leaves = {0};
@@ -515,7 +515,7 @@ typedef struct {
     int n, cap;
 } path_list;
 
-/* path NULL: t is the whole, or an argument without a name. */
+/* path NULL: t is the whole tree, or an argument without a name. */
 static void leaf_paths(const tc_tree *t, const char *path, path_list *out) {
     if (t->kind == TC_TREE_LEAF) {
         if (out->n == out->cap) {

@@ -1,6 +1,6 @@
-/* extra/tc/NAME.json: what tc knows of a program and PyTorch's schema has no place for. It may be absent, and is believed only where
- * it fits: names where the counts agree. Guards on the sizes of inputs are taken before the nodes are read, whose types may rest on them
- * (a dimension that squeeze takes away is 1 by a guard); those on numbers that nodes make, behind them. */
+/* extra/tc/NAME.json: properties of a program that PyTorch's schema cannot hold. The entry is optional, and names are used only if their counts
+ * agree with the program. Guards on input sizes are read before the nodes, whose types may depend on them (squeeze removes a dimension that a guard
+ * fixed to 1); guards on data-dependent numbers are read after the nodes. */
 #include "file/pt2_read.h"
 
 static void read_names(tc_jread *j, tc_arena *a, const char **out, int want) {
@@ -12,7 +12,7 @@ static void read_names(tc_jread *j, tc_arena *a, const char **out, int want) {
     if (n != want) tc_jr_fail(j, TC_CONTENT, "%d names for %d values", n, want);
 }
 
-/* Whether p has all symbols of a condition by now. What cannot be parsed has them: its error comes from read_guard. */
+/* Does p have all symbols of a condition yet? True if it cannot be parsed: read_guard reports the error. */
 static bool symbols_known(const tc_program *p, tc_str cond) {
     tc_symctx *own = tc_symctx_create();
     tc_sym s = NULL;
@@ -23,8 +23,8 @@ static bool symbols_known(const tc_program *p, tc_str cond) {
     return known;
 }
 
-/* early: a guard on numbers that p does not have yet is left for later, when their symbols have the names that p gave them. So
- * is one on which no type rests, "apart": terms stand in the order in which they were met first. */
+/* early: guards on numbers that p does not have yet are left for the second pass, after p has named them. So are guards marked "apart", on which no
+ * type depends: reading them early would change the order of terms, which is that of first use. */
 static void read_guard(tc_jread *j, tc_pt2_reader *r, bool early) {
     tc_program *p = r->program;
     tc_sym cond = NULL;

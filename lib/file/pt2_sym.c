@@ -1,6 +1,5 @@
 /* Nodes of PT2 graphs that compute with sizes and other symbolic numbers: they become expressions, not nodes.
- *
- *     _operator.mul(sym_size_int, 2)  ->  2*B        torch.ops.aten.sym_size.int(x, 0)  ->  B */
+ * |     _operator.mul(sym_size_int, 2)  ->  2*B        torch.ops.aten.sym_size.int(x, 0)  ->  B */
 #include "file/pt2_read.h"
 
 static tc_sym to_float(tc_symctx *c, tc_sym a) { return tc_sym_type(a) == TC_SYM_FLOAT ? a : tc_sym_op(c, TC_S_TOFLOAT, a, NULL, NULL); }
@@ -17,10 +16,10 @@ static tc_sym number(tc_pt2_reader *r, const tc_pt2_arg *arg) {
     return tc_sym_int(c, 0);
 }
 
-/* What is no operation of tc_symop's, or one of it with its operands the other way round. */
+/* Functions that are no tc_symop, or are one with its operands exchanged. */
 enum { NONE = -1, SUB = -2, NEG = -3, SAME = -4, GT = -5, GE = -6 };
 
-/* Python's functions: the operation on ints, on floats, and what kind of operands they take. */
+/* Python's functions: the operation on ints, the one on floats, and the kinds of their operands. */
 typedef enum { ARITH, COMPARE, LOGIC, TO_FLOAT, TO_INT, UNARY_FLOAT } form;
 static const struct {
     const char *name;
@@ -48,7 +47,7 @@ static const struct {
     {"_operator.gt", COMPARE, 2, GT, GT},
     {"_operator.ge", COMPARE, 2, GE, GE},
     {"_operator.and_", LOGIC, 2, TC_S_AND, NONE},
-    {"_operator.and_", ARITH, 2, TC_S_AND_BITS, NONE}, /* the row behind that of bools */
+    {"_operator.and_", ARITH, 2, TC_S_AND_BITS, NONE}, /* for ints; for bools the row after it */
     {"_operator.or_", LOGIC, 2, TC_S_OR, NONE},
     {"_operator.or_", ARITH, 2, TC_S_OR_BITS, NONE},
     {"_operator.xor", ARITH, 2, TC_S_XOR_BITS, NONE},
@@ -88,7 +87,7 @@ static tc_sym apply(tc_symctx *c, int op, tc_sym a, tc_sym b) {
     }
 }
 
-/* torch.sym_ite(condition, a, b): a where it holds, else b; two numbers of one type. */
+/* torch.sym_ite(condition, a, b): a if the condition holds, else b; both numbers have the same type. */
 static void choice(tc_pt2_reader *r, const tc_pt2_arg *args, int nargs, tc_arg *out) {
     tc_symctx *c = r->program->sym;
     if (nargs != 3) {
@@ -152,7 +151,7 @@ static tc_sym dimension(tc_pt2_reader *r, const tc_meta *m, const tc_pt2_arg *ar
     return m->stride ? m->stride[d] : tc_contiguous_sym_strides(p->sym, &p->arena, m->rank, m->size)[d];
 }
 
-/* Bounds of a number from data: min and max by name or position. */
+/* Bounds of a data-dependent number: min and max, by name or position. */
 static void constrain(tc_pt2_reader *r, const tc_pt2_arg *args, int nargs, int64_t lo) {
     tc_symctx *c = r->program->sym;
     int64_t hi = TC_SYM_NO_HI, v;
@@ -178,7 +177,7 @@ bool tc_pt2_symbolic(tc_pt2_reader *r, const char *target, const tc_pt2_arg *arg
         const tc_meta *m = tensor_of(r, args, nargs);
         if (m) *out = as_arg(tc_meta_numel(r->program->sym, m));
     } else if (!strcmp(aten, "sym_storage_offset.default")) {
-        if (tensor_of(r, args, nargs)) *out = as_arg(tc_sym_int(r->program->sym, 0)); /* every value is its own storage */
+        if (tensor_of(r, args, nargs)) *out = as_arg(tc_sym_int(r->program->sym, 0)); /* each value has a storage of its own */
     } else if (nargs && (!strcmp(aten, "sym_constrain_range_for_size.default") || !strcmp(aten, "sym_constrain_range.default"))) {
         constrain(r, args, nargs, strstr(aten, "size") ? 0 : TC_SYM_NO_LO);
         *out_no_result = true;

@@ -1,4 +1,4 @@
-/* torch.vmap in PT2 graphs. The training dialect keeps its steps as nodes; what stands between them sees one element of the batch:
+/* torch.vmap in PT2 graphs. The training dialect keeps its steps as nodes; the nodes between them compute on one element of the batch:
  *
  *     _vmap_increment_nesting(size, randomness)
  *     x1 = _add_batch_dim(x, dim, level)                     a tensor without dimension dim
@@ -6,7 +6,7 @@
  *     y = _remove_batch_dim(y1, level, size, out_dim)        the tensors of all elements, stacked
  *     _vmap_decrement_nesting()
  *
- * Such a region becomes map_impl: its nodes are the body, x is what the body walks along, all else that it reads are further operands. */
+ * Such a region becomes map_impl: its nodes are the body, x is the mapped operand, and all other values that it reads are further operands. */
 #include "file/pt2_read.h"
 #include "op/emit.h"
 
@@ -18,7 +18,7 @@ typedef struct {
 } result;
 struct tc_pt2_vmap {
     TC_VEC(tc_value *) xs, xs_inputs;     /* in the outer graph; their elements in the body */
-    TC_VEC(tc_value *) more, more_inputs; /* what is the same for all elements */
+    TC_VEC(tc_value *) more, more_inputs; /* inputs that are the same for all elements */
     TC_VEC(result) results;
 };
 

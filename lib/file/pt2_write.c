@@ -1,7 +1,7 @@
-/* Writing PT2 archives: storages once each, the configurations that say which tensor is which view, the programs, tc's own state.
+/* Writes PT2 archives: each storage once, the configs that map tensors to views of storages, the programs, and tc's own state.
  *
- * Tensors whose bytes overlap in one storage (tied weights, views) share a file, as PyTorch has it; tensors that merely lie in the
- * same mapped file (safetensors) do not. */
+ * Tensors whose bytes overlap in one storage (tied weights, views) share a file, as in PyTorch; tensors that are only
+ * parts of the same mapped file (safetensors) do not. */
 #include "file/pt2_write.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ static int by_begin(const void *a, const void *b) {
     return x->end > y->end ? -1 : x->end < y->end;
 }
 
-static int by_group_order(const void *a, const void *b) { /* files are numbered in the order in which the programs name them */
+static int by_group_order(const void *a, const void *b) { /* files are numbered in the order in which the programs refer to them */
     const span *x = *(const span *const *)a, *y = *(const span *const *)b;
     return x < y ? -1 : x > y;
 }
@@ -135,7 +135,7 @@ static tc_status add_config(tc_zip_writer *z, const folder *f, const tc_program 
 
 static tc_status add_folder(tc_zip_writer *z, const folder *f, const tc_archive_content *c, bool (*wanted)(const tc_input *)) {
     char path[64];
-    bool left_out = c->without_weights && !strcmp(f->folder, "weights"); /* constants have no other place */
+    bool left_out = c->without_weights && !strcmp(f->folder, "weights"); /* constants are always written */
     for (size_t g = 0; g < f->groups.len && !left_out; g++) {
         snprintf(path, sizeof path, "data/%s/%s_%zu", f->folder, f->stem, g);
         TC_TRY(add(z, path, (const void *)f->groups.data[g].begin, f->groups.data[g].end - f->groups.data[g].begin));

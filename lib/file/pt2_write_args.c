@@ -27,11 +27,11 @@ void tc_pt2_fail(tc_pt2_writer *w, tc_status s) {
     else w->status = s;
 }
 
-/* ---- names: PyTorch's are Python identifiers, which stand in code that it writes ---- */
+/* ---- names: must be Python identifiers, because PyTorch generates code with them ---- */
 const char *tc_pt2_identifier(tc_map *taken, tc_arena *a, const char *wish, size_t n) {
     static const char reserved[] = " False None True and as assert async await break class continue def del elif else except finally for from global "
                                    "if import in is lambda nonlocal not or pass raise return try while with yield " /* Python's words */
-                                   "self torch device inf nan pytree fx_pytree ";                                   /* what that code refers to */
+                                   "self torch device inf nan pytree fx_pytree "; /* names that the generated code uses itself */
     tc_buf b = {0};
     if (n && *wish >= '0' && *wish <= '9') tc_buf_putc(&b, '_');
     for (const char *p = wish; p < wish + n; p++) {
@@ -39,7 +39,7 @@ const char *tc_pt2_identifier(tc_map *taken, tc_arena *a, const char *wish, size
         tc_buf_putc(&b, fits ? *p : '_');
     }
     const size_t stem = b.len;
-    void **next = tc_map_put(taken, tc_buf_str(&b), stem); /* the number that the next name of this stem tries: all below are taken */
+    void **next = tc_map_put(taken, tc_buf_str(&b), stem); /* the first number not tried yet for this stem */
     uintptr_t number = (uintptr_t)*next;
     if (!number && (!stem || tc_word_in(reserved, b.data))) number = 1;
     for (; number; number++) {
@@ -112,7 +112,7 @@ static void write_expression(tc_json *j, const tc_pt2_writer *w, tc_sym s) { /* 
     tc_json_end(j);
 }
 
-/* The program's device: "cuda:1". What has none in the program, as the meta device, stays without. */
+/* The program's device: "cuda:1". Tensors without a device (meta) have none in the archive either. */
 static void write_device(tc_json *j, const tc_program *p, const char *named) {
     const char *device = named && !strcmp(named, "meta") ? named : p->device ? p->device : "cpu", *colon = strchr(device, ':');
     tc_json_object(j);
@@ -342,7 +342,8 @@ static tc_sym operands(tc_pt2_writer *w, tc_sym s, int from, int to) {
     return r;
 }
 
-/* Sums and products have any number of operands, nodes have two: a tree of nodes, since each is written with the whole of what it adds. */
+/* Sums and products have any number of operands, nodes have two. Written as a balanced tree, because each node repeats the whole expression that it
+ * adds. */
 static const char *tree(tc_pt2_writer *w, const char *target, const char *hint, tc_sym s) {
     const int n = tc_sym_arity(s), half = n - n / 2;
     return function_node(w, target, hint, s, (tc_sym[]){operands(w, s, 0, half), operands(w, s, half, n)}, 2);
@@ -386,7 +387,7 @@ static const struct {
     {TC_S_WHERE, "torch.sym_ite", "sym_ite"},
 };
 
-/* Whether size is a*part + b, in whole numbers. */
+/* Is size = a * part + b with integers a and b? */
 static bool is_affine(tc_sym size, tc_sym part, int64_t *a, int64_t *b) {
     *a = 1, *b = 0;
     if (tc_sym_opcode(size) == TC_S_ADD && tc_sym_arity(size) == 2) {
@@ -400,7 +401,7 @@ static bool is_affine(tc_sym size, tc_sym part, int64_t *a, int64_t *b) {
     return size == part;
 }
 
-/* A number that no dimension is: from a dimension a*s + b, as (size - b) // a. NULL: there is no such dimension. */
+/* A number that is no dimension, computed from a dimension a * s + b as (size - b) // a. NULL: there is no such dimension. */
 static const char *solve(tc_pt2_writer *w, tc_sym s) {
     tc_symctx *c = w->program->sym;
     for (size_t i = 0; i < w->sizes.len; i++) {
@@ -417,7 +418,7 @@ static const char *solve(tc_pt2_writer *w, tc_sym s) {
     return NULL;
 }
 
-/* Whether each symbol of s follows from a dimension of its own. */
+/* Can each symbol of s be computed from a dimension that depends on it alone? */
 static bool follows(const tc_pt2_writer *w, tc_sym s) {
     if (tc_sym_opcode(s) != TC_S_VAR || tc_map_get(&w->numbers, (const char *)&s, sizeof s)) {
         for (int i = 0; i < tc_sym_arity(s); i++)
@@ -471,7 +472,7 @@ const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s) {
         tc_sym whole = tc_sym_op(w->program->sym, TC_S_FFLOORDIV, tc_sym_arg(s, 0), tc_sym_float(w->program->sym, 1), NULL);
         return function_node(w, "math.trunc", "trunc", s, &whole, 1);
     }
-    if (op == TC_S_XOR_BITS) { /* nor exclusive or: what is in one but not in both */
+    if (op == TC_S_XOR_BITS) { /* nor exclusive or: (a | b) & ~(a & b) */
         tc_symctx *c = w->program->sym;
         tc_sym a = tc_sym_arg(s, 0), b = tc_sym_arg(s, 1), any = tc_sym_op(c, TC_S_OR_BITS, a, b, NULL),
                both = tc_sym_op(c, TC_S_AND_BITS, a, b, NULL);

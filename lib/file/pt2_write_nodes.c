@@ -5,7 +5,7 @@ static void write_target(tc_json *j, const tc_op *op) {
     tc_buf b = {0};
     const char *name = tc_op_name(op);
     size_t n = strlen(name);
-    bool higher = !strncmp(name, "higher_order.", 13); /* these have no overload */
+    bool higher = !strncmp(name, "higher_order.", 13); /* higher-order operators have no overload name */
     if (higher && n > 8 && !strcmp(name + n - 8, ".default")) n -= 8;
     tc_buf_printf(&b, "torch.ops.%.*s", (int)n, name);
     tc_json_string(j, b.data);
@@ -30,8 +30,8 @@ static void write_inputs(tc_pt2_writer *w, tc_json *j, const tc_node *n) {
     tc_json_end(j);
 }
 
-/* "b;b.lin@1" as PyTorch has it: KEY,FQN,CLASS of the model, which torch.export.unflatten wants of every node, and of each module, the number of the
- * call behind the key. */
+/* "b;b.lin@1" as PyTorch writes it: KEY,FQN,CLASS of the model, which torch.export.unflatten needs for every node, and of each module, with the
+ * number of the call in the key. */
 static void write_calls(tc_buf *b, const char *calls) {
     tc_buf_puts(b, "L__self__,,torch.nn.Module");
     for (size_t n; *calls; calls += n + (calls[n] == ';')) {
@@ -79,7 +79,7 @@ static bool returns_bare_tensor(const tc_node *n) {
 }
 
 static void write_node(tc_pt2_writer *w, const tc_node *n) {
-    tc_buf text = {0}; /* nodes for numbers that its arguments need go before it */
+    tc_buf text = {0}; /* nodes that compute its symbolic arguments are written before it */
     tc_json j = {.b = &text};
     tc_json_object(&j);
     tc_json_key(&j, "target");
@@ -121,7 +121,7 @@ static void write_table(tc_json *j, const char *key, const tc_buf *members) {
     tc_buf_free(&b);
 }
 
-/* The main graph's inputs are those of the signature, constants among them. */
+/* The main graph's inputs are those of the signature, including constants. */
 static void write_graph_inputs(tc_pt2_writer *w, tc_json *j) {
     const tc_program *p = w->program;
     tc_json_array(j);
@@ -141,7 +141,7 @@ static void write_graph_inputs(tc_pt2_writer *w, tc_json *j) {
 }
 
 static void write_output_value(tc_pt2_writer *w, tc_json *j, tc_value *v) {
-    tc_arg a = {.kind = v ? TC_A_VALUE : TC_A_NONE, .value = v}; /* None: a gradient that is not there */
+    tc_arg a = {.kind = v ? TC_A_VALUE : TC_A_NONE, .value = v}; /* None: a missing gradient */
     tc_pt2_write_arg(w, j, &a, false);
 }
 
@@ -163,7 +163,7 @@ void tc_pt2_write_graph(tc_pt2_writer *w, tc_json *j) {
     tc_json_key(j, "inputs");
     write_graph_inputs(w, j);
     for (const tc_node *n = w->graph->first; n && !w->status; n = n->next) write_node(w, n);
-    write_graph_outputs(w, &o); /* may need more nodes for numbers */
+    write_graph_outputs(w, &o); /* may add further nodes that compute numbers */
     tc_json_key(j, "outputs");
     tc_json_raw(j, outputs.data, outputs.len);
     tc_json_key(j, "nodes");

@@ -1,4 +1,4 @@
-/* Numbers that a branch or body takes from the graph around it: an archive's subgraph sees its operands alone, so they go in as tensors.
+/* Numbers that a branch or body uses from its enclosing graph. A subgraph of an archive sees only its operands, so they are passed as tensors.
  *
  *     while_loop(cond, body, [%i, %y], [])                         %n = scalar_tensor(u0)
  *         body: mul(%y, u0)                              ->        while_loop(cond, body, [%i, %y], [%n])
@@ -8,7 +8,7 @@
 #include "op/emit.h"
 #include "pass/symbols.h"
 
-/* The symbols that g takes from the graph around it. Caller frees. */
+/* The symbols that g uses from the enclosing graph. The caller frees the array. */
 static bool *missing(const tc_graph *g) {
     bool *set = tc_xcalloc(tc_sym_var_count(g->program->sym) + 1, sizeof *set);
     tc_mark_graph(set, g);
@@ -21,7 +21,7 @@ static tc_value *outer_tensor(tc_emit *e, tc_sym s) {
     return tc_emit_call(e, "aten::scalar_tensor", "ad", &number, (int)types[tc_sym_type(s)]);
 }
 
-/* g takes the number s as its last input, like `outer`. */
+/* Adds the number s as last input of g, like `outer`. */
 static tc_status read_number(tc_graph *g, const tc_value *outer, tc_sym s) {
     tc_emit e = {.graph = g, .before = g->first};
     tc_value *in = tc_graph_value(g, TC_V_TENSOR, outer->name);
@@ -32,7 +32,7 @@ static tc_status read_number(tc_graph *g, const tc_value *outer, tc_sym s) {
     return e.status;
 }
 
-/* All subgraphs of n get what one of them misses, behind the operands that n has. */
+/* Passes to all subgraphs of n the numbers that any of them lacks, after the operands that n has. */
 static tc_status give_numbers(tc_node *n) {
     tc_graph *g = n->graph;
     tc_program *p = g->program;
@@ -60,7 +60,7 @@ static tc_status give_numbers(tc_node *n) {
     return e.status;
 }
 
-/* cond, while_loop, scan, associative_scan and map: the last argument is the list of what their graphs read beside the rest. */
+/* cond, while_loop, scan, associative_scan and map: their last argument lists the further values that their graphs read. */
 static bool takes_more(const tc_node *n) {
     if (!(n->op->flags & TC_OP_HIGHER_ORDER) || !n->nargs) return false;
     const tc_arg *last = &n->args[n->nargs - 1];
@@ -68,7 +68,7 @@ static bool takes_more(const tc_node *n) {
 }
 
 tc_status tc_pt2_give_numbers(tc_graph *g) {
-    for (tc_node *n = g->first; n; n = n->next) { /* the innermost first: what they get, the bodies around them miss */
+    for (tc_node *n = g->first; n; n = n->next) { /* innermost graphs first: numbers passed to them are needed by the enclosing bodies */
         for (int i = 0; i < n->nargs; i++)
             if (n->args[i].kind == TC_A_GRAPH) TC_TRY(tc_pt2_give_numbers(n->args[i].graph));
         if (takes_more(n)) TC_TRY(give_numbers(n));

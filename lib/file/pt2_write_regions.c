@@ -1,10 +1,10 @@
-/* Writes under no_grad, as torch.export has them: a region with gradients off that writes in place. What was written to keeps its history.
+/* Writes in-place mutation under no_grad as torch.export does: a region without gradients that mutates. The mutated tensor keeps its gradient history.
  *
  *     %y = copy(%x, %v)   # straight         %c = clone(%x)
  *                                      ->    %y = wrap_with_set_grad_enabled(False, {copy_(%c, %v)}, %c, %v)
  *
- * A parameter that is given such a value is written at the end of the program in the same way and not by the signature: PyTorch would
- * copy to it with gradients on, which it refuses. */
+ * A parameter whose new value is such a result is mutated in a region at the end of the program and not through the signature, because
+ * PyTorch would then copy to it with gradients enabled, which it refuses. */
 #include "file/pt2_write.h"
 #include "op/emit.h"
 
@@ -38,7 +38,7 @@ static void count(void *ctx, tc_value **place) {
     if (*place) uses[(*place)->id]++;
 }
 
-/* By value id: how often each is read. Caller frees. */
+/* How often each value is read, by value id. The caller frees the array. */
 static int *count_uses(tc_graph *g) {
     int *uses = tc_xcalloc(g->nvalues + 1, sizeof *uses);
     for (const tc_node *n = g->first; n; n = n->next) tc_node_each_input(n, count, uses);
@@ -46,7 +46,7 @@ static int *count_uses(tc_graph *g) {
     return uses;
 }
 
-/* What may be written in the place of v: v when it is a clone that nobody else reads (an archive of ours, read again), else a clone. */
+/* The value that may be written instead of v: v if it is a clone with no other reader (an archive of tc read back), else a new clone. */
 static tc_value *writable(tc_emit *e, tc_value *v, const int *uses) {
     bool ours = v->producer && !strcmp(tc_op_name(v->producer->op), "aten.clone.default") && uses[v->id] == 1;
     return ours ? v : tc_emit_call(e, "aten::clone", "v", v);
@@ -54,7 +54,7 @@ static tc_value *writable(tc_emit *e, tc_value *v, const int *uses) {
 
 static tc_status write_straight(tc_graph *g) {
     tc_emit e = {.graph = g};
-    int *uses = count_uses(g); /* of the values that were there: regions come in their readers' places */
+    int *uses = count_uses(g); /* counts before the regions are inserted */
     for (tc_node *n = g->first, *next; n && !e.status; n = next) {
         next = n->next;
         if (!n->straight) continue;
@@ -93,7 +93,7 @@ static void look_for_marks(const tc_program *p, bool *straight, bool *no_grad) {
         for (const tc_node *n = g->first; n; n = n->next) *straight |= n->straight, *no_grad |= n->no_grad;
 }
 
-/* The archive has neither the marks of no_grad nodes nor needs them (op/detach.c): which results require a gradient is what a reader will find. */
+/* The archive does not store no_grad marks of nodes (op/detach.c). They are removed, so that requires_grad of results is what a reader will compute. */
 static void unmark(tc_graph *g) {
     for (tc_node *n = g->first; n; n = n->next) {
         n->no_grad = false;

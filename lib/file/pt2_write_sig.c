@@ -174,7 +174,7 @@ static int leaves(const tc_tree *t) {
     return n;
 }
 
-/* ((args...), {}) of the user's inputs, where the program has no tree of its own. */
+/* ((args...), {}) over the user's inputs, for programs without a tree of their own. */
 static const tc_tree *in_tree(const tc_program *p, tc_arena *a) {
     int n = user_inputs(p);
     if (p->in_tree && p->in_tree->n == 2 && leaves(p->in_tree) == n) return p->in_tree;
@@ -190,7 +190,7 @@ static const tc_tree *out_tree(const tc_program *p, tc_arena *a) {
     return n == 1 ? TC_NEW(a, tc_tree) : flat_tree(a, n);
 }
 
-/* The parameter names of forward: the first step of the path of each argument's first leaf ("images:0" is images_0), then the keywords. */
+/* The parameter names of forward: the first component of the path of each argument's first leaf ("images:0" gives images_0), then the keywords. */
 static void write_arg_names(tc_json *j, const tc_program *p, const tc_tree *args, const tc_tree *keywords, tc_arena *a) {
     int leaf = 0, i = 0;
     tc_map taken = {0};
@@ -216,7 +216,7 @@ typedef struct {
     tc_map seen, signatures; /* by name */
 } call_list;
 
-/* Is it a constant, or a value or number that the graph that was written has a name for? */
+/* Is it a constant, or a value or number that has a name in the written graph? */
 static bool is_written(const tc_pt2_writer *w, const tc_arg *a) {
     const tc_value *v = a->kind == TC_A_VALUE ? a->value : NULL;
     const tc_sym s = v && v->kind == TC_V_SYM ? v->sym : a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym) ? a->sym : NULL;
@@ -269,7 +269,7 @@ static void write_call(call_list *c, const char *name, size_t n) {
     tc_json_end(j);
 }
 
-/* A module, with what it is part of before it. */
+/* A module, after the modules that contain it. */
 static void write_module(call_list *c, const char *name, size_t n) {
     size_t up = n;
     if (!n || *tc_map_put(&c->seen, name, n)) return;
@@ -289,7 +289,8 @@ static void write_modules(call_list *c, const tc_graph *g) {
     }
 }
 
-/* The signature of the whole, and which modules there are: torch.export.unflatten wants to know. Of some calls it is kept what they took and gave. */
+/* The module call graph: the program's signature and all module names, which torch.export.unflatten needs; for preserved calls also inputs and
+ * outputs. */
 static void write_calls(tc_pt2_writer *w, tc_json *j, const tc_program *p, tc_arena *a) {
     call_list c = {.w = w, .j = j};
     const tc_tree *in = in_tree(p, a);
@@ -348,12 +349,12 @@ static int64_t names_before(const char *const *names, size_t n, const char *name
     return (int64_t)lo;
 }
 
-/* An example value of each size, inside its range: PyTorch wants one for each symbol that it does not take from data. They differ, and a program
- * that is read back has the same: by the order of the names. */
+/* An example value for each symbolic size, inside its range: PyTorch requires one for each symbol that does not come from data. Values differ
+ * between symbols and depend on the order of names only, so a program read back gets the same. */
 static tc_symvalue *make_hints(const tc_program *p, tc_arena *a) {
     size_t n = tc_sym_var_count(p->sym);
     tc_symvalue *v = TC_NEWN(a, tc_symvalue, n + 1);
-    bool *given = TC_NEWN(a, bool, n + 1); /* by the inputs; others may be gone when it is read back */
+    bool *given = TC_NEWN(a, bool, n + 1); /* only symbols of inputs: others may be gone when the program is read back */
     const char **names = TC_NEWN(a, const char *, n + 1);
     size_t nnames = 0;
     for (int i = 0; i < p->graph->ninputs; i++) tc_mark_type(given, p->graph->inputs[i]);
@@ -371,7 +372,7 @@ static tc_symvalue *make_hints(const tc_program *p, tc_arena *a) {
     return v;
 }
 
-/* Of the symbols that were written. */
+/* The ranges of the symbols that were written. */
 static void write_ranges(tc_json *j, const tc_program *p, const bool *used) {
     tc_json_object(j);
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
@@ -392,7 +393,7 @@ static void write_ranges(tc_json *j, const tc_program *p, const bool *used) {
     tc_json_end(j);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole program ---- */
 static tc_status write_program(const tc_program *p, tc_buf *out) {
     tc_arena arena = {0};
     tc_pt2_writer w;
@@ -468,7 +469,7 @@ void tc_pt2_write_state(const tc_program *p, tc_buf *out) {
     tc_json_int(&j, 1);
     tc_json_key(&j, "inputs");
     tc_json_array(&j);
-    for (int i = 0; i < p->ninputs; i++) { /* the signature names weights itself */
+    for (int i = 0; i < p->ninputs; i++) { /* weights are named by the signature */
         const tc_input *in = &p->inputs[i];
         tc_json_string(&j, (in->kind == TC_IN_USER || in->kind == TC_IN_LEAF) && in->name ? in->name : "");
     }
@@ -482,7 +483,7 @@ void tc_pt2_write_state(const tc_program *p, tc_buf *out) {
     tc_json_array(&j);
     for (size_t i = 0; i < p->guards.len; i++) {
         const tc_guard *g = &p->guards.data[i];
-        if (g->apart && tc_sym_known(p->sym, g->cond) == 1) continue; /* by what was found behind it: none would be read back */
+        if (g->apart && tc_sym_known(p->sym, g->cond) == 1) continue; /* implied by later guards: it would not be read back */
         text.len = 0;
         tc_sym_srepr(&text, g->cond);
         tc_json_object(&j);

@@ -15,14 +15,14 @@ typedef struct {
     int rank;
     int64_t size[TC_MAX_RANK];
     int64_t begin, end;
-    int64_t wide_count; /* product of the sizes beyond TC_MAX_RANK */
+    int64_t wide_count; /* product of the sizes beyond TC_MAX_RANK dimensions */
 } entry;
 typedef struct {
     TC_VEC(entry) entries;
     tc_arena arena;
 } header;
 
-/* Types that the format has and tc lacks, and those that nobody has. */
+/* Types of the format that tc lacks, and unknown ones. */
 static void refuse_type(tc_jread *j, const char *name, const char *type) {
     static const char *const lacking[] = {"F4", "F6_E2M3", "F6_E3M2"};
     bool known = false;
@@ -64,7 +64,7 @@ static void read_entry(tc_jread *j, entry *e) {
     e->rank = rank;
     int64_t bytes = (int64_t)tc_dtype_size(e->dtype);
     bool fits = true, empty = false;
-    if (rank > TC_MAX_RANK) { /* its sizes were counted only */
+    if (rank > TC_MAX_RANK) { /* sizes beyond TC_MAX_RANK were only counted */
         empty = e->wide_count == 0;
         fits = tc_mul_i64(bytes, empty ? 1 : e->wide_count, &bytes);
     }
@@ -104,7 +104,7 @@ static int by_offset(const void *a, const void *b) {
     return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* The tensors must cover the data from 0, each byte once, as the format demands. */
+/* The format requires that tensors cover the data from offset 0, each byte once. */
 static tc_status check_cover(const tc_source_bytes *s, header *h, int64_t *out_bytes) {
     const entry **order = TC_NEWN(&h->arena, const entry *, h->entries.len + 1);
     int64_t at = 0;
@@ -120,13 +120,13 @@ static tc_status check_cover(const tc_source_bytes *s, header *h, int64_t *out_b
     return NULL;
 }
 
-/* PyTorch's operators take 64 dimensions, tc's TC_MAX_RANK. */
+/* PyTorch's operators allow 64 dimensions, tc's TC_MAX_RANK. */
 static tc_status too_wide(const entry *e) {
     if (e->rank > 64) return tc_error(TC_CONTENT, "%s has %d dimensions: only tensors with up to 64 dims are supported", e->name, e->rank);
     return tc_error(TC_UNSUPPORTED, "%s has %d dimensions, more than %d", e->name, e->rank, TC_MAX_RANK);
 }
 
-/* raw (a mapped file, or NULL): a view of it even where the file does not align it. */
+/* raw: a mapped file, or NULL. With raw the tensor is a view even if the file does not align it. */
 static tc_status make_tensor(tc_storage *data, const entry *e, tc_blob *raw, tc_tensor *out) {
     int64_t stride[TC_MAX_RANK];
     size_t size = tc_dtype_size(e->dtype);

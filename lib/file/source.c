@@ -1,4 +1,4 @@
-/* Bytes in order: one interface over a mapped file and over a pipe. */
+/* Sequential bytes: one interface to a mapped file and to a pipe. */
 #include "file/source.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static tc_status read_some(tc_source_bytes *s, void *dst, size_t n, size_t *out_
 
 static size_t buffered(const tc_source_bytes *s) { return s->ahead.len - s->begin; }
 
-/* Reads until n bytes of a pipe are ahead, or it ends. Asks for no more than n: the next record may come much later. */
+/* Reads until n bytes of a pipe are buffered, or it ends. Never reads more: the next record may arrive much later. */
 static tc_status fill(tc_source_bytes *s, size_t n) {
     if (s->begin) {
         memmove(s->ahead.data, s->ahead.data + s->begin, buffered(s));
@@ -97,7 +97,7 @@ static tc_status grow(tc_storage **io, size_t used, size_t want) {
     return NULL;
 }
 
-/* n bytes (or, `rest`, all that come) of a pipe into a storage that grows with what arrives: a size that lies costs nothing. */
+/* Reads n bytes (rest: all) of a pipe into a storage that grows as they arrive, so that a wrong size in a header allocates nothing. */
 static tc_status gather(tc_source_bytes *s, size_t n, bool rest, const char *what, tc_storage **out) {
     tc_storage *st = NULL;
     size_t cap = n < 64 * CHUNK ? n : 64 * CHUNK, used = buffered(s) < n ? buffered(s) : n;

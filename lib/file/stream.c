@@ -43,7 +43,7 @@ tc_status tc_stream_open_fd(int fd, const char *name, tc_stream **out_stream) {
 
 tc_status tc_stream_open(const char *path, tc_stream **out_stream) {
     struct stat info;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) { /* a named pipe: record by record */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) { /* a named pipe is read record by record */
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd >= 0) {
             TC_TRY(tc_stream_open_fd(fd, path, out_stream));
@@ -72,7 +72,7 @@ const char *tc_stream_name(const tc_stream *s) { return s->name; }
 
 const char tc_image_format[] = "image";
 
-/* The rest of the stream is the image: its bytes. */
+/* An image takes the rest of the stream. */
 static tc_status read_image(tc_source_bytes *source, tc_tensors *out) {
     tc_storage *bytes;
     tc_tensor t;
@@ -84,7 +84,7 @@ static tc_status read_image(tc_source_bytes *source, tc_tensors *out) {
     return st ? st : tc_tensors_add(out, "", t);
 }
 
-/* A file that is known from its end or by offsets: the only record. */
+/* Formats that are read from the end of the file or by offsets: the file is the only record. */
 static tc_status read_whole(tc_source_bytes *source, tc_tensors *out) {
     tc_blob *b;
     TC_TRY(tc_source_take_all(source, &b));
@@ -99,13 +99,13 @@ tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end) {
     tc_tensor t;
     tc_status st;
     *out_end = false;
-    TC_TRY(tc_source_peek(&s->source, 9, &p, &n)); /* no record is shorter */
+    TC_TRY(tc_source_peek(&s->source, 9, &p, &n)); /* 9 bytes: no record is shorter */
     if (n == 0) {
         *out_end = true;
         return s->count ? NULL : tc_error(TC_CONTENT, "%s: nothing arrived: did the command before fail?", s->name);
     }
     tc_format f = tc_format_of(p, n);
-    if (s->count && (f == TC_FORMAT_ZIP || f == TC_FORMAT_PICKLE)) f = TC_FORMAT_UNKNOWN; /* nothing comes before a file that is one record */
+    if (s->count && (f == TC_FORMAT_ZIP || f == TC_FORMAT_PICKLE)) f = TC_FORMAT_UNKNOWN; /* these formats cannot follow another record */
     switch (f) {
     case TC_FORMAT_NPY:
         st = tc_npy_read(&s->source, &t);

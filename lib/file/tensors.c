@@ -1,4 +1,4 @@
-/* Named tensors, and the one door through which files of weights are opened: by content, never by name. */
+/* Named tensors, and tc_tensors_load, which opens every file of weights, by content and never by name. */
 #include "file/tensors.h"
 
 #include "file/content.h"
@@ -75,7 +75,7 @@ void tc_tensors_leave_out(tc_tensors *t, const char *name, const char *what) {
     tc_vec_push(&t->left_out, m);
 }
 
-/* TC_UNSUPPORTED naming the first tensor that was left out when there is none besides; else NULL. */
+/* If nothing was loaded: TC_UNSUPPORTED naming the first tensor that was left out. Else NULL. */
 static tc_status check_any(const tc_tensors *t, const char *file) {
     if (t->items.len || !t->left_out.len) return NULL;
     return tc_error(TC_UNSUPPORTED, "%s: %s is %s, which is not supported", file, t->left_out.data[0].key, t->left_out.data[0].value);
@@ -113,8 +113,8 @@ const char *tc_format_name(tc_format f) {
     return names[f];
 }
 
-/* ---- ZIP archives: three kinds ---- */
-/* Which file has the weights that a leaves out, if it is the one that they were left in. */
+/* ---- ZIP archives: npz, torch.save, PT2 ---- */
+/* The file that has the weights that archive a leaves out, checked by its recorded sum. */
 static tc_status find_outside(const tc_archive *a, tc_tensors *out) {
     tc_external_weights o;
     tc_archive *from = NULL;
@@ -125,7 +125,7 @@ static tc_status find_outside(const tc_archive *a, tc_tensors *out) {
     return NULL;
 }
 
-/* The weights of every program of an archive; programs share them, so each name is taken once. */
+/* The weights of every program of an archive. Programs share weights, so each name is taken once. */
 static tc_status load_archive(tc_blob *b, tc_tensors *out) {
     tc_archive *a;
     TC_TRY(tc_archive_open(b, &a));
@@ -143,7 +143,7 @@ static tc_status load_zip(tc_blob *b, tc_tensors *out) {
     tc_zip *z;
     TC_TRY(tc_zip_open(b, &z));
     bool npz = tc_npz_is(z), torch = !npz && tc_saved_is_zip(z);
-    bool empty = z->n == 0; /* what numpy.savez makes of no arrays */
+    bool empty = z->n == 0; /* numpy.savez without arrays */
     tc_status st = npz || empty ? tc_npz_read(z, out) : torch ? tc_saved_read_zip(z, out) : NULL;
     tc_zip_close(z);
     return npz || empty || torch ? st : load_archive(b, out);
@@ -177,7 +177,7 @@ static tc_status load_content(tc_blob *b, tc_tensors *out) {
     case TC_FORMAT_EMPTY: return tc_error(TC_CONTENT, "%s: 0 bytes, expected tensors", b->name);
     default: break;
     }
-    /* Not the beginning of any format: say what is wrong with it as what it most looks like. */
+    /* No known magic: the error is that of the format which the beginning resembles most. */
     if (b->len > 8 && b->len >= 10 && (b->data[8] == '{' || b->data[8] == '[') && (b->data[6] | b->data[7]) != 0 && b->data[0] != '{')
         f = TC_FORMAT_SAFETENSORS;
     if (b->len < 8 && memchr(b->data, 0, b->len)) f = TC_FORMAT_SAFETENSORS;

@@ -1,4 +1,4 @@
-/* torch.save's two forms: where the pickles and the storages stand. */
+/* The ZIP form and the legacy form of torch.save: finds the pickles and the storages. */
 #include "file/torch.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@ typedef struct {
     const tc_zip *zip;
     char *root;          /* "archive/" */
     const char *records; /* "data/", or "constants/" */
-    const char *suffix;  /* behind the key of a record: ".storage" in a package */
+    const char *suffix;  /* suffix of a record's key: ".storage" in a package */
 } zip_form;
 
 /* "archive/data.pkl", or "data.pkl" itself. */
@@ -22,7 +22,7 @@ static const tc_zip_entry *find_pickle(const tc_zip *z) {
 
 static const char in_package[] = ".data/extern_modules";
 
-/* ROOT/.data/extern_modules of torch.package; NULL: z is no package. */
+/* .data/extern_modules marks torch.package; NULL: z is no package. */
 static const tc_zip_entry *find_package(const tc_zip *z) {
     for (size_t i = 0; i < z->n; i++) {
         const char *slash = strchr(z->entries[i].name, '/');
@@ -75,7 +75,7 @@ static tc_status read_pickle(tc_saved *t, const tc_zip_entry *e) {
     return st ? tc_annotate(st, "%s", e->name) : NULL;
 }
 
-/* The text of a small record, cut at white space. */
+/* The text of a small record, up to the first white space. */
 static void small_text(const zip_form *f, tc_saved *t, const char *name, char *out, size_t room) {
     const tc_zip_entry *e = record(f, t, "", name, "");
     size_t n = e && e->method == 0 ? (e->len < room - 1 ? e->len : room - 1) : 0;
@@ -84,7 +84,7 @@ static void small_text(const zip_form *f, tc_saved *t, const char *name, char *o
     out[strcspn(out, " \r\n")] = 0;
 }
 
-/* Every pickle of a package: what "model/net.pkl" holds is named model.net.*. The code beside them is not looked at. */
+/* Reads every pickle of a package: names in "model/net.pkl" get the prefix model.net. Code in the package is ignored. */
 static tc_status read_package(tc_saved *t, const zip_form *f) {
     const size_t root = strlen(f->root);
     for (size_t i = 0; i < f->zip->n; i++) {
@@ -164,7 +164,7 @@ static tc_status next_pickle(tc_saved *t, tc_pickle *p, const char *what) {
     return NULL;
 }
 
-/* Every storage that the object names, by key: its type is needed to find the next one. Values seen twice are looked at once. */
+/* Collects every storage that the object refers to, by key: the type is needed to find the next storage. Shared values are visited once. */
 typedef struct {
     tc_map ids;  /* key -> tc_saved_id */
     tc_map seen; /* address */
@@ -230,7 +230,7 @@ static tc_status read_head(tc_saved *t) {
     tc_pickle_free(&p);
     if (!good) return tc_saved_error(t, TC_CONTENT, "legacy protocol %lld, expected 1001", (long long)protocol);
     TC_TRY(next_pickle(t, &p, "system"));
-    tc_pickle_free(&p); /* whatever the machine's order was, sizes and data are little-endian */
+    tc_pickle_free(&p); /* sizes and data are little-endian on every machine */
     return NULL;
 }
 

@@ -1,6 +1,5 @@
-/* The tar of PyTorch before 0.1.10: storages, tensors that view them, and a pickle that refers to the tensors by number.
- *
- *     sys_info    storages: count, then (key, location, type), i64 elements, data ...; views
+/* The tar format of PyTorch before 0.1.10: storages, tensors that are views of them, and a pickle that refers to the tensors by number.
+ * |     sys_info    storages: count, then (key, location, type), i64 elements, data ...; views
  *     pickle      tensors:  count, then (key, storage key, type), i32 rank, i32 -, i64 sizes, strides, offset ... */
 #include "file/torch.h"
 
@@ -11,7 +10,7 @@ typedef struct {
 } member;
 typedef struct {
     tc_blob *blob;
-    member at;       /* the member at work; begin moves on */
+    member at;       /* the member being read; begin is advanced */
     tc_map storages; /* key -> stored */
     tc_map tensors;  /* key -> tc_tensor */
     tc_arena arena;
@@ -32,7 +31,7 @@ static bool octal(const unsigned char *p, size_t n, size_t *out) {
     return i == n || p[i] == 0 || p[i] == ' ';
 }
 
-/* The regular file of that name; links and everything else are passed over. */
+/* Finds the regular file of that name; links and other types are skipped. */
 static tc_status find(const tc_blob *b, const char *name, bool needed, bool *out_found, member *out) {
     size_t at = 0, n = strlen(name);
     *out_found = true;
@@ -84,7 +83,7 @@ static tc_status next_count(tc_saved *t, int64_t *out) {
     return good ? NULL : tc_saved_error(t, TC_CONTENT, "a bad count");
 }
 
-/* A key is an address or a text: decimal text here. */
+/* A key is an address or a text; addresses are written in decimal. */
 static char *key_text(tc_saved *t, const tc_pk *v) {
     if (v && v->kind == TC_PK_INT) return tc_arena_printf(&t->out->arena, "%lld", (long long)v->i);
     if (v && v->kind == TC_PK_STRING && !memchr(v->s, 0, v->n)) return tc_arena_strndup(&t->out->arena, v->s, v->n);
@@ -217,7 +216,7 @@ static tc_status read_all(tc_saved *t) {
     TC_TRY(find(f->blob, parts[0], true, &found, &f->at));
     TC_TRY(read_storages(t));
     t->part = parts[1];
-    TC_TRY(find(f->blob, parts[1], false, &found, &f->at)); /* other writers leave it out: the pickle then refers to storages */
+    TC_TRY(find(f->blob, parts[1], false, &found, &f->at)); /* other writers omit it; the pickle then refers to storages */
     n = 0;
     if (found) TC_TRY(next_count(t, &n));
     for (int64_t k = 0; k < n; k++) TC_TRY(one_tensor(t));

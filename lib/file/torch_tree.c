@@ -1,5 +1,5 @@
-/* A pickle's values as the tree that torch_write.c writes again: containers, numbers, text as they are; tensors by the names that torch_value.c gave
- * them; objects of any class by the names that they are made by, which nothing looks up. A pickled nn.Module becomes its state_dict. */
+/* Converts a pickle to the tree that torch_write.c writes: containers, numbers and text unchanged, tensors by the names that torch_value.c gave
+ * them, objects of any class by the names of their constructors, which are never looked up. A pickled nn.Module becomes its state_dict. */
 #include "file/content.h"
 #include "file/torch.h"
 
@@ -7,11 +7,11 @@ enum { DEEPEST = 400, MOST = 1000000, MOST_TEXT = 64 << 20 };
 
 typedef struct {
     tc_saved *t;
-    size_t nodes, text; /* values, and bytes of text: one of the pickle's may stand in many places */
+    size_t nodes, text; /* total values and text bytes, limited because a shared value of the pickle is written at each place */
     struct {
         const tc_pk *value;
         tc_saved_node *node;
-    } within[DEEPEST + 1]; /* by depth: what is being built */
+    } within[DEEPEST + 1]; /* by depth: the containers being built */
 } builder;
 
 static tc_saved_node *build(builder *b, const tc_pk *v, int depth);
@@ -56,7 +56,7 @@ static void add_items(builder *b, tc_saved_node *to, const tc_pk *list, int dept
     for (uint32_t i = 0; i < list->len; i++) add(to, none_for_null(b, build(b, list->items[i], depth)));
 }
 
-/* The parameters and buffers of a pickled module, by the names of its state_dict. */
+/* The parameters and buffers of a pickled module, by their state_dict names. */
 static void add_module(builder *b, tc_saved_node *to, const tc_pk *v, const char *prefix, int depth) {
     static const char *const parts[] = {"_parameters", "_buffers", "_modules"};
     for (int i = 0; i < 3 && depth < DEEPEST; i++) {
@@ -75,7 +75,7 @@ static void add_module(builder *b, tc_saved_node *to, const tc_pk *v, const char
     }
 }
 
-/* Callable, arguments, what was appended, what was set, attributes. */
+/* Items of an object: callable, arguments, appended items, set items, attributes. */
 static void build_object(builder *b, tc_saved_node *n, const tc_pk *v, int depth) {
     static const tc_pk empty[] = {{.kind = TC_PK_LIST}, {.kind = TC_PK_DICT}};
     if (tc_pk_get(v, "_parameters") && tc_pk_get(v, "_modules")) {
@@ -103,7 +103,7 @@ static const char *class_of(tc_pk_made made) {
     }
 }
 
-/* A tensor's node: what it was saved as beside its elements. */
+/* A tensor's node: its properties other than the elements. */
 static tc_saved_node *tensor_node(builder *b, const tc_pk *v, const char *name, int depth) {
     tc_saved_node *n = make(b, TC_SAVED_TENSOR);
     const tc_pk *parameter = tc_pk_call(v, "torch._utils._rebuild_parameter");
@@ -138,7 +138,7 @@ static tc_saved_node *build_container(builder *b, const tc_pk *v, int depth) {
     return n;
 }
 
-/* NULL: a tensor that was left out, or a storage alone. */
+/* NULL: a tensor that was left out, or a bare storage. */
 static tc_saved_node *build(builder *b, const tc_pk *v, int depth) {
     const char *name = tc_map_get(&b->t->names, (const char *)&v, sizeof v);
     tc_saved_node *n;

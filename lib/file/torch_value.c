@@ -1,4 +1,4 @@
-/* From a pickle's values to tensors: the functions of torch._utils that rebuild them, as tables of arguments; then names for all. */
+/* Converts a pickle's values to tensors: the functions of torch._utils that rebuild them, as tables of arguments; then gives them names. */
 #include "base/json_write.h"
 #include "file/torch.h"
 
@@ -101,7 +101,7 @@ static void turn(unsigned char *p, size_t n, size_t size) {
         }
 }
 
-/* A copy of a storage, aligned, its elements turned when the file's byte order is another. */
+/* An aligned copy of a storage; elements are byte-swapped if the file has the other byte order. */
 static tc_status own_copy(const tc_saved *t, tc_dtype d, tc_storage **io) {
     tc_storage *c;
     TC_TRY(tc_storage_alloc((*io)->bytes, &c));
@@ -112,7 +112,7 @@ static tc_status own_copy(const tc_saved *t, tc_dtype d, tc_storage **io) {
     return NULL;
 }
 
-/* The storage of an id as elements of type d; kept in t. */
+/* The storage with that id as elements of type d; cached in t. */
 static tc_status storage_of(tc_saved *t, const tc_saved_id *id, tc_dtype d, tc_storage **out) {
     size_t size = tc_dtype_size(d), unit = id->dtype == TC_DTYPE_NONE ? 1 : tc_dtype_size(id->dtype), bytes;
     tc_buf name = {0};
@@ -162,9 +162,9 @@ static tc_dtype dtype_of(const tc_pk *v) {
     return tc_dtype_parse(v->s, strlen(v->s));
 }
 
-static void flip(char *p, size_t size) { p[size - 1] = (char)(p[size - 1] ^ 0x80); } /* the sign of a float, little-endian */
+static void flip(char *p, size_t size) { p[size - 1] = (char)(p[size - 1] ^ 0x80); } /* flips the sign of a little-endian float */
 
-/* Lazy conjugation and negation, which PyTorch keeps as bits of the tensor, are done. */
+/* Applies the conjugate and negative bits of a tensor, PyTorch's lazy conjugation and negation. */
 static tc_status apply_bits(const tc_pk *bits, tc_tensor *io) {
     const tc_pk *conj = tc_pk_get(bits, "conj"), *neg = tc_pk_get(bits, "neg");
     bool c = conj && conj->kind == TC_PK_BOOL && conj->b && tc_is_complex(io->dtype), n = neg && neg->kind == TC_PK_BOOL && neg->b;
@@ -184,7 +184,7 @@ static tc_status apply_bits(const tc_pk *bits, tc_tensor *io) {
 
 static tc_status rebuild(tc_saved *t, const tc_pk *v, const char *function, tc_tensor *out, const char **out_what, int depth);
 
-/* func(*args) for a function of torch._utils; *out_is false when it makes no tensor. */
+/* func(*args) for a function of torch._utils; *out_is is false if the function does not make a tensor. */
 static tc_status call(tc_saved *t, const char *function, const tc_pk *args, bool *out_is, tc_tensor *out, const char **out_what, int depth) {
     static const struct {
         const char *name, *what;
@@ -270,14 +270,14 @@ typedef struct {
     tc_buf name;
     size_t container;
     bool opaque;
-    const tc_pk *within[MAX_DEPTH + 1]; /* by depth: the containers that are being walked */
+    const tc_pk *within[MAX_DEPTH + 1]; /* by depth: the containers being visited */
 } walker;
 
 static tc_status walk(walker *w, const tc_pk *v, int depth);
 
 static bool plain(const tc_pk *v) { return v->kind < TC_PK_LIST || v->kind == TC_PK_GLOBAL; }
 
-/* A list that holds no containers is a value of its own, as it is to torch.distributed.checkpoint. */
+/* A list without containers is one value, as in torch.distributed.checkpoint. */
 static bool all_plain(const tc_pk *v) {
     for (uint32_t i = 0; i < v->len; i++)
         if (!plain(v->items[i])) return false;
@@ -325,7 +325,7 @@ static tc_status put_value(walker *w, const tc_pk *v) {
     return st;
 }
 
-/* A container that holds itself, so many levels up. */
+/* A reference to an enclosing container, that many levels up. */
 static tc_status put_within(walker *w, int levels) {
     char text[40];
     snprintf(text, sizeof text, "\"itself, %d level%s up\"", levels, levels > 1 ? "s" : "");
@@ -346,7 +346,7 @@ static tc_status put_tensor(walker *w, tc_tensor tensor, const char *what) {
     return NULL;
 }
 
-/* Goes into a child named by `key` (or by its number when NULL). */
+/* Visits a child named `key`, or by its number if key is NULL. */
 static tc_status enter(walker *w, const tc_pk *key, size_t number, const tc_pk *child, int depth) {
     size_t was = w->name.len, container = w->container;
     if (was) tc_buf_putc(&w->name, '.');
@@ -378,7 +378,7 @@ static tc_status walk_list(walker *w, const tc_pk *v, int depth) {
     return NULL;
 }
 
-/* A pickled module: parameters, buffers and children by the names that state_dict() gives them. */
+/* A pickled module: parameters, buffers and children under their state_dict names. */
 static tc_status walk_module(walker *w, const tc_pk *v, int depth) {
     static const char *const parts[] = {"_parameters", "_buffers", "_modules"};
     for (int i = 0; i < 3; i++) {

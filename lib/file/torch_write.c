@@ -1,4 +1,5 @@
-/* torch.save's ZIP form: a pickle of an OrderedDict of tensors, or of containers around them, one record a storage, as PyTorch writes them. */
+/* The ZIP form of torch.save, as PyTorch writes it: a pickle of an OrderedDict of tensors, or of containers around them, and one record for each
+ * storage. */
 #include "file/content.h"
 #include "file/zip.h"
 
@@ -6,7 +7,7 @@
 
 static const char ROOT[] = "archive/";
 
-/* Class of the storage; NULL: there is none, the tensor is rebuilt from bytes with its type beside it. */
+/* Class of the storage; NULL: there is none, and the tensor is rebuilt from bytes and a dtype. */
 static const char *storage_class(tc_dtype d) {
     switch (d) {
     case TC_F64: return "DoubleStorage";
@@ -59,7 +60,7 @@ static const char ordered[] = "ccollections\nOrderedDict\n)R";
 
 static const char *rebuilder(tc_dtype d) { return storage_class(d) ? "torch._utils\n_rebuild_tensor_v2" : "torch._utils\n_rebuild_tensor_v3"; }
 
-/* The arguments of its rebuilder. */
+/* The arguments of the tensor's rebuild function. */
 static void put_tensor_arguments(tc_buf *b, const tc_head *h, size_t storage, bool requires_grad) {
     const char *class = storage_class(h->dtype);
     char key[24];
@@ -115,7 +116,7 @@ typedef struct {
 
 static void put_node(tree_writer *w, tc_saved_node *n);
 
-/* Bytes as protocol 2 has them: their Latin-1 text, encoded when it is read. */
+/* Bytes in protocol 2: their Latin-1 text, which is encoded when it is read. */
 static void put_raw(tc_buf *b, const char *s, size_t n) {
     size_t wide = n;
     for (size_t i = 0; i < n; i++) wide += s[i] < 0;
@@ -141,7 +142,7 @@ static void put_long(tc_buf *b, const tc_saved_node *n) {
     tc_buf_append(b, n->text, n->n);
 }
 
-/* What refers to it later takes it from the memo. */
+/* Stores the value in the memo for later references. */
 static void remember(tree_writer *w, tc_saved_node *n) {
     if (!n->named) return;
     n->memo = w->nmemo++;
@@ -195,7 +196,7 @@ static void put_object(tree_writer *w, tc_saved_node *n) {
     tc_buf_putc(w->b, 'b');
 }
 
-/* A tensor with attributes is rebuilt by its type; a parameter around its tensor. */
+/* A tensor with attributes is rebuilt by its type, a parameter from its tensor. */
 static void put_tensor(tree_writer *w, tc_saved_node *n) {
     const size_t head = (size_t)n->i;
     tc_saved_node *state = n->items.len ? n->items.data[0] : NULL;
@@ -219,7 +220,7 @@ static void put_tensor(tree_writer *w, tc_saved_node *n) {
     tc_buf_puts(w->b, "tR");
 }
 
-/* Depth is the caller's: a few hundred. */
+/* The caller limits the depth to a few hundred. */
 static void put_node(tree_writer *w, tc_saved_node *n) {
     tc_buf *b = w->b;
     const size_t bytes = n->n || !n->text ? n->n : strlen(n->text);

@@ -1,10 +1,10 @@
-/* Weights from files into programs: names first, then types and sizes, and only then is the program changed. */
+/* Loads weights from files into programs: matches names, then checks types and sizes; the program changes only if all fit. */
 #include "file/weights.h"
 
 static bool takes_weight(const tc_input *in) { return in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent); }
 
 /* ---- names ---- */
-/* What wrappers put into names: DataParallel and DDP in front, torch.compile, FSDP and activation checkpointing anywhere. */
+/* Prefixes that wrappers add to names: DataParallel and DDP in front, torch.compile, FSDP and activation checkpointing anywhere. */
 static void strip_wrappers(const char *name, tc_buf *out) {
     static const char *const anywhere[] = {"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."};
     out->len = 0;
@@ -23,14 +23,14 @@ static void strip_wrappers(const char *name, tc_buf *out) {
     tc_buf_puts(out, "");
 }
 
-/* The wanted name that a name of the file means: itself, or itself without wrappers; else NULL. */
+/* The wanted name for a name of the file: the same, or the same without wrapper prefixes; else NULL. */
 static const char *meaning(const tc_map *wanted, const char *name, tc_buf *scratch) {
     if (tc_map_find(wanted, name)) return name;
     strip_wrappers(name, scratch);
     return scratch->len && tc_map_find(wanted, scratch->data) ? scratch->data : NULL;
 }
 
-/* Of the dicts of a checkpoint the one with most of the wanted names; "" when the file has none, or they are at its top. */
+/* The dict of a checkpoint that has the most wanted names; "" if none has, or if they are at the top. */
 static const char *choose_container(const tc_tensors *w, char *const *names, const tc_map *wanted, tc_arena *a) {
     tc_map counts = {0};
     tc_buf scratch = {0};
@@ -39,7 +39,7 @@ static const char *choose_container(const tc_tensors *w, char *const *names, con
     for (size_t i = 0; i < w->items.len; i++) {
         const tc_named *n = &w->items.data[i];
         if (!names[i]) continue;
-        for (size_t len = n->container + 1; len-- > 0;) { /* the innermost dict, and those around it: names may nest too */
+        for (size_t len = n->container + 1; len-- > 0;) { /* the innermost dict and those around it: names may be nested too */
             if (len && (len > n->container || n->name[len - 1] != '.' || strncmp(names[i], n->name, len))) continue;
             if (!meaning(wanted, names[i] + len, &scratch)) continue;
             void **slot = tc_map_put(&counts, names[i], len);
@@ -71,13 +71,13 @@ tc_status tc_weights_names(const tc_tensors *w, const tc_map *wanted, const tc_r
     size_t skip = strlen(container);
     bool wrapped = false;
     for (size_t i = 0; i < w->items.len; i++) {
-        if (names[i] && strncmp(names[i], container, skip)) names[i] = NULL; /* another dict of the checkpoint: the optimiser's, ... */
+        if (names[i] && strncmp(names[i], container, skip)) names[i] = NULL; /* in another dict of the checkpoint, such as the optimizer's */
         wrapped |= names[i] && meaning(wanted, names[i] + skip, &b) == b.data && b.data;
     }
     for (size_t i = 0; i < w->items.len && !st; i++) {
         if (!names[i]) continue;
         const char *name = meaning(wanted, names[i] + skip, &b);
-        if (!name && wrapped) strip_wrappers(names[i] + skip, &b), name = tc_buf_str(&b); /* what the model may know under another name */
+        if (!name && wrapped) strip_wrappers(names[i] + skip, &b), name = tc_buf_str(&b); /* the model may know it without the wrapper */
         if (!name) name = names[i] + skip;
         void **slot = tc_map_put(out, name, strlen(name));
         if (*slot)
@@ -99,7 +99,7 @@ static tc_status name_all(const tc_map *wanted, const tc_tensors *w, tc_weights_
     return st;
 }
 
-/* Names that the patterns leave out take no part: their index becomes 0. */
+/* Sets the index of names that the patterns exclude to 0. */
 static tc_status select_names(const tc_tensors *w, tc_weights_rules r, tc_map *names) {
     tc_select select = {0};
     tc_status st = NULL;
@@ -149,11 +149,11 @@ static tc_status check_shape(const tc_input *in, const tc_tensor *t, const char 
     return st;
 }
 
-/* The text in front of a name of the file that leaves every weight's name, as "model." of a LightningModule's: bytes of `name`; 0: none. */
+/* The prefix of the file's names that every weight's name lacks, such as "model." of a LightningModule: its length in name; 0: none. */
 static size_t prefix_in(const tc_program *p, const tc_map *names, const char *name) {
     tc_buf b = {0};
     size_t n = 0;
-    for (int i = 0; i < p->ninputs && !n; i++) { /* the weight that the name ends in */
+    for (int i = 0; i < p->ninputs && !n; i++) { /* the weight whose name is a suffix of it */
         const char *own = p->inputs[i].name;
         size_t k = takes_weight(&p->inputs[i]) ? strlen(own) : 0, len = strlen(name);
         if (k && len > k + 1 && name[len - k - 1] == '.' && !strcmp(name + len - k, own)) n = len - k;
@@ -169,7 +169,7 @@ static size_t prefix_in(const tc_program *p, const tc_map *names, const char *na
     return n;
 }
 
-/* How --rename could make the names fit: by what stands in front of all of them, where a shell takes that as it is. */
+/* Suggests a --rename rule: removing a common prefix, if the shell needs no quoting for it. */
 static void add_cure(tc_status st, const tc_program *p, const tc_map *names) {
     size_t n = 0;
     tc_buf b = {0};
@@ -186,7 +186,7 @@ static void add_cure(tc_status st, const tc_program *p, const tc_map *names) {
     tc_buf_free(&b);
 }
 
-/* Which tensor of the file each input takes: index + 1, 0 none. */
+/* The tensor of the file for each input: index + 1, 0: none. */
 static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *names, const char *from, bool strict, size_t *take) {
     tc_buf missing = {0}, unexpected = {0};
     int nmissing = 0, nunexpected = 0;
@@ -197,7 +197,8 @@ static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *n
         take[i] = (size_t)(uintptr_t)tc_map_find(names, p->inputs[i].name);
         if (take[i]) used[take[i] - 1] = true;
     }
-    for (int i = 0; i < p->ninputs; i++) /* tied: any of the names serves all; of several the last, as load_state_dict copies in turn */
+    for (int i = 0; i < p->ninputs;
+         i++) /* tied weights: any of the names will do; if several are present the last wins, as load_state_dict copies in turn */
         if (takes_weight(&p->inputs[i]) && p->inputs[i].alias_of >= 0 && take[i]) take[p->inputs[i].alias_of] = take[i];
     for (int i = 0; i < p->ninputs; i++)
         if (takes_weight(&p->inputs[i]) && p->inputs[i].alias_of >= 0) take[i] = take[p->inputs[i].alias_of];

@@ -1,6 +1,5 @@
-/* Reading ZIP archives: nothing that the file says about itself is believed before it was compared and bounded.
- *
- *     [local header, name, extra, data] ...   [central directory]   [ZIP64 end, locator]   [end record] */
+/* Reads ZIP archives. Every length and offset in the file is checked against the file's size, and local headers against the directory.
+ * |     [local header, name, extra, data] ...   [central directory]   [ZIP64 end, locator]   [end record] */
 #include "file/zip.h"
 
 #include "base/crc32.h"
@@ -44,7 +43,7 @@ static tc_status find_directory(const tc_blob *b, directory *out) {
     return NULL;
 }
 
-/* 64-bit values of the ZIP64 extra field replace those that are all ones, in this order. */
+/* Values of the ZIP64 extra field replace those fields that are 0xFFFFFFFF, in this order. */
 static bool widen(const unsigned char *extra, size_t n, uint64_t *const *values, int count) {
     bool needed = false;
     for (int i = 0; i < count; i++) needed = needed || *values[i] == UINT32_MAX;
@@ -67,7 +66,7 @@ static bool widen(const unsigned char *extra, size_t n, uint64_t *const *values,
     return true; /* exactly 4 GiB - 1 */
 }
 
-/* One entry: its line of the directory at *io_at against its local header. */
+/* Reads one directory record at *io_at and compares it with the entry's local header. */
 static tc_status read_entry(tc_zip *z, size_t *io_at, const directory *dir, tc_zip_entry *e, size_t *out_begin) {
     const tc_blob *b = z->blob;
     const unsigned char *p = b->data + *io_at;
@@ -94,7 +93,7 @@ static tc_status read_entry(tc_zip *z, size_t *io_at, const directory *dir, tc_z
     uint64_t local_packed = u32(l + 18), local_size = u32(l + 22);
     if (!widen(l + LOCAL_BYTES + local_name, local_extra, (uint64_t *const[]){&local_size, &local_packed}, 2))
         return tc_error_at(TC_CONTENT, at(b, begin), "%s: a bad ZIP64 field", e->name);
-    bool deferred = u16(l + 6) & 8; /* sizes follow the data: the local ones may be 0 */
+    bool deferred = u16(l + 6) & 8; /* bit 3: sizes follow the data, so those in the local header may be 0 */
     if (u16(l + 8) != u16(p + 10) || (!(deferred && local_packed == 0 && local_size == 0) && (local_packed != packed || local_size != size)) ||
         (!(deferred && u32(l + 14) == 0) && u32(l + 14) != u32(p + 16)))
         return tc_error_at(TC_CONTENT, at(b, begin), "%s: the local header and the directory differ in size, method or checksum", e->name);
@@ -174,7 +173,7 @@ tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e) {
     if (z->unsummed) return NULL;
     enum { PIECE = 16 << 20 };
     uint32_t crc = 0;
-    for (size_t done = 0, n; done < e->len; done += n) { /* many gigabytes pass through few pages */
+    for (size_t done = 0, n; done < e->len; done += n) { /* in parts whose pages are released, so that large entries use little memory */
         n = e->len - done < PIECE ? e->len - done : PIECE;
         crc = tc_crc32(crc, e->data + done, n);
         if (e->len > 4 * PIECE) tc_blob_forget(z->blob, e->data + done, n);
@@ -196,7 +195,7 @@ static tc_status inflate_into(const tc_zip *z, const tc_zip_entry *e, unsigned c
     if (inflateInit2(&s, -MAX_WBITS) != Z_OK) return tc_error(TC_ENV, "zlib cannot start");
     size_t in = 0, out = 0;
     int rc = Z_OK;
-    while (rc == Z_OK && (in < e->len || s.avail_in)) { /* zlib counts with 32 bits */
+    while (rc == Z_OK && (in < e->len || s.avail_in)) { /* zlib's counters have 32 bits */
         uInt give = (uInt)(e->len - in < 1u << 30 ? e->len - in : 1u << 30), room = (uInt)(e->size - out < 1u << 30 ? e->size - out : 1u << 30);
         s.next_in = (unsigned char *)(uintptr_t)(e->data + in), s.avail_in = give;
         s.next_out = to + out, s.avail_out = room;

@@ -1,5 +1,5 @@
-/* Writing ZIP archives in one pass: sizes and checksums stand in the local headers, data begin at multiples of 64 bytes behind a
- * padding field "FB" as in PyTorch's own, records become ZIP64 where 32 bits do not hold. No dates: equal content gives equal bytes. */
+/* Writes ZIP archives in one pass: sizes and checksums are in the local headers, data begin at multiples of 64 bytes after a padding
+ * field "FB" as in PyTorch's archives, records become ZIP64 where 32 bits are not enough. No dates: equal content gives equal bytes. */
 #include "file/zip.h"
 
 #include "base/crc32.h"
