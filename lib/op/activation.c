@@ -22,7 +22,7 @@ static tc_status lower_relu(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_
 static tc_status lower_relu6(tc_lower *l) {
     return tc_l_out(l, 0, clampf(l, tc_l_in(l, 0), zero(l), tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(6)), rtype(l))));
 }
-static tc_status lower_hardtanh(tc_lower *l) { /* a lower bound that an unsigned type does not reach is 0 */
+static tc_status lower_hardtanh(tc_lower *l) { /* a lower bound below the range of an unsigned type becomes 0 */
     tc_kind k;
     const tc_arg *low = &l->node->args[1];
     bool below = tc_is_integral(rtype(l)) && !tc_dtypes[rtype(l)].is_signed && tc_arg_number(low, &k) && low->kind == TC_A_SCALAR && !low->is_sym &&
@@ -59,7 +59,7 @@ static tc_status lower_elu_backward(tc_lower *l) { /* grad_output, alpha, scale,
     return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_LE, x, num(l, 0)), below, tc_l_mul(l, g, scale)));
 }
 
-/* Phi(x) and the tanh approximation of it: 0.5 (1 + tanh(k (x + 0.044715 x^3))), k = sqrt(2 / pi) */
+/* Phi(x), or its tanh approximation 0.5 (1 + tanh(k (x + 0.044715 x^3))), k = sqrt(2 / pi) */
 static const double sqrt_half = 0.70710678118654752440, sqrt_2_pi = 0.79788456080286535588, cubic = 0.044715;
 static bool by_tanh(const tc_lower *l, int arg) {
     const char *s = tc_arg_string(l->node, arg);
@@ -128,7 +128,7 @@ static tc_status lower_softplus_backward(tc_lower *l) { /* grad_output, self, be
     tc_lv r = tc_l_div(l, tc_l_mul(l, g, z), tc_l_add(l, z, num(l, 1)));
     return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_GT, xb, tc_l_in(l, 3)), g, r));
 }
-/* A bound of the shrinking functions, which is of the type of x. */
+/* The bound of a shrinking function, in the type of x. */
 static tc_lv bound(tc_lower *l, int arg) { return tc_l_in_rounded(l, arg, l->node->outs[0]->meta.dtype); }
 static tc_status lower_softshrink(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0), k = bound(l, 1), neg = f1(l, TC_X_NEG, k);
@@ -144,7 +144,7 @@ static tc_status lower_shrink_backward(tc_lower *l) {
     tc_lv x = tc_l_in(l, 1), k = bound(l, 2), out = tc_l_op2(l, TC_X_OR, cmp(l, TC_X_LT, x, f1(l, TC_X_NEG, k)), cmp(l, TC_X_GT, x, k));
     return tc_l_out(l, 0, tc_l_where(l, out, tc_l_in(l, 0), num(l, 0))); /* NaN gets nothing */
 }
-static tc_status lower_log_sigmoid(tc_lower *l) { /* min(x, 0) - log1p(exp(-|x|)); the buffer of the CPU kernel is exp(-|x|) */
+static tc_status lower_log_sigmoid(tc_lower *l) { /* min(x, 0) - log1p(exp(-|x|)); the buffer of PyTorch's CPU kernel is exp(-|x|) */
     tc_lv x = tc_l_in(l, 0), z = f1(l, TC_X_EXP, f1(l, TC_X_NEG, f1(l, TC_X_ABS, x)));
     TC_TRY(tc_l_out(l, 0, tc_l_sub(l, tc_l_op2(l, TC_X_MIN, x, num(l, 0)), f1(l, TC_X_LOG1P, z))));
     return l->node->nouts > 1 ? tc_l_out(l, 1, z) : NULL;
@@ -178,7 +178,7 @@ static tc_status shape_gelu(tc_shape_ctx *c) {
 }
 static tc_status shape_log_sigmoid(tc_shape_ctx *c) {
     TC_TRY(shape_float_only(c));
-    c->outs[0].meta.stride = NULL; /* contiguous whatever the input is */
+    c->outs[0].meta.stride = NULL; /* contiguous for any strides of the input */
     return c->nouts > 1 ? tc_sh_out_like(c, 1, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype) : NULL;
 }
 static tc_status shape_shrink(tc_shape_ctx *c) {
@@ -236,7 +236,7 @@ static tc_status decompose_log_sigmoid(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e1(e, "aten::log_sigmoid_forward", tc_arg_value(n, 0)));
     return tc_e_done(e);
 }
-/* One weight, or one a channel (dimension 1). */
+/* One weight, or one for each channel (dimension 1). */
 static tc_status decompose_prelu(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1);
     if (!x || !w) return tc_error(TC_CONTENT, "TypeError: aten.prelu: arguments must be tensors");
@@ -269,7 +269,7 @@ static tc_status decompose_prelu(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e2(e, "aten::_prelu_kernel", x, w));
     return tc_e_done(e);
 }
-static tc_status decompose_glu(tc_emit *e, const tc_node *n) { /* a sigmoid(b), the halves along dim */
+static tc_status decompose_glu(tc_emit *e, const tc_node *n) { /* a sigmoid(b), with a and b the halves along dim */
     tc_value *x = tc_arg_value(n, 0);
     int d = tc_wrap(tc_arg_int(n, 1), x->meta.rank);
     tc_symctx *c = tc_e_sym(e);
@@ -295,7 +295,7 @@ static tc_status check_slopes(const tc_node *n, double lo, double hi) {
     if (isfinite(lo) && isfinite(hi)) return NULL;
     return tc_error(TC_CONTENT, "%s: bounds must be finite, got %g and %g", tc_op_name(n->op), lo, hi);
 }
-/* In training the slope is random; otherwise the mean of its bounds. */
+/* In training the slope is random, else it is the mean of its bounds. */
 static tc_status decompose_rrelu(tc_emit *e, const tc_node *n) {
     double lo = tc_arg_float(n, 1), hi = tc_arg_float(n, 2);
     tc_value *x = tc_arg_value(n, 0);
@@ -309,7 +309,7 @@ static tc_status decompose_rrelu(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* self, noise, lower, upper, training: the result and the slopes, which are 1 where self is positive; noise keeps its old ones otherwise. */
+/* self, noise, lower, upper, training. Results: y and the slopes. Where self is positive the slope is 1; noise keeps its old value elsewhere. */
 static tc_status decompose_rrelu_noise(tc_emit *e, const tc_node *n) {
     double lo = tc_arg_float(n, 2), hi = tc_arg_float(n, 3);
     tc_value *x = tc_arg_value(n, 0), *old = tc_arg_value(n, 1);
@@ -354,7 +354,9 @@ static tc_status grad_prelu(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     for (int i = 0; i < 2; i++) tc_e_give(e, n, i, tc_emit_out(r, i));
     return tc_e_done(e);
 }
-static tc_status decompose_prelu_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, weight: of self and, not yet summed, weight */
+static tc_status
+decompose_prelu_backward(tc_emit *e,
+                         const tc_node *n) { /* grad_output, self, weight. Results: the gradients of self and of weight, the latter not yet summed */
     tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *pos = tc_emit_call(e, "aten::gt.Scalar", "vi", x, (int64_t)0);
     tc_emit_result(e, 0, tc_e3(e, "aten::where.self", pos, g, tc_e_mul(e, g, tc_arg_value(n, 2))));
     tc_emit_result(e, 1, tc_emit_call(e, "aten::where.ScalarSelf", "viv", pos, (int64_t)0, tc_e_mul(e, g, x)));

@@ -15,7 +15,7 @@ static tc_value *one_minus(tc_emit *e, tc_value *v) { return tc_emit_call(e, "at
 /* v where the condition holds, else 0 */
 static tc_value *where(tc_emit *e, tc_value *cond, tc_value *v) { return tc_emit_call(e, "aten::where.self", "vvv", cond, v, tc_e_zeros_like(e, v)); }
 
-/* The rule: the same call on gg for the first argument, and second (f'' at x, NULL: 0) for argument `at`. */
+/* The gradient of the first argument is the same call on gg; that of argument `at` is second (f'' at x; NULL: 0). */
 static tc_status rule(tc_emit *e, const tc_node *n, tc_value *gg, int at, tc_value *second) {
     if (tc_emit_wants_grad(e, n, 0) && gg) {
         tc_arg args[8];

@@ -9,7 +9,7 @@ static tc_alias_tensor **place(tc_functional *f, const tc_value *v) { /* valid u
     return &f->tensors.data[v->id];
 }
 
-/* Weights that are one tensor (tied) come next to each other in a ring. */
+/* Tied weights, which are one tensor, are linked in a ring. */
 static void tie(tc_functional *f, int i, const tc_tensor *t) {
     int64_t key[4 + 2 * TC_MAX_RANK] = {(int64_t)(intptr_t)t->storage, t->offset, t->rank, t->dtype};
     const size_t n = (size_t)t->rank;
@@ -25,7 +25,7 @@ static void tie(tc_functional *f, int i, const tc_tensor *t) {
     *next = i;
 }
 
-/* The input of the program that v is, or -1. Capture adds inputs while it goes on. */
+/* The index of the program input whose value is v, or -1. Capture may still add inputs. */
 static int input_of(tc_functional *f, const tc_value *v) {
     const tc_program *p = f->g->program;
     if (f->g != p->graph || v->producer) return -1;
@@ -93,7 +93,7 @@ tc_alias *tc_alias_new(tc_functional *f, tc_alias *parent, const tc_view_step *v
     return a;
 }
 
-/* a becomes the last of a chain of these views. */
+/* Makes a the last of a chain of these views. */
 static tc_status take_steps(tc_functional *f, tc_alias *a, const tc_result_alias *s, const tc_value *parent) {
     if (!s->nsteps || s->of != parent) return tc_error(TC_UNSUPPORTED, "writing through a view made by %s is not supported", tc_op_name(a->view.op));
     for (int i = 0; i < s->nsteps - 1; i++) a->parent = tc_alias_new(f, a->parent, &s->steps[i], NULL);
@@ -102,11 +102,11 @@ static tc_status take_steps(tc_functional *f, tc_alias *a, const tc_result_alias
     return NULL;
 }
 
-/* A view that consists of others (split, movedim, ...) becomes a chain of those, of which a is the last; all parts of a list at once. */
+/* A view composed of others (split, movedim, ...) becomes a chain of those that ends in a; all elements of a list result at once. */
 tc_status tc_alias_in_steps(tc_functional *f, tc_alias *a, tc_value *parent) {
     tc_node *n;
     const bool follow = f->g->names_follow;
-    f->g->names_follow = true; /* the call goes again, and leaves no name taken */
+    f->g->names_follow = true; /* the call is emitted for its decomposition only and must not use up names */
     tc_status st = call_view(f, &a->view, parent, &n);
     f->g->names_follow = follow;
     TC_TRY(st);
@@ -122,7 +122,7 @@ tc_status tc_alias_in_steps(tc_functional *f, tc_alias *a, tc_value *parent) {
     return NULL;
 }
 
-/* Does the gradient of v go to old and nowhere else, through writes of this kind and clones that are not themselves under no_grad? */
+/* Does the gradient of v flow to old and nowhere else? Follows writes of this kind, and clones that are not under no_grad themselves. */
 static bool has_history_of(const tc_value *v, const tc_value *old) {
     for (const tc_node *n; v != old; v = n->args[0].value) {
         n = v->producer;
@@ -131,8 +131,8 @@ static bool has_history_of(const tc_value *v, const tc_value *old) {
     return true;
 }
 
-/* In a no_grad region, and through detach(), a write changes the value only: gradients go on through what was there (a clamp of the
- * variance, say). */
+/* In a no_grad region, and through detach(), a write changes the value only: gradients flow as if the old value were still there (as when a variance
+ * is clamped). */
 static tc_value *with_history(tc_functional *f, tc_value *old, tc_value *v, bool detached) {
     if (!v || !(detached || f->g->program->no_grad) || !old->meta.requires_grad || has_history_of(v, old)) return v;
     v = tc_emit_call(&f->e, "aten::copy", "vv", old, v);
@@ -149,7 +149,7 @@ tc_status tc_alias_value(tc_functional *f, tc_alias *a, tc_value **out) {
         tc_value *parent;
         tc_node *n;
         TC_TRY(tc_alias_value(f, a->parent, &parent));
-        while (a->view.element >= 0) { /* alone, not with all of its list */
+        while (a->view.element >= 0) { /* this element only, not the whole list */
             TC_TRY(tc_alias_in_steps(f, a, parent));
             TC_TRY(tc_alias_value(f, a->parent, &parent));
         }
@@ -187,7 +187,7 @@ void tc_alias_same(tc_functional *f, const tc_value *out, tc_value *target) {
 }
 
 /* ---- writing ---- */
-/* Are these sizes the same whatever the symbols are? */
+/* Are these sizes equal for all values of the symbols? */
 static bool same_shape(tc_functional *f, const tc_meta *a, const tc_meta *b) {
     tc_symctx *c = f->g->program->sym;
     if (a->rank != b->rank) return false;
@@ -196,7 +196,7 @@ static bool same_shape(tc_functional *f, const tc_meta *a, const tc_meta *b) {
     return true;
 }
 
-/* v as the new value of a, which is `old` now: views of what others see of a stay possible where they were. */
+/* Sets v as the new value of a, whose value is `old`, so that views of a that were legal remain legal. */
 static tc_status in_order(tc_functional *f, tc_alias *a, tc_value *old, tc_value **v) {
     const tc_meta *m;
     TC_TRY(tc_alias_meta(f, a, &m));
@@ -206,7 +206,7 @@ static tc_status in_order(tc_functional *f, tc_alias *a, tc_value *old, tc_value
 
 static bool is_detached(const tc_alias *a) { return a->parent && !strcmp(tc_op_schema(a->view.op)->name, "detach"); }
 
-/* detached: the write came through detach() or .data. */
+/* detached: the write was through detach() or .data. */
 static tc_status write_alias(tc_functional *f, tc_alias *a, tc_value *v, bool detached) {
     detached |= is_detached(a);
     if (!a->parent) {
@@ -227,9 +227,9 @@ static tc_status write_alias(tc_functional *f, tc_alias *a, tc_value *v, bool de
     }
     a->base->version++;
     const tc_node *by = a->base->current->producer;
-    const bool own = is_detached(a) && v->meta.requires_grad; /* what was written is in the history of a, though not in the base's */
+    const bool own = is_detached(a) && v->meta.requires_grad; /* the written value is in the gradient history of a, but not in the base's */
     if (own) a->own = v;
-    a->value = !a->parent ? a->base->current : by && by->straight && !own ? NULL : v; /* NULL: taken again, since its history is the base's */
+    a->value = !a->parent ? a->base->current : by && by->straight && !own ? NULL : v; /* NULL: recomputed from the base, whose history it shares */
     a->version = a->base->version;
     return NULL;
 }

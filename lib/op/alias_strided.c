@@ -3,7 +3,7 @@
 
 #include "op/shape.h"
 
-/* Where the view a begins in its parent, a tensor of type m; in elements. */
+/* The offset of view a in its parent, a tensor of type m; in elements. */
 static tc_sym begins(tc_symctx *c, const tc_alias *a, const tc_meta *m, const tc_sym *stride) {
     const char *name = tc_op_schema(a->view.op)->name;
     const tc_arg *args = a->view.args;
@@ -22,7 +22,7 @@ static tc_sym begins(tc_symctx *c, const tc_alias *a, const tc_meta *m, const tc
     return tc_sym_mul(c, slice ? tc_sym_min(c, from, m->size[d]) : from, stride[d]);
 }
 
-/* Where a begins in memory. */
+/* The offset of a in its storage, in elements. */
 static tc_status begins_at(tc_functional *f, tc_alias *a, tc_sym *out) {
     tc_program *p = f->g->program;
     *out = tc_sym_int(p->sym, 0);
@@ -45,12 +45,13 @@ static tc_status begins_at(tc_functional *f, tc_alias *a, tc_sym *out) {
     return NULL;
 }
 
-/* Are there elements between those of m that are not its own? stride: of its dimensions, the outermost first. */
+/* Does m leave gaps in memory? stride: of its dimensions, outermost first. */
 static bool has_gaps(const tc_meta *m, const tc_sym *order, const int64_t *stride) {
     int64_t within = 1, d = 0, size;
     for (int k = m->rank; k-- > 0; within *= size) {
         tc_sym_const_int(order[k], &d);
-        if (!tc_sym_const_int(m->size[d], &size)) return k > 0 || stride[k] != within; /* the outermost alone has a size that is not known */
+        if (!tc_sym_const_int(m->size[d], &size))
+            return k > 0 || stride[k] != within; /* an unknown size is allowed in the outermost dimension only */
         if (size == 0) return false;
         if (size > 1 && stride[k] != within) return true;
     }
@@ -64,7 +65,7 @@ static bool permutes(const tc_alias *a, const tc_alias *base, const tc_op *permu
     return true;
 }
 
-/* The base with its dimensions in the order in which they lie in memory: `source`, a view of it, where that is so. */
+/* The base with its dimensions permuted to memory order; if it is a view of `source`, `source` itself. */
 static tc_status in_memory_order(tc_functional *f, tc_alias *base, tc_alias *source, tc_alias **out) {
     tc_program *p = f->g->program;
     const tc_meta *m = base->meta;
@@ -86,7 +87,7 @@ static tc_status in_memory_order(tc_functional *f, tc_alias *base, tc_alias *sou
     return NULL;
 }
 
-/* An offset counts from the beginning of the storage, of which an input is all that there is. */
+/* Offsets count from the start of the storage; an input is assumed to be all of its storage. */
 static tc_status check_storage(const tc_functional *f, const tc_alias_base *base) {
     const tc_input *in = base->input >= 0 ? &f->g->program->inputs[base->input] : NULL;
     if (!in || !in->data.storage || !in->data.offset) return NULL;

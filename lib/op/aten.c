@@ -27,13 +27,13 @@ static size_t line_len(const char *p) {
     return (size_t)((e ? e : tc_aten_text_end) - p);
 }
 
-/* The line begins with the n bytes of prefix: 0; sorts before them: < 0. */
+/* Compares the start of a line with the n bytes of prefix: 0 if equal, < 0 if the line sorts before. */
 static int order(const char *line, size_t len, const char *prefix, size_t n) {
     int c = memcmp(line, prefix, len < n ? len : n);
     return c ? c : len < n ? -1 : 0;
 }
 
-/* The first line that does not sort before prefix; the end when there is none. */
+/* The first line that does not sort before prefix; the end if there is none. */
 static const char *lower_bound(const char *prefix, size_t n) {
     const char *lo = tc_aten_text, *hi = tc_aten_text_end;
     while (lo < hi) {
@@ -61,7 +61,7 @@ void tc_aten_each(const char *prefix, size_t n, bool (*fn)(void *ctx, const char
     }
 }
 
-/* aten_generated.txt, unpacked when first asked for. */
+/* aten_generated.txt, unpacked at first use. */
 extern const tc_embedded tc_aten_generated;
 static tc_buf generated;
 static void unpack(void) { tc_embedded_append(&generated, &tc_aten_generated); }

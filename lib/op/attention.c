@@ -31,7 +31,7 @@ typedef struct {
     const tc_arg *scale;
 } attention;
 
-/* Returns the result; *out_weights: what multiplies v. */
+/* Returns the result; *out_weights: the weights that multiply v. */
 static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **out, tc_value **out_weights) {
     tc_symctx *s = tc_e_sym(e);
     if (!a.q || !a.k || !a.v) return tc_error(TC_CONTENT, "TypeError: %s: query, key and value must be tensors", tc_op_name(n->op));
@@ -93,12 +93,12 @@ static attention attention_of(const tc_node *n) {
     return (attention){tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3),
                        tc_arg_float(n, 4), tc_arg_bool(n, 5),  tc_arg_bool(n, 7),  &n->args[6]};
 }
-/* Is one of these sizes repeated for the other? */
+/* Does one of these sizes have to be broadcast to the other? */
 static bool repeats(const attention *a, tc_sym x, tc_sym y) {
     tc_symctx *s = a->q->graph->program->sym;
     return x != y && (tc_sym_is_int(x, 1) || tc_sym_is_int(y, 1) || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x, y, NULL)) == 0);
 }
-/* Why the kernel does not compute it, NULL: it does. The rest is written out. */
+/* Why the kernel cannot compute it; NULL: it can. Other cases are decomposed. */
 static const char *misses_kernel(const tc_emit *e, attention a) {
     if (!a.q || !a.k || !a.v) return "query, key and value must be tensors";
     if (a.q->meta.rank != 4 || a.k->meta.rank != 4 || a.v->meta.rank != 4) return "query, key and value have other than four dimensions";
@@ -129,7 +129,7 @@ static tc_status decompose_attention(tc_emit *e, const tc_node *n) {
         int64_t h, hk;
         if (tc_sym_const_int(a.q->meta.size[1], &h) && tc_sym_const_int(a.k->meta.size[1], &hk) && (hk == 0 || h % hk))
             return refuse(n, "Number of heads in key and value must divide the number of heads in query");
-        if (a.k->meta.size[1] != a.v->meta.size[1]) /* else the kernel reads each head for all of its queries */
+        if (a.k->meta.size[1] != a.v->meta.size[1]) /* the kernel reads a head of k and v for the same queries */
             a.k = repeat_heads(e, a.k, a.q->meta.size[1]), a.v = repeat_heads(e, a.v, a.q->meta.size[1]);
     }
     tc_emit_result(
@@ -170,7 +170,7 @@ static tc_status check_operands(tc_shape_ctx *c) {
 static tc_status shape_flash(tc_shape_ctx *c) {
     TC_TRY(check_operands(c));
     const tc_meta *q = tc_sh_meta(c, 0), *v = tc_sh_meta(c, 2);
-    tc_symctx *s = tc_sh_sym(c); /* the result lies as the query does, the sums by position */
+    tc_symctx *s = tc_sh_sym(c); /* the result has the query's layout, the sums are by position */
     tc_dims y = {.rank = 4, .size = {q->size[0], q->size[1], q->size[2], v->size[3]}}, l = {.rank = 3, .size = {q->size[0], q->size[1], q->size[2]}};
     TC_TRY(tc_sh_out_strided(c, 0, q->dtype, &y, tc_sh_iterated(c, &y, &q, 1)));
     return tc_sh_out_strided(c, 1, tc_dtype_compute(q->dtype), &l, (tc_sym[]){tc_sym_mul(s, q->size[1], q->size[2]), tc_sym_int(s, 1), q->size[1]});
@@ -199,7 +199,7 @@ static tc_status grad_flash(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 
-/* PyTorch's flash kernel reads rows without gaps, all of one width; else the result is that of a product, contiguous. */
+/* PyTorch's flash kernel needs rows without gaps, all of one width; otherwise the result is that of a product, contiguous. */
 static tc_status shape_composite(tc_shape_ctx *c) {
     bool rows = true;
     for (int i = 0; i < 3; i++) {

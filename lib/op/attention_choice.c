@@ -52,7 +52,7 @@ tc_status tc_attention_choose(tc_program *p, tc_sdpa how) {
     return s;
 }
 
-/* The kernel that came from `asked`; NULL: none. */
+/* The kernel node that replaced `asked`; NULL: none. */
 static const tc_node *kernel_of(const tc_graph *g, const tc_node *asked) {
     for (const tc_node *n = g->first; n; n = n->next) {
         if (is_kernel(n) && n->origin == asked) return n;

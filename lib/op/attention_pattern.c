@@ -25,7 +25,7 @@ typedef struct {
 } masking;
 typedef struct {
     const tc_node *scores, *result; /* the two products */
-    const tc_meta *level;           /* the scores where masks meet them, else at the softmax */
+    const tc_meta *level;           /* the scores at the level of the masks, else at the softmax */
     factor factors[MANY];
     masking masks[MANY];
     int nfactors, nmasks;
@@ -48,14 +48,14 @@ static bool one_element(const tc_meta *m) {
     return true;
 }
 
-/* The same numbers in the same order. */
+/* The same sizes in the same order. */
 static const char *const copies[] = {"clone", "contiguous", "alias", "detach", "expand", "_to_copy", "to", "dropout", NULL};
 static const char *const reshapes[] = {"view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "flatten", "unflatten", NULL};
 static bool one_of(const tc_node *n, const char *const *names) {
     while (*names && !is(n, *names)) names++;
     return *names != NULL;
 }
-/* What a node shows again, with other sizes before the last two at most; NULL: it does something else. */
+/* The operand of a node that only changes sizes before the last two dimensions; NULL: the node does something else. */
 static tc_value *shown(const tc_node *n) {
     tc_value *x = n && n->nargs ? tc_arg_value(n, 0) : NULL;
     if (!x || x->kind != TC_V_TENSOR || x->meta.dtype != n->outs[0]->meta.dtype) return NULL;
@@ -64,7 +64,7 @@ static tc_value *shown(const tc_node *n) {
     return one_of(n, reshapes) && same_from(&x->meta, &n->outs[0]->meta, 2) ? x : NULL;
 }
 
-/* A number known before the run: a literal, or a tensor of this type that is filled with one. */
+/* A number known before the run: a literal, or a tensor of this type filled with one. */
 static bool number(const tc_node *n, int i, tc_dtype dtype, double *out) {
     const tc_arg *a = &n->args[i];
     if (a->kind == TC_A_SCALAR && !a->is_sym) return *out = tc_scalar_to_double(a->scalar), true;
@@ -88,7 +88,7 @@ static bool add_factor(pattern *p, const tc_node *n, int i, bool divide) {
     p->factors[p->nfactors++] = (factor){*a, divide};
     return true;
 }
-/* A mask is met before the factors that stand above it have been applied. */
+/* A mask that is met must be scaled by the factors above it. */
 static bool add_mask(pattern *p, const tc_node *n, masking m) {
     const tc_meta *out = &n->outs[0]->meta, *x = &m.mask->meta;
     if (p->nfactors || p->nmasks == MANY || x->rank > out->rank || x->dtype != (m.filled ? TC_BOOL : out->dtype)) return false;
@@ -98,7 +98,7 @@ static bool add_mask(pattern *p, const tc_node *n, masking m) {
     return true;
 }
 
-/* v, which only so many nodes read: what attention computes from the scores before its softmax? */
+/* v, which only that many nodes read: is it computed from the scores before the softmax of an attention? */
 static bool read_scores(pattern *p, const tc_value *v, int readers, int steps) {
     const tc_node *n = maker(v);
     if (!n || !has_readers(v, readers) || steps == 0) return false;
@@ -131,7 +131,7 @@ static bool is_softmax_of_keys(const tc_node *n) {
     return x && (dim == -1 || dim == x->rank - 1) && n->outs[0]->meta.dtype == x->dtype;
 }
 
-/* Is argument i the last of so many dimensions, alone? */
+/* Is argument i the last of that many dimensions, and only it? */
 static bool last_dimension(const tc_node *n, int i, int rank) {
     int64_t d = 0;
     if (i >= n->nargs) return false;
@@ -139,7 +139,7 @@ static bool last_dimension(const tc_node *n, int i, int rank) {
         return false;
     return d == -1 || d == rank - 1;
 }
-/* Does v hold, in the place of each row of x, what one of the operators `names` makes of the row? */
+/* Does v hold, for each row of x, the result of one of the operators `names` on the row? */
 static bool of_rows(const tc_value *v, const tc_value *x, const char *const *names) {
     const tc_node *n = maker(v);
     const int rank = x->meta.rank;
@@ -151,7 +151,8 @@ static bool of_rows(const tc_value *v, const tc_value *x, const char *const *nam
 }
 static const char *const greatest[] = {"max", "amax", NULL}, *const total[] = {"sum", NULL};
 
-/* What w is the softmax over keys of, and how many nodes of it read that: the operator, or e / sum(e) of e = exp(x - max(x)). NULL: of nothing. */
+/* The value x whose softmax over keys w is, and how many nodes of the softmax read x: the operator, or e / sum(e) with e = exp(x - max(x)). NULL: w
+ * is no softmax. */
 static tc_value *softened(const tc_value *w, int *out_readers) {
     const tc_node *n = maker(w), *exp, *sub;
     *out_readers = 1;
@@ -171,14 +172,14 @@ static bool narrow_enough(tc_sym width) {
     return tc_sym_const_int(width, &n) && n > 0 && n <= WIDEST;
 }
 
-/* Bool masks only, all with one fill: together they are one. */
+/* Only bool masks with the same fill: they can be merged to one. */
 static bool one_fill(const pattern *p) {
     for (int i = 0; i < p->nmasks; i++)
         if (!p->masks[i].filled || (i && p->masks[i].fill != p->masks[0].fill)) return false;
     return p->nmasks > 0;
 }
 
-/* Bool masks with one fill, or masks that are added: what fills by so little that no score shows beside it counts as one of these. */
+/* Bool masks with one fill, or additive masks. A fill so low that no score added to it makes a difference counts as additive. */
 static bool masks_fit(const pattern *p) {
     for (int i = 0; i < p->nmasks && !one_fill(p); i++)
         if (p->masks[i].filled && !(p->masks[i].fill <= -1e30)) return false;
@@ -202,7 +203,7 @@ static bool read_pattern(const tc_node *n, pattern *p) {
 
 /* ---- what is emitted ---- */
 
-/* sizes: those of `lead` before its last two, then those two of x */
+/* sizes: those of `lead` except its last two, then the last two of x */
 static int sizes_like(const tc_meta *lead, const tc_meta *x, tc_sym *sizes) {
     for (int i = 0; i < lead->rank - 2; i++) sizes[i] = lead->size[i];
     for (int i = 0; i < 2; i++) sizes[lead->rank - 2 + i] = x->size[x->rank - 2 + i];
@@ -210,7 +211,7 @@ static int sizes_like(const tc_meta *lead, const tc_meta *x, tc_sym *sizes) {
 }
 static bool has_sizes(const tc_meta *m, const tc_sym *sizes, int rank) { return same_sizes(m, &(tc_meta){.rank = rank, .size = sizes}); }
 
-/* An operand of a product with the level's batch and heads, as it was before views and copies for the product where it had them. */
+/* An operand of a product, with batch and heads as at this level: as it was before the views and copies that the product needed. */
 static tc_value *operand(tc_emit *e, tc_value *x, const tc_meta *product, const tc_meta *level) {
     tc_sym want[TC_MAX_RANK], full[TC_MAX_RANK];
     int rank = sizes_like(level, &x->meta, want), wide = sizes_like(product, &x->meta, full);
@@ -241,7 +242,7 @@ static bool swaps_last(const tc_node *n) {
     return true;
 }
 
-/* q times the tensors among the factors; *out: the numbers among them. */
+/* q times those factors that are tensors; *out: the product of those that are numbers. */
 static tc_value *scaled(tc_emit *e, const pattern *p, tc_value *q, tc_arg *out) {
     tc_symctx *s = tc_e_sym(e);
     tc_sym f = NULL;
@@ -265,11 +266,11 @@ static tc_value *number_of(tc_emit *e, double x, tc_dtype dtype) {
     return tc_emit_call(e, "aten::full", "Szd", (const tc_sym *)NULL, 0, tc_scalar_float(x), (int)dtype);
 }
 
-/* Where a bool mask allows keys. */
+/* The keys that a bool mask allows. */
 static tc_value *allowed(tc_emit *e, const masking *m) { return m->where ? tc_emit_call(e, "aten::logical_not", "v", m->mask) : m->mask; }
 
-/* The one mask of the kernel; *fill: what a bool one puts in the place of scores that it does not allow. Masks stand in `masks` from the last to
- * the first that meets the scores; among numbers to add, what fills replaces what was added before. */
+/* The single mask of the kernel; *fill: the value that replaces scores which a bool mask excludes. `masks` is ordered from the last mask to the
+ * first one applied to the scores; among additive masks, a fill replaces what was added before it. */
 static tc_value *joined_masks(tc_emit *e, const pattern *p, tc_dtype dtype, double *fill) {
     const bool bools = one_fill(p);
     tc_value *all = NULL;

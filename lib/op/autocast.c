@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-typedef enum { LOWER, FULL, PROMOTE, STATE /* LOWER, but the second argument is not lowered */, COMPOSE } policy;
+typedef enum { LOWER, FULL, PROMOTE, STATE /* LOWER, except for the second argument */, COMPOSE } policy;
 static const struct {
     const char *names;
     policy p;
@@ -18,7 +18,7 @@ static const struct {
     {" conv1d conv2d conv3d bmm mm linalg_vecdot baddbmm addmm addbmm linear _convolution matmul conv_tbc mkldnn_rnn_layer conv_transpose1d "
      "conv_transpose2d"
      " conv_transpose3d prelu scaled_dot_product_attention _native_multi_head_attention _addmm_activation"
-     " lstm rnn_tanh rnn_relu chain_matmul linalg_multi_dot " /* mkldnn_rnn_layer, or made of linear and what follows in its type */,
+     " lstm rnn_tanh rnn_relu chain_matmul linalg_multi_dot " /* mkldnn_rnn_layer, or compositions of linear and operators that keep its type */,
      LOWER},
     {" avg_pool3d binary_cross_entropy grid_sampler grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback polar prod quantile nanquantile "
      "stft cdist trace view_as_complex cholesky_inverse "
@@ -38,13 +38,13 @@ static const struct {
      "linalg_matrix_sqrth ",
      FULL},
     {" stack cat index_copy ", PROMOTE},
-    {" gru ", STATE}, /* PyTorch's is made of linear and what follows in its type, beside the state in its own */
+    {" gru ", STATE}, /* PyTorch composes it of linear and operators that keep its type; the state keeps its own */
     {" inner einsum tensordot matrix_power linalg_matrix_power linalg_pinv cov corrcoef gru_cell lstm_cell "
      "rnn_tanh_cell rnn_relu_cell pad ",
      COMPOSE},
 };
 
-/* Autocast leaves float64 alone, as it does what is no float. */
+/* Autocast ignores float64 and all types that are not floating. */
 static bool eligible(const tc_value *v) { return v && v->kind == TC_V_TENSOR && tc_is_float(v->meta.dtype) && v->meta.dtype != TC_F64; }
 
 static tc_dtype widest(const tc_arg *args, int nargs, tc_dtype d) {
@@ -59,7 +59,7 @@ static tc_dtype widest(const tc_arg *args, int nargs, tc_dtype d) {
 static bool policy_of(const tc_op *op, policy *out) {
     const tc_schema *s = tc_op_schema(op);
     if (strcmp(s->ns, "aten")) return false;
-    if (s->overload && !strncmp(s->overload, "dtype", 5)) return false; /* mm.dtype and the like say their type */
+    if (s->overload && !strncmp(s->overload, "dtype", 5)) return false; /* mm.dtype and the like have their type as argument */
     if (!strcmp(s->name, "_convolution") && !(s->overload && !strcmp(s->overload, "deprecated"))) return false;
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
         if (tc_word_in(lists[l].names, s->name)) {
@@ -75,7 +75,7 @@ tc_dtype tc_autocast_type(const tc_op *op, tc_dtype d, tc_dtype to) {
     return p == FULL ? TC_F32 : p == LOWER ? to : d;
 }
 
-/* PyTorch casts a weight once, however often it is used: the gradients of its uses meet in the lower type. */
+/* PyTorch casts a weight once for all its uses, so the gradients of the uses are summed in the lower type. */
 static tc_value *cast_before(const tc_emit *e, const tc_value *v, tc_dtype to) {
     if (e->before || v->producer || v->graph != e->graph || !v->meta.requires_grad || v->meta.dtype != TC_F32) return NULL;
     for (tc_node *n = e->graph->last; n; n = n->prev) {
@@ -121,7 +121,7 @@ tc_status tc_autocast(tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_d
     return st;
 }
 
-/* The arguments with their floats in one type, for shape rules, which know nothing of autocast: stand-ins that no node keeps. */
+/* The arguments with all floats in one type, for shape rules, which know nothing of autocast. They are placeholders that no node keeps. */
 static const tc_arg *in_one_type(tc_arena *a, const tc_arg *args, int nargs, tc_dtype to) {
     tc_dtype d = widest(args, nargs, to);
     tc_arg *same = tc_arena_dup(a, args, sizeof *args * (size_t)(nargs ? nargs : 1));

@@ -20,7 +20,7 @@ static tc_status wrap(const tc_node *n, int64_t d, int rank, int *out) {
 }
 
 /* ---- trapezoid ---- */
-/* x brought to the rank of y: one coordinate a sample, or sizes that broadcast; the steps between neighbours. */
+/* x expanded to the rank of y (one coordinate for each sample, or sizes that broadcast), and the steps between neighbours. */
 static tc_status steps(tc_emit *e, const tc_node *n, tc_value *y, tc_value *x, int d, tc_value **out) {
     tc_symctx *s = tc_e_sym(e);
     int rank = y->meta.rank;
@@ -96,8 +96,8 @@ static tc_value *inside(tc_emit *e, tc_value *f, tc_value *x, int d) {
                       tc_e_div(e, l, tc_e_mul(e, r, both))};
     return weighted(e, w, (tc_value *[]){slice(e, f, d, 0, -2), slice(e, f, d, 1, -1), slice(e, f, d, 2, INT64_MAX)});
 }
-/* The derivative at an end from the steps a (at the end) and b (next to it), towards the inside: signs as for the first element; at the last
- * one values come in the opposite order and the whole changes its sign. */
+/* The derivative at an end, from the step a at the end and the next step b. Signs are for the first element; for the last one the values are passed
+ * in the opposite order and the result is negated. */
 static tc_value *edge(tc_emit *e, tc_value *const f[3], tc_value *a, tc_value *b, bool last) {
     tc_value *both = tc_e_add(e, a, b);
     tc_value *w[3] = {tc_e_div(e, tc_e_neg(e, tc_e_add(e, tc_e_muls(e, a, 2), b)), tc_e_mul(e, a, both)), tc_e_div(e, both, tc_e_mul(e, a, b)),
@@ -134,7 +134,7 @@ static tc_value *along(tc_emit *e, tc_value *f, tc_value *x, double h, int d, in
     }
     return tc_emit_call(e, "aten::cat", "Vi", parts, 3, (int64_t)d);
 }
-/* The dimensions asked for: dim is absent, an int or a list. */
+/* The requested dimensions: dim is absent, an int or a list. */
 static tc_status dims_of(const tc_node *n, int arg, int rank, int *out, int *out_n) {
     uint64_t seen = 0;
     int64_t list[TC_MAX_RANK];
@@ -184,8 +184,7 @@ static tc_status decompose_gradient(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e_list(e, out, count));
     return tc_e_done(e);
 }
-/* What is channels last stays so, but for the differences along the first dimension, and those along the channels that weigh three points at
- * an end. */
+/* Channels last is kept, except for differences along the first dimension, and along the channels with second-order ends. */
 static tc_status shape_gradient(tc_shape_ctx *c) {
     TC_TRY(tc_shape_decomposed(c));
     const tc_meta *f = tc_sh_meta(c, 0);

@@ -59,7 +59,7 @@ static bool to_int(tc_program *p, tc_arg *a) {
     return true;
 }
 
-/* A list may be empty where its default is, and a stride, which is then the kernel's size. */
+/* A list may be empty if its default is. An empty stride means the kernel's size. */
 static bool to_ints(tc_program *p, tc_arg *a, const tc_param *q) {
     const int fixed_len = q->fixed_len;
     const bool may_be_empty =
@@ -404,7 +404,7 @@ static void adopt(tc_graph *g, tc_node *n, tc_value *types) {
     }
 }
 
-/* The arguments of a call in the form that nodes hold: *out_n of them, in the program's arena. */
+/* The arguments of a call as nodes store them: *out_n of them, in the program's arena. */
 static tc_status complete(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, tc_arg **out, int *out_n) {
     const tc_schema *s = tc_op_schema(op);
     const int n = *out_n = s->variadic ? nargs : s->nparams;

@@ -89,7 +89,7 @@ static tc_status shape_assert_scalar(tc_shape_ctx *c) {
     int64_t v;
     if ((tc_sym_const_bool(s, &b) && !b) || (tc_sym_const_int(s, &v) && v == 0))
         return tc_sh_fail(c, "%s", tc_sh_string(c, 1) ? tc_sh_string(c, 1) : "assertion failed");
-    /* of numbers that come from data: of sizes, the assertion may stand in a branch, where it says nothing of the others */
+    /* on data-dependent numbers; an assertion on sizes may be in a branch, where it says nothing about other branches */
     if (tc_sym_type(s) == TC_SYM_BOOL && tc_sym_holds_data(s)) tc_sym_promise(tc_sh_sym(c), s);
     return NULL;
 }

@@ -17,7 +17,7 @@ static tc_value *stack(tc_emit *e, tc_value *a, tc_value *b, int64_t dim) {
     return tc_emit_call(e, "aten::stack", "Vi", list, 2, dim);
 }
 static tc_value *reshape(tc_emit *e, tc_value *x, const tc_sym *size, int rank) { return tc_emit_call(e, "aten::reshape", "vS", x, size, rank); }
-static tc_value *to_complex(tc_emit *e, tc_value *x) { /* of a last dimension of 2, which need not be the innermost in memory */
+static tc_value *to_complex(tc_emit *e, tc_value *x) { /* from a last dimension of size 2, which need not be the innermost in memory */
     tc_arg contiguous = {.kind = TC_A_MEMFORMAT, .code = 1};
     return tc_e1(e, "aten::view_as_complex", tc_emit_call(e, "aten::contiguous", "va", x, &contiguous));
 }
@@ -41,7 +41,7 @@ tc_status tc_by_parts_product(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, product(e, tc_arg_value(n, 0), tc_arg_value(n, 1)));
     return tc_e_done(e);
 }
-/* beta self + alpha a b; self is not read where beta is 0 */
+/* beta self + alpha a b; self is not read if beta is 0 */
 tc_status tc_by_parts_added(tc_emit *e, const tc_node *n) {
     tc_value *p = product(e, tc_arg_value(n, 1), tc_arg_value(n, 2));
     const tc_scalar beta = tc_arg_scalar(n, 3), alpha = tc_arg_scalar(n, 4);
@@ -71,12 +71,12 @@ static tc_value *of_channels(tc_emit *e, tc_value *x, const tc_meta *like) {
     for (int k = 2; k < like->rank; k++) size[k + 1] = like->size[k];
     return to_complex(e, moved(e, reshape(e, x, size, like->rank + 1), 2, -1));
 }
-/* The weight [o, i, ...] as [2 o, 2 i, ...] that maps parts of inputs to parts of outputs (transposed: [i, o, ...], [2 i, 2 o, ...]). */
+/* The weight [o, i, ...] as the real weight [2 o, 2 i, ...] from parts of inputs to parts of outputs (transposed: [i, o, ...], [2 i, 2 o, ...]). */
 static tc_value *weight_parts(tc_emit *e, tc_value *w, bool transposed) {
     tc_sym size[TC_MAX_RANK];
     memcpy(size, w->meta.size, sizeof *size * (size_t)w->meta.rank);
     size[0] = twice(e, size[0]), size[1] = twice(e, size[1]);
-    if (!transposed) w = tc_e_conj(e, w); /* [wr -wi; wi wr]: the rows are the conjugate's parts and those of i times it */
+    if (!transposed) w = tc_e_conj(e, w); /* [wr -wi; wi wr]: the rows are the parts of conj(w) and of i conj(w) */
     tc_value *rows = stack(e, parts(e, w), parts(e, turned(e, w)), 1);
     return reshape(e, moved(e, rows, -1, 3), size, w->meta.rank);
 }
@@ -89,8 +89,8 @@ tc_status tc_by_parts_convolution(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* Bilinear, without conjugates (the gradient's rule passes them): the real operator's transpose conjugates the weight's matrix, so it is
- * given the conjugate; of the weight's gradient [2 o, 2 i, ...] the complex product is put together. */
+/* Bilinear, without conjugates (the gradient rule adds them). The real operator's transpose conjugates the weight's matrix, so it gets the
+ * conjugate; the complex weight gradient is assembled from the real one [2 o, 2 i, ...]. */
 tc_status tc_by_parts_convolution_backward(tc_emit *e, const tc_node *n) {
     tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
     const bool *mask = n->args[10].bools;

@@ -130,8 +130,8 @@ static tc_status grad_convolution(tc_emit *e, const tc_node *n, tc_value *const 
     return tc_e_done(e);
 }
 
-/* The double backward: convolution is linear in input and weight, so each gradient is one with a factor replaced. args: grad_output, input,
- * weight, bias_sizes, stride .. groups, output_mask. */
+/* The double backward: convolution is linear in input and weight, so each gradient is a convolution with one factor replaced. args: grad_output,
+ * input, weight, bias_sizes, stride .. groups, output_mask. */
 static tc_status grad_convolution_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *g = tc_e_conj(e, tc_arg_value(n, 0)), *x = tc_e_conj(e, tc_arg_value(n, 1)), *w = tc_e_conj(e, tc_arg_value(n, 2)), *dg = NULL;
     tc_arena *a = &e->graph->program->arena;
@@ -163,7 +163,7 @@ static tc_status grad_convolution_backward(tc_emit *e, const tc_node *n, tc_valu
 }
 
 /* ---- conv1d .. conv_transpose3d ---- */
-/* Of [T, B, C] with a weight [K, C, O]. */
+/* conv_tbc: input [T, B, C], weight [K, C, O]. */
 static tc_status decompose_conv_tbc(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_emit_call(e, "aten::permute", "vI", tc_arg_value(n, 0), (int64_t[]){1, 2, 0}, 3);
     tc_value *w = tc_emit_call(e, "aten::permute", "vI", tc_arg_value(n, 1), (int64_t[]){2, 1, 0}, 3);
@@ -192,7 +192,7 @@ static tc_value *padded(tc_emit *e, tc_value *x, int dims, const int64_t *before
     for (int d = 0; d < dims; d++) pad[2 * (dims - 1 - d)] = before[d], pad[2 * (dims - 1 - d) + 1] = after[d];
     return tc_emit_call(e, "aten::constant_pad_nd", "vI", x, pad, 2 * dims);
 }
-/* x [N, C, s..], w [O, C / groups, k..] -> [N, O, o..], padded already */
+/* x [N, C, s..] is padded already; w [O, C / groups, k..]; result [N, O, o..] */
 static tc_value *integer_correlate(tc_emit *e, tc_value *x, tc_value *w, const whole *p) {
     tc_symctx *s = tc_e_sym(e);
     int n = p->dims, r = 0;
@@ -226,7 +226,7 @@ static tc_value *integer_correlate(tc_emit *e, tc_value *x, tc_value *w, const w
     for (int d = 0; d < n; d++) size[2 + d] = out[d];
     return tc_emit_call(e, "aten::reshape", "vS", y, size, n + 2);
 }
-/* Zeros between the elements, and the kernel turned round. */
+/* Puts zeros between the elements and flips the kernel. */
 static tc_value *integer_transposed(tc_emit *e, tc_value *x, tc_value *w, whole p) {
     tc_symctx *s = tc_e_sym(e);
     int64_t before[MAX_SPATIAL], after[MAX_SPATIAL], flips[MAX_SPATIAL], order[2 + MAX_SPATIAL + 1] = {0, 2, 1};
@@ -234,7 +234,7 @@ static tc_value *integer_transposed(tc_emit *e, tc_value *x, tc_value *w, whole 
     for (int d = 0; d < p.dims && x; d++) {
         int64_t at = 2 + d, step = p.stride[d], gap[2 * TC_MAX_RANK] = {0};
         tc_sym n = x->meta.size[at];
-        gap[2 * (p.dims - d - 1) + 1] = step - 1; /* dimensions after the new one */
+        gap[2 * (p.dims - d - 1) + 1] = step - 1; /* trailing dimensions of the gaps */
         if (step > 1) {
             x = tc_emit_call(e, "aten::unsqueeze", "vi", x, at + 1);
             x = tc_emit_call(e, "aten::constant_pad_nd", "vI", x, gap, 2 * (p.dims - d));
@@ -260,7 +260,7 @@ static tc_value *integer_transposed(tc_emit *e, tc_value *x, tc_value *w, whole 
     x = padded(e, x, p.dims, before, after);
     return x && w ? integer_correlate(e, x, w, &p) : NULL;
 }
-/* Is the bias of another length than the output has channels? */
+/* Does the length of the bias differ from the number of output channels? */
 static bool other_channels(tc_emit *e, const tc_value *w, const tc_value *b, int64_t groups, bool transposed) {
     tc_symctx *s = tc_e_sym(e);
     tc_sym channels = transposed ? tc_sym_mul(s, w->meta.size[1], tc_sym_int(s, groups)) : w->meta.size[0];
@@ -296,7 +296,7 @@ static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, con
     return NULL;
 }
 
-/* Runs the kernel; an input without a batch is given one. */
+/* Runs the kernel; adds a batch dimension to an input that has none. */
 static tc_status convolve(tc_emit *e, const tc_node *n, tc_value *x, const tc_arg *stride, const tc_arg *padding, const tc_arg *dilation,
                           bool transposed, const tc_arg *output_padding, const tc_arg *groups) {
     int dims = spatial(n);

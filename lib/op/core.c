@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The set, from PyTorch's native_functions.yaml (tag core); names in order. */
+/* The core set, from PyTorch's native_functions.yaml (tag core); sorted by name. */
 static const char *const core_names[] = {
     "_adaptive_avg_pool2d",
     "_adaptive_avg_pool2d_backward",
@@ -219,7 +219,7 @@ static bool outside(void *ctx, const tc_node *n) {
     return !is_core(n->op) && tc_core_rule(n);
 }
 
-/* Strides from long to short; false when they are not those of a dense tensor. [B, H, L, D] with symbolic ones is what attention gives. */
+/* Sorts strides descending; false if they are not those of a dense tensor. [B, H, L, D] with symbolic sizes is the result of attention. */
 static bool dense_order(const tc_meta *m, int64_t *order) {
     int64_t stride[TC_MAX_RANK], size[TC_MAX_RANK], expected = 1;
     bool known = true;
@@ -235,7 +235,7 @@ static bool dense_order(const tc_meta *m, int64_t *order) {
     return true;
 }
 
-/* v with the strides that the value has in whose place it comes: views of that may rely on them. */
+/* v with the strides of the value that it replaces: later views may rely on them. */
 static tc_value *in_order_of(tc_emit *e, tc_value *v, const tc_value *want) {
     const tc_meta *m = &want->meta;
     tc_arg contiguous = {.kind = TC_A_MEMFORMAT, .code = 1};

@@ -33,7 +33,7 @@ static tc_value *full(tc_emit *e, const tc_node *n, const tc_arg *v) { /* a numb
         tc_value *x = up(e, tc_arg_value(n, 0));                 \
         return give(e, n, 0, expression);                        \
     }
-/* Argument i, a tensor or a number in its place. */
+/* Argument i: a tensor, or a number as tensor. */
 static tc_value *given(tc_emit *e, const tc_node *n, int i) { return up(e, tc_arg_meta(n, i) ? tc_arg_value(n, i) : full(e, n, &n->args[i])); }
 #define RULE2(name, expression)                                  \
     static tc_status core_##name(tc_emit *e, const tc_node *n) { \
@@ -155,7 +155,7 @@ static tc_status core_view(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, ATEN("view", "va", tc_arg_value(n, 0), &n->args[1]));
     return tc_e_done(e);
 }
-/* A copy first where the strides are not known to be those of a view. */
+/* Copies first if the strides may not allow the view. */
 static tc_status core_reshape(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     tc_arg contiguous = {.kind = TC_A_MEMFORMAT, .code = 1};
@@ -308,11 +308,11 @@ static tc_status core_vector_norm(tc_emit *e, const tc_node *n) { /* self, ord, 
 }
 
 /* ---- elements picked and written ---- */
-/* self, dim, index: self[:, index] = source. dim goes to the front, where every back end can write by index. */
+/* self, dim, index: self[:, index] = source. dim is moved to the front, where every back end can write by index. */
 static tc_status put_along(tc_emit *e, const tc_node *n, tc_value *source, bool accumulate) {
     tc_value *x = tc_arg_value(n, 0), *index = tc_arg_value(n, 2);
     const int64_t d = x->meta.rank ? tc_wrap(tc_arg_int(n, 1), x->meta.rank) : 0, front = 0;
-    const bool number = !x->meta.rank; /* a row of one */
+    const bool number = !x->meta.rank; /* a tensor without dimensions is treated as a row of one */
     if (number) x = ATEN("unsqueeze", "vi", x, front);
     if (index->meta.rank == 0) index = ATEN("unsqueeze", "vi", index, front);
     if (d > 0) x = ATEN("transpose.int", "vii", x, front, d);
@@ -336,7 +336,7 @@ static tc_status core_masked_select(tc_emit *e, const tc_node *n) {
 }
 static tc_status core_unfold(tc_emit *e, const tc_node *n) { /* self, dimension, size, step */
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank == 0) /* a row of one: its only piece has one element or none */
+    if (x->meta.rank == 0) /* a row of one element: its only piece has one element or none */
         return give(e, n, 0, ATEN("slice.Tensor", "viii", ATEN("unsqueeze", "vi", x, (int64_t)0), (int64_t)0, (int64_t)0, tc_arg_int(n, 2)));
     int rank = x->meta.rank, d = tc_wrap(tc_arg_int(n, 1), rank);
     tc_sym size[TC_MAX_RANK + 1], windows = n->outs[0]->meta.size[d];
@@ -432,7 +432,7 @@ static tc_status core_attention(tc_emit *e, const tc_node *n) { /* query, key, v
     if (!tc_sym_const_int(q->meta.size[r - 1], &width) && tc_arg_is_none(n, 6))
         return tc_error(TC_UNSUPPORTED, "attention of a symbolic width has no core form");
     double scale = tc_arg_is_none(n, 6) ? 1 / sqrt((double)width) : tc_arg_float(n, 6);
-    int64_t heads, groups; /* fewer heads of keys and values: each serves several of the query */
+    int64_t heads, groups; /* grouped query attention: each head of keys and values serves several heads of the query */
     if (r == 4 && tc_sym_const_int(q->meta.size[1], &heads) && tc_sym_const_int(k->meta.size[1], &groups) && groups > 0 && groups < heads) {
         k = ATEN("repeat_interleave.self_int", "vii", k, heads / groups, (int64_t)1);
         v = ATEN("repeat_interleave.self_int", "vii", v, heads / groups, (int64_t)1);
@@ -447,19 +447,19 @@ static tc_status core_attention(tc_emit *e, const tc_node *n) { /* query, key, v
     tc_value *top = ATEN("amax", "vIb", s, &last, 1, 1);
     top = WHERE(CMP("eq", top, -INFINITY), like(e, 0, top), top);
     tc_value *p = F1("exp", tc_e_sub(e, s, top)), *sum = ATEN("sum.dim_IntList", "vIb", p, &last, 1, 1);
-    tc_value *some = WHERE(CMP("eq", sum, 0), like(e, 1, sum), sum); /* a row without keys gives zeros */
+    tc_value *some = WHERE(CMP("eq", sum, 0), like(e, 1, sum), sum); /* a row without any allowed key gives zeros */
     TC_TRY(give(e, n, 0, F2("matmul", tc_e_div(e, p, some), v)));
     return give(e, n, 1, ATEN("squeeze.dim", "vi", tc_e_add(e, F1("log", sum), top), last));
 }
 static tc_value *part(tc_emit *e, tc_value *g, int64_t i, int64_t hidden) {
     return ATEN("slice.Tensor", "viii", g, (int64_t)1, i * hidden, (i + 1) * hidden);
 }
-/* mkldnn_rnn_layer step by step: input [T, B, I], w_ih, w_hh, b_ih, b_hh, hx, cx, reverse, ..., mode, hidden; an LSTM in float32 of 16-bit types, but
- * for h between the steps */
+/* mkldnn_rnn_layer unrolled: input [T, B, I], w_ih, w_hh, b_ih, b_hh, hx, cx, reverse, ..., mode, hidden. An LSTM of a 16-bit type computes in
+ * float32 except for h between steps. */
 static tc_status core_rnn(tc_emit *e, const tc_node *n) {
     const int64_t mode = tc_arg_int(n, 9), hidden = tc_arg_int(n, 10);
     const tc_dtype d = n->outs[0]->meta.dtype, work = (mode == TC_RNN_LSTM ? n->outs[3] : tc_arg_value(n, 0))->meta.dtype;
-    const tc_dtype held = mode == TC_RNN_LSTM ? work : d; /* of h within a step */
+    const tc_dtype held = mode == TC_RNN_LSTM ? work : d; /* type of h within a step */
     tc_value *v[7], *old_c = tc_arg_value(n, 6);
     for (int i = 0; i < 7; i++) v[i] = tc_e_cast(e, tc_arg_value(n, i), i < 5 ? work : held);
     tc_value *x = v[0], *h = v[5], *c = v[6];
@@ -510,7 +510,7 @@ static tc_status core_sign(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define REAL 1 /* only where no argument is complex */
+#define REAL 1 /* the rule applies only if no argument is complex */
 static const struct {
     const char *name; /* without aten:: */
     tc_decompose_fn rule;
@@ -629,6 +629,6 @@ tc_decompose_fn tc_core_rule(const tc_node *n) {
     snprintf(name, sizeof name, "%s%s%s", s->name, *s->overload ? "." : "", s->overload);
     for (size_t i = 0; !strcmp(s->ns, "aten") && i < sizeof rules / sizeof *rules; i++)
         if (!strcmp(rules[i].name, name)) return rules[i].when == REAL && any_complex(n) ? NULL : rules[i].rule;
-    /* PyTorch has no compositions of random numbers but dropout's, ours draw from operators of our own */
+    /* PyTorch has no compositions of random operators except dropout's; tc's draw with operators of its own */
     return n->op->flags & TC_OP_RANDOM && !strstr(s->name, "dropout") ? NULL : n->op->decompose;
 }

@@ -18,12 +18,12 @@ static tc_sym numel(tc_emit *e, const tc_value *v) {
     return n;
 }
 static tc_value *range(tc_emit *e, tc_sym n) { return ATEN("arange", "sd", n, (int)TC_I64); }
-/* The element of a tensor, as a number that is known when the program runs. */
+/* The single element of a tensor, as a number known at run time. */
 static tc_sym number(tc_emit *e, tc_value *v) {
     tc_value *s = tc_e1(e, "aten::item", v);
     return s && s->sym ? s->sym : tc_sym_int(tc_e_sym(e), 0);
 }
-/* ... and at least 0, which the caller makes sure of. */
+/* The same for a number that the caller knows to be at least 0. */
 static tc_sym count_in(tc_emit *e, tc_value *v) {
     tc_sym s = number(e, v);
     if (tc_sym_opcode(s) == TC_S_VAR) tc_sym_set_range(tc_e_sym(e), s, 0, INT64_MAX);
@@ -60,8 +60,8 @@ typedef struct {
     int64_t count;
 } bins;
 
-/* From the smallest to the largest element, or over the range given (lo = hi = 0: none). Where both are equal they move apart by as much as
- * PyTorch moves them: 1 each for histc, which takes 0 and 0 for no elements; 1/2 each for the others, which take 0 and 1. */
+/* The range of bins: from the smallest to the largest element, or the given one (lo = hi = 0: none). An empty range is widened as in PyTorch: by 1
+ * on each side for histc, for which (0, 0) has no elements; by 1/2 for the others, which take 0 and 1. */
 static tc_value *even_edges(tc_emit *e, tc_value *x, double lo, double hi, int64_t count, bool histc) {
     if (!x) return NULL;
     tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
@@ -81,7 +81,7 @@ static tc_value *even_edges(tc_emit *e, tc_value *x, double lo, double hi, int64
     a = tc_e_sub(e, a, apart), b = tc_e_add(e, b, apart);
     return ATEN("linspace.Tensor_Tensor", "vvid", a, b, count + 1, (int)d);
 }
-/* The bin of each element of x along its edges, and in *inside those that fall into one. */
+/* The bin of each element of x along its edges; *inside: the elements that fall into a bin. */
 static tc_value *place(tc_emit *e, tc_value *x, const bins *b, tc_value **inside) {
     tc_value *lo = ATEN("select.int", "vii", b->edges, (int64_t)0, (int64_t)0), *hi = ATEN("select.int", "vii", b->edges, (int64_t)0, b->count);
     tc_value *in = tc_e2(e, "aten::logical_and", tc_e2(e, "aten::ge.Tensor", x, lo), tc_e2(e, "aten::le.Tensor", x, hi));
@@ -106,7 +106,7 @@ static tc_status range_given(const tc_node *n, int arg, int dims, double *out) {
     }
     return NULL;
 }
-/* Edges of dimension k from the bins argument: a list of tensors, numbers of bins, or one of either. */
+/* The edges of dimension k from the bins argument: a list of tensors, numbers of bins, or one of either. */
 static tc_status edges_of(tc_emit *e, const tc_node *n, tc_value *x, int k, int dims, const double *range, bins *out) {
     const tc_arg *a = &n->args[1];
     tc_value *t = a->kind == TC_A_VALUES ? a->values[k] : tc_arg_value(n, 1);
@@ -128,7 +128,7 @@ static tc_status edges_of(tc_emit *e, const tc_node *n, tc_value *x, int k, int 
     *out = (bins){even_edges(e, x, range[2 * k], range[2 * k + 1], size, false), size};
     return NULL;
 }
-/* x: one vector a dimension. weight: a vector or NULL. */
+/* x: one vector for each dimension. weight: a vector or NULL. */
 static tc_value *histogram(tc_emit *e, tc_value *const *x, int dims, const bins *b, tc_value *weight, bool density) {
     tc_value *inside = NULL, *at = NULL, *hist;
     tc_dtype d = x[0]->meta.dtype;
@@ -217,7 +217,7 @@ static tc_status decompose_histc(tc_emit *e, const tc_node *n) { /* self, bins, 
     if (!__builtin_isfinite(lo) || !__builtin_isfinite(hi))
         return tc_error(TC_CONTENT, "%s: range of [%g, %g] is not finite", tc_op_name(n->op), lo, hi);
     if (lo > hi) return refuse(n, "max must be larger than min");
-    if (lo == hi && !tc_sym_is_int(numel(e, x), 0)) lo = hi = 0; /* no range: that of the data */
+    if (lo == hi && !tc_sym_is_int(numel(e, x), 0)) lo = hi = 0; /* no range given: that of the data */
     bins b = {even_edges(e, x, lo, hi, count, true), count};
     tc_value *inside = NULL;
     if (e->status) return tc_e_done(e);
@@ -231,7 +231,7 @@ static tc_status decompose_histc(tc_emit *e, const tc_node *n) { /* self, bins, 
 }
 
 /* ---- where the elements are ---- */
-/* The k-th true element is the first at which the running count reaches k + 1. */
+/* The k-th true element is the first position at which the running count reaches k + 1. */
 static tc_status decompose_nonzero_static(tc_emit *e, const tc_node *n) { /* self, size, fill_value */
     tc_value *x = tc_arg_value(n, 0), *columns[TC_MAX_RANK];
     tc_symctx *s = tc_e_sym(e);
@@ -262,12 +262,12 @@ static tc_status decompose_argwhere(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e1(e, "aten::nonzero", tc_arg_value(n, 0)));
     return tc_e_done(e);
 }
-static tc_status decompose_nonzero_numpy(tc_emit *e, const tc_node *n) { /* a tensor of indices a dimension; PyTorch makes 0-d ones 1-d */
+static tc_status decompose_nonzero_numpy(tc_emit *e, const tc_node *n) { /* one tensor of indices for each dimension; PyTorch makes 0-d inputs 1-d */
     tc_value *where = tc_e1(e, "aten::nonzero", flat_scalar(e, tc_arg_value(n, 0)));
     tc_emit_result(e, 0, ATEN("unbind.int", "vi", where, (int64_t)1));
     return tc_e_done(e);
 }
-/* Few elements are compared with each, many are looked up in their sorted order. */
+/* A few test elements are compared one by one, many are searched in sorted order. */
 static tc_status decompose_isin(tc_emit *e, const tc_node *n) { /* elements, test_elements, assume_unique, invert */
     tc_promotion p = {TC_DTYPE_NONE, TC_DTYPE_NONE, TC_DTYPE_NONE};
     tc_promotion_add(&p, &n->args[0]);
@@ -309,7 +309,7 @@ static tc_status decompose_equal(tc_emit *e, const tc_node *n) {
 }
 
 /* ---- chosen and repeated ---- */
-/* n over r, or -1 where it is larger than any tensor. */
+/* n over r, or -1 if it is larger than any tensor. */
 static int64_t choose(int64_t n, int64_t r) {
     int64_t c = 1;
     for (int64_t k = 1; k <= r; k++) {
@@ -318,7 +318,7 @@ static int64_t choose(int64_t n, int64_t r) {
     }
     return c;
 }
-/* Rows of a grid of r indices that ascend (or, with replacement, do not descend), in order. */
+/* All rows of r ascending (with replacement: non-descending) indices, in order. */
 static tc_status decompose_combinations(tc_emit *e, const tc_node *n) { /* self, r, with_replacement */
     tc_value *x = tc_arg_value(n, 0), *mask = NULL, *rows;
     int64_t r = tc_arg_int(n, 1), count = 0, size;

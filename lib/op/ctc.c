@@ -35,7 +35,7 @@ static tc_status shape_ctc(tc_shape_ctx *c) {
     const tc_meta *p = tc_sh_meta(c, 0), *t = tc_sh_meta(c, 1);
     tc_symctx *s = tc_sh_sym(c);
     tc_sym most = t->size[t->rank - 1];
-    if (c->args[3].kind == TC_A_INTS) { /* known lengths: no longer than the longest */
+    if (c->args[3].kind == TC_A_INTS) { /* known lengths: none may exceed the longest */
         most = tc_sym_int(s, 0);
         for (int k = 0; k < c->args[3].n; k++) most = tc_sym_max(s, most, c->args[3].syms[k]);
     }

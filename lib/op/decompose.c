@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Can the runtime execute the operator as it is (a loop, a kernel, a view, or subgraphs)? */
+/* Can the runtime execute the operator directly (as a loop, a kernel, a view, or with subgraphs)? */
 static bool executable(const tc_op *op) {
     return op->lower || op->kernel || op->view_alias || ((op->flags & TC_OP_DATA_SHAPE) && !op->decompose) || (op->flags & TC_OP_HIGHER_ORDER) ||
            ((op->flags & TC_OP_IMPURE) && !op->decompose);
@@ -32,7 +32,7 @@ static void rename_type(const renaming *r, tc_value *v) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) rename_type(r, v->list[i]);
 }
 
-/* What a decomposition made: nodes from first to before end (NULL: all that follow), symbols from number nsymbols on. */
+/* The result of a decomposition: nodes from `first` up to `end` (NULL: all), and symbols from number nsymbols on. */
 typedef struct {
     tc_program *p;
     tc_node *first;
@@ -61,7 +61,7 @@ static void rename_symbol(const made *m, tc_sym from, tc_sym to) {
     }
 }
 
-/* What was made anew from the data has the form of what the node had, with other symbols: u1 + 1 for u0 + 1. */
+/* Data-dependent values that are computed again have the type of the old ones with other symbols: u1 + 1 for u0 + 1. */
 static void keep_symbols(const made *m, tc_sym have, tc_sym want) {
     if (have == want || tc_sym_opcode(have) != tc_sym_opcode(want) || tc_sym_opcode(have) == TC_S_CONST) return;
     if (tc_sym_opcode(have) == TC_S_VAR) {
@@ -78,7 +78,7 @@ static void keep_types(const made *m, const tc_value *have, const tc_value *want
 }
 
 static bool of_complex(const tc_value *v) { return v && v->kind == TC_V_TENSOR && tc_is_complex(v->meta.dtype); }
-/* Executed as a composition because a tensor that it takes or gives is complex. */
+/* Is it executed as a composition because an operand or result is complex? */
 static bool by_parts(const tc_node *n) {
     bool any = false;
     if (!n->op->complex) return false;
@@ -91,7 +91,7 @@ static bool by_parts(const tc_node *n) {
     return any;
 }
 
-/* The composition that executes n instead of what its row says for ordinary arguments; NULL: none does. */
+/* The composition that executes n instead of the row's loop or kernel; NULL: none. */
 static tc_decompose_fn instead(const tc_node *n) {
     if (by_parts(n)) return n->op->complex;
     return n->op->otherwise && !n->op->otherwise->fits(n) ? n->op->otherwise->rule : NULL;
@@ -99,7 +99,7 @@ static tc_decompose_fn instead(const tc_node *n) {
 
 tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
     tc_program *p = n->graph->program;
-    tc_node *last = e->before ? e->before->prev : e->graph->last; /* of what stands before the composition */
+    tc_node *last = e->before ? e->before->prev : e->graph->last; /* the node before the composition */
     const size_t nsymbols = tc_sym_var_count(p->sym);
     bool was = p->no_grad;
     tc_decompose_fn rule = e->rule ? e->rule : instead(n);
@@ -131,7 +131,7 @@ tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
             TC_BUG("result %d of the decomposition of %s should be %s", i, tc_op_name(n->op), tc_buf_str(&b));
         }
     }
-    /* numbers and sizes that come from the data keep the symbols of the node that is replaced */
+    /* data-dependent numbers and sizes keep the symbols of the replaced node */
     const made m = {p, last ? last->next : e->graph->first, e->before, nsymbols};
     for (int i = 0; i < n->nouts && i < e->nresults && !st; i++) keep_types(&m, e->results[i], n->outs[i]);
     return st ? tc_annotate(st, "%s", n->name ? n->name : tc_op_name(n->op)) : NULL;
@@ -141,7 +141,7 @@ typedef struct {
     bool (*want)(void *ctx, const tc_node *n);
     void *ctx;
     bool strict;
-    tc_rule_fn rule; /* NULL: the operators' own */
+    tc_rule_fn rule; /* NULL: the decompositions of the operators */
     tc_settle_fn settle;
 } policy;
 
@@ -163,7 +163,7 @@ static tc_status sweep(tc_graph *g, const policy *pol) {
     tc_program *p = g->program;
     mapping map = {{0}};
     tc_status st = NULL;
-    size_t budget = 1000 * (g->nnodes + 100); /* a rule that leads back to itself */
+    size_t budget = 1000 * (g->nnodes + 100); /* limits rules that lead back to themselves */
     for (tc_node *n = g->first, *next; n && !st; n = next) {
         next = n->next;
         tc_node_each_input(n, remap, &map);
@@ -189,7 +189,7 @@ static tc_status sweep(tc_graph *g, const policy *pol) {
             st = e.status;
             break;
         }
-        next = prev ? prev->next : g->first; /* visit what was emitted */
+        next = prev ? prev->next : g->first; /* visit the emitted nodes next */
         if (next == n) next = n->next;
         tc_node_remove(n);
     }

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 typedef struct {
-    bool *history;    /* by value id: were the region not there, a gradient would flow through the value */
-    tc_value **alone; /* by value id: the value without its history, once that is needed */
+    bool *history;    /* by value id: would a gradient flow through the value if the region were not there? */
+    tc_value **alone; /* by value id: the detached value, once it is needed */
     size_t n;
     bool any;
     tc_emit e;
@@ -39,7 +39,7 @@ static void note(detaching *d, const tc_value *v, bool flows) {
     if (v->id < d->n) d->history[v->id] = flows && v->kind == TC_V_TENSOR && (tc_is_float(v->meta.dtype) || tc_is_complex(v->meta.dtype));
 }
 
-/* Inputs of a subgraph and what the user gives may have a history; parameters and buffers have one if they require a gradient. */
+/* Inputs of a subgraph and of the user may have a gradient history; parameters and buffers have one if they require a gradient. */
 static void note_inputs(detaching *d, const tc_graph *g) {
     const tc_program *p = g->program;
     for (int i = 0; i < g->ninputs; i++) note(d, g->inputs[i], true);
@@ -61,10 +61,10 @@ static void detach_nodes(detaching *d) {
     }
 }
 
-/* What is written to inputs, parameters and buffers (an optimiser's step) stays where it is written: no gradient follows it. */
+/* Values written to inputs, parameters and buffers (an optimiser's step) need no detach: no gradient flows through them. */
 static bool is_written(const tc_output *o) { return o->kind == TC_OUT_USER_INPUT || o->kind == TC_OUT_PARAMETER || o->kind == TC_OUT_BUFFER; }
 
-/* The graph's outputs are those of the signature that have values. */
+/* The graph's outputs are the signature's outputs that have values. */
 static void detach_outputs(detaching *d) {
     tc_graph *g = d->e.graph;
     tc_program *p = g->program;
@@ -77,7 +77,7 @@ static void detach_outputs(detaching *d) {
     }
 }
 
-/* torch.autograd.Function: no gradient goes through its forward, which has no_grad nodes alone. */
+/* torch.autograd.Function: no gradient flows through its forward, whose nodes are all under no_grad. */
 static bool own_backward(const tc_node *n) { return !strcmp(tc_op_name(n->op), "tc.autograd_function.default"); }
 
 static tc_status detach_inner(const tc_graph *g) {

@@ -11,7 +11,7 @@
 
 enum { LABELS = 52 + TC_MAX_RANK, OPERANDS = 64 };
 
-/* One operand as it is written: a label a dimension. Dimension j of the ellipsis is -1 - j until the longest ellipsis is known. */
+/* An operand as written: one label for each dimension. Dimension j of the ellipsis is -1 - j until the longest ellipsis is known. */
 typedef struct {
     int label[TC_MAX_RANK], rank, ellipsis; /* dimensions of its ellipsis; -1: it has none */
 } subscript;
@@ -21,7 +21,7 @@ typedef struct {
     int occurs[LABELS], out[LABELS], nout, used[TC_MAX_RANK], nused;
     bool kept[LABELS]; /* in the result */
 } equation;
-/* A tensor with a dimension for each of equation.used; has: whether that label is its own and not yet summed. */
+/* A tensor with one dimension for each of equation.used; has: the tensor has this label and it is not summed yet. */
 typedef struct {
     tc_value *v;
     bool has[LABELS];
@@ -37,7 +37,7 @@ static tc_status refuse_subscript(const tc_node *n, const char *at) {
     return tc_error(TC_CONTENT, "%s: einsum(): invalid subscript given at index %d in the equation string, subscripts must be in [a-zA-Z]",
                     tc_op_name(n->op), (int)(at - tc_arg_string(n, 0)));
 }
-/* The subscripts of operand k from *p on: letters, and `ellipsis` says before which of them it stands. */
+/* Reads the subscripts of operand k from *p on: letters; `ellipsis`: the number of letters before it. */
 static tc_status read_operand(const tc_node *n, const char **p, int k, subscript *out) {
     *out = (subscript){.ellipsis = -1};
     for (; !ends_operand(*p); (*p)++) {
@@ -58,7 +58,7 @@ static tc_status read_operand(const tc_node *n, const char **p, int k, subscript
     }
     return NULL;
 }
-/* Gives the ellipsis of operand k the dimensions that its letters leave; `ellipsis` is their number from then on. */
+/* Gives the ellipsis of operand k the dimensions that have no letter; `ellipsis` becomes their number. */
 static tc_status fit_operand(const tc_node *n, int k, subscript *s) {
     int rank = n->args[1].values[k]->meta.rank, at = s->ellipsis, more = rank - s->rank;
     if (at < 0 ? more != 0 : more < 0)
@@ -121,13 +121,13 @@ static tc_status read_equation(const tc_node *n, equation *q) {
         }
     if (arrow) {
         TC_TRY(read_result(n, arrow + 2, q));
-    } else { /* the ellipsis, then in alphabetical order what occurs once */
+    } else { /* the ellipsis, then labels that occur once, in alphabetical order */
         keep_ellipsis(q);
         for (int id = 0; id < 52; id++)
             if (q->occurs[id] == 1) keep(q, id);
     }
     if (q->nout > TC_MAX_RANK) return refuse(n, "too many distinct subscripts");
-    memcpy(q->used, q->out, sizeof *q->out * (size_t)q->nout); /* those of the result, then those that are summed */
+    memcpy(q->used, q->out, sizeof *q->out * (size_t)q->nout); /* the labels of the result, then the summed ones */
     q->nused = q->nout;
     for (int id = 0; id < LABELS; id++)
         if (q->occurs[id] && !q->kept[id]) {
@@ -151,8 +151,8 @@ static tc_status refuse_sizes(const tc_node *n, int label, const char *before, t
     tc_buf_free(&t);
     return s;
 }
-/* Equal where a label is twice in one operand (a guard where the sizes are free); numbers that differ between operands have a 1 among
- * them. What is free there the operators decide that multiply. */
+/* A label that occurs twice in one operand requires equal sizes (a guard if they are symbolic). Sizes that differ between operands must include a 1;
+ * symbolic ones are checked by the operators that multiply. */
 static tc_status check_sizes(tc_emit *e, const tc_node *n, const equation *q) {
     tc_shape_ctx c = {.program = e->graph->program, .op = n->op, .source = n->source};
     tc_sym seen[LABELS] = {0};
@@ -178,7 +178,7 @@ static tc_status check_sizes(tc_emit *e, const tc_node *n, const equation *q) {
 }
 
 /* ---- writing it with other operators ---- */
-/* v with a dimension for each used label, in their order; a label twice in one operand is a diagonal. */
+/* v with a dimension for each used label, in order; a label that occurs twice in one operand takes the diagonal. */
 static operand spread(tc_emit *e, const equation *q, const subscript *s, tc_value *v) {
     operand o = {0};
     int at[LABELS], n = 0;
@@ -212,14 +212,14 @@ static void sum_alone(tc_emit *e, const equation *q, operand *o, const operand *
     if (n) o->v = tc_e_sum_dims(e, o->v, dims, n, true);
 }
 
-/* Dimensions of one role in a product, and the product of their sizes. */
+/* The dimensions of one role in a matrix product, and the product of their sizes. */
 typedef struct {
     int64_t dim[TC_MAX_RANK];
     int n;
     tc_sym size;
 } role;
 static void take(tc_emit *e, role *r, int i, tc_sym size) { r->dim[r->n++] = i, r->size = tc_sym_mul(tc_e_sym(e), r->size, size); }
-/* v as [a, b, c]; the dimensions of `lacks` have size 1 in it. */
+/* v as [a, b, c]; dimensions in `lacks` have size 1. */
 static tc_value *folded(tc_emit *e, tc_value *v, const role *a, const role *b, const role *c, const role *lacks) {
     const role *parts[] = {a, b, c, lacks};
     int64_t order[TC_MAX_RANK];
@@ -241,7 +241,7 @@ static operand product(tc_emit *e, const equation *q, operand x, operand y, cons
         sums |= gone[id] && x.has[id];
     }
     if (!x.v || !y.v) return r;
-    if (!sums) { /* as PyTorch: no product of matrices where nothing is summed */
+    if (!sums) { /* as in PyTorch: without summed labels a pointwise product */
         r.v = tc_e_mul(e, x.v, y.v);
         return r;
     }
@@ -250,13 +250,14 @@ static operand product(tc_emit *e, const equation *q, operand x, operand y, cons
     for (int i = 0; i < n; i++) {
         int id = q->used[i];
         xs[i] = x.v->meta.size[i], ys[i] = y.v->meta.size[i];
-        if (x.has[id] && y.has[id]) xs[i] = ys[i] = tc_sym_is_int(xs[i], 1) ? ys[i] : xs[i]; /* 1 against more broadcasts */
+        if (x.has[id] && y.has[id]) xs[i] = ys[i] = tc_sym_is_int(xs[i], 1) ? ys[i] : xs[i]; /* size 1 broadcasts */
         if (gone[id] && x.has[id]) take(e, &inner, i, xs[i]);
         else if (x.has[id] == y.has[id]) take(e, &batch, i, xs[i]);
         else if (x.has[id]) take(e, &rows, i, xs[i]);
         else take(e, &cols, i, ys[i]);
     }
-    if (rows.n && cols.n && cols.dim[cols.n - 1] < rows.dim[0]) return product(e, q, y, x, gone); /* as PyTorch: in the order of the result */
+    if (rows.n && cols.n && cols.dim[cols.n - 1] < rows.dim[0])
+        return product(e, q, y, x, gone); /* as in PyTorch: operands in the order of the result's dimensions */
     tc_value *a = folded(e, tc_emit_call(e, "aten::expand", "vS", x.v, xs, n), &batch, &rows, &inner, &cols);
     tc_value *b = folded(e, tc_emit_call(e, "aten::expand", "vS", y.v, ys, n), &batch, &inner, &cols, &rows);
     int64_t back[TC_MAX_RANK];
@@ -268,7 +269,7 @@ static operand product(tc_emit *e, const equation *q, operand x, operand y, cons
     r.v = tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::view", "vS", tc_e2(e, "aten::bmm", a, b), size, n), back, n);
     return r;
 }
-/* The pair that `path` names next among `left` operands, i < j; without a path the first two. */
+/* The next pair of `path` among `left` operands, i < j; without a path the first two. */
 static tc_status next_pair(const tc_node *n, const int64_t *path, int step, int left, int *i, int *j) {
     *i = 0, *j = 1;
     if (!path) return NULL;
@@ -279,7 +280,7 @@ static tc_status next_pair(const tc_node *n, const int64_t *path, int step, int 
     *i = (int)lo, *j = (int)hi;
     return NULL;
 }
-/* Labels that neither the result nor an operand besides i and j has. */
+/* The labels that neither the result nor an operand other than i and j has. */
 static void find_gone(const equation *q, const operand *o, int left, int i, int j, bool *gone) {
     for (int id = 0; id < LABELS; id++) gone[id] = q->occurs[id] && !q->kept[id];
     for (int k = 0; k < left; k++)
@@ -292,7 +293,7 @@ static int place_of(const int *labels, int n, int id) {
         if (labels[i] == id) return i;
     return -1;
 }
-/* v, whose dimensions are `from`, with those of `to`. */
+/* v with dimensions `from` permuted to `to`. */
 static tc_value *in_order(tc_emit *e, tc_value *v, const int *from, const int *to, int n) {
     int64_t order[TC_MAX_RANK];
     bool same = true;
@@ -302,7 +303,7 @@ static tc_value *in_order(tc_emit *e, tc_value *v, const int *from, const int *t
     }
     return same ? v : tc_emit_call(e, "aten::permute", "vI", v, order, n);
 }
-/* As matmul of two permuted operands; NULL: the equation is no such product. */
+/* As matmul of two permuted operands; NULL: the equation is not such a product. */
 static tc_value *matrix_product(tc_emit *e, const tc_node *n, const equation *q) {
     const subscript *a = &q->in[0], *b = &q->in[1];
     int to[3][TC_MAX_RANK], batch = 0, summed = -1, row = -1, column = -1, r = q->nout;
@@ -317,7 +318,7 @@ static tc_value *matrix_product(tc_emit *e, const tc_node *n, const equation *q)
         else if (i < 0 || k < 0 || !q->kept[id]) return NULL;
     }
     if (summed < 0 || row < 0 || column < 0) return NULL;
-    if (place_of(q->out, r, column) < place_of(q->out, r, row)) { /* the factors change places, as in product */
+    if (place_of(q->out, r, column) < place_of(q->out, r, row)) { /* the factors are exchanged, as in product */
         const subscript *s = a;
         tc_value *v = x;
         const int id = row;
@@ -355,7 +356,7 @@ static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
         memmove(o + j, o + j + 1, (size_t)(left - j - 1) * sizeof *o);
         if (given < 0) {
             o[i] = r;
-        } else { /* as opt_einsum: the product goes to the end */
+        } else { /* as in opt_einsum: the product is appended */
             memmove(o + i, o + i + 1, (size_t)(left - i - 2) * sizeof *o);
             o[left - 2] = r;
         }

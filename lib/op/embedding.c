@@ -60,8 +60,8 @@ static tc_status decompose_embedding_backward(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* Rows that an index picks and whose norm is above max_norm are scaled to it, row * (max_norm / (norm + 1e-7)): the factor
- * is computed in float64 and rounded to the type of the table. */
+/* Rows that an index picks and whose norm exceeds max_norm are scaled to it: row * (max_norm / (norm + 1e-7)). The factor is computed in float64 and
+ * rounded to the type of the table. */
 static tc_status decompose_renorm_rows(tc_emit *e, const tc_node *n) { /* self, indices, max_norm, norm_type */
     tc_value *w = tc_arg_value(n, 0), *idx = tc_arg_value(n, 1);
     double most = tc_arg_float(n, 2);
@@ -83,14 +83,14 @@ static tc_status decompose_renorm_rows(tc_emit *e, const tc_node *n) { /* self, 
         tc_emit_call(e, "aten::where.self", "vvv", tc_emit_call(e, "aten::unsqueeze", "vi", over, (int64_t)1), tc_e_cast(e, rows, w->meta.dtype), w));
     return tc_e_done(e);
 }
-/* The table is scaled outside of autograd: to what follows it is the same table. */
+/* Scales the table outside of autograd: for later operators it is the same table. */
 static tc_status grad_renorm_rows(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, gs[0]);
     return tc_e_done(e);
 }
 
 /* ---- bags ---- */
-/* Which bag each index belongs to: how many offsets lie at or before it, less one. */
+/* The bag of each index: the number of offsets at or before it, minus 1. */
 static tc_value *bag_of(tc_emit *e, tc_value *offsets, tc_sym count, bool include_last) {
     if (include_last) offsets = tc_emit_call(e, "aten::slice.Tensor", "viii", offsets, (int64_t)0, (int64_t)0, (int64_t)-1);
     tc_value *pos = tc_emit_call(e, "aten::arange", "a", &(tc_arg){.kind = TC_A_INT, .sym = count});
@@ -160,7 +160,7 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
             r = tc_e_div(e, r, tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::clamp_min", "vi", count, (int64_t)1), (int64_t)1));
     }
     tc_emit_result(e, 0, tc_e_cast(e, r, w->meta.dtype));
-    /* what PyTorch saves for its backward: nothing where its fast path for sums needs nothing */
+    /* the tensors that PyTorch saves for its backward; empty if its fast path for sums needs none */
     bool fast = mode == 0 && !has_pad && tc_is_float(w->meta.dtype) && w->meta.dtype != TC_F64;
     tc_emit_result(e, 1, fast ? max_idx : bag);
     tc_emit_result(e, 2, count);

@@ -125,7 +125,7 @@ tc_sym tc_arg_sym(const tc_node *n, int i) {
     return a->scalar.kind <= TC_KIND_INT ? tc_sym_int(c, a->scalar.i) : tc_sym_float(c, a->scalar.f);
 }
 
-/* A rule cannot go on without a value, and has no way to say so: the first such argument is kept with the program. */
+/* A rule cannot continue without a required value and cannot report an error itself: the first such argument is recorded in the program. */
 static void refuse_symbol(const tc_node *n, int i, tc_sym s) {
     tc_program *p = n->graph->program;
     const char *name = tc_op_schema(n->op)->params[i].name;
@@ -187,7 +187,7 @@ tc_value *tc_e_cast(tc_emit *e, tc_value *a, tc_dtype d) {
     return tc_emit_call(e, "aten::_to_copy", "vd", a, (int)d);
 }
 
-/* Also of a symbol that a condition, met after the value was made, leaves no other. */
+/* True also for a symbol that a later guard fixed to this value. */
 static bool is_one(tc_symctx *c, tc_sym s) {
     int64_t n;
     if (tc_sym_const_int(s, &n)) return n == 1;

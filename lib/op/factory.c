@@ -10,7 +10,7 @@ static tc_dtype type_of_number(const tc_arg *a) {
     tc_arg_number(a, &k);
     return k == TC_KIND_BOOL ? TC_BOOL : k == TC_KIND_INT ? TC_I64 : k == TC_KIND_FLOAT ? TC_F32 : TC_C64;
 }
-/* The position of a parameter of that name: forms differ in what stands before it. */
+/* The position of a parameter by name, which differs between overloads. */
 static int param(const tc_op *op, const char *name) {
     const tc_schema *s = tc_op_schema(op);
     for (int i = 0; i < s->nparams; i++)
@@ -100,7 +100,7 @@ static tc_status shape_scalar_tensor(tc_shape_ctx *c) {
     return tc_sh_out(c, 0, tc_sh_dtype(c, 1, TC_F32), &d);
 }
 
-/* The bounds of arange: positions of start and step among the arguments, -1 where implied. */
+/* The bounds of arange: positions of start and step among the arguments, -1: implied. */
 static void arange_args(const tc_op *op, int *start, int *end, int *step) {
     *start = param(op, "start");
     *end = param(op, "end");
@@ -202,15 +202,15 @@ static tc_status lower_arange(tc_lower *l) {
     if (s >= 0) i = tc_l_add(l, tc_l_in_as(l, s, d), i);
     return tc_l_out(l, 0, i);
 }
-/* The number of steps may be a size that is known only when it runs. */
+/* The number of steps may be known only at run time. */
 static tc_lv linspace(tc_lower *l, tc_dtype d) {
     tc_symctx *c = l->node->graph->program->sym;
     tc_sym n = tc_arg_sym(l->node, 2), last = tc_sym_add(c, n, tc_sym_int(c, -1)), half = tc_sym_op(c, TC_S_FLOORDIV, n, tc_sym_int(c, 2), NULL);
-    tc_dtype ends = tc_l_type(l, 0); /* the bounds are of the result's type: integers for integers */
+    tc_dtype ends = tc_l_type(l, 0); /* the bounds have the result's type: integers for integers */
     tc_lv start = tc_l_cast(l, tc_l_in_as(l, 0, ends), d), end = tc_l_cast(l, tc_l_in_as(l, 1, ends), d), i = tc_l_index(l, tc_l_axis(l, 0));
     if (tc_sym_is_int(n, 1)) return start;
     tc_lv step = tc_l_div(l, tc_l_sub(l, end, start), tc_l_host(l, d, tc_sym_op(c, TC_S_TOFLOAT, last, NULL, NULL)));
-    tc_lv up = tc_l_op3(l, TC_X_FMA, step, tc_l_cast(l, i, d), start); /* rounded once, as PyTorch's is */
+    tc_lv up = tc_l_op3(l, TC_X_FMA, step, tc_l_cast(l, i, d), start); /* one rounding, as in PyTorch */
     tc_lv down = tc_l_op3(l, TC_X_FMA, tc_l_op1(l, TC_X_NEG, step), tc_l_cast(l, tc_l_sub(l, tc_l_host(l, TC_I64, last), i), d), end);
     tc_lv x = tc_l_where(l, tc_l_op2(l, TC_X_LT, i, tc_l_host(l, TC_I64, half)), up, down);
     int64_t known;
@@ -253,7 +253,7 @@ static tc_status decompose_one_hot(tc_emit *e, const tc_node *n) {
     tc_sym count = tc_sym_int(tc_e_sym(e), classes);
     require_all(e, "aten::ge.Scalar", x, 0, "Class values must be non-negative.");
     if (classes > 0) require_all(e, "aten::lt.Scalar", x, classes, "Class values must be smaller than num_classes.");
-    if (classes == -1) { /* as many as the largest index says */
+    if (classes == -1) { /* the largest index decides */
         for (int d = 0; d < x->meta.rank; d++)
             if (tc_sym_is_int(x->meta.size[d], 0))
                 return tc_error(TC_CONTENT, "aten.one_hot: Can not infer total number of classes from empty tensor.");
@@ -267,7 +267,7 @@ static tc_status decompose_one_hot(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e_cast(e, eq, TC_I64));
     return tc_e_done(e);
 }
-/* tril_indices, triu_indices: a constant made of its rows */
+/* tril_indices, triu_indices: a constant assembled from its rows */
 static tc_status decompose_tri_indices(tc_emit *e, const tc_node *n) {
     int64_t row = tc_arg_int(n, 0), col = tc_arg_int(n, 1), off = tc_arg_int(n, 2);
     bool lower = tc_op_schema(n->op)->name[3] == 'l';
@@ -322,7 +322,7 @@ static tc_status decompose_window(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* i0(beta sqrt(1 - u^2)) / i0(beta), u from -1 to 1; one more point than is kept when periodic */
+/* i0(beta sqrt(1 - u^2)) / i0(beta), u from -1 to 1; with one more point that is dropped if periodic */
 static tc_status decompose_kaiser(tc_emit *e, const tc_node *n) {
     int64_t len = tc_arg_int(n, 0);
     int dt = param(n->op, "dtype"), pe = param(n->op, "periodic"), be = param(n->op, "beta");

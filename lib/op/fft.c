@@ -9,7 +9,7 @@
 enum { NONE = 0, BY_ROOT_N = 1, BY_N = 2 };
 
 /* ---- the transforms that the others are made of ---- */
-/* The dimensions that argument 1 names, and how many they are. */
+/* The dimensions in argument 1, and their number. */
 static tc_status transformed(tc_shape_ctx *c, int rank, int *out_n, int out[TC_MAX_RANK]) {
     int64_t dims[TC_MAX_RANK + 1], seen = 0;
     *out_n = tc_sh_const_ints(c, 1, dims, TC_MAX_RANK + 1);
@@ -22,7 +22,7 @@ static tc_status transformed(tc_shape_ctx *c, int rank, int *out_n, int out[TC_M
     }
     return NULL;
 }
-/* Dimensions by falling stride, as far as that is known; equal ones stay as they are. */
+/* Sorts dimensions by descending stride as far as strides are known; stable. */
 static void sort_by_stride(const tc_shape_ctx *c, const tc_sym *stride, int *dims, int n) {
     tc_symctx *s = tc_sh_sym(c);
     for (int i = 1; i < n; i++)
@@ -31,8 +31,8 @@ static void sort_by_stride(const tc_shape_ctx *c, const tc_sym *stride, int *dim
             dims[k] = dims[k - 1], dims[k - 1] = d;
         }
 }
-/* The strides that PyTorch's transforms give sizes `d`: of what lies as `stride` says, the dimensions that stay are outside by falling stride, those
- * that are transformed inside; the last `apart` of these is not sorted. dims: argument 1. */
+/* The strides of the result of PyTorch's transforms, for sizes `d` and an operand with strides `stride`: untransformed dimensions outermost by
+ * descending stride, transformed ones inside; the last `apart` of these are not sorted. dims: argument 1. */
 static const tc_sym *strides_of(tc_shape_ctx *c, const tc_sym *stride, const tc_dims *d, const int *dims, int n, bool apart) {
     tc_symctx *s = tc_sh_sym(c);
     int order[TC_MAX_RANK], stay = 0;
@@ -83,7 +83,7 @@ static tc_value *resized(tc_emit *e, tc_value *x, int64_t dim, tc_sym size) {
         pad[2 * at + 1] = want - have;
         return tc_emit_call(e, "aten::constant_pad_nd", "vI", x, pad, 2 * (at + 1));
     }
-    tc_sym zeros[TC_MAX_RANK]; /* one of the two unknown: zeros appended, then cut */
+    tc_sym zeros[TC_MAX_RANK]; /* a size is unknown: zeros are appended, then cut */
     memcpy(zeros, x->meta.size, sizeof *zeros * (size_t)x->meta.rank);
     zeros[dim] = size;
     tc_value *list[2] = {x, tc_emit_call(e, "aten::zeros", "Sd", zeros, x->meta.rank, (int)x->meta.dtype)};
@@ -113,13 +113,13 @@ static tc_status shape_real(tc_shape_ctx *c, bool forward) { /* _fft_r2c, _fft_c
 static tc_status shape_r2c(tc_shape_ctx *c) { return shape_real(c, true); }
 static tc_status shape_c2r(tc_shape_ctx *c) { return shape_real(c, false); }
 
-/* of a real tensor over dims; of the last of them only the first half where onesided. The inverse is the conjugate. */
+/* The transform of a real tensor over dims; onesided: of the last dimension only the first half. The inverse is the conjugate. */
 static tc_value *r2c(tc_emit *e, tc_value *x, const int64_t *dims, int n, int64_t norm, bool onesided, bool forward) {
     if (!x || !n) return x ? tc_e_cast(e, x, tc_dtype_to_complex(x->meta.dtype)) : NULL;
     tc_value *y = tc_emit_call(e, "aten::_fft_r2c", "vIib", x, dims, n, norm, (int)onesided);
     return forward ? y : tc_e_conj(e, y);
 }
-/* the inverse, of a half along the last of dims, to `last` real numbers there; forward: of the conjugates */
+/* the inverse of a half spectrum along the last of dims, to `last` real numbers; forward: of the conjugates */
 static tc_value *c2r(tc_emit *e, tc_value *x, const int64_t *dims, int n, int64_t norm, tc_sym last, bool forward) {
     return tc_emit_call(e, "aten::_fft_c2r", "vIis", forward ? tc_e_conj(e, x) : x, dims, n, norm, last);
 }
@@ -128,17 +128,17 @@ static int64_t last_dim(const tc_node *n) {
     int k = tc_arg_ints(n, 1, dims, TC_MAX_RANK);
     return tc_wrap(dims[k - 1], tc_arg_meta(n, 0)->rank);
 }
-/* Each result is the sum of the operand's numbers times roots of 1: the gradient is the real part of the inverse sums, of those that are kept. */
+/* Each result is a sum of operands times roots of 1. The gradient is the real part of the inverse sums over the results that are kept. */
 static tc_status grad_r2c(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0), *g = gs[0];
     if (tc_arg_bool(n, 3)) g = resized(e, g, last_dim(n), x->meta.size[last_dim(n)]);
     tc_e_give(e, n, 0, tc_e1(e, "aten::real", tc_emit_call(e, "aten::_fft_c2c", "vaab", g, &n->args[1], &n->args[2], 0)));
     return tc_e_done(e);
 }
-/* Numbers that stand for their mirrored ones too count twice. */
+/* Frequencies that also represent their mirrored ones count twice. */
 static tc_status grad_c2r(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     int64_t d = last_dim(n);
-    tc_sym have = tc_arg_meta(n, 0)->size[d], twice = half(e, plus(e, tc_arg_sym(n, 3), 1)); /* 1 .. twice have a mirrored one */
+    tc_sym have = tc_arg_meta(n, 0)->size[d], twice = half(e, plus(e, tc_arg_sym(n, 3), 1)); /* frequencies 1 .. twice have a mirrored one */
     tc_value *g = tc_emit_call(e, "aten::_fft_r2c", "vaab", gs[0], &n->args[1], &n->args[2], 1);
     g = resized(e, g, d, have);
     tc_value *list[3] = {slice(e, g, d, num(e, 0), num(e, 1)), tc_e_muls(e, slice(e, g, d, num(e, 1), twice), 2), slice(e, g, d, twice, have)};
@@ -155,7 +155,7 @@ static tc_status normalisation(const tc_node *n, int arg, bool forward, int64_t 
     else return tc_error(TC_CONTENT, "%s: Invalid normalization mode: \"%s\"", tc_op_name(n->op), s);
     return NULL;
 }
-/* Integers become float32; real ones complex where asked. */
+/* Integers become float32, real numbers complex if required. */
 static tc_status input(tc_emit *e, const tc_node *n, bool to_complex, tc_value **out) {
     tc_value *x = tc_arg_value(n, 0);
     tc_dtype d = tc_to_float(x->meta.dtype);
@@ -243,7 +243,7 @@ static tc_status decompose_hfft(tc_emit *e, const tc_node *n) { return real_line
 typedef struct {
     int n;
     int64_t dim[TC_MAX_RANK];
-    tc_sym size[TC_MAX_RANK]; /* asked for; of the last dimension NULL when it is not */
+    tc_sym size[TC_MAX_RANK]; /* the requested sizes; NULL for a last dimension without one */
 } area;
 
 static tc_status area_of(const tc_node *n, area *a) {
@@ -299,7 +299,7 @@ static tc_status half_area(tc_emit *e, const tc_node *n, bool forward) { /* rfft
     if (!a.n) return tc_error(TC_CONTENT, "%s: must transform at least one axis", tc_op_name(n->op));
     TC_TRY(normalisation(n, 3, forward, &norm));
     TC_TRY(input(e, n, false, &x));
-    const int last = forward ? 0 : a.n - 1; /* the inverse takes the last dimension first, and then the others */
+    const int last = forward ? 0 : a.n - 1; /* the inverse transforms the last dimension first, then the others */
     x = r2c(e, fitted(e, x, &a, a.n), a.dim + last, a.n - last, norm, true, forward);
     tc_emit_result(e, 0, c2c(e, x, a.dim, last, norm, false));
     return tc_e_done(e);
@@ -359,7 +359,7 @@ static tc_status decompose_fftfreq(tc_emit *e, const tc_node *n) { return freque
 static tc_status decompose_rfftfreq(tc_emit *e, const tc_node *n) { return frequencies(e, n, true); }
 
 /* ---- short-time transforms ---- */
-/* The window in the middle of n_fft numbers, ones where none is given; NULL: all ones. */
+/* The window centred in n_fft numbers, ones if none is given; NULL: all ones. */
 static tc_status window_of(tc_emit *e, const tc_node *n, int64_t n_fft, int64_t length, tc_dtype d, bool always, tc_value **out) {
     tc_value *w = tc_arg_value(n, 4);
     int64_t left = (n_fft - length) / 2;
@@ -406,8 +406,8 @@ static tc_status decompose_stft(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex: frames are added where they lie and
- * divided by the sum of the squares of their windows */
+/* self, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex: frames are added at their positions and divided
+ * by the sum of their squared windows */
 static tc_status decompose_istft(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *w;
     int64_t n_fft = tc_arg_int(n, 1), hop = int_or(n, 2, n_fft / 4), length = int_or(n, 3, n_fft), rows;

@@ -8,7 +8,7 @@
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static bool is(const char *a, const char *b) { return !strcmp(a, b); }
 
-/* Argument k for element i: elements of lists, everything else as it is. */
+/* Argument k for element i: the element of a list, any other argument unchanged. */
 static tc_arg element(const tc_node *n, int k, int i) {
     const tc_arg *a = &n->args[k];
     switch (a->kind) {
@@ -19,7 +19,7 @@ static tc_arg element(const tc_node *n, int k, int i) {
     default: return *a;
     }
 }
-/* The operator for one tensor: `base` of the row's name, with the overload that takes what its overload holds. */
+/* The operator for one tensor: the row's base name, with the overload for the types of the row's overload. */
 static const char *single(const char *base, const char *overload, char *room, size_t cap) {
     bool numbers = is(overload, "Scalar") || is(overload, "ScalarList");
     const char *suffix = "";
@@ -44,7 +44,7 @@ static tc_value *one(tc_emit *e, const tc_node *n, const char *base, int i) {
     }
     if (is(base, "zero")) return tc_e_zeros_like(e, a[0].value);
     if (is(base, "copy")) return tc_emit_call(e, "aten::copy", "aa", &a[0], &a[1]);
-    if (!strncmp(base, "addc", 4) && is(s->overload, "Tensor")) { /* a factor an element of the last tensor */
+    if (!strncmp(base, "addc", 4) && is(s->overload, "Tensor")) { /* one factor for each tensor, from the last tensor */
         tc_value *f = tc_emit_call(e, "aten::select.int", "vii", a[3].value, (int64_t)0, (int64_t)i);
         tc_value *v = tc_e2(e, base[4] == 'm' ? "aten::mul.Tensor" : "aten::div.Tensor", tc_e_mul(e, f, a[1].value), a[2].value);
         return tc_e_add(e, a[0].value, v);

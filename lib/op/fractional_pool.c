@@ -12,7 +12,7 @@ static tc_value *scalar_of(tc_emit *e, tc_sym s, tc_dtype d) {
     tc_arg a = {.kind = TC_A_SCALAR, .is_sym = true, .sym = s};
     return ATEN("full", "Iad", NULL, 0, &a, (int)d);
 }
-/* [N, C, out]: where the windows of one dimension begin. u: [N, C], in the type of the input, which rounds each step as PyTorch does. */
+/* [N, C, out]: where the windows along one dimension begin. u: [N, C], in the type of the input, in which each step is rounded as in PyTorch. */
 static tc_value *starts(tc_emit *e, tc_value *u, tc_sym in, int64_t kernel, tc_sym out) {
     tc_symctx *s = tc_e_sym(e);
     if (!u) return NULL;

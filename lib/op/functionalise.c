@@ -44,8 +44,8 @@ static tc_status read_args(tc_functional *f, tc_node *n) {
 }
 
 /* ---- nodes ---- */
-/* Called after n's arguments were replaced by current values. `source` are those that were there: tensors that share a value now (after copy_)
- * are told apart by them. */
+/* Called after n's arguments were replaced by current values. `source`: the original arguments, which distinguish tensors that share a value now
+ * (after copy_). */
 static tc_status note_views(tc_functional *f, const tc_node *n, const tc_arg *source) {
     tc_result_alias *aliases;
     int count, k = 0;
@@ -71,7 +71,7 @@ static tc_status note_views(tc_functional *f, const tc_node *n, const tc_arg *so
     return NULL;
 }
 
-/* A call before n, in its place. What only tc has is decomposed, since archives hold operators of PyTorch only; *out_call is gone then. */
+/* Inserts a call before n. Operators that only tc has are decomposed, since archives contain only PyTorch's; *out_call is then gone. */
 static tc_status call_instead(tc_functional *f, tc_node *n, const tc_op *op, const tc_arg *args, int nargs, tc_node **out_call,
                               tc_value ***out_results) {
     tc_node *m;
@@ -89,7 +89,7 @@ static tc_status call_instead(tc_functional *f, tc_node *n, const tc_op *op, con
     return NULL;
 }
 
-/* v takes the place of what the tensor `target`, an argument that n writes to, holds. */
+/* Makes v the value of tensor `target`, an argument that n writes to. */
 static tc_status give(tc_functional *f, const tc_node *n, tc_value *target, tc_value *v) {
     const bool resizes = tc_op_resizes(n->op);
     const tc_alias *a = tc_alias_of(f, target)->a;
@@ -100,7 +100,7 @@ static tc_status give(tc_functional *f, const tc_node *n, tc_value *target, tc_v
     return NULL;
 }
 
-/* What m, the functional form of n, reads of tensors that it does not write to itself. */
+/* The reads of m, the functional form of n, from tensors that n does not write to. */
 static void note_uses(tc_functional *f, const tc_node *n, tc_node *m, const tc_arg *source) {
     const tc_schema *s = tc_op_schema(n->op);
     tc_arg *left = tc_arena_dup(&f->arena, source, sizeof *source * (size_t)s->nparams), *args = TC_NEWN(&f->arena, tc_arg, (size_t)m->nargs);
@@ -110,7 +110,7 @@ static void note_uses(tc_functional *f, const tc_node *n, tc_node *m, const tc_a
     tc_alias_uses(f, m, args);
 }
 
-/* The functional form of n, and its results in the tensors that n writes to. source[]: arguments as the program named them. */
+/* Inserts the functional form of n and assigns its results to the tensors that n writes to. source[]: the original arguments. */
 static tc_status call_functional(tc_functional *f, tc_node *n, const tc_op *op, const tc_arg *args, const tc_arg *source) {
     const tc_schema *s = tc_op_schema(n->op), *fs = tc_op_schema(op);
     const bool returned = s->inplace || s->has_out; /* the results of n are the tensors that it writes to */
@@ -121,7 +121,7 @@ static tc_status call_functional(tc_functional *f, tc_node *n, const tc_op *op, 
     int r = returned ? 0 : s->nrets;
     for (int i = 0; i < s->nparams; i++) {
         if (!s->params[i].mutated) continue;
-        if (source[i].kind == TC_A_VALUE && fs->is_view && s->inplace) { /* unsqueeze_: the tensor becomes a view of what it was */
+        if (source[i].kind == TC_A_VALUE && fs->is_view && s->inplace) { /* unsqueeze_: the tensor becomes a view of its old value */
             tc_alias_tensor *t = tc_alias_of(f, source[i].value);
             t->a = tc_alias_new(f, t->a, &(tc_view_step){op, m->args, m->nargs, -1}, results[0]);
             t->a->meta = &n->outs[0]->meta;
@@ -134,7 +134,7 @@ static tc_status call_functional(tc_functional *f, tc_node *n, const tc_op *op, 
             TC_TRY(give(f, n, source[i].values[k], results[r]->kind == TC_V_LIST ? results[r]->list[k] : results[r]));
         r++;
     }
-    for (int i = 0; !returned && i < n->nouts; i++) tc_alias_same(f, n->outs[i], results[i]); /* they keep their names for later readers */
+    for (int i = 0; !returned && i < n->nouts; i++) tc_alias_same(f, n->outs[i], results[i]); /* later readers keep using the old values */
     return NULL;
 }
 
@@ -147,7 +147,7 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
         return tc_error(TC_UNSUPPORTED, "operator %s is not supported: it writes to an argument and has no functional form", tc_op_name(n->op));
     tc_op_functional_args(f->g->program, n->op, n->args, args);
     const bool copies = !strcmp(tc_op_name(op), "aten.copy.default") && n->args[1].kind == TC_A_VALUE;
-    if (copies) TC_TRY(give(f, n, source[0].value, n->args[1].value)); /* the source, cast and broadcast */
+    if (copies) TC_TRY(give(f, n, source[0].value, n->args[1].value)); /* the source, cast and broadcast to the target */
     else TC_TRY(call_functional(f, n, op, args, source));
     int r = 0;
     for (int i = 0; i < s->nparams && (s->inplace || s->has_out); i++) {
@@ -185,7 +185,8 @@ static tc_status unmarked_writes(tc_functional *f, tc_node *n, const tc_arg *sou
     for (int i = 0; i < w.nfrom; i++) args[i] = n->args[w.from[i]], named[i] = source[w.from[i]];
     TC_TRY(call_instead(f, n, w.functional, args, w.nfrom, &m, &results));
     tc_alias_uses(f, m, named);
-    for (int i = 0; i < 2; i++) TC_TRY(tc_alias_write(f, source[3 + i].value, results[w.first + i], false)); /* which PyTorch does not count */
+    for (int i = 0; i < 2; i++)
+        TC_TRY(tc_alias_write(f, source[3 + i].value, results[w.first + i], false)); /* not counted by PyTorch's version counters */
     for (int i = 0; i < n->nouts; i++) {
         tc_alias_same(f, n->outs[i], results[i]);
         tc_alias_makes(f, m, i, n->outs[i]);
@@ -215,8 +216,8 @@ static tc_status rewrite(tc_functional *f, tc_node *n) {
     TC_TRY(read_args(f, n));
     tc_program *p = f->g->program;
     bool was = p->no_grad;
-    p->no_grad = n->no_grad; /* what replaces a node of a no_grad region stays outside of autograd */
-    tc_op_propagate_grad(n); /* archives do not say which results require a gradient */
+    p->no_grad = n->no_grad; /* nodes that replace a node under no_grad are under no_grad */
+    tc_op_propagate_grad(n); /* archives do not store requires_grad of results */
     tc_status st = writes ? write_node(f, n, source) : unmarked_writes(f, n, source, &done);
     p->no_grad = was;
     if (st || writes) return st;
@@ -247,7 +248,7 @@ void tc_functional_skip(tc_functional *f) { f->last = f->g->last; }
 
 static const tc_output_kind mutation_of[] = {[TC_IN_PARAMETER] = TC_OUT_PARAMETER, [TC_IN_BUFFER] = TC_OUT_BUFFER, [TC_IN_USER] = TC_OUT_USER_INPUT};
 
-/* One tensor under two names, which is one value. */
+/* Merges two names of the same tensor to one value. */
 static bool tied(const tc_program *p, int a, int b) {
     const int first = p->inputs[a].alias_of >= 0 ? p->inputs[a].alias_of : a;
     return first == (p->inputs[b].alias_of >= 0 ? p->inputs[b].alias_of : b);
@@ -262,7 +263,7 @@ static int by_begin(const void *a, const void *b) {
     return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1) : x->input - y->input;
 }
 
-/* Two inputs are two values: what is written to one would not be seen in the other. written: of each input, is it written to? */
+/* Two inputs with the same tensor: a write to one would not be seen through the other. written: by input. */
 static tc_status check_apart(const tc_program *p, const bool *written) {
     TC_VEC(memory) all = {0};
     for (int i = 0; i < p->ninputs; i++) {
@@ -285,7 +286,7 @@ static tc_status check_apart(const tc_program *p, const bool *written) {
     return st;
 }
 
-/* Mutations stand before the results, in the order of the inputs. */
+/* Mutations come before the results, in the order of the inputs. */
 static tc_status add_mutations(tc_functional *f) {
     tc_program *p = f->g->program;
     TC_VEC(tc_output) outs = {0};
@@ -322,7 +323,7 @@ static tc_status add_mutations(tc_functional *f) {
 /* ---- what calls of modules took and gave ---- */
 typedef struct {
     tc_functional *f;
-    bool *made; /* by id: it is there still */
+    bool *made; /* by id: the value still exists */
     tc_status status;
 } call_values;
 
@@ -331,7 +332,7 @@ static void mark_made(bool *made, const tc_value *v) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) made[v->list[i]->id] = true;
 }
 
-/* A value that is made as before is what the call saw; results of operators that write have another in their place. */
+/* A value that still exists is what the call saw; results of mutating operators are replaced by others. */
 static void follow_call_value(void *ctx, tc_value **place) {
     call_values *c = ctx;
     if (!c->status && (*place)->kind == TC_V_TENSOR && !c->made[(*place)->id]) c->status = tc_functional_current(c->f, *place, place);

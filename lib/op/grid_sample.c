@@ -34,13 +34,13 @@ static tc_value *in_pixels(tc_emit *e, const sampler *p, tc_value *g, int k) {
     if (p->align) return with(e, "aten::mul.Tensor", tc_e_muls(e, g, 0.5), less_one(e, p->size[k]));
     return tc_e_muls(e, tc_e_adds(e, with(e, "aten::mul.Tensor", g, p->size[k]), -1), 0.5);
 }
-/* Into 0 .. size - 1; nothing moves a point that is not strictly between, and what is no number goes to 0. */
+/* Clamps to 0 .. size - 1. Points strictly between are not moved; NaN becomes 0. */
 static tc_value *clipped(tc_emit *e, tc_value *v, tc_sym size) {
     tc_arg top = sym_arg(less_one(e, size));
     tc_value *low = ATEN("where.ScalarOther", "vva", ATEN("lt.Scalar", "va", v, &top), v, &top);
     return ATEN("where.ScalarOther", "vvi", ATEN("gt.Scalar", "vi", v, (int64_t)0), low, (int64_t)0);
 }
-/* To and fro between the edges. */
+/* Reflects at the edges. */
 static tc_value *reflected(tc_emit *e, const sampler *p, tc_value *v, tc_sym size) {
     double low = p->align ? 0 : -0.5;
     tc_sym span = p->align ? less_one(e, size) : size;
@@ -62,7 +62,7 @@ static tc_value *counting(tc_emit *e, tc_sym size, int rank, int d) {
     for (int k = 0; k < rank; k++) shape[k] = k == d ? -1 : 1;
     return ATEN("view", "vI", ATEN("arange", "sd", size, (int)TC_I64), shape, rank);
 }
-/* The image at whole coordinates at[0..nd), x first; 0 outside. */
+/* The image at integer coordinates at[0..nd), x first; 0 outside. */
 static tc_value *pick(tc_emit *e, const sampler *p, tc_value *const *at) {
     tc_value *inside = NULL, *index[5];
     int rank = p->nd + 2;
@@ -78,11 +78,11 @@ static tc_value *pick(tc_emit *e, const sampler *p, tc_value *const *at) {
     tc_value *v = ATEN("_unsafe_index.Tensor", "vV", p->image, index, rank);
     return ATEN("where.ScalarOther", "vvi", inside, v, (int64_t)0);
 }
-/* Coordinates are float64, so that the difference is good to the last bit of float32. */
+/* Coordinates are float64, so that the fraction is exact for float32. */
 static tc_value *fraction(tc_emit *e, const sampler *p, tc_value *c, tc_value *low) {
     return tc_e_cast(e, tc_e_sub(e, c, low), p->image ? p->image->meta.dtype : TC_F32);
 }
-/* Between the 2^nd neighbours, one dimension after the other: a + t (b - a), whose derivative is the difference itself. */
+/* Linear interpolation between the 2^nd neighbours, one dimension after the other: a + t (b - a), whose derivative is the difference. */
 static tc_value *linear(tc_emit *e, const sampler *p, tc_value *const *c) {
     tc_value *low[3] = {NULL}, *high[3] = {NULL}, *v[8];
     for (int k = 0; k < p->nd; k++) low[k] = tc_e1(e, "aten::floor", c[k]), high[k] = tc_e_adds(e, low[k], 1);
@@ -106,14 +106,14 @@ static void cubic_weights(tc_emit *e, tc_value *t, tc_value *w[4]) {
         w[k] = tc_e_adds(e, tc_e_mul(e, near ? r : tc_e_adds(e, r, -6), x[k]), near ? 1 : 3);
     }
 }
-/* The weights add up to 1: v[1] + sum of w[k] (v[k] - v[1]), exact where all four are equal, and so is its derivative. */
+/* The weights sum to 1: v[1] + sum of w[k] (v[k] - v[1]) is exact if all four values are equal, and so is its derivative. */
 static tc_value *through(tc_emit *e, tc_value *const w[4], tc_value *const v[4]) {
     tc_value *sum = v[1];
     for (int k = 0; k < 4; k++)
         if (k != 1) sum = tc_e_add(e, sum, tc_e_mul(e, w[k], tc_e_sub(e, v[k], v[1])));
     return sum;
 }
-/* Between four neighbours along each dimension up to k, the others at at[k + 1 ..]. */
+/* Cubic interpolation along dimensions 0 to k; the others are fixed at at[k + 1 ..]. */
 static tc_value *cubic_along(tc_emit *e, const sampler *p, int k, tc_value *const *low, tc_value *(*w)[4], tc_value **at) {
     tc_value *v[4];
     if (k < 0) return pick(e, p, at);
@@ -167,7 +167,7 @@ static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input
     tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
     sampler p = {.image = tc_e_cast(e, x, up), .nd = nd, .padding = (int)tc_arg_int(n, 3), .align = tc_arg_bool(n, 4)};
     if (p.padding < ZEROS || p.padding > REFLECTION) return refuse(n, "unknown padding mode");
-    g = tc_e_cast(e, g, mode == NEAREST ? up : TC_F64); /* the nearest: PyTorch's rounding, which says where ties go */
+    g = tc_e_cast(e, g, mode == NEAREST ? up : TC_F64); /* nearest: in PyTorch's type, whose rounding decides ties */
     for (int k = 0; k < nd; k++) {
         p.size[k] = x->meta.size[nd + 1 - k];
         c[k] = in_pixels(e, &p, ATEN("unsqueeze", "vi", ATEN("select.int", "vii", g, (int64_t)-1, (int64_t)k), (int64_t)1), k);
@@ -177,7 +177,7 @@ static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input
         tc_value *at[3] = {NULL}, *still = NULL;
         for (int k = 0; k < nd; k++) at[k] = tc_e1(e, "aten::round", c[k]);
         y = pick(e, &p, at);
-        /* the grid has a gradient, of 0 */
+        /* the gradient of the grid is 0 */
         for (int k = 0; k < nd; k++) still = still ? tc_e_add(e, still, at[k]) : at[k];
         tc_value *never = ATEN("ne.Tensor", "vv", y, y);
         if (tc_emit_wants_grad(e, n, 1))
@@ -190,7 +190,7 @@ static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input
 }
 
 /* ---- affine_grid_generator ---- */
-/* size points from -1 to 1: centres of the corner pixels, or of pixels whose edges those are; a single one lies in the middle. */
+/* `size` points from -1 to 1, which are the centres of the corner pixels (align_corners) or their outer edges; a single point lies in the middle. */
 static tc_value *line(tc_emit *e, tc_sym size, bool align, tc_dtype d) {
     tc_symctx *s = tc_e_sym(e);
     if (tc_sym_is_int(size, 1)) return ATEN("zeros", "Id", (int64_t[]){1}, 1, (int)d);

@@ -8,7 +8,7 @@
 #include "op/shape.h"
 
 /* ---- _grouped_mm: self, mat2, offs, bias, out_dtype ---- */
-/* The last two dimensions lie row by row or column by column, each at a multiple of 16 bytes; what is not known in numbers is not looked at. */
+/* The last two dimensions must be row-major or column-major with strides of multiples of 16 bytes. Symbolic values are not checked. */
 static tc_status check_strides(tc_shape_ctx *c, int arg) {
     const tc_meta *m = tc_sh_meta(c, arg);
     const tc_sym *stride = tc_sh_strides(c, m);
@@ -30,7 +30,7 @@ static tc_status check_offs(tc_shape_ctx *c, const tc_meta *a, const tc_meta *b)
     if (offs->dtype != TC_I32) return tc_sh_fail(c, "Offsets have to be int32");
     return NULL;
 }
-/* The sizes that every product in groups asks for, and its result. */
+/* Checks the sizes for every grouped product and gives the result's. */
 static tc_status shape_groups(tc_shape_ctx *c) {
     const tc_meta *a = tc_sh_meta(c, 0), *b = tc_sh_meta(c, 1), *offs = tc_sh_meta(c, 2);
     if (!tc_sh_same(c, a->size[a->rank - 1], b->size[b->rank - 2])) return tc_sh_fail(c, "contraction dimension of mat_a and mat_b must match");
@@ -100,7 +100,7 @@ static tc_status grad_fallback(tc_emit *e, const tc_node *n, tc_value *const *gs
 enum { BLOCK = 128 };
 static bool is_f8(tc_dtype d) { return d == TC_F8E4M3 || d == TC_F8E5M2; }
 
-/* Each element of dim of s stands for `block` of x: repeated and cut to x's size. */
+/* Expands s so that each element along dim applies to `block` elements of x: repeated, then cut to x's size. */
 static tc_value *spread(tc_emit *e, tc_value *s, int dim, tc_sym size) {
     if (!s) return NULL;
     tc_value *all = tc_emit_call(e, "aten::repeat_interleave.self_int", "vii", s, (int64_t)BLOCK, (int64_t)dim);
@@ -111,7 +111,7 @@ static tc_sym blocks_of(tc_emit *e, tc_sym n) {
     return tc_sym_floordiv(s, tc_sym_add(s, n, tc_sym_int(s, BLOCK - 1)), tc_sym_int(s, BLOCK));
 }
 typedef enum { SCALE_ONE, SCALE_LINE, SCALE_BLOCK, SCALE_NONE } scaling;
-/* outer: the dimension of x that is no k. One scale may have several forms: where x has one row, a number is a line, too. */
+/* outer: the dimension of x that is not k. A scale may match several forms: if x has one row, a scalar is also a row. */
 static bool scales_as(tc_emit *e, scaling how, const tc_meta *s, const tc_meta *x, int outer) {
     const int k = 1 - outer;
     bool one = true;
@@ -142,7 +142,7 @@ static tc_status wrong_scales(tc_emit *e, const tc_node *n, const tc_meta *a, co
     tc_buf_free(&t);
     return s;
 }
-/* x in float32 with the scales of its blocks, and *out_after: what the product is multiplied by; NULL: nothing. */
+/* x in float32, multiplied by the scales of its blocks; *out_after: the factor of the product, NULL: none. */
 static tc_value *unscaled(tc_emit *e, tc_value *x, tc_value *s, scaling how, int outer, tc_value **out_after) {
     tc_value *wide = tc_e_cast(e, x, TC_F32);
     *out_after = how == SCALE_BLOCK ? NULL : how == SCALE_LINE ? s : tc_emit_call(e, "aten::reshape", "vI", s, (const int64_t[]){1, 1}, 2);
@@ -157,14 +157,14 @@ static tc_status decompose_scaled(tc_emit *e, const tc_node *n) {
     if (!is_f8(a->meta.dtype) || !is_f8(b->meta.dtype))
         return tc_error(TC_CONTENT, "%s: Expected both matrices to be float8, got %s and %s", tc_op_name(n->op), tc_dtypes[a->meta.dtype].torch,
                         tc_dtypes[b->meta.dtype].torch);
-    scaling how = SCALE_ONE; /* the first that fits both */
+    scaling how = SCALE_ONE; /* the first form that fits both */
     while (how != SCALE_NONE && !(scales_as(e, how, &sa->meta, &a->meta, 0) && scales_as(e, how, &sb->meta, &b->meta, 1))) how++;
     if (how == SCALE_NONE) return wrong_scales(e, n, &a->meta, &b->meta);
     tc_value *after_a, *after_b, *x = unscaled(e, a, sa, how, 0, &after_a), *w = unscaled(e, b, sb, how, 1, &after_b);
     tc_value *y = tc_emit_call(e, "aten::mm", "vv", x, w);
     if (after_a) y = tc_e_mul(e, tc_e_mul(e, y, after_a), after_b);
     if (bias) y = tc_e_add(e, y, tc_e_cast(e, bias, TC_F32));
-    if (tc_arg_value(n, 5) && is_f8(tc_arg_dtype(n, 6, TC_F32))) /* as PyTorch: where the result is said to be float8 */
+    if (tc_arg_value(n, 5) && is_f8(tc_arg_dtype(n, 6, TC_F32))) /* as in PyTorch: only if the result is float8 */
         y = tc_e_div(e, y, tc_arg_value(n, 5));
     tc_emit_result(e, 0, tc_e_cast(e, y, tc_arg_dtype(n, 6, a->meta.dtype)));
     return tc_e_done(e);

@@ -73,7 +73,7 @@ static tc_status shape_cond(tc_shape_ctx *c) {
         if (a->meta.dtype != b->meta.dtype || a->meta.rank != b->meta.rank) return differ(c, i, a, b);
         tc_sym *size = TC_NEWN(&p->arena, tc_sym, (size_t)(a->meta.rank ? a->meta.rank : 1));
         bool same = true;
-        for (int d = 0; d < a->meta.rank; d++) { /* a size that depends on the branch is data */
+        for (int d = 0; d < a->meta.rank; d++) { /* a size that differs between branches is data-dependent */
             size[d] = a->meta.size[d];
             if (size[d] == b->meta.size[d] || tc_sym_known(p->sym, tc_sym_op(p->sym, TC_S_EQ, size[d], b->meta.size[d], NULL)) == 1) continue;
             int64_t l1, h1, l2, h2;
@@ -87,12 +87,12 @@ static tc_status shape_cond(tc_shape_ctx *c) {
     return NULL;
 }
 
-/* What a body takes and what it gives for the next step: kind, dtype and rank. */
+/* The input and output of a loop body must have the same kind, dtype and rank. */
 static bool same_type(const tc_value *in, const tc_value *o) {
     if (!in || !o) return true;
     return o->kind == in->kind && (o->kind != TC_V_TENSOR || (o->meta.dtype == in->meta.dtype && o->meta.rank == in->meta.rank));
 }
-/* Some size is another in any case. */
+/* Do some sizes differ for all values of the symbols? */
 static bool other_sizes(tc_symctx *s, const tc_value *in, const tc_value *o) {
     for (int d = 0; in && o && o->kind == TC_V_TENSOR && d < o->meta.rank; d++)
         if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, in->meta.size[d], o->meta.size[d], NULL)) == 0) return true;
@@ -184,7 +184,7 @@ static tc_status shape_wrap(tc_shape_ctx *c) {
     if (!g) return tc_error(TC_CONTENT, "%s: a graph expected", tc_op_name(c->op));
     for (int i = 0; i < c->nouts; i++) {
         from_output(c, i, g->outputs[i]);
-        if (c->outs[i].kind == TC_V_SYM) c->outs[i].sym = g->outputs[i]->sym; /* it runs once, in this place */
+        if (c->outs[i].kind == TC_V_SYM) c->outs[i].sym = g->outputs[i]->sym; /* the body runs once, here */
     }
     return NULL;
 }
@@ -205,7 +205,7 @@ static tc_status shape_function(tc_shape_ctx *c) {
     return NULL;
 }
 
-/* The nodes of g where e emits; the values of its outputs. */
+/* Copies the nodes of g to where e emits; gives the values of its outputs. */
 static tc_value **inlined(tc_emit *e, const tc_graph *g, tc_value *const *inputs) {
     tc_value **map = tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *map);
     tc_value **outs = TC_NEWN(&g->program->arena, tc_value *, (size_t)(g->noutputs ? g->noutputs : 1));

@@ -29,12 +29,12 @@ static tc_status read_window(const tc_node *n, int arg, window *w) {
     }
     return NULL;
 }
-/* How many patches fit along dimension k of a size. */
+/* The number of patches along dimension k of a given size. */
 static tc_sym fitting(tc_symctx *s, const window *w, int k, tc_sym size) {
     tc_sym room = tc_sym_add(s, size, tc_sym_int(s, 2 * w->padding[k] - w->dilation[k] * (w->kernel[k] - 1) - 1));
     return tc_sym_add(s, tc_sym_floordiv(s, room, tc_sym_int(s, w->stride[k])), tc_sym_int(s, 1));
 }
-/* i stride + a dilation for all a of the kernel and all `count` patches, a outermost: a vector. */
+/* i * stride + a * dilation for all a of the kernel (outer) and all `count` patches i: a vector. */
 static tc_value *rows(tc_emit *e, const window *w, int k, tc_sym count) {
     tc_value *a = ATEN("mul.Scalar", "vi", ATEN("arange", "id", w->kernel[k], (int)TC_I64), w->dilation[k]);
     tc_value *i = ATEN("mul.Scalar", "vi", ATEN("arange", "sd", count, (int)TC_I64), w->stride[k]);
@@ -115,7 +115,7 @@ static tc_status decompose_col2im(tc_emit *e, const tc_node *n) { /* self, outpu
     return tc_e_done(e);
 }
 
-/* Each tensor padded along dim to num_chunks equal chunks, the elements of a chunk in a row; rows of all tensors side by side. */
+/* Each tensor is padded along dim to num_chunks equal chunks, each flattened; then the rows of all tensors are concatenated. */
 static tc_status decompose_chunk_cat(tc_emit *e, const tc_node *n) { /* tensors, dim, num_chunks */
     const tc_arg *list = &n->args[0];
     int64_t d = tc_arg_int(n, 1), chunks = tc_arg_int(n, 2), v;

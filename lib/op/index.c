@@ -20,7 +20,7 @@ typedef struct {
     tc_dims index, result;
     int first, count;
     bool apart;
-} picked; /* dimensions of the broadcast indices stand at `first` */
+} picked; /* dimensions of the broadcast indices begin at `first` */
 
 static tc_status picked_dims(tc_shape_ctx *c, const tc_meta *x, const tc_arg *list, picked *p) {
     *p = (picked){.first = -1};
@@ -55,7 +55,7 @@ static tc_status picked_dims(tc_shape_ctx *c, const tc_meta *x, const tc_arg *li
     }
     return NULL;
 }
-/* As PyTorch's iterator has it over x, repeated along the index dimensions, and the indices, repeated along the others. */
+/* Strides as PyTorch's iterator gives them for x expanded along the index dimensions and the indices expanded along the others. */
 static const tc_sym *picked_strides(tc_shape_ctx *c, const tc_meta *x, const tc_arg *list, const picked *p) {
     const tc_dims *r = &p->result;
     const tc_sym zero = tc_sym_int(tc_sh_sym(c), 0), one = tc_sym_int(tc_sh_sym(c), 1);
@@ -91,7 +91,7 @@ static tc_status shape_index(tc_shape_ctx *c) {
     TC_TRY(picked_dims(c, tc_sh_meta(c, 0), &c->args[1], &p));
     return tc_sh_out_strided(c, 0, tc_sh_meta(c, 0)->dtype, &p.result, picked_strides(c, tc_sh_meta(c, 0), &c->args[1], &p));
 }
-/* A negative index counts from the end. */
+/* Negative indices count from the end. */
 static tc_lv wrapped(tc_lower *l, tc_lv i, tc_sym size) {
     return tc_l_where(l, tc_l_op2(l, TC_X_LT, i, integer(l, 0)), tc_l_add(l, i, tc_l_host(l, TC_I64, size)), i);
 }
@@ -106,7 +106,7 @@ static tc_status lower_index(tc_lower *l) {
     tc_lv gather[TC_MAX_RANK];
     for (int d = 0, at = 0; d < x->meta.rank; d++) {
         tc_value *v = d < list->n ? list->values[d] : NULL;
-        if (at == p.first) at += p.index.rank; /* the result's axes of the index dimensions */
+        if (at == p.first) at += p.index.rank; /* skip the result's axes of the index dimensions */
         gather[d] = TC_LV_NONE;
         if (!v || v->kind == TC_V_NONE) {
             index[d] = tc_sym_is_int(x->meta.size[d], 1) ? zero : tc_l_axis(l, at);
@@ -121,7 +121,7 @@ static tc_status lower_index(tc_lower *l) {
     }
     return tc_l_out(l, 0, tc_l_load(l, x, index, gather, TC_LV_NONE));
 }
-/* Index tensors as int64, masks as the coordinates of their true elements. */
+/* Index tensors as int64; masks as the coordinates of their true elements. */
 static int expand_masks(tc_emit *e, const tc_arg *list, tc_value **out, int max) {
     int n = 0;
     for (int k = 0; k < list->n; k++) {
@@ -138,7 +138,7 @@ static int expand_masks(tc_emit *e, const tc_arg *list, tc_value **out, int max)
     }
     return n;
 }
-/* Each mask is of the sizes of the dimensions that it stands for. */
+/* The sizes of each mask must equal those of the dimensions that it indexes. */
 static tc_status check_masks(tc_symctx *s, const tc_op *op, const tc_meta *x, const tc_arg *list) {
     for (int k = 0, d = 0; k < list->n; k++) {
         const tc_value *m = list->values[k];
@@ -247,7 +247,7 @@ static tc_status shape_gather(tc_shape_ctx *c) {
     const tc_meta *x = tc_sh_meta(c, 0), *i = tc_sh_meta(c, 2);
     TC_TRY(tc_sh_dim_arg(c, 1, x->rank, &d));
     tc_dims dims = tc_dims_of(i);
-    if (tc_sh_is_empty(i)) return tc_sh_out(c, 0, x->dtype, &dims); /* of any type and rank */
+    if (tc_sh_is_empty(i)) return tc_sh_out(c, 0, x->dtype, &dims); /* an empty index may have any type and rank */
     TC_TRY(tc_sh_index_type(c, 2));
     if ((x->rank ? x->rank : 1) != (i->rank ? i->rank : 1))
         return tc_sh_fail(c, "Index tensor must have the same number of dimensions as input tensor");
@@ -307,7 +307,7 @@ static tc_status grad_index_select(tc_emit *e, const tc_node *n, tc_value *const
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::index_add", "vaav", zero, &n->args[1], &n->args[2], gs[0]));
     return tc_e_done(e);
 }
-/* A tensor without dimensions is picked from as a row of one, so that its index is looked at. */
+/* A tensor without dimensions is indexed as a row of one, so that the index is checked. */
 static bool has_dimensions(const tc_node *n) { return tc_arg_meta(n, 0)->rank > 0; }
 static tc_status pick_of_one(tc_emit *e, const tc_node *n) {
     const tc_meta *y = &n->outs[0]->meta;
@@ -379,7 +379,7 @@ static tc_status decompose_take_along_dim(tc_emit *e, const tc_node *n) {
         sx[k] = k == d ? x->meta.size[k] : big;
         si[k] = k == d ? i->meta.size[k] : big;
     }
-    i = tc_emit_call(e, "aten::remainder.Scalar", "vs", i, x->meta.size[d]); /* negative ones count from the end */
+    i = tc_emit_call(e, "aten::remainder.Scalar", "vs", i, x->meta.size[d]); /* negative indices count from the end */
     tc_emit_result(e, 0,
                    tc_emit_call(e, "aten::gather", "viv", tc_emit_call(e, "aten::expand", "vS", x, sx, x->meta.rank), (int64_t)d,
                                 tc_emit_call(e, "aten::expand", "vS", i, si, x->meta.rank)));
@@ -402,12 +402,14 @@ static tc_status decompose_masked_scatter(tc_emit *e, const tc_node *n) {
     int64_t least, most;
     tc_sym_range(tc_e_sym(e), flat->meta.size[0], &least, &most);
     if (least > 0) pos = tc_emit_call(e, "aten::clamp_min", "vi", tc_emit_call(e, "aten::sub.Tensor", "vi", pos, (int64_t)1), (int64_t)0);
-    else flat = tc_emit_call(e, "aten::constant_pad_nd", "vIi", flat, (int64_t[]){1, 0}, 2, (int64_t)0); /* what is read where the mask is false */
+    else
+        flat =
+            tc_emit_call(e, "aten::constant_pad_nd", "vIi", flat, (int64_t[]){1, 0}, 2, (int64_t)0); /* element 0 is read where the mask is false */
     tc_value *v = tc_emit_call(e, "aten::_unsafe_index.Tensor", "vV", flat, &pos, 1);
     tc_emit_result(e, 0, tc_e3(e, "aten::where.self", m, tc_emit_call(e, "aten::view", "vS", v, x->meta.size, x->meta.rank), x));
     return tc_e_done(e);
 }
-/* Indices brought inside self: what the mask leaves out may lie anywhere. */
+/* Clamps indices to the sizes of self: those at masked places may be out of range. */
 static int inside(tc_emit *e, const tc_value *x, const tc_arg *list, tc_value **out) {
     tc_symctx *s = tc_e_sym(e);
     for (int k = 0; k < list->n && k < TC_MAX_RANK; k++) {
@@ -423,7 +425,7 @@ static tc_status decompose_masked_index(tc_emit *e, const tc_node *n) { /* self,
     tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *v[TC_MAX_RANK];
     if (n->args[2].n > TC_MAX_RANK) return refuse(n, "too many indices");
     if (m->meta.dtype != TC_BOOL) return refuse(n, "masked_fill_ only supports boolean masks");
-    if (tc_sh_is_empty(&x->meta)) { /* nothing can be inside */
+    if (tc_sh_is_empty(&x->meta)) { /* an empty tensor has nothing to read */
         tc_emit_result(e, 0, tc_emit_call(e, "aten::full", "Sad", m->meta.size, m->meta.rank, &n->args[3], (int)x->meta.dtype));
         return tc_e_done(e);
     }

@@ -15,7 +15,7 @@ typedef struct {
     tc_value *const *m;
     tc_dtype in;            /* the type of products */
     int64_t side[MOST + 1]; /* matrix i is side[i] by side[i + 1] */
-    int split[MOST][MOST];  /* where (i, j) is cut: (i, split) (split + 1, j) */
+    int split[MOST][MOST];  /* where the product (i, j) is split: (i, split) (split + 1, j) */
 } chain;
 
 static double cheapest(chain *c, int n) {

@@ -49,7 +49,7 @@ static tc_status decompose_cholesky_inverse(tc_emit *e, const tc_node *n) {
     if (l) tc_emit_result(e, 0, by_cholesky(e, tc_la_eye(e, tc_la_rows(l), l->meta.dtype), l, upper));
     return tc_e_done(e);
 }
-/* A = L L^H: what A's gradient -(gB X^H) gives the whole of L, both triangles, as PyTorch has it */
+/* A = L L^H: the gradient of L for gB, both triangles, as in PyTorch */
 static tc_value *to_factor(tc_emit *e, tc_value *l, tc_value *ga, bool upper) {
     ga = tc_e_neg(e, tc_e_add(e, ga, tc_la_mH(e, ga)));
     return upper ? tc_la_mm(e, l, ga) : tc_la_mm(e, ga, l);
@@ -120,8 +120,8 @@ static tc_status shape_lu_factor_ex(tc_shape_ctx *c) {
     TC_TRY(tc_sh_out(c, 1, TC_I32, &p));
     return tc_sh_out(c, 2, TC_I32, &b);
 }
-/* Of L and U by their factors, A being m by n and k the lesser: columns from k on are L^-1 of those of A, rows from k on A's U^-1. Where it is
- * not known which of m and n is less both are there, one of them with no elements. */
+/* The gradients of L and U, A being m by n and k = min(m, n): columns from k on are L^-1 times those of A, rows from k on those of A times U^-1. If
+ * it is unknown which of m and n is less, both parts are emitted and one is empty. */
 static tc_value *grad_plu(tc_emit *e, tc_value *p, tc_value *l, tc_value *u, tc_value *gl, tc_value *gu) {
     tc_symctx *s = tc_e_sym(e);
     if (!p || !l || !u) return NULL;
@@ -224,7 +224,7 @@ static tc_status shape_lu_solve(tc_shape_ctx *c) {
     tc_la_push(&d, b->size[b->rank - 1]);
     return left ? tc_sh_out_columns(c, 0, lu->dtype, &d) : tc_sh_out(c, 0, lu->dtype, &d);
 }
-/* From the right, X A = B is A^H X^H = B^H. Left, with R = U^-H gX:    A X = B     gU = -R X^H,       gL = -L^-H R X^H U^H
+/* From the right, X A = B is A^H X^H = B^H. From the left, with R = U^-H gX:    A X = B     gU = -R X^H,       gL = -L^-H R X^H U^H
  * and, with Z = P^T X, W = L^H Z, gW = L^-1 P^T gX:                     A^H X = B   gL = -Z gW^H,      gU = -W (U^-1 gW)^H */
 static tc_status grad_lu_solve(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     bool left = tc_arg_bool(n, 3), adjoint = tc_arg_bool(n, 4);

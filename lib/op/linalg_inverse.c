@@ -10,7 +10,7 @@
 #include <string.h>
 
 static double eps_of(tc_dtype d) { return tc_dtype_real(d) == TC_F32 ? 0x1p-23 : 0x1p-52; }
-/* eps times the greater side, a number of the run where that is symbolic */
+/* eps times the larger side, a run-time number if symbolic */
 static tc_arg default_rtol(tc_emit *e, const tc_value *a) {
     tc_symctx *s = tc_e_sym(e);
     tc_sym most = tc_sym_max(s, tc_la_rows(a), tc_la_cols(a));
@@ -22,7 +22,7 @@ static tc_arg default_rtol(tc_emit *e, const tc_value *a) {
 }
 static tc_value *number(tc_emit *e, const tc_arg *v) { return tc_emit_call(e, "aten::full", "Iad", (int64_t[]){0}, 0, v, (int)TC_F64); }
 static tc_value *constant(tc_emit *e, double v) { return number(e, &(tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(v)}); }
-/* The tolerances of tensors: rtol is 0 by default where atol is positive. */
+/* Tolerances given as tensors: rtol defaults to 0 where atol is positive. */
 static void tolerances(tc_emit *e, const tc_value *a, tc_value **atol, tc_value **rtol) {
     tc_arg d = default_rtol(e, a);
     if (!*rtol)
@@ -31,7 +31,7 @@ static void tolerances(tc_emit *e, const tc_value *a, tc_value **atol, tc_value 
                       : number(e, &d);
     if (!*atol) *atol = constant(e, 0);
 }
-/* The same of numbers, arguments i and i + 1 of n. */
+/* Tolerances given as numbers, arguments i and i + 1 of n. */
 static void number_tolerances(tc_emit *e, const tc_node *n, int i, tc_value **atol, tc_value **rtol) {
     bool has = !tc_arg_is_none(n, i), more = !tc_arg_is_none(n, i + 1);
     tc_arg d = default_rtol(e, tc_arg_value(n, 0)), zero = {.kind = TC_A_SCALAR, .scalar = tc_scalar_float(0)};
@@ -39,13 +39,13 @@ static void number_tolerances(tc_emit *e, const tc_node *n, int i, tc_value **at
     *atol = number(e, has ? tc_e_arg(n, i) : &zero);
     *rtol = number(e, more ? tc_e_arg(n, i + 1) : positive ? &zero : &d);
 }
-/* which of s [*, k] count: above max(atol, rtol * the greatest) */
+/* which of s [*, k] exceed max(atol, rtol * the largest) */
 static tc_value *above(tc_emit *e, tc_value *s, tc_value *atol, tc_value *rtol) {
     tc_value *most = tc_emit_call(e, "aten::amax", "vIb", s, (int64_t[]){-1}, 1, 1);
     tc_value *tol = tc_e2(e, "aten::maximum", tc_la_col(e, atol), tc_e_mul(e, tc_la_col(e, rtol), most));
     return tc_e2(e, "aten::gt.Tensor", s, tol);
 }
-/* Are the matrices a, the argument of n, without elements? A size that was 0 when the program was made stays 0. */
+/* Are the matrices a, the argument of n, empty? A size that was 0 at capture is fixed. */
 static bool is_empty(tc_emit *e, const tc_node *n, const tc_value *a) {
     const tc_sym size[] = {tc_la_rows(a), tc_la_cols(a)};
     int64_t v;
@@ -113,7 +113,7 @@ static tc_status decompose_pinv(tc_emit *e, const tc_node *n) { /* self, atol, r
     tc_emit_result(e, 0, tc_la_mm(e, tc_e_mul(e, tc_la_mH(e, vh), tc_la_row(e, r)), tc_la_mH(e, u)));
     return tc_e_done(e);
 }
-/* In double precision: its terms cancel. */
+/* In double precision, because its terms cancel. */
 static tc_dtype wider(tc_dtype d) { return d == TC_F32 ? TC_F64 : d == TC_C64 ? TC_C128 : d; }
 static tc_value *wide(tc_emit *e, tc_value *x) { return x ? tc_e_cast(e, x, wider(x->meta.dtype)) : NULL; }
 static tc_value *pinv_gradient(tc_emit *e, tc_value *a, tc_value *p, tc_value *g) {
@@ -126,7 +126,7 @@ static tc_value *pinv_gradient(tc_emit *e, tc_value *a, tc_value *p, tc_value *g
 static tc_value *pinv(tc_emit *e, tc_value *a, tc_value *atol, tc_value *rtol, bool hermitian) {
     return tc_emit_call(e, "aten::linalg_pinv.atol_rtol_tensor", "vvvb", a, atol, rtol, (int)hermitian);
 }
-/* A^+ of the wider type, by the tolerances that a's own type has. */
+/* A^+ in the wider type, with the tolerances of a's own type. */
 static tc_value *wide_pinv(tc_emit *e, tc_value *a, tc_value *atol, tc_value *rtol, bool hermitian) {
     tolerances(e, a, &atol, &rtol);
     return pinv(e, wide(e, a), atol, rtol, hermitian);
@@ -172,7 +172,7 @@ static tc_status shape_lstsq(tc_shape_ctx *c) {
     tc_la_push(&x, n), tc_la_push(&res, rhs), tc_la_push(&s, k);
     if (!vector) tc_la_push(&x, rhs);
     bool over = tc_sym_known(y, tc_sym_op(y, TC_S_LT, n, m, NULL)) == 1 && strcmp(driver, "gelsy");
-    tc_dims room = tc_la_dims(a, 2); /* LAPACK's, where B was: the solution is its first rows */
+    tc_dims room = tc_la_dims(a, 2); /* LAPACK overwrites B: the solution is in its first rows */
     tc_la_push(&room, tc_sym_max(y, m, n)), tc_la_push(&room, rhs);
     TC_TRY(tc_sh_out_columns(c, 0, a->dtype, &room));
     TC_TRY(tc_sh_out_strided(c, 0, a->dtype, &x, c->outs[0].meta.stride));
@@ -233,8 +233,7 @@ static tc_status decompose_matrix_power(tc_emit *e, const tc_node *n) { /* by sq
     TC_TRY(tc_la_square_arg(n, 0, "linalg.matrix_power"));
     int64_t p = tc_arg_int(n, 1);
     if (p == 0) {
-        tc_value *all =
-            tc_emit_call(e, "aten::full", "Ibd", (int64_t[]){0}, 0, 1, (int)TC_BOOL); /* of a, whose gradient is 0, there is nothing left */
+        tc_value *all = tc_emit_call(e, "aten::full", "Ibd", (int64_t[]){0}, 0, 1, (int)TC_BOOL); /* nothing depends on a, whose gradient is 0 */
         tc_value *none = tc_emit_call(e, "aten::masked_fill.Scalar", "vvi", a, all, (int64_t)0);
         tc_emit_result(e, 0, tc_e_add(e, none, tc_la_eye(e, tc_la_rows(a), a->meta.dtype)));
         return tc_e_done(e);
@@ -258,7 +257,7 @@ static tc_status decompose_polar(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 1, tc_la_mm(e, tc_e_mul(e, tc_la_mH(e, vh), tc_la_row(e, tc_emit_out(w, 1))), vh));
     return tc_e_done(e);
 }
-/* x / (s_i + s_j), 0 where that is 0 */
+/* x / (s_i + s_j), 0 where the sum is 0 */
 static tc_value *over_sums(tc_emit *e, tc_value *x, tc_value *s) {
     tc_value *sums = tc_e_add(e, tc_la_col(e, s), tc_la_row(e, s)), *zero = tc_emit_call(e, "aten::eq.Scalar", "vi", sums, (int64_t)0);
     return tc_emit_call(e, "aten::masked_fill.Scalar", "vvi",

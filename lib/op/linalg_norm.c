@@ -11,7 +11,7 @@
 static tc_value *vector_norm(tc_emit *e, tc_value *x, double p, const int64_t *dims, int n, bool keep) {
     return tc_emit_call(e, "aten::linalg_vector_norm", "vfIb", x, p, dims, n, (int)keep);
 }
-/* The greatest or least along dim; the greatest of none is 0. */
+/* The largest or smallest along dim; the largest of an empty dimension is 0. */
 static tc_value *reduced(tc_emit *e, tc_value *x, bool most, int64_t dim, bool keep) {
     if (most && x && tc_sym_is_int(x->meta.size[tc_wrap(dim, x->meta.rank)], 0))
         return tc_emit_call(e, "aten::sum.dim_IntList", "vIb", x, &dim, 1, (int)keep);
@@ -47,7 +47,7 @@ static tc_value *singular(tc_emit *e, tc_value *x, const int64_t d[2]) {
     order[k++] = d[0], order[k++] = d[1];
     return tc_e1(e, "aten::linalg_svdvals", tc_emit_call(e, "aten::permute", "vI", x, order, k));
 }
-/* Puts back dimensions of size 1 where two were. */
+/* Restores the two reduced dimensions with size 1. */
 static tc_value *kept(tc_emit *e, tc_value *x, const int64_t d[2], bool keep) {
     if (!keep) return x;
     int64_t a = d[0] < d[1] ? d[0] : d[1], b = d[0] < d[1] ? d[1] : d[0];
@@ -79,7 +79,7 @@ static tc_status by_name(tc_emit *e, const tc_node *n, tc_value *x, const char *
     else return tc_error(TC_CONTENT, "%s: linalg.matrix_norm: Order %s not supported.", tc_op_name(n->op), p);
     return tc_e_done(e);
 }
-/* Argument `self` in the type asked for by argument i. */
+/* Argument `self` cast to the dtype in argument i. */
 static tc_value *in_type(tc_emit *e, const tc_node *n, int i) {
     tc_value *x = tc_arg_value(n, 0);
     return x ? tc_e_cast(e, x, tc_arg_dtype(n, i, x->meta.dtype)) : NULL;

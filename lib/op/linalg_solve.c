@@ -83,7 +83,7 @@ static tc_status decompose_inv(tc_emit *e, const tc_node *n) { /* linalg_inv, in
 }
 
 /* ---- determinants ---- */
-/* 1 or -1 as the interchanges are even or odd, in the real type of d */
+/* 1 or -1 for an even or odd permutation, in the real type of d */
 static tc_value *parity(tc_emit *e, tc_value *pivots, tc_dtype d) {
     if (!pivots) return NULL;
     tc_symctx *s = tc_e_sym(e);
@@ -191,7 +191,7 @@ static tc_status decompose_tensorsolve(tc_emit *e, const tc_node *n) {
     tc_symctx *s = tc_e_sym(e);
     int64_t dims[TC_MAX_RANK], order[TC_MAX_RANK];
     int k = tc_arg_ints(n, 2, dims, TC_MAX_RANK), r = a->meta.rank, at = 0;
-    if (k > 0) { /* those dimensions go to the end */
+    if (k > 0) { /* those dimensions are moved to the end */
         uint64_t mask = 0;
         for (int i = 0; i < k; i++) {
             if (dims[i] < -r || dims[i] >= r) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range", tc_op_name(n->op));

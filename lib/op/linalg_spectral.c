@@ -53,7 +53,7 @@ static tc_status shape_qr(tc_shape_ctx *c) {
     TC_TRY(alone ? empty_out(c, 0, a->dtype) : tc_sh_out_columns(c, 0, a->dtype, &q));
     return tc_sh_out_columns(c, 1, a->dtype, &r);
 }
-/* Of A = Q R with R square. */
+/* For A = Q R with square R. */
 static tc_value *grad_square_qr(tc_emit *e, tc_value *q, tc_value *r, tc_value *gq, tc_value *gr) {
     tc_value *m = gr ? tc_la_mm(e, gr, tc_la_mH(e, r)) : NULL;
     if (gq) m = tc_la_sum2(e, m, tc_e_neg(e, tc_la_mm(e, tc_la_mH(e, q), gq)));
@@ -76,7 +76,7 @@ static tc_status grad_qr(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     int wide = tc_sym_known(s, tc_sym_op(s, TC_S_LE, rows, cols, NULL));
     if (!strcmp(mode, "complete") && wide != 1)
         return tc_error(TC_CONTENT, "aten.linalg_qr: The QR decomposition is not differentiable when mode='complete' and nrows > ncols");
-    if (wide != 0 && rows != cols) { /* A = [X Y], R = [U V]: V = Q^H Y; Y has no columns where A turns out to be tall */
+    if (wide != 0 && rows != cols) { /* A = [X Y], R = [U V]: V = Q^H Y; Y has no columns if A is tall */
         tc_sym zero = tc_sym_int(s, 0), k = tc_la_cols(q);
         tc_value *u = tc_la_narrow(e, r, -1, zero, k), *y = tc_la_narrow(e, a, -1, k, cols);
         tc_value *gu = gr ? tc_la_narrow(e, gr, -1, zero, k) : NULL, *gv = gr ? tc_la_narrow(e, gr, -1, k, cols) : NULL;
@@ -174,12 +174,12 @@ static tc_status grad_svd_full(tc_emit *e, const tc_node *n, tc_value *const *gs
     tc_value *a = tc_arg_value(n, 0), *u = n->outs[0], *s = n->outs[1], *vh = n->outs[2], *gu = gs[0], *gvh = gs[2], *mid = NULL;
     tc_symctx *y = tc_e_sym(e);
     if (!tc_emit_wants_grad(e, n, 0) || (!gu && !gs[1] && !gvh)) return tc_e_done(e);
-    if (!tc_arg_bool(n, 2)) { /* values only: the vectors are made now */
+    if (!tc_arg_bool(n, 2)) { /* values only: the gradient needs the vectors, computed now */
         u = tc_emit_call(e, "aten::_linalg_svd", "vbb", a, 0, 1), s = tc_emit_out(u, 1), vh = tc_emit_out(u, 2), gu = gvh = NULL;
         if (!u) return tc_e_done(e);
     }
     tc_sym m = tc_la_rows(a), cols = tc_la_cols(a), k = s->meta.size[s->meta.rank - 1], zero = tc_sym_int(y, 0);
-    if (tc_arg_bool(n, 1)) { /* what lies beyond k is not unique and has no part in it */
+    if (tc_arg_bool(n, 1)) { /* vectors beyond k are not unique and not differentiated */
         if (m != k) u = tc_la_narrow(e, u, -1, zero, k), gu = gu ? tc_la_narrow(e, gu, -1, zero, k) : NULL;
         if (cols != k) vh = tc_la_narrow(e, vh, -2, zero, k), gvh = gvh ? tc_la_narrow(e, gvh, -2, zero, k) : NULL;
     }
@@ -187,7 +187,7 @@ static tc_status grad_svd_full(tc_emit *e, const tc_node *n, tc_value *const *gs
     if (uu) mid = tc_e_mul(e, uu, tc_la_row(e, s));
     if (vv) mid = tc_la_sum2(e, mid, tc_e_mul(e, tc_la_col(e, s), vv));
     if (mid) mid = off_diagonal(e, tc_e_div(e, mid, differences(e, tc_e_mul(e, s, s))));
-    if (uu && tc_is_complex(a->meta.dtype)) /* the phase, which U and V share */
+    if (uu && tc_is_complex(a->meta.dtype)) /* the phase that U and V share */
         mid = tc_e_add(e, mid, tc_la_diag(e, tc_e_div(e, tc_la_diagonal(e, uu), tc_e_muls(e, s, 2))));
     if (gs[1]) mid = tc_la_sum2(e, mid, tc_e_cast(e, tc_la_diag(e, gs[1]), a->meta.dtype));
     tc_value *g = tc_la_mm(e, u, mid);
@@ -213,7 +213,7 @@ static tc_status decompose_svdvals(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_out(u, 1));
     return tc_e_done(e);
 }
-static tc_status decompose_svd(tc_emit *e, const tc_node *n) { /* self, some, compute_uv -> U, S, V; zeros where there are no vectors */
+static tc_status decompose_svd(tc_emit *e, const tc_node *n) { /* self, some, compute_uv -> U, S, V; zeros without compute_uv */
     tc_value *a = tc_arg_value(n, 0);
     TC_TRY(tc_la_matrix_arg(n, 0, "linalg.svd"));
     if (tc_arg_bool(n, 2)) {
@@ -252,7 +252,7 @@ static tc_status grad_eigh_full(tc_emit *e, const tc_node *n, tc_value *const *g
     }
     tc_value *vh = tc_la_mH(e, v);
     if (gv) {
-        tc_value *m = tc_la_mm(e, vh, gv); /* what turns V, which stays unitary: the skew-Hermitian part */
+        tc_value *m = tc_la_mm(e, vh, gv); /* V stays unitary: only the skew-Hermitian part counts */
         mid = off_diagonal(e, tc_e_div(e, tc_e_muls(e, tc_e_sub(e, m, tc_la_mH(e, m)), 0.5), differences(e, l)));
     }
     if (gs[0]) mid = tc_la_sum2(e, mid, tc_e_cast(e, tc_la_diag(e, gs[0]), a->meta.dtype));

@@ -111,7 +111,7 @@ static tc_status grad_nll(tc_emit *e, const tc_node *n, tc_value *const *gs) {
                            &n->args[3], &n->args[4], n->outs[1]));
     return tc_e_done(e);
 }
-/* the backward operator is linear in grad_output: what reaches it is picked as the loss picks */
+/* the backward operator is linear in grad_output: its gradient picks elements as the loss does */
 static tc_status grad_nll_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     bool two = strstr(tc_op_schema(n->op)->name, "2d") != NULL;
     if (!tc_emit_wants_grad(e, n, 0)) return NULL;
@@ -120,7 +120,7 @@ static tc_status grad_nll_backward(tc_emit *e, const tc_node *n, tc_value *const
                            &n->args[5]));
     return tc_e_done(e);
 }
-/* nll_loss, nll_loss2d, nll_loss_nd: what has neither 1, 2 nor 4 dimensions goes as [N, C, 1, rest] */
+/* nll_loss, nll_loss2d, nll_loss_nd: inputs of other than 1, 2 or 4 dimensions become [N, C, 1, rest] */
 static tc_value *nll(tc_emit *e, tc_value *x, tc_value *t, const tc_arg *weight, int64_t reduction, const tc_arg *ignore) {
     int r = x->meta.rank;
     tc_arg red = {.kind = TC_A_INT, .sym = tc_sym_int(tc_e_sym(e), reduction)};
@@ -143,7 +143,7 @@ static void print_sizes(tc_buf *b, const tc_meta *m) {
     tc_buf_putc(b, ']');
 }
 static bool differ(tc_symctx *s, tc_sym a, tc_sym b) { return tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a, b, NULL)) == 0; }
-/* A target of classes is [N, ...] for x of [N, C, ...], [] for x of [C]. */
+/* A target of class indices is [N, ...] for x of [N, C, ...], [] for x of [C]. */
 static tc_status check_classes(tc_emit *e, const tc_node *n, const tc_meta *x, const tc_meta *t) {
     tc_symctx *s = tc_e_sym(e);
     if (x->rank == 0) return refuse(n, "Expected 1 or more dimensions (got 0)");
@@ -234,8 +234,8 @@ static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self
 }
 
 /* ---- pointwise losses ---- */
-/* the sizes of both must broadcast: refused where PyTorch does, by the operators themselves */
-/* a - b, where a truth beside a number is one */
+/* the operators refuse operands that do not broadcast, as PyTorch does */
+/* a - b, where a bool operand becomes a number */
 static tc_value *difference(tc_emit *e, tc_value *a, tc_value *b) {
     if (!a || !b) return NULL;
     if (a->meta.dtype == TC_BOOL) a = tc_e_cast(e, a, b->meta.dtype);
@@ -270,7 +270,7 @@ static tc_status decompose_smooth_l1(tc_emit *e, const tc_node *n) { /* d < beta
     tc_emit_result(e, 0, reduce(e, d, tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
-/* The result has self's type and, before its reduction, self's sizes. */
+/* The result has self's type and, before the reduction, self's sizes. */
 static tc_status shape_like_self(tc_shape_ctx *c) {
     tc_dims d;
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -350,7 +350,7 @@ static tc_status grad_bce(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     }
     return tc_e_done(e);
 }
-/* PyTorch multiplies a weight into the losses in place: it may not have more elements along a dimension, nor more dimensions. */
+/* PyTorch multiplies the weight into the losses in place, so it must not have more elements along a dimension, nor more dimensions. */
 static tc_status need_no_wider(const tc_op *op, const tc_meta *w, const tc_meta *of) {
     bool wider = w->rank > of->rank;
     for (int k = 1; !wider && k <= w->rank; k++) wider = tc_sym_is_int(of->size[of->rank - k], 1) && !tc_sym_is_int(w->size[w->rank - k], 1);
@@ -377,8 +377,8 @@ static tc_status shape_bce(tc_shape_ctx *c) {
     if (tc_sh_meta(c, 2)) TC_TRY(need_no_wider(c->op, tc_sh_meta(c, 2), x));
     return tc_sh_const(c, 3) == 0 ? tc_sh_out_pointwise(c, 0, x->dtype, 2, (int[]){0, 1}) : tc_sh_out(c, 0, x->dtype, &none);
 }
-/* (1 - t) x - log_weight log_sigmoid(x), step by step in the target's type, as PyTorch writes each into 1 - t; log_weight is multiplied into
- * log_sigmoid(x), in the type of x. */
+/* (1 - t) x - log_weight log_sigmoid(x), rounded in the target's type after each step, because PyTorch writes each into 1 - t; log_weight multiplies
+ * log_sigmoid(x) in the type of x. */
 static tc_status decompose_bce_logits(tc_emit *e, const tc_node *n) { /* self, target, weight, pos_weight, reduction */
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *pw = tc_arg_value(n, 3), *v;
     const tc_dtype type = t->meta.dtype;
@@ -498,7 +498,7 @@ static tc_status decompose_triplet(tc_emit *e, const tc_node *n) { /* anchor, po
                    reduce(e, tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_sub(e, dp, dn), margin), (int64_t)0), tc_arg_int(n, 7)));
     return tc_e_done(e);
 }
-/* Labels up to the first -1; each pushes those that are no label below it: sum max(0, 1 - x[label] + x[other]) / C. */
+/* Labels up to the first -1. The loss is sum of max(0, 1 - x[label] + x[other]) / C over all labels and all others. */
 static tc_status decompose_multilabel_margin_forward(tc_emit *e, const tc_node *n) { /* self, target, reduction */
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
     tc_symctx *s = tc_e_sym(e);

@@ -46,12 +46,12 @@ tc_lv tc_l_load(tc_lower *l, tc_value *v, const tc_affine *index, const tc_lv *g
     return push(l, in);
 }
 
-/* The tensor at the axes of result 0, aligned at the last dimension; a size that is 1 is not indexed by an axis. */
+/* The tensor at the axes of result 0, aligned at the last dimension; dimensions of size 1 are not indexed. */
 static tc_lv load_broadcast(tc_lower *l, tc_value *v) {
     tc_affine index[TC_MAX_RANK];
     int rank = v->meta.rank, shift = l->result_axes - rank;
     if (shift < 0) return fail(l, tc_error(TC_CONTENT, "%s: an argument has rank %d, the result %d", tc_op_name(l->node->op), rank, l->result_axes));
-    for (int d = 0; d < rank; d++) /* a guard may have made 1 of a length */
+    for (int d = 0; d < rank; d++) /* a guard may have fixed the size to 1 */
         index[d] = tc_sym_is_int(tc_sym_simplify(l->loop->sym, v->meta.size[d]), 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d + shift);
     return tc_l_load(l, v, index, NULL, TC_LV_NONE);
 }
@@ -94,7 +94,7 @@ tc_lv tc_l_index(tc_lower *l, tc_affine a) {
     return push(l, in);
 }
 
-/* The number as the type holds it, so that equal constants are equal instructions. */
+/* Rounds the constant to the type, so that equal constants are equal instructions. */
 static tc_scalar through(tc_dtype d, tc_scalar v) {
     char cell[16] = {0};
     tc_scalar_store(d, cell, 0, v);
@@ -153,7 +153,7 @@ tc_lv tc_l_op1(tc_lower *l, tc_scalar_op op, tc_lv a) { return scalar_op(l, op, 
 tc_lv tc_l_op2(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b) { return scalar_op(l, op, 2, a, b, TC_LV_NONE); }
 tc_lv tc_l_op3(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b, tc_lv c) { return scalar_op(l, op, 3, a, b, c); }
 
-/* A complex sum or running sum is that of the parts. */
+/* A complex sum or running sum is computed for real and imaginary parts separately. */
 static bool by_parts(const tc_lower *l, tc_reduce_op op, tc_lv v) { return op == TC_R_SUM && tc_is_complex(at(l, v)->dtype); }
 
 tc_lv tc_l_reduce(tc_lower *l, tc_reduce_op op, tc_lv v, uint64_t over) {
@@ -166,7 +166,7 @@ tc_lv tc_l_reduce(tc_lower *l, tc_reduce_op op, tc_lv v, uint64_t over) {
                  : op == TC_R_ANY || op == TC_R_ALL     ? TC_BOOL
                  : op == TC_R_WELFORD                   ? TC_F64
                                                         : at(l, v)->dtype;
-    if (!over) { /* nothing is reduced: one element each */
+    if (!over) { /* nothing is reduced: a copy */
         if (op == TC_R_ARGMAX || op == TC_R_ARGMIN) return tc_l_const(l, TC_I64, tc_scalar_int(0));
         if (op != TC_R_WELFORD) return tc_l_cast(l, v, d);
     }
@@ -198,7 +198,8 @@ tc_lv tc_l_scan(tc_lower *l, tc_reduce_op op, tc_lv v, int axis) {
     return push(l, in);
 }
 
-/* Is the value one of narrow type d already: read as one, rounded to it, or one of such values or of their negatives, as far as `depth` tells? */
+/* Is the value exactly representable in the narrow type d: loaded as it, rounded to it, or one of such values or their negatives? Looks `depth`
+ * instructions back. */
 static bool holds(const tc_lower *l, tc_lv v, tc_dtype d, int depth) {
     const tc_linst *in = at(l, v);
     switch (in->kind) {

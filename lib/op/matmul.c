@@ -119,7 +119,7 @@ static tc_status shape_linear(tc_shape_ctx *c) {
 }
 
 /* ---- gradients ---- */
-/* The transpose, conjugated: what gradients multiply by. */
+/* The conjugate transpose, by which gradients multiply. */
 static tc_value *mH(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::transpose.int", "vii", tc_e_conj(e, a), (int64_t)-2, (int64_t)-1); }
 static tc_value *mT(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::transpose.int", "vii", a, (int64_t)-2, (int64_t)-1); }
 static bool is_one(const tc_arg *a) { return a->kind == TC_A_SCALAR && !a->is_sym && tc_scalar_is(a->scalar, 1); }
@@ -133,7 +133,8 @@ static bool is_transpose(const tc_value *v) {
 static void grad_product(tc_emit *e, const tc_node *n, int i, tc_value *g, const char *op) {
     if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, tc_e2(e, op, g, mH(e, tc_arg_value(n, i + 1))));
     if (!tc_emit_wants_grad(e, n, i + 1)) return;
-    /* Of a transpose, as linear's weight, the transpose of the gradient's: so the weight's own lies contiguous. The same products in the same order. */
+    /* The gradient of a transposed operand (linear's weight) is computed transposed, so that the weight's own gradient is contiguous. The same
+     * products in the same order. */
     if (is_transpose(tc_arg_value(n, i + 1))) tc_e_give(e, n, i + 1, mT(e, tc_e2(e, op, mT(e, g), tc_e_conj(e, tc_arg_value(n, i)))));
     else tc_e_give(e, n, i + 1, tc_e2(e, op, mH(e, tc_arg_value(n, i)), g));
 }
@@ -221,7 +222,7 @@ static tc_status decompose_mv(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, mv(e, a, v));
     return tc_e_done(e);
 }
-/* alpha and beta of an integer result lose their fraction */
+/* alpha and beta are truncated for integer results */
 static tc_arg factor(const tc_node *n, int i, tc_dtype d) {
     tc_arg a = n->args[i];
     if (tc_is_integral(d) && a.kind == TC_A_SCALAR && !a.is_sym && a.scalar.kind == TC_KIND_FLOAT)
@@ -231,7 +232,7 @@ static tc_arg factor(const tc_node *n, int i, tc_dtype d) {
 static bool is_zero(const tc_arg *a) {
     return a->kind == TC_A_SCALAR && !a->is_sym && a->scalar.kind != TC_KIND_COMPLEX && tc_scalar_to_double(a->scalar) == 0;
 }
-/* A factor as an element of type d. */
+/* alpha or beta as an element of type d. */
 static tc_arg rounded(tc_arg a, tc_dtype d) {
     double room[2];
     if (a.kind != TC_A_SCALAR || a.is_sym || !tc_is_float(d) || a.scalar.kind == TC_KIND_COMPLEX) return a;
@@ -239,9 +240,9 @@ static tc_arg rounded(tc_arg a, tc_dtype d) {
     a.scalar = tc_scalar_load(d, room, 0);
     return a;
 }
-/* p + beta self of type d, self ignored where beta is 0 */
+/* p + beta self in type d; self is ignored if beta is 0 */
 static bool broadcasts_to(tc_emit *e, const tc_value *self, const tc_value *p) {
-    if (!p) return true; /* what failed is told elsewhere */
+    if (!p) return true; /* an earlier failure is reported elsewhere */
     int more = p->meta.rank - self->meta.rank;
     bool fits = more >= 0;
     for (int k = 0; fits && k < self->meta.rank; k++)
@@ -314,7 +315,7 @@ static tc_status decompose_addr(tc_emit *e, const tc_node *n) {
                         a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
     tc_dtype d = tc_dtype_promote(x->meta.dtype, tc_dtype_promote(a->meta.dtype, b->meta.dtype));
     for (int i = 3; i < 5; i++) TC_TRY(check_addr(n, i, d));
-    if (d != TC_BOOL) { /* beta self + (alpha vec1) vec2, all numbers of type d: it shows in 16 bits */
+    if (d != TC_BOOL) { /* beta self + (alpha vec1) vec2, every intermediate in type d: visible in 16 bits */
         tc_arg alpha = rounded(factor(n, 4, d), d), beta = rounded(factor(n, 3, d), d);
         tc_emit_result(e, 0, plus_self(e, n, outer(e, scaled(e, tc_e_cast(e, a, d), &alpha), b), beta, d));
         return tc_e_done(e);
@@ -333,7 +334,7 @@ static tc_status grad_addr(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, mv(e, mT(e, g), tc_e_conj(e, a)));
     return tc_e_done(e);
 }
-/* Products added one after the other, as PyTorch adds them, each sum rounded: what narrow types show. */
+/* Products are added one after the other with each sum rounded, as in PyTorch: visible in narrow types. */
 static tc_value *added_in_turn(tc_emit *e, const tc_node *n, int64_t count) {
     tc_value *r = tc_arg_value(n, 0);
     tc_arg one = {.kind = TC_A_SCALAR, .scalar = tc_scalar_int(1)};
@@ -343,7 +344,7 @@ static tc_value *added_in_turn(tc_emit *e, const tc_node *n, int64_t count) {
     return r;
 }
 static tc_status decompose_addbmm(tc_emit *e, const tc_node *n) {
-    enum { IN_TURN = 64 }; /* a longer list of products is one sum */
+    enum { IN_TURN = 64 }; /* longer lists of products are one sum */
     const tc_meta *batch = tc_arg_meta(n, 1);
     int64_t count;
     TC_TRY(same_kind(n, tc_arg_value(n, 0), tc_arg_value(n, 1)));
@@ -383,7 +384,7 @@ static tc_status decompose_matmul(tc_emit *e, const tc_node *n) {
     tc_sym size[TC_MAX_RANK];
     if (rx == 2 && ry == 2) {
         r = tc_e2(e, "aten::mm", x, y);
-    } else if (ry == 2) { /* the rows of all batches by one matrix */
+    } else if (ry == 2) { /* one matrix for the rows of all batches */
         r = tc_e2(e, "aten::mm", rows_of(e, x), y);
         for (int k = 0; k + 1 < rx; k++) size[k] = x->meta.size[k];
         size[rx - 1] = y->meta.size[1];
@@ -441,7 +442,7 @@ static tc_status decompose_tensordot(tc_emit *e, const tc_node *n) {
         int x = tc_wrap(da[i], ra), y = tc_wrap(db[i], rb);
         if (ma >> x & 1 || mb >> y & 1) return refuse(n, "dim appears multiple times in the list of dims");
         int64_t here[] = {x}, there[] = {y};
-        if (tc_sym_is_int(a->meta.size[x], 1) && !tc_sym_is_int(b->meta.size[y], 1)) { /* one element meets them all */
+        if (tc_sym_is_int(a->meta.size[x], 1) && !tc_sym_is_int(b->meta.size[y], 1)) { /* size 1 broadcasts */
             b = tc_emit_call(e, "aten::sum.dim_IntList", "vIba", b, there, 1, 1, &(tc_arg){.kind = TC_A_DTYPE, .dtype = b->meta.dtype});
         } else if (tc_sym_is_int(b->meta.size[y], 1) && !tc_sym_is_int(a->meta.size[x], 1)) {
             a = tc_emit_call(e, "aten::sum.dim_IntList", "vIba", a, here, 1, 1, &(tc_arg){.kind = TC_A_DTYPE, .dtype = a->meta.dtype});
@@ -586,7 +587,7 @@ static tc_status decompose_linear_backward(tc_emit *e, const tc_node *n) { /* se
     return tc_e_done(e);
 }
 
-/* A chain of one term, fma(a, b, +0): as a loop it costs its stores, and joins what follows. */
+/* A product with k = 1, fma(a, b, +0): as a loop it costs only its stores and fuses with its readers. */
 static tc_status outer_product(tc_emit *e, const tc_node *n) {
     tc_value *y = tc_e_mul(e, tc_arg_value(n, 0), tc_arg_value(n, 1));
     tc_emit_result(e, 0, tc_emit_call(e, "aten::add.Scalar", "vz", y, tc_scalar_int(0))); /* -0 becomes +0 */

@@ -18,13 +18,13 @@ static tc_sym numel_of(tc_symctx *s, const tc_sym *size, int n) {
 }
 static int bools(const tc_node *n, int arg, int i) { return n->args[arg].kind != TC_A_BOOLS || n->args[arg].bools[i]; }
 
-/* The type in which statistics are kept: that of the first of these arguments that is given, or the input's. */
+/* The type of the statistics: that of the first of these arguments that is given, else the input's. */
 static tc_dtype type_of_params(const tc_shape_ctx *c, int n, const int *args) {
     for (int i = 0; i < n; i++)
         if (args[i] >= 0 && tc_sh_meta(c, args[i])) return tc_sh_meta(c, args[i])->dtype;
     return tc_sh_meta(c, 0)->dtype;
 }
-/* What scales, shifts and follows the input has one type: the input's, or float32 beside an input of 16 bits. */
+/* Weight, bias and statistics must have one type: the input's, or float32 for a 16-bit input. */
 static tc_status check_types(tc_shape_ctx *c, int n, const int *args) {
     const tc_dtype x = tc_sh_meta(c, 0)->dtype, first = type_of_params(c, n, args),
                    want = first == TC_F32 && (x == TC_F16 || x == TC_BF16) ? TC_F32 : x;
@@ -109,8 +109,8 @@ static tc_status lower_layer_norm(tc_lower *l) {
     TC_TRY(tc_l_out(l, 1, mean));
     return tc_l_out(l, 2, rstd);
 }
-/* What gradients of the statistics themselves (the backward of the backward) give to x: gm / N - gr * rstd^3 * (x - mean) / N. mean, rstd and
- * their gradients broadcast to x; N elements share one. */
+/* The part of x's gradient that comes from gradients gm, gr of the statistics (in the double backward): gm / N - gr * rstd^3 * (x - mean) / N. mean,
+ * rstd and their gradients broadcast to x; N elements share one. */
 static tc_value *through_statistics(tc_emit *e, tc_value *x, tc_value *mean, tc_value *rstd, tc_value *gm, tc_value *gr, tc_sym count) {
     tc_value *r = NULL;
     if (gr) {
@@ -187,13 +187,13 @@ static tc_status decompose_rms_norm(tc_emit *e, const tc_node *n) {
     tc_value *f = tc_e_cast(e, x, up), *ms = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, f, f), dims, k, 1);
     tc_value *r = tc_e1(e, "aten::rsqrt", tc_e_adds(e, ms, eps)), *y = tc_e_mul(e, f, r);
     if (w) y = tc_e_mul(e, y, w);
-    tc_emit_result(e, 0, tc_e_cast(e, y, d)); /* the input's type, whatever the weight's */
+    tc_emit_result(e, 0, tc_e_cast(e, y, d)); /* the result has the input's type for any type of weight */
     if (tc_op_schema(n->op)->nrets > 1) tc_emit_result(e, 1, r);
     return tc_e_done(e);
 }
 
 /* ---- batch norm ---- */
-/* PyTorch copies what is empty before it looks at anything else. */
+/* PyTorch copies an empty input before any check. */
 static bool is_empty(const tc_meta *x) {
     for (int d = 0; d < x->rank; d++)
         if (tc_sym_is_int(x->size[d], 0)) return true;
@@ -258,11 +258,11 @@ static tc_status shape_batch_norm(tc_shape_ctx *c) {
         return tc_sh_fail(c, "Expected running_mean and running_var to be defined together");
     if (!tc_sh_bool(c, 5) && !tc_sh_given(c, 3) && !is_empty(tc_sh_meta(c, 0)))
         return tc_sh_fail(c, "running_mean must be defined in evaluation mode");
-    if (is_empty(tc_sh_meta(c, 0))) return tc_shape_decomposed(c); /* weight and bias may be of another type, which the result has */
+    if (is_empty(tc_sh_meta(c, 0))) return tc_shape_decomposed(c); /* weight and bias of another type decide the type of an empty result */
     tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
     return tc_sh_out_format(c, 0, tc_sh_meta(c, 0)->dtype, &d, tc_sh_meta(c, 0));
 }
-/* a tensor of one element a channel, at the axis of dimension 1 */
+/* a tensor of one element for each channel, at the axis of dimension 1 */
 static tc_lv channel(tc_lower *l, int arg, tc_dtype d) {
     tc_value *v = tc_arg_value(l->node, arg);
     tc_affine i = tc_sym_is_int(v->meta.size[0], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, 1);
@@ -298,8 +298,7 @@ static tc_status lower_batch_norm(tc_lower *l) {
         TC_TRY(out_channel(l, 1, mean));
         TC_TRY(out_channel(l, 2, invstd));
     }
-    tc_lv momentum = tc_l_in_as(l, mo, TC_F64),
-          remains = tc_l_sub(l, tc_l_f(l, TC_F64, 1), momentum); /* a number of the program with momentum=None */
+    tc_lv momentum = tc_l_in_as(l, mo, TC_F64), remains = tc_l_sub(l, tc_l_f(l, TC_F64, 1), momentum); /* momentum=None: a number of the program */
     for (int i = 3; i < n->nouts; i++) {
         if (n->outs[i]->kind != TC_V_TENSOR) continue;
         tc_lv old = channel(l, rm + i - 3, TC_F64);
@@ -307,7 +306,7 @@ static tc_status lower_batch_norm(tc_lower *l) {
             TC_TRY(out_channel(l, i, old));
             continue;
         }
-        /* statistics of 16 bits: PyTorch rounds the mean, the sum of squares and every step after them */
+        /* 16-bit statistics: PyTorch rounds the mean, the sum of squares and every later step */
         tc_lv before = tc_l_cast(l, old, TC_F64);
         tc_dtype kept = n->outs[i]->meta.dtype;
         if (tc_dtype_compute(kept) == kept) kept = TC_F64;
@@ -345,14 +344,14 @@ static tc_status grad_batch_norm(tc_emit *e, const tc_node *n, tc_value *const *
         if (mask[k] && (r || (k == 0 && dx))) tc_e_give(e, n, k, k == 0 && dx ? dx : tc_emit_out(r, k));
     return tc_e_done(e);
 }
-/* one value a channel as [1, C, 1, ...] */
+/* one value for each channel as [1, C, 1, ...] */
 static tc_value *per_channel(tc_emit *e, tc_value *v, int rank) {
     int64_t size[TC_MAX_RANK];
     for (int k = 0; k < rank; k++) size[k] = k == 1 ? -1 : 1;
     return v ? tc_emit_call(e, "aten::view", "vI", v, size, rank) : NULL;
 }
 static tc_status shape_batch_norm_backward(tc_shape_ctx *c) {
-    const bool train = tc_sh_bool(c, 7); /* otherwise the statistics are those that run */
+    const bool train = tc_sh_bool(c, 7); /* otherwise with the running statistics */
     for (int i = 5; train && i < 7; i++) TC_TRY(tc_sh_need_tensor(c, i));
     TC_TRY(tc_sh_of_forward(c, NULL, train ? 3 : 1, (int[]){0, 0, 5, 1, 6, 2}));
     return tc_shape_decomposed(c);
@@ -382,7 +381,7 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
     if (bools(n, 9, 2)) tc_emit_result(e, 2, tc_e_sum_dims(e, g, dims, k, false));
     return tc_e_done(e);
 }
-/* In training the running statistics are written to: see tc_op_unmarked_writes. */
+/* In training the running statistics are mutated: see tc_op_unmarked_writes. */
 static tc_status decompose_batch_norm(tc_emit *e, const tc_node *n) {
     bool train = tc_arg_bool(n, 5), stats = !tc_arg_is_none(n, 3);
     tc_value *r, *x = tc_arg_value(n, 0);
@@ -458,7 +457,7 @@ static tc_status decompose_native_group_norm(tc_emit *e, const tc_node *n) { /* 
     tc_dtype d = x->meta.dtype;
     tc_symctx *s = tc_e_sym(e);
     tc_sym g = tc_sym_int(s, groups), one = tc_sym_int(s, 1), channels = tc_sym_floordiv(s, x->meta.size[1], g);
-    tc_sym split[] = {x->meta.size[0], g, channels, numel_of(s, x->meta.size + 2, x->meta.rank - 2)}; /* one loop, statistics and all */
+    tc_sym split[] = {x->meta.size[0], g, channels, numel_of(s, x->meta.size + 2, x->meta.rank - 2)}; /* one loop including the statistics */
     tc_value *f = tc_e_cast(e, tc_emit_call(e, "aten::reshape", "vS", x, split, 4), tc_dtype_compute(d));
     tc_value *var = tc_emit_call(e, "aten::var_mean.correction", "vIfb", f, (int64_t[]){2, 3}, 2, 0.0, 1), *mean = tc_emit_out(var, 1);
     tc_value *rstd = tc_e1(e, "aten::rsqrt", tc_e_adds(e, var, tc_arg_float(n, 7)));
@@ -535,7 +534,7 @@ decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, 
         return tc_e_done(e);
     }
     int64_t channels;
-    if (stats) { /* eager calls and functionalise write the statistics too (tc_op_unmarked_writes) */
+    if (stats) { /* eager calls and functionalise also write the statistics (tc_op_unmarked_writes) */
         tc_emit_result(e, 0,
                        tc_emit_call(e, "tc::instance_norm_functional", "aaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4],
                                     &n->args[6], &n->args[7]));
@@ -549,16 +548,16 @@ decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, 
                                 numel_of(s, x->meta.size + 2, x->meta.rank - 2), channels, &n->args[7]));
     return tc_e_done(e);
 }
-/* Batch norm of [1, N C, ...] with statistics repeated N times; new statistics are the means over the samples.
+/* Instance norm: batch norm of [1, N C, ...] with statistics repeated N times; the new statistics are means over the samples.
  * input, weight, bias, running_mean, running_var, momentum, eps */
 static tc_status shape_instance_norm(tc_shape_ctx *c) {
     TC_TRY(tc_shape_decomposed(c));
-    c->outs[0].meta.stride = NULL; /* PyTorch computes it of a contiguous copy */
+    c->outs[0].meta.stride = NULL; /* PyTorch computes on a contiguous copy */
     return NULL;
 }
 static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *per[4];
-    const tc_dtype type = tc_arg_meta(n, 1) ? tc_arg_meta(n, 1)->dtype : x->meta.dtype; /* the statistics may have any */
+    const tc_dtype type = tc_arg_meta(n, 1) ? tc_arg_meta(n, 1)->dtype : x->meta.dtype; /* the statistics may have any type */
     tc_sym size[TC_MAX_RANK], apart[2];
     const int64_t first = 0;
     TC_TRY(check_sampled(n, x));
@@ -582,7 +581,8 @@ static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n
     }
     return tc_e_done(e);
 }
-/* The norm over all dimensions but dim, which stay as 1; over all of them for -1. What has no other dimension has the norms of its elements. */
+/* The norm over all dimensions except dim, which are kept with size 1; over all dimensions for -1. Without other dimensions, the norms of the
+ * elements. */
 static tc_value *norm_except(tc_emit *e, tc_value *v, const tc_arg *p, int64_t dim) {
     int64_t dims[TC_MAX_RANK];
     int k = 0;
@@ -591,7 +591,7 @@ static tc_value *norm_except(tc_emit *e, tc_value *v, const tc_arg *p, int64_t d
     if (k || !v->meta.rank) return tc_emit_call(e, "aten::linalg_vector_norm", "vaIb", v, p, dims, k, dim != -1);
     return tc_emit_call(e, "aten::linalg_vector_norm", "vaIb", tc_emit_call(e, "aten::unsqueeze", "vi", v, (int64_t)-1), p, (int64_t[]){-1}, 1, 0);
 }
-/* weight norm: v g / |v| with the norm over all dimensions but dim */
+/* weight norm: v g / |v|, the norm over all dimensions except dim */
 static tc_status decompose_weight_norm(tc_emit *e, const tc_node *n) {
     const tc_arg two = {.kind = TC_A_SCALAR, .scalar = tc_scalar_int(2)};
     tc_value *v = tc_arg_value(n, 0), *g = tc_arg_value(n, 1), *norm = norm_except(e, v, &two, tc_arg_int(n, 2));

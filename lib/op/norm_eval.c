@@ -46,7 +46,7 @@ static int parameter(const tc_op *op, const char *name) {
         if (!strcmp(s->params[i].name, name)) return i;
     return -1;
 }
-/* Of the graph's inputs scale and shift are computed first of all, so that nothing stands between x and what follows. */
+/* Scale and shift that depend on graph inputs only are computed first, so that x and its readers can be fused. */
 static bool of_inputs(const tc_node *n, int rm) {
     const int args[4] = {1, 2, rm, rm + 1};
     for (int i = 0; i < 4; i++)
@@ -62,7 +62,7 @@ static tc_status by_scale_and_shift(tc_emit *e, const tc_node *n) {
                                (int)tc_dtype_compute(x->meta.dtype));
     e->before = here;
     tc_emit_result(e, 0, tc_emit_call(e, "tc::scale_shift", "vvv", x, tc_emit_out(s, 0), tc_emit_out(s, 1)));
-    for (int i = 1; i < 3; i++) /* statistics of the batch: none */
+    for (int i = 1; i < 3; i++) /* batch statistics: not in inference mode */
         tc_emit_result(e, i, tc_emit_call(e, "aten::zeros", "Id___", (int64_t[]){0}, 1, (int)n->outs[i]->meta.dtype));
     return tc_e_done(e);
 }

@@ -20,7 +20,7 @@ static tc_status padded(tc_shape_ctx *c, tc_dims *d) {
     *d = tc_dims_of(m);
     for (int k = 0; k < n / 2; k++) {
         tc_sym *size = &d->size[m->rank - 1 - k];
-        for (int side = 0; side < 2; side++) { /* a negative one is cut off before anything is added */
+        for (int side = 0; side < 2; side++) { /* negative padding is cut off before anything is added */
             int64_t cut, have;
             if (tc_sym_const_int(pad[2 * k + side], &cut) && tc_sym_const_int(m->size[m->rank - 1 - k], &have) && cut < 0 && have + cut < 0)
                 return tc_sh_fail(c, "narrow(): length must be non-negative: %lld elements of dimension %d, padding %lld", (long long)have,
@@ -89,7 +89,7 @@ static tc_status shape_border_pad(tc_shape_ctx *c) {
     TC_TRY(padded(c, &d));
     return wraps(c->op) ? tc_sh_out(c, 0, m->dtype, &d) : tc_sh_out_format(c, 0, m->dtype, &d, m);
 }
-/* What circular padding repeats: the elements that negative padding leaves, from *out_lo on; returns how many. */
+/* The elements that circular padding repeats: those that negative padding leaves, from *out_lo on. Returns their number. */
 static tc_sym window(tc_symctx *s, tc_sym size, tc_sym before, tc_sym after, tc_sym *out_lo) {
     tc_sym zero = tc_sym_int(s, 0), lo = tc_sym_max(s, tc_sym_neg(s, before), zero), cut = tc_sym_max(s, tc_sym_neg(s, after), zero);
     *out_lo = lo;
@@ -124,7 +124,7 @@ static tc_status lower_border_pad(tc_lower *l) {
     }
     return tc_l_out(l, 0, tc_l_load(l, tc_arg_value(n, 0), index, gather, TC_LV_NONE));
 }
-/* The gradient of each padded dimension is added up where its elements came from. */
+/* The gradient of each padded dimension is added to the elements that it was copied from. */
 static tc_value *border_pad_backward(tc_emit *e, const tc_op *op, const tc_meta *m, const tc_arg *pad, tc_value *g) {
     tc_symctx *s = tc_e_sym(e);
     for (int k = 0; g && k < pad->n / 2; k++) {
@@ -164,7 +164,7 @@ static tc_status decompose_border_pad_backward(tc_emit *e, const tc_node *n) { /
     tc_emit_result(e, 0, border_pad_backward(e, n->op, tc_arg_meta(n, 1), &n->args[2], tc_arg_value(n, 0)));
     return tc_e_done(e);
 }
-/* grad_output: its cotangent padded. self: zeros, as in PyTorch. */
+/* grad_output: the padded cotangent. self: zeros, as in PyTorch. */
 static tc_status grad_border_pad_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     char name[64];
     const char *s = tc_op_schema(n->op)->name;
@@ -213,7 +213,7 @@ static tc_status decompose_pad(tc_emit *e, const tc_node *n) {
         .shape = shape_border_pad_backward, .decompose = decompose_border_pad_backward, .grad = grad_border_pad_backward,               \
         .doc = "gradient of " #name "_pad" #n "d"                                                                                       \
     }
-/* Each sequence, in the type and trailing sizes of the first, padded to the longest; then stacked. */
+/* Each sequence is padded to the longest, in the type and trailing sizes of the first; then they are stacked. */
 static tc_status decompose_pad_sequence(tc_emit *e, const tc_node *n) {
     const tc_arg *list = &n->args[0];
     const char *side = tc_arg_string(n, 3);

@@ -10,16 +10,16 @@
 #include <stdio.h>
 
 /* ---- lowering ---- */
-/* The type in which the first n arguments meet. */
+/* The promoted type of the first n arguments. */
 static tc_dtype meeting(const tc_lower *l, int n) {
     tc_promotion p = {TC_DTYPE_NONE, TC_DTYPE_NONE, TC_DTYPE_NONE};
     for (int i = 0; i < n; i++) tc_promotion_add(&p, &l->node->args[i]);
     return tc_promotion_type(&p);
 }
-static tc_dtype common(const tc_lower *l, int n) { return tc_dtype_compute(meeting(l, n)); } /* as the loop computes in it */
-/* An operand as PyTorch's kernels take it: of the result's type, numbers too. */
+static tc_dtype common(const tc_lower *l, int n) { return tc_dtype_compute(meeting(l, n)); } /* the type in which the loop computes */
+/* An operand in the result's type, including numbers, as in PyTorch's kernels. */
 static tc_lv operand(tc_lower *l, int arg) { return tc_l_in_rounded(l, arg, l->node->outs[0]->meta.dtype); }
-/* Products and quotients take numbers and tensors without dimensions as they are. */
+/* Products and quotients do not convert numbers and tensors without dimensions. */
 static tc_lv factor(tc_lower *l, int arg) {
     const tc_arg *a = &l->node->args[arg];
     return a->kind == TC_A_VALUE && a->value->kind == TC_V_TENSOR && a->value->meta.rank ? operand(l, arg) : tc_l_in(l, arg);
@@ -44,7 +44,7 @@ BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD)
     static tc_status lower_mul(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_mul(l, factor(l, 0), factor(l, 1)));
 }
-/* In 16 bits, by rounding: 0.6 units in the last place of a number lead to its neighbour, as 0.3 do below a power of two. */
+/* nextafter in 16 bits by rounding: adding 0.6 units in the last place gives the neighbour, as does 0.3 below a power of two. */
 static tc_status lower_nextafter(tc_lower *l) {
     const tc_dtype own = l->node->outs[0]->meta.dtype, d = rtype(l);
     tc_lv a = operand(l, 0), b = operand(l, 1);
@@ -59,7 +59,7 @@ static tc_status lower_nextafter(tc_lower *l) {
 static tc_status lower_floor_divide(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_DIV_FLOOR, operand(l, 0), factor(l, 1))); }
 static tc_status lower_div(tc_lower *l) { return tc_l_out(l, 0, tc_l_div(l, factor(l, 0), factor(l, 1))); }
 
-/* Integers have no NaN to lose. */
+/* Integers have no NaN. */
 static tc_status lower_fmax(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MAX : TC_X_FMAX, tc_l_in(l, 0), tc_l_in(l, 1)));
 }
@@ -80,7 +80,7 @@ COMPARE(gt, GT)
 COMPARE(ge, GE)
 #undef COMPARE
 
-/* a + alpha b, one rounding where alpha is not 1 */
+/* a + alpha b, with one rounding if alpha is not 1 */
 static tc_lv scaled_sum(tc_lower *l, tc_lv a, tc_lv b, tc_scalar_op plain, int alpha) {
     if (is_number(l->node, alpha, 1)) return tc_l_op2(l, plain, a, b);
     tc_lv s = operand(l, alpha);
@@ -98,7 +98,7 @@ static tc_status lower_div_mode(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op2(l, op, mode ? operand(l, 0) : factor(l, 0), factor(l, 1)));
 }
 
-/* x^e of integers for a number e in 0..63, by squaring. */
+/* x^e for integers and a number e in 0..63, by squaring. */
 static tc_lv int_power(tc_lower *l, tc_lv x, int64_t e, tc_dtype d) {
     tc_lv r = TC_LV_NONE;
     for (; e; e >>= 1, x = e ? tc_l_mul(l, x, x) : x)
@@ -119,7 +119,7 @@ static tc_status lower_pow(tc_lower *l) {
     tc_lv one = tc_l_f(l, d, 1);
     if (is_number(n, 1, 0)) return tc_l_out(l, 0, one);
     if (is_number(n, 1, 1)) return tc_l_out(l, 0, x);
-    const bool roots = n->outs[0]->meta.dtype != TC_F16; /* of that type PyTorch takes the power: 0 of -0, infinity of -infinity */
+    const bool roots = n->outs[0]->meta.dtype != TC_F16; /* in float16 PyTorch computes the power: 0 for -0, infinity for -infinity */
     if (roots && is_number(n, 1, 0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_SQRT, x));
     if (roots && is_number(n, 1, -0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_RSQRT, x));
     if (is_number(n, 1, 2)) return tc_l_out(l, 0, tc_l_mul(l, x, x));
@@ -137,7 +137,7 @@ static tc_status lower_lcm(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_where(l, tc_l_op2(l, TC_X_EQ, g, zero), zero, r));
 }
 
-/* x + log(1 + exp(y - x)), x the one with the larger real part; both infinite with equal real parts: that one, or log(e^x + e^y) */
+/* x + log(1 + exp(y - x)), x being the operand with the larger real part. If both are infinite with equal real parts: x, or log(e^x + e^y) */
 static tc_status complex_logaddexp(tc_lower *l) {
     tc_dtype real = tc_dtype_real(rtype(l));
     tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), ra = tc_l_op1(l, TC_X_REAL, a), rb = tc_l_op1(l, TC_X_REAL, b);
@@ -250,7 +250,7 @@ static tc_status shape_floats(tc_shape_ctx *c) {
                              tc_dtypes[c->outs[0].meta.dtype].torch);
     return NULL;
 }
-/* Functions that PyTorch has of real numbers only, though their loops would take complex ones. */
+/* Functions that PyTorch defines for real numbers only, although their loops could compute complex ones. */
 static tc_status of_reals(tc_shape_ctx *c, tc_status (*rule)(tc_shape_ctx *c)) {
     TC_TRY(rule(c));
     const tc_dtype d = c->outs[0].meta.dtype;
@@ -312,7 +312,7 @@ static tc_status rounded_quotient(tc_emit *e, const tc_node *n, tc_value *const 
 }
 static tc_status grad_remainder(tc_emit *e, const tc_node *n, tc_value *const *gs) { return rounded_quotient(e, n, gs, "floor"); }
 static tc_status grad_fmod(tc_emit *e, const tc_node *n, tc_value *const *gs) { return rounded_quotient(e, n, gs, "trunc"); }
-static tc_value *not_negative(tc_emit *e, tc_value *y) { /* of complex numbers only the real ones */
+static tc_value *not_negative(tc_emit *e, tc_value *y) { /* for complex numbers: of the real part */
     bool cplx = y && tc_is_complex(y->meta.dtype);
     tc_value *r = tc_emit_call(e, "aten::ge.Scalar", "vi", cplx ? tc_e1(e, "aten::real", y) : y, (int64_t)0);
     return cplx ? tc_e2(e, "aten::logical_and", r, tc_e1(e, "aten::isreal", y)) : r;
@@ -362,14 +362,14 @@ static tc_status grad_pow_scalar(tc_emit *e, const tc_node *n, tc_value *const *
     give(e, n, 1, d);
     return tc_e_done(e);
 }
-/* g, half of it where both are equal, 0 where the argument loses; NaN does not lose */
+/* g; half of it where both are equal; 0 where the argument is not the result. NaN is the result */
 static tc_status extremum(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *loses) {
     tc_value *share = tc_e3(e, "aten::where.self", args2(e, "aten::eq.Tensor", n, 0, 1), tc_e_muls(e, gs[0], 0.5), gs[0]);
     for (int i = 0; i < 2; i++)
         if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, except(e, args2(e, loses, n, i, 1 - i), share));
     return tc_e_done(e);
 }
-/* The next number moves as self does; where both are equal it is other, which PyTorch gives no gradient. */
+/* nextafter moves as self does; where both are equal it is `other`, which PyTorch gives no gradient. */
 static tc_status grad_nextafter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, only(e, args2(e, "aten::ne.Tensor", n, 0, 1), gs[0]));
     if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_zeros_like(e, tc_arg_value(n, 1)));
@@ -377,7 +377,7 @@ static tc_status grad_nextafter(tc_emit *e, const tc_node *n, tc_value *const *g
 }
 static tc_status grad_maximum(tc_emit *e, const tc_node *n, tc_value *const *gs) { return extremum(e, n, gs, "aten::lt.Tensor"); }
 static tc_status grad_minimum(tc_emit *e, const tc_node *n, tc_value *const *gs) { return extremum(e, n, gs, "aten::gt.Tensor"); }
-/* the same where NaN loses, to another NaN in the first argument too */
+/* the same for fmax and fmin, where NaN is never the result, except for a NaN in the first argument and another NaN */
 static tc_status fextremum(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *wins) {
     tc_value *share = tc_e3(e, "aten::where.self", args2(e, "aten::eq.Tensor", n, 0, 1), tc_e_muls(e, gs[0], 0.5), gs[0]);
     tc_value *first = tc_e2(e, "aten::logical_or", args2(e, wins, n, 0, 1), tc_e1(e, "aten::isnan", tc_arg_value(n, 1)));
@@ -445,7 +445,7 @@ static tc_status decompose_float_power(tc_emit *e, const tc_node *n) {
                                 "aa", &a[0], &a[1]));
     return tc_e_done(e);
 }
-/* self 2^other. The power of an integer is of the type of self: a float32, unless that is wider or a half type takes its place. */
+/* self 2^other. For an integer exponent the power has the type of self: float32, unless that is wider or a 16-bit type. */
 static tc_status decompose_ldexp(tc_emit *e, const tc_node *n) {
     tc_value *p = tc_emit_call(e, "aten::pow.Scalar", "fv", 2.0, tc_arg_value(n, 1));
     tc_dtype d = tc_arg_value(n, 0)->meta.dtype;
@@ -484,7 +484,7 @@ static tc_status decompose_allclose(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* Other names, and overloads that differ in name only. */
+/* Aliases, and overloads that differ in name only. */
 static const struct {
     const char *name, *is;
 } aliases[] = {{"multiply", "mul"},
@@ -555,10 +555,10 @@ static const struct tc_otherwise division_otherwise = {divides, divide_checked};
 
 #define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
-#define DIVISION(SCHEMA, shape_, lower_, grad_, sample, text)                                                                                     \
-    {                                                                                                                                             \
-        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .otherwise = &division_otherwise, .grad = grad_, .samples = sample, \
-        .doc = text                                                                                                                               \
+#define DIVISION(SCHEMA, shape_, lower_, grad_, sample, text)                                                                      \
+    {                                                                                                                              \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .otherwise = &division_otherwise, .grad = grad_, \
+        .samples = sample, .doc = text                                                                                             \
     }
 #define TRUTH(SCHEMA, shape_, lower_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text }

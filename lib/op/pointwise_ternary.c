@@ -12,7 +12,7 @@ static tc_status lower_where(tc_lower *l) {
     tc_lv c = tc_l_op2(l, TC_X_NE, tc_l_in_as(l, 0, TC_DTYPE_NONE), zero_of(l, tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype)));
     return tc_l_out(l, 0, tc_l_where(l, c, tc_l_in(l, 1), tc_l_in(l, 2)));
 }
-/* Whether a bound of integers lies below (-1) or above (1) all of their type. */
+/* Is a bound of integers below (-1) or above (1) the range of their type? */
 static int beyond(const tc_arg *a, tc_dtype d) {
     int64_t lo, hi;
     if (a->kind != TC_A_SCALAR || a->is_sym || a->scalar.kind != TC_KIND_INT || !tc_is_integral(d) || d == TC_BOOL) return 0;
@@ -38,7 +38,7 @@ static tc_status lower_lerp(tc_lower *l) {
     tc_lv coef = tc_l_where(l, small, w, tc_l_sub(l, w, tc_l_f(l, d, 1)));
     return tc_l_out(l, 0, tc_l_op3(l, TC_X_FMA, coef, diff, tc_l_where(l, small, a, b)));
 }
-static tc_status lower_addcmul(tc_lower *l) { /* self + (value t1) t2, the second product and the sum rounded once, as PyTorch's are */
+static tc_status lower_addcmul(tc_lower *l) { /* self + (value t1) t2, with one rounding of the second product and the sum, as in PyTorch */
     tc_lv self = tc_l_in(l, 0), t1 = tc_l_in(l, 1), t2 = tc_l_in(l, 2);
     const tc_dtype d = rtype(l);
     if (!is_number(l->node, 3, 1)) t1 = tc_l_mul(l, tc_l_in(l, 3), t1);
@@ -66,7 +66,7 @@ static tc_status shape_where(tc_shape_ctx *c) {
             return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[d].torch);
     return tc_sh_out_pointwise(c, 0, d, 3, (int[]){0, 1, 2});
 }
-/* The result type of clamp counts the bounds that are given. */
+/* The result type of clamp includes the bounds that are given. */
 static tc_status shape_clamp(tc_shape_ctx *c) {
     int a[3] = {0}, n = 1;
     for (int i = 1; i < c->nargs && i < 3; i++)
@@ -111,14 +111,14 @@ static tc_status grad_where(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, except(e, c, gs[0]));
     return tc_e_done(e);
 }
-/* Numbers as bounds: g strictly between them. */
+/* Bounds that are numbers: g strictly between them. */
 static tc_status clamp_grad_numbers(tc_emit *e, const tc_node *n, tc_value *const *gs, int lo, int hi) {
     tc_value *above = lo ? args2(e, "aten::gt.Scalar", n, 0, lo) : NULL, *below = hi ? args2(e, "aten::lt.Scalar", n, 0, hi) : NULL;
     tc_value *in = above && below ? tc_e2(e, "aten::logical_and", above, below) : above ? above : below;
     tc_e_give(e, n, 0, in ? only(e, in, gs[0]) : gs[0]);
     return tc_e_done(e);
 }
-/* One bound: as maximum and minimum. */
+/* One bound: as for maximum and minimum. */
 static tc_status clamp_grad_one(tc_emit *e, const tc_node *n, tc_value *const *gs, int bound, bool low) {
     tc_value *share = tc_e3(e, "aten::where.self", args2(e, "aten::eq.Tensor", n, 0, bound), tc_e_muls(e, gs[0], 0.5), gs[0]);
     tc_value *under = args2(e, "aten::lt.Tensor", n, 0, bound), *over = args2(e, "aten::gt.Tensor", n, 0, bound);
@@ -126,7 +126,7 @@ static tc_status clamp_grad_one(tc_emit *e, const tc_node *n, tc_value *const *g
     if (tc_emit_wants_grad(e, n, bound)) tc_e_give(e, n, bound, except(e, low ? over : under, share));
     return tc_e_done(e);
 }
-/* Tensors as bounds: who gives the value gets g; self and the bound that it is equal to share it, unless the bounds are equal too. */
+/* Bounds that are tensors: the operand that gives the result gets g; self and a bound equal to it share g, unless the bounds are equal too. */
 static tc_status clamp_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, int lo, int hi) {
     lo = lo > 0 && !tc_arg_is_none(n, lo) ? lo : 0, hi = hi > 0 && !tc_arg_is_none(n, hi) ? hi : 0;
     if (!(lo && tc_arg_value(n, lo)) && !(hi && tc_arg_value(n, hi))) return clamp_grad_numbers(e, n, gs, lo, hi);
@@ -144,7 +144,7 @@ static tc_status clamp_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, i
                           : tc_e2(e, "aten::logical_and", over, args2(e, "aten::le.Tensor", n, lo, hi));
         tc_e_give(e, n, bound[i], tc_e_add(e, only(e, its, gs[0]), only(e, tie, half)));
     }
-    tc_value *number = tc_e1(e, "aten::logical_not", tc_e1(e, "aten::isnan", tc_arg_value(n, 0))); /* NaN is its own value between any bounds */
+    tc_value *number = tc_e1(e, "aten::logical_not", tc_e1(e, "aten::isnan", tc_arg_value(n, 0))); /* NaN in self gives NaN for any bounds */
     tc_e_give(e, n, 0, except(e, tc_e2(e, "aten::logical_and", crossed, number), share));
     return tc_e_done(e);
 }

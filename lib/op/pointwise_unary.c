@@ -19,9 +19,10 @@ UNARY(log, LOG)
 UNARY(log2, LOG2)
 UNARY(log10, LOG10)
 UNARY(log1p, LOG1P)
-UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN)
-    UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID)
-        UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
+UNARY(sqrt, SQRT)
+UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH)
+    UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF)
+        UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
 #undef UNARY
 
             static tc_status lower_abs(tc_lower *l) {
@@ -60,7 +61,7 @@ static tc_status lower_round_decimals(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_mul(l, tc_l_op1(l, TC_X_RINT, tc_l_div(l, x, s)), s));
 }
 
-/* x = m 2^e with 1/2 <= |m| < 1, by exact scaling in float64: e from the logarithm, which may be one off beside a power of two. */
+/* x = m 2^e with 1/2 <= |m| < 1, by exact scaling in float64: e from the logarithm, which may be off by one next to a power of two. */
 static tc_status lower_frexp(tc_lower *l) {
     tc_dtype d = TC_F64;
     tc_lv own = tc_l_in(l, 0), x = tc_l_cast(l, own, d), zero = tc_l_f(l, d, 0), one = tc_l_f(l, d, 1), half = tc_l_f(l, d, 0.5);
@@ -76,7 +77,7 @@ static tc_status lower_frexp(tc_lower *l) {
     return tc_l_out(l, 1, tc_l_cast(l, tc_l_where(l, plain, zero, e), TC_I32));
 }
 
-/* Questions about a floating-point value; integers are finite numbers. */
+/* Predicates on floats; integers are finite. */
 static tc_status question(tc_lower *l, tc_scalar_op op) {
     if (tc_is_integral(tc_arg_meta(l->node, 0)->dtype)) return tc_l_out(l, 0, tc_l_const(l, TC_BOOL, tc_scalar_bool(false)));
     return tc_l_out(l, 0, tc_l_op1(l, op, tc_l_in_as(l, 0, TC_DTYPE_NONE)));
@@ -105,14 +106,14 @@ static tc_status lower_logical_not(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op2(l, TC_X_EQ, tc_l_in_as(l, 0, TC_DTYPE_NONE), tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), d)));
 }
 
-/* x of the float type d, whose limits are those of `own` */
+/* x in the float type d, with the limits of type `own` */
 static tc_lv to_num(tc_lower *l, tc_lv x, tc_dtype own, tc_dtype d) {
     const tc_node *n = l->node;
     tc_lv nan = tc_l_f(l, d, tc_arg_is_none(n, 1) ? 0 : tc_arg_float(n, 1));
     tc_lv pos = tc_l_f(l, d, tc_arg_is_none(n, 2) ? tc_dtype_max(own) : tc_arg_float(n, 2));
     tc_lv neg = tc_l_f(l, d, tc_arg_is_none(n, 3) ? -tc_dtype_max(own) : tc_arg_float(n, 3)), r;
     if (tc_arg_is_none(n, 2) && tc_arg_is_none(n, 3))
-        r = tc_l_op2(l, TC_X_MIN, tc_l_op2(l, TC_X_MAX, x, neg), pos); /* bounds move infinities alone */
+        r = tc_l_op2(l, TC_X_MIN, tc_l_op2(l, TC_X_MAX, x, neg), pos); /* the bounds change infinities only */
     else {
         r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, tc_l_f(l, d, __builtin_inf())), pos, x);
         r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, tc_l_f(l, d, -__builtin_inf())), neg, r);
@@ -129,7 +130,7 @@ static tc_status lower_nan_to_num(tc_lower *l) {
 }
 static tc_status lower_logit(tc_lower *l) {
     const tc_node *n = l->node;
-    tc_dtype own = n->outs[0]->meta.dtype; /* each step is rounded to it */
+    tc_dtype own = n->outs[0]->meta.dtype; /* each step is rounded to this type */
     tc_lv x = tc_l_in(l, 0), one = tc_l_f(l, result_compute(l), 1);
     if (!tc_arg_is_none(n, 1)) {
         tc_lv lo = tc_l_in_rounded(l, 1, own), hi = tc_l_round(l, tc_l_sub(l, one, lo), own);
@@ -185,7 +186,7 @@ static tc_status shape_bits(tc_shape_ctx *c) {
         return tc_sh_fail_as(c, "NotImplementedError", "\"bitwise_not_cpu\" not implemented for '%s'", tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
     return NULL;
 }
-/* Functions that have no meaning for complex numbers. */
+/* Functions that are not defined for complex numbers. */
 static tc_status shape_ordered(tc_shape_ctx *c) {
     TC_TRY(shape_no_bool(c));
     const char *name = tc_op_schema(c->op)->name;
@@ -204,7 +205,7 @@ static tc_status shape_sign(tc_shape_ctx *c) {
         return tc_sh_fail(c, "Unlike NumPy, torch.sign doesn't allow complex tensors as input. Please use torch.sgn instead.");
     return NULL;
 }
-/* Of complex numbers the real type. */
+/* The result for complex numbers is real. */
 static tc_status shape_abs(tc_shape_ctx *c) {
     TC_TRY(shape_no_bool(c));
     return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_dtype_real(tc_sh_meta(c, 0)->dtype));
@@ -235,7 +236,7 @@ static tc_value *times(tc_emit *e, tc_value *a, double s) { return tc_e_muls(e, 
         tc_e_give(e, n, 0, expr);                                                     \
         return tc_e_done(e);                                                          \
     }
-/* A holomorphic function's gradient is g conj(f'(x)): the formula on the reals with conj(g) for g, conjugated. */
+/* A holomorphic function's gradient is g conj(f'(x)): the real formula with conj(g) for g, then conjugated. */
 #define GRAD(name, expr)                                                              \
     static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) { \
         tc_value *g = tc_e_conj(e, gs[0]), *x = tc_arg_value(n, 0), *y = n->outs[0];  \
@@ -270,7 +271,7 @@ GRAD(atan, dvd(e, g, plus(e, sq(e, x), 1)))
 GRAD(sinh, mul(e, g, f1(e, "aten::cosh", x)))
 GRAD(cosh, mul(e, g, f1(e, "aten::sinh", x)))
 GRAD(asinh, mul(e, g, f1(e, "aten::rsqrt", plus(e, sq(e, x), 1))))
-/* the root of the product is the product of the roots on the reals above 1 only */
+/* sqrt(x - 1) sqrt(x + 1): the root of the product differs for reals below -1 */
 static tc_value *acosh_slope(tc_emit *e, tc_value *x) {
     if (!tc_is_complex(x->meta.dtype)) return f1(e, "aten::rsqrt", plus(e, sq(e, x), -1));
     return mul(e, f1(e, "aten::rsqrt", plus(e, x, 1)), f1(e, "aten::rsqrt", plus(e, x, -1)));
@@ -314,7 +315,7 @@ static tc_status grad_logit(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         tc_value *in =
             tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", x, eps), tc_emit_call(e, "aten::le.Scalar", "vf", x, 1 - eps));
         g = tc_e3(e, "aten::where.self", in, g, tc_e_zeros_like(e, g));
-    } else { /* nothing outside of [0, 1] has a logit */
+    } else { /* no logit outside [0, 1] */
         tc_value *in =
             tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", x, 0.0), tc_emit_call(e, "aten::le.Scalar", "vf", x, 1.0));
         g = tc_emit_call(e, "aten::where.ScalarOther", "vvf", in, g, __builtin_nan(""));
@@ -362,7 +363,7 @@ static tc_status decompose_tanh_backward(tc_emit *e, const tc_node *n) { /* g (1
     return tc_e_done(e);
 }
 
-/* Other names of the same functions. */
+/* Aliases of the same functions. */
 static const struct {
     const char *name, *is;
 } aliases[] = {{"absolute", "abs"},

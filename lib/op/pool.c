@@ -69,7 +69,7 @@ static window of_node(const tc_node *n, int at, bool dilated) {
     tc_status_free(read_window(&c, at, dilated, &w)); /* the shape rule has accepted it */
     return w;
 }
-/* No dimension of x, which PyTorch calls `name`, from `first` on may be empty. */
+/* Dimensions of x from `first` on must not be empty; name: PyTorch's name of x for the message. */
 static tc_status nonempty(const tc_shape_ctx *c, const char *name, const tc_meta *x, int first) {
     for (int k = first; k < x->rank; k++)
         if (tc_sym_is_int(x->size[k], 0))
@@ -109,7 +109,7 @@ static tc_status pooled(tc_shape_ctx *c, const tc_meta *x, const window *w, tc_d
     }
     return NULL;
 }
-/* The results, a value (and its place) a window. What follows the input's memory format is, of windows in three dimensions, max_pool3d alone. */
+/* The results: a value (and its index) for each window. With three spatial dimensions only max_pool3d keeps the input's memory format. */
 static tc_status windows_out(tc_shape_ctx *c, const tc_dims *d, bool by_format) {
     const tc_meta *x = tc_sh_meta(c, 0);
     for (int i = 0; i < c->nouts; i++) {
@@ -159,7 +159,7 @@ static tc_affine plain(tc_lower *l, const tc_meta *m, int d) {
     return tc_sym_is_int(m->size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d);
 }
 
-/* The input at every tap of the window of the result's axes; *inside: where there is input. */
+/* The input at every tap of the windows at the result's axes; *inside: the tap lies in the input. */
 static tc_lv load_window(tc_lower *l, const window *w, uint64_t *over, tc_lv *inside, int *tap_axis) {
     tc_value *x = tc_arg_value(l->node, 0);
     tc_symctx *s = l->loop->sym;
@@ -211,7 +211,7 @@ static tc_status lower_max_pool(tc_lower *l) {
     }
     return tc_l_out(l, 1, flat);
 }
-/* The number that the sum of window o of dimension k is divided by: the window cut at the padded input, or at the input. */
+/* The divisor for window o of dimension k: its size inside the padded input, or inside the input. */
 static tc_lv extent(tc_lower *l, const window *w, int k, tc_lv o, tc_sym in, bool count_pad) {
     tc_lv size = tc_l_host(l, TC_I64, in), start = tc_l_sub(l, tc_l_mul(l, o, integer(l, w->stride[k])), integer(l, w->padding[k]));
     tc_lv end = tc_l_op2(l, TC_X_MIN, tc_l_add(l, start, integer(l, w->kernel[k])), tc_l_add(l, size, integer(l, w->padding[k])));
@@ -236,7 +236,7 @@ static tc_status lower_avg_pool(tc_lower *l) { /* self, kernel, stride, padding,
     if (tc_is_integral(m->dtype)) return tc_l_out(l, 0, tc_l_op2(l, TC_X_DIV_TRUNC, sum, by));
     return tc_l_out(l, 0, tc_l_div(l, sum, tc_l_cast(l, by, tc_l_type(l, 0))));
 }
-/* grad_output, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override: sum over the windows an element is in */
+/* grad_output, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override: sums over the windows that contain an element */
 static tc_status lower_avg_backward(tc_lower *l) {
     window w = of_node(l->node, 2, false);
     tc_value *g = tc_arg_value(l->node, 0);
@@ -283,14 +283,14 @@ static tc_status shape_adaptive(tc_shape_ctx *c) {
     }
     return windows_out(c, &d, n < 3);
 }
-/* [floor(i a / b), ceil((i + 1) a / b)) for i an index value */
+/* [floor(i a / b), ceil((i + 1) a / b)) for the index value i */
 static void adaptive_bounds(tc_lower *l, tc_lv i, tc_sym a, tc_sym b, tc_lv *start, tc_lv *end) {
     tc_lv va = tc_l_host(l, TC_I64, a), vb = tc_l_host(l, TC_I64, b), one = integer(l, 1);
     *start = tc_l_op2(l, TC_X_DIV_FLOOR, tc_l_mul(l, i, va), vb);
     tc_lv up = tc_l_sub(l, tc_l_add(l, tc_l_mul(l, tc_l_add(l, i, one), va), vb), one);
     *end = tc_l_op2(l, TC_X_DIV_FLOOR, up, vb);
 }
-/* grad_output, self[, indices]: grad_output says how many windows there are */
+/* grad_output, self[, indices]; the sizes of grad_output are the numbers of windows */
 static tc_status shape_adaptive_backward(tc_shape_ctx *c) {
     for (int i = 0; i < c->nargs; i++) TC_TRY(tc_sh_need_tensor(c, i));
     const tc_meta *g = tc_sh_meta(c, 0), *x = tc_sh_meta(c, 1);
@@ -303,7 +303,7 @@ static tc_status shape_adaptive_backward(tc_shape_ctx *c) {
     if (c->nargs > 2) TC_TRY(tc_sh_sized(c, 2, &all, TC_DTYPE_NONE, "grad_output"));
     return like_self(c);
 }
-/* the longest such window; of no windows, that of one */
+/* the largest such window; 1 without windows */
 static tc_sym adaptive_span(tc_symctx *s, tc_sym a, tc_sym b) {
     b = tc_sym_max(s, b, tc_sym_int(s, 1));
     if (tc_sym_is_int(tc_sym_mod(s, a, b), 0)) return tc_sym_floordiv(s, a, b);
@@ -313,7 +313,7 @@ typedef struct {
     tc_lv x, inside, count, at[MAX_SPATIAL];
     uint64_t over;
 } adaptive;
-/* Tensor `v` over the windows of the result's axes: size a of v against size b of the result. */
+/* Tensor `v` over adaptive windows at the result's axes, from size a of v to size b of the result. */
 static adaptive load_adaptive(tc_lower *l, tc_value *v, int n) {
     const tc_meta *m = &v->meta, *r = &l->node->outs[0]->meta;
     int lead = m->rank - n;
@@ -358,7 +358,7 @@ static tc_status lower_adaptive_max(tc_lower *l) {
     }
     return tc_l_out(l, 1, flat);
 }
-/* An input element is in the windows floor(i out / in) .. ceil((i + 1) out / in): adaptive windows the other way. */
+/* Input element i lies in windows floor(i out / in) .. ceil((i + 1) out / in): adaptive windows in the other direction. */
 static tc_status lower_adaptive_avg_backward(tc_lower *l) { /* grad_output, self */
     int n = spatial(l->node->op);
     const tc_meta *g = tc_arg_meta(l->node, 0), *r = &l->node->outs[0]->meta;
@@ -388,12 +388,12 @@ static tc_value *scatter_flat(tc_emit *e, tc_value *g, tc_value *indices, const 
                                tc_emit_call(e, "aten::reshape", "vS", g, gflat, lead + 1));
     return tc_emit_call(e, "aten::view", "vS", r, x->size, x->rank);
 }
-/* By the backward operator, whose own gradient is there for every argument. */
+/* Through the backward operator, which has gradients for every argument. */
 static tc_status grad_max_pool(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (!gs[0] || !tc_emit_wants_grad(e, n, 0)) return tc_e_done(e);
     char name[64];
     tc_arg a[8] = {{.kind = TC_A_VALUE, .value = gs[0]}};
-    int kept = n->nargs == 2 ? 1 : n->nargs; /* the adaptive ones keep self alone */
+    int kept = n->nargs == 2 ? 1 : n->nargs; /* adaptive forms have self only */
     int k = 1;
     snprintf(name, sizeof name, "aten::%s_backward", tc_op_schema(n->op)->name);
     for (int i = 0; i < kept; i++) a[k++] = n->args[i];
@@ -406,7 +406,7 @@ static tc_status decompose_max_pool_backward(tc_emit *e, const tc_node *n) { /* 
     tc_emit_result(e, 0, scatter_flat(e, tc_arg_value(n, 0), tc_arg_value(n, n->nargs - 1), tc_arg_meta(n, 1), spatial(n->op), "aten::scatter_add"));
     return tc_e_done(e);
 }
-/* grad_output: its cotangent read where the maxima were. self: zeros, as in PyTorch, for the indices do not move with it. */
+/* grad_output: its cotangent read at the maxima. self: zeros, as in PyTorch, because the indices are constant. */
 static tc_status grad_max_pool_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_symctx *s = tc_e_sym(e);
     const tc_meta *x = tc_arg_meta(n, 1), *g = tc_arg_meta(n, 0);
@@ -438,7 +438,7 @@ static tc_status grad_adaptive_avg(tc_emit *e, const tc_node *n, tc_value *const
     return tc_e_done(e);
 }
 
-/* The backward operators are linear in grad_output: their gradient is the pooling itself. */
+/* The backward operators are linear in grad_output; their gradient is the pooling itself. */
 static tc_status grad_avg_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 0))
         tc_e_give(e, n, 0,
@@ -502,7 +502,7 @@ static tc_status decompose_adaptive_avg(tc_emit *e, const tc_node *n) {
         return tc_error(TC_CONTENT, "%s: Expected %dD or %dD tensor, but got %dD", tc_op_name(n->op), dims + 1, dims + 2, x->meta.rank);
     bool ones = true;
     for (int k = 0; k < n->args[1].n; k++) ones &= tc_sym_is_int(n->args[1].syms[k], 1);
-    if (ones && dims != 1) { /* the mean of everything */
+    if (ones && dims != 1) { /* the mean of all elements */
         int64_t all[] = {-1, -2, -3};
         tc_emit_result(e, 0, tc_emit_call(e, "aten::mean.dim", "vIb", x, all, dims, 1));
     } else if (dims == 1) {

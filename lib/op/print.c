@@ -298,7 +298,7 @@ static void dot_graph(tc_buf *b, const tc_graph *g, int depth) {
 }
 
 void tc_program_print_dot(tc_buf *b, const tc_program *p) {
-    /* Node ids are addresses only inside this text: renumber them so that the text is the same every time. */
+    /* Node ids are unique in this text only: they are renumbered so that the text is reproducible. */
     tc_buf t = {0};
     tc_map ids = {0};
     dot_graph(&t, p->graph, 0);

@@ -11,7 +11,7 @@
 
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 
-/* The elements in ascending order along the last dimension, that of the quantile. */
+/* The elements sorted along the last dimension, to which the quantile's dimension was moved. */
 static tc_value *in_order(tc_emit *e, tc_value *x, bool all, int64_t d) {
     if (all) x = ATEN("reshape", "vI", x, (int64_t[]){-1}, 1);
     else if (x->meta.rank == 0) x = ATEN("unsqueeze", "vi", x, (int64_t)0);
@@ -73,7 +73,7 @@ static tc_status decompose_quantile(tc_emit *e, const tc_node *n) { /* self, q, 
     if (!strcmp(how, "lower")) r = tc_e1(e, "aten::floor", r);
     if (!strcmp(how, "higher")) r = tc_e1(e, "aten::ceil", r);
     if (!strcmp(how, "nearest")) r = tc_e1(e, "aten::round", r);
-    if (r && r->meta.rank < sorted->meta.rank) /* numbers that do not depend on the data: the same for every row */
+    if (r && r->meta.rank < sorted->meta.rank) /* ranks do not depend on the data: the same for every row */
         for (int k = r->meta.rank; r && k < sorted->meta.rank; k++) r = ATEN("unsqueeze", "vi", r, (int64_t)0);
     if (e->status) return tc_e_done(e);
     tc_sym size[TC_MAX_RANK];
@@ -83,7 +83,7 @@ static tc_status decompose_quantile(tc_emit *e, const tc_node *n) { /* self, q, 
     y = at(e, sorted, below);
     if (!strcmp(how, "linear")) y = ATEN("lerp.Tensor", "vvv", y, at(e, sorted, ATEN("ceil", "v", r)), tc_e_sub(e, r, below));
     if (!strcmp(how, "midpoint")) y = ATEN("lerp.Scalar", "vvf", y, at(e, sorted, ATEN("ceil", "v", r)), 0.5);
-    /* the last dimension counts quantiles: first in the result where q is a vector, else away */
+    /* the last dimension counts quantiles: moved to the front if q is a vector, else removed */
     if (all) {
         for (int k = 0; keep && k < rank; k++) y = ATEN("unsqueeze", "vi", y, (int64_t)0);
     } else if (keep && rank) {

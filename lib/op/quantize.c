@@ -38,7 +38,7 @@ static tc_status read_affine(tc_emit *e, const tc_node *n, tc_value *x, int64_t 
 static tc_value *levels(tc_emit *e, tc_value *x, const affine *a, bool whole) {
     tc_value *r;
     if (!a->scale) return ATEN("add.Tensor", "vi", tc_e1(e, "aten::round", tc_e_muls(e, x, 1 / a->scale_number)), a->zero_number);
-    /* a number in PyTorch: its reciprocal is that of a double */
+    /* a number in PyTorch: its reciprocal is computed in double */
     tc_value *inverse = tc_e1(e, "aten::reciprocal", whole ? tc_e_cast(e, a->scale, TC_F64) : a->scale);
     r = tc_e1(e, "aten::round", tc_e_mul(e, x, inverse));
     return a->zero ? tc_e_add(e, r, a->zero) : r;
@@ -128,7 +128,7 @@ static tc_status decompose_fake_switched(tc_emit *e, const tc_node *n) { /* self
 }
 
 /* ---- products ---- */
-/* self [M, K] and mat2 [N, bytes] of a type, the scales, last, of self's; the sizes of the result. */
+/* self [M, K], mat2 [N, bytes] of the given type, and the scales, the last argument, of self's type; gives the result's sizes. */
 static tc_status check_weight(tc_shape_ctx *c, tc_dtype type, const char *name, tc_dims *out) {
     for (int i = 0; i < c->nargs; i++)
         if (i != 2 || c->nargs == 3) TC_TRY(tc_sh_need_tensor(c, i));
@@ -155,8 +155,8 @@ static tc_status decompose_int8pack_mm(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* Four bits a weight, as PyTorch packs them where it has AVX-512: blocks of 64 rows, [block][K][32], the byte i of rows i and 32 + i; the last
- * rows, fewer than 64, [K][rows / 2], the byte i of rows 2 i and 2 i + 1. */
+/* Weights of 4 bits in PyTorch's layout for AVX-512: blocks of 64 rows, [block][K][32], byte i holding rows i and 32 + i; the last rows, fewer than
+ * 64, as [K][rows / 2], byte i holding rows 2 i and 2 i + 1. */
 enum { ROWS = 64 };
 static tc_value *both_halves(tc_emit *e, tc_value *low, tc_value *high) {
     return ATEN("bitwise_or.Tensor", "vv", low, ATEN("bitwise_left_shift.Tensor_Scalar", "vi", high, (int64_t)4));
@@ -249,7 +249,7 @@ static void reach(tc_emit *e, tc_value *x, bool token, tc_value *out[2]) {
     out[1] = tc_e2(e, "aten::maximum", ATEN("amax", "vIb", x, &last, token ? 1 : 0, token), zero);
 }
 static bool short_float(const tc_value *x) { return x->meta.dtype == TC_F32 || x->meta.dtype == TC_F16 || x->meta.dtype == TC_BF16; }
-/* What the operator computes in float32 it gives as float64 and int64: the types that PyTorch's graphs have for it. */
+/* Computed in float32, returned as float64 and int64, the types in PyTorch's graphs. */
 static tc_status give_parameters(tc_emit *e, tc_value *scale, tc_value *zero) {
     tc_emit_result(e, 0, tc_e_cast(e, scale, TC_F64));
     tc_emit_result(e, 1, tc_e_cast(e, zero, TC_I64));
@@ -311,7 +311,7 @@ static tc_status decompose_dequantize_token(tc_emit *e,
     tc_emit_result(e, 0, tc_e_cast(e, x, tc_arg_dtype(n, 6, TC_F32)));
     return tc_e_done(e);
 }
-/* The input as rows of a group each; scales and zero points as columns. */
+/* The input as rows of one group each; scales and zero points as columns. */
 static tc_status grouped(tc_emit *e, const tc_node *n, tc_value *out[3]) { /* args: input, scales, zero_points, ..., group_size as 6 */
     tc_value *x = tc_arg_value(n, 0), *s = tc_arg_value(n, 1), *z = tc_arg_value(n, 2);
     int64_t size = tc_arg_int(n, 6), row, per;

@@ -31,7 +31,7 @@ static tc_status shape_fill_float(tc_shape_ctx *c) {
     tc_dims d = tc_dims_of(m);
     return tc_sh_out(c, 0, m->dtype, &d);
 }
-static tc_status shape_rrelu_noise(tc_shape_ctx *c) { /* in the type in which self is computed with */
+static tc_status shape_rrelu_noise(tc_shape_ctx *c) { /* in the type in which self is computed */
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(tc_sh_need_float(c, 0));
     tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
@@ -80,16 +80,16 @@ static tc_status shape_native_dropout(tc_shape_ctx *c) {
 }
 
 /* ---- compositions ---- */
-/* What PyTorch fills in place, or after empty_like(x), it fills in the order of memory, which follows the strides of x: the draws are made in
- * that order and permuted to their places. */
+/* PyTorch fills in memory order, which follows the strides of x, when it fills in place or after empty_like(x): draws are made in that order and
+ * then permuted to their places. */
 typedef struct {
     int rank;
-    int64_t to[TC_MAX_RANK]; /* dimension d of the result is dimension to[d] of what was filled */
+    int64_t to[TC_MAX_RANK]; /* dimension d of the result is dimension to[d] of the filled tensor */
     int64_t of[TC_MAX_RANK]; /* the other way */
     bool plain;
 } layout;
 
-/* < 0: dimension a goes inside of b; > 0: outside; 0: not known (ATen's infer_dense_strides) */
+/* < 0: dimension a is inside b; > 0: outside; 0: unknown (ATen's infer_dense_strides) */
 static bool less(tc_symctx *s, tc_sym a, tc_sym b) { return tc_sym_known(s, tc_sym_op(s, TC_S_LT, a, b, NULL)) == 1; }
 static int inside(tc_symctx *s, const tc_meta *m, int a, int b) {
     tc_sym sa = m->stride[a], sb = m->stride[b];
@@ -120,7 +120,7 @@ static tc_value *room_like(tc_emit *e, tc_value *like, tc_dtype dtype, layout *o
 static tc_value *in_place(tc_emit *e, tc_value *filled, const layout *l) {
     return l->plain ? filled : tc_emit_call(e, "aten::permute", "vI", filled, l->to, l->rank);
 }
-/* A fill of a tensor that is not contiguous: PyTorch draws its normal numbers in pairs whatever the size. */
+/* Fills a tensor that is not contiguous: PyTorch then draws normal numbers in pairs for any size. */
 static tc_status fill_strided(tc_emit *e, const tc_node *n) {
     tc_value *self = tc_arg_value(n, 0), *p = n->nargs > 1 ? tc_arg_value(n, 1) : NULL;
     bool normal = !strcmp(tc_op_schema(n->op)->name, "normal_functional");
@@ -128,7 +128,7 @@ static tc_status fill_strided(tc_emit *e, const tc_node *n) {
     layout lay;
     memcpy(a, n->args, sizeof *a * (size_t)n->nargs);
     a[0].value = room_like(e, self, self->meta.dtype, &lay);
-    if (p && p->kind == TC_V_TENSOR && !lay.plain) /* bernoulli_(p): p goes along */
+    if (p && p->kind == TC_V_TENSOR && !lay.plain) /* bernoulli_(p): p is permuted like self */
         a[1].value = tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::expand", "vS", p, self->meta.size, lay.rank), lay.of, lay.rank);
     tc_node *made = tc_e_args(e, normal ? "tc::normal_serial" : tc_op_name(n->op), a, normal ? 3 : n->nargs);
     tc_emit_result(e, 0, in_place(e, made ? made->outs[0] : NULL, &lay));
@@ -141,7 +141,7 @@ static bool not_strided(const tc_node *n) {
 }
 static const struct tc_otherwise fill_otherwise = {not_strided, fill_strided};
 
-/* What result 0 is drawn into, in the order of memory: as `self` where the operator is a _like one that keeps its layout. */
+/* The tensor that result 0 is drawn into, in memory order: like `self` for _like operators that keep its layout. */
 static tc_value *empty_of(tc_emit *e, const tc_node *n, layout *lay) {
     int self = param(n->op, "self"), format = param(n->op, "memory_format");
     bool keeps = self == 0 && (format < 0 || n->args[format].kind == TC_A_NONE ||
@@ -153,7 +153,7 @@ static tc_value *empty_of(tc_emit *e, const tc_node *n, layout *lay) {
     tc_node *made = tc_e_args(e, "aten::empty.memory_format", a, 2);
     return made ? made->outs[0] : NULL;
 }
-/* What is drawn from low to high has to be numbers of the type. */
+/* The bounds of a range must be representable in the type. */
 static tc_status check_bounds(const tc_shape_ctx *c, tc_dtype t) {
     const int low = param(c->op, "low"), high = param(c->op, "high");
     int64_t from = 0, to;
@@ -192,7 +192,7 @@ static tc_status decompose_rand(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_randn(tc_emit *e, const tc_node *n) {
     layout lay;
-    tc_value *room = empty_of(e, n, &lay); /* PyTorch's vectorised path is for contiguous tensors */
+    tc_value *room = empty_of(e, n, &lay); /* PyTorch's vectorised path takes contiguous tensors only */
     tc_emit_result(e, 0, in_place(e, tc_emit_call(e, lay.plain ? "aten::normal_functional" : "tc::normal_serial", "v", room), &lay));
     return tc_e_done(e);
 }
@@ -228,7 +228,7 @@ static tc_status decompose_normal_floats(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* Without replacement: the largest of p / exponential noise, which is a draw in proportion to p. */
+/* Without replacement: the largest p / exponential noise is a draw in proportion to p. */
 static tc_status decompose_multinomial(tc_emit *e, const tc_node *n) {
     tc_value *p = tc_arg_value(n, 0);
     bool one = tc_sym_is_int(tc_arg_sym(n, 1), 1);
@@ -269,7 +269,7 @@ static tc_status decompose_dropout(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* A mask of one number a channel: [N, C, 1, ...]. */
+/* A mask with one number for each channel: [N, C, 1, ...]. */
 static tc_value *channels_like(tc_emit *e, tc_value *x) {
     tc_sym size[TC_MAX_RANK];
     for (int i = 0; i < x->meta.rank; i++) size[i] = i < 2 ? x->meta.size[i] : tc_sym_int(tc_e_sym(e), 1);
@@ -290,7 +290,7 @@ static tc_status decompose_feature_dropout(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* x a k + (1 - k) ... so that mean and variance of SELU's fixed point stay: k is the mask, alpha SELU's. */
+/* x a k + (1 - k) ... keeps mean and variance at SELU's fixed point: k is the mask, alpha SELU's. */
 static tc_status alpha(tc_emit *e, const tc_node *n, bool by_feature) {
     const double alpha = 1.7580993408473766;
     tc_value *x = tc_arg_value(n, 0);
@@ -333,7 +333,7 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 
-/* Of probabilities, means and deviations: zeros, as in PyTorch. */
+/* Gradients of probabilities, means and deviations: zeros, as in PyTorch. */
 static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     (void)gs;
     for (int i = 0; i < 2; i++)

@@ -16,7 +16,7 @@ static tc_status shape_binomial(tc_shape_ctx *c) {
     return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
 }
 
-/* What does not broadcast already. */
+/* Expands operands that need broadcasting. */
 static tc_status decompose_binomial(tc_emit *e, const tc_node *n) {
     tc_value *v[2] = {tc_arg_value(n, 0), tc_arg_value(n, 1)};
     const tc_meta *m = &n->outs[0]->meta;
@@ -25,7 +25,7 @@ static tc_status decompose_binomial(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* Of rates, counts and probabilities: zero, as in PyTorch. */
+/* Gradients of rates, counts and probabilities: zeros, as in PyTorch. */
 static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     (void)gs;
     for (int i = 0; i < n->nargs && i < 2; i++)

@@ -33,7 +33,7 @@ static tc_status shape_cat(tc_shape_ctx *c) {
         dims.size[d] = started ? tc_sym_add(tc_sh_sym(c), dims.size[d], m[k]->size[d]) : m[k]->size[d];
         started = true;
     }
-    bool last = true; /* channels last where all are */
+    bool last = true; /* channels last if all operands are */
     for (int k = 0; k < n && last; k++) last = tc_sh_is_channels_last(c, m[k]);
     return tc_sh_out_strided(c, 0, tc_sh_result_type(c, 1, (int[]){0}), &dims, last ? tc_sh_channels_last_strides(c, &dims) : NULL);
 }
@@ -55,8 +55,8 @@ static tc_status lower_cat(tc_lower *l) {
     }
     return l->status;
 }
-enum { MOST = 48 }; /* that a loop has axes for */
-/* Of more: pieces that a loop takes, and then these, in the type of the result from the first on. */
+enum { MOST = 48 }; /* the largest number for which a loop has axes */
+/* For more operands: concatenations of as many as a loop takes, which are then concatenated. Converted to the result's type first. */
 static tc_status decompose_many_cat(tc_emit *e, const tc_node *n) {
     const tc_arg *list = &n->args[0];
     int64_t d = tc_arg_int(n, 1);
@@ -117,8 +117,7 @@ static tc_status decompose_stack(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::cat", "Vi", v, list->n, d));
     return tc_e_done(e);
 }
-/* Tensors that are channels last stay so: they stand side by side along dimension dim, which is cut in two then. Others are written one after
- * another. */
+/* Channels-last tensors stay so: they are concatenated along dim, which is then split in two. Others are written one after another. */
 static tc_status shape_stack(tc_shape_ctx *c) {
     const tc_arg *list = &c->args[0];
     TC_TRY(tc_shape_decomposed(c));
@@ -206,7 +205,7 @@ static tc_status shape_roll(tc_shape_ctx *c) {
 }
 static tc_status decompose_roll(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    if (n->args[2].n == 0) { /* over the flattened tensor */
+    if (n->args[2].n == 0) { /* without dims: over the flattened tensor */
         tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
         flat = tc_emit_call(e, "aten::roll", "vaI", flat, &n->args[1], (int64_t[]){0}, 1);
         tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", flat, x->meta.size, x->meta.rank));
@@ -214,7 +213,7 @@ static tc_status decompose_roll(tc_emit *e, const tc_node *n) {
     }
     tc_symctx *s = tc_e_sym(e);
     tc_value *y = x;
-    for (int k = 0; k < n->args[1].n && y; k++) { /* the end of the dimension before its beginning */
+    for (int k = 0; k < n->args[1].n && y; k++) { /* the end of the dimension, then its beginning */
         int64_t d, v;
         tc_sym_const_int(n->args[2].syms[k], &d);
         if (x->meta.rank == 0 || tc_sym_is_int(x->meta.size[tc_wrap(d, x->meta.rank)], 0)) continue;
@@ -311,7 +310,7 @@ static tc_status decompose_repeat_interleave(tc_emit *e, const tc_node *n) { /* 
     if (!x) return tc_e_done(e);
     int64_t given = tc_arg_is_none(n, 2) ? 0 : tc_arg_int(n, 2);
     int rank = x->meta.rank ? x->meta.rank : 1;
-    if (x->meta.rank == 0 && given >= -rank && given < rank) given = 1; /* PyTorch makes a dimension behind it, which has no place */
+    if (x->meta.rank == 0 && given >= -rank && given < rank) given = 1; /* PyTorch adds a trailing dimension, which takes no part */
     if (given < -rank || given >= rank || x->meta.rank == 0)
         return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
                         -rank, rank - 1, (long long)given);

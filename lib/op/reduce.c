@@ -58,7 +58,7 @@ static tc_status shape_mean(tc_shape_ctx *c) {
                              tc_is_integral(tc_sh_meta(c, 0)->dtype) ? "Input" : "Optional", tc_dtypes[d].torch);
     return reduce_to(c, 0, d);
 }
-/* Refuses to reduce nothing: max and the like have no value for it. */
+/* Refuses an empty reduction: max and the like have no identity. */
 static tc_status nonempty(tc_shape_ctx *c, uint64_t mask, bool by_dim) {
     const tc_meta *m = tc_sh_meta(c, 0);
     const char *name = tc_op_schema(c->op)->name;
@@ -82,7 +82,7 @@ static tc_status need_order(const tc_shape_ctx *c) {
     if (m && tc_is_complex(m->dtype)) return tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[m->dtype].torch);
     return NULL;
 }
-static tc_status shape_extreme(tc_shape_ctx *c) { /* amax, max, max.dim, aminmax: all results alike, indices int64 */
+static tc_status shape_extreme(tc_shape_ctx *c) { /* amax, max, max.dim, aminmax: all results have the same sizes; indices are int64 */
     reduced r;
     TC_TRY(need_order(c));
     TC_TRY(reduced_dims(c, &r));
@@ -121,7 +121,7 @@ static tc_status shape_var(tc_shape_ctx *c) {
     TC_TRY(reduce_to(c, 0, tc_dtype_real(d)));
     return c->nouts > 1 ? reduce_to(c, 1, d) : NULL;
 }
-/* dtype= of a norm of a tensor of type d: complex as that is, and no narrower. */
+/* Checks dtype= of a norm of a tensor of type d: complex if d is, and not narrower. */
 static tc_status norm_type(const tc_shape_ctx *c, tc_dtype d) {
     const tc_arg *a = &c->args[4];
     if (a->kind != TC_A_DTYPE) return NULL;
@@ -166,7 +166,7 @@ static reduced of_node(const tc_node *n) {
     if (rank == 0) r.mask = 0;
     return r;
 }
-/* Argument 0 at the result's axes and new axes for the reduced dimensions, which `over` names. */
+/* Argument 0 at the result's axes and at new axes `over` for the reduced dimensions. */
 static tc_lv load_reduced(tc_lower *l, reduced r, tc_dtype as, uint64_t *over) {
     tc_value *x = tc_arg_value(l->node, 0);
     tc_affine index[TC_MAX_RANK] = {{0}};
@@ -187,7 +187,7 @@ static tc_lv load_reduced(tc_lower *l, reduced r, tc_dtype as, uint64_t *over) {
 }
 static tc_dtype own(const tc_lower *l) { return tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype); }
 static tc_lv zero_of(tc_lower *l, tc_dtype d) { return tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), d); }
-/* How many elements are reduced, as a number of the run. */
+/* The number of reduced elements, at run time. */
 static tc_sym count_of(tc_lower *l, uint64_t mask) {
     tc_symctx *s = l->loop->sym;
     const tc_meta *m = tc_arg_meta(l->node, 0);
@@ -197,7 +197,7 @@ static tc_sym count_of(tc_lower *l, uint64_t mask) {
     return n;
 }
 
-/* PyTorch adds to a 0: nothing but -0 sums to 0. */
+/* PyTorch adds to +0, so an empty sum and a sum of -0 are +0. */
 static tc_lv to_zero(tc_lower *l, tc_lv sum) {
     const tc_dtype d = tc_l_type(l, 0);
     return tc_is_integral(d) ? sum : tc_l_add(l, sum, zero_of(l, d));
@@ -250,7 +250,7 @@ static tc_status lower_count_nonzero(tc_lower *l) {
     tc_lv x = load_reduced(l, of_node(l->node), own(l), &over);
     return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, tc_l_cast(l, tc_l_op2(l, TC_X_NE, x, zero_of(l, own(l))), TC_I64), over));
 }
-/* n - correction, not below 0 */
+/* n - correction, at least 0 */
 static double correction_of(const tc_node *n) {
     int c = param(n->op, "correction"), u = param(n->op, "unbiased");
     if (u >= 0) return tc_arg_bool(n, u) ? 1 : 0;
@@ -262,18 +262,18 @@ static tc_status variance(tc_lower *l, bool root) {
     if (over) {
         tc_lv w = tc_l_reduce(l, TC_R_WELFORD, x, over);
         mean = tc_l_part(l, w, 0), squares = tc_l_part(l, w, 1), count = tc_l_part(l, w, 2);
-    } else /* of a tensor without dimensions: one element */
+    } else /* without dimensions: one element */
         mean = tc_l_cast(l, x, TC_F64), squares = tc_l_sub(l, mean, mean), count = tc_l_f(l, TC_F64, 1);
     tc_lv n = tc_l_sub(l, count, tc_l_f(l, TC_F64, correction_of(l->node)));
     tc_lv zero = tc_l_f(l, TC_F64, 0), some = tc_l_op2(l, TC_X_GT, count, zero);
-    tc_lv v = tc_l_div(l, squares, tc_l_where(l, some, tc_l_op2(l, TC_X_FMAX, n, zero), zero)); /* of nothing always NaN */
+    tc_lv v = tc_l_div(l, squares, tc_l_where(l, some, tc_l_op2(l, TC_X_FMAX, n, zero), zero)); /* NaN if there are no elements */
     TC_TRY(tc_l_out(l, 0, root ? tc_l_op1(l, TC_X_SQRT, v) : v));
     if (l->node->nouts == 1) return NULL;
     return tc_l_out(l, 1, tc_l_where(l, some, mean, tc_l_f(l, TC_F64, __builtin_nan(""))));
 }
 static tc_status lower_var(tc_lower *l) { return variance(l, false); }
 static tc_status lower_std(tc_lower *l) { return variance(l, true); }
-/* Is each number made of one element? */
+/* Does each result have a single element? */
 static bool of_one(const tc_lower *l, uint64_t over) {
     const tc_meta *x = tc_arg_meta(l->node, 0);
     for (int k = 0; over && k < x->rank; k++)
@@ -285,7 +285,8 @@ static tc_status lower_norm(tc_lower *l) {
     double p = tc_arg_float(l->node, 1);
     tc_dtype d = tc_l_type(l, 0);
     tc_lv x = load_reduced(l, of_node(l->node), d, &over), a = tc_l_op1(l, TC_X_ABS, x);
-    if (p != 0 && of_one(l, over)) return tc_l_out(l, 0, over ? tc_l_reduce(l, TC_R_SUM, a, over) : a); /* its power may be too large */
+    if (p != 0 && of_one(l, over))
+        return tc_l_out(l, 0, over ? tc_l_reduce(l, TC_R_SUM, a, over) : a); /* |a| itself, because its power may overflow */
     if (p == 2) return tc_l_out(l, 0, over ? tc_l_op1(l, TC_X_SQRT, tc_l_reduce(l, TC_R_SUM, tc_l_mul(l, x, x), over)) : a);
     if (p == 1) return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, a, over));
     if (p == 0) return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, tc_l_cast(l, tc_l_op2(l, TC_X_NE, x, tc_l_f(l, d, 0)), d), over));
@@ -302,7 +303,7 @@ static tc_status lower_logsumexp(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_add(l, tc_l_op1(l, TC_X_LOG, s), m));
 }
 /* ---- gradients ---- */
-/* A result (or its gradient) with the reduced dimensions put back as size 1. */
+/* A result (or its gradient) with the reduced dimensions restored as size 1. */
 static tc_value *restore(tc_emit *e, const tc_node *n, tc_value *g) {
     reduced r = of_node(n);
     if (r.keepdim || !g) return g;
@@ -316,7 +317,7 @@ static tc_value *spread(tc_emit *e, const tc_node *n, tc_value *g) {
     const tc_meta *m = tc_arg_meta(n, 0);
     return tc_emit_call(e, "aten::expand", "vS", restore(e, n, g), m->size, m->rank);
 }
-/* g divided by the number of elements reduced (a symbolic number where sizes are) */
+/* g divided by the number of reduced elements (symbolic if sizes are) */
 static tc_value *over_count(tc_emit *e, const tc_node *n, tc_value *g, double less) {
     const tc_meta *m = tc_arg_meta(n, 0);
     tc_symctx *s = tc_e_sym(e);
@@ -387,7 +388,7 @@ static tc_status grad_pick(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::scatter.src", "vavv", zero, &n->args[param(n->op, "dim")], i, g));
     return tc_e_done(e);
 }
-/* the product of the others: those before times those after */
+/* The gradient of an element is the product of the others: those before it times those after it. */
 static tc_status grad_prod(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0), *g = gs[0];
     int at = param(n->op, "dim");
@@ -423,7 +424,7 @@ static tc_value *mean_of(tc_emit *e, const tc_node *n) {
         if (r.mask >> d & 1) dims[k++] = d;
     return k ? tc_emit_call(e, "aten::mean.dim", "vIb", x, dims, k, 1) : x;
 }
-/* var: 2 / (n - c) g (x - mean); std: the same with g / (2 std), 0 where std is 0; the mean's own share added */
+/* var: 2 / (n - c) g (x - mean); std: the same with g / (2 std), 0 where std is 0; plus the part of the mean */
 static tc_status var_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, bool root) {
     tc_value *x = tc_arg_value(n, 0), *g = gs[0], *sum = NULL;
     if (g) {
@@ -485,7 +486,7 @@ static tc_status grad_logsumexp(tc_emit *e, const tc_node *n, tc_value *const *g
     return tc_e_done(e);
 }
 /* ---- complex numbers ---- */
-/* The last of the running products, 1 before the first. */
+/* The product of all elements before each, 1 for the first. */
 static tc_status complex_prod(tc_emit *e, const tc_node *n) {
     int at = param(n->op, "dim");
     tc_value *x = tc_e_cast(e, tc_arg_value(n, 0), n->outs[0]->meta.dtype);
@@ -500,7 +501,7 @@ static tc_status complex_prod(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, of_node(n).keepdim && tc_arg_meta(n, 0)->rank ? tc_emit_call(e, "aten::unsqueeze", "vi", last, d) : last);
     return tc_e_done(e);
 }
-/* var and std: the variances of the parts added; means are pairs */
+/* var and std: the sum of the parts' variances; means are complex */
 static tc_status complex_var(tc_emit *e, const tc_node *n) {
     const tc_schema *s = tc_op_schema(n->op);
     bool root = !strncmp(s->name, "std", 3);
@@ -529,7 +530,7 @@ static tc_status complex_logsumexp(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *re = tc_e1(e, "aten::real", x);
     reduced over = of_node(n);
     for (int d = 0; d < x->meta.rank; d++)
-        if ((over.mask >> d & 1) && tc_sym_is_int(x->meta.size[d], 0)) { /* the logarithm of an empty sum */
+        if ((over.mask >> d & 1) && tc_sym_is_int(x->meta.size[d], 0)) { /* empty: log(0) */
             tc_value *none = tc_emit_call(e, "aten::sum.dim_IntList", "vaa", x, &n->args[1], &n->args[2]);
             tc_emit_result(e, 0, tc_e1(e, "aten::log", none));
             return tc_e_done(e);

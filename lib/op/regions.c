@@ -6,7 +6,7 @@
 
 typedef struct {
     const char *name;
-    int graph; /* the argument from which on its graph is looked for */
+    int graph; /* the argument from which on its graph is searched */
 } region;
 static const region regions[] = {{"wrap_with_set_grad_enabled", 1},
                                  {"wrap_with_autocast", 4},
@@ -25,7 +25,7 @@ static const region *region_of(const tc_node *n) {
     return NULL;
 }
 
-/* Operands (aux) in the place of the region's inputs; its own values move into the outer graph as they are. */
+/* Replaces the region's inputs by operands (aux); its own values move into the outer graph unchanged. */
 static tc_value *renamed(const tc_graph *sub, tc_value *v) { return v->graph == sub ? v->aux : v; }
 static void rename_place(void *ctx, tc_value **v) { *v = renamed(ctx, *v); }
 
@@ -36,7 +36,7 @@ static void move_value(tc_graph *g, tc_value *v) {
     for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) move_value(g, v->list[k]);
 }
 
-/* The subgraph of the call n of a region; its inputs point at the operands that follow it (aux). */
+/* The subgraph of n, a call of a region; sets aux of its inputs to the operands. */
 static tc_status bind_operands(tc_node *n, const region *r, tc_graph **out) {
     int at = r->graph, nops = 0;
     while (at < n->nargs && n->args[at].kind != TC_A_GRAPH) at++;
@@ -45,15 +45,16 @@ static tc_status bind_operands(tc_node *n, const region *r, tc_graph **out) {
     for (int i = at + 1; i < n->nargs; i++) {
         const tc_arg *a = &n->args[i];
         const bool list = a->kind == TC_A_VALUES, number = a->kind == TC_A_INT || a->kind == TC_A_SCALAR;
-        if (number && (nops >= sub->ninputs || sub->inputs[nops]->kind == TC_V_TENSOR)) continue; /* a setting of the region */
+        if (number && (nops >= sub->ninputs || sub->inputs[nops]->kind == TC_V_TENSOR)) continue; /* a setting of the region, not an operand */
         for (int k = 0; k < (list ? a->n : number || a->kind == TC_A_VALUE); k++, nops++)
-            if (nops < sub->ninputs) sub->inputs[nops]->aux = list ? a->values[k] : number ? NULL : a->value; /* a number: by its expression */
+            if (nops < sub->ninputs)
+                sub->inputs[nops]->aux = list ? a->values[k] : number ? NULL : a->value; /* numbers are replaced by their expressions */
     }
     if (nops != sub->ninputs) return tc_error(TC_CONTENT, "%s: %d operands for a graph of %d inputs", tc_op_name(n->op), nops, sub->ninputs);
     return NULL;
 }
 
-/* m of the region as a node before n. */
+/* Moves node m of the region before n. */
 static tc_node *moved(tc_graph *g, tc_node *m, tc_node *n, bool no_grad) {
     tc_node *copy = tc_graph_node(g, m->op, 0, m->nouts, n);
     copy->args = m->args;
@@ -70,7 +71,7 @@ static tc_node *moved(tc_graph *g, tc_node *m, tc_node *n, bool no_grad) {
     return copy;
 }
 
-/* The casts that autocast to `to` makes before n; its results' types follow. */
+/* Inserts autocast's casts before n and updates its result types. */
 static tc_status cast_arguments(tc_functional *f, tc_node *n, tc_dtype to) {
     tc_value types[16] = {{0}};
     f->e.before = n;
@@ -83,7 +84,7 @@ static tc_status cast_arguments(tc_functional *f, tc_node *n, tc_dtype to) {
     return NULL;
 }
 
-/* The nodes of the region before n, inside inner regions too; its results replace those of n. */
+/* Moves the nodes of the region, including inner regions, before n; its results replace those of n. */
 static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc_dtype cast, bool no_grad) {
     tc_graph *sub = NULL;
     TC_TRY(bind_operands(n, r, &sub));
@@ -99,7 +100,7 @@ static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc
         if (inner) TC_TRY(inline_region(f, copy, inner, cast, no_grad));
         else if (cast != TC_DTYPE_NONE) TC_TRY(cast_arguments(f, copy, cast));
     }
-    for (int i = 0; i < n->nouts && i < sub->noutputs; i++) { /* later readers of the region's results */
+    for (int i = 0; i < n->nouts && i < sub->noutputs; i++) { /* redirect readers of the region's results */
         while (f->inlined.len <= n->outs[i]->id) tc_vec_push(&f->inlined, NULL);
         f->inlined.data[n->outs[i]->id] = sub->outputs[i] ? renamed(sub, sub->outputs[i]) : NULL;
     }

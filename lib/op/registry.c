@@ -13,12 +13,12 @@
 extern const tc_op *const tc_op_families[];
 
 typedef struct {
-    tc_op derived;   /* in-place and out forms: the row they got; first, so that their address is the entry's */
+    tc_op derived;   /* in-place and out forms: their derived row; the first member, so that a row's address is the entry's */
     const tc_op *op; /* the row, or &derived */
     const tc_op *functional;
     const char *key, *name; /* "aten::add.Tensor", "aten.add.Tensor" */
     _Atomic(tc_schema *) schema;
-    _Atomic(char) takes_out; /* 'y', 'n'; 0: not asked yet */
+    _Atomic(char) takes_out; /* 'y', 'n'; 0: not computed yet */
 } entry;
 
 static struct {
@@ -28,15 +28,15 @@ static struct {
     tc_arena arena;
     entry *rows;
     size_t nrows;
-    uint32_t *by_name; /* open addressing; 0 is empty, else row + 1 */
-    entry **by_op;     /* likewise: the rows' entries */
+    uint32_t *by_name; /* open addressing; 0: empty, else row + 1 */
+    entry **by_op;     /* the same, keyed by row address */
     size_t mask;
     tc_map derived; /* key to entry; NULL value: no such form */
 } reg = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static size_t hash_ptr(const void *p) { return (size_t)(((uintptr_t)p >> 4) * 0x9E3779B97F4A7C15ull >> 20); }
 
-/* Three texts as one, in the arena: a thousand of them are made when a program starts. */
+/* Concatenates three texts in the arena; called a thousand times at program start. */
 static char *joined(tc_arena *a, const char *head, size_t nhead, const char *middle, size_t nmiddle, const char *tail) {
     size_t ntail = strlen(tail);
     char *s = tc_arena_alloc(a, nhead + nmiddle + ntail + 1);
@@ -103,7 +103,7 @@ static entry *row_of_key(const char *key) {
     return NULL;
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static tc_schema *schema_locked(entry *e) {
     tc_schema *s = atomic_load_explicit(&e->schema, memory_order_acquire);
     if (s) return s;
@@ -135,7 +135,7 @@ bool tc_op_mutates(const tc_op *op) {
     return false;
 }
 
-/* Do the parameters of s, without out arguments, begin those of f, the rest of f having defaults? Names need not agree. */
+/* Are the parameters of s, without out arguments, the first ones of f, and have f's further parameters defaults? Names may differ. */
 static bool same_call(const tc_schema *s, const tc_schema *f) {
     int n = 0;
     for (int i = 0; i < s->nparams; i++) {
@@ -152,20 +152,21 @@ static bool same_call(const tc_schema *s, const tc_schema *f) {
     return true;
 }
 
-/* The functional row that the in-place or out form s stands for; NULL when tc lacks it. */
+/* The functional row for the in-place or out form s; NULL if tc lacks it. */
 static const tc_op *functional_of(const tc_schema *s) {
     char base[128];
     size_t n = strlen(s->name);
     if (s->inplace) n--;
     int len = snprintf(base, sizeof base, "%s::%.*s", s->ns, (int)n, s->name);
     if (len >= (int)sizeof base) return NULL;
-    char own[128]; /* what PyTorch has no functional form of: tc::fill_diagonal_functional */
+    char own[128]; /* for forms of which PyTorch has no functional one: tc::fill_diagonal_functional */
     snprintf(own, sizeof own, "tc::%.*s_functional", (int)n, s->name);
     entry *best = NULL;
     int best_score = 0;
     for (size_t i = 0; i < reg.nrows; i++) {
         entry *e = &reg.rows[i];
-        /* normal_ is normal_functional: aten::normal is another function; so is _batch_norm_with_update, which writes running statistics */
+        /* normal_ maps to normal_functional, since aten::normal is another function; so does _batch_norm_with_update, which writes running
+         * statistics */
         const char *rest = !strcmp(e->key, own) ? "_functional" : e->key + (strncmp(e->key, base, (size_t)len) ? 0 : len);
         if (rest == e->key || (*rest && *rest != '.' && strcmp(rest, "_functional"))) continue;
         if (!s->inplace && !s->has_out && strcmp(rest, "_functional")) continue;
@@ -177,7 +178,7 @@ static const tc_op *functional_of(const tc_schema *s) {
     return best ? best->op : NULL;
 }
 
-/* The lock is not held. NULL when PyTorch has no such form or tc lacks the functional row. */
+/* The caller does not hold the lock. NULL if PyTorch has no such form or tc lacks the functional row. */
 static const tc_op *derive(const char *key) {
     size_t n;
     const char *line = tc_aten_line(key, strlen(key), &n);
@@ -203,7 +204,7 @@ static const tc_op *derive(const char *key) {
     return e ? e->op : NULL;
 }
 
-/* Any way of writing an operator's name to its key; false when it does not fit. */
+/* Converts any spelling of an operator's name to its key; false if the key is too long. */
 static bool key_of_name(const char *name, char *key, size_t cap) {
     static const char *const spaces[] = {"aten", "prims", "higher_order", "tc", "quantized_decomposed", "torchvision", "image", "transformers"};
     const char *sep = strstr(name, "::");
@@ -273,7 +274,7 @@ static int rank_of(const tc_op *op) {
     bool late = numbers_as_tensors(s->name);
     for (int i = 0; i < s->nparams; i++)
         if (s->params[i].type == TC_T_SCALAR && !s->params[i].has_default) r += late ? 10 : -10 + i;
-    if (s->nparams == 2 && s->params[1].type == TC_T_INTS) r++; /* x.hsplit(2): a number before numbers without brackets */
+    if (s->nparams == 2 && s->params[1].type == TC_T_INTS) r++; /* x.hsplit(2): a number before a list without brackets */
     return r;
 }
 
@@ -302,7 +303,7 @@ int tc_op_overloads(const char *name, const tc_op **out, int max) {
     size_t n = strlen(key);
     found f = {out, 0, max};
     tc_aten_each(key, n, add_line, &f);
-    for (size_t i = 0; i < reg.nrows && f.n < max; i++) { /* rows with a schema of their own */
+    for (size_t i = 0; i < reg.nrows && f.n < max; i++) { /* rows with schemas that PyTorch lacks */
         entry *e = &reg.rows[i];
         size_t len;
         if (!strncmp(e->key, key, n) && (!e->key[n] || e->key[n] == '.') && !tc_aten_line(e->key, strlen(e->key), &len)) out[f.n++] = e->op;

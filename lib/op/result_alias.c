@@ -9,7 +9,7 @@
 #include "op/shape.h"
 #include "op/view.h"
 
-/* The argument called name, or NULL where the operator has none or it was not given. */
+/* The argument named `name`; NULL if the operator has none or it was not given. */
 static const tc_arg *named(const tc_node *n, const char *name) {
     const tc_schema *s = tc_op_schema(n->op);
     for (int i = 0; i < s->nparams && i < n->nargs; i++)
@@ -17,14 +17,14 @@ static const tc_arg *named(const tc_node *n, const char *name) {
     return NULL;
 }
 
-/* `to` of the same type: PyTorch copies when it is told to, or to another memory format than the tensor suggests. */
+/* `to` of the same type: PyTorch copies if copy=True, or if the memory format differs from the tensor's. */
 static bool to_keeps(tc_program *p, const tc_node *n, const tc_meta *m) {
     const tc_arg *copy = named(n, "copy"), *format = named(n, "memory_format");
     if (n->outs[0]->meta.dtype != m->dtype || (copy && tc_scalar_to_double(copy->scalar) != 0)) return false;
     return !format || format->code == 4 || format->code == tc_sh_format(p, m);
 }
 
-/* Does a view, by its schema, show argument 0? Some return a copy, as the case may be. */
+/* Does the result of a view (by its schema) alias argument 0? Some views may have to copy. */
 static bool keeps(tc_program *p, const tc_node *n) {
     static const char *const reshapes[] = {"reshape", "flatten", "reshape_as"};
     const char *name = tc_op_schema(n->op)->name;
@@ -47,7 +47,7 @@ static tc_view_step step_of(const tc_node *n, const tc_value *v) {
     return (tc_view_step){n->op, n->args, n->nargs, k};
 }
 
-/* From a result of what n consists of back to an argument of n. */
+/* Follows a result of n's decomposition back to an argument of n, through views only. */
 static tc_result_alias follow(tc_program *p, const tc_node *n, tc_value *v) {
     const tc_value *end = v;
     const tc_node *m;

@@ -6,7 +6,7 @@ typedef struct {
     tc_buf places;
 } pattern;
 
-/* The nodes from n on that came from one: their pattern as text, and the node behind them. */
+/* The nodes from n on that have the same origin: their pattern as text, and the node after them. */
 static const tc_node *read_pattern(const tc_node *n, tc_buf *text) {
     const tc_node *from = n->origin;
     tc_buf_printf(text, "%s ->", tc_op_name(from->op));

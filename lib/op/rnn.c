@@ -12,7 +12,7 @@
 /* ---- one layer ---- */
 enum { X, W_IH, W_HH, B_IH, B_HH, HX, CX, REVERSE, BATCH_SIZES, MODE, HIDDEN, LAYERS, BIASES, BIDIRECTIONAL, BATCH_FIRST, TRAIN };
 
-/* Of gates and cells, and of the gradients' arithmetic. */
+/* Helpers for gates, cells and gradients. */
 static tc_dtype work_type(tc_dtype d) { return d == TC_F64 ? TC_F64 : TC_F32; }
 static bool is_16_bit(tc_dtype d) { return tc_is_float(d) && tc_dtype_size(d) == 2; }
 
@@ -50,7 +50,7 @@ static tc_status shape_layer(tc_shape_ctx *c) {
     return tc_sh_out(c, 3, work_type(x->dtype), &space);
 }
 static tc_status shape_layer_backward(tc_shape_ctx *c) {
-    static const char from[] = {0, 1, 2, 3, 4, 5, 6, 13, 20, 14, 15, 16, 17, 19, 21, 18}; /* the arguments of the layer */
+    static const char from[] = {0, 1, 2, 3, 4, 5, 6, 13, 20, 14, 15, 16, 17, 19, 21, 18}; /* the parameters of the layer operator */
     tc_arg args[TRAIN + 1];
     for (int i = 0; i <= TRAIN; i++) args[i] = c->args[(int)from[i]];
     for (int i = 7; i < 10; i++) TC_TRY(tc_sh_need_tensor(c, i));
@@ -87,9 +87,9 @@ static tc_value *select_state(tc_emit *e, tc_value *states, int i) {
     return tc_emit_call(e, "aten::slice.Tensor", "viii", states, (int64_t)0, (int64_t)i, (int64_t)(i + 1));
 }
 
-/* A projection, h = w_hr (o tanh(c)): the layer runs on m = o tanh(c), whose recurrent weight is w_hh w_hr, and h = m w_hr'. The first step
- * has h0 itself before it, which need not be a projection: it enters with the input, as columns that are zero at every other step.
- * x: T B I; h0: 1 B P; w: w_ih, w_hh, changed to those of the layer on m. Returns the layer's input. */
+/* A projection, h = w_hr (o tanh(c)): the layer runs on m = o tanh(c) with recurrent weight w_hh w_hr, and h = m w_hr'. The first step uses h0
+ * itself, which may not be a projection: it is passed with the input, as columns that are zero at all other steps.
+ * x: T B I; h0: 1 B P */
 static tc_value *enter_projected(tc_emit *e, tc_value *x, tc_value *h0, tc_value **w, tc_value *w_hr, bool reverse) {
     tc_symctx *s = e->graph->program->sym;
     tc_sym none = tc_sym_int(s, 0), rest = tc_sym_sub(s, x->meta.size[0], tc_sym_int(s, 1));
@@ -123,7 +123,7 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
         return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", name);
     tc_dtype d = x->meta.dtype, work = is_16_bit(d) && !projected ? d : work_type(d), held = work;
     if (!tc_is_float(d)) return tc_error(TC_CONTENT, "%s: expected a floating point input", name);
-    if (mode == TC_RNN_GRU && is_16_bit(d) && hx->meta.dtype == TC_F32) d = held = TC_F32; /* under autocast, which casts what is multiplied */
+    if (mode == TC_RNN_GRU && is_16_bit(d) && hx->meta.dtype == TC_F32) d = held = TC_F32; /* under autocast, which casts operands of products */
     hx = tc_e_cast(e, hx, held);
     if (cx) cx = tc_e_cast(e, cx, work);
     if (first) x = tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)0, (int64_t)1);
@@ -144,7 +144,7 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
             hy[k] = projected ? tc_emit_call(e, "aten::linear", "vv", tc_emit_out(y, 1), w_hr) : tc_emit_out(y, 1), cy[k] = tc_emit_out(y, 2);
         }
         x = directions == 1 ? out[0] : tc_emit_call(e, "aten::cat", "Vi", out, 2, (int64_t)2);
-        if (!x) return tc_e_done(e); /* a shape that does not fit */
+        if (!x) return tc_e_done(e); /* sizes that do not fit */
         if (train && dropout > 0 && l < layers - 1) x = tc_emit_call(e, "aten::dropout", "vfb", x, dropout, 1);
     }
     if (first) x = tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)0, (int64_t)1);
@@ -157,8 +157,8 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
 
 /* ---- cells ---- */
 typedef struct {
-    tc_value *y[4];   /* gates after their functions, in the order of the weights */
-    tc_value *scaled; /* GRU: what r scales */
+    tc_value *y[4];   /* gates after their activation functions, in the order of the weights */
+    tc_value *scaled; /* GRU: the operand that r scales */
     tc_value *tanh_c; /* LSTM */
     tc_value *h, *c;  /* the new states */
 } cell;
@@ -208,8 +208,8 @@ static tc_value *state(tc_emit *e, tc_value *h) { return h && h->meta.rank == 3 
 static tc_value *plus(tc_emit *e, tc_value *a, tc_value *b) { return !a ? b : !b ? a : tc_e_add(e, a, b); }
 static tc_value *joined(tc_emit *e, tc_value *const *v, int n) { return tc_emit_call(e, "aten::cat", "Vi", v, n, (int64_t)1); }
 
-/* Back through one step, which h and c entered: *dh, *dc, of its results, become those of h and c as far as they do not pass the recurrent
- * weight; *da, *db: of the products with the input and with h. */
+/* Backward through one step with inputs h and c. *dh, *dc: gradients of its results; become those of h and c, without the part through the recurrent
+ * weight. *da, *db: gradients of the products with the input and with h. */
 static void step_back(tc_emit *e, int mode, const cell *s, tc_value *h, tc_value *c, tc_value **dh, tc_value **dc, tc_value **da, tc_value **db) {
     tc_value *const *y = s->y, *g = *dh;
     if (mode == TC_RNN_LSTM) {

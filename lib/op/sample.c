@@ -61,7 +61,7 @@ static bool number(parser *p, tc_scalar *out) {
     return true;
 }
 
-/* B, T2, N_HEADS: a size that is a symbol of the program. */
+/* B, T2, N_HEADS: a symbolic size. */
 static bool symbol(parser *p, const char *w, size_t n, tc_sym *out) {
     if (!n || !isupper((unsigned char)*w)) return false;
     for (size_t i = 1; i < n; i++)
@@ -211,7 +211,7 @@ static void name_input(tc_program *p, const tc_value *v, const char *name) {
         if (p->inputs[i].value == v) p->inputs[i].name = name;
 }
 
-/* The arguments, 64 at most, in the schema's order. */
+/* The arguments in schema order, at most 64. */
 static tc_status in_order(tc_program *p, const tc_op *op, const given *args, int n, tc_arg *full) {
     const tc_schema *s = tc_op_schema(op);
     bool set[64] = {false};
@@ -230,7 +230,7 @@ static tc_status in_order(tc_program *p, const tc_op *op, const given *args, int
         if (!set[i]) TC_TRY(tc_op_default(p, op, i, &full[i]));
     return NULL;
 }
-/* Calls the first overload that takes the arguments. The error is that of the first whose parameters they are. */
+/* Calls the first overload that accepts the arguments. If none does: the error of the first whose parameters match. */
 static tc_status call(tc_program *p, const tc_op *const *ops, int count, const given *args, int n, tc_node **out) {
     tc_status why = NULL;
     bool theirs = false;
@@ -315,7 +315,7 @@ void tc_sample_fill(tc_tensor *t, double lo, double hi, uint64_t seed) {
 }
 
 /* ---- sizes as symbols ---- */
-/* Does parameter i of a schema take a size? */
+/* Is parameter i of the schema a size? */
 static bool takes_size(const char *schema, int i) {
     const char *s = strchr(schema, '(');
     for (; s && i > 0; i--) s = strchr(s + 1, ',');

@@ -37,7 +37,7 @@ static tc_status scan(tc_lower *l, tc_reduce_op op) {
 static tc_status lower_logcumsumexp(tc_lower *l) { return scan(l, TC_R_LOGADDEXP); }
 static tc_status lower_cumsum(tc_lower *l) { return scan(l, TC_R_SUM); }
 static tc_status lower_cumprod(tc_lower *l) { return scan(l, TC_R_PROD); }
-/* The index: the last position so far where the running value was reached. */
+/* The index: the last position so far that has the running value. */
 static tc_status running(tc_lower *l, tc_reduce_op op) {
     tc_dtype d = tc_l_type(l, 0);
     tc_lv x = tc_l_in(l, 0), zero = tc_l_const(l, TC_I64, tc_scalar_int(0));
@@ -55,7 +55,7 @@ static tc_status lower_cummax(tc_lower *l) { return running(l, TC_R_MAX); }
 static tc_status lower_cummin(tc_lower *l) { return running(l, TC_R_MIN); }
 
 /* ---- gradients ---- */
-/* cummax, cummin: each result is an element of x, whose gradient gathers those of all results that it is. */
+/* cummax, cummin: each result is an element of x; the gradient of an element is the sum over the results that it gives. */
 static tc_status grad_running(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0);
     if (!gs[0]) return NULL;
@@ -67,7 +67,7 @@ static tc_status grad_running(tc_emit *e, const tc_node *n, tc_value *const *gs)
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::scatter_add", "vavv", zero, &n->args[1], n->outs[1], gs[0]));
     return tc_e_done(e);
 }
-/* in the type of the operand: the result may have fewer bits */
+/* In the operand's type, since the result's may have fewer bits. */
 static tc_value *reverse_cumsum(tc_emit *e, tc_value *g, int64_t d, tc_dtype type) {
     if (!g || g->meta.rank == 0) return g;
     g = tc_e_cast(e, g, type);
@@ -79,7 +79,7 @@ static tc_status grad_cumsum(tc_emit *e, const tc_node *n, tc_value *const *gs) 
     return tc_e_done(e);
 }
 static tc_value *reversed(tc_emit *e, tc_value *v, int64_t d) { return tc_emit_call(e, "aten::flip", "vI", v, &d, 1); }
-/* exp(x + the logcumsumexp from the end of log(g) - y): sums of g e^(x - y) in which nothing overflows; g >= 0 or complex */
+/* exp(x + the reverse logcumsumexp of (log(g) - y)): sums of g e^(x - y) without overflow; g >= 0 or complex */
 static tc_value *weighted_sums(tc_emit *e, tc_value *log_g, tc_value *x, tc_value *y, int64_t d) {
     tc_value *s = reversed(e, tc_emit_call(e, "aten::logcumsumexp", "vi", reversed(e, tc_e_sub(e, log_g, y), d), d), d);
     return tc_e1(e, "aten::exp", tc_e_add(e, s, x));
@@ -96,7 +96,7 @@ static tc_status grad_logcumsumexp(tc_emit *e, const tc_node *n, tc_value *const
         return tc_e_done(e);
     }
     tc_dtype t = x->meta.dtype;
-    double lowest = -tc_dtype_max(t); /* stands for the logarithm of 0 */
+    double lowest = -tc_dtype_max(t); /* used as log(0) */
     for (int i = 0; i < 2; i++) {
         tc_value *v = i ? tc_e_neg(e, g) : g, *positive = tc_emit_call(e, "aten::gt.Scalar", "vi", v, (int64_t)0);
         tc_value *log = tc_e1(e, "aten::log", tc_emit_call(e, "aten::where.ScalarOther", "vvi", positive, v, (int64_t)1));
@@ -119,13 +119,13 @@ static tc_status shape_cumprod_backward(tc_shape_ctx *c) {
     return tc_shape_decomposed(c);
 }
 static tc_status decompose_cumprod_backward(tc_emit *e, const tc_node *n) {
-    tc_value *x = tc_arg_value(n, 1), *y = tc_arg_value(n, 3), *g = tc_e_conj(e, tc_arg_value(n, 0)); /* the reals' formula gives the conjugate */
+    tc_value *x = tc_arg_value(n, 1), *y = tc_arg_value(n, 3), *g = tc_e_conj(e, tc_arg_value(n, 0)); /* the formula for reals gives the conjugate */
     int64_t d = tc_wrap(tc_arg_int(n, 2), x->meta.rank);
     if (x->meta.rank == 0) {
         tc_emit_result(e, 0, tc_e1(e, "aten::alias", tc_arg_value(n, 0)));
         return tc_e_done(e);
     }
-    /* before and at the first zero of a line: sum of g y over what follows, divided by x; at it, y without that factor */
+    /* Before and at the first zero of a line: the sum of g y over later positions, divided by x; at the zero, y without that factor. */
     tc_value *is0 = tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0);
     tc_value *safe = tc_emit_call(e, "aten::where.ScalarSelf", "viv", is0, (int64_t)1, x);
     tc_value *plain = tc_e_div(e, reverse_cumsum(e, tc_e_mul(e, g, y), d, x->meta.dtype), safe);
@@ -144,8 +144,8 @@ static tc_value *last_axis(tc_emit *e, tc_value *v, int64_t d) { return tc_emit_
 static tc_value *cumprod_pull(tc_emit *e, tc_value *g, tc_value *x, tc_value *y) { /* along the last axis, no conjugates */
     return tc_emit_call(e, "aten::cumprod_backward", "vviv", g, tc_e_conj(e, x), (int64_t)-1, tc_e_conj(e, y));
 }
-/* With z = conj x: the result is b_i sum over k >= i of g_k W_ik, b_i the product of z before i, W_ik that of z_i+1 .. z_k; zeros of z divide
- * nothing here. The square W is made in second derivatives only. */
+/* With z = conj x: the result is b_i sum over k >= i of g_k W_ik, with b_i the product of z before i and W_ik that of z_i+1 .. z_k. Nothing is
+ * divided by z, so zeros are allowed. The matrix W is formed in second derivatives only. */
 static tc_status grad_cumprod_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *g = tc_arg_value(n, 0), *z = tc_e_conj(e, tc_arg_value(n, 1)), *u = tc_e_conj(e, gs[0]), *list[2];
     int64_t d = tc_wrap(tc_arg_int(n, 2), z->meta.rank), last = -1, rows = -2;

@@ -33,7 +33,7 @@ static tc_status shape_scatter(tc_shape_ctx *c) { /* self, dim, index, src or va
     TC_TRY(tc_sh_need_tensor(c, 2));
     TC_TRY(check_source(c, 3));
     const tc_meta *x = tc_sh_meta(c, 0), *i = tc_sh_meta(c, 2), *s = tc_sh_meta(c, 3);
-    bool empty = tc_sh_is_empty(i); /* of any type and rank */
+    bool empty = tc_sh_is_empty(i); /* an empty index may have any type and rank */
     if (!empty) TC_TRY(tc_sh_index_type(c, 2));
     TC_TRY(tc_sh_dim_arg(c, 1, x->rank, &d));
     if (!empty && (x->rank ? x->rank : 1) != (i->rank ? i->rank : 1))
@@ -107,7 +107,7 @@ static tc_status grad_scatter_add(tc_emit *e, const tc_node *n, tc_value *const 
     if (tc_emit_wants_grad(e, n, 3)) tc_e_give(e, n, 3, tc_emit_call(e, "aten::gather", "vaa", gs[0], &n->args[1], &n->args[2]));
     return tc_e_done(e);
 }
-/* scatter_reduce and index_reduce: (self, dim, index, source, reduce, include_self) alike but for how elements are picked and added. */
+/* scatter_reduce and index_reduce: (self, dim, index, source, reduce, include_self). They differ in how elements are picked and added. */
 typedef struct {
     tc_emit *e;
     const tc_arg *args;
@@ -126,7 +126,7 @@ static tc_value *reduce_into(const reducing *r, tc_value *to, tc_value *v) {
 static tc_value *filled(tc_emit *e, tc_value *v, tc_value *mask, int64_t with) {
     return tc_emit_call(e, "aten::masked_fill.Scalar", "vvi", v, mask, with);
 }
-/* The product of the others: result / own, and where own is the only zero the product made with 1 in its place. */
+/* The product of the others: result / own; where own is the only zero, the product computed with 1 in its place. */
 static void grad_product(const reducing *r, tc_value *g, tc_value *x, tc_value *src, tc_value *y, tc_value **gx, tc_value **gsrc) {
     tc_emit *e = r->e;
     tc_value *ones = filled(e, x, tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0), 1);
@@ -166,7 +166,7 @@ static tc_status grad_reducing(tc_emit *e, const tc_node *n, tc_value *g, bool s
 }
 static tc_status grad_scatter_reduce(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_reducing(e, n, gs[0], false); }
 static tc_status grad_index_reduce(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_reducing(e, n, gs[0], true); }
-/* On the parts, alpha multiplied before. */
+/* On real and imaginary parts, after multiplying by alpha. */
 static tc_status complex_index_add(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *source = tc_e_cast(e, tc_arg_value(n, 3), x->meta.dtype);
     bool point = x->meta.rank == 0;
@@ -228,7 +228,7 @@ static tc_status decompose_index_fill(tc_emit *e, const tc_node *n) { /* self, d
     } else {
         src = tc_emit_call(e, "aten::full", "Sad", size, x->meta.rank, &n->args[3], (int)x->meta.dtype);
     }
-    /* index_fill alone among these counts negative indices from the end */
+    /* Of these operators only index_fill accepts negative indices. */
     tc_arg whole = {.kind = TC_A_SCALAR, .is_sym = true, .sym = x->meta.rank ? x->meta.size[d] : tc_sym_int(tc_e_sym(e), 1)};
     tc_value *from_end = tc_emit_call(e, "aten::add.Scalar", "va", i, &whole);
     i = tc_emit_call(e, "aten::where.self", "vvv", tc_emit_call(e, "aten::lt.Scalar", "vi", i, (int64_t)0), from_end, i);
@@ -239,7 +239,7 @@ static tc_status grad_index_fill(tc_emit *e, const tc_node *n, tc_value *const *
     tc_value *x = tc_arg_value(n, 0);
     if (tc_emit_wants_grad(e, n, 0))
         tc_e_give(e, n, 0, tc_emit_call(e, "aten::index_fill.int_Scalar", "vaai", gs[0], &n->args[1], &n->args[2], (int64_t)0));
-    if (tc_emit_wants_grad(e, n, 3)) { /* an index that stands twice counts once */
+    if (tc_emit_wants_grad(e, n, 3)) { /* an index that occurs twice counts once */
         tc_value *filled = tc_e_zeros(e, &x->meta, TC_BOOL);
         filled = tc_emit_call(e, "aten::index_fill.int_Scalar", "vaai", filled, &n->args[1], &n->args[2], (int64_t)1);
         tc_e_give(e, n, 3, tc_e1(e, "aten::sum", tc_emit_call(e, "aten::where.ScalarOther", "vvi", filled, gs[0], (int64_t)0)));

@@ -113,7 +113,7 @@ static bool number(cursor *c, tc_scalar *out) {
     return true;
 }
 
-/* c10's codes of the list's defaults to ours. */
+/* Translates c10's codes in a list's default to tc's. */
 static const tc_dtype c10_dtype[] = {TC_U8, TC_I8, TC_I16, TC_I32, TC_I64, TC_F16, TC_F32, TC_F64, TC_C32, TC_C64, TC_C128, TC_BOOL};
 static const int c10_memory_format[] = {1, 4, 2, 3};
 
@@ -153,7 +153,7 @@ static tc_status default_of(cursor *c, tc_param *p) {
         } else {
             *d = (tc_arg){.kind = TC_A_SCALAR, .scalar = p->type == TC_T_FLOAT ? tc_scalar_float(tc_scalar_to_double(s)) : s};
         }
-    } else if (p->type == TC_T_DTYPE || p->type == TC_T_MEMFORMAT) { /* rows may write names */
+    } else if (p->type == TC_T_DTYPE || p->type == TC_T_MEMFORMAT) { /* table rows may use names */
         const char *w = word(c);
         if (p->type == TC_T_DTYPE) *d = (tc_arg){.kind = TC_A_DTYPE, .dtype = tc_dtype_parse(w, strlen(w))};
         else *d = (tc_arg){.kind = TC_A_MEMFORMAT, .code = strncmp(w, "contiguous", 10) ? 4 : 1};

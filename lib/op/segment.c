@@ -17,14 +17,14 @@ static int kind_of(const char *reduce) {
     return -1;
 }
 
-/* What forward and backward read; arguments of the two schemas differ in place. */
+/* The inputs of forward and backward, whose schemas differ in order. */
 typedef struct {
     tc_emit *e;
-    tc_value *x, *lengths, *offsets, *given; /* given: the one of lengths and offsets that is not NULL */
+    tc_value *x, *lengths, *offsets, *given; /* given: lengths or offsets, whichever is not NULL */
     const tc_arg *initial;
     int axis, kind;
     tc_sym segments;
-    tc_value *id; /* of x's sizes: the segment of each element, `segments` where it is in none */
+    tc_value *id; /* with x's sizes: the segment of each element; `segments` if in none */
 } segments;
 
 static const tc_meta *given_meta(const tc_meta *lengths, const tc_meta *offsets) { return lengths ? lengths : offsets; }
@@ -55,7 +55,7 @@ static tc_value *trailing(tc_emit *e, tc_value *v, int r) {
     while (v && v->meta.rank < r) v = tc_emit_call(e, "aten::unsqueeze", "vi", v, (int64_t)-1);
     return v;
 }
-/* one more slice, of `with`, at the end of dimension d */
+/* appends a slice filled with `with` to dimension d */
 static tc_value *one_more(tc_emit *e, tc_value *v, int d, double with) {
     int64_t pad[2 * TC_MAX_RANK] = {0};
     if (!v) return NULL;
@@ -80,7 +80,7 @@ static tc_status find_segments(segments *q) {
     pos = pos ? tc_e1(e, "aten::clone", tc_emit_call(e, "aten::expand", "vS", pos, size, q->axis + 1)) : NULL;
     tc_value *id = tc_emit_call(e, "aten::searchsorted.Tensor", "vvbb", tc_e1(e, "aten::clone", ends), pos, 0, 1);
     if (q->offsets) {                                                                             /* before the first */
-        tc_value *first = tc_emit_call(e, "aten::select.int", "vii", g, (int64_t)-1, (int64_t)0); /* [outer.., 1], whatever the sizes */
+        tc_value *first = tc_emit_call(e, "aten::select.int", "vii", g, (int64_t)-1, (int64_t)0); /* [outer.., 1] for any sizes */
         first = tc_emit_call(e, "aten::unsqueeze", "vi", first, (int64_t)-1);
         tc_arg none = {.kind = TC_A_INT, .sym = q->segments};
         id = tc_emit_call(e, "aten::where.ScalarSelf", "vav", tc_e2(e, "aten::lt.Tensor", pos, first), &none, id);
@@ -88,7 +88,7 @@ static tc_status find_segments(segments *q) {
     q->id = tc_emit_call(e, "aten::expand", "vS", trailing(e, id, q->x->meta.rank), q->x->meta.size, q->x->meta.rank);
     return tc_e_done(e);
 }
-/* How many elements each segment has, as x's type: [outer.., s, 1..] */
+/* The number of elements of each segment, in x's type: [outer.., s, 1..] */
 static tc_value *extents(const segments *q) {
     tc_emit *e = q->e;
     tc_value *n = q->lengths;
@@ -101,7 +101,7 @@ static tc_value *extents(const segments *q) {
 }
 static double identity(int kind) { return kind == MAX ? -INFINITY : kind == MIN ? INFINITY : kind == PROD; }
 static double first_value(const segments *q) { return q->initial->kind == TC_A_SCALAR ? tc_scalar_to_double(q->initial->scalar) : identity(q->kind); }
-/* v reduced by segments from `start` on */
+/* v reduced by segments, starting from `start` */
 static tc_value *reduced(const segments *q, tc_value *v, const char *how, double start) {
     tc_emit *e = q->e;
     tc_symctx *s = tc_e_sym(e);
@@ -112,7 +112,7 @@ static tc_value *reduced(const segments *q, tc_value *v, const char *how, double
     into = tc_emit_call(e, "aten::scatter_reduce.two", "vivvt", into, (int64_t)q->axis, q->id, v, how);
     return tc_emit_call(e, "aten::slice.Tensor", "viis", into, (int64_t)q->axis, (int64_t)0, q->segments);
 }
-/* Of each element its segment's value, `outside` where it is in none. */
+/* For each element the value of its segment; `outside` if it is in none. */
 static tc_value *spread(const segments *q, tc_value *v, double outside) {
     if (!v) return NULL;
     return tc_emit_call(q->e, "aten::gather", "viv", one_more(q->e, v, q->axis, outside), (int64_t)q->axis, q->id);
@@ -148,7 +148,7 @@ static tc_status grad_segment(tc_emit *e, const tc_node *n, tc_value *const *gs)
     return tc_e_done(e);
 }
 
-/* The product of the others: result / own, but for zeros and NaN, where the others are multiplied again. */
+/* The product of the others: result / own, except for zeros and NaN, where the others are multiplied. */
 static tc_value *grad_product(const segments *q, tc_value *g, tc_value *y) {
     tc_emit *e = q->e;
     tc_value *zero = tc_emit_call(e, "aten::eq.Scalar", "vi", q->x, (int64_t)0),
@@ -175,7 +175,7 @@ static tc_status decompose_segment_backward(tc_emit *e, const tc_node *n) { /* g
         r = tc_e_div(e, g, spread(&q, count, 1));
     } else if (q.kind == PROD) {
         r = grad_product(&q, g, y);
-    } else { /* shared by the extremes of a segment; PyTorch divides what is positive only */
+    } else { /* the extremes of a segment share the gradient; PyTorch divides positive numbers of them only */
         tc_value *hit = tc_e2(e, "aten::logical_or", tc_e2(e, "aten::eq.Tensor", q.x, spread(&q, y, 0)), tc_e1(e, "aten::isnan", q.x));
         tc_value *count = tc_emit_call(e, "aten::clamp_min", "vi", spread(&q, reduced(&q, tc_e_cast(e, hit, d), "sum", 0), 1), (int64_t)1);
         tc_value *share = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::gt.Scalar", "vi", g, (int64_t)0), tc_e_div(e, g, count), g);

@@ -164,7 +164,7 @@ tc_status tc_sh_fail_as(const tc_shape_ctx *c, const char *exception, const char
 bool tc_sh_guard(tc_shape_ctx *c, tc_sym cond) {
     int64_t now;
     int k = tc_sym_known(c->program->sym, cond);
-    if (k < 0 && tc_program_example(c->program, cond, &now) && !now) return false; /* the example itself would be refused */
+    if (k < 0 && tc_program_example(c->program, cond, &now) && !now) return false; /* the example input itself would be refused */
     if (k < 0) tc_program_guard(c->program, (tc_guard){.cond = cond, .source = c->source, .op = tc_op_name(c->op)});
     return k != 0;
 }
@@ -286,7 +286,7 @@ tc_status tc_sh_broadcast_dims(tc_shape_ctx *c, tc_dims *into, const tc_meta *m)
     for (int k = 0; k < m->rank; k++) {
         tc_sym *a = &into->size[rank - m->rank + k], b = m->size[k];
         if (*a == b) continue;
-        if (!tc_sym_is_int(*a, 1) && tc_sh_repeats(c, b, *a)) continue; /* beside 1 a size stays what it is, 0 or 1 as well */
+        if (!tc_sym_is_int(*a, 1) && tc_sh_repeats(c, b, *a)) continue; /* against size 1 a size is kept, even if it is 0 or 1 */
         if (tc_sh_repeats(c, *a, b)) {
             *a = b;
             continue;
@@ -381,7 +381,7 @@ tc_sym *tc_sh_channels_last_strides(const tc_shape_ctx *c, const tc_dims *d) {
     return stride;
 }
 
-/* c10's is_channels_last_strides: sizes of 1 leave it open, and then the format is the contiguous one. */
+/* c10's is_channels_last_strides. If sizes of 1 leave it open, the format is contiguous. */
 bool tc_sh_is_channels_last(const tc_shape_ctx *c, const tc_meta *m) {
     if (!m->stride || (m->rank != 4 && m->rank != 5) || tc_sym_is_int(m->stride[1], 0)) return false;
     tc_symctx *s = c->program->sym;
@@ -471,7 +471,7 @@ bool tc_sh_kept_in(tc_program *p, const tc_meta *m, int format) {
     return same;
 }
 
-/* -1: dimension a is faster (smaller stride) than b, 1: slower, 0: the operands do not tell. TensorIterator's should_swap. */
+/* -1: dimension a is faster (smaller stride) than b, 1: slower, 0: undecided. TensorIterator's should_swap. */
 static int order(tc_symctx *s, const tc_dims *d, const tc_meta *const *m, int n, int a, int b) {
     for (int k = 0; k < n; k++) {
         int ia = a - (d->rank - m[k]->rank), ib = b - (d->rank - m[k]->rank);
@@ -590,7 +590,7 @@ tc_status tc_shape_binary_float(tc_shape_ctx *c) {
     return tc_sh_out_pointwise(c, 0, tc_to_float(tc_sh_result_type(c, 2, (int[]){0, 1})), 2, (int[]){0, 1});
 }
 tc_status tc_shape_compare(tc_shape_ctx *c) {
-    tc_sh_result_type(c, 2, (int[]){0, 1}); /* the type to compare in */
+    tc_sh_result_type(c, 2, (int[]){0, 1}); /* the type of the comparison */
     return tc_sh_out_pointwise(c, 0, TC_BOOL, 2, (int[]){0, 1});
 }
 tc_status tc_shape_ternary(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, 3, (int[]){0, 1, 2}), 3, (int[]){0, 1, 2}); }
@@ -636,14 +636,14 @@ tc_status tc_sh_results_of(tc_shape_ctx *c, const char *forward, const tc_arg *a
     return NULL;
 }
 
-/* The argument that a parameter of the forward operator is, or -1. */
+/* The argument with the same name as a parameter of the forward operator, or -1. */
 static int given_as(const tc_schema *s, const char *name) {
     for (int exact = 1; exact >= 0; exact--)
         for (int i = 0; i < s->nparams; i++)
             if (!strncmp(s->params[i].name, name, exact ? strlen(name) + 1 : strlen(s->params[i].name))) return i;
     return -1;
 }
-/* A tensor of which another argument says the sizes. */
+/* A tensor whose sizes another argument gives. */
 static tc_status of_sizes(tc_shape_ctx *c, const tc_meta *like, tc_arg *out) {
     const tc_schema *s = tc_op_schema(c->op);
     for (int i = 0; i < s->nparams; i++) {

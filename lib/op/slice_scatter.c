@@ -16,7 +16,7 @@ static tc_status shape_backward(tc_shape_ctx *c) {
     d.rank = tc_sh_ints(c, 1, d.size, TC_MAX_RANK);
     return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
 }
-/* src must have the sizes of the part; `part` are they */
+/* src must have the sizes of the part, `part` */
 static tc_status fits(tc_shape_ctx *c, const tc_dims *part) {
     const tc_meta *src = tc_sh_meta(c, 1);
     bool ok = src && src->rank == part->rank;
@@ -72,8 +72,8 @@ static tc_status shape_diagonal_scatter(tc_shape_ctx *c) {
 }
 static tc_lv background(tc_lower *l, int self) { return self >= 0 ? tc_l_in(l, self) : zero(l); }
 
-/* n takes a dimension and, last, an index there: is it a constant, or from 0 to below the size whatever the symbols are? A view looks at its
- * index when it is taken; only a number of which nothing is known, as data give it, would keep the view's place open until then. */
+/* n has a dimension and, last, an index into it. Is the index in range for all values of the symbols? A view checks its index when it is taken, so
+ * an index of which nothing is known (data-dependent) must not become a view's. */
 static bool in_range(const tc_node *n) {
     const bool view = n->op->view_alias != NULL;
     tc_symctx *s = n->graph->program->sym;
@@ -102,8 +102,8 @@ static tc_status lower_select_into(tc_lower *l, int part, int self, int dim_arg)
 static tc_status lower_select_backward(tc_lower *l) { return lower_select_into(l, 0, -1, 2); }
 static tc_status lower_select_scatter(tc_lower *l) { return lower_select_into(l, 1, 0, 2); }
 /* ---- by an index that the run decides ---- */
-/* Indices for index and index_put, which look whether it is in range: of all of n's dimensions up to its own. n: ..., dim, index; rank: of the
- * whole. Returns how many they are. */
+/* Indices for index and index_put, which check ranges: full ranges for all dimensions before n's own, then the index. n: ..., dim, index; rank: of
+ * the whole tensor. Returns their number. */
 static int one_index(tc_emit *e, const tc_node *n, int rank, tc_value *at[TC_MAX_RANK]) {
     const tc_arg index = {.kind = TC_A_SCALAR, .sym = tc_arg_sym(n, n->nargs - 1), .is_sym = true};
     const int d = tc_wrap(tc_arg_int(n, n->nargs - 2), rank);
@@ -188,7 +188,7 @@ static tc_status grad_diagonal_backward(tc_emit *e, const tc_node *n, tc_value *
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::diagonal", "vaaa", gs[0], &n->args[2], &n->args[3], &n->args[4]));
     return tc_e_done(e);
 }
-/* Zero where src was written, the part itself for src. where: as many letters as arguments say which part. */
+/* The gradients: zero where src was written, and the part for src. where: as many letters as there are arguments that select the part. */
 static tc_status grad_scatter(tc_emit *e, const tc_node *n, tc_value *g, const char *scatter, const char *part, const char *where) {
     const tc_meta *src = tc_arg_meta(n, 1);
     const tc_arg *at[4];
@@ -253,7 +253,7 @@ static tc_status decompose_as_strided_scatter(tc_emit *e, const tc_node *n) { /*
 static tc_status grad_as_strided_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *m = tc_arg_meta(n, 0);
     const bool forward = e->graph->program->forward_mode;
-    tc_arg end = {.kind = TC_A_INT, .sym = tc_meta_numel(tc_e_sym(e), m)}; /* by places: the gradient may be a view, whose memory is another's */
+    tc_arg end = {.kind = TC_A_INT, .sym = tc_meta_numel(tc_e_sym(e), m)}; /* by positions: the gradient may be a view of other memory */
     tc_value *at = tc_emit_call(e, "aten::as_strided", "vaaa", tc_emit_call(e, "aten::arange", "a", &end), &n->args[2], &n->args[3], &n->args[4]);
     tc_value *part = tc_emit_call(e, "aten::take", "vv", gs[0], at);
     if (tc_emit_wants_grad(e, n, 0)) {
@@ -265,7 +265,7 @@ static tc_status grad_as_strided_scatter(tc_emit *e, const tc_node *n, tc_value 
     return tc_e_done(e);
 }
 
-/* Elements whose indices are all equal; wrapped, the diagonal of a tall matrix begins again below a row of its own. */
+/* The elements with equal indices. With wrap, the diagonal of a tall matrix starts again after one row in between. */
 static tc_status decompose_fill_diagonal(tc_emit *e, const tc_node *n) { /* self, fill_value, wrap */
     tc_value *x = tc_arg_value(n, 0), *at[TC_MAX_RANK], *mask = NULL;
     tc_symctx *s = e->graph->program->sym;

@@ -30,14 +30,14 @@ static tc_dtype grad_type(const tc_lower *l) { return tc_dtype_compute(tc_arg_me
 static tc_status lower_softmax(tc_lower *l) {
     uint64_t over = axis_of(l, 1);
     tc_lv x = tc_l_in(l, 0), e = tc_l_op1(l, TC_X_EXP, tc_l_sub(l, x, tc_l_reduce(l, TC_R_MAX, x, over)));
-    tc_lv r = tc_l_div(l, tc_l_f(l, tc_l_type(l, 0), 1), tc_l_reduce(l, TC_R_SUM, e, over)); /* the sum is 1 at least */
+    tc_lv r = tc_l_div(l, tc_l_f(l, tc_l_type(l, 0), 1), tc_l_reduce(l, TC_R_SUM, e, over)); /* the sum is at least 1 */
     return tc_l_out(l, 0, tc_l_mul(l, e, r));
 }
 static tc_status lower_log_softmax(tc_lower *l) {
     uint64_t over = axis_of(l, 1);
     tc_lv x = tc_l_in(l, 0), d = tc_l_sub(l, x, tc_l_reduce(l, TC_R_MAX, x, over));
     tc_lv sum = tc_l_reduce(l, TC_R_SUM, tc_l_op1(l, TC_X_EXP, d), over);
-    bool last = over && over >> (l->result_axes - 1); /* there PyTorch keeps a row's sum and its logarithm in the type of the result */
+    bool last = over && over >> (l->result_axes - 1); /* along the last dimension PyTorch keeps the sum and its logarithm in the result's type */
     tc_dtype kept = last ? l->node->outs[0]->meta.dtype : tc_l_type(l, 0);
     return tc_l_out(l, 0, tc_l_sub(l, d, tc_l_round(l, tc_l_op1(l, TC_X_LOG, tc_l_round(l, sum, kept)), kept)));
 }
@@ -77,7 +77,7 @@ static tc_status grad_log_softmax_backward(tc_emit *e, const tc_node *n, tc_valu
     return tc_e_done(e);
 }
 
-/* softmax.int(self, dim, dtype): casts first; integers without a dtype are taken as float32 */
+/* softmax.int(self, dim, dtype): casts first; integers without a dtype become float32 */
 static tc_status cast_then(tc_emit *e, const tc_node *n, const char *op) {
     tc_value *x = tc_arg_value(n, 0);
     tc_dtype d = tc_arg_dtype(n, 2, tc_to_float(x->meta.dtype));
@@ -108,7 +108,7 @@ static tc_status decompose_safe_softmax(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::where.ScalarSelf", "vfv", row, 0.0, y));
     return tc_e_done(e);
 }
-static tc_status grad_safe_softmax(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* of rows that are 0 it is 0 */
+static tc_status grad_safe_softmax(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* for rows that are 0 the gradient is 0 */
     tc_value *y = n->outs[0];
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::_softmax_backward_data", "vvad", gs[0], y, &n->args[1], (int)y->meta.dtype));
     return tc_e_done(e);

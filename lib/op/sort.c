@@ -73,7 +73,7 @@ static tc_status shape_searchsorted(tc_shape_ctx *c) {
             return tc_sh_fail(
                 c, "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match");
     }
-    tc_sh_result_type(c, v ? 2 : 1, (int[]){0, 1}); /* a clash of types is refused */
+    tc_sh_result_type(c, v ? 2 : 1, (int[]){0, 1}); /* types that cannot be promoted are refused */
     if (!v && seq->rank != 1) return tc_sh_fail(c, "input value can be a scalar only when boundaries tensor dimension is 1");
     const char *side = tc_sh_string(c, 4);
     if (side && strcmp(side, "left") && strcmp(side, "right")) return tc_sh_fail(c, "side can only be 'left' or 'right' but got %s", side);
@@ -94,7 +94,7 @@ static tc_status shape_nonzero(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     tc_dims d = {.rank = 2};
     d.size[0] = fresh(c), d.size[1] = tc_sym_int(tc_sh_sym(c), tc_sh_meta(c, 0)->rank);
-    return tc_sh_out_strided(c, 0, TC_I64, &d, (tc_sym[]){tc_sym_int(tc_sh_sym(c), 1), d.size[0]}); /* a dimension after the other */
+    return tc_sh_out_strided(c, 0, TC_I64, &d, (tc_sym[]){tc_sym_int(tc_sh_sym(c), 1), d.size[0]}); /* one dimension after the other */
 }
 static tc_status shape_masked_select(tc_shape_ctx *c) {
     tc_dims all, d = {.rank = 1};
@@ -160,7 +160,7 @@ static tc_status decompose_msort(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::sort.stable", "vbi", tc_arg_value(n, 0), 0, (int64_t)0));
     return tc_e_done(e);
 }
-/* of all elements; of none no number */
+/* the median of all elements; NaN if there are none */
 static tc_status whole(tc_emit *e, const tc_node *n, const char *op) {
     const tc_meta *m = tc_arg_meta(n, 0);
     if (tc_sym_is_int(tc_meta_numel(tc_e_sym(e), m), 0)) {
@@ -174,7 +174,7 @@ static tc_status whole(tc_emit *e, const tc_node *n, const char *op) {
 }
 static tc_status decompose_median(tc_emit *e, const tc_node *n) { return whole(e, n, "aten::median.dim"); }
 static tc_status decompose_nanmedian(tc_emit *e, const tc_node *n) { return whole(e, n, "aten::nanmedian.dim"); }
-/* All elements that are the median, or the NaN, share the gradient. */
+/* All elements equal to the median, or all NaN, share the gradient. */
 static tc_status grad_whole(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0), *y = n->outs[0];
     tc_value *both = tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isnan", x), tc_e1(e, "aten::isnan", y));
@@ -182,7 +182,7 @@ static tc_status grad_whole(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, tc_e_mul(e, tc_e_div(e, gs[0], tc_e1(e, "aten::sum", mask)), mask));
     return tc_e_done(e);
 }
-/* Argument at, a tensor, or a number as one of the type that it and the boundaries have together. */
+/* Argument `at`: a tensor, or a number as tensor of the promoted type of it and the boundaries. */
 static tc_value *searched(tc_emit *e, const tc_node *n, int at) {
     if (tc_arg_value(n, at)) return tc_arg_value(n, at);
     tc_promotion p = {.dim = TC_DTYPE_NONE, .zero = TC_DTYPE_NONE, .wrapped = TC_DTYPE_NONE};

@@ -147,7 +147,7 @@ static tc_status decompose_mvlgamma(tc_emit *e, const tc_node *n) { /* sum of lg
     int64_t p = tc_arg_int(n, 1);
     if (p < 1 || p > 1000) return tc_error(TC_CONTENT, "%s: p has to be greater than or equal to 1", tc_op_name(n->op));
     if (x && tc_is_integral(x->meta.dtype)) x = tc_e_cast(e, x, TC_F32);
-    tc_dtype d = x ? x->meta.dtype : TC_F32; /* 16 bits: rounded before and after lgamma, and once when all are summed */
+    tc_dtype d = x ? x->meta.dtype : TC_F32; /* 16 bits: rounded before and after lgamma, and once after the sum */
     for (int64_t j = 0; j < p; j++) {
         tc_value *t = tc_e_cast(e, f1(e, "aten::lgamma", tc_e_adds(e, x, -0.5 * (double)j)), tc_dtype_compute(d));
         sum = sum ? tc_e_add(e, sum, t) : t;

@@ -9,10 +9,10 @@
 /* arguments; a weight's bias is the next one */
 enum { SRC, EMBED, HEADS, QKV, PROJ = 5, GELU = 7, NORM_FIRST, EPS, NORM_1, NORM_2 = 12, FFN_1 = 14, FFN_2 = 16, MASK = 18, MASK_TYPE };
 
-/* the mask as it broadcasts to scores [B, H, T, T] */
+/* the mask, broadcastable to the scores [B, H, T, T] */
 static tc_status mask_of(tc_emit *e, const tc_node *n, tc_value *scores, tc_value **out) {
     static const struct {
-        int rank, dim[4]; /* dimensions of the scores that the mask has */
+        int rank, dim[4]; /* the dimensions of the scores that the mask has */
         const char *text;
     } kinds[] = {{2, {2, 3}, "For mask_type == 0 mask shape should be (L, L)"},
                  {2, {0, 3}, "For mask_type == 1 mask shape should be (B, L)"},

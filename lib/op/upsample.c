@@ -12,7 +12,7 @@ typedef enum { NEAREST, EXACT, LINEAR, CUBIC } method;
 typedef struct {
     tc_sym in, out;
     double factor;     /* 0: not given */
-    bool align, plane; /* plane: of two dimensions */
+    bool align, plane; /* plane: two spatial dimensions */
 } axis;
 
 static tc_value *with_number(tc_emit *e, const char *op, tc_value *v, tc_sym s) {
@@ -21,8 +21,8 @@ static tc_value *with_number(tc_emit *e, const char *op, tc_value *v, tc_sym s) 
 static tc_sym to_float(tc_symctx *s, tc_sym v) { return tc_sym_op(s, TC_S_TOFLOAT, v, NULL, NULL); }
 
 static tc_sym same(tc_symctx *s, tc_sym a, tc_sym b) { return tc_sym_op(s, TC_S_EQ, a, b, NULL); }
-/* How far one step of the result goes in the input. PyTorch does not look at the factor where linear interpolation keeps the size, nor where
- * the nearest element of a plane's row is the same one or every second one. */
+/* The step in the input for one step of the result. PyTorch ignores the given factor when linear interpolation keeps the size, and when nearest in a
+ * row of a plane takes each element or every second one. */
 static tc_sym ratio(tc_symctx *s, method m, const axis *a) {
     tc_sym one = tc_sym_int(s, 1);
     if (a->align) {
@@ -56,7 +56,7 @@ static tc_value *cubic_near(tc_emit *e, tc_value *t) { /* ((A + 2) t - (A + 3)) 
 static tc_value *cubic_far(tc_emit *e, tc_value *t) { /* ((A t - 5 A) t + 8 A) t - 4 A */
     return tc_e_adds(e, tc_e_mul(e, tc_e_adds(e, tc_e_mul(e, tc_e_adds(e, tc_e_muls(e, t, -0.75), 3.75), t), -6), t), 3);
 }
-/* Where the results of one dimension lie in the input, in type `up`. */
+/* The positions in the input of the results along one dimension, in type `up`. */
 static tc_value *positions(tc_emit *e, const axis *a, method m, tc_dtype up) {
     tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
     tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
@@ -65,9 +65,9 @@ static tc_value *positions(tc_emit *e, const axis *a, method m, tc_dtype up) {
     else i = tc_e_adds(e, with_number(e, "aten::mul.Tensor", tc_e_adds(e, i, 0.5), r), -0.5);
     return m == LINEAR ? tc_emit_call(e, "aten::clamp_min", "vi", i, (int64_t)0) : i;
 }
-/* v as a weight that PyTorch keeps in type `kept`. */
+/* v as a weight, rounded to the type in which PyTorch keeps it. */
 static tc_value *kept_in(tc_emit *e, tc_value *v, tc_dtype kept) { return v ? tc_e_cast(e, tc_e_cast(e, v, kept), v->meta.dtype) : v; }
-/* The taps of each result, *out_first the index of the first one (it may be out of range), and their weights, rounded to `kept`. Returns how many. */
+/* The taps of each result: *out_first is the index of the first (may be out of range); the weights are rounded to `kept`. Returns their number. */
 static int taps(tc_emit *e, tc_value *pos, method m, tc_dtype kept, tc_value **out_first, tc_value *w[4]) {
     tc_value *lo = tc_e1(e, "aten::floor", pos), *t = tc_e_sub(e, pos, lo);
     if (m == LINEAR) {
@@ -80,7 +80,7 @@ static int taps(tc_emit *e, tc_value *pos, method m, tc_dtype kept, tc_value **o
     for (int k = 0; k < 4; k++) w[k] = kept_in(e, w[k], kept);
     return 4;
 }
-/* (i + 1/2) r of float32, where PyTorch's loop over lines and volumes is built as fma(i + 1/2, r, -1/2) + 1/2: the product is exact in float64. */
+/* (i + 1/2) r in float32. PyTorch's loop for lines and volumes is compiled as fma(i + 1/2, r, -1/2) + 1/2, and the product is exact in float64. */
 static tc_value *centres(tc_emit *e, tc_value *i, tc_sym r) {
     tc_value *step = with_number(e, "aten::mul.Tensor", tc_emit_call(e, "aten::ones", "Id", (int64_t[]){1}, 1, (int)TC_F32), r);
     tc_value *at = tc_e_adds(e, tc_e_mul(e, tc_e_cast(e, i, TC_F64), tc_e_cast(e, step, TC_F64)), -0.5);
@@ -106,7 +106,7 @@ static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, tc_dtype kep
     }
     return sum;
 }
-/* The weights of bytes, f64 [out, in]; what lies outside counts for the border. */
+/* The weights for bytes, f64 [out, in]; positions outside count for the border. */
 static tc_value *matrix(tc_emit *e, method m, const axis *a) {
     tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->in};
     tc_value *j = tc_emit_call(e, "aten::arange", "ad", &end, (int)TC_I64), *first, *w[4], *sum = NULL;
@@ -119,7 +119,7 @@ static tc_value *matrix(tc_emit *e, method m, const axis *a) {
     return sum;
 }
 
-/* input, output_size, (align_corners,) then scale_factors (.vec) or a factor a dimension */
+/* input, output_size, (align_corners,) then scale_factors (.vec) or one factor for each dimension */
 static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
     const tc_schema *sc = tc_op_schema(n->op);
     const char *name = sc->name;
@@ -138,10 +138,10 @@ static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
         return tc_error(TC_CONTENT, "%s: It is expected output_size equals to %d, but got size %d", tc_op_name(n->op), dims, n->args[1].n);
     tc_dtype d = x->meta.dtype;
     bool weighs = m == LINEAR || m == CUBIC, bytes = weighs && dims == 2 && d == TC_U8;
-    tc_dtype kept = !tc_is_float(d) ? TC_F32 : m == LINEAR && dims == 2 ? tc_dtype_compute(d) : d; /* PyTorch's; bilinear ones are wide */
+    tc_dtype kept = !tc_is_float(d) ? TC_F32 : m == LINEAR && dims == 2 ? tc_dtype_compute(d) : d; /* PyTorch's type; bilinear weights are wide */
     tc_value *y = weighs ? tc_e_cast(e, x, bytes ? TC_F64 : tc_is_float(d) ? tc_dtype_compute(d) : TC_F32) : x;
     for (int i = 0; i < dims; i++) {
-        int k = bytes ? dims - 1 - i : i; /* bytes, which are rounded in between: the width first */
+        int k = bytes ? dims - 1 - i : i; /* bytes are rounded after each dimension: the width first, as in PyTorch */
         axis a = {.in = x->meta.size[2 + k], .align = align, .plane = dims == 2};
         int64_t v;
         if (vec && !tc_arg_is_none(n, at)) a.factor = n->args[at].floats[k < n->args[at].n ? k : 0];
@@ -151,7 +151,8 @@ static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
         else a.out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, to_float(s, a.in), tc_sym_float(s, a.factor), NULL), NULL, NULL);
         if ((tc_sym_const_int(a.out, &v) && v <= 0) || tc_sym_is_int(a.in, 0))
             return tc_error(TC_CONTENT, "%s: Input and output sizes should be greater than 0", tc_op_name(n->op));
-        if ((bytes || m == LINEAR) && tc_sym_known(s, same(s, a.in, a.out)) == 1) continue; /* all stay where the size does, whatever the factor */
+        if ((bytes || m == LINEAR) && tc_sym_known(s, same(s, a.in, a.out)) == 1)
+            continue; /* an unchanged size copies all elements, for any factor */
         y = bytes ? tc_upsample_bytes(e, y, matrix(e, m, &a), k == 0) : resample(e, y, 2 + k, m, kept, &a);
     }
     tc_emit_result(e, 0, y ? tc_e_cast(e, y, d) : NULL);

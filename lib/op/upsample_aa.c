@@ -38,7 +38,7 @@ static tc_sym step_of(tc_symctx *s, tc_sym in, tc_sym out, bool align, double fa
     if (align) return tc_sym_op(s, TC_S_FDIV, tc_sym_sub(s, in, one), tc_sym_sub(s, out, one), NULL);
     return factor > 0 ? number(s, 1 / factor) : tc_sym_op(s, TC_S_FDIV, in, out, NULL);
 }
-/* [out, in], rows adding up to 1 */
+/* [out, in]; each row sums to 1 */
 static tc_value *matrix(tc_emit *e, filter f, tc_sym in, tc_sym out, tc_sym step) {
     tc_symctx *s = tc_e_sym(e);
     tc_sym wide = tc_sym_op(s, TC_S_FMAX, step, number(s, 1), NULL), reach = tc_sym_op(s, TC_S_FMUL, wide,
@@ -48,23 +48,23 @@ static tc_value *matrix(tc_emit *e, filter f, tc_sym in, tc_sym out, tc_sym step
                                                                                        NULL);
     tc_value *i = ATEN("arange", "sd", out, (int)TC_F64), *j = ATEN("arange", "sd", in, (int)TC_F64);
     tc_value *centre = ATEN("unsqueeze", "vi", with(e, "aten::mul.Tensor", tc_e_adds(e, i, 0.5), step), (int64_t)1);
-    /* pixels from floor(centre - reach + 1/2) to floor(centre + reach + 1/2), the last one not included */
+    /* pixels from floor(centre - reach + 1/2) up to but not including floor(centre + reach + 1/2) */
     tc_value *first = tc_e1(e, "aten::trunc", tc_e_adds(e, with(e, "aten::sub.Tensor", centre, reach), 0.5));
     tc_value *end = tc_e1(e, "aten::trunc", tc_e_adds(e, with(e, "aten::add.Tensor", centre, reach), 0.5));
     tc_value *in_reach = tc_e2(e, "aten::logical_and", tc_e2(e, "aten::ge.Tensor", j, first), tc_e2(e, "aten::lt.Tensor", j, end));
     tc_value *x = with(e, "aten::div.Tensor", tc_e_adds(e, tc_e_sub(e, j, centre), 0.5), wide);
     tc_value *w = ATEN("where.ScalarOther", "vvi", in_reach, weight(e, f, tc_e1(e, "aten::abs", x)), (int64_t)0);
     tc_value *total = ATEN("sum.dim_IntList", "vIb", w, (int64_t[]){1}, 1, 1);
-    /* a row without weight stays as it is */
+    /* a row whose weights are all 0 is unchanged */
     total = tc_e3(e, "aten::where.self", ATEN("eq.Scalar", "vi", total, (int64_t)0), ATEN("ones_like", "v", total), total);
     return tc_e_div(e, w, total);
 }
-/* Integer weights: as many bits as keep the largest below 2^15. *out_scale: 2^bits. */
+/* Integer weights, scaled by the largest power of two that keeps them below 2^15. *out_scale: the power. */
 static tc_value *integers(tc_emit *e, tc_value *w, tc_value **out_scale) {
     tc_value *bits = tc_e1(e, "aten::log2", tc_e1(e, "aten::reciprocal", tc_e_muls(e, tc_e1(e, "aten::max", w), 1 / 32767.5)));
     bits = ATEN("clamp", "vii", tc_e_adds(e, tc_e1(e, "aten::ceil", bits), -1), (int64_t)0, (int64_t)22);
     *out_scale = tc_e1(e, "aten::exp2", bits);
-    w = tc_e_mul(e, w, *out_scale); /* half away from zero */
+    w = tc_e_mul(e, w, *out_scale); /* rounds half away from zero */
     return tc_e_mul(e, tc_e1(e, "aten::sign", w), tc_e1(e, "aten::floor", tc_e_adds(e, tc_e1(e, "aten::abs", w), 0.5)));
 }
 static tc_value *product(tc_emit *e, tc_value *x, tc_value *w, bool height) {
@@ -77,7 +77,7 @@ tc_value *tc_upsample_bytes(tc_emit *e, tc_value *x, tc_value *w, bool height) {
     return ATEN("clamp", "vii", tc_e1(e, "aten::floor", tc_e_adds(e, tc_e_div(e, y, scale), 0.5)), (int64_t)0, (int64_t)255);
 }
 
-/* input, output_size, align_corners, then scale_factors (.vec) or a factor a dimension */
+/* input, output_size, align_corners, then scale_factors (.vec) or one factor for each dimension */
 static tc_status decompose_upsample_aa(tc_emit *e, const tc_node *n) {
     const tc_schema *sc = tc_op_schema(n->op);
     filter f = strstr(sc->name, "bilinear") ? LINEAR : strstr(sc->name, "bicubic") ? CUBIC : LANCZOS;
@@ -103,7 +103,7 @@ static tc_status decompose_upsample_aa(tc_emit *e, const tc_node *n) {
         else if (tc_sym_const_int(in, &v)) out = tc_sym_int(s, (int64_t)__builtin_floor((double)v * factor));
         else out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, tc_sym_op(s, TC_S_TOFLOAT, in, NULL, NULL), number(s, factor), NULL), NULL, NULL);
         if ((tc_sym_const_int(out, &v) && v <= 0) || tc_sym_is_int(in, 0)) return refuse(n, "Input and output sizes should be greater than 0");
-        if (d == TC_U8 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, in, out, NULL)) == 1) continue; /* bytes stay where the size does */
+        if (d == TC_U8 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, in, out, NULL)) == 1) continue; /* bytes are unchanged where the size is */
         tc_value *w = matrix(e, f, in, out, step_of(s, in, out, align, factor));
         y = d == TC_U8 ? tc_upsample_bytes(e, y, w, k == 0) : product(e, y, tc_e_cast(e, w, y ? y->meta.dtype : TC_F32), k == 0);
     }

@@ -43,7 +43,7 @@ void tc_alias_overwrites(tc_functional *f, tc_value *target) {
     for (; a; a = a->parent)
         if (a->parent && !strcmp(tc_op_schema(a->view.op)->name, "detach")) return;
     for (const tc_alias_use *u = b->uses; u; u = u->next) {
-        if (b->checkpoint && u->node->source.checkpoint == b->checkpoint) continue; /* nothing saved it: the backward computes it again */
+        if (b->checkpoint && u->node->source.checkpoint == b->checkpoint) continue; /* recomputed by the checkpoint, so not saved */
         tc_overwritten *w = TC_NEW(&f->g->program->arena, tc_overwritten);
         *w = (tc_overwritten){u->place, u->element, f->e.source, u->node->overwritten};
         u->node->overwritten = w;

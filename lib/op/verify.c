@@ -1,12 +1,12 @@
-/* The verifier: structure, types, schemas, signature, single assignment. Runs after capture, load and every pass; whatever it accepts
- * the executors may trust. Every error names the node. */
+/* The verifier: structure, types, schemas, signature, single assignment. Runs after capture, load and every pass. The executors rely on what it
+ * checks. Every error names the node. */
 #include "op/op.h"
 
 #include <string.h>
 
 typedef struct {
     const tc_program *p;
-    bool *bound; /* symbols that have a value, by index */
+    bool *bound; /* symbols that are defined, by index */
     size_t nsyms;
     int depth;
 } verifier;
@@ -104,7 +104,7 @@ static tc_status define(scope *s, const char *who, const tc_value *t, const tc_n
 static tc_status check_use(const scope *s, const char *who, const tc_value *t) {
     if (!t) FAIL("%s: a value is missing", who);
     if (t->graph != s->g) FAIL("%s: %s belongs to another graph", who, t->name ? t->name : "?");
-    if (t->kind == TC_V_SYM && !t->producer && t->id < s->g->nvalues && !s->defined[t->id]) { /* host arithmetic: its expression is all there is */
+    if (t->kind == TC_V_SYM && !t->producer && t->id < s->g->nvalues && !s->defined[t->id]) { /* host arithmetic: a number is its expression */
         const char *name = unbound(s->v, t->sym);
         if (name) FAIL("%s: %s: %s is not known here", who, t->name ? t->name : "?", name);
         return NULL;
@@ -179,7 +179,7 @@ static tc_status check_arg(const scope *s, const tc_node *n, const tc_schema *sc
     return NULL;
 }
 
-/* Is it a symbol made while checking, or an expression of one? */
+/* Is it a symbol made during the check, or an expression of one? */
 static bool made_anew(tc_sym s, size_t old_syms, int depth) {
     if (tc_sym_opcode(s) == TC_S_VAR) return (size_t)tc_sym_var_index(s) >= old_syms;
     for (int i = 0; depth < 50 && i < tc_sym_arity(s); i++)
@@ -187,10 +187,10 @@ static bool made_anew(tc_sym s, size_t old_syms, int depth) {
     return false;
 }
 
-/* A size that the rule computed against the one the node has. Symbols made while checking stand for anything. */
+/* Compares a size from the shape rule with the node's. Symbols made during the check match anything. */
 static bool size_fits(const scope *s, tc_sym want, tc_sym have, size_t old_syms) {
     if (want == have || made_anew(want, old_syms, 0)) return true;
-    tc_symctx *c = s->v->p->sym; /* facts that were learnt after the node was made */
+    tc_symctx *c = s->v->p->sym; /* facts learnt after the node was made */
     return tc_sym_known(c, tc_sym_op(c, TC_S_EQ, tc_sym_simplify(c, want), tc_sym_simplify(c, have), NULL)) == 1;
 }
 
@@ -219,14 +219,14 @@ static tc_status compare_type(const scope *s, const char *who, const tc_value *w
 }
 
 static tc_status check_results(const scope *s, const tc_node *n) {
-    tc_program *p = (tc_program *)(uintptr_t)s->v->p; /* the rule may make symbols; nothing else changes */
+    tc_program *p = (tc_program *)(uintptr_t)s->v->p; /* the rule may make symbols; nothing else is changed */
     size_t old_syms = tc_sym_var_count(p->sym), old_guards = p->guards.len;
     int fresh = p->nfresh;
     tc_value *types = tc_xcalloc((size_t)(n->nouts ? n->nouts : 1), sizeof *types);
     tc_status st = tc_op_infer(p, n->op, n->args, n->nargs, n->source, types, n->nouts);
     if (st) st = tc_annotate(st, "%s", label(n));
     for (int i = 0; i < n->nouts && !st; i++) st = compare_type(s, label(n), &types[i], n->outs[i], old_syms);
-    for (int i = 0; i < n->nouts && !st; i++) /* compositions too may have sizes that come from the data */
+    for (int i = 0; i < n->nouts && !st; i++) /* compositions may have data-dependent sizes too */
         for (int d = 0; types[i].kind == TC_V_TENSOR && d < types[i].meta.rank; d++)
             if (made_anew(types[i].meta.size[d], old_syms, 0)) bind_type(s->v, n->outs[i]);
     free(types);

@@ -12,13 +12,13 @@
 #include "op/view.h"
 
 /* ---- view ---- */
-/* Strides of new sizes over old ones: PyTorch's computeStride. 1: found, 0: impossible, -1: symbols do not tell. */
+/* The strides of new sizes over old ones: PyTorch's computeStride. 1: found, 0: impossible, -1: depends on symbols. */
 static int view_strides(tc_symctx *s, const tc_dims *old, const tc_sym *stride, const tc_dims *now, tc_sym *out) {
     tc_sym one = tc_sym_int(s, 1), tensor = one, view = one, base = old->rank ? stride[old->rank - 1] : one;
     int v = now->rank - 1, unsure = 0;
     int64_t c;
     for (int k = 0; k < old->rank; k++) {
-        if (tc_sym_is_int(old->size[k], 0)) { /* no elements: those of a new tensor */
+        if (tc_sym_is_int(old->size[k], 0)) { /* no elements: contiguous strides */
             for (tc_sym step = one; v >= 0; step = tc_sym_mul(s, step, tc_sym_max(s, now->size[v], one)), v--) out[v] = step;
             return 1;
         }
@@ -39,7 +39,7 @@ static int view_strides(tc_symctx *s, const tc_dims *old, const tc_sym *stride, 
     return v < 0 ? 1 : unsure ? -1 : 0;
 }
 
-/* Fills in a size of -1 and checks the number of elements. */
+/* Computes a size given as -1 and checks the number of elements. */
 static tc_status infer_size(tc_shape_ctx *c, const tc_meta *m, int arg, tc_dims *d) {
     tc_symctx *s = tc_sh_sym(c);
     tc_dims old = tc_dims_of(m);
@@ -69,7 +69,7 @@ static tc_status infer_size(tc_shape_ctx *c, const tc_meta *m, int arg, tc_dims 
     return tc_sh_fail(c, "shape is invalid for the input's size");
 }
 
-/* The sizes that argument 1 asks for; *out_ok 1: their strides over the same memory, 0: there are none, -1: the tensor is contiguous, or not known. */
+/* The sizes in argument 1; *out_ok 1: also their strides over the same memory, 0: there are none, -1: the tensor is contiguous, or it is unknown. */
 static tc_status reshaped(tc_shape_ctx *c, tc_dims *out, tc_sym *out_stride, int *out_ok) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
@@ -105,7 +105,7 @@ static tc_status shape_reshape(tc_shape_ctx *c) {
     return tc_sh_out_strided(c, 0, tc_sh_meta(c, 0)->dtype, &d, ok == 1 ? stride : NULL);
 }
 
-/* The same on concrete sizes. */
+/* The same for concrete sizes. */
 static bool concrete_strides(const tc_tensor *t, int rank, const int64_t *size, int64_t *out) {
     int64_t tensor = 1, view = 1, base = t->rank ? t->stride[t->rank - 1] : 1;
     int v = rank - 1;
@@ -126,7 +126,7 @@ static bool concrete_strides(const tc_tensor *t, int rank, const int64_t *size, 
     for (; t->rank == 0 && v >= 0; v--) out[v] = 1;
     return v < 0;
 }
-/* Do the elements of m lie at even distances, in row-major order? */
+/* Are the elements of m evenly spaced in row-major order? */
 static bool evenly_spaced(tc_program *p, const tc_meta *m) {
     tc_sym want = m->rank ? m->stride[m->rank - 1] : NULL;
     for (int i = m->rank; i-- > 0; want = tc_sym_mul(p->sym, want, m->size[i]))
@@ -134,7 +134,7 @@ static bool evenly_spaced(tc_program *p, const tc_meta *m) {
     return true;
 }
 
-/* Is a tensor like m, seen in the sizes of now, a view of it? Where symbols do not tell, their values in the example do. */
+/* Can a tensor like m be viewed with the sizes of `now`? If symbols do not decide, their example values do. */
 bool tc_view_fits(tc_program *p, const tc_meta *m, const tc_meta *now) {
     const tc_dims from = tc_dims_of(m), to = tc_dims_of(now);
     tc_sym stride[TC_MAX_RANK];
@@ -325,7 +325,7 @@ static tc_status alias_expand(const tc_kcall *k, tc_tensor *out, bool *possible)
     *possible = true;
     return NULL;
 }
-static tc_status grad_expand(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* tc_e_give sums what was repeated */
+static tc_status grad_expand(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* tc_e_give sums over expanded dimensions */
     tc_e_give(e, n, 0, gs[0]);
     return tc_e_done(e);
 }
@@ -446,7 +446,7 @@ static tc_status grad_slice(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 }
 
 /* ---- squeeze, unsqueeze ---- */
-/* Which of the dimensions asked for have size 1; a symbolic size that may be 1 is guarded to be what its example is. */
+/* Which of the given dimensions have size 1. A symbolic size that may be 1 is guarded to be as in the example. */
 static tc_status squeezed(tc_shape_ctx *c, uint64_t asked, uint64_t *out_gone) {
     const tc_meta *m = tc_sh_meta(c, 0);
     tc_symctx *s = tc_sh_sym(c);

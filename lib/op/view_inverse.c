@@ -1,4 +1,4 @@
-/* Writing through views: given the new value of a view, the base with it written in. One row a view operator. */
+/* Writing through views: given the new value of a view, computes its base with that value written in. One row for each view operator. */
 #include "op/emit.h"
 #include "op/functionalise.h"
 
@@ -15,7 +15,7 @@ typedef struct {
 static tc_value *reshaped(inverse *c) {
     tc_value *v = c->v;
     const tc_meta *m = &v->meta;
-    bool plain = true; /* view wants contiguous strides; anything else is copied first */
+    bool plain = true; /* view requires contiguous strides; other tensors are copied first */
     tc_symctx *s = c->e->graph->program->sym;
     tc_sym want = tc_sym_int(s, 1);
     for (int i = m->rank; m->stride && i-- > 0; want = tc_sym_mul(s, want, m->size[i])) plain &= tc_sym_is_int(m->size[i], 1) || m->stride[i] == want;
@@ -68,7 +68,7 @@ static bool filled(const tc_value *v) { /* one number everywhere */
     return s && !strcmp(s->ns, "aten") && (!strcmp(s->name, "fill") || !strcmp(s->name, "zero"));
 }
 
-static tc_value *expanded(inverse *c) { /* only where nothing was repeated, or one of equal elements serves */
+static tc_value *expanded(inverse *c) { /* only if nothing was expanded, or all copies are equal */
     tc_value *v = c->v;
     const bool any = filled(v);
     const tc_meta *all = &c->v->meta, *m = &c->base->meta;
@@ -90,7 +90,7 @@ static tc_value *expanded(inverse *c) { /* only where nothing was repeated, or o
     return reshaped(c);
 }
 
-/* Pieces step apart, of at most step elements or all equal: [..., n, ..., size] goes to the places of [..., n * size, ...] */
+/* Pieces start `step` apart and have at most step elements, or all are equal: [..., n, ..., size] goes to [..., n * size, ...] */
 static tc_value *unfolded(inverse *c) {
     const int rank = c->base->meta.rank;
     int64_t d, size, step;
@@ -112,7 +112,7 @@ static tc_value *unfolded(inverse *c) {
 static tc_value *retyped(inverse *c) { return tc_emit_call(c->e, "aten::view.dtype", "vd", c->v, (int)c->base->meta.dtype); }
 static tc_value *to_complex(inverse *c) { return tc_emit_call(c->e, "aten::view_as_complex", "v", c->v); }
 static tc_value *to_real(inverse *c) { return tc_emit_call(c->e, "aten::view_as_real", "v", c->v); }
-static tc_value *real_part(inverse *c) { /* of real numbers: themselves */
+static tc_value *real_part(inverse *c) { /* for real numbers: unchanged */
     if (!tc_is_complex(c->base->meta.dtype)) return c->v;
     return tc_emit_call(c->e, "aten::complex", "vv", c->v, tc_emit_call(c->e, "aten::imag", "v", c->base));
 }

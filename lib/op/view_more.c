@@ -19,11 +19,11 @@ static tc_status wrap(const tc_node *n, int arg, int rank, int *out) {
     *out = tc_wrap(d, rank);
     return NULL;
 }
-/* A list value that stands for the results of a composition. */
+/* A list value for the results of a composition. */
 static void list(tc_emit *e, tc_value *const *v, int n) { tc_emit_result(e, 0, tc_e_list(e, v, n)); }
 
 /* ---- resize ---- */
-/* The first elements in memory order, as many as the new sizes hold; what is more is 0. */
+/* The first elements in memory order, as many as the new sizes have; further ones are 0. */
 static tc_status resized(tc_emit *e, const tc_node *n, const tc_sym *size, int rank, int format) {
     tc_value *x = tc_arg_value(n, 0);
     tc_symctx *s = tc_e_sym(e);
@@ -144,7 +144,7 @@ static tc_status decompose_sum_to_size(tc_emit *e, const tc_node *n) {
     tc_meta like = {.dtype = x->meta.dtype, .rank = rank, .size = n->args[1].syms};
     tc_value *r = tc_e_sum_to(e, x, &like);
     if (r && (r != x || rank == 0) && tc_is_integral(x->meta.dtype))
-        r = tc_e_sum_to(e, tc_e_cast(e, x, TC_I64), &like); /* sums of integers are wide */
+        r = tc_e_sum_to(e, tc_e_cast(e, x, TC_I64), &like); /* sums of integers are int64 */
     one(e, r == x ? tc_e1(e, "aten::alias", x) : r);
     return tc_e_done(e);
 }
@@ -219,7 +219,7 @@ static tc_status decompose_linalg_diagonal(tc_emit *e, const tc_node *n) {
 }
 static tc_value *atleast(tc_emit *e, tc_value *x, int rank) {
     if (x->meta.rank >= rank) return x;
-    while (x && x->meta.rank < rank) /* 3: a vector becomes [1, n, 1], a matrix [m, n, 1] */
+    while (x && x->meta.rank < rank) /* rank 3: a vector becomes [1, n, 1], a matrix [m, n, 1] */
         x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)(rank == 3 && x->meta.rank >= 2 ? -1 : 0));
     return x;
 }
@@ -280,14 +280,14 @@ static tc_status pieces(tc_emit *e, const tc_node *n, tc_value *x, int d, const 
     list(e, v, count);
     return tc_e_done(e);
 }
-/* The size that a row's `pieces` cuts: of the dimension that argument `at` names. NULL where the rule refuses it. */
+/* The size that a row's `pieces` divides: of the dimension in argument `at`. NULL if the shape rule refuses it. */
 static tc_sym cut_size(const tc_arg *args, int at) {
     const tc_meta *m = &args[0].value->meta;
     int64_t d;
     if (!tc_sym_const_int(args[at].sym, &d) || d < -m->rank || d >= m->rank) return NULL;
     return m->size[d < 0 ? d + m->rank : d];
 }
-/* So many of size `each` that they hold `size`; one, where both are 0. */
+/* The number of pieces of size `each` for `size` elements; 1 if both are 0. */
 static tc_sym pieces_of(tc_symctx *s, tc_sym size, tc_sym each) {
     int64_t v;
     if (!size || (tc_sym_const_int(each, &v) && (v < 0 || (v == 0 && !tc_sym_is_int(size, 0))))) return NULL;
@@ -340,7 +340,7 @@ static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
     }
     return pieces(e, n, x, d, at, count);
 }
-/* `chunks` pieces of an empty dimension are empty. */
+/* An empty dimension gives `chunks` empty pieces. */
 static tc_sym chunks_of(tc_symctx *s, tc_sym size, tc_sym chunks) {
     int64_t v;
     if (!size || !tc_sym_const_int(chunks, &v) || v < 1) return NULL;
@@ -359,7 +359,7 @@ static tc_status decompose_chunk(tc_emit *e, const tc_node *n) {
     tc_sym k = tc_sym_int(s, chunks), whole = x->meta.size[d], count = tc_sym_simplify(s, pieces_chunk(s, n->args));
     if (!tc_sym_const_int(count, &have)) {
         if (!tc_program_example(e->graph->program, count, &have) || have == chunks) tc_e_guard(e, n, tc_sym_op(s, TC_S_EQ, count, k, NULL));
-        else if (tc_e_pin(e, n, whole, &size)) whole = tc_sym_int(s, size); /* the example gives fewer */
+        else if (tc_e_pin(e, n, whole, &size)) whole = tc_sym_int(s, size); /* the example decides if it gives fewer pieces */
     }
     return even_pieces(e, n, x, d, tc_sym_ceildiv(s, whole, k), chunks_of(s, whole, k));
 }
@@ -373,7 +373,7 @@ static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {
     int64_t m;
     if (x->meta.rank == 0) return tc_error(TC_CONTENT, "IndexError: %s: Dimension specified as 0 but tensor has no dimensions", tc_op_name(n->op));
     TC_TRY(wrap(n, 1, x->meta.rank, &d));
-    if (!tc_e_pin(e, n, pieces_unbind(tc_e_sym(e), n->args), &m)) /* a loop over the tensor may have pinned it */
+    if (!tc_e_pin(e, n, pieces_unbind(tc_e_sym(e), n->args), &m)) /* a loop over the tensor may have fixed it already */
         return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
     if (m > 100000) return refuse(n, "too many pieces");
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(m ? m : 1));
@@ -474,8 +474,8 @@ static tc_status decompose_meshgrid(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* X_copy: the view, then a copy. */
-/* view_copy needs no sizes that fit the strides: it is reshape's copy. */
+/* NAME_copy: the view, then a copy. */
+/* view_copy works for any strides: it is reshape and a copy. */
 static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
     const tc_schema *s = tc_op_schema(n->op);
     char name[96];

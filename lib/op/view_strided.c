@@ -132,7 +132,7 @@ static tc_status shape_as_strided(tc_shape_ctx *c) {
         return tc_sh_fail(c, "setStorage: sizes and strides are out of bounds for storage of size %lld", (long long)have);
     return tc_sh_out_strided(c, 0, m->dtype, &d, stride);
 }
-/* Over the elements of a contiguous tensor; anything else is copied into that form first. */
+/* as_strided refers to the elements of a contiguous tensor; other tensors are copied to that form first. */
 static tc_status alias_as_strided(const tc_kcall *k, tc_tensor *out, bool *possible) {
     const tc_tensor *t = tc_k_tensor(k, 0);
     int64_t off = tc_k_given(k, 3) ? tc_k_int(k, 3) : 0, last = off, numel = tc_tensor_numel(t);
@@ -151,7 +151,7 @@ static tc_status alias_as_strided(const tc_kcall *k, tc_tensor *out, bool *possi
     for (int d = 0; d < out->rank; d++) out->size[d] = k->args[1].ints[d], out->stride[d] = k->args[2].ints[d];
     return NULL;
 }
-/* By positions: index_put of the view's values at the storage positions that the view has. */
+/* index_put of the view's gradient at the storage positions of the view. */
 static tc_value *strided_positions(tc_emit *e, const tc_node *n, tc_sym numel) {
     tc_arg end = {.kind = TC_A_SCALAR, .sym = numel, .is_sym = true};
     tc_value *all = tc_emit_call(e, "aten::arange", "a", &end);

@@ -59,7 +59,7 @@ static tc_status check_regions(const tc_node *n) { /* input, rois */
 typedef struct {
     tc_value *low, *high, *weight, *inside; /* neighbours, the weight of the upper one, whether the point counts */
 } between;
-/* Points on an axis of `size` pixels, up to one pixel outside; further out they count nothing. */
+/* Points on an axis of `size` pixels. Up to one pixel outside they are clamped; further out their weight is 0. */
 static between neighbours(tc_emit *e, tc_value *p, tc_sym size) {
     tc_arg n = number(size), top = number(tc_sym_sub(tc_e_sym(e), size, tc_sym_int(tc_e_sym(e), 1)));
     between b;

@@ -1,4 +1,4 @@
-/* Passes under watch (watch.h). */
+/* Runs passes under watch, for --dump (watch.h). */
 #include "op/watch.h"
 
 #include "op/op.h"
@@ -36,12 +36,12 @@ bool tc_pass_spoils(const tc_pass *pass) {
     const char *fault = pass->watch ? pass->watch->fault : NULL;
     const size_t n = strlen(pass->name ? pass->name : "");
     if (!fault || strncmp(fault, pass->name, n)) return false;
-    if (!strcmp(fault + n, "?")) raise(SIGABRT); /* as malloc does in a broken heap */
+    if (!strcmp(fault + n, "?")) raise(SIGABRT); /* as malloc does when the heap is corrupted */
     if (!strcmp(fault + n, "!")) TC_BUG("the fault that was asked for in the pass %s", pass->name);
     return !fault[n];
 }
 
-/* The last tensor that a node makes gets another type. */
+/* Gives the last tensor that a node makes another type. */
 static void spoil(tc_program *p) {
     for (tc_node *n = p->graph->last; n; n = n->prev)
         for (int i = 0; i < n->nouts; i++)
