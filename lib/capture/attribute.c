@@ -101,7 +101,7 @@ static V super_attr(C *c, superobj *s, str *name) {
     return NULL;
 }
 
-/* o.__dict__. Wherever o was made, no file's global: what forward changes of it through the dict is taken back as other attributes are. */
+/* o.__dict__. It is never treated as a file's global, so that changes which forward makes through it are undone like those of other attributes. */
 static dict *attrs_of(C *c, V o) {
     if (!o->attrs) o->attrs = tc_dict(c), o->attrs->module = c->capturing ? NULL : c;
     return o->attrs;
@@ -191,7 +191,7 @@ V tc_getattr_or(C *c, V o, str *name) {
             if (TC_TRAP(c, t2)) {
                 v = tc_call2(c, ga, o, (V)name);
                 tc_untrap(c, &t2);
-            } else tc_raise_again(c, err); /* the property's own error says more */
+            } else tc_raise_again(c, err); /* the property's own error is more specific */
         }
         return v;
     }
@@ -199,7 +199,7 @@ V tc_getattr_or(C *c, V o, str *name) {
     return v ? v : tc_call2(c, ga, o, (V)name);
 }
 
-/* What PyTorch has at its top level besides operators, and tc lacks: a name that is told apart from one that nobody has. */
+/* Names at PyTorch's top level, other than operators, that tc lacks: they get another message than names that do not exist. */
 static bool in_torch(const char *name) {
     static const char *const names[] = {"masked",       "signal",   "sparse",  "jit", "fx",      "distributed",
                                         "quantization", "profiler", "package", "hub", "compile", "lobpcg"};

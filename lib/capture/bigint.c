@@ -343,7 +343,7 @@ V tc_int_pow(C *c, V a, V b, V mod) {
     return mod ? tc_int_op(c, '%', r, mod) : r;
 }
 
-/* The top 64 bits, with the last one set when something below is lost (for correct rounding). */
+/* The top 64 bits; the last one is set if any lower bit is (sticky, for correct rounding). */
 static double scaled(V a, int64_t extra) {
     mag m;
     open_int(a, &m);
@@ -378,7 +378,7 @@ double tc_int_truediv(C *c, V a, V b) {
     if (tc_is_small(a) && tc_is_small(b) && llabs(tc_small(a)) <= exact && llabs(tc_small(b)) <= exact)
         return (double)tc_small(a) / (double)tc_small(b);
     if (tc_int_sign(a) == 0) return 0;
-    /* a quotient of at least 66 bits, sticky in the last */
+    /* a quotient of at least 66 bits with a sticky last bit */
     int64_t s = tc_int_bits(b) - tc_int_bits(a) + 67;
     if (tc_int_bits(a) - tc_int_bits(b) > 1025) tc_raise(c, "OverflowError", "integer division result too large for a float (overflow)");
     if (s > 1200) return tc_int_sign(a) * tc_int_sign(b) < 0 ? -0.0 : 0.0;

@@ -60,7 +60,7 @@ static V complex_new(C *c, args *A) {
     else if (v[1]) re = tc_to_double(c, v[1]);
     const bool whole = v[1] && tc_kind_of(v[1]) == K_COMPLEX, turned = v[2] && tc_kind_of(v[2]) == K_COMPLEX;
     if (turned) re -= ((cplx *)v[2])->im;
-    if (v[2]) { /* -0 stays unless something is added to it */
+    if (v[2]) { /* without an imaginary part -0 is kept */
         const double more = turned ? ((cplx *)v[2])->re : tc_to_double(c, v[2]);
         im = whole ? im + more : more;
     }
@@ -630,7 +630,7 @@ static V f_dir(C *c, args *A) {
     tc_sort(c, l, NULL, false);
     return (V)l;
 }
-/* The names of the running function and their values: parameters, then locals in the order in which the source binds them. */
+/* locals(): names and values of the running function, parameters first, then other locals in the order in which the source binds them. */
 static V f_locals(C *c, args *A) {
     tc_take(c, A, "locals", "", NULL);
     frame *f = c->fr;
@@ -659,8 +659,8 @@ static V f_vars(C *c, args *A) {
     return tc_getattr(c, v[0], c->n___dict__);
 }
 
-/* o.__iter__() and the like, called by name. Of an object of a class of the user's they are what the built-in type does, not what the class
- * makes of it and may call this for: f runs while the object is of that type. */
+/* o.__iter__() and the like, called by name. For an object of a user's class this runs the built-in type's method and not the class's own, which may
+ * call it: the object has the built-in type while f runs. */
 static V as_built_in(C *c, V o, V x, V (*f)(C *c, V o, V x)) {
     V volatile r = NULL;
     type *volatile const own = tc_type_of(c, o);

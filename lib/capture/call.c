@@ -94,7 +94,7 @@ _Noreturn static void missing(C *c, func *f, V *slots) {
     for (int i = 0; i < s->nparams; i++) {
         const param *p = &s->params[i];
         if (p->kind == P_VAR || p->kind == P_KW || slots[p->var->slot]) continue;
-        if (p->kind == P_KWONLY && n && !kw) break; /* the positional ones are said first */
+        if (p->kind == P_KWONLY && n && !kw) break; /* positional parameters are reported first */
         if (p->kind == P_KWONLY) kw = true;
         tc_buf_printf(&b, "%s'%s'", n++ ? ", " : "", p->name->s);
     }
@@ -172,7 +172,8 @@ static V func_call(C *c, func *f, args *A) {
     frame fr = {.prev = c->fr, .sc = s, .slots = slots, .globals = f->globals, .module = f->module, .fn = f, .depth = c->depth + 1};
     if (s->yields) {
         c->vtop = vtop;
-        if (c->capturing && !s->file->embedded && !tc_is_embedded(c)) /* contextlib may: `with` of a function with one yield is in */
+        if (c->capturing && !s->file->embedded &&
+            !tc_is_embedded(c)) /* contextlib may use generators: `with` of a function with one yield is supported */
             tc_syntax(c, s->file, s->yields->line, s->yields->col, "'yield' is outside the model language in forward: %s() is a generator",
                       s->qualname->s);
         return tc_generator_new(c, fr);

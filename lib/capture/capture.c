@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 /* ---- symbols ---- */
-/* Example values: large multiples of 16, each another, so that they are like no fixed size and divide well; inside the range. */
+/* Example sizes: large multiples of 16, all different, so that they equal no fixed size and divide well; inside the declared range. */
 static tc_symvalue *hint_of(tc_capture *k, tc_sym symb) {
     struct tc_torch *T = k->c->torch;
     size_t i = (size_t)tc_sym_var_index(symb);
@@ -47,7 +47,7 @@ static void remember_dim(tc_capture *k, tc_sym symb, const char *where, bool dec
 
 static tc_sym symbol(tc_capture *k, const char *name, const char *where, int64_t example, bool declared) {
     int64_t lo = 0, hi = TC_SYM_NO_HI;
-    for (int i = 0; i < k->nranges; i++) /* a size of 0 is met only where it is asked for */
+    for (int i = 0; i < k->nranges; i++) /* 0 is used as an example only if it is requested */
         if (k->ranges[i].symbol && !strcmp(k->ranges[i].symbol, name) && k->ranges[i].hi && k->ranges[i].lo == 0) lo = 0;
     for (int i = 0; i < k->nranges; i++)
         if (k->ranges[i].symbol && !strcmp(k->ranges[i].symbol, name) && k->ranges[i].hi) {
@@ -169,7 +169,7 @@ static void reset(tc_capture *k) {
     tc_map_free(&T->freed);
     T->modules = T->freed = (tc_map){0};
     T->region = NULL, T->graph = NULL, T->capture = NULL, T->hint = NULL, T->nhint = 0;
-    T->here_program = NULL; /* the next program may lie where this one did */
+    T->here_program = NULL; /* the next program may have the same address */
 }
 
 bool tc_capture_chose_sizes(C *c) {
@@ -194,8 +194,8 @@ static tc_value *tensor_input(tc_capture *k, const char *hint, const tc_tensor *
     return tc_graph_add_input(k->p->graph, v);
 }
 
-/* Value names are identifiers: "blocks.0.weight" is p_blocks_0_weight, as PyTorch names it. Of a module nested deep only the end of the name stays: each
- * use of the value writes it. */
+/* Value names are identifiers: "blocks.0.weight" is p_blocks_0_weight, as in PyTorch. For deeply nested modules only the end of the name is kept,
+ * because every use of the value repeats it. */
 static const char *mangled(tc_capture *k, const char *prefix, const char *name) {
     enum { LONGEST = 160 };
     size_t n = strlen(name);
@@ -265,7 +265,7 @@ static void remember_buffers(tc_capture *k, V m) {
     C *c = k->c;
     dict *d = held(c, m, "_buffers");
     if (!d) return;
-    d->module = NULL; /* what forward does to lists and dicts from before it is not part of the program, but for these */
+    d->module = NULL; /* changes that forward makes to older lists and dicts are not part of the program, except for these */
     V key, v;
     for (size_t j = 0; tc_dict_next(d, &j, &key, &v);) {
         slot s = {.owner = (V)d, .key = tc_torch_joined(c, NULL, key), .value = v, .input = -1};
@@ -276,7 +276,7 @@ static void remember_buffers(tc_capture *k, V m) {
     }
 }
 
-/* The name of each module of m, and the buffers that each one holds now. */
+/* The name of each module of m, and the buffers that it holds now. */
 static void places(tc_capture *k, list *modules) {
     for (size_t i = 0; i < modules->n; i++) {
         size_t n;
@@ -290,7 +290,7 @@ static void places(tc_capture *k, list *modules) {
     }
 }
 
-/* Of the module whose method runs in f; NULL: it is none of the model's. */
+/* The module whose method runs in f; NULL: no module of the model. */
 static tc_module_place *place_of(C *c, const frame *f) {
     const scope *s = f->sc;
     if (s->kind != SC_FUNC || !s->nparams || s->params[0].name != c->n_self) return NULL;
@@ -299,17 +299,17 @@ static tc_module_place *place_of(C *c, const frame *f) {
     return self && !tc_is_small(self) ? tc_map_get(&c->torch->modules, (const char *)&self, sizeof self) : NULL;
 }
 
-/* A stack of all levels at every node is cubic in the depth: past this one the innermost replaces the last. */
+/* Storing all levels at every node would be cubic in the depth: beyond this depth the innermost level replaces the last one. */
 enum { MODULE_LEVELS = 32 };
 
-/* Bytes of the stack that stay when one more level comes. */
+/* The bytes of the stack that are kept when a level is added. */
 static size_t outer_levels(const char *calls) {
     int levels = *calls != 0;
     for (const char *p = calls; (p = strchr(p, ';')); p++) levels++;
     return levels < MODULE_LEVELS ? strlen(calls) : (size_t)(strrchr(calls, ';') - calls);
 }
 
-/* Methods that a method of the same module calls stand in its call. */
+/* A call of a method by another method of the same module belongs to that module's call. */
 static const char *calls_of(C *c, frame *f) {
     tc_module_place *own = NULL;
     while (f && !(own = place_of(c, f))) f = f->prev;
@@ -338,7 +338,7 @@ void tc_capture_places(tc_capture *k, V m) {
     if (tc_type_of(k->c, m)->kind == K_OBJECT && held(k->c, m, "_modules")) places(k, tc_torch_named_modules(k->c, m, tc_intern(k->c, "", 0)));
 }
 
-/* What state_dict() gives where a module says itself what that is; NULL: where none does, it is every parameter and persistent buffer. */
+/* The result of state_dict() if a module overrides it; NULL if none does: then it is every parameter and persistent buffer. */
 static V own_state_dict(C *c, V m, list *modules) {
     static const char *const ways[] = {"state_dict", "_save_to_state_dict"};
     V base = tc_module_attr(c, tc_import(c, "torch.nn.module", true), tc_intern(c, "Module", 6));
@@ -378,7 +378,7 @@ void tc_capture_state(tc_capture *k, V m) {
     C *c = k->c;
     struct tc_torch *T = c->torch;
     region *r = T->region;
-    T->region = NULL, T->graph = NULL; /* reading names is not part of the program */
+    T->region = NULL, T->graph = NULL; /* reading names must not add nodes */
     list *modules = tc_torch_named_modules(c, m, tc_intern(c, "", 0));
     V saved = own_state_dict(c, m, modules);
     for (int buffers = 0; buffers < 2; buffers++)
@@ -387,7 +387,7 @@ void tc_capture_state(tc_capture *k, V m) {
     T->region = r, T->graph = r ? r->graph : NULL;
 }
 
-/* The attribute of a module that t is, as PyTorch names such a constant: "blocks.0.mask"; NULL: it is none. */
+/* The name of a module attribute that holds t, as PyTorch names such a constant: "blocks.0.mask"; NULL: none. */
 static const char *attribute_of(tc_capture *k, const tensor *t) {
     const tc_map *modules = &k->c->torch->modules;
     for (size_t i = 0; i < modules->len; i++) {
@@ -400,12 +400,12 @@ static const char *attribute_of(tc_capture *k, const tensor *t) {
     return NULL;
 }
 
-/* A concrete tensor that is neither parameter nor buffer: a constant of the program. Values of outer graphs enter branches as operands. */
+/* A concrete tensor that is neither parameter nor buffer becomes a constant of the program. Values of outer graphs become operands of branches. */
 static tc_value *lift(C *c, tensor *t) {
     tc_capture *k = tc_capture_active(c);
     if (t->v) return tc_torch_lift_region(c, t->v);
     const char *name = attribute_of(k, t);
-    for (int i = 0; name && i < k->p->ninputs; i++) /* the attribute was another tensor before */
+    for (int i = 0; name && i < k->p->ninputs; i++) /* the attribute held another tensor before */
         if (k->p->inputs[i].kind == TC_IN_CONSTANT && !strcmp(k->p->inputs[i].name, name)) name = NULL;
     if (!name) name = tc_arena_printf(&k->p->arena, "lifted_tensor_%d", k->nconstants++);
     tc_value *v = tensor_input(k, mangled(k, "c_", name), &t->t, t->requires_grad);
@@ -425,7 +425,7 @@ V tc_capture_tensor(tc_capture *k, const tc_capture_input *in) {
         for (int j = 0; j < k->nranges; j++)
             if (k->ranges[j].path && !strcmp(k->ranges[j].path, in->name) && (k->ranges[j].axis == i || k->ranges[j].axis == i - rank))
                 text = k->ranges[j].symbol;
-        bool named = false; /* where some axis is named, the others have the size of the example */
+        bool named = false; /* if any axis is named, the other axes have the size of the example */
         for (int j = 0; j < k->nranges; j++) named |= k->ranges[j].path != NULL;
         if (text) size[i] = size_of(k, text, where, example);
         else if (named && in->example.storage && !follows(k, where, example)) size[i] = tc_sym_int(k->p->sym, example);
@@ -458,7 +458,7 @@ V tc_capture_counted(tc_capture *k, const char *name, tc_dtype d, tc_symvalue no
     return tc_symv(k->c, s);
 }
 
-/* What the guards make of a size: another expression, or the one number that bounds from both sides leave. The size itself: it is free. */
+/* A size after all guards: another expression, or the only number within its bounds. The size itself if it is free. */
 static tc_sym narrowed(tc_symctx *ctx, tc_sym size) {
     const tc_sym s = tc_sym_simplify(ctx, size);
     int64_t lo, hi;
@@ -472,7 +472,7 @@ bool tc_capture_pins(const tc_program *p, size_t i) {
     return tc_sym_const_int(narrowed(p->sym, tc_sym_var_at(p->sym, i)), &value);
 }
 
-/* A size that was declared free and that a guard pins: an error at the guard's line. */
+/* A size that was declared dynamic and that a guard fixes: an error at the guard's line. */
 static void check_forced(tc_capture *k) {
     tc_program *p = k->p;
     C *c = k->c;

@@ -38,12 +38,12 @@ typedef TC_VEC(tc_arg) arg_list;
 typedef struct {
     tc_capture *k;
     int n;            /* leaves so far */
-    arg_list *leaves; /* go here; NULL: they become the program's outputs */
+    arg_list *leaves; /* where leaves are collected; NULL: they become the program's outputs */
 } flattening;
 
 static tc_tree *flatten(flattening *f, V v, const char *name);
 
-/* Child i of t, which is `key` of what is called name; NULL: that has no name. */
+/* Child i of t, with key `key` in a container called name; name NULL: the container has no name. */
 static void flatten_child(flattening *f, tc_tree *t, int i, const char *key, V v, const char *name) {
     t->children[i] = flatten(f, v, name ? tc_arena_printf(&f->k->c->arena, "%s.%s", name, key) : key);
 }
@@ -68,7 +68,7 @@ static tc_tree *flatten_namedtuple(flattening *f, V v, V fields, const char *nam
     size_t n;
     V *a = tc_items(v, &n);
     tc_tree *t = keyed(k, TC_TREE_OTHER, n);
-    t->type = "collections.namedtuple"; /* and the class, as pytree's serialized_type_name spells it by custom */
+    t->type = "collections.namedtuple"; /* and the class, in the form of pytree's serialized_type_name */
     t->context = tc_arena_printf(&k->p->arena, "%s.%s", tc_as_str(tc_getattr(c, (V)v->type, c->n___module__))->s, v->type->name->s);
     for (int i = 0; i < (int)n; i++) {
         t->keys[i] = tc_arena_strdup(&k->p->arena, tc_as_str(((tuple *)fields)->a[i])->s);
@@ -126,7 +126,7 @@ static tc_tree *flatten(flattening *f, V v, const char *name) {
     return flatten_leaf(f, v, name);
 }
 
-/* Graph inputs in PyTorch's order: parameters, buffers, constants, then what the user gives. */
+/* Orders graph inputs as PyTorch does: parameters, buffers, constants, then the user's inputs. */
 static void order_inputs(tc_capture *k) {
     tc_program *p = k->p;
     static const tc_input_kind order[] = {TC_IN_PARAMETER, TC_IN_BUFFER, TC_IN_CONSTANT};
@@ -150,7 +150,7 @@ static void order_inputs(tc_capture *k) {
 
 static bool is_plain(V v) { return tc_is_seq(v) && !v->type->user; }
 static bool is_leaf(V v) { return !tc_is_seq(v) && tc_kind_of(v) != K_DICT && tc_kind_of(v) != K_OBJECT; }
-/* names: of the result, or of the items of a tuple. A leaf has its own, the items of a list or tuple are NAME.i; keys and fields name the rest. */
+/* names: of the result, or of the items of a tuple. A leaf has its own name, items of a list or tuple are NAME.i, others are named by key or field. */
 static tc_tree *flatten_result(flattening *f, V v, const char *const *names, int nnames) {
     if (nnames < 2 || !is_plain(v)) return flatten(f, v, nnames == 1 && is_leaf(v) ? names[0] : NULL);
     size_t n;
@@ -160,7 +160,7 @@ static tc_tree *flatten_result(flattening *f, V v, const char *const *names, int
     return t;
 }
 
-/* Records in a list or tuple have fields of one name: the first result keeps it, the others have their places. */
+/* Records in a list or tuple have the same field names: the first result keeps the name, the others are numbered. */
 static void one_name_each(tc_program *p) {
     tc_map taken = {0};
     for (int i = 0, place = 0; i < p->noutputs; i++) {
@@ -221,7 +221,7 @@ void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int n
     flattening f = {.k = k};
     k->p->out_tree = flatten_result(&f, result, names, nnames);
     one_name_each(k->p);
-    /* a buffer whose name was given another tensor is a buffer that was written */
+    /* a buffer attribute that was assigned another tensor counts as a written buffer */
     for (size_t i = 0; i < k->slots.len; i++) {
         slot *s = &k->slots.data[i];
         V now = tc_dict_get(k->c, (dict *)s->owner, (V)s->key);

@@ -55,7 +55,7 @@ V tc_special(C *c, V o, str *name) {
     V v = tc_type_lookup(c, t, name);
     if (v && !tc_is_small(v) && v->type->kind == K_STATIC) v = ((wrapper *)v)->f;
     if (!v || !t->user || tc_kind_of(v) != K_NATIVE) return v;
-    /* what a built-in type defines does not count: callers do that themselves */
+    /* methods of built-in types do not count: callers handle those */
     for (int i = 0; i < t->nmro; i++)
         if (tc_dict_gets(c, t->mro[i]->d, name)) return t->mro[i]->user ? v : NULL;
     return v;
@@ -94,7 +94,7 @@ static void linearise(C *c, type *t) {
     }
 }
 
-/* The class of std/_abc.py with the methods that collections.abc gives to classes deriving from that name, or NULL. */
+/* The class of std/_abc.py with the mixin methods that collections.abc gives to subclasses of that name, or NULL. */
 static V abstract_class(C *c, str *name) {
     V v = tc_dict_gets(c, tc_import(c, "_abc", true)->d, name);
     return v && tc_kind_of(v) == K_TYPE ? v : NULL;
@@ -112,7 +112,7 @@ static V resolve_base(C *c, V b) {
     return b;
 }
 
-/* The bases of t and what its instances are laid out as. */
+/* The bases of t and the layout of its instances. */
 static void add_bases(C *c, type *t, const V *b, size_t nb) {
     type *number = NULL;
     t->kind = K_OBJECT;
@@ -134,7 +134,7 @@ static void add_bases(C *c, type *t, const V *b, size_t nb) {
         }
         if (base->instance_attr) t->instance_attr = base->instance_attr, t->instance_setattr = base->instance_setattr;
     }
-    if (number) { /* its instances are objects that hold a number: std/_number.py */
+    if (number) { /* instances are objects that hold a number: std/_number.py */
         if (t->kind != K_OBJECT) tc_raise(c, "TypeError", "multiple bases have instance lay-out conflict");
         module *m = tc_import(c, "_number", true);
         t->bases[t->nbases++] = (type *)tc_dict_gets(c, m->d, tc_intern_str(c, tc_as_str(tc_strz(c, number->kind == K_INT ? "Int" : "Float"))));
@@ -152,7 +152,7 @@ static void tell_bases(C *c, type *t) {
     }
 }
 
-/* Methods that are static or of the class without saying so, and attributes that want to know their name. */
+/* Marks the methods that are implicitly static or class methods, and calls __set_name__ of attributes. */
 static void set_names(C *c, type *t, dict *ns) {
     V k, v;
     for (size_t i = 0; tc_dict_next(ns, &i, &k, &v);) {
@@ -200,7 +200,7 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
     tell_bases(c, t);
     set_names(c, t, ns);
     tc_type_changed(c);
-    bool typed = false; /* class A(TypedDict, total=False): keywords are for who checks types */
+    bool typed = false; /* class A(TypedDict, total=False): the keywords are for type checkers */
     for (size_t i = 0; i < nb; i++) typed |= tc_kind_of(b[i]) == K_ALIAS && !strcmp(((alias *)b[i])->name->s, "TypedDict");
     if (!typed) init_subclass(c, t, kw);
     return (V)t;
@@ -213,7 +213,7 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
 #define SIZED (SEQUENCES | SETS | KIND(K_DICT) | KIND(K_MAPPROXY))
 #define ITERATORS (KIND(K_ITER) | KIND(K_GENEXPR))
 
-/* The classes of collections.abc: the kinds that count as one, and the method by which a class of the file does. */
+/* The classes of collections.abc: the built-in kinds that are instances, and the method that makes a user's class one. */
 static bool is_abstract(C *c, type *t, str *name) {
     static const struct {
         const char *name;
@@ -232,7 +232,7 @@ static bool is_abstract(C *c, type *t, str *name) {
                     {"MutableMapping", KIND(K_DICT), NULL},
                     {"AbstractSet", SETS | KIND(K_MAPPROXY), NULL},
                     {"MutableSet", KIND(K_SET), NULL}};
-    if (!strcmp(name->s, "Hashable")) { /* as tc_hash_value() has it */
+    if (!strcmp(name->s, "Hashable")) { /* by the rule of tc_hash_value() */
         for (int i = 0; i < t->nmro && t->mro[i]->user && t->kind == K_OBJECT; i++) {
             const V f = tc_dict_gets(c, t->mro[i]->d, c->n___hash__);
             if (f || tc_dict_gets(c, t->mro[i]->d, c->n___eq__)) return f && f != c->none;
@@ -417,7 +417,7 @@ static V type_new(C *c, args *A) {
     tc_raise(c, "TypeError", "type() takes 1 or 3 arguments");
 }
 
-/* Of a class that a class statement made: those that derive from it, in the order they were made. */
+/* __subclasses__(): the classes that derive from it, in the order of creation. */
 static V type_subclasses(C *c, args *A) {
     type *t = (type *)A->a[0];
     if (!t->user) tc_raise(c, "AttributeError", "access to '__subclasses__' of %s is forbidden in the model language", t->name->s);

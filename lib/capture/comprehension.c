@@ -7,7 +7,7 @@ typedef struct {
     const ast *n;
     frame fr;
     V *its;              /* iterator of each clause */
-    running_loop *loops; /* and where it stands */
+    running_loop *loops; /* and its position */
     int level;           /* clause that runs next; -1 finished */
     bool running;
 } generator;

@@ -179,7 +179,7 @@ static V d_clear(C *c, args *A) {
     tc_dict_clear(c, dchanged(c, A));
     return c->none;
 }
-static V d_copy(C *c, args *A) { return (V)tc_dict_copy(c, self_dict(c, A)); /* a dict, of a subclass too */ }
+static V d_copy(C *c, args *A) { return (V)tc_dict_copy(c, self_dict(c, A)); /* a dict, also for subclasses */ }
 static V d_fromkeys(C *c, args *A) {
     V v[3];
     tc_take(c, A, "fromkeys", "cls iterable value=", v);
@@ -206,7 +206,7 @@ static V d_move_to_end(C *c, args *A) {
     for (size_t i = 0; tc_dict_next(old, &i, &k, &x);) tc_dict_set(c, d, k, x);
     return c->none;
 }
-/* What subclasses reach by super(): the plain operation, without the dunder of the subclass. */
+/* The plain operations that subclasses reach by super(), which do not call the subclass's dunder methods. */
 static V d_getitem(C *c, args *A) {
     V v[2];
     tc_take(c, A, "__getitem__", "self key", v);
@@ -313,7 +313,7 @@ static V s_issuperset(C *c, args *A) { return tc_rich(c, 'G', A->a[0], as_set(c,
 static V s_isdisjoint(C *c, args *A) { return tc_bool(c, !tc_truth(c, tc_binary(c, '&', A->a[0], as_set(c, A->a[1])))); }
 
 /* ---- range ---- */
-/* Where x stands in the range, or -1. */
+/* The position of x in the range, or -1. */
 static int64_t range_place(const range *r, V x) {
     int64_t i;
     if (tc_kind_of(x) == K_FLOAT && tc_flt(x) == floor(tc_flt(x)) && fabs(tc_flt(x)) < 1e18) i = (int64_t)tc_flt(x);
@@ -346,7 +346,7 @@ static V slice_indices(C *c, args *A) {
 /* ---- numbers ---- */
 static V i_bit_length(C *c, args *A) {
     V v = A->a[0];
-    if (tc_kind_of(v) == K_SYM) v = tc_sym_force_as(c, v, ""); /* a size is fixed by it */
+    if (tc_kind_of(v) == K_SYM) v = tc_sym_force_as(c, v, ""); /* the size is fixed to a number */
     return tc_int(c, tc_int_bits(tc_kind_of(v) == K_BOOL ? tc_int(c, v == c->true_) : v));
 }
 static V i_bit_count(C *c, args *A) {
@@ -358,7 +358,7 @@ static V i_bit_count(C *c, args *A) {
 static V f_is_integer(C *c, args *A) {
     return tc_bool(c, tc_kind_of(A->a[0]) != K_FLOAT || (isfinite(tc_flt(A->a[0])) && floor(tc_flt(A->a[0])) == tc_flt(A->a[0])));
 }
-/* Python's numbers stand for the scalars of numpy. */
+/* Methods of numpy scalars, on Python's numbers. */
 static V n_astype(C *c, args *A) {
     V v[2];
     tc_take(c, A, "astype", "self dtype", v);

@@ -20,7 +20,7 @@ set *tc_set(C *c, bool frozen) {
 }
 
 enum { SMALL = 8 };                      /* up to here a linear search is faster than a table */
-static const uint32_t GONE = UINT32_MAX; /* a slot whose entry was deleted: a search goes on behind it */
+static const uint32_t GONE = UINT32_MAX; /* a slot whose entry was deleted: searches continue after it */
 
 static void index_entries(C *c, dict *d, size_t nslots) {
     if (nslots != d->nslots) d->slot = tc_mem(c, nslots * sizeof *d->slot);
@@ -76,7 +76,7 @@ static dentry *find(C *c, const dict *d, V key, uint64_t h) {
     return NULL;
 }
 
-/* A symbolic number is a key as itself (a cache by sizes); where a number is one, which of them it is has to be known. */
+/* A symbolic number as key is compared by identity (caches keyed by size). If a number is already a key, the symbolic one must be fixed. */
 static bool has_number(const dict *d) {
     for (size_t i = 0; i < d->used; i++)
         if (d->e[i].key && tc_is_int(d->e[i].key)) return true;
@@ -85,7 +85,8 @@ static bool has_number(const dict *d) {
 
 V tc_dict_get(C *c, dict *d, V key) {
     if (!d->live) {
-        if (!tc_is_small(key) && key->type->kind != K_STR) (void)tc_hash_value(c, key); /* an unhashable key is an error even here */
+        if (!tc_is_small(key) && key->type->kind != K_STR)
+            (void)tc_hash_value(c, key); /* an unhashable key raises an error even if the dict is small */
         return NULL;
     }
     dentry *e = find(c, d, key, tc_hash_value(c, key));

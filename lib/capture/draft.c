@@ -5,7 +5,7 @@
 #include "capture/torch.h"
 #include "op/functionalise.h"
 
-/* The program so far with s as its only result. */
+/* The program so far, with s as its only result. */
 static tc_status so_far(C *c, tc_sym s, tc_program **out) {
     tc_program *p = tc_program_clone(c->torch->graph->program);
     tc_sym own = tc_sym_import(p->sym, s, c->torch->graph->program->sym);
@@ -14,7 +14,7 @@ static tc_status so_far(C *c, tc_sym s, tc_program **out) {
     else o.leaf = (tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = own};
     tc_program_add_output(p, o);
     tc_status st = tc_functionalise(p);
-    for (int i = 0; i < p->noutputs; i++) /* what was written to state stays out: the run must not change it */
+    for (int i = 0; i < p->noutputs; i++) /* mutations are dropped: the run must not change state */
         if (p->outputs[i].kind == TC_OUT_LEAF) o = p->outputs[i];
     p->outputs[0] = o;
     p->noutputs = 1, p->graph->noutputs = 0;

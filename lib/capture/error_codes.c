@@ -6,7 +6,7 @@
 
 #define VALUES "keep the choice in tensors: torch.where, torch.cond, torch.while_loop"
 
-/* Rows of one type: those with words first, they are more special. An identifier that is in use keeps its meaning. */
+/* Among rows of one type, those with words come first, since they are more specific. The meaning of an identifier never changes. */
 const tc_capture_code tc_capture_codes[] = {
     /* the source */
     {"TC0102", "SyntaxError", "outside the model language", "the source uses a part of Python that the model language leaves out",
@@ -31,7 +31,7 @@ const tc_capture_code tc_capture_codes[] = {
      "give it a value on every path before it is read"},
     {"TC0109", "AttributeError", NULL, "an object, module or tensor has no such attribute",
      "correct the name; tc-ops(7) lists the operators that tensors and torch have"},
-    /* data and sizes: what a graph cannot know */
+    /* data and sizes: unknown in a graph */
     {"TC0121", "DataDependentError", "branch", "a branch or assert depends on values of a tensor, which are not known while forward is captured",
      VALUES "; what only checks inputs is left out"},
     {"TC0121", "DataDependentError", "'", "", ""},
@@ -62,7 +62,7 @@ const tc_capture_code tc_capture_codes[] = {
     {"TC0162", "NotImplementedError", "aten.", "", ""},
     {"TC0162", "RuntimeError", NULL, "an operator refused its arguments: shapes or types do not fit, or a value is out of range",
      "compare the shapes that the message names with what the line expects"},
-    /* what Python itself raises */
+    /* exceptions of Python itself */
     {"TC0181", "TypeError", NULL, "a call has the wrong arguments, or an operation the wrong types",
      "correct the call; the message names the function and the argument"},
     {"TC0182", "ValueError", NULL, "a value is of the right type and not acceptable, or an unpacking has the wrong number of names",

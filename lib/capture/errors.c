@@ -50,7 +50,7 @@ static const char *trace(C *c) {
     return s;
 }
 
-/* The module whose method runs, and the loops of the user's that run, innermost first. */
+/* The module whose method runs, and the user's running loops, innermost first. */
 static const char *loops(C *c, const file *here) {
     tc_buf b = {0};
     int shown = 0;
@@ -67,7 +67,7 @@ static const char *loops(C *c, const file *here) {
     return s;
 }
 
-/* By the trap that catches it: a model may ask hasattr() anywhere, and a trace is as long as the calls are deep. */
+/* Made only when the exception is caught: models may call hasattr() often, and a trace is as long as the call stack. */
 static bool is_dropped(C *c, V v) {
     const trap *t = c->traps;
     while (t && t->passes) t = t->prev;
@@ -106,7 +106,7 @@ static V make(C *c, const char *type_name, const char *fmt, va_list ap) {
     va_end(again);
     type *t = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, type_name, strlen(type_name)));
     if (!t) TC_BUG("no exception %s", type_name);
-    /* not through tc_mem: this is also how a met memory limit is reported */
+    /* not through tc_mem: the memory limit itself is reported this way */
     exc *e = tc_arena_alloc(&c->arena, sizeof *e);
     e->h.type = t;
     tuple *one = tc_arena_alloc(&c->arena, sizeof *one + sizeof(V));
@@ -167,14 +167,14 @@ static V status_value(C *c, const char *type_name, const char *fmt, ...) {
     return e;
 }
 
-/* The exception that the n bytes before the next ": " name; NULL where they name none. */
+/* The exception named by the n bytes before the next ": "; NULL: they name none. */
 static type *exception_named(C *c, const char *message, size_t n) {
     return n && message[n] == ':' && message[n + 1] == ' ' ? (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, message, n)) : NULL;
 }
 
-/* What an operator says of itself, "aten.pad.default: IndexError: aten.pad.default: ...", one name once: an operator that failed inside
- * another's composition says its own name again, and the name of an exception among them is the type to raise. A run names the node that
- * failed instead: "embedding: IndexError: ...". out_type: unchanged where no exception is named. */
+/* Shortens what an operator says of itself to one name, as in "aten.pad.default: IndexError: aten.pad.default: ...": an operator that failed inside
+ * another's decomposition repeats its name, and an exception name among them is the type to raise. A run names the failing node instead: "embedding:
+ * IndexError: ...". */
 static const char *operators_words(C *c, const char *message, const char **out_type) {
     const char *names = "", *op = NULL;
     size_t op_len = 0;
@@ -247,7 +247,7 @@ bool tc_exc_is(C *c, V v, const char *name) {
     return t && tc_kind_of(v) == K_EXC && tc_issubtype(v->type, t);
 }
 
-/* A file's name in the arena of the program that is captured, which outlives the context. key: tells files apart. */
+/* A file's name in the arena of the captured program, which outlives the context. key: distinguishes files. */
 static const char *kept_name(struct tc_torch *T, const void *key, const char *name) {
     if (T->here_file != key || T->here_program != T->graph->program) {
         T->here_file = key, T->here_program = T->graph->program;
@@ -256,7 +256,7 @@ static const char *kept_name(struct tc_torch *T, const void *key, const char *na
     return T->here_name;
 }
 
-/* The call of torch.utils.checkpoint that is captured; a program that is called again brings its own. */
+/* The call of torch.utils.checkpoint that is being captured; a program that is replayed has its own. */
 static int checkpoint_here(const struct tc_torch *T) {
     if (T && T->replayed && T->replayed->checkpoint) return T->replay_base + T->replayed->checkpoint;
     return T ? T->checkpoint : 0;
@@ -286,7 +286,7 @@ void tc_warn(C *c, const char *text) {
     c->warn(c->warn_self, text);
 }
 
-/* The text of line `line` of a file, at most 200 bytes of it around the column. */
+/* The text of line `line` of a file; of long lines at most 200 bytes around the column. */
 static char *line_text(C *c, const file *f, int line, int *col) {
     const char *p = f->text, *end = f->text + f->len;
     if (line < 1) return NULL;
@@ -405,7 +405,7 @@ static V exc_attr(C *c, V self, str *name) {
 }
 
 void tc_errors_init(C *c) {
-    /* name, base; a base stands before what derives from it. LimitError derives from nothing a model can catch. */
+    /* name, base; bases come before derived types. No model can catch LimitError. */
     static const char *const table[][2] = {{"LimitError", "BaseException"},
                                            {"SystemExit", "BaseException"},
                                            {"KeyboardInterrupt", "BaseException"},

@@ -27,9 +27,9 @@ static V name_value(C *c, frame *f, const ast *n) {
     if (!x) x = tc_dict_gets(c, c->builtins, n->name);
     if (x) return x;
     f->at = n;
-    if (f->sc->file->embedded && (x = tc_dict_gets(c, tc_module(c, "_lang")->d, n->name))) return x; /* __import__ of the library's own sources */
+    if (f->sc->file->embedded && (x = tc_dict_gets(c, tc_module(c, "_lang")->d, n->name))) return x; /* __import__ in the library's own sources */
     static const char *const gone[] = {"open", "exec", "eval", "__import__", "__builtins__", "compile", "globals", "input", "breakpoint"};
-    static const char *const foreign[] = {"bytes", "bytearray", "memoryview"}; /* types of which a model has no value */
+    static const char *const foreign[] = {"bytes", "bytearray", "memoryview"}; /* built-in types that the language lacks */
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (!strcmp(foreign[i], n->name->s)) return tc_module_attr(c, tc_import(c, "_foreign", true), n->name);
     if (!strcmp(n->name->s, "b''")) return tc_lacking(c, "bytes", "a builtin");
@@ -90,7 +90,7 @@ static V dict_display(C *c, frame *f, const ast *n) {
 typedef TC_VEC(str *) names;
 typedef TC_VEC(V) values;
 
-/* **v: its items as keywords. */
+/* **v: adds its items as keywords. */
 static void spread_keywords(C *c, V v, names *to, values *of) {
     const dict *from = tc_mapping(c, v);
     if (!from) tc_raise(c, "TypeError", "argument after ** must be a mapping, not %s", tc_type_name(c, v));
@@ -105,9 +105,9 @@ static void spread_keywords(C *c, V v, names *to, values *of) {
     }
 }
 
-enum { FEW = 8 }; /* arguments, which need no memory of their own */
+enum { FEW = 8 }; /* up to this many arguments need no allocation */
 
-/* The keywords of call n: where there are few, and none is a **, in A->kn and A->kv as they are. */
+/* The keywords of call n. If there are few and no **, they are stored in A->kn and A->kv directly. */
 static void keywords(C *c, frame *f, const ast *n, args *A) {
     names to = {0};
     values of = {0};
@@ -135,7 +135,7 @@ static V call_node(C *c, frame *f, const ast *n) {
     V small[FEW], *pos = small, self = NULL, fn;
     int off = 0;
     const ast *callee = n->a;
-    /* o.name(...): the method is called with its object, no bound method in between */
+    /* o.name(...): calls the method with its object, without making a bound method */
     if (callee->kind == N_ATTR) {
         V o = tc_eval_expr(c, f, callee->a);
         f->at = callee;

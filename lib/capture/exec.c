@@ -7,23 +7,23 @@ typedef enum { ON, BREAK, CONTINUE, RETURN } flow;
 
 static flow block(C *c, frame *f, ast *const *body, int n);
 
-/* What a call of the model would do besides its results, and the program does not: said once a line. */
+/* Warns, once for each line, of a side effect of forward that the program will not have. */
 void tc_side_effect(C *c, const char *what) {
     tc_source at = tc_here(c);
     tc_warn(c,
             tc_arena_printf(&c->arena, "%s:%d: %s while forward is captured; the program does not do that", at.file ? at.file : "?", at.line, what));
 }
 
-/* A global's object is changed while forward runs: the result would differ between the first call and the next. */
+/* Warns that forward changes an object of a global: the result would differ between the first call and the next. */
 void tc_global_guard(C *c, const void *owner, V o) {
     const module *m = owner;
     if (!c->capturing || !m) return;
-    if (owner == c) { /* made before forward, and not at the top level of a file: by a constructor, or by a decorator that keeps results */
+    if (owner == c) { /* made before forward by a constructor or a decorator that caches, not at the top level of a file */
         tc_undo_container(c, o);
         if (!c->fr->sc->file->embedded) tc_side_effect(c, "a list, dict or set from before forward is changed");
         return;
     }
-    if (m->embedded) { /* hooks of all modules, say: the next capture meets them as this one did */
+    if (m->embedded) { /* such as hooks on all modules: the next capture sees the same state */
         tc_undo_container(c, o);
         return;
     }
@@ -69,7 +69,7 @@ static void unpack(C *c, frame *f, const ast *t, V v) {
     for (size_t i = 0; i < after; i++) tc_store(c, f, t->list[(size_t)star + 1 + i], a[(size_t)star + mid + i]);
 }
 
-/* An attribute of an object from before forward; a registered buffer that is assigned is written by the program. */
+/* Assigning an attribute of an object from before forward. Assigning a registered buffer becomes a mutation in the program. */
 static void assigned(C *c, V o, str *name) {
     if (tc_is_small(o)) return;
     if (tc_kind_of(o) == K_TYPE && ((type *)o)->d->module)
@@ -236,7 +236,7 @@ static void import_names(C *c, frame *f, const ast *n) {
     }
 }
 
-/* from m import *, of a file of --source, math or typing: the names of its __all__, else those that do not begin with an underscore. */
+/* from m import *, for a file of --source, math or typing: the names in its __all__, else those that do not begin with an underscore. */
 static void import_all(C *c, frame *f, module *m, const char *name) {
     V all = m ? tc_dict_gets(c, m->d, tc_intern(c, "__all__", 7)) : NULL;
     if (!m || (m->embedded && !all)) tc_raise(c, "SyntaxError", "'from %s import *' is outside the model language: name what you import", name);
@@ -251,7 +251,7 @@ static void import_all(C *c, frame *f, module *m, const char *name) {
         if (tc_kind_of(names->a[i]) != K_STR)
             tc_raise(c, "TypeError", "Item in %s.__all__ must be str, not %s", m->name->s, tc_type_name(c, names->a[i]));
         V v = tc_module_attr(c, m, tc_intern_str(c, tc_as_str(names->a[i])));
-        if (!v) v = (V)tc_import(c, tc_as_str(tc_strf(c, "%s.%s", m->name->s, tc_as_str(names->a[i])->s))->s, false); /* a module of the package */
+        if (!v) v = (V)tc_import(c, tc_as_str(tc_strf(c, "%s.%s", m->name->s, tc_as_str(names->a[i])->s))->s, false); /* a submodule of the package */
         if (!v) tc_raise(c, "AttributeError", "module '%s' has no attribute '%s'", m->name->s, tc_as_str(names->a[i])->s);
         tc_dict_set(c, f->globals, names->a[i], v);
     }
@@ -261,7 +261,7 @@ static void import_from(C *c, frame *f, const ast *n) {
     f->at = n;
     if (!strcmp(n->name->s, "__future__")) return;
     const char *name = tc_import_name(c, f->module, n->name->s);
-    V from = *name ? tc_import_any(c, name, f->sc->file, n) : NULL; /* NULL: `from . import a, b` in the folder of --source itself */
+    V from = *name ? tc_import_any(c, name, f->sc->file, n) : NULL; /* NULL: `from . import a, b` in the top folder of --source */
     if (n->op) import_all(c, f, from && tc_kind_of(from) == K_MODULE ? (module *)from : NULL, name);
     for (int i = 0; i < n->n; i++) {
         const ast *al = n->list[i];
@@ -299,7 +299,7 @@ static flow handlers(C *c, frame *f, const ast *n, V e) {
 }
 
 static region *region_of(const C *c) { return c->torch ? c->torch->region : NULL; }
-/* What handles an error is captured where it stands, not in the branch or body that raised it. */
+/* The handler of an error is captured into the enclosing graph, not into the branch or body that raised it. */
 static void unwind(C *c, region *to) {
     if (c->torch) tc_torch_unwind(c, to);
 }
@@ -387,14 +387,14 @@ static flow with_items(C *c, frame *f, const ast *n, int i) {
 }
 
 /* ---- loops ---- */
-/* Truth of a condition; -1 when --keep-going is to look at both branches. */
+/* The truth value of a condition; -1 if --keep-going should evaluate both branches. */
 static int condition(C *c, V t, const char *what) {
     if (c->keep) return tc_keep_truth(c, t, what);
     return tc_kind_of(t) == K_TENSOR ? tc_tensor_truth(c, t, what) : tc_truth(c, t);
 }
 
-/* Both branches, one after the other. One that leaves the loop or the function does so for good only when the other does, too; inside a
- * loop, which might not end otherwise, any does. */
+/* Evaluates both branches, one after the other. Leaving the loop or function takes effect only if both branches do it; inside a loop, which might
+ * not end otherwise, if one does. */
 static flow both_branches(C *c, frame *f, const ast *n) {
     if (!tc_keep_enter(c, n)) return ON;
     flow a = block(c, f, n->list, n->n), b = block(c, f, n->list2, n->n2);
@@ -446,7 +446,7 @@ static flow for_loop(C *c, frame *f, const ast *n) {
 }
 
 /* ---- definitions ---- */
-/* What a module that the language lacks decorates is that module's: its use is refused, its definition is not. */
+/* A function decorated by a module that the language lacks belongs to that module: using it is refused, defining it is not. */
 static V decorate(C *c, frame *f, const ast *n, V *decs, V v) {
     for (int i = n->n2 - 1; i >= 0; i--) {
         f->at = n->list2[i];
@@ -455,7 +455,7 @@ static V decorate(C *c, frame *f, const ast *n, V *decs, V v) {
     return v;
 }
 
-/* The module or part of a lacking one that names and attributes say, the latter called or not; NULL: e is something else. */
+/* The missing module, or part of it, that a name with attributes (and calls) refers to; NULL: e is something else. */
 static V part_of_module(C *c, frame *f, const ast *e) {
     V v = e->kind == N_NAME ? tc_eval_expr(c, f, e) : e->kind == N_ATTR || e->kind == N_CALL ? part_of_module(c, f, e->a) : NULL;
     bool is_module = v && tc_kind_of(v) == K_MODULE;
@@ -498,7 +498,7 @@ static V class_body(C *c, frame *f, const ast *n, dict *ns, V *out_cell) {
     return (V)ns;
 }
 
-/* Operators on instances of such a class would call its method: a graph that left that out would compute something else. */
+/* Operators on instances of such a class would call its method; a graph without that call would compute something else. */
 static void refuse_dispatch(C *c, const ast *n, dict *ns) {
     static const char *const names[] = {"__torch_function__", "__torch_dispatch__"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -506,7 +506,7 @@ static void refuse_dispatch(C *c, const ast *n, dict *ns) {
             tc_raise(c, "NotImplementedError", "class %s defines %s, which is not part of the model language", n->sc->name->s, names[i]);
 }
 
-/* The bases, with what __mro_entries__ gives in the place of those that are no classes. */
+/* The bases, with those that are no classes replaced by the result of their __mro_entries__. */
 static list *entries_of(C *c, const list *bases) {
     list *entries = tc_list(c, bases->n);
     V all = tc_tuple(c, bases->n, bases->a);
@@ -521,7 +521,7 @@ static list *entries_of(C *c, const list *bases) {
     return entries;
 }
 
-/* metaclass=ABCMeta is one more base, the class that says what the metaclass does (_base); what a file's own metaclass does is not in the language. */
+/* metaclass=ABCMeta becomes one more base, the class that implements it (_base). Metaclasses defined in files are not supported. */
 static void of_metaclass(C *c, list *bases, V meta) {
     V base = tc_kind_of(meta) == K_TYPE ? tc_dict_gets(c, ((type *)meta)->d, tc_intern(c, "_base", 5)) : NULL;
     if (meta == (V)c->types[K_TYPE]) return;
@@ -605,7 +605,7 @@ static void assertion(C *c, frame *f, const ast *n) {
 
 static flow statement(C *c, frame *f, const ast *n) {
 again:
-    c->steps++; /* checked where a loop or a call begins */
+    c->steps++; /* the limit is checked at loops and calls */
     f->at = f->statement = n;
     switch (n->kind) {
     case N_EXPR: tc_eval_expr(c, f, n->a); return ON;
@@ -653,7 +653,7 @@ again:
     }
 }
 
-/* With --keep-going: one that fails is noted, and what it binds is unknown from then on. */
+/* With --keep-going a failing statement is reported, and the names that it binds are unknown from then on. */
 static flow kept_statement(C *c, frame *f, const ast *n) {
     tc_keep_point at = tc_keep_mark(c, f);
     volatile flow r = ON;

@@ -22,16 +22,17 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-enum { MAX_STACKS = 4096, SLOTS = 1 << 15, STEPS = 20 /* that a change of stacks counts for, by its time */ };
-static const size_t BYTES = (size_t)8 << 20, SPARE = (size_t)2 << 20; /* of which must stay free; mapped, not touched before it is used */
+enum { MAX_STACKS = 4096, SLOTS = 1 << 15, STEPS = 20 /* steps that a change of stacks counts as, about its time */ };
+static const size_t BYTES = (size_t)8 << 20,
+                    SPARE = (size_t)2 << 20; /* reserved for a stack, and its free part below which it is full; mapped, but untouched until used */
 
-/* Lowest first: this, the slots of frames, the stack, which grows down towards them. */
+/* From the lowest address: this structure, the slots of frames, and the stack, which grows down towards them. */
 struct tc_side_stack {
-    struct tc_side_stack *next; /* of all that are mapped */
+    struct tc_side_stack *next; /* list of all mapped stacks */
     bool used;
 };
 
-/* What belongs to the stack that runs. */
+/* The state of the context that belongs to the running stack. */
 typedef struct {
     trap *traps;
     frame *fr;
@@ -52,12 +53,12 @@ typedef struct generator {
     iter it;
     C *c;
     frame fr;
-    struct tc_side_stack *stack; /* NULL: not begun, or ended */
+    struct tc_side_stack *stack; /* NULL: not started, or finished */
     side self, caller;
     place here; /* where it stands */
-    trap *foot; /* the lowest handler of its stack */
-    V passed;   /* what send() or throw() brings in */
-    V value;    /* what yield gives out; at the end what return gives */
+    trap *foot; /* the outermost handler of its stack */
+    V passed;   /* the argument of send() or throw() */
+    V value;    /* the yielded value; at the end the returned one */
     V failed;   /* the exception that ended it */
     bool throws, begun, runs, ended;
     bool before; /* made before forward */
@@ -69,7 +70,7 @@ static void enter(C *c, place p) {
     c->stack_limit = p.stack_limit, c->depth = p.depth, c->trying = p.trying;
 }
 
-/* last: `from` is not come back to. */
+/* last: the stack `from` will not be resumed. */
 static void cross(side *from, side *to, bool last) {
 #ifdef TC_FIBERS
     __sanitizer_start_switch_fiber(last ? NULL : &from->fake, to->bottom, to->size);
@@ -130,7 +131,7 @@ static void begin(C *c, generator *g) {
     makecontext(&g->self.at, (void (*)(void))body, 2, (unsigned)((uintptr_t)g >> 32), (unsigned)(uintptr_t)g);
 }
 
-/* Calls and handlers of the body stand on those of the caller, which is another one each time. */
+/* The outermost call and handler of the body are linked to those of the caller, which differs each time. */
 static void stand_on_caller(C *c, generator *g, const place *caller) {
     const int deeper = c->depth + 1 - g->fr.depth;
     g->fr.prev = caller->fr, g->fr.depth += deeper, g->fr.calls = NULL;
@@ -146,7 +147,8 @@ static void stand_on_caller(C *c, generator *g, const place *caller) {
     g->foot->prev = caller->traps;
 }
 
-/* Runs the body to its next yield, which gives `passed` or, if it throws, raises it; NULL at the end: g->value is what return gave. */
+/* Runs the body to its next yield. `passed` becomes the value of the current yield, or is raised there if it throws. NULL at the end: g->value is
+ * the returned value. */
 static V resume(C *c, generator *g, V passed, bool throws) {
     if (g->runs) tc_raise(c, "ValueError", "generator already executing");
     if (!g->begun && throws) g->ended = true;
@@ -193,13 +195,13 @@ V tc_generator_new(C *c, frame fr) {
     return (V)g;
 }
 
-/* What `return` gave in an iterator that has ended. */
+/* The value that `return` gave in an exhausted iterator. */
 V tc_generator_result(C *c, V it) {
     generator *g = as_generator(it);
     return g && g->ended && g->value ? g->value : c->none;
 }
 
-/* Gives a value out; what comes in, or raises it. */
+/* Yields a value; returns what is sent, or raises what is thrown. */
 static V stand(C *c, generator *g, V v) {
     g->value = v;
     g->here = leave(c);
@@ -208,7 +210,7 @@ static V stand(C *c, generator *g, V v) {
     return g->passed;
 }
 
-/* yield from: what is sent or thrown to the outer generator goes on to an inner one. */
+/* yield from: passes what is sent or thrown to the outer generator on to the inner one. */
 static V delegate(C *c, generator *g, V from) {
     V it = tc_iter(c, from), v = tc_next(c, it);
     generator *inner = as_generator(it);

@@ -25,7 +25,7 @@ module *tc_module(C *c, const char *name) {
 
 static module *sibling(C *c, const char *name);
 
-/* The language has a part of timm: a folder of --source that has the whole is the one that counts. */
+/* The library has a part of timm; a complete timm in --source takes precedence. */
 static bool is_replaced(C *c, const char *name) {
     if (strncmp(name, "timm", 4) || (name[4] && name[4] != '.')) return false;
     const module *m = (module *)tc_dict_gets(c, c->modules, tc_intern(c, "timm", 4));
@@ -33,7 +33,7 @@ static bool is_replaced(C *c, const char *name) {
     return m && !m->embedded;
 }
 
-/* The k-th list of sources inside the program, or NULL. */
+/* The k-th list of embedded sources, or NULL. */
 static const tc_embedded *sources(const C *c, int k) { return k == 0 ? tc_embedded_sources : k == 1 ? c->more_sources : NULL; }
 
 static const tc_embedded *embedded(C *c, const char *name) {
@@ -55,7 +55,7 @@ static const tc_embedded *embedded(C *c, const char *name) {
     return NULL;
 }
 
-/* torch.utils: a folder of sources without one of its own name. */
+/* torch.utils: a folder of embedded sources without one of its own name. */
 static bool is_package(const char *name) {
     if (strncmp(name, "torch.", 6)) return false;
     size_t n = strlen(name + 6);
@@ -64,7 +64,7 @@ static bool is_package(const char *name) {
     return false;
 }
 
-/* The names under which PyTorch shows the same module again. */
+/* Other names of the same PyTorch modules. */
 static const char *canonical(C *c, const char *name) {
     static const char *const same[][2] = {{"torch.nn.parameter", "torch.nn"},
                                           {"torch.types", "typing"},
@@ -86,7 +86,7 @@ static const char *canonical(C *c, const char *name) {
                                           {"tqdm.auto", "tqdm"},
                                           {"tqdm.notebook", "tqdm"},
                                           {"beartype.typing", "typing"}};
-    /* What PyTorch and timm divide into files and the language does not: those of a folder are one module. */
+    /* Packages that PyTorch and timm divide into files, and the library does not: all modules of a folder are one module. */
     static const struct {
         const char *folder, *files, *module;
     } parts[] = {
@@ -144,7 +144,7 @@ static bool is_pythons(const char *name) {
     return false;
 }
 
-/* Packages of others that files import for what they do beside their model: data, plots, progress, logs, training, ready-made weights. */
+/* Third-party packages that files import for work other than the model: data, plots, progress bars, logs, training, pretrained weights. */
 static bool is_tool(const char *name) {
     return tc_word_in(
         " GPUtil IPython PIL absl accelerate addict albumentations altair apex av boto3 bs4 clearml click clip cloudpickle "
@@ -163,7 +163,7 @@ static bool is_tool(const char *name) {
         name);
 }
 
-/* What PyTorch (and timm) has and the language lacks because it has no part in a model: modules in PARENT, and names of PARENT itself. */
+/* Parts of PyTorch and timm that models do not need and the library lacks: modules in PARENT, and names in PARENT. */
 static const struct {
     const char *parent, *modules, *names;
 } others[] = {
@@ -269,7 +269,8 @@ V tc_module_attr(C *c, module *m, str *name) {
                 return (V)tc_import(c, full, false);
         }
     }
-    bool is_module = tc_word_in(" torch torch.nn torch.autograd ", m->name->s) && lacks(m, name->s, true); /* PyTorch imports its own with torch */
+    bool is_module =
+        tc_word_in(" torch torch.nn torch.autograd ", m->name->s) && lacks(m, name->s, true); /* PyTorch imports these submodules with torch */
     const frame *user = m->embedded && (is_module || lacks(m, name->s, false)) ? tc_user_frame(c) : NULL;
     return user ? outside(c, is_module ? "a module" : "a name", tc_arena_printf(&c->arena, "%s.%s", m->name->s, name->s), user->sc->file, user->at)
                 : NULL;
@@ -277,7 +278,7 @@ V tc_module_attr(C *c, module *m, str *name) {
 
 /* ---- import ---- */
 static bool is_of(C *c, V v, const char *class) {                                   /* of _outside.py */
-    module *m = (module *)tc_dict_gets(c, c->modules, tc_intern(c, "_outside", 8)); /* NULL: nothing was imported that is lacking */
+    module *m = (module *)tc_dict_gets(c, c->modules, tc_intern(c, "_outside", 8)); /* NULL: no missing module was imported */
     return m && (V)tc_type_of(c, v) == tc_dict_gets(c, m->d, tc_intern(c, class, strlen(class)));
 }
 
@@ -287,7 +288,7 @@ void tc_known(C *c, V v) {
     if (tc_kind_of(v) == K_OBJECT && is_of(c, v, "Result")) tc_call_method(c, v, tc_intern(c, "_use", 4), 0, NULL);
 }
 
-/* Of a module that is there: an object that is part of it, or what stands for a module of PyTorch that is not. */
+/* A submodule or object of a module that exists, or the placeholder of a PyTorch module that does not. */
 static V part_of(C *c, module *parent, const char *name, const char *part, const file *f, const ast *at) {
     str *n = tc_intern(c, part, strlen(part));
     if (!lacks(parent, part, true)) return tc_module_attr(c, parent, n);
@@ -327,7 +328,7 @@ static str *package_part(C *c, const char *name) { /* "a.b" of "a.b.c", "" of "c
     return tc_intern(c, name, dot ? (size_t)(dot - name) : 0);
 }
 
-/* The real name of a folder, or the one given where there is none. */
+/* The real path of a folder, or the given one if it does not exist. */
 static const char *real(C *c, const char *dir) {
     char *r = realpath(dir, NULL);
     const char *name = r ? tc_arena_strdup(&c->arena, r) : dir;
@@ -365,7 +366,7 @@ const char *tc_import_name(C *c, const module *from, const char *name) {
     return *package && *name ? tc_arena_printf(&c->arena, "%s.%s", package, name) : *package ? package : name;
 }
 
-/* Links may lead from one place in dir to another, not out of it. */
+/* Symbolic links must stay inside dir. */
 static bool is_inside(const char *dir, const char *path) {
     char *folder = realpath(dir, NULL), *target = realpath(path, NULL);
     size_t n = folder ? strlen(folder) : 0;
@@ -389,7 +390,7 @@ static bool is_folder_in(const char *dir, const char *path) {
     return !stat(path, &st) && S_ISDIR(st.st_mode) && is_inside(dir, path);
 }
 
-/* DIR/a/b/__init__.py, DIR/a/b.py, or the folder DIR/a/b without a source of its own. */
+/* DIR/a/b/__init__.py, DIR/a/b.py, or the folder DIR/a/b without a source file. */
 static module *sibling_in(C *c, const char *dir, const char *name) {
     char *base = path_in(c, dir, name);
     for (int package = 1; package >= 0; package--) {

@@ -38,7 +38,7 @@ static void mark(C *c, V v) {
     c->torch->any_inference = true;
 }
 
-/* What v shows, back through the nodes that made it: v itself, then what it was taken of. NULL: elements of its own. */
+/* The tensor that v is a view of, followed through the nodes that made it. NULL: v has memory of its own. */
 static tc_value *alias_source(C *c, tc_looked *last, tc_value *v) {
     const tc_node *n = v->producer;
     int at = 0;
@@ -54,7 +54,7 @@ static tc_value *alias_source(C *c, tc_looked *last, tc_value *v) {
     return NULL;
 }
 
-/* Does r show the elements of t? Concrete tensors do by their storage, others by the nodes that made them. */
+/* Does r alias t? Concrete tensors: by storage; others: by the nodes that made them. */
 static bool shows(C *c, tc_looked *last, const tensor *t, const tensor *r) {
     if (t == r) return true;
     if (t->t.storage && r->t.storage) return t->t.storage == r->t.storage;
@@ -75,7 +75,7 @@ const tensor *tc_inference_looked_at(C *c, tc_looked *last, const tc_schema *s, 
     return NULL;
 }
 
-/* The values of the arguments that are such tensors; *out_made: one of these. */
+/* The values of arguments that are inference tensors; *out_made: one of them. */
 static tc_value **made_there(C *c, const tc_binding *b, size_t *out_n, const tensor **out_made) {
     TC_VEC(tc_value *) found = {0};
     for (int i = 0; i < b->n; i++) {
@@ -92,7 +92,7 @@ static tc_value **made_there(C *c, const tc_binding *b, size_t *out_n, const ten
     return found.data;
 }
 
-/* Results that require a gradient may not need such a tensor for it. */
+/* A result that requires a gradient must not need an inference tensor for it. */
 static void check_kept(C *c, const tc_binding *b, V result) {
     size_t n = 1, nvalues;
     V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;

@@ -44,7 +44,7 @@ static V next_user(C *c, iter *it) {
     } else if (!tc_exc_is(c, c->exc, "StopIteration")) tc_raise_again(c, c->exc);
     return v;
 }
-/* iter(f, sentinel): calls of f until it gives that. */
+/* iter(f, sentinel): calls f until it returns the sentinel. */
 static V next_until(C *c, iter *it) {
     V v = it->n ? NULL : tc_call0(c, it->src);
     if (v && tc_equal(c, v, it->f)) v = NULL;
@@ -67,7 +67,7 @@ static V next_getitem(C *c, iter *it) {
     return v;
 }
 
-/* What iter() gives: the file's own iterator itself, not what walks over it. */
+/* The result of iter(): a user's iterator itself, without a wrapper. */
 V tc_iter_object(V it) { return tc_kind_of(it) == K_ITER && ((iter *)it)->next == next_user ? ((iter *)it)->src : it; }
 
 static iter *over_dict(C *c, V src, dict *d, int what) {

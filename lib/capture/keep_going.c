@@ -17,10 +17,10 @@ enum { MAX_KEPT = 1000, MAX_EXPLORED = 64 };
 struct tc_keep {
     V unknown;
     dict *lost;      /* names that skipped statements would have bound */
-    size_t unknowns; /* how many expressions gave the unknown value; of a call with a known result it is taken back */
+    size_t unknowns; /* number of expressions that were unknown; calls with a known result take theirs back */
     const ast *explored[MAX_EXPLORED];
     int nexplored;
-    bool guessed; /* values are not what a run would have: shapes and values are no longer judged */
+    bool guessed; /* values differ from those of a real run, so shapes and values are no longer checked */
     TC_VEC(kept) list;
 };
 
@@ -78,7 +78,7 @@ tc_status *tc_keep_take(C *c, size_t *out_n) {
     return all;
 }
 
-/* Errors that follow from others: they speak of the unknown value, or of a name that a skipped statement would have bound. */
+/* Consequential errors: they are about the unknown value, or about a name that a skipped statement would have bound. */
 static bool follows(C *c, const exc *e, const char *message) {
     const char *last = NULL;
     if (strstr(message, "Unknown")) return true;
@@ -127,7 +127,7 @@ tc_keep_point tc_keep_mark(C *c, frame *f) {
                            .unknowns = c->keep->unknowns};
 }
 
-/* Will the model, or the library, catch c->exc further out? Limits are for nobody. */
+/* Will the model or the library catch c->exc further out? Limits are never caught. */
 static bool caught(C *c) {
     V e = c->exc;
     type *any = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "Exception", 9));
@@ -160,7 +160,7 @@ V tc_keep_eval(C *c, frame *f, const ast *n) {
         restore(c, f, at);
         note(c, e, k->unknowns != at.unknowns);
         v = k->unknown;
-        if (n->kind == N_COND) { /* whichever it would be */
+        if (n->kind == N_COND) { /* the type of either branch */
             V yes = tc_eval_expr(c, f, n->b), no = tc_eval_expr(c, f, n->c);
             v = yes == k->unknown ? no : yes;
         }

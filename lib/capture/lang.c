@@ -14,7 +14,8 @@
 
 enum { MAX_DEPTH = 10000 };
 static const size_t STACK_BYTES = (size_t)128 << 20,
-                    STACK_SPARE = (size_t)68 << 20; /* reserved, and what must stay free: 60 MiB may be used, below what sanitizers unwind */
+                    STACK_SPARE =
+                        (size_t)68 << 20; /* reserved, and the part that must stay free: 60 MiB may be used, below what sanitizers can unwind */
 
 file *tc_file_add(C *c, const char *name, const char *text, size_t len) {
     file *f = tc_arena_alloc(&c->arena, sizeof *f);
@@ -34,7 +35,7 @@ static void setup(C *c, void *unused) {
         TC_LANG_KINDS(X)
 #undef X
     };
-    /* the type of types first, then names, which types need */
+    /* the type of types first, then names, which all types need */
     c->types[K_TYPE] = tc_arena_alloc(&c->arena, sizeof(type));
     c->types[K_TYPE]->h.type = c->types[K_TYPE];
     c->types[K_TYPE]->kind = K_TYPE;
@@ -71,7 +72,7 @@ static void setup(C *c, void *unused) {
     tc_torch_init(c);
 }
 
-/* Folders of --source are there, so that a name that was mistyped is not taken for one that holds nothing. */
+/* Checks that the folders of --source exist, so that a mistyped one is reported. */
 static tc_status check_folders(const tc_lang_options *o) {
     for (int i = 0; i < o->nsource_dirs; i++) {
         struct stat st;
@@ -183,7 +184,7 @@ static void unbind(module *m, C *c, const ast *target) {
     if (target->kind == N_STAR) unbind(m, c, target->a);
 }
 
-/* What a statement would bind is not known. */
+/* The names that a statement would bind are unknown. */
 static void unbind_all(module *m, C *c, const ast *n) {
     if (!n) return;
     switch (n->kind) {
@@ -203,17 +204,17 @@ static void unbind_all(module *m, C *c, const ast *n) {
         return;
     default: break;
     }
-    if (n->kind < N_EXPR) return; /* an expression binds nothing, but for := */
+    if (n->kind < N_EXPR) return; /* expressions bind nothing, except for := */
     for (int i = 0; i < n->n; i++) unbind_all(m, c, n->list[i]);
     for (int i = 0; i < n->n2 && n->kind != N_CLASS && n->kind != N_DEF; i++) unbind_all(m, c, n->list2[i]);
     if (n->kind == N_TRY) unbind_all(m, c, n->a), unbind_all(m, c, n->b);
 }
 
-/* A script makes data and trains behind its classes: the line that needs what the language lacks ends it, as an error would in Python, and the
- * classes stand. Whatever this line and those behind it bind has no value then. */
+/* A script may create data and train after its classes. The first statement that needs an unsupported feature ends it, as an exception would in
+ * Python, but the classes before it can be used. Names bound by this statement and later ones are undefined. */
 static void run_top(C *c, module *m, frame *fr, bool may_stop) {
     trap t;
-    if (!may_stop || c->keep) tc_run_code(c, fr); /* --keep-going lists the line, and goes on behind it */
+    if (!may_stop || c->keep) tc_run_code(c, fr); /* --keep-going reports the statement and continues after it */
     else if (TC_TRAP(c, t)) {
         tc_run_code(c, fr);
         tc_untrap(c, &t);

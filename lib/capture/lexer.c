@@ -7,7 +7,7 @@ static bool digit(unsigned char c) { return (unsigned)(c - 0x30) < 10u; }
 static bool name_char(unsigned char c) { return name_start(c) || digit(c); }
 
 static int column(lexer *l, const char *p) {
-    /* counted on from the last place that was asked for: lines may be long */
+    /* counted from the last queried position, because lines may be long */
     if (l->col_line != l->line_start || p < l->col_at) l->col_line = l->col_at = l->line_start, l->col = 1;
     for (; l->col_at < p; l->col_at++) l->col += ((unsigned char)*l->col_at & 0xc0) != 0x80;
     return l->col;
@@ -15,7 +15,7 @@ static int column(lexer *l, const char *p) {
 
 _Noreturn static void fail(lexer *l, const char *p, const char *msg) { tc_syntax(l->c, l->f, l->line, column(l, p), "%s", msg); }
 
-/* Length of the UTF-8 sequence at p, 0 when it is not one. */
+/* Length of the UTF-8 sequence at p; 0: invalid. */
 static int utf8(const unsigned char *p, const unsigned char *end) {
     int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
     if (n == 0 || end - p < n) return 0;
@@ -61,7 +61,7 @@ static void indentation(lexer *l) {
             continue;
         }
         l->p = p;
-        if (p >= l->end) { /* bol stays: the end of a line is reported once */
+        if (p >= l->end) { /* bol is kept: the end of a line is reported once */
             l->pending = l->nindent;
             l->nindent = 0;
             return;
@@ -101,7 +101,7 @@ static tc_keyword keyword(const char *p, size_t n) {
 
 bool tc_is_keyword(const char *p, size_t n) { return keyword(p, n) != KW_none_; }
 
-/* Skips a string inside a replacement field of an f-string; p is at its quote. Returns NULL when it does not end on the line. */
+/* Skips a string inside a replacement field of an f-string; p is at its quote. NULL: it does not end on the line. */
 static const char *skip_inner(const char *p, const char *end) {
     char q = *p;
     for (p++; p < end && *p != '\n'; p++) {
@@ -182,7 +182,7 @@ static token number(lexer *l, const char *start) {
     return t;
 }
 
-/* Bytes of the operator at p: 1 when none is longer. */
+/* Length of the longest operator at p; 1 if none is known. */
 static size_t operator_len(const char *p, size_t left) {
     static const char *const longer[] = {"**=", "//=", ">>=", "<<=", "...", "**", "//", "<<", ">>", "<=", ">=", "==",
                                          "!=",  "->",  "+=",  "-=",  "*=",  "/=", "%=", "@=", "&=", "|=", "^=", ":="};

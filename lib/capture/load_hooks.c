@@ -1,5 +1,4 @@
-/* Weights that a model changes while loading: load_state_dict hooks that merge or rename tensors, and modules with their own _load_from_state_dict
- * (load_hooks.h). */
+/* Runs load_state_dict hooks of a model that merge or rename tensors, and modules with their own _load_from_state_dict (load_hooks.h). */
 #include "capture/load_hooks.h"
 
 #include "capture/torch.h"
@@ -16,7 +15,7 @@ static void take(void *to, const char *name, const tc_tensor *t) {
 
 static V function(C *c, const char *name) { return tc_module_attr(c, tc_import(c, "torch.nn.module", true), tc_intern(c, name, strlen(name))); }
 
-/* The pairs of the model's state dict, or of a file. */
+/* Key and value of a pair of a state dict. */
 static V pair(C *c, V of, V *out_value) {
     size_t n;
     V *a = tc_items(of, &n);

@@ -66,7 +66,7 @@ static V namedtuple_repr(C *c, args *A) {
 
 bool tc_is_namedtuple_new(const native *f) { return f->fn == namedtuple_new; }
 
-/* T.__new__.__defaults__, as files set it that are older than defaults of named tuples: the defaults of the last fields. */
+/* T.__new__.__defaults__, by which older files set the defaults of the last fields. */
 V tc_namedtuple_defaults(C *c, const type *t) {
     dict *d = (dict *)tc_dict_gets(c, t->d, tc_intern(c, "_field_defaults", 15));
     list *l = tc_list(c, 0);

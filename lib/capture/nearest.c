@@ -9,12 +9,12 @@ typedef struct {
 } search;
 
 static void look_at(search *s, const char *name) {
-    if ((name[0] == '_' && s->word[0] != '_') || !strcmp(name, s->word)) return; /* a scope holds what is only asked for in it, too */
+    if ((name[0] == '_' && s->word[0] != '_') || !strcmp(name, s->word)) return; /* a scope also holds names that are only read in it */
     const char *two[] = {s->best, name};
     s->best = tc_suggest(s->word, two, 2);
 }
 
-/* Modules only where nothing else is near: torch.optim.Sgd is SGD, not the file sgd that has it. */
+/* Modules only if nothing else is similar: torch.optim.Sgd means SGD, not the file sgd that holds it. */
 static void look_in(search *s, const dict *d) {
     V key, value;
     for (int modules = 0; d && modules < 2 && !(modules && s->best); modules++)
@@ -28,7 +28,7 @@ static void look_in_list(C *c, search *s, V names) {
         if (tc_kind_of(l->a[i]) == K_STR) look_at(s, tc_as_str(l->a[i])->s);
 }
 
-/* What a module of the library finds when it is first asked for: the keys of its _index, and sets of names. */
+/* The names that a library module finds on first use: the keys of its _index, and sets of names. */
 static void look_in_tables(C *c, search *s, const dict *d) {
     V key, value;
     for (size_t i = 0; tc_dict_next(d, &i, &key, &value);)
@@ -50,12 +50,12 @@ static void look_in_attributes(C *c, search *s, V o) {
         if (names) look_in_list(c, s, tc_call1(c, names, o));
         if (tc_kind_of(o) == K_TENSOR) look_in_operators(s);
     }
-    if (s->best && !tc_getattr_or(c, o, tc_intern(c, s->best, strlen(s->best)))) s->best = NULL; /* an operator that is no method */
+    if (s->best && !tc_getattr_or(c, o, tc_intern(c, s->best, strlen(s->best)))) s->best = NULL; /* an operator that is not a method */
 }
 
 static void look_in_scopes(C *c, search *s, const exc *e) {
     for (const scope *sc = e->scope; sc; sc = sc->parent) {
-        const bool hides = sc->kind == SC_MODULE || (sc->kind == SC_CLASS && sc != e->scope); /* methods do not see their class's names */
+        const bool hides = sc->kind == SC_MODULE || (sc->kind == SC_CLASS && sc != e->scope); /* methods do not see the names of their class */
         for (const var *v = hides ? NULL : sc->vars; v; v = v->next)
             if (v->kind != VAR_GLOBAL) look_at(s, v->name->s);
     }
@@ -71,6 +71,6 @@ const char *tc_nearest_name(C *c, const exc *e) {
         if (e->owner) look_in_attributes(c, &s, e->owner);
         else look_in_scopes(c, &s, e);
         tc_untrap(c, &t);
-    } else return NULL; /* a __dir__ of the user's that fails */
+    } else return NULL; /* a user's __dir__ that fails */
     return s.best;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Shortest digits that read back; exponent form from 1e16 up and below 1e-4. */
+/* The shortest digits that read back the same; exponent form from 1e16 up and below 1e-4. */
 void tc_float_repr(tc_buf *b, double f) {
     if (isnan(f)) {
         tc_buf_puts(b, "nan");
@@ -104,7 +104,7 @@ double tc_to_double(C *c, V v) {
 typedef struct {
     char fill[8];
     char align, sign, type, group;
-    bool alt, zero, by_zero, no_minus_zero; /* zero: zeros between sign and digits; by_zero: because of the 0, not of an align */
+    bool alt, zero, by_zero, no_minus_zero; /* zero: zeros between sign and digits; by_zero: because of a leading 0, not of an alignment */
     int64_t width, prec;
 } spec;
 
@@ -136,7 +136,7 @@ static spec parse_spec(C *c, const char *p, size_t n) {
     if (p < e && strchr("+- ", *p)) s.sign = *p++;
     if (p < e && *p == 'z') s.no_minus_zero = true, p++;
     if (p < e && *p == '#') s.alt = true, p++;
-    if (p < e && *p == '0' && !filled) { /* behind a fill it is a digit of the width */
+    if (p < e && *p == '0' && !filled) { /* after a fill character, 0 is a digit of the width */
         p++;
         s.by_zero = !s.align;
         if (s.align) s.fill[0] = '0';
@@ -307,7 +307,7 @@ str *tc_format_value(C *c, V v, const char *text, size_t n) {
     tc_raise(c, "TypeError", "unsupported format string passed to %s.__format__", tc_type_name(c, v));
 }
 
-/* What "..." % args reads: the text, and the arguments in order. */
+/* The operands of "..." % args: the text, and the arguments in order. */
 typedef struct {
     const char *p, *end;
     V all, one[1], *items; /* all: a tuple of items, a dict, or one argument */
@@ -319,7 +319,7 @@ static V next_argument(C *c, percent *f) {
     return f->items[f->used++];
 }
 
-/* (key) flags width .precision, behind a %; the argument that a key names, or NULL. */
+/* (key) flags width .precision, after a %; the argument with that key, or NULL. */
 static V conversion_spec(C *c, percent *f, spec *s, bool *left) {
     V arg = NULL;
     const char *e = f->end;
@@ -361,7 +361,7 @@ static str *whole_number(C *c, char t, V arg, spec *s, bool left) {
     s->type = strchr("diu", t) ? 0 : t;
     int64_t prec = s->prec;
     s->prec = -1;
-    if (prec > 0) { /* so many digits, then the width */
+    if (prec > 0) { /* that many digits, then the width */
         spec d = *s;
         fill_zeros(&d);
         d.width = prec + (s->sign || tc_int_text(c, arg, 10)->s[0] == '-') + (s->alt && s->type ? 2 : 0);
@@ -394,7 +394,7 @@ V tc_percent(C *c, str *fmt, V a) {
     tc_buf out = {0};
     percent f = {.p = fmt->s, .end = fmt->s + fmt->len, .all = a, .one = {a}, .n = 1};
     f.items = tc_kind_of(a) == K_TUPLE ? tc_items(a, &f.n) : f.one;
-    list *parts = tc_list(c, 8); /* the pieces live in the arena: what follows may raise */
+    list *parts = tc_list(c, 8); /* allocated in the arena, because later pieces may raise */
     while (f.p < f.end) {
         const char *q = memchr(f.p, '%', (size_t)(f.end - f.p));
         if (!q) q = f.end;

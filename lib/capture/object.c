@@ -58,7 +58,7 @@ static uint32_t hash_bytes(const char *s, size_t n) { return (uint32_t)tc_hash(s
 static str *str_init(C *c, str *o, const char *s, size_t n) {
     o->h.type = c->types[K_STR];
     o->s = s, o->len = (uint32_t)n, o->hash = 0;
-    size_t more = 0, i = 0; /* bytes that go on with a character of UTF-8: 10xxxxxx */
+    size_t more = 0, i = 0; /* continuation bytes of UTF-8: 10xxxxxx */
     for (uint64_t w; n - i >= sizeof w; i += sizeof w) {
         memcpy(&w, s + i, sizeof w);
         w = (w >> 7) & ~(w >> 6) & UINT64_C(0x0101010101010101);
@@ -104,7 +104,7 @@ str *tc_intern(C *c, const char *s, size_t n) {
     o = tc_as_str(tc_strn(c, s, n));
     o->interned = true;
     o->hash = hash_bytes(s, n);
-    *tc_map_put(&c->interned, o->s, n) = o; /* the key is the string's own text */
+    *tc_map_put(&c->interned, o->s, n) = o; /* the map's key is the string's own text */
     return o;
 }
 
@@ -229,7 +229,7 @@ bool tc_truth(C *c, V v) {
 bool tc_same(V a, V b) {
     if (a == b) return true;
     if (tc_is_small(a) || tc_is_small(b)) return false;
-    /* bound methods and natives are made anew at each lookup */
+    /* bound methods and native functions are made anew at each lookup */
     if (a->type->kind == K_DTYPE && b->type->kind == K_DTYPE) return ((dtypeobj *)a)->d == ((dtypeobj *)b)->d;
     return false;
 }
@@ -315,7 +315,7 @@ static bool dict_equal(C *c, dict *a, dict *b) {
     return true;
 }
 
-/* == of objects without user-defined operators: 1, 0, or -1 for "not comparable" (then identity decides). */
+/* == of objects without user-defined operators: 1, 0, or -1: not comparable (identity decides). */
 static int native_equal(C *c, V a, V b) {
     kind x = tc_kind_of(a), y = tc_kind_of(b);
     if (is_number(a) && is_number(b)) {
@@ -475,7 +475,7 @@ V tc_rich(C *c, int op, V a, V b) {
 
 bool tc_equal(C *c, V a, V b) {
     if (a == b && (tc_is_small(a) || (a->type->kind != K_FLOAT && a->type->kind != K_TENSOR))) return true;
-    if (a == b) return true; /* containers compare identity first */
+    if (a == b) return true; /* containers compare by identity first */
     return tc_truth(c, tc_rich(c, '=', a, b));
 }
 

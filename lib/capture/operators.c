@@ -82,7 +82,7 @@ static V float_op(C *c, int op, double a, double b) {
     }
 }
 
-/* z to the power n by squaring, as CPython does for whole exponents. */
+/* z to the power n by squaring, as CPython does for integer exponents. */
 static V complex_whole_power(C *c, double re, double im, int n) {
     double r = 1, i = 0;
     for (int m = n < 0 ? -n : n; m; m >>= 1) {

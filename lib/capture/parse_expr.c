@@ -51,7 +51,7 @@ bool tc_p_accept_kw(parser *p, tc_keyword k) {
 
 _Noreturn static void unexpected(parser *p, const char *wanted) {
     const token *t = &p->t;
-    /* an open bracket that an outer line holds is the likelier mistake */
+    /* a bracket that was opened on an earlier line is the more likely mistake */
     if (p->lx.depth > 0 && !p->lx.nested && (t->kind == T_KEYWORD || t->kind == T_NAME) && t->line > p->lx.open[p->lx.depth - 1].line)
         tc_syntax(p->c, p->f, p->lx.open[p->lx.depth - 1].line, p->lx.open[p->lx.depth - 1].col, "'%c' was never closed",
                   p->lx.open[p->lx.depth - 1].ch);
@@ -121,7 +121,7 @@ ast *tc_p_bound_name(parser *p, str *name, const token *at) {
 
 /* ---- comprehensions ---- */
 static ast *or_expr(parser *p);
-/* After the element was parsed in the outer scope: its uses from `mark` on, and the scopes made since, belong to the new one. */
+/* Called after the element was parsed in the outer scope: its uses from `mark` on, and the scopes made since, are moved to the new scope. */
 static ast *comprehension(parser *p, const token *at, char op, ast *elt, ast *val, size_t mark, size_t kids) {
     C *c = p->c;
     scope *outer = p->sc;
@@ -150,7 +150,7 @@ static ast *comprehension(parser *p, const token *at, char op, ast *elt, ast *va
         tc_p_bind(p, fc->a);
         if (!tc_p_accept_kw(p, KW_in)) unexpected(p, "'in'");
         p->sc = clauses.len == 0 ? outer : s;
-        /* a conditional expression would swallow the `if` of the clause */
+        /* a conditional expression would consume the `if` of the clause */
         tc_p_enter(p);
         fc->b = or_expr(p);
         p->depth--;
@@ -567,7 +567,7 @@ ast *tc_p_nexpr(parser *p) {
         ast *n = tc_p_node(p, N_WALRUS, &t);
         tc_p_next(p);
         tc_p_next(p);
-        /* inside a comprehension the name belongs to the function around it */
+        /* inside a comprehension := binds in the enclosing function */
         scope *s = p->sc, *host = s;
         while (host->kind == SC_COMP) host = host->parent;
         tc_scope_bind(p->c, host, t.name);
@@ -659,10 +659,10 @@ void tc_p_bind(parser *p, ast *n) {
     }
 }
 
-/* What stands behind a parameter's ':', as text: nothing evaluates it. */
+/* A parameter's annotation, as text: it is never evaluated. */
 static str *annotation(parser *p) {
     const char *from = p->t.p;
-    if (p->t.kind == T_STRING) /* a token's text is between the quotes */
+    if (p->t.kind == T_STRING) /* a string token excludes its quotes */
         while (strchr("\"'rRuUbBfF", from[-1])) from--;
     size_t mark = p->sc->uses.len;
     tc_p_enter(p);

@@ -136,7 +136,7 @@ ast *tc_p_strings(parser *p) {
     astvec parts = {0};
     while (p->t.kind == T_STRING) {
         token t = p->t;
-        if (t.bytes) { /* what stands for it is refused where it is used */
+        if (t.bytes) { /* bytes are refused where they are used */
             tc_p_next(p);
             return tc_p_name_node(p, tc_intern(p->c, "b''", 3), &t);
         }

@@ -76,7 +76,7 @@ static ast *expression_statement(parser *p) {
     return n;
 }
 
-/* a then b; in the arena of the context, as an error leaves from any depth. */
+/* a then b, allocated in the context's arena because errors leave from any depth. */
 static str *joined(parser *p, const str *a, const char *b, size_t n) {
     char *text = tc_mem(p->c, a->len + n + 1);
     memcpy(text, a->s, a->len);
@@ -105,7 +105,7 @@ static ast *import_statement(parser *p) {
         if (tc_p_accept_kw(p, KW_as)) {
             token as = p->t;
             al->a = tc_p_bound_name(p, tc_p_name(p), &as);
-            al->op = 1; /* bound to the module itself, not to its first part */
+            al->op = 1; /* binds the module itself, not its first part */
         } else {
             const char *dot = strchr(al->name->s, '.');
             str *first = dot ? tc_intern(p->c, al->name->s, (size_t)(dot - al->name->s)) : al->name;
@@ -130,7 +130,7 @@ static ast *from_statement(parser *p) {
     if (!tc_p_accept_kw(p, KW_import)) tc_p_expect(p, "import");
     if (tc_p_accept(p, "*")) {
         if (p->sc->kind != SC_MODULE) tc_p_fail(p, &t, "import * only allowed at module level");
-        n->op = 1; /* all that the module shows */
+        n->op = 1; /* all public names of the module */
         return n;
     }
     bool paren = tc_p_accept(p, "(");
@@ -295,7 +295,7 @@ static ast *with_item(parser *p) {
     return it;
 }
 
-/* with (A as a, B as b): the parenthesised form is told from an expression by what follows its bracket. */
+/* with (A as a, B as b): whether the parenthesis belongs to the statement is decided by what follows it. */
 static bool with_parenthesised(parser *p) {
     if (!tc_p_op(p, "(") || p->has_ahead) return false;
     lexer save = p->lx;
@@ -481,7 +481,7 @@ static void strict_statement(parser *p, astvec *out) {
     end_simple(p);
 }
 
-/* Tokens up to the end of a statement that was refused, its block included; names among them are lost. */
+/* Skips the rest of a refused statement with its block; names in it are unknown afterwards. */
 static void skip_statement(parser *p) {
     do {
         int depth = 0;
@@ -499,7 +499,7 @@ static void skip_statement(parser *p) {
     } while (tc_p_kw(p, KW_elif) || tc_p_kw(p, KW_else) || tc_p_kw(p, KW_except) || tc_p_kw(p, KW_finally));
 }
 
-/* With --keep-going: one that is refused is noted and skipped. */
+/* With --keep-going a refused statement is reported and skipped. */
 static void statement(parser *p, astvec *out) {
     if (!p->c->keep || p->f->embedded) {
         strict_statement(p, out);

@@ -5,7 +5,7 @@
 #include "base/json_write.h"
 #include "capture/capture.h"
 
-/* As PyTorch's pytree writes it. What its JSON has no form for is text there. */
+/* A key as PyTorch's pytree writes it. Types that its JSON lacks are written as text. */
 static void write_key(C *c, tc_json *j, V key) {
     const char *text = tc_to_str(c, key)->s;
     switch (tc_kind_of(key)) {

@@ -36,7 +36,7 @@ static void int_repr(C *c, tc_buf *b, V v) { tc_buf_puts(b, tc_int_text(c, v, 10
 static void float_repr(C *c, tc_buf *b, V v) { (void)c, tc_float_repr(b, tc_flt(v)); }
 static void str_repr(C *c, tc_buf *b, V v) { (void)c, quote(b, (str *)v); }
 
-/* A part of a complex number: 2, not 2.0. */
+/* A part of a complex number: 2 instead of 2.0. */
 static void part_repr(tc_buf *b, double x) {
     tc_float_repr(b, x);
     if (b->len > 2 && !strcmp(b->data + b->len - 2, ".0")) b->data[b->len -= 2] = 0;

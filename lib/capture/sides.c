@@ -2,24 +2,24 @@
 #include "capture/sides.h"
 
 enum {
-    MOST_NUMBERS = 12, /* constants of a condition that candidates are made of */
+    MOST_NUMBERS = 12, /* constants of a condition from which candidates are derived */
     MOST_VALUES = 192, /* candidates of one symbol */
     PAIR_VALUES = 64,  /* ... when two symbols change at once */
     MOST_SYMBOLS = 4,
-    CAPTURES_A_SIDE = 4, /* captures tried for each program that may be made: most of those that fail are refused by the model */
-    MOST_IN_VAIN = 256   /* searches that find nothing: a model of hundreds of conditions that no sizes meet takes no minutes */
+    CAPTURES_A_SIDE = 4, /* captures tried for each program that may be made; most failures are refusals by the model itself */
+    MOST_IN_VAIN = 256   /* unsuccessful searches, so that a model with hundreds of unreachable conditions is quick */
 };
 
 typedef struct {
     const tc_program *p;
     size_t at, n;
-    tc_symvalue *vars; /* by index; beyond n unbound */
+    tc_symvalue *vars; /* by index; symbols from n on are unbound */
     size_t nvars;
     const tc_side_size *now;
     int var[MOST_SYMBOLS], nvar; /* symbols of the condition that may change */
     int64_t number[MOST_NUMBERS];
     int nnumber;
-    tc_sym *tie; /* guards: sizes that may not change by themselves and yet are equal to ones that may */
+    tc_sym *tie; /* guards: equalities between sizes that may not change independently and ones that may */
     size_t ntie;
     tc_side_size *best;
     int score; /* -1: nothing found yet */
@@ -30,10 +30,10 @@ static bool holds(const search *s, tc_sym cond) {
     tc_symvalue v;
     tc_status st = tc_sym_eval(cond, s->vars, s->nvars, &v);
     tc_status_free(st);
-    return st || v.i; /* about a number that comes from data: nothing is said */
+    return st || v.i; /* a guard on data-dependent numbers: undecided */
 }
 
-/* How many of the guards behind the branch hold; -1: these sizes do not lead to its other side. */
+/* The number of guards after the branch that hold; -1: these sizes do not take its other side. */
 static int judge(const search *s) {
     const tc_program *p = s->p;
     int score = 0;
@@ -59,7 +59,7 @@ static void find_ties(search *s) {
     }
 }
 
-/* The batch of a mask goes along with that of what it masks. */
+/* The batch of a mask changes with the batch of the tensor that it masks. */
 static void bring_along(search *s) {
     for (size_t i = 0; i < s->ntie; i++)
         for (int k = 0; k < 2; k++) {
@@ -85,7 +85,7 @@ static bool consider(search *s) {
 /* ---- candidates ---- */
 static bool read_condition(search *s, tc_sym e, int ties);
 
-/* A size that changes with another: that one's symbols stand for it. ties: that have been followed. */
+/* A size that changes with another: its symbols are replaced by the other's. ties: those followed already. */
 static bool read_tied(search *s, int var, int ties) {
     for (size_t i = 0; i < s->ntie && ties < MOST_SYMBOLS; i++)
         for (int k = 0; k < 2; k++) {
@@ -95,7 +95,7 @@ static bool read_tied(search *s, int var, int ties) {
     return false;
 }
 
-/* The symbols and the constants of a condition. false: one of its symbols may not change. */
+/* Collects the symbols and constants of a condition. False: one of its symbols must not change. */
 static bool read_condition(search *s, tc_sym e, int ties) {
     int64_t v;
     if (tc_sym_const_int(e, &v)) {
@@ -136,8 +136,8 @@ static void add_near(values *v, int64_t x) {
     add(v, x - 1);
 }
 
-/* What symbol i may be, the usual sizes first: multiples of the present one, what the condition's constants make, small ones, the ends of the
- * range, and 1 and 0, which are special to many operators, last. */
+/* Candidates for symbol i, usual sizes first: multiples of the present size, values derived from the condition's constants, small ones, the ends of
+ * the range; last 1 and 0, which many operators treat specially. */
 static void values_of(const search *s, int i, values *v) {
     const tc_side_size *size = &s->now[i];
     int64_t x;
@@ -205,14 +205,14 @@ bool tc_side_find(const tc_program *p, size_t at, const tc_side_size *now, size_
 /* ---- the programs ---- */
 typedef struct {
     tc_side_programs *all;
-    size_t n, most, captures, searches; /* captures that may still be tried, searches that may still be in vain */
+    size_t n, most, captures, searches; /* captures that may still be tried, unsuccessful searches that may still be made */
     tc_side_capture capture;
     void *ctx;
 } exploration;
 
-/* Sizes that a program is for already: another way led there. */
+/* Are there programs for these sizes already, found in another way? */
 static bool covered(const exploration *x, const tc_side_size *sizes) {
-    tc_symvalue *vars = tc_xcalloc(x->n + 1, sizeof *vars); /* the symbols of the inputs are the first of every program */
+    tc_symvalue *vars = tc_xcalloc(x->n + 1, sizeof *vars); /* the symbols of the inputs come first in every program */
     bool fits = false;
     for (size_t i = 0; i < x->n; i++) vars[i] = (tc_symvalue){.i = sizes[i].value, .bound = true};
     for (size_t k = 0; k < x->all->len && !fits; k++) fits = tc_program_admits(x->all->data[k], vars, x->n);

@@ -3,7 +3,7 @@
 #include "capture/torch.h"
 
 static tc_sym refold(C *c, tc_symctx *x, tc_sym s) {
-    s = tc_sym_simplify(x, s); /* what a guard made equal: the length of x[-1:3:3] is 1 where it met others */
+    s = tc_sym_simplify(x, s); /* equalities from guards: the length of x[-1:3:3] is 1 if a guard says so */
     int n = tc_sym_arity(s);
     if (n == 0) return s;
     tc_stack_check(c);
@@ -47,7 +47,7 @@ static void graph(C *c, tc_program *p, tc_graph *g) {
     for (int i = 0; i < g->ninputs; i++) value(c, p, g->inputs[i]);
     for (tc_node *n = g->first; n; n = n->next) {
         for (int i = 0; i < n->nouts; i++) value(c, p, n->outs[i]);
-        bool asks = n->op && !strncmp(tc_op_name(n->op), "aten._assert_scalar", 19); /* what it asks is true for the others */
+        bool asks = n->op && !strncmp(tc_op_name(n->op), "aten._assert_scalar", 19); /* these assertions are what the other simplifications rely on */
         for (int i = 0; i < n->nargs && !asks; i++) {
             tc_arg *a = &n->args[i];
             if (a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym)) a->sym = refold(c, p->sym, a->sym);

@@ -15,15 +15,15 @@ typedef struct {
     tc_buf *list;
     tc_status *failures;
     size_t nfailures;
-    tc_side_programs model, train; /* each mode's program, and those for its other sides */
+    tc_side_programs model, train; /* each mode's program, and its programs for other sides */
 } job;
 
 static const char *said(const char *word, const char *option) { return word ? word : option; }
 
 /* ---- building the module ---- */
-/* resnet18(pretrained=False, **kw): a function that can be called without inputs, or is given --arg, makes the module. One with a
- * parameter that must be given is what is captured. What a class gives by name (Transformer.from_name) and other things that can be called,
- * as a partial, make one too. */
+/* Decides whether a function is a factory, called to make the module: it can be called without inputs, or --arg is given: resnet18(pretrained=False,
+ * **kw). A function with a required parameter is itself captured. Attributes of classes (Transformer.from_name) and other callables, such as a
+ * partial, are factories too. */
 static bool is_factory(C *c, V f, const tc_capture_request *r) {
     if (tc_kind_of(f) != K_FUNC) return !tc_getattr_or(c, f, c->n_forward);
     const scope *s = ((func *)f)->sc;
@@ -44,14 +44,14 @@ static void no_class(C *c, module *m, const tc_capture_request *r) {
              near ? "'?" : "");
 }
 
-/* Runs the top level of the file, then sets the generator: what this drew or seeded changes nothing of the model's initialisation. */
+/* Runs the top level of the file, then seeds the generator, so that draws or seeds at the top level do not change the initialisation. */
 static module *load(C *c, const tc_capture_request *r) {
     module *m = tc_lang_load_script(c, r->path, tc_arena_strndup(&c->arena, r->text, r->len), r->len);
     if (c->torch->gen) tc_generator_seed(c->torch->gen, r->seed);
     return m;
 }
 
-/* What CLASS is: a name of the file, or what is found from one by attributes. */
+/* Resolves CLASS: a name of the file, followed by attributes. */
 static V named(C *c, module *m, const tc_capture_request *r) {
     const char *p = r->class_name;
     V v = tc_dict_gets(c, m->d, tc_intern(c, p, strcspn(p, ".")));
@@ -90,7 +90,7 @@ static V construct(C *c, module *m, const tc_capture_request *r) {
 }
 
 /* ---- arguments of forward ---- */
-/* Puts v at a path ("past.0", "batch.cat.0") below the dict of arguments: numbers make lists, names dicts. */
+/* Stores v at a path ("past.0", "batch.cat.0") in the dict of arguments: numbers make lists, names make dicts. */
 static void put(C *c, dict *top, const char *path, V v) {
     const char *p = path, *dot;
     V at = (V)top;
@@ -137,7 +137,7 @@ static const char *root_of(C *c, const char *path) {
     return dot ? tc_arena_strndup(&c->arena, path, (size_t)(dot - path)) : path;
 }
 
-/* Inputs in the order of forward's parameters, each with its full name. */
+/* The inputs in the order of forward's parameters, each with its full name. */
 static tc_capture_input *ordered(C *c, const tc_capture_request *r, list *params) {
     tc_capture_input *in = tc_mem(c, sizeof *in * (size_t)(r->ninputs + 1)), *out = tc_mem(c, sizeof *in * (size_t)(r->ninputs + 1));
     size_t next = 0;
@@ -178,7 +178,7 @@ static tc_tree *input_tree(tc_program *p, C *c, V v) {
     return t;
 }
 
-/* Where forward first reads its parameter of this name. */
+/* The place where forward first reads its parameter of this name. */
 static tc_source first_read(C *c, tc_program *p, V m, const char *name) {
     V f = forward_function(c, m);
     const scope *s = tc_kind_of(f) == K_FUNC ? ((func *)f)->sc : NULL;
@@ -202,7 +202,7 @@ static void literal_input(C *c, tc_program *p, V m, const char *name, V v) {
     tc_program_add_input(p, (tc_input){.kind = TC_IN_LEAF, .name = tc_arena_strdup(&p->arena, name), .leaf = a, .read = read, .alias_of = -1});
 }
 
-/* What forward returned by name: `return x` or `return x, h`. */
+/* The names of forward's results: `return x` or `return x, h`. */
 static int returned_names(C *c, V m, const char ***out) {
     V f = forward_function(c, m);
     if (tc_kind_of(f) != K_FUNC || !((func *)f)->sc->returned) return 0;
@@ -219,7 +219,7 @@ static int returned_names(C *c, V m, const char ***out) {
     return count;
 }
 
-/* Every bound of r is about a symbol of the inputs, every named axis one that an input has. */
+/* Checks that every range of r is about a symbol of the inputs, and every named axis belongs to an input. */
 static void check_dims(C *c, const tc_program *p, const tc_capture_request *r) {
     for (int i = 0; i < r->ndims; i++) {
         const tc_capture_dim *d = &r->dims[i];
@@ -237,7 +237,7 @@ static void check_dims(C *c, const tc_program *p, const tc_capture_request *r) {
     }
 }
 
-/* Parameters without a default that no input names, before forward is called without them. */
+/* Checks, before forward is called, that every parameter without a default is given. */
 static void check_given(C *c, V m, const list *params, dict *given, const tc_capture_request *r) {
     tc_buf lacks = {0};
     size_t n;
@@ -262,12 +262,12 @@ static void check_given(C *c, V m, const list *params, dict *given, const tc_cap
 typedef struct {
     const char *name;       /* of the program */
     int attempt;            /* tc_capture_attempt */
-    const tc_side_size *at; /* sizes in the place of the examples, `n` of them; NULL: none */
+    const tc_side_size *at; /* sizes that replace those of the examples, `n` of them; NULL: none */
     size_t n;
     const char *const *follow; /* tc_capture_follow */
     size_t nfollow;
     int64_t same_as;
-    tc_capture *k; /* out, with r->sides: what is being captured, and the symbols of its inputs */
+    tc_capture *k; /* out, with r->sides: the capture in progress, and the symbols of its inputs */
     tc_side_size *seen;
     size_t nseen;
     bool strict; /* a size that a branch fixes is an error */
@@ -299,7 +299,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
     check_given(c, m, params, given, r);
     check_dims(c, p, r);
     if (r->sides > 1 && !c->draft && !c->keep && !o->strict) o->nseen = tc_capture_sided(k, &o->seen);
-    /* positional while there is no gap, then by keyword */
+    /* positional up to the first omitted parameter, then by keyword */
     V *pos = tc_mem(c, sizeof(V) * (params->n + 1)), key, v;
     str **kn = tc_mem(c, sizeof(str *) * (given->live + 1));
     V *kv = tc_mem(c, sizeof(V) * (given->live + 1));
@@ -336,7 +336,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
     return tc_capture_end(k);
 }
 
-/* What the model or PyTorch itself refuses in train mode: batch norm of one value per channel. */
+/* Errors that the model or PyTorch itself raises in train mode, such as batch norm of one value per channel. */
 static bool left_out(C *c, V e, bool in_forward) {
     if (!in_forward || !(tc_exc_is(c, e, "ValueError") || tc_exc_is(c, e, "AssertionError"))) return false;
     tc_status s = tc_exc_status(c, e);
@@ -345,13 +345,13 @@ static bool left_out(C *c, V e, bool in_forward) {
     return true;
 }
 
-/* The axes without a name that are one with a declared size which the model forces to be `size`, the example of both; false: there are none. */
+/* The unnamed axes that equal a declared size which the model fixes to `size`, the example of both. False: there are none. */
 static bool find_followers(C *c, V m, module *mod, const tc_capture_request *r, one_capture *o, int64_t size) {
     one_capture all = {.name = o->name, .same_as = size, .strict = true};
     const char **axes = NULL;
     void (*warn)(void *, const char *) = c->warn;
     trap t;
-    c->warn = NULL; /* the capture that follows says it */
+    c->warn = NULL; /* the next capture warns again */
     if (TC_TRAP_PASSING(c, t)) {
         tc_program *p = capture_mode(c, m, mod, r, &all);
         o->nfollow = tc_capture_tied(all.k, &axes);
@@ -363,7 +363,7 @@ static bool find_followers(C *c, V m, module *mod, const tc_capture_request *r, 
     return o->nfollow > 0;
 }
 
-/* NULL: the mode may be left out, and the model refuses it. */
+/* NULL: the mode may be left out, because the model refuses it. */
 static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request *r, one_capture *o, bool optional) {
     tc_program *volatile p = NULL;
     V volatile first = NULL;
@@ -374,7 +374,7 @@ static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request
             p = capture_mode(c, m, mod, r, o);
             tc_untrap(c, &t);
         } else {
-            /* the model itself refused these sizes (an assert, a raise): others may do */
+            /* the model itself refused these sizes (an assert, a raise): others may be accepted */
             V e = c->exc;
             bool chosen = tc_capture_chose_sizes(c), in_forward = c->capturing;
             int64_t forced = tc_capture_forced(c);
@@ -399,7 +399,7 @@ typedef struct {
     V m;
     module *mod;
     const tc_capture_request *r;
-    const char *name; /* of the mode's first program */
+    const char *name; /* the name of the mode's first program */
     const char *const *follow;
     size_t nfollow;
     size_t count; /* programs so far */
@@ -410,7 +410,7 @@ static tc_program *capture_side(void *ctx, const tc_side_size *sizes, size_t n) 
     C *c = j->c;
     tc_program *volatile p = NULL;
     void (*warn)(void *, const char *) = c->warn;
-    const size_t printed = c->printed.len; /* the first program has said it */
+    const size_t printed = c->printed.len; /* the first program printed the same */
     one_capture o = {.name = tc_arena_printf(&c->arena, "%s-%zu", j->name, j->count + 1), .at = sizes, .n = n};
     o.follow = j->follow, o.nfollow = j->nfollow;
     trap t;
@@ -428,7 +428,7 @@ static tc_program *capture_side(void *ctx, const tc_side_size *sizes, size_t n) 
     return p;
 }
 
-/* Within limits of their own: what the model itself may use does not become less. */
+/* With limits of its own, which are not taken from the model's. */
 static void look_for_sides(side_job *j, const one_capture *first, tc_side_programs *all) {
     C *c = j->c;
     const uint64_t steps = c->steps;
@@ -445,8 +445,7 @@ static void release_all(tc_side_programs *all) {
     all->len = 0;
 }
 
-/* A loop that counts up to a size has a side for each of its values: as many programs as there may be, each for one value, are no program
- * for a free size. */
+/* A loop up to a size has a side for each value of it. The maximum number of programs, each for a single value, does not make the size dynamic. */
 static bool one_value_each(const tc_side_programs *all, size_t most, const tc_side_size *seen, size_t n) {
     for (size_t i = 0; i < n && all->len == most; i++) {
         bool each = seen[i].declared;
@@ -456,7 +455,7 @@ static bool one_value_each(const tc_side_programs *all, size_t most, const tc_si
     return false;
 }
 
-/* The mode's program and, behind it in `all`, those for its other sides. */
+/* The mode's program and, after it in `all`, its programs for other sides. */
 static void mode_and_sides(C *c, V m, module *mod, const tc_capture_request *r, const char *name, bool optional, tc_side_programs *all) {
     one_capture o = {.name = name};
     tc_program *p = guarded_mode(c, m, mod, r, &o, optional);
@@ -466,7 +465,7 @@ static void mode_and_sides(C *c, V m, module *mod, const tc_capture_request *r, 
     side_job j = {.c = c, .m = m, .mod = mod, .r = r, .name = name, .follow = o.follow, .nfollow = o.nfollow, .count = 1};
     look_for_sides(&j, &o, all);
     if (!tc_capture_side_forced(o.k) || (all->len > 1 && !one_value_each(all, (size_t)r->sides, o.seen, o.nseen))) return;
-    release_all(all); /* no other side, or only more of the kind: the branch forces the size after all */
+    release_all(all); /* no other side, or only more of the same kind: the branch fixes the size after all */
     o = (one_capture){.name = name, .follow = j.follow, .nfollow = j.nfollow, .strict = true};
     p = guarded_mode(c, m, mod, r, &o, optional);
     if (p) tc_vec_push(all, p);
@@ -479,7 +478,7 @@ static V set_mode(C *c, V m, bool train) {
     return m;
 }
 
-/* The same for a program whose weights another one has too, or a file that is loaded after it: train() must leave their values. */
+/* The same for a program that shares its weights with another, or with a file loaded later: train() must not change their values. */
 static V set_mode_only(C *c, V m, bool train, const tc_capture_request *r) {
     if (tc_kind_of(m) == K_FUNC || (r->eval != r->train && !r->weights)) return set_mode(c, m, train);
     V f = tc_module_attr(c, tc_import(c, "torch.nn.module", true), tc_intern(c, "_set_mode", 9));
@@ -492,7 +491,7 @@ static V set_mode_only(C *c, V m, bool train, const tc_capture_request *r) {
     return m;
 }
 
-/* The same for the list of failures. A refusal of the model's own may be due to the sizes that were chosen: others are tried. */
+/* The same for the list of failures. An error raised by the model itself may be due to the chosen sizes, so others are tried. */
 static void look_at_mode(C *c, V m, module *mod, const tc_capture_request *r) {
     size_t from = tc_keep_count(c), first = from;
     for (int attempt = 0; attempt < TC_CAPTURE_ATTEMPTS; attempt++) {
@@ -530,14 +529,14 @@ static bool same_graph(const tc_program *a, const tc_program *b) {
     tc_buf x = {0}, y = {0};
     tc_program_print(&x, a, TC_PRINT_SHORT);
     tc_program_print(&y, b, TC_PRINT_SHORT);
-    const char *p = strchr(tc_buf_str(&x), '\n'), *q = strchr(tc_buf_str(&y), '\n'); /* the first line names the program */
+    const char *p = strchr(tc_buf_str(&x), '\n'), *q = strchr(tc_buf_str(&y), '\n'); /* the first line has the program's name */
     bool same = p && q && !strcmp(p, q);
     tc_buf_free(&x);
     tc_buf_free(&y);
     return same;
 }
 
-/* Modules that take their size from what they are called with are made by a capture that is thrown away; what it drew and registered stays. */
+/* Lazy modules, which take their size from their first input, are materialised by a capture that is discarded; parameters and random draws remain. */
 static void materialise(C *c, V m, module *mod, const tc_capture_request *r) {
     if (tc_type_of(c, m)->kind != K_OBJECT || !m->attrs || !tc_dict_gets(c, m->attrs, c->n__modules)) return;
     const list *modules = tc_torch_named_modules(c, m, tc_intern(c, "", 0));
@@ -568,7 +567,7 @@ static void run(C *c, void *ctx) {
     }
 }
 
-/* What was captured, as the caller gets it. */
+/* Gives the captured programs to the caller. */
 static void hand_over(job *j, bool failed) {
     tc_capture_result *out = j->out;
     if (failed) release_all(&j->model), release_all(&j->train), tc_capture_stored_free(out);
@@ -603,13 +602,13 @@ static tc_status with_context(const tc_capture_request *r, void (*fn)(C *, void 
 
 static void keep_going(C *c, void *ctx) {
     job *j = ctx;
-    c->warn = NULL; /* said by the run that failed */
+    c->warn = NULL; /* the failed run has warned already */
     tc_keep_begin(c);
     look(c, j->r);
     j->failures = tc_keep_take(c, &j->nfailures);
 }
 
-/* Every failure of the source besides `first`, which is among them. */
+/* Lists every failure of the source; `first` is one of them. */
 static tc_status list_failures(const tc_capture_request *r, tc_status first, tc_capture_result *out) {
     job j = {.r = r};
     tc_status st = with_context(r, keep_going, &j);

@@ -291,7 +291,7 @@ static V t_typevar(C *c, args *A) {
     (void)A;
     return make_typing(c, tc_intern(c, "TypeVar", 7), c->none);
 }
-/* isinstance(o, cls) of a protocol: o has what the class annotates and defines. Classes that derive from it are classes as any. */
+/* isinstance(o, cls) for a protocol: does o have what the class annotates and defines? Classes that derive from it are ordinary classes. */
 static V t_has_members(C *c, args *A) {
     V v[2], k, x;
     tc_take(c, A, "__instancecheck__", "cls o", v);
@@ -336,7 +336,7 @@ static V t_get_origin(C *c, args *A) {
     if (tc_kind_of(a->origin) == K_TYPE) return a->origin;
     return tc_module_attr(c, tc_module(c, "typing"), is_optional(a) ? tc_intern(c, "Union", 5) : a->name);
 }
-/* Why the i-th name cannot be that of a field, or NULL. */
+/* Why the i-th name cannot be a field name, or NULL. */
 static const char *not_a_field(C *c, const list *names, size_t i) {
     const str *s = tc_as_str(names->a[i]);
     if (tc_is_keyword(s->s, s->len)) return "Type names and field names cannot be a keyword";
@@ -379,7 +379,7 @@ static V s_warn(C *c, args *A) {
     tc_warn(c, s->s);
     return c->none;
 }
-/* hint(function, name): what the annotation of a parameter says, evaluated among the globals of the function; None where there is none. */
+/* hint(function, name): the annotation of a parameter, evaluated in the function's globals; None: it has none. */
 static V s_hint(C *c, args *A) {
     V v[2];
     tc_take(c, A, "hint", "function name", v);
@@ -394,7 +394,7 @@ static V s_hint(C *c, args *A) {
     }
     return c->none;
 }
-static V s_params(C *c, args *A) { /* of a function: names of its parameters, and which have defaults */
+static V s_params(C *c, args *A) { /* names of a function's parameters, and which have defaults */
     V f = A->a[0];
     if (tc_kind_of(f) == K_METHOD) f = ((method *)f)->func;
     return tc_kind_of(f) == K_FUNC ? tc_func_signature(c, (func *)f) : c->none;
@@ -417,14 +417,14 @@ static V s_refuse_import(C *c, args *A) { /* "os.path.join", of "os.path", which
         tc_error(TC_UNSUPPORTED, "'%s' is %s outside the model language: importing it is all that a file may do, and %s", whole, what, use), &at);
 }
 
-static V s_loading(C *c, args *A) { /* whether the top level of a user's file runs, or what it calls */
+static V s_loading(C *c, args *A) { /* is the top level of a user's file running, or a call from it? */
     tc_take(c, A, "loading", "", NULL);
     for (const frame *f = c->fr; f; f = f->prev)
         if (f->sc->kind == SC_MODULE && !f->sc->file->embedded) return tc_bool(c, true);
     return tc_bool(c, false);
 }
 
-static V s_lacking(C *c, args *A) { /* what stands for a name that the language lacks, as "pathlib.Path.mkdir" */
+static V s_lacking(C *c, args *A) { /* the placeholder for a name that the library lacks, such as "pathlib.Path.mkdir" */
     V v[2];
     tc_take(c, A, "lacking", "name what", v);
     return tc_lacking(c, tc_as_str(v[0])->s, tc_as_str(v[1])->s);
@@ -442,7 +442,7 @@ static V s_finds(C *c, args *A) {
     return tc_bool(c, tc_import_finds(c, tc_as_str(v[0])->s));
 }
 
-static V s_loaded(C *c, args *A) { /* of sys.modules: the module that asks, or one that was imported; None */
+static V s_loaded(C *c, args *A) { /* sys.modules: the importing module, or one that was imported; else None */
     V v[1], m = NULL;
     tc_take(c, A, "loaded", "name", v);
     const frame *f = tc_user_frame(c);
@@ -493,7 +493,7 @@ void tc_std_init(C *c) {
                {"FrozenSet", K_FROZENSET}, {"OrderedDict", K_DICT}, {"DefaultDict", K_DICT}, {"Counter", K_DICT}};
     for (size_t i = 0; i < sizeof gen / sizeof *gen; i++)
         tc_dict_setc(c, m->d, gen[i].name, make_typing(c, tc_intern(c, gen[i].name, strlen(gen[i].name)), (V)c->types[gen[i].k]));
-    tc_dict_setc(c, m->d, "__all__", /* what import * takes of it: typing's own names */
+    tc_dict_setc(c, m->d, "__all__", /* the names that import * binds: typing's own */
                  tc_call_method(c,
                                 tc_strz(c, "Any Callable ClassVar Dict Final FrozenSet Generic Iterable Iterator List Literal Mapping NamedTuple "
                                            "Optional Protocol Sequence Set Tuple Type TypeVar Union cast overload"),

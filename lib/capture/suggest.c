@@ -56,7 +56,7 @@ static bool slice_text(C *c, tc_buf *b, const ast *n) {
     return tc_unparse(c, b, n->c);
 }
 
-/* Signs bind tighter than comparisons. */
+/* Operands of a comparison: unary signs need no parentheses. */
 static bool compared(C *c, tc_buf *b, const ast *n) { return n->kind == N_UNARY && n->op != 'n' ? tc_unparse(c, b, n) : operand(c, b, n); }
 
 static bool compare(C *c, tc_buf *b, const ast *n, bool inverted) {
@@ -157,14 +157,14 @@ static bool unpacking(const frame *f) {
     return (f->at->kind == N_TUPLE || f->at->kind == N_LIST) && f->statement && f->statement->kind == N_ASSIGN && f->statement->list[0] == f->at;
 }
 
-/* The expression whose value is asked for at the place that is evaluated; NULL: it has none that could be written on a line of its own. */
+/* The expression whose value is needed at the current position; NULL: it cannot be written on a line of its own. */
 static const ast *asked(const frame *f) {
     const ast *n = f ? f->at : NULL;
     if (!n || !f->statement || f->sc->kind == SC_COMP || f->sc->kind == SC_LAMBDA) return NULL;
     if (unpacking(f)) n = f->statement->b;
     if (n->kind == N_ASSERT || (n->kind == N_UNARY && n->op == 'n')) n = n->a;
     if (n->kind == N_CALL && n->a->kind == N_NAME && n->n == 1 && !n->n2 && !strcmp(n->a->name->s, "bool")) n = n->list[0];
-    while (n->kind == N_BOOL) n = n->list[n->n - 1]; /* those before it are asked one by one */
+    while (n->kind == N_BOOL) n = n->list[n->n - 1]; /* operands before the last one were decided already */
     return n;
 }
 
@@ -173,7 +173,7 @@ const char *tc_suggest_branch(C *c, tc_sym cond, int outcome) {
     const ast *n = asked(f);
     tc_buf b = {0}, e = {0}, yes = {0}, no = {0};
     if (cond) origin(c, &b, cond);
-    if (cond && f != c->fr && n && n->kind == N_CALL) { /* asked inside of what this line calls: the call is not the condition */
+    if (cond && f != c->fr && n && n->kind == N_CALL) { /* needed inside a function that this line calls: the call is not the condition */
         tc_buf_puts(&b, "to promise it, paste a torch._check of this condition after the line that reads the number\n");
     } else if (n && tc_unparse(c, &e, n)) {
         const char *text = tc_buf_str(&e);
@@ -181,7 +181,7 @@ const char *tc_suggest_branch(C *c, tc_sym cond, int outcome) {
         else if (n->kind == N_COMPARE && n->n == 1) tc_buf_puts(&yes, text), compare(c, &no, n, true);
         else if (tc_sym_opcode(cond) == TC_S_NE) tc_buf_printf(&yes, "%s != 0", text), tc_buf_printf(&no, "%s == 0", text); /* of a number */
         else tc_buf_puts(&yes, text), tc_buf_printf(&no, "torch.sym_not(%s)", text);
-        const bool ends = outcome < 0 && f->statement->kind == N_WHILE; /* the other would be asked again and again */
+        const bool ends = outcome < 0 && f->statement->kind == N_WHILE; /* the other outcome would be asked for in every iteration */
         tc_buf_printf(&b, "to promise it, paste before line %d  torch._check(%s)", f->statement->line, tc_buf_str(outcome && !ends ? &yes : &no));
         if (outcome < 0 && !ends) tc_buf_printf(&b, "  or  torch._check(%s)", tc_buf_str(&no));
         tc_buf_putc(&b, '\n');
@@ -192,7 +192,7 @@ const char *tc_suggest_branch(C *c, tc_sym cond, int outcome) {
     return kept(c, &b, true);
 }
 
-/* The argument of a call or index that is the number. */
+/* The argument of a call or index that must be a known number. */
 static const ast *argument(C *c, const ast *n) {
     const ast *only = NULL;
     if (n->kind == N_INDEX) return n->b->kind == N_SLICE ? NULL : n->b;

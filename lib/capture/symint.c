@@ -134,7 +134,7 @@ V tc_sym_math(C *c, tc_symop op, V v) {
     return tc_symv(c, tc_sym_op(s, op, to_float(s, a), NULL, NULL));
 }
 
-/* Is a number here that comes from the data (u0, u1 ...), about which nothing can be said? */
+/* Does the expression contain a data-dependent number (u0, u1 ...)? */
 static bool unbacked(C *c, tc_sym s) {
     if (tc_sym_opcode(s) == TC_S_VAR) return !tc_torch_hint(c, s, NULL);
     for (int i = 0; i < tc_sym_arity(s); i++)
@@ -195,7 +195,7 @@ static bool all_hold(C *c, tc_sym cond) {
     return true;
 }
 
-/* Another value for a symbol of s that no example gave, with which cond and all guards hold. */
+/* Finds another value for a symbol of s without an example, for which cond and all guards hold. */
 static bool choose_hint(C *c, tc_sym s, tc_sym cond) {
     enum { TRIES = 4096 };
     int64_t lo, hi, given;
@@ -204,7 +204,7 @@ static bool choose_hint(C *c, tc_sym s, tc_sym cond) {
     if (tc_sym_opcode(s) != TC_S_VAR || tc_sym_type(s) != TC_SYM_INT || tc_program_example(tc_torch_program(c), s, &given)) return false;
     tc_symvalue *hint = &c->torch->hint[tc_sym_var_index(s)], was = *hint;
     tc_sym_range(ctx(c), s, &lo, &hi);
-    for (int64_t v = lo > 2 || hi < 2 ? lo : 2, tries = 0; v <= hi && tries < TRIES; v++, tries++) { /* 0 and 1 are no example of anything */
+    for (int64_t v = lo > 2 || hi < 2 ? lo : 2, tries = 0; v <= hi && tries < TRIES; v++, tries++) { /* 0 and 1 are bad examples */
         hint->i = v;
         if (all_hold(c, cond)) return true;
     }
@@ -221,7 +221,7 @@ bool tc_sym_require(C *c, V v) {
     return true;
 }
 
-/* The number itself is needed (a loop count, an index of a list): it is pinned, with a guard. */
+/* The number itself is needed (a loop count, a list index): it is fixed, with a guard. */
 V tc_sym_force_as(C *c, V v, const char *part) {
     tc_symctx *s = ctx(c);
     tc_sym a = tc_sym_simplify(s, ((symobj *)v)->s);

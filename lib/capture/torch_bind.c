@@ -45,7 +45,7 @@ static bool number_arg(C *c, V v, tc_arg *a) {
     }
 }
 
-/* Whether v, a tensor, has one element, whatever its rank. */
+/* Does the tensor v have exactly one element? */
 static bool is_single(C *c, V v) {
     for (int d = 0; d < tc_torch_rank(v); d++) {
         V n = tc_torch_size(c, v, d);
@@ -54,7 +54,7 @@ static bool is_single(C *c, V v) {
     return true;
 }
 
-/* An int, symbolic or not, or an integer tensor of one element read out. An int beyond 64 bits is one, and too_big says what it raises. */
+/* An int, symbolic or not, or the value of an integer tensor of one element. An int beyond 64 bits is accepted; too_big is the error that it raises. */
 static bool int_sym(C *c, V v, tc_sym *out, bool any_rank, const char *raises, const char **too_big) {
     kind k = tc_kind_of(v);
     if (k == K_TENSOR) {
@@ -80,7 +80,7 @@ static bool int_sym(C *c, V v, tc_sym *out, bool any_rank, const char *raises, c
 
 static bool ints_arg(C *c, V const *items, size_t n, tc_arg *a, const char **too_big) {
     tc_sym *s = TC_NEWN(&tc_torch_program(c)->arena, tc_sym, n ? n : 1);
-    for (size_t i = 0; i < n; i++) /* PyTorch looks at the first alone: True among the others is 1 */
+    for (size_t i = 0; i < n; i++) /* PyTorch checks only the first item: a later True is 1 */
         if (i && tc_kind_of(items[i]) == K_BOOL) s[i] = tc_sym_int(tc_torch_program(c)->sym, items[i] == c->true_);
         else if (!int_sym(c, items[i], &s[i], true, "TypeError", too_big)) return false;
     *a = (tc_arg){.kind = TC_A_INTS, .n = (int)n, .syms = s};
@@ -96,8 +96,8 @@ static tc_dtype dtype_of(C *c, V v) {
     return TC_DTYPE_NONE;
 }
 
-/* One value given for one parameter: a form puts what it means into a and, for tensors, b->object[at]. A form that does not take the
- * value answers false; v is then what is named in the message (of a sequence, its item). */
+/* Converts one given value to a and, for tensors, b->object[at]. False: the type does not take the value; v is then the value to name in the message
+ * (the item of a sequence). */
 typedef struct {
     C *c;
     const tc_op *op;
@@ -108,8 +108,8 @@ typedef struct {
     V v;
 } given;
 
-/* A number argument: an int from 2^63 to below 2^64 too, which is rounded in fractions and wraps in whole numbers; with no tensor beside
- * it the dtype= that is bound later must be of fractions. */
+/* A number argument. Ints from 2^63 up to 2^64 are accepted: rounded for floats, wrapped for ints; without a tensor argument, the later dtype= must
+ * be floating. */
 static bool as_number(given *g) {
     const V self = g->b->object[0];
     if (number_arg(g->c, g->v, g->a)) return true;
@@ -157,7 +157,7 @@ static bool as_optional_tensors(given *g) { return tensor_list(g, true); }
 static bool as_int(given *g) {
     tc_sym s;
     if (g->b->strict && tc_kind_of(g->v) == K_BOOL) g->v = tc_int(g->c, g->v == g->c->true_);
-    /* max(x, tensor) is no max(x, dim): a tensor is read out when nothing takes it as it is */
+    /* max(x, tensor) is not max(x, dim): a tensor becomes a number only if no other overload takes it */
     if ((tc_kind_of(g->v) == K_TENSOR && !g->b->reads) || !int_sym(g->c, g->v, &s, g->p->sym_int, "ValueError", &g->b->too_big)) return false;
     *g->a = (tc_arg){.kind = TC_A_INT, .sym = s};
     return true;
@@ -249,7 +249,7 @@ static bool layout_code(given *g, bool memory_format) {
 static bool as_layout(given *g) { return layout_code(g, false); }
 static bool as_memory_format(given *g) { return layout_code(g, true); }
 
-static bool as_device(given *g) { /* device words are mapped to the one device */
+static bool as_device(given *g) { /* all devices are mapped to the one device */
     *g->a = (tc_arg){.kind = TC_A_STRING, .string = "cpu"};
     if (tc_kind_of(g->v) == K_STR) g->v = tc_torch_device_named(g->c, tc_as_str(g->v), NULL);
     g->b->on_device = true;
@@ -264,7 +264,7 @@ static bool as_generator(given *g) {
     return true;
 }
 
-/* What each type of the schemas takes; none: whether None may stand for it though the schema has no `?`. */
+/* The conversion for each type of the schemas; none: None is accepted even though the schema has no `?`. */
 static const struct {
     bool (*take)(given *g);
     const char *expected;
@@ -305,7 +305,7 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
     return refuse(b, p, c, g.v, known ? forms[p->type].expected : "something tc has no form for");
 }
 
-/* The keyword names that PyTorch takes: the schema's, but for self, and those of NumPy. */
+/* The keyword names that PyTorch accepts: the schema's except self, and NumPy's. */
 static bool same_name(const tc_schema *s, int i, const char *kw, bool strict) {
     static const char *const also[][2] = {{"dim", "axis"}, {"keepdim", "keepdims"}, {"input", "x"}, {"input", "a"}, {"input", "x1"}, {"other", "x2"}};
     const char *name = s->params[i].name;
@@ -322,7 +322,7 @@ static int positional(const tc_schema *s) {
     return n;
 }
 
-/* Whether v can be the out= of s: a tensor, or for several results a tuple or list of tensors. */
+/* Can v be the out= of s: a tensor, or a tuple or list of tensors for several results? */
 static bool takes_out(C *c, const tc_schema *s, V v, tc_binding *b) {
     const bool many = s->nrets > 1 || (s->nrets && s->rets[0].type == TC_T_TENSORS);
     size_t n = 0;
@@ -333,14 +333,14 @@ static bool takes_out(C *c, const tc_schema *s, V v, tc_binding *b) {
     return fits;
 }
 
-/* The place in the schema of an argument that PyTorch writes after others than the schema does, or that is not in it. */
+/* The schema position of an argument that PyTorch takes in another position, or that the schema lacks. */
 static bool extra_keyword(C *c, const tc_op *op, const char *kw, V v, bool is_method, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
     if (!strcmp(kw, "out") && !is_method && tc_op_takes_out(op)) {
         b->out = v == c->none ? NULL : v;
         return !b->out || takes_out(c, s, v, b);
     }
-    bool makes = false; /* a tensor out of nothing */
+    bool makes = false; /* a factory function */
     for (int i = 0; i < s->nparams; i++) makes |= !strcmp(s->params[i].name, "pin_memory");
     if (makes && !strcmp(kw, "requires_grad")) {
         b->requires_grad = v == c->true_;
@@ -350,7 +350,7 @@ static bool extra_keyword(C *c, const tc_op *op, const char *kw, V v, bool is_me
     return false;
 }
 
-/* What is not given takes its default; false: something has none ("int? to" must be given). */
+/* Fills in defaults; false: an argument without a default is missing ("int? to" must be given). */
 static bool take_defaults(C *c, const tc_op *op, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
     for (int i = 0; i < s->nparams; i++) {
@@ -399,7 +399,7 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
     }
     if (s->nparams > TC_MAX_PARAMS) TC_BUG("%s has %d parameters", tc_op_name(op), s->nparams);
     int npos = positional(s), first = is_method ? 1 : 0, taken = A->n;
-    /* x.view(2, 3), torch.zeros(2, 3): one int[] parameter takes all positional numbers; not the dim=None of x.std(1, False) */
+    /* x.view(2, 3), torch.zeros(2, 3): an int[] parameter takes all positional numbers; but not dim=None in x.std(1, False) */
     bool spread = npos == first + 1 && s->params[first].type == TC_T_INTS && !s->params[first].optional && A->n > first && !tc_is_seq(A->a[first]) &&
                   !strict_names;
     if (spread) {

@@ -56,7 +56,7 @@ tc_program *tc_torch_program(C *c) {
     return T->scratch;
 }
 
-/* Between eager calls nothing refers to the scratch program: a large one is replaced. */
+/* Nothing refers to the scratch program between eager calls: it is replaced when it has grown large. */
 static void renew_scratch(struct tc_torch *T) {
     if (!T->scratch || T->scratch->arena.used < (4u << 20)) return;
     tc_program_release(T->scratch);
@@ -85,7 +85,7 @@ V tc_torch_size(C *c, V o, int d) {
 }
 
 /* ---- results ---- */
-/* (values, indices): a tuple whose elements are attributes too, by the schema's names. */
+/* A tuple whose elements are also attributes named by the schema: (values, indices). */
 static V results_tuple(C *c, const tc_schema *s, V *items, int n) {
     V all = tc_tuple(c, (size_t)n, items);
     bool named = n == s->nrets && n > 0;
@@ -124,7 +124,7 @@ static void check_size(C *c, const tc_value *v) {
                    c->max_tensor_bytes >> 20);
 }
 
-/* How many tensors a call yields (list results count their elements), by the shape rule, which also says what memory they need. */
+/* The number of tensors that a call returns (elements of list results count), by the shape rule, which also gives their layout. */
 static int count_results(C *c, tc_program *p, const tc_op *op, const tc_arg *a, int nargs, tc_value *outs, int nouts) {
     tc_status st = tc_op_infer(p, op, a, nargs, tc_here(c), outs, nouts);
     if (st) tc_raise_status(c, "RuntimeError", st);
@@ -142,7 +142,7 @@ static V number_of(C *c, tc_tensor *t) {
     return r;
 }
 
-/* Executors give contiguous results: t takes the order in memory that the shape rule says, as of .to(memory_format=torch.channels_last). */
+/* Executors return contiguous results: gives t the memory order of the shape rule, as for .to(memory_format=torch.channels_last). */
 static tc_status lay_out(tc_tensor *t, const tc_meta *m) {
     int order[TC_MAX_RANK];
     int64_t stride[TC_MAX_RANK];
@@ -161,14 +161,14 @@ static tc_status lay_out(tc_tensor *t, const tc_meta *m) {
     TC_TRY(tc_tensor_contiguous(&from, &made));
     tc_tensor back = made;
     for (int i = 0; i < t->rank; i++) back.size[order[i]] = made.size[i], back.stride[order[i]] = made.stride[i];
-    bool same = true; /* else its elements do not lie side by side */
+    bool same = true; /* otherwise its elements are not dense */
     for (int d = 0; d < t->rank; d++) same &= back.stride[d] == stride[d] || t->size[d] == 1;
     tc_tensor_deinit(same ? t : &made);
     if (same) *t = back;
     return NULL;
 }
 
-/* as_strided tells of memory, not of the tensor: it is taken of all that t's storage holds. */
+/* as_strided refers to memory: its operand becomes all of t's storage. */
 static V whole_storage(C *c, const tensor *t, tc_arg *offset) {
     tc_tensor all;
     const int64_t size = (int64_t)(t->t.storage->bytes / tc_dtypes[t->t.dtype].size), stride = 1;
@@ -178,7 +178,7 @@ static V whole_storage(C *c, const tensor *t, tc_arg *offset) {
     return tc_torch_wrap(c, all, t->requires_grad);
 }
 
-/* t in another type, within a call: its arguments are in the scratch program. */
+/* t cast to another type, for a call whose arguments are in the scratch program. */
 static tc_value *cast_within(C *c, tc_program *p, V t, tc_dtype d) {
     tc_arg a[7] = {[0] = {.kind = TC_A_VALUE}, [1] = {.kind = TC_A_DTYPE, .dtype = d}, [5] = {.kind = TC_A_SCALAR, .scalar = tc_scalar_bool(false)}};
     for (int i = 2; i < 7; i++)
@@ -187,7 +187,7 @@ static tc_value *cast_within(C *c, tc_program *p, V t, tc_dtype d) {
     return concrete_value(c, p, (tensor *)tc_torch_apply(c, tc_op_find("aten::_to_copy"), a, 7, objects, NULL));
 }
 
-/* The values that stand for the tensors of each argument, as autocast casts them; does one of them require a gradient? */
+/* The values of each argument's tensors, with autocast's casts; does one of them require a gradient? */
 static bool concrete_arguments(C *c, tc_program *p, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
     const tc_dtype to = c->torch->autocast;
     bool wants = false;
@@ -223,7 +223,7 @@ static bool concrete_arguments(C *c, tc_program *p, const tc_op *op, tc_arg *a, 
     return wants;
 }
 
-/* Runs the operator: nouts results, whose metas are in outs, n tensors in all. */
+/* Runs the operator: nouts results with the types in outs, n tensors in all. */
 static void execute(C *c, const tc_op *op, const tc_arg *a, int nargs, struct tc_generator *gen, const tc_value *outs, int nouts, int n, bool grad,
                     V *made) {
     struct tc_torch *T = c->torch;
@@ -293,7 +293,7 @@ static tc_status call_once(C *c, const tc_op *op, tc_arg *a, int nargs, tc_value
     return st;
 }
 
-/* The numbers among the arguments as what the guards leave of them. */
+/* Simplifies the numbers among the arguments by the guards. */
 static void settle(tc_arena *arena, tc_symctx *s, tc_arg *a, int nargs) {
     for (int i = 0; i < nargs; i++) {
         if (a[i].kind == TC_A_INT || (a[i].kind == TC_A_SCALAR && a[i].is_sym)) a[i].sym = tc_sym_simplify(s, a[i].sym);
@@ -304,7 +304,7 @@ static void settle(tc_arena *arena, tc_symctx *s, tc_arg *a, int nargs) {
     }
 }
 
-/* An operator that needs the value of a size, as the number of pieces that unbind() gives, pins it as a loop over the size does. */
+/* An operator that needs the value of a size, such as unbind() for the number of pieces, fixes it as a loop over the size does. */
 static tc_status call_pinning(C *c, const tc_op *op, tc_arg *a, int nargs, tc_value ***outs, int *nouts) {
     enum { MOST = 16 };
     tc_program *p = tc_torch_program(c);
@@ -349,13 +349,13 @@ static V apply_once(C *c, const tc_op *op, tc_arg *a, int nargs, V const *object
     return c->torch->graph ? tc_torch_record(c, op, a, nargs, objects) : run_concrete(c, op, a, nargs, objects, gen);
 }
 
-/* Argument i is one of the tensors whose types make the result's. */
+/* Is argument i one of the tensors that decide the result's type? */
 static bool is_operand(const tc_op *op, int i, V x) {
     const tc_schema *s = tc_op_schema(op);
     return x && tc_is_tensor(x) && !(i < s->nparams && tc_word_in(" condition mask ", s->params[i].name));
 }
 
-/* Whether r is of float32 because whole numbers were given: it is of the default type. */
+/* Is r of float32 because its operands were integers? Then it gets the default type. */
 static bool is_promoted(C *c, const tc_op *op, const tc_arg *a, int nargs, V const *objects, V r) {
     bool whole = false;
     if (!tc_is_tensor(r) || tc_torch_dtype(r) != TC_F32) return false;
@@ -381,7 +381,7 @@ V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, 
 
 /* ---- choosing ---- */
 static bool is_number(const tc_arg *a, double v) { return a->kind == TC_A_SCALAR && !a->is_sym && tc_scalar_is(a->scalar, v); }
-/* Dropout that does not train, or drops nothing. */
+/* Is it a dropout in eval mode or with p = 0? */
 static bool drops_nothing(const tc_schema *s, const tc_binding *b) {
     const size_t n = strlen(s->name) - (s->inplace ? 1 : 0); /* dropout, dropout_ */
     if (n < 7 || strncmp(s->name + n - 7, "dropout", 7) || !strncmp(s->name, "native", 6)) return false;
@@ -389,7 +389,7 @@ static bool drops_nothing(const tc_schema *s, const tc_binding *b) {
     const double share = p->kind == TC_A_SCALAR && !p->is_sym ? tc_scalar_to_double(p->scalar) : 0;
     return share >= 0 && share <= 1 && (is_number(p, 0) || is_number(&b->arg[2], 0));
 }
-/* sum_to_size of a tensor of these sizes already. */
+/* Is it sum_to_size of a tensor that has these sizes? */
 static bool sums_nothing(const tc_schema *s, const tc_binding *b) {
     if (strcmp(s->name, "sum_to_size") || !b->arg[1].n || b->arg[1].n != tc_torch_rank(b->object[0])) return false;
     const tensor *t = (tensor *)b->object[0];
@@ -397,7 +397,7 @@ static bool sums_nothing(const tc_schema *s, const tc_binding *b) {
         if (t->v ? t->v->meta.size[d] != b->arg[1].syms[d] : !tc_sym_is_int(b->arg[1].syms[d], t->t.size[d])) return false;
     return true;
 }
-/* Calls whose result is their first argument itself: what is then written to one is written to both. */
+/* Calls whose result is their first argument itself, so that a write to one is a write to both. */
 static bool gives_argument(const tc_schema *s, const tc_binding *b) {
     static const char *const of_real[] = {"conj", "conj_physical", "resolve_conj", "resolve_neg"};
     if (!b->object[0] || !tc_is_tensor(b->object[0])) return false;
@@ -406,9 +406,9 @@ static bool gives_argument(const tc_schema *s, const tc_binding *b) {
         if (!strcmp(s->name, of_real[i])) return !tc_is_complex(tc_torch_dtype(b->object[0]));
     return drops_nothing(s, b) || sums_nothing(s, b);
 }
-/* After torch.set_default_dtype(): what a call makes of no tensor, and of no number that says otherwise, is of that type. */
+/* After torch.set_default_dtype(): results of calls without a tensor, or a number that decides otherwise, get that type. */
 static void set_default_type(const tc_schema *s, tc_binding *b, tc_dtype d) {
-    const bool as_given = !strcmp(s->name, "full") || !strcmp(s->name, "arange"); /* of the type of their numbers */
+    const bool as_given = !strcmp(s->name, "full") || !strcmp(s->name, "arange"); /* these take the type of their numbers */
     int at = -1;
     tc_kind widest = TC_KIND_BOOL;
     for (int i = 0; i < s->nparams && i < b->n; i++) {
@@ -420,7 +420,7 @@ static void set_default_type(const tc_schema *s, tc_binding *b, tc_dtype d) {
     if (at < 0 || (as_given && widest < TC_KIND_FLOAT)) return;
     b->arg[at] = (tc_arg){.kind = TC_A_DTYPE, .dtype = widest == TC_KIND_COMPLEX ? tc_dtype_to_complex(d) : d};
 }
-/* Whether a concrete call is one of the device "meta": by device=, else by its tensors, else, where it has none, by the region. */
+/* Does a concrete call run on device "meta": by device=, else by its tensors, else by the enclosing region? */
 static bool is_on_meta(C *c, const tc_binding *b) {
     bool tensors = false;
     if (c->torch->graph) return false;
@@ -502,7 +502,7 @@ static V call_overloads(C *c, const char *name, const tc_op *const *ops, int n, 
     for (int reads = 0; reads < 2; reads++)
         for (int i = 0; i < n; i++) {
             b->reads = reads;
-            if (!strict && tc_op_schema(ops[i])->has_out) continue; /* out= is a keyword of the functional one */
+            if (!strict && tc_op_schema(ops[i])->has_out) continue; /* out= is a keyword of the functional overload */
             bool fits = tc_torch_bind(c, ops[i], A, is_method, strict, b);
             tc_buf_free(&b->why);
             if (fits && b->too_big) tc_raise(c, b->too_big, "%s(): an int is too big for 64 bits", tc_op_schema(ops[i])->name);
@@ -514,7 +514,7 @@ static V call_overloads(C *c, const char *name, const tc_op *const *ops, int n, 
 /* Overloads by name, looked up once. */
 typedef struct {
     int n;
-    bool is_function, is_method, is_nn; /* as PyTorch has it */
+    bool is_function, is_method, is_nn; /* as in PyTorch */
     const tc_op *ops[MAX_OVERLOADS];
 } overloads;
 static const overloads *overloads_of(C *c, const char *name) {
@@ -542,7 +542,7 @@ static int category(V v) {
     default: return -1;
     }
 }
-/* torch.mul(2.5, x): the first number as a 0-d tensor of the type that the number and the other operand have together. */
+/* torch.mul(2.5, x): the first number becomes a 0-d tensor of the promoted type of the number and the other operand. */
 static V number_operand(C *c, const char *name, V v, V other) {
     if (tc_kind_of(v) == K_BOOL && tc_word_in(" aten::sub aten::subtract ", name))
         tc_raise(c, "NotImplementedError", "Subtraction, the `-` operator, with a bool tensor is not supported.");
@@ -598,7 +598,7 @@ V tc_torch_opfn(C *c, const char *name, V self, tc_op_place place) {
     return (V)f;
 }
 
-/* Calling an operator object: f(args) with self in front when it is bound. */
+/* Calls an operator object: f(args), with self first if it is bound. */
 V tc_op_call(C *c, V fv, args *A) {
     opfn *f = (opfn *)fv;
     args with = *A;

@@ -11,7 +11,7 @@ typedef struct {
     tc_dtype tensor_type;
 } survey;
 
-/* The tensor of an array of std/numpy.py; anything else as it is. */
+/* The tensor of an array of std/numpy.py; any other value unchanged. */
 V tc_torch_of_array(C *c, V v) { return tc_kind_of(v) == K_OBJECT && tc_special(c, v, c->n___array_priority__) ? tc_getattr(c, v, c->n__tensor) : v; }
 static bool is_array(V v) { return tc_kind_of(v) == K_OBJECT && v->attrs; }
 
@@ -21,7 +21,7 @@ static V elements(C *c, V v) {
 }
 static bool is_list(C *c, V v) { return tc_is_seq(v) || tc_kind_of(v) == K_RANGE || (is_array(v) && tc_special(c, v, c->n___array_priority__)); }
 
-/* Sizes from the first elements, kinds of numbers from all. */
+/* The sizes from the first elements, the kind of numbers from all. */
 static void look(survey *s, V v, int depth, bool first) {
     C *c = s->c;
     tc_step(c);
@@ -62,7 +62,7 @@ static void look(survey *s, V v, int depth, bool first) {
     }
 }
 
-/* An int beyond 64 bits, as an element of type d. */
+/* An int beyond 64 bits as element of type d. */
 static tc_scalar wide_int(C *c, V v, tc_dtype d) {
     if (d == TC_BOOL) return tc_scalar_bool(true);
     if (!tc_is_integral(d)) return tc_scalar_float(tc_int_to_double(c, v));

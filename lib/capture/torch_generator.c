@@ -60,7 +60,7 @@ static V set_state(C *c, struct tc_generator *g, V v) {
     return c->none;
 }
 static V generator_get_state(C *c, args *A) { return get_state(c, &((genobj *)A->a[0])->g); }
-/* What is drawn in forward, a run draws from its one generator. */
+/* Draws in forward come from the single generator of a run. */
 static void not_done(C *c, const char *what) {
     if (c->capturing) tc_side_effect(c, what);
 }

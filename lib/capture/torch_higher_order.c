@@ -56,9 +56,9 @@ static tc_graph *subgraph(C *c, const char *hint) {
     return tc_graph_create(g->program, g, tc_graph_unique(g, hint));
 }
 
-/* r->shared: operands are the values themselves, each once, however often it is given. */
+/* r->shared: the operands are the values themselves, each once even if it is passed several times. */
 static V inner_tensor(C *c, region *r, V t) {
-    tc_value *v = tc_torch_value(c, t); /* in the outer graph: called before entering */
+    tc_value *v = tc_torch_value(c, t); /* in the outer graph: called before the region is entered */
     for (size_t i = 0; r->shared && i < r->from.len; i++)
         if (r->from.data[i] == v) return tc_torch_wrap_value(c, r->to.data[i]);
     tc_value *in = inner_input(r->graph, v, NULL);
@@ -119,7 +119,7 @@ static void need_graph(C *c, const char *what) {
     if (!c->torch->graph) tc_raise(c, "RuntimeError", "%s of tensors runs only inside a capture", what);
 }
 
-/* Gives every region the operands of all of them, in one order. */
+/* Gives every region the union of their operands in the same order. */
 static void unify(C *c, region **r, int n) {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
@@ -131,7 +131,7 @@ static void unify(C *c, region **r, int n) {
                 tc_avec_push(c, &r[i]->from, r[j]->from.data[k]);
                 tc_avec_push(c, &r[i]->to, in);
             }
-    for (int i = 1; i < n; i++) { /* in the order of region 0 */
+    for (int i = 1; i < n; i++) { /* in the order of the first region */
         tc_value **inputs = TC_NEWN(&r[i]->graph->program->arena, tc_value *, r[0]->from.len + 1);
         for (size_t k = 0; k < r[0]->from.len; k++)
             for (size_t m = 0; m < r[i]->from.len; m++)
@@ -211,7 +211,7 @@ static V h_while(C *c, args *A) {
         if (i == 0)
             for (size_t k = 0; k < r[0]->from.len; k++) tc_avec_push(c, &start, r[0]->from.data[k]);
         ncarried = start.len;
-        /* a carried value is not the outer tensor it starts from: it may not stand for it in the body */
+        /* a carried value differs from the outer tensor that it is initialised with, which must not replace it in the body */
         for (size_t k = 0; k < ncarried; k++) r[i]->from.data[k] = tc_mem(c, sizeof(tc_value));
         tc_torch_enter(c, r[i], r[i]->graph);
         out[i] = call_with(c, v[i], in);
@@ -244,21 +244,21 @@ static V leaf_slice(C *c, void *ctx, V t) {
     tc_avec_push(c, &s->outer, v);
     return tc_torch_wrap_value(c, in);
 }
-/* Does the call decide sizes by data, where its arguments leave that to it? */
+/* Does the call have data-dependent sizes, where its arguments allow a choice? */
 static bool has_data_shape(const tc_node *n) {
     bool found = false;
     for (int i = 0; n->op->flags & TC_OP_DATA_SHAPE && i < n->nouts; i++)
         for (int d = 0; n->outs[i] && d < n->outs[i]->meta.rank; d++) found |= tc_sym_holds_data(n->outs[i]->meta.size[d]);
     return found;
 }
-/* Does it draw random numbers? Dropout of nothing or of everything does not. */
+/* Does it draw random numbers? Dropout with p of 0 or 1 does not. */
 static bool draws(const tc_node *n) {
     const tc_schema *s = tc_op_schema(n->op);
     for (int i = 0; strstr(s->name, "dropout") && i < s->nparams && i < n->nargs; i++)
         if (!strcmp(s->params[i].name, "p") && (tc_arg_float(n, i) == 0 || tc_arg_float(n, i) == 1)) return false;
     return n->op->flags & TC_OP_RANDOM;
 }
-/* What vmap refuses in its body: sizes that data decide, and random numbers as mode says. Each call of a body draws anew, which is
+/* What vmap refuses in its body: data-dependent sizes, and random numbers depending on `randomness`. Each call of a body draws anew, which is
  * randomness="different". */
 static void check_batched(C *c, const tc_graph *g, V mode) {
     for (const tc_node *n = g->first; n; n = n->next)
@@ -307,7 +307,7 @@ static V h_scan(C *c, args *A) {
     V carry = mapped(c, v[1], leaf_inner, r);
     for (size_t k = 0; k < r->from.len; k++) {
         tc_avec_push(c, &start, r->from.data[k]);
-        r->from.data[k] = tc_mem(c, sizeof(tc_value)); /* a carried value is not the outer tensor it starts from */
+        r->from.data[k] = tc_mem(c, sizeof(tc_value)); /* a carried value differs from the outer tensor that it is initialised with */
     }
     size_t ninit = start.len, n;
     slices s = {.r = r};
@@ -349,7 +349,7 @@ static V run_forward(C *c, V cls, V ctx, V operands) {
     return tc_call(c, fwd, &(args){.a = b, .n = (int)n + 1});
 }
 
-/* No backward of what is called inside. */
+/* Inside the call no backward is recorded. */
 static V run_forward_alone(C *c, V cls, V ctx, V operands) {
     V volatile out = NULL;
     const bool was = c->torch->no_grad;
@@ -391,7 +391,7 @@ static V h_function(C *c, args *A) {
     f->graph->single_tensor_return = tc_is_tensor(out);
     mapped(c, out, leaf_output, f->graph);
     int nresults = f->graph->noutputs;
-    /* backward: gradients of the results, then what it reads of the forward */
+    /* backward: gradients of the results, then the values of the forward that it reads */
     V grads = tc_tuple(c, (size_t)nresults + 1, NULL);
     ((tuple *)grads)->a[0] = ctx;
     for (int i = 0; i < nresults; i++) {
@@ -426,7 +426,7 @@ static V h_function(C *c, args *A) {
     return mapped(c, out, leaf_result, &res);
 }
 
-/* t.v = s.v: the object goes on as another value (a hook was put behind it). */
+/* t.v = s.v: the object becomes another value (after a hook was inserted). */
 static V h_rebind(C *c, args *A) {
     V v[2];
     tc_take(c, A, "rebind", "t s", v);
@@ -434,7 +434,7 @@ static V h_rebind(C *c, args *A) {
     return v[0];
 }
 
-/* Results of one node take the place of what the nodes that made `marks` read: that node stands before them from now on. */
+/* Replaces the operands of the nodes that made `marks` by the results of one node, which must precede them. */
 static V h_pass_through(C *c, args *A) {
     V v[2];
     tc_take(c, A, "pass_through", "marks results", v);
@@ -457,7 +457,7 @@ static tc_value *current(C *c, struct tc_functional *f, tc_value *v) {
     return now;
 }
 
-/* What v was before the writes that left its history alone (no_grad, .data): what was computed of it before them counts too. */
+/* The value of v before writes that kept its gradient history (no_grad, .data): values computed from it before them count too. */
 static tc_value *unwritten(tc_value *v) {
     while (v->producer && v->producer->straight) v = v->producer->args[0].value;
     return v;
@@ -515,14 +515,14 @@ static V h_grad(C *c, args *A) {
     for (size_t i = 0; i < no; i++) o[i] = current(c, r->functional, o[i]), g[i] = g[i] ? current(c, r->functional, g[i]) : NULL;
     for (size_t i = 0; i < ni; i++) w[i] = unwritten(current(c, r->functional, w[i]));
     tc_grad_request q = {.graph = r->graph, .outputs = o, .cotangents = g, .noutputs = (int)no, .wrt = w, .nwrt = (int)ni};
-    tc_capture_simplify_new(c, r->graph->program); /* rules compare sizes: a guard may have made min(T, 1) the 1 that it was expanded as */
+    tc_capture_simplify_new(c, r->graph->program); /* rules compare sizes: a guard may have fixed min(T, 1) to the 1 as which it was expanded */
     bool keep = r->graph->program->no_grad;
     r->graph->program->no_grad = !tc_truth(c, v[3]);
     r->graph->program->forward_mode = v[5] && tc_truth(c, v[5]);
     tc_backward_nodes passed = {.c = c};
     q.passed = tc_torch_add_backward_node, q.passed_ctx = &passed;
     st = tc_grad_build(&q, d);
-    tc_functional_skip(r->functional); /* rules name what a tensor held before it was written to */
+    tc_functional_skip(r->functional); /* rules refer to values before they were overwritten */
     r->graph->program->no_grad = keep, r->graph->program->forward_mode = false;
     if (st) tc_raise_status(c, "RuntimeError", st);
     tc_torch_check_backward(c, &passed, tc_truth(c, v[4]));

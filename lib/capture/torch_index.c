@@ -13,13 +13,13 @@ enum { MAX_INDEX = 64 };
 typedef struct {
     V items[MAX_INDEX];
     int n, nmarks;              /* nmarks: items that become index tensors */
-    V tensors[TC_MAX_RANK + 2]; /* by dimension of the sliced tensor; NULL where there is none */
+    V tensors[TC_MAX_RANK + 2]; /* by dimension of the sliced tensor; NULL: none */
     int ntensors;
 } indexing;
 
 static bool is_bool_object(C *c, V v) { return v == c->true_ || v == c->false_; }
 
-/* A list counts as a tuple of indices only where it holds what no tensor could hold. */
+/* A list is a tuple of indices only if it holds items that no tensor can hold. */
 static bool list_is_tuple(V v) {
     size_t n;
     V *items = tc_items(v, &n);
@@ -31,7 +31,7 @@ static bool list_is_tuple(V v) {
     return false;
 }
 
-/* An integer tensor of no dimensions: its number, read when the program runs. */
+/* A 0-d integer tensor: a number read at run time. */
 static bool is_number_tensor(V v) {
     if (tc_kind_of(v) != K_TENSOR || tc_torch_rank(v)) return false;
     tc_dtype d = tc_torch_dtype(v);
@@ -50,7 +50,7 @@ static void add_item(C *c, indexing *x, V v) {
     if (x->n == MAX_INDEX) tc_raise(c, "IndexError", "too many indices for tensor");
     v = tc_torch_of_array(c, v);
     kind k = tc_kind_of(v);
-    if ((k == K_LIST || k == K_TUPLE) && is_truths(c, v)) x->nmarks++; /* read when it is known what stands beside it */
+    if ((k == K_LIST || k == K_TUPLE) && is_truths(c, v)) x->nmarks++; /* read later, when the other items are known */
     else if (k == K_LIST || k == K_TUPLE || k == K_SIZE || k == K_RANGE) v = tc_torch_from_data(c, v, TC_DTYPE_NONE);
     if (tc_kind_of(v) == K_TENSOR ? !is_number_tensor(v) : is_bool_object(c, v)) x->nmarks++;
     x->items[x->n++] = v;
@@ -67,7 +67,7 @@ static void read_key(C *c, V key, indexing *x) {
     }
 }
 
-/* Dimensions that an item takes: none for None, ... and a bool. */
+/* The number of dimensions that an item consumes: 0 for None, ... and a bool. */
 static int takes(C *c, V v) {
     kind k = tc_kind_of(v);
     if (k == K_NONE || k == K_ELLIPSIS || is_bool_object(c, v)) return 0;
@@ -82,7 +82,7 @@ static void put_tensor(C *c, indexing *x, int dim, V t) {
     x->tensors[dim] = t;
 }
 
-/* The places of a mask that are known, tensor by dimension: beside other index tensors a mask of one True broadcasts. */
+/* The positions of a known mask, a tensor for each dimension: besides other index tensors a mask with one True broadcasts. */
 static void put_places(C *c, indexing *x, V t, int dim, V mask) {
     const int rank = tc_torch_rank(mask);
     for (int k = 0; k < rank; k++)
@@ -102,7 +102,7 @@ static V truths_tensor(C *c, const indexing *x, V t, int dim, V truths) {
     return tc_torch_from_data(c, places, TC_I64);
 }
 
-/* The views of the basic part; tensors are noted in x by the dimension that they index. */
+/* Applies the basic part (views); index tensors are stored in x by the dimension that they index. */
 static V apply_basic(C *c, V t, indexing *x) {
     const int rank = tc_torch_rank(t);
     int used = 0, dim = 0;
@@ -117,7 +117,7 @@ static V apply_basic(C *c, V t, indexing *x) {
             dim++;
             break;
         case K_ELLIPSIS:
-            dim += rank - used; /* a second one as well */
+            dim += rank - used; /* further ellipses count for nothing */
             break;
         case K_SLICE: {
             slice *s = (slice *)v;
@@ -133,11 +133,11 @@ static V apply_basic(C *c, V t, indexing *x) {
         }
         case K_BOOL:
             t = tc_torch_calln(c, "aten::unsqueeze", 2, t, at);
-            V first = tc_int(c, 0); /* of the new dimension True takes the one place, False none */
+            V first = tc_int(c, 0); /* True takes the only element of the new dimension, False none */
             put_tensor(c, x, dim++, tc_torch_from_data(c, tc_list_of(c, v == c->true_, &first), TC_I64));
             break;
         case K_TENSOR:
-            if (!takes(c, v)) { /* a 0-d mask: over a new dimension of 1 */
+            if (!takes(c, v)) { /* a 0-d mask indexes a new dimension of size 1 */
                 t = tc_torch_calln(c, "aten::unsqueeze", 2, t, at);
                 v = tc_torch_calln(c, "aten::unsqueeze", 2, v, tc_int(c, 0));
             }
@@ -169,7 +169,8 @@ static V index_list(C *c, indexing *x) {
         if (!x->tensors[i]) continue;
         tc_dtype d = tc_torch_dtype(x->tensors[i]);
         if (!tc_is_integral(d)) tc_raise(c, "IndexError", "tensors used as indices must be long, int, byte or bool tensors");
-        if (d == TC_BOOL || d == TC_U8) i += tc_torch_rank(x->tensors[i]) > 1 ? tc_torch_rank(x->tensors[i]) - 1 : 0; /* the mask covers these */
+        if (d == TC_BOOL || d == TC_U8)
+            i += tc_torch_rank(x->tensors[i]) > 1 ? tc_torch_rank(x->tensors[i]) - 1 : 0; /* the mask covers these dimensions */
     }
     return l;
 }
@@ -182,7 +183,7 @@ V tc_tensor_getitem(C *c, V t, V key) {
     return r == t ? tc_torch_calln(c, "aten::alias", 1, t) : r; /* x[...]: another object */
 }
 
-/* Sizes of 1 that the value has in front beyond the target's rank are dropped. */
+/* Drops leading dimensions of size 1 that exceed the target's rank. */
 static V fit_value(C *c, V value, int rank) {
     while (tc_torch_rank(value) > rank) {
         V n = tc_torch_size(c, value, 0);
@@ -196,7 +197,7 @@ static bool known_one(C *c, V t, int dim) {
     V n = tc_torch_size(c, t, dim);
     return tc_kind_of(n) == K_INT && tc_equal(c, n, tc_int(c, 1));
 }
-/* Is one mask all that it says of places? */
+/* Is the key a single mask? */
 static bool is_one_mask(C *c, const indexing *x) {
     int given = 0, masks = 0;
     for (int i = 0; i < x->n; i++) {
@@ -208,7 +209,7 @@ static bool is_one_mask(C *c, const indexing *x) {
     return given == 1 && masks == 1;
 }
 
-/* One number put where one mask says is converted, as numbers are; else index_put_ asks for the type of what it writes to. */
+/* A single number written at a mask is converted like any number; otherwise index_put_ requires the target's type. */
 static V put_value(C *c, const indexing *x, V value, tc_dtype into) {
     const bool filled = is_one_mask(c, x), complex = tc_is_tensor(value) ? tc_is_complex(tc_torch_dtype(value)) : tc_kind_of(value) == K_COMPLEX;
     bool one = true;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* ---- copies ---- */
-/* Element by element through strides, with PyTorch's conversion; sizes are equal or broadcast from 1. */
+/* Copies element by element through strides, with PyTorch's conversion; sizes are equal or broadcast from 1. */
 static void copy_strided(tc_tensor *dst, const tc_tensor *src) {
     int64_t index[TC_MAX_RANK] = {0}, n = tc_tensor_numel(dst), so = src->offset, d_o = dst->offset;
     int lead = dst->rank - src->rank;
@@ -57,7 +57,7 @@ void tc_torch_copy_into(C *c, V dst, V src) {
 }
 
 /* ---- leaves: tensors that require a gradient and that no operation made ---- */
-/* A result that the model never sees: an in-place operation has copied it into its tensor. */
+/* Drops a result that the model never sees: an in-place operator has copied it into its tensor. */
 static void forget_result(C *c, V v) {
     if (tc_is_tensor(v)) tc_torch_forget(c, (tensor *)v);
 }
@@ -95,7 +95,7 @@ void tc_torch_note_leaf(C *c, const tc_op *op, const tc_binding *b, V result) {
 }
 
 /* ---- in-place calls ---- */
-/* Gives t the sizes of `to` within its storage, which other tensors may share. false: too small, and t is the only owner. */
+/* Gives t the sizes of `to` within its storage, which other tensors may share. False: the storage is too small and t is its only owner. */
 static bool resize_within(C *c, const tc_op *op, tc_tensor *t, const tc_tensor *to) {
     tc_tensor now;
     tc_status st = tc_tensor_view(t->storage, t->dtype, to->rank, to->size, to->stride, t->offset, &now);
@@ -113,7 +113,7 @@ V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b) {
     V self = b->object[0];
     tc_arg fa[TC_MAX_PARAMS];
     V objects[TC_MAX_PARAMS] = {0};
-    for (int i = 0; i < b->n; i++) /* objects follow their arguments: carried as the value until they are made */
+    for (int i = 0; i < b->n; i++) /* objects follow their arguments: replaced by values until they are made */
         if (b->object[i]) b->arg[i].value = (tc_value *)(void *)b->object[i];
     tc_op_functional_args(tc_torch_program(c), op, b->arg, fa);
     for (int i = 0; i < fs->nparams; i++)
@@ -121,7 +121,7 @@ V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b) {
             objects[i] = (V)(void *)fa[i].value;
             fa[i].value = NULL;
         }
-    if (!tc_is_tensor(self)) { /* a list: each of its tensors */
+    if (!tc_is_tensor(self)) { /* a list: for each of its tensors */
         V all = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
         size_t count = 0, made = 0;
         if (!all) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
@@ -153,12 +153,12 @@ V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b) {
     return self;
 }
 
-/* A branch or body computes and returns: what it writes to is its own. */
+/* A branch or body must not mutate values from outside: it may write only to its own. */
 static void check_own(C *c, const tensor *t) {
     const region *r = c->torch->region;
     const tc_value *v = t->v;
     if (!r || !r->pure) return;
-    while (v && v->graph == r->graph && v->producer) { /* a view of something, or something written to before */
+    while (v && v->graph == r->graph && v->producer) { /* a view, or a value written to before */
         const tc_schema *s = tc_op_schema(v->producer->op);
         if (!s->is_view && !s->inplace) return;
         v = tc_arg_value(v->producer, 0);
@@ -167,7 +167,7 @@ static void check_own(C *c, const tensor *t) {
              v && v->name ? ": " : "", v && v->name ? v->name : "");
 }
 
-/* What v shows requires a gradient from now on, where v does. */
+/* If v requires a gradient, the tensors that it is a view of do from now on. */
 static void require_bases(tc_value *v) {
     for (bool requires_grad = v->meta.requires_grad; v && requires_grad;) {
         const tc_node *n = v->producer;
@@ -177,7 +177,7 @@ static void require_bases(tc_value *v) {
     }
 }
 
-/* Element i of the lists that a call takes, or what it takes for all of them: whether one of those requires a gradient. */
+/* Element i of the lists that a call takes, or its other arguments: does one of them require a gradient? */
 static bool element_requires(const tc_binding *b, size_t i) {
     for (int k = 0; k < b->n; k++) {
         size_t n = 1;
@@ -189,7 +189,7 @@ static bool element_requires(const tc_binding *b, size_t i) {
     return false;
 }
 
-/* The same of a list, each of whose tensors the call writes to. */
+/* The same for a list, each of whose tensors the call writes to. */
 static V record_inplace_list(C *c, const tc_op *op, tc_binding *b) {
     size_t n;
     V *all = tc_items(b->object[0], &n);
@@ -204,8 +204,8 @@ static V record_inplace_list(C *c, const tc_op *op, tc_binding *b) {
     return c->none;
 }
 
-/* In a capture the node is recorded as it is (functionalise rewrites it); the object goes on as the node's result. What is written
- * through a view is written to its base, which requires a gradient from then on if that does. */
+/* In a capture the node is recorded unchanged (functionalise rewrites it), and the object becomes the node's result. A write through a view is a
+ * write to its base, which requires a gradient from then on if the written value does. */
 V tc_torch_record_inplace(C *c, const tc_op *op, tc_binding *b) {
     tensor *t = (tensor *)b->object[0];
     if (!tc_is_tensor((V)t)) return record_inplace_list(c, op, b);
@@ -218,8 +218,8 @@ V tc_torch_record_inplace(C *c, const tc_op *op, tc_binding *b) {
     return (V)t;
 }
 
-/* On concrete tensors, calls that write to tensors which are not their results: the functional row f with arguments fa, whose results
- * from `first` on go into `targets`. */
+/* Concrete calls that write to tensors other than their results: runs the functional row f with arguments fa; its results from `first` on are copied
+ * to `targets`. */
 static V run_writing(C *c, const tc_op *op, const tc_op *f, tc_arg *fa, V *objects, V *targets, int ntargets, int first, struct tc_generator *gen) {
     V all = tc_torch_apply(c, f, fa, tc_op_schema(f)->nparams, objects, gen), *items = ((tuple *)all)->a;
     for (int i = 0; i < ntargets; i++)

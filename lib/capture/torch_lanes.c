@@ -11,7 +11,7 @@
 
 static bool is_lane(const tc_value *v) { return v && v->kind == TC_V_TENSOR && (v->meta.rank == 0 || v->meta.rank == 4); }
 
-/* v broadcasts to r, and which axes of r it has. */
+/* Checks that v broadcasts to r; which axes of r it has. */
 static bool broadcasts(const tc_value *v, const tc_value *r, bool covered[4]) {
     if (!is_lane(v)) return false;
     for (int d = 0; d < v->meta.rank; d++) {

@@ -123,7 +123,7 @@ static tc_dtype want_dtype(C *c, V v) {
     if (v == (V)c->types[K_BOOL]) return TC_BOOL;
     tc_raise(c, "TypeError", "argument 'dtype' must be torch.dtype, not %s", tc_type_name(c, v));
 }
-/* t with what requires_grad= says (NULL: not given) */
+/* t with requires_grad= applied (NULL: not given) */
 static V required(C *c, const char *name, V t, V requires_grad) {
     if (requires_grad && requires_grad != c->none && tc_kind_of(requires_grad) != K_BOOL)
         tc_raise(c, "TypeError", "%s(): argument 'requires_grad' must be bool, not %s", name, tc_type_name(c, requires_grad));
@@ -138,7 +138,7 @@ static V t_tensor(C *c, args *A) {
     tc_take(c, A, "tensor", "data * dtype= device= requires_grad= pin_memory=", v);
     return tc_inference_made(c, required(c, "tensor", tc_torch_from_data(c, v[0], want_dtype(c, v[1])), v[3]));
 }
-static V t_scalar_tensor(C *c, args *A) { /* as torch.tensor, but numbers take the default float type */
+static V t_scalar_tensor(C *c, args *A) { /* like torch.tensor, but numbers get the default float type */
     V v[6];
     tc_take(c, A, "scalar_tensor", "s * dtype= layout= device= pin_memory= requires_grad=", v);
     tc_dtype d = v[1] && v[1] != c->none ? want_dtype(c, v[1]) : c->torch->default_dtype;
@@ -310,15 +310,15 @@ static V c_call_ends(C *c, args *A) {
 }
 static V c_deterministic_guard(C *c, args *A) { return A->n && tc_kind_of(A->a[0]) == K_SYM ? c->true_ : c->false_; }
 
-/* Is it a condition that only the data decide? */
+/* Is it a data-dependent condition? */
 static V c_from_data(C *c, args *A) { return tc_bool(c, A->n && tc_kind_of(A->a[0]) == K_SYM && tc_sym_from_data(c, A->a[0])); }
 
-/* Does the source know the elements of the tensor? */
+/* Are the elements of the tensor known during capture? */
 static V c_is_known(C *c, args *A) {
     return tc_bool(c, A->n == 1 && tc_is_tensor(A->a[0]) && (!tc_is_symbolic((tensor *)A->a[0]) || tc_torch_known(A->a[0])));
 }
 
-/* lanes(True), lanes(False): what is called between them works on each number alone, or is refused (torch_lanes.c). */
+/* lanes(True), lanes(False): calls between them must work elementwise, else they are refused (torch_lanes.c). */
 static V c_lanes(C *c, args *A) {
     c->torch->lanes = tc_truth(c, A->a[0]);
     return c->none;
@@ -330,7 +330,7 @@ static V c_holds(C *c, args *A) {
 }
 
 /* ---- memory of long eager work (torch.optim.LBFGS): scratch_begin(); ...; scratch_end(what is kept) ---- */
-/* Marks the storage of every tensor in v, in lists, tuples and dicts too. */
+/* Marks the storage of every tensor in v, including those in lists, tuples and dicts. */
 static void keep(C *c, V v, bool kept, int depth) {
     if (tc_is_tensor(v)) {
         if (((tensor *)v)->t.storage) ((tensor *)v)->t.storage->kept = kept;
@@ -355,8 +355,7 @@ static V c_scratch_begin(C *c, args *A) {
     return c->none;
 }
 
-/* Gives back the memory of the tensors made since the last scratch_begin, but for those that are given, which stay, and for what shares
- * memory with them. */
+/* Frees the memory of tensors made since the last scratch_begin, except for the given tensors and those that share memory with them. */
 static V c_scratch_end(C *c, args *A) {
     struct tc_torch *T = c->torch;
     if (!T->nscratch) tc_raise(c, "RuntimeError", "scratch_end without scratch_begin");
@@ -375,15 +374,15 @@ static V c_scratch_end(C *c, args *A) {
     return c->none;
 }
 
-/* What the capture has changed so far of objects from before it (undo.c): [(object, attribute or None, its value before, now)], of a list, dict
- * or set as a whole; of a variable of an enclosing function [(its cell, name, ...)]. */
+/* The changes that the capture has made to older objects (undo.c): [(object, attribute or None, its value before, now)] for an attribute, or a whole
+ * list, dict or set; [(its cell, name, ...)] for a variable of an enclosing function. */
 static V c_changed(C *c, args *A) {
     list *out = tc_list(c, c->torch->changes.len);
     (void)A;
     for (size_t i = 0; i < c->torch->changes.len; i++) {
         const struct change *x = &c->torch->changes.data[i];
         dict *attributes = tc_undo_attributes(x->owner);
-        if (x->name && attributes && !attributes->module) continue; /* made in the capture */
+        if (x->name && attributes && !attributes->module) continue; /* made during the capture */
         const bool variable = tc_kind_of(x->owner) == K_CELL;
         V now = variable ? ((cell *)x->owner)->v : x->name ? attributes ? tc_dict_gets(c, attributes, x->name) : NULL : x->owner;
         V row[4] = {x->owner, x->name ? (V)x->name : c->none, x->before ? x->before : c->none, now ? now : c->none};
@@ -505,7 +504,7 @@ static V from_source(C *c, const char *modname, str *name) {
 static V torch_missing(C *c, module *m, str *name) {
     if (refused(c, name)) tc_raise(c, "AttributeError", "torch.%s is not part of the model language: it reads files or runs foreign code", name->s);
     if (!strncmp(name->s, "__", 2)) return NULL;
-    if (!strcmp(name->s, "random")) return (V)tc_import(c, "torch.random", true); /* not the operator of that name */
+    if (!strcmp(name->s, "random")) return (V)tc_import(c, "torch.random", true); /* the module, not the operator of that name */
     V v = NULL;
     if (name->s[0] != '_') {
         tc_dtype d = tc_dtype_parse(name->s, name->len);
@@ -536,7 +535,7 @@ static V torch_missing(C *c, module *m, str *name) {
     return v;
 }
 
-/* F.name that functional.py lacks: the operator. */
+/* F.name that functional.py lacks is an operator. */
 static V functional_missing(C *c, module *m, str *name) {
     if (!strncmp(name->s, "__", 2) || name->len > 100) return NULL;
     char full[128];

@@ -6,7 +6,7 @@ typedef struct {
     C *c;
     list *out;       /* (name, module), or modules without names */
     set *memo;       /* NULL: `seen` of the context, empty at first */
-    bool once, deep; /* each module once; its children's children too */
+    bool once, deep; /* each module once; descend into children */
 } walk;
 
 static bool is_new(const walk *w, V m) {
@@ -49,7 +49,7 @@ static dict *dict_of(C *c, V m, str *which) {
 
 static void found(const walk *w, V m, str *name) { tc_list_push(w->c, w->out, name ? tc_tuple_of(w->c, 2, (V)name, m) : m); }
 
-/* name: NULL where names are not wanted */
+/* name: NULL if names are not needed */
 static void children(const walk *w, V m, const str *path, bool named) {
     C *c = w->c;
     tc_stack_check(c);
@@ -90,7 +90,7 @@ static V named_children(C *c, args *A) {
     return (V)walked(c, v[0], NULL, tc_truth(c, v[1]) ? tc_intern(c, "", 0) : NULL, true, false);
 }
 
-/* Of modules, pairs of a name and a module: the pairs of what their dict `which` holds, each tensor once if that is asked for. */
+/* For pairs of a name and a module: the pairs in their dict `which`, each tensor once if `once` is set. */
 static V named_members(C *c, args *A) {
     V v[3];
     tc_take(c, A, "named_members", "modules which remove_duplicate", v);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Operators that read and write in different orders: PyTorch refuses an out= that shares memory with what they read. */
+/* Operators that read and write in different orders: PyTorch refuses an out= that shares memory with their operands. */
 static const char *const apart[] = {"cat",          "concat",    "concatenate", "gather", "scatter",       "scatter_add", "scatter_reduce",
                                     "index_select", "index_add", "index_copy",  "take",   "masked_select", "kthvalue",    "nonzero"};
 
@@ -36,7 +36,7 @@ static void out_apart(C *c, const tc_schema *s, const tc_binding *b) {
 }
 
 /* ---- what is written to ---- */
-/* Whether several elements of t are one in memory for certain: PyTorch asks no more than this. */
+/* Do several elements of t certainly share memory? PyTorch checks no more than this. */
 static bool overlaps_itself(const tensor *t) {
     const tc_meta *m = t->t.storage ? NULL : &t->v->meta;
     bool repeats = false;
@@ -48,10 +48,10 @@ static bool overlaps_itself(const tensor *t) {
     return repeats;
 }
 
-/* Every byte between the first and the last is one element's. */
+/* Are the elements of t dense in memory? */
 static bool is_dense(const tc_tensor *t) { return tc_tensor_span(t) == tc_tensor_bytes(t) && !overlaps_itself(&(tensor){.t = *t}); }
 
-/* Whether elements of a are elements of b at another place, as PyTorch finds it. */
+/* Do elements of a overlap elements of b at another position? Decided as in PyTorch. */
 static bool overlaps_partly(const tc_tensor *a, const tc_tensor *b) {
     if (a == b || !a->storage || a->storage != b->storage || !tc_tensor_numel(a) || !tc_tensor_numel(b) || !is_dense(a) || !is_dense(b)) return false;
     const char *a0 = tc_tensor_data(a), *a1 = a0 + tc_tensor_span(a), *b0 = tc_tensor_data(b), *b1 = b0 + tc_tensor_span(b);
@@ -59,7 +59,7 @@ static bool overlaps_partly(const tc_tensor *a, const tc_tensor *b) {
     return a0 < b1 && b0 < a1;
 }
 
-/* Calls that write to a tensor more elements of which are one: reductions, products and fills ask for nothing. */
+/* Calls that may write to a tensor with overlapping elements: PyTorch does not check reductions, products and fills. */
 static const char overlapping[] =
     " amax amin any all mean sum nansum prod std var norm linalg_vector_norm linalg_matrix_rank bmm mv addmv baddbmm eye "
     "zeros ones full linspace arange triu tril index_put fill zero multinomial ";
@@ -81,7 +81,7 @@ void tc_torch_check_written(C *c, const tc_op *op, const tc_binding *b, V writte
                      s->name);
 }
 
-/* out= of an operator that is differentiable, where a gradient would be. */
+/* out= of a differentiable operator with an operand that requires a gradient. */
 static void refuse_gradient(C *c, const tc_op *op, const tc_binding *b, const V *outs, size_t nouts) {
     if (c->torch->no_grad || c->torch->graph || op->flags & TC_OP_NONDIFF) return;
     bool wants = false;
@@ -98,7 +98,7 @@ static void refuse_gradient(C *c, const tc_op *op, const tc_binding *b, const V 
                  tc_op_schema(op)->name);
 }
 
-/* The type of out= is what is computed in, where the call names none: of what makes tensors of numbers, and of sums and products. */
+/* If the call names no dtype, that of out= is used for the computation: by factory functions of numbers, and by sums and products. */
 static void take_type(C *c, const tc_schema *s, tc_binding *b, V out) {
     int at = -1;
     bool makes = false;
@@ -129,7 +129,7 @@ void tc_torch_out_before(C *c, const tc_op *op, tc_binding *b) {
 }
 
 /* ---- its type and size ---- */
-/* Extremes are not converted on the way into out=, and their outs are two tensors. */
+/* max and min do not convert to out= and need two different tensors. */
 static void check_extremes(C *c, const tc_schema *s, V out, V r) {
     if (!tc_word_in(" amax amin aminmax ", s->name)) return;
     V one = out, two = r, *to = &one, *from = &two;
@@ -142,7 +142,7 @@ static void check_extremes(C *c, const tc_schema *s, V out, V r) {
                      s->name, tc_dtypes[tc_torch_dtype(from[i])].torch, tc_dtypes[tc_torch_dtype(to[i])].torch);
 }
 
-/* Operators whose out= has the type of the result: PyTorch converts only on the way into the others. */
+/* Operators whose out= must have the result's type; PyTorch converts to the out= of others. */
 static const char exact_out[] =
     " _log_softmax _softmax abs absolute addbmm addmm addmv alias_copy all any argmax argmin argsort as_strided_copy avg_pool2d avg_pool3d "
     "baddbmm bitwise_not bmm bucketize ceil complex conj_physical cross detach_copy diag diagonal_copy dot expand_copy fix "
@@ -192,7 +192,7 @@ void tc_torch_check_size(C *c, const tc_op *op, V written, V r) {
                  tc_repr(c, tc_getattr(c, written, shape))->s, tc_repr(c, tc_getattr(c, r, shape))->s);
 }
 
-/* A loop over the elements of several tensors that reads the one which it writes to cannot give it another size. */
+/* An elementwise loop that reads the tensor it writes to cannot resize it. */
 static void check_read(C *c, const tc_op *op, const tc_binding *b, V out, V r) {
     bool reads = false;
     int tensors = 0;
@@ -214,7 +214,7 @@ static V into_out(C *c, V out, V r) {
     for (int d = 0; same && d < tc_torch_rank(r); d++) same = tc_equal(c, tc_torch_size(c, out, d), tc_torch_size(c, r, d));
     if (same) {
         tc_torch_copy_into(c, out, r);
-    } else if (o->t.storage && !c->torch->graph) { /* resized, as out= of an empty tensor is */
+    } else if (o->t.storage && !c->torch->graph) { /* resized, as PyTorch resizes an empty out= */
         tc_tensor t = {0};
         tc_status st = tc_tensor_cast(&from->t, o->t.dtype, &t);
         if (st) tc_raise_status(c, "RuntimeError", st);

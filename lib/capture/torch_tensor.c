@@ -47,7 +47,7 @@ V tc_tensor_binary(C *c, int op, V a, V b, bool inplace) {
         return tc_torch_calln(c, name, 2, a, b);
     }
     if (tc_is_tensor(a)) return tc_torch_calln(c, op_name(op), 2, a, b);
-    switch (op) { /* a number on the left */
+    switch (op) { /* the left operand is a number */
     case '+':
     case '*':
     case '&':
@@ -65,7 +65,7 @@ V tc_tensor_binary(C *c, int op, V a, V b, bool inplace) {
         tc_dtype d = k == K_BOOL                                                                     ? TC_BOOL
                      : k == K_FLOAT || (k == K_SYM && tc_sym_type(((symobj *)a)->s) == TC_SYM_FLOAT) ? c->torch->default_dtype
                                                                                                      : TC_I64;
-        if (tc_dtype_kind(tc_torch_dtype(b)) >= tc_dtype_kind(d)) d = tc_torch_dtype(b); /* a number has no type of its own */
+        if (tc_dtype_kind(tc_torch_dtype(b)) >= tc_dtype_kind(d)) d = tc_torch_dtype(b); /* a number takes the tensor's type */
         return tc_torch_calln(c, op_name(op), 2, tc_torch_full0(c, a, d), b);
     }
     }
@@ -98,7 +98,7 @@ V tc_tensor_compare_op(C *c, int op, V a, V b) {
 /* ---- numbers ---- */
 static bool same_argument(const tc_arg *a, const tc_arg *b, int depth);
 
-/* Which result of its node v is; elements of lists count. */
+/* The index of v among its node's results; elements of lists count. */
 static int place_of(const tc_value *v) {
     int at = 0;
     for (int i = 0; i < v->producer->nouts; i++) {
@@ -111,7 +111,7 @@ static int place_of(const tc_value *v) {
     return -1;
 }
 
-/* The same by construction: one value, or results of equal calls. */
+/* Equal by construction: the same value, or results of equal calls. */
 static bool same_value(const tc_value *a, const tc_value *b, int depth) {
     const tc_node *x = a ? a->producer : NULL, *y = b ? b->producer : NULL;
     if (a == b) return true;
@@ -140,7 +140,7 @@ static bool same_argument(const tc_arg *a, const tc_arg *b, int depth) {
     }
 }
 
-/* The number that was read before out of this tensor, or out of one that was computed the same way; NULL: none. */
+/* The number read earlier from this tensor, or from one computed in the same way; NULL: none. */
 static V item_of(C *c, V o) {
     struct tc_torch *T = c->torch;
     if (!T->graph || !T->reads.len) return NULL;
@@ -201,7 +201,7 @@ bool tc_tensor_truth(C *c, V v, const char *what) {
                   "%s depends on the values of a tensor (data-dependent control flow): use torch.cond, torch.where or torch.while_loop", what);
 }
 
-/* The first size as a number: a free one is pinned here. */
+/* The first size as a number: a symbolic one is fixed here. */
 static int64_t pinned_length(C *c, V t, const char *what) {
     V n = tc_torch_size(c, t, 0);
     return tc_index(c, tc_kind_of(n) == K_SYM ? tc_sym_force_as(c, n, ".shape[0]") : n, what);
@@ -391,7 +391,7 @@ static V m_stride(C *c, args *A) {
     V s = stride_tuple(c, v[0]);
     return v[1] && v[1] != c->none ? tc_getitem(c, s, v[1]) : s;
 }
-/* The tensor of a method that takes nothing else. */
+/* The tensor of a method without further arguments. */
 static V alone(C *c, args *A, const char *name) {
     V self;
     tc_take(c, A, name, "self", &self);
@@ -400,7 +400,7 @@ static V alone(C *c, args *A, const char *name) {
 static V m_dim(C *c, args *A) { return tc_int(c, tc_torch_rank(tc_torch_sized(c, alone(c, A, "dim")))); }
 static V m_numel(C *c, args *A) { return numel(c, tc_torch_sized(c, alone(c, A, "numel"))); }
 static V m_item(C *c, args *A) { return item(c, alone(c, A, "item")); }
-/* tolist() of a tensor in the graph: the numbers are read one by one, where it is known how many there are. */
+/* tolist() of a symbolic tensor: its numbers are read one by one if their count is known. */
 static V numbers_of(C *c, V t) {
     enum { MOST = 1000 };
     int64_t all = 1, n;
@@ -436,7 +436,7 @@ static V m_is_contiguous(C *c, args *A) {
     int format = v[1] && tc_kind_of(v[1]) == K_LAYOUT ? ((layoutobj *)v[1])->code : 1;
     const tensor *t = (tensor *)v[0];
     tc_program *p = t->t.storage ? tc_torch_program(c) : t->v->graph->program;
-    if (format == 4) format = 1; /* torch.preserve_format asks for no other */
+    if (format == 4) format = 1; /* torch.preserve_format keeps the format */
     if (t->t.storage && format == 1) return tc_bool(c, tc_tensor_is_contiguous(&t->t));
     if (!t->t.storage) return tc_bool(c, tc_sh_kept_in(p, &t->v->meta, format));
     tc_sym size[TC_MAX_RANK], stride[TC_MAX_RANK];
@@ -474,7 +474,7 @@ static V m_get_device(C *c, args *A) {
     (void)A;
     return tc_int(c, -1);
 }
-/* Where a value of the graph begins in the memory that it shows: what selects and slices on the way to it add up to. */
+/* The storage offset of a symbolic view: the sum over the selects and slices that made it. */
 static tc_sym offset_of(C *c, const tc_value *v) {
     static const char same[] =
         " alias detach view _unsafe_view view_as reshape unsqueeze squeeze permute transpose t expand expand_as movedim flatten ";
@@ -548,7 +548,7 @@ static V m_set_data(C *c, V self, V v) {
         tc_raise(c, "RuntimeError", "the .data of a tensor from before forward is given another shape");
     const bool was = c->torch->no_grad;
     trap caught;
-    c->torch->no_grad = true; /* no gradient sees the write, and a leaf takes it */
+    c->torch->no_grad = true; /* the write is outside of autograd and allowed for leaves */
     if (TC_TRAP_PASSING(c, caught)) {
         tc_torch_copy_into(c, self, c->torch->graph ? detached(c, v) : v);
         tc_untrap(c, &caught);
@@ -611,7 +611,7 @@ static V python_method(C *c, V self, str *name) { /* self NULL: unbound */
     return fn && self ? tc_method(c, fn, self) : fn;
 }
 
-/* x.__add__, torch.Tensor.__add__ and the like: the functions of module operator, and len, abs and others of Python's own. */
+/* x.__add__, torch.Tensor.__add__ and the like: the functions of module operator; also len, abs and other built-ins. */
 static V special_method(C *c, V self, str *name) {
     static const char plain[] = " add sub mul truediv floordiv mod pow matmul lshift rshift xor neg pos invert lt le gt ge getitem setitem contains "
                                 "index iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ";

@@ -5,7 +5,7 @@
 #include "op/shape.h"
 #include "op/functionalise.h"
 
-/* The types of the first tensor, and the operators' names; f8 is every type of 8 bits with an exponent. */
+/* The types of the first tensor, and the operators; f8 stands for all 8-bit float types. */
 static const struct {
     const char *types, *names;
 } refused[] = {
@@ -86,7 +86,7 @@ static const struct {
     {" f16 f8 ", " rrelu_with_noise_functional "},
 };
 
-/* Whether the computation is in another type: a whole number meets a fraction. */
+/* Is the computation in another type: an integer operand with a floating one? */
 static bool computes_in_other(const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
     for (int i = 1; i < s->nparams && tc_is_integral(d); i++) {
         if (objects[i] && tc_is_tensor(objects[i]) && !tc_is_integral(tc_torch_dtype(objects[i]))) return true;
@@ -95,8 +95,8 @@ static bool computes_in_other(const tc_schema *s, const tc_arg *arg, const V *ob
     }
     return false;
 }
-/* What an operator computes in whose first operand is of type d: the type that is given; of whole numbers added or multiplied up, int64; of two or
- * three operands their promoted type. */
+/* The type in which an operator computes if its first operand is of type d: the given dtype; int64 for sums and products of integers; the promoted
+ * type for two or three operands. */
 static tc_dtype computes_in(const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
     static const char operands[] = " self other exponent tensor1 tensor2 min max x n ";
     for (int i = 0; i < s->nparams; i++)
@@ -118,7 +118,7 @@ static int64_t whole(const tc_arg *a, int64_t otherwise) {
     return a->kind == TC_A_INT && tc_sym_const_int(a->sym, &i) ? i : otherwise;
 }
 static double number(const tc_arg *a) { return a->kind == TC_A_SCALAR && !a->is_sym ? tc_scalar_to_double(a->scalar) : 0; }
-/* Whether PyTorch takes another way than the operator's kernel: what an argument says. */
+/* Does an argument make PyTorch use another code path than the operator's kernel? */
 static bool setting_goes_elsewhere(const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
     for (int i = 0; i < s->nparams; i++) {
         const char *p = s->params[i].name;
@@ -126,17 +126,17 @@ static bool setting_goes_elsewhere(const tc_schema *s, const tc_arg *arg, const 
         const bool off = arg[i].kind == TC_A_SCALAR && !arg[i].is_sym && !arg[i].scalar.i, none = arg[i].kind == TC_A_NONE && !objects[i];
         if (!strcmp(p, "train") && off) return true; /* dropout */
         if (!strcmp(p, "training") && off && !strncmp(s->name, "rrelu", 5)) return true;
-        if (!strcmp(s->name, "clamp") && i && none && objects[3 - i]) return true; /* the larger or smaller of two tensors */
+        if (!strcmp(s->name, "clamp") && i && none && objects[3 - i]) return true; /* maximum or minimum of two tensors */
         if (!strcmp(s->name, "diff") && !strcmp(p, "n") && !whole(&arg[i], 1)) return true;
         if (!strcmp(s->name, "rot90") && !strcmp(p, "k") && whole(&arg[i], 1) % 4 == 0) return true;
         if (strcmp(p, "output_size") || arg[i].kind != TC_A_INTS || (d != TC_C64 && d != TC_C128)) continue;
-        int ones = 0; /* the mean of all positions */
+        int ones = 0; /* output size 1: the mean of all positions */
         while (ones < arg[i].n && tc_sym_is_int(arg[i].syms[ones], 1)) ones++;
         if (ones == arg[i].n && !strncmp(s->name, "adaptive_avg", 12)) return true;
     }
     return false;
 }
-/* The same where sizes say so. */
+/* The same, decided by sizes. */
 static bool size_goes_elsewhere(C *c, const tc_schema *s, const tc_arg *arg, const V *objects) {
     static const char along[] = " max min mode kthvalue topk cummax cummin cumsum cumprod aminmax ";
     const bool pair = s->nparams > 1 && objects[0] && objects[1] && tc_is_tensor(objects[0]) && tc_is_tensor(objects[1]);
@@ -145,17 +145,17 @@ static bool size_goes_elsewhere(C *c, const tc_schema *s, const tc_arg *arg, con
     if (!rank && s->nparams > 1 && (s->params[1].type == TC_T_INT || s->params[2].type == TC_T_INT) && tc_word_in(along, s->name)) return true;
     if (!strcmp(s->name, "inner")) return pair && (!rank || !tc_torch_rank(objects[1]));
     if (!strcmp(s->name, "pdist")) return rank == 2 && tc_equal(c, tc_torch_size(c, objects[0], 0), tc_int(c, 1));
-    if (!strcmp(s->name, "cdist")) return number(&arg[2]) == 2 && whole(&arg[3], 0) != 2; /* a product, but for few rows */
+    if (!strcmp(s->name, "cdist")) return number(&arg[2]) == 2 && whole(&arg[3], 0) != 2; /* a matrix product, unless there are few rows */
     if (strcmp(s->name, "equal") || !pair) return false;
     bool same = rank == tc_torch_rank(objects[1]);
     for (int k = 0; k < rank && same; k++) same = tc_equal(c, tc_torch_size(c, objects[0], k), tc_torch_size(c, objects[1], k));
     return !same;
 }
 static bool goes_elsewhere(C *c, const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
-    if (!strcmp(s->name, "pow") && s->params[1].type == TC_T_SCALAR && d == TC_BOOL) return true; /* by a number: True or False */
+    if (!strcmp(s->name, "pow") && s->params[1].type == TC_T_SCALAR && d == TC_BOOL) return true; /* a number: True or False */
     return setting_goes_elsewhere(s, arg, objects, d) || size_goes_elsewhere(c, s, arg, objects);
 }
-/* Operators that have no kernel asked for where there are no elements. */
+/* Operators that are checked for a kernel even if there are no elements. */
 static const char counts_first[] =
     " _native_batch_norm_legit _native_batch_norm_legit_functional adaptive_avg_pool1d addbmm addmm baddbmm batch_norm bernoulli bilinear bucketize "
     "cdist cumprod cumsum "
@@ -163,7 +163,7 @@ static const char counts_first[] =
     "linalg_lu_factor linalg_lu_factor_ex linalg_multi_dot linalg_solve linalg_solve_ex linalg_svd linalg_svdvals linalg_vecdot linear "
     "local_response_norm log_softmax matmul mm native_batch_norm native_group_norm nonzero_static pixel_shuffle pixel_unshuffle prod randn_like "
     "searchsorted softmax svd ";
-/* The operator whose kernel does the work: padding by mirroring is another one's, rounding division too. */
+/* The operator whose kernel does the work: that of padding by reflection, or rounding division, is another. */
 static const char *kernel_name(const tc_schema *s, const tc_arg *arg) {
     const bool mirrors = !strcmp(s->name, "pad") && arg[2].kind == TC_A_STRING && tc_word_in(" reflect replicate ", arg[2].string);
     const bool rounds = tc_word_in(" div divide ", s->name) && s->nparams > 2 && arg[2].kind == TC_A_STRING;
@@ -194,7 +194,7 @@ static bool all_have_elements(C *c, const tc_schema *s, const V *objects) {
     }
     return true;
 }
-/* The first tensor that is computed with: of lists their first, behind a number or an equation. */
+/* The first tensor operand; for lists their first element; after a number or an equation. */
 static V first_operand(const tc_schema *s, const V *objects) {
     const tc_type t = s->params[0].type;
     const int at = s->nparams > 1 && (t == TC_T_SCALAR || t == TC_T_INT || t == TC_T_STRING);
@@ -210,7 +210,7 @@ static V first_operand(const tc_schema *s, const V *objects) {
 void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *objects) {
     const tc_op *functional = tc_op_functional(op);
     const tc_schema *s = tc_op_schema(op), *f = tc_op_schema(functional);
-    const bool fresh = tc_word_in(" arange eye linspace logspace range ", f->name); /* made of numbers, in the type that is given */
+    const bool fresh = tc_word_in(" arange eye linspace logspace range ", f->name); /* made from numbers, in the given type */
     if (!s->nparams) return;
     const V first = first_operand(s, objects);
     if (!fresh && !first) return;
