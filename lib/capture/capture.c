@@ -511,9 +511,8 @@ static void check_forced(tc_capture *k) {
         if (!constant) continue;
         k->forced = value;
         V e = tc_exc_new(c, (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "ValueError", 10)), c->none);
-        V msg = tc_strf(c, "the size %s (%s) was declared free, but the model forces it to be %s%s: declare %s%s, or change this line",
-                        k->dims.data[i], tc_sym_var_name(symb), any ? "a number known in advance, for it makes as many parts" : text,
-                        any ? " or steps" : "", any ? "one, as " : "", text);
+        V msg = tc_strf(c, "the size %s (%s) was declared free, but the model forces it to be %s: declare %s%s, or change this line", k->dims.data[i],
+                        tc_sym_var_name(symb), any ? "a number known in advance" : text, any ? "one, as " : "", text);
         ((exc *)e)->args = tc_tuple(c, 1, &msg);
         for (file *f = c->files; f; f = f->next)
             if (at.file && !strcmp(f->name, at.file)) ((exc *)e)->file = f, ((exc *)e)->line = at.line, ((exc *)e)->col = at.col;

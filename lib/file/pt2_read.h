@@ -125,5 +125,6 @@ void tc_pt2_guards_code(tc_pt2_reader *r);
 /* pt2_state.c: reads extra/tc/NAME.json: guards before the nodes, the rest after the graph is built. */
 tc_status tc_pt2_read_guards(tc_pt2_reader *r);
 tc_status tc_pt2_read_state(tc_pt2_reader *r);
+bool tc_pt2_has_state(const tc_pt2_reader *r); /* whether tc wrote the archive */
 
 #endif

@@ -564,11 +564,14 @@ static void name_outputs(tc_program *p) {
     }
 }
 
+/* torch.export traces with sizes of 2 and more, and its programs are run on 0 and 1 all the same: there 2 is no bound. */
 static void set_ranges(tc_pt2_reader *r) {
+    const bool own = tc_pt2_has_state(r);
     for (size_t i = 0; i < r->ranges.len; i++) {
         const tc_pt2_range *range = r->ranges.entries[i].value;
         tc_sym var = tc_sym_find(r->program->sym, r->ranges.entries[i].key);
-        if (var && !tc_sym_holds_data(var)) tc_sym_set_range(r->program->sym, var, range->lo, range->hi);
+        if (!var || tc_sym_holds_data(var)) continue;
+        tc_sym_set_range(r->program->sym, var, range->lo == 2 && !own ? 0 : range->lo, range->hi);
     }
 }
 

@@ -95,6 +95,16 @@ static tc_status read_state(tc_pt2_reader *r, const char *where, const unsigned 
     return NULL;
 }
 
+static const char *state_path(const tc_pt2_reader *r) { return tc_arena_printf(&r->program->arena, "extra/tc/%s.json", r->program->name); }
+
+bool tc_pt2_has_state(const tc_pt2_reader *r) {
+    const unsigned char *data;
+    size_t n;
+    bool found = false;
+    tc_status_free(tc_archive_entry(r->archive, state_path(r), &data, &n, &found));
+    return found;
+}
+
 typedef tc_status reader_of(tc_pt2_reader *r, const char *where, const unsigned char *data, size_t n);
 /* Runs `read` on extra/tc/NAME.json, if it is there. */
 static tc_status with_state(tc_pt2_reader *r, reader_of *read) {
@@ -103,7 +113,7 @@ static tc_status with_state(tc_pt2_reader *r, reader_of *read) {
     const unsigned char *data;
     size_t n;
     bool found;
-    const char *path = tc_arena_printf(&p->arena, "extra/tc/%s.json", p->name);
+    const char *path = state_path(r);
     TC_TRY(tc_archive_entry(a, path, &data, &n, &found));
     return found ? read(r, tc_arena_printf(&p->arena, "%s:%s", a->zip->blob->name, path), data, n) : NULL;
 }

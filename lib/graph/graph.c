@@ -247,7 +247,7 @@ bool tc_program_pin(tc_program *p, tc_sym s, tc_source source, const char *op, i
         p->wanted = s;
         return false;
     }
-    tc_program_guard(p, (tc_guard){.cond = tc_sym_op(p->sym, TC_S_EQ, s, tc_sym_int(p->sym, *out), NULL), .source = source, .op = op});
+    tc_program_guard(p, (tc_guard){.cond = tc_sym_op(p->sym, TC_S_EQ, s, tc_sym_int(p->sym, *out), NULL), .source = source, .op = op, .value = true});
     return true;
 }
 

@@ -205,26 +205,34 @@ def scan_op(n, *args):
 
 
 def scan_8(n, lengths, *args):
-    """Opset 8: a batch in front of everything, and the sequence behind it."""
-    if lengths is not None:
-        n.unsupported("a scan of sequences of different lengths")
+    """Opset 8: a batch in front of everything, and the sequence behind it; lengths [B] of the sequences."""
     model, scope, body = n.scope.model, n.scope, n.get("body")
     nxs = n.get("num_scan_inputs")
     ninit, ways = len(args) - nxs, n.get("directions", [0] * nxs)
-    batch = args[0].shape[0] if args else 0
-    if not _onnx.number(batch):
-        n.unsupported("a scan over a batch of unknown size")
-    rows = []
-    for b in range(batch):
-        xs = [torch.flip(tensor(x)[b], [0]) if w else tensor(x)[b] for x, w in zip(args[ninit:], ways)]
+    args = [tensor(v) for v in args]
+    at = [] if lengths is None else [torch.arange(args[ninit].shape[1])]
+
+    def one(row):
+        long = row[-1] if at else None
+        xs = [reversed_in(x.unsqueeze(1), long.reshape([1]) if at else None).squeeze(1) if w else x for x, w in zip(row[ninit:], ways)]
 
         def step(state, items):
-            outs = [tensor(v) for v in model.run_body(scope, body, list(state) + list(items))]
-            return outs[:ninit], outs[ninit:]
+            outs = [tensor(v) for v in model.run_body(scope, body, list(state) + list(items[:nxs]))]
+            new, y = outs[:ninit], outs[ninit:]
+            if at:  # behind its end a sequence keeps its state and gives zeros
+                live = items[nxs] < long
+                new, y = [torch.where(live, a, o) for a, o in zip(new, state)], [torch.where(live, v, torch.zeros_like(v)) for v in y]
+            return new, y
 
-        state, ys = scan(step, [tensor(v)[b] for v in args[:ninit]], xs)
-        rows.append(list(state) + list(ys))
-    return tuple([torch.stack([r[i] for r in rows], 0) for i in range(len(rows[0]))])
+        state, ys = scan(step, row[:ninit], xs + at)
+        return list(state) + list(ys)
+
+    rows = args if lengths is None else args + [tensor(lengths)]
+    batch = args[0].shape[0]
+    if not _onnx.number(batch):
+        return tuple(_C.map(one, (rows,)))
+    made = [one([v[b] for v in rows]) for b in range(batch)]
+    return tuple([torch.stack([r[i] for r in made], 0) for i in range(len(made[0]))])
 
 
 # ---- recurrent networks ----
@@ -336,7 +344,7 @@ def recurrent(kind, default, order, count):
 
 
 def on_torch(kind, order, count, hidden, dirs, x, w, r, b, h, c):
-    w, r = gates(w, order, hidden), gates(r, order, hidden)
+    w, r = gates(w, order, hidden), gates(r, order, hidden).narrow(2, 0, hidden)  # hidden_size is known when the weight's sizes are not
     bias = None if b is None else biases(b, order, hidden, count)
     params = []
     for d in range(dirs):
@@ -355,7 +363,7 @@ def reversed_in(x, lengths):
     at = torch.arange(x.shape[0]).unsqueeze(1)
     long = lengths.to(torch.int64).unsqueeze(0)
     index = torch.where(at < long, long - 1 - at, at)
-    return torch.gather(x, 0, index.unsqueeze(-1).expand(list(x.shape)))
+    return torch.gather(x, 0, index.reshape(list(index.shape) + [1] * (x.dim() - 2)).expand(list(x.shape)))
 
 
 class Bytes:

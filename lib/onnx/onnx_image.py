@@ -386,14 +386,22 @@ def nms(n, boxes, scores, most=None, iou=None, threshold=None):
 
 
 # ---- spectra ----
+def real_or_complex(x):
+    """x [..., 1] without the last dimension, x [..., 2] as complex numbers."""
+    if _onnx.truth(x.shape[-1] == 1):
+        return torch.select(x, -1, 0)
+    _onnx.require(x.shape[-1] == 2)
+    return torch.complex(torch.select(x, -1, 0), torch.select(x, -1, 1))
+
+
 def dft(n, x, length, axis):
     if x.dtype in (torch.float16, torch.bfloat16):  # no complex numbers of such parts
         return dft(n, x.float(), length, axis).to(x.dtype)
     rank = x.dim()
     axis = axis_of(axis, rank)
     inverse, one = n.get("inverse", 0), n.get("onesided", 0)
-    real = x.squeeze(-1) if _onnx.number(x.shape[-1]) and x.shape[-1] == 1 else None
-    signal = real if real is not None else torch.view_as_complex(x)
+    signal = real_or_complex(x)
+    real = None if signal.dtype.is_complex else signal
     size = length[0] if length else None
     if inverse and one:
         size = 2 * (x.shape[axis] - 1) if size is None else size
@@ -414,12 +422,11 @@ def dft_20(n, x, length=None, axis=None):
 
 
 def stft(n, x, step, window=None, length=None):
+    if x.dtype in (torch.float16, torch.bfloat16):
+        return stft(n, x.float(), step, None if window is None else window.float(), length).to(x.dtype)
     size = window.shape[0] if window is not None else length[0] if length else x.shape[-2]
-    complex_in = x.dim() == 3 and _onnx.number(x.shape[-1]) and x.shape[-1] == 2
-    if complex_in:
-        frames = torch.view_as_complex(x.contiguous())
-    else:
-        frames = x.squeeze(-1) if x.dim() == 3 else x
+    frames = real_or_complex(x) if x.dim() == 3 else x
+    complex_in = frames.dtype.is_complex
     frames = frames.unfold(1, size, step[0])  # [B, frames, size]
     if window is not None:
         frames = frames * window

@@ -287,7 +287,7 @@ def einsum(n, *args):
 
 
 def det(n, x):
-    return torch.linalg.det(x)
+    return torch.linalg.det(x.float()).to(x.dtype) if x.dtype in (torch.float16, torch.bfloat16) else torch.linalg.det(x)
 
 
 def cum(f, start):

@@ -66,7 +66,7 @@ def extreme(f, logical, limit):
     def reduce(x, axes, keep):
         empty = False
         for a in axes:
-            empty = empty or (_onnx.number(x.shape[a]) and x.shape[a] == 0)
+            empty = empty or _onnx.truth(x.shape[a] == 0)
         if empty:
             shape = [1 if d in axes else x.shape[d] for d in range(x.dim()) if keep or d not in axes]
             return torch.full(shape, limit(x.dtype), dtype=x.dtype)

@@ -233,16 +233,16 @@ def slice_(n, x, starts, ends, axes=None, steps=None):
             x = torch.ops.aten.slice.Tensor(x, a, s, min(e, 2**63 - 1) if _onnx.number(e) else e, d)
             continue
         # backwards: the elements are those of a forward slice of the flipped dimension
-        if _onnx.number(s) and _onnx.number(e) and _onnx.number(length):
-            idx = list(range(length))[slice(s, None if e < -length else e, d)]
-            x = torch.index_select(x, a, torch.tensor(idx, dtype=torch.int64))
-            continue
         if not _onnx.number(s) or not _onnx.number(e):
             n.unsupported("a slice backwards between sizes that are not known")
-        x = torch.flip(x, [a])
-        first = length - 1 - s if s >= 0 and s < 2**31 - 1 else (-1 - s if s < 0 else 0)
-        last = length if e < -(2**31) + 2 else (length - 1 - e if e >= 0 else -1 - e)
-        x = torch.ops.aten.slice.Tensor(x, a, first, last, -d)
+        if _onnx.number(length):
+            s, e = max(0, min(length - 1, s + length if s < 0 else s)), e + length if e < 0 else e
+            idx = list(range(s, max(e, -1), d)) if length else []
+            x = torch.index_select(x, a, torch.tensor(idx, dtype=torch.int64))
+            continue
+        first = torch.sym_min(-1 - s, length - 1) if s < 0 else torch.sym_max(length - 1 - s, 0)
+        last = -1 - e if e < 0 else torch.sym_max(length - 1 - e, 0)
+        x = torch.ops.aten.slice.Tensor(torch.flip(x, [a]), a, first, last, -d)
     return x
 
 

@@ -341,6 +341,17 @@ static tc_status check_reduction(tc_shape_ctx *c) {
     return NULL;
 }
 
+/* An operator took a symbolic number where its types rest on a known one: who can pin it does (tc_program.wanted). */
+static tc_status needs_number(const tc_shape_ctx *c, tc_status st) {
+    tc_buf b = {0};
+    tc_status_free(st);
+    tc_sym_print(&b, *c->needed);
+    st = tc_error(TC_UNSUPPORTED, "%s with the symbolic number %s is not supported", tc_op_name(c->op), tc_buf_str(&b));
+    tc_buf_free(&b);
+    c->program->wanted = *c->needed;
+    return st;
+}
+
 tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_value *outs, int nouts) {
     const tc_op *f = tc_op_functional(op);
     const tc_schema *fs = tc_op_schema(f);
@@ -359,9 +370,11 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
     tc_value *to = f != op && nf > nouts ? more : outs; /* forms that return nothing: foreach_, list out */
     if (nf > 16 && to == more) TC_BUG("%s has more than 16 results", tc_op_name(f));
     if (to == more) memset(more, 0, sizeof more);
-    tc_shape_ctx c = {.program = p, .op = f, .args = fargs, .nargs = nfargs, .source = src, .outs = to, .nouts = nf};
+    tc_sym needed = NULL;
+    tc_shape_ctx c = {.program = p, .op = f, .args = fargs, .nargs = nfargs, .source = src, .outs = to, .nouts = nf, .needed = &needed};
     tc_status st = check_reduction(&c);
     if (!st) st = tc_op_checked(p, f->shape(&c));
+    if (needed) st = needs_number(&c, st);
     if (!st && !c.clashes) st = check_numbers(&c);
     if (!st && !c.clashes) st = check_complex(&c);
     if (!st && c.clashes) st = tc_sh_fail(&c, "there is no type that %s and %s promote to", tc_dtypes[c.clash[0]].torch, tc_dtypes[c.clash[1]].torch);

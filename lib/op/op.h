@@ -76,6 +76,7 @@ typedef struct {
     int nouts;
     tc_dtype clash[2]; /* if clashes: two argument dtypes without a common type, which fails the call */
     bool clashes;
+    tc_sym *needed; /* set to a symbolic number that the rule reads as a known one */
 } tc_shape_ctx;
 typedef tc_status (*tc_shape_fn)(tc_shape_ctx *c);
 

@@ -569,6 +569,13 @@ static tc_status decompose_norm(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, r ? r->outs[0] : NULL);
     return tc_e_done(e);
 }
+/* _is_all_true, _is_any_true */
+static tc_status decompose_is_true(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    if (x->meta.dtype != TC_BOOL)
+        return tc_error(TC_CONTENT, "%s: expected a tensor of bool, found %s", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch);
+    return tc_e_forward(e, strstr(tc_op_name(n->op), "_any_") ? "aten::any" : "aten::all", n);
+}
 static tc_status decompose_trace(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     if (x->meta.rank != 2) return tc_error(TC_CONTENT, "aten.trace: trace: expected a matrix, but got tensor with dim %d", x->meta.rank);
@@ -628,6 +635,8 @@ const tc_op tc_ops_reduce[] = {
     TRUTH("all(Tensor self)", shape_truth, lower_all, "all(bool[3,5])", "none is 0"),
     TRUTH("all.dim(Tensor self, int dim, bool keepdim=False)", shape_truth, lower_all, "all(bool[3,5], 1)", "none along dim is 0"),
     TRUTH("all.dims(Tensor self, int[]? dim=None, bool keepdim=False)", shape_truth, lower_all, "all(bool[3,5], [0,1])", "none along dim is 0"),
+    COMPOSED("_is_all_true(Tensor self)", decompose_is_true, "_is_all_true(bool[3,5])", "none is False"),
+    COMPOSED("_is_any_true(Tensor self)", decompose_is_true, "_is_any_true(bool[3,5])", "one is True"),
     TRUTH("count_nonzero(Tensor self, int? dim=None)", shape_count, lower_count_nonzero, "count_nonzero(f32[3,5])", "how many are not 0"),
     TRUTH("count_nonzero.dim_IntList(Tensor self, int[] dim)", shape_count, lower_count_nonzero, "count_nonzero(f32[3,5], [1])",
           "how many along dim are not 0"),

@@ -52,13 +52,15 @@ tc_sym tc_sh_int(const tc_shape_ctx *c, int i) {
     return s ? s : tc_sym_int(c->program->sym, 0);
 }
 
-int64_t tc_sh_const(const tc_shape_ctx *c, int i) {
+static int64_t known_int(const tc_shape_ctx *c, tc_sym s) {
     int64_t v = 0;
     bool b = false;
-    tc_sym s = tc_sh_int(c, i);
-    if (!tc_sym_const_int(s, &v) && tc_sym_const_bool(s, &b)) v = b;
-    return v;
+    if (tc_sym_const_int(s, &v)) return v;
+    if (tc_sym_const_bool(s, &b)) return b;
+    if (c->needed) *c->needed = s;
+    return 0;
 }
+int64_t tc_sh_const(const tc_shape_ctx *c, int i) { return known_int(c, tc_sh_int(c, i)); }
 
 int tc_sh_ints(const tc_shape_ctx *c, int i, tc_sym *out, int max) {
     const tc_arg *a = &c->args[i];
@@ -80,8 +82,7 @@ int tc_sh_ints(const tc_shape_ctx *c, int i, tc_sym *out, int max) {
 int tc_sh_const_ints(const tc_shape_ctx *c, int i, int64_t *out, int max) {
     tc_sym s[64];
     int n = tc_sh_ints(c, i, s, max < 64 ? max : 64);
-    for (int k = 0; k < n && k < max && k < 64; k++)
-        if (!tc_sym_const_int(s[k], &out[k])) out[k] = 0;
+    for (int k = 0; k < n && k < max && k < 64; k++) out[k] = known_int(c, s[k]);
     return n;
 }
 

@@ -266,6 +266,20 @@ PY
     tc-export again.pt2 | cmp - again.pt2
 }
 
+# The file has x[A] and y[B] with A and B from 2 on, as torch.export says of every free size.
+@test "programs of PyTorch run on sizes of 0 and 1, where 2 is no bound; of tc's own it is one" {
+    tc-export "$TC_ROOT/tests/cli/fixtures/guards.pt2" -o again.pt2
+    for f in "$TC_ROOT/tests/cli/fixtures/guards.pt2" again.pt2; do
+        for n in 0 1; do
+            tc-run "$f" --input x=6xf32=1 --input y=${n}xf32=1 -o y.npy
+            [ "$(tail -c 4 y.npy | od -An -tf4 | xargs)" = $((6 + n)) ]
+        done
+    done
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x * 2\n' >m.py
+    tc-export m.py:M --input x=Bxf32 --dim B=2..9 | tc-export -o m.pt2
+    fails 3 "x.size(0)=1, expected 2..9" tc-run m.pt2 --input x=1xf32=1
+}
+
 # tests/cli/fixtures/empty-key.pt2 is of PyTorch: it returns {"": [x + 1, x + 2], "b": x}.
 @test "what lies under an empty key is named by the key and its place" {
     tc-run "$TC_ROOT/tests/cli/fixtures/empty-key.pt2" --signature >out

@@ -444,14 +444,14 @@ PY
     tc-run m.pt2 --input x=1x2x3xf32=1,2,3,4,5,6 | tail -c 8 | od -An -tf4 | grep -q ' 10 *12$'
 }
 
-@test "an operator that makes as many parts as a size says pins the size, as a loop over it does" {
+@test "a size that says how many parts an operator makes, how wide its windows are or which dimension it takes is pinned" {
     cd "$BATS_TEST_TMPDIR"
-    for cut in 'torch.unbind(x)' 'x.chunk(x.shape[0])'; do
+    for cut in 'torch.unbind(x)' 'x.chunk(x.shape[0])' 'x.unfold(1, x.shape[0] - 2, 1)' 'x.cumsum(x.shape[0] - 2)' 'x.diagonal(x.shape[0])'; do
         printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return sum(t.sum() for t in %s)\n' "$cut" >m.py
-        fails 3 "the size x.0 (B) was declared free, but the model forces it to be a number known in advance, for it makes as many parts or steps: declare one" \
-            tc-export m.py:M --input x=Bx2xf32 --print
+        fails 3 "the size x.0 (B) was declared free, but the model forces it to be a number known in advance: declare one, as 3, or" \
+            tc-export m.py:M --input x=3x2xf32=1 --dim x.0=B --print
         [[ "$stderr" == *" m.py:4:"* ]]
-        tc-export m.py:M --input x=2x2xf32 --print | grep -q 'out.0'
+        tc-export m.py:M --input x=3x2xf32 --print | grep -q 'out.0'
     done
 }
 
