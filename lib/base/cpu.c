@@ -53,14 +53,15 @@ static uint64_t ask_saved(void) {
     __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
     return (uint64_t)d << 32 | a;
 }
-/* Linux since 5.16; before it, elsewhere and where a filter of system calls refuses, there is no AMX. For the process and its threads. */
+/* AMX must be requested from Linux (5.16), for the process and its threads. If the request fails (older kernels, system call filters), there is no
+ * AMX. */
 static bool ask_grant(unsigned state) {
     enum { REQ_XCOMP_PERM = 0x1023 }; /* of arch_prctl(2), asm/prctl.h */
     return syscall(SYS_arch_prctl, REQ_XCOMP_PERM, (unsigned long)state) == 0;
 }
 const tc_cpu tc_cpu_here = {ask_cpuid, ask_saved, ask_grant};
 
-/* What a processor has answered: a hypervisor takes 10 us for each question. */
+/* Cached answers of CPUID: under a hypervisor each query takes 10 us. */
 typedef struct {
     const tc_cpu *cpu;
     struct {
@@ -71,7 +72,7 @@ typedef struct {
     uint64_t saved;
 } answers;
 
-/* Registers of a leaf that need not be there: leaf 0 (of 0x80000000 on: that one) has the last, leaf 7 its last subleaf. */
+/* The registers of a CPUID leaf that may not exist: leaf 0 (or 0x80000000) gives the last leaf, leaf 7 its last subleaf. */
 static const unsigned *ask(answers *a, unsigned leaf, unsigned sub) {
     static const unsigned none[4];
     for (int i = 0; i < a->n; i++)
@@ -89,7 +90,7 @@ static uint64_t saved_state(answers *a) {
     a->knows_saved = true;
     return a->saved;
 }
-/* The tiles that kernels configure: palette 1 has 8, of 16 rows of 64 bytes. */
+/* The tile configuration of the kernels: palette 1 has 8 tiles of 16 rows of 64 bytes. */
 static bool has_tiles(answers *a) {
     const unsigned *r = ask(a, 0x1d, 1);
     return r[EBX] >> 16 >= 8 && (r[EBX] & 0xffff) >= 64 && (r[ECX] & 0xffff) >= 16;

@@ -41,7 +41,7 @@ TARGET static uint32_t fold(uint32_t crc, const unsigned char *p, size_t n) {
     return (uint32_t)_mm_cvtsi128_si32(_mm_srli_si128(_mm_xor_si128(x0, _mm_clmulepi64_si128(q, k, 0x00)), 4));
 }
 
-static bool can_fold; /* constant after its one initialisation: asking the CPU takes a microsecond or more in a virtual machine */
+static bool can_fold; /* constant once initialised: querying the CPU takes a microsecond or more in a virtual machine */
 static void ask(void) { can_fold = tc_cpu_has("-mpclmul"); }
 static bool folds(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of n more bytes after those whose checksum is crc (0: none). */
+/* The checksum after n more bytes; crc: that of the bytes before (0: none). */
 uint32_t tc_crc32(uint32_t crc, const void *data, size_t n);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct tc_embedded {
     size_t packed_len, len;      /* bytes packed and unpacked */
 } tc_embedded;
 
-extern const tc_embedded tc_embedded_sources[], tc_embedded_onnx_write[]; /* end with one without a name */
+extern const tc_embedded tc_embedded_sources[], tc_embedded_onnx_write[]; /* ended by an entry without a name */
 
 /* Appends the text. */
 void tc_embedded_append(tc_buf *out, const tc_embedded *e);

@@ -40,7 +40,7 @@ static tc_status map_fd(tc_blob *b, int fd, size_t len) {
     return NULL;
 }
 
-/* An unlinked file that holds `have` bytes and the rest of fd. */
+/* An unlinked temporary file with the bytes of `have`, then the rest of fd. */
 static tc_status spool(tc_blob *b, int fd, tc_buf *have) {
     const char *dir = getenv("TMPDIR");
     char path[PATH_MAX];
@@ -98,7 +98,7 @@ tc_status tc_blob_from_fd(int fd, const char *name, tc_blob **out_blob) {
     if (fstat(fd, &st)) return env_error(name, "read");
     if (S_ISDIR(st.st_mode)) return tc_error(TC_ENV, "%s: is a directory, expected a file", name);
     tc_blob *b = new_blob(name);
-    bool whole = S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0 && st.st_size > 0; /* /proc files say 0 bytes: read them */
+    bool whole = S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0 && st.st_size > 0; /* files in /proc report 0 bytes: they are read */
     tc_status s = whole ? map_fd(b, fd, (size_t)st.st_size) : read_pipe(b, fd);
     if (s) {
         tc_blob_release(b);
@@ -220,25 +220,25 @@ __attribute__((weak)) void tc_temporary_made(const char *path) { (void)path; }
 __attribute__((weak)) void tc_temporary_gone(const char *path) { (void)path; }
 __attribute__((weak)) void tc_temporary_hold_signals(bool hold) { (void)hold; }
 
-/* Removes what a killed writer left at path, when it is of this type (S_IFREG or S_IFDIR). */
+/* Removes the temporary of a killed writer at path, if it has this type (S_IFREG or S_IFDIR). */
 static void remove_left(const char *path, mode_t type) {
     struct stat opened, there;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return;
     bool left = !fstat(fd, &opened) && (opened.st_mode & S_IFMT) == type && !flock(fd, LOCK_EX | LOCK_NB);
-    /* a writer that lived until now may have renamed it and begun another */
+    /* its writer may have been alive, renamed it and started another */
     if (left && !lstat(path, &there) && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev) tc_status_free(tc_remove_tree(path));
     close(fd);
 }
 
-/* Is what was just made this writer's? Another may have taken it for left before the lock. */
+/* Is the new temporary still this writer's? Another writer may have removed it as abandoned before it was locked. */
 static bool held(int fd) {
     struct stat st;
-    if (flock(fd, LOCK_EX | LOCK_NB)) return errno != EWOULDBLOCK; /* a file system without locks */
+    if (flock(fd, LOCK_EX | LOCK_NB)) return errno != EWOULDBLOCK; /* the file system has no locks */
     return fstat(fd, &st) || st.st_nlink > 0;
 }
 
-/* A new file or folder, open and locked; -1 with errno EEXIST when another has the name. */
+/* Creates, opens and locks a file or folder; -1 with errno EEXIST if the name is taken. */
 static int make_held(const char *path, mode_t type) {
     bool folder = type == S_IFDIR;
     if (folder && mkdir(path, 0777)) return -1;
@@ -251,15 +251,16 @@ static int make_held(const char *path, mode_t type) {
     return -1;
 }
 
-/* Temporaries of a target are .NAME.tmp0, .NAME.tmp1, ...: each writer takes the first that is no living writer's. The first few are looked at
- * always, so that those which killed writers left go, however large the folder is. Caller frees out_path and closes out_fd, the lock. */
+/* The temporaries of a target are .NAME.tmp0, .NAME.tmp1, ...; each writer takes the first that no living writer holds. The first few are always
+ * checked, so that those of killed writers are removed, however large the folder is. The caller frees out_path and closes out_fd, which holds the
+ * lock. */
 static tc_status open_temporary(const char *target, const char *name, mode_t type, char **out_path, int *out_fd) {
     enum { LOOKED_AT = 4, MOST = 10000 };
     const char *base = tc_path_last(target);
     const int dir = (int)(base - target);
     tc_buf b = {0};
     *out_path = NULL;
-    for (unsigned i = 0; i < LOOKED_AT + MOST; i++) { /* once it is made nothing can fail: nobody else would remove it */
+    for (unsigned i = 0; i < LOOKED_AT + MOST; i++) { /* no failure may follow its creation: nobody else would remove it */
         b.len = 0;
         tc_buf_printf(&b, "%.*s.%s.tmp%u", dir, target, base, i < LOOKED_AT ? i : i - LOOKED_AT);
         remove_left(b.data, type);
@@ -287,10 +288,10 @@ static void remove_temporary(const char *path) {
     tc_temporary_hold_signals(false);
 }
 
-/* The temporary gets the target's name, or goes; the rename is made durable. */
+/* Renames the temporary to the target, or removes it; makes the rename durable. */
 static tc_status rename_to(const char *temporary, const char *target, const char *name) {
     const char *base = tc_path_last(target);
-    char parent[PATH_MAX]; /* not allocated: memory may not run out between the renames of files that belong together */
+    char parent[PATH_MAX]; /* on the stack: no allocation may fail between the renames of files that belong together */
     snprintf(parent, sizeof parent, "%.*s", base > target + 1 ? (int)(base - target) - 1 : 1, base > target ? target : ".");
     tc_temporary_hold_signals(true);
     tc_status s = rename(temporary, target) ? env_error(name, "rename the temporary to") : NULL;
@@ -360,7 +361,7 @@ uint64_t tc_out_offset(const tc_out *o) { return o->offset; }
 
 tc_status tc_fsync_dir(const char *dir) {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* A folder that may be written to and not read cannot be synced, some network file systems refuse it: a rename is as durable as they make it. */
+    /* A folder that cannot be read cannot be synced, and some network file systems refuse it; the rename is then as durable as the system makes it. */
     if (fd < 0) return errno == EACCES ? NULL : env_error(dir, "open");
     bool bad = fsync(fd) && errno != EINVAL && errno != EROFS;
     tc_status s = bad ? env_error(dir, "sync") : NULL;
@@ -369,13 +370,13 @@ tc_status tc_fsync_dir(const char *dir) {
 }
 
 static tc_status commit(tc_out *o) {
-    int lock = o->close_fd ? dup(o->fd) : -1; /* the file is this writer's until it has its name */
+    int lock = o->close_fd ? dup(o->fd) : -1; /* keeps the lock until the file has its final name */
     bool closed = !o->close_fd || !close(o->fd);
     o->close_fd = false;
     tc_status st = closed ? NULL : env_error(o->name, "close");
     if (st) remove_temporary(o->temporary);
     else st = rename_to(o->temporary, o->target, o->name);
-    if (lock >= 0) close(lock); /* from here on the temporary name may be another's */
+    if (lock >= 0) close(lock); /* the temporary name may be reused from here on */
     free(o->temporary);
     o->temporary = NULL;
     return st;
@@ -420,7 +421,7 @@ tc_status tc_folder_names(tc_arena *a, const char *dir, bool (*want)(const char 
     DIR *d = opendir(dir);
     if (!d) return env_error(dir, "open the folder");
     TC_VEC(char *) v = {0};
-    errno = 0; /* of readdir, which tells the end from a failure by nothing else */
+    errno = 0; /* readdir reports errors through errno only */
     for (struct dirent *e; (e = readdir(d)); errno = 0)
         if (want(e->d_name)) tc_vec_push(&v, tc_arena_strdup(a, e->d_name));
     tc_status s = errno ? env_error(dir, "read the folder") : NULL;
@@ -476,7 +477,7 @@ struct tc_out_dir {
     int lock; /* the open folder */
 };
 
-/* What stands at `target`, if anything, must be an empty folder; its mode goes to out_mode, 0 where there is none. */
+/* `target` must not exist or be an empty folder, whose mode is stored in out_mode (0: none). */
 static tc_status replaceable(const char *target, const char *name, mode_t *out_mode) {
     struct stat st;
     *out_mode = 0;

@@ -31,52 +31,51 @@ typedef struct tc_blob {
 tc_status tc_blob_open(const char *path, tc_blob **out_blob);
 /* The same for an open descriptor, which stays open. A regular file is mapped from its beginning when its offset is 0. */
 tc_status tc_blob_from_fd(int fd, const char *name, tc_blob **out_blob);
-/* Takes over data of malloc. */
+/* Takes ownership of memory from malloc. */
 tc_blob *tc_blob_adopt(void *data, size_t n, const char *name);
-/* n bytes from offset, which must lie inside, under a name of its own. */
+/* n bytes from offset, which must be inside, as a blob with a name of its own. */
 tc_blob *tc_blob_slice(tc_blob *b, size_t offset, size_t n, const char *name);
-/* Lets the system take back the pages of n bytes at p that were read: they are read again when they are needed. Nothing for what is not mapped. */
+/* Releases the resident pages of n bytes at p, which are read again on demand. Does nothing if b is not mapped. */
 void tc_blob_forget(const tc_blob *b, const void *p, size_t n);
 tc_blob *tc_blob_retain(tc_blob *b);
 void tc_blob_release(tc_blob *b);             /* NULL is allowed */
 void tc_blob_deleter(void *blob, void *data); /* tc_blob_release in the form that tc_storage_wrap takes (ctx is the blob) */
 
 typedef struct tc_out tc_out;
-/* path "-" or NULL: stdout's descriptor. Symbolic links are followed, so the file that they name is replaced. Temporary files that killed writers
- * of the same file left beside it are removed. */
+/* path "-" or NULL: stdout. Symbolic links are followed, so that the file they point to is replaced. Temporary files that killed writers of the same
+ * file left are removed. */
 tc_status tc_out_open(const char *path, tc_out **out_file);
 tc_status tc_out_write(tc_out *o, const void *p, size_t n); /* buffered */
-tc_status tc_out_flush(tc_out *o);                          /* hands everything to the system, for pipes */
-tc_status tc_out_sync(tc_out *o);                           /* hands a file to the disk: what tc_out_finish then has left to do is its name */
+tc_status tc_out_flush(tc_out *o);                          /* passes all bytes to the system, for pipes */
+tc_status tc_out_sync(tc_out *o);                           /* writes a file to the disk, so that tc_out_finish only has to rename it */
 uint64_t tc_out_offset(const tc_out *o);                    /* bytes written so far */
-void tc_out_executable(tc_out *o);                          /* whoever may read the file may run it */
-/* s NULL: flush, fsync, rename, fsync the folder. s failing: the temporary is removed. Frees o in both cases (NULL is allowed).
- * Returns s, or what went wrong here. */
+void tc_out_executable(tc_out *o);                          /* makes it executable for everyone who may read it */
+/* s NULL: flush, fsync, rename, fsync of the folder. s an error: removes the temporary. Frees o in both cases (NULL is allowed). Returns s, or the
+ * error of this call. */
 tc_status tc_out_finish(tc_out *o, tc_status s);
 /* The whole text or bytes to a path in one call. */
 tc_status tc_file_write(const char *path, const void *p, size_t n);
 
-/* What a program does so that a signal which ends it leaves no temporary. Weak functions that do nothing, unless it brings functions of these names
- * (cmd/signals.c). path lives from made to gone; between hold_signals(true) and (false), while a file is made,
- * renamed or removed, no signal comes to that thread. */
+/* Hooks by which a program removes temporaries when a signal ends it: weak functions that do nothing, replaced in cmd/signals.c. path stays valid
+ * from made to gone. Between hold_signals(true) and hold_signals(false), while a file is created, renamed or removed, the thread takes no signal. */
 void tc_temporary_made(const char *path);
 void tc_temporary_gone(const char *path);
 void tc_temporary_hold_signals(bool hold);
 
-/* A folder that appears whole or not at all, in place of none or of an empty one, which stays when this fails; links are followed. Its files
- * are written into tc_out_dir_path, a temporary folder beside it; what killed writers of the same folder left there is removed.
- * tc_out_dir_finish is as tc_out_finish. */
+/* A folder that appears whole or not at all. The target must not exist or be an empty folder, which is kept on failure; links are followed. Files
+ * are written into tc_out_dir_path, a temporary folder beside it; temporaries of killed writers of the same target are removed. tc_out_dir_finish
+ * works like tc_out_finish. */
 typedef struct tc_out_dir tc_out_dir;
 tc_status tc_out_dir_open(const char *path, tc_out_dir **out_dir);
 const char *tc_out_dir_path(const tc_out_dir *d);
 tc_status tc_out_dir_finish(tc_out_dir *d, tc_status s);
 
-const char *tc_path_last(const char *path); /* behind the last slash */
-/* What stands there, links followed: st_mode & S_IFMT, 0 for nothing. TC_ENV when that cannot be seen, which is not the same as nothing. */
+const char *tc_path_last(const char *path); /* after the last slash */
+/* The type of a path, links followed: st_mode & S_IFMT, 0 if nothing exists. TC_ENV if that cannot be determined. */
 tc_status tc_path_type(const char *path, mode_t *out_type);
-/* Where a path leads after links; the last component need not exist. Caller frees. */
+/* The path after resolving links; its last component need not exist. The caller frees it. */
 char *tc_path_follow(const char *path);
-/* The names in a folder that `want` takes, in the order of their bytes, in the arena. TC_ENV unless the folder was read to its end. */
+/* The names in a folder that `want` accepts, sorted by bytes, in the arena. TC_ENV if the folder cannot be read completely. */
 tc_status tc_folder_names(tc_arena *a, const char *dir, bool (*want)(const char *name), char ***out, size_t *out_n);
 /* A small text or JSON file, at most `limit` bytes, NUL-terminated; caller frees with tc_buf_free. */
 tc_status tc_file_read(const char *path, size_t limit, tc_buf *out);

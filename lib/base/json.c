@@ -100,7 +100,7 @@ static bool open_container(tc_jread *j, int c, const char *what) {
 bool tc_jr_object(tc_jread *j) { return open_container(j, '{', "an object"); }
 bool tc_jr_array(tc_jread *j) { return open_container(j, '[', "a list"); }
 
-/* At the next element, past its comma; false when the container closes here. */
+/* Advances to the next element, past its comma; false if the container ends. */
 static bool next_element(tc_jread *j, int close, const char *what) {
     int c = next_byte(j);
     if (j->status) return false;
@@ -122,9 +122,8 @@ static bool next_element(tc_jread *j, int close, const char *what) {
     return true;
 }
 
-/* The first of the bytes from p on that a string does not take as it is: a quote, a backslash, a control character or one beyond ASCII.
- * Sixteen bytes at a time, then eight: of the bytes whose top bit is set in `stop`, the lowest is such a one; less than eight before the end
- * it may be early. */
+/* Finds the first byte from p on that a string cannot contain directly: a quote, a backslash, a control character or a byte beyond ASCII. 16 bytes
+ * at a time, then eight: the lowest byte whose top bit is set in `stop`. Within eight bytes of the end it may stop early. */
 static inline const char *plain(const char *p, const char *end) {
 #ifdef __SSE2__
     for (; end - p >= 16; p += 16) {
@@ -148,7 +147,7 @@ static inline const char *plain(const char *p, const char *end) {
 
 bool tc_jr_item(tc_jread *j) { return next_element(j, ']', "',' or ']'"); }
 
-/* A member written as most are: [,] blanks "plain key": with nothing before the colon. False: nothing was read. */
+/* Fast path for the usual form of a member: [,] blanks "plain key": without blanks before the colon. False: nothing was read. */
 static inline bool usual_member(tc_jread *j, tc_str *out_key) {
     const char *p = j->p, *end = j->end;
     if (!j->first && p < end && *p++ != ',') return false;
@@ -199,7 +198,7 @@ bool tc_jr_bool(tc_jread *j) {
     return false;
 }
 
-static locale_t c_locale; /* constant after its one initialisation: strtod must not follow the caller's locale */
+static locale_t c_locale; /* constant once initialised: strtod must not depend on the caller's locale */
 static void make_c_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 static double parse_double(tc_jread *j, const char *s, size_t n) {
@@ -348,7 +347,7 @@ static const char *unescape(tc_jread *j, const char *p) {
     return p;
 }
 
-/* Bytes of the UTF-8 sequence at p, or 0 when it is not one. */
+/* Length of the UTF-8 sequence at p, 0 if invalid. */
 static int utf8_length(const char *p, const char *end) {
     const unsigned char *u = (const unsigned char *)p;
     int n = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : u[0] < 0xf5 ? 4 : 0;

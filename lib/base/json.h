@@ -31,9 +31,9 @@ typedef enum { TC_JR_NONE /* end or error */, TC_JR_NULL, TC_JR_BOOL, TC_JR_NUMB
 typedef struct {
     const char *file; /* for messages; NULL: none */
     const char *text, *p, *end;
-    const char *at; /* where the last value began: tc_jr_fail points here */
+    const char *at; /* start of the last value, for tc_jr_fail */
     int depth;
-    bool first; /* nothing was read yet in the container that is open */
+    bool first; /* nothing was read yet in the current container */
     tc_status status;
     tc_buf scratch; /* the last string that had escapes */
 } tc_jread;
@@ -44,7 +44,7 @@ tc_status tc_jr_finish(tc_jread *j);
 static inline bool tc_jr_ok(const tc_jread *j) { return j->status == NULL; }
 /* Records an error at the last value, unless there is one already. */
 void tc_jr_fail(tc_jread *j, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
-/* Records a failure from elsewhere as it is (NULL: nothing); frees it when there is one already. */
+/* Records an error from elsewhere unchanged (NULL: nothing); frees it if there is one already. */
 void tc_jr_fail_with(tc_jread *j, tc_status s);
 
 tc_jr_kind tc_jr_peek(tc_jread *j);
@@ -59,17 +59,17 @@ double tc_jr_double(tc_jread *j);                                     /* a numbe
 bool tc_jr_number(tc_jread *j, int64_t *out_int, double *out_double); /* true: it is an integer */
 tc_str tc_jr_string(tc_jread *j);                                     /* not NUL-terminated; lives until the next string is read; never holds a NUL */
 char *tc_jr_strdup(tc_jread *j, tc_arena *a);                         /* "" after an error */
-/* s, which was read last, for as long as the text and a live: it is copied only where it had escapes. */
+/* Extends the life of s, the last string read, to that of the text and of a: it is copied only if it had escapes. */
 static inline tc_str tc_jr_keep(const tc_jread *j, tc_arena *a, tc_str s) {
     return s.n && s.s == j->scratch.data ? (tc_str){tc_arena_strndup(a, s.s, s.n), s.n} : s;
 }
 tc_str tc_jr_skip(tc_jread *j); /* any value; returns its text, checked */
-/* The same for an object or list that is read later: only where its strings end and the depth of its brackets are checked. */
+/* The same for an object or list that is read later: checks only the ends of strings and the depth of brackets. */
 void tc_jr_skip_unread(tc_jread *j);
-/* Passes the object or list here when it is byte for byte `like`, which tc_jr_skip gave; else false, and nothing is read. */
+/* Skips the object or list here if it is byte for byte equal to `like`, which tc_jr_skip returned; else false, and nothing is read. */
 bool tc_jr_skip_same(tc_jread *j, tc_str like);
 
-/* A place to come back to, inside the same containers. */
+/* A position to return to, inside the same containers. */
 typedef struct {
     const char *p;
     int depth;

@@ -1,5 +1,5 @@
-/* Brackets outside of strings: the bytes in strings are masked out by the parity of the quotes that no backslash stands before (the arithmetic
- * of Langdale and Lemire, Parsing Gigabytes of JSON per Second, 2019, 3.1). Compiled for SSE2 and for AVX2. */
+/* Finds brackets outside strings: bytes in strings are masked out by the parity of the unescaped quotes (the arithmetic of Langdale and Lemire,
+ * Parsing Gigabytes of JSON per Second, 2019, 3.1). Compiled for SSE2 and for AVX2. */
 #include "base/json_blocks.h"
 
 #include "base/cpu.h"
@@ -12,7 +12,7 @@
 #define INLINE __attribute__((always_inline)) static inline
 #define TARGET __attribute__((target("avx2,bmi,popcnt")))
 
-/* Bit i: byte i of the 64 of a block is that. */
+/* Bit i is set if byte i of the block of 64 is such a character. */
 typedef struct {
     uint64_t slash, quote, open, close; /* open, close: of either kind of bracket, which differ in bit 5 only */
 } marks;
@@ -39,7 +39,7 @@ TARGET INLINE marks marks32(const char *p) {
     return (marks){where32(v, '\\'), where32(v, '"'), where32(lower, '{'), where32(lower, '}')};
 }
 
-/* The depth after the brackets of a block, or the one at which it reached base or passed the limit. */
+/* The depth after the brackets of a block, or the depth at which it reached base or exceeded the limit. */
 INLINE int depth_after(uint64_t opens, uint64_t closes, int depth, int base, int limit) {
     int up = __builtin_popcountll(opens), down = __builtin_popcountll(closes);
     if (depth - down > base && depth + up <= limit) return depth + up - down;
@@ -49,7 +49,7 @@ INLINE int depth_after(uint64_t opens, uint64_t closes, int depth, int base, int
 
 INLINE const char *pass(const char *p, const char *end, int base, int limit, int *depth, marks (*read)(const char *)) {
     const uint64_t even = 0x5555555555555555u;
-    uint64_t escape = 0, inside = 0; /* the first byte of the block is escaped; all ones: it stands in a string */
+    uint64_t escape = 0, inside = 0; /* escape: the first byte of the block is escaped; inside: all ones if it is in a string */
     for (; end - p >= 64; p += 64) {
         const marks m = read(p);
         uint64_t slash = m.slash & ~escape, follows = slash << 1 | escape, starts = slash & ~even & ~follows, sum;
@@ -62,7 +62,7 @@ INLINE const char *pass(const char *p, const char *end, int base, int limit, int
         inside = (uint64_t)((int64_t)mask >> 63);
         escape = carry;
     }
-    for (; inside && p < end; p++) { /* to the end of the string */
+    for (; inside && p < end; p++) { /* continue to the end of the string */
         if (!escape && *p == '"') inside = 0;
         escape = !escape && *p == '\\';
     }
@@ -74,12 +74,12 @@ TARGET static const char *pass32(const char *p, const char *end, int base, int l
     return pass(p, end, base, limit, depth, marks32);
 }
 
-static const char *(*best)(const char *, const char *, int, int, int *); /* constant after its one initialisation */
+static const char *(*best)(const char *, const char *, int, int, int *); /* constant once initialised */
 static void choose(void) { best = tc_cpu_has("-mavx2") && tc_cpu_has("-mbmi") && tc_cpu_has("-mpopcnt") ? pass32 : pass16; }
 
 const char *tc_json_skip_blocks(const char *p, const char *end, int base, int limit, int *io_depth) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (end - p < 4096) return pass16(p, end, base, limit, io_depth); /* asking the CPU costs more */
+    if (end - p < 4096) return pass16(p, end, base, limit, io_depth); /* too short to pay for querying the CPU */
     pthread_once(&once, choose);
     return best(p, end, base, limit, io_depth);
 }

@@ -31,7 +31,7 @@ void tc_json_end(tc_json *w) {
     tc_buf_putc(w->b, w->open[--w->depth] == '{' ? '}' : ']');
 }
 
-/* Length of the UTF-8 sequence at s (at most n bytes), or 0 when it is malformed. */
+/* Length of the UTF-8 sequence at s (at most n bytes), 0 if it is malformed. */
 static size_t utf8_len(const unsigned char *s, size_t n) {
     size_t k = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
     if (k == 0 || k > n) return 0;
@@ -41,7 +41,7 @@ static size_t utf8_len(const unsigned char *s, size_t n) {
     return k;
 }
 
-/* Bytes from s on, at most n, that stand in JSON text as they are. */
+/* The number of bytes from s, at most n, that JSON text can contain directly. */
 static size_t plain_run(const unsigned char *s, size_t n) {
     typedef unsigned char bytes __attribute__((vector_size(16)));
     typedef uint64_t words __attribute__((vector_size(16)));

@@ -33,7 +33,7 @@ char *tc_xstrdup(const char *s) {
 
 struct tc_arena_block {
     tc_arena_block *next;
-    size_t used, cap; /* of data, which is zero beyond used */
+    size_t used, cap; /* of data; bytes beyond used are zero */
     _Alignas(16) unsigned char data[];
 };
 
@@ -46,7 +46,7 @@ void *tc_arena_alloc(tc_arena *a, size_t n) {
     tc_arena_block *b = a->head;
     if (!b || b->cap - b->used < need) {
         size_t cap = b ? (b->cap < ARENA_MAX ? b->cap * 2 : ARENA_MAX) : ARENA_FIRST;
-        bool alone = need > cap / 2; /* a large request gets a block of its own and the current one stays in use */
+        bool alone = need > cap / 2; /* a large request gets its own block, and the current one stays in use */
         if (alone) cap = need;
         tc_arena_block *nb = tc_xcalloc(1, sizeof *nb + cap);
         nb->cap = cap;
@@ -85,7 +85,7 @@ void *tc_arena_dup(tc_arena *a, const void *p, size_t n) {
     return q;
 }
 
-/* Printed where the head block has room; measured first only where it has not. */
+/* Formats directly into the head block; if it has no room, the length is known and the text is formatted again. */
 char *tc_arena_printf(tc_arena *a, const char *fmt, ...) {
     const size_t room = a->head ? a->head->cap - a->head->used : 0;
     char *p = room ? (char *)a->head->data + a->head->used : NULL;
@@ -95,7 +95,7 @@ char *tc_arena_printf(tc_arena *a, const char *fmt, ...) {
     int n = vsnprintf(p, room, fmt, ap);
     va_end(ap);
     TC_ASSERT(n >= 0);
-    if ((size_t)n >= room && room) memset(p, 0, room); /* as blocks are beyond what is used */
+    if ((size_t)n >= room && room) memset(p, 0, room); /* unused bytes of blocks must be zero */
     char *q = tc_arena_alloc(a, (size_t)n + 1);
     if (q != p) vsnprintf(q, (size_t)n + 1, fmt, again);
     va_end(again);
@@ -182,7 +182,7 @@ static uint64_t word_at(const unsigned char *s) {
     return w;
 }
 
-/* The n < 8 bytes before `end` as a number, the first lowest; `before`: the eight bytes before `end` may be read. */
+/* The n < 8 bytes before `end` as a little-endian number; `before`: the eight bytes before `end` are readable. */
 static uint64_t tail_before(const unsigned char *end, size_t n, bool before) {
     uint64_t w = 0;
     if (n && before && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) return word_at(end - 8) >> (64 - 8 * n);
@@ -190,7 +190,7 @@ static uint64_t tail_before(const unsigned char *end, size_t n, bool before) {
     return w;
 }
 
-/* Both halves of a product of 64 by 64 bits. */
+/* The high and low half of a 64-by-64-bit product, combined. */
 static uint64_t folded(uint64_t a, uint64_t b) {
     __extension__ typedef unsigned __int128 wide;
     const wide w = (wide)a * b;
@@ -200,7 +200,7 @@ static uint64_t folded(uint64_t a, uint64_t b) {
 uint64_t tc_hash(const void *p, size_t n, uint64_t seed) {
     const unsigned char *s = p;
     uint64_t h = seed ^ (n * 0x9e3779b97f4a7c15u);
-    /* A factor that is 0 hides the other: the seed decides which word gives it. */
+    /* A factor of 0 would hide the other factor: because of the seed, no input is known to give it. */
     const uint64_t k = (seed ^ 0xff51afd7ed558ccdu) * 0xc4ceb9fe1a85ec53u;
     const bool before = n >= 8;
     for (; n >= 16; n -= 16, s += 16) h = folded(word_at(s) ^ k, word_at(s + 8) ^ h);
@@ -212,10 +212,10 @@ uint64_t tc_hash(const void *p, size_t n, uint64_t seed) {
     return h ^ (h >> 32);
 }
 
-/* A slot is the upper half of its key's hash above the index, so that entries of other keys are not touched. */
+/* A slot holds the upper half of its key's hash and the index, so that most other keys are rejected without reading their entries. */
 static uint64_t slot_of(uint64_t hash, size_t k) { return (hash & UINT64_C(0xffffffff00000000)) | (k + 1); }
 
-/* The slot of the key, or the empty one where it belongs. */
+/* The slot of the key, or the empty slot where it belongs. */
 static size_t find_slot(const tc_map *m, const char *key, size_t n, uint64_t hash) {
     size_t mask = m->nslots - 1, i = hash & mask;
     for (;; i = (i + 1) & mask) {
@@ -248,7 +248,7 @@ void tc_map_reserve(tc_map *m, size_t n) {
 }
 
 void **tc_map_put(tc_map *m, const char *key, size_t n) {
-    if ((m->len + 1) * 4 > m->nslots * 3) rehash(m, m->nslots ? m->nslots * 2 : 16); /* at most three quarters are taken */
+    if ((m->len + 1) * 4 > m->nslots * 3) rehash(m, m->nslots ? m->nslots * 2 : 16); /* at most three quarters are used */
     uint64_t hash = tc_hash(key, n, m->seed);
     size_t i = find_slot(m, key, n, hash);
     if (!m->slots[i]) {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* n bytes are not there: aborts, unless the program brings a function of this name (cmd/signals.c: exit 1, temporary files removed). */
+/* Called when n bytes cannot be allocated: aborts, unless the program defines its own (cmd/signals.c: exit 1, temporary files removed). */
 _Noreturn void tc_no_memory(size_t n);
 void *tc_xmalloc(size_t n);
 void *tc_xcalloc(size_t count, size_t size);
@@ -21,7 +21,7 @@ char *tc_xstrdup(const char *s);
 typedef struct tc_arena_block tc_arena_block;
 typedef struct {
     tc_arena_block *head;
-    size_t used; /* bytes handed out so far: callers compare it with their limit */
+    size_t used; /* bytes handed out so far, for callers with a limit */
 } tc_arena;      /* {0} is a valid empty arena */
 
 void *tc_arena_alloc(tc_arena *a, size_t n);
@@ -71,12 +71,12 @@ typedef struct {
     size_t len, cap;
     uint64_t *slots; /* 0: empty, else half of the hash and 1 + the index of the entry */
     size_t nslots;
-    uint64_t seed; /* of the hash, another one in each process: nobody can choose keys that share a slot */
+    uint64_t seed; /* of the hash, random for each process, so that nobody can choose colliding keys */
     bool borrows;  /* keys are not copied: they live as long as the map */
     tc_arena keys;
 } tc_map;                                                     /* {0} is empty and copies its keys */
 void tc_map_reserve(tc_map *m, size_t n);                     /* room for n entries in all */
-void **tc_map_put(tc_map *m, const char *key, size_t n);      /* the place of the value, NULL inside when new */
+void **tc_map_put(tc_map *m, const char *key, size_t n);      /* the place of the value; it is NULL for a new key */
 void *tc_map_get(const tc_map *m, const char *key, size_t n); /* NULL when absent */
 void tc_map_set(tc_map *m, const char *key, void *value);     /* key NUL-terminated */
 void *tc_map_find(const tc_map *m, const char *key);          /* key NUL-terminated */

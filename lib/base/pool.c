@@ -34,7 +34,7 @@ struct tc_pool {
     share *shares;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    pthread_cond_t left; /* told by the last worker inside while `waiting` */
+    pthread_cond_t left; /* signalled by the last worker inside while `waiting` */
     _Atomic int entered; /* depth of tc_pool_enter, written by the caller only */
     _Atomic int sleepers;
     _Atomic bool quit, waiting;
@@ -67,8 +67,8 @@ static inline void relax(void) {
 #endif
 }
 
-/* Takes three quarters of the chunks that are left of a worker's own share, half of another's: most of the work is done in long pieces, each
- * with its own preparation, and short ones even out the end. False: none is left. */
+/* Takes three quarters of the chunks left in a worker's own share, half of another's: most of the work is done in long pieces, each with its own
+ * preparation, and short ones balance the end. False: none is left. */
 static bool take(share *s, bool own, int64_t *begin, int64_t *end) {
     int64_t next = atomic_load_explicit(&s->next, memory_order_relaxed);
     do {
@@ -88,10 +88,10 @@ static void work(tc_pool *p, int me) {
     }
 }
 
-/* Is there an open loop that this worker has not been in? */
+/* Is there an open loop that this worker has not entered yet? */
 static inline bool is_new(uint64_t state, uint64_t seen) { return (state & OPEN) && state / LOOP != seen; }
 
-/* Sleeps on a condition, the lock held: the first times, as `naps` counts them, for NAP_NS at most. */
+/* Waits on a condition with the lock held: the first times, as counted by `naps`, for at most NAP_NS. */
 static void nap(tc_pool *p, pthread_cond_t *on, int naps) {
     int64_t until = now_ns() + NAP_NS;
     struct timespec t = {until / 1000000000, until % 1000000000};
@@ -99,7 +99,7 @@ static void nap(tc_pool *p, pthread_cond_t *on, int naps) {
     else pthread_cond_wait(on, &p->lock);
 }
 
-/* Waits for a new loop: spins while a run may go on, naps while it does, then sleeps. */
+/* Waits for a new loop: spins for a while, naps while the run lasts, then sleeps. */
 static void await_loop(tc_pool *p, uint64_t seen) {
     if (p->spin) {
         int64_t until = now_ns() + SPIN_NS;
@@ -176,7 +176,7 @@ tc_status tc_pool_create(int threads, tc_pool **out_pool) {
     pthread_cond_init(&p->left, &clock);
     pthread_condattr_destroy(&clock);
 
-    /* Workers take no signals, the main thread's handlers see them all; but a mapped file that was truncated is told to who reads it. */
+    /* Workers block all signals, which the main thread handles, except SIGBUS: it is delivered to the thread that reads a truncated mapping. */
     sigset_t all, old;
     sigfillset(&all);
     sigdelset(&all, SIGBUS);
@@ -244,7 +244,7 @@ void tc_parallel_for(tc_pool *p, int64_t count, int64_t grain, tc_range_fn fn, v
         fn(ctx, 0, count, 0);
         return;
     }
-    /* About eight chunks a thread, so that a stolen core costs its share; never below the grain. */
+    /* About eight chunks for each thread, so that a stolen core costs only its share; never below the grain. */
     int64_t pieces = (int64_t)p->threads * 8, chunk = (count + pieces - 1) / pieces;
     if (chunk < grain) chunk = grain;
     int64_t chunks = (count + chunk - 1) / chunk;

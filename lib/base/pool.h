@@ -18,10 +18,10 @@ int tc_pool_threads(const tc_pool *p); /* 1 for NULL */
  * worker is in 0..threads-1 and unique among concurrent calls: index per-worker scratch with it. */
 typedef void (*tc_range_fn)(void *ctx, int64_t begin, int64_t end, int worker);
 
-/* Splits count items into chunks of at least `grain` and returns when all are done. p NULL: serial. Not reentrant from inside fn. */
+/* Splits count items into chunks of at least `grain` and returns when all are done. p NULL: serial. Must not be called from inside fn. */
 void tc_parallel_for(tc_pool *p, int64_t count, int64_t grain, tc_range_fn fn, void *ctx);
 
-/* Brackets a run of several parallel loops: workers are awake between them. May nest. */
+/* Brackets a run of several parallel loops: workers stay awake between them. May be nested. */
 void tc_pool_enter(tc_pool *p);
 void tc_pool_leave(tc_pool *p);
 

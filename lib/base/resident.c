@@ -1,4 +1,4 @@
-/* From /proc/self/statm and getrusage. */
+/* Reads /proc/self/statm and getrusage. */
 #include "base/resident.h"
 
 #include <stdio.h>

@@ -30,7 +30,7 @@ void tc_generator_seed_key(tc_generator *g, const uint32_t *key, int n) {
     s[0] = 0x80000000u;
 }
 
-/* Four words at a time: what is read of the state lies 1 and 227 words and more ahead of what is written. */
+/* Four words at a time: the words read are at least 1 and 227 ahead of those written. */
 typedef uint32_t words __attribute__((vector_size(16)));
 
 static words load(const uint32_t *p) {

@@ -10,7 +10,7 @@
 struct tc_status_s {
     tc_code code;
     tc_buf message, detail;
-    size_t body; /* where the message goes on behind its place */
+    size_t body; /* where the message continues after its place */
     tc_place place;
     char *file, *text; /* own the strings of place */
 };
@@ -41,7 +41,7 @@ tc_status tc_error(tc_code code, const char *fmt, ...) {
     return s;
 }
 
-/* The source line as detail, and a caret below column col; tabs stay tabs so that both lines move together. */
+/* Adds the source line as detail, and a caret below column col; tabs are kept so that both lines align. */
 static void append_caret(tc_buf *b, const char *text, int64_t col) {
     size_t n = strcspn(text, "\r\n");
     if (n > 400) n = 400;
@@ -82,7 +82,7 @@ tc_status tc_error_at(tc_code code, tc_place place, const char *fmt, ...) {
     return s;
 }
 
-/* "context: " goes into the message at byte `at`. */
+/* Inserts "context: " into the message at byte `at`. */
 static void insert(tc_status s, size_t at, const char *fmt, va_list ap) {
     tc_buf b = {0};
     tc_buf_append(&b, tc_buf_str(&s->message), at);

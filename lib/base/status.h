@@ -44,14 +44,14 @@ tc_status tc_error_at(tc_code code, tc_place place, const char *fmt, ...) TC_PRI
 /* "context: message"; returns s. NULL stays NULL. */
 tc_status tc_annotate(tc_status s, const char *fmt, ...) TC_PRINTF(2, 3);
 
-/* "file:line:col: context: message": behind the place where there is one; returns s. */
+/* "file:line:col: context: message": inserted after the place, if there is one; returns s. */
 tc_status tc_status_within(tc_status s, const char *fmt, ...) TC_PRINTF(2, 3);
 
 tc_code tc_status_code(tc_status s);        /* TC_OK for NULL */
 const char *tc_status_message(tc_status s); /* one line without newline; "" for NULL; lives as long as s */
-const char *tc_status_detail(tc_status s);  /* further lines (source line and caret, call stack, cure), or "" */
+const char *tc_status_detail(tc_status s);  /* further lines (source line and caret, call stack, suggestion), or "" */
 tc_place tc_status_place(tc_status s);
-/* Appends a further line to the detail (a cure, a frame of a call stack). */
+/* Appends a line to the detail (a suggestion, a frame of a call stack). */
 tc_status tc_status_add(tc_status s, const char *fmt, ...) TC_PRINTF(2, 3);
 void tc_status_free(tc_status s);
 
@@ -67,7 +67,7 @@ void tc_status_free(tc_status s);
 
 /* A broken invariant of tc itself, never bad input: prints the location to stderr and aborts. */
 _Noreturn void tc_bug_(const char *file, int line, const char *fmt, ...) TC_PRINTF(3, 4);
-bool tc_bug_met(void); /* the SIGABRT that a handler sees is that one, raised by ordinary code: the handler may do what such code may */
+bool tc_bug_met(void); /* Was SIGABRT raised by TC_BUG, and so from ordinary code? Then a handler may do what ordinary code may */
 #define TC_BUG(...) tc_bug_(__FILE__, __LINE__, __VA_ARGS__)
 #define TC_ASSERT(cond)                                        \
     do {                                                       \

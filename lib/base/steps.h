@@ -9,10 +9,10 @@
 
 typedef struct {
     int64_t limit, taken; /* limit -1: all */
-    tc_buf log;           /* a line a step */
+    tc_buf log;           /* one line for each step */
 } tc_stepping;
 
-/* May one more be taken? NULL: always. */
+/* May one more step be taken? NULL: always. */
 static inline bool tc_steps_left(const tc_stepping *s) { return !s || s->limit < 0 || s->taken < s->limit; }
 void tc_steps_took(tc_stepping *s, const char *fmt, ...) TC_PRINTF(2, 3); /* NULL: nothing */
 /* Both at once. */

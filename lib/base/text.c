@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <time.h>
 
-/* Edits from a to b: 2 for a letter that is other, more or missing, 1 for one of the other case. */
+/* Edit distance from a to b: 2 for a changed, added or missing letter, 1 for a change of case. */
 static size_t distance(const char *a, const char *b) {
     enum { MAX = 64 };
     size_t n = strlen(a), m = strlen(b), row[MAX + 1];
@@ -46,7 +46,7 @@ const char *tc_suggest(const char *word, const char *const *candidates, size_t n
     size_t best_d = SIZE_MAX, length = strlen(word);
     for (size_t i = 0; i < n; i++) {
         size_t d = candidates[i] ? distance(word, candidates[i]) : SIZE_MAX;
-        if (d < best_d && 3 * d <= length + strlen(candidates[i]) + 3) best_d = d, best = candidates[i]; /* CPython's measure of near */
+        if (d < best_d && 3 * d <= length + strlen(candidates[i]) + 3) best_d = d, best = candidates[i]; /* CPython's threshold for similar names */
     }
     return best;
 }
@@ -70,7 +70,7 @@ bool tc_parse_double(const char *s, double *out) {
     return true;
 }
 
-/* Bytes of the control character at s, of n: C0, DEL, and C1 as UTF-8 writes it (CSI, U+009B, is c2 9b). */
+/* Length of the control character at s (of n bytes): C0, DEL, and C1 encoded as UTF-8 (CSI, U+009B, is c2 9b). */
 static size_t control_len(const unsigned char *s, size_t n) {
     if (*s < 0x20 || *s == 0x7f) return 1;
     return n > 1 && s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0 ? 2 : 0;

@@ -1,19 +1,20 @@
-/* Small things with text and time that several layers need. */
+/* Helpers for text, numbers and time that several layers need. */
 #ifndef TC_BASE_TEXT_H
 #define TC_BASE_TEXT_H
 
 #include "base/mem.h"
 
-/* The candidate nearest to word by edit distance, if it is near enough to be a slip; else NULL. */
+/* The candidate with the least edit distance to word if it may be a misspelling; else NULL. */
 const char *tc_suggest(const char *word, const char *const *candidates, size_t n);
-/* Whether word is one of `words`, a list with a space before and after each of them. */
+/* Is word in `words`, a list with a space before and after each word? */
 bool tc_word_in(const char *words, const char *word);
 /* If the bytes from *p up to end begin with text: advances *p past it, true. */
 bool tc_eat(const char **p, const char *end, const char *text);
-/* A whole string as a number; false when it is not one, or out of range. Decimal; double also takes 1e-3, inf, nan; no locale. */
+/* Converts a whole string to a number; false if it is not one, or out of range. Decimal; double also takes 1e-3, inf, nan; independent of the
+ * locale. */
 bool tc_parse_i64(const char *s, int64_t *out);
 bool tc_parse_double(const char *s, double *out);
-/* What came out of a file may not steer a terminal: the n bytes of text with its control characters, but those of kept, shown as \xNN. */
+/* Appends n bytes of text from a file, with control characters other than those in `kept` shown as \xNN, so that they cannot affect a terminal. */
 void tc_put_shown(tc_buf *b, const char *text, size_t n, const char *kept);
 double tc_now(void); /* seconds, monotonic */
 

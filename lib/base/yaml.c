@@ -36,8 +36,8 @@ static tc_status no_memory(void) { return tc_error(TC_ENV, "out of memory for th
 
 static tc_status next(reader *r, yaml_event_t *e) {
     if (yaml_parser_parse(&r->parser, e)) return NULL;
-    if (r->parser.error == YAML_MEMORY_ERROR || r->parser.error == YAML_NO_ERROR) return no_memory(); /* libyaml does not always name it */
-    /* "seed 1" is noticed on the line behind it: what was begun says where */
+    if (r->parser.error == YAML_MEMORY_ERROR || r->parser.error == YAML_NO_ERROR) return no_memory(); /* libyaml does not always report it as such */
+    /* an error such as "seed 1" is noticed on the next line: the context has the right position */
     bool begun = r->parser.error == YAML_SCANNER_ERROR && r->parser.context && strstr(r->parser.context, "simple key");
     yaml_mark_t m = begun ? r->parser.context_mark : r->parser.problem_mark;
     if (r->parser.error == YAML_READER_ERROR) {
@@ -153,7 +153,7 @@ static tc_status read_document(reader *r, tc_yaml **out) {
     }
 }
 
-/* As it stands: *out NULL when there is no document. */
+/* Parses the document; *out is NULL if there is none. */
 static tc_status parse_any(tc_arena *a, const char *file, const char *text, size_t len, tc_yaml **out) {
     reader r = {.arena = a, .file = file ? tc_arena_strdup(a, file) : NULL, .text = text, .len = len};
     if (!yaml_parser_initialize(&r.parser)) return no_memory();
@@ -274,7 +274,7 @@ static tc_status mismatch(const tc_yaml *y, const char *expected) {
 tc_status tc_yaml_int(const tc_yaml *y, int64_t *out) {
     if (y->kind == TC_YAML_SCALAR && !y->quoted) {
         if (tc_parse_i64(y->text, out)) return NULL;
-        double d; /* 1e6 is a whole number to people */
+        double d; /* 1e6 counts as an integer */
         if (tc_parse_double(y->text, &d) && d == floor(d) && fabs(d) < 0x1p53) {
             *out = (int64_t)d;
             return NULL;

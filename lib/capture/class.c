@@ -152,7 +152,7 @@ static void tell_bases(C *c, type *t) {
     }
 }
 
-/* Marks the methods that are implicitly static or class methods, and calls __set_name__ of attributes. */
+/* Makes __new__ a static method, __init_subclass__ and __class_getitem__ class methods; calls __set_name__ of attributes. */
 static void set_names(C *c, type *t, dict *ns) {
     V k, v;
     for (size_t i = 0; tc_dict_next(ns, &i, &k, &v);) {

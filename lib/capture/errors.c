@@ -67,7 +67,7 @@ static const char *loops(C *c, const file *here) {
     return s;
 }
 
-/* Made only when the exception is caught: models may call hasattr() often, and a trace is as long as the call stack. */
+/* Will the trap that catches v discard it (hasattr())? Then no trace is made, which is as long as the call stack. */
 static bool is_dropped(C *c, V v) {
     const trap *t = c->traps;
     while (t && t->passes) t = t->prev;

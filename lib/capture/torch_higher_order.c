@@ -463,9 +463,9 @@ static tc_value *unwritten(tc_value *v) {
     return v;
 }
 
-/* Is a gradient of x that no rule gives 0 rather than absent? PyTorch's backward of a pool, say, reads its operand (places, masks), which
- * joins the two although no number flows: the walk goes from the outputs to what requires a gradient, and through all that nodes
- * of gradients and of compositions (they have an origin) make and read. */
+/* If no rule gives a gradient of x, is it 0 or absent? It is 0 if x is reachable in PyTorch's autograd graph, in which a backward node refers to
+ * its operands (the backward of a pool to its indices) even if no number flows. The walk goes from the outputs to values that require a
+ * gradient, and through all operands and results of nodes that have an origin (those of gradients and decompositions). */
 typedef struct {
     TC_VEC(tc_value *) todo;
     uint8_t *seen; /* by value id */

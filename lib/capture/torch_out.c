@@ -59,7 +59,7 @@ static bool overlaps_partly(const tc_tensor *a, const tc_tensor *b) {
     return a0 < b1 && b0 < a1;
 }
 
-/* Calls that may write to a tensor with overlapping elements: PyTorch does not check reductions, products and fills. */
+/* Operators that may write to a tensor with overlapping elements: PyTorch checks no reductions, products and fills. */
 static const char overlapping[] =
     " amax amin any all mean sum nansum prod std var norm linalg_vector_norm linalg_matrix_rank bmm mv addmv baddbmm eye "
     "zeros ones full linspace arange triu tril index_put fill zero multinomial ";

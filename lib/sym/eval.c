@@ -1,9 +1,9 @@
-/* Values of expressions once symbols have values. */
+/* Evaluates expressions for given values of their symbols. */
 #include "sym/node.h"
 
 #include <math.h>
 
-bool tc_symop_float_value(int op, double x, double y, double *out); /* sym.c: one definition for folding and evaluation */
+bool tc_symop_float_value(int op, double x, double y, double *out); /* defined in sym.c: the same function folds constants */
 
 typedef struct {
     const tc_symvalue *vars;
@@ -31,7 +31,7 @@ static tc_status by_zero(tc_sym s) {
 
 static double as_double(tc_sym s, const tc_symvalue *v) { return s->type == TC_SYM_FLOAT ? v->f : (double)v->i; }
 
-/* int / int, correctly rounded also beyond 2^53. */
+/* int / int, correctly rounded also for ints beyond 2^53. */
 static double true_div(int64_t a, int64_t b) {
     if (llabs(a) <= (1LL << 53) && llabs(b) <= (1LL << 53)) return (double)a / (double)b;
     return (double)((long double)a / (long double)b);
@@ -103,7 +103,7 @@ static tc_status eval(const env *outer, tc_sym s, tc_symvalue *out) {
     tc_symvalue x = {.i = 0}, y = {.i = 0};
     out->bound = true;
     if (s->op == TC_S_CONST) {
-        out->i = s->i; /* a double shares its bits */
+        out->i = s->i; /* also copies the bits of a double */
         return NULL;
     }
     if (s->op == TC_S_VAR) {

@@ -1,4 +1,4 @@
-/* What is known of symbols: intervals, assumed conditions, equalities; and simplification under them. */
+/* What is known of symbols: intervals, assumed conditions, equalities; and the simplification of expressions by them. */
 #include "sym/node.h"
 
 #define NLO TC_SYM_NO_LO
@@ -28,7 +28,7 @@ static int64_t div_lim(int64_t a, int64_t b) { /* floor; b != 0 */
 }
 
 static void corners(int64_t (*f)(int64_t, int64_t), const int64_t a[2], const int64_t b[2], int64_t *lo, int64_t *hi) {
-    int64_t least = NHI, most = NLO; /* lo and hi may be those of a or b */
+    int64_t least = NHI, most = NLO; /* lo and hi may point to the limits of a or b */
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++) {
             int64_t v = f(a[i], b[j]);
@@ -39,8 +39,8 @@ static void corners(int64_t (*f)(int64_t, int64_t), const int64_t a[2], const in
     *hi = most;
 }
 
-/* The sum without its constant, of which facts are kept, and the constant; NULL for constants. Divided by the sign of its first
- * coefficient. */
+/* Splits a sum into its part without constant, for which facts are stored, divided by the sign of its first coefficient, and the constant. NULL for
+ * constants. */
 static tc_sym fact_key(tc_symctx *c, tc_sym s, int64_t *out_const, int64_t *out_sign) {
     sym_term t[SYM_MAX_TERMS];
     int n = sym_terms(s, t, SYM_MAX_TERMS);
@@ -76,7 +76,7 @@ static void with_choice(tc_symctx *c, tc_sym rest, int64_t q, tc_sym key, int64_
             if (b[k] > most[k]) most[k] = b[k];
         }
     }
-    bool smaller = (key->op == TC_S_MIN) == (q > 0); /* the result is the least of the sums, else the greatest */
+    bool smaller = (key->op == TC_S_MIN) == (q > 0); /* the result is the smallest of the sums, else the largest */
     if (smaller) meet(r, least[0], least[1]);
     else meet(r, most[0], most[1]);
 }
@@ -125,7 +125,7 @@ static void tighten(tc_symctx *c, tc_sym s, int64_t r[2]) {
     c->tight--;
 }
 
-/* A power is an operand that stands several times, one after another; an even one is not negative. */
+/* A power is a repeated operand, whose occurrences are adjacent; an even power is not negative. */
 static void range_of_product(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
     *lo = *hi = 1;
     for (int i = 0, end; i < s->n; i = end) {
@@ -149,7 +149,7 @@ static void range_of_terms(tc_symctx *c, tc_sym s, int64_t r[2]) {
     if (!s->raw) tighten(c, s, r);
 }
 
-/* Of an operation on numbers from a[0] to a[1] and from b[0] to b[1]; *lo and *hi say nothing at first. */
+/* The range of an operation on numbers in a[0]..a[1] and b[0]..b[1]; *lo and *hi start unbounded. */
 static void range_of_pair(tc_symop op, const int64_t a[2], const int64_t b[2], int64_t *lo, int64_t *hi) {
     switch (op) {
     case TC_S_FLOORDIV:
@@ -174,7 +174,7 @@ static void range_of_pair(tc_symop op, const int64_t a[2], const int64_t b[2], i
         *hi = a[1] > b[1] ? a[1] : b[1];
         break;
     case TC_S_ABS: *lo = a[0] > 0 ? a[0] : a[1] < 0 && a[1] != NLO ? -a[1] : 0; break;
-    case TC_S_AND_BITS: /* no more than what is not negative */
+    case TC_S_AND_BITS: /* at most the operand that is not negative */
         if (a[0] >= 0 || b[0] >= 0) *lo = 0;
         if (a[0] >= 0) *hi = a[1];
         if (b[0] >= 0 && b[1] < *hi) *hi = b[1];
@@ -217,7 +217,7 @@ void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
         return;
     }
     if (n->range_gen != c->gen || n->range_tight > c->tight) {
-        n->range_gen = c->gen; /* before the facts below ask for parts of it */
+        n->range_gen = c->gen; /* set first, because the facts below may ask for parts of this expression */
         n->range_tight = (uint8_t)c->tight;
         n->lo = NLO;
         n->hi = NHI;
@@ -279,13 +279,13 @@ static tc_sym divided(tc_symctx *c, tc_sym s) {
     if (!tc_sym_const_int(s->arg[1], &b) || b <= 0) return s;
     const int n = sym_terms(a, t, SYM_MAX_TERMS);
     for (int i = 0; i < n; i++) {
-        const int64_t others = t[i].key ? b / common_divisor(t[i].c, b) : 1; /* factors of b that are not those of the coefficient */
+        const int64_t others = t[i].key ? b / common_divisor(t[i].c, b) : 1; /* factors of b that are not in the coefficient */
         if (others == 1 || (n == 1 && others == b) || !is_multiple(c, t[i].key, tc_sym_int(c, others))) continue;
         const tc_sym part = sym_from_terms(c, &t[i], 1);
         const tc_sym rest = tc_sym_op(c, s->op, tc_sym_sub(c, a, part), s->arg[1], NULL);
         return s->op == TC_S_MOD ? rest : tc_sym_add(c, tc_sym_floordiv(c, part, s->arg[1]), rest);
     }
-    for (size_t i = 0; i < c->equals.len; i++) { /* of a % 8 follows a % 2, of a // 2 follows a // 4 */
+    for (size_t i = 0; i < c->equals.len; i++) { /* a % 2 follows from a % 8, a // 4 from a // 2 */
         const tc_sym atom = c->equals.data[i].atom, by = c->equals.data[i].by;
         int64_t m, known;
         if (atom->op != s->op || atom->arg[0] != a || !tc_sym_const_int(atom->arg[1], &m) || m <= 0) continue;
@@ -301,7 +301,7 @@ tc_sym tc_sym_simplify(tc_symctx *c, tc_sym s) {
     if (n->simp_gen == c->gen) return n->simple;
     tc_sym r = s;
     n->simp_gen = c->gen;
-    n->simple = s; /* facts of quotients may lead round in a circle back to s */
+    n->simple = s; /* ends cycles: facts about quotients may lead back to s */
     for (size_t i = 0; i < c->equals.len; i++)
         if (c->equals.data[i].atom == s) {
             r = tc_sym_simplify(c, c->equals.data[i].by);
@@ -350,7 +350,7 @@ int tc_sym_known(tc_symctx *c, tc_sym cond) {
         int a = tc_sym_known(c, cond->arg[0]);
         if (a >= 0) return !a;
     } else if (cond->op >= TC_S_EQ && cond->op <= TC_S_LE && cond->arg[0]->type == TC_SYM_INT) {
-        tc_sym again = sym_relation(c, cond->op, cond->arg[0], cond->arg[1]); /* with what is known by now */
+        tc_sym again = sym_relation(c, cond->op, cond->arg[0], cond->arg[1]); /* with the facts known by now */
         if (tc_sym_const_bool(again, &v)) return v;
         tc_sym_range(c, sym_difference(c, cond->arg[0], cond->arg[1]), &lo, &hi);
         if (cond->op == TC_S_LE && hi <= 0) return 1;
@@ -388,8 +388,8 @@ static void narrow(tc_symctx *c, tc_sym key, int64_t lo, int64_t hi) {
     tc_vec_push(&c->facts, ((sym_fact){key, lo, hi}));
 }
 
-/* What was said of e // d or e % d says something of e: d * q <= e < d * q + d of a quotient q (d > 0), e == d * (e // d) + e % d once
- * both are known. */
+/* Facts about e // d or e % d give facts about e: d * q <= e < d * q + d for the quotient q (d > 0), and e == d * (e // d) + e % d once both are
+ * known. */
 static void of_dividend(tc_symctx *c, tc_sym atom) {
     const tc_sym e = atom->arg[0], d = atom->arg[1];
     const tc_sym q = tc_sym_simplify(c, tc_sym_floordiv(c, e, d)), rest = tc_sym_simplify(c, tc_sym_mod(c, e, d)), whole = tc_sym_mul(c, d, q);
@@ -402,7 +402,7 @@ static void of_dividend(tc_symctx *c, tc_sym atom) {
     }
 }
 
-/* Equations that were left and hold the atom that is now known: 2*(3*B//2) == 3*B and 3*B//2 == 6 are B == 4. */
+/* Tries again the unsolved equations that contain the atom, which is known now: 2*(3*B//2) == 3*B and 3*B//2 == 6 give B == 4. */
 static void solve_again(tc_symctx *c, tc_sym atom) {
     for (size_t i = 0; i < c->unsolved.len; i++) {
         const tc_sym old = c->unsolved.data[i];
@@ -419,7 +419,7 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     tc_sym d = sym_difference(c, a, b);
     sym_term t[SYM_MAX_TERMS], rest[SYM_MAX_TERMS];
     int n = sym_terms(d, t, SYM_MAX_TERMS), best = -1;
-    for (int i = 0; i < n; i++) { /* the youngest symbol with coefficient 1 or -1, else such an atom */
+    for (int i = 0; i < n; i++) { /* the youngest symbol with coefficient 1 or -1, else another such atom */
         if (!t[i].key || (t[i].c != 1 && t[i].c != -1) || !sym_is_atom(t[i].key)) continue;
         bool inside = false;
         for (int k = 0; k < n; k++)
@@ -441,7 +441,7 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     if (!by || tc_sym_contains(by, atom)) return;
     tc_sym_range(c, atom, &lo, &hi);
     tc_sym key = fact_key(c, by, &k, &sign);
-    if (key && (lo != NLO || hi != NHI)) { /* by inherits the range of what it replaces */
+    if (key && (lo != NLO || hi != NHI)) { /* the replacement inherits the range of what it replaces */
         int64_t l = add_lim(lo, -k), h = add_lim(hi, -k);
         narrow(c, key, sign > 0 ? l : h == NHI ? NLO : -h, sign > 0 ? h : l == NLO ? NHI : -l);
     }
@@ -475,7 +475,7 @@ static void assume(tc_symctx *c, tc_sym cond, bool substitute) {
         if (key && sign > 0) narrow(c, key, NLO, -k);
         else if (key) narrow(c, key, k, NHI);
     }
-    if (cond->op == TC_S_NE) { /* at the edge of a range it narrows */
+    if (cond->op == TC_S_NE) { /* narrows a range if it excludes an end */
         int64_t lo, hi;
         tc_sym key = fact_key(c, sym_difference(c, cond->arg[0], cond->arg[1]), &k, &sign);
         if (!key) return;

@@ -23,8 +23,8 @@ struct tc_symnode {
     };
     int64_t lo, hi; /* VAR: the range; else cache of the interval */
     uint32_t range_gen, simp_gen;
-    uint8_t range_tight; /* how deep it was asked for when the interval was found: the deeper, the less was tried */
-    uint32_t weight;     /* numbers and symbols in it when written, a part that stands twice counted twice; SYM_MAX_WEIGHT + 1: more */
+    uint8_t range_tight; /* recursion depth at which the interval was found; at greater depth less was tried */
+    uint32_t weight;     /* number of constants and symbols when written out, shared parts counted each time; SYM_MAX_WEIGHT + 1: more */
     uint32_t depth;      /* levels when written */
     tc_sym simple;       /* cache of tc_sym_simplify */
     tc_sym arg[];
@@ -46,17 +46,17 @@ struct tc_symctx {
     size_t slots, count;
     TC_VEC(node *) vars;
     tc_map by_name;
-    uint32_t gen; /* counts changes of ranges and facts: what makes caches stale */
+    uint32_t gen; /* counts changes of ranges and facts, which invalidate caches */
     TC_VEC(sym_fact) facts;
     TC_VEC(sym_equal) equals;
-    TC_VEC(tc_sym) unsolved; /* assumed equations of ints that no atom stands alone in, until others make them simpler */
+    TC_VEC(tc_sym) unsolved; /* assumed integer equations that cannot be solved for an atom yet; tried again when facts are added */
     TC_VEC(tc_sym) assumed;
     bool too_large;          /* an expression has more than SYM_MAX_WEIGHT numbers or SYM_MAX_DEPTH levels */
-    int tight;               /* how deep bounds of sums are taken apart just now */
-    tc_sym small[SYM_SMALL]; /* the integers from 0 on that were asked for */
+    int tight;               /* current depth of the recursion that bounds parts of sums */
+    tc_sym small[SYM_SMALL]; /* the small integers from 0 on, made on demand */
 };
 
-/* How tightly Python's operators bind, for what is written and read. */
+/* Precedence of Python's operators, for writing and reading. */
 enum { P_TERNARY, P_OR, P_AND, P_NOT, P_COMPARE, P_BIT_OR, P_BIT_XOR, P_BIT_AND, P_SHIFT, P_SUM, P_PRODUCT, P_SIGN, P_POWER, P_ATOM };
 
 /* Hash-consing constructor without simplification. */
@@ -71,7 +71,7 @@ typedef struct {
 int sym_terms(tc_sym s, sym_term *out, int max);                        /* terms of an int expression (a chunk is one); -1 when more than max */
 tc_sym sym_from_terms(tc_symctx *c, sym_term *t, int n);                /* sorts, merges; NULL on overflow */
 tc_sym sym_poly_add(tc_symctx *c, tc_sym a, tc_sym b, int64_t scale_b); /* a + scale_b * b */
-tc_sym sym_difference(tc_symctx *c, tc_sym a, tc_sym b);                /* a - b, the terms in chunks taken from each other */
+tc_sym sym_difference(tc_symctx *c, tc_sym a, tc_sym b);                /* a - b, subtracting chunks term by term */
 tc_sym sym_poly_mul(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym sym_poly_divide(tc_symctx *c, tc_sym a, tc_sym b); /* the quotient when b divides a for all values, else NULL */
 int64_t sym_poly_gcd(tc_sym a);                           /* of the coefficients; 0 for 0 */

@@ -1,12 +1,12 @@
-/* Reading expressions: SymPy's srepr from PT2 archives, and Python's arithmetic from the command line. Depth and size are bounded. */
+/* Parses expressions: SymPy's srepr in PT2 archives, and Python's arithmetic on the command line. Depth and size are bounded. */
 #include "sym/node.h"
 
 #include "base/text.h"
 
 #include <ctype.h>
 
-#define MAX_DEPTH 1600     /* an operation is written on three levels at most */
-#define MAX_BYTES 16777216 /* of what SYM_MAX_WEIGHT numbers take */
+#define MAX_DEPTH 1600     /* one operation takes at most three levels */
+#define MAX_BYTES 16777216 /* enough for SYM_MAX_WEIGHT numbers */
 
 typedef struct {
     tc_symctx *c;
@@ -166,7 +166,7 @@ static tc_status piecewise(cursor *c, tc_sym *out) { /* ExprCondPair(value, cond
     return NULL;
 }
 
-static tc_status sum(cursor *c, tc_sym *out) { /* of ints in one step, since there may be thousands; of others from the left */
+static tc_status sum(cursor *c, tc_sym *out) { /* ints are added in one step, since there may be thousands; others from the left */
     TC_VEC(tc_sym) parts = {0};
     bool ints = true;
     tc_status st;
@@ -403,7 +403,7 @@ static const struct {
     {"%", P_PRODUCT, TC_S_MOD, 0},
 };
 
-/* The rest of "out if cond else b". */
+/* Parses the rest of "out if cond else b". */
 static tc_status ternary(cursor *c, tc_sym *out) {
     tc_sym cond, b;
     TC_TRY(infix(c, P_OR, &cond));

@@ -32,7 +32,7 @@ static int atoms_of(const tc_sym *key, const tc_sym **out) {
     return product ? k->n : k != NULL;
 }
 
-/* Sorted atoms as a key; NULL for none. */
+/* A sorted list of atoms as a key; NULL for none. */
 static tc_sym product_of(tc_symctx *c, const tc_sym *atoms, int n) {
     return n == 0 ? NULL : n == 1 ? atoms[0] : sym_node(c, TC_S_MUL, TC_SYM_INT, n, atoms, false);
 }
@@ -56,7 +56,7 @@ static int by_key(const void *x, const void *y) { /* the constant last */
     return a->key->id < b->key->id ? -1 : a->key->id > b->key->id;
 }
 
-/* Sorts, and joins terms of one key; how many are left, -1 on overflow. */
+/* Sorts terms and merges those with the same key. Returns their number, -1 on overflow. */
 static int join_terms(sym_term *t, int n) {
     int m = 0;
     if (n > 1) qsort(t, (size_t)n, sizeof *t, by_key);
@@ -87,7 +87,7 @@ tc_sym sym_from_terms(tc_symctx *c, sym_term *t, int n) {
 /* ---- sums of more than SYM_MAX_TERMS terms ---- */
 static bool is_chunk(tc_sym key) { return key && key->raw && key->op == TC_S_ADD; }
 
-/* Joined terms, of which there may be too many, as a sum. What is in no chunk goes into one; where that is not enough, chunks do. */
+/* The sum of merged terms. If there are too many, those outside chunks go into a chunk; if there are still too many, chunks do. */
 static tc_sym in_chunks(tc_symctx *c, sym_term *t, int n) {
     while (n > SYM_MAX_TERMS) {
         sym_term chunk[SYM_MAX_TERMS];
@@ -110,7 +110,7 @@ static tc_sym in_chunks(tc_symctx *c, sym_term *t, int n) {
 
 typedef TC_VEC(sym_term) terms;
 
-/* scale * s, the terms of chunks one by one; false on overflow. */
+/* Adds scale * s, with the terms of chunks one by one; false on overflow. */
 static bool push_terms(terms *out, tc_sym s, int64_t scale) {
     const tc_sym *p = s->op == TC_S_ADD ? s->arg : &s;
     for (int i = 0; i < (p == &s ? 1 : s->n); i++) {
@@ -206,7 +206,7 @@ int64_t sym_poly_gcd(tc_sym a) {
     return n < 0 ? 1 : g;
 }
 
-/* Quotient of two terms; false when the divisor does not divide. */
+/* The quotient of two terms; false if the division is not exact. */
 static bool divide_term(tc_symctx *c, sym_term a, sym_term b, sym_term *out) {
     const tc_sym *p, *q;
     tc_sym v[64];
@@ -227,12 +227,12 @@ tc_sym sym_poly_divide(tc_symctx *c, tc_sym a, tc_sym b) {
     if (a == b) return tc_sym_int(c, 1);
     int n = sym_terms(a, s, SYM_MAX_TERMS), m = sym_terms(b, t, SYM_MAX_TERMS);
     if (n <= 0 || m <= 0) return NULL;
-    if (m == 1) { /* every term by the one */
+    if (m == 1) { /* divides every term by the single one */
         for (int i = 0; i < n; i++)
             if (!divide_term(c, s[i], t[0], &r[i])) return NULL;
         return sym_from_terms(c, r, n);
     }
-    if (n % m) return NULL; /* a sum times one term keeps its number of terms */
+    if (n % m) return NULL; /* a sum times a single term has as many terms */
     for (int i = 0; n == m && i < n; i++)
         if (divide_term(c, s[0], t[i], &r[0])) {
             tc_sym q = sym_from_terms(c, r, 1);

@@ -1,4 +1,4 @@
-/* Writing expressions: in the model language's syntax, and as SymPy's srepr that PT2 archives hold. */
+/* Prints expressions: in the model language's syntax, and as SymPy's srepr, which PT2 archives use. */
 #include "sym/node.h"
 
 #include <math.h>
@@ -111,7 +111,7 @@ static void print(tc_buf *b, tc_sym s, int prec) {
         else if (s->type == TC_SYM_BOOL) tc_buf_puts(b, s->i ? "True" : "False");
         else tc_buf_printf(b, "%lld", (long long)s->i);
     } else if (s->op == TC_S_ADD && !s->raw) {
-        int first = 0; /* begin with a positive term where there is one */
+        int first = 0; /* begin with a positive term if there is one */
         while (first < s->n && negative_term(s->arg[first])) first++;
         if (first == s->n) first = 0;
         for (int k = 0; k < s->n; k++) {
@@ -129,7 +129,7 @@ static void print(tc_buf *b, tc_sym s, int prec) {
             product(b, s, 0);
         }
     } else if (s->op == TC_S_LE && s->arg[0]->op == TC_S_ADD && !s->arg[0]->raw && s->arg[0]->n == 2 && tc_sym_is_int(s->arg[0]->arg[1], 1)) {
-        print(b, s->arg[0]->arg[0], P_COMPARE + 1); /* a + 1 <= b reads better as a < b */
+        print(b, s->arg[0]->arg[0], P_COMPARE + 1); /* a + 1 <= b is written as a < b */
         tc_buf_puts(b, " < ");
         print(b, s->arg[1], P_COMPARE + 1);
     } else if (s->op == TC_S_FNEG || s->op == TC_S_NOT) {
@@ -161,7 +161,7 @@ static bool nonnegative(tc_sym s) {
 }
 
 void tc_sym_srepr(tc_buf *b, tc_sym s) {
-    if (s->op == TC_S_VAR && s->type == TC_SYM_BOOL) { /* PyTorch's symbols are numbers: a bool from data is one that is 0 or 1 */
+    if (s->op == TC_S_VAR && s->type == TC_SYM_BOOL) { /* PyTorch's symbols are numbers: a data-dependent bool is a symbol that is 0 or 1 */
         tc_buf_printf(b, "Equality(Symbol('%s', integer=True), Integer(1))", s->name);
         return;
     }
@@ -189,7 +189,7 @@ void tc_sym_srepr(tc_buf *b, tc_sym s) {
         tc_buf_putc(b, ')');
         return;
     }
-    if (s->op == TC_S_FFLOORDIV) { /* SymPy's FloorDiv is of integers */
+    if (s->op == TC_S_FFLOORDIV) { /* SymPy's FloorDiv takes integers only */
         bool whole = s->arg[1]->op == TC_S_CONST && s->arg[1]->f == 1;
         tc_buf_puts(b, whole ? "ToFloat(FloorToInt(" : "ToFloat(FloorToInt(FloatTrueDiv(");
         tc_sym_srepr(b, s->arg[0]);

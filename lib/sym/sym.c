@@ -184,14 +184,14 @@ static tc_sym plain(tc_symctx *c, tc_symop op, tc_symtype type, tc_sym a, tc_sym
     return sym_node(c, op, type, d ? 3 : b ? 2 : 1, (tc_sym[]){a, b, d}, false);
 }
 
-/* The terms of a that d divides (coefficients by a constant d), divided, and what is left. */
+/* Splits the terms of a into those that d divides, divided by d (coefficients if d is a constant), and the rest. */
 static void split_by_const(tc_symctx *c, tc_sym a, int64_t d, tc_sym *out_quot, tc_sym *out_rest) {
     sym_term t[SYM_MAX_TERMS], q[SYM_MAX_TERMS], r[SYM_MAX_TERMS];
     int n = sym_terms(a, t, SYM_MAX_TERMS), nq = 0, nr = 0;
     for (int i = 0; i < n; i++) {
         if (t[i].c % d == 0) {
             q[nq++] = (sym_term){t[i].c / d, t[i].key};
-        } else if (!t[i].key) { /* a constant gives its whole part */
+        } else if (!t[i].key) { /* the quotient and remainder of a constant */
             q[nq++] = (sym_term){sym_floordiv_i64(t[i].c, d), NULL};
             r[nr++] = (sym_term){sym_mod_i64(t[i].c, d), NULL};
         } else {
@@ -230,7 +230,7 @@ static tc_sym floordiv(tc_symctx *c, tc_sym a, tc_sym b) {
     return plain(c, TC_S_FLOORDIV, TC_SYM_INT, a, b, NULL);
 }
 
-/* (a + n * (x % 24)) % 8 is (a + n * x) % 8: a without the remainders of multiples of y, which are the same modulo y. */
+/* (a + n * (x % 24)) % 8 is (a + n * x) % 8: replaces remainders modulo multiples of y by their operands. */
 static tc_sym without_remainders(tc_symctx *c, tc_sym a, int64_t y) {
     sym_term t[SYM_MAX_TERMS];
     const int n = sym_terms(a, t, SYM_MAX_TERMS);
@@ -282,7 +282,7 @@ static tc_sym power(tc_symctx *c, tc_sym a, tc_sym b) {
     return plain(c, TC_S_POW, TC_SYM_INT, a, b, NULL);
 }
 
-/* Operations on ints that fold only when both are constants. */
+/* Integer operations that are only folded for constants. */
 static tc_sym int_bits(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b) {
     int64_t x, y;
     if (const_pair(a, b, &x, &y)) switch (op) {
@@ -333,7 +333,7 @@ static tc_sym and_or(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b) {
 
 static double round_half_even(double v) { return nearbyint(v); } /* the library never changes the rounding mode */
 
-/* Value of a float operation on doubles; false when it is not for folding. */
+/* The value of a float operation on doubles; false if it must not be folded. */
 static bool float_value(tc_symop op, double x, double y, double *out) {
     switch (op) {
     case TC_S_TOFLOAT: *out = x; return true;
@@ -386,10 +386,10 @@ static tc_sym to_int(tc_symctx *c, tc_symop op, tc_sym a) {
         double r = op == TC_S_TRUNC ? trunc(v) : op == TC_S_FLOOR ? floor(v) : op == TC_S_CEIL ? ceil(v) : round_half_even(v);
         return tc_sym_int(c, (int64_t)r);
     }
-    /* one form for what archives write in several: int(x // 1.0) is floor(x), ceil(x) is -floor(-x) */
+    /* one form for the several that archives use: int(x // 1.0) is floor(x), ceil(x) is -floor(-x) */
     if (op == TC_S_TRUNC && a->op == TC_S_FFLOORDIV && tc_sym_const_float(a->arg[1], &v) && v == 1) return to_int(c, TC_S_FLOOR, a->arg[0]);
     if (op == TC_S_CEIL) return tc_sym_neg(c, to_int(c, TC_S_FLOOR, float_op(c, TC_S_FNEG, a, NULL)));
-    if (op == TC_S_ROUND) { /* up where more than half is left, or half and the floor is odd */
+    if (op == TC_S_ROUND) { /* up if the fraction is above half, or half and the floor is odd */
         tc_sym down = to_int(c, TC_S_FLOOR, a), left = float_op(c, TC_S_FSUB, a, float_op(c, TC_S_TOFLOAT, down, NULL)), half = tc_sym_float(c, 0.5);
         tc_sym tie = tc_sym_op(c, TC_S_AND, tc_sym_op(c, TC_S_EQ, left, half, NULL),
                                tc_sym_op(c, TC_S_EQ, tc_sym_op(c, TC_S_MOD, down, tc_sym_int(c, 2), NULL), tc_sym_int(c, 1), NULL), NULL);
@@ -410,7 +410,7 @@ static tc_sym compare_other(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b) {
     return plain(c, op, TC_SYM_BOOL, a, b, NULL);
 }
 
-/* The float operation that an int operation becomes when an operand is a float; -1: none. */
+/* The float operation that replaces an int operation if an operand is a float; -1: none. */
 static int float_twin(tc_symop op) {
     switch (op) {
     case TC_S_ADD: return TC_S_FADD;
@@ -514,7 +514,7 @@ tc_sym tc_sym_import_with(tc_symctx *into, tc_sym s, const tc_symctx *from, cons
     for (int i = 0; i < s->n; i++) args[i] = tc_sym_import_with(into, s->arg[i], from, by);
     tc_sym r = sym_rebuild(into, s, args);
     if (s->type == TC_SYM_BOOL && r->op == TC_S_CONST && !by)
-        r = sym_node(into, s->op, s->type, s->n, args, false); /* a guard stays though the ranges know it */
+        r = sym_node(into, s->op, s->type, s->n, args, false); /* a guard is kept even if the ranges imply it */
     free(args);
     return r;
 }

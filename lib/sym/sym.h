@@ -72,10 +72,10 @@ void tc_symctx_destroy(tc_symctx *c);
 #define TC_SYM_NO_LO INT64_MIN
 #define TC_SYM_NO_HI INT64_MAX
 
-/* A new symbol, or the one of that name; lo..hi (both included) is intersected with what is known. Sizes have lo >= 0. */
+/* A new symbol, or the existing one of that name; its range is intersected with lo..hi (both included). Sizes have lo >= 0. */
 tc_sym tc_sym_var(tc_symctx *c, const char *name, tc_symtype type, int64_t lo, int64_t hi);
 tc_sym tc_sym_find(const tc_symctx *c, const char *name); /* NULL when absent */
-/* Symbols change their names: var[i] is called name[i] from here on, and a symbol of that name takes over the name it had. Each has one place. */
+/* Renames symbols: var[i] becomes name[i]; an existing symbol of that name takes its old name. */
 void tc_sym_rename(tc_symctx *c, const tc_sym *var, const char *const *name, size_t n);
 void tc_sym_set_range(tc_symctx *c, tc_sym var, int64_t lo, int64_t hi);
 size_t tc_sym_var_count(const tc_symctx *c);
@@ -88,7 +88,7 @@ tc_sym tc_sym_bool(tc_symctx *c, bool v);
  * impossible types (TC_BUG) ; integer overflow while folding leaves the expression unfolded. */
 tc_sym tc_sym_op(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b, tc_sym d);
 tc_sym tc_sym_add(tc_symctx *c, tc_sym a, tc_sym b);
-/* The sum of n >= 1 ints, in the one form that their sum has in whatever order it was made: n log n for any number of terms. */
+/* The sum of n >= 1 ints, equal for any order of the operands. Takes n log n time. */
 tc_sym tc_sym_sum(tc_symctx *c, const tc_sym *s, int n);
 tc_sym tc_sym_sub(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_mul(tc_symctx *c, tc_sym a, tc_sym b);
@@ -99,7 +99,7 @@ tc_sym tc_sym_ceildiv(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_min(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_max(tc_symctx *c, tc_sym a, tc_sym b);
 
-/* An error once an expression of the context has more than 500 levels or 131072 numbers when written out: each use of it would walk them. */
+/* An error if any expression of the context has more than 500 levels or, written out, 131072 numbers, since passes walk them at each use. */
 tc_status tc_sym_check(const tc_symctx *c);
 
 tc_symtype tc_sym_type(tc_sym s);
@@ -121,14 +121,14 @@ void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi);
 int tc_sym_known(tc_symctx *c, tc_sym cond);
 /* From now on cond is taken as true (a guard was recorded): equalities substitute, inequalities narrow ranges. */
 void tc_sym_assume(tc_symctx *c, tc_sym cond);
-/* The same of numbers that come from data, asked when they are met: equalities narrow ranges, every symbol stays. */
+/* The same for data-dependent numbers, when a check on them runs: equalities narrow ranges, but no symbol is replaced. */
 void tc_sym_promise(tc_symctx *c, tc_sym cond);
 /* a with known equalities applied. */
 tc_sym tc_sym_simplify(tc_symctx *c, tc_sym a);
 tc_sym tc_sym_substitute(tc_symctx *c, tc_sym s, const tc_sym *var, const tc_sym *by, size_t n);
 /* Copies an expression into another context (symbols by name, with ranges). */
 tc_sym tc_sym_import(tc_symctx *into, tc_sym s, const tc_symctx *from);
-/* The same; by: expressions of `into` that take the place of symbols of `from`, by index; NULL entries: none does. */
+/* The same with replacements: by[i], an expression of `into`, replaces symbol i of `from`; NULL entries: no replacement. */
 tc_sym tc_sym_import_with(tc_symctx *into, tc_sym s, const tc_symctx *from, const tc_sym *by);
 
 /* Values of symbols by index, for evaluation. kind of each as its type. */
@@ -142,7 +142,7 @@ typedef struct {
 /* TC_CONTENT naming the unbound symbol, division by zero or overflow. */
 tc_status tc_sym_eval(tc_sym s, const tc_symvalue *vars, size_t nvars, tc_symvalue *out);
 tc_status tc_sym_eval_int(tc_sym s, const tc_symvalue *vars, size_t nvars, int64_t *out);
-bool tc_sym_bound(tc_sym s, const tc_symvalue *vars, size_t nvars); /* every symbol of s is: what tc_sym_eval refuses has no value */
+bool tc_sym_bound(tc_sym s, const tc_symvalue *vars, size_t nvars); /* every symbol of s has a value, which tc_sym_eval requires */
 
 void tc_sym_print(tc_buf *b, tc_sym s); /* "2*T + B//3": the model language's syntax */
 void tc_sym_srepr(tc_buf *b, tc_sym s); /* "Add(Symbol('s0', positive=True, integer=True), Integer(1))" */
