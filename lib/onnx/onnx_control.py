@@ -5,7 +5,7 @@ from onnx_quant import at_once, dynamic_matmul
 from onnx_values import Host, Strings, Weight, constant, numbers, tensor
 import _onnx
 
-UNROLL = 64  # iterations of a loop that are written out
+UNROLL = 64  # loops of at most this many iterations are unrolled
 
 
 def scan_over(step, carry, xs):
@@ -47,7 +47,7 @@ def if_(n, cond):
 
 # ---- Loop ----
 def follows(graph, name, steps=0):
-    """What the condition that a body returns is: True (a constant), "same" (the one that it was given), or None."""
+    """The kind of condition that a body returns: True (a constant), "same" (its own input), or None."""
     if name == graph["inputs"][1][0]:
         return "same"
     for name2, t in graph["inits"]:
@@ -96,12 +96,12 @@ def loop(n, count, cond, *carried):
 
 
 def trips_of(count):
-    """The number of iterations, as a tensor; a negative one means none."""
+    """The number of iterations as a tensor, at least 0."""
     return tensor(count).reshape([]).to(torch.int64).clamp(min=0)
 
 
 def unrolled(n, body, trips, carried, nscan):
-    """Iteration after iteration, while the condition is known; None when it is not."""
+    """Unrolls the loop while the condition is known; None if it is not."""
     model, scope = n.scope.model, n.scope
     state, scans, k, more = list(carried), [[] for _ in range(nscan)], 0, True
     links = {}
@@ -147,7 +147,7 @@ def stacked(n, body, ncarry, i, items):
 
 
 def counted(n, body, trips, carried, nscan):
-    """A loop that runs `trips` times whatever its values: a scan over the iteration numbers."""
+    """A loop of `trips` iterations without a condition: a scan over the iteration numbers."""
     model, scope = n.scope.model, n.scope
 
     def step(state, xs):
@@ -160,7 +160,7 @@ def counted(n, body, trips, carried, nscan):
 
 
 def searched(n, body, count, cond, carried, nscan):
-    """A loop that ends when its values say so. What it collects is as long as it ran: where it does, the first time counts, the second collects."""
+    """A loop that ends by its condition. If it stacks values, it runs twice: the first run counts the iterations, the second stacks."""
     model, scope, k = n.scope.model, n.scope, len(carried)
     limit = None if count is None else trips_of(count)
     go = tensor(cond).reshape([]) if cond is not None else torch.full([], True, dtype=torch.bool)
@@ -205,7 +205,7 @@ def scan_op(n, *args):
 
 
 def scan_8(n, lengths, *args):
-    """Opset 8: a batch in front of everything, and the sequence behind it; lengths [B] of the sequences."""
+    """Opset 8: inputs have a batch dimension first, then the sequence; lengths [B] of the sequences."""
     model, scope, body = n.scope.model, n.scope, n.get("body")
     nxs = n.get("num_scan_inputs")
     ninit, ways = len(args) - nxs, n.get("directions", [0] * nxs)
@@ -219,7 +219,7 @@ def scan_8(n, lengths, *args):
         def step(state, items):
             outs = [tensor(v) for v in model.run_body(scope, body, list(state) + list(items[:nxs]))]
             new, y = outs[:ninit], outs[ninit:]
-            if at:  # behind its end a sequence keeps its state and gives zeros
+            if at:  # after its end a sequence keeps its state and gives zeros
                 live = items[nxs] < long
                 new, y = [torch.where(live, a, o) for a, o in zip(new, state)], [torch.where(live, v, torch.zeros_like(v)) for v in y]
             return new, y
@@ -280,7 +280,7 @@ def is_default(n, default, directions):
 
 
 def gates(w, order, hidden):
-    """Rows of w [D, G*H, ...] with the gates in another order: a new weight where w is one, else slices."""
+    """Rows of w [D, G*H, ...] with the gates in another order: a new weight if w is one, else slices."""
 
     def reorder(t):
         return torch.cat([t.narrow(1, g * hidden, hidden) for g in order], 1)
@@ -323,7 +323,7 @@ def recurrent(kind, default, order, count):
         c = None
         if kind == "LSTM":
             c = torch.zeros([dirs, batch, hidden], dtype=x.dtype) if c0 is None else c0
-        # a row of zeros only: peepholes that exporters write out
+        # peepholes of zeros, which some exporters write
         pk = n.known(7) if peep is not None else None
         if pk is not None and not any([v != 0 for v in pk]):
             peep = None
@@ -367,7 +367,7 @@ def reversed_in(x, lengths):
 
 
 class Bytes:
-    """Weights [D, K, N] of bytes, a scale and a zero point each direction or column. What they multiply is quantised as a whole first."""
+    """Byte weights [D, K, N] with a scale and a zero point for each direction or column. Their other operand is quantised as a whole."""
 
     def __init__(self, n, codes, scale, zero):
         self.n, self.codes, self.scale, self.zero = n, codes, scale, zero
@@ -377,7 +377,7 @@ class Bytes:
 
 
 def times(x, w):
-    """x [..., K] times the rows of w [N, K], or the columns of bytes [K, N]."""
+    """x [..., K] times the transpose of w [N, K], or times bytes [K, N]."""
     return dynamic_matmul(w.n, x, w.codes, w.scale, w.zero) if isinstance(w, Bytes) else torch.matmul(x, w.t())
 
 

@@ -69,7 +69,7 @@ def trunc_div(a, b):
             raise ValueError("division by zero in a shape")
         q = abs(a) // abs(b)
         return q if (a >= 0) == (b >= 0) else -q
-    return a // b  # sizes are not negative
+    return a // b  # sizes are never negative
 
 
 def divide(n, a, b):
@@ -182,7 +182,7 @@ def _index(shape, offset):
 
 
 def moved(positions):
-    """Operators that move elements: run on the elements' positions, the result read back through them. positions: which inputs hold data
+    """Operators that move elements: runs on the positions of elements and maps the result back. positions: which inputs hold data
     (None: all); others must be known."""
 
     def rule(n, *args):

@@ -17,7 +17,7 @@ def cubic(d, a):
 
 
 def source(count, length, scale, how, roi, dtype):
-    """Where output positions 0..count-1 lie in the input."""
+    """The positions in the input of outputs 0..count-1."""
     x = torch.arange(count, dtype=dtype)
     wide = length * scale
     if how == "align_corners":
@@ -41,7 +41,7 @@ def source(count, length, scale, how, roi, dtype):
 
 def taps(count, length, scale, mode, how, roi, nearest, a, antialias, exclude):
     """(positions, weights, outside): for each tap the input positions [count] and their weights; which outputs lie outside (or None)."""
-    # which element is the nearest is decided in float32, as ONNX Runtime does it: 3 / 0.6 is 5
+    # the nearest element is chosen in float32, as in ONNX Runtime: 3 / 0.6 is 5
     x = source(count, length, scale, how, roi, torch.float32 if mode == "nearest" else torch.float64)
     outside = torch.logical_or(x < 0, x > length - 1) if how == "tf_crop_and_resize" else None
     if mode == "nearest":
@@ -148,7 +148,7 @@ def resize(n, x, roi=None, scales=None, sizes=None):
 
 
 def resize_10(n, x, scales):
-    """Opset 10 and Upsample: asymmetric, the element below."""
+    """Opset 10 and Upsample: asymmetric coordinates, rounded down."""
     n.attrs = dict(n.attrs)
     n.attrs["coordinate_transformation_mode"] = "asymmetric"
     n.attrs["nearest_mode"] = "floor"
@@ -187,7 +187,7 @@ def affine_grid(n, theta, size):
     return torch.matmul(base, theta.transpose(1, 2)).reshape([theta.shape[0]] + sizes + [k])
 
 
-# ---- bilinear reads at any place ----
+# ---- bilinear interpolation at arbitrary positions ----
 def bilinear(x, y, z, height, width):
     """x [..., H*W] flattened maps; y, z: positions in pixels; gives (four index tensors, four weights), clamped to the map."""
     y, z = torch.clamp(y, min=0), torch.clamp(z, min=0)
@@ -213,24 +213,24 @@ def roi_align(n, x, rois, batch):
         w, h = torch.clamp(w, min=1.0), torch.clamp(h, min=1.0)
     if ratio > 0:
         return pooled(x, batch, [y0, x0], [h / ph, w / pw], [ph, pw], [ratio, ratio], None, mode)
-    # as many samples as a bin has pixels: each region its own number
+    # as many samples as a bin has pixels, which differs between regions
     counts = [torch.clamp(torch.ceil(h / ph), min=0.0), torch.clamp(torch.ceil(w / pw), min=0.0)]
     return pooled(x, batch, [y0, x0], [h / ph, w / pw], [ph, pw], [most_of(t) for t in counts], counts, mode)
 
 
 def most_of(counts):
-    """The largest of counts [R], 0 where there are none, as a size."""
+    """The largest of counts [R] as a size; 0 if there are none."""
     t = torch.amax(F.pad(counts, [0, 1])).to(torch.int64)
     return int(numbers(t)[0]) if _onnx.known(t) else t.item()
 
 
 def max_roi_pool(n, x, rois):
-    """The largest of each bin of each region; a bin without a pixel gives 0."""
+    """The maximum of each bin of each region; a bin without pixels gives 0."""
     ph, pw = n.get("pooled_shape")
     at = torch.floor(rois[:, 1:] * n.get("spatial_scale", 1.0) + 0.5)  # left, top, right, bottom: pixels of both ends belong to it
 
     def inside(first, last, bins, length):
-        """[R, bins, length]: which pixels are in a bin."""
+        """[R, bins, length]: the pixels in each bin."""
         size = torch.clamp(last - first + 1.0, min=1.0).unsqueeze(1) / bins
         k, first = torch.arange(bins, dtype=rois.dtype).unsqueeze(0), first.unsqueeze(1)
         low, high = torch.floor(k * size) + first, torch.ceil((k + 1.0) * size) + first
@@ -246,7 +246,7 @@ def max_roi_pool(n, x, rois):
 
 
 def samples(start, bin, bins, most, counts):
-    """Places [R, bins * most] of samples along one axis and whether they count: the first counts[r] of each bin, evenly in it; None: all."""
+    """Positions [R, bins * most] of samples along one axis, evenly spaced in each bin, and which count: counts[r] of each bin; None: all."""
     start, bin = start.reshape([-1, 1, 1]), bin.reshape([-1, 1, 1])
     k, i = torch.arange(bins, dtype=start.dtype).reshape([1, -1, 1]), torch.arange(most, dtype=start.dtype).reshape([1, 1, -1])
     each = most if counts is None else torch.clamp(counts, min=1.0).reshape([-1, 1, 1])
@@ -256,8 +256,8 @@ def samples(start, bin, bins, most, counts):
 
 
 def pooled(x, batch, start, bin, bins, most, counts, mode):
-    """Means or maxima of samples in the bins of regions: of each axis the first place [R], the size of a bin [R], the bins, and the most samples
-    that a bin has; counts: how many those of each region have, None: all as many."""
+    """Means or maxima of samples in the bins of regions. For each axis: the first position [R], the size of a bin [R], the bins, and the most
+    samples in a bin; counts: the number of samples for each region, None: all the same."""
     c, height, width = x.shape[1], x.shape[2], x.shape[3]
     r, ny, nx = start[0].shape[0], bins[0] * most[0], bins[1] * most[1]
     (ys, oky), (xs, okx) = [samples(start[k], bin[k], bins[k], most[k], None if counts is None else counts[k]) for k in range(2)]
@@ -324,7 +324,7 @@ def deform_conv(n, x, w, offset, bias=None, mask=None):
 
 # ---- ImageDecoder ----
 def image_decoder(n, data):
-    """[H, W, C] of the bytes of an image file; grey as Pillow weighs colours."""
+    """[H, W, C] from the bytes of an image file; grey is weighted as in Pillow."""
     form = n.get("pixel_format", "RGB")
     x = torch.ops.image.decode_image(data, 3).permute(1, 2, 0)
     if form == "BGR":
@@ -339,8 +339,8 @@ def image_decoder(n, data):
 
 # ---- NonMaxSuppression ----
 def nms(n, boxes, scores, most=None, iou=None, threshold=None):
-    """[selected, 3]: batch, class, box; best first in each class. The boxes of a class are gone through in the order of their scores: a scan
-    over them that keeps which ones were selected."""
+    """[selected, 3]: batch, class, box; best first in each class. A scan visits the boxes of a class in the order of their scores and carries which
+    ones were selected."""
     from onnx_control import scan
 
     limit = most[0] if most else 0
@@ -387,7 +387,7 @@ def nms(n, boxes, scores, most=None, iou=None, threshold=None):
 
 # ---- spectra ----
 def real_or_complex(x):
-    """x [..., 1] without the last dimension, x [..., 2] as complex numbers."""
+    """x [..., 1] without its last dimension, x [..., 2] as complex numbers."""
     if _onnx.truth(x.shape[-1] == 1):
         return torch.select(x, -1, 0)
     _onnx.require(x.shape[-1] == 2)
@@ -395,7 +395,7 @@ def real_or_complex(x):
 
 
 def dft(n, x, length, axis):
-    if x.dtype in (torch.float16, torch.bfloat16):  # no complex numbers of such parts
+    if x.dtype in (torch.float16, torch.bfloat16):  # there are no complex numbers with such parts
         return dft(n, x.float(), length, axis).to(x.dtype)
     rank = x.dim()
     axis = axis_of(axis, rank)
@@ -483,7 +483,7 @@ def random_type(n, like=None):
 
 
 def drawn(n, like, law, spread, least):
-    """law's numbers, drawn with the digits of the result: float64 for double, float32 for the others"""
+    """Random numbers of a distribution, drawn with the precision of the result: float64 for double, float32 for the others"""
     dtype = random_type(n, like)
     shape = n.get("shape") if like is None else list(like.shape)
     return (law(shape, dtype=torch.float64 if dtype == torch.float64 else torch.float32) * spread + least).to(dtype)

@@ -17,11 +17,11 @@ DTYPES = {1: torch.float32, 2: torch.uint8, 3: torch.int8, 4: torch.uint16, 5: t
           16: torch.bfloat16, 17: torch.float8_e4m3fn, 19: torch.float8_e5m2,
           18: torch.uint8, 20: torch.uint8, 21: torch.uint8, 22: torch.int8, 23: torch.uint8, 24: torch.uint8, 25: torch.uint8, 26: torch.int8}
 CODED = (18, 20, 21, 22, 23, 24, 25, 26)
-FOLD = 4096  # elements: more are computed by the program, not at import
+FOLD = 4096  # elements: larger results are computed by the program, not at import
 
 
 def is_weight(t):
-    """Floats of one dimension or more; numbers are settings (epsilon, a scale)."""
+    """Is it a float tensor of one dimension or more? Scalars are settings (epsilon, a scale)."""
     return t[0] != 8 and t[0] not in CODED and t[1].dtype.is_floating_point and t[1].dim() > 0 and t[1].numel() > 0
 
 
@@ -37,7 +37,7 @@ def from_proto(t, name):
 
 
 def names_used(node, out):
-    """Names that a node reads, those of its subgraphs included (what they make themselves does no harm)."""
+    """The names that a node reads, including those read in its subgraphs (names defined there do no harm)."""
     for i in node[3]:
         out.append(i)
     for v in node[5].values():
@@ -52,7 +52,7 @@ def names_used(node, out):
 
 
 def last_constants(nodes):
-    """Of several Constant nodes that make one name the last counts, as for ONNX Runtime."""
+    """If several Constant nodes define the same name, the last one counts, as in ONNX Runtime."""
     last, doubled = {}, False
     for k, node in enumerate(nodes):
         if node[0] == "Constant":
@@ -62,7 +62,7 @@ def last_constants(nodes):
 
 
 def in_order(nodes):
-    """The nodes so that each stands behind those that it reads; as they are when they stand so already."""
+    """The nodes sorted so that each comes after those that it reads; unchanged if they are sorted already."""
     nodes = last_constants(nodes)
     maker = {}
     for k, node in enumerate(nodes):
@@ -102,7 +102,7 @@ HINTS = ("accuracy_level",)
 
 
 class Node:
-    """A node while its rule runs: attributes, opset, what is asked about inputs."""
+    """A node while its rule runs: attributes, opset, queries about inputs."""
 
     def __init__(self, scope, node, attrs, version):
         self.scope, self.op, self.domain, self.name = scope, node[0], node[1], node[2]
@@ -118,7 +118,7 @@ class Node:
         return name in self.attrs
 
     def leave_none(self):
-        """Attributes that the rule did not ask for say nothing (0, hints of speed), or the node is not supported."""
+        """Attributes that the rule did not read must have no effect (0, or hints of speed), else the node is not supported."""
         for name, value in self.attrs.items():
             if name not in self.asked and name not in HINTS and value not in (0, 0.0, "", []):
                 self.unsupported(f"attribute {name} of {self.op} is not supported")
@@ -132,7 +132,7 @@ class Node:
         return from_proto(self.attrs[name], "")
 
     def known(self, i):
-        """Elements of input i as a list of numbers when they are known here (symbolic sizes included), else None."""
+        """The elements of input i as a list of numbers, symbolic sizes included, if they are known at import; else None."""
         if i >= len(self.inputs) or not self.inputs[i]:
             return None
         return self.scope.known(self.inputs[i])
@@ -168,7 +168,7 @@ class Scope:
         return s.values[name]
 
     def known(self, name):
-        """Numbers of a value from constants, sizes and fixed inputs, or None."""
+        """The numbers of a value computed from constants, sizes and fixed inputs, or None."""
         s = self.owner(name)
         if s is None:
             return None
@@ -183,7 +183,7 @@ class Scope:
         return None if t is None else numbers(t)
 
     def concretely(self, name):
-        """The value of `name` computed from constants and fixed inputs alone: a concrete tensor or a Host, or None."""
+        """The value of `name` if it depends on constants and fixed inputs only: a concrete tensor or a Host; else None."""
         s = self.owner(name)
         if s is None:
             return None
@@ -242,7 +242,7 @@ class Model:
         self.functions = {}
         for f in m["functions"]:
             self.functions[(f["domain"], f["name"], f["overload"])] = f
-        # Some exporters write weights as Constant nodes; beside initialisers these are masks, encodings and the like, which do not learn.
+        # Some exporters write weights as Constant nodes; if there are initialisers, constants are masks, encodings and the like, which are not trained.
         self.weights_in_constants = not any([is_weight(t) for name, t in m["graph"]["inits"]])
         self.depth = 0
         self.relied = {}
@@ -323,7 +323,7 @@ class Model:
         raise Missing(f"input '{n.inputs[i]}' must be known when the program is made: give its value with --input")
 
     def on_host(self, n, values):
-        """The node on known and symbolic numbers, when an input is a Host and all are small; None: it is for tensors."""
+        """Evaluates the node on known and symbolic numbers, if an input is a Host and all inputs are small; None: it must run on tensors."""
         if not any(isinstance(v, Host) for v in values):
             return None
         rule = HOST.get(n.op) if n.domain == "" else None
@@ -386,7 +386,7 @@ class Model:
 
     # ---- graphs and functions ----
     def settings(self, scope, graph):
-        """Names that rules take as they stand in the file: among them the scales of quantised tensors, which do not learn."""
+        """Names that rules use as stored in the file, such as scales of quantised tensors: they do not become parameters."""
         names = {}
         for node in graph["nodes"]:
             row = find(node[1], node[0], self.version(scope, node[1]))
@@ -413,7 +413,7 @@ class Model:
         return self.run_linked(parent, graph, values, {})[1]
 
     def run_linked(self, parent, graph, values, links):
-        """The same, with the values that inputs stand for by name: (scope, name). Returns the subgraph's scope too."""
+        """The same with values for inputs given by name, as (scope, name). Also returns the subgraph's scope."""
         scope = Scope(self, parent, parent.opsets, parent.attrs)
         scope.links = links
         if len(values) < len(graph["inputs"]):
@@ -443,7 +443,7 @@ class Model:
 
 
 def symbol_name(text):
-    """dim_param as the name of a symbol; None where it only says that the size is not known."""
+    """dim_param as the name of a symbol; None if it only says that the size is unknown."""
     if text in ("?", "None", "none", "unknown", "-1"):
         return None
     out = "".join(c if c.isalnum() or c == "_" else "_" for c in text)
@@ -455,7 +455,7 @@ def symbol_name(text):
 
 
 def user_input(name, kind, fixed, differentiated=False):
-    """The value of a user's input of this type."""
+    """The value of a user input of this type."""
     given = fixed.get(name)
     if kind[0] == "optional":
         if name in fixed and given is None:
@@ -512,7 +512,7 @@ def place(v, words, at):
 
 
 def with_places(n, values):
-    """Operators that move elements move strings by their places in one sorted list: (values, the list as a Coded or None)."""
+    """Operators that move elements move strings as indices into one sorted list: (values, the list as a Coded or None)."""
     if n.op == "Equal" and all(isinstance(v, Strings) for v in values):
         return values, None
     words, at = sorted(list({w: True for w in words_of(values)})), {}

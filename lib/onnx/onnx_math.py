@@ -19,12 +19,12 @@ def legacy(n, a, b):
 
 
 def is_number(t, like):
-    """A constant of one element, no weight, that changes no shape."""
+    """A constant of one element that is no weight and does not change the shape of the result."""
     return isinstance(t, torch.Tensor) and _onnx.known(t) and not t.requires_grad and not _onnx.known(like) and t.numel() == 1 and t.dim() <= like.dim()
 
 
 def scalar(t, like):
-    """A constant of one element as a number, where that changes no shape."""
+    """A constant of one element as a number, if that does not change the shape of the result."""
     if is_number(t, like) and t.dtype == like.dtype:
         if t.dtype.is_floating_point or t.dtype in (torch.int64, torch.int32):
             return numbers(t)[0]
@@ -86,14 +86,14 @@ def modulo(n, a, b):
 
 
 def shift(n, a, b):
-    """Unsigned; a count of the width or more gives 0."""
+    """Unsigned shift; a count of at least the width gives 0."""
     wide = a.dtype != torch.uint64
     x, k = (a.to(torch.int64), b.to(torch.int64)) if wide else (a.view(torch.int64), b.view(torch.int64))
     if n.get("direction") == "LEFT":
         y = torch.bitwise_left_shift(x, k)
     elif wide:
         y = torch.bitwise_right_shift(x, k)
-    else:  # int64 shifts in the sign: those bits are cleared
+    else:  # int64 shifts copy the sign: those bits are cleared
         y = torch.bitwise_right_shift(x, k)
         keep = torch.bitwise_left_shift(torch.full_like(x, -1), 64 - k)
         y = torch.where(k == 0, x, torch.bitwise_and(y, torch.bitwise_not(keep)))
@@ -317,7 +317,7 @@ def absolute(x):
 
 
 def integral(f):
-    """Rounding of what is whole already changes nothing."""
+    """Rounding does nothing to integers."""
     return lambda n, x: f(x) if x.dtype.is_floating_point else x
 
 

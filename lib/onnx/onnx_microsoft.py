@@ -35,8 +35,8 @@ def embed_layer_norm(n, ids, segments, words, places, kinds, gamma, beta, mask=N
 
 
 def within(mask, batch, cols):
-    """A mask of 1 dimension as the keys [B, cols] that count: the lengths [B], the ends and then the starts [2 B], or
-    the lengths and then offsets of queries and keys [3 B + 2]."""
+    """A 1-D mask as the keys [B, cols] that count: the lengths [B], the ends and then the starts [2 B], or the lengths and then offsets of queries
+    and keys [3 B + 2]."""
     if mask is None or mask.dim() != 1:
         return mask
     at, ends = torch.arange(cols).unsqueeze(0), mask.unsqueeze(-1)
@@ -48,8 +48,8 @@ def within(mask, batch, cols):
 
 
 def masked(n, scores, mask, before):
-    """scores [B, heads, rows, cols]: keys that the mask leaves out get mask_filter_value added; of a unidirectional node row i sees
-    the keys up to before + i, but for the last row, which sees all, as ONNX Runtime has it."""
+    """scores [B, heads, rows, cols]: masked keys get mask_filter_value added. In a unidirectional node row i sees the keys up to before + i, except
+    that the last row sees all, as in ONNX Runtime."""
     rows, cols = scores.shape[2], scores.shape[3]
     mask = within(mask, scores.shape[0], cols)
     if mask is not None:
@@ -99,7 +99,7 @@ def bias_gelu(n, x, b):
 
 def fused_matmul(n, a, b):
     def turned(t, which):
-        """transBatch: the rows stand before the batch; one dimension stays."""
+        """transBatch: the rows come before the batch; one dimension stays."""
         t = t.movedim(0, -2) if n.get("transBatch" + which, 0) else t
         return t.transpose(-1, -2) if n.get("trans" + which, 0) and t.dim() > 1 else t
 
@@ -119,7 +119,7 @@ def skip_rms_norm(n, x, skip, gamma, bias=None):
 
 
 def ms_rotary(n, x, at, cos, sin):
-    """Places are one a step, or the first one of all; without num_heads a head has twice the columns of cos."""
+    """Positions: one for each step, or the first one of all; without num_heads a head has twice the columns of cos."""
     shape, steps = x.shape, x.shape[1] if x.dim() == 3 else x.shape[2]
     if at.dim() == 1:
         at = (at.reshape([1, 1]) + torch.arange(steps)).expand([shape[0], steps])
@@ -131,8 +131,8 @@ def ms_rotary(n, x, at, cos, sin):
 
 
 def multi_head(n, q, k=None, v=None, bias=None, keep=None, extra=None, past_k=None, past_v=None):
-    """Query [B, S, H]; key and value [B, L, H] or, already parted, [B, heads, L, D]; or all in one, [B, S, heads, 3, D], or the key and
-    the value, [B, L, heads, 2, D]. keep: the keys [B, L] that count."""
+    """Query [B, S, H]; key and value [B, L, H] or, already split, [B, heads, L, D]; or all in one, [B, S, heads, 3, D], or key and value in one, [B,
+    L, heads, 2, D]. keep: the keys [B, L] that count."""
     heads = n.get("num_heads")
     if q.dim() == 5:
         q, k, v = [torch.flatten(t, 2) for t in torch.unbind(q, 3)]
@@ -161,7 +161,7 @@ def multi_head(n, q, k=None, v=None, bias=None, keep=None, extra=None, past_k=No
 
 
 def placed(past, new, at, length):
-    """past [B, heads, P, D] of `length` places, the steps of new [B, heads, S, D] at the places at [B, S]."""
+    """past [B, heads, P, D], extended to `length` positions, with the steps of new [B, heads, S, D] written at positions at [B, S]."""
     if past is None:
         past = new.narrow(2, 0, 0)
     wide = F.pad(past, [0, 0, 0, length - past.shape[2]])
@@ -169,13 +169,13 @@ def placed(past, new, at, length):
 
 
 def with_sink(scores, sink):
-    """softmax over the last dimension with one more score a head, which takes its share of the weights: sink [heads]."""
+    """softmax over the last dimension with one additional score for each head, which takes its share of the weights: sink [heads]."""
     last = sink.to(scores.dtype).reshape([1, -1, 1, 1]).expand(list(scores.shape[:3]) + [1])
     return torch.softmax(torch.cat([scores, last], -1), -1).narrow(3, 0, scores.shape[3])
 
 
 def group_query(n, q, k, v, past_k, past_v, last, total, cos=None, sin=None, at=None, bias=None, sink=None):
-    """Query [B, S, heads * D], or keys and values packed behind it. last [B]: the place of each last step; the cache has room for `total`."""
+    """Query [B, S, heads * D], or with keys and values packed after it. last [B]: the position of each last step; the cache holds `total`."""
     heads, groups = n.get("num_heads"), n.get("kv_num_heads")
     if any([n.get(kind, "NONE") != "NONE" for kind in ("k_quant_type", "v_quant_type")]) or n.get("kv_cache_bit_width", 0):
         n.unsupported("a quantised cache")
@@ -219,7 +219,7 @@ def cdist(n, a, b):
 
 # ---- fused with an activation ----
 def activated(n, y, p):
-    """p: the activation's numbers."""
+    """p: the activation's parameters."""
     how = n.get("activation", "")
     if how == "":
         return y
@@ -247,13 +247,13 @@ def fused_gemm(n, a, b, c=None):
 
 # ---- quantised ----
 def real(x, scale, zero=None):
-    """The numbers that x stands for."""
+    """Dequantises x."""
     x = plain(x).to(torch.float32)
     return (x if zero is None else x - plain(zero).to(torch.float32)) * plain(scale)
 
 
 def coded(y, scale, zero, like):
-    """y as integers of the type of its zero point, without one of `like`."""
+    """Quantises y to the type of its zero point, or of `like` without one."""
     to = code_of(like if zero is None else zero)
     q = torch.round(y / plain(scale))
     if zero is not None:
@@ -263,7 +263,7 @@ def coded(y, scale, zero, like):
 
 
 def channels_first(n, x, f, last=False):
-    """f of x with its channels second; they are last where the node, or the caller, says so."""
+    """f of x with channels second; they are last if the node, or the caller, says so."""
     if not n.get("channels_last", 0) and not last:
         return f(x)
     return f(x.movedim(-1, 1)).movedim(1, -1)
@@ -319,14 +319,14 @@ def q_attention(n, x, w, bias, sx, sw, mask=None, zx=None, zw=None, past=None):
 
 
 def fields(t, bits):
-    """Bytes [..., N] as numbers of 2, 4 or 8 bits, the low ones first: [..., N * 8 / bits]."""
+    """Bytes [..., N] unpacked to numbers of 2, 4 or 8 bits, low bits first: [..., N * 8 / bits]."""
     t = plain(t).to(torch.int32)
     parts = [torch.bitwise_and(torch.bitwise_right_shift(t, bits * i), (1 << bits) - 1) for i in range(8 // bits)]
     return torch.flatten(torch.stack(parts, -1), -2)
 
 
 def matmul_nbits(n, a, b, scales, zeros=None, order=None, bias=None):
-    """Weights of few bits [N, blocks, bytes], a scale and a zero point a block."""
+    """Weights of few bits [N, blocks, bytes], with a scale and a zero point for each block."""
     bits, k, cols, size = n.get("bits", 4), n.get("K"), n.get("N"), n.get("block_size")
     if bits not in (2, 4, 8) or order is not None:
         n.unsupported(f"{bits} bits" if order is None else "weights out of order (g_idx)")
@@ -343,7 +343,7 @@ def matmul_nbits(n, a, b, scales, zeros=None, order=None, bias=None):
 
 
 def blockwise(codes, scales, zeros, axis, size):
-    """Numbers of codes with a scale, and a zero point, for each `size` of them along `axis`."""
+    """Dequantises codes with a scale, and a zero point, for each `size` of them along `axis`."""
     def spread(t):
         return torch.repeat_interleave(t, size, axis).narrow(axis, 0, codes.shape[axis])
 
@@ -352,7 +352,7 @@ def blockwise(codes, scales, zeros, axis, size):
 
 
 def gather_blocks(n, data, at, scales, zeros=None):
-    """Rows of a table of few bits with a scale a block. Bytes hold several codes along the last dimension."""
+    """Rows of a table of few bits with a scale for each block. Bytes hold several codes along the last dimension."""
     bits, size, rows = n.get("bits", 4), n.get("block_size", 128), n.get("gather_axis", 0)
     packed, codes, zeros = code_of(data) == 2, plain(data), None if zeros is None else plain(zeros)
     along = axis_of(n.get("quantize_axis", 1), codes.dim())
@@ -378,7 +378,7 @@ FP4 = [0.0, 0.0052083333, 0.66666667, 1.0, 0.33333333, 0.5, 0.16666667, 0.25]
 
 
 def matmul_bnb4(n, a, b, scales):
-    """Weights [N, K] of 4 bits out of a table, the first of two in the high bits, and a scale for each block of all of them."""
+    """Weights [N, K] of 4-bit codes into a table, the first of two in the high bits, with a scale for each block of the flattened weights."""
     k, cols, size = n.get("K"), n.get("N"), n.get("block_size")
     table = vector(NF4 if n.get("quant_type", 1) else FP4 + [-v for v in FP4], torch.float32)
     w = torch.index_select(table, 0, torch.flip(fields(b, 4).reshape([-1, 2]), [1]).reshape([-1])[:k * cols])

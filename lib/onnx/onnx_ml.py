@@ -78,7 +78,7 @@ def listed(n, *names):
 
 
 def label_encoder(n, x):
-    """Keys to values; numbers to numbers by comparison with every key. From strings, which are known when the program is made, at once."""
+    """Maps keys to values: numbers to numbers by comparison with every key; strings, which are known at import, directly."""
     kn, keys = listed(n, "keys_tensor", "keys_int64s", "keys_floats", "keys_strings")
     vn, values = listed(n, "values_tensor", "values_int64s", "values_floats", "values_strings")
     if n.has("default_tensor"):
@@ -134,7 +134,7 @@ def transformed(n, scores):
 
 
 def label_at(n, names, at):
-    """The labels of a classifier, by the names of its two attributes, at these places."""
+    """The labels of a classifier at these indices, by the names of its two attributes."""
     ints, words = n.get(names[0], None), n.get(names[1], None)
     if words and not ints:
         return Coded(8, at, words)
@@ -174,7 +174,7 @@ def linear_regressor(n, x):
 
 
 def zip_map(n, x):
-    """A map from labels to scores a row: the scores, whose columns stand in the order of the labels."""
+    """A map from labels to scores for each row: the scores, with columns in the order of the labels."""
     return x
 
 
@@ -196,7 +196,7 @@ def depth_of(roots, yes, no):
 
 
 def walk(x, roots, feature, split, mode, yes, no, missing, members):
-    """The leaf of every tree for every row of x: [N, trees]. A leaf is a node whose branches are itself."""
+    """The leaf of every tree for every row of x: [N, trees]. Both branches of a leaf lead to itself."""
     ints = torch.int64
     at = floats(roots, ints).unsqueeze(0).expand([x.shape[0], len(roots)])
     tables = {"feature": floats(feature, ints), "split": floats(split, x.dtype), "yes": floats(yes, ints), "no": floats(no, ints)}

@@ -84,7 +84,7 @@ def conv_transpose(n, x, w, b=None):
     if wanted or auto in ("SAME_UPPER", "SAME_LOWER"):
         wanted = wanted or [x.shape[2 + i] * stride[i] for i in range(k)]
         total = [torch.sym_max(full[i] - wanted[i], 0) for i in range(k)]
-        # the odd one goes to the end for SAME_UPPER
+        # the odd element goes to the end for SAME_UPPER
         begin = [t // 2 if auto == "SAME_UPPER" else t - t // 2 for t in total]
         end = [t - s for t, s in zip(total, begin)]
         if wanted and auto not in ("SAME_UPPER", "SAME_LOWER"):
@@ -104,7 +104,7 @@ def conv_transpose(n, x, w, b=None):
     zero = [0] * k
     if equal(begin, end) and small and equal(grow, zero):
         return torch.ops.aten.convolution(x, w, b, stride, begin, dilation, True, extra, n.get("group", 1))
-    # extended by what output_padding and output_shape add, where nothing falls, and cropped
+    # extended by output_padding and output_shape, where nothing is added, and cropped
     y = torch.ops.aten.convolution(x, w, None, stride, zero, dilation, True, zero, n.get("group", 1))
     more = [extra[i] + grow[i] for i in range(k)]
     if not equal(more, zero):
@@ -116,7 +116,7 @@ def conv_transpose(n, x, w, b=None):
 
 # ---- pooling ----
 def pool_size(n, length, kernel, stride, dilation, begin, end):
-    """Windows along one dimension; with ceil_mode those that begin in the padding at the end are left out."""
+    """Windows along one dimension; with ceil_mode, those that begin in the end padding are left out."""
     span = length + begin + end - dilation * (kernel - 1) - 1
     if not n.get("ceil_mode", 0):
         return span // stride + 1
@@ -240,7 +240,7 @@ def max_unpool(n, x, indices, to=None):
     full = [x.shape[0], x.shape[1]] + sizes
     flat = indices.reshape([-1])
     if to:
-        # positions are those of the smaller output
+        # indices refer to the smaller output
         rest, parts = flat, []
         for i in range(len(full) - 1, -1, -1):
             parts.insert(0, torch.remainder(rest, full[i]))
@@ -306,7 +306,7 @@ def rms_norm(n, x, scale):
 
 def group_norm(n, x, scale, bias):
     g, eps = n.get("num_groups"), n.get("epsilon", 1e-5)
-    if n.version < 21:  # one scale a group
+    if n.version < 21:  # one scale for each group
         per = x.shape[1] // g
         scale, bias = torch.repeat_interleave(scale, per), torch.repeat_interleave(bias, per)
     if x.dtype == torch.float32:
@@ -347,7 +347,7 @@ def reduced(n, loss, weights):
 
 
 def nll(n, x, target, weight=None):
-    """-x[target] * weight[target]; targets that are ignore_index count for nothing."""
+    """-x[target] * weight[target]; targets equal to ignore_index do not count."""
     ignore = n.get("ignore_index", None)
     t = target.to(torch.int64)
     safe = t if ignore is None else torch.where(t == ignore, torch.zeros_like(t), t)
@@ -434,7 +434,7 @@ def attention(n, q, k, v, mask=None, past_k=None, past_v=None, filled=None):
     if precision:
         scores = scores.to(DTYPES[precision])
     p = torch.softmax(scores, -1)
-    if bias is not None:  # rows that may attend to nothing give 0
+    if bias is not None:  # rows without any allowed key give 0
         none = torch.amax(bias, [-1], True) == float("-inf")
         p = torch.where(none, torch.zeros_like(p), p)
     p = p.to(dtype)

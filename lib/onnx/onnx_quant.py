@@ -13,7 +13,7 @@ BITS = {U4: 4, I4: 4, U2: 2, I2: 2}
 
 # ---- small floats: value tables of the codes ----
 def value_of(kind, code):
-    """The number that a code of a small float stands for."""
+    """The value of a small float's code."""
     if kind == E8M0:
         return float("nan") if code == 255 else 2.0 ** (code - 127)
     e, m, bias = {F8E4M3: (4, 3, 7), F8E4M3FNUZ: (4, 3, 8), F8E5M2: (5, 2, 15), F8E5M2FNUZ: (5, 2, 16), F4: (2, 1, 1)}[kind]
@@ -48,7 +48,7 @@ def decode(kind, t):
 
 
 def encode(kind, x, saturate):
-    """Numbers to the nearest code, ties to the even one; out of range to the largest, or to NaN or infinity."""
+    """Numbers to the nearest code, ties to even; out of range to the largest, or to NaN or infinity."""
     sign_bit = CODES[kind] // 2
     finite, c = [], 0
     while c < sign_bit:
@@ -85,7 +85,7 @@ def encode(kind, x, saturate):
 
 
 def encode_scale(x, saturate, mode):
-    """float8e8m0: the exponent alone; 255 is NaN."""
+    """float8e8m0: an exponent only; 255 is NaN."""
     x = x.to(torch.float32)
     bits = x.view(torch.int32)
     exponent = torch.bitwise_and(torch.bitwise_right_shift(bits, 23), 255)
@@ -105,7 +105,7 @@ def encode_scale(x, saturate, mode):
 
 # ---- casts ----
 def wrap_bits(t, code):
-    """Integers to 2 or 4 bits: the low ones."""
+    """Integers truncated to 2 or 4 bits."""
     bits = BITS[code]
     low = torch.bitwise_and(t.to(torch.int32), (1 << bits) - 1)
     if code in (I4, I2):
@@ -122,7 +122,7 @@ def written(x, digits):
 
 
 def convert_strings(n, v, to):
-    """Numbers that are known, in their text, and back."""
+    """Known numbers to strings and back."""
     from onnx_import import DTYPES
 
     if isinstance(v, Strings):
@@ -210,7 +210,7 @@ def bit_cast(n, v):
 
 # ---- quantisation ----
 def spread(n, s, x, axis, block):
-    """A scale or zero point so that it broadcasts against x: one, one a slice of `axis`, or one a block along it."""
+    """A scale or zero point made broadcastable to x: one, one for each slice of `axis`, or one for each block along it."""
     if s.dim() == 0 or (s.dim() == 1 and s.shape[0] == 1):
         return s.reshape([])
     if s.dim() == 1 and not block:
@@ -222,7 +222,7 @@ def spread(n, s, x, axis, block):
 
 
 def plain(v):
-    """Numbers of any element type as a tensor to compute with."""
+    """Values of any element type as a tensor of a type that can be computed with."""
     if isinstance(v, Coded):
         return decode(v.code, v.t) if v.code in CODES else v.t
     t = tensor(v)
@@ -287,7 +287,7 @@ def dynamic_quantize(n, x):
 
 
 def per_row(z):
-    """A scale or zero point of a left operand: one, or one a row."""
+    """A scale or zero point of a left operand: one, or one for each row."""
     return z.unsqueeze(-1) if z.dim() == 1 and z.shape[0] != 1 else z
 
 
@@ -300,7 +300,7 @@ def column_sums(t):
 
 
 def at_once(f, t):
-    """f(t), now where t is a constant."""
+    """f(t), evaluated at import if t is a constant."""
     return _onnx.eager(f, t) if _onnx.known(t) else f(t)
 
 
@@ -309,13 +309,13 @@ def without_sign(t):
 
 
 def centred(t, zero):
-    """The zero point of bytes as they are multiplied: those without sign become int8, 128 lower."""
+    """The zero point of bytes for a product of int8: unsigned bytes become int8, lowered by 128."""
     z = torch.zeros([], dtype=torch.int32) if zero is None else plain(zero).to(torch.int32)
     return z - 128 if without_sign(t) else z
 
 
 def integer_product(a, az, b, bz):
-    """sum over k of (a - az) (b - bz): int32 where a matrix of bytes is on the right, else exact in float64."""
+    """sum over k of (a - az) (b - bz): in int32 if the right operand is a matrix of bytes, else exactly in float64."""
     x, y = plain(a), plain(b)
     bytes_ = (torch.int8, torch.uint8)
     if x.dtype not in bytes_ or y.dtype not in bytes_ or y.dim() != 2:
@@ -353,7 +353,7 @@ def dynamic_matmul(n, a, b, sb, zb=None, bias=None):
 
 
 def saturated(acc, scale, zero, to):
-    """round(acc * scale) + zero in the type of the zero point, in float32 as ONNX Runtime does it."""
+    """round(acc * scale) + zero in the type of the zero point, computed in float32 as in ONNX Runtime."""
     low, high = RANGE[to]
     y = torch.clamp(torch.round(acc.to(torch.float32) * scale) + zero, low, high)
     return integers(y, to)
@@ -366,7 +366,7 @@ def q_matmul(n, a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
 
 
 def channels(t, rank):
-    """One value a output channel of a convolution."""
+    """One value for each output channel of a convolution."""
     return t.reshape([-1] + [1] * (rank - 2)) if t.dim() == 1 and t.shape[0] != 1 else t.reshape([])
 
 

@@ -16,7 +16,7 @@ def axes_of(n, x, axes):
 
 
 def over(f, before=None, after=None):
-    """f(x, axes, keepdim), with what is applied to elements before and to the result after; those stay when no axis is reduced."""
+    """f(x, axes, keepdim), with a function applied before and one after, which also apply if no axis is reduced."""
 
     def rule(n, x, axes=None):
         axes = axes_of(n, x, axes)

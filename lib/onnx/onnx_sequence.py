@@ -64,7 +64,7 @@ def concat(n, seq):
 
 
 def each(n, seq, *more):
-    """SequenceMap: the body for every element; other sequences give theirs, tensors stay."""
+    """SequenceMap: the body for every element; other sequences give their own elements, tensors are the same for all."""
     model, scope, body = n.scope.model, n.scope, n.get("body")
     out = [[] for _ in body["outputs"]]
     for i in range(len(seq)):

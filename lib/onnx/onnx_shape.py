@@ -1,4 +1,4 @@
-# Operators that make, move and select elements.
+# Operators that create, move and select elements.
 import torch
 import torch.nn.functional as F
 from onnx_values import Coded, Host, Strings, numbers, sizes_of, tensor
@@ -19,7 +19,7 @@ def axis_of(axis, rank):
 
 
 def given(n, name, value, default=None):
-    """A list that is an attribute in old opsets and an input in new ones."""
+    """A list that is an attribute in older opsets and an input in newer ones."""
     if value is not None:
         return value
     return n.get(name, default)
@@ -201,7 +201,7 @@ def range_(n, start, limit, step):
         count = max(0, math.ceil((b[0] - a[0]) / d[0]))
         return (torch.arange(count, dtype=torch.float64) * d[0] + a[0]).to(dtype)
     if _onnx.number(a[0]) and _onnx.number(b[0]) and d[0] and (b[0] - a[0]) * d[0] <= 0:
-        return torch.zeros([0], dtype=dtype)  # the limit lies behind the start
+        return torch.zeros([0], dtype=dtype)  # the limit is before the start
     return torch.arange(a[0], b[0], d[0], dtype=dtype)
 
 
@@ -247,7 +247,7 @@ def slice_(n, x, starts, ends, axes=None, steps=None):
 
 
 def slice_by_data(x, starts, ends, axes, steps):
-    """Axes and steps are known when it runs: of every dimension the positions that are inside, counted from the start."""
+    """Axes and steps are known at run time only: selects, in every dimension, the positions that are inside, counted from the start."""
     axes = torch.where(axes < 0, axes + x.dim(), axes)
     for d in range(x.dim()):
         here, length = axes == d, x.shape[d]
@@ -447,7 +447,7 @@ def pad_of(n, x, pads, mode, value, axes):
         if mode == "edge":
             at = torch.clamp(at, 0, length - 1)
         elif mode == "wrap":
-            cut = torch.sym_max(-a, 0)  # around what negative paddings leave, as in ONNX Runtime
+            cut = torch.sym_max(-a, 0)  # around what remains after negative padding, as in ONNX Runtime
             at = torch.remainder(at - cut, length - cut - torch.sym_max(-e, 0)) + cut
         elif mode == "reflect":
             period = torch.sym_max(2 * (length - 1), 1)
@@ -527,7 +527,7 @@ def identity(n, x):
 
 
 def dropout(n, x, ratio=None, training=None):
-    """At inference the input; in training mode the mask is drawn. Opsets below 7 say is_test."""
+    """Identity at inference; in training mode the mask is drawn. Opsets below 7 have is_test."""
     r = ratio[0] if ratio else n.get("ratio", 0.5)
     train = bool(training[0]) if training else False
     if n.version < 7:

@@ -5,7 +5,7 @@ from onnx_ml import ML, label_at, floats, listed, transformed
 
 
 def kernel_of(n, x, vectors):
-    """How alike rows of x [N, F] and the support vectors [S, F] are: [N, S]."""
+    """The kernel of rows of x [N, F] with the support vectors [S, F]: [N, S]."""
     how, p = n.get("kernel_type", "LINEAR"), n.get("kernel_params", None) or [0.0, 0.0, 0.0]
     gamma, shift, degree = p[0], p[1], p[2]
     if how == "RBF":
@@ -84,7 +84,7 @@ def of_pairs(n, name, pairs):
 
 
 def probabilities(n, scores, pairs, classes):
-    """Of each class [N, C], from the scores of the pairs."""
+    """The votes for each class [N, C], from the scores of the pairs."""
     p = torch.sigmoid(-(scores * of_pairs(n, "prob_a", pairs) + of_pairs(n, "prob_b", pairs)))
     p = torch.clamp(p, 1e-7, 1 - 1e-7)
     both = torch.cat([p, 1 - p, torch.zeros_like(p[:, :1])], 1)
@@ -117,7 +117,7 @@ def by_vectors(n, x, classes, counts):
 
 
 def linear(n, x, classes):
-    """The same of a machine without support vectors: a row of coefficients for each class."""
+    """The same for a machine without support vectors: a row of coefficients for each class."""
     w = listed(n, "coefficients")[1]
     scores = F.linear(x, floats(w).reshape([classes, -1])) + listed(n, "rho")[1][0]
     best = torch.argmax(scores, 1)

@@ -15,17 +15,17 @@ import onnx_svm
 import onnx_train
 
 HOST = onnx_host.HOST
-# Rules that move elements and do not look at them: they take elements of any type.
+# Rules that move elements without reading them: they accept elements of any type.
 MOVES = {}
 for _op in ("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Concat", "Slice", "Gather", "Split", "Expand", "Tile",
             "Shape", "Size", "DepthToSpace", "SpaceToDepth", "Compress", "GatherElements", "GatherND", "Where"):
     MOVES[_op] = True
-# The same for strings, which have an order too.
+# The same for strings, which are also ordered.
 MOVES_STRINGS = {}
 for _op in list(MOVES) + ["Scatter", "ScatterElements", "ScatterND", "ReverseSequence", "SplitToSequence", "ConcatFromSequence", "Equal", "Unique"]:
     if _op not in ("Shape", "Size"):
         MOVES_STRINGS[_op] = True
-# Never evaluated at import: every run draws again.
+# Never evaluated at import, since every run draws anew.
 RANDOM = {}
 for _op in ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"):
     RANDOM[_op] = True

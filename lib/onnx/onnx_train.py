@@ -55,7 +55,7 @@ def momentum(n, *args):
 
 
 def gradient(n, *args):
-    """dy/dx for the tensors named in xs; what comes between is the graph that was built so far."""
+    """dy/dx for the tensors named in xs, through the graph built so far."""
     scope, names = n.scope, n.get("xs")
     y = tensor(scope.find(n.get("y")))
     xs = [tensor(scope.find(name)) for name in names]

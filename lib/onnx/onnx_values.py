@@ -15,7 +15,7 @@ class Weight:
 
 
 class Coded:
-    """Elements of an ONNX type without a dtype. Strings (8) that depend on data are their places in the list of those that there may be."""
+    """Elements of an ONNX type without a dtype. Data-dependent strings (8) are indices into the list of possible strings."""
 
     def __init__(self, code, t, words=()):
         self.code, self.t, self.words = code, t, list(words)

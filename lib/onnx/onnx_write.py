@@ -33,7 +33,7 @@ WIDE = {BF16: FLOAT, BOOL: INT32}
 
 
 def narrow_type(op, values, args):
-    """What ONNX Runtime has no kernels of this operator for: bfloat16 that is not only moved, truth values that are reckoned with."""
+    """The types for which ONNX Runtime has no kernel of this operator: bfloat16 unless it is only moved, booleans in arithmetic."""
     codes = [v.code for v in values + args + [t for a in args if isinstance(a, list) for t in a] if isinstance(v, Val)]
     if BF16 in codes and op not in onnx_write_shape.MOVES and op not in onnx_write_random.DRAWN and not op.startswith("higher_order."):
         return BF16
@@ -41,7 +41,7 @@ def narrow_type(op, values, args):
 
 
 def call(w, op, rule, values, args):
-    """The names of a rule's results. Types without kernels are computed in a wider one, each result rounded, as tc and PyTorch do."""
+    """The names of a rule's results. Types without kernels are computed in a wider type and each result is rounded, as in tc and PyTorch."""
     if op in onnx_write_complex.ONLY or onnx_write_complex.any_complex(values + args):
         return onnx_write_complex.call(w, op, rule, values, args)
     code = narrow_type(op, values, args)

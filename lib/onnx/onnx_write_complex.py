@@ -54,7 +54,7 @@ def length_of(x, d):
 
 
 def scaled(w, parts, lengths, norm, inverse, code):
-    """By PyTorch's norm: 0 nothing, 1 by the square root of the lengths, 2 by them; ONNX's inverse has divided by them."""
+    """PyTorch's normalisation: 0 none, 1 by the square root of the lengths, 2 by the lengths; ONNX's inverse divides by them already."""
     if norm == (2 if inverse else 0):
         return parts
     n = w.cast(w.number(Sym(("mul", 1) + tuple(lengths))), code, 7)
@@ -63,7 +63,7 @@ def scaled(w, parts, lengths, norm, inverse, code):
 
 
 def dft(w, t, d, inverse=False, onesided=False):
-    """t has the parts, or the real one alone, along its last dimension."""
+    """t has both parts, or only the real one, along its last dimension."""
     attrs = {"inverse": int(inverse), "onesided": int(onesided)}
     if w.opset < 20:
         attrs["axis"] = d
@@ -87,7 +87,7 @@ def fft_r2c(w, values, x, dims, norm, onesided):
 
 
 def fft_c2r(w, values, x, dims, norm, last):
-    """The half that the last dimension lacks is the conjugate of what it has, backwards; there ONNX has no inverse of a half."""
+    """Appends the missing half of the last dimension, the reversed conjugate of the other: ONNX has no inverse of half a spectrum there."""
     code, d = PART[x.code], dims[-1] % x.rank()
     n = last.expr if isinstance(last, Sym) else last
     t = join(w, w.names[x.id])
@@ -144,7 +144,7 @@ def absolute(w, values, x):
 
 
 def arctangent(w, y, x, code):
-    """atan2: of zeros by the sign of x alone, of two infinities NaN; -0 is below the axis."""
+    """atan2: for zeros the sign of x decides, for two infinities NaN; -0 is below the axis."""
     pi, zero = w.const(math.pi, code), w.const(0.0, code)
     flat = w.e("Equal", [x, zero])
     a = w.e("Atan", [w.e("Div", [y, w.e("Where", [flat, w.const(1.0, code), x])])])
@@ -187,11 +187,11 @@ def converted(w, values, x, *rest):
 
 
 def filled(at, value=None):
-    """Every element is the argument of this number, or this value."""
+    """Every element is the number or value given as argument."""
 
     def rule(w, values, *args):
         v = args[at] if value is None else value
-        if not is_complex(values[0]):  # like a complex tensor, of another type
+        if not is_complex(values[0]):  # a tensor of another type, like a complex one
             return onnx_write_shape.filled(w, values, v)
         return [tuple([w.e("Expand", [p, w.sizes(values[0].sizes)]) for p in pair(w, v, PART[values[0].code])])]
 
@@ -350,7 +350,7 @@ def of_parts(f):
 
 
 def test_of_parts(op, either):
-    """Of isnan and the like: of one part or of both."""
+    """isnan and the like: of either part, or of both."""
 
     def rule(w, values, x):
         return w.e("Or" if either else "And", [op(w, n, PART[x.code]) for n in w.names[x.id]])
@@ -418,7 +418,7 @@ INDEXED = ["aten." + _k for _k in (
 
 
 def call(w, op, rule, values, args):
-    """The names of the results, a pair where they are complex."""
+    """The names of the results; a pair for a complex one."""
     if op in ONLY or op in BOTH:
         names = (ONLY[op] if op in ONLY else BOTH[op])(w, values, *args)
         return names if isinstance(names, list) else [names]

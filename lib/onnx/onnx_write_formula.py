@@ -22,7 +22,7 @@ class X:
         return X(self.w, self.of(op, other).name, BOOL)
 
     def pick(self, a, b):
-        """Of a truth value: a where it is true, else b; one of them is a value."""
+        """Selects by a boolean: a if true, else b; at least one of them is a value."""
         like = a if isinstance(a, X) else b
         a, b = [v if isinstance(v, X) else like.number(v) for v in (a, b)]
         return X(self.w, self.w.e("Where", [self.name, a.name, b.name]), like.code)
@@ -80,7 +80,7 @@ class X:
 
 
 def formula(f):
-    """f of the operands as values of the result's type; other arguments as they are."""
+    """f of the operands as values of the result's type; other arguments unchanged."""
 
     def rule(w, outs, *args):
         code = outs[0].code
@@ -90,7 +90,7 @@ def formula(f):
 
 
 def numbers(f):
-    """The same of two operands, of which one may be a number."""
+    """The same for two operands, of which one may be a number."""
     return lambda w, outs, a, b, *rest: f(*[X(w, operand(w, v, outs[0].code), outs[0].code) for v in (a, b)], *rest).name
 
 
@@ -119,7 +119,7 @@ def sqrt(x):
 
 
 def below(x):
-    """x < 0, and of zeros -0: it is told by its reciprocal."""
+    """x < 0, or x is -0, which its reciprocal shows."""
     return (x.is_(0)).pick(1 / x, x) < 0
 
 
@@ -136,7 +136,7 @@ def erfc(x):
 
 
 def quantile(q, tail):
-    """Of the normal law: at 0.5 + q, whose smaller side is tail."""
+    """The normal distribution's quantile at 0.5 + q, where tail is the smaller of the two sides."""
     r = q * q
     middle = q * horner(r, 2.506628277459239, -30.66479806614716, 138.357751867269, -275.9285104469687, 220.9460984245205, -39.69683028665376) / horner(
         r, 1.0, -13.28068155288572, 66.80131188771972, -155.6989798598866, 161.5858368580409, -54.47609879822406)
@@ -188,7 +188,7 @@ def digamma(x):
 
 
 def zeta(s, q):
-    """The sum of (q + k) ** -s: ten terms and Euler-Maclaurin's rest."""
+    """The sum of (q + k) ** -s: ten terms and the Euler-Maclaurin remainder."""
     total = 0.0
     for k in range(10):
         total = (q + float(k)).of("Pow", -s) + total
@@ -216,7 +216,7 @@ def polygamma(n, x):
 
 # ---- Bessel functions ----
 def cylinder(rational, shift, p, q, sign):
-    """J (sign -1: cos p - sin q) and Y (1: sin p + cos q) behind 8."""
+    """J (sign -1: cos p - sin q) and Y (1: sin p + cos q) for x > 8."""
 
     def f(x):
         a = magnitude(x)
@@ -318,7 +318,7 @@ def modified_second(order, scaled):
 
 # ---- orthogonal polynomials ----
 def polynomial(first, step, shifted=False):
-    """Degrees differ by element: those up to the largest are made one after the other. first(x) is that of degree 1, step(x, k, p, before) the next."""
+    """Degrees differ by element: all up to the largest are computed in turn. first(x): degree 1; step(x, k, p, before): the next degree."""
 
     def rule(w, outs, x, n):
         code = outs[0].code
@@ -352,7 +352,7 @@ for _k, _f in {"t": lambda x: x, "u": lambda x: 2 * x, "v": lambda x: 2 * x - 1,
 
 # ---- pairs of numbers ----
 def common_divisor(w, outs, a, b):
-    """Euclid's steps until all remainders are 0."""
+    """Euclid's algorithm until all remainders are 0."""
     code, rank = outs[0].code, outs[0].rank()
     a, b = [w.e("Expand", [w.e("Abs", [operand(w, v, code)]), w.sizes(outs[0].sizes)]) for v in (a, b)]
     left = lambda v: w.e("ReduceMax", [w.e("Cast", [v], {"to": INT64})], {"keepdims": 0})

@@ -11,7 +11,7 @@ def turned(w, v, rank):
 
 
 def loop(w, times, state, step, scans=0):
-    """step(k, a) of the matrices `state` ([name, code, rank]), `times` times; scans: numbers [...] that each step gives too, as int64."""
+    """Runs step(k, a) on the matrices `state` ([name, code, rank]) `times` times; scans: numbers [...] that each step also returns, as int64."""
     name, code, rank = state
     k, go, own = w.fresh("k"), w.fresh("go"), w.fresh("in")
 
@@ -25,7 +25,7 @@ def loop(w, times, state, step, scans=0):
 
 
 class Matrix:
-    """Rows, columns and places of a matrix in a formula."""
+    """Rows, columns and positions of a matrix in a formula."""
 
     def __init__(self, w, sizes):
         self.w = w
@@ -38,7 +38,7 @@ class Matrix:
     def behind(self, v, at=-1):
         return X(self.w, self.w.e("Unsqueeze", [v.name, self.w.ints([at])]), v.code)
 
-    def of(self, a, k, axis):  # a row or column; with one(k) it stays a matrix
+    def of(self, a, k, axis):  # a row or column; with one(k) it remains a matrix
         return X(self.w, self.w.e("Gather", [a.name, k.name], {"axis": axis}), a.code)
 
     def one(self, k):
@@ -54,7 +54,7 @@ def squeezed(w, v):
 
 
 def swapped(m, k, pivot, count):
-    """Where row k and row `pivot` [..., 1] change places."""
+    """Exchanges row k and row `pivot` [..., 1]."""
     return (count.is_(k)).pick(pivot, (count.is_(pivot)).pick(k, count))
 
 
@@ -63,7 +63,7 @@ def taken(w, a, order, axis):
 
 
 def first_bad(w, bad, rank):
-    """1 + the first place along the last dimension that is bad; 0: none."""
+    """1 + the first bad position along the last dimension; 0: none."""
     flags = w.e("Cast", [bad.name], {"to": INT32})
     at = w.e("Add", [w.e("ArgMax", [flags], {"axis": -1, "keepdims": 0}), w.const(1, INT64)])
     any_ = w.e("Cast", [w.e("ReduceMax", [flags, w.ints([-1])], {"keepdims": 0})], {"to": BOOL})
@@ -98,7 +98,7 @@ def lu_factor(w, outs, a, pivot=True, *rest):
 
 
 def permutation(w, pivots, rows):
-    """The order in which pivots [..., k] leave so many rows: [..., rows]."""
+    """The order of rows that pivots [..., k] give: [..., rows]."""
     rank = pivots.rank()
     steps = X(w, w.e("Range", [w.const(0, INT64), w.scalar(rows, INT64), w.const(1, INT64)]), INT64)
     at = X(w, w.cast(pivots, INT64), INT64)
@@ -198,7 +198,7 @@ def cholesky(w, outs, a, upper=False, *rest):
 
 
 def qr(w, outs, a, mode="reduced"):
-    """Householder's reflections of [a, 1]: what they make of a is R, of the unit matrix Q's transpose."""
+    """Householder reflections of [a, 1]: they turn a into R and the unit matrix into Q's transpose."""
     code, rank, m = a.code, a.rank(), Matrix(w, a.sizes)
     whole = X(w, w.name(a), code)
     unit = w.e("Cast", [(m.down.is_(m.rows)).name], {"to": code})
@@ -316,7 +316,7 @@ def svd(w, outs, a, full=False, uv=True, *rest):
 
 
 def eigh(w, outs, a, uplo="L", vectors=True):
-    """Of a + c, which has no negative eigenvalues: its singular values, less c, from the last on."""
+    """Eigenvalues of a + c, which has no negative ones: its singular values minus c, in ascending order."""
     code, rank, m = a.code, a.rank(), Matrix(w, a.sizes)
     x = X(w, w.name(a) if uplo == "L" else turned(w, a, rank), code)
     x = (m.down > m.cols).pick(x, 0.0) + (m.down < m.cols).pick(X(w, turned(w, x.name, rank), code), (m.down.is_(m.cols)).pick(x, 0.0))

@@ -5,7 +5,7 @@ from onnx_write_values import BF16, BOOL, DOUBLE, FLOAT, HALF, INT8, INT32, INT6
 
 
 def code_of(*vs):
-    """The type that operands are compared in."""
+    """The type in which operands are compared."""
     best = None
     for v in vs:
         if isinstance(v, Val) and (best is None or RANK.get(v.code, 3) > RANK.get(best, 3)):
@@ -58,7 +58,7 @@ def rounding(op):
 
 
 def check(op, **attrs):
-    """IsNaN, IsInf: of integers too, which are neither."""
+    """IsNaN, IsInf; false for integers."""
     return lambda w, outs, x: w.e(op, [x if x.is_float() else w.e("Cast", [x], {"to": FLOAT})], attrs)
 
 
@@ -72,7 +72,7 @@ def signbit(w, outs, x):
 
 
 def number_of_two(op):
-    """fmax, fmin: the other where one is NaN."""
+    """fmax, fmin: if one operand is NaN, the other."""
 
     def rule(w, outs, a, b):
         x, y = operand(w, a, outs[0].code), operand(w, b, outs[0].code)
@@ -84,7 +84,7 @@ def number_of_two(op):
 
 
 def atan2(w, outs, y, x):
-    """atan(y / x), half a turn on where x < 0; 0 where both are."""
+    """atan(y / x), plus or minus pi where x < 0; 0 where both are 0."""
     code = outs[0].code
     y, x, zero = w.cast(y, code), w.cast(x, code), w.const(0.0, code)
     turn = w.e("Where", [w.e("Less", [y, zero]), w.const(-math.pi, code), w.const(math.pi, code)])
@@ -95,7 +95,7 @@ def atan2(w, outs, y, x):
 
 def shift(left):
     def rule(w, outs, a, b):
-        """By a product or a quotient that rounds down: ONNX shifts only what has no sign."""
+        """Shifts by a product or a floor division: ONNX shifts unsigned integers only."""
         code = outs[0].code
         by = w.e("Pow", [w.const(2, code), operand(w, b, code)])
         if left:
@@ -107,7 +107,7 @@ def shift(left):
 
 
 def searchsorted(w, outs, edges, x, out_int32=False, right=False, side=None, sorter=None):
-    """How many edges lie before each value: all are compared."""
+    """The number of edges before each value, by comparing with all."""
     if sorter is not None:
         _onnx.unsupported("searchsorted with a sorter")
     code = code_of(edges, x)
@@ -117,8 +117,8 @@ def searchsorted(w, outs, edges, x, out_int32=False, right=False, side=None, sor
 
 
 def running(states, step):
-    """A scan along dim: step(w, state names, element, names of constants) gives the new states, which are the results too. states(w, code):
-    their first values and types."""
+    """A scan along dim: step(w, state names, element, names of constants) gives the new states, which are also the results. states(w, code): their
+    initial values and types."""
 
     def rule(w, outs, x, dim, *rest):
         code, y = outs[0].code, w.cast(x, outs[0].code)
@@ -148,7 +148,7 @@ def added_logs(w, states, x):
 
 def extreme_so_far(op):
     def step(w, states, x):
-        """States: the extreme, its place, how many elements came before."""
+        """States: the extreme, its index, the number of earlier elements."""
         new = w.e(op, [x, states[0]])
         return [w.e("Where", [new, x, states[0]]), w.e("Where", [new, states[2], states[1]]), w.e("Add", [states[2], w.const(1, INT64)])]
 
@@ -160,7 +160,7 @@ def counted(w, code, sign):
 
 
 def least(code, sign=-1):
-    """Below (sign 1: above) all numbers of a type."""
+    """A value below (sign 1: above) all numbers of a type."""
     if code in (FLOAT, DOUBLE, HALF, BF16):
         return sign * math.inf
     bits = {UINT8: 8, INT8: 7, INT32: 31, INT64: 63}.get(code, 15)
@@ -252,7 +252,7 @@ def clamp(w, outs, x, low=None, high=None):
 
 
 def chain(f):
-    """A formula over w.e with constants of the result's type."""
+    """A formula of w.e with constants of the result's type."""
 
     def rule(w, outs, x, *rest):
         code = outs[0].code
@@ -311,7 +311,7 @@ def lerp(w, outs, a, b, t):
 
 
 def convert(at):
-    """_to_copy, to: at is the place of dtype."""
+    """_to_copy, to; at: the position of dtype."""
 
     def rule(w, outs, x, *rest):
         return w.cast(x, outs[0].code) if x.code != outs[0].code else w.e("Identity", [x])
@@ -432,7 +432,7 @@ def median(w, outs, x, dim, keepdim=False):
 
 
 def nanmedian(w, outs, x, dim, keepdim=False):
-    """NaN stands behind all numbers; the place in the row is half of how many there are."""
+    """NaN sorts after all numbers; the median is at half the number of elements."""
     if not x.rank():
         return w.e("Identity", [x]), w.const(0, INT64)
     nan, along = check("IsNaN")(w, outs, x), w.ints([dim])
@@ -447,7 +447,7 @@ def nanmedian(w, outs, x, dim, keepdim=False):
 
 
 def mode(w, outs, x, dim=-1, keepdim=False):
-    """The smallest of the most frequent elements and the last of its places: every two elements of a row are compared."""
+    """The smallest of the most frequent elements, and its last index: compares every two elements of a row."""
     if not x.rank():
         return w.e("Identity", [x]), w.const(0, INT64)
     dim = dim + x.rank() if dim < 0 else dim
@@ -467,7 +467,7 @@ def unique(w, outs, x, sorted=True, inverse=False, counts=False):
 
 
 def unique_consecutive(w, outs, x, inverse=False, counts=False, dim=None):
-    """Of all elements: those that differ from the one before; how many lie between two such."""
+    """unique_consecutive over all elements: those that differ from the one before, and the distances between them."""
     if dim is not None and x.rank() > 1:
         _onnx.unsupported("unique_consecutive along a dimension")
     v = w.e("Reshape", [x, w.ints([-1])])
@@ -592,7 +592,7 @@ for _k in ("default", "dim"):
         TABLE[f"aten.{_n}.{_k}"] = spread(_n == "std", False)
         TABLE[f"aten.{_n}_mean.{_k}"] = spread(_n == "std", True)
 TABLE["aten.std_mean.correction"] = lambda w, outs, x, *rest: (lambda v, m: [w.e("Sqrt", [v]), m])(*TABLE["aten.var_mean.correction"](w, outs, x, *rest))
-# Where truth values among the operands are numbers: a sum is "or", a product "and".
+# Booleans as numbers: a sum is "or", a product "and".
 NUMBERS = ["aten." + _k for _k in (
     "add.Tensor", "mul.Tensor", "mul.Scalar", "maximum.default", "minimum.default", "where.self", "where.ScalarSelf", "where.ScalarOther",
     "masked_fill.Scalar", "masked_fill.Tensor", "sort.default", "sort.stable", "topk.default", "prod.default", "prod.dim_int", "amax.default",

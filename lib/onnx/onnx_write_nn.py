@@ -13,7 +13,7 @@ def flipped(rank):
 
 
 def matmul(w, outs, a, b):
-    """ONNX multiplies integers of 32 bits and more; narrower ones wrap when they are cut off."""
+    """ONNX multiplies integers of 32 bits and more; narrower ones wrap when they are cast back."""
     wide = outs[0].code if outs[0].is_float() or outs[0].code in (INT32, INT64) else INT32
     return w.cast(w.e("MatMul", [w.cast(a, wide), w.cast(b, wide)]), outs[0].code, wide)
 
@@ -56,7 +56,7 @@ def each(v, k):
 
 
 def batched(w, x, rank, f):
-    """Operators of ONNX want a batch: one is added where PyTorch needs none."""
+    """ONNX's operators require a batch dimension: adds one where PyTorch needs none."""
     if x.rank() == rank:
         return f(x)
     y = f(Val_of(w, w.e("Unsqueeze", [x, w.ints([0])]), x.code, [1] + x.sizes))
@@ -122,7 +122,7 @@ def avg_pool(k):
 
 
 def windows(w, have, size):
-    """Of each position and each window: does it lie in it? And the lengths of the windows."""
+    """For each position and window: is it inside? And the lengths of the windows."""
     n, m = w.scalar(have, INT64), w.scalar(size, INT64)
     steps = lambda n: w.e("Range", [w.const(0, INT64), n, w.const(1, INT64)])
     out, row = steps(m), w.e("Unsqueeze", [steps(n), w.ints([1])])
@@ -132,7 +132,7 @@ def windows(w, have, size):
 
 
 def averaged(w, x, k, size, have):
-    """Windows of uneven lengths: a product with the matrix of their weights, one dimension after the other."""
+    """Windows of different lengths: a product with the matrix of their weights, one dimension after the other."""
     y, rank = x, x.rank()
     for i in range(k):
         inside, length = windows(w, have[i], size[i])
@@ -145,7 +145,7 @@ def averaged(w, x, k, size, have):
 
 
 def largest(w, x, k, size, have):
-    """Of windows of uneven lengths: the largest element and its place, the last dimension first."""
+    """Windows of different lengths: the largest element and its index, the last dimension first."""
     y, at, stride, rank = w.name(x), None, w.const(1, INT64), x.rank()
     for i in reversed(range(k)):
         d = rank - k + i
@@ -191,7 +191,7 @@ def adaptive_max(k):
 
 
 def nms(w, outs, boxes, scores, threshold):
-    """torchvision's, as the only class of the only image; all that are left, best first."""
+    """torchvision's nms, as a single class of a single image; all boxes that are kept, best first."""
     most = w.e("Shape", [scores])
     found = w.e("NonMaxSuppression", [w.e("Unsqueeze", [boxes, w.ints([0])]), w.e("Unsqueeze", [scores, w.ints([0, 1])]), most, w.const([threshold], FLOAT)])
     return w.e("Gather", [found, w.const(2, INT64)], {"axis": 1})
@@ -241,7 +241,7 @@ def native_batch_norm(w, outs, x, weight, bias, mean, var, momentum, eps):
 
 
 def batch_statistics(w, outs, x, weight, bias, training, momentum, eps):
-    """By the mean and variance of the batch: the normed values, the mean, 1 / sqrt(variance + eps)."""
+    """With the mean and variance of the batch: the normalised values, the mean, 1 / sqrt(variance + eps)."""
     if not training:
         _onnx.unsupported("a batch norm without statistics outside training")
     axes, column = w.ints([0] + list(range(2, x.rank()))), [-1] + [1] * (x.rank() - 2)
@@ -262,7 +262,7 @@ def native_batch_norm_of_both(w, outs, x, weight, bias, mean, var, training, mom
 
 
 def nll_loss2d(w, outs, x, target, weight, reduction, ignored):
-    """Each pixel's own class, times its weight; the sum of the weights is the second result."""
+    """Each pixel's own class times its weight; the second result is the sum of the weights."""
     t, code = w.cast(target, INT64), x.code
     kept = w.e("Not", [w.e("Equal", [t, w.const(ignored, INT64)])])
     at = w.e("Where", [kept, t, w.const(0, INT64)])
@@ -276,7 +276,7 @@ def nll_loss2d(w, outs, x, target, weight, reduction, ignored):
 
 
 def scale_shift(w, outs, x, scale, shift):
-    """x scale + shift, a pair a channel, which have the type that is computed in."""
+    """x scale + shift for each channel, in the type of the computation."""
     pairs = [w.e("Reshape", [v, w.ints([-1] + [1] * (x.rank() - 2))]) for v in (scale, shift)]
     y = w.e("Add", [w.e("Mul", [w.cast(x, scale.code), pairs[0]]), pairs[1]])
     return w.cast(y, outs[0].code, scale.code)
@@ -302,7 +302,7 @@ def rms_norm(w, outs, x, shape, weight=None, eps=None):
 
 
 def group_norm(w, outs, x, groups, weight=None, bias=None, eps=1e-5, *rest):
-    """Each group is an instance of an instance norm; then one scale a channel."""
+    """Each group is an instance of an instance norm; then one scale for each channel."""
     g = w.e("Reshape", [x, w.ints([0, groups, -1])])
     y = w.e("InstanceNormalization", [g, w.const([1.0] * groups, x.code), w.const([0.0] * groups, x.code)], {"epsilon": float(eps)})
     y = w.reshape(y, x.sizes)
@@ -319,7 +319,7 @@ def instance_norm(w, outs, x, weight, bias, mean, var, use_input, momentum, eps,
 
 # ---- attention ----
 def grouped(w, t, q):
-    """Each head of keys or values again for every query head of its group."""
+    """Repeats each head of keys or values for every query head of its group."""
     heads, kv = q.sizes[-3], t.sizes[-3]
     if isinstance(heads, Sym) or isinstance(kv, Sym) or heads == kv:
         return t
@@ -336,7 +336,7 @@ def sdpa(w, outs, q, k, v, mask=None, dropout=0.0, causal=False, scale=None, gqa
         scale = 1.0 / math.sqrt(q.sizes[-1])
     if w.opset >= 23 and q.rank() == 4 and not dropout and scale > 0:
         m = mask
-        if m is not None:  # runtimes want the last two sizes whole
+        if m is not None:  # runtimes require the full last two sizes
             m = w.e("Expand", [m, w.sizes(m.sizes[:-2] + [q.sizes[-2], k.sizes[-2]])])
         return w.e("Attention", [q, k, v, m], {"is_causal": int(causal), "scale": float(scale)})
     if gqa:
@@ -454,7 +454,7 @@ def decode_image(w, outs, data, mode, orientation=False):
 
 # ---- control flow ----
 def inner(w, graph, operands):
-    """A subgraph as an attribute; its inputs are the operands' own names."""
+    """A subgraph as an attribute; its inputs have the names of the operands."""
     outer, w.nodes = w.nodes, []
     numbers, w.numbers = w.numbers, dict(w.numbers)
     places = dict(w.places)
@@ -469,7 +469,7 @@ def inner(w, graph, operands):
 
 
 def bound(w, inputs, names):
-    """The inputs of a subgraph stand for these names from here on."""
+    """From here on these names are the inputs of a subgraph."""
     for i, name in zip(inputs, names):
         v = Val(i[0], i[1], [Sym(s) if isinstance(s, tuple) else s for s in i[2]])
         w.values[i[0]] = v
@@ -489,7 +489,7 @@ def scan(w, outs, graph, init, xs, more=None):
 
 
 def associative_scan(w, outs, graph, xs, more=None):
-    """One after the other: the first elements are the state that the others are combined with."""
+    """associative_scan one element after the other: the first elements are the initial state."""
     from_one = [w.ints([1]), w.ints([2**63 - 1]), w.ints([0])]
     first = [w.e("Slice", [x, w.ints([0]), w.ints([1]), w.ints([0])]) for x in xs]
     own = [[w.fresh("in"), x.code, x.rank() - 1] for x in xs + xs]
@@ -526,7 +526,7 @@ def while_loop(w, outs, test, graph, carried, more=None):
 
 
 def grouped_mm(w, outs, a, b, offs=None, *rest):
-    """A step of a loop multiplies what belongs to one group; rows and columns behind the last group are 0."""
+    """Each step of a loop multiplies the rows or columns of one group; those after the last group are 0."""
     if a.rank() == 3 and b.rank() == 3:
         return w.e("MatMul", [a, b])
     code, ends = outs[0].code, w.cast(offs, INT64)

@@ -14,7 +14,7 @@ def real(v):
 
 
 def drawn(w, op, out, code, attrs):
-    """Numbers of the sizes of `out`, computed in a type that ONNX Runtime has, as `code`."""
+    """Random numbers with the sizes of `out`, computed in a type that ONNX Runtime has, as `code`."""
     kind = code if code in (FLOAT, DOUBLE) else FLOAT
     like = filled(w, [Val(None, kind, out.sizes)], 0)
     attrs["dtype"] = kind
@@ -57,14 +57,14 @@ def order(w, outs, n, *rest):
 
 
 def exponential(w, outs, x, rate=1.0, *rest):
-    """-log(1 - u) / rate, of half types in float32, in which 1 - u is never 0"""
+    """-log(1 - u) / rate; half types are computed in float32, in which 1 - u is never 0"""
     kind = DOUBLE if outs[0].code == DOUBLE else FLOAT
     y = w.e("Log", [w.e("Sub", [w.scalar(1.0, kind), uniform(w, outs[0], code=kind)])])
     return w.cast(w.e("Mul", [y, w.scalar(-1.0 / real(rate), kind)]), outs[0].code, kind)
 
 
 def of_uniform(f):
-    """f(w, u, numbers...) of numbers u in [0, 1), of half types in float32."""
+    """f(w, u, numbers...) of uniform numbers u in [0, 1); half types in float32."""
 
     def rule(w, outs, x, *rest):
         kind = DOUBLE if outs[0].code == DOUBLE else FLOAT
@@ -99,7 +99,7 @@ def bernoulli_p(w, outs, x, p=0.5, *rest):
 
 
 def dropped(w, x, p):
-    """Dropout in training; of everything it is 0, which is no ratio of ONNX's"""
+    """Dropout in training; with p = 1 the result is 0, since ONNX does not allow that ratio"""
     if real(p) == 1:
         return w.e("Sub", [x, x])
     return w.e("Dropout", [x, w.scalar(real(p), FLOAT), w.scalar(True, BOOL)])
@@ -109,7 +109,7 @@ def dropout(w, outs, x, p, train):
     return dropped(w, x, p) if train and real(p) != 0 else same(w, outs, x)
 
 
-DRAWN = {  # of sizes and numbers alone, in a type that they choose
+DRAWN = {  # take sizes and numbers only, in a type of their choice
     "aten.randn.default": lambda w, outs, *rest: normal(w, outs[0]), "aten.randn_like.default": lambda w, outs, *rest: normal(w, outs[0]),
     "aten.rand.default": lambda w, outs, *rest: uniform(w, outs[0]), "aten.rand_like.default": lambda w, outs, *rest: uniform(w, outs[0]),
     "aten.normal_functional.default": lambda w, outs, x, mean=0.0, std=1.0, *rest: normal(w, outs[0], mean, std),

@@ -1,4 +1,4 @@
-# Views, indexing, making of tensors as ONNX.
+# Views, indexing and creation of tensors as ONNX.
 import _onnx
 from onnx_write_math import Val_of, least, operand
 from onnx_write_values import BOOL, DOUBLE, INT64, Sym, Val
@@ -54,7 +54,7 @@ def slice_(w, outs, x, dim=0, start=None, end=None, step=1):
 
 
 def as_strided(w, outs, x, size, stride, offset=None):
-    """The elements, of all in row-major order, at offset + the sum of index times stride."""
+    """The elements at offset + the sum of index times stride in the row-major order of all elements."""
     at = w.number(0 if offset is None else offset)
     for d, (n, s) in enumerate(zip(size, stride)):
         steps = w.e("Mul", [w.e("Range", [w.const(0, INT64), w.scalar(n, INT64), w.const(1, INT64)]), w.number(s)])
@@ -70,7 +70,7 @@ def narrow(w, outs, x, dim, start, length):
 
 def cat(w, outs, xs, dim=0):
     rank = outs[0].rank()
-    xs = [x for x in xs if x.rank() == rank]  # an old rule: empty vectors are left out
+    xs = [x for x in xs if x.rank() == rank]  # as in PyTorch, empty vectors are left out
     return w.e("Concat", [w.cast(x, outs[0].code) for x in xs], {"axis": dim})
 
 
@@ -80,7 +80,7 @@ def stack(w, outs, xs, dim=0):
 
 
 def pieces(w, outs, x, sizes, dim=0):
-    """Results are one list value: its elements."""
+    """A single list result: gives its elements."""
     dim = dim + x.rank() if dim < 0 else dim
     got = w.e("Split", [x, w.sizes(sizes)], {"axis": dim}, len(sizes))
     return [got] if isinstance(got, str) else got
@@ -149,7 +149,7 @@ def arange(w, outs, start, end=None, step=1, *rest):
 
 
 def steps(w, outs, start, step):
-    """start, start + step, ... as many as the result has."""
+    """start, start + step, ...: as many elements as the result has."""
     code = outs[0].code
     at = w.e("Cast", [w.e("Range", [w.const(0, INT64), w.scalar(outs[0].sizes[0], INT64), w.const(1, INT64)])], {"to": code})
     return w.e("Add", [w.e("Mul", [at, step]), start])
@@ -160,7 +160,7 @@ def range_(w, outs, start, end, step=1, *rest):
 
 
 def linspace(w, outs, start, end, count, *rest):
-    """The second half is counted from the end."""
+    """In the second half indices count from the end."""
     code = outs[0].code
     first, last, count = operand(w, start, code), operand(w, end, code), w.scalar(outs[0].sizes[0], INT64)
     gaps = w.e("Max", [w.e("Sub", [count, w.const(1, INT64)]), w.const(1, INT64)])
@@ -208,7 +208,7 @@ def pads(w, x, pad, mode="constant", value=0):
         a, b = [0 if isinstance(p[d], Sym) else p[d] for p in (begin, end)]
         if mode == "circular" and (isinstance(begin[d], Sym) or isinstance(end[d], Sym)):
             _onnx.unsupported("circular padding by a symbolic size")
-        if a < 0 or b < 0:  # cut first: ONNX Runtime fills with what is cut away
+        if a < 0 or b < 0:  # cut first: ONNX Runtime pads with what is cut off
             y = w.e("Slice", [y, w.ints([max(-a, 0)]), w.ints([b if b < 0 else 2**63 - 1]), w.ints([d])])
             begin[d], end[d] = max(a, 0) if a < 0 else begin[d], max(b, 0) if b < 0 else end[d]
         if mode == "circular" and (a > 0 or b > 0):  # not by Pad: ONNX Runtime has no kernel
@@ -283,7 +283,7 @@ def index(w, outs, x, indices):
         return w.e("Gather", [x, indices[dims[0]]], {"axis": dims[0]})
     y, at, rank, first, adjacent, k = positions(w, x, indices)
     y = w.e("GatherND", [y, at])
-    if adjacent and first:  # the indexed part goes back to its place
+    if adjacent and first:  # the indexed dimensions move back to their position
         r = outs[0].rank()
         perm = list(range(rank, rank + first)) + list(range(rank)) + list(range(rank + first, r))
         y = w.e("Transpose", [y], {"perm": perm})
@@ -295,7 +295,7 @@ def index_put(w, outs, x, indices, values, accumulate=False):
     dims = [i for i, t in enumerate(indices) if t is not None]
     whole = w.e("Concat", [w.e("Shape", [at], {"start": 0, "end": rank}), w.e("Shape", [y], {"start": k})], {"axis": 0})
     v = w.cast(values, x.code)
-    if adjacent and first and values.rank():  # values have the indexed part in its place: it goes to the front
+    if adjacent and first and values.rank():  # the indexed dimensions of values move to the front
         s = [w.e("Shape", [y], {"start": k, "end": k + first}), w.e("Shape", [at], {"start": 0, "end": rank}), w.e("Shape", [y], {"start": k + first})]
         total = rank + x.rank() - k
         perm = list(range(first, first + rank)) + list(range(first)) + list(range(first + rank, total))
@@ -327,7 +327,7 @@ def scatter(reduction=None):
 
 
 def scatter_by(w, outs, x, dim, index, src, *rest):
-    """The last argument says how: "add" or "multiply"."""
+    """The last argument is the reduction: "add" or "multiply"."""
     return scatter("add" if rest[-1] == "add" else "mul")(w, outs, x, dim, index, src)
 
 
@@ -338,7 +338,7 @@ def put(w, outs, x, index, src, accumulate=False):
 
 
 def into_zeros(rule):
-    """The gradient of a view: what comes in, in its place among zeros."""
+    """The gradient of a view: the incoming gradient at its place among zeros."""
 
     def backward(w, outs, g, sizes, *place):
         return rule(w, outs, Val_of(w, filled(w, outs, 0), outs[0].code, outs[0].sizes), g, *place)
@@ -347,7 +347,7 @@ def into_zeros(rule):
 
 
 def index_add(w, outs, x, dim, index, src, alpha=1):
-    """Rows of src are added to those of x that index names: a scatter whose positions are the index, spread over the row."""
+    """Adds rows of src to the rows of x given by index: a scatter whose indices are expanded along the rows."""
     dim = dim % max(x.rank(), 1)
     if alpha != 1:
         src = Val_of(w, w.e("Mul", [src, w.scalar(alpha, x.code)]), src.code, src.sizes)
@@ -364,7 +364,7 @@ def copy(w, outs, x, src, *rest):
 
 
 def scatter_reduce(w, outs, x, dim, index, src, reduce, include_self=True):
-    """Without x itself its places start from what changes nothing; a mean is a sum over how many were added."""
+    """Without x itself the reduction starts from its identity; a mean is a sum divided by the number of elements."""
     if not x.rank():
         _onnx.unsupported("scatter_reduce of a number")
     code, how = x.code, {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}[reduce]
@@ -463,7 +463,7 @@ def nonzero(w, outs, x):
 
 
 def item(w, outs, x):
-    """A number: other values know it by its symbol."""
+    """A number: other values refer to it by its symbol."""
     y = w.e("Reshape", [x, w.ints([1])])
     v = outs[0]
     if v.symbol is not None:
@@ -511,7 +511,7 @@ for _n in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"):
     TABLE["aten.linspace." + _n] = linspace
     TABLE["aten.logspace." + _n] = logspace
 TABLE["aten.logspace.default"] = logspace
-# Kernels that take any type: bfloat16 stays what it is.
+# Operators whose kernels take any type: bfloat16 is kept.
 MOVES = ["aten." + _k for _k in (
     "alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "lift_fresh.default",
     "view.default", "reshape.default", "_unsafe_view.default", "flatten.using_ints", "unflatten.int", "view_as.default", "_reshape_alias.default",

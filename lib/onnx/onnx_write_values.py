@@ -29,7 +29,7 @@ class Writer:
         self.opset, self.run = opset, run
         self.nodes, self.inits, self.constants = [], {}, {}
         self.values, self.names, self.used, self.places, self.numbers = {}, {}, {}, {}, {}
-        self.real = {}  # by symbol: is it no integer?
+        self.real = {}  # by symbol: is it a real number?
         self.count = 0
 
     # ---- names ----
@@ -57,7 +57,7 @@ class Writer:
                 self.place(s.expr, name[0] if isinstance(name, tuple) else name, d)
 
     def place(self, x, name, d):
-        """Where a symbol can be read: a size, or one that is the symbol plus or times a number."""
+        """Where a symbol can be read: a size equal to it, or to it plus or times a number."""
         steps = []
         while x[0] in ("add", "mul") and len(x) == 3 and isinstance(x[1], tuple) != isinstance(x[2], tuple):
             op, x, k = (x[0], x[1], x[2]) if isinstance(x[1], tuple) else (x[0], x[2], x[1])
@@ -83,7 +83,7 @@ class Writer:
         return self.names[v.id] if isinstance(v, Val) else v
 
     def arg(self, a):
-        """An argument as import.c shows it."""
+        """An argument in the form that import.c gives."""
         if isinstance(a, tuple) and a and a[0] == "value":
             return self.values[a[1]]
         if isinstance(a, tuple) and a and a[0] == "graph":
@@ -124,7 +124,7 @@ class Writer:
         return self.name(v) if have == code else self.e("Cast", [v], {"to": code})
 
     def body_of(self, inputs, run):
-        """A subgraph with inputs of its own, [(name, type, rank)]; run() makes its nodes and gives [(name, type, rank)]."""
+        """A subgraph with inputs of its own, [(name, type, rank)]; run() makes its nodes and returns [(name, type, rank)]."""
         outer, self.nodes = self.nodes, []
         numbers, self.numbers = self.numbers, dict(self.numbers)
         places = dict(self.places)
@@ -154,7 +154,7 @@ class Writer:
 
     # ---- symbolic numbers ----
     def number(self, s):
-        """A number as a vector of one element: int64, of reals float64."""
+        """A number as a vector of one element: int64; float64 for reals."""
         if not isinstance(s, Sym):
             return self.expression(s)
         key = f"{s.expr}"
@@ -195,7 +195,7 @@ class Writer:
         _onnx.unsupported(f"the size operation '{op}'")
 
     def condition(self, s):
-        """A truth value about sizes, 0-d."""
+        """A 0-d boolean about sizes."""
         op, rest = s.expr[0], s.expr[1:]
         if op in ("and", "or", "not"):
             parts = [self.condition(Sym(a)) if isinstance(a, tuple) else self.const(a, BOOL) for a in rest]

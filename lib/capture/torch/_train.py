@@ -8,7 +8,7 @@ from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_no
 
 
 class Part(nn.Module):
-    """A place in the names of a program's weights; what stands below it is found by key and index, as in PyTorch's containers."""
+    """A level of the names of a program's weights; what is below it is found by key and index, as in PyTorch's containers."""
 
     def _entries(self):
         return {**self._parameters, **self._modules}
@@ -55,7 +55,7 @@ def tensor_of(module, name):
 
 
 def adopt(module, call):
-    """The module of the model's file, whose tensors are the run's, with the captured program as what a call of it runs."""
+    """The model file's module with the run's tensors; calling it runs the captured program."""
     module.__dict__["forward"] = lambda *args, **kwargs: call(module.training, *args, **kwargs)
     module.__dict__["_forward_pre_hooks"] = {}  # the captured program has what they did
     module.__dict__["_forward_hooks"] = {}
@@ -63,7 +63,7 @@ def adopt(module, call):
 
 
 class Program(nn.Module):
-    """A program as a module: its parameters and buffers by their names, its graph as forward. call(mode) -> native function."""
+    """A program as a module: parameters and buffers by their names, the graph as forward. call(mode) -> native function."""
 
     def __init__(self, call, tensors):
         super().__init__()
@@ -111,7 +111,7 @@ class Micro(nn.Module):
 
 
 def _holders(opt):
-    """{place: object}: the recipe's object, under "", and the optimisers that it holds in attributes, in lists and dicts there, and those in them."""
+    """{place: object}: the recipe's optimiser under "", and the optimisers in its attributes, in lists and dicts there, and in those."""
     found, waiting = {"": opt}, [("", opt)]
     while waiting:
         place, holder = waiting.pop(0)
@@ -126,12 +126,12 @@ def _holders(opt):
 
 
 def _optimisers(opt):
-    """The recipe's optimiser, or those that a class of its own is around."""
+    """The recipe's optimiser, or the optimisers inside a wrapper class of the recipe."""
     return [o for o in _holders(opt).values() if isinstance(o, torch.optim.Optimizer)]
 
 
 def _groups(opt):
-    """The groups of the recipe's object, and those that optimisers which it holds do not share with it."""
+    """The groups of the recipe's optimiser, and those that wrapped optimisers do not share with it."""
     found = []
     for o in _holders(opt).values():
         found += [g for g in o.param_groups if not any(g is f for f in found)]
@@ -139,7 +139,7 @@ def _groups(opt):
 
 
 def _by_parameter(opt):
-    """{place: dict} of the dicts that have parameters as keys: the state of optimisers, and other attributes."""
+    """{place: dict} of the dicts keyed by parameter: the state of optimisers, and other attributes."""
     found = {}
     for place, o in _holders(opt).items():
         for name, v in vars(o).items():
@@ -153,7 +153,7 @@ def _needs_closure(o):
 
 
 def _put(old, value):
-    """The new value of a number of a group: with its type where it was a tensor, lr=torch.tensor(1e-3)."""
+    """The new value of a number of a group, with its type if it was a tensor, as lr=torch.tensor(1e-3)."""
     typed = isinstance(old, torch.Tensor) and not isinstance(value, torch.Tensor)
     return torch.full(old.shape, value, dtype=old.dtype) if typed else value
 
@@ -163,7 +163,7 @@ def _is_number(v):
 
 
 def _segment(key):
-    """A key of a dict as part of a name: itself, or [3], ['a.b'] where that would be taken for a place in a list or for several."""
+    """A dict key as part of a name: unchanged, or as [3], ['a.b'] if it would be read as a list index or as several keys."""
     if isinstance(key, int):
         return f"[{key}]"
     if not isinstance(key, str) or "'" in key or "\\" in key:
@@ -172,7 +172,7 @@ def _segment(key):
 
 
 def _path(name):
-    """[(whether it is a place in a list, key)] of a name that _leaves gives."""
+    """Splits a name that _leaves gives: [(is it a list index, key)]."""
     out = []
     while name != "":
         if name.startswith("['"):
@@ -203,14 +203,14 @@ def _walk(v, name, out):
 
 
 def _leaves(state):
-    """Names and values in one order, those of lists and dicts in it one by one: old_dirs.0, old_dirs.1, ..."""
+    """Names and values in order, with the elements of lists and dicts one by one: old_dirs.0, old_dirs.1, ..."""
     out = []
     _walk(state, "", out)
     return out
 
 
 def _set(box, path, v):
-    """Puts a leaf into its place, in lists and dicts that are made where there are none."""
+    """Stores a leaf at its place; missing lists and dicts are created."""
     (is_place, key), rest = path[0], path[1:]
     there = key < len(box) if is_place else key in box
     if len(rest) > 0:
@@ -232,18 +232,18 @@ def _kept(v):
 
 
 def _whole(value):
-    """An int where it is one."""
+    """An int if the value is one."""
     return int(value) if abs(value) < 2**53 and value == int(value) else value
 
 
 def _containers(v):
-    """All lists and dicts in it."""
+    """All lists and dicts inside."""
     inside = v.values() if isinstance(v, dict) else v if isinstance(v, (list, tuple)) else []
     return [x for part in inside for x in _containers(part)] + ([v] if isinstance(v, (list, dict)) else [])
 
 
 def _counts(opt, states):
-    """{name: number or text} that a step may count in, beside the step count and the numbers that are inputs."""
+    """{name: number or text} that a step may change, besides the step count and the numbers that are inputs."""
     found = [(f"state[{i}]['{k}']", v) for i, s in enumerate(states) for k, v in s.items() if k != "step"]
     found += [(f"param_groups[{i}]['{k}']", v) for i, g in enumerate(_groups(opt)) for k, v in g.items()]
     found += [(k, v) for o in _holders(opt).values() for k, v in vars(o).items() if not (k == "state" and isinstance(v, dict))]
@@ -258,22 +258,22 @@ def _same(a, b):
 
 
 def _keeps(v):
-    """Whether a checkpoint can hold it."""
+    """Can a checkpoint hold it?"""
     if isinstance(v, (list, tuple)):
         return all(_keeps(x) for x in v)
     return all(_keeps(x) for x in v.values()) if isinstance(v, dict) else _kept(v) or isinstance(v, torch.Tensor)
 
 
 def _refuse_changes(opt, known, holders):
-    """What a step changes of objects that were there before it would change once, in a capture, and be lost with --resume otherwise. known: what is
-    looked after; holders: objects whose attributes are."""
+    """Refuses changes of a step to other existing objects: a capture would make them once, and --resume would lose them. known: objects that are
+    saved; holders: objects whose attributes are."""
     states = {id(box) for box in _by_parameter(opt).values()}
     known = {id(k) for k in known}
     seen = set()
     for owner, name, before, now in torch._C.changed():
         first = (id(owner), name) not in seen
         seen.add((id(owner), name))
-        if id(owner) in states:  # a parameter's state is known; under other keys may stand anything
+        if id(owner) in states:  # a parameter's state is known; other keys may map to anything
             before, now = ({k: v for k, v in d.items() if not isinstance(k, torch.Tensor)} for d in (before, now))
         elif id(owner) in known:
             continue
@@ -287,7 +287,7 @@ def _refuse_changes(opt, known, holders):
 
 class Update(nn.Module):
     """Clipping, the optimiser's step on given gradients, and the average of the weights. The optimiser's state tensors and the averages
-    are buffers, so that a capture returns them changed; the numbers of its groups that vary and the step count are inputs."""
+    are buffers, so that they are outputs of the captured program; the group numbers that vary and the step count are inputs."""
 
     def __init__(self, m, opt, clip_norm, clip_value, average):
         """average: None, the decay of an exponential average, or (start, every) of a plain one."""
@@ -299,20 +299,20 @@ class Update(nn.Module):
         self.swa = average if isinstance(average, tuple) else None
         self.decay = None if self.swa else average
         self.averaging = False
-        self.made = 0  # steps before the one that is run
-        self.by_operators = False  # whether steps cannot be captured
-        self.shift = 0  # weights that the plain average has beyond those that the recipe's steps so far give it
+        self.made = 0  # number of steps so far
+        self.by_operators = False  # steps cannot be captured
+        self.shift = 0  # how many more weights the plain average includes than the recipe's steps so far account for
         # An optimiser that calls the loss again: its steps run eagerly, with the micro-batches' program as the closure.
         self.eager = any(_needs_closure(o) for o in _holders(opt).values())
         self.evaluate = None  # () -> (loss, gradients), set by lib/train
-        self.first = None  # what the step's first evaluation gave
-        owners = {}  # of several that hold a parameter the first
+        self.first = None  # the result of the step's first evaluation
+        owners = {}  # of several optimisers that hold a parameter, the first
         for o in _optimisers(opt):
             for p in [p for g in o.param_groups for p in g["params"] if p.requires_grad]:
                 owners.setdefault(p, o)
         self.params, self.held_at_first = list(owners), self.parameters_held()
         self.state = [o.state[p] for p, o in owners.items()]
-        # The norm is that of all gradients. What no optimiser holds has one too, and nothing sets it to zero: it adds up, as state.
+        # The norm is that of all gradients. A parameter outside every optimiser has a gradient too, which nothing zeroes: it accumulates, as state.
         self.owned = len(self.params)
         held = {id(p) for p in self.params}
         self.params += [p for p in m.parameters() if p.requires_grad and id(p) not in held]
@@ -329,19 +329,19 @@ class Update(nn.Module):
         self.had = {name: [leaf for leaf, _ in leaves] for name, _, leaves in self.parts()}
 
     def ready(self):
-        """Whether every state tensor exists, so that a step can be captured."""
+        """Does every state tensor exist, so that a step can be captured?"""
         return not self.eager and not self.by_operators and (self.averaging or self.decay is None)
 
     def go_by_operators(self, step):
-        """After so many steps, from here on without captures."""
+        """After that many steps: from here on steps are not captured."""
         self.by_operators = True
-        self.made, since = step, step - self.made  # captured steps count in no number of the state
+        self.made, since = step, step - self.made  # captured steps are not counted in the state
         for s in self.state:
             if isinstance(s.get("step"), (int, float)):
                 s["step"] += since
 
     def boxes(self):
-        """[(name, what it holds, where that is put back)] of what steps may change beside the state of parameters and the numbers of the groups: attributes, the rest of state, groups."""
+        """[(name, value, where to restore it)] of what steps change besides parameter state and group numbers: attributes, other state, groups."""
         found = []
         for i, o in enumerate(_holders(self.opt).values()):
             found.append((f"attributes.{i}", {k: v for k, v in vars(o).items() if k not in ("state", "param_groups", "defaults")}, vars(o)))
@@ -352,7 +352,7 @@ class Update(nn.Module):
         return found
 
     def parts(self):
-        """[(name, value, its leaves)] of what stands in `boxes`."""
+        """[(name, value, its leaves)] of the contents of `boxes`."""
         found = []
         for name, inside, _ in self.boxes():
             for k, v in inside.items():
@@ -370,13 +370,13 @@ class Update(nn.Module):
         return [(name, v) for _, _, leaves in self.parts() for name, v in leaves if id(v) not in params]
 
     def other_tensors(self):
-        """As attach() has them, of what is beside the parameters' state."""
+        """Like attach(), for everything besides parameter state."""
         if not self.eager and not self.by_operators:
             return []
         return [(f"other_{i}", name, None, v) for i, (name, v) in enumerate(self.others()) if isinstance(v, torch.Tensor)]
 
     def other_numbers(self):
-        """{name: value} of what has changed since the recipe made it; of a list or dict that lost leaves an empty one, and all that it has."""
+        """{name: value} of what changed since the recipe made it; a list or dict that lost elements is given as empty and with all contents."""
         found = {}
         params = {id(p) for p in self.m.parameters()}
         for part, v, leaves in self.parts():
@@ -399,22 +399,22 @@ class Update(nn.Module):
                     _set(box, _path(name[len(head) + 1 :]), v)
 
     def points(self, step):
-        """How many of the first `step` steps give their weights to the plain average."""
+        """How many of the first `step` steps contribute their weights to the plain average."""
         start, every = self.swa
         return max((step - start) // every + 1, 0)
 
     def taken(self, step):
-        """How many weights the plain average is the mean of after so many steps; None: there is none."""
+        """The number of weights in the plain average after that many steps; None: there is none."""
         return self.points(step) + self.shift if self.swa else None
 
     def begin_at(self, step):
-        """After so many steps of a run before; averages begin anew, unless go_on_averaging follows."""
+        """Resumes after that many steps; averages start anew unless go_on_averaging follows."""
         self.made = step
         if self.swa:
             self.shift = -self.points(step)
 
     def go_on_averaging(self, taken):
-        """With the averages of a checkpoint, and what `taken` gave for it."""
+        """Resumes the averages of a checkpoint, with the value that `taken` gave for it."""
         self.averaging = True
         if taken is not None:
             self.shift = taken - self.points(self.made)
@@ -466,7 +466,7 @@ class Update(nn.Module):
         return found
 
     def state_numbers(self):
-        """What the state has beside tensors and, of captured steps, their number: {parameter's name: {key: number}}."""
+        """Numbers in the state, without the step count of captured steps: {parameter's name: {key: number}}."""
         found = {}
         for n, leaves in zip(self.names, self.leaves()):
             for k, v in leaves:
@@ -478,7 +478,7 @@ class Update(nn.Module):
         return found
 
     def leaves(self):
-        """Of each parameter the names and values of what is kept of it: its state, and what other dicts by parameter have, names of which begin with [PLACE]."""
+        """For each parameter the names and values kept for it: its state, and entries of other dicts by parameter, named [PLACE]...."""
         all_found, boxes = [], _by_parameter(self.opt)
         for p, state in zip(self.params, self.state):
             found = _leaves(state)
@@ -493,18 +493,18 @@ class Update(nn.Module):
         return [dict(leaves) for leaves in self.leaves()]
 
     def _home(self, i, key, boxes):
-        """Where a leaf of the i-th parameter stands: a dict, its key there or None, and the name inside of it. boxes: _by_parameter, which one that a step
-        made comes to."""
+        """The place of a leaf of the i-th parameter: a dict, its key there or None, and the name inside. boxes: _by_parameter; a dict created by a
+        step is added."""
         if not key.startswith("[") or key[1 : key.index("]")].isdigit() or key.startswith("['"):
             return self.state[i], None, key
         place, _, rest = key[1:].partition("]")
-        if place not in boxes:  # made by a step
+        if place not in boxes:  # created by a step
             path, _, name = place.rpartition(".")
             boxes[place] = vars(_holders(self.opt)[path]).setdefault(name, {})
         return boxes[place], self.params[i], rest[1:]
 
     def _put_leaves(self, entries):
-        """[(number of a parameter, key, value)] with the keys of leaves()."""
+        """[(number of a parameter, key, value)], keys as in leaves()."""
         boxes = _by_parameter(self.opt)
         found = [(*self._home(i, key, boxes), v) for i, key, v in entries]
         for box, p, name, v in sorted(found, key=lambda e: [k for place, k in _path(e[2]) if place]):
@@ -518,8 +518,8 @@ class Update(nn.Module):
                 _set(box[p], _path(name), v)
 
     def restore(self, entries, step, by_operators):
-        """State from a checkpoint: [(parameter's name, key, tensor or number)], the number of steps that were made, and whether `entries` has every
-        'step', because they were not captured."""
+        """Restores state from a checkpoint: [(parameter's name, key, tensor or number)], the number of steps, and whether `entries` has every 'step'
+        (of steps that were not captured)."""
         for s in self.state:
             if not by_operators and not isinstance(s.get("step"), torch.Tensor):
                 s["step"] = step
@@ -528,7 +528,7 @@ class Update(nn.Module):
         self.begin_at(step)
 
     def groups(self):
-        """param_groups as the optimiser's state_dict() has them, the parameters by name."""
+        """param_groups as in the optimiser's state_dict(), with parameters by name."""
         names = {id(p): n for n, p in self.m.named_parameters()}
         return [{k: [names[id(p)] for p in v] if k == "params" else v for k, v in g.items()} for g in self.opt.param_groups]
 
@@ -536,7 +536,7 @@ class Update(nn.Module):
         return [id(p) for g in _groups(self.opt) for p in g["params"]]
 
     def numbers(self):
-        """The floats of the groups as [(group, key, index, value)]; index is the place in a tuple (betas), or -1."""
+        """The floats of the groups as [(group, key, index, value)]; index: position in a tuple (betas), or -1."""
         if self.parameters_held() != self.held_at_first:
             raise NotImplementedError("the optimiser's groups have other parameters than when the run began: expected all of them from the start, those that rest with lr 0")
         out = []
@@ -560,12 +560,12 @@ class Update(nn.Module):
             g[key] = type(g[key])(v)
 
     def put_back(self, where, value, tensor=None):
-        """A number from a checkpoint, whole where the setting is (ns_steps, max_iter), into the tensor that it is (groups may share one); one that a
-        step added to the group, `tensor`: its type and dimensions where it is one."""
+        """Restores a number from a checkpoint: as an int if the setting is one (ns_steps, max_iter), or into its tensor (groups may share one).
+        tensor: dtype and rank of a tensor that a step added to the group."""
         i, key, k = where
         group = _groups(self.opt)[i]
         old = group.get(key)
-        if k >= 0 and not (isinstance(old, (tuple, list)) and k < len(old)):  # what a step added to a list is among the others
+        if k >= 0 and not (isinstance(old, (tuple, list)) and k < len(old)):  # an element that a step appended to a list
             return
         if key not in group:
             group[key] = _whole(value) if tensor is None else torch.full([1] * tensor[1], value, dtype=getattr(torch, tensor[0]))
@@ -577,9 +577,9 @@ class Update(nn.Module):
             self.put(where, _whole(value) if isinstance(old, int) else value)
 
     def take_away(self, number):
-        """A number of the recipe's groups that the steps before a checkpoint removed, or put something else in the place of."""
+        """A number of the recipe's groups that a step before the checkpoint removed or replaced."""
         i, key, k, _ = number
-        if k < 0:  # of a list the others know
+        if k < 0:  # elements of lists are restored with the other leaves
             del _groups(self.opt)[i][key]
 
     def get(self, where):
@@ -594,7 +594,7 @@ class Update(nn.Module):
             clip_grad_value_(self.params, self.clip_value)
 
     def closure(self):
-        """What step(closure) calls: loss and gradients at the weights as they are now."""
+        """The closure of step(closure): loss and gradients at the current weights."""
         if self.first is None:
             loss, grads = self.evaluate()
         else:
@@ -606,7 +606,7 @@ class Update(nn.Module):
         return torch.tensor(loss, dtype=self.params[0].dtype)
 
     def run_eagerly(self, loss, grads):
-        """A step of an optimiser that calls the closure again and again; the norm is that of the first evaluation."""
+        """A step of an optimiser that calls the closure several times; the norm is that of the first evaluation."""
         torch._C.scratch_begin()
         norm = get_total_norm([g for g in grads if g is not None])
         self.first = (loss, grads)
@@ -621,11 +621,11 @@ class Update(nn.Module):
         return norm
 
     def begin_first(self):
-        """Before `make_state`: what the constructor made of the state (Adagrad) stays."""
+        """Called before `make_state`: keeps the state that the constructor made (Adagrad)."""
         self.before = self.held()
 
     def make_state(self, grads):
-        """The step that makes the optimiser's state, for a capture: the norm, and what it made as [(index, key, value)]."""
+        """The step that creates the optimiser's state, for a capture: the norm, and the new state as [(index, key, value)]."""
         counts, tensors = _counts(self.opt, []), self.group_tensors()
         norm = self.run(grads)
         self.refuse_group_tensors(tensors)
@@ -634,7 +634,7 @@ class Update(nn.Module):
         return norm, [(i, key, v) for i, key, v in leaves if not (isinstance(v, torch.Tensor) and v is self.before[i].get(key))]
 
     def take_first(self, leaves, tensors):
-        """What `make_state` made, `tensors` in place of those among its leaves."""
+        """Replaces the state that `make_state` made by `tensors`."""
         made = iter(tensors)
         self._put_leaves([(i, key, next(made) if isinstance(v, torch.Tensor) else v) for i, key, v in leaves])
         self.averaging = self.decay is not None
@@ -653,12 +653,12 @@ class Update(nn.Module):
         self.averaging = False
 
     def run_first(self, grads):
-        """The same operator by operator, where a branch looks at data; what it had to compute on the way is given back."""
+        """The same operator by operator, for steps that branch on data; frees the intermediate results."""
         torch._C.scratch_begin()
         numbers = self.numbers()
         norm = self.run(grads)
         self.made += 1
-        if not _same(numbers, self.numbers()):  # an input of a captured step would be as it was before it
+        if not _same(numbers, self.numbers()):  # an input of a captured step would keep its value from before the step
             self.by_operators = True
         self.refuse_lost()
         torch._C.scratch_end(norm, self.state, grads, [[vars(o), getattr(o, "state", None), o.param_groups] for o in _holders(self.opt).values()])
@@ -686,7 +686,7 @@ class Update(nn.Module):
         return norm
 
     def write_back(self, held):
-        """A step may put another tensor in the place of one of its state, also in a list: the buffer, which `held` has by its key, takes the
+        """A step may replace a tensor of its state, also in a list, by another: the buffer with its key in `held` takes the new
         value."""
         new = [(key, old.get(key), v.clone()) for old, leaves in zip(held, self.leaves()) for key, v in leaves
                if isinstance(v, torch.Tensor) and v is not old.get(key)]
@@ -703,21 +703,21 @@ class Update(nn.Module):
         self._put_leaves(back)
 
     def kept_containers(self):
-        """Lists and dicts of what is kept by parameter."""
+        """Lists and dicts kept by parameter."""
         return _containers([self.state, *[v for box in _by_parameter(self.opt).values() for p, v in box.items() if isinstance(p, torch.Tensor)]])
 
     def containers(self):
-        """All that the recipe's optimiser keeps."""
+        """Everything that the recipe's optimiser keeps."""
         return [*self.kept_containers(), *_groups(self.opt), *_containers([box for _, box, _ in self.boxes()]), *_by_parameter(self.opt).values()]
 
     def refuse_lost(self):
-        """After a step that ran operator by operator: it may change what `boxes` has, and nothing else."""
+        """After a step that ran operator by operator: it may change the contents of `boxes` only."""
         owners = list(_holders(self.opt).values())
         self.refuse_views()
         _refuse_changes(self.opt, [self, *self.containers()], [*owners, *[getattr(o, "state", None) for o in owners]])
 
     def refuse_views(self):
-        """`p.data = flat[a:b]`: the data of a parameter is its own again when a step is done, so the rest must not know it."""
+        """`p.data = flat[a:b]`: after a step the data of a parameter is its own again, so nothing else may share it."""
         own = {p.data_ptr(): (n, p) for n, p in self.m.named_parameters()}
         for name, t in [*self.others(), *[leaf for leaves in self.leaves() for leaf in leaves]]:
             n, p = own.get(t.data_ptr(), (None, None)) if isinstance(t, torch.Tensor) else (None, None)
@@ -725,12 +725,12 @@ class Update(nn.Module):
                 raise NotImplementedError(f"the optimiser makes {n} a part of another tensor ({name}), expected tensors of their own: copy_ updates them")
 
     def group_tensors(self):
-        """{name: tensor} of the groups, their parameters aside."""
+        """{name: tensor} of the groups, without the parameters."""
         groups = [{k: v for k, v in g.items() if k != "params"} for g in _groups(self.opt)]
         return {name: v for name, v in _leaves(groups) if isinstance(v, torch.Tensor)}
 
     def refuse_group_tensors(self, before):
-        """A tensor that a step puts into a group, or takes from it, would stay as the capture left it."""
+        """A tensor that a step adds to a group or removes from it would stay as the capture left it: refused."""
         now = self.group_tensors()
         for name in {**before, **now}:
             if now.get(name) is not before.get(name):
@@ -738,7 +738,7 @@ class Update(nn.Module):
                 raise NotImplementedError(f"step() changes the tensor param_groups[{i}]['{key}']")
 
     def refuse_changes(self, before, now):
-        """What a captured step would do once: it runs operator by operator instead."""
+        """Side effects that a captured step would have once only: such steps run operator by operator."""
         for name in {**before, **now}:
             old, v = before.get(name), now.get(name)
             if v is not old and v != old:
@@ -746,12 +746,12 @@ class Update(nn.Module):
         _refuse_changes(self.opt, [self, *self.kept_containers(), *_groups(self.opt)], [])
 
     def refuse_steps(self, grads, fit):
-        """A captured step is given the number of steps for every state's 'step'."""
+        """A captured step receives the number of steps for the 'step' entry of every state."""
         if any(g is not None and not ok for g, ok in zip(grads, fit)):
             raise NotImplementedError("step() changes state[...]['step'] in another way than by one a step")
 
     def forward(self, grads, where, values, step):
-        """where: the numbers that vary; values: theirs, symbolic; step: steps made before this one, symbolic."""
+        """where: the numbers that vary; values: their symbolic values; step: number of earlier steps, symbolic."""
         kept = [self.get(w) for w in where]
         steps = [s.get("step") if isinstance(s.get("step"), (int, float)) else None for s in self.state]
         for w, v in zip(where, values):

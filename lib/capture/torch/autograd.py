@@ -47,7 +47,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         grad_outputs = tuple(None for _ in outputs)
     elif isinstance(grad_outputs, torch.Tensor):
         grad_outputs = (grad_outputs,)
-    if not all([x.requires_grad or not (x.is_floating_point() or x.is_complex()) for x in inputs]):  # integers are refused by name below
+    if not all([x.requires_grad or not (x.is_floating_point() or x.is_complex()) for x in inputs]):  # integers are refused with their name below
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     result = [torch.zeros_like(x) if g is False else g for g, x in zip(_C.grad(outputs, inputs, tuple(grad_outputs), create_graph, create_graph if retain_graph is None else retain_graph), inputs)]
     for g, x in zip(result, inputs):
@@ -56,7 +56,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return tuple(torch.zeros_like(x) if g is None and materialize_grads else g for g, x in zip(result, inputs))
 
 
-# What tensors were called before PyTorch 0.4: the call gives the tensor, and every tensor is one.
+# Variable, from before PyTorch 0.4: the call returns the tensor, and every tensor is an instance.
 class Variable:
     def __meta_call__(cls, data, requires_grad=False, volatile=None):
         return data.detach().requires_grad_() if requires_grad else data

@@ -1,4 +1,4 @@
-# torch.backends: switches and questions about other devices, without effect here.
+# torch.backends: switches and queries of other devices; they have no effect.
 import torch
 
 
@@ -25,7 +25,7 @@ class _Switch:
         return _Nothing()
 
 
-# The choice among kernels of other devices: every one computes the same here.
+# Chooses kernels of other devices; has no effect.
 class _Nothing:
     def __enter__(self):
         return self

@@ -1,4 +1,4 @@
-# torch.cuda: there is none; device words are accepted and mapped to the target.
+# torch.cuda: no device is available; device names are accepted and mapped to the target.
 def is_available():
     return False
 

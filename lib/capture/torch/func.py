@@ -133,7 +133,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         out, aux = out if has_aux else (out, None)
         ys, xs = _leaves(out), _leaves(primals)
         smooth = [y for y in ys if _is_smooth(y)]
-        dummies = [torch.ones_like(y).requires_grad_() for y in smooth]  # any point does; a rule may take logarithms of them
+        dummies = [torch.ones_like(y).requires_grad_() for y in smooth]  # any point will do; ones, because a rule may take logarithms
         back = _zeros([None if g is False else g for g in _C.grad(tuple(smooth), tuple(xs), tuple(dummies), True, True, True)], xs)
         forward = iter(_zeros(_grad(back, dummies, _leaves(tuple(tangents)), create_graph=True, allow_unused=True), dummies))
     result = _fill(out, [next(forward) if _is_smooth(y) else torch.zeros_like(y) for y in ys])
@@ -155,7 +155,7 @@ def _check_in(func, in_dims, d, x):
 
 
 def _mark(func, in_dims, x, d, mapped):
-    # What stands for x: None (the same in each call), the index of its rows in `mapped`, or the like for each of its parts.
+    # How x is mapped: None (the same in each call), the index of its rows in `mapped`, or the same for each part of a container.
     nested = isinstance(d, (list, tuple, dict))
     if isinstance(x, dict):
         return {k: _mark(func, in_dims, v, d[k] if nested else d, mapped) for k, v in x.items()}
@@ -240,7 +240,7 @@ def linearize(func, *primals):
 
 
 def functionalize(func, *, remove="mutations"):
-    # A program has neither mutations nor views: nothing is left to remove.
+    # Programs are functional: there is nothing to do.
     return func
 
 

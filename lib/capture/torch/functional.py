@@ -57,7 +57,7 @@ def _method_split(self, split_size, dim=0):
     return _VF.split_with_sizes(self, split_size, dim)
 
 
-# A tensor says where to cut, or, without dimensions, into how many pieces.
+# A tensor gives the indices to cut at; a 0-d tensor the number of pieces.
 def tensor_split(*args, **kwargs):
     name = "tensor_indices_or_sections"
     at = args[1] if len(args) > 1 else kwargs.get(name)
@@ -269,7 +269,7 @@ def fill_diagonal_(self, fill_value, wrap=False):
         if n > 2 and self.shape[d] != self.shape[0]:
             raise RuntimeError("all dimensions of input must be of equal length")
     at = [torch.arange(self.shape[d]).view([-1 if k == d else 1 for k in range(n)]) for d in range(n)]
-    # Wrapped, the diagonal of a tall matrix begins again below a row of its own.
+    # With wrap, the diagonal of a tall matrix starts again after one row in between.
     rows = at[0] % (self.shape[1] + 1) if wrap and n == 2 else at[0]
     mask = rows == at[1]
     for d in range(2, n):
@@ -312,7 +312,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     U, S, Vh = torch.linalg.svd(B, full_matrices=False)
     U = Q @ U
     V = Vh.mH
-    # of every pair of vectors the greatest element of V is positive: they do not turn with the random draw
+    # fixes the sign of each pair of vectors: the largest element of V is positive, whatever the random draw
     top = V.gather(-2, V.abs().argmax(-2, keepdim=True)).detach()
     turn = top.conj() / top.abs()
     U, V = U * turn, V * turn

@@ -1,4 +1,4 @@
-# torch.fx: wrap() says that a function is not traced into, which changes nothing here.
+# torch.fx: wrap() marks functions that tracing does not enter; it has no effect.
 
 
 def wrap(fn_or_name):

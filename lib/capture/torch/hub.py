@@ -1,4 +1,4 @@
-# torch.hub: importable, for files that can also fetch weights; a call is refused.
+# torch.hub: can be imported, for files that can also fetch weights; calls are refused.
 _names = ("load", "load_state_dict_from_url", "download_url_to_file", "list", "help", "set_dir", "get_dir")
 
 

@@ -1,4 +1,4 @@
-# torch.jit: the decorators leave what they decorate.
+# torch.jit: decorators return their argument unchanged.
 Final = "Final"
 
 

@@ -1,4 +1,4 @@
-# Names of `torch` that are Python classes and small modules in PyTorch: contexts, autograd.Function, what asks about the machine.
+# Names of `torch` that are Python classes and small modules in PyTorch: contexts, autograd.Function, queries about the machine.
 import warnings
 
 import torch
@@ -75,7 +75,7 @@ def is_inference_mode_enabled():
     return _C.inference_mode()
 
 
-# The CPU's state alone has an effect: every program is for it.
+# Only the CPU's setting has an effect.
 class autocast:
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         if not isinstance(device_type, str):
@@ -143,11 +143,11 @@ def set_float32_matmul_precision(precision):
     pass
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):  # of text for people
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):  # affects printing only
     pass
 
 
-def set_num_threads(n):  # --threads says it
+def set_num_threads(n):  # see --threads
     pass
 
 
@@ -161,7 +161,7 @@ def get_num_threads():
 get_num_interop_threads = get_num_threads
 
 
-def set_flush_denormal(mode):  # subnormal numbers are kept: PyTorch says so with False
+def set_flush_denormal(mode):  # subnormal numbers are kept: returns False, as PyTorch does if unsupported
     return False
 
 
@@ -197,7 +197,7 @@ def sym_not(a):
     return not a
 
 
-# A condition on numbers that come from data is asked when the program runs, and taken as true from here on.
+# A condition on data-dependent numbers is checked when the program runs and assumed from here on.
 def _check_with(error, cond, message):
     if not isinstance(cond, bool) and not _C.is_symbolic(cond):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")

@@ -1,2 +1,2 @@
-# torch.sparse: sparse tensors are no part of the language; PyTorch's module also shows torch itself, which old files call by this name.
+# torch.sparse: sparse tensors are not supported; the module has `torch`, as PyTorch's does, which old files use.
 import torch

@@ -1,4 +1,4 @@
-# torch.distributed as one process sees it.
+# torch.distributed with a single process.
 def is_available():
     return False
 

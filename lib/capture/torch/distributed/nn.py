@@ -1,4 +1,4 @@
-# torch.distributed.nn: its functions give, of one process, what that one has.
+# torch.distributed.nn with a single process: collectives return their input.
 def all_reduce(tensor, op=None, group=None):
     return tensor * 1
 

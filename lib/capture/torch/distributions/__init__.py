@@ -18,7 +18,7 @@ def _sum_last(x, n):
 
 class Distribution:
     has_rsample = False
-    _expanded = {}  # what expand() expands: tensors by name, and how many dimensions of each stand behind the batch's
+    _expanded = {}  # for expand(): tensors by name, with the number of dimensions after the batch dimensions
 
     def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
         self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)

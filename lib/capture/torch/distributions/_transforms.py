@@ -1,4 +1,4 @@
-# Transforms of torch.distributions and what is distributed through them.
+# Transforms of torch.distributions, and distributions transformed by them.
 import math
 
 import torch
@@ -9,7 +9,7 @@ from torch.distributions import Distribution, Independent, Normal, _sum_last
 
 class Transform:
     bijective = True
-    event_dim = 0  # dimensions at the end that one call maps together
+    event_dim = 0  # number of trailing dimensions that are mapped together
     sign = 1  # of the derivative
 
     def __init__(self, cache_size=0):
@@ -19,7 +19,7 @@ class Transform:
     def inv(self):
         return _Inverse(self)
 
-    # With a cache the tensor that was mapped last is found again exactly: the inverse of a saturated tanh is infinite.
+    # The cache keeps the last mapped tensor, since an inverse may not be exact: that of a saturated tanh is infinite.
     def __call__(self, x):
         if not self._cache_size:
             return self._call(x)
@@ -238,7 +238,7 @@ class TransformedDistribution(Distribution):
     def icdf(self, value):
         return self._forward(self.base_dist.icdf(self._rising(value)))
 
-    # The probability of what lies below, where transforms turn the order round too.
+    # The cumulative probability, also for transforms that reverse the order.
     def _rising(self, value):
         sign = 1
         for t in self.transforms:

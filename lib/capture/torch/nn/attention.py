@@ -1,4 +1,4 @@
-# MultiheadAttention, and the package torch.nn.attention as far as it is words.
+# MultiheadAttention, and torch.nn.attention, whose settings have no effect.
 import torch
 import torch.nn.functional as F
 from torch.nn.init import constant_, xavier_normal_, xavier_uniform_
@@ -94,7 +94,7 @@ class SDPBackend:
 
 
 class sdpa_kernel:
-    # The choice among kernels of other devices: every one computes the same here.
+    # Chooses kernels of other devices; has no effect.
     def __init__(self, backends, set_priority=False):
         self.backends = backends
 

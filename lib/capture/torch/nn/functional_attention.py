@@ -98,7 +98,7 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
         raise AssertionError(f"For {'batched' if batched else 'unbatched'} `query`, expected `key` and `value` to be {query.dim()}-D but found "
                              f"{key.dim()}-D and {value.dim()}-D tensors respectively")
     if not batched:
-        # One batch of one; identity of the three is kept, since the packed projection asks for it.
+        # Adds a batch dimension of 1. Equal operands stay identical, since the packed projection checks for that.
         same_qk, same_kv = query is key, key is value
         query = query.unsqueeze(1)
         key = query if same_qk else key.unsqueeze(1)

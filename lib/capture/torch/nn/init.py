@@ -40,7 +40,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2)
     with torch.no_grad():
         if cdf((b - mean) / std) - cdf((a - mean) / std) > 0.3:
-            # Most draws are kept: those outside are drawn again, whole tensors at a time, so that the stream is PyTorch's.
+            # Few draws are outside: whole tensors are drawn again for them, so that the random stream is PyTorch's.
             low, high = torch.tensor(a, dtype=tensor.dtype).item(), torch.tensor(b, dtype=tensor.dtype).item()
             result = tensor.normal_(mean, std, generator=generator)
             while True:
@@ -49,7 +49,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
                     break
                 result = torch.where(outside, torch.empty_like(result).normal_(mean, std, generator=generator), result)
         else:
-            # The interval is far out: uniform candidates, accepted in proportion to the density.
+            # The interval is in a tail: uniform candidates are accepted in proportion to the density.
             peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
 
             def log_density(x):

@@ -8,7 +8,7 @@ from torch._C import eagerly
 
 
 class _Lazy(Module):
-    # The module becomes its `_cls` when the size is known: the class is changed and the constructor run with it.
+    # When the size is known, the module's class becomes `_cls`, whose constructor is run.
     _cls = None
 
     def __init__(self, *args, **kwargs):

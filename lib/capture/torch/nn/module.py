@@ -27,7 +27,7 @@ class RemovableHandle:
         self.remove()
 
 
-# Hooks of every module, which run before a module's own: one list of each kind, and all of them.
+# Global hooks, which run before a module's own: a list for each kind, and all lists.
 _global_hooks = OrderedDict()
 _global_forward_pre_hooks, _global_forward_hooks = OrderedDict(), OrderedDict()
 _global_backward_pre_hooks, _global_backward_hooks = OrderedDict(), OrderedDict()
@@ -57,7 +57,7 @@ def register_module_full_backward_hook(hook):
     return _add_global(_global_backward_hooks, hook)
 
 
-def _inner_first(module):  # a module after those in it
+def _inner_first(module):  # a module comes after its submodules
     inner = [m for child in module._modules.values() if child is not None for m in _inner_first(child)]
     return inner + [module]
 
@@ -575,11 +575,11 @@ class Module:
         return head + ")"
 
 
-class _Stored(OrderedDict):  # a state dict that only goes through what modules change of one: nothing is copied from it
+class _Stored(OrderedDict):  # a state dict that is only passed through load hooks: nothing is copied from it
     pass
 
 
-# Whether a module changes the names or tensors of a file that is loaded: by hooks, or by a _load_from_state_dict of its own.
+# Does a module change names or tensors of a loaded file, by hooks or by its own _load_from_state_dict?
 def _changes_stored(module):
     return any([m._load_state_dict_pre_hooks or type(m)._load_from_state_dict is not Module._load_from_state_dict for m in module.modules()])
 
@@ -594,7 +594,7 @@ def _change_stored(module, stored):
     return list(stored.items())
 
 
-# Puts a module into a mode; the name of the first weight whose values that changed (weights that a train() of the model's own merges), or None.
+# Sets the mode of a module. Returns the name of the first weight whose values changed (a train() of the model may merge weights), or None.
 def _set_mode(module, mode):
     modules = module.modules() if isinstance(module, Module) else []
     before = []

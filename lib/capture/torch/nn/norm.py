@@ -6,7 +6,7 @@ from torch.nn.module import Module
 from torch._C import Parameter
 
 
-# The factors and summands of a norm, None where it has none.
+# Weight and bias of a norm, or None.
 def _affine(m, size, affine, bias, device, dtype):
     for name, has in (("weight", affine), ("bias", affine and bias)):
         m.register_parameter(name, Parameter(torch.empty(size, device=device, dtype=dtype)) if has else None)

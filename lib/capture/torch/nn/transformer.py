@@ -107,7 +107,7 @@ class TransformerDecoderLayer(Module):
 
 
 def _causal(mask, is_causal, size):
-    # Whether the mask is the square causal one; asked of the data only when the caller did not say.
+    # Is the mask the square causal one? Its elements are compared only if the caller did not say.
     if is_causal is not None:
         return is_causal
     return False

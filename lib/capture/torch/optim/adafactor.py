@@ -32,7 +32,7 @@ class Adafactor(Optimizer):
         lr = group["lr"]
         mix = step ** group["beta2_decay"]
         limit = 1 / (step**0.5)
-        # Norms stay tensors, so that the step holds for any data.
+        # Norms stay tensors, so that a captured step is valid for any data.
         size = (p.norm(2).to(torch.float64) / (p.numel() ** 0.5)).clamp(min=eps2)
         if group["weight_decay"] != 0:
             p.mul_(1 - lr * group["weight_decay"])
@@ -48,7 +48,7 @@ class Adafactor(Optimizer):
         update = var.clamp_(min=eps1 * eps1).rsqrt_()
         update.mul_(grad)
         denom = (update.norm(2).to(torch.float64) / ((update.numel() ** 0.5) * group["d"])).clamp(min=1.0)
-        if isinstance(lr, torch.Tensor):  # a rate that is a tensor lends its type to what it scales
+        if isinstance(lr, torch.Tensor):  # a tensor rate decides the type of the product
             lr = lr.reshape(())
             scale = torch.where(limit < lr, size * limit / denom, (size.to(lr.dtype) * lr / denom.to(lr.dtype)).to(torch.float64))
         else:

@@ -3,7 +3,7 @@ import torch
 from torch.optim.optimizer import Optimizer, _betas, _nonnegative
 
 
-# Decay of p itself where it is decoupled, else the gradient with that of p^2 / 2 times the decay.
+# Weight decay: decoupled, applied to p itself, else added to the gradient (of decay p^2 / 2).
 def _decay(p, grad, group):
     decay = group["weight_decay"]
     if decay == 0:

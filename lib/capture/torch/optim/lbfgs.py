@@ -19,7 +19,7 @@ def _cubic(x1, f1, g1, x2, f2, g2, bounds=None):
 
 
 def _strong_wolfe(evaluate, x, t, d, f, g, gtd, max_ls, c1=1e-4, c2=0.9, tolerance=1e-9):
-    # max_ls: steps that may follow the first; with none left the better end of what was seen is taken.
+    # max_ls: steps after the first; when none is left, the better end of the bracket is taken.
     d_norm = d.abs().max()
     g = g.clone()
     f_new, g_new = evaluate(x, t, d)
@@ -85,7 +85,7 @@ def _strong_wolfe(evaluate, x, t, d, f, g, gtd, max_ls, c1=1e-4, c2=0.9, toleran
     return best[1], best[2], best[0], evals
 
 
-# A complex parameter is taken as its real and imaginary parts.
+# A complex parameter is optimised as its real and imaginary parts.
 def _real(p):
     return torch.view_as_real(p) if p.is_complex() else p
 
@@ -108,7 +108,7 @@ class LBFGS(Optimizer):
         grad = torch.cat([_real(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
         return grad.neg() if self.param_groups[0]["maximize"] else grad
 
-    # The number that is made small: minus the loss where that is to grow.
+    # The objective to minimise: minus the loss if maximize is set.
     def _value(self, loss):
         return -float(loss) if self.param_groups[0]["maximize"] else float(loss)
 
@@ -153,7 +153,7 @@ class LBFGS(Optimizer):
         return first
 
     def _direction(self, group, state, grad):
-        """Minus the gradient times the inverse Hessian that the last steps and changes of the gradient tell (the two loops)."""
+        """Minus the gradient times the inverse Hessian estimated from the last steps and gradient changes (two-loop recursion)."""
         dirs, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
         y = grad.sub(state["prev_flat_grad"])
         s = state["d"].mul(state["t"])
@@ -183,7 +183,7 @@ class LBFGS(Optimizer):
         return d
 
     def _iterate(self, call, group, state, now):
-        """One direction and the step along it; whether it was the last."""
+        """One direction and the step along it; returns whether it was the last."""
         lr, max_iter, grad, loss = group["lr"], group["max_iter"], now["grad"], now["loss"]
         now["n"] += 1
         state["n_iter"] += 1

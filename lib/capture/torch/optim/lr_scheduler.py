@@ -6,7 +6,7 @@ from collections import Counter
 import torch
 
 
-# A rate that is a tensor stays one: each new rate is rounded to its type.
+# A tensor rate stays a tensor: each new rate is rounded to its type.
 def _put_rate(group, lr):
     if isinstance(group["lr"], torch.Tensor):
         group["lr"].fill_(lr.squeeze() if isinstance(lr, torch.Tensor) else lr)
@@ -67,7 +67,7 @@ class LRScheduler:
         self._last_lr = self._lrs()
 
 
-# What SequentialLR and ChainedScheduler ask of their schedulers.
+# Checks the schedulers of SequentialLR and ChainedScheduler.
 def _check_parts(name, schedulers, optimizer):
     for i, s in enumerate(schedulers):
         if not hasattr(s, "optimizer"):
@@ -88,7 +88,7 @@ def _per_group(value, optimizer, name):
     return [value] * len(optimizer.param_groups)
 
 
-# A schedule that calls functions. They are no part of its state, in which PyTorch has None for each.
+# A schedule that calls functions, for each of which its state has None, as in PyTorch.
 class _Called(LRScheduler):
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         self.lr_lambdas = _per_group(lr_lambda, optimizer, "lr_lambdas")
@@ -282,7 +282,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._last_lr = self._lrs()
 
 
-# Of other schedulers, whose states are a part of its own.
+# Schedulers made of others, whose states are part of their own.
 class _Composed(LRScheduler):
     def state_dict(self):
         d = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
@@ -315,7 +315,7 @@ class SequentialLR(_Composed):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    # Takes back the steps that the schedulers' own construction made.
+    # Undoes the steps that the construction of the schedulers made.
     def recursive_undo(self, sched=None):
         sched = self if sched is None else sched
         if hasattr(sched, "_schedulers"):

@@ -37,7 +37,7 @@ class Optimizer:
     def add_param_group(self, group):
         if not isinstance(group, dict):
             raise TypeError("param_group must be a dict, but got " + str(type(group)))
-        group = dict(group)  # not the recipe's own, which a step that is captured may not change
+        group = dict(group)  # a copy, since a captured step must not change the recipe's
         params = group["params"]
         if isinstance(params, torch.Tensor):
             group["params"] = [params]

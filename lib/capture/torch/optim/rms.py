@@ -133,7 +133,7 @@ class ASGD(Optimizer):
     def _update(self, p, grad, state, group):
         if "ax" not in state:
             state["step"] = 0
-            # 0-d float32 tensors, as PyTorch keeps them: each step uses those that the one before has set, from the rate it had.
+            # 0-d float32 tensors, as in PyTorch: each step uses those that the previous step computed from its rate.
             state["eta"] = torch.full((), group["lr"], dtype=torch.float32)
             state["mu"] = torch.ones((), dtype=torch.float32)
             state["ax"] = torch.zeros_like(p)

@@ -15,7 +15,7 @@ def _checked(name, M, dtype, layout):
 
 
 def _ones(M, dtype, requires_grad):
-    # What has no width: no point, or one.
+    # Windows of 0 or 1 points.
     return torch.ones([1 if M else 0], dtype=dtype, requires_grad=requires_grad)
 
 
@@ -57,7 +57,7 @@ def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=torch.strided, device=N
     return _sampled(lambda k: torch.exp(-(k ** 2)), M, start * step, (start + M - 1) * step, dtype, requires_grad)
 
 
-# Overflows where exp does, as PyTorch's does.
+# Overflows where exp does, as in PyTorch.
 def _i0(x):
     return torch.exp(x) * torch.special.i0e(x)
 

@@ -1,4 +1,4 @@
-# Trees of tuples, lists and dictionaries with anything else as leaves, from left to right.
+# Trees of tuples, lists and dictionaries; all other objects are leaves, ordered from left to right.
 from collections import OrderedDict
 
 

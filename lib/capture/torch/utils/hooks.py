@@ -68,7 +68,7 @@ class BackwardHook:
         outs = tuple(values[self.out_places.index(i)] if i in self.out_places else v for i, v in enumerate(outs))
         return outs if isinstance(out, tuple) else outs[0]
 
-    # The gradients of the results, as the hooks that come first leave them.
+    # The gradients of the results, after the backward pre-hooks.
     def run_pre(self, gradients):
         gradients = _spread(self.out_places, gradients, self.out_size)
         for hook in self.pre_hooks:
@@ -85,7 +85,7 @@ class BackwardHook:
                     raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or None for all gradients.")
         return tuple(gradients[i] for i in self.out_places)
 
-    # The gradients of what was given, as the hooks leave them; none reaches the tensors of zeros.
+    # The gradients of the inputs, after the hooks; the tensors of zeros get none.
     def run(self, given, returned):
         given = _spread(self.in_places, given, self.in_size)
         returned = _spread(self.out_places, returned, self.out_size)

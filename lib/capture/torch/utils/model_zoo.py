@@ -1,4 +1,4 @@
-# torch.utils.model_zoo: importable, for files that can also fetch weights; a call is refused.
+# torch.utils.model_zoo: can be imported, for files that can also fetch weights; calls are refused.
 
 
 def load_url(*args, **kwargs):

@@ -42,7 +42,7 @@ def or_masks(*mask_mods):
     return mask
 
 
-def _of_all(mod, size, *scores):  # what mod says of every score: [B, H, Q, K], or what broadcasts to it
+def _of_all(mod, size, *scores):  # mod for all scores: [B, H, Q, K], or broadcastable to it
     at = [torch.arange(n) for n in size]
     if _C.capturing():
         lanes = [x.view([-1 if i == d else 1 for i in range(4)]) for d, x in enumerate(at)]
@@ -50,7 +50,7 @@ def _of_all(mod, size, *scores):  # what mod says of every score: [B, H, Q, K], 
         try:
             return mod(*scores, *lanes)
         except Exception:
-            pass  # for one score alone it may be right
+            pass  # the function may be valid for a single score
         finally:
             _C.lanes(False)
     for axes in _AXES:
@@ -58,7 +58,7 @@ def _of_all(mod, size, *scores):  # what mod says of every score: [B, H, Q, K], 
     return mod(*scores, *at)
 
 
-class BlockMask:  # its function alone: which blocks are empty is what other devices ask
+class BlockMask:  # keeps the function only: empty blocks matter to other devices' kernels
     def __init__(self, mask_mod, B, H, Q_LEN, KV_LEN, BLOCK_SIZE):
         self.mask_mod, self.seq_lengths = mask_mod, (Q_LEN, KV_LEN)
         self.shape = (B, H, Q_LEN, KV_LEN)

@@ -20,7 +20,7 @@ class ParametrizationList(ModuleList):
             if new.dtype != dtype:
                 raise ValueError(f"When `right_inverse` outputs one tensor, it may not change the dtype: {dtype} to {new.dtype}")
             if new is not original:
-                original.data = new  # the parameter stays the one that others share
+                original.data = new  # keeps the parameter object, which others may share
             self._register("original", original)
         else:
             object.__setattr__(self, "ntensors", len(new))

@@ -62,7 +62,7 @@ class _Padded(PackedSequence):
         return self.to(torch.float64)
 
 
-# A sequence made of others' rows, as PackedSequence(dropout(p.data), p.batch_sizes, ...), padded again where its sizes are data.
+# A sequence made of the rows of another, as PackedSequence(dropout(p.data), p.batch_sizes, ...), padded again where its sizes are data.
 def _again(sequence):
     if isinstance(sequence, _Padded) or torch._C.is_known(sequence.batch_sizes):
         return sequence
@@ -77,7 +77,7 @@ def _again(sequence):
     return _Padded(steps, lengths, order, sequence.unsorted_indices)
 
 
-# Which steps of which rows are before the end of their sequence.
+# Mask of the steps before the end of each row's sequence.
 def _held(steps, lengths):
     return torch.arange(steps.size(0)).unsqueeze(1) < lengths
 
@@ -114,7 +114,7 @@ def _pad_packed(p, batch_first, padding_value, total_length):
             steps = steps[:total_length]
         if torch._C.from_data(n) or n < total_length:
             steps = torch.nn.functional.pad(steps, [0, 0] * (steps.dim() - 1) + [0, total_length - n], value=padding_value)
-    elif not torch._C.from_data(n):  # else they are as many as the longest has
+    elif not torch._C.from_data(n):  # else the length of the longest
         last = longest.item()
         torch._check(last >= 1)
         torch._check(last <= n)
@@ -231,7 +231,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     return PackedSequence(torch.cat(parts), torch.tensor(sizes), sorted_indices, unsorted_indices)
 
 
-# Steps with one batch size in a row: (first step, number of steps, batch size).
+# Runs of steps with equal batch size: (first step, number of steps, batch size).
 def _runs(sizes):
     out = []
     for t, b in enumerate(sizes):
@@ -278,7 +278,7 @@ def unpack_sequence(packed_sequences):
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
-# One layer and direction over packed rows: call(x, states) runs a stretch of steps with one batch size and gives (out, states).
+# One layer and direction over packed rows: call(x, states) runs consecutive steps with one batch size and returns (out, states).
 def _layer(data, runs, states, backward, call):
     offsets, at = [], 0
     for start, count, b in runs:

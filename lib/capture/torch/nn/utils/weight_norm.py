@@ -118,6 +118,6 @@ def remove_spectral_norm(module, name="weight"):
     return _remove(module, SpectralNorm, "spectral_norm", name)
 
 
-# The package shows the functions, as PyTorch's does: not this module, which has the name of one.
+# The package exports the functions, as PyTorch's does, and not this module of the same name.
 torch.nn.utils.weight_norm, torch.nn.utils.remove_weight_norm = weight_norm, remove_weight_norm
 torch.nn.utils.spectral_norm, torch.nn.utils.remove_spectral_norm = spectral_norm, remove_spectral_norm
