@@ -38,8 +38,8 @@ $(BUILD)/gen/version.h: Makefile
 	@echo '#define TC_VERSION "$(VERSION)"' > $@
 HEADERS := $(BUILD)/gen/isa_rows.h $(BUILD)/gen/version.h
 
-# Families of operators: every lib/op/NAME.c that defines tc_ops_NAME.
-$(BUILD)/gen/op_families.c: $(OP_C) Makefile
+# Families of operators: every lib/op/NAME.c that defines tc_ops_NAME. The folder changes when a file goes.
+$(BUILD)/gen/op_families.c: $(OP_C) lib/op Makefile
 	@mkdir -p $(@D)
 	@fams=$$(grep -lE '^const tc_op tc_ops_[a-z0-9_]+\[\]' $(OP_C) /dev/null | sed 's|.*/||; s|\.c$$||'); \
 	{ echo '#include "op/op.h"'; for f in $$fams; do echo "extern const tc_op tc_ops_$$f[];"; done; \

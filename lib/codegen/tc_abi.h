@@ -24,7 +24,7 @@
 
 typedef struct {
     void *data;            /* element at index 0, 0, ...; read-only where the group does not store */
-    const int64_t *size;   /* one a dimension */
+    const int64_t *size;   /* one for each dimension */
     const int64_t *stride; /* in elements; 0 where a size is broadcast, never negative */
 } tc_abi_buffer;
 

@@ -11,7 +11,7 @@
 static const tc_yaml_field fields[] = {
     {"idx", TC_Y_NODE, offsetof(tc_data_spec, idx)},                   /* {x: FILE, y: FILE}: IDX files, gzip or not */
     {"text", TC_Y_STRING, offsetof(tc_data_spec, text)},               /* text file; windows of `block` tokens */
-    {"names", TC_Y_STRING, offsetof(tc_data_spec, names)},             /* words, one a line */
+    {"names", TC_Y_STRING, offsetof(tc_data_spec, names)},             /* words, one per line */
     {"csv", TC_Y_STRING, offsetof(tc_data_spec, csv)},                 /* comma-separated table with a header line */
     {"safetensors", TC_Y_STRING, offsetof(tc_data_spec, safetensors)}, /* tensors by key */
     {"images", TC_Y_STRING, offsetof(tc_data_spec, images)},           /* folder with a folder of images a class, or a list of FILE LABEL */

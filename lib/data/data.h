@@ -7,7 +7,7 @@
  * Kinds, by the key that names the file:
  *     idx          {x: IMAGES, y: LABELS}   one sample a row                                   table
  *     csv          columns of numbers, categories as one-hot                                   table
- *     names        words, one a line: windows of `context` characters, or whole words padded   table or sequences
+ *     names        words, one per line: windows of `context` characters, or whole words padded   table or sequences
  *     text         tokens are bytes or the characters present: windows of `block`              windows
  *     safetensors  tensors by key; a row is a sample, or a whole micro-batch (`batches: true`) table or batches
  *     images       files of a folder a class, or of a list; decoded when a batch is gathered              table */

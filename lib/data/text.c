@@ -1,5 +1,5 @@
 /* Text as tokens. `text`: one stream, tokens are its bytes or the characters present (sorted, from 0), cut into windows.
- * `names`: words, one a line; token 0 is the boundary, the characters present count from 1. A word "emma" is 0 5 13 13 1 0; with
+ * `names`: words, one per line; token 0 is the boundary, the characters present count from 1. A word "emma" is 0 5 13 13 1 0; with
  * `context: 3` its samples are (0 0 0 -> 5), (0 0 5 -> 13), ...; with `pad: -100` it is one sample x = 0 5 13 13 1, y = 5 13 13 1 0. */
 #include "data/data.h"
 

@@ -41,13 +41,9 @@ static tc_status read_params(tc_shape_ctx *c, int at, int n, params *p) { /* str
     if (tc_sym_const_int(p->groups, &g) && g <= 0) return tc_sh_fail(c, "non-positive groups is not supported");
     return NULL;
 }
-static tc_status shape_convolution(tc_shape_ctx *c) {
-    params p;
-    TC_TRY(tc_sh_need_tensor(c, 0));
-    TC_TRY(tc_sh_need_tensor(c, 1));
+/* Checks rank and types of input, weight and bias; n: spatial dimensions. */
+static tc_status check_operands(tc_shape_ctx *c, int n) {
     const tc_meta *x = tc_sh_meta(c, 0), *w = tc_sh_meta(c, 1), *b = tc_sh_meta(c, 2);
-    tc_symctx *s = tc_sh_sym(c);
-    int n = w->rank - 2;
     if (n < 1 || n > MAX_SPATIAL) return tc_sh_fail(c, "Expected 3D to 5D weight, got %dD", w->rank);
     if (x->rank != w->rank)
         return tc_sh_fail(c, "Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of %d dimensions", n + 1, n + 2, n, x->rank);
@@ -56,49 +52,71 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
     if (tc_is_integral(x->dtype)) return tc_sh_fail_as(c, "NotImplementedError", "convolution not implemented for '%s'", tc_dtypes[x->dtype].torch);
     if (b && b->dtype != x->dtype)
         return tc_sh_fail(c, "Input type (%s) and bias type (%s) should be the same", tc_dtypes[x->dtype].torch, tc_dtypes[b->dtype].torch);
-    TC_TRY(read_params(c, 3, n, &p));
+    return NULL;
+}
+/* Checks the channels of input, weight and bias; *out: those of the result. */
+static tc_status check_channels(tc_shape_ctx *c, const params *p, tc_sym *out) {
+    const tc_meta *x = tc_sh_meta(c, 0), *w = tc_sh_meta(c, 1), *b = tc_sh_meta(c, 2);
+    tc_symctx *s = tc_sh_sym(c);
     int64_t cin, wc, wo, g = 1;
-    bool counted = tc_sym_const_int(w->size[0], &wo) && tc_sym_const_int(p.groups, &g);
+    bool counted = tc_sym_const_int(w->size[0], &wo) && tc_sym_const_int(p->groups, &g);
     if (counted && wo < g)
         return tc_sh_fail(c, "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %lld", (long long)g,
                           (long long)g, (long long)wo);
     if (counted && wo % g)
         return tc_sh_fail(c, "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size %lld at dimension 0",
                           (long long)g, (long long)g, (long long)wo);
-    tc_sym want = p.transposed ? w->size[0] : tc_sym_mul(s, w->size[1], p.groups);
+    tc_sym want = p->transposed ? w->size[0] : tc_sym_mul(s, w->size[1], p->groups);
     if (!tc_sh_same(c, x->size[1], want)) {
         cin = wc = 0;
         tc_sym_const_int(x->size[1], &cin), tc_sym_const_int(want, &wc);
         return tc_sh_fail(c, "Given groups=%lld, expected input to have %lld channels, but got %lld channels instead", (long long)g, (long long)wc,
                           (long long)cin);
     }
-    tc_sym channels = p.transposed ? tc_sym_mul(s, w->size[1], p.groups) : w->size[0];
-    if (b && (b->rank != 1 || !tc_sh_same(c, b->size[0], channels)))
-        return tc_sh_fail(c, "expected bias to be 1-dimensional with one element an output channel");
-    tc_dims d = {.rank = w->rank, .size = {x->size[0], channels}};
+    *out = p->transposed ? tc_sym_mul(s, w->size[1], p->groups) : w->size[0];
+    if (b && (b->rank != 1 || !tc_sh_same(c, b->size[0], *out)))
+        return tc_sh_fail(c, "expected bias to be 1-dimensional with one element for each output channel");
+    return NULL;
+}
+/* The size of the result along spatial dimension k. */
+static tc_status result_size(tc_shape_ctx *c, const params *p, int k, tc_sym *out) {
+    tc_symctx *s = tc_sh_sym(c);
+    tc_sym in = tc_sh_meta(c, 0)->size[2 + k], one = tc_sym_int(s, 1), two = tc_sym_int(s, 2),
+           span = tc_sym_mul(s, p->dilation[k], tc_sym_sub(s, tc_sh_meta(c, 1)->size[2 + k], one)), pad = tc_sym_mul(s, two, p->padding[k]);
+    if (p->transposed) {
+        int64_t more, step, apart;
+        if (tc_sym_const_int(p->output_padding[k], &more) && tc_sym_const_int(p->stride[k], &step) && tc_sym_const_int(p->dilation[k], &apart) &&
+            more >= step && more >= apart)
+            return tc_sh_fail(c, "output padding must be smaller than either stride or dilation, but got %lld, %lld and %lld", (long long)more,
+                              (long long)step, (long long)apart);
+        *out = tc_sym_add(s, tc_sym_sub(s, tc_sym_mul(s, tc_sym_sub(s, in, one), p->stride[k]), pad),
+                          tc_sym_add(s, span, tc_sym_add(s, p->output_padding[k], one)));
+        return NULL;
+    }
+    tc_sym room = tc_sym_sub(s, tc_sym_sub(s, tc_sym_add(s, in, pad), span), one);
+    if (!tc_sh_guard(c, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), room, NULL))) {
+        int64_t a = 0, q = 0, e = 0;
+        tc_sym_const_int(in, &a), tc_sym_const_int(pad, &q), tc_sym_const_int(span, &e);
+        return tc_sh_fail(
+            c, "Calculated padded input size per channel: (%lld). Kernel size: (%lld). Kernel size can't be greater than actual input size",
+            (long long)(a + q), (long long)(e + 1));
+    }
+    *out = tc_sym_add(s, tc_sym_floordiv(s, room, p->stride[k]), one);
+    return NULL;
+}
+static tc_status shape_convolution(tc_shape_ctx *c) {
+    params p;
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    const tc_meta *x = tc_sh_meta(c, 0), *w = tc_sh_meta(c, 1);
+    const int n = w->rank - 2;
+    TC_TRY(check_operands(c, n));
+    TC_TRY(read_params(c, 3, n, &p));
+    tc_dims d = {.rank = w->rank, .size = {x->size[0]}};
+    TC_TRY(check_channels(c, &p, &d.size[1]));
     for (int k = 0; k < n; k++) {
-        tc_sym in = x->size[2 + k], one = tc_sym_int(s, 1), two = tc_sym_int(s, 2),
-               span = tc_sym_mul(s, p.dilation[k], tc_sym_sub(s, w->size[2 + k], one)), pad = tc_sym_mul(s, two, p.padding[k]);
-        if (p.transposed) {
-            int64_t more, step, apart;
-            if (tc_sym_const_int(p.output_padding[k], &more) && tc_sym_const_int(p.stride[k], &step) && tc_sym_const_int(p.dilation[k], &apart) &&
-                more >= step && more >= apart)
-                return tc_sh_fail(c, "output padding must be smaller than either stride or dilation, but got %lld, %lld and %lld", (long long)more,
-                                  (long long)step, (long long)apart);
-            d.size[2 + k] = tc_sym_add(s, tc_sym_sub(s, tc_sym_mul(s, tc_sym_sub(s, in, one), p.stride[k]), pad),
-                                       tc_sym_add(s, span, tc_sym_add(s, p.output_padding[k], one)));
-        } else {
-            tc_sym room = tc_sym_sub(s, tc_sym_sub(s, tc_sym_add(s, in, pad), span), one);
-            if (!tc_sh_guard(c, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), room, NULL))) {
-                int64_t a = 0, q = 0, e = 0;
-                tc_sym_const_int(in, &a), tc_sym_const_int(pad, &q), tc_sym_const_int(span, &e);
-                return tc_sh_fail(
-                    c, "Calculated padded input size per channel: (%lld). Kernel size: (%lld). Kernel size can't be greater than actual input size",
-                    (long long)(a + q), (long long)(e + 1));
-            }
-            d.size[2 + k] = tc_sym_add(s, tc_sym_floordiv(s, room, p.stride[k]), one);
-        }
         int64_t v;
+        TC_TRY(result_size(c, &p, k, &d.size[2 + k]));
         if (tc_sym_is_int(w->size[2 + k], 0)) return tc_sh_fail(c, "kernel size should be greater than zero");
         if (tc_sym_const_int(d.size[2 + k], &v) && v < (p.transposed ? 1 : 0))
             return tc_sh_fail(c, "Given input size per channel, calculated output size per channel is too small");

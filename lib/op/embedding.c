@@ -98,19 +98,15 @@ static tc_value *bag_of(tc_emit *e, tc_value *offsets, tc_sym count, bool includ
                          tc_emit_call(e, "aten::unsqueeze", "vi", pos, (int64_t)1));
     return tc_e_adds(e, tc_emit_call(e, "aten::sum.dim_IntList", "vI", at, (int64_t[]){1}, 1), 0);
 }
-/* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx */
-static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
-    tc_value *w = tc_arg_value(n, 0), *idx = tc_arg_value(n, 1), *off = tc_arg_value(n, 2), *psw = tc_arg_value(n, 6);
-    int64_t mode = tc_arg_int(n, 4), pad = n->nargs > 8 && !tc_arg_is_none(n, 8) ? tc_arg_int(n, 8) : -1;
-    bool last = tc_arg_bool(n, 7),
-         has_pad = n->nargs > 8 && !tc_arg_is_none(n, 8) && (pad >= 0 || !strcmp(tc_op_schema(n->op)->overload, "padding_idx"));
-    tc_symctx *s = tc_e_sym(e);
+enum { BAG_SUM, BAG_MEAN, BAG_MAX }; /* the mode argument */
+static tc_status check_bag(const tc_node *n) {
+    const tc_value *w = tc_arg_value(n, 0), *idx = tc_arg_value(n, 1), *off = tc_arg_value(n, 2), *psw = tc_arg_value(n, 6);
     if (idx->meta.rank != 1)
         return tc_error(TC_CONTENT, "%s: input has to be a 1D Tensor, but got Tensor of dimension %d", tc_op_name(n->op), idx->meta.rank);
     if (off->meta.rank != 1) return tc_error(TC_CONTENT, "%s: offsets has to be a 1D Tensor", tc_op_name(n->op));
     if (w->meta.rank != 2)
         return tc_error(TC_CONTENT, "%s: weight has to be a 2D Tensor, but got Tensor of dimension %d", tc_op_name(n->op), w->meta.rank);
-    if (psw && mode != 0)
+    if (psw && tc_arg_int(n, 4) != BAG_SUM)
         return tc_error(TC_CONTENT, "%s: embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'",
                         tc_op_name(n->op));
     if (psw && psw->meta.dtype != w->meta.dtype)
@@ -122,6 +118,26 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
             return tc_error(TC_CONTENT, "%s: expected '%s' to hold whole numbers, but got %s", tc_op_name(n->op), tc_op_schema(n->op)->params[i].name,
                             tc_dtypes[d].torch);
     }
+    return NULL;
+}
+static tc_value *column(tc_emit *e, tc_value *v) { return tc_emit_call(e, "aten::unsqueeze", "vi", v, (int64_t)1); }
+/* The largest of each bag. rows [indices, dim]: the rows that were picked; keep: NULL, or which of them count. */
+static tc_value *largest_of_bags(tc_emit *e, tc_value *zeros, tc_value *bag, tc_value *rows, tc_value *keep, tc_value *count) {
+    if (!rows) return NULL;
+    tc_value *at = tc_emit_call(e, "aten::expand", "vS", column(e, bag), rows->meta.size, 2);
+    if (keep) rows = tc_emit_call(e, "aten::where.ScalarOther", "vvf", column(e, keep), rows, -__builtin_inf());
+    tc_value *r = tc_emit_call(e, "aten::scatter_reduce.two", "vivvtb", zeros, (int64_t)0, at, rows, "amax", 0);
+    if (!keep) return r;
+    return tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::gt.Scalar", "vi", column(e, count), (int64_t)0), r, 0.0);
+}
+/* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx */
+static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
+    tc_value *w = tc_arg_value(n, 0), *idx = tc_arg_value(n, 1), *off = tc_arg_value(n, 2), *psw = tc_arg_value(n, 6);
+    int64_t mode = tc_arg_int(n, 4), pad = n->nargs > 8 && !tc_arg_is_none(n, 8) ? tc_arg_int(n, 8) : -1;
+    bool last = tc_arg_bool(n, 7),
+         has_pad = n->nargs > 8 && !tc_arg_is_none(n, 8) && (pad >= 0 || !strcmp(tc_op_schema(n->op)->overload, "padding_idx"));
+    tc_symctx *s = tc_e_sym(e);
+    TC_TRY(check_bag(n));
     if (has_pad && pad < 0) {
         int64_t rows;
         if (!tc_e_pin(e, n, w->meta.size[0], &rows))
@@ -140,33 +156,22 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
                                    keep ? tc_e_cast(e, keep, TC_I64) : tc_emit_call(e, "aten::ones_like", "v", bag));
     tc_value *zeros = tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)wide), *r,
              *max_idx = tc_emit_call(e, "aten::zeros", "Id", (int64_t[]){0}, 1, (int)TC_I64);
-    if (mode == 2) {
-        tc_value *at = tc_emit_call(e, "aten::expand", "vS", tc_emit_call(e, "aten::unsqueeze", "vi", bag, (int64_t)1),
-                                    (tc_sym[]){idx ? idx->meta.size[0] : dim, dim}, 2);
-        if (keep)
-            rows =
-                tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::unsqueeze", "vi", keep, (int64_t)1), rows, -__builtin_inf());
-        r = tc_emit_call(e, "aten::scatter_reduce.two", "vivvtb", zeros, (int64_t)0, at, rows, "amax", 0);
-        if (keep)
-            r = tc_emit_call(e, "aten::where.ScalarOther", "vvf",
-                             tc_emit_call(e, "aten::gt.Scalar", "vi", tc_emit_call(e, "aten::unsqueeze", "vi", count, (int64_t)1), (int64_t)0), r,
-                             0.0);
+    if (mode == BAG_MAX) {
+        r = largest_of_bags(e, zeros, bag, rows, keep, count);
     } else {
-        if (psw) rows = tc_e_mul(e, rows, tc_emit_call(e, "aten::unsqueeze", "vi", tc_e_cast(e, psw, wide), (int64_t)1));
-        if (keep)
-            rows = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::unsqueeze", "vi", keep, (int64_t)1), rows, (int64_t)0);
+        if (psw) rows = tc_e_mul(e, rows, column(e, tc_e_cast(e, psw, wide)));
+        if (keep) rows = tc_emit_call(e, "aten::where.ScalarOther", "vvi", column(e, keep), rows, (int64_t)0);
         r = tc_emit_call(e, "aten::index_add", "vivv", zeros, (int64_t)0, bag, rows);
-        if (mode == 1)
-            r = tc_e_div(e, r, tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::clamp_min", "vi", count, (int64_t)1), (int64_t)1));
+        if (mode == BAG_MEAN) r = tc_e_div(e, r, column(e, tc_emit_call(e, "aten::clamp_min", "vi", count, (int64_t)1)));
     }
     tc_emit_result(e, 0, tc_e_cast(e, r, w->meta.dtype));
     /* the tensors that PyTorch saves for its backward; empty if its fast path for sums needs none */
-    bool fast = mode == 0 && !has_pad && tc_is_float(w->meta.dtype) && w->meta.dtype != TC_F64;
+    bool fast = mode == BAG_SUM && !has_pad && tc_is_float(w->meta.dtype) && w->meta.dtype != TC_F64;
     tc_emit_result(e, 1, fast ? max_idx : bag);
     tc_emit_result(e, 2, count);
     tc_emit_result(e, 3,
-                   mode == 2 ? tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)TC_I64)
-                             : tc_emit_call(e, "aten::zeros", "Sd", &off->meta.size[0], 1, (int)TC_I64));
+                   mode == BAG_MAX ? tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)TC_I64)
+                                   : tc_emit_call(e, "aten::zeros", "Sd", &off->meta.size[0], 1, (int)TC_I64));
     return tc_e_done(e);
 }
 

@@ -3,7 +3,7 @@
  *     _grouped_mm   2-D by 3-D: rows up to offs[g] by matrix g       3-D by 2-D: matrix g by columns up to offs[g]
  *                   2-D by 2-D: a matrix for each range of k         3-D by 3-D: bmm
  *     grouped_mm_fallback   the first of these as transformers has it, for every type and layout
- *     _scaled_mm    float8 matrices times their scales: one each, one a row and a column, or one a block of 128 (by 128) elements */
+ *     _scaled_mm    float8 matrices times their scales: one for each matrix, row and column, or block of 128 (by 128) elements */
 #include "kernel/matmul.h"
 #include "op/shape.h"
 

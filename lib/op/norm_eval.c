@@ -89,5 +89,5 @@ const tc_op tc_ops_norm_eval[] = {{.schema = "tc::batch_norm_scale(Tensor? weigh
                                    .shape = shape_scale_shift,
                                    .lower = lower_scale_shift,
                                    .samples = "scale_shift(f32[2,3,4], f32[3], f32[3]); scale_shift(bf16[2,3], f32[3], f32[3])",
-                                   .doc = "self scale + shift, a pair a channel, rounded once"},
+                                   .doc = "self scale + shift, by channel, rounded once"},
                                   {0}};

@@ -1,7 +1,7 @@
 /* Pooling over windows of 1 to 3 dimensions: max with indices, average, and the adaptive forms whose windows are
  * [floor(i in / out), ceil((i + 1) in / out)).
  *
- * A window is a reduction over new axes, one a dimension; what lies outside the input is predicated away. Indices are row-major
+ * A window is a reduction over new axes, one for each dimension; taps outside the input are predicated off. Indices are row-major
  * over the spatial dimensions. Backward of max adds where the maximum came from; of the average, each input sums the windows it is in. */
 #include "kernel/pool.h"
 #include "op/lower.h"

@@ -1,4 +1,4 @@
-/* Affine quantisation: q = clamp(round(x / scale) + zero_point), x = (q - zero_point) scale, one scale a tensor or one a channel.
+/* Affine quantisation: q = clamp(round(x / scale) + zero_point), x = (q - zero_point) scale, one scale for each tensor or channel.
  *
  *     quantized_decomposed::*   the two halves, as torch.ao's graphs hold them
  *     fake_quantize_*           both in one; the gradient passes where nothing was clamped
@@ -295,7 +295,7 @@ static tc_status decompose_choose_token_asymmetric(tc_emit *e, const tc_node *n)
     return give_parameters(e, scale, tc_e1(e, "aten::round", ATEN("clamp", "vii", zero, (int64_t)-128, (int64_t)127)));
 }
 
-/* ---- one scale a token, or one a group of a row ---- */
+/* ---- one scale for each token, or each group of a row ---- */
 static tc_value *quantised(tc_emit *e, tc_value *x, tc_value *scale, tc_value *zero, const tc_arg *lo, const tc_arg *hi, tc_dtype d) {
     tc_value *r = tc_e_add(e, tc_e_mul(e, x, tc_e1(e, "aten::reciprocal", scale)), zero);
     return tc_e_cast(e, ATEN("clamp", "vaa", tc_e1(e, "aten::round", r), lo, hi), d);
@@ -374,7 +374,7 @@ const tc_op tc_ops_quantize[] = {
          dequantize, NULL, "(x - zero_point) scale"),
     RULE(Q "dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, " RANGE
            ", ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-         dequantize, NULL, "(x - zero_point) scale a channel"),
+         dequantize, NULL, "(x - zero_point) scale, by channel"),
     RULE(Q "quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> "
            "Tensor",
          quantize, NULL, "clamp(round(x / scale) + zero_point)"),
@@ -399,7 +399,7 @@ const tc_op tc_ops_quantize[] = {
          quantize_group, NULL, "clamp(round(x / scale + zero_point)) a group of a row"),
     RULE(Q "dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, " RANGE
            ", ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor",
-         dequantize_group, NULL, "(x - zero_point) scale a group of a row"),
+         dequantize_group, NULL, "(x - zero_point) scale, by group of a row"),
     RULE(Q "convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", convert, NULL, "x in another type"),
     FAKE(Q "fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, " RANGE ") -> Tensor", fake_plain, NULL, NULL),
     FAKE("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, " RANGE ") -> Tensor", fake_plain, NULL,
@@ -417,7 +417,7 @@ const tc_op tc_ops_quantize[] = {
     PRODUCT("aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_mm,
             "_weight_int8pack_mm(f32[3,4], i8[5,4], f32[5]); _weight_int8pack_mm(bf16[1,600], i8[70,600], bf16[70]); "
             "_weight_int8pack_mm(f16[2,0], i8[3,0], f16[3])",
-            "self mat2' with a scale a row of mat2"),
+            "self mat2' with a scale for each row of mat2"),
     PRODUCT("aten::_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor", int4pack_mm,
             "_weight_int4pack_mm_for_cpu(f32[3,64], u8[80,32], 32, f32[2,80,2]); _weight_int4pack_mm_for_cpu(bf16[1,384], u8[64,192], 128, "
             "bf16[3,64,2])",

@@ -125,7 +125,7 @@ static affine of_norm(const freezer *f, tc_emit *e, const tc_node *n) {
     return a;
 }
 
-/* x + c, x - c, x * c, x / c and c + x, c * x: c a number or a constant that has one element, or one a channel. */
+/* x + c, x - c, x * c, x / c and c + x, c * x: c a number or a constant that has one element, or one for each channel. */
 static int binary_kind(const tc_node *n) {
     static const char *const names[] = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor",
                                         "aten.add.Scalar", "aten.sub.Scalar", "aten.mul.Scalar", "aten.div.Scalar"};

@@ -31,7 +31,7 @@ static const tc_yaml_field recipe_fields[] = {
     {"swa", TC_Y_NODE, AT(swa_node)}, /* {start: STEP, every: N}: keep the plain average of the weights from there on, and validate with it */
     {"precision", TC_Y_STRING, AT(precision)},                 /* float32, float64, or autocast to bfloat16 (bf16) or float16 (f16) */
     {"backward_autocast", TC_Y_STRING, AT(backward_autocast)}, /* off, or same: the backward runs under the autocast of precision, too */
-    {"saved_as", TC_Y_STRING, AT(saved_as)}, /* float8_e5m2 or float8_e4m3fn: what the forward keeps for the backward, with a scale a row */
+    {"saved_as", TC_Y_STRING, AT(saved_as)}, /* float8_e5m2 or float8_e4m3fn: the type of tensors saved for the backward, with a scale for each row */
     {"activation_checkpointing", TC_Y_NODE,
      AT(activation_checkpointing)}, /* classes of the model's file (one, a list, or {modules: LIST}) whose modules are computed again in the backward */
     {"functions", TC_Y_STRING, AT(functions)},      /* source in the model language that the expressions may call */
