@@ -53,9 +53,25 @@ static tc_status differ(const tc_shape_ctx *c, int i, const tc_value *a, const t
     return st;
 }
 
+/* A condition is a number or a tensor of one element. */
+static tc_status check_condition(const tc_shape_ctx *c, const tc_value *v) {
+    tc_symctx *s = c->program->sym;
+    bool one = v && (v->kind == TC_V_TENSOR || v->kind == TC_V_SYM);
+    for (int d = 0; one && v->kind == TC_V_TENSOR && d < v->meta.rank; d++)
+        one = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, v->meta.size[d], tc_sym_int(s, 1), NULL)) != 0;
+    if (one) return NULL;
+    tc_buf t = {0};
+    if (v) tc_value_print_type(&t, v);
+    else tc_buf_puts(&t, "None");
+    tc_status st = tc_error(TC_CONTENT, "%s: the condition is %s, expected a bool or a tensor of one element", tc_op_name(c->op), tc_buf_str(&t));
+    tc_buf_free(&t);
+    return st;
+}
+
 static tc_status shape_cond(tc_shape_ctx *c) {
     tc_graph *yes, *no;
     tc_program *p = c->program;
+    if (c->nargs > 0 && c->args[0].kind == TC_A_VALUE) TC_TRY(check_condition(c, c->args[0].value));
     TC_TRY(need_graph(c, 1, &yes));
     TC_TRY(need_graph(c, 2, &no));
     TC_TRY(check_inputs(c, yes, list_len(c, 3)));
@@ -106,6 +122,8 @@ static tc_status shape_while(tc_shape_ctx *c) {
     int n = list_len(c, 2), more = list_len(c, 3);
     TC_TRY(check_inputs(c, test, n + more));
     TC_TRY(check_inputs(c, body, n + more));
+    if (test->noutputs != 1) return tc_error(TC_CONTENT, "%s: the condition returns %d results, expected one", tc_op_name(c->op), test->noutputs);
+    TC_TRY(check_condition(c, test->outputs[0]));
     if (body->noutputs != n)
         return tc_error(TC_CONTENT, "%s: the body returns %d results for %d carried values", tc_op_name(c->op), body->noutputs, n);
     for (int i = 0; i < c->nouts; i++) {
@@ -116,14 +134,22 @@ static tc_status shape_while(tc_shape_ctx *c) {
     return NULL;
 }
 
+/* What a body gives in each step must be a tensor, or None in all of them. */
+static tc_status check_tensor(const tc_shape_ctx *c, int i, const tc_value *v) {
+    if (!v || v->kind == TC_V_TENSOR) return NULL;
+    return tc_error(TC_CONTENT, "%s: result %d of the body is a number, expected a tensor", tc_op_name(c->op), i);
+}
+
 /* v with a leading dimension. */
-static void stacked(tc_shape_ctx *c, int i, const tc_value *v, tc_sym length) {
+static tc_status stacked(tc_shape_ctx *c, int i, const tc_value *v, tc_sym length) {
     tc_sym size[TC_MAX_RANK + 1];
+    TC_TRY(check_tensor(c, i, v));
     from_output(c, i, v);
-    if (!v || v->kind != TC_V_TENSOR || v->meta.rank >= TC_MAX_RANK) return;
+    if (!v || v->meta.rank >= TC_MAX_RANK) return NULL;
     size[0] = length;
     for (int d = 0; d < v->meta.rank; d++) size[d + 1] = v->meta.size[d];
     c->outs[i].meta = tc_meta_make(&c->program->arena, v->meta.dtype, v->meta.rank + 1, size, NULL);
+    return NULL;
 }
 
 static tc_status length_of(const tc_shape_ctx *c, int i, tc_sym *out) {
@@ -147,7 +173,7 @@ static tc_status shape_scan(tc_shape_ctx *c) {
         const tc_value *in = i < ninit ? g->inputs[i] : NULL, *o = g->outputs[i];
         if (!same_type(in, o) || other_sizes(c->program->sym, in, o)) return differ(c, i, in, o);
         if (i < ninit) from_output(c, i, g->outputs[i]);
-        else stacked(c, i, g->outputs[i], length);
+        else TC_TRY(stacked(c, i, g->outputs[i], length));
     }
     return NULL;
 }
@@ -162,6 +188,8 @@ static tc_status shape_associative_scan(tc_shape_ctx *c) {
         return tc_error(TC_CONTENT, "%s: the graph returns %d results for %d inputs", tc_op_name(c->op), g->noutputs, list_len(c, 1));
     for (int i = 0; i < c->nouts; i++) {
         const tc_value *x = c->args[1].values[i];
+        if (!g->outputs[i]) return tc_error(TC_CONTENT, "%s: result %d of the body is None, expected a tensor", tc_op_name(c->op), i);
+        TC_TRY(check_tensor(c, i, g->outputs[i]));
         c->outs[i].kind = TC_V_TENSOR;
         c->outs[i].meta = tc_meta_make(&c->program->arena, g->outputs[i]->meta.dtype, x->meta.rank, x->meta.size, NULL);
     }
@@ -174,7 +202,7 @@ static tc_status shape_map(tc_shape_ctx *c) {
     TC_TRY(need_graph(c, 0, &g));
     TC_TRY(length_of(c, 1, &length));
     TC_TRY(check_inputs(c, g, list_len(c, 1) + list_len(c, 2)));
-    for (int i = 0; i < c->nouts; i++) stacked(c, i, g->outputs[i], length);
+    for (int i = 0; i < c->nouts; i++) TC_TRY(stacked(c, i, g->outputs[i], length));
     return NULL;
 }
 

@@ -1118,6 +1118,27 @@ PY
     [[ "$stderr" == *"grow.py:7:"*"while_loop.default: result 1 has the types f32[2] and f32[4]"* ]]
 }
 
+@test "a condition of several elements is refused at its line, one of a single element is taken" {
+    cat >cond.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class If(nn.Module):
+    def forward(self, x):
+        return torch.cond(x > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+
+class While(nn.Module):
+    def forward(self, x):
+        return torch.while_loop(lambda x: x < 3, lambda x: (x + 1,), (x,))
+PY
+    fails 3 "cond.py:7:22: RuntimeError: higher_order.cond.default: the condition is bool[3], expected" tc-export cond.py:If --input x=3xf32
+    fails 3 "cond.py:12:22: RuntimeError: higher_order.while_loop.default: the condition is bool[3], expected" tc-export cond.py:While --input x=3xf32
+    tc-export cond.py:If --input x=1xf32 | tc-run --input x=1xf32=2 -o three.npy
+    tc-export cond.py:While --input x=1xf32 | tc-run --input x=1xf32=2 --expect @three.npy
+}
+
 @test "an input that forward needs and no --input declares is named, with the way to declare it" {
     printf 'import torch.nn as nn\n\n\nclass M(nn.Module):\n    def forward(self, x, y, scale=2, *, mask, bias=None):\n        return (x + y) * scale * mask\n' >needs.py
     fails 2 "M is called with x, y, mask, which no --input declares: --input x=SIZES and dtype" tc-export needs.py:M
