@@ -84,6 +84,7 @@ typedef struct {
     const tc_lv *gather;    /* LOAD: for each dimension the i64 value that is added to its index, or TC_LV_NONE; NULL: none */
     tc_lv pred;             /* LOAD: a bool, or TC_LV_NONE */
     bool checked;           /* LOAD: a gathered index outside [0, size) is a run-time error (IndexError), else undefined */
+    const tc_node *node;    /* whose rule made it (of equal ones the first), for messages; NULL: a pass */
 } tc_linst;
 
 /* Executed for every point of `axes` (those of value, index and predicate) where pred holds. Stores to one buffer are executed in order, and write

@@ -268,6 +268,7 @@ tc_status tc_lower_node(tc_program *p, const tc_node *node, tc_loop **out_loop) 
         tc_loop_free(l.loop);
         return tc_annotate(s, "%s", node->name ? node->name : tc_op_name(node->op));
     }
+    for (size_t i = 0; i < l.loop->inst.len; i++) l.loop->inst.data[i].node = node;
     *out_loop = l.loop;
     return NULL;
 }

@@ -196,9 +196,10 @@ struct tc_exec {
     void *timed_ctx;
     tc_exec_profile profile; /* or NULL */
     void *profile_ctx;
-    uint64_t profiled; /* ns of the groups reported so far */
-    recycler *memory;  /* of results */
-    tc_storage *dummy; /* a storage without memory, for tensors of which only sizes and strides are known */
+    uint64_t profiled;       /* ns of the groups reported so far */
+    const tc_node *fault_at; /* the node of a loop that failed, until its error has the place; NULL: any of the group */
+    recycler *memory;        /* of results */
+    tc_storage *dummy;       /* a storage without memory, for tensors of which only sizes and strides are known */
 };
 
 enum { MAX_BOUND = 16 };

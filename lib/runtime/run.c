@@ -35,9 +35,10 @@ static tc_status exec_scratch(tc_exec *e, size_t bytes, void **out) {
     return NULL;
 }
 
-static tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault) {
+static tc_status fault_status(tc_exec *e, const tc_loop *l, const tc_abi_fault *fault) {
     if (!fault->set) return NULL;
     const char *name = "?";
+    if (fault->inst >= 0 && (size_t)fault->inst < l->inst.len) e->fault_at = l->inst.data[fault->inst].node;
     if (fault->dim < 0) { /* from code compiled with --sanitize */
         const tc_linst *in = &l->inst.data[fault->inst];
         return tc_error(TC_CONTENT, "integer overflow in %s of %s", in->kind == TC_L_SCALAR ? tc_scalar_ops[in->op].name : tc_reduce_names[in->op],
@@ -57,7 +58,7 @@ tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_lo
     tc_abi_fault fault = {0};
     TC_TRY(exec_scratch(e, workers * each + tc_block_temps(b), &scratch));
     TC_TRY(tc_block_run(b, data, e->vars, e->nvars, scratch, (char *)scratch + workers * each, e->pool, &fault));
-    return fault_status(l, &fault);
+    return fault_status(e, l, &fault);
 }
 
 static void parallel(void *pool, int64_t count, int64_t grain, tc_abi_range_fn fn, void *ctx) { tc_parallel_for(pool, count, grain, fn, ctx); }
@@ -79,7 +80,7 @@ static tc_status run_compiled(tc_exec *e, call *c) {
     c->abi.pool = e->pool;
     c->abi.fault = &fault;
     c->code->run(&c->abi);
-    return fault_status(c->group->loop, &fault);
+    return fault_status(e, c->group->loop, &fault);
 }
 
 static tc_status alloc_out(tc_kcall *k, int out, tc_dtype dtype, int rank, const int64_t *size) {
@@ -142,7 +143,7 @@ tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogu
                             &fault, &regions));
     if (regions.fn) k->k.epilogue = &regions;
     TC_TRY(kn->run(&k->k));
-    return fault_status(epilogue->group->epilogue, &fault);
+    return fault_status(e, epilogue->group->epilogue, &fault);
 }
 
 static tc_status run_assert(frame *f, const tc_node *n) {
@@ -342,34 +343,34 @@ static tc_status end_reports(frame *f, tc_status s) {
     return s;
 }
 
+/* Adds the place in the model: of the node that failed, in a fused loop too. */
+static tc_status place_error(tc_exec *e, tc_status s, const call *c) {
+    if (!s) return NULL;
+    const tc_node *n = e->fault_at;
+    e->fault_at = NULL;
+    if (!c->group) return s;
+    if (!n) n = c->group->node;
+    s = tc_annotate(s, "%s", n->name ? n->name : tc_op_name(n->op));
+    if (n->source.calls) s = tc_annotate(s, "%s", tc_source_module(&n->source));
+    if (n->source.file) s = tc_annotate(s, "%s:%d", n->source.file, n->source.line);
+    return s;
+}
+
 static tc_status run_profiled(frame *f, call *c) {
     tc_exec *e = f->e;
     bound *b = f->b;
     const uint64_t start = now_ns(), before = e->profiled;
     tc_status s = run_call(f, c);
     f->b = b; /* a subgraph of another frame may have run */
-    if (s) return s;
+    if (s) return place_error(e, s, c);
     const uint64_t whole = now_ns() - start, inner = e->profiled - before;
     e->profiled = before + whole;
     return report_call(f, c, start, whole, inner);
 }
 
-static const char *call_name(const call *c) {
-    if (!c->group) return "copy";
-    return c->group->node->name ? c->group->node->name : tc_op_name(c->group->node->op);
-}
-
-static tc_status place_error(tc_status s, const call *c) {
-    if (!s || !c->group) return s;
-    const tc_source *src = &c->group->node->source;
-    s = tc_annotate(s, "%s", call_name(c));
-    if (src->file) s = tc_annotate(s, "%s:%d", src->file, src->line);
-    return s;
-}
-
 static tc_status run_one(frame *f, call *c) {
-    tc_status s = f->e->profile ? run_profiled(f, c) : f->e->timed ? run_timed(f, c) : run_call(f, c);
-    return s ? place_error(s, c) : NULL;
+    if (f->e->profile) return run_profiled(f, c); /* what looks at the results says itself where they are from */
+    return place_error(f->e, f->e->timed ? run_timed(f, c) : run_call(f, c), c);
 }
 
 /* The times of a call are added up over the slices. Calls are reported at the end, when their tensors show all entries, as if they had been executed
@@ -384,7 +385,7 @@ static tc_status run_slices(frame *f, slices *s) {
     for (int64_t at = 0; at < s->n && !st;) {
         at += slices_select(f->b, s, at);
         for (int i = 0; i < s->ncalls && !st; i++) {
-            if ((st = run_call(f, c + i))) st = place_error(st, c + i);
+            if ((st = run_call(f, c + i))) st = place_error(f->e, st, c + i);
             if (timed) now = now_ns(), s->ns[i] += now - before, before = now;
         }
     }

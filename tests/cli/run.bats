@@ -214,6 +214,38 @@ EOF
     [ -s a.npy ] && [ -s b.npy ]
 }
 
+@test "an index outside is an error of the node that reads it, by line and module, also where it is fused with others" {
+    cat >words.py <<'PY'
+import torch.nn as nn
+
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(4, 8)
+
+    def forward(self, i):
+        return self.table(i)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([Words() for _ in range(3)])
+
+    def forward(self, i, j):
+        y = 0
+        for k, part in enumerate(self.parts):
+            y = y + part(j if k == 1 else i)
+        return y
+PY
+    tc-export words.py:Net --input i=Nxi64 --input j=Nxi64 -o words.pt2
+    tc-compile words.pt2 -o code.pt2
+    for p in words code; do
+        fails 3 "tc-run: words.py:10: parts.1.table: embedding_1: IndexError: index 7 is out of bounds" tc-run $p.pt2 --input i=2xi64=1 --input j=2xi64=7
+    done
+}
+
 @test "wrong sizes, names and types are named" {
     fails 3 "" tc-run "$mlp" --input 2000x16xf32=1
     fails 3 "" tc-run "$mlp" --input 2x15xf32=1
@@ -295,10 +327,10 @@ PY
     for p in bad bad-c; do
         run --separate-stderr tc-run $p.pt2 --check=nan --input x=2x8xf32=0.5 -o y.npy
         [ "$status" -eq 6 ]
-        [[ "$stderr" == *"blocks.py:14: "*"makes the first NaN: "*" of 16 elements of "*"in one group with "*"log.default (blocks.py:13)"*"--trace"* ]]
+        [[ "$stderr" == *"blocks.py:14: blocks.7: "*"makes the first NaN: "*" of 16 elements of "*"in one group with "*"log.default (blocks.py:13: blocks.7)"*"--trace"* ]]
         run --separate-stderr tc-run $p.pt2 --check=nan --trace --input x=2x8xf32=0.5 -o y.npy
         [ "$status" -eq 6 ]
-        [[ "$stderr" == *"blocks.py:13: aten.log.default makes the first NaN: "* ]]
+        [[ "$stderr" == *"tc-run: blocks.py:13: blocks.7: aten.log.default makes the first NaN: "* ]]
         run -0 --separate-stderr tc-run $p.pt2 --debug-values --input x=2x8xf32=0.5 -o y.npy
         [[ "$stderr" == *" NaN "* ]]
     done
@@ -306,7 +338,9 @@ PY
     for p in good good-c; do
         tc-run $p.pt2 --check nan --input x=2x8xf32=0.5 --expect @want.npy
         run -0 --separate-stderr tc-run $p.pt2 --debug-values --input x=2x8xf32=0.5 --expect @want.npy
-        [[ "$stderr" == *"2x8xf32"*"mean"*"blocks.py:"* ]]
+        [[ "$stderr" == *"2x8xf32"*"mean"*"blocks.py:14: blocks.9" ]]
+        run -0 --separate-stderr tc-run $p.pt2 --debug-values --json --input x=2x8xf32=0.5 --expect @want.npy
+        [[ "$stderr" == *'"source": "blocks.py:14", "module": "blocks.9"}' ]]
     done
     run tc-run good.pt2 --check inf --input x=2x8xf32=0.5
     [ "$status" -eq 2 ]
