@@ -253,6 +253,7 @@ static tc_status check_options(tc_cmd *c, int format) {
     if ((finds || shrinks) && format != TO_PT2) return tc_usage(c, "--bisect and --minify work on a program: --to pt2");
     if (format == TO_PT2 && tc_cmd_has(c, TC_OPT_prefix)) return tc_usage(c, "--prefix names what C declares: --to c, so, a or o");
     if (format != TO_PT2 && tc_cmd_has(c, TC_OPT_variants)) return tc_usage(c, "--variants belong to --to pt2; C is for one size: --dim SYM=N");
+    if (format != TO_PT2 && tc_cmd_has(c, TC_OPT_meta)) return tc_usage(c, "--meta belongs to an archive: --to pt2");
     if (format != TO_PT2 && (tc_cmd_has(c, TC_OPT_tune) || tc_cmd_has(c, TC_OPT_tuning)))
         return tc_usage(c, "--tune and --tuning are for the kernels of tc-run: --to pt2");
     return NULL;

@@ -90,25 +90,32 @@ static tc_status chosen(compile_job *j, const char *suffix, char **out_stem, int
     tc_status_free(first);
     return NULL;
 }
+
+typedef enum { EMBED, EXTERN, NONE } weights_store;
+static tc_status read_store(compile_job *j, int *out_store) {
+    static const char *const stores[] = {[EMBED] = "embed", [EXTERN] = "extern", [NONE] = "none", NULL};
+    return tc_cmd_choice(j->c, TC_OPT_store_weights, stores, EMBED, out_store);
+}
+
 tc_status compile_to_c(compile_job *j) {
-    const char *path = tc_cmd_get(j->c, TC_OPT_out), *const stores[] = {"embed", "extern", NULL};
+    const char *path = tc_cmd_get(j->c, TC_OPT_out);
     int which, store;
     char *stem;
     size_t n;
     tc_symvalue *vars;
     if (!path || !strcmp(path, "-")) return tc_usage(j->c, "--to c writes two files: -o STEM");
-    TC_TRY(tc_cmd_choice(j->c, TC_OPT_store_weights, stores, 0, &store));
+    TC_TRY(read_store(j, &store));
     TC_TRY(chosen(j, ".c", &stem, &which, &vars, &n));
     tc_buf c = {0}, h = {0}, weights = {0};
     tc_to_c_options o = {.stem = tc_path_last(stem),
                          .prefix = tc_cmd_get(j->c, TC_OPT_prefix),
                          .made_by = "tc-compile " TC_VERSION,
-                         .weights_inside = store == 0,
+                         .weights_inside = store == EMBED,
                          .sanitize = j->sanitize};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
     const product files[] = {
         {with_suffix(j, stem, ".c"), &c, false}, {with_suffix(j, stem, ".h"), &h, false}, {with_suffix(j, stem, ".weights"), &weights, false}};
-    if (!s) s = save(j, files, store ? 3 : 2);
+    if (!s) s = save(j, files, store == EXTERN ? 3 : 2);
     tc_buf_free(&c);
     tc_buf_free(&h);
     tc_buf_free(&weights);
@@ -117,15 +124,15 @@ tc_status compile_to_c(compile_job *j) {
 
 tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
     static const char *const suffix[] = {[TC_CC_SHARED] = ".so", [TC_CC_OBJECT] = ".o", [TC_CC_ARCHIVE] = ".a", [TC_CC_PROGRAM] = ""};
-    const char *path = tc_cmd_get(j->c, TC_OPT_out), *const stores[] = {"embed", "extern", NULL};
+    const char *path = tc_cmd_get(j->c, TC_OPT_out);
     bool program = kind == TC_CC_PROGRAM;
     int which, store;
     char *stem;
     size_t n;
     tc_symvalue *vars;
     if (!path || !strcmp(path, "-")) return tc_usage(j->c, "--to %s needs -o PATH", program ? "exe" : suffix[kind] + 1);
-    TC_TRY(tc_cmd_choice(j->c, TC_OPT_store_weights, stores, 0, &store));
-    if (program && store) return tc_usage(j->c, "--to exe holds its weights: --store-weights=embed");
+    TC_TRY(read_store(j, &store));
+    if (program && store != EMBED) return tc_usage(j->c, "--to exe holds its weights: --store-weights=embed");
     TC_TRY(chosen(j, suffix[kind], &stem, &which, &vars, &n));
     tc_buf c = {0}, h = {0}, weights = {0}, code = {0};
     tc_to_c_options o = {.stem = tc_path_last(stem),
@@ -133,7 +140,7 @@ tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
                          .made_by = "tc-compile " TC_VERSION,
                          .joined = true,
                          .filter = program,
-                         .weights_beside = !store,
+                         .weights_beside = store == EMBED,
                          .targets = j->targets,
                          .ntargets = j->ntargets,
                          .sanitize = j->sanitize};
@@ -142,14 +149,14 @@ tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
                            .targets = j->targets,
                            .ntargets = j->ntargets,
                            .name = "model",
-                           .weights = store ? NULL : &weights,
+                           .weights = store == EMBED ? &weights : NULL,
                            .dump = tc_cmd_get(j->c, TC_OPT_dump)};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
     tc_cmd_phase(j->c, "planning and emitting C");
     if (!s) s = tc_cc_build(c.data, c.len, kind, &build, &code);
     tc_cmd_phase(j->c, "the C compiler");
     const product files[] = {{path, &code, program}, {with_suffix(j, stem, ".h"), &h, false}, {with_suffix(j, stem, ".weights"), &weights, false}};
-    if (!s) s = save(j, files, program ? 1 : store ? 3 : 2);
+    if (!s) s = save(j, files, program ? 1 : store == EXTERN ? 3 : 2);
     tc_buf_free(&c);
     tc_buf_free(&h);
     tc_buf_free(&weights);

@@ -99,7 +99,11 @@ void to_c_header(writer *w, tc_buf *h) {
     if (!n) tc_buf_puts(h, "    char none;\n");
     tc_buf_printf(h, "} %s_outputs;\n\n", s);
     if (w->o->weights_inside || w->o->weights_beside) tc_buf_printf(h, "extern const unsigned char *const %s_weights; /* of %s.c */\n", s, w->file);
-    else tc_buf_printf(h, "/* weights: the bytes of %s.weights, 64-byte aligned */\n", w->file);
+    else
+        tc_buf_printf(h,
+                      "/* weights: the bytes of %s.weights, 64-byte aligned; without that file as much memory, in which %s_set_weight() has set\n"
+                      " * all of %s_weight_list */\n",
+                      w->file, s, s);
     tc_buf_printf(h, "int %s_run(const void *weights, const %s_inputs *in, const %s_outputs *out, void *arena);\n\n", s, s, s);
     tc_buf_printf(
         h,

@@ -749,6 +749,26 @@ C
     gcc -std=c11 -O2 -I. main.c ./lib.so -o shared -lm -lpthread
     ./shared >so.bin
     for f in clang-14.bin so.bin; do [ ! -e $f ] || cmp gcc.bin $f; done
+    # without weights: the caller sets each by name
+    tc-compile m.pt2 --to so -o bare.so --store-weights=none
+    [ -e bare.h ] && [ ! -e bare.weights ]
+    cat >set.c <<'C'
+#include "bare.h"
+#include "net.h"
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+    static float x[4 * 3 * 16 * 16], y[4 * 8 * 40];
+    for (int i = 0; i < 4 * 3 * 16 * 16; i++) x[i] = 0.01f * (float)(i % 97) - 0.4f;
+    void *arena = aligned_alloc(64, (bare_ARENA_BYTES + 63) / 64 * 64), *weights = aligned_alloc(64, (bare_WEIGHTS_BYTES + 63) / 64 * 64);
+    for (const net_weight *w = net_weight_list; w->name; w++)
+        if (bare_set_weight(weights, w->name, net_weights + w->offset, w->bytes)) return 1;
+    if (bare_run(weights, &(bare_inputs){x}, &(bare_outputs){y}, arena)) return 2;
+    return fwrite(y, sizeof y, 1, stdout) != 1;
+}
+C
+    gcc -std=c11 -O2 -I. set.c ./bare.so ./lib.so -o set -lm -lpthread
+    ./set | cmp - <(head -c 5120 gcc.bin)
     # the bits of tc-run
     cat >x.py <<'PY'
 import torch
