@@ -373,3 +373,39 @@ PY
     fails 3 "block_mask was created for block_mask.shape=(2, 1, 3, 6) but got q_len=6 and kv_len=6" \
         tc-export flex.py:M --arg "kind='mask'" --input x=2x6x16xf32 --input doc=2x6xi64 -o m.pt2
 }
+
+@test "a block mask is cut and sliced: the shapes of PyTorch's, the function of the whole, which a slice needs anew" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >cut.py <<'PY'
+import torch
+from torch import nn
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+causal = lambda b, h, i, j: i >= j
+class Cut(nn.Module): # a mask for longer sequences; one token at a place that is data
+    def forward(self, q, k, pos):
+        m = create_block_mask(causal, 4, 2, 300, 260, device="cpu")
+        one = torch.tensor([2])
+        shapes = [tuple(x.shape) for x in (m[0], m[-4, 1], m[:, :, 1], m[:, :, -1], m[:, :, 1:], m[:, :, ::2], m[:, :, :0], m[5], m[1:3, :, one])]
+        assert shapes == [(1, 2, 300, 260), (1, 1, 300, 260), (4, 2, 128, 260), (4, 2, 44, 260), (4, 2, 172, 260), (4, 2, 172, 260),
+                          (4, 2, 0, 260), (0, 2, 300, 260), (2, 2, 128, 260)]
+        T, S = q.shape[2], k.shape[2]
+        cut = flex_attention(q, k, k, block_mask=create_block_mask(causal, None, None, 4096, 4096, device="cpu")._adjust(T, S))
+        m = create_block_mask(causal, None, None, S, S, device="cpu")
+        at = m[:, :, pos // m.BLOCK_SIZE[0]]
+        at.mask_mod = lambda b, h, i, j: causal(b, h, i + pos[0], j)
+        at.seq_lengths = (1, S)
+        step = flex_attention(q[:, :, :1], k, k, block_mask=at)
+        score = q @ k.mT / 2
+        want = score.masked_fill(torch.arange(T)[:, None] < torch.arange(S), float("-inf")).softmax(-1) @ k
+        last = score[:, :, :1].masked_fill(torch.arange(S) > pos, float("-inf")).softmax(-1) @ k
+        return torch.stack([(cut - want).abs().amax(), (step - last).abs().amax()]).amax()
+class Anew(nn.Module):
+    def forward(self, q):
+        return flex_attention(q, q, q, block_mask=create_block_mask(causal, None, None, 130, 130, device="cpu")[0])
+PY
+    tc-export cut.py:Cut --input q=1x2x3x4xf32 --input k=1x2x5x4xf32 --input pos=1xi64 -o cut.pt2
+    x=$(awk 'BEGIN { for (i = 0; i < 64; i++) printf "%s%.3f", i ? "," : "", sin(i * i) * 2 }')
+    tc-run cut.pt2 --input q=1x2x3x4xf32="$(cut -d, -f1-24 <<<"$x")" --input k=1x2x5x4xf32="$(cut -d, -f25-64 <<<"$x")" --input pos=1xi64=3 -o d.npy
+    tail -c 4 d.npy | od -An -tf4 | awk '{ exit !($1 < 2e-6) }'
+    fails 3 "Cannot use mask_mod from a sliced BlockMask" tc-export cut.py:Anew --input q=1x1x130x4xf32
+}

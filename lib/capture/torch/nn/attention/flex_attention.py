@@ -58,11 +58,26 @@ def _of_all(mod, size, *scores):  # mod for all scores: [B, H, Q, K], or broadca
     return mod(*scores, *at)
 
 
+def _sliced_mask_mod_error(b, h, q_idx, kv_idx):
+    raise RuntimeError("Cannot use mask_mod from a sliced BlockMask. When you slice a BlockMask using [], the mask_mod attribute is reset. "
+                       "You must set it from the original BlockMask's mask_mod.")
+
+
+def _selected(index, n):  # which of n an index selects, as a range; a tensor: how many
+    if isinstance(index, int):
+        index = slice(index, index + 1 if index != -1 else None)
+    return range(*index.indices(n)) if isinstance(index, slice) else index.numel()
+
+
 class BlockMask:  # keeps the function only: empty blocks matter to other devices' kernels
     def __init__(self, mask_mod, B, H, Q_LEN, KV_LEN, BLOCK_SIZE):
         self.mask_mod, self.seq_lengths = mask_mod, (Q_LEN, KV_LEN)
-        self.shape = (B, H, Q_LEN, KV_LEN)
+        self._batches, self._heads = B, H
         self.BLOCK_SIZE = BLOCK_SIZE if isinstance(BLOCK_SIZE, tuple) else (BLOCK_SIZE, BLOCK_SIZE)
+
+    @property
+    def shape(self):
+        return (self._batches, self._heads, *self.seq_lengths)
 
     def to(self, device):
         return self
@@ -70,8 +85,21 @@ class BlockMask:  # keeps the function only: empty blocks matter to other device
     def numel(self):
         return math.prod(self.shape)
 
-    def __getitem__(self, index):
-        raise NotImplementedError("a slice of a BlockMask is not part of the model language: make one for the sizes")
+    def _adjust(self, new_q_len, new_kv_len):
+        return BlockMask(self.mask_mod, self._batches, self._heads, new_q_len, new_kv_len, self.BLOCK_SIZE)
+
+    def __getitem__(self, index):  # batches, heads, rows of blocks
+        index = index if isinstance(index, tuple) else (index,)
+        if len(index) > 3:
+            raise IndexError("BlockMask indexing supports batch, head, and Q-block dimensions")
+        block, length = self.BLOCK_SIZE[0], self.seq_lengths[0]
+        rows = (length + block - 1) // block
+        some = [_selected(i, n) for i, n in zip((*index, slice(None), slice(None), slice(None)), (self._batches, self._heads, rows))]
+        count = [len(x) if isinstance(x, range) else x for x in some]
+        queries = count[2] * block
+        if isinstance(some[2], range) and rows - 1 in some[2]:
+            queries -= rows * block - length  # the last one need not be full
+        return BlockMask(_sliced_mask_mod_error, count[0], count[1], queries, self.seq_lengths[1], self.BLOCK_SIZE)
 
 
 def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=128, _compile=False, **options):
