@@ -12,6 +12,7 @@ static char *operators_of(const tc_exec_event *e) {
     return b.data;
 }
 
+/* Lines of the model, or, where an archive tells none, modules. */
 static char *source_of(const tc_exec_event *e) {
     tc_buf b = {0};
     const char *file = NULL;
@@ -19,9 +20,11 @@ static char *source_of(const tc_exec_event *e) {
     const tc_node *const *nodes = e->nnodes ? e->nodes : &e->copy_for;
     for (int i = 0; i < (e->copy_for ? 1 : e->nnodes); i++) {
         const tc_source *at = &nodes[i]->source;
-        if (!at->file || (file && !strcmp(at->file, file) && at->line == line)) continue;
-        tc_buf_printf(&b, "%s%s:%d", b.len ? ", " : "", at->file, at->line);
-        file = at->file;
+        const char *place = at->file ? at->file : tc_source_module(at);
+        if (!place || (file && !strcmp(place, file) && at->line == line)) continue;
+        tc_buf_printf(&b, "%s%s", b.len ? ", " : "", place);
+        if (at->file) tc_buf_printf(&b, ":%d", at->line);
+        file = place;
         line = at->line;
     }
     return b.data ? b.data : tc_xstrdup("");

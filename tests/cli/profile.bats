@@ -38,6 +38,15 @@ rows() { awk -v name="$2:" '$0 == name { on = 1; getline; next } /:$/ { on = 0 }
     rows p.txt "by operators" | grep -q '(writing results)$'
 }
 
+@test "where an archive of PyTorch names no lines, profiles and values name modules" {
+    # no-lines.pt2: nn.ModuleList([nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)]) by torch.export, without meta["stack_trace"]
+    run -0 --separate-stderr tc-run "$TC_ROOT/tests/cli/fixtures/no-lines.pt2" --input x=3x4xf32=1 --profile p.txt -o y.npy
+    rows p.txt groups | grep -qE ' parts\.0, parts\.1 +aten\.addmm\.default \+ aten\.relu'
+    rows p.txt "by source line" | grep -qE ' parts\.2$'
+    run -0 --separate-stderr tc-run "$TC_ROOT/tests/cli/fixtures/no-lines.pt2" --input x=3x4xf32=1 --debug-values -o y.npy
+    [[ "$stderr" == *"mean "*"  parts.1"*"  parts.2" ]]
+}
+
 @test "--profile: what is copied for a view or a kernel has the line of either" {
     cat >copies.py <<'PY'
 import torch
