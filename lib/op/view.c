@@ -527,8 +527,8 @@ static tc_status alias_unsqueeze(const tc_kcall *k, tc_tensor *out, bool *possib
 static tc_status decompose_reshape(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     tc_symctx *s = tc_e_sym(e);
-    tc_dims old = tc_dims_of(&x->meta), d = {0};
-    tc_sym stride[TC_MAX_RANK], rest = tc_sym_int(s, 1);
+    tc_dims d = {0};
+    tc_sym rest = tc_sym_int(s, 1);
     int64_t v;
     int infer = -1;
     d.rank = n->args[1].n;
@@ -538,7 +538,9 @@ static tc_status decompose_reshape(tc_emit *e, const tc_node *n) {
         else rest = tc_sym_mul(s, rest, d.size[k]);
     }
     if (infer >= 0) d.size[infer] = tc_sym_floordiv(s, tc_meta_numel(s, &x->meta), rest);
-    bool copy = x->meta.stride && view_strides(s, &old, x->meta.stride, &d, stride) == 0;
+    tc_program *p = e->graph->program;
+    const tc_meta now = tc_meta_make(&p->arena, x->meta.dtype, d.rank, d.size, NULL);
+    const bool copy = !tc_sh_kept_in(p, &x->meta, 1) && !tc_view_fits(p, &x->meta, &now);
     if (copy) x = tc_emit_call(e, "aten::clone", "va", x, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1});
     tc_emit_result(e, 0, tc_emit_call(e, copy ? "aten::_unsafe_view" : "aten::view", "vS", x, d.size, d.rank));
     return tc_e_done(e);

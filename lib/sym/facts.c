@@ -106,10 +106,25 @@ static void with_remainder(tc_symctx *c, tc_sym rest, int64_t q, tc_sym key, int
     else meet(r, NLO, b[1]);
 }
 
+/* S*T - S is S * (T - 1): the range of a symbol that is a factor of every term, times that of the quotient. */
+static void with_factor(tc_symctx *c, tc_sym s, sym_term first, int64_t r[2]) {
+    for (int i = 0; i < (first.key && first.key->op == TC_S_MUL ? first.key->n : 1); i++) {
+        const tc_sym x = first.key && first.key->op == TC_S_MUL ? first.key->arg[i] : first.key, q = x ? sym_poly_divide(c, s, x) : NULL;
+        int64_t a[2], b[2], p[2];
+        if (!q) continue;
+        tc_sym_range(c, x, &a[0], &a[1]);
+        tc_sym_range(c, q, &b[0], &b[1]);
+        corners(mul_lim, a, b, &p[0], &p[1]);
+        meet(r, p[0], p[1]);
+        return; /* what is left of further factors is found in q */
+    }
+}
+
 static void tighten(tc_symctx *c, tc_sym s, int64_t r[2]) {
     sym_term t[8], rest[8];
     int n = c->tight < 3 ? sym_terms(s, t, 8) : 0;
     c->tight++;
+    if (n > 1) with_factor(c, s, t[0], r);
     for (int i = 0; i < n; i++) {
         tc_sym key = t[i].key;
         if (!key || (key->op != TC_S_MIN && key->op != TC_S_MAX && key->op != TC_S_FLOORDIV && key->op != TC_S_MOD)) continue;
@@ -414,6 +429,26 @@ static void solve_again(tc_symctx *c, tc_sym atom) {
     }
 }
 
+/* Bounds of sums that hold the atom that is now known hold of what these have become: facts are looked up by simplified sums. */
+static void bound_again(tc_symctx *c, tc_sym atom) {
+    for (size_t i = 0, n = c->facts.len; i < n; i++) {
+        const sym_fact f = c->facts.data[i];
+        const tc_sym now = tc_sym_contains(f.key, atom) ? tc_sym_simplify(c, f.key) : f.key;
+        int64_t k, sign;
+        const tc_sym key = now == f.key ? NULL : fact_key(c, now, &k, &sign); /* lo <= sign * key + k <= hi */
+        if (!key) continue;
+        const int64_t lo = add_lim(f.lo, -k), hi = add_lim(f.hi, -k);
+        narrow(c, key, sign > 0 ? lo : mul_lim(hi, -1), sign > 0 ? hi : mul_lim(lo, -1));
+    }
+}
+
+/* A sum that is equal to a number, B*T == 20 */
+static void bound_by(tc_symctx *c, tc_sym difference) {
+    int64_t k, sign;
+    tc_sym key = fact_key(c, difference, &k, &sign); /* sign * key + k == 0 */
+    if (key) narrow(c, key, sign > 0 ? -k : k, sign > 0 ? -k : k);
+}
+
 static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     if (a->type != TC_SYM_INT || b->type != TC_SYM_INT) return;
     tc_sym d = sym_difference(c, a, b);
@@ -431,6 +466,7 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     }
     if (best < 0) {
         tc_vec_push(&c->unsolved, tc_sym_op(c, TC_S_EQ, a, b, NULL));
+        bound_by(c, d);
         return;
     }
     int m = 0;
@@ -443,14 +479,15 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     tc_sym key = fact_key(c, by, &k, &sign);
     if (key && (lo != NLO || hi != NHI)) { /* the replacement inherits the range of what it replaces */
         int64_t l = add_lim(lo, -k), h = add_lim(hi, -k);
-        narrow(c, key, sign > 0 ? l : h == NHI ? NLO : -h, sign > 0 ? h : l == NLO ? NHI : -l);
+        narrow(c, key, sign > 0 ? l : mul_lim(h, -1), sign > 0 ? h : mul_lim(l, -1));
     }
     tc_sym_range(c, by, &lo, &hi);
     if (atom->op == TC_S_MIN || atom->op == TC_S_MAX) narrow(c, atom, lo, hi);
     if (atom->op == TC_S_VAR) tc_sym_set_range(c, atom, lo, hi);
     tc_vec_push(&c->equals, ((sym_equal){atom, by}));
     c->gen++;
-    solve_again(c, atom);
+    solve_again(c, atom); /* first: an equation says more than the bounds that it has */
+    bound_again(c, atom);
     if (atom->op == TC_S_FLOORDIV || atom->op == TC_S_MOD) of_dividend(c, atom);
 }
 
@@ -466,10 +503,8 @@ static void assume(tc_symctx *c, tc_sym cond, bool substitute) {
     if (!is_assumed(c, cond)) tc_vec_push(&c->assumed, cond);
     c->gen++;
     if (cond->op == TC_S_EQ && substitute) equate(c, cond->arg[0], cond->arg[1]);
-    if (cond->op == TC_S_EQ && !substitute && cond->arg[0]->type == TC_SYM_INT && cond->arg[1]->type == TC_SYM_INT) {
-        tc_sym key = fact_key(c, sym_difference(c, cond->arg[0], cond->arg[1]), &k, &sign); /* sign * key + k == 0 */
-        if (key) narrow(c, key, sign > 0 ? -k : k, sign > 0 ? -k : k);
-    }
+    if (cond->op == TC_S_EQ && !substitute && cond->arg[0]->type == TC_SYM_INT && cond->arg[1]->type == TC_SYM_INT)
+        bound_by(c, sym_difference(c, cond->arg[0], cond->arg[1]));
     if (cond->op == TC_S_LE && cond->arg[0]->type == TC_SYM_INT && cond->arg[1]->type == TC_SYM_INT) {
         tc_sym key = fact_key(c, sym_difference(c, cond->arg[0], cond->arg[1]), &k, &sign); /* sign * key + k <= 0 */
         if (key && sign > 0) narrow(c, key, NLO, -k);

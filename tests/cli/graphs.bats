@@ -42,6 +42,38 @@ PY
     fails 3 "more than one element of the written-to tensor refers to a single memory location" tc-export m.py:Grid --input x=2x3xf32 --print
 }
 
+@test "sizes that a later line fixes, or that only their product is known of, fit what was captured before" {
+    cat >m.py <<'PY'
+import torch
+from torch.func import jacrev
+class Fixed(torch.nn.Module):
+    def forward(self, x):
+        x = x.detach().clone().requires_grad_()
+        y, = torch.autograd.grad(torch.nn.functional.bilinear(x[0], x[1], x).sum(), x)
+        w, u = x.flatten()[:32].view(8, 4), x.flatten()[8:24].view(8, 2)
+        z = x.new_zeros(1, 3, 2)
+        assert x.shape[1] == 4
+        return y, torch.lstm(x, [z, z], [w, u], False, 1, 0.0, True, False, True)[0]
+class Bounds(torch.nn.Module):
+    def forward(self, x):
+        x = x.detach().clone().requires_grad_()
+        y = torch.nn.functional.interpolate(x, scale_factor=1.7, mode="area")
+        g, = torch.autograd.grad((y * torch.arange(y.numel()).view_as(y)).sum(), x, create_graph=True)
+        torch.nn.functional.affine_grid(x[:, 0, :2, :3].clone(), (2, 3, 4, 5), align_corners=False)
+        return y
+class Product(torch.nn.Module):
+    def forward(self, x):
+        return jacrev(lambda a: a.sin())(x[:, :, 0]).sum()
+PY
+    for case in "Fixed 3x4x4" "Bounds 2x4x5x6" "Product 2x3x4"; do
+        set -- $case
+        tc-export "m.py:$1" --input "x=$2xf32=0.5" -o m.pt2
+        tc-run m.pt2 --input "x=$2xf32=0.5" --to safetensors -o y.safetensors
+    done
+    tc-export m.py:Product --input x=2x3x4xf32=0.5 --print=full >product
+    [ "$(grep -c "guard.*s0.s1" product)" = 1 ] # no bounds beside s0*s1 == 6
+}
+
 @test "a row is copied to every row of a free size" {
     cat >m.py <<'PY'
 import torch
