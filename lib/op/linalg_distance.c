@@ -15,6 +15,36 @@ static tc_status decompose_dist(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::linalg_vector_norm", "va", tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), tc_e_arg(n, 2)));
     return tc_e_done(e);
 }
+/* v, 1 in place of 0: what is divided by it is left out by where(). */
+static tc_value *divisor(tc_emit *e, tc_value *v) {
+    return tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", v, (int64_t)0), (int64_t)1, v);
+}
+static tc_value *unless_zero(tc_emit *e, tc_value *d, tc_value *v) {
+    return tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", d, (int64_t)0), (int64_t)0, v);
+}
+/* The gradient of the differences d, whose norms are r; g is that of r, both with a last dimension of 1. As PyTorch's distances, and
+ * unlike its norms, every greatest difference has the whole gradient (p = inf), and what is 0 has second derivatives of 0. */
+static tc_value *of_differences(tc_emit *e, tc_value *d, tc_value *r, tc_value *g, double p) {
+    if (!d || !r || !g) return NULL;
+    tc_value *sign = tc_e1(e, "aten::sgn", d), *size = tc_e1(e, "aten::abs", d);
+    if (p == 0) return tc_e_zeros_like(e, d);
+    if (p == 1) return tc_e_mul(e, sign, g);
+    if (__builtin_isinf(p))
+        return tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_e2(e, "aten::eq.Tensor", size, r), tc_e_mul(e, sign, g), (int64_t)0);
+    if (p == 2) return unless_zero(e, r, tc_e_mul(e, g, tc_e_div(e, d, divisor(e, r))));
+    tc_value *up = tc_e_mul(e, sign, tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", divisor(e, size), p - 1));
+    tc_value *down = tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", divisor(e, r), p - 1);
+    return unless_zero(e, d, tc_e_mul(e, up, tc_e_div(e, g, down)));
+}
+static tc_status grad_cdist(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *a = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 0), (int64_t)-2),
+             *b = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 1), (int64_t)-3);
+    tc_value *d = of_differences(e, tc_e_sub(e, a, b), tc_la_col(e, n->outs[0]), tc_la_col(e, gs[0]), tc_arg_float(n, 2));
+    if (!d) return tc_e_done(e);
+    tc_e_give(e, n, 0, tc_emit_call(e, "aten::sum.dim_IntList", "vI", d, (int64_t[]){-2}, 1));
+    tc_e_give(e, n, 1, tc_e1(e, "aten::neg", tc_emit_call(e, "aten::sum.dim_IntList", "vI", d, (int64_t[]){-3}, 1)));
+    return tc_e_done(e);
+}
 static tc_status decompose_cdist(tc_emit *e, const tc_node *n) { /* x1 [*, P, M], x2 [*, R, M], p, compute_mode */
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     double p = tc_arg_float(n, 2);
@@ -36,6 +66,26 @@ static tc_status decompose_cdist(tc_emit *e, const tc_node *n) { /* x1 [*, P, M]
     tc_emit_result(e, 0, norm(e, tc_e_sub(e, a, b), p));
     return tc_e_done(e);
 }
+/* The numbers of the rows of each pair i < j: all i, all j. */
+static void pairs_of(tc_emit *e, int64_t rows, tc_value *out[2]) {
+    tc_value *pairs = tc_emit_call(e, "aten::triu_indices", "iii", rows, rows, (int64_t)1);
+    for (int i = 0; i < 2; i++) out[i] = tc_emit_call(e, "aten::select.int", "vii", pairs, (int64_t)0, (int64_t)i);
+}
+static tc_value *between_pairs(tc_emit *e, tc_value *x, tc_value *const at[2]) {
+    return tc_e_sub(e, tc_emit_call(e, "aten::index_select", "viv", x, (int64_t)0, at[0]),
+                    tc_emit_call(e, "aten::index_select", "viv", x, (int64_t)0, at[1]));
+}
+static tc_status grad_pdist(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *x = tc_arg_value(n, 0), *at[2];
+    int64_t rows;
+    if (!tc_e_pin(e, n, tc_la_rows(x), &rows)) return tc_error(TC_UNSUPPORTED, "%s of a symbolic number of rows is not supported", tc_op_name(n->op));
+    pairs_of(e, rows, at);
+    tc_value *d = of_differences(e, between_pairs(e, x, at), tc_la_col(e, n->outs[0]), tc_la_col(e, gs[0]), tc_arg_float(n, 1));
+    if (!d) return tc_e_done(e);
+    tc_value *sum = tc_emit_call(e, "aten::index_add", "vivv", tc_e_zeros_like(e, x), (int64_t)0, at[0], d);
+    tc_e_give(e, n, 0, tc_emit_call(e, "aten::index_add", "vivv", sum, (int64_t)0, at[1], tc_e1(e, "aten::neg", d)));
+    return tc_e_done(e);
+}
 static tc_status decompose_pdist(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     double p = tc_arg_float(n, 1);
@@ -44,11 +94,9 @@ static tc_status decompose_pdist(tc_emit *e, const tc_node *n) {
     if (!tc_is_float(x->meta.dtype)) return refuse(n, "pdist only supports floating-point dtypes");
     if (!(p >= 0)) return refuse(n, "pdist only supports non-negative p values");
     if (!tc_e_pin(e, n, tc_la_rows(x), &rows)) return tc_error(TC_UNSUPPORTED, "%s of a symbolic number of rows is not supported", tc_op_name(n->op));
-    tc_value *pairs = tc_emit_call(e, "aten::triu_indices", "iii", rows, rows, (int64_t)1), *side[2];
-    for (int i = 0; i < 2; i++)
-        side[i] =
-            tc_emit_call(e, "aten::index_select", "viv", x, (int64_t)0, tc_emit_call(e, "aten::select.int", "vii", pairs, (int64_t)0, (int64_t)i));
-    tc_emit_result(e, 0, norm(e, tc_e_sub(e, side[0], side[1]), p));
+    tc_value *at[2];
+    pairs_of(e, rows, at);
+    tc_emit_result(e, 0, norm(e, between_pairs(e, x, at), p));
     return tc_e_done(e);
 }
 
@@ -165,20 +213,20 @@ static tc_status decompose_corrcoef(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define KEEPING(SCHEMA, name, keeps_, sample, text)                                                                                              \
-    {                                                                                                                                            \
-        .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .keeps = keeps_, .samples = sample, \
-        .doc = text                                                                                                                              \
+#define KEEPING(SCHEMA, name, keeps_, grad_, sample, text)                                                                                   \
+    {                                                                                                                                        \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .grad = grad_, .keeps = keeps_, \
+        .samples = sample, .doc = text                                                                                                       \
     }
 #define COMPOSED(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 const tc_op tc_ops_linalg_distance[] = {
-    KEEPING("dist(Tensor self, Tensor other, Scalar p=2)", dist, " self other ", "dist(f32[3,4], f32[4])", "p-norm of self - other"),
-    KEEPING("cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None)", cdist, " x1 x2 ",
+    KEEPING("dist(Tensor self, Tensor other, Scalar p=2)", dist, " self other ", NULL, "dist(f32[3,4], f32[4])", "p-norm of self - other"),
+    KEEPING("cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None)", cdist, " x1 x2 ", grad_cdist,
             "cdist(f32[2,3,4], f32[2,5,4]); cdist(f32[3,4], f32[5,4], 1.5)", "p-norms of all differences of rows"),
-    KEEPING("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode)", cdist, " x1 x2 ", NULL, "cdist"),
-    COMPOSED("pdist(Tensor self, float p=2.)", pdist, "pdist(f32[4,3])", "p-norms of the differences of rows i < j"),
-    COMPOSED("_pdist_forward(Tensor self, float p=2.)", pdist, NULL, "pdist"),
+    KEEPING("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode)", cdist, " x1 x2 ", grad_cdist, NULL, "cdist"),
+    KEEPING("pdist(Tensor self, float p=2.)", pdist, NULL, grad_pdist, "pdist(f32[4,3])", "p-norms of the differences of rows i < j"),
+    KEEPING("_pdist_forward(Tensor self, float p=2.)", pdist, NULL, grad_pdist, NULL, "pdist"),
     COMPOSED("linalg_vander(Tensor x, *, SymInt? N=None)", linalg_vander, "linalg_vander(f32[2,3]); linalg_vander(i64[3], N=4)", "powers 0 to N - 1"),
     COMPOSED("vander(Tensor x, int? N=None, bool increasing=False)", vander, "vander(f32[3])", "powers N - 1 to 0, or 0 to N - 1"),
     COMPOSED("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None)", cov,
