@@ -17,6 +17,12 @@ void tc_torch_enter(C *c, region *r, tc_graph *g) {
 
 void tc_torch_leave(C *c) {
     region *r = c->torch->region;
+    if (r->functional) {
+        const tc_status st = tc_functional_finish(r->functional);
+        if (st) tc_raise_status(c, "RuntimeError", st);
+        tc_functional_destroy(r->functional);
+        r->functional = NULL;
+    }
     c->torch->region = r->outer;
     c->torch->graph = r->outer ? r->outer->graph : NULL;
 }
@@ -276,6 +282,23 @@ static void check_batched(C *c, const tc_graph *g, V mode) {
     }
 }
 
+/* Pairs of a number i and the value that the ith slice has after the calls wrote to it, stacked; the body's results so far are its own. */
+typedef struct {
+    TC_VEC(size_t) which;
+} slice_writes;
+static void find_writes(C *c, region *r, const slices *s, slice_writes *w) {
+    if (!r->functional) r->functional = tc_functional_create(r->graph);
+    for (size_t i = 0; i < s->outer.len; i++) {
+        tc_value *now = NULL;
+        const tc_status st = tc_functional_written(r->functional, r->graph->inputs[i], &now);
+        if (st) tc_raise_status(c, "RuntimeError", st);
+        if (!now) continue;
+        tc_graph_add_output(r->graph, now);
+        tc_avec_push(c, &w->which, i);
+    }
+}
+
+/* map(f, xs) gives f's results; with a mode, vmap's, also the slices that f wrote to. */
 static V h_map(C *c, args *A) {
     V v[3] = {0};
     tc_take(c, A, "map", "f xs mode=", v);
@@ -287,12 +310,19 @@ static V h_map(C *c, args *A) {
     tc_torch_enter(c, r, r->graph);
     V out = call_with(c, v[0], in);
     mapped(c, out, leaf_output, r->graph);
-    tc_torch_leave(c);
+    slice_writes w = {0};
     if (v[2]) check_batched(c, r->graph, v[2]);
+    if (v[2]) find_writes(c, r, &s, &w);
+    tc_torch_leave(c);
     tc_program *p = c->torch->graph->program;
     tc_arg a[3] = {graph_arg(r->graph), values_arg(p, s.outer.data, s.outer.len), values_arg(p, r->from.data, r->from.len)};
     results res = {emit(c, "higher_order::map_impl", a, 3), 0};
-    return mapped(c, out, leaf_result, &res);
+    out = mapped(c, out, leaf_result, &res);
+    if (!v[2]) return out;
+    V written = tc_tuple(c, w.which.len, NULL);
+    for (size_t i = 0; i < w.which.len; i++)
+        ((tuple *)written)->a[i] = tc_tuple_of(c, 2, tc_int(c, (int64_t)w.which.data[i]), leaf_result(c, &res, NULL));
+    return tc_tuple_of(c, 2, out, written);
 }
 
 /* scan(f, init, xs): new, y = f(carry, x) for every slice x of xs along dimension 0; the last carry and the stacked y. */

@@ -62,7 +62,11 @@ static void forget_result(C *c, V v) {
     if (tc_is_tensor(v)) tc_torch_forget(c, (tensor *)v);
 }
 
-static bool is_leaf(const tensor *t) { return t->requires_grad && !(t->v ? t->v->producer && !t->v->producer->leaf : t->computed); }
+/* An operand of a body stands for a tensor of the graph around it: the write to that one says whether it is a leaf. */
+static bool is_leaf(const tensor *t) {
+    if (!t->requires_grad || !t->v) return t->requires_grad && !t->computed;
+    return t->v->producer ? t->v->producer->leaf : t->v->graph == t->v->graph->program->graph;
+}
 
 static void refuse_leaf(C *c, const tc_op *op, const tensor *t) {
     const bool view = t->base && t->requires_grad && is_leaf((tensor *)t->base);

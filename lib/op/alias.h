@@ -21,6 +21,7 @@ typedef struct {
     tc_value *current;
     unsigned version;         /* incremented by each mutation */
     int input;                /* index in program->inputs, or -1 */
+    bool given;               /* an operand of a body, which gives its last value as a result */
     int checkpoint;           /* the torch.utils.checkpoint call that allocated it; 0: none */
     const tc_alias_use *uses; /* uses of the current value */
 } tc_alias_base;
@@ -70,7 +71,8 @@ tc_value *tc_alias_settled(const tc_functional *f, tc_value *v); /* resolves res
  * its arguments in the source program; out: the tensor that holds `result`. */
 void tc_alias_uses(tc_functional *f, tc_node *m, const tc_arg *source);
 void tc_alias_makes(tc_functional *f, tc_node *m, int result, tc_value *out);
-void tc_alias_overwrites(tc_functional *f, tc_value *target); /* call after a mutation other than through detach() or .data */
+/* Call after a mutation other than through detach() or .data; the uses of `by`, where given, do not count. */
+void tc_alias_overwrites(tc_functional *f, tc_value *target, const tc_node *by);
 
 /* alias_strided.c: rewrites n, an as_strided of `source`, as one of the base, since its strides refer to memory. */
 tc_status tc_alias_strided(tc_functional *f, tc_node *n, tc_value *source);

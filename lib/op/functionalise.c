@@ -89,6 +89,15 @@ static tc_status call_instead(tc_functional *f, tc_node *n, const tc_op *op, con
     return NULL;
 }
 
+/* The call of a body that gave what n writes: the body has counted what its own gradient needs of the operands that it wrote to. */
+static const tc_node *body_that_wrote(const tc_node *n) {
+    for (int i = 0; i < n->nargs; i++) {
+        const tc_node *m = n->args[i].kind == TC_A_VALUE && n->args[i].value ? n->args[i].value->producer : NULL;
+        if (m && m->op->flags & TC_OP_HIGHER_ORDER) return m;
+    }
+    return NULL;
+}
+
 /* Makes v the value of tensor `target`, an argument that n writes to. */
 static tc_status give(tc_functional *f, const tc_node *n, tc_value *target, tc_value *v) {
     const bool resizes = tc_op_resizes(n->op);
@@ -96,7 +105,7 @@ static tc_status give(tc_functional *f, const tc_node *n, tc_value *target, tc_v
     if (resizes && a->base->input >= 0) return tc_error(TC_UNSUPPORTED, "%s: resizing an input, parameter or buffer", tc_op_name(n->op));
     if (resizes && a->parent) return tc_error(TC_UNSUPPORTED, "%s: resizing a view", tc_op_name(n->op));
     TC_TRY(tc_alias_write(f, target, v, resizes || tc_op_schema(n->op)->has_out));
-    if (!n->uncounted) tc_alias_overwrites(f, target);
+    if (!n->uncounted) tc_alias_overwrites(f, target, body_that_wrote(n));
     return NULL;
 }
 
@@ -125,7 +134,7 @@ static tc_status call_functional(tc_functional *f, tc_node *n, const tc_op *op, 
             tc_alias_tensor *t = tc_alias_of(f, source[i].value);
             t->a = tc_alias_new(f, t->a, &(tc_view_step){op, m->args, m->nargs, -1}, results[0]);
             t->a->meta = &n->outs[0]->meta;
-            tc_alias_overwrites(f, source[i].value);
+            tc_alias_overwrites(f, source[i].value, NULL);
         } else if (source[i].kind == TC_A_VALUE && source[i].value) {
             TC_TRY(give(f, n, source[i].value, results[r]->kind == TC_V_LIST ? results[r]->list[0] : results[r]));
             if (results[r]->producer == m) tc_alias_makes(f, m, r, source[i].value);
@@ -350,6 +359,20 @@ static tc_status follow_calls(tc_functional *f) {
     return c.status;
 }
 
+static tc_alias_base *written_base(const tc_functional *f, const tc_value *input) {
+    const tc_alias_tensor *t = input->id < f->tensors.len ? f->tensors.data[input->id] : NULL;
+    return t && t->a->base->version ? t->a->base : NULL;
+}
+
+tc_status tc_functional_written(tc_functional *f, tc_value *input, tc_value **out) {
+    *out = NULL;
+    TC_TRY(tc_functional_step(f));
+    tc_alias_base *base = written_base(f, input);
+    if (!base) return NULL;
+    base->given = true;
+    return tc_functional_current(f, input, out);
+}
+
 tc_status tc_functional_finish(tc_functional *f) {
     tc_graph *g = f->g;
     tc_program *p = g->program;
@@ -363,8 +386,8 @@ tc_status tc_functional_finish(tc_functional *f) {
         return add_mutations(f);
     }
     for (int i = 0; i < g->ninputs; i++) {
-        tc_alias_tensor *t = g->inputs[i]->id < f->tensors.len ? f->tensors.data[g->inputs[i]->id] : NULL;
-        if (t && t->a->base->version)
+        const tc_alias_base *base = written_base(f, g->inputs[i]);
+        if (base && !base->given)
             return tc_error(TC_UNSUPPORTED, "%s: a branch or body that writes to its operand %s is not supported", g->name, g->inputs[i]->name);
     }
     return NULL;

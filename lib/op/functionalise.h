@@ -23,8 +23,10 @@ typedef struct tc_functional tc_functional;
 tc_functional *tc_functional_create(tc_graph *g);
 tc_status tc_functional_step(tc_functional *f);                                       /* rewrites the nodes appended since the last step */
 tc_status tc_functional_current(tc_functional *f, tc_value *v, tc_value **out_value); /* the current value of v's tensor; may append nodes */
-tc_status tc_functional_finish(tc_functional *f);                                     /* a last step, outputs, mutations */
-void tc_functional_skip(tc_functional *f);                                            /* the nodes appended since then are functional as they are */
+/* What an input of a body holds after the writes to it, NULL where there are none. The caller makes it a result of the body. */
+tc_status tc_functional_written(tc_functional *f, tc_value *input, tc_value **out);
+tc_status tc_functional_finish(tc_functional *f); /* a last step, outputs, mutations */
+void tc_functional_skip(tc_functional *f);        /* the nodes appended since then are functional as they are */
 void tc_functional_destroy(tc_functional *f);
 const tc_source *tc_functional_failed(const tc_functional *f); /* source location of the node that failed; NULL: none */
 

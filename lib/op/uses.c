@@ -37,12 +37,13 @@ void tc_alias_makes(tc_functional *f, tc_node *m, int result, tc_value *out) {
     if (has_gradient(m)) use(f, m, ~result, -1, out);
 }
 
-void tc_alias_overwrites(tc_functional *f, tc_value *target) {
+void tc_alias_overwrites(tc_functional *f, tc_value *target, const tc_node *by) {
     const tc_alias *a = tc_alias_of(f, target)->a;
     tc_alias_base *b = a->base;
     for (; a; a = a->parent)
         if (a->parent && !strcmp(tc_op_schema(a->view.op)->name, "detach")) return;
     for (const tc_alias_use *u = b->uses; u; u = u->next) {
+        if (u->node == by) continue;
         if (b->checkpoint && u->node->source.checkpoint == b->checkpoint) continue; /* recomputed by the checkpoint, so not saved */
         tc_overwritten *w = TC_NEW(&f->g->program->arena, tc_overwritten);
         *w = (tc_overwritten){u->place, u->element, f->e.source, u->node->overwritten};

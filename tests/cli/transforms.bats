@@ -717,3 +717,61 @@ PY
     tc-export m.py:M --input w=2xf32 -o m.pt2
     [ "$(tc-run m.pt2 --input w=2xf32=4,5 --output 0:text=-)" = MMHH ] # 12, 12, 7, 7
 }
+
+@test "what a function writes to its arguments under vmap is in them afterwards, and in gradients" {
+    cat >m.py <<'PY'
+import torch
+from torch.func import grad, vmap
+class M(torch.nn.Module):
+    def forward(self, x):
+        def body(a, b):
+            a[1:].mul_(2)
+            vmap(lambda r: r.mul_(3).sum())(a[:, None])
+            b.zero_()
+            return a.sum() + grad(lambda z: (z * z * a).sum())(a + 0)[0]
+        def through(t):
+            t = t * 1
+            vmap(lambda a: a.mul_(2))(t)
+            return (t * t).sum()
+        u, v = x.clone(), x[0].clone()
+        y = vmap(body, in_dims=(1, 0))(u, v)
+        return torch.cat([y, u.view(-1), v, grad(through)(x).view(-1)])
+class Leaf(torch.nn.Module):
+    def forward(self, x):
+        x = x.clone().detach().requires_grad_()
+        return vmap(lambda a: a.mul_(2))(x)
+class Needed(torch.nn.Module):
+    def forward(self, x):
+        def f(t):
+            t = t * 1
+            vmap(lambda a: a.mul_(a))(t)
+            return t.sum()
+        return grad(f)(x)
+PY
+    tc-export m.py:M --input x=2x2xf32 -o m.pt2
+    tc-run m.pt2 --input x=2x2xf32=1,2,3,4 --output @y.npy
+    [ "$(tail -c 48 y.npy | od -An -v -tf4 -w48 | xargs)" = "39 102 3 6 18 24 0 0 8 16 24 32" ]
+    fails 3 "a view of a leaf Variable that requires grad is being used in an in-place operation" tc-export m.py:Leaf --input x=2x2xf32 -o m.pt2
+    fails 3 "has been modified by an inplace operation" tc-export m.py:Needed --input x=2x2xf32 -o m.pt2
+}
+
+@test "distances have PyTorch's gradients where differences tie and where they are 0, second ones too" {
+    cat >m.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        x = x.detach().clone().requires_grad_()
+        rows = []
+        for p in 0.5, 1.5, 2.0, float("inf"):
+            for f in lambda a: torch.cdist(a, a[:1].detach() * torch.tensor([1.0, 1.0, -1.0]), p), lambda a: torch.pdist(a, p):
+                d = f(x)
+                g, = torch.autograd.grad((d.flatten() * torch.arange(1.0, 4.0)).sum(), x, create_graph=True)
+                rows.append(g.sum(1)[1])
+                if p < 9:
+                    rows.append(torch.autograd.grad(g.pow(2).sum(), x)[0].sum(1)[1])
+        return torch.stack(rows)
+PY
+    tc-export m.py:M --input x=3x3xf32 -o m.pt2
+    tc-run m.pt2 --input x=3x3xf32=1,2,0,3,4,0,1,2,5 --output @y.npy
+    [ "$(tail -c 56 y.npy | od -An -v -tf4 -w56 | xargs printf '%.3f ')" = "8.000 -0.000 18.692 -114.560 3.175 0.000 2.281 1.863 2.828 0.000 0.892 -0.638 4.000 -1.000 " ]
+}

@@ -224,7 +224,9 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             return out
 
         if _C.capturing():
-            out = _C.map(body, tuple(mapped), randomness)
+            out, written = _C.map(body, tuple(mapped), randomness)
+            for i, now in written:
+                mapped[i].copy_(now)
         else:
             rows = [body(*[m[i] for m in mapped]) for i in range(sizes[0])]
             out = _fill(rows[0], [torch.stack(ts) for ts in zip(*[_leaves(r) for r in rows])])
