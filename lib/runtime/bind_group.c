@@ -69,11 +69,13 @@ static bool same_strides(const tc_tensor *a, const tc_tensor *b) {
     return same;
 }
 
-/* May the loop store value `out` in the memory of root old_root, which it may read too? Only if it has no reductions, and reads each element, if at
- * all, at the index where it stores it. */
+/* May the loop store value `out` in the memory of root old_root, which it may read too? Only if it reads each element, if at all, at the index where it
+ * stores it, and not again after the store. With reductions, whose stages read again: only a single store of the elements that are reduced, which is
+ * then in the last stage that reads anything. */
 static bool may_overwrite(binder *x, const tc_loop *l, const tc_schedule *s, const tc_value *out, int old_root) {
     const tc_lstore *st = NULL;
-    if (s->n != 1 || s->nests[0].inner || s->own_loop) return false;
+    const uint64_t inner = s->n ? s->nests[0].inner : 0;
+    if (s->n != 1 || s->own_loop || (inner && (l->stores.len != 1 || inner & ~l->stores.data[0].axes))) return false;
     for (size_t i = 0; i < l->stores.len; i++)
         if (l->buffers.data[l->stores.data[i].buffer].value == out) {
             if (st) return false;

@@ -28,7 +28,7 @@ static void write_list(ctx *c, steps *list, uint64_t need, bool last) {
 }
 static void write_through(ctx *c) {
     nest *n = c->n;
-    for (int s = 0; s < n->nstages; s++) write_list(c, &n->body[s], UINT64_C(1) << s, n->nstages == 1);
+    for (int s = 0; s < n->nstages; s++) write_list(c, &n->body[s], UINT64_C(1) << s, s == n->nstages - 1);
     for (int s = 0; s <= n->nstages && !n->chunked; s++) { /* chunked: all workers execute these lists, but only one may store */
         size_t later = 0;
         for (int k = s; k < n->nstages; k++) later += n->body[k].len + n->row[k + 1].len;
