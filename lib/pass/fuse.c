@@ -6,6 +6,7 @@
 
 #include "kernel/kernel.h"
 #include "loop/nest.h"
+#include "pass/value_bytes.h"
 
 enum { MAX_INSTS = 192, MAX_BUFFERS = 32, UNSEEN = -1, GIVEN = -2 };
 
@@ -20,8 +21,11 @@ struct tc_fuser {
     tc_plan *plan;
     bool fuse;
     TC_VEC(grp) groups;
-    int *producer; /* group by value id; -1: none */
-    bool *outside; /* by value id: read by another group, or an output of the graph */
+    int *producer;     /* group by value id; -1: none */
+    bool *outside;     /* by value id: read by another group, or an output of the graph */
+    int *last;         /* by value id: the group that was the last to read it; -1: none */
+    tc_symvalue *vars; /* typical sizes of the symbols */
+    size_t nvars;
     size_t nvalues;
     int64_t *known; /* by symbol: order of the group that defines it from data; UNSEEN: not yet; GIVEN: defined by the inputs */
     size_t nsymbols;
@@ -41,7 +45,9 @@ tc_fuser *tc_fuser_create(tc_plan *plan, bool fuse) {
     f->nvalues = plan->graph->nvalues;
     f->producer = tc_xcalloc(f->nvalues + 1, sizeof *f->producer);
     f->outside = tc_xcalloc(f->nvalues + 1, sizeof *f->outside);
-    for (size_t i = 0; i < f->nvalues; i++) f->producer[i] = -1;
+    f->last = tc_xcalloc(f->nvalues + 1, sizeof *f->last);
+    f->vars = tc_typical_sizes(plan->program, &f->nvars);
+    for (size_t i = 0; i < f->nvalues; i++) f->producer[i] = f->last[i] = -1;
     for (int i = 0; i < plan->graph->noutputs; i++) mark_result(f, plan->graph->outputs[i]);
     f->nsymbols = tc_sym_var_count(plan->program->sym);
     f->known = tc_xcalloc(f->nsymbols + 1, sizeof *f->known);
@@ -55,6 +61,8 @@ void tc_fuser_destroy(tc_fuser *f) {
     tc_vec_free(&f->groups);
     free(f->producer);
     free(f->outside);
+    free(f->last);
+    free(f->vars);
     free(f->known);
     free(f);
 }
@@ -82,6 +90,7 @@ static void reads(tc_fuser *f, int by, const tc_value *v) {
     int p = producer_of(f, v);
     if (v->kind == TC_V_LIST)
         for (int i = 0; i < v->nlist; i++) reads(f, by, v->list[i]);
+    if (v->graph == f->plan->graph && v->id < f->nvalues) f->last[v->id] = by;
     if (p < 0 || p == by) return;
     f->groups.data[p].read = true;
     f->outside[v->id] = true;
@@ -379,10 +388,30 @@ static void took(tc_fuser *f, const tc_node *n, const char *how, const tc_node *
     for (int i = 0; i < 2; i++) tc_buf_free(&at[i]);
 }
 
+/* Does executing group `at` later, in the loop `to`, keep what it reads for longer, and need far more memory for that than the results that then need
+ * none? Sums of many large tensors, each made before, are taken when the tensor is there, and not all at the end. */
+static bool keeps_much(tc_fuser *f, int at, const tc_loop *to) {
+    enum { FAR_MORE = 4 };
+    const grp *g = &f->groups.data[at];
+    int64_t kept = 0, spared = 0;
+    for (size_t b = 0; b < g->g.loop->buffers.len; b++) {
+        const tc_lbuffer *u = &g->g.loop->buffers.data[b];
+        const bool mine = u->value && u->value->graph == f->plan->graph && u->value->id < f->nvalues;
+        if (mine && u->written && !f->outside[u->value->id]) spared += tc_value_bytes(u->value, f->vars, f->nvars);
+        if (!mine || u->written || producer_of(f, u->value) < 0) continue;
+        const int last = f->last[u->value->id];
+        bool anyway = last >= 0 && f->groups.data[last].order > g->order;
+        for (size_t k = 0; k < to->buffers.len; k++) anyway |= to->buffers.data[k].value == u->value;
+        if (!anyway) kept += tc_value_bytes(u->value, f->vars, f->nvars);
+    }
+    return kept > FAR_MORE * spared;
+}
+
 /* Merges two producers of one node: sigmoid(x) + tanh(x). A group that only this reader has read may move to its position. */
 static void merge(tc_fuser *f, int from, int to) {
     grp *a = &f->groups.data[from], *b = &f->groups.data[to];
     if (a->read || !a->g.loop || a->g.kind != TC_GROUP_LOOP || a->order > b->order) return;
+    if (keeps_much(f, from, b->g.loop)) return;
     if (follow_two_kernels(f, a->g.loop, b->g.loop) || !tc_steps_left(f->plan->steps) || join(a->g.loop, b->g.loop)) return;
     took(f, a->g.node, "goes into the loop of", b->g.node);
     for (int k = 0; k < b->g.loop->nnodes; k++) tc_fused_node(a->g.loop, b->g.loop->nodes[k]);
@@ -421,6 +450,7 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
         const char *why = NULL;
         const bool later = comes_before(f, loop, best, known);
         if (later && g->read) why = "others stand between";
+        if (!why && later && keeps_much(f, best, loop)) why = "more memory would be kept for longer than it spares";
         if (!why && !tc_steps_left(f->plan->steps)) why = "TC_STEPS is reached";
         if (!why && sums_of_planes(f, g->g.loop, loop)) why = "what it reads can be a kernel's epilogue";
         if (!why) why = join(g->g.loop, loop);

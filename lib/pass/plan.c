@@ -6,8 +6,9 @@
 #include "op/watch.h"
 #include "pass/epilogue.h"
 #include "pass/fuse.h"
-#include "pass/narrow.h"
 #include "pass/fuse_cat.h"
+#include "pass/narrow.h"
+#include "pass/order.h"
 
 /* Operators that the runtime implements itself: item, assertions on numbers, control flow. */
 static bool is_control(const tc_op *op) {
@@ -58,7 +59,7 @@ static tc_status ended(tc_pass *pass, const tc_plan *plan, tc_status s) {
 static const struct {
     const char *name;
     void (*run)(tc_plan *plan);
-} passes[] = {{"epilogue", tc_plan_epilogues}, {"narrow", tc_plan_narrow}, {"parts", tc_plan_fuse_cat}}; /* in this order */
+} passes[] = {{"epilogue", tc_plan_epilogues}, {"narrow", tc_plan_narrow}, {"parts", tc_plan_fuse_cat}, {"order", tc_plan_order}}; /* in this order */
 
 tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_stepping *steps, tc_plan **out_plan) {
     tc_plan *plan = tc_xcalloc(1, sizeof *plan);

@@ -1096,6 +1096,51 @@ PY
     tc-run m.pt2 --input @x.npy --expect @y.npy
 }
 
+@test "groups run in the order that needs least memory, sums are taken where a tensor is, a softmax overwrites; draws and buffers keep theirs" {
+    cat >m.py <<'PY'
+import torch
+
+
+class Sorts(torch.nn.Module):
+    def forward(self, x):
+        out = 0
+        for y in [torch.sort(x * i)[0] for i in range(6)]:
+            out = out + y.sum(-1)
+        return out
+
+
+class Softmax(torch.nn.Module):
+    def forward(self, x):
+        y = torch.softmax(x @ x, -1).amin(0) + torch.softmax((x @ x.T).cumsum(0), 0).amin(1)
+        return y + torch.nn.functional.layer_norm(x.T @ x, (64,)).amin(0)
+
+
+class Draws(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer('b', torch.ones(64, 64))
+        self.w = torch.nn.Parameter(torch.randn(64, 64))
+
+    def forward(self, x):
+        late, early = torch.rand(64, 64), torch.rand(4).sort()[0].sum()
+        old = [torch.sort(self.b @ self.w * i)[0] for i in range(4)]
+        self.b += 1
+        return early + torch.sort(late, 0)[0] + sum(y.amax(-1) for y in old)
+PY
+    while read -r model arena; do # made in the order of the source, they take 147456, 65536 and 131200 bytes
+        tc-export m.py:$model --input x=64x64xf32 -o $model.pt2
+        tc-compile -v $model.pt2 -o c$model.pt2 2>log
+        grep -q "live at once" log && ! grep "is copied" log
+        [ "$(grep -oE 'arena [0-9]+' log | tr -dc 0-9)" -le "$arena" ]
+        cat x.npy x.npy | tc-run $model.pt2 --seed 3 --trace --input @- -o want.npy 2>/dev/null
+        for threads in 1 2; do
+            for how in default force_eager loops; do
+                cat x.npy x.npy | tc-run c$model.pt2 --seed 3 --threads $threads --stance=$how --input @- --expect @want.npy
+            done
+        done
+    done < <(tc-compile --op 'randn([64,64])' -o r.pt2 && tc-run r.pt2 -o x.npy && printf 'Sorts 66048\nSoftmax 16896\nDraws 98880\n')
+}
+
 @test "programs of this tree are no more loops and kernels than these" {
     examples=$TC_ROOT/tc-train/examples
     tc-export "$examples/gpt.py:GPT" --arg n_layer=4 --input idx=BxTxi64 -o gpt.pt2
