@@ -21,17 +21,24 @@ static bool shown(const tc_program *p, tc_sym var) {
 /* Binds sizes: --dim SYM=N, else the upper end of the symbol's range. */
 static tc_status sizes(compile_job *j, const tc_program *p, tc_symvalue *vars, size_t n) {
     TC_TRY(tc_cmd_bind(j->c, p, vars, n));
+    tc_buf names = {0}, options = {0};
     for (size_t i = 0; i < n; i++) {
         int64_t lo, hi;
         tc_sym s = tc_sym_var_at(p->sym, i);
         if (vars[i].bound || tc_sym_type(s) != TC_SYM_INT || !shown(p, s)) continue;
         tc_sym_range(p->sym, s, &lo, &hi);
-        if (hi == TC_SYM_NO_HI || hi > (INT64_C(1) << 40))
-            return tc_usage(j->c, "C needs the size of %s: --dim %s=N", tc_sym_var_name(s), tc_sym_var_name(s));
+        if (hi == TC_SYM_NO_HI || hi > (INT64_C(1) << 40)) {
+            tc_buf_printf(&names, "%s%s", names.len ? ", " : "", tc_sym_var_name(s));
+            tc_buf_printf(&options, " --dim %s=N", tc_sym_var_name(s));
+            continue;
+        }
         vars[i] = (tc_symvalue){.i = hi, .bound = true};
         tc_cmd_verbose(j->c, "%s = %lld, the upper end of its range", tc_sym_var_name(s), (long long)hi);
     }
-    return NULL;
+    tc_status st = names.len ? tc_usage(j->c, "C needs the size of %s:%s", tc_buf_str(&names), tc_buf_str(&options)) : NULL;
+    tc_buf_free(&names);
+    tc_buf_free(&options);
+    return st;
 }
 
 typedef struct {

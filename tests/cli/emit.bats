@@ -594,6 +594,8 @@ PY
     run nm -D --defined-only net.so
     [[ "$output" == *" other_run"* ]]
     fails 2 "cannot stand in C" tc-compile "$mlp" --to c -o 'a"b' --dim s77=5
+    tc-compile --op 'aminmax(f32[B,T], dim=1)' -o free.pt2
+    fails 2 "C needs the size of B, T: --dim B=N --dim T=N" tc-compile free.pt2 --to c -o free
 }
 
 @test "names of inputs and results that C or its compilers take" {
