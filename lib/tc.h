@@ -63,10 +63,10 @@ TC_API int tc_model_output_count(const tc_model *m);
 TC_API const char *tc_model_output_name(const tc_model *m, int i);
 TC_API const char *tc_model_output_type(const tc_model *m, int i);
 TC_API void tc_model_seed(tc_model *m, uint64_t seed); /* torch.manual_seed for random operators; 0 until then */
-/* One run. inputs in order, all given; outputs[i] is made when it is NULL (the caller's to release), else written into when its type and
- * sizes are right. Inputs that the program mutates are written in place, others are only read. Runs of several threads go on at once, each
- * with intermediate memory of its own, kept for the next; those of a program that changes its buffers or draws random numbers wait for
- * each other. */
+/* One run. inputs in order, all given; outputs[i] is made, contiguous, when it is NULL (the caller's to release), else written into when its
+ * type and sizes are right. Inputs that the program mutates are written in place, others are only read. Runs of several threads go on at
+ * once, each with intermediate memory of its own, kept for the next; those of a program that changes its buffers or draws random numbers
+ * wait for each other. */
 TC_API tc_failure *tc_model_run(tc_model *m, tc_array *const *inputs, int ninputs, tc_array **outputs, int noutputs);
 /* Weights, buffers and constants by name, all n or none: code 3 naming the first that the model lacks or whose type or sizes differ. Shares
  * the arrays, which must not be written afterwards; of a model whose runs wait for each other copies are taken. Runs that have begun end with the old ones, those that begin later have all the new. */

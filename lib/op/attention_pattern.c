@@ -2,8 +2,9 @@
  *
  *     q k^T  ->  times or by a number, plus a mask, filled where a mask says  ->  softmax over keys  ->  times v
  *
- * The softmax may be an operator or written with max, exp and sum; scaling and masking may come in any equivalent order; views that only merge or split
- * the leading dimensions may be anywhere between. The match becomes tc::attention on q, k and v before such views, so that they need not be copied. */
+ * where baddbmm may be the first product with what follows it. The softmax may be an operator or written with max, exp and sum; scaling and masking
+ * may come in any equivalent order; views that only merge or split the leading dimensions may be anywhere between. The match becomes tc::attention on
+ * q, k and v before such views, so that they need not be copied. */
 #include "op/attention_pattern.h"
 
 #include "op/shape.h"
@@ -33,6 +34,8 @@ typedef struct {
 
 static bool is(const tc_node *n, const char *name) { return n && !strcmp(tc_op_schema(n->op)->name, name) && !strncmp(tc_op_name(n->op), "aten", 4); }
 static const tc_node *maker(const tc_value *v) { return v && v->kind == TC_V_TENSOR ? v->producer : NULL; }
+/* The index of q among the arguments of a product; k or v is the next one. */
+static int first_factor(const tc_node *n) { return is(n, "baddbmm"); }
 static bool is_product(const tc_node *n) { return n && (is(n, "matmul") || is(n, "bmm")) && n->outs[0]->meta.rank >= 2; }
 
 static bool same_from(const tc_meta *a, const tc_meta *b, int last) { /* the last sizes */
@@ -98,11 +101,21 @@ static bool add_mask(pattern *p, const tc_node *n, masking m) {
     return true;
 }
 
+/* baddbmm is alpha q k^T + beta mask; with beta 0 there is no mask, whatever it holds. */
+static bool add_baddbmm(pattern *p, const tc_node *n) {
+    if (n->args[3].is_sym || n->args[4].is_sym) return false;
+    const double beta = tc_scalar_to_double(n->args[3].scalar), alpha = tc_scalar_to_double(n->args[4].scalar);
+    if (beta != 0 && (beta != 1 || !add_mask(p, n, (masking){.mask = tc_arg_value(n, 0)}))) return false;
+    p->scores = n;
+    return alpha == 1 || add_factor(p, n, 4, false);
+}
+
 /* v, which only that many nodes read: is it computed from the scores before the softmax of an attention? */
 static bool read_scores(pattern *p, const tc_value *v, int readers, int steps) {
     const tc_node *n = maker(v);
     if (!n || !has_readers(v, readers) || steps == 0) return false;
     if (is_product(n)) return p->scores = n, true;
+    if (is(n, "baddbmm")) return add_baddbmm(p, n);
     const tc_value *x = shown(n);
     if (x) return read_scores(p, x, 1, steps - 1);
     pattern before = *p;
@@ -197,8 +210,10 @@ static bool read_pattern(const tc_node *n, pattern *p) {
     p->level = &soft->meta;
     const tc_meta *v = tc_arg_meta(n, 1);
     if (!v || v->rank < 2 || !read_scores(p, soft, readers, STEPS) || p->level->rank > 4 || !masks_fit(p)) return false;
-    const tc_meta *q = tc_arg_meta(p->scores, 0);
-    return q && q->rank >= 2 && tc_arg_meta(p->scores, 1)->rank >= 2 && narrow_enough(q->size[q->rank - 1]) && narrow_enough(v->size[v->rank - 1]);
+    const int at = first_factor(p->scores);
+    const tc_meta *q = tc_arg_meta(p->scores, at);
+    return q && q->rank >= 2 && tc_arg_meta(p->scores, at + 1)->rank >= 2 && narrow_enough(q->size[q->rank - 1]) &&
+           narrow_enough(v->size[v->rank - 1]);
 }
 
 /* ---- what is emitted ---- */
@@ -291,7 +306,8 @@ static tc_status as_attention(tc_emit *e, const tc_node *n) {
     pattern p;
     if (!read_pattern(n, &p)) TC_BUG("attention was found and is not there");
     const tc_meta *first = &p.scores->outs[0]->meta, *second = &n->outs[0]->meta;
-    tc_value *q = operand(e, tc_arg_value(p.scores, 0), first, p.level), *k = operand(e, tc_arg_value(p.scores, 1), first, p.level),
+    const int at = first_factor(p.scores);
+    tc_value *q = operand(e, tc_arg_value(p.scores, at), first, p.level), *k = operand(e, tc_arg_value(p.scores, at + 1), first, p.level),
              *v = operand(e, tc_arg_value(n, 1), second, p.level);
     if (!q || !k || !v) return tc_e_done(e);
     k = swaps_last(maker(k)) ? tc_arg_value(maker(k), 0) : tc_emit_call(e, "aten::transpose.int", "vii", k, (int64_t)-2, (int64_t)-1);
