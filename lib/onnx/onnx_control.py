@@ -2,7 +2,7 @@
 import torch
 from torch import _C
 from onnx_quant import at_once, dynamic_matmul
-from onnx_values import Host, Strings, Weight, constant, numbers, tensor
+from onnx_values import Host, Strings, Weight, constant, numbers, sizes_of, tensor
 import _onnx
 
 UNROLL = 64  # loops of at most this many iterations are unrolled
@@ -310,6 +310,12 @@ def recurrent(kind, default, order, count):
         direction = n.get("direction", "forward")
         dirs = 2 if direction == "bidirectional" else 1
         hidden = n.get("hidden_size", 0) or (r.data.shape[2] if isinstance(r, Weight) else tensor(r).shape[2])
+        if not isinstance(r, Bytes):
+            width = sizes_of(r)[2]
+            if not _onnx.number(width):  # hidden_size is known where the weight's sizes are not
+                r = tensor(r).narrow(2, 0, hidden)
+            if not _onnx.require(width == hidden):
+                n.fail(f"hidden_size is {hidden}, but the recurrent weights are for {width}")
         batchwise = n.get("layout", 0)
         if batchwise:
             x = x.transpose(0, 1)
@@ -344,7 +350,7 @@ def recurrent(kind, default, order, count):
 
 
 def on_torch(kind, order, count, hidden, dirs, x, w, r, b, h, c):
-    w, r = gates(w, order, hidden), gates(r, order, hidden).narrow(2, 0, hidden)  # hidden_size is known when the weight's sizes are not
+    w, r = gates(w, order, hidden), gates(r, order, hidden)
     bias = None if b is None else biases(b, order, hidden, count)
     params = []
     for d in range(dirs):

@@ -165,8 +165,8 @@ def reduce(f, start):
     def rule(n, a, axes=None):
         if len(a.shape) > 1:
             return None
-        keep = n.get("keepdims", 1)
-        if axes is not None and not axes.items and n.get("noop_with_empty_axes", 0):
+        keep = n.get("keepdims", 1) == 1
+        if axes is not None and not axes.items and n.get("noop_with_empty_axes", 0) == 1:
             return a
         out = start
         for i, x in enumerate(a.items):

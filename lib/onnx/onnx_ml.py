@@ -81,15 +81,17 @@ def label_encoder(n, x):
     """Maps keys to values: numbers to numbers by comparison with every key; strings, which are known at import, directly."""
     kn, keys = listed(n, "keys_tensor", "keys_int64s", "keys_floats", "keys_strings")
     vn, values = listed(n, "values_tensor", "values_int64s", "values_floats", "values_strings")
+    text_out = vn == "values_strings" or (vn == "values_tensor" and n.get("values_tensor")[0] == 8)
+    dtype = torch.int64 if vn == "values_int64s" else torch.float32
+    if vn == "values_tensor" and not text_out:
+        dtype = n.get("values_tensor")[1].dtype
     if n.has("default_tensor"):
         d = n.get("default_tensor")
         default = d[2][0] if d[0] == 8 else numbers(d[1])[0]
+    elif text_out:
+        default = n.get("default_string", "_Unused")
     else:
-        default = n.get("default_int64", -1) if vn == "values_int64s" else n.get("default_float", -0.0) if vn == "values_floats" else n.get("default_string", "_Unused")
-    dtype = torch.int64 if vn == "values_int64s" else torch.float32
-    if vn == "values_tensor" and n.get("values_tensor")[0] != 8:
-        dtype = n.get("values_tensor")[1].dtype
-    text_out = vn == "values_strings" or (vn == "values_tensor" and n.get("values_tensor")[0] == 8)
+        default = n.get("default_float", -0.0) if dtype.is_floating_point else n.get("default_int64", -1)
     table = dict(zip(keys, values))
     if isinstance(x, Strings):
         out = [table.get(s, default) for s in x.items]

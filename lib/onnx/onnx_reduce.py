@@ -9,7 +9,7 @@ def axes_of(n, x, axes):
     if axes is None:
         axes = n.get("axes", None)
     if not axes:
-        if n.get("noop_with_empty_axes", 0):
+        if n.get("noop_with_empty_axes", 0) == 1:
             return None
         return list(range(x.dim()))
     return sorted([axis_of(a, x.dim()) for a in axes])
@@ -25,7 +25,7 @@ def over(f, before=None, after=None):
         if axes is None or x.dim() == 0:
             y = x
         else:
-            y = f(x, axes, bool(n.get("keepdims", 1)))
+            y = f(x, axes, n.get("keepdims", 1) == 1)
         return after(y) if after else y
 
     return rule
@@ -101,17 +101,17 @@ def norm2(n, x, axes=None):
     axes = axes_of(n, x, axes)
     if axes is None or x.dim() == 0:
         return torch.abs(x)
-    return root_of(torch.sum(x * x, axes, bool(n.get("keepdims", 1)), dtype=x.dtype))
+    return root_of(torch.sum(x * x, axes, n.get("keepdims", 1) == 1, dtype=x.dtype))
 
 
 def log_sum_exp_rule(n, x, axes=None):
     axes = axes_of(n, x, axes)
-    return x if axes is None else log_sum_exp(x, axes, bool(n.get("keepdims", 1)))
+    return x if axes is None else log_sum_exp(x, axes, n.get("keepdims", 1) == 1)
 
 
 def arg(f):
     def rule(n, x):
-        axis, keep = axis_of(n.get("axis", 0), x.dim()), bool(n.get("keepdims", 1))
+        axis, keep = axis_of(n.get("axis", 0), x.dim()), n.get("keepdims", 1) == 1
         if n.get("select_last_index", 0):
             return x.shape[axis] - 1 - f(torch.flip(x, [axis]), axis, keep)
         return f(x, axis, keep)
