@@ -34,10 +34,10 @@ static tc_status put_archive(const tc_watch *w, const char *dir) {
     tc_buf path = {0};
     tc_out *o;
     tc_buf_printf(&path, "%s/crash.pt2", dir);
-    const tc_extra again = {tc_crash_entry, w->again, strlen(w->again)};
+    const tc_extra repeat = {tc_crash_entry, w->repeat, strlen(w->repeat)};
     const tc_program *const p = w->before;
     tc_status s = tc_out_open(path.data, &o);
-    if (!s) s = tc_out_finish(o, tc_archive_write(o, &(tc_archive_content){.programs = &p, .nprograms = 1, .extra = &again, .nextra = 1}));
+    if (!s) s = tc_out_finish(o, tc_archive_write(o, &(tc_archive_content){.programs = &p, .nprograms = 1, .extra = &repeat, .nextra = 1}));
     tc_buf_free(&path);
     return s;
 }
@@ -57,7 +57,7 @@ static tc_status put_all(const watcher *x, const tc_program *made, const char *m
     return s ? s : put_archive(w, x->dir);
 }
 
-static void evidence(tc_watch *w, const tc_program *made, const char *message) {
+static void keep_reproducer(tc_watch *w, const tc_program *made, const char *message) {
     const watcher *x = (const watcher *)w;
     if (!x->dir) return;
     tc_status lost = put_all(x, made, message);
@@ -74,7 +74,7 @@ static void on_abort(int sig) {
     if (x && x->watch.before && tc_bug_met()) {
         void *frames[64];
         tc_cmd_say(x->c, "internal error: a broken invariant in the pass %s", x->watch.running);
-        evidence(&x->watch, NULL, "a broken invariant, told on stderr with the calls that led there");
+        keep_reproducer(&x->watch, NULL, "a broken invariant, told on stderr with the calls that led there");
         backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
     }
     raise(sig);
@@ -84,11 +84,11 @@ tc_watch *tc_cmd_watch(tc_cmd *c, const tc_archive *a) {
     const char *dir = tc_tool_takes(c->tool, TC_OPT_dump) ? tc_cmd_get(c, TC_OPT_dump) : NULL;
     const unsigned char *data;
     size_t len;
-    bool again = false;
-    if (a) tc_status_free(tc_archive_entry(a, tc_crash_entry, &data, &len, &again));
-    if (c->watch || (!dir && !again)) return c->watch;
+    bool recorded = false;
+    if (a) tc_status_free(tc_archive_entry(a, tc_crash_entry, &data, &len, &recorded));
+    if (c->watch || (!dir && !recorded)) return c->watch;
     watcher *x = tc_xcalloc(1, sizeof *x);
-    *x = (watcher){{.evidence = evidence, .fault = getenv("TC_FAULT")}, c, dir};
+    *x = (watcher){{.on_failure = keep_reproducer, .fault = getenv("TC_FAULT")}, c, dir};
     installed = x;
     signal(SIGABRT, on_abort);
     return c->watch = &x->watch;

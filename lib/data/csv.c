@@ -153,7 +153,7 @@ tc_status tc_data_read_csv(tc_dataset *d, const tc_data_spec *s) {
     TC_TRY(tc_data_load(s, s->csv, &b));
     double *x = NULL, *y = NULL;
     int width = 0, numeric = 0;
-    tc_buf_putc(&b, '\n'); /* space for the last cell's NUL */
+    tc_buf_putc(&b, '\n'); /* room for the NUL of the last cell */
     b.len--;
     tc_status st = read_rows(d, s, &b, &x, &y, &width, &numeric);
     tc_buf_free(&b);

@@ -14,27 +14,27 @@ static const tc_yaml_field fields[] = {
     {"names", TC_Y_STRING, offsetof(tc_data_spec, names)},             /* words, one per line */
     {"csv", TC_Y_STRING, offsetof(tc_data_spec, csv)},                 /* comma-separated table with a header line */
     {"safetensors", TC_Y_STRING, offsetof(tc_data_spec, safetensors)}, /* tensors by key */
-    {"images", TC_Y_STRING, offsetof(tc_data_spec, images)},           /* folder with a folder of images a class, or a list of FILE LABEL */
-    {"size", TC_Y_NODE, offsetof(tc_data_spec, size)},        /* images: [HEIGHT, WIDTH] that others are resampled to; default: of the first */
+    {"images", TC_Y_STRING, offsetof(tc_data_spec, images)},           /* folder with one subfolder of images per class, or a list of FILE LABEL */
+    {"size", TC_Y_NODE, offsetof(tc_data_spec, size)}, /* images: [HEIGHT, WIDTH] to which others are resampled; default: the size of the first */
     {"channels", TC_Y_INT, offsetof(tc_data_spec, channels)}, /* images: 1 grey, 3 colour (the default), 2 or 4 with opacity */
     {"as", TC_Y_STRING, offsetof(tc_data_spec, as)},          /* text: bytes, or chars (those present, sorted) */
     {"block", TC_Y_INT, offsetof(tc_data_spec, block)},       /* text: tokens of a window */
     {"context", TC_Y_INT, offsetof(tc_data_spec, context)},   /* names: characters of a window */
-    {"pad", TC_Y_INT, offsetof(tc_data_spec, pad)},           /* names: whole words; y is this behind the end */
+    {"pad", TC_Y_INT, offsetof(tc_data_spec, pad)},           /* names: whole words; y has this value after the end */
     {"range", TC_Y_NODE, offsetof(tc_data_spec, range)},      /* text: [from, to] as parts of the whole */
     {"rows", TC_Y_NODE, offsetof(tc_data_spec, rows)},        /* {every: N, only: K} or {every: N, except: K} */
     {"order", TC_Y_STRING, offsetof(tc_data_spec, order)},    /* shuffle, random, sequential or weighted */
     {"weights", TC_Y_NODE, offsetof(tc_data_spec, weights)},  /* order: weighted: FILE, a list, {COLUMN: [W, ...]} by class or {COLUMN: balanced} */
-    {"num_samples", TC_Y_INT, offsetof(tc_data_spec, num_samples)},  /* order: weighted: samples of an epoch; default: as many as there are */
-    {"replacement", TC_Y_BOOL, offsetof(tc_data_spec, replacement)}, /* order: weighted: false draws no sample twice in an epoch */
-    {"workers", TC_Y_INT, offsetof(tc_data_spec, workers)},          /* threads that put batches together ahead of the step, and of validation */
-    {"prefetch", TC_Y_INT, offsetof(tc_data_spec, prefetch)},        /* batches that each of them is ahead */
-    {"in_order", TC_Y_BOOL, offsetof(tc_data_spec, in_order)},       /* false: a batch is taken when it is there, before an earlier one that is not */
-    {"limit", TC_Y_INT, offsetof(tc_data_spec, limit)},              /* at most so many samples */
-    {"normalize", TC_Y_NODE, offsetof(tc_data_spec, normalize)},     /* {x: {divide: 255, mean: M, std: S}} */
-    {"shape", TC_Y_NODE, offsetof(tc_data_spec, shape)},             /* {x: [1, 28, 28]}: of one sample */
-    {"columns", TC_Y_NODE, offsetof(tc_data_spec, columns)},         /* csv: the columns of x; {NAME: [CATEGORY, ...]} is one-hot */
-    {"target", TC_Y_STRING, offsetof(tc_data_spec, target)},         /* csv: the column of y */
+    {"num_samples", TC_Y_INT, offsetof(tc_data_spec, num_samples)},      /* order: weighted: samples of an epoch; default: as many as there are */
+    {"replacement", TC_Y_BOOL, offsetof(tc_data_spec, replacement)},     /* order: weighted: false draws no sample twice in an epoch */
+    {"workers", TC_Y_INT, offsetof(tc_data_spec, workers)},              /* threads that prepare batches ahead of the step, and of validation */
+    {"prefetch", TC_Y_INT, offsetof(tc_data_spec, prefetch)},            /* how many batches each of them prepares ahead */
+    {"in_order", TC_Y_BOOL, offsetof(tc_data_spec, in_order)},           /* false: batches are taken as they become ready, in any order */
+    {"limit", TC_Y_INT, offsetof(tc_data_spec, limit)},                  /* at most that many samples */
+    {"normalize", TC_Y_NODE, offsetof(tc_data_spec, normalize)},         /* {x: {divide: 255, mean: M, std: S}} */
+    {"shape", TC_Y_NODE, offsetof(tc_data_spec, shape)},                 /* {x: [1, 28, 28]}: of one sample */
+    {"columns", TC_Y_NODE, offsetof(tc_data_spec, columns)},             /* csv: the columns of x; {NAME: [CATEGORY, ...]} is one-hot */
+    {"target", TC_Y_STRING, offsetof(tc_data_spec, target)},             /* csv: the column of y */
     {"target_scale", TC_Y_DOUBLE, offsetof(tc_data_spec, target_scale)}, /* csv: y is divided by it */
     {"standardize", TC_Y_BOOL, offsetof(tc_data_spec, standardize)},     /* csv: by mean and deviation of the training rows */
     {"batches", TC_Y_BOOL, offsetof(tc_data_spec, batches)},             /* safetensors: the leading dimension counts micro-batches */
@@ -211,7 +211,7 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     tc_status st = readers[which].read(d, &s);
     const tc_yaml *source = tc_yaml_get(node, readers[which].key);
     if (st && tc_status_code(st) != TC_USAGE)
-        st = tc_annotate(st, "%s:%d: %s", source->file, source->line, source->path); /* of a file's, not of a key's */
+        st = tc_annotate(st, "%s:%d: %s", source->file, source->line, source->path); /* an error of the file, not of the key */
     if (!st) st = read_normalize(d, &s);
     if (!st) st = read_shape(d, &s);
     if (!st) st = tc_data_read_order(d, &s);

@@ -42,7 +42,7 @@ typedef struct tc_dataset {
     int64_t block;   /* WINDOWS: tokens of x; y is shifted by one */
     int64_t pad;     /* SEQUENCES: fills y behind the end (x: 0) */
     int64_t *offset; /* SEQUENCES: count + 1 places in the tokens; a word is its tokens with a boundary on both sides */
-    int64_t limit;   /* validation: at most so many samples; 0: all */
+    int64_t limit;   /* validation: at most that many samples; 0: all */
     uint32_t *vocab;
     int64_t nvocab;        /* vocab: characters present, ascending; token t is vocab[t]. NULL: bytes */
     tc_image_set *images;  /* for column 0, whose `data` then has a dtype and no storage; or NULL */
@@ -89,7 +89,7 @@ typedef struct {
  * torch.utils.data.WeightedRandomSampler(weights, num_samples, replacement, generator), one multinomial an epoch. */
 tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uint64_t seed);
 void tc_sampler_next(tc_sampler *s, int64_t *index);  /* batch entries; BATCHES: one entry, the number of the micro-batch */
-void tc_sampler_seek(tc_sampler *s, int64_t batches); /* to the state after so many batches from the start */
+void tc_sampler_seek(tc_sampler *s, int64_t batches); /* to the state after that many batches from the start */
 void tc_sampler_deinit(tc_sampler *s);
 
 /* ---- internal to lib/data: the readers ---- */
@@ -115,7 +115,7 @@ tc_status tc_data_read_order(tc_dataset *d, const tc_data_spec *s);
 tc_status tc_data_read_weights(tc_dataset *d, const tc_data_spec *s); /* once the samples are known */
 /* COMMAND of "cmd:COMMAND", or NULL: a file's name. */
 const char *tc_data_command(const char *name);
-/* What /bin/sh -c COMMAND writes to its stdout, run in dir (NULL: the working directory) with nothing to read. TC_ENV when it fails. */
+/* The stdout of /bin/sh -c COMMAND, run in dir (NULL: the working directory) with empty stdin. TC_ENV if it fails. */
 tc_status tc_data_run(const char *command, const char *dir, tc_blob **out);
 /* Opens the bytes of a file or of a command's output. */
 tc_status tc_data_blob(const tc_data_spec *s, const char *name, tc_blob **out);

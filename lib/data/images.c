@@ -1,6 +1,6 @@
-/* Image files: `images: FOLDER`, a subfolder a class (numbered in the order of their names, as torchvision's ImageFolder), or `images: LIST`, a text
- * with a line "FILE LABEL" an image (a blank, tab or comma before the label; numbers, or words that are numbered in their order; files start at the
- * list's folder).
+/* Image files: `images: FOLDER` with one subfolder per class (numbered in the order of their names, as in torchvision's ImageFolder), or
+ * `images: LIST`, a text with one line "FILE LABEL" per image (a blank, tab or comma before the label; labels are numbers, or words numbered in
+ * sorted order; paths are relative to the list's folder).
  *
  *     x  u8 [channels, height, width]    y  i64, the class
  *

@@ -64,7 +64,7 @@ static tc_status weights_of_text(const tc_data_spec *s, tc_buf *b, int64_t count
         while (stop > p && (stop[-1] == '\r' || stop[-1] == ' ')) stop--;
         if (stop == p) continue;
         double v;
-        *stop = 0; /* a tc_buf has a byte of space behind its end */
+        *stop = 0; /* a tc_buf has room for one more byte */
         if (!tc_parse_double(p, &v)) return tc_error(TC_CONTENT, "%s:%lld: found '%.40s', expected a weight", s->weights->text, (long long)line, p);
         if (n < count) w[n] = v;
         n++;
@@ -72,7 +72,7 @@ static tc_status weights_of_text(const tc_data_spec *s, tc_buf *b, int64_t count
     return n == count ? NULL : wrong_count(s->weights, n, count);
 }
 
-/* A number a line, or a .npy of one dimension. */
+/* One number per line, or a .npy of one dimension. */
 static tc_status weights_of_file(const tc_data_spec *s, int64_t count, double *w) {
     const char *name;
     tc_buf b = {0};
@@ -185,7 +185,7 @@ tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uin
         return tc_error(TC_USAGE, "a batch of %lld samples of %s of %lld, expected at most %lld", (long long)batch, weighted ? "an epoch" : "a set",
                         (long long)most, (long long)most);
     tc_generator_seed(&s->gen, seed);
-    /* Random starts have no epochs of their own: one is as many batches as cover the tokens once. */
+    /* Random starts have no epochs: an epoch is the number of batches that cover the tokens once. */
     int64_t items = d->kind == TC_DATA_WINDOWS && d->order != TC_ORDER_SHUFFLE ? d->count / d->block : most;
     s->per_epoch = items / s->batch > 0 ? items / s->batch : 1;
     if (weighted || d->order == TC_ORDER_SHUFFLE) s->perm = tc_xcalloc((size_t)most, sizeof *s->perm);

@@ -39,7 +39,7 @@ static tc_status characters(const char *name, const tc_buf *b, bool bytes, uint3
     return NULL;
 }
 
-/* The sorted characters present, without `skip`; rank[c] becomes their place + first. */
+/* The sorted characters present, without `skip`; rank[c] becomes index + first. */
 static void vocabulary(tc_dataset *d, const tc_dataset *train, const uint32_t *c, int64_t n, uint32_t skip, int32_t first, int32_t *rank) {
     for (uint32_t i = 0; i < UNICODE; i++) rank[i] = -1;
     if (train) {
@@ -74,7 +74,7 @@ static tc_status part_of(const tc_data_spec *s, int64_t n, int64_t *from, int64_
         TC_TRY(tc_yaml_double(s->range->items[1], &b));
         if (!(a >= 0 && a < b && b <= 1)) return tc_yaml_error(s->range, "expected 0 <= from < to <= 1");
     }
-    /* 0.9 is a little more than 9/10: a part is rounded to a millionth before it is multiplied. */
+    /* 0.9 is slightly more than 9/10: a part is rounded to a millionth before it is multiplied. */
     *from = (int64_t)((__int128)n * (int64_t)(a * 1e6 + 0.5) / 1000000);
     *to = (int64_t)((__int128)n * (int64_t)(b * 1e6 + 0.5) / 1000000);
     return NULL;
@@ -124,7 +124,7 @@ typedef struct {
     int64_t words, chars;
 } word_list;
 
-/* Calls each word that belongs to the set with its first character and length. */
+/* Calls fn with the first character and the length of each word that belongs to the set. */
 static void each_word(word_list *w, void (*fn)(void *ctx, const uint32_t *c, int64_t n), void *ctx) {
     int64_t line = 0;
     for (int64_t i = 0; i < w->n;) {

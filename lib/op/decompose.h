@@ -7,7 +7,7 @@
 /* Decomposes every node that cannot be executed directly, repeatedly, in subgraphs too. Linear time. TC_UNSUPPORTED names an operator that has neither
  * executor nor decomposition. */
 tc_status tc_decompose(tc_program *p);
-/* Decomposes the nodes that want() chooses, if they have a decomposition. */
+/* Decomposes the nodes for which want() is true, if they have a decomposition. */
 tc_status tc_decompose_some(tc_program *p, bool (*want)(void *ctx, const tc_node *n), void *ctx);
 
 /* The same with rule(node) instead of the operator's own decomposition; settle may append nodes after a result, with emitter e. */

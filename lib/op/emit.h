@@ -14,7 +14,7 @@ typedef struct tc_emit {
     tc_node *before; /* new nodes go before this one; NULL: at the end */
     tc_source source;
     const tc_node *origin;
-    bool casts; /* make every call under autocast to the dtype below */
+    bool casts; /* apply autocast to the dtype below to every call */
     tc_dtype autocast;
     tc_decompose_fn rule; /* decompositions: rule to use; NULL: the operator's own */
     tc_status status;     /* first failure */
@@ -27,8 +27,8 @@ typedef struct tc_emit {
     void *wants_ctx; /* callback: does a value need a gradient; NULL: those that require one */
 } tc_emit;
 
-/* Calls an operator; returns its first result (use tc_emit_out for others). One format letter an argument, in schema order; what
- * is not given takes its default:
+/* Calls an operator; returns its first result (use tc_emit_out for others). One format letter for each argument, in schema
+ * order; missing ones get their defaults:
  *   v tc_value* (tensor or number; NULL is None)   V tc_value *const*, int (list)
  *   i int64_t     s tc_sym      I const int64_t*, int     S const tc_sym*, int
  *   f double      b int (bool)  z tc_scalar        d int (tc_dtype; TC_DTYPE_NONE is None)  t const char*
@@ -51,9 +51,9 @@ bool tc_arg_bool(const tc_node *n, int i);
 double tc_arg_float(const tc_node *n, int i);
 int tc_arg_ints(const tc_node *n, int i, int64_t *out, int max); /* constant ints; -1 when absent */
 
-/* The usual words, shorter. */
-/* as_strided_scatter: x with src written to the elements of as_strided(x, size, stride, offset); where: these three arguments. Differentiable in
- * both. */
+/* Shorthand for common calls. */
+/* as_strided_scatter: x with src written to the elements of as_strided(x, size, stride, offset); where: these three arguments. Differentiable in x
+ * and src. */
 tc_value *tc_e_strided_put(tc_emit *e, tc_value *x, tc_value *src, const tc_arg *where);
 tc_value *tc_e_add(tc_emit *e, tc_value *a, tc_value *b);
 tc_value *tc_e_sub(tc_emit *e, tc_value *a, tc_value *b);
@@ -65,6 +65,6 @@ tc_value *tc_e_muls(tc_emit *e, tc_value *a, double s);
 tc_value *tc_e_cast(tc_emit *e, tc_value *a, tc_dtype d);
 tc_value *tc_e_sum_to(tc_emit *e, tc_value *grad, const tc_meta *like); /* undoes broadcasting */
 tc_value *tc_e_zeros_like(tc_emit *e, tc_value *a);
-tc_value *tc_e_zeros(tc_emit *e, const tc_meta *m, tc_dtype d); /* of the sizes of m, contiguous */
+tc_value *tc_e_zeros(tc_emit *e, const tc_meta *m, tc_dtype d); /* zeros with the sizes of m, contiguous */
 
 #endif

@@ -18,7 +18,7 @@ void tc_la_push(tc_dims *d, tc_sym size);
 /* The same for compositions: TC_CONTENT with the operator's name. */
 tc_status tc_la_square_arg(const tc_node *n, int arg, const char *what);
 tc_status tc_la_matrix_arg(const tc_node *n, int arg, const char *what);
-/* b holds vectors for the matrices of a: torch.linalg.solve's rule. */
+/* Does b hold vectors for the matrices of a? By the rule of torch.linalg.solve. */
 bool tc_la_is_vector(tc_symctx *s, const tc_meta *a, const tc_meta *b);
 
 /* ---- helpers for formulas ---- */

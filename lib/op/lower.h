@@ -23,11 +23,11 @@ typedef struct tc_lower {
  * type (tc_l_in) or to `dtype` (tc_l_in_as; TC_DTYPE_NONE: its own compute type). Numbers work as tensors do. */
 tc_lv tc_l_in(tc_lower *l, int arg);
 tc_lv tc_l_in_as(tc_lower *l, int arg, tc_dtype dtype);
-/* The argument as a tensor of type d would hold it, in d's compute type: numbers, and tensors of other types, are rounded to d. */
+/* The argument as an element of type d, in d's compute type: numbers and tensors of other types are rounded to d. */
 tc_lv tc_l_in_rounded(tc_lower *l, int arg, tc_dtype d);
 /* The result's compute type (f32 for a bf16 result). */
 tc_dtype tc_l_type(const tc_lower *l, int result);
-/* A tensor (argument, element of a list argument) at an index of the rule's making; rank of the value entries. */
+/* A tensor (argument, element of a list argument) at an index given by the rule; one entry for each dimension of the value. */
 tc_lv tc_l_load(tc_lower *l, tc_value *v, const tc_affine *index, const tc_lv *gather, tc_lv pred);
 tc_affine tc_l_axis(tc_lower *l, int axis);                             /* the axis itself */
 tc_affine tc_l_affine(tc_lower *l, tc_sym base, int axis, tc_sym coef); /* base + coef * axis; axis -1: base alone */

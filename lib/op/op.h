@@ -76,7 +76,7 @@ typedef struct {
     int nouts;
     tc_dtype clash[2]; /* if clashes: two argument dtypes without a common type, which fails the call */
     bool clashes;
-    tc_sym *needed; /* set to a symbolic number that the rule reads as a known one */
+    tc_sym *needed; /* set to the symbolic number that the rule needs as a known one */
 } tc_shape_ctx;
 typedef tc_status (*tc_shape_fn)(tc_shape_ctx *c);
 
@@ -85,7 +85,7 @@ struct tc_lower;
 struct tc_kernel;
 struct tc_emit;
 typedef tc_status (*tc_lower_fn)(struct tc_lower *l);
-/* Writes the composition of `node` with the emitter and sets its results (tc_emit_result). */
+/* Emits the composition of `node` and sets its results (tc_emit_result). */
 typedef tc_status (*tc_decompose_fn)(struct tc_emit *e, const tc_node *node);
 /* grad_outs[i]: gradient of result i or NULL when it has none; sets gradients of arguments with tc_emit_grad(e, arg, value). */
 typedef tc_status (*tc_grad_fn)(struct tc_emit *e, const tc_node *node, tc_value *const *grad_outs);
@@ -127,8 +127,8 @@ struct tc_op {
     /* Length of a list result where it depends on possibly symbolic sizes; an archive that lists n results thereby guarantees it. NULL: invalid
      * arguments. */
     tc_sym (*pieces)(tc_symctx *s, const tc_arg *args);
-    const char *keeps;   /* the tensors, " self result " (result0 of several), that PyTorch saves for the gradient; "": it
-                            saves none; NULL: those that the gradient rule reads */
+    const char *
+        keeps; /* the tensors that PyTorch saves for the gradient, as " self result " (result0 if there are several); "": none; NULL: those that the gradient rule reads */
     tc_grad_fn grad;     /* NULL: differentiate the decomposition; without one, an error names the operator */
     const char *samples; /* calls in the model language's syntax: tests, bench, fuzz and the man page run them */
     const char *doc;     /* one line: formula */
@@ -155,13 +155,13 @@ void tc_op_each_read(const tc_node *n, void (*fn)(void *ctx, const tc_value *v),
 const tc_op *tc_op_functional(const tc_op *op);
 bool tc_op_resizes(const tc_op *op); /* resize_, resize_as_: changes the size of the mutated tensor */
 
-/* The arguments of the functional row of an in-place or out form (those of op itself otherwise), in its schema order; what op lacks
- * is filled with defaults. out has room for tc_op_schema(tc_op_functional(op))->nparams. */
+/* The arguments of the functional row of an in-place or out form (of op itself otherwise), in its schema order; missing ones get their defaults. out
+ * has room for tc_op_schema(tc_op_functional(op))->nparams. */
 void tc_op_functional_args(tc_program *p, const tc_op *op, const tc_arg *args, tc_arg *out);
 /* Parameter p's default as an argument of program. TC_CONTENT when it has none and is not optional. */
 tc_status tc_op_default(tc_program *program, const tc_op *op, int param, tc_arg *out);
-/* Converts an argument to the form that nodes hold for this parameter: numbers for Tensor and Scalar become TC_A_SCALAR (or a symbolic value), 3 or [3]
- * for int[2] becomes [3, 3], empty lists take the parameter's kind. TC_CONTENT names operator, parameter, found and expected. */
+/* Converts an argument to the form that nodes store for this parameter: numbers for Tensor and Scalar become TC_A_SCALAR (or a symbolic value), 3 or
+ * [3] for int[2] becomes [3, 3], empty lists get the parameter's kind. TC_CONTENT names operator, parameter, found and expected. */
 tc_status tc_op_coerce(tc_program *program, const tc_op *op, const tc_param *param, tc_arg *arg);
 
 /* ---- calling an operator: capture, gradients, decompositions and readers all create nodes this way ---- */
@@ -185,7 +185,7 @@ typedef struct {
     void *self;
 } tc_eval;
 
-/* The status of a rule, or the error when it read a symbolic argument: tc_arg_int, tc_arg_float and tc_arg_ints return 0 for these, and the rule's
+/* The status of a rule, or an error if it read a symbolic argument: tc_arg_int, tc_arg_float and tc_arg_ints return 0 for these, and the rule's
  * caller checks here. */
 tc_status tc_op_checked(tc_program *p, tc_status s);
 

@@ -4,13 +4,13 @@
 
 #include "op/op.h"
 
-/* Parses "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"; "NAME(...)" gives a variadic schema.
- * Everything in `out` lives in `a`. TC_CONTENT naming the type or place that tc does not know. */
+/* Parses "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"; "NAME(...)" gives a variadic schema. Everything in `out` is
+ * allocated in `a`. TC_CONTENT naming an unknown type or the place of the error. */
 tc_status tc_schema_parse(tc_arena *a, const char *text, size_t n, tc_schema *out);
 
-/* One line of the list, without newline; NULL when there is none. key: "aten::add.Tensor", "aten::relu". Behind a schema and a space stand
- * letters: f, m, n where the name stands in torch, in Tensor, in torch.nn.functional. The out forms that PyTorch's build makes of functional
- * ones, and that only torch.ops has, are found here too; tc_aten_each passes them over. */
+/* One line of the list, without newline; NULL if there is none. key: "aten::add.Tensor", "aten::relu". A schema is followed by a space and letters:
+ * f, m, n if the operator is in torch, Tensor, torch.nn.functional. Includes the out forms that PyTorch's build generates, which only torch.ops has;
+ * tc_aten_each skips them. */
 const char *tc_aten_line(const char *key, size_t n, size_t *out_len);
 /* Visits the lines that begin with "PREFIX." or "PREFIX(", in order, until fn returns false. */
 void tc_aten_each(const char *prefix, size_t n, bool (*fn)(void *ctx, const char *line, size_t len), void *ctx);

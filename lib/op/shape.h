@@ -46,9 +46,9 @@ bool tc_sh_guard(tc_shape_ctx *c, tc_sym cond);
 bool tc_sh_branch(tc_shape_ctx *c, tc_sym cond);
 bool tc_sh_is_one(const tc_shape_ctx *c, tc_sym s); /* the literal 1 */
 bool tc_sh_not_zero(tc_shape_ctx *c, tc_sym s);     /* by a guard; false when it is known to be 0 */
-/* Is s 1? A size that is known to be at most 1 (x[:1]) is made 1 by a guard. */
+/* Is s 1? A size of at most 1 (x[:1]) is fixed to 1 by a guard. */
 bool tc_sh_as_one(tc_shape_ctx *c, tc_sym s);
-/* does s broadcast to other: is it 1, or 1 in the example where other is not? Adds a guard */
+/* Does s broadcast to other: is it 1, or 1 in the example where other is not? Adds a guard */
 bool tc_sh_repeats(tc_shape_ctx *c, tc_sym s, tc_sym other);
 tc_status tc_sh_need_tensor(const tc_shape_ctx *c, int i);
 tc_status tc_sh_need_float(const tc_shape_ctx *c, int i);
@@ -56,7 +56,7 @@ tc_status tc_sh_need_float(const tc_shape_ctx *c, int i);
 /* ---- types ---- */
 typedef struct {
     tc_dtype dim, zero, wrapped;
-    tc_dtype clash[2]; /* types that have none in common; valid when clashes */
+    tc_dtype clash[2]; /* the types that cannot be promoted, if clashes */
     bool clashes;
 } tc_promotion;                                          /* set the first three to TC_DTYPE_NONE */
 void tc_promotion_add(tc_promotion *p, const tc_arg *a); /* tensors, numbers, lists of tensors */
@@ -91,26 +91,26 @@ tc_status tc_sh_out_none(tc_shape_ctx *c, int i);
 tc_status tc_sh_out_list(tc_shape_ctx *c, int i, int n, tc_value ***out_elements); /* n tensor values to be filled with tc_sh_set */
 void tc_sh_set(tc_shape_ctx *c, tc_value *v, tc_dtype dtype, const tc_dims *d, const tc_sym *stride);
 tc_status tc_sh_out_sym(tc_shape_ctx *c, int i, tc_sym s);
-/* Result i of a pointwise operator over the tensor arguments given: broadcast sizes, PyTorch's order of strides. */
+/* Result i of a pointwise operator of these tensor arguments: broadcast sizes, PyTorch's order of strides. */
 tc_status tc_sh_out_pointwise(tc_shape_ctx *c, int i, tc_dtype dtype, int n, const int *args);
 /* PyTorch's suggested memory format of m (c10 code); whether m is dense in a format (unknown counts as no). */
 int tc_sh_format(tc_program *p, const tc_meta *m);
 bool tc_sh_kept_in(tc_program *p, const tc_meta *m, int format);
-bool tc_sh_lies_as(tc_program *p, const tc_meta *v, const tc_meta *m); /* has v the strides of m, or m's order of dimensions without gaps? */
+bool tc_sh_lies_as(tc_program *p, const tc_meta *v, const tc_meta *m); /* does v have the strides of m, or m's order of dimensions without gaps? */
 /* The strides that PyTorch's TensorIterator gives a new result of these sizes for n operands; NULL: contiguous. */
 const tc_sym *tc_sh_iterated(tc_shape_ctx *c, const tc_dims *d, const tc_meta *const *m, int n);
 /* Checks that m is row-major and dense as far as known, for operators that depend on memory layout and support only that. TC_UNSUPPORTED. */
 tc_status tc_sh_need_rows(tc_program *p, const tc_op *op, const tc_meta *m);
-const tc_sym *tc_sh_strides(const tc_shape_ctx *c, const tc_meta *m); /* never NULL: contiguous ones are made */
+const tc_sym *tc_sh_strides(const tc_shape_ctx *c, const tc_meta *m); /* never NULL: contiguous strides are computed */
 int tc_sh_is_contiguous(const tc_shape_ctx *c, const tc_meta *m);     /* 1, 0, or -1: not known */
 
-/* Bounds of a slice as Python clamps them (v NULL: not given), and how many elements lie between. */
+/* The bounds of a slice, clamped as in Python (v NULL: not given), and the number of elements between them. */
 tc_sym tc_slice_bound(tc_symctx *s, tc_sym v, tc_sym size, bool end);
 tc_sym tc_slice_length(tc_symctx *s, tc_sym start, tc_sym end, tc_sym step);
 
 /* ---- rules used by more than one family ---- */
 tc_status tc_shape_same(tc_shape_ctx *c);         /* sizes and type of argument 0 */
-tc_status tc_shape_same_strides(tc_shape_ctx *c); /* and its strides as they are, unless its elements overlap: ATen's clone_preserve_strides */
+tc_status tc_shape_same_strides(tc_shape_ctx *c); /* and its strides, unless its elements overlap: ATen's clone_preserve_strides */
 tc_status tc_shape_float_unary(tc_shape_ctx *c);  /* integers become f32 */
 tc_status tc_shape_bool_unary(tc_shape_ctx *c);
 tc_status tc_shape_binary(tc_shape_ctx *c);       /* arguments 0 and 1, promoted */
@@ -121,27 +121,28 @@ tc_status tc_shape_like_arg1(tc_shape_ctx *c); /* backward operators (grad, self
 /* The result types of the operator's decomposition, for composite operators. */
 tc_status tc_shape_decomposed(tc_shape_ctx *c);
 tc_status tc_shape_decomposed_format(tc_shape_ctx *c);  /* the same, result 0 in the memory format of argument 0 */
-tc_status tc_shape_decomposed_columns(tc_shape_ctx *c); /* the same, result 0 as tc_sh_out_columns has it */
+tc_status tc_shape_decomposed_columns(tc_shape_ctx *c); /* the same, result 0 as from tc_sh_out_columns */
 tc_status tc_shape_decomposed_like(tc_shape_ctx *c);    /* the same, result 0 with argument 0's order of strides */
 tc_status tc_shape_decomposed_rows(tc_shape_ctx *c);    /* the same, result 0 contiguous */
 
 /* ---- backward operators: their arguments are those of one forward call ---- */
-/* Argument i, unless it is None, has these sizes, which `of` has (a name for the message). Where the operator is a kernel, it has this
- * type as well, but for TC_DTYPE_NONE. */
+/* Checks that argument i, unless it is None, has the sizes of `of` (a name for the message). If the operator is a kernel, also its type, unless
+ * TC_DTYPE_NONE. */
 tc_status tc_sh_sized(tc_shape_ctx *c, int i, const tc_dims *d, tc_dtype dtype, const char *of);
-/* Arguments are sized as results of operator `forward` called with args: n pairs, an argument of this operator and the result's number. */
+/* Checks that arguments have the sizes of results of operator `forward` called with args: n pairs of an argument of this operator and a result's
+ * number. */
 tc_status tc_sh_results_of(tc_shape_ctx *c, const char *forward, const tc_arg *args, int nargs, int n, const int *pairs);
-/* The same, with the arguments that are named as the parameters of `forward` (NULL: this operator's name without "_backward") or begin their
- * names; `self` may be given as its sizes alone. What this operator does not have takes its default, or none. */
+/* The same, with those arguments whose names are, or begin, names of parameters of `forward` (NULL: this operator's name without "_backward");
+ * `self` may be given as sizes only. Missing parameters get their defaults, or none. */
 tc_status tc_sh_of_forward(tc_shape_ctx *c, const char *forward, int n, const int *pairs);
 
 /* ---- emitting: formulas with one, two and three tensors ---- */
 static inline tc_value *tc_e1(tc_emit *e, const char *op, tc_value *a) { return tc_emit_call(e, op, "v", a); }
 static inline tc_value *tc_e2(tc_emit *e, const char *op, tc_value *a, tc_value *b) { return tc_emit_call(e, op, "vv", a, b); }
 static inline tc_value *tc_e3(tc_emit *e, const char *op, tc_value *a, tc_value *b, tc_value *d) { return tc_emit_call(e, op, "vvv", a, b, d); }
-/* An argument that is a tensor or a number, as it is, for calls with format 'a'. */
+/* Argument i, a tensor or a number, unchanged, for calls with format 'a'. */
 static inline const tc_arg *tc_e_arg(const tc_node *n, int i) { return &n->args[i]; }
-tc_value *tc_e_conj(tc_emit *e, tc_value *a); /* the value itself where it is real */
+tc_value *tc_e_conj(tc_emit *e, tc_value *a); /* the value itself if it is real */
 tc_value *tc_e_sum_dims(tc_emit *e, tc_value *a, const int64_t *dims, int n, bool keepdim);
 /* Value, sizes and type of argument i. */
 static inline const tc_meta *tc_arg_meta(const tc_node *n, int i) {
@@ -157,9 +158,9 @@ tc_status tc_e_done(tc_emit *e);                                   /* the return
 bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out); /* tc_program_pin with the operator's name */
 bool tc_e_guard(tc_emit *e, const tc_node *n, tc_sym cond);          /* cond holds, or a guard is recorded; false when it is known not to */
 void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g);
-/* Calls `op` with the node's own arguments and gives its results: aliases and overloads that differ only in name. */
+/* Calls `op` with the node's own arguments and returns its results: for aliases, and overloads that differ only in name. */
 tc_status tc_e_forward(tc_emit *e, const char *op, const tc_node *n);
-/* Calls operator `op` with arguments as they are (complete, schema order); its node. */
+/* Calls operator `op` with arguments that are complete and in schema order; returns its node. */
 tc_node *tc_e_args(tc_emit *e, const char *op, const tc_arg *args, int nargs);
 int tc_wrap(int64_t d, int rank);                              /* a dimension number already checked by the shape rule */
 uint64_t tc_arg_dim_mask(const tc_node *n, int arg, int rank); /* int[]? dims, checked: none or empty means all */

@@ -4,8 +4,8 @@
 
 #include "op/emit.h"
 
-/* The last dimension of x, or the one before (height), multiplied by the weights w, f64 [out, in], as PyTorch weights bytes: by integers of
- * 16 bits, with as many bits of fraction as the largest weight leaves, rounded half up and kept in 0..255. x: f64 with whole numbers. */
+/* Multiplies the last dimension of x, or the one before (height), by the weights w, f64 [out, in], as PyTorch does for bytes: by 16-bit integers
+ * with as many fraction bits as the largest weight allows, rounded half up and clamped to 0..255. x: f64 with integer values. */
 tc_value *tc_upsample_bytes(tc_emit *e, tc_value *x, tc_value *w, bool height);
 
 #endif

@@ -8,8 +8,8 @@
 
 static void forget(tc_watch *w) {
     tc_program_release(w->before);
-    free(w->again);
-    w->before = NULL, w->again = NULL, w->running = NULL;
+    free(w->repeat);
+    w->before = NULL, w->repeat = NULL, w->running = NULL;
 }
 
 void tc_watch_deinit(tc_watch *w) {
@@ -17,7 +17,7 @@ void tc_watch_deinit(tc_watch *w) {
     tc_buf_free(&w->ran);
 }
 
-tc_pass tc_pass_begin(tc_program *p, const char *name, const char *again) {
+tc_pass tc_pass_begin(tc_program *p, const char *name, const char *repeat) {
     tc_watch *w = p->watch;
     if (!w) return (tc_pass){NULL};
     tc_pass pass = {w, name, w->running};
@@ -26,7 +26,7 @@ tc_pass tc_pass_begin(tc_program *p, const char *name, const char *again) {
         w->sound = !s;
         tc_status_free(s);
         w->before = tc_program_clone(p);
-        w->again = tc_xstrdup(again ? again : "");
+        w->repeat = tc_xstrdup(repeat ? repeat : "");
     }
     w->running = name;
     return pass;
@@ -62,7 +62,7 @@ static tc_status leave(tc_pass *pass, tc_status s) {
 
 tc_status tc_pass_wrong(tc_pass *pass, const tc_program *made, tc_status s) {
     s = tc_annotate(s, "internal error: the pass %s leaves a wrong program", pass->name);
-    pass->watch->evidence(pass->watch, made, tc_status_message(s));
+    pass->watch->on_failure(pass->watch, made, tc_status_message(s));
     return leave(pass, s);
 }
 

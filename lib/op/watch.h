@@ -1,26 +1,26 @@
-/* Passes under watch (--dump DIR): the program is verified after each, and one that leaves it wrong leaves evidence.
+/* Runs passes under watch (--dump DIR): the program is verified after each pass; if it is invalid, a reproducer is written.
  *
  *     tc_pass pass = tc_pass_begin(p, "cse", NULL);
  *     tc_cse(p);
  *     TC_TRY(tc_pass_end(&pass, p, NULL));
  *
- * A pass may consist of others: what is kept of a failure is the program as it was before the outermost. A program that nobody watches
- * (program->watch NULL) is neither copied nor verified. */
+ * Passes may be nested: on failure the program before the outermost pass is kept. Without a watch (program->watch NULL) a program is neither
+ * copied nor verified. */
 #ifndef TC_OP_WATCH_H
 #define TC_OP_WATCH_H
 
 #include "graph/graph.h"
 
 typedef struct tc_watch {
-    /* Keeps watch->before and `made`, what the pass watch->running left (NULL: nothing that can be read), and says where they are. */
-    void (*evidence)(struct tc_watch *watch, const tc_program *made, const char *message);
-    const char *fault; /* for tests: the pass of this name leaves a wrong program, that of this name and a '!' stops tc; NULL: none does */
+    /* Keeps watch->before and `made`, the result of the pass watch->running (NULL: nothing readable), and reports where. */
+    void (*on_failure)(struct tc_watch *watch, const tc_program *made, const char *message);
+    const char *fault; /* for tests: NAME: that pass makes an invalid program; NAME!: TC_BUG in it; NAME?: it aborts; NULL: none */
     /* of the outermost pass in progress, NULL between passes */
     tc_program *before;
-    char *again; /* options of tc-export, or a stage that it knows (tc-export/reproduce.c), that make the same of it; a line each */
+    char *repeat; /* one line for each step of tc-export that repeats the pass: an option, or a stage known to tc-export/reproduce.c */
     const char *running;
     bool sound; /* the program was valid before it */
-    tc_buf ran; /* a line for each pass that has ended */
+    tc_buf ran; /* one line for each pass that has ended */
 } tc_watch;
 void tc_watch_deinit(tc_watch *w);
 
@@ -29,13 +29,13 @@ typedef struct {
     const char *name, *outer;
 } tc_pass;
 
-/* again: see tc_watch; NULL within a pass whose own does. Copied. */
-tc_pass tc_pass_begin(tc_program *p, const char *name, const char *again);
-/* s, what the pass returned; where that is NULL, what is wrong with `made`, the program that it made or changed. Of every outermost pass it
- * must be called, failed or not. */
+/* repeat: see tc_watch, copied; NULL inside a pass that gives its own. */
+tc_pass tc_pass_begin(tc_program *p, const char *name, const char *repeat);
+/* s: the status of the pass; if NULL, `made`, the program that it made or changed, is verified. Must be called for every outermost pass, failed or
+ * not. */
 tc_status tc_pass_end(tc_pass *pass, tc_program *made, tc_status s);
-/* The same of a pass that was found wrong otherwise, with the reason s. */
+/* The same for a pass that was found wrong in another way, with the reason s. */
 tc_status tc_pass_wrong(tc_pass *pass, const tc_program *made, tc_status s);
-bool tc_pass_spoils(const tc_pass *pass); /* for tests: what the pass made shall be wrong */
+bool tc_pass_spoils(const tc_pass *pass); /* for tests: should the pass make an invalid program? */
 
 #endif
