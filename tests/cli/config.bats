@@ -120,7 +120,8 @@ class Mul(torch.nn.Module):
         return a * b
 class Minus(torch.nn.Module):
     def forward(self, a, b):
-        return -a - b
+        c = -a
+        return c - b
 class Abs(torch.nn.Module):
     def forward(self, a, b):
         return a.abs() // b
@@ -131,7 +132,7 @@ class Row(torch.nn.Module):
     def forward(self, a, b):
         return a.prod(1, dtype=a.dtype).cumsum(0, dtype=a.dtype) + b[:, 0]
 EOF
-    # fits MODEL TYPE A B, wraps MODEL TYPE A B OPERATION: two rows of two
+    # fits MODEL TYPE A B, wraps MODEL TYPE A B OPERATION [LINE]: two rows of two; LINE is the text of the line that is named
     one() { tc-run "$1" --input "a=2x2x$2=$3" --input "b=2x2x$2=$4" "${@:5}"; }
     made() {
         [ -e "$1-$2.pt2" ] && return
@@ -147,6 +148,7 @@ EOF
         made "$1" "$2"
         run --separate-stderr -3 one $1-$2.pt2 "$2" "$3" "$4" -o x.npy
         [[ $stderr == *"m.py:"*"integer overflow in $5 of $2"* ]] || { echo "$stderr"; false; }
+        [ -z "${6-}" ] || [[ $stderr == *"m.py:$(grep -nF "$6" m.py | cut -d: -f1): "* ]] || { echo "$stderr"; false; }
         one $1-$2.pt2 "$2" "$3" "$4" --stance force_eager -o x.npy # the program alone wraps, as PyTorch does
     }
     fits Sum i32 2147483647,1,1,1 0,1,1,1
@@ -156,8 +158,8 @@ EOF
     fits Mul i64 4294967296,1,1,1 2147483647,1,1,1
     wraps Mul i64 4294967296,1,1,1 2147483648,1,1,1 MUL
     fits Minus i16 32767,0,0,0 1,1,1,1
-    wraps Minus i16 -32768,0,0,0 1,1,1,1 NEG
-    wraps Minus i16 32767,0,0,0 2,1,1,1 SUB
+    wraps Minus i16 -32768,0,0,0 1,1,1,1 NEG "c = -a"
+    wraps Minus i16 32767,0,0,0 2,1,1,1 SUB "return c - b"
     fits Abs i32 -2147483647,0,0,0 1,1,1,1
     wraps Abs i32 -2147483648,0,0,0 1,1,1,1 ABS
     fits Column i32 1073741823,0,1073741823,0 0,1,1,0
