@@ -282,7 +282,7 @@ def instance_norm(n, x, scale, bias):
 def layer_norm(n, x, scale, bias=None):
     axis, eps = axis_of(n.get("axis", -1), x.dim()), n.get("epsilon", 1e-5)
     tail = list(x.shape[axis:])
-    plain = not n.wants(1) and x.dtype == torch.float32 and scale.dim() == len(tail) and (bias is None or bias.dim() == len(tail))
+    plain = not n.wants(1) and not n.wants(2) and x.dtype == torch.float32 and scale.dim() == len(tail) and (bias is None or bias.dim() == len(tail))
     for d, s in zip(tail, scale.shape):
         plain = plain and _onnx.number(d) and _onnx.number(s) and d == s
     if plain:
