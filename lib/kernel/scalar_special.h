@@ -320,28 +320,9 @@ TC_X_INLINE float tc_x_digamma_quick_f32(float v) {
 static inline float tc_x_digamma_f32(float x) { return tc_x_is_unusual_f32(x) ? (float)tc_x_digamma_f64(x) : tc_x_digamma_quick_f32(x); }
 
 /* ---- roots ---- */
-/* An initial guess from the bits, two Halley steps, and one Newton step that corrects for the rounding of x y; no division or root. */
-static inline float tc_x_rsqrt_f32(float x) {
-    int tiny = x < 0x1p-100f;
-    float s = tiny ? x * 0x1p64f : x, y = tc_from_bits_f32(0x5f3759dfu - (tc_bits_f32(s) >> 1));
-    float e = tc_fmaf(-(s * y), y, 1);
-    y = tc_fmaf(y * e, tc_fmaf(0.375f, e, 0.5f), y);
-    e = tc_fmaf(-(s * y), y, 1);
-    y = tc_fmaf(y * e, tc_fmaf(0.375f, e, 0.5f), y);
-    float h = s * y;
-    e = tc_fmaf(-tc_fmaf(s, y, -h), y, tc_fmaf(-h, y, 1));
-    y = tc_fmaf(y * 0.5f, e, y);
-    y = tiny ? y * 0x1p32f : y;
-    float edge = x > 0 ? 0 : x == 0 ? __builtin_copysignf(__builtin_inff(), x) : x < 0 ? __builtin_nanf("") : x;
-    return ((x > 0) & (x < __builtin_inff())) ? y : edge;
-}
-static inline double tc_x_rsqrt_f64(double x) {
-    int tiny = x < 0x1p-900;
-    double a = tiny ? x * 0x1p104 : x, s = __builtin_sqrt(a), y = 1 / s;
-    double e = tc_fma(-s, y, 1) - 0.5 * y * y * tc_fma(-s, s, a);
-    y = ((a > 0) & (a < __builtin_inf())) ? tc_fma(y, e, y) : y;
-    return tiny ? y * 0x1p52 : y;
-}
+/* As PyTorch computes it. Two roundings: of the root, which is at most 1 ulp of the result, and of the quotient, half an ulp. */
+static inline float tc_x_rsqrt_f32(float x) { return 1 / __builtin_sqrtf(x); }
+static inline double tc_x_rsqrt_f64(double x) { return 1 / __builtin_sqrt(x); }
 static inline float tc_x_hypot_f32(float x, float y) {
     double a = x, b = y;
     float r = (float)__builtin_sqrt(tc_fma(a, a, b * b)), inf = __builtin_inff();

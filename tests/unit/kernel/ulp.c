@@ -68,7 +68,7 @@ static const unary table[] = {{F(exp), mpfr_exp, -750, 750, 1, 1},
                               {F(asinh), mpfr_asinh, -INFINITY, INFINITY, 1, 1},
                               {F(acosh), mpfr_acosh, 1, INFINITY, 1, 1},
                               {F(atanh), mpfr_atanh, -1, 1, 1, 1},
-                              {F(rsqrt), mpfr_rec_sqrt, 0, INFINITY, 1, 1},
+                              {F(rsqrt), mpfr_rec_sqrt, 0, INFINITY, 1.5, 1.5}, /* a quotient of a root: see scalar_special.h */
                               {F(cbrt), mpfr_cbrt, -INFINITY, INFINITY, 1, 1},
                               {F(sigmoid), ref_sigmoid, -INFINITY, INFINITY, 3, 3},
                               {F(erf), mpfr_erf, -INFINITY, INFINITY, 1, 1},
