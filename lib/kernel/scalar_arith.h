@@ -181,8 +181,8 @@ ROW(bool, uint8_t)
     static inline T tc_x_neg_##S(T a) { return tc_x_minus_##S(a); }                                  \
     static inline T tc_x_abs_##S(T a) { return __builtin_fabs##F(a); }                               \
     static inline T tc_x_sign_##S(T a) { return (T)((a > 0) - (a < 0)); }                            \
-    static inline T tc_x_min_##S(T a, T b) { return ((a <= b) | (a != a)) ? a : b; }                 \
-    static inline T tc_x_max_##S(T a, T b) { return ((a >= b) | (a != a)) ? a : b; }                 \
+    static inline T tc_x_min_##S(T a, T b) { return b != b ? b : b < a ? b : a; }                    \
+    static inline T tc_x_max_##S(T a, T b) { return b != b ? b : b > a ? b : a; }                    \
     static inline T tc_x_fmin_##S(T a, T b) { return ((a <= b) | (b != b)) ? a : b; }                \
     static inline T tc_x_fmax_##S(T a, T b) { return ((a >= b) | (b != b)) ? a : b; }                \
     static inline T tc_x_floor_##S(T a) { return __builtin_floor##F(a); }                            \

@@ -9,7 +9,9 @@ static tc_lv zero_of(tc_lower *l, tc_dtype d) { return tc_l_cast(l, tc_l_const(l
 static tc_dtype rtype(const tc_lower *l) { return tc_dtype_compute(l->node->outs[0]->meta.dtype); }
 
 static tc_status lower_where(tc_lower *l) {
-    tc_lv c = tc_l_op2(l, TC_X_NE, tc_l_in_as(l, 0, TC_DTYPE_NONE), zero_of(l, tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype)));
+    const tc_dtype t = tc_arg_meta(l->node, 0)->dtype;
+    tc_lv c = tc_l_in_as(l, 0, TC_DTYPE_NONE);
+    if (t != TC_BOOL) c = tc_l_op2(l, TC_X_NE, c, zero_of(l, tc_dtype_compute(t)));
     return tc_l_out(l, 0, tc_l_where(l, c, tc_l_in(l, 1), tc_l_in(l, 2)));
 }
 /* Is a bound of integers below (-1) or above (1) the range of their type? */
