@@ -76,10 +76,10 @@ $(BUILD)/obj/%.o: %.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -MMD -MP -c $< -o $@
 # -O3 where loops are few and hot; files of many short loops (conversions, integers, doubles) are vectorised and not unrolled: half a megabyte a program.
-COMPACT   := block_cast block_int block_f64 attention_f64 reduce_int reduce_f64
+COMPACT   := block_cast block_fused block_one block_int block_f64 attention_f64 reduce_int reduce_f64
 VECTORISE := -ftree-vectorize $(if $(findstring clang,$(CC)),,-fvect-cost-model=dynamic)
 # Loops of 24 bytes: half of them would lie across two lines of 64, which takes AMD's processors twice as long.
-ALIGNED   := block_f32 block_one reduce_f32
+ALIGNED   := block_f32 block_one block_fused reduce_f32
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.isa.c lib/isa.tab | $(HEADERS)
 	@mkdir -p $$(@D)

@@ -1,5 +1,4 @@
-/* Block primitives of arithmetic with one scalar operand, which saves filling a block with it. Some pairs of them, which occur in normalisations, clamps
- * and scalings, are fused into one pass. */
+/* Block primitives of arithmetic with one scalar operand, which saves filling a block with it. */
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
 #include "kernel/scalar.h"
@@ -28,23 +27,3 @@ OPS(FORMS, f64, double)
     }
 extern const tc_block_fn TC_ROW(tc_block_one)[4][TC_X_COUNT];
 const tc_block_fn TC_ROW(tc_block_one)[4][TC_X_COUNT] = {TABLE(b, f32), TABLE(b, f64), TABLE(a, f32), TABLE(a, f64)};
-
-#define PAIRS(M) M(sub, mul) M(sub, div) M(mul, add) M(add, mul) M(add, max) M(min, div)
-#define PAIR(first, second)                                                                                          \
-    static void first##_##second(void *o, const void *a, const void *b, const void *c, int64_t n) {                  \
-        float *out = o, y = *(const float *)b, z = *(const float *)c;                                                \
-        const float *x = a;                                                                                          \
-        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = tc_x_##second##_f32(tc_x_##first##_f32(x[i], y), z); \
-    }
-PAIRS(PAIR)
-
-extern const tc_block_pair TC_ROW(tc_block_pairs)[];
-const tc_block_pair TC_ROW(tc_block_pairs)[] = {
-    {TC_X_SUB, TC_X_MUL, sub_mul},
-    {TC_X_SUB, TC_X_DIV, sub_div},
-    {TC_X_MUL, TC_X_ADD, mul_add},
-    {TC_X_ADD, TC_X_MUL, add_mul},
-    {TC_X_ADD, TC_X_MAX, add_max},
-    {TC_X_MIN, TC_X_DIV, min_div},
-    {0, 0, NULL},
-};

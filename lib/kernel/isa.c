@@ -13,7 +13,9 @@
         tc_block_i64_##row[], tc_block_u8_##row[], tc_block_u16_##row[], tc_block_u32_##row[], tc_block_u64_##row[], tc_block_bool_##row[], \
         tc_block_c64_##row[], tc_block_c128_##row[];                                                                                        \
     extern const tc_block_fn tc_block_one_##row[4][TC_X_COUNT];                                                                             \
+    extern const tc_block_fn tc_block_fma_##row[];                                                                                          \
     extern const tc_block_pair tc_block_pairs_##row[];                                                                                      \
+    extern const tc_block_select tc_block_select_##row[TC_SELECT_COUNT][TC_CHOICE_COUNT];                                                   \
     extern const tc_cast_fn tc_block_cast_##row[TC_DTYPE_COUNT][TC_DTYPE_COUNT], tc_block_round_##row[];                                    \
     extern const tc_attention_ops tc_attention_f32_##row, tc_attention_f64_##row;                                                           \
     extern const tc_winograd_ops tc_winograd_##row;                                                                                         \
@@ -40,10 +42,11 @@ TC_ISA_ROWS(DECLARE_NORMAL)
                [TC_I32] = tc_block_i32_##row,  [TC_I64] = tc_block_i64_##row, [TC_U8] = tc_block_u8_##row,     [TC_U16] = tc_block_u16_##row,   \
                [TC_U32] = tc_block_u32_##row,  [TC_U64] = tc_block_u64_##row, [TC_BOOL] = tc_block_bool_##row, [TC_C64] = tc_block_c64_##row,   \
                [TC_C128] = tc_block_c128_##row},                                                                                                \
-    .scalar_one = tc_block_one_##row, .scalar_pair = tc_block_pairs_##row, .cast = tc_block_cast_##row, .round = tc_block_round_##row,          \
-    .move = &tc_block_move_##row, .half_rows = tc_half_rows_##row, .conv_row_half = tc_conv_row_half_##row, .gemm_f32 = &tc_gemm_f32_##row,     \
-    .gemm_f64 = &tc_gemm_f64_##row, .gemm_int = tc_gemm_int_##row, .conv_f32 = &tc_conv_f32_##row, .conv_f64 = &tc_conv_f64_##row,              \
-    .winograd = &tc_winograd_##row, .attention_f32 = &tc_attention_f32_##row, .attention_f64 = &tc_attention_f64_##row,                         \
+    .scalar_one = tc_block_one_##row, .fma_one = tc_block_fma_##row, .scalar_pair = tc_block_pairs_##row, .select = tc_block_select_##row,      \
+    .cast = tc_block_cast_##row, .round = tc_block_round_##row, .move = &tc_block_move_##row, .half_rows = tc_half_rows_##row,                  \
+    .conv_row_half = tc_conv_row_half_##row, .gemm_f32 = &tc_gemm_f32_##row, .gemm_f64 = &tc_gemm_f64_##row, .gemm_int = tc_gemm_int_##row,     \
+    .conv_f32 = &tc_conv_f32_##row, .conv_f64 = &tc_conv_f64_##row, .winograd = &tc_winograd_##row, .attention_f32 = &tc_attention_f32_##row,   \
+    .attention_f64 = &tc_attention_f64_##row,                                                                                                   \
     .reduce = {                                                                                                                                 \
         [TC_F32] = &tc_reduce_f32_##row, [TC_F64] = &tc_reduce_f64_##row, [TC_I8] = &tc_reduce_i8_##row,     [TC_I16] = &tc_reduce_i16_##row,   \
         [TC_I32] = &tc_reduce_i32_##row, [TC_I64] = &tc_reduce_i64_##row, [TC_U8] = &tc_reduce_u8_##row,     [TC_U16] = &tc_reduce_u16_##row,   \

@@ -22,11 +22,18 @@
 /* An operation of scalar.def on n elements. Operands beyond its arity are ignored; a of WHERE holds bools. */
 typedef void (*tc_block_fn)(void *out, const void *a, const void *b, const void *c, int64_t n);
 typedef void (*tc_cast_fn)(void *out, const void *in, int64_t n);
-/* Two operations of float32 in one pass: out[i] = second(first(a[i], *b), *c). */
+/* Two operations of float32 in one pass: out[i] = second(first(a[i], b[i]), c[i]), each rounded. one: bits 1 and 2 say that b and c
+ * are single elements. */
 typedef struct {
     tc_scalar_op first, second;
+    int one;
     tc_block_fn fn;
 } tc_block_pair;
+/* A comparison of float32 with a number and a choice by it in one pass: out[i] = x[i] OP *y ? p[i] : q[i]. negate: -x[i] and -*y are compared. p or q
+ * is one element in TC_CHOICE_OB, _BO. */
+typedef void (*tc_block_select)(void *out, const void *x, const void *y, const void *p, const void *q, bool negate, int64_t n);
+enum { TC_SELECT_EQ, TC_SELECT_LT, TC_SELECT_LE, TC_SELECT_NUMBER /* x is no NaN; y is ignored */, TC_SELECT_COUNT };
+enum { TC_CHOICE_OB, TC_CHOICE_BO, TC_CHOICE_BB, TC_CHOICE_COUNT };
 
 enum { TC_LOG_ROWS = 16 }; /* rows that logaddexp_scan takes at once, at most */
 
@@ -93,12 +100,14 @@ struct tc_winograd_ops;  /* kernel/conv_isa.h */
 struct tc_isa_ops {
     const char *name; /* row of isa.tab */
     int64_t l2_bytes; /* size of L2 that every processor with these instructions has at least; 0: unknown, kernels assume less */
-    const tc_block_fn *scalar[TC_DTYPE_COUNT];   /* [type of the operands][tc_scalar_op]; NULL where the table has no such type */
-    const tc_block_fn (*scalar_one)[TC_X_COUNT]; /* b is a single element (f32: [0], f64: [1]), or a is ([2], [3]); arithmetic only, else NULL */
-    const tc_block_pair *scalar_pair;            /* fused pairs of operations; ended by fn NULL */
-    const tc_cast_fn (*cast)[TC_DTYPE_COUNT];    /* [from][to], PyTorch's conversions. Same type: a copy */
-    const tc_cast_fn *round;                     /* [narrow type]: f32 rounded to f16, bf16 or f8 and back (c64: to c32 and back) */
-    const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32, f64, integers and bool; for bf16 and f16 only max_add and max_of */
+    const tc_block_fn *scalar[TC_DTYPE_COUNT];        /* [type of the operands][tc_scalar_op]; NULL where the table has no such type */
+    const tc_block_fn (*scalar_one)[TC_X_COUNT];      /* b is a single element (f32: [0], f64: [1]), or a is ([2], [3]); arithmetic only, else NULL */
+    const tc_block_fn *fma_one;                       /* f32; [1]: b is a single element, [2]: c, [3]: both */
+    const tc_block_pair *scalar_pair;                 /* fused pairs of operations; ended by fn NULL */
+    const tc_block_select (*select)[TC_CHOICE_COUNT]; /* [TC_SELECT_EQ, ...][TC_CHOICE_OB, ...]; NULL where there is none */
+    const tc_cast_fn (*cast)[TC_DTYPE_COUNT];         /* [from][to], PyTorch's conversions. Same type: a copy */
+    const tc_cast_fn *round;                          /* [narrow type]: f32 rounded to f16, bf16 or f8 and back (c64: to c32 and back) */
+    const tc_reduce_ops *reduce[TC_DTYPE_COUNT];      /* f32, f64, integers and bool; for bf16 and f16 only max_add and max_of */
     const tc_move_ops *move;
     tc_half_rows_fn half_rows;
     void (*conv_row_half)(const struct tc_conv_row *row); /* tc_conv_ops.row_last for bf16 images with a plain epilogue; weights and bias are f32 */

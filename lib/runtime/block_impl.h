@@ -46,6 +46,7 @@ typedef struct {
 typedef enum {
     S_FN,
     S_FN_NARROW,
+    S_SELECT,
     S_TABLE,
     S_CAST,
     S_CONST,
@@ -65,16 +66,18 @@ typedef enum {
 typedef struct {
     uint8_t kind, cls, dtype, op;
     uint8_t from_cls, part, shift; /* shift: log2 of the result's element size */
-    int out, a, b, c;              /* values; -1: none */
+    int out, a, b, c, d;           /* values; -1: none */
     int aux;                       /* number of the access, reduction, constant or table */
     int pieces;                    /* how many calls of nest.piece elements it takes if the nest prefetches */
-    /* S_FN_NARROW: bit k: operand k has one element for each row of the block (along the slow side), or for each run if `thin`; those with a bit in
+    /* S_FN_NARROW, S_SELECT: bit k: operand k has one element for each row of the block (along the slow side), or for each run if `thin`; those with a bit in
      * `fixed` have one element in all. */
     uint8_t narrow, fixed;
-    bool thin; /* S_LOAD: loads one element for each run along the last of several inner axes */
+    bool thin;   /* S_LOAD: loads one element for each run along the last of several inner axes */
+    bool negate; /* S_SELECT */
     union {
         tc_block_fn fn;
         tc_cast_fn cast;
+        tc_block_select select;
     };
 } step;
 

@@ -65,7 +65,7 @@ static size_t place_values(ctx *c, const live_ranges *l, const int *order, int n
         for (int j = 0; j < nh; j++) {
             node *u = &c->v[h[j].value];
             bool elementwise = v->what == V_INST && c->p->loop->inst.data[v->inst].kind == TC_L_SCALAR;
-            bool operand = h[j].value == v->a[0] || h[j].value == v->a[1] || h[j].value == v->a[2];
+            bool operand = h[j].value == v->a[0] || h[j].value == v->a[1] || h[j].value == v->a[2] || h[j].value == v->a[3];
             if (!over && elementwise && operand && h[j].last == pos && u->shift == v->shift && h[j].bytes == bytes && u->cls == v->cls && !u->thin &&
                 v->level == BODY && u->level == BODY && !u->kept && !v->kept) {
                 over = true;
@@ -132,7 +132,7 @@ void place_all(ctx *c, const live_ranges *l) {
 /* ---- prefetching ---- */
 static int pieces(const nest *n, const step *s) {
     bool rows = s->kind == S_FN_NARROW && s->narrow != s->fixed && (n->R > 1 || s->thin);
-    if ((s->kind != S_FN && s->kind != S_FN_NARROW && s->kind != S_CAST) || rows) return 1;
+    if ((s->kind != S_FN && s->kind != S_FN_NARROW && s->kind != S_SELECT && s->kind != S_CAST) || rows) return 1;
     int64_t count = (s->cls & CLS_O ? n->R : 1) * (s->cls & CLS_I ? n->C : 1);
     return (int)((count + n->piece - 1) / n->piece);
 }

@@ -15,8 +15,7 @@ static int add(ctx *c, node v) {
     return c->nv++;
 }
 
-/* v is computed no earlier, and no less often, than its operand. */
-static void raise_to(const ctx *c, node *v, int operand) {
+void raise_to(const ctx *c, node *v, int operand) {
     if (operand < 0) return;
     const node *o = &c->v[operand];
     if (o->level > v->level) v->level = o->level;
@@ -34,7 +33,7 @@ static int broadcast(ctx *c, int v, int to) {
               .dtype = from->dtype,
               .shift = from->shift,
               .inst = from->inst,
-              .a = {v, -1, -1},
+              .a = {v, -1, -1, -1},
               .acc = -1,
               .red = -1,
               .pred = -1,
@@ -81,9 +80,16 @@ static tc_status add_load(ctx *c, node *v, const tc_linst *in) {
 enum { ENOUGH = 64 }; /* elements of a call of a primitive */
 /* Is there a primitive for the operation with one operand of a single element? */
 static bool takes_one(const ctx *c, const tc_linst *in) {
-    return in->kind == TC_L_SCALAR && (in->dtype == TC_F32 || in->dtype == TC_F64) && c->p->isa->scalar_one[0][in->op];
+    if (in->kind != TC_L_SCALAR) return false;
+    if (in->op == TC_X_FMA) return in->dtype == TC_F32;
+    return (in->dtype == TC_F32 || in->dtype == TC_F64) && c->p->isa->scalar_one[0][in->op];
 }
 
+/* Is v a block beside load i, which is the same element along the last inner axis? */
+static bool is_block(const ctx *c, tc_lv v, int i, int last) {
+    const tc_linst *in = &c->p->loop->inst.data[v];
+    return (in->kind != TC_L_LOAD || c->n->acc[c->p->acc_of[v]].at.i[last]) && (in->axes | c->p->loop->inst.data[i].axes) == in->axes;
+}
 /* Does load i read the same element along the last of several inner axes (as a channel's weight for its pixels), and is it used only by arithmetic with
  * blocks? Then its value is one element for each run along that axis, instead of a block. */
 static bool thin_load(const ctx *c, int i, int cls) {
@@ -97,48 +103,31 @@ static bool thin_load(const ctx *c, int i, int cls) {
     int uses = 0;
     for (size_t k = (size_t)i + 1; k < l->inst.len; k++) {
         const tc_linst *in = &l->inst.data[k];
-        const bool is_operand[2] = {in->a[0] == i, in->a[1] == i};
-        if (!c->p->live[k] || is_operand[0] == is_operand[1] || !takes_one(c, in)) continue;
-        const tc_lv other = in->a[is_operand[0]];
-        const tc_linst *o = &l->inst.data[other];
-        uses += (o->kind != TC_L_LOAD || n->acc[c->p->acc_of[other]].at.i[last]) && (o->axes | l->inst.data[i].axes) == o->axes;
+        const bool is_operand[3] = {in->a[0] == i, in->a[1] == i, in->a[2] == i};
+        if (!c->p->live[k] || is_operand[0] + is_operand[1] + is_operand[2] != 1 || !takes_one(c, in)) continue;
+        uses += is_block(c, in->a[is_operand[0]], i, last) || (is_operand[2] && is_block(c, in->a[1], i, last));
     }
     return uses == c->uses[i];
 }
 
-/* The operand that an arithmetic operation can take with one element for each row, or one in all, instead of a broadcast block; -1: none. */
-static int narrow_operand(const ctx *c, const tc_linst *in, int cls) {
-    if (!takes_one(c, in)) return -1;
-    int slow = c->n->col ? CLS_I : CLS_O;
-    int64_t fast_n = cls & (CLS_OI & ~slow) ? (c->n->col ? c->n->R : c->n->C) : 1;
-    for (int k = 0; k < 2; k++)
-        if (c->v[c->of[in->a[k]]].thin) return k;
-    for (int k = 0; k < 2; k++) {
-        int own = c->v[c->of[in->a[k]]].cls, other = c->v[c->of[in->a[1 - k]]].cls;
-        if (same_layout(c, own, cls) || (!same_layout(c, other, cls) && k == 0)) continue;
-        if (own == CLS_0 || (own == slow && cls == CLS_OI && fast_n >= ENOUGH)) return k;
+/* The operands (bit k: operand k) that an arithmetic operation can take with one element for each row, for each run or in all, instead of a broadcast
+ * block; another operand is a block. */
+static unsigned narrow_operands(const ctx *c, const tc_linst *in, int cls) {
+    if (!takes_one(c, in)) return 0;
+    const int slow = c->n->col ? CLS_I : CLS_O, n = in->op == TC_X_FMA ? 3 : 2;
+    const int64_t fast_n = cls & (CLS_OI & ~slow) ? (c->n->col ? c->n->R : c->n->C) : 1;
+    unsigned single = 0, thin = 0, all = 0; /* one element: in all or for each row; for each run; in all */
+    for (int k = 0; k < n; k++) {
+        const node *v = &c->v[c->of[in->a[k]]];
+        if (v->thin) thin |= 1u << k;
+        else if (same_layout(c, v->cls, cls)) continue;
+        else if (v->cls == CLS_0) all |= 1u << k;
+        else if (v->cls == slow && cls == CLS_OI && fast_n >= ENOUGH) single |= 1u << k;
     }
-    return -1;
-}
-
-/* If v is the only user of an operation on a block and a narrow operand, has a narrow operand itself, and there is a primitive for the pair, v takes the
- * operands of both. In sums and products the narrow operand may be the first. */
-static void fuse_pair(ctx *c, node *v, const tc_linst *in) {
-    if (v->narrow < 0 || in->dtype != TC_F32 || (v->narrow == 0 && in->op != TC_X_ADD && in->op != TC_X_MUL)) return;
-    const node *u = &c->v[v->a[1 - v->narrow]];
-    if (u->what != V_INST || u->narrow < 0 || u->pair || u->cls != v->cls || u->level != BODY || c->uses[u->inst] > 1) return;
-    const node *one[2] = {&c->v[u->a[u->narrow]], &c->v[v->a[v->narrow]]};
-    if (one[0]->thin != one[1]->thin && c->n->R > 1 && !(one[0]->cls == CLS_0 || one[1]->cls == CLS_0))
-        return; /* one is per row, the other per run */
-    const tc_linst *before = &c->p->loop->inst.data[u->inst];
-    if (before->kind != TC_L_SCALAR || (u->narrow == 0 && before->op != TC_X_ADD && before->op != TC_X_MUL)) return;
-    for (const tc_block_pair *p = c->p->isa->scalar_pair; p->fn; p++)
-        if (p->first == before->op && p->second == in->op) v->pair = p->fn;
-    if (!v->pair) return;
-    const int narrow = v->a[v->narrow];
-    v->a[0] = u->a[1 - u->narrow], v->a[1] = u->a[u->narrow], v->a[2] = narrow;
-    raise_to(c, v, v->a[0]);
-    raise_to(c, v, v->a[1]);
+    single |= all;
+    if (thin) single = n == 3 && (c->n->R == 1 || !(single & ~all)) ? single | thin : thin; /* a call has operands for each row or for each run */
+    if ((single & 3) == 3) single &= ~(thin & 1 ? 2u : 1u);                                 /* one of the operands of the sum or product is a block */
+    return single;
 }
 
 static void count_uses(ctx *c) {
@@ -167,8 +156,15 @@ static int add_half(ctx *c, tc_lv from) {
     const tc_loop *l = c->p->loop;
     const tc_linst *in = &l->inst.data[from];
     const tc_lv operand = table_operand(l, from);
-    node v = {
-        .what = V_CAST, .inst = -1, .cls = c->v[c->of[operand]].cls, .shift = 1, .a = {-1, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
+    node v = {.what = V_CAST,
+              .inst = -1,
+              .cls = c->v[c->of[operand]].cls,
+              .shift = 1,
+              .a = {-1, -1, -1, -1},
+              .acc = -1,
+              .red = -1,
+              .pred = -1,
+              .store = -1};
     v.dtype = (uint8_t)half_type(l, from);
     if (in->kind == TC_L_LOAD && !in->gather && in->pred == TC_LV_NONE) v.what = V_INST, v.inst = from, v.acc = c->p->acc_of[from];
     else v.a[0] = c->of[operand], raise_to(c, &v, v.a[0]);
@@ -180,7 +176,7 @@ static void add_table(ctx *c, int i) {
     const tc_linst *in = &c->p->loop->inst.data[i];
     const int from = add_half(c, c->p->root[i]);
     node v = {
-        .what = V_TABLE, .inst = i, .dtype = (uint8_t)in->narrow, .shift = 1, .a = {from, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
+        .what = V_TABLE, .inst = i, .dtype = (uint8_t)in->narrow, .shift = 1, .a = {from, -1, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
     v.cls = c->v[from].cls, v.table = table_of(c->p->made, c->p->loop, c->p->root[i], i);
     raise_to(c, &v, from);
     set_level(c, &v);
@@ -199,7 +195,7 @@ static tc_status add_inst(ctx *c, int i) {
               .inst = i,
               .dtype = (uint8_t)in->dtype,
               .shift = (uint8_t)__builtin_ctz((unsigned)tc_dtype_size(in->dtype)),
-              .a = {-1, -1, -1},
+              .a = {-1, -1, -1, -1},
               .acc = c->p->acc_of[i],
               .red = -1,
               .pred = -1,
@@ -221,13 +217,18 @@ static tc_status add_inst(ctx *c, int i) {
         break;
     default: break;
     }
-    v.narrow = narrow_operand(c, in, operand_cls);
+    v.narrow = (uint8_t)narrow_operands(c, in, operand_cls);
     for (int k = 0; k < 3; k++)
         if (in->a[k] != TC_LV_NONE) {
-            v.a[k] = k == v.narrow ? c->of[in->a[k]] : broadcast(c, c->of[in->a[k]], operand_cls);
+            v.a[k] = v.narrow >> k & 1 ? c->of[in->a[k]] : broadcast(c, c->of[in->a[k]], operand_cls);
             raise_to(c, &v, v.a[k]);
         }
-    if (in->kind == TC_L_SCALAR) fuse_pair(c, &v, in);
+    if (in->op == TC_X_FMA && v.narrow & 1) { /* the factors change places */
+        const int factor = v.a[0];
+        v.a[0] = v.a[1], v.a[1] = factor;
+        v.narrow ^= 3;
+    }
+    fuse_steps(c, &v);
     if (in->kind == TC_L_LOAD) TC_TRY(add_load(c, &v, in));
     if (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN) {
         reduction *r = &c->n->red[c->n->nred++];
@@ -245,8 +246,15 @@ static tc_status add_inst(ctx *c, int i) {
 static void add_store(ctx *c, int k) {
     const tc_lstore *st = &c->p->loop->stores.data[c->p->tn->stores[k]];
     access *a = &c->n->acc[c->p->store_acc[k]];
-    node v = {
-        .what = V_STORE, .inst = -1, .store = k, .cls = a->cls, .a = {-1, -1, -1}, .acc = c->p->store_acc[k], .red = -1, .pred = -1, .level = ROW};
+    node v = {.what = V_STORE,
+              .inst = -1,
+              .store = k,
+              .cls = a->cls,
+              .a = {-1, -1, -1, -1},
+              .acc = c->p->store_acc[k],
+              .red = -1,
+              .pred = -1,
+              .level = ROW};
     const tc_linst *value = &c->p->loop->inst.data[st->value];
     const int half = c->half[st->value];
     const bool rounds = value->kind == TC_L_ROUND && value->narrow == a->dtype && c->uses[st->value] == 1; /* storing rounds too */
@@ -280,7 +288,7 @@ static void find_strided(ctx *c) {
         v->strided &= direct_load(c, v); /* loads that convert, gather or have a predicate make a block */
         for (int k = i + 1; k < c->nv && v->strided; k++) {
             const node *u = &c->v[k];
-            bool uses = u->a[0] == i || u->a[1] == i || u->a[2] == i || u->pred == i;
+            bool uses = u->a[0] == i || u->a[1] == i || u->a[2] == i || u->a[3] == i || u->pred == i;
             for (int g = 0; u->acc >= 0 && g < n->acc[u->acc].ngather; g++) uses |= n->acc[u->acc].gather[g].value == i;
             v->strided = !uses || is_reduce(c, u);
         }
@@ -315,7 +323,7 @@ static void need(ctx *c, int at, int stage, size_t *budget) {
             return;
         }
     }
-    for (int k = 0; k < 3; k++) need(c, v->a[k], stage, budget);
+    for (int k = 0; k < 4; k++) need(c, v->a[k], stage, budget);
     need(c, v->pred, stage, budget);
     if (v->acc >= 0)
         for (int k = 0; k < c->n->acc[v->acc].ngather; k++) need(c, c->n->acc[v->acc].gather[k].value, stage, budget);
@@ -354,24 +362,32 @@ static tc_status fill_function(const ctx *c, const node *v, const tc_linst *in, 
     s->kind = S_FN;
     s->op = in->op;
     s->shift = v->shift;
-    if (v->narrow >= 0) {
+    if (v->select) {
+        s->kind = S_SELECT;
+        s->select = v->select;
+        s->negate = v->negate;
+        s->narrow = s->fixed = v->narrow;
+        return NULL;
+    }
+    if (v->narrow) {
         s->kind = S_FN_NARROW;
-        s->narrow = v->pair ? 6 : (uint8_t)(1 << v->narrow);
+        s->narrow = v->narrow;
         for (int k = 0; k < 3; k++)
             if (s->narrow >> k & 1) s->thin |= c->v[v->a[k]].thin;
         for (int k = 0; k < 3; k++)
             if (s->narrow >> k & 1 && (c->v[v->a[k]].cls == CLS_0 || (s->thin && !c->v[v->a[k]].thin))) s->fixed |= (uint8_t)(1 << k);
-        s->fn = v->pair ? v->pair : isa->scalar_one[(d == TC_F64) + 2 * (v->narrow == 0)][in->op];
+        if (v->fused) s->fn = v->fused;
+        else s->fn = in->op == TC_X_FMA ? isa->fma_one[v->narrow >> 1] : isa->scalar_one[(d == TC_F64) + 2 * (v->narrow == 1)][in->op];
         return NULL;
     }
-    s->fn = isa->scalar[d] ? isa->scalar[d][in->op] : NULL;
+    s->fn = v->fused ? v->fused : isa->scalar[d] ? isa->scalar[d][in->op] : NULL;
     return s->fn ? NULL : tc_error(TC_UNSUPPORTED, "%s of %s in a loop", tc_scalar_ops[in->op].name, tc_dtypes[d].name);
 }
 
 static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
     const tc_linst *in = v->inst >= 0 ? &c->p->loop->inst.data[v->inst] : NULL;
     const tc_isa_ops *isa = c->p->isa;
-    *s = (step){.cls = v->cls, .dtype = v->dtype, .out = self, .a = v->a[0], .b = v->a[1], .c = v->a[2], .aux = -1};
+    *s = (step){.cls = v->cls, .dtype = v->dtype, .out = self, .a = v->a[0], .b = v->a[1], .c = v->a[2], .d = v->a[3], .aux = -1};
     if (v->what == V_BROADCAST) {
         s->kind = S_BROADCAST;
         s->op = v->shift;
@@ -439,7 +455,7 @@ static tc_status emit(ctx *c, live_ranges *l, int i, steps *to) {
     int pos = l->pos++;
     if (l->first[i] < 0) l->first[i] = pos;
     if (pos > l->last[i]) l->last[i] = pos;
-    for (int k = 0; k < 3; k++) use(l, v->a[k], pos);
+    for (int k = 0; k < 4; k++) use(l, v->a[k], pos);
     use(l, v->pred, pos);
     if (v->acc >= 0)
         for (int k = 0; k < c->n->acc[v->acc].ngather; k++) use(l, c->n->acc[v->acc].gather[k].value, pos);
@@ -452,8 +468,8 @@ static void close_body(ctx *c, live_ranges *l, int begin, const steps *body) {
     int end = l->pos++;
     for (size_t k = 0; k < body->len; k++) {
         const step *s = &body->data[k];
-        const int used[] = {s->a, s->b, s->c};
-        for (int j = 0; j < 3; j++)
+        const int used[] = {s->a, s->b, s->c, s->d};
+        for (int j = 0; j < 4; j++)
             if (used[j] >= 0 && (l->first[used[j]] < begin || c->v[used[j]].kept)) use(l, used[j], end);
         if (s->out >= 0 && (l->first[s->out] < begin || c->v[s->out].kept)) use(l, s->out, end);
         /* a row buffer must not share memory with a slot of the body, not even before it is written, as the next block uses that slot */

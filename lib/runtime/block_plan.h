@@ -32,7 +32,7 @@ typedef struct {
 /* Sets steps, places and scratch of a nest whose sides, block shape and accesses are set. */
 tc_status block_plan(const plan *p, nest *n);
 
-/* ---- shared by block_plan.c and block_place.c ---- */
+/* ---- shared by block_plan.c, block_fuse.c and block_place.c ---- */
 /* How often a value is computed: once by a worker (constants); for each R rows, before a stage; for each block of a stage. */
 enum { ONCE, ROW, BODY };
 /* V_TABLE: a look-up; V_CAST: a conversion between a 16-bit type and float32 for a table. */
@@ -47,9 +47,11 @@ typedef struct {
     bool thin;             /* a load with one element for each run along the last inner axis (thin_load) */
     int stage;             /* the first that can compute it */
     uint64_t need;         /* BODY: bit mask of the stages that use it */
-    int inst, a[3], store; /* instruction, or -1; operands (nodes); store: index into tn->stores */
-    int narrow;            /* the operand with one element for each row or in all (S_FN_NARROW); -1: none */
-    tc_block_fn pair;      /* the primitive that fuses this operation with the one before it; operands 1 and 2 are narrow */
+    int inst, a[4], store; /* instruction, or -1; operands (nodes); store: index into tn->stores */
+    uint8_t narrow;        /* bit k: operand k has one element for each row or in all (S_FN_NARROW) */
+    tc_block_fn fused;     /* the primitive that does this operation and the one before it, whose operands v has taken; or */
+    tc_block_select select;
+    bool negate; /* of select */
     int acc, red, table;
     int pred;
 } node;
@@ -70,8 +72,10 @@ typedef struct {
     int pos, *first, *last;
 } live_ranges;
 
-bool direct_load(const ctx *c, const node *v); /* a load that its users read from memory: dense, or strided; no conversion */
-void place_all(ctx *c, const live_ranges *l);  /* sets nest.places, moving and scratch; drops stores that steps do themselves */
-void plan_prefetch(const ctx *c);              /* sets nest.streams and the pieces of steps */
+void raise_to(const ctx *c, node *v, int operand); /* v is computed no earlier, and no less often, than its operand */
+void fuse_steps(const ctx *c, node *v);            /* if a primitive does v and the operation before it in one pass, v takes the operands of both */
+bool direct_load(const ctx *c, const node *v);     /* a load that its users read from memory: dense, or strided; no conversion */
+void place_all(ctx *c, const live_ranges *l);      /* sets nest.places, moving and scratch; drops stores that steps do themselves */
+void plan_prefetch(const ctx *c);                  /* sets nest.streams and the pieces of steps */
 
 #endif

@@ -30,22 +30,23 @@ static inline void prefetch_lines(walk *w, int stage) {
 
 /* Executes an element-wise step in pieces, with prefetches between them. */
 static void run_pieces(walk *w, const step *s, int stage) {
-    const int used[4] = {s->out, s->a, s->b, s->c};
-    char *at[4] = {0};
-    size_t by[4] = {0};
+    const int used[5] = {s->out, s->a, s->b, s->c, s->d};
+    char *at[5] = {0};
+    size_t by[5] = {0};
     int64_t left = w->count[s->cls], n = w->n->piece;
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 5; k++)
         if (used[k] >= 0) at[k] = w->ptr[used[k]], by[k] = (size_t)n << w->n->places[used[k]].shift;
-    for (int k = 0; k < 3 && s->kind == S_FN_NARROW; k++)
+    for (int k = 0; k < 4; k++)
         if (s->narrow >> k & 1) by[1 + k] = 0;
-    for (; left > n; left -= n) {
-        if (s->kind == S_CAST) s->cast(at[0], at[1], n);
-        else s->fn(at[0], at[1], at[2], at[3], n);
-        for (int k = 0; k < 4; k++) at[k] += by[k];
+    for (;; left -= n) {
+        const int64_t now = left > n ? n : left;
+        if (s->kind == S_CAST) s->cast(at[0], at[1], now);
+        else if (s->kind == S_SELECT) s->select(at[0], at[1], at[2], at[3], at[4], s->negate, now);
+        else s->fn(at[0], at[1], at[2], at[3], now);
+        if (left <= n) break;
+        for (int k = 0; k < 5; k++) at[k] += by[k];
         prefetch_lines(w, stage);
     }
-    if (s->kind == S_CAST) s->cast(at[0], at[1], left);
-    else s->fn(at[0], at[1], at[2], at[3], left);
 }
 
 /* A primitive with one or two narrow operands, which have one element for each row, for each run of a row, or in all. */
@@ -74,6 +75,7 @@ static inline void run_step(walk *w, const step *s) {
     switch (s->kind) {
     case S_FN: s->fn(ptr[s->out], ptr[s->a], s->b < 0 ? NULL : ptr[s->b], s->c < 0 ? NULL : ptr[s->c], w->count[s->cls]); break;
     case S_FN_NARROW: run_fn_narrow(w, s); break;
+    case S_SELECT: s->select(ptr[s->out], ptr[s->a], ptr[s->b], ptr[s->c], ptr[s->d], s->negate, w->count[s->cls]); break;
     case S_TABLE: w->b->isa->move->lookup(ptr[s->out], ptr[s->a], w->b->tables->list.data[s->aux].entries, w->count[s->cls]); break;
     case S_CAST: s->cast(ptr[s->out], ptr[s->a], w->count[s->cls]); break;
     case S_CONST:

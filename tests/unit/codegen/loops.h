@@ -172,6 +172,50 @@ static void pairs(maker *m, const int64_t *n) { /* two operations with a number 
     store(m, y[3], op(m, TC_X_MUL, less, row, -1), r, c, 0);
     store(m, y[4], op(m, TC_X_DIV, op(m, TC_X_MIN, less, row, -1), all, -1), r, c, 0);
 }
+/* The same with blocks: sums and products of three operands, each a block, a number of the row or one for all. */
+static void triples(maker *m, const int64_t *n) {
+    static const tc_scalar_op first[] = {TC_X_MUL, TC_X_MUL, TC_X_ADD, TC_X_SUB, TC_X_MUL, TC_X_MAX},
+                              second[] = {TC_X_ADD, TC_X_MUL, TC_X_ADD, TC_X_MUL, TC_X_DIV, TC_X_MIN};
+    int r = axis(m, size_of(m, n[0])), c = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_F32, 2, ext(m, r), ext(m, c)), w = buffer(m, TC_F32, 2, ext(m, r), ext(m, c)), of = buffer(m, TC_F32, 1, ext(m, r)),
+        one = buffer(m, TC_F32, 1, num(m, 1));
+    tc_lv v = load(m, x, r, c, 0), b[] = {load(m, w, r, c, 0), load(m, of, r, 0, 0), load(m, one, -1, 0, 0)}, sum = v;
+    for (int k = 0; k < 6; k++)
+        for (int i = 0; i < 9; i++) {
+            sum = op(m, TC_X_SUB, sum, op(m, second[k], op(m, first[k], v, b[i / 3], -1), b[i % 3], -1), -1);
+            sum = op(m, TC_X_SUB, sum, op(m, TC_X_FMA, i % 2 ? v : b[i / 3], i % 2 ? b[i / 3] : v, b[i % 3]), -1);
+        }
+    store(m, buffer(m, TC_F32, 2, ext(m, r), ext(m, c)), sum, r, c, 0);
+}
+static void channel_scales(maker *m, const int64_t *n) { /* [N, C, H]: a number of the channel for each run of H */
+    int a = axis(m, size_of(m, n[0])), c = axis(m, size_of(m, n[1])), h = axis(m, size_of(m, n[2]));
+    int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, c), ext(m, h)), w = buffer(m, TC_F32, 1, ext(m, c)), b = buffer(m, TC_F32, 1, ext(m, c)),
+        each = buffer(m, TC_F32, 1, ext(m, a)), y[3];
+    for (int k = 0; k < 3; k++) y[k] = buffer(m, TC_F32, 3, ext(m, a), ext(m, c), ext(m, h));
+    tc_lv v = load(m, x, a, c, h), scale = load(m, w, c, 0, 0), shift = load(m, b, c, 0, 0), row = load(m, each, a, 0, 0);
+    store(m, y[0], op(m, TC_X_FMA, v, scale, shift), a, c, h);
+    store(m, y[1], op(m, TC_X_FMA, scale, v, row), a, c, h);
+    store(m, y[2], op(m, TC_X_ADD, op(m, TC_X_MUL, v, row, -1), shift, -1), a, c, h);
+}
+static void choices(maker *m, const int64_t *n) { /* between a block, itself and numbers by each comparison with a number, from either side */
+    static const tc_scalar_op compare[] = {TC_X_EQ, TC_X_NE, TC_X_LT, TC_X_LE, TC_X_GT, TC_X_GE, TC_X_ISNAN};
+    int r = axis(m, size_of(m, n[0])), c = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_F32, 2, ext(m, r), ext(m, c)), w = buffer(m, TC_F32, 2, ext(m, r), ext(m, c));
+    tc_lv v = load(m, x, r, c, 0), u = load(m, w, r, c, 0), limit = konst(m, TC_F32, 0.25), other = konst(m, TC_F32, -3);
+    const tc_lv p[] = {v, u, other, u, other}, q[] = {u, v, u, other, limit};
+    tc_lv root = op(m, TC_X_RSQRT, op(m, TC_X_SUB, v, limit, -1), -1, -1),
+          some = op(m, TC_X_WHERE, op(m, TC_X_GT, v, limit, -1), v, root); /* with NaN */
+    tc_lv sum = u;
+    for (int k = 0; k < 7; k++) {
+        for (int i = 0; i < 5; i++)
+            for (int turned = 0; turned < 2; turned++) {
+                const bool single = compare[k] == TC_X_ISNAN;
+                tc_lv mask = op(m, compare[k], turned && !single ? limit : single ? root : some, single ? -1 : turned ? some : limit, -1);
+                sum = op(m, TC_X_SUB, sum, op(m, TC_X_WHERE, mask, p[i], q[i]), -1);
+            }
+        if (k % 2 == 0) store(m, buffer(m, TC_F32, 2, ext(m, r), ext(m, c)), sum, r, c, 0);
+    }
+}
 static void channel_sums(maker *m, const int64_t *n) { /* [N, C, H] over N and H: leaves go across rows */
     int c = axis(m, size_of(m, n[1])), a = axis(m, size_of(m, n[0])), h = axis(m, size_of(m, n[2]));
     int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, c), ext(m, h)), y = buffer(m, TC_F32, 1, ext(m, c)), w = buffer(m, TC_F64, 1, ext(m, c));
@@ -306,6 +350,15 @@ static const kase cases[] = {
     {"pairs", pairs, {5, 130}},
     {"pairs", pairs, {3, 2000}},
     {"pairs", pairs, {70, 9}},
+    {"triples", triples, {5, 130}},
+    {"triples", triples, {1, 2000}},
+    {"triples", triples, {70, 9}},
+    {"channel_scales", channel_scales, {2, 3, 100}},
+    {"channel_scales", channel_scales, {3, 2, 1500}},
+    {"channel_scales", channel_scales, {40, 5, 16}},
+    {"choices", choices, {3, 130}},
+    {"choices", choices, {1, 1100}},
+    {"choices", choices, {70, 9}},
     {"channel_sums", channel_sums, {4, 3, 100}},
     {"channel_sums", channel_sums, {9, 2, 49}},
     {"whole", whole, {50, 77}},

@@ -70,11 +70,12 @@ static inline nvalue naive_apply(tc_scalar_op op, tc_dtype result, const nvalue 
         F32(EXP, tc_x_exp_f32(A(0)))
         F32(TANH, tc_x_tanh_f32(A(0)))
         F32(SIGMOID, tc_x_sigmoid_f32(A(0)))
-        F32(RSQRT, tc_x_rsqrt_f32(A(0))) F32(SUB, A(0) - A(1)) F32(DIV, A(0) / A(1)) F32(NEG, -A(0)) F32(MAX, tc_x_max_f32(A(0), A(1)))
-        F32(MIN, tc_x_min_f32(A(0), A(1)))
+        F32(RSQRT, tc_x_rsqrt_f32(A(0)))
+        F32(SUB, A(0) - A(1)) F32(DIV, A(0) / A(1)) F32(NEG, -A(0)) F32(MAX, tc_x_max_f32(A(0), A(1))) F32(MIN, tc_x_min_f32(A(0), A(1)))
+            F32(FMA, tc_x_fma_f32(A(0), A(1), A(2)))
 #undef A
 #undef F32
-            case TC_X_ADD : if (d == TC_F32) r.f32 = x[0].f32 + x[1].f32;
+                case TC_X_ADD : if (d == TC_F32) r.f32 = x[0].f32 + x[1].f32;
         else if (d == TC_F64) r.f64 = x[0].f64 + x[1].f64; else r.i = x[0].i + x[1].i;
         return r;
     case TC_X_MUL:
@@ -85,6 +86,10 @@ static inline nvalue naive_apply(tc_scalar_op op, tc_dtype result, const nvalue 
     case TC_X_GT: r.i = d == TC_F32 ? x[0].f32 > x[1].f32 : d == TC_F64 ? x[0].f64 > x[1].f64 : x[0].i > x[1].i; return r;
     case TC_X_GE: r.i = d == TC_F32 ? x[0].f32 >= x[1].f32 : d == TC_F64 ? x[0].f64 >= x[1].f64 : x[0].i >= x[1].i; return r;
     case TC_X_LT: r.i = d == TC_F32 ? x[0].f32 < x[1].f32 : d == TC_F64 ? x[0].f64 < x[1].f64 : x[0].i < x[1].i; return r;
+    case TC_X_LE: r.i = d == TC_F32 ? x[0].f32 <= x[1].f32 : d == TC_F64 ? x[0].f64 <= x[1].f64 : x[0].i <= x[1].i; return r;
+    case TC_X_EQ: r.i = d == TC_F32 ? x[0].f32 == x[1].f32 : d == TC_F64 ? x[0].f64 == x[1].f64 : x[0].i == x[1].i; return r;
+    case TC_X_NE: r.i = d == TC_F32 ? x[0].f32 != x[1].f32 : d == TC_F64 ? x[0].f64 != x[1].f64 : x[0].i != x[1].i; return r;
+    case TC_X_ISNAN: r.i = d == TC_F32 ? x[0].f32 != x[0].f32 : x[0].f64 != x[0].f64; return r;
     case TC_X_WHERE: r = x[0].i ? x[1] : x[2]; return r;
     default: break;
     }

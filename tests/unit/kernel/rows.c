@@ -147,7 +147,7 @@ static void pairs(void **s) {
             for (int round = 0; round < 64; round++) {
                 int64_t n = lengths[round % (int)(sizeof lengths / sizeof *lengths)], at = 0;
                 fill(TC_F32, a, N), fill(TC_F32, y, N), fill(TC_F32, z, N);
-                for (int i = 1; i < N; i++) y[i] = y[0], z[i] = z[0];
+                for (int i = 1; i < N; i++) y[i] = p->one & 2 ? y[0] : y[i], z[i] = p->one & 4 ? z[0] : z[i];
                 base[p->first](want, a, y, NULL, n);
                 base[p->second](want, want, z, NULL, n);
                 p->fn(got, a, y, z, n);
@@ -156,6 +156,57 @@ static void pairs(void **s) {
                     fail_msg("%s %s of %s: element %lld of %lld differs", tc_isa_ops_of((tc_isa_row)r)->name, op_names[p->second], op_names[p->first],
                              (long long)at, (long long)n);
             }
+    }
+}
+
+/* A product and sum rounded once, with single elements, is the one of blocks. */
+static void fma_one(void **s) {
+    (void)s;
+    static float a[N], y[N], z[N], want[N], got[N];
+    for (int r = 0; r < TC_ROW_COUNT; r++) {
+        if (!tc_isa_supported((tc_isa_row)r)) continue;
+        for (int one = 1; one < 4; one++)
+            for (int round = 0; round < 16; round++) {
+                int64_t n = lengths[round % (int)(sizeof lengths / sizeof *lengths)], at = 0;
+                fill(TC_F32, a, N), fill(TC_F32, y, N), fill(TC_F32, z, N);
+                for (int i = 1; i < N; i++) y[i] = one & 1 ? y[0] : y[i], z[i] = one & 2 ? z[0] : z[i];
+                tc_isa_ops_of(TC_ROW_portable)->scalar[TC_F32][TC_X_FMA](want, a, y, z, n);
+                tc_isa_ops_of((tc_isa_row)r)->fma_one[one](got, a, y, z, n);
+                if (!same(TC_F32, want, got, n, &at))
+                    fail_msg("%s %d: element %lld of %lld differs", tc_isa_name((tc_isa_row)r), one, (long long)at, (long long)n);
+            }
+    }
+}
+
+/* A choice by a comparison is the comparison and the choice, of NaN and signed zeros too, in place as well. */
+static void selects(void **s) {
+    (void)s;
+    static const tc_scalar_op compare[TC_SELECT_COUNT][2] = {{TC_X_EQ, TC_X_EQ}, {TC_X_LT, TC_X_GT}, {TC_X_LE, TC_X_GE}, {TC_X_ISNAN, TC_X_ISNAN}};
+    static float x[N], y[N], p[N], q[N], want[N], got[N];
+    static uint8_t mask[N];
+    const tc_block_fn *base = tc_isa_ops_of(TC_ROW_portable)->scalar[TC_F32];
+    for (int r = 0; r < TC_ROW_COUNT; r++) {
+        if (!tc_isa_supported((tc_isa_row)r)) continue;
+        for (int op = 0; op < TC_SELECT_COUNT; op++)
+            for (int form = 0; form < TC_CHOICE_COUNT; form++)
+                for (int round = 0; round < 64; round++) {
+                    const tc_block_select fn = tc_isa_ops_of((tc_isa_row)r)->select[op][form];
+                    const bool negate = round & 1 && (op == TC_SELECT_LT || op == TC_SELECT_LE);
+                    int64_t n = lengths[round % (int)(sizeof lengths / sizeof *lengths)], at = 0;
+                    if (!fn) continue;
+                    fill(TC_F32, x, N), fill(TC_F32, y, N), fill(TC_F32, p, N), fill(TC_F32, q, N);
+                    if (round & 2) y[0] = x[N / 2];
+                    for (int i = 1; i < N; i++) y[i] = y[0], p[i] = form == TC_CHOICE_OB ? p[0] : p[i], q[i] = form == TC_CHOICE_BO ? q[0] : q[i];
+                    base[compare[op][negate]](mask, x, y, NULL, n);
+                    if (op == TC_SELECT_NUMBER)
+                        for (int64_t i = 0; i < n; i++) mask[i] = !mask[i];
+                    base[TC_X_WHERE](want, mask, p, q, n);
+                    fn(got, x, y, p, q, negate, n);
+                    fn(x, x, y, p, q, negate, n);
+                    if (!same(TC_F32, want, got, n, &at) || !same(TC_F32, want, x, n, &at))
+                        fail_msg("%s select %d, form %d, negate %d: element %lld of %lld differs", tc_isa_name((tc_isa_row)r), op, form, negate,
+                                 (long long)at, (long long)n);
+                }
     }
 }
 
@@ -335,6 +386,7 @@ static void moves(void **s) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scalar_operations), cmocka_unit_test(conversions), cmocka_unit_test(small_floats), cmocka_unit_test(sums),
-        cmocka_unit_test(other_reductions),  cmocka_unit_test(moves),       cmocka_unit_test(pairs),        cmocka_unit_test(quotients)};
+        cmocka_unit_test(other_reductions),  cmocka_unit_test(moves),       cmocka_unit_test(pairs),        cmocka_unit_test(fma_one),
+        cmocka_unit_test(selects),           cmocka_unit_test(quotients)};
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }
