@@ -5,6 +5,10 @@
 #include "base/ints.h"
 
 /* ---- direct stores ---- */
+/* Can the step write its block to memory? in_place: the memory may be that of an operand, of which some loads read elements after they have written. */
+static bool can_write(const step *s, bool in_place) {
+    return s->kind <= S_CAST || s->kind == S_SCAN || (!in_place && (s->kind == S_LOAD || s->kind == S_GATHER || s->kind == S_INDEX));
+}
 /* If a value that is stored densely is computed by an element-wise step of the same list, that step writes to memory directly, and the store is dropped.
  * last: no other list is executed after this one. */
 static void write_list(ctx *c, steps *list, uint64_t need, bool last) {
@@ -18,7 +22,7 @@ static void write_list(ctx *c, steps *list, uint64_t need, bool last) {
             continue;
         size_t made = 0;
         while (made < list->len && list->data[made].out != st.a) made++;
-        if (made >= list->len || (list->data[made].kind > S_CAST && list->data[made].kind != S_SCAN)) continue;
+        if (made >= list->len || !can_write(&list->data[made], c->p->in_place)) continue;
         if (c->p->in_place && (c->p->tn->nstores > 1 || !last || made + 2 < list->len)) continue;
         n->places[st.a] = (place){.kind = P_MEM, .cls = v->cls, .shift = a->shift, .acc = st.aux};
         memmove(&list->data[k], &list->data[k + 1], (list->len - k - 1) * sizeof(step));
