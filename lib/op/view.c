@@ -134,21 +134,22 @@ static bool evenly_spaced(tc_program *p, const tc_meta *m) {
     return true;
 }
 
-/* Can a tensor like m be viewed with the sizes of `now`? If symbols do not decide, their example values do. */
-bool tc_view_fits(tc_program *p, const tc_meta *m, const tc_meta *now) {
+/* Can a tensor like m be viewed with the sizes of `now`? If symbols do not decide, their example values do. -1: there are none. */
+static int view_fits(tc_program *p, const tc_meta *m, const tc_meta *now) {
     const tc_dims from = tc_dims_of(m), to = tc_dims_of(now);
     tc_sym stride[TC_MAX_RANK];
     tc_tensor t = {.rank = m->rank};
     int64_t size[TC_MAX_RANK], out[TC_MAX_RANK];
-    if (!m->stride || evenly_spaced(p, m)) return true;
+    if (!m->stride || evenly_spaced(p, m)) return 1;
     const int fits = view_strides(p->sym, &from, m->stride, &to, stride);
     if (fits >= 0) return fits;
     for (int i = 0; i < m->rank; i++)
-        if (!tc_program_example(p, m->size[i], &t.size[i]) || !tc_program_example(p, m->stride[i], &t.stride[i])) return false;
+        if (!tc_program_example(p, m->size[i], &t.size[i]) || !tc_program_example(p, m->stride[i], &t.stride[i])) return -1;
     for (int i = 0; i < now->rank; i++)
-        if (!tc_program_example(p, now->size[i], &size[i])) return false;
+        if (!tc_program_example(p, now->size[i], &size[i])) return -1;
     return concrete_strides(&t, now->rank, size, out);
 }
+bool tc_view_fits(tc_program *p, const tc_meta *m, const tc_meta *now) { return view_fits(p, m, now) == 1; }
 
 static tc_status alias_view(const tc_kcall *k, tc_tensor *out, bool *possible) {
     const tc_tensor *t = tc_k_tensor(k, 0);
@@ -540,7 +541,7 @@ static tc_status decompose_reshape(tc_emit *e, const tc_node *n) {
     if (infer >= 0) d.size[infer] = tc_sym_floordiv(s, tc_meta_numel(s, &x->meta), rest);
     tc_program *p = e->graph->program;
     const tc_meta now = tc_meta_make(&p->arena, x->meta.dtype, d.rank, d.size, NULL);
-    const bool copy = !tc_sh_kept_in(p, &x->meta, 1) && !tc_view_fits(p, &x->meta, &now);
+    const bool copy = !tc_sh_kept_in(p, &x->meta, 1) && view_fits(p, &x->meta, &now) == 0;
     if (copy) x = tc_emit_call(e, "aten::clone", "va", x, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1});
     tc_emit_result(e, 0, tc_emit_call(e, copy ? "aten::_unsafe_view" : "aten::view", "vS", x, d.size, d.rank));
     return tc_e_done(e);
