@@ -131,7 +131,9 @@ def resize(n, x, roi=None, scales=None, sizes=None):
     if mode != "nearest" and dtype != torch.float64:
         x = x.to(torch.float32)
     rois = {}
-    if roi and how == "tf_crop_and_resize":
+    if how == "tf_crop_and_resize":
+        if roi is None or len(roi) != 2 * len(axes):
+            n.fail(f"tf_crop_and_resize needs a roi of {2 * len(axes)} numbers, two for each axis")
         for i, a in enumerate(axes):
             rois[a] = [roi[i], roi[len(axes) + i]]
     for a in axes:
