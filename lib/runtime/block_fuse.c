@@ -64,7 +64,9 @@ static void fuse_select(const ctx *c, node *v) {
     if (!compare) return;
     const node *u = &c->v[v->a[0]];
     int x = u->a[0], y = u->a[1], p = v->a[1], q = v->a[2], op, form = TC_CHOICE_BB;
-    const bool no_nan = compare->op == TC_X_ISNAN, turned = !no_nan && single_element(c, y) < 0;
+    const bool no_nan = compare->op == TC_X_ISNAN;
+    if (y < 0 && !no_nan) return; /* a mask of another kind */
+    const bool turned = !no_nan && single_element(c, y) < 0;
     if (turned) swap(&x, &y);
     switch (compare->op) {
     case TC_X_NE: swap(&p, &q); /* fallthrough */
