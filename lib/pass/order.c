@@ -26,21 +26,17 @@ typedef struct {
     int *maker;     /* by value id: group; -1: an input */
     int *root;      /* by value id */
     int64_t *bytes; /* by root; 0: not in the arena */
+    int *seen;      /* by root: 1 + the last group found to read it */
     int *readers;   /* by root: groups that read it; results of the graph count once more */
     int *left;      /* by root: of these, those that have not run */
 } ctx;
 
 static bool ours(const ctx *c, const tc_value *v) { return v && v->graph == c->plan->graph; }
 
-static void add_once(ints *v, int x) {
-    for (size_t i = 0; i < v->len; i++)
-        if (v->data[i] == x) return;
-    tc_vec_push(v, x);
-}
-
 static void follows(ctx *c, int first, int then) {
+    if (first < 0 || first == then) return;
     step *s = &c->steps[first];
-    if (first < 0 || first == then || (s->after.len && s->after.data[s->after.len - 1] == then)) return;
+    if (s->after.len && s->after.data[s->after.len - 1] == then) return;
     tc_vec_push(&s->after, then);
     c->steps[then].waits++;
 }
@@ -51,7 +47,10 @@ static void reads(ctx *c, const tc_value *v) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) reads(c, v->list[i]);
     if (!ours(c, v)) return;
     if (c->maker[v->id] >= 0) follows(c, c->maker[v->id], c->at);
-    if (v->kind == TC_V_TENSOR) add_once(&c->steps[c->at].reads, c->root[v->id]);
+    const int root = c->root[v->id];
+    if (v->kind != TC_V_TENSOR || c->seen[root] == c->at + 1) return;
+    c->seen[root] = c->at + 1;
+    tc_vec_push(&c->steps[c->at].reads, root);
 }
 static void read_place(void *c, tc_value **place) { reads(c, *place); }
 
@@ -146,14 +145,23 @@ static void results(ctx *c, const tc_value *v) {
 /* An input is overwritten where it is only if its readers have run. */
 static void mutations(ctx *c) {
     const tc_program *p = c->plan->program;
-    for (int o = 0; p->graph == c->plan->graph && o < p->noutputs; o++) {
+    if (p->graph != c->plan->graph) return;
+    int *first = tc_xcalloc(c->plan->graph->nvalues + 1, sizeof *first); /* by root: 1 + the first output that overwrites it */
+    int *next = tc_xcalloc((size_t)p->noutputs + 1, sizeof *next);       /* by output: 1 + another one that does */
+    for (int o = 0; o < p->noutputs; o++) {
         const tc_value *v = p->outputs[o].value, *to = p->outputs[o].target >= 0 ? p->inputs[p->outputs[o].target].value : NULL;
         if (!ours(c, v) || !ours(c, to) || c->maker[v->id] < 0) continue;
-        const int writer = c->maker[v->id];
-        for (int i = 0; i < writer; i++)
-            for (size_t k = 0; k < c->steps[i].reads.len; k++)
-                if (c->steps[i].reads.data[k] == c->root[to->id]) follows(c, i, writer);
+        next[o] = first[c->root[to->id]];
+        first[c->root[to->id]] = o + 1;
     }
+    for (int i = 0; i < (int)c->n; i++)
+        for (size_t k = 0; k < c->steps[i].reads.len; k++)
+            for (int o = first[c->steps[i].reads.data[k]]; o; o = next[o - 1]) {
+                const int writer = c->maker[p->outputs[o - 1].value->id];
+                if (i < writer) follows(c, i, writer);
+            }
+    free(first);
+    free(next);
 }
 
 /* ---- groups that others do not pass ---- */
@@ -184,7 +192,7 @@ static ctx *read_plan(tc_plan *plan) {
     tc_symvalue *vars = tc_typical_sizes(plan->program, &nvars);
     *c = (ctx){.plan = plan, .n = plan->groups.len, .steps = tc_xcalloc(plan->groups.len + 1, sizeof *c->steps)};
     c->maker = tc_xcalloc(nv, sizeof *c->maker), c->root = tc_xcalloc(nv, sizeof *c->root), c->bytes = tc_xcalloc(nv, sizeof *c->bytes);
-    c->readers = tc_xcalloc(nv, sizeof *c->readers), c->left = tc_xcalloc(nv, sizeof *c->left);
+    c->seen = tc_xcalloc(nv, sizeof *c->seen), c->readers = tc_xcalloc(nv, sizeof *c->readers), c->left = tc_xcalloc(nv, sizeof *c->left);
     for (size_t i = 0; i < nv; i++) c->maker[i] = -1, c->root[i] = (int)i;
     const tc_program *p = plan->program;
     for (int i = 0; p->graph == plan->graph && i < p->ninputs; i++)
@@ -214,7 +222,7 @@ static void drop(ctx *c) {
         tc_vec_free(&c->steps[i].replaces);
         tc_vec_free(&c->steps[i].after);
     }
-    free(c->steps), free(c->maker), free(c->root), free(c->bytes), free(c->readers), free(c->left);
+    free(c->steps), free(c->maker), free(c->root), free(c->bytes), free(c->seen), free(c->readers), free(c->left);
     free(c);
 }
 
@@ -269,8 +277,11 @@ static bool is_better(rule by, change x, int at, change y, int than) {
     return x.after != y.after ? x.after < y.after : at < than;
 }
 
+/* Of the groups that could run next only so many are compared: those that became ready last, whose operands were just made, and the oldest. */
+enum { RECENT = 48, OLDEST = 16 };
+
 static void schedule(ctx *c, rule by, int *order) {
-    ints ready = {0};
+    ints ready = {0}; /* in the order in which they became ready */
     int64_t live = 0, peak = 0;
     size_t n = 0;
     int *waits = tc_xcalloc(c->n + 1, sizeof *waits);
@@ -281,6 +292,7 @@ static void schedule(ctx *c, rule by, int *order) {
         size_t best = 0;
         change least = {0, 0};
         for (size_t k = 0; k < ready.len; k++) {
+            if (k == OLDEST && ready.len > OLDEST + RECENT) k = ready.len - RECENT;
             change x = changes(c, ready.data[k]);
             if (live + x.during < peak) x.during = peak - live; /* all of these raise it by nothing */
             if (!k || is_better(by, x, ready.data[k], least, ready.data[best])) best = k, least = x;
@@ -290,7 +302,7 @@ static void schedule(ctx *c, rule by, int *order) {
         live += least.after;
         ran(c, at);
         order[n++] = at;
-        ready.data[best] = ready.data[--ready.len];
+        memmove(&ready.data[best], &ready.data[best + 1], (--ready.len - best) * sizeof *ready.data);
         for (size_t k = 0; k < c->steps[at].after.len; k++)
             if (!--waits[c->steps[at].after.data[k]]) tc_vec_push(&ready, c->steps[at].after.data[k]);
     }
