@@ -354,9 +354,8 @@ static tc_status grad_prelu(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     for (int i = 0; i < 2; i++) tc_e_give(e, n, i, tc_emit_out(r, i));
     return tc_e_done(e);
 }
-static tc_status
-decompose_prelu_backward(tc_emit *e,
-                         const tc_node *n) { /* grad_output, self, weight. Results: the gradients of self and of weight, the latter not yet summed */
+/* grad_output, self, weight. Results: the gradients of self and of weight, the latter not yet summed */
+static tc_status decompose_prelu_backward(tc_emit *e, const tc_node *n) {
     tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *pos = tc_emit_call(e, "aten::gt.Scalar", "vi", x, (int64_t)0);
     tc_emit_result(e, 0, tc_e3(e, "aten::where.self", pos, g, tc_e_mul(e, g, tc_arg_value(n, 2))));
     tc_emit_result(e, 1, tc_emit_call(e, "aten::where.ScalarSelf", "viv", pos, (int64_t)0, tc_e_mul(e, g, x)));

@@ -181,6 +181,9 @@ tc_value *tc_e_adds(tc_emit *e, tc_value *a, double s) { return tc_emit_call(e, 
 tc_value *tc_e_muls(tc_emit *e, tc_value *a, double s) { return tc_emit_call(e, "aten::mul.Tensor", "vf", a, s); }
 tc_value *tc_e_zeros(tc_emit *e, const tc_meta *m, tc_dtype d) { return tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)d); }
 tc_value *tc_e_zeros_like(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::zeros_like", "v", a); }
+tc_value *tc_e_unless_zero(tc_emit *e, tc_value *d, tc_value *v) {
+    return tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", d, (int64_t)0), (int64_t)0, v);
+}
 
 tc_value *tc_e_cast(tc_emit *e, tc_value *a, tc_dtype d) {
     if (e->status || !a || a->meta.dtype == d) return a;

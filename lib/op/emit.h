@@ -65,6 +65,7 @@ tc_value *tc_e_muls(tc_emit *e, tc_value *a, double s);
 tc_value *tc_e_cast(tc_emit *e, tc_value *a, tc_dtype d);
 tc_value *tc_e_sum_to(tc_emit *e, tc_value *grad, const tc_meta *like); /* undoes broadcasting */
 tc_value *tc_e_zeros_like(tc_emit *e, tc_value *a);
-tc_value *tc_e_zeros(tc_emit *e, const tc_meta *m, tc_dtype d); /* zeros with the sizes of m, contiguous */
+tc_value *tc_e_unless_zero(tc_emit *e, tc_value *d, tc_value *v); /* v, 0 where d is 0 */
+tc_value *tc_e_zeros(tc_emit *e, const tc_meta *m, tc_dtype d);   /* zeros with the sizes of m, contiguous */
 
 #endif

@@ -19,22 +19,19 @@ static tc_status decompose_dist(tc_emit *e, const tc_node *n) {
 static tc_value *divisor(tc_emit *e, tc_value *v) {
     return tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", v, (int64_t)0), (int64_t)1, v);
 }
-static tc_value *unless_zero(tc_emit *e, tc_value *d, tc_value *v) {
-    return tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", d, (int64_t)0), (int64_t)0, v);
-}
 /* The gradient of the differences d, whose norms are r; g is that of r, both with a last dimension of 1. As PyTorch's distances, and
  * unlike its norms, every greatest difference has the whole gradient (p = inf), and what is 0 has second derivatives of 0. */
 static tc_value *of_differences(tc_emit *e, tc_value *d, tc_value *r, tc_value *g, double p) {
     if (!d || !r || !g) return NULL;
-    tc_value *sign = tc_e1(e, "aten::sgn", d), *size = tc_e1(e, "aten::abs", d);
     if (p == 0) return tc_e_zeros_like(e, d);
+    if (p == 2) return tc_e_unless_zero(e, r, tc_e_mul(e, g, tc_e_div(e, d, divisor(e, r))));
+    tc_value *sign = tc_e1(e, "aten::sgn", d), *size = tc_e1(e, "aten::abs", d);
     if (p == 1) return tc_e_mul(e, sign, g);
     if (__builtin_isinf(p))
         return tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_e2(e, "aten::eq.Tensor", size, r), tc_e_mul(e, sign, g), (int64_t)0);
-    if (p == 2) return unless_zero(e, r, tc_e_mul(e, g, tc_e_div(e, d, divisor(e, r))));
     tc_value *up = tc_e_mul(e, sign, tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", divisor(e, size), p - 1));
     tc_value *down = tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", divisor(e, r), p - 1);
-    return unless_zero(e, d, tc_e_mul(e, up, tc_e_div(e, g, down)));
+    return tc_e_unless_zero(e, d, tc_e_mul(e, up, tc_e_div(e, g, down)));
 }
 static tc_status grad_cdist(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *a = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 0), (int64_t)-2),
@@ -66,10 +63,13 @@ static tc_status decompose_cdist(tc_emit *e, const tc_node *n) { /* x1 [*, P, M]
     tc_emit_result(e, 0, norm(e, tc_e_sub(e, a, b), p));
     return tc_e_done(e);
 }
-/* The numbers of the rows of each pair i < j: all i, all j. */
-static void pairs_of(tc_emit *e, int64_t rows, tc_value *out[2]) {
+/* The numbers of the rows of x of each pair i < j: all i, all j. */
+static tc_status pairs_of(tc_emit *e, const tc_node *n, tc_value *x, tc_value *out[2]) {
+    int64_t rows;
+    if (!tc_e_pin(e, n, tc_la_rows(x), &rows)) return tc_error(TC_UNSUPPORTED, "%s of a symbolic number of rows is not supported", tc_op_name(n->op));
     tc_value *pairs = tc_emit_call(e, "aten::triu_indices", "iii", rows, rows, (int64_t)1);
     for (int i = 0; i < 2; i++) out[i] = tc_emit_call(e, "aten::select.int", "vii", pairs, (int64_t)0, (int64_t)i);
+    return NULL;
 }
 static tc_value *between_pairs(tc_emit *e, tc_value *x, tc_value *const at[2]) {
     return tc_e_sub(e, tc_emit_call(e, "aten::index_select", "viv", x, (int64_t)0, at[0]),
@@ -77,9 +77,7 @@ static tc_value *between_pairs(tc_emit *e, tc_value *x, tc_value *const at[2]) {
 }
 static tc_status grad_pdist(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0), *at[2];
-    int64_t rows;
-    if (!tc_e_pin(e, n, tc_la_rows(x), &rows)) return tc_error(TC_UNSUPPORTED, "%s of a symbolic number of rows is not supported", tc_op_name(n->op));
-    pairs_of(e, rows, at);
+    TC_TRY(pairs_of(e, n, x, at));
     tc_value *d = of_differences(e, between_pairs(e, x, at), tc_la_col(e, n->outs[0]), tc_la_col(e, gs[0]), tc_arg_float(n, 1));
     if (!d) return tc_e_done(e);
     tc_value *sum = tc_emit_call(e, "aten::index_add", "vivv", tc_e_zeros_like(e, x), (int64_t)0, at[0], d);
@@ -87,15 +85,12 @@ static tc_status grad_pdist(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 static tc_status decompose_pdist(tc_emit *e, const tc_node *n) {
-    tc_value *x = tc_arg_value(n, 0);
+    tc_value *x = tc_arg_value(n, 0), *at[2];
     double p = tc_arg_float(n, 1);
-    int64_t rows;
     if (x->meta.rank != 2) return tc_error(TC_CONTENT, "%s: pdist only supports 2D tensors, got: %dD", tc_op_name(n->op), x->meta.rank);
     if (!tc_is_float(x->meta.dtype)) return refuse(n, "pdist only supports floating-point dtypes");
     if (!(p >= 0)) return refuse(n, "pdist only supports non-negative p values");
-    if (!tc_e_pin(e, n, tc_la_rows(x), &rows)) return tc_error(TC_UNSUPPORTED, "%s of a symbolic number of rows is not supported", tc_op_name(n->op));
-    tc_value *at[2];
-    pairs_of(e, rows, at);
+    TC_TRY(pairs_of(e, n, x, at));
     tc_emit_result(e, 0, norm(e, between_pairs(e, x, at), p));
     return tc_e_done(e);
 }

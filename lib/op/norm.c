@@ -515,8 +515,8 @@ static tc_status decompose_batch_norm_with_update(tc_emit *e, const tc_node *n) 
     for (int i = 3; i < 5; i++) tc_emit_result(e, i + 1, tc_emit_out(y, i));
     return tc_e_done(e);
 }
-static tc_status
-decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn */
+/* input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn */
+static tc_status decompose_instance_norm(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     bool own = tc_arg_bool(n, 5), stats = !tc_arg_is_none(n, 3);
     const tc_meta *mean = tc_arg_meta(n, 3), *var = tc_arg_meta(n, 4);

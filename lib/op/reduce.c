@@ -430,8 +430,7 @@ static tc_status var_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, boo
     if (g) {
         if (root) {
             tc_value *s = n->outs[0];
-            g = tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", s, (int64_t)0), (int64_t)0,
-                             tc_e_div(e, g, tc_e_muls(e, s, 2)));
+            g = tc_e_unless_zero(e, s, tc_e_div(e, g, tc_e_muls(e, s, 2)));
         }
         sum = tc_e_mul(e, tc_e_muls(e, restore(e, n, g), 2), tc_e_sub(e, x, mean_of(e, n)));
         sum = over_count(e, n, sum, correction_of(n));
@@ -445,9 +444,6 @@ static tc_status var_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, boo
 }
 static tc_status grad_var(tc_emit *e, const tc_node *n, tc_value *const *gs) { return var_grad(e, n, gs, false); }
 static tc_status grad_std(tc_emit *e, const tc_node *n, tc_value *const *gs) { return var_grad(e, n, gs, true); }
-static tc_value *unless_zero(tc_emit *e, tc_value *d, tc_value *v) {
-    return tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", d, (int64_t)0), (int64_t)0, v);
-}
 static tc_status grad_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     double p = tc_arg_float(n, 1);
     tc_value *x = tc_arg_value(n, 0), *g = restore(e, n, gs[0]), *y = restore(e, n, n->outs[0]), *r;
@@ -460,7 +456,7 @@ static tc_status grad_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     } else if (p == 1) {
         r = tc_e_mul(e, sign, g);
     } else if (p == 2) {
-        r = tc_e_mul(e, g, unless_zero(e, y, tc_e_div(e, x, y)));
+        r = tc_e_mul(e, g, tc_e_unless_zero(e, y, tc_e_div(e, x, y)));
     } else if (__builtin_isinf(p)) {
         tc_value *a = tc_e1(e, "aten::abs", x), *mask = tc_e2(e, "aten::eq.Tensor", a, y);
         reduced rd = of_node(n);
@@ -473,9 +469,9 @@ static tc_status grad_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     } else {
         tc_value *a = tc_e1(e, "aten::abs", x);
         tc_value *up = tc_e_mul(e, sign, tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", a, p - 1));
-        if (p < 2) up = unless_zero(e, x, up);
+        if (p < 2) up = tc_e_unless_zero(e, x, up);
         tc_value *down = tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", y, p - 1);
-        r = tc_e_mul(e, up, unless_zero(e, y, tc_e_div(e, g, down)));
+        r = tc_e_mul(e, up, tc_e_unless_zero(e, y, tc_e_div(e, g, down)));
     }
     tc_e_give(e, n, 0, r);
     return tc_e_done(e);
@@ -569,13 +565,14 @@ static tc_status decompose_norm(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, r ? r->outs[0] : NULL);
     return tc_e_done(e);
 }
-/* _is_all_true, _is_any_true */
-static tc_status decompose_is_true(tc_emit *e, const tc_node *n) {
+static tc_status is_true(tc_emit *e, const tc_node *n, const char *reduction) {
     tc_value *x = tc_arg_value(n, 0);
     if (x->meta.dtype != TC_BOOL)
         return tc_error(TC_CONTENT, "%s: expected a tensor of bool, found %s", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch);
-    return tc_e_forward(e, strstr(tc_op_name(n->op), "_any_") ? "aten::any" : "aten::all", n);
+    return tc_e_forward(e, reduction, n);
 }
+static tc_status decompose_is_all_true(tc_emit *e, const tc_node *n) { return is_true(e, n, "aten::all"); }
+static tc_status decompose_is_any_true(tc_emit *e, const tc_node *n) { return is_true(e, n, "aten::any"); }
 static tc_status decompose_trace(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     if (x->meta.rank != 2) return tc_error(TC_CONTENT, "aten.trace: trace: expected a matrix, but got tensor with dim %d", x->meta.rank);
@@ -635,8 +632,8 @@ const tc_op tc_ops_reduce[] = {
     TRUTH("all(Tensor self)", shape_truth, lower_all, "all(bool[3,5])", "none is 0"),
     TRUTH("all.dim(Tensor self, int dim, bool keepdim=False)", shape_truth, lower_all, "all(bool[3,5], 1)", "none along dim is 0"),
     TRUTH("all.dims(Tensor self, int[]? dim=None, bool keepdim=False)", shape_truth, lower_all, "all(bool[3,5], [0,1])", "none along dim is 0"),
-    COMPOSED("_is_all_true(Tensor self)", decompose_is_true, "_is_all_true(bool[3,5])", "none is False"),
-    COMPOSED("_is_any_true(Tensor self)", decompose_is_true, "_is_any_true(bool[3,5])", "one is True"),
+    COMPOSED("_is_all_true(Tensor self)", decompose_is_all_true, "_is_all_true(bool[3,5])", "none is False"),
+    COMPOSED("_is_any_true(Tensor self)", decompose_is_any_true, "_is_any_true(bool[3,5])", "one is True"),
     TRUTH("count_nonzero(Tensor self, int? dim=None)", shape_count, lower_count_nonzero, "count_nonzero(f32[3,5])", "how many are not 0"),
     TRUTH("count_nonzero.dim_IntList(Tensor self, int[] dim)", shape_count, lower_count_nonzero, "count_nonzero(f32[3,5], [1])",
           "how many along dim are not 0"),
