@@ -57,6 +57,13 @@ bool tc_affine_equal(const tc_affine *a, const tc_affine *b) {
     return true;
 }
 
+bool tc_loop_same_index(const tc_lstore *st, const tc_linst *load) {
+    if (st->rank != load->rank) return false;
+    for (int d = 0; d < st->rank; d++)
+        if (!tc_affine_equal(&st->index[d], &load->index[d])) return false;
+    return true;
+}
+
 bool tc_affine_is_axis(const tc_affine *a, int *out_axis) {
     if (a->n != 1 || !tc_sym_is_int(a->base, 0) || !tc_sym_is_int(a->term[0].coef, 1)) return false;
     *out_axis = a->term[0].axis;

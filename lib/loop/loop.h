@@ -142,7 +142,8 @@ int tc_loop_operands(const tc_linst *in, tc_lv out[TC_LOOP_OPERANDS]);
 void tc_loop_rename(tc_loop *l, tc_linst *in, const tc_lv *to); /* replaces each of them, v, by to[v] */
 uint64_t tc_affine_axes(const tc_affine *a);
 bool tc_affine_equal(const tc_affine *a, const tc_affine *b);
-bool tc_affine_is_axis(const tc_affine *a, int *out_axis); /* exactly one axis, coefficient 1, base 0 */
+bool tc_loop_same_index(const tc_lstore *st, const tc_linst *load); /* does the load read what is stored, were the buffers the same? */
+bool tc_affine_is_axis(const tc_affine *a, int *out_axis);          /* exactly one axis, coefficient 1, base 0 */
 bool tc_affine_is_zero(const tc_affine *a);
 /* Appends the instructions and, if `stores`, the stores of `from`. Axis a of it becomes as[a], an expression of the axes of l; where `from` reduces or
  * scans over a, as[a] must be a single axis. Instruction i is not copied if given[i] is a value of l, which then replaces it; out_at[i] returns

@@ -396,9 +396,9 @@ static bool keeps_much(tc_fuser *f, int at, const tc_loop *to) {
     int64_t kept = 0, spared = 0;
     for (size_t b = 0; b < g->g.loop->buffers.len; b++) {
         const tc_lbuffer *u = &g->g.loop->buffers.data[b];
-        const bool mine = u->value && u->value->graph == f->plan->graph && u->value->id < f->nvalues;
-        if (mine && u->written && !f->outside[u->value->id]) spared += tc_value_bytes(u->value, f->vars, f->nvars);
-        if (!mine || u->written || producer_of(f, u->value) < 0) continue;
+        if (!u->value || u->value->graph != f->plan->graph || u->value->id >= f->nvalues) continue;
+        if (u->written && !f->outside[u->value->id]) spared += tc_value_bytes(u->value, f->vars, f->nvars);
+        if (u->written || producer_of(f, u->value) < 0) continue;
         const int last = f->last[u->value->id];
         bool anyway = last >= 0 && f->groups.data[last].order > g->order;
         for (size_t k = 0; k < to->buffers.len; k++) anyway |= to->buffers.data[k].value == u->value;

@@ -98,7 +98,7 @@ static void read_group(ctx *c, const tc_symvalue *vars, size_t nvars) {
 }
 
 /* ---- memory that results take over ---- */
-/* Does the loop read u only where it stores v? */
+/* Does the loop read u only where it stores v? As may_overwrite of runtime/bind_group.c, which knows strides as well. */
 static bool same_elements(const tc_loop *l, const tc_value *v, const tc_value *u) {
     const tc_lstore *st = NULL;
     for (size_t i = 0; i < l->stores.len; i++)
@@ -106,11 +106,9 @@ static bool same_elements(const tc_loop *l, const tc_value *v, const tc_value *u
     if (!st) return false;
     for (size_t i = 0; i < l->inst.len; i++) {
         const tc_linst *in = &l->inst.data[i];
-        if (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN) return false;
+        if ((in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN) && (l->stores.len != 1 || in->over & ~st->axes)) return false;
         if (in->kind != TC_L_LOAD || l->buffers.data[in->buffer].value != u) continue;
-        if (in->gather || in->pred != TC_LV_NONE || in->rank != st->rank) return false;
-        for (int d = 0; d < in->rank; d++)
-            if (!tc_affine_equal(&st->index[d], &in->index[d])) return false;
+        if (in->gather || in->pred != TC_LV_NONE || !tc_loop_same_index(st, in)) return false;
     }
     return true;
 }

@@ -56,13 +56,6 @@ tc_status bind_view(binder *x, const tc_node *n) {
 }
 
 /* ---- loops ---- */
-static bool same_index(const tc_lstore *st, const tc_linst *ld) {
-    if (st->rank != ld->rank) return false;
-    for (int d = 0; d < st->rank; d++)
-        if (!tc_affine_equal(&st->index[d], &ld->index[d])) return false;
-    return true;
-}
-
 static bool same_strides(const tc_tensor *a, const tc_tensor *b) {
     bool same = a->rank == b->rank;
     for (int d = 0; same && d < a->rank; d++) same = a->size[d] == b->size[d] && (a->size[d] == 1 || a->stride[d] == b->stride[d]);
@@ -87,7 +80,7 @@ static bool may_overwrite(binder *x, const tc_loop *l, const tc_schedule *s, con
         if (in->kind != TC_L_LOAD) continue;
         const tc_value *v = l->buffers.data[in->buffer].value;
         if (x->b->root_of[v->id] != old_root) continue;
-        if (in->gather || in->pred != TC_LV_NONE || !same_index(st, in) || x->b->delta[v->id]) return false;
+        if (in->gather || in->pred != TC_LV_NONE || !tc_loop_same_index(st, in) || x->b->delta[v->id]) return false;
         const tc_tensor *t = &x->b->t[v->id];
         if (!same_strides(t, &x->b->t[out->id]) || tc_dtype_size(t->dtype) != tc_dtype_size(out->meta.dtype)) return false;
     }
