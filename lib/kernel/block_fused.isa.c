@@ -18,7 +18,7 @@
 #define OB(M, A, a, B, b) M(A, a, B, b, ob, 1, 0)
 #define BB(M, A, a, B, b) M(A, a, B, b, bb, 0, 0)
 #define SUMS(M) OO(M, MUL, mul, ADD, add) OB(M, MUL, mul, ADD, add) BO(M, MUL, mul, ADD, add) BB(M, MUL, mul, ADD, add) BB(M, ADD, add, ADD, add)
-#define PRODUCTS(M) OO(M, ADD, add, MUL, mul) BO(M, ADD, add, MUL, mul) OB(M, MUL, mul, MUL, mul) BO(M, MUL, mul, MUL, mul) BB(M, MUL, mul, MUL, mul)
+#define PRODUCTS(M) OO(M, ADD, add, MUL, mul) OB(M, MUL, mul, MUL, mul) BO(M, MUL, mul, MUL, mul) BB(M, MUL, mul, MUL, mul)
 #define NORMS(M) OO(M, SUB, sub, MUL, mul) BO(M, SUB, sub, MUL, mul) OO(M, SUB, sub, DIV, div)
 #define CLAMPS(M) OO(M, ADD, add, MAX, max) OO(M, MAX, max, MIN, min) OO(M, MIN, min, DIV, div) BO(M, MUL, mul, DIV, div)
 #define PAIRS(M) SUMS(M) PRODUCTS(M) NORMS(M) CLAMPS(M)

@@ -49,9 +49,10 @@ typedef struct {
     uint64_t need;         /* BODY: bit mask of the stages that use it */
     int inst, a[4], store; /* instruction, or -1; operands (nodes); store: index into tn->stores */
     uint8_t narrow;        /* bit k: operand k has one element for each row or in all (S_FN_NARROW) */
-    tc_block_fn fused;     /* the primitive that does this operation and the one before it, whose operands v has taken; or */
+    /* The primitive that does this operation and the one before it, whose operands the node has: one of the two, or NULL. negate: of select. */
+    tc_block_fn fused;
     tc_block_select select;
-    bool negate; /* of select */
+    bool negate;
     int acc, red, table;
     int pred;
 } node;
