@@ -253,7 +253,7 @@ static str *attr_name(C *c, V v) {
     if (tc_kind_of(v) != K_STR) tc_raise(c, "TypeError", "attribute name must be string, not '%s'", tc_type_name(c, v));
     return tc_intern_str(c, tc_as_str(v));
 }
-static V guarded_attr(C *c, V o, str *name, V missing) {
+static V guarded_attr(C *c, V o, str *name, V volatile missing) {
     trap t;
     V volatile v = NULL;
     if (TC_TRAP_DROPPING(c, t, "AttributeError")) {
