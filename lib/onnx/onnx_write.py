@@ -12,6 +12,7 @@ import onnx_write_nn
 import onnx_write_random
 import onnx_write_shape
 from onnx_write_math import Val_of
+from onnx_write_shape import filled
 
 TABLE = {}
 for _m in (onnx_write_complex.ONLY, onnx_write_math.TABLE, onnx_write_formula.TABLE, onnx_write_linalg.TABLE, onnx_write_shape.TABLE, onnx_write_nn.TABLE, onnx_write_random.TABLE):
@@ -44,6 +45,8 @@ def call(w, op, rule, values, args):
     """The names of a rule's results. Types without kernels are computed in a wider type and each result is rounded, as in tc and PyTorch."""
     if op in onnx_write_complex.ONLY or onnx_write_complex.any_complex(values + args):
         return onnx_write_complex.call(w, op, rule, values, args)
+    if values and all([v is not None and v.code is not None and 0 in [s for s in v.sizes if not isinstance(s, Sym)] for v in values]):
+        return [filled(w, [v], 0) for v in values]  # results without elements: many operators of ONNX ask for some
     code = narrow_type(op, values, args)
 
     def wide(v):

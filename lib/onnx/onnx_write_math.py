@@ -266,9 +266,10 @@ def silu(e, x):
 
 
 def softplus(e, x, beta=1, threshold=20):
-    if beta == 1:
-        return e("Softplus", x)
-    return e("Div", e("Softplus", e("Mul", x, beta)), beta)
+    """Above the threshold x itself; at 20 and more float32 and float64 tell no difference."""
+    y = x if beta == 1 else e("Mul", x, beta)
+    soft = e("Softplus", y) if beta == 1 else e("Div", e("Softplus", y), beta)
+    return soft if threshold >= 20 else e("Where", e("Greater", y, threshold), x, soft)
 
 
 def gelu(w, outs, x, approximate="none"):
@@ -328,6 +329,8 @@ def reduction(op, dtype=None):
         y = w.cast(x, outs[0].code)
         if x.rank() == 0:
             return w.e("Identity", [y])
+        if op == "ReduceMean" and 0 in [x.sizes[d] for d in dims or list(range(x.rank()))]:  # ONNX leaves the mean of no elements open
+            return w.e("Expand", [w.const(math.nan, outs[0].code), w.sizes(outs[0].sizes)])
         attrs = {"keepdims": int(bool(keepdim))}
         if w.opset < 18 and op != "ReduceSum":
             if dims:
@@ -343,13 +346,14 @@ def total(op):
     return lambda w, outs, x, *rest: reduction(op)(w, outs, x, None, False)
 
 
-def any_all(op):
-    def rule(w, outs, x, dim=None, keepdim=False):
-        y = w.e("Cast", [w.cast(x, BOOL)], {"to": INT64})
-        z = reduction(op)(w, [Val("", INT64, [])], Val_of(w, y, INT64, x.sizes), dim, keepdim)
-        return w.e("Cast", [z], {"to": BOOL})
+def any_of(w, outs, x, dim=None, keepdim=False):
+    """A sum, which is 0 over no elements."""
+    y = w.e("Cast", [w.cast(x, BOOL)], {"to": INT64})
+    return w.e("Cast", [reduction("ReduceSum")(w, [Val("", INT64, [])], Val_of(w, y, INT64, x.sizes), dim, keepdim)], {"to": BOOL})
 
-    return rule
+
+def all_of(w, outs, x, *rest):
+    return w.e("Not", [any_of(w, outs, Val_of(w, w.e("Not", [w.cast(x, BOOL)]), BOOL, x.sizes), *rest)])
 
 
 def Val_of(w, name, code, sizes):
@@ -426,9 +430,8 @@ def kthvalue(w, outs, x, k, dim=-1, keepdim=False):
 
 def median(w, outs, x, dim, keepdim=False):
     n = x.sizes[dim] if x.rank() else 1
-    if isinstance(n, Sym):
-        _onnx.unsupported("a median over a size that is not constant")
-    return kthvalue(w, outs, x, (n + 1) // 2, dim, keepdim)
+    middle = Sym(("floordiv", ("add", n.expr, 1), 2)) if isinstance(n, Sym) else (n + 1) // 2
+    return kthvalue(w, outs, x, middle, dim, keepdim)
 
 
 def nanmedian(w, outs, x, dim, keepdim=False):
@@ -577,7 +580,7 @@ for _k, _v in {
     "sum.dim_IntList": reduction("ReduceSum"), "sum.default": total("ReduceSum"), "mean.dim": reduction("ReduceMean"), "mean.default": total("ReduceMean"),
     "amax.default": reduction("ReduceMax"), "amin.default": reduction("ReduceMin"), "max.default": total("ReduceMax"), "min.default": total("ReduceMin"),
     "prod.default": total("ReduceProd"), "prod.dim_int": reduction("ReduceProd"), "logsumexp.default": reduction("ReduceLogSumExp"),
-    "any.dim": any_all("ReduceMax"), "all.dim": any_all("ReduceMin"), "any.dims": any_all("ReduceMax"), "all.dims": any_all("ReduceMin"), "any.default": any_all("ReduceMax"), "all.default": any_all("ReduceMin"),
+    "any.dim": any_of, "all.dim": all_of, "any.dims": any_of, "all.dims": all_of, "any.default": any_of, "all.default": all_of,
     "var.correction": variance, "var_mean.correction": lambda w, outs, x, dim=None, correction=1, keepdim=False: moments(w, outs[0].code, x, dim, correction, keepdim),
     "std.correction": lambda w, outs, x, *rest: w.e("Sqrt", [variance(w, outs, x, *rest)]), "argmax.default": arg("ArgMax"), "argmin.default": arg("ArgMin"),
     "nanmedian.dim": nanmedian, "unique_consecutive.default": unique_consecutive, "floor_divide.Scalar": lambda w, outs, a, b: div_mode(w, outs, a, b, "floor"),

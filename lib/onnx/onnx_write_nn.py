@@ -318,32 +318,43 @@ def instance_norm(w, outs, x, weight, bias, mean, var, use_input, momentum, eps,
 
 
 # ---- attention ----
+def expr(size):
+    return size.expr if isinstance(size, Sym) else size
+
+
+def broadcast(w, t, sizes):
+    return t if [expr(s) for s in t.sizes] == [expr(s) for s in sizes] else w.e("Expand", [t, w.sizes(sizes)])
+
+
 def grouped(w, t, q):
     """Repeats each head of keys or values for every query head of its group."""
     heads, kv = q.sizes[-3], t.sizes[-3]
-    if isinstance(heads, Sym) or isinstance(kv, Sym) or heads == kv:
+    if expr(heads) == expr(kv):
         return t
     lead, tail = t.sizes[:-3], t.sizes[-2:]
-    y = w.e("Expand", [w.reshape(t, lead + [kv, 1] + tail), w.sizes(lead + [kv, heads // kv] + tail)])
+    each = Sym(("floordiv", expr(heads), expr(kv))) if isinstance(heads, Sym) or isinstance(kv, Sym) else heads // kv
+    y = w.e("Expand", [w.reshape(t, lead + [kv, 1] + tail), w.sizes(lead + [kv, each] + tail)])
     return Val_of(w, w.reshape(y, lead + [heads] + tail), t.code, lead + [heads] + tail)
 
 
 def sdpa(w, outs, q, k, v, mask=None, dropout=0.0, causal=False, scale=None, gqa=False):
-    code = q.code
-    if scale is None:
-        if isinstance(q.sizes[-1], Sym):
-            _onnx.unsupported("attention over heads of a size that is not known")
+    code, root = q.code, None
+    if scale is None and isinstance(q.sizes[-1], Sym):
+        root = w.e("Pow", [w.scalar(q.sizes[-1], code), w.const(-0.25, code)])
+    elif scale is None:
         scale = 1.0 / math.sqrt(q.sizes[-1])
-    if w.opset >= 23 and q.rank() == 4 and not dropout and scale > 0:
+    keys = k.sizes[-2]  # an Attention takes at least one
+    if w.opset >= 23 and q.rank() == 4 and not dropout and (root or scale > 0) and (isinstance(keys, Sym) or keys):
         m = mask
         if m is not None:  # runtimes require the full last two sizes
             m = w.e("Expand", [m, w.sizes(m.sizes[:-2] + [q.sizes[-2], k.sizes[-2]])])
-        return w.e("Attention", [q, k, v, m], {"is_causal": int(causal), "scale": float(scale)})
+        q, k, v = [broadcast(w, t, outs[0].sizes[:1] + (t if gqa else outs[0]).sizes[1:2] + t.sizes[2:]) for t in (q, k, v)]
+        return w.e("Attention", [q, k, v, m], {"is_causal": int(causal)} if root else {"is_causal": int(causal), "scale": float(scale)})
     if gqa:
         k, v = grouped(w, k, q), grouped(w, v, q)
     kt = w.e("Transpose", [k], {"perm": flipped(k.rank())})
-    root = math.sqrt(abs(scale))
-    s = w.e("MatMul", [w.e("Mul", [q, w.const(root if scale > 0 else -root, code)]), w.e("Mul", [kt, w.const(root, code)])])
+    left, right = (root, root) if root else (w.const(math.copysign(math.sqrt(abs(scale)), scale), code), w.const(math.sqrt(abs(scale)), code))
+    s = w.e("MatMul", [w.e("Mul", [q, left]), w.e("Mul", [kt, right])])
     low = w.const(float("-inf"), code)
     if causal:
         rows, cols = w.scalar(q.sizes[-2], INT64), w.scalar(k.sizes[-2], INT64)
@@ -405,7 +416,7 @@ def projected_network(w, y, h, c, params, layers, dirs, order, dropout):
     return y, join(hs, 0), join(cs, 0)
 
 
-def recurrent(kind, order):
+def recurrent(kind, order, activation=None):
     def rule(w, outs, x, hx, params, has_biases, layers, dropout, train, bidirectional, batch_first):
         h, c = (hx[0], hx[1]) if kind == "LSTM" else (hx, None)
         dirs, per = 2 if bidirectional else 1, 4 if has_biases else 2
@@ -430,6 +441,8 @@ def recurrent(kind, order):
             attrs = {"hidden_size": hidden, "direction": "bidirectional" if bidirectional else "forward"}
             if kind == "GRU":
                 attrs["linear_before_reset"] = 1
+            if activation:
+                attrs["activations"] = [activation] * dirs
             ins = [y, join(ws), join(rs), join(bs) if bs else None, None, part(h)] + ([part(c)] if c is not None else [])
             got = w.e(kind, ins, attrs, 3 if kind == "LSTM" else 2)
             y = w.e("Reshape", [w.e("Transpose", [got[0]], {"perm": [0, 2, 1, 3]}), w.ints([0, 0, -1])])
@@ -574,7 +587,7 @@ TABLE = {
     "tc.scale_shift.default": scale_shift, "aten.native_batch_norm.default": native_batch_norm_of_both, "aten.nll_loss2d_forward.default": nll_loss2d,
     "aten.layer_norm.default": layer_norm, "aten.native_layer_norm.default": native_layer_norm, "aten.rms_norm.default": rms_norm,
     "aten.group_norm.default": group_norm, "aten.instance_norm.default": instance_norm, "aten.scaled_dot_product_attention.default": sdpa,
-    "aten.lstm.input": recurrent("LSTM", [0, 3, 1, 2]), "aten.gru.input": recurrent("GRU", [1, 0, 2]), "aten.rnn_tanh.input": recurrent("RNN", [0]),
+    "aten.lstm.input": recurrent("LSTM", [0, 3, 1, 2]), "aten.gru.input": recurrent("GRU", [1, 0, 2]), "aten.rnn_tanh.input": recurrent("RNN", [0]), "aten.rnn_relu.input": recurrent("RNN", [0], "Relu"),
     "higher_order.cond.default": cond, "higher_order.scan.default": scan, "higher_order.associative_scan.default": associative_scan, "higher_order.map_impl.default": map_impl,
     "higher_order.while_loop.default": while_loop,
 }

@@ -1,4 +1,4 @@
-# Random operators as ONNX's, which draw their own numbers: RandomNormalLike, RandomUniformLike, Bernoulli, Dropout.
+# Random operators as ONNX's, which draw their own numbers: RandomNormalLike, RandomUniformLike, Dropout.
 import math
 import _onnx
 from onnx_write_shape import filled, same
@@ -91,7 +91,7 @@ def bernoulli_of(w, outs, x, p, *rest):
 
 
 def bernoulli(w, outs, x, *rest):
-    return w.e("Bernoulli", [x], {"dtype": outs[0].code})
+    return bernoulli_of(w, outs, x, x)
 
 
 def bernoulli_p(w, outs, x, p=0.5, *rest):

@@ -507,10 +507,9 @@ for _k, _v in {
     "_local_scalar_dense.default": item, "sym_size.int": size_of, "_assert_async.msg": lambda w, outs, *r: [], "_assert_scalar.default": lambda w, outs, *r: [],
 }.items():
     TABLE["aten." + _k] = _v
-for _n in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"):
+for _n in ("default", "Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"):
     TABLE["aten.linspace." + _n] = linspace
     TABLE["aten.logspace." + _n] = logspace
-TABLE["aten.logspace.default"] = logspace
 # Operators whose kernels take any type: bfloat16 is kept.
 MOVES = ["aten." + _k for _k in (
     "alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "lift_fresh.default",

@@ -106,7 +106,9 @@ class Writer:
         return outs[0] if n == 1 else outs
 
     def const(self, items, code, dims=None):
-        """An initialiser: a number, or a list of numbers (dims: its sizes)."""
+        """An initialiser: a number, or a list of numbers (dims: its sizes). A symbolic number is computed."""
+        if isinstance(items, Sym):
+            return self.scalar(items, code)
         flat = items if isinstance(items, list) else [items]
         dims = dims if dims is not None else [len(items)] if isinstance(items, list) else []
         key = f"{flat} {code} {dims}"
@@ -117,7 +119,7 @@ class Writer:
         return self.constants[key]
 
     def ints(self, items):
-        return self.const(list(items), INT64)
+        return self.sizes(items) if any([isinstance(s, Sym) for s in items]) else self.const(list(items), INT64)
 
     def cast(self, v, code, have=None):
         have = v.code if isinstance(v, Val) else have
@@ -240,4 +242,4 @@ class Writer:
         free = [i for i, s in enumerate(sizes) if isinstance(s, Sym)]
         if len(free) == 1 and 0 not in [s for s in sizes if not isinstance(s, Sym)]:
             return self.e("Reshape", [v, self.ints([-1 if i == free[0] else s for i, s in enumerate(sizes)])])
-        return self.e("Reshape", [v, self.sizes(sizes)], {"allowzero": 1} if 0 in [s for s in sizes if not isinstance(s, Sym)] else {})
+        return self.e("Reshape", [v, self.sizes(sizes)], {"allowzero": 1} if free or 0 in sizes else {})

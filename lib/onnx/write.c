@@ -316,12 +316,17 @@ static void put_attribute(C *c, job *j, tc_buf *b, const char *name, V v) {
         size_t n;
         int64_t k;
         V *items = tc_items(v, &n);
+        const bool texts = n && tc_kind_of(items[0]) == K_STR;
         for (size_t i = 0; i < n; i++) {
+            if (texts) {
+                put_text(&a, 9, text_of(items[i]));
+                continue;
+            }
             if (!tc_is_int(items[i]) || !tc_int_fits(items[i], &k))
                 tc_raise_code(c, TC_UNSUPPORTED, "attribute %s depends on a size that is not known", name);
             put_int(&a, 8, k);
         }
-        put_int(&a, 20, TC_ONNX_A_INTS);
+        put_int(&a, 20, texts ? TC_ONNX_A_STRINGS : TC_ONNX_A_INTS);
     }
     put_message(b, 5, &a);
 }

@@ -93,10 +93,14 @@ static attention attention_of(const tc_node *n) {
     return (attention){tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3),
                        tc_arg_float(n, 4), tc_arg_bool(n, 5),  tc_arg_bool(n, 7),  &n->args[6]};
 }
-/* Does one of these sizes have to be broadcast to the other? */
+/* Does one of these sizes have to be broadcast to the other? By what is known of them, and by the example sizes as in tc_sh_repeats. */
 static bool repeats(const attention *a, tc_sym x, tc_sym y) {
-    tc_symctx *s = a->q->graph->program->sym;
-    return x != y && (tc_sym_is_int(x, 1) || tc_sym_is_int(y, 1) || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x, y, NULL)) == 0);
+    tc_program *p = a->q->graph->program;
+    if (x == y) return false;
+    int64_t lo, most[2], seen[2];
+    tc_sym_range(p->sym, x, &lo, &most[0]), tc_sym_range(p->sym, y, &lo, &most[1]);
+    if (most[0] == 1 || most[1] == 1 || tc_sym_known(p->sym, tc_sym_op(p->sym, TC_S_EQ, x, y, NULL)) == 0) return true;
+    return tc_program_example(p, x, &seen[0]) && tc_program_example(p, y, &seen[1]) && seen[0] != seen[1];
 }
 /* Why the kernel cannot compute it; NULL: it can. Other cases are decomposed. */
 static const char *misses_kernel(const tc_emit *e, attention a) {

@@ -280,9 +280,10 @@ PY
     [ "$status" -eq 3 ] && [[ "$stderr" == *"these sizes break a condition of a branch: "*"T"* ]] || { echo "$stderr"; return 1; }
 }
 
-@test "strided views, modes and LSTMs with projections go to ONNX" {
+@test "strided views, modes, numbers that are sizes, empty tensors and recurrent networks of all kinds go to ONNX" {
     cat >m.py <<'PY'
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 
@@ -315,7 +316,40 @@ class One(Projected):
 class Many(Projected):
     def __init__(self):
         super().__init__(2, True, False, True)
+
+
+class Relu(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.RNN(3, 4, nonlinearity="relu", bidirectional=True)
+
+    def forward(self, x):
+        return self.rnn(x)
+
+
+class Sizes(nn.Module):  # heads, their size and the order of a median are not known when it is written
+    def forward(self, q, k):
+        m = torch.ones(q.size(2), k.size(2)).tril(k.size(2) - q.size(2))
+        return (F.scaled_dot_product_attention(q, k, k, attn_mask=m > 0, enable_gqa=True), F.scaled_dot_product_attention(q, q[:1], q[:1], scale=0.5),
+                k.median(2), torch.linspace(0, 1, q.size(1)), F.softplus(k, 2, 1))
+
+
+class Empty(nn.Module):
+    def forward(self, x):
+        return x.any(0), x.all(), x.mean(0), x.argmax(1), F.avg_pool2d(x[:, None, :, None], 1), x.sum(0)
 PY
+    tc-export m.py:Relu --input x=Tx2x3xf32 -o m.pt2
+    tc-export m.pt2 --to onnx --verify -o m.onnx
+    tc-export m.py:Sizes --input q=BxQxTxExf32 --input k=BxKxSxExf32 -o m.pt2
+    set -- --input "q=2x4x3x5xf32=$(seq -s, -1 0.01 0.19)" --input "k=2x2x4x5xf32=$(seq -s, 0 0.02 1.58)" --to safetensors
+    tc-run m.pt2 "$@" -o a.safetensors
+    for opset in 18 23; do
+        tc-export m.pt2 --opset $opset -o m.onnx
+        tc-run m.onnx "$@" -o b.safetensors
+        tc-ckpt diff a.safetensors b.safetensors --rtol 1e-5 --atol 1e-6
+    done
+    tc-export m.py:Empty --input x=0x3xf32 -o m.pt2
+    tc-export m.pt2 --to onnx --verify -o m.onnx
     tc-export m.py:Strided --input x=Bx4xf32 -o m.pt2
     tc-export m.pt2 --to onnx --verify -o m.onnx
     tc-export m.py:Modes --input x=Bx7x5xf32 -o m.pt2
