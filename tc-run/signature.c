@@ -2,6 +2,7 @@
 #include "tc-run/run.h"
 
 #include "base/json_write.h"
+#include "base/text.h"
 #include "cmd/inputs.h"
 #include "pass/symbols.h"
 
@@ -9,7 +10,11 @@ static void print_leaf(tc_buf *b, const tc_arg *a) {
     int64_t i;
     switch (a->kind) {
     case TC_A_NONE: tc_buf_puts(b, "None"); break;
-    case TC_A_STRING: tc_buf_printf(b, "'%s'", a->string); break;
+    case TC_A_STRING:
+        tc_buf_putc(b, '\'');
+        tc_put_shown(b, a->string, strlen(a->string), "");
+        tc_buf_putc(b, '\'');
+        break;
     case TC_A_INT:
         if (tc_sym_const_int(a->sym, &i)) tc_buf_printf(b, "%lld", (long long)i);
         else tc_sym_print(b, a->sym);

@@ -117,6 +117,10 @@ void tc_json_uint(tc_json *w, uint64_t v) {
 void tc_double_text(tc_buf *b, double v) {
     char t[40];
     int p = 1;
+    if (!isfinite(v)) {
+        tc_buf_puts(b, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+        return;
+    }
     do snprintf(t, sizeof t, "%.*e", p - 1, v);
     while (strtod(t, NULL) != v && ++p <= 17);
     char *e = strchr(t, 'e');

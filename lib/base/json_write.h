@@ -31,7 +31,7 @@ void tc_json_double(tc_json *w, double v); /* shortest text that reads back equa
 void tc_json_bool(tc_json *w, bool v);
 void tc_json_null(tc_json *w);
 void tc_json_raw(tc_json *w, const char *text, size_t n); /* a value already in JSON */
-/* The shortest decimal text of a finite double that reads back to the same bits, always with '.' or 'e' ("1.0", "1e-05"): Python's repr. */
+/* The shortest decimal text of a double that reads back to the same bits, always with '.' or 'e' ("1.0", "1e-05"), or inf, -inf, nan: Python's repr. */
 void tc_double_text(tc_buf *b, double v);
 
 #endif

@@ -25,8 +25,8 @@ _Noreturn static void jump(C *c) {
     longjmp(t->jb, 1);
 }
 
-const frame *tc_user_frame(C *c) {
-    const frame *f = c->fr;
+frame *tc_user_frame(C *c) {
+    frame *f = c->fr;
     while (f && (f->sc->file->embedded || !f->at)) f = f->prev;
     return f;
 }

@@ -591,9 +591,21 @@ static void class_statement(C *c, frame *f, const ast *n) {
     tc_store(c, f, n->a, decorate(c, f, n, d, cls));
 }
 
+/* `assert` on numbers that come from data: checked in the run, and taken to hold from here on, as torch._check. */
+static void assertion_on_data(C *c, frame *f, const ast *n, V cond) {
+    V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
+    f->at = n;
+    if (tc_sym_type(((symobj *)cond)->s) != TC_SYM_BOOL) cond = tc_sym_compare(c, '!', cond, tc_int(c, 0));
+    tc_torch_calln(c, "aten::_assert_scalar", 2, cond, msg ? (V)tc_to_str(c, msg) : tc_strz(c, "AssertionError"));
+}
+
 static void assertion(C *c, frame *f, const ast *n) {
     V t = tc_eval_expr(c, f, n->a);
     f->at = n;
+    if (!c->keep && !c->draft && tc_kind_of(t) == K_SYM && tc_sym_from_data(c, t)) {
+        assertion_on_data(c, f, n, t);
+        return;
+    }
     if (!c->keep && tc_kind_of(t) == K_SYM && !tc_sym_from_data(c, t) ? tc_sym_require(c, t) : condition(c, t, "an 'assert'") != 0) return;
     V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
     f->at = n;

@@ -192,29 +192,34 @@ const char *tc_suggest_branch(C *c, tc_sym cond, int outcome) {
     return kept(c, &b, true);
 }
 
-/* The argument of a call or index that must be a known number. */
-static const ast *argument(C *c, const ast *n) {
+static bool names(C *c, frame *f, const ast *n, tc_sym s) {
+    const V v = n->kind == N_NAME && !c->keep ? tc_eval_expr(c, f, n) : NULL;
+    return v && tc_kind_of(v) == K_SYM && ((symobj *)v)->s == s;
+}
+
+/* The argument of a call or index that must be a known number: a name of s, else the only one that is no constant. */
+static const ast *argument(C *c, frame *f, const ast *n, tc_sym s) {
     const ast *only = NULL;
+    int count = 0;
     if (n->kind == N_INDEX) return n->b->kind == N_SLICE ? NULL : n->b;
     if (n->kind != N_CALL) return n;
-    for (int i = 0; i < n->n; i++) {
-        if (n->list[i]->kind == N_CONST) continue;
-        if (only) return NULL;
-        only = n->list[i];
+    for (int i = 0; i < n->n + n->n2; i++) {
+        const ast *one = i < n->n ? n->list[i] : n->list2[i - n->n]->a;
+        if (names(c, f, one, s)) return one;
+        if (one->kind != N_CONST) only = one, count++;
     }
-    (void)c;
-    return only;
+    return count == 1 ? only : NULL;
 }
 
 const char *tc_suggest_number(C *c, tc_sym s, const char *part, const int64_t *known) {
-    const frame *f = tc_user_frame(c);
+    frame *f = tc_user_frame(c);
     const ast *n = asked(f);
     tc_buf b = {0}, e = {0};
     int64_t value = n && n->kind == N_INDEX ? 0 : 1;
     if (f && unpacking(f)) value = f->at->n;
     if (known) value = *known;
     origin(c, &b, s);
-    if (n && !*part) n = argument(c, n);
+    if (n && !*part) n = argument(c, f, n, s);
     if (n && operand(c, &e, n))
         tc_buf_printf(&b, "to promise it, paste before line %d%s  torch._check(%s%s == %lld)\n", f->statement->line,
                       known ? "" : ", with the value that it always has,", tc_buf_str(&e), part, (long long)value);

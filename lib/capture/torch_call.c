@@ -293,25 +293,34 @@ static tc_status call_once(C *c, const tc_op *op, tc_arg *a, int nargs, tc_value
     return st;
 }
 
-/* Simplifies the numbers among the arguments by the guards. */
+/* A number as the guards and promises (torch._check) have it. */
+static tc_sym settled(tc_symctx *s, tc_sym a) {
+    int64_t lo, hi;
+    a = tc_sym_simplify(s, a);
+    if (tc_sym_type(a) != TC_SYM_INT) return a;
+    tc_sym_range(s, a, &lo, &hi);
+    return lo == hi ? tc_sym_int(s, lo) : a;
+}
+
 static void settle(tc_arena *arena, tc_symctx *s, tc_arg *a, int nargs) {
     for (int i = 0; i < nargs; i++) {
-        if (a[i].kind == TC_A_INT || (a[i].kind == TC_A_SCALAR && a[i].is_sym)) a[i].sym = tc_sym_simplify(s, a[i].sym);
+        if (a[i].kind == TC_A_INT || (a[i].kind == TC_A_SCALAR && a[i].is_sym)) a[i].sym = settled(s, a[i].sym);
         if (a[i].kind != TC_A_INTS || !a[i].n) continue;
         tc_sym *all = TC_NEWN(arena, tc_sym, (size_t)a[i].n);
-        for (int k = 0; k < a[i].n; k++) all[k] = tc_sym_simplify(s, a[i].syms[k]);
+        for (int k = 0; k < a[i].n; k++) all[k] = settled(s, a[i].syms[k]);
         a[i].syms = all;
     }
 }
 
-/* An operator that needs the value of a size, such as unbind() for the number of pieces, fixes it as a loop over the size does. */
+/* An operator that needs the value of a size, such as unbind() for the number of pieces, fixes it as a loop over the size does; if it depends on data,
+ * the source must promise it. */
 static tc_status call_pinning(C *c, const tc_op *op, tc_arg *a, int nargs, tc_value ***outs, int *nouts) {
     enum { MOST = 16 };
     tc_program *p = tc_torch_program(c);
     for (int i = 0;; i++) {
         p->wanted = NULL;
         tc_status st = call_once(c, op, a, nargs, outs, nouts);
-        if (!st || !p->wanted || i == MOST || tc_sym_holds_data(p->wanted)) return st;
+        if (!st || !p->wanted || i == MOST || (tc_sym_holds_data(p->wanted) && tc_sym_type(p->wanted) != TC_SYM_INT)) return st;
         tc_status_free(st);
         tc_sym_force_as(c, tc_symv(c, p->wanted), "");
         settle(&p->arena, p->sym, a, nargs);

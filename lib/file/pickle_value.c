@@ -41,11 +41,6 @@ static void print_text(tc_buf *b, const char *s, size_t n) {
     tc_json_stringn(&w, s, n);
 }
 
-static void print_number(tc_buf *b, double f) {
-    if (isfinite(f)) tc_double_text(b, f);
-    else tc_buf_puts(b, isnan(f) ? "nan" : f > 0 ? "inf" : "-inf");
-}
-
 static void print_dict(tc_buf *b, const tc_pk *v, size_t limit, int depth);
 
 static void print(tc_buf *b, const tc_pk *v, size_t limit, int depth) {
@@ -58,7 +53,7 @@ static void print(tc_buf *b, const tc_pk *v, size_t limit, int depth) {
     case TC_PK_BOOL: tc_buf_puts(b, v->b ? "true" : "false"); break;
     case TC_PK_INT: tc_buf_printf(b, "%lld", (long long)v->i); break;
     case TC_PK_LONG: tc_buf_printf(b, "<an integer of %zu bytes>", v->n); break;
-    case TC_PK_FLOAT: print_number(b, v->f); break;
+    case TC_PK_FLOAT: tc_double_text(b, v->f); break;
     case TC_PK_STRING: print_text(b, v->s, v->n < limit ? v->n : limit); break;
     case TC_PK_BYTES: tc_buf_printf(b, "<%zu bytes>", v->n); break;
     case TC_PK_LIST: print_items(b, v->items, v->len, "[]", limit, depth); break;

@@ -258,16 +258,6 @@ tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi) 
     return tc_sym_var(p->sym, name, type, lo, hi);
 }
 
-bool tc_sym_holds_data(tc_sym s) {
-    if (tc_sym_opcode(s) == TC_S_VAR) {
-        const char *name = tc_sym_var_name(s);
-        return (name[0] == 'u' && name[1] >= '0' && name[1] <= '9') || !strncmp(name, "zuf", 3);
-    }
-    for (int i = 0; i < tc_sym_arity(s); i++)
-        if (tc_sym_holds_data(tc_sym_arg(s, i))) return true;
-    return false;
-}
-
 /* ---- visiting and replacing operands ---- */
 bool tc_node_has_operand(const tc_node *n, const tc_value *v) {
     for (int i = 0; i < n->nargs; i++) {

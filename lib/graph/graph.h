@@ -278,8 +278,6 @@ tc_input *tc_program_add_input(tc_program *p, tc_input in);     /* in.value: a g
 tc_output *tc_program_add_output(tc_program *p, tc_output out); /* out.value is appended to graph->outputs, too */
 /* a new unbacked symbol (u0, u1, ...) for a data-dependent number in [lo, hi] */
 tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi);
-/* does s contain an unbacked symbol? Recognised by name, as in PyTorch */
-bool tc_sym_holds_data(tc_sym s);
 void tc_program_guard(tc_program *p, tc_guard g); /* also assumed in the symctx, unless g.apart; duplicates are merged; g.op is copied */
 void tc_program_set_example(tc_program *p, tc_sym var, int64_t value);
 bool tc_program_example(const tc_program *p, tc_sym s, int64_t *out); /* value of s in the example inputs; false: unknown */

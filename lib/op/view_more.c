@@ -252,7 +252,7 @@ static tc_status decompose_narrow(tc_emit *e, const tc_node *n) {
     if (x->meta.rank == 0) return refuse(n, "narrow() cannot be applied to a 0-dim tensor.");
     TC_TRY(wrap(n, 1, x->meta.rank, &d));
     tc_sym start = tc_arg_sym(n, 2), len = tc_arg_sym(n, 3);
-    if (tc_sym_const_int(len, &b) && b < 0) return refuse(n, "narrow(): length must be non-negative.");
+    if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), len, NULL))) return refuse(n, "narrow(): length must be non-negative.");
     if (tc_sym_const_int(start, &a) && tc_sym_const_int(x->meta.size[d], &size)) {
         if (a < -size || a > size)
             return tc_error(TC_CONTENT, "IndexError: %s: start out of range (expected to be in range of [%lld, %lld], but got %lld)",
@@ -327,7 +327,7 @@ static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
     tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)count + 1);
     at[0] = tc_sym_int(s, 0);
     for (int k = 0; k < count; k++) {
-        if (tc_sym_const_int(n->args[1].syms[k], &v) && v < 0)
+        if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LE, at[0], n->args[1].syms[k], NULL)))
             return refuse(n, "split_with_sizes expects split_sizes have only non-negative entries");
         at[k + 1] = tc_sym_add(s, at[k], n->args[1].syms[k]);
     }

@@ -181,6 +181,8 @@ static tc_status run_item(frame *f, const tc_node *n) {
     to->i = tc_scalar_to_int(v);
     int64_t lo, hi;
     tc_sym_range(f->e->program->sym, out->sym, &lo, &hi);
+    if (to->i < lo && hi == TC_SYM_NO_HI)
+        return tc_error(TC_CONTENT, "%lld is too small: the program needs at least %lld", (long long)to->i, (long long)lo);
     if (to->i < lo || to->i > hi)
         return tc_error(TC_CONTENT, "%lld is outside of %lld..%lld, what the program can do", (long long)to->i, (long long)lo, (long long)hi);
     return check_guards_about(f->e, out->sym);

@@ -345,6 +345,16 @@ bool tc_sym_contains(tc_sym s, tc_sym part) {
     return false;
 }
 
+bool tc_sym_holds_data(tc_sym s) {
+    if (tc_sym_opcode(s) == TC_S_VAR) {
+        const char *name = tc_sym_var_name(s);
+        return (name[0] == 'u' && name[1] >= '0' && name[1] <= '9') || !strncmp(name, "zuf", 3);
+    }
+    for (int i = 0; i < tc_sym_arity(s); i++)
+        if (tc_sym_holds_data(tc_sym_arg(s, i))) return true;
+    return false;
+}
+
 static bool is_assumed(const tc_symctx *c, tc_sym s) {
     for (size_t i = 0; i < c->assumed.len; i++)
         if (c->assumed.data[i] == s) return true;
@@ -453,9 +463,11 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     if (a->type != TC_SYM_INT || b->type != TC_SYM_INT) return;
     tc_sym d = sym_difference(c, a, b);
     sym_term t[SYM_MAX_TERMS], rest[SYM_MAX_TERMS];
+    const bool data = tc_sym_holds_data(d);
     int n = sym_terms(d, t, SYM_MAX_TERMS), best = -1;
-    for (int i = 0; i < n; i++) { /* the youngest symbol with coefficient 1 or -1, else another such atom */
-        if (!t[i].key || (t[i].c != 1 && t[i].c != -1) || !sym_is_atom(t[i].key)) continue;
+    /* The youngest symbol with coefficient 1 or -1, else another such atom; never the size of an input by numbers that are known only later. */
+    for (int i = 0; i < n; i++) {
+        if (!t[i].key || (t[i].c != 1 && t[i].c != -1) || !sym_is_atom(t[i].key) || (data && !tc_sym_holds_data(t[i].key))) continue;
         bool inside = false;
         for (int k = 0; k < n; k++)
             if (k != i && t[k].key && tc_sym_contains(t[k].key, t[i].key)) inside = true;

@@ -114,6 +114,7 @@ bool tc_sym_const_bool(tc_sym s, bool *out);
 bool tc_sym_is_int(tc_sym s, int64_t v); /* the constant v */
 
 bool tc_sym_contains(tc_sym s, tc_sym part);
+bool tc_sym_holds_data(tc_sym s); /* does s contain an unbacked symbol, u0, u1, ... zuf0? Recognised by name, as in PyTorch */
 
 /* Interval of an int expression from the ranges of its symbols. */
 void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi);

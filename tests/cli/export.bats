@@ -310,13 +310,15 @@ PY
         'y = x.nonzero()|if y.shape[0] == 0:|    return x|return y.float()'
         'k = n.item()|for i in range(k):|    x = x + x|return x'
         'k = n.item()|return [x, x * 2, x * 3][k]'
-        'y = x[x > 0]|assert y.numel() > 2|return y.max()'
+        'y = x[x > 0]|if not y.numel() > 2:|    raise ValueError(1)|return y.max()'
         'k = n.item()|while k > 0:|    k = k - n.item()|return x'
         'k = n.item()|y = x * 2 if k % 2 == 0 else x|return y'
         'if x.sum() > 0:|    return x * 2|return x'
         'y = x.nonzero()|a, b = y|return a + b'
         'k = n.item()|if not (k > 2 and k < x.shape[0] + 9):|    return x|return x + 1'
         'k = n.item()|if k:|    return x|return x + 1'
+        'k = n.item()|return x.unfold(0, size=k, step=1)'
+        'k = n.item()|return x.chunk(k)'
     )
     local case=0 body check line turn
     for body in "${bodies[@]}"; do
@@ -341,6 +343,61 @@ PY
     fails 3 "size(0)=3, expected 2" tc-run again9.pt2 --input x=2x2xf32=1,0,5,1 --input n=i64=1
     fails 3 "2 is outside of 1..1" tc-run again3.pt2 --input x=2x2xf32=1 --input n=i64=2
     fails 3 "Expected cond to be True" tc-run d8.pt2 --input x=2x2xf32=-1 --input n=i64=1
+}
+
+@test "what numbers from data must equal is checked where they are known, and never sets the size of an input" {
+    cat >e.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Mask(nn.Module):
+    def forward(self, x, n):
+        valid = torch.arange(n.max().item())[None] < n[:, None]
+        return x.masked_fill(~valid, 0)
+
+
+class Shape(nn.Module):
+    def forward(self, x, n):
+        a, b = n.tolist()
+        return x.reshape(a, b)
+
+
+class Pieces(nn.Module):
+    def forward(self, x, n):
+        a, b = x.flatten().split(n.tolist())
+        return a, b, x.narrow(0, 0, n[0].item() - 2)
+
+
+class Size(nn.Module):
+    def forward(self, x, n):
+        return F.interpolate(x[None], size=n[0].item())
+
+
+class Assert(nn.Module):
+    def forward(self, x, n):
+        k = n[0].item()
+        assert k > 1, f"only {x.shape[0]}"
+        return x * k
+PY
+    local name
+    for name in Mask Shape Pieces Size Assert; do
+        tc-export "e.py:$name" --input x=2xTxf32 --input n=2xi64 -o "$name.pt2"
+        tc-compile "$name.pt2" -o "c$name.pt2"
+    done
+    for name in "" c; do
+        fails 3 "T == max(u1, 0), required by aten.masked_fill.Scalar (e.py:9)" tc-run "${name}Mask.pt2" --input x=2x3xf32=1 --input n=2xi64=1,1 -o y.npy
+        tc-run "${name}Shape.pt2" --input x=2x3xf32=1 --input n=2xi64=1,6 -o y.npy
+        fails 3 "2*T == u1*u2" tc-run "${name}Shape.pt2" --input x=2x3xf32=1 --input n=2xi64=2,2 -o y.npy
+        tc-run "${name}Pieces.pt2" --input x=2x3xf32=1 --input n=2xi64=3,3 --to safetensors -o y.st
+        fails 3 "these sizes break" tc-run "${name}Pieces.pt2" --input x=2x3xf32=1 --input n=2xi64=7,-1 --to safetensors -o y.st
+        fails 3 "1 is outside of 2..4" tc-run "${name}Pieces.pt2" --input x=2x3xf32=1 --input n=2xi64=1,5 --to safetensors -o y.st
+        tc-run "${name}Size.pt2" --input x=2x3xf32=1 --input n=2xi64=4 -o y.npy
+        fails 3 "0 is too small" tc-run "${name}Size.pt2" --input x=2x3xf32=1 --input n=2xi64=0 -o y.npy
+        tc-run "${name}Assert.pt2" --input x=2x3xf32=1 --input n=2xi64=2 -o y.npy
+        fails 3 "e.py:31: _local_scalar_dense: 1 is too small" tc-run "${name}Assert.pt2" --input x=2x3xf32=1 --input n=2xi64=1 -o y.npy
+    done
 }
 
 @test "--draft decides by the example inputs, reports each place once, and asserts what it took" {

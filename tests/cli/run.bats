@@ -97,6 +97,9 @@ PY
     [[ "$output" == *"x      f32[s77, 16]"*"s77: 1 to 1024"*"out.0"* ]]
     run --separate-stderr tc-run "$mlp" --signature --json
     [ "${lines[0]}" = '{"input": "x", "dtype": "f32", "shape": ["s77", 16]}' ]
+    printf 'import torch\n\n\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x, float("inf"), -float("nan"), -0.0, "a\\n\\x1b[2J"\n' >leaves.py
+    tc-export leaves.py:M --input x=2xf32 | tc-run --signature >leaves
+    [ "$(sed -n 's/^  out.[1-9]  //p' leaves | tr '\n' ' ')" = "inf nan -0.0 'a\x0a\x1b[2J' " ]
 }
 
 @test "a literal, a file, a key and a pipe give the same bits" {
