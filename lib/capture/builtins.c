@@ -24,6 +24,7 @@ static V int_new(C *c, args *A) {
     case K_TENSOR: {
         V n = tc_tensor_number(c, x, "int()");
         if (tc_kind_of(n) == K_SYM) return tc_sym_unary(c, 'i', n);
+        if (tc_kind_of(n) == K_COMPLEX) tc_raise(c, "RuntimeError", "value cannot be converted to type int64_t without overflow");
         return tc_kind_of(n) == K_FLOAT ? tc_int_from_double(c, tc_flt(n)) : tc_kind_of(n) == K_BOOL ? tc_int(c, n == c->true_) : n;
     }
     default: {

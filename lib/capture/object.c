@@ -481,8 +481,8 @@ bool tc_equal(C *c, V a, V b) {
 
 int64_t tc_index(C *c, V v, const char *what) {
     int64_t i;
+    if (tc_kind_of(v) == K_TENSOR) v = tc_tensor_index(c, v, what);
     if (tc_kind_of(v) == K_BOOL) return v == c->true_;
-    if (tc_kind_of(v) == K_TENSOR) v = tc_tensor_number(c, v, what);
     if (tc_kind_of(v) == K_SYM) {
         if (tc_sym_const_int(((symobj *)v)->s, &i)) return i;
         v = tc_sym_force_as(c, v, "");

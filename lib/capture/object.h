@@ -626,7 +626,9 @@ int64_t tc_tensor_len(C *c, V t);
 V tc_tensor_iter(C *c, V t);
 str *tc_tensor_repr(C *c, V t);
 V tc_op_call(C *c, V f, args *A);
-V tc_tensor_number(C *c, V t, const char *what); /* int(), float(), index of a tensor */
+V tc_tensor_number(C *c, V t, const char *what); /* int(), float() of a tensor */
+V tc_tensor_index(C *c, V t, const char *what);
+bool tc_tensor_contains(C *c, V t, V x);
 bool tc_tensor_formats_as_number(C *c, V t);     /* f"{t}": a tensor of no dimensions, not a parameter, outside of captures */
 
 #endif

@@ -579,7 +579,7 @@ bool tc_contains(C *c, V o, V x) {
         if (f) return tc_truth(c, tc_call2(c, tc_kind_of(f) == K_CLASSM ? ((wrapper *)f)->f : f, o, x));
         break;
     }
-    case K_TENSOR: return tc_tensor_truth(c, tc_rich(c, '=', o, x), "'in'");
+    case K_TENSOR: return tc_tensor_contains(c, o, x);
     default: break;
     }
     V it = tc_iter(c, o), v;

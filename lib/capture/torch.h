@@ -126,6 +126,7 @@ static inline bool tc_is_tensor(V v) { return tc_kind_of(v) == K_TENSOR; }
 static inline bool tc_is_symbolic(const tensor *t) { return t->v != NULL; }
 
 void tc_torch_require_grad(tensor *t, bool on);         /* t is a leaf */
+const tc_value *tc_torch_unwritten(const tc_value *v);  /* before writes in place under no_grad, which leave a leaf one */
 V tc_torch_wrap(C *c, tc_tensor t, bool requires_grad); /* takes t */
 void tc_torch_forget(C *c, tensor *t);                  /* frees its storage early; t must not be used any more */
 V tc_torch_wrap_value(C *c, tc_value *v);               /* tensor, tuple of a list, or number */

@@ -62,10 +62,16 @@ static void forget_result(C *c, V v) {
     if (tc_is_tensor(v)) tc_torch_forget(c, (tensor *)v);
 }
 
+const tc_value *tc_torch_unwritten(const tc_value *v) {
+    for (const tc_node *n; (n = v->producer) && (n->straight || (n->no_grad && tc_op_schema(n->op)->inplace));) v = n->args[0].value;
+    return v;
+}
+
 /* An operand of a body stands for a tensor of the graph around it: the write to that one says whether it is a leaf. */
 static bool is_leaf(const tensor *t) {
     if (!t->requires_grad || !t->v) return t->requires_grad && !t->computed;
-    return t->v->producer ? t->v->producer->leaf : t->v->graph == t->v->graph->program->graph;
+    const tc_value *v = tc_torch_unwritten(t->v);
+    return v->producer ? v->producer->leaf : v->graph == v->graph->program->graph;
 }
 
 static void refuse_leaf(C *c, const tc_op *op, const tensor *t) {

@@ -422,8 +422,10 @@ static V tensor_like(C *c, V cls, V data) {
 static V parameter_new(C *c, args *A) {
     V v[3];
     tc_take(c, A, "Parameter", "cls data= requires_grad=", v);
-    V p = tensor_like(c, v[0], v[1]);
-    ((tensor *)p)->requires_grad = !v[2] || tc_truth(c, v[2]);
+    /* In a capture the parameter is a leaf of its own: no gradient goes through it to what computed the data. */
+    const bool computed = c->torch->graph && tc_is_tensor(v[1]) && ((tensor *)v[1])->v;
+    V p = tensor_like(c, v[0], computed ? tc_torch_calln(c, "aten::detach", 1, v[1]) : v[1]);
+    tc_torch_require_grad((tensor *)p, !v[2] || tc_truth(c, v[2]));
     if (((tensor *)p)->requires_grad && !tc_is_float(tc_torch_dtype(p)) && !tc_is_complex(tc_torch_dtype(p)))
         tc_raise(c, "RuntimeError", "Only Tensors of floating point and complex dtype can require gradients");
     return p;

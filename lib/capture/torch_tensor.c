@@ -172,11 +172,20 @@ static V item(C *c, V o) {
 V tc_tensor_number(C *c, V t, const char *what) {
     tensor *x = (tensor *)t;
     if (!c->torch->graph && x->t.storage) {
-        if (tc_tensor_numel(&x->t) != 1) tc_raise(c, "TypeError", "%s: only integer tensors of a single element can be converted to an index", what);
+        if (tc_tensor_numel(&x->t) != 1) tc_raise(c, "ValueError", "%s: only one element tensors can be converted to Python scalars", what);
         return item(c, t);
     }
     if (!c->torch->graph) tc_raise(c, "RuntimeError", "a tensor of a capture was used outside of it");
     return item(c, t);
+}
+
+V tc_tensor_index(C *c, V t, const char *what) {
+    const tensor *x = (tensor *)t;
+    const bool one = c->torch->graph || !x->t.storage || tc_tensor_numel(&x->t) == 1;
+    V v = one ? tc_tensor_number(c, t, what) : NULL;
+    if (!v || tc_kind_of(v) == K_FLOAT || tc_kind_of(v) == K_COMPLEX)
+        tc_raise(c, "TypeError", "%s: only integer tensors of a single element can be converted to an index", what);
+    return v;
 }
 
 bool tc_tensor_formats_as_number(C *c, V t) {
@@ -199,6 +208,13 @@ bool tc_tensor_truth(C *c, V v, const char *what) {
     if (read) return truth;
     tc_raise_data(c, tc_suggest_branch(c, NULL, -1),
                   "%s depends on the values of a tensor (data-dependent control flow): use torch.cond, torch.where or torch.while_loop", what);
+}
+
+bool tc_tensor_contains(C *c, V t, V x) {
+    const kind k = tc_kind_of(x);
+    if (k != K_TENSOR && k != K_BOOL && k != K_INT && k != K_FLOAT && k != K_COMPLEX && k != K_SYM)
+        tc_raise(c, "RuntimeError", "Tensor.__contains__ only supports Tensor or scalar, but you passed in a <class '%s'>.", tc_type_name(c, x));
+    return tc_tensor_truth(c, tc_torch_calln(c, "aten::any", 1, tc_rich(c, '=', t, x)), "'in'");
 }
 
 /* The first size as a number: a symbolic one is fixed here. */
@@ -347,7 +363,10 @@ static V plain_attr(C *c, V v, const char *n) {
     case 'i':
         if (!strcmp(n, "imag")) return tc_torch_calln(c, "aten::imag", 1, v);
         if (!strcmp(n, "itemsize")) return tc_int(c, (int64_t)tc_dtype_size(d));
-        if (!strcmp(n, "is_leaf")) return tc_bool(c, !t->requires_grad || !(t->v ? t->v->producer != NULL : t->computed));
+        if (!strcmp(n, "is_leaf")) {
+            const tc_value *own = t->v ? tc_torch_unwritten(t->v) : NULL;
+            return tc_bool(c, !t->requires_grad || (own && own->producer ? own->producer->leaf : !t->computed));
+        }
         if (!strcmp(n, "is_cpu")) return tc_bool(c, !t->meta);
         if (!strcmp(n, "is_meta")) return tc_bool(c, t->meta);
         static const char *const no[] = {"is_cuda", "is_sparse", "is_quantized", "is_mps", "is_nested", "is_xpu", "is_mkldnn", "is_sparse_csr"};

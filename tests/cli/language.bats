@@ -865,3 +865,32 @@ PY
     diff <(printed Lazy.pt2) <(printed Known.pt2)
     fails 3 "LazyConv2d: its number of features is C, which the inputs must give as a number" tc-export m.py:Lazy --input x=BxCx5x6xf32 -o no.pt2
 }
+
+@test "a gradient goes through the steps of an optimiser made with differentiable=True, and not through a Parameter" { # expected: the gradients that PyTorch 2.15 gives
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        grads = []
+        for name, kw in (("SGD", dict(momentum=0.9)), ("Adam", {}), ("RAdam", {}), ("Adagrad", {}), ("Adadelta", {}), ("ASGD", {})):
+            first = torch.tensor([0.5, -1.0, 2.0]).requires_grad_()
+            w = first * 1.0
+            o = getattr(torch.optim, name)([w], lr=0.1, differentiable=True, **kw)
+            for i in range(3):
+                w.grad, = torch.autograd.grad(((w * x[i]).sin() * (i + 1)).sum(), w, create_graph=True)
+                o.step()
+            grads.append(torch.autograd.grad((w * x.sum(0)).sum(), first)[0])
+        expected = torch.tensor([[5.4924831, 2.4766297, 2.5854247], [3.4461119, 2.1850393, 3.0233345], [4.8235507, 1.018815, 1.4641458],
+                                 [3.4770036, 2.4149992, 3.0361695], [3.5002871, 3.2450206, 3.0001528], [6.3200316, 1.553302, 2.3376794]])
+        z = x.detach().requires_grad_()
+        made = torch.nn.Parameter(z * 2)  # a leaf, whatever its values were computed from
+        with torch.no_grad():
+            made.add_(0)
+        own, = torch.autograd.grad((made * z).sum(), z)
+        assert made.is_leaf and torch.optim.SGD([made])
+        return torch.isclose(torch.stack(grads), expected).all() & (own == z * 2).all()
+PY
+    tc-export m.py:Inner --input x=3x3xf32 | tc-run --input x=3x3xf32=1,2,3,.5,.25,-1,2,1,1 --output out.0:text=- >said
+    [ "$(od -An -tx1 said)" = " 01" ]
+}

@@ -718,9 +718,11 @@ PY
 
 @test "tensors among an optimiser's numbers; a null takes a key away; SparseAdam is refused" {
     tc-train -q r.yaml 'optimizer=torch.optim.Adam(m.parameters(), lr=0.01, betas=(0.8, 0.99))' -o numbers
-    tc-train -q r.yaml 'optimizer=torch.optim.Adam(m.parameters(), lr=torch.tensor(0.01, dtype=torch.float64),
-        betas=(0.8, torch.tensor(0.99, dtype=torch.float64)))' epochs=null -o tensors
+    tc-train -q r.yaml 'optimizer=torch.optim.Adam(m.parameters(), lr=torch.tensor(0.01, dtype=torch.float64), betas=(0.8, 0.99))' epochs=null -o tensors
     cmp numbers/step-12/shard-00001-model-00001-of-00001.safetensors tensors/step-12/shard-00001-model-00001-of-00001.safetensors
+    tc-train -q r.yaml 'optimizer=torch.optim.Adam(m.named_parameters(), lr=0.01, betas=(torch.tensor(0.8), torch.tensor(0.99)))' -o betas
+    fails 3 "betas must be either both floats or both Tensors" \
+        tc-train -q r.yaml 'optimizer=torch.optim.Adam(m.parameters(), betas=(0.8, torch.tensor(0.99)))' -o none
     run -2 --separate-stderr tc-train r.yaml steps=null -o none
     [[ "$stderr" == *"neither steps nor epochs is given"* ]]
     run -5 --separate-stderr tc-train r.yaml 'optimizer=torch.optim.SparseAdam(m.parameters())' -o sparse

@@ -43,3 +43,13 @@ show("full", lambda: torch.full((2,), 2**63, dtype=torch.float32))
 show("unflatten", lambda: torch.zeros(2, 0).unflatten(1, (0, -1)))
 show("negative uint64", lambda: torch.tensor([3, -1], dtype=torch.uint64))
 show("truth of wide", lambda: torch.tensor([2**70, -2**63], dtype=torch.bool))
+
+
+# One element as a number, and as an index.
+two, one, flag, z = torch.ones(2), torch.tensor([3]), torch.tensor(True), torch.tensor(1 + 2j)
+print(1 in two, 2 in two, 5 in one, 1.0 in torch.ones(0), [5, 7][flag], list(range(flag)), "ab"[flag], complex(z))
+for f in (lambda: int(z), lambda: "a" in two, lambda: [1, 2][two], lambda: [1, 2][torch.tensor(1.0)], lambda: float(two)):
+    try:
+        print(f())
+    except Exception as e:
+        print(type(e).__name__, str(e).split(": ")[-1])

@@ -132,7 +132,7 @@ def compile(model=None, **kw):
 
 
 def typename(x):
-    return type(x).__name__
+    return x.type() if isinstance(x, torch.Tensor) else type(x).__name__
 
 
 def get_default_device():

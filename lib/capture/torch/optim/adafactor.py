@@ -1,11 +1,11 @@
 # Adafactor: second moments factored over the last two dimensions.
 import torch
-from torch.optim.optimizer import Optimizer, _nonnegative
+from torch.optim.optimizer import Optimizer, _learning_rate
 
 
 class Adafactor(Optimizer):
     def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, foreach=None, maximize=False):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr, "Learning rate should be >= 0 but is:")
         if not 0.0 >= beta2_decay:
             raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
         if eps[0] is not None and not 0.0 <= eps[0]:
@@ -14,8 +14,12 @@ class Adafactor(Optimizer):
             raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
         if not 1.0 <= d:
             raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
-        _nonnegative("weight_decay value", weight_decay)
+        if not 0.0 <= weight_decay:
+            raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
         super().__init__(params, dict(lr=lr, beta2_decay=beta2_decay, eps=eps, d=d, weight_decay=weight_decay, foreach=foreach, maximize=maximize))
+
+    def _update_complex(self, p, grad, state, group):
+        raise RuntimeError("Adafactor does not support complex parameters")
 
     def _update(self, p, grad, state, group):
         if "step" not in state:

@@ -1,6 +1,6 @@
 # Adam, AdamW, Adamax, NAdam, RAdam. Bias corrections are host arithmetic in double precision.
 import torch
-from torch.optim.optimizer import Optimizer, _betas, _nonnegative
+from torch.optim.optimizer import Optimizer, _betas, _learning_rate, _nonnegative
 
 
 # Weight decay: decoupled, applied to p itself, else added to the gradient (of decay p^2 / 2).
@@ -19,10 +19,18 @@ class Adam(Optimizer):
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
                  capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         _nonnegative("epsilon value", eps)
         _betas(betas)
         _nonnegative("weight_decay value", weight_decay)
+        if len(set(isinstance(beta, torch.Tensor) for beta in betas)) != 1:
+            raise ValueError("betas must be either both floats or both Tensors")
+        for name, value in (("lr", lr), ("betas[0]", betas[0]), ("betas[1]", betas[1])):
+            if isinstance(value, torch.Tensor):
+                if foreach and not capturable:
+                    raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+                if value.numel() != 1:
+                    raise ValueError(f"Tensor {name} must be 1-element")
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach,
                                       capturable=capturable, differentiable=differentiable, fused=fused,
                                       decoupled_weight_decay=decoupled_weight_decay or self._decoupled))
@@ -40,13 +48,13 @@ class Adam(Optimizer):
         grad = _decay(p, grad, group)
         avg, sq = state["exp_avg"], state["exp_avg_sq"]
         avg.lerp_(grad, 1 - (beta1.to(p.dtype) if isinstance(beta1, torch.Tensor) else beta1))
-        sq.mul_(beta2).addcmul_(grad, grad.conj(), value=1 - beta2)
+        sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         correction1 = 1 - beta1**step
         correction2 = 1 - beta2**step
         if group["amsgrad"]:
             torch.maximum(state["max_exp_avg_sq"], sq, out=state["max_exp_avg_sq"])
             sq = state["max_exp_avg_sq"]
-        denom = (sq.sqrt() / correction2**0.5).add_(group["eps"])
+        denom = (sq.sqrt() / correction2**0.5).add(group["eps"])
         p.addcdiv_(avg, denom, value=-(lr / correction1))
 
 
@@ -62,7 +70,7 @@ class AdamW(Adam):
 class Adamax(Optimizer):
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, differentiable=False,
                  capturable=False):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         _nonnegative("epsilon value", eps)
         _betas(betas)
         _nonnegative("weight_decay value", weight_decay)
@@ -80,14 +88,14 @@ class Adamax(Optimizer):
             grad = grad.add(p, alpha=group["weight_decay"])
         avg, inf = state["exp_avg"], state["exp_inf"]
         avg.lerp_(grad, 1 - beta1)
-        torch.maximum(inf.mul_(beta2), grad.abs().add_(group["eps"]), out=inf)
+        inf.copy_(torch.maximum(inf.mul_(beta2), grad.abs().add(group["eps"])))
         p.addcdiv_(avg, inf, value=-(group["lr"] / (1 - beta1**step)))
 
 
 class NAdam(Optimizer):
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False, *,
                  foreach=None, maximize=False, capturable=False, differentiable=False):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         _nonnegative("epsilon value", eps)
         _betas(betas)
         _nonnegative("weight_decay value", weight_decay)
@@ -114,7 +122,7 @@ class NAdam(Optimizer):
         avg, sq = state["exp_avg"], state["exp_avg_sq"]
         avg.lerp_(grad, 1 - beta1)
         sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        denom = sq.div(1 - beta2**step).sqrt().add_(group["eps"])
+        denom = sq.div(1 - beta2**step).sqrt().add(group["eps"])
         taken = product.item()
         p.addcdiv_(grad, denom, value=-lr * (1.0 - mu) / (1.0 - taken))
         p.addcdiv_(avg, denom, value=-lr * mu_next / (1.0 - taken * mu_next))
@@ -123,7 +131,7 @@ class NAdam(Optimizer):
 class RAdam(Optimizer):
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *, foreach=None, maximize=False,
                  capturable=False, differentiable=False):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         _nonnegative("epsilon value", eps)
         _betas(betas)
         _nonnegative("weight_decay value", weight_decay)
@@ -149,6 +157,6 @@ class RAdam(Optimizer):
         length = limit - 2 * step * (beta2**step) / correction2
         if length > 5.0:
             rect = ((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)) ** 0.5
-            p.add_(corrected * lr * (correction2**0.5 / sq.sqrt().add_(group["eps"])) * rect, alpha=-1.0)
+            p.add_(corrected * lr * (correction2**0.5 / sq.sqrt().add(group["eps"])) * rect, alpha=-1.0)
         else:
             p.add_(corrected * lr, alpha=-1.0)

@@ -1,6 +1,6 @@
 # L-BFGS with an optional strong-Wolfe line search: host control flow over whole-parameter vectors, so it needs concrete tensors.
 import torch
-from torch.optim.optimizer import Optimizer, _nonnegative
+from torch.optim.optimizer import Optimizer, _learning_rate
 
 
 def _cubic(x1, f1, g1, x2, f2, g2, bounds=None):
@@ -93,7 +93,7 @@ def _real(p):
 class LBFGS(Optimizer):
     def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100,
                  line_search_fn=None, *, maximize=False):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         if max_eval is None:
             max_eval = max_iter * 5 // 4
         super().__init__(params, dict(lr=lr, max_iter=max_iter, max_eval=max_eval, tolerance_grad=tolerance_grad, tolerance_change=tolerance_change,

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections import Counter
 
 import torch
+from torch.optim.optimizer import Optimizer
 
 
 # A tensor rate stays a tensor: each new rate is rounded to its type.
@@ -18,8 +19,14 @@ def _own(lr):
     return lr.clone() if isinstance(lr, torch.Tensor) else lr
 
 
+def _check_optimizer(optimizer):
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+
+
 class LRScheduler:
     def __init__(self, optimizer, last_epoch=-1):
+        _check_optimizer(optimizer)
         self.optimizer = optimizer
         if last_epoch == -1:
             for group in optimizer.param_groups:
@@ -33,6 +40,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self):
+        self._step_count = 0
         self._is_initial = True
         self.step()
         self._is_initial = False
@@ -53,9 +61,11 @@ class LRScheduler:
         return [_own(group["lr"]) for group in self.optimizer.param_groups]
 
     def step(self, epoch=None):
+        self._step_count += 1
         self._update_lr(epoch)
 
     def _update_lr(self, epoch=None):
+        self._get_lr_called_within_step = False  # state of PyTorch's, which resets it after the step
         if epoch is None:
             self.last_epoch += 1
             values = self.get_lr()
@@ -83,7 +93,10 @@ def _check_parts(name, schedulers, optimizer):
 def _per_group(value, optimizer, name):
     if isinstance(value, (list, tuple)):
         if len(value) != len(optimizer.param_groups):
-            raise ValueError(f"Expected {len(optimizer.param_groups)} {name}, but got {len(value)}")
+            n = len(optimizer.param_groups)
+            if name == "lr_lambdas":
+                raise ValueError(f"Expected {n} lr_lambdas, but got {len(value)}")
+            raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {n}.")
         return list(value)
     return [value] * len(optimizer.param_groups)
 
@@ -277,6 +290,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_i = self.T_0
                 self.T_cur = epoch
         self.last_epoch = math.floor(epoch)
+        self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, self.get_lr()):
             _put_rate(group, lr)
         self._last_lr = self._lrs()
@@ -359,6 +373,7 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError("mode " + mode + " is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError("threshold mode " + threshold_mode + " is unknown!")
+        _check_optimizer(optimizer)
         self.factor = factor
         self.optimizer = optimizer
         self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
@@ -371,7 +386,8 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold_mode = threshold_mode
         self.last_epoch = 0
         self._last_lr = self._lrs()
-        self.best = math.inf if mode == "min" else -math.inf
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
@@ -426,6 +442,7 @@ def _get_momentum(group):
 class CyclicLR(LRScheduler):
     def __init__(self, optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=None, mode="triangular", gamma=1.0, scale_fn=None,
                  scale_mode="cycle", cycle_momentum=True, base_momentum=0.8, max_momentum=0.9, last_epoch=-1):
+        _check_optimizer(optimizer)
         bases = _per_group(base_lr, optimizer, "base_lr")
         if last_epoch == -1:
             for group, lr in zip(optimizer.param_groups, bases):
@@ -445,6 +462,7 @@ class CyclicLR(LRScheduler):
         if cycle_momentum:
             if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
                 raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            self.use_beta1 = "betas" in optimizer.defaults
             self.base_momentums = _per_group(base_momentum, optimizer, "base_momentum")
             self.max_momentums = _per_group(max_momentum, optimizer, "max_momentum")
             if last_epoch == -1:
@@ -496,22 +514,21 @@ class OneCycleLR(LRScheduler):
             self.total_steps = epochs * steps_per_epoch
         else:
             raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        # The last step of each phase, and between which entries of a group the rate and the momentum go.
+        rise = ("initial_lr", "max_lr", "max_momentum", "base_momentum")
         if three_phase:
-            self._phases = [
-                (float(pct_start * self.total_steps) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
-                (float(2 * pct_start * self.total_steps) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
-                (self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
-            ]
+            phases = [(float(pct_start * self.total_steps) - 1, *rise),
+                      (float(2 * pct_start * self.total_steps) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+                      (self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum")]
         else:
-            self._phases = [
-                (float(pct_start * self.total_steps) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
-                (self.total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),
-            ]
+            phases = [(float(pct_start * self.total_steps) - 1, *rise), (self.total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
+        names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+        self._schedule_phases = [dict(zip(names, phase)) for phase in phases]
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self._anneal = anneal_strategy
+        self._anneal_func_type = anneal_strategy
         highs = _per_group(max_lr, optimizer, "max_lr")
         if last_epoch == -1:
             for group, high in zip(optimizer.param_groups, highs):
@@ -522,6 +539,7 @@ class OneCycleLR(LRScheduler):
         if cycle_momentum:
             if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
                 raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+            self.use_beta1 = "betas" in optimizer.defaults
             if last_epoch == -1:
                 low_m = _per_group(base_momentum, optimizer, "base_momentum")
                 high_m = _per_group(max_momentum, optimizer, "max_momentum")
@@ -532,23 +550,24 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _between(self, start, end, pct):
-        if self._anneal == "cos":
+        if self._anneal_func_type == "cos":
             return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
         return (end - start) * pct + start
 
     def get_lr(self):
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(f"Tried to step {step} times. The total number of steps is {self.total_steps}")
+            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
         lrs = []
         for group in self.optimizer.param_groups:
             start = 0.0
-            for i, (end, lr_a, lr_b, m_a, m_b) in enumerate(self._phases):
-                if step <= end or i == len(self._phases) - 1:
+            for i, phase in enumerate(self._schedule_phases):
+                end = phase["end_step"]
+                if step <= end or i == len(self._schedule_phases) - 1:
                     pct = (step - start) / (end - start)
-                    lr = self._between(group[lr_a], group[lr_b], pct)
+                    lr = self._between(group[phase["start_lr"]], group[phase["end_lr"]], pct)
                     if self.cycle_momentum:
-                        _set_momentum(group, self._between(group[m_a], group[m_b], pct))
+                        _set_momentum(group, self._between(group[phase["start_momentum"]], group[phase["end_momentum"]], pct))
                     break
                 start = end
             lrs.append(lr)

@@ -2,7 +2,7 @@
 import math
 
 import torch
-from torch.optim.optimizer import Optimizer, _nonnegative
+from torch.optim.optimizer import Optimizer, _learning_rate
 
 
 def _orthogonalize(grad, coefficients, steps, eps):
@@ -28,9 +28,11 @@ def _orthogonalize(grad, coefficients, steps, eps):
 class Muon(Optimizer):
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True, ns_coefficients=(3.4445, -4.775, 2.0315), eps=1e-7,
                  ns_steps=5, adjust_lr_fn=None):
-        _nonnegative("learning rate", lr)
-        _nonnegative("momentum value", momentum)
-        _nonnegative("weight decay value", weight_decay)
+        _learning_rate(lr, "Learning rate should be >= 0 but is:")
+        if not 0.0 <= momentum:
+            raise ValueError(f"momentum should be >= 0 but is: {momentum}")
+        if not 0.0 <= weight_decay:
+            raise ValueError(f"weight decay should be >= 0 but is: {weight_decay}")
         if adjust_lr_fn is not None and adjust_lr_fn not in ("original", "match_rms_adamw", "spectral_unclamped"):
             raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
         super().__init__(params, dict(lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov, ns_coefficients=ns_coefficients, eps=eps,
@@ -39,6 +41,9 @@ class Muon(Optimizer):
             for p in group["params"]:
                 if p.ndim != 2:
                     raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}")
+
+    def _update_complex(self, p, grad, state, group):
+        raise RuntimeError("Muon does not support complex parameters")
 
     def _update(self, p, grad, state, group):
         if "momentum_buffer" not in state:

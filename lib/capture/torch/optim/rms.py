@@ -1,12 +1,12 @@
 # RMSprop, Adagrad, Adadelta, Rprop, ASGD.
 import torch
-from torch.optim.optimizer import Optimizer, _nonnegative
+from torch.optim.optimizer import Optimizer, _learning_rate, _nonnegative
 
 
 class RMSprop(Optimizer):
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, foreach=None,
                  maximize=False, differentiable=False):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         _nonnegative("epsilon value", eps)
         _nonnegative("momentum value", momentum)
         _nonnegative("weight_decay value", weight_decay)
@@ -31,10 +31,10 @@ class RMSprop(Optimizer):
         if group["centered"]:
             mean = state["grad_avg"]
             mean.lerp_(grad, 1 - alpha)
-            avg = sq.addcmul(mean, mean, value=-1).sqrt_()
+            avg = sq.addcmul(mean, mean, value=-1).sqrt()
         else:
             avg = sq.sqrt()
-        avg = avg.add_(group["eps"])
+        avg = avg.add(group["eps"])
         if group["momentum"] > 0:
             buf = state["momentum_buffer"]
             buf.mul_(group["momentum"]).addcdiv_(grad, avg)
@@ -46,7 +46,7 @@ class RMSprop(Optimizer):
 class Adagrad(Optimizer):
     def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *, maximize=False,
                  differentiable=False, fused=None):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         _nonnegative("lr_decay value", lr_decay)
         _nonnegative("weight_decay value", weight_decay)
         _nonnegative("initial_accumulator_value value", initial_accumulator_value)
@@ -66,12 +66,12 @@ class Adagrad(Optimizer):
         rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])
         total = state["sum"]
         total.addcmul_(grad, grad, value=1)
-        p.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=-rate)
+        p.addcdiv_(grad, total.sqrt().add(group["eps"]), value=-rate)
 
 
 class Adadelta(Optimizer):
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False, differentiable=False):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         _nonnegative("epsilon value", eps)
@@ -90,8 +90,8 @@ class Adadelta(Optimizer):
         rho, eps = group["rho"], group["eps"]
         sq, acc = state["square_avg"], state["acc_delta"]
         sq.mul_(rho).addcmul_(grad, grad, value=1 - rho)
-        std = sq.add(eps).sqrt_()
-        delta = acc.add(eps).sqrt_().div_(std).mul_(grad)
+        std = sq.add(eps).sqrt()
+        delta = acc.add(eps).sqrt().div(std).mul(grad)
         acc.mul_(rho).addcmul_(delta, delta, value=1 - rho)
         p.add_(delta, alpha=-group["lr"])
 
@@ -99,7 +99,7 @@ class Adadelta(Optimizer):
 class Rprop(Optimizer):
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None, maximize=False,
                  differentiable=False):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, dict(lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize, differentiable=differentiable,
@@ -125,7 +125,7 @@ class Rprop(Optimizer):
 class ASGD(Optimizer):
     def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False, differentiable=False,
                  capturable=False):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         _nonnegative("weight_decay value", weight_decay)
         super().__init__(params, dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay, foreach=foreach, maximize=maximize,
                                       differentiable=differentiable, capturable=capturable))

@@ -1,12 +1,12 @@
 # SGD with momentum, dampening, Nesterov's form and weight decay.
 import torch
-from torch.optim.optimizer import Optimizer, _nonnegative
+from torch.optim.optimizer import Optimizer, _learning_rate, _nonnegative
 
 
 class SGD(Optimizer):
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
                  differentiable=False, fused=None):
-        _nonnegative("learning rate", lr)
+        _learning_rate(lr)
         _nonnegative("momentum value", momentum)
         _nonnegative("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):

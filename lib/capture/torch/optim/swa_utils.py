@@ -94,21 +94,23 @@ class SWALR(LRScheduler):
         for group, lr in zip(optimizer.param_groups, _per_group(swa_lr, optimizer, "swa_lr")):
             group["swa_lr"] = lr
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must by one of 'cos' or 'linear', instead got {anneal_strategy}")
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
-        self._anneal = anneal_strategy
+        self._anneal_strategy = anneal_strategy
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
     def _weight(self, t):
-        if self._anneal == "linear":
+        if self._anneal_strategy == "linear":
             return t
         import math
         return (1 - math.cos(math.pi * t)) / 2
 
     def get_lr(self):
-        step = self.last_epoch
+        step = self._step_count - 1
+        if self.anneal_epochs == 0:
+            step = max(1, step)
         n = max(1, self.anneal_epochs)
         before = self._weight(max(0, min(1, (step - 1) / n)))
         now = self._weight(max(0, min(1, step / n)))
