@@ -162,6 +162,11 @@ static void whole_windows(const pool *p, int64_t row) {
         else fill_lowest(p, out, p->c);
     }
 }
+/* Where tap t of window o reads. If all elements of a window are the lowest value, its tap 0 was never replaced: then the first one inside. */
+static int64_t position(const pool *p, int d, int64_t o, int64_t t) {
+    const int64_t i = o * p->stride[d] + t * p->dil[d] - p->pad[d];
+    return i < 0 ? (i % p->dil[d] + p->dil[d]) % p->dil[d] : i;
+}
 static void one_row(const pool *p, const rows *r, int64_t row) {
     int64_t o1 = row % p->to[1], o0 = row / p->to[1] % p->to[0], plane = row / p->to[1] / p->to[0];
     size_t e = tc_dtype_size(p->work);
@@ -180,10 +185,8 @@ static void one_row(const pool *p, const rows *r, int64_t row) {
     if (p->work == p->dtype) memcpy(out, r->best, (size_t)(p->to[2] * p->c) * e);
     else p->isa->cast[p->work][p->dtype](out, r->best, p->to[2] * p->c);
     for (int64_t o2 = 0; p->index && o2 < p->to[2]; o2++) {
-        int64_t t = r->index[o2], i2 = o2 * p->stride[2] + t % p->kernel[2] * p->dil[2] - p->pad[2];
-        int64_t i1 = o1 * p->stride[1] + t / p->kernel[2] % p->kernel[1] * p->dil[1] - p->pad[1];
-        int64_t i0 = o0 * p->stride[0] + t / p->kernel[2] / p->kernel[1] * p->dil[0] - p->pad[0];
-        p->index[row * p->to[2] + o2] = (i0 * p->in[1] + i1) * p->in[2] + i2;
+        const int64_t t = r->index[o2], i2 = position(p, 2, o2, t % p->kernel[2]), i1 = position(p, 1, o1, t / p->kernel[2] % p->kernel[1]);
+        p->index[row * p->to[2] + o2] = (position(p, 0, o0, t / p->kernel[2] / p->kernel[1]) * p->in[1] + i1) * p->in[2] + i2;
     }
 }
 static void some_rows(void *ctx, int64_t begin, int64_t end, int worker) {

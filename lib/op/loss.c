@@ -338,7 +338,17 @@ static tc_status decompose_bce_backward(tc_emit *e, const tc_node *n) { /* grad_
     tc_emit_result(e, 0, bce_backward(e, tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3), tc_arg_int(n, 4)));
     return tc_e_done(e);
 }
+/* PyTorch has no formula for the weights of these losses. */
+static tc_status refuse_weights(tc_emit *e, const tc_node *n, int last) {
+    for (int i = 2; i <= last; i++)
+        if (tc_emit_wants_grad(e, n, i))
+            return tc_error(TC_CONTENT,
+                            "The function '%s' is not differentiable with respect to argument '%s'. This input cannot have requires_grad True.",
+                            tc_op_schema(n->op)->name, tc_op_schema(n->op)->params[i].name);
+    return NULL;
+}
 static tc_status grad_bce(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    TC_TRY(refuse_weights(e, n, 2));
     tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 2);
     int64_t reduction = tc_arg_int(n, 3);
     if (tc_emit_wants_grad(e, n, 0))
@@ -393,6 +403,26 @@ static tc_status decompose_bce_logits(tc_emit *e, const tc_node *n) { /* self, t
     v = tc_e_cast(e, tc_e_sub(e, keep, ls), type);
     if (w) v = tc_e_cast(e, tc_e_mul(e, v, w), type);
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 4)));
+    return tc_e_done(e);
+}
+/* With p the pos_weight: g weight ((p t + 1 - t) sigmoid(x) - p t), and for the target g weight (log_sigmoid(-x) - p log_sigmoid(x)), which is -x
+ * without p. That of the composition would cancel in 16 bits. */
+static tc_status grad_bce_logits(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    TC_TRY(refuse_weights(e, n, 3));
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *pw = tc_arg_value(n, 3), *d[2] = {NULL, NULL};
+    if (tc_emit_wants_grad(e, n, 0)) {
+        tc_value *s = f1(e, "aten::sigmoid", x), *pt = pw ? tc_e_mul(e, pw, t) : t;
+        d[0] = tc_e_sub(e, pw ? tc_e_mul(e, tc_e_sub(e, tc_e_adds(e, pt, 1), t), s) : s, pt);
+    }
+    if (tc_emit_wants_grad(e, n, 1)) {
+        d[1] = tc_e_neg(e, x);
+        if (pw) d[1] = tc_e_sub(e, f1(e, "aten::log_sigmoid", d[1]), tc_e_mul(e, f1(e, "aten::log_sigmoid", x), pw));
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!d[i]) continue;
+        tc_value *r = tc_e_mul(e, d[i], gs[0]);
+        tc_e_give(e, n, i, mean_scaled(e, w ? tc_e_mul(e, r, w) : r, x, tc_arg_int(n, 4)));
+    }
     return tc_e_done(e);
 }
 static tc_status decompose_kl_div(tc_emit *e, const tc_node *n) {
@@ -606,9 +636,14 @@ const tc_op tc_ops_loss[] = {
      .doc = "-t log x - (1 - t) log(1 - x)"},
     LOSS("binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean)", bce_backward, NULL,
          "gradient of binary_cross_entropy"),
-    KEEPING_LOSS("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean)",
-                 tc_shape_decomposed, " self target weight pos_weight ", bce_logits, "binary_cross_entropy_with_logits(f32[5], f32[5]:0..1)",
-                 "binary_cross_entropy of sigmoid(x)"),
+    {.schema = "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
+               "reduction=Mean) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_bce_logits,
+     .keeps = " self target weight pos_weight ",
+     .grad = grad_bce_logits,
+     .samples = "binary_cross_entropy_with_logits(f32[5], f32[5]:0..1)",
+     .doc = "binary_cross_entropy of sigmoid(x)"},
     LOSS("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False)", kl_div, "kl_div(f32[3,5], f32[3,5]:0.1..0.9)",
          "t (log t - x)"),
     CHECKED_LOSS("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean)", shape_like_self, soft_margin, "soft_margin_loss(f32[5], f32[5])",

@@ -130,26 +130,32 @@ static bool is_transpose(const tc_value *v) {
         if (!strcmp(tc_op_name(v->producer->op), names[i])) return true;
     return false;
 }
-static void grad_product(tc_emit *e, const tc_node *n, int i, tc_value *g, const char *op) {
-    if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, tc_e2(e, op, g, mH(e, tc_arg_value(n, i + 1))));
+/* v times the conjugate of a number */
+static tc_value *by_conj(tc_emit *e, tc_value *v, const tc_arg *number) {
+    return is_one(number) ? v : tc_e_conj(e, scaled(e, tc_e_conj(e, v), number));
+}
+static const tc_arg unit = {.kind = TC_A_SCALAR, .scalar = {.kind = TC_KIND_INT, .i = 1}};
+/* alpha multiplies the products, not g before them, which would round twice in 16 bits. */
+static void grad_product(tc_emit *e, const tc_node *n, int i, tc_value *g, const char *op, const tc_arg *alpha) {
+    if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, by_conj(e, tc_e2(e, op, g, mH(e, tc_arg_value(n, i + 1))), alpha));
     if (!tc_emit_wants_grad(e, n, i + 1)) return;
     /* The gradient of a transposed operand (linear's weight) is computed transposed, so that the weight's own gradient is contiguous. The same
      * products in the same order. */
-    if (is_transpose(tc_arg_value(n, i + 1))) tc_e_give(e, n, i + 1, mT(e, tc_e2(e, op, mT(e, g), tc_e_conj(e, tc_arg_value(n, i)))));
-    else tc_e_give(e, n, i + 1, tc_e2(e, op, mH(e, tc_arg_value(n, i)), g));
+    tc_value *r = is_transpose(tc_arg_value(n, i + 1)) ? mT(e, tc_e2(e, op, mT(e, g), tc_e_conj(e, tc_arg_value(n, i))))
+                                                       : tc_e2(e, op, mH(e, tc_arg_value(n, i)), g);
+    tc_e_give(e, n, i + 1, by_conj(e, r, alpha));
 }
 static tc_status grad_mm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    grad_product(e, n, 0, gs[0], "aten::mm");
+    grad_product(e, n, 0, gs[0], "aten::mm", &unit);
     return tc_e_done(e);
 }
 static tc_status grad_bmm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    grad_product(e, n, 0, gs[0], "aten::bmm");
+    grad_product(e, n, 0, gs[0], "aten::bmm", &unit);
     return tc_e_done(e);
 }
 static tc_status grad_added(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *op) {
-    tc_value *g = tc_e_conj(e, gs[0]); /* conj(conj(g) s) = g conj(s) */
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_e_conj(e, scaled(e, g, &n->args[3])));
-    grad_product(e, n, 1, tc_e_conj(e, scaled(e, g, &n->args[4])), op);
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, by_conj(e, gs[0], &n->args[3]));
+    grad_product(e, n, 1, gs[0], op, &n->args[4]);
     return tc_e_done(e);
 }
 static tc_status grad_addmm(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_added(e, n, gs, "aten::mm"); }
@@ -282,10 +288,10 @@ static tc_status decompose_addmv(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status grad_addmv(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *a = tc_arg_value(n, 1), *v = tc_arg_value(n, 2), *g = scaled(e, gs[0], &n->args[4]);
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scaled(e, gs[0], &n->args[3]));
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e2(e, "aten::outer", g, tc_e_conj(e, v)));
-    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, mv(e, tc_e_conj(e, mT(e, a)), g));
+    tc_value *a = tc_arg_value(n, 1), *v = tc_arg_value(n, 2), *g = gs[0];
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, by_conj(e, g, &n->args[3]));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, by_conj(e, tc_e2(e, "aten::outer", g, tc_e_conj(e, v)), &n->args[4]));
+    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, by_conj(e, mv(e, mH(e, a), g), &n->args[4]));
     return tc_e_done(e);
 }
 static tc_value *outer(tc_emit *e, tc_value *a, tc_value *b) { return tc_e_mul(e, tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)1), b); }
@@ -328,19 +334,18 @@ static tc_status decompose_addr(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status grad_addr(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2), *c = tc_e_conj(e, gs[0]), *g = tc_e_conj(e, scaled(e, c, &n->args[4]));
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_e_conj(e, scaled(e, c, &n->args[3])));
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, mv(e, g, tc_e_conj(e, b)));
-    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, mv(e, mT(e, g), tc_e_conj(e, a)));
+    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2), *g = gs[0];
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, by_conj(e, g, &n->args[3]));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, by_conj(e, mv(e, g, tc_e_conj(e, b)), &n->args[4]));
+    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, by_conj(e, mv(e, mT(e, g), tc_e_conj(e, a)), &n->args[4]));
     return tc_e_done(e);
 }
 /* Products are added one after the other with each sum rounded, as in PyTorch: visible in narrow types. */
 static tc_value *added_in_turn(tc_emit *e, const tc_node *n, int64_t count) {
     tc_value *r = tc_arg_value(n, 0);
-    tc_arg one = {.kind = TC_A_SCALAR, .scalar = tc_scalar_int(1)};
     for (int64_t k = 0; k < count; k++)
         r = tc_emit_call(e, "aten::addmm", "vvvaa", r, tc_emit_call(e, "aten::select.int", "vii", tc_arg_value(n, 1), (int64_t)0, k),
-                         tc_emit_call(e, "aten::select.int", "vii", tc_arg_value(n, 2), (int64_t)0, k), k ? &one : &n->args[3], &n->args[4]);
+                         tc_emit_call(e, "aten::select.int", "vii", tc_arg_value(n, 2), (int64_t)0, k), k ? &unit : &n->args[3], &n->args[4]);
     return r;
 }
 static tc_status decompose_addbmm(tc_emit *e, const tc_node *n) {
@@ -359,11 +364,10 @@ static tc_status decompose_addbmm(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status grad_addbmm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2), *c = tc_e_conj(e, gs[0]), *g = tc_e_conj(e, scaled(e, c, &n->args[4]));
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_e_conj(e, scaled(e, c, &n->args[3])));
-    g = g ? tc_emit_call(e, "aten::expand", "vS", g, (tc_sym[]){a->meta.size[0], g->meta.size[0], g->meta.size[1]}, 3) : NULL;
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e2(e, "aten::bmm", g, tc_e_conj(e, mT(e, b))));
-    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_e2(e, "aten::bmm", tc_e_conj(e, mT(e, a)), g));
+    tc_value *g = gs[0];
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, by_conj(e, g, &n->args[3]));
+    g = tc_emit_call(e, "aten::expand", "vS", g, (tc_sym[]){tc_arg_meta(n, 1)->size[0], g->meta.size[0], g->meta.size[1]}, 3);
+    if (g) grad_product(e, n, 1, g, "aten::bmm", &n->args[4]);
     return tc_e_done(e);
 }
 static tc_status decompose_matmul(tc_emit *e, const tc_node *n) {
@@ -483,8 +487,9 @@ static tc_status decompose_kron(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_vecdot(tc_emit *e, const tc_node *n) {
     TC_TRY(same_kind(n, tc_arg_value(n, 0), tc_arg_value(n, 1)));
-    tc_value *p = tc_e_mul(e, tc_e_conj(e, tc_arg_value(n, 0)), tc_arg_value(n, 1));
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::sum.dim_IntList", "vI", p, (int64_t[]){tc_arg_int(n, 2)}, 1));
+    tc_value *x = tc_e_conj(e, tc_arg_value(n, 0)), *y = tc_arg_value(n, 1);
+    if (x && x->meta.rank == 1 && y->meta.rank == 1) tc_emit_result(e, 0, tc_e2(e, "aten::dot", x, y)); /* without rounded products */
+    else tc_emit_result(e, 0, tc_emit_call(e, "aten::sum.dim_IntList", "vI", tc_e_mul(e, x, y), (int64_t[]){tc_arg_int(n, 2)}, 1));
     return tc_e_done(e);
 }
 /* i1, i2, i3, where each gets dimensions of one element, which dimensions of the product are summed */

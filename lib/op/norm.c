@@ -138,13 +138,22 @@ static tc_status grad_layer_norm(tc_emit *e, const tc_node *n, tc_value *const *
         if (mask[k] && (r || (k == 0 && dx))) tc_e_give(e, n, k == 0 ? 0 : k + 1, k == 0 && dx ? dx : tc_emit_out(r, k));
     return tc_e_done(e);
 }
+/* 16-bit gradients are computed in float32 and rounded once. */
+static tc_value *wide(tc_emit *e, tc_value *v) { return v ? tc_e_cast(e, v, tc_dtype_compute(v->meta.dtype)) : NULL; }
+/* Result i, in the type of argument `like`. */
+static void result_as(tc_emit *e, const tc_node *n, int i, tc_value *v, int like) {
+    const tc_meta *m = tc_arg_meta(n, like);
+    tc_emit_result(e, i, m ? tc_e_cast(e, v, m->dtype) : v);
+}
 static tc_status shape_layer_norm_backward(tc_shape_ctx *c) {
     for (int i = 3; i < 5; i++) TC_TRY(tc_sh_need_tensor(c, i));
     TC_TRY(tc_sh_of_forward(c, NULL, 3, (int[]){0, 0, 3, 1, 4, 2}));
     return tc_shape_decomposed(c);
 }
 static tc_status decompose_layer_norm_backward(tc_emit *e, const tc_node *n) { /* grad_out, input, shape, mean, rstd, weight, bias, mask */
-    tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *mean = tc_arg_value(n, 3), *rstd = tc_arg_value(n, 4), *w = tc_arg_value(n, 5);
+    tc_value *g = wide(e, tc_arg_value(n, 0)), *x = wide(e, tc_arg_value(n, 1)), *w = wide(e, tc_arg_value(n, 5));
+    tc_value *mean = wide(e, tc_arg_value(n, 3)), *rstd = wide(e, tc_arg_value(n, 4));
+    if (!x) return tc_e_done(e);
     int norm = n->args[2].n, r = x->meta.rank, k = 0, o = 0;
     int64_t inner[TC_MAX_RANK], outer[TC_MAX_RANK];
     for (int d = 0; d < r; d++) {
@@ -156,10 +165,10 @@ static tc_status decompose_layer_norm_backward(tc_emit *e, const tc_node *n) { /
         tc_value *gw = w ? tc_e_mul(e, g, w) : g;
         tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", gw, inner, k, 1),
                  *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, gw, xh), inner, k, 1);
-        tc_emit_result(e, 0, tc_e_mul(e, tc_e_sub(e, tc_e_sub(e, gw, a), tc_e_mul(e, xh, b)), rstd));
+        result_as(e, n, 0, tc_e_mul(e, tc_e_sub(e, tc_e_sub(e, gw, a), tc_e_mul(e, xh, b)), rstd), 1);
     }
-    if (bools(n, 7, 1) && w) tc_emit_result(e, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), outer, o, false));
-    if (bools(n, 7, 2) && !tc_arg_is_none(n, 6)) tc_emit_result(e, 2, o ? tc_e_sum_dims(e, g, outer, o, false) : tc_e1(e, "aten::clone", g));
+    if (bools(n, 7, 1) && w) result_as(e, n, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), outer, o, false), 5);
+    if (bools(n, 7, 2) && !tc_arg_is_none(n, 6)) result_as(e, n, 2, o ? tc_e_sum_dims(e, g, outer, o, false) : tc_e1(e, "aten::clone", g), 6);
     return tc_e_done(e);
 }
 static tc_status decompose_layer_norm(tc_emit *e, const tc_node *n) {
@@ -289,6 +298,7 @@ static tc_status lower_batch_norm(tc_lower *l) {
         mean = channel(l, rm, TC_F64);
         invstd = rstd_of(l, channel(l, rm + 1, TC_F64), eps);
     }
+    if (batch) mean = tc_l_round(l, mean, n->outs[1]->meta.dtype), invstd = tc_l_round(l, invstd, n->outs[2]->meta.dtype); /* as they are saved */
     tc_lv m = tc_l_cast(l, mean, d), s = tc_l_cast(l, invstd, d);
     tc_lv alpha = tc_arg_meta(n, 1) ? tc_l_mul(l, s, channel(l, 1, d)) : s;
     tc_lv beta = tc_l_op1(l, TC_X_NEG, tc_l_mul(l, m, alpha));
@@ -358,14 +368,15 @@ static tc_status shape_batch_norm_backward(tc_shape_ctx *c) {
 }
 static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
     /* grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask */
-    tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
+    tc_value *g = wide(e, tc_arg_value(n, 0)), *x = wide(e, tc_arg_value(n, 1)), *w = wide(e, tc_arg_value(n, 2));
     bool train = tc_arg_bool(n, 7);
+    if (!x) return tc_e_done(e);
     int rank = x->meta.rank, k = 0;
     int64_t dims[TC_MAX_RANK];
     for (int d = 0; d < rank; d++)
         if (d != 1) dims[k++] = d;
-    tc_value *mean = train ? tc_arg_value(n, 5) : tc_arg_value(n, 3);
-    tc_value *invstd = train ? tc_arg_value(n, 6) : tc_e1(e, "aten::rsqrt", tc_e_adds(e, tc_arg_value(n, 4), tc_arg_float(n, 8)));
+    tc_value *mean = wide(e, tc_arg_value(n, train ? 5 : 3)), *spread = wide(e, tc_arg_value(n, train ? 6 : 4));
+    tc_value *invstd = train ? spread : tc_e1(e, "aten::rsqrt", tc_e_adds(e, spread, tc_arg_float(n, 8)));
     tc_value *m = per_channel(e, mean, rank), *s = per_channel(e, invstd, rank), *xh = tc_e_mul(e, tc_e_sub(e, x, m), s);
     if (bools(n, 9, 0)) {
         tc_value *scale = w ? tc_e_mul(e, s, per_channel(e, w, rank)) : s, *dx = g;
@@ -374,11 +385,10 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
                      *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, g, xh), dims, k, 1);
             dx = tc_e_sub(e, tc_e_sub(e, g, a), tc_e_mul(e, xh, b));
         }
-        dx = tc_e_mul(e, dx, scale);
-        tc_emit_result(e, 0, tc_e_cast(e, dx, x->meta.dtype));
+        result_as(e, n, 0, tc_e_mul(e, dx, scale), 1);
     }
-    if (bools(n, 9, 1)) tc_emit_result(e, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), dims, k, false));
-    if (bools(n, 9, 2)) tc_emit_result(e, 2, tc_e_sum_dims(e, g, dims, k, false));
+    if (bools(n, 9, 1)) result_as(e, n, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), dims, k, false), 2);
+    if (bools(n, 9, 2)) result_as(e, n, 2, tc_e_sum_dims(e, g, dims, k, false), 2);
     return tc_e_done(e);
 }
 /* In training the running statistics are mutated: see tc_op_unmarked_writes. */
@@ -487,24 +497,25 @@ static tc_status shape_group_norm_backward(tc_shape_ctx *c) {
     return tc_shape_decomposed(c);
 }
 static tc_status decompose_group_norm_backward(tc_emit *e, const tc_node *n) { /* grad_out, input, mean, rstd, weight, N, C, HxW, group, mask */
-    tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *w = tc_arg_value(n, 4);
+    tc_value *g = wide(e, tc_arg_value(n, 0)), *x = wide(e, tc_arg_value(n, 1)), *w = wide(e, tc_arg_value(n, 4));
     int64_t groups = tc_arg_int(n, 8), rest[TC_MAX_RANK], two = 2;
+    if (!x) return tc_e_done(e);
     int rank = x->meta.rank, k = 0;
     for (int d = 0; d < rank; d++)
         if (d != 1) rest[k++] = d;
-    tc_value *mean = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 2), two),
-             *rstd = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 3), two);
+    tc_value *mean = tc_emit_call(e, "aten::unsqueeze", "vi", wide(e, tc_arg_value(n, 2)), two),
+             *rstd = tc_emit_call(e, "aten::unsqueeze", "vi", wide(e, tc_arg_value(n, 3)), two);
     tc_value *xh = tc_e_mul(e, tc_e_sub(e, grouped(e, x, groups), mean), rstd);
     if (bools(n, 9, 0)) {
         tc_value *gw = grouped(e, w ? tc_e_mul(e, g, per_channel(e, w, rank)) : g, groups);
         tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", gw, &two, 1, 1),
                  *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, gw, xh), &two, 1, 1);
         tc_value *dx = tc_e_mul(e, tc_e_sub(e, tc_e_sub(e, gw, a), tc_e_mul(e, xh, b)), rstd);
-        tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", dx, x->meta.size, rank));
+        result_as(e, n, 0, tc_emit_call(e, "aten::view", "vS", dx, x->meta.size, rank), 1);
     }
     if (bools(n, 9, 1))
-        tc_emit_result(e, 1, tc_e_sum_dims(e, tc_e_mul(e, g, tc_emit_call(e, "aten::view", "vS", xh, x->meta.size, rank)), rest, k, false));
-    if (bools(n, 9, 2)) tc_emit_result(e, 2, tc_e_sum_dims(e, g, rest, k, false));
+        result_as(e, n, 1, tc_e_sum_dims(e, tc_e_mul(e, g, tc_emit_call(e, "aten::view", "vS", xh, x->meta.size, rank)), rest, k, false), 4);
+    if (bools(n, 9, 2)) result_as(e, n, 2, tc_e_sum_dims(e, g, rest, k, false), 4);
     return tc_e_done(e);
 }
 static tc_status decompose_batch_norm_with_update(tc_emit *e, const tc_node *n) { /* input, weight, bias, running_mean, running_var, momentum, eps */

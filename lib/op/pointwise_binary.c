@@ -391,9 +391,9 @@ static tc_status grad_fmin(tc_emit *e, const tc_node *n, tc_value *const *gs) { 
 static tc_status grad_atan2(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     tc_value *square = tc_e_add(e, tc_e_mul(e, a, a), tc_e_mul(e, b, b)); /* 0 at the origin, as in PyTorch */
-    tc_value *r = except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", square, (int64_t)0), tc_e_div(e, gs[0], square));
-    tc_e_give(e, n, 0, tc_e_mul(e, r, b));
-    tc_e_give(e, n, 1, tc_e_neg(e, tc_e_mul(e, r, a)));
+    tc_value *r = except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", square, (int64_t)0), tc_e1(e, "aten::reciprocal", square));
+    tc_e_give(e, n, 0, tc_e_mul(e, tc_e_mul(e, gs[0], b), r));
+    tc_e_give(e, n, 1, tc_e_mul(e, tc_e_mul(e, gs[0], tc_e_neg(e, a)), r));
     return tc_e_done(e);
 }
 static tc_status grad_hypot(tc_emit *e, const tc_node *n, tc_value *const *gs) {

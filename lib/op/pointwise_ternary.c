@@ -160,18 +160,17 @@ static tc_status grad_lerp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 static tc_status grad_addcmul(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *g = conjugate(e, gs[0]), *s = scaled(e, g, n, 3);
+    tc_value *g = conjugate(e, gs[0]);
     give(e, n, 0, g);
-    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, times(e, s, n, 2));
-    if (tc_emit_wants_grad(e, n, 2)) give(e, n, 2, times(e, s, n, 1));
+    for (int i = 1; i < 3; i++)
+        if (tc_emit_wants_grad(e, n, i)) give(e, n, i, tc_e_mul(e, g, scaled(e, tc_arg_value(n, 3 - i), n, 3)));
     return tc_e_done(e);
 }
 static tc_status grad_addcdiv(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *g = conjugate(e, gs[0]), *s = scaled(e, g, n, 3);
+    tc_value *g = conjugate(e, gs[0]), *d = tc_arg_value(n, 2); /* the factors of g first, as in PyTorch: visible in 16 bits */
     give(e, n, 0, g);
-    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, over(e, s, n, 2));
-    if (tc_emit_wants_grad(e, n, 2))
-        give(e, n, 2, tc_e_neg(e, times(e, s, n, 1) ? tc_e_div(e, times(e, s, n, 1), tc_e_mul(e, tc_arg_value(n, 2), tc_arg_value(n, 2))) : NULL));
+    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, tc_e_mul(e, g, scaled(e, tc_e1(e, "aten::reciprocal", d), n, 3)));
+    if (tc_emit_wants_grad(e, n, 2)) give(e, n, 2, tc_e_neg(e, tc_e_mul(e, g, tc_e_div(e, scaled(e, tc_arg_value(n, 1), n, 3), tc_e_mul(e, d, d)))));
     return tc_e_done(e);
 }
 

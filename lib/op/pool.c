@@ -207,6 +207,8 @@ static tc_status lower_max_pool(tc_lower *l) {
         tc_lv at =
             tc_l_add(l, tc_l_mul(l, tc_l_index(l, tc_l_axis(l, lead + k)), integer(l, w.stride[k])), tc_l_mul(l, t[k], integer(l, w.dilation[k])));
         at = tc_l_sub(l, at, integer(l, w.padding[k]));
+        if (w.padding[k]) /* all elements are the lowest value, which padding is too: the first one inside */
+            at = tc_l_where(l, tc_l_op2(l, TC_X_LT, at, integer(l, 0)), tc_l_op2(l, TC_X_REMAINDER, at, integer(l, w.dilation[k])), at);
         flat = tc_l_add(l, tc_l_mul(l, flat, tc_l_host(l, TC_I64, m->size[lead + k])), at);
     }
     return tc_l_out(l, 1, flat);

@@ -64,7 +64,8 @@ static tc_status grad_softmax_backward(tc_emit *e, const tc_node *n, tc_value *c
     int64_t d = tc_wrap(tc_arg_int(n, 2), y->meta.rank);
     tc_value *uy = tc_e_mul(e, u, y), *s_uy = y->meta.rank ? tc_e_sum_dims(e, uy, &d, 1, true) : uy;
     tc_value *gy = tc_e_mul(e, g, y), *s_gy = y->meta.rank ? tc_e_sum_dims(e, gy, &d, 1, true) : gy;
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_e_mul(e, tc_e_sub(e, u, s_uy), y));
+    if (tc_emit_wants_grad(e, n, 0))
+        tc_e_give(e, n, 0, tc_emit_call(e, "aten::_softmax_backward_data", "vvad", u, y, &n->args[2], (int)g->meta.dtype));
     if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_sub(e, tc_e_mul(e, u, tc_e_sub(e, g, s_gy)), tc_e_mul(e, g, s_uy)));
     return tc_e_done(e);
 }

@@ -43,11 +43,11 @@ static tc_value *clamped(tc_emit *e, tc_value *i, const axis *a) {
     tc_arg top = {.kind = TC_A_SCALAR, .is_sym = true, .sym = tc_sym_sub(s, a->in, tc_sym_int(s, 1))};
     return tc_emit_call(e, "aten::clamp", "via", tc_e_cast(e, i, TC_I64), (int64_t)0, &top);
 }
-static tc_value *weighted(tc_emit *e, tc_value *x, int d, tc_value *i, tc_value *w) {
+/* w along dimension d of tensors of this rank */
+static tc_value *along(tc_emit *e, tc_value *w, int d, int rank) {
     int64_t size[TC_MAX_RANK];
-    if (!x) return NULL;
-    for (int k = 0; k < x->meta.rank; k++) size[k] = k == d ? -1 : 1;
-    return tc_e_mul(e, pick(e, x, d, i), tc_emit_call(e, "aten::view", "vI", w, size, x->meta.rank));
+    for (int k = 0; k < rank; k++) size[k] = k == d ? -1 : 1;
+    return tc_emit_call(e, "aten::view", "vI", w, size, rank);
 }
 /* weights of the four taps around a fraction t (cubic convolution, A = -0.75) */
 static tc_value *cubic_near(tc_emit *e, tc_value *t) { /* ((A + 2) t - (A + 3)) t t + 1 */
@@ -86,22 +86,24 @@ static tc_value *centres(tc_emit *e, tc_value *i, tc_sym r) {
     tc_value *at = tc_e_adds(e, tc_e_mul(e, tc_e_cast(e, i, TC_F64), tc_e_cast(e, step, TC_F64)), -0.5);
     return tc_e_adds(e, tc_e_cast(e, at, TC_F32), 0.5);
 }
+/* The index of the element that each result takes; up: the type in which PyTorch computes places. */
+static tc_value *nearest(tc_emit *e, method m, const axis *a, tc_dtype up) {
+    tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
+    if (a->plane) up = TC_F32;
+    tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
+    tc_sym r = ratio(tc_e_sym(e), m, a);
+    if (m == EXACT) i = tc_e_adds(e, i, 0.5);
+    i = m == EXACT && !a->plane && up == TC_F32 ? centres(e, i, r) : tc_e_cast(e, with_number(e, "aten::mul.Tensor", i, r), TC_F32);
+    return clamped(e, tc_e1(e, "aten::floor", i), a);
+}
 static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, tc_dtype kept, const axis *a) {
     if (!x) return NULL;
     tc_dtype up = tc_dtype_compute(x->meta.dtype);
     if (!tc_is_float(up)) up = TC_F32;
-    if (m == NEAREST || m == EXACT) {
-        tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
-        if (a->plane) up = TC_F32;
-        tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
-        tc_sym r = ratio(tc_e_sym(e), m, a);
-        if (m == EXACT) i = tc_e_adds(e, i, 0.5);
-        i = m == EXACT && !a->plane && up == TC_F32 ? centres(e, i, r) : tc_e_cast(e, with_number(e, "aten::mul.Tensor", i, r), TC_F32);
-        return pick(e, x, d, clamped(e, tc_e1(e, "aten::floor", i), a));
-    }
+    if (m == NEAREST || m == EXACT) return pick(e, x, d, nearest(e, m, a, up));
     tc_value *first, *w[4], *sum = NULL;
     for (int k = 0, n = taps(e, positions(e, a, m, up), m, kept, &first, w); k < n; k++) {
-        tc_value *tap = weighted(e, x, d, clamped(e, k ? tc_e_adds(e, first, k) : first, a), w[k]);
+        tc_value *tap = tc_e_mul(e, pick(e, x, d, clamped(e, k ? tc_e_adds(e, first, k) : first, a)), along(e, w[k], d, x->meta.rank));
         sum = sum ? tc_e_add(e, sum, tap) : tap;
     }
     return sum;
@@ -120,42 +122,83 @@ static tc_value *matrix(tc_emit *e, method m, const axis *a) {
 }
 
 /* input, output_size, (align_corners,) then scale_factors (.vec) or one factor for each dimension */
-static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
+typedef struct {
+    method m;
+    int dims;
+    axis a[3];
+    bool weighs, bytes, unchanged[3];
+} resampling;
+static tc_status read_args(tc_emit *e, const tc_node *n, resampling *r) {
+    tc_symctx *s = tc_e_sym(e);
     const tc_schema *sc = tc_op_schema(n->op);
     const char *name = sc->name;
-    bool vec = !strcmp(sc->overload, "vec");
-    int dims = name[strlen(name) - 2] - '0', at = 2;
-    method m = strstr(name, "nearest_exact") ? EXACT : strstr(name, "nearest") ? NEAREST : strstr(name, "cubic") ? CUBIC : LINEAR;
-    tc_value *x = tc_arg_value(n, 0);
-    tc_symctx *s = tc_e_sym(e);
-    bool align = false, sized = !tc_arg_is_none(n, 1);
-    if (m == LINEAR || m == CUBIC) align = tc_arg_bool(n, at++);
-    if (x->meta.rank != dims + 2)
-        return tc_error(TC_CONTENT, "%s: Expected input to have %d dimensions, but got %d", tc_op_name(n->op), dims + 2, x->meta.rank);
+    const tc_meta *x = tc_arg_meta(n, 0);
+    const method m = strstr(name, "nearest_exact") ? EXACT : strstr(name, "nearest") ? NEAREST : strstr(name, "cubic") ? CUBIC : LINEAR;
+    const bool vec = !strcmp(sc->overload, "vec"), sized = !tc_arg_is_none(n, 1);
+    const int dims = name[strlen(name) - 2] - '0';
+    int at = 2;
+    *r = (resampling){.m = m, .dims = dims, .weighs = m == LINEAR || m == CUBIC};
+    r->bytes = r->weighs && dims == 2 && x->dtype == TC_U8;
+    const bool align = r->weighs && tc_arg_bool(n, at++);
+    if (x->rank != dims + 2)
+        return tc_error(TC_CONTENT, "%s: Expected input to have %d dimensions, but got %d", tc_op_name(n->op), dims + 2, x->rank);
     if (vec && sized == !tc_arg_is_none(n, at))
         return tc_error(TC_CONTENT, "%s: Must specify exactly one of output_size and scale_factors", tc_op_name(n->op));
     if (sized && n->args[1].n != dims)
         return tc_error(TC_CONTENT, "%s: It is expected output_size equals to %d, but got size %d", tc_op_name(n->op), dims, n->args[1].n);
-    tc_dtype d = x->meta.dtype;
-    bool weighs = m == LINEAR || m == CUBIC, bytes = weighs && dims == 2 && d == TC_U8;
-    tc_dtype kept = !tc_is_float(d) ? TC_F32 : m == LINEAR && dims == 2 ? tc_dtype_compute(d) : d; /* PyTorch's type; bilinear weights are wide */
-    tc_value *y = weighs ? tc_e_cast(e, x, bytes ? TC_F64 : tc_is_float(d) ? tc_dtype_compute(d) : TC_F32) : x;
-    for (int i = 0; i < dims; i++) {
-        int k = bytes ? dims - 1 - i : i; /* bytes are rounded after each dimension: the width first, as in PyTorch */
-        axis a = {.in = x->meta.size[2 + k], .align = align, .plane = dims == 2};
+    for (int k = 0; k < dims; k++) {
+        axis *a = &r->a[k];
         int64_t v;
-        if (vec && !tc_arg_is_none(n, at)) a.factor = n->args[at].floats[k < n->args[at].n ? k : 0];
-        else if (!vec && at + k < n->nargs && !tc_arg_is_none(n, at + k)) a.factor = tc_arg_float(n, at + k);
-        if (sized) a.out = n->args[1].syms[k];
-        else if (tc_sym_const_int(a.in, &v)) a.out = tc_sym_int(s, (int64_t)__builtin_floor((double)v * a.factor));
-        else a.out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, to_float(s, a.in), tc_sym_float(s, a.factor), NULL), NULL, NULL);
-        if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LT, tc_sym_int(s, 0), a.out, NULL)) || tc_sym_is_int(a.in, 0))
+        *a = (axis){.in = x->size[2 + k], .align = align, .plane = dims == 2};
+        if (vec && !tc_arg_is_none(n, at)) a->factor = n->args[at].floats[k < n->args[at].n ? k : 0];
+        else if (!vec && at + k < n->nargs && !tc_arg_is_none(n, at + k)) a->factor = tc_arg_float(n, at + k);
+        if (sized) a->out = n->args[1].syms[k];
+        else if (tc_sym_const_int(a->in, &v)) a->out = tc_sym_int(s, (int64_t)__builtin_floor((double)v * a->factor));
+        else a->out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, to_float(s, a->in), tc_sym_float(s, a->factor), NULL), NULL, NULL);
+        if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LT, tc_sym_int(s, 0), a->out, NULL)) || tc_sym_is_int(a->in, 0))
             return tc_error(TC_CONTENT, "%s: Input and output sizes should be greater than 0", tc_op_name(n->op));
-        if ((bytes || m == LINEAR) && tc_sym_known(s, same(s, a.in, a.out)) == 1)
-            continue; /* an unchanged size copies all elements, for any factor */
-        y = bytes ? tc_upsample_bytes(e, y, matrix(e, m, &a), k == 0) : resample(e, y, 2 + k, m, kept, &a);
+        r->unchanged[k] = (r->bytes || m == LINEAR) && tc_sym_known(s, same(s, a->in, a->out)) == 1; /* copies all elements, for any factor */
+    }
+    return NULL;
+}
+static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
+    resampling r;
+    TC_TRY(read_args(e, n, &r));
+    tc_value *x = tc_arg_value(n, 0);
+    const tc_dtype d = x->meta.dtype;
+    const tc_dtype kept = !tc_is_float(d) ? TC_F32 : r.m == LINEAR && r.dims == 2 ? tc_dtype_compute(d) : d; /* PyTorch's; bilinear ones are wide */
+    tc_value *y = r.weighs ? tc_e_cast(e, x, r.bytes ? TC_F64 : tc_is_float(d) ? tc_dtype_compute(d) : TC_F32) : x;
+    for (int i = 0; i < r.dims; i++) {
+        const int k = r.bytes ? r.dims - 1 - i : i; /* bytes are rounded after each dimension: the width first, as in PyTorch */
+        if (r.unchanged[k]) continue;
+        y = r.bytes ? tc_upsample_bytes(e, y, matrix(e, r.m, &r.a[k]), k == 0) : resample(e, y, 2 + k, r.m, kept, &r.a[k]);
     }
     tc_emit_result(e, 0, y ? tc_e_cast(e, y, d) : NULL);
+    return tc_e_done(e);
+}
+/* The transposed resampling of dimension d, in the type of g, whose weights are not rounded. */
+static tc_value *resample_back(tc_emit *e, tc_value *g, int d, method m, const axis *a) {
+    tc_sym size[TC_MAX_RANK];
+    tc_value *at, *first, *w[4];
+    if (!g) return NULL;
+    const int n = m == NEAREST || m == EXACT ? 1 : taps(e, positions(e, a, m, g->meta.dtype), m, g->meta.dtype, &first, w);
+    for (int k = 0; k < g->meta.rank; k++) size[k] = k == d ? a->in : g->meta.size[k];
+    tc_value *sum = tc_emit_call(e, "aten::new_zeros", "vS", g, size, g->meta.rank);
+    for (int k = 0; k < n; k++) {
+        if (n > 1) at = clamped(e, k ? tc_e_adds(e, first, k) : first, a);
+        else at = nearest(e, m, a, g->meta.dtype);
+        sum = tc_emit_call(e, "aten::index_add", "vivv", sum, (int64_t)d, at, n > 1 ? tc_e_mul(e, g, along(e, w[k], d, g->meta.rank)) : g);
+    }
+    return sum;
+}
+static tc_status grad_upsample(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* 16-bit gradients are summed in float32 */
+    resampling r;
+    TC_TRY(read_args(e, n, &r));
+    const tc_dtype d = tc_arg_meta(n, 0)->dtype;
+    tc_value *g = tc_e_cast(e, gs[0], tc_dtype_compute(d));
+    for (int k = r.dims; k-- > 0;)
+        if (!r.unchanged[k]) g = resample_back(e, g, 2 + k, r.m, &r.a[k]);
+    tc_e_give(e, n, 0, tc_e_cast(e, g, d));
     return tc_e_done(e);
 }
 
@@ -163,11 +206,12 @@ static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
     {.schema = "aten::" name #n "d.vec(Tensor input, SymInt[]? output_size, " align "float[]? scale_factors) -> Tensor",                          \
      .shape = tc_shape_decomposed_format,                                                                                                         \
      .decompose = decompose_upsample,                                                                                                             \
+     .grad = grad_upsample,                                                                                                                       \
      .keeps = "",                                                                                                                                 \
      .doc = text},                                                                                                                                \
     {                                                                                                                                             \
         .schema = "aten::" name #n "d(Tensor self, SymInt[" #n "] output_size, " align scales ") -> Tensor", .shape = tc_shape_decomposed_format, \
-        .decompose = decompose_upsample, .keeps = "", .doc = text                                                                                 \
+        .decompose = decompose_upsample, .grad = grad_upsample, .keeps = "", .doc = text                                                          \
     }
 #define ALIGN "bool align_corners, "
 #define S1 "float? scales=None"

@@ -169,6 +169,23 @@ EOF
     holds 3xf32=5.4765625,-1.740234375,-1.3505859375 "F.bilinear(y, y, torch.stack([y, y.flip(0), y * y])[None])[0].float() == -0.1295166015625" "y = x.half()"
 }
 
+@test "gradients of 16-bit types are rounded where PyTorch rounds them" {
+    holds 12xf32=2.125,-1.375,0.6875,3.25,-0.8125,1.5,-2.75,0.4375,1.1875,-0.5625,2.5,-3.125 \
+        "(s == torch.tensor([153.5234375, 600.862060546875, 0.3995513916015625, 276.99909591674805], dtype=torch.float64)).all()" \
+        "h = x.half().requires_grad_()" "a, b = h[:6].view(2, 3), h[6:].view(2, 3)" "c = b.detach()" \
+        "y = [torch.addmm(b[:, :2], a, b.t(), alpha=0.6, beta=0.2), F.batch_norm(a, c[0], c[1].exp(), b[0], b[1])]" \
+        "y += [F.binary_cross_entropy_with_logits(a, c.sigmoid(), h[:3].detach().abs()), F.batch_norm(a, None, None, b[0], b[1], True)]" \
+        "g = torch.stack([torch.autograd.grad((t.float() * torch.arange(1, 1 + t.numel()).view_as(t)).sum(), [h])[0] for t in y])" \
+        "s = g.double() @ torch.arange(12.).double()"
+    holds 4xf32=-6.5,3,2.5,1 "torch.equal(g, torch.tensor([-2.099609375, -2.80078125, 2.720703125, 1.1796875]).half())" "h = x.half().requires_grad_()" \
+        "y = F.interpolate(h[None, None], scale_factor=1.7, mode='linear', align_corners=True)" "(g,) = torch.autograd.grad((y * x.new_tensor([0.7, -7, 1, 3, 0.2, 1.1])).sum(), [h])"
+}
+
+@test "max_pool: the index of a window of lowest values is the first inside the input" {
+    holds 2x3xf32=-inf,-inf,-inf,-inf,-inf,-inf "torch.equal(torch.cat([i, j]), torch.tensor([[[0, 1], [3, 4]]] * 2))" \
+        "i = F.max_pool2d(x[None], 2, padding=1, return_indices=True)[1]" "j = F.max_pool2d(torch.zeros(1, 2, 3, dtype=torch.uint8), 2, padding=1, return_indices=True)[1]"
+}
+
 @test "the variance of a tensor without dimensions" {
     holds f32=3 "torch.var(x, unbiased=False) == 0"
     holds f32=3 "torch.std(x).isnan()"
