@@ -129,10 +129,11 @@ static tc_status lower_pow(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op2(l, TC_X_POW, x, operand(l, 1)));
 }
 
-/* |a / gcd b|, 0 where either is 0 */
+/* |a / gcd b|, 0 where either is 0; types narrower than C's int wrap at the end, as in C */
 static tc_status lower_lcm(tc_lower *l) {
-    tc_dtype d = rtype(l);
-    tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), zero = zero_of(l, d), g = tc_l_op2(l, TC_X_GCD, a, b);
+    const tc_dtype d = tc_dtype_size(rtype(l)) < 4 ? TC_I32 : rtype(l);
+    tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), zero = zero_of(l, d), g = tc_l_cast(l, tc_l_op2(l, TC_X_GCD, a, b), d);
+    a = tc_l_cast(l, a, d), b = tc_l_cast(l, b, d);
     tc_lv r = tc_l_op1(l, TC_X_ABS, tc_l_mul(l, tc_l_op2(l, TC_X_DIV_TRUNC, a, g), b));
     return tc_l_out(l, 0, tc_l_where(l, tc_l_op2(l, TC_X_EQ, g, zero), zero, r));
 }

@@ -317,8 +317,8 @@ static tc_value *spread(tc_emit *e, const tc_node *n, tc_value *g) {
     const tc_meta *m = tc_arg_meta(n, 0);
     return tc_emit_call(e, "aten::expand", "vS", restore(e, n, g), m->size, m->rank);
 }
-/* g divided by the number of reduced elements (symbolic if sizes are) */
-static tc_value *over_count(tc_emit *e, const tc_node *n, tc_value *g, double less) {
+/* scale g / (the number of reduced elements - less), symbolic if sizes are */
+static tc_value *over_count(tc_emit *e, const tc_node *n, tc_value *g, double scale, double less) {
     const tc_meta *m = tc_arg_meta(n, 0);
     tc_symctx *s = tc_e_sym(e);
     reduced r = of_node(n);
@@ -326,11 +326,15 @@ static tc_value *over_count(tc_emit *e, const tc_node *n, tc_value *g, double le
     int64_t v;
     for (int k = 0; k < m->rank; k++)
         if (r.mask >> k & 1) count = tc_sym_mul(s, count, m->size[k]);
-    if (tc_sym_const_int(count, &v)) return tc_emit_call(e, "aten::div.Tensor", "vf", g, (double)v - less);
+    if (scale == 1 && tc_sym_const_int(count, &v)) return tc_emit_call(e, "aten::div.Tensor", "vf", g, (double)v - less);
+    if (tc_sym_const_int(count, &v)) return tc_e_muls(e, g, scale / ((double)v - less));
     tc_arg a = {.kind = TC_A_SCALAR,
                 .is_sym = true,
                 .sym = less == 0 ? count : tc_sym_op(s, TC_S_FSUB, tc_sym_op(s, TC_S_TOFLOAT, count, NULL, NULL), tc_sym_float(s, less), NULL)};
-    return tc_emit_call(e, "aten::div.Tensor", "va", g, &a);
+    if (scale == 1) return tc_emit_call(e, "aten::div.Tensor", "va", g, &a);
+    if (less == 0) a.sym = tc_sym_op(s, TC_S_TOFLOAT, a.sym, NULL, NULL);
+    a.sym = tc_sym_op(s, TC_S_FDIV, tc_sym_float(s, scale), a.sym, NULL);
+    return tc_emit_call(e, "aten::mul.Tensor", "va", g, &a);
 }
 static tc_status grad_sum(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, spread(e, n, gs[0]));
@@ -342,7 +346,7 @@ static tc_status grad_nansum(tc_emit *e, const tc_node *n, tc_value *const *gs) 
     return tc_e_done(e);
 }
 static tc_status grad_mean(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_e_give(e, n, 0, over_count(e, n, spread(e, n, gs[0]), 0));
+    tc_e_give(e, n, 0, over_count(e, n, spread(e, n, gs[0]), 1, 0));
     return tc_e_done(e);
 }
 /* equal extremes share the gradient */
@@ -432,11 +436,10 @@ static tc_status var_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, boo
             tc_value *s = n->outs[0];
             g = tc_e_unless_zero(e, s, tc_e_div(e, g, tc_e_muls(e, s, 2)));
         }
-        sum = tc_e_mul(e, tc_e_muls(e, restore(e, n, g), 2), tc_e_sub(e, x, mean_of(e, n)));
-        sum = over_count(e, n, sum, correction_of(n));
+        sum = tc_e_mul(e, over_count(e, n, restore(e, n, g), 2, correction_of(n)), tc_e_sub(e, x, mean_of(e, n)));
     }
     if (n->nouts > 1 && gs[1]) {
-        tc_value *m = over_count(e, n, spread(e, n, gs[1]), 0);
+        tc_value *m = over_count(e, n, spread(e, n, gs[1]), 1, 0);
         sum = sum ? tc_e_add(e, sum, m) : m;
     }
     tc_e_give(e, n, 0, sum);

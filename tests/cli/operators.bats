@@ -181,6 +181,10 @@ EOF
         "y = F.interpolate(h[None, None], scale_factor=1.7, mode='linear', align_corners=True)" "(g,) = torch.autograd.grad((y * x.new_tensor([0.7, -7, 1, 3, 0.2, 1.1])).sum(), [h])"
 }
 
+@test "lcm of types narrower than C's int wraps at the end" {
+    holds 4xi64=-32768,32767,32766,100 "torch.equal(torch.lcm(x.short(), torch.tensor([32767, 32766, 100, -77]).short()), torch.tensor([-32768, -32766, -100, 7700]).short())"
+}
+
 @test "max_pool: the index of a window of lowest values is the first inside the input" {
     holds 2x3xf32=-inf,-inf,-inf,-inf,-inf,-inf "torch.equal(torch.cat([i, j]), torch.tensor([[[0, 1], [3, 4]]] * 2))" \
         "i = F.max_pool2d(x[None], 2, padding=1, return_indices=True)[1]" "j = F.max_pool2d(torch.zeros(1, 2, 3, dtype=torch.uint8), 2, padding=1, return_indices=True)[1]"
