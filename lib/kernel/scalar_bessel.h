@@ -7,24 +7,28 @@
 
 #include "kernel/scalar_special.h"
 
-static const double tc_x_i0_near[30] = {
-    0x1.5a84e9035a22ap-2,  -0x1.37febc057cd8dp-2,  0x1.5f7ac77ac88c0p-3,  -0x1.84b70342d06eap-4,  0x1.93e8acea8a32dp-5,  -0x1.84e9ef121b6f0p-6,
-    0x1.59961f3dde3ddp-7,  -0x1.1b65e201aa849p-8,  0x1.adc758a12100ep-10, -0x1.2e2fd1f15eb52p-11, 0x1.8b51b74107cabp-13, -0x1.e2b2659c41d5ap-15,
-    0x1.13f58be9a2859p-16, -0x1.2866fcba56427p-18, 0x1.2bf24978cf4acp-20, -0x1.1ec638f227f8dp-22, 0x1.03b769d4d6435p-24, -0x1.beaf68c0b30abp-27,
-    0x1.6d903a454cb34p-29, -0x1.1d4fe13ae9556p-31, 0x1.a98becc743c10p-34, -0x1.2fc957a946abcp-36, 0x1.9fe2fe19bd324p-39, -0x1.1164c62ee1af0p-41,
-    0x1.59b464b262627p-44, -0x1.a5022c297fbebp-47, 0x1.ee6d893f65ebap-50, -0x1.184eb721ebbb4p-52, 0x1.33362977da589p-55, -0x1.45cb72134d0efp-58};
+static const double tc_x_i0_near[26] = {/* 1 / (k! k!) */
+                                        0x1.0000000000000p+0,   0x1.0000000000000p+0,   0x1.0000000000000p-2,   0x1.c71c71c71c71cp-6,
+                                        0x1.c71c71c71c71cp-10,  0x1.23456789abcdfp-14,  0x1.02e85c0898b71p-19,  0x1.522a43f65486ap-25,
+                                        0x1.522a43f65486ap-31,  0x1.0b313289be0b9p-37,  0x1.5601885e63e5dp-44,  0x1.69ca9cf3b7f54p-51,
+                                        0x1.4197a7f5154bcp-58,  0x1.e725594ee52e9p-66,  0x1.3e22d70ef3b5fp-73,  0x1.69f7da8510bcdp-81,
+                                        0x1.69f7da8510bcdp-89,  0x1.40a2dc2460523p-97,  0x1.faaf2fa1c79e5p-106, 0x1.674f8e46c208cp-114,
+                                        0x1.cbeaf38dc529fp-123, 0x1.0afb53e9cec0bp-131, 0x1.1a6d4e307528fp-140, 0x1.1159d2b18fe1fp-149,
+                                        0x1.e5f504c9e358cp-159, 0x1.8e189760fbc74p-168};
 static const double tc_x_i0_far[25] = {
     0x1.9be62aca809cbp-2,   0x1.b998ca2e59049p-9,   0x1.20fa378999e52p-14, 0x1.8412bc101c586p-19,  0x1.b8007d9cd616ep-23,
     0x1.8569280d6d56dp-26,  0x1.d2c64a9225b87p-29,  0x1.0f9ccc0f46f75p-31, 0x1.a24feabe8004fp-37,  -0x1.1511d08397425p-35,
     -0x1.d0fd7357e7bf2p-37, -0x1.f904303178d66p-40, 0x1.94347fa268cecp-41, 0x1.b1c8c6b83c073p-42,  0x1.156ff0d5fc545p-46,
     -0x1.75d99cf68bb32p-45, -0x1.583fe7e65629ap-47, 0x1.12a919094e6d7p-48, 0x1.fee7da3eafb1ep-50,  -0x1.8aee7d908de3cp-52,
     -0x1.4600babd21fcdp-52, 0x1.3f3dd07604104p-55,  0x1.9be1812d982f4p-55, -0x1.646da66116a2fp-58, -0x1.0adb754ca9adap-57};
-static const double tc_x_i1_near[29] = {
-    0x1.02a63724a7ffap-3,  -0x1.694d10469192ep-3,  0x1.a46dad536f53cp-4,  -0x1.b1bbc537c9ebcp-5,  0x1.951e3e7bb2349p-6,  -0x1.5a29f7913a26ap-7,
-    0x1.1065349d3a1b4p-8,  -0x1.8cc620b3cd4a4p-10, 0x1.0c95db6c6df7dp-11, -0x1.533cad3d694fep-13, 0x1.911b542c70d0bp-15, -0x1.bd5f9b8debbcfp-17,
-    0x1.d1c4ed511afc5p-19, -0x1.cc0798363992ap-21, 0x1.ae344b347d108p-23, -0x1.7dd3e24b8c3e8p-25, 0x1.4258e02395010p-27, -0x1.0361b28ea67e6p-29,
-    0x1.8ea34b43fdf6cp-32, -0x1.2510397eb07dep-34, 0x1.9cee2b21d3154p-37, -0x1.173835fb70366p-39, 0x1.6af784779d955p-42, -0x1.c628e1c8f0b3bp-45,
-    0x1.11d7f0615290cp-47, -0x1.3eaaa7e0d1573p-50, 0x1.663e3e593bfacp-53, -0x1.857d0c38a0576p-56, 0x1.99f2a0c3c4014p-59};
+static const double tc_x_i1_near[26] = {/* 1 / (k! (k + 1)!) */
+                                        0x1.0000000000000p+0,   0x1.0000000000000p-1,   0x1.5555555555555p-4,   0x1.c71c71c71c71cp-8,
+                                        0x1.6c16c16c16c17p-12,  0x1.845c8a0ce5129p-17,  0x1.27e4fb7789f5cp-22,  0x1.522a43f65486ap-28,
+                                        0x1.2c9758daf5cd0p-34,  0x1.ab81ea75fcdf4p-41,  0x1.f17697cf1cf13p-48,  0x1.e2637bef9ff1ap-55,
+                                        0x1.8bce58901a35ep-62,  0x1.165e7c2d153f3p-69,  0x1.53585cdcbfb10p-77,  0x1.69f7da8510bcdp-85,
+                                        0x1.54ad09e6a6575p-93,  0x1.1d028acb00491p-101, 0x1.aaae78f4066a6p-110, 0x1.1f72d8389b3a3p-118,
+                                        0x1.5e69de22df5cep-127, 0x1.84564b82a1184p-136, 0x1.88f11edf3ed4cp-145, 0x1.6c77c3976a829p-154,
+                                        0x1.37033643c4b3bp-163, 0x1.e9f6e1b270f54p-173};
 static const double tc_x_i1_far[25] = {
     0x1.8ea18b55b1514p-2,   -0x1.3fda053fcdb4cp-7,  -0x1.cfd7f804aa9a6p-14, -0x1.048df49ca0373p-18, -0x1.0dbfd2e9e5443p-22,
     -0x1.c415394bb46c1p-26, -0x1.0790b9ad53528p-28, -0x1.334ca5423dd80p-31, -0x1.4dcf9d4504c0cp-36, 0x1.1e1a1f1587865p-35,
@@ -119,21 +123,35 @@ static inline double tc_x_cheb(const double *c, int n, double t) {
 #define TC_X_CHEB(c, t) tc_x_cheb(c, (int)(sizeof(c) / sizeof *(c)), t)
 
 /* ---- modified, first kind ---- */
+/* Up to 8 their power series in q = (x / 2)^2, whose terms do not cancel; beyond, sqrt(a) exp(-a) times the function. */
+static inline double tc_x_i_series(const double *c, int n, double a) {
+    double q = a * a * 0.25, y = c[n - 1];
+    for (int k = n - 2; k >= 0; k--) y = tc_fma(y, q, c[k]);
+    return y;
+}
+#define TC_X_SERIES(c, a) tc_x_i_series(c, (int)(sizeof(c) / sizeof *(c)), a)
+static inline double tc_x_i_unscaled(double a, double y) { /* exp(a) y; exp(a) alone would overflow before the product does */
+    tc_x_dd e = tc_x_exp_dd(a, 0);
+    return tc_x_scale_f64(tc_fma(e.h, y, e.l * y), e.k);
+}
 static inline double tc_x_i0e_f64(double x) {
     double a = __builtin_fabs(x);
-    return a <= 8 ? TC_X_CHEB(tc_x_i0_near, a * 0.25 - 1) : TC_X_CHEB(tc_x_i0_far, 16 / a - 1) / __builtin_sqrt(a);
+    return a <= 8 ? tc_x_i_unscaled(-a, TC_X_SERIES(tc_x_i0_near, a)) : TC_X_CHEB(tc_x_i0_far, 16 / a - 1) / __builtin_sqrt(a);
 }
 static inline double tc_x_i1e_f64(double x) {
-    double a = __builtin_fabs(x), y = a <= 8 ? TC_X_CHEB(tc_x_i1_near, a * 0.25 - 1) * a : TC_X_CHEB(tc_x_i1_far, 16 / a - 1) / __builtin_sqrt(a);
+    double a = __builtin_fabs(x);
+    double y = a <= 8 ? tc_x_i_unscaled(-a, TC_X_SERIES(tc_x_i1_near, a) * (0.5 * a)) : TC_X_CHEB(tc_x_i1_far, 16 / a - 1) / __builtin_sqrt(a);
     return x < 0 ? -y : y;
 }
-static inline double tc_x_i0_f64(double x) { /* exp(|x| / 2) twice: exp(|x|) would overflow before the result does */
-    double h = tc_x_exp_f64(__builtin_fabs(x) * 0.5);
-    return tc_x_i0e_f64(x) * h * h;
+/* NaN at infinity, as in PyTorch; I_1(-0) is +0 there */
+static inline double tc_x_i0_f64(double x) {
+    double a = __builtin_fabs(x), b = a > 720 ? 720 : a;
+    if (a <= 8) return TC_X_SERIES(tc_x_i0_near, a);
+    return a < __builtin_inf() ? tc_x_i_unscaled(b, tc_x_i0e_f64(b)) : __builtin_nan("");
 }
 static inline double tc_x_i1_f64(double x) {
-    double h = tc_x_exp_f64(__builtin_fabs(x) * 0.5);
-    return x == 0 ? 0 : tc_x_i1e_f64(x) * h * h; /* +0 for -0 too, as in PyTorch */
+    double a = __builtin_fabs(x), b = a > 720 ? 720 : a, y = a <= 8 ? TC_X_SERIES(tc_x_i1_near, a) * (0.5 * a) : tc_x_i_unscaled(b, tc_x_i1e_f64(b));
+    return !(a < __builtin_inf()) ? __builtin_nan("") : x < 0 ? -y : y;
 }
 /* ---- modified, second kind: infinite at 0, NaN for x < 0 ---- */
 static inline double tc_x_k_edges(double x, double y) { return x > 0 ? (x < __builtin_inf() ? y : 0) : x == 0 ? __builtin_inf() : __builtin_nan(""); }
@@ -220,31 +238,33 @@ TC_X_INLINE double tc_x_cheb_short(const double *c, int n, double t) {
     }
     return tc_fma(t, a, c[0] - b);
 }
-TC_X_INLINE double tc_x_i0e_short(double a) { /* a >= 0 */
-    double n = a < 8 ? a : 8, f = a > 8 ? a : 8;
-    double near = TC_X_SHORT(tc_x_i0_near, 22, n * 0.25 - 1), far = TC_X_SHORT(tc_x_i0_far, 12, 16 / f - 1) / __builtin_sqrt(f);
-    return a <= 8 ? near : a > 8 ? far : a;
+TC_X_INLINE double tc_x_i_series_short(const double *c, double a) {
+    double q = a * a * 0.25, y = c[20];
+    _Pragma("GCC unroll 24") for (int k = 19; k >= 0; k--) y = tc_fma(y, q, c[k]);
+    return y;
 }
-TC_X_INLINE double tc_x_i1e_short(double a) {
-    double n = a < 8 ? a : 8, f = a > 8 ? a : 8;
-    double near = TC_X_SHORT(tc_x_i1_near, 22, n * 0.25 - 1) * a, far = TC_X_SHORT(tc_x_i1_far, 12, 16 / f - 1) / __builtin_sqrt(f);
+/* Up to 8 the series, beyond sqrt(a) exp(-a) times the function, each times what it takes to be the function or the function over exp(a). */
+TC_X_INLINE double tc_x_i_short(const double *series, const double *cheb, double a, int scaled, double odd) {
+    double n = a < 8 ? a : 8, f = a > 8 ? a : 8, e = tc_x_exp_lite(scaled ? -n : f > 200 ? 200 : f);
+    double near = tc_x_i_series_short(series, n) * odd, far = TC_X_SHORT(cheb, 12, 16 / f - 1) / __builtin_sqrt(f);
+    near = scaled ? near * e : near, far = scaled ? far : a < __builtin_inf() ? far * e : __builtin_nan("");
     return a <= 8 ? near : a > 8 ? far : a;
 }
 #undef TC_X_SHORT
-static inline float tc_x_i0e_f32(float x) { return (float)tc_x_i0e_short(__builtin_fabsf(x)); }
-static inline float tc_x_i1e_f32(float x) {
-    float y = (float)tc_x_i1e_short(__builtin_fabsf(x));
+#define I0(x, scaled) (float)tc_x_i_short(tc_x_i0_near, tc_x_i0_far, __builtin_fabsf(x), scaled, 1)
+#define I1(x, scaled) (float)tc_x_i_short(tc_x_i1_near, tc_x_i1_far, __builtin_fabsf(x), scaled, 0.5 * __builtin_fabsf(x))
+static inline float tc_x_i0_f32(float x) { return I0(x, 0); }
+static inline float tc_x_i0e_f32(float x) { return I0(x, 1); }
+static inline float tc_x_i1_f32(float x) {
+    float y = I1(x, 0);
     return x < 0 ? -y : y;
 }
-static inline float tc_x_i0_f32(float x) {
-    double a = __builtin_fabsf(x), h = tc_x_exp_lite(a > 200 ? 200 : a);
-    return a < __builtin_inf() ? (float)(tc_x_i0e_short(a > 200 ? 200 : a) * h) : __builtin_nanf(""); /* as PyTorch */
+static inline float tc_x_i1e_f32(float x) {
+    float y = I1(x, 1);
+    return x < 0 ? -y : y;
 }
-static inline float tc_x_i1_f32(float x) {
-    double a = __builtin_fabsf(x), h = tc_x_exp_lite(a > 200 ? 200 : a);
-    float y = (float)(tc_x_i1e_short(a > 200 ? 200 : a) * h);
-    return a < __builtin_inf() ? x < 0 ? -y : y : __builtin_nanf("");
-}
+#undef I0
+#undef I1
 
 #define ROW(name) \
     static inline float tc_x_##name##_f32(float x) { return (float)tc_x_##name##_f64(x); }

@@ -132,8 +132,14 @@ static inline double tc_x_igamma_parts(double a, double x, int upper) {
 static inline double tc_x_igamma_f64(double a, double x) { return tc_x_igamma_parts(a, x, 0); }
 static inline double tc_x_igammac_f64(double a, double x) { return tc_x_igamma_parts(a, x, 1); }
 
+/* exp(c x^2), c = 1 or -1/2, with the square as a sum of two numbers. Results beyond |x| = 33 and 46 are infinite and 0. */
+static inline double tc_x_exp_square(double x, double c) {
+    double most = c == 1 ? 33 : 46, a = __builtin_fabs(x), b = a > most ? most : a, s = b * b;
+    tc_x_dd e = tc_x_exp_dd(c * s, c * tc_fma(b, b, -s));
+    return tc_x_scale_f64(e.h + e.l, e.k);
+}
 static inline double tc_x_erfcx_f64(double x) {
-    if (x < 0.4) return tc_x_exp_f64(x * x) * tc_x_erfc_f64(x);
+    if (x < 0.4) return tc_x_exp_square(x, 1) * tc_x_erfc_f64(x);
     if (x <= 28) return tc_x_erfcx_far(x);
     double z = 1 / (x * x);
     return 0.56418958354775628695 / x * (1 - 0.5 * z * (1 - 1.5 * z * (1 - 2.5 * z * (1 - 3.5 * z * (1 - 4.5 * z * (1 - 5.5 * z))))));
@@ -144,7 +150,10 @@ static inline double tc_x_ndtri_f64(double p) {
     if (p == 1) return __builtin_inf();
     if (!(p > 0 && p < 1)) return __builtin_nan("");
     double q = p < 0.5 ? p : 1 - p;
-    if (q > 0.02) return 1.41421356237309504880 * tc_x_erfinv_f64(2 * p - 1);
+    if (q > 0.02) {
+        double e = tc_x_erfinv_f64(2 * p - 1);
+        return tc_fma(0x1.6a09e667f3bcdp+0, e, -0x1.bdd3413b26456p-54 * e);
+    }
     double w = tc_x_log_f64(2 * q), x = __builtin_sqrt(-w - 0.5 * tc_x_log_f64(-3.14159265358979323846 * w));
     for (int i = 0; i < 6; i++) { /* f = log(erfcx) - x^2 - w; f' = -2 / (sqrt pi erfcx) */
         double e = tc_x_erfcx_f64(x), f = tc_x_log_f64(e) - x * x - w;
@@ -178,7 +187,15 @@ TC_X_INLINE float tc_x_ndtri_f32(float x) {
 }
 static inline double tc_x_log_ndtr_f64(double x) {
     double t = x * 0.70710678118654752440;
-    return x < -1 ? tc_x_log_f64(tc_x_erfcx_f64(-t) * 0.5) - t * t : tc_x_log1p_f64(-0.5 * tc_x_erfc_f64(t));
+    if (x < -1) return tc_x_log_f64(tc_x_erfcx_f64(-t) * 0.5) - 0.5 * x * x;
+    return tc_x_log1p_f64(t < 0.4 ? -0.5 * tc_x_erfc_f64(t) : -0.5 * tc_x_exp_square(x, -0.5) * tc_x_erfcx_f64(t));
+}
+/* With z = |x| / sqrt 2 and r = erfcx(z): log(r / 2) - z^2 for x < 0, else log1p(-r exp(-z^2) / 2). Beyond 10.3 r is its asymptotic series. */
+static inline float tc_x_log_ndtr_f32(float x) {
+    double a = __builtin_fabsf(x), z = a * 0.70710678118654752440, s = 0.5 * a * a, y = 1.0f / (float)z, w = y * y;
+    double r = z > 10.3 ? 0.56418958354775628695 * y * (1 - 0.5 * w * (1 - 1.5 * w * (1 - 2.5 * w))) : tc_x_erfcx_lite(z > 10.3 ? 10.3 : z);
+    double e = 0.5 * r * tc_x_exp_lite(s > 110 ? -110 : -s), far = tc_x_log_lite(0.5 * r) - s, near = tc_x_log1p_quick(-e);
+    return (float)(x < 0 ? far : near);
 }
 
 /* ---- orthogonal polynomials of degree trunc(n), by their three-term recurrences ----
@@ -233,7 +250,6 @@ ROW(legendre_p, 7)
 #define ROW(name) \
     static inline float tc_x_##name##_f32(float x) { return (float)tc_x_##name##_f64(x); }
 ROW(erfcx)
-ROW(log_ndtr)
 #undef ROW
 #define ROW(name) \
     static inline float tc_x_##name##_f32(float a, float b) { return (float)tc_x_##name##_f64(a, b); }

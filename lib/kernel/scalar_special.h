@@ -79,10 +79,10 @@ static inline float tc_x_erf_f32(float x) {
     float p2 = tc_fmaf(-0x1.38e000p-11f, s, 0x1.471a58p-8f);
     return t > 0.927734375f ? far : tc_fmaf(tc_fmaf(tc_fmaf(p2, s2, p1), s2, p0), x, x); /* NaN takes the branch near 0 */
 }
-/* exp(-x^2) R(q) in float64 with q = (x - 4) / (x + 4) from 0 on, to 2^-32: the square of a float32 is exact, 1 / (x + 4) is a float32
- * quotient and one Newton step. */
-static inline float tc_x_erfc_f32(float x) {
-    double a = __builtin_fabsf(x), c = a > 10.3 ? 10.3 : a, s = c * c, d = c + 4, y = 1.0f / (float)d;
+/* exp(c^2) erfc(c) in float64 for float32 functions, 0 <= c <= 10.3: R(q) with q = (c - 4) / (c + 4), to 2^-32; 1 / (c + 4) is a float32 quotient and one
+ * Newton step. */
+TC_X_INLINE double tc_x_erfcx_lite(double c) {
+    double d = c + 4, y = 1.0f / (float)d;
     y = tc_fma(y, tc_fma(-d, y, 1), y);
     double q = tc_fma(-8, y, 1);
     double p = tc_fma(0x1.a9ca3c0aebd32p-14, q, -0x1.d9a23d68fb16ep-16);
@@ -96,7 +96,10 @@ static inline float tc_x_erfc_f32(float x) {
     p = tc_fma(p, q, 0x1.bff01ab658092p-3);
     p = tc_fma(p, q, -0x1.0949227bbc9d8p-2);
     p = tc_fma(p, q, 0x1.18932bf03c36fp-3);
-    double far = p * tc_x_exp_lite(-s);
+    return p;
+}
+static inline float tc_x_erfc_f32(float x) { /* the square of a float32 is exact */
+    double a = __builtin_fabsf(x), c = a > 10.3 ? 10.3 : a, s = c * c, far = tc_x_erfcx_lite(c) * tc_x_exp_lite(-s);
     return (float)(x != x ? (double)x : x < 0 ? 2 - far : far);
 }
 
