@@ -60,7 +60,8 @@ typedef struct {
      * file, by the model's names where it has them. May be NULL. */
     tc_status (*stored)(void *self, const tc_map *own, void (*take)(void *to, const char *name, const tc_tensor *t), void *to);
     void *stored_self;
-    bool eval_suffices; /* when both modes are asked for, omit train, with a warning, if the model itself refuses it (assert, ValueError) */
+    bool
+        eval_suffices; /* when both modes are asked for, omit train, with a warning, if only train mode fails (targets not given, a branch on data) */
     tc_observe observe; /* not NULL: draft mode (draft.h); every input must have an example */
     void *observe_self;
     struct tc_profile *profile;    /* capture/profile.h: time by line; NULL: none */

@@ -336,9 +336,13 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
     return tc_capture_end(k);
 }
 
-/* Errors that the model or PyTorch itself raises in train mode, such as batch norm of one value per channel. */
+/* Train mode fails by the model's own or PyTorch's rules: batch norm of one value per channel, targets that were not given, a branch on data. */
 static bool left_out(C *c, V e, bool in_forward) {
-    if (!in_forward || !(tc_exc_is(c, e, "ValueError") || tc_exc_is(c, e, "AssertionError"))) return false;
+    static const char *const types[] = {"ValueError",   "AssertionError", "DataDependentError", "TypeError",
+                                        "RuntimeError", "LookupError",    "AttributeError"};
+    bool its_own = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) its_own |= tc_exc_is(c, e, types[i]);
+    if (!in_forward || !its_own || tc_exc_is(c, e, "NotImplementedError")) return false;
     tc_status s = tc_exc_status(c, e);
     tc_warn(c, tc_arena_printf(&c->arena, "there is no train program: %s", tc_status_message(s)));
     tc_status_free(s);

@@ -24,8 +24,9 @@ struct tensor {
     const tc_source *inference; /* where it was created in inference mode; NULL: a normal tensor */
     V grad;                     /* .grad, or NULL */
     V base;                     /* if this is a view of a leaf that requires a gradient: that leaf; else NULL */
-    V known;                    /* for a tensor that torch.tensor made during capture: a concrete copy of its values */
+    V known;                    /* for a tensor whose values are known during capture (torch_known.c): a concrete copy of them */
     tc_value *known_at;         /* known is valid while v is this value, that is, until it is mutated */
+    V known_of;                 /* a view of such a tensor: that tensor, whose values a write to this one changes */
     tensor *next_owned;
 };
 

@@ -255,7 +255,7 @@ static void execute(C *c, const tc_op *op, const tc_arg *a, int nargs, struct tc
         tc_raise_limit(c, "tensors need more memory than the limit of %zu MB allows", c->max_tensor_bytes >> 20);
 }
 
-static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
+V tc_torch_run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
     struct tc_torch *T = c->torch;
     const tc_schema *s = tc_op_schema(op);
     tc_program *p = tc_torch_program(c);
@@ -355,7 +355,7 @@ V tc_torch_record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects)
 }
 
 static V apply_once(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
-    return c->torch->graph ? tc_torch_record(c, op, a, nargs, objects) : run_concrete(c, op, a, nargs, objects, gen);
+    return c->torch->graph ? tc_torch_record(c, op, a, nargs, objects) : tc_torch_run_concrete(c, op, a, nargs, objects, gen);
 }
 
 /* Is argument i one of the tensors that decide the result's type? */
@@ -379,7 +379,9 @@ static bool is_promoted(C *c, const tc_op *op, const tc_arg *a, int nargs, V con
 
 V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
     const tc_dtype d = c->torch->default_dtype;
+    V known = c->torch->graph ? tc_torch_known_result(c, op, a, nargs, objects) : NULL;
     V r = apply_once(c, op, a, nargs, objects, gen);
+    if (c->torch->graph) tc_torch_note_known(op, objects, r, known);
     if (d == TC_F32 || !is_promoted(c, op, a, nargs, objects, r)) return r;
     const char *to = d == TC_F64 ? "double" : d == TC_F16 ? "half" : "bfloat16";
     V cast[TC_MAX_PARAMS] = {0};

@@ -11,6 +11,17 @@ V tc_torch_record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects)
 /* The n results of a call as Python has them: None, one object, or a (named) tuple. */
 V tc_torch_results(C *c, const tc_schema *s, V *items, int n);
 
+/* Runs the operator on concrete tensors. a as above. gen NULL: the generator of the run. */
+V tc_torch_run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen);
+
+/* ---- torch_known.c ---- */
+/* The result of a call all of whose tensors are known, or NULL. a: of a functional operator, as above. */
+V tc_torch_known_result(C *c, const tc_op *op, const tc_arg *a, int nargs, V const *objects);
+/* The recorded call gave result, whose values are known (NULL: they are not). */
+void tc_torch_note_known(const tc_op *op, V const *objects, V result, V known);
+/* An in-place call gave t new values. */
+void tc_torch_write_known(tensor *t, V known);
+
 /* ---- torch_inplace.c: calls of an operator with bound arguments ---- */
 V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b);    /* on concrete tensors; returns self */
 V tc_torch_record_inplace(C *c, const tc_op *op, tc_binding *b); /* in a capture; returns self */

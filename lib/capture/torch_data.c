@@ -156,11 +156,6 @@ V tc_torch_from_data(C *c, V data, tc_dtype dtype) {
     return lifted;
 }
 
-const tensor *tc_torch_known(V v) {
-    const tensor *t = (tensor *)v;
-    return t->known && t->v == t->known_at ? (tensor *)t->known : NULL;
-}
-
 V tc_torch_full0(C *c, V number, tc_dtype dtype) {
     if (c->torch->graph) {
         dtypeobj *d = tc_new(c, K_DTYPE, sizeof *d);

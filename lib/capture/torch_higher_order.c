@@ -394,6 +394,37 @@ static V run_forward_alone(C *c, V cls, V ctx, V operands) {
     return out;
 }
 
+/* Calls backward and leaves its region. One that fails matters only to who asks for gradients: its message takes the place of its graph. */
+static const char *record_backward(C *c, region *b, V cls, V grads, const V *operands, size_t n) {
+    const char *volatile failed = NULL;
+    region *outer = b->outer;
+    trap t;
+    if (TC_TRAP_PASSING(c, t)) {
+        V back = call_with(c, tc_getattr(c, cls, tc_intern(c, "backward", 8)), grads);
+        if (!tc_is_seq(back)) back = tc_tuple(c, 1, &back);
+        size_t nb;
+        V *gb = tc_items(back, &nb);
+        bool fits = nb >= n;
+        for (size_t i = n; i < nb; i++) fits &= gb[i] == c->none;
+        if (!fits)
+            tc_raise(c, "RuntimeError", "function %s returned an incorrect number of gradients (expected %zu, got %zu)", ((type *)cls)->name->s, n,
+                     nb);
+        for (size_t i = 0; i < n; i++) {
+            if (!tc_is_tensor(operands[i])) continue;
+            tc_graph_add_output(b->graph, tc_is_tensor(gb[i]) ? tc_torch_value(c, gb[i]) : NULL);
+        }
+        tc_torch_leave(c);
+        tc_untrap(c, &t);
+    } else {
+        if (tc_exc_is(c, c->exc, "LimitError")) tc_raise_again(c, c->exc);
+        tc_status s = tc_exc_status(c, c->exc);
+        failed = tc_arena_strdup(&c->torch->graph->program->arena, tc_status_message(s));
+        tc_status_free(s);
+        tc_torch_unwind(c, outer);
+    }
+    return failed;
+}
+
 static V h_function(C *c, args *A) {
     V v[3];
     tc_take(c, A, "apply", "cls ctx operands", v);
@@ -433,25 +464,12 @@ static V h_function(C *c, args *A) {
     }
     b->saves = true;
     tc_torch_enter(c, b, b->graph);
-    V back = call_with(c, tc_getattr(c, v[0], tc_intern(c, "backward", 8)), grads);
-    if (!tc_is_seq(back)) back = tc_tuple(c, 1, &back);
-    size_t nb;
-    V *gb = tc_items(back, &nb);
-    for (size_t i = n; i < nb; i++)
-        if (gb[i] != c->none)
-            tc_raise(c, "RuntimeError", "function %s returned an incorrect number of gradients (expected %zu, got %zu)", ((type *)v[0])->name->s, n,
-                     nb);
-    if (nb < n)
-        tc_raise(c, "RuntimeError", "function %s returned an incorrect number of gradients (expected %zu, got %zu)", ((type *)v[0])->name->s, n, nb);
-    for (size_t i = 0; i < n; i++) {
-        if (!tc_is_tensor(a[i])) continue;
-        tc_graph_add_output(b->graph, tc_is_tensor(gb[i]) ? tc_torch_value(c, gb[i]) : NULL);
-    }
-    tc_torch_leave(c);
+    const char *failed = record_backward(c, b, v[0], grads, a, n);
     tc_torch_leave(c);
     for (size_t i = direct; i < f->from.len; i++) tc_graph_add_output(b->graph, NULL);
+    const tc_arg backward = failed ? (tc_arg){.kind = TC_A_STRING, .string = failed} : graph_arg(b->graph);
     tc_arg arg[4] = {
-        graph_arg(b->graph), graph_arg(f->graph), values_arg(p, f->from.data, f->from.len), {.kind = TC_A_INT, .sym = tc_sym_int(p->sym, nresults)}};
+        backward, graph_arg(f->graph), values_arg(p, f->from.data, f->from.len), {.kind = TC_A_INT, .sym = tc_sym_int(p->sym, nresults)}};
     results res = {emit(c, "tc::autograd_function", arg, 4), 0};
     return mapped(c, out, leaf_result, &res);
 }

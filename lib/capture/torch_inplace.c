@@ -222,9 +222,13 @@ V tc_torch_record_inplace(C *c, const tc_op *op, tc_binding *b) {
     check_own(c, t);
     refuse_leaf(c, op, t);
     tc_torch_check_written(c, op, b, (V)t);
+    tc_arg fa[TC_MAX_PARAMS];
+    tc_op_functional_args(tc_torch_program(c), op, b->arg, fa);
+    V known = tc_torch_known_result(c, tc_op_functional(op), fa, b->n, b->object);
     V r = tc_torch_record(c, op, b->arg, b->n, b->object);
     if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
     if (t->v) require_bases(t->v);
+    tc_torch_write_known(t, known);
     return (V)t;
 }
 

@@ -219,15 +219,15 @@ static tc_status shape_wrap(tc_shape_ctx *c) {
 
 /* ---- torch.autograd.Function ---- */
 static tc_status shape_function(tc_shape_ctx *c) {
-    tc_graph *back, *fwd;
-    TC_TRY(need_graph(c, 0, &back));
+    tc_graph *back = NULL, *fwd;
+    if (c->nargs < 1 || c->args[0].kind != TC_A_STRING) TC_TRY(need_graph(c, 0, &back));
     TC_TRY(need_graph(c, 1, &fwd));
     TC_TRY(check_inputs(c, fwd, list_len(c, 2)));
     int64_t n = -1;
     if (c->nargs != 4 || c->args[3].kind != TC_A_INT || !tc_sym_const_int(c->args[3].sym, &n) || n < 0 || n > fwd->noutputs)
         return tc_error(TC_CONTENT, "%s: the number of results expected", tc_op_name(c->op));
-    TC_TRY(check_inputs(c, back, fwd->noutputs));
-    if (back->noutputs != list_len(c, 2))
+    if (back) TC_TRY(check_inputs(c, back, fwd->noutputs));
+    if (back && back->noutputs != list_len(c, 2))
         return tc_error(TC_CONTENT, "%s: backward returns %d gradients for %d operands", tc_op_name(c->op), back->noutputs, list_len(c, 2));
     for (int i = 0; i < c->nouts; i++) from_output(c, i, fwd->outputs[i]);
     return NULL;
@@ -251,6 +251,7 @@ static tc_status decompose_function(tc_emit *e, const tc_node *n) {
 }
 
 static tc_status grad_function(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (n->args[0].kind == TC_A_STRING) return tc_error(TC_CONTENT, "the backward of an autograd.Function cannot be captured: %s", n->args[0].string);
     int nresults = (int)tc_arg_int(n, 3);
     tc_value **in = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(n->nouts ? n->nouts : 1));
     for (int i = 0; i < n->nouts; i++) in[i] = i >= nresults ? n->outs[i] : gs[i] ? gs[i] : tc_e_zeros_like(e, n->outs[i]);

@@ -487,6 +487,49 @@ PY
     holds m.py:M 3 3x2
 }
 
+@test "a custom function whose backward cannot be captured computes its forward; who asks for gradients gets the message" {
+    { cat head.py; cat <<'PY'; } >m.py
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.state = None
+        return x / 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * len(ctx.state)
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        y = Half.apply(self.w * x)
+        return y if self.training else near(y, x / 2)
+PY
+    holds m.py:M 1 3x2
+    fails 3 "the backward of an autograd.Function cannot be captured: m.py:29:20: TypeError: object of type" tc-export m.py:M --input x=Bx2xf32 --mode train --joint -o j.pt2
+}
+
+@test "what is computed of torch.tensor(NUMBER) alone is known to branches and indices, until a write through any of its views" {
+    { cat head.py; cat <<'PY'; } >m.py
+class M(nn.Module):
+    def forward(self, x):
+        n = torch.ceil(torch.as_tensor(x.shape[1] / 1.5)).long()
+        n += 1
+        y = x[:, : n - 2] * 2 if n == 3 else x
+        pair = torch.tensor([1, 2])
+        pair[:1].add_(5)
+        other = torch.tensor([1, 2])
+        other.unbind()[1].fill_(9)
+        same = (pair == torch.tensor(pair.tolist())).all(), (torch.tensor([1, 9]) == torch.tensor(other.tolist())).all()
+        return torch.tensor(y.shape[1] == 1), near(y, x[:, :1] * 2), *same
+PY
+    holds m.py:M 4 3x2
+}
+
 @test "gradients of while_loop, none to many steps, and of loops, scans, maps and branches within each other, are those of the steps written out" {
     cat >loops.py <<'PY'
 import torch
