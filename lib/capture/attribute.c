@@ -132,6 +132,8 @@ static V lookup(C *c, V o, str *name) {
     if (tc_is_small(o)) return tc_object_getattr(c, o, name);
     switch (o->type->kind) {
     case K_TYPE: {
+        V m = o->type->user ? tc_type_lookup(c, o->type, name) : NULL;
+        if (m && data_descriptor(c, m)) return tc_bind(c, m, o, o->type);
         V v = type_attr(c, (type *)o, name);
         if (v) return v;
         v = tc_type_lookup(c, o->type, name);

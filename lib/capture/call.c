@@ -202,18 +202,12 @@ V tc_func_signature(C *c, func *f) {
 
 /* ---- classes ---- */
 static V type_call(C *c, type *t, args *A) {
+    V m = t->h.type->user ? tc_special(c, (V)t, c->n___call__) : NULL;
+    return m ? tc_call(c, tc_method(c, m, (V)t), A) : tc_instantiate(c, t, A);
+}
+
+V tc_instantiate(C *c, type *t, args *A) {
     tc_stack_check(c);
-    if (t->user) {
-        V m = tc_type_lookup(c, t, c->n___meta_call__);
-        if (m) {
-            args B = *A;
-            V *a = tc_mem(c, sizeof(V) * (size_t)(A->n + 1));
-            a[0] = (V)t;
-            if (A->n) memcpy(a + 1, A->a, sizeof(V) * (size_t)A->n);
-            B.a = a, B.n = A->n + 1;
-            return tc_call(c, tc_kind_of(m) == K_CLASSM || tc_kind_of(m) == K_STATIC ? ((wrapper *)m)->f : m, &B);
-        }
-    }
     V nw = tc_type_lookup(c, t, c->n___new__), in = tc_type_lookup(c, t, c->n___init__);
     if (!nw) tc_raise(c, "TypeError", "cannot create '%s' instances", t->name->s);
     if (tc_kind_of(nw) == K_STATIC) nw = ((wrapper *)nw)->f;

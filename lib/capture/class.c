@@ -185,11 +185,11 @@ static void init_subclass(C *c, type *t, const args *kw) {
     }
 }
 
-V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
+V tc_class_make(C *c, type *meta, str *name, V bases, dict *ns, args *kw) {
     size_t nb;
     V *b = tc_items(bases, &nb);
     type *t = tc_mem(c, sizeof *t);
-    t->h.type = c->types[K_TYPE];
+    t->h.type = meta;
     t->name = name;
     t->user = true;
     ns->module = c->capturing ? NULL : c; /* from before forward */
@@ -204,6 +204,20 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
     for (size_t i = 0; i < nb; i++) typed |= tc_kind_of(b[i]) == K_ALIAS && !strcmp(((alias *)b[i])->name->s, "TypedDict");
     if (!typed) init_subclass(c, t, kw);
     return (V)t;
+}
+
+type *tc_metaclass(C *c, type *meta, const V *bases, size_t n) {
+    type *winner = meta ? meta : c->types[K_TYPE];
+    for (size_t i = 0; i < n; i++) {
+        V base = tc_kind_of(bases[i]) == K_ALIAS ? ((alias *)bases[i])->origin : bases[i];
+        type *of = base && tc_kind_of(base) == K_TYPE ? base->type : winner;
+        if (tc_issubtype(winner, of)) continue;
+        if (!tc_issubtype(of, winner))
+            tc_raise(c, "TypeError",
+                     "metaclass conflict: the metaclass of a derived class must be a (non-strict) subclass of the metaclasses of all its bases");
+        winner = of;
+    }
+    return winner;
 }
 
 /* ---- isinstance ---- */
@@ -272,7 +286,8 @@ static bool matches(C *c, V o, type *t, V cls) {
     if (k != K_TYPE) tc_raise(c, "TypeError", "isinstance() arg 2 must be a type or a tuple of types, not %s", tc_type_name(c, cls));
     type *want = (type *)cls;
     if (want->user && o) {
-        V f = tc_type_lookup(c, want, c->n___instancecheck__);
+        V f = tc_type_lookup(c, want->h.type, c->n___instancecheck__);
+        if (!f) f = tc_type_lookup(c, want, c->n___instancecheck__); /* of a protocol: typing.runtime_checkable */
         if (f) return tc_truth(c, tc_call2(c, tc_kind_of(f) == K_CLASSM || tc_kind_of(f) == K_STATIC ? ((wrapper *)f)->f : f, cls, o));
     }
     if (tc_issubtype(t, want)) return true;
@@ -409,12 +424,32 @@ static V super_new(C *c, args *A) {
 }
 
 static V type_new(C *c, args *A) {
-    if (A->n == 2) return (V)tc_type_of(c, A->a[1]);
-    if (A->n == 4 && tc_kind_of(A->a[1]) == K_STR && tc_kind_of(A->a[2]) == K_TUPLE && tc_kind_of(A->a[3]) == K_DICT) {
-        args none = {0};
-        return tc_class_make(c, tc_intern_str(c, tc_as_str(A->a[1])), A->a[2], tc_dict_copy(c, (dict *)A->a[3]), &none);
+    if (A->n == 2 && A->a[0] == (V)c->types[K_TYPE]) return (V)tc_type_of(c, A->a[1]);
+    if (A->n == 4 && tc_kind_of(A->a[0]) == K_TYPE && tc_kind_of(A->a[1]) == K_STR && tc_kind_of(A->a[2]) == K_TUPLE &&
+        tc_kind_of(A->a[3]) == K_DICT) {
+        args kw = {.kn = A->kn, .kv = A->kv, .nk = A->nk};
+        const tuple *bases = (tuple *)A->a[2];
+        type *meta = tc_metaclass(c, (type *)A->a[0], bases->a, bases->n);
+        if (meta->user && !((type *)A->a[0])->user) {
+            args rest = *A;
+            rest.a++, rest.n--;
+            return tc_call(c, (V)meta, &rest);
+        }
+        return tc_class_make(c, meta, tc_intern_str(c, tc_as_str(A->a[1])), A->a[2], tc_dict_copy(c, (dict *)A->a[3]), &kw);
     }
     tc_raise(c, "TypeError", "type() takes 1 or 3 arguments");
+}
+
+static V type_init(C *c, args *A) {
+    (void)A;
+    return c->none;
+}
+
+static V type_call(C *c, args *A) {
+    if (!A->n || tc_kind_of(A->a[0]) != K_TYPE) tc_raise(c, "TypeError", "type.__call__() needs a class");
+    args rest = *A;
+    rest.a++, rest.n--;
+    return tc_instantiate(c, (type *)A->a[0], &rest);
 }
 
 /* __subclasses__(): the classes that derive from it, in the order of creation. */
@@ -443,6 +478,8 @@ void tc_classes_init(C *c) {
     tc_dict_setc(c, c->types[K_CLASSM]->d, "__new__", tc_native(c, "classmethod", classm_new, NULL));
     tc_dict_setc(c, c->types[K_SUPER]->d, "__new__", tc_native(c, "super", super_new, NULL));
     tc_dict_setc(c, c->types[K_TYPE]->d, "__new__", tc_native(c, "type", type_new, NULL));
+    tc_dict_setc(c, c->types[K_TYPE]->d, "__init__", tc_native(c, "__init__", type_init, NULL));
+    tc_dict_setc(c, c->types[K_TYPE]->d, "__call__", tc_native(c, "__call__", type_call, NULL));
     tc_dict_setc(c, c->types[K_TYPE]->d, "mro", tc_native(c, "mro", type_mro, NULL));
     tc_dict_setc(c, c->types[K_TYPE]->d, "__subclasses__", tc_native(c, "__subclasses__", type_subclasses, NULL));
 }

@@ -521,19 +521,28 @@ static list *entries_of(C *c, const list *bases) {
     return entries;
 }
 
-/* metaclass=ABCMeta becomes one more base, the class that implements it (_base). Metaclasses defined in files are not supported. */
-static void of_metaclass(C *c, list *bases, V meta) {
-    V base = tc_kind_of(meta) == K_TYPE ? tc_dict_gets(c, ((type *)meta)->d, tc_intern(c, "_base", 5)) : NULL;
-    if (meta == (V)c->types[K_TYPE]) return;
-    if (!base) tc_raise(c, "SyntaxError", "a metaclass is outside the model language, but for abc.ABCMeta");
-    for (size_t i = 0; i < bases->n; i++)
-        if (tc_kind_of(bases->a[i]) == K_TYPE && tc_issubtype((type *)bases->a[i], (type *)base)) return;
-    tc_list_push(c, bases, base);
+/* The value of metaclass=. */
+static type *metaclass_of(C *c, V v) {
+    if (tc_kind_of(v) != K_TYPE || !tc_issubtype((type *)v, c->types[K_TYPE]))
+        tc_raise(c, "SyntaxError", "a metaclass that is no class is outside the model language");
+    if (tc_type_lookup(c, (type *)v, tc_intern(c, "__prepare__", 11)))
+        tc_raise(c, "SyntaxError", "a metaclass with __prepare__ is outside the model language");
+    return (type *)v;
+}
+
+/* The class of a finished body. A metaclass of its own is called, as type is. */
+static V make_class(C *c, type *meta, str *name, list *bases, dict *ns, args *kw) {
+    V b = tc_tuple(c, bases->n, bases->a);
+    meta = tc_metaclass(c, meta, bases->a, bases->n);
+    if (!meta->user) return tc_class_make(c, meta, name, b, ns, kw);
+    V a[3] = {(V)name, b, (V)ns};
+    return tc_call(c, (V)meta, &(args){.a = a, .n = 3, .kn = kw->kn, .kv = kw->kv, .nk = kw->nk});
 }
 
 static void class_statement(C *c, frame *f, const ast *n) {
     V *d = decorators(c, f, n);
     list *bases = tc_list(c, 2);
+    type *meta = NULL;
     args kw = {0};
     f->at = n->b ? n->b : n;
     if (n->b) {
@@ -551,7 +560,7 @@ static void class_statement(C *c, frame *f, const ast *n) {
             V v = tc_eval_expr(c, f, n->b->list2[i]->a);
             if (!strcmp(n->b->list2[i]->name->s, "metaclass")) {
                 f->at = n->b->list2[i];
-                of_metaclass(c, bases, v);
+                meta = metaclass_of(c, v);
                 continue;
             }
             kw.kn[kw.nk] = n->b->list2[i]->name;
@@ -584,9 +593,11 @@ static void class_statement(C *c, frame *f, const ast *n) {
             cls = tc_namedtuple(c, n->sc->name, defaults, tc_tuple(c, fields->n, fields->a), ns);
         }
     }
-    if (!cls) cls = tc_class_make(c, n->sc->name, tc_tuple(c, bases->n, bases->a), ns, &kw);
-    ((type *)cls)->module_name = f->module ? f->module->name : NULL;
-    ((type *)cls)->file = n->sc->file;
+    if (!cls) cls = make_class(c, meta, n->sc->name, bases, ns, &kw);
+    if (tc_kind_of(cls) == K_TYPE) {
+        ((type *)cls)->module_name = f->module ? f->module->name : NULL;
+        ((type *)cls)->file = n->sc->file;
+    }
     if (cellv) ((cell *)cellv)->v = cls;
     tc_store(c, f, n->a, decorate(c, f, n, d, cls));
 }

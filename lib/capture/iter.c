@@ -78,9 +78,8 @@ static iter *over_dict(C *c, V src, dict *d, int what) {
 
 V tc_iter(C *c, V o) {
     kind k = tc_kind_of(o);
-    if (!tc_is_small(o) && (o->type->user || k == K_TYPE)) {
-        V f = k == K_TYPE ? tc_type_lookup(c, (type *)o, c->n___meta_iter__) : tc_special(c, o, c->n___iter__);
-        if (f && tc_kind_of(f) == K_CLASSM) f = ((wrapper *)f)->f;
+    if (!tc_is_small(o) && o->type->user) {
+        V f = tc_special(c, o, c->n___iter__);
         if (f && f != c->none) {
             V it = tc_call1(c, f, o);
             if (tc_kind_of(it) == K_ITER || tc_kind_of(it) == K_GENEXPR) return it;

@@ -30,8 +30,9 @@ typedef struct tc_lang C;
     X(TUPLE, "tuple")                                                                                                                                \
     X(LIST, "list")                                                                                                                                  \
     X(DICT, "dict")                                                                                                                                  \
-    X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType")             \
-        X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property")  \
+    X(SET, "set")                                                                                                                                    \
+    X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function")       \
+        X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property")                      \
             X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") \
                 X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device")          \
                     X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
@@ -314,16 +315,16 @@ typedef struct file {
     X(__module__)                                                                                                                                    \
     X(__doc__)                                                                                                                                       \
     X(__getattr__)                                                                                                                                   \
-    X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__)  \
-        X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__)    \
-            X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__)            \
-                X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__)     \
-                    X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__)     \
-                        X(__defaults__) X(__self__) X(__func__) X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__)        \
-                            X(__divmod__) X(__match_args__) X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__)            \
-                                X(__meta_contains__) X(__meta_len__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name)  \
-                                    X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) \
-                                        X(requires_grad)
+    X(__getattribute__)                                                                                                                              \
+    X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__)       \
+        X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__)         \
+            X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__)        \
+                X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__)      \
+                    X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__)  \
+                        X(__self__) X(__func__) X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__)          \
+                            X(__match_args__) X(__dataclass_fields__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) \
+                                X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad)     \
+                                    X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
 
@@ -512,7 +513,10 @@ bool tc_isinstance(C *c, V o, V cls);
 bool tc_issubtype(type *a, type *b);
 bool tc_issubclass(C *c, V a, V cls);
 type *tc_type_new(C *c, const char *name, kind k, type *base);
-V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw);
+/* A class of the given metaclass. kw: the arguments of __init_subclass__. */
+V tc_class_make(C *c, type *meta, str *name, V bases, dict *ns, args *kw);
+type *tc_metaclass(C *c, type *meta, const V *bases, size_t n); /* the most derived of meta (NULL: type) and those of the bases */
+V tc_instantiate(C *c, type *t, args *A);                       /* type.__call__: __new__ and __init__, whatever the metaclass */
 void tc_type_methods(C *c, kind k, const native_def *defs);
 void tc_type_changed(C *c);
 void tc_classes_init(C *c);

@@ -461,8 +461,7 @@ V tc_getitem(C *c, V o, V key) {
     case K_TENSOR: return tc_tensor_getitem(c, o, key);
     case K_ALIAS: return make_alias(c, o, key);
     case K_TYPE: {
-        V f = tc_type_lookup(c, (type *)o, c->n___meta_getitem__);
-        if (!f) f = tc_type_lookup(c, (type *)o, c->n___class_getitem__);
+        V f = tc_type_lookup(c, (type *)o, c->n___class_getitem__);
         if (f) return tc_call2(c, tc_kind_of(f) == K_CLASSM || tc_kind_of(f) == K_STATIC ? ((wrapper *)f)->f : f, o, key);
         return make_alias(c, o, key);
     }
@@ -574,11 +573,6 @@ bool tc_contains(C *c, V o, V x) {
             return n && (i - r->start) % r->step == 0 && (i - r->start) / r->step >= 0 && (i - r->start) / r->step < n;
         }
         break;
-    case K_TYPE: {
-        V f = tc_type_lookup(c, (type *)o, c->n___meta_contains__);
-        if (f) return tc_truth(c, tc_call2(c, tc_kind_of(f) == K_CLASSM ? ((wrapper *)f)->f : f, o, x));
-        break;
-    }
     case K_TENSOR: return tc_tensor_contains(c, o, x);
     default: break;
     }
@@ -614,10 +608,6 @@ int64_t tc_len(C *c, V o) {
         return r->start > r->stop ? (int64_t)(((uint64_t)r->start - (uint64_t)r->stop - 1) / (0 - (uint64_t)r->step) + 1) : 0;
     }
     case K_TENSOR: return tc_tensor_len(c, o);
-    case K_TYPE: {
-        V f = tc_type_lookup(c, (type *)o, c->n___meta_len__);
-        if (f) return tc_index(c, tc_call1(c, tc_kind_of(f) == K_CLASSM ? ((wrapper *)f)->f : f, o), "len()");
-    } /* fall through */
     default: tc_raise(c, "TypeError", "object of type '%s' has no len()", tc_type_name(c, o));
     }
 }

@@ -652,6 +652,7 @@ void tc_torch_init(C *c) {
                                           {"inference_mode", c_inference},
                                           {"autocast_dtype", c_autocast},
                                           {"_log_api_usage_once", none_fn},
+                                          {"_get_tracing_state", none_fn},
                                           {"capturing", c_capturing},
                                           {"call_begins", c_call_begins},
                                           {"call_ends", c_call_ends},

@@ -39,7 +39,57 @@ def _number(cls, values):
     return max([v for v in values if isinstance(v, int)], default=0) + 1
 
 
-class Enum:
+class EnumMeta(type):
+    def __call__(cls, value, names=None):
+        if names is not None:
+            names = names.replace(",", " ").split() if isinstance(names, str) else names
+            if not isinstance(names, dict):
+                names = {n: i + 1 for i, n in enumerate(names)} if all(isinstance(n, str) for n in names) else dict(names)
+            return EnumMeta(value, (cls,), names)
+        for m in cls._member_map_.values():
+            if m is value or m._value_ == value:
+                return m
+        m = cls._missing_(value)
+        if m is None:
+            raise ValueError(f"{value!r} is not a valid {cls.__qualname__}")
+        return m
+
+    def __getitem__(cls, name):
+        return cls._member_map_[name]
+
+    def __iter__(cls):
+        seen = []
+        for m in cls._member_map_.values():
+            if not any(m is x for x in seen) and (not issubclass(cls, Flag) or m._value_.bit_count() == 1):
+                seen.append(m)
+        return iter(seen)
+
+    def __reversed__(cls):
+        return reversed(list(cls))
+
+    def __len__(cls):
+        return len(list(cls))
+
+    def __contains__(cls, x):
+        return any(m is x or m._value_ == x for m in cls._member_map_.values())
+
+    def __bool__(cls):
+        return True
+
+    def __repr__(cls):
+        return f"<{'flag' if issubclass(cls, Flag) else 'enum'} {cls.__name__!r}>"
+
+    @property
+    def __members__(cls):
+        return cls._member_map_
+
+
+EnumType = EnumMeta
+
+
+class Enum(metaclass=EnumMeta):
+    _member_map_ = {}
+
     def __init_subclass__(cls, **kw):
         members = {}
         for base in reversed(cls.mro()[1:]):
@@ -65,42 +115,14 @@ class Enum:
             members[name] = member
             setattr(cls, name, member)
         cls._member_map_ = members
-        cls.__members__ = members
 
     @staticmethod
     def _generate_next_value_(name, start, count, last_values):
         return _number(None, last_values)
 
     @classmethod
-    def __meta_call__(cls, value):
-        for m in cls._member_map_.values():
-            if m._value_ == value or m is value:
-                return m
-        if hasattr(cls, "_missing_"):
-            m = cls._missing_(value)
-            if m is not None:
-                return m
-        raise ValueError(f"{value!r} is not a valid {cls.__name__}")
-
-    @classmethod
-    def __meta_getitem__(cls, name):
-        return cls._member_map_[name]
-
-    @classmethod
-    def __meta_iter__(cls):
-        out = []
-        for m in cls._member_map_.values():
-            if not any(m is x for x in out):
-                out.append(m)
-        return iter(out)
-
-    @classmethod
-    def __meta_len__(cls):
-        return len(list(cls.__meta_iter__()))
-
-    @classmethod
-    def __meta_contains__(cls, x):
-        return any(m is x or m._value_ == x for m in cls._member_map_.values())
+    def _missing_(cls, value):
+        return None
 
     @property
     def name(self):
@@ -149,10 +171,7 @@ class Flag(Enum):
         return 1 << max([v.bit_length() for v in last_values], default=0)
 
     @classmethod
-    def __meta_call__(cls, value):
-        for m in cls._member_map_.values():
-            if m._value_ == value:
-                return m
+    def _missing_(cls, value):
         mask = 0
         for m in cls._member_map_.values():
             mask |= m._value_
@@ -162,12 +181,8 @@ class Flag(Enum):
             raise ValueError(f"{value!r} is not a valid {cls.__name__}")
         new = object.__new__(cls)
         object.__setattr__(new, "_value_", value)
-        object.__setattr__(new, "_name_", "|".join(m._name_ for m in cls.__meta_iter__() if m._value_ & value) or None)
+        object.__setattr__(new, "_name_", "|".join(m._name_ for m in cls if m._value_ & value) or None)
         return new
-
-    @classmethod
-    def __meta_iter__(cls):
-        return iter([m for m in super().__meta_iter__() if m._value_.bit_count() == 1])
 
     def _combine(self, value):
         return type(self)(value)
@@ -192,7 +207,7 @@ class Flag(Enum):
         return other._value_ & self._value_ == other._value_
 
     def __iter__(self):
-        return iter([m for m in type(self).__meta_iter__() if m._value_ & self._value_])
+        return iter([m for m in type(self) if m._value_ & self._value_])
 
     def __len__(self):
         return self._value_.bit_count()

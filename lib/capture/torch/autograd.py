@@ -57,12 +57,16 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 
 # Variable, from before PyTorch 0.4: the call returns the tensor, and every tensor is an instance.
-class Variable:
-    def __meta_call__(cls, data, requires_grad=False, volatile=None):
+class _VariableType(type):
+    def __call__(cls, data, requires_grad=False, volatile=None):
         return data.detach().requires_grad_() if requires_grad else data
 
     def __instancecheck__(cls, x):
         return isinstance(x, torch.Tensor)
+
+
+class Variable(metaclass=_VariableType):
+    pass
 
 
 class profiler:
