@@ -3,6 +3,7 @@
 #include "capture/capture.h"
 #include "capture/torch_bind.h"
 #include "capture/torch_data.h"
+#include "op/shape.h"
 
 #include <float.h>
 #include <math.h>
@@ -205,13 +206,9 @@ static V t_result_type(C *c, args *A) {
             }
         best[g] = best[g] == TC_DTYPE_NONE ? d : promote(c, best[g], d);
     }
-    tc_dtype r = best[0];
-    for (int g = 1; g < 3; g++) {
-        if (best[g] == TC_DTYPE_NONE) continue;
-        if (r == TC_DTYPE_NONE) r = best[g];
-        else if (tc_dtype_kind(best[g]) > tc_dtype_kind(r))
-            r = tc_dtype_kind(best[g]) == TC_KIND_COMPLEX && tc_is_float(r) ? tc_dtype_to_complex(r) : best[g];
-    }
+    tc_promotion p = {.dim = best[0], .zero = best[1], .wrapped = best[2]};
+    const tc_dtype r = tc_promotion_type(&p);
+    if (p.clashes) promote(c, p.clash[0], p.clash[1]);
     return dtype_object(c, r);
 }
 static V t_can_cast(C *c, args *A) {

@@ -63,6 +63,7 @@ V tc_tensor_binary(C *c, int op, V a, V b, bool inplace) {
     default: {
         kind k = tc_kind_of(a);
         tc_dtype d = k == K_BOOL                                                                     ? TC_BOOL
+                     : k == K_COMPLEX                                                                ? tc_dtype_to_complex(c->torch->default_dtype)
                      : k == K_FLOAT || (k == K_SYM && tc_sym_type(((symobj *)a)->s) == TC_SYM_FLOAT) ? c->torch->default_dtype
                                                                                                      : TC_I64;
         if (tc_dtype_kind(tc_torch_dtype(b)) >= tc_dtype_kind(d)) d = tc_torch_dtype(b); /* a number takes the tensor's type */

@@ -377,7 +377,11 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
     if (needed) st = needs_number(&c, st);
     if (!st && !c.clashes) st = check_numbers(&c);
     if (!st && !c.clashes) st = check_complex(&c);
-    if (!st && c.clashes) st = tc_sh_fail(&c, "there is no type that %s and %s promote to", tc_dtypes[c.clash[0]].torch, tc_dtypes[c.clash[1]].torch);
+    if (!st && c.clashes) {
+        const char *one = tc_dtypes[c.clash[0]].torch, *other = tc_dtypes[c.clash[1]].torch;
+        if (tc_sh_bcomplex(&c)) st = tc_sh_fail_as(&c, "NotImplementedError", "not implemented for bcomplex32, the type of %s and %s", one, other);
+        else st = tc_sh_fail(&c, "there is no type that %s and %s promote to", one, other);
+    }
     if (st) return strstr(tc_status_message(st), tc_op_name(f)) ? st : tc_annotate(st, "%s", tc_op_name(op));
     if (f != op) TC_TRY(onto_targets(p, op, args, to, nf));
     if (to == more) memcpy(outs, more, sizeof *outs * (size_t)nouts);

@@ -266,7 +266,7 @@ static tc_status shape_heaviside(tc_shape_ctx *c) {
     return NULL;
 }
 static tc_status shape_float_power(tc_shape_ctx *c) {
-    return tc_sh_out_pointwise(c, 0, tc_is_complex(tc_sh_result_type(c, 2, (int[]){0, 1})) ? TC_C128 : TC_F64, 2, (int[]){0, 1});
+    return tc_sh_out_pointwise(c, 0, tc_is_complex(tc_sh_inner_type(c, 2, (int[]){0, 1})) ? TC_C128 : TC_F64, 2, (int[]){0, 1});
 }
 
 /* ---- gradients ---- */

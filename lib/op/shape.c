@@ -219,11 +219,13 @@ tc_status tc_sh_need_float(const tc_shape_ctx *c, int i) {
 /* ---- types ---- */
 tc_dtype tc_to_float(tc_dtype d) { return tc_is_integral(d) ? TC_F32 : d; }
 
+static void clash(tc_promotion *p, tc_dtype a, tc_dtype b) { p->clashes = true, p->clash[0] = a, p->clash[1] = b; }
+
 static tc_dtype promote(tc_promotion *p, tc_dtype a, tc_dtype b) {
     if (a == TC_DTYPE_NONE || b == TC_DTYPE_NONE) return a == TC_DTYPE_NONE ? b : a;
     tc_dtype d = tc_dtype_promote(a, b);
     if (d != TC_DTYPE_NONE) return d;
-    p->clashes = true, p->clash[0] = a, p->clash[1] = b;
+    clash(p, a, b);
     return a;
 }
 
@@ -231,7 +233,12 @@ static tc_dtype promote(tc_promotion *p, tc_dtype a, tc_dtype b) {
 static tc_dtype combine(tc_promotion *p, tc_dtype higher, tc_dtype lower) {
     if (higher == TC_DTYPE_NONE) return lower;
     if (tc_is_complex(higher)) return higher;
-    if (tc_is_float(higher)) return lower != TC_DTYPE_NONE && tc_is_complex(lower) ? tc_dtype_to_complex(higher) : higher;
+    if (tc_is_float(higher)) {
+        if (lower == TC_DTYPE_NONE || !tc_is_complex(lower)) return higher;
+        /* PyTorch's type for bfloat16 is bcomplex32, which has no arithmetic; there is none for float8 */
+        if (higher == TC_BF16 || tc_dtype_to_complex(higher) == higher) clash(p, higher, lower);
+        return tc_dtype_to_complex(higher);
+    }
     if (lower == TC_DTYPE_NONE) return higher;
     if (tc_is_complex(lower)) return lower;
     if (higher == TC_BOOL || tc_is_float(lower)) return promote(p, higher, lower);
@@ -590,8 +597,14 @@ tc_status tc_shape_binary(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, tc
 tc_status tc_shape_binary_float(tc_shape_ctx *c) {
     return tc_sh_out_pointwise(c, 0, tc_to_float(tc_sh_result_type(c, 2, (int[]){0, 1})), 2, (int[]){0, 1});
 }
+bool tc_sh_bcomplex(const tc_shape_ctx *c) { return c->clashes && c->clash[0] == TC_BF16 && tc_is_complex(c->clash[1]); }
+tc_dtype tc_sh_inner_type(tc_shape_ctx *c, int n, const int *args) {
+    const tc_dtype d = tc_sh_result_type(c, n, args);
+    if (tc_sh_bcomplex(c)) c->clashes = false;
+    return d;
+}
 tc_status tc_shape_compare(tc_shape_ctx *c) {
-    tc_sh_result_type(c, 2, (int[]){0, 1}); /* the type of the comparison */
+    tc_sh_inner_type(c, 2, (int[]){0, 1});
     return tc_sh_out_pointwise(c, 0, TC_BOOL, 2, (int[]){0, 1});
 }
 tc_status tc_shape_ternary(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, 3, (int[]){0, 1, 2}), 3, (int[]){0, 1, 2}); }

@@ -62,6 +62,8 @@ typedef struct {
 void tc_promotion_add(tc_promotion *p, const tc_arg *a); /* tensors, numbers, lists of tensors */
 tc_dtype tc_promotion_type(tc_promotion *p);
 tc_dtype tc_sh_result_type(tc_shape_ctx *c, int n, const int *args); /* incompatible dtypes fail the call after its shape rule */
+bool tc_sh_bcomplex(const tc_shape_ctx *c);                          /* the types that clash are bfloat16 and complex */
+tc_dtype tc_sh_inner_type(tc_shape_ctx *c, int n, const int *args);  /* where the result has another type: bfloat16 with complex is complex64 */
 tc_dtype tc_to_float(tc_dtype d);                                    /* integers and bool become f32 */
 
 /* ---- sizes ---- */

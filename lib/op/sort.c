@@ -74,6 +74,7 @@ static tc_status shape_searchsorted(tc_shape_ctx *c) {
                 c, "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match");
     }
     tc_sh_result_type(c, v ? 2 : 1, (int[]){0, 1}); /* types that cannot be promoted are refused */
+    if ((v && tc_is_complex(v->dtype)) || tc_is_complex(seq->dtype)) return tc_sh_fail_as(c, "NotImplementedError", "no order of complex numbers");
     if (!v && seq->rank != 1) return tc_sh_fail(c, "input value can be a scalar only when boundaries tensor dimension is 1");
     const char *side = tc_sh_string(c, 4);
     if (side && strcmp(side, "left") && strcmp(side, "right")) return tc_sh_fail(c, "side can only be 'left' or 'right' but got %s", side);
@@ -83,7 +84,7 @@ static tc_status shape_searchsorted(tc_shape_ctx *c) {
 }
 static tc_status shape_bucketize(tc_shape_ctx *c) {
     const tc_meta *v = tc_sh_meta(c, 0), *edges = tc_sh_meta(c, 1);
-    if ((v && tc_is_complex(v->dtype)) || tc_is_complex(edges->dtype)) return tc_sh_fail(c, "no order of complex numbers");
+    if ((v && tc_is_complex(v->dtype)) || tc_is_complex(edges->dtype)) return tc_sh_fail_as(c, "NotImplementedError", "no order of complex numbers");
     tc_sh_result_type(c, v ? 2 : 1, v ? (int[]){0, 1} : (int[]){1});
     if (edges->rank != 1) return tc_sh_fail(c, "boundaries tensor must be 1 dimension, but got dim(%d)", edges->rank);
     tc_dims d = v ? tc_dims_of(v) : (tc_dims){.rank = 0};

@@ -53,3 +53,15 @@ for f in (lambda: int(z), lambda: "a" in two, lambda: [1, 2][two], lambda: [1, 2
         print(f())
     except Exception as e:
         print(type(e).__name__, str(e).split(": ")[-1])
+
+# Types without a common one: bfloat16 and float8 have no complex counterpart; complex numbers have no quotient without remainder and no order.
+b, f8, cplx, u = torch.ones(2).bfloat16(), torch.ones(2).to(torch.float8_e5m2), torch.ones((), dtype=torch.complex64), torch.ones(2, dtype=torch.uint16)
+show("bfloat16 and complex", lambda: b + 1j)
+show("bfloat16 and one complex", lambda: torch.atan2(b, cplx))
+show("float8 and complex", lambda: f8 == cplx)
+show("compared", lambda: b == 1j)
+show("float power", lambda: torch.float_power(b, 1j).real)
+show("complex floor", lambda: 1j // x)
+show("complex shift", lambda: 1j << torch.arange(2))
+show("complex sought", lambda: torch.searchsorted(u, cplx))
+show("result type", lambda: torch.empty(0, dtype=torch.result_type(torch.ones(1, dtype=torch.bool), u[0])))
