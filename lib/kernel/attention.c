@@ -68,6 +68,7 @@ static tc_attention read_args(const tc_kcall *c, int first, int mask, int causal
     a.gemm = a.dtype == TC_F64 ? c->isa->gemm_f64 : c->isa->gemm_f32, a.ops = a.dtype == TC_F64 ? c->isa->attention_f64 : c->isa->attention_f32;
     a.group = r == 4 && k->size[1] ? a.h / k->size[1] : 1;
     if (m) {
+        a.masked = true;
         a.mask = mask_strides(m), a.bool_mask = m->dtype == TC_BOOL;
         if (r == 3) a.mask.n = a.mask.h, a.mask.h = 0;
     }
@@ -94,8 +95,34 @@ static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
             a->ops->pack_head(a, head / a->h, head % a->h / a->group, packed, packed + a->packed_bytes);
             *packed_head = head / a->group;
         }
-        a->ops->forward_tile(a, head / a->h, head % a->h, q0, rows, packed, packed ? packed + a->packed_bytes : scratch);
+        a->ops->forward_tile(a, head / a->h, head % a->h, q0, rows, packed, packed ? packed + a->packed_bytes : scratch, worker);
     }
+}
+/* A bool mask in tiles is looked through once for all heads that share it: most of its blocks allow no key or all keys, others are kept as bits. Those
+ * for which there is no room are computed again. */
+enum { MOST_SLOTS = 4096, SLOT_BYTES = TC_MASK_WORDS * 8 };
+static void survey_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
+    const tc_attention *a = ctx;
+    const int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES;
+    for (int64_t t = begin; t < end; t++) {
+        const int64_t q0 = t % tiles * TC_ATTENTION_QUERIES, rows = a->l - q0 < TC_ATTENTION_QUERIES ? a->l - q0 : TC_ATTENTION_QUERIES;
+        a->ops->survey_mask(a, t / tiles / a->mask_h, t / tiles % a->mask_h, q0, rows, a->scratch + a->per_worker * (size_t)worker + PACKED_HEADER,
+                            worker);
+    }
+}
+static int64_t survey_count(const tc_attention *a) { return a->mask_n * a->mask_h * ((a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES); }
+static bool has_survey(const tc_attention *a) { return a->mask_tiles && a->bool_mask; }
+static int64_t block_count(const tc_attention *a) { return survey_count(a) * ((a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF); }
+static int64_t slot_count(const tc_attention *a) { return block_count(a) < MOST_SLOTS ? block_count(a) : MOST_SLOTS; }
+static size_t survey_bytes(const tc_attention *a) {
+    return has_survey(a) ? 64 + tc_pad64((size_t)block_count(a) * sizeof *a->blocks) + (size_t)slot_count(a) * SLOT_BYTES : 0;
+}
+static void survey(tc_attention *a, tc_pool *pool, char *at) {
+    if (!has_survey(a)) return;
+    a->taken = (uint32_t *)at, a->blocks = (uint32_t *)(at + 64), a->slots = slot_count(a);
+    a->kept = (uint64_t *)(at + 64 + tc_pad64((size_t)block_count(a) * sizeof *a->blocks));
+    *a->taken = 0;
+    tc_parallel_for(pool, survey_count(a), 1, survey_tasks, a);
 }
 /* A worker packs keys and values once for all of its tiles of a head, where there are several and they fit. */
 static void plan_packed_heads(tc_attention *a) {
@@ -103,19 +130,26 @@ static void plan_packed_heads(tc_attention *a) {
     a->packed_bytes = (a->l > TC_ATTENTION_QUERIES || (a->group > 1 && a->l > 1)) && bytes <= PACKED_LIMIT ? bytes : 0;
     a->per_worker = tc_pad64(a->ops->forward_bytes(a)) + a->packed_bytes + PACKED_HEADER;
 }
-enum { FEW_QUERIES = 2 };                        /* too few to repay packing keys and values for bfloat16 products */
 enum { DROPOUT = 3, CAUSAL, MASK, SCALE, FILL }; /* arguments after query, key, value; fill: of tc::attention only */
+enum { FEW_QUERIES = 2 };                        /* too few to repay packing keys and values for bfloat16 products */
+
 static tc_attention forward_args(const tc_kcall *c) {
     tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
     if (tc_is_narrow(tc_k_tensor(c, 1)->dtype)) a.stored = tc_k_tensor(c, 1)->dtype;
     if (a.stored == TC_BF16 && c->isa->gemm_bf16 && a.l > FEW_QUERIES) a.factor = TC_BF16, a.gemm = c->isa->gemm_bf16;
     if (c->nargs > FILL) a.fill = tc_k_float(c, FILL), a.empty = a.s ? NAN : 0;
+    for (int i = 0; i < c->ntiles; i++) {
+        const tc_tensor *m = tc_k_tensor(c, MASK);
+        if (c->tiles[i].arg != MASK) continue;
+        a.mask_tiles = &c->tiles[i];
+        a.mask_h = m->rank >= 3 ? m->size[m->rank - 3] : 1, a.mask_n = m->rank >= 4 ? m->size[m->rank - 4] : 1;
+    }
     return a;
 }
 static size_t flash_scratch(const tc_kcall *c, int threads) {
     tc_attention a = forward_args(c);
     plan_packed_heads(&a);
-    size_t s = a.per_worker * (size_t)threads + 64;
+    size_t s = a.per_worker * (size_t)threads + 64 + survey_bytes(&a);
     if (a.factor == a.dtype) s += widened(tc_k_tensor(c, 0));
     if (tc_k_given(c, MASK)) s += widened(tc_k_tensor(c, MASK));
     return s;
@@ -130,6 +164,7 @@ static tc_status flash(tc_kcall *c) {
     if (c->nouts > 1 && c->outs[1].storage) a.lse = tc_tensor_data(&c->outs[1]);
     a.scratch = tc_align64(scratch);
     plan_packed_heads(&a);
+    survey(&a, c->pool, a.scratch + a.per_worker * (size_t)tc_pool_threads(c->pool));
     for (int w = 0; w < tc_pool_threads(c->pool); w++) *(int64_t *)(a.scratch + a.per_worker * (size_t)w) = -1;
     tc_parallel_for(c->pool, a.n * a.h * ((a.l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES), 1, forward_tasks, &a);
     return NULL;
@@ -175,5 +210,5 @@ static tc_status backward(tc_kcall *c) {
     return NULL;
 }
 
-const tc_kernel tc_k_flash_attention = {"flash_attention", 0, flash, flash_scratch};
+const tc_kernel tc_k_flash_attention = {.name = "flash_attention", .run = flash, .scratch = flash_scratch, .tile_args = 1u << MASK};
 const tc_kernel tc_k_flash_attention_backward = {"flash_attention_backward", 0, backward, backward_scratch};

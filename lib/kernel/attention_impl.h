@@ -30,7 +30,17 @@ typedef struct {
     void *out, *lse, *dq, *dk, *dvalue;
     char *scratch;
     size_t per_worker, packed_bytes; /* bytes of scratch; of which a key head's packed keys and values, or 0: they are not packed */
+    bool masked;                     /* there is a mask, also where it need not be applied */
+    /* A mask that comes in tiles: batch elements and heads of it, 1 where it is broadcast. For a bool mask also what each of its blocks of queries and keys
+     * allows, [batch][head][tile of queries][leaf of keys]: TC_MASK_*, or TC_MASK_KEPT plus the number of its bits in `kept`, of which there are `slots`,
+     * `*taken` of them in use. */
+    const tc_tiles *mask_tiles;
+    int64_t mask_n, mask_h, slots;
+    uint32_t *blocks, *taken;
+    uint64_t *kept;
 } tc_attention;
+enum { TC_MASK_NONE, TC_MASK_ALL, TC_MASK_SOME, TC_MASK_KEPT };
+enum { TC_MASK_WORDS = TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF / 64 }; /* bits of a block, in words */
 
 static inline int tc_attention_leaf_levels(int64_t leaves) {
     int n = 0;
@@ -44,7 +54,9 @@ struct tc_attention_ops {
     size_t (*head_bytes)(const tc_attention *a);
     void (*pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out, char *widened);
     /* `rows` queries from q0 on of query head h against all keys; scratch: forward_bytes of the caller's own; packed: from pack_head, or NULL */
-    void (*forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch);
+    void (*forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch, int worker);
+    /* Fills in a->blocks and a->kept for `rows` queries from q0 on, of batch element b and head h of the mask. */
+    void (*survey_mask)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, char *scratch, int worker);
     size_t (*forward_bytes)(const tc_attention *a);
     /* gradients for all queries of all heads that use key head hk; scratch: backward_bytes of the caller's own */
     void (*backward_head)(const tc_attention *a, int64_t b, int64_t hk, char *scratch);

@@ -89,7 +89,7 @@ static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, 
     for (int64_t c = 0; c < end; c += TC_GEMM_NC)
         a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work, packed ? packed + a->gemm->pack_bytes(k0 + c, a->d) : NULL,
                        0);
-    const bool leaves = scales && out_left && !a->mask.data && (T)a->scale > 0;
+    const bool leaves = scales && out_left && !a->masked && (T)a->scale > 0;
     if (out_left) *out_left = leaves ? (T)a->scale : 1;
     for (int64_t r = 0; (a->mask.data || (scales && !leaves)) && r < rows; r++) {
         T *row = s + r * ld;
@@ -180,19 +180,95 @@ static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q
 static int64_t N_(widened_elements)(const tc_attention *a) { return a->stored == a->factor ? 0 : TC_ATTENTION_LEAF * (a->d > a->dv ? a->d : a->dv); }
 /* Elements of the buffer for a tile's scores, and the rounded weights behind them. */
 static int64_t N_(score_elements)(const tc_attention *a) { return TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF * (a->factor == BITS ? 1 : 2); }
-static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch) {
+/* ---- masks in tiles ---- */
+static int64_t N_(mask_tile_elements)(const tc_attention *a) { return a->mask_tiles ? TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF : 0; }
+static void N_(tile_mask)(tc_attention *a, int64_t q0, int64_t k0, const T *tile) {
+    const size_t before = (size_t)(q0 * TC_TILE_COLUMNS + k0) * (a->bool_mask ? 1 : sizeof(T));
+    a->mask = (tc_attention_strides){(const void *)((uintptr_t)tile - before), 0, 0, TC_TILE_COLUMNS, 1};
+}
+/* Writes the block of the mask to `tile` and points a's mask there. */
+static void N_(make_mask)(tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, T *tile, int worker) {
+    const int64_t row = ((a->mask_n > 1 ? b : 0) * a->mask_h + (a->mask_h > 1 ? h : 0)) * a->l + q0;
+    a->mask_tiles->fn(a->mask_tiles->ctx, row, rows, k0, N_(keys_from)(a, k0), tile, worker);
+    N_(tile_mask)(a, q0, k0, tile);
+}
+static uint32_t *N_(blocks_at)(const tc_attention *a, int64_t b, int64_t h, int64_t q0) {
+    const int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES, leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
+    return a->blocks + (((a->mask_n > 1 ? b : 0) * a->mask_h + (a->mask_h > 1 ? h : 0)) * tiles + q0 / TC_ATTENTION_QUERIES) * leaves;
+}
+/* Eight bools as bits, the first one lowest, and back. */
+static inline uint64_t N_(bits)(uint64_t bools) { return (bools * 0x0102040810204080u) >> 56; }
+static inline uint64_t N_(bools)(uint64_t bits) {
+    const uint64_t apart = ((bits & 0xff) * 0x0101010101010101u) & 0x8040201008040201u;
+    return (apart + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u;
+}
+static void N_(keep_block)(const uint8_t *tile, uint64_t *bits) {
+    for (int w = 0; w < TC_MASK_WORDS; w++) {
+        uint64_t bools[8], word = 0;
+        __builtin_memcpy(bools, tile + w * 64, 64);
+        for (int i = 0; i < 8; i++) word |= N_(bits)(bools[i]) << 8 * i;
+        bits[w] = word;
+    }
+}
+static void N_(kept_block)(const uint64_t *bits, uint8_t *tile) {
+    for (int w = 0; w < TC_MASK_WORDS; w++)
+        for (int i = 0; i < 8; i++) {
+            const uint64_t bools = N_(bools)(bits[w] >> 8 * i);
+            __builtin_memcpy(tile + w * 64 + 8 * i, &bools, 8);
+        }
+}
+static void N_(survey_mask)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, char *scratch, int worker) {
+    uint32_t *block = N_(blocks_at)(a, b, h, q0);
+    const uint8_t *tile = (const uint8_t *)scratch;
+    tc_attention m = *a;
+    for (int64_t k0 = 0; k0 < a->s; k0 += TC_ATTENTION_LEAF, block++) {
+        const int64_t keys = N_(keys_from)(a, k0);
+        if (keys < TC_ATTENTION_LEAF || rows < TC_ATTENTION_QUERIES) __builtin_memset(scratch, 0, TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
+        N_(make_mask)(&m, b, h, q0, rows, k0, (T *)(void *)scratch, worker);
+        int64_t allowed = 0;
+        for (int64_t r = 0; r < rows; r++) {
+            unsigned n = 0;
+            for (int64_t i = 0; i < keys; i++) n += tile[r * TC_TILE_COLUMNS + i];
+            allowed += n;
+        }
+        *block = !allowed && a->fill == -INFINITY ? TC_MASK_NONE : allowed == rows * keys ? TC_MASK_ALL : TC_MASK_SOME;
+        if (*block != TC_MASK_SOME) continue;
+        const uint32_t slot = __atomic_fetch_add(a->taken, 1, __ATOMIC_RELAXED);
+        if ((int64_t)slot >= a->slots) continue;
+        *block = TC_MASK_KEPT + slot;
+        N_(keep_block)(tile, a->kept + (size_t)slot * TC_MASK_WORDS);
+    }
+}
+/* Is a leaf absent? Else sets a's mask for it, where that comes in tiles. */
+static bool N_(hidden)(tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, T *tile, int worker) {
+    const uint32_t is = a->mask_tiles && a->bool_mask ? N_(blocks_at)(a, b, h, q0)[k0 / TC_ATTENTION_LEAF] : TC_MASK_SOME;
+    if (is == TC_MASK_NONE) return true;
+    if (is == TC_MASK_ALL) return a->mask.data = NULL, false;
+    if (a->mask_tiles && is == TC_MASK_SOME) N_(make_mask)(a, b, h, q0, rows, k0, tile, worker);
+    if (is >= TC_MASK_KEPT) {
+        N_(kept_block)(a->kept + (size_t)(is - TC_MASK_KEPT) * TC_MASK_WORDS, (uint8_t *)tile);
+        N_(tile_mask)(a, q0, k0, tile);
+        return false;
+    }
+    return !N_(allowed)(a, b, h, q0, rows, k0, N_(keys_from)(a, k0));
+}
+
+static void N_(forward_tile)(const tc_attention *given, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch,
+                             int worker) {
+    tc_attention own = *given, *const a = &own;
     int64_t leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF, dv = a->dv;
     if (a->causal && q0 + rows < a->s) leaves = (q0 + rows + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
-    T *score = (T *)scratch, *widened = score + N_(score_elements)(a), *at = widened + N_(widened_elements)(a);
+    T *score = (T *)scratch, *mask_tile = score + N_(score_elements)(a), *widened = mask_tile + N_(mask_tile_elements)(a),
+      *at = widened + N_(widened_elements)(a);
     N_(part) level[TC_ATTENTION_LEVELS + 1], spare[TC_ATTENTION_LEVELS + 2];
     int free_count = tc_attention_levels(a->s) + 2;
     for (int i = 0; i < free_count; i++, at += TC_ATTENTION_QUERIES * (dv + 2))
         spare[i] = (N_(part)){at, at + TC_ATTENTION_QUERIES, at + 2 * TC_ATTENTION_QUERIES};
     void *work = tc_align64(at);
     for (int64_t l = 0; l < leaves; l++) {
-        int64_t k0 = l * TC_ATTENTION_LEAF, keys = a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF;
+        const int64_t k0 = l * TC_ATTENTION_LEAF;
         N_(part) p = {NULL, NULL, NULL};
-        if (!N_(allowed)(a, b, h, q0, rows, k0, keys)) { /* the leaf is absent: only earlier ones are merged */
+        if (N_(hidden)(a, b, h, q0, rows, k0, mask_tile, worker)) { /* the leaf is absent: only earlier ones are merged */
             int i = 0;
             for (; l >> i & 1; i++) {
                 if (p.max && level[i].max) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
@@ -236,8 +312,8 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
 static size_t N_(forward_bytes)(const tc_attention *a) {
     size_t u = a->gemm->work_bytes(TC_ATTENTION_QUERIES, TC_ATTENTION_LEAF, a->d),
            w = a->gemm->work_bytes(TC_ATTENTION_QUERIES, a->dv < TC_GEMM_NC ? a->dv : TC_GEMM_NC, TC_ATTENTION_LEAF);
-    return sizeof(T) *
-               (size_t)(N_(score_elements)(a) + N_(widened_elements)(a) + (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) +
+    return sizeof(T) * (size_t)(N_(score_elements)(a) + N_(mask_tile_elements)(a) + N_(widened_elements)(a) +
+                                (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) +
            (u > w ? u : w) + 256;
 }
 
@@ -386,5 +462,5 @@ static size_t N_(backward_bytes)(const tc_attention *a) {
 }
 
 extern const tc_attention_ops TC_ROW(N_(tc_attention));
-const tc_attention_ops TC_ROW(N_(tc_attention)) = {N_(head_bytes),    N_(pack_head),     N_(forward_tile),
+const tc_attention_ops TC_ROW(N_(tc_attention)) = {N_(head_bytes),    N_(pack_head),     N_(forward_tile),  N_(survey_mask),
                                                    N_(forward_bytes), N_(backward_head), N_(backward_bytes)};

@@ -50,6 +50,16 @@ typedef struct tc_epilogue_plain {
     const uint16_t *table;     /* bf16 only: 65536 results, by the bits of x, and one more element that may be read */
 } tc_epilogue_plain;
 
+/* An operand that the kernel computes block by block (tc_kernel.tile_args): fn writes rows [r0, r0 + nr), columns [c0, c0 + nc) of it to `tile`, the block's
+ * first element; rows of the tile are TC_TILE_COLUMNS elements apart, nc is at most so many. The operand is seen as a matrix whose columns are its last
+ * dimension. Any worker may call, several at once. */
+enum { TC_TILE_COLUMNS = 128, TC_TILES = 2 };
+typedef struct tc_tiles {
+    int arg;
+    void (*fn)(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *tile, int worker);
+    void *ctx;
+} tc_tiles;
+
 /* What float32 products may round their operands to (fp32_precision.h); sums stay float32. BF16X3: operands as the sum of two bfloat16, without the product
  * of the two low parts. */
 typedef enum { TC_FP32_IEEE, TC_FP32_BF16X3, TC_FP32_TF32, TC_FP32_BF16 } tc_fp32;
@@ -77,6 +87,8 @@ typedef struct tc_kcall {
     const tc_isa_ops *isa;
     struct tc_generator *gen;
     const tc_epilogue *epilogue; /* or NULL */
+    const tc_tiles *tiles;       /* the operands without storage; fn is set in run only */
+    int ntiles;
     tc_numerics numerics;
     int64_t
         knob[TC_KNOBS]; /* values of the knobs, numbered as tc_kernel.knobs writes them; 0: the kernel decides. Also set for scratch and pack_bytes */
@@ -118,6 +130,7 @@ typedef struct tc_kernel {
     int (*knobs)(const tc_kcall *call,
                  tc_knob *out); /* writes at most TC_KNOBS, returns how many; sees sizes, isa and the values of earlier knobs. NULL: none */
     int pack_more;              /* see pack_bytes; below TC_PACKED_ARGS */
+    unsigned tile_args;         /* bit i: argument i may come in tiles (tc_tiles); it has no storage then. At most TC_TILES */
 } tc_kernel;
 
 /* A knob whose values are those of `all` (ended by 0) that are below `end`. */

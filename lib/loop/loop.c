@@ -189,7 +189,7 @@ static bool compose(tc_symctx *sym, tc_affine *a, const tc_affine as[64]) {
     return true;
 }
 
-static bool compose_all(tc_loop *l, const tc_affine **index, int rank, const tc_affine as[64]) {
+bool tc_affine_compose(const tc_loop *l, const tc_affine **index, int rank, const tc_affine as[64]) {
     if (!rank) return true;
     tc_affine *out = tc_arena_dup(l->arena, *index, sizeof *out * (size_t)rank);
     *index = out;
@@ -214,7 +214,7 @@ bool tc_loop_append(tc_loop *l, const tc_loop *from, const tc_affine as[64], con
         }
         if (in.kind == TC_L_LOAD) in.buffer = tc_loop_buffer(l, from->buffers.data[in.buffer].value);
         tc_loop_rename(l, &in, out_at);
-        if (!compose_all(l, &in.index, in.rank, as)) return false;
+        if (!tc_affine_compose(l, &in.index, in.rank, as)) return false;
         in.over = map_axes(in.over, as);
         out_at[i] = tc_loop_push(l, in);
     }
@@ -223,7 +223,7 @@ bool tc_loop_append(tc_loop *l, const tc_loop *from, const tc_affine as[64], con
         st.buffer = tc_loop_buffer(l, from->buffers.data[st.buffer].value);
         st.value = out_at[st.value];
         if (st.pred != TC_LV_NONE) st.pred = out_at[st.pred];
-        if (!compose_all(l, &st.index, st.rank, as)) return false;
+        if (!tc_affine_compose(l, &st.index, st.rank, as)) return false;
         tc_loop_store(l, st);
     }
     return true;

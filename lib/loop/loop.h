@@ -125,6 +125,7 @@ typedef struct tc_loop {
      * range of columns. columns: the axes whose points, in row-major order, number the columns; the other axes number the rows. */
     bool region;
     uint64_t columns;
+    bool tile; /* the loop makes an operand of the kernel that follows, which runs it on one block of the operand after another (pass/tiles.h) */
 } tc_loop;
 
 tc_loop *tc_loop_create(tc_program *p); /* allocated in the program's arena; tc_loop_free frees its vectors */
@@ -150,6 +151,8 @@ bool tc_affine_is_zero(const tc_affine *a);
  * the value in l. False: an index would have more than 4 terms; l is incomplete then, and must be dropped. */
 bool tc_loop_append(tc_loop *l, const tc_loop *from, const tc_affine as[64], const tc_lv *given, bool stores, tc_lv *out_at);
 tc_affine tc_affine_axis(tc_symctx *sym, int axis); /* the axis itself */
+/* Replaces *index by a copy in the arena in which each axis x is as[x]. False: an expression would have more than 4 terms. */
+bool tc_affine_compose(const tc_loop *l, const tc_affine **index, int rank, const tc_affine as[64]);
 /* Calls fn for every symbolic number in the loop: extents, indices and host values. */
 void tc_loop_each_number(const tc_loop *l, void (*fn)(void *ctx, tc_sym number), void *ctx);
 

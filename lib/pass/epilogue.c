@@ -230,7 +230,7 @@ static bool takes_one(const tc_group *g) {
 static void find_readers(ctx *c) {
     for (size_t i = 0; i < c->plan->groups.len; i++) {
         tc_loop *l = c->plan->groups.data[i].loop;
-        for (size_t k = 0; l && k < l->buffers.len; k++) {
+        for (size_t k = 0; l && !l->tile && k < l->buffers.len; k++) {
             const tc_value *v = l->buffers.data[k].written ? NULL : base_of(c, l->buffers.data[k].value, false);
             if (v && producer_of(c, v) >= 0 && !c->reader[v->id]) c->reader[v->id] = l;
         }

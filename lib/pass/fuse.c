@@ -132,6 +132,13 @@ tc_status tc_fuser_other(tc_fuser *f, tc_group g) {
     return NULL;
 }
 
+void tc_fuser_tile(tc_fuser *f, const tc_value *v, tc_loop *loop) {
+    const int k = new_group(f, (tc_group){.kind = TC_GROUP_LOOP, .loop = loop, .node = v->producer});
+    for (size_t b = 0; b < loop->buffers.len; b++)
+        if (!loop->buffers.data[b].written) reads(f, k, loop->buffers.data[b].value);
+    f->producer[v->id] = k;
+}
+
 typedef struct {
     tc_fuser *f;
     int64_t order;

@@ -18,6 +18,8 @@ void tc_fuser_destroy(tc_fuser *f);
 /* Adds a node and its loop, of which it takes ownership; in graph order. */
 tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop);
 tc_status tc_fuser_other(tc_fuser *f, tc_group g);
+/* Adds a loop that makes v tile by tile (pass/tiles.h), and takes ownership of it. The kernel that runs it is added next. */
+void tc_fuser_tile(tc_fuser *f, const tc_value *v, tc_loop *loop);
 /* Writes the groups to the plan in a valid order of execution. */
 tc_status tc_fuser_finish(tc_fuser *f);
 

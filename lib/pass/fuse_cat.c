@@ -231,7 +231,7 @@ void tc_plan_fuse_cat(tc_plan *plan) {
     for (size_t i = 0; i < plan->groups.len; i++) {
         tc_group *g = &plan->groups.data[i];
         if (g->kind == TC_GROUP_VIEW && in_plan(plan, g->node->outs[0])) c.maker[g->node->outs[0]->id] = (int)i;
-        if (g->kind != TC_GROUP_LOOP) continue;
+        if (g->kind != TC_GROUP_LOOP || g->loop->tile) continue;
         while (take_into(&c, g)) {}
         if (parted(g->loop) >= 0) take_makers(&c, g);
         for (size_t k = 0; k < g->loop->stores.len; k++) c.maker[g->loop->buffers.data[g->loop->stores.data[k].buffer].value->id] = (int)i;

@@ -94,7 +94,11 @@ static void read_group(ctx *c, const tc_symvalue *vars, size_t nvars) {
         if (!b->value) continue;
         if (b->written) makes(c, b->value, vars, nvars);
         else reads(c, b->value);
+        if (b->written && l->tile && ours(c, b->value)) c->bytes[b->value->id] = 0;
     }
+    for (int t = 0; t < TC_TILES && g->tiles[t]; t++)
+        for (size_t k = 0; k < g->tiles[t]->buffers.len; k++)
+            if (!g->tiles[t]->buffers.data[k].written) reads(c, g->tiles[t]->buffers.data[k].value);
 }
 
 /* ---- memory that results take over ---- */

@@ -2,6 +2,7 @@
 #include "pass/plan.h"
 
 #include "kernel/kernel.h"
+#include "op/emit.h"
 #include "op/lower.h"
 #include "op/watch.h"
 #include "pass/epilogue.h"
@@ -9,6 +10,7 @@
 #include "pass/fuse_cat.h"
 #include "pass/narrow.h"
 #include "pass/order.h"
+#include "pass/tiles.h"
 
 /* Operators that the runtime implements itself: item, assertions on numbers, control flow. */
 static bool is_control(const tc_op *op) {
@@ -22,9 +24,21 @@ static bool only_numbers(const tc_node *n) {
     return true;
 }
 
-static tc_status plan_node(tc_plan *plan, tc_fuser *f, const tc_node *n) {
+/* Adds the loops that make operands of the node tile by tile. */
+static void plan_tiles(tc_fuser *f, tc_tile_plan *tiles, tc_group *g) {
+    for (int k = 0; tiles->next < tiles->list.len && tiles->list.data[tiles->next].kernel == g->node; tiles->next++, k++) {
+        tc_tile *t = &tiles->list.data[tiles->next];
+        g->tiles[k] = t->loop;
+        tc_fuser_tile(f, tc_arg_value(g->node, t->arg), t->loop);
+        t->loop = NULL;
+    }
+}
+
+static tc_status plan_node(tc_plan *plan, tc_fuser *f, tc_tile_plan *tiles, const tc_node *n) {
     const tc_op *op = n->op;
     tc_group g = {.node = n};
+    if (tiles->gone && n->nouts == 1 && n->outs[0]->kind == TC_V_TENSOR && tiles->gone[n->outs[0]->id]) return NULL;
+    plan_tiles(f, tiles, &g);
     if (is_control(op)) g.kind = TC_GROUP_CONTROL;
     else if (op->view_alias) g.kind = TC_GROUP_VIEW;
     else if (op->kernel && !(plan->loops && op->lower)) g.kind = TC_GROUP_KERNEL;
@@ -70,7 +84,10 @@ tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_s
     tc_pass pass = tc_pass_begin(p, "fuse", NULL);
     tc_fuser *f = tc_fuser_create(plan, fuse);
     tc_status s = NULL;
-    for (const tc_node *n = g->first; n && !s; n = n->next) s = plan_node(plan, f, n);
+    tc_tile_plan tiles = {0};
+    if (fuse) tc_plan_tiles(plan, &tiles);
+    for (const tc_node *n = g->first; n && !s; n = n->next) s = plan_node(plan, f, &tiles, n);
+    tc_tile_plan_deinit(&tiles);
     if (!s) s = tc_fuser_finish(f);
     s = ended(&pass, plan, s);
     for (size_t i = 0; i < sizeof passes / sizeof *passes && fuse && !s; i++) {

@@ -7,6 +7,7 @@
 #define TC_PASS_PLAN_H
 
 #include "base/steps.h"
+#include "kernel/kernel.h"
 #include "loop/loop.h"
 #include "op/op.h"
 
@@ -20,6 +21,7 @@ typedef struct {
     tc_loop *epilogue;
     const tc_node *const *views;
     int nviews;
+    const tc_loop *tiles[TC_TILES]; /* KERNEL: the loops of earlier groups that make operands tile by tile, or NULL (pass/tiles.h) */
 } tc_group;
 
 typedef struct tc_plan {

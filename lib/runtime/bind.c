@@ -61,6 +61,8 @@ static int *last_groups(const frame *f) {
         const tc_loop *l = g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue;
         if (g->kind != TC_GROUP_LOOP) tc_node_each_input(g->node, last_place, &c);
         for (size_t k = 0; l && k < l->buffers.len; k++) last_use(&c, l->buffers.data[k].value);
+        for (int t = 0; t < TC_TILES && g->tiles[t]; t++)
+            for (size_t k = 0; k < g->tiles[t]->buffers.len; k++) last_use(&c, g->tiles[t]->buffers.data[k].value);
     }
     c.group = INT32_MAX;
     for (int i = 0; i < f->g->noutputs; i++) last_use(&c, f->g->outputs[i]);
@@ -193,6 +195,9 @@ static tc_status bind_all(binder *x) {
     for (size_t i = 0; i < f->plan->groups.len && !s; i++) {
         const tc_group *g = &f->plan->groups.data[i];
         bool number = g->kind == TC_GROUP_CONTROL && !(g->node->op->flags & TC_OP_HIGHER_ORDER);
+        if (g->kind == TC_GROUP_LOOP && g->loop->tile) continue; /* bound with its kernel */
+        if (g->tiles[0]) s = bind_tiles(x, g, (int)i, last);
+        if (s) break;
         if (!number && bind_unknown(x, g)) {
             s = bind_dynamic(x, g, (int)i);
             x->now++;
@@ -244,6 +249,7 @@ void bound_destroy(bound *b) {
         tc_block_destroy(c->block);
         kernel_call_free(c->kernel);
         free(c->data);
+        free(c->in_tile);
         free(c->id);
         free(c->buffers);
         free(c->extents);

@@ -28,6 +28,8 @@ tc_status bind_root(binder *x, const tc_value *v, root_kind kind); /* makes v a 
 tc_status bind_view(binder *x, const tc_node *n);
 tc_status bind_loop(binder *x, const tc_group *g, int index, int *last);
 tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last);
+/* The loops that make operands of the kernel group tile by tile: as tiles, or as loops where the kernel needs them in memory. */
+tc_status bind_tiles(binder *x, const tc_group *g, int index, int *last);
 tc_status bind_control(binder *x, const tc_group *g, int index);
 void bind_packed(binder *x, const tc_node *n, kernel_call *k);              /* sets pack_bytes, pack_arg and may_pack */
 void bind_packed_choice(const binder *x, const tc_node *n, kernel_call *k); /* clears pack_bytes if a tuning file says so */

@@ -210,6 +210,67 @@ tc_status bind_loop(binder *x, const tc_group *g, int index, int *last) {
     return tc_annotate(s, "%s", g->node->name ? g->node->name : tc_op_name(g->node->op));
 }
 
+/* ---- tiles ---- */
+static int tile_group(const frame *f, int index, const tc_loop *l) {
+    while (index > 0 && f->plan->groups.data[index].loop != l) index--;
+    return index;
+}
+/* An operand that has no memory. Its strides are those of a tile, whose rows are numbered through all leading dimensions. */
+static tc_status bind_in_tile(binder *x, const tc_value *v) {
+    tc_tensor *t = &x->b->t[v->id];
+    *t = (tc_tensor){.dtype = v->meta.dtype, .rank = v->meta.rank};
+    TC_TRY(meta_sizes(x->e, v, t->size));
+    int64_t step = TC_TILE_COLUMNS;
+    for (int d = t->rank - 1; d >= 0; d--) {
+        if (d == t->rank - 1) t->stride[d] = 1;
+        else t->stride[d] = step, step *= t->size[d];
+    }
+    return NULL;
+}
+static tc_status bind_tile(binder *x, const tc_group *g, int index) {
+    const tc_loop *l = g->loop;
+    call c = {.kind = CALL_TILE, .group = g, .group_index = index};
+    loop_buffers(l, &x->f->schedules[index], &c);
+    c.in_tile = tc_xcalloc(l->buffers.len + 1, sizeof *c.in_tile);
+    tc_status s = NULL;
+    for (size_t i = 0; i < l->buffers.len && !s; i++) {
+        c.id[i] = (int)l->buffers.data[i].value->id;
+        c.in_tile[i] = l->buffers.data[i].written;
+        if (c.in_tile[i]) s = bind_in_tile(x, l->buffers.data[i].value);
+        else bind_use(x, l->buffers.data[i].value);
+    }
+    if (!s) s = bind_code(x, l, &x->f->schedules[index], index, true, &c);
+    tc_vec_push(&x->b->calls, c);
+    return s;
+}
+tc_status bind_tiles(binder *x, const tc_group *g, int index, int *last) {
+    bool stored = x->e->for_c || bind_unknown(x, g);
+    for (int k = 0; k < TC_TILES && g->tiles[k]; k++) stored |= bind_unknown(x, &x->f->plan->groups.data[tile_group(x->f, index, g->tiles[k])]);
+    for (int k = 0; k < TC_TILES && g->tiles[k]; k++) {
+        const int at = tile_group(x->f, index, g->tiles[k]);
+        const tc_group *by = &x->f->plan->groups.data[at];
+        if (!stored) TC_TRY(bind_tile(x, by, at));
+        else if (bind_unknown(x, by)) TC_TRY(bind_dynamic(x, by, at));
+        else TC_TRY(bind_loop(x, by, at, last));
+    }
+    return NULL;
+}
+/* The operands of a kernel that the calls before it make in tiles. */
+static void bind_kernel_tiles(binder *x, const tc_group *g, call *c) {
+    kernel_call *k = c->kernel;
+    const int end = (int)x->b->calls.len;
+    for (int i = 0; i < g->node->nargs && g->tiles[0]; i++)
+        for (int at = end - 1; at >= 0 && x->b->calls.data[at].kind == CALL_TILE; at--)
+            if (tc_arg_value(g->node, i) &&
+                x->b->calls.data[at].group->loop->buffers.data[x->b->calls.data[at].group->loop->stores.data[0].buffer].value ==
+                    tc_arg_value(g->node, i)) {
+                k->tiles[c->ntiles].arg = i;
+                c->tiles[c->ntiles++] = at;
+                break;
+            }
+    k->k.tiles = k->tiles, k->k.ntiles = c->ntiles;
+}
+
 /* ---- kernels ---- */
 static int count_outs(const tc_node *n) {
     int k = 0;
@@ -379,6 +440,7 @@ tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last) {
     k->k.pool = x->e->pool;
     k->k.isa = x->e->isa;
     k->k.numerics = x->e->o.numerics;
+    bind_kernel_tiles(x, g, &c);
     if (!s) tuning_kernel(x->e, n, k), bind_packed(x, n, k), bind_packed_choice(x, n, k);
     if (!s && g->epilogue) s = bind_epilogue(x, g, index, last, &c);
     if (!s && kn->scratch) {

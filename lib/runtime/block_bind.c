@@ -477,7 +477,7 @@ tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc
         if (!s && n->scratch > out->scratch) out->scratch = n->scratch;
     }
     out->plain.result = -1;
-    if (!s && l->region && out->nnests == 1) find_plain(out, l, out->nests, b.root);
+    if (!s && l->region && !l->tile && out->nnests == 1) find_plain(out, l, out->nests, b.root);
     if (!s && l->region && out->nnests == 1 && out->nests[0].I.total <= WHOLE_COLUMNS && out->nests[0].I.total > 1) {
         nest *n = &out->nests[out->nnests++];
         s = bind_nest(&b, &schedule->nests[0], true, n);

@@ -12,6 +12,8 @@ typedef struct {
     tc_epilogue_plain plain;
     tc_epilogue rest;
     tc_half_rows half;
+    void **tile_data;    /* tiles: data of each worker, [worker][buffer] */
+    const bool *in_tile; /* tiles: by buffer */
 } job;
 
 /* Prefetches the lines of one piece of work. Addresses may be outside the tensor, which is harmless for prefetches. */
@@ -160,13 +162,19 @@ static void move_to_row(walk *w, int64_t o0) {
     move_to_block(w);
 }
 
+static void *const *data_of(const job *j, int worker) { return j->tile_data ? j->tile_data + (size_t)worker * (size_t)j->b->nbuffers : j->data; }
 static walk *start_nest(job *j, const nest *n, int worker) {
     walk *w = &j->walks[worker];
     if (w->n == n) return w;
     char *scratch = j->scratch + (size_t)worker * j->b->scratch;
     size_t table = tc_pad64((size_t)n->nplaces * sizeof(void *));
-    *w = (walk){
-        .b = j->b, .n = n, .data = j->data, .scratch = scratch, .fault = j->fault, .ptr = (void **)scratch, .row = (int64_t *)(scratch + table)};
+    *w = (walk){.b = j->b,
+                .n = n,
+                .data = data_of(j, worker),
+                .scratch = scratch,
+                .fault = j->fault,
+                .ptr = (void **)scratch,
+                .row = (int64_t *)(scratch + table)};
     for (int k = 0; k < n->nplaces; k++) w->ptr[k] = scratch + n->places[k].offset;
     memset(w->row, 0, (size_t)n->nacc * 8);
     move_to_row(w, 0);
@@ -414,4 +422,27 @@ tc_status tc_block_regions(tc_block *b, void *const *data, const void *result, c
     if (!out->plain || !b->rest) return NULL;
     out->rest = &j->rest;
     return tc_block_regions(b->rest->block, data, result, vars, nvars, (char *)scratch + one_region_scratch(b, workers), workers, fault, &j->rest);
+}
+
+/* ---- tiles ---- */
+static void run_tile(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *tile, int worker) {
+    job *j = ctx;
+    void **data = j->tile_data + (size_t)worker * (size_t)j->b->nbuffers;
+    const tc_loop *l = j->b->schedule->loop;
+    for (int k = 0; k < j->b->nbuffers; k++) /* where element 0 of the operand would be */
+        if (j->in_tile[k]) data[k] = (void *)((uintptr_t)tile - (uintptr_t)(r0 * TC_TILE_COLUMNS + c0) * tc_dtype_size(l->buffers.data[k].dtype));
+    run_region(j, r0, nr, c0, nc, worker);
+}
+static size_t tile_tables(const tc_block *b, int workers) { return tc_pad64((size_t)workers * (size_t)b->nbuffers * sizeof(void *)); }
+size_t tc_block_tiles_scratch(const tc_block *b, int workers) { return one_region_scratch(b, workers) + tile_tables(b, workers); }
+tc_status tc_block_tiles(tc_block *b, void *const *data, const bool *in_tile, const tc_symvalue *vars, size_t nvars, void *scratch, int workers,
+                         tc_abi_fault *fault, tc_tiles *out) {
+    void **tables = scratch;
+    tc_epilogue regions;
+    TC_TRY(tc_block_regions(b, data, NULL, vars, nvars, (char *)scratch + tile_tables(b, workers), workers, fault, &regions));
+    for (int w = 0; w < workers; w++) memcpy(tables + (size_t)w * (size_t)b->nbuffers, data, (size_t)b->nbuffers * sizeof *data);
+    job *j = regions.ctx;
+    if (j) j->tile_data = tables, j->in_tile = in_tile;
+    out->fn = j ? run_tile : NULL, out->ctx = j;
+    return NULL;
 }

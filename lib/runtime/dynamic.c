@@ -114,7 +114,7 @@ static tc_status dynamic_kernel(frame *f, const tc_node *n) {
             k->outs[at] = f->b->t[of[at]->id];
         }
     }
-    if (!s) s = run_kernel(f->e, k, n, NULL);
+    if (!s) s = run_kernel(f, k, n, NULL);
     for (int i = 0; i < k->k.nouts; i++) {
         if (!of[i] || of[i]->kind != TC_V_TENSOR) continue;
         if (kn->flags & TC_KF_DYNAMIC) f->b->t[of[i]->id] = k->outs[i];

@@ -75,7 +75,7 @@ static tc_status estimate_frame(frame *f, tc_exec_memory *m) {
     for (size_t i = 0; i < b->slices.len; i++) slices_begin(b, &b->slices.data[i]), slices_select(b, &b->slices.data[i], 0);
     for (size_t i = 0; i < b->calls.len; i++) {
         const call *c = &b->calls.data[i];
-        size_t n = call_scratch(f->e, c);
+        size_t n = call_scratch(f->e, b, c);
         if (n > m->scratch) m->scratch = n;
         if (c->kind == CALL_KERNEL) m->packed += c->kernel->pack_bytes;
     }

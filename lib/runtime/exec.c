@@ -39,7 +39,7 @@ static tc_status find_code(frame *f) {
     f->descs = tc_xcalloc(f->plan->groups.len + 1, sizeof *f->descs);
     for (size_t i = 0; i < f->plan->groups.len; i++) {
         const tc_group *g = &f->plan->groups.data[i];
-        if (g->kind != TC_GROUP_LOOP) continue;
+        if (g->kind != TC_GROUP_LOOP || g->loop->tile) continue;
         TC_TRY(tc_group_describe(g->loop, &f->arena, &f->descs[i]));
         const tc_abi_group *found = code->find(code->self, f->descs[i].key);
         tc_group_desc general;
@@ -462,8 +462,8 @@ const tc_program *tc_exec_program(const tc_exec *e) { return e->program; }
 /* ---- reports ---- */
 static void report_group(tc_buf *b, const tc_group *g, size_t i) {
     static const char *const kinds[] = {"loop", "kernel", "view", "control"};
-    tc_buf_printf(b, "%4zu %-8s", i, kinds[g->kind]);
     const tc_loop *l = loop_of(g);
+    tc_buf_printf(b, "%4zu %-8s", i, g->kind == TC_GROUP_LOOP && l->tile ? "tile" : kinds[g->kind]);
     int n = l ? l->nnodes : 1;
     for (int k = 0; k < n; k++) {
         const tc_node *node = l ? l->nodes[k] : g->node;
@@ -492,16 +492,18 @@ void tc_exec_report(const tc_exec *e, tc_buf *out) {
         m.state, m.arena, m.live, m.naive, m.dynamic, m.scratch, m.packed);
 }
 
+/* Loops that kernels run on tiles are interpreted: a call of the block executor does many elements. */
+static bool is_compiled_loop(const tc_group *g) { return g->kind == TC_GROUP_LOOP && !g->loop->tile; }
 static void add_loops(const frame *f, tc_loop_list *out) {
     for (size_t k = 0; k < f->plan->groups.len; k++)
-        if (f->plan->groups.data[k].kind == TC_GROUP_LOOP) tc_vec_push(out, f->plan->groups.data[k].loop);
+        if (is_compiled_loop(&f->plan->groups.data[k])) tc_vec_push(out, f->plan->groups.data[k].loop);
     for (size_t k = 0; k < f->children.len; k++) add_loops(f->children.data[k], out);
 }
 void tc_exec_loops(const tc_exec *e, tc_loop_list *out) { add_loops(e->main, out); }
 
 static size_t uncompiled(const frame *f) {
     size_t n = 0;
-    for (size_t k = 0; f->code && k < f->plan->groups.len; k++) n += f->plan->groups.data[k].kind == TC_GROUP_LOOP && !f->code[k];
+    for (size_t k = 0; f->code && k < f->plan->groups.len; k++) n += is_compiled_loop(&f->plan->groups.data[k]) && !f->code[k];
     for (size_t k = 0; k < f->children.len; k++) n += uncompiled(f->children.data[k]);
     return n;
 }

@@ -29,6 +29,7 @@ typedef struct {
 
 typedef enum {
     CALL_LOOP,
+    CALL_TILE, /* nothing: the kernel that follows runs the loop on tiles of its operand (pass/tiles.h) */
     CALL_KERNEL,
     CALL_COPY,
     CALL_CONTROL, /* control flow, only when C is written (tc_exec.for_c) */
@@ -46,6 +47,7 @@ typedef struct {
 typedef struct {
     tc_kcall k;
     frame *f;
+    tc_tiles tiles[TC_TILES]; /* of k */
     tc_karg *args;
     tc_tensor *outs;
     int *out_id; /* value id of each result; -1: not wanted */
@@ -78,8 +80,10 @@ typedef struct {
     const tc_sym *number_syms;
     int nnumbers;
     kernel_call *kernel;
-    tc_tensor copy[2];       /* COPY: shapes of to and from, where they are not those of the values */
-    const tc_node *copy_for; /* COPY: the view that strides cannot express, or the kernel that requires a contiguous argument */
+    int tiles[TC_TILES], ntiles; /* KERNEL: the numbers of the calls that make operands tile by tile */
+    bool *in_tile;               /* TILE: by buffer: it is in the tile, and has no memory */
+    tc_tensor copy[2];           /* COPY: shapes of to and from, where they are not those of the values */
+    const tc_node *copy_for;     /* COPY: the view that strides cannot express, or the kernel that requires a contiguous argument */
 } call;
 
 /* A tensor of a chain of slices, which shows some entries of dimension 0 at a time. */
@@ -210,8 +214,8 @@ void frame_destroy(frame *f);
 tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out);
 tc_status frame_bind(frame *f, bound **out);
 void bound_destroy(bound *b);
-void bound_plan_memory(bound *b, size_t nvalues); /* sets the offsets of roots in the arena, and the sizes of the arena */
-size_t call_scratch(tc_exec *e, const call *c);   /* bytes of tc_exec.scratch that the call needs */
+void bound_plan_memory(bound *b, size_t nvalues);               /* sets the offsets of roots in the arena, and the sizes of the arena */
+size_t call_scratch(tc_exec *e, const bound *b, const call *c); /* bytes of tc_exec.scratch that the call needs */
 
 /* solve.c */
 tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs);
@@ -260,7 +264,7 @@ typedef struct {
 call_cost cost_of(const frame *f, const call *c); /* at the sizes that f is bound to */
 /* run.c */
 tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_loop *l);
-tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogue); /* epilogue: the same call if it has one, or NULL */
+tc_status run_kernel(frame *f, kernel_call *k, const tc_node *n, call *c); /* c: the call, or NULL: no epilogue and no tiles */
 /* copy.c: to and from have the same sizes and type; they may overlap only if both are contiguous. pool NULL: one thread. */
 void copy_tensor(const tc_isa_ops *isa, tc_pool *pool, const tc_tensor *to, const tc_tensor *from);
 

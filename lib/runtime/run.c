@@ -97,12 +97,22 @@ static void kernel_setup(tc_exec *e, kernel_call *k) {
     k->k.alloc = alloc_out;
 }
 
-size_t call_scratch(tc_exec *e, const call *c) {
+static void loop_addresses(const bound *b, call *c) {
+    for (int i = 0; i < c->nid; i++) c->data[i] = b->t[c->id[i]].storage ? tc_tensor_data(&b->t[c->id[i]]) : NULL;
+}
+
+static size_t tiles_scratch(const bound *b, const call *c, int workers) {
+    size_t bytes = 0;
+    for (int i = 0; i < c->ntiles; i++) bytes += tc_block_tiles_scratch(b->calls.data[c->tiles[i]].block, workers);
+    return bytes;
+}
+
+size_t call_scratch(tc_exec *e, const bound *b, const call *c) {
     size_t workers = (size_t)tc_pool_threads(e->pool);
     if (c->kind == CALL_LOOP && c->code) return c->code->scratch ? (size_t)c->code->scratch(&c->abi) : 0;
     if (c->kind == CALL_LOOP) return workers * tc_block_scratch(c->block) + tc_block_temps(c->block);
     if (c->kind != CALL_KERNEL) return 0;
-    size_t more = c->block && !c->apart ? tc_block_region_scratch(c->block, (int)workers) : 0, own = 0;
+    size_t more = tiles_scratch(b, c, (int)workers) + (c->block && !c->apart ? tc_block_region_scratch(c->block, (int)workers) : 0), own = 0;
     size_t loop = c->apart ? workers * tc_block_scratch(c->block) + tc_block_temps(c->block) : 0;
     kernel_setup(e, c->kernel);
     if (c->group->node->op->kernel->scratch) own = tc_pad64(c->group->node->op->kernel->scratch(&c->kernel->k, (int)workers));
@@ -117,7 +127,19 @@ static size_t kernel_scratch(kernel_call *k, const tc_kernel *kn, int workers) {
     return k->scratch;
 }
 
-tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogue) {
+/* Prepares the loops that make operands in tiles; scratch: tiles_scratch bytes. */
+static tc_status start_tiles(frame *f, call *c, char *scratch, int workers, tc_abi_fault *faults) {
+    for (int i = 0; i < c->ntiles; i++) {
+        call *t = &f->b->calls.data[c->tiles[i]];
+        loop_addresses(f->b, t);
+        TC_TRY(tc_block_tiles(t->block, t->data, t->in_tile, f->e->vars, f->e->nvars, scratch, workers, &faults[i], &c->kernel->tiles[i]));
+        scratch += tc_block_tiles_scratch(t->block, workers);
+    }
+    return NULL;
+}
+
+tc_status run_kernel(frame *f, kernel_call *k, const tc_node *n, call *c) {
+    tc_exec *e = f->e;
     const tc_kernel *kn = n->op->kernel;
     for (int i = 0; i < k->nlate; i++) {
         tc_symvalue v;
@@ -128,22 +150,21 @@ tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogu
     k->k.packed = NULL;
     if (k->pack_bytes) TC_TRY(packed_data(e, k, n, &k->k.packed));
     if (n->op->flags & TC_OP_RANDOM && !e->gen) return tc_error(TC_USAGE, "%s draws random numbers and no generator was given", tc_op_name(n->op));
-    int workers = tc_pool_threads(e->pool);
-    size_t bytes = kernel_scratch(k, kn, workers);
-    size_t more = epilogue && epilogue->block && !epilogue->apart ? tc_block_region_scratch(epilogue->block, workers) : 0;
-    if (bytes + more) TC_TRY(exec_scratch(e, bytes + more, &k->k.scratch));
-    k->k.epilogue = NULL;
-    if (!more) {
-        TC_TRY(kn->run(&k->k));
-        return epilogue && epilogue->apart ? run_loop_block(e, epilogue->block, epilogue->data, epilogue->group->epilogue) : NULL;
-    }
-    tc_epilogue regions;
-    tc_abi_fault fault = {0};
-    TC_TRY(tc_block_regions(epilogue->block, epilogue->data, tc_tensor_data(&k->k.outs[0]), e->vars, e->nvars, (char *)k->k.scratch + bytes, workers,
-                            &fault, &regions));
-    if (regions.fn) k->k.epilogue = &regions;
+    const int workers = tc_pool_threads(e->pool);
+    const size_t bytes = kernel_scratch(k, kn, workers), tiles = c ? tiles_scratch(f->b, c, workers) : 0;
+    const size_t more = c && c->block && !c->apart ? tc_block_region_scratch(c->block, workers) : 0;
+    if (bytes + tiles + more) TC_TRY(exec_scratch(e, bytes + tiles + more, &k->k.scratch));
+    tc_abi_fault fault = {0}, faults[TC_TILES] = {{0}};
+    tc_epilogue regions = {0};
+    char *const behind = (char *)k->k.scratch + bytes;
+    if (tiles) TC_TRY(start_tiles(f, c, behind, workers, faults));
+    if (more)
+        TC_TRY(tc_block_regions(c->block, c->data, tc_tensor_data(&k->k.outs[0]), e->vars, e->nvars, behind + tiles, workers, &fault, &regions));
+    k->k.epilogue = regions.fn ? &regions : NULL;
     TC_TRY(kn->run(&k->k));
-    return fault_status(e, epilogue->group->epilogue, &fault);
+    for (int i = 0; c && i < c->ntiles; i++) TC_TRY(fault_status(e, c->group->tiles[i], &faults[i]));
+    if (more) return fault_status(e, c->group->epilogue, &fault);
+    return c && c->apart ? run_loop_block(e, c->block, c->data, c->group->epilogue) : NULL;
 }
 
 static tc_status run_assert(frame *f, const tc_node *n) {
@@ -188,10 +209,6 @@ static tc_status run_item(frame *f, const tc_node *n) {
     return check_guards_about(f->e, out->sym);
 }
 
-static void loop_addresses(const bound *b, call *c) {
-    for (int i = 0; i < c->nid; i++) c->data[i] = b->t[c->id[i]].storage ? tc_tensor_data(&b->t[c->id[i]]) : NULL;
-}
-
 static tc_status run_call(frame *f, call *c) {
     tc_exec *e = f->e;
     bound *b = f->b;
@@ -204,7 +221,7 @@ static tc_status run_call(frame *f, call *c) {
                 c->kernel->outs[i].offset = b->t[c->kernel->out_id[i]].offset;
             }
         loop_addresses(b, c);
-        return run_kernel(e, c->kernel, c->group->node, c->block ? c : NULL);
+        return run_kernel(f, c->kernel, c->group->node, c);
     case CALL_COPY: {
         const tc_tensor *to = &b->t[c->id[0]], *from = &b->t[c->id[1]];
         if (c->copy[0].storage) { /* bind_view: the argument's sizes, in the result's memory */
@@ -217,6 +234,7 @@ static tc_status run_call(frame *f, call *c) {
     }
     case CALL_ITEM: return run_item(f, c->group->node);
     case CALL_DYNAMIC: return run_dynamic(f, c->group, c->group_index);
+    case CALL_TILE:
     case CALL_CONTROL: break;
     }
     return NULL;

@@ -192,7 +192,7 @@ static size_t memory_of(const frame *f, bound *b, size_t slots) {
     bound_plan_memory(b, slots);
     for (size_t i = 0; i < b->slices.len; i++) slices_begin(b, &b->slices.data[i]), slices_select(b, &b->slices.data[i], 0);
     for (size_t i = 0; i < b->calls.len; i++) {
-        const size_t n = call_scratch(f->e, &b->calls.data[i]);
+        const size_t n = call_scratch(f->e, b, &b->calls.data[i]);
         if (n > scratch) scratch = n;
     }
     for (size_t i = 0; i < b->slices.len; i++) slices_end(b, &b->slices.data[i]);

@@ -187,10 +187,10 @@ tc_status to_c_copy(writer *w, const tc_tensor *to, const char *to_at, const tc_
     return NULL;
 }
 
-/* An epilogue, as a loop over the whole result after the kernel. */
-static tc_status write_epilogue(writer *w, const call *c) {
-    tc_loop *whole = tc_arena_dup(&w->a, c->group->epilogue, sizeof *whole);
-    whole->region = false;
+/* A loop that otherwise runs on parts, over the whole: an epilogue after the kernel, an operand before it. */
+static tc_status write_whole(writer *w, const call *c, const tc_loop *l) {
+    tc_loop *whole = tc_arena_dup(&w->a, l, sizeof *whole);
+    whole->region = whole->tile = false;
     whole->columns = 0;
     return write_loop(w, c, whole);
 }
@@ -203,8 +203,8 @@ static tc_status write_call(writer *w, const call *c) {
         tc_buf_puts(&w->calls, " */\n");
     }
     switch (c->kind) {
-    case CALL_LOOP: return write_loop(w, c, c->group->loop);
-    case CALL_KERNEL: TC_TRY(to_c_kernel(w, c)); return c->group->epilogue ? write_epilogue(w, c) : NULL;
+    case CALL_LOOP: return c->group->loop->tile ? write_whole(w, c, c->group->loop) : write_loop(w, c, c->group->loop);
+    case CALL_KERNEL: TC_TRY(to_c_kernel(w, c)); return c->group->epilogue ? write_whole(w, c, c->group->epilogue) : NULL;
     case CALL_COPY: {
         const tc_tensor *t = c->copy[0].storage ? &c->copy[0] : &w->b->t[c->id[0]];
         int root_id = w->b->root_of[c->id[0]];
@@ -214,6 +214,7 @@ static tc_status write_call(writer *w, const call *c) {
     }
     case CALL_CONTROL: return to_c_control(w, c->group->node);
     case CALL_ITEM: return to_c_item(w, c->group->node);
+    case CALL_TILE:
     case CALL_DYNAMIC: break;
     }
     return tc_error(TC_UNSUPPORTED, "sizes that depend on data in a C unit");

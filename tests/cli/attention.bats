@@ -426,3 +426,73 @@ PY
     tail -c 4 d.npy | od -An -tf4 | awk '{ exit !($1 < 2e-6) }'
     fails 3 "Cannot use mask_mod from a sliced BlockMask" tc-export cut.py:Anew --input q=1x1x130x4xf32
 }
+
+tiled() { # attention whose masks are computed in it, one kind a program (TC_STEPS=1 stores it first)
+    cat >tiled.py <<'PY'
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+class M(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+        self.cut = torch.arange(4) * 40 + 25
+    def forward(self, x, doc):
+        q, k, v = (y.unflatten(-1, (4, 16)).transpose(1, 2) for y in (x, x.cos(), x.tanh()))
+        B, H, T, _ = q.shape
+        i = torch.arange(T)
+        causal = i[:, None] >= i
+        if self.kind == "docs":
+            return flex_attention(q, k, v, block_mask=create_block_mask(lambda b, h, i, j: (doc[b, i] == doc[b, j]) & (i - j < self.cut[h]), B, H, T, T))
+        if self.kind == "shared":
+            m = causal & (doc[:, :, None] == doc[:, None])[:, None]
+            return F.scaled_dot_product_attention(F.scaled_dot_product_attention(q, k, v, m), k, v, m)
+        if self.kind == "scattered":
+            return F.scaled_dot_product_attention(q, k[:, :2], v[:, :2], (i[:, None] * 7 + i * 3) % 11 > 4, enable_gqa=True)
+        if self.kind == "added":
+            m = torch.where(causal, (i - i[:, None]) * torch.exp2(-2.0 * torch.arange(H))[:, None, None], -math.inf)
+            return F.scaled_dot_product_attention(q[0][None], k[0][None], v[0][None], m[None])
+        if self.kind == "filled":
+            return (q @ k.mT / 4).masked_fill(~causal, -1e4).softmax(-1) @ v
+        return F.scaled_dot_product_attention(q, k, v, causal & (i[:, None] % 200 > 2))
+class X(nn.Module):
+    def forward(self, n):
+        return tuple(y for T in (300, 1, 65) for y in ((torch.arange(2 * T * 64) * 7.7).sin().view(2, T, 64), torch.arange(2 * T).view(2, T) // 97 % 3))
+PY
+    tc-export tiled.py:X --input n=f32 | tc-run --input n=f32=1 --output 0=@x300.npy --output 1=@doc300.npy --output 2=@x1.npy --output 3=@doc1.npy \
+        --output 4=@x65.npy --output 5=@doc65.npy
+}
+attend() { tc-run $1.pt2 --input x=@x$2.npy --input doc=@doc$2.npy "${@:3}"; }
+
+@test "a mask that the program computes is computed in tiles: the bits of a stored one, no memory for it" {
+    tiled
+    for kind in docs shared scattered added filled rows; do
+        tc-export tiled.py:M --arg "kind='$kind'" --input x=BxTx64xf32 --input doc=BxTxi64 -o $kind.pt2
+        tc-compile -v $kind.pt2 -o compiled.pt2 2>plan
+        grep -q '^ *[0-9]* tile ' plan
+        for T in 300 1 65; do
+            TC_STEPS=1 attend $kind $T --executor interpreted -o $kind.want
+            attend $kind $T --threads 1 --expect @$kind.want
+            attend $kind $T --threads 3 --expect @$kind.want
+            attend compiled $T --expect @$kind.want
+            TC_ISA=portable attend $kind $T --expect @$kind.want
+        done
+    done
+    TC_STEPS=0 attend docs 300 -o want.npy
+    tc-export tiled.py:M --arg "kind='docs'" --input x=2x300x64xf32 --input doc=2x300xi64 -o fixed.pt2
+    tc-compile fixed.pt2 --to exe -o filter
+    ./filter x=x300.npy doc=doc300.npy -o got.npy
+    cmp got.npy want.npy
+    arena=$(tc-compile -v fixed.pt2 -o compiled.pt2 2>&1 | sed -n 's/.*arena \([0-9]*\).*/\1/p')
+    [ "$arena" -lt $((3 * 2 * 300 * 64 * 4 + 300 * 300)) ] # query, key and value; the mask has 4 x 2 x 300 x 300 bytes
+}
+
+@test "a table that a mask reads out of range is an error by name, also in tiles" {
+    tiled
+    tc-export tiled.py:M --arg "kind='docs'" --input x=BxTx64xf32 --input doc=BxTxi64 -o docs.pt2
+    sed -i 's/self.cut\[h\]/self.cut[h + 1]/' tiled.py
+    tc-export tiled.py:M --arg "kind='docs'" --input x=BxTx64xf32 --input doc=BxTxi64 -o out.pt2
+    fails 3 "IndexError: index 4 is out of bounds for dimension 0" attend out 300 -o no.npy
+}
