@@ -80,6 +80,17 @@ class ModuleList(Module):
         if modules is not None:
             self.extend(modules)
 
+    def __repr__(self):
+        """Equal neighbours are one entry: (0-2): 3 x Linear(...)."""
+        runs = []
+        for i, text in enumerate(repr(m) for m in self):
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        lines = [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in runs]
+        return self._get_name() + "(" + ("\n  " + "\n  ".join(_indent(line, 2) for line in lines) + "\n" if lines else "") + ")"
+
     def __getitem__(self, index):
         if isinstance(index, slice):
             return type(self)(list(self._modules.values())[index])
@@ -180,11 +191,12 @@ class ModuleDict(Module):
                 self[k] = m
 
 
-def _describe(v):
+# An entry of a list or dict of parameters, as a line of its repr().
+def _describe(key, v, dtype):
     if isinstance(v, torch.Tensor):
-        kind = "Parameter" if isinstance(v, Parameter) else "Tensor"
-        return kind + " containing: [" + str(v.dtype) + " of size " + "x".join([str(s) for s in v.shape]) + "]"
-    return "Object of type: " + type(v).__name__
+        kind = f"  ({key}): Parameter" if isinstance(v, Parameter) else f"  ({key}): Tensor"
+        return kind + " containing: [" + dtype(v) + " of size " + "x".join([str(s) for s in v.shape]) + "]"
+    return f"  ({key}): Object of type: " + type(v).__name__
 
 
 class ParameterList(Module):
@@ -225,7 +237,7 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self):
-        return "\n".join(["(" + str(i) + "): " + _indent(_describe(p), 2) for i, p in enumerate(self)])
+        return "\n".join([_describe(i, p, lambda t: str(t.dtype)) for i, p in enumerate(self)])
 
 
 class ParameterDict(Module):
@@ -310,4 +322,4 @@ class ParameterDict(Module):
                 self[k] = v
 
     def extra_repr(self):
-        return "\n".join(["(" + str(k) + "): " + _indent(_describe(v), 2) for k, v in self.items()])
+        return "\n".join([_describe(k, v, torch.typename) for k, v in self.items()])

@@ -297,6 +297,11 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             rows *= n
         self.linear = torch.nn.Linear(in_features, rows, bias=bias, dtype=dtype)
 
+    def extra_repr(self):
+        return (f"in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+                f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
+                f"label_smoothing={self.label_smoothing}, options={self.options}")
+
     def forward(self, input, target):
         shape = (self.num_classes,) + self.out_features
         bias = self.linear.bias
