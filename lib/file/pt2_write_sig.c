@@ -372,14 +372,15 @@ static tc_symvalue *make_hints(const tc_program *p, tc_arena *a) {
     return v;
 }
 
-/* The ranges of the symbols that were written. */
+/* The ranges of the symbols that were written. A truth value is a whole number, 0 or 1, in PyTorch. */
 static void write_ranges(tc_json *j, const tc_program *p, const bool *used) {
     tc_json_object(j);
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
         int64_t lo, hi;
         tc_sym s = tc_sym_var_at(p->sym, i);
-        if (tc_sym_type(s) != TC_SYM_INT || !used[i]) continue;
-        tc_sym_range(p->sym, s, &lo, &hi);
+        if (!used[i] || (tc_sym_type(s) != TC_SYM_INT && tc_sym_type(s) != TC_SYM_BOOL)) continue;
+        if (tc_sym_type(s) == TC_SYM_BOOL) lo = 0, hi = 1;
+        else tc_sym_range(p->sym, s, &lo, &hi);
         tc_json_key(j, tc_sym_var_name(s));
         tc_json_object(j);
         tc_json_key(j, "min_val");

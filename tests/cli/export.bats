@@ -1214,7 +1214,14 @@ import torch.nn as nn
 class Sizes(nn.Module):
     def forward(self, x, n):
         return torch.repeat_interleave(x, n, dim=0), x[x > 0], x.nonzero(), torch.unique(n)
+
+
+class Truth(nn.Module):
+    def forward(self, x, f):
+        return x + f.item()
 PY
+    tc-export m.py:Truth --input x=3xf32 --input f=bool -o m.pt2
+    grep -aq '"range_constraints": {"u[0-9]*": {"min_val": 0, "max_val": 1}}' m.pt2  # PyTorch's symbol of a truth value is a whole number
     tc-export m.py:Sizes --input x=4x3xf32 --input n=4xi64 -o m.pt2
     tc-export m.pt2 -o n.pt2
     cmp m.pt2 n.pt2
