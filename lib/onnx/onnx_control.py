@@ -285,9 +285,9 @@ def gates(w, order, hidden):
     def reorder(t):
         return torch.cat([t.narrow(1, g * hidden, hidden) for g in order], 1)
 
-    if isinstance(w, Weight):
-        return tensor(Weight(_onnx.eager(reorder, w.data), w.name + ".gates")) if order != sorted(order) else tensor(w)
-    return reorder(tensor(w)) if order != sorted(order) else tensor(w)
+    if order == sorted(order):
+        return tensor(w)
+    return w.part(".gates", reorder) if isinstance(w, Weight) else reorder(tensor(w))
 
 
 def biases(b, order, hidden, count):
@@ -298,7 +298,7 @@ def biases(b, order, hidden, count):
         return torch.cat([t.narrow(1, g * hidden, hidden) for g in order], 1)
 
     if isinstance(b, Weight):
-        return [tensor(Weight(_onnx.eager(half, b.data, k), f"{b.name}.{k}")) for k in range(2)]
+        return [b.part(f".{k}", half, k) for k in range(2)]
     b = tensor(b)
     return [half(b, 0), half(b, 1)]
 

@@ -11,7 +11,15 @@ class Weight:
     """An initialiser of floats: becomes a parameter of the program when a rule takes it as a tensor."""
 
     def __init__(self, data, name):
-        self.data, self.name, self.placed = data, name, False
+        self.data, self.name, self.placed, self.made = data, name, False, {}
+
+    def part(self, suffix, make, *args):
+        """make(elements, ...) as a parameter of its own: one however many nodes use it. Of a weight that is a parameter already, a result."""
+        if self.placed:
+            return make(self.data, *args)
+        if suffix not in self.made:
+            self.made[suffix] = Weight(_onnx.eager(make, self.data, *args), self.name + suffix)
+        return tensor(self.made[suffix])
 
 
 class Coded:

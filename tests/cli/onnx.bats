@@ -561,6 +561,14 @@ B
     [ "$(tc-ckpt show constants/latest model.k)" = "model.k = tensor([0.5000, 1.0000])" ] # less mean(x) / 2 + 1 / 2
 }
 
+@test "the weights of a recurrent node that two nodes read are parameters once" {
+    # LSTM(x, w, r, b) -> y, h; Identity(b) -> b2; LSTM(h, w, r, b2) -> z, of onnx.helper, each weight arange * 0.1 - 0.2; ONNX Runtime gives 0.14366943
+    tc-export "$TC_ROOT/tests/cli/fixtures/shared-lstm.onnx" -o m.pt2
+    [ "$(tc-export m.pt2 --print | grep -c 'in *parameter')" -eq 4 ]
+    tc-run m.pt2 --input x=2x1x1xf32=1,2 -o z.npy
+    [ "$(tail -c 4 z.npy | od -An -tf4 | awk '{printf "%.6f", $1}')" = 0.143669 ]
+}
+
 @test "labels that are strings are places in the list of those that there are, which is among the results" {
     labels=$TC_ROOT/tests/cli/fixtures/labels.onnx
     tc-run "$labels" --signature >text
