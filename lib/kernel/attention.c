@@ -130,14 +130,14 @@ static void plan_packed_heads(tc_attention *a) {
     a->packed_bytes = (a->l > TC_ATTENTION_QUERIES || (a->group > 1 && a->l > 1)) && bytes <= PACKED_LIMIT ? bytes : 0;
     a->per_worker = tc_pad64(a->ops->forward_bytes(a)) + a->packed_bytes + PACKED_HEADER;
 }
-enum { DROPOUT = 3, CAUSAL, MASK, SCALE, FILL }; /* arguments after query, key, value; fill: of tc::attention only */
-enum { FEW_QUERIES = 2 };                        /* too few to repay packing keys and values for bfloat16 products */
+enum { DROPOUT = 3, CAUSAL, MASK, SCALE, FILL, SAFE }; /* arguments after query, key, value; fill: of tc::attention only */
+enum { FEW_QUERIES = 2 };                              /* too few to repay packing keys and values for bfloat16 products */
 
 static tc_attention forward_args(const tc_kcall *c) {
     tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
     if (tc_is_narrow(tc_k_tensor(c, 1)->dtype)) a.stored = tc_k_tensor(c, 1)->dtype;
     if (a.stored == TC_BF16 && c->isa->gemm_bf16 && a.l > FEW_QUERIES) a.factor = TC_BF16, a.gemm = c->isa->gemm_bf16;
-    if (c->nargs > FILL) a.fill = tc_k_float(c, FILL), a.empty = a.s ? NAN : 0;
+    if (c->nargs > FILL) a.fill = tc_k_float(c, FILL), a.empty = a.s && !(c->nargs > SAFE && tc_k_bool(c, SAFE)) ? NAN : 0;
     for (int i = 0; i < c->ntiles; i++) {
         const tc_tensor *m = tc_k_tensor(c, MASK);
         if (c->tiles[i].arg != MASK) continue;

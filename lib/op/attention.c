@@ -234,13 +234,13 @@ const tc_op tc_ops_attention[] = {
      .grad = grad_flash,
      .samples = "_scaled_dot_product_flash_attention_for_cpu(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5])",
      .doc = "attention and the logsumexp of its weights"},
-    {.schema = "tc::attention(" QKV "float dropout_p, bool is_causal, Tensor? attn_mask, float? scale, float fill) -> Tensor",
+    {.schema = "tc::attention(" QKV "float dropout_p, bool is_causal, Tensor? attn_mask, float? scale, float fill, bool safe=False) -> Tensor",
      .flags = TC_OP_NONDIFF,
      .shape = shape_attention,
      .kernel = &tc_k_flash_attention,
      .samples = "attention(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,7], 0.0, False, None, 0.5, -inf); attention(f32[2,3,4,5], f32[2,3,6,5], "
                 "f32[2,3,6,5], 0.0, False, bool[4,6], None, -1.5)",
-     .doc = "attention written by hand: scores that a bool mask does not allow are fill"},
+     .doc = "attention written by hand: scores that a bool mask does not allow are fill, rows whose scores are all -inf give NaN, or 0 if safe"},
     {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, " QKV
                "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, "
                "Tensor grad_key, Tensor grad_value)",

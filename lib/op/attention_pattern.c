@@ -30,6 +30,7 @@ typedef struct {
     factor factors[MANY];
     masking masks[MANY];
     int nfactors, nmasks;
+    bool safe; /* rows whose scores are all -inf give 0 */
 } pattern;
 
 static bool is(const tc_node *n, const char *name) { return n && !strcmp(tc_op_schema(n->op)->name, name) && !strncmp(tc_op_name(n->op), "aten", 4); }
@@ -164,11 +165,27 @@ static bool of_rows(const tc_value *v, const tc_value *x, const char *const *nam
 }
 static const char *const greatest[] = {"max", "amax", NULL}, *const total[] = {"sum", NULL};
 
-/* The value x whose softmax over keys w is, and how many nodes of the softmax read x: the operator, or e / sum(e) with e = exp(x - max(x)). NULL: w
- * is no softmax. */
-static tc_value *softened(const tc_value *w, int *out_readers) {
-    const tc_node *n = maker(w), *exp, *sub;
-    *out_readers = 1;
+/* The node of the softmax of x that w = where(all(x == -inf), 0, softmax(x)) chooses, and which only it reads; NULL: w is something else. */
+static const tc_node *guarded(const tc_value *w) {
+    static const char *const all[] = {"all", NULL};
+    const tc_node *n = maker(w), *soft, *rows, *eq;
+    double zero, low;
+    if (!n || !is(n, "where") || n->nargs != 3 || !number(n, 1, w->meta.dtype, &zero) || zero != 0) return NULL;
+    const tc_value *y = tc_arg_value(n, 2), *cond = tc_arg_value(n, 0);
+    if (!y || !only_reader(y) || !is_softmax_of_keys(soft = maker(y)) || !(rows = maker(cond)) || !only_reader(cond) || !one_of(rows, all))
+        return NULL;
+    const tc_value *same = tc_arg_value(rows, 0), *x = tc_arg_value(soft, 0);
+    if (rows->nargs != 3 || !last_dimension(rows, 1, x->meta.rank) || !tc_arg_bool(rows, 2) || !(eq = maker(same)) || !only_reader(same)) return NULL;
+    return is(eq, "eq") && tc_arg_value(eq, 0) == x && number(eq, 1, x->meta.dtype, &low) && low == -INFINITY ? soft : NULL;
+}
+
+/* The value x whose softmax over keys w is, and how many nodes of the softmax read x: the operator, with 0 for rows that are all -inf or without, or
+ * e / sum(e) with e = exp(x - max(x)). NULL: w is no softmax. */
+static tc_value *softened(const tc_value *w, int *out_readers, bool *out_safe) {
+    const tc_node *n = maker(w), *exp, *sub, *soft = guarded(w);
+    *out_readers = soft ? 2 : 1;
+    *out_safe = soft != NULL;
+    if (soft) return tc_arg_value(soft, 0);
     if (is_softmax_of_keys(n)) return tc_arg_value(n, 0);
     if (!n || !is(n, "div") || n->nargs != 2) return NULL;
     const tc_value *e = tc_arg_value(n, 0), *sum = tc_arg_value(n, 1);
@@ -205,7 +222,7 @@ static bool read_pattern(const tc_node *n, pattern *p) {
     const tc_value *w = tc_arg_value(n, 0);
     for (const tc_value *x; (x = shown(maker(w))) && only_reader(w); w = x) {}
     int readers;
-    const tc_value *soft = only_reader(w) ? softened(w, &readers) : NULL;
+    const tc_value *soft = only_reader(w) ? softened(w, &readers, &p->safe) : NULL;
     if (!soft) return false;
     p->level = &soft->meta;
     const tc_meta *v = tc_arg_meta(n, 1);
@@ -315,7 +332,7 @@ static tc_status as_attention(tc_emit *e, const tc_node *n) {
     double fill;
     q = scaled(e, &p, q, &scale);
     tc_value *mask = joined_masks(e, &p, second->dtype, &fill);
-    tc_value *y = tc_emit_call(e, "tc::attention", "vvvfbvaf", four(e, q), four(e, k), four(e, v), 0.0, 0, mask, &scale, fill);
+    tc_value *y = tc_emit_call(e, "tc::attention", "vvvfbvafb", four(e, q), four(e, k), four(e, v), 0.0, 0, mask, &scale, fill, (int)p.safe);
     if (y && !same_sizes(&y->meta, second)) y = tc_emit_call(e, "aten::reshape", "vS", y, second->size, second->rank);
     tc_emit_result(e, 0, y);
     return tc_e_done(e);

@@ -250,7 +250,8 @@ static tc_status write_attention(writer *w, const call *c, const char *kind) {
                                         : "__builtin_nan(\"\")";
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a, %s, %s};\n",
                   to_c_list(w, sizes, 7), to_c_list(w, st[0], 4), to_c_list(w, st[1], 4), to_c_list(w, st[2], 4), to_c_list(w, st[3], 4),
-                  tc_k_bool(&kc, 4), x[3].t && x[3].t->dtype == TC_BOOL, scale, fill, written && sizes[4] ? "__builtin_nan(\"\")" : "0");
+                  tc_k_bool(&kc, 4), x[3].t && x[3].t->dtype == TC_BOOL, scale, fill,
+                  written && sizes[4] && !tc_k_bool(&kc, 8) ? "__builtin_nan(\"\")" : "0");
     tc_buf_printf(&w->calls,
                   "        const tc_c_attention_call_%s call = {&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s)};\n        "
                   "tc_c_split(&threads, %lld, %lld, tc_c_attention_range_%s, &call);\n    }\n",

@@ -454,6 +454,9 @@ class M(nn.Module):
         if self.kind == "added":
             m = torch.where(causal, (i - i[:, None]) * torch.exp2(-2.0 * torch.arange(H))[:, None, None], -math.inf)
             return F.scaled_dot_product_attention(q[0][None], k[0][None], v[0][None], m[None])
+        if self.kind == "scored":
+            mask = create_block_mask(lambda b, h, i, j: (i >= j) & (i > 2), None, None, T, T)
+            return flex_attention(q[0][None], k[0][None], v[0][None], lambda s, b, h, i, j: s + (j - i) * torch.exp2(-2.0 * h), mask)
         if self.kind == "filled":
             return (q @ k.mT / 4).masked_fill(~causal, -1e4).softmax(-1) @ v
         return F.scaled_dot_product_attention(q, k, v, causal & (i[:, None] % 200 > 2))
@@ -468,12 +471,14 @@ attend() { tc-run $1.pt2 --input x=@x$2.npy --input doc=@doc$2.npy "${@:3}"; }
 
 @test "a mask that the program computes is computed in tiles: the bits of a stored one, no memory for it" {
     tiled
-    for kind in docs shared scattered added filled rows; do
+    for kind in docs shared scattered added scored filled rows; do
         tc-export tiled.py:M --arg "kind='$kind'" --input x=BxTx64xf32 --input doc=BxTxi64 -o $kind.pt2
         tc-compile -v $kind.pt2 -o compiled.pt2 2>plan
         grep -q '^ *[0-9]* tile ' plan
+        run ! grep -q bmm plan
         for T in 300 1 65; do
             TC_STEPS=1 attend $kind $T --executor interpreted -o $kind.want
+            TC_STEPS=0 attend $kind $T --expect @$kind.want --rtol 1e-5 --atol 1e-6
             attend $kind $T --threads 1 --expect @$kind.want
             attend $kind $T --threads 3 --expect @$kind.want
             attend compiled $T --expect @$kind.want

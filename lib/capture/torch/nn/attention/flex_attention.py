@@ -141,13 +141,14 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
     mask = None if block_mask is None else _of_all(block_mask.mask_mod, size)
     if score_mod is None and not return_lse and return_aux is None:
         return F.scaled_dot_product_attention(query, key, value, None if mask is None else mask.expand(size), scale=scale, enable_gqa=enable_gqa)
-    key, value = (x.repeat_interleave(size[1] // x.size(1), dim=1) for x in (key, value))
+    if enable_gqa:
+        key, value = (x.repeat_interleave(size[1] // x.size(1), dim=1) for x in (key, value))
     working = torch.float64 if query.dtype == torch.float64 else torch.float32
     scores = query.to(working) @ key.to(working).transpose(-2, -1) * (query.size(-1) ** -0.5 if scale is None else scale)
     if score_mod is not None:
         scores = _of_all(score_mod, size, scores).expand(size)
     if mask is not None:
-        scores = torch.where(mask, scores, torch.tensor(-float("inf"), dtype=working))
+        scores = torch.where(mask, scores, -float("inf"))
     out = torch._safe_softmax(scores, dim=-1).to(query.dtype) @ value
     if return_lse:
         return out, torch.logsumexp(scores, dim=-1)
