@@ -128,7 +128,7 @@ tc_status tc_attention_written_out(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_attention(tc_emit *e, const tc_node *n) {
     attention a = attention_of(n);
-    if (misses_kernel(e, a)) return tc_attention_written_out(e, n);
+    if (misses_kernel(e, a) || e->graph->program->forward_mode) return tc_attention_written_out(e, n); /* the kernel's gradient has none */
     if (a.gqa) {
         int64_t h, hk;
         if (tc_sym_const_int(a.q->meta.size[1], &h) && tc_sym_const_int(a.k->meta.size[1], &hk) && (hk == 0 || h % hk))

@@ -180,6 +180,13 @@ tc_value *tc_e_neg(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::neg"
 tc_value *tc_e_adds(tc_emit *e, tc_value *a, double s) { return tc_emit_call(e, "aten::add.Tensor", "vf", a, s); }
 tc_value *tc_e_muls(tc_emit *e, tc_value *a, double s) { return tc_emit_call(e, "aten::mul.Tensor", "vf", a, s); }
 tc_value *tc_e_zeros(tc_emit *e, const tc_meta *m, tc_dtype d) { return tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)d); }
+tc_value *tc_e_numbered(tc_emit *e, const tc_meta *m) {
+    tc_arg end = {.kind = TC_A_INT, .sym = tc_meta_numel(e->graph->program->sym, m)};
+    return tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::arange", "a", &end), m->size, m->rank);
+}
+tc_value *tc_e_of_last(tc_emit *e, tc_value *g, tc_value *own, tc_value *back) {
+    return tc_emit_call(e, "aten::masked_fill.Scalar", "vvi", g, tc_emit_call(e, "aten::ne.Tensor", "vv", own, back), (int64_t)0);
+}
 tc_value *tc_e_zeros_like(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::zeros_like", "v", a); }
 tc_value *tc_e_unless_zero(tc_emit *e, tc_value *d, tc_value *v) {
     return tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", d, (int64_t)0), (int64_t)0, v);

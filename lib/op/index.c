@@ -223,7 +223,14 @@ static tc_status grad_index_put(tc_emit *e, const tc_node *n, tc_value *const *g
         if (tc_arg_bool(n, 3)) tc_e_give(e, n, 0, gs[0]);
         else tc_e_give(e, n, 0, tc_emit_call(e, "aten::_unsafe_index_put", "vavb", gs[0], &n->args[1], tc_e_zeros(e, v, gs[0]->meta.dtype), 0));
     }
-    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_emit_call(e, "aten::_unsafe_index.Tensor", "va", gs[0], &n->args[1]));
+    if (!tc_emit_wants_grad(e, n, 2)) return tc_e_done(e);
+    tc_value *g = tc_emit_call(e, "aten::_unsafe_index.Tensor", "va", gs[0], &n->args[1]);
+    if (g && e->graph->program->forward_mode && !tc_arg_bool(n, 3)) {
+        tc_value *own = tc_e_numbered(e, &g->meta), *zero = tc_e_zeros(e, tc_arg_meta(n, 0), TC_I64);
+        tc_value *written = tc_emit_call(e, "aten::_unsafe_index_put", "vavb", zero, &n->args[1], own, 0);
+        g = tc_e_of_last(e, g, own, tc_emit_call(e, "aten::_unsafe_index.Tensor", "va", written, &n->args[1]));
+    }
+    tc_e_give(e, n, 2, g);
     return tc_e_done(e);
 }
 

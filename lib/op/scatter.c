@@ -99,7 +99,14 @@ static tc_status shape_put(tc_shape_ctx *c) { /* self, index, source, accumulate
 }
 static tc_status grad_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::scatter.value", "vaai", gs[0], &n->args[1], &n->args[2], (int64_t)0));
-    if (tc_emit_wants_grad(e, n, 3)) tc_e_give(e, n, 3, tc_emit_call(e, "aten::gather", "vaa", gs[0], &n->args[1], &n->args[2]));
+    if (!tc_emit_wants_grad(e, n, 3)) return tc_e_done(e);
+    tc_value *g = tc_emit_call(e, "aten::gather", "vaa", gs[0], &n->args[1], &n->args[2]);
+    if (e->graph->program->forward_mode) {
+        tc_value *own = tc_e_numbered(e, tc_arg_meta(n, 2)), *zero = tc_e_zeros(e, tc_arg_meta(n, 0), TC_I64);
+        tc_value *written = tc_emit_call(e, "aten::scatter.src", "vaav", zero, &n->args[1], &n->args[2], own);
+        g = tc_e_of_last(e, g, own, tc_emit_call(e, "aten::gather", "vaa", written, &n->args[1], &n->args[2]));
+    }
+    tc_e_give(e, n, 3, g);
     return tc_e_done(e);
 }
 static tc_status grad_scatter_add(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -189,23 +196,40 @@ static tc_status grad_index_add(tc_emit *e, const tc_node *n, tc_value *const *g
     }
     return tc_e_done(e);
 }
+static tc_value *selected(tc_emit *e, const tc_node *n, tc_value *v) {
+    const tc_meta *s = tc_arg_meta(n, 3);
+    v = tc_emit_call(e, "aten::index_select", "vaa", v, &n->args[1], &n->args[2]);
+    return v && s->rank != v->meta.rank ? tc_emit_call(e, "aten::reshape", "vS", v, s->size, s->rank) : v;
+}
 static tc_status grad_index_copy(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 0))
         tc_e_give(e, n, 0, tc_emit_call(e, "aten::index_fill.int_Scalar", "vaai", gs[0], &n->args[1], &n->args[2], (int64_t)0));
     if (tc_emit_wants_grad(e, n, 3)) {
-        tc_value *g = tc_emit_call(e, "aten::index_select", "vaa", gs[0], &n->args[1], &n->args[2]);
-        const tc_meta *s = tc_arg_meta(n, 3);
-        tc_e_give(e, n, 3, g && s->rank != g->meta.rank ? tc_emit_call(e, "aten::reshape", "vS", g, s->size, s->rank) : g);
+        tc_value *g = selected(e, n, gs[0]);
+        if (e->graph->program->forward_mode) {
+            tc_value *own = tc_e_numbered(e, tc_arg_meta(n, 3)), *zero = tc_e_zeros(e, tc_arg_meta(n, 0), TC_I64);
+            g = tc_e_of_last(e, g, own, selected(e, n, tc_emit_call(e, "aten::index_copy", "vaav", zero, &n->args[1], &n->args[2], own)));
+        }
+        tc_e_give(e, n, 3, g);
     }
     return tc_e_done(e);
+}
+static tc_value *taken(tc_emit *e, const tc_node *n, tc_value *v) {
+    const tc_meta *s = tc_arg_meta(n, 2);
+    return tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::take", "va", v, &n->args[1]), s->size, s->rank);
 }
 static tc_status grad_put(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* self, index, source, accumulate */
     const tc_meta *s = tc_arg_meta(n, 2);
     if (tc_emit_wants_grad(e, n, 0))
         tc_e_give(e, n, 0,
                   tc_arg_bool(n, 3) ? gs[0] : tc_emit_call(e, "aten::put", "vavb", gs[0], &n->args[1], tc_e_zeros(e, s, gs[0]->meta.dtype), 0));
-    if (tc_emit_wants_grad(e, n, 2))
-        tc_e_give(e, n, 2, tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::take", "va", gs[0], &n->args[1]), s->size, s->rank));
+    if (!tc_emit_wants_grad(e, n, 2)) return tc_e_done(e);
+    tc_value *g = taken(e, n, gs[0]);
+    if (e->graph->program->forward_mode && !tc_arg_bool(n, 3)) {
+        tc_value *own = tc_e_numbered(e, s), *zero = tc_e_zeros(e, tc_arg_meta(n, 0), TC_I64);
+        g = tc_e_of_last(e, g, own, taken(e, n, tc_emit_call(e, "aten::put", "vavb", zero, &n->args[1], own, 0)));
+    }
+    tc_e_give(e, n, 2, g);
     return tc_e_done(e);
 }
 

@@ -568,6 +568,15 @@ END
     jvp="a, b = torch.func.jvp"
     holds $x "torch.equal(torch.cat(tuple(b)), torch.tensor([4., 5., 0., 0.], dtype=x.dtype))" \
         "$jvp(lambda v: torch.topk(v, 2), (x,), (torch.tensor([6., 4., 5.], dtype=x.dtype),))"
+    # of elements written to one place the last counts, in forward mode; the kernel of attention has no second gradient
+    local row
+    for row in "torch.zeros(3).scatter(0, at, v)" "torch.zeros(3).index_copy(0, at, v)" "torch.zeros(3).put(at, v)" "torch.zeros(3).index_put((at,), v)"; do
+        holds 4xf32=1 "torch.equal(b, torch.tensor([4., 3., 0.]))" "at = torch.tensor([0, 0, 1, 0])" "$jvp(lambda v: $row, (x,), (torch.arange(1., 5.),))"
+    done
+    holds 4xf32=1 "torch.equal(b.flatten()[:6], torch.tensor([2., 0., 0., 3., 0., 4.]))" \
+        "$jvp(lambda v: F.max_unpool2d(v.view(1, 1, 2, 2), torch.tensor([[[[0, 0], [3, 5]]]]), 2), (x,), (torch.arange(1., 5.),))"
+    holds 4xf32=1 "torch.allclose(b.flatten(), torch.tensor([5.3428330, 2.5770540, 4.1614795, 4.0320773]))" "x = torch.tensor([0.5, -1., 2., 3.]).view(1, 1, 4, 1)" \
+        "$jvp(lambda v: F.scaled_dot_product_attention(v, 2 * v, v + 1), (x,), (torch.arange(1., 5.).view(1, 1, 4, 1),))"
     holds $x "torch.allclose(b, torch.logcumsumexp(x, 0).exp() * 0 + 2)" "$jvp(lambda v: torch.logcumsumexp(v, 0), (x,), (x * 0 + 2,))"
     holds $x "torch.equal(torch.stack((a, b)), torch.tensor([1., 0.], dtype=x.dtype))" "$jvp(torch.linalg.det, (x.new_zeros(0, 0),), (x.new_zeros(0, 0),))"
 }
