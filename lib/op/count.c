@@ -44,8 +44,11 @@ static tc_status decompose_bincount(tc_emit *e, const tc_node *n) { /* self, wei
     x = tc_e_cast(e, x, TC_I64);
     if (!x) return tc_e_done(e);
     if (!tc_sym_is_int(x->meta.size[0], 0)) {
-        tc_value *low = tc_e1(e, "aten::min", x), *high = tc_e1(e, "aten::max", x); /* in one loop */
+        const bool some = tc_sym_known(s, tc_sym_op(s, TC_S_LT, tc_sym_int(s, 0), x->meta.size[0], NULL)) == 1;
+        tc_value *low = some ? tc_e1(e, "aten::min", x) : x, *all = x; /* min and max in one loop */
         tc_e_require(e, ATEN("ge.Scalar", "vi", low, (int64_t)0), "bincount only supports 1-d non-negative integral inputs.");
+        if (!some) all = ATEN("constant_pad_nd", "vIi", x, (int64_t[]){0, 1}, 2, (int64_t)-1); /* the largest of no elements is -1 */
+        tc_value *high = tc_e1(e, "aten::max", all);
         size = count_in(e, ATEN("clamp", "vs", ATEN("add.Scalar", "vi", high, (int64_t)1), least));
     }
     tc_dtype d = !w ? TC_I64 : w->meta.dtype == TC_F32 ? TC_F32 : TC_F64;

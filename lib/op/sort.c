@@ -147,9 +147,8 @@ static tc_status decompose_sort(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status decompose_argsort(tc_emit *e, const tc_node *n) {
-    tc_emit_result(
-        e, 0,
-        tc_emit_out(tc_emit_call(e, "aten::sort.stable", "vbaa", tc_arg_value(n, 0), 1, tc_e_arg(n, n->nargs - 2), tc_e_arg(n, n->nargs - 1)), 1));
+    tc_emit_result(e, 0,
+                   tc_emit_out(tc_emit_call(e, "aten::sort", "vaa", tc_arg_value(n, 0), tc_e_arg(n, n->nargs - 2), tc_e_arg(n, n->nargs - 1)), 1));
     return tc_e_done(e);
 }
 static tc_status decompose_argsort_stable(tc_emit *e, const tc_node *n) {
@@ -158,7 +157,7 @@ static tc_status decompose_argsort_stable(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status decompose_msort(tc_emit *e, const tc_node *n) {
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::sort.stable", "vbi", tc_arg_value(n, 0), 0, (int64_t)0));
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::sort", "vi", tc_arg_value(n, 0), (int64_t)0));
     return tc_e_done(e);
 }
 /* the median of all elements; NaN if there are none */

@@ -221,6 +221,10 @@ EOF
     model "torch.tensor([1, 1, 2]), torch.tensor([[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]]), torch.tensor([1, 1, 2, 3, 3])" i64
     tc-run m.pt2 --input x=i64=1 --output out.0=@d.npy --output out.1=@e.npy --output out.2=@f.npy
     cmp a.npy d.npy && cmp b.npy e.npy && cmp c.npy f.npy
+    model "torch.bincount(x), torch.bincount(x, minlength=2), x.argsort()" Nxi64
+    tc-run m.pt2 --input x=0xi64=0 --output 0=@none.npy --output 1=@two.npy --output 2=@order.npy # no element, no largest
+    [ "$(tail -c +129 none.npy | wc -c) $(tail -c +129 two.npy | wc -c)" = "0 16" ]
+    run ! grep -q stable <(tc-export m.pt2 --decompose core --print)
     model "torch.bincount(x)" 3xi64
     fails 3 "bincount only supports 1-d non-negative integral inputs." tc-run m.pt2 --input x=3xi64=1,-1,0
     model "torch.arange(3).repeat_interleave(x)" 3xi64
