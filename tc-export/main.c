@@ -224,6 +224,15 @@ static void preserve(const tc_cmd *c, tc_cmd_source *q) {
     q->r.preserve = names, q->r.npreserve = asked + swapped;
 }
 
+/* --joint gives the gradients of the inputs: as if each had requires_grad, so that an autograd.Function of an input keeps its backward. */
+static void differentiable_inputs(tc_cmd_source *q) {
+    for (size_t i = 0; i < q->inputs.len; i++) {
+        tc_capture_input *in = &q->inputs.data[i];
+        const tc_dtype d = in->example.storage ? in->example.dtype : in->dtype;
+        in->requires_grad = in->writable = in->kind == TC_INPUT_TENSOR && (tc_is_float(d) || tc_is_complex(d));
+    }
+}
+
 static tc_status from_source(tc_cmd *c, const char *operand) {
     tc_cmd_source q = {0};
     tc_capture_result r = {0};
@@ -239,6 +248,8 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         q.r.weights = tc_cmd_has(c, TC_OPT_weights);
         if (q.r.weights) q.r.stored = tc_cmd_stored, q.r.stored_self = c;
         q.r.sides = MOST_SIDES;
+        /* not for the gradient of a loss by the parameters: training has inputs that require none */
+        if (tc_cmd_has(c, TC_OPT_joint) && (!tc_cmd_get(c, TC_OPT_joint) || tc_cmd_has(c, TC_OPT_grad_of))) differentiable_inputs(&q);
         preserve(c, &q);
         q.r.keep_going = tc_cmd_has(c, TC_OPT_keep_going);
         if (tc_cmd_has(c, TC_OPT_time)) q.r.profile = tc_profile_create(c->started);

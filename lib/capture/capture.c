@@ -437,7 +437,9 @@ V tc_capture_tensor(tc_capture *k, const tc_capture_input *in) {
     v->meta.requires_grad = in->requires_grad;
     tc_graph_add_input(k->p->graph, v);
     tc_program_add_input(k->p, (tc_input){.kind = TC_IN_USER, .value = v, .name = tc_arena_strdup(&k->p->arena, in->name), .alias_of = -1});
-    return tc_torch_wrap_value(k->c, v);
+    V t = tc_torch_wrap_value(k->c, v);
+    ((tensor *)t)->computed = in->writable;
+    return t;
 }
 
 static tc_sym number_input(tc_capture *k, const char *name, tc_dtype d, int64_t lo) {

@@ -25,6 +25,7 @@ typedef struct {
     const int64_t *hints;          /* example sizes without an example tensor; NULL: none */
     const char *expr;              /* EXPR: a literal or an expression that sees the file's names */
     bool requires_grad;
+    bool writable; /* with requires_grad: no leaf, so that the model may write to it in place */
 } tc_capture_input;
 /* --dim x.0=B:1..64 (path and axis) or --dim B=1..64 (path NULL). */
 typedef struct {

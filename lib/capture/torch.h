@@ -18,7 +18,7 @@ struct tensor {
     tc_tensor t; /* storage NULL: symbolic. Listed in tc_torch.owned, released with the context */
     tc_value *v; /* in graph `v->graph`; NULL: concrete and not lifted */
     bool requires_grad;
-    bool computed;              /* concrete result of an operator on tensors that require a gradient: not a leaf */
+    bool computed;              /* concrete result of an operator on tensors that require a gradient, or an input that stands for one: not a leaf */
     bool persistent;            /* Buffer */
     bool meta;                  /* on the device "meta": its elements are meaningless */
     const tc_source *inference; /* where it was created in inference mode; NULL: a normal tensor */

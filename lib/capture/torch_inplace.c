@@ -71,7 +71,7 @@ const tc_value *tc_torch_unwritten(const tc_value *v) {
 static bool is_leaf(const tensor *t) {
     if (!t->requires_grad || !t->v) return t->requires_grad && !t->computed;
     const tc_value *v = tc_torch_unwritten(t->v);
-    return v->producer ? v->producer->leaf : v->graph == v->graph->program->graph;
+    return v->producer ? v->producer->leaf : !t->computed && v->graph == v->graph->program->graph;
 }
 
 static void refuse_leaf(C *c, const tc_op *op, const tensor *t) {

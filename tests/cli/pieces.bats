@@ -102,6 +102,33 @@ chain() { # ARCHIVE OUT INPUT...: runs the pieces in order, each on the results 
     grep -q 'out  buffer blocks.2.bn.running_var' text
 }
 
+@test "--joint of a source: inputs require gradients for an autograd.Function, and may be written" {
+    cat >ste.py <<'PY'
+import torch
+
+
+class Ste(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 5
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        assert x.requires_grad
+        y = Ste.apply(x).sum()
+        x[0] = 2.0
+        return y + x.square().sum()
+PY
+    tc-export ste.py:Net --input x=3xf32 --joint -o ste.pt2
+    tc-run ste.pt2 --input x=3xf32=0.25,1.5,4 --input tangents.out.0=f32=1 --output grad.x=@gx.npy
+    [ "$(numbers gx.npy 3)" = "5 8 13" ] # the write cuts the first element off the squares
+}
+
 @test "gradients of a joint program are those of its formula" {
     tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint -o joint.pt2
     tc-run joint.pt2 --input x=2xf32=1,2 --input y=2xf32=5,7 --input tangents.out.0=2xf32=1,10 --input tangents.out.1=f32=2 \
