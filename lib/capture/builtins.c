@@ -306,6 +306,9 @@ static V f_id(C *c, args *A) {
 static V f_hash(C *c, args *A) {
     V v[1];
     tc_take(c, A, "hash", "obj", v);
+    V own = !tc_is_small(v[0]) && v[0]->type->user ? tc_special(c, v[0], c->n___hash__) : NULL;
+    V n = own && own != c->none ? tc_call1(c, own, v[0]) : v[0];
+    if (tc_kind_of(n) == K_INT && (tc_is_small(n) || own)) return n; /* as CPython's, which takes larger ones modulo 2**61 - 1 */
     return tc_int(c, (int64_t)(tc_hash_value(c, v[0]) >> 3));
 }
 static V f_repr(C *c, args *A) {

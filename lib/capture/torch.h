@@ -21,6 +21,7 @@ struct tensor {
     bool computed;              /* concrete result of an operator on tensors that require a gradient, or an input that stands for one: not a leaf */
     bool persistent;            /* Buffer */
     bool meta;                  /* on the device "meta": its elements are meaningless */
+    bool sparse;                /* made by to_sparse(): can be held, moved and made dense again, and nothing else; its elements are all there */
     const tc_source *inference; /* where it was created in inference mode; NULL: a normal tensor */
     V grad;                     /* .grad, or NULL */
     V base;                     /* if this is a view of a leaf that requires a gradient: that leaf; else NULL */

@@ -444,6 +444,15 @@ static bool is_on_meta(C *c, const tc_binding *b) {
     return !tensors && c->torch->on_meta;
 }
 
+/* Is an argument sparse? Only calls that leave its elements alone may have one. */
+static bool takes_sparse(C *c, const tc_schema *s, const tc_binding *b) {
+    bool any = false;
+    for (int i = 0; i < b->n; i++) any |= b->object[i] && tc_is_tensor(b->object[i]) && ((tensor *)b->object[i])->sparse;
+    if (any && !tc_word_in(" clone detach to _to_copy ", s->name))
+        tc_raise_code(c, TC_UNSUPPORTED, "%s of a sparse tensor is not supported: to_dense() in the constructor gives one that is", s->name);
+    return any;
+}
+
 static V call_bound(C *c, const tc_op *op, tc_binding *b);
 static V call_op(C *c, const tc_op *op, tc_binding *b) {
     if (c->torch->graph && b->gen) tc_side_effect(c, "numbers are drawn from a generator of its own, not from the run's,");
@@ -461,6 +470,7 @@ static V call_bound(C *c, const tc_op *op, tc_binding *b) {
     tc_unmarked_writes w;
     V r;
     if (c->torch->default_dtype != TC_F32) set_default_type(s, b, c->torch->default_dtype);
+    const bool sparse = takes_sparse(c, s, b);
     if (b->out) tc_torch_out_before(c, op, b);
     tc_inference_check(c, s, b);
     if (tc_word_in(" abs_ absolute_ ", s->name) && tc_is_complex(tc_torch_dtype(b->object[0])))
@@ -473,6 +483,7 @@ static V call_bound(C *c, const tc_op *op, tc_binding *b) {
         r = tc_torch_run_unmarked(c, op, b, &w);
     else if (s->inplace) r = c->torch->graph ? tc_torch_record_inplace(c, op, b) : tc_torch_run_inplace(c, op, b);
     else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
+    if (sparse && tc_is_tensor(r)) ((tensor *)r)->sparse = true;
     tc_inference_mark(c, op, b, r);
     if (!s->inplace && !b->out) tc_torch_note_leaf(c, op, b, r);
     if (b->requires_grad > 0 && tc_is_tensor(r) && !tc_is_float(tc_torch_dtype(r)) && !tc_is_complex(tc_torch_dtype(r)))

@@ -370,7 +370,8 @@ static V plain_attr(C *c, V v, const char *n) {
         }
         if (!strcmp(n, "is_cpu")) return tc_bool(c, !t->meta);
         if (!strcmp(n, "is_meta")) return tc_bool(c, t->meta);
-        static const char *const no[] = {"is_cuda", "is_sparse", "is_quantized", "is_mps", "is_nested", "is_xpu", "is_mkldnn", "is_sparse_csr"};
+        if (!strcmp(n, "is_sparse")) return tc_bool(c, t->sparse);
+        static const char *const no[] = {"is_cuda", "is_quantized", "is_mps", "is_nested", "is_xpu", "is_mkldnn", "is_sparse_csr"};
         for (size_t i = 0; i < sizeof no / sizeof *no; i++)
             if (!strcmp(n, no[i])) return c->false_;
         break;
@@ -379,7 +380,7 @@ static V plain_attr(C *c, V v, const char *n) {
         if (!strcmp(n, "grad_fn")) return t->v && t->requires_grad && t->v->producer ? c->true_ : c->none;
         break;
     case 'l':
-        if (!strcmp(n, "layout")) return layout_named(c, "strided");
+        if (!strcmp(n, "layout")) return layout_named(c, t->sparse ? "sparse_coo" : "strided");
         break;
     case 'p':
         if (!strcmp(n, "persistent")) return tc_bool(c, t->persistent);
@@ -543,6 +544,16 @@ static V m_numpy(C *c, args *A) {
     V make = tc_getattr(c, (V)tc_import(c, "numpy", true), tc_intern(c, "ndarray", 7));
     return tc_call1(c, make, known ? (V)known : detached(c, A->a[0]));
 }
+/* Sparse tensors are held, by models that never compute with them (a table of positions); torch_call.c refuses the rest. */
+static V change_layout(C *c, args *A, const char *name, bool sparse) {
+    tensor *t = (tensor *)alone(c, A, name);
+    if (c->torch->graph || (!sparse && !t->sparse)) tc_raise_code(c, TC_UNSUPPORTED, "operator aten::%s is not supported", name);
+    V r = tc_torch_calln(c, "aten::clone", 1, t);
+    ((tensor *)r)->sparse = sparse;
+    return r;
+}
+static V m_to_sparse(C *c, args *A) { return change_layout(c, A, "to_sparse", true); }
+static V m_to_dense(C *c, args *A) { return change_layout(c, A, "to_dense", false); }
 static V m_deepcopy(C *c, args *A) {
     V r = tc_torch_calln(c, "aten::clone", 1, A->a[0]);
     return r;
@@ -610,6 +621,8 @@ static const native_def methods[] = {{"size", m_size},
                                      {"numpy", m_numpy},
                                      {"register_hook", m_register_hook},
                                      {"retain_grad", m_self},
+                                     {"to_sparse", m_to_sparse},
+                                     {"to_dense", m_to_dense},
                                      {"__deepcopy__", m_deepcopy},
                                      {"__eq__", m_eq}, /* not object's */
                                      {"__ne__", m_ne},

@@ -894,3 +894,25 @@ PY
     tc-export m.py:Inner --input x=3x3xf32 | tc-run --input x=3x3xf32=1,2,3,.5,.25,-1,2,1,1 --output out.0:text=- >said
     [ "$(od -An -tx1 said)" = " 01" ]
 }
+
+@test "a sparse tensor that a constructor makes can be held and made dense again; a computation with it is refused" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self, use=False):
+        super().__init__()
+        heads = torch.eye(3, dtype=torch.bool).to_sparse()
+        self.register_buffer("heads", heads, persistent=False)
+        assert heads.is_sparse and heads.layout == torch.sparse_coo and heads.to_dense().sum() == 3
+        self.use = use
+
+    def forward(self, x):
+        return x + self.heads if self.use else x * 2
+PY
+    tc-export m.py:M --input x=Bx3xf32 -o m.pt2
+    fails 5 "m.py:14:16: add of a sparse tensor is not supported" tc-export m.py:M --arg use=True --input x=Bx3xf32 -o m.pt2
+}

@@ -38,3 +38,17 @@ y.__iadd__(1)
 Tensor.__setitem__(y, 0, 5.0)
 print(y.tolist(), [Tensor.__float__(v) for v in y[0]], x[0, 0].__bool__(), hasattr(x, "__call__"), hasattr(x, "__len__"), hasattr(Tensor, "__ge__"))
 print(torch.stack(list(map(Tensor.__pos__, [x, x]))).shape)
+
+
+class Hashed:
+    def __init__(self, n):
+        self.n = n
+
+    def __hash__(self):
+        return self.n
+
+    def __eq__(self, other):
+        return self.n == other.n
+
+
+print(hash(Hashed(7)), hash(5), hash(-3), hash(Hashed(7)) == hash(Hashed(7)), {Hashed(1): "a"}[Hashed(1)])
