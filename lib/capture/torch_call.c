@@ -124,16 +124,25 @@ static void check_size(C *c, const tc_value *v) {
                    c->max_tensor_bytes >> 20);
 }
 
-/* The number of tensors that a call returns (elements of list results count), by the shape rule, which also gives their layout. */
-static int count_results(C *c, tc_program *p, const tc_op *op, const tc_arg *a, int nargs, tc_value *outs, int nouts) {
-    tc_status st = tc_op_infer(p, op, a, nargs, tc_here(c), outs, nouts);
+/* A call on concrete tensors. */
+typedef struct {
+    const tc_op *op;
+    const tc_arg *a;
+    int nargs;
+    struct tc_generator *gen; /* NULL: the default one */
+    tc_value outs[16];        /* its results by the shape rule, which also gives their layout */
+    int nouts, ntensors;      /* elements of list results are tensors */
+    bool grad;                /* results require gradients */
+} concrete_call;
+static void infer_results(C *c, tc_program *p, concrete_call *k) {
+    k->nouts = tc_op_nouts(k->op, k->a, k->nargs);
+    if (k->nouts > 16) TC_BUG("%s has %d results", tc_op_name(k->op), k->nouts);
+    tc_status st = tc_op_infer(p, k->op, k->a, k->nargs, tc_here(c), k->outs, k->nouts);
     if (st) tc_raise_status(c, "RuntimeError", st);
-    int n = 0;
-    for (int i = 0; i < nouts; i++) {
-        n += outs[i].kind == TC_V_LIST ? outs[i].nlist : 1;
-        if (!tc_op_schema(op)->is_view) check_size(c, &outs[i]);
+    for (int i = 0; i < k->nouts; i++) {
+        k->ntensors += k->outs[i].kind == TC_V_LIST ? k->outs[i].nlist : 1;
+        if (!tc_op_schema(k->op)->is_view) check_size(c, &k->outs[i]);
     }
-    return n;
 }
 
 static V number_of(C *c, tc_tensor *t) {
@@ -223,19 +232,19 @@ static bool concrete_arguments(C *c, tc_program *p, const tc_op *op, tc_arg *a, 
     return wants;
 }
 
-/* Runs the operator: nouts results with the types in outs, n tensors in all. */
-static void execute(C *c, const tc_op *op, const tc_arg *a, int nargs, struct tc_generator *gen, const tc_value *outs, int nouts, int n, bool grad,
-                    V *made) {
+static void execute(C *c, const concrete_call *call, V *made) {
     struct tc_torch *T = c->torch;
-    const tc_type ret = nouts == 1 ? tc_op_schema(op)->rets[0].type : TC_T_TENSOR;
+    const tc_value *outs = call->outs;
+    const int n = call->ntensors;
+    const tc_type ret = call->nouts == 1 ? tc_op_schema(call->op)->rets[0].type : TC_T_TENSOR;
     const bool number = ret == TC_T_SCALAR || ret == TC_T_INT || ret == TC_T_FLOAT || ret == TC_T_BOOL;
     tc_tensor small[16] = {0}, *out = small;
     if (n > 16) {
         tc_memory_check(c, (size_t)n * sizeof *out);
         out = tc_xcalloc((size_t)n, sizeof *out);
     }
-    tc_status st = T->eval.call(T->eval.self, op, a, nargs, gen ? gen : T->gen, out, n);
-    for (int i = 0, k = 0; i < nouts && !st; i++) {
+    tc_status st = T->eval.call(T->eval.self, call->op, call->a, call->nargs, call->gen ? call->gen : T->gen, out, n);
+    for (int i = 0, k = 0; i < call->nouts && !st; i++) {
         const int many = outs[i].kind == TC_V_LIST ? outs[i].nlist : 1;
         for (int j = 0; j < many && !st; j++, k++) {
             const tc_value *v = outs[i].kind == TC_V_LIST ? outs[i].list[j] : &outs[i];
@@ -243,13 +252,13 @@ static void execute(C *c, const tc_op *op, const tc_arg *a, int nargs, struct tc
         }
     }
     for (int i = 0; i < n && !st; i++) {
-        const bool wants = grad && out[i].storage && (tc_is_float(out[i].dtype) || tc_is_complex(out[i].dtype));
+        const bool wants = call->grad && out[i].storage && (tc_is_float(out[i].dtype) || tc_is_complex(out[i].dtype));
         c->tensor_bytes += out[i].storage ? tc_tensor_bytes(&out[i]) : 0;
         made[i] = !out[i].storage ? c->none : number ? number_of(c, &out[i]) : tc_torch_wrap(c, out[i], wants);
         if (wants && !number) ((tensor *)made[i])->computed = true;
     }
     if (out != small) free(out);
-    if (st && tc_op_functional(op)->flags & TC_OP_INDEX_RUNTIME) tc_raise_status_as(c, "RuntimeError", st);
+    if (st && tc_op_functional(call->op)->flags & TC_OP_INDEX_RUNTIME) tc_raise_status_as(c, "RuntimeError", st);
     if (st) tc_raise_status(c, "RuntimeError", st);
     if (c->tensor_bytes > c->max_tensor_bytes)
         tc_raise_limit(c, "tensors need more memory than the limit of %zu MB allows", c->max_tensor_bytes >> 20);
@@ -266,18 +275,17 @@ V tc_torch_run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *ob
         if (st) tc_raise_status(c, s->params[i].type == TC_T_INTS && a[i].kind == TC_A_INTS ? "RuntimeError" : "TypeError", st);
     }
     if (!T->eval.call) tc_raise(c, "RuntimeError", "%s: no executor for concrete tensors", tc_op_name(op));
-    tc_value outs[16] = {0};
-    int nouts = tc_op_nouts(op, a, nargs);
-    if (nouts > 16) TC_BUG("%s has %d results", tc_op_name(op), nouts);
-    int n = count_results(c, p, op, a, nargs, outs, nouts);
-    V *made = tc_mem(c, (size_t)(n ? n : 1) * sizeof *made), *r = tc_mem(c, (size_t)(nouts ? nouts : 1) * sizeof *r);
-    execute(c, op, a, nargs, gen, outs, nouts, n, wants && !T->no_grad && !(op->flags & TC_OP_NONDIFF), made);
-    for (int i = 0, k = 0; i < nouts; i++) {
-        const bool several = outs[i].kind == TC_V_LIST;
-        r[i] = several ? tc_tuple(c, (size_t)outs[i].nlist, made + k) : made[k];
-        k += several ? outs[i].nlist : 1;
+    concrete_call call = {.op = op, .a = a, .nargs = nargs, .gen = gen, .grad = wants && !T->no_grad && !(op->flags & TC_OP_NONDIFF)};
+    infer_results(c, p, &call);
+    V *made = tc_mem(c, (size_t)(call.ntensors ? call.ntensors : 1) * sizeof *made),
+      *r = tc_mem(c, (size_t)(call.nouts ? call.nouts : 1) * sizeof *r);
+    execute(c, &call, made);
+    for (int i = 0, k = 0; i < call.nouts; i++) {
+        const tc_value *v = &call.outs[i];
+        r[i] = v->kind == TC_V_LIST ? tc_tuple(c, (size_t)v->nlist, made + k) : made[k];
+        k += v->kind == TC_V_LIST ? v->nlist : 1;
     }
-    return tc_torch_results(c, s, r, nouts);
+    return tc_torch_results(c, s, r, call.nouts);
 }
 
 /* ---- recording ---- */
@@ -546,7 +554,8 @@ static const overloads *overloads_of(C *c, const char *name) {
         int n = tc_op_overloads(name, ops, MAX_OVERLOADS);
         overloads *o = tc_arena_alloc(&c->arena, offsetof(overloads, ops) + sizeof *ops * (size_t)(n + 1));
         o->n = n;
-        o->is_function = tc_op_stands_in(name, 'f'), o->is_method = tc_op_stands_in(name, 'm'), o->is_nn = tc_op_stands_in(name, 'n');
+        o->is_function = tc_op_name_marked(name, TC_MARK_FUNCTION), o->is_method = tc_op_name_marked(name, TC_MARK_METHOD);
+        o->is_nn = tc_op_name_marked(name, TC_MARK_NN);
         memcpy(o->ops, ops, sizeof *ops * (size_t)n);
         *at = o;
     }

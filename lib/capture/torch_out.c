@@ -4,22 +4,18 @@
 
 #include <string.h>
 
-/* Operators that read and write in different orders: PyTorch refuses an out= that shares memory with their operands. */
-static const char *const apart[] = {"cat",          "concat",    "concatenate", "gather", "scatter",       "scatter_add", "scatter_reduce",
-                                    "index_select", "index_add", "index_copy",  "take",   "masked_select", "kthvalue",    "nonzero"};
-
 static bool share_memory(V a, V b) {
     const tensor *x = (tensor *)a, *y = (tensor *)b;
     if (x == y) return true;
     return x->t.storage ? x->t.storage == y->t.storage && tc_tensor_numel(&x->t) && tc_tensor_numel(&y->t) : x->v == y->v;
 }
 
-static void out_apart(C *c, const tc_schema *s, const tc_binding *b) {
-    bool refuses = false;
+/* Operators that read and write in different orders: PyTorch refuses an out= that shares memory with their operands. */
+static void out_apart(C *c, const tc_op *op, const tc_binding *b) {
+    const tc_schema *s = tc_op_schema(op);
     V outs_one = b->out, *outs = &outs_one;
     size_t nouts = 1;
-    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) refuses |= !strcmp(apart[i], s->name);
-    if (!refuses) return;
+    if (!tc_op_marked(op, TC_MARK_OUT_APART)) return;
     if (!tc_is_tensor(b->out)) outs = tc_items(b->out, &nouts);
     for (int i = strncmp(s->name, "scatter", 7) && strncmp(s->name, "index_add", 9) && strncmp(s->name, "index_copy", 10) ? 0 : 1; i < b->n; i++) {
         V one = b->object[i], *in = &one;
@@ -59,15 +55,10 @@ static bool overlaps_partly(const tc_tensor *a, const tc_tensor *b) {
     return a0 < b1 && b0 < a1;
 }
 
-/* Operators that may write to a tensor with overlapping elements: PyTorch checks no reductions, products and fills. */
-static const char overlapping[] =
-    " amax amin any all mean sum nansum prod std var norm linalg_vector_norm linalg_matrix_rank bmm mv addmv baddbmm eye "
-    "zeros ones full linspace arange triu tril index_put fill zero multinomial ";
-
 void tc_torch_check_written(C *c, const tc_op *op, const tc_binding *b, V written) {
-    const tc_schema *s = tc_op_schema(op), *f = tc_op_schema(tc_op_functional(op));
+    const tc_schema *s = tc_op_schema(op);
     const tensor *t = (const tensor *)written;
-    if (f->is_view || tc_word_in(overlapping, f->name)) return;
+    if (tc_op_schema(tc_op_functional(op))->is_view || tc_op_marked(op, TC_MARK_OVERLAPS)) return;
     if (overlaps_itself(t))
         tc_raise(c, "RuntimeError",
                  "%s: unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the "
@@ -125,7 +116,7 @@ void tc_torch_out_before(C *c, const tc_op *op, tc_binding *b) {
     refuse_gradient(c, op, b, outs, n);
     for (size_t i = 0; i < n; i++) tc_torch_check_written(c, op, b, outs[i]);
     take_type(c, tc_op_schema(op), b, b->out);
-    out_apart(c, tc_op_schema(op), b);
+    out_apart(c, op, b);
 }
 
 /* ---- its type and size ---- */
@@ -142,17 +133,6 @@ static void check_extremes(C *c, const tc_schema *s, V out, V r) {
                      s->name, tc_dtypes[tc_torch_dtype(from[i])].torch, tc_dtypes[tc_torch_dtype(to[i])].torch);
 }
 
-/* Operators whose out= must have the result's type; PyTorch converts to the out= of others. */
-static const char exact_out[] =
-    " _log_softmax _softmax abs absolute addbmm addmm addmv alias_copy all any argmax argmin argsort as_strided_copy avg_pool2d avg_pool3d "
-    "baddbmm bitwise_not bmm bucketize ceil complex conj_physical cross detach_copy diag diagonal_copy dot expand_copy fix "
-    "floor frac gather gelu hardshrink hash_tensor heaviside histc index_add index_copy index_reduce index_select inner isin isneginf isposinf "
-    "linalg_cholesky linalg_cross linalg_det linalg_eigvalsh linalg_inv linalg_ldl_solve linalg_lu_solve linalg_matrix_norm "
-    "linalg_multi_dot linalg_norm linalg_solve linalg_solve_triangular linalg_svdvals linalg_vecdot linalg_vector_norm linear "
-    "log_sigmoid log_softmax logcumsumexp lu_solve masked_select matmul mm msort multinomial mv nan_to_num nanquantile narrow_copy "
-    "neg negative nonzero_static norm ormqr permute_copy polar quantile renorm round scatter scatter_add scatter_reduce searchsorted sgn sign "
-    "signbit slice_scatter softmax softplus softshrink squeeze_copy t_copy take take_along_dim tensordot transpose_copy tril triu trunc "
-    "unfold_copy unsqueeze_copy vdot view_copy where ";
 static void check_type(C *c, const tc_schema *s, V out, V r, bool exact) {
     const tc_dtype want = tc_torch_dtype(r), got = tc_torch_dtype(out);
     const bool truth = !strcmp(s->name, "all") || !strcmp(s->name, "any"),
@@ -167,14 +147,15 @@ static void check_type(C *c, const tc_schema *s, V out, V r, bool exact) {
         tc_raise(c, "RuntimeError", "%s expects a floating point output tensor, but got %s", s->name, tc_dtypes[got].torch);
 }
 
-static void check_types(C *c, const tc_schema *s, const tc_binding *b, V out, V r) {
+static void check_types(C *c, const tc_op *op, const tc_binding *b, V out, V r) {
+    const tc_schema *s = tc_op_schema(op);
     size_t n, m;
     if (tc_is_tensor(out)) {
         if (!tc_is_tensor(r)) return;
         const tensor *first = b->n && b->object[0] && tc_is_tensor(b->object[0]) ? (tensor *)b->object[0] : NULL;
         const bool by_number = !strcmp(s->name, "inner") && (!tc_torch_rank(b->object[0]) || !tc_torch_rank(b->object[1]));
         const bool of_complex = !strcmp(s->name, "abs") && first && tc_is_complex(tc_torch_dtype((V)first));
-        check_type(c, s, out, r, tc_word_in(exact_out, s->name) && !by_number && !of_complex);
+        check_type(c, s, out, r, tc_op_marked(op, TC_MARK_OUT_EXACT) && !by_number && !of_complex);
         return;
     }
     V *to = tc_items(out, &n), *from = tc_is_seq(r) ? tc_items(r, &m) : (m = 1, &r);
@@ -229,7 +210,7 @@ static V into_out(C *c, V out, V r) {
 V tc_torch_out(C *c, const tc_op *op, const tc_binding *b, V r) {
     const tc_schema *s = tc_op_schema(op);
     check_extremes(c, s, b->out, r);
-    check_types(c, s, b, b->out, r);
+    check_types(c, op, b, b->out, r);
     check_read(c, op, b, b->out, r);
     return into_out(c, b->out, r);
 }

@@ -141,8 +141,24 @@ const tc_op *tc_op_find(const char *name);
 int tc_op_overloads(const char *name, const tc_op **out, int max);
 bool tc_op_takes_numbers(const tc_op *op); /* does PyTorch accept a Python number for Tensor parameters after the first? */
 bool tc_op_takes_out(const tc_op *op);     /* does PyTorch accept torch.NAME(..., out=) for this functional row? */
-/* Does PyTorch have `name` ("aten::add") as torch.add ('f'), as a tensor method ('m'), in torch.nn.functional ('n')? */
-bool tc_op_stands_in(const char *name, char place);
+/* What PyTorch does with an operator beyond its schema: letters behind the schemas in aten_schemas.txt. Those of one line are true of all forms of its
+ * name. */
+enum {
+    TC_MARK_FUNCTION = 'f',  /* torch.NAME */
+    TC_MARK_METHOD = 'm',    /* Tensor.NAME */
+    TC_MARK_NN = 'n',        /* torch.nn.functional.NAME */
+    TC_MARK_OUT_EXACT = 'E', /* out= must have the result's type; that of others is converted to */
+    TC_MARK_OUT_APART = 'A', /* out= must not share memory with the operands */
+    TC_MARK_OVERLAPS = 'O',  /* may write to a tensor whose elements overlap: PyTorch checks no reductions, products and fills */
+    TC_MARK_COUNTS = 'K'     /* what tc_op_lacks_kernel says holds only if all operands have elements */
+};
+#define TC_MARKS "fmnEAOK"
+bool tc_op_name_marked(const char *name, char mark);   /* "aten::add" */
+bool tc_op_marked(const tc_op *functional, char mark); /* by the operator's name, for every form */
+/* Has PyTorch's CPU backend no kernel of `name` ("aten::add", "aten::div.Tensor_mode") for d, though tc may have? Behind '!' in aten_schemas.txt, by dtype;
+ * int: u8 to i64, uint: u16 to u64, complex: c64 and c128, f8: all floats of 8 bits. Made by calling every operator on its samples in every dtype, in
+ * PyTorch 2.15 and in tc. */
+bool tc_op_lacks_kernel(const char *name, tc_dtype d);
 const tc_schema *tc_op_schema(const tc_op *op);   /* parsed on first use, thread-safe, lives for ever */
 bool tc_op_mutates(const tc_op *op);              /* its schema marks a parameter as written to */
 const char *tc_op_name(const tc_op *op);          /* "aten.add.Tensor" */

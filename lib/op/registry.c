@@ -339,20 +339,63 @@ bool tc_op_takes_out(const tc_op *op) {
 }
 
 typedef struct {
-    char place;
+    char mark;
+    tc_dtype type;
     bool found;
-} place;
+} wanted_mark;
 
-static bool line_stands_in(void *ctx, const char *line, size_t len) {
-    place *p = ctx;
-    while (len && strchr("fmn", line[len - 1])) p->found |= line[--len] == p->place;
-    return !p->found;
+/* Where the types of a line begin, behind " !"; NULL if it has none. */
+static const char *types_of_line(const char *line, size_t len) {
+    const char *at = memmem(line, len, " !", 2);
+    return at ? at + 2 : NULL;
 }
 
-bool tc_op_stands_in(const char *name, char where) {
-    place p = {where, false};
-    tc_aten_each(name, strlen(name), line_stands_in, &p);
-    return p.found;
+static bool line_has_mark(void *ctx, const char *line, size_t len) {
+    wanted_mark *w = ctx;
+    const char *types = types_of_line(line, len);
+    if (types) len = (size_t)(types - 2 - line);
+    while (len && strchr(TC_MARKS, line[len - 1])) w->found |= line[--len] == w->mark;
+    return !w->found;
+}
+
+bool tc_op_name_marked(const char *name, char mark) {
+    wanted_mark w = {.mark = mark};
+    tc_aten_each(name, strlen(name), line_has_mark, &w);
+    return w.found;
+}
+
+bool tc_op_marked(const tc_op *op, char mark) {
+    char name[160];
+    const tc_schema *s = tc_op_schema(tc_op_functional(op));
+    snprintf(name, sizeof name, "%s::%s", s->ns, s->name);
+    return tc_op_name_marked(name, mark);
+}
+
+static bool types_have(const char *p, const char *end, tc_dtype d) {
+    const int size = (int)tc_dtype_size(d);
+    const char *group = tc_is_complex(d) ? "complex" : tc_is_float(d) ? "f8" : d == TC_U16 || d == TC_U32 || d == TC_U64 ? "uint" : "int";
+    const bool grouped = d != TC_BOOL && d != TC_C32 && (!tc_is_float(d) || size == 1);
+    for (; p < end; p++) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        const size_t n = (size_t)((comma ? comma : end) - p);
+        if ((n == strlen(tc_dtypes[d].name) && !memcmp(p, tc_dtypes[d].name, n)) || (grouped && n == strlen(group) && !memcmp(p, group, n)))
+            return true;
+        p += n;
+    }
+    return false;
+}
+
+static bool line_lacks(void *ctx, const char *line, size_t len) {
+    wanted_mark *w = ctx;
+    const char *types = types_of_line(line, len);
+    if (types) w->found = types_have(types, line + len, w->type);
+    return !types;
+}
+
+bool tc_op_lacks_kernel(const char *name, tc_dtype d) {
+    wanted_mark w = {.type = d};
+    tc_aten_each(name, strlen(name), line_lacks, &w);
+    return w.found;
 }
 
 bool tc_op_is_known_to_pytorch(const char *name) {

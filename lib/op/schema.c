@@ -199,6 +199,15 @@ static tc_status params_of(cursor *c, tc_schema *s) {
     return NULL;
 }
 
+/* Behind a schema of PyTorch's list: letters, then types (op.h). */
+static const char *after_marks(const cursor *c) {
+    const char *p = c->p;
+    while (p < c->end && strchr(TC_MARKS, *p)) p++;
+    while (p < c->end && *p == ' ') p++;
+    return p < c->end && *p == '!' ? c->end : p;
+}
+static bool at_marks(const cursor *c) { return after_marks(c) == c->end; }
+
 static tc_status rets_of(cursor *c, tc_schema *s) {
     tc_param v[16] = {{0}};
     int n = 0;
@@ -207,7 +216,7 @@ static tc_status rets_of(cursor *c, tc_schema *s) {
         if (n == 16) return bad(c, "more than 16 results");
         TC_TRY(type_of(c, &v[n]));
         skip(c);
-        v[n].name = c->p < c->end && is_word(*c->p) && (tuple || strspn(c->p, "fmn") < (size_t)(c->end - c->p)) ? word(c) : "";
+        v[n].name = c->p < c->end && is_word(*c->p) && (tuple || !at_marks(c)) ? word(c) : "";
         n++;
         if (!tuple) break;
         if (!eat(c, ",") && !(c->p < c->end && *c->p == ')')) return bad(c, "',' or ')' expected");
@@ -236,8 +245,8 @@ tc_status tc_schema_parse(tc_arena *a, const char *text, size_t n, tc_schema *ou
     TC_TRY(params_of(&c, out));
     if (!eat(&c, "->")) return bad(&c, "'->' expected");
     TC_TRY(rets_of(&c, out));
-    for (skip(&c); c.p < c.end && strchr("fmn", *c.p); c.p++) {} /* where the name stands */
-    if (c.p != c.end) return bad(&c, "end expected");
+    skip(&c);
+    if (!at_marks(&c)) return bad(&c, "end expected");
     size_t len = strlen(out->name);
     for (int i = 0; i < out->nparams; i++) {
         const tc_param *p = &out->params[i];

@@ -8,8 +8,8 @@
  * allocated in `a`. TC_CONTENT naming an unknown type or the place of the error. */
 tc_status tc_schema_parse(tc_arena *a, const char *text, size_t n, tc_schema *out);
 
-/* One line of the list, without newline; NULL if there is none. key: "aten::add.Tensor", "aten::relu". A schema is followed by a space and letters:
- * f, m, n if the operator is in torch, Tensor, torch.nn.functional. Includes the out forms that PyTorch's build generates, which only torch.ops has;
+/* One line of the list, without newline; NULL if there is none. key: "aten::add.Tensor", "aten::relu". A schema may be followed by a space and
+ * marks, and by a space, '!' and types: see op.h. Includes the out forms that PyTorch's build generates, which only torch.ops has;
  * tc_aten_each skips them. */
 const char *tc_aten_line(const char *key, size_t n, size_t *out_len);
 /* Visits the lines that begin with "PREFIX." or "PREFIX(", in order, until fn returns false. */
