@@ -232,12 +232,17 @@ V tc_torch_record_inplace(C *c, const tc_op *op, tc_binding *b) {
     return (V)t;
 }
 
-/* Concrete calls that write to tensors other than their results: runs the functional row f with arguments fa; its results from `first` on are copied
- * to `targets`. */
-static V run_writing(C *c, const tc_op *op, const tc_op *f, tc_arg *fa, V *objects, V *targets, int ntargets, int first, struct tc_generator *gen) {
-    V all = tc_torch_apply(c, f, fa, tc_op_schema(f)->nparams, objects, gen), *items = ((tuple *)all)->a;
-    for (int i = 0; i < ntargets; i++)
-        if (targets[i]) tc_torch_copy_into(c, targets[i], items[first + i]);
+/* A concrete call that writes to tensors other than its results: a functional row whose results from `first` on are copied to `targets`. */
+typedef struct {
+    const tc_op *functional;
+    tc_arg *args;
+    V *objects, *targets;
+    int ntargets, first;
+} writing_call;
+static V run_writing(C *c, const tc_op *op, const writing_call *w, struct tc_generator *gen) {
+    V all = tc_torch_apply(c, w->functional, w->args, tc_op_schema(w->functional)->nparams, w->objects, gen), *items = ((tuple *)all)->a;
+    for (int i = 0; i < w->ntargets; i++)
+        if (w->targets[i]) tc_torch_copy_into(c, w->targets[i], items[w->first + i]);
     return tc_torch_results(c, tc_op_schema(op), items, tc_op_schema(op)->nrets);
 }
 
@@ -258,7 +263,7 @@ V tc_torch_run_marked(C *c, const tc_op *op, tc_binding *b) {
         objects[i] = b->object[i];
         if (s->params[i].mutated) targets[n++] = b->object[i];
     }
-    return run_writing(c, op, tc_op_functional(op), fa, objects, targets, n, s->nrets, b->gen);
+    return run_writing(c, op, &(writing_call){tc_op_functional(op), fa, objects, targets, n, s->nrets}, b->gen);
 }
 
 V tc_torch_run_unmarked(C *c, const tc_op *op, tc_binding *b, const tc_unmarked_writes *w) {
@@ -267,5 +272,5 @@ V tc_torch_run_unmarked(C *c, const tc_op *op, tc_binding *b, const tc_unmarked_
     for (int i = 0; i < 2; i++)
         if (b->object[3 + i] && tc_is_tensor(b->object[3 + i])) tc_torch_check_written(c, op, b, b->object[3 + i]);
     for (int i = 0; i < w->nfrom; i++) fa[i] = b->arg[w->from[i]], objects[i] = b->object[w->from[i]];
-    return run_writing(c, op, w->functional, fa, objects, b->object + 3, 2, w->first, b->gen);
+    return run_writing(c, op, &(writing_call){w->functional, fa, objects, b->object + 3, 2, w->first}, b->gen);
 }

@@ -208,30 +208,34 @@ static tc_value *state(tc_emit *e, tc_value *h) { return h && h->meta.rank == 3 
 static tc_value *plus(tc_emit *e, tc_value *a, tc_value *b) { return !a ? b : !b ? a : tc_e_add(e, a, b); }
 static tc_value *joined(tc_emit *e, tc_value *const *v, int n) { return tc_emit_call(e, "aten::cat", "Vi", v, n, (int64_t)1); }
 
-/* Backward through one step with inputs h and c. *dh, *dc: gradients of its results; become those of h and c, without the part through the recurrent
- * weight. *da, *db: gradients of the products with the input and with h. */
-static void step_back(tc_emit *e, int mode, const cell *s, tc_value *h, tc_value *c, tc_value **dh, tc_value **dc, tc_value **da, tc_value **db) {
-    tc_value *const *y = s->y, *g = *dh;
+typedef struct {
+    tc_value *h, *c; /* gradients of the states */
+    tc_value *a, *b; /* of the products with the input and with h */
+} cell_grads;
+/* Backward through the step from `before` to `s`: d->h and d->c become the gradients of the states before it, without the part through the recurrent
+ * weight, which is that of d->b. */
+static void step_back(tc_emit *e, int mode, const cell *before, const cell *s, cell_grads *d) {
+    tc_value *const *y = s->y, *g = d->h;
     if (mode == TC_RNN_LSTM) {
-        tc_value *gc = plus(e, *dc, tc_e2(e, "aten::tanh_backward", tc_e_mul(e, g, y[3]), s->tanh_c)), *d[4];
-        d[0] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, gc, y[2]), y[0]);
-        d[1] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, gc, c), y[1]);
-        d[2] = tc_e2(e, "aten::tanh_backward", tc_e_mul(e, gc, y[0]), y[2]);
-        d[3] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, g, s->tanh_c), y[3]);
-        *da = *db = joined(e, d, 4), *dc = tc_e_mul(e, gc, y[1]), *dh = NULL;
+        tc_value *gc = plus(e, d->c, tc_e2(e, "aten::tanh_backward", tc_e_mul(e, g, y[3]), s->tanh_c)), *gates[4];
+        gates[0] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, gc, y[2]), y[0]);
+        gates[1] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, gc, before->c), y[1]);
+        gates[2] = tc_e2(e, "aten::tanh_backward", tc_e_mul(e, gc, y[0]), y[2]);
+        gates[3] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, g, s->tanh_c), y[3]);
+        d->a = d->b = joined(e, gates, 4), d->c = tc_e_mul(e, gc, y[1]), d->h = NULL;
     } else if (mode == TC_RNN_GRU) {
-        tc_value *d[3];
-        *dh = tc_e_mul(e, g, y[1]);
-        d[2] = tc_e2(e, "aten::tanh_backward", tc_e_sub(e, g, *dh), y[2]);
-        d[0] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, d[2], s->scaled), y[0]);
-        d[1] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, g, tc_e_sub(e, h, y[2])), y[1]);
-        *da = joined(e, d, 3);
-        d[2] = tc_e_mul(e, d[2], y[0]);
-        *db = joined(e, d, 3);
+        tc_value *gates[3];
+        d->h = tc_e_mul(e, g, y[1]);
+        gates[2] = tc_e2(e, "aten::tanh_backward", tc_e_sub(e, g, d->h), y[2]);
+        gates[0] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, gates[2], s->scaled), y[0]);
+        gates[1] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, g, tc_e_sub(e, before->h, y[2])), y[1]);
+        d->a = joined(e, gates, 3);
+        gates[2] = tc_e_mul(e, gates[2], y[0]);
+        d->b = joined(e, gates, 3);
     } else {
-        *da = *db =
+        d->a = d->b =
             mode == TC_RNN_TANH ? tc_e2(e, "aten::tanh_backward", g, s->h) : tc_emit_call(e, "aten::threshold_backward", "vvi", g, s->h, (int64_t)0);
-        *dh = NULL;
+        d->h = NULL;
     }
 }
 static tc_status decompose_layer_backward(tc_emit *e, const tc_node *n) {
@@ -248,21 +252,21 @@ static tc_status decompose_layer_backward(tc_emit *e, const tc_node *n) {
     for (int64_t k = 0; k < steps; k++)
         s[k + 1] = step(e, mode, hidden, row(e, x, reverse ? steps - 1 - k : k), s[k].h, s[k].c,
                         (const tc_arg *[]){&n->args[W_IH], &n->args[W_HH], &n->args[B_IH], &n->args[B_HH]});
-    tc_value *dh = state(e, tc_arg_value(n, GRAD_HY)), *dc = lstm ? state(e, tc_arg_value(n, GRAD_CY)) : NULL, *da, *db;
+    cell_grads d = {.h = state(e, tc_arg_value(n, GRAD_HY)), .c = lstm ? state(e, tc_arg_value(n, GRAD_CY)) : NULL};
     for (int64_t k = steps; k-- > 0;) {
         int64_t t = reverse ? steps - 1 - k : k;
-        dh = plus(e, dh, gy ? row(e, gy, t) : NULL);
-        if (!dh) dh = tc_e_zeros_like(e, s[k].h);
-        step_back(e, mode, &s[k + 1], s[k].h, s[k].c, &dh, &dc, &da, &db);
-        dx[t] = tc_e2(e, "aten::mm", da, tc_arg_value(n, W_IH));
-        dh = plus(e, dh, tc_e2(e, "aten::mm", db, tc_arg_value(n, W_HH)));
-        sum[W_IH] = plus(e, sum[W_IH], tc_e2(e, "aten::mm", tc_e1(e, "aten::t", da), row(e, x, t)));
-        sum[W_HH] = plus(e, sum[W_HH], tc_e2(e, "aten::mm", tc_e1(e, "aten::t", db), s[k].h));
-        sum[B_IH] = plus(e, sum[B_IH], tc_emit_call(e, "aten::sum.dim_IntList", "vI", da, (int64_t[]){0}, 1));
-        sum[B_HH] = plus(e, sum[B_HH], tc_emit_call(e, "aten::sum.dim_IntList", "vI", db, (int64_t[]){0}, 1));
+        d.h = plus(e, d.h, gy ? row(e, gy, t) : NULL);
+        if (!d.h) d.h = tc_e_zeros_like(e, s[k].h);
+        step_back(e, mode, &s[k], &s[k + 1], &d);
+        dx[t] = tc_e2(e, "aten::mm", d.a, tc_arg_value(n, W_IH));
+        d.h = plus(e, d.h, tc_e2(e, "aten::mm", d.b, tc_arg_value(n, W_HH)));
+        sum[W_IH] = plus(e, sum[W_IH], tc_e2(e, "aten::mm", tc_e1(e, "aten::t", d.a), row(e, x, t)));
+        sum[W_HH] = plus(e, sum[W_HH], tc_e2(e, "aten::mm", tc_e1(e, "aten::t", d.b), s[k].h));
+        sum[B_IH] = plus(e, sum[B_IH], tc_emit_call(e, "aten::sum.dim_IntList", "vI", d.a, (int64_t[]){0}, 1));
+        sum[B_HH] = plus(e, sum[B_HH], tc_emit_call(e, "aten::sum.dim_IntList", "vI", d.b, (int64_t[]){0}, 1));
     }
     if (steps) sum[X] = tc_emit_call(e, "aten::stack", "Vi", dx, (int)steps, (int64_t)0);
-    sum[HX] = dh, sum[CX] = dc;
+    sum[HX] = d.h, sum[CX] = d.c;
     for (int i = 0; i <= CX; i++) {
         tc_value *like = tc_arg_value(n, i), *g = sum[i];
         if (g && g->meta.rank < like->meta.rank) g = tc_emit_call(e, "aten::unsqueeze", "vi", g, (int64_t)0);
