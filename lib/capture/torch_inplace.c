@@ -30,6 +30,17 @@ static void copy_strided(tc_tensor *dst, const tc_tensor *src) {
     }
 }
 
+/* A view of t, which keeps the storage: sizes of 1 and missing dimensions repeat. */
+static tc_tensor broadcast(const tc_tensor *t, int rank, const int64_t *size) {
+    tc_tensor r = *t;
+    r.rank = rank;
+    for (int i = 0; i < rank; i++) {
+        const int k = i - (rank - t->rank);
+        r.size[i] = size[i], r.stride[i] = k < 0 || t->size[k] == 1 ? 0 : t->stride[k];
+    }
+    return r;
+}
+
 void tc_torch_copy_into(C *c, V dst, V src) {
     if (c->torch->graph) {
         tensor *d = (tensor *)dst;
@@ -50,9 +61,10 @@ void tc_torch_copy_into(C *c, V dst, V src) {
         if (st) tc_raise_status(c, "RuntimeError", st);
         s = &same;
     }
-    if (d->dtype == s->dtype && d->rank == s->rank && tc_tensor_is_contiguous(d) && tc_tensor_is_contiguous(s))
-        memcpy(tc_tensor_data(d), tc_tensor_data(s), tc_tensor_bytes(d));
-    else copy_strided(d, s);
+    if (d->dtype == s->dtype && tc_tensor_is_contiguous(d)) {
+        tc_tensor wide = broadcast(s, d->rank, d->size);
+        tc_tensor_pack(&wide, tc_tensor_data(d));
+    } else copy_strided(d, s);
     tc_tensor_deinit(&same);
 }
 

@@ -138,8 +138,8 @@ static void gather_row(char *dst, const char *src, int64_t n, int64_t stride, si
     switch (size) { GATHER(1) GATHER(2) GATHER(4) GATHER(8) GATHER(16) default : TC_BUG("element of %zu bytes", size); }
 }
 
-/* Every element of t in row-major order, to dst. */
-static void pack(const tc_tensor *t, char *dst) {
+void tc_tensor_pack(const tc_tensor *t, void *to) {
+    char *dst = to;
     size_t size = tc_dtypes[t->dtype].size, bytes = tc_tensor_bytes(t);
     const char *base = tc_tensor_data(t);
     if (!bytes) return;
@@ -163,7 +163,7 @@ static void pack(const tc_tensor *t, char *dst) {
 tc_status tc_tensor_clone(const tc_tensor *t, tc_tensor *out) {
     tc_tensor c;
     TC_TRY(tc_tensor_empty(t->dtype, t->rank, t->size, &c));
-    pack(t, tc_tensor_data(&c));
+    tc_tensor_pack(t, tc_tensor_data(&c));
     *out = c;
     return NULL;
 }
