@@ -86,14 +86,6 @@ static tc_status fits(const cursor *c, tc_dtype d, tc_scalar v) {
     return v.i < lo || v.i > hi ? tc_error(TC_USAGE, "%s: %lld does not fit %s", c->text, (long long)v.i, tc_dtypes[d].torch) : NULL;
 }
 
-/* Copies the first of n elements to the others. */
-static void repeat(char *data, size_t size, int64_t n) {
-    for (int64_t have = 1, more; have < n; have += more) {
-        more = have < n - have ? have : n - have;
-        memcpy(data + (size_t)have * size, data, (size_t)more * size);
-    }
-}
-
 static tc_status fill(cursor *c, tc_tensor *t) {
     int64_t n = tc_tensor_numel(t), i = 0;
     tc_scalar v = {0};
@@ -107,7 +99,7 @@ static tc_status fill(cursor *c, tc_tensor *t) {
         if (i < n) tc_scalar_store(t->dtype, tc_tensor_data(t), i, v);
         i++;
     }
-    if (i == 1) repeat(tc_tensor_data(t), tc_dtype_size(t->dtype), n);
+    if (i == 1) tc_repeat_element(tc_tensor_data(t), tc_dtype_size(t->dtype), n);
     else if (i != n) return tc_error(TC_USAGE, "%s: %lld values for %lld elements (one value fills)", c->text, (long long)i, (long long)n);
     return NULL;
 }

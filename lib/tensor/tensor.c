@@ -125,7 +125,20 @@ bool tc_tensor_is_channels_last(const tc_tensor *t) {
 }
 
 /* ---- copying: rows of the last dimension, the others counted like an odometer ---- */
+void tc_repeat_element(void *data, size_t size, int64_t n) {
+    char *p = data;
+    for (int64_t have = 1, more; have < n; have += more) {
+        more = have < n - have ? have : n - have;
+        memcpy(p + (size_t)have * size, p, (size_t)more * size);
+    }
+}
+
 static void gather_row(char *dst, const char *src, int64_t n, int64_t stride, size_t size) {
+    if (stride == 0) {
+        memcpy(dst, src, size);
+        tc_repeat_element(dst, size, n);
+        return;
+    }
     if (stride == 1) {
         memcpy(dst, src, (size_t)n * size);
         return;

@@ -46,6 +46,7 @@ tc_status tc_tensor_scalar(tc_dtype dtype, tc_scalar v, tc_tensor *out);      /*
 tc_tensor tc_tensor_share(const tc_tensor *t);                                /* another reference to the same storage */
 void tc_tensor_deinit(tc_tensor *t);                                          /* {0} afterwards; {0} is allowed */
 void tc_tensor_pack(const tc_tensor *t, void *to);                            /* its elements in row-major order, tc_tensor_bytes(t) bytes */
+void tc_repeat_element(void *data, size_t size, int64_t n);                   /* copies the first of n elements to the others */
 tc_status tc_tensor_clone(const tc_tensor *t, tc_tensor *out);                /* contiguous copy */
 tc_status tc_tensor_contiguous(const tc_tensor *t, tc_tensor *out);           /* shares when already contiguous */
 tc_status tc_tensor_cast(const tc_tensor *t, tc_dtype dtype, tc_tensor *out); /* PyTorch's conversion */
