@@ -10,7 +10,8 @@
 const tc_capture_code tc_capture_codes[] = {
     /* the source */
     {"TC0102", "SyntaxError", "outside the model language", "the source uses a part of Python that the model language leaves out",
-     "write it with what is in: a list in place of a generator, if in place of match, names in place of *"},
+     "write it with what is in: a list in place of a generator, a function in place of a module's metaclass, if in place of match, names in place of "
+     "*"},
     {"TC0103", "SyntaxError", "too deeply nested", "brackets, operators or blocks are nested beyond the limit that the message names",
      "give parts of the expression names, or make a function of the inner blocks"},
     {"TC0103", "SyntaxError", "too many nested", "", ""},

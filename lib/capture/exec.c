@@ -530,11 +530,21 @@ static type *metaclass_of(C *c, V v) {
     return (type *)v;
 }
 
+/* Metaclasses of a file are for what a model is built with (registries, enumerations), not for its modules. */
+static void refuse_metaclass_of_module(C *c, const type *meta, const list *bases) {
+    if (!meta->file || meta->file->embedded) return;
+    V base = tc_module_attr(c, tc_import(c, "torch.nn.module", true), tc_intern(c, "Module", 6));
+    for (size_t i = 0; i < bases->n; i++)
+        if (tc_issubclass(c, bases->a[i], base))
+            tc_raise(c, "SyntaxError", "a module whose class has the metaclass %s is outside the model language", meta->name->s);
+}
+
 /* The class of a finished body. A metaclass of its own is called, as type is. */
 static V make_class(C *c, type *meta, str *name, list *bases, dict *ns, args *kw) {
     V b = tc_tuple(c, bases->n, bases->a);
     meta = tc_metaclass(c, meta, bases->a, bases->n);
     if (!meta->user) return tc_class_make(c, meta, name, b, ns, kw);
+    refuse_metaclass_of_module(c, meta, bases);
     V a[3] = {(V)name, b, (V)ns};
     return tc_call(c, (V)meta, &(args){.a = a, .n = 3, .kn = kw->kn, .kv = kw->kv, .nk = kw->nk});
 }

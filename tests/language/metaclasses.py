@@ -2,6 +2,8 @@
 import enum
 from abc import ABCMeta, abstractmethod
 
+from torch import nn
+
 
 class Registry(type):
     known = {}
@@ -150,3 +152,10 @@ Level = enum.Enum("Level", {"LOW": 5, "HIGH": 9})
 print(list(Color), Level.HIGH, Level(5), Color["GREEN"].value, Mode)
 made = type("Made", (Base,), {"x": 1})
 print(made.__name__, made.tag, type(made) is Registry, made(3), Registry.known["made"] is made)
+
+
+class Model(nn.Module, metaclass=ABCMeta):
+    pass
+
+
+print(type(Model).__name__, type(Model()).__name__)

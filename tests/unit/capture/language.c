@@ -94,6 +94,7 @@ static void test_refusals(void **state) {
     refuse("async def f():\n    pass\n", 1, "async");
     refuse("match x:\n    case 1:\n        pass\n", 1, "match");
     refuse("class M(type):\n    __prepare__ = 1\nclass A(metaclass=M):\n    pass\n", 3, "metaclass");
+    refuse("from torch import nn\nclass M(type):\n    pass\nclass A(nn.Module, metaclass=M):\n    pass\n", 4, "metaclass");
     refuse("from os import *\n", 1, "*");
     refuse("s = f'{x'\n", 1, "f-string");
     refuse("return 3\n", 1, "return");
