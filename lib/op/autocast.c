@@ -15,7 +15,8 @@ static const struct {
     const char *names;
     policy p;
 } lists[] = {
-    {" conv1d conv2d conv3d bmm mm linalg_vecdot baddbmm addmm addbmm linear _convolution matmul conv_tbc mkldnn_rnn_layer conv_transpose1d "
+    {" conv1d conv2d conv3d bmm mm linalg_vecdot baddbmm addmm addbmm linear _convolution matmul linalg_matmul conv_tbc mkldnn_rnn_layer "
+     "conv_transpose1d "
      "conv_transpose2d"
      " conv_transpose3d prelu scaled_dot_product_attention _native_multi_head_attention _addmm_activation"
      " lstm rnn_tanh rnn_relu chain_matmul linalg_multi_dot " /* mkldnn_rnn_layer, or compositions of linear and operators that keep its type */,
@@ -39,7 +40,7 @@ static const struct {
      FULL},
     {" stack cat index_copy ", PROMOTE},
     {" gru ", STATE}, /* PyTorch composes it of linear and operators that keep its type; the state keeps its own */
-    {" inner einsum tensordot matrix_power linalg_matrix_power linalg_pinv cov corrcoef gru_cell lstm_cell "
+    {" inner einsum tensordot matrix_power linalg_matrix_power linalg_pinv cov corrcoef affine_grid_generator gru_cell lstm_cell "
      "rnn_tanh_cell rnn_relu_cell pad ",
      COMPOSE},
 };

@@ -32,18 +32,21 @@ class Types(nn.Module):
             margin = F.multi_margin_loss(h, torch.tensor([0, 1, 2, 3]))
             dist = torch.cdist(h, h)
             pool = F.avg_pool3d(h.view(1, 1, 2, 2, 4), 2)
+            alias = torch.linalg.matmul(a, a)
+            grid = F.affine_grid(a[:1, :3].expand(2, 3)[None], [1, 1, 2, 2])
+            adaptive = nn.AdaptiveLogSoftmaxWithLoss(4, 4, [2]).log_prob(a)
             with torch.autocast("cpu", enabled=False):
                 off = a @ a
         after = a @ a
         return dict(mm=mm, twice=twice, prod=prod, cat=cat, norm=norm, einsum=einsum, outer=outer, cov=cov, wide=wide, pad=pad, lstm=lstm, off=off,
-                    after=after, mixed=mixed, cell=cell, margin=margin, dist=dist, pool=pool)
+                    after=after, mixed=mixed, cell=cell, margin=margin, dist=dist, pool=pool, alias=alias, grid=grid, adaptive=adaptive)
 PY
 }
 
 @test "operators compute in the types of PyTorch's lists" {
     tc-export m.py:Types --input a=4x4xf32 --input h=4x4xbf16 -o m.pt2
     tc-run m.pt2 --signature >signature
-    for want in mm:bf16 twice:bf16 prod:f32 cat:f32 norm:f32 einsum:bf16 outer:f32 cov:bf16 wide:f64 pad:f32 lstm:f32 mixed:f32 cell:bf16 margin:f32 dist:f32 pool:f32 off:f32 after:f32; do
+    for want in mm:bf16 twice:bf16 prod:f32 cat:f32 norm:f32 einsum:bf16 outer:f32 cov:bf16 wide:f64 pad:f32 lstm:f32 mixed:f32 cell:bf16 margin:f32 dist:f32 pool:f32 alias:bf16 grid:bf16 adaptive:f32 off:f32 after:f32; do
         grep -qE "\b${want%:*}\b.*\b${want#*:}\b" signature || { cat signature; echo "expected $want"; false; }
     done
 }

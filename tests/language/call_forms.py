@@ -62,3 +62,7 @@ rows = {
 }
 for name, function in rows.items():
     show(name, function)
+
+# the sixth in hardsigmoid's gradient is that of float32 in every type
+one = torch.ones(1, dtype=torch.float64)
+print(torch.ops.aten.hardsigmoid_backward(one, one).item())

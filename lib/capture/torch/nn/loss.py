@@ -251,7 +251,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         for i in range(self.n_clusters):
             cluster = F.log_softmax(self.tail[i](input), dim=1)
             parts.append(cluster + head_logprob[:, self.shortlist_size + i].unsqueeze(1))
-        return torch.cat(parts, 1)
+        return torch.cat(parts, 1).to(input.dtype)
 
     def forward(self, input_, target_):
         # Every row is scored in every cluster, so that sizes do not depend on the data.
