@@ -139,10 +139,10 @@ static tc_attention forward_args(const tc_kcall *c) {
     if (a.stored == TC_BF16 && c->isa->gemm_bf16 && a.l > FEW_QUERIES) a.factor = TC_BF16, a.gemm = c->isa->gemm_bf16;
     if (c->nargs > FILL) a.fill = tc_k_float(c, FILL), a.empty = a.s && !(c->nargs > SAFE && tc_k_bool(c, SAFE)) ? NAN : 0;
     for (int i = 0; i < c->ntiles; i++) {
-        const tc_tensor *m = tc_k_tensor(c, MASK);
         if (c->tiles[i].arg != MASK) continue;
         a.mask_tiles = &c->tiles[i];
-        a.mask_h = m->rank >= 3 ? m->size[m->rank - 3] : 1, a.mask_n = m->rank >= 4 ? m->size[m->rank - 4] : 1;
+        a.mask_n = a.mask.n ? a.n : 1, a.mask_h = a.mask.h ? a.h : 1;
+        a.mask_row_n = a.mask.n / TC_TILE_COLUMNS, a.mask_row_h = a.mask.h / TC_TILE_COLUMNS;
     }
     return a;
 }

@@ -188,8 +188,7 @@ static void N_(tile_mask)(tc_attention *a, int64_t q0, int64_t k0, const T *tile
 }
 /* Writes the block of the mask to `tile` and points a's mask there. */
 static void N_(make_mask)(tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, T *tile, int worker) {
-    const int64_t row = ((a->mask_n > 1 ? b : 0) * a->mask_h + (a->mask_h > 1 ? h : 0)) * a->l + q0;
-    a->mask_tiles->fn(a->mask_tiles->ctx, row, rows, k0, N_(keys_from)(a, k0), tile, worker);
+    a->mask_tiles->fn(a->mask_tiles->ctx, b * a->mask_row_n + h * a->mask_row_h + q0, rows, k0, N_(keys_from)(a, k0), tile, worker);
     N_(tile_mask)(a, q0, k0, tile);
 }
 static uint32_t *N_(blocks_at)(const tc_attention *a, int64_t b, int64_t h, int64_t q0) {

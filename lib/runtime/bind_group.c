@@ -215,8 +215,9 @@ static int tile_group(const frame *f, int index, const tc_loop *l) {
     while (index > 0 && f->plan->groups.data[index].loop != l) index--;
     return index;
 }
-/* An operand that has no memory. Its strides are those of a tile, whose rows are numbered through all leading dimensions. */
-static tc_status bind_in_tile(binder *x, const tc_value *v) {
+/* An operand that has no memory. Its strides are those of a tile, whose rows are numbered through all leading dimensions; 0 where its elements repeat. */
+static tc_status bind_in_tile(binder *x, const tc_loop *l, const tc_value *v) {
+    const tc_lstore *st = &l->stores.data[0];
     tc_tensor *t = &x->b->t[v->id];
     *t = (tc_tensor){.dtype = v->meta.dtype, .rank = v->meta.rank};
     TC_TRY(meta_sizes(x->e, v, t->size));
@@ -225,6 +226,8 @@ static tc_status bind_in_tile(binder *x, const tc_value *v) {
         if (d == t->rank - 1) t->stride[d] = 1;
         else t->stride[d] = step, step *= t->size[d];
     }
+    for (int d = 0, a; d < t->rank - 2; d++)
+        if (tc_affine_is_axis(&st->index[d], &a) && !(l->inst.data[st->value].axes >> a & 1)) t->stride[d] = 0;
     return NULL;
 }
 static tc_status bind_tile(binder *x, const tc_group *g, int index) {
@@ -236,7 +239,7 @@ static tc_status bind_tile(binder *x, const tc_group *g, int index) {
     for (size_t i = 0; i < l->buffers.len && !s; i++) {
         c.id[i] = (int)l->buffers.data[i].value->id;
         c.in_tile[i] = l->buffers.data[i].written;
-        if (c.in_tile[i]) s = bind_in_tile(x, l->buffers.data[i].value);
+        if (c.in_tile[i]) s = bind_in_tile(x, l, l->buffers.data[i].value);
         else bind_use(x, l->buffers.data[i].value);
     }
     if (!s) s = bind_code(x, l, &x->f->schedules[index], index, true, &c);

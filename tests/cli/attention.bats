@@ -494,6 +494,27 @@ attend() { tc-run $1.pt2 --input x=@x$2.npy --input doc=@doc$2.npy "${@:3}"; }
     [ "$arena" -lt $((3 * 2 * 300 * 64 * 4 + 300 * 300)) ] # query, key and value; the mask has 4 x 2 x 300 x 300 bytes
 }
 
+@test "blocks of a mask that heads share are looked through once, whatever repeats it" {
+    cat >heads.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class M(nn.Module):
+    def forward(self, x):
+        i = torch.arange(x.shape[2])
+        mask = ((i[:, None] + i) % 3 != 0).expand(x.shape[0], x.shape[1], -1, -1)
+        return F.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+PY
+    for heads in 1 8; do
+        tc-export heads.py:M --input x=1x${heads}x512x64xf32 | tc-compile -v -o $heads.pt2 2>plan
+        grep -q '^ *[0-9]* tile ' plan
+        sed -n 's/.*scratch \([0-9]*\).*/\1/p' plan >scratch.$heads
+    done
+    cmp scratch.1 scratch.8
+}
+
 @test "a table that a mask reads out of range is an error by name, also in tiles" {
     tiled
     tc-export tiled.py:M --arg "kind='docs'" --input x=BxTx64xf32 --input doc=BxTxi64 -o docs.pt2
