@@ -66,23 +66,31 @@ V tc_func_new(C *c, scope *sc, frame *f, V *defaults, V *kwdefaults) {
     return (V)fn;
 }
 
-static str *describe(C *c, func *f, bool *is_method) {
-    *is_method = f->sc->nparams && f->sc->params[0].name == c->n_self;
-    return f->qualname;
+/* How messages name f: what its source calls it, but an initialiser that torch's classes share under a private name (_Conv.__init__) is that of the
+ * public class which PyTorch has it in. */
+static const char *shown_name(C *c, const func *f, V self) {
+    const type *t = self && f->sc->file->embedded && f->qualname->s[0] == '_' ? self->type : NULL;
+    if (!t || strcmp(f->name->s, "__init__") != 0) return f->qualname->s;
+    for (int i = 0; i < t->nmro; i++) {
+        const type *base = t->mro[i];
+        if (base->module_name && !strncmp(base->module_name->s, "torch.", 6) && base->name->s[0] != '_')
+            return tc_arena_printf(&c->arena, "%s.__init__", base->name->s);
+    }
+    return f->qualname->s;
 }
 
-_Noreturn static void too_many(C *c, func *f, int given) {
-    bool m;
-    str *q = describe(c, f, &m);
+_Noreturn static void too_many(C *c, func *f, const args *A) {
+    const char *q = shown_name(c, f, A->a[0]);
+    const int given = A->n;
     const scope *s = f->sc;
     tc_buf names = {0};
     for (int i = 0; i < s->npos; i++) tc_buf_printf(&names, "%s%s", i ? ", " : "", s->params[i].name->s);
     const char *list_of = tc_arena_strndup(&c->arena, tc_buf_str(&names), names.len);
     tc_buf_free(&names);
     if (s->ndefaults)
-        tc_raise(c, "TypeError", "%s() takes from %d to %d positional arguments (%s) but %d were given", q->s, s->npos - s->ndefaults, s->npos,
-                 list_of, given);
-    tc_raise(c, "TypeError", "%s() takes %d positional argument%s (%s) but %d %s given", q->s, s->npos, s->npos == 1 ? "" : "s", list_of, given,
+        tc_raise(c, "TypeError", "%s() takes from %d to %d positional arguments (%s) but %d were given", q, s->npos - s->ndefaults, s->npos, list_of,
+                 given);
+    tc_raise(c, "TypeError", "%s() takes %d positional argument%s (%s) but %d %s given", q, s->npos, s->npos == 1 ? "" : "s", list_of, given,
              given == 1 ? "was" : "were");
 }
 
@@ -100,8 +108,9 @@ _Noreturn static void missing(C *c, func *f, V *slots) {
     }
     const char *names = tc_arena_strndup(&c->arena, tc_buf_str(&b), b.len);
     tc_buf_free(&b);
-    tc_raise(c, "TypeError", "%s() missing %d required %s argument%s: %s", f->qualname->s, n, kw ? "keyword-only" : "positional", n == 1 ? "" : "s",
-             names);
+    const V self = s->npos ? slots[s->params[0].var->slot] : NULL;
+    tc_raise(c, "TypeError", "%s() missing %d required %s argument%s: %s", shown_name(c, f, self), n, kw ? "keyword-only" : "positional",
+             n == 1 ? "" : "s", names);
 }
 
 static void bind(C *c, func *f, args *A, V *slots) {
@@ -111,7 +120,7 @@ static void bind(C *c, func *f, args *A, V *slots) {
     for (int i = 0; i < take; i++) slots[s->params[i].var->slot] = A->a[i];
     if (s->vararg >= 0)
         slots[s->params[s->vararg].var->slot] = tc_tuple(c, given > npos ? (size_t)(given - npos) : 0, A->a + (given > npos ? npos : given));
-    else if (given > npos) too_many(c, f, given);
+    else if (given > npos) too_many(c, f, A);
     dict *extra = NULL;
     if (s->kwarg >= 0) {
         extra = tc_dict(c);
@@ -127,7 +136,8 @@ static void bind(C *c, func *f, args *A, V *slots) {
                     if (s->params[j].name == A->kn[k] && s->params[j].kind == P_POSONLY)
                         tc_raise(c, "TypeError", "%s() got some positional-only arguments passed as keyword arguments: '%s'", f->qualname->s,
                                  A->kn[k]->s);
-                tc_raise(c, "TypeError", "%s() got an unexpected keyword argument '%s'", f->qualname->s, A->kn[k]->s);
+                tc_raise_missing(c, (V)f, A->kn[k], "TypeError", "%s() got an unexpected keyword argument '%s'",
+                                 shown_name(c, f, A->n ? A->a[0] : NULL), A->kn[k]->s);
             }
             tc_dict_set(c, extra, (V)A->kn[k], A->kv[k]);
             continue;

@@ -1,4 +1,4 @@
-/* "Did you mean": the most similar name among those of the object, or of the scope, where a name was not found. Computed only when an error ends the
+/* "Did you mean": the most similar name among those of the object, the scope or the parameters where a name was not found. Computed only when an error ends the
  * evaluation, since caught lookups are ordinary control flow. */
 #include "base/text.h"
 #include "capture/ast.h"
@@ -63,12 +63,19 @@ static void look_in_scopes(C *c, search *s, const exc *e) {
     look_in(s, c->builtins);
 }
 
+/* A function that was called with a keyword that it has not. */
+static void look_in_parameters(search *s, const scope *sc) {
+    for (int i = 0; i < sc->nparams; i++)
+        if (sc->params[i].kind == P_POS || sc->params[i].kind == P_KWONLY) look_at(s, sc->params[i].name->s);
+}
+
 const char *tc_nearest_name(C *c, const exc *e) {
     if (!e->missing) return NULL;
     search s = {.word = e->missing->s};
     trap t;
     if (TC_TRAP(c, t)) {
-        if (e->owner) look_in_attributes(c, &s, e->owner);
+        if (e->owner && !strcmp(e->h.type->name->s, "TypeError")) look_in_parameters(&s, ((func *)e->owner)->sc);
+        else if (e->owner) look_in_attributes(c, &s, e->owner);
         else look_in_scopes(c, &s, e);
         tc_untrap(c, &t);
     } else return NULL; /* a user's __dir__ that fails */

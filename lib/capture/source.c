@@ -60,6 +60,23 @@ static V named(C *c, module *m, const tc_capture_request *r) {
     return v;
 }
 
+/* Calls the class or factory. Of arguments that its parameters do not fit, the message says where they come from. */
+static V made_of(C *c, V cls, args *A, const tc_capture_request *r) {
+    const V init = tc_kind_of(cls) == K_TYPE ? tc_type_lookup(c, (type *)cls, c->n___init__) : cls;
+    V made = NULL;
+    trap t;
+    if (TC_TRAP(c, t)) {
+        made = tc_call(c, cls, A);
+        tc_untrap(c, &t);
+        return made;
+    }
+    exc *e = (exc *)c->exc;
+    const scope *s = init && tc_kind_of(init) == K_FUNC ? ((func *)init)->sc : NULL;
+    if (s && e->file == s->file && e->line == s->line) /* not in its body */
+        e->cure = tc_arena_printf(&c->arena, "%s gives the arguments of %s", said(r->said.arg, "--arg"), r->class_name);
+    tc_raise_again(c, c->exc);
+}
+
 static V construct(C *c, module *m, const tc_capture_request *r) {
     V cls = named(c, m, r);
     bool function = tc_kind_of(cls) != K_TYPE;
@@ -77,7 +94,7 @@ static V construct(C *c, module *m, const tc_capture_request *r) {
         if (!r->args[i].name || !*r->args[i].name) pos[A.n++] = v;
         else kn[A.nk] = tc_intern(c, r->args[i].name, strlen(r->args[i].name)), kv[A.nk++] = v;
     }
-    V made = tc_call(c, cls, &A);
+    V made = made_of(c, cls, &A, r);
     if (function && tc_kind_of(made) != K_FUNC && !tc_getattr_or(c, made, c->n_forward))
         tc_raise(c, "TypeError", "%s() made a '%s', not a module, and takes no inputs", r->class_name, tc_type_name(c, made));
     if (r->ncheckpoint && !function) {
@@ -118,7 +135,8 @@ static void put(C *c, dict *top, const char *path, V v) {
 static V forward_function(C *c, V m) {
     if (tc_kind_of(m) == K_FUNC) return m;
     V f = tc_getattr_or(c, m, c->n_forward);
-    if (!f) tc_raise(c, "AttributeError", "'%s' object has no attribute 'forward'", tc_type_name(c, m));
+    if (!f)
+        tc_raise(c, "NotImplementedError", "%s is missing the required forward(): a model is an nn.Module, or a class like one", tc_type_name(c, m));
     return tc_kind_of(f) == K_METHOD ? ((method *)f)->func : f;
 }
 
@@ -258,6 +276,15 @@ static void check_given(C *c, V m, const list *params, dict *given, const tc_cap
     tc_raise_status_at(c, "TypeError", st, &(tc_source){.file = f->sc->file->name, .line = f->sc->line, .col = f->sc->col});
 }
 
+static void gives_none(C *c, V m) {
+    const V f = forward_function(c, m);
+    const scope *s = tc_kind_of(f) == K_FUNC ? ((func *)f)->sc : NULL;
+    if (!s) return;
+    char *text = tc_arena_printf(&c->arena, "%s:%d: %s returns None, so the program computes nothing: is a return missing?", s->file->name, s->line,
+                                 s->qualname->s);
+    tc_warn(c, text);
+}
+
 /* One capture of forward. */
 typedef struct {
     const char *name;       /* of the program */
@@ -325,6 +352,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
     c->capturing = true;
     V result = tc_call(c, m, &A);
     c->capturing = false;
+    if (tc_kind_of(result) == K_NONE) gives_none(c, m);
     tc_profile_phase(c->profile, "finishing the graph");
     if (c->keep) {
         tc_capture_look(k, result);

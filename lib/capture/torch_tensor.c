@@ -540,7 +540,9 @@ static V m_register_hook(C *c, args *A) {
 static V m_numpy(C *c, args *A) {
     const tensor *known = tc_torch_known(A->a[0]), *t = known ? known : (tensor *)A->a[0];
     if (!t->t.storage || (c->torch->graph && !known))
-        tc_raise(c, "DataDependentError", "numpy() needs the values of a tensor (data-dependent), which are not known while forward is captured");
+        tc_raise(c, "DataDependentError",
+                 "numpy() needs the values of a tensor (data-dependent), which are not known while forward is captured: compute with "
+                 "operators of torch instead");
     V make = tc_getattr(c, (V)tc_import(c, "numpy", true), tc_intern(c, "ndarray", 7));
     return tc_call1(c, make, known ? (V)known : detached(c, A->a[0]));
 }

@@ -150,6 +150,7 @@ PY
 @test "errors end in an identifier that --help explains" {
     fails 3 "[TC0121]" tc-export m.py:Data --input x=Bxf32 --print
     fails 3 "[TC0181]" tc-export m.py:Net --arg biass=False --input x=Bx4xf32 --print
+    [[ "$stderr" == *"did you mean 'bias'?"$'\n'"--arg gives the arguments of Net"* ]]
     run --separate-stderr tc-export --help=TC0121
     [[ "$status" -eq 0 && "$output" == TC0121*cause:*branch*cure:*torch.cond* ]]
     fails 2 "identifier as TC0123" tc-export --help=TC0998
@@ -1203,6 +1204,14 @@ PY
     fails 2 "M is called with x, y, mask, which no --input declares: --input x=SIZES and dtype" tc-export needs.py:M
     fails 2 "M is called with mask, which no --input declares: --input mask=SIZES and dtype" tc-export needs.py:M --input x=Bxf32 --input y=Bxf32
     tc-export needs.py:M --input x=Bxf32 --input y=Bxf32 --input mask=Bxf32 -o needs.pt2
+}
+
+@test "a keyword that a module lacks suggests one; a forward without return is said; so is a class without forward" {
+    printf 'import torch.nn as nn\n\n\nclass M(nn.Module):\n    def forward(self, x):\n        self.c = nn.Conv2d(3, 8, kernal_size=3)\n\n\nclass None_(nn.Module):\n    def forward(self, x):\n        x + 1\n\n\nclass Other:\n    pass\n' >slips.py
+    fails 3 "slips.py:6:21: TypeError: Conv2d.__init__() got an unexpected keyword argument 'kernal_size' [TC0181]" tc-export slips.py:M --input x=2xf32
+    [[ "$stderr" == *"did you mean 'kernel_size'?" ]]
+    fails 0 "slips.py:10: None_.forward returns None, so the program computes nothing: is a return missing?" tc-export slips.py:None_ --input x=2xf32 -o n.pt2
+    fails 3 "Other is missing the required forward()" tc-export slips.py:Other --input x=2xf32
 }
 
 @test "an archive names the sizes that stand in it, and an export of it names them alike" {
