@@ -358,6 +358,7 @@ static V i_bit_count(C *c, args *A) {
 static V f_is_integer(C *c, args *A) {
     return tc_bool(c, tc_kind_of(A->a[0]) != K_FLOAT || (isfinite(tc_flt(A->a[0])) && floor(tc_flt(A->a[0])) == tc_flt(A->a[0])));
 }
+static V n_ratio(C *c, args *A) { return tc_call(c, tc_module_attr(c, tc_import(c, "_number", true), tc_intern(c, "_ratio", 6)), A); }
 /* Methods of numpy scalars, on Python's numbers. */
 static V n_astype(C *c, args *A) {
     V v[2];
@@ -419,14 +420,21 @@ void tc_containers_init(C *c) {
                                       {"isdisjoint", s_isdisjoint},
                                       {"copy", s_union},
                                       {NULL, NULL}};
-    static const native_def ints[] = {
-        {"bit_length", i_bit_length}, {"bit_count", i_bit_count}, {"is_integer", f_is_integer}, {"conjugate", i_item},  {"item", i_item},
-        {"astype", n_astype},         {"__index__", i_number},    {"__int__", i_number},        {"__float__", i_float}, {NULL, NULL}};
+    static const native_def ints[] = {{"bit_length", i_bit_length},
+                                      {"bit_count", i_bit_count},
+                                      {"is_integer", f_is_integer},
+                                      {"conjugate", i_item},
+                                      {"item", i_item},
+                                      {"astype", n_astype},
+                                      {"__index__", i_number},
+                                      {"__int__", i_number},
+                                      {"__float__", i_float},
+                                      {"as_integer_ratio", n_ratio},
+                                      {NULL, NULL}};
     static const native_def syms[] = {{"bit_length", i_bit_length}, {"item", i_item},      {"astype", n_astype},
                                       {"__index__", s_number},      {"__int__", i_number}, {NULL, NULL}};
-    static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int}, {"is_integer", f_is_integer},
-                                        {"conjugate", i_item}, {"item", i_item},   {"astype", n_astype},
-                                        {NULL, NULL}};
+    static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int},   {"is_integer", f_is_integer},  {"conjugate", i_item},
+                                        {"item", i_item},      {"astype", n_astype}, {"as_integer_ratio", n_ratio}, {NULL, NULL}};
     static const native_def ranges[] = {{"index", r_index}, {"count", r_count}, {NULL, NULL}};
     static const native_def slices[] = {{"indices", slice_indices}, {NULL, NULL}};
     tc_type_methods(c, K_RANGE, ranges);

@@ -415,43 +415,111 @@ V tc_percent(C *c, str *fmt, V a) {
     return tc_buf_to_str(c, &out);
 }
 
-static V field_value(C *c, const char *p, const char *e, args *A, int *autoidx) {
+/* What the fields of a format string take: the arguments of format, or the mapping of format_map. */
+typedef struct {
+    const args *A;
+    V map;    /* NULL: format */
+    int next; /* of the fields without a name; -1: the fields so far had numbers */
+} fields;
+
+static V numbered_field(C *c, const char *p, const char *e, fields *f) {
+    if (f->map) tc_raise(c, "ValueError", "Format string contains positional fields");
+    if (p == e && f->next < 0) tc_raise(c, "ValueError", "cannot switch from manual field specification to automatic field numbering");
+    if (p < e && f->next > 0) tc_raise(c, "ValueError", "cannot switch from automatic field numbering to manual field specification");
+    if (e - p > 18) tc_raise(c, "ValueError", "Too many decimal digits in format string");
+    const int64_t i = p == e ? f->next++ : strtoll(p, NULL, 10);
+    if (p < e) f->next = -1;
+    if (i >= f->A->n) tc_raise(c, "IndexError", "Replacement index %lld out of range for positional args tuple", (long long)i);
+    return f->A->a[i];
+}
+
+static V first_of_field(C *c, const char *p, const char *e, fields *f) {
+    size_t digits = 0;
+    while (p + digits < e && p[digits] >= '0' && p[digits] <= '9') digits++;
+    if (p + digits == e) return numbered_field(c, p, e, f);
+    str *name = tc_intern(c, p, (size_t)(e - p));
+    if (f->map) return tc_getitem(c, f->map, (V)name);
+    for (int i = 0; i < f->A->nk; i++)
+        if (f->A->kn[i] == name) return f->A->kv[i];
+    tc_raise(c, "KeyError", "%s", name->s);
+}
+
+static V field_value(C *c, const char *p, const char *e, fields *f) {
     const char *q = p;
     while (q < e && *q != '.' && *q != '[') q++;
-    V v = NULL;
-    if (q == p || (*p >= '0' && *p <= '9')) {
-        int64_t i = q == p ? (*autoidx)++ : strtol(p, NULL, 10);
-        if (i >= A->n) tc_raise(c, "IndexError", "Replacement index %lld out of range for positional args tuple", (long long)i);
-        v = A->a[i];
-    } else {
-        str *name = tc_intern(c, p, (size_t)(q - p));
-        for (int i = 0; i < A->nk; i++)
-            if (A->kn[i] == name) v = A->kv[i];
-        if (!v) tc_raise(c, "KeyError", "%s", name->s);
-    }
+    V v = first_of_field(c, p, q, f);
     while (q < e) {
-        if (*q == '.') {
-            const char *r = ++q;
-            while (r < e && *r != '.' && *r != '[') r++;
+        const bool attribute = *q == '.';
+        if (!attribute && *q != '[') tc_raise(c, "ValueError", "Only '.' or '[' may follow ']' in format field specifier");
+        const char *r = ++q;
+        while (r < e && (attribute ? *r != '.' && *r != '[' : *r != ']')) r++;
+        if (r == q) tc_raise(c, "ValueError", "Empty attribute in format string");
+        if (attribute) {
             str *name = tc_intern(c, q, (size_t)(r - q));
             if (name->len > 4 && !strncmp(name->s, "__", 2))
                 tc_raise(c, "AttributeError", "str.format: access to '%s' is forbidden in the model language", name->s);
             v = tc_getattr(c, v, name);
-            q = r;
         } else {
-            const char *r = memchr(q, ']', (size_t)(e - q));
-            if (!r) tc_raise(c, "ValueError", "Missing ']' in format string");
-            V key = tc_int_parse(c, q + 1, (size_t)(r - q - 1), 10, false);
-            v = tc_getitem(c, v, key ? key : tc_strn(c, q + 1, (size_t)(r - q - 1)));
-            q = r + 1;
+            V key = *q == '-' || *q == '+' ? NULL : tc_int_parse(c, q, (size_t)(r - q), 10, false);
+            v = tc_getitem(c, v, key ? key : tc_strn(c, q, (size_t)(r - q)));
         }
+        q = attribute ? r : r + 1;
     }
     return v;
 }
 
-static V str_format(C *c, const char *p, const char *e, args *A, int *autoidx, int depth) {
+/* "{name!c:spec}": p is behind the brace. */
+typedef struct {
+    const char *name_end, *spec, *end; /* spec NULL: none; end: the closing brace */
+    char conversion;
+} field_parts;
+
+static field_parts split_field(C *c, const char *p, const char *e) {
+    field_parts f = {0};
+    const char *r = p;
+    for (; r < e && !strchr("{}!:", *r); r++)
+        if (*r == '[') r = memchr(r, ']', (size_t)(e - r)) ? (const char *)memchr(r, ']', (size_t)(e - r)) : e - 1;
+    if (p == e) tc_raise(c, "ValueError", "Single '{' encountered in format string");
+    if (r == e) tc_raise(c, "ValueError", "expected '}' before end of string");
+    if (*r == '{') tc_raise(c, "ValueError", "unexpected '{' in field name");
+    f.name_end = r;
+    if (*r == '!') {
+        if (e - r < 3 || r[1] == '}') tc_raise(c, "ValueError", "unmatched '{' in format spec");
+        f.conversion = r[1];
+        r += 2;
+        if (*r != ':' && *r != '}') tc_raise(c, "ValueError", "expected ':' after conversion specifier");
+    }
+    if (*r == ':') f.spec = ++r;
+    for (int nest = 1; r < e; r++) {
+        if (*r == '{') nest++;
+        else if (*r == '}' && --nest == 0) break;
+    }
+    if (r >= e) tc_raise(c, "ValueError", f.spec ? "unmatched '{' in format spec" : "expected '}' before end of string");
+    f.end = r;
+    return f;
+}
+
+static V str_format(C *c, const char *p, const char *e, fields *f, int depth);
+
+static str *one_field(C *c, const field_parts *at, const char *p, fields *f, int depth) {
+    V v = field_value(c, p, at->name_end, f);
+    switch (at->conversion) {
+    case 0: break;
+    case 'r':
+    case 'a': v = (V)tc_repr(c, v); break;
+    case 's': v = (V)tc_to_str(c, v); break;
+    default: tc_raise(c, "ValueError", "Unknown conversion specifier %c", at->conversion);
+    }
+    if (!at->spec) return tc_format_value(c, v, "", 0);
+    const size_t n = (size_t)(at->end - at->spec);
+    if (!memchr(at->spec, '{', n)) return tc_format_value(c, v, at->spec, n);
+    if (depth) tc_raise(c, "ValueError", "Max string recursion exceeded");
+    str *inner = tc_as_str(str_format(c, at->spec, at->end, f, depth + 1));
+    return tc_format_value(c, v, inner->s, inner->len);
+}
+
+static V str_format(C *c, const char *p, const char *e, fields *f, int depth) {
     list *parts = tc_list(c, 8);
-    if (depth > 2) tc_raise(c, "ValueError", "Max string recursion exceeded");
     while (p < e) {
         const char *q = p;
         while (q < e && *q != '{' && *q != '}') q++;
@@ -463,34 +531,16 @@ static V str_format(C *c, const char *p, const char *e, args *A, int *autoidx, i
             continue;
         }
         if (*q == '}') tc_raise(c, "ValueError", "Single '}' encountered in format string");
-        const char *b = q + 1, *r = b, *name_end = NULL, *spec_at = NULL;
-        int nest = 1;
-        char conv = 0;
-        for (; r < e; r++) {
-            if (*r == '{') nest++;
-            else if (*r == '}' && --nest == 0) break;
-            else if (nest == 1 && !spec_at && *r == '!') {
-                if (!name_end) name_end = r;
-                if (r + 1 < e) conv = r[1];
-            } else if (nest == 1 && !spec_at && *r == ':') {
-                if (!name_end) name_end = r;
-                spec_at = r + 1;
-            }
-        }
-        if (r >= e) tc_raise(c, "ValueError", "expected '}' before end of string");
-        V v = field_value(c, b, name_end ? name_end : r, A, autoidx);
-        if (conv == 'r' || conv == 'a') v = (V)tc_repr(c, v);
-        else if (conv == 's') v = (V)tc_to_str(c, v);
-        str *sp = spec_at ? tc_as_str(str_format(c, spec_at, r, A, autoidx, depth + 1)) : tc_intern(c, "", 0);
-        tc_list_push(c, parts, (V)tc_format_value(c, v, sp->s, sp->len));
-        p = r + 1;
+        const field_parts at = split_field(c, q + 1, e);
+        tc_list_push(c, parts, (V)one_field(c, &at, q + 1, f, depth));
+        p = at.end + 1;
     }
     tc_buf out = {0};
     for (size_t i = 0; i < parts->n; i++) tc_buf_append(&out, tc_as_str(parts->a[i])->s, tc_as_str(parts->a[i])->len);
     return tc_buf_to_str(c, &out);
 }
 
-V tc_str_format(C *c, str *fmt, args *A) {
-    int autoidx = 0;
-    return str_format(c, fmt->s, fmt->s + fmt->len, A, &autoidx, 0);
+V tc_str_format(C *c, str *fmt, const args *A, V map) {
+    fields f = {.A = A, .map = map};
+    return str_format(c, fmt->s, fmt->s + fmt->len, &f, 0);
 }

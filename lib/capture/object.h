@@ -491,7 +491,7 @@ uint64_t tc_int_hash(V a);
 void tc_float_repr(tc_buf *b, double f);
 str *tc_format_value(C *c, V v, const char *spec, size_t n); /* format(v, spec) */
 V tc_percent(C *c, str *fmt, V args);
-V tc_str_format(C *c, str *fmt, args *A);
+V tc_str_format(C *c, str *fmt, const args *A, V map); /* map NULL: format; else format_map */
 double tc_parse_float(C *c, str *s);
 double tc_to_double(C *c, V v); /* int, bool, float, __float__ */
 double tc_round_half_even(double f, int64_t digits);

@@ -287,7 +287,12 @@ static V m_format(C *c, args *A) {
     str *s = self_str(c, A, "format");
     args B = *A;
     B.a++, B.n--;
-    return tc_str_format(c, s, &B);
+    return tc_str_format(c, s, &B, NULL);
+}
+static V m_format_map(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "format_map", "self mapping", v);
+    return tc_str_format(c, self_str(c, A, "format_map"), A, v[1]);
 }
 
 static V every(C *c, args *A, bool (*f)(char), bool (*cased)(char)) {
@@ -358,6 +363,14 @@ static V m_expandtabs(C *c, args *A) {
     return tc_buf_to_str(c, &b);
 }
 
+static V library(C *c, const char *name) { return tc_module_attr(c, tc_import(c, "string", true), tc_intern(c, name, strlen(name))); }
+static V m_translate(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "translate", "self table", v);
+    return tc_call2(c, library(c, "_translate"), (V)self_str(c, A, "translate"), v[1]);
+}
+static V m_maketrans(C *c, args *A) { return tc_call(c, library(c, "_maketrans"), A); }
+
 void tc_str_init(C *c) {
     static const native_def m[] = {{"upper", m_upper},
                                    {"lower", m_lower},
@@ -386,6 +399,7 @@ void tc_str_init(C *c) {
                                    {"rpartition", m_rpartition},
                                    {"join", m_join},
                                    {"format", m_format},
+                                   {"format_map", m_format_map},
                                    {"isdigit", m_isdigit},
                                    {"isnumeric", m_isdigit},
                                    {"isdecimal", m_isdigit},
@@ -399,6 +413,10 @@ void tc_str_init(C *c) {
                                    {"rjust", m_rjust},
                                    {"center", m_center},
                                    {"zfill", m_zfill},
+                                   {"translate", m_translate},
                                    {NULL, NULL}};
     tc_type_methods(c, K_STR, m);
+    wrapper *w = tc_new(c, K_STATIC, sizeof *w);
+    w->f = tc_native(c, "maketrans", m_maketrans, NULL);
+    tc_dict_setc(c, c->types[K_STR]->d, "maketrans", (V)w);
 }

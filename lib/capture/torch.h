@@ -99,8 +99,9 @@ struct tc_torch {
     bool inference, any_inference; /* in torch.inference_mode; a tensor was created in that mode */
     bool lanes;                    /* only elementwise operations are allowed (torch_lanes.c) */
     tc_dtype default_dtype;
-    tc_dtype autocast;   /* TC_DTYPE_NONE: off */
-    tc_program *scratch; /* program for eager calls; replaced when it has grown */
+    tc_print_options print; /* torch.set_printoptions */
+    tc_dtype autocast;      /* TC_DTYPE_NONE: off */
+    tc_program *scratch;    /* program for eager calls; replaced when it has grown */
     tensor *owned;
     tensor *scratch_from[TC_TORCH_SCRATCH]; /* value of `owned` at each scratch_begin */
     int nscratch;

@@ -282,6 +282,21 @@ static V c_autocast(C *c, args *A) {
     if (A->n) c->torch->autocast = want_dtype(c, A->a[0]);
     return old == TC_DTYPE_NONE ? c->none : dtype_object(c, old);
 }
+static V c_print_options(C *c, args *A) {
+    V v[5];
+    tc_take(c, A, "set_printoptions", "precision threshold edgeitems linewidth sci_mode", v);
+    const int64_t precision = tc_index(c, v[0], "precision"), edge = tc_index(c, v[2], "edgeitems"), line = tc_index(c, v[3], "linewidth");
+    if (precision < 0 || precision > 50) tc_raise(c, "ValueError", "precision must be 0 to 50, not %lld", (long long)precision);
+    if (edge < 0) tc_raise(c, "ValueError", "edgeitems must not be negative");
+    c->torch->print = (tc_print_options){.precision = (int)precision,
+                                         .threshold = tc_to_double(c, v[1]),
+                                         .edge = edge < INT32_MAX ? edge : INT32_MAX,
+                                         .line = (int)(line < 0           ? 0
+                                                       : line < INT32_MAX ? line
+                                                                          : INT32_MAX),
+                                         .scientific = v[4] == c->none ? -1 : tc_truth(c, v[4])};
+    return c->none;
+}
 /* checkpoint_begin() -> the call around this one; checkpoint_end(that) */
 static V c_checkpoint_begin(C *c, args *A) {
     (void)A;
@@ -622,6 +637,7 @@ void tc_torch_names_init(C *c, module *priv);
 void tc_torch_init(C *c) {
     c->torch = tc_xcalloc(1, sizeof *c->torch);
     c->torch->default_dtype = TC_F32;
+    c->torch->print = tc_print_default;
     c->torch->autocast = TC_DTYPE_NONE;
     module *m = tc_module(c, "torch"), *priv = tc_module(c, "torch._C");
     m->missing = torch_missing;
@@ -648,6 +664,7 @@ void tc_torch_init(C *c) {
     static const native_def internal[] = {{"grad_enabled", c_grad},
                                           {"inference_mode", c_inference},
                                           {"autocast_dtype", c_autocast},
+                                          {"print_options", c_print_options},
                                           {"_log_api_usage_once", none_fn},
                                           {"_get_tracing_state", none_fn},
                                           {"capturing", c_capturing},

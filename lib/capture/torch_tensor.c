@@ -241,7 +241,7 @@ str *tc_tensor_repr(C *c, V v) {
     bool param = c->torch->parameter_type && tc_issubtype(v->type, c->torch->parameter_type);
     if (param) tc_buf_puts(&b, "Parameter containing:\n");
     if (t->t.storage) {
-        tc_tensor_print(&b, &t->t);
+        tc_tensor_print_as(&b, &t->t, &c->torch->print);
         if (t->requires_grad && b.len && b.data[b.len - 1] == ')') {
             b.data[--b.len] = 0;
             tc_buf_puts(&b, ", requires_grad=True)");

@@ -242,8 +242,8 @@ static bool part_fits(double v, tc_dtype d) {
 bool tc_scalar_fits(tc_scalar s, tc_dtype d) {
     int64_t lo, hi;
     if (s.kind == TC_KIND_COMPLEX && tc_is_complex(d)) return part_fits(s.re, tc_dtype_real(d)) && part_fits(s.im, tc_dtype_real(d));
-    if (s.kind == TC_KIND_COMPLEX && s.im != 0) return false;
     if (d == TC_BOOL) return true;
+    if (s.kind == TC_KIND_COMPLEX && s.im != 0) return false;
     if (s.kind >= TC_KIND_FLOAT || !tc_is_integral(d)) return part_fits(tc_scalar_to_double(s), tc_dtype_real(d));
     tc_dtype_int_range(d, &lo, &hi);
     return s.i <= hi && (s.i >= lo || (!lo && s.i >= -hi));

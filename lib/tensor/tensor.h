@@ -64,6 +64,16 @@ void tc_channels_last_strides(int rank, const int64_t *size, int64_t *out_stride
 
 /* Text as PyTorch prints it: "tensor([[1., 2.],\n        [3., 4.]])", with summarisation and dtype suffix. */
 void tc_tensor_print(tc_buf *b, const tc_tensor *t);
+/* The same by the options of torch.set_printoptions. */
+typedef struct {
+    int precision;    /* digits behind the point, 0 to 50 */
+    double threshold; /* more elements are summarised by `edge` at each end */
+    int64_t edge;
+    int line;       /* columns */
+    int scientific; /* 0: never; 1: always; -1: as the range asks */
+} tc_print_options;
+extern const tc_print_options tc_print_default;
+void tc_tensor_print_as(tc_buf *b, const tc_tensor *t, const tc_print_options *o);
 /* "2x3xf32": shape and type for messages and the command line; 0-d is "f32". */
 void tc_tensor_print_type(tc_buf *b, const tc_tensor *t);
 

@@ -66,3 +66,7 @@ for name, function in rows.items():
 # the sixth in hardsigmoid's gradient is that of float32 in every type
 one = torch.ones(1, dtype=torch.float64)
 print(torch.ops.aten.hardsigmoid_backward(one, one).item())
+
+# a truth value is a number of any kind
+b = torch.zeros(2, dtype=torch.bool)
+print(b.fill_(1j), b.fill_(0j), torch.full_like(b, 1j), b.masked_fill(~b, 1j), torch.full((2,), 1j, dtype=torch.bool), torch.constant_pad_nd(b, [1, 0], 2j))

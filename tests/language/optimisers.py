@@ -110,3 +110,15 @@ for make in (lambda o: schedule.StepLR(o, 2), lambda o: schedule.CosineAnnealing
         return ["%.6g" % v for v in rates], {k: kept[k] for k in sorted(kept)}
 
     print(said(run))
+
+# update_bn: the plain mean over a loader's batches
+from torch.optim.swa_utils import update_bn
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+batches = [(torch.randn(8, 3), 0) for _ in range(3)]
+net(batches[0][0])
+net.eval()
+update_bn(batches, net)
+print(net.training, net[1].running_mean, net[1].running_var, net[1].num_batches_tracked, net[1].momentum)
+update_bn((x for x, _ in batches[:2]), net, device="cpu")
+print(net[1].running_var, net[1].num_batches_tracked)

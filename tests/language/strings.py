@@ -104,3 +104,22 @@ print(
     "A".lower(),
     "a-b".rjust(5, "."),
 )
+
+# translate, format_map, the fields of format and what is no field
+class Q:
+    x = 1.5
+    def __getitem__(self, k):
+        if k == 97:
+            return "Q"
+        raise LookupError
+print("aabc d".translate(str.maketrans("abc", "xyz")), "hello".translate(str.maketrans({"h": "J", 108: None, "o": "oo"})), "hello".translate(str.maketrans("el", "ip", "h")), "abca".translate(Q()))
+print((5).as_integer_ratio(), True.as_integer_ratio(), (0.75).as_integer_ratio(), (-2.5e10).as_integer_ratio(), "{a.x} {b[k]}".format_map({"a": Q(), "b": {"k": 3}}))
+def message(f):
+    try:
+        return f()
+    except Exception as e:
+        return f"{type(e).__name__}: {e}"
+for f in (lambda: str.maketrans("ab", "c"), lambda: str.maketrans({"ab": 1}), lambda: str.maketrans("ab"), lambda: "a".translate({97: 1.5}), lambda: float("inf").as_integer_ratio(), lambda: "{}".format_map({})):
+    print(message(f))
+for text in ("{", "}", "{0} {}", "{} {0}", "{!q}", "{q.}", "{b[}", "{q", "{0:{}}", "{!}", "{0!r", "{0!rx}", "{b[]}", "{b[0]x}", "{:{:{}}}", "{b[-1]}", "{0!r:>4}", "{q.x:{w}}", "{a b}"):
+    print(text, message(lambda: text.format(1, 2, q=Q(), b=[1], w=5)))

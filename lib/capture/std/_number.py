@@ -169,3 +169,14 @@ class Float(_Number):
         self = object.__new__(cls)
         self._value_ = float(*args)
         return self
+
+
+def _ratio(x):  # as_integer_ratio of an int or float
+    if x != x:
+        raise ValueError("cannot convert NaN to integer ratio")
+    if abs(x) == float("inf"):
+        raise OverflowError("cannot convert Infinity to integer ratio")
+    denominator = 1
+    while x != int(x):
+        x, denominator = x * 2, denominator * 2
+    return int(x), denominator

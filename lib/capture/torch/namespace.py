@@ -143,8 +143,14 @@ def set_float32_matmul_precision(precision):
     pass
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):  # affects printing only
-    pass
+_print_profiles = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, float("inf"), 3, 80)}
+_print_options = list(_print_profiles["default"])
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    base = _print_profiles.get(profile, _print_options)
+    _print_options[:] = [b if given is None else given for b, given in zip(base, (precision, threshold, edgeitems, linewidth))]
+    _C.print_options(*_print_options, sci_mode)
 
 
 def set_num_threads(n):  # see --threads

@@ -4,6 +4,7 @@ import itertools
 
 import torch
 from torch.nn.module import Module
+from torch.nn.norm import _BatchNorm
 from torch.optim.lr_scheduler import LRScheduler, _per_group
 
 
@@ -121,5 +122,20 @@ class SWALR(LRScheduler):
         return out
 
 
+@torch.no_grad()
 def update_bn(loader, model, device=None):
-    raise NotImplementedError("update_bn: needs a data loader")
+    """The statistics of batch norms anew: the plain mean over the batches of loader, each a tensor or a sequence that begins with it."""
+    norms = [(m, m.momentum) for m in model.modules() if isinstance(m, _BatchNorm)]
+    if not norms:
+        return
+    training = model.training
+    model.train()
+    for m, _ in norms:
+        m.reset_running_stats()
+        m.momentum = None
+    for batch in loader:
+        x = batch[0] if isinstance(batch, (list, tuple)) else batch
+        model(x if device is None else x.to(device))
+    for m, momentum in norms:
+        m.momentum = momentum
+    model.train(training)
