@@ -593,11 +593,7 @@ static V m_set_data(C *c, V self, V v) {
     return c->none;
 }
 static V m_contiguous_to(C *c, args *A) { return tc_torch_cast(c, A->a[0], tc_torch_dtype(A->a[1])); }
-static V m_dim_order(C *c, args *A) {
-    V t = tc_tuple(c, (size_t)tc_torch_rank(A->a[0]), NULL);
-    for (int i = 0; i < tc_torch_rank(A->a[0]); i++) ((tuple *)t)->a[i] = tc_int(c, i);
-    return t;
-}
+static V m_dim_order(C *c, args *A) { return tc_call(c, tc_getattr(c, (V)tc_import(c, "torch.namespace", true), tc_intern(c, "_dim_order", 10)), A); }
 
 static const native_def methods[] = {{"size", m_size},
                                      {"stride", m_stride},

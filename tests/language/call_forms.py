@@ -70,3 +70,12 @@ print(torch.ops.aten.hardsigmoid_backward(one, one).item())
 # a truth value is a number of any kind
 b = torch.zeros(2, dtype=torch.bool)
 print(b.fill_(1j), b.fill_(0j), torch.full_like(b, 1j), b.masked_fill(~b, 1j), torch.full((2,), 1j, dtype=torch.bool), torch.constant_pad_nd(b, [1, 0], 2j))
+
+# dim_order, and where it is ambiguous
+C, L = torch.contiguous_format, torch.channels_last
+for t in (torch.ones(1, 3, 4, 1), torch.ones(2, 3, 4).transpose(0, 1), torch.ones(2, 3, 4, 5).to(memory_format=L), torch.ones(2, 3).expand(5, 2, 3), torch.ones(()), torch.ones(2, 3, 4, 5).permute(3, 1, 0, 2), torch.ones(3, 1, 4).permute(2, 1, 0)):
+    for check in (False, True, [C], [C, L]):
+        try:
+            print(t.dim_order(ambiguity_check=check) if check else t.dim_order())
+        except (RuntimeError, ValueError) as e:
+            print(e)

@@ -153,6 +153,34 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     _C.print_options(*_print_options, sci_mode)
 
 
+def _dim_order(t, ambiguity_check=False):  # Tensor.dim_order: the dimensions from the largest stride to the smallest
+    formats = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+    if not isinstance(formats, list) or not all([isinstance(f, torch.memory_format) for f in formats]):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    stride, size = t.stride(), t.shape
+    asked = ambiguity_check is not False
+    if asked and (any([a == b for a, b in zip(stride, stride[1:])]) or any([n == 1 for n in size])):
+        if sum([t.is_contiguous(memory_format=f) for f in formats]) != 1:
+            raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
+    if t.is_contiguous():
+        return tuple(range(t.dim()))
+    order = []  # from the smallest; a dimension of stride 0 stays where it is
+    for d in range(t.dim() - 1, -1, -1):
+        at = place = len(order)
+        while place:
+            place -= 1
+            a, b = stride[order[place]], stride[d]
+            if a == 0 or b == 0 or (a == b and size[order[place]] <= size[d]):
+                if asked:
+                    raise RuntimeError("The tensor does not have unique dim order.")
+            elif a >= b:
+                at = place
+            else:
+                break
+        order.insert(at, d)
+    return tuple(order[::-1])
+
+
 def set_num_threads(n):  # see --threads
     pass
 
