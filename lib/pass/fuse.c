@@ -375,7 +375,7 @@ static bool follow_two_kernels(const tc_fuser *f, const tc_loop *a, const tc_loo
 
 void tc_fused_node(tc_loop *l, const tc_node *n) {
     const tc_node **nodes = TC_NEWN(l->arena, const tc_node *, (size_t)l->nnodes + 1);
-    memcpy(nodes, l->nodes, sizeof *nodes * (size_t)l->nnodes);
+    if (l->nnodes) memcpy(nodes, l->nodes, sizeof *nodes * (size_t)l->nnodes);
     nodes[l->nnodes++] = n;
     l->nodes = nodes;
 }
