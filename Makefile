@@ -59,20 +59,20 @@ $(BUILD)/gen/aten_generated.c: lib/op/aten_generated.txt Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "base/embedded.h"'; $(call packed,cat $<,0); echo 'const tc_embedded tc_aten_generated = {"$(<F)", packed0, sizeof packed0, len0};'; } > $@.tmp && mv $@.tmp $@
 # What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out); tc_abi.h; filter.h.
-PASTE   := lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
+PASTE   := lib/tc_ops.h lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
 PRELUDE  = $(CC) -E -P -nostdinc -isystem $(BUILD)/gen/none -Ilib -DTC_ABI_H -DTC_VB=TC_VB lib/codegen/prelude.h
 $(BUILD)/gen/paste.c: $(PASTE) Makefile
 	@mkdir -p $(BUILD)/gen/none && for h in stdint stddef stdbool math string; do : > $(BUILD)/gen/none/$$h.h; done
-	@{ echo '#include "codegen/paste.h"'; $(call packed,$(PRELUDE),0); $(call packed,cat lib/codegen/tc_abi.h,1); $(call packed,cat lib/codegen/filter.h,2); \
-	   i=0; for t in prelude abi filter; do echo "const tc_embedded tc_$${t}_text = {\"$$t\", packed$$i, sizeof packed$$i, len$$i};"; i=$$((i+1)); done; } > $@.tmp && mv $@.tmp $@
+	@{ echo '#include "codegen/paste.h"'; $(call packed,$(PRELUDE),0); $(call packed,cat lib/codegen/tc_abi.h,1); $(call packed,cat lib/codegen/filter.h,2); $(call packed,sed -E ':a;s:/\*([^*]|\*+[^*/])*\*+/::g;/\/\*/{N;ba}' lib/tc_ops.h | sed '/^ *$$/d',3); \
+	   i=0; for t in prelude abi filter ops; do echo "const tc_embedded tc_$${t}_text = {\"$$t\", packed$$i, sizeof packed$$i, len$$i};"; i=$$((i+1)); done; } > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -w -MMD -MP -c $< -o $@
 # What runs once for a model (rules of operators and gradients, the model language, what writes code, what reads and writes files, training's
-# bookkeeping) is compiled for size: 240 KB a program; what runs for each node of a graph or each line of a model is not: HOT keeps 13 % of the
+# bookkeeping, extensions) is compiled for size: 240 KB a program; what runs for each node of a graph or each line of a model is not: HOT keeps 13 % of the
 # instructions of reading 10,000 nodes and 5 % of an export.
-$(foreach d,op onnx grad codegen file capture train ckpt,$(BUILD)/obj/lib/$d/%.o): private BASEFLAGS := $(patsubst -O2,-Os,$(BASEFLAGS))
+$(foreach d,op onnx grad codegen file capture train ckpt,$(BUILD)/obj/lib/$d/%.o) $(BUILD)/obj/lib/runtime/extension.o: private BASEFLAGS := $(patsubst -O2,-Os,$(BASEFLAGS))
 HOT     := $(patsubst %,capture/%,call dict eval exec lexer object parse_expr) op/call op/registry op/verify file/pt2_nodes file/pt2_args
 $(patsubst %,$(BUILD)/obj/lib/%.o,$(HOT)): private BASEFLAGS := $(BASEFLAGS)
 $(BUILD)/obj/%.o: %.c | $(HEADERS)
@@ -241,13 +241,13 @@ install: all $(BUILD)/install/libtc.a $(BUILD)/gen/tc-ops.7 ## programs, library
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(TOOLS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(LAPACK) $(OPENBLAS) $(IMAGE) $(MPFR) $(DESTDIR)$(PREFIX)/lib
-	install -m 644 lib/tc.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 lib/tc.h lib/tc_ops.h $(DESTDIR)$(PREFIX)/include
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' tc.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for t in $(TOOLS); do $(BUILD)/bin/$$t --help=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t; done
 	for p in $(PAGES); do s=$${p##*.}; install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/$${p##*/}; done
 uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
-	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(addprefix $(DESTDIR)$(PREFIX)/lib/,tc-mpi.so tc-lapack.so tc-openblas.so tc-image.so tc-mpfr.so) $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
+	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(addprefix $(DESTDIR)$(PREFIX)/lib/,tc-mpi.so tc-lapack.so tc-openblas.so tc-image.so tc-mpfr.so) $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/include/tc_ops.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
 # A Debian package of what is installed, stripped; it depends on the packages of the libraries that were linked, and of the C library on the
 # version whose symbols, or packed relocations (2.36), are used. What is opened only where it is there is recommended.

@@ -76,6 +76,9 @@ struct tc_cmd {
 /* Runs the whole program; returns the exit code for main. */
 int tc_cmd_main(int argc, char **argv, const tc_tool *tool);
 
+/* Loads the extensions of --ops, each a FILE.so that this user named on the command line. */
+tc_status tc_cmd_ops(tc_cmd *c);
+
 /* ---- options ---- */
 bool tc_cmd_has(const tc_cmd *c, tc_opt_id id);
 const char *tc_cmd_get(const tc_cmd *c, tc_opt_id id); /* the last value; NULL when not given (also a FLAG, or OPT without "=") */

@@ -39,6 +39,10 @@ static const rule rules[] = {
     {TC_OPT_data, TAKES, "measures what a recipe reads", OPTIONS(TC_OPT_repeat, TC_OPT_warmup, TC_OPT_min_time, TC_OPT_trust, TC_OPT_to, TC_OPT_out)},
     {TC_OPT_calibrate, TAKES, "is of the machine", OPTIONS(TC_OPT_tuning, TC_OPT_out)},
     {TC_OPT_accuracy, TAKES, "is of the library", OPTIONS(TC_OPT_to, TC_OPT_out)},
+    {TC_OPT_opcheck, NEEDS, NULL, OPTIONS(TC_OPT_ops)},
+    {TC_OPT_opcheck, TAKES, "times nothing", OPTIONS(TC_OPT_ops, TC_OPT_trust)},
+    {TC_OPT_ops_list, NEEDS, NULL, OPTIONS(TC_OPT_ops)},
+    {TC_OPT_ops_list, TAKES, "runs nothing", OPTIONS(TC_OPT_ops, TC_OPT_trust)},
     {TC_OPT_plot, TAKES, "draws what runs have left", OPTIONS()},
 };
 

@@ -52,7 +52,8 @@ void summarise(sample_times *s);                                   /* sorts them
  * placement alone)? Times are in the order of the rounds, paired by round. */
 bool takes_longer(const sample_times *a, const sample_times *b);
 
-tc_status calibrate(tc_cmd *c); /* --calibrate: writes the constants of runtime/cost_model.h to --out */
+tc_status check_operators(tc_cmd *c); /* --opcheck */
+tc_status calibrate(tc_cmd *c);       /* --calibrate: writes the constants of runtime/cost_model.h to --out */
 
 tc_status profile_case(tc_profile_parts *p, bench_case *b, const way *ways, int w);
 

@@ -240,6 +240,8 @@ static tc_status run(tc_cmd *c) {
     bool different = false;
     const char *path = tc_cmd_get(c, TC_OPT_out);
     const char *data = tc_cmd_get(c, TC_OPT_data);
+    TC_TRY(tc_cmd_ops(c));
+    if (tc_cmd_has(c, TC_OPT_opcheck)) return c->noperands ? tc_usage(c, "--opcheck and a program: expected one of the two") : check_operators(c);
     TC_TRY(tc_cmd_format(c, formats, path, c->json ? AS_JSON : AS_TABLE, &r.format));
     TC_TRY(choose_ways(c, ways, &r.nways));
     TC_TRY(tc_cmd_int(c, TC_OPT_repeat, 1, 10000000, 0, &plan.repeat));
@@ -282,10 +284,10 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_op,        TC_OPT_compare,  TC_OPT_executor, TC_OPT_dim,    TC_OPT_model,    TC_OPT_mode,
-                                    TC_OPT_weights,   TC_OPT_rename,   TC_OPT_repeat,   TC_OPT_warmup, TC_OPT_min_time, TC_OPT_phase,
-                                    TC_OPT_calibrate, TC_OPT_accuracy, TC_OPT_tuning,   TC_OPT_data,   TC_OPT_trust,    TC_OPT_sdpa,
-                                    TC_OPT_profile,   TC_OPT_unit,     TC_OPT_cc,       TC_OPT_to,     TC_OPT_out,      TC_OPT_NONE};
+static const tc_opt_id options[] = {
+    TC_OPT_ops,    TC_OPT_opcheck, TC_OPT_op,      TC_OPT_compare,  TC_OPT_executor, TC_OPT_dim,       TC_OPT_model,    TC_OPT_mode,   TC_OPT_weights,
+    TC_OPT_rename, TC_OPT_repeat,  TC_OPT_warmup,  TC_OPT_min_time, TC_OPT_phase,    TC_OPT_calibrate, TC_OPT_accuracy, TC_OPT_tuning, TC_OPT_data,
+    TC_OPT_trust,  TC_OPT_sdpa,    TC_OPT_profile, TC_OPT_unit,     TC_OPT_cc,       TC_OPT_to,        TC_OPT_out,      TC_OPT_NONE};
 static const char *const topics[] = {"sdpa", NULL};
 static const tc_tool tool = {.name = "tc-bench",
                              .operands = "[PROGRAM... | KEY=VALUE...]",

@@ -283,18 +283,21 @@ static tc_status compile(compile_job *j) {
     return write_pt2_to(j, NULL);
 }
 
+static const tc_opt_id options[] = {
+    TC_OPT_out,    TC_OPT_to,     TC_OPT_model,        TC_OPT_mode,     TC_OPT_dim,      TC_OPT_weights, TC_OPT_rename,   TC_OPT_store_weights,
+    TC_OPT_meta,   TC_OPT_freeze, TC_OPT_quantize,     TC_OPT_relu_nan, TC_OPT_sanitize, TC_OPT_require, TC_OPT_variants, TC_OPT_tune,
+    TC_OPT_tuning, TC_OPT_prefix, TC_OPT_targets,      TC_OPT_cc,       TC_OPT_dump,     TC_OPT_bisect,  TC_OPT_minify,   TC_OPT_no_cache,
+    TC_OPT_op,     TC_OPT_config, TC_OPT_print_config, TC_OPT_ops,      TC_OPT_trust,    TC_OPT_NONE};
+
 static tc_status run(tc_cmd *c) {
     compile_job j = {.c = c};
+    if (is_extension_source(c)) return build_extension(c, options);
+    TC_TRY(tc_cmd_ops(c));
     tc_status s = compile(&j);
     close_all(&j);
     return s;
 }
 
-static const tc_opt_id options[] = {
-    TC_OPT_out,           TC_OPT_to,     TC_OPT_model,    TC_OPT_mode,     TC_OPT_dim,      TC_OPT_weights,      TC_OPT_rename,
-    TC_OPT_store_weights, TC_OPT_meta,   TC_OPT_freeze,   TC_OPT_quantize, TC_OPT_relu_nan, TC_OPT_sanitize,     TC_OPT_require,
-    TC_OPT_variants,      TC_OPT_tune,   TC_OPT_tuning,   TC_OPT_prefix,   TC_OPT_targets,  TC_OPT_cc,           TC_OPT_dump,
-    TC_OPT_bisect,        TC_OPT_minify, TC_OPT_no_cache, TC_OPT_op,       TC_OPT_config,   TC_OPT_print_config, TC_OPT_NONE};
 static const char *const topics[] = {"rewrites", "fusion", "memory", "quantize", "tuning", "sdpa", NULL};
 static const tc_tool tool = {.name = "tc-compile",
                              .topics = topics,

@@ -335,6 +335,7 @@ static bool is_source(const char *operand) {
 
 static tc_status run(tc_cmd *c) {
     const char *operand = c->noperands ? c->operands[0] : "-";
+    TC_TRY(tc_cmd_ops(c));
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
@@ -349,7 +350,7 @@ static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_dim,        TC_OPT_
                                     TC_OPT_print,     TC_OPT_summary,    TC_OPT_to,
                                     TC_OPT_out,       TC_OPT_opset,      TC_OPT_profile_shapes,
                                     TC_OPT_verify,    TC_OPT_dump,       TC_OPT_to_device,
-                                    TC_OPT_NONE};
+                                    TC_OPT_ops,       TC_OPT_trust,      TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

@@ -7,6 +7,7 @@
 #include "cmd/code.h"
 #include "cmd/profile.h"
 #include "cmd/program.h"
+#include "runtime/extension.h"
 
 #include <stdio.h>
 
@@ -189,10 +190,20 @@ static tc_status run_program(tc_cmd *c, tc_archive *a, const tc_program *p, cons
     return st;
 }
 
+static tc_status list_ops(void) {
+    tc_buf b = {0};
+    tc_extension_list(&b);
+    tc_cmd_show(stdout, tc_buf_str(&b), b.len);
+    tc_buf_free(&b);
+    return NULL;
+}
+
 static tc_status run(tc_cmd *c) {
     const char *path = c->noperands ? c->operands[0] : "-";
     tc_archive *a;
     tc_program *p;
+    TC_TRY(tc_cmd_ops(c));
+    if (tc_cmd_has(c, TC_OPT_ops_list)) return list_ops();
     TC_TRY(tc_cmd_archive(c, path, &a));
     tc_status st = tc_cmd_program(c, a, &p);
     tc_cmd_phase(c, "reading the program");
@@ -213,7 +224,7 @@ static const tc_opt_id options[] = {
     TC_OPT_cast,           TC_OPT_model,          TC_OPT_weights, TC_OPT_rename,   TC_OPT_seed,   TC_OPT_signature,  TC_OPT_sdpa,
     TC_OPT_numerics,       TC_OPT_fp32_precision, TC_OPT_stance,  TC_OPT_executor, TC_OPT_tuning, TC_OPT_trust,      TC_OPT_trace,
     TC_OPT_profile_shapes, TC_OPT_debug_values,   TC_OPT_check,   TC_OPT_profile,  TC_OPT_unit,   TC_OPT_skip_first, TC_OPT_wait,
-    TC_OPT_dump,           TC_OPT_check_guards,   TC_OPT_NONE};
+    TC_OPT_dump,           TC_OPT_check_guards,   TC_OPT_ops,     TC_OPT_ops_list, TC_OPT_NONE};
 static const char *const topics[] = {"guards", "recompiles", "sdpa", NULL};
 static const tc_tool tool = {
     .name = "tc-run",

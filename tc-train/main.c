@@ -216,6 +216,7 @@ static tc_status run(tc_cmd *c) {
     if (tc_cmd_has(c, TC_OPT_plot)) return plot_runs(c);
     if (!c->noperands) return tc_usage(c, "no recipe given");
     job j = {.c = c};
+    TC_TRY(tc_cmd_ops(c));
     tc_status s = run_job(&j);
     s = close_profile(&j, s);
     /* A rank that fails alone must abort the others, which would wait for it; errors that all ranks have end them normally. */
@@ -234,7 +235,7 @@ static tc_status run(tc_cmd *c) {
 
 static const tc_opt_id options[] = {TC_OPT_out,   TC_OPT_resume,  TC_OPT_max_time, TC_OPT_numerics,   TC_OPT_fp32_precision,
                                     TC_OPT_plot,  TC_OPT_profile, TC_OPT_unit,     TC_OPT_skip_first, TC_OPT_wait,
-                                    TC_OPT_trust, TC_OPT_dump,    TC_OPT_NONE};
+                                    TC_OPT_trust, TC_OPT_dump,    TC_OPT_ops,      TC_OPT_NONE};
 static const char *const topics[] = {"micro", "first", "update", "eval", "memory", NULL};
 static const tc_tool tool = {
     .name = "tc-train",

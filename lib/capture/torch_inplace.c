@@ -244,6 +244,11 @@ V tc_torch_record_inplace(C *c, const tc_op *op, tc_binding *b) {
     return (V)t;
 }
 
+static bool same_sizes(V a, V b) {
+    const tc_tensor *x = &((tensor *)a)->t, *y = &((tensor *)b)->t;
+    return tc_is_tensor(a) && tc_is_tensor(b) && x->rank == y->rank && !memcmp(x->size, y->size, sizeof *x->size * (size_t)x->rank);
+}
+
 /* A concrete call that writes to tensors other than its results: a functional row whose results from `first` on are copied to `targets`. */
 typedef struct {
     const tc_op *functional;
@@ -252,16 +257,23 @@ typedef struct {
     int ntargets, first;
 } writing_call;
 static V run_writing(C *c, const tc_op *op, const writing_call *w, struct tc_generator *gen) {
-    V all = tc_torch_apply(c, w->functional, w->args, tc_op_schema(w->functional)->nparams, w->objects, gen), *items = ((tuple *)all)->a;
-    for (int i = 0; i < w->ntargets; i++)
-        if (w->targets[i]) tc_torch_copy_into(c, w->targets[i], items[w->first + i]);
+    V all = tc_torch_apply(c, w->functional, w->args, tc_op_schema(w->functional)->nparams, w->objects, gen);
+    V *items = tc_is_tensor(all) ? &all : ((tuple *)all)->a;
+    const bool out = tc_op_schema(op)->has_out;
+    for (int i = 0; i < w->ntargets; i++) {
+        if (!w->targets[i]) continue;
+        if (out && !same_sizes(w->targets[i], items[i]))
+            tc_raise_code(c, TC_UNSUPPORTED, "%s with an out that has other sizes than the result is not supported", tc_op_name(op));
+        tc_torch_copy_into(c, w->targets[i], items[w->first + i]);
+    }
+    if (out) return tc_torch_results(c, tc_op_schema(op), w->targets, tc_op_schema(op)->nrets);
     return tc_torch_results(c, tc_op_schema(op), items, tc_op_schema(op)->nrets);
 }
 
 bool tc_torch_writes_arguments(const tc_schema *s) {
     bool any = false;
     for (int i = 0; i < s->nparams; i++) any |= s->params[i].mutated;
-    return any && !s->inplace && !s->has_out;
+    return any && !s->inplace;
 }
 
 V tc_torch_run_marked(C *c, const tc_op *op, tc_binding *b) {
@@ -275,7 +287,7 @@ V tc_torch_run_marked(C *c, const tc_op *op, tc_binding *b) {
         objects[i] = b->object[i];
         if (s->params[i].mutated) targets[n++] = b->object[i];
     }
-    return run_writing(c, op, &(writing_call){tc_op_functional(op), fa, objects, targets, n, s->nrets}, b->gen);
+    return run_writing(c, op, &(writing_call){tc_op_functional(op), fa, objects, targets, n, s->has_out ? 0 : s->nrets}, b->gen);
 }
 
 V tc_torch_run_unmarked(C *c, const tc_op *op, tc_binding *b, const tc_unmarked_writes *w) {

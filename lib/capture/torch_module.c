@@ -488,6 +488,15 @@ static V aten_missing(C *c, module *m, str *name) {
     if (v) tc_dict_set(c, m->d, (V)name, v);
     return v;
 }
+/* A name space of a file (torch.library) or of an extension. */
+static V own_missing(C *c, module *m, str *name) {
+    V v = aten_missing(c, m, name);
+    const char *ns = strrchr(m->name->s, '.') + 1;
+    if (!v && strncmp(name->s, "__", 2))
+        tc_raise(c, "AttributeError", "'_OpNamespace' '%s' object has no attribute '%s': an extension that defines %s::%s is given with --ops", ns,
+                 name->s, ns, name->s);
+    return v;
+}
 static V ops_missing(C *c, module *m, str *name) {
     char full[192];
     if (name->len > 60 || !strncmp(name->s, "__", 2)) return NULL;
@@ -495,9 +504,11 @@ static V ops_missing(C *c, module *m, str *name) {
     static const char *const spaces[] = {"aten", "prims", "higher_order", "quantized_decomposed", "torchvision", "image", "transformers"};
     bool known = false;
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) known |= !strcmp(name->s, spaces[i]);
-    if (!known) return NULL;
+    if (!strcmp(name->s, "load_library"))
+        tc_raise_code(c, TC_UNSUPPORTED,
+                      "torch.ops.load_library() is not part of the model language: a model loads no native code; give the extension with --ops");
     module *ns = tc_module(c, full);
-    ns->missing = aten_missing;
+    ns->missing = known ? aten_missing : own_missing;
     tc_dict_set(c, m->d, (V)name, (V)ns);
     return (V)ns;
 }

@@ -265,6 +265,7 @@ static tc_status build_one(build *b, tc_cc_kind kind, const char *isa, const cha
     tc_status s = command(&w, b->a, kind, &o);
     if (define) tc_vec_push(&w, define);
     if (o.weights) tc_vec_push(&w, tc_arena_printf(b->a, "-DTC_WEIGHTS=\"\\\"%s/%s.weights\\\"\"", b->dir, b->name));
+    if (o.header) tc_vec_push(&w, tc_arena_printf(b->a, "-I%s", b->dir));
     tc_vec_push(&w, tc_arena_printf(b->a, "%s/%s.c", b->dir, b->name));
     tc_vec_push(&w, "-o");
     tc_vec_push(&w, object);
@@ -373,6 +374,7 @@ static tc_status build_in(build *b, const char *text, size_t len, tc_cc_kind kin
     if (weights && strpbrk(b->dir, "\"\\\n")) return tc_error(TC_ENV, "%s: a quote, a backslash or a line break in the name of the folder", b->dir);
     tc_status s = tc_file_write(tc_arena_printf(b->a, "%s/%s.c", b->dir, b->name), text, len);
     if (!s && weights) s = tc_file_write(tc_arena_printf(b->a, "%s/%s.weights", b->dir, b->name), tc_buf_str(weights), weights->len);
+    if (!s && b->o->header) s = tc_file_write(tc_arena_printf(b->a, "%s/%s", b->dir, b->o->header_name), b->o->header, strlen(b->o->header));
     if (!s) s = build_all(b, kind, &product);
     tc_status kept = b->o->dump ? tc_file_write(tc_arena_printf(b->a, "%s/command", b->dir), tc_buf_str(&b->lines), b->lines.len) : NULL;
     if (!s) s = kept;

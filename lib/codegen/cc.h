@@ -16,7 +16,8 @@ typedef struct {
     const char *const *targets; /* several rows of isa.tab: the text is compiled once per row with TC_TARGET defined as its name, and once without */
     int ntargets;               /* 0 or 1: only isa counts */
     const tc_buf *weights;      /* written to a file beside the text; TC_WEIGHTS is defined as its path, a string literal (for .incbin); NULL: none */
-    const char *dump;           /* a directory that keeps source, command and log; NULL: a temporary one, removed unless the compiler fails */
+    const char *header_name, *header; /* written beside the text, found by #include; NULL: none */
+    const char *dump;                 /* a directory that keeps source, command and log; NULL: a temporary one, removed unless the compiler fails */
 } tc_cc_options;
 
 /* Compiles C text; out: the bytes of the product. TC_ENV: the compiler is not found, fails (with its log's path and first lines), or takes longer than

@@ -67,6 +67,29 @@ static tc_status load_fd(tc_modules *m, int fd, const char *isa) {
     return NULL;
 }
 
+tc_status tc_code_seal(const void *code, size_t len, const char *isa, const void *scope, size_t scope_len, bool trusted, int *out_fd,
+                       bool *out_runs) {
+    *out_runs = trusted || !len;
+    int fd = memfd_create("tc-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) return tc_error(TC_ENV, "memory for compiled code: %s", strerror(errno));
+    tc_status s = tc_write_all(fd, code, len, "memory for compiled code");
+    if (!s && fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
+        s = tc_error(TC_ENV, "sealing compiled code: %s", strerror(errno));
+    if (!s && !*out_runs) { /* hashes the sealed copy, which nobody can change any more */
+        void *copy = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+        if (copy == MAP_FAILED) s = tc_error(TC_ENV, "memory for compiled code: %s", strerror(errno));
+        else {
+            unsigned char hash[TC_TRUST_BYTES];
+            tc_trust_hash(copy, len, isa, scope, scope_len, hash);
+            munmap(copy, len);
+            *out_runs = tc_trust_known(hash);
+        }
+    }
+    if (s) close(fd);
+    else *out_fd = fd;
+    return s;
+}
+
 tc_status tc_modules_load(tc_modules *m, const void *code, size_t len, const char *isa, const void *scope, size_t scope_len, bool trusted,
                           const char **out_note) {
     *out_note = NULL;
@@ -74,23 +97,12 @@ tc_status tc_modules_load(tc_modules *m, const void *code, size_t len, const cha
         *out_note = "it is for another instruction set";
         return NULL;
     }
-    int fd = memfd_create("tc-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0) return tc_error(TC_ENV, "memory for compiled code: %s", strerror(errno));
-    tc_status s = tc_write_all(fd, code, len, "memory for compiled code");
-    if (!s && fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
-        s = tc_error(TC_ENV, "sealing compiled code: %s", strerror(errno));
-    if (!s && !trusted && len) { /* hashes the sealed copy, which nobody can change any more */
-        void *copy = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
-        if (copy == MAP_FAILED) s = tc_error(TC_ENV, "memory for compiled code: %s", strerror(errno));
-        else {
-            unsigned char hash[TC_TRUST_BYTES];
-            tc_trust_hash(copy, len, isa, scope, scope_len, hash);
-            munmap(copy, len);
-            if (!tc_trust_known(hash)) *out_note = "this user did not compile it";
-        }
-    }
-    size_t before = m->all.len;
-    if (!s && !*out_note) s = load_fd(m, fd, isa);
+    int fd;
+    bool runs;
+    TC_TRY(tc_code_seal(code, len, isa, scope, scope_len, trusted, &fd, &runs));
+    if (!runs) *out_note = "this user did not compile it";
+    const size_t before = m->all.len;
+    tc_status s = runs ? load_fd(m, fd, isa) : NULL;
     if (m->all.len == before) close(fd);
     return s;
 }

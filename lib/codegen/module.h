@@ -15,6 +15,9 @@ typedef struct tc_modules tc_modules;
 tc_modules *tc_modules_create(void);
 /* Unloads the code; groups found in it are invalid afterwards. NULL is allowed. */
 void tc_modules_destroy(tc_modules *m);
+/* Copies code into a sealed memory file, which the caller closes. out_runs: is it trusted, or does its hash stand in the user's trust record? */
+tc_status tc_code_seal(const void *code, size_t len, const char *isa, const void *scope, size_t scope_len, bool trusted, int *out_fd, bool *out_runs);
+
 /* Copies the code into a sealed memory file, checks its hash against the user's trust record (unless `trusted`) and loads it. Code that is not trusted
  * or that this processor cannot run is not loaded: *out_note (static text) says why, and the status is NULL. TC_CONTENT: damaged. */
 tc_status tc_modules_load(tc_modules *m, const void *code, size_t len, const char *isa, const void *scope, size_t scope_len, bool trusted,

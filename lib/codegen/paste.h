@@ -7,5 +7,6 @@
 extern const tc_embedded tc_prelude_text; /* codegen/prelude.h and what it includes, preprocessed */
 extern const tc_embedded tc_abi_text;     /* codegen/tc_abi.h as it is */
 extern const tc_embedded tc_filter_text;  /* codegen/filter.h as it is */
+extern const tc_embedded tc_ops_text;     /* tc_ops.h without comments */
 
 #endif

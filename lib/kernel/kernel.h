@@ -93,6 +93,7 @@ typedef struct tc_kcall {
     int64_t
         knob[TC_KNOBS]; /* values of the knobs, numbered as tc_kernel.knobs writes them; 0: the kernel decides. Also set for scratch and pack_bytes */
     const void *packed; /* what tc_kernel.pack wrote, or NULL. In scratch() it only says whether there will be one */
+    const struct tc_kernel *kernel; /* the kernel that runs: operators of extensions have one function for all */
 } tc_kcall;
 
 enum {

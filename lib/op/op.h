@@ -139,6 +139,9 @@ struct tc_op {
 const tc_op *tc_op_find(const char *name);
 /* All overloads of `name`, in the order in which PyTorch tries them. Returns their number, at most max. */
 int tc_op_overloads(const char *name, const tc_op **out, int max);
+/* Adds the row of an operator that an extension defines (extension.h); row is copied, schema lives for ever. functional: of one that writes to its
+ * arguments, else NULL. TC_CONTENT: the name is taken, or its name space is tc's. */
+tc_status tc_op_register(const tc_op *row, const tc_schema *schema, const tc_op *functional, const tc_op **out);
 bool tc_op_takes_numbers(const tc_op *op); /* does PyTorch accept a Python number for Tensor parameters after the first? */
 bool tc_op_takes_out(const tc_op *op);     /* does PyTorch accept torch.NAME(..., out=) for this functional row? */
 /* What PyTorch does with an operator beyond its schema: letters behind the schemas in aten_schemas.txt. Those of one line are true of all forms of its
@@ -162,8 +165,9 @@ bool tc_op_lacks_kernel(const char *name, tc_dtype d);
 const tc_schema *tc_op_schema(const tc_op *op);   /* parsed on first use, thread-safe, lives for ever */
 bool tc_op_mutates(const tc_op *op);              /* its schema marks a parameter as written to */
 const char *tc_op_name(const tc_op *op);          /* "aten.add.Tensor" */
+bool tc_op_of_known_space(const char *name);      /* its name space is one of tc's rows: those of others are extensions' */
 bool tc_op_is_known_to_pytorch(const char *name); /* PyTorch has it, tc lacks it: exit 5; unknown to both: exit 3 */
-size_t tc_op_count(void);
+size_t tc_op_count(void);                         /* the rows of tc, then those of extensions */
 const tc_op *tc_op_at(size_t i);
 /* Calls fn for each argument value of which n reads elements (not only sizes). */
 void tc_op_each_read(const tc_node *n, void (*fn)(void *ctx, const tc_value *v), void *ctx);

@@ -1,7 +1,8 @@
 /* The operator registry: finds rows of all families by name; derives in-place and out forms on demand; parses schemas on first use.
  *
  *     tc_op_families[]  ->  rows by key "ns::name.overload" (hash, built once)  ->  schema, printed name
- *                           add_.Tensor, add.out: made from PyTorch's schema of that name and the row of the functional one */
+ *                           add_.Tensor, add.out: made from PyTorch's schema of that name and the row of the functional one
+ *     tc_op_register     ->  rows of extensions, added while the program runs, found in the same way */
 #include "op/op.h"
 #include "op/schema.h"
 
@@ -13,7 +14,7 @@
 extern const tc_op *const tc_op_families[];
 
 typedef struct {
-    tc_op derived;   /* in-place and out forms: their derived row; the first member, so that a row's address is the entry's */
+    tc_op derived;   /* in-place and out forms, operators of extensions: their row; the first member, so that a row's address is the entry's */
     const tc_op *op; /* the row, or &derived */
     const tc_op *functional;
     const char *key, *name; /* "aten::add.Tensor", "aten.add.Tensor" */
@@ -31,7 +32,9 @@ static struct {
     uint32_t *by_name; /* open addressing; 0: empty, else row + 1 */
     entry **by_op;     /* the same, keyed by row address */
     size_t mask;
-    tc_map derived; /* key to entry; NULL value: no such form */
+    tc_map derived;        /* key to entry, also of added rows; NULL value: no such form */
+    TC_VEC(entry *) added; /* operators of extensions, in the order in which they were registered */
+    _Atomic(size_t) nadded;
 } reg = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static size_t hash_ptr(const void *p) { return (size_t)(((uintptr_t)p >> 4) * 0x9E3779B97F4A7C15ull >> 20); }
@@ -178,11 +181,20 @@ static const tc_op *functional_of(const tc_schema *s) {
     return best ? best->op : NULL;
 }
 
+static const tc_op *added(const char *key) {
+    if (!atomic_load_explicit(&reg.nadded, memory_order_acquire)) return NULL;
+    pthread_mutex_lock(&reg.lock);
+    const entry *e = tc_map_find(&reg.derived, key);
+    pthread_mutex_unlock(&reg.lock);
+    return e ? e->op : NULL;
+}
+
 /* The caller does not hold the lock. NULL if PyTorch has no such form or tc lacks the functional row. */
 static const tc_op *derive(const char *key) {
     size_t n;
     const char *line = tc_aten_line(key, strlen(key), &n);
-    if (!line || !memmem(line, n, "!)", 2)) return NULL;
+    if (!line) return added(key);
+    if (!memmem(line, n, "!)", 2)) return NULL;
     pthread_mutex_lock(&reg.lock);
     entry **place = (entry **)tc_map_put(&reg.derived, key, strlen(key)), *e = *place;
     if (!e) {
@@ -204,9 +216,11 @@ static const tc_op *derive(const char *key) {
     return e ? e->op : NULL;
 }
 
+/* Name spaces of tc's own rows, which no extension adds to. */
+static const char *const spaces[] = {"aten", "prims", "higher_order", "tc", "quantized_decomposed", "torchvision", "image", "transformers"};
+
 /* Converts any spelling of an operator's name to its key; false if the key is too long. */
 static bool key_of_name(const char *name, char *key, size_t cap) {
-    static const char *const spaces[] = {"aten", "prims", "higher_order", "tc", "quantized_decomposed", "torchvision", "image", "transformers"};
     const char *sep = strstr(name, "::");
     int n;
     if (sep) {
@@ -236,6 +250,51 @@ const tc_op *tc_op_find(const char *name) {
     return e ? e->op : derive(key);
 }
 
+static bool is_known_space(const char *ns) {
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (!strcmp(ns, spaces[i])) return true;
+    return false;
+}
+bool tc_op_of_known_space(const char *name) {
+    char key[160];
+    if (!key_of_name(name, key, sizeof key)) return true;
+    *strstr(key, "::") = 0;
+    return is_known_space(key);
+}
+
+tc_status tc_op_register(const tc_op *row, const tc_schema *schema, const tc_op *functional, const tc_op **out) {
+    start();
+    if (is_known_space(schema->ns)) return tc_error(TC_CONTENT, "operator %s::%s: the name space %s is tc's", schema->ns, schema->name, schema->ns);
+    pthread_mutex_lock(&reg.lock);
+    const char *key = tc_arena_printf(&reg.arena, "%s::%s%s%s", schema->ns, schema->name, *schema->overload ? "." : "", schema->overload);
+    entry **place = (entry **)tc_map_put(&reg.derived, key, strlen(key)), *e = *place;
+    const bool known = e != NULL;
+    if (!known) {
+        *place = e = TC_NEW(&reg.arena, entry);
+        e->derived = *row;
+        e->op = &e->derived;
+        e->functional = functional ? functional : e->op;
+        e->key = key;
+        e->name = name_of_key(&reg.arena, key);
+        atomic_store_explicit(&e->schema, (tc_schema *)(uintptr_t)schema, memory_order_release);
+        tc_vec_push(&reg.added, e);
+        atomic_store_explicit(&reg.nadded, reg.added.len, memory_order_release);
+    }
+    pthread_mutex_unlock(&reg.lock);
+    if (known) return tc_error(TC_CONTENT, "operator %s is defined twice", key);
+    *out = e->op;
+    return NULL;
+}
+
+/* The operator of extensions at i, or NULL. */
+static const tc_op *added_at(size_t i) {
+    if (i >= atomic_load_explicit(&reg.nadded, memory_order_acquire)) return NULL;
+    pthread_mutex_lock(&reg.lock);
+    const entry *e = reg.added.data[i];
+    pthread_mutex_unlock(&reg.lock);
+    return e->op;
+}
+
 const char *tc_op_name(const tc_op *op) { return entry_of(op)->name; }
 bool tc_op_resizes(const tc_op *op) {
     const tc_schema *s = tc_op_schema(op);
@@ -245,12 +304,12 @@ const tc_op *tc_op_functional(const tc_op *op) { return entry_of(op)->functional
 
 size_t tc_op_count(void) {
     start();
-    return reg.nrows;
+    return reg.nrows + atomic_load_explicit(&reg.nadded, memory_order_acquire);
 }
 
 const tc_op *tc_op_at(size_t i) {
     start();
-    return i < reg.nrows ? reg.rows[i].op : NULL;
+    return i < reg.nrows ? reg.rows[i].op : added_at(i - reg.nrows);
 }
 
 /* ---- overloads in the order of PyTorch's argument parser ---- */
@@ -303,8 +362,8 @@ int tc_op_overloads(const char *name, const tc_op **out, int max) {
     size_t n = strlen(key);
     found f = {out, 0, max};
     tc_aten_each(key, n, add_line, &f);
-    for (size_t i = 0; i < reg.nrows && f.n < max; i++) { /* rows with schemas that PyTorch lacks */
-        entry *e = &reg.rows[i];
+    for (size_t i = 0; i < tc_op_count() && f.n < max; i++) { /* rows with schemas that PyTorch lacks */
+        const entry *e = i < reg.nrows ? &reg.rows[i] : entry_of(tc_op_at(i));
         size_t len;
         if (!strncmp(e->key, key, n) && (!e->key[n] || e->key[n] == '.') && !tc_aten_line(e->key, strlen(e->key), &len)) out[f.n++] = e->op;
     }

@@ -31,7 +31,9 @@ static bool take(parser *p, char c) {
 static bool word(parser *p, const char **out, size_t *n) {
     space(p);
     const char *w = p->s;
-    while (p->s < p->end && (isalnum((unsigned char)*p->s) || *p->s == '_' || (*p->s == '.' && p->s > w && !isdigit((unsigned char)w[0])))) p->s++;
+    while (p->s < p->end && (isalnum((unsigned char)*p->s) || *p->s == '_' || (*p->s == '.' && p->s > w && !isdigit((unsigned char)w[0])) ||
+                             (p->end - p->s > 1 && !memcmp(p->s, "::", 2) && p->s > w)))
+        p->s += 1 + (*p->s == ':');
     *out = w;
     *n = (size_t)(p->s - w);
     return *n > 0;

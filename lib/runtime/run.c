@@ -88,7 +88,8 @@ static tc_status alloc_out(tc_kcall *k, int out, tc_dtype dtype, int rank, const
     return tc_tensor_empty(dtype, rank, size, &k->outs[out]);
 }
 
-static void kernel_setup(tc_exec *e, kernel_call *k) {
+static void kernel_setup(tc_exec *e, kernel_call *k, const tc_kernel *kernel) {
+    k->k.kernel = kernel;
     k->k.scratch = NULL;
     k->k.pool = e->pool;
     k->k.isa = e->isa;
@@ -114,7 +115,7 @@ size_t call_scratch(tc_exec *e, const bound *b, const call *c) {
     if (c->kind != CALL_KERNEL) return 0;
     size_t more = tiles_scratch(b, c, (int)workers) + (c->block && !c->apart ? tc_block_region_scratch(c->block, (int)workers) : 0), own = 0;
     size_t loop = c->apart ? workers * tc_block_scratch(c->block) + tc_block_temps(c->block) : 0;
-    kernel_setup(e, c->kernel);
+    kernel_setup(e, c->kernel, c->group->node->op->kernel);
     if (c->group->node->op->kernel->scratch) own = tc_pad64(c->group->node->op->kernel->scratch(&c->kernel->k, (int)workers));
     return own + more > loop ? own + more : loop;
 }
@@ -146,7 +147,7 @@ tc_status run_kernel(frame *f, kernel_call *k, const tc_node *n, call *c) {
         TC_TRY(tc_sym_eval(k->late[i].number, e->vars, e->nvars, &v));
         k->late[i].arg->num = tc_sym_type(k->late[i].number) == TC_SYM_FLOAT ? tc_scalar_float(v.f) : tc_scalar_bool(v.i);
     }
-    kernel_setup(e, k);
+    kernel_setup(e, k, kn);
     k->k.packed = NULL;
     if (k->pack_bytes) TC_TRY(packed_data(e, k, n, &k->k.packed));
     if (n->op->flags & TC_OP_RANDOM && !e->gen) return tc_error(TC_USAGE, "%s draws random numbers and no generator was given", tc_op_name(n->op));

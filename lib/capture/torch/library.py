@@ -7,14 +7,6 @@ from torch.autograd import Function
 _defined = {}  # "space::name" -> CustomOpDef
 
 
-class _OpNamespace:  # torch.ops.name
-    def __init__(self, name):
-        self._name = name
-
-    def __getattr__(self, op):
-        raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{op}'")
-
-
 def _split(name):  # "space::op.overload"
     space, mark, op = name.partition("::")
     if not mark or not space or not op:
@@ -41,8 +33,6 @@ class CustomOpDef:
             raise NotImplementedError(f"several overloads of one operator are not part of the model language: {self._qualname}.{overload}")
         _defined[self._qualname] = self
         setattr(self, overload, self)  # torch.ops.space.name.default
-        if not hasattr(torch.ops, space):
-            setattr(torch.ops, space, _OpNamespace(space))
         setattr(getattr(torch.ops, space), op, self)
 
     def __call__(self, *args, **kwargs):

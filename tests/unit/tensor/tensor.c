@@ -5,7 +5,9 @@
 
 #include <cmocka.h>
 
+#include "tensor/narrow.h"
 #include "tensor/tensor.h"
+#include "tc_ops.h"
 
 #include <math.h>
 
@@ -151,12 +153,32 @@ static void test_promotion(void **state) {
     }
 }
 
+/* The conversions of tc_ops.h are those of the library: all patterns widened, and narrowed again with the float32 around them. */
+static void test_conversions_of_the_extensions_header(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < 65536; i++) {
+        const uint16_t h = (uint16_t)i;
+        assert_int_equal(tc_f32_bits(tc_ops_f16_to_f32(h)), tc_f32_bits(tc_f16_to_f32(h)));
+        assert_int_equal(tc_f32_bits(tc_ops_bf16_to_f32(h)), tc_f32_bits(tc_bf16_to_f32(h)));
+        for (int32_t d = -0x1001; d <= 0x1001; d++) { /* to both sides of the halves between neighbours */
+            if (d == -0xffe) d = -2;
+            if (d == 3) d = 0xfff;
+            const float f = tc_bits_f32(tc_f32_bits(tc_f16_to_f32(h)) + (uint32_t)d), b = tc_bits_f32((i << 16) + (uint32_t)(d * 8));
+            assert_int_equal(tc_ops_f32_to_f16(f), tc_f32_to_f16(f));
+            assert_int_equal(tc_ops_f32_to_f16(b), tc_f32_to_f16(b));
+            assert_int_equal(tc_ops_f32_to_bf16(f), tc_f32_to_bf16(f));
+            assert_int_equal(tc_ops_f32_to_bf16(b), tc_f32_to_bf16(b));
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_print),
                                        cmocka_unit_test(test_views_stay_inside),
                                        cmocka_unit_test(test_clone_packs_a_transpose),
                                        cmocka_unit_test(test_casts_as_pytorch),
                                        cmocka_unit_test(test_compare),
-                                       cmocka_unit_test(test_promotion)};
+                                       cmocka_unit_test(test_promotion),
+                                       cmocka_unit_test(test_conversions_of_the_extensions_header)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
