@@ -210,11 +210,16 @@ static tc_status read_all(tc_arena *a, const tc_extension *x, const tc_ops_exten
     return NULL;
 }
 
-tc_status tc_extension_register(const tc_extension *x, const tc_ops_extension *table, tc_status (*run)(tc_kcall *c)) {
+tc_status tc_extension_register(const tc_extension *x, const tc_ops_extension *table, tc_status (*run)(tc_kcall *c), bool *out_some) {
     tc_arena a = {0}; /* kept: rows live as long as the process */
     tc_extension_op *all = TC_NEWN(&a, tc_extension_op, (size_t)table->nops + 1);
     tc_status st = read_all(&a, x, table, all);
-    if (st) tc_arena_free(&a);
-    for (uint32_t i = 0; i < table->nops && !st; i++) st = add_op(&a, &all[i], run);
+    uint32_t n = 0;
+    while (n < table->nops && !st) {
+        st = add_op(&a, &all[n], run);
+        if (!st) n++;
+    }
+    *out_some = n > 0;
+    if (!n) tc_arena_free(&a);
     return st;
 }

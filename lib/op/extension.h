@@ -41,8 +41,8 @@ typedef struct {
 const tc_extension_op *tc_extension_op_of(const tc_op *op);
 
 /* Checks the n operators of a table and registers them, all or (but for names that another thread takes meanwhile) none; x lives for ever, run is what
- * executes them. TC_CONTENT naming the operator and what is wrong with it. */
-tc_status tc_extension_register(const tc_extension *x, const tc_ops_extension *table, tc_status (*run)(tc_kcall *c));
+ * executes them. out_some: there are rows that lead to x. TC_CONTENT naming the operator and what is wrong with it. */
+tc_status tc_extension_register(const tc_extension *x, const tc_ops_extension *table, tc_status (*run)(tc_kcall *c), bool *out_some);
 
 /* A call of the operator with small tensors that fit its shape rule, and defaults, 1 or 0.5 for numbers: "my::f(f32[2,3,5], f32[5], 1.0)". */
 void tc_extension_sample(const tc_extension_op *o, tc_buf *out);

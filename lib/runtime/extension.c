@@ -343,7 +343,7 @@ static tc_status read_table(tc_extension *x, const tc_ops_extension *given_table
         x->dtype[i + 1] = d;
         if (d != TC_DTYPE_NONE) x->code[d] = (uint8_t)(i + 1);
     }
-    x->name = t->name ? tc_xstrdup(t->name) : "";
+    x->name = tc_xstrdup(t->name ? t->name : "");
     return NULL;
 }
 
@@ -378,9 +378,15 @@ static tc_status load(const char *path, bool trusted) {
     tc_extension *x = tc_xcalloc(1, sizeof *x);
     tc_ops_extension t;
     tc_status s = entry ? read_table(x, entry(&api), &t) : tc_error(TC_CONTENT, "no extension: it does not define %s", TC_OPS_SYMBOL);
+    bool some = false;
     x->path = tc_xstrdup(path);
-    if (!s) s = tc_extension_register(x, &t, run);
-    return s; /* it stays loaded even then: its constructors may have left pointers to its code */
+    if (!s) s = tc_extension_register(x, &t, run, &some);
+    if (!some) { /* the library stays loaded even then: its constructors may have left pointers to its code */
+        free((void *)(uintptr_t)x->path);
+        free((void *)(uintptr_t)x->name);
+        free(x);
+    }
+    return s;
 }
 
 tc_status tc_extension_load(const char *path, bool trusted) {
