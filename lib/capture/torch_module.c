@@ -500,15 +500,13 @@ static V own_missing(C *c, module *m, str *name) {
 static V ops_missing(C *c, module *m, str *name) {
     char full[192];
     if (name->len > 60 || !strncmp(name->s, "__", 2)) return NULL;
+    if (!strcmp(name->s, "tc")) return NULL; /* what tc's passes make, which PyTorch lacks */
     snprintf(full, sizeof full, "torch.ops.%s", name->s);
-    static const char *const spaces[] = {"aten", "prims", "higher_order", "quantized_decomposed", "torchvision", "image", "transformers"};
-    bool known = false;
-    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) known |= !strcmp(name->s, spaces[i]);
     if (!strcmp(name->s, "load_library"))
         tc_raise_code(c, TC_UNSUPPORTED,
                       "torch.ops.load_library() is not part of the model language: a model loads no native code; give the extension with --ops");
     module *ns = tc_module(c, full);
-    ns->missing = known ? aten_missing : own_missing;
+    ns->missing = tc_op_is_own_space(name->s) ? aten_missing : own_missing;
     tc_dict_set(c, m->d, (V)name, (V)ns);
     return (V)ns;
 }

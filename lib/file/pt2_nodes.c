@@ -598,11 +598,12 @@ static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_
 /* ---- dispatch ---- */
 static void unknown(tc_pt2_reader *r, const raw_node *n) {
     const char *target = n->target->name;
-    bool aten = !strncmp(target, "torch.ops.aten.", 15);
-    if (!aten && !strncmp(target, "torch.ops.", 10) && !tc_op_of_known_space(target))
+    const bool ops = !strncmp(target, "torch.ops.", 10), aten = ops && !strncmp(target + 10, "aten.", 5);
+    char ns[64];
+    snprintf(ns, sizeof ns, "%.*s", (int)strcspn(target + 10 * ops, "."), target + 10 * ops);
+    if (ops && !tc_op_is_own_space(ns))
         tc_jr_fail(&r->j, TC_UNSUPPORTED, "operator %s is not supported: --ops FILE gives the extension that defines it", target + 10);
-    else if (!aten || tc_op_is_known_to_pytorch(target))
-        tc_jr_fail(&r->j, TC_UNSUPPORTED, "operator %s is not supported", !strncmp(target, "torch.ops.", 10) ? target + 10 : target);
+    else if (!aten || tc_op_is_known_to_pytorch(target)) tc_jr_fail(&r->j, TC_UNSUPPORTED, "operator %s is not supported", target + 10 * ops);
     else tc_jr_fail(&r->j, TC_CONTENT, "there is no operator %s", target + 10);
 }
 

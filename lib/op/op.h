@@ -162,10 +162,10 @@ bool tc_op_marked(const tc_op *functional, char mark); /* by the operator's name
  * int: u8 to i64, uint: u16 to u64, complex: c64 and c128, f8: all floats of 8 bits. Made by calling every operator on its samples in every dtype, in
  * PyTorch 2.15 and in tc. */
 bool tc_op_lacks_kernel(const char *name, tc_dtype d);
-const tc_schema *tc_op_schema(const tc_op *op);   /* parsed on first use, thread-safe, lives for ever */
+const tc_schema *tc_op_schema(const tc_op *op); /* parsed on first use, thread-safe, lives for ever */
 bool tc_op_mutates(const tc_op *op);              /* its schema marks a parameter as written to */
 const char *tc_op_name(const tc_op *op);          /* "aten.add.Tensor" */
-bool tc_op_of_known_space(const char *name);      /* its name space is one of tc's rows: those of others are extensions' */
+bool tc_op_is_own_space(const char *ns);          /* "aten": does tc have rows of that name space? Others are extensions' */
 bool tc_op_is_known_to_pytorch(const char *name); /* PyTorch has it, tc lacks it: exit 5; unknown to both: exit 3 */
 size_t tc_op_count(void);                         /* the rows of tc, then those of extensions */
 const tc_op *tc_op_at(size_t i);

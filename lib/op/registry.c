@@ -250,21 +250,16 @@ const tc_op *tc_op_find(const char *name) {
     return e ? e->op : derive(key);
 }
 
-static bool is_known_space(const char *ns) {
+bool tc_op_is_own_space(const char *ns) {
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
         if (!strcmp(ns, spaces[i])) return true;
     return false;
 }
-bool tc_op_of_known_space(const char *name) {
-    char key[160];
-    if (!key_of_name(name, key, sizeof key)) return true;
-    *strstr(key, "::") = 0;
-    return is_known_space(key);
-}
 
 tc_status tc_op_register(const tc_op *row, const tc_schema *schema, const tc_op *functional, const tc_op **out) {
     start();
-    if (is_known_space(schema->ns)) return tc_error(TC_CONTENT, "operator %s::%s: the name space %s is tc's", schema->ns, schema->name, schema->ns);
+    if (tc_op_is_own_space(schema->ns))
+        return tc_error(TC_CONTENT, "operator %s::%s: the name space %s is tc's", schema->ns, schema->name, schema->ns);
     pthread_mutex_lock(&reg.lock);
     const char *key = tc_arena_printf(&reg.arena, "%s::%s%s%s", schema->ns, schema->name, *schema->overload ? "." : "", schema->overload);
     entry **place = (entry **)tc_map_put(&reg.derived, key, strlen(key)), *e = *place;

@@ -60,6 +60,8 @@ setup() { scratch && cp -r "$BATS_FILE_TMPDIR"/{*.so,*.py,*.pt2,data} .; }
     fails 5 "node f: operator my.f.default is not supported: --ops FILE gives the extension that defines it" tc-run own.pt2 --input x=1x3xf32=1,2,3
     fails 5 "my.f.default" tc-compile --ops scale.so own.pt2 --dim B=2 -o own.c
     fails 5 "my.f.default has no form in ONNX" tc-export --ops scale.so own.pt2 -o own.onnx
+    sed 's/torch.ops.my.g/torch.ops.tc.attention/' a.py >b.py # what passes make is no part of the language
+    fails 3 "module 'torch.ops' has no attribute 'tc'" tc-export b.py:M --input x=2xf32
     printf 'import torch\ntorch.ops.load_library("scale.so")\n' >a.py
     fails 5 "torch.ops.load_library() is not part of the model language" tc-export a.py:M
 }
