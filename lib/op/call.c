@@ -283,11 +283,6 @@ static bool any_complex(const tc_shape_ctx *c) {
     for (int i = 0; i < c->nargs; i++) any |= tc_sh_meta(c, i) && tc_is_complex(tc_sh_meta(c, i)->dtype);
     return any;
 }
-static bool has_param(const tc_schema *s, const char *name) {
-    for (int i = 0; i < s->nparams; i++)
-        if (!strcmp(s->params[i].name, name)) return true;
-    return false;
-}
 /* What no shape rule says of numbers: one that becomes elements is one that their type holds, and no setting of a real result is complex. */
 static tc_status check_numbers(const tc_shape_ctx *c) {
     const tc_schema *s = tc_op_schema(c->op);
@@ -297,8 +292,8 @@ static tc_status check_numbers(const tc_shape_ctx *c) {
         const tc_param *p = &s->params[i];
         const tc_arg *a = &c->args[i];
         if (p->type != TC_T_SCALAR || a->kind != TC_A_SCALAR || a->is_sym) continue;
-        if (a->scalar.kind != TC_KIND_COMPLEX && tc_scalar_fits(a->scalar, d)) continue;     /* nearly all: no name is compared */
-        const bool product = has_param(s, "beta") && has_param(s, "alpha") && !any_empty(c); /* addmm and its relatives */
+        if (a->scalar.kind != TC_KIND_COMPLEX && tc_scalar_fits(a->scalar, d)) continue; /* nearly all: no name is compared */
+        const bool product = tc_schema_param(s, "beta") >= 0 && tc_schema_param(s, "alpha") >= 0 && !any_empty(c); /* addmm and its relatives */
         if (a->scalar.kind == TC_KIND_COMPLEX && tc_word_in(" ord p maxnorm ", p->name)) return tc_sh_fail(c, "%s must be real-valued", p->name);
         if (product && is_complex_number(a) && !any_complex(c)) return tc_sh_fail(c, "argument '%s' is complex and the tensors are not", p->name);
         const bool element = (product && tc_word_in(" alpha beta ", p->name)) || (tc_is_float(d) && tc_word_in(" min_val max_val ", p->name)) ||

@@ -8,18 +8,12 @@
 
 #include <stdio.h>
 
-static int param(const tc_op *op, const char *name) {
-    const tc_schema *s = tc_op_schema(op);
-    for (int i = 0; i < s->nparams; i++)
-        if (!strcmp(s->params[i].name, name)) return i;
-    return -1;
-}
 static int format_of(const tc_arg *args, int i) { return i >= 0 && args[i].kind == TC_A_MEMFORMAT ? args[i].code : 4; } /* 4: preserve */
 
 /* ---- shapes ---- */
 static tc_status shape_clone(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
-    return tc_sh_out_by_format(c, format_of(c->args, param(c->op, "memory_format")), tc_sh_meta(c, 0)->dtype);
+    return tc_sh_out_by_format(c, format_of(c->args, tc_op_param(c->op, "memory_format")), tc_sh_meta(c, 0)->dtype);
 }
 static tc_status shape_to_copy(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -132,7 +126,7 @@ static tc_status alias_self(const tc_kcall *k, tc_tensor *out_view, bool *possib
 static tc_status decompose_to(tc_emit *e, const tc_node *n) {
     const char *overload = tc_op_schema(n->op)->overload;
     tc_value *x = tc_arg_value(n, 0), *other = !strcmp(overload, "other") ? tc_arg_value(n, 1) : NULL;
-    int dt = param(n->op, "dtype"), cp = param(n->op, "copy"), mf = param(n->op, "memory_format");
+    int dt = tc_op_param(n->op, "dtype"), cp = tc_op_param(n->op, "copy"), mf = tc_op_param(n->op, "memory_format");
     tc_dtype d = other ? other->meta.dtype : dt >= 0 ? tc_arg_dtype(n, dt, x->meta.dtype) : x->meta.dtype;
     int format = format_of(n->args, mf);
     bool copy = cp >= 0 && tc_arg_bool(n, cp);

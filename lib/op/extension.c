@@ -82,11 +82,6 @@ static const tc_schema *functional_schema(tc_arena *a, tc_extension_op *o) {
 }
 
 /* ---- gradients ---- */
-static int param_named(const tc_schema *s, const char *name) {
-    for (int i = 0; i < s->nparams; i++)
-        if (!strcmp(s->params[i].name, name)) return i;
-    return -1;
-}
 /* The result that "result" or "result1" names, or -1. */
 static int result_named(const tc_schema *s, const char *name) {
     char text[24];
@@ -98,7 +93,7 @@ static int result_named(const tc_schema *s, const char *name) {
 }
 /* The parameter of which result i of the gradient's operator is the gradient, or -1. */
 static int gradient_of(const tc_schema *f, const tc_schema *g, int i) {
-    if (*g->rets[i].name) return param_named(f, g->rets[i].name);
+    if (*g->rets[i].name) return tc_schema_param(f, g->rets[i].name);
     for (int k = 0; k < f->nparams; k++)
         if (is_tensor(f->params[k].type) && f->params[k].type != TC_T_TENSORS && !i--) return k;
     return -1;
@@ -112,7 +107,7 @@ static tc_status check_gradient(const tc_extension_op *o, const tc_schema *g) {
         return bad(o, "its gradient does not begin with the gradients of the results: ", o->gradient);
     for (int i = 0; i < g->nparams; i++) {
         const tc_param *p = &g->params[i];
-        const int from = param_named(f, p->name);
+        const int from = tc_schema_param(f, p->name);
         const bool tensor = p->type == TC_T_TENSOR || p->type == TC_T_OPT_TENSOR;
         if (p->mutated || (i < f->nrets && !tensor)) return bad(o, "no gradient of a result goes into the first parameters of ", o->gradient);
         if (i < f->nrets || (from < 0 && tensor && result_named(f, p->name) >= 0)) continue;
@@ -132,7 +127,7 @@ static tc_status gradient(tc_emit *e, const tc_node *n, tc_value *const *grad_ou
     tc_arg args[TC_EXTENSION_PARAMS];
     bool given[TC_EXTENSION_PARAMS] = {false};
     for (int i = 0; i < g->nparams; i++) {
-        const int from = param_named(f, g->params[i].name);
+        const int from = tc_schema_param(f, g->params[i].name);
         tc_value *v = NULL;
         if (i < n->nouts) v = grad_outs[i] || g->params[i].type == TC_T_OPT_TENSOR ? grad_outs[i] : tc_e_zeros_like(e, n->outs[i]);
         else if (from < 0) v = n->outs[result_named(f, g->params[i].name)];

@@ -51,11 +51,6 @@ static bool word(reader *r, char *out) {
     return true;
 }
 
-static int param(const reader *r, const char *name) {
-    for (int i = 0; i < r->s->nparams; i++)
-        if (!strcmp(r->s->params[i].name, name)) return i;
-    return -1;
-}
 static bool is_tensor(const reader *r, int i) { return i >= 0 && (r->s->params[i].type == TC_T_TENSOR || r->s->params[i].type == TC_T_OPT_TENSOR); }
 static int known(const reader *r, const char *name) {
     for (int i = 0; i < r->n; i++)
@@ -84,7 +79,7 @@ static tc_status factor(reader *r, tc_sym *out) {
         return NULL;
     }
     if (!word(r, name)) return bad(r, "a size expected");
-    const int k = known(r, name), i = param(r, name);
+    const int k = known(r, name), i = tc_schema_param(r->s, name);
     if (k >= 0) {
         *out = r->size[k];
         return r->c && !*out ? tc_sh_fail(r->c, "its shape rule %s needs the size %s of a tensor that is None", r->o->shape, name) : NULL;
@@ -137,7 +132,7 @@ static tc_status result_sizes(reader *r, tc_dims *d) {
             if (!r->has_rest) return bad(r, "no argument has the ... that ends");
             for (int i = 0; i < r->rest.rank; i++) TC_TRY(add_size(r, d, r->rest.size[i]));
         } else if (eat(r, "*")) {
-            const int i = word(r, name) ? param(r, name) : -1;
+            const int i = word(r, name) ? tc_schema_param(r->s, name) : -1;
             if (i < 0 || r->s->params[i].type != TC_T_INTS) return bad(r, "no int[] parameter");
             const int n = r->c ? tc_sh_ints(r->c, i, list, TC_MAX_RANK) : 0;
             if (n < 0) return tc_sh_fail(r->c, "%s is None or too long", name);
@@ -219,7 +214,7 @@ static tc_status match_all(reader *r) {
     char name[NAME];
     if (!strstr(r->p, "->")) return NULL;
     while (!eat(r, "->")) {
-        const int i = word(r, name) ? param(r, name) : -1;
+        const int i = word(r, name) ? tc_schema_param(r->s, name) : -1;
         if (!is_tensor(r, i)) return bad(r, "no tensor parameter");
         if (!eat(r, "[")) return bad(r, "'[' expected");
         TC_TRY(match(r, i));
@@ -240,7 +235,7 @@ static tc_status result_type(reader *r, tc_dtype *out) {
     char name[NAME];
     const int first = first_tensor(r);
     if (word(r, name)) {
-        const int i = param(r, name);
+        const int i = tc_schema_param(r->s, name);
         *out = i < 0 ? tc_dtype_parse(name, strlen(name)) : TC_DTYPE_NONE;
         if (is_tensor(r, i) && r->c && tc_sh_meta(r->c, i)) *out = tc_sh_meta(r->c, i)->dtype;
         else if (i >= 0 && r->s->params[i].type == TC_T_DTYPE && r->c)
@@ -263,7 +258,7 @@ static tc_status result(reader *r, int i) {
         TC_TRY(result_type(r, &type));
         return r->c ? tc_sh_out(r->c, i, type, &d) : NULL;
     }
-    const int k = word(r, name) ? param(r, name) : -1;
+    const int k = word(r, name) ? tc_schema_param(r->s, name) : -1;
     if (!is_tensor(r, k)) return bad(r, "'[' or a tensor parameter expected");
     const tc_meta *m = r->c ? tc_sh_meta(r->c, k) : NULL;
     if (r->c && !m) return tc_sh_fail(r->c, "%s is None, and a result is like it", name);

@@ -10,14 +10,6 @@ static tc_dtype type_of_number(const tc_arg *a) {
     tc_arg_number(a, &k);
     return k == TC_KIND_BOOL ? TC_BOOL : k == TC_KIND_INT ? TC_I64 : k == TC_KIND_FLOAT ? TC_F32 : TC_C64;
 }
-/* The position of a parameter by name, which differs between overloads. */
-static int param(const tc_op *op, const char *name) {
-    const tc_schema *s = tc_op_schema(op);
-    for (int i = 0; i < s->nparams; i++)
-        if (!strcmp(s->params[i].name, name)) return i;
-    return -1;
-}
-
 /* ---- shapes ---- */
 static tc_status sizes(tc_shape_ctx *c, int arg, tc_dims *d) {
     int64_t v;
@@ -31,7 +23,7 @@ static tc_status sizes(tc_shape_ctx *c, int arg, tc_dims *d) {
 static tc_status shape_sized(tc_shape_ctx *c) { /* empty, zeros, ones: size, dtype */
     tc_dims d;
     TC_TRY(sizes(c, 0, &d));
-    return tc_sh_out(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), TC_F32), &d);
+    return tc_sh_out(c, 0, tc_sh_dtype(c, tc_op_param(c->op, "dtype"), TC_F32), &d);
 }
 static tc_status shape_full(tc_shape_ctx *c) {
     tc_dims d;
@@ -42,13 +34,13 @@ static tc_status shape_new(tc_shape_ctx *c) {
     tc_dims d;
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(sizes(c, 1, &d));
-    return tc_sh_out(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype), &d);
+    return tc_sh_out(c, 0, tc_sh_dtype(c, tc_op_param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype), &d);
 }
 static tc_status shape_like(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
-    int f = param(c->op, "memory_format");
+    int f = tc_op_param(c->op, "memory_format");
     return tc_sh_out_by_format(c, f >= 0 && c->args[f].kind == TC_A_MEMFORMAT ? c->args[f].code : 4,
-                               tc_sh_dtype(c, param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype));
+                               tc_sh_dtype(c, tc_op_param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype));
 }
 static tc_status shape_empty_strided(tc_shape_ctx *c) {
     tc_dims d;
@@ -61,7 +53,7 @@ static tc_status shape_empty_strided(tc_shape_ctx *c) {
     for (int k = 0; k < n; k++)
         if (tc_sym_const_int(stride[k], &step) && step < 0 && !tc_sym_is_int(d.size[k], 0))
             return tc_sh_fail(c, "Storage size calculation overflowed with stride %lld of dimension %d", (long long)step, k);
-    return tc_sh_out_strided(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), fresh ? tc_sh_meta(c, 0)->dtype : TC_F32), &d, stride);
+    return tc_sh_out_strided(c, 0, tc_sh_dtype(c, tc_op_param(c->op, "dtype"), fresh ? tc_sh_meta(c, 0)->dtype : TC_F32), &d, stride);
 }
 static tc_status shape_empty_permuted(tc_shape_ctx *c) {
     tc_dims d;
@@ -85,15 +77,15 @@ static tc_status shape_empty_permuted(tc_shape_ctx *c) {
         stride[order[k]] = step;
         step = tc_sym_mul(tc_sh_sym(c), step, d.size[order[k]]);
     }
-    return tc_sh_out_strided(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), TC_F32), &d, stride);
+    return tc_sh_out_strided(c, 0, tc_sh_dtype(c, tc_op_param(c->op, "dtype"), TC_F32), &d, stride);
 }
 static tc_status shape_eye(tc_shape_ctx *c) {
-    bool square = param(c->op, "m") < 0;
+    bool square = tc_op_param(c->op, "m") < 0;
     tc_dims d = {.rank = 2, .size = {tc_sh_int(c, 0), tc_sh_int(c, square ? 0 : 1)}};
     int64_t v;
     for (int k = 0; k < 2; k++)
         if (tc_sym_const_int(d.size[k], &v) && v < 0) return tc_sh_fail(c, "%s must be greater or equal to 0, got %lld", k ? "m" : "n", (long long)v);
-    return tc_sh_out(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), TC_F32), &d);
+    return tc_sh_out(c, 0, tc_sh_dtype(c, tc_op_param(c->op, "dtype"), TC_F32), &d);
 }
 static tc_status shape_scalar_tensor(tc_shape_ctx *c) {
     tc_dims d = {0};
@@ -102,9 +94,9 @@ static tc_status shape_scalar_tensor(tc_shape_ctx *c) {
 
 /* The bounds of arange: positions of start and step among the arguments, -1: implied. */
 static void arange_args(const tc_op *op, int *start, int *end, int *step) {
-    *start = param(op, "start");
-    *end = param(op, "end");
-    *step = param(op, "step");
+    *start = tc_op_param(op, "start");
+    *end = tc_op_param(op, "end");
+    *step = tc_op_param(op, "step");
 }
 static tc_sym number(const tc_shape_ctx *c, int i, int64_t otherwise) { return i < 0 ? tc_sym_int(tc_sh_sym(c), otherwise) : tc_sh_int(c, i); }
 static tc_status shape_arange(tc_shape_ctx *c) {
@@ -114,7 +106,7 @@ static tc_status shape_arange(tc_shape_ctx *c) {
     tc_sym start = number(c, s, 0), end = number(c, e, 0), step = number(c, st, 1), zero = tc_sym_int(y, 0), n;
     bool ints = tc_sym_type(start) != TC_SYM_FLOAT && tc_sym_type(end) != TC_SYM_FLOAT && tc_sym_type(step) != TC_SYM_FLOAT;
     bool inclusive = !strcmp(tc_op_schema(c->op)->name, "range");
-    tc_dtype d = tc_sh_dtype(c, param(c->op, "dtype"), ints && !inclusive ? TC_I64 : TC_F32);
+    tc_dtype d = tc_sh_dtype(c, tc_op_param(c->op, "dtype"), ints && !inclusive ? TC_I64 : TC_F32);
     double fs, fe, fst;
     if (d == TC_BOOL) return tc_sh_fail_as(c, "NotImplementedError", "not implemented for bool");
     if (tc_sym_const_float(step, &fst)) {
@@ -155,7 +147,7 @@ static tc_status shape_linspace(tc_shape_ctx *c) {
     for (int i = 0; i < 2; i++)
         complex |= tc_sh_meta(c, i) ? tc_is_complex(tc_sh_meta(c, i)->dtype)
                                     : c->args[i].kind == TC_A_SCALAR && !c->args[i].is_sym && c->args[i].scalar.kind == TC_KIND_COMPLEX;
-    const tc_dtype t = tc_sh_dtype(c, param(c->op, "dtype"), complex ? TC_C64 : TC_F32);
+    const tc_dtype t = tc_sh_dtype(c, tc_op_param(c->op, "dtype"), complex ? TC_C64 : TC_F32);
     for (int i = 0; i < 2; i++) {
         const tc_arg *a = &c->args[i];
         if (a->kind != TC_A_SCALAR || a->is_sym) continue;
@@ -297,7 +289,7 @@ static tc_value *cosine(tc_emit *e, tc_value *i, double scale, double coef) {
 static tc_status decompose_window(tc_emit *e, const tc_node *n) {
     const char *name = tc_op_schema(n->op)->name;
     int64_t len = tc_arg_int(n, 0);
-    int dt = param(n->op, "dtype"), pe = param(n->op, "periodic"), al = param(n->op, "alpha"), be = param(n->op, "beta");
+    int dt = tc_op_param(n->op, "dtype"), pe = tc_op_param(n->op, "periodic"), al = tc_op_param(n->op, "alpha"), be = tc_op_param(n->op, "beta");
     tc_dtype d = tc_arg_dtype(n, dt, TC_F32);
     bool periodic = pe < 0 || tc_arg_bool(n, pe);
     if (len < 0) return tc_error(TC_CONTENT, "%s: requires non-negative window_length, got window_length=%lld", tc_op_name(n->op), (long long)len);
@@ -325,7 +317,7 @@ static tc_status decompose_window(tc_emit *e, const tc_node *n) {
 /* i0(beta sqrt(1 - u^2)) / i0(beta), u from -1 to 1; with one more point that is dropped if periodic */
 static tc_status decompose_kaiser(tc_emit *e, const tc_node *n) {
     int64_t len = tc_arg_int(n, 0);
-    int dt = param(n->op, "dtype"), pe = param(n->op, "periodic"), be = param(n->op, "beta");
+    int dt = tc_op_param(n->op, "dtype"), pe = tc_op_param(n->op, "periodic"), be = tc_op_param(n->op, "beta");
     tc_dtype d = tc_arg_dtype(n, dt, TC_F32), up = tc_dtype_compute(d);
     double beta = be >= 0 ? tc_arg_float(n, be) : 12, half;
     if (len < 0) return tc_error(TC_CONTENT, "%s: requires non-negative window_length, got window_length=%lld", tc_op_name(n->op), (long long)len);

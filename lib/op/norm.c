@@ -228,19 +228,13 @@ static tc_status check_channels(tc_shape_ctx *c, int from, int to, bool composit
     }
     return NULL;
 }
-static int param(const tc_op *op, const char *name) {
-    const tc_schema *s = tc_op_schema(op);
-    for (int i = 0; i < s->nparams; i++)
-        if (!strcmp(s->params[i].name, name)) return i;
-    return -1;
-}
 static bool training(const tc_shape_ctx *c) {
-    int t = param(c->op, "training");
+    int t = tc_op_param(c->op, "training");
     return t >= 0 && tc_sh_bool(c, t);
 }
 /* native_batch_norm and its relatives: out, save_mean, save_invstd and, for _functional, the new running statistics */
 static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
-    int rm = param(c->op, "running_mean");
+    int rm = tc_op_param(c->op, "running_mean");
     TC_TRY(check_channels(c, 1, rm > 0 ? 4 : 2, false));
     const int all[4] = {1, 2, rm, rm < 0 ? rm : rm + 1};
     TC_TRY(check_types(c, 4, all));
@@ -284,7 +278,8 @@ static tc_status out_channel(tc_lower *l, int result, tc_lv v) {
 }
 static tc_status lower_batch_norm(tc_lower *l) {
     const tc_node *n = l->node;
-    int rm = param(n->op, "running_mean"), tr = param(n->op, "training"), mo = param(n->op, "momentum"), ep = param(n->op, "eps");
+    int rm = tc_op_param(n->op, "running_mean"), tr = tc_op_param(n->op, "training"), mo = tc_op_param(n->op, "momentum"),
+        ep = tc_op_param(n->op, "eps");
     bool batch = rm < 0 || (tr >= 0 && tc_arg_bool(n, tr));
     double eps = tc_arg_float(n, ep);
     tc_dtype d = tc_l_type(l, 0);
@@ -332,7 +327,7 @@ static tc_status lower_batch_norm(tc_lower *l) {
 }
 static tc_value *per_channel(tc_emit *e, tc_value *v, int rank);
 static tc_status grad_batch_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    int rm = param(n->op, "running_mean"), tr = param(n->op, "training");
+    int rm = tc_op_param(n->op, "running_mean"), tr = tc_op_param(n->op, "training");
     bool batch = rm < 0 || (tr >= 0 && tc_arg_bool(n, tr));
     bool mask[3] = {tc_emit_wants_grad(e, n, 0), tc_emit_wants_grad(e, n, 1), tc_emit_wants_grad(e, n, 2)};
     tc_arg m = {.kind = TC_A_BOOLS, .n = 3, .bools = tc_arena_dup(&e->graph->program->arena, mask, sizeof mask)}, none = {0};
@@ -348,7 +343,7 @@ static tc_status grad_batch_norm(tc_emit *e, const tc_node *n, tc_value *const *
     if (gs[0])
         r = tc_emit_call(e, "aten::native_batch_norm_backward", "vvaaavvbaa", gs[0], x, &n->args[1], rm >= 0 ? &n->args[rm] : &none,
                          rm >= 0 ? &n->args[rm + 1] : &none, batch ? n->outs[1] : NULL, batch ? n->outs[2] : NULL, (int)batch,
-                         &n->args[param(n->op, "eps")], &m);
+                         &n->args[tc_op_param(n->op, "eps")], &m);
     if (r && dx) dx = tc_e_add(e, tc_emit_out(r, 0), dx);
     for (int k = 0; k < 3; k++)
         if (mask[k] && (r || (k == 0 && dx))) tc_e_give(e, n, k, k == 0 && dx ? dx : tc_emit_out(r, k));

@@ -40,21 +40,15 @@ static tc_lv channel(tc_lower *l, int arg) {
 static tc_status lower_scale_shift(tc_lower *l) { return tc_l_out(l, 0, tc_l_op3(l, TC_X_FMA, tc_l_in(l, 0), channel(l, 1), channel(l, 2))); }
 
 /* ---- the rule ---- */
-static int parameter(const tc_op *op, const char *name) {
-    const tc_schema *s = tc_op_schema(op);
-    for (int i = 0; i < s->nparams; i++)
-        if (!strcmp(s->params[i].name, name)) return i;
-    return -1;
-}
 /* Scale and shift that depend on graph inputs only are computed first, so that x and its readers can be fused. */
 static bool of_inputs(const tc_node *n, int rm) {
     const int args[4] = {1, 2, rm, rm + 1};
     for (int i = 0; i < 4; i++)
         if (tc_arg_meta(n, args[i]) && tc_arg_value(n, args[i])->producer) return false;
-    return n->args[parameter(n->op, "eps")].kind == TC_A_SCALAR && !n->args[parameter(n->op, "eps")].is_sym;
+    return n->args[tc_op_param(n->op, "eps")].kind == TC_A_SCALAR && !n->args[tc_op_param(n->op, "eps")].is_sym;
 }
 static tc_status by_scale_and_shift(tc_emit *e, const tc_node *n) {
-    const int rm = parameter(n->op, "running_mean"), eps = parameter(n->op, "eps");
+    const int rm = tc_op_param(n->op, "running_mean"), eps = tc_op_param(n->op, "eps");
     tc_value *x = tc_arg_value(n, 0);
     tc_node *here = e->before;
     if (of_inputs(n, rm)) e->before = e->graph->first;
@@ -69,7 +63,7 @@ static tc_status by_scale_and_shift(tc_emit *e, const tc_node *n) {
 tc_decompose_fn tc_batch_norm_eval_rule(const tc_node *n) {
     const char *name = tc_op_schema(n->op)->name;
     if (strncmp(tc_op_name(n->op), "aten", 4) || n->nouts != 3) return NULL;
-    const int training = parameter(n->op, "training");
+    const int training = tc_op_param(n->op, "training");
     const bool eval = !strcmp(name, "_native_batch_norm_legit_no_training") ||
                       (!strcmp(name, "native_batch_norm") && !tc_arg_bool(n, training) && !tc_arg_is_none(n, 3) && !tc_arg_is_none(n, 4));
     const tc_meta *x = eval ? &tc_arg_value(n, 0)->meta : NULL;

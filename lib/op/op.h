@@ -163,6 +163,9 @@ bool tc_op_marked(const tc_op *functional, char mark); /* by the operator's name
  * PyTorch 2.15 and in tc. */
 bool tc_op_lacks_kernel(const char *name, tc_dtype d);
 const tc_schema *tc_op_schema(const tc_op *op); /* parsed on first use, thread-safe, lives for ever */
+/* The number of a parameter, which differs between overloads; -1: there is none of that name. */
+int tc_schema_param(const tc_schema *s, const char *name);
+int tc_op_param(const tc_op *op, const char *name);
 bool tc_op_mutates(const tc_op *op);              /* its schema marks a parameter as written to */
 const char *tc_op_name(const tc_op *op);          /* "aten.add.Tensor" */
 bool tc_op_is_own_space(const char *ns);          /* "aten": does tc have rows of that name space? Others are extensions' */

@@ -9,13 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static int param(const tc_op *op, const char *name) {
-    const tc_schema *s = tc_op_schema(op);
-    for (int i = 0; i < s->nparams; i++)
-        if (!strcmp(s->params[i].name, name)) return i;
-    return -1;
-}
-
 /* ---- shapes ---- */
 static tc_status shape_fill(tc_shape_ctx *c) { /* random numbers of the type of self, contiguous */
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -42,7 +35,7 @@ static tc_status shape_randperm(tc_shape_ctx *c) {
     d.size[0] = tc_sh_int(c, 0);
     int64_t n;
     if (tc_sym_const_int(d.size[0], &n) && n < 0) return tc_sh_fail(c, "n must be non-negative, got %lld", (long long)n);
-    return tc_sh_out(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), TC_I64), &d);
+    return tc_sh_out(c, 0, tc_sh_dtype(c, tc_op_param(c->op, "dtype"), TC_I64), &d);
 }
 static tc_status shape_multinomial(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -143,7 +136,7 @@ static const struct tc_otherwise fill_otherwise = {not_strided, fill_strided};
 
 /* The tensor that result 0 is drawn into, in memory order: like `self` for _like operators that keep its layout. */
 static tc_value *empty_of(tc_emit *e, const tc_node *n, layout *lay) {
-    int self = param(n->op, "self"), format = param(n->op, "memory_format");
+    int self = tc_op_param(n->op, "self"), format = tc_op_param(n->op, "memory_format");
     bool keeps = self == 0 && (format < 0 || n->args[format].kind == TC_A_NONE ||
                                (n->args[format].kind == TC_A_MEMFORMAT && n->args[format].code == 4 /* preserve_format */));
     if (keeps) return room_like(e, tc_arg_value(n, 0), n->outs[0]->meta.dtype, lay);
@@ -155,7 +148,7 @@ static tc_value *empty_of(tc_emit *e, const tc_node *n, layout *lay) {
 }
 /* The bounds of a range must be representable in the type. */
 static tc_status check_bounds(const tc_shape_ctx *c, tc_dtype t) {
-    const int low = param(c->op, "low"), high = param(c->op, "high");
+    const int low = tc_op_param(c->op, "low"), high = tc_op_param(c->op, "high");
     int64_t from = 0, to;
     if (tc_is_complex(t)) return tc_sh_fail(c, "check_random_bounds handles only integral, floating-point and boolean types");
     if (low >= 0 && !tc_sym_const_int(tc_sh_int(c, low), &from)) return NULL;
@@ -168,22 +161,22 @@ static tc_status check_bounds(const tc_shape_ctx *c, tc_dtype t) {
 }
 static tc_status shape_sized(tc_shape_ctx *c) {
     tc_dims d;
-    d.rank = tc_sh_ints(c, param(c->op, "size"), d.size, TC_MAX_RANK);
+    d.rank = tc_sh_ints(c, tc_op_param(c->op, "size"), d.size, TC_MAX_RANK);
     for (int i = 0; i < d.rank; i++) {
         int64_t n;
         if (tc_sym_const_int(d.size[i], &n) && n < 0) return tc_sh_fail(c, "Trying to create tensor with negative dimension %lld", (long long)n);
     }
     const bool ints = !strcmp(tc_op_schema(c->op)->name, "randint");
-    const tc_dtype t = tc_sh_dtype(c, param(c->op, "dtype"), ints ? TC_I64 : TC_F32);
+    const tc_dtype t = tc_sh_dtype(c, tc_op_param(c->op, "dtype"), ints ? TC_I64 : TC_F32);
     if (ints) TC_TRY(check_bounds(c, t));
     return tc_sh_out(c, 0, t, &d);
 }
 static tc_status shape_like(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
-    int f = param(c->op, "memory_format");
-    if (param(c->op, "high") >= 0) TC_TRY(check_bounds(c, tc_sh_dtype(c, param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype)));
+    int f = tc_op_param(c->op, "memory_format");
+    if (tc_op_param(c->op, "high") >= 0) TC_TRY(check_bounds(c, tc_sh_dtype(c, tc_op_param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype)));
     return tc_sh_out_by_format(c, f >= 0 && c->args[f].kind == TC_A_MEMFORMAT ? c->args[f].code : 4,
-                               tc_sh_dtype(c, param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype));
+                               tc_sh_dtype(c, tc_op_param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype));
 }
 static tc_status decompose_rand(tc_emit *e, const tc_node *n) {
     layout lay;
@@ -197,7 +190,7 @@ static tc_status decompose_randn(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status decompose_randint(tc_emit *e, const tc_node *n) {
-    int low = param(n->op, "low"), high = param(n->op, "high");
+    int low = tc_op_param(n->op, "low"), high = tc_op_param(n->op, "high");
     tc_arg from = low >= 0 ? n->args[low] : (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(tc_e_sym(e), 0)};
     layout lay;
     tc_emit_result(e, 0, in_place(e, tc_emit_call(e, "aten::random.from", "vaa", empty_of(e, n, &lay), &from, &n->args[high]), &lay));

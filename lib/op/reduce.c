@@ -11,13 +11,6 @@
 
 #include <float.h>
 
-static int param(const tc_op *op, const char *name) {
-    const tc_schema *s = tc_op_schema(op);
-    for (int i = 0; i < s->nparams; i++)
-        if (!strcmp(s->params[i].name, name)) return i;
-    return -1;
-}
-
 /* ---- shapes ---- */
 typedef struct {
     uint64_t mask;
@@ -25,7 +18,7 @@ typedef struct {
 } reduced;
 
 static tc_status reduced_dims(tc_shape_ctx *c, reduced *out) {
-    int d = param(c->op, "dim"), k = param(c->op, "keepdim");
+    int d = tc_op_param(c->op, "dim"), k = tc_op_param(c->op, "keepdim");
     TC_TRY(tc_sh_need_tensor(c, 0));
     int rank = tc_sh_meta(c, 0)->rank;
     out->keepdim = k >= 0 && tc_sh_bool(c, k);
@@ -41,7 +34,7 @@ static tc_status reduce_to(tc_shape_ctx *c, int i, tc_dtype dtype) {
     return tc_sh_out(c, i, dtype, &d);
 }
 static tc_dtype asked(const tc_shape_ctx *c, tc_dtype otherwise) {
-    int t = param(c->op, "dtype");
+    int t = tc_op_param(c->op, "dtype");
     return t >= 0 ? tc_sh_dtype(c, t, otherwise) : otherwise;
 }
 static tc_status shape_sum(tc_shape_ctx *c) { /* integers are summed in int64 */
@@ -73,7 +66,7 @@ static tc_status nonempty(tc_shape_ctx *c, uint64_t mask, bool by_dim) {
     return NULL;
 }
 static bool dims_given(const tc_shape_ctx *c) {
-    int d = param(c->op, "dim");
+    int d = tc_op_param(c->op, "dim");
     int64_t v[64];
     return d >= 0 && tc_sh_given(c, d) && tc_sh_const_ints(c, d, v, 64) > 0;
 }
@@ -105,7 +98,7 @@ static tc_status shape_arg(tc_shape_ctx *c) {
 }
 static tc_status shape_truth(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
-    int d = param(c->op, "dim");
+    int d = tc_op_param(c->op, "dim");
     int64_t v[64];
     if (d >= 0 && c->args[d].kind == TC_A_INTS && tc_sh_const_ints(c, d, v, 64) == 0) { /* any.dims with []: no dimension */
         tc_dims same = tc_dims_of(tc_sh_meta(c, 0));
@@ -160,7 +153,7 @@ static tc_status shape_norm(tc_shape_ctx *c) {
 static tc_status shape_logsumexp(tc_shape_ctx *c) { return reduce_to(c, 0, tc_to_float(tc_sh_meta(c, 0) ? tc_sh_meta(c, 0)->dtype : TC_F32)); }
 /* ---- lowering ---- */
 static reduced of_node(const tc_node *n) {
-    int d = param(n->op, "dim"), k = param(n->op, "keepdim"), rank = tc_arg_meta(n, 0)->rank;
+    int d = tc_op_param(n->op, "dim"), k = tc_op_param(n->op, "keepdim"), rank = tc_arg_meta(n, 0)->rank;
     reduced r = {.keepdim = k >= 0 && tc_arg_bool(n, k)};
     r.mask = d >= 0 && !tc_arg_is_none(n, d) ? tc_arg_dim_mask(n, d, rank) : ((uint64_t)1 << rank) - 1;
     if (rank == 0) r.mask = 0;
@@ -237,7 +230,7 @@ static tc_status lower_argmax(tc_lower *l) { return extreme(l, TC_R_ARGMAX, TC_R
 static tc_status lower_argmin(tc_lower *l) { return extreme(l, TC_R_ARGMIN, TC_R_ARGMIN); }
 static tc_status truth(tc_lower *l, tc_reduce_op op) {
     uint64_t over;
-    int d = param(l->node->op, "dim");
+    int d = tc_op_param(l->node->op, "dim");
     reduced r = of_node(l->node);
     if (d >= 0 && l->node->args[d].kind == TC_A_INTS && l->node->args[d].n == 0) r.mask = 0;
     tc_lv x = load_reduced(l, r, own(l), &over);
@@ -252,7 +245,7 @@ static tc_status lower_count_nonzero(tc_lower *l) {
 }
 /* n - correction, at least 0 */
 static double correction_of(const tc_node *n) {
-    int c = param(n->op, "correction"), u = param(n->op, "unbiased");
+    int c = tc_op_param(n->op, "correction"), u = tc_op_param(n->op, "unbiased");
     if (u >= 0) return tc_arg_bool(n, u) ? 1 : 0;
     return c >= 0 && !tc_arg_is_none(n, c) ? tc_arg_float(n, c) : 1;
 }
@@ -307,7 +300,7 @@ static tc_status lower_logsumexp(tc_lower *l) {
 static tc_value *restore(tc_emit *e, const tc_node *n, tc_value *g) {
     reduced r = of_node(n);
     if (r.keepdim || !g) return g;
-    int d = param(n->op, "dim");
+    int d = tc_op_param(n->op, "dim");
     if (d >= 0 && n->args[d].kind == TC_A_INTS && n->args[d].n == 0 && strstr(tc_op_schema(n->op)->overload, "dims")) return g;
     for (int k = 0; k < tc_arg_meta(n, 0)->rank; k++)
         if (r.mask >> k & 1) g = tc_emit_call(e, "aten::unsqueeze", "vi", g, (int64_t)k);
@@ -389,13 +382,13 @@ static tc_status grad_pick(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     }
     tc_value *zero = tc_e_zeros(e, &x->meta, gs[0]->meta.dtype);
     tc_value *g = restore(e, n, gs[0]), *i = restore(e, n, n->outs[1]);
-    tc_e_give(e, n, 0, tc_emit_call(e, "aten::scatter.src", "vavv", zero, &n->args[param(n->op, "dim")], i, g));
+    tc_e_give(e, n, 0, tc_emit_call(e, "aten::scatter.src", "vavv", zero, &n->args[tc_op_param(n->op, "dim")], i, g));
     return tc_e_done(e);
 }
 /* The gradient of an element is the product of the others: those before it times those after it. */
 static tc_status grad_prod(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0), *g = gs[0];
-    int at = param(n->op, "dim");
+    int at = tc_op_param(n->op, "dim");
     if (!tc_emit_wants_grad(e, n, 0)) return NULL;
     if (x->meta.dtype != g->meta.dtype) x = tc_e_cast(e, x, g->meta.dtype);
     if (x->meta.rank == 0) {
@@ -487,7 +480,7 @@ static tc_status grad_logsumexp(tc_emit *e, const tc_node *n, tc_value *const *g
 /* ---- complex numbers ---- */
 /* The product of all elements before each, 1 for the first. */
 static tc_status complex_prod(tc_emit *e, const tc_node *n) {
-    int at = param(n->op, "dim");
+    int at = tc_op_param(n->op, "dim");
     tc_value *x = tc_e_cast(e, tc_arg_value(n, 0), n->outs[0]->meta.dtype);
     if (at < 0 || x->meta.rank == 0) x = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
     int64_t d = at < 0 ? 0 : tc_wrap(tc_arg_int(n, at), x->meta.rank);
@@ -555,7 +548,7 @@ static tc_status decompose_nanmean(tc_emit *e, const tc_node *n) { /* nansum / c
 }
 static tc_status decompose_norm(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    int p = 1, d = param(n->op, "dim"), k = param(n->op, "keepdim"), t = param(n->op, "dtype");
+    int p = 1, d = tc_op_param(n->op, "dim"), k = tc_op_param(n->op, "keepdim"), t = tc_op_param(n->op, "dtype");
     tc_arg a[5] = {n->args[0], n->args[p], {0}, {.kind = TC_A_SCALAR, .scalar = tc_scalar_bool(false)}, {0}};
     if (tc_arg_is_none(n, p)) a[1] = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_int(2)};
     if (d >= 0) a[2] = n->args[d];

@@ -131,6 +131,13 @@ const tc_schema *tc_op_schema(const tc_op *op) {
     return s;
 }
 
+int tc_schema_param(const tc_schema *s, const char *name) {
+    for (int i = 0; i < s->nparams; i++)
+        if (!strcmp(s->params[i].name, name)) return i;
+    return -1;
+}
+int tc_op_param(const tc_op *op, const char *name) { return tc_schema_param(tc_op_schema(op), name); }
+
 bool tc_op_mutates(const tc_op *op) {
     const tc_schema *s = tc_op_schema(op);
     for (int i = 0; i < s->nparams; i++)

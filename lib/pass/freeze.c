@@ -86,13 +86,6 @@ static void survey(freezer *f) {
 }
 
 /* ---- which operations can be folded ---- */
-static int parameter(const tc_node *n, const char *name) {
-    const tc_schema *s = tc_op_schema(n->op);
-    for (int i = 0; i < s->nparams; i++)
-        if (!strcmp(s->params[i].name, name)) return i;
-    return -1;
-}
-
 static tc_value *wide(tc_emit *e, tc_value *v) { return tc_e_cast(e, v, TC_F64); }
 
 /* Batch norm in inference mode (with running statistics)? */
@@ -100,13 +93,13 @@ static bool is_norm(const tc_node *n) {
     const char *name = tc_op_name(n->op);
     if (!strcmp(name, "aten._native_batch_norm_legit_no_training.default")) return true;
     if (strcmp(name, "aten.batch_norm.default") && strcmp(name, "aten.native_batch_norm.default")) return false;
-    const tc_arg *training = &n->args[parameter(n, "training")];
-    return training->kind == TC_A_SCALAR && !training->is_sym && !tc_arg_bool(n, parameter(n, "training")) &&
-           !tc_arg_is_none(n, parameter(n, "running_mean")) && !tc_arg_is_none(n, parameter(n, "running_var"));
+    const tc_arg *training = &n->args[tc_op_param(n->op, "training")];
+    return training->kind == TC_A_SCALAR && !training->is_sym && !tc_arg_bool(n, tc_op_param(n->op, "training")) &&
+           !tc_arg_is_none(n, tc_op_param(n->op, "running_mean")) && !tc_arg_is_none(n, tc_op_param(n->op, "running_var"));
 }
 
 static bool norm_fits(const freezer *f, const tc_node *n) {
-    const int mean = parameter(n, "running_mean"), args[] = {1, 2, mean, mean + 1}, eps = parameter(n, "eps");
+    const int mean = tc_op_param(n->op, "running_mean"), args[] = {1, 2, mean, mean + 1}, eps = tc_op_param(n->op, "eps");
     for (int i = 0; i < 4; i++)
         if (!tc_arg_is_none(n, args[i]) && !is_constant(f, now(f, tc_arg_value(n, args[i])))) return false;
     for (int i = 1; i < n->nouts; i++)
@@ -114,11 +107,11 @@ static bool norm_fits(const freezer *f, const tc_node *n) {
     return n->args[eps].kind == TC_A_SCALAR && !n->args[eps].is_sym;
 }
 static affine of_norm(const freezer *f, tc_emit *e, const tc_node *n) {
-    const int at = parameter(n, "running_mean");
+    const int at = tc_op_param(n->op, "running_mean");
     tc_value *w = now(f, tc_arg_value(n, 1)), *b = now(f, tc_arg_value(n, 2)), *mean = now(f, tc_arg_value(n, at)),
              *var = now(f, tc_arg_value(n, at + 1));
     affine a;
-    a.scale = tc_emit_call(e, "aten::rsqrt", "v", tc_e_adds(e, wide(e, var), tc_arg_float(n, parameter(n, "eps"))));
+    a.scale = tc_emit_call(e, "aten::rsqrt", "v", tc_e_adds(e, wide(e, var), tc_arg_float(n, tc_op_param(n->op, "eps"))));
     if (w) a.scale = tc_e_mul(e, a.scale, wide(e, w));
     a.shift = tc_e_neg(e, tc_e_mul(e, wide(e, mean), a.scale));
     if (b) a.shift = tc_e_add(e, a.shift, wide(e, b));
