@@ -198,6 +198,21 @@ bool tc_affine_compose(const tc_loop *l, const tc_affine **index, int rank, cons
     return true;
 }
 
+bool tc_loop_axes_at(const tc_loop *l, const tc_affine *stored, const tc_affine *found, int rank, tc_affine as[64]) {
+    bool set[64] = {false};
+    for (int d = 0, a; d < rank; d++) {
+        if (tc_affine_is_zero(&stored[d])) continue; /* one element */
+        if (!tc_affine_is_axis(&stored[d], &a) || set[a]) return false;
+        as[a] = found[d], set[a] = true;
+    }
+    for (int a = 0; a < l->naxes; a++)
+        if (!set[a]) {
+            if (l->stores.data[0].axes >> a & 1) return false;
+            as[a] = (tc_affine){.base = tc_sym_int(l->sym, 0)};
+        }
+    return true;
+}
+
 static uint64_t map_axes(uint64_t axes, const tc_affine as[64]) {
     uint64_t out = 0;
     for (int a = 0; a < 64; a++)

@@ -151,6 +151,9 @@ bool tc_affine_is_zero(const tc_affine *a);
  * the value in l. False: an index would have more than 4 terms; l is incomplete then, and must be dropped. */
 bool tc_loop_append(tc_loop *l, const tc_loop *from, const tc_affine as[64], const tc_lv *given, bool stores, tc_lv *out_at);
 tc_affine tc_affine_axis(tc_symctx *sym, int axis); /* the axis itself */
+/* Solves for the axes of l such that its index `stored` (rank entries, of a store) equals `found`: axis a is as[a], 0 where nothing is stored along it.
+ * False: not every stored dimension is an axis of its own. */
+bool tc_loop_axes_at(const tc_loop *l, const tc_affine *stored, const tc_affine *found, int rank, tc_affine as[64]);
 /* Replaces *index by a copy in the arena in which each axis x is as[x]. False: an expression would have more than 4 terms. */
 bool tc_affine_compose(const tc_loop *l, const tc_affine **index, int rank, const tc_affine as[64]);
 /* Calls fn for every symbolic number in the loop: extents, indices and host values. */

@@ -47,23 +47,6 @@ static int parted(const tc_loop *l) {
     return end == b->size[along] ? along : -1;
 }
 
-/* Solves for the axes of l such that its store index `stored` equals `found`; false: not every stored dimension is an axis of its own. */
-static bool places(const tc_loop *l, const tc_affine *stored, const tc_affine *found, int rank, tc_affine as[64]) {
-    bool set[64] = {false};
-    for (int d = 0; d < rank; d++) {
-        int a;
-        if (tc_affine_is_zero(&stored[d])) continue; /* one element */
-        if (!tc_affine_is_axis(&stored[d], &a) || set[a]) return false;
-        as[a] = found[d], set[a] = true;
-    }
-    for (int a = 0; a < l->naxes; a++)
-        if (!set[a]) {
-            if (l->stores.data[0].axes >> a & 1) return false;
-            as[a] = (tc_affine){.base = tc_sym_int(l->sym, 0)};
-        }
-    return true;
-}
-
 /* Is a value over these axes computed once only, that is, do they cover all axes of the stores? */
 static bool once_each(const tc_loop *l, uint64_t axes) {
     for (size_t i = 0; i < l->stores.len; i++)
@@ -104,7 +87,7 @@ static bool take_maker(tc_loop *l, const made_part *m, tc_loop *to) {
         if (in->kind != TC_L_LOAD || l->buffers.data[in->buffer].value != m->v) continue;
         for (int d = 0, k = 0; d < in->rank; d++)
             if (d != m->dim) found[k++] = in->index[d];
-        done = !loads++ && once_each(l, in->axes) && !in->gather && in->pred == TC_LV_NONE && places(made, st->index, found, st->rank, as) &&
+        done = !loads++ && once_each(l, in->axes) && !in->gather && in->pred == TC_LV_NONE && tc_loop_axes_at(made, st->index, found, st->rank, as) &&
                tc_loop_append(to, made, as, none, false, none + made->inst.len);
         if (done) given[i] = none[made->inst.len + (size_t)st->value];
     }
@@ -145,7 +128,8 @@ static bool take_reader(const tc_loop *l, const tc_loop *reader, const tc_value 
             done = seen && !in->gather && in->pred == TC_LV_NONE;
         }
         tc_affine as[64];
-        done = done && seen && places(reader, seen, st->index, st->rank, as) && tc_loop_append(to, reader, as, given, true, given + reader->inst.len);
+        done = done && seen && tc_loop_axes_at(reader, seen, st->index, st->rank, as) &&
+               tc_loop_append(to, reader, as, given, true, given + reader->inst.len);
     }
     free(at);
     return done && small(to);

@@ -52,21 +52,6 @@ static const tc_affine *index_before(builder *b, const tc_value *v, const tc_val
 }
 
 /* ---- pointwise nodes ---- */
-/* Solves for the axes of l so that what it stores at `stored` is the element `found`. */
-static bool places(const tc_loop *l, const tc_affine *stored, const tc_affine *found, int rank, tc_affine as[64]) {
-    bool set[64] = {false};
-    for (int d = 0, a; d < rank; d++) {
-        if (tc_affine_is_zero(&stored[d])) continue; /* one element */
-        if (!tc_affine_is_axis(&stored[d], &a) || set[a]) return false;
-        as[a] = found[d], set[a] = true;
-    }
-    for (int a = 0; a < l->naxes; a++)
-        if (!set[a]) {
-            if (l->stores.data[0].axes >> a & 1) return false;
-            as[a] = (tc_affine){.base = tc_sym_int(l->sym, 0)};
-        }
-    return true;
-}
 static bool is_pointwise(const tc_loop *l) {
     for (size_t i = 0; i < l->inst.len; i++)
         if (l->inst.data[i].over || l->inst.data[i].kind == TC_L_RAND) return false;
@@ -76,7 +61,7 @@ static bool is_pointwise(const tc_loop *l) {
 static tc_lv append(builder *b, const tc_loop *l, const tc_affine *index, int depth) {
     const tc_lstore *st = &l->stores.data[0];
     tc_affine as[64];
-    if (!places(l, st->index, index, st->rank, as)) return TC_LV_NONE;
+    if (!tc_loop_axes_at(l, st->index, index, st->rank, as)) return TC_LV_NONE;
     tc_lv *given = tc_xcalloc(2 * l->inst.len + 1, sizeof *given), *at = given + l->inst.len, out = TC_LV_NONE;
     bool fits = true;
     for (size_t i = 0; i < l->inst.len && fits; i++) {
