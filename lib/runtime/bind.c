@@ -249,7 +249,6 @@ void bound_destroy(bound *b) {
         tc_block_destroy(c->block);
         kernel_call_free(c->kernel);
         free(c->data);
-        free(c->in_tile);
         free(c->id);
         free(c->buffers);
         free(c->extents);

@@ -234,12 +234,10 @@ static tc_status bind_tile(binder *x, const tc_group *g, int index) {
     const tc_loop *l = g->loop;
     call c = {.kind = CALL_TILE, .group = g, .group_index = index};
     loop_buffers(l, &x->f->schedules[index], &c);
-    c.in_tile = tc_xcalloc(l->buffers.len + 1, sizeof *c.in_tile);
     tc_status s = NULL;
     for (size_t i = 0; i < l->buffers.len && !s; i++) {
         c.id[i] = (int)l->buffers.data[i].value->id;
-        c.in_tile[i] = l->buffers.data[i].written;
-        if (c.in_tile[i]) s = bind_in_tile(x, l, l->buffers.data[i].value);
+        if (l->buffers.data[i].written) s = bind_in_tile(x, l, l->buffers.data[i].value);
         else bind_use(x, l->buffers.data[i].value);
     }
     if (!s) s = bind_code(x, l, &x->f->schedules[index], index, true, &c);

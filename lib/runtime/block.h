@@ -60,10 +60,10 @@ size_t tc_block_region_scratch(const tc_block *b, int workers);
 tc_status tc_block_regions(tc_block *b, void *const *data, const void *result, const tc_symvalue *vars, size_t nvars, void *scratch, int workers,
                            tc_abi_fault *fault, tc_epilogue *out);
 
-/* Prepares a loop that makes an operand of a kernel in tiles (tc_loop.tile), for any of so many workers. Buffers of `in_tile` are in the tile: the operand,
- * and what the loop reads at the same elements (tc_tiles). scratch: tc_block_tiles_scratch bytes, 64-byte aligned, valid until the kernel ends. */
+/* Prepares a loop that makes an operand of a kernel in tiles (tc_loop.tile), for any of so many workers. What it writes is in the tile (tc_tiles), and has
+ * no address in data. scratch: tc_block_tiles_scratch bytes, 64-byte aligned, valid until the kernel ends. */
 size_t tc_block_tiles_scratch(const tc_block *b, int workers);
-tc_status tc_block_tiles(tc_block *b, void *const *data, const bool *in_tile, const tc_symvalue *vars, size_t nvars, void *scratch, int workers,
-                         tc_abi_fault *fault, tc_tiles *out);
+tc_status tc_block_tiles(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, int workers, tc_abi_fault *fault,
+                         tc_tiles *out);
 
 #endif

@@ -12,8 +12,7 @@ typedef struct {
     tc_epilogue_plain plain;
     tc_epilogue rest;
     tc_half_rows half;
-    void **tile_data;    /* tiles: data of each worker, [worker][buffer] */
-    const bool *in_tile; /* tiles: by buffer */
+    void **tile_data; /* tiles: data of each worker, [worker][buffer] */
 } job;
 
 /* Prefetches the lines of one piece of work. Addresses may be outside the tensor, which is harmless for prefetches. */
@@ -430,19 +429,20 @@ static void run_tile(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, 
     void **data = j->tile_data + (size_t)worker * (size_t)j->b->nbuffers;
     const tc_loop *l = j->b->schedule->loop;
     for (int k = 0; k < j->b->nbuffers; k++) /* where element 0 of the operand would be */
-        if (j->in_tile[k]) data[k] = (void *)((uintptr_t)tile - (uintptr_t)(r0 * TC_TILE_COLUMNS + c0) * tc_dtype_size(l->buffers.data[k].dtype));
+        if (l->buffers.data[k].written)
+            data[k] = (void *)((uintptr_t)tile - (uintptr_t)(r0 * TC_TILE_COLUMNS + c0) * tc_dtype_size(l->buffers.data[k].dtype));
     run_region(j, r0, nr, c0, nc, worker);
 }
 static size_t tile_tables(const tc_block *b, int workers) { return tc_pad64((size_t)workers * (size_t)b->nbuffers * sizeof(void *)); }
 size_t tc_block_tiles_scratch(const tc_block *b, int workers) { return one_region_scratch(b, workers) + tile_tables(b, workers); }
-tc_status tc_block_tiles(tc_block *b, void *const *data, const bool *in_tile, const tc_symvalue *vars, size_t nvars, void *scratch, int workers,
-                         tc_abi_fault *fault, tc_tiles *out) {
+tc_status tc_block_tiles(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, int workers, tc_abi_fault *fault,
+                         tc_tiles *out) {
     void **tables = scratch;
     tc_epilogue regions;
     TC_TRY(tc_block_regions(b, data, NULL, vars, nvars, (char *)scratch + tile_tables(b, workers), workers, fault, &regions));
     for (int w = 0; w < workers; w++) memcpy(tables + (size_t)w * (size_t)b->nbuffers, data, (size_t)b->nbuffers * sizeof *data);
     job *j = regions.ctx;
-    if (j) j->tile_data = tables, j->in_tile = in_tile;
+    if (j) j->tile_data = tables;
     out->fn = j ? run_tile : NULL, out->ctx = j;
     return NULL;
 }

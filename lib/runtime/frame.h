@@ -81,7 +81,6 @@ typedef struct {
     int nnumbers;
     kernel_call *kernel;
     int tiles[TC_TILES], ntiles; /* KERNEL: the numbers of the calls that make operands tile by tile */
-    bool *in_tile;               /* TILE: by buffer: it is in the tile, and has no memory */
     tc_tensor copy[2];           /* COPY: shapes of to and from, where they are not those of the values */
     const tc_node *copy_for;     /* COPY: the view that strides cannot express, or the kernel that requires a contiguous argument */
 } call;

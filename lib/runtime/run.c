@@ -133,7 +133,7 @@ static tc_status start_tiles(frame *f, call *c, char *scratch, int workers, tc_a
     for (int i = 0; i < c->ntiles; i++) {
         call *t = &f->b->calls.data[c->tiles[i]];
         loop_addresses(f->b, t);
-        TC_TRY(tc_block_tiles(t->block, t->data, t->in_tile, f->e->vars, f->e->nvars, scratch, workers, &faults[i], &c->kernel->tiles[i]));
+        TC_TRY(tc_block_tiles(t->block, t->data, f->e->vars, f->e->nvars, scratch, workers, &faults[i], &c->kernel->tiles[i]));
         scratch += tc_block_tiles_scratch(t->block, workers);
     }
     return NULL;
