@@ -1,5 +1,5 @@
-/* "Did you mean": the most similar name among those of the object, the scope or the parameters where a name was not found. Computed only when an error ends the
- * evaluation, since caught lookups are ordinary control flow. */
+/* "Did you mean": the most similar name among those of the object, the scope or the parameters where a name was not found. Computed only when an error
+ * ends the evaluation, since caught lookups are ordinary control flow. */
 #include "base/text.h"
 #include "capture/ast.h"
 #include "op/op.h"

@@ -465,7 +465,7 @@ void tc_step(C *c);
 void tc_steps(C *c, uint64_t n);
 void tc_stack_check(C *c);
 void tc_warn(C *c, const char *text); /* each text is printed once, since modes are captured one after another */
-frame *tc_user_frame(C *c);     /* the innermost of the user's own files; NULL: none */
+frame *tc_user_frame(C *c);           /* the innermost of the user's own files; NULL: none */
 bool tc_is_embedded(const C *c);      /* is the running source one of the library's? */
 tc_source tc_here(C *c);              /* current location in the user's file, for graph nodes */
 

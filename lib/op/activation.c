@@ -106,7 +106,8 @@ static tc_status lower_hardsigmoid(tc_lower *l) {
 }
 static tc_status lower_hardsigmoid_backward(tc_lower *l) {
     tc_lv x = tc_l_in(l, 1), in = tc_l_op2(l, TC_X_AND, cmp(l, TC_X_GT, x, num(l, -3)), cmp(l, TC_X_LT, x, num(l, 3)));
-    return tc_l_out(l, 0, tc_l_where(l, in, tc_l_mul(l, tc_l_in(l, 0), num(l, 1.0F / 6.0F)), num(l, 0)));
+    const float sixth = 1.0F / 6.0F; /* in float64 too, as in PyTorch */
+    return tc_l_out(l, 0, tc_l_where(l, in, tc_l_mul(l, tc_l_in(l, 0), num(l, sixth)), num(l, 0)));
 }
 static tc_status lower_hardswish(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0), c = clampf(l, tc_l_add(l, x, num(l, 3)), num(l, 0), num(l, 6));
