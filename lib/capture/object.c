@@ -89,7 +89,8 @@ V tc_strf(C *c, const char *fmt, ...) {
 }
 
 V tc_buf_to_str(C *c, tc_buf *b) {
-    if (b->len > c->max_memory || c->arena.used > c->max_memory - b->len) {
+    size_t need = sizeof(str) + b->len + 1; /* of tc_strn, which would raise and leave b */
+    if (b->len > UINT32_MAX / 2 || need > c->max_memory || c->arena.used > c->max_memory - need) {
         tc_buf_free(b);
         tc_memory_check(c, c->max_memory + 1);
     }

@@ -172,7 +172,23 @@ static void test_statements(void **state) {
     }
 }
 
+/* Whichever allocation of an expression meets the memory limit, the error is the same, and what was allocated outside the context is freed (LSan). */
+static void test_memory_limit(void **state) {
+    (void)state;
+    static const char *const text = "n = 0\nkept = None\nwhile True:\n    n += 1\n    kept = (kept, f'{n:5d} {n}')\n";
+    for (size_t i = 0; i < 48; i++) {
+        C *c;
+        assert_null(tc_lang_create(&(tc_lang_options){.max_memory = ((size_t)2 << 20) + 24 * i}, &c));
+        tc_status st = tc_lang_run(c, load, (void *)(uintptr_t)text);
+        assert_non_null(st);
+        assert_non_null(strstr(tc_status_message(st), "more memory than the limit of 2 MB"));
+        tc_status_free(st);
+        tc_lang_destroy(c);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_expressions), cmocka_unit_test(test_refusals), cmocka_unit_test(test_statements)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_expressions), cmocka_unit_test(test_refusals), cmocka_unit_test(test_statements),
+                                       cmocka_unit_test(test_memory_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
