@@ -81,12 +81,14 @@ $(BUILD)/obj/%.o: %.c | $(HEADERS)
 # -O3 where loops are few and hot; files of many short loops (conversions, integers, doubles) are vectorised and not unrolled: half a megabyte a program.
 COMPACT   := block_cast block_fused block_one block_int block_f64 attention_f64 reduce_int reduce_f64
 VECTORISE := -ftree-vectorize $(if $(findstring clang,$(CC)),,-fvect-cost-model=dynamic)
+# Doubles and complex numbers of a CPU without AVX2: 150 KB a program for what few will wait for.
+SMALL     := block_complex block_f64 conv_f64
 # Loops of 24 bytes: half of them would lie across two lines of 64, which takes AMD's processors twice as long.
 ALIGNED   := block_f32 block_one block_fused reduce_f32
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.isa.c lib/isa.tab | $(HEADERS)
 	@mkdir -p $$(@D)
-	$(CC) $(BASEFLAGS) $(if $(filter portable,$(1)),-O2,$$(if $$(filter $(COMPACT),$$(*F)),-O2 $(VECTORISE),-O3)) $(if $(filter avx2,$(1)),$$(if $$(filter $(ALIGNED),$$(*F)),-falign-loops=32)) -fno-trapping-math $(call isa_flags,$(1)) -DTC_ISA=$(1) -DTC_ISA_$(1)=1 -MMD -MP -c $$< -o $$@
+	$(CC) $(BASEFLAGS) $(if $(filter portable,$(1)),$$(if $$(filter $(SMALL),$$(*F)),-Os,-O2),$$(if $$(filter $(COMPACT),$$(*F)),-O2 $(VECTORISE),-O3)) $(if $(filter avx2,$(1)),$$(if $$(filter $(ALIGNED),$$(*F)),-falign-loops=32)) -fno-trapping-math $(call isa_flags,$(1)) -DTC_ISA=$(1) -DTC_ISA_$(1)=1 -MMD -MP -c $$< -o $$@
 endef
 $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 
