@@ -1,6 +1,6 @@
 /* The thread pool: workers sleep between runs, are woken once a run, and between the parallel loops of it spin at most 50 us, then nap.
  * Each worker starts on the rows it had last, then steals, so that a stolen core costs its share and not a stall.
- * Results never depend on the split: callers cut work at fixed places (NUMERICS.md). */
+ * Results never depend on the split: callers cut work at fixed places (tc-numerics(7)). */
 #ifndef TC_BASE_POOL_H
 #define TC_BASE_POOL_H
 

@@ -2,7 +2,7 @@
  *
  *     tc_generator g; tc_generator_seed(&g, 0); tc_rng_u32(&g); tc_rng_uniform_f32(&g);
  *
- * In training (NUMERICS 10) a generator is in Philox mode: nothing is drawn in order; the number at element i of a random
+ * In training (tc-numerics(7), "Random numbers") a generator is in Philox mode: nothing is drawn in order; the number at element i of a random
  * operator's result depends on (seed, step, micro-batch, call) and i only. A kernel asks tc_generator_philox() first. */
 #ifndef TC_BASE_RNG_H
 #define TC_BASE_RNG_H

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Also the exit codes of the programs (CLI.md). */
+/* Also the exit codes of the programs (tc-intro(7)). */
 typedef enum {
     TC_OK = 0,
     TC_ENV = 1,         /* environment: cannot open, disk full, compiler failed, peer lost */

@@ -1,5 +1,5 @@
 /* Kernels (matrix product, convolution, attention, copies, control flow) as portable C, for programs written as one C unit (--to c). Same bits as
- * lib/kernel: sums in the orders of NUMERICS 5 to 7. A normal header, so that tests can include it; codegen/paste.c pastes into each unit the
+ * lib/kernel: sums in the orders of tc-numerics(7). A normal header, so that tests can include it; codegen/paste.c pastes into each unit the
  * definitions that it uses. Included at the end of prelude.h, whose leaves it calls. */
 #ifndef TC_CODEGEN_CKERNELS_H
 #define TC_CODEGEN_CKERNELS_H
@@ -245,7 +245,7 @@ ROW(f32, float, f)
 ROW(f64, double, )
 #undef ROW
 
-/* out[n, h, i] = softmax(scale * q k + mask) v over leaves of 128 keys (NUMERICS 7): each gives maximum, sum of exponentials and weighted
+/* out[n, h, i] = softmax(scale * q k + mask) v over leaves of 128 keys (tc-numerics(7)): each gives maximum, sum of exponentials and weighted
  * values from scratch, and they merge by the tree. d and dv at most 256. Strides: batch, head, position, element. */
 typedef struct {
     int64_t n, h, group, l, s, d, dv, q[4], k[4], v[4], mask[4];

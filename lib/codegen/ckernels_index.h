@@ -144,7 +144,7 @@ static inline void tc_c_bytes(void *to, const void *from, int64_t n) {
 
 /* ---- writing by index: out[dest(s) + out_at(f)] (op)= value[from(s) + value_at(f)] for sources s and the elements f that go with each ----
  * A source is a position in `size`; dest is the sum over index tensors i of the index read there times reach[i]. The sources of one destination are
- * reduced in ascending order in leaves of 256, merged by the tree (NUMERICS 8). scratch: two tc_c_origin per source. */
+ * reduced in ascending order in leaves of 256, merged by the tree (tc-numerics(7), "Scatter"). scratch: two tc_c_origin per source. */
 enum { TC_C_SET, TC_C_SUM, TC_C_PROD, TC_C_MEAN, TC_C_AMAX, TC_C_AMIN };
 typedef struct {
     tc_c_type type, index_type;

@@ -5,8 +5,8 @@
  *     for each loop: tc_unit_add(u, loop, &desc, &added);      equal groups are written once
  *     tc_unit_finish(u, &text);                                preamble, scalar functions that are used, groups, table
  *
- * Emitted code gives the same bits as the block executor: it pastes the same scalar functions (lib/kernel) and adds in the leaves and tree of NUMERICS
- * 4. It must be compiled with -ffp-contract=off (cc.c has all flags) and needs libm only. */
+ * Emitted code gives the same bits as the block executor: it pastes the same scalar functions (lib/kernel) and adds in the order of
+ * tc-numerics(7), "Sums". It must be compiled with -ffp-contract=off (cc.c has all flags) and needs libm only. */
 #ifndef TC_CODEGEN_EMIT_H
 #define TC_CODEGEN_EMIT_H
 

@@ -1,5 +1,5 @@
-/* Reductions and scans in emitted C, in the order of NUMERICS 4 (emit_write.h). Rows are reduced a block at a time into leaves of a tree; columns keep
- * one accumulator each, side by side. */
+/* Reductions and scans in emitted C (emit_write.h), in the order of tc-numerics(7), "Sums". Rows are reduced a block at a time into leaves of a
+ * tree; columns keep one accumulator each, side by side. */
 #include "codegen/emit_write.h"
 #include "kernel/tree.h"
 

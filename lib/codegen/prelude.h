@@ -1,5 +1,6 @@
-/* What emitted loops call beside the scalar functions: leaves of 256 elements for row and column reductions (NUMERICS 4), reductions whose order does
- * not matter, fault reports. A normal header, so that tests can include it; codegen/paste.c pastes into each unit the definitions that it uses. */
+/* What emitted loops call beside the scalar functions: leaves of 256 elements for row and column reductions (tc-numerics(7), "Sums"),
+ * reductions whose order does not matter, fault reports. A normal header, so that tests can include it; codegen/paste.c pastes into each unit
+ * the definitions that it uses. */
 #ifndef TC_CODEGEN_PRELUDE_H
 #define TC_CODEGEN_PRELUDE_H
 

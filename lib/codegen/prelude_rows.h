@@ -1,6 +1,6 @@
-/* Row reductions of one float type T (suffix S, integer KEY of its size) in the order of NUMERICS 4: sum, product, mean with squared deviations, max and
- * min. prelude.h includes it twice. x[0..n) are consecutive reduced positions that start at a multiple of 256. Lanes are native vectors (TC_VB bytes):
- * 16 lanes are PER vectors of EACH elements. Four whole leaves are summed side by side, since their dependency chains are independent. */
+/* Row reductions of one float type T (suffix S, integer KEY of its size) in the order of tc-numerics(7), "Sums": sum, product, mean with
+ * squared deviations, max and min. prelude.h includes it twice. x[0..n) are consecutive reduced positions that start at a multiple of 256.
+ * Lanes are native vectors (TC_VB bytes): 16 lanes are PER vectors of EACH elements. Four whole leaves are summed side by side, since their dependency chains are independent. */
 #define N__(a, s) tc_##a##_##s
 #define N_2(a, s) N__(a, s)
 #define N_(a) N_2(a, S)

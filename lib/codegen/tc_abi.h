@@ -11,7 +11,7 @@
  *
  * A compiled module is a shared object that exports one symbol, tc_abi_module_1, refers to libc and libm only, allocates nothing,
  * prints nothing and keeps no state. Its groups are found by key: the BLAKE2b hash of the loop's canonical text, so a module serves
- * every program that holds an equal loop. Bits do not depend on workers (NUMERICS.md). */
+ * every program that holds an equal loop. Bits do not depend on workers (tc-numerics(7)). */
 #ifndef TC_ABI_H
 #define TC_ABI_H
 

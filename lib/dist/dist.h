@@ -2,7 +2,7 @@
  * lib/train and tc-train.
  *
  *     tc_dist *d;  TC_TRY(tc_dist_start(&d));            // NULL: a single rank
- *     TC_TRY(tc_dist_sum(d, TC_F32, grads, n));          // all-reduce, in the order of the tree of NUMERICS 13
+ *     TC_TRY(tc_dist_sum(d, TC_F32, grads, n));          // all-reduce, in the order of the tree of tc-numerics(7), "Ranks"
  *
  * All ranks must make the same calls in the same order. Every call has a time-out ($TC_DIST_TIMEOUT seconds, default 600): when a rank does not answer,
  * TC_ENV names it. A tc_dist is used by one thread. */

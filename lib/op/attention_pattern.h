@@ -1,4 +1,4 @@
-/* Pattern matching: attention written as products and a softmax becomes one node, for execution (NUMERICS 2 and 7). */
+/* Pattern matching: attention written as products and a softmax becomes one node, for execution (tc-numerics(7), "Attention"). */
 #ifndef TC_OP_ATTENTION_PATTERN_H
 #define TC_OP_ATTENTION_PATTERN_H
 

@@ -3,7 +3,7 @@
  *     axes   0..r-1: the dimensions of the result      r..: the reduced dimensions, in their order
  *     %0 = load x[...]      %1 = reduce sum %0 over {r..}      store y = %1
  *
- * Sums follow the leaves and the tree of NUMERICS 4; var and mean of it come from one Welford reduction in float64. */
+ * Sums follow the leaves and the tree of tc-numerics(7), "Sums"; var and mean of it come from one Welford reduction in float64. */
 #include "base/text.h"
 #include "op/complex_parts.h"
 #include "op/lower.h"

@@ -2,7 +2,7 @@
  *
  *     %0 = load x[...]      %1 = scan sum %0 along a_dim      store y = %1
  *
- * Terms are accumulated in order, floats in float64 (NUMERICS 4). */
+ * Terms are accumulated in order, floats in float64 (tc-numerics(7), "Sums"). */
 #include "op/lower.h"
 #include "op/shape.h"
 

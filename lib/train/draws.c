@@ -1,4 +1,5 @@
-/* Random draws with several ranks: each rank draws for the global batch and takes its own slice, so that results equal those of one rank (NUMERICS 10).
+/* Random draws with several ranks: each rank draws for the global batch and takes its own slice, so that results equal those of one rank
+ * (tc-numerics(7), "Random numbers").
  *
  *     bernoulli.p(empty [B, 16], 0.75)   ->   slice(bernoulli.p(empty [batch, 16], 0.75), 0, first, first + B)
  *

@@ -1,4 +1,4 @@
-# Collectives over 1, 2, 3 and 4 ranks: the sum is the tree of NUMERICS 13, the same bits on every rank.
+# Collectives over 1, 2, 3 and 4 ranks: the sum is the tree of tc-numerics(7), "Ranks", the same bits on every rank.
 load common
 
 setup() {

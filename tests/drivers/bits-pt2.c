@@ -1,6 +1,6 @@
 /* The bits test over PyTorch's programs: results of each do not depend on fusion, on the number of threads or on the instruction set.
  * Usage: bits-pt2 FOLDER CORPUS [NAME]. FOLDER is the pt2 corpus; programs that tc lacks operators for are left to its own runner.
- * Half types hold over threads and fusion for one instruction set (NUMERICS 9). */
+ * Half types hold over threads and fusion for one instruction set (tc-numerics(7), "Half types"). */
 #include "conform.h"
 
 #include "base/cpu.h"

@@ -1,5 +1,5 @@
 /* A straightforward evaluation of loops, point by point and reduction by reduction, to test the emitter against. Everything is computed in
- * the order of NUMERICS 4 from its definition: leaves of 256, 16 lanes, folds of 8, 4, 2, 1, the tree by recursion. */
+ * the order of tc-numerics(7), "Sums" from its definition: leaves of 256, 16 lanes, folds of 8, 4, 2, 1, the tree by recursion. */
 #ifndef TC_TESTS_NAIVE_H
 #define TC_TESTS_NAIVE_H
 

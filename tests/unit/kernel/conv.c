@@ -1,4 +1,4 @@
-/* Convolutions against NUMERICS 6 written out: order of terms, leaves, absent taps; bits for every instruction set and thread count. */
+/* Convolutions against tc-numerics(7) written out: order of terms, leaves, absent taps; bits for every instruction set and thread count. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Matrix products have the bits of the contract (NUMERICS 5), whatever the instruction set, the threads, the strides, the segments. */
+/* Matrix products have the bits of the contract (tc-numerics(7)), whatever the instruction set, the threads, the strides, the segments. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

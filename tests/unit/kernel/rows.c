@@ -1,5 +1,5 @@
 /* Every primitive of every instruction set that this machine has gives the bits of the portable row, for odd lengths, special
- * values, unaligned arrays and with the result in the place of an operand; ordered reductions are those of NUMERICS 4. */
+ * values, unaligned arrays and with the result in the place of an operand; ordered reductions are those of tc-numerics(7), "Sums". */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include <math.h>
 
 enum { QUICK = 1, NOTHING, EXACT, REFUSES };
-enum { N = 128 }; /* a leaf of NUMERICS 5: one chain */
+enum { N = 128 }; /* a leaf of tc-numerics(7), "Matrix products": one chain */
 
 static int exact(void *ctx, int threads, int64_t m, int64_t n, int64_t k, const float *a, int64_t a_row, int64_t a_col, const float *b, int64_t b_row,
                  int64_t b_col, float *c, int64_t c_row) {
