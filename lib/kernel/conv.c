@@ -117,11 +117,8 @@ static size_t product_scratch(const tc_conv *c, const tc_isa_ops *isa, int threa
            : tc_conv_by_winograd(c) ? tc_conv_winograd_scratch(c, isa, threads, packed)
                                     : tc_conv_correlate_scratch(c, isa, threads, packed);
 }
-static void product(const tc_kcall *k, const tc_conv *c, char *scratch, const void *in, tc_conv_weight w, const void *packed, const void *bias,
-                    void *out) {
-    if (tc_conv_by_lanes(c)) tc_conv_lanes(c, k->isa, k->pool, scratch, in, w, bias, out);
-    else if (c->dtype == TC_BF16) tc_conv_bf16(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
-    else (tc_conv_by_winograd(c) ? tc_conv_winograd : tc_conv_correlate)(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
+static void product(const tc_conv *c, const tc_conv_arrays *v) {
+    (tc_conv_by_lanes(c) ? tc_conv_lanes : c->dtype == TC_BF16 ? tc_conv_bf16 : tc_conv_by_winograd(c) ? tc_conv_winograd : tc_conv_correlate)(c, v);
 }
 /* Is the weight gradient computed from bfloat16 without widening? c is not transposed. */
 static bool weight_by_pairs(const tc_conv *c, const tc_isa_ops *isa, tc_dtype d) {
@@ -152,10 +149,8 @@ static bool all_finite(const tc_kcall *k, const tc_tensor *t) {
     tc_parallel_for(k->pool, tc_tensor_numel(t), 1 << 16, find_infinities, &s);
     return !s.found;
 }
-static void weight_product(const tc_kcall *k, const tc_conv *c, char *scratch, const void *in, const void *dout, void *dw, tc_conv_weight strides) {
-    (tc_conv_by_lanes(c)        ? tc_conv_lanes_grad
-     : tc_conv_grad_by_tiles(c) ? tc_conv_grad
-                                : tc_conv_weight_grad)(c, k->isa, k->pool, scratch, in, dout, dw, strides);
+static void weight_product(const tc_conv *c, const tc_conv_grad_arrays *v) {
+    (tc_conv_by_lanes(c) ? tc_conv_lanes_grad : tc_conv_grad_by_tiles(c) ? tc_conv_grad : tc_conv_weight_grad)(c, v);
 }
 
 /* ---- forward ---- */
@@ -196,7 +191,7 @@ static tc_status forward(tc_kcall *k) {
     if (a.x->dtype != d && !mode) rounding.wide = to = tc_conv_take(&scratch, (size_t)n * 4), then = &rounds;
     const bool reports = tc_conv_reports(&a.c) && (!tc_conv_by_winograd(&a.c) || !then || (then->plain && !then->rest));
     if (reports) a.c.epilogue = then;
-    product(k, &a.c, scratch, x, weight_of(&a, wd, w, false), k->packed, bias, to);
+    product(&a.c, &(tc_conv_arrays){k->isa, k->pool, scratch, x, weight_of(&a, wd, w, false), k->packed, bias, to});
     if (reports || !n) return NULL;
     if (to != out) tc_narrow_all(k->isa, k->pool, a.x->dtype, to, n, out);
     if (k->epilogue) tc_parallel_for(k->pool, n / a.out_channels, 1 + 16384 / a.out_channels, after_positions, &(after){k->epilogue, a.out_channels});
@@ -298,7 +293,11 @@ static tc_status backward(tc_kcall *k) {
         bool want = wanted(k, i);
         out[i] = !want ? NULL : tc_is_narrow(d) && (i || !pairs) ? tc_conv_take(&scratch, (size_t)sizes[i] * 4) : tc_tensor_data(&k->outs[i]);
     }
-    if (out[0] && pairs) product(k, &in, scratch, tc_tensor_data(g), weight_of(&a, d, tc_tensor_data(a.w), true), NULL, NULL, out[0]);
+    tc_conv_arrays to_input = {.isa = k->isa, .pool = k->pool, .out = out[0]};
+    if (out[0] && pairs) {
+        to_input.scratch = scratch, to_input.in = tc_tensor_data(g), to_input.w = weight_of(&a, d, tc_tensor_data(a.w), true);
+        product(&in, &to_input);
+    }
     const tc_conv p = untransposed(&a.c);
     const bool weight_pairs = out[1] && weight_by_pairs(&p, k->isa, d) && all_finite(k, a.x) && all_finite(k, g);
     const void *dout = NULL, *x = NULL;
@@ -306,13 +305,15 @@ static tc_status backward(tc_kcall *k) {
     if (out[1] && !weight_pairs) x = rounded(k, mode, a.c.dtype, a.x, &scratch);
     if (out[0] && !pairs) {
         const void *w = rounded(k, mode, a.c.dtype, a.w, &scratch);
-        product(k, &in, scratch, dout, weight_of(&a, a.c.dtype, w, true), NULL, NULL, out[0]);
+        to_input.scratch = scratch, to_input.in = dout, to_input.w = weight_of(&a, a.c.dtype, w, true);
+        product(&in, &to_input);
     }
     if (out[1]) {
-        tc_conv_weight s = weight_of(&a, a.c.dtype, NULL, a.transposed);
-        const void *ends[] = {tc_tensor_data(a.x), tc_tensor_data(g)};
-        if (weight_pairs) tc_conv_grad_bf16(&p, k->isa, k->pool, scratch, ends[a.transposed], ends[!a.transposed], out[1], s);
-        else weight_product(k, &p, scratch, a.transposed ? dout : x, a.transposed ? x : dout, out[1], s);
+        const void *ends[] = {weight_pairs ? tc_tensor_data(a.x) : x, weight_pairs ? tc_tensor_data(g) : dout};
+        const tc_conv_weight strides = weight_of(&a, a.c.dtype, NULL, a.transposed);
+        const tc_conv_grad_arrays v = {k->isa, k->pool, scratch, ends[a.transposed], ends[!a.transposed], out[1], strides};
+        if (weight_pairs) tc_conv_grad_bf16(&p, &v);
+        else weight_product(&p, &v);
     }
     if (out[2]) {
         bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), mode ? tc_tensor_data(g) : dout, out[2]};

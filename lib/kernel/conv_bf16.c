@@ -267,10 +267,15 @@ static void fill_row(const plan *p, const part *q, const uint16_t *in, int64_t x
         for (int64_t i = cin; i < to; i++) out[i] = 0;
     }
 }
+/* A block of output channels [c0, c0 + count) of a group. */
+typedef struct {
+    int64_t group, c0, count;
+} channel_block;
 /* Some output lines of one image, [y, y + lines) of plane z; of each, positions [x, x + wide). */
 typedef struct {
     int64_t image, z, y, lines, x, wide;
 } line_block;
+static float *sums_of(const plan *p, int worker) { return (float *)(p->scratch + (size_t)worker * p->per_worker); }
 static void fill_slab(const plan *p, const part *q, const line_block *at, int64_t group, uint16_t *out) {
     const side *x = q->d;
     const int64_t *in = p->c.in, rows = at->lines + reach(&x[1]) / x[1].in_step, row = q->pixels * q->terms.cin;
@@ -288,15 +293,15 @@ static const uint16_t *in_place(const plan *p, const part *q, const line_block *
     const int64_t *in = p->c.in, z = x[0].from + at->z * x[0].in_step, y = x[1].from + at->y * x[1].in_step;
     return p->x + (((at->image * in[0] + z) * in[1] + y) * in[2] + x[2].from + at->x * x[2].in_step) * p->channels + group * p->c.cin;
 }
-static void run_lines(const plan *p, const part *q, const line_block *at, const uint16_t *x, int64_t group, int64_t c0, int64_t cols, int worker,
-                      float *sums) {
+/* Computes lines `at` of part q for the channels `to`, from the slab x (fill_slab, or in_place). */
+static void run_lines(const plan *p, const part *q, const line_block *at, const uint16_t *x, const channel_block *to, int worker) {
     const tc_conv *c = &p->c;
     const side *d = q->d;
-    const int64_t channels = c->groups * c->cout, pixel = c->out_last ? channels : 1, col = group * c->cout + c0,
+    const int64_t channels = c->groups * c->cout, pixel = c->out_last ? channels : 1, col = to->group * c->cout + to->c0,
                   panel = part_words(p, q) / p->panels;
     const int64_t o[] = {d[0].residue + at->z * d[0].out_step, d[1].residue + at->y * d[1].out_step, d[2].residue + at->x * d[2].out_step};
-    const int64_t to = at->image * channels * tc_conv_volume(c->out) + ((o[0] * c->out[1] + o[1]) * c->out[2] + o[2]) * pixel;
-    const int64_t first = to + col * (c->out_last ? 1 : tc_conv_volume(c->out));
+    const int64_t position = at->image * channels * tc_conv_volume(c->out) + ((o[0] * c->out[1] + o[1]) * c->out[2] + o[2]) * pixel;
+    const int64_t first = position + col * (c->out_last ? 1 : tc_conv_volume(c->out));
     tc_epilogue_plain parts;
     const tc_epilogue_plain *plain = c->f32_results ? NULL : tc_conv_plain(c, col, (size_t)first * 2, &parts);
     const int64_t e = c->f32_results ? 4 : 2;
@@ -308,9 +313,9 @@ static void run_lines(const plan *p, const part *q, const line_block *at, const 
                                .step = q->step,
                                .nsteps = q->nsteps,
                                .depth = q->terms.depth,
-                               .w = p->w + group * p->words + q->words + c0 / p->o->cols * panel,
+                               .w = p->w + to->group * p->words + q->words + to->c0 / p->o->cols * panel,
                                .panel = panel,
-                               .cols = cols,
+                               .cols = to->count,
                                .f32_results = c->f32_results,
                                .bias = p->bias ? p->bias + col * e : NULL,
                                .out = p->out + first * e,
@@ -322,14 +327,13 @@ static void run_lines(const plan *p, const part *q, const line_block *at, const 
                                .row0 = ((at->image * c->out[0] + o[0]) * c->out[1] + o[1]) * c->out[2] + o[2],
                                .col0 = col,
                                .worker = worker,
-                               .sums = sums});
+                               .sums = sums_of(p, worker)});
 }
-static void run_block(const plan *p, const part *q, int64_t block, int64_t group, int64_t c0, int64_t c1, int worker) {
+static void run_block(const plan *p, const part *q, int64_t block, const channel_block *all, int worker) {
     const side *d = q->d;
-    float *sums = (float *)(p->scratch + (size_t)worker * p->per_worker);
-    uint16_t *slabs = (uint16_t *)((char *)sums + sums_bytes(p));
+    uint16_t *slabs = (uint16_t *)((char *)sums_of(p, worker) + sums_bytes(p));
     const int64_t segment = block % q->segments, lines = d[1].count, nr = p->o->cols, panel = part_words(p, q) / p->panels * 4;
-    int64_t first, end, at_once = c1 - c0; /* lines; channels */
+    int64_t first, end, at_once = all->count; /* lines; channels */
     block /= q->segments;
     if (q->lines >= lines) first = block * q->lines, end = tc_min(first + q->lines, p->c.n * d[0].count * lines);
     else {
@@ -337,15 +341,17 @@ static void run_block(const plan *p, const part *q, int64_t block, int64_t group
         first = image * lines + i * lines / cuts, end = image * lines + (i + 1) * lines / cuts;
     }
     if (panel) at_once = tc_min(at_once, (WEIGHT_BYTES / panel > 2 ? WEIGHT_BYTES / panel : 2) * nr);
-    for (int64_t c = c0; c < c1; c += at_once)
+    for (int64_t c = 0; c < all->count; c += at_once) {
+        const channel_block some = {all->group, all->c0 + c, tc_min(at_once, all->count - c)};
         for (int64_t l = first, slab = 0; l < end; slab++) {
             line_block at = {l / lines / d[0].count, l / lines % d[0].count, l % lines, 0, segment * q->wide, 0};
             at.lines = tc_min(lines - at.y, end - l), at.wide = tc_min(q->wide, d[2].count - at.x);
             uint16_t *x = slabs + slab * q->slab;
-            if (!q->in_place && c == c0) fill_slab(p, q, &at, group, x);
-            run_lines(p, q, &at, q->in_place ? in_place(p, q, &at, group) : x, group, c, tc_min(at_once, c1 - c), worker, sums);
+            if (!q->in_place && c == 0) fill_slab(p, q, &at, all->group, x);
+            run_lines(p, q, &at, q->in_place ? in_place(p, q, &at, all->group) : x, &some, worker);
             l += at.lines;
         }
+    }
 }
 static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
@@ -353,7 +359,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
         const int64_t block = i % p->nblocks, c0 = i / p->nblocks % p->ncols * p->cols, g = i / p->nblocks / p->ncols;
         const part *q = p->parts;
         while (block >= q->first_block + q->blocks) q++;
-        run_block(p, q, block - q->first_block, g, c0, tc_min(c0 + p->cols, p->c.cout), worker);
+        run_block(p, q, block - q->first_block, &(channel_block){g, c0, tc_min(p->cols, p->c.cout - c0)}, worker);
     }
 }
 
@@ -377,26 +383,25 @@ size_t tc_conv_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads
     return (packed ? 0 : tc_conv_bf16_packed_bytes(c, isa)) + tables_bytes(c) + input_bytes(c) +
            start_plan(c, isa, threads, NULL).per_worker * (size_t)threads + 64;
 }
-void tc_conv_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
-                  const void *bias, void *out) {
-    scratch = tc_align64(scratch);
-    plan p = start_plan(c, isa, tc_pool_threads(pool), tc_conv_take(&scratch, (size_t)part_count(c) * sizeof(part)));
+void tc_conv_bf16(const tc_conv *c, const tc_conv_arrays *v) {
+    char *scratch = tc_align64(v->scratch);
+    plan p = start_plan(c, v->isa, tc_pool_threads(v->pool), tc_conv_take(&scratch, (size_t)part_count(c) * sizeof(part)));
     if (!p.nblocks || !c->cout) return;
     for (int64_t i = 0; i < p.nparts; i++) {
         p.parts[i].step = tc_conv_take(&scratch, (size_t)p.parts[i].nsteps * sizeof(int64_t));
         list_steps(&p, &p.parts[i]);
     }
-    if (!packed) {
-        char *here = tc_conv_take(&scratch, tc_conv_bf16_packed_bytes(c, isa));
-        tc_conv_bf16_pack(c, isa, pool, w, here);
-        packed = here;
+    p.w = v->packed, p.bias = v->bias, p.out = v->out, p.x = v->in;
+    if (!v->packed) {
+        char *here = tc_conv_take(&scratch, tc_conv_bf16_packed_bytes(c, v->isa));
+        tc_conv_bf16_pack(c, v->isa, v->pool, v->w, here);
+        p.w = (const void *)here;
     }
-    p.w = packed, p.bias = bias, p.out = out, p.x = in;
     if (copies(c)) {
         void *x = tc_conv_take(&scratch, input_bytes(c));
-        tc_transpose_batch(isa, pool, 2, c->n, p.channels, tc_conv_volume(c->in), in, x);
+        tc_transpose_batch(v->isa, v->pool, 2, c->n, p.channels, tc_conv_volume(c->in), v->in, x);
         p.x = x;
     }
     p.scratch = scratch;
-    tc_parallel_for(pool, p.nblocks * p.ncols * c->groups, 1, tasks, &p);
+    tc_parallel_for(v->pool, p.nblocks * p.ncols * c->groups, 1, tasks, &p);
 }

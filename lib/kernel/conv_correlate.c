@@ -398,16 +398,15 @@ static void gather_strided(void *ctx, int64_t begin, int64_t end, int worker) {
                 p->isa->move->load[e == 8 ? 3 : 2](
                     to, in + (size_t)(((i * c->in[0] + o0 * c->stride[0]) * c->in[1] + o1 * c->stride[1]) * c->in[2]) * e, c->stride[2], c->out[2]);
 }
-static void run_pointwise(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias,
-                          void *out) {
-    pointwise p = {c, isa, in, out, w, bias};
+static void run_pointwise(const tc_conv *c, const tc_conv_arrays *v, char *scratch) {
+    pointwise p = {c, v->isa, v->in, v->out, v->w, v->bias};
     if (strided(c)) {
-        pointwise thin = {.c = c, .isa = isa, .x = tc_conv_take(&scratch, (size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c))};
-        thin.w.data = in;
-        tc_parallel_for(pool, c->n * c->groups * c->cin, 1 + 8192 / (tc_conv_volume(c->out) + 1), gather_strided, &thin);
+        pointwise thin = {.c = c, .isa = v->isa, .x = tc_conv_take(&scratch, (size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c))};
+        thin.w.data = v->in;
+        tc_parallel_for(v->pool, c->n * c->groups * c->cin, 1 + 8192 / (tc_conv_volume(c->out) + 1), gather_strided, &thin);
         p.x = thin.x;
     }
-    tc_gemm_run(isa, pool, scratch, c->n * c->groups, make_job, &p);
+    tc_gemm_run(v->isa, v->pool, scratch, c->n * c->groups, make_job, &p);
 }
 
 size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
@@ -418,30 +417,29 @@ size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int th
     return (packed ? 0 : tc_conv_packed_bytes(c, isa)) + tables_bytes(c) + (copies(&p) ? tc_pad64(input_bytes(&p)) : 0) +
            p.per_worker * (size_t)threads + 64;
 }
-void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
-                       const void *bias, void *out) {
-    scratch = tc_align64(scratch);
+void tc_conv_correlate(const tc_conv *c, const tc_conv_arrays *v) {
+    char *scratch = tc_align64(v->scratch);
     if (tc_conv_pointwise(c)) {
-        run_pointwise(c, isa, pool, scratch, in, w, bias, out);
+        run_pointwise(c, v, scratch);
         return;
     }
-    plan p = start_plan(c, isa, tc_pool_threads(pool));
+    plan p = start_plan(c, v->isa, tc_pool_threads(v->pool));
     if (!p.area || !c->n || !c->cout) return;
-    if (!packed) {
-        char *here = tc_conv_take(&scratch, tc_conv_packed_bytes(c, isa));
-        tc_conv_pack(c, isa, pool, w, here);
-        packed = here;
+    p.w = v->packed, p.bias = v->bias, p.out = v->out, p.x = v->in;
+    if (!v->packed) {
+        char *here = tc_conv_take(&scratch, tc_conv_packed_bytes(c, v->isa));
+        tc_conv_pack(c, v->isa, v->pool, v->w, here);
+        p.w = here;
     }
-    p.w = packed, p.bias = bias, p.out = out, p.x = in;
     if (copies(&p)) {
         char *x = tc_conv_take(&scratch, input_bytes(&p));
         memset(x, 0, (size_t)p.margin[0] * elem(c));
         x += (size_t)p.margin[0] * elem(c);
         memset(x + (size_t)(c->n * p.channels * p.inside) * elem(c), 0, (size_t)p.margin[1] * elem(c));
-        tc_transpose_batch(isa, pool, elem(c), c->n, p.channels, p.inside, in, x);
+        tc_transpose_batch(v->isa, v->pool, elem(c), c->n, p.channels, p.inside, v->in, x);
         p.x = x;
     }
     make_tables(&p, &scratch);
     p.scratch = scratch;
-    tc_parallel_for(pool, p.nblocks * p.ncols * c->groups, 1, tasks, &p);
+    tc_parallel_for(v->pool, p.nblocks * p.ncols * c->groups, 1, tasks, &p);
 }

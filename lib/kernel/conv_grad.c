@@ -172,10 +172,9 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
 size_t tc_conv_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     return make_plan(c, isa, threads).per_worker * (size_t)threads + 64;
 }
-void tc_conv_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
-                  tc_conv_weight strides) {
-    plan p = make_plan(c, isa, tc_pool_threads(pool));
-    p.x = in, p.dout = dout, p.dw = dw, p.strides = strides;
-    p.scratch = tc_align64(scratch);
-    tc_parallel_for(pool, c->groups * p.panels * p.chunks, 1, tasks, &p);
+void tc_conv_grad(const tc_conv *c, const tc_conv_grad_arrays *v) {
+    plan p = make_plan(c, v->isa, tc_pool_threads(v->pool));
+    p.x = v->in, p.dout = v->dout, p.dw = v->dw, p.strides = v->strides;
+    p.scratch = tc_align64(v->scratch);
+    tc_parallel_for(v->pool, c->groups * p.panels * p.chunks, 1, tasks, &p);
 }

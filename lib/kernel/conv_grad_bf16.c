@@ -59,29 +59,31 @@ size_t tc_conv_grad_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int th
            tc_gemm_scratch(isa, TC_BF16, c->cin, c->cout, p.k, true, threads) + 64;
 }
 
+/* Copies a channel of the images of this product, the positions of one residue, to out, which holds zeros. */
+static void copy_residue(const plan *p, int64_t residue, int64_t channel, uint16_t *out) {
+    const tc_conv *c = &p->c;
+    const int64_t *s = c->stride, r[3] = {residue / s[2] / s[1], residue / s[2] % s[1], residue % s[2]};
+    const int64_t from = p->first[2] * s[2] + r[2]; /* of position 0 of a line */
+    const int64_t b = tc_min(from < 0 ? tc_ceil_div(-from, s[2]) : 0, p->pitch[2]), some = c->in[2] > from ? tc_ceil_div(c->in[2] - from, s[2]) : 0,
+                  e = tc_min(some < b ? b : some, p->pitch[2]);
+    for (int64_t l = 0; l < p->count * p->pitch[0] * p->pitch[1]; l++, out += p->pitch[2]) {
+        const int64_t i1 = l % p->pitch[1], i0 = l / p->pitch[1] % p->pitch[0], image = p->image + l / p->pitch[1] / p->pitch[0];
+        const int64_t y0 = (i0 + p->first[0]) * s[0] + r[0], y1 = (i1 + p->first[1]) * s[1] + r[1];
+        if (y0 < 0 || y0 >= c->in[0] || y1 < 0 || y1 >= c->in[1]) continue;
+        const uint16_t *line = p->in + (((image * c->groups * c->cin + channel) * c->in[0] + y0) * c->in[1] + y1) * c->in[2] + from;
+        if (s[2] == 1) memcpy(out + b, line + b, (size_t)(e - b) * 2);
+        else
+            for (int64_t q = b; q < e; q++) out[q] = line[q * s[2]];
+    }
+}
 /* Copies the images of this product to x. A task is one residue and channel. */
 static void copy_images(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
-    const tc_conv *c = &p->c;
-    const int64_t channels = c->groups * c->cin, *s = c->stride;
+    const int64_t channels = p->c.groups * p->c.cin;
     (void)worker;
     for (int64_t t = begin; t < end; t++) {
-        const int64_t residue = t / channels, channel = t % channels, r[3] = {residue / s[2] / s[1], residue / s[2] % s[1], residue % s[2]};
-        const int64_t from = p->first[2] * s[2] + r[2]; /* of position 0 of a line */
-        const int64_t b = tc_min(from < 0 ? tc_ceil_div(-from, s[2]) : 0, p->pitch[2]),
-                      some = c->in[2] > from ? tc_ceil_div(c->in[2] - from, s[2]) : 0, e = tc_min(some < b ? b : some, p->pitch[2]);
-        uint16_t *out = p->x + t * p->row;
-        memset(out, 0, (size_t)p->row * 2);
-        for (int64_t i = 0; i < p->count; i++)
-            for (int64_t i0 = 0; i0 < p->pitch[0]; i0++)
-                for (int64_t i1 = 0; i1 < p->pitch[1]; i1++, out += p->pitch[2]) {
-                    const int64_t y0 = (i0 + p->first[0]) * s[0] + r[0], y1 = (i1 + p->first[1]) * s[1] + r[1];
-                    if (y0 < 0 || y0 >= c->in[0] || y1 < 0 || y1 >= c->in[1]) continue;
-                    const uint16_t *line = p->in + ((((p->image + i) * channels + channel) * c->in[0] + y0) * c->in[1] + y1) * c->in[2] + from;
-                    if (s[2] == 1) memcpy(out + b, line + b, (size_t)(e - b) * 2);
-                    else
-                        for (int64_t q = b; q < e; q++) out[q] = line[q * s[2]];
-                }
+        memset(p->x + t * p->row, 0, (size_t)p->row * 2);
+        copy_residue(p, t / channels, t % channels, p->x + t * p->row);
     }
 }
 /* Copies their output gradients. A task is one channel. */
@@ -131,23 +133,22 @@ static void store_sums(void *ctx, int64_t begin, int64_t end, int worker) {
             for (int64_t co = 0; co < cout; co++) to[co * w->cout] = from[co];
         }
 }
-void tc_conv_grad_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, float *dw,
-                       tc_conv_weight strides) {
-    plan p = make_plan(c, isa);
+void tc_conv_grad_bf16(const tc_conv *c, const tc_conv_grad_arrays *v) {
+    plan p = make_plan(c, v->isa);
     const int64_t taps = tc_conv_volume(c->kernel);
-    scratch = tc_align64(scratch);
-    p.in = in, p.grad = dout, p.dw = dw, p.strides = strides;
+    char *scratch = tc_align64(v->scratch);
+    p.in = v->in, p.grad = v->dout, p.dw = v->dw, p.strides = v->strides;
     p.x = tc_conv_take(&scratch, x_bytes(&p)), p.dout = tc_conv_take(&scratch, dout_bytes(&p)), p.sums = tc_conv_take(&scratch, sums_bytes(&p));
     p.packed = tc_conv_take(&scratch, tc_pad64(p.panel) * (size_t)c->groups);
     for (p.image = 0; p.image < c->n; p.image += p.images) {
         p.count = tc_min(p.images, c->n - p.image);
-        tc_parallel_for(pool, p.residues * c->groups * c->cin, 1 + 8192 / (p.row + 1), copy_images, &p);
-        tc_parallel_for(pool, c->groups * c->cout, 1 + 8192 / (p.k + 1), copy_gradients, &p);
+        tc_parallel_for(v->pool, p.residues * c->groups * c->cin, 1 + 8192 / (p.row + 1), copy_images, &p);
+        tc_parallel_for(v->pool, c->groups * c->cout, 1 + 8192 / (p.k + 1), copy_gradients, &p);
         for (int64_t g = 0; g < c->groups; g++) {
             const tc_gemm j = right_operand(&p, g);
-            tc_gemm_pack(isa, pool, &j, (char *)p.packed + tc_pad64(p.panel) * (size_t)g);
+            tc_gemm_pack(v->isa, v->pool, &j, (char *)p.packed + tc_pad64(p.panel) * (size_t)g);
         }
-        tc_gemm_run(isa, pool, scratch, c->groups * taps, make_job, &p);
+        tc_gemm_run(v->isa, v->pool, scratch, c->groups * taps, make_job, &p);
     }
-    tc_parallel_for(pool, c->groups * c->cin, 1 + 8192 / (taps * c->cout + 1), store_sums, &p);
+    tc_parallel_for(v->pool, c->groups * c->cin, 1 + 8192 / (taps * c->cout + 1), store_sums, &p);
 }

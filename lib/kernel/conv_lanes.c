@@ -251,20 +251,19 @@ size_t tc_conv_lanes_scratch(const tc_conv *c, const tc_isa_ops *isa, int thread
     make_plan(c, isa, &p);
     return packed_bytes(&p) + runs_bytes(c) + p.per_worker * (size_t)threads + 64;
 }
-void tc_conv_lanes(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias,
-                   void *out) {
+void tc_conv_lanes(const tc_conv *c, const tc_conv_arrays *v) {
     plan p;
-    make_plan(c, isa, &p);
+    make_plan(c, v->isa, &p);
     int64_t tasks = c->n * p.blocks * c->out[0] * p.nrows * p.ncols;
     if (tasks <= 0) return;
-    scratch = tc_align64(scratch);
-    p.x = in, p.out = out, p.w = w, p.bias = bias;
+    char *scratch = tc_align64(v->scratch);
+    p.x = v->in, p.out = v->out, p.w = v->w, p.bias = v->bias;
     p.weights = tc_conv_take(&scratch, packed_bytes(&p));
     take_runs(&p, &scratch);
     p.scratch = scratch;
-    tc_parallel_for(pool, p.blocks, 1 + 16384 / (p.k * p.o->lanes + 1), pack_blocks, &p);
-    if (c->out_last) tc_parallel_for(pool, c->n * c->out[0] * c->out[1], 1 + 16384 / (c->out[2] * p.channels * p.taps + 1), rows_last, &p);
-    else tc_parallel_for(pool, tasks, 1, strips, &p);
+    tc_parallel_for(v->pool, p.blocks, 1 + 16384 / (p.k * p.o->lanes + 1), pack_blocks, &p);
+    if (c->out_last) tc_parallel_for(v->pool, c->n * c->out[0] * c->out[1], 1 + 16384 / (c->out[2] * p.channels * p.taps + 1), rows_last, &p);
+    else tc_parallel_for(v->pool, tasks, 1, strips, &p);
 }
 
 /* ---- weight gradient ---- */
@@ -349,15 +348,14 @@ size_t tc_conv_lanes_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int t
     make_grad_plan(c, isa, &p);
     return runs_bytes(c) + p.per_worker * (size_t)threads + 64;
 }
-void tc_conv_lanes_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
-                        tc_conv_weight strides) {
+void tc_conv_lanes_grad(const tc_conv *c, const tc_conv_grad_arrays *v) {
     plan p;
-    make_grad_plan(c, isa, &p);
-    scratch = tc_align64(scratch);
-    p.x = in, p.dout = dout, p.out = dw, p.w = strides;
+    make_grad_plan(c, v->isa, &p);
+    char *scratch = tc_align64(v->scratch);
+    p.x = v->in, p.dout = v->dout, p.out = v->dw, p.w = v->strides;
     take_runs(&p, &scratch);
     p.scratch = scratch;
-    int threads = tc_pool_threads(pool);
+    int threads = tc_pool_threads(v->pool);
     p.parts = p.blocks >= 4 * threads || threads == 1 ? 1 : (int)tc_min(c->kernel[0] * c->kernel[1], tc_ceil_div(4 * threads, p.blocks));
-    tc_parallel_for(pool, p.blocks * p.parts, 1, grad_blocks, &p);
+    tc_parallel_for(v->pool, p.blocks * p.parts, 1, grad_blocks, &p);
 }

@@ -67,11 +67,30 @@ typedef struct {
     const void *data;
     int64_t group, cout, cin; /* strides in elements */
 } tc_conv_weight;
-/* Tiles, or the matrix product for 1x1. Every algorithm comes as X_scratch, which gives the bytes of scratch for so many threads, and X. bias:
- * groups * cout values, or NULL. packed: what the algorithm's pack wrote, or NULL, then w is packed into scratch. */
+/* The arrays of one convolution, and what it runs with. */
+typedef struct {
+    const tc_isa_ops *isa;
+    tc_pool *pool;
+    char *scratch; /* as many bytes as the algorithm's X_scratch says */
+    const void *in;
+    tc_conv_weight w;
+    const void *packed; /* what the algorithm's pack wrote, or NULL: w is packed into scratch */
+    const void *bias;   /* groups * cout values, or NULL */
+    void *out;
+} tc_conv_arrays;
+/* The same of one weight gradient. */
+typedef struct {
+    const tc_isa_ops *isa;
+    tc_pool *pool;
+    char *scratch;
+    const void *in, *dout; /* planes */
+    void *dw;
+    tc_conv_weight strides; /* of dw; without data */
+} tc_conv_grad_arrays;
+
+/* Tiles, or the matrix product for 1x1. Every algorithm comes as X_scratch, which gives the bytes of scratch for so many threads, and X. */
 size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed);
-void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
-                       const void *bias, void *out);
+void tc_conv_correlate(const tc_conv *c, const tc_conv_arrays *v);
 /* Packs weights for the tiles, ahead of time or for one call. */
 size_t tc_conv_packed_bytes(const tc_conv *c, const tc_isa_ops *isa);
 void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out);
@@ -84,37 +103,30 @@ bool tc_conv_depthwise(const tc_conv *c);      /* depthwise by lanes: both image
 size_t tc_conv_bf16_packed_bytes(const tc_conv *c, const tc_isa_ops *isa);
 void tc_conv_bf16_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out);
 size_t tc_conv_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed);
-void tc_conv_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
-                  const void *bias, void *out);
-/* Weight gradient: dw[co, ci, tap] = sum over n, o of dout[n, co, o] * in[n, ci, i(o, tap)]; c is not adjoint, images are planes. `strides` are those
- * of dw. This one is a matrix product for each tap. */
+void tc_conv_bf16(const tc_conv *c, const tc_conv_arrays *v);
+/* Weight gradient: dw[co, ci, tap] = sum over n, o of dout[n, co, o] * in[n, ci, i(o, tap)]; c is not adjoint. This one is a matrix product for
+ * each tap (conv_weight.c). */
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
-void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
-                         tc_conv_weight strides);
+void tc_conv_weight_grad(const tc_conv *c, const tc_conv_grad_arrays *v);
 /* The same in register tiles of input channels x output channels, a tap at a time (conv_grad.c); slower where output channels are few. */
 bool tc_conv_grad_by_tiles(const tc_conv *c);
 size_t tc_conv_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
-void tc_conv_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
-                  tc_conv_weight strides);
+void tc_conv_grad(const tc_conv *c, const tc_conv_grad_arrays *v);
 /* The same from bfloat16 images by gemm_bf16; sums and dw are float32 (conv_grad_bf16.c). */
 bool tc_conv_grad_by_pairs(const tc_conv *c, const tc_isa_ops *isa);
 size_t tc_conv_grad_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
-void tc_conv_grad_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, float *dw,
-                       tc_conv_weight strides);
+void tc_conv_grad_bf16(const tc_conv *c, const tc_conv_grad_arrays *v);
 /* Forward, input gradient and weight gradient with a lane for each output channel, for groups too narrow for tiles (conv_lanes.c). */
 bool tc_conv_by_lanes(const tc_conv *c);
 size_t tc_conv_lanes_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
-void tc_conv_lanes(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias,
-                   void *out);
+void tc_conv_lanes(const tc_conv *c, const tc_conv_arrays *v);
 size_t tc_conv_lanes_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
-void tc_conv_lanes_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
-                        tc_conv_weight strides);
+void tc_conv_lanes_grad(const tc_conv *c, const tc_conv_grad_arrays *v);
 /* Winograd's algorithm for 3x3, with fewer multiplications and other roundings (conv_winograd.c): where c->fast and an estimate of its cost is lower. */
 bool tc_conv_by_winograd(const tc_conv *c);
 size_t tc_conv_winograd_packed_bytes(const tc_conv *c, const tc_isa_ops *isa);
 void tc_conv_winograd_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out);
 size_t tc_conv_winograd_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed);
-void tc_conv_winograd(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
-                      const void *bias, void *out);
+void tc_conv_winograd(const tc_conv *c, const tc_conv_arrays *v);
 
 #endif

@@ -12,9 +12,9 @@ typedef struct {
     char *dw;
     tc_conv_weight strides;
     int64_t k, *a_k, *b_k;
-    const tc_gemm_segment *segments;
-    const int *nsegments;
-    int64_t most; /* segments of a tap, at most */
+    tc_gemm_segment *segments; /* [tap][most] */
+    int *nsegments;            /* [tap] */
+    int64_t most;              /* segments of a tap, at most */
 } plan;
 
 static int64_t most_segments(const tc_conv *c) { return c->n * c->out[0] * c->out[1]; }
@@ -60,40 +60,46 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
     }
 }
 
-void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
-                         tc_conv_weight strides) {
-    int64_t taps = tc_conv_volume(c->kernel), area = tc_conv_volume(c->out), channels = c->groups * c->cin, inside = tc_conv_volume(c->in);
-    plan p = {.c = c, .dout = dout, .dw = dw, .strides = strides, .k = c->n * area, .most = most_segments(c)};
-    char *x = tc_conv_take(&scratch, (size_t)(c->n * channels * inside) * elem(c));
-    tc_transpose_batch(isa, pool, elem(c), c->n, channels, inside, in, x);
-    p.x = x;
-    p.a_k = tc_conv_take(&scratch, (size_t)p.k * 8), p.b_k = tc_conv_take(&scratch, (size_t)p.k * 8);
-    int *nsegments = tc_conv_take(&scratch, (size_t)taps * sizeof(int));
-    tc_gemm_segment *segments = tc_conv_take(&scratch, (size_t)(taps * p.most) * sizeof(tc_gemm_segment));
+/* Where position k of the product lies in the output gradients and, without a tap's shift, in the inputs. */
+static void place_positions(const plan *p) {
+    const tc_conv *c = p->c;
+    const int64_t area = tc_conv_volume(c->out), channels = c->groups * c->cin, inside = tc_conv_volume(c->in);
     int64_t k = 0;
     for (int64_t n = 0; n < c->n; n++)
         for (int64_t o0 = 0; o0 < c->out[0]; o0++)
             for (int64_t o1 = 0; o1 < c->out[1]; o1++)
                 for (int64_t o2 = 0; o2 < c->out[2]; o2++, k++) {
-                    p.a_k[k] = n * c->groups * c->cout * area + (o0 * c->out[1] + o1) * c->out[2] + o2;
-                    p.b_k[k] = (n * inside + (o0 * c->stride[0] * c->in[1] + o1 * c->stride[1]) * c->in[2] + o2 * c->stride[2]) * channels;
+                    p->a_k[k] = n * c->groups * c->cout * area + (o0 * c->out[1] + o1) * c->out[2] + o2;
+                    p->b_k[k] = (n * inside + (o0 * c->stride[0] * c->in[1] + o1 * c->stride[1]) * c->in[2] + o2 * c->stride[2]) * channels;
                 }
-    for (int64_t t = 0; t < taps; t++) {
-        int64_t t2 = t % c->kernel[2], t1 = t / c->kernel[2] % c->kernel[1], t0 = t / c->kernel[2] / c->kernel[1];
-        int64_t b = 0, e = c->out[2]; /* [b, e): positions of the last dimension where the tap is present */
-        while (b < e && tc_conv_source(c, 2, b, t2) < 0) b++;
-        while (e > b && tc_conv_source(c, 2, e - 1, t2) < 0) e--;
-        tc_gemm_segment *s = segments + t * p.most;
-        nsegments[t] = 0;
-        for (int64_t n = 0; n < c->n && e > b; n++)
-            for (int64_t o0 = 0; o0 < c->out[0]; o0++)
-                for (int64_t o1 = 0; tc_conv_source(c, 0, o0, t0) >= 0 && o1 < c->out[1]; o1++) {
-                    if (tc_conv_source(c, 1, o1, t1) < 0) continue;
-                    int64_t at = ((n * c->out[0] + o0) * c->out[1] + o1) * c->out[2] + b;
-                    if (nsegments[t] && s[nsegments[t] - 1].k + s[nsegments[t] - 1].n == at) s[nsegments[t] - 1].n += e - b;
-                    else s[nsegments[t]++] = (tc_gemm_segment){at, e - b};
-                }
+}
+/* The ranges of k where tap t is present. */
+static void list_segments(const plan *p, int64_t t) {
+    const tc_conv *c = p->c;
+    const int64_t t2 = t % c->kernel[2], t1 = t / c->kernel[2] % c->kernel[1], t0 = t / c->kernel[2] / c->kernel[1];
+    int64_t b = 0, e = c->out[2]; /* [b, e): positions of the last dimension where the tap is present */
+    while (b < e && tc_conv_source(c, 2, b, t2) < 0) b++;
+    while (e > b && tc_conv_source(c, 2, e - 1, t2) < 0) e--;
+    tc_gemm_segment *s = p->segments + t * p->most;
+    int count = 0;
+    for (int64_t row = 0; row < p->most && e > b; row++) { /* a row is (n, o0, o1) */
+        const int64_t o1 = row % c->out[1], o0 = row / c->out[1] % c->out[0], at = row * c->out[2] + b;
+        if (tc_conv_source(c, 0, o0, t0) < 0 || tc_conv_source(c, 1, o1, t1) < 0) continue;
+        if (count && s[count - 1].k + s[count - 1].n == at) s[count - 1].n += e - b;
+        else s[count++] = (tc_gemm_segment){at, e - b};
     }
-    p.segments = segments, p.nsegments = nsegments;
-    tc_gemm_run(isa, pool, scratch, c->groups * taps, make_job, &p);
+    p->nsegments[t] = count;
+}
+
+void tc_conv_weight_grad(const tc_conv *c, const tc_conv_grad_arrays *v) {
+    const int64_t taps = tc_conv_volume(c->kernel), channels = c->groups * c->cin, inside = tc_conv_volume(c->in);
+    char *scratch = v->scratch, *x = tc_conv_take(&scratch, (size_t)(c->n * channels * inside) * elem(c));
+    plan p = {.c = c, .x = x, .dout = v->dout, .dw = v->dw, .strides = v->strides, .k = c->n * tc_conv_volume(c->out), .most = most_segments(c)};
+    tc_transpose_batch(v->isa, v->pool, elem(c), c->n, channels, inside, v->in, x);
+    p.a_k = tc_conv_take(&scratch, (size_t)p.k * 8), p.b_k = tc_conv_take(&scratch, (size_t)p.k * 8);
+    p.nsegments = tc_conv_take(&scratch, (size_t)taps * sizeof(int));
+    p.segments = tc_conv_take(&scratch, (size_t)(taps * p.most) * sizeof(tc_gemm_segment));
+    place_positions(&p);
+    for (int64_t t = 0; t < taps; t++) list_segments(&p, t);
+    tc_gemm_run(v->isa, v->pool, scratch, c->groups * taps, make_job, &p);
 }

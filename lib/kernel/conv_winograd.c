@@ -193,24 +193,23 @@ size_t tc_conv_winograd_scratch(const tc_conv *c, const tc_isa_ops *isa, int thr
     return (packed ? 0 : packed_bytes(&p)) + copy_bytes(elements(c, c->cin, c->in), c->in_last) +
            copy_bytes(elements(c, c->cout, c->out), c->out_last) + tc_pad64((size_t)c->cin * sizeof(float)) + p.per_worker * (size_t)threads + 64;
 }
-void tc_conv_winograd(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
-                      const void *bias, void *out) {
-    scratch = tc_align64(scratch);
-    plan p = start_plan(c, isa, tc_pool_threads(pool));
-    if (!packed) {
+void tc_conv_winograd(const tc_conv *c, const tc_conv_arrays *v) {
+    char *scratch = tc_align64(v->scratch);
+    plan p = start_plan(c, v->isa, tc_pool_threads(v->pool));
+    p.w = v->packed, p.bias = v->bias, p.x = v->in, p.out = v->out;
+    if (!v->packed) {
         char *here = tc_conv_take(&scratch, packed_bytes(&p));
-        tc_conv_winograd_pack(c, isa, pool, w, here);
-        packed = here;
+        tc_conv_winograd_pack(c, v->isa, v->pool, v->w, here);
+        p.w = here;
     }
-    p.w = packed, p.bias = bias, p.x = in, p.out = out;
     if (!c->in_last) {
         float *x = tc_conv_take(&scratch, copy_bytes(elements(c, c->cin, c->in), false));
-        tc_transpose_batch(isa, pool, sizeof(float), c->n, c->groups * c->cin, tc_conv_volume(c->in), in, x);
+        tc_transpose_batch(v->isa, v->pool, sizeof(float), c->n, c->groups * c->cin, tc_conv_volume(c->in), v->in, x);
         p.x = x;
     }
     if (!c->out_last) p.out = tc_conv_take(&scratch, copy_bytes(elements(c, c->cout, c->out), false));
     p.zeros = memset(tc_conv_take(&scratch, (size_t)c->cin * sizeof(float)), 0, (size_t)c->cin * sizeof(float));
     p.scratch = scratch;
-    tc_parallel_for(pool, tc_ceil_div(p.tiles, p.rows) * tc_ceil_div(c->cout, p.cols) * c->groups, 1, tasks, &p);
-    if (!c->out_last) tc_transpose_batch(isa, pool, sizeof(float), c->n, tc_conv_volume(c->out), c->groups * c->cout, p.out, out);
+    tc_parallel_for(v->pool, tc_ceil_div(p.tiles, p.rows) * tc_ceil_div(c->cout, p.cols) * c->groups, 1, tasks, &p);
+    if (!c->out_last) tc_transpose_batch(v->isa, v->pool, sizeof(float), c->n, tc_conv_volume(c->out), c->groups * c->cout, p.out, v->out);
 }
