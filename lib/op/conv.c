@@ -284,14 +284,21 @@ static bool other_channels(tc_emit *e, const tc_value *w, const tc_value *b, int
     tc_sym channels = transposed ? tc_sym_mul(s, w->meta.size[1], tc_sym_int(s, groups)) : w->meta.size[0];
     return tc_sym_known(s, tc_sym_op(s, TC_S_EQ, b->meta.size[0], channels, NULL)) == 0;
 }
-static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, const tc_arg *const *a, bool transposed, tc_value **out) {
+/* The arguments of aten::convolution behind input, weight and bias. output_padding: NULL is zeros. */
+typedef struct {
+    const tc_arg *stride, *padding, *dilation, *output_padding, *groups;
+    bool transposed;
+} parameters;
+static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, const parameters *given, tc_value **out) {
+    const tc_arg *const a[] = {given->stride, given->padding, given->dilation, given->output_padding};
+    const bool transposed = given->transposed;
     whole p = {.dims = spatial(n)};
     tc_value *w = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
     int64_t *const to[] = {p.stride, p.padding, p.dilation, p.more}, channels = 0;
     for (int i = 0; i < 4; i++)
         if (a[i]->n != 1 && a[i]->n != p.dims)
             return tc_error(TC_CONTENT, "%s: expected lists of %d values, got %d", tc_op_name(n->op), p.dims, a[i]->n);
-    bool known = x && tc_sym_const_int(a[4]->sym, &p.groups);
+    bool known = x && tc_sym_const_int(given->groups->sym, &p.groups);
     for (int i = 0; i < 4 && known; i++)
         for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(a[i]->syms[a[i]->n == 1 ? 0 : d], &to[i][d]);
     for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(w->meta.size[2 + d], &p.k[d]);
@@ -314,9 +321,8 @@ static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, con
     return NULL;
 }
 
-/* Runs the kernel; adds a batch dimension to an input that has none. */
-static tc_status convolve(tc_emit *e, const tc_node *n, tc_value *x, const tc_arg *stride, const tc_arg *padding, const tc_arg *dilation,
-                          bool transposed, const tc_arg *output_padding, const tc_arg *groups) {
+/* Makes n, of weight and bias args[1] and args[2], an aten::convolution of x; adds a batch dimension to an input that has none. */
+static tc_status convolve(tc_emit *e, const tc_node *n, tc_value *x, parameters p) {
     int dims = spatial(n);
     tc_value *w = tc_arg_value(n, 1);
     if (!x || !w) return tc_e_done(e);
@@ -327,21 +333,22 @@ static tc_status convolve(tc_emit *e, const tc_node *n, tc_value *x, const tc_ar
         return tc_error(TC_CONTENT, "%s: Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of %d dimensions",
                         tc_op_name(n->op), dims + 1, dims + 2, dims, x->meta.rank);
     if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
-    tc_arg zero = ints(e, (int64_t[]){0, 0, 0}, dims), t = boolean(transposed);
+    tc_arg zero = ints(e, (int64_t[]){0, 0, 0}, dims), t = boolean(p.transposed);
+    if (!p.output_padding) p.output_padding = &zero;
     if (x && tc_is_integral(x->meta.dtype)) {
-        const tc_arg *given[] = {stride, padding, dilation, output_padding ? output_padding : &zero, groups};
         tc_value *sum = NULL;
-        TC_TRY(integer_convolve(e, n, x, given, transposed, &sum));
+        TC_TRY(integer_convolve(e, n, x, &p, &sum));
         tc_emit_result(e, 0, single ? tc_emit_call(e, "aten::squeeze.dim", "vi", sum, (int64_t)0) : sum);
         return tc_e_done(e);
     }
-    tc_value *y = tc_emit_call(e, "aten::convolution", "vvaaaaaaa", x, w, &n->args[2], stride, padding, dilation, &t,
-                               output_padding ? output_padding : &zero, groups);
+    tc_value *y =
+        tc_emit_call(e, "aten::convolution", "vvaaaaaaa", x, w, &n->args[2], p.stride, p.padding, p.dilation, &t, p.output_padding, p.groups);
     tc_emit_result(e, 0, single ? tc_emit_call(e, "aten::squeeze.dim", "vi", y, (int64_t)0) : y);
     return tc_e_done(e);
 }
 static tc_status decompose_conv(tc_emit *e, const tc_node *n) { /* input, weight, bias, stride, padding, dilation, groups */
-    return convolve(e, n, tc_arg_value(n, 0), &n->args[3], &n->args[4], &n->args[5], false, NULL, &n->args[6]);
+    const tc_arg *a = n->args;
+    return convolve(e, n, tc_arg_value(n, 0), (parameters){.stride = &a[3], .padding = &a[4], .dilation = &a[5], .groups = &a[6]});
 }
 static tc_status decompose_conv_padding(tc_emit *e, const tc_node *n) { /* padding: "valid" or "same" */
     const char *mode = tc_arg_string(n, 4);
@@ -351,7 +358,7 @@ static tc_status decompose_conv_padding(tc_emit *e, const tc_node *n) { /* paddi
     if (strcmp(mode, "same") && strcmp(mode, "valid")) return tc_error(TC_CONTENT, "%s: Invalid padding string: '%s'", tc_op_name(n->op), mode);
     if (!strcmp(mode, "valid")) {
         tc_arg zero = ints(e, pad, dims);
-        return convolve(e, n, x, &n->args[3], &zero, &n->args[5], false, NULL, &n->args[6]);
+        return convolve(e, n, x, (parameters){.stride = &n->args[3], .padding = &zero, .dilation = &n->args[5], .groups = &n->args[6]});
     }
     if (!w || w->meta.rank != dims + 2) return tc_error(TC_CONTENT, "%s: weight should have %d dimensions", tc_op_name(n->op), dims + 2);
     if (tc_arg_ints(n, 3, stride, MAX_SPATIAL) != dims || tc_arg_ints(n, 5, dilation, MAX_SPATIAL) != dims)
@@ -367,10 +374,12 @@ static tc_status decompose_conv_padding(tc_emit *e, const tc_node *n) { /* paddi
     }
     if (odd) x = tc_emit_call(e, "aten::constant_pad_nd", "vI", x, around, 2 * dims);
     tc_arg p = ints(e, pad, dims);
-    return convolve(e, n, x, &n->args[3], &p, &n->args[5], false, NULL, &n->args[6]);
+    return convolve(e, n, x, (parameters){.stride = &n->args[3], .padding = &p, .dilation = &n->args[5], .groups = &n->args[6]});
 }
 static tc_status decompose_conv_transpose(tc_emit *e, const tc_node *n) { /* input, weight, bias, stride, padding, output_padding, groups, dilation */
-    return convolve(e, n, tc_arg_value(n, 0), &n->args[3], &n->args[4], &n->args[7], true, &n->args[5], &n->args[6]);
+    const tc_arg *a = n->args;
+    const parameters p = {.stride = &a[3], .padding = &a[4], .dilation = &a[7], .output_padding = &a[5], .groups = &a[6], .transposed = true};
+    return convolve(e, n, tc_arg_value(n, 0), p);
 }
 static tc_status decompose_old_convolution(tc_emit *e, const tc_node *n) {
     tc_node *r = tc_e_args(e, "aten::convolution", n->args, 9);

@@ -49,21 +49,26 @@ void tc_block_destroy(tc_block *b); /* NULL is allowed */
 size_t tc_block_scratch(const tc_block *b); /* bytes for each worker */
 size_t tc_block_temps(const tc_block *b);   /* bytes for its temporaries, shared by all workers */
 
-/* data: address of element 0 of each buffer that has a value. scratch: workers * tc_block_scratch bytes; temps: tc_block_temps bytes; both 64-byte
- * aligned. vars: for host values (TC_L_HOST). fault: zeroed; set if a checked gather finds an index out of range. */
-tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, void *temps, tc_pool *pool,
-                       tc_abi_fault *fault);
+/* What a block runs on. */
+typedef struct {
+    void *const *data;       /* address of element 0 of each buffer that has a value */
+    const tc_symvalue *vars; /* for host values (TC_L_HOST) */
+    size_t nvars;
+    void *scratch;       /* 64-byte aligned */
+    tc_abi_fault *fault; /* zeroed; set if a checked gather finds an index out of range */
+} tc_block_args;
+
+/* scratch: a tc_block_scratch for each worker of the pool (NULL: one); temps: tc_block_temps bytes, 64-byte aligned. */
+tc_status tc_block_run(tc_block *b, const tc_block_args *args, void *temps, tc_pool *pool);
 
 /* Prepares a loop that is an epilogue (tc_loop.region), so that a kernel can run it on a region of its result, from any of so many workers. scratch:
- * tc_block_region_scratch bytes, 64-byte aligned; it, data and fault must stay valid until the kernel ends. result: where the kernel stores. */
+ * tc_block_region_scratch bytes; it, data and fault must stay valid until the kernel ends. result: where the kernel stores. */
 size_t tc_block_region_scratch(const tc_block *b, int workers);
-tc_status tc_block_regions(tc_block *b, void *const *data, const void *result, const tc_symvalue *vars, size_t nvars, void *scratch, int workers,
-                           tc_abi_fault *fault, tc_epilogue *out);
+tc_status tc_block_regions(tc_block *b, const tc_block_args *args, const void *result, int workers, tc_epilogue *out);
 
 /* Prepares a loop that makes an operand of a kernel in tiles (tc_loop.tile), for any of so many workers. What it writes is in the tile (tc_tiles), and has
- * no address in data. scratch: tc_block_tiles_scratch bytes, 64-byte aligned, valid until the kernel ends. */
+ * no address in data. scratch: tc_block_tiles_scratch bytes, valid until the kernel ends. */
 size_t tc_block_tiles_scratch(const tc_block *b, int workers);
-tc_status tc_block_tiles(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, int workers, tc_abi_fault *fault,
-                         tc_tiles *out);
+tc_status tc_block_tiles(tc_block *b, const tc_block_args *args, int workers, tc_tiles *out);
 
 #endif

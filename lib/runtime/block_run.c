@@ -369,24 +369,24 @@ static tc_status evaluate_hosts(nest *n, const tc_symvalue *vars, size_t nvars) 
     return NULL;
 }
 
-tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, void *temps, tc_pool *pool,
-                       tc_abi_fault *fault) {
+tc_status tc_block_run(tc_block *b, const tc_block_args *args, void *temps, tc_pool *pool) {
     void *table[64];
     int workers = tc_pool_threads(pool);
     walk some[8];
     walk *walks = workers <= 8 ? some : tc_xcalloc((size_t)workers, sizeof *walks);
-    void **all = (void **)data, **own = NULL;
+    void *const *all = args->data;
+    void **own = NULL;
     if (b->temps) {
         own = b->nbuffers <= 64 ? table : tc_xcalloc((size_t)b->nbuffers, sizeof *own);
-        for (int k = 0; k < b->nbuffers; k++) own[k] = b->temp_offset[k] == SIZE_MAX ? data[k] : (char *)temps + b->temp_offset[k];
+        for (int k = 0; k < b->nbuffers; k++) own[k] = b->temp_offset[k] == SIZE_MAX ? args->data[k] : (char *)temps + b->temp_offset[k];
         all = own;
     }
     tc_status st = NULL;
     for (int k = 0; k < b->nnests && !st; k++) {
         nest *n = &b->nests[k];
-        st = evaluate_hosts(n, vars, nvars);
+        st = evaluate_hosts(n, args->vars, args->nvars);
         if (st) break;
-        job j = {.b = b, .n = n, .data = all, .scratch = scratch, .fault = fault, .walks = walks};
+        job j = {.b = b, .n = n, .data = all, .scratch = args->scratch, .fault = args->fault, .walks = walks};
         if (n->single_block) {
             run_single(n, &j);
             continue;
@@ -406,21 +406,22 @@ tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, 
     return st;
 }
 
-tc_status tc_block_regions(tc_block *b, void *const *data, const void *result, const tc_symvalue *vars, size_t nvars, void *scratch, int workers,
-                           tc_abi_fault *fault, tc_epilogue *out) {
-    job *j = scratch;
-    walk *walks = (walk *)((char *)scratch + tc_pad64(sizeof *j));
+tc_status tc_block_regions(tc_block *b, const tc_block_args *args, const void *result, int workers, tc_epilogue *out) {
+    job *j = args->scratch;
+    walk *walks = (walk *)((char *)args->scratch + tc_pad64(sizeof *j));
     *out = (tc_epilogue){0};
     if (!b->nnests) return NULL; /* stores nothing */
-    for (int k = 0; k < b->nnests; k++) TC_TRY(evaluate_hosts(&b->nests[k], vars, nvars));
+    for (int k = 0; k < b->nnests; k++) TC_TRY(evaluate_hosts(&b->nests[k], args->vars, args->nvars));
     for (int i = 0; i < workers; i++) walks[i].n = NULL;
-    *j = (job){
-        .b = b, .n = b->nests, .data = data, .scratch = (char *)walks + tc_pad64((size_t)workers * sizeof *walks), .fault = fault, .walks = walks};
-    if (b->plain.half) j->half = half_regions(b, data);
-    *out = (tc_epilogue){b->plain.half ? run_half_region : run_region, j, plain_regions(b, data, result, &j->plain) ? &j->plain : NULL, NULL};
+    *j = (job){.b = b, .n = b->nests, .data = args->data, .fault = args->fault, .walks = walks};
+    j->scratch = (char *)walks + tc_pad64((size_t)workers * sizeof *walks);
+    if (b->plain.half) j->half = half_regions(b, args->data);
+    *out = (tc_epilogue){b->plain.half ? run_half_region : run_region, j, plain_regions(b, args->data, result, &j->plain) ? &j->plain : NULL, NULL};
     if (!out->plain || !b->rest) return NULL;
     out->rest = &j->rest;
-    return tc_block_regions(b->rest->block, data, result, vars, nvars, (char *)scratch + one_region_scratch(b, workers), workers, fault, &j->rest);
+    tc_block_args rest = *args;
+    rest.scratch = (char *)args->scratch + one_region_scratch(b, workers);
+    return tc_block_regions(b->rest->block, &rest, result, workers, &j->rest);
 }
 
 /* ---- tiles ---- */
@@ -435,12 +436,13 @@ static void run_tile(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, 
 }
 static size_t tile_tables(const tc_block *b, int workers) { return tc_pad64((size_t)workers * (size_t)b->nbuffers * sizeof(void *)); }
 size_t tc_block_tiles_scratch(const tc_block *b, int workers) { return one_region_scratch(b, workers) + tile_tables(b, workers); }
-tc_status tc_block_tiles(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, int workers, tc_abi_fault *fault,
-                         tc_tiles *out) {
-    void **tables = scratch;
+tc_status tc_block_tiles(tc_block *b, const tc_block_args *args, int workers, tc_tiles *out) {
+    void **tables = args->scratch;
+    tc_block_args behind = *args;
     tc_epilogue regions;
-    TC_TRY(tc_block_regions(b, data, NULL, vars, nvars, (char *)scratch + tile_tables(b, workers), workers, fault, &regions));
-    for (int w = 0; w < workers; w++) memcpy(tables + (size_t)w * (size_t)b->nbuffers, data, (size_t)b->nbuffers * sizeof *data);
+    behind.scratch = (char *)args->scratch + tile_tables(b, workers);
+    TC_TRY(tc_block_regions(b, &behind, NULL, workers, &regions));
+    for (int w = 0; w < workers; w++) memcpy(tables + (size_t)w * (size_t)b->nbuffers, args->data, (size_t)b->nbuffers * sizeof *args->data);
     job *j = regions.ctx;
     if (j) j->tile_data = tables;
     out->fn = j ? run_tile : NULL, out->ctx = j;

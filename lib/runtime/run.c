@@ -57,7 +57,8 @@ tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_lo
     void *scratch;
     tc_abi_fault fault = {0};
     TC_TRY(exec_scratch(e, workers * each + tc_block_temps(b), &scratch));
-    TC_TRY(tc_block_run(b, data, e->vars, e->nvars, scratch, (char *)scratch + workers * each, e->pool, &fault));
+    const tc_block_args args = {data, e->vars, e->nvars, scratch, &fault};
+    TC_TRY(tc_block_run(b, &args, (char *)scratch + workers * each, e->pool));
     return fault_status(e, l, &fault);
 }
 
@@ -133,7 +134,8 @@ static tc_status start_tiles(frame *f, call *c, char *scratch, int workers, tc_a
     for (int i = 0; i < c->ntiles; i++) {
         call *t = &f->b->calls.data[c->tiles[i]];
         loop_addresses(f->b, t);
-        TC_TRY(tc_block_tiles(t->block, t->data, f->e->vars, f->e->nvars, scratch, workers, &faults[i], &c->kernel->tiles[i]));
+        const tc_block_args args = {t->data, f->e->vars, f->e->nvars, scratch, &faults[i]};
+        TC_TRY(tc_block_tiles(t->block, &args, workers, &c->kernel->tiles[i]));
         scratch += tc_block_tiles_scratch(t->block, workers);
     }
     return NULL;
@@ -159,8 +161,10 @@ tc_status run_kernel(frame *f, kernel_call *k, const tc_node *n, call *c) {
     tc_epilogue regions = {0};
     char *const behind = (char *)k->k.scratch + bytes;
     if (tiles) TC_TRY(start_tiles(f, c, behind, workers, faults));
-    if (more)
-        TC_TRY(tc_block_regions(c->block, c->data, tc_tensor_data(&k->k.outs[0]), e->vars, e->nvars, behind + tiles, workers, &fault, &regions));
+    if (more) {
+        const tc_block_args args = {c->data, e->vars, e->nvars, behind + tiles, &fault};
+        TC_TRY(tc_block_regions(c->block, &args, tc_tensor_data(&k->k.outs[0]), workers, &regions));
+    }
     k->k.epilogue = regions.fn ? &regions : NULL;
     TC_TRY(kn->run(&k->k));
     for (int i = 0; c && i < c->ntiles; i++) TC_TRY(fault_status(e, c->group->tiles[i], &faults[i]));

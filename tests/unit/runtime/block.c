@@ -69,7 +69,7 @@ static void check(tc_loop *l, int which, const tc_isa_ops *isa, tc_pool *pool, c
     size_t threads = (size_t)tc_pool_threads(pool), bytes = (threads * tc_block_scratch(b) + tc_block_temps(b) + 127) & ~(size_t)63;
     char *scratch = aligned_alloc(64, bytes);
     memset(scratch, 0xff, bytes);
-    s = tc_block_run(b, data, naive_vars, 16, scratch, scratch + threads * tc_block_scratch(b), pool, &fault);
+    s = tc_block_run(b, &(tc_block_args){data, naive_vars, 16, scratch, &fault}, scratch + threads * tc_block_scratch(b), pool);
     if (s) fail_msg("%s: %s", name, tc_status_message(s));
     assert_int_equal(fault.set, 0);
     for (size_t i = 0; i < l->buffers.len; i++) {
@@ -159,7 +159,7 @@ static void test_bad_index_is_reported(void **state) {
     assert_null(tc_loop_schedule(m.l, &sched));
     assert_null(tc_block_bind(&sched, &(tc_block_env){.isa = isa, .vars = naive_vars, .nvars = 16, .shapes = shapes}, &block));
     void *scratch = aligned_alloc(64, (tc_block_scratch(block) + 63) & ~(size_t)63);
-    assert_null(tc_block_run(block, data, naive_vars, 16, scratch, NULL, NULL, &fault));
+    assert_null(tc_block_run(block, &(tc_block_args){data, naive_vars, 16, scratch, &fault}, NULL, NULL));
     assert_int_equal(fault.set, 1);
     assert_int_equal(fault.index, 5);
     free(scratch);
