@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "dist/shim/tc_mpi.h"
+#include "tensor/arith.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -107,27 +108,15 @@ static tc_status exchange(tc_dist *d, int to, const void *send, size_t nsend, in
     return NULL;
 }
 
-/* to += other. Addition of two numbers commutes, so both sides of an exchange get the same bits. */
-static void add(tc_dtype dtype, void *to, const void *other, int64_t n) {
-    if (dtype == TC_F64) {
-        double *a = to;
-        const double *b = other;
-        for (int64_t i = 0; i < n; i++) a[i] += b[i];
-    } else {
-        float *a = to;
-        const float *b = other;
-        for (int64_t i = 0; i < n; i++) a[i] += b[i];
-    }
-}
-
 static tc_status sum_chunk(tc_dist *d, tc_dtype dtype, void *data, int64_t n) {
     size_t bytes = (size_t)n * tc_dtype_size(dtype);
     if ((d->size & (d->size - 1)) == 0) {
-        /* Recursive doubling: every rank holds the sum of its block of k ranks; blocks double. */
+        /* Recursive doubling: every rank holds the sum of its block of k ranks; blocks double. Addition of two numbers commutes, so both sides of an
+         * exchange get the same bits. */
         for (int k = 1; k < d->size; k *= 2) {
             int peer = d->rank ^ k;
             TC_TRY(exchange(d, peer, data, bytes, peer, d->scratch, bytes));
-            add(dtype, data, d->scratch, n);
+            tc_add_into(dtype, data, d->scratch, n);
         }
         return NULL;
     }
@@ -138,14 +127,13 @@ static tc_status sum_chunk(tc_dist *d, tc_dtype dtype, void *data, int64_t n) {
         }
         if (d->rank + k >= d->size) continue;
         TC_TRY(exchange(d, -1, NULL, 0, d->rank + k, d->scratch, bytes));
-        add(dtype, data, d->scratch, n);
+        tc_add_into(dtype, data, d->scratch, n);
     }
     return tc_dist_broadcast(d, data, bytes, 0);
 }
 
 tc_status tc_dist_sum(tc_dist *d, tc_dtype dtype, void *data, int64_t n) {
     if (!d || d->size == 1) return NULL;
-    TC_ASSERT(dtype == TC_F32 || dtype == TC_F64);
     int64_t step = CHUNK / (int64_t)tc_dtype_size(dtype);
     for (int64_t i = 0; i < n; i += step) TC_TRY(sum_chunk(d, dtype, (char *)data + (size_t)i * tc_dtype_size(dtype), n - i < step ? n - i : step));
     return NULL;

@@ -22,8 +22,8 @@ _Noreturn void tc_dist_abort(tc_dist *d, int code); /* kills all ranks, for when
 int tc_dist_rank(const tc_dist *d);                 /* 0 for NULL */
 int tc_dist_size(const tc_dist *d);                 /* 1 for NULL */
 
-/* All-reduce in place; TC_F32 or TC_F64. Ranks are added pairwise, 0 + 1, 2 + 3, then the pairs, and so on; missing ranks of an incomplete tree are
- * skipped. The same bits on every rank. */
+/* All-reduce in place, of a floating or complex type. Ranks are added pairwise, 0 + 1, 2 + 3, then the pairs, and so on; missing ranks of an
+ * incomplete tree are skipped. The same bits on every rank. */
 tc_status tc_dist_sum(tc_dist *d, tc_dtype dtype, void *data, int64_t n);
 tc_status tc_dist_broadcast(tc_dist *d, void *data, size_t n, int root);
 tc_status tc_dist_max(tc_dist *d, int64_t *value); /* maximum over ranks, in place: to agree on a signal or failure */

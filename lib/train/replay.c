@@ -12,6 +12,7 @@ typedef struct {
     obj h;
     const tc_program *program[2]; /* eval, train */
     V *tensors[2];
+    V find;
 } callable;
 
 typedef struct {
@@ -396,19 +397,33 @@ static void place_keywords(C *c, const tc_program *p, args *A) {
     A->nk = 0;
 }
 
+/* The tensors that the module has now: torch.func.functional_call puts others in their places, and a copy of it has its own. */
+static V *tensors_of(C *c, callable *f, int training, V m) {
+    const tc_program *p = f->program[training];
+    V *now = tc_mem(c, sizeof(V) * (size_t)(p->ninputs ? p->ninputs : 1));
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        bool named = in->kind == TC_IN_PARAMETER || in->kind == TC_IN_BUFFER;
+        V own = named ? tc_call2(c, f->find, m, tc_strz(c, in->name)) : NULL;
+        now[i] = own && tc_is_tensor(own) ? own : f->tensors[training][i];
+    }
+    return now;
+}
+
 static V call_program(C *c, args *A) {
     callable *f = (callable *)A->a[0];
     args rest = *A;
     rest.a++;
     rest.n--;
-    int training = tc_truth(c, rest.a[0]);
+    int training = tc_truth(c, tc_getattr(c, rest.a[0], tc_intern(c, "training", 8)));
     if (!f->program[training]) training = !training;
     if (rest.nk) place_keywords(c, f->program[training], &rest);
-    return run_program(c, f->program[training], f->tensors[training], &rest);
+    return run_program(c, f->program[training], tensors_of(c, f, training, rest.a[0]), &rest);
 }
 
-V tc_replay_callable(C *c, const tc_program *train, V *train_tensors, const tc_program *eval, V *eval_tensors) {
+V tc_replay_callable(C *c, const tc_program *train, V *train_tensors, const tc_program *eval, V *eval_tensors, V find) {
     callable *f = tc_new(c, K_OBJECT, sizeof *f);
+    f->find = find;
     f->program[0] = eval;
     f->program[1] = train;
     f->tensors[0] = eval_tensors;

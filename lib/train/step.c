@@ -1,5 +1,6 @@
 /* One optimiser step, and validation. See train.h for the three programs. */
 #include "capture/torch.h"
+#include "tensor/arith.h"
 #include "train/internal.h"
 
 #include <math.h>
@@ -11,28 +12,6 @@ static double scalar_of(const tc_tensor *x) { return tc_scalar_to_double(tc_scal
 
 static void deinit_all(tc_tensor *x, int n) {
     for (int i = 0; i < n; i++) tc_tensor_deinit(&x[i]);
-}
-
-/* a += b, element by element. */
-static void accumulate(tc_tensor *a, const tc_tensor *b) {
-    int64_t n = tc_tensor_numel(a);
-    if (a->dtype == TC_F64) {
-        double *x = tc_tensor_data(a);
-        const double *y = tc_tensor_data(b);
-        for (int64_t i = 0; i < n; i++) x[i] += y[i];
-    } else {
-        float *x = tc_tensor_data(a);
-        const float *y = tc_tensor_data(b);
-        for (int64_t i = 0; i < n; i++) x[i] += y[i];
-    }
-}
-
-static void scale(tc_tensor *a, double by) {
-    int64_t n = tc_tensor_numel(a);
-    if (a->dtype == TC_F64)
-        for (int64_t i = 0; i < n; i++) ((double *)tc_tensor_data(a))[i] *= by;
-    else
-        for (int64_t i = 0; i < n; i++) ((float *)tc_tensor_data(a))[i] *= (float)by;
 }
 
 /* ---- micro-batches ---- */
@@ -55,7 +34,7 @@ static tc_status add_micro(tc_trainer *t, int64_t k, const tc_tensor *columns) {
             tc_tensor g;
             s = tc_tensor_contiguous(&out[at], &g);
             if (s) break;
-            accumulate(&t->grads[i], &g);
+            tc_add_into(g.dtype, tc_tensor_data(&t->grads[i]), tc_tensor_data(&g), tc_tensor_numel(&g));
             tc_tensor_deinit(&g);
         } else {
             s = tc_tensor_contiguous(&out[at], &t->grads[i]);
@@ -78,9 +57,11 @@ static tc_status all_reduce(tc_trainer *t) {
     for (int i = 0; i < t->nparams; i++) {
         tc_tensor *g = &t->grads[i];
         if (!g->storage) continue;
-        if (!even) scale(g, share);
-        TC_TRY(tc_dist_sum(t->o.dist, g->dtype, tc_tensor_data(g), tc_tensor_numel(g)));
-        scale(g, 1.0 / size);
+        void *data = tc_tensor_data(g);
+        int64_t n = tc_tensor_numel(g);
+        if (!even) tc_scale_by(g->dtype, data, share, n);
+        TC_TRY(tc_dist_sum(t->o.dist, g->dtype, data, n));
+        tc_scale_by(g->dtype, data, 1.0 / size, n);
     }
     return NULL;
 }

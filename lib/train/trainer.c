@@ -287,7 +287,8 @@ static void make_model(tc_trainer *t) {
         t->m = made;
         return;
     }
-    V call = tc_replay_callable(c, t->train_p, input_objects(t, t->train_p), t->eval_p, t->eval_p ? input_objects(t, t->eval_p) : NULL);
+    V call = tc_replay_callable(c, t->train_p, input_objects(t, t->train_p), t->eval_p, t->eval_p ? input_objects(t, t->eval_p) : NULL,
+                                class_of(c, "tensor_of"));
     if (made) t->m = tc_call2(c, class_of(c, "adopt"), made, call);
     else t->m = tc_call2(c, class_of(c, "Program"), call, (V)tensors);
 }

@@ -67,6 +67,9 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
 
 @test "a loss that calls the model itself runs it once" {
     cat >norm.py <<'PY'
+import copy
+
+import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
@@ -83,6 +86,16 @@ class Norm(nn.Module):
 
 def loss_of(m, x, y):
     return F.cross_entropy(m(x), y % 4)
+
+
+def other_weights(m, x):
+    double = {k: 2 * v for k, v in m.named_parameters()}
+    mine = copy.deepcopy(m)
+    with torch.no_grad():
+        for p in mine.parameters():
+            p.mul_(2)
+    called, copied = torch.func.functional_call(m, double, (x,)), mine(x)
+    return 10 * (called - copied).abs().max() + (called - 2 * m(x)).abs().max()
 PY
     norm="model=norm.py:Norm arg=null steps=4 validate={}"
     tc-train -q r.yaml $norm -o given
@@ -93,6 +106,9 @@ PY
     for run in called passed worded; do tc-ckpt diff given/latest $run/latest; done
     [ "$(tc-ckpt show given/latest model.norm.num_batches_tracked)" = "model.norm.num_batches_tracked = tensor(4)" ]
     [ "$(tc-ckpt show twice/latest model.norm.num_batches_tracked)" = "model.norm.num_batches_tracked = tensor(8)" ]
+    # with other weights, and of a copy that has its own: batch norm's result is twice as large
+    tc-train -q r.yaml $norm steps=1 loss='other_weights(m, x)' -o doubled
+    awk -F'"loss": ' '{exit !($2 + 0 < 1e-4)}' doubled/metrics.jsonl
     # a loss that only looks at what the model keeps
     tc-train -q r.yaml $norm loss='m.a.weight.pow(2).mean() + m.norm.weight.mean(dim=0)' -o kept
     [ "$(tc-ckpt show kept/latest model.norm.num_batches_tracked)" = "model.norm.num_batches_tracked = tensor(4)" ]
@@ -417,6 +433,35 @@ ranks() {
     tc-train -q r.yaml -o one
     ASAN_OPTIONS=detect_leaks=0 mpirun --oversubscribe --bind-to none -n 2 tc-train -q r.yaml -o two
     tc-ckpt diff one/latest two/latest --rtol 1e-5 --atol 1e-6
+}
+
+@test "gradients of weights of every type are added over micro-batches and ranks" {
+    cat >types.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class Types(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.ParameterList([nn.Parameter(torch.ones(1, 3, dtype=d)) for d in (torch.bfloat16, torch.float16, torch.complex64, torch.float64)])
+
+    def forward(self, x):
+        return sum(torch.view_as_real(p * x + 0j).sum() if p.is_complex() else (p * x).sum().float() for p in self.w)
+PY
+    cat >types.yaml <<'YAML'
+model: types.py:Types
+input: x=Bx1xf32
+data: {csv: x.csv, order: sequential, target: y, columns: [x]}
+loss: out / x.shape[0]
+optimizer: torch.optim.SGD(m.parameters(), lr=1.0)
+YAML
+    printf 'x,y\n2,0\n4,0\n6,0\n8,0\n' >x.csv
+    tc-train -q types.yaml batch=4 steps=1 -o whole
+    tc-train -q types.yaml batch=2 accumulate=2 steps=1 -o parts
+    ranks 2 tc-train -q types.yaml batch=4 steps=1 -o two
+    [ "$(tc-ckpt show whole/latest model.w.2 | tr -d ' \n')" = 'model.w.2=tensor([[-4.-5.j,-4.-5.j,-4.-5.j]])' ]
+    for run in parts two; do tc-ckpt diff whole/latest $run/latest; done
 }
 
 @test "a NaN is exit 6 naming the step and the operator that made it first" {

@@ -1,5 +1,6 @@
 # What tc-train captures: one micro-batch, the optimiser's step, and the program that came in an archive as a module.
 # lib/train calls these; nothing here is PyTorch's.
+import copy
 from inspect import signature
 import torch
 import torch.nn as nn
@@ -54,20 +55,34 @@ def tensor_of(module, name):
     return module._buffers.get(path[-1]) if found is None else found
 
 
+class Captured:
+    """What runs a captured program with the tensors of a module: call(module, ...) -> native function."""
+
+    def __init__(self, call, module):
+        self.call = call
+        self.module = module
+
+    def __call__(self, *args, **kwargs):
+        return self.call(self.module, *args, **kwargs)
+
+    def __deepcopy__(self, memo):
+        return Captured(self.call, copy.deepcopy(self.module, memo))
+
+
 def adopt(module, call):
     """The model file's module with the run's tensors; calling it runs the captured program."""
-    module.__dict__["forward"] = lambda *args, **kwargs: call(module.training, *args, **kwargs)
+    module.__dict__["forward"] = Captured(call, module)
     module.__dict__["_forward_pre_hooks"] = {}  # the captured program has what they did
     module.__dict__["_forward_hooks"] = {}
     return module
 
 
 class Program(nn.Module):
-    """A program as a module: parameters and buffers by their names, the graph as forward. call(mode) -> native function."""
+    """A program as a module: parameters and buffers by their names, the graph as forward."""
 
     def __init__(self, call, tensors):
         super().__init__()
-        self._call = call
+        adopt(self, call)
         for is_buffer, persistent, fqn, t in tensors:
             path = fqn.split(".")
             owner = self
@@ -79,9 +94,6 @@ class Program(nn.Module):
                 owner.register_buffer(path[-1], t, persistent=persistent)
             else:
                 owner.register_parameter(path[-1], t)
-
-    def forward(self, *args, **kwargs):
-        return self._call(self.training, *args, **kwargs)
 
 
 class Micro(nn.Module):
