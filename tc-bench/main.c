@@ -293,6 +293,7 @@ static const tc_tool tool = {.name = "tc-bench",
                              .operands = "[PROGRAM... | KEY=VALUE...]",
                              .max_operands = -1,
                              .summary = "Times programs and operators: medians and percentiles, one executor against another.",
+                             .details = "Example: tc-bench gpt.pt2 --dim B=8 --dim T=128 --compare interpreted,compiled",
                              .options = options,
                              .topics = topics,
                              .run = run};

@@ -28,10 +28,11 @@ static const tc_subcommand subcommands[] = {
     {0}};
 static const tc_tool tool = {
     .name = "tc-ckpt",
-    .summary = "list, show, convert, consolidate, reshard, compare and verify checkpoints",
+    .summary = "Lists, shows, converts, consolidates, reshards, compares and verifies checkpoints.",
     .details =
         "PATH (stdin when absent or -) is a file of safetensors, NumPy or torch.save, a .pt2 archive, a HuggingFace folder or index, a checkpoint "
-        "of torch.distributed.checkpoint, or a run directory (its latest checkpoint).",
+        "of torch.distributed.checkpoint, or a run directory (its latest checkpoint).\n"
+        "Example: tc-ckpt consolidate run -o gpt.safetensors",
     .commands = subcommands,
     .run = run,
 };

@@ -304,6 +304,7 @@ static const tc_tool tool = {.name = "tc-compile",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,
                              .summary = "Compiles a program: fuses it, emits C, runs the C compiler, packages the code.",
+                             .details = "Example: tc-compile gpt.pt2 -o fast.pt2",
                              .options = options,
                              .run = run};
 

@@ -356,9 +356,10 @@ static const tc_tool tool = {
     .name = "tc-export",
     .operands = "[FILE.py:CLASS | PROGRAM]",
     .max_operands = 1,
-    .summary = "capture a model's source as a program",
+    .summary = "Captures a model's source as a program: a graph of ATen operators.",
     .details = "FILE.py:CLASS is a module in the model language; without CLASS its classes are listed. A .pt2 archive or an ONNX model (stdin when "
-               "absent or -) is read, checked and written again.",
+               "absent or -) is read, checked and written again.\n"
+               "Example: tc-export gpt.py:GPT --input idx=BxTxi64 -o gpt.pt2",
     .options = options,
     .topics = topics,
     .run = run,

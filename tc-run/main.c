@@ -230,8 +230,9 @@ static const tc_tool tool = {
     .name = "tc-run",
     .operands = "[PROGRAM]",
     .max_operands = 1,
-    .summary = "run a program on tensors",
-    .details = "PROGRAM is a .pt2 archive; absent or -, it is stdin. Several records in a file or pipe run one after another.",
+    .summary = "Runs a program on tensors.",
+    .details = "PROGRAM is a .pt2 archive; absent or -, it is stdin. Several records in a file or pipe run one after another.\n"
+               "Example: tc-run gpt.pt2 --input idx=1x8xi64=1 -o logits.npy",
     .options = options,
     .topics = topics,
     .run = run,
