@@ -37,8 +37,8 @@ static const rule rules[] = {
     {TC_OPT_minify, EXCLUDES, "compiles nothing", OPTIONS(TC_OPT_variants, TC_OPT_targets, TC_OPT_dump, TC_OPT_tune)},
     {TC_OPT_op, EXCLUDES, "is a program of its own", OPTIONS(TC_OPT_weights, TC_OPT_rename, TC_OPT_model, TC_OPT_mode, TC_OPT_store_weights)},
     {TC_OPT_data, TAKES, "measures what a recipe reads", OPTIONS(TC_OPT_repeat, TC_OPT_warmup, TC_OPT_min_time, TC_OPT_trust, TC_OPT_to, TC_OPT_out)},
-    {TC_OPT_calibrate, TAKES, "is of the machine", OPTIONS(TC_OPT_tuning, TC_OPT_out)},
-    {TC_OPT_accuracy, TAKES, "is of the library", OPTIONS(TC_OPT_to, TC_OPT_out)},
+    {TC_OPT_calibrate, TAKES, "measures the machine", OPTIONS(TC_OPT_tuning, TC_OPT_out)},
+    {TC_OPT_accuracy, TAKES, "measures the library", OPTIONS(TC_OPT_to, TC_OPT_out)},
     {TC_OPT_opcheck, NEEDS, NULL, OPTIONS(TC_OPT_ops)},
     {TC_OPT_opcheck, TAKES, "times nothing", OPTIONS(TC_OPT_ops, TC_OPT_trust)},
     {TC_OPT_ops_list, NEEDS, NULL, OPTIONS(TC_OPT_ops)},
@@ -64,7 +64,7 @@ static tc_status check(const tc_cmd *c, const rule *r) {
 static tc_status check_command(const tc_cmd *c) {
     for (int i = 0; c->command && i < TC_OPT_COUNT; i++)
         if (tc_cmd_has(c, (tc_opt_id)i) && !tc_option_is_common((tc_opt_id)i) && !tc_option_listed(c->command->options, (tc_opt_id)i))
-            return tc_usage(c, "--%s is no option of %s %s", tc_options[i].name, c->tool->name, c->command->name);
+            return tc_usage(c, "--%s is not an option of %s %s", tc_options[i].name, c->tool->name, c->command->name);
     return NULL;
 }
 

@@ -46,7 +46,7 @@ static tc_status declared(tc_cmd *c, tc_cmd_source *q, const char *spec, const c
         if (!x) {
             in->dtype = tc_dtype_parse(p, n);
             if (in->dtype == TC_DTYPE_NONE)
-                return wrong(c, q->r.said.input, spec, "'%s' is no dtype; expected sizes and a dtype, as in idx=BxTxi64", p);
+                return wrong(c, q->r.said.input, spec, "'%s' is not a dtype; expected sizes and a dtype, as in idx=BxTxi64", p);
             return NULL;
         }
         if (in->rank == TC_MAX_RANK) return wrong(c, q->r.said.input, spec, "more than %d dimensions", TC_MAX_RANK);
@@ -119,7 +119,7 @@ static tc_status add_dim(tc_cmd *c, tc_cmd_source *q, const char *spec) {
         char *end;
         d.path = tc_arena_strndup(&q->arena, spec, (size_t)(dot - spec));
         d.axis = (int)strtol(dot + 1, &end, 10);
-        if (end != eq) return wrong(c, q->r.said.dim, spec, "'%.*s' is no axis", (int)(eq - dot - 1), dot + 1);
+        if (end != eq) return wrong(c, q->r.said.dim, spec, "'%.*s' is not an axis", (int)(eq - dot - 1), dot + 1);
         const char *colon = strchr(eq, ':');
         d.symbol = tc_arena_strndup(&q->arena, eq + 1, colon ? (size_t)(colon - eq - 1) : strlen(eq + 1));
         if (colon) TC_TRY(read_range(c, q, spec, colon + 1, &d));

@@ -217,14 +217,14 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
         int k = 0;
         while (k < NKNOWN && (strlen(known[k].name) != len || memcmp(known[k].name, list, len))) k++;
         if (k == NKNOWN)
-            return tc_usage(c, "%.*s is no way of executing; expected interpreted, compiled, unfused, fast, bf16x3, tf32, bf16 or operators",
-                            (int)len, list);
+            return tc_usage(c, "%.*s is not an executor; expected interpreted, compiled, unfused, fast, bf16x3, tf32, bf16 or operators", (int)len,
+                            list);
         if (n == MAX_WAYS) return tc_usage(c, "more than %d ways to compare", MAX_WAYS);
         out[n++] = known[k];
         *out_n = n;
         compiles = compiles || known[k].compiled;
         list += len;
-        if (!*list) return compiles || !tc_cmd_has(c, TC_OPT_cc) ? NULL : tc_usage(c, "--cc is of compiled: --compare interpreted,compiled");
+        if (!*list) return compiles || !tc_cmd_has(c, TC_OPT_cc) ? NULL : tc_usage(c, "--cc needs compiled code: --compare interpreted,compiled");
     }
 }
 
@@ -251,11 +251,11 @@ static tc_status run(tc_cmd *c) {
     plan.warmup = (int)warmup;
     plan.guards = phase == 1;
     if (tc_cmd_has(c, TC_OPT_calibrate)) {
-        if (c->noperands) return tc_usage(c, "--calibrate is of the machine: no program");
+        if (c->noperands) return tc_usage(c, "--calibrate measures the machine and takes no program");
         return calibrate(c);
     }
     if (tc_cmd_has(c, TC_OPT_accuracy)) {
-        if (c->noperands) return tc_usage(c, "--accuracy is of the library: no program");
+        if (c->noperands) return tc_usage(c, "--accuracy measures the library and takes no program");
         tc_status s = accuracy(&r);
         tc_buf_free(&r.out);
         return s;

@@ -69,7 +69,7 @@ static tc_status read_cast(tc_cmd *c, patterns *out) {
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_cast); i++) {
         const char *s = tc_cmd_value(c, TC_OPT_cast, i), *eq = strrchr(s, '='), *type = eq ? eq + 1 : s;
         pattern p = {.text = s, .cast = tc_dtype_parse(type, strlen(type))};
-        if (p.cast == TC_DTYPE_NONE) return tc_usage(c, "--cast %s: '%s' is no dtype", s, type);
+        if (p.cast == TC_DTYPE_NONE) return tc_usage(c, "--cast %s: '%s' is not a dtype", s, type);
         if (eq) TC_TRY(compile(c, "cast", s, (size_t)(eq - s), &p));
         tc_vec_push(out, p);
     }
@@ -92,7 +92,7 @@ static tc_status read_transpose(tc_cmd *c, patterns *out) {
                 p.perm[p.nperm++] = (int)d;
                 q = end;
             }
-            if (seen != (1u << p.nperm) - 1) return tc_usage(c, "--transpose %s: %s is no permutation", s, colon + 1);
+            if (seen != (1u << p.nperm) - 1) return tc_usage(c, "--transpose %s: %s is not a permutation", s, colon + 1);
             n = (size_t)(colon - s);
         }
         TC_TRY(compile(c, "transpose", s, n, &p));
@@ -218,7 +218,7 @@ static tc_status plan(job *j, const rules *r) {
         if (!strcmp(j->heads.data[i].name, j->heads.data[i - 1].name))
             return tc_error(TC_USAGE, "two tensors would be named %s", j->heads.data[i].name);
     find_shared(j);
-    if (!j->heads.len && view_count(&j->v)) return tc_error(TC_CONTENT, "%s: no tensor is left: --select or --map takes all away", j->v.path);
+    if (!j->heads.len && view_count(&j->v)) return tc_error(TC_CONTENT, "%s: no tensor is left: --select or --map removes all", j->v.path);
     return NULL;
 }
 
@@ -259,8 +259,8 @@ static tc_status choose(tc_cmd *c, format *out) {
     const bool wants_folder = to == TO_HF || to == TO_DCP;
     if (is_folder && !wants_folder) return tc_usage(c, "--to %s writes a file, -o %s is a folder", formats[to].name, path);
     if (wants_folder && (!path || !strcmp(path, "-"))) return tc_usage(c, "--to %s writes a folder: give -o DIR", formats[to].name);
-    if (to != TO_HF && tc_cmd_has(c, TC_OPT_shard_size)) return tc_usage(c, "--shard-size is of folders for HuggingFace: --to hf");
-    if (to != TO_PT && tc_cmd_has(c, TC_OPT_no_crc)) return tc_usage(c, "--no-crc is of files of torch.save: --to pt");
+    if (to != TO_HF && tc_cmd_has(c, TC_OPT_shard_size)) return tc_usage(c, "--shard-size needs --to hf");
+    if (to != TO_PT && tc_cmd_has(c, TC_OPT_no_crc)) return tc_usage(c, "--no-crc needs --to pt");
     *out = (format)to;
     return NULL;
 }

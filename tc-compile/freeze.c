@@ -25,8 +25,8 @@ static tc_status freeze_one(compile_job *j, tc_program *p, const tc_eval *eval) 
     tc_cmd_verbose(j->c, "%s: %d batch norms and %d operations a channel went into weights", p->name, done.norms, done.binaries);
     if (!j->must_freeze || (!done.left && done.norms + done.binaries)) return NULL;
     tc_status s = done.left ? tc_error(TC_ENV,
-                                       "--require=freeze: %d batch norms of %s stay: what is before them is no product that they alone read "
-                                       "and whose weights are constants",
+                                       "--require=freeze: %d batch norms of %s stay: each must follow a product that only it reads, of constant "
+                                       "weights",
                                        done.left, p->name)
                             : tc_error(TC_ENV, "--require=freeze: nothing of %s goes into weights", p->name);
     return tc_status_add(s, "without --require the program is compiled as it is");

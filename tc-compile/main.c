@@ -62,7 +62,7 @@ static tc_status open_calls(compile_job *j, int ncalls) {
         j->programs[j->n++] = s.program;
         s.program->name = tc_arena_strndup(&s.program->arena, call, strcspn(call, "( "));
         for (int k = 0; k < i; k++)
-            if (!strcmp(j->programs[k]->name, s.program->name)) return tc_usage(j->c, "--op %s: one call of an operator", s.program->name);
+            if (!strcmp(j->programs[k]->name, s.program->name)) return tc_usage(j->c, "--op %s: expected one call of an operator", s.program->name);
         TC_TRY(tc_functionalise(s.program), "--op %s", call);
         TC_TRY(tc_program_verify(s.program), "--op %s", call);
     }
@@ -109,7 +109,7 @@ static tc_status choose_targets(compile_job *j) {
         if (!tc_cc_isa_flags(name))
             return tc_usage(j->c, "--targets %s: no instruction set is called '%s'; there are %s", list, name, tc_cc_isa_names());
         for (int i = 0; i < j->ntargets; i++) again |= !strcmp(j->targets[i], name);
-        if (again) return tc_usage(j->c, "--targets %s: %s stands there twice", list, name);
+        if (again) return tc_usage(j->c, "--targets %s: %s is given twice", list, name);
         if (j->ntargets == MAX_TARGETS) return tc_usage(j->c, "more than %d --targets", MAX_TARGETS);
         int at = j->ntargets++; /* best first: dispatch tries them in this order */
         for (; at > 0 && tc_cc_isa_rank(j->targets[at - 1]) < tc_cc_isa_rank(name); at--) j->targets[at] = j->targets[at - 1];
@@ -249,13 +249,12 @@ tc_status write_pt2_to(compile_job *j, const char *path) {
 /* Options that have no effect on a format are refused. */
 static tc_status check_options(tc_cmd *c, int format) {
     const bool finds = tc_cmd_has(c, TC_OPT_bisect), shrinks = tc_cmd_has(c, TC_OPT_minify);
-    if (tc_cmd_has(c, TC_OPT_op) && c->noperands) return tc_usage(c, "--op is a program of its own: no PROGRAM");
+    if (tc_cmd_has(c, TC_OPT_op) && c->noperands) return tc_usage(c, "--op and PROGRAM: expected one of the two");
     if ((finds || shrinks) && format != TO_PT2) return tc_usage(c, "--bisect and --minify work on a program: --to pt2");
     if (format == TO_PT2 && tc_cmd_has(c, TC_OPT_prefix)) return tc_usage(c, "--prefix names what C declares: --to c, so, a or o");
     if (format != TO_PT2 && tc_cmd_has(c, TC_OPT_variants)) return tc_usage(c, "--variants belong to --to pt2; C is for one size: --dim SYM=N");
-    if (format != TO_PT2 && tc_cmd_has(c, TC_OPT_meta)) return tc_usage(c, "--meta belongs to an archive: --to pt2");
-    if (format != TO_PT2 && (tc_cmd_has(c, TC_OPT_tune) || tc_cmd_has(c, TC_OPT_tuning)))
-        return tc_usage(c, "--tune and --tuning are for the kernels of tc-run: --to pt2");
+    if (format != TO_PT2 && tc_cmd_has(c, TC_OPT_meta)) return tc_usage(c, "--meta needs --to pt2");
+    if (format != TO_PT2 && (tc_cmd_has(c, TC_OPT_tune) || tc_cmd_has(c, TC_OPT_tuning))) return tc_usage(c, "--tune and --tuning need --to pt2");
     return NULL;
 }
 

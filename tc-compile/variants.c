@@ -67,7 +67,7 @@ static tc_status emit_values(const emission *e, const tc_program *p, tc_symvalue
             return tc_usage(j->c, "--variants %s: %lld, expected %lld..%lld", spec, (long long)value, (long long)lo, (long long)hi);
         if (n_seen == TC_PACKED_VARIANTS) return tc_usage(j->c, "--variants %s: more than %d values", spec, TC_PACKED_VARIANTS);
         for (int i = 0; i < n_seen; i++)
-            if (seen[i] == value) return tc_usage(j->c, "--variants %s: %lld stands there twice", spec, (long long)value);
+            if (seen[i] == value) return tc_usage(j->c, "--variants %s: %lld is given twice", spec, (long long)value);
         seen[n_seen++] = value;
         vars[var] = (tc_symvalue){.i = value, .bound = true};
         TC_TRY(emit_at(e, p, vars, n));

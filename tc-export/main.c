@@ -37,9 +37,9 @@ static tc_status choose(tc_cmd *c, format *out) {
 
 /* Refuses options of another format. ONNX holds one program: the first of two modes; --partition and --split are refused. */
 static tc_status check_format(tc_cmd *c, format to, const programs *all) {
-    if (to != TO_ONNX && tc_cmd_has(c, TC_OPT_opset)) return tc_usage(c, "--opset is of ONNX models: --to onnx");
-    if (to != TO_PT2 && tc_cmd_has(c, TC_OPT_meta)) return tc_usage(c, "--meta is kept by archives: --to pt2");
-    if (to != TO_PT2 && tc_cmd_has(c, TC_OPT_to_device)) return tc_usage(c, "--to-device is of archives: --to pt2");
+    if (to != TO_ONNX && tc_cmd_has(c, TC_OPT_opset)) return tc_usage(c, "--opset needs --to onnx");
+    if (to != TO_PT2 && tc_cmd_has(c, TC_OPT_meta)) return tc_usage(c, "--meta needs --to pt2");
+    if (to != TO_PT2 && tc_cmd_has(c, TC_OPT_to_device)) return tc_usage(c, "--to-device needs --to pt2");
     if (to == TO_ONNX && all->len > 1 && (tc_cmd_has(c, TC_OPT_split) || tc_cmd_has(c, TC_OPT_partition)))
         return tc_usage(c, "an ONNX model holds one program, these are %zu: write a .pt2 and take one of it with --model", all->len);
     return NULL;
@@ -238,7 +238,8 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     tc_capture_result r = {0};
     tc_evaluator *v = NULL;
     draft d;
-    tc_status st = tc_cmd_has(c, TC_OPT_model) ? tc_usage(c, "--model chooses a program of an archive: of %s a class, FILE.py:CLASS", operand) : NULL;
+    tc_status st =
+        tc_cmd_has(c, TC_OPT_model) ? tc_usage(c, "--model chooses a program of an archive; %s is a source: FILE.py:CLASS", operand) : NULL;
     if (!st) st = tc_cmd_source_open(c, operand, &q);
     if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = 1}, &v);
     if (!st) {

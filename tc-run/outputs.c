@@ -125,7 +125,7 @@ static tc_status check_sink(const outputs *o, const sink *s) {
         size_t k = s->sources.data[i];
         tc_dtype d = type_of(o, k);
         const char *name = o->sources.data[k].name;
-        if (d == TC_DTYPE_NONE && s->form != AS_PRINT) return tc_usage(o->cmd, "output %s is no tensor and no number", name);
+        if (d == TC_DTYPE_NONE && s->form != AS_PRINT) return tc_usage(o->cmd, "output %s is neither a tensor nor a number", name);
         if ((s->form == AS_NPY || s->form == AS_NPZ) && !tc_dtypes[d].npy)
             return tc_usage(o->cmd, "output %s is %s, which .npy lacks: give --to safetensors, or --cast f32", name, tc_dtypes[d].torch);
         if (s->form == AS_TEXT && !tc_is_integral(d))

@@ -242,7 +242,7 @@ tc_status tc_yaml_override(tc_arena *a, tc_yaml *root, const char *assignment) {
     }
     int64_t i;
     if (!tc_parse_i64(path, &i) || i < 0 || i >= at->n)
-        return tc_error(TC_USAGE, "%s: '%s' is no element of the list of %d", assignment, path, at->n);
+        return tc_error(TC_USAGE, "%s: '%s' is not an element of the list of %d", assignment, path, at->n);
     at->items[i] = v;
     return NULL;
 }

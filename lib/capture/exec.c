@@ -524,7 +524,7 @@ static list *entries_of(C *c, const list *bases) {
 /* The value of metaclass=. */
 static type *metaclass_of(C *c, V v) {
     if (tc_kind_of(v) != K_TYPE || !tc_issubtype((type *)v, c->types[K_TYPE]))
-        tc_raise(c, "SyntaxError", "a metaclass that is no class is outside the model language");
+        tc_raise(c, "SyntaxError", "a metaclass that is not a class is outside the model language");
     if (tc_type_lookup(c, (type *)v, tc_intern(c, "__prepare__", 11)))
         tc_raise(c, "SyntaxError", "a metaclass with __prepare__ is outside the model language");
     return (type *)v;

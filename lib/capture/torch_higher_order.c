@@ -491,7 +491,7 @@ static V h_pass_through(C *c, args *A) {
     for (size_t i = 0; i < n && i < nresults; i++) {
         tc_value *m = ((tensor *)mark[i])->v, *r = ((tensor *)result[i])->v;
         if (!m || !r || !m->producer || !r->producer || m->graph != r->graph)
-            tc_raise(c, "RuntimeError", "backward hooks of a module belong into its capture");
+            tc_raise(c, "RuntimeError", "backward hooks of a module belong to its capture");
         if (i == 0) tc_node_move(r->producer, m->producer);
         m->producer->args[0].value = r;
     }

@@ -185,12 +185,12 @@ static V into_out(C *c, V out, V r) {
     if (!tc_is_tensor(out)) {
         size_t n, m;
         V *to = tc_items(out, &n), *from = tc_is_seq(r) ? tc_items(r, &m) : (m = 1, &r);
-        if (n != m) tc_raise(c, "TypeError", "out= wants %zu tensors, got %zu", m, n);
+        if (n != m) tc_raise(c, "TypeError", "out= expects %zu tensors, got %zu", m, n);
         for (size_t i = 0; i < n; i++) from[i] = into_out(c, to[i], from[i]);
         return r; /* the named tuple of the call without out= */
     }
     tensor *o = (tensor *)out, *from = (tensor *)r;
-    if (!tc_is_tensor(r)) tc_raise(c, "TypeError", "out= wants a sequence of tensors, got one tensor");
+    if (!tc_is_tensor(r)) tc_raise(c, "TypeError", "out= expects a sequence of tensors, got one tensor");
     bool same = tc_torch_rank(out) == tc_torch_rank(r);
     for (int d = 0; same && d < tc_torch_rank(r); d++) same = tc_equal(c, tc_torch_size(c, out, d), tc_torch_size(c, r, d));
     if (same) {

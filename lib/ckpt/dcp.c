@@ -44,13 +44,13 @@ static void place_key(tc_buf *b, const char *name, size_t n, const int64_t *offs
 static tc_status read_places(dcp *d, const tc_pk *data) {
     tc_buf key = {0};
     tc_status st = NULL;
-    if (!data || data->kind != TC_PK_DICT) return bad(d, NULL, "storage_data is no dict");
+    if (!data || data->kind != TC_PK_DICT) return bad(d, NULL, "storage_data is not a dict");
     for (uint32_t i = 0; i + 1 < data->len && !st; i += 2) {
         const tc_pk *index = data->items[i], *fqn = tc_pk_get(index, "fqn"), *offset = tc_pk_get(index, "offset");
         int64_t at[TC_MAX_RANK];
         int rank = -1;
         if (!tc_pk_call(index, DCP "metadata.MetadataIndex") || !fqn || fqn->kind != TC_PK_STRING) {
-            st = bad(d, NULL, "storage_data has a key that is no MetadataIndex");
+            st = bad(d, NULL, "storage_data has a key that is not a MetadataIndex");
             break;
         }
         if (offset && offset->kind != TC_PK_NONE && !tc_pk_to_sizes(offset, at, TC_MAX_RANK, &rank)) {
@@ -119,7 +119,7 @@ static tc_status read_item(dcp *d, const char *name, const int64_t *offset, int 
     if (!info) return bad(d, name, "a part of it has no entry in storage_data");
     if (!tc_pk_call(info, DCP "filesystem._StorageInfo") || !tc_pk_to_int(tc_pk_get(info, "offset"), &begin) ||
         !tc_pk_to_int(tc_pk_get(info, "length"), &length))
-        return bad(d, name, "its place is no _StorageInfo");
+        return bad(d, name, "its place is not a _StorageInfo");
     const tc_pk *transforms = tc_pk_get(info, "transform_descriptors");
     if (transforms && transforms->kind != TC_PK_NONE && transforms->len)
         return tc_error(TC_UNSUPPORTED, "%s: %s: transformed storage is not supported", d->file, name);
@@ -226,12 +226,12 @@ static tc_status read_metadata(dcp *d, const tc_pk *root) {
         tc_buf_free(&b);
         return st;
     }
-    if (!names || names->kind != TC_PK_DICT) return bad(d, NULL, "state_dict_metadata is no dict");
+    if (!names || names->kind != TC_PK_DICT) return bad(d, NULL, "state_dict_metadata is not a dict");
     TC_TRY(read_places(d, tc_pk_get(root, "storage_data")));
     read_paths(d, tc_pk_get(root, "planner_data"));
     for (uint32_t i = 0; i + 1 < names->len; i += 2) {
         const tc_pk *key = names->items[i], *meta = names->items[i + 1];
-        if (key->kind != TC_PK_STRING || memchr(key->s, 0, key->n)) return bad(d, NULL, "a name that is no text");
+        if (key->kind != TC_PK_STRING || memchr(key->s, 0, key->n)) return bad(d, NULL, "a name that is not text");
         const char *name = tc_arena_strndup(&d->c->arena, key->s, key->n);
         if (tc_map_find(&d->c->by_name, name)) return bad(d, name, "is named twice");
         if (tc_pk_call(meta, DCP "metadata.TensorStorageMetadata")) TC_TRY(read_tensor(d, name, meta));

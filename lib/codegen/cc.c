@@ -365,7 +365,7 @@ static tc_status make_folder(tc_arena *a, char **out_dir, int *out_lock) {
         }
         close(fd);
     }
-    return tc_error(TC_ENV, "%s: no folder of our own can be made", temporary_folder());
+    return tc_error(TC_ENV, "%s: cannot create a private folder in it", temporary_folder());
 }
 
 static tc_status build_in(build *b, const char *text, size_t len, tc_cc_kind kind, tc_buf *out) {

@@ -52,7 +52,7 @@ static tc_status load(const tc_mpi_api **out) {
     tc_status s = NULL;
     const tc_mpi_api *api = lib ? dlsym(lib, "tc_mpi") : NULL;
     if (!api) s = tc_error(TC_ENV, "started by an MPI launcher, but tc-mpi.so cannot be loaded: %s", tc_buf_str(&tried));
-    else if (api->version != TC_MPI_VERSION) s = tc_error(TC_ENV, "tc-mpi.so is of version %d, expected %d", api->version, TC_MPI_VERSION);
+    else if (api->version != TC_MPI_VERSION) s = tc_error(TC_ENV, "tc-mpi.so has version %d, expected %d", api->version, TC_MPI_VERSION);
     tc_buf_free(&tried);
     *out = api;
     return s;

@@ -74,7 +74,7 @@ tc_status tc_npz_write_content(tc_out *o, const tc_content *c) {
     for (size_t i = 0; i < c->n; i++) { /* before anything is written */
         tc_buf head = {0};
         if (!stays_below(c->heads[i].name))
-            return tc_error(TC_CONTENT, "%s: a path that leads out of its folder is no name in an .npz", c->heads[i].name);
+            return tc_error(TC_CONTENT, "%s: a path that leads out of its folder cannot be a name in an .npz", c->heads[i].name);
         TC_TRY(tc_npy_header(&head, c->heads[i].dtype, c->heads[i].rank, c->heads[i].size), "%s", c->heads[i].name);
         tc_buf_free(&head);
     }

@@ -156,7 +156,7 @@ static tc_status external_blob(tc_onnx_model *m, const char *location, tc_blob *
     TC_TRY(open_inside(m->folder, location, &fd));
     tc_status s = NULL;
     if (fstat(fd, &st)) s = tc_error(TC_ENV, "external data '%.200s': %s", location, strerror(errno));
-    else if (!S_ISREG(st.st_mode)) s = tc_error(TC_CONTENT, "external data '%.200s' is no regular file", location);
+    else if (!S_ISREG(st.st_mode)) s = tc_error(TC_CONTENT, "external data '%.200s' is not a regular file", location);
     else if (st.st_nlink != 1)
         s = tc_error(TC_CONTENT, "external data '%.200s' has %ld names: it may stand outside the model's folder", location, (long)st.st_nlink);
     if (!s) s = tc_blob_from_fd(fd, location, out);

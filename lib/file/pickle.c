@@ -282,7 +282,7 @@ static tc_status op_global(machine *m) {
 static tc_status op_stack_global(machine *m) {
     TC_TRY(need(m, 2));
     tc_pk *name = pop(m), *module = pop(m);
-    if (name->kind != TC_PK_STRING || module->kind != TC_PK_STRING) return fail(m, "STACK_GLOBAL of something that is no text");
+    if (name->kind != TC_PK_STRING || module->kind != TC_PK_STRING) return fail(m, "STACK_GLOBAL of something that is not text");
     return push_global(m, module->s, module->n, name->s, name->n);
 }
 
@@ -374,7 +374,7 @@ static tc_pk_more *more_of(machine *m, tc_pk *v) {
 
 static tc_status append_to(machine *m, tc_pk *v, tc_pk *const *items, size_t n) {
     if (v->kind == TC_PK_OBJECT) v = &more_of(m, v)->list;
-    if (v->kind != TC_PK_LIST && v->kind != TC_PK_SET) return fail(m, "values added to something that is no list");
+    if (v->kind != TC_PK_LIST && v->kind != TC_PK_SET) return fail(m, "values added to something that is not a list");
     add_items(m, v, items, n);
     return NULL;
 }
@@ -382,7 +382,7 @@ static tc_status append_to(machine *m, tc_pk *v, tc_pk *const *items, size_t n) 
 static tc_status set_items(machine *m, tc_pk *v, tc_pk *const *items, size_t n) {
     if (n % 2) return fail(m, "a key without a value");
     if (v->kind == TC_PK_OBJECT) v = &more_of(m, v)->dict;
-    if (v->kind != TC_PK_DICT) return fail(m, "entries added to something that is no dict");
+    if (v->kind != TC_PK_DICT) return fail(m, "entries added to something that is not a dict");
     add_items(m, v, items, n);
     return NULL;
 }
@@ -407,7 +407,7 @@ static tc_status op_one(machine *m, size_t values) {
 static tc_status op_build(machine *m) {
     TC_TRY(need(m, 2));
     tc_pk *state = pop(m), *v = top(m);
-    if (v->kind != TC_PK_OBJECT && v->kind != TC_PK_DICT) return fail(m, "BUILD of something that is no object");
+    if (v->kind != TC_PK_OBJECT && v->kind != TC_PK_DICT) return fail(m, "BUILD of something that is not an object");
     v->state = state;
     return NULL;
 }

@@ -56,12 +56,12 @@ tc_status tc_archive_external(const tc_archive *a, tc_arena *arena, tc_external_
     const size_t len = slash ? (size_t)(slash - name) : n;
     const bool folder = (len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.');
     if (!len || len > LONGEST || folder || memchr(name, 0, len) || (slash && !is_sum(slash + 1, n - len - 1)))
-        return tc_error(TC_CONTENT, "%s: extra/tc/weights is no file name and checksum", path);
+        return tc_error(TC_CONTENT, "%s: extra/tc/weights is not a file name and a checksum", path);
     out->path = tc_arena_printf(arena, "%.*s%.*s", (int)(tc_path_last(path) - path), path, (int)len, (const char *)name);
     out->archive = true;
     if (slash) out->sum = tc_arena_strndup(arena, (const char *)slash + 1, SUM_DIGITS);
     TC_TRY(tc_path_type(out->path, &type));
-    if (type != S_IFREG) return tc_error(TC_ENV, "%s holds the weights of %s and is not there", out->path, path);
+    if (type != S_IFREG) return tc_error(TC_ENV, "%s, which holds the weights of %s, is missing", out->path, path);
     return NULL;
 }
 

@@ -109,7 +109,7 @@ tc_status tc_loop_verify(const tc_loop *l) {
         const tc_lstore *st = &l->stores.data[i];
         if (st->value < 0 || (size_t)st->value >= l->inst.len) return tc_error(TC_CONTENT, "loop store %zu: no value", i);
         if (st->pred != TC_LV_NONE && ((size_t)st->pred >= l->inst.len || l->inst.data[st->pred].dtype != TC_BOOL))
-            return tc_error(TC_CONTENT, "loop store %zu: the predicate is no bool", i);
+            return tc_error(TC_CONTENT, "loop store %zu: the predicate is not a bool", i);
         if (st->buffer < 0 || (size_t)st->buffer >= l->buffers.len || l->buffers.data[st->buffer].rank != st->rank)
             return tc_error(TC_CONTENT, "loop store %zu: wrong buffer", i);
         if (l->inst.data[st->value].dtype != tc_dtype_compute(l->buffers.data[st->buffer].dtype))

@@ -186,7 +186,7 @@ static V program_object(C *c, const tc_program *p) {
         const tc_input *in = &p->inputs[i];
         if (!in->value) continue;
         if (in->value->kind == TC_V_SYM) { /* a tensor of no dimensions */
-            if (tc_sym_type(in->value->sym) != TC_SYM_INT) tc_raise_code(c, TC_UNSUPPORTED, "input %s is a number that is no integer", in->name);
+            if (tc_sym_type(in->value->sym) != TC_SYM_INT) tc_raise_code(c, TC_UNSUPPORTED, "input %s is a number that is not an integer", in->name);
             V empty = tc_list_of(c, 0, NULL);
             tc_list_push(c, (list *)user, tc_tuple_of(c, 4, expression(c, in->value->sym), tc_strz(c, in->name), tc_int(c, TC_ONNX_INT64), empty));
             continue;
@@ -204,7 +204,7 @@ static V program_object(C *c, const tc_program *p) {
             continue;
         }
         if (o->kind == TC_OUT_LEAF || !o->value) continue;
-        if (!tc_output_is_result(o) && !is_write(o)) tc_raise_code(c, TC_UNSUPPORTED, "output %s is no result", o->name);
+        if (!tc_output_is_result(o) && !is_write(o)) tc_raise_code(c, TC_UNSUPPORTED, "output %s is not a result", o->name);
         V name = is_write(o) ? tc_strf(c, "%s.new", p->inputs[o->target].name) : tc_strz(c, o->name);
         tc_list_push(c, (list *)names, tc_tuple_of(c, 4, name, tc_bool(c, is_write(o)), c->none, c->none));
     }

@@ -44,7 +44,7 @@ static tc_status check_schema(const tc_extension_op *o) {
         written += s->params[i].mutated, out += s->params[i].mutated && s->params[i].kw_only;
     }
     for (int i = 0; i < s->nrets; i++) {
-        if (s->rets[i].type != TC_T_TENSOR || s->rets[i].optional) return bad(o, "a result that is no Tensor", "");
+        if (s->rets[i].type != TC_T_TENSOR || s->rets[i].optional) return bad(o, "a result that is not a Tensor", "");
         aliased += s->rets[i].alias != 0;
     }
     const bool returned = s->inplace || s->has_out;

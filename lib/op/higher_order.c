@@ -15,7 +15,7 @@ static tc_graph *graph_arg(const tc_shape_ctx *c, int i) { return i < c->nargs &
 
 static tc_status need_graph(const tc_shape_ctx *c, int i, tc_graph **out) {
     *out = graph_arg(c, i);
-    return *out ? NULL : tc_error(TC_CONTENT, "%s: argument %d is no graph", tc_op_name(c->op), i);
+    return *out ? NULL : tc_error(TC_CONTENT, "%s: argument %d is not a graph", tc_op_name(c->op), i);
 }
 
 static int list_len(const tc_shape_ctx *c, int i) {

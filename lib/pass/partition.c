@@ -53,7 +53,7 @@ static tc_status keep_listed(partition *w, const tc_partition_options *o) {
     for (size_t i = 0; i < o->nsave && !st; i++) {
         const tc_value *v = tc_map_find(&names, o->save[i]);
         if (v) keep_value(w, v, true);
-        else st = tc_error(TC_USAGE, "%s is no value of the forward", o->save[i]);
+        else st = tc_error(TC_USAGE, "%s is not a value of the forward", o->save[i]);
     }
     tc_map_free(&names);
     return st;

@@ -30,7 +30,7 @@ static tc_status check_program(const tc_program *with) {
     for (int i = 0; i < with->ninputs; i++) {
         const tc_input *in = &with->inputs[i];
         if (in->kind == TC_IN_TOKEN || (in->kind == TC_IN_USER && in->value->kind != TC_V_TENSOR))
-            return tc_error(TC_UNSUPPORTED, "input %s is no tensor: a module that is put into a program takes tensors", in->name);
+            return tc_error(TC_UNSUPPORTED, "input %s is not a tensor: a module that is put into a program takes tensors", in->name);
     }
     for (int i = 0; i < with->noutputs; i++)
         if (with->outputs[i].kind != TC_OUT_USER && !is_write(&with->outputs[i]))

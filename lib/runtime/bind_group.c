@@ -29,7 +29,7 @@ tc_status bind_view(binder *x, const tc_node *n) {
     const tc_value *in = n->args[0].value, *out = n->outs[0];
     tc_tensor t = {0};
     bool possible;
-    if (!is_tensor(in)) return tc_error(TC_CONTENT, "%s: a view of what is no tensor", n->name);
+    if (!is_tensor(in)) return tc_error(TC_CONTENT, "%s: a view of something that is not a tensor", n->name);
     tc_tensor base = x->b->t[in->id];
     TC_TRY(alias(x, n, &base, &t, &possible), "%s", n->name);
     if (possible) {
@@ -49,7 +49,7 @@ tc_status bind_view(binder *x, const tc_node *n) {
     x->b->calls.data[x->b->calls.len - 1].copy[0] = flat; /* to: the argument's sizes, contiguous */
     x->b->calls.data[x->b->calls.len - 1].copy[1] = base;
     TC_TRY(alias(x, n, &flat, &t, &possible), "%s", n->name);
-    if (!possible) return tc_error(TC_CONTENT, "%s: %s of a contiguous tensor is no view", n->name, tc_op_name(n->op));
+    if (!possible) return tc_error(TC_CONTENT, "%s: %s of a contiguous tensor is not a view", n->name, tc_op_name(n->op));
     x->b->t[out->id] = t;
     x->b->delta[out->id] = t.offset * (int64_t)tc_dtype_size(t.dtype);
     return NULL;

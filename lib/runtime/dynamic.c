@@ -81,7 +81,7 @@ static tc_status dynamic_view(frame *f, const tc_node *n) {
     if (!s && !possible) {
         k->args[0].tensor = &flat;
         s = n->op->view_alias(&k->k, &f->b->t[out->id], &possible);
-        if (!s && !possible) s = tc_error(TC_CONTENT, "%s of a contiguous tensor is no view", tc_op_name(n->op));
+        if (!s && !possible) s = tc_error(TC_CONTENT, "%s of a contiguous tensor is not a view", tc_op_name(n->op));
     }
     tc_tensor_deinit(&flat);
     kernel_call_free(k);

@@ -97,7 +97,7 @@ static tc_status add_input(tc_program *p, tc_value *given, bool layout, tc_value
     *out = NULL;
     if (!given) return NULL;
     const tc_tensor *t = given->aux;
-    if (!t || !t->storage) return tc_error(TC_USAGE, "an argument is no concrete tensor");
+    if (!t || !t->storage) return tc_error(TC_USAGE, "an argument is not a concrete tensor");
     tc_sym size[TC_MAX_RANK];
     for (int d = 0; d < t->rank; d++) size[d] = tc_sym_int(p->sym, t->size[d]);
     tc_value *v = tc_graph_value(p->graph, TC_V_TENSOR, "x");

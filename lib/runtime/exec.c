@@ -320,7 +320,7 @@ static tc_status gather_inputs(tc_exec *e, const tc_tensor *inputs, gathered *g)
         const tc_tensor *user = in->kind == TC_IN_USER ? &inputs[k++] : NULL;
         if (!in->value) continue;
         while (at < p->graph->ninputs && p->graph->inputs[at] != in->value) at++;
-        if (at == p->graph->ninputs) return tc_error(TC_CONTENT, "%s is no input of the graph", in->name);
+        if (at == p->graph->ninputs) return tc_error(TC_CONTENT, "%s is not an input of the graph", in->name);
         if (in->value->kind != TC_V_TENSOR) continue;
         if (user) {
             g->given[at] = user;

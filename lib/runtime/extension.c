@@ -156,7 +156,7 @@ static tc_ops_tensor *empty(tc_ops_call *c, int dtype, int rank, const int64_t *
     const tc_extension *x = call_of(c)->o->of;
     tc_tensor t = {0};
     if (dtype <= 0 || dtype >= x->ndtypes || x->dtype[dtype] == TC_DTYPE_NONE)
-        return kept(c, tc_error(TC_CONTENT, "empty: there is no dtype %d", dtype), t);
+        return kept(c, tc_error(TC_CONTENT, "empty: there is not a dtype %d", dtype), t);
     if (rank < 0 || rank > TC_MAX_RANK) return kept(c, tc_error(TC_CONTENT, "empty: a rank of %d", rank), t);
     tc_status s = NULL;
     for (int d = 0; d < rank && !s; d++)
@@ -192,7 +192,7 @@ static tc_status value_arg(tc_arena *a, tc_symctx *s, const tc_extension *x, con
     case TC_OPS_IS_FLOAT: *to = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(v->is.number)}; break;
     case TC_OPS_IS_TEXT: *to = (tc_arg){.kind = TC_A_STRING, .string = v->is.text}; break;
     case TC_OPS_IS_TYPE:
-        if (v->is.integer <= 0 || v->is.integer >= x->ndtypes) return tc_error(TC_CONTENT, "there is no dtype %lld", (long long)v->is.integer);
+        if (v->is.integer <= 0 || v->is.integer >= x->ndtypes) return tc_error(TC_CONTENT, "there is not a dtype %lld", (long long)v->is.integer);
         *to = (tc_arg){.kind = TC_A_DTYPE, .dtype = x->dtype[v->is.integer]};
         break;
     case TC_OPS_IS_INTS: {

@@ -106,7 +106,8 @@ static tc_status read_line(tc_tuning *t, char *s, bool store) {
     if (n != 4 || (!tile && strcmp(field[0], "cost")))
         return tc_error(TC_CONTENT, "expected 'cost' or 'tile', a machine, a key and a number, with tabs between");
     const long long value = strtoll(field[3], &end, 10);
-    if (end == field[3] || *end || value < 0 || value > (INT64_C(1) << 40)) return tc_error(TC_CONTENT, "'%s' is no number from 0 to 2^40", field[3]);
+    if (end == field[3] || *end || value < 0 || value > (INT64_C(1) << 40))
+        return tc_error(TC_CONTENT, "'%s' is not a number from 0 to 2^40", field[3]);
     const tc_cost_row *row = tile ? NULL : cost_row(field[2]);
     if (!tile && !row) return tc_error(TC_CONTENT, "no cost is called '%s'", field[2]);
     if (row && (value < row->lo || value > row->hi))

@@ -329,7 +329,7 @@ static void restore_optimiser(C *c, reader *x) {
         const char *name = tc_ckpt_name(x->k, i);
         if (strncmp(name, prefix, sizeof prefix - 1)) continue;
         const char *param = parameter_of(t, name + sizeof prefix - 1);
-        if (!param) tc_raise(c, "ValueError", "%s: %s is of a parameter that the model lacks", x->path, name);
+        if (!param) tc_raise(c, "ValueError", "%s: %s belongs to a parameter that the model lacks", x->path, name);
         const char *key = name + sizeof prefix - 1 + strlen(param);
         tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, param), tc_strz(c, key + 1), own_copy(c, x->k, i)));
     }
@@ -413,18 +413,18 @@ static tc_status load_weights(tc_trainer *t, const tc_ckpt *k, const char *path)
         tc_buf_printf(&name, "model.%s", w->fqn);
         int64_t at = tc_ckpt_find(k, name.data);
         tc_buf_free(&name);
-        if (at < 0) return tc_error(TC_CONTENT, "%s: the checkpoint is of another model: it lacks model.%s", path, w->fqn);
+        if (at < 0) return tc_error(TC_CONTENT, "%s: the checkpoint is from another model: it lacks model.%s", path, w->fqn);
         tc_tensor x;
         TC_TRY(tc_ckpt_tensor(k, (size_t)at, &x));
         bool same = x.dtype == w->data.dtype && x.rank == w->data.rank && !memcmp(x.size, w->data.size, (size_t)x.rank * sizeof *x.size);
         if (same) memcpy(tc_tensor_data(&w->data), tc_tensor_data(&x), tc_tensor_bytes(&x));
         tc_tensor_deinit(&x);
-        if (!same) return tc_error(TC_CONTENT, "%s: the checkpoint is of another model: model.%s has another type or shape", path, w->fqn);
+        if (!same) return tc_error(TC_CONTENT, "%s: the checkpoint is from another model: model.%s has another type or shape", path, w->fqn);
     }
     for (size_t i = 0; i < tc_ckpt_count(k); i++) {
         const char *name = tc_ckpt_name(k, i);
         if (strncmp(name, "model.", 6) == 0 && !tc_trainer_weight(t, name + 6))
-            return tc_error(TC_CONTENT, "%s: the checkpoint is of another model: %s is not in this one", path, name);
+            return tc_error(TC_CONTENT, "%s: the checkpoint is from another model: %s is not in this one", path, name);
     }
     return NULL;
 }

@@ -77,11 +77,11 @@ setup() {
         "--mode other: tc-bench mlp.onnx --mode other"
         "--op is a program of its own: no --weights: tc-bench --op relu --weights x"
         "--compare and --executor: tc-bench in --compare compiled --executor compiled"
-        "--calibrate is of the machine: no --repeat: tc-bench --calibrate --repeat 3"
+        "--calibrate measures the machine: no --repeat: tc-bench --calibrate --repeat 3"
         "--plot draws what runs have left: no --resume: tc-train --plot in --resume"
-        "--out is no option of tc-ckpt ls: tc-ckpt ls in -o x"
-        "--cast is no option of tc-ckpt diff: tc-ckpt diff in in --cast f16"
-        "--rtol is no option of tc-ckpt convert: tc-ckpt convert in --rtol 1 -o x"
+        "--out is not an option of tc-ckpt ls: tc-ckpt ls in -o x"
+        "--cast is not an option of tc-ckpt diff: tc-ckpt diff in in --cast f16"
+        "--rtol is not an option of tc-ckpt convert: tc-ckpt convert in --rtol 1 -o x"
     )
     cp "$TC_ROOT/tests/cli/fixtures/labels.onnx" mlp.onnx
     touch in.py
@@ -104,7 +104,7 @@ setup() {
     fails 2 "--to csv does not fit the name b.json" tc-bench a.pt2 --to csv -o b.json
     fails 2 "--to npz does not fit the name b.bin, which is of pt" tc-ckpt convert x.npy --to npz -o b.bin
     fails 2 "--to npz writes a file, -o folder is a folder" tc-ckpt convert x.npy --to npz -o folder
-    fails 2 "--shard-size is of folders for HuggingFace" tc-ckpt convert x.npy --shard-size 3 -o b.pt
+    fails 2 "--shard-size needs --to hf" tc-ckpt convert x.npy --shard-size 3 -o b.pt
     [ -z "$(find . -name 'b.*')" ]
 }
 

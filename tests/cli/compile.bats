@@ -546,11 +546,11 @@ PY
     fails 3 "expected 1..64" tc-run v.pt2 --input x=65x16xf32=1 --output 0=@a.npy --output 1=@b.npy
     fails 2 "80, expected 1..64" tc-compile m.pt2 --variants B=8,80 -o x.pt2
     fails 2 "no such symbol" tc-compile m.pt2 --variants C=8 -o x.pt2
-    fails 2 "8 stands there twice" tc-compile m.pt2 --variants B=8,2,8 -o x.pt2
+    fails 2 "8 is given twice" tc-compile m.pt2 --variants B=8,2,8 -o x.pt2
     fails 2 "expected SYM=N" tc-compile m.pt2 --variants B=8, -o x.pt2
     fails 2 "--variants belong to --to pt2" tc-compile m.pt2 --variants B=8 -o x.so
     fails 2 "--prefix names what C declares" tc-compile m.pt2 --prefix other -o x.pt2
-    fails 2 "--meta belongs to an archive" tc-compile m.pt2 --meta a=b -o x.so
+    fails 2 "--meta needs --to pt2" tc-compile m.pt2 --meta a=b -o x.so
     fails 2 "--minify compiles nothing" tc-compile m.pt2 --variants B=8 --minify false -o x.pt2
     fails 2 "--bisect writes no program" tc-compile m.pt2 --bisect true -o x.pt2
     tc-export ramp.py:R --input x=Bx16xf32 -o r.pt2

@@ -29,7 +29,7 @@ setup() {
     [[ "$stderr" == *"its checksum is wrong" ]]
     run --separate-stderr tc-ckpt convert a.safetensors --no-crc -o a.npz
     [ "$status" -eq 2 ]
-    [[ "$stderr" == *"--no-crc is of files of torch.save: --to pt"* ]]
+    [[ "$stderr" == *"--no-crc needs --to pt"* ]]
 }
 
 @test "a pipe is as good as a file" {

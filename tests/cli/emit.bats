@@ -541,7 +541,7 @@ C
         TC_ISA=$isa tc-run two.pt2 --input x=5x16xf32=0.3 --stance=fail_on_recompile --expect @want.npy
     done
     fails 2 "no instruction set is called 'mmx'; there are portable, avx2, avx512, neon" tc-compile "$mlp" -o x.pt2 --targets avx2,mmx
-    fails 2 "stands there twice" tc-compile "$mlp" -o x.pt2 --targets avx2,avx2
+    fails 2 "is given twice" tc-compile "$mlp" -o x.pt2 --targets avx2,avx2
     fails 1 "compiler that is not for aarch64" tc-compile "$mlp" --to exe -o x --dim s77=5 --targets neon --cc gcc
 }
 

@@ -757,7 +757,7 @@ PY
 }
 
 @test "usage errors say what is wrong" {
-    fails 2 "is no dtype" tc-export m.py:Net --input x=Bx4
+    fails 2 "is not a dtype" tc-export m.py:Net --input x=Bx4
     fails 2 "--dim" tc-export m.py:Net --input x=Bx4xf32 --dim B
     fails 3 "--dim Q: no input has a size Q" tc-export m.py:Net --input x=Bx4xf32 --dim Q=1..3 -o x.pt2
     fails 3 "--dim x.2=Q: no input has this axis" tc-export m.py:Net --input x=2x4xf32=1 --dim x.2=Q -o x.pt2

@@ -228,7 +228,7 @@ steps() { # POLICY: forward and backward of a training step, gradients in grad.s
     tc-ckpt ls forward.st | grep -q 'saved\.tanh_1$'
     run ! grep -qE 'saved\.(tanh|tanh_2|sigmoid)$' <(tc-ckpt ls forward.st)
     echo tanh_9 >keep
-    fails 2 "tanh_9 is no value of the forward" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --partition=keep -o no.pt2
+    fails 2 "tanh_9 is not a value of the forward" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --partition=keep -o no.pt2
     fails 2 "--partition without --joint" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --partition=min-cut -o no.pt2
     fails 1 "neither save-all, recompute-all, min-cut nor a file" \
         tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --partition=nothing -o no.pt2
@@ -288,8 +288,8 @@ steps() { # POLICY: forward and backward of a training step, gradients in grad.s
     fails 2 "--print and --summary" tc-export "${net[@]}" --print --summary
     fails 2 "--print gives text: it does not go with no.pt2" tc-export "${net[@]}" --print -o no.pt2
     fails 2 "--summary gives text: it does not go with --to" tc-export "${net[@]}" --summary --to pt2
-    fails 2 "--opset is of ONNX" tc-export "${net[@]}" --opset=18 -o no.pt2
-    fails 2 "--meta is kept by archives" tc-export "${net[@]}" --meta a=b -o no.onnx
+    fails 2 "--opset needs --to onnx" tc-export "${net[@]}" --opset=18 -o no.pt2
+    fails 2 "--meta needs --to pt2" tc-export "${net[@]}" --meta a=b -o no.onnx
     [ ! -e no.pt2 ] && [ ! -e no.onnx ]
     tc-export "${net[@]}" --split=1 -o one.onnx
     tc-export "${net[@]}" --print -o text

@@ -854,7 +854,7 @@ PY
     refused 2 "loss=y.sum()" "loss: the expression gives a tensor of i64 and rank 0, expected one number of a floating type"
     refused 2 "loss=y.float().mean()" "loss: no parameter that is trained is part of it"
     refused 3 "optimizer=3" "optimizer: found int '3', expected an optimiser"
-    refused 2 "input=x=Bx3" "input: x=Bx3: '3' is no dtype"
+    refused 2 "input=x=Bx3" "input: x=Bx3: '3' is not a dtype"
     sed '1a dim: B=5..2' r.yaml >wrong.yaml
     run -2 --separate-stderr tc-train -q wrong.yaml -o none
     [[ $stderr == "tc-train: wrong.yaml:2:6: dim: B=5..2: expected LO..HI"* && $stderr != *--help* ]]

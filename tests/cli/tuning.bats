@@ -249,7 +249,7 @@ PY
     printf 'cost\there\ttask_ops\t0\n' >a.txt
     fails 3 "task_ops is 0, expected 1.." tc-run net.pt2 --tuning a.txt --input x=@x.npy -o y.npy
     printf 'tile\there\tmm\t-4\n' >a.txt
-    fails 3 "'-4' is no number" tc-run net.pt2 --tuning a.txt --input x=@x.npy -o y.npy
+    fails 3 "'-4' is not a number" tc-run net.pt2 --tuning a.txt --input x=@x.npy -o y.npy
     fails 1 "nowhere.txt" tc-run net.pt2 --tuning nowhere.txt --input x=@x.npy -o y.npy
     fails 2 "--to pt2" tc-compile net.pt2 --to c --tune 1 -o net
     fails 2 "of the machine" tc-bench net.pt2 --calibrate

@@ -55,7 +55,7 @@ static const snippet table[] = {
     {"x = torch.ones(3)\nr = torch.cat((torch.ones(1), x), out=x)\n", "refer to a single memory location"},
     {"x = torch.ones(3)\nr = torch.add(x, x, out=x).tolist()\n", "[2.0, 2.0, 2.0]"},
     {"r = torch.slogdet(torch.eye(2), out=torch.ones(1))\n", "argument 'out' must be tuple of Tensors, not Tensor"},
-    {"r = torch.topk(torch.ones(3), 1, out=(torch.ones(1),))\n", "out= wants 2 tensors, got 1"},
+    {"r = torch.topk(torch.ones(3), 1, out=(torch.ones(1),))\n", "out= expects 2 tensors, got 1"},
     {"r = torch.view_copy(torch.arange(4).view(2, 2).t(), (4,)).tolist()\n", "[0, 2, 1, 3]"},
     /* pairs of halves are drawn through float32, in memory of its own */
     {"torch.manual_seed(1)\nr = torch.isfinite(torch.randn(40, dtype=torch.complex32).real).all().item()\n", "True"},

@@ -11,7 +11,7 @@ class EinopsError(RuntimeError):
 _plans = {}
 
 
-# "b (h w) ..." -> [["b"], ["h", "w"], "..."]: axes by name; an unnamed length n is the axis "n#place"; 1 is no axis.
+# "b (h w) ..." -> [["b"], ["h", "w"], "..."]: axes by name; an unnamed length n is the axis "n#place"; 1 is not an axis.
 def _read(text, side):
     groups, inner, place, dots = [], None, 0, text.count("...")
     if dots > 1 or "." in text.replace("...", ""):
