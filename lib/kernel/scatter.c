@@ -1,307 +1,13 @@
-/* Writing and accumulating by index. Every operator here is reduced to one form:
- *
- *     out[ dest[s] + out_at[f] ]  (op)=  value[ from[s] + value_at[f] ]      for each source s, and each element f of a source's slice
- *
- * Sources are sorted by destination (stable), so that each destination is one run of them, which one worker reduces in the fixed order of
- * scatter.h. */
+/* Operators that write or accumulate by index: each lists its sources (scatter_sources.h), or, where rows are dense, writes them straight
+ * (scatter_dense.h). */
 #include "kernel/scatter.h"
 
 #include "base/ints.h"
 #include "kernel/isa.h"
 #include "kernel/scatter_dense.h"
-#include "kernel/tree.h"
+#include "kernel/scatter_sources.h"
 
-#include <math.h>
 #include <string.h>
-
-typedef enum { SET, SUM, PROD, MEAN, AMAX, AMIN } mode;
-
-typedef struct {
-    int64_t dest, source;
-} pair;
-
-typedef struct {
-    const tc_isa_ops *isa;
-    mode m;
-    bool include_self, rows; /* rows: sums of contiguous slices, by vector addition (reduce_rows) */
-    tc_tensor *out;
-    const tc_tensor *value;
-    double alpha; /* SUM: value is multiplied by it and rounded to the type */
-    pair *pairs;  /* sorted by dest */
-    int64_t npairs;
-    const int64_t *from; /* element offset of source s in value */
-    const int64_t *out_at, *value_at;
-    int64_t nfree; /* elements of a slice */
-    double *acc;   /* for each worker: `levels` rows of nfree partial sums */
-    int levels;
-} job;
-
-/* ---- sorting pairs by destination, stable ---- */
-static void sort_pairs(pair *a, pair *scratch, int64_t n, int64_t max) {
-    for (int shift = 0; shift == 0 || (shift < 63 && max >> shift); shift += 11) {
-        int64_t count[2049] = {0};
-        for (int64_t i = 0; i < n; i++) count[(a[i].dest >> shift & 2047) + 1]++;
-        for (int i = 0; i < 2048; i++) count[i + 1] += count[i];
-        for (int64_t i = 0; i < n; i++) scratch[count[a[i].dest >> shift & 2047]++] = a[i];
-        pair *t = a;
-        a = scratch, scratch = t;
-        /* an odd number of passes ends in scratch: copy it back to the caller's array */
-        if (!(shift + 11 < 63 && max >> (shift + 11))) {
-            if (shift / 11 % 2 == 0) memcpy(scratch, a, (size_t)n * sizeof *a);
-            break;
-        }
-    }
-}
-
-/* ---- arithmetic: floats as doubles, rounded to the type after each step; integers by themselves ---- */
-static double load(const tc_tensor *t, int64_t at) {
-    switch (t->dtype) {
-    case TC_F32: return ((const float *)t->storage->data)[at];
-    case TC_F64: return ((const double *)t->storage->data)[at];
-    default: return tc_scalar_to_double(tc_scalar_load(t->dtype, t->storage->data, at));
-    }
-}
-static double narrow(tc_dtype d, double v) { return d == TC_F64 ? v : (float)v; }
-static double combine(mode m, tc_dtype d, double a, double b) {
-    switch (m) {
-    case SUM:
-    case MEAN: return narrow(d, a + b);
-    case PROD: return narrow(d, a * b);
-    case AMAX: return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
-    case AMIN: return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
-    default: return b;
-    }
-}
-static int64_t combine_int(mode m, int64_t a, int64_t b) {
-    switch (m) {
-    case SUM:
-    case MEAN: return (int64_t)((uint64_t)a + (uint64_t)b);
-    case PROD: return (int64_t)((uint64_t)a * (uint64_t)b);
-    case AMAX: return a > b ? a : b;
-    case AMIN: return a < b ? a : b;
-    default: return b;
-    }
-}
-
-/* ---- one destination: sources pairs[lo..hi) ---- */
-static void reduce_int(const job *j, int64_t lo, int64_t hi) {
-    tc_dtype d = j->out->dtype;
-    for (int64_t f = 0; f < j->nfree; f++) {
-        int64_t at = j->out->offset + j->pairs[lo].dest + j->out_at[f], v = 0, n = hi - lo;
-        int64_t alpha = (int64_t)j->alpha;
-        for (int64_t i = lo; i < hi; i++) {
-            tc_scalar s = tc_scalar_load(j->value->dtype, j->value->storage->data, j->value->offset + j->from[j->pairs[i].source] + j->value_at[f]);
-            int64_t x = (int64_t)((uint64_t)s.i * (uint64_t)(j->m == SUM ? alpha : 1));
-            v = i == lo ? x : combine_int(j->m, v, x);
-        }
-        if (j->include_self) v = combine_int(j->m, tc_scalar_load(d, j->out->storage->data, at).i, v);
-        if (j->m == MEAN) {
-            tc_scalar_store(d, j->out->storage->data, at, tc_scalar_int(v)); /* the sum wraps in its type */
-            v = tc_scalar_load(d, j->out->storage->data, at).i;
-            int64_t k = n + (j->include_self ? 1 : 0), q = v / k;
-            v = q - (v % k != 0 && (v < 0) != (k < 0));
-        }
-        tc_scalar_store(d, j->out->storage->data, at, d == TC_BOOL ? tc_scalar_bool(v != 0) : tc_scalar_int(v));
-    }
-}
-
-/* acc = acc (op) row; the row of source s is read through value_at. first: acc = row. */
-static void take_row(const job *j, double *acc, int64_t s, bool first) {
-    const tc_tensor *v = j->value;
-    int64_t at = v->offset + j->from[s];
-    tc_dtype d = j->out->dtype;
-    double alpha = j->alpha;
-    if (v->dtype == TC_F32 && j->m == SUM && alpha == 1) { /* the usual case, without a call for each element */
-        const float *x = (const float *)v->storage->data + at;
-        if (first)
-            for (int64_t f = 0; f < j->nfree; f++) acc[f] = x[j->value_at[f]];
-        else
-            for (int64_t f = 0; f < j->nfree; f++) acc[f] = (float)(acc[f] + x[j->value_at[f]]);
-        return;
-    }
-    for (int64_t f = 0; f < j->nfree; f++) {
-        double x = load(v, at + j->value_at[f]);
-        if (j->m == SUM && alpha != 1) x = narrow(d, x * alpha);
-        acc[f] = first ? x : combine(j->m, d, acc[f], x);
-    }
-}
-
-static void merge_rows(const job *j, double *a, const double *b) {
-    for (int64_t f = 0; f < j->nfree; f++) a[f] = combine(j->m, j->out->dtype, a[f], b[f]);
-}
-
-static int highest_bit(int64_t x) { return 63 - __builtin_clzll((uint64_t)x); }
-
-/* Leaves without a source for this destination are absent from its tree. The stack holds partial sums by leaf index; the top two are merged when the
- * tree joins them lower than it joins the next leaf. */
-static void reduce_float(const job *j, int64_t lo, int64_t hi, double *rows) {
-    int64_t index[64];
-    int depth = 0;
-    for (int64_t i = lo; i < hi;) {
-        int64_t leaf = j->pairs[i].source / TC_LEAF;
-        while (depth >= 2 && highest_bit(index[depth - 1] ^ index[depth - 2]) < highest_bit(index[depth - 1] ^ leaf)) {
-            merge_rows(j, rows + (depth - 2) * j->nfree, rows + (depth - 1) * j->nfree);
-            depth--;
-        }
-        double *acc = rows + depth * j->nfree;
-        for (bool first = true; i < hi && j->pairs[i].source / TC_LEAF == leaf; i++, first = false) take_row(j, acc, j->pairs[i].source, first);
-        index[depth++] = leaf;
-    }
-    for (; depth > 1; depth--) merge_rows(j, rows + (depth - 2) * j->nfree, rows + (depth - 1) * j->nfree);
-    tc_dtype d = j->out->dtype;
-    for (int64_t f = 0; f < j->nfree; f++) {
-        int64_t at = j->out->offset + j->pairs[lo].dest + j->out_at[f];
-        double v = rows[f];
-        if (j->include_self) v = combine(j->m, d, load(j->out, at), v);
-        if (j->m == MEAN) v = narrow(d, v / (double)(hi - lo + (j->include_self ? 1 : 0)));
-        if (d == TC_F32) ((float *)j->out->storage->data)[at] = (float)v;
-        else if (d == TC_F64) ((double *)j->out->storage->data)[at] = v;
-        else tc_scalar_store(d, j->out->storage->data, at, tc_scalar_float(v));
-    }
-}
-
-/* Products of complex numbers, in the order of the sources. */
-static void multiply_complex(const job *j, int64_t lo, int64_t hi) {
-    const tc_dtype d = j->out->dtype, part = tc_dtype_real(d);
-    for (int64_t f = 0; f < j->nfree; f++) {
-        const int64_t at = j->out->offset + j->pairs[lo].dest + j->out_at[f];
-        tc_scalar v = {.kind = TC_KIND_COMPLEX, .re = 1};
-        if (j->include_self) v = tc_scalar_load(d, j->out->storage->data, at);
-        for (int64_t i = lo; i < hi; i++) {
-            const tc_scalar x = tc_scalar_load(d, j->value->storage->data, j->value->offset + j->from[j->pairs[i].source] + j->value_at[f]);
-            const double re = narrow(part, v.re * x.re - v.im * x.im);
-            v.im = narrow(part, v.re * x.im + v.im * x.re), v.re = re;
-        }
-        tc_scalar_store(d, j->out->storage->data, at, v);
-    }
-}
-
-/* The same for contiguous slices of f32 and f64, added in place: a leaf with one source is just a pointer to it. */
-static void reduce_rows(const job *j, int64_t lo, int64_t hi, double *scratch) {
-    int64_t index[64], n = j->nfree, e = (int64_t)tc_dtype_size(j->out->dtype);
-    const char *row[64], *x = (const char *)j->value->storage->data + (j->value->offset + j->value_at[0]) * e;
-    tc_block_fn add = j->isa->scalar[j->out->dtype][TC_X_ADD];
-    int depth = 0;
-#define MERGE() \
-    (add((char *)(scratch + (depth - 2) * n), row[depth - 2], row[depth - 1], NULL, n), row[depth - 2] = (char *)(scratch + (depth - 2) * n), depth--)
-    for (int64_t i = lo; i < hi;) {
-        int64_t leaf = j->pairs[i].source / TC_LEAF;
-        while (depth >= 2 && highest_bit(index[depth - 1] ^ index[depth - 2]) < highest_bit(index[depth - 1] ^ leaf)) MERGE();
-        row[depth] = x + j->from[j->pairs[i++].source] * e;
-        for (; i < hi && j->pairs[i].source / TC_LEAF == leaf; i++) {
-            add((char *)(scratch + depth * n), row[depth], x + j->from[j->pairs[i].source] * e, NULL, n);
-            row[depth] = (char *)(scratch + depth * n);
-        }
-        index[depth++] = leaf;
-    }
-    while (depth > 1) MERGE();
-#undef MERGE
-    char *to = (char *)j->out->storage->data + (j->out->offset + j->pairs[lo].dest + j->out_at[0]) * e;
-    if (j->include_self) add(to, to, row[0], NULL, n);
-    else memcpy(to, row[0], (size_t)(n * e));
-}
-
-/* Runs of equal destinations that begin in [begin, end) of the pairs. */
-static void reduce_range(void *ctx, int64_t begin, int64_t end, int worker) {
-    const job *j = ctx;
-    double *rows = j->acc + (int64_t)worker * j->levels * j->nfree;
-    bool ints = tc_is_integral(j->out->dtype);
-    for (int64_t i = begin; i < end; i++) {
-        if (i > 0 && j->pairs[i - 1].dest == j->pairs[i].dest) continue;
-        int64_t hi = i + 1;
-        while (hi < j->npairs && j->pairs[hi].dest == j->pairs[i].dest) hi++;
-        if (j->rows) reduce_rows(j, i, hi, rows);
-        else if (ints) reduce_int(j, i, hi);
-        else if (tc_is_complex(j->out->dtype)) multiply_complex(j, i, hi);
-        else reduce_float(j, i, hi, rows);
-        i = hi - 1;
-    }
-}
-
-/* Complex sums and means are computed for the real and the imaginary parts separately, on the tensor seen as one of twice the elements. */
-static tc_tensor part_of(const tc_tensor *t, int64_t shift) {
-    tc_tensor r = *t;
-    r.dtype = tc_dtype_real(t->dtype);
-    r.offset = t->offset * 2 + shift;
-    return r;
-}
-
-/* ---- what all operators share: scratch, sorting and reducing ---- */
-typedef struct {
-    pair *pairs, *scratch;
-    int64_t *from, *out_at, *value_at;
-    double *acc;
-} layout;
-
-static int levels_of(int64_t sources) {
-    int n = 3;
-    for (int64_t leaves = sources / TC_LEAF + 1; leaves; leaves >>= 1) n++;
-    return n;
-}
-
-static size_t scratch_bytes(int64_t sources, int64_t free_count, int threads) {
-    return (size_t)sources * (2 * sizeof(pair) + sizeof(int64_t)) + (size_t)free_count * 2 * sizeof(int64_t) +
-           (size_t)threads * (size_t)levels_of(sources) * (size_t)free_count * sizeof(double) + 64;
-}
-
-static layout lay_out(void *scratch, int64_t sources, int64_t free_count) {
-    layout l;
-    l.pairs = scratch;
-    l.scratch = l.pairs + sources;
-    l.from = (int64_t *)(l.scratch + sources);
-    l.out_at = l.from + sources;
-    l.value_at = l.out_at + free_count;
-    l.acc = (double *)(l.value_at + free_count);
-    return l;
-}
-
-static tc_status finish(tc_kcall *c, const layout *l, mode m, bool include_self, tc_tensor *out, const tc_tensor *value, int64_t sources,
-                        int64_t nfree, double alpha) {
-    size_t size = tc_dtype_size(out->dtype);
-    int64_t max = 0;
-    if (m == SET) { /* in order, so that the last source stays */
-        for (int64_t s = 0; s < sources; s++)
-            for (int64_t f = 0, n; f < nfree; f += n) {
-                for (n = 1; f + n < nfree && l->out_at[f + n] == l->out_at[f] + n && l->value_at[f + n] == l->value_at[f] + n;) n++;
-                memcpy((char *)out->storage->data + (size_t)(out->offset + l->pairs[s].dest + l->out_at[f]) * size,
-                       (const char *)value->storage->data + (size_t)(value->offset + l->from[s] + l->value_at[f]) * size, (size_t)n * size);
-            }
-        return NULL;
-    }
-    for (int64_t s = 0; s < sources; s++) max = l->pairs[s].dest > max ? l->pairs[s].dest : max;
-    sort_pairs(l->pairs, l->scratch, sources, max);
-    job j = {.isa = c->isa,
-             .m = m,
-             .include_self = include_self,
-             .out = out,
-             .value = value,
-             .alpha = alpha,
-             .pairs = l->pairs,
-             .npairs = sources,
-             .from = l->from,
-             .out_at = l->out_at,
-             .value_at = l->value_at,
-             .nfree = nfree,
-             .acc = l->acc,
-             .levels = levels_of(sources)};
-    bool real = out->dtype == TC_F32 || out->dtype == TC_F64;
-    j.rows = m == SUM && alpha == 1 && real && value->dtype == out->dtype && nfree >= 8;
-    for (int64_t f = 1; j.rows && f < nfree; f++) j.rows = l->out_at[f] == l->out_at[0] + f && l->value_at[f] == l->value_at[0] + f;
-    int64_t grain = 1 + 8192 / (nfree + 1);
-    if (!tc_is_complex(out->dtype) || m == PROD) {
-        tc_parallel_for(c->pool, sources, grain, reduce_range, &j);
-        return NULL;
-    }
-    if (m > MEAN || alpha != 1) return tc_error(TC_UNSUPPORTED, "complex numbers have no order");
-    for (int64_t s = 0; s < sources; s++) l->pairs[s].dest *= 2, l->from[s] *= 2;
-    for (int64_t f = 0; f < nfree; f++) l->out_at[f] *= 2, l->value_at[f] *= 2;
-    for (int64_t part = 0; part < 2; part++) {
-        tc_tensor o = part_of(out, part), v = part_of(value, part);
-        j.out = &o, j.value = &v;
-        tc_parallel_for(c->pool, sources, grain, reduce_range, &j);
-    }
-    return NULL;
-}
 
 static void copy_self(tc_kcall *c) {
     const tc_tensor *self = tc_k_tensor(c, 0);
@@ -336,7 +42,7 @@ static int64_t get_index(const tc_tensor *t, int64_t at) {
 /* Along the last dimension rows of the result are independent: each is one tc_dense_row. */
 typedef struct {
     tc_dense_row row;
-    const layout *l;
+    const tc_scatter_sources *l;
     char *out;
     const char *x;
     size_t share;
@@ -351,10 +57,10 @@ static void dense_row_range(void *ctx, int64_t begin, int64_t end, int worker) {
         tc_dense_add(&r, (char *)k->l->acc + (size_t)worker * k->share);
     }
 }
-static bool uses_dense_rows(const tc_tensor *out, int dim, mode m, double alpha, int64_t sources) {
-    return m == SUM && alpha == 1 && out->rank && out->stride[dim] == 1 && tc_dense_pays(out->dtype, sources, out->size[dim]);
+static bool uses_dense_rows(const tc_tensor *out, int dim, tc_scatter_mode m, double alpha, int64_t sources) {
+    return m == TC_SCATTER_SUM && alpha == 1 && out->rank && out->stride[dim] == 1 && tc_dense_pays(out->dtype, sources, out->size[dim]);
 }
-static tc_status by_dim(tc_kcall *c, mode m, bool include_self, double alpha) {
+static tc_status by_dim(tc_kcall *c, tc_scatter_mode m, bool include_self, double alpha) {
     tc_tensor *out = &c->outs[0];
     const tc_tensor *index = tc_k_tensor(c, 2), *src = tc_k_tensor(c, 3);
     copy_self(c);
@@ -362,14 +68,14 @@ static tc_status by_dim(tc_kcall *c, mode m, bool include_self, double alpha) {
     int64_t sources = tc_tensor_numel(index), nfree = 1;
     for (int d = 0; d < rank; d++)
         if (d != dim) others[n++] = d, nfree *= out->size[d];
-    layout l = lay_out(c->scratch, sources, nfree);
+    tc_scatter_sources l = tc_scatter_init(c->scratch, sources, nfree);
     offsets(out, others, n, nfree, l.out_at);
     if (src->rank == rank) offsets(src, others, n, nfree, l.value_at);
     else memset(l.value_at, 0, (size_t)nfree * sizeof(int64_t));
     for (int64_t s = 0; s < sources; s++) {
         int64_t v = get_index(index, index->rank ? s * index->stride[0] : 0), size = rank ? out->size[dim] : 1;
         if (v < 0 || v >= size) return bad_index(v, dim, size);
-        l.pairs[s] = (pair){rank ? v * out->stride[dim] : 0, s};
+        l.pairs[s] = (tc_scatter_pair){rank ? v * out->stride[dim] : 0, s};
         l.from[s] = src->rank ? s * src->stride[dim] : 0;
     }
     if (!nfree || !sources) return NULL;
@@ -384,7 +90,8 @@ static tc_status by_dim(tc_kcall *c, mode m, bool include_self, double alpha) {
         tc_parallel_for(c->pool, nfree, 1 + 8192 / sources, dense_row_range, &k);
         return NULL;
     }
-    return finish(c, &l, m, include_self, out, src, sources, nfree, alpha);
+    l.mode = m, l.include_self = include_self, l.out = out, l.value = src, l.alpha = alpha;
+    return tc_scatter_run(c->isa, c->pool, &l);
 }
 static size_t scratch_by_dim(const tc_kcall *c, int threads) {
     const tc_tensor *out = &c->outs[0];
@@ -393,14 +100,15 @@ static size_t scratch_by_dim(const tc_kcall *c, int threads) {
     for (int d = 0; d < out->rank; d++)
         if (d != dim) nfree *= out->size[d];
     int64_t sources = tc_tensor_numel(tc_k_tensor(c, 2));
-    size_t dense = uses_dense_rows(out, dim, SUM, 1, sources) ? (size_t)threads * tc_dense_bytes(sources, out->size[dim]) : 0;
-    return scratch_bytes(sources, nfree, threads) + dense;
+    size_t dense = uses_dense_rows(out, dim, TC_SCATTER_SUM, 1, sources) ? (size_t)threads * tc_dense_bytes(sources, out->size[dim]) : 0;
+    return tc_scatter_bytes(sources, nfree, threads) + dense;
 }
-static bool mode_of(const char *s, mode *out) {
+static bool mode_of(const char *s, tc_scatter_mode *out) {
     static const struct {
         const char *name;
-        mode m;
-    } names[] = {{"sum", SUM}, {"add", SUM}, {"prod", PROD}, {"multiply", PROD}, {"mean", MEAN}, {"amax", AMAX}, {"amin", AMIN}};
+        tc_scatter_mode m;
+    } names[] = {{"sum", TC_SCATTER_SUM},   {"add", TC_SCATTER_SUM},   {"prod", TC_SCATTER_PROD}, {"multiply", TC_SCATTER_PROD},
+                 {"mean", TC_SCATTER_MEAN}, {"amax", TC_SCATTER_AMAX}, {"amin", TC_SCATTER_AMIN}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(s, names[i].name)) {
             *out = names[i].m;
@@ -408,10 +116,10 @@ static bool mode_of(const char *s, mode *out) {
         }
     return false;
 }
-static tc_status run_index_add(tc_kcall *c) { return by_dim(c, SUM, true, tc_k_float(c, 4)); }
-static tc_status run_index_copy(tc_kcall *c) { return by_dim(c, SET, false, 1); }
+static tc_status run_index_add(tc_kcall *c) { return by_dim(c, TC_SCATTER_SUM, true, tc_k_float(c, 4)); }
+static tc_status run_index_copy(tc_kcall *c) { return by_dim(c, TC_SCATTER_SET, false, 1); }
 static tc_status run_index_reduce(tc_kcall *c) {
-    mode m;
+    tc_scatter_mode m;
     if (!mode_of(c->args[4].string, &m)) return tc_error(TC_CONTENT, "index_reduce: unknown reduction '%s'", c->args[4].string);
     return by_dim(c, m, tc_k_bool(c, 5), 1);
 }
@@ -424,7 +132,7 @@ const tc_kernel tc_k_index_reduce = {
 /* ---- scatter: every column along dim is independent ---- */
 typedef struct {
     tc_kcall *c;
-    mode m;
+    tc_scatter_mode m;
     bool include_self;
     int dim;
     const tc_tensor *index, *src;
@@ -447,8 +155,8 @@ static void dense_int(const tc_dense_row *r, void *scratch) {
 static dense_fn dense_function(const columns *k, int64_t n, int64_t size) {
     tc_dtype d = k->c->outs[0].dtype;
     if (k->index->dtype != TC_I64 || (k->src ? k->src : &k->value)->dtype != d) return NULL;
-    if (k->m == SET) return dense_set;
-    if (k->m != SUM || !k->include_self) return NULL;
+    if (k->m == TC_SCATTER_SET) return dense_set;
+    if (k->m != TC_SCATTER_SUM || !k->include_self) return NULL;
     return tc_is_integral(d) ? dense_int : tc_dense_pays(d, n, size) ? tc_dense_add : NULL;
 }
 /* `count` columns from the one at `at` on, adjacent along the last dimension. */
@@ -492,7 +200,7 @@ static void sort_column(columns *k, const int64_t *at, char *scratch) {
         if (k->src) vo += at[d] * v->stride[d];
     }
     int64_t size = out->rank ? out->size[k->dim] : 1;
-    layout l = lay_out(scratch, n, 1);
+    tc_scatter_sources l = tc_scatter_init(scratch, n, 1);
     l.out_at[0] = oo, l.value_at[0] = vo;
     for (int64_t s = 0; s < n; s++) {
         int64_t i = get_index(x, xo + (x->rank ? s * x->stride[k->dim] : 0));
@@ -500,12 +208,11 @@ static void sort_column(columns *k, const int64_t *at, char *scratch) {
             __atomic_store_n(&k->failed, 1, __ATOMIC_RELAXED);
             return;
         }
-        l.pairs[s] = (pair){out->rank ? i * out->stride[k->dim] : 0, s};
+        l.pairs[s] = (tc_scatter_pair){out->rank ? i * out->stride[k->dim] : 0, s};
         l.from[s] = k->src && v->rank ? s * v->stride[k->dim] : 0;
     }
-    tc_kcall serial = *k->c;
-    serial.pool = NULL;
-    finish(&serial, &l, k->m, k->include_self, out, v, n, 1, 1);
+    l.mode = k->m, l.include_self = k->include_self, l.out = out, l.value = v;
+    tc_status_free(tc_scatter_run(k->c->isa, NULL, &l));
 }
 
 /* Are blocks of columns transposed to rows? Where a column's elements are far apart in memory, and it is not much longer in the result. */
@@ -553,12 +260,12 @@ static tc_status first_bad(const tc_tensor *x, int dim, int64_t size) {
 
 static size_t column_share(const tc_tensor *x, const tc_tensor *out, int dim) {
     int64_t n = x->rank ? x->size[dim] : 1, size = out->rank ? out->size[dim] : 1;
-    size_t sorted = scratch_bytes(n, 1, 1), dense = tc_dense_pays(out->dtype, n, size) ? tc_dense_bytes(n, size) : 0;
+    size_t sorted = tc_scatter_bytes(n, 1, 1), dense = tc_dense_pays(out->dtype, n, size) ? tc_dense_bytes(n, size) : 0;
     if (transposes(x, out, dim)) dense += tc_dense_block_bytes(n, size);
     return tc_pad64(sorted > dense ? sorted : dense);
 }
 
-static tc_status scatter(tc_kcall *c, mode m, bool include_self) {
+static tc_status scatter(tc_kcall *c, tc_scatter_mode m, bool include_self) {
     tc_tensor *out = &c->outs[0];
     columns k = {.c = c, .m = m, .include_self = include_self, .index = tc_k_tensor(c, 2), .src = tc_k_tensor(c, 3), .scratch = c->scratch};
     copy_self(c);
@@ -580,10 +287,10 @@ static size_t scratch_scatter(const tc_kcall *c, int threads) {
     const tc_tensor *x = tc_k_tensor(c, 2), *out = &c->outs[0];
     return (size_t)threads * column_share(x, out, x->rank ? tc_k_dim(c, 1, x->rank) : 0);
 }
-static tc_status run_scatter(tc_kcall *c) { return scatter(c, SET, false); }
-static tc_status run_scatter_add(tc_kcall *c) { return scatter(c, SUM, true); }
+static tc_status run_scatter(tc_kcall *c) { return scatter(c, TC_SCATTER_SET, false); }
+static tc_status run_scatter_add(tc_kcall *c) { return scatter(c, TC_SCATTER_SUM, true); }
 static tc_status run_scatter_reduce(tc_kcall *c) {
-    mode m;
+    tc_scatter_mode m;
     if (!mode_of(c->args[4].string, &m)) return tc_error(TC_CONTENT, "scatter: unknown reduction '%s'", c->args[4].string);
     return scatter(c, m, c->nargs > 5 ? tc_k_bool(c, 5) : true);
 }
@@ -597,17 +304,18 @@ static tc_status run_put(tc_kcall *c) {
     const tc_tensor *index = tc_k_tensor(c, 1), *src = tc_k_tensor(c, 2);
     copy_self(c);
     int64_t n = tc_tensor_numel(index), size = tc_tensor_numel(out);
-    layout l = lay_out(c->scratch, n, 1);
+    tc_scatter_sources l = tc_scatter_init(c->scratch, n, 1);
     l.out_at[0] = l.value_at[0] = 0;
     for (int64_t s = 0; s < n; s++) {
         int64_t v = get_index(index, s);
         if (v < -size || v >= size) return bad_index(v, 0, size);
-        l.pairs[s] = (pair){v < 0 ? v + size : v, s};
+        l.pairs[s] = (tc_scatter_pair){v < 0 ? v + size : v, s};
         l.from[s] = s;
     }
-    return n ? finish(c, &l, tc_k_bool(c, 3) ? SUM : SET, true, out, src, n, 1, 1) : NULL;
+    l.mode = tc_k_bool(c, 3) ? TC_SCATTER_SUM : TC_SCATTER_SET, l.include_self = true, l.out = out, l.value = src;
+    return n ? tc_scatter_run(c->isa, c->pool, &l) : NULL;
 }
-static size_t scratch_put(const tc_kcall *c, int threads) { return scratch_bytes(tc_tensor_numel(tc_k_tensor(c, 1)), 1, threads); }
+static size_t scratch_put(const tc_kcall *c, int threads) { return tc_scatter_bytes(tc_tensor_numel(tc_k_tensor(c, 1)), 1, threads); }
 const tc_kernel tc_k_put = {.name = "put", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_put, .scratch = scratch_put};
 
 /* ---- index_put: the index tensors, broadcast together, select along some dimensions; the other dimensions form the slices ---- */
@@ -653,7 +361,7 @@ static tc_status run_index_put(tc_kcall *c) {
     copy_self(c);
     puts p = plan_puts(c);
     if (!p.sources || !p.nfree) return NULL;
-    layout l = lay_out(c->scratch, p.sources, p.nfree);
+    tc_scatter_sources l = tc_scatter_init(c->scratch, p.sources, p.nfree);
     /* strides of values over the indexed result: [others before at][broadcast][others after]; 0 where values has size 1 */
     int total = p.nothers + p.brank;
     int64_t vstride[2 * TC_MAX_RANK] = {0};
@@ -691,18 +399,19 @@ static tc_status run_index_put(tc_kcall *c) {
             if (x < -size || x >= size) return bad_index(x, p.indexed[i], size);
             dest += (x < 0 ? x + size : x) * out->stride[p.indexed[i]];
         }
-        l.pairs[s] = (pair){dest, s};
+        l.pairs[s] = (tc_scatter_pair){dest, s};
         l.from[s] = from;
         for (int k = p.brank; k-- > 0;) {
             if (++index[k] < p.bsize[k]) break;
             index[k] = 0;
         }
     }
-    return finish(c, &l, tc_k_bool(c, 3) ? SUM : SET, true, out, v, p.sources, p.nfree, 1);
+    l.mode = tc_k_bool(c, 3) ? TC_SCATTER_SUM : TC_SCATTER_SET, l.include_self = true, l.out = out, l.value = v;
+    return tc_scatter_run(c->isa, c->pool, &l);
 }
 static size_t scratch_index_put(const tc_kcall *c, int threads) {
     puts p = plan_puts(c);
-    return scratch_bytes(p.sources, p.nfree, threads);
+    return tc_scatter_bytes(p.sources, p.nfree, threads);
 }
 const tc_kernel tc_k_index_put = {
     .name = "index_put", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_index_put, .scratch = scratch_index_put};
@@ -713,31 +422,32 @@ static tc_status run_embedding_dense_backward(tc_kcall *c) {
     const tc_tensor *grad = tc_k_tensor(c, 0), *index = tc_k_tensor(c, 1);
     int64_t padding = tc_k_int(c, 3), all = tc_tensor_numel(index), width = out->size[1], n = 0;
     memset(tc_tensor_data(out), 0, tc_tensor_bytes(out));
-    layout l = lay_out(c->scratch, all, width);
+    tc_scatter_sources l = tc_scatter_init(c->scratch, all, width);
     for (int64_t f = 0; f < width; f++) l.out_at[f] = l.value_at[f] = f;
     for (int64_t s = 0; s < all; s++) {
         int64_t v = get_index(index, s);
         l.from[s] = s * width;
         if (v == padding) continue;
         if (v < 0 || v >= out->size[0]) return bad_index(v, 0, out->size[0]);
-        l.pairs[n++] = (pair){v * width, s};
+        l.pairs[n++] = (tc_scatter_pair){v * width, s};
     }
     if (!n || !width) return NULL;
-    TC_TRY(finish(c, &l, SUM, false, out, grad, n, width, 1));
+    l.mode = TC_SCATTER_SUM, l.out = out, l.value = grad, l.npairs = n;
+    TC_TRY(tc_scatter_run(c->isa, c->pool, &l));
     if (!tc_k_bool(c, 4)) return NULL;
     for (int64_t i = 0; i < n;) { /* scale_grad_by_freq: pairs are sorted now; each row is divided by the number of its sources */
         int64_t j = i + 1;
         while (j < n && l.pairs[j].dest == l.pairs[i].dest) j++;
         for (int64_t f = 0; f < width; f++) {
             int64_t at = out->offset + l.pairs[i].dest + f;
-            tc_scalar_store(out->dtype, out->storage->data, at, tc_scalar_float(load(out, at) / (double)(j - i)));
+            tc_scalar_store(out->dtype, out->storage->data, at, tc_scalar_float(tc_scatter_load(out, at) / (double)(j - i)));
         }
         i = j;
     }
     return NULL;
 }
 static size_t scratch_embedding(const tc_kcall *c, int threads) {
-    return scratch_bytes(tc_tensor_numel(tc_k_tensor(c, 1)), c->outs[0].size[1], threads);
+    return tc_scatter_bytes(tc_tensor_numel(tc_k_tensor(c, 1)), c->outs[0].size[1], threads);
 }
 const tc_kernel tc_k_embedding_dense_backward = {
     .name = "embedding_dense_backward", .flags = TC_KF_CONTIGUOUS, .run = run_embedding_dense_backward, .scratch = scratch_embedding};
