@@ -252,7 +252,7 @@ PY
     fails 3 "'-4' is not a number" tc-run net.pt2 --tuning a.txt --input x=@x.npy -o y.npy
     fails 1 "nowhere.txt" tc-run net.pt2 --tuning nowhere.txt --input x=@x.npy -o y.npy
     fails 2 "--to pt2" tc-compile net.pt2 --to c --tune 1 -o net
-    fails 2 "of the machine" tc-bench net.pt2 --calibrate
+    fails 2 "measures the machine" tc-bench net.pt2 --calibrate
 }
 
 @test "--tune ends when its time is over: what no turn was left for stays open and is measured by a later run" {
