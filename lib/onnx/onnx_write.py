@@ -11,11 +11,12 @@ import onnx_write_math
 import onnx_write_nn
 import onnx_write_random
 import onnx_write_shape
+import onnx_write_train
 from onnx_write_math import Val_of
 from onnx_write_shape import filled
 
 TABLE = {}
-for _m in (onnx_write_complex.ONLY, onnx_write_math.TABLE, onnx_write_formula.TABLE, onnx_write_linalg.TABLE, onnx_write_shape.TABLE, onnx_write_nn.TABLE, onnx_write_random.TABLE):
+for _m in (onnx_write_complex.ONLY, onnx_write_math.TABLE, onnx_write_formula.TABLE, onnx_write_linalg.TABLE, onnx_write_shape.TABLE, onnx_write_nn.TABLE, onnx_write_train.TABLE, onnx_write_random.TABLE):
     for _k, _v in _m.items():
         TABLE[_k] = _v
 
@@ -63,7 +64,7 @@ def call(w, op, rule, values, args):
 def run(w, graph):
     """The nodes of one graph; the names of its outputs."""
     for op, args, outs in graph["nodes"]:
-        _onnx.at(f"{op} that makes '{outs[0][0] if outs else ''}'")
+        _onnx.at(f"{op} that makes '{([o[0] for o in outs if o] + [''])[0]}'")
         rule = rule_of(op, w.opset)
         if rule is None:
             _onnx.unsupported(f"{op} has no form in ONNX (opset {w.opset})")
@@ -77,6 +78,8 @@ def run(w, graph):
 
 def write(p, opset):
     w = Writer(opset, run)
+    for name in p["positive"]:
+        w.positive[name] = True
     for id, name, code, sizes in p["inputs"] + p["state"]:
         if isinstance(id, tuple):  # a number
             w.used[name] = True

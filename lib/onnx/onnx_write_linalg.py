@@ -1,6 +1,5 @@
 # Linear algebra as loops of ONNX over the columns or rows of matrices [..., m, n]: LU and QR factors, Cholesky's, triangular systems, singular values
 # and eigenvalues of symmetric matrices.
-import _onnx
 from onnx_write_formula import X
 from onnx_write_math import Val_of
 from onnx_write_values import BOOL, INT32, INT64, Sym
@@ -262,12 +261,14 @@ def orthogonal_columns(w, a, rank):
     more = w.e("Expand", [w.const(0.0, code), w.e("Concat", [lead, m, w.e("Sub", [size, n])], {"axis": 0})])
     both = w.e("Concat", [w.e("Concat", [a.name, more], {"axis": -1}), unit], {"axis": -2})
     last = w.e("Sub", [size, ints([1])])
+    mirror = w.e("Sub", [last, steps(ints([0]), half)])  # the second half backwards
     turn = w.e("Concat", [ints([0]), last, steps(ints([1]), last)], {"axis": 0})
-    part = lambda v, a, b, axis, step=1: X(w, w.e("Slice", [v.name, a, b, ints([axis]), ints([step])]), code)
-    most, least = ints([2**63 - 1]), ints([-(2**63) + 1])
+    turn = w.e("Where", [w.e("Less", [turn, half]), turn, w.e("Sub", [w.e("Add", [half, last]), turn])])
+    part = lambda v, a, b, axis: X(w, w.e("Slice", [v.name, a, b, ints([axis])]), code)
+    most = ints([2**63 - 1])
 
     def step(k, c):
-        x, y = part(c, ints([0]), half, -1), part(c, ints([-1]), w.e("Sub", [half, ints([1])]), -1, -1)
+        x, y = part(c, ints([0]), half, -1), X(w, w.e("Gather", [c.name, mirror], {"axis": -1}), code)
         top = [part(v, ints([0]), m, -2) for v in (x, y)]
         over = lambda v: X(w, w.e("ReduceSum", [v.name, ints([-2])], {"keepdims": 1}), code)
         dot = over(top[0] * top[1])
@@ -277,8 +278,7 @@ def orthogonal_columns(w, a, rank):
         t = none.pick(0.0, (z < 0).pick(-t, t))
         cos = 1 / (1 + t * t).of("Sqrt")
         sin = cos * t
-        back = part(sin * x + cos * y, ints([-1]), least, -1, -1)
-        columns = w.e("Concat", [(cos * x - sin * y).name, back.name], {"axis": -1})
+        columns = w.e("Concat", [(cos * x - sin * y).name, (sin * x + cos * y).name], {"axis": -1})
         return [X(w, w.e("Gather", [columns, turn], {"axis": -1}), code)]
 
     c = X(w, loop(w, one(w.e("Mul", [last, ints([SWEEPS])])), [both, code, rank], step)[0], code)
@@ -296,21 +296,35 @@ def orthogonal_columns(w, a, rank):
 
 
 def svd(w, outs, a, full=False, uv=True, *rest):
-    code, rank, rows, cols = a.code, a.rank(), a.sizes[-2], a.sizes[-1]
-    if isinstance(rows, Sym) or isinstance(cols, Sym):
-        _onnx.unsupported("singular values of a matrix of symbolic sizes")
-    wide = cols > rows
+    rows, cols = a.sizes[-2:]
+    if not isinstance(rows, Sym) and not isinstance(cols, Sym) or (isinstance(rows, Sym) and isinstance(cols, Sym) and rows.expr == cols.expr):
+        return svd_of(w, a, not isinstance(rows, Sym) and cols > rows, full, uv)
+    ranks = [a.rank(), a.rank() - 1, a.rank()] if uv else [1, a.rank() - 1, 1]
+    branch = lambda wide: w.body_of([], lambda: [(n, a.code, r) for n, r in zip(svd_of(w, a, wide, full, uv), ranks)])
+    test = w.condition(Sym(("lt", plain(rows), plain(cols))))
+    return w.e("If", [test], {"then_branch": branch(True), "else_branch": branch(False)}, 3)
+
+
+def plain(size):
+    return size.expr if isinstance(size, Sym) else size
+
+
+def svd_of(w, a, wide, full, uv):
+    """wide: there are more columns than rows."""
+    code, rank = a.code, a.rank()
+    least, most = a.sizes[-2:] if wide else reversed(a.sizes[-2:])
     t = X(w, turned(w, a, rank) if wide else w.name(a), code)
     us, v, s = orthogonal_columns(w, t, rank)
     if not uv:
         return w.const([], code), s, w.const([], code)
-    sizes = a.sizes[:-2] + [max(rows, cols), min(rows, cols)]
-    u, r = qr(w, outs, Val_of(w, us.name, code, sizes), "complete" if full else "reduced")
+    sizes = a.sizes[:-2] + [most, least]
+    u, r = qr(w, None, Val_of(w, us.name, code, sizes), "complete" if full else "reduced")
     m = Matrix(w, sizes)
     d = diagonal(w, X(w, r, code), Matrix(w, [sizes[-1] if not full else sizes[-2], sizes[-1]]))
     d = (d < 0).pick(-1.0, d * 0 + 1)
-    if full and rows != cols:
-        d = X(w, w.e("Concat", [d.name, w.e("Expand", [w.const(1.0, code), w.sizes(a.sizes[:-2] + [sizes[-2] - sizes[-1]])])], {"axis": -1}), code)
+    if full and plain(least) != plain(most):
+        more = Sym(("add", plain(most), ("mul", -1, plain(least)))) if isinstance(least, Sym) or isinstance(most, Sym) else most - least
+        d = X(w, w.e("Concat", [d.name, w.e("Expand", [w.const(1.0, code), w.sizes(a.sizes[:-2] + [more])])], {"axis": -1}), code)
     u = X(w, u, code) * m.behind(d, -2)
     return (v.name, s, turned(w, u.name, rank)) if wide else (u.name, s, turned(w, v.name, rank))
 

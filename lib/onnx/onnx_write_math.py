@@ -26,6 +26,11 @@ def unary(op, **attrs):
     return lambda w, outs, x, *rest: w.e(op, [w.cast(x, outs[0].code)], attrs)
 
 
+def negative(w, outs, x):
+    """Neg takes no unsigned integers."""
+    return w.e("Sub", [w.const(0, x.code), x]) if x.code in (UINT8, 4, 12, 13) else w.e("Neg", [x])
+
+
 def keep(op):
     return lambda w, outs, x, *rest: w.e(op, [x])
 
@@ -321,6 +326,19 @@ def convert(at):
 
 
 # ---- reductions ----
+def mean(w, y, code, x, dims, keepdim):
+    """y: x in type `code`. The mean of no elements, which is NaN, ONNX leaves open."""
+    attrs, over = {"keepdims": int(bool(keepdim))}, [x.sizes[d] for d in dims]
+    if w.opset < 18:
+        got = w.e("ReduceMean", [y], {"axes": dims, **attrs})
+    else:
+        got = w.e("ReduceMean", [y, w.ints(dims)], attrs)
+    if not any([w.may_be_0(s) for s in over]):
+        return got
+    some = w.e("Cast", [w.e("ReduceProd", [w.sizes(over)], {"keepdims": 0})], {"to": BOOL})
+    return w.e("Where", [some, got, w.const(math.nan, code)])
+
+
 def reduction(op, dtype=None):
     def rule(w, outs, x, dim=None, keepdim=False, *rest):
         if isinstance(keepdim, (Val, float)) or not isinstance(dim, (list, int)) or isinstance(dim, bool):
@@ -329,8 +347,8 @@ def reduction(op, dtype=None):
         y = w.cast(x, outs[0].code)
         if x.rank() == 0:
             return w.e("Identity", [y])
-        if op == "ReduceMean" and 0 in [x.sizes[d] for d in dims or list(range(x.rank()))]:  # ONNX leaves the mean of no elements open
-            return w.e("Expand", [w.const(math.nan, outs[0].code), w.sizes(outs[0].sizes)])
+        if op == "ReduceMean":
+            return mean(w, y, outs[0].code, x, dims or list(range(x.rank())), keepdim)
         attrs = {"keepdims": int(bool(keepdim))}
         if w.opset < 18 and op != "ReduceSum":
             if dims:
@@ -369,14 +387,13 @@ def variance(w, outs, x, dim=None, correction=1, keepdim=False):
 def moments(w, code, x, dim, correction, keepdim):
     dims = list(range(x.rank())) if not dim else dim
     axes = w.ints(dims)
-    mean = w.e("ReduceMean", [x, axes], {"keepdims": 1})
-    d = w.e("Sub", [x, mean])
+    d = w.e("Sub", [x, w.e("ReduceMean", [x, axes], {"keepdims": 1})])
     s = w.e("ReduceSum", [w.e("Mul", [d, d]), axes], {"keepdims": int(keepdim)})
     count = w.number(1)
     for k in dims:
         count = w.e("Mul", [count, w.number(x.sizes[k])])
     c = w.e("Sub", [w.e("Cast", [w.e("Squeeze", [count, w.ints([0])])], {"to": code}), w.const(float(1 if correction is None else correction), code)])
-    m = w.e("ReduceMean", [x, axes], {"keepdims": int(keepdim)})
+    m = mean(w, w.name(x), code, x, dims, keepdim)
     return w.e("Div", [s, w.e("Max", [c, w.const(0.0, code)])]), m
 
 
@@ -527,7 +544,7 @@ def vector_norm(w, outs, x, ord=2, dim=None, keepdim=False, dtype=None):
 TABLE = {}
 for _k, _op in {"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan",
                 "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf", "sigmoid": "Sigmoid",
-                "reciprocal": "Reciprocal", "abs": "Abs", "neg": "Neg", "sign": "Sign", "sgn": "Sign",
+                "reciprocal": "Reciprocal", "abs": "Abs", "sign": "Sign", "sgn": "Sign",
                 "hardswish": "HardSwish", "mish": "Mish", "logical_not": None}.items():
     if _op:
         TABLE[f"aten.{_k}.default"] = unary(_op)
@@ -547,7 +564,7 @@ for _k, _a, _b in (("and", "And", "BitwiseAnd"), ("or", "Or", "BitwiseOr"), ("xo
         TABLE[_n] = bits(_a, _b)
     TABLE[f"aten.logical_{_k}.default"] = logical(_a)
 for _k, _v in {
-    "logical_not.default": lambda w, outs, x: w.e("Not", [w.cast(x, BOOL)]), "bitwise_not.default": not_, "rsub.Scalar": rsub, "rsub.Tensor": rsub,
+    "neg.default": negative, "logical_not.default": lambda w, outs, x: w.e("Not", [w.cast(x, BOOL)]), "bitwise_not.default": not_, "rsub.Scalar": rsub, "rsub.Tensor": rsub,
     "pow.Tensor_Scalar": power, "pow.Tensor_Tensor": power, "pow.Scalar": power, "div.Tensor_mode": div_mode, "div.Scalar_mode": div_mode,
     "floor_divide.default": lambda w, outs, a, b: div_mode(w, outs, a, b, "floor"), "remainder.Tensor": remainder, "remainder.Scalar": remainder,
     "fmod.Tensor": fmod, "fmod.Scalar": fmod, "maximum.default": binary("Max"), "minimum.default": binary("Min"), "where.self": where,

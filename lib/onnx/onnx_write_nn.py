@@ -110,11 +110,15 @@ def max_pool(k, indices=False):
 def avg_pool(k):
     def rule(w, outs, x, kernel, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         kernel = each(kernel, k)
-        if divisor_override is not None and ceil_mode:
-            _onnx.unsupported("avg_pool with divisor_override and ceil_mode")
-        pads = each(padding, k)
-        attrs = {"kernel_shape": kernel, "strides": each(stride, k) if stride else kernel, "pads": pads + pads, "ceil_mode": int(ceil_mode),
-                 "count_include_pad": int(count_include_pad or divisor_override is not None)}
+        pads, strides = each(padding, k), each(stride, k) if stride else kernel
+        if divisor_override is not None:  # the sum of all windows, of zeros outside
+            fill = [w.const([0] * (x.rank() - k) + pads + [0] * (x.rank() - k), INT64)]
+            for d, n in enumerate(outs[0].sizes[-k:]):
+                need = w.e("Add", [w.e("Mul", [w.e("Sub", [w.number(n), w.ints([1])]), w.ints([strides[d]])]), w.ints([kernel[d] - pads[d]])])
+                fill.append(w.e("Max", [w.e("Sub", [need, w.number(x.sizes[d - k])]), w.ints([0])]))
+            x = Val_of(w, w.e("Pad", [x, w.e("Concat", fill, {"axis": 0}), w.const(0, x.code)]), x.code, x.sizes)
+            pads, ceil_mode = [0] * k, False
+        attrs = {"kernel_shape": kernel, "strides": strides, "pads": pads + pads, "ceil_mode": int(ceil_mode), "count_include_pad": int(count_include_pad)}
         y = batched(w, x, k + 2, lambda v: w.e("AveragePool", [v], attrs))
         return y if divisor_override is None else w.e("Mul", [y, w.const(math.prod(kernel) / divisor_override, x.code)])
 

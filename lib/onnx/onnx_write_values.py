@@ -30,6 +30,7 @@ class Writer:
         self.nodes, self.inits, self.constants = [], {}, {}
         self.values, self.names, self.used, self.places, self.numbers = {}, {}, {}, {}, {}
         self.real = {}  # by symbol: is it a real number?
+        self.positive = {}  # symbols that are 1 or more
         self.count = 0
 
     # ---- names ----
@@ -167,6 +168,9 @@ class Writer:
     def expression(self, x):
         if not isinstance(x, tuple):
             return self.const([x], DOUBLE) if isinstance(x, float) else self.ints([x])
+        if x[0] == "where":
+            a, b = [self.number(Sym(v) if isinstance(v, tuple) else v) for v in x[2:]]
+            return self.e("Where", [self.condition(Sym(x[1])), a, b])
         op, rest = x[0], [self.number(Sym(a) if isinstance(a, tuple) else a) for a in x[1:]] if x[0] != "var" else []
         if op == "var":
             if x[1] in self.places:
@@ -195,6 +199,15 @@ class Writer:
             rest = [self.e("Cast", [r], {"to": DOUBLE}) for r in rest]
             return self.e(floats[op], rest) if floats[op] else rest[0]
         _onnx.unsupported(f"the size operation '{op}'")
+
+    def may_be_0(self, x):
+        """Is this size, or the expression of one, 0 for some inputs?"""
+        x = x.expr if isinstance(x, Sym) else x
+        if not isinstance(x, tuple):
+            return x == 0
+        if x[0] in ("mul", "max"):
+            return (any if x[0] == "mul" else all)([self.may_be_0(a) for a in x[1:]])
+        return x[0] != "var" or x[1] not in self.positive
 
     def condition(self, s):
         """A 0-d boolean about sizes."""

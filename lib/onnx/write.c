@@ -26,15 +26,16 @@ static job *job_of(C *c) { return (job *)c->warn_self; }
 
 /* ---- the program as objects ---- */
 static V expression(C *c, tc_sym s) {
-    static const char *const names[] = {[TC_S_ADD] = "add",   [TC_S_MUL] = "mul",     [TC_S_FLOORDIV] = "floordiv",
-                                        [TC_S_MOD] = "mod",   [TC_S_MIN] = "min",     [TC_S_MAX] = "max",
-                                        [TC_S_ABS] = "abs",   [TC_S_TRUNC] = "trunc", [TC_S_FLOOR] = "floor",
-                                        [TC_S_CEIL] = "ceil", [TC_S_ROUND] = "round", [TC_S_TOFLOAT] = "tofloat",
-                                        [TC_S_FADD] = "fadd", [TC_S_FSUB] = "fsub",   [TC_S_FMUL] = "fmul",
-                                        [TC_S_FDIV] = "fdiv", [TC_S_FNEG] = "fneg",   [TC_S_FMIN] = "fmin",
-                                        [TC_S_FMAX] = "fmax", [TC_S_SQRT] = "sqrt",   [TC_S_EQ] = "eq",
-                                        [TC_S_NE] = "ne",     [TC_S_LT] = "lt",       [TC_S_LE] = "le",
-                                        [TC_S_AND] = "and",   [TC_S_OR] = "or",       [TC_S_NOT] = "not"};
+    static const char *const names[] = {[TC_S_ADD] = "add",    [TC_S_MUL] = "mul",     [TC_S_FLOORDIV] = "floordiv",
+                                        [TC_S_MOD] = "mod",    [TC_S_MIN] = "min",     [TC_S_MAX] = "max",
+                                        [TC_S_ABS] = "abs",    [TC_S_TRUNC] = "trunc", [TC_S_FLOOR] = "floor",
+                                        [TC_S_CEIL] = "ceil",  [TC_S_ROUND] = "round", [TC_S_TOFLOAT] = "tofloat",
+                                        [TC_S_FADD] = "fadd",  [TC_S_FSUB] = "fsub",   [TC_S_FMUL] = "fmul",
+                                        [TC_S_FDIV] = "fdiv",  [TC_S_FNEG] = "fneg",   [TC_S_FMIN] = "fmin",
+                                        [TC_S_FMAX] = "fmax",  [TC_S_SQRT] = "sqrt",   [TC_S_EQ] = "eq",
+                                        [TC_S_NE] = "ne",      [TC_S_LT] = "lt",       [TC_S_LE] = "le",
+                                        [TC_S_AND] = "and",    [TC_S_OR] = "or",       [TC_S_NOT] = "not",
+                                        [TC_S_WHERE] = "where"};
     int64_t i;
     double f;
     bool b;
@@ -208,6 +209,15 @@ static V program_object(C *c, const tc_program *p) {
         V name = is_write(o) ? tc_strf(c, "%s.new", p->inputs[o->target].name) : tc_strz(c, o->name);
         tc_list_push(c, (list *)names, tc_tuple_of(c, 4, name, tc_bool(c, is_write(o)), c->none, c->none));
     }
+    list *some = tc_list(c, 0);
+    for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
+        int64_t lo, hi;
+        tc_sym v = tc_sym_var_at(p->sym, (int)i);
+        if (tc_sym_type(v) != TC_SYM_INT) continue;
+        tc_sym_range(p->sym, v, &lo, &hi);
+        if (lo > 0) tc_list_push(c, some, tc_strz(c, tc_sym_var_name(v)));
+    }
+    put(c, d, "positive", (V)some);
     put(c, d, "inputs", user);
     put(c, d, "state", state);
     put(c, d, "output_names", names);
@@ -421,9 +431,13 @@ static bool without_rule(void *ctx, const tc_node *n) { return !tc_map_find(&((j
 
 static tc_decompose_fn own_or_core(const tc_node *n) { return n->op->decompose ? NULL : tc_core_rule(n); }
 
-static size_t count_without(job *j) {
+static size_t count_without(job *j, const tc_graph *g) {
     size_t k = 0;
-    for (const tc_node *n = j->p->graph->first; n; n = n->next) k += without_rule(j, n);
+    for (const tc_node *n = g->first; n; n = n->next) {
+        k += without_rule(j, n);
+        for (int i = 0; i < n->nargs; i++)
+            if (n->args[i].kind == TC_A_GRAPH) k += count_without(j, n->args[i].graph);
+    }
     return k;
 }
 
@@ -451,7 +465,7 @@ static void run(C *c, void *ctx) {
     module *m = tc_import(c, "onnx_write", true);
     V *names = tc_items(tc_call1(c, tc_module_attr(c, m, tc_intern(c, "known", 5)), tc_int(c, j->opset)), &n);
     for (size_t i = 0; i < n; i++) tc_map_set(&j->known, text_of(names[i]), j);
-    for (size_t before = SIZE_MAX, left; (left = count_without(j)) != 0 && left != before; before = left) {
+    for (size_t before = SIZE_MAX, left; (left = count_without(j, j->p->graph)) != 0 && left != before; before = left) {
         tc_status st = tc_decompose_by(j->p, without_rule, own_or_core, NULL, j);
         if (st) tc_raise_status(c, "RuntimeError", st);
     }

@@ -721,6 +721,26 @@ class Grads(nn.Module):
         y = self.e(n) + x
         fs = (F.gelu, lambda v: F.gelu(v, approximate="tanh"), F.silu, F.mish, F.softplus, F.elu, F.selu, F.hardswish, F.hardsigmoid, F.hardtanh, F.leaky_relu, F.hardshrink, F.softshrink, lambda v: F.threshold(v, 0.1, 0.5), lambda v: v.softmax(-1).cos(), lambda v: v.log_softmax(-1).sin(), F.relu6, F.celu, lambda v: v[1:, ::2].exp(), lambda v: v[1].exp())
         return sum([f(y).sum() for f in fs])
+class Ctc(nn.Module):
+    def forward(self, p, t, n, m):
+        q = p.log_softmax(-1)
+        t, n, m = t.clamp(2, 4), n.clamp(5, 6), m.clamp(0, 4)
+        return F.ctc_loss(q, t, n, m, reduction="none"), F.ctc_loss(q, t[:, :3], (5, 6), (2, 3), blank=1), F.ctc_loss(q, t.flatten()[:4], (6, 4), (3, 1), reduction="sum")
+class Conv(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv2d(4, 6, 3, stride=2, padding=1, dilation=2, groups=2)
+        self.b = nn.ConvTranspose2d(6, 4, (3, 2), stride=(2, 3), padding=1, output_padding=(1, 0), groups=2)
+        self.c = nn.Conv1d(4, 5, 2, stride=3, bias=False)
+    def forward(self, x):
+        return self.c(self.b(self.a(x)).tanh().flatten(2)).sin().sum()
+class Edges(nn.Module):
+    def forward(self, x, u, y):
+        return x.mean(0), x.mean(), torch.var_mean(x, 0), -u, F.avg_pool2d(y, (2, 3), (3, 2), (1, 0), True, True, 7), F.avg_pool2d(y, 3, 2, 1, False, False, 5)
+class Wide(nn.Module):
+    def forward(self, x):
+        u, s, v = torch.linalg.svd(x)
+        return torch.linalg.svdvals(x), torch.linalg.pinv(x), u @ u.mT
 PY
     tc-export m.py:Special --input x=3x4xf32 --input n=3x4xi64 -o a.pt2
     tc-export m.py:Pairs --input x=4x5xf32 --input n=4x5xi64 -o b.pt2
@@ -728,8 +748,18 @@ PY
     tc-export m.py:Pool --input x=2x3xHxWxf32 --dim H=5..9 --dim W=7..11 -o d.pt2
     tc-export m.py:Complex --input z=3x4xc64 -o e.pt2
     tc-export m.py:Grads --input x=4x5xf32 --input n=4xi64 --joint=out.0 -o f.pt2
-    for p in a b c d e f; do tc-export $p.pt2 --to onnx --verify -o $p.onnx 2>log || { cat log; return 1; }; done
+    tc-export m.py:Ctc --input p=6x2x5xf32 --input t=2x4xi64 --input n=2xi64 --input m=2xi64 -o g.pt2
+    tc-export m.py:Conv --input x=Bx4xHxWxf32 --dim H=7..19 --dim W=7..19 --joint=out.0 -o h.pt2
+    tc-export m.py:Edges --input x=Ax3xf32 --input u=3xu8 --input y=2x2x6x7xf32 -o i.pt2
+    for p in a b c d e f g h i; do tc-export $p.pt2 --to onnx --verify -o $p.onnx 2>log || { cat log; return 1; }; done
     tc-export b.pt2 --to onnx --opset 18 --verify -o b.onnx
+    # the mean of no elements, and singular values where either side may be the longer
+    none=(--input x=0x3xf32=0 --input u=3xu8=1,0,2 --input y=2x2x6x7xf32=1)
+    tc-run i.pt2 "${none[@]}" --output 1=@mean.npy --output 3=@m.npy
+    tc-run i.onnx "${none[@]}" --expect 1=@mean.npy --expect 3=@m.npy
+    [ "$(tail -c 4 mean.npy | od -An -tf4 | tr -d ' -')" = nan ]
+    tc-export m.py:Wide --input x=2xAxBxf32 --dim A=1..9 --dim B=1..9 -o w.pt2
+    tc-export w.pt2 --to onnx -o w.onnx
     # numbers that are no integers are results too
     printf '%s\n' 'import torch' 'class Numbers(torch.nn.Module):' '    def forward(self, x):' \
         '        return x.size(0), x.size(0) / 2, x.size(0) > 4' >n.py
