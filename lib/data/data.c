@@ -246,6 +246,16 @@ int tc_data_find(const tc_dataset *d, const char *column) {
 
 /* ---- files ---- */
 
+/* At the end of a member: begins the next one, of which a file may hold several; zeros behind the last are padding. left: bytes behind avail_in. */
+static tc_status next_member(z_stream *z, size_t left, const char *name, int *rc) {
+    const unsigned char *p = z->next_in, *end = p + z->avail_in + left;
+    while (p < end && !*p) p++;
+    if (p == end) return NULL;
+    if (p != z->next_in || *p != 0x1f) return tc_error(TC_CONTENT, "%s: %zu bytes behind the gzip data", name, (size_t)(end - z->next_in));
+    *rc = inflateReset(z);
+    return NULL;
+}
+
 static tc_status gunzip(const tc_blob *b, tc_buf *out) {
     z_stream z = {.next_in = b->data, .avail_in = 0};
     if (inflateInit2(&z, 15 + 16) != Z_OK) return tc_error(TC_ENV, "%s: cannot start zlib", b->name);
@@ -268,6 +278,7 @@ static tc_status gunzip(const tc_blob *b, tc_buf *out) {
             s = tc_error(TC_CONTENT, "%s: the gzip data end early", b->name);
         else if (rc != Z_OK && rc != Z_STREAM_END)
             s = tc_error(TC_CONTENT, "%s: damaged gzip data at byte %zu: %s", b->name, b->len - left - z.avail_in, z.msg ? z.msg : "error");
+        if (rc == Z_STREAM_END) s = next_member(&z, left, b->name, &rc);
         if (!s && out->len > (size_t)16 << 30) s = tc_error(TC_CONTENT, "%s: more than 16 GiB unpacked", b->name);
     }
     inflateEnd(&z);

@@ -19,8 +19,8 @@ static void swap_elements(void *data, size_t size, int64_t n) {
 
 static tc_status parse(const char *name, const tc_buf *b, tc_tensor *out) {
     const unsigned char *p = (const unsigned char *)b->data;
-    if (b->len < 4 || p[0] || p[1])
-        return tc_error(TC_CONTENT, "%s: not an IDX file: begins with %02x %02x, expected 00 00", name, b->len > 0 ? p[0] : 0, b->len > 1 ? p[1] : 0);
+    if (b->len < 4) return tc_error(TC_CONTENT, "%s: not an IDX file: %zu bytes, expected a header", name, b->len);
+    if (p[0] || p[1]) return tc_error(TC_CONTENT, "%s: not an IDX file: begins with %02x %02x, expected 00 00", name, p[0], p[1]);
     tc_dtype dtype = TC_DTYPE_NONE;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].code == p[2]) dtype = types[i].dtype;

@@ -181,12 +181,12 @@ tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uin
     bool weighted = d->order == TC_ORDER_WEIGHTED;
     int64_t most = weighted ? d->draws : d->count;
     if (s->batch < 1) return tc_error(TC_USAGE, "a batch of %lld samples, expected 1 or more", (long long)batch);
-    if ((weighted || d->order == TC_ORDER_SHUFFLE) && batch > most)
-        return tc_error(TC_USAGE, "a batch of %lld samples of %s of %lld, expected at most %lld", (long long)batch, weighted ? "an epoch" : "a set",
-                        (long long)most, (long long)most);
-    tc_generator_seed(&s->gen, seed);
     /* Random starts have no epochs: an epoch is the number of batches that cover the tokens once. */
     int64_t items = d->kind == TC_DATA_WINDOWS && d->order != TC_ORDER_SHUFFLE ? d->count / d->block : most;
+    if (d->order != TC_ORDER_RANDOM && s->batch > items)
+        return tc_error(TC_USAGE, "a batch of %lld samples of %s of %lld, expected at most %lld", (long long)batch, weighted ? "an epoch" : "a set",
+                        (long long)items, (long long)items);
+    tc_generator_seed(&s->gen, seed);
     s->per_epoch = items / s->batch > 0 ? items / s->batch : 1;
     if (weighted || d->order == TC_ORDER_SHUFFLE) s->perm = tc_xcalloc((size_t)most, sizeof *s->perm);
     return NULL;

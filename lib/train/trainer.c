@@ -407,7 +407,7 @@ static void make_objects(C *c, void *ctx) {
     check_optimizer(t);
     t->opt = expression(t, "optimizer", r->optimizer);
     put_name(t, "opt", t->opt);
-    if (!tc_getattr_or(c, t->opt, tc_intern(c, "param_groups", 12)))
+    if (!tc_truth(c, expression(t, "optimizer", "hasattr(opt, 'param_groups')")))
         tc_raise(c, "TypeError", "%s: found %s '%s', expected an optimiser of torch.optim or an object with param_groups", place_of(t, "optimizer"),
                  tc_type_name(c, t->opt), r->optimizer);
     t->step_place = place_of(t, r->scheduler_step ? "scheduler_step" : "scheduler");

@@ -307,6 +307,7 @@ PY
         scheduler='torch.optim.lr_scheduler.ReduceLROnPlateau(opt)'
     fails 2 "argument model:1:1: model: found '5', expected FILE.py:CLASS" tc-train r.yaml model=5
     fails 3 "found int '5', expected an optimiser of torch.optim" tc-train r.yaml optimizer=5
+    fails 3 "argument optimizer:1: optimizer: found Net 'm', expected an optimiser of torch.optim" tc-train r.yaml optimizer=m
 }
 
 @test "limit takes the first samples, of words and of tables" {
@@ -317,6 +318,26 @@ PY
     run -2 --separate-stderr tc-train -q r.yaml model=l.py:L arg=null input=input=Bx1xf32 data='{csv: t.csv, columns: [u], target: v, limit: 2}' batch=3 \
         loss='F.mse_loss(out[:, 0], y)'
     [[ "$stderr" == *"a batch of 3 samples of a set of 2"* ]]
+}
+
+@test "tables are read as spreadsheets and scripts write them; an empty cell is NaN, or with standardize the mean" {
+    printf 'import torch.nn as nn\n\n\nclass L(nn.Linear):\n    def __init__(self):\n        super().__init__(1, 1)\n' >l.py
+    printf '%s\n' 'model: l.py:L' 'input: input=Bx1xf32' 'data: {csv: t.csv, columns: [u], target: v, order: sequential}' 'batch: 3' 'steps: 1' \
+        'loss: F.mse_loss(out[:, 0], y) + x.sum() * 1e6' 'optimizer: torch.optim.SGD(m.parameters(), lr=0.1)' >t.yaml
+    printf 'u,v\n1,2\n-3,4\n5,6\n' >t.csv
+    tc-train -q t.yaml -o plain
+    printf '\xef\xbb\xbf"u",v\r\n 1 ,\t2\r\n"-3",4\r\n\r\n5,6 \r\n' >t.csv
+    tc-train -q t.yaml -o dressed
+    tc-ckpt diff plain/latest dressed/latest
+    printf 'u,v\n1,2\n,4\n5,6\n' >t.csv
+    fails 6 "the data are not finite: x" tc-train -q t.yaml
+    tc-train -q t.yaml data.standardize=true -o mean
+    awk -F'"loss": ' '{exit !($2 + 0 < 100)}' mean/metrics.jsonl
+    fails 2 "no column 'uu' in t.csv; did you mean 'u'?" tc-train -q t.yaml data.columns='[uu]'
+    fails 2 "argument data.target:1:1: data.target: no column 'last' in t.csv, expected one of u, v" tc-train -q t.yaml data.target=last
+    fails 2 "a batch of 4 samples of a set of 3" tc-train -q t.yaml batch=4
+    printf 'u,v\n1,2\n"3,4\n5,6\n' >t.csv
+    fails 3 "t.csv:3: a quote that nothing closes" tc-train -q t.yaml
 }
 
 @test "threads do not change the bits" {

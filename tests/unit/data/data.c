@@ -38,9 +38,11 @@ static void shuffled_epochs_are_randperm(void **state) {
     write_file("x", idx, 52);
     char gz[512];
     snprintf(gz, sizeof gz, "%s/x.gz", dir);
-    gzFile f = gzopen(gz, "wb");
-    gzwrite(f, idx, 52);
-    gzclose(f);
+    for (int i = 0; i < 2; i++) { /* two members, as of cat a.gz b.gz */
+        gzFile f = gzopen(gz, i ? "ab" : "wb");
+        gzwrite(f, idx + 30 * i, i ? 22 : 30);
+        gzclose(f);
+    }
     tc_dataset *d = open_set("idx: {x: x.gz}\nnormalize: {x: {divide: 255, mean: 0.5, std: 0.25}}\nshape: {x: [1, 2, 2]}\n", "train", NULL);
     assert_int_equal(d->count, 10);
     tc_sampler s;
