@@ -267,8 +267,7 @@ def tree_ensemble(n, x):
     at = walk(x, roots, feature + pad, splits + [0.0] * extra, mode + ["BRANCH_LEQ"] * extra, yes + [count + i for i in range(extra)],
               no + [count + i for i in range(extra)], missing + pad, members)
     how = ["AVERAGE", "SUM", "MIN", "MAX"][n.get("aggregate_function", 1)]
-    empty = 0.0 if how in ("AVERAGE", "SUM") else 3.4028234663852886e38 if how == "MIN" else -3.4028234663852886e38
-    table = [[empty] * targets for _ in range(count + extra)]
+    table = [[no_weight(how)] * targets for _ in range(count + extra)]
     for i in range(extra):
         table[count + i][leaf_t[i]] = leaf_w[i]
     y = gathered(x, at, floats(table, x.dtype), how, len(roots))
@@ -282,7 +281,12 @@ def transformed_code(n, y):
     return torch.softmax(y, -1) if code == 1 else torch.sigmoid(y) if code == 2 else n.unsupported(f"post_transform {code}")
 
 
-def old_trees(n, x, prefix, width):
+def no_weight(how):
+    """What a leaf gives to a target that it does not name."""
+    return {"MIN": 3.4028234663852886e38, "MAX": -3.4028234663852886e38}.get(how, 0.0)
+
+
+def old_trees(n, x, prefix, width, how="SUM"):
     """TreeEnsembleClassifier and TreeEnsembleRegressor: (leaves [N, trees], table of weights, number of trees)."""
     x = x.to(torch.float32) if not x.dtype.is_floating_point else x
     tree, node = n.get("nodes_treeids"), n.get("nodes_nodeids")
@@ -303,10 +307,11 @@ def old_trees(n, x, prefix, width):
             roots.append(k)
     values = n.get("nodes_values", None) or numbers(n.get("nodes_values_as_tensor")[1])
     at = walk(x, roots, n.get("nodes_featureids"), values, mode, yes, no, n.get("nodes_missing_value_tracks_true", None) or [0] * len(tree), None)
-    table = [[0.0] * width for _ in tree]
+    table = [[no_weight(how)] * width for _ in tree]
     weights = n.get(prefix + "_weights", None) or numbers(n.get(prefix + "_weights_as_tensor")[1])
     for t, k, i, w in zip(n.get(prefix + "_treeids"), n.get(prefix + "_nodeids"), n.get(prefix + "_ids"), weights):
-        table[place[(t, k)]][i] += w
+        leaf = table[place[(t, k)]]
+        leaf[i] = w if how in ("MIN", "MAX") else leaf[i] + w
     return x, at, floats(table, x.dtype), len(roots)
 
 
@@ -330,7 +335,7 @@ def tree_classifier(n, x):
 
 
 def tree_regressor(n, x):
-    x, at, table, trees = old_trees(n, x, "target", n.get("n_targets", 1))
+    x, at, table, trees = old_trees(n, x, "target", n.get("n_targets", 1), n.get("aggregate_function", "SUM"))
     how = n.get("aggregate_function", "SUM")
     y = gathered(x, at, table, how, trees)
     base = n.get("base_values", None)
