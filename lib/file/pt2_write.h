@@ -58,6 +58,8 @@ bool tc_pt2_written_in_region(const tc_output *o); /* is the mutation written in
 bool tc_pt2_lacks_numbers(const tc_graph *g);
 tc_status tc_pt2_give_numbers(tc_graph *g);
 
+void tc_pt2_write_guards(tc_json *j, const tc_program *p, tc_arena *arena); /* pt2_write_guards.c: the list guards_code */
+
 /* pt2_write_sig.c */
 /* extra/tc/NAME.json: guards, names of inputs and outputs, the source file. */
 void tc_pt2_write_state(const tc_program *p, tc_buf *out);

@@ -445,8 +445,7 @@ static tc_status write_program(const tc_program *p, tc_buf *out) {
     tc_json_key(&j, "torch_version");
     tc_json_string(&j, "2.15.0");
     tc_json_key(&j, "guards_code");
-    tc_json_array(&j);
-    tc_json_end(&j);
+    tc_pt2_write_guards(&j, p, &arena);
     tc_json_end(&j);
     tc_status st = w.status;
     tc_pt2_writer_deinit(&w);

@@ -264,6 +264,7 @@ PY
         [ "$(tail -c 4 y.npy | od -An -tf4 | xargs)" = 4 ]
     done
     tc-export again.pt2 | cmp - again.pt2
+    grep -aqF "\"guards_code\": [\"6 <= L['flat_args'][0].size()[0] + L['flat_args'][1].size()[0]\"]" again.pt2 # for other readers
 }
 
 # The file has x[A] and y[B] with A and B from 2 on, as torch.export says of every free size.
