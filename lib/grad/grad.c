@@ -112,7 +112,7 @@ tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to) {
         next = n->next;
         last = n == to;
         if (!passes_grad(s, n)) continue;
-        if (!n->op->grad && !n->straight && n->op->decompose && !(n->op->flags & TC_OP_HIGHER_ORDER)) {
+        if (!n->op->grad && !n->straight && n->op->decompose && !(n->op->flags & (TC_OP_HIGHER_ORDER | TC_OP_UNDERIVED))) {
             tc_node *before = n->prev, *after = n->next;
             TC_TRY(expand_in_place(s->graph, n), "backward of %s", n->name ? n->name : tc_op_name(n->op));
             next = before ? before->next : s->graph->first;
@@ -142,8 +142,15 @@ static tc_value *fit(sweep *s, tc_value *grad, const tc_value *v) {
     return tc_e_cast(&s->e, grad, v->meta.dtype);
 }
 
+/* A result that carries no gradient, such as the statistics of a normalisation, gets one only from the backward of its own operator. */
+static bool carries(const sweep *s, const tc_value *v) {
+    const tc_node *n = v->producer;
+    if (!n || n->straight || n->op->flags & TC_OP_NONDIFF || v->out_index < 0 || TC_OP_CARRIES(n->op, v->out_index)) return true;
+    return s->e.origin == (n->origin ? n->origin : n);
+}
+
 void grad_accumulate(sweep *s, tc_value *v, tc_value *grad) {
-    if (!grad || s->e.status || !grad_needed(s, v)) return;
+    if (!grad || s->e.status || !grad_needed(s, v) || !carries(s, v)) return;
     grad = fit(s, grad, v);
     if (!grad) return;
     tc_value **sum = &s->grad.data[v->id];
@@ -211,6 +218,8 @@ static tc_status one_node(sweep *s, tc_node *n) {
     if (s->request && s->request->passed) s->request->passed(s->request->passed_ctx, n);
     if (n->op->flags & TC_OP_HIGHER_ORDER) return grad_higher_order(s, n, gs);
     if (n->op->grad) return by_rule(s, n, gs);
+    if (n->op->flags & TC_OP_UNDERIVED)
+        return tc_error(TC_CONTENT, "RuntimeError: the derivative for '%s' is not implemented.", tc_op_schema(n->op)->name);
     return tc_error(TC_UNSUPPORTED, "gradient of %s is not supported", tc_op_name(n->op));
 }
 

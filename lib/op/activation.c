@@ -417,6 +417,7 @@ const tc_op tc_ops_activation[] = {
         "hardshrink_backward(f32[5], f32[5], 0.5)", "gradient of hardshrink"),
     COMPOSED("log_sigmoid(Tensor self)", shape_log_sigmoid, decompose_log_sigmoid, NULL, "log_sigmoid(f32[5])", "log(sigmoid(x))"),
     {.schema = "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
+     .flags = TC_OP_ONE_GRAD,
      .shape = shape_log_sigmoid,
      .lower = lower_log_sigmoid,
      .grad = grad_log_sigmoid,

@@ -229,6 +229,7 @@ const tc_op tc_ops_attention[] = {
      .doc = "attention and its weights"},
     {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu(" QKV
                "float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+     .flags = TC_OP_ONE_GRAD,
      .shape = shape_flash,
      .kernel = &tc_k_flash_attention,
      .grad = grad_flash,

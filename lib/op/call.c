@@ -383,14 +383,14 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
     if (st) return strstr(tc_status_message(st), tc_op_name(f)) ? st : tc_annotate(st, "%s", tc_op_name(op));
     if (f != op) TC_TRY(onto_targets(p, op, args, to, nf));
     if (to == more) memcpy(outs, more, sizeof *outs * (size_t)nouts);
-    bool grad = !p->no_grad && !(f->flags & TC_OP_NONDIFF) && requires_grad(args, nargs);
-    for (int i = 0; i < nouts; i++) set_requires_grad(&outs[i], grad);
+    bool grad = !p->no_grad && requires_grad(args, nargs);
+    for (int i = 0; i < nouts; i++) set_requires_grad(&outs[i], grad && TC_OP_CARRIES(f, i));
     return NULL;
 }
 
 void tc_op_propagate_grad(tc_node *n) {
-    bool grad = n->straight || n->leaf || (!n->no_grad && !(n->op->flags & TC_OP_NONDIFF) && requires_grad(n->args, n->nargs));
-    for (int i = 0; i < n->nouts; i++) set_requires_grad(n->outs[i], grad);
+    const bool own = n->straight || n->leaf, grad = own || (!n->no_grad && requires_grad(n->args, n->nargs));
+    for (int i = 0; i < n->nouts; i++) set_requires_grad(n->outs[i], grad && (own || TC_OP_CARRIES(n->op, i)));
 }
 
 /* Gives the values that the shape rule described, which stand in the program's arena, to the graph. */

@@ -423,27 +423,28 @@ static tc_status shape_hash(tc_shape_ctx *c) { /* self, dim, keepdim, mode */
         .schema = "aten::" SCHEMA, .flags = TC_OP_DATA_SHAPE | more, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, \
         .doc = text                                                                                                                                  \
     }
-#define RULE(SCHEMA, name, sample, text) \
-    { .schema = "aten::" SCHEMA, .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define RULE(SCHEMA, name, sample, text) FLAGGED(SCHEMA, name, TC_OP_NONDIFF, sample, text)
+#define FLAGGED(SCHEMA, name, flags_, sample, text) \
+    { .schema = "aten::" SCHEMA, .flags = flags_, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 #define HISTOGRAM "how many elements (or how much weight) fall between edges; the edges"
 const tc_op tc_ops_count[] = {
-    DATA("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount, TC_OP_NONDIFF,
+    DATA("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount, TC_OP_UNDERIVED,
          "bincount(i64[9]:0..5); bincount(i32[9]:0..5, f32[9], 8)", "how often each number occurs"),
     RULE("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc, "histc(f32[30], 8); histc(f64[5,6], 4, -1, 1)",
          "how many elements fall into bins of equal width"),
-    RULE("histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor "
-         "bin_edges)",
-         histogram, "histogram(f32[30], 8); histogram(f64[5,6], 4, range=[-1.0, 1.0], weight=f64[5,6], density=True)", HISTOGRAM),
-    RULE("histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", histogram,
-         NULL, HISTOGRAM),
-    RULE("histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
-         histogramdd, "histogramdd(f32[30,2], [3, 4])", HISTOGRAM),
-    RULE("histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] "
-         "bin_edges)",
-         histogramdd, "histogramdd(f32[30,2], 3)", HISTOGRAM),
-    RULE("histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, "
-         "Tensor[] bin_edges)",
-         histogramdd, NULL, HISTOGRAM),
+    FLAGGED("histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor "
+            "bin_edges)",
+            histogram, TC_OP_UNDERIVED, "histogram(f32[30], 8); histogram(f64[5,6], 4, range=[-1.0, 1.0], weight=f64[5,6], density=True)", HISTOGRAM),
+    FLAGGED("histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+            histogram, TC_OP_UNDERIVED, NULL, HISTOGRAM),
+    FLAGGED("histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
+            histogramdd, TC_OP_UNDERIVED, "histogramdd(f32[30,2], [3, 4])", HISTOGRAM),
+    FLAGGED("histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] "
+            "bin_edges)",
+            histogramdd, TC_OP_UNDERIVED, "histogramdd(f32[30,2], 3)", HISTOGRAM),
+    FLAGGED("histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, "
+            "Tensor[] bin_edges)",
+            histogramdd, TC_OP_UNDERIVED, NULL, HISTOGRAM),
     RULE("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static, "nonzero_static(bool[4,5], size=7)",
          "indices of the first elements that are not zero, a row each"),
     DATA("argwhere(Tensor self) -> Tensor", argwhere, TC_OP_NONDIFF, "argwhere(bool[3,5])", "indices of the elements that are not zero, a row each"),

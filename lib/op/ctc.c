@@ -99,10 +99,11 @@ static tc_status decompose_ctc_loss(tc_emit *e, const tc_node *n) { /* log_probs
 
 #define LENGTHS_I "int[] input_lengths, int[] target_lengths"
 #define LENGTHS_T "Tensor input_lengths, Tensor target_lengths"
-#define FORWARD(name, LENGTHS)                                                                                                                     \
-    {                                                                                                                                              \
-        .schema = "aten::" name "(Tensor log_probs, Tensor targets, " LENGTHS ", int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",      \
-        .shape = shape_ctc, .kernel = &tc_k_ctc, .grad = grad_ctc, .doc = "minus log of the probability of each target, and the recursion's state" \
+#define FORWARD(name, LENGTHS)                                                                                                                \
+    {                                                                                                                                         \
+        .schema = "aten::" name "(Tensor log_probs, Tensor targets, " LENGTHS ", int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)", \
+        .flags = TC_OP_ONE_GRAD, .shape = shape_ctc, .kernel = &tc_k_ctc, .grad = grad_ctc,                                                   \
+        .doc = "minus log of the probability of each target, and the recursion's state"                                                       \
     }
 #define BACKWARD(name, LENGTHS)                                                                                                                   \
     {                                                                                                                                             \

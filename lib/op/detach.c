@@ -53,8 +53,8 @@ static void detach_nodes(detaching *d) {
         if (!n->no_grad && !n->straight) tc_node_each_input(n, take_alone, d);
         d->any = false;
         tc_node_each_input(n, look, d);
-        const bool flows = n->straight || n->leaf || (d->any && !(n->op->flags & TC_OP_NONDIFF));
         for (int i = 0; i < n->nouts; i++) {
+            const bool flows = n->straight || n->leaf || (d->any && TC_OP_CARRIES(n->op, i));
             note(d, n->outs[i], flows);
             for (int k = 0; n->outs[i]->kind == TC_V_LIST && k < n->outs[i]->nlist; k++) note(d, n->outs[i]->list[k], flows);
         }

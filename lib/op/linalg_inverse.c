@@ -321,6 +321,7 @@ const tc_op tc_ops_linalg_inverse[] = {
     {.schema =
          "aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, "
          "Tensor singular_values)",
+     .flags = TC_OP_PLAIN << 2 | TC_OP_PLAIN << 3,
      .shape = shape_lstsq,
      .kernel = &tc_k_lstsq,
      .keeps = " self b result0 ",

@@ -218,25 +218,29 @@ static tc_status decompose_tensorsolve(tc_emit *e, const tc_node *n) {
 
 #define COMPOSED(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
-#define RULED(SCHEMA, name, sample, text) \
-    { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .grad = grad_##name, .samples = sample, .doc = text }
+#define RULED(SCHEMA, name, flags_, sample, text)                                                                                     \
+    {                                                                                                                                 \
+        .schema = "aten::" SCHEMA, .flags = flags_, .shape = tc_shape_decomposed, .decompose = decompose_##name, .grad = grad_##name, \
+        .samples = sample, .doc = text                                                                                                \
+    }
 const tc_op tc_ops_linalg_solve[] = {
     RULED(
         "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
-        solve_full, "_linalg_solve_ex(f32[3,3], f32[2,3,4])", "linalg_solve, the factors of A, and where U has a zero"),
+        solve_full, TC_OP_ONE_GRAD, "_linalg_solve_ex(f32[3,3], f32[2,3,4])", "linalg_solve, the factors of A, and where U has a zero"),
     COMPOSED("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", solve_ex,
              "linalg_solve_ex(f32[3,3], f32[4,3], left=False)", "linalg_solve, and where U has a zero"),
     COMPOSED("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", solve,
              "linalg_solve(f32[2,3,3], f32[2,3]); linalg_solve(f64[3,3], f64[3])", "X: A X = B, or X A = B"),
-    RULED("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", inv_ex, "linalg_inv_ex(f32[2,3,3])",
+    RULED("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", inv_ex, 0, "linalg_inv_ex(f32[2,3,3])",
           "A^-1, and where U has a zero"),
     COMPOSED("linalg_inv(Tensor A) -> Tensor", inv, "linalg_inv(f32[3,3])", "A^-1"),
     COMPOSED("inverse(Tensor self) -> Tensor", inv, "inverse(f32[3,3])", "self^-1"),
-    RULED("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", det_full, "_linalg_det(f32[2,3,3])", "det(A) and the factors of A"),
+    RULED("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", det_full, TC_OP_ONE_GRAD, "_linalg_det(f32[2,3,3])",
+          "det(A) and the factors of A"),
     COMPOSED("linalg_det(Tensor A) -> Tensor", det, "linalg_det(f32[3,3]); linalg_det(f64[2,0,0])", "determinant"),
     COMPOSED("det(Tensor self) -> Tensor", det, "det(f32[3,3])", "determinant"),
-    RULED("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", slogdet_full, "_linalg_slogdet(f32[2,3,3])",
-          "sign and log |det(A)|, and the factors of A"),
+    RULED("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", slogdet_full, TC_OP_PLAIN << 2,
+          "_linalg_slogdet(f32[2,3,3])", "sign and log |det(A)|, and the factors of A"),
     COMPOSED("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", slogdet, "linalg_slogdet(f32[3,3])", "sign and log |det(A)|"),
     COMPOSED("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", slogdet, "slogdet(f32[3,3])", "sign and log |det(self)|"),
     COMPOSED("logdet(Tensor self) -> Tensor", logdet, "logdet(f32[3,3])", "log det(self); NaN where it is negative"),

@@ -309,7 +309,7 @@ static tc_status decompose_eigvals(tc_emit *e, const tc_node *n) {
     { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed_columns, .decompose = decompose_##name, .samples = sample, .doc = text }
 const tc_op tc_ops_linalg_spectral[] = {
     {.schema = "aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)",
-     .flags = TC_OP_NONDIFF,
+     .flags = TC_OP_UNDERIVED,
      .shape = shape_geqrf,
      .kernel = &tc_k_geqrf,
      .samples = "geqrf(f32[2,5,3])",

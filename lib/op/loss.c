@@ -592,6 +592,7 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
 #define NLL(dims)                                                                                                                                  \
     {.schema = "aten::nll_loss" dims                                                                                                               \
                "_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", \
+     .flags = TC_OP_ONE_GRAD,                                                                                                                      \
      .shape = shape_nll_forward,                                                                                                                   \
      .lower = lower_nll_forward,                                                                                                                   \
      .grad = grad_nll,                                                                                                                             \
@@ -666,6 +667,7 @@ const tc_op tc_ops_loss[] = {
     PICKING_LOSS("multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean)", multilabel_margin,
                  "multilabel_margin_loss(f32[3,5], i64[3,5]:-1..4)", "sum max(0, 1 - x[label] + x[other]) / C"),
     {.schema = "aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
+     .flags = TC_OP_ONE_GRAD,
      .shape = tc_shape_decomposed,
      .decompose = decompose_multilabel_margin_forward,
      .doc = "multilabel_margin_loss, and 1 at the labels"},

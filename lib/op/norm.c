@@ -636,10 +636,10 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
 }
 
 #define BATCH "Tensor input, Tensor? weight, Tensor? bias, "
-#define NATIVE(SCHEMA, sample)                                                                                                              \
-    {                                                                                                                                       \
-        .schema = "aten::" SCHEMA, .shape = shape_native_batch_norm, .lower = lower_batch_norm, .grad = grad_batch_norm, .samples = sample, \
-        .doc = "batch norm and the statistics it used"                                                                                      \
+#define NATIVE(SCHEMA, sample)                                                                                                                    \
+    {                                                                                                                                             \
+        .schema = "aten::" SCHEMA, .flags = TC_OP_ONE_GRAD, .shape = shape_native_batch_norm, .lower = lower_batch_norm, .grad = grad_batch_norm, \
+        .samples = sample, .doc = "batch norm and the statistics it used"                                                                         \
     }
 #define COMPOSED(SCHEMA, decompose_, sample, text) COMPOSED_AS("aten::" SCHEMA, decompose_, sample, text)
 #define COMPOSED_AS(SCHEMA, decompose_, sample, text) CHECKED(SCHEMA, tc_shape_decomposed, decompose_, sample, text)
@@ -650,6 +650,7 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
 const tc_op tc_ops_norm[] = {
     {.schema =
          "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+     .flags = TC_OP_ONE_GRAD,
      .shape = shape_native_layer_norm,
      .lower = lower_layer_norm,
      .grad = grad_layer_norm,
@@ -680,10 +681,13 @@ const tc_op tc_ops_norm[] = {
     NATIVE("_native_batch_norm_legit_functional(" BATCH "Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> "
            "(Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
            "_native_batch_norm_legit_functional(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, True, 0.1, 1e-5)"),
-    COMPOSED("_batch_norm_with_update_functional(" BATCH "Tensor running_mean, Tensor running_var, float momentum, float eps) -> "
-             "(Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
-             decompose_batch_norm_with_update, "_batch_norm_with_update_functional(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, 0.1, 1e-5)",
-             "batch norm by the batch, its statistics, nothing, new running statistics"),
+    {.schema = "aten::_batch_norm_with_update_functional(" BATCH "Tensor running_mean, Tensor running_var, float momentum, float eps) -> "
+               "(Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+     .flags = TC_OP_ONE_GRAD,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_batch_norm_with_update,
+     .samples = "_batch_norm_with_update_functional(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, 0.1, 1e-5)",
+     .doc = "batch norm by the batch, its statistics, nothing, new running statistics"},
     NATIVE("_native_batch_norm_legit_no_training(" BATCH
            "Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
            "_native_batch_norm_legit_no_training(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, 0.1, 1e-5)"),
@@ -717,8 +721,12 @@ const tc_op tc_ops_norm[] = {
             shape_instance_norm, decompose_instance_norm, "instance_norm(f32[2,4,3], f32[4], f32[4], None, None, True, 0.1, 1e-5, False)",
             "normalised a sample and channel"),
     COMPOSED("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", decompose_weight_norm, "_weight_norm(f32[3,4], f32[3,1])", "v g / |v|"),
-    COMPOSED("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", decompose_weight_norm,
-             "_weight_norm_interface(f32[3,4], f32[3,1])", "v g / |v|, |v|"),
+    {.schema = "aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
+     .flags = TC_OP_ONE_GRAD,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_weight_norm,
+     .samples = "_weight_norm_interface(f32[3,4], f32[3,1])",
+     .doc = "v g / |v|, |v|"},
     COMPOSED("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", decompose_norm_except_dim, "norm_except_dim(f32[3,4], 2, 1)",
              "norm over the other dimensions"),
     CHECKED("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", tc_shape_decomposed_rows, decompose_renorm,

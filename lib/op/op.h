@@ -104,8 +104,13 @@ enum {
     TC_OP_SAME_ORDER = 64,     /* a view that preserves the row-major order of elements */
     TC_OP_OF_VIEWS = 128,      /* a composition of views in PyTorch: its result aliases an argument if every part is a view */
     TC_OP_INDEX_RUNTIME = 256, /* an index out of bounds is a RuntimeError, not an IndexError */
-    TC_OP_LIKE = 512           /* reads only dtype and sizes of its last tensor argument: zeros_like, view_as */
+    TC_OP_LIKE = 512,          /* reads only dtype and sizes of its last tensor argument: zeros_like, view_as */
+    TC_OP_UNDERIVED = 1024,    /* results carry a gradient, which PyTorch has no formula for: asking for it is an error */
+    TC_OP_ONE_GRAD = 2048,     /* only the first result carries a gradient */
+    TC_OP_PLAIN = 4096         /* TC_OP_PLAIN << i: result i carries no gradient */
 };
+/* Can result i of the operator carry a gradient? */
+#define TC_OP_CARRIES(op, i) (!((op)->flags & (TC_OP_NONDIFF | (unsigned)TC_OP_PLAIN << (i))) && !((i) && ((op)->flags & TC_OP_ONE_GRAD)))
 
 /* The row applies to calls that `fits` accepts; others are executed by the composition `rule`: lists too long for one loop, results that depend on
  * memory order, arguments whose validity is known only at run time. */

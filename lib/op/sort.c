@@ -239,11 +239,8 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         .schema = "aten::" SCHEMA " -> (Tensor values, Tensor indices)", .shape = shape_, .kernel = &kernel_, .grad = grad_, .samples = sample, \
         .doc = text                                                                                                                             \
     }
-#define DATA(SCHEMA, shape_, kernel_, sample, text)                                                                                   \
-    {                                                                                                                                 \
-        .schema = "aten::" SCHEMA, .flags = TC_OP_DATA_SHAPE | TC_OP_NONDIFF, .shape = shape_, .kernel = &kernel_, .grad = grad_none, \
-        .samples = sample, .doc = text                                                                                                \
-    }
+#define DATA(SCHEMA, shape_, kernel_, sample, text) \
+    { .schema = "aten::" SCHEMA, .flags = TC_OP_DATA_SHAPE | TC_OP_UNDERIVED, .shape = shape_, .kernel = &kernel_, .samples = sample, .doc = text }
 #define COMPOSED(SCHEMA, flags_, shape_, decompose_, sample, text) \
     { .schema = "aten::" SCHEMA, .flags = flags_, .shape = shape_, .decompose = decompose_, .samples = sample, .doc = text }
 #define MEDIAN(name, text)                                                                                                               \

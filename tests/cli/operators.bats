@@ -234,6 +234,16 @@ EOF
     holds 3xi64=0,6,9 "torch.equal(x, torch.stack([t.sum() for t in torch.tensor_split(torch.arange(6), [1, 4])]))"
 }
 
+@test "results that carry no gradient in PyTorch: no gradient flows through them, derivatives that it lacks are refused" {
+    holds 2x3xf32=1,-2,4,0.5,3,-1 "flags == [True, False, False, True, False, False, False, True, True] and torch.equal(g, h)" "w = x.detach().requires_grad_()" \
+        "y, mean, rstd = torch.native_layer_norm(w, (3,), None, None, 0.5)" "(g,) = torch.autograd.grad((y ** 3).sum() + mean.sum() + rstd.sum(), [w])" \
+        "(h,) = torch.autograd.grad((torch.native_layer_norm(w, (3,), None, None, 0.5)[0] ** 3).sum(), [w])" \
+        "flags = [t.requires_grad for r in ((y, mean, rstd), torch._linalg_det(w @ w.mT), torch.linalg.lu(w)) for t in r]"
+    for f in "torch.unique(w)" "torch.histogram(w, 3)[0]" "torch.geqrf(w)[0]"; do
+        fails 3 "the derivative for '" model "torch.autograd.grad($f.sum() + w.sum(), [w])[0]" 2x3xf32 "w = x.detach().requires_grad_()"
+    done
+}
+
 @test "a gradient whose places come from the data" {
     model "torch.autograd.grad(sum([(k + 1) * t.sum() for k, t in enumerate(torch.tensor_split(w, x))]), [w])[0]" 2xi64 "w = torch.zeros(5).requires_grad_()"
     tc-run m.pt2 --input x=2xi64=1,3 --to npy -o a.npy

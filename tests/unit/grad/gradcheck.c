@@ -56,20 +56,11 @@ static bool statistic(const tc_op *op, const tc_program *p, int input) {
     return false;
 }
 
-/* Results after the first that exist for the backward only: PyTorch gives them no gradient. */
+/* Is only the first result to be differentiated? Those after it exist for the backward alone. */
 static bool only_first(const tc_op *op) {
-    static const char *const names[] = {"log_sigmoid_forward",
-                                        "native_group_norm",
-                                        "_native_batch_norm_legit_functional",
-                                        "_batch_norm_with_update_functional",
-                                        "instance_norm_functional",
-                                        "_scaled_dot_product_flash_attention_for_cpu",
-                                        "_linalg_solve_ex",
-                                        "_linalg_det",
-                                        "_linalg_slogdet"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(tc_op_schema(op)->name, names[i])) return true;
-    return false;
+    const char *name = tc_op_schema(op)->name;
+    return op->flags & TC_OP_ONE_GRAD || !strcmp(name, "native_group_norm") || !strcmp(name, "instance_norm_functional") ||
+           !strcmp(name, "_linalg_slogdet");
 }
 
 /* Operators whose gradient is by convention that of an argument of a certain form: a matrix of which they read one triangle, logarithms of
@@ -214,7 +205,7 @@ static bool exempt(const tc_op *op) {
     if (!strcmp(tc_op_schema(op)->name, "as_strided_scatter")) return true; /* PyTorch's gradient of self is the complement (op/slice_scatter.c) */
     if (!strncmp(tc_op_schema(op)->name, "fake_quantize", 13)) return true; /* the gradient goes straight through the rounding */
     if (!strcmp(tc_op_schema(op)->name, "embedding_renorm")) return true;   /* the table is scaled outside of autograd */
-    return (op->flags & (TC_OP_RANDOM | TC_OP_NONDIFF | TC_OP_IMPURE)) != 0;
+    return (op->flags & (TC_OP_RANDOM | TC_OP_NONDIFF | TC_OP_UNDERIVED | TC_OP_IMPURE)) != 0;
 }
 
 typedef struct {
