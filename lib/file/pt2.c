@@ -370,6 +370,15 @@ static void call_as_the_file(tc_pt2_reader *r) {
     tc_sym_rename(r->program->sym, r->to.data, names, r->from.len);
 }
 
+/* The entry with operators that PyTorch lacks, which the archive has beside entry e as long as that is the one tc wrote. */
+static tc_status program_itself(const tc_archive *a, const char *name, tc_arena *arena, char **io_path, const tc_zip_entry **io_e) {
+    const tc_zip_entry *own;
+    char *path = tc_arena_printf(arena, "extra/tc/%s.%08x.json", name, (*io_e)->crc);
+    TC_TRY(read_small(a, path, &own));
+    if (own) *io_path = path, *io_e = own;
+    return NULL;
+}
+
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program) {
     TC_TRY(choose(a, &name));
     if (a->ready) {
@@ -382,6 +391,7 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
     tc_status st = read_weights(a, name, &r.scratch, &weights);
     char *path = tc_arena_printf(&r.scratch, "models/%s.json", name);
     if (!st) st = read_small(a, path, &e);
+    if (!st) st = program_itself(a, name, &r.scratch, &path, &e);
     if (!st) { /* the name came from the ZIP directory, so the entry exists */
         r.program = tc_program_create(name);
         r.main.graph = r.program->graph;

@@ -4,6 +4,9 @@
  * parts of the same mapped file (safetensors) do not. */
 #include "file/pt2_write.h"
 
+#include "base/crc32.h"
+#include "op/decompose.h"
+
 #include <stdio.h>
 
 /* A run of bytes of one storage that becomes one file. */
@@ -144,14 +147,37 @@ static tc_status add_folder(tc_zip_writer *z, const folder *f, const tc_archive_
     return NULL;
 }
 
+/* Operators of tc's own that are compositions of PyTorch's: a torch.autograd.Function is the nodes of its forward. */
+static bool unknown_to_pytorch(void *ctx, const tc_node *n) {
+    const bool own = n->op->decompose && !strcmp(tc_op_schema(n->op)->ns, "tc");
+    *(bool *)ctx |= own;
+    return own;
+}
+
+/* models/NAME.json has the program in PyTorch's operators. One that has others too, whose backward may be the user's, also stands in extra/, under the
+ * checksum of that text: it is not taken for the program of an archive that something else has changed. */
+static tc_status add_program(tc_zip_writer *z, const tc_program *p, tc_buf *json, tc_buf *path) {
+    bool any = false;
+    tc_program *plain = tc_program_clone(p);
+    tc_status st = tc_decompose_some(plain, unknown_to_pytorch, &any);
+    if (!st) st = tc_pt2_write_program(any ? plain : p, json);
+    tc_program_release(plain);
+    tc_buf_printf(path, "models/%s.json", p->name);
+    if (!st) st = add(z, path->data, json->data, json->len);
+    if (st || !any) return st;
+    path->len = 0;
+    tc_buf_printf(path, "extra/tc/%s.%08x.json", p->name, tc_crc32(0, json->data, json->len));
+    json->len = 0;
+    TC_TRY(tc_pt2_write_program(p, json));
+    return add(z, path->data, json->data, json->len);
+}
+
 static tc_status add_programs(tc_zip_writer *z, const tc_archive_content *c, uint64_t *io_hash) {
     tc_buf json = {0}, path = {0};
     tc_status st = NULL;
     for (int p = 0; p < c->nprograms && !st; p++) {
         json.len = path.len = 0;
-        st = tc_pt2_write_program(c->programs[p], &json);
-        tc_buf_printf(&path, "models/%s.json", c->programs[p]->name);
-        if (!st) st = add(z, path.data, json.data, json.len);
+        st = add_program(z, c->programs[p], &json, &path);
         *io_hash = tc_hash(json.data, json.len, *io_hash);
     }
     for (int p = 0; p < c->nprograms && !st; p++) { /* PyTorch wants the entry; empty means no example inputs */

@@ -438,3 +438,38 @@ PY
         'optimizer: torch.optim.SGD(m.parameters(), lr=0.1)' >r.yaml
     tc-train -q r.yaml -o run <a.pt2
 }
+
+@test "models/NAME.json has PyTorch's operators alone, and the backward of an autograd.Function is kept beside it as long as nothing else changed it" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+
+
+class Odd(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 7
+
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.p = torch.nn.Parameter(torch.full((2,), 3.0))
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda: Odd.apply(self.p), lambda: self.p * 1) * x
+PY
+    gradient() { tc-export "$1" --joint | tc-run --input x=2xf32=1,2 --input tangents.out.0=2xf32=1 --output grad.p=@g.npy && tail -c 8 g.npy | od -An -tf4 | xargs; }
+    tc-export m.py:M --input x=2xf32 -o m.pt2
+    [ "$(gradient m.pt2)" = "7 14" ]
+    LC_ALL=C sed -E 's!(extra/tc/model)[.][0-9a-f]{8}!\1.00000000!g' m.pt2 >other.pt2 # as if models/model.json had another checksum
+    [ "$(gradient other.pt2)" = "6 12" ]
+    tc-export other.pt2 -o plain.pt2
+    run ! grep -aq 'torch[.]ops[.]tc[.]' plain.pt2
+    tc-run m.pt2 --input x=2xf32=1,2 | tc-run plain.pt2 --input x=2xf32=1,2 --expect @/dev/stdin
+}
