@@ -357,6 +357,7 @@ struct tc_lang {
     const char *const *source_dirs;         /* --source */
     int nsource_dirs;
     tc_buf printed;
+    size_t forward_printed; /* where in it the text of the last capture of forward begins */
     struct tc_watch *watch;
     bool all_types; /* see tc_lang_options */
     bool capturing; /* forward is being captured: globals must not be changed */

@@ -377,11 +377,26 @@ static bool left_out(C *c, V e, bool in_forward) {
     return true;
 }
 
+/* Drops what forward printed from `mark` on if an earlier capture of it, of another mode or for other sizes, has printed the same: it is shown once. */
+static void print_once(C *c, size_t mark) {
+    if (!c->printed.data) return;
+    char *before = c->printed.data + c->forward_printed, *now = c->printed.data + mark;
+    const size_t nbefore = mark - c->forward_printed, nnow = c->printed.len - mark, common = nbefore < nnow ? nbefore : nnow;
+    if (memcmp(before, now, common) != 0) {
+        c->forward_printed = mark;
+        return;
+    }
+    if (nnow > nbefore) memmove(before, now, nnow); /* the earlier capture ended before */
+    c->printed.len -= common;
+    c->printed.data[c->printed.len] = 0;
+}
+
 /* The unnamed axes that equal a declared size which the model fixes to `size`, the example of both. False: there are none. */
 static bool find_followers(C *c, V m, module *mod, const tc_capture_request *r, one_capture *o, int64_t size) {
     one_capture all = {.name = o->name, .same_as = size, .strict = true};
     const char **axes = NULL;
     void (*warn)(void *, const char *) = c->warn;
+    const size_t mark = c->printed.len;
     trap t;
     c->warn = NULL; /* the next capture warns again */
     if (TC_TRAP_PASSING(c, t)) {
@@ -392,6 +407,7 @@ static bool find_followers(C *c, V m, module *mod, const tc_capture_request *r, 
         tc_untrap(c, &t);
     } else tc_capture_abandon(c);
     c->warn = warn;
+    print_once(c, mark);
     return o->nfollow > 0;
 }
 
@@ -400,12 +416,15 @@ static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request
     tc_program *volatile p = NULL;
     V volatile first = NULL;
     for (volatile int attempt = 0; !p; attempt++) {
+        const size_t mark = c->printed.len;
         trap t;
         if (TC_TRAP_PASSING(c, t)) {
             o->attempt = attempt;
             p = capture_mode(c, m, mod, r, o);
+            print_once(c, mark);
             tc_untrap(c, &t);
         } else {
+            print_once(c, mark);
             /* the model itself refused these sizes (an assert, a raise): others may be accepted */
             V e = c->exc;
             bool chosen = tc_capture_chose_sizes(c), in_forward = c->capturing;
@@ -442,7 +461,7 @@ static tc_program *capture_side(void *ctx, const tc_side_size *sizes, size_t n) 
     C *c = j->c;
     tc_program *volatile p = NULL;
     void (*warn)(void *, const char *) = c->warn;
-    const size_t printed = c->printed.len; /* the first program printed the same */
+    const size_t mark = c->printed.len;
     one_capture o = {.name = tc_arena_printf(&c->arena, "%s-%zu", j->name, j->count + 1), .at = sizes, .n = n};
     o.follow = j->follow, o.nfollow = j->nfollow;
     trap t;
@@ -451,8 +470,8 @@ static tc_program *capture_side(void *ctx, const tc_side_size *sizes, size_t n) 
         p = capture_mode(c, j->m, j->mod, j->r, &o);
         tc_untrap(c, &t);
     } else tc_capture_abandon(c);
-    c->warn = warn, c->printed.len = printed;
-    if (c->printed.data) c->printed.data[printed] = 0;
+    c->warn = warn;
+    print_once(c, mark);
     if (!p) return NULL;
     p->instead_of = tc_arena_strdup(&p->arena, j->name);
     p->source_file = tc_arena_strdup(&p->arena, j->r->path);
@@ -589,6 +608,7 @@ static void run(C *c, void *ctx) {
     V m = construct(c, mod, r);
     bool both = r->eval == r->train;
     tc_capture_run_load_hooks(c, m, r, j->out);
+    c->forward_printed = c->printed.len;
     materialise(c, m, mod, r);
     if (both || r->eval) mode_and_sides(c, set_mode_only(c, m, false, r), mod, r, "model", false, &j->model);
     if (both || r->train) {

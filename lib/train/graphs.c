@@ -66,7 +66,7 @@ static tc_status capture_program(capturing j, tc_program **out) {
     c->torch->replayed = NULL;
     c->torch->no_grad = false;
     c->torch->autocast = TC_DTYPE_NONE;
-    if (s) return tc_annotate(s, "%s", j.name);
+    if (s) return tc_status_place(s).file ? s : tc_annotate(s, "%s", j.name);
     *out = j.p;
     return NULL;
 }

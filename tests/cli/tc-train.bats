@@ -859,7 +859,7 @@ PY
 
 @test "errors in expressions name the recipe's line" {
     run -3 --separate-stderr tc-train -q r.yaml loss='F.cross_entropy(out, z)' -o none
-    [[ ${stderr_lines[0]} == "tc-train: micro: argument loss:1: loss:1:"*"name 'z' is not defined"* ]]
+    [[ ${stderr_lines[0]} == "tc-train: argument loss:1: loss:1:"*"name 'z' is not defined"* ]]
     sed 's/AdamW/Adamw/' r.yaml >wrong.yaml
     run -3 --separate-stderr tc-train -q wrong.yaml -o none
     [[ ${stderr_lines[0]} == "tc-train: wrong.yaml:$(grep -n Adamw wrong.yaml | cut -d: -f1): optimizer:1:"* ]]
@@ -894,11 +894,11 @@ PY
         [ "$stderr" = "$(printf '%s\n' "tc-train: $3" "${@:4}")" ] || { echo "$stderr"; return 1; }
     }
     shown loss 'F.crossentropy(out, y % 4)' \
-        "micro: argument loss:1: loss:1:3: AttributeError: module 'torch.nn.functional' has no attribute 'crossentropy' [TC0109]" \
+        "argument loss:1: loss:1:3: AttributeError: module 'torch.nn.functional' has no attribute 'crossentropy' [TC0109]" \
         '    F.crossentropy(out, y % 4)' '      ^' "did you mean 'cross_entropy'?"
     shown loss 'F.cross_entropy(out, y % 4' "argument loss:1: loss:1:16: SyntaxError: '(' was never closed [TC0101]" \
         '    F.cross_entropy(out, y % 4' '                   ^'
-    shown loss $'|\n  F.cross_entropy(out,\n    yy % 4)' "micro: argument loss:1: loss:2:3: NameError: name 'yy' is not defined [TC0107]" \
+    shown loss $'|\n  F.cross_entropy(out,\n    yy % 4)' "argument loss:1: loss:2:3: NameError: name 'yy' is not defined [TC0107]" \
         '      yy % 4)' '      ^' "did you mean 'y'?"
     shown loss 'F.cross_entropy(out, y % 4), 3' "TypeError: argument loss:1: loss: found several values, expected one: F.cross_entropy(out, y % 4), 3 [TC0181]"
     shown optimizer 'torch.optim.Sgd(m.parameters(), lr=1)' \
@@ -907,11 +907,11 @@ PY
     shown optimizer 'torch.optim.SGD(m.parametres(), lr=1)' \
         "argument optimizer:1: optimizer:1:19: AttributeError: 'Net' object has no attribute 'parametres' [TC0109]" \
         '    torch.optim.SGD(m.parametres(), lr=1)' '                      ^' "did you mean 'parameters'?"
-    shown forward 'm(x).relo()' "micro: argument forward:1: forward:1:6: AttributeError: 'Tensor' object has no attribute 'relo' [TC0109]" \
+    shown forward 'm(x).relo()' "argument forward:1: forward:1:6: AttributeError: 'Tensor' object has no attribute 'relo' [TC0109]" \
         '    m(x).relo()' '         ^' "did you mean 'relu'?"
     shown optimizer 'torch.optim.SGD(mm.parameters(), lr=1)' "argument optimizer:1: optimizer:1:17: NameError: name 'mm' is not defined [TC0107]" \
         '    torch.optim.SGD(mm.parameters(), lr=1)' '                    ^' "did you mean 'm'?"
-    shown forward 'm(y)' "micro: argument forward:1: forward:1:1: RuntimeError: train expects i64[B, 3] for input x, found 1 dimensions, torch.Size([8]) [TC0162]" \
+    shown forward 'm(y)' "argument forward:1: forward:1:1: RuntimeError: train expects i64[B, 3] for input x, found 1 dimensions, torch.Size([8]) [TC0162]" \
         '    m(y)' '    ^'
     shown scheduler_step 'scheduler.stp()' "argument scheduler_step:1: scheduler_step:1:11: AttributeError: 'StepLR' object has no attribute 'stp' [TC0109]" \
         '    scheduler.stp()' '              ^' "did you mean 'step'?"
