@@ -140,9 +140,24 @@ static V forward_function(C *c, V m) {
     return tc_kind_of(f) == K_METHOD ? ((method *)f)->func : f;
 }
 
+static bool takes_any(C *c, V f) {
+    const list *sig = (list *)tc_func_signature(c, (func *)f);
+    bool any = false;
+    size_t n;
+    for (size_t i = 0; i < sig->n; i++) any |= tc_small(tc_items(sig->a[i], &n)[1]) == P_VAR;
+    return any;
+}
+
+/* What a decorator such as torch.no_grad() wrapped with *args, which are then its parameters. */
+static V undecorated(C *c, V f) {
+    V of;
+    for (int depth = 0; depth < 100 && tc_kind_of(f) == K_FUNC && takes_any(c, f) && (of = tc_getattr_or(c, f, c->n___wrapped__)); depth++) f = of;
+    return f;
+}
+
 /* Names of forward's parameters after self. */
 static list *parameters(C *c, V m) {
-    V f = forward_function(c, m);
+    V f = undecorated(c, forward_function(c, m));
     list *l = tc_list(c, 4);
     if (tc_kind_of(f) != K_FUNC) return l;
     list *sig = (list *)tc_func_signature(c, (func *)f);
@@ -266,6 +281,10 @@ static void check_given(C *c, V m, const list *params, dict *given, const tc_cap
         tc_buf_printf(&lacks, "%s%s", lacks.len ? ", " : "", tc_as_str(sig[0])->s);
     }
     if (!lacks.len) return;
+    if (undecorated(c, forward_function(c, m)) != forward_function(c, m)) { /* the decorator may give it */
+        tc_buf_free(&lacks);
+        return;
+    }
     const char *names = tc_arena_strdup(&c->arena, lacks.data), *first = tc_arena_strndup(&c->arena, names, strcspn(names, ","));
     tc_buf_free(&lacks);
     const func *f = (func *)forward_function(c, m); /* it has parameters */

@@ -1,6 +1,8 @@
 /* Graphs and nodes in the PT2 schema: operators by their PyTorch names, arguments by the names of their schemas. */
 #include "file/pt2_write.h"
 
+#include "base/text.h"
+
 static void write_target(tc_json *j, const tc_op *op) {
     tc_buf b = {0};
     const char *name = tc_op_name(op);
@@ -78,6 +80,16 @@ static bool returns_bare_tensor(const tc_node *n) {
     return false;
 }
 
+/* The name of a node whose results have names of their own. torch.export.load() calls one that is named like a Python built-in NAME_1, though another
+ * may have that name. */
+static const char *tuple_name(tc_pt2_writer *w, const tc_node *n) {
+    static const char builtins[] =
+        " abs all any bin bool bytes chr complex dict dir divmod filter float format hash hex id input int iter len list map max "
+        "min next object oct open ord pow print property range repr reversed round set slice sorted str sum super tuple type vars zip ";
+    const char *name = n->name ? n->name : "node";
+    return tc_pt2_fresh_name(w, tc_word_in(builtins, name) ? tc_arena_printf(w->arena, "%s_1", name) : name);
+}
+
 static void write_node(tc_pt2_writer *w, const tc_node *n) {
     tc_buf text = {0}; /* nodes that compute its symbolic arguments are written before it */
     tc_json j = {.b = &text};
@@ -104,7 +116,7 @@ static void write_node(tc_pt2_writer *w, const tc_node *n) {
     bool single = n->nouts == 1 && (n->outs[0]->kind == TC_V_TENSOR || n->outs[0]->kind == TC_V_SYM) &&
                   (!tc_op_schema(n->op)->variadic || returns_bare_tensor(n));
     if (single) tc_json_string(&j, tc_pt2_value_name(w, n->outs[0]));
-    else tc_json_string(&j, tc_pt2_fresh_name(w, n->name ? n->name : "node"));
+    else tc_json_string(&j, tuple_name(w, n));
     tc_json_end(&j);
     if (w->nodes.len) tc_buf_puts(&w->nodes, ", ");
     tc_buf_append(&w->nodes, text.data, text.len);

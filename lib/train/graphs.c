@@ -20,6 +20,7 @@ struct capturing {
     tc_capture *k;
     const char *name;
     bool plain;                                   /* an update program: not differentiated */
+    bool of_recipe;                               /* what it captures are expressions, whose errors have a place in the recipe */
     void (*declare)(capturing *j, list *results); /* declares inputs, makes the call, lists the results */
     const char **names;                           /* of the results; room for the metrics and one more */
     tc_program *p;
@@ -66,7 +67,7 @@ static tc_status capture_program(capturing j, tc_program **out) {
     c->torch->replayed = NULL;
     c->torch->no_grad = false;
     c->torch->autocast = TC_DTYPE_NONE;
-    if (s) return tc_status_place(s).file ? s : tc_annotate(s, "%s", j.name);
+    if (s) return j.of_recipe && tc_status_place(s).file ? s : tc_annotate(s, "%s", j.name);
     *out = j.p;
     return NULL;
 }
@@ -245,7 +246,7 @@ static bool find_gradients(tc_trainer *t, const tc_program *p) {
 
 tc_status tc_train_build_micro(tc_trainer *t) {
     tc_program *p;
-    TC_TRY(capture_program((capturing){.t = t, .name = "micro", .declare = declare_micro}, &p));
+    TC_TRY(capture_program((capturing){.t = t, .name = "micro", .declare = declare_micro, .of_recipe = true}, &p));
     const tc_yaml *at = tc_yaml_get(t->r->root, "loss");
     tc_status s = check_number(p->outputs[find_loss(p)].value, at, true);
     tc_pass pass = tc_pass_begin(p, "joint", tc_arena_printf(&p->arena, "--joint=%s", p->outputs[find_loss(p)].name));
@@ -267,7 +268,7 @@ tc_status tc_train_build_micro(tc_trainer *t) {
 
 tc_status tc_train_build_eval(tc_trainer *t) {
     tc_program *p;
-    TC_TRY(capture_program((capturing){.t = t, .name = "eval", .declare = declare_eval, .plain = true}, &p));
+    TC_TRY(capture_program((capturing){.t = t, .name = "eval", .declare = declare_eval, .plain = true, .of_recipe = true}, &p));
     tc_status s = NULL;
     for (int i = 0, k = -1; i < p->noutputs && !s; i++) /* the loss, then the metrics */
         if (p->outputs[i].kind == TC_OUT_USER && ++k) s = check_number(p->outputs[i].value, t->r->metrics->items[k - 1], false);

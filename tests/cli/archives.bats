@@ -473,3 +473,20 @@ PY
     run ! grep -aq 'torch[.]ops[.]tc[.]' plain.pt2
     tc-run m.pt2 --input x=2xf32=1,2 | tc-run plain.pt2 --input x=2xf32=1,2 --expect @/dev/stdin
 }
+
+@test "PyTorch finds the arguments of a decorated forward in their places, and no name twice" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    @torch.no_grad()
+    def forward(self, x, y):
+        return x.max(0)[0], torch.max(x, y)
+PY
+    tc-export m.py:M --input y=2xf32 --input x=2xf32 -o m.pt2
+    tc-export m.pt2 --print | grep '^  in' | cut -d' ' -f7 | xargs | grep -qx 'x y'
+    run ! grep -aq '"name": "max"' m.pt2 # torch.export.load() would call the tuple max_1, as the other is called
+    grep -aq 'torch.ops.aten.max.dim.*"name": "max_1".*torch.ops.aten.max.other.*"name": "max_1_1"' m.pt2
+}
