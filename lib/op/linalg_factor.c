@@ -74,9 +74,9 @@ static tc_status shape_solve_triangular(tc_shape_ctx *c) {
     const char *what = "linalg.solve_triangular";
     tc_dims d;
     TC_TRY(tc_la_need_square(c, 0, what));
-    TC_TRY(tc_la_need(c, 1, what, 2));
-    TC_TRY(tc_la_need_same(c, 0, 1, what));
+    TC_TRY(tc_sh_need_tensor(c, 1));
     const tc_meta *a = tc_sh_meta(c, 0), *b = tc_sh_meta(c, 1);
+    if (b->rank < 2) return tc_sh_fail(c, "%s: The input tensor B must have at least 2 dimensions.", what);
     bool left = tc_sh_bool(c, 3);
     if (!tc_sh_same(c, a->size[a->rank - 1], b->size[b->rank - (left ? 2 : 1)]))
         return tc_sh_fail(c, "%s: Incompatible shapes of A and B for the equation %s", what, left ? "AX = B" : "XA = B");
@@ -85,10 +85,18 @@ static tc_status shape_solve_triangular(tc_shape_ctx *c) {
     tc_la_push(&d, b->size[b->rank - 1]);
     return left ? tc_sh_out(c, 0, a->dtype, &d) : tc_sh_out_columns(c, 0, a->dtype, &d);
 }
+/* B of any type is cast to self's. */
+static bool same_types(const tc_node *n) { return tc_arg_value(n, 0)->meta.dtype == tc_arg_value(n, 1)->meta.dtype; }
+static tc_status cast_then_solve(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_e_cast(e, tc_arg_value(n, 1), a->meta.dtype);
+    tc_emit_result(e, 0, tc_la_triangular(e, a, b, tc_arg_bool(n, 2), tc_arg_bool(n, 3), tc_arg_bool(n, 4)));
+    return tc_e_done(e);
+}
+static const struct tc_otherwise cast_b = {same_types, cast_then_solve};
 static tc_status grad_solve_triangular(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     bool upper = tc_arg_bool(n, 2), left = tc_arg_bool(n, 3), unit = tc_arg_bool(n, 4);
     tc_value *x = n->outs[0], *gb = tc_la_triangular(e, tc_la_mH(e, tc_arg_value(n, 0)), gs[0], !upper, left, unit);
-    tc_e_give(e, n, 1, gb);
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_cast(e, gb, tc_arg_value(n, 1)->meta.dtype));
     if (!tc_emit_wants_grad(e, n, 0)) return tc_e_done(e);
     tc_value *ga = tc_e_neg(e, left ? tc_la_mm(e, gb, tc_la_mH(e, x)) : tc_la_mm(e, tc_la_mH(e, x), gb));
     tc_e_give(e, n, 0, upper ? tc_la_triu(e, ga, unit) : tc_la_tril(e, ga, -(int64_t)unit));
@@ -334,11 +342,14 @@ const tc_op tc_ops_linalg_factor[] = {
     RULED("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", cholesky_solve, "cholesky_solve(f32[3,2], f32[3,3]:1..2)",
           "(input2 input2^H)^-1 self"),
     RULED("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", cholesky_inverse, "cholesky_inverse(f32[3,3]:1..2)", "(self self^H)^-1"),
-    KERNEL(
-        "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", solve_triangular,
-        tc_k_solve_triangular, grad_solve_triangular,
-        "linalg_solve_triangular(f32[3,3]:1..2, f32[2,3,4], upper=True); linalg_solve_triangular(f32[3,3]:1..2, f32[4,3], upper=False, left=False)",
-        "X: self X = B, or X self = B"),
+    {.schema = "aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+     .shape = shape_solve_triangular,
+     .kernel = &tc_k_solve_triangular,
+     .otherwise = &cast_b,
+     .grad = grad_solve_triangular,
+     .samples = "linalg_solve_triangular(f32[3,3]:1..2, f32[2,3,4], upper=True); linalg_solve_triangular(f32[3,3]:1..2, f32[4,3], upper=False, "
+                "left=False); linalg_solve_triangular(f64[3,3]:1..2, f32[3,2], upper=True)",
+     .doc = "X: self X = B, or X self = B; B is cast to the type of self"},
     COMPOSED("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor "
              "cloned_coefficient)",
              triangular_solve, "triangular_solve(f32[3,2], f32[3,3]:1..2)", "X: A X = self"),

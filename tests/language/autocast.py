@@ -19,3 +19,8 @@ print(fc(x).dtype)
 with torch.autocast("cpu", dtype=torch.bfloat16):
     e = nn.Embedding(3, 4)(torch.tensor([0, 2]))
     print(e.dtype, nn.Linear(4, 2)(e).dtype, F.scaled_dot_product_attention(e[None], e[None], e[None]).dtype, (e * 2).sum().dtype, nn.LayerNorm(4)(e).dtype)
+
+# the right side of a triangular system has any type: it is cast to that of the matrix
+lower = torch.tensor([[2.0, 0.0], [1.0, 4.0]])
+for dtype in (torch.bfloat16, torch.float64, torch.int64):
+    print(torch.linalg.solve_triangular(lower, torch.tensor([[2, 6], [1, 4]], dtype=dtype), upper=False))
