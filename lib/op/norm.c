@@ -547,8 +547,20 @@ static tc_status decompose_instance_norm(tc_emit *e, const tc_node *n) {
         return tc_e_done(e);
     }
     TC_TRY(check_sampled(n, x));
-    if (!tc_e_pin(e, n, x->meta.size[1], &channels)) return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of channels", tc_op_name(n->op));
     tc_symctx *s = tc_e_sym(e);
+    if (!tc_sym_const_int(x->meta.size[1], &channels)) { /* group_norm takes a literal number of groups */
+        tc_sym planes[TC_MAX_RANK];
+        tc_value *per[2];
+        for (int d = 0; d < x->meta.rank; d++) planes[d] = x->meta.size[d];
+        planes[0] = tc_sym_int(s, 1);
+        planes[1] = tc_sym_mul(s, x->meta.size[0], x->meta.size[1]);
+        for (int i = 0; i < 2; i++)
+            per[i] = tc_arg_is_none(n, i + 1) ? NULL : tc_emit_call(e, "aten::repeat", "aS", &n->args[i + 1], x->meta.size, 1);
+        tc_value *y = tc_emit_call(e, "aten::_native_batch_norm_legit.no_stats", "vvvbaa",
+                                   tc_emit_call(e, "aten::reshape", "vS", x, planes, x->meta.rank), per[0], per[1], 1, &n->args[6], &n->args[7]);
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", y, x->meta.size, x->meta.rank));
+        return tc_e_done(e);
+    }
     tc_emit_result(e, 0,
                    tc_emit_call(e, "aten::native_group_norm", "aaasssia", &n->args[0], &n->args[1], &n->args[2], x->meta.size[0], x->meta.size[1],
                                 numel_of(s, x->meta.size + 2, x->meta.rank - 2), channels, &n->args[7]));
