@@ -104,6 +104,14 @@ static tc_status result_size(tc_shape_ctx *c, const params *p, int k, tc_sym *ou
     *out = tc_sym_add(s, tc_sym_floordiv(s, room, p->stride[k]), one);
     return NULL;
 }
+/* PyTorch computes a transposed convolution to a size of 0 only of an empty batch. */
+static tc_sym large_enough(tc_shape_ctx *c, const params *p, const tc_meta *x, tc_sym size) {
+    tc_symctx *s = tc_sh_sym(c);
+    const tc_sym none = tc_sym_int(s, 0), any = tc_sym_op(s, TC_S_LE, none, size, NULL);
+    if (!p->transposed) return any;
+    const tc_sym empty = tc_sym_op(s, TC_S_EQ, x->size[0], none, NULL), some = tc_sym_op(s, TC_S_LT, none, size, NULL);
+    return tc_sym_op(s, TC_S_OR, some, tc_sym_op(s, TC_S_AND, empty, any, NULL), NULL);
+}
 static tc_status shape_convolution(tc_shape_ctx *c) {
     params p;
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -115,10 +123,9 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
     tc_dims d = {.rank = w->rank, .size = {x->size[0]}};
     TC_TRY(check_channels(c, &p, &d.size[1]));
     for (int k = 0; k < n; k++) {
-        int64_t v;
         TC_TRY(result_size(c, &p, k, &d.size[2 + k]));
         if (tc_sym_is_int(w->size[2 + k], 0)) return tc_sh_fail(c, "kernel size should be greater than zero");
-        if (tc_sym_const_int(d.size[2 + k], &v) && v < (p.transposed ? 1 : 0))
+        if (!tc_sh_guard(c, large_enough(c, &p, x, d.size[2 + k])))
             return tc_sh_fail(c, "Given input size per channel, calculated output size per channel is too small");
     }
     return tc_sh_out_format(c, 0, x->dtype, &d, tc_sh_is_channels_last(c, w) ? w : x);

@@ -10,6 +10,7 @@
 #include "op/shape.h"
 
 #include <float.h>
+#include <math.h>
 
 /* ---- shapes ---- */
 typedef struct {
@@ -326,6 +327,10 @@ static tc_value *over_count(tc_emit *e, const tc_node *n, tc_value *g, double sc
                 .sym = less == 0 ? count : tc_sym_op(s, TC_S_FSUB, tc_sym_op(s, TC_S_TOFLOAT, count, NULL, NULL), tc_sym_float(s, less), NULL)};
     if (scale == 1) return tc_emit_call(e, "aten::div.Tensor", "va", g, &a);
     if (less == 0) a.sym = tc_sym_op(s, TC_S_TOFLOAT, a.sym, NULL, NULL);
+    if (less == rint(less)) { /* a division of symbols by 0 is an error: by the least number it is the infinity that numbers give */
+        const tc_sym none = tc_sym_op(s, TC_S_EQ, count, tc_sym_int(s, (int64_t)less), NULL);
+        if (tc_sym_known(s, none)) a.sym = tc_sym_op(s, TC_S_WHERE, none, tc_sym_float(s, DBL_TRUE_MIN), a.sym);
+    }
     a.sym = tc_sym_op(s, TC_S_FDIV, tc_sym_float(s, scale), a.sym, NULL);
     return tc_emit_call(e, "aten::mul.Tensor", "va", g, &a);
 }

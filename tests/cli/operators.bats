@@ -490,6 +490,23 @@ PY
     free BxTxf32 2x3xf32=1,2,3,4,5,6 2x3xf32=2,4,6,8,10,12 "z.roll(1, 1)"
     free BxTxf32 1x2xf32=1,2 1x2xf32=2,4 "torch.fft.fftshift(z)"
     free TxBxf32 4x1xf32=1,2,0,0 4x1xf32=0.5,1,0.25,1 "F.glu(z, 0)"
+    free BxTxf32 1x2xf32=1,2 1x2xf32=nan,nan "z.var(0)"
+    free BxTxf32 0x2xf32=1 0x2xf32=1 "z.var(0, correction=0)"
+}
+
+@test "a transposed convolution to nothing is refused at run too, but of an empty batch" {
+    model "F.conv_transpose2d(x, torch.ones(1, 1, 3, 3), None, 1, 2)" Bx1xHx4xf32
+    fails 3 "3 <= H or B == 0" tc-run m.pt2 --input x=2x1x2x4xf32=1 -o y.npy
+    tc-run m.pt2 --input x=0x1x2x4xf32=1 -o y.npy
+}
+
+@test "instance_norm of a free number of channels gives what a fixed one gives" {
+    for affine in "" ", weight=x[0, :, 0], bias=x[1, :, 1]"; do
+        model "F.instance_norm(x$affine)" 2x2x3xf32
+        tc-run m.pt2 --input x=2x2x3xf32=1,-2,3,4,5,-6,7,0,0,2,9,4 --to npy -o a.npy
+        model "F.instance_norm(x$affine)" NxCxTxf32
+        tc-run m.pt2 --input x=2x2x3xf32=1,-2,3,4,5,-6,7,0,0,2,9,4 --expect @a.npy --rtol 1e-5 --atol 1e-5
+    done
 }
 
 @test "an example says how sizes go together: which is repeated, how many pieces there are" {
