@@ -156,7 +156,7 @@ static double objective(const tc_program *p, const tc_tensor *cotangent, const t
 }
 
 /* Gradient `g` of input `in` against central differences at some of its elements. */
-static tc_status compare(const check *k, const tc_program *p, tc_exec *e, tc_tensor *in, int nin, int of, const tc_tensor *g, tc_tensor *out) {
+static tc_status compare(const check *k, const tc_program *p, tc_exec *e, tc_tensor *in, int of, const tc_tensor *g, tc_tensor *out) {
     const double h = tc_dtype_size(in[of].dtype) < 4 ? 0.25 : tc_dtype_size(in[of].dtype) == 4 ? 0x1p-7 : 0x1p-17, rough = h * 4;
     const int64_t n = tc_tensor_numel(&in[of]), step = n > 16 ? n / 16 : 1;
     for (int64_t i = 0; i < n; i += step) {
@@ -164,7 +164,7 @@ static tc_status compare(const check *k, const tc_program *p, tc_exec *e, tc_ten
         double f[2];
         for (int side = 0; side < 2; side++) {
             tc_scalar_store(in[of].dtype, tc_tensor_data(&in[of]), i, tc_scalar_float(side ? x + h : x - h));
-            TC_TRY(tc_exec_run(e, in, nin, NULL, out, p->noutputs));
+            TC_TRY(tc_exec_run(e, in, p->ninputs, NULL, out, p->noutputs));
             f[side] = objective(p, in + k->p->ninputs, out);
             release(out, p->noutputs);
         }
@@ -197,8 +197,7 @@ static tc_status check_gradient(check *k) {
     if (!st) st = tc_exec_create(p, &(tc_exec_options){.pool = tc_cmd_pool(k->c)}, &e);
     if (!st) st = tc_exec_run(e, in, p->ninputs, NULL, out, p->noutputs);
     for (int i = 0; i < p->noutputs && !st; i++)
-        if (p->outputs[i].kind == TC_OUT_GRAD_USER && p->outputs[i].target >= 0)
-            st = compare(k, p, e, in, p->ninputs, p->outputs[i].target, &out[i], more);
+        if (p->outputs[i].kind == TC_OUT_GRAD_USER && p->outputs[i].target >= 0) st = compare(k, p, e, in, p->outputs[i].target, &out[i], more);
     release(in, MOST + TC_SAMPLE_TENSORS);
     release(out, 2 * MOST + TC_SAMPLE_TENSORS);
     tc_exec_destroy(e);

@@ -52,11 +52,16 @@ static tc_status load_box(const view *v, size_t i, const int64_t *low, const int
     return st;
 }
 
-static tc_status compare_box(comparison *d, const view *a, size_t i, const view *b, size_t k, const int64_t *low, const int64_t *size, tc_diff *io) {
+/* Tensor i of a beside tensor k of b. */
+typedef struct {
+    const view *a, *b;
+    size_t i, k;
+} pair;
+static tc_status compare_box(comparison *d, const pair *p, const int64_t *low, const int64_t *size, tc_diff *io) {
     tc_tensor x, y;
     tc_diff r;
-    TC_TRY(load_box(a, i, low, size, &x));
-    tc_status st = load_box(b, k, low, size, &y);
+    TC_TRY(load_box(p->a, p->i, low, size, &x));
+    tc_status st = load_box(p->b, p->k, low, size, &y);
     if (!st) {
         st = tc_tensor_compare(&x, &y, d->rtol, d->atol, &r);
         tc_tensor_deinit(&y);
@@ -70,19 +75,19 @@ static tc_status compare_box(comparison *d, const view *a, size_t i, const view 
 }
 
 /* Compares box by box: dimensions before the cut one index at a time, the cut dimension in steps, the rest whole. */
-static tc_status compare_boxes(comparison *d, const view *a, size_t i, const view *b, size_t k, const tc_ckpt_head *h, tc_diff *io) {
+static tc_status compare_boxes(comparison *d, const pair *p, const tc_ckpt_head *h, tc_diff *io) {
     int64_t low[TC_MAX_RANK] = {0}, size[TC_MAX_RANK], inner = (int64_t)tc_dtype_size(h->dtype);
     int cut = h->rank - 1;
     for (int e = 0; e < h->rank; e++)
         if (!h->size[e]) return NULL;
-    if (!h->rank) return compare_box(d, a, i, b, k, low, low, io);
+    if (!h->rank) return compare_box(d, p, low, low, io);
     while (cut > 0 && inner * h->size[cut] <= SLAB) inner *= h->size[cut--];
     const int64_t step = inner < SLAB ? SLAB / inner : 1;
     for (int e = 0; e < h->rank; e++) size[e] = e < cut ? 1 : h->size[e];
     for (;;) {
         for (low[cut] = 0; low[cut] < h->size[cut]; low[cut] += step) {
             size[cut] = h->size[cut] - low[cut] < step ? h->size[cut] - low[cut] : step;
-            TC_TRY(compare_box(d, a, i, b, k, low, size, io));
+            TC_TRY(compare_box(d, p, low, size, io));
         }
         int e = cut - 1;
         while (e >= 0 && ++low[e] == h->size[e]) low[e--] = 0;
@@ -95,8 +100,8 @@ static void print_type(tc_buf *b, const tc_ckpt_head *h) {
     tc_buf_puts(b, tc_dtypes[h->dtype].name);
 }
 
-static tc_status diff_tensor(comparison *d, const char *name, const view *a, size_t i, const view *b, size_t k) {
-    const tc_ckpt_head x = view_head(a, i), y = view_head(b, k);
+static tc_status diff_tensor(comparison *d, const char *name, const pair *p) {
+    const tc_ckpt_head x = view_head(p->a, p->i), y = view_head(p->b, p->k);
     tc_buf line = {0};
     tc_diff r = {0};
     tc_status st = NULL;
@@ -107,15 +112,15 @@ static tc_status diff_tensor(comparison *d, const char *name, const view *a, siz
     } else {
         int64_t numel = 1;
         for (int e = 0; e < x.rank; e++) numel *= x.size[e];
-        st = compare_boxes(d, a, i, b, k, &x, &r);
+        st = compare_boxes(d, p, &x, &r);
         if (r.count)
             tc_buf_printf(&line, "%lld of %lld elements differ, largest error %.3g, relative %.3g", (long long)r.count, (long long)numel, r.max_abs,
                           r.max_rel);
     }
     if (!st && line.len) difference(d, name, line.data);
     tc_buf_free(&line);
-    tc_ckpt_forget(a->ckpt, a->shown.data[i]);
-    tc_ckpt_forget(b->ckpt, b->shown.data[k]);
+    tc_ckpt_forget(p->a->ckpt, p->a->shown.data[p->i]);
+    tc_ckpt_forget(p->b->ckpt, p->b->shown.data[p->k]);
     return st;
 }
 
@@ -128,7 +133,7 @@ static tc_status diff_views(const view *a, const view *b, comparison *d) {
         } else if (order > 0) {
             difference(d, view_name(b, k++), "only in the second");
         } else {
-            TC_TRY(diff_tensor(d, view_name(a, i), a, i, b, k));
+            TC_TRY(diff_tensor(d, view_name(a, i), &(pair){a, b, i, k}));
             i++, k++;
         }
     }

@@ -115,8 +115,14 @@ static tc_status read_bytes(tc_cmd *c, slot *s, bool text, const char *value) {
     return st;
 }
 
+/* An --input: [NAME[:HINT]=]VALUE; name and hint may be NULL. */
+typedef struct {
+    const char *spec, *value;
+    char *name, *hint;
+} input_option;
 /* Parses one --input. *by_key: a file without NAME= for several inputs, which take their tensors by key. */
-static tc_status parse_one(tc_cmd *c, inputs *in, feeds *f, const char *spec, const char *name, const char *hint, const char *value, feed **by_key) {
+static tc_status parse_one(tc_cmd *c, inputs *in, feeds *f, const input_option *o, feed **by_key) {
+    const char *spec = o->spec, *name = o->name, *hint = o->hint, *value = o->value;
     slot *s = NULL;
     const char *key = NULL;
     feed *e;
@@ -170,13 +176,11 @@ tc_status inputs_open(tc_cmd *c, const tc_program *p, const char *path, feeds *f
         if (p->inputs[i].kind == TC_IN_USER) tc_vec_push(&in->slots, s);
     }
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_input); i++) {
-        char *name, *hint;
-        const char *spec = tc_cmd_value(c, TC_OPT_input, i), *value;
-        split_spec(spec, &name, &hint, &value);
-        tc_status st =
-            in->slots.len ? parse_one(c, in, f, spec, name, hint, value, &by_key) : tc_usage(c, "--input %s: the program takes no inputs", spec);
-        free(name);
-        free(hint);
+        input_option o = {.spec = tc_cmd_value(c, TC_OPT_input, i)};
+        split_spec(o.spec, &o.name, &o.hint, &o.value);
+        tc_status st = in->slots.len ? parse_one(c, in, f, &o, &by_key) : tc_usage(c, "--input %s: the program takes no inputs", o.spec);
+        free(o.name);
+        free(o.hint);
         if (st) return st;
     }
     for (size_t i = 0; by_key && i < in->slots.len; i++) {

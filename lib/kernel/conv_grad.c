@@ -107,19 +107,22 @@ typedef struct {
     int *nsegments;
     uint8_t *any; /* [unit]: its tap was present at some position */
 } buffers;
-/* Sums one leaf for units [u0, u1), merges it with the levels of numbers merged[0 .. nm), and stores to out. */
-static void one_leaf(const plan *p, const buffers *m, int64_t g, int64_t u0, int64_t u1, int64_t leaf, char **level, const int *merged, int nm,
-                     char *out) {
+/* What a task computes: units [u0, u1) of group g for the panel of output channels at c0. */
+typedef struct {
+    int64_t g, c0, u0, u1;
+} unit_range;
+/* Sums one leaf, merges it with earlier partial sums, lower levels first, and stores to out. */
+static void one_leaf(const plan *p, const buffers *m, const unit_range *of, int64_t leaf, char *const *earlier, int nearlier, char *out) {
     const tc_conv *c = p->c;
-    int64_t k0 = leaf * TC_LEAF, k1 = tc_min(p->k, k0 + TC_LEAF);
+    int64_t k0 = leaf * TC_LEAF, k1 = tc_min(p->k, k0 + TC_LEAF), u0 = of->u0, u1 = of->u1;
     const void *with[MAX_LEVELS];
     for (int64_t u = u0; u < u1 && u < u0 + p->taps; u++)
         m->nsegments[u % p->taps] = ranges(p, u % p->taps, k0, k1, m->segments + u % p->taps * p->most);
     for (int64_t u = u0; u < u1; u++) {
         int64_t tap = u % p->taps, i = u / p->taps, a = i * c->cin / p->tiles, z = (i + 1) * c->cin / p->tiles;
-        for (int l = 0; l < nm; l++) with[l] = level[merged[l]] + (size_t)(u - u0) * p->tile_bytes;
+        for (int l = 0; l < nearlier; l++) with[l] = earlier[l] + (size_t)(u - u0) * p->tile_bytes;
         m->any[u - u0] |= m->nsegments[tap] > 0;
-        tc_conv_grad_tile t = {.x = p->x + (size_t)((g * c->cin + a) * p->inside) * elem(c),
+        tc_conv_grad_tile t = {.x = p->x + (size_t)((of->g * c->cin + a) * p->inside) * elem(c),
                                .dout = m->dout,
                                .plane = p->inside,
                                .step = c->stride[2],
@@ -127,7 +130,7 @@ static void one_leaf(const plan *p, const buffers *m, int64_t g, int64_t u0, int
                                .nsegments = m->nsegments[tap],
                                .rows = (int)(z - a),
                                .level = with,
-                               .nlevels = nm,
+                               .nlevels = nearlier,
                                .out = out + (size_t)(u - u0) * p->tile_bytes};
         p->o->grad_tile(&t);
     }
@@ -141,9 +144,9 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     m.nsegments = tc_conv_take(&at, (size_t)p->taps * sizeof(int));
     m.tiles = tc_conv_take(&at, p->tile_bytes * (size_t)(p->per_task * (p->levels + 1))), m.any = tc_conv_take(&at, (size_t)p->per_task);
     for (int64_t task = begin; task < end; task++) {
-        int64_t u0 = task % p->chunks * p->per_task, u1 = tc_min(p->units, u0 + p->per_task), panel = task / p->chunks;
-        int64_t g = panel / p->panels, c0 = panel % p->panels * p->o->nr;
-        char *level[MAX_LEVELS], *unused[MAX_LEVELS], *out = NULL;
+        const int64_t u0 = task % p->chunks * p->per_task, panel = task / p->chunks;
+        const unit_range of = {panel / p->panels, panel % p->panels * p->o->nr, u0, tc_min(p->units, u0 + p->per_task)};
+        char *level[MAX_LEVELS], *unused[MAX_LEVELS], *earlier[MAX_LEVELS], *out = NULL;
         int free_count = p->levels + 1;
         int64_t have = 0;
         for (int i = 0; i < free_count; i++) unused[i] = m.tiles + (size_t)i * (size_t)p->per_task * p->tile_bytes;
@@ -157,14 +160,15 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
             } else
                 for (; l >> top & 1; top++) merged[nm++] = top;
             out = unused[--free_count];
-            transpose_leaf(p, g, c0, l * TC_LEAF, tc_min(p->k, (l + 1) * TC_LEAF), m.dout);
-            one_leaf(p, &m, g, u0, u1, l, level, merged, nm, out);
-            for (int i = 0; i < nm; i++) have &= ~((int64_t)1 << merged[i]), unused[free_count++] = level[merged[i]];
+            for (int i = 0; i < nm; i++) earlier[i] = level[merged[i]];
+            transpose_leaf(p, of.g, of.c0, l * TC_LEAF, tc_min(p->k, (l + 1) * TC_LEAF), m.dout);
+            one_leaf(p, &m, &of, l, earlier, nm, out);
+            for (int i = 0; i < nm; i++) have &= ~((int64_t)1 << merged[i]), unused[free_count++] = earlier[i];
             level[top] = out, have |= (int64_t)1 << top;
         }
-        for (int64_t i = 0; i < p->o->nr && c0 + i < c->cout; i++)
-            for (int64_t u = u0; u < u1; u++)
-                store(p, g * p->strides.group + (c0 + i) * p->strides.cout, u, out ? out + (size_t)(u - u0) * p->tile_bytes : NULL, i,
+        for (int64_t i = 0; i < p->o->nr && of.c0 + i < c->cout; i++)
+            for (int64_t u = u0; u < of.u1; u++)
+                store(p, of.g * p->strides.group + (of.c0 + i) * p->strides.cout, u, out ? out + (size_t)(u - u0) * p->tile_bytes : NULL, i,
                       out && m.any[u - u0]);
     }
 }

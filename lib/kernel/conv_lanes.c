@@ -103,22 +103,26 @@ static void make_plan(const tc_conv *c, const tc_isa_ops *isa, plan *p) {
     p->per_worker = p->strip + p->result + lines;
 }
 
-/* Planes of the lanes of a block: that of channel `ci` of each lane's group. Lanes past the end repeat the last. */
-static void lane_planes(const plan *p, int64_t n, int64_t block, int64_t ci, const char *base, int64_t channels, int64_t area, bool inputs,
-                        const void **out) {
-    for (int l = 0; l < p->o->lanes; l++) {
-        int64_t oc = tc_min(block * p->o->lanes + l, p->channels - 1);
-        int64_t channel = inputs ? oc / p->c->cout * p->c->cin + ci : oc;
-        out[l] = base + (size_t)((n * channels + channel) * area) * elem(p->c);
-    }
-}
-
 /* What a task reads of one image: rows [lo1, hi1), columns [lo2, hi2) of each plane of dimension 0 that is present. */
 typedef struct {
     int64_t n, block, o0, a1, b1, a2, b2, lo1, hi1, lo2, hi2;
     char *strip, *result;
     tc_conv_line *line;
 } task;
+/* The output channel of a lane of the task's block. Lanes past the end repeat the last. */
+static int64_t lane_channel(const plan *p, const task *t, int lane) { return tc_min(t->block * p->o->lanes + lane, p->channels - 1); }
+/* The plane that each lane reads: input channel ci of its group, or its output gradient. */
+static void input_planes(const plan *p, const task *t, int64_t ci, const void **out) {
+    const tc_conv *c = p->c;
+    for (int l = 0; l < p->o->lanes; l++) {
+        int64_t channel = t->n * c->groups * c->cin + lane_channel(p, t, l) / c->cout * c->cin + ci;
+        out[l] = p->x + (size_t)(channel * tc_conv_volume(c->in)) * elem(c);
+    }
+}
+static void gradient_planes(const plan *p, const task *t, const void **out) {
+    for (int l = 0; l < p->o->lanes; l++)
+        out[l] = p->dout + (size_t)((t->n * p->channels + lane_channel(p, t, l)) * tc_conv_volume(p->c->out)) * elem(p->c);
+}
 static void load_strip(const plan *p, const task *t) {
     const tc_conv *c = p->c;
     const void *planes[MAX_LANES];
@@ -127,7 +131,7 @@ static void load_strip(const plan *p, const task *t) {
         int64_t i0 = tc_conv_source(c, 0, t->o0, t0);
         for (int64_t ci = 0; i0 >= 0 && ci < c->cin && w > 0 && h > 0; ci++) {
             char *to = t->strip + (t0 * c->cin + ci) * w * h * lane;
-            lane_planes(p, t->n, t->block, ci, p->x, c->groups * c->cin, tc_conv_volume(c->in), true, planes);
+            input_planes(p, t, ci, planes);
             int64_t from = (i0 * c->in[1] + t->lo1) * c->in[2] + t->lo2;
             if (w == c->in[2]) p->o->to_lanes(to, planes, from, w * h);
             else
@@ -288,7 +292,7 @@ static void grad_strip(const plan *p, const task *t, int part, sums *s) {
     int64_t lanes = p->o->lanes, area = tc_conv_volume(c->out), at = (t->o0 * c->out[1] + t->a1) * c->out[2];
     const void *planes[MAX_LANES];
     load_strip(p, t);
-    lane_planes(p, t->n, t->block, 0, p->dout, p->channels, area, false, planes);
+    gradient_planes(p, t, planes);
     p->o->to_lanes(t->result, planes, at, (t->b1 - t->a1) * c->out[2]);
     tc_conv_row job = {.line = t->line, .run = p->runs, .nruns = p->nruns, .cin = c->cin, .taps = p->taps, .acc = s->acc, .any = s->any};
     job.plane = (t->hi1 - t->lo1) * (t->hi2 - t->lo2) * lanes;

@@ -126,10 +126,10 @@ static double norm1(const double *a, int n, int c) {
     }
     return most;
 }
-/* to = c6 a6 + c4 a4 + c2 a2 + c0 I */
-static void combine(const tc_la *j, double *to, const double *a6, double c6, const double *a4, double c4, const double *a2, double c2, double c0) {
+/* to = c[6] A6 + c[4] A4 + c[2] A2 + c0 I; even: A2, A4, A6. */
+static void combine(const tc_la *j, double *to, double *const even[3], const double *c, double c0) {
     int64_t n = j->n, all = n * n * j->c;
-    for (int64_t i = 0; i < all; i++) to[i] = c6 * a6[i] + c4 * a4[i] + c2 * a2[i];
+    for (int64_t i = 0; i < all; i++) to[i] = c[6] * even[2][i] + c[4] * even[1][i] + c[2] * even[0][i];
     for (int64_t i = 0; i < n; i++) to[(i * n + i) * j->c] += c0;
 }
 static void product(const tc_la *j, const double *a, const double *b, double beta, double *to) {
@@ -148,12 +148,13 @@ static int exp_one(const tc_la *j, int64_t b, double *w) {
         for (int64_t i = 0; i < all; i++) a[i] *= scale;
     }
     product(j, a, a, 0, a2), product(j, a2, a2, 0, a4), product(j, a2, a4, 0, a6);
-    combine(j, t, a6, pade[13], a4, pade[11], a2, pade[9], 0);
-    combine(j, v, a6, pade[7], a4, pade[5], a2, pade[3], pade[1]);
+    double *const even[] = {a2, a4, a6};
+    combine(j, t, even, pade + 7, 0);
+    combine(j, v, even, pade + 1, pade[1]);
     product(j, a6, t, 1, v);
     product(j, a, v, 0, u);
-    combine(j, t, a6, pade[12], a4, pade[10], a2, pade[8], 0);
-    combine(j, v, a6, pade[6], a4, pade[4], a2, pade[2], pade[0]);
+    combine(j, t, even, pade + 6, 0);
+    combine(j, v, even, pade, pade[0]);
     product(j, a6, t, 1, v);
     for (int64_t i = 0; i < all; i++) {
         double p = v[i], q = u[i];

@@ -105,10 +105,19 @@ typedef struct {
 } part;
 
 /* ---- forward ---- */
-/* The element-wise part of a step for one row. Pointers are to the first of `count` units; gates are l->h elements apart. */
-static void lstm_row(const layer *l, char *gates, const char *c_prev, char *h, char *tmp, int64_t count) {
-    const int64_t n = l->h;
-    char *i = gates, *f = AT(gates, n), *g = AT(gates, 2 * n), *o = AT(gates, 3 * n), *c = AT(gates, 4 * n);
+/* The element-wise part of a step for one row. Pointers are to the first of `count` units; gates are l->h elements apart. gx, hh: products with the
+ * input and with h. */
+typedef struct {
+    const char *gx, *h_prev, *c_prev;
+    char *hh, *space, *h; /* space: the workspace row */
+    char *tmp, *half;     /* scratch: count elements each */
+    int64_t count;
+} row;
+/* The workspace row holds the gates and c. */
+static void lstm_row(const layer *l, const row *x) {
+    const int64_t n = l->h, count = x->count;
+    const char *c_prev = x->c_prev;
+    char *h = x->h, *tmp = x->tmp, *i = x->space, *f = AT(i, n), *g = AT(i, 2 * n), *o = AT(i, 3 * n), *c = AT(i, 4 * n);
     OP(SIGMOID, i, i, NULL, count), OP(SIGMOID, f, f, NULL, count), OP(TANH, g, g, NULL, count), OP(SIGMOID, o, o, NULL, count);
     OP(MUL, tmp, f, c_prev, count), OP(MUL, c, i, g, count), OP(ADD, c, tmp, c, count);
     OP(TANH, tmp, c, NULL, count), OP(MUL, h, o, tmp, count);
@@ -119,10 +128,11 @@ static void rounded(const layer *l, tc_dtype type, char *x, char *half, int64_t 
     l->isa->cast[l->dtype][type](half, x, n), l->isa->cast[type][l->dtype](x, half, n);
 }
 #define STEP(name, out, a, b, n) OP(name, out, a, b, n), rounded(l, l->round_type, out, half, n)
-/* hh: h w_hh' + b_hh. The workspace row gets r, z, n and hh's part of n. */
-static void gru_row(const layer *l, const char *gx, const char *hh, char *space, const char *h_prev, char *h, char *tmp, char *half, int64_t count) {
-    const int64_t n = l->h;
-    char *nn = AT(space, 2 * n), *hn = AT(space, 3 * n);
+/* hh has the bias already. The workspace row gets r, z, n and hh's part of n. */
+static void gru_row(const layer *l, const row *x) {
+    const int64_t n = l->h, count = x->count;
+    const char *gx = x->gx, *hh = x->hh, *h_prev = x->h_prev;
+    char *space = x->space, *h = x->h, *tmp = x->tmp, *half = x->half, *nn = AT(space, 2 * n), *hn = AT(space, 3 * n);
     for (int64_t k = 0; k <= n; k += n) STEP(ADD, AT(space, k), AT(gx, k), AT(hh, k), count), STEP(SIGMOID, AT(space, k), AT(space, k), NULL, count);
     memcpy(hn, AT(hh, 2 * n), (size_t)count * l->e);
     STEP(MUL, tmp, space, hn, count), STEP(ADD, nn, AT(gx, 2 * n), tmp, count), STEP(TANH, nn, nn, NULL, count);
@@ -130,11 +140,13 @@ static void gru_row(const layer *l, const char *gx, const char *hh, char *space,
     OP(MUL, tmp, AT(space, n), tmp, count), rounded(l, l->state_type, tmp, half, count);
     OP(ADD, h, nn, tmp, count);
 }
-/* gx, hh: the products with the input and with h; gx is already in hh unless operations round. */
-static void plain_row(const layer *l, const char *gx, char *hh, char *h, char *half, int64_t count) {
-    if (l->round_type != l->dtype) STEP(ADD, hh, hh, gx, count);
-    if (l->mode == TC_RNN_TANH) OP(TANH, h, hh, NULL, count);
-    else OP(MAX, h, hh, l->row, count);
+/* gx is already in hh unless operations round. */
+static void plain_row(const layer *l, const row *x) {
+    const int64_t count = x->count;
+    char *hh = x->hh, *half = x->half;
+    if (l->round_type != l->dtype) STEP(ADD, hh, hh, x->gx, count);
+    if (l->mode == TC_RNN_TANH) OP(TANH, x->h, hh, NULL, count);
+    else OP(MAX, x->h, hh, l->row, count);
 }
 /* Are the products with the input and with h kept apart, because each is rounded or biased by itself? */
 static bool rounds_products(const layer *l) { return l->mode == TC_RNN_GRU || l->round_type != l->dtype; }
@@ -192,9 +204,8 @@ static void forward_part(const layer *l, step s, part p, const char *factor, cha
         for (int64_t k = 0; k < gates && rounds_products(l); k++)
             rounded(l, l->round_type, AT(gx, k * n), half, count), rounded(l, l->round_type, AT(gate, k * n), half, count);
         const char *c_prev = s.first ? AT(l->cx, (p.b0 + r) * n + p.u0) : AT(l->space, (s.before * l->b + p.b0 + r) * l->w + 4 * n + p.u0);
-        if (l->mode == TC_RNN_LSTM) lstm_row(l, space, c_prev, h, tmp, count);
-        else if (l->mode == TC_RNN_GRU) gru_row(l, gx, gate, space, AT(h_prev, r * n + p.u0), h, tmp, half, count);
-        else plain_row(l, gx, gate, h, half, count);
+        const row x = {gx, AT(h_prev, r * n + p.u0), c_prev, gate, space, h, tmp, half, count};
+        (l->mode == TC_RNN_LSTM ? lstm_row : l->mode == TC_RNN_GRU ? gru_row : plain_row)(l, &x);
     }
 }
 static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
@@ -332,10 +343,17 @@ static void through_sigmoid(const layer *l, char *out, const char *g, const char
 static void through_tanh(const layer *l, char *out, const char *g, const char *y, const char *one, int64_t count) {
     OP(MUL, out, y, y, count), OP(SUB, out, one, out, count), OP(MUL, out, out, g, count);
 }
-static void lstm_back(const layer *l, const char *gates, const char *c_prev, const char *dh, char *dc, char *d, char *tmp, int64_t count) {
-    const int64_t n = l->h;
-    const char *one = l->row;
-    char *a = tmp, *b = AT(tmp, n);
+/* The same of the gradients. dx: those of gx. */
+typedef struct {
+    const char *space, *h_prev, *c_prev;
+    char *dh, *dc, *dx, *dhh;
+    char *tmp; /* 2 h elements of scratch */
+    int64_t count;
+} row_back;
+static void lstm_back(const layer *l, const row_back *x) {
+    const int64_t n = l->h, count = x->count;
+    const char *one = l->row, *gates = x->space, *c_prev = x->c_prev, *dh = x->dh;
+    char *dc = x->dc, *d = x->dx, *a = x->tmp, *b = AT(x->tmp, n);
     OP(TANH, a, AT(gates, 4 * n), NULL, count);
     OP(MUL, b, dh, a, count), through_sigmoid(l, AT(d, 3 * n), b, AT(gates, 3 * n), one, count);
     OP(MUL, b, dh, AT(gates, 3 * n), count), through_tanh(l, AT(d, 2 * n), b, a, one, count), OP(ADD, dc, dc, AT(d, 2 * n), count);
@@ -344,11 +362,11 @@ static void lstm_back(const layer *l, const char *gates, const char *c_prev, con
     OP(MUL, b, dc, gates, count), through_tanh(l, AT(d, 2 * n), b, AT(gates, 2 * n), one, count);
     OP(MUL, dc, dc, AT(gates, n), count);
 }
-/* dx, dhh: gradients of gx and of h w_hh' + b_hh. dh is replaced by its direct part for h_prev, dh z. */
-static void gru_back(const layer *l, const char *space, const char *h_prev, char *dh, char *dx, char *dhh, char *tmp, int64_t count) {
-    const int64_t n = l->h;
-    const char *r = space, *z = AT(space, n), *nn = AT(space, 2 * n), *hn = AT(space, 3 * n), *one = l->row;
-    char *a = tmp;
+/* dhh: the gradient of h w_hh' + b_hh. dh is replaced by its direct part for h_prev, dh z. */
+static void gru_back(const layer *l, const row_back *x) {
+    const int64_t n = l->h, count = x->count;
+    const char *space = x->space, *h_prev = x->h_prev, *r = space, *z = AT(space, n), *nn = AT(space, 2 * n), *hn = AT(space, 3 * n), *one = l->row;
+    char *dh = x->dh, *dx = x->dx, *dhh = x->dhh, *a = x->tmp;
     OP(SUB, a, h_prev, nn, count), OP(MUL, a, a, dh, count), through_sigmoid(l, AT(dx, n), a, z, one, count);
     OP(SUB, a, one, z, count), OP(MUL, a, a, dh, count), through_tanh(l, AT(dx, 2 * n), a, nn, one, count);
     OP(MUL, a, AT(dx, 2 * n), hn, count), through_sigmoid(l, dx, a, r, one, count);
@@ -363,8 +381,9 @@ static void gates_back(const layer *l, step s, part p, char *tmp) {
         const char *h_prev = AT(l->hprev, (at + r) * n + p.u0), *space = AT(l->space, (at + r) * l->w + p.u0), *out = AT(l->out, (at + r) * n + p.u0);
         const char *c_prev = s.first ? AT(l->cx, (p.b0 + r) * n + p.u0) : AT(l->space, (s.before * l->b + p.b0 + r) * l->w + 4 * n + p.u0);
         if (l->go) OP(ADD, dh, dh, AT(l->go, (at + r) * n + p.u0), count);
-        if (l->mode == TC_RNN_LSTM) lstm_back(l, space, c_prev, dh, dc, dx, tmp, count);
-        else if (l->mode == TC_RNN_GRU) gru_back(l, space, h_prev, dh, dx, AT(l->gh, (at + r) * l->g + p.u0), tmp, count);
+        const row_back x = {space, h_prev, c_prev, dh, dc, dx, l->gh ? AT(l->gh, (at + r) * l->g + p.u0) : NULL, tmp, count};
+        if (l->mode == TC_RNN_LSTM) lstm_back(l, &x);
+        else if (l->mode == TC_RNN_GRU) gru_back(l, &x);
         else if (l->mode == TC_RNN_TANH) through_tanh(l, dx, dh, out, l->row, count);
         else OP(SIGN, dx, out, NULL, count), OP(MUL, dx, dx, dh, count);
     }
