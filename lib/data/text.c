@@ -130,9 +130,8 @@ static void each_word(word_list *w, void (*fn)(void *ctx, const uint32_t *c, int
     for (int64_t i = 0; i < w->n;) {
         int64_t e = i;
         while (e < w->n && w->c[e] != '\n') e++;
-        int64_t end = e > i && w->c[e - 1] == '\r' ? e - 1 : e;
-        if (end > i) {
-            if (tc_data_takes(w->s, line)) fn(ctx, w->c + i, end - i);
+        if (e > i) {
+            if (tc_data_takes(w->s, line)) fn(ctx, w->c + i, e - i);
             line++;
         }
         i = e + 1;
@@ -179,6 +178,14 @@ static void fill_sequence(void *ctx, const uint32_t *c, int64_t n) {
     f->d->offset[f->word] = f->at;
 }
 
+/* Removes the \r of lines that end in \r\n: they are no letters of the words. */
+static int64_t plain_lines(uint32_t *c, int64_t n) {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (c[i] != '\r' || (i + 1 < n && c[i + 1] != '\n')) c[kept++] = c[i];
+    return kept;
+}
+
 tc_status tc_data_read_names(tc_dataset *d, const tc_data_spec *s) {
     bool windows = s->context > 0;
     if (windows == s->has_pad || s->context > 1 << 20)
@@ -190,6 +197,7 @@ tc_status tc_data_read_names(tc_dataset *d, const tc_data_spec *s) {
     tc_status st = characters(s->names, &b, false, &c, &w.n);
     tc_buf_free(&b);
     if (st) return st;
+    w.n = plain_lines(c, w.n);
     w.c = c;
     int32_t *rank = tc_xcalloc(UNICODE, sizeof *rank);
     vocabulary(d, s->train, c, w.n, '\n', 1, rank);
