@@ -217,18 +217,40 @@ void tc_capture_call_ends(C *c, V result) {
     tc_vec_push(&k->p->calls, s);
 }
 
+/* A program's buffers have one size. What a symbol stands for is for copy_ to say. */
+static void keeps_size(tc_capture *k, int input, const tc_value *to, const tc_value *from) {
+    bool same = to->meta.rank == from->meta.rank;
+    for (int d = 0; same && d < to->meta.rank; d++) same = to->meta.size[d] == from->meta.size[d] || tc_sym_opcode(from->meta.size[d]) != TC_S_CONST;
+    if (same) return;
+    tc_buf b = {0};
+    tc_value_print_type(&b, to);
+    tc_buf_puts(&b, " is assigned ");
+    tc_value_print_type(&b, from);
+    const char *types = tc_arena_strdup(&k->c->arena, tc_buf_str(&b));
+    tc_buf_free(&b);
+    const tc_source at = from->producer ? from->producer->source : (tc_source){0};
+    tc_status st = tc_error(TC_CONTENT, "the buffer %s of %s; the buffers of a program keep their sizes", k->p->inputs[input].name, types);
+    tc_raise_status_at(k->c, "RuntimeError", st, &at);
+}
+
 void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames) {
     flattening f = {.k = k};
     k->p->out_tree = flatten_result(&f, result, names, nnames);
     one_name_each(k->p);
-    /* a buffer attribute that was assigned another tensor counts as a written buffer */
+    /* A buffer attribute that was assigned another tensor counts as a written buffer; to the gradients of what forward read it is no write. */
+    const tc_node *last = k->p->graph->last;
+    const bool was = k->c->torch->no_grad;
+    k->c->torch->no_grad = true;
     for (size_t i = 0; i < k->slots.len; i++) {
         slot *s = &k->slots.data[i];
         V now = tc_dict_get(k->c, (dict *)s->owner, (V)s->key);
         if (s->input < 0 || !now || now == s->value || !tc_is_tensor(now)) continue;
         tc_value *to = k->p->inputs[s->input].value, *from = tc_torch_value(k->c, now);
+        keeps_size(k, s->input, to, from);
         V old = tc_torch_wrap_value(k->c, to), new_value = tc_torch_wrap_value(k->c, from);
         tc_torch_calln(k->c, "aten::copy_", 2, old, new_value);
     }
+    k->c->torch->no_grad = was;
+    for (tc_node *n = last ? last->next : k->p->graph->first; n; n = n->next) n->uncounted = true;
     order_inputs(k);
 }

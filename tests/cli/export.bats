@@ -1346,3 +1346,19 @@ PY
     sed -i '7i\        torch._check(u.shape[0] <= 5)' w.py
     tc-export w.py:M --input x=9xi64 -o w.pt2
 }
+
+@test "a buffer that forward assigns anew is no write to what a gradient reads, and keeps its size" {
+    cd "$BATS_TEST_TMPDIR"
+    model() { # what forward does
+        printf 'import torch\nclass M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer("h", torch.full((2,), 3.0))\n' >m.py
+        printf '    def forward(self, x):\n        %s\n        return self.h * 2\n' "$1" >>m.py
+    }
+    for pair in 'self.h = self.h * x|6 6' 'self.h.add_(x); self.h = self.h * x|14 18'; do
+        model "${pair%|*}"
+        tc-export m.py:M --input x=2xf32 --joint -o m.pt2
+        tc-run m.pt2 --input x=2xf32=2,3 --input tangents.out.0=2xf32=1 --output grad.x=@g.npy
+        [ "$(tail -c 8 g.npy | od -An -tf4 | xargs)" = "${pair#*|}" ]
+    done
+    model 'self.h = x'
+    fails 3 "the buffer h of f32[2] is assigned f32[3]; the buffers of a program keep their sizes" tc-export m.py:M --input x=3xf32 --print
+}
