@@ -246,9 +246,10 @@ ROW(f64, double, )
 #undef ROW
 
 /* out[n, h, i] = softmax(scale * q k + mask) v over leaves of 128 keys (tc-numerics(7)): each gives maximum, sum of exponentials and weighted
- * values from scratch, and they merge by the tree. d and dv at most 256. Strides: batch, head, position, element. */
+ * values from scratch, and they merge by the tree. d and dv at most 256. Strides: batch, head, position, element. changed: read instead of
+ * scale * q k, or NULL; lse: the logarithm of the sums of exponentials, or NULL. */
 typedef struct {
-    int64_t n, h, group, l, s, d, dv, q[4], k[4], v[4], mask[4];
+    int64_t n, h, group, l, s, d, dv, q[4], k[4], v[4], mask[4], changed[4];
     int32_t causal, bool_mask;
     double scale, fill, empty; /* fill: the score where a bool mask allows none; empty: results of rows without a score above -inf */
 } tc_c_attention;
@@ -266,9 +267,9 @@ typedef struct {
     }                                                                                                                                     \
     typedef struct {                                                                                                                      \
         const tc_c_attention *c;                                                                                                          \
-        const T *q, *k, *v;                                                                                                               \
+        const T *q, *k, *v, *changed;                                                                                                     \
         const void *mask;                                                                                                                 \
-        T *out;                                                                                                                           \
+        T *out, *lse;                                                                                                                     \
     } tc_c_attention_call_##S;                                                                                                            \
     static inline void tc_c_attention_range_##S(void *ctx, int64_t begin, int64_t end, int worker) {                                      \
         const tc_c_attention_call_##S *call = (const tc_c_attention_call_##S *)ctx;                                                       \
@@ -283,15 +284,16 @@ typedef struct {
             const int64_t i = row % c->l, h = row / c->l % c->h, z = row / c->l / c->h, g = h / c->group,                                 \
                           tile = i / 64 * 64 + 64 < c->l ? i / 64 * 64 + 64 : c->l;                                                       \
             const int64_t keys = c->causal && tile < c->s ? tile : c->s, leaves = (keys + 127) / 128;                                     \
-            const T *const qi = q + z * c->q[0] + h * c->q[1] + i * c->q[2];                                                              \
+            const T *const qi = q + z * c->q[0] + h * c->q[1] + i * c->q[2],                                                              \
+                    *const x = call->changed ? call->changed + z * c->changed[0] + h * c->changed[1] + i * c->changed[2] : 0;             \
             for (int64_t l = 0; l < leaves; l++) {                                                                                        \
                 const int64_t k0 = l * 128, m = c->s - k0 < 128 ? c->s - k0 : 128;                                                        \
                 for (int64_t j = 0; j < m; j++) {                                                                                         \
                     const T *const kj = k + z * c->k[0] + g * c->k[1] + (k0 + j) * c->k[2];                                               \
                     const int64_t at = z * c->mask[0] + h * c->mask[1] + i * c->mask[2] + (k0 + j) * c->mask[3];                          \
                     T s = 0;                                                                                                              \
-                    for (int64_t e = 0; e < c->d; e++) s = __builtin_fma##F(qi[e * c->q[3]], kj[e * c->k[3]], s);                         \
-                    s = (T)c->scale == 1 ? s : s * (T)c->scale;                                                                           \
+                    for (int64_t e = 0; e < c->d && !x; e++) s = __builtin_fma##F(qi[e * c->q[3]], kj[e * c->k[3]], s);                   \
+                    s = x ? x[(k0 + j) * c->changed[3]] : (T)c->scale == 1 ? s : s * (T)c->scale;                                         \
                     if (mask && c->bool_mask) s = ((const uint8_t *)mask)[at] ? s : (T)c->fill;                                           \
                     else if (mask) s += ((const T *)mask)[at];                                                                            \
                     score[j] = c->causal && k0 + j > i ? -I : s;                                                                          \
@@ -316,6 +318,7 @@ typedef struct {
             }                                                                                                                             \
             none = none || p.max == -I;                                                                                                   \
             for (int64_t e = 0; e < c->dv; e++) out[row * c->dv + e] = none ? (T)c->empty : p.acc[e] / p.sum;                             \
+            if (call->lse) call->lse[row] = none ? -I : p.max + tc_x_log_##S(p.sum);                                                      \
         }                                                                                                                                 \
     }
 ROW(f32, float, f, __builtin_inff())

@@ -130,15 +130,20 @@ static void plan_packed_heads(tc_attention *a) {
     a->packed_bytes = (a->l > TC_ATTENTION_QUERIES || (a->group > 1 && a->l > 1)) && bytes <= PACKED_LIMIT ? bytes : 0;
     a->per_worker = tc_pad64(a->ops->forward_bytes(a)) + a->packed_bytes + PACKED_HEADER;
 }
-enum { DROPOUT = 3, CAUSAL, MASK, SCALE, FILL, SAFE }; /* arguments after query, key, value; fill: of tc::attention only */
-enum { FEW_QUERIES = 2 };                              /* too few to repay packing keys and values for bfloat16 products */
+enum { DROPOUT = 3, CAUSAL, MASK, SCALE, FILL, SAFE, SCORES, CHANGED }; /* arguments after query, key, value; from fill on: of tc::attention only */
+enum { FEW_QUERIES = 2 };                                               /* too few to repay packing keys and values for bfloat16 products */
 
 static tc_attention forward_args(const tc_kcall *c) {
     tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
     if (tc_is_narrow(tc_k_tensor(c, 1)->dtype)) a.stored = tc_k_tensor(c, 1)->dtype;
     if (a.stored == TC_BF16 && c->isa->gemm_bf16 && a.l > FEW_QUERIES) a.factor = TC_BF16, a.gemm = c->isa->gemm_bf16;
     if (c->nargs > FILL) a.fill = tc_k_float(c, FILL), a.empty = a.s && !(c->nargs > SAFE && tc_k_bool(c, SAFE)) ? NAN : 0;
+    if (c->nargs > CHANGED && tc_k_given(c, CHANGED)) a.changed = mask_strides(tc_k_tensor(c, CHANGED)), a.scale = 1;
     for (int i = 0; i < c->ntiles; i++) {
+        if (c->tiles[i].arg == CHANGED) {
+            a.changed_tiles = &c->tiles[i];
+            a.changed_row_n = a.changed.n / TC_TILE_COLUMNS, a.changed_row_h = a.changed.h / TC_TILE_COLUMNS;
+        }
         if (c->tiles[i].arg != MASK) continue;
         a.mask_tiles = &c->tiles[i];
         a.mask_n = a.mask.n ? a.n : 1, a.mask_h = a.mask.h ? a.h : 1;
@@ -210,5 +215,11 @@ static tc_status backward(tc_kcall *c) {
     return NULL;
 }
 
-const tc_kernel tc_k_flash_attention = {.name = "flash_attention", .run = flash, .scratch = flash_scratch, .tile_args = 1u << MASK};
+const tc_kernel tc_k_flash_attention = {.name = "flash_attention",
+                                        .flags = TC_KF_SPARE_RESULTS,
+                                        .run = flash,
+                                        .scratch = flash_scratch,
+                                        .tile_args = 1u << MASK | 1u << CHANGED,
+                                        .tile_from = SCORES,
+                                        .tile_to = CHANGED};
 const tc_kernel tc_k_flash_attention_backward = {"flash_attention_backward", 0, backward, backward_scratch};

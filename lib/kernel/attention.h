@@ -17,8 +17,9 @@
 /* aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *,
  *     Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)   logsumexp: N H L, float32 or float64 */
 extern const tc_kernel tc_k_flash_attention;
-/* tc::attention(..., float? scale=None, float fill, bool safe=False) -> Tensor: with the semantics of attention written out as two products and a softmax: where a bool
- * mask is false the score is `fill`, and rows whose scores are all -inf give NaN, or 0 if safe. */
+/* tc::attention(..., float? scale, float fill, bool safe=False, Tensor? scores=None, Tensor? changed=None) -> (Tensor output, Tensor logsumexp): with the
+ * semantics of attention written out as two products and a softmax: where a bool mask is false the score is `fill`, and rows whose scores are all -inf give
+ * NaN, or 0 if safe. changed: what the program computes of scores = q k', without scale; it is read instead of them, and scores are not read. */
 /* aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out,
  *     Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor, Tensor) */
 extern const tc_kernel tc_k_flash_attention_backward;

@@ -31,6 +31,11 @@ typedef struct {
     char *scratch;
     size_t per_worker, packed_bytes; /* bytes of scratch; of which a key head's packed keys and values, or 0: they are not packed */
     bool masked;                     /* there is a mask, also where it need not be applied */
+    /* What replaces the scores q k', before the mask, with scale 1: stored, or computed from them in tiles, whose rows are numbered as the mask's. */
+    tc_attention_strides changed;
+    const tc_tiles *changed_tiles;
+    int64_t changed_row_n, changed_row_h;
+    int worker; /* of forward_tile */
     /* A mask that comes in tiles: batch elements and heads of it, 1 where it is broadcast, and its rows from one to the next, 0 there. For a bool mask also
      * what each of its blocks of queries and keys allows, [batch][head][tile of queries][leaf of keys]: TC_MASK_*, or TC_MASK_KEPT plus the number of its
      * bits in `kept`, of which there are `slots`, `*taken` of them in use. */

@@ -76,6 +76,18 @@ static void N_(pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *ou
     }
 }
 
+/* Replaces scores by what the program makes of them. */
+static void N_(change)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld) {
+    if (a->changed_tiles) {
+        a->changed_tiles->fn(a->changed_tiles->ctx, b * a->changed_row_n + h * a->changed_row_h + q0, rows, k0, keys, s, a->worker);
+        return;
+    }
+    const tc_attention_strides *x = &a->changed;
+    for (int64_t r = 0; r < rows; r++) {
+        const T *from = (const T *)x->data + b * x->n + h * x->h + (q0 + r) * x->l + k0 * x->e;
+        for (int64_t i = 0; i < keys; i++) s[r * ld + i] = from[i * x->e];
+    }
+}
 /* Scores of queries [q0, q0 + rows) against keys [k0, k0 + keys): s = scale q k' + mask, rows ld apart. With out_left the scale may be left to the caller:
  * *out_left is then the positive factor that is still to be applied, else 1. Scores that a causal mask hides are not set. */
 static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld,
@@ -83,12 +95,14 @@ static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, 
     tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = keys, .k = a->d} : N_(leaf_of)(a, &a->k, b, h / a->group, k0, keys, a->d, false, widened);
     j.a = (const char *)a->q.data + (b * a->q.n + h * a->q.h + q0 * a->q.l) * (int64_t)tc_dtype_size(a->factor);
     j.m = rows, j.a_rs = a->q.l, j.a_cs = a->q.e;
-    const bool scales = a->factor != BITS; /* bfloat16 products are fastest without alpha: scale here */
+    const bool changes = a->changed_tiles || a->changed.data,
+               scales = a->factor != BITS && !changes; /* bfloat16 products are fastest without alpha */
     j.c = s, j.c_rs = ld, j.c_cs = 1, j.alpha = scales ? 1 : a->scale, j.beta = 1;
     int64_t end = a->causal && q0 + rows < k0 + keys ? q0 + rows - k0 : keys; /* the causal mask hides later keys from all rows */
-    for (int64_t c = 0; c < end; c += TC_GEMM_NC)
+    for (int64_t c = 0; c < end && !a->changed.data; c += TC_GEMM_NC)
         a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work, packed ? packed + a->gemm->pack_bytes(k0 + c, a->d) : NULL,
                        0);
+    if (changes) N_(change)(a, b, h, q0, rows, k0, keys, s, ld);
     const bool leaves = scales && out_left && !a->masked && (T)a->scale > 0;
     if (out_left) *out_left = leaves ? (T)a->scale : 1;
     for (int64_t r = 0; (a->mask.data || (scales && !leaves)) && r < rows; r++) {
@@ -255,6 +269,7 @@ static bool N_(hidden)(tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_
 static void N_(forward_tile)(const tc_attention *given, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch,
                              int worker) {
     tc_attention own = *given, *const a = &own;
+    own.worker = worker;
     int64_t leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF, dv = a->dv;
     if (a->causal && q0 + rows < a->s) leaves = (q0 + rows + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
     T *score = (T *)scratch, *mask_tile = score + N_(score_elements)(a), *widened = mask_tile + N_(mask_tile_elements)(a),

@@ -52,7 +52,8 @@ typedef struct tc_epilogue_plain {
 
 /* An operand that the kernel computes block by block (tc_kernel.tile_args): fn writes rows [r0, r0 + nr), columns [c0, c0 + nc) of it to `tile`, the block's
  * first element; rows of the tile are TC_TILE_COLUMNS elements apart, nc is at most so many. The operand is seen as a matrix whose columns are its last
- * dimension. Any worker may call, several at once. */
+ * dimension. Any worker may call, several at once. An operand that is computed from tc_kernel.tile_from replaces that argument's block, which the kernel
+ * computes to `tile` before. */
 enum { TC_TILE_COLUMNS = 128, TC_TILES = 2 };
 typedef struct tc_tiles {
     int arg;
@@ -132,6 +133,7 @@ typedef struct tc_kernel {
                  tc_knob *out); /* writes at most TC_KNOBS, returns how many; sees sizes, isa and the values of earlier knobs. NULL: none */
     int pack_more;              /* see pack_bytes; below TC_PACKED_ARGS */
     unsigned tile_args;         /* bit i: argument i may come in tiles (tc_tiles); it has no storage then. At most TC_TILES */
+    int tile_from, tile_to;     /* argument tile_to is computed from tile_from, which is read only for that and has no storage either; 0: none */
 } tc_kernel;
 
 /* A knob whose values are those of `all` (ended by 0) that are below `end`. */

@@ -57,6 +57,11 @@ bool tc_affine_equal(const tc_affine *a, const tc_affine *b) {
     return true;
 }
 
+bool tc_loop_is_pointwise(const tc_loop *l) {
+    for (size_t i = 0; i < l->inst.len; i++)
+        if (l->inst.data[i].over || l->inst.data[i].kind == TC_L_RAND) return false;
+    return l->stores.len == 1 && l->stores.data[0].pred == TC_LV_NONE;
+}
 bool tc_loop_same_index(const tc_lstore *st, const tc_linst *load) {
     if (st->rank != load->rank) return false;
     for (int d = 0; d < st->rank; d++)

@@ -109,6 +109,7 @@ typedef struct {
     int rank;
     const tc_sym *size;
     bool written;
+    bool replaced; /* read, in a loop for tiles: the block is in the tile, where the result's replaces it */
 } tc_lbuffer;
 
 typedef struct tc_loop {
@@ -143,6 +144,7 @@ int tc_loop_operands(const tc_linst *in, tc_lv out[TC_LOOP_OPERANDS]);
 void tc_loop_rename(tc_loop *l, tc_linst *in, const tc_lv *to); /* replaces each of them, v, by to[v] */
 uint64_t tc_affine_axes(const tc_affine *a);
 bool tc_affine_equal(const tc_affine *a, const tc_affine *b);
+bool tc_loop_is_pointwise(const tc_loop *l);                        /* one store to every element, without reductions, scans and random numbers */
 bool tc_loop_same_index(const tc_lstore *st, const tc_linst *load); /* does the load read what is stored, were the buffers the same? */
 bool tc_affine_is_axis(const tc_affine *a, int *out_axis);          /* exactly one axis, coefficient 1, base 0 */
 bool tc_affine_is_zero(const tc_affine *a);

@@ -181,8 +181,10 @@ static tc_status shape_flash(tc_shape_ctx *c) {
 }
 static tc_status shape_attention(tc_shape_ctx *c) {
     TC_TRY(check_operands(c));
-    const tc_meta *q = tc_sh_meta(c, 0);
-    return tc_sh_out(c, 0, q->dtype, &(tc_dims){.rank = 4, .size = {q->size[0], q->size[1], q->size[2], tc_sh_meta(c, 2)->size[3]}});
+    const tc_meta *q = tc_sh_meta(c, 0), *x = tc_sh_meta(c, 10);
+    if (x && x->dtype != tc_dtype_compute(q->dtype)) return tc_sh_fail(c, "Expected changed to have the type of the scores");
+    TC_TRY(tc_sh_out(c, 0, q->dtype, &(tc_dims){.rank = 4, .size = {q->size[0], q->size[1], q->size[2], tc_sh_meta(c, 2)->size[3]}}));
+    return tc_sh_out(c, 1, tc_dtype_compute(q->dtype), &(tc_dims){.rank = 3, .size = {q->size[0], q->size[1], q->size[2]}});
 }
 static tc_status shape_flash_backward(tc_shape_ctx *c) { /* grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale */
     for (int i = 0; i < 6; i++) TC_TRY(tc_sh_need_float(c, i));
@@ -235,13 +237,16 @@ const tc_op tc_ops_attention[] = {
      .grad = grad_flash,
      .samples = "_scaled_dot_product_flash_attention_for_cpu(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5])",
      .doc = "attention and the logsumexp of its weights"},
-    {.schema = "tc::attention(" QKV "float dropout_p, bool is_causal, Tensor? attn_mask, float? scale, float fill, bool safe=False) -> Tensor",
+    {.schema = "tc::attention(" QKV "float dropout_p, bool is_causal, Tensor? attn_mask, float? scale, float fill, bool safe=False, Tensor? "
+               "scores=None, Tensor? changed=None) -> (Tensor output, Tensor logsumexp)",
      .flags = TC_OP_NONDIFF,
      .shape = shape_attention,
      .kernel = &tc_k_flash_attention,
      .samples = "attention(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,7], 0.0, False, None, 0.5, -inf); attention(f32[2,3,4,5], f32[2,3,6,5], "
-                "f32[2,3,6,5], 0.0, False, bool[4,6], None, -1.5)",
-     .doc = "attention written by hand: scores that a bool mask does not allow are fill, rows whose scores are all -inf give NaN, or 0 if safe"},
+                "f32[2,3,6,5], 0.0, False, bool[4,6], None, -1.5); attention(f32[2,4,4,5], f32[2,2,6,5], f32[2,2,6,7], 0.0, False, "
+                "bool[4,6], 1.0, -inf, True, f32[2,4,4,6], f32[4,4,6])",
+     .doc = "attention written by hand: scores that a bool mask does not allow are fill, rows whose scores are all -inf give NaN, or 0 if safe; "
+            "changed, computed from scores = query key', replaces them before the mask"},
     {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, " QKV
                "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, "
                "Tensor grad_key, Tensor grad_value)",

@@ -1,16 +1,18 @@
 /* Matches attention written out in a model (attention_pattern.h). Starting at the second product, upwards, the nodes must be:
  *
  *     q k^T  ->  times or by a number, plus a mask, filled where a mask says  ->  softmax over keys  ->  times v
+ *     q k^T  ->  any pointwise function (attention_region.h)  ->  filled where a mask says  ->  softmax over keys  ->  times v
  *
- * where baddbmm may be the first product with what follows it. The softmax may be an operator or written with max, exp and sum; scaling and masking
+ * where baddbmm may be the first product with what follows it; logsumexp may read what the softmax reads. Heads of k and v that are repeated for groups of
+ * heads of q are not repeated any more. q, k and v of 16 bits may be multiplied as float32, with weights rounded before the second product. The softmax may be an operator or written with max, exp and sum; scaling and masking
  * may come in any equivalent order; views that only merge or split the leading dimensions may be anywhere between. The match becomes tc::attention on
  * q, k and v before such views, so that they need not be copied. */
 #include "op/attention_pattern.h"
 
+#include "op/attention_region.h"
 #include "op/shape.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MANY = 4, WIDEST = 256, STEPS = 16 };
 
@@ -30,11 +32,14 @@ typedef struct {
     factor factors[MANY];
     masking masks[MANY];
     int nfactors, nmasks;
-    bool safe; /* rows whose scores are all -inf give 0 */
+    bool safe;               /* rows whose scores are all -inf give 0 */
+    tc_value *raw, *changed; /* what the masks apply to is any function of the scores, without factors; or NULL */
+    const tc_node *lse;      /* the logsumexp of what the softmax reads, or NULL */
+    tc_dtype type;           /* of q, k and v: that of the result */
 } pattern;
 
-static bool is(const tc_node *n, const char *name) { return n && !strcmp(tc_op_schema(n->op)->name, name) && !strncmp(tc_op_name(n->op), "aten", 4); }
-static const tc_node *maker(const tc_value *v) { return v && v->kind == TC_V_TENSOR ? v->producer : NULL; }
+static bool is(const tc_node *n, const char *name) { return tc_attention_is(n, name); }
+static const tc_node *maker(const tc_value *v) { return tc_attention_maker(v); }
 /* The index of q among the arguments of a product; k or v is the next one. */
 static int first_factor(const tc_node *n) { return is(n, "baddbmm"); }
 static bool is_product(const tc_node *n) { return n && (is(n, "matmul") || is(n, "bmm")) && n->outs[0]->meta.rank >= 2; }
@@ -59,14 +64,14 @@ static bool one_of(const tc_node *n, const char *const *names) {
     while (*names && !is(n, *names)) names++;
     return *names != NULL;
 }
-/* The operand of a node that only changes sizes before the last two dimensions; NULL: the node does something else. */
-static tc_value *shown(const tc_node *n) {
+tc_value *tc_attention_shown(const tc_node *n) {
     tc_value *x = n && n->nargs ? tc_arg_value(n, 0) : NULL;
     if (!x || x->kind != TC_V_TENSOR || x->meta.dtype != n->outs[0]->meta.dtype) return NULL;
     if (is(n, "dropout") && tc_arg_bool(n, 2) && tc_arg_float(n, 1) != 0) return NULL;
     if (one_of(n, copies)) return same_sizes(&x->meta, &n->outs[0]->meta) ? x : NULL;
     return one_of(n, reshapes) && same_from(&x->meta, &n->outs[0]->meta, 2) ? x : NULL;
 }
+static tc_value *shown(const tc_node *n) { return tc_attention_shown(n); }
 
 /* A number known before the run: a literal, or a tensor of this type filled with one. */
 static bool number(const tc_node *n, int i, tc_dtype dtype, double *out) {
@@ -81,7 +86,7 @@ static bool number(const tc_node *n, int i, tc_dtype dtype, double *out) {
     return before && is(before, "full") && number(before, 1, dtype, out);
 }
 
-static bool has_readers(const tc_value *v, int n) { return (uintptr_t)v->aux == (uintptr_t)n; }
+static bool has_readers(const tc_value *v, int n) { return tc_attention_has_readers(v, n); }
 static bool only_reader(const tc_value *v) { return has_readers(v, 1); }
 
 static bool add_factor(pattern *p, const tc_node *n, int i, bool divide) {
@@ -111,6 +116,21 @@ static bool add_baddbmm(pattern *p, const tc_node *n) {
     return alpha == 1 || add_factor(p, n, 4, false);
 }
 
+/* Is n a node that fills scores where a mask says? */
+static bool read_fill(const tc_node *n, tc_value **out_scores, masking *out) {
+    const bool where = is(n, "where");
+    if (!where && !is(n, "masked_fill")) return false;
+    const int at = where ? 1 + !(tc_arg_meta(n, 1) && tc_arg_meta(n, 1)->rank) : 0; /* the scores' argument */
+    const tc_meta *m = &n->outs[0]->meta;
+    tc_value *s = tc_arg_value(n, at);
+    double value;
+    if (!s || s->kind != TC_V_TENSOR || s->meta.dtype != m->dtype || !same_sizes(&s->meta, m)) return false;
+    if (!number(n, where ? 3 - at : 2, m->dtype, &value)) return false;
+    *out = (masking){tc_arg_value(n, !where), true, !where || at == 2, value};
+    *out_scores = s;
+    return true;
+}
+
 /* v, which only that many nodes read: is it computed from the scores before the softmax of an attention? */
 static bool read_scores(pattern *p, const tc_value *v, int readers, int steps) {
     const tc_node *n = maker(v);
@@ -120,19 +140,17 @@ static bool read_scores(pattern *p, const tc_value *v, int readers, int steps) {
     const tc_value *x = shown(n);
     if (x) return read_scores(p, x, 1, steps - 1);
     pattern before = *p;
-    const bool mul = is(n, "mul"), div = is(n, "div") && n->nargs == 2, add = is(n, "add"), where = is(n, "where"), fill = is(n, "masked_fill");
-    for (int i = 0; i < (mul || add ? 2 : mul || div || where || fill); i++, *p = before) {
-        int at = where ? 1 + !(tc_arg_meta(n, 1) && tc_arg_meta(n, 1)->rank) : i; /* the scores' argument */
-        const tc_value *s = tc_arg_value(n, at);
-        tc_value *other = tc_arg_value(n, where ? 0 : 1 - at);
-        double value;
-        const tc_dtype dtype = n->outs[0]->meta.dtype;
-        if (!s || s->kind != TC_V_TENSOR || s->meta.dtype != dtype || !same_sizes(&s->meta, &n->outs[0]->meta)) continue;
+    tc_value *filled;
+    masking m;
+    if (read_fill(n, &filled, &m)) return add_mask(p, n, m) && read_scores(p, filled, 1, steps - 1);
+    const bool mul = is(n, "mul"), div = is(n, "div") && n->nargs == 2, add = is(n, "add");
+    for (int i = 0; i < (mul || add ? 2 : div); i++, *p = before) {
+        const tc_value *s = tc_arg_value(n, i);
+        tc_value *other = tc_arg_value(n, 1 - i);
+        if (!s || s->kind != TC_V_TENSOR || s->meta.dtype != n->outs[0]->meta.dtype || !same_sizes(&s->meta, &n->outs[0]->meta)) continue;
         bool read = false;
-        if (mul || div) read = add_factor(p, n, 1 - at, div);
-        else if (add) read = other && tc_scalar_to_double(n->args[2].scalar) == 1 && add_mask(p, n, (masking){.mask = other});
-        else if (where) read = number(n, 3 - at, dtype, &value) && add_mask(p, n, (masking){other, true, at == 2, value});
-        else read = number(n, 2, dtype, &value) && add_mask(p, n, (masking){other = tc_arg_value(n, 1), true, true, value});
+        if (mul || div) read = add_factor(p, n, 1 - i, div);
+        else read = other && tc_scalar_to_double(n->args[2].scalar) == 1 && add_mask(p, n, (masking){.mask = other});
         if (read && read_scores(p, s, 1, steps - 1)) return true;
     }
     return false;
@@ -216,21 +234,76 @@ static bool masks_fit(const pattern *p) {
     return true;
 }
 
+/* x, which only that many nodes read, as a function of scores that nothing else reads, filled by masks with one value or not. */
+static bool read_changed(pattern *p, tc_value *x, int readers, int steps) {
+    const pattern before = *p;
+    tc_value *filled, *view = has_readers(x, readers) ? shown(maker(x)) : NULL;
+    masking m;
+    if (steps && view && same_sizes(&view->meta, &x->meta)) return read_changed(p, view, 1, steps - 1);
+    if (steps && has_readers(x, readers) && read_fill(maker(x), &filled, &m) && (!p->nmasks || m.fill == p->masks[0].fill) &&
+        add_mask(p, maker(x), m) && read_changed(p, filled, 1, steps - 1))
+        return true;
+    *p = before;
+    p->changed = x;
+    p->raw = tc_attention_region(x, readers, &p->scores);
+    return p->raw != NULL;
+}
+
+static bool is_16_bits(tc_dtype d) { return d == TC_BF16 || d == TC_F16; }
+/* What v is a copy of, of type `from`; NULL: it is something else. */
+static tc_value *copy_of(const tc_value *v, tc_dtype from) {
+    const tc_node *n = maker(v);
+    tc_value *x = n && n->nargs && one_of(n, copies) && !is(n, "dropout") ? tc_arg_value(n, 0) : NULL;
+    return x && x->kind == TC_V_TENSOR && x->meta.dtype == from && same_sizes(&x->meta, &v->meta) ? x : NULL;
+}
+/* Does v hold numbers of that type, seen or arranged in any way? */
+static bool holds(const tc_value *v, tc_dtype type) {
+    for (const tc_node *n; v && v->meta.dtype != type; v = tc_arg_value(n, 0)) {
+        if (!(n = maker(v)) || !n->nargs || (!n->op->view_alias && !one_of(n, copies) && !one_of(n, reshapes)) || is(n, "dropout")) return false;
+        const tc_value *x = tc_arg_value(n, 0);
+        if (!x || x->kind != TC_V_TENSOR || (x->meta.dtype != type && x->meta.dtype != v->meta.dtype)) return false;
+    }
+    return v != NULL;
+}
+static bool has_tensor_factor(const pattern *p) {
+    for (int i = 0; i < p->nfactors; i++)
+        if (p->factors[i].by.kind == TC_A_VALUE) return true;
+    return false;
+}
+/* The node after n that takes the logsumexp over keys of x. */
+static const tc_node *logsumexp_of(const tc_node *n, const tc_value *x) {
+    for (n = n->next; n; n = n->next)
+        if (is(n, "logsumexp") && tc_arg_value(n, 0) == x && last_dimension(n, 1, x->meta.rank) && !tc_arg_bool(n, 2)) return n;
+    return NULL;
+}
+static const tc_value *before_views(const tc_value *w) {
+    for (const tc_value *x; (x = shown(maker(w))) && only_reader(w); w = x) {}
+    return w;
+}
+
 static bool read_pattern(const tc_node *n, pattern *p) {
     *p = (pattern){.result = n};
-    if (!is_product(n) || (n->outs[0]->meta.dtype != TC_F32 && n->outs[0]->meta.dtype != TC_F64)) return false;
-    const tc_value *w = tc_arg_value(n, 0);
-    for (const tc_value *x; (x = shown(maker(w))) && only_reader(w); w = x) {}
+    if (!is_product(n)) return false;
+    p->type = n->outs[0]->meta.dtype;
+    const bool rounded = is_16_bits(p->type);
+    if (!rounded && p->type != TC_F32 && p->type != TC_F64) return false;
+    const tc_value *w = before_views(tc_arg_value(n, 0));
+    if (rounded && only_reader(w)) w = copy_of(w, TC_F32) ? before_views(copy_of(w, TC_F32)) : w;
     int readers;
-    const tc_value *soft = only_reader(w) ? softened(w, &readers, &p->safe) : NULL;
-    if (!soft) return false;
+    tc_value *soft = only_reader(w) ? softened(w, &readers, &p->safe) : NULL;
+    if (!soft || (rounded && soft->meta.dtype != TC_F32)) return false;
+    if (has_readers(soft, readers + 1) && (p->lse = logsumexp_of(n, soft))) readers++;
     p->level = &soft->meta;
     const tc_meta *v = tc_arg_meta(n, 1);
-    if (!v || v->rank < 2 || !read_scores(p, soft, readers, STEPS) || p->level->rank > 4 || !masks_fit(p)) return false;
+    const pattern before = *p;
+    bool fits = v && v->rank >= 2 && read_scores(p, soft, readers, STEPS) && masks_fit(p) && !(rounded && has_tensor_factor(p));
+    if (!fits) *p = before, fits = v && v->rank >= 2 && read_changed(p, soft, readers, STEPS);
+    if (!fits || p->level->rank > 4) return false;
     const int at = first_factor(p->scores);
     const tc_meta *q = tc_arg_meta(p->scores, at);
-    return q && q->rank >= 2 && tc_arg_meta(p->scores, at + 1)->rank >= 2 && narrow_enough(q->size[q->rank - 1]) &&
-           narrow_enough(v->size[v->rank - 1]);
+    for (int i = 0; i < 2; i++)
+        if (!tc_arg_value(p->scores, at + i) || !holds(tc_arg_value(p->scores, at + i), p->type)) return false;
+    return q->rank >= 2 && tc_arg_meta(p->scores, at + 1)->rank >= 2 && narrow_enough(q->size[q->rank - 1]) && narrow_enough(v->size[v->rank - 1]);
 }
 
 /* ---- what is emitted ---- */
@@ -319,6 +392,31 @@ static tc_value *joined_masks(tc_emit *e, const pattern *p, tc_dtype dtype, doub
     return all;
 }
 
+/* The heads of which x, [B, H, S, E], has each several times in sequence; NULL: it has none. */
+static tc_value *before_repeat(const tc_value *x) {
+    const tc_node *n = maker(x);
+    const tc_value *many = n && one_of(n, reshapes) && x->meta.rank == 4 ? tc_arg_value(n, 0) : NULL; /* [B, heads, times, S, E] */
+    if (!many || many->meta.rank != 5 || many->meta.size[0] != x->meta.size[0] || !same_from(&many->meta, &x->meta, 2)) return NULL;
+    for (const tc_value *y; (y = copy_of(many, many->meta.dtype)); many = y) {}
+    if (!is(maker(many), "expand")) return NULL;
+    const tc_value *one = tc_arg_value(maker(many), 0);
+    if (one->meta.rank != 5 || !tc_sym_is_int(one->meta.size[2], 1) || !same_from(&one->meta, &many->meta, 2) || !is(maker(one), "unsqueeze"))
+        return NULL;
+    tc_value *heads = tc_arg_value(maker(one), 0);
+    const tc_sym want[4] = {many->meta.size[0], many->meta.size[1], many->meta.size[3], many->meta.size[4]};
+    return has_sizes(&heads->meta, want, 4) && heads->meta.dtype == x->meta.dtype ? heads : NULL;
+}
+/* What x is a copy of, as the type that it holds. */
+static tc_value *original(tc_value *x, tc_dtype type) {
+    for (tc_value *y; (y = copy_of(x, x->meta.dtype)) || (y = copy_of(x, type)); x = y) {}
+    return x;
+}
+/* Keys and values of the heads that groups of query heads share. */
+static void join_groups(tc_value **k, tc_value **v, tc_dtype type) {
+    tc_value *heads[2] = {before_repeat(*k), before_repeat(*v)};
+    if (heads[0] && heads[1] && heads[0]->meta.size[1] == heads[1]->meta.size[1]) *k = original(heads[0], type), *v = original(heads[1], type);
+}
+
 static tc_status as_attention(tc_emit *e, const tc_node *n) {
     pattern p;
     if (!read_pattern(n, &p)) TC_BUG("attention was found and is not there");
@@ -327,12 +425,24 @@ static tc_status as_attention(tc_emit *e, const tc_node *n) {
     tc_value *q = operand(e, tc_arg_value(p.scores, at), first, p.level), *k = operand(e, tc_arg_value(p.scores, at + 1), first, p.level),
              *v = operand(e, tc_arg_value(n, 1), second, p.level);
     if (!q || !k || !v) return tc_e_done(e);
+    k = original(k, p.type);
     k = swaps_last(maker(k)) ? tc_arg_value(maker(k), 0) : tc_emit_call(e, "aten::transpose.int", "vii", k, (int64_t)-2, (int64_t)-1);
+    if (!k) return tc_e_done(e);
+    q = original(q, p.type), k = original(k, p.type), v = original(v, p.type);
+    join_groups(&k, &v, p.type);
+    q = tc_e_cast(e, q, p.type), k = tc_e_cast(e, k, p.type);
     tc_arg scale;
     double fill;
     q = scaled(e, &p, q, &scale);
-    tc_value *mask = joined_masks(e, &p, second->dtype, &fill);
-    tc_value *y = tc_emit_call(e, "tc::attention", "vvvfbvafb", four(e, q), four(e, k), four(e, v), 0.0, 0, mask, &scale, fill, (int)p.safe);
+    tc_value *mask = joined_masks(e, &p, first->dtype, &fill);
+    tc_value *y = tc_emit_call(e, "tc::attention", "vvvfbvafbvv", four(e, q), four(e, k), four(e, v), 0.0, 0, mask, &scale, fill, (int)p.safe, p.raw,
+                               p.changed);
+    if (y && p.lse) {
+        const tc_meta *m = &p.lse->outs[0]->meta;
+        tc_value *l = tc_emit_out(y, 1);
+        if (!same_sizes(&l->meta, m)) l = tc_emit_call(e, "aten::reshape", "vS", l, m->size, m->rank);
+        if (l) tc_graph_replace(e->graph, p.lse->outs[0], l);
+    }
     if (y && !same_sizes(&y->meta, second)) y = tc_emit_call(e, "aten::reshape", "vS", y, second->size, second->rank);
     tc_emit_result(e, 0, y);
     return tc_e_done(e);

@@ -226,7 +226,7 @@ static tc_status bind_in_tile(binder *x, const tc_loop *l, const tc_value *v) {
         if (d == t->rank - 1) t->stride[d] = 1;
         else t->stride[d] = step, step *= t->size[d];
     }
-    for (int d = 0, a; d < t->rank - 2; d++)
+    for (int d = 0, a; d < t->rank - 2 && l->buffers.data[st->buffer].value == v; d++)
         if (tc_affine_is_axis(&st->index[d], &a) && !(l->inst.data[st->value].axes >> a & 1)) t->stride[d] = 0;
     return NULL;
 }
@@ -237,7 +237,7 @@ static tc_status bind_tile(binder *x, const tc_group *g, int index) {
     tc_status s = NULL;
     for (size_t i = 0; i < l->buffers.len && !s; i++) {
         c.id[i] = (int)l->buffers.data[i].value->id;
-        if (l->buffers.data[i].written) s = bind_in_tile(x, l, l->buffers.data[i].value);
+        if (l->buffers.data[i].written || l->buffers.data[i].replaced) s = bind_in_tile(x, l, l->buffers.data[i].value);
         else bind_use(x, l->buffers.data[i].value);
     }
     if (!s) s = bind_code(x, l, &x->f->schedules[index], index, true, &c);
@@ -245,7 +245,7 @@ static tc_status bind_tile(binder *x, const tc_group *g, int index) {
     return s;
 }
 tc_status bind_tiles(binder *x, const tc_group *g, int index, int *last) {
-    bool stored = x->e->for_c || bind_unknown(x, g);
+    bool stored = bind_unknown(x, g);
     for (int k = 0; k < TC_TILES && g->tiles[k]; k++) stored |= bind_unknown(x, &x->f->plan->groups.data[tile_group(x->f, index, g->tiles[k])]);
     for (int k = 0; k < TC_TILES && g->tiles[k]; k++) {
         const int at = tile_group(x->f, index, g->tiles[k]);

@@ -430,7 +430,7 @@ static void run_tile(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, 
     void **data = j->tile_data + (size_t)worker * (size_t)j->b->nbuffers;
     const tc_loop *l = j->b->schedule->loop;
     for (int k = 0; k < j->b->nbuffers; k++) /* where element 0 of the operand would be */
-        if (l->buffers.data[k].written)
+        if (l->buffers.data[k].written || l->buffers.data[k].replaced)
             data[k] = (void *)((uintptr_t)tile - (uintptr_t)(r0 * TC_TILE_COLUMNS + c0) * tc_dtype_size(l->buffers.data[k].dtype));
     run_region(j, r0, nr, c0, nc, worker);
 }

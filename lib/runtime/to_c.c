@@ -187,10 +187,10 @@ tc_status to_c_copy(writer *w, const tc_tensor *to, const char *to_at, const tc_
     return NULL;
 }
 
-/* A loop that otherwise runs on parts, over the whole: an epilogue after the kernel, an operand before it. */
+/* An epilogue, which otherwise runs on parts, over the whole. */
 static tc_status write_whole(writer *w, const call *c, const tc_loop *l) {
     tc_loop *whole = tc_arena_dup(&w->a, l, sizeof *whole);
-    whole->region = whole->tile = false;
+    whole->region = false;
     whole->columns = 0;
     return write_loop(w, c, whole);
 }
@@ -203,7 +203,7 @@ static tc_status write_call(writer *w, const call *c) {
         tc_buf_puts(&w->calls, " */\n");
     }
     switch (c->kind) {
-    case CALL_LOOP: return c->group->loop->tile ? write_whole(w, c, c->group->loop) : write_loop(w, c, c->group->loop);
+    case CALL_LOOP: return write_loop(w, c, c->group->loop);
     case CALL_KERNEL: TC_TRY(to_c_kernel(w, c)); return c->group->epilogue ? write_whole(w, c, c->group->epilogue) : NULL;
     case CALL_COPY: {
         const tc_tensor *t = c->copy[0].storage ? &c->copy[0] : &w->b->t[c->id[0]];

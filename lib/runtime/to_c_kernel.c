@@ -200,32 +200,18 @@ static tc_status write_convolution_backward(writer *w, const call *c, const char
     return NULL;
 }
 
-typedef struct {
-    const tc_value *v;
-    bool found;
-} search;
-static void look(void *ctx, tc_value **place) {
-    search *s = ctx;
-    s->found = s->found || *place == s->v;
-}
-static bool is_used(const tc_graph *g, const tc_value *v) {
-    search s = {v, false};
-    for (tc_node *n = g->first; n; n = n->next) tc_node_each_input(n, look, &s);
-    for (int i = 0; i < g->noutputs; i++) s.found = s.found || g->outputs[i] == v;
-    return s.found;
-}
-
-/* query, key, value, dropout_p, is_causal, attn_mask, scale -> output, logsumexp (which must be unused) */
+/* query, key, value, dropout_p, is_causal, attn_mask, scale -> output, logsumexp; of tc::attention fill, safe, scores, changed follow */
 static tc_status write_attention(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
     const tc_kcall kc = {.args = k->args, .nargs = c->group->node->nargs};
-    to_c_operand x[4];
+    to_c_operand x[5] = {{0}};
     to_c_operand o = {&k->outs[0], NULL};
+    const bool written = kc.nargs > 7; /* tc::attention */
+    const char *lse = "0";
     (void)kind;
-    for (int i = 0; i < 4; i++) TC_TRY(to_c_argument(w, k, i < 3 ? i : 5, &x[i]));
+    for (int i = 0; i < 4 + written; i++) TC_TRY(to_c_argument(w, k, i < 3 ? i : i == 3 ? 5 : 10, &x[i]));
     TC_TRY(to_c_address(w, k->out_id[0], &o.at));
-    const bool written = c->group->node->nouts == 1; /* tc::attention */
-    if (!written && is_used(w->f->g, c->group->node->outs[1])) return tc_error(TC_UNSUPPORTED, "the logsumexp of attention as C");
+    if (k->out_id[1] >= 0) TC_TRY(to_c_address(w, k->out_id[1], &lse));
     const to_c_operand result = o;
     size_t used = 0;
     if (!tc_is_float(x[0].t->dtype)) return tc_error(TC_UNSUPPORTED, "attention of %s as C", tc_dtypes[x[0].t->dtype].torch);
@@ -233,12 +219,13 @@ static tc_status write_attention(writer *w, const call *c, const char *kind) {
     o = wide_result(w, result, &used);
     const tc_tensor *q = x[0].t, *key = x[1].t, *v = x[2].t;
     int r = q->rank;
-    int64_t d = q->size[r - 1], dv = v->size[r - 1], st[4][4] = {{0}}, h = r == 4 ? q->size[1] : 1;
+    int64_t d = q->size[r - 1], dv = v->size[r - 1], st[5][4] = {{0}}, h = r == 4 ? q->size[1] : 1;
     if (d > 256 || dv > 256 || tc_k_float(&kc, 3) != 0)
         return tc_error(TC_UNSUPPORTED, "attention with more than 256 elements a head, or dropout, as C");
     for (int t = 0; t < 3; t++)
         for (int i = 0; i < r; i++) st[t][r == 3 && i == 0 ? 0 : 4 - r + i] = x[t].t->stride[i];
-    for (int i = 0; x[3].t && i < 4; i++) st[3][3 - i] = step(x[3].t, i);
+    for (int t = 3; t < 5; t++)
+        for (int i = 0; x[t].t && i < 4; i++) st[t][3 - i] = step(x[t].t, i);
     if (x[3].t && r == 3) st[3][0] = st[3][1], st[3][1] = 0;
     double scale = tc_k_given(&kc, 6) ? tc_k_float(&kc, 6) : 1 / sqrt((double)d);
     int64_t sizes[7] = {r >= 3 ? q->size[0] : 1, h, r == 4 && key->size[1] ? h / key->size[1] : 1, q->size[r - 2], key->size[r - 2], d, dv};
@@ -248,15 +235,16 @@ static tc_status write_attention(writer *w, const call *c, const char *kind) {
                        : filled < 0     ? "-__builtin_inf()"
                        : filled > 0     ? "__builtin_inf()"
                                         : "__builtin_nan(\"\")";
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a, %s, %s};\n",
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, {%s}, %d, %d, %a, %s, %s};\n",
                   to_c_list(w, sizes, 7), to_c_list(w, st[0], 4), to_c_list(w, st[1], 4), to_c_list(w, st[2], 4), to_c_list(w, st[3], 4),
-                  tc_k_bool(&kc, 4), x[3].t && x[3].t->dtype == TC_BOOL, scale, fill,
+                  to_c_list(w, st[4], 4), tc_k_bool(&kc, 4), x[3].t && x[3].t->dtype == TC_BOOL, scale, fill,
                   written && sizes[4] && !tc_k_bool(&kc, 8) ? "__builtin_nan(\"\")" : "0");
     tc_buf_printf(&w->calls,
-                  "        const tc_c_attention_call_%s call = {&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s)};\n        "
+                  "        const tc_c_attention_call_%s call = {&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s "
+                  "*)(%s), (%s *)(%s)};\n        "
                   "tc_c_split(&threads, %lld, %lld, tc_c_attention_range_%s, &call);\n    }\n",
-                  S, ty, x[0].at, ty, x[1].at, ty, x[2].at, x[3].at, ty, o.at, (long long)(sizes[0] * sizes[1] * sizes[3]),
-                  (long long)(sizes[4] * (d + dv)), S);
+                  S, ty, x[0].at, ty, x[1].at, ty, x[2].at, ty, x[4].at ? x[4].at : "0", x[3].at, ty, o.at, ty, lse,
+                  (long long)(sizes[0] * sizes[1] * sizes[3]), (long long)(sizes[4] * (d + dv)), S);
     round_result(w, result, o);
     return NULL;
 }

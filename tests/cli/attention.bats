@@ -123,12 +123,22 @@ class After(Masked):
 
 
 class Types(Masked):
-    """Scores of another type than the result's, and a fill that its own type rounds: as written."""
+    """Scores of another type than the result's: as written."""
 
     def attend(self, q, k, v, m):
         a = (q.half() @ k.half().mT + torch.zeros(T, T)).softmax(-1) @ v
         b = ((q * 4).long() @ (k * 4).long().mT / 2.0).softmax(-1) @ v
-        return a + b + torch.where(m, q @ k.mT, torch.full([], 3.7, dtype=torch.int64)).softmax(-1) @ v
+        return a + b
+
+
+class Rounded(Masked):
+    def attend(self, q, k, v, m):
+        return torch.where(m, q @ k.mT, torch.full([], 3.7, dtype=torch.int64)).softmax(-1) @ v
+
+
+class Three(Masked):
+    def attend(self, q, k, v, m):
+        return (q @ k.mT).masked_fill(~m, 3).softmax(-1) @ v
 
 
 class Written(Masked):
@@ -171,10 +181,11 @@ class Weights(Masked):
 
 
 class Scaled(Masked):
-    """Masks that are scaled with the scores, and weights that are changed: no attention."""
+    """Scores that two softmaxes read, and weights that are changed: no attention."""
 
     def attend(self, q, k, v, m):
-        a = (q @ k.mT).masked_fill(~m, -3.0) * 0.5
+        a = q @ k.mT
+        a = a.sin() * 0.5 + a.softmax(-2)
         b = (q @ k.mT).softmax(-1).relu()
         c = torch.baddbmm(k[0] @ k[0].mT, q[0], k[0].mT, beta=0.5).softmax(-1) @ v[0]
         return a.softmax(-1) @ v + b @ v + (q @ k.mT).softmax(-2) @ v + c
@@ -197,7 +208,7 @@ kernels() { tc-compile -v $1.pt2 -o compiled.pt2 2>&1 | sed -n 's/^ *[0-9]* kern
 values() { tc-run $1.pt2 --input x=@x.npy --input m=@$2.npy "${@:3}"; }
 
 @test "spellings of attention are one kernel, with the values of scaled_dot_product_attention" {
-    local rows=(Plain:Free Before:Free Einsum:Free Bmm:Free Baddbmm:Free Biased:Keys Tensors:Both Filled:Keys Low:Keys Twice:Both After:Both Written:Free Rows:Keys)
+    local rows=(Plain:Free Before:Free Einsum:Free Bmm:Free Baddbmm:Free Biased:Keys Tensors:Both Filled:Keys Low:Keys Twice:Both After:Both Written:Free Rows:Keys Rounded:Three)
     for row in "${rows[@]}"; do
         model ${row%:*}
         model ${row#*:}
@@ -439,6 +450,7 @@ class M(nn.Module):
         super().__init__()
         self.kind = kind
         self.cut = torch.arange(4) * 40 + 25
+        self.cap = nn.Parameter(torch.tensor([2.0, 3, 4, 5]))
     def forward(self, x, doc):
         q, k, v = (y.unflatten(-1, (4, 16)).transpose(1, 2) for y in (x, x.cos(), x.tanh()))
         B, H, T, _ = q.shape
@@ -457,9 +469,18 @@ class M(nn.Module):
         if self.kind == "scored":
             mask = create_block_mask(lambda b, h, i, j: (i >= j) & (i > 2), None, None, T, T)
             return flex_attention(q[0][None], k[0][None], v[0][None], lambda s, b, h, i, j: s + (j - i) * torch.exp2(-2.0 * h), mask)
+        if self.kind in ("capped", "halves"):  # no sum of scores and something else, grouped heads, logsumexp
+            d = torch.bfloat16 if self.kind == "halves" else x.dtype
+            mask = create_block_mask(lambda b, h, i, j: (i >= j) & (doc[b, i] == doc[b, j]), B, None, T, T)
+            y, lse = flex_attention(q.to(d), k[:, :2].to(d), v[:, :2].to(d), lambda s, b, h, i, j: self.cap[h] * torch.tanh(s / self.cap[h]) - (i - j) * 0.01,
+                                    mask, enable_gqa=True, return_lse=True)
+            return y + lse[..., None]
         if self.kind == "filled":
             return (q @ k.mT / 4).masked_fill(~causal, -1e4).softmax(-1) @ v
         return F.scaled_dot_product_attention(q, k, v, causal & (i[:, None] % 200 > 2))
+class Y(nn.Module):
+    def forward(self, n):
+        return (torch.arange(2 * 70 * 16) * 7.7 * n).sin().view(1, 2, 70, 16)
 class X(nn.Module):
     def forward(self, n):
         return tuple(y for T in (300, 1, 65) for y in ((torch.arange(2 * T * 64) * 7.7).sin().view(2, T, 64), torch.arange(2 * T).view(2, T) // 97 % 3))
@@ -471,7 +492,7 @@ attend() { tc-run $1.pt2 --input x=@x$2.npy --input doc=@doc$2.npy "${@:3}"; }
 
 @test "a mask that the program computes is computed in tiles: the bits of a stored one, no memory for it" {
     tiled
-    for kind in docs shared scattered added scored filled rows; do
+    for kind in docs shared scattered added scored filled rows capped; do
         tc-export tiled.py:M --arg "kind='$kind'" --input x=BxTx64xf32 --input doc=BxTxi64 -o $kind.pt2
         tc-compile -v $kind.pt2 -o compiled.pt2 2>plan
         grep -q '^ *[0-9]* tile ' plan
@@ -485,13 +506,56 @@ attend() { tc-run $1.pt2 --input x=@x$2.npy --input doc=@doc$2.npy "${@:3}"; }
             TC_ISA=portable attend $kind $T --expect @$kind.want
         done
     done
-    TC_STEPS=0 attend docs 300 -o want.npy
-    tc-export tiled.py:M --arg "kind='docs'" --input x=2x300x64xf32 --input doc=2x300xi64 -o fixed.pt2
-    tc-compile fixed.pt2 --to exe -o filter
-    ./filter x=x300.npy doc=doc300.npy -o got.npy
-    cmp got.npy want.npy
-    arena=$(tc-compile -v fixed.pt2 -o compiled.pt2 2>&1 | sed -n 's/.*arena \([0-9]*\).*/\1/p')
-    [ "$arena" -lt $((3 * 2 * 300 * 64 * 4 + 300 * 300)) ] # query, key and value; the mask has 4 x 2 x 300 x 300 bytes
+    for kind in docs capped; do
+        attend $kind 300 --threads 1 -o want.npy
+        tc-export tiled.py:M --arg "kind='$kind'" --input x=2x300x64xf32 --input doc=2x300xi64 -o fixed.pt2
+        tc-compile fixed.pt2 --to exe -o filter
+        ./filter x=x300.npy doc=doc300.npy -o got.npy
+        cmp got.npy want.npy
+        arena=$(tc-compile -v fixed.pt2 -o compiled.pt2 2>&1 | sed -n 's/.*arena \([0-9]*\).*/\1/p')
+        [ "$arena" -lt $((3 * 2 * 300 * 64 * 4 + 300 * 300)) ] # query, key and value; the mask has 4 x 2 x 300 x 300 bytes, scores four times as many
+    done
+}
+
+@test "scores of 16-bit queries and keys are computed in float32 tiles, with the bits of any executor" {
+    tiled
+    tc-export tiled.py:M --arg "kind='halves'" --input x=BxTx64xf32 --input doc=BxTxi64 -o halves.pt2
+    tc-compile -v halves.pt2 -o compiled.pt2 2>plan
+    [ "$(grep -c '^ *[0-9]* tile ' plan)" -eq 2 ]
+    run ! grep -q bmm plan
+    attend halves 300 --threads 1 -o want.npy
+    attend halves 300 --threads 3 --expect @want.npy
+    attend compiled 300 --expect @want.npy
+    TC_STEPS=0 attend halves 300 --expect @want.npy --rtol 0.01 --atol 0.01
+}
+
+@test "scores that something else reads, or that come from data-dependent sizes, are stored" {
+    tiled
+    tc-export tiled.py:Y --input n=i64 | tc-run --input n=i64=1 -o x.npy
+    cat >stored.py <<'PY'
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.kind = kind
+
+    def forward(self, x, n):
+        if self.kind == "sized":
+            x = x[:, :, x[0, 0, :, 0] > -1]
+        if self.kind == "cond":
+            x = torch.cond(n > 0, lambda x: x * 2, lambda x: x + 1, (x,))
+        s = torch.tanh(x @ x.mT / 4) * (3 + (n.item() if self.kind == "number" else 0))
+        y = s.softmax(-1) @ x
+        return y + s.amax(-1, keepdim=True) if self.kind == "read" else y
+PY
+    for kind in sized cond number read; do
+        tc-export stored.py:M --arg "kind='$kind'" --input x=1x2x70x16xf32 --input n=i64 -o $kind.pt2
+        TC_STEPS=0 tc-run $kind.pt2 --input x=@x.npy --input n=i64=1 -o want.npy
+        tc-run $kind.pt2 --input x=@x.npy --input n=i64=1 --expect @want.npy --rtol 1e-5 --atol 1e-6
+    done
 }
 
 @test "blocks of a mask that heads share are looked through once, whatever repeats it" {
