@@ -41,13 +41,24 @@ class Alibi(nn.Module):
         return flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + (j - i) * 0.1 * (h + 1))
 
 
+class Capped(nn.Module):
+    def forward(self, q, k, v):
+        return flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: 20 * torch.tanh(s / 20))
+
+
+class CappedCausal(nn.Module):
+    def forward(self, q, k, v):
+        mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, q.shape[-2], k.shape[-2], device="cpu")
+        return flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: 20 * torch.tanh(s / 20), block_mask=mask)
+
+
 class Written(nn.Module):  # by hand, with a causal mask
     def forward(self, q, k, v):
         mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
         return (q @ k.transpose(-2, -1) * 0.125).masked_fill(~mask, float("-inf")).softmax(-1) @ v
 
 
-TABLE = {m.__name__: m for m in (Causal, Window, Scattered, Alibi, Written)}
+TABLE = {m.__name__: m for m in (Causal, Window, Scattered, Alibi, Capped, CappedCausal, Written)}
 
 
 def measure(f, seconds=4.0):
