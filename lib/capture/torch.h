@@ -178,5 +178,6 @@ V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *tensors, 
 bool tc_torch_hint(C *c, tc_sym var, tc_symvalue *out);
 bool tc_torch_eval_hint(C *c, tc_sym s, tc_symvalue *out);
 void tc_torch_copy_into(C *c, V dst, V src); /* dst.copy_(src): type and sizes of dst stay */
+void tc_torch_copy_strided(tc_tensor *dst, const tc_tensor *src);
 
 #endif

@@ -151,14 +151,43 @@ static V number_of(C *c, tc_tensor *t) {
     return r;
 }
 
-/* Executors return contiguous results: gives t the memory order of the shape rule, as for .to(memory_format=torch.channels_last). */
-static tc_status lay_out(tc_tensor *t, const tc_meta *m) {
+/* The concrete stride of dimension d; false: it is not known. A size that the data decided, as nonzero's, may be a stride. */
+static bool stride_of(const tc_tensor *t, const tc_meta *m, int d, int64_t *out) {
+    int k = 0;
+    while (k < m->rank && m->stride[d] != m->size[k]) k++;
+    if (k == m->rank) return tc_sym_const_int(m->stride[d], out);
+    *out = t->size[k];
+    return true;
+}
+/* A copy of t with these strides, between whose elements there is room. */
+static tc_status spread(tc_tensor *t, const int64_t *stride) {
+    int64_t span = 1;
+    tc_tensor room, made;
+    for (int d = 0; d < t->rank; d++) span += (t->size[d] - 1) * stride[d];
+    TC_TRY(tc_tensor_empty(t->dtype, 1, &span, &room));
+    memset(tc_tensor_data(&room), 0, room.storage->bytes);
+    tc_status st = tc_tensor_view(room.storage, t->dtype, t->rank, t->size, stride, 0, &made);
+    tc_tensor_deinit(&room);
+    if (st) return st;
+    tc_torch_copy_strided(&made, t);
+    tc_tensor_deinit(t);
+    *t = made;
+    return NULL;
+}
+/* Executors return contiguous results, and parts of them: gives t the memory order of the shape rule, as for .to(memory_format=torch.channels_last).
+ * view: t may be a view of an operand. */
+static tc_status lay_out(tc_tensor *t, const tc_meta *m, bool view) {
     int order[TC_MAX_RANK];
     int64_t stride[TC_MAX_RANK];
     bool lies = true;
-    if (!m->stride || !t->storage || !tc_tensor_is_contiguous(t)) return NULL;
+    if (!t->storage || (view && !tc_tensor_is_contiguous(t))) return NULL;
+    tc_tensor rows;
+    TC_TRY(tc_tensor_contiguous(t, &rows));
+    tc_tensor_deinit(t);
+    *t = rows;
+    if (!m->stride || !tc_tensor_numel(t)) return NULL;
     for (int d = 0; d < t->rank; d++) {
-        if (!tc_sym_const_int(m->stride[d], &stride[d])) return NULL;
+        if (!stride_of(t, m, d, &stride[d])) return NULL;
         lies &= stride[d] == t->stride[d] || t->size[d] == 1;
         int at = d;
         for (; at && stride[order[at - 1]] < stride[d]; at--) order[at] = order[at - 1];
@@ -174,7 +203,7 @@ static tc_status lay_out(tc_tensor *t, const tc_meta *m) {
     for (int d = 0; d < t->rank; d++) same &= back.stride[d] == stride[d] || t->size[d] == 1;
     tc_tensor_deinit(same ? t : &made);
     if (same) *t = back;
-    return NULL;
+    return same || stride[order[t->rank - 1]] < 1 ? NULL : spread(t, stride);
 }
 
 /* as_strided refers to memory: its operand becomes all of t's storage. */
@@ -243,12 +272,13 @@ static void execute(C *c, const concrete_call *call, V *made) {
         tc_memory_check(c, (size_t)n * sizeof *out);
         out = tc_xcalloc((size_t)n, sizeof *out);
     }
+    const bool view = tc_op_may_alias(call->op);
     tc_status st = T->eval.call(T->eval.self, call->op, call->a, call->nargs, call->gen ? call->gen : T->gen, out, n);
     for (int i = 0, k = 0; i < call->nouts && !st; i++) {
         const int many = outs[i].kind == TC_V_LIST ? outs[i].nlist : 1;
         for (int j = 0; j < many && !st; j++, k++) {
             const tc_value *v = outs[i].kind == TC_V_LIST ? outs[i].list[j] : &outs[i];
-            if (v->kind == TC_V_TENSOR) st = lay_out(&out[k], &v->meta);
+            if (v->kind == TC_V_TENSOR) st = lay_out(&out[k], &v->meta, view);
         }
     }
     for (int i = 0; i < n && !st; i++) {

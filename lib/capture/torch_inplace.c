@@ -9,7 +9,7 @@
 
 /* ---- copies ---- */
 /* Copies element by element through strides, with PyTorch's conversion; sizes are equal or broadcast from 1. */
-static void copy_strided(tc_tensor *dst, const tc_tensor *src) {
+void tc_torch_copy_strided(tc_tensor *dst, const tc_tensor *src) {
     int64_t index[TC_MAX_RANK] = {0}, n = tc_tensor_numel(dst), so = src->offset, d_o = dst->offset;
     int lead = dst->rank - src->rank;
     size_t size = tc_dtype_size(dst->dtype);
@@ -64,7 +64,7 @@ void tc_torch_copy_into(C *c, V dst, V src) {
     if (d->dtype == s->dtype && tc_tensor_is_contiguous(d)) {
         tc_tensor wide = broadcast(s, d->rank, d->size);
         tc_tensor_pack(&wide, tc_tensor_data(d));
-    } else copy_strided(d, s);
+    } else tc_torch_copy_strided(d, s);
     tc_tensor_deinit(&same);
 }
 

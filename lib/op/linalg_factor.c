@@ -83,7 +83,7 @@ static tc_status shape_solve_triangular(tc_shape_ctx *c) {
     TC_TRY(tc_la_batch(c, 0, 2, 1, 2, &d));
     tc_la_push(&d, b->size[b->rank - 2]);
     tc_la_push(&d, b->size[b->rank - 1]);
-    return left ? tc_sh_out(c, 0, a->dtype, &d) : tc_sh_out_columns(c, 0, a->dtype, &d);
+    return tc_sh_out_columns(c, 0, a->dtype, &d);
 }
 /* B of any type is cast to self's. */
 static bool same_types(const tc_node *n) { return tc_arg_value(n, 0)->meta.dtype == tc_arg_value(n, 1)->meta.dtype; }
@@ -291,7 +291,7 @@ static tc_status shape_ldl_solve(tc_shape_ctx *c) {
     TC_TRY(tc_la_batch(c, 0, 2, 2, 2, &d));
     tc_la_push(&d, b->size[b->rank - 2]);
     tc_la_push(&d, b->size[b->rank - 1]);
-    return tc_sh_out(c, 0, a->dtype, &d);
+    return tc_sh_out_columns(c, 0, a->dtype, &d);
 }
 
 /* ---- info: the error of the first matrix that has one ---- */

@@ -119,7 +119,14 @@ static tc_status shape_groups(tc_shape_ctx *c, bool has_dim, int dim, bool inver
         else inv.size[0] = tc_sym_int(y, 0);
     }
     n.size[0] = counts ? groups : tc_sym_int(y, 0);
-    TC_TRY(tc_sh_out(c, 0, m->dtype, &values));
+    tc_sym stride[TC_MAX_RANK] = {NULL}, step = tc_sym_int(y, 1); /* slices one after the other, as if dim were the first dimension */
+    for (int k = values.rank - 1; has_dim && k >= 0; k--) {
+        if (k == dim) continue;
+        stride[k] = step;
+        step = tc_sym_mul(y, step, values.size[k]);
+    }
+    if (has_dim) stride[dim] = step;
+    TC_TRY(tc_sh_out_strided(c, 0, m->dtype, &values, has_dim ? stride : NULL));
     TC_TRY(tc_sh_out(c, 1, TC_I64, &inv));
     return tc_sh_out(c, 2, TC_I64, &n);
 }

@@ -2,6 +2,7 @@
  * operator and, for each argument, its literal value or the type and sizes of its tensor. */
 #include "runtime/frame.h"
 
+#include "base/text.h"
 #include "op/emit.h"
 #include "op/functionalise.h"
 
@@ -20,7 +21,7 @@ typedef struct {
     tc_exec *e;
     int nin;
     bool view;  /* the results may be views of the arguments */
-    bool packs; /* contiguous(): a view only of a contiguous tensor; strides are not in the key */
+    bool packs; /* contiguous(), ravel(): a view only of a contiguous tensor; strides are not in the key */
 } entry;
 
 static void entry_free(entry *n) {
@@ -161,7 +162,7 @@ static tc_status build(tc_evaluator *v, const tc_op *op, const tc_arg *args, int
     o.costs = &v->costs;
     n->nin = p->ninputs;
     n->view = tc_op_may_alias(op);
-    n->packs = !strcmp(tc_op_schema(op)->name, "contiguous");
+    n->packs = tc_word_in(" contiguous ravel ", tc_op_schema(op)->name);
     return tc_exec_create(p, &o, &n->e);
 }
 

@@ -33,3 +33,10 @@ show("two ellipses", lambda: x[..., 1, ...])
 show("ellipses too far", lambda: x[..., ..., 1])
 show("step over one", lambda: x[:, ::3])
 print(f"{t(2)} {t(2.5):.2f} {t(True)} {t([1])} {torch.nn.Parameter(t(1.0)).data}", "%s" % t(3), "{} {!r}".format(t(4), t(5)))
+
+# strides of results: by columns, with room between the rows, one dimension of indices after the other, slices of unique
+M, R, grid = torch.eye(3).repeat(2, 1, 1), torch.ones(2, 3, 2), torch.arange(24.).view(4, 3, 2)
+print(torch.linalg.solve_triangular(M, R, upper=True).stride(), torch.triangular_solve(R, M)[0].stride(), torch.linalg.lstsq(torch.ones(5, 3), torch.ones(5, 2))[0].stride())
+LD, pivots = torch.linalg.ldl_factor(M)
+print(torch.linalg.ldl_solve(LD, pivots, R).stride(), torch.nonzero(torch.eye(3)).stride(), torch.argwhere(torch.eye(3)).stride(), [t.stride() for t in torch.eye(3).nonzero(as_tuple=True)])
+print(torch.unique(grid, dim=1).stride(), torch.unique_consecutive(grid, dim=2).stride(), torch.mvlgamma(grid.mT + 3, 2).stride(), torch.arange(8.)[::2].ravel().stride())
