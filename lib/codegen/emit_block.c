@@ -60,9 +60,10 @@ static int split(emitter *e) {
     return last + 1;
 }
 
-/* By value: the last segment that reads it. Results are read in the last segment. */
+/* By value: the last segment that reads it, -1: none. Results are read in the last segment. */
 static int *last_uses(emitter *e, int nsegments) {
     int *last = TC_NEWN(e->p->a, int, e->l->inst.len + 1);
+    for (size_t i = 0; i < e->l->inst.len; i++) last[i] = -1;
     for (size_t i = 0; i < e->l->inst.len; i++) {
         if (!e->in_nest[i] || e->at[i] != AT_NONE) continue;
         tc_lv ops[TC_LOOP_OPERANDS];

@@ -95,7 +95,8 @@ ROW(i16, int16_t)
 ROW(i32, int32_t)
 ROW(i64, int64_t)
 ROW(u8, uint8_t)
-ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t) ROW(bool, uint8_t)
+ROW(u16, uint16_t)
+ROW(u32, uint32_t) ROW(u64, uint64_t) ROW(bool, uint8_t)
 #undef ROW
 #define ROW(S, T, WAY)                                                     \
     static inline T tc_row_##WAY##_##S(T best, const T *x, int64_t n) {    \
@@ -106,31 +107,36 @@ ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t) ROW(bool, uint8_t)
     BOTH(i8, int8_t) BOTH(i16, int16_t) BOTH(i32, int32_t) BOTH(i64, int64_t) BOTH(u8, uint8_t) BOTH(u16, uint16_t) BOTH(u32, uint32_t)
         BOTH(u64, uint64_t) BOTH(bool, uint8_t)
 #undef ROW
-#define ROW(S, T, WAY, SIGN)                                                                                        \
-    static inline void tc_arg_##WAY##_##S(T *best, int64_t *index, T x, int64_t at) {                               \
-        uint8_t better = (*index < 0) | (x SIGN * best) | ((x != x) & (*best == *best));                            \
-        *best = better ? x : *best;                                                                                 \
-        *index = better ? at : *index;                                                                              \
-    }                                                                                                               \
-    static inline void tc_row_arg_##WAY##_##S(T *best, int64_t *index, const T *x, int64_t at, int64_t n) {         \
-        const T top = tc_row_##WAY##_##S(x[0], x, n); /* the block's best first: only a better one is looked for */ \
-        if (!((*index < 0) | (top SIGN * best) | ((top != top) & (*best == *best)))) return;                        \
-        *best = top;                                                                                                \
-        for (int64_t i = 0; i < n; i += 64) { /* the first that equals it, by pieces */                             \
-            int64_t m = n - i < 64 ? n - i : 64;                                                                    \
-            uint8_t any = 0;                                                                                        \
-            for (int64_t j = 0; j < m; j++) any |= (x[i + j] == top) | ((top != top) & (x[i + j] != x[i + j]));     \
-            for (int64_t j = 0; any; j++) {                                                                         \
-                if (!((x[i + j] == top) | ((top != top) & (x[i + j] != x[i + j])))) continue;                       \
-                *index = at + i + j;                                                                                \
-                return;                                                                                             \
-            }                                                                                                       \
-        }                                                                                                           \
+#define ROW(S, T) \
+    static inline uint8_t tc_x_isnan_##S(T x) { return (void)x, 0; }
+            ROW(i8, int8_t) ROW(i16, int16_t) ROW(i32, int32_t) ROW(i64, int64_t) ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32, uint32_t)
+                ROW(u64, uint64_t) ROW(bool, uint8_t)
+#undef ROW
+#define ROW(S, T, WAY, SIGN)                                                                                             \
+    static inline void tc_arg_##WAY##_##S(T *best, int64_t *index, T x, int64_t at) {                                    \
+        uint8_t better = (*index < 0) | (x SIGN * best) | (tc_x_isnan_##S(x) & !tc_x_isnan_##S(*best));                  \
+        *best = better ? x : *best;                                                                                      \
+        *index = better ? at : *index;                                                                                   \
+    }                                                                                                                    \
+    static inline void tc_row_arg_##WAY##_##S(T *best, int64_t *index, const T *x, int64_t at, int64_t n) {              \
+        const T top = tc_row_##WAY##_##S(x[0], x, n); /* the block's best first: only a better one is looked for */      \
+        if (!((*index < 0) | (top SIGN * best) | (tc_x_isnan_##S(top) & !tc_x_isnan_##S(*best)))) return;                \
+        *best = top;                                                                                                     \
+        for (int64_t i = 0; i < n; i += 64) { /* the first that equals it, by pieces */                                  \
+            int64_t m = n - i < 64 ? n - i : 64;                                                                         \
+            uint8_t any = 0;                                                                                             \
+            for (int64_t j = 0; j < m; j++) any |= (x[i + j] == top) | (tc_x_isnan_##S(top) & tc_x_isnan_##S(x[i + j])); \
+            for (int64_t j = 0; any; j++) {                                                                              \
+                if (!((x[i + j] == top) | (tc_x_isnan_##S(top) & tc_x_isnan_##S(x[i + j])))) continue;                   \
+                *index = at + i + j;                                                                                     \
+                return;                                                                                                  \
+            }                                                                                                            \
+        }                                                                                                                \
     }
 #undef BOTH
 #define BOTH(S, T) ROW(S, T, above, >) ROW(S, T, below, <)
-            BOTH(f32, float) BOTH(f64, double) BOTH(i8, int8_t) BOTH(i16, int16_t) BOTH(i32, int32_t) BOTH(i64, int64_t) BOTH(u8, uint8_t)
-                BOTH(u16, uint16_t) BOTH(u32, uint32_t) BOTH(u64, uint64_t) BOTH(bool, uint8_t)
+                    BOTH(f32, float) BOTH(f64, double) BOTH(i8, int8_t) BOTH(i16, int16_t) BOTH(i32, int32_t) BOTH(i64, int64_t) BOTH(u8, uint8_t)
+                        BOTH(u16, uint16_t) BOTH(u32, uint32_t) BOTH(u64, uint64_t) BOTH(bool, uint8_t)
 #undef BOTH
 #undef ROW
 

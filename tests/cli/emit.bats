@@ -643,9 +643,13 @@ PY
         tc-run names.pt2 "${want[@]}" --output "$name=-" | cmp - got$k.npy
     done
     tc-compile names.pt2 --to c -o unit
+    # the least of whole numbers; a sum that reads memory beside one that does not
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x.int().argmin(0), x.relu().mean() + x.mean()\n' >least.py
+    tc-export least.py:M --input x=9xf32 | tc-compile --to c -o least
     for cc in gcc clang; do
         command -v $cc >/dev/null || continue
         for std in c11 gnu17 gnu2x; do $cc -std=$std -Wall -Wextra -Werror -O1 -ffp-contract=off -c unit.c -o unit.o; done
+        $cc -std=c11 -Wall -Wextra -Werror -ffp-contract=off -fsyntax-only least.c
     done
     grep -q 'const float \*state_2;' unit.h # beside the state itself
     grep -q 'float \*a_b_2;' unit.h
