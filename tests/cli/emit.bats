@@ -655,6 +655,14 @@ PY
     grep -q 'float \*a_b_2;' unit.h
 }
 
+@test "short rows between padding have their values, though gcc could unroll them" {
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return torch.nn.functional.pad(x, (0, 0, 5, 3), value=1.5)\n' >pad.py
+    tc-export pad.py:M --input x=21x2xf32 -o pad.pt2
+    tc-run pad.pt2 --input x=21x2xf32=7 -o want.npy
+    tc-compile pad.pt2 --targets avx2,avx512 -o code.pt2
+    for isa in avx2 avx512; do TC_ISA=$isa tc-run code.pt2 --input x=21x2xf32=7 --expect @want.npy; done
+}
+
 @test "the bytes depend on the program alone: not on folder, user, locale, threads or addresses" {
     other=$BATS_TEST_TMPDIR/an-other-place
     mkdir -p "$other/home"
