@@ -59,7 +59,7 @@ $(BUILD)/gen/aten_generated.c: lib/op/aten_generated.txt Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "base/embedded.h"'; $(call packed,cat $<,0); echo 'const tc_embedded tc_aten_generated = {"$(<F)", packed0, sizeof packed0, len0};'; } > $@.tmp && mv $@.tmp $@
 # What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out); tc_abi.h; filter.h.
-PASTE   := lib/tc_ops.h lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
+PASTE   := lib/tc_ops.h lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h lib/kernel/ranks.h lib/base/comm.h
 PRELUDE  = $(CC) -E -P -nostdinc -isystem $(BUILD)/gen/none -Ilib -DTC_ABI_H -DTC_VB=TC_VB lib/codegen/prelude.h
 $(BUILD)/gen/paste.c: $(PASTE) Makefile
 	@mkdir -p $(BUILD)/gen/none && for h in stdint stddef stdbool math string; do : > $(BUILD)/gen/none/$$h.h; done

@@ -233,6 +233,16 @@ static void differentiable_inputs(tc_cmd_source *q) {
     }
 }
 
+/* --ranks, --rank */
+static tc_status ranks(tc_cmd *c, tc_lang_options *o) {
+    int64_t n, r = -1;
+    if (!tc_cmd_has(c, TC_OPT_ranks)) return tc_cmd_has(c, TC_OPT_rank) ? tc_usage(c, "--rank needs --ranks N") : NULL;
+    TC_TRY(tc_cmd_int(c, TC_OPT_ranks, 1, 1 << 20, 1, &n));
+    if (tc_cmd_has(c, TC_OPT_rank)) TC_TRY(tc_cmd_int(c, TC_OPT_rank, 0, n - 1, 0, &r));
+    o->ranks = (int)n, o->rank = (int)r;
+    return NULL;
+}
+
 static tc_status from_source(tc_cmd *c, const char *operand) {
     tc_cmd_source q = {0};
     tc_capture_result r = {0};
@@ -241,6 +251,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     tc_status st =
         tc_cmd_has(c, TC_OPT_model) ? tc_usage(c, "--model chooses a program of an archive; %s is a source: FILE.py:CLASS", operand) : NULL;
     if (!st) st = tc_cmd_source_open(c, operand, &q);
+    if (!st) st = ranks(c, &q.r.limits);
     if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = 1}, &v);
     if (!st) {
         q.r.run = tc_evaluator_eval(v);
@@ -296,7 +307,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
 static tc_status from_archive(tc_cmd *c, const char *path) {
     static const tc_opt_id only[] = {TC_OPT_dim,        TC_OPT_arg,   TC_OPT_args,           TC_OPT_source,
                                      TC_OPT_keep_going, TC_OPT_draft, TC_OPT_profile_shapes, TC_OPT_preserve_signature,
-                                     TC_OPT_seed,       TC_OPT_input};
+                                     TC_OPT_seed,       TC_OPT_ranks, TC_OPT_rank,           TC_OPT_input};
     tc_archive *a;
     TC_TRY(tc_cmd_archive(c, path, &a));
     programs all = {0};
@@ -305,10 +316,11 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     bool onnx = !tc_archive_zip(a); /* ONNX: inputs may be given by value */
     for (size_t i = 0; i < sizeof only / sizeof *only - onnx; i++)
         if (!st && tc_cmd_has(c, only[i]))
-            st = tc_usage(c,
-                          "%s is a program, not a source: --input, --dim, --arg, --args, --source, --seed, --keep-going, --profile-shapes, "
-                          "--preserve-signature and --draft are for FILE.py:CLASS",
-                          path);
+            st = tc_usage(
+                c,
+                "%s is a program, not a source: --input, --dim, --arg, --args, --source, --seed, --ranks, --rank, --keep-going, --profile-shapes, "
+                "--preserve-signature and --draft are for FILE.py:CLASS",
+                path);
     const char *wanted = NULL;
     if (!st) st = tc_cmd_wanted(c, a, &wanted);
     for (size_t i = 0; !st && i < tc_archive_count(a); i++) {
@@ -340,18 +352,44 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_dim,        TC_OPT_arg,
-                                    TC_OPT_args,      TC_OPT_source,     TC_OPT_weights,
-                                    TC_OPT_rename,    TC_OPT_select,     TC_OPT_store_weights,
-                                    TC_OPT_meta,      TC_OPT_mode,       TC_OPT_model,
-                                    TC_OPT_seed,      TC_OPT_keep_going, TC_OPT_draft,
-                                    TC_OPT_decompose, TC_OPT_joint,      TC_OPT_partition,
-                                    TC_OPT_grad_of,   TC_OPT_saved_as,   TC_OPT_jvp,
-                                    TC_OPT_split,     TC_OPT_swap,       TC_OPT_preserve_signature,
-                                    TC_OPT_print,     TC_OPT_summary,    TC_OPT_to,
-                                    TC_OPT_out,       TC_OPT_opset,      TC_OPT_profile_shapes,
-                                    TC_OPT_verify,    TC_OPT_dump,       TC_OPT_to_device,
-                                    TC_OPT_ops,       TC_OPT_trust,      TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,
+                                    TC_OPT_dim,
+                                    TC_OPT_arg,
+                                    TC_OPT_args,
+                                    TC_OPT_source,
+                                    TC_OPT_weights,
+                                    TC_OPT_rename,
+                                    TC_OPT_select,
+                                    TC_OPT_store_weights,
+                                    TC_OPT_meta,
+                                    TC_OPT_mode,
+                                    TC_OPT_model,
+                                    TC_OPT_seed,
+                                    TC_OPT_ranks,
+                                    TC_OPT_rank,
+                                    TC_OPT_keep_going,
+                                    TC_OPT_draft,
+                                    TC_OPT_decompose,
+                                    TC_OPT_joint,
+                                    TC_OPT_partition,
+                                    TC_OPT_grad_of,
+                                    TC_OPT_saved_as,
+                                    TC_OPT_jvp,
+                                    TC_OPT_split,
+                                    TC_OPT_swap,
+                                    TC_OPT_preserve_signature,
+                                    TC_OPT_print,
+                                    TC_OPT_summary,
+                                    TC_OPT_to,
+                                    TC_OPT_out,
+                                    TC_OPT_opset,
+                                    TC_OPT_profile_shapes,
+                                    TC_OPT_verify,
+                                    TC_OPT_dump,
+                                    TC_OPT_to_device,
+                                    TC_OPT_ops,
+                                    TC_OPT_trust,
+                                    TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

@@ -7,6 +7,8 @@
 #include "cmd/code.h"
 #include "cmd/profile.h"
 #include "cmd/program.h"
+#include "dist/dist.h"
+#include "op/collective.h"
 #include "runtime/extension.h"
 
 #include <stdio.h>
@@ -121,8 +123,20 @@ static void watch_record(line *l) {
     else tc_variants_set_profile(l->v, record ? tc_recorder_event : NULL, l->recorder);
 }
 
-static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
-    line l = {.c = c, .p = p, .must = code->must, .in = in, .out = out};
+/* What is run. */
+typedef struct {
+    tc_cmd *c;
+    tc_archive *a;
+    tc_program *p;
+    tc_cmd_code code;
+    tc_dist *dist; /* of a program with collectives, under a launcher; or NULL */
+    tc_comm comm;
+} job;
+
+static tc_status run_records(const job *j, feeds *f, const inputs *in, outputs *out) {
+    tc_cmd *const c = j->c;
+    const tc_cmd_code *const code = &j->code;
+    line l = {.c = c, .p = j->p, .must = code->must, .in = in, .out = out};
     int64_t seed;
     int check;
     static const char *const checks[] = {"nan", NULL};
@@ -131,6 +145,7 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
     tc_generator_seed(&l.gen, (uint64_t)seed);
     tc_exec_options options = {.pool = tc_cmd_pool(c),
                                .threads = 1,
+                               .comm = j->dist ? &j->comm : NULL,
                                .keep_packed = true,
                                .loops = code->loops,
                                .skip_values = code->skip_values,
@@ -143,9 +158,9 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
     }
     TC_TRY(tc_cmd_numerics(c, &options.numerics));
     TC_TRY(tc_cmd_sdpa(c, &options.sdpa));
-    versions from = {c, a, p};
+    versions from = {c, j->a, j->p};
     tc_tuning *tuning;
-    TC_TRY(tc_cmd_tuning(c, a, false, &tuning));
+    TC_TRY(tc_cmd_tuning(c, j->a, false, &tuning));
     tc_status opened = variants_open(&from, &options, &l.v);
     if (opened) return tc_tuning_destroy(tuning), opened;
     tc_exec_set_tuning(tc_variants_main(l.v), tuning);
@@ -177,16 +192,34 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
     return st;
 }
 
-static tc_status run_program(tc_cmd *c, tc_archive *a, const tc_program *p, const tc_cmd_code *code, const char *path) {
+static tc_status run_program(const job *j, const char *path) {
     feeds f = {0};
     inputs *in = NULL;
     outputs *out = NULL;
-    tc_status st = inputs_open(c, p, path, &f, &in);
-    if (!st) st = outputs_open(c, p, &f, &out);
-    if (!st) st = run_records(c, a, p, code, &f, in, out);
+    tc_status st = inputs_open(j->c, j->p, path, &f, &in);
+    if (!st) st = outputs_open(j->c, j->p, &f, &out);
+    if (!st) st = run_records(j, &f, in, out);
     st = outputs_close(out, st);
     inputs_close(in);
     feeds_close(&f);
+    return st;
+}
+
+/* Ranks of a program with collectives. */
+static tc_status join_ranks(job *j) {
+    const char *group;
+    TC_TRY(tc_collective_group(j->p, &group));
+    if (!group) return NULL;
+    TC_TRY(tc_dist_start(&j->dist));
+    if (j->dist) j->comm = tc_dist_comm(j->dist);
+    return NULL;
+}
+/* A rank that fails ends the others, which wait for it; one whose results differ from --expect has run to its end. */
+static tc_status leave_ranks(job *j, tc_status st) {
+    if (st && tc_status_code(st) != TC_DIFFERENT && tc_dist_size(j->dist) > 1) tc_dist_abort(j->dist, (int)tc_cmd_report(j->c, st));
+    tc_status stopped = tc_dist_stop(j->dist);
+    if (!st) return stopped;
+    tc_status_free(stopped);
     return st;
 }
 
@@ -200,22 +233,22 @@ static tc_status list_ops(void) {
 
 static tc_status run(tc_cmd *c) {
     const char *path = c->noperands ? c->operands[0] : "-";
-    tc_archive *a;
-    tc_program *p;
+    job j = {.c = c};
     TC_TRY(tc_cmd_ops(c));
     if (tc_cmd_has(c, TC_OPT_ops_list)) return list_ops();
-    TC_TRY(tc_cmd_archive(c, path, &a));
-    tc_status st = tc_cmd_program(c, a, &p);
+    TC_TRY(tc_cmd_archive(c, path, &j.a));
+    tc_status st = tc_cmd_program(c, j.a, &j.p);
     tc_cmd_phase(c, "reading the program");
-    if (!st) {
-        tc_cmd_code code = {0};
-        bool show = tc_cmd_has(c, TC_OPT_signature);
-        if (!show) st = tc_cmd_code_open(c, a, &code);
-        if (!st) st = show ? show_signature(c, a, p, path) : run_program(c, a, p, &code, path);
-        tc_cmd_code_close(&code);
-        tc_program_release(p);
+    if (!st && tc_cmd_has(c, TC_OPT_signature)) st = show_signature(c, j.a, j.p, path);
+    else if (!st) {
+        st = tc_cmd_code_open(c, j.a, &j.code);
+        if (!st) st = join_ranks(&j);
+        if (!st) st = run_program(&j, path);
+        st = leave_ranks(&j, st);
     }
-    tc_archive_close(a);
+    tc_cmd_code_close(&j.code);
+    tc_program_release(j.p);
+    tc_archive_close(j.a);
     return st;
 }
 

@@ -181,13 +181,13 @@ static const struct {
      "init ipc_collect max_memory_allocated max_memory_reserved mem_get_info memory_allocated memory_reserved memory_summary "
      "reset_max_memory_allocated reset_peak_memory_stats set_per_process_memory_fraction set_rng_state stream utilization "},
     {"torch.distributed",
-     " _composable _functional_collectives _shard _tensor algorithms autograd checkpoint constants device_mesh distributed_c10d elastic fsdp "
+     " _composable _shard _tensor algorithms autograd checkpoint constants device_mesh distributed_c10d elastic fsdp "
      "launch launcher optim pipelining remote_device rendezvous rpc run tensor utils ",
-     " Backend DeviceMesh FileStore GroupMember HashStore P2POp PrefixStore ProcessGroup ReduceOp Store TCPStore Work all_gather "
-     "all_gather_coalesced all_gather_into_tensor all_gather_object all_reduce all_reduce_coalesced all_to_all all_to_all_single barrier "
-     "batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather gather_object get_backend get_global_rank get_group_rank "
-     "get_process_group_ranks group init_device_mesh init_process_group irecv isend monitored_barrier new_group new_subgroups recv "
-     "recv_object_list reduce reduce_op reduce_scatter reduce_scatter_tensor scatter scatter_object_list send send_object_list "},
+     " Backend DeviceMesh FileStore GroupMember HashStore P2POp PrefixStore ProcessGroup Store TCPStore Work all_gather_coalesced "
+     "all_gather_object all_reduce_coalesced all_to_all all_to_all_single barrier batch_isend_irecv broadcast_object_list "
+     "destroy_process_group gather gather_object get_backend get_global_rank get_group_rank get_process_group_ranks init_device_mesh "
+     "init_process_group irecv isend monitored_barrier new_group new_subgroups recv recv_object_list reduce reduce_op reduce_scatter "
+     "scatter scatter_object_list send send_object_list "},
     {"torch.fx", " experimental graph graph_module interpreter node passes proxy subgraph_rewriter traceback ",
      " CodeGen Graph GraphModule Interpreter Node Proxy Tracer Transformer has_side_effect replace_pattern symbolic_trace "},
     {"torch.hub", "", " HASH_REGEX READ_DATA_CHUNK _get_torch_home urlparse "},

@@ -86,6 +86,7 @@ tc_status tc_lang_create(const tc_lang_options *o, C **out) {
     TC_TRY(check_folders(o));
     C *c = tc_xcalloc(1, sizeof *c);
     c->max_steps = o->max_steps ? o->max_steps : 5000000;
+    c->ranks = o->ranks, c->rank = o->rank;
     c->max_memory = o->max_memory ? o->max_memory : (size_t)256 << 20;
     c->all_types = o->all_types;
     c->watch = o->watch;

@@ -13,6 +13,7 @@ typedef struct {
     const char *const *source_dirs; /* folders from which modules and packages may be imported, searched in order */
     int nsource_dirs;               /* 0: imports are refused */
     struct tc_watch *watch;         /* observer of passes over captured programs (op/watch.h), or NULL */
+    int ranks, rank;                /* torch.distributed: ranks that run the program (0: not initialised), and which of them it is for; -1: all */
     bool all_types;                 /* allow dtypes that tc has kernels for and PyTorch has not */
 } tc_lang_options;
 

@@ -350,6 +350,7 @@ struct tc_lang {
     uint64_t steps;
     /* limits */
     uint64_t max_steps;
+    int ranks, rank; /* of torch.distributed (lang.h) */
     size_t max_memory, max_tensor_bytes, max_graph_nodes, tensor_bytes;
     int max_depth;
     file *files;

@@ -312,6 +312,16 @@ static V c_capturing(C *c, args *A) {
     (void)A;
     return tc_bool(c, c->torch->graph != NULL);
 }
+/* torch.distributed: how many ranks run the program, 0: it is not initialised. */
+static V c_ranks(C *c, args *A) {
+    (void)A;
+    return tc_int(c, c->ranks);
+}
+static V c_rank(C *c, args *A) {
+    (void)A;
+    if (c->rank < 0) tc_raise(c, "RuntimeError", "get_rank(): a program for all ranks does not know its rank (--rank R makes one for a rank)");
+    return tc_int(c, c->rank);
+}
 static V c_call_begins(C *c, args *A) {
     tc_capture_call_begins(c, A->a[0], A->a[1]);
     return c->none;
@@ -677,6 +687,8 @@ void tc_torch_init(C *c) {
                                           {"_log_api_usage_once", none_fn},
                                           {"_get_tracing_state", none_fn},
                                           {"capturing", c_capturing},
+                                          {"ranks", c_ranks},
+                                          {"rank", c_rank},
                                           {"call_begins", c_call_begins},
                                           {"call_ends", c_call_ends},
                                           {"checkpoint_begin", c_checkpoint_begin},

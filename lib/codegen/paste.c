@@ -48,6 +48,12 @@ static void name_of(pasted *p, const item *it, size_t index) {
     bool type = starts(s, it->len, "typedef");
     const char *word = NULL;
     size_t len = 0;
+    const char *brace = type ? memchr(s, '{', it->len) : NULL, *pointer = type ? memmem(s, it->len, "(*", 2) : NULL;
+    if (pointer && (!brace || pointer < brace)) { /* typedef void (*NAME)(...) */
+        word = pointer + 2;
+        while (word + len < end && word_char(word[len])) len++;
+        return name_item(p, word, len, index);
+    }
     for (int depth = 0; s < end; s++) {
         if (*s == '{' || (type && *s == '(')) depth++;
         if (*s == '}' || (type && *s == ')')) depth--;

@@ -5,6 +5,7 @@
 #define TC_CODEGEN_PRELUDE_H
 
 #include "codegen/tc_abi.h"
+#include "kernel/ranks.h"
 #include "kernel/scalar.h"
 #include "kernel/tree.h"
 

@@ -19,6 +19,7 @@ struct tc_dist {
     int rank, size;
     double timeout;
     void *scratch;
+    tc_status failed; /* of the last call through tc_dist_comm, or NULL */
 };
 
 static int env_number(const char *name) {
@@ -180,8 +181,44 @@ tc_status tc_dist_max(tc_dist *d, int64_t *value) {
     return tc_dist_broadcast(d, value, sizeof *value, 0);
 }
 
+/* ---- what collectives of programs call ---- */
+/* Sends n bytes to rank `to` and receives as many from rank `from`, in messages of at most CHUNK. */
+static tc_status swap(tc_dist *d, int to, const char *send, int from, char *recv, size_t n) {
+    for (size_t at = 0; at < n; at += CHUNK) {
+        const size_t len = n - at < CHUNK ? n - at : CHUNK;
+        TC_TRY(exchange(d, to, send + at, len, from, recv + at, len));
+    }
+    return NULL;
+}
+/* In round k every rank sends to the one k after it and hears from the one k before it. Blocks: of n bytes, NULL: the same for all ranks. */
+static tc_status each_to_each(tc_dist *d, const char *blocks, const char *mine, char *got, size_t n) {
+    for (int k = 0; k < d->size; k++) {
+        const int to = (d->rank + k) % d->size, from = (d->rank - k + d->size) % d->size;
+        const char *send = blocks ? blocks + (size_t)to * n : mine;
+        char *recv = got + (size_t)from * n;
+        if (k) TC_TRY(swap(d, to, send, from, recv, n));
+        else if (n) memcpy(recv, send, n);
+    }
+    return NULL;
+}
+
+static int told(tc_dist *d, tc_status s) {
+    tc_status_free(d->failed);
+    d->failed = s;
+    return s != NULL;
+}
+static int comm_all_gather(void *self, const void *mine, void *all, size_t n) { return told(self, each_to_each(self, NULL, mine, all, n)); }
+static int comm_all_to_all(void *self, const void *blocks, void *got, size_t n) { return told(self, each_to_each(self, blocks, NULL, got, n)); }
+static int comm_broadcast(void *self, void *data, size_t n, int root) { return told(self, tc_dist_broadcast(self, data, n, root)); }
+static const char *comm_failure(void *self) {
+    const tc_dist *d = self;
+    return d->failed ? tc_status_message(d->failed) : NULL;
+}
+tc_comm tc_dist_comm(tc_dist *d) { return (tc_comm){d->rank, d->size, comm_all_gather, comm_all_to_all, comm_broadcast, comm_failure, d}; }
+
 tc_status tc_dist_stop(tc_dist *d) {
     if (!d) return NULL;
+    tc_status_free(d->failed);
     tc_status s = barrier(d);
     int rc = s ? 0 : d->api->finalize();
     if (rc) s = failure(d, rc, "cannot end MPI on", d->rank);

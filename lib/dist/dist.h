@@ -1,5 +1,5 @@
 /* Collectives among the ranks of one training run under a launcher (mpirun, srun). Without a launcher there is one rank and MPI is not loaded. Called by
- * lib/train and tc-train.
+ * lib/train, tc-train and tc-run.
  *
  *     tc_dist *d;  TC_TRY(tc_dist_start(&d));            // NULL: a single rank
  *     TC_TRY(tc_dist_sum(d, TC_F32, grads, n));          // all-reduce, in the order of the tree of tc-numerics(7), "Ranks"
@@ -9,6 +9,7 @@
 #ifndef TC_DIST_DIST_H
 #define TC_DIST_DIST_H
 
+#include "base/comm.h"
 #include "tensor/dtype.h"
 
 typedef struct tc_dist tc_dist;
@@ -27,5 +28,8 @@ int tc_dist_size(const tc_dist *d);                 /* 1 for NULL */
 tc_status tc_dist_sum(tc_dist *d, tc_dtype dtype, void *data, int64_t n);
 tc_status tc_dist_broadcast(tc_dist *d, void *data, size_t n, int root);
 tc_status tc_dist_max(tc_dist *d, int64_t *value); /* maximum over ranks, in place: to agree on a signal or failure */
+
+/* The ranks as what collectives of programs call; valid until tc_dist_stop. d is not NULL. */
+tc_comm tc_dist_comm(tc_dist *d);
 
 #endif

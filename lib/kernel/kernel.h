@@ -6,6 +6,7 @@
 #ifndef TC_KERNEL_KERNEL_H
 #define TC_KERNEL_KERNEL_H
 
+#include "base/comm.h"
 #include "base/pool.h"
 #include "tensor/tensor.h"
 
@@ -87,6 +88,7 @@ typedef struct tc_kcall {
     tc_pool *pool;
     const tc_isa_ops *isa;
     struct tc_generator *gen;
+    const tc_comm *comm;         /* of collectives; NULL: there are no ranks */
     const tc_epilogue *epilogue; /* or NULL */
     const tc_tiles *tiles;       /* the operands without storage; fn is set in run only */
     int ntiles;

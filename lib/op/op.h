@@ -107,7 +107,8 @@ enum {
     TC_OP_LIKE = 512,          /* reads only dtype and sizes of its last tensor argument: zeros_like, view_as */
     TC_OP_UNDERIVED = 1024,    /* results carry a gradient, which PyTorch has no formula for: asking for it is an error */
     TC_OP_ONE_GRAD = 2048,     /* only the first result carries a gradient */
-    TC_OP_PLAIN = 4096         /* TC_OP_PLAIN << i: result i carries no gradient */
+    TC_OP_COLLECTIVE = 4096,   /* all ranks of a run call it together (base/comm.h) */
+    TC_OP_PLAIN = 8192         /* TC_OP_PLAIN << i: result i carries no gradient */
 };
 /* Can result i of the operator carry a gradient? */
 #define TC_OP_CARRIES(op, i) (!((op)->flags & (TC_OP_NONDIFF | (unsigned)TC_OP_PLAIN << (i))) && !((i) && ((op)->flags & TC_OP_ONE_GRAD)))

@@ -440,6 +440,7 @@ tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last) {
     }
     k->k.pool = x->e->pool;
     k->k.isa = x->e->isa;
+    k->k.comm = x->e->o.comm;
     k->k.numerics = x->e->o.numerics;
     bind_kernel_tiles(x, g, &c);
     if (!s) tuning_kernel(x->e, n, k), bind_packed(x, n, k), bind_packed_choice(x, n, k);

@@ -94,6 +94,7 @@ static void kernel_setup(tc_exec *e, kernel_call *k, const tc_kernel *kernel) {
     k->k.scratch = NULL;
     k->k.pool = e->pool;
     k->k.isa = e->isa;
+    k->k.comm = e->o.comm;
     k->k.numerics = e->o.numerics;
     k->k.gen = e->gen;
     k->k.alloc = alloc_out;

@@ -36,6 +36,7 @@ typedef struct {
     tc_pool *pool;         /* borrowed; NULL: the tc_exec creates one */
     const tc_isa_ops *isa; /* NULL: tc_isa_ops_choose */
     const tc_costs *costs; /* borrowed; NULL: tc_costs_of this processor */
+    const tc_comm *comm;   /* borrowed: the ranks that run the program, for its collectives; NULL: none */
     tc_numerics numerics;
     bool no_fuse;             /* every node is a group of its own; same bits; for tests and diagnosis */
     tc_sdpa sdpa;             /* how attention is computed */

@@ -72,8 +72,8 @@ void to_c_header(writer *w, tc_buf *h) {
         " * Any number of threads may call it, each with memory of its own for results, arena and state; weights are only read, so that other\n"
         " * weights may stand at another address for the next call.\n"
         " * Returns 0; 1: an index was out of bounds; 2: compiled with flags that change results (see %s.c); 3: this processor lacks the\n"
-        " * instructions that it was compiled for; 4: a number that was computed is none that the program allows%s. */\n",
-        s, w->file, w->o->sanitize ? "; 5: an integer overflowed" : "");
+        " * instructions that it was compiled for; 4: a number that was computed is none that the program allows%s%s. */\n",
+        s, w->file, w->o->sanitize ? "; 5: an integer overflowed" : "", w->ranks ? "; 6: no ranks, or they failed" : "");
     tc_buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", s, s);
     tc_buf_printf(h, "#define %s_ARENA_BYTES %zu /* intermediate results; the caller's memory, 64-byte aligned */\n", s, arena_bytes(w));
     tc_buf_printf(h, "#define %s_ARENA_BYTES_FOR(workers) (%s_ARENA_BYTES + (size_t)((workers)-1) * %zu) /* for %s_run_on */\n", s, s, w->each, s);
@@ -105,14 +105,15 @@ void to_c_header(writer *w, tc_buf *h) {
                       " * all of %s_weight_list */\n",
                       w->file, s, s);
     tc_buf_printf(h, "int %s_run(const void *weights, const %s_inputs *in, const %s_outputs *out, void *arena);\n\n", s, s, s);
+    if (w->ranks) to_c_ranks_type(w, h);
     tc_buf_printf(
         h,
-        "/* The same on threads of the caller, with the same bits. parallel_for calls fn for ranges of at least `grain` items, each of\n"
+        "/* The same on threads of the caller%s, with the same bits. parallel_for calls fn for ranges of at least `grain` items, each of\n"
         " * [0, count) once, and returns when all are done; worker is in 0..workers-1 and unique among concurrent calls. */\n"
         "typedef struct {\n    int workers;\n    void (*parallel_for)(void *pool, int64_t count, int64_t grain, void (*fn)(void *ctx, int64_t "
-        "begin, int64_t end, int worker), void *ctx);\n    void *pool;\n} %s_threads;\n"
+        "begin, int64_t end, int worker), void *ctx);\n    void *pool;\n%s} %s_threads;\n"
         "int %s_run_on(const %s_threads *threads, const void *weights, const %s_inputs *in, const %s_outputs *out, void *arena);\n\n",
-        s, s, s, s, s);
+        w->ranks ? " and on ranks" : "", w->ranks ? TC_TEXT(w, "    const %s_ranks *ranks;\n", s) : "", s, s, s, s, s);
     tc_buf_printf(
         h,
         "/* What the weights hold, ended by a NULL name. To replace some while runs go on: copy the block, set them in the copy, give its address\n"
@@ -171,6 +172,7 @@ static void write_run(writer *w, tc_buf *c) {
     tc_buf_printf(c, "    char *const scratch = arena + %zu;\n    tc_abi_fault fault = {0};\n", w->top + w->late);
     tc_buf_puts(c, "    const tc_c_threads threads = {threads_ ? threads_->workers : 1, threads_ ? threads_->parallel_for : NULL, threads_ ? "
                    "threads_->pool : NULL};\n");
+    if (w->ranks) to_c_ranks_given(w, c);
     if (w->late) tc_buf_printf(c, "    char *const kept = arena + %zu;\n", w->top);
     to_c_variables(w, c);
     if (w->o->joined && w->o->ntargets == 1) {
@@ -234,7 +236,7 @@ void to_c_unit(writer *w, tc_buf *c) {
     if (several) tc_buf_puts(c, "#ifdef TC_TARGET\n");
     tc_embedded_append(c, &tc_abi_text);
     tc_buf_putc(c, '\n');
-    tc_unit_body(w->unit, TC_TEXT(w, "%s tc_c_threads", tc_buf_str(&w->calls)), c);
+    tc_unit_body(w->unit, TC_TEXT(w, "%s tc_c_threads%s", tc_buf_str(&w->calls), w->ranks ? " tc_comm" : ""), c);
     if (!several) write_weights(w, c);
     if (!several) write_weight_list(w, c);
     write_run(w, c);
@@ -265,6 +267,7 @@ static tc_status write_port(tc_buf *c, const char *name, const char *field, cons
 
 /* The functions that codegen/filter.h needs: the ports, and the call. */
 tc_status to_c_filter(writer *w, tc_buf *c) {
+    if (w->ranks) return tc_error(TC_UNSUPPORTED, "collectives in a filter are not supported: a .so, .a, .o or .c gets its ranks from its caller");
     const tc_program *p = w->e->program;
     const char *m = w->stem, *end = "        {0}};\n    return ports;\n}\n";
     tc_buf fields = {0};

@@ -30,6 +30,7 @@ typedef struct {
     int nnumber;
     size_t scratch, late; /* bytes: of the largest call of a kernel; of copies at the end (write_end) */
     size_t each;          /* bytes of scratch of a loop, for each worker */
+    bool ranks;           /* there are collectives: the caller gives ranks */
 } writer;
 
 #define TC_TEXT(w, ...) tc_arena_printf(&(w)->a, __VA_ARGS__)
@@ -66,6 +67,11 @@ void to_c_variables(writer *w, tc_buf *c);        /* declarations */
 /* to_c_index.c: families of kernels. TC_UNSUPPORTED: the arguments have no C form. */
 tc_status to_c_rows(writer *w, const call *c, const char *kind);    /* sort, topk, kthvalue, median, mode, searchsorted */
 tc_status to_c_scatter(writer *w, const call *c, const char *kind); /* scatter*, index_add, index_copy, index_reduce, put, index_put */
+
+/* to_c_ranks.c: collectives, and the declarations and the checks that a unit with them has. */
+tc_status to_c_collective(writer *w, const call *c, const char *kind);
+void to_c_ranks_type(const writer *w, tc_buf *h);
+void to_c_ranks_given(const writer *w, tc_buf *c);
 
 /* ---- to_c_unit.c ---- */
 void to_c_header(writer *w, tc_buf *h);
