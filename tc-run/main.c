@@ -239,15 +239,15 @@ static tc_status run(tc_cmd *c) {
     TC_TRY(tc_cmd_archive(c, path, &j.a));
     tc_status st = tc_cmd_program(c, j.a, &j.p);
     tc_cmd_phase(c, "reading the program");
-    if (!st && tc_cmd_has(c, TC_OPT_signature)) st = show_signature(c, j.a, j.p, path);
-    else if (!st) {
-        st = tc_cmd_code_open(c, j.a, &j.code);
-        if (!st) st = join_ranks(&j);
-        if (!st) st = run_program(&j, path);
+    if (!st) {
+        const bool show = tc_cmd_has(c, TC_OPT_signature);
+        if (!show) st = tc_cmd_code_open(c, j.a, &j.code);
+        if (!st && !show) st = join_ranks(&j);
+        if (!st) st = show ? show_signature(c, j.a, j.p, path) : run_program(&j, path);
         st = leave_ranks(&j, st);
+        tc_cmd_code_close(&j.code);
+        tc_program_release(j.p);
     }
-    tc_cmd_code_close(&j.code);
-    tc_program_release(j.p);
     tc_archive_close(j.a);
     return st;
 }

@@ -190,7 +190,7 @@ static void test_external_data_stay_inside(void **state) {
     external("link.bin", "is a link");
     external("linked/w.bin", "is a link");
     external("hard.bin", "has 2 names");
-    external("sub", "no regular file");
+    external("sub", "not a regular file");
     external("none.bin", "No such file");
     external("short.bin", "2 bytes of data, expected 4");
     assert_int_equal(chdir("/"), 0);
