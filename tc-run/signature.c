@@ -172,10 +172,39 @@ static void json_entry(tc_buf *b, const char *what, const char *name, const tc_v
     tc_buf_free(&text);
 }
 
+/* A line for each symbol in input sizes; without "max" it has no upper end. */
+static void json_ranges(tc_buf *b, const tc_program *p) {
+    bool *is_size = symbols_of_sizes(p);
+    for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
+        const tc_sym s = tc_sym_var_at(p->sym, i);
+        tc_json j = {.b = b};
+        int64_t lo, hi;
+        if (!is_size[i]) continue;
+        tc_sym_range(p->sym, s, &lo, &hi);
+        tc_json_object(&j);
+        tc_json_key(&j, "size");
+        tc_json_string(&j, tc_sym_var_name(s));
+        tc_json_key(&j, "min");
+        tc_json_int(&j, lo);
+        if (hi != TC_SYM_NO_HI) {
+            tc_json_key(&j, "max");
+            tc_json_int(&j, hi);
+        }
+        tc_json_end(&j);
+        tc_buf_putc(b, '\n');
+    }
+    free(is_size);
+}
+
 void signature_print_json(tc_buf *b, const tc_program *p) {
     for (int i = 0; i < p->ninputs; i++)
         if (p->inputs[i].kind == TC_IN_USER || p->inputs[i].kind == TC_IN_LEAF)
             json_entry(b, "input", p->inputs[i].name, p->inputs[i].value, &p->inputs[i].leaf);
+    json_ranges(b, p);
     for (int i = 0; i < p->noutputs; i++)
         if (tc_output_is_result(&p->outputs[i])) json_entry(b, "output", p->outputs[i].name, p->outputs[i].value, &p->outputs[i].leaf);
+    for (int i = 0; i < p->noutputs; i++) {
+        const tc_output *o = &p->outputs[i];
+        if (o->kind == TC_OUT_USER_INPUT || o->kind == TC_OUT_BUFFER) json_entry(b, "writes", p->inputs[o->target].name, o->value, &o->leaf);
+    }
 }

@@ -97,6 +97,7 @@ PY
     [[ "$output" == *"x      f32[s77, 16]"*"s77: 1 to 1024"*"out.0"* ]]
     run --separate-stderr tc-run "$mlp" --signature --json
     [ "${lines[0]}" = '{"input": "x", "dtype": "f32", "shape": ["s77", 16]}' ]
+    [ "${lines[1]}" = '{"size": "s77", "min": 1, "max": 1024}' ]
     printf 'import torch\n\n\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x, float("inf"), -float("nan"), -0.0, "a\\n\\x1b[2J"\n' >leaves.py
     tc-export leaves.py:M --input x=2xf32 | tc-run --signature >leaves
     [ "$(sed -n 's/^  out.[1-9]  //p' leaves | tr '\n' ' ')" = "inf nan -0.0 'a\x0a\x1b[2J' " ]
@@ -283,6 +284,7 @@ PY
 @test "what the program writes to can be asked for by name" {
     fails 0 "" tc-run "$oracle/input_mutation.pt2" --input @"$oracle/input_mutation.inputs.safetensors" --signature
     names=($(tc-run "$oracle/input_mutation.pt2" --signature --json | sed -n 's/{"input": "\([^"]*\)".*/\1/p'))
+    [ "$(tc-run "$oracle/input_mutation.pt2" --signature --json | sed -n 's/{"writes": "\([^"]*\)".*/\1/p' | paste -sd ' ')" = "cache x" ]
     tc-run "$oracle/input_mutation.pt2" --input "${names[0]}=@$oracle/input_mutation.inputs.safetensors#in0" --input "${names[1]}=@$oracle/input_mutation.inputs.safetensors#in1" \
         --input "${names[2]}=@$oracle/input_mutation.inputs.safetensors#in2" --expect "${names[0]}=@$oracle/input_mutation.outputs.safetensors#mut.in0" --atol 1e-5
 }
