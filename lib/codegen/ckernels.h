@@ -253,73 +253,74 @@ typedef struct {
     int32_t causal, bool_mask;
     double scale, fill, empty; /* fill: the score where a bool mask allows none; empty: results of rows without a score above -inf */
 } tc_c_attention;
-#define ROW(S, T, F, I)                                                                                                                   \
-    typedef struct {                                                                                                                      \
-        T max, sum, acc[256];                                                                                                             \
-    } tc_c_part_##S;                                                                                                                      \
-    static inline void tc_c_join_##S(const tc_c_part_##S *a, tc_c_part_##S *b, int64_t dv) {                                              \
-        T m = a->max > b->max ? a->max : b->max;                                                                                          \
-        m = a->max != a->max ? a->max : m;                                                                                                \
-        const T wa = a->max == -I ? 0 : tc_x_exp_##S(a->max - m), wb = b->max == -I ? 0 : tc_x_exp_##S(b->max - m);                       \
-        b->max = m;                                                                                                                       \
-        b->sum = __builtin_fma##F(a->sum, wa, b->sum * wb);                                                                               \
-        for (int64_t i = 0; i < dv; i++) b->acc[i] = __builtin_fma##F(a->acc[i], wa, b->acc[i] * wb);                                     \
-    }                                                                                                                                     \
-    typedef struct {                                                                                                                      \
-        const tc_c_attention *c;                                                                                                          \
-        const T *q, *k, *v, *changed;                                                                                                     \
-        const void *mask;                                                                                                                 \
-        T *out, *lse;                                                                                                                     \
-    } tc_c_attention_call_##S;                                                                                                            \
-    static inline void tc_c_attention_range_##S(void *ctx, int64_t begin, int64_t end, int worker) {                                      \
-        const tc_c_attention_call_##S *call = (const tc_c_attention_call_##S *)ctx;                                                       \
-        const tc_c_attention *const c = call->c;                                                                                          \
-        const T *const q = call->q, *const k = call->k, *const v = call->v;                                                               \
-        const void *const mask = call->mask;                                                                                              \
-        T *const out = call->out;                                                                                                         \
-        (void)worker;                                                                                                                     \
-        tc_c_part_##S level[32], p;                                                                                                       \
-        T score[128];                                                                                                                     \
-        for (int64_t row = begin; row < end; row++) {                                                                                     \
-            const int64_t i = row % c->l, h = row / c->l % c->h, z = row / c->l / c->h, g = h / c->group,                                 \
-                          tile = i / 64 * 64 + 64 < c->l ? i / 64 * 64 + 64 : c->l;                                                       \
-            const int64_t keys = c->causal && tile < c->s ? tile : c->s, leaves = (keys + 127) / 128;                                     \
-            const T *const qi = q + z * c->q[0] + h * c->q[1] + i * c->q[2],                                                              \
-                    *const x = call->changed ? call->changed + z * c->changed[0] + h * c->changed[1] + i * c->changed[2] : 0;             \
-            for (int64_t l = 0; l < leaves; l++) {                                                                                        \
-                const int64_t k0 = l * 128, m = c->s - k0 < 128 ? c->s - k0 : 128;                                                        \
-                for (int64_t j = 0; j < m; j++) {                                                                                         \
-                    const T *const kj = k + z * c->k[0] + g * c->k[1] + (k0 + j) * c->k[2];                                               \
-                    const int64_t at = z * c->mask[0] + h * c->mask[1] + i * c->mask[2] + (k0 + j) * c->mask[3];                          \
-                    T s = 0;                                                                                                              \
-                    for (int64_t e = 0; e < c->d && !x; e++) s = __builtin_fma##F(qi[e * c->q[3]], kj[e * c->k[3]], s);                   \
-                    s = x ? x[(k0 + j) * c->changed[3]] : (T)c->scale == 1 ? s : s * (T)c->scale;                                         \
-                    if (mask && c->bool_mask) s = ((const uint8_t *)mask)[at] ? s : (T)c->fill;                                           \
-                    else if (mask) s += ((const T *)mask)[at];                                                                            \
-                    score[j] = c->causal && k0 + j > i ? -I : s;                                                                          \
-                }                                                                                                                         \
-                p.max = tc_row_above_##S(-I, score, m);                                                                                   \
-                for (int64_t j = 0; j < m; j++) score[j] = tc_x_exp_##S(score[j] - (p.max == -I ? 0 : p.max));                            \
-                p.sum = tc_leaf_##S(score, m, 0);                                                                                         \
-                for (int64_t e = 0; e < c->dv; e++) p.acc[e] = 0;                                                                         \
-                for (int64_t j = 0; j < m; j++)                                                                                           \
-                    for (int64_t e = 0; e < c->dv; e++)                                                                                   \
-                        p.acc[e] = __builtin_fma##F(score[j], v[z * c->v[0] + g * c->v[1] + (k0 + j) * c->v[2] + e * c->v[3]], p.acc[e]); \
-                int t = 0;                                                                                                                \
-                for (; l >> t & 1; t++) tc_c_join_##S(&level[t], &p, c->dv);                                                              \
-                level[t] = p;                                                                                                             \
-            }                                                                                                                             \
-            int t = 0, none = 1;                                                                                                          \
-            for (; leaves >> t; t++) {                                                                                                    \
-                if (!(leaves >> t & 1)) continue;                                                                                         \
-                if (none) p = level[t];                                                                                                   \
-                else tc_c_join_##S(&level[t], &p, c->dv);                                                                                 \
-                none = 0;                                                                                                                 \
-            }                                                                                                                             \
-            none = none || p.max == -I;                                                                                                   \
-            for (int64_t e = 0; e < c->dv; e++) out[row * c->dv + e] = none ? (T)c->empty : p.acc[e] / p.sum;                             \
-            if (call->lse) call->lse[row] = none ? -I : p.max + tc_x_log_##S(p.sum);                                                      \
-        }                                                                                                                                 \
+#define ROW(S, T, F, I)                                                                                                                           \
+    typedef struct {                                                                                                                              \
+        T max, sum, acc[256];                                                                                                                     \
+    } tc_c_part_##S;                                                                                                                              \
+    static inline void tc_c_join_##S(const tc_c_part_##S *a, tc_c_part_##S *b, int64_t dv) {                                                      \
+        T m = a->max > b->max ? a->max : b->max;                                                                                                  \
+        m = a->max != a->max ? a->max : m;                                                                                                        \
+        const T wa = a->max == -I ? 0 : tc_x_exp_##S(a->max - m), wb = b->max == -I ? 0 : tc_x_exp_##S(b->max - m);                               \
+        b->max = m;                                                                                                                               \
+        b->sum = __builtin_fma##F(a->sum, wa, b->sum * wb);                                                                                       \
+        for (int64_t i = 0; i < dv; i++) b->acc[i] = __builtin_fma##F(a->acc[i], wa, b->acc[i] * wb);                                             \
+    }                                                                                                                                             \
+    typedef struct {                                                                                                                              \
+        const tc_c_attention *c;                                                                                                                  \
+        const T *q, *k, *v, *changed;                                                                                                             \
+        const void *mask;                                                                                                                         \
+        T *out, *lse;                                                                                                                             \
+    } tc_c_attention_call_##S;                                                                                                                    \
+    static inline void tc_c_attention_range_##S(void *ctx, int64_t begin, int64_t end, int worker) {                                              \
+        const tc_c_attention_call_##S *call = (const tc_c_attention_call_##S *)ctx;                                                               \
+        const tc_c_attention *const c = call->c;                                                                                                  \
+        const T *const q = call->q, *const k = call->k, *const v = call->v;                                                                       \
+        const void *const mask = call->mask;                                                                                                      \
+        T *const out = call->out;                                                                                                                 \
+        (void)worker;                                                                                                                             \
+        tc_c_part_##S level[32], p;                                                                                                               \
+        T score[128];                                                                                                                             \
+        for (int64_t row = begin; row < end; row++) {                                                                                             \
+            const int64_t i = row % c->l, h = row / c->l % c->h, z = row / c->l / c->h, g = h / c->group,                                         \
+                          tile = i / 64 * 64 + 64 < c->l ? i / 64 * 64 + 64 : c->l;                                                               \
+            const int64_t keys = c->causal && tile < c->s ? tile : c->s, leaves = (keys + 127) / 128;                                             \
+            const T *const qi = q + z * c->q[0] + h * c->q[1] + i * c->q[2], *const x = call->changed ? call->changed + z * c->changed[0] +       \
+                                                                                                            h * c->changed[1] + i * c->changed[2] \
+                                                                                                      : 0;                                        \
+            for (int64_t l = 0; l < leaves; l++) {                                                                                                \
+                const int64_t k0 = l * 128, m = c->s - k0 < 128 ? c->s - k0 : 128;                                                                \
+                for (int64_t j = 0; j < m; j++) {                                                                                                 \
+                    const T *const kj = k + z * c->k[0] + g * c->k[1] + (k0 + j) * c->k[2];                                                       \
+                    const int64_t at = z * c->mask[0] + h * c->mask[1] + i * c->mask[2] + (k0 + j) * c->mask[3];                                  \
+                    T s = 0;                                                                                                                      \
+                    for (int64_t e = 0; e < c->d && !x; e++) s = __builtin_fma##F(qi[e * c->q[3]], kj[e * c->k[3]], s);                           \
+                    s = x ? x[(k0 + j) * c->changed[3]] : (T)c->scale == 1 ? s : s * (T)c->scale;                                                 \
+                    if (mask && c->bool_mask) s = ((const uint8_t *)mask)[at] ? s : (T)c->fill;                                                   \
+                    else if (mask) s += ((const T *)mask)[at];                                                                                    \
+                    score[j] = c->causal && k0 + j > i ? -I : s;                                                                                  \
+                }                                                                                                                                 \
+                p.max = tc_row_above_##S(-I, score, m);                                                                                           \
+                for (int64_t j = 0; j < m; j++) score[j] = tc_x_exp_##S(score[j] - (p.max == -I ? 0 : p.max));                                    \
+                p.sum = tc_leaf_##S(score, m, 0);                                                                                                 \
+                for (int64_t e = 0; e < c->dv; e++) p.acc[e] = 0;                                                                                 \
+                for (int64_t j = 0; j < m; j++)                                                                                                   \
+                    for (int64_t e = 0; e < c->dv; e++)                                                                                           \
+                        p.acc[e] = __builtin_fma##F(score[j], v[z * c->v[0] + g * c->v[1] + (k0 + j) * c->v[2] + e * c->v[3]], p.acc[e]);         \
+                int t = 0;                                                                                                                        \
+                for (; l >> t & 1; t++) tc_c_join_##S(&level[t], &p, c->dv);                                                                      \
+                level[t] = p;                                                                                                                     \
+            }                                                                                                                                     \
+            int t = 0, none = 1;                                                                                                                  \
+            for (; leaves >> t; t++) {                                                                                                            \
+                if (!(leaves >> t & 1)) continue;                                                                                                 \
+                if (none) p = level[t];                                                                                                           \
+                else tc_c_join_##S(&level[t], &p, c->dv);                                                                                         \
+                none = 0;                                                                                                                         \
+            }                                                                                                                                     \
+            none = none || p.max == -I;                                                                                                           \
+            for (int64_t e = 0; e < c->dv; e++) out[row * c->dv + e] = none ? (T)c->empty : p.acc[e] / p.sum;                                     \
+            if (call->lse) call->lse[row] = none ? -I : p.max + tc_x_log_##S(p.sum);                                                              \
+        }                                                                                                                                         \
     }
 ROW(f32, float, f, __builtin_inff())
 ROW(f64, double, , __builtin_inf())
