@@ -222,6 +222,11 @@ static tc_status shape_div_mode(tc_shape_ctx *c) {
         return tc_sh_fail(c, "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'", mode);
     return tc_shape_binary(c);
 }
+static tc_status shape_pow_scalar(tc_shape_ctx *c) { /* PyTorch's has no iterator: the result is contiguous */
+    TC_TRY(tc_shape_binary(c));
+    c->outs[0].meta.stride = NULL;
+    return NULL;
+}
 static tc_status shape_pow(tc_shape_ctx *c) {
     TC_TRY(tc_shape_binary(c));
     tc_sym s = tc_sh_int(c, 1);
@@ -266,7 +271,10 @@ static tc_status shape_heaviside(tc_shape_ctx *c) {
     return NULL;
 }
 static tc_status shape_float_power(tc_shape_ctx *c) {
-    return tc_sh_out_pointwise(c, 0, tc_is_complex(tc_sh_inner_type(c, 2, (int[]){0, 1})) ? TC_C128 : TC_F64, 2, (int[]){0, 1});
+    tc_dtype type = tc_is_complex(tc_sh_inner_type(c, 2, (int[]){0, 1})) ? TC_C128 : TC_F64;
+    TC_TRY(tc_sh_out_pointwise(c, 0, type, 2, (int[]){0, 1}));
+    if (!tc_sh_meta(c, 0)) c->outs[0].meta.stride = NULL; /* pow.Scalar */
+    return NULL;
 }
 
 /* ---- gradients ---- */
@@ -615,7 +623,7 @@ const tc_op tc_ops_pointwise_binary[] = {
         "self ^ exponent"),
     ROW("pow.Tensor_Scalar(Tensor self, Scalar exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5], 2); pow(f32[5]:0.5..2, 1.5)",
         "self ^ exponent"),
-    ROW("pow.Scalar(Scalar self, Tensor exponent)", tc_shape_binary, lower_pow, grad_pow_scalar, "pow(2.0, f32[5])", "self ^ exponent"),
+    ROW("pow.Scalar(Scalar self, Tensor exponent)", shape_pow_scalar, lower_pow, grad_pow_scalar, "pow(2.0, f32[5])", "self ^ exponent"),
     ROW("maximum(Tensor self, Tensor other)", tc_shape_binary, lower_maximum, grad_maximum, "maximum(f32[3,5], f32[5])", "the larger; NaN wins"),
     ROW("minimum(Tensor self, Tensor other)", tc_shape_binary, lower_minimum, grad_minimum, "minimum(f32[3,5], f32[5])", "the smaller; NaN wins"),
     ROW("fmax(Tensor self, Tensor other)", tc_shape_binary, lower_fmax, grad_fmax, "fmax(f32[3,5], f32[5])", "the larger; NaN loses"),

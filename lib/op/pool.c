@@ -504,9 +504,14 @@ static tc_status decompose_adaptive_avg(tc_emit *e, const tc_node *n) {
         return tc_error(TC_CONTENT, "%s: Expected %dD or %dD tensor, but got %dD", tc_op_name(n->op), dims + 1, dims + 2, x->meta.rank);
     bool ones = true;
     for (int k = 0; k < n->args[1].n; k++) ones &= tc_sym_is_int(n->args[1].syms[k], 1);
-    if (ones && dims != 1) { /* the mean of all elements */
+    if (ones && dims != 1) { /* the mean of all elements; as PyTorch's, with the strides of channels-last in two dimensions */
         int64_t all[] = {-1, -2, -3};
-        tc_emit_result(e, 0, tc_emit_call(e, "aten::mean.dim", "vIb", x, all, dims, 1));
+        tc_value *y = tc_emit_call(e, "aten::mean.dim", "vIb", x, all, dims, 1);
+        if (y && tc_sh_format(e->graph->program, &x->meta) == 2) {
+            const tc_sym c = x->meta.size[1], one = tc_sym_int(e->graph->program->sym, 1);
+            y = tc_emit_call(e, "aten::as_strided", "vSS", y, (tc_sym[]){x->meta.size[0], c, one, one}, 4, (tc_sym[]){c, one, c, c}, 4);
+        }
+        tc_emit_result(e, 0, y);
     } else if (dims == 1) {
         tc_arg out = pair(e, n, 1, 1);
         tc_value *y = tc_emit_call(e, "aten::_adaptive_avg_pool2d", "va", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &out);

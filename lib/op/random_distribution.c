@@ -4,7 +4,8 @@
 
 static tc_status shape_sample(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_float(c, 0));
-    return tc_shape_same(c);
+    const tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
+    return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
 }
 
 static tc_status shape_binomial(tc_shape_ctx *c) {
