@@ -40,16 +40,17 @@ tc_status configure(compile_job *j);                            /* config.c: set
 tc_status print_config(compile_job *j);                         /* --print-config */
 tc_status compile_to_c(compile_job *j);                         /* STEM.c and STEM.h, to_c.c */
 tc_status compile_to_native(compile_job *j, tc_cc_kind kind);   /* a library or object with STEM.h, or a filter program, to_c.c */
-tc_status dump_stages(compile_job *j, int which);               /* --dump: writes a program after each stage, dump.c */
-tc_status write_pt2_to(compile_job *j, const char *path);       /* the programs with their code; path NULL: --out */
-tc_status read_require(compile_job *j);                         /* --require */
-tc_status freeze_programs(compile_job *j);                      /* --freeze, freeze.c */
-tc_status quantize_programs(compile_job *j);                    /* --quantize, quantize.c */
-tc_status read_switches(compile_job *j);                        /* --sanitize, --relu-nan */
-tc_status relu_numbers(compile_job *j);                         /* --relu-nan */
-tc_status tune(compile_job *j);                                 /* --tune, --tuning: tune.c */
-tc_status bisect(compile_job *j);                               /* --bisect CMD: finds the step that makes it fail */
-tc_status minify(compile_job *j);                               /* --minify CMD: writes the smallest program with which it fails to --out */
+tc_status compile_text(compile_job *j, const tc_buf *text, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out); /* through the cache, unless not */
+tc_status dump_stages(compile_job *j, int which);         /* --dump: writes a program after each stage, dump.c */
+tc_status write_pt2_to(compile_job *j, const char *path); /* the programs with their code; path NULL: --out */
+tc_status read_require(compile_job *j);                   /* --require */
+tc_status freeze_programs(compile_job *j);                /* --freeze, freeze.c */
+tc_status quantize_programs(compile_job *j);              /* --quantize, quantize.c */
+tc_status read_switches(compile_job *j);                  /* --sanitize, --relu-nan */
+tc_status relu_numbers(compile_job *j);                   /* --relu-nan */
+tc_status tune(compile_job *j);                           /* --tune, --tuning: tune.c */
+tc_status bisect(compile_job *j);                         /* --bisect CMD: finds the step that makes it fail */
+tc_status minify(compile_job *j);                         /* --minify CMD: writes the smallest program with which it fails to --out */
 /* variants.c: emits groups specialised to the sizes of --variants and --dim; note (may be NULL) is called for groups that the emitter cannot write, and
  * out counts them. */
 tc_status emit_variants(compile_job *j, const tc_exec_options *o, void (*note)(void *ctx, const char *group, const char *why), tc_emit_count *count);

@@ -192,18 +192,22 @@ static bool uses_cache(const compile_job *j) {
     return there;
 }
 
+tc_status compile_text(compile_job *j, const tc_buf *text, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out) {
+    bool hit = false;
+    tc_cmd_phase(j->c, "planning and emitting C");
+    tc_status s = uses_cache(j) ? tc_cc_cached(text->data, text->len, kind, o, out, &hit) : tc_cc_build(text->data, text->len, kind, o, out);
+    tc_cmd_phase(j->c, hit ? "taking code from the cache" : "the C compiler");
+    if (!s) tc_cmd_verbose(j->c, "%zu bytes of C, %zu bytes of code%s", text->len, out->len, hit ? ", from the cache" : "");
+    return s;
+}
+
 static tc_status compile_groups(compile_job *j, int t, tc_buf *out) {
     tc_buf text = {0};
-    bool hit = false;
     const char *dump = tc_cmd_get(j->c, TC_OPT_dump);
     if (dump && j->ntargets > 1) dump = tc_arena_printf(&j->arena, "%s/%s", dump, j->targets[t]);
     tc_cc_options o = {.cc = tc_cmd_get(j->c, TC_OPT_cc), .isa = j->targets[t], .dump = dump};
-    tc_cmd_phase(j->c, "planning and emitting C");
-    const bool cached = uses_cache(j);
     tc_unit_finish(j->units[t], &text);
-    tc_status s = cached ? tc_cc_cached(text.data, text.len, TC_CC_SHARED, &o, out, &hit) : tc_cc_build(text.data, text.len, TC_CC_SHARED, &o, out);
-    tc_cmd_phase(j->c, hit ? "taking code from the cache" : "the C compiler");
-    if (!s) tc_cmd_verbose(j->c, "%zu bytes of C, %zu bytes of code%s", text.len, out->len, hit ? ", from the cache" : "");
+    tc_status s = compile_text(j, &text, TC_CC_SHARED, &o, out);
     tc_buf_free(&text);
     return s;
 }

@@ -159,9 +159,7 @@ tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
                            .weights = store == EMBED ? &weights : NULL,
                            .dump = tc_cmd_get(j->c, TC_OPT_dump)};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
-    tc_cmd_phase(j->c, "planning and emitting C");
-    if (!s) s = tc_cc_build(c.data, c.len, kind, &build, &code);
-    tc_cmd_phase(j->c, "the C compiler");
+    if (!s) s = compile_text(j, &c, kind, &build, &code);
     const product files[] = {{path, &code, program}, {with_suffix(j, stem, ".h"), &h, false}, {with_suffix(j, stem, ".weights"), &weights, false}};
     if (!s) s = save(j, files, program ? 1 : store == EXTERN ? 3 : 2);
     tc_buf_free(&c);

@@ -72,9 +72,33 @@ static tc_status save(const char *path, const tc_buf *object) {
     return tc_out_finish(o, s);
 }
 
+/* Adds a C text to a hash, without its comments but with their line breaks. */
+static void hash_text(crypto_generichash_state *h, const char *s, size_t len) {
+    tc_buf code = {0};
+    char quote = 0; /* of the literal around s[i] */
+    bool comment = false;
+    for (size_t i = 0; i < len; i++) {
+        const char c = s[i], next = i + 1 < len ? s[i + 1] : 0;
+        if (comment) {
+            if (c == '\n') tc_buf_putc(&code, c);
+            comment = c != '*' || next != '/';
+            i += !comment;
+        } else if (!quote && c == '/' && next == '*') comment = true, i++;
+        else {
+            tc_buf_putc(&code, c);
+            if (quote && c == '\\') tc_buf_putc(&code, next), i++;
+            else if (c == quote) quote = 0;
+            else if (!quote && (c == '"' || c == '\'')) quote = c;
+        }
+    }
+    tc_hash_field(h, tc_buf_str(&code), code.len);
+    tc_buf_free(&code);
+}
+
 tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out, bool *out_hit) {
     tc_buf id = {0}, path = {0};
     *out_hit = false;
+    if (o->weights && o->weights->len > TC_CACHE_WEIGHTS) return tc_cc_build(text, len, kind, o, out);
     tc_status s = tc_cc_identity(kind, o, &id);
     if (!s) s = tc_user_dir("XDG_CACHE_HOME", ".cache", "tc", &path);
     if (!s) {
@@ -85,7 +109,8 @@ tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_c
         tc_hash_field(&h, TC_VERSION, strlen(TC_VERSION));
         tc_hash_field(&h, &abi, sizeof abi);
         tc_hash_field(&h, id.data, id.len);
-        tc_hash_field(&h, text, len);
+        hash_text(&h, text, len);
+        if (o->weights) tc_hash_field(&h, tc_buf_str(o->weights), o->weights->len);
         crypto_generichash_final(&h, key, sizeof key);
         tc_buf_putc(&path, '/');
         for (int i = 0; i < HASH; i++) tc_buf_printf(&path, "%02x", key[i]);

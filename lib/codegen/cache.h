@@ -1,6 +1,7 @@
 /* The cache of compiled objects, by content: the same C, compiler, flags, target and versions give the same key, so a warm compile starts
  * no compiler. One file per entry in $XDG_CACHE_HOME/tc (else ~/.cache/tc), written to a temporary file and renamed, so concurrent use is safe. A
- * damaged entry is rebuilt. The cache grants no trust: code runs only if its hash stands in the trust record (trust.h). */
+ * damaged entry is rebuilt. Comments of the text, which name lines of the model's source, are no part of the key. The cache grants no trust: code runs
+ * only if its hash stands in the trust record (trust.h). */
 #ifndef TC_CODEGEN_CACHE_H
 #define TC_CODEGEN_CACHE_H
 
@@ -8,7 +9,9 @@
 
 #include <sodium/crypto_generichash.h>
 
-/* tc_cc_build through the cache; out: the object. *out_hit: it came from the cache, no compiler was started. Errors: those of tc_cc_build. */
+/* tc_cc_build through the cache; out: the object. *out_hit: it came from the cache, no compiler was started. Objects that hold more than
+ * TC_CACHE_WEIGHTS bytes of weights are built each time. Errors: those of tc_cc_build. */
+enum { TC_CACHE_WEIGHTS = 4 << 20 };
 tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out, bool *out_hit);
 
 /* The path $VARIABLE/SUB, else ~/HOME_PART/SUB; empty when neither the variable nor a home directory is known. Nothing is created. */

@@ -54,6 +54,15 @@ static void add_words(words *w, tc_arena *a, const char *s) {
     }
 }
 
+/* A row of isa.tab says what code is compiled for, and is checked before the code runs, here or on another machine that shares the cache or the archive:
+ * this machine's own instructions must not slip in. */
+static void leave_out(words *w, const char *word) {
+    size_t n = 0;
+    for (size_t i = 0; i < w->len; i++)
+        if (strcmp(w->data[i], word)) w->data[n++] = w->data[i];
+    w->len = n;
+}
+
 static tc_status command(words *w, tc_arena *a, tc_cc_kind kind, const tc_cc_options *o) {
     const char *cc = o->cc ? o->cc : getenv("CC"), *cflags = o->cflags ? o->cflags : getenv("CFLAGS");
     const char *isa = tc_cc_isa_flags(o->isa);
@@ -61,10 +70,17 @@ static tc_status command(words *w, tc_arena *a, tc_cc_kind kind, const tc_cc_opt
     add_words(w, a, cc && *cc ? cc : "cc");
     if (!w->len) tc_vec_push(w, "cc");
     add_words(w, a, cflags);
+    if (o->isa) leave_out(w, "-march=native");
     add_words(w, a, fixed);
     add_words(w, a, isa);
     if (kind != TC_CC_PROGRAM) add_words(w, a, kind == TC_CC_SHARED ? "-shared" : "-c");
     return NULL;
+}
+
+static void archiver(words *w, tc_arena *a) {
+    const char *ar = getenv("AR");
+    add_words(w, a, ar && *ar ? ar : "ar");
+    if (!w->len) tc_vec_push(w, "ar");
 }
 
 /* The path that execvp would run; NULL: not found. */
@@ -86,17 +102,30 @@ static tc_status not_found(const char *cc) {
     return tc_status_add(tc_error(TC_ENV, "%s: no such compiler", cc), "install gcc or clang, or name one: CC=clang");
 }
 
+/* Appends the path, size and modification time of what a word of a command runs; false: nothing of that name is found. */
+static bool identify(tc_arena *a, const char *name, tc_buf *out) {
+    const char *path = locate(a, name);
+    struct stat st;
+    if (!path || stat(path, &st)) return false;
+    tc_buf_printf(out, "%s %lld %lld.%09ld\n", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    return true;
+}
+
 tc_status tc_cc_identity(tc_cc_kind kind, const tc_cc_options *o, tc_buf *out) {
     tc_arena a = {0};
     words w = {0};
     tc_status s = command(&w, &a, kind, o);
-    for (size_t i = 0; !s && i < w.len; i++) {
-        const char *path = i ? NULL : locate(&a, w.data[0]);
-        struct stat st;
-        if (!i && (!path || stat(path, &st))) s = not_found(w.data[0]);
-        else if (!i) tc_buf_printf(out, "%s %lld %lld.%09ld\n", path, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
-        else tc_buf_printf(out, "%s\n", w.data[i]);
+    for (size_t i = 0, flags = 0; !s && i < w.len; i++) { /* the words before the first flag: the compiler, or a program that starts it */
+        flags |= w.data[i][0] == '-';
+        if (!flags && !identify(&a, w.data[i], out) && !i) s = not_found(w.data[0]);
+        tc_buf_printf(out, "%s\n", w.data[i]);
     }
+    tc_buf_printf(out, "%d %s\n", kind, o->name ? o->name : "");
+    for (int i = 0; i < o->ntargets; i++) tc_buf_printf(out, "%s %s\n", o->targets[i], tc_cc_isa_flags(o->targets[i]));
+    w.len = 0;
+    if (kind == TC_CC_ARCHIVE) archiver(&w, &a);
+    for (size_t i = 0; i < w.len; i++)
+        if (!identify(&a, w.data[i], out)) tc_buf_printf(out, "%s\n", w.data[i]);
     tc_vec_free(&w);
     tc_arena_free(&a);
     return s;
@@ -224,10 +253,8 @@ static tc_status spawn_and_wait(const build *b, words *w) {
 
 /* Makes a static library; D: no dates and user ids, so that its bytes are reproducible. */
 static tc_status archive(const build *b, const char *const *objects, int n, const char *path) {
-    const char *ar = getenv("AR");
     words w = {0};
-    add_words(&w, b->a, ar && *ar ? ar : "ar");
-    if (!w.len) tc_vec_push(&w, "ar");
+    archiver(&w, b->a);
     tc_vec_push(&w, "rcsD");
     tc_vec_push(&w, path);
     for (int i = 0; i < n; i++) tc_vec_push(&w, objects[i]);

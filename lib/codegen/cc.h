@@ -24,8 +24,8 @@ typedef struct {
  * $TC_CC_SECONDS (default 600). It may map $TC_CC_MEMORY MiB (default 8192). No shell is involved. */
 tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out);
 
-/* Appends what identifies the compilation without starting the compiler: its path, size, modification time and all flags; part of a cache key. TC_ENV:
- * not found. */
+/* Appends what identifies the compilation without starting the compiler: its path, size and modification time, all flags, targets and the name; part of
+ * a cache key. TC_ENV: not found. */
 tc_status tc_cc_identity(tc_cc_kind kind, const tc_cc_options *o, tc_buf *out);
 
 /* Compiler flags of a row of isa.tab, or of neon (emitted code only); isa NULL: portable. NULL: no such row. */

@@ -138,6 +138,18 @@ EOF
     cmp b.pt2 c.pt2
     tc-compile "$mlp" --cc "$PWD/bin/mycc" --no-cache -o d.pt2
     [ -e started ]
+    for to in so exe; do
+        rm started
+        tc-compile "$mlp" --cc "$PWD/bin/mycc" --dim s77=1 --targets portable -o net.$to --to $to
+        [ -e started ]
+        mv net.$to first
+        rm started
+        tc-compile "$mlp" --cc "$PWD/bin/mycc" --dim s77=1 --targets portable -o net.$to --to $to
+        [ ! -e started ]
+        cmp net.$to first
+        tc-compile "$mlp" --cc "$PWD/bin/mycc" --dim s77=1 --targets portable,avx2 -o net.$to --to $to
+        [ -e started ]
+    done
 }
 
 @test "a compiler that fails costs the code of a program, with a warning; a library or filter is exit 1" {

@@ -80,6 +80,9 @@ EOF
     printf 'cc = %s/log-cc\ncflags = -DFROM_FILE\ncc-seconds = 77\ntargets = portable\n' "$PWD" >s.conf
     LOG=$PWD/log tc-compile m.pt2 --config s.conf -o c.pt2
     grep -- '-DFROM_FILE .*limit 77' log
+    CFLAGS='-march=native -DFROM_ENV' LOG=$PWD/log tc-compile m.pt2 --config s.conf -o c.pt2 # --targets alone says what code is for
+    grep -- -DFROM_ENV log
+    run ! grep -- -march=native log
     grep -aq tc/code/1/portable.so c.pt2
     TC_STORE_WEIGHTS=none tc-compile m.pt2 -o none.pt2
     grep -aq data/weights/weight_0 c.pt2

@@ -84,6 +84,27 @@ static void test_cache(void **state) {
     tc_buf_free(&dir);
 }
 
+/* Comments are no part of the key: a line added to the source of a model compiles nothing. Literals that look like them are. */
+static void test_text(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool hit;
+    } cases[] = {{"const char *s = \"/* a */\", q = '\"'; /* net.py:1 'x */\nint x;\n", false},
+                 {"const char *s = \"/* a */\", q = '\"'; /* net.py:20 \" */\nint x;\n", true},
+                 {"const char *s = \"/* a */\", q = '\"'; /* net.py:20\n*/\nint x;\n", false},
+                 {"const char *s = \"/* b */\", q = '\"'; /* net.py:1 'x */\nint x;\n", false},
+                 {"const char *s = \"/* \\\" a */\", q = '\"'; /* net.py:1 */\nint x;\n", false},
+                 {"const char *s = \"/* a */\", q = '\"'; /* net.py:1 */\nint y;\n", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tc_buf out = {0};
+        bool hit;
+        assert_null(tc_cc_cached(cases[i].text, strlen(cases[i].text), TC_CC_OBJECT, &(tc_cc_options){0}, &out, &hit));
+        if (hit != cases[i].hit) fail_msg("%s: %s", cases[i].text, hit ? "found" : "not found");
+        tc_buf_free(&out);
+    }
+}
+
 static void test_errors(void **state) {
     (void)state;
     tc_buf out = {0};
@@ -145,6 +166,7 @@ static void test_trust(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cache), cmocka_unit_test(test_errors), cmocka_unit_test(test_trust)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cache), cmocka_unit_test(test_text), cmocka_unit_test(test_errors),
+                                       cmocka_unit_test(test_trust)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
