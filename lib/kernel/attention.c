@@ -82,20 +82,24 @@ static tc_status check(const tc_kcall *c, int dropout) {
 
 /* ---- forward ---- */
 enum { PACKED_HEADER = 64, PACKED_LIMIT = 8 << 20 }; /* bytes before a worker's packed head, which say which head it is; bytes of a head, at most */
+static int64_t tile_count(const tc_attention *a) { return (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES; } /* of a head */
+static tc_attention_tile tile_at(const tc_attention *a, int64_t b, int64_t h, int64_t tile) {
+    const int64_t q0 = tile * TC_ATTENTION_QUERIES, left = a->l - q0;
+    return (tc_attention_tile){b, h, q0, left < TC_ATTENTION_QUERIES ? left : TC_ATTENTION_QUERIES};
+}
 static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_attention *a = ctx;
-    int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES;
+    const int64_t tiles = tile_count(a);
     for (int64_t t = begin; t < end; t++) {
-        int64_t tile = tiles - 1 - t % tiles, head = t / tiles, q0 = tile * TC_ATTENTION_QUERIES,
-                rows =
-                    a->l - q0 < TC_ATTENTION_QUERIES ? a->l - q0 : TC_ATTENTION_QUERIES; /* last tiles first: with a causal mask they take longest */
+        const int64_t head = t / tiles;
+        const tc_attention_tile q = tile_at(a, head / a->h, head % a->h, tiles - 1 - t % tiles); /* last tiles first: a causal mask makes them long */
         char *scratch = a->scratch + a->per_worker * (size_t)worker, *packed = a->packed_bytes ? scratch + PACKED_HEADER : NULL;
         int64_t *packed_head = (int64_t *)scratch; /* number of the key head whose keys and values are packed there */
         if (packed && *packed_head != head / a->group) {
             a->ops->pack_head(a, head / a->h, head % a->h / a->group, packed, packed + a->packed_bytes);
             *packed_head = head / a->group;
         }
-        a->ops->forward_tile(a, head / a->h, head % a->h, q0, rows, packed, packed ? packed + a->packed_bytes : scratch, worker);
+        a->ops->forward_tile(a, &q, packed, packed ? packed + a->packed_bytes : scratch, worker);
     }
 }
 /* A bool mask in tiles is looked through once for all heads that share it: most of its blocks allow no key or all keys, others are kept as bits. Those
@@ -103,14 +107,14 @@ static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
 enum { MOST_SLOTS = 4096, SLOT_BYTES = TC_MASK_WORDS * 8 };
 static void survey_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_attention *a = ctx;
-    const int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES;
+    const int64_t tiles = tile_count(a);
     for (int64_t t = begin; t < end; t++) {
-        const int64_t q0 = t % tiles * TC_ATTENTION_QUERIES, rows = a->l - q0 < TC_ATTENTION_QUERIES ? a->l - q0 : TC_ATTENTION_QUERIES;
-        a->ops->survey_mask(a, t / tiles / a->mask_h, t / tiles % a->mask_h, q0, rows, a->scratch + a->per_worker * (size_t)worker + PACKED_HEADER,
-                            worker);
+        const int64_t head = t / tiles;
+        const tc_attention_tile q = tile_at(a, head / a->mask_h, head % a->mask_h, t % tiles);
+        a->ops->survey_mask(a, &q, a->scratch + a->per_worker * (size_t)worker + PACKED_HEADER, worker);
     }
 }
-static int64_t survey_count(const tc_attention *a) { return a->mask_n * a->mask_h * ((a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES); }
+static int64_t survey_count(const tc_attention *a) { return a->mask_n * a->mask_h * tile_count(a); }
 static bool has_survey(const tc_attention *a) { return a->mask_tiles && a->bool_mask; }
 static int64_t block_count(const tc_attention *a) { return survey_count(a) * ((a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF); }
 static int64_t slot_count(const tc_attention *a) { return block_count(a) < MOST_SLOTS ? block_count(a) : MOST_SLOTS; }
@@ -171,7 +175,7 @@ static tc_status flash(tc_kcall *c) {
     plan_packed_heads(&a);
     survey(&a, c->pool, a.scratch + a.per_worker * (size_t)tc_pool_threads(c->pool));
     for (int w = 0; w < tc_pool_threads(c->pool); w++) *(int64_t *)(a.scratch + a.per_worker * (size_t)w) = -1;
-    tc_parallel_for(c->pool, a.n * a.h * ((a.l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES), 1, forward_tasks, &a);
+    tc_parallel_for(c->pool, a.n * a.h * tile_count(&a), 1, forward_tasks, &a);
     return NULL;
 }
 

@@ -13,6 +13,10 @@ typedef struct {
     const void *data;
     int64_t n, h, l, e;
 } tc_attention_strides; /* strides of batch, head, position and element, in elements */
+/* A tile: queries [q0, q0 + rows) of batch element b and query head h. */
+typedef struct {
+    int64_t b, h, q0, rows;
+} tc_attention_tile;
 typedef struct tc_attention_ops tc_attention_ops;
 typedef struct {
     const tc_isa_ops *isa;
@@ -35,7 +39,7 @@ typedef struct {
     tc_attention_strides changed;
     const tc_tiles *changed_tiles;
     int64_t changed_row_n, changed_row_h;
-    int worker; /* of forward_tile */
+    int worker; /* which runs forward_tile or survey_mask */
     /* A mask that comes in tiles: batch elements and heads of it, 1 where it is broadcast, and its rows from one to the next, 0 there. For a bool mask also
      * what each of its blocks of queries and keys allows, [batch][head][tile of queries][leaf of keys]: TC_MASK_*, or TC_MASK_KEPT plus the number of its
      * bits in `kept`, of which there are `slots`, `*taken` of them in use. */
@@ -58,10 +62,10 @@ struct tc_attention_ops {
     /* Packs keys and values of batch element b, key head hk: out has head_bytes bytes; widened: a leaf as float32 */
     size_t (*head_bytes)(const tc_attention *a);
     void (*pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out, char *widened);
-    /* `rows` queries from q0 on of query head h against all keys; scratch: forward_bytes of the caller's own; packed: from pack_head, or NULL */
-    void (*forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch, int worker);
-    /* Fills in a->blocks and a->kept for `rows` queries from q0 on, of batch element b and head h of the mask. */
-    void (*survey_mask)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, char *scratch, int worker);
+    /* A tile against all keys. scratch: forward_bytes of the caller's own. packed: from pack_head, or NULL. */
+    void (*forward_tile)(const tc_attention *a, const tc_attention_tile *q, const char *packed, char *scratch, int worker);
+    /* Fills in a->blocks and a->kept for a tile; its head is one of the mask's. */
+    void (*survey_mask)(const tc_attention *a, const tc_attention_tile *q, char *scratch, int worker);
     size_t (*forward_bytes)(const tc_attention *a);
     /* gradients for all queries of all heads that use key head hk; scratch: backward_bytes of the caller's own */
     void (*backward_head)(const tc_attention *a, int64_t b, int64_t hk, char *scratch);

@@ -40,28 +40,22 @@ static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) {
     }
 }
 
-/* The right operand of a product (a tc_gemm with b, n and k set): `keys` keys from k0 on of key head hk, or their values. Read in place, or widened to
+/* How many keys the leaf at k0 has. */
+static inline int64_t N_(keys_from)(const tc_attention *a, int64_t k0) { return a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF; }
+/* The right operand of a product (a tc_gemm with b, n and k set): the leaf of keys at k0 of key head hk, or of their values. Read in place, or widened to
  * `widened`. n of keys in place counts all keys that follow: the product prefetches where its b is too large for the caches. */
-static tc_gemm N_(leaf_of)(const tc_attention *a, const tc_attention_strides *x, int64_t b, int64_t hk, int64_t k0, int64_t keys, int64_t width,
-                           bool values, T *widened) {
-    const int64_t at = b * x->n + hk * x->h + k0 * x->l;
-    int64_t l = x->l, e = x->e;
+static tc_gemm N_(leaf_of)(const tc_attention *a, const tc_attention_strides *x, int64_t b, int64_t hk, int64_t k0, T *widened) {
+    const bool values = x == &a->v;
+    const int64_t keys = N_(keys_from)(a, k0), width = values ? a->dv : a->d, at = b * x->n + hk * x->h + k0 * x->l;
+    int64_t l = x->l, e = x->e, following = a->s - k0;
     const char *data = (const char *)x->data + at * (int64_t)tc_dtype_size(a->stored);
     if (a->stored != a->factor) {
         tc_widen(a->isa, NULL, a->stored, data, (const int64_t[]){1, 1, keys, width}, (const int64_t[]){0, 0, l, e}, (float *)(void *)widened);
-        data = (const char *)widened, l = width, e = 1;
+        data = (const char *)widened, l = width, e = 1, following = keys;
     }
-    tc_gemm j = {.dtype = a->factor,
-                 .n = values                          ? width
-                      : data == (const char *)widened ? keys
-                                                      : a->s - k0,
-                 .k = values ? keys : width,
-                 .b = data,
-                 .b_rs = values ? l : e,
-                 .b_cs = values ? e : l};
-    return j;
+    if (values) return (tc_gemm){.dtype = a->factor, .n = width, .k = keys, .b = data, .b_rs = l, .b_cs = e};
+    return (tc_gemm){.dtype = a->factor, .n = following, .k = width, .b = data, .b_rs = e, .b_cs = l};
 }
-static inline int64_t N_(keys_from)(const tc_attention *a, int64_t k0) { return a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF; }
 static const char *N_(packed_values)(const tc_attention *a, const char *packed, int64_t k0) {
     return packed + a->gemm->pack_bytes(a->s, a->d) + a->gemm->pack_bytes(a->dv, k0);
 }
@@ -69,54 +63,80 @@ static size_t N_(head_bytes)(const tc_attention *a) { return a->gemm->pack_bytes
 static void N_(pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out, char *widened) {
     for (int64_t k0 = 0; k0 < a->s; k0 += TC_ATTENTION_LEAF) {
         const int64_t keys = N_(keys_from)(a, k0);
-        tc_gemm j = N_(leaf_of)(a, &a->k, b, hk, k0, keys, a->d, false, (T *)(void *)widened);
+        tc_gemm j = N_(leaf_of)(a, &a->k, b, hk, k0, (T *)(void *)widened);
         a->gemm->pack(&j, 0, keys, out + a->gemm->pack_bytes(k0, a->d));
-        j = N_(leaf_of)(a, &a->v, b, hk, k0, keys, a->dv, true, (T *)(void *)widened);
+        j = N_(leaf_of)(a, &a->v, b, hk, k0, (T *)(void *)widened);
         a->gemm->pack(&j, 0, j.n, (char *)N_(packed_values)(a, out, k0));
     }
 }
 
+/* Scores of a tile of queries against keys [k0, k0 + keys), rows ld apart. */
+typedef struct {
+    tc_attention_tile q;
+    int64_t k0, keys, ld;
+    T *s;
+} N_(block);
+/* What a worker computes a tile with: the head's packed keys and values, or NULL; room for scores, for a block of the mask, for a widened leaf, and for
+ * products. */
+typedef struct {
+    const char *packed;
+    T *score, *mask, *widened;
+    void *work;
+} N_(buffers);
+/* Where a mask, or what replaces the scores, has the first element of row r of a block; in elements. */
+static inline int64_t N_(row_at)(const tc_attention_strides *x, const N_(block) * to, int64_t r) {
+    return to->q.b * x->n + to->q.h * x->h + (to->q.q0 + r) * x->l + to->k0 * x->e;
+}
+
 /* Replaces scores by what the program makes of them. */
-static void N_(change)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld) {
+static void N_(change)(const tc_attention *a, const N_(block) * to) {
+    const tc_attention_tile *q = &to->q;
     if (a->changed_tiles) {
-        a->changed_tiles->fn(a->changed_tiles->ctx, b * a->changed_row_n + h * a->changed_row_h + q0, rows, k0, keys, s, a->worker);
+        const int64_t row = q->b * a->changed_row_n + q->h * a->changed_row_h + q->q0;
+        a->changed_tiles->fn(a->changed_tiles->ctx, row, q->rows, to->k0, to->keys, to->s, a->worker);
         return;
     }
     const tc_attention_strides *x = &a->changed;
-    for (int64_t r = 0; r < rows; r++) {
-        const T *from = (const T *)x->data + b * x->n + h * x->h + (q0 + r) * x->l + k0 * x->e;
-        for (int64_t i = 0; i < keys; i++) s[r * ld + i] = from[i * x->e];
+    for (int64_t r = 0; r < q->rows; r++) {
+        const T *from = (const T *)x->data + N_(row_at)(x, to, r);
+        for (int64_t i = 0; i < to->keys; i++) to->s[r * to->ld + i] = from[i * x->e];
     }
 }
-/* Scores of queries [q0, q0 + rows) against keys [k0, k0 + keys): s = scale q k' + mask, rows ld apart. With out_left the scale may be left to the caller:
- * *out_left is then the positive factor that is still to be applied, else 1. Scores that a causal mask hides are not set. */
-static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld,
-                       const char *packed, T *widened, void *work, T *out_left) {
-    tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = keys, .k = a->d} : N_(leaf_of)(a, &a->k, b, h / a->group, k0, keys, a->d, false, widened);
-    j.a = (const char *)a->q.data + (b * a->q.n + h * a->q.h + q0 * a->q.l) * (int64_t)tc_dtype_size(a->factor);
+/* Applies the mask to the first `end` scores of row r. */
+static void N_(apply_mask)(const tc_attention *a, const N_(block) * to, int64_t r, int64_t end) {
+    const int64_t at = N_(row_at)(&a->mask, to, r), e = a->mask.e;
+    T *row = to->s + r * to->ld;
+    if (a->bool_mask) {
+        const uint8_t *m = (const uint8_t *)a->mask.data + at;
+        for (int64_t i = 0; i < end; i++) row[i] = m[i * e] ? row[i] : (T)a->fill;
+    } else {
+        const T *m = (const T *)a->mask.data + at;
+        for (int64_t i = 0; i < end; i++) row[i] += m[i * e];
+    }
+}
+/* Computes a block of scores, scale q k' + mask. With out_left the scale may be left to the caller: *out_left is then the positive factor that is still to
+ * be applied, else 1. Scores that a causal mask hides are not set. */
+static void N_(scores)(const tc_attention *a, const N_(block) * to, const N_(buffers) * w, T *out_left) {
+    const tc_attention_tile *q = &to->q;
+    const int64_t rows = q->rows, k0 = to->k0, last = q->q0 + rows - k0;
+    tc_gemm j = w->packed ? (tc_gemm){.dtype = a->factor, .n = to->keys, .k = a->d} : N_(leaf_of)(a, &a->k, q->b, q->h / a->group, k0, w->widened);
+    j.a = (const char *)a->q.data + (q->b * a->q.n + q->h * a->q.h + q->q0 * a->q.l) * (int64_t)tc_dtype_size(a->factor);
     j.m = rows, j.a_rs = a->q.l, j.a_cs = a->q.e;
     const bool changes = a->changed_tiles || a->changed.data,
                scales = a->factor != BITS && !changes; /* bfloat16 products are fastest without alpha */
-    j.c = s, j.c_rs = ld, j.c_cs = 1, j.alpha = scales ? 1 : a->scale, j.beta = 1;
-    int64_t end = a->causal && q0 + rows < k0 + keys ? q0 + rows - k0 : keys; /* the causal mask hides later keys from all rows */
-    for (int64_t c = 0; c < end && !a->changed.data; c += TC_GEMM_NC)
-        a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work, packed ? packed + a->gemm->pack_bytes(k0 + c, a->d) : NULL,
-                       0);
-    if (changes) N_(change)(a, b, h, q0, rows, k0, keys, s, ld);
+    j.c = to->s, j.c_rs = to->ld, j.c_cs = 1, j.alpha = scales ? 1 : a->scale, j.beta = 1;
+    const int64_t end = a->causal && last < to->keys ? last : to->keys; /* the causal mask hides later keys from all rows */
+    for (int64_t c = 0; c < end && !a->changed.data; c += TC_GEMM_NC) {
+        const char *packed = w->packed ? w->packed + a->gemm->pack_bytes(k0 + c, a->d) : NULL;
+        a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, w->work, packed, 0);
+    }
+    if (changes) N_(change)(a, to);
     const bool leaves = scales && out_left && !a->masked && (T)a->scale > 0;
     if (out_left) *out_left = leaves ? (T)a->scale : 1;
     for (int64_t r = 0; (a->mask.data || (scales && !leaves)) && r < rows; r++) {
-        T *row = s + r * ld;
+        T *row = to->s + r * to->ld;
         for (int64_t i = 0; scales && i < end; i++) row[i] *= (T)a->scale;
-        if (!a->mask.data) continue;
-        int64_t at = b * a->mask.n + h * a->mask.h + (q0 + r) * a->mask.l + k0 * a->mask.e;
-        if (a->bool_mask) {
-            const uint8_t *m = (const uint8_t *)a->mask.data + at;
-            for (int64_t i = 0; i < end; i++) row[i] = m[i * a->mask.e] ? row[i] : (T)a->fill;
-        } else {
-            const T *m = (const T *)a->mask.data + at;
-            for (int64_t i = 0; i < end; i++) row[i] += m[i * a->mask.e];
-        }
+        if (a->mask.data) N_(apply_mask)(a, to, r, end);
     }
 }
 /* Applies the causal mask, if there is one: key `from` and later ones get the score -inf. */
@@ -124,12 +144,13 @@ static void N_(mask_future)(const tc_attention *a, T *row, int64_t from, int64_t
     for (int64_t i = from < 0 ? 0 : from; a->causal && i < keys; i++) row[i] = -INFINITY;
 }
 
-/* Does the mask allow any of these rows any of these keys? */
-static bool N_(allowed)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys) {
+/* Does the mask allow any row of a tile any key of the leaf at k0? */
+static bool N_(allowed)(const tc_attention *a, const tc_attention_tile *q, int64_t k0) {
     if (!a->mask.data || (a->bool_mask && a->fill != -INFINITY)) return true;
-    for (int64_t r = 0; r < (a->mask.l ? rows : 1); r++) {
-        int64_t at = b * a->mask.n + h * a->mask.h + (q0 + r) * a->mask.l + k0 * a->mask.e;
-        for (int64_t i = 0; i < keys; i++, at += a->mask.e)
+    const N_(block) to = {.q = *q, .k0 = k0, .keys = N_(keys_from)(a, k0)};
+    for (int64_t r = 0; r < (a->mask.l ? q->rows : 1); r++) {
+        int64_t at = N_(row_at)(&a->mask, &to, r);
+        for (int64_t i = 0; i < to.keys; i++, at += a->mask.e)
             if (a->bool_mask ? ((const uint8_t *)a->mask.data)[at] != 0 : ((const T *)a->mask.data)[at] != -INFINITY) return true;
     }
     return false;
@@ -157,36 +178,35 @@ static void N_(weights)(const tc_attention *a, int64_t first, int64_t keys, int6
     }
     reduce->sum_rows(out.sum, score, rows, keys, TC_ATTENTION_LEAF);
 }
-/* The part of queries [q0, q0 + rows) from the leaf of keys at k0. */
-static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, N_(part) out, const char *packed,
-                          T *score, T *widened, void *work) {
-    const int64_t keys = N_(keys_from)(a, k0);
-    const void *weights = score;
+/* The part of a tile from the leaf of keys at k0. */
+static void N_(leaf_part)(const tc_attention *a, const tc_attention_tile *q, int64_t k0, const N_(buffers) * w, N_(part) out) {
+    const int64_t keys = N_(keys_from)(a, k0), rows = q->rows;
+    const N_(block) to = {*q, k0, keys, TC_ATTENTION_LEAF, w->score};
+    const void *weights = w->score;
 #ifdef ROUNDED
     if (a->factor != BITS) { /* rounded weights go behind the scores */
-        uint16_t *to = (uint16_t *)(score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
+        uint16_t *rounded = (uint16_t *)(w->score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
         T scale;
-        N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, widened, work, &scale);
-        weights = to;
+        N_(scores)(a, &to, w, &scale);
+        weights = rounded;
         for (int64_t r = 0; r < rows; r++)
-            ROUNDED(score + r * TC_ATTENTION_LEAF, N_(visible_keys)(a, q0 + r - k0, keys), keys, scale, out.max + r, out.sum + r,
-                    to + r * TC_ATTENTION_LEAF);
+            ROUNDED(w->score + r * TC_ATTENTION_LEAF, N_(visible_keys)(a, q->q0 + r - k0, keys), keys, scale, out.max + r, out.sum + r,
+                    rounded + r * TC_ATTENTION_LEAF);
     } else
 #endif
     {
-        N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, widened, work, NULL);
+        N_(scores)(a, &to, w, NULL);
         for (int64_t r = 0, n; r < rows; r += n) {
             n = rows - r < TC_ATTENTION_ROWS ? rows - r : TC_ATTENTION_ROWS;
-            N_(weights)(a, q0 + r - k0, keys, n, score + r * TC_ATTENTION_LEAF, (N_(part)){out.max + r, out.sum + r, NULL});
+            N_(weights)(a, q->q0 + r - k0, keys, n, w->score + r * TC_ATTENTION_LEAF, (N_(part)){out.max + r, out.sum + r, NULL});
         }
     }
-    tc_gemm j =
-        packed ? (tc_gemm){.dtype = a->factor, .n = a->dv, .k = keys} : N_(leaf_of)(a, &a->v, b, h / a->group, k0, keys, a->dv, true, widened);
+    tc_gemm j = w->packed ? (tc_gemm){.dtype = a->factor, .n = a->dv, .k = keys} : N_(leaf_of)(a, &a->v, q->b, q->h / a->group, k0, w->widened);
     j.m = rows, j.a = weights, j.a_rs = TC_ATTENTION_LEAF, j.a_cs = 1, j.c = out.acc, j.c_rs = a->dv, j.c_cs = 1, j.alpha = 1, j.beta = 1;
-    const char *values = packed ? N_(packed_values)(a, packed, k0) : NULL;
+    const char *values = w->packed ? N_(packed_values)(a, w->packed, k0) : NULL;
     for (int64_t c = 0, n; c < a->dv; c += n) {
         n = a->dv - c < TC_GEMM_NC ? a->dv - c : TC_GEMM_NC;
-        a->gemm->block(&j, 0, rows, c, n, work, values ? values + a->gemm->pack_bytes(c, keys) : NULL, 0);
+        a->gemm->block(&j, 0, rows, c, n, w->work, values ? values + a->gemm->pack_bytes(c, keys) : NULL, 0);
     }
 }
 
@@ -200,14 +220,16 @@ static void N_(tile_mask)(tc_attention *a, int64_t q0, int64_t k0, const T *tile
     const size_t before = (size_t)(q0 * TC_TILE_COLUMNS + k0) * (a->bool_mask ? 1 : sizeof(T));
     a->mask = (tc_attention_strides){(const void *)((uintptr_t)tile - before), 0, 0, TC_TILE_COLUMNS, 1};
 }
-/* Writes the block of the mask to `tile` and points a's mask there. */
-static void N_(make_mask)(tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, T *tile, int worker) {
-    a->mask_tiles->fn(a->mask_tiles->ctx, b * a->mask_row_n + h * a->mask_row_h + q0, rows, k0, N_(keys_from)(a, k0), tile, worker);
-    N_(tile_mask)(a, q0, k0, tile);
+/* Writes the block of the mask to `to` and points a's mask there. */
+static void N_(make_mask)(tc_attention *a, const tc_attention_tile *q, int64_t k0, T *to) {
+    const int64_t row = q->b * a->mask_row_n + q->h * a->mask_row_h + q->q0;
+    a->mask_tiles->fn(a->mask_tiles->ctx, row, q->rows, k0, N_(keys_from)(a, k0), to, a->worker);
+    N_(tile_mask)(a, q->q0, k0, to);
 }
-static uint32_t *N_(blocks_at)(const tc_attention *a, int64_t b, int64_t h, int64_t q0) {
+/* What the mask allows a tile, by leaf of keys. */
+static uint32_t *N_(blocks_at)(const tc_attention *a, const tc_attention_tile *q) {
     const int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES, leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
-    return a->blocks + (((a->mask_n > 1 ? b : 0) * a->mask_h + (a->mask_h > 1 ? h : 0)) * tiles + q0 / TC_ATTENTION_QUERIES) * leaves;
+    return a->blocks + (((a->mask_n > 1 ? q->b : 0) * a->mask_h + (a->mask_h > 1 ? q->h : 0)) * tiles + q->q0 / TC_ATTENTION_QUERIES) * leaves;
 }
 /* Eight bools as bits, the first one lowest, and back. */
 static inline uint64_t N_(bits)(uint64_t bools) { return (bools * 0x0102040810204080u) >> 56; }
@@ -230,21 +252,27 @@ static void N_(kept_block)(const uint64_t *bits, uint8_t *tile) {
             __builtin_memcpy(tile + w * 64 + 8 * i, &bools, 8);
         }
 }
-static void N_(survey_mask)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, char *scratch, int worker) {
-    uint32_t *block = N_(blocks_at)(a, b, h, q0);
+/* How many keys of a block of the mask are allowed to its queries. */
+static int64_t N_(count_allowed)(const uint8_t *tile, int64_t rows, int64_t keys) {
+    int64_t allowed = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        unsigned n = 0;
+        for (int64_t i = 0; i < keys; i++) n += tile[r * TC_TILE_COLUMNS + i];
+        allowed += n;
+    }
+    return allowed;
+}
+static void N_(survey_mask)(const tc_attention *a, const tc_attention_tile *q, char *scratch, int worker) {
+    uint32_t *block = N_(blocks_at)(a, q);
     const uint8_t *tile = (const uint8_t *)scratch;
     tc_attention m = *a;
+    m.worker = worker;
     for (int64_t k0 = 0; k0 < a->s; k0 += TC_ATTENTION_LEAF, block++) {
         const int64_t keys = N_(keys_from)(a, k0);
-        if (keys < TC_ATTENTION_LEAF || rows < TC_ATTENTION_QUERIES) __builtin_memset(scratch, 0, TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
-        N_(make_mask)(&m, b, h, q0, rows, k0, (T *)(void *)scratch, worker);
-        int64_t allowed = 0;
-        for (int64_t r = 0; r < rows; r++) {
-            unsigned n = 0;
-            for (int64_t i = 0; i < keys; i++) n += tile[r * TC_TILE_COLUMNS + i];
-            allowed += n;
-        }
-        *block = !allowed && a->fill == -INFINITY ? TC_MASK_NONE : allowed == rows * keys ? TC_MASK_ALL : TC_MASK_SOME;
+        if (keys < TC_ATTENTION_LEAF || q->rows < TC_ATTENTION_QUERIES) __builtin_memset(scratch, 0, TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
+        N_(make_mask)(&m, q, k0, (T *)(void *)scratch);
+        const int64_t allowed = N_(count_allowed)(tile, q->rows, keys);
+        *block = !allowed && a->fill == -INFINITY ? TC_MASK_NONE : allowed == q->rows * keys ? TC_MASK_ALL : TC_MASK_SOME;
         if (*block != TC_MASK_SOME) continue;
         const uint32_t slot = __atomic_fetch_add(a->taken, 1, __ATOMIC_RELAXED);
         if ((int64_t)slot >= a->slots) continue;
@@ -252,66 +280,62 @@ static void N_(survey_mask)(const tc_attention *a, int64_t b, int64_t h, int64_t
         N_(keep_block)(tile, a->kept + (size_t)slot * TC_MASK_WORDS);
     }
 }
-/* Is a leaf absent? Else sets a's mask for it, where that comes in tiles. */
-static bool N_(hidden)(tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, T *tile, int worker) {
-    const uint32_t is = a->mask_tiles && a->bool_mask ? N_(blocks_at)(a, b, h, q0)[k0 / TC_ATTENTION_LEAF] : TC_MASK_SOME;
+/* Does the mask hide the leaf at k0 from all queries of a tile? If not, sets a's mask for it, where that comes in tiles. */
+static bool N_(hidden)(tc_attention *a, const tc_attention_tile *q, int64_t k0, T *mask) {
+    const uint32_t is = a->mask_tiles && a->bool_mask ? N_(blocks_at)(a, q)[k0 / TC_ATTENTION_LEAF] : TC_MASK_SOME;
     if (is == TC_MASK_NONE) return true;
     if (is == TC_MASK_ALL) return a->mask.data = NULL, false;
-    if (a->mask_tiles && is == TC_MASK_SOME) N_(make_mask)(a, b, h, q0, rows, k0, tile, worker);
+    if (a->mask_tiles && is == TC_MASK_SOME) N_(make_mask)(a, q, k0, mask);
     if (is >= TC_MASK_KEPT) {
-        N_(kept_block)(a->kept + (size_t)(is - TC_MASK_KEPT) * TC_MASK_WORDS, (uint8_t *)tile);
-        N_(tile_mask)(a, q0, k0, tile);
+        N_(kept_block)(a->kept + (size_t)(is - TC_MASK_KEPT) * TC_MASK_WORDS, (uint8_t *)mask);
+        N_(tile_mask)(a, q->q0, k0, mask);
         return false;
     }
-    return !N_(allowed)(a, b, h, q0, rows, k0, N_(keys_from)(a, k0));
+    return !N_(allowed)(a, q, k0);
 }
 
-static void N_(forward_tile)(const tc_attention *given, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch,
-                             int worker) {
-    tc_attention own = *given, *const a = &own;
-    own.worker = worker;
-    int64_t leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF, dv = a->dv;
-    if (a->causal && q0 + rows < a->s) leaves = (q0 + rows + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
-    T *score = (T *)scratch, *mask_tile = score + N_(score_elements)(a), *widened = mask_tile + N_(mask_tile_elements)(a),
-      *at = widened + N_(widened_elements)(a);
+/* ---- the tree of parts ---- */
+/* level[i] is the part of 2^i leaves that were merged; spare parts are free. A part whose max is NULL is absent: all of its leaves are hidden. */
+typedef struct {
     N_(part) level[TC_ATTENTION_LEVELS + 1], spare[TC_ATTENTION_LEVELS + 2];
-    int free_count = tc_attention_levels(a->s) + 2;
-    for (int i = 0; i < free_count; i++, at += TC_ATTENTION_QUERIES * (dv + 2))
-        spare[i] = (N_(part)){at, at + TC_ATTENTION_QUERIES, at + 2 * TC_ATTENTION_QUERIES};
-    void *work = tc_align64(at);
-    for (int64_t l = 0; l < leaves; l++) {
-        const int64_t k0 = l * TC_ATTENTION_LEAF;
-        N_(part) p = {NULL, NULL, NULL};
-        if (N_(hidden)(a, b, h, q0, rows, k0, mask_tile, worker)) { /* the leaf is absent: only earlier ones are merged */
-            int i = 0;
-            for (; l >> i & 1; i++) {
-                if (p.max && level[i].max) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
-                else if (level[i].max) p = level[i];
-            }
-            level[i] = p;
-            continue;
-        }
-        p = spare[--free_count];
-        N_(leaf_part)(a, b, h, q0, rows, k0, p, packed, score, widened, work);
-        int i = 0;
-        for (; l >> i & 1; i++)
-            if (level[i].max) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
-        level[i] = p;
+    int free_count;
+    int64_t rows, dv;
+} N_(parts);
+/* Takes the spare parts from memory at `at`; returns where they end. */
+static T *N_(parts_init)(N_(parts) * t, const tc_attention *a, int64_t rows, T *at) {
+    t->free_count = tc_attention_levels(a->s) + 2, t->rows = rows, t->dv = a->dv;
+    for (int i = 0; i < t->free_count; i++, at += TC_ATTENTION_QUERIES * (a->dv + 2))
+        t->spare[i] = (N_(part)){at, at + TC_ATTENTION_QUERIES, at + 2 * TC_ATTENTION_QUERIES};
+    return at;
+}
+/* Adds leaf l, which may be absent. */
+static void N_(parts_push)(N_(parts) * t, int64_t l, N_(part) p) {
+    int i = 0;
+    for (; l >> i & 1; i++) {
+        if (!t->level[i].max) continue;
+        if (p.max) N_(merge)(t->level[i], p, t->rows, t->dv), t->spare[t->free_count++] = t->level[i];
+        else p = t->level[i];
     }
+    t->level[i] = p;
+}
+static N_(part) N_(parts_total)(const N_(parts) * t, int64_t leaves) {
     N_(part) total = {NULL, NULL, NULL};
     for (int i = 0; leaves >> i; i++) {
-        if (!(leaves >> i & 1) || !level[i].max) continue;
-        if (total.max) N_(merge)(level[i], total, rows, dv);
-        else total = level[i];
+        if (!(leaves >> i & 1) || !t->level[i].max) continue;
+        if (total.max) N_(merge)(t->level[i], total, t->rows, t->dv);
+        else total = t->level[i];
     }
-    const int64_t wide = (int64_t)tc_dtype_size(a->result);
-    char *out = (char *)a->out + ((b * a->h + h) * a->l + q0) * dv * wide;
-    T *lse = a->lse ? (T *)a->lse + (b * a->h + h) * a->l + q0 : NULL;
-    T *const acc = (total.max ? total : spare[0]).acc;
-    for (int64_t r = 0; r < rows; r++) {
-        bool none = !total.max || total.max[r] == -INFINITY;
+    return total;
+}
+
+/* Writes the results of a tile: acc / sum, or `empty` for rows that attend to no key. total.max is NULL if no row attends to one. */
+static void N_(store_tile)(const tc_attention *a, const tc_attention_tile *q, N_(part) total) {
+    const int64_t wide = (int64_t)tc_dtype_size(a->result), dv = a->dv, at = (q->b * a->h + q->h) * a->l + q->q0;
+    char *out = (char *)a->out + at * dv * wide;
+    for (int64_t r = 0; r < q->rows; r++) {
+        const bool none = !total.max || total.max[r] == -INFINITY;
         char *to = out + r * dv * wide;
-        T *from = acc + r * dv, *row = a->result == BITS ? (T *)(void *)to : from;
+        T *from = total.acc + r * dv, *row = a->result == BITS ? (T *)(void *)to : from;
         const T part = none ? 0 : 1 / total.sum[r];
         if (none)
             for (int64_t i = 0; i < dv; i++) row[i] = (T)a->empty;
@@ -319,9 +343,30 @@ static void N_(forward_tile)(const tc_attention *given, int64_t b, int64_t h, in
             for (int64_t i = 0; i < dv; i++) row[i] = from[i] / total.sum[r];
         else
             for (int64_t i = 0; i < dv; i++) row[i] = from[i] * part;
-        if (lse) lse[r] = none ? -INFINITY : total.max[r] + LOG(total.sum[r]);
+        if (a->lse) ((T *)a->lse)[at + r] = none ? -INFINITY : total.max[r] + LOG(total.sum[r]);
     }
-    if (a->result != BITS) a->isa->cast[BITS][a->result](out, acc, rows * dv);
+    if (a->result != BITS) a->isa->cast[BITS][a->result](out, total.acc, q->rows * dv);
+}
+static void N_(forward_tile)(const tc_attention *given, const tc_attention_tile *q, const char *packed, char *scratch, int worker) {
+    tc_attention own = *given, *const a = &own;
+    own.worker = worker;
+    int64_t leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
+    if (a->causal && q->q0 + q->rows < a->s) leaves = (q->q0 + q->rows + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
+    N_(buffers) w = {.packed = packed, .score = (T *)scratch};
+    w.mask = w.score + N_(score_elements)(a), w.widened = w.mask + N_(mask_tile_elements)(a);
+    N_(parts) parts;
+    w.work = tc_align64(N_(parts_init)(&parts, a, q->rows, w.widened + N_(widened_elements)(a)));
+    for (int64_t l = 0; l < leaves; l++) {
+        N_(part) p = {NULL, NULL, NULL};
+        if (!N_(hidden)(a, q, l * TC_ATTENTION_LEAF, w.mask)) {
+            p = parts.spare[--parts.free_count];
+            N_(leaf_part)(a, q, l * TC_ATTENTION_LEAF, &w, p);
+        }
+        N_(parts_push)(&parts, l, p);
+    }
+    N_(part) total = N_(parts_total)(&parts, leaves);
+    if (!total.max) total.acc = parts.spare[0].acc;
+    N_(store_tile)(a, q, total);
 }
 static size_t N_(forward_bytes)(const tc_attention *a) {
     size_t u = a->gemm->work_bytes(TC_ATTENTION_QUERIES, TC_ATTENTION_LEAF, a->d),
@@ -342,16 +387,13 @@ static void N_(product)(const tc_attention *a, tc_gemm j, void *work) {
         for (int64_t c = 0; c < j.n; c += TC_GEMM_NC)
             a->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC, work, NULL, 0);
 }
-/* A leaf of queries: [q0, q0 + rows) of head h. */
+/* A leaf of queries: up to 256 rows of q, dO and O, and their logsumexp. */
 typedef struct {
-    int64_t b, h, q0, rows;
-    const T *q, *g, *o, *lse; /* their rows of q, dO and O; their logsumexp */
+    tc_attention_tile at;
+    const T *q, *g, *o, *lse;
 } N_(queries);
 static N_(queries) N_(queries_at)(const tc_attention *a, int64_t b, int64_t h, int64_t q0) {
-    return (N_(queries)){b,
-                         h,
-                         q0,
-                         a->l - q0 < TC_LEAF ? a->l - q0 : TC_LEAF,
+    return (N_(queries)){{b, h, q0, a->l - q0 < TC_LEAF ? a->l - q0 : TC_LEAF},
                          (const T *)a->q.data + b * a->q.n + h * a->q.h + q0 * a->q.l,
                          (const T *)a->grad.data + b * a->grad.n + h * a->grad.h + q0 * a->grad.l,
                          (const T *)a->fwd.data + b * a->fwd.n + h * a->fwd.h + q0 * a->fwd.l,
@@ -373,18 +415,22 @@ static T N_(delta)(const tc_attention *a, const N_(queries) * f, int64_t r) {
 }
 /* P and dS of a leaf, both [rows][s]. */
 static void N_(queries_weights)(const tc_attention *a, const N_(queries) * f, const T *v, T *p, T *ds, void *work) {
-    const int64_t s = a->s;
-    for (int64_t r = 0; r < f->rows; r += TC_GEMM_MC)
-        N_(scores)(a, f->b, f->h, f->q0 + r, f->rows - r < TC_GEMM_MC ? f->rows - r : TC_GEMM_MC, 0, s, p + r * s, s, NULL, NULL, work, NULL);
-    for (int64_t r = 0; r < f->rows; r++) {
+    const int64_t s = a->s, rows = f->at.rows;
+    const N_(buffers) w = {.work = work};
+    for (int64_t r = 0; r < rows; r += TC_GEMM_MC) {
+        N_(block) to = {f->at, 0, s, s, p + r * s};
+        to.q.q0 += r, to.q.rows = rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC;
+        N_(scores)(a, &to, &w, NULL);
+    }
+    for (int64_t r = 0; r < rows; r++) {
         T *row = p + r * s, m = f->lse[r] == -INFINITY ? 0 : f->lse[r];
-        N_(mask_future)(a, row, f->q0 + r + 1, s);
+        N_(mask_future)(a, row, f->at.q0 + r + 1, s);
         for (int64_t i = 0; i < s; i++) row[i] -= m;
         a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, s);
     }
     N_(product)
     (a,
-     (tc_gemm){.m = f->rows,
+     (tc_gemm){.m = f->at.rows,
                .n = s,
                .k = a->dv,
                .a = f->g,
@@ -397,7 +443,7 @@ static void N_(queries_weights)(const tc_attention *a, const N_(queries) * f, co
                .c_rs = s,
                .c_cs = 1},
      work);
-    for (int64_t r = 0; r < f->rows; r++) {
+    for (int64_t r = 0; r < f->at.rows; r++) {
         const T delta = N_(delta)(a, f, r);
         for (int64_t i = 0; i < s; i++) ds[r * s + i] = p[r * s + i] == 0 ? 0 : p[r * s + i] * (ds[r * s + i] - delta) * (T)a->scale;
     }
@@ -407,7 +453,7 @@ static void N_(queries_gradients)(const tc_attention *a, const N_(queries) * f, 
     const int64_t s = a->s, d = a->d;
     N_(product)
     (a,
-     (tc_gemm){.m = f->rows,
+     (tc_gemm){.m = f->at.rows,
                .n = d,
                .k = s,
                .a = ds,
@@ -416,19 +462,20 @@ static void N_(queries_gradients)(const tc_attention *a, const N_(queries) * f, 
                .b = k,
                .b_rs = a->k.l,
                .b_cs = a->k.e,
-               .c = (T *)a->dq + ((f->b * a->h + f->h) * a->l + f->q0) * d,
+               .c = (T *)a->dq + ((f->at.b * a->h + f->at.h) * a->l + f->at.q0) * d,
                .c_rs = d,
                .c_cs = 1},
      work);
     N_(product)
     (a,
-     (tc_gemm){.m = s, .n = d, .k = f->rows, .a = ds, .a_rs = 1, .a_cs = s, .b = f->q, .b_rs = a->q.l, .b_cs = a->q.e, .c = kv, .c_rs = d, .c_cs = 1},
+     (tc_gemm){
+         .m = s, .n = d, .k = f->at.rows, .a = ds, .a_rs = 1, .a_cs = s, .b = f->q, .b_rs = a->q.l, .b_cs = a->q.e, .c = kv, .c_rs = d, .c_cs = 1},
      work);
     N_(product)
     (a,
      (tc_gemm){.m = s,
                .n = a->dv,
-               .k = f->rows,
+               .k = f->at.rows,
                .a = p,
                .a_rs = 1,
                .a_cs = s,
