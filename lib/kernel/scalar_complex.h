@@ -159,9 +159,8 @@ static inline tc_c128 tc_x_log1p_c128(tc_c128 z) {
     double re = small < 0.5 ? 0.5 * tc_x_log1p_f64(tc_x_fma_f64(z.re, z.re + 2, z.im * z.im)) : tc_x_log_abs(x, z.im);
     return (tc_c128){re, tc_x_atan2_f64(z.im, x)};
 }
-/* e^(b log a); 1 for an exponent of 0, 0 for a base of 0 */
+/* e^(b log a); 0 for a base of 0 */
 static inline tc_c128 tc_x_pow_c128(tc_c128 a, tc_c128 b) {
-    if ((b.re == 0) & (b.im == 0)) return (tc_c128){1, 0};
     if ((a.re == 0) & (a.im == 0) & (b.re > 0)) return (tc_c128){0, 0};
     return tc_x_exp_c128(tc_x_mul_c128(b, tc_x_log_c128(a)));
 }

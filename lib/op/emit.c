@@ -192,6 +192,12 @@ tc_value *tc_e_unless_zero(tc_emit *e, tc_value *d, tc_value *v) {
     return tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", d, (int64_t)0), (int64_t)0, v);
 }
 
+tc_value *tc_e_over_unless_zero(tc_emit *e, tc_value *d, tc_value *g, tc_value *by) {
+    if (e->graph->program->forward_mode) /* the transpose divides after the mask: 0 / 0 must not arise */
+        by = tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", d, (int64_t)0), (int64_t)1, by);
+    return tc_e_unless_zero(e, d, tc_e_div(e, g, by));
+}
+
 tc_value *tc_e_cast(tc_emit *e, tc_value *a, tc_dtype d) {
     if (e->status || !a || a->meta.dtype == d) return a;
     return tc_emit_call(e, "aten::_to_copy", "vd", a, (int)d);

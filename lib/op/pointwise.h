@@ -27,6 +27,11 @@ static inline tc_value *only(tc_emit *e, tc_value *mask, tc_value *g) {
 static inline tc_value *except(tc_emit *e, tc_value *mask, tc_value *g) {
     return tc_emit_call(e, "aten::where.ScalarSelf", "vzv", mask, tc_scalar_int(0), g);
 }
+/* g c, 0 where mask is set; so is the transpose, whatever c is there */
+static inline tc_value *product_except(tc_emit *e, tc_value *mask, tc_value *g, tc_value *c) {
+    if (e->graph->program->forward_mode) c = except(e, mask, c);
+    return except(e, mask, tc_e_mul(e, g, c));
+}
 static inline tc_value *scaled(tc_emit *e, tc_value *g, const tc_node *n, int i) { return is_number(n, i, 1) ? g : times(e, g, n, i); }
 /* Holomorphic functions: the formula on the reals, with the conjugate of g, gives the conjugate of the gradient. */
 static inline tc_value *conjugate(tc_emit *e, tc_value *g) { return tc_e_conj(e, g); }

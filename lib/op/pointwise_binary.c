@@ -117,7 +117,7 @@ static tc_status lower_pow(tc_lower *l) {
         return tc_l_out(l, 0, tc_l_op2(l, TC_X_POW, x, tc_l_in(l, 1)));
     }
     tc_lv one = tc_l_f(l, d, 1);
-    if (is_number(n, 1, 0)) return tc_l_out(l, 0, one);
+    if (is_number(n, 1, 0) || is_number(n, 0, 1)) return tc_l_out(l, 0, one);
     if (is_number(n, 1, 1)) return tc_l_out(l, 0, x);
     const bool roots = n->outs[0]->meta.dtype != TC_F16; /* in float16 PyTorch computes the power: 0 for -0, infinity for -infinity */
     if (roots && is_number(n, 1, 0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_SQRT, x));
@@ -344,15 +344,15 @@ static tc_status grad_pow(tc_emit *e, const tc_node *n, tc_value *const *gs) {
             }
         } else {
             tc_value *y = tc_arg_value(n, 1);
-            tc_value *d = tc_e_mul(e, g, tc_e_mul(e, y, tc_e2(e, "aten::pow.Tensor_Tensor", x, tc_e_adds(e, y, -1))));
-            give(e, n, 0, except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", y, (int64_t)0), d));
+            tc_value *d = tc_e_mul(e, y, tc_e2(e, "aten::pow.Tensor_Tensor", x, tc_e_adds(e, y, -1)));
+            give(e, n, 0, product_except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", y, (int64_t)0), g, d));
         }
     }
     if (tc_emit_wants_grad(e, n, 1)) {
         tc_value *y = tc_arg_value(n, 1);
-        tc_value *d = tc_e_mul(e, g, tc_e_mul(e, n->outs[0], tc_e1(e, "aten::log", x)));
+        tc_value *d = tc_e_mul(e, n->outs[0], tc_e1(e, "aten::log", x));
         tc_value *none = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0), not_negative(e, y));
-        give(e, n, 1, except(e, none, d));
+        give(e, n, 1, product_except(e, none, g, d));
     }
     return tc_e_done(e);
 }
@@ -366,16 +366,18 @@ static tc_status grad_pow_scalar(tc_emit *e, const tc_node *n, tc_value *const *
         log.kind = TC_KIND_COMPLEX, log.re = tc_x_log_f64(__builtin_fabs(tc_scalar_to_double(base)));
         log.im = tc_scalar_to_double(base) < 0 ? 3.14159265358979323846 : 0;
     } else log.f = tc_x_log_f64(tc_scalar_to_double(base));
-    tc_value *y = tc_arg_value(n, 1), *d = tc_e_mul(e, conjugate(e, gs[0]), tc_emit_call(e, "aten::mul.Tensor", "vz", n->outs[0], log));
-    if (tc_scalar_is(base, 0)) d = except(e, not_negative(e, y), d);
-    give(e, n, 1, d);
+    tc_value *y = tc_arg_value(n, 1), *g = conjugate(e, gs[0]), *d = tc_emit_call(e, "aten::mul.Tensor", "vz", n->outs[0], log);
+    give(e, n, 1, tc_scalar_is(base, 0) ? product_except(e, not_negative(e, y), g, d) : tc_e_mul(e, g, d));
     return tc_e_done(e);
 }
 /* g; half of it where both are equal; 0 where the argument is not the result. NaN is the result */
 static tc_status extremum(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *loses) {
     tc_value *share = tc_e3(e, "aten::where.self", args2(e, "aten::eq.Tensor", n, 0, 1), tc_e_muls(e, gs[0], 0.5), gs[0]);
-    for (int i = 0; i < 2; i++)
-        if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, except(e, args2(e, loses, n, i, 1 - i), share));
+    tc_value *lost = args2(e, loses, n, 0, 1);
+    if (e->graph->program->forward_mode) /* NaN takes the tangent of the second argument */
+        lost = tc_e1(e, "aten::logical_not", tc_e2(e, "aten::logical_or", args2(e, "aten::eq.Tensor", n, 0, 1), args2(e, loses, n, 1, 0)));
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, except(e, lost, share));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, except(e, args2(e, loses, n, 1, 0), share));
     return tc_e_done(e);
 }
 /* nextafter moves as self does; where both are equal it is `other`, which PyTorch gives no gradient. */
@@ -399,8 +401,9 @@ static tc_status grad_fmax(tc_emit *e, const tc_node *n, tc_value *const *gs) { 
 static tc_status grad_fmin(tc_emit *e, const tc_node *n, tc_value *const *gs) { return fextremum(e, n, gs, "aten::le.Tensor"); }
 static tc_status grad_atan2(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
-    tc_value *square = tc_e_add(e, tc_e_mul(e, a, a), tc_e_mul(e, b, b)); /* 0 at the origin, as in PyTorch */
-    tc_value *r = except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", square, (int64_t)0), tc_e1(e, "aten::reciprocal", square));
+    tc_value *square = tc_e_add(e, tc_e_mul(e, a, a), tc_e_mul(e, b, b)); /* 0 at the origin, as in PyTorch; NaN in forward mode */
+    tc_value *r = tc_e1(e, "aten::reciprocal", square);
+    if (!e->graph->program->forward_mode) r = except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", square, (int64_t)0), r);
     tc_e_give(e, n, 0, tc_e_mul(e, tc_e_mul(e, gs[0], b), r));
     tc_e_give(e, n, 1, tc_e_mul(e, tc_e_mul(e, gs[0], tc_e_neg(e, a)), r));
     return tc_e_done(e);
@@ -428,8 +431,9 @@ static tc_status grad_logaddexp2(tc_emit *e, const tc_node *n, tc_value *const *
 static tc_status xlog_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *log, double shift) {
     if (tc_emit_wants_grad(e, n, 0)) {
         tc_value *x = tc_arg_value(n, 0), *one = tc_emit_call(e, "aten::mul.Tensor", "va", tc_e_adds(e, tc_e_zeros_like(e, x), 1), &n->args[1]);
-        tc_value *zero = tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0);
-        tc_e_give(e, n, 0, except(e, zero, tc_e_mul(e, gs[0], tc_e1(e, log, one))));
+        tc_value *none = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0),
+                               tc_emit_call(e, "aten::le.Scalar", "vf", one, -shift));
+        tc_e_give(e, n, 0, product_except(e, none, gs[0], tc_e1(e, log, one)));
     }
     if (tc_emit_wants_grad(e, n, 1))
         tc_e_give(e, n, 1, tc_e_div(e, times(e, gs[0], n, 0), shift == 0 ? tc_arg_value(n, 1) : tc_e_adds(e, tc_arg_value(n, 1), shift)));

@@ -309,16 +309,16 @@ static tc_status grad_angle(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 
 static tc_status grad_logit(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0);
-    tc_value *g = dvd(e, gs[0], mul(e, x, plus(e, neg(e, x), 1)));
-    if (!tc_arg_is_none(n, 1)) {
-        double eps = tc_arg_float(n, 1);
-        tc_value *in =
-            tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", x, eps), tc_emit_call(e, "aten::le.Scalar", "vf", x, 1 - eps));
+    const bool clamped = !tc_arg_is_none(n, 1);
+    const double eps = clamped ? tc_arg_float(n, 1) : 0;
+    tc_value *in =
+        tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", x, eps), tc_emit_call(e, "aten::le.Scalar", "vf", x, 1 - eps));
+    tc_value *d = mul(e, x, plus(e, neg(e, x), 1)), *g;
+    if (clamped) {
+        g = dvd(e, gs[0], d);
         g = tc_e3(e, "aten::where.self", in, g, tc_e_zeros_like(e, g));
     } else { /* no logit outside [0, 1] */
-        tc_value *in =
-            tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", x, 0.0), tc_emit_call(e, "aten::le.Scalar", "vf", x, 1.0));
-        g = tc_emit_call(e, "aten::where.ScalarOther", "vvf", in, g, __builtin_nan(""));
+        g = dvd(e, gs[0], tc_emit_call(e, "aten::where.ScalarOther", "vvf", in, d, __builtin_nan("")));
     }
     tc_e_give(e, n, 0, g);
     return tc_e_done(e);
@@ -330,10 +330,10 @@ static tc_status grad_frexp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 static tc_status grad_sinc(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const double pi = 3.14159265358979323846;
     tc_value *x = tc_arg_value(n, 0), *p = times(e, x, pi), *cg = tc_e_conj(e, gs[0]);
-    tc_value *down = times(e, sq(e, x), pi), *zero = tc_emit_call(e, "aten::eq.Scalar", "vf", down, 0.0); /* so small that the slope is 0 */
+    tc_value *down = times(e, sq(e, x), pi); /* 0: so small that the slope is 0 */
     tc_value *d = dvd(e, tc_e_sub(e, mul(e, p, f1(e, "aten::cos", p)), f1(e, "aten::sin", p)), down);
-    tc_value *g = tc_e_conj(e, mul(e, cg, d));
-    tc_e_give(e, n, 0, tc_e3(e, "aten::where.self", zero, tc_e_zeros_like(e, g), g));
+    if (e->graph->program->forward_mode) d = tc_e_unless_zero(e, down, d);
+    tc_e_give(e, n, 0, tc_e_conj(e, tc_e_unless_zero(e, down, mul(e, cg, d))));
     return tc_e_done(e);
 }
 

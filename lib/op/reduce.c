@@ -307,6 +307,14 @@ static tc_value *restore(tc_emit *e, const tc_node *n, tc_value *g) {
         if (r.mask >> k & 1) g = tc_emit_call(e, "aten::unsqueeze", "vi", g, (int64_t)k);
     return g;
 }
+/* fn over the reduced dimensions, which are kept as size 1; v itself where there are none */
+static tc_value *over_reduced(tc_emit *e, const tc_node *n, const char *fn, tc_value *v) {
+    int64_t dims[TC_MAX_RANK];
+    int k = 0;
+    for (int d = 0; d < tc_arg_meta(n, 0)->rank; d++)
+        if (of_node(n).mask >> d & 1) dims[k++] = d;
+    return k ? tc_emit_call(e, fn, "vIb", v, dims, k, 1) : v;
+}
 static tc_value *spread(tc_emit *e, const tc_node *n, tc_value *g) {
     const tc_meta *m = tc_arg_meta(n, 0);
     return tc_emit_call(e, "aten::expand", "vS", restore(e, n, g), m->size, m->rank);
@@ -348,16 +356,21 @@ static tc_status grad_mean(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 /* equal extremes share the gradient */
+static tc_value *share(tc_emit *e, const tc_node *n, tc_value *g, tc_value *mask) {
+    return tc_e_mul(e, tc_e_div(e, restore(e, n, g), over_reduced(e, n, "aten::sum.dim_IntList", mask)), mask);
+}
 static tc_status grad_amax(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0);
-    reduced r = of_node(n);
     tc_value *mask = tc_e2(e, "aten::eq.Tensor", x, restore(e, n, n->outs[0]));
-    int64_t dims[TC_MAX_RANK];
-    int k = 0;
-    for (int d = 0; d < x->meta.rank; d++)
-        if (r.mask >> d & 1) dims[k++] = d;
-    tc_value *count = k ? tc_emit_call(e, "aten::sum.dim_IntList", "vIb", mask, dims, k, 1) : mask;
-    tc_e_give(e, n, 0, tc_e_mul(e, tc_e_div(e, restore(e, n, gs[0]), count), mask));
+    tc_e_give(e, n, 0, share(e, n, gs[0], mask));
+    return tc_e_done(e);
+}
+/* max, min, median: all elements equal to the result, or all NaN, share the gradient; in forward mode NaN has no share. */
+tc_status tc_grad_whole(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *x = tc_arg_value(n, 0), *y = n->outs[0], *mask = tc_e2(e, "aten::eq.Tensor", x, y);
+    if (!e->graph->program->forward_mode)
+        mask = tc_e2(e, "aten::logical_or", mask, tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isnan", x), tc_e1(e, "aten::isnan", y)));
+    tc_e_give(e, n, 0, tc_e_mul(e, tc_e_div(e, gs[0], tc_e1(e, "aten::sum", mask)), mask));
     return tc_e_done(e);
 }
 static tc_status grad_aminmax(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -365,13 +378,7 @@ static tc_status grad_aminmax(tc_emit *e, const tc_node *n, tc_value *const *gs)
     for (int i = 0; i < 2; i++) {
         if (!gs[i]) continue;
         tc_value *mask = tc_e2(e, "aten::eq.Tensor", x, restore(e, n, n->outs[i]));
-        reduced r = of_node(n);
-        int64_t dims[TC_MAX_RANK];
-        int k = 0;
-        for (int d = 0; d < x->meta.rank; d++)
-            if (r.mask >> d & 1) dims[k++] = d;
-        tc_value *count = k ? tc_emit_call(e, "aten::sum.dim_IntList", "vIb", mask, dims, k, 1) : mask;
-        tc_value *g = tc_e_mul(e, tc_e_div(e, restore(e, n, gs[i]), count), mask);
+        tc_value *g = share(e, n, gs[i], mask);
         sum = sum ? tc_e_add(e, sum, g) : g;
     }
     tc_e_give(e, n, 0, sum);
@@ -417,24 +424,15 @@ static tc_status grad_prod(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, r);
     return tc_e_done(e);
 }
-static tc_value *mean_of(tc_emit *e, const tc_node *n) {
-    tc_value *x = tc_arg_value(n, 0);
-    reduced r = of_node(n);
-    int64_t dims[TC_MAX_RANK];
-    int k = 0;
-    for (int d = 0; d < x->meta.rank; d++)
-        if (r.mask >> d & 1) dims[k++] = d;
-    return k ? tc_emit_call(e, "aten::mean.dim", "vIb", x, dims, k, 1) : x;
-}
 /* var: 2 / (n - c) g (x - mean); std: the same with g / (2 std), 0 where std is 0; plus the part of the mean */
 static tc_status var_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, bool root) {
     tc_value *x = tc_arg_value(n, 0), *g = gs[0], *sum = NULL;
     if (g) {
         if (root) {
             tc_value *s = n->outs[0];
-            g = tc_e_unless_zero(e, s, tc_e_div(e, g, tc_e_muls(e, s, 2)));
+            g = tc_e_over_unless_zero(e, s, g, tc_e_muls(e, s, 2));
         }
-        sum = tc_e_mul(e, over_count(e, n, restore(e, n, g), 2, correction_of(n)), tc_e_sub(e, x, mean_of(e, n)));
+        sum = tc_e_mul(e, over_count(e, n, restore(e, n, g), 2, correction_of(n)), tc_e_sub(e, x, over_reduced(e, n, "aten::mean.dim", x)));
     }
     if (n->nouts > 1 && gs[1]) {
         tc_value *m = over_count(e, n, spread(e, n, gs[1]), 1, 0);
@@ -460,24 +458,30 @@ static tc_status grad_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         r = tc_e_mul(e, g, tc_e_unless_zero(e, y, tc_e_div(e, x, y)));
     } else if (__builtin_isinf(p)) {
         tc_value *a = tc_e1(e, "aten::abs", x), *mask = tc_e2(e, "aten::eq.Tensor", a, y);
-        reduced rd = of_node(n);
-        int64_t dims[TC_MAX_RANK];
-        int k = 0;
-        for (int d = 0; d < x->meta.rank; d++)
-            if (rd.mask >> d & 1) dims[k++] = d;
-        tc_value *count = k ? tc_emit_call(e, "aten::sum.dim_IntList", "vIb", mask, dims, k, 1) : mask;
+        tc_value *count = over_reduced(e, n, "aten::sum.dim_IntList", mask);
         r = tc_emit_call(e, "aten::where.ScalarOther", "vvi", mask, tc_e_mul(e, sign, tc_e_div(e, g, count)), (int64_t)0); /* nowhere: 0 */
     } else {
         tc_value *a = tc_e1(e, "aten::abs", x);
         tc_value *up = tc_e_mul(e, sign, tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", a, p - 1));
         if (p < 2) up = tc_e_unless_zero(e, x, up);
         tc_value *down = tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", y, p - 1);
-        r = tc_e_mul(e, up, tc_e_unless_zero(e, y, tc_e_div(e, g, down)));
+        r = tc_e_mul(e, up, tc_e_over_unless_zero(e, y, g, down));
     }
     tc_e_give(e, n, 0, r);
     return tc_e_done(e);
 }
+/* PyTorch's forward mode: the mean of the tangents weighted by exp(x - max x), where there is a maximum. */
+static tc_status logsumexp_jvp(tc_emit *e, const tc_node *n, tc_value *g) {
+    tc_value *x = tc_arg_value(n, 0), *real = tc_is_complex(x->meta.dtype) ? tc_e1(e, "aten::real", x) : x;
+    bool empty = false;
+    for (int d = 0; d < x->meta.rank; d++) empty |= of_node(n).mask >> d & 1 && tc_sym_is_int(x->meta.size[d], 0);
+    if (!empty) x = tc_e_sub(e, x, over_reduced(e, n, "aten::amax", real));
+    x = tc_e_conj(e, tc_e1(e, "aten::exp", x));
+    tc_e_give(e, n, 0, tc_e_mul(e, tc_e_div(e, restore(e, n, g), over_reduced(e, n, "aten::sum.dim_IntList", x)), x));
+    return tc_e_done(e);
+}
 static tc_status grad_logsumexp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (e->graph->program->forward_mode) return logsumexp_jvp(e, n, gs[0]);
     tc_value *p = tc_e_conj(e, tc_e1(e, "aten::exp", tc_e_sub(e, tc_arg_value(n, 0), restore(e, n, n->outs[0]))));
     tc_e_give(e, n, 0, tc_e_mul(e, restore(e, n, gs[0]), p));
     return tc_e_done(e);
@@ -616,8 +620,8 @@ const tc_op tc_ops_reduce[] = {
     PRODUCT(".dim_int(Tensor self, int dim, bool keepdim=False", "prod(f32[3,4], 1); prod(c64[3,4], 1)", "the products over dim"),
     ROW("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape_extreme, lower_max, grad_amax, "amax(f32[3,5], [1])", "the largest"),
     ROW("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape_extreme, lower_min, grad_amax, "amin(f32[3,5], [1])", "the smallest"),
-    ROW("max(Tensor self) -> Tensor", shape_extreme, lower_max, grad_amax, "max(f32[3,5])", "the largest of all"),
-    ROW("min(Tensor self) -> Tensor", shape_extreme, lower_min, grad_amax, "min(f32[3,5])", "the smallest of all"),
+    ROW("max(Tensor self) -> Tensor", shape_extreme, lower_max, tc_grad_whole, "max(f32[3,5])", "the largest of all"),
+    ROW("min(Tensor self) -> Tensor", shape_extreme, lower_min, tc_grad_whole, "min(f32[3,5])", "the smallest of all"),
     ROW("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", shape_extreme, lower_max, grad_pick,
         "max(f32[3,5], 1)", "the largest and where it first is"),
     ROW("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", shape_extreme, lower_min, grad_pick,

@@ -84,6 +84,15 @@ static tc_value *weighted_sums(tc_emit *e, tc_value *log_g, tc_value *x, tc_valu
     tc_value *s = reversed(e, tc_emit_call(e, "aten::logcumsumexp", "vi", reversed(e, tc_e_sub(e, log_g, y), d), d), d);
     return tc_e1(e, "aten::exp", tc_e_add(e, s, x));
 }
+/* PyTorch's forward mode: running means of the tangents weighted by exp(x - max x), for complex numbers by exp(x). */
+static tc_status logcumsumexp_jvp(tc_emit *e, const tc_node *n, tc_value *g, int64_t d) {
+    tc_value *x = tc_arg_value(n, 0);
+    if (!tc_is_complex(x->meta.dtype)) x = tc_e_sub(e, x, tc_emit_call(e, "aten::amax", "vIb", x, &d, 1, 1));
+    x = tc_e_conj(e, tc_e1(e, "aten::exp", x));
+    tc_value *weight = tc_e_adds(e, tc_emit_call(e, "aten::cumsum", "vi", x, d), 1e-13);
+    tc_e_give(e, n, 0, tc_e_mul(e, x, reverse_cumsum(e, tc_e_div(e, g, weight), d, x ? x->meta.dtype : TC_F32)));
+    return tc_e_done(e);
+}
 static tc_status grad_logcumsumexp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0), *y = n->outs[0], *g = gs[0], *part[2];
     if (x->meta.rank == 0) {
@@ -91,6 +100,7 @@ static tc_status grad_logcumsumexp(tc_emit *e, const tc_node *n, tc_value *const
         return tc_e_done(e);
     }
     int64_t d = tc_wrap(tc_arg_int(n, 1), x->meta.rank);
+    if (e->graph->program->forward_mode) return logcumsumexp_jvp(e, n, g, d);
     if (tc_is_complex(x->meta.dtype)) {
         tc_e_give(e, n, 0, tc_e_conj(e, weighted_sums(e, tc_e1(e, "aten::log", tc_e_conj(e, g)), x, y, d)));
         return tc_e_done(e);

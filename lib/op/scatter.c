@@ -156,11 +156,16 @@ static tc_status grad_reducing(tc_emit *e, const tc_node *n, tc_value *g, bool s
         tc_value *count = self ? tc_emit_call(e, "aten::ones_like", "v", x) : tc_e_zeros_like(e, x);
         count = tc_emit_call(e, "aten::clamp_min", "vi", add_into(&r, count, tc_emit_call(e, "aten::ones_like", "v", src)), (int64_t)1);
         gx = tc_e_div(e, g, count), gsrc = pick(&r, gx);
+    } else if (!strcmp(op, "prod") && e->graph->program->forward_mode) { /* for which PyTorch has no tangent */
+        gx = tc_e_zeros_like(e, x), gsrc = tc_e_zeros_like(e, src);
     } else if (!strcmp(op, "prod")) {
         grad_product(&r, g, x, src, y, &gx, &gsrc);
     } else {
         tc_value *hit = tc_e2(e, "aten::eq.Tensor", src, pick(&r, y)), *own = tc_e2(e, "aten::eq.Tensor", x, y);
-        tc_value *count = add_into(&r, tc_e_cast(e, own, g->meta.dtype), tc_e_cast(e, hit, g->meta.dtype));
+        tc_value *before = tc_e_cast(e, own, g->meta.dtype);
+        if (!self && e->graph->program->forward_mode) /* as PyTorch's two modes have it */
+            before = tc_emit_call(e, slices ? "aten::index_fill.int_Scalar" : "aten::scatter.value", "vaai", before, &n->args[1], &n->args[2], (int64_t)0);
+        tc_value *count = add_into(&r, before, tc_e_cast(e, hit, g->meta.dtype));
         tc_value *share = tc_e_div(e, g, count);
         gx = tc_emit_call(e, "aten::where.ScalarOther", "vvi", own, share, (int64_t)0);
         gsrc = tc_emit_call(e, "aten::where.ScalarOther", "vvi", hit, pick(&r, share), (int64_t)0);

@@ -160,6 +160,7 @@ bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out); /* tc_progr
 bool tc_e_guard(tc_emit *e, const tc_node *n, tc_sym cond);          /* cond holds, or a guard is recorded; false when it is known not to */
 /* Gradient of argument i, if it is wanted, summed to its sizes and cast to its type. */
 void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g);
+tc_status tc_grad_whole(tc_emit *e, const tc_node *n, tc_value *const *gs); /* of max, min, median over all elements */
 /* Calls `op` with the node's own arguments and returns its results: for aliases, and overloads that differ only in name. */
 tc_status tc_e_forward(tc_emit *e, const char *op, const tc_node *n);
 /* Calls operator `op` with arguments that are complete and in schema order; returns its node. */

@@ -181,14 +181,6 @@ static tc_status whole(tc_emit *e, const tc_node *n, const char *op) {
 }
 static tc_status decompose_median(tc_emit *e, const tc_node *n) { return whole(e, n, "aten::median.dim"); }
 static tc_status decompose_nanmedian(tc_emit *e, const tc_node *n) { return whole(e, n, "aten::nanmedian.dim"); }
-/* All elements equal to the median, or all NaN, share the gradient. */
-static tc_status grad_whole(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *x = tc_arg_value(n, 0), *y = n->outs[0];
-    tc_value *both = tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isnan", x), tc_e1(e, "aten::isnan", y));
-    tc_value *mask = tc_e2(e, "aten::logical_or", tc_e2(e, "aten::eq.Tensor", x, y), both);
-    tc_e_give(e, n, 0, tc_e_mul(e, tc_e_div(e, gs[0], tc_e1(e, "aten::sum", mask)), mask));
-    return tc_e_done(e);
-}
 /* Argument `at`: a tensor, or a number as tensor of the promoted type of it and the boundaries. */
 static tc_value *searched(tc_emit *e, const tc_node *n, int at) {
     if (tc_arg_value(n, at)) return tc_arg_value(n, at);
@@ -252,7 +244,7 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     { .schema = "aten::" SCHEMA, .flags = flags_, .shape = shape_, .decompose = decompose_, .samples = sample, .doc = text }
 #define MEDIAN(name, text)                                                                                                               \
     {                                                                                                                                    \
-        .schema = "aten::" #name "(Tensor self) -> Tensor", .shape = shape_scalar_of, .decompose = decompose_##name, .grad = grad_whole, \
+        .schema = "aten::" #name "(Tensor self) -> Tensor", .shape = shape_scalar_of, .decompose = decompose_##name, .grad = tc_grad_whole, \
         .samples = #name "(f32[3,7])", .doc = text                                                                                       \
     }
 const tc_op tc_ops_sort[] = {

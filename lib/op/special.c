@@ -94,6 +94,7 @@ GRAD(erfcx, 0, mul(e, g, tc_e_adds(e, tc_e_muls(e, mul(e, x, y), 2), -1.12837916
 GRAD(log_ndtr, 0,
      mul(e, tc_e_muls(e, g, 0.79788456080286535588),
          f1(e, "aten::reciprocal", f1(e, "aten::special_erfcx", tc_e_muls(e, x, -0.70710678118654752440)))))
+GRAD(entr, 0, mul(e, g, tc_e_neg(e, tc_e_adds(e, f1(e, "aten::log", x), 1))))
 GRAD(polygamma, 1, mul(e, g, tc_emit_call(e, "aten::polygamma", "iv", tc_arg_int(n, 0) + 1, x)))
 /* x = 0 takes the limit: i1'(0) = 1/2 */
 static tc_value *bessel_ratio(tc_emit *e, tc_value *x, tc_value *y, tc_value *whole, double limit) {
@@ -258,6 +259,7 @@ const tc_op tc_ops_special[] = {
     {.schema = "aten::special_entr(Tensor self) -> Tensor",
      .shape = tc_shape_decomposed,
      .decompose = decompose_entr,
+     .grad = grad_entr,
      .samples = "special_entr(f32[3,5]:0.1..2)",
      .doc = "-x log x"},
     {.schema = "aten::mvlgamma(Tensor self, int p) -> Tensor",

@@ -612,6 +612,41 @@ END
     holds $x "torch.equal(torch.stack((a, b)), torch.tensor([1., 0.], dtype=x.dtype))" "$jvp(torch.linalg.det, (x.new_zeros(0, 0),), (x.new_zeros(0, 0),))"
 }
 
+@test "forward mode has PyTorch's own values where its formulas differ from those of backward mode" {
+    cat >m.py <<'EOF'
+import torch
+T = torch.tensor
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        def slope(f, v, t=None):
+            v = T(v) + x
+            return torch.func.jvp(f, (v,), (torch.ones_like(v) if t is None else T(t).to(v.dtype),))[1]
+
+        def close(a, b, rtol=1e-4):
+            return ((a - b).abs() <= rtol * b.abs()).all()
+
+        at = T([0, 0, 1])
+        same = [
+            close(slope(lambda v: v.logcumsumexp(0), [0.0, 40.0, -40.0], [6, 4, 5]), T([2.5489e-04, 4, 4])),
+            close(slope(lambda v: v.logcumsumexp(0), [-30.0, 60.0], [6, 2]), T([4.9164e-26, 2])),
+            close(slope(lambda v: v.logsumexp(0), [300.0 + 0j, 1.0], [2, 6]), T(2.0 + 0j)),
+            slope(lambda v: v.view(0, 1).logsumexp(0), []).isnan().all(),
+            close(slope(lambda v: v.maximum(v.detach() * torch.nan), [1.0, 2.0]), T([0.0, 0.0])),
+            close(slope(lambda v: torch.zeros(3).scatter_reduce(0, at, v, "amax", include_self=False), [0.0, 0.0, 3.0], [1, 2, 3]), T([1.5, 3, 0])),
+            slope(lambda v: v.atan2(v.detach()), 0.0).isnan(),
+            slope(torch.logit, 3.0).isnan(),
+        ]
+        for f in (lambda v: torch.linalg.vector_norm(v, 3.5), torch.std, lambda v: v ** (v.detach() * 0), lambda v: v.detach() ** (v + 1), torch.sinc,
+                  lambda v: 0 ** (v + 1), lambda v: torch.ones(3).scatter_reduce(0, at, v, "prod"), lambda v: torch.xlogy(v, v.detach())):
+            same.append((slope(f, [0.0, 0.0, 0.0]) == 0).all())
+        return torch.stack(same).all() & (x == 0)
+EOF
+    tc-export m.py:M --input x=f32 -o m.pt2
+    [ "$(tc-run m.pt2 --input f32=0 | tail -c 1 | od -An -tu1)" -eq 1 ]
+}
+
 @test "second derivatives: 0 where a first one reads its operand only, zeros among running products, eigenvectors that stay unitary" {
     x=3xf64=1,0,-2
     start="x = x.clone().requires_grad_()"
