@@ -69,8 +69,8 @@ static inline tc_c32 tc_x_cast_c64_c32(tc_c64 a) { return (tc_c32){tc_x_cast_f32
     static inline T tc_x_sub_##S(T a, T b) { return (T){a.re - b.re, a.im - b.im}; }                                              \
     static inline T tc_x_mul_##S(T a, T b) { return (T){a.re * b.re + tc_x_minus_##RS(a.im * b.im), a.re * b.im + a.im * b.re}; } \
     static inline T tc_x_fma_##S(T a, T b, T c) { return tc_x_add_##S(tc_x_mul_##S(a, b), c); }                                   \
-    static inline T tc_x_neg_##S(T a) { return (T){tc_x_minus_##RS(a.re), tc_x_minus_##RS(a.im)}; }                                                               \
-    static inline T tc_x_conj_##S(T a) { return (T){a.re, tc_x_minus_##RS(a.im)}; }                                                               \
+    static inline T tc_x_neg_##S(T a) { return (T){tc_x_minus_##RS(a.re), tc_x_minus_##RS(a.im)}; }                               \
+    static inline T tc_x_conj_##S(T a) { return (T){a.re, tc_x_minus_##RS(a.im)}; }                                               \
     static inline R tc_x_real_##S(T a) { return a.re; }                                                                           \
     static inline R tc_x_imag_##S(T a) { return a.im; }                                                                           \
     static inline R tc_x_abs_##S(T a) { return tc_x_hypot_##RS(a.re, a.im); }                                                     \
@@ -285,7 +285,8 @@ ROW(log10)
 ROW(log1p)
 ROW(sigmoid)
 ROW(sin)
-ROW(cos) ROW(tan) ROW(asin) ROW(acos) ROW(atan) ROW(sinh) ROW(cosh) ROW(tanh) ROW(asinh) ROW(acosh) ROW(atanh)
+ROW(cos)
+ROW(tan) ROW(asin) ROW(acos) ROW(atan) ROW(sinh) ROW(cosh) ROW(tanh) ROW(asinh) ROW(acosh) ROW(atanh)
 #undef ROW
     static inline tc_c64 tc_x_div_c64(tc_c64 a, tc_c64 b) {
     return tc_x_cast_c128_c64(tc_x_div_c128(tc_x_cast_c64_c128(a), tc_x_cast_c64_c128(b)));

@@ -65,10 +65,10 @@ tc_value *tc_e_muls(tc_emit *e, tc_value *a, double s);
 tc_value *tc_e_cast(tc_emit *e, tc_value *a, tc_dtype d);
 tc_value *tc_e_sum_to(tc_emit *e, tc_value *grad, const tc_meta *like); /* undoes broadcasting */
 tc_value *tc_e_zeros_like(tc_emit *e, tc_value *a);
-tc_value *tc_e_unless_zero(tc_emit *e, tc_value *d, tc_value *v); /* v, 0 where d is 0 */
+tc_value *tc_e_unless_zero(tc_emit *e, tc_value *d, tc_value *v);                    /* v, 0 where d is 0 */
 tc_value *tc_e_over_unless_zero(tc_emit *e, tc_value *d, tc_value *g, tc_value *by); /* g / by, 0 where d is 0; its transpose too is 0 there */
-tc_value *tc_e_zeros(tc_emit *e, const tc_meta *m, tc_dtype d);   /* zeros with the sizes of m, contiguous */
-tc_value *tc_e_numbered(tc_emit *e, const tc_meta *m);            /* 0, 1, 2, ... with the sizes of m */
+tc_value *tc_e_zeros(tc_emit *e, const tc_meta *m, tc_dtype d);                      /* zeros with the sizes of m, contiguous */
+tc_value *tc_e_numbered(tc_emit *e, const tc_meta *m);                               /* 0, 1, 2, ... with the sizes of m */
 /* For gradients of elements that were written to places: of several with one place PyTorch gives all the place's gradient, but in forward mode only the
  * last counts. g, with 0 where `back`, what `own` reads after it was written in the same way, is another. */
 tc_value *tc_e_of_last(tc_emit *e, tc_value *g, tc_value *own, tc_value *back);

@@ -424,6 +424,18 @@ static tc_status grad_prod(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, r);
     return tc_e_done(e);
 }
+/* Is the variance of all elements divided by 0 or less? Then PyTorch has a rule of its own: infinity times g, NaN at the mean. */
+static bool none_left(const tc_node *n) {
+    const tc_meta *x = tc_arg_meta(n, 0);
+    int d = tc_op_param(n->op, "dim");
+    int64_t count = 1, size;
+    if (x->rank && d >= 0 && !tc_arg_is_none(n, d)) return false;
+    for (int k = 0; k < x->rank; k++) {
+        if (!tc_sym_const_int(x->size[k], &size)) return false;
+        count *= size;
+    }
+    return (double)count <= correction_of(n);
+}
 /* var: 2 / (n - c) g (x - mean); std: the same with g / (2 std), 0 where std is 0; plus the part of the mean */
 static tc_status var_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, bool root) {
     tc_value *x = tc_arg_value(n, 0), *g = gs[0], *sum = NULL;
@@ -432,7 +444,14 @@ static tc_status var_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, boo
             tc_value *s = n->outs[0];
             g = tc_e_over_unless_zero(e, s, g, tc_e_muls(e, s, 2));
         }
-        sum = tc_e_mul(e, over_count(e, n, restore(e, n, g), 2, correction_of(n)), tc_e_sub(e, x, over_reduced(e, n, "aten::mean.dim", x)));
+        tc_value *mean = over_reduced(e, n, "aten::mean.dim", x);
+        if (none_left(n)) {
+            tc_value *at_mean = tc_emit_call(e, "aten::eq.Tensor", "vv", x, mean);
+            tc_value *steep = tc_emit_call(e, "aten::where.Scalar", "vff", at_mean, __builtin_nan(""), HUGE_VAL);
+            sum = tc_e_cast(e, tc_e_mul(e, restore(e, n, g), steep), x->meta.dtype);
+        } else {
+            sum = tc_e_mul(e, over_count(e, n, restore(e, n, g), 2, correction_of(n)), tc_e_sub(e, x, mean));
+        }
     }
     if (n->nouts > 1 && gs[1]) {
         tc_value *m = over_count(e, n, spread(e, n, gs[1]), 1, 0);

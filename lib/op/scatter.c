@@ -164,7 +164,8 @@ static tc_status grad_reducing(tc_emit *e, const tc_node *n, tc_value *g, bool s
         tc_value *hit = tc_e2(e, "aten::eq.Tensor", src, pick(&r, y)), *own = tc_e2(e, "aten::eq.Tensor", x, y);
         tc_value *before = tc_e_cast(e, own, g->meta.dtype);
         if (!self && e->graph->program->forward_mode) /* as PyTorch's two modes have it */
-            before = tc_emit_call(e, slices ? "aten::index_fill.int_Scalar" : "aten::scatter.value", "vaai", before, &n->args[1], &n->args[2], (int64_t)0);
+            before =
+                tc_emit_call(e, slices ? "aten::index_fill.int_Scalar" : "aten::scatter.value", "vaai", before, &n->args[1], &n->args[2], (int64_t)0);
         tc_value *count = add_into(&r, before, tc_e_cast(e, hit, g->meta.dtype));
         tc_value *share = tc_e_div(e, g, count);
         gx = tc_emit_call(e, "aten::where.ScalarOther", "vvi", own, share, (int64_t)0);

@@ -242,10 +242,10 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     { .schema = "aten::" SCHEMA, .flags = TC_OP_DATA_SHAPE | TC_OP_UNDERIVED, .shape = shape_, .kernel = &kernel_, .samples = sample, .doc = text }
 #define COMPOSED(SCHEMA, flags_, shape_, decompose_, sample, text) \
     { .schema = "aten::" SCHEMA, .flags = flags_, .shape = shape_, .decompose = decompose_, .samples = sample, .doc = text }
-#define MEDIAN(name, text)                                                                                                               \
-    {                                                                                                                                    \
+#define MEDIAN(name, text)                                                                                                                  \
+    {                                                                                                                                       \
         .schema = "aten::" #name "(Tensor self) -> Tensor", .shape = shape_scalar_of, .decompose = decompose_##name, .grad = tc_grad_whole, \
-        .samples = #name "(f32[3,7])", .doc = text                                                                                       \
+        .samples = #name "(f32[3,7])", .doc = text                                                                                          \
     }
 const tc_op tc_ops_sort[] = {
     PICK("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False)", shape_sort_stable, tc_k_sort, grad_sort_stable,

@@ -612,7 +612,7 @@ END
     holds $x "torch.equal(torch.stack((a, b)), torch.tensor([1., 0.], dtype=x.dtype))" "$jvp(torch.linalg.det, (x.new_zeros(0, 0),), (x.new_zeros(0, 0),))"
 }
 
-@test "forward mode has PyTorch's own values where its formulas differ from those of backward mode" {
+@test "forward mode has PyTorch's own values where its formulas differ from those of backward mode; gradients at the ends of domains" {
     cat >m.py <<'EOF'
 import torch
 T = torch.tensor
@@ -641,6 +641,18 @@ class M(torch.nn.Module):
         for f in (lambda v: torch.linalg.vector_norm(v, 3.5), torch.std, lambda v: v ** (v.detach() * 0), lambda v: v.detach() ** (v + 1), torch.sinc,
                   lambda v: 0 ** (v + 1), lambda v: torch.ones(3).scatter_reduce(0, at, v, "prod"), lambda v: torch.xlogy(v, v.detach())):
             same.append((slope(f, [0.0, 0.0, 0.0]) == 0).all())
+        back = (  # the gradient of f at v
+            (lambda v: v.var(correction=2), [1.0, 2.0], [torch.inf, torch.inf]),
+            (lambda v: v.std(correction=3), [1.0, 2.0], [torch.nan, torch.nan]),
+            (lambda v: torch.xlogy(v, 2.0).sum(), [0.0], [0.693147]),
+            (lambda v: v.max(), [1.0, torch.nan, torch.nan], [0.0, 0.5, 0.5]),
+            (lambda v: torch.special.entr(v).sum(), [0.0], [torch.inf]),
+        )
+        for f, at, g in back:
+            v = (T(at) + x).requires_grad_()
+            found, g = torch.autograd.grad(f(v), v)[0], T(g)
+            same.append((((found - g).abs() < 1e-5) | (found == g) | (found.isnan() & g.isnan())).all())
+        same.append((torch.pow(T([0j]), T([0.0])).isnan() & (1 ** (T([torch.nan + 0j]) + x) == 1)).all())
         return torch.stack(same).all() & (x == 0)
 EOF
     tc-export m.py:M --input x=f32 -o m.pt2
