@@ -188,9 +188,40 @@ static V h_cond(C *c, args *A) {
     return mapped(c, out[0], leaf_result, &res);
 }
 
+/* Loops that grow: sizes of carried tensors that a body changes are symbols of its input, own[k][d]; 0 where the size is the operand's. */
+typedef tc_sym own_sizes[TC_MAX_RANK];
+
+static void own_inputs(const region *r, own_sizes *own, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        tc_meta *m = &r->to.data[k]->meta;
+        tc_sym size[TC_MAX_RANK];
+        bool any = false;
+        for (int d = 0; d < m->rank; d++) size[d] = own[k][d] ? own[k][d] : m->size[d], any |= own[k][d] != NULL;
+        if (any) *m = tc_meta_make(&r->graph->program->arena, m->dtype, m->rank, size, NULL);
+    }
+}
+
+/* Adds the sizes that the body may change and that are not its own yet. Is there one? The body is then captured again. */
+static bool find_own_sizes(const tc_graph *body, own_sizes *own, size_t n) {
+    tc_program *p = body->program;
+    bool any = false;
+    for (size_t k = 0; k < n && k < (size_t)body->noutputs; k++) {
+        const tc_value *in = body->inputs[k], *o = body->outputs[k];
+        const bool tensors = in && o && in->kind == TC_V_TENSOR && o->kind == TC_V_TENSOR && in->meta.rank == o->meta.rank;
+        for (int d = 0; tensors && d < in->meta.rank; d++) {
+            const tc_sym a = in->meta.size[d], b = o->meta.size[d];
+            if (own[k][d] || a == b || tc_sym_known(p->sym, tc_sym_op(p->sym, TC_S_EQ, a, b, NULL)) == 1) continue;
+            own[k][d] = tc_program_fresh(p, TC_SYM_INT, 0, TC_SYM_NO_HI);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* grows: carried tensors may have another size in each iteration, as in ONNX; torch.while_loop refuses this. */
 static V h_while(C *c, args *A) {
-    V v[3];
-    tc_take(c, A, "while_loop", "cond_fn body_fn carried_inputs", v);
+    V v[4];
+    tc_take(c, A, "while_loop", "cond_fn body_fn carried_inputs grows=", v);
     if (!c->torch->graph) {
         V state = v[2];
         while (tc_truth(c, call_with(c, v[0], state))) {
@@ -209,6 +240,9 @@ static V h_while(C *c, args *A) {
     V out[2];
     size_t ncarried = 0;
     TC_VEC(tc_value *) start = {0};
+    own_sizes *own = NULL;
+again:
+    start.len = 0;
     for (int i = 0; i < 2; i++) {
         r[i] = tc_mem(c, sizeof(region));
         r[i]->graph = subgraph(c, i ? "body_graph" : "cond_graph");
@@ -217,6 +251,8 @@ static V h_while(C *c, args *A) {
         if (i == 0)
             for (size_t k = 0; k < r[0]->from.len; k++) tc_avec_push(c, &start, r[0]->from.data[k]);
         ncarried = start.len;
+        if (!own) own = tc_mem(c, (ncarried + 1) * sizeof *own);
+        own_inputs(r[i], own, ncarried);
         /* a carried value differs from the outer tensor that it is initialised with, which must not replace it in the body */
         for (size_t k = 0; k < ncarried; k++) r[i]->from.data[k] = tc_mem(c, sizeof(tc_value));
         tc_torch_enter(c, r[i], r[i]->graph);
@@ -225,6 +261,7 @@ static V h_while(C *c, args *A) {
         mapped(c, out[i], leaf_output, r[i]->graph);
         tc_torch_leave(c);
     }
+    if (v[3] && tc_truth(c, v[3]) && find_own_sizes(r[1]->graph, own, ncarried)) goto again;
     if (!tc_is_tensor(out[0])) tc_raise(c, "RuntimeError", "torch.while_loop: cond_fn must return a boolean tensor, not %s", tc_type_name(c, out[0]));
     for (size_t k = 0; k < ncarried; k++) r[1]->from.data[k] = r[0]->from.data[k];
     unify(c, r, 2);
@@ -327,9 +364,11 @@ static V h_map(C *c, args *A) {
 
 /* scan(f, init, xs): new, y = f(carry, x) for every slice x of xs along dimension 0; the last carry and the stacked y. */
 static V h_scan(C *c, args *A) {
-    V v[3];
-    tc_take(c, A, "scan", "f init xs", v);
+    V v[4];
+    tc_take(c, A, "scan", "f init xs grows=", v);
     need_graph(c, "torch.scan");
+    own_sizes *own = NULL;
+again:;
     region *r = tc_mem(c, sizeof *r);
     r->graph = subgraph(c, "combine_graph");
     r->pure = "scan";
@@ -340,6 +379,8 @@ static V h_scan(C *c, args *A) {
         r->from.data[k] = tc_mem(c, sizeof(tc_value)); /* a carried value differs from the outer tensor that it is initialised with */
     }
     size_t ninit = start.len, n;
+    if (!own) own = tc_mem(c, (ninit + 1) * sizeof *own);
+    own_inputs(r, own, ninit);
     slices s = {.r = r};
     V in = mapped(c, v[2], leaf_slice, &s);
     tc_torch_enter(c, r, r->graph);
@@ -349,6 +390,7 @@ static V h_scan(C *c, args *A) {
     mapped(c, pair[0], leaf_output, r->graph);
     mapped(c, pair[1], leaf_output, r->graph);
     tc_torch_leave(c);
+    if (v[3] && tc_truth(c, v[3]) && find_own_sizes(r->graph, own, ninit)) goto again;
     tc_program *p = c->torch->graph->program;
     tc_arg a[4] = {graph_arg(r->graph), values_arg(p, start.data, ninit), values_arg(p, s.outer.data, s.outer.len),
                    values_arg(p, r->from.data + ninit, r->from.len - ninit)};

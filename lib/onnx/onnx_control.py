@@ -19,9 +19,9 @@ def scan_over(step, carry, xs):
     return state[0], ys[0]
 
 
-def scan(step, carry, xs):
-    """The same for lists of tensors."""
-    return _C.scan(step, list(carry), list(xs))
+def scan(step, carry, xs, grows=False):
+    """The same for lists of tensors; grows: a carried tensor may have another size in each iteration."""
+    return _C.scan(step, list(carry), list(xs), grows)
 
 
 # ---- If ----
@@ -155,7 +155,7 @@ def counted(n, body, trips, carried, nscan):
         outs = [tensor(v) for v in outs[1:]]
         return outs[:len(carried)], outs[len(carried):]
 
-    state, scans = scan(step, [tensor(v) for v in carried], [torch.arange(trips)])
+    state, scans = scan(step, [tensor(v) for v in carried], [torch.arange(trips)], True)
     return tuple(list(state) + list(scans))
 
 
@@ -172,7 +172,8 @@ def searched(n, body, count, cond, carried, nscan):
         outs = [tensor(v) for v in model.run_body(scope, body, [i, more] + list(state))[:1 + k]]
         return tuple([i + 1, outs[0].reshape([])] + outs[1:])
 
-    out = torch.while_loop(test, run, tuple([torch.zeros([], dtype=torch.int64), go] + [tensor(v) for v in carried]))
+    start = [torch.zeros([], dtype=torch.int64), go] + [tensor(v) for v in carried]
+    out = _C.while_loop(test, run, tuple(start), True)
     return counted(n, body, out[0].item(), carried, nscan) if nscan else tuple(out[2:])
 
 

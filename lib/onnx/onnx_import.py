@@ -25,14 +25,14 @@ def is_weight(t):
     return t[0] != 8 and t[0] not in CODED and t[1].dtype.is_floating_point and t[1].dim() > 0 and t[1].numel() > 0
 
 
-def from_proto(t, name):
-    """A tensor of the file: (type, tensor) or (8, sizes, strings); name: of an initialiser."""
+def from_proto(t, name, model=None):
+    """A tensor of the file: (type, tensor) or (8, sizes, strings); name: of an initialiser of the model."""
     if t[0] == 8:
         return Strings(t[1], t[2])
     if t[0] in CODED:
         return Coded(t[0], t[1])
     if name and is_weight(t):
-        return Weight(t[1], name)
+        return model.weight(t[1], name)
     return t[1]
 
 
@@ -244,9 +244,20 @@ class Model:
             self.functions[(f["domain"], f["name"], f["overload"])] = f
         # Some exporters write weights as Constant nodes; if there are initialisers, constants are masks, encodings and the like, which are not trained.
         self.weights_in_constants = not any([is_weight(t) for name, t in m["graph"]["inits"]])
+        self.weights = {}
         self.depth = 0
         self.relied = {}
         self.inputs = {}
+
+    def weight(self, data, name):
+        """A stored tensor as a weight: one, however often its subgraph or function runs. Those of one name in different subgraphs are told apart."""
+        same = self.weights.get(name, [])
+        for w in same:
+            if w.data is data:
+                return w
+        w = Weight(data, f"{name}.{len(same)}" if same else name)
+        self.weights[name] = same + [w]
+        return w
 
     def rely(self, name):
         self.relied[name] = True
@@ -402,7 +413,7 @@ class Model:
         settings = self.settings(scope, graph)
         for name, t in graph["inits"]:
             if name not in scope.values:
-                scope.values[name] = from_proto(t, "" if name in settings and t[0] != 8 and t[1].numel() == 1 else name)
+                scope.values[name] = from_proto(t, "" if name in settings and t[0] != 8 and t[1].numel() == 1 else name, self)
         for node in in_order(graph["nodes"]):
             self.run_node(scope, node)
         self.depth -= 1

@@ -66,7 +66,11 @@ def extreme(f, logical, limit):
     def reduce(x, axes, keep):
         empty = False
         for a in axes:
-            empty = empty or _onnx.truth(x.shape[a] == 0)
+            if _onnx.from_data(x.shape[a]):  # maybe empty
+                more = [1 if d == a else x.shape[d] for d in range(x.dim())]
+                x = torch.cat([x, torch.full(more, limit(x.dtype), dtype=x.dtype)], a)
+            else:
+                empty = empty or _onnx.truth(x.shape[a] == 0)
         if empty:
             shape = [1 if d in axes else x.shape[d] for d in range(x.dim()) if keep or d not in axes]
             return torch.full(shape, limit(x.dtype), dtype=x.dtype)

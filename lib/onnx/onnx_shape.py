@@ -142,9 +142,7 @@ def constant(n):
     if n.has("value"):
         v = n.tensor_attr("value")
         if n.scope.model.weights_in_constants and isinstance(v, torch.Tensor) and v.dtype.is_floating_point and v.numel() > 1:
-            from onnx_values import Weight
-
-            return Weight(v, n.outputs[0])
+            return n.scope.model.weight(v, n.outputs[0])
         return v
     if n.has("sparse_value"):
         return n.tensor_attr("sparse_value")

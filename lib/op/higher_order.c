@@ -108,11 +108,35 @@ static bool same_type(const tc_value *in, const tc_value *o) {
     if (!in || !o) return true;
     return o->kind == in->kind && (o->kind != TC_V_TENSOR || (o->meta.dtype == in->meta.dtype && o->meta.rank == in->meta.rank));
 }
-/* Do some sizes differ for all values of the symbols? */
-static bool other_sizes(tc_symctx *s, const tc_value *in, const tc_value *o) {
-    for (int d = 0; in && o && o->kind == TC_V_TENSOR && d < o->meta.rank; d++)
-        if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, in->meta.size[d], o->meta.size[d], NULL)) == 0) return true;
-    return false;
+static bool known_size(tc_symctx *s, tc_sym a, tc_sym b, int value) {
+    return a == b ? value : tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a, b, NULL)) == value;
+}
+
+/* Type of carried result i, whose body's input is `in` and output is o. A size differs between iterations where the input states a symbol of its own for
+ * it, not the size of the operand x; the result's is then a new one. Other sizes may not differ for all values of the symbols,
+ * nor depend on data. */
+static tc_status carried_result(tc_shape_ctx *c, int i, const tc_value *x, const tc_value *in, const tc_value *o) {
+    tc_symctx *s = c->program->sym;
+    if (!same_type(in, o)) return differ(c, i, in, o);
+    from_output(c, i, o);
+    if (!in || !o || o->kind != TC_V_TENSOR) return NULL;
+    tc_sym size[TC_MAX_RANK];
+    bool changes = false;
+    for (int d = 0; d < o->meta.rank; d++) {
+        const tc_sym was = in->meta.size[d];
+        const bool own = tc_sym_opcode(was) == TC_S_VAR && x && x->kind == TC_V_TENSOR && x->meta.rank == o->meta.rank && x->meta.size[d] != was;
+        const tc_sym is = o->meta.size[d];
+        if (!own && (known_size(s, was, is, 0) || (tc_sym_holds_data(is) && !known_size(s, was, is, 1)))) return differ(c, i, in, o);
+        size[d] = own ? tc_program_fresh(c->program, TC_SYM_INT, 0, TC_SYM_NO_HI) : is;
+        changes |= own;
+    }
+    if (changes) c->outs[i].meta = tc_meta_make(&c->program->arena, o->meta.dtype, o->meta.rank, size, NULL);
+    return NULL;
+}
+
+static const tc_value *operand(const tc_shape_ctx *c, int list, int i) {
+    const tc_arg *a = &c->args[list];
+    return a->kind == TC_A_VALUES && i < a->n ? a->values[i] : NULL;
 }
 
 static tc_status shape_while(tc_shape_ctx *c) {
@@ -126,11 +150,7 @@ static tc_status shape_while(tc_shape_ctx *c) {
     TC_TRY(check_condition(c, test->outputs[0]));
     if (body->noutputs != n)
         return tc_error(TC_CONTENT, "%s: the body returns %d results for %d carried values", tc_op_name(c->op), body->noutputs, n);
-    for (int i = 0; i < c->nouts; i++) {
-        const tc_value *in = body->inputs[i], *o = body->outputs[i];
-        if (!same_type(in, o) || other_sizes(c->program->sym, in, o)) return differ(c, i, in, o);
-        from_output(c, i, o);
-    }
+    for (int i = 0; i < c->nouts; i++) TC_TRY(carried_result(c, i, operand(c, 2, i), body->inputs[i], body->outputs[i]));
     return NULL;
 }
 
@@ -170,9 +190,7 @@ static tc_status shape_scan(tc_shape_ctx *c) {
     if (g->noutputs < ninit)
         return tc_error(TC_CONTENT, "%s: the graph returns %d results for %d carried values", tc_op_name(c->op), g->noutputs, ninit);
     for (int i = 0; i < c->nouts; i++) {
-        const tc_value *in = i < ninit ? g->inputs[i] : NULL, *o = g->outputs[i];
-        if (!same_type(in, o) || other_sizes(c->program->sym, in, o)) return differ(c, i, in, o);
-        if (i < ninit) from_output(c, i, g->outputs[i]);
+        if (i < ninit) TC_TRY(carried_result(c, i, operand(c, 1, i), g->inputs[i], g->outputs[i]));
         else TC_TRY(stacked(c, i, g->outputs[i], length));
     }
     return NULL;

@@ -45,22 +45,27 @@ static tc_status contiguous_inputs(tc_tensor *in, int n) {
     return NULL;
 }
 
-/* Binds symbols in the types of the subgraph's inputs, where unbound, to the operands' sizes. */
-static void bind_inputs(frame *to, const tc_tensor *in) {
+/* Binds symbols in the types of the subgraph's inputs, where unbound, to the operands' sizes. Other sizes must be what the types state. */
+static tc_status bind_inputs(frame *to, const tc_tensor *in) {
     for (int i = 0; i < to->g->ninputs; i++) {
         const tc_value *v = to->g->inputs[i];
         if (!v || v->kind != TC_V_TENSOR || !in[i].storage) continue;
-        for (int d = 0; d < v->meta.rank && d < in[i].rank; d++)
-            if (tc_sym_opcode(v->meta.size[d]) == TC_S_VAR) {
-                tc_symvalue *x = &to->e->vars[tc_sym_var_index(v->meta.size[d])];
-                if (!x->bound) *x = (tc_symvalue){.i = in[i].size[d], .bound = true};
-            }
+        for (int d = 0; d < v->meta.rank && d < in[i].rank; d++) {
+            const tc_sym s = v->meta.size[d];
+            tc_symvalue *x = tc_sym_opcode(s) == TC_S_VAR ? &to->e->vars[tc_sym_var_index(s)] : NULL, want;
+            if (x && !x->bound) *x = (tc_symvalue){.i = in[i].size[d], .bound = true};
+            TC_TRY(number_of(to->e, s, &want));
+            if (want.i != in[i].size[d])
+                return tc_error(TC_CONTENT, "%s: input %s has size %lld in dimension %d, expected %lld", to->g->name, v->name,
+                                (long long)in[i].size[d], d, (long long)want.i);
+        }
     }
+    return NULL;
 }
 
 static tc_status call_graph(frame *to, tc_tensor *in, tc_tensor *out) {
     TC_TRY(contiguous_inputs(in, to->g->ninputs));
-    bind_inputs(to, in);
+    TC_TRY(bind_inputs(to, in));
     return frame_run(to, in, out);
 }
 
@@ -124,6 +129,16 @@ static tc_status run_cond(frame *f, const tc_node *n) {
     return s;
 }
 
+/* Loops note which symbols have values before them. Those that a body gives, such as sizes that depend on data, are found anew in each iteration. */
+static bool *note_symbols(const tc_exec *e) {
+    bool *had = tc_xcalloc(e->nvars + 1, sizeof *had);
+    for (size_t i = 0; i < e->nvars; i++) had[i] = e->vars[i].bound;
+    return had;
+}
+static void forget_symbols(tc_exec *e, const bool *had) {
+    for (size_t i = 0; i < e->nvars; i++) e->vars[i].bound &= had[i];
+}
+
 static tc_status run_while(frame *f, const tc_node *n) {
     frame *test = frame_child(f, n->args[0].graph), *body = frame_child(f, n->args[1].graph);
     int nin = body->g->ninputs, carried = n->args[2].n, at = 0;
@@ -131,9 +146,11 @@ static tc_status run_while(frame *f, const tc_node *n) {
     tc_symvalue *numbers = tc_xcalloc((size_t)carried + 1, sizeof *numbers);
     tc_status s = operands(f, &n->args[2], body, in, &at);
     if (!s && n->nargs > 3) s = operands(f, &n->args[3], body, in, &at);
+    bool *had = note_symbols(f->e);
     while (!s) {
         tc_tensor flag = {0};
         bool go = false;
+        forget_symbols(f->e, had);
         for (int i = 0; i < carried && i < test->g->ninputs; i++) /* the test has its own symbols for the same numbers */
             if (body->g->inputs[i] && body->g->inputs[i]->kind == TC_V_SYM) {
                 s = number_of(f->e, body->g->inputs[i]->sym, &numbers[i]);
@@ -158,8 +175,9 @@ static tc_status run_while(frame *f, const tc_node *n) {
             else tc_tensor_deinit(&old);
         }
         for (int i = 0; i < carried && !s; i++) { /* only if sizes do not change */
+            const tc_value *from = body->g->inputs[i], *to = body->g->outputs[i];
             bool same = out[i].storage && out[i].rank == in[i].rank && out[i].dtype == in[i].dtype;
-            for (int d = 0; same && d < out[i].rank; d++) same = out[i].size[d] == in[i].size[d];
+            for (int d = 0; same && d < out[i].rank; d++) same = out[i].size[d] == in[i].size[d] && from->meta.size[d] == to->meta.size[d];
             if (out[i].storage && !same) tc_tensor_deinit(&out[i]);
         }
     }
@@ -170,6 +188,7 @@ static tc_status run_while(frame *f, const tc_node *n) {
     drop(in, nin);
     drop(out, carried);
     free(numbers);
+    free(had);
     return s;
 }
 
@@ -219,7 +238,9 @@ static tc_status run_scan_like(frame *f, const tc_node *n, const control_form *c
         else if (!associative) carry[i] = tc_tensor_share(&f->b->t[init->values[i]->id]);
         if (associative && length) s = stack_into(f, n->outs[i], 0, length, &carry[i]);
     }
+    bool *had = note_symbols(f->e);
     for (int64_t t = associative; t < length && !s; t++) {
+        forget_symbols(f->e, had);
         tc_tensor *in = tc_xcalloc((size_t)nin + 1, sizeof *in), *out = tc_xcalloc((size_t)nout + 1, sizeof *out);
         int at = 0;
         for (int i = 0; i < ninit; i++) in[at++] = tc_tensor_share(&carry[i]);
@@ -237,6 +258,7 @@ static tc_status run_scan_like(frame *f, const tc_node *n, const control_form *c
         drop(in, nin);
         drop(out, nout);
     }
+    free(had);
     for (int i = 0; i < n->nouts && !s; i++) {
         if (!associative && i < ninit) {
             tc_tensor own;

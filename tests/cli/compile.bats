@@ -574,6 +574,24 @@ PY
     [ "$output" -eq 0 ]
 }
 
+@test "a loop's body finds sizes that depend on data anew in each iteration" {
+    cat >m.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        def body(i, a):
+            k = (x > i).nonzero()
+            return i + 1, a + k.sum() + k.shape[0]
+
+        return torch.while_loop(lambda i, a: i < 3, body, (torch.tensor(0), torch.tensor(0)))[1]
+PY
+    tc-export m.py:M --input x=4xf32 -o m.pt2
+    tc-compile m.pt2 -o c.pt2
+    for p in m.pt2 c.pt2; do [ "$(tc-run $p --input x=4xf32=0.5,1.5,2.5,3.5 -o - | tail -c 8 | od -An -td8 | xargs)" = 26 ]; done
+}
+
 @test "a loop that takes a number out of data runs behind the node that gives it" {
     cat >numbers.py <<'EOF'
 import torch
