@@ -9,6 +9,8 @@
  *     loop.c       the training loop: metrics, checkpoints, signals
  *     memory.c     memory of the run, for -v
  *     state.c      checkpoint contents, resuming
+ *     state_value.c    values of the model language as JSON
+ *     state_foreign.c  resuming from a PyTorch checkpoint
  *     saver.c      background checkpoints */
 #ifndef TC_TRAIN_INTERNAL_H
 #define TC_TRAIN_INTERNAL_H
@@ -148,6 +150,12 @@ void tc_train_say_taken(const tc_trainer *t);
 tc_status tc_train_renew_language(tc_trainer *t);
 tc_status tc_train_gather(tc_trainer *t, tc_tensors *all, tc_buf *state); /* the checkpoint's tensors by name (storage shared), and its JSON state */
 tc_status tc_train_save(tc_trainer *t, const char *dir);
+/* state_value.c */
+void tc_train_write_value(C *c, V v, tc_json *w);
+/* `like`: the value that is replaced, or NULL. Its kinds decide where JSON has fewer (tuples, floats that are whole, tensors, keys that are ints). */
+V tc_train_read_value(C *c, const tc_yaml *y, V like);
+V tc_train_like_number(C *c, double value, V like); /* a number, as a tensor where `like` is one */
+bool tc_train_keys_are_numbers(const dict *d);      /* as of MultiStepLR's milestones; a file has names there, which stand for numbers */
 /* saver.c: background checkpoints. begin starts one (dir must outlive the run); end waits for it and returns its status (NULL: also when none was begun)
  * and duration, before the next begin. */
 typedef struct tc_saver tc_saver;

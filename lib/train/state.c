@@ -1,133 +1,12 @@
 /* Checkpoint contents and resuming: weights, optimizer state, numbers of the groups, scheduler, position in the data. The order of samples follows from
- * seed and step, random numbers from seed, step and micro-batch, so neither is stored. Also resumes from PyTorch checkpoints. */
+ * seed and step, random numbers from seed, step and micro-batch, so neither is stored. */
 #include "base/json_write.h"
 #include "base/text.h"
 #include "capture/torch.h"
 #include "ckpt/ckpt.h"
 #include "train/internal.h"
 
-enum { MAX_DEPTH = 20 };
 static const char OTHERS[] = "optim.others.";
-
-/* ---- values of the model language as JSON; code (lambdas, the optimizer) is omitted from dicts ---- */
-
-static bool writable(C *c, V v, int depth) {
-    switch (tc_kind_of(v)) {
-    case K_NONE:
-    case K_BOOL:
-    case K_INT:
-    case K_FLOAT:
-    case K_STR: return true;
-    case K_TUPLE:
-    case K_LIST: {
-        size_t n;
-        V *items = tc_items(v, &n);
-        for (size_t i = 0; i < n; i++)
-            if (depth >= MAX_DEPTH || !writable(c, items[i], depth + 1)) return false;
-        return true;
-    }
-    case K_DICT: return depth < MAX_DEPTH;
-    case K_TENSOR: return tc_index(c, tc_call_method(c, v, tc_intern(c, "numel", 5), 0, NULL), "numel") == 1; /* a learning rate tensor: its number */
-    default: return false;
-    }
-}
-
-static void write_value(C *c, V v, tc_json *w, int depth);
-/* A rate that is a tensor of one element: {"float32": 0.1}, in as many lists as it has dimensions. */
-static void write_tensor(C *c, V v, tc_json *w) {
-    tc_json_object(w);
-    tc_json_key(w, tc_dtypes[tc_torch_dtype(v)].torch);
-    for (int i = 0; i < tc_torch_rank(v); i++) tc_json_array(w);
-    write_value(c, tc_call_method(c, v, tc_intern(c, "item", 4), 0, NULL), w, 0);
-    for (int i = 0; i < tc_torch_rank(v); i++) tc_json_end(w);
-    tc_json_end(w);
-}
-static void write_value(C *c, V v, tc_json *w, int depth) {
-    switch (tc_kind_of(v)) {
-    case K_NONE: tc_json_null(w); break;
-    case K_BOOL: tc_json_bool(w, tc_truth(c, v)); break;
-    case K_INT: tc_json_int(w, tc_index(c, v, "state")); break;
-    case K_FLOAT: {
-        tc_buf b = {0};
-        tc_float_repr(&b, tc_flt(v)); /* "inf", "nan": as strings, which the reader turns back */
-        bool finite = strspn(b.data, "0123456789.e+-") == b.len;
-        if (finite) tc_json_raw(w, b.data, b.len);
-        else tc_json_string(w, b.data);
-        tc_buf_free(&b);
-        break;
-    }
-    case K_STR: tc_json_stringn(w, tc_as_str(v)->s, tc_as_str(v)->len); break;
-    case K_TENSOR: write_tensor(c, v, w); break;
-    case K_DICT: {
-        V key, value;
-        tc_json_object(w);
-        for (size_t i = 0; tc_dict_next((dict *)v, &i, &key, &value);) {
-            if (!writable(c, value, depth + 1)) continue;
-            tc_json_key(w, tc_to_str(c, key)->s);
-            write_value(c, value, w, depth + 1);
-        }
-        tc_json_end(w);
-        break;
-    }
-    default: {
-        size_t n;
-        V *items = tc_items(v, &n);
-        tc_json_array(w);
-        for (size_t i = 0; i < n; i++) write_value(c, items[i], w, depth + 1);
-        tc_json_end(w);
-    }
-    }
-}
-
-/* A number, as a tensor where `like` is one. */
-static V like_number(C *c, double value, V like) {
-    if (!like || tc_kind_of(like) != K_TENSOR) return tc_float(c, value);
-    V given[2] = {tc_getattr(c, like, tc_intern(c, "shape", 5)), tc_float(c, value)};
-    return tc_call_method(c, like, tc_intern(c, "new_full", 8), 2, given);
-}
-
-/* As of MultiStepLR's milestones: names of a file stand for numbers there. */
-static bool keys_are_numbers(const dict *d) {
-    V key, value;
-    size_t i = 0;
-    return tc_dict_next(d, &i, &key, &value) && tc_kind_of(key) == K_INT;
-}
-
-/* `like`: the value that is replaced, whose kinds decide where JSON has fewer (tuples, floats that are whole, tensors, keys that are ints). */
-static V read_value(C *c, const tc_yaml *y, V like) {
-    kind k = like ? tc_kind_of(like) : K_NONE;
-    const bool one = y->kind == TC_YAML_MAP && y->n == 1 && y->items[0]->kind != TC_YAML_MAP;
-    if (one && tc_dtype_parse(y->keys[0], strlen(y->keys[0])) != TC_DTYPE_NONE) { /* a tensor */
-        for (y = y->items[0]; y->kind == TC_YAML_LIST && y->n == 1;) y = y->items[0];
-        if (k != K_TENSOR) k = K_FLOAT; /* of a recipe whose rate was one */
-    }
-    if (y->kind == TC_YAML_LIST) {
-        list *l = tc_list(c, 4);
-        size_t n = 0;
-        V *old = k == K_LIST || k == K_TUPLE ? tc_items(like, &n) : NULL;
-        for (int i = 0; i < y->n; i++) tc_list_push(c, l, read_value(c, y->items[i], (size_t)i < n ? old[i] : NULL));
-        return k == K_TUPLE ? tc_tuple(c, l->n, l->a) : (V)l;
-    }
-    if (y->kind == TC_YAML_MAP) {
-        dict *d = tc_dict(c), *old = k == K_DICT ? (dict *)like : NULL;
-        for (int i = 0; i < y->n; i++) {
-            int64_t number;
-            V key = old && keys_are_numbers(old) && tc_parse_i64(y->keys[i], &number) ? tc_int(c, number) : tc_strz(c, y->keys[i]);
-            tc_dict_set(c, d, key, read_value(c, y->items[i], old ? tc_dict_get(c, old, key) : NULL));
-        }
-        return (V)d;
-    }
-    int64_t i;
-    double f;
-    if (tc_yaml_is_null(y)) return c->none;
-    if (k == K_TENSOR && tc_parse_double(y->text, &f)) return like_number(c, f, like);
-    if (k == K_FLOAT && tc_parse_double(y->text, &f)) return tc_float(c, f);
-    if (y->quoted) return tc_strz(c, y->text);
-    if (!strcmp(y->text, "true") || !strcmp(y->text, "false")) return tc_bool(c, *y->text == 't');
-    if (tc_parse_i64(y->text, &i)) return tc_int(c, i);
-    if (tc_parse_double(y->text, &f)) return tc_float(c, f);
-    return tc_strz(c, y->text);
-}
 
 /* ---- saving ---- */
 
@@ -155,11 +34,11 @@ static void write_state(C *c, void *ctx) {
     tc_json_key(&w, "best");
     tc_json_double(&w, t->best);
     tc_json_key(&w, "groups");
-    write_value(c, tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &w, 0);
+    tc_train_write_value(c, tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &w);
     tc_json_key(&w, "param_groups"); /* as PyTorch's own: tc-ckpt convert writes them for it */
-    write_value(c, tc_call_method(c, t->update, tc_intern(c, "groups", 6), 0, NULL), &w, 0);
+    tc_train_write_value(c, tc_call_method(c, t->update, tc_intern(c, "groups", 6), 0, NULL), &w);
     tc_json_key(&w, "optimizer_state"); /* what it holds beside tensors, by parameter */
-    write_value(c, tc_call_method(c, t->update, tc_intern(c, "state_numbers", 13), 0, NULL), &w, 0);
+    tc_train_write_value(c, tc_call_method(c, t->update, tc_intern(c, "state_numbers", 13), 0, NULL), &w);
     if (runs_by_operators(c, t)) {
         tc_json_key(&w, "by_operators"); /* optimizer_state has every 'step' */
         tc_json_bool(&w, true);
@@ -167,16 +46,16 @@ static void write_state(C *c, void *ctx) {
     V others = tc_call_method(c, t->update, tc_intern(c, "other_numbers", 13), 0, NULL);
     if (((dict *)others)->live) {
         tc_json_key(&w, "optimizer_others");
-        write_value(c, others, &w, 0);
+        tc_train_write_value(c, others, &w);
     }
     if (t->scheduler) {
         tc_json_key(&w, "scheduler");
-        write_value(c, tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL), &w, 0);
+        tc_train_write_value(c, tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL), &w);
     }
     V step = tc_int(c, t->step), taken = tc_call_method(c, t->update, tc_intern(c, "taken", 5), 1, &step);
     if (taken != c->none) {
         tc_json_key(&w, "averaged");
-        write_value(c, taken, &w, 0);
+        tc_train_write_value(c, taken, &w);
     }
     if (t->scaler) {
         tc_json_key(&w, "scaler");
@@ -189,8 +68,7 @@ static void write_state(C *c, void *ctx) {
 
 static const char *average_prefix(const tc_trainer *t) { return t->r->swa.start ? "swa." : "ema."; }
 
-static tc_status add(tc_trainer *t, tc_tensors *all, const char *prefix, const char *name, const char *key, const tc_tensor *x) {
-    (void)t;
+static tc_status add(tc_tensors *all, const char *prefix, const char *name, const char *key, const tc_tensor *x) {
     tc_buf b = {0};
     tc_buf_printf(&b, "%s%s%s%s", prefix, name, key ? "." : "", key ? key : "");
     tc_status s = tc_tensors_add(all, b.data, tc_tensor_share(x));
@@ -202,12 +80,12 @@ tc_status tc_train_gather(tc_trainer *t, tc_tensors *all, tc_buf *state) {
     tc_status s = NULL;
     for (size_t i = 0; i < t->weights.len && !s; i++) {
         const weight *w = &t->weights.data[i];
-        if (w->alias_of < 0 && w->persistent) s = add(t, all, "model.", w->fqn, NULL, &w->data);
+        if (w->alias_of < 0 && w->persistent) s = add(all, "model.", w->fqn, NULL, &w->data);
     }
     for (size_t i = 0; i < t->state.len && !s; i++)
-        s = add(t, all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
-    for (size_t i = 0; i < t->others.len && !s; i++) s = add(t, all, OTHERS, t->others.data[i].param, NULL, &t->others.data[i].data);
-    for (size_t i = 0; i < t->averages.len && !s; i++) s = add(t, all, average_prefix(t), t->averages.data[i].param, NULL, &t->averages.data[i].data);
+        s = add(all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
+    for (size_t i = 0; i < t->others.len && !s; i++) s = add(all, OTHERS, t->others.data[i].param, NULL, &t->others.data[i].data);
+    for (size_t i = 0; i < t->averages.len && !s; i++) s = add(all, average_prefix(t), t->averages.data[i].param, NULL, &t->averages.data[i].data);
     writer x = {t, state};
     return s ? s : tc_lang_run(t->lang, write_state, &x);
 }
@@ -236,7 +114,7 @@ static V leaf_value(C *c, const tc_yaml *y) {
     static const char *const numbers[] = {"inf", "-inf", "nan"};
     for (size_t i = 0; y->quoted && i < sizeof numbers / sizeof *numbers; i++)
         if (!strcmp(y->text, numbers[i])) return tc_float(c, strtod(y->text, NULL));
-    return read_value(c, y, NULL);
+    return tc_train_read_value(c, y, NULL);
 }
 
 /* Whether both are of one group, key and index. */
@@ -273,7 +151,7 @@ static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y, const tc_yaml 
         while (at < n && !same_setting(c, y->items[i], now[at])) at++;
         const bool here = at < n && (at == k || by_operators);
         for (; here && k < at; k++) tc_call_method(c, t->update, tc_intern(c, "take_away", 9), 1, &now[k]);
-        V x = read_value(c, y->items[i], here ? now[k++] : NULL);
+        V x = tc_train_read_value(c, y->items[i], here ? now[k++] : NULL);
         V *item = tc_kind_of(x) == K_LIST || tc_kind_of(x) == K_TUPLE ? tc_items(x, &parts) : NULL;
         if (!item || parts != 4) tc_raise(c, "ValueError", "the checkpoint's optimiser groups are damaged");
         V made = here ? NULL : tensor_of_group(c, state, item);
@@ -285,7 +163,7 @@ static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y, const tc_yaml 
 
 static void restore_scheduler(C *c, tc_trainer *t, const tc_yaml *y) {
     V old = tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL);
-    V state = read_value(c, y, old);
+    V state = tc_train_read_value(c, y, old);
     tc_call_method(c, t->scheduler, tc_intern(c, "load_state_dict", 15), 1, &state);
 }
 
@@ -362,7 +240,7 @@ static void restore_others(C *c, reader *x) {
 
 static void go_on_averaging(C *c, reader *x) {
     const tc_yaml *y = tc_yaml_get(x->state, "averaged");
-    V taken = y ? read_value(c, y, NULL) : c->none;
+    V taken = y ? tc_train_read_value(c, y, NULL) : c->none;
     tc_call_method(c, x->t->update, tc_intern(c, "go_on_averaging", 15), 1, &taken);
 }
 
@@ -493,245 +371,5 @@ tc_status tc_train_renew_language(tc_trainer *t) {
     if (!s) t->language_bytes = t->lang->arena.used;
     tc_buf_free(&b);
     tc_arena_free(&a);
-    return s;
-}
-
-/* ---- resuming from a PyTorch checkpoint ---- */
-typedef struct {
-    tc_trainer *t;
-    const tc_ckpt *k;
-    const char *path, *prefix; /* prefix: "optimizer." */
-    const tc_metadata *values;
-    size_t nvalues;
-    bool restored;
-} foreign;
-
-static const tc_yaml *foreign_value(foreign *x, const char *name) {
-    tc_yaml *y = NULL;
-    for (size_t i = 0; i < x->nvalues; i++)
-        if (!strcmp(x->values[i].key, name)) tc_status_free(tc_yaml_parse(&x->t->arena, x->path, x->values[i].value, strlen(x->values[i].value), &y));
-    return y;
-}
-
-/* Finds the optimizer's prefix: the text before "param_groups.0.params". */
-static bool find_optimiser(foreign *x) {
-    static const char mark[] = "param_groups.0.params";
-    for (size_t i = 0; i < x->nvalues; i++) {
-        size_t n = strlen(x->values[i].key), m = sizeof mark - 1;
-        if (n < m || strcmp(x->values[i].key + n - m, mark) || (n > m && x->values[i].key[n - m - 1] != '.')) continue;
-        x->prefix = tc_arena_strndup(&x->t->arena, x->values[i].key, n - m);
-        return true;
-    }
-    return false;
-}
-
-/* Adds the state of the parameter that the file calls `id` to entries; its step to *io_step. */
-static void foreign_state(C *c, foreign *x, const char *id, const char *name, list *entries, int64_t *io_step) {
-    tc_arena *a = &x->t->arena;
-    const char *head = tc_arena_printf(a, "%sstate.%s.", x->prefix, id);
-    size_t n = strlen(head);
-    const tc_yaml *step = foreign_value(x, tc_arena_printf(a, "%sstep", head)); /* a number, before PyTorch 1.12 */
-    int64_t number;
-    if (step && step->text && tc_parse_i64(step->text, &number) && number > *io_step) *io_step = number;
-    for (size_t i = 0; i < x->nvalues; i++) { /* numbers that are no step count: LBFGS has some */
-        const char *key = x->values[i].key + n;
-        if (strncmp(x->values[i].key, head, n) || !strcmp(key, "step") || strchr(key, '.')) continue;
-        tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, name), tc_strz(c, key), read_value(c, foreign_value(x, x->values[i].key), NULL)));
-    }
-    for (size_t i = 0; i < tc_ckpt_count(x->k); i++) {
-        const char *full = tc_ckpt_name(x->k, i), *key = full + n;
-        const char *dot = strchr(key, '.');
-        if (strncmp(full, head, n) || (dot && strspn(dot + 1, "0123456789") != strlen(dot + 1))) continue;
-        tc_tensor mapped, own;
-        tc_status s = tc_ckpt_tensor(x->k, i, &mapped);
-        if (!s) s = tc_tensor_clone(&mapped, &own);
-        if (s) tc_raise_status(c, "ValueError", s);
-        tc_tensor_deinit(&mapped);
-        if (!strcmp(key, "step") && tc_tensor_numel(&own) == 1) {
-            int64_t made = tc_scalar_to_int(tc_scalar_load(own.dtype, own.storage->data, own.offset));
-            if (made > *io_step) *io_step = made;
-            tc_tensor_deinit(&own);
-            continue;
-        }
-        tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, name), tc_strz(c, key), tc_torch_wrap(c, own, false)));
-    }
-}
-
-/* The value called `name` in place of `old`; NULL: the file has none. A rate may be a tensor of one element. */
-static V foreign_leaf(C *c, foreign *x, const char *name, V old) {
-    const tc_yaml *y = foreign_value(x, name);
-    if (y) return read_value(c, y, old);
-    for (size_t i = 0; i < tc_ckpt_count(x->k); i++) {
-        if (strcmp(tc_ckpt_name(x->k, i), name)) continue;
-        tc_tensor t;
-        tc_status s = tc_ckpt_tensor(x->k, i, &t);
-        if (s) tc_raise_status(c, "ValueError", s);
-        const bool number = tc_tensor_numel(&t) == 1;
-        const double value = number ? tc_scalar_to_double(tc_scalar_load(t.dtype, t.storage->data, t.offset)) : 0;
-        tc_tensor_deinit(&t);
-        if (number) return like_number(c, value, old);
-    }
-    return NULL;
-}
-
-/* The numbers that the file has under `name`, with their values; old: it has none. */
-static V foreign_numbered(C *c, foreign *x, const char *name, V old, bool *any) {
-    const size_t n = strlen(name);
-    dict *d = NULL;
-    for (size_t i = 0; i < x->nvalues; i++) {
-        const char *key = x->values[i].key;
-        int64_t number;
-        if (strncmp(key, name, n) || key[n] != '.' || !tc_parse_i64(key + n + 1, &number)) continue;
-        if (!d) d = tc_dict(c), *any = true;
-        tc_dict_set(c, d, tc_int(c, number), read_value(c, foreign_value(x, key), NULL));
-    }
-    return d ? (V)d : old;
-}
-
-/* `old` with what the file has under `name` in the place of its values, those of dicts and lists inside it too. */
-static V foreign_part(C *c, foreign *x, const char *name, V old, bool *any) {
-    V found = foreign_leaf(c, x, name, old), key, value;
-    if (found) *any = true;
-    if (found || (tc_kind_of(old) != K_DICT && tc_kind_of(old) != K_LIST)) return found ? found : old;
-    if (tc_kind_of(old) == K_LIST) {
-        size_t n;
-        V *items = tc_items(old, &n);
-        list *l = tc_list(c, n);
-        for (size_t i = 0; i < n; i++) tc_list_push(c, l, foreign_part(c, x, tc_arena_printf(&x->t->arena, "%s.%zu", name, i), items[i], any));
-        return (V)l;
-    }
-    if (keys_are_numbers((dict *)old)) return foreign_numbered(c, x, name, old, any);
-    dict *d = tc_dict(c);
-    for (size_t i = 0; tc_dict_next((dict *)old, &i, &key, &value);)
-        tc_dict_set(c, d, key, foreign_part(c, x, tc_arena_printf(&x->t->arena, "%s.%s", name, tc_to_str(c, key)->s), value, any));
-    return (V)d;
-}
-
-/* The numbers of the groups that the file has: learning rate, betas, ... */
-static void foreign_numbers(C *c, foreign *x) {
-    size_t n, parts;
-    V *now = tc_items(tc_call_method(c, x->t->update, tc_intern(c, "numbers", 7), 0, NULL), &n);
-    for (size_t i = 0; i < n; i++) {
-        V *item = tc_items(now[i], &parts); /* group, key, index, value */
-        const int64_t at = tc_index(c, item[2], "index");
-        const char *name =
-            tc_arena_printf(&x->t->arena, "%sparam_groups.%lld.%s", x->prefix, (long long)tc_index(c, item[0], "group"), tc_as_str(item[1])->s);
-        V value = foreign_leaf(c, x, name, item[3]);
-        if (at >= 0 && !value) value = foreign_leaf(c, x, tc_arena_printf(&x->t->arena, "%s.%lld", name, (long long)at), item[3]);
-        else if (at >= 0) {
-            size_t len = 0;
-            V *items = tc_kind_of(value) == K_LIST || tc_kind_of(value) == K_TUPLE ? tc_items(value, &len) : NULL;
-            value = (size_t)at < len ? items[at] : NULL;
-        }
-        if (!value || (tc_kind_of(value) != K_INT && tc_kind_of(value) != K_FLOAT)) continue;
-        V put[2] = {tc_tuple(c, 3, item), tc_float(c, tc_to_double(c, value))};
-        tc_call_method(c, x->t->update, tc_intern(c, "put_back", 8), 2, put);
-    }
-}
-
-/* A number as JSON text, those of texts too that JSON has none for. */
-static bool is_json_number(const char *value) {
-    static const char *const others[] = {"\"Infinity\"", "\"-Infinity\"", "\"NaN\""};
-    double number;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(value, others[i])) return true;
-    return tc_parse_double(value, &number);
-}
-
-/* Keeps the state of a GradScaler, for converting back to PyTorch. */
-static void foreign_scaler(foreign *x) {
-    static const char *const heads[] = {"scaler.", "grad_scaler.", "scaler_state_dict."};
-    tc_buf b = {0};
-    tc_json w = {.b = &b};
-    tc_json_object(&w);
-    for (size_t h = 0; h < sizeof heads / sizeof *heads && b.len < 2; h++) /* the first name that it has */
-        for (size_t i = 0; i < x->nvalues; i++) {
-            const char *key = x->values[i].key, *value = x->values[i].value;
-            const size_t n = strlen(heads[h]);
-            if (strncmp(key, heads[h], n) || !is_json_number(value)) continue;
-            tc_json_key(&w, key + n);
-            tc_json_raw(&w, value, strlen(value));
-        }
-    tc_json_end(&w);
-    if (b.len > 2) x->t->scaler = tc_arena_strndup(&x->t->arena, b.data, b.len);
-    tc_buf_free(&b);
-}
-
-static void foreign_scheduler(C *c, foreign *x) {
-    static const char *const heads[] = {"scheduler", "lr_scheduler", "lr_schedulers.0", "scheduler_state_dict", "lr_scheduler_state_dict"};
-    V old = tc_call_method(c, x->t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL);
-    bool any = false;
-    for (size_t h = 0; h < sizeof heads / sizeof *heads && !any; h++) {
-        V state = foreign_part(c, x, heads[h], old, &any);
-        if (any) tc_call_method(c, x->t->scheduler, tc_intern(c, "load_state_dict", 15), 1, &state);
-    }
-}
-
-/* The parameter of group g that the file calls `id`: text is a name, as set_state_dict takes it, a number only an identity, in whose place
- * load_state_dict takes the position. */
-static const char *which_parameter(C *c, const foreign *x, size_t g, const tc_yaml *id, const V *names, size_t n, int position) {
-    if (id->kind != TC_YAML_SCALAR) tc_raise(c, "ValueError", "%s: group %zu of its optimiser: a parameter is neither number nor name", x->path, g);
-    if (!id->quoted) return tc_as_str(names[position])->s;
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(tc_as_str(names[i])->s, id->text)) return tc_as_str(names[i])->s;
-    tc_raise(c, "ValueError", "%s: group %zu of its optimiser has '%s', the recipe's does not", x->path, g, id->text);
-}
-
-static void foreign_restore(C *c, void *ctx) {
-    foreign *x = ctx;
-    tc_trainer *t = x->t;
-    list *entries = tc_list(c, 8);
-    size_t ngroups, nparams;
-    int64_t step = 0;
-    V *groups = tc_items(tc_call_method(c, t->update, tc_intern(c, "groups", 6), 0, NULL), &ngroups);
-    for (size_t g = 0; g < ngroups; g++) {
-        V *names = tc_items(tc_dict_get(c, (dict *)groups[g], tc_strz(c, "params")), &nparams);
-        const tc_yaml *ids = foreign_value(x, tc_arena_printf(&t->arena, "%sparam_groups.%zu.params", x->prefix, g));
-        if (!ids || ids->kind != TC_YAML_LIST || (size_t)ids->n != nparams)
-            tc_raise(c, "ValueError", "%s: group %zu of its optimiser has %d parameters, the recipe's %zu", x->path, g,
-                     ids && ids->kind == TC_YAML_LIST ? ids->n : 0, nparams);
-        for (int i = 0; i < ids->n; i++) {
-            const char *name = which_parameter(c, x, g, ids->items[i], names, nparams, i);
-            foreign_state(c, x, ids->items[i]->text, name, entries, &step);
-        }
-    }
-    if (foreign_value(x, tc_arena_printf(&t->arena, "%sparam_groups.%zu.params", x->prefix, ngroups)))
-        tc_raise(c, "ValueError", "%s: its optimiser has more than the recipe's %zu groups", x->path, ngroups);
-    static const char *const counts[] = {"step", "global_step"}; /* for optimisers that do not count: SGD */
-    for (size_t i = 0; i < 2 && !step; i++) {
-        const tc_yaml *y = foreign_value(x, counts[i]);
-        if (!y || y->kind != TC_YAML_SCALAR || !tc_parse_i64(y->text, &step) || step < 0) step = 0;
-    }
-    foreign_numbers(c, x);
-    if (t->scheduler) foreign_scheduler(c, x);
-    foreign_scaler(x);
-    t->step = step;
-    V given[3] = {(V)entries, tc_int(c, step), c->false_};
-    x->restored = entries->n > 0;
-    if (x->restored) tc_call_method(c, t->update, tc_intern(c, "restore", 7), 3, given);
-    else tc_call_method(c, t->update, tc_intern(c, "begin_at", 8), 1, &given[1]);
-}
-
-static tc_status resume_from(tc_trainer *t, const char *path) {
-    tc_ckpt *k;
-    TC_TRY(tc_ckpt_open(path, &k), "resume_from");
-    foreign x = {.t = t, .k = k, .path = path};
-    x.values = tc_ckpt_values(k, &x.nvalues);
-    tc_status s =
-        find_optimiser(&x) ? tc_lang_run(t->lang, foreign_restore, &x) : tc_error(TC_CONTENT, "%s: holds no optimiser's state (param_groups)", path);
-    if (!s && t->step >= t->total)
-        s = tc_error(TC_USAGE, "%s: its optimiser made %lld steps, the recipe's are %lld", path, (long long)t->step, (long long)t->total);
-    if (!s && x.restored) s = tc_train_collect_state(t);
-    tc_ckpt_close(k);
-    return s;
-}
-
-tc_status tc_trainer_resume_from(tc_trainer *t) {
-    if (!t->r->resume_from) return NULL;
-    tc_buf path = {0};
-    if (t->r->dir && t->r->resume_from[0] != '/') tc_buf_printf(&path, "%s/", t->r->dir);
-    tc_buf_puts(&path, t->r->resume_from);
-    tc_status s = resume_from(t, path.data);
-    tc_buf_free(&path);
     return s;
 }
