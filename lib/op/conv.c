@@ -128,6 +128,7 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
         if (!tc_sh_guard(c, large_enough(c, &p, x, d.size[2 + k])))
             return tc_sh_fail(c, "Given input size per channel, calculated output size per channel is too small");
     }
+    if (n == 3 && x->dtype == TC_F64) return tc_sh_out(c, 0, x->dtype, &d); /* PyTorch's kernel for it has no other format */
     return tc_sh_out_format(c, 0, x->dtype, &d, tc_sh_is_channels_last(c, w) ? w : x);
 }
 static tc_status shape_convolution_backward(tc_shape_ctx *c) { /* grad_output, input, weight, bias_sizes, ..., output_mask */
@@ -325,6 +326,10 @@ static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, con
     else *out = integer_correlate(e, padded(e, x, p.dims, p.padding, p.padding), w, &p);
     int64_t column[2 + MAX_SPATIAL] = {1, -1, 1, 1, 1};
     if (b) *out = tc_e_add(e, *out, tc_emit_call(e, "aten::reshape", "vI", b, column, p.dims + 2));
+    tc_program *program = e->graph->program;
+    tc_arg format = {.kind = TC_A_MEMFORMAT, .code = p.dims == 2 ? tc_sh_format(program, &w->meta) : 1};
+    if (p.dims == 2 && format.code == 1) format.code = tc_sh_format(program, &x->meta);
+    *out = tc_emit_call(e, "aten::clone", "va", *out, &format);
     return NULL;
 }
 

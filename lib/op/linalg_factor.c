@@ -112,7 +112,9 @@ static tc_status decompose_triangular_solve(tc_emit *e, const tc_node *n) { /* s
     tc_sym size[TC_MAX_RANK];
     memcpy(size, x->meta.size, sizeof *size * (size_t)x->meta.rank);
     size[x->meta.rank - 1] = tc_la_cols(a), size[x->meta.rank - 2] = tc_la_rows(a);
-    tc_emit_result(e, 1, tc_e1(e, "aten::clone", tc_emit_call(e, "aten::expand", "vS", a, size, x->meta.rank)));
+    const tc_arg contiguous = {.kind = TC_A_MEMFORMAT, .code = 1};
+    tc_value *rows = tc_la_mT(e, tc_emit_call(e, "aten::expand", "vS", a, size, x->meta.rank)); /* column-major, as LAPACK takes it */
+    tc_emit_result(e, 1, tc_la_mT(e, tc_emit_call(e, "aten::clone", "va", rows, &contiguous)));
     return tc_e_done(e);
 }
 

@@ -143,9 +143,12 @@ static tc_status shape_avg_pool(tc_shape_ctx *c) {
     TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
     return windows_out(c, &d, w.n < 3);
 }
+/* The gradient of a pool: in the memory format of self, except for most of three dimensions. */
 static tc_status like_self(tc_shape_ctx *c) {
-    tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
-    return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
+    const tc_meta *x = tc_sh_meta(c, 1);
+    tc_dims d = tc_dims_of(x);
+    if (spatial(c->op) == 3 && strncmp(tc_op_schema(c->op)->name, "max_pool", 8)) return tc_sh_out(c, 0, x->dtype, &d);
+    return tc_sh_out_format(c, 0, x->dtype, &d, x);
 }
 static tc_status shape_avg_backward(tc_shape_ctx *c) {
     TC_TRY(tc_sh_of_forward(c, NULL, 1, (int[]){0, 0}));
@@ -405,7 +408,9 @@ static tc_status grad_max_pool(tc_emit *e, const tc_node *n, tc_value *const *gs
     return tc_e_done(e);
 }
 static tc_status decompose_max_pool_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, ..., indices */
-    tc_emit_result(e, 0, scatter_flat(e, tc_arg_value(n, 0), tc_arg_value(n, n->nargs - 1), tc_arg_meta(n, 1), spatial(n->op), "aten::scatter_add"));
+    tc_value *g = scatter_flat(e, tc_arg_value(n, 0), tc_arg_value(n, n->nargs - 1), tc_arg_meta(n, 1), spatial(n->op), "aten::scatter_add");
+    const tc_arg format = {.kind = TC_A_MEMFORMAT, .code = tc_sh_format(e->graph->program, &n->outs[0]->meta)};
+    tc_emit_result(e, 0, format.code == 1 ? g : tc_emit_call(e, "aten::clone", "va", g, &format));
     return tc_e_done(e);
 }
 /* grad_output: its cotangent read at the maxima. self: zeros, as in PyTorch, because the indices are constant. */
@@ -461,7 +466,11 @@ static tc_status grad_adaptive_avg_backward(tc_emit *e, const tc_node *n, tc_val
 static tc_status decompose_max_pool(tc_emit *e, const tc_node *n) { /* without indices */
     static const char *const with[] = {"aten::max_pool1d_with_indices", "aten::max_pool2d_with_indices", "aten::max_pool3d_with_indices"};
     tc_node *r = tc_e_args(e, with[spatial(n->op) - 1], n->args, n->nargs);
-    tc_emit_result(e, 0, r ? r->outs[0] : NULL);
+    tc_value *y = r ? r->outs[0] : NULL;
+    const tc_arg contiguous = {.kind = TC_A_MEMFORMAT, .code = 1};
+    if (y && y->meta.stride && spatial(n->op) == 1 && !tc_arg_meta(n, 0)->requires_grad) /* for which PyTorch has a kernel without indices */
+        y = tc_emit_call(e, "aten::clone", "va", y, &contiguous);
+    tc_emit_result(e, 0, y);
     return tc_e_done(e);
 }
 static tc_arg pair(tc_emit *e, const tc_node *n, int i, int64_t first) {

@@ -289,7 +289,16 @@ class Strides(nn.Module):
         volume = x[:, :, None].repeat(1, 1, 3, 1, 1).to(memory_format=torch.channels_last_3d)
         line = x.flatten(2).permute(0, 2, 1).contiguous().transpose(1, 2)
         return [self.shown(t) for t in (x, x.to(memory_format=torch.channels_last), x.permute(0, 3, 1, 2)[:, :4], x.transpose(2, 3))] + [
-            str(t.stride()) for t in (F.max_pool3d(volume, 2), F.interpolate(volume, scale_factor=2), F.batch_norm(line, None, None, training=True))]
+            str(t.stride()) for t in (F.max_pool3d(volume, 2), F.interpolate(volume, scale_factor=2), F.batch_norm(line, None, None, training=True),
+                                      *self.apart(x.to(memory_format=torch.channels_last), volume.detach()))]
+
+    def apart(self, x, volume):  # kernels with a rule of their own
+        v = x.detach().requires_grad_()
+        one = torch.ones(2, 4, 2, 2)
+        whole = F.conv2d(x.contiguous().long(), one.long()), F.conv2d(x.long(), one.long()), F.conv1d(x[:, :, 0].long(), one[..., 0].long())
+        slopes = [torch.autograd.grad(pool(v, 2).sum(), v)[0] for pool in (F.max_pool2d, F.avg_pool2d, F.adaptive_max_pool2d)]
+        solved = torch.triangular_solve(x[0, :, :4, 0].contiguous(), x[0, :, :4, 1].contiguous())[1]
+        return *whole, *slopes, F.conv3d(volume.double(), torch.ones(2, 4, 2, 2, 2).double()), solved, F.max_pool1d(x[0, 0].detach().t(), 2)
 
 
 class Same(nn.Module):
@@ -310,6 +319,15 @@ PY
 (36, 1, 36, 12, 4)
 (3456, 1, 576, 48, 4)
 (144, 36, 1)
+(50, 25, 5, 1)
+(50, 1, 10, 2)
+(10, 5, 1)
+(144, 1, 24, 4)
+(144, 1, 24, 4)
+(144, 1, 24, 4)
+(100, 50, 25, 5, 1)
+(1, 4)
+(3, 1)
 END
     for size in 2 B; do
         tc-export f.py:Strides --mode eval --input x=${size}x4x6x6xf32 -o strides.pt2
