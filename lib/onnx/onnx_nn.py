@@ -259,19 +259,22 @@ def column(t, x):
 
 
 def batch_norm(n, x, scale, bias, mean, var):
-    eps = n.get("epsilon", 1e-5)
+    eps, momentum = n.get("epsilon", 1e-5), n.get("momentum", 0.9)
     training = n.get("training_mode", 0) if n.version >= 14 else n.wants(1) and not n.get("is_test", 0)
-    momentum = n.get("momentum", 0.9)
+    whole = n.version < 9 and not n.get("spatial", 1)  # one scale, mean and so on for each element of a sample
+    wide = torch.promote_types(x.dtype, torch.promote_types(scale.dtype, mean.dtype))
+    v, scale, bias = x.to(wide), scale.to(wide), bias.to(wide)
+    each = (lambda p: p) if whole else (lambda p: column(p, x))
     if not training:
-        if x.dtype == scale.dtype and x.dtype == mean.dtype and x.dim() > 1:
-            return F.batch_norm(x, mean, var, scale, bias, False, 0.1, eps)
-        y = (x - column(mean, x).to(x.dtype)) / torch.sqrt(column(var, x) + eps).to(x.dtype)
-        return y * column(scale, x).to(x.dtype) + column(bias, x).to(x.dtype)
-    dims = [0] + spatial(x)
-    now = torch.mean(x, dims)
-    spread = torch.mean(torch.square(x - column(now, x)), dims)
-    y = (x - column(now, x)) / torch.sqrt(column(spread, x) + eps) * column(scale, x) + column(bias, x)
-    running = (mean * momentum + now * (1 - momentum), var * momentum + spread * (1 - momentum))
+        if x.dim() > 1 and not whole:
+            return F.batch_norm(v, mean.to(wide), var.to(wide), scale, bias, False, 0.1, eps).to(x.dtype)
+        y = (v - each(mean.to(wide))) / torch.sqrt(each(var.to(wide)) + eps)
+        return (y * each(scale) + each(bias)).to(x.dtype)
+    dims = [0] if whole else [0] + spatial(x)
+    now = torch.mean(v, dims)
+    spread = torch.mean(torch.square(v - each(now)), dims)
+    y = ((v - each(now)) / torch.sqrt(each(spread) + eps) * each(scale) + each(bias)).to(x.dtype)
+    running = (mean * momentum + now.to(mean.dtype) * (1 - momentum), var * momentum + spread.to(var.dtype) * (1 - momentum))
     return (y, *running) if n.version >= 14 else (y, *running, now, spread)
 
 

@@ -100,6 +100,7 @@ def concat(n, *xs):
 def split(n, x, sizes=None):
     axis = axis_of(n.get("axis", 0), x.dim())
     sizes = given(n, "split", sizes)
+    sizes = sizes and [int(s) for s in sizes] if n.version < 2 else sizes  # an input of opset 1 is of the type of x
     length = x.shape[axis]
     if sizes is None:
         parts = n.get("num_outputs", len(n.outputs))
