@@ -6,21 +6,10 @@
  * caught at the base of its stack and raised again by resume(), so no longjmp crosses stacks. Stacks are mapped once, reused, and unmapped with the
  * context; an unfinished generator is never closed. */
 #include "capture/ast.h"
+#include "capture/fiber.h"
 #include "capture/profile.h"
 
 #include <sys/mman.h>
-#include <ucontext.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define TC_FIBERS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TC_FIBERS 1
-#endif
-#endif
-#ifdef TC_FIBERS
-#include <sanitizer/common_interface_defs.h>
-#endif
 
 enum { MAX_STACKS = 4096, SLOTS = 1 << 15, STEPS = 20 /* steps that a change of stacks counts as, about its time */ };
 static const size_t BYTES = (size_t)8 << 20,
@@ -42,19 +31,12 @@ typedef struct {
     int depth, trying;
 } place;
 
-typedef struct {
-    ucontext_t at;
-    void *fake; /* of AddressSanitizer */
-    const void *bottom;
-    size_t size;
-} side;
-
 typedef struct generator {
     iter it;
     C *c;
     frame fr;
     struct tc_side_stack *stack; /* NULL: not started, or finished */
-    side self, caller;
+    tc_fiber self, caller;
     place here; /* where it stands */
     trap *foot; /* the outermost handler of its stack */
     V passed;   /* the argument of send() or throw() */
@@ -70,24 +52,9 @@ static void enter(C *c, place p) {
     c->stack_limit = p.stack_limit, c->depth = p.depth, c->trying = p.trying;
 }
 
-/* last: the stack `from` will not be resumed. */
-static void cross(side *from, side *to, bool last) {
-#ifdef TC_FIBERS
-    __sanitizer_start_switch_fiber(last ? NULL : &from->fake, to->bottom, to->size);
-#endif
-    if (last) setcontext(&to->at);
-    else swapcontext(&from->at, &to->at);
-#ifdef TC_FIBERS
-    __sanitizer_finish_switch_fiber(from->fake, &to->bottom, &to->size);
-#endif
-}
-
-static void body(unsigned high, unsigned low) {
-    generator *g = (generator *)(((uintptr_t)high << 32) | low);
+static void body(void *arg) {
+    generator *g = arg;
     C *c = g->c;
-#ifdef TC_FIBERS
-    __sanitizer_finish_switch_fiber(NULL, &g->caller.bottom, &g->caller.size);
-#endif
     trap t;
     if (TC_TRAP_PASSING(c, t)) {
         g->foot = &t;
@@ -95,7 +62,6 @@ static void body(unsigned high, unsigned low) {
         tc_untrap(c, &t);
     } else g->failed = c->exc;
     g->ended = true;
-    cross(&g->self, &g->caller, true);
 }
 
 static struct tc_side_stack *take_stack(C *c) {
@@ -124,11 +90,7 @@ static void begin(C *c, generator *g) {
     V *slots = (V *)(g->stack + 1);
     char *lowest = (char *)(slots + SLOTS), *end = (char *)g->stack + BYTES;
     g->here = (place){.vstack = slots, .vcap = SLOTS, .stack_limit = lowest + SPARE};
-    g->self.bottom = lowest, g->self.size = (size_t)(end - lowest);
-    getcontext(&g->self.at);
-    g->self.at.uc_stack.ss_sp = lowest, g->self.at.uc_stack.ss_size = g->self.size;
-    g->self.at.uc_link = NULL;
-    makecontext(&g->self.at, (void (*)(void))body, 2, (unsigned)((uintptr_t)g >> 32), (unsigned)(uintptr_t)g);
+    tc_fiber_begin(&g->self, lowest, (size_t)(end - lowest), body, g);
 }
 
 /* The outermost call and handler of the body are linked to those of the caller, which differs each time. */
@@ -167,11 +129,12 @@ static V resume(C *c, generator *g, V passed, bool throws) {
     g->passed = passed, g->throws = throws;
     tc_profile_row *row = c->profile ? tc_profile_here(c->profile) : NULL;
     enter(c, g->here);
-    cross(&g->caller, &g->self, false);
+    tc_fiber_cross(&g->caller, &g->self);
     enter(c, caller);
     if (row) tc_profile_back(c->profile, row);
     g->runs = false;
     if (!g->ended) return g->value;
+    tc_fiber_end(&g->self);
     g->stack->used = false, g->stack = NULL;
     if (!g->failed) return NULL;
     if (tc_exc_is(c, g->failed, "StopIteration")) tc_raise(c, "RuntimeError", "generator raised StopIteration");
@@ -205,7 +168,7 @@ V tc_generator_result(C *c, V it) {
 static V stand(C *c, generator *g, V v) {
     g->value = v;
     g->here = leave(c);
-    cross(&g->self, &g->caller, false);
+    tc_fiber_cross(&g->self, &g->caller);
     if (g->throws) tc_raise_value(c, g->passed);
     return g->passed;
 }
@@ -217,7 +180,7 @@ static V delegate(C *c, generator *g, V from) {
     while (v) {
         g->value = v;
         g->here = leave(c);
-        cross(&g->self, &g->caller, false);
+        tc_fiber_cross(&g->self, &g->caller);
         if (inner) v = resume(c, inner, g->passed, g->throws);
         else if (g->throws) tc_raise_value(c, g->passed);
         else v = g->passed == c->none ? tc_next(c, it) : tc_call_method(c, tc_iter_object(it), tc_intern(c, "send", 4), 1, &g->passed);

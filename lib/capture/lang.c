@@ -3,11 +3,10 @@
 #include "capture/keep_going.h"
 
 #include "capture/ast.h"
+#include "capture/fiber.h"
 #include "capture/torch.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@ enum { MAX_DEPTH = 10000 };
 static const size_t STACK_BYTES = (size_t)128 << 20,
                     STACK_SPARE =
                         (size_t)68 << 20; /* reserved, and the part that must stay free: 60 MiB may be used, below what sanitizers can unwind */
+static const size_t STACK_KEPT = (size_t)256 << 10; /* its part that stays in memory between runs */
 
 file *tc_file_add(C *c, const char *name, const char *text, size_t len) {
     file *f = tc_arena_alloc(&c->arena, sizeof *f);
@@ -117,6 +117,7 @@ void tc_lang_destroy(C *c) {
     tc_keep_release(c);
     tc_torch_deinit(c);
     munmap(c->vstack, c->vcap * sizeof(V));
+    if (c->stack) munmap(c->stack, STACK_BYTES);
     tc_side_stacks_free(c);
     tc_map_free(&c->interned);
     tc_buf_free(&c->printed);
@@ -132,7 +133,7 @@ typedef struct {
     const char *lowest;
 } job;
 
-static void *on_stack(void *arg) {
+static void on_stack(void *arg) {
     job *j = arg;
     C *c = j->c;
     c->stack_limit = j->lowest;
@@ -141,30 +142,26 @@ static void *on_stack(void *arg) {
         j->fn(c, j->ctx);
         tc_untrap(c, &t);
     } else j->status = tc_exc_status(c, c->exc);
-    return NULL;
+}
+
+/* The stack is mapped once; what a deep run used of it is given back. */
+static void keep_stack(C *c, char *stack) {
+    madvise(stack, STACK_BYTES - STACK_KEPT, MADV_DONTNEED);
+    c->stack = stack;
 }
 
 tc_status tc_lang_run(C *c, void (*fn)(C *, void *), void *ctx) {
     job j = {.c = c, .fn = fn, .ctx = ctx};
-    char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    char *stack = c->stack;
+    c->stack = NULL; /* taken */
+    if (!stack) stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED) return tc_error(TC_ENV, "no memory for the stack of the model language");
     j.lowest = stack + STACK_SPARE;
-    pthread_attr_t a;
-    pthread_attr_init(&a);
-    pthread_attr_setstack(&a, stack, STACK_BYTES);
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    pthread_t th;
-    int e = pthread_create(&th, &a, on_stack, &j);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&a);
-    if (e) {
-        munmap(stack, STACK_BYTES);
-        return tc_error(TC_ENV, "cannot start a thread for the model language");
-    }
-    pthread_join(th, NULL);
-    munmap(stack, STACK_BYTES);
+    tc_fiber self, caller;
+    tc_fiber_begin(&self, stack, STACK_BYTES, on_stack, &j);
+    tc_fiber_cross(&caller, &self);
+    tc_fiber_end(&self);
+    keep_stack(c, stack);
     if (c->torch) c->torch->nscratch = 0;
     c->fr = NULL;
     c->traps = NULL;

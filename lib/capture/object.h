@@ -365,6 +365,7 @@ struct tc_lang {
     struct tc_torch *torch;
     int repr_depth;
     V repr_of[200];                    /* objects being formatted by repr(), to detect recursion */
+    char *stack;                       /* what tc_lang_run runs on; NULL while it does */
     struct tc_side_stack *side_stacks; /* of generators */
     const scope *blame;                /* function whose arguments are being bound: location of errors without a user line */
     bool graph_full;                   /* node limit exceeded: reported at the next loop iteration */

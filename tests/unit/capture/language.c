@@ -1,6 +1,7 @@
 /* The model language without tensors: what expressions give, against CPython's own results; where errors are said to be; limits. */
 #include "capture/lang.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -187,8 +188,37 @@ static void test_memory_limit(void **state) {
     }
 }
 
+typedef struct {
+    pthread_t thread;
+    const char *stack;
+    bool fails;
+} place;
+
+static void stand(C *c, void *ctx) {
+    place *p = ctx;
+    p->thread = pthread_self();
+    p->stack = c->stack_limit;
+    if (p->fails) tc_raise(c, "ValueError", "no");
+}
+
+/* A training step enters the language twice: no thread is started for it, nor a stack mapped anew. */
+static void test_stack(void **state) {
+    (void)state;
+    C *c;
+    place p[3] = {{.fails = false}, {.fails = true}, {.fails = false}};
+    assert_null(tc_lang_create(&(tc_lang_options){0}, &c));
+    for (int i = 0; i < 3; i++) {
+        tc_status st = tc_lang_run(c, stand, &p[i]);
+        assert_int_equal(st != NULL, p[i].fails);
+        tc_status_free(st);
+        assert_true(pthread_equal(p[i].thread, pthread_self()));
+        assert_ptr_equal(p[i].stack, p[0].stack);
+    }
+    tc_lang_destroy(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_expressions), cmocka_unit_test(test_refusals), cmocka_unit_test(test_statements),
-                                       cmocka_unit_test(test_memory_limit)};
+                                       cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_stack)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
