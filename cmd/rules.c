@@ -7,7 +7,7 @@ typedef enum { NEEDS, EXCLUDES, TAKES } kind;
 typedef struct {
     tc_opt_id id;
     kind kind;
-    const char *why;         /* the reason: the others have no effect beside it; NULL: they contradict each other */
+    const char *why; /* the reason, a clause about the option: "--other cannot be used with --id, which WHY"; NULL: they contradict each other */
     const tc_opt_id *others; /* TC_OPT_NONE last */
 } rule;
 
@@ -31,19 +31,20 @@ static const rule rules[] = {
     {TC_OPT_output, EXCLUDES, "says where an output goes", OPTIONS(TC_OPT_out)},
     {TC_OPT_signature, EXCLUDES, "runs nothing",
      OPTIONS(TC_OPT_profile, TC_OPT_trace, TC_OPT_debug_values, TC_OPT_check, TC_OPT_profile_shapes, TC_OPT_out)},
-    {TC_OPT_profile, EXCLUDES, "times the groups, and these look at every value", OPTIONS(TC_OPT_trace, TC_OPT_debug_values, TC_OPT_check)},
+    {TC_OPT_profile, EXCLUDES, "times groups as they run when no value is looked at", OPTIONS(TC_OPT_trace, TC_OPT_debug_values, TC_OPT_check)},
     {TC_OPT_print_config, EXCLUDES, "compiles nothing", OPTIONS(TC_OPT_out, TC_OPT_bisect, TC_OPT_minify)},
     {TC_OPT_bisect, EXCLUDES, "writes no program", OPTIONS(TC_OPT_out, TC_OPT_tune, TC_OPT_meta)},
     {TC_OPT_minify, EXCLUDES, "compiles nothing", OPTIONS(TC_OPT_variants, TC_OPT_targets, TC_OPT_dump, TC_OPT_tune)},
     {TC_OPT_op, EXCLUDES, "is a program of its own", OPTIONS(TC_OPT_weights, TC_OPT_rename, TC_OPT_model, TC_OPT_mode, TC_OPT_store_weights)},
-    {TC_OPT_data, TAKES, "measures what a recipe reads", OPTIONS(TC_OPT_repeat, TC_OPT_warmup, TC_OPT_min_time, TC_OPT_trust, TC_OPT_to, TC_OPT_out)},
-    {TC_OPT_calibrate, TAKES, "measures the machine", OPTIONS(TC_OPT_tuning, TC_OPT_out)},
-    {TC_OPT_accuracy, TAKES, "measures the library", OPTIONS(TC_OPT_to, TC_OPT_out)},
+    {TC_OPT_data, TAKES, "only times the reading of a recipe's data",
+     OPTIONS(TC_OPT_repeat, TC_OPT_warmup, TC_OPT_min_time, TC_OPT_trust, TC_OPT_to, TC_OPT_out)},
+    {TC_OPT_calibrate, TAKES, "only measures the machine", OPTIONS(TC_OPT_tuning, TC_OPT_out)},
+    {TC_OPT_accuracy, TAKES, "only measures the library", OPTIONS(TC_OPT_to, TC_OPT_out)},
     {TC_OPT_opcheck, NEEDS, NULL, OPTIONS(TC_OPT_ops)},
     {TC_OPT_opcheck, TAKES, "times nothing", OPTIONS(TC_OPT_ops, TC_OPT_trust)},
     {TC_OPT_ops_list, NEEDS, NULL, OPTIONS(TC_OPT_ops)},
     {TC_OPT_ops_list, TAKES, "runs nothing", OPTIONS(TC_OPT_ops, TC_OPT_trust)},
-    {TC_OPT_plot, TAKES, "draws what runs have left", OPTIONS()},
+    {TC_OPT_plot, TAKES, "only draws the losses of earlier runs", OPTIONS()},
 };
 
 static tc_status check(const tc_cmd *c, const rule *r) {
@@ -51,11 +52,11 @@ static tc_status check(const tc_cmd *c, const rule *r) {
     for (int i = 0; i < TC_OPT_COUNT; i++) {
         const bool among = tc_option_listed(r->others, (tc_opt_id)i), given = tc_cmd_has(c, (tc_opt_id)i);
         const char *other = tc_options[i].name;
-        if (r->kind == NEEDS && among && !given && tc_tool_takes(c->tool, (tc_opt_id)i)) return tc_usage(c, "--%s without --%s", name, other);
+        if (r->kind == NEEDS && among && !given && tc_tool_takes(c->tool, (tc_opt_id)i)) return tc_usage(c, "--%s needs --%s", name, other);
         const bool wrong = r->kind == EXCLUDES ? among : r->kind == TAKES && !among && i != (int)r->id && !tc_option_is_common((tc_opt_id)i);
         if (!given || !wrong) continue;
-        if (r->why) return tc_usage(c, "--%s %s: no --%s", name, r->why, other);
-        return tc_usage(c, "--%s and --%s: expected one of the two", name, other);
+        if (r->why) return tc_usage(c, "--%s cannot be used with --%s, which %s", other, name, r->why);
+        return tc_usage(c, "--%s and --%s cannot be used together", name, other);
     }
     return NULL;
 }

@@ -241,7 +241,7 @@ static tc_status run(tc_cmd *c) {
     const char *path = tc_cmd_get(c, TC_OPT_out);
     const char *data = tc_cmd_get(c, TC_OPT_data);
     TC_TRY(tc_cmd_ops(c));
-    if (tc_cmd_has(c, TC_OPT_opcheck)) return c->noperands ? tc_usage(c, "--opcheck and a program: expected one of the two") : check_operators(c);
+    if (tc_cmd_has(c, TC_OPT_opcheck)) return c->noperands ? tc_usage(c, "--opcheck and a program cannot be used together") : check_operators(c);
     TC_TRY(tc_cmd_format(c, formats, path, c->json ? AS_JSON : AS_TABLE, &r.format));
     TC_TRY(choose_ways(c, ways, &r.nways));
     TC_TRY(tc_cmd_int(c, TC_OPT_repeat, 1, 10000000, 0, &plan.repeat));
@@ -260,15 +260,15 @@ static tc_status run(tc_cmd *c) {
         tc_buf_free(&r.out);
         return s;
     }
-    if (plan.guards && tc_cmd_has(c, TC_OPT_profile)) return tc_usage(c, "--profile and --phase guards: expected one of the two");
+    if (plan.guards && tc_cmd_has(c, TC_OPT_profile)) return tc_usage(c, "--profile and --phase guards cannot be used together");
     TC_TRY(tc_profile_options(c, &p));
     if (r.profile) p.limits = tc_limits_measure(tc_cmd_pool(c));
     tc_status s = NULL;
     int nops = tc_cmd_count(c, TC_OPT_op);
     if (nops) TC_TRY(tc_cmd_tuning(c, NULL, false, &r.tuning));
-    if (nops && c->noperands) return tc_usage(c, "--op and a program: expected one of the two");
+    if (nops && c->noperands) return tc_usage(c, "--op and a program cannot be used together");
     if (!data && c->noperands > 1) {
-        if (r.nways > 1) return tc_usage(c, "--compare and several programs: expected one of the two");
+        if (r.nways > 1) return tc_usage(c, "--compare and several programs cannot be used together");
         if (c->noperands > MAX_WAYS) return tc_usage(c, "more than %d programs to compare", MAX_WAYS);
         for (; r.nways < c->noperands; r.nways++) ways[r.nways] = ways[0];
     }

@@ -253,7 +253,7 @@ tc_status write_pt2_to(compile_job *j, const char *path) {
 /* Options that have no effect on a format are refused. */
 static tc_status check_options(tc_cmd *c, int format) {
     const bool finds = tc_cmd_has(c, TC_OPT_bisect), shrinks = tc_cmd_has(c, TC_OPT_minify);
-    if (tc_cmd_has(c, TC_OPT_op) && c->noperands) return tc_usage(c, "--op and PROGRAM: expected one of the two");
+    if (tc_cmd_has(c, TC_OPT_op) && c->noperands) return tc_usage(c, "--op and PROGRAM cannot be used together");
     if ((finds || shrinks) && format != TO_PT2) return tc_usage(c, "--bisect and --minify work on a program: --to pt2");
     if (format == TO_PT2 && tc_cmd_has(c, TC_OPT_prefix)) return tc_usage(c, "--prefix names what C declares: --to c, so, a or o");
     if (format != TO_PT2 && tc_cmd_has(c, TC_OPT_variants)) return tc_usage(c, "--variants belong to --to pt2; C is for one size: --dim SYM=N");

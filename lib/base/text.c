@@ -5,25 +5,25 @@
 #include <errno.h>
 #include <time.h>
 
-/* Edit distance from a to b: 2 for a changed, added or missing letter, 1 for a change of case. */
+/* Edit distance from a to b: 2 for a changed, added or missing letter and for two letters swapped, 1 for a change of case. */
 static size_t distance(const char *a, const char *b) {
     enum { MAX = 64 };
-    size_t n = strlen(a), m = strlen(b), row[MAX + 1];
+    size_t n = strlen(a), m = strlen(b), rows[3][MAX + 1];
     if (n > MAX || m > MAX) return SIZE_MAX;
-    for (size_t j = 0; j <= m; j++) row[j] = 2 * j;
+    for (size_t j = 0; j <= m; j++) rows[0][j] = 2 * j;
     for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3], *last = rows[(i + 2) % 3], *swap = rows[(i + 1) % 3]; /* of i, i - 1 and i - 2 letters of a */
         row[0] = 2 * i;
         for (size_t j = 1; j <= m; j++) {
             char x = a[i - 1], y = b[j - 1];
-            size_t up = row[j], best = diagonal + (x == y ? 0 : tolower((unsigned char)x) == tolower((unsigned char)y) ? 1 : 2);
-            if (up + 2 < best) best = up + 2;
+            size_t best = last[j - 1] + (x == y ? 0 : tolower((unsigned char)x) == tolower((unsigned char)y) ? 1 : 2);
+            if (last[j] + 2 < best) best = last[j] + 2;
             if (row[j - 1] + 2 < best) best = row[j - 1] + 2;
+            if (i > 1 && j > 1 && x == b[j - 2] && a[i - 2] == y && swap[j - 2] + 2 < best) best = swap[j - 2] + 2;
             row[j] = best;
-            diagonal = up;
         }
     }
-    return row[m];
+    return rows[n % 3][m];
 }
 
 bool tc_word_in(const char *words, const char *word) {

@@ -32,6 +32,8 @@ static tc_status refuse(reader *r, yaml_mark_t m, const char *what) {
     return tc_error_at(TC_USAGE, at, "%s", what);
 }
 
+static const char FLOW_HINT[] = "inside { } and [ ] an expression that holds , : [ ] { or } is put in quotes";
+
 static tc_status no_memory(void) { return tc_error(TC_ENV, "out of memory for the YAML reader"); }
 
 static tc_status next(reader *r, yaml_event_t *e) {
@@ -49,7 +51,7 @@ static tc_status next(reader *r, yaml_event_t *e) {
                   r->parser.context ? r->parser.context : "");
     tc_status s = refuse(r, m, tc_buf_str(&b));
     tc_buf_free(&b);
-    return s;
+    return begun || !r->parser.context || !strstr(r->parser.context, "flow") ? s : tc_status_add(s, "%s", FLOW_HINT);
 }
 
 static char *join(tc_arena *a, const char *path, const char *key) { return *path ? tc_arena_printf(a, "%s.%s", path, key) : tc_arena_strdup(a, key); }
@@ -59,6 +61,19 @@ static tc_status check_plain(reader *r, const yaml_event_t *e, const yaml_char_t
     if (tag) return refuse(r, e->start_mark, "tags (!name) are not taken in recipes");
     if (++r->nodes > MAX_NODES) return refuse(r, e->start_mark, "too many values");
     return NULL;
+}
+
+/* In {accuracy: f(out, y)} YAML ends the value before the comma. */
+static tc_status check_whole(reader *r, const yaml_event_t *e, const char *text) {
+    int open = 0;
+    for (const char *s = text; *s; s++) open += (*s == '(') - (*s == ')');
+    if (open <= 0) return NULL;
+    const char *behind = line_text(r, e->end_mark.line + 1);
+    for (size_t k = 0; k < e->end_mark.column && *behind; k++) /* columns count characters */
+        do behind++;
+        while (((unsigned char)*behind & 0xc0) == 0x80);
+    if (behind[strspn(behind, " ")] != ',') return NULL;
+    return tc_status_add(refuse(r, e->start_mark, "the value ends at a comma, before its '(' is closed"), "%s", FLOW_HINT);
 }
 
 static tc_status read_node(reader *r, yaml_event_t *e, const char *path, int depth, tc_yaml **out);
@@ -123,7 +138,7 @@ static tc_status read_node(reader *r, yaml_event_t *e, const char *path, int dep
         y->kind = TC_YAML_SCALAR;
         y->text = tc_arena_strndup(r->arena, (const char *)e->data.scalar.value, e->data.scalar.length);
         y->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-        return NULL;
+        return y->quoted ? NULL : check_whole(r, e, y->text);
     case YAML_SEQUENCE_START_EVENT:
         TC_TRY(check_plain(r, e, e->data.sequence_start.anchor, e->data.sequence_start.tag));
         y->kind = TC_YAML_LIST;

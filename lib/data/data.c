@@ -9,6 +9,8 @@
 /* ---- the recipe's keys ---- */
 
 static const tc_yaml_field fields[] = {
+    {"train", TC_Y_NODE, offsetof(tc_data_spec, part)},                /* keys of the training data alone */
+    {"val", TC_Y_NODE, offsetof(tc_data_spec, part)},                  /* ... and of validation */
     {"idx", TC_Y_NODE, offsetof(tc_data_spec, idx)},                   /* {x: FILE, y: FILE}: IDX files, gzip or not */
     {"text", TC_Y_STRING, offsetof(tc_data_spec, text)},               /* text file; windows of `block` tokens */
     {"names", TC_Y_STRING, offsetof(tc_data_spec, names)},             /* words, one per line */
@@ -40,6 +42,13 @@ static const tc_yaml_field fields[] = {
     {"batches", TC_Y_BOOL, offsetof(tc_data_spec, batches)},             /* safetensors: the leading dimension counts micro-batches */
     {0},
 };
+
+static const tc_yaml_field *const part_fields = fields + 2; /* without train and val */
+
+tc_status tc_data_check(const tc_yaml *data) {
+    tc_data_spec unused = {0};
+    return tc_yaml_read(data, fields, &unused);
+}
 
 tc_yaml *tc_data_merge(tc_arena *a, const tc_yaml *data, const char *part) {
     const tc_yaml *over = tc_yaml_get(data, part);
@@ -183,7 +192,7 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
                       .in_order = true,
                       .replacement = true,
                       .node = node};
-    TC_TRY(tc_yaml_read(node, fields, &s));
+    TC_TRY(tc_yaml_read(node, part_fields, &s));
     s.has_pad = !tc_yaml_is_null(tc_yaml_get(node, "pad"));
     TC_TRY(check_rows(&s));
     const struct {

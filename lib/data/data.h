@@ -63,6 +63,8 @@ typedef struct {
 /* Opens a data set; node: its keys, with common keys merged in (tc_data_merge). *out is the caller's. TC_USAGE: bad recipe; TC_CONTENT: bad file. */
 tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_dataset **out);
 void tc_data_close(tc_dataset *d); /* NULL is allowed */
+/* Refuses unknown keys of `data` itself; those of its parts are checked by tc_data_open. */
+tc_status tc_data_check(const tc_yaml *data);
 /* The keys of `data` except train and val, overridden by those of data.`part`; NULL when there is no such part (part "train": data itself). */
 tc_yaml *tc_data_merge(tc_arena *a, const tc_yaml *data, const char *part);
 
@@ -101,7 +103,7 @@ typedef struct {
     int64_t block, context, pad, limit, channels, num_samples, workers, prefetch;
     bool batches, standardize, has_pad, replacement, in_order, commands;
     double target_scale;
-    const tc_yaml *node;
+    const tc_yaml *node, *part;
 } tc_data_spec;
 tc_status tc_data_read_idx(tc_dataset *d, const tc_data_spec *s);
 tc_status tc_data_read_text(tc_dataset *d, const tc_data_spec *s);

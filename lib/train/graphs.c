@@ -133,6 +133,12 @@ static tc_status make_exec(tc_trainer *t, tc_program *p, tc_exec **out) {
 
 /* ---- micro and eval ---- */
 
+/* The type in which a column comes. */
+static tc_dtype column_dtype(const tc_trainer *t, const tc_dataset *d, int i) {
+    if (d->kind == TC_DATA_WINDOWS || d->kind == TC_DATA_SEQUENCES) return TC_I64;
+    return d->col[i].scaled || tc_is_float(d->col[i].data.dtype) ? t->r->floats : d->col[i].data.dtype;
+}
+
 /* Declares the batch's columns as symbolic tensors. The batch size is dynamic in eval (the last batch may be short), the length where sequences are
  * padded to the longest of a batch. */
 static void declare_columns(capturing *j, const tc_dataset *d, int64_t batch, bool free_batch, V *columns) {
@@ -146,7 +152,6 @@ static void declare_columns(capturing *j, const tc_dataset *d, int64_t batch, bo
     for (int i = 0; i < d->ncols; i++) {
         const tc_tensor *x = &d->col[i].data;
         int rank = whole ? x->rank - 1 : tokens ? 2 : x->rank;
-        tc_dtype dtype = tokens ? TC_I64 : d->col[i].scaled || tc_is_float(x->dtype) ? t->r->floats : x->dtype;
         const char *symbol[TC_MAX_RANK] = {NULL};
         int64_t size[TC_MAX_RANK];
         for (int a = 0; a < rank && !tokens; a++) size[a] = x->size[whole ? a + 1 : a];
@@ -156,7 +161,7 @@ static void declare_columns(capturing *j, const tc_dataset *d, int64_t batch, bo
             size[1] = padded ? 8 : d->block;
             symbol[1] = padded ? batch_and_length[1] : NULL;
         }
-        columns[i] = input_of(j, d->col[i].name, dtype, rank, size, symbol);
+        columns[i] = input_of(j, d->col[i].name, column_dtype(t, d, i), rank, size, symbol);
     }
 }
 
@@ -244,9 +249,23 @@ static bool find_gradients(tc_trainer *t, const tc_program *p) {
     return reached;
 }
 
+/* A column of whole numbers that a model with an input of floating type is called with may be why the capture failed. */
+static tc_status explain_types(const tc_trainer *t, tc_status s) {
+    for (int i = 0; s && i < t->train_p->ninputs; i++) {
+        const tc_input *in = &t->train_p->inputs[i];
+        const int k = in->kind == TC_IN_USER ? tc_data_find(t->train, in->name) : -1;
+        if (k < 0 || in->value->kind != TC_V_TENSOR || !tc_is_float(in->value->meta.dtype)) continue;
+        const tc_dtype found = column_dtype(t, t->train, k);
+        if (!tc_is_float(found))
+            tc_status_add(s, "the column %s of the data is %s and the model's input %s is %s: data.normalize: {%s: {divide: 1}} makes it floating",
+                          in->name, tc_dtypes[found].name, in->name, tc_dtypes[in->value->meta.dtype].name, in->name);
+    }
+    return s;
+}
+
 tc_status tc_train_build_micro(tc_trainer *t) {
     tc_program *p;
-    TC_TRY(capture_program((capturing){.t = t, .name = "micro", .declare = declare_micro, .of_recipe = true}, &p));
+    TC_TRY(explain_types(t, capture_program((capturing){.t = t, .name = "micro", .declare = declare_micro, .of_recipe = true}, &p)));
     const tc_yaml *at = tc_yaml_get(t->r->root, "loss");
     tc_status s = check_number(p->outputs[find_loss(p)].value, at, true);
     tc_pass pass = tc_pass_begin(p, "joint", tc_arena_printf(&p->arena, "--joint=%s", p->outputs[find_loss(p)].name));

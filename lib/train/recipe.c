@@ -1,6 +1,8 @@
 /* The schema of recipes. See recipe.h. tests/lint compares the keys with those of tc-recipe(5). */
 #include "train/recipe.h"
 
+#include "data/data.h"
+
 #include <stddef.h>
 
 #define AT(field) offsetof(tc_recipe, field)
@@ -95,7 +97,7 @@ static tc_status check_gradients(const tc_recipe *r) {
 
 static tc_status check_averages(const tc_recipe *r) {
     const tc_yaml *decay = tc_yaml_get(r->root, "ema_decay");
-    if (!(r->ema_decay >= 0 && r->ema_decay < 1)) return tc_yaml_error(decay, "found %g, expected 0 to 1", r->ema_decay);
+    if (!(r->ema_decay >= 0 && r->ema_decay < 1)) return tc_yaml_error(decay, "found %g, expected 0 or more and less than 1", r->ema_decay);
     if (tc_yaml_is_null(r->swa_node)) return NULL;
     if (r->ema_decay > 0) return tc_yaml_error(r->swa_node, "weights are averaged by ema_decay or by swa, not by both");
     if (tc_yaml_is_null(tc_yaml_get(r->swa_node, "start"))) return tc_yaml_error(r->swa_node, "expected {start: STEP, every: N}");
@@ -140,6 +142,7 @@ static tc_status check(tc_recipe *r) {
     const tc_yaml *maps[] = {r->data, tc_yaml_get(r->data, "train"), tc_yaml_get(r->data, "val")};
     for (int i = 0; i < 3; i++)
         if (!tc_yaml_is_null(maps[i]) && maps[i]->kind != TC_YAML_MAP) return tc_yaml_error(maps[i], "expected a map of keys");
+    TC_TRY(tc_data_check(r->data));
     if (r->checkpoint.keep_best && tc_yaml_is_null(tc_yaml_get(r->data, "val")))
         return tc_yaml_error(tc_yaml_get(r->checkpoint_node, "keep_best"), "nothing is validated, and none is best: data has no val");
     if (!r->steps && !r->epochs) return tc_error(TC_USAGE, "%s: neither steps nor epochs is given", r->file);

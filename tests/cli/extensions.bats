@@ -199,5 +199,5 @@ TEXT
     tc-bench --ops scale.so --ops write.so --opcheck my::f --opcheck my::f_backward --opcheck my::add_ --opcheck my::twice.out --opcheck my::sum >said
     [ "$(grep -c ': as declared$' said)" -eq 5 ]
     fails 3 "--opcheck my::none: no extension of --ops defines it" tc-bench --ops scale.so --opcheck my::none
-    fails 2 "--opcheck without --ops" tc-bench --opcheck my::f
+    fails 2 "--opcheck needs --ops" tc-bench --opcheck my::f
 }

@@ -158,7 +158,7 @@ PY
     fails 2 "--grad-of x is given twice" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=out.0 --dim N=1..1 --grad-of x --grad-of x -o no.pt2
     fails 3 "does not depend on y" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=out.0 --dim N=1..1 --grad-of y -o no.pt2
     fails 3 "t: only tensors of floating point" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --grad-of t -o no.pt2
-    fails 2 "--grad-of without --joint" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --grad-of x -o no.pt2
+    fails 2 "--grad-of needs --joint" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --grad-of x -o no.pt2
 }
 
 @test "--jvp: the derivative along a direction, that of the gradients" {
@@ -171,7 +171,7 @@ PY
     tc-export jvp.pt2 --print >text
     run ! grep -q ones_like text # nothing of the gradient program that was only its means
     fails 3 "no input of floating point" tc-export m.py:Count --input n=Nxi64 --jvp -o no.pt2
-    fails 2 "--jvp and --joint: expected one of the two" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --jvp --joint -o no.pt2
+    fails 2 "--jvp and --joint cannot be used together" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --jvp --joint -o no.pt2
 }
 
 # ---- --partition ----
@@ -215,7 +215,7 @@ steps() { # POLICY: forward and backward of a training step, gradients in grad.s
     tc-run j8.pt2 --input x=64x8xf32=0.5 --input t=64xi64=1 --to safetensors -o j8.safetensors
     run -4 tc-ckpt diff j.safetensors j8.safetensors
     tc-ckpt diff j.safetensors j8.safetensors --rtol 0.3 --atol 0.05
-    fails 2 "--saved-as without --joint" tc-export m.py:Loss --input x=64x8xf32 --input t=64xi64 --saved-as f8e5m2 -o no.pt2
+    fails 2 "--saved-as needs --joint" tc-export m.py:Loss --input x=64x8xf32 --input t=64xi64 --saved-as f8e5m2 -o no.pt2
     fails 2 "--saved-as f16: expected f8e5m2 or f8e4m3" tc-export "${net[@]}" --saved-as f16 -o no.pt2
 }
 
@@ -229,7 +229,7 @@ steps() { # POLICY: forward and backward of a training step, gradients in grad.s
     run ! grep -qE 'saved\.(tanh|tanh_2|sigmoid)$' <(tc-ckpt ls forward.st)
     echo tanh_9 >keep
     fails 2 "tanh_9 is not a value of the forward" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --partition=keep -o no.pt2
-    fails 2 "--partition without --joint" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --partition=min-cut -o no.pt2
+    fails 2 "--partition needs --joint" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --partition=min-cut -o no.pt2
     fails 1 "neither save-all, recompute-all, min-cut nor a file" \
         tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --partition=nothing -o no.pt2
 }

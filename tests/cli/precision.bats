@@ -224,7 +224,7 @@ Y
         grep -q "^$f,f32," a.csv && grep -q "^$f,f64," a.csv
     done
     tc-bench --accuracy --json | grep -c '"same_bits": true' | grep -qx "$(($(wc -l <a.csv) - 1))"
-    fails 2 "--accuracy measures the library: no --op" tc-bench --accuracy --op gelu
+    fails 2 "--op cannot be used with --accuracy, which only measures the library" tc-bench --accuracy --op gelu
     tc-bench --op 'mm(f32[64,64], f32[64,64])' --compare interpreted,bf16,bf16x3,tf32 --repeat 2 --to csv -o b.csv
     [ "$(sed 's/.*",//; s/,.*//' b.csv | tail -n +2 | xargs)" = "interpreted bf16 bf16x3 tf32" ]
 }

@@ -77,8 +77,8 @@ PY
     tc-run m.pt2 --input @seven.npy --profile p.txt --skip-first 9 -o y.npy
     grep -q '^m.pt2, 0 of 7 records' p.txt
     fails 2 "ns, us, ms" tc-run m.pt2 --input @one.npy --profile p.txt --unit hours
-    fails 2 "--wait without --profile" tc-run m.pt2 --input @one.npy --wait 1 -o y.npy
-    fails 2 "--unit without --profile" tc-bench m.pt2 --unit ms
+    fails 2 "--wait needs --profile" tc-run m.pt2 --input @one.npy --wait 1 -o y.npy
+    fails 2 "--unit needs --profile" tc-bench m.pt2 --unit ms
     fails 2 "stdout is for what tc-run gives" tc-run m.pt2 --input @one.npy --profile - -o y.npy
     fails 2 "expected where the profile goes" tc-run m.pt2 --input @one.npy --profile m.pt2 -o y.npy
     fails 2 "look at every value" tc-run m.pt2 --input @one.npy --profile p.txt --trace -o y.npy

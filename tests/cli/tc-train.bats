@@ -422,6 +422,17 @@ PY
     run --separate-stderr tc-train r.yaml steps=3 "loss=F.cross_entropi(out, y)" -o run
     [ "$status" -eq 3 ]
     [[ $stderr == *"cross_entropi"* ]]
+    sed -i 's/^steps: many/steps: 12/' r.yaml
+    fails 2 "argument data.trian:1: unknown key 'trian' in data; did you mean 'train'?" tc-train r.yaml data.trian='{limit: 3}'
+    fails 2 "unknown key 'val' in data.train, expected one of idx" tc-train r.yaml data.train.val=3
+    local quotes="inside { } and [ ] an expression that holds , : [ ] { or } is put in quotes" wrong
+    for wrong in '{a: F.cross_entropy(out, y % 4)}' '{a: (out[0, 1])}'; do
+        run -2 --separate-stderr tc-train r.yaml metrics="$wrong" -o run
+        [ "${stderr_lines[-1]}" = "$quotes" ]
+    done
+    tc-train -q r.yaml steps=1 metrics='{a: (out.sum()), "b": "F.cross_entropy(out, y % 4)"}' -o right
+    run -3 --separate-stderr tc-train -q r.yaml input=x=Bx3xf32 forward='m.b(m.a(x))' -o run
+    [ "${stderr_lines[-1]}" = "the column x of the data is i64 and the model's input x is f32: data.normalize: {x: {divide: 1}} makes it floating" ]
 }
 
 ranks() {

@@ -302,6 +302,7 @@ static void numbers_and_suggestions(void **state) {
     static const char *const names[] = {"optimizer", "scheduler"};
     assert_string_equal(tc_suggest("optimiser", names, 2), "optimizer");
     assert_null(tc_suggest("zzzz", names, 2));
+    assert_string_equal(tc_suggest("SDG", (const char *const[]){"SGD", "Adam"}, 2), "SGD"); /* letters swapped */
     const char *words = " add add_more sub ";
     assert_true(tc_word_in(words, "add") && tc_word_in(words, "sub") && tc_word_in(words, "add_more"));
     assert_false(tc_word_in(words, "ad") || tc_word_in(words, "more") || tc_word_in(words, "") || tc_word_in(words, "add add_more"));
