@@ -192,6 +192,7 @@ static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self
     }
     if (ls > 0 && !fixed) return tc_error(TC_UNSUPPORTED, "%s: label smoothing with a symbolic number of classes", tc_op_name(n->op));
     if (same && tc_is_float(t->meta.dtype)) { /* probabilities */
+        if (tc_arg_int(n, 4) >= 0) return refuse(n, "ignore_index is not supported for floating point target");
         if (ls > 0) t = tc_e_adds(e, tc_e_muls(e, t, 1 - ls), ls / (double)classes);
         tc_value *p = tc_e_mul(e, lp, t);
         if (wv) p = tc_e_mul(e, p, wv);

@@ -32,6 +32,10 @@ show("gather it twice", lambda: one.gather(0, torch.tensor([0, 0])))
 for name, function in {"argmax": torch.argmax, "median": torch.median, "topk": lambda b: torch.topk(b, 1)[0], "dot": lambda b: b.dot(b)}.items():
     show(f"{name} of bool", lambda: function(torch.tensor([True, False])))
 show("softmax of int", lambda: torch.arange(3).softmax(0))
+for ignored in (-1, 0):
+    show(f"cross entropy of probabilities, {ignored} ignored", lambda: F.cross_entropy(torch.zeros(1, 2), torch.ones(1, 2), ignore_index=ignored).isnan())
+for groups in (2, 4, 0):
+    show(f"{groups} groups of one value", lambda: F.group_norm(torch.zeros(1, 4, 1), groups))
 for many in (2**63, 2**64 - 1, -2**63 - 1, 10**30):
     show(f"tensor {many}", lambda: torch.tensor(many))
     show(f"in a list {many}", lambda: torch.tensor([1.5, many]))

@@ -104,6 +104,9 @@ class Hardswish(_InPlace):
     def forward(self, input):
         return F.hardswish(input, self.inplace)
 
+    def extra_repr(self):
+        return ""
+
 
 class ELU(Module):
     def __init__(self, alpha=1.0, inplace=False):

@@ -228,6 +228,11 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
+    size = input.size(0) * input.size(1) // num_groups
+    for s in input.shape[2:]:
+        size = size * s
+    if size == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {[*input.size()]}")
     return _aten.group_norm(input, num_groups, weight, bias, eps, True)
 
 
