@@ -25,8 +25,7 @@ static V l_append(C *c, args *A) {
 static V l_extend(C *c, args *A) {
     V v[2];
     tc_take(c, A, "extend", "self iterable", v);
-    list *l = changed(c, A), *m = tc_to_list(c, v[1]);
-    for (size_t i = 0; i < m->n; i++) tc_list_push(c, l, m->a[i]);
+    tc_list_extend(c, changed(c, A), v[1]);
     return c->none;
 }
 static V l_insert(C *c, args *A) {

@@ -129,11 +129,20 @@ list *tc_to_list(C *c, V o) {
         V *a = tc_items(o, &n);
         return (list *)tc_list_of(c, n, a);
     }
-    V it = tc_iter(c, o), v;
     list *l = tc_list(c, 0);
+    tc_list_extend(c, l, o);
+    return l;
+}
+/* What o gives is added one by one, so that an iterator that looks at l sees what it has given, as in `y.extend(m(y[-1]) for m in blocks)`. */
+void tc_list_extend(C *c, list *l, V o) {
+    if (tc_is_seq(o) && !o->type->user) {
+        const list *m = tc_to_list(c, o); /* a copy: o may be l */
+        for (size_t i = 0; i < m->n; i++) tc_list_push(c, l, m->a[i]);
+        return;
+    }
+    V it = tc_iter(c, o), v;
     while ((v = tc_next(c, it))) {
         tc_step(c);
         tc_list_push(c, l, v);
     }
-    return l;
 }

@@ -580,6 +580,7 @@ V tc_iter_object(V it);                 /* what iter() gives, of what tc_iter() 
 V tc_iter_until(C *c, V f, V sentinel); /* iter(f, sentinel) */
 V tc_next(C *c, V it);                  /* NULL at the end */
 list *tc_to_list(C *c, V o);
+void tc_list_extend(C *c, list *l, V o); /* l.extend(o), l += o */
 void tc_dict_update(C *c, dict *d, args *A); /* as d.update(): A is of d, what to add, keywords */
 dict *tc_mapping(C *c, V o);                 /* a dict, or what keys() and [] of another object give; NULL: o is no mapping */
 iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);

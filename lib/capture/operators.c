@@ -299,8 +299,7 @@ V tc_inplace(C *c, int op, V a, V b) {
     if (x == K_LIST && op == '+') {
         list *l = (list *)a;
         tc_global_guard(c, l->module, a);
-        list *m = tc_to_list(c, b);
-        for (size_t i = 0; i < m->n; i++) tc_list_push(c, l, m->a[i]);
+        tc_list_extend(c, l, b);
         return a;
     }
     if (x == K_LIST && op == '*') {

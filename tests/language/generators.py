@@ -1,3 +1,4 @@
+from collections import deque
 from contextlib import contextmanager
 
 
@@ -211,3 +212,13 @@ try:
 except RuntimeError as e:
     print(e)
 finished.append(1)
+
+# An iterator that looks at the list it extends sees what it has given.
+grown, more, queue = [1], [1], deque([1])
+grown.extend(grown[-1] + n for n in range(1, 4))
+more += (sum(more) for _ in range(3))
+more += more
+queue.extend(queue[-1] * 2 for _ in range(3))
+queue.extend(queue)
+queue.extendleft(queue[0] - 1 for _ in range(2))
+print(grown, more, queue)

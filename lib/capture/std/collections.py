@@ -148,11 +148,11 @@ class deque:
             self._items.pop()
 
     def extend(self, iterable):
-        for x in list(iterable):
+        for x in list(iterable) if iterable is self else iterable:
             self.append(x)
 
     def extendleft(self, iterable):
-        for x in list(iterable):
+        for x in list(iterable) if iterable is self else iterable:
             self.appendleft(x)
 
     def insert(self, i, x):
