@@ -135,6 +135,8 @@ void tc_torch_forget(C *c, tensor *t);                  /* frees its storage ear
 V tc_torch_wrap_value(C *c, tc_value *v);               /* tensor, tuple of a list, or number */
 tc_value *tc_torch_value(C *c, V t);                    /* its value in the graph being captured */
 tc_dtype tc_torch_dtype(V t);
+V tc_torch_dtype_object(C *c, tc_dtype d);
+tc_dtype tc_torch_want_dtype(C *c, V v); /* of an argument dtype=; TC_DTYPE_NONE for NULL or None */
 int tc_torch_rank(V t);
 const tensor *tc_torch_known(V t);                 /* a concrete tensor equal to symbolic t; NULL: t depends on data */
 bool tc_torch_is_number(V v);                      /* a Python number or an expression of sizes */

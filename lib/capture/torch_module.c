@@ -1,5 +1,5 @@
-/* The module torch: dtypes, devices, the state that contexts switch (no_grad, autocast), and the lookup of any other name as an operator.
- * Generators: torch_generator.c. */
+/* The module torch: dtypes, devices, and the lookup of any other name as an operator. Its private part: torch_private.c; generators:
+ * torch_generator.c. */
 #include "capture/capture.h"
 #include "capture/torch_bind.h"
 #include "capture/torch_data.h"
@@ -33,7 +33,7 @@ V tc_torch_device(C *c, const char *name, V index) {
     return (V)d;
 }
 
-static V dtype_object(C *c, tc_dtype d) {
+V tc_torch_dtype_object(C *c, tc_dtype d) {
     dtypeobj *o = tc_new(c, K_DTYPE, sizeof *o);
     o->d = d;
     return (V)o;
@@ -72,10 +72,6 @@ static V device_attr(C *c, V o, str *name) {
     device *d = (device *)o;
     return !strcmp(name->s, "type") ? (V)d->kindname : !strcmp(name->s, "index") ? d->index : NULL;
 }
-static V none_fn(C *c, args *A) {
-    (void)A;
-    return c->none;
-}
 
 static V dtype_attr(C *c, V o, str *name) {
     tc_dtype d = ((dtypeobj *)o)->d;
@@ -85,8 +81,8 @@ static V dtype_attr(C *c, V o, str *name) {
     if (!strcmp(name->s, "itemsize")) return tc_int(c, tc_dtypes[d].size);
     return NULL;
 }
-static V dtype_to_real(C *c, args *A) { return dtype_object(c, tc_dtype_real(((dtypeobj *)A->a[0])->d)); }
-static V dtype_to_complex(C *c, args *A) { return dtype_object(c, tc_dtype_to_complex(((dtypeobj *)A->a[0])->d)); }
+static V dtype_to_real(C *c, args *A) { return tc_torch_dtype_object(c, tc_dtype_real(((dtypeobj *)A->a[0])->d)); }
+static V dtype_to_complex(C *c, args *A) { return tc_torch_dtype_object(c, tc_dtype_to_complex(((dtypeobj *)A->a[0])->d)); }
 
 static V size_new(C *c, args *A) {
     V v[2];
@@ -116,7 +112,7 @@ static V device_exit(C *c, args *A) {
 }
 
 /* ---- functions ---- */
-static tc_dtype want_dtype(C *c, V v) {
+tc_dtype tc_torch_want_dtype(C *c, V v) {
     if (!v || v == c->none) return TC_DTYPE_NONE;
     if (tc_kind_of(v) == K_DTYPE) return ((dtypeobj *)v)->d;
     if (v == (V)c->types[K_FLOAT]) return TC_F64;
@@ -137,12 +133,12 @@ static V required(C *c, const char *name, V t, V requires_grad) {
 static V t_tensor(C *c, args *A) {
     V v[5];
     tc_take(c, A, "tensor", "data * dtype= device= requires_grad= pin_memory=", v);
-    return tc_inference_made(c, required(c, "tensor", tc_torch_from_data(c, v[0], want_dtype(c, v[1])), v[3]));
+    return tc_inference_made(c, required(c, "tensor", tc_torch_from_data(c, v[0], tc_torch_want_dtype(c, v[1])), v[3]));
 }
 static V t_scalar_tensor(C *c, args *A) { /* like torch.tensor, but numbers get the default float type */
     V v[6];
     tc_take(c, A, "scalar_tensor", "s * dtype= layout= device= pin_memory= requires_grad=", v);
-    tc_dtype d = v[1] && v[1] != c->none ? want_dtype(c, v[1]) : c->torch->default_dtype;
+    tc_dtype d = v[1] && v[1] != c->none ? tc_torch_want_dtype(c, v[1]) : c->torch->default_dtype;
     int64_t i;
     if (v[3] && tc_kind_of(v[3]) == K_STR) tc_torch_device_named(c, tc_as_str(v[3]), NULL);
     if (tc_kind_of(v[0]) == K_INT && !tc_int_fits(v[0], &i)) tc_raise(c, "OverflowError", "int too big to convert");
@@ -153,7 +149,7 @@ static V t_scalar_tensor(C *c, args *A) { /* like torch.tensor, but numbers get 
 static V t_as_tensor(C *c, args *A) {
     V v[3];
     tc_take(c, A, "as_tensor", "data dtype= device=", v);
-    tc_dtype d = want_dtype(c, v[1]);
+    tc_dtype d = tc_torch_want_dtype(c, v[1]);
     v[0] = tc_torch_of_array(c, v[0]);
     if (tc_is_tensor(v[0])) return d == TC_DTYPE_NONE ? v[0] : tc_torch_cast(c, v[0], d);
     return tc_inference_made(c, tc_torch_from_data(c, v[0], d));
@@ -170,10 +166,10 @@ static V t_is_complex(C *c, args *A) { return tensor_method(c, A, "is_complex");
 static V t_numel(C *c, args *A) { return tensor_method(c, A, "numel"); }
 static V t_get_default(C *c, args *A) {
     (void)A;
-    return dtype_object(c, c->torch->default_dtype);
+    return tc_torch_dtype_object(c, c->torch->default_dtype);
 }
 static V t_set_default(C *c, args *A) {
-    tc_dtype d = want_dtype(c, A->n ? A->a[0] : NULL);
+    tc_dtype d = tc_torch_want_dtype(c, A->n ? A->a[0] : NULL);
     if (d == TC_DTYPE_NONE || !tc_is_float(d)) tc_raise(c, "TypeError", "only floating-point types are supported as the default type");
     c->torch->default_dtype = d;
     return c->none;
@@ -186,7 +182,7 @@ static tc_dtype promote(C *c, tc_dtype a, tc_dtype b) {
 static V t_promote(C *c, args *A) {
     V v[2];
     tc_take(c, A, "promote_types", "type1 type2", v);
-    return dtype_object(c, promote(c, want_dtype(c, v[0]), want_dtype(c, v[1])));
+    return tc_torch_dtype_object(c, promote(c, tc_torch_want_dtype(c, v[0]), tc_torch_want_dtype(c, v[1])));
 }
 
 /* Category promotion: tensors with dimensions, then 0-d ones, then numbers; a lower group counts only by category. */
@@ -209,12 +205,12 @@ static V t_result_type(C *c, args *A) {
     tc_promotion p = {.dim = best[0], .zero = best[1], .wrapped = best[2]};
     const tc_dtype r = tc_promotion_type(&p);
     if (p.clashes) promote(c, p.clash[0], p.clash[1]);
-    return dtype_object(c, r);
+    return tc_torch_dtype_object(c, r);
 }
 static V t_can_cast(C *c, args *A) {
     V v[2];
     tc_take(c, A, "can_cast", "from_ to", v);
-    tc_dtype a = want_dtype(c, v[0]), b = want_dtype(c, v[1]);
+    tc_dtype a = tc_torch_want_dtype(c, v[0]), b = tc_torch_want_dtype(c, v[1]);
     if (tc_dtype_kind(a) > tc_dtype_kind(b)) return c->false_;
     return tc_bool(c, !(tc_dtype_kind(a) == TC_KIND_INT && tc_dtypes[a].is_signed && tc_dtype_kind(b) == TC_KIND_INT && !tc_dtypes[b].is_signed));
 }
@@ -235,7 +231,7 @@ static V t_finfo(C *c, args *A) {
     } table[] = {{TC_F32, FLT_EPSILON, FLT_MIN, 1e-6}, {TC_F64, DBL_EPSILON, DBL_MIN, 1e-15}, {TC_F16, 0x1p-10, 0x1p-14, 1e-3},
                  {TC_BF16, 0x1p-7, 0x1p-126, 1e-2},    {TC_F8E4M3, 0x1p-3, 0x1p-6, 1},        {TC_F8E5M2, 0x1p-2, 0x1p-14, 1},
                  {TC_F8E4M3FNUZ, 0x1p-3, 0x1p-7, 1},   {TC_F8E5M2FNUZ, 0x1p-2, 0x1p-15, 1},   {TC_F8E8M0, 1, 0x1p-127, 1}};
-    tc_dtype d = A->n ? want_dtype(c, A->a[0]) : c->torch->default_dtype;
+    tc_dtype d = A->n ? tc_torch_want_dtype(c, A->a[0]) : c->torch->default_dtype;
     d = tc_dtype_real(d);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (table[i].d != d) continue;
@@ -253,7 +249,7 @@ static V t_finfo(C *c, args *A) {
     tc_raise(c, "TypeError", "torch.finfo() requires a floating point input type. Use torch.iinfo to handle '%s'", tc_dtypes[d].torch);
 }
 static V t_iinfo(C *c, args *A) {
-    tc_dtype d = A->n ? want_dtype(c, A->a[0]) : TC_DTYPE_NONE;
+    tc_dtype d = A->n ? tc_torch_want_dtype(c, A->a[0]) : TC_DTYPE_NONE;
     if (d == TC_DTYPE_NONE || tc_dtype_kind(d) != TC_KIND_INT) tc_raise(c, "TypeError", "torch.iinfo() requires an integer input type");
     V o = info_object(c, "iinfo");
     int bits = tc_dtypes[d].size * 8;
@@ -266,158 +262,7 @@ static V t_iinfo(C *c, args *A) {
     return o;
 }
 
-/* ---- state that contexts of _namespace.py switch; each returns the old value ---- */
-static V c_grad(C *c, args *A) {
-    bool old = !c->torch->no_grad;
-    if (A->n) c->torch->no_grad = !tc_truth(c, A->a[0]);
-    return tc_bool(c, old);
-}
-static V c_inference(C *c, args *A) {
-    bool old = c->torch->inference;
-    if (A->n) c->torch->inference = tc_truth(c, A->a[0]);
-    return tc_bool(c, old);
-}
-static V c_autocast(C *c, args *A) {
-    tc_dtype old = c->torch->autocast;
-    if (A->n) c->torch->autocast = want_dtype(c, A->a[0]);
-    return old == TC_DTYPE_NONE ? c->none : dtype_object(c, old);
-}
-static V c_print_options(C *c, args *A) {
-    V v[5];
-    tc_take(c, A, "set_printoptions", "precision threshold edgeitems linewidth sci_mode", v);
-    const int64_t precision = tc_index(c, v[0], "precision"), edge = tc_index(c, v[2], "edgeitems"), line = tc_index(c, v[3], "linewidth");
-    if (precision < 0 || precision > 50) tc_raise(c, "ValueError", "precision must be 0 to 50, not %lld", (long long)precision);
-    if (edge < 0) tc_raise(c, "ValueError", "edgeitems must not be negative");
-    c->torch->print = (tc_print_options){.precision = (int)precision,
-                                         .threshold = tc_to_double(c, v[1]),
-                                         .edge = edge < INT32_MAX ? edge : INT32_MAX,
-                                         .line = (int)(line < 0           ? 0
-                                                       : line < INT32_MAX ? line
-                                                                          : INT32_MAX),
-                                         .scientific = v[4] == c->none ? -1 : tc_truth(c, v[4])};
-    return c->none;
-}
-/* checkpoint_begin() -> the call around this one; checkpoint_end(that) */
-static V c_checkpoint_begin(C *c, args *A) {
-    (void)A;
-    int around = c->torch->checkpoint;
-    c->torch->checkpoint = ++c->torch->ncheckpoints;
-    return tc_int(c, around);
-}
-static V c_checkpoint_end(C *c, args *A) {
-    c->torch->checkpoint = A->n ? (int)tc_small(A->a[0]) : 0;
-    return c->none;
-}
-static V c_capturing(C *c, args *A) {
-    (void)A;
-    return tc_bool(c, c->torch->graph != NULL);
-}
-/* torch.distributed: how many ranks run the program, 0: it is not initialised. */
-static V c_ranks(C *c, args *A) {
-    (void)A;
-    return tc_int(c, c->ranks);
-}
-static V c_rank(C *c, args *A) {
-    (void)A;
-    if (c->rank < 0) tc_raise(c, "RuntimeError", "get_rank(): a program for all ranks does not know its rank (--rank R makes one for a rank)");
-    return tc_int(c, c->rank);
-}
-static V c_call_begins(C *c, args *A) {
-    tc_capture_call_begins(c, A->a[0], A->a[1]);
-    return c->none;
-}
-static V c_call_ends(C *c, args *A) {
-    tc_capture_call_ends(c, A->a[0]);
-    return c->none;
-}
-static V c_deterministic_guard(C *c, args *A) { return A->n && tc_kind_of(A->a[0]) == K_SYM ? c->true_ : c->false_; }
-
-/* Is it a data-dependent condition? */
-static V c_from_data(C *c, args *A) { return tc_bool(c, A->n && tc_kind_of(A->a[0]) == K_SYM && tc_sym_from_data(c, A->a[0])); }
-
-/* Are the elements of the tensor known during capture? */
-static V c_is_known(C *c, args *A) {
-    return tc_bool(c, A->n == 1 && tc_is_tensor(A->a[0]) && (!tc_is_symbolic((tensor *)A->a[0]) || tc_torch_known(A->a[0])));
-}
-
-/* lanes(True), lanes(False): calls between them must work elementwise, else they are refused (torch_lanes.c). */
-static V c_lanes(C *c, args *A) {
-    c->torch->lanes = tc_truth(c, A->a[0]);
-    return c->none;
-}
-
-static V c_holds(C *c, args *A) {
-    if (A->n != 1) tc_raise(c, "TypeError", "holds takes a condition");
-    return tc_bool(c, tc_kind_of(A->a[0]) == K_SYM ? tc_sym_require(c, A->a[0]) : tc_truth(c, A->a[0]));
-}
-
-/* ---- memory of long eager work (torch.optim.LBFGS): scratch_begin(); ...; scratch_end(what is kept) ---- */
-/* Marks the storage of every tensor in v, including those in lists, tuples and dicts. */
-static void keep(C *c, V v, bool kept, int depth) {
-    if (tc_is_tensor(v)) {
-        if (((tensor *)v)->t.storage) ((tensor *)v)->t.storage->kept = kept;
-        return;
-    }
-    kind k = tc_kind_of(v);
-    if (depth > 20) return;
-    if (k == K_LIST || k == K_TUPLE) {
-        size_t n;
-        V *items = tc_items(v, &n);
-        for (size_t i = 0; i < n; i++) keep(c, items[i], kept, depth + 1);
-    } else if (k == K_DICT) {
-        V key, value;
-        for (size_t i = 0; tc_dict_next((dict *)v, &i, &key, &value);) keep(c, value, kept, depth + 1);
-    }
-}
-
-static V c_scratch_begin(C *c, args *A) {
-    (void)A;
-    if (c->torch->nscratch == TC_TORCH_SCRATCH) tc_raise(c, "RuntimeError", "scratch_begin: nested too deep");
-    c->torch->scratch_from[c->torch->nscratch++] = c->torch->owned;
-    return c->none;
-}
-
-/* Frees the memory of tensors made since the last scratch_begin, except for the given tensors and those that share memory with them. */
-static V c_scratch_end(C *c, args *A) {
-    struct tc_torch *T = c->torch;
-    if (!T->nscratch) tc_raise(c, "RuntimeError", "scratch_end without scratch_begin");
-    tensor *until = T->scratch_from[--T->nscratch];
-    for (int i = 0; i < A->n; i++) keep(c, A->a[i], true, 0);
-    for (tensor **at = &T->owned; *at != until;) {
-        tensor *t = *at;
-        if (t->t.storage && t->t.storage->kept) {
-            at = &t->next_owned;
-            continue;
-        }
-        tc_torch_forget(c, t);
-        *at = t->next_owned;
-    }
-    for (int i = 0; i < A->n; i++) keep(c, A->a[i], false, 0);
-    return c->none;
-}
-
-/* The changes that the capture has made to older objects (undo.c): [(object, attribute or None, its value before, now)] for an attribute, or a whole
- * list, dict or set; [(its cell, name, ...)] for a variable of an enclosing function. */
-static V c_changed(C *c, args *A) {
-    list *out = tc_list(c, c->torch->changes.len);
-    (void)A;
-    for (size_t i = 0; i < c->torch->changes.len; i++) {
-        const struct change *x = &c->torch->changes.data[i];
-        dict *attributes = tc_undo_attributes(x->owner);
-        if (x->name && attributes && !attributes->module) continue; /* made during the capture */
-        const bool variable = tc_kind_of(x->owner) == K_CELL;
-        V now = variable ? ((cell *)x->owner)->v : x->name ? attributes ? tc_dict_gets(c, attributes, x->name) : NULL : x->owner;
-        V row[4] = {x->owner, x->name ? (V)x->name : c->none, x->before ? x->before : c->none, now ? now : c->none};
-        tc_list_push(c, out, tc_tuple(c, 4, row));
-    }
-    return (V)out;
-}
-
-static V c_eagerly(C *c, args *A) {
-    args rest = {.a = A->a + 1, .n = A->n - 1};
-    return tc_capture_eagerly(c, A->a[0], &rest);
-}
-
+/* ---- tensors that classes make ---- */
 /* Parameter(data=None, requires_grad=True) and Buffer(data=None, persistent=True): share the data's memory. */
 static V tensor_like(C *c, V cls, V data) {
     tensor *o = tc_new(c, K_TENSOR, sizeof *o);
@@ -470,7 +315,7 @@ static V tensor_new(C *c, args *A) {
              : A->n == 1                                ? tc_tuple_of(c, 1, tc_int(c, 0))
                                                         : tc_tuple(c, (size_t)A->n - 1, A->a + 1);
     str *kn[1] = {tc_intern(c, "dtype", 5)};
-    V kv[1] = {dtype_object(c, d)}, a[1] = {size};
+    V kv[1] = {tc_torch_dtype_object(c, d)}, a[1] = {size};
     return tc_torch_call(c, "aten::empty", &(args){.a = a, .n = 1, .kn = kn, .kv = kv, .nk = 1}, false);
 }
 
@@ -546,7 +391,7 @@ static V torch_missing(C *c, module *m, str *name) {
                                               "u64", "bf16", "c64", "c128", "c32", "f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "f8e8m0"};
             bool own = false;
             for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) own |= !strcmp(odd[i], name->s);
-            if (!own) v = dtype_object(c, d);
+            if (!own) v = tc_torch_dtype_object(c, d);
         }
         if (!v) {
             module *f = tc_import(c, "torch.functional", false);
@@ -643,12 +488,13 @@ static void tensor_classes(C *c, module *m, module *priv) {
                   {"IntTensor", TC_I32},   {"ShortTensor", TC_I16},  {"CharTensor", TC_I8},  {"ByteTensor", TC_U8},       {"BoolTensor", TC_BOOL}};
     for (size_t i = 0; i < sizeof legacy / sizeof *legacy; i++) {
         type *t = tc_type_new(c, legacy[i].name, K_TENSOR, T->tensor_type);
-        tc_dict_setc(c, t->d, "_dtype", dtype_object(c, legacy[i].d));
+        tc_dict_setc(c, t->d, "_dtype", tc_torch_dtype_object(c, legacy[i].d));
         tc_dict_setc(c, m->d, legacy[i].name, (V)t);
     }
 }
 
 void tc_torch_generator_init(C *c, module *m);
+void tc_torch_private_init(C *c, module *priv);
 void tc_torch_tensor_init(C *c);
 void tc_torch_hop_init(C *c, module *priv);
 void tc_torch_names_init(C *c, module *priv);
@@ -680,30 +526,7 @@ void tc_torch_init(C *c) {
                                      {NULL, NULL}};
     tc_define(c, m->d, fns);
     tc_torch_generator_init(c, m);
-    static const native_def internal[] = {{"grad_enabled", c_grad},
-                                          {"inference_mode", c_inference},
-                                          {"autocast_dtype", c_autocast},
-                                          {"print_options", c_print_options},
-                                          {"_log_api_usage_once", none_fn},
-                                          {"_get_tracing_state", none_fn},
-                                          {"capturing", c_capturing},
-                                          {"ranks", c_ranks},
-                                          {"rank", c_rank},
-                                          {"call_begins", c_call_begins},
-                                          {"call_ends", c_call_ends},
-                                          {"checkpoint_begin", c_checkpoint_begin},
-                                          {"checkpoint_end", c_checkpoint_end},
-                                          {"is_symbolic", c_deterministic_guard},
-                                          {"from_data", c_from_data},
-                                          {"holds", c_holds},
-                                          {"is_known", c_is_known},
-                                          {"lanes", c_lanes},
-                                          {"scratch_begin", c_scratch_begin},
-                                          {"scratch_end", c_scratch_end},
-                                          {"changed", c_changed},
-                                          {"eagerly", c_eagerly},
-                                          {NULL, NULL}};
-    tc_define(c, priv->d, internal);
+    tc_torch_private_init(c, priv);
     constants(c, m);
     tc_torch_tensor_init(c);
     tensor_classes(c, m, priv);
