@@ -39,6 +39,7 @@ static int64_t whole(const tc_arg *a, int64_t otherwise) {
     return a->kind == TC_A_INT && tc_sym_const_int(a->sym, &i) ? i : otherwise;
 }
 static double number(const tc_arg *a) { return a->kind == TC_A_SCALAR && !a->is_sym ? tc_scalar_to_double(a->scalar) : 0; }
+static bool is_zero(const tc_arg *a) { return a->kind == TC_A_SCALAR && !a->is_sym && tc_scalar_is(a->scalar, 0); }
 /* Does an argument make PyTorch use another code path than the operator's kernel? */
 static bool setting_goes_elsewhere(const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
     for (int i = 0; i < s->nparams; i++) {
@@ -73,7 +74,11 @@ static bool size_goes_elsewhere(C *c, const tc_schema *s, const tc_arg *arg, con
     return !same;
 }
 static bool goes_elsewhere(C *c, const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
-    if (!strcmp(s->name, "pow") && s->params[1].type == TC_T_SCALAR && d == TC_BOOL) return true; /* a number: True or False */
+    const int numbers[2] = {s->nparams > 1 && s->params[0].type == TC_T_SCALAR, s->nparams > 1 && s->params[1].type == TC_T_SCALAR};
+    if (tc_word_in(" pow pow_ ", s->name) && numbers[1] && (d == TC_BOOL || number(&arg[1]) == 1 || is_zero(&arg[1])))
+        return true; /* filled or copied */
+    if (tc_word_in(" pow pow_ ", s->name) && numbers[0] && arg[0].scalar.kind != TC_KIND_BOOL && number(&arg[0]) == 1) return true;
+    if (!strcmp(s->name, "isin") && (numbers[1] || (numbers[0] && arg[0].scalar.kind == TC_KIND_FLOAT))) return true; /* compared */
     return setting_goes_elsewhere(s, arg, objects, d) || size_goes_elsewhere(c, s, arg, objects);
 }
 /* The operator whose kernel does the work: that of padding by reflection, or rounding division, is another. */

@@ -298,7 +298,8 @@ static tc_status check_numbers(const tc_shape_ctx *c) {
         if (product && is_complex_number(a) && !any_complex(c)) return tc_sh_fail(c, "argument '%s' is complex and the tensors are not", p->name);
         const bool element = (product && tc_word_in(" alpha beta ", p->name)) || (tc_is_float(d) && tc_word_in(" min_val max_val ", p->name)) ||
                              (!strcmp(p->name, "fill_value") && (tc_is_integral(d) || strncmp(s->name, "new_", 4))) || !strcmp(p->name, "s") ||
-                             !strcmp(p->name, "value") || (!strcmp(p->name, "alpha") && tc_is_integral(d));
+                             !strcmp(p->name, "value") ||
+                             (tc_is_integral(d) && (!strcmp(p->name, "alpha") || (!strcmp(p->name, "exponent") && !strcmp(s->name, "pow"))));
         tc_dims sizes = tc_dims_of(&c->outs[0].meta); /* one number of 16 or 8 bits is converted as it is stored */
         if (element && tc_is_float(d) && tc_dtype_size(d) < 4 && !is_complex_number(a) && (strcmp(p->name, "value") || !strcmp(s->name, "fill")) &&
             tc_sym_is_int(tc_dims_numel(c, &sizes), 1))

@@ -279,9 +279,11 @@ static tc_status decompose_isin(tc_emit *e, const tc_node *n) { /* elements, tes
     bool invert = tc_arg_bool(n, 3);
     tc_value *v[2], *r;
     int64_t count;
+    if (p.clashes) return tc_error(TC_CONTENT, "%s: Promotion for uint16, uint32, uint64 types is not supported", tc_op_name(n->op));
     for (int k = 0; k < 2; k++) {
         v[k] = tc_arg_meta(n, k) ? tc_arg_value(n, k) : NULL;
-        tc_dtype own = v[k] ? v[k]->meta.dtype : TC_F32;
+        tc_kind kind;
+        tc_dtype own = v[k] ? v[k]->meta.dtype : tc_arg_number(&n->args[k], &kind) && kind == TC_KIND_BOOL ? TC_BOOL : TC_F32;
         if (own == TC_BOOL || tc_is_complex(own))
             return tc_error(TC_CONTENT, "%s: Unsupported input type encountered for isin(): %s", tc_op_name(n->op), tc_dtypes[own].torch);
         v[k] = v[k] ? tc_e_cast(e, v[k], d) : ATEN("scalar_tensor", "ad", &n->args[k], (int)d);

@@ -487,6 +487,9 @@ static tc_status decompose_kron(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_vecdot(tc_emit *e, const tc_node *n) {
     TC_TRY(same_kind(n, tc_arg_value(n, 0), tc_arg_value(n, 1)));
+    if (tc_is_integral(tc_arg_meta(n, 0)->dtype))
+        return tc_error(TC_CONTENT, "NotImplementedError: linalg.vecdot: Expected a floating point or complex tensor as input. Got %s",
+                        tc_dtypes[tc_arg_meta(n, 0)->dtype].torch);
     tc_value *x = tc_e_conj(e, tc_arg_value(n, 0)), *y = tc_arg_value(n, 1);
     if (x && x->meta.rank == 1 && y->meta.rank == 1) tc_emit_result(e, 0, tc_e2(e, "aten::dot", x, y)); /* without rounded products */
     else tc_emit_result(e, 0, tc_emit_call(e, "aten::sum.dim_IntList", "vI", tc_e_mul(e, x, y), (int64_t[]){tc_arg_int(n, 2)}, 1));

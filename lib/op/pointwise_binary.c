@@ -110,6 +110,7 @@ static tc_status lower_pow(tc_lower *l) {
     tc_lv x = operand(l, 0);
     if (d == TC_BOOL) return tc_l_out(l, 0, tc_l_op2(l, TC_X_OR, x, tc_l_op1(l, TC_X_NOT, tc_l_in(l, 1))));
     const tc_node *n = l->node;
+    if (is_number(n, 0, 1)) return tc_l_out(l, 0, tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(1)), d));
     if (tc_is_integral(d)) {
         const tc_arg *a = &n->args[1];
         double e = a->kind == TC_A_SCALAR && !a->is_sym ? tc_scalar_to_double(a->scalar) : -1;
@@ -117,7 +118,7 @@ static tc_status lower_pow(tc_lower *l) {
         return tc_l_out(l, 0, tc_l_op2(l, TC_X_POW, x, tc_l_in(l, 1)));
     }
     tc_lv one = tc_l_f(l, d, 1);
-    if (is_number(n, 1, 0) || is_number(n, 0, 1)) return tc_l_out(l, 0, one);
+    if (is_number(n, 1, 0)) return tc_l_out(l, 0, one);
     if (is_number(n, 1, 1)) return tc_l_out(l, 0, x);
     const bool roots = n->outs[0]->meta.dtype != TC_F16; /* in float16 PyTorch computes the power: 0 for -0, infinity for -infinity */
     if (roots && is_number(n, 1, 0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_SQRT, x));

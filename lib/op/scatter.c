@@ -18,7 +18,8 @@ static tc_status check_reduction(const tc_shape_ctx *c, const char *r, const cha
     for (int i = 0; i < 5; i++) found |= known[i] && !strcmp(r, known[i]);
     if (!found) return tc_sh_fail(c, "%s(): unexpected reduce argument %s", tc_op_schema(c->op)->name, r);
     const bool ordered = !strcmp(r, "amax") || !strcmp(r, "amin");
-    if ((ordered && tc_is_complex(d)) || (!strcmp(r, "mean") && d == TC_BOOL))
+    const bool mean = !strcmp(r, "mean"), wide = d == TC_U16 || d == TC_U32 || d == TC_U64;
+    if ((ordered && tc_is_complex(d)) || (mean && d == TC_BOOL) || ((ordered || mean) && wide))
         return tc_sh_fail_as(c, "NotImplementedError", "\"%s_%s\" not implemented for '%s'", tc_op_schema(c->op)->name, r, tc_dtypes[d].torch);
     return NULL;
 }

@@ -37,6 +37,8 @@ static tc_status shape_segment(tc_shape_ctx *c) { /* data, reduce, lengths, indi
     TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0), *lengths = tc_sh_meta(c, 2), *offsets = tc_sh_meta(c, 4), *given = given_meta(lengths, offsets);
     int axis;
+    if (tc_is_complex(x->dtype))
+        return tc_sh_fail_as(c, "NotImplementedError", "\"_segment_reduce_cpu\" not implemented for '%s'", tc_dtypes[x->dtype].torch);
     if (kind_of(tc_sh_string(c, 1)) < 0) return tc_sh_fail(c, "unsupported reduction given: %s", tc_sh_string(c, 1));
     if (tc_sh_given(c, 3)) return tc_sh_fail(c, "segment_reduce(): indices based reduction is not supported yet.");
     if (!given) return tc_sh_fail(c, "segment_reduce(): Either lengths or offsets must be defined.");

@@ -653,6 +653,9 @@ class M(torch.nn.Module):
             found, g = torch.autograd.grad(f(v), v)[0], T(g)
             same.append((((found - g).abs() < 1e-5) | (found == g) | (found.isnan() & g.isnan())).all())
         same.append((torch.pow(T([0j]), T([0.0])).isnan() & (1 ** (T([torch.nan + 0j]) + x) == 1)).all())
+        wide = T([0, 7]).to(torch.uint16)
+        for found, expected in (wide**1, [0, 7]), (wide**0, [1, 1]), (1**wide, [1, 1]), (wide**False, [1, 1]), (torch.isin(wide, 7), [0, 1]):
+            same.append((found.long() == T(expected)).all())
         return torch.stack(same).all() & (x == 0)
 EOF
     tc-export m.py:M --input x=f32 -o m.pt2
@@ -716,6 +719,15 @@ class M(nn.Module):
         refused("without overflow", lambda: h.clamp(max=1e9))
         refused("max value -1 is outside", lambda: byte.clamp(0, -1))
         refused("min value 300 is outside", lambda: byte.clamp_min(300))
+        wide = byte.to(torch.uint16)
+        refused('"pow" not implemented', lambda: wide**2)
+        refused('"pow" not implemented', lambda: True**wide)
+        refused("isin(): bool", lambda: torch.isin(x, True))
+        refused("without overflow", lambda: byte**300)
+        refused("Promotion for uint16", lambda: torch.isin(byte, wide))
+        refused("not implemented for 'uint16'", lambda: wide[0].scatter_reduce(0, i[0], wide[0], "amax"))
+        refused("not implemented for 'complex64'", lambda: torch.segment_reduce(c[0], "sum", lengths=i[0, :1]))
+        refused("linalg.vecdot: Expected a floating point or complex", lambda: torch.linalg.vecdot(i[:, :0], i[:, :0]))
         refused("atan2.default: not implemented for complex64", lambda: torch.atan2(c, x))
         refused("not implemented for complex64", lambda: torch.max(c.sum()))
         refused("'value' is complex", lambda: torch.addcmul(x, x, x, value=1j))
