@@ -137,6 +137,7 @@ tc_stepping *tc_cmd_steps(tc_cmd *c);
 
 /* For --stats: books the time since the last call (or the start) under `what`, a static string: "reading inputs". */
 void tc_cmd_phase(tc_cmd *c, const char *what);
+void tc_cmd_phase_part(tc_cmd *c, const char *what, double seconds); /* books so many seconds of that time */
 
 /* ---- progress: one line with rate and ETA, on a terminal only ---- */
 typedef struct {

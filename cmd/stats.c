@@ -5,14 +5,16 @@
 
 #include <stdio.h>
 
-void tc_cmd_phase(tc_cmd *c, const char *what) {
-    const double now = tc_now(), took = now - (c->phases.len ? c->phase_ended : c->started);
+void tc_cmd_phase_part(tc_cmd *c, const char *what, double seconds) {
     size_t i = 0;
     while (i < c->phases.len && strcmp(c->phases.data[i].what, what)) i++;
+    if (!c->phases.len) c->phase_ended = c->started;
     if (i == c->phases.len) tc_vec_push(&c->phases, ((tc_phase){.what = what}));
-    c->phases.data[i].seconds += took;
-    c->phase_ended = now;
+    c->phases.data[i].seconds += seconds;
+    c->phase_ended += seconds;
 }
+
+void tc_cmd_phase(tc_cmd *c, const char *what) { tc_cmd_phase_part(c, what, tc_now() - (c->phases.len ? c->phase_ended : c->started)); }
 
 void tc_cmd_print_stats(tc_cmd *c) {
     tc_buf b = {0};

@@ -44,6 +44,8 @@ static void read_store(compile_job *j, tc_tuning *tuning) {
         if (!s) s = tc_tuning_read(tuning, tc_buf_str(&text), text.len, tc_buf_str(&path), true);
     }
     if (s) tc_cmd_verbose(j->c, "%s", tc_status_message(s));
+    else if (!tc_tuning_lines(tuning, false) && tc_tuning_lines(tuning, true))
+        tc_cmd_note(j->c, "%s is of other machines and has no effect; this one is: %s", tc_buf_str(&path), tc_tuning_machine(tuning));
     tc_status_free(s);
     tc_buf_free(&path);
     tc_buf_free(&text);

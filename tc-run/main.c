@@ -60,6 +60,7 @@ typedef struct {
     tc_cmd *c;
     const tc_program *p;
     tc_variants *v;
+    tc_dist *dist;
     bool must; /* compiled code only */
     shapes *seen;
     const inputs *in;
@@ -68,6 +69,8 @@ typedef struct {
     tc_recorder *recorder;
     tc_generator gen;
 } line;
+
+static const char waiting[] = "waiting for other ranks";
 
 /* Books the time since the last call, for --stats and --profile. */
 static void done(line *l, const char *what) {
@@ -105,6 +108,7 @@ static tc_status run_record(line *l, int64_t record) {
     done(l, "planning");
     if (!st) st = tc_exec_run(e, given, n, &l->gen, results, p->noutputs);
     if (st && record) st = tc_annotate(st, "record %lld", (long long)record);
+    if (l->dist) tc_cmd_phase_part(l->c, waiting, tc_dist_waited(l->dist));
     tc_cmd_phase(l->c, "running");
     tc_recorder_mark(l->recorder, "between groups");
     if (!st) st = outputs_put(l->out, record, e, results, given);
@@ -136,7 +140,7 @@ typedef struct {
 static tc_status run_records(const job *j, feeds *f, const inputs *in, outputs *out) {
     tc_cmd *const c = j->c;
     const tc_cmd_code *const code = &j->code;
-    line l = {.c = c, .p = j->p, .must = code->must, .in = in, .out = out};
+    line l = {.c = c, .p = j->p, .dist = j->dist, .must = code->must, .in = in, .out = out};
     int64_t seed;
     int check;
     static const char *const checks[] = {"nan", NULL};
@@ -211,13 +215,17 @@ static tc_status join_ranks(job *j) {
     TC_TRY(tc_collective_group(j->p, &group));
     if (!group) return NULL;
     TC_TRY(tc_dist_start(&j->dist));
-    if (j->dist) j->comm = tc_dist_comm(j->dist);
+    if (!j->dist) return NULL;
+    j->comm = tc_dist_comm(j->dist);
+    tc_cmd_phase(j->c, "starting MPI");
     return NULL;
 }
 /* A rank that fails ends the others, which wait for it; one whose results differ from --expect has run to its end. */
 static tc_status leave_ranks(job *j, tc_status st) {
     if (st && tc_status_code(st) != TC_DIFFERENT && tc_dist_size(j->dist) > 1) tc_dist_abort(j->dist, (int)tc_cmd_report(j->c, st));
+    const bool ranks = j->dist != NULL;
     tc_status stopped = tc_dist_stop(j->dist);
+    if (ranks) tc_cmd_phase(j->c, waiting);
     if (!st) return stopped;
     tc_status_free(stopped);
     return st;

@@ -19,7 +19,8 @@ struct tc_dist {
     int rank, size;
     double timeout;
     void *scratch;
-    tc_status failed; /* of the last call through tc_dist_comm, or NULL */
+    tc_status failed;     /* of the last call through tc_dist_comm, or NULL */
+    double began, waited; /* the call through tc_dist_comm that goes on; seconds of those before */
 };
 
 static int env_number(const char *name) {
@@ -202,17 +203,31 @@ static tc_status each_to_each(tc_dist *d, const char *blocks, const char *mine, 
     return NULL;
 }
 
-static int told(tc_dist *d, tc_status s) {
+static tc_dist *began(void *self) {
+    tc_dist *const d = self;
+    d->began = tc_now();
+    return d;
+}
+static int told(void *self, tc_status s) {
+    tc_dist *const d = self;
+    d->waited += tc_now() - d->began;
     tc_status_free(d->failed);
     d->failed = s;
     return s != NULL;
 }
-static int comm_all_gather(void *self, const void *mine, void *all, size_t n) { return told(self, each_to_each(self, NULL, mine, all, n)); }
-static int comm_all_to_all(void *self, const void *blocks, void *got, size_t n) { return told(self, each_to_each(self, blocks, NULL, got, n)); }
-static int comm_broadcast(void *self, void *data, size_t n, int root) { return told(self, tc_dist_broadcast(self, data, n, root)); }
+static int comm_all_gather(void *self, const void *mine, void *all, size_t n) { return told(self, each_to_each(began(self), NULL, mine, all, n)); }
+static int comm_all_to_all(void *self, const void *blocks, void *got, size_t n) {
+    return told(self, each_to_each(began(self), blocks, NULL, got, n));
+}
+static int comm_broadcast(void *self, void *data, size_t n, int root) { return told(self, tc_dist_broadcast(began(self), data, n, root)); }
 static const char *comm_failure(void *self) {
     const tc_dist *d = self;
     return d->failed ? tc_status_message(d->failed) : NULL;
+}
+double tc_dist_waited(tc_dist *d) {
+    const double seconds = d->waited;
+    d->waited = 0;
+    return seconds;
 }
 tc_comm tc_dist_comm(tc_dist *d) { return (tc_comm){d->rank, d->size, comm_all_gather, comm_all_to_all, comm_broadcast, comm_failure, d}; }
 

@@ -31,5 +31,6 @@ tc_status tc_dist_max(tc_dist *d, int64_t *value); /* maximum over ranks, in pla
 
 /* The ranks as what collectives of programs call; valid until tc_dist_stop. d is not NULL. */
 tc_comm tc_dist_comm(tc_dist *d);
+double tc_dist_waited(tc_dist *d); /* seconds that its calls took since the last tc_dist_waited */
 
 #endif

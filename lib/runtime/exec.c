@@ -473,6 +473,18 @@ static void report_group(tc_buf *b, const tc_group *g, size_t i) {
     tc_buf_putc(b, '\n');
 }
 
+/* Groups whose sizes depend on data are bound during each run; what lies between them is one list of calls with fixed addresses. */
+static void report_parts(tc_buf *b, const bound *x) {
+    size_t parts = 0, dynamic = 0;
+    for (size_t i = 0; i < x->calls.len; i++) {
+        const bool here = x->calls.data[i].kind == CALL_DYNAMIC;
+        parts += !here && (!i || x->calls.data[i - 1].kind == CALL_DYNAMIC);
+        dynamic += here;
+    }
+    if (dynamic)
+        tc_buf_printf(b, "groups that depend on data and are bound in each run: %zu; parts between them that are replayed: %zu\n", dynamic, parts);
+}
+
 static void report_frame(tc_buf *b, const frame *f) {
     if (f->g->name) tc_buf_printf(b, "graph %s: %zu groups of %zu nodes\n", f->g->name, f->plan->groups.len, f->g->nnodes);
     else tc_buf_printf(b, "%zu groups of %zu nodes\n", f->plan->groups.len, f->g->nnodes);
@@ -480,6 +492,7 @@ static void report_frame(tc_buf *b, const frame *f) {
     tc_buf_append(b, f->plan->log.data, f->plan->log.len);
     for (int o = 0; f->b && o < f->g->noutputs; o++)
         if (f->target[o] >= 0 && !f->b->in_place[o]) tc_buf_printf(b, "%s is copied, not updated in place\n", f->g->inputs[f->target[o]]->name);
+    if (f->b) report_parts(b, f->b);
     for (size_t i = 0; i < f->children.len; i++) report_frame(b, f->children.data[i]);
 }
 

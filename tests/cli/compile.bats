@@ -618,6 +618,14 @@ class Size(Real):
     def forward(self, x):
         h = self.fc(x)
         return h + x.nonzero().shape[0]
+
+
+class Between(nn.Module):
+    def forward(self, x):
+        y = torch.relu(x).softmax(-1)
+        i = (y > 0.1).nonzero()
+        z = y.sum(-1).cumsum(0)
+        return i.float().sum() + z.sum(), torch.sin(z)
 EOF
     for c in Real Whole Size; do
         tc-export numbers.py:$c --mode eval --input x=3x4xf32 -o $c.pt2
@@ -626,6 +634,9 @@ EOF
         tc-run $c.pt2 --input x=3x4xf32=2 --expect @want.npy
         tc-run compiled.pt2 --input x=3x4xf32=2 --stance=fail_on_recompile --expect @want.npy
     done
+    tc-export numbers.py:Between --input x=4x6xf32 -o Between.pt2 # what does not depend on data is bound once
+    tc-run Between.pt2 -v --input x=4x6xf32=2 --to safetensors 2>said >/dev/null
+    grep -q 'in each run: 2; parts between them that are replayed: 2$' said
 }
 
 @test "--log fusion prints the groups and no more, --log memory what a run needs" {

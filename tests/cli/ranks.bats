@@ -89,6 +89,15 @@ split() { # whole.pt2, and p0.pt2 and p1.pt2 of two ranks
     for y in y1 z0 z1; do cmp y0.npy $y.npy; done
 }
 
+@test "--stats says how long a rank waited for the others" {
+    split
+    tc-run whole.pt2 --input "$(cat x.txt)" -o y.npy
+    { head -c 128 y.npy; head -c 160 /dev/zero; } >x.npy # as many numbers
+    ranks 2 '{ cat x.npy; [ $r = 0 ] || sleep 1; cat x.npy; } | tc-run p$r.pt2 --stats --input x=@- -o y$r.npy 2>err$r'
+    awk '/waiting for other ranks/ { waited = $2 } /running/ { ran = $2 } END { exit !(waited > 0.5 && ran < waited / 2) }' err0
+    cmp y0.npy y1.npy
+}
+
 @test "a split model as a shared library calls the ranks of its caller, to the bits of tc-run" {
     split
     ranks 2 'tc-run p$r.pt2 --input "$(cat x.txt)" -o y$r.npy'

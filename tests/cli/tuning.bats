@@ -179,6 +179,10 @@ PY
     grep -q '5x70x90' "$XDG_CACHE_HOME/tc/tuning"
     tuned net.pt2 --no-cache -o e.pt2
     [ "$measured" -ge 14 ]
+    sed 's/\t[^\t]*\t/\tanother machine\t/' kept >"$XDG_CACHE_HOME/tc/tuning"
+    tuned net.pt2 -o f.pt2
+    [ "$measured" -eq 14 ]
+    grep -q 'tc/tuning is of other machines and has no effect' log
     echo rubbish >"$XDG_CACHE_HOME/tc/tuning"
     tuned net.pt2 -o f.pt2
     [ "$measured" -eq 14 ]
