@@ -198,10 +198,11 @@ lint:                   ## layers, lengths, banned names, exports, formatting, m
 
 asan:                   ## the fast tests under ASan and UBSan
 	@TC_NO_DEPS=1 ASAN_OPTIONS=detect_leaks=1 $(MAKE) --no-print-directory BUILD=build-asan OPT="-O1 -g1" SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" check
-tsan:                   ## the threaded tests (pool, captures, loader) under TSan
+tsan:                   ## the threaded tests (pool, captures, loader, library) under TSan
 	@TC_NO_DEPS=1 $(MAKE) --no-print-directory BUILD=build-tsan OPT="-O1 -g" SAN="-fsanitize=thread" T=pool check
 	@tests/run build-tsan capture/threads
 	@tests/run build-tsan loader
+	@tests/run build-tsan api/api
 cover:                  ## lines reached by the fast tests, by folder
 	@TC_NO_DEPS=1 $(MAKE) --no-print-directory BUILD=build-cover OPT="-O0 -g" SAN="--coverage" check
 	@tests/cover build-cover

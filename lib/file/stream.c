@@ -12,6 +12,7 @@ struct tc_stream {
     tc_source_bytes source;
     char *name;
     int64_t count;
+    size_t last, kept; /* a mapped file: where the last record begins; where the pages begin that may be resident */
     int own_fd;
 };
 
@@ -93,6 +94,16 @@ static tc_status read_whole(tc_source_bytes *source, tc_tensors *out) {
     return st;
 }
 
+/* Releases the pages of records before the last one, from time to time, so that memory does not grow with the number of records. */
+static void forget(tc_stream *s, size_t next) {
+    enum { PORTION = 1 << 20 };
+    if (s->source.blob && s->last - s->kept >= PORTION) {
+        tc_blob_forget(s->source.blob, s->source.blob->data + s->kept, s->last - s->kept);
+        s->kept = s->last;
+    }
+    s->last = next;
+}
+
 tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end) {
     const unsigned char *p;
     size_t n;
@@ -104,6 +115,7 @@ tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end) {
         *out_end = true;
         return s->count ? NULL : tc_error(TC_CONTENT, "%s: nothing arrived: did the command before fail?", s->name);
     }
+    forget(s, s->source.pos);
     tc_format f = tc_format_of(p, n);
     if (s->count && (f == TC_FORMAT_ZIP || f == TC_FORMAT_PICKLE)) f = TC_FORMAT_UNKNOWN; /* these formats cannot follow another record */
     switch (f) {

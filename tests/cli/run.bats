@@ -463,3 +463,18 @@ EOF
         { cat lines; return 1; }
     grep -q '^slice = aten.slice.Tensor  5xf32  least 4 greatest 12 mean 8' lines
 }
+
+@test "a file of many records takes no more memory than one of few" {
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x.sum()\n' >m.py
+    tc-export m.py:M --input x=1024x1024xf32 -o m.pt2
+    printf 'import torch\nclass Z(torch.nn.Module):\n    def forward(self):\n        return torch.ones(1024, 1024)\n' >z.py
+    tc-export z.py:Z -o z.pt2
+    tc-run z.pt2 -o one.npy
+    for n in 2 20; do
+        for _ in $(seq $n); do cat one.npy; done >many.npy
+        tc-run m.pt2 --input x=@many.npy --time -o $n.npy 2>time
+        sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' time >mb.$n
+        [ "$(stat -c %s $n.npy)" -eq $((132 * n)) ]
+    done
+    [ "$(cat mb.20)" -lt $(($(cat mb.2) + 16)) ]
+}

@@ -281,6 +281,50 @@ static void test_threads_share_a_model(void **state) {
     munmap(page, 4096);
 }
 
+/* Sixteen threads fail at once, each in its own way: every message is that thread's own. */
+typedef struct {
+    tc_model *m;
+    int number, wrong;
+} failing;
+static void *fail_often(void *ctx) {
+    failing *f = ctx;
+    char path[64], size[64];
+    snprintf(path, sizeof path, "/nonexistent-%d.pt2", f->number);
+    snprintf(size, sizeof size, "x.size(1)=%d, expected 16", 100 + f->number);
+    tc_array *x;
+    if (tc_array_empty("f32", 2, (int64_t[]){3, 100 + f->number}, &x)) return NULL;
+    for (int i = 0; i < 100; i++) {
+        tc_model *none;
+        tc_array *y = NULL;
+        tc_failure *open = tc_model_open(path, NULL, 1, &none), *run = tc_model_run(f->m, &x, 1, &y, 1);
+        f->wrong += !open || tc_failure_code(open) != 1 || !strstr(tc_failure_message(open), path);
+        f->wrong += !run || tc_failure_code(run) != 3 || !strstr(tc_failure_message(run), size);
+        tc_failure_release(open);
+        tc_failure_release(run);
+    }
+    tc_array_release(x);
+    return NULL;
+}
+static void test_threads_fail(void **state) {
+    (void)state;
+    const char *root = getenv("TC_ROOT");
+    char path[512];
+    failing f[16];
+    pthread_t thread[16];
+    tc_model *m;
+    snprintf(path, sizeof path, "%s/tests/oracle/pt2/mlp.pt2", root ? root : ".");
+    assert_null(tc_model_open(path, NULL, 1, &m));
+    for (int i = 0; i < 16; i++) {
+        f[i] = (failing){.m = m, .number = i, .wrong = 0};
+        assert_int_equal(pthread_create(&thread[i], NULL, fail_often, &f[i]), 0);
+    }
+    for (int i = 0; i < 16; i++) {
+        pthread_join(thread[i], NULL);
+        assert_int_equal(f[i].wrong, 0);
+    }
+    tc_model_close(m);
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
 static _Atomic long allocations;
 void *__libc_malloc(size_t n);
@@ -360,14 +404,10 @@ static void test_numbers_are_no_outputs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_allocate_nothing),
-                                       cmocka_unit_test(test_blob_is_given_back_once),
-                                       cmocka_unit_test(test_dlpack_there_and_back),
-                                       cmocka_unit_test(test_foreign_dlpack_is_checked),
-                                       cmocka_unit_test(test_a_model_runs),
-                                       cmocka_unit_test(test_given_buffers_are_copied),
-                                       cmocka_unit_test(test_threads_share_a_model),
-                                       cmocka_unit_test(test_numbers_are_no_outputs),
-                                       cmocka_unit_test(test_tuning_tries_registered_products)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_allocate_nothing),  cmocka_unit_test(test_blob_is_given_back_once),
+                                       cmocka_unit_test(test_dlpack_there_and_back),  cmocka_unit_test(test_foreign_dlpack_is_checked),
+                                       cmocka_unit_test(test_a_model_runs),           cmocka_unit_test(test_given_buffers_are_copied),
+                                       cmocka_unit_test(test_threads_share_a_model),  cmocka_unit_test(test_threads_fail),
+                                       cmocka_unit_test(test_numbers_are_no_outputs), cmocka_unit_test(test_tuning_tries_registered_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
