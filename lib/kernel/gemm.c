@@ -69,6 +69,7 @@ size_t tc_gemm_scratch_most(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, in
  * come first: each task packs its own columns, and b is read from memory once. */
 typedef struct {
     int64_t cols, rows, ncols, nrows;
+    int64_t ranges; /* of columns; each has all rows, and its tasks follow each other */
 } plan;
 /* n in so many parts of nearly equal size, each a multiple of step. */
 static int64_t even(int64_t n, int64_t parts, int64_t step) { return tc_round_up(tc_ceil_div(n, parts), step); }
@@ -95,7 +96,16 @@ int tc_gemm_knobs(int64_t m, int64_t n, tc_knob *out) {
 static plan tuned_plan(plan p, const tc_gemm_ops *o, const layout *l, const tc_gemm *j, int64_t n) {
     if (j->task_cols && !j->swapped) p.cols = tc_min(tc_min(l->cols, n), tc_ceil_div(j->task_cols, o->nr) * o->nr);
     if (j->task_rows && !j->swapped) p.rows = tc_min(tc_min(j->m, TC_GEMM_MC / o->mr * o->mr), tc_ceil_div(j->task_rows, o->mr) * o->mr);
-    p.ncols = tc_ceil_div(n, p.cols), p.nrows = tc_ceil_div(j->m, p.rows);
+    p.ncols = tc_ceil_div(n, p.cols), p.nrows = tc_ceil_div(j->m, p.rows), p.ranges = 1;
+    return p;
+}
+/* Do parts of this size reach more than 3 % beyond all? */
+static bool uneven(int64_t all, int64_t part, int64_t parts) { return 100 * part * parts > 103 * all; }
+/* Rows that do not divide well among the threads, such as 256 by tiles of 14, are not shared: each thread gets a range of the columns, if these do. */
+static plan balanced(plan p, const tc_gemm_ops *o, int64_t m, int64_t n, int64_t threads) {
+    const int64_t parts = tc_round_up(p.ncols, threads), cols = even(n, parts, o->nr);
+    if (threads == 1 || !uneven(m, p.rows, p.nrows) || tc_ceil_div(n, cols) != parts || uneven(n, cols, parts)) return p;
+    p.cols = cols, p.ncols = parts, p.ranges = threads;
     return p;
 }
 
@@ -155,8 +165,9 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = &r->plan;
     for (int64_t t = begin, together; t < end; t += together) {
         tc_gemm j;
-        int64_t job = r->job0 + t / (p->ncols * p->nrows), r0 = t / p->ncols % p->nrows * p->rows, at = t % p->ncols, c0 = at * p->cols;
-        together = tc_min(tc_min(end - t, p->ncols - at), tc_max(1, r->layout.cols / p->cols));
+        const int64_t width = p->ncols / p->ranges, at = t % width, range = t / (width * p->nrows) % p->ranges;
+        const int64_t job = r->job0 + t / (p->ncols * p->nrows), r0 = t / width % p->nrows * p->rows, c0 = (range * width + at) * p->cols;
+        together = tc_min(tc_min(end - t, width - at), tc_max(1, r->layout.cols / p->cols));
         const tc_gemm_ops *o = job_of(r, job, &j);
         o->block(&j, r0, tc_min(p->rows, j.m - r0), r->c0 + c0, tc_min(together * p->cols, r->cols - c0),
                  r->workers + r->layout.worker * (size_t)worker, panels_at(r, &j, job, r->c0 + c0), worker);
@@ -213,6 +224,7 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
             const int64_t jobs = tc_min(together, count - r.job0);
             r.cols = tc_min(window, j.n - r.c0);
             r.plan = tuned_plan(make_plan(o, l, jobs, j.m, r.cols, tc_pool_threads(pool), j.packed || l->window), o, l, &j, r.cols);
+            if (jobs == 1 && (j.packed || l->window)) r.plan = balanced(r.plan, o, j.m, r.cols, tc_pool_threads(pool));
             const int64_t all = jobs * r.plan.ncols * r.plan.nrows, grain = flops * (double)jobs < 2e5 ? all : 1;
             if (l->window) pack_columns(&r, pool, jobs, j.k);
             tc_parallel_for(pool, all, grain, tasks, &r);

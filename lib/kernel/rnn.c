@@ -88,7 +88,7 @@ static void packed_product(const layer *l, tc_gemm j, int64_t c0, int64_t c1, vo
         for (int64_t r = 0; r < j.m; r += TC_GEMM_MC) l->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, nc, work, panels, 0);
     }
 }
-enum { FEW_ROWS = 14, STEP_FLOPS = 500000 }; /* rows that one worker takes at least; flops of a step from which on threads share it */
+enum { FEW_ROWS = 4, STEP_FLOPS = 500000 }; /* rows that one worker takes at least; flops of a step from which on threads share it */
 static int64_t grain(const layer *l, int threads) {
     int64_t share = (l->b + threads - 1) / threads;
     return share > FEW_ROWS ? share : FEW_ROWS;
