@@ -200,6 +200,7 @@ static const struct {
     {"torch.sparse", "",
      " SparseSemiStructuredTensor addmm as_sparse_gradcheck check_sparse_tensor_invariants log_softmax mm sampled_addmm softmax spdiags spsolve sum "
      "to_sparse_semi_structured "},
+    {"torch.masked", " maskedtensor ", " MaskedTensor as_masked_tensor is_masked_tensor masked_tensor "},
     {"torch.nn", " backends grad intrinsic parallel qat quantizable quantized ", " DataParallel "},
     {"torch.nn.attention", " bias experimental varlen ", ""},
     {"torch.nn.utils", " memory_format stateless ", ""},

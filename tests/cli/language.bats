@@ -236,6 +236,8 @@ PY
 class M(torch.nn.Module):
     pass' >>m.py
     fails 5 "m.py:10:15: 'torch.export' is a module outside the model language" tc-export m.py:M --input x=2xf32 --print
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return torch.masked.masked_tensor(x, x > 0)\n' >n.py
+    fails 5 "n.py:4:29: 'torch.masked.masked_tensor' is a name outside the model language" tc-export n.py:M --input x=2xf32 --print
 }
 
 @test "a script's top level is run as far as the language goes: what stands for unknown values is refused where a value is asked for" {
