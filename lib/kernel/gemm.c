@@ -101,10 +101,11 @@ static plan tuned_plan(plan p, const tc_gemm_ops *o, const layout *l, const tc_g
 }
 /* Do parts of this size reach more than 3 % beyond all? */
 static bool uneven(int64_t all, int64_t part, int64_t parts) { return 100 * part * parts > 103 * all; }
-/* Rows that do not divide well among the threads, such as 256 by tiles of 14, are not shared: each thread gets a range of the columns, if these do. */
-static plan balanced(plan p, const tc_gemm_ops *o, int64_t m, int64_t n, int64_t threads) {
+/* Each thread gets a range of the columns, where these divide well: its part of packed b stays in its L2, and rows divide worse, as 256 by tiles of 14.
+ * Ranges of few columns would copy all rows of a for little work. */
+static plan by_ranges(plan p, const tc_gemm_ops *o, int64_t n, int64_t threads) {
     const int64_t parts = tc_round_up(p.ncols, threads), cols = even(n, parts, o->nr);
-    if (threads == 1 || !uneven(m, p.rows, p.nrows) || tc_ceil_div(n, cols) != parts || uneven(n, cols, parts)) return p;
+    if (threads == 1 || n < threads * 4 * o->nr || tc_ceil_div(n, cols) != parts || uneven(n, cols, parts)) return p;
     p.cols = cols, p.ncols = parts, p.ranges = threads;
     return p;
 }
@@ -224,7 +225,7 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
             const int64_t jobs = tc_min(together, count - r.job0);
             r.cols = tc_min(window, j.n - r.c0);
             r.plan = tuned_plan(make_plan(o, l, jobs, j.m, r.cols, tc_pool_threads(pool), j.packed || l->window), o, l, &j, r.cols);
-            if (jobs == 1 && (j.packed || l->window)) r.plan = balanced(r.plan, o, j.m, r.cols, tc_pool_threads(pool));
+            if (jobs == 1 && (j.packed || l->window)) r.plan = by_ranges(r.plan, o, r.cols, tc_pool_threads(pool));
             const int64_t all = jobs * r.plan.ncols * r.plan.nrows, grain = flops * (double)jobs < 2e5 ? all : 1;
             if (l->window) pack_columns(&r, pool, jobs, j.k);
             tc_parallel_for(pool, all, grain, tasks, &r);
