@@ -326,7 +326,7 @@ void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size
 
 /* ---- scans, in row mode, with a carry for each row ---- */
 typedef union {
-    double f, c[2];
+    double c[2], f; /* c first: {0} clears the first member of a union only */
     int64_t i;
 } scan_carry;
 
