@@ -102,10 +102,11 @@ static plan tuned_plan(plan p, const tc_gemm_ops *o, const layout *l, const tc_g
 /* Do parts of this size reach more than 3 % beyond all? */
 static bool uneven(int64_t all, int64_t part, int64_t parts) { return 100 * part * parts > 103 * all; }
 /* Each thread gets a range of the columns, where these divide well: its part of packed b stays in its L2, and rows divide worse, as 256 by tiles of 14.
- * Ranges of few columns would copy all rows of a for little work. */
+ * Ranges of few columns would copy all rows of a for little work. Where all rows are in one block, the columns are shared anyway: as evenly as possible. */
 static plan by_ranges(plan p, const tc_gemm_ops *o, int64_t n, int64_t threads) {
     const int64_t parts = tc_round_up(p.ncols, threads), cols = even(n, parts, o->nr);
-    if (threads == 1 || n < threads * 4 * o->nr || tc_ceil_div(n, cols) != parts || uneven(n, cols, parts)) return p;
+    if (threads == 1 || p.ncols == 1 || tc_ceil_div(n, cols) != parts) return p;
+    if (p.nrows > 1 && (n < threads * 4 * o->nr || uneven(n, cols, parts))) return p;
     p.cols = cols, p.ncols = parts, p.ranges = threads;
     return p;
 }
@@ -225,7 +226,7 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
             const int64_t jobs = tc_min(together, count - r.job0);
             r.cols = tc_min(window, j.n - r.c0);
             r.plan = tuned_plan(make_plan(o, l, jobs, j.m, r.cols, tc_pool_threads(pool), j.packed || l->window), o, l, &j, r.cols);
-            if (jobs == 1 && (j.packed || l->window)) r.plan = by_ranges(r.plan, o, r.cols, tc_pool_threads(pool));
+            if (jobs == 1) r.plan = by_ranges(r.plan, o, r.cols, tc_pool_threads(pool));
             const int64_t all = jobs * r.plan.ncols * r.plan.nrows, grain = flops * (double)jobs < 2e5 ? all : 1;
             if (l->window) pack_columns(&r, pool, jobs, j.k);
             tc_parallel_for(pool, all, grain, tasks, &r);
