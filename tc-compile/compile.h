@@ -34,6 +34,9 @@ typedef struct {
     tc_arena arena;
 } compile_job;
 
+/* The program that an option or format for one program is for: the default one of the archive (tc_archive_choose). TC_USAGE: there is none, or several
+ * --op. */
+tc_status one_program(compile_job *j, const char *option, int *out_which);
 bool is_extension_source(const tc_cmd *c);                      /* --ops FILE.c, ops.c */
 tc_status build_extension(tc_cmd *c, const tc_opt_id *options); /* options: all that tc-compile takes */
 tc_status configure(compile_job *j);                            /* config.c: settings of --config and the environment; first */
@@ -51,9 +54,10 @@ tc_status relu_numbers(compile_job *j);                   /* --relu-nan */
 tc_status tune(compile_job *j);                           /* --tune, --tuning: tune.c */
 tc_status bisect(compile_job *j);                         /* --bisect CMD: finds the step that makes it fail */
 tc_status minify(compile_job *j);                         /* --minify CMD: writes the smallest program with which it fails to --out */
-/* variants.c: emits groups specialised to the sizes of --variants and --dim; note (may be NULL) is called for groups that the emitter cannot write, and
+/* variants.c: emits groups of a program specialised to the sizes of --variants and --dim; note (may be NULL) is called for groups that the emitter cannot write, and
  * out counts them. */
-tc_status emit_variants(compile_job *j, const tc_exec_options *o, void (*note)(void *ctx, const char *group, const char *why), tc_emit_count *count);
+tc_status emit_variants(compile_job *j, int which, const tc_exec_options *o, void (*note)(void *ctx, const char *group, const char *why),
+                        tc_emit_count *count);
 /* Runs CMD by the shell with the program's path as $1; *out_code: its exit code, 128 + N for signal N. Its output is shown with -v. */
 tc_status run_check(compile_job *j, const char *cmd, const char *program, int *out_code);
 tc_status work_folder(compile_job *j, char **out_dir);      /* makes a new directory in $TMPDIR */

@@ -91,6 +91,16 @@ static tc_status open_programs(compile_job *j) {
     return NULL;
 }
 
+tc_status one_program(compile_job *j, const char *option, int *out_which) {
+    const char *name = NULL;
+    *out_which = 0;
+    if (j->n == 1) return NULL;
+    if (!j->archive) return tc_usage(j->c, "%s of %d programs: expected one --op", option, j->n);
+    TC_TRY(tc_archive_choose(j->archive, &name), "%s", option);
+    while (strcmp(j->programs[*out_which]->name, name)) ++*out_which;
+    return NULL;
+}
+
 static void interpreted(void *ctx, const char *group, const char *why) { tc_cmd_verbose(ctx, "%s stays interpreted: %s", group, why); }
 
 /* --targets A,B,..., each once; else the best that this machine runs. */
@@ -144,11 +154,13 @@ static tc_status emit_forms(compile_job *j, int which, const tc_exec_options *o)
     return s;
 }
 
-/* Emits every loop of every program as a group of the units, equal ones once. With --dim the code is for those sizes only. */
+/* Emits every loop of every program as a group of the units, equal ones once. With --dim the code of one program is for those sizes only. */
 static tc_status emit(compile_job *j, bool loops) {
-    const bool all = loops || !tc_cmd_has(j->c, TC_OPT_dim);
+    const bool sized = !loops && tc_cmd_has(j->c, TC_OPT_dim), variants = sized || tc_cmd_has(j->c, TC_OPT_variants);
+    int one = -1;
     tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = 1, .loops = loops};
     tc_emit_count count = {0}, known = {0}; /* general, and specialised by --dim and --variants */
+    if (variants) TC_TRY(one_program(j, sized ? "--dim" : "--variants", &one));
     TC_TRY(choose_targets(j));
     for (int t = 0; t < j->ntargets; t++) {
         const tc_unit_options u = {.isa = j->targets[t], .made_by = "tc " TC_VERSION, .sanitize = j->sanitize};
@@ -156,16 +168,17 @@ static tc_status emit(compile_job *j, bool loops) {
     }
     for (int i = 0; i < j->n; i++) {
         TC_TRY(tc_exec_create(j->programs[i], &o, &j->execs[i]), "%s", j->programs[i]->name);
-        for (int t = 0; t < j->ntargets && all; t++) {
+        const bool general = !sized || i != one;
+        for (int t = 0; t < j->ntargets && general; t++) {
             tc_emit_count also = {0};
             TC_TRY(tc_exec_emit(j->execs[i], j->units[t], t ? NULL : interpreted, j->c, t ? &also : &count));
         }
-        if (all && !loops && tc_cmd_has(j->c, TC_OPT_op)) TC_TRY(emit_forms(j, i, &o));
+        if (general && !loops && tc_cmd_has(j->c, TC_OPT_op)) TC_TRY(emit_forms(j, i, &o));
         report_exec(j, j->execs[i]);
         TC_TRY(dump_stages(j, i));
     }
-    if (tc_cmd_has(j->c, TC_OPT_variants) || !all) TC_TRY(emit_variants(j, &o, all ? NULL : interpreted, &known));
-    if (!all) count = known;
+    if (variants) TC_TRY(emit_variants(j, one, &o, sized ? interpreted : NULL, &known));
+    if (sized) count.loops += known.loops, count.left += known.left;
     for (int t = 0; t < j->ntargets; t++)
         tc_cmd_verbose(j->c, "%zu loops, %zu different groups for %s, %zu interpreted", count.loops, tc_unit_groups(j->units[t]), j->targets[t],
                        count.left);

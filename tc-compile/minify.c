@@ -190,10 +190,11 @@ static tc_status shrink(minifier *m) {
 
 tc_status minify(compile_job *j) {
     char *dir;
-    if (j->n > 1) return tc_usage(j->c, "--minify of %d programs: --model NAME picks one", j->n);
+    int which;
+    TC_TRY(one_program(j, "--minify", &which));
     TC_TRY(work_folder(j, &dir));
     minifier m = {.j = j, .cmd = tc_cmd_get(j->c, TC_OPT_minify), .path = tc_arena_printf(&j->arena, "%s/program.pt2", dir)};
-    m.best = tc_program_clone(j->programs[0]);
+    m.best = tc_program_clone(j->programs[which]);
     size_t whole = m.best->graph->nnodes;
     tc_status s = write_candidate(&m, m.best);
     if (!s) s = run_check(j, m.cmd, m.path, &m.code);

@@ -73,14 +73,13 @@ static tc_status bound(compile_job *j, int which, tc_symvalue **out_vars, size_t
 
 /* Chooses the program to write (of several for different sizes the one that admits these), binds its sizes, and derives its name from -o without
  * directory and suffix. */
-static tc_status chosen(compile_job *j, const char *suffix, char **out_stem, int *out_which, tc_symvalue **out_vars, size_t *out_n) {
+static tc_status chosen(compile_job *j, const char *format, const char *suffix, char **out_stem, int *out_which, tc_symvalue **out_vars,
+                        size_t *out_n) {
     const char *path = tc_cmd_get(j->c, TC_OPT_out);
-    *out_which = 0;
+    TC_TRY(one_program(j, format, out_which));
     *out_stem = tc_arena_strdup(&j->arena, path);
     size_t len = strlen(path), tail = strlen(suffix);
     if (tail && len > tail && !strcmp(path + len - tail, suffix)) (*out_stem)[len - tail] = 0;
-    for (int i = 0; i < j->n; i++)
-        if (!strcmp(j->programs[i]->name, "model")) *out_which = i;
     const char *name = j->programs[*out_which]->name;
     tc_status first = bound(j, *out_which, out_vars, out_n);
     bool fits = !first && tc_program_admits(j->programs[*out_which], *out_vars, *out_n);
@@ -112,7 +111,7 @@ tc_status compile_to_c(compile_job *j) {
     tc_symvalue *vars;
     if (!path || !strcmp(path, "-")) return tc_usage(j->c, "--to c writes two files: -o STEM");
     TC_TRY(read_store(j, &store));
-    TC_TRY(chosen(j, ".c", &stem, &which, &vars, &n));
+    TC_TRY(chosen(j, "--to c", ".c", &stem, &which, &vars, &n));
     tc_buf c = {0}, h = {0}, weights = {0};
     tc_to_c_options o = {.stem = tc_path_last(stem),
                          .prefix = tc_cmd_get(j->c, TC_OPT_prefix),
@@ -140,7 +139,7 @@ tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
     if (!path || !strcmp(path, "-")) return tc_usage(j->c, "--to %s needs -o PATH", program ? "exe" : suffix[kind] + 1);
     TC_TRY(read_store(j, &store));
     if (program && store != EMBED) return tc_usage(j->c, "--to exe holds its weights: --store-weights=embed");
-    TC_TRY(chosen(j, suffix[kind], &stem, &which, &vars, &n));
+    TC_TRY(chosen(j, "native code", suffix[kind], &stem, &which, &vars, &n));
     tc_buf c = {0}, h = {0}, weights = {0}, code = {0};
     tc_to_c_options o = {.stem = tc_path_last(stem),
                          .prefix = tc_cmd_get(j->c, TC_OPT_prefix),

@@ -75,15 +75,13 @@ static tc_status emit_values(const emission *e, const tc_program *p, tc_symvalue
     return NULL;
 }
 
-tc_status emit_variants(compile_job *j, const tc_exec_options *o, void (*note)(void *ctx, const char *group, const char *why), tc_emit_count *count) {
+tc_status emit_variants(compile_job *j, int which, const tc_exec_options *o, void (*note)(void *ctx, const char *group, const char *why),
+                        tc_emit_count *count) {
     const emission e = {j, o, note, count};
     const char *option = tc_cmd_has(j->c, TC_OPT_variants) ? "--variants" : "--dim";
-    const tc_program *p = j->programs[0];
+    const tc_program *p = j->programs[which];
     const size_t n = tc_sym_var_count(p->sym);
     tc_symvalue *vars = TC_NEWN(&j->arena, tc_symvalue, n + 1);
-    for (int i = 1; i < j->n; i++) /* programs that replace the first at other sizes get general code */
-        if (!j->programs[i]->instead_of || strcmp(j->programs[i]->instead_of, p->name))
-            return tc_usage(j->c, "%s of %d programs: --model NAME picks one", option, j->n);
     TC_TRY(tc_cmd_bind(j->c, p, vars, n));
     for (int i = 0; i < p->noutputs; i++)
         if (p->outputs[i].kind == TC_OUT_BUFFER || p->outputs[i].kind == TC_OUT_PARAMETER)

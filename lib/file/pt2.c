@@ -292,7 +292,7 @@ static const char *meant(const tc_archive *a) {
     return a->names.len == 1 ? a->names.data[0] : sides == a->names.len ? "train" : "model";
 }
 
-static tc_status choose(const tc_archive *a, const char **io_name) {
+tc_status tc_archive_choose(const tc_archive *a, const char **io_name) {
     const char *want = *io_name ? *io_name : meant(a);
     tc_buf b = {0};
     for (size_t i = 0; i < a->names.len; i++) {
@@ -380,7 +380,7 @@ static tc_status program_itself(const tc_archive *a, const char *name, tc_arena 
 }
 
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program) {
-    TC_TRY(choose(a, &name));
+    TC_TRY(tc_archive_choose(a, &name));
     if (a->ready) {
         *out_program = tc_program_clone(a->ready);
         return NULL;

@@ -29,7 +29,9 @@ void tc_archive_close(tc_archive *a); /* NULL is allowed */
 size_t tc_archive_count(const tc_archive *a);
 const char *tc_archive_path(const tc_archive *a); /* the file's name, for messages */
 const char *tc_archive_name(const tc_archive *a, size_t i);
-/* Reads a program, which is the caller's; name NULL: the only one, else "model". TC_USAGE lists the names when there is none. The program may contain
+/* Checks that there is a program of that name; NULL becomes the name of the default one: the only one, else "model". TC_USAGE lists the names. */
+tc_status tc_archive_choose(const tc_archive *a, const char **io_name);
+/* Reads a program, which is the caller's; name as in tc_archive_choose. The program may contain
  * mutation (run op/functionalise.h next). Values keep their names; result types come from tc's shape rules and are compared with the archive's. */
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program);
 /* Adds a program's weights and constants to out by FQN, without reading its graph. Existing names are kept; names whose bytes are elsewhere are added to

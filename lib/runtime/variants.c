@@ -15,6 +15,7 @@ typedef struct {
     char *guard; /* "B == 8" */
     tc_program *program;
     tc_exec *exec; /* NULL: not planned yet */
+    bool foreign;  /* of another program of the archive: here only the general code is compiled */
 } variant;
 typedef struct {
     tc_program *program;
@@ -183,7 +184,8 @@ static tc_status plan(tc_variants *v, variant *one) {
     TC_TRY(tc_exec_create(p, &v->options, &one->exec), "the variant for %s", one->guard);
     tc_exec_set_profile(one->exec, v->profile, v->profile_ctx);
     tc_exec_set_tuning(one->exec, v->main->tuning);
-    if (v->events.chosen) v->events.chosen(v->events.ctx, one->guard);
+    one->foreign = tc_exec_uncompiled(one->exec) && !tc_exec_uncompiled(v->main);
+    if (v->events.chosen && !one->foreign) v->events.chosen(v->events.ctx, one->guard);
     return NULL;
 }
 
@@ -325,6 +327,7 @@ tc_status tc_variants_choose(tc_variants *v, const tc_tensor *inputs, bool must,
         variant *one = &v->all.data[i];
         if (!matches(v, one, inputs, &other)) continue;
         if (!one->exec) TC_TRY(plan(v, one));
+        if (one->foreign) continue;
         *out = one->exec;
         return NULL;
     }

@@ -61,6 +61,29 @@ records() { # SIZE...: records.npy with that many rows each
     [ "$status" -eq 3 ]
 }
 
+@test "--dim, --variants, --minify and C take an archive's default program; the others keep code for all sizes" {
+    printf 'import torch\nclass D(torch.nn.Module):\n    def forward(self, x):\n        return torch.dropout(torch.softmax(x, -1), 0.5, self.training)\n' >d.py
+    tc-export d.py:D --input x=Bx5xf32 -o d.pt2
+    for option in --dim --variants; do
+        tc-compile d.pt2 $option B=4 -o c.pt2
+        for program in model train; do
+            tc-run d.pt2 --model $program --input x=4x5xf32=0.1 -o want.npy
+            run --separate-stderr tc-run c.pt2 --model $program --stance=fail_on_recompile --log guards --input x=4x5xf32=0.1 --expect @want.npy
+            [ "$status" -eq 0 ]
+            [[ $program = model || "$stderr" == *"no variant fits: the code for all sizes is used" ]]
+            [[ $program = train || "$stderr" == *"the variant for B == 4 is used" ]]
+        done
+    done
+    tc-compile d.pt2 --dim B=4 -o d.c
+    tc-compile d.pt2 --minify false -o less.pt2
+    [ "$(tc-run --signature less.pt2 | grep -c "f32\[B, 5\]")" -ge 1 ]
+    for arguments in "--dim B=4" "--minify false" "--to c"; do
+        run --separate-stderr tc-compile "$TC_ROOT/tests/cli/fixtures/two.pt2" $arguments -o none
+        [ "$status" -eq 2 ]
+        [[ "$stderr" == *"two.pt2 has no program named model; it has a, b (--model NAME)" ]]
+    done
+}
+
 @test "--log=recompiles says the first change, and no more" {
     tc-compile m.pt2 --dim B=4 -o c.pt2
     records 4 5 6
