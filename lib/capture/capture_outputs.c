@@ -217,10 +217,19 @@ void tc_capture_call_ends(C *c, V result) {
     tc_vec_push(&k->p->calls, s);
 }
 
-/* A program's buffers have one size. What a symbol stands for is for copy_ to say. */
+/* May these be equal? A size that is never less and has symbols grows: to fix it at its least value would leave a program for no rows. */
+static bool may_keep(tc_capture *k, tc_sym to, tc_sym from) {
+    int64_t lo, hi, least, most;
+    if (to == from || tc_sym_opcode(from) == TC_S_CONST) return to == from;
+    tc_sym_range(k->p->sym, to, &lo, &hi);
+    tc_sym_range(k->p->sym, from, &least, &most);
+    return least < hi;
+}
+
+/* A program's buffers have one size. What else a symbol stands for is for copy_ to say. */
 static void keeps_size(tc_capture *k, int input, const tc_value *to, const tc_value *from) {
     bool same = to->meta.rank == from->meta.rank;
-    for (int d = 0; same && d < to->meta.rank; d++) same = to->meta.size[d] == from->meta.size[d] || tc_sym_opcode(from->meta.size[d]) != TC_S_CONST;
+    for (int d = 0; same && d < to->meta.rank; d++) same = may_keep(k, to->meta.size[d], from->meta.size[d]);
     if (same) return;
     tc_buf b = {0};
     tc_value_print_type(&b, to);

@@ -1361,4 +1361,9 @@ PY
     done
     model 'self.h = x'
     fails 3 "the buffer h of f32[2] is assigned f32[3]; the buffers of a program keep their sizes" tc-export m.py:M --input x=3xf32 --print
+    tc-export m.py:M --input x=Bxf32 --print | grep -q "x: f32\[2\]"
+    model 'self.h = torch.cat([self.h, x])'
+    fails 3 "the buffer h of f32[2] is assigned f32[B + 2]; the buffers of a program keep their sizes" tc-export m.py:M --input x=Bxf32 --print
+    sed -i 's/torch.full((2,), 3.0)/torch.zeros(0)/' m.py
+    fails 3 "the buffer h of f32[0] is assigned f32[B]; the buffers of a program keep their sizes" tc-export m.py:M --input x=Bxf32 --print
 }
