@@ -201,6 +201,21 @@ static tc_status check_used(const job *j, const char *option, const patterns *p)
     return NULL;
 }
 
+/* What tc does not represent must not get lost unless --select or --map removes it. */
+static tc_status check_left_out(job *j, const rules *r) {
+    size_t n;
+    const tc_metadata *lost = tc_ckpt_left_out(j->v.ckpt, &n);
+    for (size_t i = 0; i < n; i++) {
+        tc_buf renamed = {0};
+        const bool taken = tc_select_takes(&r->select, lost[i].key) && tc_rename_apply(&r->rename, lost[i].key, &renamed);
+        tc_buf_free(&renamed);
+        if (taken)
+            return tc_error(TC_UNSUPPORTED, "%s: %s is %s, which is not supported; --select '!^%s$' converts the others", j->v.path, lost[i].key,
+                            lost[i].value, lost[i].key);
+    }
+    return NULL;
+}
+
 /* The single array of a .npy file has no name: it is written as "tensor". */
 static tc_status plan(job *j, const rules *r) {
     for (size_t i = 0; i < view_count(&j->v); i++) TC_TRY(plan_one(j, r, i));
@@ -311,7 +326,8 @@ static tc_status convert(tc_cmd *c, bool model_only) {
         const bool whole = !j.v.only_model && !r.rename.rules.len && !r.rename.table.len && !r.select.rules.len;
         j.training = whole && !strcmp(tc_ckpt_format(j.v.ckpt), "checkpoint");
         j.tree = whole && !strncmp(tc_ckpt_format(j.v.ckpt), "torch.save", 10) ? tc_ckpt_tree(j.v.ckpt) : NULL;
-        st = plan(&j, &r);
+        st = check_left_out(&j, &r);
+        if (!st) st = plan(&j, &r);
         int64_t total = 0;
         for (size_t i = 0; i < j.heads.len; i++) total += (int64_t)tc_head_bytes(&j.heads.data[i]);
         if (!st) {

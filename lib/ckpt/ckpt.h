@@ -68,6 +68,7 @@ tc_saved_node *tc_ckpt_tree(const tc_ckpt *c);
 const tc_metadata *tc_ckpt_values(const tc_ckpt *c, size_t *out_n);
 const tc_metadata *tc_ckpt_metadata(const tc_ckpt *c, size_t *out_n);
 const tc_metadata *tc_ckpt_notes(const tc_ckpt *c, size_t *out_n);
+const tc_metadata *tc_ckpt_left_out(const tc_ckpt *c, size_t *out_n); /* as tc_tensors.left_out */
 
 /* Loads weights by the model's names: from a checkpoint or a run directory's latest one only the model's; from anything else all tensors. */
 tc_status tc_ckpt_weights(const char *path, tc_tensors *out);

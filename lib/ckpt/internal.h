@@ -25,7 +25,7 @@ struct tc_ckpt {
     tc_arena arena;
     TC_VEC(tc_entry *) entries; /* in order of name once opened */
     tc_map by_name;             /* -> tc_entry; -> index + 1 once opened */
-    TC_VEC(tc_metadata) values, metadata, notes;
+    TC_VEC(tc_metadata) values, metadata, notes, left_out;
     char *path;
     const char *format;
     tc_buf state;

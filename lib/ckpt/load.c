@@ -16,6 +16,7 @@ void tc_ckpt_close(tc_ckpt *c) {
     tc_vec_free(&c->values);
     tc_vec_free(&c->metadata);
     tc_vec_free(&c->notes);
+    tc_vec_free(&c->left_out);
     tc_tensors_deinit(&c->tree);
     tc_map_free(&c->by_name);
     tc_buf_free(&c->state);
@@ -199,8 +200,11 @@ static tc_status take_file(tc_ckpt *c, tc_tensors *t, const char *file) {
         tc_metadata m = {tc_arena_strdup(a, t->metadata.data[i].key), tc_arena_strdup(a, t->metadata.data[i].value)};
         tc_vec_push(&c->metadata, m);
     }
-    for (size_t i = 0; i < t->left_out.len; i++)
-        tc_ckpt_note(c, t->left_out.data[i].key, tc_arena_printf(a, "%s, which is not supported: left out", t->left_out.data[i].value));
+    for (size_t i = 0; i < t->left_out.len; i++) {
+        tc_metadata m = {tc_arena_strdup(a, t->left_out.data[i].key), tc_arena_strdup(a, t->left_out.data[i].value)};
+        tc_vec_push(&c->left_out, m);
+        tc_ckpt_note(c, m.key, tc_arena_printf(a, "%s, which is not supported: left out", m.value));
+    }
     return NULL;
 }
 
@@ -311,6 +315,7 @@ int64_t tc_ckpt_step(const tc_ckpt *c) { return c->step; }
 LIST(values, values)
 LIST(metadata, metadata)
 LIST(notes, notes)
+LIST(left_out, left_out)
 
 tc_ckpt_head tc_ckpt_entry_head(const tc_ckpt *c, size_t i) {
     const tc_entry *e = c->entries.data[i];
