@@ -851,6 +851,7 @@ class Lazy(nn.Module):
     def __init__(self):
         super().__init__()
         self.net = nn.Sequential(nn.LazyConv2d(6, 3), nn.LazyBatchNorm2d(), nn.Dropout(0.2), nn.Flatten(), nn.LazyLinear(7))
+        print([n for n, _ in self.net.named_parameters()], self.net[4], nn.LazyInstanceNorm1d(), nn.LazyConv1d(4, 3, groups=2))
     def forward(self, x):
         return self.net(x)
 class Known(nn.Module):
@@ -860,7 +861,9 @@ class Known(nn.Module):
     def forward(self, x):
         return self.net(x)
 PY
-    for class in Lazy Known; do tc-export m.py:$class --input x=Bx4x5x6xf32 -o $class.pt2; done
+    for class in Lazy Known; do tc-export m.py:$class --input x=Bx4x5x6xf32 -o $class.pt2 2>$class.err; done
+    grep -qF "['0.weight', '0.bias', '1.weight', '1.bias', '4.weight', '4.bias'] LazyLinear(in_features=0, out_features=7, bias=True) \
+LazyInstanceNorm1d(0, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True) LazyConv1d(0, 4, kernel_size=(3,), stride=(1,), groups=2)" Lazy.err
     for class in Lazy Known; do tc-run $class.pt2 --input x=2x4x5x6xf32=1.5 -o $class.npy; done
     cmp Lazy.npy Known.npy
     printed() { tc-export "$1" --print | sed "s/ *#.*//"; }

@@ -8,12 +8,15 @@ from torch._C import eagerly
 
 
 class _Lazy(Module):
-    # When the size is known, the module's class becomes `_cls`, whose constructor is run.
+    # Until the size is known, the module is one of size 0 whose values are not set; then its class becomes `_cls`, whose constructor is run.
     _cls = None
 
     def __init__(self, *args, **kwargs):
-        Module.__init__(self)
+        self._cls.__init__(self, 0, *args, **kwargs)
         object.__setattr__(self, "_lazy_args", (args, kwargs))
+
+    def reset_parameters(self):
+        pass
 
     def _materialize(self, size):
         args, kwargs = self._lazy_args
@@ -22,6 +25,9 @@ class _Lazy(Module):
         self.__class__ = cls
         cls.__init__(self, size, *args, **kwargs)
         self.train(training)
+
+    def has_uninitialized_params(self):
+        return True
 
     def _size_of(self, input):
         return input.size(-1)
@@ -34,16 +40,16 @@ class _Lazy(Module):
         return self(*args, **kwargs)
 
     def _load_from_state_dict(self, state_dict, prefix, *rest):
-        w = state_dict.get(prefix + "weight", state_dict.get(prefix + "running_mean"))
+        cls, w = self._cls, state_dict.get(prefix + "weight", state_dict.get(prefix + "running_mean"))
         if w is not None:
             self._materialize(self._size_from_state(w))
-        return self._load_from_state_dict(state_dict, prefix, *rest)
+        return cls._load_from_state_dict(self, state_dict, prefix, *rest)
 
     def _size_from_state(self, w):
         return w.size(-1)
 
 
-class LazyLinear(_Lazy):
+class LazyLinear(_Lazy, Linear):
     _cls = Linear
 
 
@@ -56,15 +62,15 @@ class _LazyConv(_Lazy):
         return w.size(1) * self._lazy_args[1].get("groups", 1)
 
 
-class LazyConv1d(_LazyConv):
+class LazyConv1d(_LazyConv, Conv1d):
     _cls = Conv1d
 
 
-class LazyConv2d(_LazyConv):
+class LazyConv2d(_LazyConv, Conv2d):
     _cls = Conv2d
 
 
-class LazyConv3d(_LazyConv):
+class LazyConv3d(_LazyConv, Conv3d):
     _cls = Conv3d
 
 
@@ -73,15 +79,15 @@ class _LazyConvTranspose(_LazyConv):
         return w.size(0)
 
 
-class LazyConvTranspose1d(_LazyConvTranspose):
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     _cls = ConvTranspose1d
 
 
-class LazyConvTranspose2d(_LazyConvTranspose):
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     _cls = ConvTranspose2d
 
 
-class LazyConvTranspose3d(_LazyConvTranspose):
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     _cls = ConvTranspose3d
 
 
@@ -93,25 +99,30 @@ class _LazyNorm(_Lazy):
         return w.size(0)
 
 
-class LazyBatchNorm1d(_LazyNorm):
+class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
     _cls = BatchNorm1d
 
 
-class LazyBatchNorm2d(_LazyNorm):
+class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
     _cls = BatchNorm2d
 
 
-class LazyBatchNorm3d(_LazyNorm):
+class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
     _cls = BatchNorm3d
 
 
-class LazyInstanceNorm1d(_LazyNorm):
+class _LazyInstanceNorm(_LazyNorm):
+    def __init__(self, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, *args, **kwargs):
+        super().__init__(eps, momentum, affine, track_running_stats, *args, **kwargs)
+
+
+class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
     _cls = InstanceNorm1d
 
 
-class LazyInstanceNorm2d(_LazyNorm):
+class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
     _cls = InstanceNorm2d
 
 
-class LazyInstanceNorm3d(_LazyNorm):
+class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
     _cls = InstanceNorm3d
