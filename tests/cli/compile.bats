@@ -564,7 +564,7 @@ PY
     fails 2 "--prefix names what C declares" tc-compile m.pt2 --prefix other -o x.pt2
     fails 2 "--meta needs --to pt2" tc-compile m.pt2 --meta a=b -o x.so
     fails 2 "--variants cannot be used with --minify, which compiles nothing" tc-compile m.pt2 --variants B=8 --minify false -o x.pt2
-    fails 2 "--bisect writes no program" tc-compile m.pt2 --bisect true -o x.pt2
+    fails 2 "--out cannot be used with --bisect, which writes no program" tc-compile m.pt2 --bisect true -o x.pt2
     tc-export ramp.py:R --input x=Bx16xf32 -o r.pt2
     fails 2 "more than 64 values" tc-compile r.pt2 --variants "B=$(seq -s, 1 65)" -o x.pt2
     tc-export m.py:Counts --input x=Bx16xf32 -o c.pt2
