@@ -226,7 +226,7 @@ out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order
     tc-bench --data r.yaml data.images=one.txt batch=1 data.workers=2 --repeat 2 -o rows.json
     [ "$(grep -c '"limits": true' rows.json)" -eq 1 ]
     grep -q '"stage": "delivered"' rows.json
-    fails 2 "--data measures what a recipe reads" tc-bench --data r.yaml --op add
-    fails 2 "--data measures what a recipe reads" tc-bench --data r.yaml --weights w.npz
-    fails 2 "no --calibrate" tc-bench --data r.yaml --calibrate
+    fails 2 "--op cannot be used with --data, which only times" tc-bench --data r.yaml --op add
+    fails 2 "--weights cannot be used with --data" tc-bench --data r.yaml --weights w.npz
+    fails 2 "--calibrate cannot be used with --data" tc-bench --data r.yaml --calibrate
 }

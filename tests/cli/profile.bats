@@ -81,7 +81,7 @@ PY
     fails 2 "--unit needs --profile" tc-bench m.pt2 --unit ms
     fails 2 "stdout is for what tc-run gives" tc-run m.pt2 --input @one.npy --profile - -o y.npy
     fails 2 "expected where the profile goes" tc-run m.pt2 --input @one.npy --profile m.pt2 -o y.npy
-    fails 2 "look at every value" tc-run m.pt2 --input @one.npy --profile p.txt --trace -o y.npy
+    fails 2 "--trace cannot be used with --profile" tc-run m.pt2 --input @one.npy --profile p.txt --trace -o y.npy
     fails 1 "no/p.json" tc-run m.pt2 --input @one.npy --profile no/p.json -o y.npy
 }
 
@@ -110,7 +110,7 @@ PY
 }
 
 @test "tc-run --signature runs nothing and refuses what looks at a run" {
-    for o in "--profile p.txt" --trace --debug-values "--check nan" "--profile-shapes s.txt"; do fails 2 "--signature runs nothing: no ${o%% *}" tc-run m.pt2 --signature $o; done
+    for o in "--profile p.txt" --trace --debug-values "--check nan" "--profile-shapes s.txt"; do fails 2 "${o%% *} cannot be used with --signature, which runs nothing" tc-run m.pt2 --signature $o; done
     [ ! -e p.txt ] && [ ! -e s.txt ]
 }
 
