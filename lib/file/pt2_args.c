@@ -375,7 +375,7 @@ static tc_arg read_device(tc_pt2_reader *r, tc_pt2_scope *s) {
 
 static tc_arg read_complex(tc_pt2_reader *r, tc_pt2_scope *s) {
     (void)s;
-    tc_scalar v = {.kind = TC_KIND_COMPLEX};
+    tc_scalar v = {.kind = TC_KIND_COMPLEX, .re = 0, .im = 0};
     tc_jr_object(&r->j);
     for (tc_str key; tc_jr_member(&r->j, &key);) {
         if (tc_str_is(key, "real")) v.re = tc_jr_double(&r->j);
