@@ -64,7 +64,8 @@ static bool size_goes_elsewhere(C *c, const tc_schema *s, const tc_arg *arg, con
     const bool pair = s->nparams > 1 && objects[0] && objects[1] && tc_is_tensor(objects[0]) && tc_is_tensor(objects[1]);
     if (!objects[0] || !tc_is_tensor(objects[0])) return false;
     const int rank = tc_torch_rank(objects[0]);
-    if (!rank && s->nparams > 1 && (s->params[1].type == TC_T_INT || s->params[2].type == TC_T_INT) && tc_word_in(along, s->name)) return true;
+    const bool dim = s->nparams > 1 && ((s->params[1].type == TC_T_INT && arg[1].kind != TC_A_NONE) || s->params[2].type == TC_T_INT);
+    if (!rank && dim && tc_word_in(along, s->name)) return true;
     if (!strcmp(s->name, "inner")) return pair && (!rank || !tc_torch_rank(objects[1]));
     if (!strcmp(s->name, "pdist")) return rank == 2 && tc_equal(c, tc_torch_size(c, objects[0], 0), tc_int(c, 1));
     if (!strcmp(s->name, "cdist")) return number(&arg[2]) == 2 && whole(&arg[3], 0) != 2; /* a matrix product, unless there are few rows */

@@ -104,6 +104,15 @@ static tc_status expand_in_place(tc_graph *g, tc_node *n) {
     return st;
 }
 
+/* PyTorch's forward mode has formulas of its own, which some operators lack. */
+static tc_status lacks_forward(const tc_node *n) {
+    if (!(n->op->flags & TC_OP_UNDERIVED) && !tc_op_marked(n->op, TC_MARK_NO_FORWARD)) return NULL;
+    const char *file = n->source.file ? n->source.file : "?";
+    return tc_error(TC_CONTENT,
+                    "NotImplementedError: Trying to use forward AD with %s that does not support it because it has not been implemented yet (%s:%d)",
+                    tc_op_schema(n->op)->name, file, n->source.line);
+}
+
 /* Forward sweep over the nodes [from, to]: results of nodes that read a value needing a gradient need one, too. Operators without a rule are decomposed
  * first, in place, so that forward and backward share the values that dropout draws. */
 tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to) {
@@ -112,6 +121,7 @@ tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to) {
         next = n->next;
         last = n == to;
         if (!passes_grad(s, n)) continue;
+        if (s->graph->program->forward_mode && !n->straight) TC_TRY(lacks_forward(n));
         if (!n->op->grad && !n->straight && n->op->decompose && !(n->op->flags & (TC_OP_HIGHER_ORDER | TC_OP_UNDERIVED))) {
             tc_node *before = n->prev, *after = n->next;
             TC_TRY(expand_in_place(s->graph, n), "backward of %s", n->name ? n->name : tc_op_name(n->op));

@@ -110,7 +110,7 @@ static tc_status decompose_ctc_loss(tc_emit *e, const tc_node *n) { /* log_probs
         .schema =                                                                                                                                 \
             "aten::" name "(Tensor grad, Tensor log_probs, Tensor targets, " LENGTHS ", Tensor neg_log_likelihood, Tensor log_alpha, int blank, " \
             "bool zero_infinity=False) -> Tensor",                                                                                                \
-        .shape = shape_ctc_backward, .kernel = &tc_k_ctc_backward, .doc = "gradient of _ctc_loss"                                                 \
+        .flags = TC_OP_UNDERIVED, .shape = shape_ctc_backward, .kernel = &tc_k_ctc_backward, .doc = "gradient of _ctc_loss"                       \
     }
 #define LOSS(name, LENGTHS, sample)                                                                                                               \
     {                                                                                                                                             \

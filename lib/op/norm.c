@@ -610,11 +610,18 @@ static tc_value *norm_except(tc_emit *e, tc_value *v, const tc_arg *p, int64_t d
     return tc_emit_call(e, "aten::linalg_vector_norm", "vaIb", tc_emit_call(e, "aten::unsqueeze", "vi", v, (int64_t)-1), p, (int64_t[]){-1}, 1, 0);
 }
 /* weight norm: v g / |v|, the norm over all dimensions except dim */
-static tc_status decompose_weight_norm(tc_emit *e, const tc_node *n) {
+static tc_status decompose_weight_norm_interface(tc_emit *e, const tc_node *n) {
     const tc_arg two = {.kind = TC_A_SCALAR, .scalar = tc_scalar_int(2)};
     tc_value *v = tc_arg_value(n, 0), *g = tc_arg_value(n, 1), *norm = norm_except(e, v, &two, tc_arg_int(n, 2));
     tc_emit_result(e, 0, tc_e_mul(e, v, tc_e_div(e, g, norm)));
     if (tc_op_schema(n->op)->nrets > 1) tc_emit_result(e, 1, norm);
+    return tc_e_done(e);
+}
+/* As in PyTorch: the fused operator, which has no forward mode, for the first and the last dimension. */
+static tc_status decompose_weight_norm(tc_emit *e, const tc_node *n) {
+    const int64_t dim = tc_arg_int(n, 2);
+    if (dim != 0 && dim != tc_arg_meta(n, 0)->rank - 1) return decompose_weight_norm_interface(e, n);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::_weight_norm_interface", "aaa", &n->args[0], &n->args[1], &n->args[2]));
     return tc_e_done(e);
 }
 static tc_status decompose_norm_except_dim(tc_emit *e, const tc_node *n) { /* v, pow, dim */
@@ -736,7 +743,7 @@ const tc_op tc_ops_norm[] = {
     {.schema = "aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
      .flags = TC_OP_ONE_GRAD,
      .shape = tc_shape_decomposed,
-     .decompose = decompose_weight_norm,
+     .decompose = decompose_weight_norm_interface,
      .samples = "_weight_norm_interface(f32[3,4], f32[3,1])",
      .doc = "v g / |v|, |v|"},
     COMPOSED("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", decompose_norm_except_dim, "norm_except_dim(f32[3,4], 2, 1)",

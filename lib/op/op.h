@@ -159,9 +159,10 @@ enum {
     TC_MARK_OUT_EXACT = 'E', /* out= must have the result's type; that of others is converted to */
     TC_MARK_OUT_APART = 'A', /* out= must not share memory with the operands */
     TC_MARK_OVERLAPS = 'O',  /* may write to a tensor whose elements overlap: PyTorch checks no reductions, products and fills */
-    TC_MARK_COUNTS = 'K'     /* what tc_op_lacks_kernel says holds only if all operands have elements */
+    TC_MARK_COUNTS = 'K',    /* what tc_op_lacks_kernel says holds only if all operands have elements */
+    TC_MARK_NO_FORWARD = 'J' /* has no formula for forward mode (jvp), though it may have a gradient */
 };
-#define TC_MARKS "fmnEAOK"
+#define TC_MARKS "fmnEAOKJ"
 bool tc_op_name_marked(const char *name, char mark);   /* "aten::add" */
 bool tc_op_marked(const tc_op *functional, char mark); /* by the operator's name, for every form */
 /* Has PyTorch's CPU backend no kernel of `name` ("aten::add", "aten::div.Tensor_mode") for d, though tc may have? Behind '!' in aten_schemas.txt, by dtype;

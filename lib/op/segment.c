@@ -205,6 +205,7 @@ const tc_op tc_ops_segment[] = {
     {.schema =
          "aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int "
          "axis=0, Scalar? initial=None) -> Tensor",
+     .flags = TC_OP_UNDERIVED,
      .shape = shape_segment_backward,
      .decompose = decompose_segment_backward,
      .doc = "gradient of segment_reduce"},

@@ -239,8 +239,11 @@ EOF
         "y, mean, rstd = torch.native_layer_norm(w, (3,), None, None, 0.5)" "(g,) = torch.autograd.grad((y ** 3).sum() + mean.sum() + rstd.sum(), [w])" \
         "(h,) = torch.autograd.grad((torch.native_layer_norm(w, (3,), None, None, 0.5)[0] ** 3).sum(), [w])" \
         "flags = [t.requires_grad for r in ((y, mean, rstd), torch._linalg_det(w @ w.mT), torch.linalg.lu(w)) for t in r]"
-    for f in "torch.unique(w)" "torch.histogram(w, 3)[0]" "torch.geqrf(w)[0]"; do
-        fails 3 "the derivative for '" model "torch.autograd.grad($f.sum() + w.sum(), [w])[0]" 2x3xf32 "w = x.detach().requires_grad_()"
+    local again="torch.autograd.grad(%s.sum(), [w], create_graph=True)[0]"
+    # shellcheck disable=SC2059
+    for f in "torch.unique(w)" "torch.histogram(w, 3)[0]" "torch.geqrf(w)[0]" "$(printf "$again" "F.ctc_loss(w[:, None], y[None], y * 2, y)")" \
+        "$(printf "$again" "torch.segment_reduce(w, 'prod', lengths=y * 2)")"; do
+        fails 3 "the derivative for '" model "torch.autograd.grad($f.sum() + w.sum(), [w])[0]" 2x3xf32 "w = x.detach().requires_grad_()" "y = torch.tensor([1])"
     done
 }
 
@@ -615,6 +618,8 @@ END
 @test "forward mode has PyTorch's own values where its formulas differ from those of backward mode; gradients at the ends of domains" {
     cat >m.py <<'EOF'
 import torch
+import torch.nn.functional as F
+
 T = torch.tensor
 
 
@@ -641,6 +646,25 @@ class M(torch.nn.Module):
         for f in (lambda v: torch.linalg.vector_norm(v, 3.5), torch.std, lambda v: v ** (v.detach() * 0), lambda v: v.detach() ** (v + 1), torch.sinc,
                   lambda v: 0 ** (v + 1), lambda v: torch.ones(3).scatter_reduce(0, at, v, "prod"), lambda v: torch.xlogy(v, v.detach())):
             same.append((slope(f, [0.0, 0.0, 0.0]) == 0).all())
+        square = [[1.0, 2.0], [3.0, 5.0]]
+        for name, f in {  # operators with a gradient, but without forward mode
+            "cdist": lambda v: torch.cdist(v, v + 1),
+            "pdist": F.pdist,
+            "_ctc_loss": lambda v: F.ctc_loss(v[:, None], at[None, 2:], at[2:] + 1, at[2:]),
+            "embedding_bag": lambda v: F.embedding_bag(at[None], v),
+            "multilabel_margin_loss_forward": lambda v: F.multilabel_margin_loss(v, T([[0, -1], [1, -1]])),
+            "index_reduce": lambda v: v.clone().index_reduce_(0, at[:1], v[:1], "prod"),
+            "special_zeta": lambda v: torch.special.zeta(v, 2),
+            "_weight_norm_interface": lambda v: torch._weight_norm(v, v[:, :1], 0),
+            "geqrf": lambda v: torch.geqrf(v)[0],
+        }.items():
+            try:
+                slope(f, square)
+                raise AssertionError(name)
+            except NotImplementedError as error:
+                same.append(T(f"forward AD with {name} that" in str(error)))
+        v = T(square)[None] + x
+        same.append((slope(lambda u: torch._weight_norm(v * u, v[:, :1], 1), 1.0).abs() < 1e-5).all())
         back = (  # the gradient of f at v
             (lambda v: v.var(correction=2), [1.0, 2.0], [torch.inf, torch.inf]),
             (lambda v: v.std(correction=3), [1.0, 2.0], [torch.nan, torch.nan]),
@@ -654,7 +678,8 @@ class M(torch.nn.Module):
             same.append((((found - g).abs() < 1e-5) | (found == g) | (found.isnan() & g.isnan())).all())
         same.append((torch.pow(T([0j]), T([0.0])).isnan() & (1 ** (T([torch.nan + 0j]) + x) == 1)).all())
         wide = T([0, 7]).to(torch.uint16)
-        for found, expected in (wide**1, [0, 7]), (wide**0, [1, 1]), (1**wide, [1, 1]), (wide**False, [1, 1]), (torch.isin(wide, 7), [0, 1]):
+        for found, expected in (wide**1, [0, 7]), (wide**0, [1, 1]), (1**wide, [1, 1]), (wide**False, [1, 1]), (torch.isin(wide, 7), [0, 1]), (
+            wide[:0].cummax(0)[0], []), (wide[0].aminmax(dim=0)[0], 0):
             same.append((found.long() == T(expected)).all())
         return torch.stack(same).all() & (x == 0)
 EOF
@@ -724,6 +749,7 @@ class M(nn.Module):
         refused('"pow" not implemented', lambda: True**wide)
         refused("isin(): bool", lambda: torch.isin(x, True))
         refused("without overflow", lambda: byte**300)
+        refused('"aminmax" not implemented', lambda: wide[0, 0].aminmax())
         refused("Promotion for uint16", lambda: torch.isin(byte, wide))
         refused("not implemented for 'uint16'", lambda: wide[0].scatter_reduce(0, i[0], wide[0], "amax"))
         refused("not implemented for 'complex64'", lambda: torch.segment_reduce(c[0], "sum", lengths=i[0, :1]))
