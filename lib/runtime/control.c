@@ -176,7 +176,7 @@ static tc_status run_while(frame *f, const tc_node *n) {
         }
         for (int i = 0; i < carried && !s; i++) { /* only if sizes do not change */
             const tc_value *from = body->g->inputs[i], *to = body->g->outputs[i];
-            bool same = out[i].storage && out[i].rank == in[i].rank && out[i].dtype == in[i].dtype;
+            bool same = from && to && out[i].storage && out[i].rank == in[i].rank && out[i].dtype == in[i].dtype;
             for (int d = 0; same && d < out[i].rank; d++) same = out[i].size[d] == in[i].size[d] && from->meta.size[d] == to->meta.size[d];
             if (out[i].storage && !same) tc_tensor_deinit(&out[i]);
         }
