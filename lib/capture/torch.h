@@ -182,4 +182,11 @@ bool tc_torch_eval_hint(C *c, tc_sym s, tc_symvalue *out);
 void tc_torch_copy_into(C *c, V dst, V src); /* dst.copy_(src): type and sizes of dst stay */
 void tc_torch_copy_strided(tc_tensor *dst, const tc_tensor *src);
 
+/* The parts of tc_torch_init: each adds to torch or torch._C what its file implements. */
+void tc_torch_generator_init(C *c, module *m);
+void tc_torch_private_init(C *c, module *priv);
+void tc_torch_tensor_init(C *c);
+void tc_torch_hop_init(C *c, module *priv);
+void tc_torch_names_init(C *c, module *priv);
+
 #endif

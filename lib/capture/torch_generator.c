@@ -88,7 +88,6 @@ static V t_set_rng_state(C *c, args *A) {
     return set_state(c, c->torch->gen, A->a[0]);
 }
 
-void tc_torch_generator_init(C *c, module *m);
 void tc_torch_generator_init(C *c, module *m) {
     static const native_def fns[] = {{"manual_seed", t_manual_seed},
                                      {"initial_seed", t_initial_seed},

@@ -624,7 +624,6 @@ static V h_grad(C *c, args *A) {
     return all;
 }
 
-void tc_torch_hop_init(C *c, module *priv);
 void tc_torch_hop_init(C *c, module *priv) {
     static const native_def fns[] = {{"cond", h_cond},     {"while_loop", h_while},           {"map", h_map},
                                      {"scan", h_scan},     {"autograd_function", h_function}, {"grad", h_grad},

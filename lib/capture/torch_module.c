@@ -493,12 +493,6 @@ static void tensor_classes(C *c, module *m, module *priv) {
     }
 }
 
-void tc_torch_generator_init(C *c, module *m);
-void tc_torch_private_init(C *c, module *priv);
-void tc_torch_tensor_init(C *c);
-void tc_torch_hop_init(C *c, module *priv);
-void tc_torch_names_init(C *c, module *priv);
-
 void tc_torch_init(C *c) {
     c->torch = tc_xcalloc(1, sizeof *c->torch);
     c->torch->default_dtype = TC_F32;

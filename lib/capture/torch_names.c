@@ -110,7 +110,6 @@ static V named_members(C *c, args *A) {
     return (V)out;
 }
 
-void tc_torch_names_init(C *c, module *priv);
 void tc_torch_names_init(C *c, module *priv) {
     static const native_def names[] = {
         {"named_modules", named_modules}, {"named_children", named_children}, {"named_members", named_members}, {NULL, NULL}};

@@ -160,7 +160,6 @@ static V c_eagerly(C *c, args *A) {
     return tc_capture_eagerly(c, A->a[0], &rest);
 }
 
-void tc_torch_private_init(C *c, module *priv);
 void tc_torch_private_init(C *c, module *priv) {
     static const native_def internal[] = {{"grad_enabled", c_grad},
                                           {"inference_mode", c_inference},

@@ -693,7 +693,6 @@ static bool set_attr(C *c, V self, str *name, V v) {
     return false;
 }
 
-void tc_torch_tensor_init(C *c);
 void tc_torch_tensor_init(C *c) {
     type *t = c->types[K_TENSOR];
     t->instance_attr = tc_tensor_attr;
