@@ -227,7 +227,6 @@ static tc_status compile_groups(compile_job *j, int t, tc_buf *out) {
 
 /* Compiles the unit of one instruction set. When the compiler fails, *out stays empty with a warning and the program is written without that code. */
 static tc_status make_code(compile_job *j, int t, tc_buf *out) {
-    unsigned char hash[TC_TRUST_BYTES];
     if (!tc_unit_groups(j->units[t])) return NULL;
     tc_status s = compile_groups(j, t, out);
     if (tc_status_code(s) == TC_ENV && !j->must_code) {
@@ -236,8 +235,7 @@ static tc_status make_code(compile_job *j, int t, tc_buf *out) {
         return NULL;
     }
     if (s) return s;
-    tc_trust_hash(out->data, out->len, j->targets[t], tc_packed_scope, strlen(tc_packed_scope), hash);
-    s = tc_trust_add(hash);
+    s = tc_trust_add(&(tc_native_code){out->data, out->len, j->targets[t], tc_packed_scope});
     if (s) warn(j, s, "the code is not recorded as made by this user, and runs with --trust only");
     return NULL;
 }

@@ -3,7 +3,6 @@
 
 #include "base/cpu.h"
 #include "base/file.h"
-#include "codegen/trust.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -67,22 +66,21 @@ static tc_status load_fd(tc_modules *m, int fd, const char *isa) {
     return NULL;
 }
 
-tc_status tc_code_seal(const void *code, size_t len, const char *isa, const void *scope, size_t scope_len, bool trusted, int *out_fd,
-                       bool *out_runs) {
-    *out_runs = trusted || !len;
+tc_status tc_code_seal(const tc_native_code *code, bool trusted, int *out_fd, bool *out_runs) {
+    *out_runs = trusted || !code->len;
     int fd = memfd_create("tc-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return tc_error(TC_ENV, "memory for compiled code: %s", strerror(errno));
-    tc_status s = tc_write_all(fd, code, len, "memory for compiled code");
+    tc_status s = tc_write_all(fd, code->data, code->len, "memory for compiled code");
     if (!s && fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
         s = tc_error(TC_ENV, "sealing compiled code: %s", strerror(errno));
-    if (!s && !*out_runs) { /* hashes the sealed copy, which nobody can change any more */
-        void *copy = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+    if (!s && !*out_runs) { /* looks at the sealed copy, which nobody can change any more */
+        tc_native_code sealed = *code;
+        void *copy = mmap(NULL, code->len, PROT_READ, MAP_SHARED, fd, 0);
         if (copy == MAP_FAILED) s = tc_error(TC_ENV, "memory for compiled code: %s", strerror(errno));
         else {
-            unsigned char hash[TC_TRUST_BYTES];
-            tc_trust_hash(copy, len, isa, scope, scope_len, hash);
-            munmap(copy, len);
-            *out_runs = tc_trust_known(hash);
+            sealed.data = copy;
+            *out_runs = tc_trust_known(&sealed);
+            munmap(copy, code->len);
         }
     }
     if (s) close(fd);
@@ -90,19 +88,18 @@ tc_status tc_code_seal(const void *code, size_t len, const char *isa, const void
     return s;
 }
 
-tc_status tc_modules_load(tc_modules *m, const void *code, size_t len, const char *isa, const void *scope, size_t scope_len, bool trusted,
-                          const char **out_note) {
+tc_status tc_modules_load(tc_modules *m, const tc_native_code *code, bool trusted, const char **out_note) {
     *out_note = NULL;
-    if (!can_run(isa)) {
+    if (!can_run(code->isa)) {
         *out_note = "it is for another instruction set";
         return NULL;
     }
     int fd;
     bool runs;
-    TC_TRY(tc_code_seal(code, len, isa, scope, scope_len, trusted, &fd, &runs));
+    TC_TRY(tc_code_seal(code, trusted, &fd, &runs));
     if (!runs) *out_note = "this user did not compile it";
     const size_t before = m->all.len;
-    tc_status s = runs ? load_fd(m, fd, isa) : NULL;
+    tc_status s = runs ? load_fd(m, fd, code->isa) : NULL;
     if (m->all.len == before) close(fd);
     return s;
 }

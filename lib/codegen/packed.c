@@ -31,7 +31,7 @@ tc_status tc_packed_load(const tc_archive *a, const char *cap, bool trusted, tc_
         if (s || !found) continue;
         out->variants++;
         if (row > (int)top || out->isa) continue;
-        s = tc_modules_load(m, data, len, isa, tc_packed_scope, strlen(tc_packed_scope), trusted, &note);
+        s = tc_modules_load(m, &(tc_native_code){data, len, isa, tc_packed_scope}, trusted, &note);
         if (s) s = tc_annotate(s, "%s", path);
         else if (!note) out->isa = isa;
         else if (!out->note) out->note = note;

@@ -6,12 +6,17 @@
 
 #include "base/status.h"
 
-enum { TC_TRUST_BYTES = 32 };
+/* The bytes of a shared object, the instruction set that it is for ("": whichever the compiler chose), and what it was made for: code that is trusted
+ * in one scope is not trusted in another. */
+typedef struct {
+    const void *data;
+    size_t len;
+    const char *isa, *scope;
+} tc_native_code;
 
-/* BLAKE2b over the code, the ABI version, the instruction set and `scope` (what the code was made for: graph and weights layout). */
-void tc_trust_hash(const void *code, size_t len, const char *isa, const void *scope, size_t scope_len, unsigned char out[TC_TRUST_BYTES]);
-tc_status tc_trust_add(const unsigned char hash[TC_TRUST_BYTES]);
-/* Is the hash recorded? False, without an error, when the record is missing or not this user's own. */
-bool tc_trust_known(const unsigned char hash[TC_TRUST_BYTES]);
+/* Records that this user made the code. */
+tc_status tc_trust_add(const tc_native_code *code);
+/* Is the code recorded? False, without an error, when the record is missing or not this user's own. */
+bool tc_trust_known(const tc_native_code *code);
 
 #endif

@@ -35,13 +35,12 @@ tc_status tc_exec_compile(const tc_exec *e, const tc_cc_options *o, tc_modules *
     *count = (tc_emit_count){0};
     tc_status s = tc_exec_emit(e, u, NULL, NULL, count);
     if (!s && tc_unit_groups(u)) {
-        unsigned char hash[TC_TRUST_BYTES];
         tc_unit_finish(u, &text);
         s = tc_cc_cached(text.data, text.len, TC_CC_SHARED, o, &code, &count->cached);
         const char *isa = o->isa ? o->isa : "portable";
-        if (!s) tc_trust_hash(code.data, code.len, isa, tc_packed_scope, strlen(tc_packed_scope), hash);
-        if (!s) s = tc_trust_add(hash);
-        if (!s) s = tc_modules_load(m, code.data, code.len, isa, tc_packed_scope, strlen(tc_packed_scope), false, &why);
+        const tc_native_code made = {code.data, code.len, isa, tc_packed_scope};
+        if (!s) s = tc_trust_add(&made);
+        if (!s) s = tc_modules_load(m, &made, false, &why);
         if (!s && why) s = tc_error(TC_ENV, "the code just compiled is not loaded: %s", why);
     }
     tc_buf_free(&text);

@@ -355,7 +355,7 @@ static tc_status open_library(const char *path, bool trusted, void **out) {
     int fd;
     bool runs = false;
     TC_TRY(tc_blob_open(path, &file));
-    tc_status s = tc_code_seal(file->data, file->len, "", TC_OPS_SYMBOL, strlen(TC_OPS_SYMBOL), trusted, &fd, &runs);
+    tc_status s = tc_code_seal(&(tc_native_code){file->data, file->len, "", TC_OPS_SYMBOL}, trusted, &fd, &runs);
     tc_blob_release(file);
     if (s) return s;
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -395,9 +395,7 @@ tc_status tc_extension_load(const char *path, bool trusted) {
 }
 
 tc_status tc_extension_trust(const void *code, size_t len) {
-    unsigned char hash[TC_TRUST_BYTES];
-    tc_trust_hash(code, len, "", TC_OPS_SYMBOL, strlen(TC_OPS_SYMBOL), hash);
-    return tc_trust_add(hash);
+    return tc_trust_add(&(tc_native_code){code, len, "", TC_OPS_SYMBOL});
 }
 
 void tc_extension_list(tc_buf *out) {

@@ -130,15 +130,14 @@ static void test_trust(void **state) {
     build(&(tc_cc_options){.isa = "portable"}, &so, &hit);
     tc_modules *m = tc_modules_create();
     const char *note;
-    assert_null(tc_modules_load(m, so.data, so.len, "portable", "scope", 5, false, &note));
+    const tc_native_code code = {so.data, so.len, "portable", "scope"}, other = {so.data, so.len, "portable", "other"};
+    assert_null(tc_modules_load(m, &code, false, &note));
     assert_string_equal(note, "this user did not compile it");
     assert_int_equal(tc_modules_groups(m), 0);
-    unsigned char hash[TC_TRUST_BYTES];
-    tc_trust_hash(so.data, so.len, "portable", "scope", 5, hash);
-    assert_null(tc_trust_add(hash));
-    assert_null(tc_modules_load(m, so.data, so.len, "portable", "other", 5, false, &note));
+    assert_null(tc_trust_add(&code));
+    assert_null(tc_modules_load(m, &other, false, &note));
     assert_non_null(note); /* the record is for one scope */
-    assert_null(tc_modules_load(m, so.data, so.len, "portable", "scope", 5, false, &note));
+    assert_null(tc_modules_load(m, &code, false, &note));
     assert_null(note);
     assert_int_equal(tc_modules_groups(m), 1);
     uint8_t key[TC_ABI_KEY_BYTES] = {0x74, 0x63, 0x01};
@@ -148,16 +147,16 @@ static void test_trust(void **state) {
     key[5] = 1;
     assert_null(tc_modules_find(m, key));
     so.data[2000] ^= 1; /* another byte is other code */
-    assert_null(tc_modules_load(m, so.data, so.len, "portable", "scope", 5, false, &note));
+    assert_null(tc_modules_load(m, &code, false, &note));
     assert_non_null(note);
     so.data[2000] ^= 1;
     assert_null(tc_user_dir("XDG_DATA_HOME", ".local/share", "tc-trusted", &dir));
     assert_int_equal(chmod(dir.data, 0755), 0); /* a record that others may read is none */
-    assert_null(tc_modules_load(m, so.data, so.len, "portable", "scope", 5, false, &note));
+    assert_null(tc_modules_load(m, &code, false, &note));
     assert_non_null(note);
-    assert_int_equal(tc_status_code(tc_trust_add(hash)), TC_ENV);
+    assert_int_equal(tc_status_code(tc_trust_add(&code)), TC_ENV);
     assert_int_equal(chmod(dir.data, 0700), 0);
-    tc_status s = tc_modules_load(m, "\177ELF garbage", 12, "portable", "", 0, true, &note);
+    tc_status s = tc_modules_load(m, &(tc_native_code){"\177ELF garbage", 12, "portable", ""}, true, &note);
     assert_int_equal(tc_status_code(s), TC_CONTENT);
     tc_status_free(s);
     tc_modules_destroy(m);

@@ -22,7 +22,7 @@ static inline tc_modules *load_unit(tc_unit *u, const char *cc, tc_isa_row row) 
     tc_status s = tc_cc_build(text.data, text.len, TC_CC_SHARED, &o, &code);
     if (s) fail_msg("%s\n%s", tc_status_message(s), tc_status_detail(s));
     tc_modules *m = tc_modules_create();
-    s = tc_modules_load(m, code.data, code.len, tc_isa_name(row), "", 0, true, &note);
+    s = tc_modules_load(m, &(tc_native_code){code.data, code.len, tc_isa_name(row), ""}, true, &note);
     if (s || note) fail_msg("%s", s ? tc_status_message(s) : note);
     tc_buf_free(&text);
     tc_buf_free(&code);
