@@ -394,9 +394,7 @@ tc_status tc_extension_load(const char *path, bool trusted) {
     return tc_annotate(load(path, trusted), "%s", path);
 }
 
-tc_status tc_extension_trust(const void *code, size_t len) {
-    return tc_trust_add(&(tc_native_code){code, len, "", TC_OPS_SYMBOL});
-}
+tc_status tc_extension_trust(const void *code, size_t len) { return tc_trust_add(&(tc_native_code){code, len, "", TC_OPS_SYMBOL}); }
 
 void tc_extension_list(tc_buf *out) {
     for (size_t i = 0; i < tc_op_count(); i++) {
