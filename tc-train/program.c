@@ -42,7 +42,7 @@ static tc_status take_archive(job *j, tc_archive *a) {
 
 /* Applies recipe entries as command-line options: a value, a list, or a map of NAME: VALUE. */
 static tc_status give(job *j, const tc_yaml *y, tc_opt_id id) {
-    if (y) j->c->given_at[id] = tc_arena_printf(&j->arena, "%s:%d:%d: %s", y->file, y->line, y->col, y->path);
+    if (y) j->c->given_at[id] = y->argument ? y->file : tc_arena_printf(&j->arena, "%s:%d:%d: %s", y->file, y->line, y->col, y->path);
     for (int i = 0; y && i < (y->kind == TC_YAML_SCALAR ? 1 : y->n); i++) {
         const char *v;
         TC_TRY(tc_yaml_string(y->kind == TC_YAML_SCALAR ? y : y->items[i], &v));

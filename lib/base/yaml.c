@@ -229,6 +229,7 @@ tc_status tc_yaml_override(tc_arena *a, tc_yaml *root, const char *assignment) {
     TC_TRY(parse_any(a, file, eq + 1, strlen(eq + 1), &v));
     if (!v) v = TC_NEW(a, tc_yaml);
     if (!v->file) *v = (tc_yaml){.kind = TC_YAML_SCALAR, .text = "", .quoted = true, .file = file, .line = 1, .col = 1};
+    v->argument = true;
     char *path = tc_arena_strndup(a, assignment, (size_t)(eq - assignment));
     set_path(a, v, tc_arena_strdup(a, path));
     tc_yaml *at = root;
@@ -269,6 +270,10 @@ bool tc_yaml_is_null(const tc_yaml *y) {
 
 /* ---- typed values ---- */
 
+const char *tc_yaml_place(tc_arena *a, const tc_yaml *y) {
+    return y->argument ? y->file : tc_arena_printf(a, "%s:%d: %s", y->file, y->line, y->path);
+}
+
 tc_status tc_yaml_error(const tc_yaml *y, const char *fmt, ...) {
     tc_buf b = {0};
     va_list ap;
@@ -276,7 +281,8 @@ tc_status tc_yaml_error(const tc_yaml *y, const char *fmt, ...) {
     tc_buf_vprintf(&b, fmt, ap);
     va_end(ap);
     tc_place at = {.file = y->file, .line = y->line, .col = y->col, .offset = -1};
-    tc_status s = tc_error_at(TC_USAGE, at, "%s%s%s", y->path ? y->path : "", y->path && *y->path ? ": " : "", tc_buf_str(&b));
+    const char *path = y->path && !y->argument ? y->path : "";
+    tc_status s = tc_error_at(TC_USAGE, at, "%s%s%s", path, *path ? ": " : "", tc_buf_str(&b));
     tc_buf_free(&b);
     return s;
 }

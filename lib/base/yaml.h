@@ -23,6 +23,7 @@ struct tc_yaml {
     const char *file;
     int line, col; /* from 1 */
     char *path;    /* "data.train.batch", for messages */
+    bool argument; /* the VALUE of an argument KEY=VALUE: `file` ends in its path */
 };
 
 /* The one document in text, owned by the arena; an empty document is an empty map. TC_USAGE with file:line:col. */
@@ -32,6 +33,9 @@ tc_yaml *tc_yaml_get(const tc_yaml *map, const char *key);
 /* "KEY=VALUE" as on the command line: KEY is a dotted path, VALUE is YAML; makes maps on the way. TC_USAGE. */
 tc_status tc_yaml_override(tc_arena *a, tc_yaml *root, const char *assignment);
 bool tc_yaml_is_null(const tc_yaml *y); /* plain null, ~ or nothing; also NULL itself */
+
+/* "FILE:LINE: PATH", or "argument PATH" for an argument's value: where the text of y stands, for messages about a place in it. */
+const char *tc_yaml_place(tc_arena *a, const tc_yaml *y);
 
 /* Values by type; TC_USAGE with file:line: path, found, expected. */
 tc_status tc_yaml_int(const tc_yaml *y, int64_t *out);

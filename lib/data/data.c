@@ -219,8 +219,7 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     d->limit = s.limit;
     tc_status st = readers[which].read(d, &s);
     const tc_yaml *source = tc_yaml_get(node, readers[which].key);
-    if (st && tc_status_code(st) != TC_USAGE)
-        st = tc_annotate(st, "%s:%d: %s", source->file, source->line, source->path); /* an error of the file, not of the key */
+    if (st && tc_status_code(st) != TC_USAGE) st = tc_annotate(st, "%s", tc_yaml_place(&d->arena, source)); /* an error of the file, not of the key */
     if (!st) st = read_normalize(d, &s);
     if (!st) st = read_shape(d, &s);
     if (!st) st = tc_data_read_order(d, &s);

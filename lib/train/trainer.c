@@ -296,8 +296,7 @@ static void make_model(tc_trainer *t) {
 /* "r.yaml:7: loss": where an expression of the recipe stands, for messages; its own line and column follow. */
 static const char *place_of(tc_trainer *t, const char *key) {
     const tc_yaml *y = tc_yaml_get(t->r->root, key);
-    if (!y || !y->file) return key;
-    return tc_arena_printf(&t->arena, "%s:%d: %s", y->file, y->line, key);
+    return y && y->file ? tc_yaml_place(&t->arena, y) : key;
 }
 
 static V expression(tc_trainer *t, const char *key, const char *text) { return tc_lang_eval(t->lang, t->names, NULL, place_of(t, key), text); }
@@ -349,8 +348,7 @@ static V micro_module(tc_trainer *t, bool metrics, int64_t parts) {
     V loss = function_of(t, place_of(t, "loss"), r->loss, true), forward = c->none;
     for (int i = 0; metrics && i < t->nmetrics; i++) {
         const tc_yaml *y = r->metrics->items[i];
-        const char *place = y->file ? tc_arena_printf(&t->arena, "%s:%d: metrics.%s", y->file, y->line, r->metrics->keys[i]) : r->metrics->keys[i];
-        V metric = function_of(t, place, y->text, true);
+        V metric = function_of(t, y->file ? tc_yaml_place(&t->arena, y) : r->metrics->keys[i], y->text, true);
         out = out || tc_train_reads(tree_of(metric), "out");
         tc_list_push(c, more, metric);
     }

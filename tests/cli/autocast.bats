@@ -206,7 +206,7 @@ PY
     tc-ckpt diff plain/latest off/latest
     [ "$(weights off)" = "0.99588 -0.34510 -2.53480 -0.19668 " ]
     [ "$(weights same)" = "0.99219 -0.34844 -2.53594 -0.19687 " ]
-    fails 2 "backward_autocast: found 'on', expected off or same" tc-train -q r.yaml backward_autocast=on -o x
+    fails 2 "argument backward_autocast:1:1: found 'on', expected off or same" tc-train -q r.yaml backward_autocast=on -o x
 }
 
 @test "saved_as: float8_e5m2 and float8_e4m3fn train to about the same, and are silent where nothing is kept in fewer bytes" {
@@ -237,5 +237,5 @@ PY
     done
     run --separate-stderr tc-train r.yaml model=lin.py:Lin loss='out.mean() + 0 * y.mean()' saved_as=float8_e5m2 -o silent
     [[ "$stderr" != *"for the backward"* ]]
-    fails 2 "saved_as: found 'f32', expected float8_e5m2 or float8_e4m3fn" tc-train -q r.yaml saved_as=f32 -o x
+    fails 2 "argument saved_as:1:1: found 'f32', expected float8_e5m2 or float8_e4m3fn" tc-train -q r.yaml saved_as=f32 -o x
 }

@@ -163,17 +163,17 @@ out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order
 
 @test "weights that do not fit are refused with what was found" {
     of() { tc-train r.yaml "$@"; }
-    fails 2 "data.weights: 2 weights for 12 samples" of data.order=weighted data.weights='[1, 2]'
-    fails 2 "data.order: weighted needs weights:" of data.order=weighted
-    fails 2 "data.weights: a key of order: weighted" of data.weights='[1, 2]'
+    fails 2 "data.weights:1:1: 2 weights for 12 samples" of data.order=weighted data.weights='[1, 2]'
+    fails 2 "data.order:1:1: weighted needs weights:" of data.order=weighted
+    fails 2 "data.weights:1:1: a key of order: weighted" of data.weights='[1, 2]'
     fails 2 "sample 1 has weight -2, expected 0 or more" of data.limit=2 data.order=weighted data.weights='[1, -2]'
     fails 2 "the weights sum up to 0" of data.limit=2 data.order=weighted data.weights='[0, 0]'
     fails 2 "sample 2 has class 2, expected 0 to 1" of data.order=weighted data.weights='{y: [1, 2]}'
     fails 2 "expected {COLUMN: ...} of a column with one class number" of data.order=weighted data.weights='{x: balanced}'
     fails 2 "12 samples without replacement of 9 with a weight" of data.order=weighted data.weights='{y: [0, 1, 1, 1]}' data.replacement=false
     fails 2 "a batch of 2 samples of an epoch of 1" of data.order=weighted data.weights='{y: balanced}' data.num_samples=1
-    fails 2 "data.workers: found -1, expected 0 to 256" of data.workers=-1
-    fails 2 "data.prefetch: is of the threads of workers:, and there are none" of data.prefetch=4
+    fails 2 "data.workers:1:1: found -1, expected 0 to 256" of data.workers=-1
+    fails 2 "data.prefetch:1:1: is of the threads of workers:, and there are none" of data.prefetch=4
     printf '1\n2\nthree\n' >w.txt
     fails 3 "w.txt:3: found 'three', expected a weight" of data.limit=3 data.order=weighted data.weights=w.txt
 }
@@ -192,7 +192,7 @@ out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order
     fails 1 "cmd:false: exit 1, expected 0" tc-train sub/r.yaml data.images='cmd:false'
     fails 1 "ended by signal 9" tc-train sub/r.yaml data.images='cmd:kill -9 $$'
     fails 3 "cmd:echo oops:1: expected FILE LABEL" tc-train sub/r.yaml data.images='cmd:echo oops'
-    fails 1 "tc-train: data: argument data.images:1: data.images: sub/no.txt: cannot open" tc-train sub/r.yaml data.images=no.txt
+    fails 1 "tc-train: data: argument data.images: sub/no.txt: cannot open" tc-train sub/r.yaml data.images=no.txt
 }
 
 @test "a command runs only from a recipe that the command line names, or with --trust" {

@@ -251,10 +251,10 @@ PY
     rm -r parts/step-[6-9] parts/step-1[0-2] parts/latest
     tc-train -q r.yaml "${settings[@]}" -o parts --resume
     cmp run/step-12/shard-00001-model-00001-of-00001.safetensors parts/step-12/shard-00001-model-00001-of-00001.safetensors
-    fails 2 "swa: weights are averaged by ema_decay or by swa, not by both" tc-train r.yaml ema_decay=0.5 swa='{start: 3}'
+    fails 2 "swa:1:1: weights are averaged by ema_decay or by swa, not by both" tc-train r.yaml ema_decay=0.5 swa='{start: 3}'
     fails 2 "swa.every: found 0, expected 1 or more" tc-train r.yaml swa='{start: 3, every: 0}'
-    fails 2 "swa: expected {start: STEP, every: N}" tc-train r.yaml swa='{every: 3}'
-    fails 2 "swa: expected {start: STEP, every: N}" tc-train r.yaml swa='{start: null}'
+    fails 2 "swa:1:1: expected {start: STEP, every: N}" tc-train r.yaml swa='{every: 3}'
+    fails 2 "swa:1:1: expected {start: STEP, every: N}" tc-train r.yaml swa='{start: null}'
 }
 
 @test "swa of a run that goes on from a checkpoint without it takes the weights from there on, also through a stop" {
@@ -287,27 +287,27 @@ PY
 }
 
 @test "what a recipe says and nothing would read is refused with its key" {
-    fails 2 "data.block: a key of text, not of names" tc-train r.yaml data.block=3
-    fails 2 "data.standardize: a key of csv, not of names" tc-train r.yaml data.standardize=true
-    fails 2 "data.rows: does nothing: train" tc-train r.yaml data.rows='{every: 2, only: 0}' data.train.rows='{every: 3, only: 0}' data.val=null
+    fails 2 "data.block:1:1: a key of text, not of names" tc-train r.yaml data.block=3
+    fails 2 "data.standardize:1:1: a key of csv, not of names" tc-train r.yaml data.standardize=true
+    fails 2 "data.rows:1:1: does nothing: train" tc-train r.yaml data.rows='{every: 2, only: 0}' data.train.rows='{every: 3, only: 0}' data.val=null
     fails 1 "none: cannot open the folder of sources" tc-train r.yaml source=none
-    fails 2 "data.shape: expected a map of columns" tc-train r.yaml data.shape=3
-    fails 2 "data.val: expected a map of keys" tc-train r.yaml data.val=true
-    fails 2 "data.limit: found 0, expected 1 or more" tc-train r.yaml data.limit=0
-    fails 2 "param_groups: optimizer does not use groups: torch.optim.AdamW" tc-train r.yaml param_groups='list(m.parameters())'
+    fails 2 "data.shape:1:1: expected a map of columns" tc-train r.yaml data.shape=3
+    fails 2 "data.val:1:1: expected a map of keys" tc-train r.yaml data.val=true
+    fails 2 "data.limit:1:1: found 0, expected 1 or more" tc-train r.yaml data.limit=0
+    fails 2 "param_groups:1:1: optimizer does not use groups: torch.optim.AdamW" tc-train r.yaml param_groups='list(m.parameters())'
     fails 2 "optimizer does not use groups" tc-train r.yaml param_groups='list(m.parameters())' optimizer='torch.optim.AdamW(m.parameters(), lr=len("groups") / 60)'
     fails 2 "metrics.loss: val_loss is the loss" tc-train r.yaml metrics='{loss: out.mean()}'
-    fails 2 "clip_grad_norm: found -1, expected a norm, or 0 for none" tc-train r.yaml clip_grad_norm=-1
+    fails 2 "clip_grad_norm:1:1: found -1, expected a norm, or 0 for none" tc-train r.yaml clip_grad_norm=-1
     fails 2 "checkpoint.keep_last: found -1, expected 0 or more" tc-train r.yaml checkpoint='{keep_last: -1}'
     fails 2 "checkpoint.keep_best: nothing is validated" tc-train r.yaml data.val=null checkpoint='{keep_best: true}'
     run --separate-stderr tc-train r.yaml data.val=null metrics='{a: outt}' -o without # an override that leaves no validation is said
     [ "$status" -eq 0 ]
     [[ "$stderr" == *"data has no val: nothing is validated, and metrics are not computed"* ]]
-    fails 3 "argument scheduler:1: scheduler:1:11: TypeError: ReduceLROnPlateau.step() missing" tc-train r.yaml \
+    fails 3 "argument scheduler:1:11: TypeError: ReduceLROnPlateau.step() missing" tc-train r.yaml \
         scheduler='torch.optim.lr_scheduler.ReduceLROnPlateau(opt)'
-    fails 2 "argument model:1:1: model: found '5', expected FILE.py:CLASS" tc-train r.yaml model=5
+    fails 2 "argument model:1:1: found '5', expected FILE.py:CLASS" tc-train r.yaml model=5
     fails 3 "found int '5', expected an optimiser of torch.optim" tc-train r.yaml optimizer=5
-    fails 3 "argument optimizer:1: optimizer: found Net 'm', expected an optimiser of torch.optim" tc-train r.yaml optimizer=m
+    fails 3 "argument optimizer: found Net 'm', expected an optimiser of torch.optim" tc-train r.yaml optimizer=m
 }
 
 @test "limit takes the first samples, of words and of tables" {
@@ -334,7 +334,7 @@ PY
     tc-train -q t.yaml data.standardize=true -o mean
     awk -F'"loss": ' '{exit !($2 + 0 < 100)}' mean/metrics.jsonl
     fails 2 "no column 'uu' in t.csv; did you mean 'u'?" tc-train -q t.yaml data.columns='[uu]'
-    fails 2 "argument data.target:1:1: data.target: no column 'last' in t.csv, expected one of u, v" tc-train -q t.yaml data.target=last
+    fails 2 "argument data.target:1:1: no column 'last' in t.csv, expected one of u, v" tc-train -q t.yaml data.target=last
     fails 2 "a batch of 4 samples of a set of 3" tc-train -q t.yaml batch=4
     printf 'u,v\n1,2\n"3,4\n5,6\n' >t.csv
     fails 3 "t.csv:3: a quote that nothing closes" tc-train -q t.yaml
@@ -870,7 +870,7 @@ PY
 
 @test "errors in expressions name the recipe's line" {
     run -3 --separate-stderr tc-train -q r.yaml loss='F.cross_entropy(out, z)' -o none
-    [[ ${stderr_lines[0]} == "tc-train: argument loss:1: loss:1:"*"name 'z' is not defined"* ]]
+    [[ ${stderr_lines[0]} == "tc-train: argument loss:1:"*"name 'z' is not defined"* ]]
     sed 's/AdamW/Adamw/' r.yaml >wrong.yaml
     run -3 --separate-stderr tc-train -q wrong.yaml -o none
     [[ ${stderr_lines[0]} == "tc-train: wrong.yaml:$(grep -n Adamw wrong.yaml | cut -d: -f1): optimizer:1:"* ]]
@@ -905,26 +905,26 @@ PY
         [ "$stderr" = "$(printf '%s\n' "tc-train: $3" "${@:4}")" ] || { echo "$stderr"; return 1; }
     }
     shown loss 'F.crossentropy(out, y % 4)' \
-        "argument loss:1: loss:1:3: AttributeError: module 'torch.nn.functional' has no attribute 'crossentropy' [TC0109]" \
+        "argument loss:1:3: AttributeError: module 'torch.nn.functional' has no attribute 'crossentropy' [TC0109]" \
         '    F.crossentropy(out, y % 4)' '      ^' "did you mean 'cross_entropy'?"
-    shown loss 'F.cross_entropy(out, y % 4' "argument loss:1: loss:1:16: SyntaxError: '(' was never closed [TC0101]" \
+    shown loss 'F.cross_entropy(out, y % 4' "argument loss:1:16: SyntaxError: '(' was never closed [TC0101]" \
         '    F.cross_entropy(out, y % 4' '                   ^'
-    shown loss $'|\n  F.cross_entropy(out,\n    yy % 4)' "argument loss:1: loss:2:3: NameError: name 'yy' is not defined [TC0107]" \
+    shown loss $'|\n  F.cross_entropy(out,\n    yy % 4)' "argument loss:2:3: NameError: name 'yy' is not defined [TC0107]" \
         '      yy % 4)' '      ^' "did you mean 'y'?"
-    shown loss 'F.cross_entropy(out, y % 4), 3' "TypeError: argument loss:1: loss: found several values, expected one: F.cross_entropy(out, y % 4), 3 [TC0181]"
+    shown loss 'F.cross_entropy(out, y % 4), 3' "TypeError: argument loss: found several values, expected one: F.cross_entropy(out, y % 4), 3 [TC0181]"
     shown optimizer 'torch.optim.Sgd(m.parameters(), lr=1)' \
-        "argument optimizer:1: optimizer:1:13: AttributeError: module 'torch.optim' has no attribute 'Sgd' [TC0109]" \
+        "argument optimizer:1:13: AttributeError: module 'torch.optim' has no attribute 'Sgd' [TC0109]" \
         '    torch.optim.Sgd(m.parameters(), lr=1)' '                ^' "did you mean 'SGD'?"
     shown optimizer 'torch.optim.SGD(m.parametres(), lr=1)' \
-        "argument optimizer:1: optimizer:1:19: AttributeError: 'Net' object has no attribute 'parametres' [TC0109]" \
+        "argument optimizer:1:19: AttributeError: 'Net' object has no attribute 'parametres' [TC0109]" \
         '    torch.optim.SGD(m.parametres(), lr=1)' '                      ^' "did you mean 'parameters'?"
-    shown forward 'm(x).relo()' "argument forward:1: forward:1:6: AttributeError: 'Tensor' object has no attribute 'relo' [TC0109]" \
+    shown forward 'm(x).relo()' "argument forward:1:6: AttributeError: 'Tensor' object has no attribute 'relo' [TC0109]" \
         '    m(x).relo()' '         ^' "did you mean 'relu'?"
-    shown optimizer 'torch.optim.SGD(mm.parameters(), lr=1)' "argument optimizer:1: optimizer:1:17: NameError: name 'mm' is not defined [TC0107]" \
+    shown optimizer 'torch.optim.SGD(mm.parameters(), lr=1)' "argument optimizer:1:17: NameError: name 'mm' is not defined [TC0107]" \
         '    torch.optim.SGD(mm.parameters(), lr=1)' '                    ^' "did you mean 'm'?"
-    shown forward 'm(y)' "argument forward:1: forward:1:1: RuntimeError: train expects i64[B, 3] for input x, found 1 dimensions, torch.Size([8]) [TC0162]" \
+    shown forward 'm(y)' "argument forward:1:1: RuntimeError: train expects i64[B, 3] for input x, found 1 dimensions, torch.Size([8]) [TC0162]" \
         '    m(y)' '    ^'
-    shown scheduler_step 'scheduler.stp()' "argument scheduler_step:1: scheduler_step:1:11: AttributeError: 'StepLR' object has no attribute 'stp' [TC0109]" \
+    shown scheduler_step 'scheduler.stp()' "argument scheduler_step:1:11: AttributeError: 'StepLR' object has no attribute 'stp' [TC0109]" \
         '    scheduler.stp()' '              ^' "did you mean 'step'?"
     run -2 --separate-stderr tc-train -q r.yaml metrics='{right: out.argmax(-1) == y}' -o none
     [ "$stderr" = "tc-train: argument metrics:1:9: metrics.right: the expression gives a tensor of bool and rank 1, expected one number" ]
