@@ -185,7 +185,7 @@ def hard_sigmoid(n, x):
 
 def shrink(n, x):
     l, b = n.get("lambd", 0.5), n.get("bias", 0.0)
-    return torch.where(x < -l, x + b, torch.where(x > l, x - b, torch.zeros_like(x)))
+    return torch.where(x < -l, (x + b).to(x.dtype), torch.where(x > l, (x - b).to(x.dtype), torch.zeros_like(x)))
 
 
 def prelu(n, x, slope):

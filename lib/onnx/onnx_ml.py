@@ -61,10 +61,25 @@ def feature_vectorizer(n, *xs):
     return torch.cat([p.to(torch.float32) for p in parts], 1)
 
 
+def places(x, words):
+    """Where each string of x stands in words; -1: nowhere."""
+    at = {w: i for i, w in reversed(list(enumerate(words)))}
+    if isinstance(x, Strings):
+        return _onnx.eager(_make, [at.get(s, -1) for s in x.items], torch.int64).reshape(x.shape)
+    return torch.index_select(floats([at.get(s, -1) for s in x.words], torch.int64), 0, x.t.reshape([-1])).reshape(x.t.shape)
+
+
+def is_text(x):
+    return isinstance(x, Strings) or isinstance(x, Coded) and x.code == 8
+
+
 def one_hot(n, x):
-    if not n.has("cats_int64s"):
-        n.unsupported("an encoding of strings")
-    return (x.unsqueeze(-1) == floats(n.get("cats_int64s"), torch.int64).to(x.dtype)).to(torch.float32)
+    kinds = n.get("cats_int64s", None)
+    if is_text(x):
+        words = n.get("cats_strings")
+        x, kinds = places(x, words), list(range(len(words)))
+    x = tensor(x)
+    return (x.unsqueeze(-1) == floats(kinds, torch.int64).to(x.dtype)).to(torch.float32)
 
 
 def listed(n, *names):
@@ -92,6 +107,17 @@ def label_encoder(n, x):
         default = n.get("default_string", "_Unused")
     else:
         default = n.get("default_float", -0.0) if dtype.is_floating_point else n.get("default_int64", -1)
+    return mapped(x, keys, values, default, dtype, text_out)
+
+
+def category_mapper(n, x):
+    words, ints = n.get("cats_strings"), n.get("cats_int64s")
+    if is_text(x):
+        return mapped(x, words, ints, n.get("default_int64", -1), torch.int64, False)
+    return mapped(x, ints, words, n.get("default_string", "_Unused"), None, True)
+
+
+def mapped(x, keys, values, default, dtype, text_out):
     table = dict(zip(keys, values))
     if isinstance(x, Strings):
         out = [table.get(s, default) for s in x.items]
@@ -322,10 +348,11 @@ def tree_classifier(n, x):
     x, at, table, trees = old_trees(n, x, "class", max(classes, max(ids) + 1))
     y = gathered(x, at, table, "SUM", trees)
     base = n.get("base_values", None)
-    if base:
+    if base and not one:
         y = y + floats(base if len(base) == y.shape[1] else [0.0] * (y.shape[1] - len(base)) + base, y.dtype)
     if one:  # one column of weights: the score of the second class
         s = y[:, max(ids):max(ids) + 1]
+        s = s + base[-1] if base else s
         how = n.get("post_transform", "NONE")
         scores = torch.cat([1 - s, s], 1) if how == "NONE" else torch.cat([1 - transformed(n, s), transformed(n, s)], 1) if how == "LOGISTIC" else transformed(n, torch.cat([-s, s], 1))
         hit = scores[:, 1] > 0.5
@@ -344,9 +371,11 @@ def tree_regressor(n, x):
 
 # ---- n-grams ----
 def tf_idf(n, x):
-    if n.has("pool_strings"):
-        n.unsupported("n-grams of strings")
-    pool, starts, index = n.get("pool_int64s"), n.get("ngram_counts"), n.get("ngram_indexes")
+    pool, starts, index = n.get("pool_int64s", None), n.get("ngram_counts"), n.get("ngram_indexes")
+    if is_text(x):
+        words = n.get("pool_strings")
+        x, pool = places(x, words), [words.index(w) for w in words]
+    x = tensor(x)
     low, high, skip, mode = n.get("min_gram_length"), n.get("max_gram_length"), n.get("max_skip_count"), n.get("mode")
     weights, size = n.get("weights", None), max(index) + 1
     single = x.dim() == 1
@@ -384,8 +413,8 @@ def tf_idf(n, x):
 ML = "ai.onnx.ml"
 TABLE = [
     (ML, "Normalizer", 1, normalizer, "T"), (ML, "Scaler", 1, scaler, "T"), (ML, "Binarizer", 1, binarizer, "T"), (ML, "Imputer", 1, imputer, "T"),
-    (ML, "ArrayFeatureExtractor", 1, feature_extractor, "RT"), (ML, "FeatureVectorizer", 1, feature_vectorizer, "T"), (ML, "OneHotEncoder", 1, one_hot, "T"),
-    (ML, "LabelEncoder", 2, label_encoder, "R"), (ML, "LinearClassifier", 1, linear_classifier, "T"), (ML, "LinearRegressor", 1, linear_regressor, "T"),
+    (ML, "ArrayFeatureExtractor", 1, feature_extractor, "RT"), (ML, "FeatureVectorizer", 1, feature_vectorizer, "T"), (ML, "OneHotEncoder", 1, one_hot, "R"),
+    (ML, "LabelEncoder", 2, label_encoder, "R"), (ML, "CategoryMapper", 1, category_mapper, "R"), (ML, "LinearClassifier", 1, linear_classifier, "T"), (ML, "LinearRegressor", 1, linear_regressor, "T"),
     (ML, "ZipMap", 1, zip_map, "T"), (ML, "TreeEnsemble", 5, tree_ensemble, "T"), (ML, "TreeEnsembleClassifier", 1, tree_classifier, "T"),
-    (ML, "TreeEnsembleRegressor", 1, tree_regressor, "T"), ("", "TfIdfVectorizer", 9, tf_idf, "T"),
+    (ML, "TreeEnsembleRegressor", 1, tree_regressor, "T"), ("", "TfIdfVectorizer", 9, tf_idf, "R"),
 ]
