@@ -58,6 +58,7 @@ struct tc_cmd {
     const char **operands;
     int noperands; /* operands, without the subcommand's name */
     bool verbose, quiet, json;
+    bool another_tells; /* errors are those of another rank, which reports them */
     /* private to cmd/ */
     TC_VEC(const char *) values[TC_OPT_COUNT];
     const char *given_at[TC_OPT_COUNT]; /* location of a value that does not come from the command line, "mlp.yaml:3:8: input"; else NULL */

@@ -65,9 +65,9 @@ static void report_json(const tc_cmd *c, tc_status s) {
 tc_code tc_cmd_report(const tc_cmd *c, tc_status s) {
     tc_code code = tc_status_code(s);
     if (!s) return code;
-    if (c->json) {
+    if (c->json && !c->another_tells) {
         report_json(c, s);
-    } else {
+    } else if (!c->another_tells) {
         const char *detail = tc_status_detail(s);
         fprintf(stderr, "%s: %s\n%s%s", c->tool->name, tc_status_message(s), detail, *detail ? "\n" : "");
     }

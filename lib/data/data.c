@@ -84,11 +84,14 @@ static tc_status check_rows(const tc_data_spec *s) {
         for (int k = 0; k < 3; k++) known |= s->rows->kind == TC_YAML_MAP && !strcmp(s->rows->keys[i], keys[k]);
         if (!known) return tc_yaml_error(s->rows, "expected {every: N, only: K} or {every: N, except: K}");
         TC_TRY(tc_yaml_int(s->rows->items[i], &v));
-        if (v < (strcmp(s->rows->keys[i], "every") ? 0 : 1))
-            return tc_yaml_error(s->rows->items[i], "found %lld, expected a positive number", (long long)v);
+        if (!strcmp(s->rows->keys[i], "every") && v < 1) return tc_yaml_error(s->rows->items[i], "found %lld, expected 1 or more", (long long)v);
     }
-    bool one = !tc_yaml_get(s->rows, "only") != !tc_yaml_get(s->rows, "except");
-    if (!tc_yaml_get(s->rows, "every") || !one) return tc_yaml_error(s->rows, "expected {every: N, only: K} or {every: N, except: K}");
+    const tc_yaml *every = tc_yaml_get(s->rows, "every"), *only = tc_yaml_get(s->rows, "only"), *except = tc_yaml_get(s->rows, "except");
+    if (!every || !only == !except) return tc_yaml_error(s->rows, "expected {every: N, only: K} or {every: N, except: K}");
+    int64_t n, k;
+    TC_TRY(tc_yaml_int(every, &n));
+    TC_TRY(tc_yaml_int(only ? only : except, &k));
+    if (k < 0 || k >= n) return tc_yaml_error(only ? only : except, "found %lld, expected 0 to %lld", (long long)k, (long long)n - 1);
     return NULL;
 }
 

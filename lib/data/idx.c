@@ -58,6 +58,7 @@ static void select_rows(const tc_data_spec *s, tc_tensor *t) {
 tc_status tc_data_read_idx(tc_dataset *d, const tc_data_spec *s) {
     if (s->idx->kind != TC_YAML_MAP || !s->idx->n || s->idx->n > TC_DATA_MAX_COLUMNS) return tc_yaml_error(s->idx, "expected {NAME: FILE, ...}");
     d->kind = TC_DATA_TABLE;
+    int64_t whole = 0; /* samples of the file, of which rows and limit take a part */
     for (int i = 0; i < s->idx->n; i++) {
         const char *file;
         TC_TRY(tc_yaml_string(s->idx->items[i], &file));
@@ -73,13 +74,15 @@ tc_status tc_data_read_idx(tc_dataset *d, const tc_data_spec *s) {
             if (!st) t = labels;
         }
         if (st) return st;
+        const int64_t found = t.size[0];
         select_rows(s, &t);
         if (s->limit && s->limit < t.size[0]) t.size[0] = s->limit;
         d->col[i].name = tc_arena_strdup(&d->arena, s->idx->keys[i]);
         d->col[i].data = t;
         d->ncols = i + 1;
-        if (i && t.size[0] != d->count)
-            return tc_error(TC_CONTENT, "%s: %lld samples, expected %lld as in the columns before", file, (long long)t.size[0], (long long)d->count);
+        if (i && found != whole)
+            return tc_error(TC_CONTENT, "%s: %lld samples, expected %lld as in the columns before", file, (long long)found, (long long)whole);
+        whole = found;
         d->count = t.size[0];
     }
     return NULL;

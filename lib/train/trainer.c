@@ -40,6 +40,17 @@ static tc_status check_shared(const tc_yaml *data, bool val) {
     return NULL;
 }
 
+/* Validation goes through in order: what only it has of the keys of an order would do nothing. */
+static tc_status check_val(const tc_yaml *val) {
+    static const char *const keys[] = {"order", "weights", "num_samples", "replacement", "in_order"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const tc_yaml *y = tc_yaml_get(val, keys[i]);
+        if (tc_yaml_is_null(y) || (!i && y->kind == TC_YAML_SCALAR && !strcmp(y->text, "sequential"))) continue;
+        return tc_yaml_error(y, "does nothing: validation goes through in order");
+    }
+    return NULL;
+}
+
 static tc_status open_data(tc_trainer *t) {
     tc_recipe *r = t->r;
     tc_data_options o = {.dir = r->dir, .commands = t->o.commands};
@@ -47,6 +58,7 @@ static tc_status open_data(tc_trainer *t) {
     tc_yaml *val = tc_data_merge(&t->arena, r->data, "val");
     TC_TRY(check_shared(r->data, val != NULL));
     o.train = t->train;
+    if (val) TC_TRY(check_val(tc_yaml_get(r->data, "val")));
     if (val) TC_TRY(tc_data_open(val, &o, &t->val));
     if (t->val) t->val->any_order = false; /* means are added in order */
     int size = tc_dist_size(t->o.dist);

@@ -292,6 +292,7 @@ PY
     fails 2 "data.rows:1:1: does nothing: train" tc-train r.yaml data.rows='{every: 2, only: 0}' data.train.rows='{every: 3, only: 0}' data.val=null
     fails 1 "none: cannot open the folder of sources" tc-train r.yaml source=none
     fails 2 "data.shape:1:1: expected a map of columns" tc-train r.yaml data.shape=3
+    fails 2 "data.val.order:1:1: does nothing: validation goes through in order" tc-train r.yaml data.val.order=shuffle
     fails 2 "data.val:1:1: expected a map of keys" tc-train r.yaml data.val=true
     fails 2 "data.limit:1:1: found 0, expected 1 or more" tc-train r.yaml data.limit=0
     fails 2 "param_groups:1:1: optimizer does not use groups: torch.optim.AdamW" tc-train r.yaml param_groups='list(m.parameters())'
@@ -456,6 +457,8 @@ ranks() {
     ranks 3 tc-train -q r.yaml batch=10 -o three
     tc-ckpt diff one/latest three/latest --rtol 1e-4 --atol 1e-6
     run -2 --separate-stderr ranks 3 tc-train -q r.yaml batch=2 -o few
+    run -75 --separate-stderr ranks 3 tc-train -q r.yaml steps=10000000 checkpoint=null validate=null --max-time 2 -o stopped
+    [ "$(grep -c 'saved at step' <<<"$stderr")" -eq 1 ] # rank 0 speaks
 }
 
 @test "two ranks train what one rank trains on the joined batch" {

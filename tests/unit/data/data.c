@@ -168,6 +168,8 @@ static void images_are_resampled(void **state) {
 static void refusals_name_the_file(void **state) {
     (void)state;
     write_file("bad", "\0\0\x08\x01\0\0\0\x05xyz", 11);
+    write_file("two", "\0\0\x08\x01\0\0\0\2ab", 10);
+    write_file("three", "\0\0\x08\x01\0\0\0\3abc", 11);
     write_file("cut.gz", "\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b", 11);
     static const struct {
         const char *yaml, *message;
@@ -176,6 +178,9 @@ static void refusals_name_the_file(void **state) {
         {"idx: {x: bad}\n", "r.yaml:1: idx: bad: 3 bytes of data, expected 5", TC_CONTENT},
         {"idx: {x: absent}\n", "r.yaml:1: idx: DIR/absent: cannot open: No such file or directory", TC_ENV},
         {"idx: {x: cut.gz}\n", "r.yaml:1: idx: DIR/cut.gz: the gzip data end early", TC_CONTENT},
+        {"idx: {x: three, y: two}\nlimit: 1\n", "r.yaml:1: idx: two: 2 samples, expected 3 as in the columns before", TC_CONTENT},
+        {"idx: {x: two}\nrows: {every: 2, only: 2}\n", "r.yaml:2:24: rows.only: found 2, expected 0 to 1", TC_USAGE},
+        {"idx: {x: two}\nrows: {every: 0, except: 0}\n", "r.yaml:2:15: rows.every: found 0, expected 1 or more", TC_USAGE},
         {"txt: a\n", "r.yaml:1: unknown key 'txt'; did you mean 'text'?", TC_USAGE},
         {"text: t\nidx: {x: bad}\n", "r.yaml:1:1: two sources of data, expected one of idx, text, names, csv, safetensors, images", TC_USAGE},
         {"text: t\nblock: 3\nas: words\n", "r.yaml:3:5: as: found 'words', expected bytes or chars", TC_USAGE},
