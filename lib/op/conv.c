@@ -122,6 +122,9 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
     TC_TRY(read_params(c, 3, n, &p));
     tc_dims d = {.rank = w->rank, .size = {x->size[0]}};
     TC_TRY(check_channels(c, &p, &d.size[1]));
+    for (int k = 0; k < n; k++)
+        if (tc_sym_is_int(x->size[2 + k], 0) && !tc_sym_is_int(x->size[0], 0) && !tc_sym_is_int(x->size[1], 0))
+            return tc_sh_fail(c, "Only zero batch or zero channel inputs are supported");
     for (int k = 0; k < n; k++) {
         TC_TRY(result_size(c, &p, k, &d.size[2 + k]));
         if (tc_sym_is_int(w->size[2 + k], 0)) return tc_sh_fail(c, "kernel size should be greater than zero");

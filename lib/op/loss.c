@@ -19,7 +19,8 @@ static tc_status check_nll(tc_shape_ctx *c, int self, int target, int weight, tc
     TC_TRY(tc_sh_need_tensor(c, target));
     const tc_meta *x = tc_sh_meta(c, self), *t = tc_sh_meta(c, target), *w = tc_sh_meta(c, weight);
     if (x->rank == 0) return tc_sh_fail(c, "input tensor should be 1D or 2D");
-    if (t->dtype != TC_I64 && t->dtype != TC_U8) return tc_sh_fail(c, "expected scalar type Long but found %s", tc_dtypes[t->dtype].torch);
+    const bool bytes = t->dtype == TC_U8 && !strstr(tc_op_schema(c->op)->name, "2d");
+    if (t->dtype != TC_I64 && !bytes) return tc_sh_fail(c, "expected scalar type Long but found %s", tc_dtypes[t->dtype].torch);
     int cls = x->rank == 1 ? 0 : 1;
     *per_sample = tc_dims_reduced(c, x, (uint64_t)1 << cls, false);
     bool ok = t->rank == per_sample->rank || (x->rank == 1 && t->rank == 1 && tc_sh_same(c, t->size[0], tc_sym_int(tc_sh_sym(c), 1)));
@@ -573,12 +574,22 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
     if (t->meta.dtype != TC_I64)
         return tc_error(TC_CONTENT, "%s: expected scalar type Long but found %s", tc_op_name(n->op), tc_dtypes[t->meta.dtype].torch);
     if (t->meta.rank > 1) return tc_error(TC_CONTENT, "%s: multi_margin_loss: target tensor should be 1-D", tc_op_name(n->op));
+    if (!tc_is_float(x->meta.dtype))
+        return tc_error(TC_CONTENT, "NotImplementedError: %s: \"multi_margin_loss\" not implemented for '%s'", tc_op_name(n->op),
+                        tc_dtypes[x->meta.dtype].torch);
+    if (w && w->meta.dtype != x->meta.dtype)
+        return tc_error(TC_CONTENT, "%s: expected scalar type %s but found %s", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch,
+                        tc_dtypes[w->meta.dtype].torch);
     bool single = x->meta.rank < 2, scalar = single && t && t->meta.rank == 0;
     if (x->meta.rank == 0) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0), t = tc_emit_call(e, "aten::reshape", "vI", t, (int64_t[]){1}, 1);
     if (!x || !t) return tc_e_done(e);
     if (x->meta.rank != 2 || t->meta.rank != 1) return tc_error(TC_CONTENT, "%s: inconsistent target size", tc_op_name(n->op));
     if (!tc_e_pin(e, n, x->meta.size[1], &classes)) return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of classes", tc_op_name(n->op));
+    const tc_sym same = tc_sym_op(tc_e_sym(e), TC_S_EQ, x->meta.size[0], t->meta.size[0], NULL);
+    if (!tc_e_guard(e, n, same)) return refuse(n, "inconsistent target size");
+    if (w && (w->meta.rank != 1 || !tc_e_guard(e, n, tc_sym_op(tc_e_sym(e), TC_S_EQ, w->meta.size[0], x->meta.size[1], NULL))))
+        return refuse(n, "inconsistent weight size, expected as many weights as classes");
     tc_value *i = tc_emit_call(e, "aten::unsqueeze", "vi", t, (int64_t)1), *at = tc_emit_call(e, "aten::gather", "viv", x, (int64_t)1, i);
     tc_value *z = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_sub(e, x, at), tc_arg_float(n, 3)), (int64_t)0);
     if (p == 2) z = tc_e_mul(e, z, z);

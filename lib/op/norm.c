@@ -521,6 +521,8 @@ static tc_status decompose_batch_norm_with_update(tc_emit *e, const tc_node *n) 
     for (int i = 3; i < 5; i++) tc_emit_result(e, i + 1, tc_emit_out(y, i));
     return tc_e_done(e);
 }
+/* The running statistics of an instance norm may have any type: they are computed with, and updated, in this one. */
+static tc_dtype stats_type(const tc_node *n) { return (tc_arg_meta(n, 1) ? tc_arg_meta(n, 1) : tc_arg_meta(n, 0))->dtype; }
 /* input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn */
 static tc_status decompose_instance_norm(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
@@ -534,9 +536,10 @@ static tc_status decompose_instance_norm(tc_emit *e, const tc_node *n) {
     if (!own && !stats)
         return tc_error(TC_CONTENT, "%s: Expected running_mean and running_var to be defined when use_input_stats is false", tc_op_name(n->op));
     if (!own) {
+        const tc_dtype type = stats_type(n);
         tc_emit_result(e, 0,
-                       tc_emit_call(e, "aten::_native_batch_norm_legit_no_training", "aaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3],
-                                    &n->args[4], &n->args[6], &n->args[7]));
+                       tc_emit_call(e, "aten::_native_batch_norm_legit_no_training", "aaavvaa", &n->args[0], &n->args[1], &n->args[2],
+                                    tc_e_cast(e, tc_arg_value(n, 3), type), tc_e_cast(e, tc_arg_value(n, 4), type), &n->args[6], &n->args[7]));
         return tc_e_done(e);
     }
     int64_t channels;
@@ -548,7 +551,9 @@ static tc_status decompose_instance_norm(tc_emit *e, const tc_node *n) {
     }
     TC_TRY(check_sampled(n, x));
     tc_symctx *s = tc_e_sym(e);
-    if (!tc_sym_const_int(x->meta.size[1], &channels)) { /* group_norm takes a literal number of groups */
+    bool empty = false;
+    for (int d = 0; d < x->meta.rank; d++) empty |= tc_sym_is_int(x->meta.size[d], 0);
+    if (!tc_sym_const_int(x->meta.size[1], &channels) || empty) { /* group_norm takes a literal number of groups, and elements */
         tc_sym planes[TC_MAX_RANK];
         tc_value *per[2];
         for (int d = 0; d < x->meta.rank; d++) planes[d] = x->meta.size[d];
@@ -575,7 +580,6 @@ static tc_status shape_instance_norm(tc_shape_ctx *c) {
 }
 static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *per[4];
-    const tc_dtype type = tc_arg_meta(n, 1) ? tc_arg_meta(n, 1)->dtype : x->meta.dtype; /* the statistics may have any type */
     tc_sym size[TC_MAX_RANK], apart[2];
     const int64_t first = 0;
     TC_TRY(check_sampled(n, x));
@@ -586,7 +590,7 @@ static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n
     size[1] = tc_sym_mul(tc_e_sym(e), batch, size[1]);
     for (int i = 0; i < 4; i++) {
         tc_value *v = tc_arg_value(n, i + 1);
-        if (i > 1) v = tc_e_cast(e, v, type);
+        if (i > 1) v = tc_e_cast(e, v, stats_type(n));
         per[i] = v ? tc_emit_call(e, "aten::repeat", "vS", v, &batch, 1) : NULL;
     }
     tc_value *y =
@@ -594,8 +598,8 @@ static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n
                      per[0], per[1], per[2], per[3], 1, &n->args[5], &n->args[6]);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", y, x->meta.size, x->meta.rank));
     for (int i = 1; i < 3; i++) {
-        tc_value *stat = tc_e_cast(e, tc_emit_call(e, "aten::view", "vS", tc_emit_out(y, i + 2), apart, 2), tc_arg_meta(n, i + 2)->dtype);
-        tc_emit_result(e, i, tc_emit_call(e, "aten::mean.dim", "vIb", stat, &first, 1, 0));
+        tc_value *stat = tc_emit_call(e, "aten::view", "vS", tc_emit_out(y, i + 2), apart, 2);
+        tc_emit_result(e, i, tc_e_cast(e, tc_emit_call(e, "aten::mean.dim", "vIb", stat, &first, 1, 0), tc_arg_meta(n, i + 2)->dtype));
     }
     return tc_e_done(e);
 }

@@ -86,6 +86,8 @@ static tc_status shape_border_pad(tc_shape_ctx *c) {
     int n = tc_sh_ints(c, 1, pad, 2 * TC_MAX_RANK), dims = wraps(c->op) ? n / 2 : name[strcspn(name, "0123456789")] - '0';
     if (n != 2 * dims) return tc_sh_fail(c, "padding size is expected to be %d, but got: %d", 2 * dims, n);
     if (m->rank != dims + 1 && m->rank != dims + 2) return tc_sh_fail(c, "Expected %dD or %dD (batch mode) tensor", dims + 1, dims + 2);
+    if (!wraps(c->op) && tc_sym_is_int(m->size[m->rank - dims - 1], 0))
+        return tc_sh_fail(c, "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other non-zero dimensions", dims + 1, dims + 2);
     for (int k = 0; k < 2 * dims; k++) {
         int64_t p, size;
         int at_dim = m->rank - 1 - k / 2;

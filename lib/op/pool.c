@@ -141,6 +141,13 @@ static tc_status shape_avg_pool(tc_shape_ctx *c) {
     TC_TRY(read_window(c, 1, false, &w));
     if (c->nargs > 6 && tc_sh_given(c, 6) && tc_sh_const(c, 6) == 0) return tc_sh_fail(c, "divisor must be not zero");
     TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
+    for (int k = 0; w.n == 3 && k < 3; k++) { /* PyTorch's demands this of the input without its padding */
+        const tc_sym size = tc_sh_meta(c, 0)->size[d.rank - 3 + k];
+        int64_t have;
+        if (tc_sym_const_int(size, &have) && have < w.kernel[k])
+            return tc_sh_fail(c, "input image smaller than kernel size: %lld and %lld in dimension %d", (long long)have, (long long)w.kernel[k],
+                              d.rank - 3 + k);
+    }
     return windows_out(c, &d, w.n < 3);
 }
 /* The gradient of a pool: in the memory format of self, except for most of three dimensions. */
@@ -509,10 +516,10 @@ static tc_status decompose_avg_pool1d(tc_emit *e, const tc_node *n) {
 static tc_status decompose_adaptive_avg(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     int dims = spatial(n->op);
-    if (x->meta.rank != dims + 1 && x->meta.rank != dims + 2)
-        return tc_error(TC_CONTENT, "%s: Expected %dD or %dD tensor, but got %dD", tc_op_name(n->op), dims + 1, dims + 2, x->meta.rank);
     bool ones = true;
     for (int k = 0; k < n->args[1].n; k++) ones &= tc_sym_is_int(n->args[1].syms[k], 1);
+    if (x->meta.rank != dims + 1 && x->meta.rank != dims + 2 && (!ones || dims == 1 || x->meta.rank < dims)) /* a mean takes more dimensions */
+        return tc_error(TC_CONTENT, "%s: Expected %dD or %dD tensor, but got %dD", tc_op_name(n->op), dims + 1, dims + 2, x->meta.rank);
     if (ones && dims != 1) { /* the mean of all elements; as PyTorch's, with the strides of channels-last in two dimensions */
         int64_t all[] = {-1, -2, -3};
         tc_value *y = tc_emit_call(e, "aten::mean.dim", "vIb", x, all, dims, 1);

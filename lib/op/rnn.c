@@ -100,7 +100,29 @@ static tc_value *enter_projected(tc_emit *e, tc_value *x, tc_value *h0, tc_value
     return tc_emit_call(e, "aten::cat", "Vi", (tc_value *[]){x, columns}, 2, (int64_t)2);
 }
 
+/* The input, hidden states (argument 1, a list for lstm) and parameters from argument `from` on have one type. Under autocast, which casts operands of
+ * products, the state of a GRU stays float32. */
+static tc_status one_type(tc_shape_ctx *c, int from) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_dtype d = tc_sh_meta(c, 0)->dtype;
+    for (int i = 1; i < c->nargs; i = i < from ? from : i + 1) {
+        int n = 1;
+        const tc_meta *one = tc_sh_meta(c, i), **m = one ? &one : c->args[i].kind == TC_A_VALUES ? tc_sh_tensors(c, i, &n) : NULL;
+        const bool wider = i == 1 && one && is_16_bit(d) && one->dtype == TC_F32 && !strncmp(tc_op_schema(c->op)->name, "gru", 3);
+        for (int k = 0; m && k < n && !wider; k++)
+            if (m[k] && m[k]->dtype != d)
+                return tc_sh_fail(c, "expected m1 and m2 to have the same dtype, but got: %s != %s", tc_dtypes[d].torch,
+                                  tc_dtypes[m[k]->dtype].torch);
+    }
+    return NULL;
+}
 /* input, hx (a list of two for lstm), params, has_biases, num_layers, dropout, train, bidirectional, batch_first */
+static tc_status shape_network(tc_shape_ctx *c) {
+    TC_TRY(one_type(c, 2));
+    const tc_meta *x = tc_sh_meta(c, 0);
+    if (x->rank == 3 && !tc_sh_not_zero(c, x->size[tc_sh_bool(c, 8)])) return tc_sh_fail(c, "Expected sequence length to be larger than 0 in RNN");
+    return tc_shape_decomposed(c);
+}
 static tc_status decompose_network(tc_emit *e, const tc_node *n) {
     int mode = mode_of(n), directions = tc_arg_bool(n, 7) ? 2 : 1, per = tc_arg_bool(n, 3) ? 4 : 2;
     int64_t layers = tc_arg_int(n, 4), hidden;
@@ -188,6 +210,19 @@ static cell step(tc_emit *e, int mode, int64_t hidden, tc_value *x, tc_value *h,
     return s;
 }
 /* input, hx (a list of two for lstm), w_ih, w_hh, b_ih, b_hh */
+static tc_status shape_cell(tc_shape_ctx *c) {
+    TC_TRY(one_type(c, 2));
+    int n = 1;
+    const tc_meta *x = tc_sh_meta(c, 0), *w = tc_sh_meta(c, 3), *one = tc_sh_meta(c, 1), **h = one ? &one : tc_sh_tensors(c, 1, &n);
+    if (x->rank != 2) return tc_sh_fail(c, "Expected input to be 2D, got %dD", x->rank);
+    for (int k = 0; k < n; k++) {
+        if (!h[k] || !w || w->rank != 2) continue;
+        if (h[k]->rank != 2) return tc_sh_fail(c, "Expected 2D hidden%d (batch x hidden_size), but got %dD tensor", k, h[k]->rank);
+        if (!tc_sh_same(c, x->size[0], h[k]->size[0])) return tc_sh_fail(c, "Input batch size doesn't match hidden%d batch size", k);
+        if (!tc_sh_same(c, w->size[1], h[k]->size[1])) return tc_sh_fail(c, "hidden%d has inconsistent hidden_size", k);
+    }
+    return tc_shape_decomposed(c);
+}
 static tc_status decompose_cell(tc_emit *e, const tc_node *n) {
     int mode = mode_of(n);
     bool lstm = mode == TC_RNN_LSTM;
@@ -280,12 +315,12 @@ static tc_status decompose_layer_backward(tc_emit *e, const tc_node *n) {
         .schema =                                                                                                                                  \
             "aten::" name ".input(Tensor input, " states                                                                                           \
             " hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> " results, \
-        .shape = tc_shape_decomposed, .decompose = decompose_network, .samples = sample, .doc = text                                               \
+        .shape = shape_network, .decompose = decompose_network, .samples = sample, .doc = text                                                     \
     }
 #define CELL(name, states, results, text)                                                                                                         \
     {                                                                                                                                             \
         .schema = "aten::" name "_cell(Tensor input, " states " hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> " results, \
-        .shape = tc_shape_decomposed, .decompose = decompose_cell, .doc = text                                                                    \
+        .shape = shape_cell, .decompose = decompose_cell, .doc = text                                                                             \
     }
 const tc_op tc_ops_rnn[] = {
     {.schema = "aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool "

@@ -26,10 +26,11 @@ class RNNBase(Module):
         directions = 2 if bidirectional else 1
         if isinstance(dropout, bool) or not 0 <= dropout <= 1:
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
-        if not isinstance(hidden_size, int):
-            raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
-        if hidden_size <= 0:
-            raise ValueError("hidden_size must be greater than zero")
+        for value, kind, name in (bias, bool, "bias"), (batch_first, bool, "batch_first"), (input_size, int, "input_size"), (hidden_size, int, "hidden_size"):
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+            if kind is int and value <= 0:
+                raise ValueError(f"{name} must be greater than zero")
         if num_layers <= 0:
             raise ValueError("num_layers must be greater than zero")
         if proj_size < 0:
@@ -75,8 +76,13 @@ class RNNBase(Module):
             init.uniform_(weight, -stdv, stdv)
 
     def check_input(self, input, batch_sizes=None):
-        if input.dim() not in (2, 3):
-            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        weight = self._flat_weights[0].dtype
+        if input.dtype != weight and not torch.is_autocast_enabled("cpu"):
+            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight}). "
+                             f"Convert input: input.to({weight}), or convert model: model.to({input.dtype})")
+        rank = 3 if batch_sizes is None else 2
+        if input.dim() != rank:
+            raise RuntimeError(f"input must have {rank} dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
             raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}")
 
@@ -105,7 +111,8 @@ class RNNBase(Module):
         if not isinstance(input, torch.Tensor):
             out, states = __import__("torch.nn.utils.rnn").run_packed(self, op, input, None if hx is None else [hx])
             return out, states[0]
-        self.check_input(input)
+        if input.dim() not in (2, 3):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
         if not batched:
@@ -116,6 +123,7 @@ class RNNBase(Module):
                 hx = hx.unsqueeze(1)
         elif hx is not None and hx.dim() != 3:
             raise RuntimeError(f"For batched 3-D input, hx should also be 3-D but got {hx.dim()}-D tensor")
+        self.check_input(input)
         directions = 2 if self.bidirectional else 1
         want = (self.num_layers * directions, input.size(batch_dim), self.hidden_size)
         if hx is None:
@@ -160,11 +168,14 @@ class LSTM(RNNBase):
         if not isinstance(input, torch.Tensor):
             out, states = __import__("torch.nn.utils.rnn").run_packed(self, _aten.lstm.input, input, None if hx is None else list(hx))
             return out, (states[0], states[1])
-        self.check_input(input)
+        if input.dim() not in (2, 3):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
         if not batched:
             input = input.unsqueeze(batch_dim)
+        if hx is None:
+            self.check_input(input)
         directions = 2 if self.bidirectional else 1
         n = input.size(batch_dim)
         want_h = (self.num_layers * directions, n, self.proj_size if self.proj_size > 0 else self.hidden_size)
@@ -178,6 +189,7 @@ class LSTM(RNNBase):
                                    f"({hx[0].dim()}-D, {hx[1].dim()}-D) tensors")
             if not batched:
                 hx = (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
+            self.check_input(input)
             self._check_hidden(hx[0], want_h, "hidden[0]")
             self._check_hidden(hx[1], want_c, "hidden[1]")
         out, h, c = _aten.lstm.input(input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional,

@@ -303,6 +303,8 @@ def _layer(data, runs, states, backward, call):
 
 def run_packed(module, op, sequence, hx):
     """A recurrent module over a PackedSequence; hx: its states as a list, or None."""
+    if module.mode != "LSTM":  # PyTorch's LSTM leaves this to the operator
+        module.check_input(sequence[0], None if isinstance(sequence, _Padded) else sequence.batch_sizes)
     sequence = _again(sequence)
     if isinstance(sequence, _Padded):
         return _run_padded(module, op, sequence, hx)
