@@ -276,6 +276,14 @@ static tc_status out_channel(tc_lower *l, int result, tc_lv v) {
     tc_affine i = tc_sym_is_int(m->size[0], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, 1);
     return tc_l_out_at(l, result, &i, v, TC_LV_NONE);
 }
+/* In what PyTorch keeps sums and running statistics of dtype d: bfloat16 in bfloat16, rounded at every step, all others exactly. */
+static tc_dtype kept_in(tc_dtype d) { return d == TC_BF16 ? d : TC_F64; }
+/* Of Welford's w: the sum of squares by the number of terms less `fewer`; PyTorch's quotient of two numbers of dtype d. */
+static tc_lv variance(tc_lower *l, tc_lv w, double fewer, tc_dtype d) {
+    tc_dtype kept = kept_in(d);
+    tc_lv terms = tc_l_sub(l, tc_l_part(l, w, 2), tc_l_f(l, TC_F64, fewer));
+    return tc_l_round(l, tc_l_div(l, tc_l_round(l, tc_l_part(l, w, 1), kept), tc_l_round(l, terms, kept)), kept);
+}
 static tc_status lower_batch_norm(tc_lower *l) {
     const tc_node *n = l->node;
     int rm = tc_op_param(n->op, "running_mean"), tr = tc_op_param(n->op, "training"), mo = tc_op_param(n->op, "momentum"),
@@ -288,7 +296,7 @@ static tc_status lower_batch_norm(tc_lower *l) {
         uint64_t over = (((uint64_t)1 << l->result_axes) - 1) & ~(uint64_t)2;
         w = tc_l_reduce(l, TC_R_WELFORD, x, over);
         mean = tc_l_part(l, w, 0);
-        invstd = rstd_of(l, tc_l_div(l, tc_l_part(l, w, 1), tc_l_part(l, w, 2)), eps);
+        invstd = rstd_of(l, tc_l_cast(l, variance(l, w, 0, n->outs[2]->meta.dtype), TC_F64), eps);
     } else {
         mean = channel(l, rm, TC_F64);
         invstd = rstd_of(l, channel(l, rm + 1, TC_F64), eps);
@@ -303,7 +311,7 @@ static tc_status lower_batch_norm(tc_lower *l) {
         TC_TRY(out_channel(l, 1, mean));
         TC_TRY(out_channel(l, 2, invstd));
     }
-    tc_lv momentum = tc_l_in_as(l, mo, TC_F64), remains = tc_l_sub(l, tc_l_f(l, TC_F64, 1), momentum); /* momentum=None: a number of the program */
+    tc_lv momentum = tc_l_in_as(l, mo, TC_F64); /* momentum=None: a number of the program */
     for (int i = 3; i < n->nouts; i++) {
         if (n->outs[i]->kind != TC_V_TENSOR) continue;
         tc_lv old = channel(l, rm + i - 3, TC_F64);
@@ -311,15 +319,14 @@ static tc_status lower_batch_norm(tc_lower *l) {
             TC_TRY(out_channel(l, i, old));
             continue;
         }
-        /* 16-bit statistics: PyTorch rounds the mean, the sum of squares and every later step */
         tc_lv before = tc_l_cast(l, old, TC_F64);
-        tc_dtype kept = n->outs[i]->meta.dtype;
-        if (tc_dtype_compute(kept) == kept) kept = TC_F64;
-        tc_lv now = tc_l_round(l, tc_l_part(l, w, i == 3 ? 0 : 1), kept), rest = tc_l_cast(l, tc_l_part(l, w, 2), tc_dtype_compute(kept));
-        if (i == 4) now = tc_l_round(l, tc_l_div(l, now, tc_l_sub(l, rest, tc_l_f(l, tc_dtype_compute(kept), 1))), kept);
-        now = tc_l_round(l, tc_l_mul(l, tc_l_round(l, momentum, kept), now), kept);
-        old = tc_l_round(l, tc_l_mul(l, tc_l_round(l, remains, kept), tc_l_cast(l, old, kept)), kept);
-        now = tc_l_cast(l, tc_l_add(l, now, old), TC_F64);
+        tc_dtype kept = kept_in(n->outs[i]->meta.dtype);
+        tc_lv share = tc_l_cast(l, tc_l_round(l, momentum, kept), TC_F64), remains = tc_l_round(l, tc_l_sub(l, tc_l_f(l, TC_F64, 1), share), kept);
+        tc_lv now = tc_l_cast(l, i == 3 ? tc_l_round(l, tc_l_part(l, w, 0), kept) : variance(l, w, 1, kept), TC_F64);
+        now = tc_l_mul(l, share, now);
+        if (i == 3) now = tc_l_cast(l, tc_l_round(l, now, kept), TC_F64);
+        old = tc_l_round(l, tc_l_mul(l, remains, tc_l_cast(l, old, tc_dtype_compute(kept))), kept);
+        now = tc_l_add(l, now, tc_l_cast(l, old, TC_F64));
         tc_lv some = tc_l_op2(l, TC_X_GT, tc_l_part(l, w, 2), tc_l_f(l, TC_F64, 0)); /* an empty batch changes nothing */
         TC_TRY(out_channel(l, i, tc_l_where(l, some, now, before)));
     }

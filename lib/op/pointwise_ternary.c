@@ -153,8 +153,18 @@ static tc_status clamp_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, i
 static tc_status grad_clamp(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 1, 2); }
 static tc_status grad_clamp_min(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 1, 0); }
 static tc_status grad_clamp_max(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 0, 1); }
+/* g (1 - weight), in PyTorch's order of operations: visible in 16 bits */
+static tc_value *times_rest(tc_emit *e, tc_value *g, const tc_node *n) {
+    tc_value *w = tc_arg_value(n, 2);
+    if (w && w->kind == TC_V_TENSOR) return tc_e_mul(e, g, tc_emit_call(e, "aten::rsub.Scalar", "vi", w, (int64_t)1));
+    if (w || n->args[2].is_sym) return tc_e_sub(e, g, times(e, g, n, 2));
+    tc_scalar s = tc_arg_scalar(n, 2);
+    if (s.kind == TC_KIND_COMPLEX) s.re = 1 - s.re, s.im = -s.im;
+    else s = tc_scalar_float(1 - tc_scalar_to_double(s));
+    return tc_emit_call(e, "aten::mul.Tensor", "vz", g, s);
+}
 static tc_status grad_lerp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (tc_emit_wants_grad(e, n, 0)) give(e, n, 0, tc_e_sub(e, conjugate(e, gs[0]), times(e, conjugate(e, gs[0]), n, 2)));
+    if (tc_emit_wants_grad(e, n, 0)) give(e, n, 0, times_rest(e, conjugate(e, gs[0]), n));
     if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, times(e, conjugate(e, gs[0]), n, 2));
     if (tc_emit_wants_grad(e, n, 2)) give(e, n, 2, tc_e_mul(e, conjugate(e, gs[0]), args2(e, "aten::sub.Tensor", n, 1, 0)));
     return tc_e_done(e);

@@ -166,6 +166,10 @@ EOF
     holds 4xf32=1.5,0.7,-2.25,3 "torch.equal(torch.special.xlogy(x.bfloat16(), 0.7), torch.tensor([-0.53515625, -0.25, 0.8046875, -1.0703125]).bfloat16())"
     holds 4xf32=-2.90625,-0.984375,-1.9296875,-0.373046875 "torch.addbmm(y[:1, None], z, z + 0.7, beta=.6, alpha=.2)[0, 0].float() == 0.0458984375" \
         "y = x.bfloat16()" "z = y[:, None, None]"
+    for t in "bfloat16(), 0.3, 0.1494140625, 1.6015625, 19.625" "half(), 0.15, 0.14892578125, 1.6513671875, 10.96875"; do # running statistics: all of bfloat16
+        holds $x "(r[2] == c).all() & (m == d).all() & (v == e).all()" "z, mo, c, d, e = x.$t" "m, v = z[:1] * 0 + 1.7, z[:1] * 0 + 2.3" \
+            "r = torch.native_batch_norm(z[:, None], None, None, m, v, True, mo, 1e-5)"
+    done
     holds 3xf32=5.4765625,-1.740234375,-1.3505859375 "F.bilinear(y, y, torch.stack([y, y.flip(0), y * y])[None])[0].float() == -0.1295166015625" "y = x.half()"
 }
 
@@ -177,6 +181,8 @@ EOF
         "y += [F.binary_cross_entropy_with_logits(a, c.sigmoid(), h[:3].detach().abs()), F.batch_norm(a, None, None, b[0], b[1], True)]" \
         "g = torch.stack([torch.autograd.grad((t.float() * torch.arange(1, 1 + t.numel()).view_as(t)).sum(), [h])[0] for t in y])" \
         "s = g.double() @ torch.arange(12.).double()"
+    holds 4xf32=7.25,-6.535,8.7578,-3.984 "torch.equal(torch.autograd.grad(y, h, (x * 1.1).half())[0], torch.tensor([5.5859375, -2.154296875, 8.671875, -0.438720703125]).half())" \
+        "h = x.half().requires_grad_()" "y = torch.lerp(h, h.detach() * 0, torch.tensor([0.3, 0.7, 0.1, 0.9]).half())"
     holds 4xf32=-6.5,3,2.5,1 "torch.equal(g, torch.tensor([-2.099609375, -2.80078125, 2.720703125, 1.1796875]).half())" "h = x.half().requires_grad_()" \
         "y = F.interpolate(h[None, None], scale_factor=1.7, mode='linear', align_corners=True)" "(g,) = torch.autograd.grad((y * x.new_tensor([0.7, -7, 1, 3, 0.2, 1.1])).sum(), [h])"
 }
