@@ -17,11 +17,7 @@ tc_meta tc_meta_make(tc_arena *a, tc_dtype dtype, int rank, const tc_sym *size, 
     return m;
 }
 
-tc_sym tc_meta_numel(tc_symctx *c, const tc_meta *m) {
-    tc_sym n = tc_sym_int(c, 1);
-    for (int i = 0; i < m->rank; i++) n = tc_sym_mul(c, n, m->size[i]);
-    return n;
-}
+tc_sym tc_meta_numel(tc_symctx *c, const tc_meta *m) { return tc_sym_product(c, m->size, m->rank); }
 
 static const tc_sym *import_all(tc_program *p, const tc_program *from, const tc_sym *s, int n) {
     if (!s || !n) return NULL;

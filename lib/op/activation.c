@@ -251,7 +251,7 @@ static tc_status decompose_prelu(tc_emit *e, const tc_node *n) {
     if (!single) {
         if (x->meta.rank == 0) return tc_error(TC_CONTENT, "aten.prelu: Not allow zero-dim input tensor.");
         tc_sym channels = x->meta.rank > 1 ? x->meta.size[1] : tc_sym_int(c, 1);
-        if (tc_sym_known(c, tc_sym_op(c, TC_S_EQ, channels, w->meta.size[0], NULL)) == 0) {
+        if (tc_sym_differ(c, channels, w->meta.size[0])) {
             int64_t a = 0, b = 0;
             tc_sym_const_int(w->meta.size[0], &a);
             tc_sym_const_int(channels, &b);
@@ -292,9 +292,9 @@ static tc_status decompose_glu_backward(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status check_slopes(const tc_node *n, double lo, double hi) {
-    if (lo > hi) return tc_error(TC_CONTENT, "%s: Lower bound should be less than or equal to the upper bound", tc_op_name(n->op));
+    if (lo > hi) return tc_e_refuse(n, "Lower bound should be less than or equal to the upper bound");
     if (isfinite(lo) && isfinite(hi)) return NULL;
-    return tc_error(TC_CONTENT, "%s: bounds must be finite, got %g and %g", tc_op_name(n->op), lo, hi);
+    return tc_e_refuse(n, "bounds must be finite, got %g and %g", lo, hi);
 }
 /* In training the slope is random, else it is the mean of its bounds. */
 static tc_status decompose_rrelu(tc_emit *e, const tc_node *n) {

@@ -7,8 +7,6 @@
 #include "op/attention_choice.h"
 #include "op/shape.h"
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
-
 /* heads of k or v repeated to those of q */
 static tc_value *repeat_heads(tc_emit *e, tc_value *v, tc_sym heads) {
     tc_symctx *s = tc_e_sym(e);
@@ -37,21 +35,19 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
     if (!a.q || !a.k || !a.v) return tc_error(TC_CONTENT, "TypeError: %s: query, key and value must be tensors", tc_op_name(n->op));
     int r = a.q->meta.rank;
     if (a.q->meta.dtype != a.k->meta.dtype || a.q->meta.dtype != a.v->meta.dtype)
-        return tc_error(
-            TC_CONTENT,
-            "%s: Expected query, key, and value to have the same dtype, but got query.dtype: %s key.dtype: %s and value.dtype: %s instead.",
-            tc_op_name(n->op), tc_dtypes[a.q->meta.dtype].torch, tc_dtypes[a.k->meta.dtype].torch, tc_dtypes[a.v->meta.dtype].torch);
+        return tc_e_refuse(
+            n, "Expected query, key, and value to have the same dtype, but got query.dtype: %s key.dtype: %s and value.dtype: %s instead.",
+            tc_dtypes[a.q->meta.dtype].torch, tc_dtypes[a.k->meta.dtype].torch, tc_dtypes[a.v->meta.dtype].torch);
     if (r < 2 || a.k->meta.rank < 2 || a.v->meta.rank < 2)
-        return tc_error(TC_CONTENT,
-                        "%s: Expected query, key, and value to all be at least 2 dimensional, but got query.dim(): %d, key.dim(): %d and "
-                        "value.dim(): %d instead.",
-                        tc_op_name(n->op), r, a.k->meta.rank, a.v->meta.rank);
-    if (a.mask && a.causal) return refuse(n, "Explicit attn_mask should not be set when is_causal=True");
+        return tc_e_refuse(n,
+                           "Expected query, key, and value to all be at least 2 dimensional, but got query.dim(): %d, key.dim(): %d and "
+                           "value.dim(): %d instead.",
+                           r, a.k->meta.rank, a.v->meta.rank);
+    if (a.mask && a.causal) return tc_e_refuse(n, "Explicit attn_mask should not be set when is_causal=True");
     if (a.mask && a.mask->meta.dtype != TC_BOOL && a.mask->meta.dtype != a.q->meta.dtype && a.mask->meta.dtype != TC_F32)
-        return tc_error(
-            TC_CONTENT,
-            "%s: Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: %s and  query.dtype: %s instead.",
-            tc_op_name(n->op), tc_dtypes[a.mask->meta.dtype].torch, tc_dtypes[a.q->meta.dtype].torch);
+        return tc_e_refuse(
+            n, "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: %s and  query.dtype: %s instead.",
+            tc_dtypes[a.mask->meta.dtype].torch, tc_dtypes[a.q->meta.dtype].torch);
     if (a.gqa && (r < 3 || a.k->meta.rank < 3 || a.v->meta.rank < 3))
         return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [-2, 1], but got -3)", tc_op_name(n->op));
     if (a.gqa) a.k = repeat_heads(e, a.k, a.q->meta.size[r - 3]), a.v = repeat_heads(e, a.v, a.q->meta.size[r - 3]);
@@ -99,7 +95,7 @@ static bool repeats(const attention *a, tc_sym x, tc_sym y) {
     if (x == y) return false;
     int64_t lo, most[2], seen[2];
     tc_sym_range(p->sym, x, &lo, &most[0]), tc_sym_range(p->sym, y, &lo, &most[1]);
-    if (most[0] == 1 || most[1] == 1 || tc_sym_known(p->sym, tc_sym_op(p->sym, TC_S_EQ, x, y, NULL)) == 0) return true;
+    if (most[0] == 1 || most[1] == 1 || tc_sym_differ(p->sym, x, y)) return true;
     return tc_program_example(p, x, &seen[0]) && tc_program_example(p, y, &seen[1]) && seen[0] != seen[1];
 }
 /* Why the kernel cannot compute it; NULL: it can. Other cases are decomposed. */
@@ -132,7 +128,7 @@ static tc_status decompose_attention(tc_emit *e, const tc_node *n) {
     if (a.gqa) {
         int64_t h, hk;
         if (tc_sym_const_int(a.q->meta.size[1], &h) && tc_sym_const_int(a.k->meta.size[1], &hk) && (hk == 0 || h % hk))
-            return refuse(n, "Number of heads in key and value must divide the number of heads in query");
+            return tc_e_refuse(n, "Number of heads in key and value must divide the number of heads in query");
         if (a.k->meta.size[1] != a.v->meta.size[1]) /* the kernel reads a head of k and v for the same queries */
             a.k = repeat_heads(e, a.k, a.q->meta.size[1]), a.v = repeat_heads(e, a.v, a.q->meta.size[1]);
     }

@@ -6,7 +6,6 @@
  *                 -r / (l (l + r)) f[i-1] + (r - l) / (l r) f[i] + l / (r (l + r)) f[i+1] */
 #include "op/shape.h"
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static tc_value *slice(tc_emit *e, tc_value *v, int d, int64_t start, int64_t end) {
     return tc_emit_call(e, "aten::slice.Tensor", "viii", v, (int64_t)d, start, end);
 }
@@ -26,8 +25,7 @@ static tc_status steps(tc_emit *e, const tc_node *n, tc_value *y, tc_value *x, i
     int rank = y->meta.rank;
     tc_sym size[TC_MAX_RANK];
     if (x->meta.rank == 1) {
-        if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[0], y->meta.size[d], NULL)) == 0)
-            return refuse(n, "There must be one `x` value for each sample point");
+        if (tc_sym_differ(s, x->meta.size[0], y->meta.size[d])) return tc_e_refuse(n, "There must be one `x` value for each sample point");
         for (int k = 0; k < rank; k++) size[k] = k == d ? x->meta.size[0] : tc_sym_int(s, 1);
         x = tc_emit_call(e, "aten::reshape", "vS", x, size, rank);
     } else {
@@ -53,10 +51,10 @@ static tc_status decompose_trapezoid(tc_emit *e, const tc_node *n) {
         return tc_e_done(e);
     }
     if (y->meta.dtype == TC_BOOL || (x && x->meta.dtype == TC_BOOL))
-        return refuse(n, "received a bool input for `x` or `y`, but bool is not supported");
+        return tc_e_refuse(n, "received a bool input for `x` or `y`, but bool is not supported");
     if (!at_x && n->args[1].kind == TC_A_SCALAR && !n->args[1].is_sym &&
         (n->args[1].scalar.kind == TC_KIND_BOOL || n->args[1].scalar.kind == TC_KIND_COMPLEX))
-        return refuse(n, "Currently, we only support dx as a real number.");
+        return tc_e_refuse(n, "Currently, we only support dx as a real number.");
     if (x) TC_TRY(steps(e, n, y, x, d, &dx));
     if (!running && !x) {
         tc_value *ends = tc_e_add(e, tc_emit_call(e, "aten::select.int", "vii", y, (int64_t)d, (int64_t)0),
@@ -140,13 +138,13 @@ static tc_status dims_of(const tc_node *n, int arg, int rank, int *out, int *out
     int64_t list[TC_MAX_RANK];
     bool all = tc_arg_is_none(n, arg), many = n->args[arg].kind == TC_A_INTS;
     int count = all ? rank : many ? n->args[arg].n : 1;
-    if (count > rank) return refuse(n, "torch.gradient expected dim to have at most as many entries as the input has dimensions");
+    if (count > rank) return tc_e_refuse(n, "torch.gradient expected dim to have at most as many entries as the input has dimensions");
     if (many) tc_arg_ints(n, arg, list, TC_MAX_RANK);
     else if (!all) list[0] = tc_arg_int(n, arg);
     for (int k = 0; k < count; k++) {
         out[k] = k;
         if (!all) TC_TRY(wrap(n, list[k], rank, &out[k]));
-        if (seen >> out[k] & 1) return tc_error(TC_CONTENT, "%s: dim %d appears multiple times in the list of dims", tc_op_name(n->op), out[k]);
+        if (seen >> out[k] & 1) return tc_e_refuse(n, "dim %d appears multiple times in the list of dims", out[k]);
         seen |= UINT64_C(1) << out[k];
     }
     *out_n = count;
@@ -158,23 +156,22 @@ static tc_status decompose_gradient(tc_emit *e, const tc_node *n) {
     const tc_arg *sp = n->nargs == 4 ? &n->args[1] : NULL;
     int64_t order = tc_arg_int(n, n->nargs - 1), size;
     int d[TC_MAX_RANK], count = 0;
-    if (f->meta.dtype == TC_U8) return refuse(n, "torch.gradient does not support uint8 input.");
+    if (f->meta.dtype == TC_U8) return tc_e_refuse(n, "torch.gradient does not support uint8 input.");
     TC_TRY(dims_of(n, n->nargs - 2, f->meta.rank, d, &count));
     bool tensors = sp && sp->kind == TC_A_VALUES, list = sp && !tensors && sp->kind != TC_A_SCALAR && sp->kind != TC_A_INT && sp->kind != TC_A_NONE;
     if ((tensors || list) && sp->n != count)
-        return tc_error(TC_CONTENT,
-                        "%s: torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = %d', "
-                        "since dim argument was not given, but got a list of length %d",
-                        tc_op_name(n->op), count, sp->n);
-    if (order != 1 && order != 2) return refuse(n, "torch.gradient only supports edge_order=1 and edge_order=2.");
+        return tc_e_refuse(n,
+                           "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = %d', "
+                           "since dim argument was not given, but got a list of length %d",
+                           count, sp->n);
+    if (order != 1 && order != 2) return tc_e_refuse(n, "torch.gradient only supports edge_order=1 and edge_order=2.");
     for (int k = 0; k < count; k++) {
         if (tc_sym_const_int(f->meta.size[d[k]], &size) && size <= order)
-            return refuse(n, "torch.gradient expected each dimension size to be at least edge_order+1");
+            return tc_e_refuse(n, "torch.gradient expected each dimension size to be at least edge_order+1");
         tc_value *x = tensors ? sp->values[k] : NULL;
         if (x && x->meta.rank != 1)
-            return tc_error(TC_CONTENT,
-                            "%s: torch.gradient expected each element of spacing to have one dimension, but got an element with %d dimensions!",
-                            tc_op_name(n->op), x->meta.rank);
+            return tc_e_refuse(n, "torch.gradient expected each element of spacing to have one dimension, but got an element with %d dimensions!",
+                               x->meta.rank);
         double h = 1;
         if (list) h = sp->kind == TC_A_FLOATS ? sp->floats[k] : 1;
         else if (sp && !tensors && sp->kind != TC_A_NONE) h = tc_arg_float(n, 1);

@@ -221,8 +221,7 @@ static tc_status onto_targets(tc_program *p, const tc_op *op, const tc_arg *args
         if (r >= nouts) break;
         const tc_meta *to = &args[i].value->meta;
         bool same = outs[r].meta.rank == to->rank;
-        for (int d = 0; same && d < to->rank; d++)
-            same = tc_sym_known(p->sym, tc_sym_op(p->sym, TC_S_EQ, outs[r].meta.size[d], to->size[d], NULL)) != 0;
+        for (int d = 0; same && d < to->rank; d++) same = !tc_sym_differ(p->sym, outs[r].meta.size[d], to->size[d]);
         /* views in place (squeeze_, t_, ...) change the shape of their tensor, as resize_ does; everything else writes into it */
         if (s->inplace && tc_op_schema(tc_op_functional(op))->is_view) {
             r++;

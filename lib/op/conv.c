@@ -293,7 +293,7 @@ static tc_value *integer_transposed(tc_emit *e, tc_value *x, tc_value *w, whole 
 static bool other_channels(tc_emit *e, const tc_value *w, const tc_value *b, int64_t groups, bool transposed) {
     tc_symctx *s = tc_e_sym(e);
     tc_sym channels = transposed ? tc_sym_mul(s, w->meta.size[1], tc_sym_int(s, groups)) : w->meta.size[0];
-    return tc_sym_known(s, tc_sym_op(s, TC_S_EQ, b->meta.size[0], channels, NULL)) == 0;
+    return tc_sym_differ(s, b->meta.size[0], channels);
 }
 /* The arguments of aten::convolution behind input, weight and bias. output_padding: NULL is zeros. */
 typedef struct {
@@ -307,8 +307,7 @@ static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, con
     tc_value *w = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
     int64_t *const to[] = {p.stride, p.padding, p.dilation, p.more}, channels = 0;
     for (int i = 0; i < 4; i++)
-        if (a[i]->n != 1 && a[i]->n != p.dims)
-            return tc_error(TC_CONTENT, "%s: expected lists of %d values, got %d", tc_op_name(n->op), p.dims, a[i]->n);
+        if (a[i]->n != 1 && a[i]->n != p.dims) return tc_e_refuse(n, "expected lists of %d values, got %d", p.dims, a[i]->n);
     bool known = x && tc_sym_const_int(given->groups->sym, &p.groups);
     for (int i = 0; i < 4 && known; i++)
         for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(a[i]->syms[a[i]->n == 1 ? 0 : d], &to[i][d]);
@@ -317,14 +316,12 @@ static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, con
     for (int d = 0; d < p.dims; d++)
         if (p.stride[d] < 1 || p.padding[d] < 0 || p.dilation[d] < 1 || p.more[d] < 0 ||
             (transposed && p.more[d] >= p.stride[d] && p.more[d] >= p.dilation[d]))
-            return tc_error(TC_CONTENT, "%s: stride and dilation must be positive, padding not negative, output padding smaller than one of them",
-                            tc_op_name(n->op));
+            return tc_e_refuse(n, "stride and dilation must be positive, padding not negative, output padding smaller than one of them");
     tc_sym expected = transposed ? w->meta.size[0] : tc_sym_mul(tc_e_sym(e), w->meta.size[1], tc_sym_int(tc_e_sym(e), p.groups));
     if (x->meta.dtype != w->meta.dtype ||
         (b && (b->meta.dtype != x->meta.dtype || b->meta.rank != 1 || other_channels(e, w, b, p.groups, transposed))) || p.groups < 1 ||
-        tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, expected, x->meta.size[1], NULL)) == 0 ||
-        (tc_sym_const_int(w->meta.size[0], &channels) && channels % p.groups))
-        return tc_error(TC_CONTENT, "%s: input, weight, bias and groups do not agree in type and channels", tc_op_name(n->op));
+        tc_sym_differ(tc_e_sym(e), expected, x->meta.size[1]) || (tc_sym_const_int(w->meta.size[0], &channels) && channels % p.groups))
+        return tc_e_refuse(n, "input, weight, bias and groups do not agree in type and channels");
     if (transposed) *out = integer_transposed(e, x, w, p);
     else *out = integer_correlate(e, padded(e, x, p.dims, p.padding, p.padding), w, &p);
     int64_t column[2 + MAX_SPATIAL] = {1, -1, 1, 1, 1};
@@ -342,11 +339,10 @@ static tc_status convolve(tc_emit *e, const tc_node *n, tc_value *x, parameters 
     tc_value *w = tc_arg_value(n, 1);
     if (!x || !w) return tc_e_done(e);
     bool single = x->meta.rank == dims + 1;
-    if (w->meta.rank != dims + 2)
-        return tc_error(TC_CONTENT, "%s: weight should have %d dimensions, got %d", tc_op_name(n->op), dims + 2, w->meta.rank);
+    if (w->meta.rank != dims + 2) return tc_e_refuse(n, "weight should have %d dimensions, got %d", dims + 2, w->meta.rank);
     if (!single && x->meta.rank != dims + 2)
-        return tc_error(TC_CONTENT, "%s: Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of %d dimensions",
-                        tc_op_name(n->op), dims + 1, dims + 2, dims, x->meta.rank);
+        return tc_e_refuse(n, "Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of %d dimensions", dims + 1, dims + 2, dims,
+                           x->meta.rank);
     if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     tc_arg zero = ints(e, (int64_t[]){0, 0, 0}, dims), t = boolean(p.transposed);
     if (!p.output_padding) p.output_padding = &zero;
@@ -370,18 +366,18 @@ static tc_status decompose_conv_padding(tc_emit *e, const tc_node *n) { /* paddi
     tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1);
     int dims = spatial(n);
     int64_t pad[MAX_SPATIAL] = {0}, stride[MAX_SPATIAL], dilation[MAX_SPATIAL], k;
-    if (strcmp(mode, "same") && strcmp(mode, "valid")) return tc_error(TC_CONTENT, "%s: Invalid padding string: '%s'", tc_op_name(n->op), mode);
+    if (strcmp(mode, "same") && strcmp(mode, "valid")) return tc_e_refuse(n, "Invalid padding string: '%s'", mode);
     if (!strcmp(mode, "valid")) {
         tc_arg zero = ints(e, pad, dims);
         return convolve(e, n, x, (parameters){.stride = &n->args[3], .padding = &zero, .dilation = &n->args[5], .groups = &n->args[6]});
     }
-    if (!w || w->meta.rank != dims + 2) return tc_error(TC_CONTENT, "%s: weight should have %d dimensions", tc_op_name(n->op), dims + 2);
+    if (!w || w->meta.rank != dims + 2) return tc_e_refuse(n, "weight should have %d dimensions", dims + 2);
     if (tc_arg_ints(n, 3, stride, MAX_SPATIAL) != dims || tc_arg_ints(n, 5, dilation, MAX_SPATIAL) != dims)
-        return tc_error(TC_CONTENT, "%s: expected stride and dilation to be lists of %d values", tc_op_name(n->op), dims);
+        return tc_e_refuse(n, "expected stride and dilation to be lists of %d values", dims);
     int64_t around[2 * MAX_SPATIAL] = {0};
     bool odd = false;
     for (int d = 0; d < dims; d++) {
-        if (stride[d] != 1) return tc_error(TC_CONTENT, "%s: padding='same' is not supported for strided convolutions", tc_op_name(n->op));
+        if (stride[d] != 1) return tc_e_refuse(n, "padding='same' is not supported for strided convolutions");
         if (!tc_e_pin(e, n, w->meta.size[2 + d], &k)) return tc_error(TC_UNSUPPORTED, "%s: padding='same' with a symbolic kernel", tc_op_name(n->op));
         int64_t total = dilation[d] * (k - 1);
         pad[d] = total / 2;

@@ -9,7 +9,6 @@
 
 #define ATEN(op, fmt, ...) tc_emit_call(e, "aten::" op, fmt, __VA_ARGS__)
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static tc_value *flat(tc_emit *e, tc_value *v) { return v && v->meta.rank == 1 ? v : ATEN("reshape", "vI", v, (int64_t[]){-1}, 1); }
 static tc_value *flat_scalar(tc_emit *e, tc_value *v) { return v && v->meta.rank == 0 ? flat(e, v) : v; }
 static tc_sym numel(tc_emit *e, const tc_value *v) {
@@ -37,10 +36,10 @@ static tc_status decompose_bincount(tc_emit *e, const tc_node *n) { /* self, wei
     tc_sym least = tc_arg_sym(n, 2), size = least;
     int64_t v;
     if (x->meta.rank != 1 || !tc_is_integral(x->meta.dtype) || x->meta.dtype == TC_BOOL)
-        return refuse(n, "bincount only supports 1-d non-negative integral inputs.");
-    if (tc_sym_const_int(least, &v) && v < 0) return refuse(n, "minlength should be >= 0");
-    if (w && (w->meta.rank != 1 || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, w->meta.size[0], x->meta.size[0], NULL)) == 0))
-        return refuse(n, "weights should be 1-d and have the same length as input");
+        return tc_e_refuse(n, "bincount only supports 1-d non-negative integral inputs.");
+    if (tc_sym_const_int(least, &v) && v < 0) return tc_e_refuse(n, "minlength should be >= 0");
+    if (w && (w->meta.rank != 1 || tc_sym_differ(s, w->meta.size[0], x->meta.size[0])))
+        return tc_e_refuse(n, "weights should be 1-d and have the same length as input");
     x = tc_e_cast(e, x, TC_I64);
     if (!x) return tc_e_done(e);
     if (!tc_sym_is_int(x->meta.size[0], 0)) {
@@ -96,16 +95,14 @@ static tc_status range_given(const tc_node *n, int arg, int dims, double *out) {
     const tc_arg *r = &n->args[arg];
     for (int k = 0; k < 2 * dims; k++) out[k] = 0;
     if (r->kind == TC_A_NONE || r->n == 0) return NULL;
-    if (r->kind != TC_A_FLOATS && r->kind != TC_A_INTS) return refuse(n, "range should be a list of numbers");
-    if (r->n != 2 * dims)
-        return tc_error(TC_CONTENT, "%s: for a %d-dimensional histogram range should have %d elements, but got %d", tc_op_name(n->op), dims, 2 * dims,
-                        r->n);
+    if (r->kind != TC_A_FLOATS && r->kind != TC_A_INTS) return tc_e_refuse(n, "range should be a list of numbers");
+    if (r->n != 2 * dims) return tc_e_refuse(n, "for a %d-dimensional histogram range should have %d elements, but got %d", dims, 2 * dims, r->n);
     for (int k = 0; k < r->n; k++) {
         int64_t v = 0;
         if (r->kind == TC_A_INTS) tc_sym_const_int(r->syms[k], &v);
         out[k] = r->kind == TC_A_FLOATS ? r->floats[k] : (double)v;
-        if (!__builtin_isfinite(out[k])) return refuse(n, "range is not finite");
-        if (k % 2 && out[k - 1] > out[k]) return refuse(n, "min should not exceed max");
+        if (!__builtin_isfinite(out[k])) return tc_e_refuse(n, "range is not finite");
+        if (k % 2 && out[k - 1] > out[k]) return tc_e_refuse(n, "min should not exceed max");
     }
     return NULL;
 }
@@ -115,19 +112,18 @@ static tc_status edges_of(tc_emit *e, const tc_node *n, tc_value *x, int k, int 
     tc_value *t = a->kind == TC_A_VALUES ? a->values[k] : tc_arg_value(n, 1);
     if (!x) return tc_e_done(e);
     if (t && t->kind == TC_V_TENSOR) {
-        if (t->meta.rank != 1) return refuse(n, "bins tensor should have one dimension");
-        if (t->meta.dtype != x->meta.dtype) return refuse(n, "input tensor and bins tensors should have the same dtype");
+        if (t->meta.rank != 1) return tc_e_refuse(n, "bins tensor should have one dimension");
+        if (t->meta.dtype != x->meta.dtype) return tc_e_refuse(n, "input tensor and bins tensors should have the same dtype");
         int64_t size;
         if (!tc_sym_const_int(t->meta.size[0], &size)) return tc_error(TC_UNSUPPORTED, "%s: a number of bins that is not known", tc_op_name(n->op));
-        if (size < 1) return refuse(n, "bins tensor should have at least 1 element");
+        if (size < 1) return tc_e_refuse(n, "bins tensor should have at least 1 element");
         *out = (bins){t, size - 1};
         return NULL;
     }
     int64_t size = 0;
     if (a->kind != TC_A_INTS) size = tc_arg_int(n, 1);
     else if (!tc_sym_const_int(a->syms[k], &size)) return tc_error(TC_UNSUPPORTED, "%s: a number of bins that is not known", tc_op_name(n->op));
-    if (size <= 0)
-        return tc_error(TC_CONTENT, "%s: bins must be > 0, but got %lld for dimension %d of %d", tc_op_name(n->op), (long long)size, k, dims);
+    if (size <= 0) return tc_e_refuse(n, "bins must be > 0, but got %lld for dimension %d of %d", (long long)size, k, dims);
     *out = (bins){even_edges(e, x, range[2 * k], range[2 * k + 1], size, false), size};
     return NULL;
 }
@@ -159,17 +155,15 @@ static tc_value *histogram(tc_emit *e, tc_value *const *x, int dims, const bins 
 }
 static tc_status check_histogram(const tc_node *n, const tc_value *x, const tc_value *weight, int drop) {
     if (x->meta.dtype != TC_F32 && x->meta.dtype != TC_F64)
-        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"histogram_cpu\" not implemented for '%s'", tc_op_name(n->op),
-                        tc_dtypes[x->meta.dtype].torch);
+        return tc_e_refuse(n, "NotImplementedError: \"histogram_cpu\" not implemented for '%s'", tc_dtypes[x->meta.dtype].torch);
     if (!weight) return NULL;
     if (weight->meta.dtype != x->meta.dtype)
-        return refuse(n, "if weight tensor is provided, input tensor and weight tensor should have the same dtype");
+        return tc_e_refuse(n, "if weight tensor is provided, input tensor and weight tensor should have the same dtype");
     tc_symctx *s = n->graph->program->sym;
     bool same = weight->meta.rank == x->meta.rank - drop;
-    for (int k = 0; same && k < weight->meta.rank; k++)
-        same = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, weight->meta.size[k], x->meta.size[k], NULL)) != 0;
+    for (int k = 0; same && k < weight->meta.rank; k++) same = !tc_sym_differ(s, weight->meta.size[k], x->meta.size[k]);
     return same ? NULL
-                : refuse(n, "if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension");
+                : tc_e_refuse(n, "if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension");
 }
 static tc_status decompose_histogram(tc_emit *e, const tc_node *n) { /* self, bins, [range], weight, density */
     tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, n->nargs - 2);
@@ -188,15 +182,15 @@ static tc_status decompose_histogramdd(tc_emit *e, const tc_node *n) { /* self, 
     double given[2 * TC_MAX_RANK];
     bins b[TC_MAX_RANK] = {{0}};
     int64_t dims;
-    if (x->meta.rank < 2) return refuse(n, "histogramdd: input tensor should have at least 2 dimensions");
+    if (x->meta.rank < 2) return tc_e_refuse(n, "histogramdd: input tensor should have at least 2 dimensions");
     TC_TRY(check_histogram(n, x, w, 1));
     if (!tc_sym_const_int(x->meta.size[x->meta.rank - 1], &dims))
         return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of dimensions", tc_op_name(n->op));
     const tc_arg *a = &n->args[1];
     if ((a->kind == TC_A_INTS || a->kind == TC_A_VALUES) && a->n != dims)
-        return refuse(n, "histogramdd: The size of bins must be equal to the innermost dimension of the input.");
+        return tc_e_refuse(n, "histogramdd: The size of bins must be equal to the innermost dimension of the input.");
     if (dims > TC_MAX_RANK) return tc_error(TC_UNSUPPORTED, "%s: a histogram of more than %d dimensions", tc_op_name(n->op), TC_MAX_RANK);
-    if (dims < 1) return refuse(n, "histogramdd: the innermost dimension of the input should not be empty");
+    if (dims < 1) return tc_e_refuse(n, "histogramdd: the innermost dimension of the input should not be empty");
     TC_TRY(range_given(n, 2, (int)dims, given));
     for (int k = 0; k < dims; k++) {
         column[k] = flat(e, ATEN("select.int", "vii", x, (int64_t)-1, (int64_t)k));
@@ -214,12 +208,10 @@ static tc_status decompose_histc(tc_emit *e, const tc_node *n) { /* self, bins, 
     int64_t count = tc_arg_int(n, 1);
     double lo = tc_arg_float(n, 2), hi = tc_arg_float(n, 3);
     tc_dtype d = tc_arg_meta(n, 0)->dtype;
-    if (!tc_is_float(d))
-        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"histogram_cpu\" not implemented for '%s'", tc_op_name(n->op), tc_dtypes[d].torch);
-    if (count <= 0) return refuse(n, "bins must be > 0");
-    if (!__builtin_isfinite(lo) || !__builtin_isfinite(hi))
-        return tc_error(TC_CONTENT, "%s: range of [%g, %g] is not finite", tc_op_name(n->op), lo, hi);
-    if (lo > hi) return refuse(n, "max must be larger than min");
+    if (!tc_is_float(d)) return tc_e_refuse(n, "NotImplementedError: \"histogram_cpu\" not implemented for '%s'", tc_dtypes[d].torch);
+    if (count <= 0) return tc_e_refuse(n, "bins must be > 0");
+    if (!__builtin_isfinite(lo) || !__builtin_isfinite(hi)) return tc_e_refuse(n, "range of [%g, %g] is not finite", lo, hi);
+    if (lo > hi) return tc_e_refuse(n, "max must be larger than min");
     if (lo == hi && !tc_sym_is_int(numel(e, x), 0)) lo = hi = 0; /* no range given: that of the data */
     bins b = {even_edges(e, x, lo, hi, count, true), count};
     tc_value *inside = NULL;
@@ -241,8 +233,7 @@ static tc_status decompose_nonzero_static(tc_emit *e, const tc_node *n) { /* sel
     tc_sym size = tc_arg_sym(n, 1), all = numel(e, x);
     int rank = x->meta.rank;
     int64_t v;
-    if (tc_sym_const_int(size, &v) && v < 0)
-        return tc_error(TC_CONTENT, "%s: nonzero_static: 'size' must be an non-negative integer", tc_op_name(n->op));
+    if (tc_sym_const_int(size, &v) && v < 0) return tc_e_refuse(n, "nonzero_static: 'size' must be an non-negative integer");
     tc_sym shape[2] = {size, tc_sym_int(s, rank)};
     if (rank == 0 || tc_sym_is_int(all, 0)) {
         tc_emit_result(e, 0, ATEN("full", "Sad", shape, 2, &n->args[2], (int)TC_I64));
@@ -279,13 +270,12 @@ static tc_status decompose_isin(tc_emit *e, const tc_node *n) { /* elements, tes
     bool invert = tc_arg_bool(n, 3);
     tc_value *v[2], *r;
     int64_t count;
-    if (p.clashes) return tc_error(TC_CONTENT, "%s: Promotion for uint16, uint32, uint64 types is not supported", tc_op_name(n->op));
+    if (p.clashes) return tc_e_refuse(n, "Promotion for uint16, uint32, uint64 types is not supported");
     for (int k = 0; k < 2; k++) {
         v[k] = tc_arg_meta(n, k) ? tc_arg_value(n, k) : NULL;
         tc_kind kind;
         tc_dtype own = v[k] ? v[k]->meta.dtype : tc_arg_number(&n->args[k], &kind) && kind == TC_KIND_BOOL ? TC_BOOL : TC_F32;
-        if (own == TC_BOOL || tc_is_complex(own))
-            return tc_error(TC_CONTENT, "%s: Unsupported input type encountered for isin(): %s", tc_op_name(n->op), tc_dtypes[own].torch);
+        if (own == TC_BOOL || tc_is_complex(own)) return tc_e_refuse(n, "Unsupported input type encountered for isin(): %s", tc_dtypes[own].torch);
         v[k] = v[k] ? tc_e_cast(e, v[k], d) : ATEN("scalar_tensor", "ad", &n->args[k], (int)d);
     }
     if (e->status) return tc_e_done(e);
@@ -328,8 +318,8 @@ static tc_status decompose_combinations(tc_emit *e, const tc_node *n) { /* self,
     tc_value *x = tc_arg_value(n, 0), *mask = NULL, *rows;
     int64_t r = tc_arg_int(n, 1), count = 0, size;
     bool again = tc_arg_bool(n, 2);
-    if (x->meta.rank != 1) return refuse(n, "Expect a 1D vector");
-    if (r < 0) return tc_error(TC_CONTENT, "%s: Expect a non-negative number, but got %lld", tc_op_name(n->op), (long long)r);
+    if (x->meta.rank != 1) return tc_e_refuse(n, "Expect a 1D vector");
+    if (r < 0) return tc_e_refuse(n, "Expect a non-negative number, but got %lld", (long long)r);
     if (r == 0) {
         tc_emit_result(e, 0, ATEN("zeros", "Id", (int64_t[]){0}, 1, (int)x->meta.dtype));
         return tc_e_done(e);
@@ -350,7 +340,7 @@ static tc_status decompose_combinations(tc_emit *e, const tc_node *n) { /* self,
     }
     if (tc_sym_const_int(x->meta.size[0], &size)) {
         count = again ? (size ? choose(size + r - 1, r) : 0) : size < r ? 0 : choose(size, r);
-        if (count < 0) return refuse(n, "more combinations than a tensor can hold");
+        if (count < 0) return tc_e_refuse(n, "more combinations than a tensor can hold");
         rows = ATEN("nonzero_static", "vi", mask, count);
     } else {
         rows = tc_e1(e, "aten::nonzero", mask);
@@ -368,7 +358,7 @@ static tc_value *repeated(tc_emit *e, const tc_node *n, tc_value *repeats, int s
 }
 static tc_status check_repeats(tc_emit *e, const tc_node *n, tc_value **repeats) {
     tc_dtype d = (*repeats)->meta.dtype;
-    if (d != TC_I64 && d != TC_I32) return refuse(n, "repeats has to be Long or Int tensor");
+    if (d != TC_I64 && d != TC_I32) return tc_e_refuse(n, "repeats has to be Long or Int tensor");
     *repeats = tc_e_cast(e, *repeats, TC_I64);
     if (*repeats && !tc_sym_is_int(numel(e, *repeats), 0))
         tc_e_require(e, ATEN("ge.Scalar", "vi", *repeats, (int64_t)0), "repeats can not be negative");
@@ -376,7 +366,7 @@ static tc_status check_repeats(tc_emit *e, const tc_node *n, tc_value **repeats)
 }
 static tc_status decompose_repeats(tc_emit *e, const tc_node *n) { /* repeats, output_size */
     tc_value *repeats = tc_arg_value(n, 0);
-    if (repeats->meta.rank != 1) return refuse(n, "repeat_interleave only accept 1D vector as repeat");
+    if (repeats->meta.rank != 1) return tc_e_refuse(n, "repeat_interleave only accept 1D vector as repeat");
     TC_TRY(check_repeats(e, n, &repeats));
     tc_emit_result(e, 0, repeated(e, n, repeats, 1));
     return tc_e_done(e);
@@ -396,12 +386,11 @@ static tc_status decompose_repeat_by(tc_emit *e, const tc_node *n) { /* self, re
         if (x->meta.rank == 0) x = flat(e, x);
         d = tc_wrap(d, x->meta.rank);
     }
-    if (repeats->meta.rank > 1) return refuse(n, "repeats must be 0-dim or 1-dim tensor");
+    if (repeats->meta.rank > 1) return tc_e_refuse(n, "repeats must be 0-dim or 1-dim tensor");
     TC_TRY(check_repeats(e, n, &repeats));
     if (e->status) return tc_e_done(e);
     if (repeats->meta.rank == 0 || tc_sym_is_int(repeats->meta.size[0], 1)) repeats = ATEN("expand", "vS", repeats, &x->meta.size[d], 1);
-    else if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, repeats->meta.size[0], x->meta.size[d], NULL)) == 0)
-        return refuse(n, "repeats must have the same size as input along dim");
+    else if (tc_sym_differ(s, repeats->meta.size[0], x->meta.size[d])) return tc_e_refuse(n, "repeats must have the same size as input along dim");
     tc_emit_result(e, 0, ATEN("index_select", "viv", x, d, repeated(e, n, repeats, 3)));
     return tc_e_done(e);
 }

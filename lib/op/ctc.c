@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
-
 /* log_probs, targets, lengths of both, blank: arguments from `first` on */
 static tc_status check_ctc(tc_shape_ctx *c, int first, int blank) {
     for (int k = 0; k < 2; k++) TC_TRY(tc_sh_need_tensor(c, first + k));
@@ -67,7 +65,7 @@ static tc_status decompose_ctc_loss(tc_emit *e, const tc_node *n) { /* log_probs
     tc_value *p = tc_arg_value(n, 0), *loss, *lengths = NULL;
     bool tensors = !strcmp(tc_op_schema(n->op)->overload, "Tensor"), batched = p->meta.rank == 3;
     int64_t reduction = tc_arg_int(n, 5);
-    if (p->meta.rank != 2 && p->meta.rank != 3) return refuse(n, "log_probs should have 2 or 3 dimensions");
+    if (p->meta.rank != 2 && p->meta.rank != 3) return tc_e_refuse(n, "log_probs should have 2 or 3 dimensions");
     if (!batched) p = tc_emit_call(e, "aten::unsqueeze", "vi", p, (int64_t)1);
     tc_arg len[2] = {n->args[2], n->args[3]}, targets = n->args[1];
     if (targets.value->meta.dtype != TC_I32) targets.value = tc_e_cast(e, targets.value, TC_I64);

@@ -27,15 +27,15 @@ typedef struct {
     bool has[LABELS];
 } operand;
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: einsum(): %s", tc_op_name(n->op), text); }
+static tc_status refuse(const tc_node *n, const char *text) { return tc_e_refuse(n, "einsum(): %s", text); }
 static int label_of(char c) { return c >= 'a' ? c - 'a' + 26 : c - 'A'; }
 static bool is_letter(char c) { return isalpha((unsigned char)c); }
 static bool ends_operand(const char *p) { return !*p || *p == ',' || (p[0] == '-' && p[1] == '>'); }
 
 /* ---- reading the equation ---- */
 static tc_status refuse_subscript(const tc_node *n, const char *at) {
-    return tc_error(TC_CONTENT, "%s: einsum(): invalid subscript given at index %d in the equation string, subscripts must be in [a-zA-Z]",
-                    tc_op_name(n->op), (int)(at - tc_arg_string(n, 0)));
+    return tc_e_refuse(n, "einsum(): invalid subscript given at index %d in the equation string, subscripts must be in [a-zA-Z]",
+                       (int)(at - tc_arg_string(n, 0)));
 }
 /* Reads the subscripts of operand k from *p on: letters; `ellipsis`: the number of letters before it. */
 static tc_status read_operand(const tc_node *n, const char **p, int k, subscript *out) {
@@ -44,10 +44,8 @@ static tc_status read_operand(const tc_node *n, const char **p, int k, subscript
         char c = **p;
         if (c == ' ') continue;
         if (c == '.') {
-            if (out->ellipsis >= 0)
-                return tc_error(TC_CONTENT, "%s: einsum(): found '.' for operand %d for which an ellipsis was already found", tc_op_name(n->op), k);
-            if ((*p)[1] != '.' || (*p)[2] != '.')
-                return tc_error(TC_CONTENT, "%s: einsum(): found '.' for operand %d that is not part of any ellipsis", tc_op_name(n->op), k);
+            if (out->ellipsis >= 0) return tc_e_refuse(n, "einsum(): found '.' for operand %d for which an ellipsis was already found", k);
+            if ((*p)[1] != '.' || (*p)[2] != '.') return tc_e_refuse(n, "einsum(): found '.' for operand %d that is not part of any ellipsis", k);
             *p += 2;
             out->ellipsis = out->rank;
             continue;
@@ -62,8 +60,8 @@ static tc_status read_operand(const tc_node *n, const char **p, int k, subscript
 static tc_status fit_operand(const tc_node *n, int k, subscript *s) {
     int rank = n->args[1].values[k]->meta.rank, at = s->ellipsis, more = rank - s->rank;
     if (at < 0 ? more != 0 : more < 0)
-        return tc_error(TC_CONTENT, "%s: einsum(): the number of subscripts in the equation (%d) %s the number of dimensions (%d) for operand %d",
-                        tc_op_name(n->op), s->rank, at < 0 ? "does not match" : "is more than", rank, k);
+        return tc_e_refuse(n, "einsum(): the number of subscripts in the equation (%d) %s the number of dimensions (%d) for operand %d", s->rank,
+                           at < 0 ? "does not match" : "is more than", rank, k);
     if (at < 0) return NULL;
     memmove(s->label + at + more, s->label + at, (size_t)(s->rank - at) * sizeof *s->label);
     for (int j = 0; j < more; j++) s->label[at + j] = -1 - j;
@@ -89,10 +87,8 @@ static tc_status read_result(const tc_node *n, const char *p, equation *q) {
         }
         if (!is_letter(*p)) return refuse_subscript(n, p);
         int id = label_of(*p);
-        if (!q->occurs[id])
-            return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c does not appear in the equation for any input operand", tc_op_name(n->op),
-                            *p);
-        if (q->kept[id]) return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c appears more than once in the output", tc_op_name(n->op), *p);
+        if (!q->occurs[id]) return tc_e_refuse(n, "einsum(): output subscript %c does not appear in the equation for any input operand", *p);
+        if (q->kept[id]) return tc_e_refuse(n, "einsum(): output subscript %c appears more than once in the output", *p);
         keep(q, id);
     }
     return NULL;
@@ -275,8 +271,7 @@ static tc_status next_pair(const tc_node *n, const int64_t *path, int step, int 
     if (!path) return NULL;
     int64_t a = path[2 * step], b = path[2 * step + 1], lo = a < b ? a : b, hi = a < b ? b : a;
     if (lo == hi || lo < 0 || hi >= left)
-        return tc_error(TC_CONTENT, "%s: einsum(): invalid contraction path (%lld, %lld is not a valid pair)", tc_op_name(n->op), (long long)lo,
-                        (long long)hi);
+        return tc_e_refuse(n, "einsum(): invalid contraction path (%lld, %lld is not a valid pair)", (long long)lo, (long long)hi);
     *i = (int)lo, *j = (int)hi;
     return NULL;
 }
@@ -340,8 +335,7 @@ static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
     TC_TRY(check_sizes(e, n, &q));
     int given = tc_arg_is_none(n, 2) ? -1 : tc_arg_ints(n, 2, path, 2 * OPERANDS), pairs = q.n == 1 ? 1 : 2 * (q.n - 1);
     if (given >= 0 && given != pairs)
-        return tc_error(TC_CONTENT, "%s: einsum(): expected contraction path given in path parameter to have size %d but got %d", tc_op_name(n->op),
-                        pairs, given);
+        return tc_e_refuse(n, "einsum(): expected contraction path given in path parameter to have size %d but got %d", pairs, given);
     tc_value *plain = matrix_product(e, n, &q);
     if (plain || e->status) {
         tc_emit_result(e, 0, plain);

@@ -65,10 +65,9 @@ static tc_status decompose_embedding_backward(tc_emit *e, const tc_node *n) {
 static tc_status decompose_renorm_rows(tc_emit *e, const tc_node *n) { /* self, indices, max_norm, norm_type */
     tc_value *w = tc_arg_value(n, 0), *idx = tc_arg_value(n, 1);
     double most = tc_arg_float(n, 2);
-    if (!w || !idx || w->meta.rank != 2 || !tc_is_float(w->meta.dtype))
-        return tc_error(TC_CONTENT, "%s: self has to be a 2-D tensor of a floating point type", tc_op_name(n->op));
+    if (!w || !idx || w->meta.rank != 2 || !tc_is_float(w->meta.dtype)) return tc_e_refuse(n, "self has to be a 2-D tensor of a floating point type");
     if (idx->meta.dtype != TC_I64 && idx->meta.dtype != TC_I32)
-        return tc_error(TC_CONTENT, "%s: indices have to be Long or Int, but got %s", tc_op_name(n->op), tc_dtypes[idx->meta.dtype].torch);
+        return tc_e_refuse(n, "indices have to be Long or Int, but got %s", tc_dtypes[idx->meta.dtype].torch);
     tc_dtype wide = tc_dtype_compute(w->meta.dtype);
     idx = tc_emit_call(e, "aten::reshape", "vI", tc_e_cast(e, idx, TC_I64), (int64_t[]){-1}, 1);
     tc_value *picked = tc_emit_call(e, "aten::index_fill.int_Scalar", "vivi", tc_emit_call(e, "aten::zeros", "Sd", w->meta.size, 1, (int)TC_BOOL),
@@ -101,22 +100,18 @@ static tc_value *bag_of(tc_emit *e, tc_value *offsets, tc_sym count, bool includ
 enum { BAG_SUM, BAG_MEAN, BAG_MAX }; /* the mode argument */
 static tc_status check_bag(const tc_node *n) {
     const tc_value *w = tc_arg_value(n, 0), *idx = tc_arg_value(n, 1), *off = tc_arg_value(n, 2), *psw = tc_arg_value(n, 6);
-    if (idx->meta.rank != 1)
-        return tc_error(TC_CONTENT, "%s: input has to be a 1D Tensor, but got Tensor of dimension %d", tc_op_name(n->op), idx->meta.rank);
-    if (off->meta.rank != 1) return tc_error(TC_CONTENT, "%s: offsets has to be a 1D Tensor", tc_op_name(n->op));
-    if (w->meta.rank != 2)
-        return tc_error(TC_CONTENT, "%s: weight has to be a 2D Tensor, but got Tensor of dimension %d", tc_op_name(n->op), w->meta.rank);
+    if (idx->meta.rank != 1) return tc_e_refuse(n, "input has to be a 1D Tensor, but got Tensor of dimension %d", idx->meta.rank);
+    if (off->meta.rank != 1) return tc_e_refuse(n, "offsets has to be a 1D Tensor");
+    if (w->meta.rank != 2) return tc_e_refuse(n, "weight has to be a 2D Tensor, but got Tensor of dimension %d", w->meta.rank);
     if (psw && tc_arg_int(n, 4) != BAG_SUM)
-        return tc_error(TC_CONTENT, "%s: embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'",
-                        tc_op_name(n->op));
+        return tc_e_refuse(n, "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");
     if (psw && psw->meta.dtype != w->meta.dtype)
-        return tc_error(TC_CONTENT, "%s: expected weight and per_sample_weights to have the same type, but got %s and %s", tc_op_name(n->op),
-                        tc_dtypes[w->meta.dtype].torch, tc_dtypes[psw->meta.dtype].torch);
+        return tc_e_refuse(n, "expected weight and per_sample_weights to have the same type, but got %s and %s", tc_dtypes[w->meta.dtype].torch,
+                           tc_dtypes[psw->meta.dtype].torch);
     for (int i = 1; i < 3; i++) {
         const tc_dtype d = tc_arg_meta(n, i)->dtype;
         if (!tc_is_integral(d))
-            return tc_error(TC_CONTENT, "%s: expected '%s' to hold whole numbers, but got %s", tc_op_name(n->op), tc_op_schema(n->op)->params[i].name,
-                            tc_dtypes[d].torch);
+            return tc_e_refuse(n, "expected '%s' to hold whole numbers, but got %s", tc_op_schema(n->op)->params[i].name, tc_dtypes[d].torch);
     }
     return NULL;
 }

@@ -10,6 +10,17 @@ void tc_emit_fail(tc_emit *e, tc_status s) {
     else e->status = s;
 }
 
+tc_status tc_e_refuse(const tc_node *n, const char *fmt, ...) {
+    tc_buf why = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    tc_buf_vprintf(&why, fmt, ap);
+    va_end(ap);
+    tc_status s = tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), tc_buf_str(&why));
+    tc_buf_free(&why);
+    return s;
+}
+
 static tc_value *call_with_casts(tc_emit *e, const tc_op *op, tc_arg *args, int n) {
     tc_value **outs = NULL;
     int nouts = 0;

@@ -41,6 +41,7 @@ void tc_emit_grad(tc_emit *e, int arg, tc_value *v); /* NULL: no gradient */
 void tc_emit_grad_list(tc_emit *e, int arg, int i, tc_value *v);
 bool tc_emit_wants_grad(const tc_emit *e, const tc_node *node, int arg); /* the argument (or an element of it) requires grad */
 void tc_emit_fail(tc_emit *e, tc_status s);
+tc_status tc_e_refuse(const tc_node *n, const char *fmt, ...) TC_PRINTF(2, 3); /* TC_CONTENT, "aten.mm: MESSAGE" */
 
 /* Reading arguments of a node in a rule. */
 static inline tc_value *tc_arg_value(const tc_node *n, int i) { return n->args[i].kind == TC_A_VALUE ? n->args[i].value : NULL; }

@@ -292,8 +292,8 @@ static tc_status decompose_window(tc_emit *e, const tc_node *n) {
     int dt = tc_op_param(n->op, "dtype"), pe = tc_op_param(n->op, "periodic"), al = tc_op_param(n->op, "alpha"), be = tc_op_param(n->op, "beta");
     tc_dtype d = tc_arg_dtype(n, dt, TC_F32);
     bool periodic = pe < 0 || tc_arg_bool(n, pe);
-    if (len < 0) return tc_error(TC_CONTENT, "%s: requires non-negative window_length, got window_length=%lld", tc_op_name(n->op), (long long)len);
-    if (!tc_is_float(d)) return tc_error(TC_CONTENT, "%s: expects floating point dtypes, got: %s", tc_op_name(n->op), tc_dtypes[d].torch);
+    if (len < 0) return tc_e_refuse(n, "requires non-negative window_length, got window_length=%lld", (long long)len);
+    if (!tc_is_float(d)) return tc_e_refuse(n, "expects floating point dtypes, got: %s", tc_dtypes[d].torch);
     if (len <= 1) {
         tc_emit_result(e, 0, tc_emit_call(e, "aten::ones", "Id", &len, 1, (int)d));
         return tc_e_done(e);
@@ -320,8 +320,8 @@ static tc_status decompose_kaiser(tc_emit *e, const tc_node *n) {
     int dt = tc_op_param(n->op, "dtype"), pe = tc_op_param(n->op, "periodic"), be = tc_op_param(n->op, "beta");
     tc_dtype d = tc_arg_dtype(n, dt, TC_F32), up = tc_dtype_compute(d);
     double beta = be >= 0 ? tc_arg_float(n, be) : 12, half;
-    if (len < 0) return tc_error(TC_CONTENT, "%s: requires non-negative window_length, got window_length=%lld", tc_op_name(n->op), (long long)len);
-    if (!tc_is_float(d)) return tc_error(TC_CONTENT, "%s: expects floating point dtypes, got: %s", tc_op_name(n->op), tc_dtypes[d].torch);
+    if (len < 0) return tc_e_refuse(n, "requires non-negative window_length, got window_length=%lld", (long long)len);
+    if (!tc_is_float(d)) return tc_e_refuse(n, "expects floating point dtypes, got: %s", tc_dtypes[d].torch);
     if (len <= 1) {
         tc_emit_result(e, 0, tc_emit_call(e, "aten::ones", "Id", &len, 1, (int)d));
         return tc_e_done(e);

@@ -152,23 +152,21 @@ static tc_status normalisation(const tc_node *n, int arg, bool forward, int64_t 
     if (!s || !strcmp(s, "backward")) *out = forward ? NONE : BY_N;
     else if (!strcmp(s, "forward")) *out = forward ? BY_N : NONE;
     else if (!strcmp(s, "ortho")) *out = BY_ROOT_N;
-    else return tc_error(TC_CONTENT, "%s: Invalid normalization mode: \"%s\"", tc_op_name(n->op), s);
+    else return tc_e_refuse(n, "Invalid normalization mode: \"%s\"", s);
     return NULL;
 }
 /* Integers become float32, real numbers complex if required. */
 static tc_status input(tc_emit *e, const tc_node *n, bool to_complex, tc_value **out) {
     tc_value *x = tc_arg_value(n, 0);
     tc_dtype d = tc_to_float(x->meta.dtype);
-    if (d == TC_F16 || d == TC_BF16 || d == TC_C32 || tc_dtype_compute(d) != d)
-        return tc_error(TC_CONTENT, "%s: Unsupported dtype %s", tc_op_name(n->op), tc_dtypes[d].torch);
+    if (d == TC_F16 || d == TC_BF16 || d == TC_C32 || tc_dtype_compute(d) != d) return tc_e_refuse(n, "Unsupported dtype %s", tc_dtypes[d].torch);
     *out = tc_e_cast(e, x, to_complex ? tc_dtype_to_complex(d) : d);
     return NULL;
 }
 static tc_status real_input(const tc_node *n) {
     tc_dtype d = tc_arg_meta(n, 0)->dtype;
     if (!tc_is_complex(d)) return NULL;
-    return tc_error(TC_CONTENT, "%s: %s expects a real input tensor, but got %s", tc_op_name(n->op), tc_op_schema(n->op)->name + 4,
-                    tc_dtypes[d].torch);
+    return tc_e_refuse(n, "%s expects a real input tensor, but got %s", tc_op_schema(n->op)->name + 4, tc_dtypes[d].torch);
 }
 static tc_status dimension(const tc_node *n, int64_t d, int rank, int64_t *out) {
     if (rank == 0)
@@ -181,8 +179,7 @@ static tc_status dimension(const tc_node *n, int64_t d, int rank, int64_t *out) 
 }
 static tc_status positive(const tc_node *n, tc_sym s) {
     int64_t v;
-    if (tc_sym_const_int(s, &v) && v < 1)
-        return tc_error(TC_CONTENT, "%s: Invalid number of data points (%lld) specified", tc_op_name(n->op), (long long)v);
+    if (tc_sym_const_int(s, &v) && v < 1) return tc_e_refuse(n, "Invalid number of data points (%lld) specified", (long long)v);
     return NULL;
 }
 /* ---- one dimension: (self, n, dim, norm) ---- */
@@ -255,18 +252,16 @@ static tc_status area_of(const tc_node *n, area *a) {
     if (n->args[1].kind == TC_A_INT) s[0] = n->args[1].sym, ns = 1;
     if (n->args[1].kind == TC_A_INTS)
         for (ns = 0; ns < n->args[1].n && ns < 64; ns++) s[ns] = n->args[1].syms[ns];
-    if (nd >= 0 && ns >= 0 && nd != ns)
-        return tc_error(TC_CONTENT, "%s: When given, dim and shape arguments must have the same length", tc_op_name(n->op));
-    if (ns > m->rank)
-        return tc_error(TC_CONTENT, "%s: Got shape with %d values but input tensor only has %d dimensions.", tc_op_name(n->op), ns, m->rank);
+    if (nd >= 0 && ns >= 0 && nd != ns) return tc_e_refuse(n, "When given, dim and shape arguments must have the same length");
+    if (ns > m->rank) return tc_e_refuse(n, "Got shape with %d values but input tensor only has %d dimensions.", ns, m->rank);
     a->n = nd >= 0 ? nd : ns >= 0 ? ns : m->rank;
-    if (a->n > TC_MAX_RANK) return tc_error(TC_CONTENT, "%s: too many dimensions", tc_op_name(n->op));
+    if (a->n > TC_MAX_RANK) return tc_e_refuse(n, "too many dimensions");
     for (int i = 0; i < a->n; i++) {
         int64_t v;
         if (nd >= 0) TC_TRY(dimension(n, dims[i], m->rank, &a->dim[i]));
         else a->dim[i] = m->rank - a->n + i;
         for (int k = 0; k < i; k++)
-            if (a->dim[k] == a->dim[i]) return tc_error(TC_CONTENT, "%s: FFT dims must be unique", tc_op_name(n->op));
+            if (a->dim[k] == a->dim[i]) return tc_e_refuse(n, "FFT dims must be unique");
         a->size[i] = ns >= 0 && !(tc_sym_const_int(s[i], &v) && v == -1) ? s[i] : NULL;
         TC_TRY(positive(n, a->size[i] ? a->size[i] : m->size[a->dim[i]]));
     }
@@ -296,7 +291,7 @@ static tc_status half_area(tc_emit *e, const tc_node *n, bool forward) { /* rfft
     tc_value *x;
     TC_TRY(real_input(n));
     TC_TRY(area_of(n, &a));
-    if (!a.n) return tc_error(TC_CONTENT, "%s: must transform at least one axis", tc_op_name(n->op));
+    if (!a.n) return tc_e_refuse(n, "must transform at least one axis");
     TC_TRY(normalisation(n, 3, forward, &norm));
     TC_TRY(input(e, n, false, &x));
     const int last = forward ? 0 : a.n - 1; /* the inverse transforms the last dimension first, then the others */
@@ -311,7 +306,7 @@ static tc_status real_area(tc_emit *e, const tc_node *n, bool forward) { /* irff
     int64_t norm;
     tc_value *x;
     TC_TRY(area_of(n, &a));
-    if (!a.n) return tc_error(TC_CONTENT, "%s: must transform at least one axis", tc_op_name(n->op));
+    if (!a.n) return tc_e_refuse(n, "must transform at least one axis");
     TC_TRY(normalisation(n, 3, forward, &norm));
     TC_TRY(input(e, n, true, &x));
     if (!x) return tc_e_done(e);
@@ -336,7 +331,7 @@ static tc_status shifted(tc_emit *e, const tc_node *n, int64_t up) {
         for (k = 0; k < x->meta.rank; k++) dims[k] = k;
     for (int i = 0; i < k; i++) {
         TC_TRY(dimension(n, dims[i], x->meta.rank, &dims[i]));
-        if (i == TC_MAX_RANK) return tc_error(TC_CONTENT, "%s: too many dimensions", tc_op_name(n->op));
+        if (i == TC_MAX_RANK) return tc_e_refuse(n, "too many dimensions");
         by[i] = half(e, plus(e, x->meta.size[dims[i]], up));
     }
     tc_emit_result(e, 0, k ? tc_emit_call(e, "aten::roll", "vSI", x, by, k, dims, k) : tc_e1(e, "aten::clone", x));
@@ -364,11 +359,10 @@ static tc_status window_of(tc_emit *e, const tc_node *n, int64_t n_fft, int64_t 
     tc_value *w = tc_arg_value(n, 4);
     int64_t left = (n_fft - length) / 2;
     *out = NULL;
-    if (length < 1 || length > n_fft)
-        return tc_error(TC_CONTENT, "%s: expected 0 < win_length <= n_fft, but got win_length=%lld", tc_op_name(n->op), (long long)length);
+    if (length < 1 || length > n_fft) return tc_e_refuse(n, "expected 0 < win_length <= n_fft, but got win_length=%lld", (long long)length);
     int64_t given;
     if (w && (w->meta.rank != 1 || !tc_e_pin(e, n, w->meta.size[0], &given) || given != length))
-        return tc_error(TC_CONTENT, "%s: expected a 1D window tensor of size equal to win_length=%lld", tc_op_name(n->op), (long long)length);
+        return tc_e_refuse(n, "expected a 1D window tensor of size equal to win_length=%lld", (long long)length);
     if (!w && (always || length < n_fft)) w = tc_emit_call(e, "aten::ones", "Id", &length, 1, (int)d);
     if (w && length < n_fft) w = tc_emit_call(e, "aten::constant_pad_nd", "vI", w, (int64_t[]){left, n_fft - length - left}, 2);
     *out = w;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static bool is(const char *a, const char *b) { return !strcmp(a, b); }
 
 /* Argument k for element i: the element of a list, any other argument unchanged. */
@@ -59,12 +58,11 @@ static tc_status decompose_foreach(tc_emit *e, const tc_node *n) {
         const tc_arg *a = &n->args[k];
         bool list = a->kind == TC_A_VALUES || a->kind == TC_A_FLOATS || a->kind == TC_A_INTS || a->kind == TC_A_BOOLS;
         if (!list) continue;
-        if (a->n == 0) return refuse(n, "Tensor list must have at least one tensor.");
-        if (count >= 0 && a->n != count)
-            return tc_error(TC_CONTENT, "%s: Tensor lists must have the same number of tensors, got %d and %d.", tc_op_name(n->op), count, a->n);
+        if (a->n == 0) return tc_e_refuse(n, "Tensor list must have at least one tensor.");
+        if (count >= 0 && a->n != count) return tc_e_refuse(n, "Tensor lists must have the same number of tensors, got %d and %d.", count, a->n);
         count = a->n;
     }
-    if (count < 0) return refuse(n, "Tensor list must have at least one tensor.");
+    if (count < 0) return tc_e_refuse(n, "Tensor list must have at least one tensor.");
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)count);
     for (int i = 0; i < count; i++) v[i] = one(e, n, base, i);
     tc_emit_result(e, 0, tc_e_list(e, v, count));

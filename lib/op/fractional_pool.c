@@ -7,7 +7,6 @@
 
 #define ATEN(op, fmt, ...) tc_emit_call(e, "aten::" op, fmt, __VA_ARGS__)
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static tc_value *scalar_of(tc_emit *e, tc_sym s, tc_dtype d) {
     tc_arg a = {.kind = TC_A_SCALAR, .is_sym = true, .sym = s};
     return ATEN("full", "Iad", NULL, 0, &a, (int)d);
@@ -29,28 +28,24 @@ static tc_status check(const tc_node *n, int nd) {
     const tc_meta *x = tc_arg_meta(n, 0), *u = tc_arg_meta(n, 3);
     tc_symctx *s = n->graph->program->sym;
     int64_t kernel[3], v, out;
-    if (x->rank != nd + 1 && x->rank != nd + 2)
-        return tc_error(TC_CONTENT, "%s: Expected %dD or %dD tensor, but got %d dimensions", tc_op_name(n->op), nd + 1, nd + 2, x->rank);
+    if (x->rank != nd + 1 && x->rank != nd + 2) return tc_e_refuse(n, "Expected %dD or %dD tensor, but got %d dimensions", nd + 1, nd + 2, x->rank);
     for (int k = 1; k <= nd + 1; k++)
-        if (tc_sym_is_int(x->size[x->rank - k], 0)) return refuse(n, "Expected input to have non-zero size for non-batch dimensions");
+        if (tc_sym_is_int(x->size[x->rank - k], 0)) return tc_e_refuse(n, "Expected input to have non-zero size for non-batch dimensions");
     if (!tc_is_float(x->dtype))
-        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"fractional_max_pool%dd_out_frame\" not implemented for '%s'", tc_op_name(n->op), nd,
-                        tc_dtypes[x->dtype].torch);
-    if (u->dtype != x->dtype) return refuse(n, "Expect _random_samples to have the same dtype as input");
-    if (u->rank != 3) return tc_error(TC_CONTENT, "%s: Expect _random_samples to have 3 dimensions, got %d", tc_op_name(n->op), u->rank);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, u->size[2], tc_sym_int(s, nd), NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: Expect _random_samples.size(2) equals to %d", tc_op_name(n->op), nd);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, u->size[1], x->size[x->rank - nd - 1], NULL)) == 0)
-        return refuse(n, "Expect _random_samples.size(1) equals to input channel size.");
+        return tc_e_refuse(n, "NotImplementedError: \"fractional_max_pool%dd_out_frame\" not implemented for '%s'", nd, tc_dtypes[x->dtype].torch);
+    if (u->dtype != x->dtype) return tc_e_refuse(n, "Expect _random_samples to have the same dtype as input");
+    if (u->rank != 3) return tc_e_refuse(n, "Expect _random_samples to have 3 dimensions, got %d", u->rank);
+    if (tc_sym_differ(s, u->size[2], tc_sym_int(s, nd))) return tc_e_refuse(n, "Expect _random_samples.size(2) equals to %d", nd);
+    if (tc_sym_differ(s, u->size[1], x->size[x->rank - nd - 1]))
+        return tc_e_refuse(n, "Expect _random_samples.size(1) equals to input channel size.");
     if (x->rank == nd + 2 && tc_sym_known(s, tc_sym_op(s, TC_S_LE, x->size[0], u->size[0], NULL)) == 0)
-        return refuse(n, "Expect _random_samples.size(0) no less then input batch size.");
+        return tc_e_refuse(n, "Expect _random_samples.size(0) no less then input batch size.");
     tc_arg_ints(n, 1, kernel, 3);
     for (int k = 0; k < nd; k++) {
         bool known = tc_sym_const_int(n->args[2].syms[k], &out) && tc_sym_const_int(x->size[x->rank - nd + k], &v);
-        if (kernel[k] <= 0 || (known && out <= 0)) return refuse(n, "kernel_size and output_size must be greater than zero");
+        if (kernel[k] <= 0 || (known && out <= 0)) return tc_e_refuse(n, "kernel_size and output_size must be greater than zero");
         if (known && out + kernel[k] - 1 > v)
-            return tc_error(TC_CONTENT, "%s: pool size %lld too large relative to input size %lld", tc_op_name(n->op), (long long)kernel[k],
-                            (long long)v);
+            return tc_e_refuse(n, "pool size %lld too large relative to input size %lld", (long long)kernel[k], (long long)v);
     }
     return NULL;
 }

@@ -9,8 +9,6 @@
 
 #define ATEN(op, fmt, ...) tc_emit_call(e, "aten::" op, fmt, __VA_ARGS__)
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
-
 enum { BILINEAR, NEAREST, BICUBIC };
 enum { ZEROS, BORDER, REFLECTION };
 typedef struct {
@@ -137,24 +135,21 @@ static tc_status check_sampler(const tc_node *n, int nd) {
     tc_symctx *s = n->graph->program->sym;
     int64_t v;
     if (x->rank != nd + 2 || g->rank != x->rank)
-        return tc_error(TC_CONTENT, "%s: grid_sampler(): expected %s input and grid with same number of dimensions, but got %d and %d dimensions",
-                        tc_op_name(n->op),
-                        nd == 2   ? "4D"
-                        : nd == 3 ? "5D"
-                                  : "4D or 5D",
-                        x->rank, g->rank);
+        return tc_e_refuse(n, "grid_sampler(): expected %s input and grid with same number of dimensions, but got %d and %d dimensions",
+                           nd == 2   ? "4D"
+                           : nd == 3 ? "5D"
+                                     : "4D or 5D",
+                           x->rank, g->rank);
     if (x->dtype != g->dtype)
-        return tc_error(TC_CONTENT, "%s: grid_sampler(): expected input and grid to have same dtype, but input has %s and grid has %s",
-                        tc_op_name(n->op), tc_dtypes[x->dtype].torch, tc_dtypes[g->dtype].torch);
+        return tc_e_refuse(n, "grid_sampler(): expected input and grid to have same dtype, but input has %s and grid has %s",
+                           tc_dtypes[x->dtype].torch, tc_dtypes[g->dtype].torch);
     if (!tc_is_float(x->dtype))
-        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"grid_sampler_%dd_cpu\" not implemented for '%s'", tc_op_name(n->op), nd,
-                        tc_dtypes[x->dtype].torch);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->size[0], g->size[0], NULL)) == 0)
-        return refuse(n, "grid_sampler(): expected grid and input to have same batch size");
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, g->size[nd + 1], tc_sym_int(s, nd), NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: grid_sampler(): expected grid to have size %d in last dimension", tc_op_name(n->op), nd);
+        return tc_e_refuse(n, "NotImplementedError: \"grid_sampler_%dd_cpu\" not implemented for '%s'", nd, tc_dtypes[x->dtype].torch);
+    if (tc_sym_differ(s, x->size[0], g->size[0])) return tc_e_refuse(n, "grid_sampler(): expected grid and input to have same batch size");
+    if (tc_sym_differ(s, g->size[nd + 1], tc_sym_int(s, nd)))
+        return tc_e_refuse(n, "grid_sampler(): expected grid to have size %d in last dimension", nd);
     for (int k = 2; k < x->rank; k++)
-        if (tc_sym_const_int(x->size[k], &v) && v <= 0) return refuse(n, "grid_sampler(): expected input to have non-empty spatial dimensions");
+        if (tc_sym_const_int(x->size[k], &v) && v <= 0) return tc_e_refuse(n, "grid_sampler(): expected input to have non-empty spatial dimensions");
     return NULL;
 }
 static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input, grid, interpolation_mode, padding_mode, align_corners */
@@ -163,10 +158,10 @@ static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input
     int nd = name[12] == '_' ? name[13] - '0' : x->meta.rank == 5 ? 3 : 2;
     int64_t mode = tc_arg_int(n, 2);
     TC_TRY(check_sampler(n, nd));
-    if (mode < BILINEAR || mode > BICUBIC) return refuse(n, "unknown interpolation mode");
+    if (mode < BILINEAR || mode > BICUBIC) return tc_e_refuse(n, "unknown interpolation mode");
     tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
     sampler p = {.image = tc_e_cast(e, x, up), .nd = nd, .padding = (int)tc_arg_int(n, 3), .align = tc_arg_bool(n, 4)};
-    if (p.padding < ZEROS || p.padding > REFLECTION) return refuse(n, "unknown padding mode");
+    if (p.padding < ZEROS || p.padding > REFLECTION) return tc_e_refuse(n, "unknown padding mode");
     g = tc_e_cast(e, g, mode == NEAREST ? up : TC_F64); /* nearest: in PyTorch's type, whose rounding decides ties */
     for (int k = 0; k < nd; k++) {
         p.size[k] = x->meta.size[nd + 1 - k];
@@ -205,10 +200,10 @@ static tc_status decompose_affine_grid(tc_emit *e, const tc_node *n) { /* theta,
     int nd = size->n - 2;
     tc_symctx *s = tc_e_sym(e);
     tc_dtype d = theta->meta.dtype;
-    if (size->n != 4 && size->n != 5) return refuse(n, "affine_grid_generator needs 4d (spatial) or 5d (volumetric) inputs.");
-    if (theta->meta.rank != 3 || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, theta->meta.size[1], tc_sym_int(s, nd), NULL)) == 0 ||
-        tc_sym_known(s, tc_sym_op(s, TC_S_EQ, theta->meta.size[2], tc_sym_int(s, nd + 1), NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: expected a batch of affine matrices of shape Nx%dx%d", tc_op_name(n->op), nd, nd + 1);
+    if (size->n != 4 && size->n != 5) return tc_e_refuse(n, "affine_grid_generator needs 4d (spatial) or 5d (volumetric) inputs.");
+    if (theta->meta.rank != 3 || tc_sym_differ(s, theta->meta.size[1], tc_sym_int(s, nd)) ||
+        tc_sym_differ(s, theta->meta.size[2], tc_sym_int(s, nd + 1)))
+        return tc_e_refuse(n, "expected a batch of affine matrices of shape Nx%dx%d", nd, nd + 1);
     tc_sym out[5] = {size->syms[0]}, points = tc_sym_int(s, 1);
     for (int k = 0; k < nd; k++) out[1 + k] = size->syms[2 + k], points = tc_sym_mul(s, points, size->syms[2 + k]);
     for (int k = 0; k <= nd; k++) {

@@ -72,13 +72,11 @@ static tc_status grad_grouped(tc_emit *e, const tc_node *n, tc_value *const *gs)
 static tc_status decompose_fallback(tc_emit *e, const tc_node *n) {
     const tc_meta *x = &tc_arg_value(n, 0)->meta, *w = &tc_arg_value(n, 1)->meta, *offs = &tc_arg_value(n, 2)->meta;
     if (x->rank != 2 || w->rank != 3 || offs->rank != 1)
-        return tc_error(TC_CONTENT, "%s: input must be 2D, weight 3D and offs 1D, got %dD, %dD and %dD", tc_op_name(n->op), x->rank, w->rank,
-                        offs->rank);
-    if (offs->dtype != TC_I32 && offs->dtype != TC_I64)
-        return tc_error(TC_CONTENT, "%s: offs must be an integer tensor, got %s", tc_op_name(n->op), tc_dtypes[offs->dtype].torch);
+        return tc_e_refuse(n, "input must be 2D, weight 3D and offs 1D, got %dD, %dD and %dD", x->rank, w->rank, offs->rank);
+    if (offs->dtype != TC_I32 && offs->dtype != TC_I64) return tc_e_refuse(n, "offs must be an integer tensor, got %s", tc_dtypes[offs->dtype].torch);
     if (x->dtype != w->dtype)
-        return tc_error(TC_CONTENT, "%s: expected input and weight to have the same dtype, got %s and %s", tc_op_name(n->op),
-                        tc_dtypes[x->dtype].torch, tc_dtypes[w->dtype].torch);
+        return tc_e_refuse(n, "expected input and weight to have the same dtype, got %s and %s", tc_dtypes[x->dtype].torch,
+                           tc_dtypes[w->dtype].torch);
     tc_emit_result(e, 0, tc_emit_call(e, "tc::grouped_mm", "aaa", &n->args[0], &n->args[1], &n->args[2]));
     return tc_e_done(e);
 }
@@ -138,7 +136,7 @@ static tc_status wrong_scales(tc_emit *e, const tc_node *n, const tc_meta *a, co
     put(&t, ") and (", k);
     put(&t, ", ", columns);
     put(&t, " or ", blocks_of(e, columns));
-    tc_status s = tc_error(TC_CONTENT, "%s: scales should be float32: one number each; %s)", tc_op_name(n->op), tc_buf_str(&t));
+    tc_status s = tc_e_refuse(n, "scales should be float32: one number each; %s)", tc_buf_str(&t));
     tc_buf_free(&t);
     return s;
 }
@@ -153,10 +151,9 @@ static tc_value *unscaled(tc_emit *e, tc_value *x, tc_value *s, scaling how, int
 }
 static tc_status decompose_scaled(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1), *sa = tc_arg_value(n, 2), *sb = tc_arg_value(n, 3), *bias = tc_arg_value(n, 4);
-    if (a->meta.rank != 2 || b->meta.rank != 2) return tc_error(TC_CONTENT, "%s: mat1 and mat2 must be matrices", tc_op_name(n->op));
+    if (a->meta.rank != 2 || b->meta.rank != 2) return tc_e_refuse(n, "mat1 and mat2 must be matrices");
     if (!is_f8(a->meta.dtype) || !is_f8(b->meta.dtype))
-        return tc_error(TC_CONTENT, "%s: Expected both matrices to be float8, got %s and %s", tc_op_name(n->op), tc_dtypes[a->meta.dtype].torch,
-                        tc_dtypes[b->meta.dtype].torch);
+        return tc_e_refuse(n, "Expected both matrices to be float8, got %s and %s", tc_dtypes[a->meta.dtype].torch, tc_dtypes[b->meta.dtype].torch);
     scaling how = SCALE_ONE; /* the first form that fits both */
     while (how != SCALE_NONE && !(scales_as(e, how, &sa->meta, &a->meta, 0) && scales_as(e, how, &sb->meta, &b->meta, 1))) how++;
     if (how == SCALE_NONE) return wrong_scales(e, n, &a->meta, &b->meta);

@@ -57,8 +57,7 @@ static tc_status differ(const tc_shape_ctx *c, int i, const tc_value *a, const t
 static tc_status check_condition(const tc_shape_ctx *c, const tc_value *v) {
     tc_symctx *s = c->program->sym;
     bool one = v && (v->kind == TC_V_TENSOR || v->kind == TC_V_SYM);
-    for (int d = 0; one && v->kind == TC_V_TENSOR && d < v->meta.rank; d++)
-        one = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, v->meta.size[d], tc_sym_int(s, 1), NULL)) != 0;
+    for (int d = 0; one && v->kind == TC_V_TENSOR && d < v->meta.rank; d++) one = !tc_sym_differ(s, v->meta.size[d], tc_sym_int(s, 1));
     if (one) return NULL;
     tc_buf t = {0};
     if (v) tc_value_print_type(&t, v);

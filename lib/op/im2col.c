@@ -10,8 +10,6 @@
 
 #define ATEN(op, fmt, ...) tc_emit_call(e, "aten::" op, fmt, __VA_ARGS__)
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
-
 typedef struct {
     int64_t kernel[2], dilation[2], padding[2], stride[2];
 } window;
@@ -22,10 +20,10 @@ static tc_status read_window(const tc_node *n, int arg, window *w) {
     tc_arg_ints(n, arg + 2, w->padding, 2);
     tc_arg_ints(n, arg + 3, w->stride, 2);
     for (int k = 0; k < 2; k++) {
-        if (w->kernel[k] < 1) return refuse(n, "kernel size should be greater than zero");
-        if (w->dilation[k] < 1) return refuse(n, "dilation should be greater than zero");
-        if (w->padding[k] < 0) return refuse(n, "padding should be non-negative");
-        if (w->stride[k] < 1) return refuse(n, "stride should be greater than zero");
+        if (w->kernel[k] < 1) return tc_e_refuse(n, "kernel size should be greater than zero");
+        if (w->dilation[k] < 1) return tc_e_refuse(n, "dilation should be greater than zero");
+        if (w->padding[k] < 0) return tc_e_refuse(n, "padding should be non-negative");
+        if (w->stride[k] < 1) return tc_e_refuse(n, "stride should be greater than zero");
     }
     return NULL;
 }
@@ -52,16 +50,16 @@ static tc_status decompose_im2col(tc_emit *e, const tc_node *n) { /* self, kerne
     TC_TRY(read_window(n, 1, &w));
     int rank = x->meta.rank, lead = rank - 3;
     if (rank != 3 && rank != 4)
-        return refuse(n, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input");
+        return tc_e_refuse(n, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input");
     for (int d = lead; d < rank; d++)
         if (!positive(x->meta.size[d]))
-            return refuse(n, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input");
+            return tc_e_refuse(n, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input");
     if (rank == 3) x = ATEN("unsqueeze", "vi", x, (int64_t)0);
     if (e->status) return tc_e_done(e);
     tc_sym c = x->meta.size[1], count[2];
     for (int k = 0; k < 2; k++) {
         count[k] = fitting(s, &w, k, x->meta.size[2 + k]);
-        if (!positive(count[k])) return refuse(n, "the array of sliding blocks has a size of zero: its components must be at least one");
+        if (!positive(count[k])) return tc_e_refuse(n, "the array of sliding blocks has a size of zero: its components must be at least one");
     }
     if (w.padding[0] || w.padding[1]) x = ATEN("constant_pad_nd", "vI", x, (int64_t[]){w.padding[1], w.padding[1], w.padding[0], w.padding[0]}, 4);
     for (int k = 0; k < 2; k++) x = ATEN("index_select", "viv", x, (int64_t)2 + k, rows(e, &w, k, count[k]));
@@ -82,23 +80,23 @@ static tc_status decompose_col2im(tc_emit *e, const tc_node *n) { /* self, outpu
     int rank = x->meta.rank;
     int64_t v, each = w.kernel[0] * w.kernel[1];
     if ((rank != 2 && rank != 3) || !positive(x->meta.size[rank - 1]) || !positive(x->meta.size[rank - 2]))
-        return refuse(n, "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input");
+        return tc_e_refuse(n, "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input");
     if (rank == 2) x = ATEN("unsqueeze", "vi", x, (int64_t)0);
     if (e->status) return tc_e_done(e);
     if (tc_sym_const_int(x->meta.size[1], &v) && v % each)
-        return tc_error(TC_CONTENT,
-                        "%s: Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)=%lld and "
-                        "kernel_size=(%lld, %lld).",
-                        tc_op_name(n->op), (long long)v, (long long)w.kernel[0], (long long)w.kernel[1]);
+        return tc_e_refuse(n,
+                           "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)=%lld and "
+                           "kernel_size=(%lld, %lld).",
+                           (long long)v, (long long)w.kernel[0], (long long)w.kernel[1]);
     tc_sym c = tc_sym_floordiv(s, x->meta.size[1], tc_sym_int(s, each)), count[2], batch = x->meta.size[0];
     const tc_sym *size = n->args[1].syms;
     for (int k = 0; k < 2; k++) {
         count[k] = fitting(s, &w, k, size[k]);
-        if (!positive(size[k]) || !positive(count[k])) return refuse(n, "the array of sliding blocks has a size of zero for this output_size");
+        if (!positive(size[k]) || !positive(count[k])) return tc_e_refuse(n, "the array of sliding blocks has a size of zero for this output_size");
     }
     tc_sym blocks = tc_sym_mul(s, count[0], count[1]), same = tc_sym_op(s, TC_S_EQ, blocks, x->meta.size[2], NULL);
     if (!tc_e_guard(e, n, same))
-        return refuse(n, "expected size of input's dimension 2 to match the calculated number of sliding blocks of output_size");
+        return tc_e_refuse(n, "expected size of input's dimension 2 to match the calculated number of sliding blocks of output_size");
     tc_sym apart[6] = {batch, c, tc_sym_int(s, w.kernel[0]), tc_sym_int(s, w.kernel[1]), count[0], count[1]};
     tc_sym lines[4] = {batch, c, tc_sym_mul(s, apart[2], count[0]), tc_sym_mul(s, apart[3], count[1])};
     x = ATEN("permute", "vI", ATEN("reshape", "vS", x, apart, 6), (int64_t[]){0, 1, 2, 4, 3, 5}, 6);
@@ -120,16 +118,16 @@ static tc_status decompose_chunk_cat(tc_emit *e, const tc_node *n) { /* tensors,
     const tc_arg *list = &n->args[0];
     int64_t d = tc_arg_int(n, 1), chunks = tc_arg_int(n, 2), v;
     tc_symctx *s = tc_e_sym(e);
-    if (list->n == 0) return refuse(n, "_chunk_cat expects a non-empty input tensor list");
-    if (chunks < 1) return refuse(n, "_chunk_cat expects positive num_chunks");
+    if (list->n == 0) return tc_e_refuse(n, "_chunk_cat expects a non-empty input tensor list");
+    if (chunks < 1) return tc_e_refuse(n, "_chunk_cat expects positive num_chunks");
     const tc_meta *first = &list->values[0]->meta;
     for (int k = 0; k < list->n; k++) {
         const tc_meta *m = &list->values[k]->meta;
-        if (m->dtype != first->dtype) return refuse(n, "_chunk_cat expects all input tensors with the same dtype");
-        if (m->rank != first->rank && d < 0) return refuse(n, "_chunk_cat expects non-negative dim when input tensors have different ndims");
+        if (m->dtype != first->dtype) return tc_e_refuse(n, "_chunk_cat expects all input tensors with the same dtype");
+        if (m->rank != first->rank && d < 0) return tc_e_refuse(n, "_chunk_cat expects non-negative dim when input tensors have different ndims");
         for (int j = 0; j < m->rank; j++)
-            if (tc_sym_const_int(m->size[j], &v) && v == 0) return refuse(n, "_chunk_cat expects non-empty tensor");
-        if (d >= m->rank || d < -m->rank) return refuse(n, "_chunk_cat expects dim < ndim for all input tensors");
+            if (tc_sym_const_int(m->size[j], &v) && v == 0) return tc_e_refuse(n, "_chunk_cat expects non-empty tensor");
+        if (d >= m->rank || d < -m->rank) return tc_e_refuse(n, "_chunk_cat expects dim < ndim for all input tensors");
     }
     d = tc_wrap(d, first->rank);
     tc_value **out = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)list->n);
@@ -137,8 +135,8 @@ static tc_status decompose_chunk_cat(tc_emit *e, const tc_node *n) { /* tensors,
         tc_value *x = list->values[k];
         tc_sym shape[TC_MAX_RANK], rest = tc_sym_int(s, 1), pad[2 * TC_MAX_RANK];
         for (int j = 0; j < d; j++) {
-            if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[j], first->size[j], NULL)) == 0)
-                return refuse(n, "_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors");
+            if (tc_sym_differ(s, x->meta.size[j], first->size[j]))
+                return tc_e_refuse(n, "_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors");
             shape[j] = x->meta.size[j];
         }
         tc_sym each = tc_sym_ceildiv(s, x->meta.size[d], tc_sym_int(s, chunks)), full = tc_sym_mul(s, each, tc_sym_int(s, chunks));

@@ -11,7 +11,6 @@
 #include "op/lower.h"
 #include "op/shape.h"
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static bool is_mask(const tc_value *v) { return v && (v->meta.dtype == TC_BOOL || v->meta.dtype == TC_U8); }
 static tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
 
@@ -144,7 +143,7 @@ static tc_status check_masks(tc_symctx *s, const tc_op *op, const tc_meta *x, co
         const tc_value *m = list->values[k];
         if (is_mask(m) && m->meta.rank == 0) return tc_error(TC_UNSUPPORTED, "%s: a 0-d mask", tc_op_name(op));
         for (int j = 0; is_mask(m) && j < m->meta.rank; j++)
-            if (d + j >= x->rank || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, m->meta.size[j], x->size[d + j], NULL)) == 0)
+            if (d + j >= x->rank || tc_sym_differ(s, m->meta.size[j], x->size[d + j]))
                 return tc_error(TC_CONTENT,
                                 "IndexError: %s: The shape of the mask at index %d does not match the shape of the indexed tensor at index %d",
                                 tc_op_name(op), j, d + j);
@@ -351,7 +350,7 @@ static tc_status grad_masked_fill(tc_emit *e, const tc_node *n, tc_value *const 
 /* ---- compositions ---- */
 static tc_status decompose_take(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *i = tc_arg_value(n, 1);
-    if (i->meta.dtype != TC_I64) return refuse(n, "take(): Expected a long tensor for index");
+    if (i->meta.dtype != TC_I64) return tc_e_refuse(n, "take(): Expected a long tensor for index");
     tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::_unsafe_index.Tensor", "vV", flat, &i, 1));
     return tc_e_done(e);
@@ -360,17 +359,17 @@ static tc_status decompose_take_along_dim(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *i = tc_arg_value(n, 1);
     const bool flattened = tc_arg_is_none(n, 2);
     if (i->meta.dtype != TC_I64 && !(flattened && i->meta.dtype == TC_I32))
-        return refuse(n, "torch.take_along_dim(): dtype of indices should be Long");
+        return tc_e_refuse(n, "torch.take_along_dim(): dtype of indices should be Long");
     if (flattened) {
         tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
         tc_emit_result(e, 0, tc_emit_call(e, "aten::gather", "viv", flat, (int64_t)0, tc_emit_call(e, "aten::reshape", "vI", i, (int64_t[]){-1}, 1)));
         return tc_e_done(e);
     }
     if (x->meta.rank != i->meta.rank)
-        return tc_error(TC_CONTENT,
-                        "%s: torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, "
-                        "and %d dimensions for indices",
-                        tc_op_name(n->op), x->meta.rank, i->meta.rank);
+        return tc_e_refuse(n,
+                           "torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, "
+                           "and %d dimensions for indices",
+                           x->meta.rank, i->meta.rank);
     int64_t given = tc_arg_int(n, 2);
     if (x->meta.rank == 0) {
         tc_emit_result(e, 0, tc_emit_call(e, "aten::clone", "v", x));
@@ -396,9 +395,9 @@ static tc_status decompose_take_along_dim(tc_emit *e, const tc_node *n) {
 static tc_status decompose_masked_scatter(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *src = tc_arg_value(n, 2);
     if (x->meta.dtype != src->meta.dtype)
-        return tc_error(TC_CONTENT, "%s: masked_scatter: expected self and source to have same dtypes but got %s and %s", tc_op_name(n->op),
-                        tc_dtypes[x->meta.dtype].torch, tc_dtypes[src->meta.dtype].torch);
-    if (m->meta.dtype != TC_BOOL) return refuse(n, "masked_scatter_ only supports boolean masks");
+        return tc_e_refuse(n, "masked_scatter: expected self and source to have same dtypes but got %s and %s", tc_dtypes[x->meta.dtype].torch,
+                           tc_dtypes[src->meta.dtype].torch);
+    if (m->meta.dtype != TC_BOOL) return tc_e_refuse(n, "masked_scatter_ only supports boolean masks");
     tc_value *both = tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){x, m}, 2);
     if (!both) return tc_e_done(e);
     x = both->list[0], m = both->list[1];
@@ -430,8 +429,8 @@ static int inside(tc_emit *e, const tc_value *x, const tc_arg *list, tc_value **
 }
 static tc_status decompose_masked_index(tc_emit *e, const tc_node *n) { /* self, mask, indices, fill */
     tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *v[TC_MAX_RANK];
-    if (n->args[2].n > TC_MAX_RANK) return refuse(n, "too many indices");
-    if (m->meta.dtype != TC_BOOL) return refuse(n, "masked_fill_ only supports boolean masks");
+    if (n->args[2].n > TC_MAX_RANK) return tc_e_refuse(n, "too many indices");
+    if (m->meta.dtype != TC_BOOL) return tc_e_refuse(n, "masked_fill_ only supports boolean masks");
     if (tc_sh_is_empty(&x->meta)) { /* an empty tensor has nothing to read */
         tc_emit_result(e, 0, tc_emit_call(e, "aten::full", "Sad", m->meta.size, m->meta.rank, &n->args[3], (int)x->meta.dtype));
         return tc_e_done(e);
@@ -443,7 +442,7 @@ static tc_status decompose_masked_index(tc_emit *e, const tc_node *n) { /* self,
 }
 static tc_status decompose_masked_put(tc_emit *e, const tc_node *n) { /* self, mask, indices, values */
     tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *v[TC_MAX_RANK], *val = tc_arg_value(n, 3);
-    if (n->args[2].n > TC_MAX_RANK) return refuse(n, "too many indices");
+    if (n->args[2].n > TC_MAX_RANK) return tc_e_refuse(n, "too many indices");
     if (tc_sh_is_empty(&x->meta)) {
         tc_emit_result(e, 0, tc_e1(e, "aten::clone", x));
         return tc_e_done(e);

@@ -58,17 +58,15 @@ tc_status tc_la_batch(tc_shape_ctx *c, int a, int tail_a, int b, int tail_b, tc_
 tc_status tc_la_matrix_arg(const tc_node *n, int arg, const char *what) {
     const tc_meta *m = tc_arg_meta(n, arg);
     if (!m) return tc_error(TC_CONTENT, "TypeError: %s: %s must be a tensor", tc_op_name(n->op), tc_op_schema(n->op)->params[arg].name);
-    if (m->rank < 2)
-        return tc_error(TC_CONTENT, "%s: %s: The input tensor %s must have at least 2 dimensions.", tc_op_name(n->op), what,
-                        tc_op_schema(n->op)->params[arg].name);
+    if (m->rank < 2) return tc_e_refuse(n, "%s: The input tensor %s must have at least 2 dimensions.", what, tc_op_schema(n->op)->params[arg].name);
     return NULL;
 }
 tc_status tc_la_square_arg(const tc_node *n, int arg, const char *what) {
     TC_TRY(tc_la_matrix_arg(n, arg, what));
     const tc_meta *m = tc_arg_meta(n, arg);
     tc_symctx *s = n->graph->program->sym;
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, m->size[m->rank - 2], m->size[m->rank - 1], NULL)) != 0) return NULL;
-    return tc_error(TC_CONTENT, "%s: %s: %s must be batches of square matrices", tc_op_name(n->op), what, tc_op_schema(n->op)->params[arg].name);
+    if (!tc_sym_differ(s, m->size[m->rank - 2], m->size[m->rank - 1])) return NULL;
+    return tc_e_refuse(n, "%s: %s must be batches of square matrices", what, tc_op_schema(n->op)->params[arg].name);
 }
 bool tc_la_is_vector(tc_symctx *s, const tc_meta *a, const tc_meta *b) {
     if (b->rank == 1) return true;

@@ -52,7 +52,7 @@ static tc_status check(const tc_node *n, const tc_arg *list) {
         if (k == 0) continue;
         tc_symctx *s = n->graph->program->sym;
         const tc_meta *before = &list->values[k - 1]->meta;
-        if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, before->size[before->rank - 1], m->size[0], NULL)) == 0)
+        if (tc_sym_differ(s, before->size[before->rank - 1], m->size[0]))
             return tc_error(TC_CONTENT, "%s: multi_dot(): tensors %d and %d cannot be multiplied", name, k - 1, k);
     }
     return NULL;
@@ -60,8 +60,7 @@ static tc_status check(const tc_node *n, const tc_arg *list) {
 static tc_status decompose_chain(tc_emit *e, const tc_node *n) { /* linalg_multi_dot, chain_matmul */
     const tc_arg *list = &n->args[0];
     bool one_will_do = !strcmp(tc_op_schema(n->op)->name, "chain_matmul");
-    if (list->n < (one_will_do ? 1 : 2))
-        return tc_error(TC_CONTENT, "%s: multi_dot(): expected at least 2 tensors but got %d", tc_op_name(n->op), list->n);
+    if (list->n < (one_will_do ? 1 : 2)) return tc_e_refuse(n, "multi_dot(): expected at least 2 tensors but got %d", list->n);
     TC_TRY(check(n, list));
     if (list->n == 1) {
         tc_emit_result(e, 0, tc_e1(e, "aten::clone", list->values[0]));

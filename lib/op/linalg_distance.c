@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
-static bool differ(tc_emit *e, tc_sym a, tc_sym b) { return tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, a, b, NULL)) == 0; }
 static tc_value *norm(tc_emit *e, tc_value *x, double p) { return tc_emit_call(e, "aten::linalg_vector_norm", "vfI", x, p, (int64_t[]){-1}, 1); }
 
 /* ---- distances ---- */
@@ -48,17 +46,14 @@ static tc_status decompose_cdist(tc_emit *e, const tc_node *n) { /* x1 [*, P, M]
     for (int i = 0; i < 2; i++) {
         tc_value *x = i ? b : a;
         if (!tc_is_float(x->meta.dtype))
-            return tc_error(TC_CONTENT, "%s: cdist only supports floating-point dtypes, X%d got: %s", tc_op_name(n->op), i + 1,
-                            tc_dtypes[x->meta.dtype].torch);
-        if (x->meta.rank < 2)
-            return tc_error(TC_CONTENT, "%s: cdist only supports at least 2D tensors, X%d got: %dD", tc_op_name(n->op), i + 1, x->meta.rank);
+            return tc_e_refuse(n, "cdist only supports floating-point dtypes, X%d got: %s", i + 1, tc_dtypes[x->meta.dtype].torch);
+        if (x->meta.rank < 2) return tc_e_refuse(n, "cdist only supports at least 2D tensors, X%d got: %dD", i + 1, x->meta.rank);
     }
     if (a->meta.dtype != b->meta.dtype)
-        return tc_error(TC_CONTENT, "%s: expected scalar type %s but found %s", tc_op_name(n->op), tc_dtypes[a->meta.dtype].torch,
-                        tc_dtypes[b->meta.dtype].torch);
-    if (differ(e, tc_la_cols(a), tc_la_cols(b))) return refuse(n, "X1 and X2 must have the same number of columns.");
-    if (!(p >= 0)) return refuse(n, "cdist only supports non-negative p values");
-    if (!tc_arg_is_none(n, 3) && (tc_arg_int(n, 3) < 0 || tc_arg_int(n, 3) > 2)) return refuse(n, "possible modes: 0, 1, 2");
+        return tc_e_refuse(n, "expected scalar type %s but found %s", tc_dtypes[a->meta.dtype].torch, tc_dtypes[b->meta.dtype].torch);
+    if (tc_sym_differ(tc_e_sym(e), tc_la_cols(a), tc_la_cols(b))) return tc_e_refuse(n, "X1 and X2 must have the same number of columns.");
+    if (!(p >= 0)) return tc_e_refuse(n, "cdist only supports non-negative p values");
+    if (!tc_arg_is_none(n, 3) && (tc_arg_int(n, 3) < 0 || tc_arg_int(n, 3) > 2)) return tc_e_refuse(n, "possible modes: 0, 1, 2");
     a = tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)-2), b = tc_emit_call(e, "aten::unsqueeze", "vi", b, (int64_t)-3);
     tc_emit_result(e, 0, norm(e, tc_e_sub(e, a, b), p));
     return tc_e_done(e);
@@ -87,9 +82,9 @@ static tc_status grad_pdist(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 static tc_status decompose_pdist(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *at[2];
     double p = tc_arg_float(n, 1);
-    if (x->meta.rank != 2) return tc_error(TC_CONTENT, "%s: pdist only supports 2D tensors, got: %dD", tc_op_name(n->op), x->meta.rank);
-    if (!tc_is_float(x->meta.dtype)) return refuse(n, "pdist only supports floating-point dtypes");
-    if (!(p >= 0)) return refuse(n, "pdist only supports non-negative p values");
+    if (x->meta.rank != 2) return tc_e_refuse(n, "pdist only supports 2D tensors, got: %dD", x->meta.rank);
+    if (!tc_is_float(x->meta.dtype)) return tc_e_refuse(n, "pdist only supports floating-point dtypes");
+    if (!(p >= 0)) return tc_e_refuse(n, "pdist only supports non-negative p values");
     TC_TRY(pairs_of(e, n, x, at));
     tc_emit_result(e, 0, norm(e, between_pairs(e, x, at), p));
     return tc_e_done(e);
@@ -112,21 +107,21 @@ static tc_value *powers(tc_emit *e, tc_value *x, tc_sym count) {
 static tc_status decompose_linalg_vander(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     tc_symctx *s = tc_e_sym(e);
-    if (x->meta.dtype == TC_BOOL) return refuse(n, "linalg.vander supports floating point, complex, and integer tensors, but got Bool");
-    if (x->meta.rank + 1 > TC_MAX_RANK) return refuse(n, "too many dimensions");
+    if (x->meta.dtype == TC_BOOL) return tc_e_refuse(n, "linalg.vander supports floating point, complex, and integer tensors, but got Bool");
+    if (x->meta.rank + 1 > TC_MAX_RANK) return tc_e_refuse(n, "too many dimensions");
     if (x->meta.rank == 0) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     if (!x) return tc_e_done(e);
     tc_sym one = tc_sym_int(s, 1), count = !tc_arg_is_none(n, 1) ? tc_arg_sym(n, 1) : x->meta.size[x->meta.rank - 1];
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_LT, one, count, NULL)) == 0) return refuse(n, "N must be greater than 1.");
+    if (tc_sym_known(s, tc_sym_op(s, TC_S_LT, one, count, NULL)) == 0) return tc_e_refuse(n, "N must be greater than 1.");
     tc_emit_result(e, 0, powers(e, x, count));
     return tc_e_done(e);
 }
 static tc_status decompose_vander(tc_emit *e, const tc_node *n) { /* x, N, increasing */
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank != 1) return refuse(n, "x must be a one-dimensional tensor.");
+    if (x->meta.rank != 1) return tc_e_refuse(n, "x must be a one-dimensional tensor.");
     tc_sym count = tc_arg_is_none(n, 1) ? x->meta.size[0] : tc_arg_sym(n, 1);
     int64_t c;
-    if (tc_sym_const_int(count, &c) && c < 0) return refuse(n, "N must be non-negative.");
+    if (tc_sym_const_int(count, &c) && c < 0) return tc_e_refuse(n, "N must be non-negative.");
     tc_value *v = tc_sym_is_int(count, 0) ? tc_emit_call(e, "aten::new_empty", "vS", x, (tc_sym[]){x->meta.size[0], count}, 2) : powers(e, x, count);
     if (!tc_arg_bool(n, 2)) v = tc_emit_call(e, "aten::flip", "vI", v, (int64_t[]){1}, 1);
     tc_emit_result(e, 0, v);
@@ -138,15 +133,14 @@ static tc_status weights(tc_emit *e, const tc_node *n, int i, const char *name, 
     tc_value *w = tc_arg_value(n, i);
     if (!w) return NULL;
     if (w->meta.rank > 1)
-        return tc_error(TC_CONTENT, "%s: cov(): expected %s to have one or fewer dimensions but got %s with %d dimensions", tc_op_name(n->op), name,
-                        name, w->meta.rank);
+        return tc_e_refuse(n, "cov(): expected %s to have one or fewer dimensions but got %s with %d dimensions", name, name, w->meta.rank);
     bool is_integer = tc_is_integral(w->meta.dtype) && w->meta.dtype != TC_BOOL;
     if (integral ? !is_integer : !tc_is_float(w->meta.dtype))
-        return tc_error(TC_CONTENT, "%s: cov(): expected %s to have %s dtype but got %s with %s dtype", tc_op_name(n->op), name,
-                        integral ? "integral" : "floating point", name, tc_dtypes[w->meta.dtype].torch);
+        return tc_e_refuse(n, "cov(): expected %s to have %s dtype but got %s with %s dtype", name, integral ? "integral" : "floating point", name,
+                           tc_dtypes[w->meta.dtype].torch);
     tc_sym have = w->meta.rank ? w->meta.size[0] : tc_sym_int(tc_e_sym(e), 1);
-    if (differ(e, have, count))
-        return tc_error(TC_CONTENT, "%s: cov(): expected %s to have the same numel as there are observations in the input", tc_op_name(n->op), name);
+    if (tc_sym_differ(tc_e_sym(e), have, count))
+        return tc_e_refuse(n, "cov(): expected %s to have the same numel as there are observations in the input", name);
     tc_e_require(e, tc_emit_call(e, "aten::ge.Scalar", "vi", w, (int64_t)0),
                  integral ? "cov(): fweights cannot be negative" : "cov(): aweights cannot be negative");
     return NULL;
@@ -156,9 +150,8 @@ static tc_status decompose_cov(tc_emit *e, const tc_node *n) { /* self [variable
     tc_symctx *s = tc_e_sym(e);
     int64_t correction = tc_arg_int(n, 1);
     if (x->meta.rank > 2)
-        return tc_error(TC_CONTENT, "%s: cov(): expected input to have two or fewer dimensions but got an input with %d dimensions",
-                        tc_op_name(n->op), x->meta.rank);
-    if (x->meta.dtype == TC_BOOL) return refuse(n, "cov(): bool dtype is not supported for input");
+        return tc_e_refuse(n, "cov(): expected input to have two or fewer dimensions but got an input with %d dimensions", x->meta.rank);
+    if (x->meta.dtype == TC_BOOL) return tc_e_refuse(n, "cov(): bool dtype is not supported for input");
     if (x->meta.rank < 2)
         x = tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){tc_sym_int(s, 1), x->meta.rank ? x->meta.size[0] : tc_sym_int(s, 1)}, 2);
     tc_sym count = tc_la_cols(x);
@@ -189,8 +182,7 @@ static tc_status decompose_cov(tc_emit *e, const tc_node *n) { /* self [variable
 static tc_status decompose_corrcoef(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     if (x->meta.rank > 2)
-        return tc_error(TC_CONTENT, "%s: corrcoef(): expected input to have two or fewer dimensions but got an input with %d dimensions",
-                        tc_op_name(n->op), x->meta.rank);
+        return tc_e_refuse(n, "corrcoef(): expected input to have two or fewer dimensions but got an input with %d dimensions", x->meta.rank);
     tc_value *c = tc_e1(e, "aten::cov", x);
     if (!c) return tc_e_done(e);
     bool complex = tc_is_complex(c->meta.dtype);

@@ -58,7 +58,7 @@ static bool is_empty(tc_emit *e, const tc_node *n, const tc_value *a) {
 static tc_status need_wide(const tc_node *n) {
     const tc_dtype d = tc_arg_meta(n, 0)->dtype;
     if (d == TC_F32 || d == TC_F64 || d == TC_C64 || d == TC_C128) return NULL;
-    return tc_error(TC_CONTENT, "%s: expected float, double, cfloat or cdouble, got %s", tc_op_name(n->op), tc_dtypes[d].torch);
+    return tc_e_refuse(n, "expected float, double, cfloat or cdouble, got %s", tc_dtypes[d].torch);
 }
 static tc_status rank_of(tc_emit *e, const tc_node *n, tc_value *atol, tc_value *rtol, bool hermitian) {
     tc_value *a = tc_arg_value(n, 0), *s;
@@ -251,7 +251,7 @@ static tc_status decompose_polar(tc_emit *e, const tc_node *n) {
     tc_symctx *s = tc_e_sym(e);
     TC_TRY(tc_la_matrix_arg(n, 0, "linalg.polar"));
     if (tc_sym_known(s, tc_sym_op(s, TC_S_LE, tc_la_cols(a), tc_la_rows(a), NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: linalg.polar: input must have at least as many rows as columns", tc_op_name(n->op));
+        return tc_e_refuse(n, "linalg.polar: input must have at least as many rows as columns");
     tc_value *w = tc_emit_call(e, "aten::_linalg_svd", "vbb", a, 0, 1), *vh = tc_emit_out(w, 2);
     tc_emit_result(e, 0, tc_la_mm(e, w, vh));
     tc_emit_result(e, 1, tc_la_mm(e, tc_e_mul(e, tc_la_mH(e, vh), tc_la_row(e, tc_emit_out(w, 1))), vh));

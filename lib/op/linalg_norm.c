@@ -20,8 +20,8 @@ static tc_value *reduced(tc_emit *e, tc_value *x, bool most, int64_t dim, bool k
 /* Two different dimensions of x, counted from 0. */
 static tc_status two_dims(const tc_node *n, const tc_value *x, const int64_t *dims, int k, int64_t out[2]) {
     int r = x->meta.rank;
-    if (k != 2) return tc_error(TC_CONTENT, "%s: linalg.matrix_norm: dim must be a 2-tuple. Got %d dimensions", tc_op_name(n->op), k);
-    if (r < 2) return tc_error(TC_CONTENT, "%s: linalg.matrix_norm: The input tensor A must have at least 2 dimensions.", tc_op_name(n->op));
+    if (k != 2) return tc_e_refuse(n, "linalg.matrix_norm: dim must be a 2-tuple. Got %d dimensions", k);
+    if (r < 2) return tc_e_refuse(n, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
     for (int i = 0; i < 2; i++) {
         if (dims[i] < -r || dims[i] >= r)
             return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
@@ -29,14 +29,12 @@ static tc_status two_dims(const tc_node *n, const tc_value *x, const int64_t *di
         out[i] = tc_wrap(dims[i], r);
     }
     if (out[0] == out[1])
-        return tc_error(TC_CONTENT, "%s: linalg.matrix_norm: dims must be different. Got (%lld, %lld)", tc_op_name(n->op), (long long)dims[0],
-                        (long long)dims[1]);
+        return tc_e_refuse(n, "linalg.matrix_norm: dims must be different. Got (%lld, %lld)", (long long)dims[0], (long long)dims[1]);
     return NULL;
 }
 static tc_status need_numbers(const tc_node *n, tc_dtype d, const char *what) {
     if (tc_is_float(d) || tc_is_complex(d)) return NULL;
-    return tc_error(TC_CONTENT, "%s: NotImplementedError: %s: Expected a floating point or complex tensor as input. Got %s", tc_op_name(n->op), what,
-                    tc_dtypes[d].torch);
+    return tc_e_refuse(n, "NotImplementedError: %s: Expected a floating point or complex tensor as input. Got %s", what, tc_dtypes[d].torch);
 }
 /* Singular values along dims, as one dimension at the end. */
 static tc_value *singular(tc_emit *e, tc_value *x, const int64_t d[2]) {
@@ -58,7 +56,7 @@ static tc_status by_number(tc_emit *e, const tc_node *n, tc_value *x, double p, 
     double size = fabs(p);
     TC_TRY(two_dims(n, x, dims, k, d));
     TC_TRY(need_numbers(n, x->meta.dtype, "linalg.matrix_norm"));
-    if (size != 1 && size != 2 && !isinf(size)) return tc_error(TC_CONTENT, "%s: linalg.matrix_norm: Order %g not supported.", tc_op_name(n->op), p);
+    if (size != 1 && size != 2 && !isinf(size)) return tc_e_refuse(n, "linalg.matrix_norm: Order %g not supported.", p);
     if (size == 2) {
         tc_emit_result(e, 0, kept(e, reduced(e, singular(e, x, d), p > 0, -1, false), d, keep));
         return tc_e_done(e);
@@ -76,7 +74,7 @@ static tc_status by_name(tc_emit *e, const tc_node *n, tc_value *x, const char *
     if (!strcmp(p, "fro")) tc_emit_result(e, 0, vector_norm(e, x, 2, d, 2, keep));
     else if (!strcmp(p, "nuc"))
         tc_emit_result(e, 0, kept(e, tc_emit_call(e, "aten::sum.dim_IntList", "vI", singular(e, x, d), (int64_t[]){-1}, 1), d, keep));
-    else return tc_error(TC_CONTENT, "%s: linalg.matrix_norm: Order %s not supported.", tc_op_name(n->op), p);
+    else return tc_e_refuse(n, "linalg.matrix_norm: Order %s not supported.", p);
     return tc_e_done(e);
 }
 /* Argument `self` cast to the dtype in argument i. */
@@ -99,10 +97,9 @@ static tc_status norm_dims(const tc_node *n, bool has_ord, int64_t *dims, int *k
     int r = tc_arg_value(n, 0)->meta.rank;
     *k = tc_arg_is_none(n, 2) ? -1 : n->args[2].kind == TC_A_INTS ? tc_arg_ints(n, 2, dims, TC_MAX_RANK) : (dims[0] = tc_arg_int(n, 2), 1);
     if (has_ord && *k > 0 && *k != 1 && *k != 2)
-        return tc_error(TC_CONTENT, "%s: linalg.norm: If dim is specified, it must be of length 1 or 2. Got %d dimensions", tc_op_name(n->op), *k);
+        return tc_e_refuse(n, "linalg.norm: If dim is specified, it must be of length 1 or 2. Got %d dimensions", *k);
     if (has_ord && *k < 0 && r != 1 && r != 2)
-        return tc_error(TC_CONTENT, "%s: linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got %dD.", tc_op_name(n->op),
-                        r);
+        return tc_e_refuse(n, "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got %dD.", r);
     *out_vector = !has_ord || !(*k == 2 || (*k < 0 && r == 2));
     if (!*out_vector && *k < 0) dims[0] = 0, dims[1] = 1, *k = 2;
     return NULL;
@@ -124,7 +121,7 @@ static tc_status decompose_linalg_norm_name(tc_emit *e, const tc_node *n) {
     int k;
     bool vector;
     TC_TRY(norm_dims(n, true, dims, &k, &vector));
-    if (vector) return tc_error(TC_CONTENT, "%s: linalg.norm: Order %s is defined for matrices only", tc_op_name(n->op), tc_arg_string(n, 1));
+    if (vector) return tc_e_refuse(n, "linalg.norm: Order %s is defined for matrices only", tc_arg_string(n, 1));
     return by_name(e, n, in_type(e, n, 4), tc_arg_string(n, 1), dims, k, tc_arg_bool(n, 3));
 }
 static tc_status decompose_frobenius(tc_emit *e, const tc_node *n) { /* self, dim, keepdim */

@@ -14,16 +14,13 @@ static tc_status solve_shapes(const tc_node *n, bool left, bool vector) {
     TC_TRY(tc_la_square_arg(n, 0, "linalg.solve"));
     const tc_meta *a = tc_arg_meta(n, 0), *b = tc_arg_meta(n, 1);
     tc_symctx *s = n->graph->program->sym;
-    if (!b || b->rank < 1) return tc_error(TC_CONTENT, "%s: linalg.solve: B must have at least 1 dimension", tc_op_name(n->op));
+    if (!b || b->rank < 1) return tc_e_refuse(n, "linalg.solve: B must have at least 1 dimension");
     if (vector && !left)
-        return tc_error(TC_CONTENT,
-                        "%s: linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
-                        "linalg.solve is equivalent to B / A.squeeze(-1)",
-                        tc_op_name(n->op));
+        return tc_e_refuse(n, "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+                              "linalg.solve is equivalent to B / A.squeeze(-1)");
     tc_sym rows = b->size[b->rank - (vector || !left ? 1 : 2)];
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->size[a->rank - 1], rows, NULL)) != 0) return NULL;
-    return tc_error(TC_CONTENT, "%s: linalg.solve: Incompatible shapes of A and B for the equation %s", tc_op_name(n->op),
-                    left ? "AX = B" : "XA = B");
+    if (!tc_sym_differ(s, a->size[a->rank - 1], rows)) return NULL;
+    return tc_e_refuse(n, "linalg.solve: Incompatible shapes of A and B for the equation %s", left ? "AX = B" : "XA = B");
 }
 static tc_status decompose_solve_full(tc_emit *e, const tc_node *n) { /* _linalg_solve_ex: A, B, left, check_errors */
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
@@ -175,12 +172,11 @@ static tc_status decompose_tensorinv(tc_emit *e, const tc_node *n) {
     tc_symctx *s = tc_e_sym(e);
     int64_t ind = tc_arg_int(n, 1);
     int r = a->meta.rank;
-    if (ind <= 0) return tc_error(TC_CONTENT, "%s: Expected a strictly positive integer for 'ind', but got %lld", tc_op_name(n->op), (long long)ind);
+    if (ind <= 0) return tc_e_refuse(n, "Expected a strictly positive integer for 'ind', but got %lld", (long long)ind);
     if (ind > r) ind = r;
     tc_sym rows = product(s, a->meta.size, (int)ind), cols = product(s, a->meta.size + ind, r - (int)ind), size[TC_MAX_RANK];
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, rows, cols, NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind])",
-                        tc_op_name(n->op));
+    if (tc_sym_differ(s, rows, cols))
+        return tc_e_refuse(n, "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind])");
     for (int i = 0; i < r; i++) size[i] = a->meta.size[(i + ind) % r];
     tc_value *x = tc_emit_call(e, "aten::linalg_inv_ex", "vb", tc_emit_call(e, "aten::reshape", "vS", a, (tc_sym[]){rows, cols}, 2), 1);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::reshape", "vS", x, size, r));
@@ -200,16 +196,15 @@ static tc_status decompose_tensorsolve(tc_emit *e, const tc_node *n) {
         for (int i = 0; i < r; i++)
             if (!(mask >> i & 1)) order[at++] = i;
         for (int i = 0; i < k && at < r; i++) order[at++] = tc_wrap(dims[i], r);
-        if (at != r) return tc_error(TC_CONTENT, "%s: dims must not repeat", tc_op_name(n->op));
+        if (at != r) return tc_e_refuse(n, "dims must not repeat");
         a = tc_emit_call(e, "aten::permute", "vI", a, order, r);
         if (!a) return tc_e_done(e);
     }
-    if (b->meta.rank > r) return tc_error(TC_CONTENT, "%s: other has more dimensions than self", tc_op_name(n->op));
+    if (b->meta.rank > r) return tc_e_refuse(n, "other has more dimensions than self");
     int free = r - b->meta.rank;
     tc_sym cols = product(s, a->meta.size + b->meta.rank, free), rows = product(s, a->meta.size, b->meta.rank);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, rows, cols, NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim])",
-                        tc_op_name(n->op));
+    if (tc_sym_differ(s, rows, cols))
+        return tc_e_refuse(n, "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim])");
     tc_value *x = tc_emit_call(e, "aten::_linalg_solve_ex", "vvbb", tc_emit_call(e, "aten::reshape", "vS", a, (tc_sym[]){rows, cols}, 2),
                                tc_emit_call(e, "aten::reshape", "vS", b, (tc_sym[]){rows}, 1), 1, 1);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::reshape", "vS", x, a->meta.size + b->meta.rank, free));

@@ -110,8 +110,8 @@ static tc_status reflection_shapes(const tc_node *n, const char *what) {
     const tc_meta *a = tc_arg_meta(n, 0), *tau = tc_arg_meta(n, 1);
     tc_symctx *s = n->graph->program->sym;
     bool same = tau && tau->rank == a->rank - 1 && tau->dtype == a->dtype;
-    for (int i = 0; same && i + 1 < tau->rank; i++) same = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, tau->size[i], a->size[i], NULL)) != 0;
-    if (!same) return tc_error(TC_CONTENT, "%s: %s: tau must have the type of input, one dimension less, and its batch", tc_op_name(n->op), what);
+    for (int i = 0; same && i + 1 < tau->rank; i++) same = !tc_sym_differ(s, tau->size[i], a->size[i]);
+    if (!same) return tc_e_refuse(n, "%s: tau must have the type of input, one dimension less, and its batch", what);
     return NULL;
 }
 static tc_status decompose_householder(tc_emit *e, const tc_node *n) { /* linalg_householder_product, orgqr */
@@ -120,11 +120,9 @@ static tc_status decompose_householder(tc_emit *e, const tc_node *n) { /* linalg
     tc_value *a = tc_arg_value(n, 0), *tau = tc_arg_value(n, 1), *v, *t;
     tc_sym m = tc_la_rows(a), cols = tc_la_cols(a), k = tau->meta.size[tau->meta.rank - 1];
     if (tc_sym_known(s, tc_sym_op(s, TC_S_LE, cols, m, NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]",
-                        tc_op_name(n->op));
+        return tc_e_refuse(n, "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]");
     if (tc_sym_known(s, tc_sym_op(s, TC_S_LE, k, cols, NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]",
-                        tc_op_name(n->op));
+        return tc_e_refuse(n, "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]");
     reflections(e, a, tau, &v, &t);
     tc_value *top = tc_la_narrow(e, v, -2, tc_sym_int(s, 0), cols);
     tc_value *q = tc_la_mm(e, tc_la_mm(e, v, t), tc_la_mH(e, top));
@@ -140,14 +138,13 @@ static tc_status decompose_ormqr(tc_emit *e, const tc_node *n) { /* self, tau, o
     bool left = tc_arg_bool(n, 3), transpose = tc_arg_bool(n, 4);
     tc_sym side = left ? tc_la_rows(c) : tc_la_cols(c);
     const char *end = left ? "-2" : "-1";
-    if (!tau || tau->meta.rank < 1) return tc_error(TC_CONTENT, "%s: %s: tau must have at least 1 dimension", tc_op_name(n->op), what);
+    if (!tau || tau->meta.rank < 1) return tc_e_refuse(n, "%s: tau must have at least 1 dimension", what);
     tc_sym k = tau->meta.size[tau->meta.rank - 1];
     if (tc_sym_known(s, tc_sym_op(s, TC_S_LE, k, side, NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: %s: other.shape[%s] must be greater than or equal to tau.shape[-1]", tc_op_name(n->op), what, end);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, k, tc_sym_min(s, side, tc_la_cols(a)), NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: %s: tau.shape[-1] must be equal to min(other.shape[%s], input.shape[-1])", tc_op_name(n->op), what, end);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, side, tc_la_rows(a), NULL)) == 0)
-        return tc_error(TC_CONTENT, "%s: %s: other.shape[%s] must be equal to input.shape[-2]", tc_op_name(n->op), what, end);
+        return tc_e_refuse(n, "%s: other.shape[%s] must be greater than or equal to tau.shape[-1]", what, end);
+    if (tc_sym_differ(s, k, tc_sym_min(s, side, tc_la_cols(a))))
+        return tc_e_refuse(n, "%s: tau.shape[-1] must be equal to min(other.shape[%s], input.shape[-1])", what, end);
+    if (tc_sym_differ(s, side, tc_la_rows(a))) return tc_e_refuse(n, "%s: other.shape[%s] must be equal to input.shape[-2]", what, end);
     TC_TRY(reflection_shapes(n, what));
     reflections(e, a, tau, &v, &t);
     if (transpose) t = tc_la_mH(e, t);

@@ -6,8 +6,6 @@
 #include "op/complex_parts.h"
 #include "op/shape.h"
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
-
 /* ---- shapes ---- */
 static tc_status one_type(tc_shape_ctx *c, int n, const int *args) {
     const tc_meta *a = tc_sh_meta(c, args[0]);
@@ -162,16 +160,11 @@ static tc_status grad_addmm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 static tc_status grad_baddbmm(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_added(e, n, gs, "aten::bmm"); }
 
 /* ---- compositions ---- */
-static tc_sym numel_of(tc_symctx *s, const tc_sym *size, int n) {
-    tc_sym r = tc_sym_int(s, 1);
-    for (int k = 0; k < n; k++) r = tc_sym_mul(s, r, size[k]);
-    return r;
-}
 /* x[..., k] as a matrix of rows */
 static tc_value *rows_of(tc_emit *e, tc_value *x) {
     int r = x->meta.rank;
     if (r == 2) return x;
-    return tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){numel_of(tc_e_sym(e), x->meta.size, r - 1), x->meta.size[r - 1]}, 2);
+    return tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){tc_sym_product(tc_e_sym(e), x->meta.size, r - 1), x->meta.size[r - 1]}, 2);
 }
 static tc_status decompose_linear(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
@@ -204,18 +197,17 @@ static tc_value *mv(tc_emit *e, tc_value *a, tc_value *v) {
 static tc_status same_kind(const tc_node *n, const tc_value *a, const tc_value *b) {
     if (!a || !b) return tc_error(TC_CONTENT, "TypeError: %s: arguments must be tensors", tc_op_name(n->op));
     if (a->meta.dtype != b->meta.dtype)
-        return tc_error(TC_CONTENT, "%s: expected m1 and m2 to have the same dtype, but got: %s != %s", tc_op_name(n->op),
-                        tc_dtypes[a->meta.dtype].torch, tc_dtypes[b->meta.dtype].torch);
+        return tc_e_refuse(n, "expected m1 and m2 to have the same dtype, but got: %s != %s", tc_dtypes[a->meta.dtype].torch,
+                           tc_dtypes[b->meta.dtype].torch);
     return NULL;
 }
 static tc_status decompose_dot(tc_emit *e, const tc_node *n) { /* dot, vdot */
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     TC_TRY(same_kind(n, a, b));
-    if (a->meta.rank != 1 || b->meta.rank != 1)
-        return tc_error(TC_CONTENT, "%s: 1D tensors expected, but got %dD and %dD tensors", tc_op_name(n->op), a->meta.rank, b->meta.rank);
+    if (a->meta.rank != 1 || b->meta.rank != 1) return tc_e_refuse(n, "1D tensors expected, but got %dD and %dD tensors", a->meta.rank, b->meta.rank);
     tc_symctx *s = tc_e_sym(e);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[0], b->meta.size[0], NULL)) == 0)
-        return refuse(n, "inconsistent tensor size, expected tensor [a] and src [b] to have the same number of elements");
+    if (tc_sym_differ(s, a->meta.size[0], b->meta.size[0]))
+        return tc_e_refuse(n, "inconsistent tensor size, expected tensor [a] and src [b] to have the same number of elements");
     if (!strcmp(tc_op_schema(n->op)->name, "vdot")) a = tc_e_conj(e, a);
     tc_emit_result(e, 0, dot(e, a, b));
     return tc_e_done(e);
@@ -223,8 +215,7 @@ static tc_status decompose_dot(tc_emit *e, const tc_node *n) { /* dot, vdot */
 static tc_status decompose_mv(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *v = tc_arg_value(n, 1);
     TC_TRY(same_kind(n, a, v));
-    if (a->meta.rank != 2 || v->meta.rank != 1)
-        return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got 1, %d, %d", tc_op_name(n->op), a->meta.rank, v->meta.rank);
+    if (a->meta.rank != 2 || v->meta.rank != 1) return tc_e_refuse(n, "vector + matrix @ vector expected, got 1, %d, %d", a->meta.rank, v->meta.rank);
     tc_emit_result(e, 0, mv(e, a, v));
     return tc_e_done(e);
 }
@@ -252,15 +243,14 @@ static bool broadcasts_to(tc_emit *e, const tc_value *self, const tc_value *p) {
     int more = p->meta.rank - self->meta.rank;
     bool fits = more >= 0;
     for (int k = 0; fits && k < self->meta.rank; k++)
-        fits = tc_sym_is_int(self->meta.size[k], 1) ||
-               tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, self->meta.size[k], p->meta.size[more + k], NULL)) != 0;
+        fits = tc_sym_is_int(self->meta.size[k], 1) || !tc_sym_differ(tc_e_sym(e), self->meta.size[k], p->meta.size[more + k]);
     return fits;
 }
 static tc_value *plus_self(tc_emit *e, const tc_node *n, tc_value *p, tc_arg beta, tc_dtype d) {
     tc_value *self = tc_arg_value(n, 0);
     if (!p || !self) return NULL;
     if (!broadcasts_to(e, self, p)) {
-        if (!e->status) e->status = tc_error(TC_CONTENT, "%s: self does not broadcast to the product", tc_op_name(n->op));
+        if (!e->status) e->status = tc_e_refuse(n, "self does not broadcast to the product");
         return NULL;
     }
     if (is_zero(&beta)) {
@@ -282,8 +272,7 @@ static tc_status decompose_addmv(tc_emit *e, const tc_node *n) {
     TC_TRY(same_kind(n, a, v));
     TC_TRY(same_kind(n, tc_arg_value(n, 0), a));
     if (a->meta.rank != 2 || v->meta.rank != 1 || tc_arg_meta(n, 0)->rank > 1)
-        return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got %d, %d, %d", tc_op_name(n->op), tc_arg_meta(n, 0)->rank, a->meta.rank,
-                        v->meta.rank);
+        return tc_e_refuse(n, "vector + matrix @ vector expected, got %d, %d, %d", tc_arg_meta(n, 0)->rank, a->meta.rank, v->meta.rank);
     tc_emit_result(e, 0, combine(e, n, mv(e, a, v)));
     return tc_e_done(e);
 }
@@ -298,8 +287,8 @@ static tc_value *outer(tc_emit *e, tc_value *a, tc_value *b) { return tc_e_mul(e
 static tc_status decompose_outer(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     if (a->meta.rank != 1 || b->meta.rank != 1)
-        return tc_error(TC_CONTENT, "%s: outer: Expected 1-D argument %s, but got %d-D", tc_op_name(n->op), a->meta.rank != 1 ? "self" : "vec2",
-                        a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
+        return tc_e_refuse(n, "outer: Expected 1-D argument %s, but got %d-D", a->meta.rank != 1 ? "self" : "vec2",
+                           a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
     tc_emit_result(e, 0, outer(e, a, b));
     return tc_e_done(e);
 }
@@ -309,16 +298,16 @@ static tc_status check_addr(const tc_node *n, int i, tc_dtype d) {
     tc_kind k;
     const char *name = i == 3 ? "beta" : "alpha";
     if (!tc_arg_number(a, &k)) return NULL;
-    if (k == TC_KIND_BOOL && d != TC_BOOL) return tc_error(TC_CONTENT, "%s: Boolean %s only supported for Boolean results.", tc_op_name(n->op), name);
+    if (k == TC_KIND_BOOL && d != TC_BOOL) return tc_e_refuse(n, "Boolean %s only supported for Boolean results.", name);
     if (k >= TC_KIND_FLOAT && tc_is_integral(d))
-        return tc_error(TC_CONTENT, "%s: For integral input tensors, argument %s must not be a floating point number.", tc_op_name(n->op), name);
+        return tc_e_refuse(n, "For integral input tensors, argument %s must not be a floating point number.", name);
     return NULL;
 }
 static tc_status decompose_addr(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
     if (a->meta.rank != 1 || b->meta.rank != 1)
-        return tc_error(TC_CONTENT, "%s: addr: Expected 1-D argument %s, but got %d-D", tc_op_name(n->op), a->meta.rank != 1 ? "vec1" : "vec2",
-                        a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
+        return tc_e_refuse(n, "addr: Expected 1-D argument %s, but got %d-D", a->meta.rank != 1 ? "vec1" : "vec2",
+                           a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
     tc_dtype d = tc_dtype_promote(x->meta.dtype, tc_dtype_promote(a->meta.dtype, b->meta.dtype));
     for (int i = 3; i < 5; i++) TC_TRY(check_addr(n, i, d));
     if (d != TC_BOOL) { /* beta self + (alpha vec1) vec2, every intermediate in type d: visible in 16 bits */
@@ -327,7 +316,7 @@ static tc_status decompose_addr(tc_emit *e, const tc_node *n) {
         return tc_e_done(e);
     }
     tc_value *p = outer(e, a, b);
-    if (!broadcasts_to(e, x, p)) return tc_error(TC_CONTENT, "%s: self does not broadcast to the product", tc_op_name(n->op));
+    if (!broadcasts_to(e, x, p)) return tc_e_refuse(n, "self does not broadcast to the product");
     if (is_zero(&n->args[4])) p = tc_e_zeros_like(e, p);
     if (!is_zero(&n->args[3])) p = tc_e2(e, "aten::logical_or", p, x);
     tc_emit_result(e, 0, p);
@@ -375,8 +364,7 @@ static tc_status decompose_matmul(tc_emit *e, const tc_node *n) {
     TC_TRY(same_kind(n, a, b));
     int ra = a->meta.rank, rb = b->meta.rank;
     tc_symctx *s = tc_e_sym(e);
-    if (ra == 0 || rb == 0)
-        return tc_error(TC_CONTENT, "%s: both arguments to matmul need to be at least 1D, but they are %dD and %dD", tc_op_name(n->op), ra, rb);
+    if (ra == 0 || rb == 0) return tc_e_refuse(n, "both arguments to matmul need to be at least 1D, but they are %dD and %dD", ra, rb);
     if (ra == 1 && rb == 1) {
         TC_TRY(decompose_dot(e, n));
         return NULL;
@@ -400,7 +388,7 @@ static tc_status decompose_matmul(tc_emit *e, const tc_node *n) {
         mx.rank -= 2, my.rank -= 2;
         TC_TRY(tc_sh_broadcast_dims(&c, &d, &mx));
         TC_TRY(tc_sh_broadcast_dims(&c, &d, &my));
-        tc_sym all = numel_of(s, d.size, batch), m = x->meta.size[rx - 2], k = x->meta.size[rx - 1], k2 = y->meta.size[ry - 2],
+        tc_sym all = tc_sym_product(s, d.size, batch), m = x->meta.size[rx - 2], k = x->meta.size[rx - 1], k2 = y->meta.size[ry - 2],
                q = y->meta.size[ry - 1];
         for (int j = 0; j < batch; j++) size[j] = d.size[j];
         size[batch] = m, size[batch + 1] = k;
@@ -426,8 +414,8 @@ static tc_status decompose_inner(tc_emit *e, const tc_node *n) {
         return tc_e_done(e);
     }
     tc_symctx *s = tc_e_sym(e);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[a->meta.rank - 1], b->meta.size[b->meta.rank - 1], NULL)) == 0)
-        return refuse(n, "inner() the last dimension must match on both input tensors");
+    if (tc_sym_differ(s, a->meta.size[a->meta.rank - 1], b->meta.size[b->meta.rank - 1]))
+        return tc_e_refuse(n, "inner() the last dimension must match on both input tensors");
     tc_emit_result(e, 0, tc_emit_call(e, "aten::tensordot", "vvII", a, b, (int64_t[]){-1}, 1, (int64_t[]){-1}, 1));
     return tc_e_done(e);
 }
@@ -438,13 +426,13 @@ static tc_status decompose_tensordot(tc_emit *e, const tc_node *n) {
     int k = tc_arg_ints(n, 2, da, 64), k2 = tc_arg_ints(n, 3, db, 64), ra = a->meta.rank, rb = b->meta.rank, fa = 0, fb = 0, o = 0;
     uint64_t ma = 0, mb = 0;
     tc_sym inner = tc_sym_int(s, 1), left = inner, right = inner, out[2 * TC_MAX_RANK];
-    if (k != k2) return refuse(n, "both dimension lists should have same length");
+    if (k != k2) return tc_e_refuse(n, "both dimension lists should have same length");
     TC_TRY(same_kind(n, a, b));
     for (int i = 0; i < k; i++) {
         if (da[i] < -ra || da[i] >= ra || db[i] < -rb || db[i] >= rb)
             return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range", tc_op_name(n->op));
         int x = tc_wrap(da[i], ra), y = tc_wrap(db[i], rb);
-        if (ma >> x & 1 || mb >> y & 1) return refuse(n, "dim appears multiple times in the list of dims");
+        if (ma >> x & 1 || mb >> y & 1) return tc_e_refuse(n, "dim appears multiple times in the list of dims");
         int64_t here[] = {x}, there[] = {y};
         if (tc_sym_is_int(a->meta.size[x], 1) && !tc_sym_is_int(b->meta.size[y], 1)) { /* size 1 broadcasts */
             b = tc_emit_call(e, "aten::sum.dim_IntList", "vIba", b, there, 1, 1, &(tc_arg){.kind = TC_A_DTYPE, .dtype = b->meta.dtype});
@@ -452,9 +440,8 @@ static tc_status decompose_tensordot(tc_emit *e, const tc_node *n) {
             a = tc_emit_call(e, "aten::sum.dim_IntList", "vIba", a, here, 1, 1, &(tc_arg){.kind = TC_A_DTYPE, .dtype = a->meta.dtype});
         }
         if (!a || !b) return tc_e_done(e);
-        if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[x], b->meta.size[y], NULL)) == 0)
-            return tc_error(TC_CONTENT, "%s: contracted dimensions need to match, but first has size different from second in dim %d and %d",
-                            tc_op_name(n->op), x, y);
+        if (tc_sym_differ(s, a->meta.size[x], b->meta.size[y]))
+            return tc_e_refuse(n, "contracted dimensions need to match, but first has size different from second in dim %d and %d", x, y);
         ma |= (uint64_t)1 << x, mb |= (uint64_t)1 << y;
         inner = tc_sym_mul(s, inner, a->meta.size[x]);
     }
@@ -463,7 +450,7 @@ static tc_status decompose_tensordot(tc_emit *e, const tc_node *n) {
     for (int i = 0; i < k; i++) pa[fa++] = tc_wrap(da[i], ra), pb[fb++] = tc_wrap(db[i], rb);
     for (int d = 0; d < rb; d++)
         if (!(mb >> d & 1)) pb[fb++] = d, right = tc_sym_mul(s, right, b->meta.size[d]), out[o++] = b->meta.size[d];
-    if (o > TC_MAX_RANK) return refuse(n, "too many dimensions");
+    if (o > TC_MAX_RANK) return tc_e_refuse(n, "too many dimensions");
     tc_value *x = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", a, pa, ra), (tc_sym[]){left, inner}, 2);
     tc_value *y = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", b, pb, rb), (tc_sym[]){inner, right}, 2);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", tc_e2(e, "aten::mm", x, y), out, o));
@@ -474,7 +461,7 @@ static tc_status decompose_kron(tc_emit *e, const tc_node *n) {
     int r = a->meta.rank > b->meta.rank ? a->meta.rank : b->meta.rank;
     tc_symctx *s = tc_e_sym(e);
     tc_sym sa[2 * TC_MAX_RANK], sb[2 * TC_MAX_RANK], out[TC_MAX_RANK], one = tc_sym_int(s, 1);
-    if (2 * r > TC_MAX_RANK) return refuse(n, "too many dimensions");
+    if (2 * r > TC_MAX_RANK) return tc_e_refuse(n, "too many dimensions");
     for (int k = 0; k < r; k++) {
         int ia = k - (r - a->meta.rank), ib = k - (r - b->meta.rank);
         sa[2 * k] = ia >= 0 ? a->meta.size[ia] : one, sa[2 * k + 1] = one;
@@ -511,29 +498,28 @@ static tc_status decompose_trilinear(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, n->args[6].n ? tc_emit_call(e, "aten::sum.dim_IntList", "va", p, &n->args[6]) : p);
     return tc_e_done(e);
 }
-static bool differ(tc_symctx *s, tc_sym a, tc_sym b) { return tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a, b, NULL)) == 0; }
 static tc_status decompose_bilinear(tc_emit *e, const tc_node *n) { /* y_o = sum_ij x1_i w_oij x2_j + b_o */
     tc_value *x1 = tc_arg_value(n, 0), *x2 = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *b = tc_arg_value(n, 3);
     int r = x1->meta.rank;
     tc_symctx *s = tc_e_sym(e);
     if (w->meta.rank != 3 || x2->meta.rank != r || r < 1)
-        return tc_error(TC_CONTENT, "%s: bilinear(): input dimensions do not match: got %d and %d", tc_op_name(n->op), r, x2->meta.rank);
+        return tc_e_refuse(n, "bilinear(): input dimensions do not match: got %d and %d", r, x2->meta.rank);
     const tc_value *of[3] = {x2, w, b};
     for (int k = 0; k < 3; k++)
         if (of[k] && of[k]->meta.dtype != x1->meta.dtype)
-            return tc_error(TC_CONTENT, "%s: All tensors must have the same dtype, got input1: %s and %s", tc_op_name(n->op),
-                            tc_dtypes[x1->meta.dtype].torch, tc_dtypes[of[k]->meta.dtype].torch);
+            return tc_e_refuse(n, "All tensors must have the same dtype, got input1: %s and %s", tc_dtypes[x1->meta.dtype].torch,
+                               tc_dtypes[of[k]->meta.dtype].torch);
     for (int k = 0; k < r; k++)
-        if (k + 1 < r ? differ(s, x1->meta.size[k], x2->meta.size[k])
-                      : differ(s, x1->meta.size[k], w->meta.size[1]) || differ(s, x2->meta.size[k], w->meta.size[2]))
+        if (k + 1 < r ? tc_sym_differ(s, x1->meta.size[k], x2->meta.size[k])
+                      : tc_sym_differ(s, x1->meta.size[k], w->meta.size[1]) || tc_sym_differ(s, x2->meta.size[k], w->meta.size[2]))
             return tc_error(TC_CONTENT,
                             k + 1 < r ? "%s: bilinear(): input batch dimensions do not match"
                                       : "%s: bilinear(): input size does not match weight size",
                             tc_op_name(n->op));
     if (b && !b->meta.rank) return tc_error(TC_CONTENT, "IndexError: %s: Dimension specified as 0 but tensor has no dimensions", tc_op_name(n->op));
-    if (b && (b->meta.rank != 1 || differ(s, b->meta.size[0], w->meta.size[0])))
-        return tc_error(TC_CONTENT, "%s: bilinear(): bias size does not match weight size", tc_op_name(n->op));
-    tc_sym rows = numel_of(s, x1->meta.size, r - 1), in1 = w->meta.size[1], in2 = w->meta.size[2], out = w->meta.size[0], size[TC_MAX_RANK];
+    if (b && (b->meta.rank != 1 || tc_sym_differ(s, b->meta.size[0], w->meta.size[0])))
+        return tc_e_refuse(n, "bilinear(): bias size does not match weight size");
+    tc_sym rows = tc_sym_product(s, x1->meta.size, r - 1), in1 = w->meta.size[1], in2 = w->meta.size[2], out = w->meta.size[0], size[TC_MAX_RANK];
     tc_value *a = tc_emit_call(e, "aten::reshape", "vS", x1, (tc_sym[]){rows, in1}, 2),
              *c = tc_emit_call(e, "aten::reshape", "vS", x2, (tc_sym[]){rows, in2, tc_sym_int(s, 1)}, 3);
     /* [rows, in1] by [in1, out in2] */
@@ -552,7 +538,7 @@ static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
     int r = a->meta.rank > b->meta.rank ? a->meta.rank : b->meta.rank, d = -1;
     int64_t three;
     TC_TRY(same_kind(n, a, b));
-    if (a->meta.rank != b->meta.rank) return refuse(n, "linalg.cross: inputs must have the same number of dimensions.");
+    if (a->meta.rank != b->meta.rank) return tc_e_refuse(n, "linalg.cross: inputs must have the same number of dimensions.");
     if (!tc_arg_is_none(n, 2)) {
         int64_t v = tc_arg_int(n, 2);
         if (v < -r || v >= r)
@@ -562,13 +548,13 @@ static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
     } else {
         for (int k = 0; k < r && d < 0; k++)
             if (tc_program_example(e->graph->program, tc_sym_simplify(tc_e_sym(e), a->meta.size[k]), &three) && three == 3) d = k;
-        if (d < 0) return refuse(n, "no dimension of size 3 in input");
+        if (d < 0) return tc_e_refuse(n, "no dimension of size 3 in input");
     }
     for (int k = 0; k < 2; k++) {
         tc_symctx *s = tc_e_sym(e);
         tc_sym size = (k ? b : a)->meta.size[d], is3 = tc_sym_op(s, TC_S_EQ, size, tc_sym_int(s, 3), NULL);
         if (tc_sym_const_int(tc_sym_simplify(s, size), &three) && three != 3)
-            return tc_error(TC_CONTENT, "%s: linalg.cross: inputs dimension %d must have length 3. Got %lld", tc_op_name(n->op), d, (long long)three);
+            return tc_e_refuse(n, "linalg.cross: inputs dimension %d must have length 3. Got %lld", d, (long long)three);
         tc_e_guard(e, n, is3);
     }
     tc_value *x[3], *y[3], *out[3];

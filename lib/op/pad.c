@@ -195,20 +195,18 @@ static tc_status decompose_pad(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     const char *mode = tc_arg_string(n, 2);
     int pairs = n->args[1].n / 2, rank = x->meta.rank;
-    if (n->args[1].n % 2) return refuse(n, "Padding length must be divisible by 2");
+    if (n->args[1].n % 2) return tc_e_refuse(n, "Padding length must be divisible by 2");
     if (pairs > rank)
-        return tc_error(
-            TC_CONTENT,
-            "%s: Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d",
-            tc_op_name(n->op), n->args[1].n, rank);
+        return tc_e_refuse(
+            n, "Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d",
+            n->args[1].n, rank);
     if (!mode || !strcmp(mode, "constant")) {
         tc_arg value = n->args[3];
         if (value.kind == TC_A_NONE) value = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(0)};
         tc_emit_result(e, 0, tc_emit_call(e, "aten::constant_pad_nd", "vaa", x, &n->args[1], &value));
         return tc_e_done(e);
     }
-    if (n->args[3].kind != TC_A_NONE && tc_arg_float(n, 3) != 0)
-        return tc_error(TC_CONTENT, "%s: Padding mode \"%s\" doesn't take in value argument", tc_op_name(n->op), mode);
+    if (n->args[3].kind != TC_A_NONE && tc_arg_float(n, 3) != 0) return tc_e_refuse(n, "Padding mode \"%s\" doesn't take in value argument", mode);
     static const char *const reflect[] = {"aten::reflection_pad1d", "aten::reflection_pad2d", "aten::reflection_pad3d"};
     static const char *const replicate[] = {"aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d"};
     bool r = !strcmp(mode, "reflect"), p = !strcmp(mode, "replicate"), c = !strcmp(mode, "circular");
@@ -232,14 +230,13 @@ static tc_status decompose_pad_sequence(tc_emit *e, const tc_node *n) {
     const char *side = tc_arg_string(n, 3);
     tc_symctx *s = tc_e_sym(e);
     bool left = !strcmp(side, "left");
-    if (!left && strcmp(side, "right"))
-        return tc_error(TC_CONTENT, "%s: Expected padding_side to be one of left or right, but got %s.", tc_op_name(n->op), side);
-    if (!list->n) return refuse(n, "received an empty list of sequences");
+    if (!left && strcmp(side, "right")) return tc_e_refuse(n, "Expected padding_side to be one of left or right, but got %s.", side);
+    if (!list->n) return tc_e_refuse(n, "received an empty list of sequences");
     const tc_meta *first = &list->values[0]->meta;
     tc_value **padded = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)list->n);
     tc_sym longest = tc_sym_int(s, 0), sizes[TC_MAX_RANK], none = longest, pads[2 * TC_MAX_RANK];
     for (int k = 0; k < list->n; k++) {
-        if (!list->values[k]->meta.rank) return refuse(n, "a sequence has no dimensions");
+        if (!list->values[k]->meta.rank) return tc_e_refuse(n, "a sequence has no dimensions");
         longest = tc_sym_max(s, longest, list->values[k]->meta.size[0]);
     }
     int last = 2 * first->rank - 2; /* the pair of dimension 0 */

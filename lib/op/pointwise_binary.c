@@ -475,10 +475,9 @@ static tc_status decompose_isclose(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     double rtol = tc_arg_float(n, 2), atol = tc_arg_float(n, 3);
     if (!a || !b) return tc_error(TC_CONTENT, "TypeError: %s: expected two tensors", tc_op_name(n->op));
-    if (a->meta.dtype != b->meta.dtype)
-        return tc_error(TC_CONTENT, "%s: %s did not match %s", tc_op_name(n->op), tc_dtypes[a->meta.dtype].torch, tc_dtypes[b->meta.dtype].torch);
-    if (!(rtol >= 0)) return tc_error(TC_CONTENT, "%s: rtol must be greater than or equal to zero, but got %g", tc_op_name(n->op), rtol);
-    if (!(atol >= 0)) return tc_error(TC_CONTENT, "%s: atol must be greater than or equal to zero, but got %g", tc_op_name(n->op), atol);
+    if (a->meta.dtype != b->meta.dtype) return tc_e_refuse(n, "%s did not match %s", tc_dtypes[a->meta.dtype].torch, tc_dtypes[b->meta.dtype].torch);
+    if (!(rtol >= 0)) return tc_e_refuse(n, "rtol must be greater than or equal to zero, but got %g", rtol);
+    if (!(atol >= 0)) return tc_e_refuse(n, "atol must be greater than or equal to zero, but got %g", atol);
     tc_value *close = tc_e2(e, "aten::eq.Tensor", a, b);
     if (tc_arg_bool(n, 4) && !tc_is_integral(a->meta.dtype))
         close = tc_e2(e, "aten::logical_or", close, tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isnan", a), tc_e1(e, "aten::isnan", b)));

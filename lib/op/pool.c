@@ -17,7 +17,6 @@ static int spatial(const tc_op *op) {
 }
 static tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
 static tc_lv both(tc_lower *l, tc_lv a, tc_lv b) { return a == TC_LV_NONE ? b : b == TC_LV_NONE ? a : tc_l_op2(l, TC_X_AND, a, b); }
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 
 /* ---- fixed windows ---- */
 typedef struct {
@@ -494,8 +493,7 @@ static tc_arg pair(tc_emit *e, const tc_node *n, int i, int64_t first) {
 /* 1-D forms as 2-D ones of height 1 */
 static tc_status decompose_max_pool1d(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank != 2 && x->meta.rank != 3)
-        return tc_error(TC_CONTENT, "%s: Expected 2D or 3D input tensor, but got %dD", tc_op_name(n->op), x->meta.rank);
+    if (x->meta.rank != 2 && x->meta.rank != 3) return tc_e_refuse(n, "Expected 2D or 3D input tensor, but got %dD", x->meta.rank);
     tc_arg k = pair(e, n, 1, 1), st = pair(e, n, 2, 1), p = pair(e, n, 3, 0), d = pair(e, n, 4, 1);
     tc_value *r = tc_emit_call(e, "aten::max_pool2d_with_indices", "vaaaaa", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &k, &st, &p,
                                &d, &n->args[5]);
@@ -505,8 +503,7 @@ static tc_status decompose_max_pool1d(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_avg_pool1d(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank != 2 && x->meta.rank != 3)
-        return tc_error(TC_CONTENT, "%s: Expected 2D or 3D input tensor, but got %dD", tc_op_name(n->op), x->meta.rank);
+    if (x->meta.rank != 2 && x->meta.rank != 3) return tc_e_refuse(n, "Expected 2D or 3D input tensor, but got %dD", x->meta.rank);
     tc_arg k = pair(e, n, 1, 1), st = pair(e, n, 2, 1), p = pair(e, n, 3, 0);
     tc_value *r = tc_emit_call(e, "aten::avg_pool2d", "vaaaaa", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &k, &st, &p, &n->args[4],
                                &n->args[5]);
@@ -519,7 +516,7 @@ static tc_status decompose_adaptive_avg(tc_emit *e, const tc_node *n) {
     bool ones = true;
     for (int k = 0; k < n->args[1].n; k++) ones &= tc_sym_is_int(n->args[1].syms[k], 1);
     if (x->meta.rank != dims + 1 && x->meta.rank != dims + 2 && (!ones || dims == 1 || x->meta.rank < dims)) /* a mean takes more dimensions */
-        return tc_error(TC_CONTENT, "%s: Expected %dD or %dD tensor, but got %dD", tc_op_name(n->op), dims + 1, dims + 2, x->meta.rank);
+        return tc_e_refuse(n, "Expected %dD or %dD tensor, but got %dD", dims + 1, dims + 2, x->meta.rank);
     if (ones && dims != 1) { /* the mean of all elements; as PyTorch's, with the strides of channels-last in two dimensions */
         int64_t all[] = {-1, -2, -3};
         tc_value *y = tc_emit_call(e, "aten::mean.dim", "vIb", x, all, dims, 1);
@@ -539,7 +536,7 @@ static tc_status decompose_adaptive_avg(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_adaptive_max1d(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank != 2 && x->meta.rank != 3) return refuse(n, "adaptive_max_pool1d(): Expected 2D or 3D tensor");
+    if (x->meta.rank != 2 && x->meta.rank != 3) return tc_e_refuse(n, "adaptive_max_pool1d(): Expected 2D or 3D tensor");
     tc_arg out = pair(e, n, 1, 1);
     tc_value *y = tc_emit_call(e, "aten::adaptive_max_pool2d", "va", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &out);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", y, (int64_t)-2));
@@ -552,18 +549,15 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
     tc_meta to = x->meta;
     tc_sym size[TC_MAX_RANK];
     if (lead != 1 && lead != 2)
-        return tc_error(TC_CONTENT, "%s: Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with dim %d", tc_op_name(n->op),
-                        dims, dims + 1, dims + 2, x->meta.rank);
-    if (n->args[2].n != dims)
-        return tc_error(TC_CONTENT, "%s: There should be exactly %d elements in output_size, but got %d elements.", tc_op_name(n->op), dims,
-                        n->args[2].n);
+        return tc_e_refuse(n, "Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with dim %d", dims, dims + 1, dims + 2,
+                           x->meta.rank);
+    if (n->args[2].n != dims) return tc_e_refuse(n, "There should be exactly %d elements in output_size, but got %d elements.", dims, n->args[2].n);
     const tc_meta *im = tc_arg_meta(n, 1);
-    if (im->dtype != TC_I64) return refuse(n, "elements in indices should be type int64");
-    if (!tc_is_float(x->meta.dtype)) return tc_error(TC_CONTENT, "%s: not implemented for '%s'", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch);
+    if (im->dtype != TC_I64) return tc_e_refuse(n, "elements in indices should be type int64");
+    if (!tc_is_float(x->meta.dtype)) return tc_e_refuse(n, "not implemented for '%s'", tc_dtypes[x->meta.dtype].torch);
     bool same = im->rank == x->meta.rank;
-    for (int k = 0; same && k < im->rank; k++)
-        same = tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, im->size[k], x->meta.size[k], NULL)) != 0;
-    if (!same) return refuse(n, "Expected shape of indices to be same as that of the input tensor");
+    for (int k = 0; same && k < im->rank; k++) same = !tc_sym_differ(tc_e_sym(e), im->size[k], x->meta.size[k]);
+    if (!same) return tc_e_refuse(n, "Expected shape of indices to be same as that of the input tensor");
     for (int k = 0; k < x->meta.rank; k++) size[k] = k < lead ? x->meta.size[k] : n->args[2].syms[k - lead];
     to.size = size;
     tc_emit_result(e, 0, scatter_flat(e, x, tc_arg_value(n, 1), &to, dims, "aten::scatter.src"));

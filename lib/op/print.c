@@ -12,12 +12,8 @@
 #include <stdio.h>
 
 static void type_of_meta(tc_buf *b, const tc_meta *m) {
-    tc_buf_printf(b, "%s[", tc_dtypes[m->dtype].name);
-    for (int i = 0; i < m->rank; i++) {
-        if (i) tc_buf_puts(b, ", ");
-        tc_sym_print(b, m->size[i]);
-    }
-    tc_buf_putc(b, ']');
+    tc_buf_puts(b, tc_dtypes[m->dtype].name);
+    tc_sym_print_list(b, m->size, m->rank);
 }
 
 void tc_value_print_type(tc_buf *b, const tc_value *v) {

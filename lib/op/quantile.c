@@ -9,8 +9,6 @@
 
 #define ATEN(op, fmt, ...) tc_emit_call(e, "aten::" op, fmt, __VA_ARGS__)
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
-
 /* The elements sorted along the last dimension, to which the quantile's dimension was moved. */
 static tc_value *in_order(tc_emit *e, tc_value *x, bool all, int64_t d) {
     if (all) x = ATEN("reshape", "vI", x, (int64_t[]){-1}, 1);
@@ -36,16 +34,15 @@ static tc_value *ranks_of(tc_emit *e, tc_value *sorted, tc_value *q, bool nan) {
 static tc_value *at(tc_emit *e, tc_value *sorted, tc_value *rank) { return ATEN("gather", "viv", sorted, (int64_t)-1, tc_e_cast(e, rank, TC_I64)); }
 static tc_status check(const tc_node *n, const tc_value *x, const tc_value *q, const char *how) {
     int64_t v;
-    if (x->meta.dtype != TC_F32 && x->meta.dtype != TC_F64) return refuse(n, "quantile() input tensor must be either float or double dtype");
+    if (x->meta.dtype != TC_F32 && x->meta.dtype != TC_F64) return tc_e_refuse(n, "quantile() input tensor must be either float or double dtype");
     for (int d = 0; d < x->meta.rank; d++)
-        if (tc_sym_const_int(x->meta.size[d], &v) && v == 0) return refuse(n, "quantile() input tensor must be non-empty");
-    if (q && q->meta.rank > 1) return refuse(n, "quantile() q must be a scalar or 1D tensor");
-    if (q && q->meta.dtype != x->meta.dtype) return refuse(n, "quantile() q tensor must be same dtype as the input tensor");
+        if (tc_sym_const_int(x->meta.size[d], &v) && v == 0) return tc_e_refuse(n, "quantile() input tensor must be non-empty");
+    if (q && q->meta.rank > 1) return tc_e_refuse(n, "quantile() q must be a scalar or 1D tensor");
+    if (q && q->meta.dtype != x->meta.dtype) return tc_e_refuse(n, "quantile() q tensor must be same dtype as the input tensor");
     static const char *const known[] = {"linear", "lower", "higher", "midpoint", "nearest"};
     for (int k = 0; k < 5; k++)
         if (!strcmp(how, known[k])) return NULL;
-    return tc_error(TC_CONTENT, "%s: quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got %s",
-                    tc_op_name(n->op), how);
+    return tc_e_refuse(n, "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got %s", how);
 }
 static tc_status decompose_quantile(tc_emit *e, const tc_node *n) { /* self, q, dim, keepdim, interpolation */
     tc_value *x = tc_arg_value(n, 0), *q = tc_arg_meta(n, 1) ? tc_arg_value(n, 1) : NULL, *y, *r;
@@ -61,7 +58,7 @@ static tc_status decompose_quantile(tc_emit *e, const tc_node *n) { /* self, q, 
     bool many = q && q->meta.rank == 1;
     if (!q) {
         double v = tc_arg_float(n, 1);
-        if (!(v >= 0 && v <= 1)) return tc_error(TC_CONTENT, "%s: quantile() q must be in the range [0, 1] but got %g", tc_op_name(n->op), v);
+        if (!(v >= 0 && v <= 1)) return tc_e_refuse(n, "quantile() q must be in the range [0, 1] but got %g", v);
         q = ATEN("full", "Ifd", (int64_t[]){1}, 1, v, (int)x->meta.dtype);
     } else {
         tc_e_require_unit(e, q, "quantile() q values must be in the range [0, 1]");

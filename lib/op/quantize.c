@@ -10,8 +10,6 @@
 
 #define ATEN(op, fmt, ...) tc_emit_call(e, "aten::" op, fmt, __VA_ARGS__)
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
-
 typedef struct {
     tc_value *scale, *zero; /* tensors that broadcast against x; NULL: numbers */
     double scale_number;
@@ -28,7 +26,7 @@ static tc_status read_affine(tc_emit *e, const tc_node *n, tc_value *x, int64_t 
     }
     int64_t shape[TC_MAX_RANK];
     int rank = axis < 0 ? 0 : x->meta.rank;
-    if (axis >= 0 && axis >= x->meta.rank) return refuse(n, "axis must be less than the number of dimensions of input");
+    if (axis >= 0 && axis >= x->meta.rank) return tc_e_refuse(n, "axis must be less than the number of dimensions of input");
     for (int k = 0; k < rank; k++) shape[k] = k == axis ? -1 : 1;
     out->scale = ATEN("reshape", "vI", tc_arg_value(n, 1), shape, rank);
     if (tc_arg_meta(n, 2)) out->zero = ATEN("reshape", "vI", tc_arg_value(n, 2), shape, rank);
@@ -55,7 +53,7 @@ static tc_status decompose_quantize(tc_emit *e, const tc_node *n) { /* input, sc
     affine a;
     int at = axis_of(n) < 0 ? 3 : 4;
     if (x->meta.dtype == TC_F16 || x->meta.dtype == TC_BF16) x = tc_e_cast(e, x, TC_F32);
-    if (x && x->meta.dtype != TC_F32) return refuse(n, "AssertionError: Expecting input to have dtype torch.float32");
+    if (x && x->meta.dtype != TC_F32) return tc_e_refuse(n, "AssertionError: Expecting input to have dtype torch.float32");
     TC_TRY(read_affine(e, n, x, axis_of(n), &a));
     tc_value *q = levels(e, x, &a, at == 3);
     if (tc_arg_meta(n, at)) {
@@ -85,9 +83,9 @@ static tc_status decompose_fake(tc_emit *e, const tc_node *n) { /* self, scale, 
     tc_value *x = tc_arg_value(n, 0), *level;
     affine a;
     int at = axis_of(n) < 0 ? 3 : 4;
-    if (!tc_is_float(x->meta.dtype)) return refuse(n, "input must be a floating-point tensor");
+    if (!tc_is_float(x->meta.dtype)) return tc_e_refuse(n, "input must be a floating-point tensor");
     int64_t lo = tc_arg_int(n, at), hi = tc_arg_int(n, at + 1);
-    if (lo > hi) return refuse(n, "`quant_min` should be less than or equal to `quant_max`.");
+    if (lo > hi) return tc_e_refuse(n, "`quant_min` should be less than or equal to `quant_max`.");
     TC_TRY(read_affine(e, n, x, axis_of(n), &a));
     level = levels(e, tc_e_cast(e, x, tc_dtype_compute(x->meta.dtype)), &a, false);
     tc_value *y = values(e, ATEN("clamp", "vii", level, lo, hi), &a);
@@ -117,7 +115,7 @@ static tc_status decompose_fake_switched(tc_emit *e, const tc_node *n) { /* self
     tc_value *x = tc_arg_value(n, 0), *on = ATEN("reshape", "vI", tc_arg_value(n, 3), (int64_t[]){0}, 0);
     affine a;
     int64_t lo = tc_arg_int(n, 4), hi = tc_arg_int(n, 5);
-    if (!tc_is_float(x->meta.dtype)) return refuse(n, "input must be a floating-point tensor");
+    if (!tc_is_float(x->meta.dtype)) return tc_e_refuse(n, "input must be a floating-point tensor");
     TC_TRY(read_affine(e, n, x, -1, &a));
     tc_value *level = levels(e, x, &a, false), *off = ATEN("eq.Scalar", "vi", on, (int64_t)0);
     tc_value *in = tc_e2(e, "aten::logical_and", ATEN("ge.Scalar", "vi", level, lo), ATEN("le.Scalar", "vi", level, hi));
@@ -167,11 +165,11 @@ static bool known_sizes(const tc_meta *m, int64_t size[2]) {
 static tc_status decompose_to_int4pack(tc_emit *e, const tc_node *n) { /* self int32 [N, K], innerKTiles */
     tc_value *q = tc_arg_value(n, 0), *part[2];
     int64_t size[2], parts = 0;
-    if (q->meta.dtype != TC_I32) return refuse(n, "expect weight to be kInt.");
-    if (q->meta.rank != 2) return refuse(n, "expect weight to be 2D tensor.");
+    if (q->meta.dtype != TC_I32) return tc_e_refuse(n, "expect weight to be kInt.");
+    if (q->meta.rank != 2) return tc_e_refuse(n, "expect weight to be 2D tensor.");
     if (!known_sizes(&q->meta, size)) return tc_error(TC_UNSUPPORTED, "%s of a weight whose sizes are not fixed", tc_op_name(n->op));
-    if (size[0] % 16) return refuse(n, "expect N to be dividable by 16");
-    if (size[1] % 2) return refuse(n, "expect K to be dividable by 2");
+    if (size[0] % 16) return tc_e_refuse(n, "expect N to be dividable by 16");
+    if (size[1] % 2) return tc_e_refuse(n, "expect K to be dividable by 2");
     const int64_t whole = size[0] / ROWS * ROWS, last = size[0] - whole, k = size[1];
     if (whole) {
         tc_value *b =
@@ -227,7 +225,7 @@ static tc_status shape_int4pack_mm(tc_shape_ctx *c) { /* self [M, K], mat2 uint8
 static tc_status decompose_int4pack_mm(tc_emit *e, const tc_node *node) {
     tc_value *x = tc_arg_value(node, 0), *s = tc_e_cast(e, tc_arg_value(node, 3), TC_F32), *each[2];
     int64_t size[2];
-    if (!known_sizes(&tc_arg_value(node, 1)->meta, size)) return refuse(node, "the sizes of the weight are not fixed");
+    if (!known_sizes(&tc_arg_value(node, 1)->meta, size)) return tc_e_refuse(node, "the sizes of the weight are not fixed");
     const int64_t n = size[0], k = 2 * size[1], group = tc_arg_int(node, 2), groups = k / group;
     tc_value *q = tc_e_cast(e, ATEN("sub.Scalar", "vi", from_int4pack(e, tc_arg_value(node, 1), n, k), (int64_t)8), TC_F32);
     q = ATEN("permute", "vI", ATEN("reshape", "vI", q, ((int64_t[]){n, groups, group}), 3), ((int64_t[]){2, 1, 0}), 3);
@@ -259,8 +257,8 @@ static tc_status decompose_choose(tc_emit *e, const tc_node *n) { /* input, quan
     tc_value *x = tc_arg_value(n, 0), *r[2], *scale, *zero;
     int64_t lo = tc_arg_int(n, 1), hi = tc_arg_int(n, 2), one = 1;
     bool symmetric = strstr(tc_op_schema(n->op)->name, "symmetric") != NULL;
-    if (!short_float(x)) return refuse(n, "AssertionError: Expecting input to have dtype torch.float32/16/b16");
-    if (lo >= hi) return refuse(n, "AssertionError: Expecting quant_min to be smaller than quant_max");
+    if (!short_float(x)) return tc_e_refuse(n, "AssertionError: Expecting input to have dtype torch.float32/16/b16");
+    if (lo >= hi) return tc_e_refuse(n, "AssertionError: Expecting quant_min to be smaller than quant_max");
     reach(e, x, false, r);
     tc_value *width = symmetric ? tc_e2(e, "aten::maximum", tc_e_neg(e, r[0]), r[1]) : tc_e_sub(e, r[1], r[0]);
     scale = ATEN("div.Scalar", "vf", width, symmetric ? (double)(hi - lo) / 2 : (double)(hi - lo));
@@ -276,8 +274,8 @@ static tc_status decompose_choose(tc_emit *e, const tc_node *n) { /* input, quan
 static tc_status decompose_choose_token(tc_emit *e, const tc_node *n) { /* input, dtype: symmetric */
     tc_value *x = tc_arg_value(n, 0), *scale;
     int64_t last = -1;
-    if (tc_arg_dtype(n, 1, TC_I8) != TC_I8) return refuse(n, "unsupported dtype in choose_qparams_per_token");
-    if (!tc_is_float(x->meta.dtype) || x->meta.rank == 0) return refuse(n, "expected a floating-point tensor with a last dimension");
+    if (tc_arg_dtype(n, 1, TC_I8) != TC_I8) return tc_e_refuse(n, "unsupported dtype in choose_qparams_per_token");
+    if (!tc_is_float(x->meta.dtype) || x->meta.rank == 0) return tc_e_refuse(n, "expected a floating-point tensor with a last dimension");
     scale = ATEN("amax", "vIb", tc_e1(e, "aten::abs", x), &last, 1, 1);
     if (x->meta.dtype == TC_F16) scale = tc_e_cast(e, scale, TC_F32);
     scale = ATEN("div.Scalar", "vf", ATEN("clamp", "vf", scale, 1e-5), 127.0);
@@ -285,7 +283,7 @@ static tc_status decompose_choose_token(tc_emit *e, const tc_node *n) { /* input
 }
 static tc_status decompose_choose_token_asymmetric(tc_emit *e, const tc_node *n) { /* input, dtype */
     tc_value *x = tc_arg_value(n, 0), *r[2], *zero;
-    if (!tc_is_float(x->meta.dtype) || x->meta.rank == 0) return refuse(n, "expected a floating-point tensor with a last dimension");
+    if (!tc_is_float(x->meta.dtype) || x->meta.rank == 0) return tc_e_refuse(n, "expected a floating-point tensor with a last dimension");
     reach(e, x, true, r);
     tc_value *scale = ATEN("clamp", "vf", ATEN("div.Scalar", "vf", tc_e_sub(e, r[1], r[0]), 255.0), 0x1p-23);
     tc_value *low = tc_e_div(e, r[0], scale), *high = tc_e_div(e, r[1], scale);
@@ -315,11 +313,11 @@ static tc_status decompose_dequantize_token(tc_emit *e,
 static tc_status grouped(tc_emit *e, const tc_node *n, tc_value *out[3]) { /* args: input, scales, zero_points, ..., group_size as 6 */
     tc_value *x = tc_arg_value(n, 0), *s = tc_arg_value(n, 1), *z = tc_arg_value(n, 2);
     int64_t size = tc_arg_int(n, 6), row, per;
-    if (x->meta.rank != 2) return refuse(n, "AssertionError: input must be 2-dimensional");
-    if (size <= 1) return refuse(n, "AssertionError: group_size must be > 1");
+    if (x->meta.rank != 2) return tc_e_refuse(n, "AssertionError: input must be 2-dimensional");
+    if (size <= 1) return tc_e_refuse(n, "AssertionError: group_size must be > 1");
     if (!tc_e_pin(e, n, x->meta.size[1], &row)) return tc_error(TC_UNSUPPORTED, "%s of rows of symbolic length", tc_op_name(n->op));
     if (size > row && s->meta.rank && tc_sym_const_int(s->meta.size[s->meta.rank - 1], &per) && per == 1) size = row;
-    if (row % size) return refuse(n, "AssertionError: input.shape[-1] must be divisible by group_size");
+    if (row % size) return tc_e_refuse(n, "AssertionError: input.shape[-1] must be divisible by group_size");
     out[0] = ATEN("reshape", "vI", x, ((int64_t[]){-1, size}), 2);
     out[1] = ATEN("reshape", "vI", s, ((int64_t[]){-1, 1}), 2);
     out[2] = z ? ATEN("reshape", "vI", z, ((int64_t[]){-1, 1}), 2) : NULL;

@@ -88,7 +88,7 @@ static tc_status grad_cat(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 static tc_status decompose_cat(tc_emit *e, const tc_node *n) { return tc_e_forward(e, "aten::cat", n); }
 static tc_status decompose_stack(tc_emit *e, const tc_node *n) {
     const tc_arg *list = &n->args[0];
-    if (list->n == 0) return refuse(n, "stack expects a non-empty TensorList");
+    if (list->n == 0) return tc_e_refuse(n, "stack expects a non-empty TensorList");
     int rank = list->values[0]->meta.rank + 1;
     int64_t d = tc_arg_int(n, 1);
     if (d < -rank || d >= rank)
@@ -100,7 +100,7 @@ static tc_status decompose_stack(tc_emit *e, const tc_node *n) {
         tc_symctx *s = tc_e_sym(e);
         const tc_meta *a = &list->values[0]->meta, *b = &list->values[k]->meta;
         bool same = a->rank == b->rank;
-        for (int j = 0; same && j < a->rank; j++) same = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->size[j], b->size[j], NULL)) != 0;
+        for (int j = 0; same && j < a->rank; j++) same = !tc_sym_differ(s, a->size[j], b->size[j]);
         if (!same) {
             tc_buf t = {0};
             tc_buf_puts(&t, "stack expects each tensor to be equal size, but got ");
@@ -108,7 +108,7 @@ static tc_status decompose_stack(tc_emit *e, const tc_node *n) {
             tc_buf_puts(&t, " at entry 0 and ");
             tc_value_print_type(&t, list->values[k]);
             tc_buf_printf(&t, " at entry %d", k);
-            tc_status st = refuse(n, tc_buf_str(&t));
+            tc_status st = tc_e_refuse(n, "%s", tc_buf_str(&t));
             tc_buf_free(&t);
             return st;
         }
@@ -142,7 +142,7 @@ static tc_status decompose_xstack(tc_emit *e, const tc_node *n) {
     const char *name = tc_op_schema(n->op)->name;
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(list->n ? list->n : 1));
     bool h = name[0] == 'h', d3 = name[0] == 'd', col = name[0] == 'c';
-    if (list->n == 0) return tc_error(TC_CONTENT, "%s: %s expects a non-empty TensorList", tc_op_name(n->op), name);
+    if (list->n == 0) return tc_e_refuse(n, "%s expects a non-empty TensorList", name);
     for (int k = 0; k < list->n; k++) {
         tc_value *x = list->values[k];
         if (col) {
@@ -182,7 +182,7 @@ static tc_status grad_flip(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 static tc_status decompose_fliplr(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     bool lr = !strcmp(tc_op_schema(n->op)->name, "fliplr");
-    if (x->meta.rank < (lr ? 2 : 1)) return refuse(n, lr ? "Input must be >= 2-d." : "Input must be >= 1-d.");
+    if (x->meta.rank < (lr ? 2 : 1)) return tc_e_refuse(n, "%s", lr ? "Input must be >= 2-d." : "Input must be >= 1-d.");
     tc_emit_result(e, 0, tc_emit_call(e, "aten::flip", "vI", x, (int64_t[]){lr}, 1));
     return tc_e_done(e);
 }
@@ -232,15 +232,13 @@ static tc_status decompose_rot90(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     int64_t k = ((tc_arg_int(n, 1) % 4) + 4) % 4, d[64];
     int count = tc_arg_ints(n, 2, d, 64), rank = x->meta.rank;
-    if (count != 2) return tc_error(TC_CONTENT, "%s: expected total rotation dims == 2, but got dims = %d", tc_op_name(n->op), count);
-    if (rank < 2) return tc_error(TC_CONTENT, "%s: expected total dims >= 2, but got total dims = %d", tc_op_name(n->op), rank);
+    if (count != 2) return tc_e_refuse(n, "expected total rotation dims == 2, but got dims = %d", count);
+    if (rank < 2) return tc_e_refuse(n, "expected total dims >= 2, but got total dims = %d", rank);
     for (int i = 0; i < 2; i++)
-        if (d[i] < -rank || d[i] >= rank)
-            return tc_error(TC_CONTENT, "%s: Rotation dim%d out of range, dim = %lld", tc_op_name(n->op), i, (long long)d[i]);
+        if (d[i] < -rank || d[i] >= rank) return tc_e_refuse(n, "Rotation dim%d out of range, dim = %lld", i, (long long)d[i]);
     int64_t a = tc_wrap(d[0], rank), b = tc_wrap(d[1], rank);
     if (a == b)
-        return tc_error(TC_CONTENT, "%s: expected rotation dims to be different, but got dim0 = %lld and dim1 = %lld", tc_op_name(n->op),
-                        (long long)d[0], (long long)d[1]);
+        return tc_e_refuse(n, "expected rotation dims to be different, but got dim0 = %lld and dim1 = %lld", (long long)d[0], (long long)d[1]);
     tc_value *y = k == 0   ? tc_emit_call(e, "aten::clone", "va", x, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1})
                   : k == 2 ? tc_emit_call(e, "aten::flip", "vI", x, (int64_t[]){a, b}, 2)
                            : tc_emit_call(e, "aten::transpose.int", "vii", tc_emit_call(e, "aten::flip", "vI", x, k == 1 ? &b : &a, 1), a, b);
@@ -287,7 +285,7 @@ static tc_status grad_repeat(tc_emit *e, const tc_node *n, tc_value *const *gs) 
         if (!once) dims[sums++] = k, size[k++] = r->syms[d];
         if (d >= lead) size[k++] = m->size[d - lead];
     }
-    if (k > TC_MAX_RANK) return refuse(n, "too many dimensions");
+    if (k > TC_MAX_RANK) return tc_e_refuse(n, "too many dimensions");
     tc_value *g = tc_emit_call(e, "aten::reshape", "vS", gs[0], size, k);
     tc_e_give(e, n, 0, sums ? tc_e_sum_dims(e, g, dims, sums, false) : g);
     return tc_e_done(e);
@@ -305,7 +303,7 @@ static tc_status decompose_repeat_interleave(tc_emit *e, const tc_node *n) { /* 
     tc_value *x = tc_arg_value(n, 0);
     int64_t v;
     tc_sym r = tc_arg_sym(n, 1);
-    if (tc_sym_const_int(r, &v) && v < 0) return refuse(n, "Repeats must be non-negative");
+    if (tc_sym_const_int(r, &v) && v < 0) return tc_e_refuse(n, "Repeats must be non-negative");
     if (tc_arg_is_none(n, 2)) x = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
     if (!x) return tc_e_done(e);
     int64_t given = tc_arg_is_none(n, 2) ? 0 : tc_arg_int(n, 2);
@@ -358,8 +356,7 @@ static tc_status decompose_diag_embed(tc_emit *e, const tc_node *n) {
         return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
                         -rank, rank - 1, (long long)(da < -rank || da >= rank ? da : db));
     int a = tc_wrap(da, rank), b = tc_wrap(db, rank);
-    if (a == b)
-        return tc_error(TC_CONTENT, "%s: diagonal dimensions cannot be identical %lld, %lld", tc_op_name(n->op), (long long)da, (long long)db);
+    if (a == b) return tc_e_refuse(n, "diagonal dimensions cannot be identical %lld, %lld", (long long)da, (long long)db);
     tc_sym side = tc_sym_add(s, x->meta.size[x->meta.rank - 1], tc_sym_int(s, off < 0 ? -off : off)), size[TC_MAX_RANK + 1];
     for (int d = 0; d < rank; d++) size[d] = d == a || d == b ? side : x->meta.size[k++];
     tc_emit_result(e, 0, tc_emit_call(e, "aten::diagonal_backward", "vSiii", x, size, rank, off, (int64_t)a, (int64_t)b));
@@ -367,8 +364,7 @@ static tc_status decompose_diag_embed(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_diag(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank != 1 && x->meta.rank != 2)
-        return tc_error(TC_CONTENT, "%s: diag(): Supports 1D or 2D tensors. Got %dD", tc_op_name(n->op), x->meta.rank);
+    if (x->meta.rank != 1 && x->meta.rank != 2) return tc_e_refuse(n, "diag(): Supports 1D or 2D tensors. Got %dD", x->meta.rank);
     tc_emit_result(e, 0,
                    x->meta.rank == 1 ? tc_emit_call(e, "aten::diag_embed", "va", x, &n->args[1])
                                      : tc_e1(e, "aten::clone", tc_emit_call(e, "aten::diagonal", "va", x, &n->args[1])));
@@ -383,19 +379,19 @@ static tc_status decompose_diff(tc_emit *e, const tc_node *n) { /* self, n, dim,
     tc_value *x = tc_arg_value(n, 0), *parts[3];
     int64_t times = tc_arg_int(n, 1), given = tc_arg_int(n, 2);
     int k = 0, rank = x->meta.rank;
-    if (rank == 0) return refuse(n, "diff expects input to be at least one-dimensional");
-    if (times < 0) return tc_error(TC_CONTENT, "%s: order must be non-negative but got %lld", tc_op_name(n->op), (long long)times);
+    if (rank == 0) return tc_e_refuse(n, "diff expects input to be at least one-dimensional");
+    if (times < 0) return tc_e_refuse(n, "order must be non-negative but got %lld", (long long)times);
     if (given < -rank || given >= rank)
         return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
                         -rank, rank - 1, (long long)given);
     int64_t d = tc_wrap(given, rank);
     for (int i = 3; i < 5; i++) {
         const tc_meta *m = tc_arg_meta(n, i);
-        if (m && m->rank != rank) return refuse(n, "diff expects prepend or append to be the same dimension as input");
+        if (m && m->rank != rank) return tc_e_refuse(n, "diff expects prepend or append to be the same dimension as input");
         for (int j = 0; m && j < rank; j++)
-            if (j != d && tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, m->size[j], x->meta.size[j], NULL)) == 0)
-                return refuse(n,
-                              "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension");
+            if (j != d && tc_sym_differ(tc_e_sym(e), m->size[j], x->meta.size[j]))
+                return tc_e_refuse(
+                    n, "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension");
     }
     if (!tc_arg_is_none(n, 3)) parts[k++] = tc_arg_value(n, 3);
     parts[k++] = x;
@@ -424,8 +420,7 @@ static tc_status decompose_block_diag(tc_emit *e, const tc_node *n) {
     for (int k = 0; k < list->n; k++) {
         tc_value *x = list->values[k];
         if (x->meta.rank > 2)
-            return tc_error(TC_CONTENT, "%s: torch.block_diag: Input tensors must have 2 or fewer dimensions. Input %d has %d dimensions",
-                            tc_op_name(n->op), k, x->meta.rank);
+            return tc_e_refuse(n, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input %d has %d dimensions", k, x->meta.rank);
         rows[k] = tc_e1(e, "aten::atleast_2d", x);
         if (!rows[k]) return tc_e_done(e);
         width = tc_sym_add(s, width, rows[k]->meta.size[1]);
@@ -450,8 +445,7 @@ static tc_status decompose_flatten_dense_tensors(tc_emit *e, const tc_node *n) {
 static tc_status decompose_cartesian_prod(tc_emit *e, const tc_node *n) {
     const tc_arg *list = &n->args[0];
     for (int k = 0; k < list->n; k++)
-        if (list->values[k]->meta.rank != 1)
-            return tc_error(TC_CONTENT, "%s: Expect a 1D vector, but got shape of %d dimensions", tc_op_name(n->op), list->values[k]->meta.rank);
+        if (list->values[k]->meta.rank != 1) return tc_e_refuse(n, "Expect a 1D vector, but got shape of %d dimensions", list->values[k]->meta.rank);
     if (list->n == 1) {
         tc_emit_result(e, 0, tc_e1(e, "aten::alias", list->values[0]));
         return tc_e_done(e);
@@ -469,23 +463,21 @@ static tc_status decompose_pixel_shuffle(tc_emit *e, const tc_node *n) {
     int64_t r = tc_arg_int(n, 1), c, h, w;
     int rank = x->meta.rank, lead = rank - 3, k = 0;
     if (rank < 3)
-        return tc_error(TC_CONTENT, "%s: %s expects input to have at least 3 dimensions, but got input with %d dimension(s)", tc_op_name(n->op),
-                        tc_op_schema(n->op)->name, rank);
+        return tc_e_refuse(n, "%s expects input to have at least 3 dimensions, but got input with %d dimension(s)", tc_op_schema(n->op)->name, rank);
     if (r <= 0)
-        return tc_error(TC_CONTENT, "%s: %s expects a positive %s, but got %lld", tc_op_name(n->op), tc_op_schema(n->op)->name,
-                        back ? "downscale_factor" : "upscale_factor", (long long)r);
+        return tc_e_refuse(n, "%s expects a positive %s, but got %lld", tc_op_schema(n->op)->name, back ? "downscale_factor" : "upscale_factor",
+                           (long long)r);
     if (!back && tc_sym_const_int(x->meta.size[lead], &c) && c % (r * r))
-        return tc_error(TC_CONTENT,
-                        "%s: pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-                        "input.size(-3)=%lld is not divisible by %lld",
-                        tc_op_name(n->op), (long long)c, (long long)(r * r));
+        return tc_e_refuse(n,
+                           "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+                           "input.size(-3)=%lld is not divisible by %lld",
+                           (long long)c, (long long)(r * r));
     if (back && tc_sym_const_int(x->meta.size[lead + 1], &h) && tc_sym_const_int(x->meta.size[lead + 2], &w) && (h % r || w % r))
-        return tc_error(TC_CONTENT, "%s: pixel_unshuffle expects height and width to be divisible by downscale_factor %lld", tc_op_name(n->op),
-                        (long long)r);
+        return tc_e_refuse(n, "pixel_unshuffle expects height and width to be divisible by downscale_factor %lld", (long long)r);
     tc_sym f = tc_sym_int(s, r), C = x->meta.size[lead], H = x->meta.size[lead + 1], W = x->meta.size[lead + 2], split[TC_MAX_RANK + 4],
            out[TC_MAX_RANK];
     int64_t order[TC_MAX_RANK + 4];
-    if (lead + 5 > TC_MAX_RANK) return refuse(n, "too many dimensions");
+    if (lead + 5 > TC_MAX_RANK) return tc_e_refuse(n, "too many dimensions");
     for (; k < lead; k++) split[k] = out[k] = x->meta.size[k], order[k] = k;
     if (!back) {
         split[k] = tc_sym_floordiv(s, C, tc_sym_int(s, r * r)), split[k + 1] = f, split[k + 2] = f, split[k + 3] = H, split[k + 4] = W;
@@ -510,14 +502,11 @@ static tc_status decompose_channel_shuffle(tc_emit *e, const tc_node *n) {
     tc_sym groups = tc_arg_sym(n, 1), split[TC_MAX_RANK];
     int rank = x->meta.rank;
     int64_t c, g;
-    if (rank <= 2)
-        return tc_error(TC_CONTENT, "%s: channel_shuffle expects input with > 2 dims, but got input with %d dims", tc_op_name(n->op), rank);
+    if (rank <= 2) return tc_e_refuse(n, "channel_shuffle expects input with > 2 dims, but got input with %d dims", rank);
     if (tc_sym_const_int(groups, &g) && g <= 0)
-        return tc_error(TC_CONTENT, "%s: Number of groups to divide channels in must be positive. Value of groups:%lld", tc_op_name(n->op),
-                        (long long)g);
+        return tc_e_refuse(n, "Number of groups to divide channels in must be positive. Value of groups:%lld", (long long)g);
     if (tc_sym_const_int(groups, &g) && tc_sym_const_int(x->meta.size[1], &c) && c % g)
-        return tc_error(TC_CONTENT, "%s: Number of channels must be divisible by groups. Got %lld channels and %lld groups.", tc_op_name(n->op),
-                        (long long)c, (long long)g);
+        return tc_e_refuse(n, "Number of channels must be divisible by groups. Got %lld channels and %lld groups.", (long long)c, (long long)g);
     split[0] = x->meta.size[0], split[1] = groups, split[2] = tc_sym_floordiv(s, x->meta.size[1], groups);
     for (int k = 2; k < rank; k++) split[k + 1] = x->meta.size[k];
     tc_value *y = tc_emit_call(e, "aten::transpose.int", "vii", tc_emit_call(e, "aten::reshape", "vS", x, split, rank + 1), (int64_t)1, (int64_t)2);

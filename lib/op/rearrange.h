@@ -5,7 +5,6 @@
 #include "op/lower.h"
 #include "op/shape.h"
 
-static inline tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static inline tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
 static inline tc_lv both(tc_lower *l, tc_lv a, tc_lv b) { return a == TC_LV_NONE ? b : b == TC_LV_NONE ? a : tc_l_op2(l, TC_X_AND, a, b); }
 static inline tc_lv zero(tc_lower *l) { return tc_l_cast(l, integer(l, 0), tc_l_type(l, 0)); }

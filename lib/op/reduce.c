@@ -583,16 +583,14 @@ static tc_status decompose_norm(tc_emit *e, const tc_node *n) {
     if (k >= 0) a[3] = n->args[k];
     if (t >= 0) a[4] = n->args[t];
     if (x && tc_is_integral(x->meta.dtype))
-        return tc_error(TC_CONTENT, "%s: norm(): input dtype should be either floating point or complex. Got %s instead.", tc_op_name(n->op),
-                        tc_dtypes[x->meta.dtype].torch);
+        return tc_e_refuse(n, "norm(): input dtype should be either floating point or complex. Got %s instead.", tc_dtypes[x->meta.dtype].torch);
     tc_node *r = tc_e_args(e, "aten::linalg_vector_norm", a, 5);
     tc_emit_result(e, 0, r ? r->outs[0] : NULL);
     return tc_e_done(e);
 }
 static tc_status is_true(tc_emit *e, const tc_node *n, const char *reduction) {
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.dtype != TC_BOOL)
-        return tc_error(TC_CONTENT, "%s: expected a tensor of bool, found %s", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch);
+    if (x->meta.dtype != TC_BOOL) return tc_e_refuse(n, "expected a tensor of bool, found %s", tc_dtypes[x->meta.dtype].torch);
     return tc_e_forward(e, reduction, n);
 }
 static tc_status decompose_is_all_true(tc_emit *e, const tc_node *n) { return is_true(e, n, "aten::all"); }

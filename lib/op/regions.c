@@ -40,7 +40,7 @@ static void move_value(tc_graph *g, tc_value *v) {
 static tc_status bind_operands(tc_node *n, const region *r, tc_graph **out) {
     int at = r->graph, nops = 0;
     while (at < n->nargs && n->args[at].kind != TC_A_GRAPH) at++;
-    if (at >= n->nargs) return tc_error(TC_CONTENT, "%s: a graph expected", tc_op_name(n->op));
+    if (at >= n->nargs) return tc_e_refuse(n, "a graph expected");
     tc_graph *sub = *out = n->args[at].graph;
     for (int i = at + 1; i < n->nargs; i++) {
         const tc_arg *a = &n->args[i];
@@ -50,7 +50,7 @@ static tc_status bind_operands(tc_node *n, const region *r, tc_graph **out) {
             if (nops < sub->ninputs)
                 sub->inputs[nops]->aux = list ? a->values[k] : number ? NULL : a->value; /* numbers are replaced by their expressions */
     }
-    if (nops != sub->ninputs) return tc_error(TC_CONTENT, "%s: %d operands for a graph of %d inputs", tc_op_name(n->op), nops, sub->ninputs);
+    if (nops != sub->ninputs) return tc_e_refuse(n, "%d operands for a graph of %d inputs", nops, sub->ninputs);
     return NULL;
 }
 

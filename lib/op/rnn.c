@@ -228,7 +228,7 @@ static tc_status decompose_cell(tc_emit *e, const tc_node *n) {
     bool lstm = mode == TC_RNN_LSTM;
     tc_value *x = tc_arg_value(n, 0), *h = lstm ? (n->args[1].n == 2 ? n->args[1].values[0] : NULL) : tc_arg_value(n, 1), *w = tc_arg_value(n, 3);
     int64_t hidden;
-    if (!x || !h || !w || w->meta.rank != 2) return tc_error(TC_CONTENT, "%s: expected an input, hidden states and weights", tc_op_name(n->op));
+    if (!x || !h || !w || w->meta.rank != 2) return tc_e_refuse(n, "expected an input, hidden states and weights");
     if (!tc_e_pin(e, n, w->meta.size[1], &hidden))
         return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", tc_op_name(n->op));
     cell s = step(e, mode, hidden, x, h, lstm ? n->args[1].values[1] : NULL, (const tc_arg *[]){&n->args[2], &n->args[3], &n->args[4], &n->args[5]});

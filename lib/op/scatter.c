@@ -253,8 +253,8 @@ static tc_status decompose_index_fill(tc_emit *e, const tc_node *n) { /* self, d
     for (int k = 0; k < x->meta.rank; k++) size[k] = k == d ? (i->meta.rank ? i->meta.size[0] : tc_sym_int(tc_e_sym(e), 1)) : x->meta.size[k];
     if (tc_arg_meta(n, 3)) {
         if (tc_arg_meta(n, 3)->rank)
-            return tc_error(TC_CONTENT, "%s: index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
-                            tc_op_name(n->op), tc_arg_meta(n, 3)->rank);
+            return tc_e_refuse(n, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+                               tc_arg_meta(n, 3)->rank);
         src = tc_emit_call(e, "aten::expand", "vS", tc_e_cast(e, tc_arg_value(n, 3), x->meta.dtype), size, x->meta.rank);
     } else {
         src = tc_emit_call(e, "aten::full", "Sad", size, x->meta.rank, &n->args[3], (int)x->meta.dtype);

@@ -117,12 +117,7 @@ static void describe(tc_buf *b, const tc_arg *a) {
         }
         tc_buf_puts(b, a->n > 8 ? ", ...]" : "]");
     } else if (a->kind == TC_A_INTS) {
-        tc_buf_putc(b, '[');
-        for (int k = 0; k < a->n && k < 16; k++) {
-            if (k) tc_buf_puts(b, ", ");
-            tc_sym_print(b, a->syms[k]);
-        }
-        tc_buf_putc(b, ']');
+        tc_sym_print_list(b, a->syms, a->n < 16 ? a->n : 16);
     }
 }
 
@@ -452,11 +447,8 @@ tc_status tc_sh_sized(tc_shape_ctx *c, int i, const tc_dims *d, tc_dtype dtype, 
     for (int k = 0; ok && k < d->rank; k++) ok = tc_sh_same(c, m->size[k], d->size[k]);
     if (!ok) {
         tc_buf b = {0};
-        for (int k = 0; k < d->rank; k++) {
-            if (k) tc_buf_puts(&b, ", ");
-            tc_sym_print(&b, d->size[k]);
-        }
-        tc_status s = tc_sh_fail(c, "%s must have the sizes of %s, [%s]", name, of, tc_buf_str(&b));
+        tc_sym_print_list(&b, d->size, d->rank);
+        tc_status s = tc_sh_fail(c, "%s must have the sizes of %s, %s", name, of, tc_buf_str(&b));
         tc_buf_free(&b);
         return s;
     }

@@ -273,7 +273,7 @@ static tc_status decompose_fill_diagonal(tc_emit *e, const tc_node *n) { /* self
     if (rank < 2) return tc_error(TC_CONTENT, "fill_diagonal_: dimensions must larger than 1");
     for (int d = 0; d < rank; d++) {
         tc_sym shape[TC_MAX_RANK];
-        if (rank > 2 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[d], x->meta.size[0], NULL)) == 0)
+        if (rank > 2 && tc_sym_differ(s, x->meta.size[d], x->meta.size[0]))
             return tc_error(TC_CONTENT, "fill_diagonal_: all dimensions of input must be of equal length");
         for (int k = 0; k < rank; k++) shape[k] = k == d ? x->meta.size[d] : tc_sym_int(s, 1);
         at[d] = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::arange", "sd", x->meta.size[d], (int)TC_I64), shape, rank);

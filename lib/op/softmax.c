@@ -82,9 +82,7 @@ static tc_status grad_log_softmax_backward(tc_emit *e, const tc_node *n, tc_valu
 static tc_status cast_then(tc_emit *e, const tc_node *n, const char *op) {
     tc_value *x = tc_arg_value(n, 0);
     tc_dtype d = tc_arg_dtype(n, 2, tc_to_float(x->meta.dtype));
-    if (tc_is_integral(d))
-        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"softmax_kernel_impl\" not implemented for '%s'", tc_op_name(n->op),
-                        tc_dtypes[d].torch);
+    if (tc_is_integral(d)) return tc_e_refuse(n, "NotImplementedError: \"softmax_kernel_impl\" not implemented for '%s'", tc_dtypes[d].torch);
     tc_emit_result(e, 0, tc_emit_call(e, op, "vab", tc_e_cast(e, x, d), &n->args[1], 0));
     return tc_e_done(e);
 }

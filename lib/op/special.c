@@ -146,7 +146,7 @@ static tc_status decompose_entr(tc_emit *e, const tc_node *n) { /* -x log x for 
 static tc_status decompose_mvlgamma(tc_emit *e, const tc_node *n) { /* sum of lgamma(x - j / 2) for j < p, and p (p - 1) / 4 log pi */
     tc_value *x = tc_arg_value(n, 0), *sum = NULL;
     int64_t p = tc_arg_int(n, 1);
-    if (p < 1 || p > 1000) return tc_error(TC_CONTENT, "%s: p has to be greater than or equal to 1", tc_op_name(n->op));
+    if (p < 1 || p > 1000) return tc_e_refuse(n, "p has to be greater than or equal to 1");
     if (x && tc_is_integral(x->meta.dtype)) x = tc_e_cast(e, x, TC_F32);
     tc_dtype d = x ? x->meta.dtype : TC_F32; /* 16 bits: rounded before and after lgamma, and once after the sum */
     for (int64_t j = 0; j < p; j++) {

@@ -20,11 +20,10 @@ static tc_status mask_of(tc_emit *e, const tc_node *n, tc_value *scores, tc_valu
     tc_value *mask = *out = tc_arg_value(n, MASK);
     if (!mask) return NULL;
     int64_t type = mask->meta.rank == 4 ? 2 : tc_arg_is_none(n, MASK_TYPE) ? -1 : tc_arg_int(n, MASK_TYPE);
-    if (type < 0 || type > 2)
-        return tc_error(TC_CONTENT, "%s: Mask Type should be 0 (src_mask) or 1 (src_key_padding_mask), or 2 (default_mask)", tc_op_name(n->op));
+    if (type < 0 || type > 2) return tc_e_refuse(n, "Mask Type should be 0 (src_mask) or 1 (src_key_padding_mask), or 2 (default_mask)");
     bool fits = mask->meta.rank == kinds[type].rank;
     for (int i = 0; fits && i < kinds[type].rank; i++) fits = mask->meta.size[i] == scores->meta.size[kinds[type].dim[i]];
-    if (!fits) return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), kinds[type].text);
+    if (!fits) return tc_e_refuse(n, "%s", kinds[type].text);
     if (type == 1) mask = tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::unsqueeze", "vi", mask, (int64_t)1), (int64_t)1);
     *out = mask && mask->meta.dtype != TC_BOOL ? tc_e_cast(e, mask, TC_BOOL) : mask;
     return NULL;
@@ -33,9 +32,8 @@ static tc_status attend(tc_emit *e, const tc_node *n, tc_value *x, tc_value **ou
     int64_t embed = tc_arg_int(n, EMBED), heads = tc_arg_int(n, HEADS);
     tc_value *part[3], *mask;
     tc_symctx *s = tc_e_sym(e);
-    if (x->meta.rank != 3 || !tc_sym_is_int(x->meta.size[2], embed))
-        return tc_error(TC_CONTENT, "%s: expected a 3-D source of width embed_dim", tc_op_name(n->op));
-    if (heads < 1 || embed % heads) return tc_error(TC_CONTENT, "%s: D must divide evenly by num_head", tc_op_name(n->op));
+    if (x->meta.rank != 3 || !tc_sym_is_int(x->meta.size[2], embed)) return tc_e_refuse(n, "expected a 3-D source of width embed_dim");
+    if (heads < 1 || embed % heads) return tc_e_refuse(n, "D must divide evenly by num_head");
     const tc_sym split[5] = {x->meta.size[0], x->meta.size[1], tc_sym_int(s, 3), tc_sym_int(s, heads), tc_sym_int(s, embed / heads)};
     tc_value *qkv = tc_emit_call(e, "aten::view", "vS", tc_emit_call(e, "aten::linear", "vaa", x, &n->args[QKV], &n->args[QKV + 1]), split, 5);
     for (int i = 0; i < 3; i++)

@@ -140,12 +140,9 @@ static tc_status read_args(tc_emit *e, const tc_node *n, resampling *r) {
     *r = (resampling){.m = m, .dims = dims, .weighs = m == LINEAR || m == CUBIC};
     r->bytes = r->weighs && dims == 2 && x->dtype == TC_U8;
     const bool align = r->weighs && tc_arg_bool(n, at++);
-    if (x->rank != dims + 2)
-        return tc_error(TC_CONTENT, "%s: Expected input to have %d dimensions, but got %d", tc_op_name(n->op), dims + 2, x->rank);
-    if (vec && sized == !tc_arg_is_none(n, at))
-        return tc_error(TC_CONTENT, "%s: Must specify exactly one of output_size and scale_factors", tc_op_name(n->op));
-    if (sized && n->args[1].n != dims)
-        return tc_error(TC_CONTENT, "%s: It is expected output_size equals to %d, but got size %d", tc_op_name(n->op), dims, n->args[1].n);
+    if (x->rank != dims + 2) return tc_e_refuse(n, "Expected input to have %d dimensions, but got %d", dims + 2, x->rank);
+    if (vec && sized == !tc_arg_is_none(n, at)) return tc_e_refuse(n, "Must specify exactly one of output_size and scale_factors");
+    if (sized && n->args[1].n != dims) return tc_e_refuse(n, "It is expected output_size equals to %d, but got size %d", dims, n->args[1].n);
     for (int k = 0; k < dims; k++) {
         axis *a = &r->a[k];
         int64_t v;
@@ -156,7 +153,7 @@ static tc_status read_args(tc_emit *e, const tc_node *n, resampling *r) {
         else if (tc_sym_const_int(a->in, &v)) a->out = tc_sym_int(s, (int64_t)__builtin_floor((double)v * a->factor));
         else a->out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, to_float(s, a->in), tc_sym_float(s, a->factor), NULL), NULL, NULL);
         if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LT, tc_sym_int(s, 0), a->out, NULL)) || tc_sym_is_int(a->in, 0))
-            return tc_error(TC_CONTENT, "%s: Input and output sizes should be greater than 0", tc_op_name(n->op));
+            return tc_e_refuse(n, "Input and output sizes should be greater than 0");
         r->unchanged[k] = (r->bytes || m == LINEAR) && tc_sym_known(s, same(s, a->in, a->out)) == 1; /* copies all elements, for any factor */
     }
     return NULL;

@@ -14,7 +14,6 @@
 
 typedef enum { LINEAR, CUBIC, LANCZOS } filter;
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static tc_value *with(tc_emit *e, const char *op, tc_value *v, tc_sym s) {
     return tc_emit_call(e, op, "va", v, &(tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = s});
 }
@@ -85,13 +84,11 @@ static tc_status decompose_upsample_aa(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     tc_symctx *s = tc_e_sym(e);
     tc_dtype d = x->meta.dtype;
-    if (x->meta.rank != 4) return tc_error(TC_CONTENT, "%s: It is expected input to have 4 dimensions, but got %d", tc_op_name(n->op), x->meta.rank);
-    if (vec && sized == !tc_arg_is_none(n, 3)) return refuse(n, "Must specify exactly one of output_size and scale_factors");
-    if (sized && n->args[1].n != 2)
-        return tc_error(TC_CONTENT, "%s: It is expected output_size equals to 2, but got size %d", tc_op_name(n->op), n->args[1].n);
+    if (x->meta.rank != 4) return tc_e_refuse(n, "It is expected input to have 4 dimensions, but got %d", x->meta.rank);
+    if (vec && sized == !tc_arg_is_none(n, 3)) return tc_e_refuse(n, "Must specify exactly one of output_size and scale_factors");
+    if (sized && n->args[1].n != 2) return tc_e_refuse(n, "It is expected output_size equals to 2, but got size %d", n->args[1].n);
     if (!tc_is_float(d) && d != TC_U8)
-        return tc_error(TC_CONTENT, "%s: NotImplementedError: \"compute_indices_weights_aa\" not implemented for '%s'", tc_op_name(n->op),
-                        tc_dtypes[d].torch);
+        return tc_e_refuse(n, "NotImplementedError: \"compute_indices_weights_aa\" not implemented for '%s'", tc_dtypes[d].torch);
     tc_value *y = tc_e_cast(e, x, d == TC_U8 ? TC_F64 : tc_dtype_compute(d));
     for (int k = 1; k >= 0; k--) { /* the width first */
         tc_sym in = x->meta.size[2 + k], out;
@@ -103,7 +100,7 @@ static tc_status decompose_upsample_aa(tc_emit *e, const tc_node *n) {
         else if (tc_sym_const_int(in, &v)) out = tc_sym_int(s, (int64_t)__builtin_floor((double)v * factor));
         else out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, tc_sym_op(s, TC_S_TOFLOAT, in, NULL, NULL), number(s, factor), NULL), NULL, NULL);
         if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LT, tc_sym_int(s, 0), out, NULL)) || tc_sym_is_int(in, 0))
-            return refuse(n, "Input and output sizes should be greater than 0");
+            return tc_e_refuse(n, "Input and output sizes should be greater than 0");
         if (d == TC_U8 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, in, out, NULL)) == 1) continue; /* bytes are unchanged where the size is */
         tc_value *w = matrix(e, f, in, out, step_of(s, in, out, align, factor));
         y = d == TC_U8 ? tc_upsample_bytes(e, y, w, k == 0) : product(e, y, tc_e_cast(e, w, y ? y->meta.dtype : TC_F32), k == 0);

@@ -9,7 +9,6 @@ static tc_value *one(tc_emit *e, tc_value *v) {
     return v;
 }
 static int name_is(const tc_node *n, const char *name) { return !strcmp(tc_op_schema(n->op)->name, name); }
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static tc_status wrap(const tc_node *n, int arg, int rank, int *out) {
     int64_t d = tc_arg_int(n, arg);
     int r = rank > 0 ? rank : 1;
@@ -30,11 +29,11 @@ static tc_status resized(tc_emit *e, const tc_node *n, const tc_sym *size, int r
     tc_shape_ctx c = {.program = e->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs, .source = n->source};
     tc_dims old = tc_dims_of(&x->meta), now = {.rank = rank};
     int64_t v;
-    if (x->meta.requires_grad) return refuse(n, "cannot resize variables that require grad");
+    if (x->meta.requires_grad) return tc_e_refuse(n, "cannot resize variables that require grad");
     if (rank > TC_MAX_RANK) return tc_error(TC_UNSUPPORTED, "%s: %d dimensions, at most %d", tc_op_name(n->op), rank, TC_MAX_RANK);
     for (int d = 0; d < rank; d++) {
         now.size[d] = size[d];
-        if (tc_sym_const_int(size[d], &v) && v < 0) return refuse(n, "Trying to create tensor with negative dimension");
+        if (tc_sym_const_int(size[d], &v) && v < 0) return tc_e_refuse(n, "Trying to create tensor with negative dimension");
     }
     if (!tc_arg_is_none(n, format)) return tc_error(TC_UNSUPPORTED, "%s: a memory format", tc_op_name(n->op));
     if (tc_sh_is_contiguous(&c, &x->meta) != 1) return tc_error(TC_UNSUPPORTED, "%s: a tensor that is not contiguous", tc_op_name(n->op));
@@ -61,7 +60,7 @@ static tc_status decompose_flatten(tc_emit *e, const tc_node *n) {
     tc_sym size[TC_MAX_RANK];
     TC_TRY(wrap(n, 1, rank, &a));
     TC_TRY(wrap(n, 2, rank, &b));
-    if (a > b) return refuse(n, "flatten() has invalid args: start_dim cannot come after end_dim");
+    if (a > b) return tc_e_refuse(n, "flatten() has invalid args: start_dim cannot come after end_dim");
     if (rank == 0) {
         one(e, tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){1}, 1));
         return tc_e_done(e);
@@ -90,15 +89,15 @@ static tc_status decompose_unflatten(tc_emit *e, const tc_node *n) {
     int rank = x->meta.rank, d, m = n->args[2].n, k = 0, infer = -1;
     tc_sym size[2 * TC_MAX_RANK], rest = tc_sym_int(s, 1);
     int64_t v, have;
-    if (!rank) return refuse(n, "unflatten: Dimension specified but tensor has no dimensions");
+    if (!rank) return tc_e_refuse(n, "unflatten: Dimension specified but tensor has no dimensions");
     TC_TRY(wrap(n, 1, rank, &d));
-    if (m == 0) return refuse(n, "unflatten: sizes must be non-empty");
-    if (rank - 1 + m > TC_MAX_RANK) return refuse(n, "too many dimensions");
+    if (m == 0) return tc_e_refuse(n, "unflatten: sizes must be non-empty");
+    if (rank - 1 + m > TC_MAX_RANK) return tc_e_refuse(n, "too many dimensions");
     for (int i = 0; i < d; i++) size[k++] = x->meta.size[i];
     for (int i = 0; i < m; i++) {
         size[k] = n->args[2].syms[i];
         if (tc_sym_const_int(size[k], &v) && v == -1) {
-            if (infer >= 0) return refuse(n, "only one dimension can be inferred");
+            if (infer >= 0) return tc_e_refuse(n, "only one dimension can be inferred");
             infer = k;
         } else {
             rest = tc_sym_mul(s, rest, size[k]);
@@ -107,13 +106,12 @@ static tc_status decompose_unflatten(tc_emit *e, const tc_node *n) {
     }
     tc_sym extent = x->meta.size[d];
     if (infer >= 0 && tc_sym_is_int(rest, 0))
-        return refuse(n, "unflatten: the unspecified dimension size -1 can be any value beside a size of 0 and is ambiguous");
+        return tc_e_refuse(n, "unflatten: the unspecified dimension size -1 can be any value beside a size of 0 and is ambiguous");
     if (infer >= 0) size[infer] = tc_sym_floordiv(s, extent, rest), rest = tc_sym_mul(s, rest, size[infer]);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, rest, extent, NULL)) == 0) {
+    if (tc_sym_differ(s, rest, extent)) {
         have = 0;
         tc_sym_const_int(extent, &have);
-        return tc_error(TC_CONTENT, "%s: unflatten: Provided sizes don't multiply up to the size of dim %d (%lld) in the input tensor",
-                        tc_op_name(n->op), d, (long long)have);
+        return tc_e_refuse(n, "unflatten: Provided sizes don't multiply up to the size of dim %d (%lld) in the input tensor", d, (long long)have);
     }
     for (int i = d + 1; i < rank; i++) size[k++] = x->meta.size[i];
     one(e, tc_emit_call(e, "aten::view", "vS", x, size, k));
@@ -138,9 +136,8 @@ static tc_status decompose_sum_to_size(tc_emit *e, const tc_node *n) {
     tc_symctx *s = tc_e_sym(e);
     int rank = n->args[1].n, lead = x->meta.rank - rank;
     bool ok = lead >= 0 && rank <= TC_MAX_RANK;
-    for (int k = 0; ok && k < rank; k++)
-        ok = tc_sym_is_int(n->args[1].syms[k], 1) || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, n->args[1].syms[k], x->meta.size[lead + k], NULL)) != 0;
-    if (!ok) return refuse(n, "size is not expandable to the size of the tensor");
+    for (int k = 0; ok && k < rank; k++) ok = tc_sym_is_int(n->args[1].syms[k], 1) || !tc_sym_differ(s, n->args[1].syms[k], x->meta.size[lead + k]);
+    if (!ok) return tc_e_refuse(n, "size is not expandable to the size of the tensor");
     tc_meta like = {.dtype = x->meta.dtype, .rank = rank, .size = n->args[1].syms};
     tc_value *r = tc_e_sum_to(e, x, &like);
     if (r && (r != x || rank == 0) && tc_is_integral(x->meta.dtype))
@@ -152,8 +149,7 @@ static tc_status decompose_sum_to_size(tc_emit *e, const tc_node *n) {
 /* ---- order of dimensions ---- */
 static tc_status decompose_t(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank > 2)
-        return tc_error(TC_CONTENT, "%s: t() expects a tensor with <= 2 dimensions, but self is %dD", tc_op_name(n->op), x->meta.rank);
+    if (x->meta.rank > 2) return tc_e_refuse(n, "t() expects a tensor with <= 2 dimensions, but self is %dD", x->meta.rank);
     one(e, x->meta.rank < 2 ? tc_e1(e, "aten::alias", x) : tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)0, (int64_t)1));
     return tc_e_done(e);
 }
@@ -167,8 +163,8 @@ static tc_status decompose_numpy_T(tc_emit *e, const tc_node *n) {
 static tc_status decompose_mT(tc_emit *e, const tc_node *n) { /* mT, mH, adjoint, matrix_H */
     tc_value *x = tc_arg_value(n, 0);
     if (x->meta.rank < 2 && !(x->meta.rank == 0 && !name_is(n, "matrix_H")))
-        return tc_error(TC_CONTENT, "%s: tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.", tc_op_name(n->op),
-                        tc_op_schema(n->op)->name, x->meta.rank);
+        return tc_e_refuse(n, "tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.", tc_op_schema(n->op)->name,
+                           x->meta.rank);
     if (!name_is(n, "mT")) x = tc_e_conj(e, x);
     if (x->meta.rank == 0) one(e, tc_e1(e, "aten::alias", x));
     else one(e, tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)-2, (int64_t)-1));
@@ -185,8 +181,8 @@ static tc_status decompose_movedim(tc_emit *e, const tc_node *n) {
     bool used[TC_MAX_RANK] = {false}, moved[TC_MAX_RANK] = {false};
     if (n->args[1].kind == TC_A_INTS) {
         count = n->args[1].n;
-        if (count != n->args[2].n) return refuse(n, "movedim: Invalid source or destination dims: they should contain the same number of dims");
-        if (count > TC_MAX_RANK) return refuse(n, "too many dimensions");
+        if (count != n->args[2].n) return tc_e_refuse(n, "movedim: Invalid source or destination dims: they should contain the same number of dims");
+        if (count > TC_MAX_RANK) return tc_e_refuse(n, "too many dimensions");
         tc_arg_ints(n, 1, src, TC_MAX_RANK);
         tc_arg_ints(n, 2, dst, TC_MAX_RANK);
     } else {
@@ -201,7 +197,8 @@ static tc_status decompose_movedim(tc_emit *e, const tc_node *n) {
             return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
                             tc_op_name(n->op), -r, r - 1, (long long)(src[k] < -r || src[k] >= r ? src[k] : dst[k]));
         int a = tc_wrap(src[k], rank), b = tc_wrap(dst[k], rank);
-        if (moved[a] || used[b]) return refuse(n, moved[a] ? "movedim: repeated dim in `source`" : "movedim: repeated dim in `destination`");
+        if (moved[a] || used[b])
+            return tc_e_refuse(n, "%s", moved[a] ? "movedim: repeated dim in `source`" : "movedim: repeated dim in `destination`");
         moved[a] = used[b] = true;
         order[b] = a;
     }
@@ -232,7 +229,7 @@ static tc_status decompose_atleast(tc_emit *e, const tc_node *n) {
     }
     tc_value *v[256];
     int count = n->args[0].n;
-    if (count > 256) return refuse(n, "more than 256 tensors");
+    if (count > 256) return tc_e_refuse(n, "more than 256 tensors");
     for (int k = 0; k < count; k++) {
         tc_value *x = n->args[0].values[k], *r = atleast(e, x, rank);
         v[k] = r == x ? tc_e1(e, "aten::alias", x) : r;
@@ -249,23 +246,22 @@ static tc_status decompose_narrow(tc_emit *e, const tc_node *n) {
     tc_symctx *s = tc_e_sym(e);
     int d;
     int64_t size, a, b;
-    if (x->meta.rank == 0) return refuse(n, "narrow() cannot be applied to a 0-dim tensor.");
+    if (x->meta.rank == 0) return tc_e_refuse(n, "narrow() cannot be applied to a 0-dim tensor.");
     TC_TRY(wrap(n, 1, x->meta.rank, &d));
     tc_sym start = tc_arg_sym(n, 2), len = tc_arg_sym(n, 3);
-    if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), len, NULL))) return refuse(n, "narrow(): length must be non-negative.");
+    if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), len, NULL))) return tc_e_refuse(n, "narrow(): length must be non-negative.");
     if (tc_sym_const_int(start, &a) && tc_sym_const_int(x->meta.size[d], &size)) {
         if (a < -size || a > size)
             return tc_error(TC_CONTENT, "IndexError: %s: start out of range (expected to be in range of [%lld, %lld], but got %lld)",
                             tc_op_name(n->op), (long long)-size, (long long)size, (long long)a);
         if (tc_sym_const_int(len, &b) && (a < 0 ? a + size : a) + b > size)
-            return tc_error(TC_CONTENT, "%s: start (%lld) + length (%lld) exceeds dimension size (%lld).", tc_op_name(n->op), (long long)a,
-                            (long long)b, (long long)size);
+            return tc_e_refuse(n, "start (%lld) + length (%lld) exceeds dimension size (%lld).", (long long)a, (long long)b, (long long)size);
     }
     const tc_sym negative = tc_sym_op(s, TC_S_LT, start, tc_sym_int(s, 0), NULL);
     if (tc_sym_known(s, negative)) start = tc_sym_op(s, TC_S_WHERE, negative, tc_sym_add(s, start, x->meta.size[d]), start);
     if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), start, NULL)) ||
         !tc_e_guard(e, n, tc_sym_op(s, TC_S_LE, tc_sym_add(s, start, len), x->meta.size[d], NULL)))
-        return refuse(n, "start + length exceeds dimension size");
+        return tc_e_refuse(n, "start + length exceeds dimension size");
     tc_value *r = tc_emit_call(e, "aten::slice.Tensor", "viss", x, (int64_t)d, start, tc_sym_add(s, start, len));
     one(e, copies(n) ? copied(e, r) : r);
     return tc_e_done(e);
@@ -298,7 +294,7 @@ static tc_status even_pieces(tc_emit *e, const tc_node *n, tc_value *x, int d, t
     tc_symctx *s = tc_e_sym(e);
     if (!tc_e_pin(e, n, count, &m)) return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
     if (m < 1) m = 1;
-    if (m > 100000) return refuse(n, "too many pieces");
+    if (m > 100000) return tc_e_refuse(n, "too many pieces");
     tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)m + 1);
     for (int64_t k = 0; k < m; k++) at[k] = tc_sym_mul(s, size, tc_sym_int(s, k));
     at[m] = x->meta.size[d];
@@ -309,12 +305,11 @@ static tc_status decompose_split(tc_emit *e, const tc_node *n) { /* split.Tensor
     tc_value *x = tc_arg_value(n, 0);
     int d;
     int64_t v;
-    if (x->meta.rank == 0) return refuse(n, "split expects at least a 1-dimensional tensor");
+    if (x->meta.rank == 0) return tc_e_refuse(n, "split expects at least a 1-dimensional tensor");
     TC_TRY(wrap(n, 2, x->meta.rank, &d));
     tc_sym size = tc_arg_sym(n, 1), count = pieces_split(tc_e_sym(e), n->args);
-    if (tc_sym_const_int(size, &v) && v < 0)
-        return tc_error(TC_CONTENT, "%s: split expects split_size be non-negative, but got split_size=%lld", tc_op_name(n->op), (long long)v);
-    if (!count) return refuse(n, "split_size can only be 0 if dimension size is 0");
+    if (tc_sym_const_int(size, &v) && v < 0) return tc_e_refuse(n, "split expects split_size be non-negative, but got split_size=%lld", (long long)v);
+    if (!count) return tc_e_refuse(n, "split_size can only be 0 if dimension size is 0");
     return even_pieces(e, n, x, d, size, count);
 }
 static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
@@ -322,21 +317,20 @@ static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
     tc_symctx *s = tc_e_sym(e);
     int d, count = n->args[1].n;
     int64_t v;
-    if (x->meta.rank == 0) return refuse(n, "split expects at least a 1-dimensional tensor");
+    if (x->meta.rank == 0) return tc_e_refuse(n, "split expects at least a 1-dimensional tensor");
     TC_TRY(wrap(n, 2, x->meta.rank, &d));
     tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)count + 1);
     at[0] = tc_sym_int(s, 0);
     for (int k = 0; k < count; k++) {
         if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LE, at[0], n->args[1].syms[k], NULL)))
-            return refuse(n, "split_with_sizes expects split_sizes have only non-negative entries");
+            return tc_e_refuse(n, "split_with_sizes expects split_sizes have only non-negative entries");
         at[k + 1] = tc_sym_add(s, at[k], n->args[1].syms[k]);
     }
     tc_sym same = tc_sym_op(s, TC_S_EQ, at[count], x->meta.size[d], NULL);
     if (!tc_e_guard(e, n, same)) {
         v = 0;
         tc_sym_const_int(x->meta.size[d], &v);
-        return tc_error(TC_CONTENT, "%s: split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %d)",
-                        tc_op_name(n->op), (long long)v, d);
+        return tc_e_refuse(n, "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %d)", (long long)v, d);
     }
     return pieces(e, n, x, d, at, count);
 }
@@ -353,8 +347,8 @@ static tc_status decompose_chunk(tc_emit *e, const tc_node *n) {
     tc_symctx *s = tc_e_sym(e);
     int d;
     int64_t chunks = tc_arg_int(n, 1), have, size;
-    if (x->meta.rank == 0) return refuse(n, "chunk expects at least a 1-dimensional tensor");
-    if (chunks <= 0) return tc_error(TC_CONTENT, "%s: chunk expects `chunks` to be greater than 0, got: %lld", tc_op_name(n->op), (long long)chunks);
+    if (x->meta.rank == 0) return tc_e_refuse(n, "chunk expects at least a 1-dimensional tensor");
+    if (chunks <= 0) return tc_e_refuse(n, "chunk expects `chunks` to be greater than 0, got: %lld", (long long)chunks);
     TC_TRY(wrap(n, 2, x->meta.rank, &d));
     tc_sym k = tc_sym_int(s, chunks), whole = x->meta.size[d], count = tc_sym_simplify(s, pieces_chunk(s, n->args));
     if (!tc_sym_const_int(count, &have)) {
@@ -375,7 +369,7 @@ static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {
     TC_TRY(wrap(n, 1, x->meta.rank, &d));
     if (!tc_e_pin(e, n, pieces_unbind(tc_e_sym(e), n->args), &m)) /* a loop over the tensor may have fixed it already */
         return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
-    if (m > 100000) return refuse(n, "too many pieces");
+    if (m > 100000) return tc_e_refuse(n, "too many pieces");
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(m ? m : 1));
     for (int64_t k = 0; k < m; k++) {
         v[k] = tc_emit_call(e, "aten::select.int", "vii", x, (int64_t)d, k);
@@ -402,8 +396,8 @@ static tc_status tensor_split(tc_emit *e, const tc_node *n, int d) {
     }
     int64_t m;
     if (!tc_e_pin(e, n, tc_arg_sym(n, 1), &m)) return tc_error(TC_UNSUPPORTED, "%s: a number of sections that is not known", tc_op_name(n->op));
-    if (m <= 0) return tc_error(TC_CONTENT, "%s: number of sections must be larger than 0, got %lld", tc_op_name(n->op), (long long)m);
-    if (m > 100000) return refuse(n, "too many pieces");
+    if (m <= 0) return tc_e_refuse(n, "number of sections must be larger than 0, got %lld", (long long)m);
+    if (m > 100000) return tc_e_refuse(n, "too many pieces");
     tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)m + 1);
     tc_sym each = tc_sym_floordiv(s, size, tc_sym_int(s, m)), more = tc_sym_mod(s, size, tc_sym_int(s, m));
     for (int64_t k = 0; k <= m; k++) at[k] = tc_sym_add(s, tc_sym_mul(s, each, tc_sym_int(s, k)), tc_sym_min(s, tc_sym_int(s, k), more));
@@ -411,7 +405,7 @@ static tc_status tensor_split(tc_emit *e, const tc_node *n, int d) {
 }
 static tc_status decompose_tensor_split(tc_emit *e, const tc_node *n) {
     int d, rank = tc_arg_value(n, 0)->meta.rank;
-    if (rank == 0) return refuse(n, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+    if (rank == 0) return tc_e_refuse(n, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
     TC_TRY(wrap(n, 2, rank, &d));
     return tensor_split(e, n, d);
 }
@@ -421,13 +415,12 @@ static tc_status decompose_hvdsplit(tc_emit *e, const tc_node *n) {
     int least = which == 'h' ? 1 : which == 'v' ? 2 : 3, d = which == 'h' ? (x->meta.rank == 1 ? 0 : 1) : least == 2 ? 0 : 2;
     int64_t size;
     if (x->meta.rank < least)
-        return tc_error(TC_CONTENT, "%s: torch.%csplit requires a tensor with at least %d dimension, but got a tensor with %d dimensions!",
-                        tc_op_name(n->op), which, least, x->meta.rank);
+        return tc_e_refuse(n, "torch.%csplit requires a tensor with at least %d dimension, but got a tensor with %d dimensions!", which, least,
+                           x->meta.rank);
     if (n->args[1].kind != TC_A_INTS && tc_arg_int(n, 1) != 0 && tc_sym_const_int(x->meta.size[d], &size) && size % tc_arg_int(n, 1))
-        return tc_error(
-            TC_CONTENT,
-            "%s: torch.%csplit attempted to split along dimension %d, but the size of the dimension %lld is not divisible by the split_size %lld!",
-            tc_op_name(n->op), which, d, (long long)size, (long long)tc_arg_int(n, 1));
+        return tc_e_refuse(
+            n, "torch.%csplit attempted to split along dimension %d, but the size of the dimension %lld is not divisible by the split_size %lld!",
+            which, d, (long long)size, (long long)tc_arg_int(n, 1));
     return tensor_split(e, n, d);
 }
 static tc_status decompose_broadcast_tensors(tc_emit *e, const tc_node *n) {
@@ -447,16 +440,15 @@ static tc_status decompose_meshgrid(tc_emit *e, const tc_node *n) {
     bool xy = indexing && !strcmp(indexing, "xy");
     tc_sym size[TC_MAX_RANK];
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(count ? count : 1));
-    if (count == 0) return refuse(n, "meshgrid expects a non-empty TensorList");
+    if (count == 0) return tc_e_refuse(n, "meshgrid expects a non-empty TensorList");
     if (indexing && strcmp(indexing, "ij") && !xy)
-        return tc_error(TC_CONTENT, "%s: torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s", tc_op_name(n->op), indexing);
-    if (count > TC_MAX_RANK) return refuse(n, "too many tensors");
+        return tc_e_refuse(n, "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s", indexing);
+    if (count > TC_MAX_RANK) return tc_e_refuse(n, "too many tensors");
     for (int k = 0; k < count; k++) {
         tc_meta *m = &n->args[0].values[k]->meta;
         if (m->rank > 1)
-            return tc_error(TC_CONTENT, "%s: torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got a tensor with %d dimensions",
-                            tc_op_name(n->op), m->rank);
-        if (m->dtype != n->args[0].values[0]->meta.dtype) return refuse(n, "torch.meshgrid expects all tensors to have the same dtype");
+            return tc_e_refuse(n, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got a tensor with %d dimensions", m->rank);
+        if (m->dtype != n->args[0].values[0]->meta.dtype) return tc_e_refuse(n, "torch.meshgrid expects all tensors to have the same dtype");
     }
     for (int k = 0; k < count; k++) {
         int at = xy && count > 1 && k < 2 ? 1 - k : k;

@@ -8,7 +8,6 @@
 
 #define ATEN(op, fmt, ...) tc_emit_call(e, "aten::" op, fmt, __VA_ARGS__)
 
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static tc_arg number(tc_sym s) { return (tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = s}; }
 static tc_value *range(tc_emit *e, tc_sym n, tc_dtype d) { return ATEN("arange", "sd", n, (int)d); }
 /* A vector along dimension d of `rank`. */
@@ -49,11 +48,10 @@ static tc_status shape_decode(tc_shape_ctx *c) { /* data, mode, apply_exif_orien
 /* ---- regions ---- */
 static tc_status check_regions(const tc_node *n) { /* input, rois */
     const tc_meta *x = tc_arg_meta(n, 0), *r = tc_arg_meta(n, 1);
-    if (x->rank != 4 || !tc_is_float(x->dtype)) return refuse(n, "input must be a floating-point tensor of four dimensions");
-    if (r->rank != 2 || tc_sym_known(n->graph->program->sym,
-                                     tc_sym_op(n->graph->program->sym, TC_S_EQ, r->size[1], tc_sym_int(n->graph->program->sym, 5), NULL)) == 0)
-        return refuse(n, "rois must have shape as Tensor[K, 5]");
-    if (x->dtype != r->dtype) return refuse(n, "input and rois must have the same type");
+    if (x->rank != 4 || !tc_is_float(x->dtype)) return tc_e_refuse(n, "input must be a floating-point tensor of four dimensions");
+    if (r->rank != 2 || tc_sym_differ(n->graph->program->sym, r->size[1], tc_sym_int(n->graph->program->sym, 5)))
+        return tc_e_refuse(n, "rois must have shape as Tensor[K, 5]");
+    if (x->dtype != r->dtype) return tc_e_refuse(n, "input and rois must have the same type");
     return NULL;
 }
 typedef struct {
@@ -192,15 +190,15 @@ static tc_status decompose_deform_conv(tc_emit *e, const tc_node *n) { /* input,
     tc_dtype d = x->meta.dtype;
     int64_t groups = tc_arg_int(n, GROUPS), og = tc_arg_int(n, OFFSET_GROUPS), kernel[2];
     if (x->meta.rank != 4 || w->meta.rank != 4 || off->meta.rank != 4 || !tc_is_float(d))
-        return refuse(n, "input, weight and offset must have four dimensions");
+        return tc_e_refuse(n, "input, weight and offset must have four dimensions");
     for (int k = 0; k < 2; k++)
         if (!tc_e_pin(e, n, w->meta.size[2 + k], &kernel[k])) return tc_error(TC_UNSUPPORTED, "%s: a symbolic kernel", tc_op_name(n->op));
-    if (groups < 1 || og < 1) return refuse(n, "groups and offset_groups must be positive");
+    if (groups < 1 || og < 1) return tc_e_refuse(n, "groups and offset_groups must be positive");
     tc_sym batch = x->meta.size[0], channels = x->meta.size[1], filters = w->meta.size[0], taps = tc_sym_int(s, kernel[0] * kernel[1]);
     tc_sym each = tc_sym_floordiv(s, channels, tc_sym_int(s, og)), out[2] = {off->meta.size[2], off->meta.size[3]};
     tc_sym offsets[6] = {batch, tc_sym_int(s, og), taps, tc_sym_int(s, 2), out[0], out[1]};
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, off->meta.size[1], tc_sym_int(s, 2 * og * kernel[0] * kernel[1]), NULL)) == 0)
-        return refuse(n, "offset.shape[1] is not valid: got a size that is not 2 * offset_groups * kernel height * kernel width");
+    if (tc_sym_differ(s, off->meta.size[1], tc_sym_int(s, 2 * og * kernel[0] * kernel[1])))
+        return tc_e_refuse(n, "offset.shape[1] is not valid: got a size that is not 2 * offset_groups * kernel height * kernel width");
     off = ATEN("reshape", "vS", off, offsets, 6);
     for (int k = 0; k < 2; k++) { /* stride o - pad + dilation tap + offset */
         tc_value *o = ATEN("mul.Tensor", "va", range(e, out[k], d), &n->args[STRIDE + k]);

@@ -386,6 +386,7 @@ int tc_sym_known(tc_symctx *c, tc_sym cond) {
     if (is_assumed(c, cond)) return 1;
     return is_assumed(c, tc_sym_op(c, TC_S_NOT, cond, NULL, NULL)) ? 0 : -1;
 }
+bool tc_sym_differ(tc_symctx *c, tc_sym a, tc_sym b) { return tc_sym_known(c, tc_sym_op(c, TC_S_EQ, a, b, NULL)) == 0; }
 
 /* ---- assuming ---- */
 static void narrow(tc_symctx *c, tc_sym key, int64_t lo, int64_t hi) {

@@ -153,6 +153,14 @@ static void print(tc_buf *b, tc_sym s, int prec) {
 }
 
 void tc_sym_print(tc_buf *b, tc_sym s) { print(b, s, 0); }
+void tc_sym_print_list(tc_buf *b, const tc_sym *s, int n) {
+    tc_buf_putc(b, '[');
+    for (int i = 0; i < n; i++) {
+        if (i) tc_buf_puts(b, ", ");
+        tc_sym_print(b, s[i]);
+    }
+    tc_buf_putc(b, ']');
+}
 
 static bool nonnegative(tc_sym s) {
     int64_t lo, hi;

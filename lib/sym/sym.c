@@ -156,6 +156,11 @@ bool tc_sym_is_int(tc_sym s, int64_t v) { return s->op == TC_S_CONST && s->type 
 /* ---- constructors ---- */
 tc_sym tc_sym_add(tc_symctx *c, tc_sym a, tc_sym b) { return tc_sym_op(c, TC_S_ADD, a, b, NULL); }
 tc_sym tc_sym_mul(tc_symctx *c, tc_sym a, tc_sym b) { return tc_sym_op(c, TC_S_MUL, a, b, NULL); }
+tc_sym tc_sym_product(tc_symctx *c, const tc_sym *s, int n) {
+    tc_sym r = tc_sym_int(c, 1);
+    for (int i = 0; i < n; i++) r = tc_sym_mul(c, r, s[i]);
+    return r;
+}
 tc_sym tc_sym_floordiv(tc_symctx *c, tc_sym a, tc_sym b) { return tc_sym_op(c, TC_S_FLOORDIV, a, b, NULL); }
 tc_sym tc_sym_mod(tc_symctx *c, tc_sym a, tc_sym b) { return tc_sym_op(c, TC_S_MOD, a, b, NULL); }
 tc_sym tc_sym_min(tc_symctx *c, tc_sym a, tc_sym b) { return tc_sym_op(c, TC_S_MIN, a, b, NULL); }

@@ -92,6 +92,7 @@ tc_sym tc_sym_add(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_sum(tc_symctx *c, const tc_sym *s, int n);
 tc_sym tc_sym_sub(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_mul(tc_symctx *c, tc_sym a, tc_sym b);
+tc_sym tc_sym_product(tc_symctx *c, const tc_sym *s, int n); /* of n ints; 1 for none */
 tc_sym tc_sym_neg(tc_symctx *c, tc_sym a);
 tc_sym tc_sym_floordiv(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym tc_sym_mod(tc_symctx *c, tc_sym a, tc_sym b);
@@ -120,6 +121,7 @@ bool tc_sym_holds_data(tc_sym s); /* does s contain an unbacked symbol, u0, u1, 
 void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi);
 /* A bool expression: 1 always true, 0 always false, -1 depends. Uses ranges, canonical differences and assumed facts. */
 int tc_sym_known(tc_symctx *c, tc_sym cond);
+bool tc_sym_differ(tc_symctx *c, tc_sym a, tc_sym b); /* are a and b known to be unequal? */
 /* From now on cond is taken as true (a guard was recorded): equalities substitute, inequalities narrow ranges. */
 void tc_sym_assume(tc_symctx *c, tc_sym cond);
 /* The same for data-dependent numbers, when a check on them runs: equalities narrow ranges, but no symbol is replaced. */
@@ -145,8 +147,9 @@ tc_status tc_sym_eval(tc_sym s, const tc_symvalue *vars, size_t nvars, tc_symval
 tc_status tc_sym_eval_int(tc_sym s, const tc_symvalue *vars, size_t nvars, int64_t *out);
 bool tc_sym_bound(tc_sym s, const tc_symvalue *vars, size_t nvars); /* every symbol of s has a value, which tc_sym_eval requires */
 
-void tc_sym_print(tc_buf *b, tc_sym s); /* "2*T + B//3": the model language's syntax */
-void tc_sym_srepr(tc_buf *b, tc_sym s); /* "Add(Symbol('s0', positive=True, integer=True), Integer(1))" */
+void tc_sym_print(tc_buf *b, tc_sym s);                    /* "2*T + B//3": the model language's syntax */
+void tc_sym_print_list(tc_buf *b, const tc_sym *s, int n); /* "[B, 2*T]" */
+void tc_sym_srepr(tc_buf *b, tc_sym s);                    /* "Add(Symbol('s0', positive=True, integer=True), Integer(1))" */
 tc_status tc_sym_parse_srepr(tc_symctx *c, const char *text, size_t n, tc_sym *out);
 tc_status tc_sym_parse(tc_symctx *c, const char *text, size_t n, tc_sym *out); /* "2*T+1": command line */
 
