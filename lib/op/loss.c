@@ -1,243 +1,14 @@
-/* Losses: a value per element or sample; by `reduction`, 0: these values, 1: their mean, 2: their sum.
- *
- *     nll_loss          -w[t] x[n, t], the mean divided by the sum of the weights of the targets that are not ignored
- *     cross_entropy     nll_loss of log_softmax; targets may be probabilities; label smoothing spreads part of the target
- *     mse, l1, smooth_l1, huber, bce, kl_div, ...   pointwise, written with the operators of the other families */
+/* Losses of predictions and targets as compositions of other operators: mse, l1, huber, binary cross-entropy, kl_div, margins. Each has a value for
+ * every element or sample; `reduction` 0 gives these values, 1 their mean, 2 their sum. loss_nll.c has nll_loss and cross_entropy. */
 #include "op/lower.h"
 #include "op/shape.h"
 
-static tc_value *f1(tc_emit *e, const char *op, tc_value *a) { return tc_e1(e, op, a); }
 static tc_value *reduce(tc_emit *e, tc_value *v, int64_t reduction) {
-    return reduction == 1 ? f1(e, "aten::mean", v) : reduction == 2 ? f1(e, "aten::sum", v) : v;
+    return reduction == 1 ? tc_e1(e, "aten::mean", v) : reduction == 2 ? tc_e1(e, "aten::sum", v) : v;
 }
-static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static tc_value *where_s(tc_emit *e, tc_value *c, tc_value *a, double b) { return tc_emit_call(e, "aten::where.ScalarOther", "vvf", c, a, b); }
 
-/* ---- nll_loss: self [N, C, ...] or [C], target [N, ...], or [] or [1] (of which PyTorch gives no gradient) ---- */
-static tc_status check_nll(tc_shape_ctx *c, int self, int target, int weight, tc_dims *per_sample) {
-    TC_TRY(tc_sh_need_float(c, self));
-    TC_TRY(tc_sh_need_tensor(c, target));
-    const tc_meta *x = tc_sh_meta(c, self), *t = tc_sh_meta(c, target), *w = tc_sh_meta(c, weight);
-    if (x->rank == 0) return tc_sh_fail(c, "input tensor should be 1D or 2D");
-    const bool bytes = t->dtype == TC_U8 && !strstr(tc_op_schema(c->op)->name, "2d");
-    if (t->dtype != TC_I64 && !bytes) return tc_sh_fail(c, "expected scalar type Long but found %s", tc_dtypes[t->dtype].torch);
-    int cls = x->rank == 1 ? 0 : 1;
-    *per_sample = tc_dims_reduced(c, x, (uint64_t)1 << cls, false);
-    bool ok = t->rank == per_sample->rank || (x->rank == 1 && t->rank == 1 && tc_sh_same(c, t->size[0], tc_sym_int(tc_sh_sym(c), 1)));
-    for (int k = 0; ok && x->rank > 1 && k < t->rank; k++) ok = tc_sh_same(c, t->size[k], per_sample->size[k]);
-    if (!ok) return tc_sh_fail(c, "size mismatch (got input: %dD, target: %dD)", x->rank, t->rank);
-    if (w && (w->rank != 1 || !tc_sh_same(c, w->size[0], x->size[cls])))
-        return tc_sh_fail(c, "weight tensor should be defined either for all %d classes or no classes", 0);
-    if (w && w->dtype != x->dtype) return tc_sh_fail(c, "expected scalar type %s but found %s", tc_dtypes[x->dtype].torch, tc_dtypes[w->dtype].torch);
-    return NULL;
-}
-static tc_status shape_nll_forward(tc_shape_ctx *c) {
-    tc_dims d, none = {0};
-    TC_TRY(check_nll(c, 0, 1, 2, &d));
-    tc_dtype t = tc_sh_meta(c, 0)->dtype;
-    TC_TRY(tc_sh_out(c, 0, t, tc_sh_const(c, 3) == 0 ? &d : &none));
-    return tc_sh_out(c, 1, t, &none);
-}
-static tc_status shape_nll_backward(tc_shape_ctx *c) {
-    const char *forward = strstr(tc_op_schema(c->op)->name, "2d") ? "aten::nll_loss2d_forward" : "aten::nll_loss_forward";
-    TC_TRY(tc_sh_need_tensor(c, 6));
-    const tc_meta *x = tc_sh_meta(c, 1), *t = tc_sh_meta(c, 2);
-    if (x && t && x->rank == 1 && t->rank == 1) return tc_sh_fail(c, "size mismatch (got input: 1D, target: 1D)");
-    TC_TRY(tc_sh_of_forward(c, forward, 2, (int[]){0, 0, 6, 1}));
-    tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
-    return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
-}
-static tc_status lower_nll_forward(tc_lower *l) {
-    const tc_node *n = l->node;
-    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
-    int64_t reduction = tc_arg_int(n, 3);
-    int cls = x->meta.rank == 1 ? 0 : 1;
-    tc_dtype d = tc_l_type(l, 0);
-    tc_affine at[TC_MAX_RANK] = {{0}}, xat[TC_MAX_RANK] = {{0}}, zero = tc_l_affine(l, NULL, -1, NULL);
-    tc_lv gather[TC_MAX_RANK];
-    uint64_t over = 0;
-    for (int k = 0; k < t->meta.rank; k++) {
-        int axis = k;
-        at[k] = zero;
-        if (x->meta.rank == 1) break;
-        if (reduction != 0) axis = tc_l_new_axis(l, t->meta.size[k]), over |= (uint64_t)1 << axis;
-        at[k] = tc_sym_is_int(t->meta.size[k], 1) && reduction == 0 ? zero : tc_l_axis(l, axis);
-    }
-    tc_lv target = tc_l_cast(l, tc_l_load(l, t, at, NULL, TC_LV_NONE), TC_I64);
-    tc_lv valid = tc_l_op2(l, TC_X_NE, target, tc_l_host(l, TC_I64, tc_arg_sym(n, 4)));
-    tc_lv safe = tc_l_where(l, valid, target, tc_l_const(l, TC_I64, tc_scalar_int(0)));
-    for (int k = 0, j = 0; k < x->meta.rank; k++) {
-        gather[k] = k == cls ? safe : TC_LV_NONE;
-        xat[k] = k == cls ? zero : at[j++];
-    }
-    tc_lv v = tc_l_cast(l, tc_l_load(l, x, xat, gather, valid), d), one = tc_l_f(l, d, 1), none = tc_l_f(l, d, 0), weight = one;
-    if (w) weight = tc_l_cast(l, tc_l_load(l, w, &zero, &safe, valid), d);
-    tc_lv loss = tc_l_where(l, valid, tc_l_op1(l, TC_X_NEG, w ? tc_l_mul(l, v, weight) : v), none);
-    if (reduction == 0) {
-        TC_TRY(tc_l_out(l, 0, loss));
-        return tc_l_out(l, 1, x->meta.rank == 1 ? tc_l_where(l, valid, weight, none) : none);
-    }
-    tc_lv sum = tc_l_reduce(l, TC_R_SUM, loss, over), total = tc_l_reduce(l, TC_R_SUM, tc_l_where(l, valid, weight, none), over);
-    TC_TRY(tc_l_out(l, 0, reduction == 1 ? tc_l_div(l, sum, total) : sum));
-    return tc_l_out(l, 1, total);
-}
-static tc_status lower_nll_backward(tc_lower *l) { /* grad_output, self, target, weight, reduction, ignore_index, total_weight */
-    const tc_node *n = l->node;
-    tc_value *x = tc_arg_value(n, 1), *t = tc_arg_value(n, 2), *w = tc_arg_value(n, 3), *g = tc_arg_value(n, 0);
-    int64_t reduction = tc_arg_int(n, 4);
-    int cls = x->meta.rank == 1 ? 0 : 1;
-    tc_dtype d = tc_l_type(l, 0);
-    tc_affine at[TC_MAX_RANK] = {{0}}, zero = tc_l_affine(l, NULL, -1, NULL);
-    for (int k = 0, j = 0; k < x->meta.rank; k++) {
-        if (k == cls) continue;
-        at[j++] = tc_sym_is_int(x->meta.size[k], 1) ? zero : tc_l_axis(l, k);
-    }
-    tc_lv target = tc_l_cast(l, tc_l_load(l, t, at, NULL, TC_LV_NONE), TC_I64);
-    tc_lv hit = tc_l_op2(l, TC_X_AND, tc_l_op2(l, TC_X_NE, target, tc_l_host(l, TC_I64, tc_arg_sym(n, 5))),
-                         tc_l_op2(l, TC_X_EQ, target, tc_l_index(l, tc_l_axis(l, cls))));
-    tc_lv grad = tc_l_cast(l, tc_l_load(l, g, reduction == 0 ? at : NULL, NULL, TC_LV_NONE), d);
-    grad = tc_l_op1(l, TC_X_NEG, grad);
-    if (w) {
-        tc_affine c = tc_sym_is_int(w->meta.size[0], 1) ? zero : tc_l_axis(l, cls);
-        grad = tc_l_mul(l, grad, tc_l_cast(l, tc_l_load(l, w, &c, NULL, TC_LV_NONE), d));
-    }
-    if (reduction == 1) grad = tc_l_div(l, grad, tc_l_cast(l, tc_l_load(l, tc_arg_value(n, 6), NULL, NULL, TC_LV_NONE), d));
-    return tc_l_out(l, 0, tc_l_where(l, hit, grad, tc_l_f(l, d, 0)));
-}
-static tc_status grad_nll(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    bool two = strstr(tc_op_schema(n->op)->name, "2d") != NULL;
-    if (!gs[0] || !tc_emit_wants_grad(e, n, 0)) return NULL;
-    tc_e_give(e, n, 0,
-              tc_emit_call(e, two ? "aten::nll_loss2d_backward" : "aten::nll_loss_backward", "vaaaaav", gs[0], &n->args[0], &n->args[1], &n->args[2],
-                           &n->args[3], &n->args[4], n->outs[1]));
-    return tc_e_done(e);
-}
-/* the backward operator is linear in grad_output: its gradient picks elements as the loss does */
-static tc_status grad_nll_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    bool two = strstr(tc_op_schema(n->op)->name, "2d") != NULL;
-    if (!tc_emit_wants_grad(e, n, 0)) return NULL;
-    tc_e_give(e, n, 0,
-              tc_emit_call(e, two ? "aten::nll_loss2d_forward" : "aten::nll_loss_forward", "vaaaa", gs[0], &n->args[2], &n->args[3], &n->args[4],
-                           &n->args[5]));
-    return tc_e_done(e);
-}
-/* nll_loss, nll_loss2d, nll_loss_nd: inputs of other than 1, 2 or 4 dimensions become [N, C, 1, rest] */
-static tc_value *nll(tc_emit *e, tc_value *x, tc_value *t, const tc_arg *weight, int64_t reduction, const tc_arg *ignore) {
-    int r = x->meta.rank;
-    tc_arg red = {.kind = TC_A_INT, .sym = tc_sym_int(tc_e_sym(e), reduction)};
-    if (r <= 2) return tc_emit_call(e, "aten::nll_loss_forward", "vvaaa", x, t, weight, &red, ignore);
-    if (r == 4) return tc_emit_call(e, "aten::nll_loss2d_forward", "vvaaa", x, t, weight, &red, ignore);
-    tc_symctx *s = tc_e_sym(e);
-    tc_sym rest = tc_sym_int(s, 1), one = rest;
-    for (int k = 2; k < r; k++) rest = tc_sym_mul(s, rest, x->meta.size[k]);
-    tc_value *y = tc_emit_call(e, "aten::nll_loss2d_forward", "vvaaa",
-                               tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){x->meta.size[0], x->meta.size[1], one, rest}, 4),
-                               tc_emit_call(e, "aten::reshape", "vS", t, (tc_sym[]){x->meta.size[0], one, rest}, 3), weight, &red, ignore);
-    return reduction == 0 ? tc_emit_call(e, "aten::view", "vS", y, t->meta.size, t->meta.rank) : y;
-}
-static void print_sizes(tc_buf *b, const tc_meta *m) {
-    tc_buf_putc(b, '[');
-    for (int k = 0; k < m->rank; k++) {
-        if (k) tc_buf_puts(b, ", ");
-        tc_sym_print(b, m->size[k]);
-    }
-    tc_buf_putc(b, ']');
-}
-static bool differ(tc_symctx *s, tc_sym a, tc_sym b) { return tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a, b, NULL)) == 0; }
-/* A target of class indices is [N, ...] for x of [N, C, ...], [] for x of [C]. */
-static tc_status check_classes(tc_emit *e, const tc_node *n, const tc_meta *x, const tc_meta *t) {
-    tc_symctx *s = tc_e_sym(e);
-    if (x->rank == 0) return refuse(n, "Expected 1 or more dimensions (got 0)");
-    if (x->rank > 1 && t->rank > 0 && differ(s, x->size[0], t->size[0])) {
-        int64_t a = 0, b = 0;
-        tc_sym_const_int(x->size[0], &a), tc_sym_const_int(t->size[0], &b);
-        return tc_error(TC_CONTENT, "ValueError: %s: Expected input batch_size (%lld) to match target batch_size (%lld).", tc_op_name(n->op),
-                        (long long)a, (long long)b);
-    }
-    bool fits = x->rank > 1 ? t->rank == x->rank - 1 : t->rank == 0 || (t->rank == 1 && !differ(s, t->size[0], tc_sym_int(s, 1)));
-    for (int k = 1; fits && k < t->rank; k++) fits = !differ(s, x->size[k + 1], t->size[k]);
-    if (fits) return NULL;
-    tc_buf text = {0};
-    tc_sym size[TC_MAX_RANK] = {x->size[0]};
-    const tc_meta want = {.rank = x->rank > 1 ? x->rank - 1 : 0, .size = size};
-    for (int k = 1; k < want.rank; k++) size[k] = x->size[k + 1];
-    tc_buf_puts(&text, "Expected target size "), print_sizes(&text, &want);
-    tc_buf_puts(&text, ", got "), print_sizes(&text, t);
-    tc_status st = refuse(n, tc_buf_str(&text));
-    tc_buf_free(&text);
-    return st;
-}
-static tc_status decompose_nll(tc_emit *e, const tc_node *n) {
-    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
-    TC_TRY(check_classes(e, n, &x->meta, &t->meta));
-    tc_emit_result(e, 0, nll(e, x, t, &n->args[2], tc_arg_int(n, 3), &n->args[4]));
-    return tc_e_done(e);
-}
-static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self, target, weight, reduction, ignore_index, label_smoothing */
-    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
-    int64_t reduction = tc_arg_int(n, 3), c = x->meta.rank == 1 ? 0 : 1, classes;
-    double ls = tc_arg_float(n, 5);
-    tc_symctx *s = tc_e_sym(e);
-    if (x->meta.rank == 0) return refuse(n, "Expected 1 or more dimensions (got 0)");
-    if (ls < 0 || ls > 1) return tc_error(TC_CONTENT, "%s: label_smoothing must be between 0.0 and 1.0. Got: %g", tc_op_name(n->op), ls);
-    bool same = x->meta.rank == t->meta.rank;
-    for (int k = 0; same && k < x->meta.rank; k++) same = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[k], t->meta.size[k], NULL)) != 0;
-    tc_sym cs = x->meta.size[c];
-    bool fixed = ls > 0 ? tc_e_pin(e, n, cs, &classes) : tc_sym_const_int(cs, &classes);
-    tc_value *lp = tc_emit_call(e, "aten::log_softmax.int", "vid", x, c, (int)x->meta.dtype), *wv = NULL;
-    if (!lp) return tc_e_done(e);
-    if (w) {
-        int64_t size[TC_MAX_RANK];
-        for (int k = 0; k < x->meta.rank; k++) size[k] = k == c ? -1 : 1;
-        wv = tc_emit_call(e, "aten::view", "vI", w, size, x->meta.rank);
-    }
-    if (ls > 0 && !fixed) return tc_error(TC_UNSUPPORTED, "%s: label smoothing with a symbolic number of classes", tc_op_name(n->op));
-    if (same && tc_is_float(t->meta.dtype)) { /* probabilities */
-        if (tc_arg_int(n, 4) >= 0) return refuse(n, "ignore_index is not supported for floating point target");
-        if (ls > 0) t = tc_e_adds(e, tc_e_muls(e, t, 1 - ls), ls / (double)classes);
-        tc_value *p = tc_e_mul(e, lp, t);
-        if (wv) p = tc_e_mul(e, p, wv);
-        tc_value *v;
-        if (reduction == 0) {
-            v = tc_e_neg(e, tc_e_sum_dims(e, p, &c, 1, false));
-        } else {
-            v = tc_e_neg(e, f1(e, "aten::sum", p));
-            tc_sym count = tc_sym_floordiv(s, tc_meta_numel(s, &x->meta), cs);
-            tc_arg by = {.kind = TC_A_SCALAR, .is_sym = true, .sym = count};
-            if (reduction == 1) v = tc_emit_call(e, "aten::div.Tensor", "va", v, &by);
-        }
-        tc_emit_result(e, 0, v);
-        return tc_e_done(e);
-    }
-    TC_TRY(check_classes(e, n, &x->meta, &t->meta));
-    if (ls > 0 && x->meta.rank == 1 && t->meta.rank == 1) return refuse(n, "output with shape [] doesn't match the broadcast shape [1]");
-    tc_value *loss = nll(e, lp, t, &n->args[2], reduction, &n->args[4]);
-    if (ls > 0) {
-        tc_value *smooth = tc_e_neg(e, tc_e_sum_dims(e, wv ? tc_e_mul(e, lp, wv) : lp, &c, 1, false));
-        tc_value *valid = tc_emit_call(e, "aten::ne.Scalar", "va", t, &n->args[4]);
-        smooth = where_s(e, valid, smooth, 0);
-        if (reduction != 0) smooth = f1(e, "aten::sum", smooth);
-        if (reduction == 1) {
-            tc_value *total;
-            if (w) {
-                tc_value *safe = tc_emit_call(e, "aten::where.ScalarOther", "vvi", valid, t, (int64_t)0);
-                tc_value *wt =
-                    tc_emit_call(e, "aten::index_select", "viv", w, (int64_t)0, tc_emit_call(e, "aten::reshape", "vI", safe, (int64_t[]){-1}, 1));
-                total = f1(e, "aten::sum", where_s(e, tc_emit_call(e, "aten::reshape", "vI", valid, (int64_t[]){-1}, 1), wt, 0));
-            } else {
-                total = f1(e, "aten::sum", valid);
-            }
-            smooth = tc_e_div(e, smooth, total);
-        }
-        loss = tc_e_add(e, tc_e_muls(e, loss, 1 - ls), tc_e_muls(e, smooth, ls / (double)classes));
-    }
-    tc_emit_result(e, 0, loss);
-    return tc_e_done(e);
-}
-
-/* ---- pointwise losses ---- */
-/* the operators refuse operands that do not broadcast, as PyTorch does */
-/* a - b, where a bool operand becomes a number */
+/* a - b, where a bool operand becomes a number. Operands that do not broadcast are refused by the operators, as in PyTorch. */
 static tc_value *difference(tc_emit *e, tc_value *a, tc_value *b) {
     if (!a || !b) return NULL;
     if (a->meta.dtype == TC_BOOL) a = tc_e_cast(e, a, b->meta.dtype);
@@ -259,13 +30,13 @@ static tc_status decompose_mse_backward(tc_emit *e, const tc_node *n) { /* grad_
     return tc_e_done(e);
 }
 static tc_status decompose_l1(tc_emit *e, const tc_node *n) {
-    tc_emit_result(e, 0, reduce(e, f1(e, "aten::abs", tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1))), tc_arg_int(n, 2)));
+    tc_emit_result(e, 0, reduce(e, tc_e1(e, "aten::abs", tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1))), tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
 static tc_status decompose_smooth_l1(tc_emit *e, const tc_node *n) { /* d < beta: d^2 / (2 beta), else d - beta / 2 */
     double beta = tc_arg_float(n, 3);
-    if (beta < 0) return refuse(n, "smooth_l1_loss does not support negative values for beta.");
-    tc_value *x = difference(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), *d = f1(e, "aten::abs", x);
+    if (beta < 0) return tc_e_refuse(n, "smooth_l1_loss does not support negative values for beta.");
+    tc_value *x = difference(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), *d = tc_e1(e, "aten::abs", x);
     if (beta > 0)
         d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::lt.Scalar", "vf", d, beta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5 / beta),
                   tc_e_adds(e, d, -0.5 * beta));
@@ -289,10 +60,10 @@ static tc_status shape_like_self(tc_shape_ctx *c) {
 }
 static tc_status decompose_huber(tc_emit *e, const tc_node *n) { /* d <= delta: d^2 / 2, else delta (d - delta / 2) */
     double delta = tc_arg_float(n, 3);
-    if (delta <= 0) return refuse(n, "huber_loss does not support non-positive values for delta.");
+    if (delta <= 0) return tc_e_refuse(n, "huber_loss does not support non-positive values for delta.");
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     tc_dtype type = a && b ? tc_dtype_promote(a->meta.dtype, b->meta.dtype) : TC_F32, wide = tc_dtype_compute(type); /* rounded once */
-    tc_value *x = tc_e_sub(e, tc_e_cast(e, a, wide), tc_e_cast(e, b, wide)), *d = f1(e, "aten::abs", x);
+    tc_value *x = tc_e_sub(e, tc_e_cast(e, a, wide), tc_e_cast(e, b, wide)), *d = tc_e1(e, "aten::abs", x);
     d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::le.Scalar", "vf", d, delta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5),
               tc_e_muls(e, tc_e_adds(e, d, -0.5 * delta), delta));
     tc_emit_result(e, 0, reduce(e, tc_e_cast(e, d, a->meta.dtype), tc_arg_int(n, 2)));
@@ -302,7 +73,7 @@ static tc_status same_size(const tc_node *n, int a, int b) {
     const tc_meta *x = tc_arg_meta(n, a), *y = tc_arg_meta(n, b);
     tc_symctx *s = n->graph->program->sym;
     bool ok = x && y && x->rank == y->rank;
-    for (int k = 0; ok && k < x->rank; k++) ok = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->size[k], y->size[k], NULL)) != 0;
+    for (int k = 0; ok && k < x->rank; k++) ok = !tc_sym_differ(s, x->size[k], y->size[k]);
     return ok ? NULL
               : tc_error(
                     TC_CONTENT,
@@ -312,8 +83,8 @@ static tc_status same_size(const tc_node *n, int a, int b) {
 /* -w (t max(log x, -100) + (1 - t) max(log(1 - x), -100)) */
 static tc_value *bce(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
-    tc_value *a = tc_emit_call(e, "aten::clamp_min", "vf", f1(e, "aten::log1p", tc_e_neg(e, x)), -100.0),
-             *b = tc_emit_call(e, "aten::clamp_min", "vf", f1(e, "aten::log", x), -100.0);
+    tc_value *a = tc_emit_call(e, "aten::clamp_min", "vf", tc_e1(e, "aten::log1p", tc_e_neg(e, x)), -100.0),
+             *b = tc_emit_call(e, "aten::clamp_min", "vf", tc_e1(e, "aten::log", x), -100.0);
     tc_value *v = tc_e_sub(e, tc_e_mul(e, tc_e_adds(e, t, -1), a), tc_e_mul(e, t, b));
     return w ? tc_e_mul(e, v, w) : v;
 }
@@ -322,8 +93,7 @@ static tc_status decompose_bce(tc_emit *e, const tc_node *n) {
     for (int k = 1; k < 3; k++) {
         const tc_meta *x = tc_arg_meta(n, 0), *m = tc_arg_meta(n, k);
         if (m && tc_dtype_promote(x->dtype, m->dtype) != x->dtype)
-            return tc_error(TC_CONTENT, "%s: result type %s can't be cast to the desired output type %s", tc_op_name(n->op),
-                            tc_dtypes[m->dtype].torch, tc_dtypes[x->dtype].torch);
+            return tc_e_refuse(n, "result type %s can't be cast to the desired output type %s", tc_dtypes[m->dtype].torch, tc_dtypes[x->dtype].torch);
     }
     tc_e_require_unit(e, tc_arg_value(n, 0), "all elements of input should be between 0 and 1");
     tc_e_require_unit(e, tc_arg_value(n, 1), "all elements of target should be between 0 and 1");
@@ -357,7 +127,7 @@ static tc_status grad_bce(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         tc_e_give(e, n, 0,
                   tc_emit_call(e, "aten::binary_cross_entropy_backward", "vaaaa", gs[0], &n->args[0], &n->args[1], &n->args[2], &n->args[3]));
     if (tc_emit_wants_grad(e, n, 1)) {
-        tc_value *d = tc_e_sub(e, f1(e, "aten::log1p", tc_e_neg(e, x)), f1(e, "aten::log", x)), *r = tc_e_mul(e, d, gs[0]);
+        tc_value *d = tc_e_sub(e, tc_e1(e, "aten::log1p", tc_e_neg(e, x)), tc_e1(e, "aten::log", x)), *r = tc_e_mul(e, d, gs[0]);
         tc_e_give(e, n, 1, mean_scaled(e, w ? tc_e_mul(e, r, w) : r, x, reduction));
     }
     return tc_e_done(e);
@@ -368,9 +138,9 @@ static tc_status need_no_wider(const tc_op *op, const tc_meta *w, const tc_meta 
     for (int k = 1; !wider && k <= w->rank; k++) wider = tc_sym_is_int(of->size[of->rank - k], 1) && !tc_sym_is_int(w->size[w->rank - k], 1);
     if (!wider) return NULL;
     tc_buf b = {0};
-    print_sizes(&b, w);
+    tc_sym_print_list(&b, w->size, w->rank);
     tc_buf_puts(&b, ", which does not broadcast to that of the target, ");
-    print_sizes(&b, of);
+    tc_sym_print_list(&b, of->size, of->rank);
     tc_status s = tc_error(TC_CONTENT, "%s: the weight has shape %s", tc_op_name(op), tc_buf_str(&b));
     tc_buf_free(&b);
     return s;
@@ -395,12 +165,11 @@ static tc_status decompose_bce_logits(tc_emit *e, const tc_node *n) { /* self, t
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *pw = tc_arg_value(n, 3), *v;
     const tc_dtype type = t->meta.dtype;
     if (type != TC_BOOL && tc_dtype_kind(type) < tc_dtype_kind(x->meta.dtype))
-        return tc_error(TC_CONTENT, "%s: result type %s can't be cast to the desired output type %s", tc_op_name(n->op),
-                        tc_dtypes[x->meta.dtype].torch, tc_dtypes[type].torch);
+        return tc_e_refuse(n, "result type %s can't be cast to the desired output type %s", tc_dtypes[x->meta.dtype].torch, tc_dtypes[type].torch);
     if (w) TC_TRY(need_no_wider(n->op, &w->meta, &t->meta));
     if (pw) TC_TRY(need_no_wider(n->op, &pw->meta, &t->meta));
     tc_value *rest = type == TC_BOOL ? tc_emit_call(e, "aten::rsub.Scalar", "vi", t, (int64_t)1) : tc_e_adds(e, tc_e_neg(e, t), 1);
-    tc_value *keep = tc_e_cast(e, tc_e_mul(e, rest, x), type), *ls = f1(e, "aten::log_sigmoid", x);
+    tc_value *keep = tc_e_cast(e, tc_e_mul(e, rest, x), type), *ls = tc_e1(e, "aten::log_sigmoid", x);
     if (pw) ls = tc_e_cast(e, tc_e_mul(e, tc_e_adds(e, tc_e_mul(e, tc_e_adds(e, pw, -1), t), 1), ls), x->meta.dtype);
     v = tc_e_cast(e, tc_e_sub(e, keep, ls), type);
     if (w) v = tc_e_cast(e, tc_e_mul(e, v, w), type);
@@ -413,12 +182,12 @@ static tc_status grad_bce_logits(tc_emit *e, const tc_node *n, tc_value *const *
     TC_TRY(refuse_weights(e, n, 3));
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *pw = tc_arg_value(n, 3), *d[2] = {NULL, NULL};
     if (tc_emit_wants_grad(e, n, 0)) {
-        tc_value *s = f1(e, "aten::sigmoid", x), *pt = pw ? tc_e_mul(e, pw, t) : t;
+        tc_value *s = tc_e1(e, "aten::sigmoid", x), *pt = pw ? tc_e_mul(e, pw, t) : t;
         d[0] = tc_e_sub(e, pw ? tc_e_mul(e, tc_e_sub(e, tc_e_adds(e, pt, 1), t), s) : s, pt);
     }
     if (tc_emit_wants_grad(e, n, 1)) {
         d[1] = tc_e_neg(e, x);
-        if (pw) d[1] = tc_e_sub(e, f1(e, "aten::log_sigmoid", d[1]), tc_e_mul(e, f1(e, "aten::log_sigmoid", x), pw));
+        if (pw) d[1] = tc_e_sub(e, tc_e1(e, "aten::log_sigmoid", d[1]), tc_e_mul(e, tc_e1(e, "aten::log_sigmoid", x), pw));
     }
     for (int i = 0; i < 2; i++) {
         if (!d[i]) continue;
@@ -429,14 +198,14 @@ static tc_status grad_bce_logits(tc_emit *e, const tc_node *n, tc_value *const *
 }
 static tc_status decompose_kl_div(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
-    if (tc_is_integral(x->meta.dtype) || tc_is_integral(t->meta.dtype)) return refuse(n, "kl_div: Integral inputs not supported.");
-    tc_value *v = tc_arg_bool(n, 3) ? tc_e_mul(e, f1(e, "aten::exp", t), tc_e_sub(e, t, x))
+    if (tc_is_integral(x->meta.dtype) || tc_is_integral(t->meta.dtype)) return tc_e_refuse(n, "kl_div: Integral inputs not supported.");
+    tc_value *v = tc_arg_bool(n, 3) ? tc_e_mul(e, tc_e1(e, "aten::exp", t), tc_e_sub(e, t, x))
                                     : tc_e_sub(e, tc_e2(e, "aten::xlogy.Tensor", t, t), tc_e_mul(e, t, x));
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
 static tc_status decompose_soft_margin(tc_emit *e, const tc_node *n) {
-    tc_value *v = f1(e, "aten::log1p", f1(e, "aten::exp", tc_e_neg(e, tc_e_mul(e, tc_arg_value(n, 1), tc_arg_value(n, 0)))));
+    tc_value *v = tc_e1(e, "aten::log1p", tc_e1(e, "aten::exp", tc_e_neg(e, tc_e_mul(e, tc_arg_value(n, 1), tc_arg_value(n, 0)))));
     tc_emit_result(e, 0, reduce(e, tc_e_cast(e, v, tc_arg_meta(n, 0)->dtype), tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
@@ -452,10 +221,9 @@ static tc_status decompose_hinge_embedding(tc_emit *e, const tc_node *n) { /* t 
 static tc_status decompose_margin_ranking(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1), *t = tc_arg_value(n, 2);
     if (a->meta.rank != b->meta.rank || a->meta.rank != t->meta.rank)
-        return tc_error(
-            TC_CONTENT,
-            "%s: margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %dD, input2: %dD, target: %dD ",
-            tc_op_name(n->op), a->meta.rank, b->meta.rank, t->meta.rank);
+        return tc_e_refuse(n,
+                           "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %dD, input2: %dD, target: %dD ",
+                           a->meta.rank, b->meta.rank, t->meta.rank);
     tc_value *v =
         tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_mul(e, tc_e_neg(e, t), tc_e_sub(e, a, b)), tc_arg_float(n, 3)), (int64_t)0);
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 4)));
@@ -464,11 +232,11 @@ static tc_status decompose_margin_ranking(tc_emit *e, const tc_node *n) {
 static tc_status decompose_poisson(tc_emit *e, const tc_node *n) { /* input, target, log_input, full, eps, reduction */
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *v;
     double eps = tc_arg_float(n, 4);
-    if (tc_arg_bool(n, 2)) v = tc_e_sub(e, f1(e, "aten::exp", x), tc_e_mul(e, t, x));
-    else v = tc_e_sub(e, x, tc_e_mul(e, t, f1(e, "aten::log", tc_e_adds(e, x, eps))));
+    if (tc_arg_bool(n, 2)) v = tc_e_sub(e, tc_e1(e, "aten::exp", x), tc_e_mul(e, t, x));
+    else v = tc_e_sub(e, x, tc_e_mul(e, t, tc_e1(e, "aten::log", tc_e_adds(e, x, eps))));
     if (tc_arg_bool(n, 3)) { /* Stirling's term where t > 1 */
-        tc_value *s = tc_e_add(e, tc_e_sub(e, tc_e_mul(e, t, f1(e, "aten::log", t)), t),
-                               tc_e_muls(e, f1(e, "aten::log", tc_e_muls(e, t, 2 * 3.14159265358979323846)), 0.5));
+        tc_value *s = tc_e_add(e, tc_e_sub(e, tc_e_mul(e, t, tc_e1(e, "aten::log", t)), t),
+                               tc_e_muls(e, tc_e1(e, "aten::log", tc_e_muls(e, t, 2 * 3.14159265358979323846)), 0.5));
         v = tc_e_add(e, v, where_s(e, tc_emit_call(e, "aten::gt.Scalar", "vi", t, (int64_t)1), s, 0));
     }
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 5)));
@@ -476,10 +244,10 @@ static tc_status decompose_poisson(tc_emit *e, const tc_node *n) { /* input, tar
 }
 static tc_status decompose_cosine_similarity(tc_emit *e, const tc_node *n) { /* sum(a b) / (max(|a|, eps) max(|b|, eps)) */
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
-    if (!a || !b) return refuse(n, "expected two tensors");
+    if (!a || !b) return tc_e_refuse(n, "expected two tensors");
     tc_dtype d = tc_dtype_promote(a->meta.dtype, b->meta.dtype);
-    if (!tc_is_float(d)) return refuse(n, "expected common dtype to be floating point");
-    if (!(tc_arg_float(n, 3) >= 0)) return refuse(n, "eps must be non-negative");
+    if (!tc_is_float(d)) return tc_e_refuse(n, "expected common dtype to be floating point");
+    if (!(tc_arg_float(n, 3) >= 0)) return tc_e_refuse(n, "eps must be non-negative");
     tc_value *both = tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){tc_e_cast(e, a, d), tc_e_cast(e, b, d)}, 2);
     if (!both) return tc_e_done(e);
     int64_t dim = tc_arg_int(n, 2);
@@ -493,14 +261,14 @@ static tc_status decompose_cosine_similarity(tc_emit *e, const tc_node *n) { /* 
 }
 static tc_status decompose_cosine_embedding(tc_emit *e, const tc_node *n) { /* t = 1: 1 - cos; t = -1: max(0, cos - margin) */
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1), *t = tc_arg_value(n, 2);
-    if (t->meta.rank > 1) return refuse(n, "0D or 1D target tensor expected, multi-target not supported");
+    if (t->meta.rank > 1) return tc_e_refuse(n, "0D or 1D target tensor expected, multi-target not supported");
     if (a->meta.rank != t->meta.rank + 1 || b->meta.rank != t->meta.rank + 1)
-        return refuse(n, t->meta.rank == 1 ? "1D target tensor expects 2D input tensors" : "0D target tensor expects 1D input tensors");
+        return tc_e_refuse(n, "%s", t->meta.rank == 1 ? "1D target tensor expects 2D input tensors" : "0D target tensor expects 1D input tensors");
     const double eps = 1e-12;
     int64_t dim = t->meta.rank;
     tc_value *ab = tc_e_sum_dims(e, tc_e_mul(e, a, b), &dim, 1, false), *aa = tc_e_adds(e, tc_e_sum_dims(e, tc_e_mul(e, a, a), &dim, 1, false), eps),
              *bb = tc_e_adds(e, tc_e_sum_dims(e, tc_e_mul(e, b, b), &dim, 1, false), eps);
-    tc_value *c = tc_e_div(e, ab, f1(e, "aten::sqrt", tc_e_mul(e, aa, bb)));
+    tc_value *c = tc_e_div(e, ab, tc_e1(e, "aten::sqrt", tc_e_mul(e, aa, bb)));
     tc_value *pos = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::eq.Scalar", "vi", t, (int64_t)1),
                                  tc_e_adds(e, tc_e_neg(e, c), 1), (int64_t)0);
     tc_value *neg = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, c, -tc_arg_float(n, 3)), (int64_t)0);
@@ -518,12 +286,12 @@ static tc_status decompose_pairwise(tc_emit *e, const tc_node *n) {
 static tc_status decompose_triplet(tc_emit *e, const tc_node *n) { /* anchor, positive, negative, margin, p, eps, swap, reduction */
     tc_value *a = tc_arg_value(n, 0), *pos = tc_arg_value(n, 1), *neg = tc_arg_value(n, 2);
     double p = tc_arg_float(n, 4), eps = tc_arg_float(n, 5), margin = tc_arg_float(n, 3);
-    if (margin <= 0) return refuse(n, "triplet_margin_loss: margin must be greater than 0");
+    if (margin <= 0) return tc_e_refuse(n, "triplet_margin_loss: margin must be greater than 0");
     if (a->meta.rank != pos->meta.rank || a->meta.rank != neg->meta.rank)
-        return tc_error(TC_CONTENT,
-                        "%s: The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, "
-                        "positive %dD, and negative %dD inputs",
-                        tc_op_name(n->op), a->meta.rank, pos->meta.rank, neg->meta.rank);
+        return tc_e_refuse(n,
+                           "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, "
+                           "positive %dD, and negative %dD inputs",
+                           a->meta.rank, pos->meta.rank, neg->meta.rank);
     tc_value *dp = distance(e, a, pos, p, eps, false), *dn = distance(e, a, neg, p, eps, false);
     if (tc_arg_bool(n, 6)) dn = tc_e2(e, "aten::minimum", dn, distance(e, pos, neg, p, eps, false));
     tc_emit_result(e, 0,
@@ -537,11 +305,10 @@ static tc_status decompose_multilabel_margin_forward(tc_emit *e, const tc_node *
     int rank = x->meta.rank;
     bool ok = rank <= 2 && t->meta.rank == rank;
     if (rank > 2 || (rank && tc_sym_is_int(x->meta.size[rank - 1], 0)))
-        return refuse(n, "Expected non-empty vector or matrix with optional 0-dim batch size");
-    for (int k = 0; ok && k < rank; k++) ok = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[k], t->meta.size[k], NULL)) != 0;
-    if (!ok) return refuse(n, "inconsistent target size for input");
-    if (t->meta.dtype != TC_I64)
-        return tc_error(TC_CONTENT, "%s: expected scalar type Long but found %s", tc_op_name(n->op), tc_dtypes[t->meta.dtype].torch);
+        return tc_e_refuse(n, "Expected non-empty vector or matrix with optional 0-dim batch size");
+    for (int k = 0; ok && k < rank; k++) ok = !tc_sym_differ(s, x->meta.size[k], t->meta.size[k]);
+    if (!ok) return tc_e_refuse(n, "inconsistent target size for input");
+    if (t->meta.dtype != TC_I64) return tc_e_refuse(n, "expected scalar type Long but found %s", tc_dtypes[t->meta.dtype].torch);
     tc_dtype d = x->meta.dtype;
     tc_sym classes = rank ? x->meta.size[rank - 1] : tc_sym_int(s, 1), rows[2] = {rank == 2 ? x->meta.size[0] : tc_sym_int(s, 1), classes};
     tc_value *tv = tc_emit_call(e, "aten::reshape", "vS", t, rows, 2);
@@ -551,9 +318,9 @@ static tc_status decompose_multilabel_margin_forward(tc_emit *e, const tc_node *
     tc_value *marks = tc_emit_call(e, "aten::scatter_add", "vivv", tc_e_zeros_like(e, tv), (int64_t)1, at, tc_e_cast(e, valid, TC_I64));
     tc_value *label = tc_emit_call(e, "aten::gt.Scalar", "vi", marks, (int64_t)0);
     tc_value *own = tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::gather", "viv", x, (int64_t)1, at), (int64_t)2);
-    tc_value *z = f1(e, "aten::relu", tc_e_adds(e, tc_e_sub(e, tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)1), own), 1));
+    tc_value *z = tc_e1(e, "aten::relu", tc_e_adds(e, tc_e_sub(e, tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)1), own), 1));
     tc_value *counts = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::unsqueeze", "vi", valid, (int64_t)2),
-                             f1(e, "aten::logical_not", tc_emit_call(e, "aten::unsqueeze", "vi", label, (int64_t)1)));
+                             tc_e1(e, "aten::logical_not", tc_emit_call(e, "aten::unsqueeze", "vi", label, (int64_t)1)));
     tc_value *loss = tc_emit_call(e, "aten::sum.dim_IntList", "vI", where_s(e, counts, z, 0), (int64_t[]){1, 2}, 2);
     loss = tc_emit_call(e, "aten::div.Tensor", "va", loss, &(tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = classes});
     loss = reduce(e, loss, tc_arg_int(n, 2));
@@ -570,26 +337,24 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 4);
     int64_t classes;
     double p = tc_arg_float(n, 2);
-    if (p != 1 && p != 2) return refuse(n, "only p == 1 and p == 2 supported");
-    if (t->meta.dtype != TC_I64)
-        return tc_error(TC_CONTENT, "%s: expected scalar type Long but found %s", tc_op_name(n->op), tc_dtypes[t->meta.dtype].torch);
-    if (t->meta.rank > 1) return tc_error(TC_CONTENT, "%s: multi_margin_loss: target tensor should be 1-D", tc_op_name(n->op));
+    if (p != 1 && p != 2) return tc_e_refuse(n, "only p == 1 and p == 2 supported");
+    if (t->meta.dtype != TC_I64) return tc_e_refuse(n, "expected scalar type Long but found %s", tc_dtypes[t->meta.dtype].torch);
+    if (t->meta.rank > 1) return tc_e_refuse(n, "multi_margin_loss: target tensor should be 1-D");
     if (!tc_is_float(x->meta.dtype))
         return tc_error(TC_CONTENT, "NotImplementedError: %s: \"multi_margin_loss\" not implemented for '%s'", tc_op_name(n->op),
                         tc_dtypes[x->meta.dtype].torch);
     if (w && w->meta.dtype != x->meta.dtype)
-        return tc_error(TC_CONTENT, "%s: expected scalar type %s but found %s", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch,
-                        tc_dtypes[w->meta.dtype].torch);
+        return tc_e_refuse(n, "expected scalar type %s but found %s", tc_dtypes[x->meta.dtype].torch, tc_dtypes[w->meta.dtype].torch);
     bool single = x->meta.rank < 2, scalar = single && t && t->meta.rank == 0;
     if (x->meta.rank == 0) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0), t = tc_emit_call(e, "aten::reshape", "vI", t, (int64_t[]){1}, 1);
     if (!x || !t) return tc_e_done(e);
-    if (x->meta.rank != 2 || t->meta.rank != 1) return tc_error(TC_CONTENT, "%s: inconsistent target size", tc_op_name(n->op));
+    if (x->meta.rank != 2 || t->meta.rank != 1) return tc_e_refuse(n, "inconsistent target size");
     if (!tc_e_pin(e, n, x->meta.size[1], &classes)) return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of classes", tc_op_name(n->op));
     const tc_sym same = tc_sym_op(tc_e_sym(e), TC_S_EQ, x->meta.size[0], t->meta.size[0], NULL);
-    if (!tc_e_guard(e, n, same)) return refuse(n, "inconsistent target size");
+    if (!tc_e_guard(e, n, same)) return tc_e_refuse(n, "inconsistent target size");
     if (w && (w->meta.rank != 1 || !tc_e_guard(e, n, tc_sym_op(tc_e_sym(e), TC_S_EQ, w->meta.size[0], x->meta.size[1], NULL))))
-        return refuse(n, "inconsistent weight size, expected as many weights as classes");
+        return tc_e_refuse(n, "inconsistent weight size, expected as many weights as classes");
     tc_value *i = tc_emit_call(e, "aten::unsqueeze", "vi", t, (int64_t)1), *at = tc_emit_call(e, "aten::gather", "viv", x, (int64_t)1, i);
     tc_value *z = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_sub(e, x, at), tc_arg_float(n, 3)), (int64_t)0);
     if (p == 2) z = tc_e_mul(e, z, z);
@@ -601,19 +366,6 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
     return tc_e_done(e);
 }
 
-#define NLL(dims)                                                                                                                                  \
-    {.schema = "aten::nll_loss" dims                                                                                                               \
-               "_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", \
-     .flags = TC_OP_ONE_GRAD,                                                                                                                      \
-     .shape = shape_nll_forward,                                                                                                                   \
-     .lower = lower_nll_forward,                                                                                                                   \
-     .grad = grad_nll,                                                                                                                             \
-     .doc = "nll_loss and the weight it divided by"},                                                                                              \
-    {                                                                                                                                              \
-        .schema = "aten::nll_loss" dims "_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "         \
-                  "ignore_index, Tensor total_weight) -> Tensor",                                                                                  \
-        .shape = shape_nll_backward, .lower = lower_nll_backward, .grad = grad_nll_backward, .doc = "gradient of nll_loss"                         \
-    }
 #define LOSS(SCHEMA, name, sample, text) CHECKED_LOSS(SCHEMA, tc_shape_decomposed, name, sample, text)
 #define CHECKED_LOSS(SCHEMA, shape_, name, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .decompose = decompose_##name, .samples = sample, .doc = text }
@@ -624,15 +376,7 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
         .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_INDEX_RUNTIME, .shape = tc_shape_decomposed, .decompose = decompose_##name, \
         .samples = sample, .doc = text                                                                                                     \
     }
-#define TARGETS "Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100"
 const tc_op tc_ops_loss[] = {
-    NLL(""),
-    NLL("2d"),
-    LOSS("nll_loss(" TARGETS ")", nll, "nll_loss(f32[3,5], i64[3]:0..4)", "-weight[t] x[t]"),
-    LOSS("nll_loss2d(" TARGETS ")", nll, "nll_loss2d(f32[2,5,2,2], i64[2,2,2]:0..4)", "-weight[t] x[t]"),
-    LOSS("nll_loss_nd(" TARGETS ")", nll, "nll_loss_nd(f32[2,5,3], i64[2,3]:0..4)", "-weight[t] x[t]"),
-    LOSS("cross_entropy_loss(" TARGETS ", float label_smoothing=0.0)", cross_entropy,
-         "cross_entropy_loss(f32[3,5], i64[3]:0..4); cross_entropy_loss(f32[3,5], i64[3]:0..4, label_smoothing=0.1)", "nll_loss of log_softmax"),
     KEEPING_LOSS("mse_loss(Tensor self, Tensor target, int reduction=Mean)", tc_shape_decomposed, " self target ", mse,
                  "mse_loss(f32[3,5], f32[3,5])", "(x - t)^2"),
     LOSS("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)", mse_backward, NULL, "gradient of mse_loss"),
