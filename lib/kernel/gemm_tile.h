@@ -167,35 +167,59 @@ static void merge_sums(const leaf_tile *t, const T *sums, int from, int rows) {
 #if MR == 6
 #include "kernel/gemm_few.h"
 #else
-/* A tile of a b whose columns are contiguous, ldb apart: VL columns are transposed in registers and summed, then the next VL, so that no more than VL
- * streams of memory are read at once. Columns of at most SHORT_LINE bytes end before the hardware prefetcher starts: those of the next vector are
- * prefetched here. Of a b that comes from memory the same columns are prefetched, further ahead than the hardware does. */
-static inline __attribute__((always_inline)) void sum_transposed(const leaf_tile *t, const int rows) {
-    const int64_t ahead = t->k * (int64_t)sizeof(T) <= SHORT_LINE ? VL * t->ldb : t->beyond_l3 ? PREFETCH_AHEAD : 0;
+/* Adds the products of VL consecutive k for VL columns, each contiguous in memory and ldb from the one before. Whole cache lines are read: columns a
+ * power of two apart share few sets of L1. */
+static inline __attribute__((always_inline)) void fma_columns(const T *a, const T *b, int64_t ldb, VF *x, const int rows) {
+    VF col[VL];
+    __asm__ volatile("" ::: "memory"); /* or gcc keeps the broadcasts of a for the next columns, where it has no registers for them */
+    load_columns(col, b, ldb);
+    for (int i = 0; i < VL; i++)
+        for (int r = 0; r < rows; r++) x[r] = vfma(vset1(a[r * LDA + i]), col[i], x[r]);
+}
+/* The same for n < VL of k. */
+static __attribute__((noinline)) void fma_rest(const T *a, const T *b, int64_t ldb, int n, VF *x, int rows) {
+    VF col[VL];
+    for (int i = 0; i < VL; i++) col[i] = vload_some(b + i * ldb, n);
+    transpose(col);
+    for (int r = 0; r < rows; r++) {
+        VF sum = x[r];
+#pragma GCC unroll 16
+        for (int i = 0; i < VL - 1 && i < n; i++) sum = vfma(vset1(a[r * LDA + i]), col[i], sum);
+        x[r] = sum;
+    }
+}
+/* A tile of a b whose columns are contiguous, ldb apart: a cache line of each of VL columns is transposed in registers and summed. With two chains of
+ * fma, which hide each other's latency, one of the next VL columns follows; one chain reads no more than VL streams of memory at once. Columns of at most
+ * SHORT_LINE bytes end before the hardware prefetcher starts: those of the next vectors are prefetched here. Of a b that comes from memory the same
+ * columns are prefetched, further ahead than the hardware does. */
+static inline __attribute__((always_inline)) void sum_transposed(const leaf_tile *t, const int chains, const int rows) {
+    const int64_t ldb = t->ldb, ahead = t->k * (int64_t)sizeof(T) <= SHORT_LINE ? chains * VL * ldb : t->beyond_l3 ? PREFETCH_AHEAD : 0;
     T sums[THIN_ROWS * NR];
-    for (int c = 0; c < NR; c += VL) {
-        VF x[THIN_ROWS] = {0};
-        const T *a = t->a, *b = t->b + c * t->ldb;
+    for (int c = 0; c < NR; c += chains * VL) {
+        VF x[2][THIN_ROWS] = {0}, z[THIN_ROWS];
+        const T *a = t->a, *b = t->b + c * ldb;
         int64_t k = 0;
-#pragma GCC unroll 4
-        for (; k + COLUMN_K <= t->k; k += COLUMN_K) {
-            VF col[COLUMN_K];
-            load_columns(col, b + k, t->ldb);
-            for (int i = 0; ahead && i < COLUMN_K; i++) __builtin_prefetch(b + (k % VL + i) * t->ldb + k / VL * VL + ahead, 0, 2);
-            for (int i = 0; i < COLUMN_K; i++)
-                for (int r = 0; r < rows; r++) x[r] = vfma(vset1(a[r * LDA + k + i]), col[i], x[r]);
+        for (; k + VL <= t->k; k += VL)
+#pragma GCC unroll 2
+            for (int i = 0; i < chains; i++) {
+                const T *from = b + k + i * VL * ldb;
+                for (int l = 0; ahead && l < VL; l++) __builtin_prefetch(from + l * ldb + ahead, 0, 2);
+                fma_columns(a + k, from, ldb, x[i], rows);
+            }
+#pragma GCC unroll 2
+        for (int i = 0; i < chains; i++) {
+            for (int r = 0; r < rows; r++) z[r] = x[i][r];
+            if (k < t->k) fma_rest(a + k, b + k + i * VL * ldb, ldb, (int)(t->k - k), z, rows);
+            for (int r = 0; r < rows; r++) vstore(sums + r * NR + c + i * VL, z[r]);
         }
-        for (; k < t->k; k++) {
-            VF col;
-            for (int i = 0; i < VL; i++) col[i] = b[i * t->ldb + k];
-            for (int r = 0; r < rows; r++) x[r] = vfma(vset1(a[r * LDA + k]), col, x[r]);
-        }
-        for (int r = 0; r < rows; r++) vstore(sums + r * NR + c, x[r]);
     }
     merge_sums(t, sums, 0, rows);
 }
+/* Two rows are two chains by themselves. Columns that are a multiple of SAME_SETS bytes apart share few sets of L1: one vector of them at a time. */
 static __attribute__((noinline)) void run_transposed(const leaf_tile *t, int rows) {
-    if (rows == 1) sum_transposed(t, 1);
-    else sum_transposed(t, 2);
+    enum { SAME_SETS = 2048 };
+    if (rows == 2) sum_transposed(t, 1, 2);
+    else if (t->ldb * (int64_t)sizeof(T) % SAME_SETS == 0) sum_transposed(t, 1, 1);
+    else sum_transposed(t, 2, 1);
 }
 #endif

@@ -9,7 +9,8 @@
  *   transpose_square(out, ld, in, at)   out[k * ld + i] = in[i][at + k]: as many rows and columns as a vector has lanes
  *   vload_bf16(p), vload_f16(p), vload_i8(p)   a vector of elements of that type, widened
  *   vload_q4(&x, &y, p)                 bytes of two four-bit numbers: the low one, less 8, to x, the high one to y
- *   load_columns(out, p, ld)            out[k] = p[i * ld + k] for each lane i and k < COLUMN_K: 16-byte loads, transposed */
+ *   transpose(r)                        exchanges lane i of r[k] with lane k of r[i]: as many vectors as one has lanes
+ *   load_columns(out, p, ld)            AVX2: out[k] = p[i * ld + k] for each lane i and k < COLUMN_K: 16-byte loads, transposed */
 #include "kernel/isa_row.h"
 #include "kernel/scalar_cast.h"
 
@@ -20,7 +21,6 @@ typedef float VF __attribute__((vector_size(ROW_BYTES)));
 #define T float
 #define S f32
 #define FMA __builtin_fmaf
-enum { COLUMN_K = 4 };
 #ifndef TC_ISA_avx512
 static inline float vmax_lanes(VF x) {
     float top = x[0];
@@ -51,39 +51,35 @@ static inline void vload_q4(VF *x, VF *y, const void *p) {
     const __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
     *x = (VF)_mm512_permutexvar_ps(q, level), *y = (VF)_mm512_permutexvar_ps(_mm512_srli_epi32(q, 4), level);
 }
-static inline void transpose_square(float *out, int64_t ld, const float *const *in, int64_t at) {
-    __m512 r[16], t[16];
-    for (int i = 0; i < 16; i++) r[i] = _mm512_loadu_ps(in[i] + at);
-    for (int i = 0; i < 16; i += 2) t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
-    for (int i = 0; i < 16; i += 4) {
-        r[i] = (__m512)_mm512_unpacklo_pd((__m512d)t[i], (__m512d)t[i + 2]), r[i + 1] = (__m512)_mm512_unpackhi_pd((__m512d)t[i], (__m512d)t[i + 2]);
-        r[i + 2] = (__m512)_mm512_unpacklo_pd((__m512d)t[i + 1], (__m512d)t[i + 3]),
-              r[i + 3] = (__m512)_mm512_unpackhi_pd((__m512d)t[i + 1], (__m512d)t[i + 3]);
-    }
+static inline void transpose_lanes(VF *out, const VF *row) { /* 4 x 4 in each 16 bytes */
+    const __m512 a = _mm512_unpacklo_ps((__m512)row[0], (__m512)row[1]), b = _mm512_unpackhi_ps((__m512)row[0], (__m512)row[1]);
+    const __m512 c = _mm512_unpacklo_ps((__m512)row[2], (__m512)row[3]), d = _mm512_unpackhi_ps((__m512)row[2], (__m512)row[3]);
+    out[0] = (VF)_mm512_unpacklo_pd((__m512d)a, (__m512d)c), out[1] = (VF)_mm512_unpackhi_pd((__m512d)a, (__m512d)c);
+    out[2] = (VF)_mm512_unpacklo_pd((__m512d)b, (__m512d)d), out[3] = (VF)_mm512_unpackhi_pd((__m512d)b, (__m512d)d);
+}
+static inline VF even_lanes(VF x, VF y) { return (VF)_mm512_shuffle_f32x4((__m512)x, (__m512)y, 0x88); } /* of 16 bytes */
+static inline VF odd_lanes(VF x, VF y) { return (VF)_mm512_shuffle_f32x4((__m512)x, (__m512)y, 0xdd); }
+static inline void exchange_lanes(VF *v) { /* 4 x 4 of 16 bytes */
     for (int i = 0; i < 4; i++) {
-        t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88), t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
-        t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88), t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
-    }
-    for (int i = 0; i < 4; i++) {
-        _mm512_storeu_ps(out + i * ld, _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88));
-        _mm512_storeu_ps(out + (i + 8) * ld, _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd));
-        _mm512_storeu_ps(out + (i + 4) * ld, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88));
-        _mm512_storeu_ps(out + (i + 12) * ld, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd));
+        const VF a = even_lanes(v[i], v[i + 4]), b = odd_lanes(v[i], v[i + 4]), c = even_lanes(v[i + 8], v[i + 12]),
+                 d = odd_lanes(v[i + 8], v[i + 12]);
+        v[i] = even_lanes(a, c), v[i + 4] = even_lanes(b, d), v[i + 8] = odd_lanes(a, c), v[i + 12] = odd_lanes(b, d);
     }
 }
+static inline void transpose(VF *v) {
+    for (int i = 0; i < 16; i += 4) transpose_lanes(v + i, v + i);
+    exchange_lanes(v);
+}
 static inline void load_columns(VF *out, const float *p, int64_t ld) {
-    __m512 r[4], t[4];
-    for (int i = 0; i < 4; i++) {
-        r[i] = _mm512_castps128_ps512(_mm_loadu_ps(p + i * ld));
-        r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(p + (i + 4) * ld), 1);
-        r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(p + (i + 8) * ld), 2);
-        r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(p + (i + 12) * ld), 3);
+    for (int i = 0; i < 16; i += 4) {
+        VF row[4];
+        for (int j = 0; j < 4; j++) {
+            row[j] = (VF)_mm512_loadu_ps(p + (i + j) * ld);
+            __asm__("" : "+v"(row[j])); /* or gcc spills it */
+        }
+        transpose_lanes(out + i, row);
     }
-    for (int i = 0; i < 4; i += 2) t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
-    for (int i = 0; i < 2; i++) {
-        out[2 * i] = (VF)_mm512_unpacklo_pd((__m512d)t[i], (__m512d)t[i + 2]);
-        out[2 * i + 1] = (VF)_mm512_unpackhi_pd((__m512d)t[i], (__m512d)t[i + 2]);
-    }
+    exchange_lanes(out);
 }
 #elif defined TC_ISA_avx2
 #define MR 6
@@ -99,20 +95,18 @@ static inline void vload_q4(VF *x, VF *y, const void *p) {
     *x = (VF)_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_and_si256(q, _mm256_set1_epi32(15)), eight));
     *y = (VF)_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(q, 4), eight));
 }
-static inline void transpose_square(float *out, int64_t ld, const float *const *in, int64_t at) {
+static inline void transpose(VF *v) {
     __m256 r[8], t[8];
-    for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(in[i] + at);
-    for (int i = 0; i < 8; i += 2) t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    for (int i = 0; i < 8; i += 2)
+        t[i] = _mm256_unpacklo_ps((__m256)v[i], (__m256)v[i + 1]), t[i + 1] = _mm256_unpackhi_ps((__m256)v[i], (__m256)v[i + 1]);
     for (int i = 0; i < 8; i += 4) {
         r[i] = (__m256)_mm256_unpacklo_pd((__m256d)t[i], (__m256d)t[i + 2]), r[i + 1] = (__m256)_mm256_unpackhi_pd((__m256d)t[i], (__m256d)t[i + 2]);
         r[i + 2] = (__m256)_mm256_unpacklo_pd((__m256d)t[i + 1], (__m256d)t[i + 3]),
               r[i + 3] = (__m256)_mm256_unpackhi_pd((__m256d)t[i + 1], (__m256d)t[i + 3]);
     }
-    for (int i = 0; i < 4; i++) {
-        _mm256_storeu_ps(out + i * ld, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
-        _mm256_storeu_ps(out + (i + 4) * ld, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
-    }
+    for (int i = 0; i < 4; i++) v[i] = (VF)_mm256_permute2f128_ps(r[i], r[i + 4], 0x20), v[i + 4] = (VF)_mm256_permute2f128_ps(r[i], r[i + 4], 0x31);
 }
+enum { COLUMN_K = 4 };
 static inline void load_columns(VF *out, const float *p, int64_t ld) {
     __m256 r[4], t[4];
     for (int i = 0; i < 4; i++) r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + i * ld)), _mm_loadu_ps(p + (i + 4) * ld), 1);
@@ -154,11 +148,22 @@ static inline void vload_q4(VF *x, VF *y, const void *p) {
     const uint8_t *b = p;
     for (int i = 0; i < 4; i++) (*x)[i] = (float)((b[i] & 15) - 8), (*y)[i] = (float)((b[i] >> 4) - 8);
 }
-static inline void transpose_square(float *out, int64_t ld, const float *const *in, int64_t at) {
-    for (int k = 0; k < 4; k++)
-        for (int i = 0; i < 4; i++) out[k * ld + i] = in[i][at + k];
+static inline void transpose(VF *v) {
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < i; k++) {
+            const float x = v[i][k];
+            v[i][k] = v[k][i], v[k][i] = x;
+        }
 }
-static inline void load_columns(VF *out, const float *p, int64_t ld) {
-    for (int k = 0; k < COLUMN_K; k++) out[k] = (VF){p[k], p[ld + k], p[2 * ld + k], p[3 * ld + k]};
+static inline void load_columns(VF *out, const T *p, int64_t ld) {
+    for (int i = 0; i < 4; i++) __builtin_memcpy(&out[i], p + i * ld, sizeof(VF));
+    transpose(out);
 }
 #endif
+static inline void transpose_square(T *out, int64_t ld, const T *const *in, int64_t at) {
+    enum { LANES = sizeof(VF) / sizeof(T) };
+    VF r[LANES];
+    for (int i = 0; i < LANES; i++) __builtin_memcpy(&r[i], in[i] + at, sizeof(VF));
+    transpose(r);
+    for (int i = 0; i < LANES; i++) __builtin_memcpy(out + i * ld, &r[i], sizeof(VF));
+}

@@ -9,7 +9,6 @@ typedef row_f64 VF;
 #define T double
 #define S f64
 #define FMA __builtin_fma
-enum { COLUMN_K = 2 };
 static inline VF vfma(VF a, VF b, VF c) { return row_fma_f64(a, b, c); }
 #ifndef TC_ISA_avx512
 static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
@@ -26,45 +25,32 @@ static inline void vstore_some(double *p, VF v, int n) { _mm512_mask_storeu_pd(p
 static inline VF vload_some(const double *p, int n) { return (VF)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p); }
 static inline VF vmax(VF x, VF y) { return (VF)_mm512_max_pd((__m512d)y, (__m512d)x); }
 static inline VF vmin(VF x, VF y) { return (VF)_mm512_min_pd((__m512d)y, (__m512d)x); }
-static inline void transpose_square(double *out, int64_t ld, const double *const *in, int64_t at) {
+static inline void transpose(VF *v) {
     __m512d r[8], t[8];
-    for (int i = 0; i < 8; i++) r[i] = _mm512_loadu_pd(in[i] + at);
-    for (int i = 0; i < 8; i += 2) t[i] = _mm512_unpacklo_pd(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
+    for (int i = 0; i < 8; i += 2)
+        t[i] = _mm512_unpacklo_pd((__m512d)v[i], (__m512d)v[i + 1]), t[i + 1] = _mm512_unpackhi_pd((__m512d)v[i], (__m512d)v[i + 1]);
     for (int i = 0; i < 2; i++) { /* t[i + 2 j] holds the columns i, i + 2, i + 4, i + 6 of rows 2 j and 2 j + 1 */
         r[i] = _mm512_shuffle_f64x2(t[i], t[i + 2], 0x88), r[i + 2] = _mm512_shuffle_f64x2(t[i], t[i + 2], 0xdd);
         r[i + 4] = _mm512_shuffle_f64x2(t[i + 4], t[i + 6], 0x88), r[i + 6] = _mm512_shuffle_f64x2(t[i + 4], t[i + 6], 0xdd);
     }
-    for (int i = 0; i < 2; i++) {
-        _mm512_storeu_pd(out + i * ld, _mm512_shuffle_f64x2(r[i], r[i + 4], 0x88));
-        _mm512_storeu_pd(out + (i + 4) * ld, _mm512_shuffle_f64x2(r[i], r[i + 4], 0xdd));
-        _mm512_storeu_pd(out + (i + 2) * ld, _mm512_shuffle_f64x2(r[i + 2], r[i + 6], 0x88));
-        _mm512_storeu_pd(out + (i + 6) * ld, _mm512_shuffle_f64x2(r[i + 2], r[i + 6], 0xdd));
-    }
+    for (int i = 0; i < 4; i++) v[i] = (VF)_mm512_shuffle_f64x2(r[i], r[i + 4], 0x88), v[i + 4] = (VF)_mm512_shuffle_f64x2(r[i], r[i + 4], 0xdd);
 }
-static inline void load_columns(VF *out, const double *p, int64_t ld) {
-    __m512d r[2];
-    for (int i = 0; i < 2; i++) {
-        r[i] = _mm512_castpd128_pd512(_mm_loadu_pd(p + i * ld));
-        r[i] = _mm512_insertf64x2(r[i], _mm_loadu_pd(p + (i + 2) * ld), 1);
-        r[i] = _mm512_insertf64x2(r[i], _mm_loadu_pd(p + (i + 4) * ld), 2);
-        r[i] = _mm512_insertf64x2(r[i], _mm_loadu_pd(p + (i + 6) * ld), 3);
-    }
-    out[0] = (VF)_mm512_unpacklo_pd(r[0], r[1]), out[1] = (VF)_mm512_unpackhi_pd(r[0], r[1]);
+static inline void load_columns(VF *out, const T *p, int64_t ld) {
+    for (int i = 0; i < 8; i++) __builtin_memcpy(&out[i], p + i * ld, sizeof(VF));
+    transpose(out);
 }
 #elif defined TC_ISA_avx2
 #define MR 6
 static inline VF vset1(double x) { return (VF)_mm256_set1_pd(x); }
 static inline VF vmax(VF x, VF y) { return (VF)_mm256_max_pd((__m256d)y, (__m256d)x); }
 static inline VF vmin(VF x, VF y) { return (VF)_mm256_min_pd((__m256d)y, (__m256d)x); }
-static inline void transpose_square(double *out, int64_t ld, const double *const *in, int64_t at) {
-    __m256d r[4], t[4];
-    for (int i = 0; i < 4; i++) r[i] = _mm256_loadu_pd(in[i] + at);
-    for (int i = 0; i < 4; i += 2) t[i] = _mm256_unpacklo_pd(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_pd(r[i], r[i + 1]);
-    for (int i = 0; i < 2; i++) {
-        _mm256_storeu_pd(out + i * ld, _mm256_permute2f128_pd(t[i], t[i + 2], 0x20));
-        _mm256_storeu_pd(out + (i + 2) * ld, _mm256_permute2f128_pd(t[i], t[i + 2], 0x31));
-    }
+static inline void transpose(VF *v) {
+    __m256d t[4];
+    for (int i = 0; i < 4; i += 2)
+        t[i] = _mm256_unpacklo_pd((__m256d)v[i], (__m256d)v[i + 1]), t[i + 1] = _mm256_unpackhi_pd((__m256d)v[i], (__m256d)v[i + 1]);
+    for (int i = 0; i < 2; i++) v[i] = (VF)_mm256_permute2f128_pd(t[i], t[i + 2], 0x20), v[i + 2] = (VF)_mm256_permute2f128_pd(t[i], t[i + 2], 0x31);
 }
+enum { COLUMN_K = 2 };
 static inline void load_columns(VF *out, const double *p, int64_t ld) {
     __m256d r[2];
     for (int i = 0; i < 2; i++) r[i] = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p + i * ld)), _mm_loadu_pd(p + (i + 2) * ld), 1);
@@ -81,11 +67,22 @@ static inline VF vmin(VF x, VF y) {
     for (int i = 0; i < 2; i++) x[i] = x[i] <= y[i] || x[i] != x[i] ? x[i] : y[i];
     return x;
 }
-static inline void transpose_square(double *out, int64_t ld, const double *const *in, int64_t at) {
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < 2; i++) out[k * ld + i] = in[i][at + k];
+static inline void transpose(VF *v) {
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < i; k++) {
+            const double x = v[i][k];
+            v[i][k] = v[k][i], v[k][i] = x;
+        }
 }
-static inline void load_columns(VF *out, const double *p, int64_t ld) {
-    for (int k = 0; k < COLUMN_K; k++) out[k] = (VF){p[k], p[ld + k]};
+static inline void load_columns(VF *out, const T *p, int64_t ld) {
+    for (int i = 0; i < 2; i++) __builtin_memcpy(&out[i], p + i * ld, sizeof(VF));
+    transpose(out);
 }
 #endif
+static inline void transpose_square(T *out, int64_t ld, const T *const *in, int64_t at) {
+    enum { LANES = sizeof(VF) / sizeof(T) };
+    VF r[LANES];
+    for (int i = 0; i < LANES; i++) __builtin_memcpy(&r[i], in[i] + at, sizeof(VF));
+    transpose(r);
+    for (int i = 0; i < LANES; i++) __builtin_memcpy(out + i * ld, &r[i], sizeof(VF));
+}
