@@ -14,11 +14,11 @@
 static bool at_item(const emitter *e, size_t v) { return !(e->ph->mask[v] & ~e->ph->par) && !(e->ph->columns && e->ph->mask[v] >> e->ph->vec & 1); }
 bool emit_varies(const emitter *e, size_t v) { return e->t->inner >= 0 && e->ph->mask[v] >> e->t->inner & 1; }
 
-static void mark(emitter *e, tc_lv v) {
+void emit_mark(emitter *e, tc_lv v) {
     if (v == TC_LV_NONE) return;
     e->in_nest[v] = true;
     for (tc_lv i = v; i >= 0; i--) {
-        if (!e->in_nest[i] || e->at[i] == AT_ITEM || e->at[i] == AT_KEPT) continue;
+        if (!e->in_nest[i] || e->at[i] == AT_ITEM || e->at[i] == AT_KEPT || e->at[i] == AT_ARRAY) continue;
         tc_lv ops[TC_LOOP_OPERANDS];
         int n = tc_loop_operands(&e->l->inst.data[i], ops);
         for (int k = 0; k < n; k++) e->in_nest[ops[k]] = true;
@@ -44,7 +44,7 @@ static void write_column_values(emitter *e) {
         bool *saved = TC_NEWN(e->p->a, bool, e->l->inst.len + 1);
         memcpy(saved, e->in_nest, e->l->inst.len * sizeof *saved);
         memset(e->in_nest, 0, e->l->inst.len * sizeof *saved);
-        mark(e, (tc_lv)i);
+        emit_mark(e, (tc_lv)i);
         if (!ph->mat[i]) emit_line(e, "%s t%zu[%d];", emit_type(in), i, ph->block);
         for (size_t k = 0; k < i; k++)
             if (e->in_nest[k] && e->at[k] == AT_NONE && emit_plain_load(&e->l->inst.data[k]))
@@ -76,6 +76,7 @@ static void write_row(emitter *e) {
 }
 static void write_pointers(emitter *e) {
     emit_lanes(e);
+    emit_repeated(e, REPEAT_BLOCK);
     for (size_t i = 0; i < e->l->inst.len; i++) {
         const tc_linst *in = &e->l->inst.data[i];
         if (!e->in_nest[i] || e->at[i] != AT_NONE || !emit_plain_load(in)) continue;
@@ -181,11 +182,13 @@ static void write_nest(emitter *e, const cnest *t) {
     e->t = t;
     memset(e->in_nest, 0, e->l->inst.len * sizeof *e->in_nest);
     memset(e->segment, 0, e->l->inst.len * sizeof *e->segment);
+    for (size_t i = 0; i < e->l->inst.len; i++)
+        if (ph->repeat[i]) e->at[i] = AT_ARRAY;
     for (int k = 0; k < t->n; k++) {
-        mark(e, t->kind == NEST_STORE ? e->l->stores.data[t->item[k]].value : e->l->inst.data[t->item[k]].a[0]);
-        if (t->kind == NEST_STORE) mark(e, e->l->stores.data[t->item[k]].pred);
+        emit_mark(e, t->kind == NEST_STORE ? e->l->stores.data[t->item[k]].value : e->l->inst.data[t->item[k]].a[0]);
+        if (t->kind == NEST_STORE) emit_mark(e, e->l->stores.data[t->item[k]].pred);
     }
-    for (int k = 0; k < t->nscans; k++) mark(e, e->l->inst.data[t->scan[k]].a[0]);
+    for (int k = 0; k < t->nscans; k++) emit_mark(e, e->l->inst.data[t->scan[k]].a[0]);
     write_item_values(e);
     write_column_values(e);
     emit_line(e, "{ /* %s */", what[t->kind]);
@@ -332,6 +335,7 @@ static void write_item(emitter *e, uint64_t par) {
         emit_line(e, "const int64_t k0 = j * %s, m = n%d - k0 < %s ? n%d - k0 : %s;", w, ph->vec, w, ph->vec, w);
     }
     write_kept(e);
+    emit_repeated(e, REPEAT_ITEM);
     for (int k = 0; k < ph->nnests; k++) write_nest(e, &ph->nest[k]);
     if (ph->columns) emit_line(e, "if (++j < blocks) continue;");
     if (ph->columns) emit_line(e, "j = 0;");
@@ -393,12 +397,15 @@ static void write_buffers(emitter *e, const char *text) {
 static void write_phase(emitter *e, int index) {
     const bool scratch = needs_scratch(e);
     const uint64_t par = item_axes(e);
-    tc_buf body = {0}, start = {0}, kept = {0}, all = {0}, *out = e->b;
+    tc_buf body = {0}, start = {0}, kept = {0}, once = {0}, all = {0}, *out = e->b;
     memset(e->at, 0, e->l->inst.len * sizeof *e->at);
     e->b = &body, e->indent = 2;
     write_item(e, par);
-    e->b = &start, e->indent = 1;
+    e->b = &once, e->indent = 1;
+    emit_repeated(e, REPEAT_FUNCTION);
+    e->b = &start;
     write_start(e, par);
+    tc_buf_puts(&all, tc_buf_str(&once));
     tc_buf_puts(&all, tc_buf_str(&start));
     tc_buf_puts(&all, tc_buf_str(&body));
     e->b = &kept;
@@ -413,12 +420,14 @@ static void write_phase(emitter *e, int index) {
     write_buffers(e, tc_buf_str(&all));
     tc_buf_puts(out, tc_buf_str(&kept));
     if (!scratch) emit_line(e, "(void)worker;");
+    tc_buf_puts(out, tc_buf_str(&once));
     tc_buf_puts(out, tc_buf_str(&start));
     emit_line(e, "for (int64_t item = begin; item < end; item++) {");
     tc_buf_puts(out, tc_buf_str(&body));
     emit_line(e, "}");
     e->indent = 0;
     emit_line(e, "}");
+    tc_buf_free(&once);
     tc_buf_free(&start);
     tc_buf_free(&body);
     tc_buf_free(&kept);

@@ -127,7 +127,7 @@ bool cx_heavy(const tc_linst *in) {
 }
 
 /* ---- ranges ---- */
-static uint64_t to_ranges(const cphase *ph, uint64_t axes) {
+uint64_t cx_ranges(const cphase *ph, uint64_t axes) {
     uint64_t m = 0;
     for (int i = 0; i < 64; i++)
         if (axes >> i & 1 && ph->range_of[i] >= 0) m |= UINT64_C(1) << ph->range_of[i];
@@ -137,7 +137,7 @@ static uint64_t to_ranges(const cphase *ph, uint64_t axes) {
 cexpr cx_step(cplan *p, const cphase *ph, const caccess *x, int range) {
     (void)p;
     const crange *r = &ph->range[range];
-    return x->step[r->axis[r->n - 1]];
+    return r->n ? x->step[r->axis[r->n - 1]] : cx_int(0);
 }
 
 static bool same(cplan *p, cexpr a, cexpr b) {
@@ -150,12 +150,11 @@ static bool access_merges(cplan *p, const caccess *x, int last_a, int last_b, ce
     return !x->present || same(p, x->step[last_a], cx_mul(p, x->step[last_b], extent_b));
 }
 
-/* Can the nested ranges a (outer) and b (inner) be merged into one? */
-static bool merges(cplan *p, const cphase *ph, const crange *a, const crange *b) {
+bool cx_merges(cplan *p, const cphase *ph, const crange *a, const crange *b, const bool *apart) {
     const tc_loop *l = p->l;
     int la = a->axis[a->n - 1], lb = b->axis[b->n - 1];
     for (size_t i = 0; i < l->inst.len; i++) {
-        if (!ph->needed[i]) continue;
+        if (!ph->needed[i] || (apart && apart[i])) continue;
         const tc_linst *in = &l->inst.data[i];
         if (!access_merges(p, &p->inst_access[i], la, lb, b->extent)) return false;
         for (int d = 0; d < in->rank && in->kind == TC_L_LOAD; d++)
@@ -183,7 +182,7 @@ static void make_ranges(cplan *p, cphase *ph, uint64_t axes) {
     for (int a = 0; a < ph->nr; a++)
         for (int b = a + 1; b < ph->nr;) {
             crange *ra = &ph->range[a], *rb = &ph->range[b];
-            if (ra->axis[ra->n - 1] > rb->axis[0] || !merges(p, ph, ra, rb)) {
+            if (ra->axis[ra->n - 1] > rb->axis[0] || !cx_merges(p, ph, ra, rb, NULL)) {
                 b++;
                 continue;
             }
@@ -214,7 +213,7 @@ static int choose_vec(cplan *p, const cphase *ph, bool allow_par) {
         for (size_t i = 0; i < p->l->inst.len; i++)
             if (ph->needed[i] && p->l->inst.data[i].kind == TC_L_LOAD && unit(cx_step(p, ph, &p->inst_access[i], r))) score += weight(ph->mask[i]);
         for (int i = 0; i < ph->nstores; i++)
-            if (unit(cx_step(p, ph, &p->store_access[ph->stores[i]], r))) score += weight(to_ranges(ph, p->l->stores.data[ph->stores[i]].axes));
+            if (unit(cx_step(p, ph, &p->store_access[ph->stores[i]], r))) score += weight(cx_ranges(ph, p->l->stores.data[ph->stores[i]].axes));
         if (score >= best_score) best = r, best_score = score;
     }
     return best;
@@ -227,8 +226,7 @@ static int last_range(const cphase *ph, uint64_t set, int prefer) {
     return -1;
 }
 
-/* The reduced range that is innermost in row-major order: that of the highest axis. */
-static int last_over(const cphase *ph, uint64_t over) {
+int emit_last_over(const cphase *ph, uint64_t over) {
     int best = -1, axis = -1;
     for (int r = 0; r < ph->nr; r++)
         if (over >> r & 1 && ph->range[r].axis[0] > axis) best = r, axis = ph->range[r].axis[0];
@@ -279,7 +277,7 @@ static bool make_reduction_nests(cplan *p, cphase *ph) {
         const uint64_t outer = (kind == NEST_SCAN ? ph->mask[i] & ~ph->over[i] : ph->mask[i]) & ~ph->par;
         cnest *t = nest_like(p, ph, 0, (cnest){.kind = kind, .level = level[i], .outer = outer, .over = ph->over[i]}, l->inst.len);
         if (!t) return false;
-        t->inner = ph->columns ? ph->vec : last_over(ph, t->over);
+        t->inner = ph->columns ? ph->vec : emit_last_over(ph, t->over);
         add_item(t, (int)i);
         level[i]++;
     }
@@ -291,7 +289,7 @@ static bool make_reduction_nests(cplan *p, cphase *ph) {
 static bool make_store_nests(cplan *p, cphase *ph) {
     const int first = ph->nnests;
     for (int i = 0; i < ph->nstores; i++) {
-        const uint64_t outer = to_ranges(ph, p->l->stores.data[ph->stores[i]].axes) & ~ph->par;
+        const uint64_t outer = cx_ranges(ph, p->l->stores.data[ph->stores[i]].axes) & ~ph->par;
         cnest *t = nest_like(p, ph, first, (cnest){.kind = NEST_STORE, .outer = outer}, p->l->stores.len);
         if (!t) return false;
         t->inner = ph->columns ? ph->vec : last_range(ph, outer, ph->vec);
@@ -371,7 +369,8 @@ static void choose_kept(cplan *p, cphase *ph) {
     }
     for (size_t i = 0; i < l->inst.len; i++) {
         const tc_linst *in = &l->inst.data[i];
-        bool keep = ph->needed[i] && !joined[i] && (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN || (cx_heavy(in) && uses[i] > 1));
+        bool keep = ph->needed[i] && !joined[i] && !emit_partial(ph, (int)i) &&
+                    (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN || (cx_heavy(in) && uses[i] > 1));
         if (!keep) continue;
         uint64_t rest = ph->mask[i] & ~ph->par;
         bool cols = ph->columns && ph->mask[i] >> ph->vec & 1;
@@ -412,10 +411,30 @@ static int column_block(const cplan *p, cphase *ph) {
     return block;
 }
 
+/* Sets mask, over and par. True: the phase has reductions or scans. */
+bool emit_set_masks(cplan *p, cphase *ph) {
+    const tc_loop *l = p->l;
+    bool reduces = false;
+    ph->mask = TC_NEWN(p->a, uint64_t, l->inst.len + 1);
+    ph->over = TC_NEWN(p->a, uint64_t, l->inst.len + 1);
+    ph->par = ~UINT64_C(0);
+    for (int i = 0; i < ph->nstores; i++) ph->par &= cx_ranges(ph, l->stores.data[ph->stores[i]].axes);
+    for (size_t i = 0; i < l->inst.len; i++) {
+        if (!ph->needed[i]) continue;
+        const tc_linst *in = &l->inst.data[i];
+        ph->mask[i] = cx_ranges(ph, in->axes);
+        ph->over[i] = cx_ranges(ph, in->over);
+        if (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN) {
+            ph->par &= in->kind == TC_L_SCAN ? ph->mask[i] & ~ph->over[i] : ph->mask[i];
+            reduces = true;
+        }
+    }
+    return reduces;
+}
+
 static tc_status plan_phase(cplan *p, cphase *ph) {
     const tc_loop *l = p->l;
     uint64_t axes = 0;
-    bool reduces = false;
     ph->needed = TC_NEWN(p->a, bool, l->inst.len + 1);
     for (int i = 0; i < ph->nstores; i++) {
         const tc_lstore *s = &l->stores.data[ph->stores[i]];
@@ -426,27 +445,16 @@ static tc_status plan_phase(cplan *p, cphase *ph) {
     for (size_t i = 0; i < l->inst.len; i++)
         if (ph->needed[i]) axes |= l->inst.data[i].axes | l->inst.data[i].over;
     make_ranges(p, ph, axes);
-    ph->mask = TC_NEWN(p->a, uint64_t, l->inst.len + 1);
-    ph->over = TC_NEWN(p->a, uint64_t, l->inst.len + 1);
-    ph->par = ~UINT64_C(0);
-    for (int i = 0; i < ph->nstores; i++) ph->par &= to_ranges(ph, l->stores.data[ph->stores[i]].axes);
-    for (size_t i = 0; i < l->inst.len; i++) {
-        if (!ph->needed[i]) continue;
-        const tc_linst *in = &l->inst.data[i];
-        ph->mask[i] = to_ranges(ph, in->axes);
-        ph->over[i] = to_ranges(ph, in->over);
-        if (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN) {
-            ph->par &= in->kind == TC_L_SCAN ? ph->mask[i] & ~ph->over[i] : ph->mask[i];
-            reduces = true;
-        }
-    }
+    const bool reduces = emit_set_masks(p, ph);
     ph->vec = choose_vec(p, ph, column_form(p, ph));
     ph->columns = ph->vec >= 0 && ph->par >> ph->vec & 1;
     const int dear = ph->columns ? -1 : apart(p, ph);
     if (dear >= 0) ph->vec = dear, ph->columns = ph->apart = true;
+    else emit_lengthen(p, ph);
     if (!make_nests(p, ph)) return tc_error(TC_UNSUPPORTED, "a loop of more than %d passes", EMIT_MAX_NESTS);
     join_scans(p, ph);
     ph->block = ph->apart ? COLS_APART : ph->columns && reduces ? column_block(p, ph) : EMIT_BLOCK;
+    emit_place_repeated(p, ph, reduces);
     choose_kept(p, ph);
     return NULL;
 }

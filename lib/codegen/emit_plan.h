@@ -6,7 +6,7 @@
  *     softmax [N, M]:   ranges r0 = N, r1 = M; par {r0}; nests: max over r1; sum over r1; store
  *
  * The inner range of a nest runs in blocks. Where it is in par (pointwise loops, sums over an outer dimension) an item is one block of it ("columns");
- * else an item is whole rows. A scan with expensive steps runs over columns even when these are strided ("apart"): along a row each step must wait for
+ * else an item is whole rows. A short inner range is lengthened by the ranges around it although operands are repeated along them (emit_repeat.c). A scan with expensive steps runs over columns even when these are strided ("apart"): along a row each step must wait for
  * the one before. */
 #ifndef TC_CODEGEN_EMIT_PLAN_H
 #define TC_CODEGEN_EMIT_PLAN_H
@@ -51,7 +51,10 @@ typedef struct {
 
 typedef enum { MAT_NONE, MAT_SCALAR, MAT_COLUMNS, MAT_SCRATCH } mat_kind;
 
-typedef struct {
+/* Where a block of a repeated value is filled: at the start of the function, of an item, of each block. */
+typedef enum { REPEAT_NONE, REPEAT_FUNCTION, REPEAT_ITEM, REPEAT_BLOCK } repeat_kind;
+
+typedef struct cphase {
     const int *stores;
     int nstores;
     bool *needed; /* by instruction */
@@ -68,6 +71,11 @@ typedef struct {
     cnest *nest;
     int nnests;
     mat_kind *mat; /* by instruction: how its value is kept for later nests */
+
+    const struct cphase *split; /* vec was lengthened: the ranges before (those that became a part of vec are empty now); else NULL */
+    uint64_t joined;            /* the ranges of `split` that vec consists of */
+    int8_t order[64];           /* these, outermost first */
+    repeat_kind *repeat;        /* by instruction: it varies along some of the joined ranges only, and what varies along all reads it */
 } cphase;
 
 typedef struct {
@@ -95,5 +103,15 @@ cexpr cx_size(cplan *p, int buffer, int dim);
 cexpr cx_stride(cplan *p, int buffer, int dim);
 cexpr cx_step(cplan *p, const cphase *ph, const caccess *x, int range); /* along a range */
 bool cx_heavy(const tc_linst *in);
+uint64_t cx_ranges(const cphase *ph, uint64_t axes); /* as a set of ranges */
+/* Can the nested ranges a (outer) and b (inner) be merged into one? apart: instructions whose addresses do not matter, or NULL. */
+bool cx_merges(cplan *p, const cphase *ph, const crange *a, const crange *b, const bool *apart);
+int emit_last_over(const cphase *ph, uint64_t over); /* the reduced range that is innermost in row-major order: that of the highest axis */
+bool emit_set_masks(cplan *p, cphase *ph);           /* sets mask, over and par; true: the phase has reductions or scans */
+
+/* ---- emit_repeat.c ---- */
+void emit_lengthen(cplan *p, cphase *ph);
+void emit_place_repeated(cplan *p, cphase *ph, bool reduces); /* when nests and block are known */
+bool emit_partial(const cphase *ph, tc_lv v);                 /* varies along some of the joined ranges only */
 
 #endif

@@ -46,11 +46,16 @@ const char *emit_step(emitter *e, int r, tc_dtype d, const char *so_far, const c
 bool emit_plain_load(const tc_linst *in);                                                /* a load without gathered indices */
 bool emit_rare(const tc_linst *in);           /* an operation with a branch for large arguments, and a form without: tc_x_NAME_small_T */
 bool emit_varies(const emitter *e, size_t v); /* along the inner range of the nest (emit.c) */
+void emit_mark(emitter *e, tc_lv v);          /* in_nest: what must be computed for v (emit.c) */
 
 /* ---- emit_block.c ---- */
 void emit_declare(emitter *e, tc_lv v, bool inner);            /* declares the value as a local constant */
 bool emit_idle_block(emitter *e);                              /* a block computes nothing: operands are reduced straight from memory */
 void emit_block(emitter *e, const char *from, const char *to); /* the loop over elements of a block, in segments */
+
+/* ---- emit_repeat.c ---- */
+void emit_repeated(emitter *e,
+                   repeat_kind where); /* fills the blocks of repeated values that are filled there, for a block those that the nest reads */
 
 /* ---- emit_reduce.c: the nest e->t, reduction or scan r of it ---- */
 bool emit_aligned(const emitter *e); /* row reduction whose blocks start at a leaf boundary */

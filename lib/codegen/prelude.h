@@ -57,6 +57,13 @@ static inline int64_t tc_width(const tc_abi_call *c, int64_t others, int64_t col
     while (c->workers > 1 && most > 128 && others * ((cols + most - 1) / most) < 2 * c->workers) most /= 2;
     return most;
 }
+/* Repeats the first `have` bytes until there are `want`. */
+static inline void tc_repeat(void *to, int64_t have, int64_t want) {
+    for (int64_t n; have < want; have += n) {
+        n = have < want - have ? have : want - have;
+        __builtin_memcpy((char *)to + have, to, (size_t)n);
+    }
+}
 #define ROW(S, T, NAME, OP)                                                                                                \
     static inline void tc_cols_fold_##NAME##_##S(T *lane, int64_t width, int64_t m) {                                      \
         for (int64_t i = 0; i < m; i++) {                                                                                  \

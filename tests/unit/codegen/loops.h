@@ -197,6 +197,27 @@ static void channel_scales(maker *m, const int64_t *n) { /* [N, C, H]: a number 
     store(m, y[1], op(m, TC_X_FMA, scale, v, row), a, c, h);
     store(m, y[2], op(m, TC_X_ADD, op(m, TC_X_MUL, v, row, -1), shift, -1), a, c, h);
 }
+static void repeated(maker *m,
+                     const int64_t *n) { /* short rows with operands of a row, of a channel, of an image and of its rows; an index; a narrow one */
+    int a = axis(m, size_of(m, n[0])), b = axis(m, num(m, n[1])), c = axis(m, num(m, n[2]));
+    int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c)), row = buffer(m, TC_F32, 1, ext(m, c)), channel = buffer(m, TC_F32, 1, ext(m, b)),
+        image = buffer(m, TC_BF16, 2, ext(m, a), ext(m, c)), y[3];
+    for (int k = 0; k < 3; k++) y[k] = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c));
+    tc_lv v = load(m, x, a, b, c), w = op(m, TC_X_EXP, load(m, row, c, 0, 0), -1, -1), s = op(m, TC_X_TANH, load(m, channel, b, 0, 0), -1, -1),
+          u = cast(m, load(m, image, a, c, 0), TC_F32), at = cast(m, index_of(m, b), TC_F32);
+    tc_lv first = op(m, TC_X_EXP, op(m, TC_X_MUL, v, w, -1), -1, -1), plane = op(m, TC_X_SUB, s, w, -1);
+    if (n[3]) store(m, y[0], first, a, b, c);
+    if (n[3] != 1) store(m, y[1], op(m, TC_X_FMA, first, s, plane), a, b, c);
+    if (n[3] != 1) store(m, y[2], op(m, TC_X_ADD, op(m, TC_X_MUL, first, u, -1), at, -1), a, b, c);
+}
+static void repeated_sum(maker *m, const int64_t *n) { /* sums of short rows with a repeated operand: of all, and by row over the images */
+    int a = axis(m, num(m, n[0])), b = axis(m, num(m, n[1])), c = axis(m, num(m, n[2]));
+    int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c)), row = buffer(m, TC_F32, 1, ext(m, c)), y = buffer(m, TC_F32, 0),
+        z = buffer(m, TC_F32, 2, ext(m, b), ext(m, c));
+    tc_lv v = op(m, TC_X_EXP, op(m, TC_X_MUL, load(m, x, a, b, c), load(m, row, c, 0, 0), -1), -1, -1);
+    if (n[3]) store(m, y, reduce(m, TC_R_SUM, v, 1u << a | 1u << b | 1u << c), -1, 0, 0);
+    else store(m, z, reduce(m, TC_R_SUM, v, 1u << a), b, c, 0);
+}
 static void choices(maker *m, const int64_t *n) { /* between a block, itself and numbers by each comparison with a number, from either side */
     static const tc_scalar_op compare[] = {TC_X_EQ, TC_X_NE, TC_X_LT, TC_X_LE, TC_X_GT, TC_X_GE, TC_X_ISNAN};
     int r = axis(m, size_of(m, n[0])), c = axis(m, size_of(m, n[1]));
@@ -323,7 +344,7 @@ static void half_functions(maker *m, const int64_t *n) {
 typedef struct {
     const char *name;
     void (*make)(maker *, const int64_t *);
-    int64_t n[3];
+    int64_t n[4];
 } kase;
 static const kase cases[] = {
     {"pointwise", pointwise, {7, 33}},
@@ -356,6 +377,13 @@ static const kase cases[] = {
     {"channel_scales", channel_scales, {2, 3, 100}},
     {"channel_scales", channel_scales, {3, 2, 1500}},
     {"channel_scales", channel_scales, {40, 5, 16}},
+    {"repeated", repeated, {700, 1, 3, 1}},
+    {"repeated", repeated, {30, 5, 9, 1}},
+    {"repeated", repeated, {30, 5, 9, 0}},
+    {"repeated", repeated, {4, 300, 7, 2}},
+    {"repeated", repeated, {0, 2, 5, 2}},
+    {"repeated_sum", repeated_sum, {40, 11, 5, 1}},
+    {"repeated_sum", repeated_sum, {300, 21, 7, 0}},
     {"choices", choices, {3, 130}},
     {"choices", choices, {1, 1100}},
     {"choices", choices, {70, 9}},
