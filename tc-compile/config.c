@@ -26,6 +26,7 @@ static const setting settings[] = {
     {"cflags", "CFLAGS", TC_OPT_NONE, TEXT, ""},
     {"cc-seconds", "TC_CC_SECONDS", TC_OPT_NONE, NUMBER, "600"},
     {"cc-memory", "TC_CC_MEMORY", TC_OPT_NONE, NUMBER, "8192"},
+    {"cache-size", "TC_CACHE_SIZE", TC_OPT_NONE, NUMBER, "1024"},
     {"targets", "TC_TARGETS", TC_OPT_targets, TEXT, NULL}, /* this machine's best */
     {"threads", "TC_NUM_THREADS", TC_OPT_threads, NUMBER, NULL},
     {"tuning", "TC_TUNING", TC_OPT_tuning, TEXT, ""},

@@ -5,10 +5,13 @@
 #include "codegen/tc_abi.h"
 #include "version.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <sodium.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char magic[] = "tc-cache 1\n";
@@ -72,6 +75,61 @@ static tc_status save(const char *path, const tc_buf *object) {
     return tc_out_finish(o, s);
 }
 
+/* ---- the limit of the cache's size ---- */
+typedef struct {
+    char name[2 * HASH + 1];
+    int64_t bytes;
+    struct timespec used;
+} entry;
+
+static bool is_key(const char *s) { return strspn(s, "0123456789abcdef") == 2 * HASH; }
+
+static int by_use(const void *a, const void *b) {
+    const struct timespec *x = &((const entry *)a)->used, *y = &((const entry *)b)->used;
+    if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? -1 : 1;
+    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* Removes the entries that were not used for longest until the rest has at most `most` bytes, and what writers left that were killed more than a day
+ * ago. Without a lock: who reads an entry has opened it; two that remove at the same time may remove a little more than they must. */
+static void shrink(const char *folder, int64_t most) {
+    enum { DAY = 24 * 60 * 60 };
+    DIR *d = opendir(folder);
+    TC_VEC(entry) all = {0};
+    int64_t total = 0;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        const bool temporary = e->d_name[0] == '.' && is_key(e->d_name + 1) && !strncmp(e->d_name + 1 + 2 * HASH, ".tmp", 4);
+        struct stat st;
+        if (!temporary && !(is_key(e->d_name) && !e->d_name[2 * HASH])) continue;
+        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)) continue;
+        if (temporary) {
+            if (time(NULL) - st.st_mtim.tv_sec > DAY) unlinkat(dirfd(d), e->d_name, 0);
+            continue;
+        }
+        entry new = {.bytes = st.st_size, .used = st.st_mtim};
+        memcpy(new.name, e->d_name, sizeof new.name);
+        tc_vec_push(&all, new);
+        total += st.st_size;
+    }
+    if (total > most) qsort(all.data, all.len, sizeof *all.data, by_use);
+    for (size_t i = 0; i < all.len && total > most; i++) {
+        unlinkat(dirfd(d), all.data[i].name, 0);
+        total -= all.data[i].bytes;
+    }
+    tc_vec_free(&all);
+    if (d) closedir(d);
+}
+
+/* Saves a new entry and keeps the cache within its limit. A cache that cannot be written costs time only. */
+static void add(char *path, const tc_buf *object) {
+    tc_status s = save(path, object);
+    char *slash = strrchr(path, '/');
+    *slash = 0;
+    if (!s) shrink(path, tc_cc_limit("TC_CACHE_SIZE", 1024) << 20);
+    *slash = '/';
+    tc_status_free(s);
+}
+
 /* Adds a C text to a hash, without its comments but with their line breaks. */
 static void hash_text(crypto_generichash_state *h, const char *s, size_t len) {
     tc_buf code = {0};
@@ -115,10 +173,11 @@ tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_c
         tc_buf_putc(&path, '/');
         for (int i = 0; i < HASH; i++) tc_buf_printf(&path, "%02x", key[i]);
         *out_hit = load(path.data, out);
+        if (*out_hit) utimensat(AT_FDCWD, path.data, NULL, 0); /* used now */
     }
     if (!s && !*out_hit) {
         s = tc_cc_build(text, len, kind, o, out);
-        if (!s) tc_status_free(save(path.data, out)); /* a cache that cannot be written costs time only */
+        if (!s) add(path.data, out);
     }
     tc_buf_free(&id);
     tc_buf_free(&path);

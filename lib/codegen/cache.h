@@ -1,6 +1,6 @@
 /* The cache of compiled objects, by content: the same C, compiler, flags, target and versions give the same key, so a warm compile starts
  * no compiler. One file per entry in $XDG_CACHE_HOME/tc (else ~/.cache/tc), written to a temporary file and renamed, so concurrent use is safe. A
- * damaged entry is rebuilt. Comments of the text, which name lines of the model's source, are no part of the key. The cache grants no trust: code runs
+ * damaged entry is rebuilt. Entries together have at most $TC_CACHE_SIZE MiB (default 1024): a new one removes those not used for longest. Comments of the text, which name lines of the model's source, are no part of the key. The cache grants no trust: code runs
  * only if its hash stands in the trust record (trust.h). */
 #ifndef TC_CODEGEN_CACHE_H
 #define TC_CODEGEN_CACHE_H

@@ -132,7 +132,7 @@ tc_status tc_cc_identity(tc_cc_kind kind, const tc_cc_options *o, tc_buf *out) {
 }
 
 /* A positive integer from the environment variable, else the default. */
-static int64_t limit(const char *variable, int64_t otherwise) {
+int64_t tc_cc_limit(const char *variable, int64_t otherwise) {
     const char *s = getenv(variable);
     char *end = NULL;
     long long v = s ? strtoll(s, &end, 10) : 0;
@@ -233,7 +233,7 @@ static tc_status with_log(tc_status s, const char *log, const limits *l, bool ki
 }
 
 static tc_status spawn_and_wait(const build *b, words *w) {
-    const limits l = {limit("TC_CC_SECONDS", 600), limit("TC_CC_MEMORY", 8192)};
+    const limits l = {tc_cc_limit("TC_CC_SECONDS", 600), tc_cc_limit("TC_CC_MEMORY", 8192)};
     pid_t pid;
     int status;
     TC_TRY(spawn(b, w, &l, &pid));

@@ -28,6 +28,9 @@ tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc
  * a cache key. TC_ENV: not found. */
 tc_status tc_cc_identity(tc_cc_kind kind, const tc_cc_options *o, tc_buf *out);
 
+/* The whole number in an environment variable, from 1 to 2^30 - 1; `otherwise` where it is not such a number. */
+int64_t tc_cc_limit(const char *variable, int64_t otherwise);
+
 /* Compiler flags of a row of isa.tab, or of neon (emitted code only); isa NULL: portable. NULL: no such row. */
 const char *tc_cc_isa_flags(const char *isa);
 int tc_cc_isa_rank(const char *isa); /* index of the row, weakest first; -1: no such row */

@@ -7,6 +7,7 @@
 #include "scratch.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -82,6 +83,38 @@ static void test_cache(void **state) {
     tc_buf_free(&b);
     tc_buf_free(&c);
     tc_buf_free(&dir);
+}
+
+/* A new entry removes the least recently used ones until all fit, and what writers left that were killed long ago; nothing else in the folder. */
+static void test_size(void **state) {
+    (void)state;
+    static const char *const text[] = {"char a[400000] = {1};", "char b[400000] = {1};", "char c[400000] = {1};"};
+    static const int use[] = {0, 1, 0, 2, 0, 1}, hit[] = {0, 0, 1, 0, 1, 0}; /* 2 removes 1, since 0 was used again */
+    tc_buf dir = {0}, other = {0}, left = {0};
+    assert_null(tc_user_dir("XDG_CACHE_HOME", ".cache", "tc", &dir));
+    assert_null(tc_remove_tree(dir.data));
+    assert_null(tc_user_dir("XDG_CACHE_HOME", ".cache", "tc", &dir));
+    tc_buf_printf(&other, "%s/tuning", dir.data);
+    tc_buf_printf(&left, "%s/.%064d.tmp0", dir.data, 7);
+    assert_null(tc_file_write(other.data, text, sizeof text));
+    assert_null(tc_file_write(left.data, text, sizeof text));
+    const struct timespec long_ago[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+    assert_int_equal(utimensat(AT_FDCWD, other.data, long_ago, 0) | utimensat(AT_FDCWD, left.data, long_ago, 0), 0);
+    setenv("TC_CACHE_SIZE", "1", 1);
+    for (size_t i = 0; i < sizeof use / sizeof *use; i++) {
+        tc_buf out = {0};
+        bool found;
+        assert_null(tc_cc_cached(text[use[i]], strlen(text[use[i]]), TC_CC_OBJECT, &(tc_cc_options){.cflags = "-g0"}, &out, &found));
+        if (found != hit[i]) fail_msg("use %zu, of text %d: %s", i, use[i], found ? "found" : "not found");
+        tc_buf_free(&out);
+        usleep(20000); /* times of files have the resolution of the kernel's tick */
+    }
+    unsetenv("TC_CACHE_SIZE");
+    assert_int_equal(access(other.data, F_OK), 0);
+    assert_int_equal(access(left.data, F_OK), -1);
+    tc_buf_free(&dir);
+    tc_buf_free(&other);
+    tc_buf_free(&left);
 }
 
 /* Comments are no part of the key: a line added to the source of a model compiles nothing. Literals that look like them are. */
@@ -165,7 +198,7 @@ static void test_trust(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cache), cmocka_unit_test(test_text), cmocka_unit_test(test_errors),
-                                       cmocka_unit_test(test_trust)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cache), cmocka_unit_test(test_size), cmocka_unit_test(test_text),
+                                       cmocka_unit_test(test_errors), cmocka_unit_test(test_trust)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
