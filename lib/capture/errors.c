@@ -354,7 +354,7 @@ void tc_steps(C *c, uint64_t n) {
         tc_raise_limit(c, "the graph has more nodes than the limit of %zu: is a loop unrolled that torch.while_loop or scan should hold?",
                        c->max_graph_nodes);
     if (c->steps > c->max_steps)
-        tc_raise_limit(c, "the model ran more steps than the limit of %llu allows: is a loop unbounded?", (unsigned long long)c->max_steps);
+        tc_raise_limit(c, "this takes more steps than the limit of %llu allows: is a loop unbounded?", (unsigned long long)c->max_steps);
 }
 
 void tc_step(C *c) {

@@ -152,6 +152,7 @@ static void keep_stack(C *c, char *stack) {
 
 tc_status tc_lang_run(C *c, void (*fn)(C *, void *), void *ctx) {
     job j = {.c = c, .fn = fn, .ctx = ctx};
+    c->steps = 0;
     char *stack = c->stack;
     c->stack = NULL; /* taken */
     if (!stack) stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
@@ -169,8 +170,6 @@ tc_status tc_lang_run(C *c, void (*fn)(C *, void *), void *ctx) {
     c->capturing = false;
     return j.status;
 }
-
-void tc_lang_reset_steps(C *c) { c->steps = 0; }
 
 /* ---- sources ---- */
 /* ---- a file that goes on, behind its classes, to what the language lacks ---- */

@@ -6,7 +6,7 @@
 #include "capture/object.h"
 
 typedef struct {
-    uint64_t max_steps;             /* 0: 5,000,000 statements, calls and iterations */
+    uint64_t max_steps;             /* 0: 5,000,000 statements, calls and iterations of one tc_lang_run */
     size_t max_memory;              /* bytes of objects; 0: 256 MiB */
     size_t max_tensor_bytes;        /* of concrete tensors; 0: the memory of the machine */
     size_t max_graph_nodes;         /* 0: 100,000 */
@@ -23,8 +23,6 @@ void tc_lang_destroy(C *c); /* NULL is allowed */
 /* Runs fn on a stack that is deep enough for the language, with errors turned into a status. fn uses the internal interface
  * of object.h and may raise. Not reentrant. */
 tc_status tc_lang_run(C *c, void (*fn)(C *c, void *ctx), void *ctx);
-
-void tc_lang_reset_steps(C *c);
 
 /* ---- for C code that runs inside tc_lang_run ---- */
 module *tc_lang_load(C *c, const char *name, const char *text, size_t len); /* a user's source: its top level runs */

@@ -448,7 +448,7 @@ static void warn(void *self, const char *text) { tc_train_note(self, "%s", text)
 tc_status tc_train_make_language(tc_trainer *t) {
     tc_lang_destroy(t->lang);
     t->lang = NULL;
-    tc_lang_options o = {.max_steps = UINT64_MAX, .max_memory = (size_t)4 << 30, .watch = t->train_p->watch};
+    tc_lang_options o = {.max_steps = 50000000, .max_memory = (size_t)4 << 30, .watch = t->train_p->watch};
     o.max_graph_nodes = MODEL_NODES + NODES_A_WEIGHT * t->weights.len;
     const char **folders = NULL;
     int nfolders;

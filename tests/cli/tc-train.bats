@@ -880,6 +880,8 @@ PY
     printf 'functions: |\n  a = 1\n  b = zz\n' | cat r.yaml - >wrong.yaml
     run -3 --separate-stderr tc-train -q wrong.yaml -o none
     [[ ${stderr_lines[0]} == "tc-train: wrong.yaml:$(grep -n functions wrong.yaml | cut -d: -f1): functions:2:5: NameError"* ]]
+    run -3 --separate-stderr tc-train -q r.yaml scheduler_step='sum(1 for i in iter(int, 1))' -o none # without an end
+    [[ $stderr == *"scheduler_step:1:"*": this takes more steps than the limit"* ]]
     refused() { # EXIT KEY=VALUE WHAT: the recipe with this key has the error at the key's line
         sed "s|^${2%%=*}:.*|${2%%=*}: ${2#*=}|" r.yaml >wrong.yaml
         run -"$1" --separate-stderr tc-train -q wrong.yaml -o none

@@ -192,7 +192,6 @@ static tc_status run_program(job *j) {
 static verdict run_case(C *c, const test_case *t, const tc_tensors *all, tc_status wide, tc_buf *why) {
     job j = {.t = t, .all = all, .why = why};
     (void)wide;
-    tc_lang_reset_steps(c);
     tc_status st = tc_lang_run(c, call, &j);
     if (!st && !j.wrong && t->grad && t->cot.n) {
         st = tc_lang_run(c, capture, &j);

@@ -184,7 +184,6 @@ static verdict run_case(C *c, const test_case *t, const tc_tensors *all, tc_stat
             tc_buf_printf(why, "argument %s is not in the file", t->args.data[i]);
             return CASE_FAIL;
         }
-    tc_lang_reset_steps(c);
     tc_status st = tc_lang_run(c, t->lines.n ? evaluate_lines : evaluate, &j);
     verdict v;
     if (st && tc_status_code(st) == TC_UNSUPPORTED) v = CASE_NOT_YET;

@@ -284,7 +284,6 @@ static void run(C *c, void *ctx) {
 static verdict run_case(C *c, const test_case *t, const tc_tensors *all, tc_status wide, tc_buf *why) {
     job j = {.t = t, .all = all, .why = why};
     (void)wide;
-    tc_lang_reset_steps(c);
     tc_status st = case_text(t, "loss") ? capture_loss(t, all, &j.loss) : NULL;
     if (!st) st = tc_lang_run(c, run, &j);
     tc_exec_destroy(j.loss);
