@@ -17,6 +17,8 @@ tc_status tc_cmd_recipe(const tc_cmd *c, const char *path, const char *const *ov
     tc_buf_free(&text);
     tc_buf_free(&file);
     if (!s && run) s = tc_train_recorded(path, "directory", &(*out_recipe)->arena, &(*out_recipe)->dir);
+    /* /dev/fd/63 of <(sed ... r.yaml): names are those of the folder where the command was given. */
+    if (!s && found && !run && (!S_ISREG(st.st_mode) || strncmp(path, "/dev/", 5) == 0)) (*out_recipe)->dir = NULL;
     *out_run = run ? path : NULL;
     *out_commands = tc_cmd_has(c, TC_OPT_trust) || (found && S_ISREG(st.st_mode));
     return s;

@@ -399,6 +399,8 @@ PY
 }
 
 @test "without -o the trained program goes to stdout and runs" {
+    tc-train -q <(sed 's/^steps:.*/steps: 2/' r.yaml) -o of-pipe # its files are those of the current folder
+    [ -e of-pipe/step-2 ]
     tc-train -q r.yaml >trained.pt2
     tc-run trained.pt2 --input x=1x3xi64=1,2,3 --output @out.npy
     [ -s out.npy ]
