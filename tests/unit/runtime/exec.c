@@ -560,10 +560,76 @@ static void test_tables_before_code(void **state) {
     tc_program_release(p);
 }
 
+/* while i < 3: i, x = i + 1, x * 2, for x of N elements; its subgraphs state other sizes for x: `test_size`, `body_size`. With `drops` the body returns no
+ * value in place of x. */
+static tc_program *loop_over(int64_t test_size, int64_t body_size, bool drops) {
+    tc_program *p = program();
+    tc_sym N = tc_sym_var(p->sym, "N", TC_SYM_INT, 0, 64);
+    tc_value *start = input(p, TC_IN_USER, "i", TC_I64, 0), *x = input(p, TC_IN_USER, "x", TC_F32, 1, N), *at[2][2];
+    tc_graph *g[2];
+    for (int k = 0; k < 2; k++) {
+        g[k] = tc_graph_create(p, p->graph, k ? "body" : "test");
+        const int64_t given = k ? body_size : test_size;
+        tc_sym size = given < 0 ? N : tc_sym_int(p->sym, given);
+        for (int i = 0; i < 2; i++) {
+            at[k][i] = tc_graph_value(g[k], TC_V_TENSOR, i ? "x" : "i");
+            at[k][i]->meta = tc_meta_make(&p->arena, i ? TC_F32 : TC_I64, i, &size, NULL);
+            tc_graph_add_input(g[k], at[k][i]);
+        }
+    }
+    tc_emit test = {.graph = g[0]}, body = {.graph = g[1]};
+    tc_graph_add_output(g[0], tc_emit_call(&test, "aten::lt.Scalar", "vi", at[0][0], (int64_t)3));
+    tc_graph_add_output(g[1], tc_emit_call(&body, "aten::add.Scalar", "vi", at[1][0], (int64_t)1));
+    tc_graph_add_output(g[1], drops ? NULL : tc_emit_call(&body, "aten::mul.Scalar", "vi", at[1][1], (int64_t)2));
+    ok(test.status), ok(body.status);
+    tc_value *carried[] = {start, x};
+    tc_arg args[4] = {{.kind = TC_A_GRAPH, .graph = g[0]},
+                      {.kind = TC_A_GRAPH, .graph = g[1]},
+                      {.kind = TC_A_VALUES, .n = 2, .values = carried},
+                      {.kind = TC_A_VALUES}};
+    tc_node *n;
+    ok(tc_graph_call(p->graph, tc_op_find("higher_order::while_loop"), args, 4, (tc_source){0}, NULL, &n));
+    for (int i = 0; i < (drops ? 1 : 2); i++) output(p, n->outs[i]);
+    return p;
+}
+static void test_operands_of_loops(void **state) {
+    (void)state;
+    static const struct {
+        int64_t test, body;
+        bool drops;
+        const char *why; /* of the error; NULL: it runs */
+    } cases[] = {{-1, -1, false, NULL},
+                 {3, 3, false, NULL},
+                 {-1, -1, true, NULL},
+                 {4, -1, false, "test: input x has size 3 in dimension 0, expected 4"},
+                 {-1, 4, false, "body: input x has size 3 in dimension 0, expected 4"}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tc_program *p = loop_over(cases[k].test, cases[k].body, cases[k].drops);
+        tc_exec *e;
+        ok(tc_exec_create(p, &(tc_exec_options){.threads = 1}, &e));
+        tc_tensor in[2] = {filled(TC_I64, 0, NULL, 1), filled(TC_F32, 1, (int64_t[]){3}, 2)}, out[2] = {{0}};
+        tc_scalar_store(TC_I64, tc_tensor_data(&in[0]), 0, tc_scalar_int(0));
+        tc_status s = tc_exec_run(e, in, 2, NULL, out, cases[k].drops ? 1 : 2);
+        if (!cases[k].why) {
+            ok(s);
+            assert_int_equal(*(int64_t *)tc_tensor_data(&out[0]), 3);
+            if (!cases[k].drops) assert_true(((float *)tc_tensor_data(&out[1]))[2] == 8 * ((float *)tc_tensor_data(&in[1]))[2]);
+        } else {
+            assert_int_equal(tc_status_code(s), TC_CONTENT);
+            assert_non_null(strstr(tc_status_message(s), cases[k].why));
+            tc_status_free(s);
+        }
+        drop(in, 2), drop(out, 2);
+        tc_exec_destroy(e);
+        tc_program_release(p);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_packed_weights_in_little_memory),
                                        /* before there are threads, whose heaps have room */ cmocka_unit_test(test_fused_is_unfused),
                                        cmocka_unit_test(test_sizes_are_checked),
+                                       cmocka_unit_test(test_operands_of_loops),
                                        cmocka_unit_test(test_mutations_in_place),
                                        cmocka_unit_test(test_results_and_swaps),
                                        cmocka_unit_test(test_memory_is_shared),
