@@ -232,3 +232,6 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
             tc_parallel_for(pool, all, grain, tasks, &r);
         }
 }
+void tc_gemm_run_one(const tc_isa_ops *isa, tc_pool *pool, void *scratch, const tc_gemm *job) {
+    tc_gemm_run(isa, pool, scratch, 1, one_job, (void *)job);
+}

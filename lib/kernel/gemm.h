@@ -74,6 +74,7 @@ void tc_gemm_pack_as(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, v
 int tc_gemm_knobs(int64_t m, int64_t n, tc_knob *out);
 /* Runs `count` jobs of equal sizes, split over jobs, columns and rows. make(ctx, i) writes job i; any thread may call it, more than once. */
 void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t count, void (*make)(void *ctx, int64_t i, tc_gemm *out_job), void *ctx);
+void tc_gemm_run_one(const tc_isa_ops *isa, tc_pool *pool, void *scratch, const tc_gemm *job);
 
 /* ---- per instruction set ---- */
 enum { TC_GEMM_MC = 224, TC_GEMM_NC = 512 }; /* rows and columns of a block: at most MC rows; NC is what other kernels plan with */

@@ -256,6 +256,9 @@ static inline prefetch_walk prefetch_rows(const work *w, int64_t r, int64_t k0, 
     const int64_t e = sizeof(T), step = 16 * e, run = (n + 15) / 16; /* float64: every second line */
     return (prefetch_walk){(const char *)((const T *)w->j->a + (w->r0 + r) * w->j->a_rs + k0), step, run, w->j->a_rs * e - run * step};
 }
+static inline leaf_in_place in_place(const k_block *kb, int i) {
+    return (leaf_in_place){kb->b.at + kb->leaf[i].at * kb->b.k_step, kb->b.ldb, kb->leaf[i].n, kb->nc};
+}
 /* Computes all columns of the chunk for rows [r0, r1) of the block. */
 static __attribute__((noinline)) void chunk_tiles(const work *w, const k_block *kb, int64_t r0, int64_t r1, leaf_tile *t) {
     const bool first = !kb->c0;                                      /* the first columns: rows of a have to be copied */
@@ -263,16 +266,19 @@ static __attribute__((noinline)) void chunk_tiles(const work *w, const k_block *
 #if MR == 6
     if (w->b_source == STRIP) {
         for (int64_t r = 0; first && r < w->nr; r += tile_rows(w->nr - r)) copy_a(w, kb, r, tile_rows(w->nr - r), w->a_copy + r * kb->leaves * LDA);
-        for (int i = 0; i < kb->leaves; i++)
-            strip(w->a_copy, kb->b.at + kb->leaf[i].at * kb->b.k_step, kb->b.ldb, kb->leaf[i].n, kb->nc, w->panels, kb->leaves, i, w->nr);
+        for (int i = 0; i < kb->leaves; i++) {
+            const leaf_in_place b = in_place(kb, i);
+            strip(w->a_copy, w->nr, &b, i, kb->leaves, w->panels);
+        }
     }
 #else
     if (w->b_source == STRIP) {
         const int rows = (int)(r1 - r0);
         if (first) copy_a(w, kb, r0, rows, w->a_copy);
-        for (int i = 0; i < kb->leaves; i++)
-            strip(w->a_copy + i * rows * LDA, kb->b.at + kb->leaf[i].at * kb->b.k_step, kb->b.ldb, kb->leaf[i].n, kb->nc,
-                  w->panels + i * kb->nc * rows, rows);
+        for (int i = 0; i < kb->leaves; i++) {
+            const leaf_in_place b = in_place(kb, i);
+            strip(w->a_copy + i * rows * LDA, &b, w->panels + i * kb->nc * rows, rows);
+        }
     }
 #endif
     for (int64_t c = 0; c < kb->nc; c += NR) {

@@ -6,7 +6,6 @@
 enum { LINE = 64 / (int)sizeof(T) }; /* elements of a cache line */
 
 /* Adds to out, [column / NR][row][NR], the products of `deep` k: a[row * LDA + k], b[k * ldb + column]. */
-
 static inline __attribute__((always_inline)) void strip_rows(const T *a, const T *b, int64_t ldb, int deep, int64_t nc, T *out, const int rows) {
     for (int64_t c = 0; c < nc; c += NR, out += NR * rows) {
         VF x[MR], y[MR];
@@ -25,9 +24,10 @@ static inline __attribute__((always_inline)) void strip_rows(const T *a, const T
 }
 #define STRIP_OF(i) \
     case i + 1: strip_rows(a, b, ldb, deep, nc, out, i + 1); break;
-/* Leaf i of `leaves` for `all` rows and nc columns. rows_of_a is [tile][leaf][row][LDA], sums [tile][leaf][column / NR][row][NR]. */
-static __attribute__((noinline)) void strip(const T *rows_of_a, const T *b, int64_t ldb, int64_t n, int64_t nc, T *sums, int leaves, int i,
-                                            int64_t all) {
+/* The sums of leaf i of `leaves` for `all` rows of a and all columns. rows_of_a is [tile][leaf][row][LDA], sums [tile][leaf][column / NR][row][NR]. */
+static __attribute__((noinline)) void strip(const T *rows_of_a, int64_t all, const leaf_in_place *leaf, int i, int leaves, T *sums) {
+    const int64_t n = leaf->n, nc = leaf->nc, ldb = leaf->ldb;
+    const T *b = leaf->b;
     for (int64_t r = 0, rows; r < all; r += rows) {
         rows = tile_rows(all - r);
         __builtin_memset(sums + (r * leaves + i * rows) * nc, 0, (size_t)(rows * nc) * sizeof(T));

@@ -124,13 +124,18 @@ static inline int tile_rows(int64_t left) { return (int)(left <= MR ? left : lef
  * STRIP_K: rows of b that a strip reads together. SHORT_LINE: bytes of a column up to which the hardware prefetcher does not get going.
  * PREFETCH_AHEAD: elements. */
 enum { THIN_ROWS = 2, STRIP_ROWS = MR == 6 ? 2 * MR : THIN_ROWS, STRIP_K = 8, SHORT_LINE = 512, PREFETCH_AHEAD = 8 * VL };
+/* One leaf of b that is read in place: n rows, ldb elements apart, of nc columns (a multiple of NR). */
+typedef struct {
+    const T *b;
+    int64_t ldb, n, nc;
+} leaf_in_place;
 #if MR != 6
-/* The sums of one leaf for `rows` rows and all nc columns of a block (a multiple of NR): out is [column / NR][row][NR]. b is read STRIP_K rows at a
- * time, in long sequential runs. */
-static inline __attribute__((always_inline)) void run_strip(const T *a, const T *b, int64_t ldb, int64_t n, int64_t nc, T *out, const int rows) {
+/* The sums of one leaf for `rows` rows of a and all columns: out is [column / NR][row][NR]. b is read STRIP_K rows at a time, in long sequential runs. */
+static inline __attribute__((always_inline)) void run_strip(const T *a, const leaf_in_place *leaf, T *out, const int rows) {
+    const int64_t n = leaf->n, nc = leaf->nc, ldb = leaf->ldb;
     for (int64_t k = 0; k < n; k += STRIP_K) {
         int64_t deep = n - k < STRIP_K ? n - k : STRIP_K;
-        const T *from = b + k * ldb;
+        const T *from = leaf->b + k * ldb;
         for (int64_t c = 0; c < nc; c += VL) {
             VF x[THIN_ROWS];
             T *o = out + c / NR * NR * rows + c % NR;
@@ -149,9 +154,9 @@ static inline __attribute__((always_inline)) void run_strip(const T *a, const T 
         }
     }
 }
-static __attribute__((noinline)) void strip(const T *a, const T *b, int64_t ldb, int64_t n, int64_t nc, T *out, int rows) {
-    if (rows == 1) run_strip(a, b, ldb, n, nc, out, 1);
-    else run_strip(a, b, ldb, n, nc, out, 2);
+static __attribute__((noinline)) void strip(const T *a, const leaf_in_place *leaf, T *out, int rows) {
+    if (rows == 1) run_strip(a, leaf, out, 1);
+    else run_strip(a, leaf, out, 2);
 }
 #endif
 /* Merges sums, [row][NR], with the tile's levels from number `from` on, and stores the result where the tile's goes. */

@@ -11,15 +11,16 @@
 #include "kernel/isa.h"
 #include "kernel/narrow.h"
 
-/* One operand as a batch of matrices: element (b, i, j) is data[b * bs + i * rs + j * cs], strides in elements; 0 along a broadcast dimension. */
+/* One operand as a batch of matrices: element (b, i, j) is data[b * bs + i * rs + j * cs], strides in elements; 0 along a broadcast dimension. data NULL:
+ * no operand. */
 typedef struct {
     const void *data;
-    int64_t bs, rs, cs;
+    int64_t bs, rs, cs, batch, rows, cols;
 } operand;
 typedef struct {
     tc_dtype dtype, factor; /* dtype: of add and the result; factor: of a and b as the product reads them */
     int64_t batch, m, n, k;
-    operand a, b, add; /* add.data NULL: none */
+    operand a, b, add;
     double alpha, beta;
     tc_scalar ialpha, ibeta;
     const tc_epilogue *epilogue;
@@ -30,15 +31,15 @@ typedef struct {
 
 /* rows, cols: the dimensions of t that are rows and columns; of a 3-D tensor dimension 0 is the batch. */
 static operand matrix(const tc_tensor *t, int rows, int cols) {
-    operand o = {t->storage ? tc_tensor_data(t) : NULL, 0, 0, 0};
+    operand o = {t->storage ? tc_tensor_data(t) : NULL, .batch = t->rank == 3 ? t->size[0] : 1, .rows = t->size[rows], .cols = t->size[cols]};
     if (t->rank == 3) o.bs = t->size[0] == 1 ? 0 : t->stride[0];
     o.rs = t->size[rows] == 1 ? 0 : t->stride[rows];
     o.cs = t->size[cols] == 1 ? 0 : t->stride[cols];
     return o;
 }
 /* `self` of addmm and baddbmm, broadcast to batch x m x n. */
-static operand broadcast(const tc_tensor *t) {
-    operand o = {tc_tensor_data(t), 0, 0, 0};
+static operand broadcast(const tc_tensor *t, int64_t batch, int64_t m, int64_t n) {
+    operand o = {tc_tensor_data(t), .batch = batch, .rows = m, .cols = n};
     int r = t->rank;
     if (r >= 1 && t->size[r - 1] != 1) o.cs = t->stride[r - 1];
     if (r >= 2 && t->size[r - 2] != 1) o.rs = t->stride[r - 2];
@@ -86,16 +87,14 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
 }
 
 /* Replaces an operand of a narrow type by a float32 copy at *at, which is advanced. The copy keeps the order of memory (rows or columns contiguous). */
-static void widen(const tc_isa_ops *isa, tc_pool *pool, tc_dtype d, operand *o, int64_t batch, int64_t rows, int64_t cols, char **at) {
+static void widen(const tc_isa_ops *isa, tc_pool *pool, tc_dtype d, operand *o, char **at) {
     float *out = (float *)*at;
     if (!o->data) return;
-    if (!o->bs) batch = 1;
-    if (!o->rs) rows = 1;
-    if (!o->cs) cols = 1;
+    const int64_t batch = o->bs ? o->batch : 1, rows = o->rs ? o->rows : 1, cols = o->cs ? o->cols : 1; /* as stored: once where it broadcasts */
     const bool transposed = o->rs == 1 && o->cs != 1;
     tc_widen(isa, pool, d, o->data, (const int64_t[]){1, batch, transposed ? cols : rows, transposed ? rows : cols},
              (const int64_t[]){0, o->bs, transposed ? o->cs : o->rs, transposed ? o->rs : o->cs}, out);
-    *o = (operand){out, o->bs ? rows * cols : 0, !o->rs ? 0 : transposed ? 1 : cols, !o->cs ? 0 : transposed ? rows : 1};
+    o->data = out, o->bs = o->bs ? rows * cols : 0, o->rs = !o->rs ? 0 : transposed ? 1 : cols, o->cs = !o->cs ? 0 : transposed ? rows : 1;
     *at += (size_t)(batch * rows * cols) * 4;
 }
 
@@ -104,16 +103,16 @@ static tc_fp32 precision(const tc_kcall *c, const product *p) { return p->dtype 
 static tc_dtype factor_type(const tc_kcall *c, tc_fp32 mode) { return tc_rounded_type(mode, c->isa->gemm_bf16 != NULL); }
 /* Replaces an operand by its rounded copy (fp32_precision.h) at *at, which is advanced. k runs along the columns of the left operand, along the rows of the
  * right one. */
-static void round_factor(const tc_kcall *c, tc_fp32 mode, operand *o, int64_t batch, int64_t rows, int64_t cols, bool left, char **at) {
+static void round_factor(const tc_kcall *c, tc_fp32 mode, operand *o, bool left, char **at) {
     const int64_t parts = tc_rounded_parts(mode);
     const tc_dtype type = factor_type(c, mode);
     const bool transposed = o->rs == 1 && o->cs != 1; /* the copy keeps the order of memory */
-    tc_rounded_operand f = {o->data, o->bs ? batch : 1, rows, cols, o->bs, o->rs, o->cs, left, left != transposed};
-    if (transposed) f.rows = cols, f.cols = rows, f.rs = o->cs, f.cs = 1;
+    tc_rounded_operand f = {o->data, o->bs ? o->batch : 1, o->rows, o->cols, o->bs, o->rs, o->cs, left, left != transposed};
+    if (transposed) f.rows = o->cols, f.cols = o->rows, f.rs = o->cs, f.cs = 1;
     tc_round_operand(c->isa, c->pool, mode, type, &f, *at);
     const int64_t line = f.along ? parts * f.cols : f.cols;
-    *o = (operand){*at, o->bs ? parts * rows * cols : 0, transposed ? 1 : line, transposed ? line : 1};
-    *at += tc_pad64((size_t)(f.batch * parts * rows * cols) * tc_dtype_size(type));
+    o->data = *at, o->bs = o->bs ? parts * o->rows * o->cols : 0, o->rs = transposed ? 1 : line, o->cs = transposed ? line : 1;
+    *at += tc_pad64((size_t)(f.batch * parts * o->rows * o->cols) * tc_dtype_size(type));
 }
 static size_t factor_bytes(const tc_kcall *c, tc_fp32 mode, int64_t n) {
     return tc_pad64((size_t)(n * tc_rounded_parts(mode)) * tc_dtype_size(factor_type(c, mode)));
@@ -140,7 +139,6 @@ typedef struct {
     const tc_epilogue *epilogue;
     int64_t cols; /* window_cols */
 } windows;
-static void make_window(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
 static void run_windows(void *ctx, int64_t begin, int64_t end, int worker) {
     const windows *x = ctx;
     const product *p = x->p;
@@ -150,12 +148,13 @@ static void run_windows(void *ctx, int64_t begin, int64_t end, int worker) {
         char *buffer = x->scratch + window_bytes(x->c->isa, p, w) * (size_t)worker, *rest = buffer;
         operand b = p->b;
         b.data = (const char *)b.data + (i * b.bs + c0 * b.cs) * 2;
-        widen(x->c->isa, NULL, x->dtype, &b, 1, p->k, n, &rest);
+        b.batch = 1, b.cols = n;
+        widen(x->c->isa, NULL, x->dtype, &b, &rest);
         tc_gemm j;
         make_job(&(jobs){p, x->out}, i, &j);
         j.n = n, j.b = b.data, j.b_rs = b.rs, j.b_cs = b.cs, j.c = (float *)j.c + c0, j.epilogue = NULL;
         if (j.add) j.add = (const float *)j.add + c0 * j.add_cs;
-        tc_gemm_run(x->c->isa, NULL, buffer + tc_pad64((size_t)(p->k * n) * 4), 1, make_window, &j);
+        tc_gemm_run_one(x->c->isa, NULL, buffer + tc_pad64((size_t)(p->k * n) * 4), &j);
         x->epilogue->fn(x->epilogue->ctx, i * p->m, p->m, c0, n, worker);
     }
 }
@@ -213,15 +212,12 @@ static product read_args(const tc_kcall *c, int form) {
     int first = form == ADDMM || form == BADDBMM;
     const tc_tensor *a = tc_k_tensor(c, first), *b = tc_k_tensor(c, first + 1);
     product p = {.dtype = a->dtype, .batch = 1, .alpha = 1, .beta = 1, .ialpha = tc_scalar_int(1), .ibeta = tc_scalar_int(1)};
-    if (first) {
-        p.beta = tc_k_float(c, 3), p.alpha = tc_k_float(c, 4), p.ibeta = c->args[3].num, p.ialpha = c->args[4].num;
-        p.add = broadcast(tc_k_tensor(c, 0));
-        if (p.beta == 0) p.add.data = NULL;
-    }
+    if (first) { p.beta = tc_k_float(c, 3), p.alpha = tc_k_float(c, 4), p.ibeta = c->args[3].num, p.ialpha = c->args[4].num; }
     const int at = form == BMM || form == BADDBMM; /* of the rows */
     if (at) p.batch = a->size[0];
     p.m = a->size[at], p.k = a->size[at + 1], p.n = b->size[at + 1];
     p.a = matrix(a, at, at + 1), p.b = matrix(b, at, at + 1);
+    if (first && p.beta != 0) p.add = broadcast(tc_k_tensor(c, 0), p.batch, p.m, p.n);
     return p;
 }
 
@@ -255,14 +251,14 @@ static tc_status run_of(tc_kcall *c, int form) {
     tc_epilogue rounds = {tc_narrow_region, &round};
     p.epilogue = c->epilogue, p.packed = c->packed, p.packed_type = d, p.knob = c->knob, p.factor = d;
     if (mode) {
-        round_factor(c, mode, &p.a, p.batch, p.m, p.k, true, &scratch);
-        if (!c->packed) round_factor(c, mode, &p.b, p.batch, p.k, p.n, false, &scratch);
+        round_factor(c, mode, &p.a, true, &scratch);
+        if (!c->packed) round_factor(c, mode, &p.b, false, &scratch);
         p.k *= tc_rounded_parts(mode), p.factor = p.packed_type = factor_type(c, mode);
     } else if (work != d) {
-        widen(c->isa, c->pool, d, &p.a, p.batch, p.m, p.k, &scratch);
+        widen(c->isa, c->pool, d, &p.a, &scratch);
         const bool few = uses_windows(&p, c->packed);
-        if (!c->packed && !few) widen(c->isa, c->pool, d, &p.b, p.batch, p.k, p.n, &scratch);
-        widen(c->isa, c->pool, d, &p.add, p.batch, p.m, p.n, &scratch);
+        if (!c->packed && !few) widen(c->isa, c->pool, d, &p.b, &scratch);
+        widen(c->isa, c->pool, d, &p.add, &scratch);
         round.wide = js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
         p.dtype = p.factor = work;
         p.epilogue = &rounds;
@@ -302,8 +298,8 @@ static void pack_rounded(const tc_kcall *c, tc_fp32 mode, const product *p, char
         const int64_t n = p->n - c0 < nr ? p->n - c0 : nr;
         operand b = p->b;
         char *at = buffer;
-        b.data = (const float *)b.data + c0 * b.cs;
-        round_factor(c, mode, &b, 1, p->k, n, false, &at);
+        b.data = (const float *)b.data + c0 * b.cs, b.cols = n;
+        round_factor(c, mode, &b, false, &at);
         tc_gemm_pack(c->isa, c->pool, &(tc_gemm){.dtype = d, .n = n, .k = k, .b = b.data, .b_rs = b.rs, .b_cs = b.cs, .packed_type = d}, out);
     }
 }
@@ -375,7 +371,6 @@ const tc_kernel tc_k_int_mm = {"int_mm", TC_KF_EPILOGUE, run_int_mm, scratch_int
  *        GROUP_COLUMNS   the columns of mat2 [K, N];    self is [G, M, K]
  *        GROUP_INNER     k of self [M, K], mat2 [K, N]; the result is a matrix for each group
  *      What lies beyond the last group is 0. ---- */
-static void copy_job(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
 typedef enum { GROUP_ROWS, GROUP_COLUMNS, GROUP_INNER, GROUP_BATCH /* both 3-D, no offs */ } grouping;
 typedef struct {
     grouping form;
@@ -440,14 +435,14 @@ static size_t scratch_grouped(const tc_kcall *c, int threads) {
 static tc_status run_grouped(tc_kcall *c) {
     groups g = read_groups(c);
     product *p = &g.p;
-    const tc_tensor *offs = tc_k_given(c, 2) ? tc_k_tensor(c, 2) : NULL, *a = tc_k_tensor(c, 0), *b = tc_k_tensor(c, 1);
+    const tc_tensor *offs = tc_k_given(c, 2) ? tc_k_tensor(c, 2) : NULL;
     const int64_t all = tc_tensor_numel(&c->outs[0]);
     const tc_dtype d = p->dtype, work = work_type(c->isa, d);
     char *scratch = c->scratch, *out = tc_tensor_data(&c->outs[0]);
     if (offs) TC_TRY(check_groups(&g, offs));
     if (work != d) {
-        widen(c->isa, c->pool, d, &p->a, a->rank == 3 ? a->size[0] : 1, p->m, p->k, &scratch);
-        widen(c->isa, c->pool, d, &p->b, b->rank == 3 ? b->size[0] : 1, p->k, p->n, &scratch);
+        widen(c->isa, c->pool, d, &p->a, &scratch);
+        widen(c->isa, c->pool, d, &p->b, &scratch);
         out = scratch, scratch += 4 * (size_t)all;
     }
     p->dtype = work;
@@ -455,7 +450,7 @@ static tc_status run_grouped(tc_kcall *c) {
     for (int64_t i = 0, begin = 0, end = 0; i < g.groups; begin = end, i++) {
         if (offs) end = end_of_group(offs, i);
         tc_gemm j = group_job(&g, i, begin, end, out);
-        if (j.k) tc_gemm_run(c->isa, c->pool, scratch, 1, copy_job, &j);
+        if (j.k) tc_gemm_run_one(c->isa, c->pool, scratch, &j);
     }
     if (work != d) c->isa->cast[TC_F32][d](tc_tensor_data(&c->outs[0]), out, all);
     return NULL;

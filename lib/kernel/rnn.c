@@ -69,10 +69,9 @@ static layer read_layer(const tc_kcall *c, int states, int mode) {
 }
 
 /* ---- products ---- */
-static void copy_job(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
 static void product(const layer *l, tc_pool *pool, void *scratch, tc_gemm j) {
     j.dtype = l->factor, j.alpha = j.beta = 1, j.c_cs = 1;
-    tc_gemm_run(l->isa, pool, scratch, 1, copy_job, &j);
+    tc_gemm_run_one(l->isa, pool, scratch, &j);
 }
 static size_t packed_bytes(const layer *l, int64_t n, int64_t k) { return tc_pad64(l->gemm->pack_bytes(n, k)); }
 static void pack(const layer *l, tc_gemm j, char *at) {

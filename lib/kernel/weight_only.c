@@ -118,7 +118,6 @@ static void *take(char **at, size_t n) {
     *at += tc_pad64(n);
     return p;
 }
-static void one_job(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
 static tc_status run(tc_kcall *c, bool int4) {
     tc_gemm j = job_of(c, int4);
     const tc_tensor *a = tc_k_tensor(c, 0);
@@ -147,7 +146,7 @@ static tc_status run(tc_kcall *c, bool int4) {
         pack(c, &j, panels);
         j.packed = panels;
     }
-    tc_gemm_run(c->isa, c->pool, at, 1, one_job, &j);
+    tc_gemm_run_one(c->isa, c->pool, at, &j);
     return NULL;
 }
 
