@@ -257,7 +257,7 @@ const tc_kernel tc_k_bernoulli_t = {.name = "bernoulli", .flags = TC_KF_CONTIGUO
 /* ---- other distributions, from one float64 uniform or normal each ---- */
 static double d_exponential(tc_generator *g, double lambd, double b) {
     (void)b;
-    return -log1p(-tc_rng_uniform_f64(g)) / lambd;
+    return -1 / lambd * log1p(-tc_rng_uniform_f64(g));
 }
 static double d_cauchy(tc_generator *g, double median, double sigma) { return fma(sigma, tan(M_PI * (tc_rng_uniform_f64(g) - 0.5)), median); }
 static double d_log_normal(tc_generator *g, double mean, double std) { return exp(fma(tc_rng_normal(g), std, mean)); }
@@ -322,6 +322,23 @@ static uint64_t full_range(tc_dtype d) {
     }
 }
 
+/* The bounds of a range of numbers of type d as PyTorch draws them: where rounding to d takes from + 1 below from, or to - 1 up to `to`, the bound moves
+ * inwards by the distance of its neighbours. */
+static int64_t rounded(tc_dtype d, int64_t v) {
+    double held;
+    tc_scalar_store(d, &held, 0, tc_scalar_int(v));
+    return tc_scalar_to_int(tc_scalar_load(d, &held, 0));
+}
+static int64_t spacing(tc_dtype d, int64_t v) {
+    const int digits = d == TC_F64 ? 53 : d == TC_F32 ? 24 : d == TC_F16 ? 11 : 8, above = 63 - __builtin_clzll((uint64_t)llabs(v) | 1) - digits + 1;
+    return above > 0 ? INT64_C(1) << above : 1;
+}
+static void narrow_range(tc_dtype d, int64_t *from, int64_t *to) {
+    if (!tc_is_float(d) || *from == INT64_MAX || *to == INT64_MIN) return;
+    const int64_t low = rounded(d, *from + 1), high = rounded(d, *to - 1);
+    if (low < *from) *from = low + spacing(d, *from + 1);
+    if (high >= *to) *to = high - spacing(d, *to - 1);
+}
 static tc_status run_random(tc_kcall *c) {
     tc_tensor *t = &c->outs[0];
     int64_t n = tc_tensor_numel(t), from = 0;
@@ -336,6 +353,8 @@ static tc_status run_random(tc_kcall *c) {
             if (from >= to)
                 return tc_error(TC_CONTENT, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)from,
                                 (long long)to);
+            narrow_range(t->dtype, &from, &to);
+            if (from >= to) return tc_error(TC_CONTENT, "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype");
             range = (uint64_t)to - (uint64_t)from;
         } else {
             range = full_range(t->dtype) - (uint64_t)from; /* 0: all 64 bits */
@@ -343,7 +362,8 @@ static tc_status run_random(tc_kcall *c) {
     } else if (c->nargs >= 3) {
         int64_t to = tc_k_int(c, 1);
         if (to <= 0) return tc_error(TC_CONTENT, "random_ expects 'from' to be less than 'to', but got from=0 >= to=%lld", (long long)to);
-        range = (uint64_t)to;
+        narrow_range(t->dtype, &from, &to);
+        range = (uint64_t)to - (uint64_t)from;
     } else {
         range = full_range(t->dtype);
         spanned = true;

@@ -16,6 +16,27 @@ static tc_status shape_fill(tc_shape_ctx *c) { /* random numbers of the type of 
     tc_dims d = tc_dims_of(m);
     return tc_sh_out(c, 0, m->dtype, &d);
 }
+/* The bounds of a range must be representable in the type. */
+static tc_status check_bounds(const tc_shape_ctx *c, tc_dtype t, int low, int high) {
+    int64_t from = 0, to, lo = 0, hi = 1;
+    if (tc_is_complex(t)) return tc_sh_fail(c, "check_random_bounds handles only integral, floating-point and boolean types");
+    if (low >= 0 && !tc_sym_const_int(tc_sh_int(c, low), &from)) return NULL;
+    if (!tc_sym_const_int(tc_sh_int(c, high), &to) || from >= to) return NULL;
+    if (!tc_is_integral(t)) hi = tc_dtype_max(t) < 0x1p63 ? (int64_t)tc_dtype_max(t) : INT64_MAX, lo = -hi;
+    else if (t != TC_BOOL) tc_dtype_int_range(t, &lo, &hi);
+    if (from < lo || from > hi) return tc_sh_fail(c, "from is out of bounds for %s", tc_dtypes[t].torch);
+    if (to - 1 < lo || to - 1 > hi) return tc_sh_fail(c, "to - 1 is out of bounds for %s", tc_dtypes[t].torch);
+    return NULL;
+}
+static tc_status shape_random(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_dtype t = tc_sh_meta(c, 0)->dtype;
+    const int low = tc_op_param(c->op, "from"), high = tc_op_param(c->op, "to");
+    if (high >= 0 && tc_sh_given(c, high)) TC_TRY(check_bounds(c, t, low, high));
+    if (high < 0 && tc_is_integral(t) && !tc_dtypes[t].is_signed && t != TC_U8 && t != TC_BOOL)
+        return tc_sh_fail_as(c, "NotImplementedError", "\"random_kernel_cpu\" not implemented for '%s'", tc_dtypes[t].torch);
+    return shape_fill(c);
+}
 static tc_status shape_fill_float(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
@@ -35,7 +56,12 @@ static tc_status shape_randperm(tc_shape_ctx *c) {
     d.size[0] = tc_sh_int(c, 0);
     int64_t n;
     if (tc_sym_const_int(d.size[0], &n) && n < 0) return tc_sh_fail(c, "n must be non-negative, got %lld", (long long)n);
-    return tc_sh_out(c, 0, tc_sh_dtype(c, tc_op_param(c->op, "dtype"), TC_I64), &d);
+    const tc_dtype t = tc_sh_dtype(c, tc_op_param(c->op, "dtype"), TC_I64);
+    if (t == TC_BOOL || (tc_is_integral(t) && !tc_dtypes[t].is_signed && t != TC_U8))
+        return tc_sh_fail_as(c, "NotImplementedError", "\"randperm\" not implemented for '%s'", tc_dtypes[t].torch);
+    if (tc_sym_const_int(d.size[0], &n) && (!tc_scalar_fits(tc_scalar_int(n), t) || (t == TC_F16 && n > 2049)))
+        return tc_sh_fail(c, "n is too large for result tensor type: '%s'", tc_dtypes[t].torch);
+    return tc_sh_out(c, 0, t, &d);
 }
 static tc_status shape_multinomial(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -146,19 +172,6 @@ static tc_value *empty_of(tc_emit *e, const tc_node *n, layout *lay) {
     tc_node *made = tc_e_args(e, "aten::empty.memory_format", a, 2);
     return made ? made->outs[0] : NULL;
 }
-/* The bounds of a range must be representable in the type. */
-static tc_status check_bounds(const tc_shape_ctx *c, tc_dtype t) {
-    const int low = tc_op_param(c->op, "low"), high = tc_op_param(c->op, "high");
-    int64_t from = 0, to;
-    if (tc_is_complex(t)) return tc_sh_fail(c, "check_random_bounds handles only integral, floating-point and boolean types");
-    if (low >= 0 && !tc_sym_const_int(tc_sh_int(c, low), &from)) return NULL;
-    if (!tc_sym_const_int(tc_sh_int(c, high), &to) || from >= to || !tc_is_integral(t)) return NULL;
-    if (!tc_scalar_fits(tc_scalar_int(from), t) || (t == TC_BOOL && from < 0))
-        return tc_sh_fail(c, "from is out of bounds for %s", tc_dtypes[t].torch);
-    if (!tc_scalar_fits(tc_scalar_int(to - 1), t) || (t == TC_BOOL && to > 2))
-        return tc_sh_fail(c, "to - 1 is out of bounds for %s", tc_dtypes[t].torch);
-    return NULL;
-}
 static tc_status shape_sized(tc_shape_ctx *c) {
     tc_dims d;
     d.rank = tc_sh_ints(c, tc_op_param(c->op, "size"), d.size, TC_MAX_RANK);
@@ -168,13 +181,14 @@ static tc_status shape_sized(tc_shape_ctx *c) {
     }
     const bool ints = !strcmp(tc_op_schema(c->op)->name, "randint");
     const tc_dtype t = tc_sh_dtype(c, tc_op_param(c->op, "dtype"), ints ? TC_I64 : TC_F32);
-    if (ints) TC_TRY(check_bounds(c, t));
+    if (ints) TC_TRY(check_bounds(c, t, tc_op_param(c->op, "low"), tc_op_param(c->op, "high")));
     return tc_sh_out(c, 0, t, &d);
 }
 static tc_status shape_like(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     int f = tc_op_param(c->op, "memory_format");
-    if (tc_op_param(c->op, "high") >= 0) TC_TRY(check_bounds(c, tc_sh_dtype(c, tc_op_param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype)));
+    const int high = tc_op_param(c->op, "high");
+    if (high >= 0) TC_TRY(check_bounds(c, tc_sh_dtype(c, tc_op_param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype), tc_op_param(c->op, "low"), high));
     return tc_sh_out_by_format(c, f >= 0 && c->args[f].kind == TC_A_MEMFORMAT ? c->args[f].code : 4,
                                tc_sh_dtype(c, tc_op_param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype));
 }
@@ -194,6 +208,11 @@ static tc_status decompose_randint(tc_emit *e, const tc_node *n) {
     tc_arg from = low >= 0 ? n->args[low] : (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(tc_e_sym(e), 0)};
     layout lay;
     tc_emit_result(e, 0, in_place(e, tc_emit_call(e, "aten::random.from", "vaa", empty_of(e, n, &lay), &from, &n->args[high]), &lay));
+    return tc_e_done(e);
+}
+
+static tc_status decompose_randperm(tc_emit *e, const tc_node *n) {
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::randperm", "aaaaa", &n->args[0], &n->args[2], &n->args[3], &n->args[4], &n->args[5]));
     return tc_e_done(e);
 }
 
@@ -373,11 +392,11 @@ const tc_op tc_ops_random[] = {
     FILL("cauchy(Tensor self, float median=0., float sigma=1.", shape_fill_float, tc_k_cauchy, "cauchy(f32[37])", "median + sigma tan(pi (u - 1/2))"),
     FILL("log_normal(Tensor self, float mean=1., float std=2.", shape_fill_float, tc_k_log_normal, "log_normal(f32[37])", "exp of a normal draw"),
     FILL("geometric(Tensor self, float p", shape_fill, tc_k_geometric, "geometric(f32[37], 0.3)", "trials up to the first success"),
-    FILL("random.from(Tensor self, int from, int? to", shape_fill, tc_k_random, "random(i64[37], 3, 9)", "integers in [from, to)"),
-    FILL("random.to(Tensor self, int to", shape_fill, tc_k_random, "random(i64[37], 9)", "integers in [0, to)"),
+    FILL("random.from(Tensor self, int from, int? to", shape_random, tc_k_random, "random(i64[37], 3, 9)", "integers in [from, to)"),
+    FILL("random.to(Tensor self, int to", shape_random, tc_k_random, "random(i64[37], 9)", "integers in [0, to)"),
     {.schema = "aten::random(Tensor self, *, Generator? generator=None) -> Tensor",
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
-     .shape = shape_fill,
+     .shape = shape_random,
      .kernel = &tc_k_random,
      .otherwise = &fill_otherwise,
      .grad = grad_none,
@@ -405,6 +424,9 @@ const tc_op tc_ops_random[] = {
      .grad = grad_none,
      .samples = "randperm(37)",
      .doc = "a permutation of 0 .. n - 1"},
+    COMPOSED("randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
+             "pin_memory=None)",
+             shape_randperm, decompose_randperm, "randperm(37, generator=None)", "a permutation of 0 .. n - 1"),
     {.schema = "tc::multinomial_with_replacement(Tensor self, SymInt num_samples) -> Tensor",
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_multinomial,
@@ -452,6 +474,10 @@ const tc_op tc_ops_random[] = {
              "integers in [0, high)"),
     COMPOSED("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, " LIKE ")", shape_like, decompose_randint,
              "randint_like(f32[3,5], -3, 9)", "integers in [low, high)"),
+    COMPOSED("randint_like.generator(Tensor self, SymInt high, *, Generator? generator, " LIKE ")", shape_like, decompose_randint,
+             "randint_like(f32[3,5], 9, generator=None)", "integers in [0, high)"),
+    COMPOSED("randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, " LIKE ")", shape_like,
+             decompose_randint, "randint_like(f32[3,5], -3, 9, generator=None)", "integers in [low, high)"),
     NORMAL("normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None)", "normal(f32[37], 2.0)"),
     NORMAL("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None)", "normal(1.0, f32[37]:0.1..2)"),
     NORMAL("normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None)", "normal(f32[37], f32[37]:0.1..2)"),

@@ -20,3 +20,28 @@ for bad in (lambda: random.randrange(0), lambda: random.choice([]), lambda: rand
         bad()
     except (ValueError, IndexError) as e:
         print(type(e).__name__)
+
+
+import torch
+
+
+# Bounds that do not fit the type, types without a kernel, and ranges of 16-bit floats beyond the integers that these hold.
+def said(f):
+    try:
+        return f()
+    except Exception as e:
+        return type(e).__name__
+
+
+for t in (torch.uint8, torch.int8, torch.uint16, torch.bool):
+    print(t, said(lambda: torch.randint(-1, 2, (2,), dtype=t).shape), said(lambda: torch.zeros(2, dtype=t).random_(300).shape),
+          said(lambda: torch.zeros(2, dtype=t).random_(-1, 2).shape), said(lambda: torch.zeros(2, dtype=t).random_().shape),
+          said(lambda: torch.randperm(300, dtype=t).shape), said(lambda: torch.randperm(2, dtype=t).shape))
+for t, low, high in ((torch.bfloat16, -5, 300), (torch.bfloat16, -513, 1000), (torch.float16, 0, 4099), (torch.float32, 0, 2**24 + 3)):
+    torch.manual_seed(1)
+    print(torch.zeros(6, dtype=t).random_(low, high).tolist(), said(lambda: torch.zeros(1, dtype=t).random_(2**24, 2**24 + 1).shape))
+torch.manual_seed(2)
+print(torch.zeros(6, dtype=torch.float64).exponential_(0.7).tolist())
+g = torch.Generator().manual_seed(3)
+print(torch.randperm(7, generator=g, dtype=torch.int32).tolist(), torch.randint_like(torch.zeros(4), 9, generator=g).tolist(),
+      torch.randint_like(torch.zeros(4), 2, 9, generator=g).tolist())
