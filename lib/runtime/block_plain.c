@@ -136,7 +136,8 @@ bool plain_regions(const tc_block *b, void *const *data, const void *kernel_resu
     int result = p->result, more = p->more;
     if (more >= 0 && p->scale < 0 && data[more] == kernel_result) result = p->more, more = p->result;
     if (data[result] != kernel_result || data[p->store] != kernel_result) return false;
-    for (int k = 0; k < b->nbuffers; k++) /* nothing else may read memory that is overwritten */
+    if (more >= 0 && data[more] == kernel_result) return false; /* y + y: a kernel reads a residual before it stores the result */
+    for (int k = 0; k < b->nbuffers; k++)                       /* nothing else may read memory that is overwritten */
         if (k != result && k != p->store && data[k] == data[p->store]) return false;
     *out = (tc_epilogue_plain){.low = p->low, .high = p->high, .table = p->table < 0 ? NULL : b->tables->list.data[p->table].entries};
     if (p->scale >= 0) out->scale = data[p->scale], out->shift = data[p->shift];

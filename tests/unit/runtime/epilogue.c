@@ -72,6 +72,11 @@ static void bounded(fixture *f) { /* to numbers that no 16-bit type has */
     output(f->p, tc_emit_call(&f->e, "aten::hardtanh", "vff", h, -0.1, 0.7));
 }
 
+static void doubled(fixture *f) { /* a sum of the result and itself, bounded */
+    tc_value *h = linear(f);
+    output(f->p, op1(f, "aten::relu", op2(f, "aten::add.Tensor", h, h)));
+}
+
 static tc_program *build(void (*body)(fixture *), tc_dtype d) {
     fixture f = {.p = tc_program_create("t")};
     if (!f.p->graph) f.p->graph = tc_graph_create(f.p, NULL, "t");
@@ -150,7 +155,7 @@ static void test_bits(void **state) {
     } all[] = {
         {"gelu", gelu, 1},       {"residual", residual, 1},       {"compare", compare, 1}, {"both", both, 1},       {"two results", two_results, 1},
         {"gated", gated, 1},     {"two of them", two_of_them, 2}, {"batched", batched, 1}, {"chained", chained, 2}, {"moved up", moved_up, 1},
-        {"clamped", clamped, 1}, {"normed", normed, 1},           {"bounded", bounded, 1}};
+        {"clamped", clamped, 1}, {"normed", normed, 1},           {"bounded", bounded, 1}, {"doubled", doubled, 1}};
     static const tc_dtype types[] = {TC_F32, TC_F64, TC_BF16};
     (void)state;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
