@@ -21,7 +21,8 @@ static tc_status grad_cholesky_ex(tc_emit *e, const tc_node *n, tc_value *const 
     if (!gs[0] || !tc_emit_wants_grad(e, n, 0)) return tc_e_done(e);
     tc_value *l = upper ? tc_la_mH(e, n->outs[0]) : n->outs[0], *g = upper ? tc_la_mH(e, gs[0]) : gs[0], *lh = tc_la_mH(e, l);
     tc_value *phi = tc_la_tril(e, tc_la_mm(e, lh, g), 0);
-    phi = tc_e_muls(e, tc_e_add(e, phi, tc_la_mH(e, tc_la_tril(e, phi, -1))), 0.5);
+    if (e->graph->program->forward_mode) phi = tc_e_sub(e, phi, tc_e_muls(e, tc_la_diag(e, tc_la_diagonal(e, phi)), 0.5)); /* reads all of dA */
+    else phi = tc_e_muls(e, tc_e_add(e, phi, tc_la_mH(e, tc_la_tril(e, phi, -1))), 0.5);
     phi = tc_la_triangular(e, lh, phi, true, true, false);
     tc_e_give(e, n, 0, tc_la_triangular(e, l, phi, false, false, false));
     return tc_e_done(e);

@@ -232,7 +232,8 @@ static tc_status run_call(frame *f, call *c) {
         const tc_tensor *to = &b->t[c->id[0]], *from = &b->t[c->id[1]];
         if (c->copy[0].storage) { /* bind_view: the argument's sizes, in the result's memory */
             c->copy[0].storage = to->storage;
-            c->copy[0].offset = to->offset - b->delta[c->id[0]] / (int64_t)tc_dtype_size(to->dtype);
+            const int64_t at = to->offset * (int64_t)tc_dtype_size(to->dtype) - b->delta[c->id[0]]; /* in bytes: the result may be of another type */
+            c->copy[0].offset = at / (int64_t)tc_dtype_size(c->copy[0].dtype);
             to = &c->copy[0];
         }
         copy_tensor(e->isa, e->pool, to, from);

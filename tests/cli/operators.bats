@@ -644,6 +644,7 @@ class M(torch.nn.Module):
             close(slope(lambda v: v.logcumsumexp(0), [-30.0, 60.0], [6, 2]), T([4.9164e-26, 2])),
             close(slope(lambda v: v.logsumexp(0), [300.0 + 0j, 1.0], [2, 6]), T(2.0 + 0j)),
             slope(lambda v: v.view(0, 1).logsumexp(0), []).isnan().all(),
+            close(slope(torch.linalg.cholesky, [[4.0, 2.0], [2.0, 5.0]], [[1, 2], [3, -1]]), T([[0.25, 0], [1.375, -0.8125]])),
             close(slope(lambda v: v.maximum(v.detach() * torch.nan), [1.0, 2.0]), T([0.0, 0.0])),
             close(slope(lambda v: torch.zeros(3).scatter_reduce(0, at, v, "amax", include_self=False), [0.0, 0.0, 3.0], [1, 2, 3]), T([1.5, 3, 0])),
             slope(lambda v: v.atan2(v.detach()), 0.0).isnan(),
@@ -1186,6 +1187,10 @@ END
     run ! grep "differs" err
     tc-run m.pt2 --input x=3xf32=1,2,3 --output @y.npy
     [ "$(tail -c 20 y.npy | od -An -v -tf4 -w20 | xargs)" = "3 6 12 2 12" ]
+}
+
+@test "a view as complex numbers that had to be copied is where the copy is" {
+    holds 1x1x3x3xc64=1,2,3,4,5,6,7,8,9 "torch.equal(torch.view_as_real(F.conv2d(x, x[..., :2, :1]) * 2j), torch.tensor([[[[[0, 34.0], [0, 44], [0, 54]], [[0, 64], [0, 74], [0, 84]]]]]))"
 }
 
 @test "second gradients at a kink: of elu at 0, of a norm of zeros" {
