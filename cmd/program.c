@@ -141,6 +141,7 @@ tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content c
     if (!s) s = tc_external_write(c, from, &content, &a, &source, &weights);
     if (source.path) tc_vec_push(&all, source);
     content.extra = all.data, content.nextra = (int)all.len;
+    content.from = from;
     if (!s) s = tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o);
     if (!s) s = tc_archive_write(o, &content);
     if (!s && weights) s = tc_out_sync(o); /* write the weights only once the archive is safely on disk */

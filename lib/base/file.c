@@ -181,6 +181,7 @@ struct tc_out {
     uint64_t offset;
     size_t fill;
     bool close_fd;
+    tc_buf *memory; /* written to instead of fd; NULL: none */
     char buffer[OUT_BUFFER];
 };
 
@@ -335,10 +336,23 @@ tc_status tc_out_open(const char *path, tc_out **out_file) {
     return NULL;
 }
 
+tc_out *tc_out_memory(tc_buf *to) {
+    tc_out *o = tc_xmalloc(sizeof *o);
+    memset(o, 0, offsetof(tc_out, buffer));
+    o->memory = to;
+    return o;
+}
+
+static tc_status pass_on(tc_out *o, const void *p, size_t n) {
+    if (!o->memory) return tc_write_all(o->fd, p, n, o->name);
+    tc_buf_append(o->memory, p, n);
+    return NULL;
+}
+
 tc_status tc_out_flush(tc_out *o) {
     size_t n = o->fill;
     o->fill = 0;
-    return tc_write_all(o->fd, o->buffer, n, o->name);
+    return pass_on(o, o->buffer, n);
 }
 
 tc_status tc_out_sync(tc_out *o) {
@@ -350,7 +364,7 @@ tc_status tc_out_write(tc_out *o, const void *p, size_t n) {
     o->offset += n;
     if (n > OUT_BUFFER - o->fill) {
         TC_TRY(tc_out_flush(o));
-        if (n >= OUT_BUFFER) return tc_write_all(o->fd, p, n, o->name);
+        if (n >= OUT_BUFFER) return pass_on(o, p, n);
     }
     if (n) memcpy(o->buffer + o->fill, p, n);
     o->fill += n;

@@ -45,6 +45,7 @@ typedef struct tc_out tc_out;
 /* path "-" or NULL: stdout. Symbolic links are followed, so that the file they point to is replaced. Temporary files that killed writers of the same
  * file left are removed. */
 tc_status tc_out_open(const char *path, tc_out **out_file);
+tc_out *tc_out_memory(tc_buf *to);                          /* bytes are appended to a buffer, which is the caller's */
 tc_status tc_out_write(tc_out *o, const void *p, size_t n); /* buffered */
 tc_status tc_out_flush(tc_out *o);                          /* passes all bytes to the system, for pipes */
 tc_status tc_out_sync(tc_out *o);                           /* writes a file to the disk, so that tc_out_finish only has to rename it */

@@ -53,8 +53,9 @@ typedef struct {
     const tc_program *const *programs;
     int nprograms; /* named by tc_program.name; shared weights are written once */
     const tc_extra *extra;
-    int nextra;           /* user's texts, compiled code; the programs' source is added automatically */
-    bool without_weights; /* --store-weights=none and extern: write the config, not the bytes */
+    int nextra;             /* user's texts, compiled code; the programs' source is added automatically */
+    const tc_archive *from; /* where the programs come from: its example inputs are kept if they still fit; NULL: there are none */
+    bool without_weights;   /* --store-weights=none and extern: write the config, not the bytes */
 } tc_archive_content;
 /* Writes functional programs in a form that torch.export.load accepts. TC_UNSUPPORTED names what PyTorch cannot represent. */
 tc_status tc_archive_write(tc_out *o, const tc_archive_content *content);

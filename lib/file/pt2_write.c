@@ -181,9 +181,10 @@ static tc_status add_programs(tc_zip_writer *z, const tc_archive_content *c, uin
         *io_hash = tc_hash(json.data, json.len, *io_hash);
     }
     for (int p = 0; p < c->nprograms && !st; p++) { /* PyTorch wants the entry; empty means no example inputs */
-        path.len = 0;
+        json.len = path.len = 0;
+        if (c->from) st = tc_pt2_write_examples(c->from, c->programs[p], &json);
         tc_buf_printf(&path, "data/sample_inputs/%s.pt", c->programs[p]->name);
-        st = add(z, path.data, "", 0);
+        if (!st) st = add(z, path.data, json.data, json.len);
     }
     for (int p = 0; p < c->nprograms && !st; p++) {
         json.len = path.len = 0;

@@ -490,3 +490,24 @@ PY
     run ! grep -aq '"name": "max"' m.pt2 # torch.export.load() would call the tuple max_1, as the other is called
     grep -aq 'torch.ops.aten.max.dim.*"name": "max_1".*torch.ops.aten.max.other.*"name": "max_1_1"' m.pt2
 }
+
+entry() { # FILE PATH: the bytes of a stored entry below the root of an archive
+    ENTRY=$2 perl -0777 -ne 'while (/PK\x01\x02.{16}(.{4}).{4}(..).{12}(.{4})/sg) {
+        my ($size, $n, $at) = (unpack("V", $1), unpack("v", $2), unpack("V", $3));
+        next if substr($_, pos, $n) !~ m{^[^/]+/\Q$ENV{ENTRY}\E$};
+        print substr($_, $at + 30 + unpack("v", substr($_, $at + 26, 2)) + unpack("v", substr($_, $at + 28, 2)), $size)}' "$1"
+}
+
+@test "example inputs of an archive are kept as long as they are inputs of the program, as data" {
+    local examples=data/sample_inputs/model.pt
+    for p in pytree names while_loop; do
+        entry "$TC_ROOT/tests/oracle/pt2/$p.pt2" $examples >theirs.pt
+        tc-export "$TC_ROOT/tests/oracle/pt2/$p.pt2" -o a.pt2
+        entry a.pt2 $examples >ours.pt
+        tc-ckpt diff theirs.pt ours.pt
+        tc-compile a.pt2 -o b.pt2
+        entry b.pt2 $examples | cmp ours.pt
+    done
+    tc-export "$TC_ROOT/tests/oracle/pt2/mlp.pt2" --jvp -o more.pt2 # has further inputs
+    [ -z "$(entry more.pt2 data/sample_inputs/jvp.pt)" ]
+}
