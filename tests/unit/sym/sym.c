@@ -259,7 +259,9 @@ static tc_sym build(const tc_sym *vars, int64_t val[4][4], int depth, int64_t ou
     }
     int64_t x[4], y[4];
     tc_sym a = build(vars, val, depth - 1, x, ok), b = build(vars, val, depth - 1, y, ok);
-    tc_symop op = (tc_symop[]){TC_S_ADD, TC_S_ADD, TC_S_MUL, TC_S_MUL, TC_S_FLOORDIV, TC_S_MOD, TC_S_MIN, TC_S_MAX, TC_S_ADD}[rnd() % 9];
+    static const tc_symop ops[] = {TC_S_ADD, TC_S_ADD, TC_S_ADD, TC_S_MUL,      TC_S_MUL,     TC_S_FLOORDIV, TC_S_MOD,
+                                   TC_S_MIN, TC_S_MAX, TC_S_ABS, TC_S_AND_BITS, TC_S_OR_BITS, TC_S_XOR_BITS};
+    tc_symop op = ops[rnd() % (sizeof ops / sizeof *ops)];
     int64_t cb;
     if ((op == TC_S_FLOORDIV || op == TC_S_MOD) && (!tc_sym_const_int(b, &cb) || cb == 0)) {
         if (rnd() % 2) {
@@ -278,10 +280,13 @@ static tc_sym build(const tc_sym *vars, int64_t val[4][4], int depth, int64_t ou
                  : op == TC_S_FLOORDIV ? fdiv(x[k], y[k])
                  : op == TC_S_MOD      ? x[k] - y[k] * fdiv(x[k], y[k])
                  : op == TC_S_MIN      ? (x[k] < y[k] ? x[k] : y[k])
-                 : x[k] > y[k]         ? x[k]
-                                       : y[k];
+                 : op == TC_S_MAX      ? (x[k] > y[k] ? x[k] : y[k])
+                 : op == TC_S_ABS      ? llabs(x[k])
+                 : op == TC_S_AND_BITS ? (x[k] & y[k])
+                 : op == TC_S_OR_BITS  ? (x[k] | y[k])
+                                       : (x[k] ^ y[k]);
     }
-    return tc_sym_op(ctx, op, a, b, NULL);
+    return tc_sym_op(ctx, op, a, op == TC_S_ABS ? NULL : b, NULL);
 }
 
 /* Four symbols with ranges, and four values of each in them. */

@@ -60,6 +60,17 @@ static void test_views_stay_inside(void **state) {
         assert_int_equal(tc_status_code(st), TC_CONTENT);
         tc_status_free(st);
     }
+    assert_null(tc_tensor_view(s, TC_F32, 2, (int64_t[]){2, 3}, (int64_t[]){5, 2}, 0, &t)); /* the last element is the tenth of the ten */
+    assert_int_equal(tc_tensor_span(&t), 40);
+    tc_tensor_deinit(&t);
+    int64_t ones[TC_MAX_RANK + 1];
+    for (int d = 0; d <= TC_MAX_RANK; d++) ones[d] = 1;
+    for (int rank = TC_MAX_RANK; rank <= TC_MAX_RANK + 1; rank++) {
+        tc_status many = tc_tensor_empty(TC_U8, rank, ones, &t);
+        assert_int_equal(tc_status_code(many), rank > TC_MAX_RANK ? TC_UNSUPPORTED : 0);
+        if (many) tc_status_free(many);
+        else tc_tensor_deinit(&t);
+    }
     int64_t huge[] = {0, INT64_MAX / 2, 5}, stride[3]; /* no elements, and strides that no number holds */
     tc_contiguous_strides(3, huge, stride);
     tc_status st = tc_tensor_view(s, TC_F32, 3, huge, stride, 0, &t);
