@@ -15,13 +15,11 @@ static tc_lv num(tc_lower *l, double v) { return tc_l_f(l, rtype(l), v); }
 static tc_lv cmp(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b) { return tc_l_op2(l, op, a, b); }
 static tc_lv f1(tc_lower *l, tc_scalar_op op, tc_lv a) { return tc_l_op1(l, op, a); }
 static tc_lv clampf(tc_lower *l, tc_lv x, tc_lv lo, tc_lv hi) { return tc_l_op2(l, TC_X_MIN, tc_l_op2(l, TC_X_MAX, x, lo), hi); }
-static tc_lv zero(tc_lower *l) { return tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), rtype(l)); }
+static tc_lv zero(tc_lower *l) { return tc_l_cast(l, tc_l_int(l, 0), rtype(l)); }
 
 /* ---- forward ---- */
 static tc_status lower_relu(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_MAX, tc_l_in(l, 0), zero(l))); }
-static tc_status lower_relu6(tc_lower *l) {
-    return tc_l_out(l, 0, clampf(l, tc_l_in(l, 0), zero(l), tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(6)), rtype(l))));
-}
+static tc_status lower_relu6(tc_lower *l) { return tc_l_out(l, 0, clampf(l, tc_l_in(l, 0), zero(l), tc_l_cast(l, tc_l_int(l, 6), rtype(l)))); }
 static tc_status lower_hardtanh(tc_lower *l) { /* a lower bound below the range of an unsigned type becomes 0 */
     tc_kind k;
     const tc_arg *low = &l->node->args[1];

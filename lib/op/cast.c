@@ -103,7 +103,7 @@ static tc_status shape_assert_async(tc_shape_ctx *c) { return tc_sh_need_tensor(
 /* ---- lowering ---- */
 static tc_status lower_copy_of_self(tc_lower *l) { return tc_l_out(l, 0, tc_l_in(l, 0)); }
 static tc_status lower_source(tc_lower *l) { return tc_l_out(l, 0, tc_l_in(l, 1)); }
-static tc_status lower_zero(tc_lower *l) { return tc_l_out(l, 0, tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), tc_l_type(l, 0))); }
+static tc_status lower_zero(tc_lower *l) { return tc_l_out(l, 0, tc_l_cast(l, tc_l_int(l, 0), tc_l_type(l, 0))); }
 
 /* ---- kernels ---- */
 static tc_status run_assert_async(tc_kcall *k) {

@@ -175,9 +175,8 @@ static tc_status shape_tri_indices(tc_shape_ctx *c) {
 }
 
 /* ---- lowering ---- */
-static tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
-static tc_status lower_zeros(tc_lower *l) { return tc_l_out(l, 0, tc_l_cast(l, integer(l, 0), tc_l_type(l, 0))); }
-static tc_status lower_ones(tc_lower *l) { return tc_l_out(l, 0, tc_l_cast(l, integer(l, 1), tc_l_type(l, 0))); }
+static tc_status lower_zeros(tc_lower *l) { return tc_l_out(l, 0, tc_l_cast(l, tc_l_int(l, 0), tc_l_type(l, 0))); }
+static tc_status lower_ones(tc_lower *l) { return tc_l_out(l, 0, tc_l_cast(l, tc_l_int(l, 1), tc_l_type(l, 0))); }
 static tc_status lower_full(tc_lower *l) { return tc_l_out(l, 0, tc_l_in(l, 1)); }
 static tc_status lower_new_full(tc_lower *l) { return tc_l_out(l, 0, tc_l_in(l, 2)); }
 static tc_status lower_scalar(tc_lower *l) { return tc_l_out(l, 0, tc_l_in(l, 0)); }
@@ -207,7 +206,7 @@ static tc_lv linspace(tc_lower *l, tc_dtype d) {
     tc_lv x = tc_l_where(l, tc_l_op2(l, TC_X_LT, i, tc_l_host(l, TC_I64, half)), up, down);
     int64_t known;
     if (tc_sym_const_int(n, &known)) return x;
-    return tc_l_where(l, tc_l_op2(l, TC_X_EQ, tc_l_host(l, TC_I64, n), integer(l, 1)), start, x);
+    return tc_l_where(l, tc_l_op2(l, TC_X_EQ, tc_l_host(l, TC_I64, n), tc_l_int(l, 1)), start, x);
 }
 static tc_dtype linspace_type(const tc_lower *l) { return tc_is_float(l->node->outs[0]->meta.dtype) ? tc_l_type(l, 0) : TC_F64; }
 static tc_status lower_linspace(tc_lower *l) { return tc_l_out(l, 0, linspace(l, linspace_type(l))); }
@@ -335,24 +334,18 @@ static tc_status decompose_kaiser(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* ---- gradients ---- */
-static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    (void)gs, (void)n;
-    return tc_e_done(e);
-}
-
 #define OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 #define LIKE OPTIONS ", MemoryFormat? memory_format=None"
-#define MADE(SCHEMA, like, shape_, lower_, sample, text)                                                                            \
-    {                                                                                                                               \
-        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF | like, .shape = shape_, .lower = lower_, .grad = grad_none, \
-        .samples = sample, .doc = text                                                                                              \
+#define MADE(SCHEMA, like, shape_, lower_, sample, text)                                                                               \
+    {                                                                                                                                  \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF | like, .shape = shape_, .lower = lower_, .grad = tc_grad_none, \
+        .samples = sample, .doc = text                                                                                                 \
     }
 #define ROW(SCHEMA, shape_, lower_, sample, text) MADE(SCHEMA, TC_OP_LIKE, shape_, lower_, sample, text)
 #define ENDS(SCHEMA, shape_, lower_, sample, text)                                                                                     \
     {                                                                                                                                  \
         .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .complex = complex_linspace, \
-        .grad = grad_none, .samples = sample, .doc = text                                                                              \
+        .grad = tc_grad_none, .samples = sample, .doc = text                                                                           \
     }
 #define COMPOSED(SCHEMA, decompose_, sample, text)                                                                                                \
     {                                                                                                                                             \

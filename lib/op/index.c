@@ -12,7 +12,6 @@
 #include "op/shape.h"
 
 static bool is_mask(const tc_value *v) { return v && (v->meta.dtype == TC_BOOL || v->meta.dtype == TC_U8); }
-static tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
 
 /* ---- index ---- */
 typedef struct {
@@ -92,7 +91,7 @@ static tc_status shape_index(tc_shape_ctx *c) {
 }
 /* Negative indices count from the end. */
 static tc_lv wrapped(tc_lower *l, tc_lv i, tc_sym size) {
-    return tc_l_where(l, tc_l_op2(l, TC_X_LT, i, integer(l, 0)), tc_l_add(l, i, tc_l_host(l, TC_I64, size)), i);
+    return tc_l_where(l, tc_l_op2(l, TC_X_LT, i, tc_l_int(l, 0)), tc_l_add(l, i, tc_l_host(l, TC_I64, size)), i);
 }
 static tc_status lower_index(tc_lower *l) {
     const tc_node *n = l->node;

@@ -59,7 +59,7 @@ static tc_status lower_nll_forward(tc_lower *l) {
     }
     tc_lv target = tc_l_cast(l, tc_l_load(l, t, at, NULL, TC_LV_NONE), TC_I64);
     tc_lv valid = tc_l_op2(l, TC_X_NE, target, tc_l_host(l, TC_I64, tc_arg_sym(n, 4)));
-    tc_lv safe = tc_l_where(l, valid, target, tc_l_const(l, TC_I64, tc_scalar_int(0)));
+    tc_lv safe = tc_l_where(l, valid, target, tc_l_int(l, 0));
     for (int k = 0, j = 0; k < x->meta.rank; k++) {
         gather[k] = k == cls ? safe : TC_LV_NONE;
         xat[k] = k == cls ? zero : at[j++];

@@ -272,3 +272,7 @@ tc_status tc_lower_node(tc_program *p, const tc_node *node, tc_loop **out_loop) 
     *out_loop = l.loop;
     return NULL;
 }
+
+tc_lv tc_l_int(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
+tc_lv tc_l_zero(tc_lower *l, tc_dtype d) { return tc_l_cast(l, tc_l_int(l, 0), d); }
+tc_lv tc_l_both(tc_lower *l, tc_lv a, tc_lv b) { return a == TC_LV_NONE ? b : b == TC_LV_NONE ? a : tc_l_op2(l, TC_X_AND, a, b); }

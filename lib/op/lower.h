@@ -34,6 +34,9 @@ tc_affine tc_l_affine(tc_lower *l, tc_sym base, int axis, tc_sym coef); /* base 
 int tc_l_new_axis(tc_lower *l, tc_sym extent);                          /* for reductions */
 tc_lv tc_l_index(tc_lower *l, tc_affine a);                             /* as an i64 value */
 tc_lv tc_l_const(tc_lower *l, tc_dtype d, tc_scalar v);
+tc_lv tc_l_int(tc_lower *l, int64_t v);         /* the constant v, an int64 */
+tc_lv tc_l_zero(tc_lower *l, tc_dtype d);       /* 0 in type d */
+tc_lv tc_l_both(tc_lower *l, tc_lv a, tc_lv b); /* a and b; TC_LV_NONE is a condition that always holds */
 tc_lv tc_l_f(tc_lower *l, tc_dtype d, double v);
 tc_lv tc_l_host(tc_lower *l, tc_dtype d, tc_sym number);
 tc_lv tc_l_cast(tc_lower *l, tc_lv v, tc_dtype d);

@@ -63,7 +63,8 @@ static tc_status lower_constant_pad(tc_lower *l) {
         }
         index[d] = tc_l_affine(l, tc_sym_neg(s, pad->syms[2 * k]), d, sint(l, 1));
         tc_lv i = tc_l_index(l, index[d]);
-        inside = both(l, inside, both(l, tc_l_op2(l, TC_X_GE, i, integer(l, 0)), tc_l_op2(l, TC_X_LT, i, tc_l_host(l, TC_I64, m->size[d]))));
+        inside =
+            tc_l_both(l, inside, tc_l_both(l, tc_l_op2(l, TC_X_GE, i, tc_l_int(l, 0)), tc_l_op2(l, TC_X_LT, i, tc_l_host(l, TC_I64, m->size[d]))));
     }
     tc_lv v = tc_l_load(l, tc_arg_value(n, 0), index, NULL, inside);
     return tc_l_out(l, 0, inside == TC_LV_NONE ? v : tc_l_where(l, inside, v, tc_l_in(l, 2)));
@@ -121,7 +122,7 @@ static tc_status lower_border_pad(tc_lower *l) {
         index[d] = at(l, m, d, d);
         if (k >= pad->n / 2) continue;
         tc_lv j = tc_l_index(l, tc_l_affine(l, tc_sym_neg(s, pad->syms[2 * k]), d, sint(l, 1))), size = tc_l_host(l, TC_I64, m->size[d]),
-              last = tc_l_sub(l, size, integer(l, 1));
+              last = tc_l_sub(l, size, tc_l_int(l, 1));
         if (wraps(n->op)) {
             tc_sym lo, w = window(s, m->size[d], pad->syms[2 * k], pad->syms[2 * k + 1], &lo);
             j = tc_l_sub(l, j, tc_l_host(l, TC_I64, lo));
@@ -130,7 +131,7 @@ static tc_status lower_border_pad(tc_lower *l) {
             j = tc_l_op1(l, TC_X_ABS, j);
             j = tc_l_sub(l, last, tc_l_op1(l, TC_X_ABS, tc_l_sub(l, last, j)));
         } else {
-            j = tc_l_op2(l, TC_X_MIN, tc_l_op2(l, TC_X_MAX, j, integer(l, 0)), last);
+            j = tc_l_op2(l, TC_X_MIN, tc_l_op2(l, TC_X_MAX, j, tc_l_int(l, 0)), last);
         }
         gather[d] = j;
         index[d] = tc_l_affine(l, NULL, -1, NULL);

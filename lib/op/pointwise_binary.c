@@ -24,9 +24,7 @@ static tc_lv factor(tc_lower *l, int arg) {
     const tc_arg *a = &l->node->args[arg];
     return a->kind == TC_A_VALUE && a->value->kind == TC_V_TENSOR && a->value->meta.rank ? operand(l, arg) : tc_l_in(l, arg);
 }
-static tc_dtype rtype(const tc_lower *l) { return tc_dtype_compute(l->node->outs[0]->meta.dtype); }
-static tc_lv zero_of(tc_lower *l, tc_dtype d) { return tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), d); }
-static tc_lv truth(tc_lower *l, int arg, tc_dtype d) { return tc_l_op2(l, TC_X_NE, tc_l_in_as(l, arg, d), zero_of(l, d)); }
+static tc_lv truth(tc_lower *l, int arg, tc_dtype d) { return tc_l_op2(l, TC_X_NE, tc_l_in_as(l, arg, d), tc_l_zero(l, d)); }
 
 #define BINARY(name, OP) \
     static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, operand(l, 0), operand(l, 1))); }
@@ -46,7 +44,7 @@ BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD)
 }
 /* nextafter in 16 bits by rounding: adding 0.6 units in the last place gives the neighbour, as does 0.3 below a power of two. */
 static tc_status lower_nextafter(tc_lower *l) {
-    const tc_dtype own = l->node->outs[0]->meta.dtype, d = rtype(l);
+    const tc_dtype own = l->node->outs[0]->meta.dtype, d = tc_l_type(l, 0);
     tc_lv a = operand(l, 0), b = operand(l, 1);
     if (own == d) return tc_l_out(l, 0, tc_l_op2(l, TC_X_NEXTAFTER, a, b));
     const double unit = own == TC_F16 ? 0x1p-10 : 0x1p-7, least = own == TC_F16 ? 0x1p-24 : 0x1p-133;
@@ -61,10 +59,10 @@ static tc_status lower_div(tc_lower *l) { return tc_l_out(l, 0, tc_l_div(l, fact
 
 /* Integers have no NaN. */
 static tc_status lower_fmax(tc_lower *l) {
-    return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MAX : TC_X_FMAX, tc_l_in(l, 0), tc_l_in(l, 1)));
+    return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(tc_l_type(l, 0)) ? TC_X_MAX : TC_X_FMAX, tc_l_in(l, 0), tc_l_in(l, 1)));
 }
 static tc_status lower_fmin(tc_lower *l) {
-    return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MIN : TC_X_FMIN, tc_l_in(l, 0), tc_l_in(l, 1)));
+    return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(tc_l_type(l, 0)) ? TC_X_MIN : TC_X_FMIN, tc_l_in(l, 0), tc_l_in(l, 1)));
 }
 
 #define COMPARE(name, OP)                                                                                  \
@@ -84,7 +82,7 @@ COMPARE(ge, GE)
 static tc_lv scaled_sum(tc_lower *l, tc_lv a, tc_lv b, tc_scalar_op plain, int alpha) {
     if (is_number(l->node, alpha, 1)) return tc_l_op2(l, plain, a, b);
     tc_lv s = operand(l, alpha);
-    if (tc_is_integral(rtype(l))) return tc_l_op2(l, plain, a, tc_l_mul(l, s, b));
+    if (tc_is_integral(tc_l_type(l, 0))) return tc_l_op2(l, plain, a, tc_l_mul(l, s, b));
     if (plain == TC_X_SUB) s = tc_l_op1(l, TC_X_NEG, s);
     return tc_l_op3(l, TC_X_FMA, b, s, a);
 }
@@ -103,14 +101,14 @@ static tc_lv int_power(tc_lower *l, tc_lv x, int64_t e, tc_dtype d) {
     tc_lv r = TC_LV_NONE;
     for (; e; e >>= 1, x = e ? tc_l_mul(l, x, x) : x)
         if (e & 1) r = r == TC_LV_NONE ? x : tc_l_mul(l, r, x);
-    return r == TC_LV_NONE ? tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(1)), d) : r;
+    return r == TC_LV_NONE ? tc_l_cast(l, tc_l_int(l, 1), d) : r;
 }
 static tc_status lower_pow(tc_lower *l) {
-    tc_dtype d = rtype(l);
+    tc_dtype d = tc_l_type(l, 0);
     tc_lv x = operand(l, 0);
     if (d == TC_BOOL) return tc_l_out(l, 0, tc_l_op2(l, TC_X_OR, x, tc_l_op1(l, TC_X_NOT, tc_l_in(l, 1))));
     const tc_node *n = l->node;
-    if (is_number(n, 0, 1)) return tc_l_out(l, 0, tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(1)), d));
+    if (is_number(n, 0, 1)) return tc_l_out(l, 0, tc_l_cast(l, tc_l_int(l, 1), d));
     if (tc_is_integral(d)) {
         const tc_arg *a = &n->args[1];
         double e = a->kind == TC_A_SCALAR && !a->is_sym ? tc_scalar_to_double(a->scalar) : -1;
@@ -132,8 +130,8 @@ static tc_status lower_pow(tc_lower *l) {
 
 /* |a / gcd b|, 0 where either is 0; types narrower than C's int wrap at the end, as in C */
 static tc_status lower_lcm(tc_lower *l) {
-    const tc_dtype d = tc_dtype_size(rtype(l)) < 4 ? TC_I32 : rtype(l);
-    tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), zero = zero_of(l, d), g = tc_l_cast(l, tc_l_op2(l, TC_X_GCD, a, b), d);
+    const tc_dtype d = tc_dtype_size(tc_l_type(l, 0)) < 4 ? TC_I32 : tc_l_type(l, 0);
+    tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), zero = tc_l_zero(l, d), g = tc_l_cast(l, tc_l_op2(l, TC_X_GCD, a, b), d);
     a = tc_l_cast(l, a, d), b = tc_l_cast(l, b, d);
     tc_lv r = tc_l_op1(l, TC_X_ABS, tc_l_mul(l, tc_l_op2(l, TC_X_DIV_TRUNC, a, g), b));
     return tc_l_out(l, 0, tc_l_where(l, tc_l_op2(l, TC_X_EQ, g, zero), zero, r));
@@ -141,7 +139,7 @@ static tc_status lower_lcm(tc_lower *l) {
 
 /* x + log(1 + exp(y - x)), x being the operand with the larger real part. If both are infinite with equal real parts: x, or log(e^x + e^y) */
 static tc_status complex_logaddexp(tc_lower *l) {
-    tc_dtype real = tc_dtype_real(rtype(l));
+    tc_dtype real = tc_dtype_real(tc_l_type(l, 0));
     tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), ra = tc_l_op1(l, TC_X_REAL, a), rb = tc_l_op1(l, TC_X_REAL, b);
     tc_lv less = tc_l_op2(l, TC_X_LT, ra, rb), x = tc_l_where(l, less, b, a), y = tc_l_where(l, less, a, b);
     tc_lv r = tc_l_add(l, x, tc_l_op1(l, TC_X_LOG1P, tc_l_op1(l, TC_X_EXP, tc_l_sub(l, y, x))));
@@ -152,16 +150,16 @@ static tc_status complex_logaddexp(tc_lower *l) {
 }
 static tc_status lower_logaddexp(tc_lower *l) {
     bool two = tc_op_schema(l->node->op)->name[9] == '2';
-    if (tc_is_complex(rtype(l))) return complex_logaddexp(l);
+    if (tc_is_complex(tc_l_type(l, 0))) return complex_logaddexp(l);
     tc_lv a = operand(l, 0), b = operand(l, 1), m = tc_l_op2(l, TC_X_MAX, a, b);
     tc_lv t = tc_l_op1(l, TC_X_NEG, tc_l_op1(l, TC_X_ABS, tc_l_sub(l, a, b)));
     tc_lv r = tc_l_op1(l, TC_X_LOG1P, tc_l_op1(l, two ? TC_X_EXP2 : TC_X_EXP, t));
-    if (two) r = tc_l_mul(l, r, tc_l_f(l, rtype(l), 1.44269504088896340736));
+    if (two) r = tc_l_mul(l, r, tc_l_f(l, tc_l_type(l, 0), 1.44269504088896340736));
     tc_lv same = tc_l_op2(l, TC_X_AND, tc_l_op1(l, TC_X_ISINF, a), tc_l_op2(l, TC_X_EQ, a, b));
     return tc_l_out(l, 0, tc_l_where(l, same, a, tc_l_add(l, m, r)));
 }
 static tc_status xlog(tc_lower *l, tc_scalar_op log) {
-    tc_dtype d = rtype(l);
+    tc_dtype d = tc_l_type(l, 0);
     tc_lv x = operand(l, 0), y = operand(l, 1), zero = tc_l_f(l, d, 0);
     tc_lv r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, zero), zero, tc_l_mul(l, x, tc_l_round(l, tc_l_op1(l, log, y), l->node->outs[0]->meta.dtype)));
     return tc_l_out(l, 0, tc_l_where(l, tc_l_op1(l, TC_X_ISNAN, y), y, r));
@@ -169,8 +167,8 @@ static tc_status xlog(tc_lower *l, tc_scalar_op log) {
 static tc_status lower_xlogy(tc_lower *l) { return xlog(l, TC_X_LOG); }
 static tc_status lower_xlog1py(tc_lower *l) { return xlog(l, TC_X_LOG1P); }
 static tc_status lower_heaviside(tc_lower *l) {
-    tc_dtype d = rtype(l);
-    tc_lv x = tc_l_in(l, 0), zero = zero_of(l, d);
+    tc_dtype d = tc_l_type(l, 0);
+    tc_lv x = tc_l_in(l, 0), zero = tc_l_zero(l, d);
     tc_lv step = tc_l_cast(l, tc_l_op2(l, TC_X_GT, x, zero), d);
     return tc_l_out(l, 0, tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, zero), tc_l_in(l, 1), step));
 }

@@ -5,13 +5,11 @@
 #include "op/shape.h"
 
 /* ---- lowering ---- */
-static tc_lv zero_of(tc_lower *l, tc_dtype d) { return tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), d); }
-static tc_dtype rtype(const tc_lower *l) { return tc_dtype_compute(l->node->outs[0]->meta.dtype); }
 
 static tc_status lower_where(tc_lower *l) {
     const tc_dtype t = tc_arg_meta(l->node, 0)->dtype;
     tc_lv c = tc_l_in_as(l, 0, TC_DTYPE_NONE);
-    if (t != TC_BOOL) c = tc_l_op2(l, TC_X_NE, c, zero_of(l, tc_dtype_compute(t)));
+    if (t != TC_BOOL) c = tc_l_op2(l, TC_X_NE, c, tc_l_zero(l, tc_dtype_compute(t)));
     return tc_l_out(l, 0, tc_l_where(l, c, tc_l_in(l, 1), tc_l_in(l, 2)));
 }
 /* Is a bound of integers below (-1) or above (1) the range of their type? */
@@ -34,7 +32,7 @@ static tc_status lower_clamp_min(tc_lower *l) { return clamp(l, 1, 0); }
 static tc_status lower_clamp_max(tc_lower *l) { return clamp(l, 0, 1); }
 /* from the nearer end: a + w (b - a), or b - (1 - w)(b - a) */
 static tc_status lower_lerp(tc_lower *l) {
-    tc_dtype d = rtype(l);
+    tc_dtype d = tc_l_type(l, 0);
     tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), w = tc_l_in(l, 2), diff = tc_l_sub(l, b, a);
     tc_lv small = tc_l_op2(l, TC_X_LT, tc_l_op1(l, TC_X_ABS, w), tc_l_f(l, tc_dtype_real(d), 0.5));
     tc_lv coef = tc_l_where(l, small, w, tc_l_sub(l, w, tc_l_f(l, d, 1)));
@@ -42,7 +40,7 @@ static tc_status lower_lerp(tc_lower *l) {
 }
 static tc_status lower_addcmul(tc_lower *l) { /* self + (value t1) t2, with one rounding of the second product and the sum, as in PyTorch */
     tc_lv self = tc_l_in(l, 0), t1 = tc_l_in(l, 1), t2 = tc_l_in(l, 2);
-    const tc_dtype d = rtype(l);
+    const tc_dtype d = tc_l_type(l, 0);
     if (!is_number(l->node, 3, 1)) t1 = tc_l_mul(l, tc_l_in(l, 3), t1);
     return tc_l_out(l, 0, tc_is_integral(d) || tc_is_complex(d) ? tc_l_add(l, self, tc_l_mul(l, t1, t2)) : tc_l_op3(l, TC_X_FMA, t1, t2, self));
 }

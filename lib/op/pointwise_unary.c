@@ -22,9 +22,11 @@ UNARY(log1p, LOG1P)
 UNARY(sqrt, SQRT)
 UNARY(rsqrt, RSQRT)
 UNARY(sin, SIN)
-UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH)
-    UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV)
-        UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
+UNARY(cos, COS)
+UNARY(tan, TAN)
+UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH)
+    UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA)
+        UNARY(bitwise_not, NOT)
 #undef UNARY
 
             static tc_status lower_abs(tc_lower *l) {
@@ -40,14 +42,13 @@ static tc_status lower_ceil(tc_lower *l) { return rounding(l, TC_X_CEIL); }
 static tc_status lower_trunc(tc_lower *l) { return rounding(l, TC_X_TRUNC); }
 static tc_status lower_round(tc_lower *l) { return rounding(l, TC_X_RINT); }
 
-static tc_dtype result_compute(const tc_lower *l) { return tc_dtype_compute(l->node->outs[0]->meta.dtype); }
 static tc_dtype own_compute(const tc_lower *l) { return tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype); }
 
 static tc_status lower_frac(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_l_sub(l, x, tc_l_op1(l, TC_X_TRUNC, x)));
 }
-static tc_status lower_reciprocal(tc_lower *l) { return tc_l_out(l, 0, tc_l_div(l, tc_l_f(l, result_compute(l), 1), tc_l_in(l, 0))); }
+static tc_status lower_reciprocal(tc_lower *l) { return tc_l_out(l, 0, tc_l_div(l, tc_l_f(l, tc_l_type(l, 0), 1), tc_l_in(l, 0))); }
 static tc_status lower_square(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_l_mul(l, x, x));
@@ -57,7 +58,7 @@ static tc_status lower_round_decimals(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0);
     double scale = 1;
     for (int64_t k = decimals < 0 ? -decimals : decimals; k > 0 && scale < 1e300; k--) scale *= 10;
-    tc_lv s = tc_l_f(l, result_compute(l), scale);
+    tc_lv s = tc_l_f(l, tc_l_type(l, 0), scale);
     if (decimals == 0) return tc_l_out(l, 0, tc_l_op1(l, TC_X_RINT, x));
     if (decimals > 0) return tc_l_out(l, 0, tc_l_div(l, tc_l_op1(l, TC_X_RINT, tc_l_mul(l, x, s)), s));
     return tc_l_out(l, 0, tc_l_mul(l, tc_l_op1(l, TC_X_RINT, tc_l_div(l, x, s)), s));
@@ -105,7 +106,7 @@ static tc_status lower_signbit(tc_lower *l) {
 }
 static tc_status lower_logical_not(tc_lower *l) {
     tc_dtype d = own_compute(l);
-    return tc_l_out(l, 0, tc_l_op2(l, TC_X_EQ, tc_l_in_as(l, 0, TC_DTYPE_NONE), tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), d)));
+    return tc_l_out(l, 0, tc_l_op2(l, TC_X_EQ, tc_l_in_as(l, 0, TC_DTYPE_NONE), tc_l_zero(l, d)));
 }
 
 /* x in the float type d, with the limits of type `own` */
@@ -133,7 +134,7 @@ static tc_status lower_nan_to_num(tc_lower *l) {
 static tc_status lower_logit(tc_lower *l) {
     const tc_node *n = l->node;
     tc_dtype own = n->outs[0]->meta.dtype; /* each step is rounded to this type */
-    tc_lv x = tc_l_in(l, 0), one = tc_l_f(l, result_compute(l), 1);
+    tc_lv x = tc_l_in(l, 0), one = tc_l_f(l, tc_l_type(l, 0), 1);
     if (!tc_arg_is_none(n, 1)) {
         tc_lv lo = tc_l_in_rounded(l, 1, own), hi = tc_l_round(l, tc_l_sub(l, one, lo), own);
         x = tc_l_where(l, tc_l_op2(l, TC_X_LT, x, lo), lo, tc_l_where(l, tc_l_op2(l, TC_X_GT, x, hi), hi, x));
@@ -142,13 +143,13 @@ static tc_status lower_logit(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op1(l, TC_X_LOG, odds));
 }
 static tc_status lower_sinc(tc_lower *l) {
-    tc_dtype d = result_compute(l);
+    tc_dtype d = tc_l_type(l, 0);
     tc_lv x = tc_l_in(l, 0), p = tc_l_mul(l, x, tc_l_f(l, d, 3.14159265358979323846));
     tc_lv zero = tc_l_op2(l, TC_X_EQ, x, tc_l_f(l, d, 0));
     return tc_l_out(l, 0, tc_l_where(l, zero, tc_l_f(l, d, 1), tc_l_div(l, tc_l_op1(l, TC_X_SIN, p), p)));
 }
 static tc_status lower_angle(tc_lower *l) {
-    tc_dtype d = result_compute(l);
+    tc_dtype d = tc_l_type(l, 0);
     if (tc_is_complex(own_compute(l))) {
         tc_lv z = tc_l_in_as(l, 0, TC_DTYPE_NONE);
         return tc_l_out(l, 0, tc_l_op2(l, TC_X_ATAN2, tc_l_op1(l, TC_X_IMAG, z), tc_l_op1(l, TC_X_REAL, z)));
@@ -227,7 +228,6 @@ static tc_value *mul(tc_emit *e, tc_value *a, tc_value *b) { return tc_e_mul(e, 
 static tc_value *dvd(tc_emit *e, tc_value *a, tc_value *b) { return tc_e_div(e, a, b); }
 static tc_value *neg(tc_emit *e, tc_value *a) { return tc_e_neg(e, a); }
 static tc_value *sq(tc_emit *e, tc_value *a) { return mul(e, a, a); }
-static tc_value *f1(tc_emit *e, const char *op, tc_value *a) { return tc_e1(e, op, a); }
 static tc_value *plus(tc_emit *e, tc_value *a, double s) { return tc_e_adds(e, a, s); }
 static tc_value *times(tc_emit *e, tc_value *a, double s) { return tc_e_muls(e, a, s); }
 
@@ -248,11 +248,11 @@ static tc_value *times(tc_emit *e, tc_value *a, double s) { return tc_e_muls(e, 
     }
 PLAIN(identity, g)
 PLAIN(neg, neg(e, g))
-PLAIN(abs, mul(e, g, f1(e, "aten::sgn", x)))
+PLAIN(abs, mul(e, g, tc_e1(e, "aten::sgn", x)))
 PLAIN(zero, tc_e_zeros_like(e, g))
 PLAIN(tanh, tc_e2(e, "aten::tanh_backward", g, y))
 PLAIN(sigmoid, tc_e2(e, "aten::sigmoid_backward", g, y))
-PLAIN(nan_to_num, mul(e, g, f1(e, "aten::isfinite", x)))
+PLAIN(nan_to_num, mul(e, g, tc_e1(e, "aten::isfinite", x)))
 GRAD(exp, mul(e, g, y))
 GRAD(exp2, times(e, mul(e, g, y), 0.69314718055994530942))
 GRAD(expm1, mul(e, g, plus(e, y, 1)))
@@ -264,31 +264,31 @@ GRAD(sqrt, dvd(e, g, times(e, y, 2)))
 GRAD(rsqrt, mul(e, times(e, g, -0.5), tc_emit_call(e, "aten::pow.Tensor_Scalar", "vi", y, (int64_t)3)))
 GRAD(reciprocal, neg(e, mul(e, g, sq(e, y))))
 GRAD(square, mul(e, g, times(e, x, 2)))
-GRAD(sin, mul(e, g, f1(e, "aten::cos", x)))
-GRAD(cos, neg(e, mul(e, g, f1(e, "aten::sin", x))))
+GRAD(sin, mul(e, g, tc_e1(e, "aten::cos", x)))
+GRAD(cos, neg(e, mul(e, g, tc_e1(e, "aten::sin", x))))
 GRAD(tan, mul(e, g, plus(e, sq(e, y), 1)))
-GRAD(asin, mul(e, g, f1(e, "aten::rsqrt", plus(e, neg(e, sq(e, x)), 1))))
-GRAD(acos, neg(e, mul(e, g, f1(e, "aten::rsqrt", plus(e, neg(e, sq(e, x)), 1)))))
+GRAD(asin, mul(e, g, tc_e1(e, "aten::rsqrt", plus(e, neg(e, sq(e, x)), 1))))
+GRAD(acos, neg(e, mul(e, g, tc_e1(e, "aten::rsqrt", plus(e, neg(e, sq(e, x)), 1)))))
 GRAD(atan, dvd(e, g, plus(e, sq(e, x), 1)))
-GRAD(sinh, mul(e, g, f1(e, "aten::cosh", x)))
-GRAD(cosh, mul(e, g, f1(e, "aten::sinh", x)))
-GRAD(asinh, mul(e, g, f1(e, "aten::rsqrt", plus(e, sq(e, x), 1))))
+GRAD(sinh, mul(e, g, tc_e1(e, "aten::cosh", x)))
+GRAD(cosh, mul(e, g, tc_e1(e, "aten::sinh", x)))
+GRAD(asinh, mul(e, g, tc_e1(e, "aten::rsqrt", plus(e, sq(e, x), 1))))
 /* sqrt(x - 1) sqrt(x + 1): the root of the product differs for reals below -1 */
 static tc_value *acosh_slope(tc_emit *e, tc_value *x) {
-    if (!tc_is_complex(x->meta.dtype)) return f1(e, "aten::rsqrt", plus(e, sq(e, x), -1));
-    return mul(e, f1(e, "aten::rsqrt", plus(e, x, 1)), f1(e, "aten::rsqrt", plus(e, x, -1)));
+    if (!tc_is_complex(x->meta.dtype)) return tc_e1(e, "aten::rsqrt", plus(e, sq(e, x), -1));
+    return mul(e, tc_e1(e, "aten::rsqrt", plus(e, x, 1)), tc_e1(e, "aten::rsqrt", plus(e, x, -1)));
 }
 GRAD(acosh, mul(e, g, acosh_slope(e, x)))
 GRAD(atanh, dvd(e, g, plus(e, neg(e, sq(e, x)), 1)))
-GRAD(erf, mul(e, times(e, f1(e, "aten::exp", neg(e, sq(e, x))), 1.12837916709551257390), g))
-GRAD(erfc, mul(e, times(e, f1(e, "aten::exp", neg(e, sq(e, x))), -1.12837916709551257390), g))
-GRAD(erfinv, mul(e, times(e, f1(e, "aten::exp", sq(e, y)), 0.88622692545275801365), g))
-GRAD(lgamma, mul(e, g, f1(e, "aten::digamma", x)))
+GRAD(erf, mul(e, times(e, tc_e1(e, "aten::exp", neg(e, sq(e, x))), 1.12837916709551257390), g))
+GRAD(erfc, mul(e, times(e, tc_e1(e, "aten::exp", neg(e, sq(e, x))), -1.12837916709551257390), g))
+GRAD(erfinv, mul(e, times(e, tc_e1(e, "aten::exp", sq(e, y)), 0.88622692545275801365), g))
+GRAD(lgamma, mul(e, g, tc_e1(e, "aten::digamma", x)))
 GRAD(digamma, mul(e, g, tc_emit_call(e, "aten::polygamma", "iv", (int64_t)1, x)))
 #undef GRAD
 #undef PLAIN
 
-static tc_value *real(tc_emit *e, tc_value *a) { return f1(e, "aten::real", a); }
+static tc_value *real(tc_emit *e, tc_value *a) { return tc_e1(e, "aten::real", a); }
 /* v, or 0 where x is 0 */
 static tc_value *but_at_0(tc_emit *e, tc_value *x, tc_value *v) {
     return tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0), tc_e_zeros_like(e, v), v);
@@ -297,14 +297,14 @@ static tc_status grad_sgn(tc_emit *e, const tc_node *n, tc_value *const *gs) { /
     tc_value *x = tc_arg_value(n, 0), *y = n->outs[0], *g = gs[0];
     if (!tc_is_complex(x->meta.dtype)) return grad_zero(e, n, gs);
     tc_value *along = mul(e, real(e, dvd(e, g, y)), y);
-    tc_e_give(e, n, 0, but_at_0(e, x, dvd(e, tc_e_sub(e, g, along), f1(e, "aten::abs", x))));
+    tc_e_give(e, n, 0, but_at_0(e, x, dvd(e, tc_e_sub(e, g, along), tc_e1(e, "aten::abs", x))));
     return tc_e_done(e);
 }
 static tc_status grad_angle(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* i g x / |x|^2 */
     tc_value *x = tc_arg_value(n, 0);
     if (!tc_is_complex(x->meta.dtype)) return grad_zero(e, n, gs);
     tc_scalar i = {.kind = TC_KIND_COMPLEX, .re = 0, .im = 1};
-    tc_value *turned = dvd(e, mul(e, gs[0], x), sq(e, f1(e, "aten::abs", x)));
+    tc_value *turned = dvd(e, mul(e, gs[0], x), sq(e, tc_e1(e, "aten::abs", x)));
     tc_e_give(e, n, 0, but_at_0(e, x, tc_emit_call(e, "aten::mul.Tensor", "vz", turned, i)));
     return tc_e_done(e);
 }
@@ -333,7 +333,7 @@ static tc_status grad_sinc(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const double pi = 3.14159265358979323846;
     tc_value *x = tc_arg_value(n, 0), *p = times(e, x, pi), *cg = tc_e_conj(e, gs[0]);
     tc_value *down = times(e, sq(e, x), pi); /* 0: so small that the slope is 0 */
-    tc_value *d = dvd(e, tc_e_sub(e, mul(e, p, f1(e, "aten::cos", p)), f1(e, "aten::sin", p)), down);
+    tc_value *d = dvd(e, tc_e_sub(e, mul(e, p, tc_e1(e, "aten::cos", p)), tc_e1(e, "aten::sin", p)), down);
     if (e->graph->program->forward_mode) d = tc_e_unless_zero(e, down, d);
     tc_e_give(e, n, 0, tc_e_conj(e, tc_e_unless_zero(e, down, mul(e, cg, d))));
     return tc_e_done(e);

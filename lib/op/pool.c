@@ -15,8 +15,6 @@ static int spatial(const tc_op *op) {
     const char *s = tc_op_schema(op)->name;
     return s[strcspn(s, "123")] - '0';
 }
-static tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
-static tc_lv both(tc_lower *l, tc_lv a, tc_lv b) { return a == TC_LV_NONE ? b : b == TC_LV_NONE ? a : tc_l_op2(l, TC_X_AND, a, b); }
 
 /* ---- fixed windows ---- */
 typedef struct {
@@ -185,8 +183,8 @@ static tc_lv load_window(tc_lower *l, const window *w, uint64_t *over, tc_lv *in
         index[lead + k] = i;
         *over |= (uint64_t)1 << a;
         tc_lv v = tc_l_index(l, i);
-        if (w->padding[k]) *inside = both(l, *inside, tc_l_op2(l, TC_X_GE, v, integer(l, 0)));
-        if (w->padding[k] || w->ceil) *inside = both(l, *inside, tc_l_op2(l, TC_X_LT, v, tc_l_host(l, TC_I64, x->meta.size[lead + k])));
+        if (w->padding[k]) *inside = tc_l_both(l, *inside, tc_l_op2(l, TC_X_GE, v, tc_l_int(l, 0)));
+        if (w->padding[k] || w->ceil) *inside = tc_l_both(l, *inside, tc_l_op2(l, TC_X_LT, v, tc_l_host(l, TC_I64, x->meta.size[lead + k])));
     }
     return tc_l_cast(l, tc_l_load(l, x, index, NULL, *inside), tc_dtype_compute(x->meta.dtype));
 }
@@ -206,32 +204,32 @@ static tc_status lower_max_pool(tc_lower *l) {
     if (inside != TC_LV_NONE) x = tc_l_where(l, inside, x, lowest(l, d));
     TC_TRY(tc_l_out(l, 0, tc_l_reduce(l, TC_R_MAX, x, over)));
     if (l->node->nouts < 2) return NULL;
-    tc_lv where = tc_l_reduce(l, TC_R_ARGMAX, x, over), flat = integer(l, 0), rest = where; /* row-major over the taps */
+    tc_lv where = tc_l_reduce(l, TC_R_ARGMAX, x, over), flat = tc_l_int(l, 0), rest = where; /* row-major over the taps */
     tc_lv t[MAX_SPATIAL];
     for (int k = w.n - 1; k >= 0; k--) {
-        t[k] = tc_l_op2(l, TC_X_REMAINDER, rest, integer(l, w.kernel[k]));
-        rest = tc_l_op2(l, TC_X_DIV_FLOOR, rest, integer(l, w.kernel[k]));
+        t[k] = tc_l_op2(l, TC_X_REMAINDER, rest, tc_l_int(l, w.kernel[k]));
+        rest = tc_l_op2(l, TC_X_DIV_FLOOR, rest, tc_l_int(l, w.kernel[k]));
     }
     for (int k = 0; k < w.n; k++) {
         tc_lv at =
-            tc_l_add(l, tc_l_mul(l, tc_l_index(l, tc_l_axis(l, lead + k)), integer(l, w.stride[k])), tc_l_mul(l, t[k], integer(l, w.dilation[k])));
-        at = tc_l_sub(l, at, integer(l, w.padding[k]));
+            tc_l_add(l, tc_l_mul(l, tc_l_index(l, tc_l_axis(l, lead + k)), tc_l_int(l, w.stride[k])), tc_l_mul(l, t[k], tc_l_int(l, w.dilation[k])));
+        at = tc_l_sub(l, at, tc_l_int(l, w.padding[k]));
         if (w.padding[k]) /* all elements are the lowest value, which padding is too: the first one inside */
-            at = tc_l_where(l, tc_l_op2(l, TC_X_LT, at, integer(l, 0)), tc_l_op2(l, TC_X_REMAINDER, at, integer(l, w.dilation[k])), at);
+            at = tc_l_where(l, tc_l_op2(l, TC_X_LT, at, tc_l_int(l, 0)), tc_l_op2(l, TC_X_REMAINDER, at, tc_l_int(l, w.dilation[k])), at);
         flat = tc_l_add(l, tc_l_mul(l, flat, tc_l_host(l, TC_I64, m->size[lead + k])), at);
     }
     return tc_l_out(l, 1, flat);
 }
 /* The divisor for window o of dimension k: its size inside the padded input, or inside the input. */
 static tc_lv extent(tc_lower *l, const window *w, int k, tc_lv o, tc_sym in, bool count_pad) {
-    tc_lv size = tc_l_host(l, TC_I64, in), start = tc_l_sub(l, tc_l_mul(l, o, integer(l, w->stride[k])), integer(l, w->padding[k]));
-    tc_lv end = tc_l_op2(l, TC_X_MIN, tc_l_add(l, start, integer(l, w->kernel[k])), tc_l_add(l, size, integer(l, w->padding[k])));
+    tc_lv size = tc_l_host(l, TC_I64, in), start = tc_l_sub(l, tc_l_mul(l, o, tc_l_int(l, w->stride[k])), tc_l_int(l, w->padding[k]));
+    tc_lv end = tc_l_op2(l, TC_X_MIN, tc_l_add(l, start, tc_l_int(l, w->kernel[k])), tc_l_add(l, size, tc_l_int(l, w->padding[k])));
     if (count_pad) return tc_l_sub(l, end, start);
-    return tc_l_sub(l, tc_l_op2(l, TC_X_MIN, end, size), tc_l_op2(l, TC_X_MAX, start, integer(l, 0)));
+    return tc_l_sub(l, tc_l_op2(l, TC_X_MIN, end, size), tc_l_op2(l, TC_X_MAX, start, tc_l_int(l, 0)));
 }
 static tc_lv divisor(tc_lower *l, const window *w, const tc_lv *o, const tc_meta *x, bool count_pad, int override) {
     if (override >= 0 && override < l->node->nargs && !tc_arg_is_none(l->node, override)) return tc_l_in_as(l, override, TC_I64);
-    tc_lv n = integer(l, 1);
+    tc_lv n = tc_l_int(l, 1);
     for (int k = 0; k < w->n; k++) n = tc_l_mul(l, n, extent(l, w, k, o[k], x->size[x->rank - w->n + k], count_pad));
     return n;
 }
@@ -261,13 +259,14 @@ static tc_status lower_avg_backward(tc_lower *l) {
     for (int k = 0; k < w.n; k++) {
         int a = tc_l_new_axis(l, tc_sym_int(s, w.kernel[k]));
         over |= (uint64_t)1 << a;
-        tc_lv t = tc_l_sub(l, tc_l_add(l, tc_l_index(l, tc_l_axis(l, lead + k)), integer(l, w.padding[k])), tc_l_index(l, tc_l_axis(l, a)));
-        o[k] = tc_l_op2(l, TC_X_DIV_FLOOR, t, integer(l, w.stride[k]));
-        in = both(l, in, tc_l_op2(l, TC_X_EQ, tc_l_op2(l, TC_X_REMAINDER, t, integer(l, w.stride[k])), integer(l, 0)));
-        in =
-            both(l, in, both(l, tc_l_op2(l, TC_X_GE, o[k], integer(l, 0)), tc_l_op2(l, TC_X_LT, o[k], tc_l_host(l, TC_I64, g->meta.size[lead + k]))));
+        tc_lv t = tc_l_sub(l, tc_l_add(l, tc_l_index(l, tc_l_axis(l, lead + k)), tc_l_int(l, w.padding[k])), tc_l_index(l, tc_l_axis(l, a)));
+        o[k] = tc_l_op2(l, TC_X_DIV_FLOOR, t, tc_l_int(l, w.stride[k]));
+        in = tc_l_both(l, in, tc_l_op2(l, TC_X_EQ, tc_l_op2(l, TC_X_REMAINDER, t, tc_l_int(l, w.stride[k])), tc_l_int(l, 0)));
+        in = tc_l_both(
+            l, in,
+            tc_l_both(l, tc_l_op2(l, TC_X_GE, o[k], tc_l_int(l, 0)), tc_l_op2(l, TC_X_LT, o[k], tc_l_host(l, TC_I64, g->meta.size[lead + k]))));
     }
-    for (int k = 0; k < w.n; k++) gather[lead + k] = tc_l_where(l, in, o[k], integer(l, 0));
+    for (int k = 0; k < w.n; k++) gather[lead + k] = tc_l_where(l, in, o[k], tc_l_int(l, 0));
     tc_dtype d = tc_l_type(l, 0);
     tc_lv v = tc_l_cast(l, tc_l_load(l, g, index, gather, in), d), by = tc_l_cast(l, divisor(l, &w, o, m, tc_arg_bool(l->node, 6), 7), d);
     v = tc_l_where(l, in, tc_l_div(l, v, by), tc_l_f(l, d, 0));
@@ -296,7 +295,7 @@ static tc_status shape_adaptive(tc_shape_ctx *c) {
 }
 /* [floor(i a / b), ceil((i + 1) a / b)) for the index value i */
 static void adaptive_bounds(tc_lower *l, tc_lv i, tc_sym a, tc_sym b, tc_lv *start, tc_lv *end) {
-    tc_lv va = tc_l_host(l, TC_I64, a), vb = tc_l_host(l, TC_I64, b), one = integer(l, 1);
+    tc_lv va = tc_l_host(l, TC_I64, a), vb = tc_l_host(l, TC_I64, b), one = tc_l_int(l, 1);
     *start = tc_l_op2(l, TC_X_DIV_FLOOR, tc_l_mul(l, i, va), vb);
     tc_lv up = tc_l_sub(l, tc_l_add(l, tc_l_mul(l, tc_l_add(l, i, one), va), vb), one);
     *end = tc_l_op2(l, TC_X_DIV_FLOOR, up, vb);
@@ -328,7 +327,7 @@ typedef struct {
 static adaptive load_adaptive(tc_lower *l, tc_value *v, int n) {
     const tc_meta *m = &v->meta, *r = &l->node->outs[0]->meta;
     int lead = m->rank - n;
-    adaptive w = {.inside = TC_LV_NONE, .count = integer(l, 1)};
+    adaptive w = {.inside = TC_LV_NONE, .count = tc_l_int(l, 1)};
     tc_affine index[TC_MAX_RANK] = {{0}};
     tc_lv gather[TC_MAX_RANK];
     for (int d = 0; d < m->rank; d++) index[d] = d < lead ? plain(l, m, d) : tc_l_affine(l, NULL, -1, NULL), gather[d] = TC_LV_NONE;
@@ -337,11 +336,11 @@ static adaptive load_adaptive(tc_lower *l, tc_value *v, int n) {
         int a = tc_l_new_axis(l, adaptive_span(l->loop->sym, m->size[lead + k], r->size[lead + k]));
         adaptive_bounds(l, tc_l_index(l, tc_l_axis(l, lead + k)), m->size[lead + k], r->size[lead + k], &start, &end);
         w.at[k] = tc_l_add(l, start, tc_l_index(l, tc_l_axis(l, a)));
-        w.inside = both(l, w.inside, tc_l_op2(l, TC_X_LT, w.at[k], end));
+        w.inside = tc_l_both(l, w.inside, tc_l_op2(l, TC_X_LT, w.at[k], end));
         w.count = tc_l_mul(l, w.count, tc_l_sub(l, end, start));
         w.over |= (uint64_t)1 << a;
     }
-    for (int k = 0; k < n; k++) gather[lead + k] = tc_l_where(l, w.inside, w.at[k], integer(l, 0));
+    for (int k = 0; k < n; k++) gather[lead + k] = tc_l_where(l, w.inside, w.at[k], tc_l_int(l, 0));
     w.x = tc_l_cast(l, tc_l_load(l, v, index, gather, w.inside), tc_dtype_compute(m->dtype));
     return w;
 }
@@ -354,7 +353,7 @@ static tc_status lower_adaptive_max(tc_lower *l) {
     const tc_meta *m = tc_arg_meta(l->node, 0);
     tc_dtype d = tc_dtype_compute(m->dtype);
     adaptive w = load_adaptive(l, tc_arg_value(l->node, 0), n);
-    tc_lv x = tc_l_where(l, w.inside, w.x, lowest(l, d)), rest = tc_l_reduce(l, TC_R_ARGMAX, x, w.over), flat = integer(l, 0), t[MAX_SPATIAL];
+    tc_lv x = tc_l_where(l, w.inside, w.x, lowest(l, d)), rest = tc_l_reduce(l, TC_R_ARGMAX, x, w.over), flat = tc_l_int(l, 0), t[MAX_SPATIAL];
     TC_TRY(tc_l_out(l, 0, tc_l_reduce(l, TC_R_MAX, x, w.over)));
     for (int k = n - 1; k >= 0; k--) {
         tc_lv span = tc_l_host(l, TC_I64, adaptive_span(l->loop->sym, m->size[m->rank - n + k], l->node->outs[0]->meta.size[m->rank - n + k]));
@@ -374,7 +373,7 @@ static tc_status lower_adaptive_avg_backward(tc_lower *l) { /* grad_output, self
     int n = spatial(l->node->op);
     const tc_meta *g = tc_arg_meta(l->node, 0), *r = &l->node->outs[0]->meta;
     adaptive w = load_adaptive(l, tc_arg_value(l->node, 0), n);
-    tc_lv count = integer(l, 1);
+    tc_lv count = tc_l_int(l, 1);
     for (int k = 0; k < n; k++) {
         tc_lv start, end;
         adaptive_bounds(l, w.at[k], r->size[g->rank - n + k], g->size[g->rank - n + k], &start, &end);

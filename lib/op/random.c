@@ -340,10 +340,6 @@ static tc_status decompose_native_dropout_backward(tc_emit *e, const tc_node *n)
     tc_emit_result(e, 0, tc_emit_call(e, "aten::mul.Tensor", "va", tc_e_mul(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), tc_e_arg(n, 2)));
     return tc_e_done(e);
 }
-static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    (void)gs, (void)n;
-    return tc_e_done(e);
-}
 
 /* Gradients of probabilities, means and deviations: zeros, as in PyTorch. */
 static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -358,7 +354,7 @@ static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 #define FILL(SCHEMA, shape_, kernel_, sample, text)                                                                                    \
     {                                                                                                                                  \
         .schema = "aten::" SCHEMA ", *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, \
-        .kernel = &kernel_, .otherwise = &fill_otherwise, .grad = grad_none, .samples = sample, .doc = text                            \
+        .kernel = &kernel_, .otherwise = &fill_otherwise, .grad = tc_grad_none, .samples = sample, .doc = text                         \
     }
 #define COMPOSED(SCHEMA, shape_, decompose_, sample, text)                                                                                    \
     {                                                                                                                                         \
@@ -384,7 +380,7 @@ const tc_op tc_ops_random[] = {
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_fill_float,
      .kernel = &tc_k_normal_serial,
-     .grad = grad_none,
+     .grad = tc_grad_none,
      .samples = "normal_serial(f32[37], 1, 2)",
      .doc = "normally distributed, drawn in pairs whatever the size"},
     FILL("bernoulli.p(Tensor self, float p", shape_fill, tc_k_bernoulli_p, "bernoulli(f32[37], 0.3)", "1 with probability p, else 0"),
@@ -399,7 +395,7 @@ const tc_op tc_ops_random[] = {
      .shape = shape_random,
      .kernel = &tc_k_random,
      .otherwise = &fill_otherwise,
-     .grad = grad_none,
+     .grad = tc_grad_none,
      .samples = "random(i64[37])",
      .doc = "integers over the range of the type"},
     {.schema = "aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
@@ -414,14 +410,14 @@ const tc_op tc_ops_random[] = {
      .shape = shape_fill,
      .kernel = &tc_k_bernoulli_t,
      .otherwise = &fill_otherwise,
-     .grad = grad_none,
+     .grad = tc_grad_none,
      .samples = "bernoulli(f32[37], f32[37]:0..1)",
      .doc = "1 with probability p, else 0"},
     {.schema = "aten::randperm(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_randperm,
      .kernel = &tc_k_randperm,
-     .grad = grad_none,
+     .grad = tc_grad_none,
      .samples = "randperm(37)",
      .doc = "a permutation of 0 .. n - 1"},
     COMPOSED("randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
@@ -431,14 +427,14 @@ const tc_op tc_ops_random[] = {
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_multinomial,
      .kernel = &tc_k_multinomial,
-     .grad = grad_none,
+     .grad = tc_grad_none,
      .samples = "multinomial_with_replacement(f32[3,7]:0..1, 5)",
      .doc = "places drawn in proportion to the rows, with replacement"},
     {.schema = "tc::rrelu_noise(Tensor self, float lower, float upper) -> Tensor",
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_rrelu_noise,
      .kernel = &tc_k_rrelu_noise,
-     .grad = grad_none,
+     .grad = tc_grad_none,
      .samples = "rrelu_noise(f32[37], 0.1, 0.3)",
      .doc = "1 where self is positive, a slope from [lower, upper) elsewhere"},
     {.schema = "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",

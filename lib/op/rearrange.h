@@ -5,9 +5,7 @@
 #include "op/lower.h"
 #include "op/shape.h"
 
-static inline tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
-static inline tc_lv both(tc_lower *l, tc_lv a, tc_lv b) { return a == TC_LV_NONE ? b : b == TC_LV_NONE ? a : tc_l_op2(l, TC_X_AND, a, b); }
-static inline tc_lv zero(tc_lower *l) { return tc_l_cast(l, integer(l, 0), tc_l_type(l, 0)); }
+static inline tc_lv zero(tc_lower *l) { return tc_l_cast(l, tc_l_int(l, 0), tc_l_type(l, 0)); }
 static inline tc_sym sint(const tc_lower *l, int64_t v) { return tc_sym_int(l->loop->sym, v); }
 static inline tc_affine at(tc_lower *l, const tc_meta *m, int d, int axis) {
     return tc_sym_is_int(m->size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, axis);

@@ -180,7 +180,6 @@ static tc_lv load_reduced(tc_lower *l, reduced r, tc_dtype as, uint64_t *over) {
     return as == TC_DTYPE_NONE ? v : tc_l_cast(l, v, as);
 }
 static tc_dtype own(const tc_lower *l) { return tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype); }
-static tc_lv zero_of(tc_lower *l, tc_dtype d) { return tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), d); }
 /* The number of reduced elements, at run time. */
 static tc_sym count_of(tc_lower *l, uint64_t mask) {
     tc_symctx *s = l->loop->sym;
@@ -194,7 +193,7 @@ static tc_sym count_of(tc_lower *l, uint64_t mask) {
 /* PyTorch adds to +0, so an empty sum and a sum of -0 are +0. */
 static tc_lv to_zero(tc_lower *l, tc_lv sum) {
     const tc_dtype d = tc_l_type(l, 0);
-    return tc_is_integral(d) ? sum : tc_l_add(l, sum, zero_of(l, d));
+    return tc_is_integral(d) ? sum : tc_l_add(l, sum, tc_l_zero(l, d));
 }
 static tc_status lower_sum(tc_lower *l) {
     uint64_t over;
@@ -235,14 +234,14 @@ static tc_status truth(tc_lower *l, tc_reduce_op op) {
     reduced r = of_node(l->node);
     if (d >= 0 && l->node->args[d].kind == TC_A_INTS && l->node->args[d].n == 0) r.mask = 0;
     tc_lv x = load_reduced(l, r, own(l), &over);
-    return tc_l_out(l, 0, tc_l_reduce(l, op, tc_l_op2(l, TC_X_NE, x, zero_of(l, own(l))), over));
+    return tc_l_out(l, 0, tc_l_reduce(l, op, tc_l_op2(l, TC_X_NE, x, tc_l_zero(l, own(l))), over));
 }
 static tc_status lower_any(tc_lower *l) { return truth(l, TC_R_ANY); }
 static tc_status lower_all(tc_lower *l) { return truth(l, TC_R_ALL); }
 static tc_status lower_count_nonzero(tc_lower *l) {
     uint64_t over;
     tc_lv x = load_reduced(l, of_node(l->node), own(l), &over);
-    return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, tc_l_cast(l, tc_l_op2(l, TC_X_NE, x, zero_of(l, own(l))), TC_I64), over));
+    return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, tc_l_cast(l, tc_l_op2(l, TC_X_NE, x, tc_l_zero(l, own(l))), TC_I64), over));
 }
 /* n - correction, at least 0 */
 static double correction_of(const tc_node *n) {

@@ -40,7 +40,7 @@ static tc_status lower_cumprod(tc_lower *l) { return scan(l, TC_R_PROD); }
 /* The index: the last position so far that has the running value. */
 static tc_status running(tc_lower *l, tc_reduce_op op) {
     tc_dtype d = tc_l_type(l, 0);
-    tc_lv x = tc_l_in(l, 0), zero = tc_l_const(l, TC_I64, tc_scalar_int(0));
+    tc_lv x = tc_l_in(l, 0), zero = tc_l_int(l, 0);
     if (l->result_axes == 0) {
         TC_TRY(tc_l_out(l, 0, x));
         return tc_l_out(l, 1, zero);

@@ -152,12 +152,13 @@ static inline const tc_meta *tc_arg_meta(const tc_node *n, int i) {
     return v && v->kind == TC_V_TENSOR ? &v->meta : NULL;
 }
 tc_symctx *tc_e_sym(const tc_emit *e);
-tc_value *tc_e_list(tc_emit *e, tc_value *const *v, int n);          /* a Tensor[] result of n tensors; NULL after a failure */
-void tc_e_require(tc_emit *e, tc_value *each, const char *text);     /* run-time check: fails with the text unless all elements are true */
-void tc_e_require_unit(tc_emit *e, tc_value *x, const char *text);   /* ... each of x is from 0 to 1 */
-tc_status tc_e_done(tc_emit *e);                                     /* the return value of a rule: the first failure */
-bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out); /* tc_program_pin with the operator's name */
-bool tc_e_guard(tc_emit *e, const tc_node *n, tc_sym cond);          /* cond holds, or a guard is recorded; false when it is known not to */
+tc_value *tc_e_list(tc_emit *e, tc_value *const *v, int n);                /* a Tensor[] result of n tensors; NULL after a failure */
+void tc_e_require(tc_emit *e, tc_value *each, const char *text);           /* run-time check: fails with the text unless all elements are true */
+void tc_e_require_unit(tc_emit *e, tc_value *x, const char *text);         /* ... each of x is from 0 to 1 */
+tc_status tc_e_done(tc_emit *e);                                           /* the return value of a rule: the first failure */
+tc_status tc_grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs); /* a gradient rule: no argument gets a gradient */
+bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out);       /* tc_program_pin with the operator's name */
+bool tc_e_guard(tc_emit *e, const tc_node *n, tc_sym cond);                /* cond holds, or a guard is recorded; false when it is known not to */
 /* Gradient of argument i, if it is wanted, summed to its sizes and cast to its type. */
 void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g);
 tc_status tc_grad_whole(tc_emit *e, const tc_node *n, tc_value *const *gs); /* of max, min, median over all elements */

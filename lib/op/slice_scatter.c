@@ -143,16 +143,16 @@ static tc_status lower_slice_into(tc_lower *l, int part, int self, int dim_arg) 
     tc_lv gather[TC_MAX_RANK];
     for (int k = 0; k < m->rank; k++) index[k] = at(l, m, k, k), gather[k] = TC_LV_NONE;
     tc_affine rel = tc_l_affine(l, tc_sym_neg(s, start), d, sint(l, 1));
-    tc_lv r = tc_l_index(l, rel), in = tc_l_op2(l, TC_X_GE, r, integer(l, 0));
+    tc_lv r = tc_l_index(l, rel), in = tc_l_op2(l, TC_X_GE, r, tc_l_int(l, 0));
     if (tc_sym_is_int(step, 1)) {
         index[d] = rel;
-        in = both(l, in, tc_l_op2(l, TC_X_LT, r, tc_l_host(l, TC_I64, m->size[d])));
+        in = tc_l_both(l, in, tc_l_op2(l, TC_X_LT, r, tc_l_host(l, TC_I64, m->size[d])));
     } else {
         tc_lv st = tc_l_host(l, TC_I64, step), q = tc_l_op2(l, TC_X_DIV_FLOOR, r, st);
-        in = both(l, in,
-                  both(l, tc_l_op2(l, TC_X_EQ, tc_l_op2(l, TC_X_REMAINDER, r, st), integer(l, 0)),
-                       tc_l_op2(l, TC_X_LT, q, tc_l_host(l, TC_I64, m->size[d]))));
-        gather[d] = tc_l_where(l, in, q, integer(l, 0));
+        in = tc_l_both(l, in,
+                       tc_l_both(l, tc_l_op2(l, TC_X_EQ, tc_l_op2(l, TC_X_REMAINDER, r, st), tc_l_int(l, 0)),
+                                 tc_l_op2(l, TC_X_LT, q, tc_l_host(l, TC_I64, m->size[d]))));
+        gather[d] = tc_l_where(l, in, q, tc_l_int(l, 0));
         index[d] = tc_l_affine(l, NULL, -1, NULL);
     }
     tc_lv x = tc_l_cast(l, tc_l_load(l, tc_arg_value(n, part), index, gather, in), tc_l_type(l, 0));
@@ -169,7 +169,7 @@ static tc_status lower_diagonal_into(tc_lower *l, int part, int self, int offset
     for (int k = 0; k < l->result_axes; k++)
         if (k != a && k != b) index[j] = at(l, m, j, k), j++;
     index[j] = off >= 0 ? tc_l_axis(l, a) : tc_l_axis(l, b);
-    tc_lv here = tc_l_op2(l, TC_X_EQ, tc_l_add(l, tc_l_index(l, tc_l_axis(l, a)), integer(l, off)), tc_l_index(l, tc_l_axis(l, b)));
+    tc_lv here = tc_l_op2(l, TC_X_EQ, tc_l_add(l, tc_l_index(l, tc_l_axis(l, a)), tc_l_int(l, off)), tc_l_index(l, tc_l_axis(l, b)));
     tc_lv x = tc_l_cast(l, tc_l_load(l, tc_arg_value(n, part), index, NULL, here), tc_l_type(l, 0));
     return tc_l_out(l, 0, self >= 0 ? tc_l_where(l, here, x, background(l, self)) : x);
 }

@@ -228,10 +228,6 @@ static tc_status grad_masked_select(tc_emit *e, const tc_node *n, tc_value *cons
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::masked_scatter", "vvv", tc_e_zeros_like(e, list->list[0]), list->list[1], gs[0]));
     return tc_e_done(e);
 }
-static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    (void)gs, (void)n;
-    return tc_e_done(e);
-}
 
 #define PICK(SCHEMA, shape_, kernel_, grad_, sample, text)                                                                                      \
     {                                                                                                                                           \
@@ -274,7 +270,7 @@ const tc_op tc_ops_sort[] = {
      .flags = TC_OP_NONDIFF,
      .shape = shape_searchsorted,
      .kernel = &tc_k_searchsorted,
-     .grad = grad_none,
+     .grad = tc_grad_none,
      .samples = "searchsorted(f32[7], f32[3,5])",
      .doc = "the place where self would be inserted"},
     COMPOSED("searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "

@@ -53,14 +53,13 @@ static tc_scalar_op function_of(const tc_node *n) {
         if (!strcmp(functions[i].name, name)) return functions[i].op;
     TC_BUG("%s is no special function", name);
 }
-static tc_dtype compute(const tc_lower *l) { return tc_dtype_compute(l->node->outs[0]->meta.dtype); }
 
 /* ---- lowering ---- */
 static tc_status lower_unary(tc_lower *l) { return tc_l_out(l, 0, tc_l_op1(l, function_of(l->node), tc_l_in(l, 0))); }
 static tc_status lower_binary(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, function_of(l->node), tc_l_in(l, 0), tc_l_in(l, 1))); }
 static tc_status lower_shifted(tc_lower *l) { /* at 2 x - 1 */
     tc_lv x = tc_l_in(l, 0);
-    return tc_l_out(l, 0, tc_l_op2(l, function_of(l->node), tc_l_sub(l, tc_l_add(l, x, x), tc_l_f(l, compute(l), 1)), tc_l_in(l, 1)));
+    return tc_l_out(l, 0, tc_l_op2(l, function_of(l->node), tc_l_sub(l, tc_l_add(l, x, x), tc_l_f(l, tc_l_type(l, 0), 1)), tc_l_in(l, 1)));
 }
 static tc_status shape_polygamma(tc_shape_ctx *c) { /* n, self */
     TC_TRY(tc_sh_need_tensor(c, 1));
@@ -73,13 +72,12 @@ static tc_status lower_polygamma(tc_lower *l) { /* (-1)^(n + 1) n! zeta(n + 1, x
     if (n == 0) return tc_l_out(l, 0, tc_l_op1(l, TC_X_DIGAMMA, x));
     if (n == 1) return tc_l_out(l, 0, tc_l_op1(l, TC_X_TRIGAMMA, x));
     double f = tgamma((double)n + 1);
-    tc_dtype d = compute(l);
+    tc_dtype d = tc_l_type(l, 0);
     return tc_l_out(l, 0, tc_l_mul(l, tc_l_f(l, d, n % 2 ? f : -f), tc_l_op2(l, TC_X_ZETA, tc_l_f(l, d, (double)n + 1), x)));
 }
 
 /* ---- gradients ---- */
 static tc_value *mul(tc_emit *e, tc_value *a, tc_value *b) { return tc_e_mul(e, a, b); }
-static tc_value *f1(tc_emit *e, const char *op, tc_value *a) { return tc_e1(e, op, a); }
 #define GRAD(name, arg, expr)                                                         \
     static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) { \
         tc_value *g = gs[0], *x = tc_arg_value(n, arg), *y = n->outs[0];              \
@@ -87,14 +85,14 @@ static tc_value *f1(tc_emit *e, const char *op, tc_value *a) { return tc_e1(e, o
         tc_e_give(e, n, arg, expr);                                                   \
         return tc_e_done(e);                                                          \
     }
-GRAD(i0, 0, mul(e, g, f1(e, "aten::special_i1", x)))
-GRAD(i0e, 0, mul(e, g, tc_e_sub(e, f1(e, "aten::special_i1e", x), mul(e, f1(e, "aten::sgn", x), y))))
-GRAD(ndtri, 0, mul(e, g, tc_e_muls(e, f1(e, "aten::exp", tc_e_muls(e, mul(e, y, y), 0.5)), 2.50662827463100050242)))
+GRAD(i0, 0, mul(e, g, tc_e1(e, "aten::special_i1", x)))
+GRAD(i0e, 0, mul(e, g, tc_e_sub(e, tc_e1(e, "aten::special_i1e", x), mul(e, tc_e1(e, "aten::sgn", x), y))))
+GRAD(ndtri, 0, mul(e, g, tc_e_muls(e, tc_e1(e, "aten::exp", tc_e_muls(e, mul(e, y, y), 0.5)), 2.50662827463100050242)))
 GRAD(erfcx, 0, mul(e, g, tc_e_adds(e, tc_e_muls(e, mul(e, x, y), 2), -1.12837916709551257390)))
 GRAD(log_ndtr, 0,
      mul(e, tc_e_muls(e, g, 0.79788456080286535588),
-         f1(e, "aten::reciprocal", f1(e, "aten::special_erfcx", tc_e_muls(e, x, -0.70710678118654752440)))))
-GRAD(entr, 0, mul(e, g, tc_e_neg(e, tc_e_adds(e, f1(e, "aten::log", x), 1))))
+         tc_e1(e, "aten::reciprocal", tc_e1(e, "aten::special_erfcx", tc_e_muls(e, x, -0.70710678118654752440)))))
+GRAD(entr, 0, mul(e, g, tc_e_neg(e, tc_e_adds(e, tc_e1(e, "aten::log", x), 1))))
 GRAD(polygamma, 1, mul(e, g, tc_emit_call(e, "aten::polygamma", "iv", tc_arg_int(n, 0) + 1, x)))
 /* x = 0 takes the limit: i1'(0) = 1/2 */
 static tc_value *bessel_ratio(tc_emit *e, tc_value *x, tc_value *y, tc_value *whole, double limit) {
@@ -102,14 +100,14 @@ static tc_value *bessel_ratio(tc_emit *e, tc_value *x, tc_value *y, tc_value *wh
     tc_value *safe = tc_e3(e, "aten::where.self", zero, one, x);
     return tc_e3(e, "aten::where.self", zero, tc_e_muls(e, one, limit), tc_e_sub(e, whole, tc_e_div(e, y, safe)));
 }
-GRAD(i1, 0, mul(e, g, bessel_ratio(e, x, y, f1(e, "aten::special_i0", x), 0.5)))
-GRAD(j0, 0, tc_e_neg(e, mul(e, g, f1(e, "aten::special_bessel_j1", x))))
-GRAD(j1, 0, mul(e, g, bessel_ratio(e, x, y, f1(e, "aten::special_bessel_j0", x), 0.5)))
-GRAD(y0, 0, tc_e_neg(e, mul(e, g, f1(e, "aten::special_bessel_y1", x))))
-GRAD(y1, 0, mul(e, g, bessel_ratio(e, x, y, f1(e, "aten::special_bessel_y0", x), INFINITY)))
-GRAD(k0, 0, tc_e_neg(e, mul(e, g, f1(e, "aten::special_modified_bessel_k1", x))))
-GRAD(k1, 0, tc_e_neg(e, mul(e, g, tc_e_add(e, f1(e, "aten::special_modified_bessel_k0", x), mul(e, y, f1(e, "aten::reciprocal", x))))))
-GRAD(i1e, 0, mul(e, g, bessel_ratio(e, x, y, tc_e_sub(e, f1(e, "aten::special_i0e", x), mul(e, f1(e, "aten::sgn", x), y)), 0.5)))
+GRAD(i1, 0, mul(e, g, bessel_ratio(e, x, y, tc_e1(e, "aten::special_i0", x), 0.5)))
+GRAD(j0, 0, tc_e_neg(e, mul(e, g, tc_e1(e, "aten::special_bessel_j1", x))))
+GRAD(j1, 0, mul(e, g, bessel_ratio(e, x, y, tc_e1(e, "aten::special_bessel_j0", x), 0.5)))
+GRAD(y0, 0, tc_e_neg(e, mul(e, g, tc_e1(e, "aten::special_bessel_y1", x))))
+GRAD(y1, 0, mul(e, g, bessel_ratio(e, x, y, tc_e1(e, "aten::special_bessel_y0", x), INFINITY)))
+GRAD(k0, 0, tc_e_neg(e, mul(e, g, tc_e1(e, "aten::special_modified_bessel_k1", x))))
+GRAD(k1, 0, tc_e_neg(e, mul(e, g, tc_e_add(e, tc_e1(e, "aten::special_modified_bessel_k0", x), mul(e, y, tc_e1(e, "aten::reciprocal", x))))))
+GRAD(i1e, 0, mul(e, g, bessel_ratio(e, x, y, tc_e_sub(e, tc_e1(e, "aten::special_i0e", x), mul(e, tc_e1(e, "aten::sgn", x), y)), 0.5)))
 /* by the second argument only, as in PyTorch: -s zeta(s + 1, q) */
 static tc_status grad_zeta(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 0)) return tc_error(TC_UNSUPPORTED, "%s: the derivative by the first argument is not supported", tc_op_name(n->op));
@@ -122,8 +120,8 @@ static tc_status grad_zeta(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 static tc_status igamma_grad(tc_emit *e, const tc_node *n, tc_value *g) {
     tc_value *a = tc_arg_value(n, 0), *x = tc_arg_value(n, 1);
     if (tc_emit_wants_grad(e, n, 0)) return tc_error(TC_UNSUPPORTED, "%s: the derivative by the first argument is not supported", tc_op_name(n->op));
-    tc_value *w = tc_e_sub(e, tc_e_sub(e, mul(e, tc_e_adds(e, a, -1), f1(e, "aten::log", x)), x), f1(e, "aten::lgamma", a));
-    tc_e_give(e, n, 1, mul(e, g, f1(e, "aten::exp", w)));
+    tc_value *w = tc_e_sub(e, tc_e_sub(e, mul(e, tc_e_adds(e, a, -1), tc_e1(e, "aten::log", x)), x), tc_e1(e, "aten::lgamma", a));
+    tc_e_give(e, n, 1, mul(e, g, tc_e1(e, "aten::exp", w)));
     return tc_e_done(e);
 }
 static tc_status grad_igamma(tc_emit *e, const tc_node *n, tc_value *const *gs) { return igamma_grad(e, n, gs[0]); }
@@ -133,7 +131,7 @@ static tc_status grad_igammac(tc_emit *e, const tc_node *n, tc_value *const *gs)
 static tc_status decompose_ndtr(tc_emit *e, const tc_node *n) { /* erfc(-x / sqrt 2) / 2 */
     tc_value *x = tc_arg_value(n, 0);
     if (x && tc_is_integral(x->meta.dtype)) x = tc_e_cast(e, x, TC_F32);
-    tc_emit_result(e, 0, tc_e_muls(e, f1(e, "aten::erfc", tc_e_muls(e, x, -0.70710678118654752440)), 0.5));
+    tc_emit_result(e, 0, tc_e_muls(e, tc_e1(e, "aten::erfc", tc_e_muls(e, x, -0.70710678118654752440)), 0.5));
     return tc_e_done(e);
 }
 static tc_status decompose_entr(tc_emit *e, const tc_node *n) { /* -x log x for x > 0, 0 at 0, -inf below */
@@ -150,7 +148,7 @@ static tc_status decompose_mvlgamma(tc_emit *e, const tc_node *n) { /* sum of lg
     if (x && tc_is_integral(x->meta.dtype)) x = tc_e_cast(e, x, TC_F32);
     tc_dtype d = x ? x->meta.dtype : TC_F32; /* 16 bits: rounded before and after lgamma, and once after the sum */
     for (int64_t j = 0; j < p; j++) {
-        tc_value *t = tc_e_cast(e, f1(e, "aten::lgamma", tc_e_adds(e, x, -0.5 * (double)j)), tc_dtype_compute(d));
+        tc_value *t = tc_e_cast(e, tc_e1(e, "aten::lgamma", tc_e_adds(e, x, -0.5 * (double)j)), tc_dtype_compute(d));
         sum = sum ? tc_e_add(e, sum, t) : t;
     }
     tc_emit_result(e, 0, tc_e_adds(e, tc_e_cast(e, sum, d), (double)(p * (p - 1)) * 0.28618247146235004353));
