@@ -27,10 +27,12 @@ static tc_value *with(tc_emit *e, const char *op, tc_value *v, tc_sym s) {
 static tc_sym less_one(tc_emit *e, tc_sym s) { return tc_sym_sub(tc_e_sym(e), s, tc_sym_int(tc_e_sym(e), 1)); }
 
 /* ---- coordinates ---- */
+/* In PyTorch's type and with its roundings, which decide in which cell a point lies: one after adding 1, one at the end. */
 static tc_value *in_pixels(tc_emit *e, const sampler *p, tc_value *g, int k) {
-    g = tc_e_adds(e, g, 1);
-    if (p->align) return with(e, "aten::mul.Tensor", tc_e_muls(e, g, 0.5), less_one(e, p->size[k]));
-    return tc_e_muls(e, tc_e_adds(e, with(e, "aten::mul.Tensor", g, p->size[k]), -1), 0.5);
+    const tc_dtype d = g->meta.dtype;
+    g = tc_e_cast(e, tc_e_adds(e, g, 1), TC_F64);
+    g = with(e, "aten::mul.Tensor", g, p->align ? less_one(e, p->size[k]) : p->size[k]);
+    return tc_e_cast(e, tc_e_muls(e, p->align ? g : tc_e_adds(e, g, -1), 0.5), d);
 }
 /* Clamps to 0 .. size - 1. Points strictly between are not moved; NaN becomes 0. */
 static tc_value *clipped(tc_emit *e, tc_value *v, tc_sym size) {
@@ -162,11 +164,12 @@ static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input
     tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
     sampler p = {.image = tc_e_cast(e, x, up), .nd = nd, .padding = (int)tc_arg_int(n, 3), .align = tc_arg_bool(n, 4)};
     if (p.padding < ZEROS || p.padding > REFLECTION) return tc_e_refuse(n, "unknown padding mode");
-    g = tc_e_cast(e, g, mode == NEAREST ? up : TC_F64); /* nearest: in PyTorch's type, whose rounding decides ties */
+    g = tc_e_cast(e, g, up);
     for (int k = 0; k < nd; k++) {
         p.size[k] = x->meta.size[nd + 1 - k];
         c[k] = in_pixels(e, &p, ATEN("unsqueeze", "vi", ATEN("select.int", "vii", g, (int64_t)-1, (int64_t)k), (int64_t)1), k);
         if (mode != BICUBIC) c[k] = padded(e, &p, c[k], k);
+        if (mode != NEAREST) c[k] = tc_e_cast(e, c[k], TC_F64); /* so that weights and their gradients lose nothing more */
     }
     if (mode == NEAREST) {
         tc_value *at[3] = {NULL}, *still = NULL;

@@ -426,6 +426,10 @@ PY
     holds $x "torch.allclose(F.grid_sample(x, g, mode=m, align_corners=False), x)" "m = 'bilinear'" "$identity"
     holds $x "torch.allclose(F.grid_sample(x, g, mode=m, align_corners=False), x)" "m = 'bicubic'" "$identity"
     holds $x "torch.equal(F.grid_sample(x, g, mode=m, padding_mode='border', align_corners=False), x)" "m = 'nearest'" "$identity"
+    # points on the pixels themselves stay there by PyTorch's roundings, and the gradient is the slope to the right
+    holds 1x1x8x8xf32=1 "torch.equal(torch.autograd.grad(y.sum(), g)[0][0, :, 1:7, 0], 4 * i.diff()[0, 0, :, 1:])" \
+        "i = x * torch.arange(64.).view(1, 1, 8, 8) ** 2" "g = F.affine_grid(torch.eye(2, 3).unsqueeze(0), x.shape, align_corners=False)" \
+        "g.requires_grad_(True)" "y = F.grid_sample(i, g, padding_mode='border', align_corners=False)"
     holds $x "torch.quantile(x, 0.25) == 3.75"
     holds $x "torch.equal(F.fold(F.unfold(x, 2), (3, 4), 2)[0, 0, 1], torch.tensor([10., 24., 28., 16.]))"
     fails 3 "expected grid to have size 2 in last dimension" model "F.grid_sample(x, torch.zeros(1, 2, 2, 3))" 1x1x3x4xf32
