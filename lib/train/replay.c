@@ -274,19 +274,34 @@ static V *keys_of(C *c, const tc_tree *t) {
     return keys;
 }
 
-/* Rebuilds the results as the program's output tree has them: tensor, tuple, list, dict. */
+/* An instance of a class with fields (a named tuple, a dataclass), as a named tuple. */
+static V with_fields(C *c, const tc_tree *t, V *items) {
+    V *fields = tc_mem(c, sizeof *fields * ((size_t)t->n + 1));
+    for (int i = 0; i < t->n; i++) fields[i] = tc_strz(c, t->keys[i]);
+    const char *name = t->context && !strcmp(t->type, "collections.namedtuple") ? t->context : t->type, *dot = strrchr(name, '.');
+    name = dot ? dot + 1 : name;
+    V class = tc_namedtuple(c, tc_intern(c, name, strlen(name)), tc_dict(c), tc_tuple(c, (size_t)t->n, fields), NULL);
+    return tc_call(c, class, &(args){.a = items, .n = t->n});
+}
+
+/* Rebuilds the results as the program's output tree has them: tensor, tuple, list, dict, fields. */
 static V build_tree(replay *r, const tc_tree *t, V *leaves, int n, int *at) {
     C *c = r->c;
     if (!t || t->kind == TC_TREE_LEAF) return *at < n ? leaves[(*at)++] : c->none;
-    if (t->kind == TC_TREE_DICT) {
+    V *items = tc_mem(c, sizeof *items * ((size_t)t->n + 1));
+    for (int i = 0; i < t->n; i++) items[i] = build_tree(r, t->children[i], leaves, n, at);
+    const bool ordered = t->kind == TC_TREE_OTHER && !strcmp(t->type, "collections.OrderedDict");
+    if (t->kind == TC_TREE_DICT || ordered) {
         dict *d = tc_dict(c);
         V *keys = keys_of(c, t);
-        for (int i = 0; i < t->n; i++) tc_dict_set(c, d, keys[i], build_tree(r, t->children[i], leaves, n, at));
+        for (int i = 0; i < t->n; i++) tc_dict_set(c, d, keys[i], items[i]);
         return (V)d;
     }
-    V all = tc_tuple(c, (size_t)t->n, NULL);
-    for (int i = 0; i < t->n; i++) ((tuple *)all)->a[i] = build_tree(r, t->children[i], leaves, n, at);
-    return all;
+    if (t->kind == TC_TREE_OTHER && t->keys) return with_fields(c, t, items);
+    if (t->kind != TC_TREE_LIST) return tc_tuple(c, (size_t)t->n, items);
+    list *all = tc_list(c, (size_t)t->n);
+    for (int i = 0; i < t->n; i++) tc_list_push(c, all, items[i]);
+    return (V)all;
 }
 
 /* What the program wrote. Its own nodes know already what was written to under them. */

@@ -65,6 +65,45 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     run ! grep -E 'nan|inf' b.txt
 }
 
+@test "out has the fields, keys and lists that forward returns" {
+    cat >model.py <<'PY'
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+import torch.nn as nn
+
+
+class Pair(NamedTuple):
+    logits: torch.Tensor
+    aux: torch.Tensor
+
+
+@dataclass
+class Data:
+    logits: torch.Tensor
+    aux: torch.Tensor
+
+
+class Net(nn.Module):
+    def __init__(self, hidden):
+        super().__init__()
+        self.a = nn.Linear(3, 4)
+        self.hidden = hidden
+
+    def forward(self, x):
+        a, b = self.a(x.float()), x.float().mean()
+        return (Pair(a, b), Data(a, b), OrderedDict(logits=a, aux=b), [b, {"p": Pair(b, a)}], a)[self.hidden]
+PY
+    outs=(out.logits 'out._asdict()["logits"]' 'out["logits"]' '(out + [0])[1]["p"].aux')
+    tc-train -q r.yaml arg='{hidden: 4}' -o plain
+    for i in 0 1 2 3; do
+        tc-train -q r.yaml arg="{hidden: $i}" loss="F.cross_entropy(${outs[i]}, y % 4)" -o "o$i"
+        tc-ckpt diff plain "o$i"
+    done
+}
+
 @test "a loss that calls the model itself runs it once" {
     cat >norm.py <<'PY'
 import copy
