@@ -3,7 +3,7 @@
 # A rule is rule(w, node, *args) with the arguments of the schema in order: Val for tensors, numbers, Sym for symbolic ones, None, lists. It gives
 # the names of the results; w.e("Add", [a, b]) makes a node.
 import _onnx
-from onnx_write_values import BF16, BOOL, FLOAT, INT32, INT64, Sym, Val, Writer
+from onnx_write_values import BF16, BOOL, DOUBLE, FLOAT, INT32, INT64, Sym, Val, Writer
 import onnx_write_complex
 import onnx_write_formula
 import onnx_write_linalg
@@ -31,14 +31,16 @@ def rule_of(op, opset):
     return v if not isinstance(v, tuple) else v[1] if v[0] <= opset else None
 
 
-WIDE = {BF16: FLOAT, BOOL: INT32}
+WIDE = {BF16: FLOAT, BOOL: INT32, INT64: DOUBLE}
 
 
 def narrow_type(op, values, args):
-    """The types for which ONNX Runtime has no kernel of this operator: bfloat16 unless it is only moved, booleans in arithmetic."""
+    """The types for which ONNX Runtime has no kernel of this operator: bfloat16 unless it is only moved, booleans in arithmetic, int64 in pools."""
     codes = [v.code for v in values + args + [t for a in args if isinstance(a, list) for t in a] if isinstance(v, Val)]
-    if BF16 in codes and op not in onnx_write_shape.MOVES and op not in onnx_write_random.DRAWN and not op.startswith("higher_order."):
+    if BF16 in codes and op not in onnx_write_shape.MOVES and op != "aten.nextafter.default" and op not in onnx_write_random.DRAWN and not op.startswith("higher_order."):
         return BF16
+    if args and isinstance(args[0], Val) and args[0].code == INT64 and op.startswith("aten.max_pool"):
+        return INT64
     return BOOL if op in onnx_write_math.NUMBERS and values[0].code == BOOL else None
 
 
@@ -46,8 +48,10 @@ def call(w, op, rule, values, args):
     """The names of a rule's results. Types without kernels are computed in a wider type and each result is rounded, as in tc and PyTorch."""
     if op in onnx_write_complex.ONLY or onnx_write_complex.any_complex(values + args):
         return onnx_write_complex.call(w, op, rule, values, args)
-    if values and all([v is not None and v.code is not None and 0 in [s for s in v.sizes if not isinstance(s, Sym)] for v in values]):
+    if values and op != "aten.nonzero.default" and all([v is not None and v.code is not None and 0 in [s for s in v.sizes if not isinstance(s, Sym)] for v in values]):
         return [filled(w, [v], 0) for v in values]  # results without elements: many operators of ONNX ask for some
+    if op.startswith(("aten.conv", "aten.avg_pool")) and args and isinstance(args[0], Val) and not args[0].is_float():
+        _onnx.unsupported(f"{op} of integers has no form in ONNX")
     code = narrow_type(op, values, args)
 
     def wide(v):

@@ -2,7 +2,7 @@
 # about 1e-7), gradients of activations, arithmetic of two numbers.
 import math
 from onnx_write_math import operand
-from onnx_write_values import BOOL, INT64, Val
+from onnx_write_values import BF16, BOOL, DOUBLE, FLOAT, HALF, INT64, Val
 
 
 class X:
@@ -169,7 +169,8 @@ def log_gamma(x):
         series = c / (y + (k + 1.0)) + series
     up = log(2.5066282746310005 * series / y) - (t - (y + 0.5) * log(t))
     up = (y.is_(math.inf)).pick(math.inf, up)
-    return (x < 0.5).pick(math.log(math.pi) - log(magnitude((x * math.pi).of("Sin"))) - up, up)
+    up = (x < 0.5).pick(math.log(math.pi) - log(magnitude((x * math.pi).of("Sin"))) - up, up)
+    return whole_below(x, 0).pick(math.inf, up)
 
 
 def whole_below(x, bound):
@@ -405,15 +406,48 @@ def sinc(x):
     return (x.is_(0)).pick(1.0, t.of("Sin") / t)
 
 
+def scaled(x, power):
+    """x * 2 ** -power in two steps, since the power alone may overflow."""
+    part = (power * 0.5).of("Floor")
+    return x * x.number(2.0).of("Pow", -part) * x.number(2.0).of("Pow", part - power)
+
+
+def exponent_of(x, flat):
+    """The exponent of x = m * 2 ** exponent, |m| in [1/2, 1); 0 where flat."""
+    power = (log(flat.pick(1.0, magnitude(x))) / math.log(2)).of("Floor") + 1
+    m = magnitude(scaled(x, power))
+    return flat.pick(0.0, (m >= 1).pick(power + 1, (m < 0.5).pick(power - 1, power)))
+
+
+def not_finite(x):
+    return (x - x).is_(0).of("Not")
+
+
 def frexp(w, outs, x):
     """x = mantissa * 2 ** exponent, the mantissa in [1/2, 1)."""
     x = X(w, w.name(x), x.code)
-    flat = (x.is_(0)).either((x - x).test("Equal", 0).of("Not"))
-    power = (log(flat.pick(1.0, magnitude(x))) / math.log(2)).of("Floor") + 1
-    m = x * x.number(2.0).of("Pow", -power)
-    power = (magnitude(m) >= 1).pick(power + 1, (magnitude(m) < 0.5).pick(power - 1, power))
-    power = flat.pick(0.0, power)
-    return flat.pick(x, x * x.number(2.0).of("Pow", -power)).name, power.to(outs[1].code).name
+    flat = (x.is_(0)).either(not_finite(x))
+    power = exponent_of(x, flat)
+    return flat.pick(x, scaled(x, power)).name, power.to(outs[1].code).name
+
+
+FORMATS = {HALF: (11, -24, 65504.0), BF16: (8, -133, 3.3895313892515355e38), FLOAT: (24, -149, 3.4028234663852886e38), DOUBLE: (53, -1074, 1.7976931348623157e308)}
+
+
+def nextafter(w, outs, x, y):
+    """One unit in the last place of x away, computed as doubles, which hold it exactly."""
+    code = outs[0].code
+    digits, lowest, most = FORMATS[code]
+    x, y = [X(w, w.cast(v, code), code).to(DOUBLE) for v in (x, y)]
+    way = (y < x).pick(x.number(-1.0), 1.0)
+    outward = (x * way).test("GreaterOrEqual", 0)
+    power = exponent_of(x, (x.is_(0)).either(not_finite(x)))
+    edge = (magnitude(scaled(x, power)).is_(0.5)).both(outward.of("Not"))  # below a power of two units are half as large
+    power = (edge.pick(power - 1, power) - float(digits)).of("Max", float(lowest))
+    z = x + way * (x.is_(0)).pick(x.number(2.0 ** lowest), x.number(2.0).of("Pow", power))
+    z = (magnitude(x).is_(math.inf)).pick(x.of("Sign") * most, z)
+    nan = (x.is_(x)).both(y.is_(y)).of("Not")
+    return nan.pick(x + y, (x.is_(y)).pick(y, z)).to(code).name
 
 
 # ---- gradients ----
@@ -493,7 +527,7 @@ TABLE = {
     "special_bessel_y0.default": formula(second_kind(near_y0, 0.785398164, P0, Q0)), "special_bessel_y1.default": formula(second_kind(near_y1, 2.356194491, P1, Q1)),
     "i0.default": formula(modified(0, False)), "sinc.default": formula(sinc), "special_spherical_bessel_j0.default": formula(lambda x: sinc(x * (1 / math.pi))),
     "gcd.default": common_divisor, "lcm.default": common_multiple, "xlogy.Tensor": xlogy(0), "logaddexp2.default": numbers(logaddexp2),
-    "copysign.Tensor": numbers(copysign), "copysign.Scalar": numbers(copysign), "nan_to_num.default": formula(nan_to_num), "frexp.Tensor": frexp,
+    "copysign.Tensor": numbers(copysign), "copysign.Scalar": numbers(copysign), "nan_to_num.default": formula(nan_to_num), "frexp.Tensor": frexp, "nextafter.default": nextafter,
     "elu.default": formula(elu), "threshold_backward.default": formula(lambda g, x, t: (x <= t).pick(0.0, g)),
     "hardshrink_backward.default": formula(lambda g, x, l=0.5: ((x >= -l).both(x <= l)).pick(0.0, g)),
     "softshrink_backward.default": formula(lambda g, x, l=0.5: ((x >= -l).both(x <= l)).pick(0.0, g)),

@@ -72,6 +72,7 @@ def finite(w, outs, x):
 
 
 def signbit(w, outs, x):
+    x = Val_of(w, w.cast(x, INT32), INT32, x.sizes) if x.code == BOOL else x
     zero = w.const(0, x.code)
     return w.e("Less", [w.e("Where", [w.e("Equal", [x, zero]), w.e("Reciprocal", [x]), x]) if x.is_float() else x, zero])
 
@@ -434,6 +435,8 @@ def extreme_dim(op):
 
 
 def topk(w, outs, x, k, dim=-1, largest=True, sorted=True):
+    if not x.rank():
+        return w.e("Identity", [x]), w.const(0, INT64)
     return w.e("TopK", [x, w.number(k)], {"axis": dim, "largest": int(largest), "sorted": 1}, 2)
 
 
@@ -529,6 +532,10 @@ def softmax(op):
 
 
 def vector_norm(w, outs, x, ord=2, dim=None, keepdim=False, dtype=None):
+    if not x.rank():  # ONNX Runtime leaves the sign
+        a = w.e("Abs", [w.cast(x, outs[0].code)])
+        return w.e("Sign", [a]) if ord == 0 else a
+    dim = list(range(x.rank())) if dim is None else dim
     if ord in (1, 2):
         return reduction("ReduceL1" if ord == 1 else "ReduceL2")(w, outs, x, dim, keepdim)
     code = outs[0].code

@@ -68,7 +68,12 @@ def convolution(w, outs, x, weight, bias, stride, padding, dilation, transposed=
     pads = each(padding, k)
     attrs = {"strides": each(stride, k), "pads": pads + pads, "dilations": each(dilation, k), "group": groups}
     if transposed:
-        attrs["output_padding"] = each(output_padding or [0], k)
+        more = attrs["output_padding"] = each(output_padding or [0], k)
+        wide = [int(more[i] >= attrs["strides"][i]) for i in range(k)]
+        if any(wide):  # not in ONNX: a tap of zeros at the end makes the result longer, by the dilation
+            weight = w.e("Pad", [weight, w.ints([0] * (k + 4) + wide)])
+            attrs["pads"] = pads + [pads[i] + wide[i] * (attrs["dilations"][i] - more[i]) for i in range(k)]
+            attrs["output_padding"] = [0 if wide[i] else more[i] for i in range(k)]
     return batched(w, x, k + 2, lambda v: w.e("ConvTranspose" if transposed else "Conv", [v, weight, bias], attrs))
 
 
@@ -293,7 +298,8 @@ def layer_norm(w, outs, x, shape, weight=None, bias=None, eps=1e-5, *rest):
 
 def native_layer_norm(w, outs, x, shape, weight, bias, eps):
     scale = weight if weight is not None else w.e("Expand", [w.const(1.0, x.code), w.sizes(shape)])
-    return w.e("LayerNormalization", [x, scale, bias], {"axis": -len(shape), "epsilon": float(eps)}, 3)
+    y, *moments = w.e("LayerNormalization", [x, scale, bias], {"axis": -len(shape), "epsilon": float(eps)}, 3)
+    return [y] + [w.cast(t, o.code, FLOAT) if o is not None else t for t, o in zip(moments, outs[1:])]
 
 
 def rms_norm(w, outs, x, shape, weight=None, eps=None):

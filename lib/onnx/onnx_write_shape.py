@@ -1,7 +1,7 @@
 # Views, indexing and creation of tensors as ONNX.
 import _onnx
 from onnx_write_math import Val_of, least, operand
-from onnx_write_values import BOOL, DOUBLE, INT64, Sym, Val
+from onnx_write_values import BOOL, DOUBLE, FLOAT, HALF, INT64, Sym, Val
 
 
 def same(w, outs, x, *rest):
@@ -143,9 +143,13 @@ def new_full(w, outs, x, size, value, *rest):
 
 
 def arange(w, outs, start, end=None, step=1, *rest):
-    code = outs[0].code
-    y = w.e("Range", [w.scalar(start, code), w.scalar(end, code), w.scalar(step, code)])
-    return y
+    code, count = outs[0].code, outs[0].sizes[0]
+    if not isinstance(count, Sym) and (code in (HALF, FLOAT, DOUBLE) or any([isinstance(v, float) for v in (start, end, step)])):  # Range counts with rounded numbers
+        wide = FLOAT if code == HALF else code
+        start, step = [int(v) if wide == INT64 and isinstance(v, float) else v for v in (start, step)]
+        like = Val(None, wide, [count])
+        return w.cast(steps(w, [like], w.scalar(start, wide), w.scalar(step, wide)), code, wide)
+    return w.e("Range", [w.scalar(start, code), w.scalar(end, code), w.scalar(step, code)])
 
 
 def steps(w, outs, start, step):
@@ -208,6 +212,11 @@ def pads(w, x, pad, mode="constant", value=0):
         a, b = [0 if isinstance(p[d], Sym) else p[d] for p in (begin, end)]
         if mode == "circular" and (isinstance(begin[d], Sym) or isinstance(end[d], Sym)):
             _onnx.unsupported("circular padding by a symbolic size")
+        if mode == "replicate" and not isinstance(x.sizes[d], Sym):  # an element stays, whatever is cut
+            last = x.sizes[d] - 1
+            a, b = max(a, -last), b + min(a + last, 0)
+            a, b = a + min(b + last, 0), max(b, -last)
+            begin[d], end[d] = [old if isinstance(old, Sym) else new for old, new in ((begin[d], a), (end[d], b))]
         if a < 0 or b < 0:  # cut first: ONNX Runtime pads with what is cut off
             y = w.e("Slice", [y, w.ints([max(-a, 0)]), w.ints([b if b < 0 else 2**63 - 1]), w.ints([d])])
             begin[d], end[d] = max(a, 0) if a < 0 else begin[d], max(b, 0) if b < 0 else end[d]
@@ -346,6 +355,18 @@ def into_zeros(rule):
     return backward
 
 
+def of_number(f):
+    """f(w, outs, x, dim, index, src, ...), which scatters along a dimension, also for x without dimensions."""
+
+    def rule(w, outs, x, dim, index, src, *rest):
+        if x.rank():
+            return f(w, outs, x, dim, index, src, *rest)
+        vectors = [Val_of(w, w.e("Reshape", [v, w.ints([-1])]), v.code, [1]) for v in (x, index, src)]
+        return w.e("Reshape", [f(w, outs, vectors[0], 0, vectors[1], vectors[2], *rest), w.ints([])])
+
+    return rule
+
+
 def index_add(w, outs, x, dim, index, src, alpha=1):
     """Adds rows of src to the rows of x given by index: a scatter whose indices are expanded along the rows."""
     dim = dim % max(x.rank(), 1)
@@ -365,8 +386,6 @@ def copy(w, outs, x, src, *rest):
 
 def scatter_reduce(w, outs, x, dim, index, src, reduce, include_self=True):
     """Without x itself the reduction starts from its identity; a mean is a sum divided by the number of elements."""
-    if not x.rank():
-        _onnx.unsupported("scatter_reduce of a number")
     code, how = x.code, {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}[reduce]
     if not include_self:
         x = Val_of(w, scatter()(w, outs, x, dim, index, {"mul": 1, "max": least(code), "min": least(code, 1)}.get(how, 0)), code, x.sizes)
@@ -459,6 +478,8 @@ def eye(w, outs, *rest):
 
 
 def nonzero(w, outs, x):
+    if not x.rank():  # places of no dimension, as many as the number is not 0
+        return w.e("Slice", [w.e("Transpose", [w.e("NonZero", [w.e("Reshape", [x, w.ints([1])])])], {"perm": [1, 0]}), w.ints([0]), w.ints([0]), w.ints([1])])
     return w.e("Transpose", [w.e("NonZero", [x])], {"perm": [1, 0]})
 
 
@@ -500,8 +521,8 @@ for _k, _v in {
     "scalar_tensor.default": scalar_tensor, "tril.default": tri(0), "triu.default": tri(1), "constant_pad_nd.default": pad_nd, "pad.default": pad_any,
     "embedding.default": embedding, "index_select.default": index_select, "gather.default": gather, "index.Tensor": index, "index_put.default": index_put,
     "scatter.reduce": scatter_by, "scatter.value_reduce": scatter_by, "put.default": put, "range.default": range_, "range.step": range_,
-    "scatter.src": scatter(), "scatter.value": scatter(), "scatter_add.default": scatter("add"), "scatter_reduce.two": scatter_reduce,
-    "index_add.default": index_add, "fill.Scalar": fill, "fill.Tensor": fill, "index_reduce.default": index_reduce, "diagonal.default": diagonal, "diagonal_copy.default": diagonal,
+    "scatter.src": scatter(), "scatter.value": scatter(), "scatter_add.default": scatter("add"), "scatter_reduce.two": of_number(scatter_reduce),
+    "index_add.default": of_number(index_add), "fill.Scalar": fill, "fill.Tensor": fill, "index_reduce.default": of_number(index_reduce), "diagonal.default": diagonal, "diagonal_copy.default": diagonal,
     "diagonal_scatter.default": diagonal_scatter, "diagonal_backward.default": diagonal_backward, "copy.default": copy, "select_scatter.default": select_scatter, "slice_scatter.default": slice_scatter,
     "select_backward.default": into_zeros(select_scatter), "slice_backward.default": into_zeros(slice_scatter), "masked_select.default": masked_select, "eye.default": eye, "eye.m": eye, "nonzero.default": nonzero, "item.default": item,
     "_local_scalar_dense.default": item, "sym_size.int": size_of, "_assert_async.msg": lambda w, outs, *r: [], "_assert_scalar.default": lambda w, outs, *r: [],

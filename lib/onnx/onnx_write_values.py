@@ -6,6 +6,9 @@ FLOATS8 = (17, 18, 19, 20)
 RANK = {BOOL: 0, UINT8: 1, INT8: 1, 4: 1, 5: 1, INT32: 2, 12: 2, INT64: 3, 13: 3, HALF: 4, BF16: 4, FLOAT: 5, DOUBLE: 6}
 
 
+CONDITIONS = ("eq", "ne", "lt", "le", "and", "or", "not")
+
+
 class Sym:
     """A symbolic number: its expression as a tuple, ("var", name) or (operation, operands...)."""
 
@@ -243,6 +246,8 @@ class Writer:
 
     def scalar(self, s, code):
         """A number of any kind as a 0-d tensor of this type."""
+        if isinstance(s, Sym) and s.expr[0] in CONDITIONS:
+            return self.cast(self.condition(s), code, BOOL)
         if isinstance(s, Sym):
             v = self.e("Squeeze", [self.number(s), self.ints([0])])
             whole = s.expr[0] not in ("fadd", "fsub", "fmul", "fdiv", "fmin", "fmax", "fneg", "sqrt", "tofloat") and not self.real.get(f"{s.expr}", False)

@@ -390,17 +390,23 @@ class Formulas(nn.Module):
         scattered = [x.scatter_reduce(1, i, y[:, :2], how, include_self=own) for how in ("sum", "prod", "amax", "amin", "mean") for own in (True, False)]
         rows = [x.index_reduce(0, i[0], y[:2], "amax"), n.scatter_reduce(1, i, n[:, :2], "mean")]
         bools = [b + b, b * b, torch.maximum(b, ~b), torch.where(b, b, ~b), b.sort(1), b.max(1), b.masked_fill(b, False), b.prod(1), b.cummax(0),
-                 b.any((0, 1)), b.all((0,)), n.sgn()]
+                 b.any((0, 1)), b.all((0,)), n.sgn(), b.signbit()]
         one = x[0, 0]
-        numbers = [one.sort(), one.max(0), one.argmax(0), one.cumsum(0), one.index_select(0, i[0, :1] * 0), torch.atan2(x.abs() + 1, y.abs() * -0.0)]
+        numbers = [one.sort(), one.max(0), one.argmax(0), one.cumsum(0), one.index_select(0, i[0, :1] * 0), torch.atan2(x.abs() + 1, y.abs() * -0.0),
+                   one.index_add(0, i[0, :1] * 0, y[0, 0]), one.index_reduce(0, i[0, :1] * 0, y[0, 0], "mean"), one.scatter_reduce(0, i[0, 0] * 0, y[0, 0], "amax"),
+                   torch.norm(one - 9), one.topk(1), one.nonzero(), torch.linalg.vector_norm(x, 3, keepdim=True), torch.arange(0.1, 1.1, 1.0)]
+        places = [torch.nextafter(x, y), torch.nextafter(x.double(), y.double()), torch.nextafter(x.ceil(), y), torch.frexp(x * 1e-40), torch.lgamma(x.floor()), F.max_pool2d(n[None], 2),
+                  torch.native_layer_norm(x.double(), (5,), None, None, 1e-5), torch.arange(0.0, -8.000001, -4.0, dtype=torch.int64)]
         pads = [F.pad(x[None], (1, 2), mode="circular"), F.pad(x[None], (-1, 2), mode="replicate"), F.pad(x, (1, -1)),
+                F.pad(x[None], (-5, 6), mode="replicate"), F.pad(x[None], (4, -5), mode="replicate"),
                 F.pad(x[None], (-1, 2), mode="circular"), F.pad(x[None], (2, -1), mode="circular")]
         pools = [F.avg_pool2d(x[None, None], 2, 1, 1, divisor_override=3), F.adaptive_max_pool2d(y[None, None, :, :4], (1, 2), return_indices=True),
                  F.max_pool3d(x[None, None, None], (1, 2, 2), return_indices=True), F.adaptive_max_pool3d(x[None, None, None, :, :4], (1, 2, 2))]
+        wide = F.conv_transpose2d(x[None, None], y[None, None, :2, :2], y[0, :1], (1, 2), 1, (1, 2), dilation=(2, 3))
         half = x.bfloat16()
         halves = [half @ half.t(), half.softmax(1), (half + 1).relu(), F.layer_norm(half, (5,)), half.t()]
         number = torch.linspace(-2, 1, 1)
-        return tests, runs, found, ints, diagonals, scattered, rows, bools, numbers, pads, pools, [h.float() for h in halves], number
+        return wide, places, tests, runs, found, ints, diagonals, scattered, rows, bools, numbers, pads, pools, [h.float() for h in halves], number
 
 
 class Numbers(nn.Module):
@@ -408,7 +414,7 @@ class Numbers(nn.Module):
 
     def forward(self, x):
         k = (x > 0).sum().item()
-        return x.reshape(-1, 2).sum(1), x.shape[0] // 2 + 1, k
+        return x.reshape(-1, 2).sum(1), x.shape[0] // 2 + 1, k, torch.full([2], x.shape[0] > 8)
 
 
 class Scans(nn.Module):
