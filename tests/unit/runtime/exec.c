@@ -105,6 +105,11 @@ static void test_sizes_are_checked(void **state) {
     assert_int_equal(tc_status_code(s), TC_CONTENT);
     assert_string_equal(tc_status_message(s), "x.size(0)=65, expected 0..64 (B)");
     tc_status_free(s);
+    for (int given = 1; given <= 3; given += 2) {
+        s = tc_exec_run(e, (tc_tensor[]){in[0], in[1], in[1]}, given, NULL, out, CHAIN_OUTS);
+        assert_int_equal(tc_status_code(s), TC_USAGE);
+        tc_status_free(s);
+    }
     drop(in, 2);
     in[0] = filled(TC_F32, 2, (int64_t[]){4, 3}, 1), in[1] = filled(TC_F32, 1, (int64_t[]){2}, 2);
     s = tc_exec_run(e, in, 2, NULL, out, CHAIN_OUTS);
