@@ -549,34 +549,48 @@ static V make_class(C *c, type *meta, str *name, list *bases, dict *ns, args *kw
     return tc_call(c, (V)meta, &(args){.a = a, .n = 3, .kn = kw->kn, .kv = kw->kv, .nk = kw->nk});
 }
 
+/* The words between the parentheses of a class statement, n: its bases, its metaclass, and the other keywords. */
+static void class_arguments(C *c, frame *f, const ast *n, list *bases, args *kw, type **out_meta) {
+    for (int i = 0; i < n->n; i++) {
+        const ast *e = n->list[i];
+        if (e->kind == N_STAR) {
+            list *l = tc_to_list(c, tc_eval_expr(c, f, e->a));
+            for (size_t k = 0; k < l->n; k++) tc_list_push(c, bases, l->a[k]);
+        } else tc_list_push(c, bases, tc_eval_expr(c, f, e));
+    }
+    kw->kn = tc_mem(c, sizeof(str *) * (size_t)(n->n2 + 1));
+    kw->kv = tc_mem(c, sizeof(V) * (size_t)(n->n2 + 1));
+    for (int i = 0; i < n->n2; i++) {
+        if (!n->list2[i]->name) tc_raise(c, "TypeError", "** in the arguments of a class is outside the model language");
+        V v = tc_eval_expr(c, f, n->list2[i]->a);
+        if (!strcmp(n->list2[i]->name->s, "metaclass")) {
+            f->at = n->list2[i];
+            *out_meta = metaclass_of(c, v);
+            continue;
+        }
+        kw->kn[kw->nk] = n->list2[i]->name;
+        kw->kv[kw->nk++] = v;
+    }
+}
+/* class P(NamedTuple): fields are the annotated names of the body, ns. */
+static V named_tuple_class(C *c, str *name, dict *ns) {
+    dict *ann = (dict *)tc_dict_gets(c, ns, c->n___annotations__), *defaults = tc_dict(c);
+    list *fields = tc_list(c, 4);
+    V k, v;
+    for (size_t j = 0; ann && tc_dict_next(ann, &j, &k, &v);) {
+        tc_list_push(c, fields, k);
+        V def = tc_dict_get(c, ns, k);
+        if (def) tc_dict_set(c, defaults, k, def);
+    }
+    return tc_namedtuple(c, name, defaults, tc_tuple(c, fields->n, fields->a), ns);
+}
 static void class_statement(C *c, frame *f, const ast *n) {
     V *d = decorators(c, f, n);
     list *bases = tc_list(c, 2);
     type *meta = NULL;
     args kw = {0};
     f->at = n->b ? n->b : n;
-    if (n->b) {
-        for (int i = 0; i < n->b->n; i++) {
-            const ast *e = n->b->list[i];
-            if (e->kind == N_STAR) {
-                list *l = tc_to_list(c, tc_eval_expr(c, f, e->a));
-                for (size_t k = 0; k < l->n; k++) tc_list_push(c, bases, l->a[k]);
-            } else tc_list_push(c, bases, tc_eval_expr(c, f, e));
-        }
-        kw.kn = tc_mem(c, sizeof(str *) * (size_t)(n->b->n2 + 1));
-        kw.kv = tc_mem(c, sizeof(V) * (size_t)(n->b->n2 + 1));
-        for (int i = 0; i < n->b->n2; i++) {
-            if (!n->b->list2[i]->name) tc_raise(c, "TypeError", "** in the arguments of a class is outside the model language");
-            V v = tc_eval_expr(c, f, n->b->list2[i]->a);
-            if (!strcmp(n->b->list2[i]->name->s, "metaclass")) {
-                f->at = n->b->list2[i];
-                meta = metaclass_of(c, v);
-                continue;
-            }
-            kw.kn[kw.nk] = n->b->list2[i]->name;
-            kw.kv[kw.nk++] = v;
-        }
-    }
+    if (n->b) class_arguments(c, f, n->b, bases, &kw, &meta);
     bases = entries_of(c, bases);
     dict *ns = tc_dict(c);
     ns->module = NULL;
@@ -588,21 +602,8 @@ static void class_statement(C *c, frame *f, const ast *n) {
     f->at = n;
     refuse_dispatch(c, n, ns);
     V cls = NULL;
-    for (size_t i = 0; i < bases->n; i++) {
-        V b = bases->a[i];
-        if (tc_kind_of(b) == K_ALIAS && !strcmp(((alias *)b)->name->s, "NamedTuple")) {
-            dict *ann = (dict *)tc_dict_gets(c, ns, c->n___annotations__), *defaults = tc_dict(c);
-            list *fields = tc_list(c, 4);
-            V k, v;
-            if (ann)
-                for (size_t j = 0; tc_dict_next(ann, &j, &k, &v);) {
-                    tc_list_push(c, fields, k);
-                    V def = tc_dict_get(c, ns, k);
-                    if (def) tc_dict_set(c, defaults, k, def);
-                }
-            cls = tc_namedtuple(c, n->sc->name, defaults, tc_tuple(c, fields->n, fields->a), ns);
-        }
-    }
+    for (size_t i = 0; i < bases->n; i++)
+        if (tc_kind_of(bases->a[i]) == K_ALIAS && !strcmp(((alias *)bases->a[i])->name->s, "NamedTuple")) cls = named_tuple_class(c, n->sc->name, ns);
     if (!cls) cls = make_class(c, meta, n->sc->name, bases, ns, &kw);
     if (tc_kind_of(cls) == K_TYPE) {
         ((type *)cls)->module_name = f->module ? f->module->name : NULL;

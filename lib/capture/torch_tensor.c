@@ -323,10 +323,7 @@ static V plain_attr(C *c, V v, const char *n) {
     case 'n':
         if (!strcmp(n, "ndim")) return tc_int(c, tc_torch_rank(tc_torch_sized(c, v)));
         if (!strcmp(n, "nbytes")) return tc_binary(c, '*', numel(c, v), tc_int(c, (int64_t)tc_dtype_size(d)));
-        if (!strcmp(n, "names")) {
-            V all = tc_tuple(c, (size_t)tc_torch_rank(v), NULL);
-            return all;
-        }
+        if (!strcmp(n, "names")) return tc_tuple(c, (size_t)tc_torch_rank(v), NULL);
         if (!strcmp(n, "name")) return c->none;
         break;
     case 'd':
@@ -337,8 +334,7 @@ static V plain_attr(C *c, V v, const char *n) {
     case 'T':
         if (!strcmp(n, "T")) {
             int r = tc_torch_rank(v);
-            if (r < 2) return tc_torch_calln(c, "aten::t", 1, v);
-            if (r == 2) return tc_torch_calln(c, "aten::t", 1, v);
+            if (r <= 2) return tc_torch_calln(c, "aten::t", 1, v);
             list *p = tc_list(c, (size_t)r);
             for (int i = r; i-- > 0;) tc_list_push(c, p, tc_int(c, i));
             return tc_torch_calln(c, "aten::permute", 2, v, (V)p);

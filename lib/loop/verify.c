@@ -32,6 +32,40 @@ static tc_status check_index(const check *c, const tc_affine *index, int rank) {
     return NULL;
 }
 
+static tc_status check_scalar(const check *c, const tc_linst *in) {
+    const tc_linst *all = c->l->inst.data;
+    const tc_scalar_info *info = &tc_scalar_ops[in->op];
+    bool choice = in->op == TC_X_WHERE;
+    tc_dtype d = all[in->a[choice]].dtype;
+    if (choice && all[in->a[0]].dtype != TC_BOOL) return bad(c, "WHERE needs a bool");
+    if (!type_fits(info->types, d))
+        return tc_error(tc_is_complex(d) ? TC_UNSUPPORTED : TC_CONTENT, "loop instruction %%%zu: %s is not defined for %s", c->at, info->name,
+                        tc_dtypes[d].name);
+    for (int i = choice; i < info->arity; i++)
+        if (all[in->a[i]].dtype != d) return bad(c, "operands of different types");
+    if (in->dtype != tc_scalar_result((tc_scalar_op)in->op, d)) return bad(c, "wrong result type");
+    return NULL;
+}
+static tc_status check_load(const check *c, const tc_linst *in) {
+    const tc_linst *all = c->l->inst.data;
+    if (in->buffer < 0 || (size_t)in->buffer >= c->l->buffers.len) return bad(c, "no such buffer");
+    if (in->rank != c->l->buffers.data[in->buffer].rank) return bad(c, "index of the wrong rank");
+    if (in->dtype != tc_dtype_compute(c->l->buffers.data[in->buffer].dtype)) return bad(c, "wrong type of a load");
+    for (int d = 0; in->gather && d < in->rank; d++)
+        if (in->gather[d] != TC_LV_NONE && ((size_t)in->gather[d] >= c->at || all[in->gather[d]].dtype != TC_I64))
+            return bad(c, "a gathered index is not an earlier i64");
+    return NULL;
+}
+static tc_status check_reduce(const check *c, const tc_linst *in) {
+    const tc_dtype d = c->l->inst.data[in->a[0]].dtype;
+    if (tc_is_complex(d)) return tc_error(TC_UNSUPPORTED, "reductions of %s are not supported", tc_dtypes[d].name);
+    if (!in->over && in->op != TC_R_WELFORD) return bad(c, "a reduction over no axis");
+    if (in->op == TC_R_LOGADDEXP) return bad(c, "logaddexp is a scan");
+    if ((in->op == TC_R_ANY || in->op == TC_R_ALL) && d != TC_BOOL) return bad(c, "any and all need a bool");
+    if (in->op == TC_R_WELFORD && !tc_is_float(d)) return bad(c, "welford needs a float");
+    return NULL;
+}
+
 static tc_status check_inst(const check *c, const tc_linst *in) {
     const tc_linst *all = c->l->inst.data;
     int want = 0;
@@ -53,35 +87,9 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
         return bad(c, "the predicate is not an earlier bool");
     TC_TRY(check_index(c, in->index, in->rank));
     switch (in->kind) {
-    case TC_L_SCALAR: {
-        const tc_scalar_info *info = &tc_scalar_ops[in->op];
-        bool choice = in->op == TC_X_WHERE;
-        tc_dtype d = all[in->a[choice]].dtype;
-        if (choice && all[in->a[0]].dtype != TC_BOOL) return bad(c, "WHERE needs a bool");
-        if (!type_fits(info->types, d))
-            return tc_error(tc_is_complex(d) ? TC_UNSUPPORTED : TC_CONTENT, "loop instruction %%%zu: %s is not defined for %s", c->at, info->name,
-                            tc_dtypes[d].name);
-        for (int i = choice; i < want; i++)
-            if (all[in->a[i]].dtype != d) return bad(c, "operands of different types");
-        if (in->dtype != tc_scalar_result((tc_scalar_op)in->op, d)) return bad(c, "wrong result type");
-        break;
-    }
-    case TC_L_LOAD:
-        if (in->buffer < 0 || (size_t)in->buffer >= c->l->buffers.len) return bad(c, "no such buffer");
-        if (in->rank != c->l->buffers.data[in->buffer].rank) return bad(c, "index of the wrong rank");
-        if (in->dtype != tc_dtype_compute(c->l->buffers.data[in->buffer].dtype)) return bad(c, "wrong type of a load");
-        for (int d = 0; in->gather && d < in->rank; d++)
-            if (in->gather[d] != TC_LV_NONE && ((size_t)in->gather[d] >= c->at || all[in->gather[d]].dtype != TC_I64))
-                return bad(c, "a gathered index is not an earlier i64");
-        break;
-    case TC_L_REDUCE:
-        if (tc_is_complex(all[in->a[0]].dtype))
-            return tc_error(TC_UNSUPPORTED, "reductions of %s are not supported", tc_dtypes[all[in->a[0]].dtype].name);
-        if (!in->over && in->op != TC_R_WELFORD) return bad(c, "a reduction over no axis");
-        if (in->op == TC_R_LOGADDEXP) return bad(c, "logaddexp is a scan");
-        if ((in->op == TC_R_ANY || in->op == TC_R_ALL) && all[in->a[0]].dtype != TC_BOOL) return bad(c, "any and all need a bool");
-        if (in->op == TC_R_WELFORD && !tc_is_float(all[in->a[0]].dtype)) return bad(c, "welford needs a float");
-        break;
+    case TC_L_SCALAR: TC_TRY(check_scalar(c, in)); break;
+    case TC_L_LOAD: TC_TRY(check_load(c, in)); break;
+    case TC_L_REDUCE: TC_TRY(check_reduce(c, in)); break;
     case TC_L_SCAN:
         if (tc_is_complex(all[in->a[0]].dtype) && in->op != TC_R_PROD && in->op != TC_R_LOGADDEXP)
             return tc_error(TC_UNSUPPORTED, "scans of %s are not supported", tc_dtypes[all[in->a[0]].dtype].name);

@@ -60,26 +60,10 @@ static void write_weight_list(writer *w, tc_buf *c) {
                   "    return 1;\n}\n\n",
                   w->stem, w->stem, w->stem);
 }
-
-void to_c_header(writer *w, tc_buf *h) {
+/* The structures of inputs and outputs that the caller fills. */
+static void write_structures(writer *w, tc_buf *h) {
     const tc_program *p = w->e->program;
     const char *s = w->stem;
-    tc_buf_puts(h, "/* Made by ");
-    tc_emit_comment(h, w->o->made_by);
-    tc_buf_printf(
-        h,
-        ". %s_run computes the program for the sizes below: no allocation, no state of its own, libc and libm only.\n"
-        " * Any number of threads may call it, each with memory of its own for results, arena and state; weights are only read, so that other\n"
-        " * weights may stand at another address for the next call.\n"
-        " * Returns 0; 1: an index was out of bounds; 2: compiled with flags that change results (see %s.c); 3: this processor lacks the\n"
-        " * instructions that it was compiled for; 4: a number that was computed is none that the program allows%s%s. */\n",
-        s, w->file, w->o->sanitize ? "; 5: an integer overflowed" : "", w->ranks ? "; 6: no ranks, or they failed" : "");
-    tc_buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", s, s);
-    tc_buf_printf(h, "#define %s_ARENA_BYTES %zu /* intermediate results; the caller's memory, 64-byte aligned */\n", s, arena_bytes(w));
-    tc_buf_printf(h, "#define %s_ARENA_BYTES_FOR(workers) (%s_ARENA_BYTES + (size_t)((workers)-1) * %zu) /* for %s_run_on */\n", s, s, w->each, s);
-    tc_buf_printf(h, "#define %s_WEIGHTS_BYTES %zu\n", s, w->weights.len);
-    if (w->state_bytes) tc_buf_printf(h, "#define %s_STATE_BYTES %zu\n", s, w->state_bytes);
-    tc_buf_putc(h, '\n');
     tc_buf_puts(h, "typedef struct {\n");
     int n = 0;
     for (int i = 0; i < p->ninputs; i++)
@@ -98,6 +82,27 @@ void to_c_header(writer *w, tc_buf *h) {
         if (result_type(w, i, &type)) write_field(h, w->field[p->ninputs + i], &type, "", ""), n++;
     if (!n) tc_buf_puts(h, "    char none;\n");
     tc_buf_printf(h, "} %s_outputs;\n\n", s);
+}
+
+void to_c_header(writer *w, tc_buf *h) {
+    const char *s = w->stem;
+    tc_buf_puts(h, "/* Made by ");
+    tc_emit_comment(h, w->o->made_by);
+    tc_buf_printf(
+        h,
+        ". %s_run computes the program for the sizes below: no allocation, no state of its own, libc and libm only.\n"
+        " * Any number of threads may call it, each with memory of its own for results, arena and state; weights are only read, so that other\n"
+        " * weights may stand at another address for the next call.\n"
+        " * Returns 0; 1: an index was out of bounds; 2: compiled with flags that change results (see %s.c); 3: this processor lacks the\n"
+        " * instructions that it was compiled for; 4: a number that was computed is none that the program allows%s%s. */\n",
+        s, w->file, w->o->sanitize ? "; 5: an integer overflowed" : "", w->ranks ? "; 6: no ranks, or they failed" : "");
+    tc_buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", s, s);
+    tc_buf_printf(h, "#define %s_ARENA_BYTES %zu /* intermediate results; the caller's memory, 64-byte aligned */\n", s, arena_bytes(w));
+    tc_buf_printf(h, "#define %s_ARENA_BYTES_FOR(workers) (%s_ARENA_BYTES + (size_t)((workers)-1) * %zu) /* for %s_run_on */\n", s, s, w->each, s);
+    tc_buf_printf(h, "#define %s_WEIGHTS_BYTES %zu\n", s, w->weights.len);
+    if (w->state_bytes) tc_buf_printf(h, "#define %s_STATE_BYTES %zu\n", s, w->state_bytes);
+    tc_buf_putc(h, '\n');
+    write_structures(w, h);
     if (w->o->weights_inside || w->o->weights_beside) tc_buf_printf(h, "extern const unsigned char *const %s_weights; /* of %s.c */\n", s, w->file);
     else
         tc_buf_printf(h,
