@@ -259,6 +259,11 @@ static inline prefetch_walk prefetch_rows(const work *w, int64_t r, int64_t k0, 
 static inline leaf_in_place in_place(const k_block *kb, int i) {
     return (leaf_in_place){kb->b.at + kb->leaf[i].at * kb->b.k_step, kb->b.ldb, kb->leaf[i].n, kb->nc};
 }
+/* What a tile of one leaf prefetches: the lines of the results beside its own, which are stored next, a row in every `run` of its n terms. */
+static inline prefetch_walk prefetch_results(const work *w, int64_t r, int64_t column, int64_t n) {
+    const int64_t e = sizeof(T), width = NR * e, run = tc_max(n / MR, 2), step = width / run;
+    return (prefetch_walk){(const char *)((const T *)w->j->c + (w->r0 + r) * w->j->c_rs + w->c0 + column), step, run, w->j->c_rs * e - run * step};
+}
 /* Computes all columns of the chunk for rows [r0, r1) of the block. */
 static __attribute__((noinline)) void chunk_tiles(const work *w, const k_block *kb, int64_t r0, int64_t r1, leaf_tile *t) {
     const bool first = !kb->c0;                                      /* the first columns: rows of a have to be copied */
@@ -299,6 +304,8 @@ static __attribute__((noinline)) void chunk_tiles(const work *w, const k_block *
                 const leaf *x = &kb->leaf[i];
                 t->a = a + i * rows * LDA;
                 if (copies && w->by_k && w->r0 + r + rows < w->j->m) t->prefetch = prefetch_rows(w, r + rows, x->k0, x->n);
+                else if (next >= end && w->leaves == 1 && w->j->c_cs == 1 && kb->c0 + c + 2 * NR <= w->nc)
+                    t->prefetch = prefetch_results(w, r, kb->c0 + c + NR, x->n);
                 else t->prefetch = (prefetch_walk){next < end ? next : (const char *)t->a, next < end ? 16 : 0, TC_LEAF, 0};
                 next += 16 * x->n;
                 one_tile(w, kb, i, r, rows, c, sums, t);
