@@ -53,14 +53,15 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const run *r = ctx;
     const tc_gemm_i8 *j = r->job;
     int32_t *a = (int32_t *)(r->work + worker_bytes() * (size_t)worker), *part = a + MC * LDA;
-    int64_t across = tc_ceil_div(j->n, r->cols), quads = quads_of(r->ops, j->k);
+    int64_t across = tc_ceil_div(j->n, r->cols), quads = quads_of(r->ops, j->k), copied = -1; /* the first of the rows that lie in a whole */
     for (int64_t t = begin; t < end; t++) {
         int64_t r0 = t / across * r->rows, c0 = t % across * r->cols, nr = tc_min(r->rows, j->m - r0), nc = tc_min(r->cols, j->n - c0);
         for (int64_t q = 0; q < quads || q == 0; q += QUADS) { /* once even for k = 0: c is set to the sums' initial values */
             int64_t n = tc_min(QUADS, quads - q);
-            r->ops->copy(j, r0, nr, q, n, a);
+            if (r0 != copied) r->ops->copy(j, r0, nr, q, n, a);
             for (int64_t c = c0; c < c0 + nc; c += r->ops->nr) panel(r, r0, nr, c, q, n, a, part);
         }
+        copied = quads <= QUADS ? r0 : -1;
         if (j->epilogue) j->epilogue->fn(j->epilogue->ctx, r0, nr, c0, nc, worker);
     }
 }

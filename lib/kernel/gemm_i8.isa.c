@@ -32,6 +32,25 @@ static inline VI madd(VH a, VH b) {
 #endif
 #endif
 
+/* Packs a quad of b: out[c] holds the bytes of column c in four rows, rs apart. n columns, which are 32 with AVX-512. */
+static inline void interleave(int32_t *out, const int8_t *b, int64_t rs, int n) {
+#if defined TC_ISA_avx512
+    (void)n;
+    const __m256i x = _mm256_loadu_si256((const __m256i *)b), y = _mm256_loadu_si256((const __m256i *)(b + rs));
+    const __m256i z = _mm256_loadu_si256((const __m256i *)(b + 2 * rs)), u = _mm256_loadu_si256((const __m256i *)(b + 3 * rs));
+    const __m256i xy[] = {_mm256_unpacklo_epi8(x, y), _mm256_unpackhi_epi8(x, y)}, zu[] = {_mm256_unpacklo_epi8(z, u), _mm256_unpackhi_epi8(z, u)};
+    for (int i = 0; i < 2; i++) { /* columns 8 i to 8 i + 7, and the same of the upper 16 */
+        const __m256i low = _mm256_unpacklo_epi16(xy[i], zu[i]), high = _mm256_unpackhi_epi16(xy[i], zu[i]);
+        _mm256_storeu_si256((__m256i *)(out + 8 * i), _mm256_permute2x128_si256(low, high, 0x20));
+        _mm256_storeu_si256((__m256i *)(out + 16 + 8 * i), _mm256_permute2x128_si256(low, high, 0x31));
+    }
+#else
+    for (int c = 0; c < n; c++) {
+        const int8_t bytes[4] = {b[c], b[c + rs], b[c + 2 * rs], b[c + 3 * rs]};
+        __builtin_memcpy(out + c, bytes, 4);
+    }
+#endif
+}
 static inline VH even(VI x) { return (VH)((VU)x << 8) >> 8; }
 static inline VH odd(VI x) { return (VH)x >> 8; }
 static inline VI vdot(VI acc, VI a, VI b) { return acc + madd(even(a), even(b)) + madd(odd(a), odd(b)); }

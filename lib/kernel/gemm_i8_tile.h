@@ -8,14 +8,14 @@
 TARGET static void N_(pack)(const tc_gemm_i8 *j, int64_t panel, int32_t *out) {
     int64_t c0 = panel * NR, w = j->n - c0 < NR ? j->n - c0 : NR, whole = j->k / 4;
     const int8_t *b = j->b + c0 * j->b_cs;
-    int32_t sum[NR] = {0}, *o = out + NR;
+    int32_t *o = out + NR;
+#if FLIP
+    VI sum[2] = {0}; /* of the bytes of each column */
+#endif
     for (int64_t q = 0; q < (j->k + 4 * UNIT - 1) / (4 * UNIT) * UNIT; q++, o += NR) {
         const int8_t *at = b + 4 * q * j->b_rs;
         if (w == NR && q < whole && j->b_cs == 1) {
-            const int8_t *x = at, *y = at + j->b_rs, *z = y + j->b_rs, *u = z + j->b_rs;
-            for (int c = 0; c < NR; c++)
-                o[c] =
-                    (int32_t)((uint32_t)(uint8_t)x[c] | (uint32_t)(uint8_t)y[c] << 8 | (uint32_t)(uint8_t)z[c] << 16 | (uint32_t)(uint8_t)u[c] << 24);
+            interleave(o, at, j->b_rs, NR);
         } else if (w == NR && q < whole && j->b_rs == 1) {
             for (int c = 0; c < NR; c++) __builtin_memcpy(o + c, at + c * j->b_cs, 4);
         } else {
@@ -24,9 +24,18 @@ TARGET static void N_(pack)(const tc_gemm_i8 *j, int64_t panel, int32_t *out) {
                 for (int64_t i = 0; i < 4 && 4 * q + i < j->k; i++) bytes[4 * c + i] = at[c * j->b_cs + i * j->b_rs];
             __builtin_memcpy(o, bytes, sizeof bytes);
         }
-        for (int c = 0; FLIP && c < NR; c++) sum[c] += (int8_t)o[c] + (int8_t)(o[c] >> 8) + (int8_t)(o[c] >> 16) + (o[c] >> 24);
+#if FLIP
+        for (int i = 0; i < 2; i++) {
+            VI bytes;
+            __builtin_memcpy(&bytes, o + i * (NR / 2), sizeof bytes);
+            sum[i] = vdot(sum[i], vset1(0x01010101), bytes);
+        }
+#endif
     }
-    for (int c = 0; c < NR; c++) out[c] = (int32_t)(-(uint32_t)FLIP * (uint32_t)sum[c]);
+#if FLIP
+    __builtin_memcpy(out, sum, sizeof sum);
+#endif
+    for (int c = 0; c < NR; c++) out[c] = FLIP ? (int32_t)(-(uint32_t)FLIP * (uint32_t)out[c]) : 0;
 }
 
 TARGET static void N_(copy)(const tc_gemm_i8 *j, int64_t r0, int64_t nr, int64_t q0, int64_t quads, int32_t *out) {
