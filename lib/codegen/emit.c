@@ -20,7 +20,7 @@ void emit_mark(emitter *e, tc_lv v) {
     for (tc_lv i = v; i >= 0; i--) {
         if (!e->in_nest[i] || e->at[i] == AT_ITEM || e->at[i] == AT_KEPT || e->at[i] == AT_ARRAY) continue;
         tc_lv ops[TC_LOOP_OPERANDS];
-        int n = tc_loop_operands(&e->l->inst.data[i], ops);
+        int n = emit_operands(e, i, ops);
         for (int k = 0; k < n; k++) e->in_nest[ops[k]] = true;
     }
 }
@@ -213,7 +213,7 @@ static void write_nest(emitter *e, const cnest *t) {
         if (tree) {
             emit_line(e, "if ((at & 255) == 0) {");
             emit_open(e);
-            emit_fold_columns(e);
+            emit_fold_columns(e, false);
             emit_line(e, "leaves++;");
             emit_close(e);
         }
@@ -221,7 +221,7 @@ static void write_nest(emitter *e, const cnest *t) {
         if (tree) {
             emit_line(e, "if (at & 255) {");
             emit_open(e);
-            emit_fold_columns(e);
+            emit_fold_columns(e, true);
             emit_line(e, "leaves++;");
             emit_close(e);
         }

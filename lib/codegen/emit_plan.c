@@ -386,12 +386,38 @@ static bool column_form(cplan *p, const cphase *ph) {
     return true;
 }
 
-/* The last item range, for an expensive scan that should run over strided columns side by side; -1: none. */
+/* The elements that the phase's reductions run over, when it has no scans, all their extents are constant and an elementary function varies along them;
+ * else 0. */
+static int64_t reduced_row(const cplan *p, const cphase *ph) {
+    const tc_loop *l = p->l;
+    uint64_t over = 0;
+    int64_t n = 1;
+    bool heavy = false;
+    for (size_t i = 0; i < l->inst.len; i++)
+        if (ph->needed[i]) over |= ph->over[i];
+    for (size_t i = 0; i < l->inst.len; i++) {
+        if (ph->needed[i] && l->inst.data[i].kind == TC_L_SCAN) return 0;
+        heavy |= ph->needed[i] && cx_heavy(&l->inst.data[i]) && ph->mask[i] & over;
+    }
+    for (int r = 0; r < ph->nr; r++) {
+        if (!(over >> r & 1)) continue;
+        if (!ph->range[r].extent.is_const || !tc_mul_i64(n, ph->range[r].extent.v, &n)) return 0;
+    }
+    return heavy ? n : 0;
+}
+
+/* The last item range, for expensive scans and for reductions of short rows that should run over strided columns side by side; -1: none. */
 static int apart(cplan *p, const cphase *ph) {
+    enum { SHORT_ROW = 7, MANY_ROWS = 64 };
     bool dear = false;
     for (size_t i = 0; i < p->l->inst.len; i++)
         dear |= ph->needed[i] && p->l->inst.data[i].kind == TC_L_SCAN && p->l->inst.data[i].op == TC_R_LOGADDEXP;
-    return dear && column_form(p, ph) && ph->nr ? last_range(ph, ph->par & (~UINT64_C(0) >> (64 - ph->nr)), -1) : -1;
+    if (!column_form(p, ph) || !ph->nr) return -1;
+    const int last = last_range(ph, ph->par & (~UINT64_C(0) >> (64 - ph->nr)), -1);
+    if (dear || last < 0) return last;
+    const cexpr rows = ph->range[last].extent;
+    const int64_t row = reduced_row(p, ph);
+    return row >= 2 && row <= SHORT_ROW && (!rows.is_const || rows.v >= MANY_ROWS) ? last : -1;
 }
 
 /* Columns per block. Wide when columns are reduced in one pass: whole cache lines of a row. Narrow when operands are read again or values are kept per
@@ -453,7 +479,7 @@ static tc_status plan_phase(cplan *p, cphase *ph) {
     else emit_lengthen(p, ph);
     if (!make_nests(p, ph)) return tc_error(TC_UNSUPPORTED, "a loop of more than %d passes", EMIT_MAX_NESTS);
     join_scans(p, ph);
-    ph->block = ph->apart ? COLS_APART : ph->columns && reduces ? column_block(p, ph) : EMIT_BLOCK;
+    ph->block = ph->columns && reduces ? column_block(p, ph) : EMIT_BLOCK;
     emit_place_repeated(p, ph, reduces);
     choose_kept(p, ph);
     return NULL;

@@ -184,7 +184,7 @@ void emit_column_step(emitter *e, int r) {
     }
 }
 
-void emit_fold_columns(emitter *e) {
+void emit_fold_columns(emitter *e, bool last) {
     for (int k = 0; k < e->t->n; k++) {
         int r = e->t->item[k];
         const tc_linst *in = &e->l->inst.data[r];
@@ -192,7 +192,7 @@ void emit_fold_columns(emitter *e) {
         const char *S = emit_suffix(e->l->inst.data[in->a[0]].dtype);
         emit_line(e, "tc_cols_fold_%s_%s(s%d, %d, m);", word(in), S, r, e->ph->block);
         emit_line(e, "tc_cols_push_%s_%s(g%d, %d, leaves, s%d, m);", word(in), S, r, e->ph->block, r);
-        clear_lanes(e, r);
+        if (!last) clear_lanes(e, r);
     }
 }
 

@@ -197,6 +197,14 @@ static tc_lv negated(const tc_linst *all, const tc_linst *in) {
     return TC_LV_NONE;
 }
 
+int emit_operands(const emitter *e, tc_lv v, tc_lv out[TC_LOOP_OPERANDS]) {
+    const tc_linst *in = &e->l->inst.data[v];
+    const tc_lv minus = in->kind == TC_L_SCALAR ? negated(e->l->inst.data, in) : TC_LV_NONE;
+    if (minus == TC_LV_NONE) return tc_loop_operands(in, out);
+    out[0] = minus;
+    return 1;
+}
+
 /* The value `s` of instruction v; with --sanitize=overflow an expression that first reports a fault when the signed integer operation wraps. */
 static const char *sanitized(emitter *e, tc_lv v, int op, tc_dtype d, const char *a, const char *b, const char *s) {
     const char *name = op == TC_X_ADD ? "add" : op == TC_X_MUL ? "mul" : "sub", *only = "", *minus = T(e, "(%s)0", emit_ctype(d));

@@ -42,6 +42,7 @@ cexpr emit_address(emitter *e, const caccess *x, uint64_t set, bool element);
 const char *emit_kept_index(emitter *e, tc_lv v, bool element);
 const char *emit_ref(emitter *e, tc_lv v);                                               /* how a use of the value is written */
 const char *emit_value(emitter *e, tc_lv v, bool inner);                                 /* the right-hand side of an instruction */
+int emit_operands(const emitter *e, tc_lv v, tc_lv out[TC_LOOP_OPERANDS]);               /* those that emit_value writes; returns their number */
 const char *emit_step(emitter *e, int r, tc_dtype d, const char *so_far, const char *x); /* a wrapping integer sum or product with one more element */
 bool emit_plain_load(const tc_linst *in);                                                /* a load without gathered indices */
 bool emit_rare(const tc_linst *in);           /* an operation with a branch for large arguments, and a form without: tc_x_NAME_small_T */
@@ -71,7 +72,7 @@ void emit_keep(emitter *e, int r, const char *value);
 void emit_begin_columns(emitter *e, int r);
 void emit_lanes(emitter *e); /* pointers to the lanes of this row */
 void emit_column_step(emitter *e, int r);
-void emit_fold_columns(emitter *e);
+void emit_fold_columns(emitter *e, bool last); /* last: no further leaf follows */
 bool emit_any_tree(const emitter *e);
 void emit_end_columns(emitter *e, int r);
 void emit_begin_scan(emitter *e, int r);

@@ -119,7 +119,8 @@ static void flat(maker *m, const int64_t *n) { /* three axes that are one; a mas
     int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c)), y = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c));
     int z = buffer(m, TC_BOOL, 3, ext(m, a), ext(m, b), ext(m, c));
     tc_lv v = load(m, x, a, b, c), pos = op(m, TC_X_GT, v, konst(m, TC_F32, 0), -1);
-    store(m, y, op(m, TC_X_WHERE, pos, op(m, TC_X_EXP, v, -1, -1), konst(m, TC_F32, -0.1)), a, b, c);
+    tc_lv minus = op(m, TC_X_MUL, op(m, TC_X_EXP, v, -1, -1), konst(m, TC_F32, -1), -1); /* written as a negation, without the constant */
+    store(m, y, op(m, TC_X_WHERE, pos, minus, konst(m, TC_F32, -0.1)), a, b, c);
     store(m, z, pos, a, b, c);
 }
 static void softmax(maker *m, const int64_t *n) {
@@ -129,6 +130,15 @@ static void softmax(maker *m, const int64_t *n) {
     tc_lv s = reduce(m, TC_R_SUM, e, 1u << b);
     store(m, y, op(m, TC_X_DIV, e, s, -1), a, b, 0);
     store(m, t, s, a, 0, 0);
+}
+static void short_softmax(maker *m, const int64_t *n) { /* of rows so short that they run side by side */
+    int a = axis(m, size_of(m, n[0])), b = axis(m, num(m, n[1])), c = axis(m, num(m, 2));
+    int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c)), y = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c)),
+        t = buffer(m, TC_F32, 1, ext(m, a));
+    tc_lv v = load(m, x, a, b, c), top = reduce(m, TC_R_MAX, v, 1u << b | 1u << c), e = op(m, TC_X_EXP, op(m, TC_X_SUB, v, top, -1), -1, -1);
+    tc_lv sum = reduce(m, TC_R_SUM, e, 1u << b | 1u << c);
+    store(m, y, op(m, TC_X_DIV, e, sum, -1), a, b, c);
+    store(m, t, op(m, TC_X_ADD, op(m, TC_X_TANH, sum, -1, -1), top, -1), a, 0, 0);
 }
 static void middle_softmax(maker *m, const int64_t *n) { /* over dimension 1 of 3: columns */
     int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1])), c = axis(m, size_of(m, n[2]));
@@ -356,6 +366,7 @@ static const kase cases[] = {
     {"softmax", softmax, {5, 1000}},
     {"softmax", softmax, {3, 2500}},
     {"softmax", softmax, {300, 1}},
+    {"short_softmax", short_softmax, {300, 3}},
     {"middle_softmax", middle_softmax, {3, 40, 50}},
     {"middle_softmax", middle_softmax, {2, 300, 200}},
     {"layer_norm", layer_norm, {9, 768}},
