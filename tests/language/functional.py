@@ -164,3 +164,11 @@ l = [1, 2, 3]
 o.setitem(l, 0, 9)
 o.delitem(l, 1)
 print(l, o.itemgetter("a")({"a": 1}), o.attrgetter("a.b")(type("X", (), {"a": type("Y", (), {"b": 4})})))
+import torch
+
+torch.manual_seed(0)
+print(torch.func.vmap(lambda x: x + torch.rand(2), randomness="same")(torch.zeros(2, 2)).tolist(), torch.rand(1).item())
+try:
+    torch.func.vmap(lambda x: x + torch.rand(2))(torch.zeros(2, 2))
+except RuntimeError as e:
+    print(str(e)[:66])

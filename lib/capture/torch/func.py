@@ -228,7 +228,14 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             for i, now in written:
                 mapped[i].copy_(now)
         else:
-            rows = [body(*[m[i] for m in mapped]) for i in range(sizes[0])]
+            rows, state = [], torch.get_rng_state()
+            for i in range(sizes[0]):
+                if randomness == "same":
+                    torch.set_rng_state(state)
+                rows.append(body(*[m[i] for m in mapped]))
+                if randomness == "error" and not torch.equal(state, torch.get_rng_state()):
+                    raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'different' randomness "
+                                       "flag on vmap or perform the randomness operation out of vmap")
             out = _fill(rows[0], [torch.stack(ts) for ts in zip(*[_leaves(r) for r in rows])])
         return _move_out(func, out_dims, out, out_dims)
 
