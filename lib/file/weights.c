@@ -186,6 +186,12 @@ static void add_cure(tc_status st, const tc_program *p, const tc_map *names) {
     tc_buf_free(&b);
 }
 
+/* May a file lack the input? The count of batches of a batch norm, as in load_state_dict: states of PyTorch before 0.4.1 lack it. */
+static bool may_lack(const char *name) {
+    const char *last = strrchr(name, '.');
+    return !strcmp(last ? last + 1 : name, "num_batches_tracked");
+}
+
 /* The tensor of the file for each input: index + 1, 0: none. */
 static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *names, const char *from, bool strict, size_t *take) {
     tc_buf missing = {0}, unexpected = {0};
@@ -204,7 +210,7 @@ static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *n
         if (takes_weight(&p->inputs[i]) && p->inputs[i].alias_of >= 0) take[i] = take[p->inputs[i].alias_of];
     for (int i = 0; i < p->ninputs && !st; i++) {
         if (!takes_weight(&p->inputs[i])) continue;
-        if (!take[i] && strict) add_name(&missing, &nmissing, p->inputs[i].name);
+        if (!take[i] && strict && !may_lack(p->inputs[i].name)) add_name(&missing, &nmissing, p->inputs[i].name);
         else if (take[i]) st = check_shape(&p->inputs[i], &w->items.data[take[i] - 1].tensor, from);
     }
     for (size_t k = 0; k < names->len; k++)

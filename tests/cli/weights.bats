@@ -140,6 +140,17 @@ P
     [ "$status" -eq 2 ]
 }
 
+@test "a file may lack the count of batches of a batch norm, and nothing else of it" {
+    printf 'import torch.nn as nn\nclass N(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.n = nn.BatchNorm1d(3)\n    def forward(self, x):\n        return self.n(x)\n' >n.py
+    tc-export n.py:N --input x=2x3xf32 -o n.pt2
+    tc-ckpt convert n.pt2 -o all.safetensors
+    tc-ckpt convert all.safetensors --select 'n\.[^n].*' -o some.safetensors
+    tc-export n.py:N --input x=2x3xf32 --weights some.safetensors -o got.pt2
+    cmp n.pt2 got.pt2
+    tc-ckpt convert all.safetensors --select 'n\.[^r].*' -o some.safetensors
+    fails 3 "missing: n.running_mean, n.running_var" tc-export n.py:N --input x=2x3xf32 --weights some.safetensors -o got.pt2
+}
+
 @test "a tied weight that the file leaves out, under either name" {
     tc-export m.py:Tied --input i=2xi64 --seed 1 -o one.pt2
     tc-export m.py:Tied --input i=2xi64 --seed 2 -o two.pt2

@@ -22,8 +22,16 @@ class _Lazy(Module):
         args, kwargs = self._lazy_args
         training = self.training
         cls = self._cls
+        kept = [(k, v) for k, v in self.__dict__.items() if "_hooks" in k]
+        before = dict(self._parameters)
         self.__class__ = cls
         cls.__init__(self, size, *args, **kwargs)
+        for k, v in kept:
+            object.__setattr__(self, k, v)
+        for k, v in before.items():
+            if v is not None:
+                self.to(v.dtype)
+                self._parameters[k].requires_grad_(v.requires_grad)
         self.train(training)
 
     def has_uninitialized_params(self):

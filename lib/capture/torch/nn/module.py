@@ -4,7 +4,13 @@ from collections import OrderedDict, namedtuple
 import torch
 from torch._C import Parameter, Buffer
 
-_IncompatibleKeys = namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+    __str__ = __repr__
 
 
 class RemovableHandle:
@@ -521,9 +527,14 @@ class Module:
                         + str(t.shape) + "."
                     )
                     continue
+                if local_metadata.get("assign_to_params_buffers", False):
+                    if isinstance(t, Parameter):
+                        new = new.requires_grad_(t.requires_grad) if isinstance(new, Parameter) else Parameter(new, requires_grad=t.requires_grad)
+                    setattr(self, name, new)
+                    continue
                 with torch.no_grad():
                     t.copy_(new)
-            elif strict:
+            elif strict and name != "num_batches_tracked":  # which states of PyTorch before 0.4.1 lack
                 missing_keys.append(key)
         if strict:
             known = set([prefix + n for n, _ in own])
@@ -538,10 +549,12 @@ class Module:
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
         missing, unexpected, errors = [], [], []
+        if not isinstance(state_dict, dict):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         state_dict = OrderedDict(state_dict)
         for path, m in self.named_modules(remove_duplicate=False):
             prefix = path + "." if path else ""
-            m._load_from_state_dict(state_dict, prefix, {}, True, missing, unexpected, errors)
+            m._load_from_state_dict(state_dict, prefix, {"assign_to_params_buffers": assign}, True, missing, unexpected, errors)
         found = _IncompatibleKeys(missing, unexpected)
         for m in _inner_first(self):
             for hook in m._load_state_dict_post_hooks.values():
