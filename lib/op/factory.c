@@ -197,8 +197,9 @@ static tc_status lower_arange(tc_lower *l) {
 static tc_lv linspace(tc_lower *l, tc_dtype d) {
     tc_symctx *c = l->node->graph->program->sym;
     tc_sym n = tc_arg_sym(l->node, 2), last = tc_sym_add(c, n, tc_sym_int(c, -1)), half = tc_sym_op(c, TC_S_FLOORDIV, n, tc_sym_int(c, 2), NULL);
-    tc_dtype ends = tc_l_type(l, 0); /* the bounds have the result's type: integers for integers */
-    tc_lv start = tc_l_cast(l, tc_l_in_as(l, 0, ends), d), end = tc_l_cast(l, tc_l_in_as(l, 1, ends), d), i = tc_l_index(l, tc_l_axis(l, 0));
+    tc_dtype ends = l->node->outs[0]->meta.dtype; /* the bounds have the result's type: integers for integers, rounded to 16 bits */
+    tc_lv start = tc_l_cast(l, tc_l_in_rounded(l, 0, ends), d), end = tc_l_cast(l, tc_l_in_rounded(l, 1, ends), d);
+    tc_lv i = tc_l_index(l, tc_l_axis(l, 0));
     if (tc_sym_is_int(n, 1)) return start;
     tc_lv step = tc_l_div(l, tc_l_sub(l, end, start), tc_l_host(l, d, tc_sym_op(c, TC_S_TOFLOAT, last, NULL, NULL)));
     tc_lv up = tc_l_op3(l, TC_X_FMA, step, tc_l_cast(l, i, d), start); /* one rounding, as in PyTorch */

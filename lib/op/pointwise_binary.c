@@ -121,10 +121,11 @@ static tc_status lower_pow(tc_lower *l) {
     const bool roots = n->outs[0]->meta.dtype != TC_F16; /* in float16 PyTorch computes the power: 0 for -0, infinity for -infinity */
     if (roots && is_number(n, 1, 0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_SQRT, x));
     if (roots && is_number(n, 1, -0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_RSQRT, x));
+    const tc_dtype kept = n->outs[0]->meta.dtype == TC_BF16 ? TC_BF16 : d; /* in bfloat16 PyTorch rounds the square, too */
     if (is_number(n, 1, 2)) return tc_l_out(l, 0, tc_l_mul(l, x, x));
-    if (is_number(n, 1, 3)) return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, x, x), x));
+    if (is_number(n, 1, 3)) return tc_l_out(l, 0, tc_l_mul(l, tc_l_round(l, tc_l_mul(l, x, x), kept), x));
     if (is_number(n, 1, -1)) return tc_l_out(l, 0, tc_l_div(l, one, x));
-    if (is_number(n, 1, -2)) return tc_l_out(l, 0, tc_l_div(l, one, tc_l_mul(l, x, x)));
+    if (is_number(n, 1, -2)) return tc_l_out(l, 0, tc_l_div(l, one, tc_l_round(l, tc_l_mul(l, x, x), kept)));
     return tc_l_out(l, 0, tc_l_op2(l, TC_X_POW, x, operand(l, 1)));
 }
 

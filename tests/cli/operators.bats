@@ -166,6 +166,9 @@ EOF
     holds 4xf32=1.5,0.7,-2.25,3 "torch.equal(torch.special.xlogy(x.bfloat16(), 0.7), torch.tensor([-0.53515625, -0.25, 0.8046875, -1.0703125]).bfloat16())"
     holds 4xf32=-2.90625,-0.984375,-1.9296875,-0.373046875 "torch.addbmm(y[:1, None], z, z + 0.7, beta=.6, alpha=.2)[0, 0].float() == 0.0458984375" \
         "y = x.bfloat16()" "z = y[:, None, None]"
+    holds f32=0 "torch.equal(torch.linspace(4.3, -3, 50, dtype=torch.bfloat16)[25:29].float(), torch.tensor([0.58203125, 0.431640625, 0.283203125, 0.1337890625]))"
+    holds 4xf32=1.3,1.7,2.9,3.7 "torch.equal(torch.cat([y ** 3, y ** -2]).float(), torch.tensor([2.171875, 4.9375, 24.5, 50.75, 0.59375, 0.34375, 0.11865234375, 0.0732421875]))" \
+        "y = x.bfloat16()"
     for t in "bfloat16(), 0.3, 0.1494140625, 1.6015625, 19.625" "half(), 0.15, 0.14892578125, 1.6513671875, 10.96875"; do # running statistics: all of bfloat16
         holds $x "(r[2] == c).all() & (m == d).all() & (v == e).all()" "z, mo, c, d, e = x.$t" "m, v = z[:1] * 0 + 1.7, z[:1] * 0 + 2.3" \
             "r = torch.native_batch_norm(z[:, None], None, None, m, v, True, mo, 1e-5)"
