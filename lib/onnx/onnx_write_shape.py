@@ -361,7 +361,7 @@ def of_number(f):
     def rule(w, outs, x, dim, index, src, *rest):
         if x.rank():
             return f(w, outs, x, dim, index, src, *rest)
-        vectors = [Val_of(w, w.e("Reshape", [v, w.ints([-1])]), v.code, [1]) for v in (x, index, src)]
+        vectors = [Val_of(w, w.e("Reshape", [v, w.ints([-1])]), v.code, [1]) if isinstance(v, Val) else v for v in (x, index, src)]
         return w.e("Reshape", [f(w, outs, vectors[0], 0, vectors[1], vectors[2], *rest), w.ints([])])
 
     return rule
@@ -520,8 +520,8 @@ for _k, _v in {
     "full_like.default": full_like, "new_full.default": new_full, "arange.default": arange_end, "arange.start": arange_start, "arange.start_step": arange,
     "scalar_tensor.default": scalar_tensor, "tril.default": tri(0), "triu.default": tri(1), "constant_pad_nd.default": pad_nd, "pad.default": pad_any,
     "embedding.default": embedding, "index_select.default": index_select, "gather.default": gather, "index.Tensor": index, "index_put.default": index_put,
-    "scatter.reduce": scatter_by, "scatter.value_reduce": scatter_by, "put.default": put, "range.default": range_, "range.step": range_,
-    "scatter.src": scatter(), "scatter.value": scatter(), "scatter_add.default": scatter("add"), "scatter_reduce.two": of_number(scatter_reduce),
+    "scatter.reduce": of_number(scatter_by), "scatter.value_reduce": of_number(scatter_by), "put.default": put, "range.default": range_, "range.step": range_,
+    "scatter.src": of_number(scatter()), "scatter.value": of_number(scatter()), "scatter_add.default": of_number(scatter("add")), "scatter_reduce.two": of_number(scatter_reduce),
     "index_add.default": of_number(index_add), "fill.Scalar": fill, "fill.Tensor": fill, "index_reduce.default": of_number(index_reduce), "diagonal.default": diagonal, "diagonal_copy.default": diagonal,
     "diagonal_scatter.default": diagonal_scatter, "diagonal_backward.default": diagonal_backward, "copy.default": copy, "select_scatter.default": select_scatter, "slice_scatter.default": slice_scatter,
     "select_backward.default": into_zeros(select_scatter), "slice_backward.default": into_zeros(slice_scatter), "masked_select.default": masked_select, "eye.default": eye, "eye.m": eye, "nonzero.default": nonzero, "item.default": item,

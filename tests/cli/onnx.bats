@@ -394,6 +394,7 @@ class Formulas(nn.Module):
         one = x[0, 0]
         numbers = [one.sort(), one.max(0), one.argmax(0), one.cumsum(0), one.index_select(0, i[0, :1] * 0), torch.atan2(x.abs() + 1, y.abs() * -0.0),
                    one.index_add(0, i[0, :1] * 0, y[0, 0]), one.index_reduce(0, i[0, :1] * 0, y[0, 0], "mean"), one.scatter_reduce(0, i[0, 0] * 0, y[0, 0], "amax"),
+                   one.scatter_add(0, i[0, 0] * 0, y[0, 0]), one.scatter(0, i[0, 0] * 0, 3.0), one.scatter(0, i[0, 0] * 0, y[0, 0], reduce="add"),
                    torch.norm(one - 9), one.topk(1), one.nonzero(), torch.linalg.vector_norm(x, 3, keepdim=True), torch.arange(0.1, 1.1, 1.0)]
         places = [torch.nextafter(x, y), torch.nextafter(x.double(), y.double()), torch.nextafter(x.ceil(), y), torch.frexp(x * 1e-40), torch.lgamma(x.floor()), F.max_pool2d(n[None], 2),
                   torch.native_layer_norm(x.double(), (5,), None, None, 1e-5), torch.arange(0.0, -8.000001, -4.0, dtype=torch.int64)]
