@@ -12,7 +12,8 @@
 enum { BILINEAR, NEAREST, BICUBIC };
 enum { ZEROS, BORDER, REFLECTION };
 typedef struct {
-    tc_value *image; /* [N, C, sizes] in the type of the computation */
+    tc_dtype type;   /* of the computation */
+    tc_value *image; /* [N, C, sizes] in that type */
     int nd;
     tc_sym size[3]; /* of x, y, z */
     int padding;
@@ -29,10 +30,9 @@ static tc_sym less_one(tc_emit *e, tc_sym s) { return tc_sym_sub(tc_e_sym(e), s,
 /* ---- coordinates ---- */
 /* In PyTorch's type and with its roundings, which decide in which cell a point lies: one after adding 1, one at the end. */
 static tc_value *in_pixels(tc_emit *e, const sampler *p, tc_value *g, int k) {
-    const tc_dtype d = g->meta.dtype;
     g = tc_e_cast(e, tc_e_adds(e, g, 1), TC_F64);
     g = with(e, "aten::mul.Tensor", g, p->align ? less_one(e, p->size[k]) : p->size[k]);
-    return tc_e_cast(e, tc_e_muls(e, p->align ? g : tc_e_adds(e, g, -1), 0.5), d);
+    return tc_e_cast(e, tc_e_muls(e, p->align ? g : tc_e_adds(e, g, -1), 0.5), p->type);
 }
 /* Clamps to 0 .. size - 1. Points strictly between are not moved; NaN becomes 0. */
 static tc_value *clipped(tc_emit *e, tc_value *v, tc_sym size) {
@@ -162,9 +162,9 @@ static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input
     TC_TRY(check_sampler(n, nd));
     if (mode < BILINEAR || mode > BICUBIC) return tc_e_refuse(n, "unknown interpolation mode");
     tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
-    sampler p = {.image = tc_e_cast(e, x, up), .nd = nd, .padding = (int)tc_arg_int(n, 3), .align = tc_arg_bool(n, 4)};
+    sampler p = {.type = up, .image = tc_e_cast(e, x, up), .nd = nd, .padding = (int)tc_arg_int(n, 3), .align = tc_arg_bool(n, 4)};
     if (p.padding < ZEROS || p.padding > REFLECTION) return tc_e_refuse(n, "unknown padding mode");
-    g = tc_e_cast(e, g, up);
+    g = tc_e_cast(e, g, p.type);
     for (int k = 0; k < nd; k++) {
         p.size[k] = x->meta.size[nd + 1 - k];
         c[k] = in_pixels(e, &p, ATEN("unsqueeze", "vi", ATEN("select.int", "vii", g, (int64_t)-1, (int64_t)k), (int64_t)1), k);

@@ -40,9 +40,9 @@ static tc_status check_shared(const tc_yaml *data, bool val) {
     return NULL;
 }
 
-/* Validation goes through in order: what only it has of the keys of an order would do nothing. */
+/* Validation goes through in order: keys of its own that state another would do nothing. */
 static tc_status check_val(const tc_yaml *val) {
-    static const char *const keys[] = {"order", "weights", "num_samples", "replacement", "in_order"};
+    static const char *const keys[] = {"order", "weights", "num_samples", "replacement"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const tc_yaml *y = tc_yaml_get(val, keys[i]);
         if (tc_yaml_is_null(y) || (!i && y->kind == TC_YAML_SCALAR && !strcmp(y->text, "sequential"))) continue;
