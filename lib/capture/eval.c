@@ -24,7 +24,6 @@ static V name_value(C *c, frame *f, const ast *n) {
     default: break;
     }
     x = tc_dict_gets(c, f->globals, n->name);
-    if (!x && f->module) x = tc_module_star(c, f->module, n->name);
     if (!x) x = tc_dict_gets(c, c->builtins, n->name);
     if (x) return x;
     f->at = n;

@@ -236,26 +236,11 @@ static void import_names(C *c, frame *f, const ast *n) {
     }
 }
 
-/* from m import * of a module of the library, which defines its names when they are first used: they replace those of the file, and are looked up in m
- * where the file has no name of its own. */
-static void import_star(C *c, frame *f, module *m) {
-    V key, old;
-    for (size_t i = 0; tc_dict_next(f->globals, &i, &key, &old);) {
-        V v = tc_kind_of(key) == K_STR && tc_as_str(key)->s[0] != '_' ? tc_module_attr(c, m, tc_as_str(key)) : NULL;
-        if (v && tc_kind_of(v) != K_MODULE && !tc_is_outside(c, v)) tc_dict_set(c, f->globals, key, v);
-    }
-    tc_avec_push(c, &f->module->stars, m);
-}
-/* from m import *: the names in its __all__, else those that do not begin with an underscore. */
+/* from m import *, for a file of --source, math or typing: the names in its __all__, else those that do not begin with an underscore. */
 static void import_all(C *c, frame *f, module *m, const char *name) {
     V all = m ? tc_dict_gets(c, m->d, tc_intern(c, "__all__", 7)) : NULL;
-    if (!m) tc_raise(c, "SyntaxError", "'from %s import *' is outside the model language: name what you import", name);
-    if (m->embedded && !all) {
-        import_star(c, f, m);
-        return;
-    }
+    if (!m || (m->embedded && !all)) tc_raise(c, "SyntaxError", "'from %s import *' is outside the model language: name what you import", name);
     if (!all) {
-        for (size_t i = 0; i < m->stars.len; i++) tc_avec_push(c, &f->module->stars, m->stars.data[i]);
         V key, v;
         for (size_t i = 0; tc_dict_next(m->d, &i, &key, &v);)
             if (tc_kind_of(key) == K_STR && tc_as_str(key)->s[0] != '_') tc_dict_set(c, f->globals, key, v);

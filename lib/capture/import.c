@@ -246,15 +246,8 @@ V tc_lacking(C *c, const char *name, const char *what) {
     return outside(c, what, name, f->sc->file, f->at);
 }
 
-V tc_module_star(C *c, const module *m, str *name) {
-    V v = NULL;
-    for (size_t i = m->stars.len; i-- > 0 && !v && name->s[0] != '_';) v = tc_module_attr(c, m->stars.data[i], name);
-    return v;
-}
-
 V tc_module_attr(C *c, module *m, str *name) {
     V v = tc_dict_gets(c, m->d, name);
-    if (!v) v = tc_module_star(c, m, name);
     if (v) return v;
     if (name == c->n___dict__) return (V)m->d;
     V f = tc_dict_gets(c, m->d, c->n___getattr__);

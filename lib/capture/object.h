@@ -31,8 +31,7 @@ typedef struct tc_lang C;
     X(LIST, "list")                                                                                                                                  \
     X(DICT, "dict")                                                                                                                                  \
     X(SET, "set")                                                                                                                                    \
-    X(FROZENSET, "frozenset")                                                                                                                        \
-    X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function")                                 \
+    X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function")       \
         X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property")                      \
             X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") \
                 X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device")          \
@@ -164,8 +163,7 @@ typedef struct module {
     struct file *file;
     str *package; /* base of relative imports: "a.b"; "": the folder of --source itself */
     bool loading, embedded;
-    V stopped;                     /* the error that stopped the module's top level; later lines were not run */
-    TC_VEC(struct module *) stars; /* modules of the library whose names are found in it, after `import *` of them: the last first */
+    V stopped; /* the error that stopped the module's top level; later lines were not run */
 } module;
 typedef struct {
     obj h;
@@ -318,15 +316,15 @@ typedef struct file {
     X(__doc__)                                                                                                                                       \
     X(__getattr__)                                                                                                                                   \
     X(__getattribute__)                                                                                                                              \
-    X(__setattr__)                                                                                                                                   \
-    X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__)       \
-        X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__)    \
-            X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__)      \
-                X(__float__) X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__)     \
-                    X(__all__) X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) \
-                        X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__)                \
-                            X(__dataclass_fields__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort)  \
-                                X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
+    X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__)       \
+        X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__)         \
+            X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__)        \
+                X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__)      \
+                    X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__)  \
+                        X(__self__) X(__func__) X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__)          \
+                            X(__match_args__) X(__dataclass_fields__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) \
+                                X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad)     \
+                                    X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
 
@@ -582,7 +580,7 @@ V tc_iter_object(V it);                 /* what iter() gives, of what tc_iter() 
 V tc_iter_until(C *c, V f, V sentinel); /* iter(f, sentinel) */
 V tc_next(C *c, V it);                  /* NULL at the end */
 list *tc_to_list(C *c, V o);
-void tc_list_extend(C *c, list *l, V o);     /* l.extend(o), l += o */
+void tc_list_extend(C *c, list *l, V o); /* l.extend(o), l += o */
 void tc_dict_update(C *c, dict *d, args *A); /* as d.update(): A is of d, what to add, keywords */
 dict *tc_mapping(C *c, V o);                 /* a dict, or what keys() and [] of another object give; NULL: o is no mapping */
 iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
@@ -601,8 +599,7 @@ bool tc_is_outside(C *c, V v);                          /* v stands for a module
 /* "..a" as the absolute name that it has in `from`; the package of a model file: "" outside the folders of --source. */
 const char *tc_import_name(C *c, const module *from, const char *name);
 str *tc_package_of(C *c, const char *path);
-V tc_module_attr(C *c, module *m, str *name);       /* NULL when absent */
-V tc_module_star(C *c, const module *m, str *name); /* in a module that `import *` named; NULL when absent */
+V tc_module_attr(C *c, module *m, str *name); /* NULL when absent */
 module *tc_module_run(C *c, module *m, file *f);
 void tc_builtins_init(C *c);
 void tc_str_init(C *c);
@@ -640,6 +637,6 @@ V tc_op_call(C *c, V f, args *A);
 V tc_tensor_number(C *c, V t, const char *what); /* int(), float() of a tensor */
 V tc_tensor_index(C *c, V t, const char *what);
 bool tc_tensor_contains(C *c, V t, V x);
-bool tc_tensor_formats_as_number(C *c, V t); /* f"{t}": a tensor of no dimensions, not a parameter, outside of captures */
+bool tc_tensor_formats_as_number(C *c, V t);     /* f"{t}": a tensor of no dimensions, not a parameter, outside of captures */
 
 #endif

@@ -479,9 +479,9 @@ PY
     fails 3 "module 'more' has no attribute 'absent'" tc-export m.py:M --source lib --input x=2xf32 --print
 }
 
-@test "import * of modules of the language; of others it is refused" {
+@test "import * of math and typing; of other modules it is refused" {
     cd "$BATS_TEST_TMPDIR"
-    for module in math typing os; do printf 'from %s import *\n' $module; done >m.py
+    for module in math typing torch; do printf 'from %s import *\n' $module; done >m.py
     cat >>m.py <<'PY'
 import torch
 Pair = Optional[Tuple[int, int]]
@@ -489,7 +489,7 @@ class M(torch.nn.Module):
     def forward(self, x: Pair):
         return x * sqrt(4), cast(int, 3)
 PY
-    fails 3 "m.py:3:1: SyntaxError: 'from os import *' is outside the model language" tc-export m.py:M --input x=2xf32 --print
+    fails 3 "m.py:3:1: SyntaxError: 'from torch import *' is outside the model language" tc-export m.py:M --input x=2xf32 --print
     sed -i 3d m.py
     tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 2.0)'
 }

@@ -183,7 +183,7 @@ static const snippet table[] = {
      "r = [callable(f) for f in (weight_norm, torch.nn.utils.weight_norm, torch.nn.utils.spectral_norm, WeightNorm)]\n",
      "[True, True, True, True]"},
     /* packed sequences: each step runs the sequences that are that long */
-    {"from torch.nn.utils.rnn import *\nr = callable(pad_sequence)\n", "True"},
+    {"import torch\nfrom torch.nn.utils.rnn import *\n", "*"},
     {"import torch\nfrom torch.nn.utils.rnn import pad_sequence, pack_padded_sequence, pad_packed_sequence, pack_sequence, unpack_sequence\n"
      "x = torch.arange(12.).view(2, 3, 2)\np = pack_padded_sequence(x, [1, 3], batch_first=True, enforce_sorted=False)\ny, n = "
      "pad_packed_sequence(p, True, -1)\n"
