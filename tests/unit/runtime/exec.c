@@ -587,7 +587,8 @@ static tc_program *loop_over(int64_t test_size, int64_t body_size, bool drops) {
     tc_graph_add_output(g[1], tc_emit_call(&body, "aten::add.Scalar", "vi", at[1][0], (int64_t)1));
     tc_graph_add_output(g[1], drops ? NULL : tc_emit_call(&body, "aten::mul.Scalar", "vi", at[1][1], (int64_t)2));
     ok(test.status), ok(body.status);
-    tc_value *carried[] = {start, x};
+    tc_value **carried = TC_NEWN(&p->arena, tc_value *, 2); /* a node keeps its lists */
+    carried[0] = start, carried[1] = x;
     tc_arg args[4] = {{.kind = TC_A_GRAPH, .graph = g[0]},
                       {.kind = TC_A_GRAPH, .graph = g[1]},
                       {.kind = TC_A_VALUES, .n = 2, .values = carried},
