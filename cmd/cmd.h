@@ -58,7 +58,7 @@ struct tc_cmd {
     const char **operands;
     int noperands; /* operands, without the subcommand's name */
     bool verbose, quiet, json;
-    bool another_tells; /* errors are those of another rank, which reports them */
+    bool told; /* the error that ends the program was reported already, here or by another rank */
     /* private to cmd/ */
     TC_VEC(const char *) values[TC_OPT_COUNT];
     const char *given_at[TC_OPT_COUNT]; /* location of a value that does not come from the command line, "mlp.yaml:3:8: input"; else NULL */
@@ -128,7 +128,8 @@ tc_status tc_cmd_write_text(tc_cmd *c, const char *path, const tc_buf *text); /*
 void tc_cmd_say(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);       /* "tc-run: ..." */
 void tc_cmd_note(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);      /* "tc-run: ..."; silent with -q */
 void tc_cmd_verbose(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);   /* only with -v */
-/* Prints and frees a status as main does, and returns its code: for programs that report several failures and continue. */
+/* Prints a status as main does; tc_cmd_report frees it too and returns its code: for programs that report several failures and continue. */
+void tc_cmd_tell(const tc_cmd *c, tc_status s);
 tc_code tc_cmd_report(const tc_cmd *c, tc_status s);
 
 tc_pool *tc_cmd_pool(tc_cmd *c); /* the thread pool, created on first use; NULL: one thread (--threads 1, or no other could be started) */

@@ -62,15 +62,19 @@ static void report_json(const tc_cmd *c, tc_status s) {
     tc_buf_free(&b);
 }
 
-tc_code tc_cmd_report(const tc_cmd *c, tc_status s) {
-    tc_code code = tc_status_code(s);
-    if (!s) return code;
-    if (c->json && !c->another_tells) {
+void tc_cmd_tell(const tc_cmd *c, tc_status s) {
+    if (!s) return;
+    if (c->json) {
         report_json(c, s);
-    } else if (!c->another_tells) {
+    } else {
         const char *detail = tc_status_detail(s);
         fprintf(stderr, "%s: %s\n%s%s", c->tool->name, tc_status_message(s), detail, *detail ? "\n" : "");
     }
+}
+
+tc_code tc_cmd_report(const tc_cmd *c, tc_status s) {
+    tc_code code = tc_status_code(s);
+    tc_cmd_tell(c, s);
     tc_status_free(s);
     return code;
 }
@@ -193,7 +197,9 @@ int tc_cmd_main(int argc, char **argv, const tc_tool *tool) {
     else if (!s && tc_cmd_has(&c, TC_OPT_version)) print_version(&c);
     else if (!s && !(s = tc_cmd_log_open(&c))) s = tool->run(&c);
     tc_status logged = tc_cmd_log_close(&c);
-    tc_code code = tc_cmd_report(&c, s), log_code = tc_cmd_report(&c, logged);
+    if (!c.told) tc_cmd_tell(&c, s);
+    tc_code code = tc_status_code(s), log_code = tc_cmd_report(&c, logged);
+    tc_status_free(s);
     if (code == TC_OK) code = log_code;
     if (!close_stdout() && code == TC_OK) code = tc_cmd_report(&c, tc_error(TC_ENV, "stdout: cannot write: %s", strerror(errno)));
     if (tc_cmd_has(&c, TC_OPT_stats)) tc_cmd_print_stats(&c);

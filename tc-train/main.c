@@ -222,7 +222,10 @@ static tc_status run(tc_cmd *c) {
     /* A rank that fails alone must abort the others, which would wait for it; errors that all ranks have end them normally. */
     if (s && j.dist && tc_dist_size(j.dist) > 1 && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED)
         tc_dist_abort(j.dist, (int)tc_cmd_report(c, s));
-    c->another_tells = tc_status_code(s) == TC_STOPPED && tc_dist_rank(j.dist);
+    if (tc_status_code(s) == TC_STOPPED && tc_dist_size(j.dist) > 1) { /* before any rank ends, upon which mpirun kills the others */
+        if (!tc_dist_rank(j.dist)) tc_cmd_tell(c, s);
+        c->told = true;
+    }
     tc_trainer_destroy(j.trainer);
     if (j.train) tc_program_release(j.train);
     if (j.eval) tc_program_release(j.eval);
