@@ -10,7 +10,7 @@
  *   vload_bf16(p), vload_f16(p), vload_i8(p)   a vector of elements of that type, widened
  *   vload_q4(&x, &y, p)                 bytes of two four-bit numbers: the low one, less 8, to x, the high one to y
  *   transpose(r)                        exchanges lane i of r[k] with lane k of r[i]: as many vectors as one has lanes
- *   load_columns(out, p, ld)            AVX2: out[k] = p[i * ld + k] for each lane i and k < COLUMN_K: 16-byte loads, transposed */
+ *   load_columns(out, p, ld)            out[k] = p[i * ld + k] for each lane i and each k of a vector; AVX2: k < COLUMN_K, 16-byte loads */
 #include "kernel/isa_row.h"
 #include "kernel/scalar_cast.h"
 
@@ -70,6 +70,7 @@ static inline void transpose(VF *v) {
     for (int i = 0; i < 16; i += 4) transpose_lanes(v + i, v + i);
     exchange_lanes(v);
 }
+#define OWN_LOAD_COLUMNS
 static inline void load_columns(VF *out, const float *p, int64_t ld) {
     for (int i = 0; i < 16; i += 4) {
         VF row[4];
@@ -106,6 +107,7 @@ static inline void transpose(VF *v) {
     }
     for (int i = 0; i < 4; i++) v[i] = (VF)_mm256_permute2f128_ps(r[i], r[i + 4], 0x20), v[i + 4] = (VF)_mm256_permute2f128_ps(r[i], r[i + 4], 0x31);
 }
+#define OWN_LOAD_COLUMNS
 enum { COLUMN_K = 4 };
 static inline void load_columns(VF *out, const float *p, int64_t ld) {
     __m256 r[4], t[4];
@@ -148,22 +150,5 @@ static inline void vload_q4(VF *x, VF *y, const void *p) {
     const uint8_t *b = p;
     for (int i = 0; i < 4; i++) (*x)[i] = (float)((b[i] & 15) - 8), (*y)[i] = (float)((b[i] >> 4) - 8);
 }
-static inline void transpose(VF *v) {
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < i; k++) {
-            const float x = v[i][k];
-            v[i][k] = v[k][i], v[k][i] = x;
-        }
-}
-static inline void load_columns(VF *out, const T *p, int64_t ld) {
-    for (int i = 0; i < 4; i++) __builtin_memcpy(&out[i], p + i * ld, sizeof(VF));
-    transpose(out);
-}
 #endif
-static inline void transpose_square(T *out, int64_t ld, const T *const *in, int64_t at) {
-    enum { LANES = sizeof(VF) / sizeof(T) };
-    VF r[LANES];
-    for (int i = 0; i < LANES; i++) __builtin_memcpy(&r[i], in[i] + at, sizeof(VF));
-    transpose(r);
-    for (int i = 0; i < LANES; i++) __builtin_memcpy(out + i * ld, &r[i], sizeof(VF));
-}
+#include "kernel/vec_transpose.h"

@@ -35,10 +35,6 @@ static inline void transpose(VF *v) {
     }
     for (int i = 0; i < 4; i++) v[i] = (VF)_mm512_shuffle_f64x2(r[i], r[i + 4], 0x88), v[i + 4] = (VF)_mm512_shuffle_f64x2(r[i], r[i + 4], 0xdd);
 }
-static inline void load_columns(VF *out, const T *p, int64_t ld) {
-    for (int i = 0; i < 8; i++) __builtin_memcpy(&out[i], p + i * ld, sizeof(VF));
-    transpose(out);
-}
 #elif defined TC_ISA_avx2
 #define MR 6
 static inline VF vset1(double x) { return (VF)_mm256_set1_pd(x); }
@@ -50,6 +46,7 @@ static inline void transpose(VF *v) {
         t[i] = _mm256_unpacklo_pd((__m256d)v[i], (__m256d)v[i + 1]), t[i + 1] = _mm256_unpackhi_pd((__m256d)v[i], (__m256d)v[i + 1]);
     for (int i = 0; i < 2; i++) v[i] = (VF)_mm256_permute2f128_pd(t[i], t[i + 2], 0x20), v[i + 2] = (VF)_mm256_permute2f128_pd(t[i], t[i + 2], 0x31);
 }
+#define OWN_LOAD_COLUMNS
 enum { COLUMN_K = 2 };
 static inline void load_columns(VF *out, const double *p, int64_t ld) {
     __m256d r[2];
@@ -67,22 +64,5 @@ static inline VF vmin(VF x, VF y) {
     for (int i = 0; i < 2; i++) x[i] = x[i] <= y[i] || x[i] != x[i] ? x[i] : y[i];
     return x;
 }
-static inline void transpose(VF *v) {
-    for (int i = 0; i < 2; i++)
-        for (int k = 0; k < i; k++) {
-            const double x = v[i][k];
-            v[i][k] = v[k][i], v[k][i] = x;
-        }
-}
-static inline void load_columns(VF *out, const T *p, int64_t ld) {
-    for (int i = 0; i < 2; i++) __builtin_memcpy(&out[i], p + i * ld, sizeof(VF));
-    transpose(out);
-}
 #endif
-static inline void transpose_square(T *out, int64_t ld, const T *const *in, int64_t at) {
-    enum { LANES = sizeof(VF) / sizeof(T) };
-    VF r[LANES];
-    for (int i = 0; i < LANES; i++) __builtin_memcpy(&r[i], in[i] + at, sizeof(VF));
-    transpose(r);
-    for (int i = 0; i < LANES; i++) __builtin_memcpy(out + i * ld, &r[i], sizeof(VF));
-}
+#include "kernel/vec_transpose.h"
