@@ -79,8 +79,8 @@ static tc_status grad_layer(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 }
 
 /* ---- networks ---- */
-static int mode_of(const tc_node *n) {
-    const char *s = tc_op_schema(n->op)->name;
+static int mode_of(const tc_op *op) {
+    const char *s = tc_op_schema(op)->name;
     return !strncmp(s, "lstm", 4) ? TC_RNN_LSTM : !strncmp(s, "gru", 3) ? TC_RNN_GRU : !strncmp(s, "rnn_tanh", 8) ? TC_RNN_TANH : TC_RNN_RELU;
 }
 static tc_value *select_state(tc_emit *e, tc_value *states, int i) {
@@ -108,7 +108,7 @@ static tc_status one_type(tc_shape_ctx *c, int from) {
     for (int i = 1; i < c->nargs; i = i < from ? from : i + 1) {
         int n = 1;
         const tc_meta *one = tc_sh_meta(c, i), **m = one ? &one : c->args[i].kind == TC_A_VALUES ? tc_sh_tensors(c, i, &n) : NULL;
-        const bool wider = i == 1 && one && is_16_bit(d) && one->dtype == TC_F32 && !strncmp(tc_op_schema(c->op)->name, "gru", 3);
+        const bool wider = i == 1 && one && is_16_bit(d) && one->dtype == TC_F32 && mode_of(c->op) == TC_RNN_GRU;
         for (int k = 0; m && k < n && !wider; k++)
             if (m[k] && m[k]->dtype != d)
                 return tc_sh_fail(c, "expected m1 and m2 to have the same dtype, but got: %s != %s", tc_dtypes[d].torch,
@@ -124,7 +124,7 @@ static tc_status shape_network(tc_shape_ctx *c) {
     return tc_shape_decomposed(c);
 }
 static tc_status decompose_network(tc_emit *e, const tc_node *n) {
-    int mode = mode_of(n), directions = tc_arg_bool(n, 7) ? 2 : 1, per = tc_arg_bool(n, 3) ? 4 : 2;
+    int mode = mode_of(n->op), directions = tc_arg_bool(n, 7) ? 2 : 1, per = tc_arg_bool(n, 3) ? 4 : 2;
     int64_t layers = tc_arg_int(n, 4), hidden;
     bool lstm = mode == TC_RNN_LSTM, biases = tc_arg_bool(n, 3), first = tc_arg_bool(n, 8), train = tc_arg_bool(n, 6);
     double dropout = tc_arg_float(n, 5);
@@ -224,7 +224,7 @@ static tc_status shape_cell(tc_shape_ctx *c) {
     return tc_shape_decomposed(c);
 }
 static tc_status decompose_cell(tc_emit *e, const tc_node *n) {
-    int mode = mode_of(n);
+    int mode = mode_of(n->op);
     bool lstm = mode == TC_RNN_LSTM;
     tc_value *x = tc_arg_value(n, 0), *h = lstm ? (n->args[1].n == 2 ? n->args[1].values[0] : NULL) : tc_arg_value(n, 1), *w = tc_arg_value(n, 3);
     int64_t hidden;

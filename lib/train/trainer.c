@@ -444,11 +444,12 @@ static void make_objects(C *c, void *ctx) {
     for (size_t i = 0; i < n; i++) t->param_names[i] = tc_arena_strdup(&t->arena, tc_as_str(names[i])->s);
 }
 
+enum { CALL_STEPS = 50000000 }; /* of the language in each call of what the recipe says */
 static void warn(void *self, const char *text) { tc_train_note(self, "%s", text); }
 tc_status tc_train_make_language(tc_trainer *t) {
     tc_lang_destroy(t->lang);
     t->lang = NULL;
-    tc_lang_options o = {.max_steps = 50000000, .max_memory = (size_t)4 << 30, .watch = t->train_p->watch};
+    tc_lang_options o = {.max_steps = CALL_STEPS, .max_memory = (size_t)4 << 30, .watch = t->train_p->watch};
     o.max_graph_nodes = MODEL_NODES + NODES_A_WEIGHT * t->weights.len;
     const char **folders = NULL;
     int nfolders;
