@@ -11,7 +11,7 @@ void bind_use(binder *x, const tc_value *v) {
         for (int i = 0; i < v->nlist; i++) bind_use(x, v->list[i]);
     if (!is_tensor(v) || v->graph != x->f->g || x->b->root_of[v->id] < 0) return;
     root *r = root_at(x, v);
-    if (x->now > r->last) r->last = x->now;
+    if (now(x) > r->last) r->last = now(x);
     if (x->dynamic[v->id] && v->producer && v->producer->op->view_alias) bind_use(x, v->producer->args[0].value); /* a view uses its base's memory */
 }
 void bind_use_place(void *ctx, tc_value **place) { bind_use(ctx, *place); }
@@ -27,7 +27,7 @@ tc_status bind_root(binder *x, const tc_value *v, root_kind kind) {
     (x->channels_last[v->id] ? tc_channels_last_strides : tc_contiguous_strides)(t->rank, t->size, t->stride);
     x->b->root_of[v->id] = (int)v->id;
     x->b->delta[v->id] = 0;
-    x->b->roots[v->id] = (root){.kind = kind, .bytes = bytes, .first = x->now, .last = x->now};
+    x->b->roots[v->id] = (root){.kind = kind, .bytes = bytes, .first = now(x), .last = now(x)};
     return NULL;
 }
 
@@ -200,7 +200,6 @@ static tc_status bind_all(binder *x) {
         if (s) break;
         if (!number && bind_unknown(x, g)) {
             s = bind_dynamic(x, g, (int)i);
-            x->now++;
             continue;
         }
         switch (g->kind) {
@@ -212,13 +211,12 @@ static tc_status bind_all(binder *x) {
     }
     free(last);
     if (s) return s;
-    x->now++;
     for (int o = 0; o < f->g->noutputs; o++) { /* empty results, which no loop stores (save_mean of batch norm in eval) */
         const tc_value *v = f->g->outputs[o];
         if (is_tensor(v) && b->root_of[v->id] < 0) TC_TRY(bind_root(x, v, ROOT_ARENA), "%s", v->name);
     }
     bind_outputs(x);
-    keep_values(f, b, x->slots, x->now);
+    keep_values(f, b, x->slots, now(x));
     bind_slices(x);
     return bind_memory(x);
 }

@@ -9,7 +9,6 @@ typedef struct {
     frame *f;
     tc_exec *e;
     bound *b;
-    int now;                          /* number of the call being bound */
     bool *dynamic;                    /* by value id: its sizes depend on data */
     bool *channels_last, *takes_last; /* frame_layouts: by value id; by group */
     size_t slots;                     /* entries of bound.t: the values, then contiguous copies of arguments (contiguous_arg) */
@@ -17,6 +16,8 @@ typedef struct {
     int *mutation, *next_mutation;
 } binder;
 
+/* The step of live ranges: the number of the call being bound; after the last call, when results are read. */
+static inline int now(const binder *x) { return (int)x->b->calls.len; }
 static inline bool is_tensor(const tc_value *v) { return v && v->kind == TC_V_TENSOR; }
 
 /* ---- bind.c ---- */

@@ -96,7 +96,7 @@ static void mark_dynamic(binder *x, const tc_value *v) {
     if (!is_tensor(v)) return;
     x->dynamic[v->id] = true;
     x->b->root_of[v->id] = (int)v->id;
-    x->b->roots[v->id] = (root){.kind = ROOT_DYNAMIC, .first = x->now, .last = x->now};
+    x->b->roots[v->id] = (root){.kind = ROOT_DYNAMIC, .first = now(x), .last = now(x)};
     x->b->t[v->id] = (tc_tensor){0};
 }
 

@@ -8,7 +8,6 @@ static void add_copy(binder *x, const tc_node *n, int to, int from) {
     c.id[0] = to;
     c.id[1] = from;
     tc_vec_push(&x->b->calls, c);
-    x->now++;
 }
 
 /* The view n of the tensor `from`; *possible: strides can express it. */
@@ -108,7 +107,7 @@ static void store_in(binder *x, const tc_value *v, int want, int *last) {
     x->b->roots[v->id].kind = ROOT_NONE;
     x->b->root_of[v->id] = want;
     root *r = &x->b->roots[want];
-    if (r->last < x->now) r->last = x->now;
+    if (r->last < now(x)) r->last = now(x);
     if (last[want] < last[v->id]) last[want] = last[v->id];
 }
 
@@ -206,7 +205,6 @@ tc_status bind_loop(binder *x, const tc_group *g, int index, int *last) {
     tc_status s = make_results(x, g->loop, sched, index, last, &c, &in_place);
     if (!s) s = bind_code(x, g->loop, sched, index, in_place, &c);
     tc_vec_push(&x->b->calls, c);
-    x->now++;
     return tc_annotate(s, "%s", g->node->name ? g->node->name : tc_op_name(g->node->op));
 }
 
@@ -256,7 +254,10 @@ tc_status bind_tiles(binder *x, const tc_group *g, int index, int *last) {
     }
     return NULL;
 }
-/* The operands of a kernel that the calls before it make in tiles. */
+static void use_buffers(binder *x, const tc_loop *l) {
+    for (size_t i = 0; i < l->buffers.len; i++) bind_use(x, l->buffers.data[i].value);
+}
+/* The operands of a kernel that the calls before it make in tiles: the kernel reads what those read. */
 static void bind_kernel_tiles(binder *x, const tc_group *g, call *c) {
     kernel_call *k = c->kernel;
     const int end = (int)x->b->calls.len;
@@ -267,6 +268,7 @@ static void bind_kernel_tiles(binder *x, const tc_group *g, call *c) {
                     tc_arg_value(g->node, i)) {
                 k->tiles[c->ntiles].arg = i;
                 c->tiles[c->ntiles++] = at;
+                use_buffers(x, x->b->calls.data[at].group->loop);
                 break;
             }
     k->k.tiles = k->tiles, k->k.ntiles = c->ntiles;
@@ -289,9 +291,9 @@ static void contiguous_arg(binder *x, const tc_node *n, tc_karg *a) {
     tc_contiguous_strides(t.rank, t.size, t.stride);
     x->b->t[copy] = t;
     x->b->root_of[copy] = copy;
-    x->b->roots[copy] = (root){.kind = ROOT_ARENA, .bytes = tc_tensor_bytes(&t), .first = x->now, .last = x->now};
+    x->b->roots[copy] = (root){.kind = ROOT_ARENA, .bytes = tc_tensor_bytes(&t), .first = now(x), .last = now(x)};
     root *r = &x->b->roots[x->b->root_of[id]];
-    if (r->last < x->now) r->last = x->now;
+    if (r->last < now(x)) r->last = now(x);
     add_copy(x, n, copy, id);
     a->tensor = &x->b->t[copy];
 }
@@ -347,7 +349,7 @@ static void kernel_in_place(binder *x, const tc_node *n, int index, int *last) {
     if (want < 0) return;
     x->b->roots[out->id].kind = ROOT_NONE;
     x->b->root_of[out->id] = want;
-    if (x->b->roots[want].last < x->now) x->b->roots[want].last = x->now;
+    if (x->b->roots[want].last < now(x)) x->b->roots[want].last = now(x);
     if (last[want] < last[out->id]) last[want] = last[out->id];
 }
 
@@ -424,7 +426,7 @@ tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last) {
             contiguous_arg(x, n, &k->args[i]);
     tc_node_each_input(n, bind_use_place, x);
     for (int i = 0; i < n->nargs; i++) /* contiguous copies of arguments live until this call */
-        if (k->args[i].kind == TC_K_TENSOR && k->args[i].tensor >= x->b->t + x->f->g->nvalues) x->b->roots[k->args[i].tensor - x->b->t].last = x->now;
+        if (k->args[i].kind == TC_K_TENSOR && k->args[i].tensor >= x->b->t + x->f->g->nvalues) x->b->roots[k->args[i].tensor - x->b->t].last = now(x);
     for (int i = 0, at = 0; i < n->nouts && !s; i++) {
         const tc_value *v = n->outs[i];
         int m = v->kind == TC_V_LIST ? v->nlist : 1;
@@ -450,7 +452,6 @@ tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last) {
         if (bytes > x->b->kernel_scratch) x->b->kernel_scratch = bytes;
     }
     tc_vec_push(&x->b->calls, c);
-    x->now++;
     return tc_annotate(s, "%s", n->name ? n->name : tc_op_name(n->op));
 }
 
@@ -468,6 +469,5 @@ tc_status bind_control(binder *x, const tc_group *g, int index) {
     if (!item) TC_TRY(control_results(x, g->node));
     call c = {.kind = item ? CALL_ITEM : CALL_CONTROL, .group = g, .group_index = index};
     tc_vec_push(&x->b->calls, c);
-    x->now++;
     return NULL;
 }
