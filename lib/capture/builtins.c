@@ -704,7 +704,7 @@ static V d_contains(C *c, args *A) {
 }
 static V d_next(C *c, args *A) { return f_next(c, A); }
 
-void tc_builtins_init(C *c) {
+static void define_functions(C *c) {
     static const native_def fns[] = {{"len", f_len},
                                      {"print", f_print},
                                      {"isinstance", f_isinstance},
@@ -746,6 +746,10 @@ void tc_builtins_init(C *c) {
                                      {"locals", f_locals},
                                      {NULL, NULL}};
     tc_define(c, c->builtins, fns);
+}
+
+void tc_builtins_init(C *c) {
+    define_functions(c);
     static const struct {
         kind k;
         native_fn fn;

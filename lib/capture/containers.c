@@ -378,7 +378,30 @@ static V number_attr(C *c, V o, str *name) {
     return NULL;
 }
 
+static void define_numbers(C *c) {
+    static const native_def ints[] = {{"bit_length", i_bit_length},
+                                      {"bit_count", i_bit_count},
+                                      {"is_integer", f_is_integer},
+                                      {"conjugate", i_item},
+                                      {"item", i_item},
+                                      {"astype", n_astype},
+                                      {"__index__", i_number},
+                                      {"__int__", i_number},
+                                      {"__float__", i_float},
+                                      {"as_integer_ratio", n_ratio},
+                                      {NULL, NULL}};
+    static const native_def syms[] = {{"bit_length", i_bit_length}, {"item", i_item},      {"astype", n_astype},
+                                      {"__index__", s_number},      {"__int__", i_number}, {NULL, NULL}};
+    static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int},   {"is_integer", f_is_integer},  {"conjugate", i_item},
+                                        {"item", i_item},      {"astype", n_astype}, {"as_integer_ratio", n_ratio}, {NULL, NULL}};
+    tc_type_methods(c, K_INT, ints);
+    tc_type_methods(c, K_SYM, syms);
+    tc_type_methods(c, K_FLOAT, floats);
+    c->types[K_INT]->instance_attr = c->types[K_FLOAT]->instance_attr = c->types[K_BOOL]->instance_attr = number_attr;
+}
+
 void tc_containers_init(C *c) {
+    define_numbers(c);
     static const native_def lists[] = {{"append", l_append}, {"extend", l_extend},   {"insert", l_insert}, {"pop", l_pop},
                                        {"remove", l_remove}, {"clear", l_clear},     {"index", l_index},   {"count", l_count},
                                        {"copy", l_copy},     {"reverse", l_reverse}, {"sort", l_sort},     {NULL, NULL}};
@@ -419,21 +442,6 @@ void tc_containers_init(C *c) {
                                       {"isdisjoint", s_isdisjoint},
                                       {"copy", s_union},
                                       {NULL, NULL}};
-    static const native_def ints[] = {{"bit_length", i_bit_length},
-                                      {"bit_count", i_bit_count},
-                                      {"is_integer", f_is_integer},
-                                      {"conjugate", i_item},
-                                      {"item", i_item},
-                                      {"astype", n_astype},
-                                      {"__index__", i_number},
-                                      {"__int__", i_number},
-                                      {"__float__", i_float},
-                                      {"as_integer_ratio", n_ratio},
-                                      {NULL, NULL}};
-    static const native_def syms[] = {{"bit_length", i_bit_length}, {"item", i_item},      {"astype", n_astype},
-                                      {"__index__", s_number},      {"__int__", i_number}, {NULL, NULL}};
-    static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int},   {"is_integer", f_is_integer},  {"conjugate", i_item},
-                                        {"item", i_item},      {"astype", n_astype}, {"as_integer_ratio", n_ratio}, {NULL, NULL}};
     static const native_def ranges[] = {{"index", r_index}, {"count", r_count}, {NULL, NULL}};
     static const native_def slices[] = {{"indices", slice_indices}, {NULL, NULL}};
     tc_type_methods(c, K_RANGE, ranges);
@@ -444,10 +452,6 @@ void tc_containers_init(C *c) {
     tc_type_methods(c, K_DICT, dicts);
     tc_type_methods(c, K_SET, sets);
     tc_type_methods(c, K_FROZENSET, sets);
-    tc_type_methods(c, K_INT, ints);
-    tc_type_methods(c, K_SYM, syms);
-    tc_type_methods(c, K_FLOAT, floats);
-    c->types[K_INT]->instance_attr = c->types[K_FLOAT]->instance_attr = c->types[K_BOOL]->instance_attr = number_attr;
     wrapper *w = tc_new(c, K_CLASSM, sizeof *w);
     w->f = tc_native(c, "fromkeys", d_fromkeys, NULL);
     tc_dict_setc(c, c->types[K_DICT]->d, "fromkeys", (V)w);

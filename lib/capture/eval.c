@@ -231,52 +231,56 @@ V tc_eval_expr(C *c, frame *f, const ast *n) {
     return tc_eval_node(c, f, n);
 }
 
+static V list_display(C *c, frame *f, const ast *n) {
+    list *l = tc_list(c, (size_t)n->n);
+    elements(c, f, n, l);
+    return (V)l;
+}
+
+static V set_display(C *c, frame *f, const ast *n) {
+    list *l = (list *)list_display(c, f, n);
+    set *s = tc_set(c, false);
+    f->at = n;
+    for (size_t i = 0; i < l->n; i++) tc_dict_set(c, s->d, l->a[i], c->none);
+    return (V)s;
+}
+
+static V unary_node(C *c, frame *f, const ast *n) {
+    V a = tc_eval_expr(c, f, n->a);
+    f->at = n;
+    if (n->op != 'n') return tc_unary(c, n->op, a);
+    return tc_kind_of(a) == K_SYM ? tc_sym_unary(c, 'n', a) : tc_bool(c, !tc_truth(c, a));
+}
+
+/* a and b and ..., a or b or ...: the first operand that decides, or the last one. */
+static V bool_node(C *c, frame *f, const ast *n) {
+    V a = NULL;
+    for (int i = 0; i < n->n; i++) {
+        a = tc_eval_expr(c, f, n->list[i]);
+        if (i + 1 == n->n) break;
+        f->at = n->list[i];
+        const bool truth = tc_kind_of(a) == K_TENSOR ? tc_tensor_truth(c, a, n->op == 'a' ? "'and'" : "'or'") : tc_truth(c, a);
+        if (truth == (n->op == 'o')) break;
+    }
+    return a;
+}
+
 V tc_eval_node(C *c, frame *f, const ast *n) {
     tc_stack_check(c);
     switch (n->kind) {
     case N_CONST: return n->value;
     case N_NAME: return name_value(c, f, n);
     case N_TUPLE: return tuple_display(c, f, n);
-    case N_LIST: {
-        list *l = tc_list(c, (size_t)n->n);
-        elements(c, f, n, l);
-        return (V)l;
-    }
-    case N_SET: {
-        list *l = tc_list(c, (size_t)n->n);
-        elements(c, f, n, l);
-        set *s = tc_set(c, false);
-        f->at = n;
-        for (size_t i = 0; i < l->n; i++) tc_dict_set(c, s->d, l->a[i], c->none);
-        return (V)s;
-    }
+    case N_LIST: return list_display(c, f, n);
+    case N_SET: return set_display(c, f, n);
     case N_DICT: return dict_display(c, f, n);
     case N_BINARY: {
         V a = tc_eval_expr(c, f, n->a), b = tc_eval_expr(c, f, n->b);
         f->at = n;
         return tc_binary(c, n->op, a, b);
     }
-    case N_UNARY: {
-        V a = tc_eval_expr(c, f, n->a);
-        f->at = n;
-        if (n->op == 'n') {
-            if (tc_kind_of(a) == K_SYM) return tc_sym_unary(c, 'n', a);
-            return tc_bool(c, !tc_truth(c, a));
-        }
-        return tc_unary(c, n->op, a);
-    }
-    case N_BOOL: {
-        V a = NULL;
-        for (int i = 0; i < n->n; i++) {
-            a = tc_eval_expr(c, f, n->list[i]);
-            if (i + 1 == n->n) break;
-            f->at = n->list[i];
-            if (tc_kind_of(a) == K_TENSOR) {
-                if (tc_tensor_truth(c, a, n->op == 'a' ? "'and'" : "'or'") == (n->op == 'o')) return a;
-            } else if (tc_truth(c, a) == (n->op == 'o')) return a;
-        }
-        return a;
-    }
+    case N_UNARY: return unary_node(c, f, n);
+    case N_BOOL: return bool_node(c, f, n);
     case N_COMPARE: return compare_node(c, f, n);
     case N_COND: {
         V t = tc_eval_expr(c, f, n->a);

@@ -43,6 +43,13 @@ void tc_lex_init(lexer *l, C *c, file *f) {
 
 static token make(lexer *l, token_kind k, const char *p) { return (token){.kind = k, .line = l->line, .col = column(l, p), .p = p}; }
 
+/* p, or behind the comment that begins there; at the \n of a line that ends in \r\n. */
+static const char *skip_comment(const char *p, const char *end) {
+    if (p < end && *p == '#')
+        while (p < end && *p != '\n') p++;
+    return p + 1 < end && *p == '\r' && p[1] == '\n' ? p + 1 : p;
+}
+
 /* Blank lines and comments, then the indentation of the next line; sets pending. */
 static void indentation(lexer *l) {
     for (;;) {
@@ -53,9 +60,7 @@ static void indentation(lexer *l) {
             else if (*p == '\t') col = (col / 8 + 1) * 8, alt++;
             else col = alt = 0;
         }
-        if (p < l->end && *p == '#')
-            while (p < l->end && *p != '\n') p++;
-        if (p < l->end && *p == '\r' && p + 1 < l->end && p[1] == '\n') p++;
+        p = skip_comment(p, l->end);
         if (p < l->end && *p == '\n') {
             l->p = l->line_start = p + 1, l->line++;
             continue;
@@ -219,26 +224,71 @@ static token operator_token(lexer *l, const char *p) {
     return t;
 }
 
+static const char *skip_blank(const lexer *l) {
+    const char *p = l->p;
+    while (p < l->end && (*p == ' ' || *p == '\t' || *p == '\f')) p++;
+    return skip_comment(p, l->end);
+}
+
+static token end_of_text(lexer *l) {
+    if (l->depth && !l->nested)
+        tc_syntax(l->c, l->f, l->open[l->depth - 1].line, l->open[l->depth - 1].col, "'%c' was never closed", l->open[l->depth - 1].ch);
+    if (l->bol || l->nested) return make(l, T_EOF, l->p);
+    l->bol = true;
+    return make(l, T_NEWLINE, l->p);
+}
+
+/* Passes over the backslash at l->p and the end of its line. */
+static void continuation(lexer *l) {
+    const char *p = l->p, *q = p + 1;
+    if (q < l->end && *q == '\r') q++;
+    if (q < l->end && *q != '\n') fail(l, p, "unexpected character after a line continuation (backslash)");
+    if (q + 1 >= l->end) fail(l, p, "unexpected end of file after a line continuation (backslash)");
+    l->p = l->line_start = q + 1;
+    l->line++;
+}
+
+/* Reads the string whose prefix is the n letters at p, before the quote. False: they are none. */
+static bool prefixed_string(lexer *l, const char *p, size_t n, token *out) {
+    bool raw = false, fs = false, bytes = false, templ = false;
+    for (size_t i = 0; i < n; i++) switch (p[i] | 32) {
+        case 'r': raw = true; break;
+        case 'f': fs = true; break;
+        case 'b': bytes = true; break;
+        case 't': templ = true; break;
+        case 'u': break;
+        default: return false;
+        }
+    if (templ && !fs && !bytes) fail(l, p, "a template string is outside the model language");
+    if (templ) return false;
+    l->p = p + n;
+    *out = string(l, p, raw, fs);
+    out->bytes = bytes;
+    return true;
+}
+
+static token name_or_prefixed_string(lexer *l, const char *p) {
+    const char *q = p;
+    while (q < l->end && name_char((unsigned char)*q)) q++;
+    const size_t n = (size_t)(q - p);
+    token t;
+    if (q < l->end && (*q == '"' || *q == '\'') && n <= 2 && prefixed_string(l, p, n, &t)) return t;
+    tc_keyword k = keyword(p, n);
+    t = make(l, k ? T_KEYWORD : T_NAME, p);
+    t.n = n;
+    t.op = (uint32_t)k;
+    if (!k) t.name = tc_intern(l->c, p, n);
+    l->p = q;
+    return t;
+}
+
 token tc_lex(lexer *l) {
     for (;;) {
         if (l->bol && l->depth == 0 && !l->nested) indentation(l);
         if (l->pending > 0) return l->pending--, make(l, T_DEDENT, l->p);
         if (l->pending < 0) return l->pending = 0, make(l, T_INDENT, l->p);
-        const char *p = l->p;
-        while (p < l->end && (*p == ' ' || *p == '\t' || *p == '\f')) p++;
-        if (p < l->end && *p == '#')
-            while (p < l->end && *p != '\n') p++;
-        if (p + 1 < l->end && *p == '\r' && p[1] == '\n') p++;
-        l->p = p;
-        if (p >= l->end) {
-            if (l->depth && !l->nested)
-                tc_syntax(l->c, l->f, l->open[l->depth - 1].line, l->open[l->depth - 1].col, "'%c' was never closed", l->open[l->depth - 1].ch);
-            if (!l->bol && !l->nested) {
-                l->bol = true;
-                return make(l, T_NEWLINE, p);
-            }
-            return make(l, T_EOF, p);
-        }
+        const char *p = l->p = skip_blank(l);
+        if (p >= l->end) return end_of_text(l);
         if (*p == '\n') {
             token t = make(l, T_NEWLINE, p);
             l->p = l->line_start = p + 1;
@@ -248,45 +298,10 @@ token tc_lex(lexer *l) {
             return t;
         }
         if (*p == '\\') {
-            const char *q = p + 1;
-            if (q < l->end && *q == '\r') q++;
-            if (q >= l->end) fail(l, p, "unexpected end of file after a line continuation (backslash)");
-            if (*q != '\n') fail(l, p, "unexpected character after a line continuation (backslash)");
-            l->p = l->line_start = q + 1;
-            l->line++;
-            if (l->p >= l->end) l->line--, fail(l, p, "unexpected end of file after a line continuation (backslash)");
+            continuation(l);
             continue;
         }
-        if (name_start((unsigned char)*p)) {
-            const char *q = p;
-            while (q < l->end && name_char((unsigned char)*q)) q++;
-            size_t n = (size_t)(q - p);
-            if (q < l->end && (*q == '"' || *q == '\'') && n <= 2) {
-                bool raw = false, fs = false, bytes = false, templ = false, other = false;
-                for (size_t i = 0; i < n; i++) {
-                    char ch = (char)(p[i] | 32);
-                    if (ch == 'r') raw = true;
-                    else if (ch == 'f') fs = true;
-                    else if (ch == 'b') bytes = true;
-                    else if (ch == 't') templ = true;
-                    else if (ch != 'u') other = true;
-                }
-                if (templ && !other && !fs && !bytes) fail(l, p, "a template string is outside the model language");
-                if (!other && !templ) {
-                    l->p = q;
-                    token t = string(l, p, raw, fs);
-                    t.bytes = bytes;
-                    return t;
-                }
-            }
-            tc_keyword k = keyword(p, n);
-            token t = make(l, k ? T_KEYWORD : T_NAME, p);
-            t.n = n;
-            t.op = (uint32_t)k;
-            if (!k) t.name = tc_intern(l->c, p, n);
-            l->p = q;
-            return t;
-        }
+        if (name_start((unsigned char)*p)) return name_or_prefixed_string(l, p);
         if (digit((unsigned char)*p) || (*p == '.' && p + 1 < l->end && digit((unsigned char)p[1]))) return number(l, p);
         if (*p == '"' || *p == '\'') return string(l, p, false, false);
         return operator_token(l, p);

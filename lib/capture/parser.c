@@ -168,56 +168,74 @@ static ast *declare(parser *p, bool global) {
     return n;
 }
 
-static ast *simple(parser *p) {
-    token t = p->t;
-    if (t.kind == T_NAME && (!strcmp(t.name->s, "match") || !strcmp(t.name->s, "type"))) {
-        const token *a = tc_p_peek(p);
-        bool statement = a->kind == T_NAME || (*t.name->s == 'm' && (a->kind == T_STRING || a->kind == T_NUMBER));
-        if (statement) tc_p_fail(p, &t, "the statement '%s' is outside the model language", t.name->s);
+/* match and type are names, but where the next token can only belong to the statement. */
+static void refuse_soft_keyword(parser *p) {
+    const token t = p->t;
+    if (t.kind != T_NAME || (strcmp(t.name->s, "match") && strcmp(t.name->s, "type"))) return;
+    const token *a = tc_p_peek(p);
+    if (a->kind == T_NAME || (*t.name->s == 'm' && (a->kind == T_STRING || a->kind == T_NUMBER)))
+        tc_p_fail(p, &t, "the statement '%s' is outside the model language", t.name->s);
+}
+
+/* The statement that begins at p->t, a keyword that is passed over. */
+static ast *statement_of(parser *p, ast_kind k) {
+    const token t = p->t;
+    tc_p_next(p);
+    return tc_p_node(p, k, &t);
+}
+static bool ends(parser *p) { return p->t.kind == T_NEWLINE || p->t.kind == T_EOF || tc_p_op(p, ";"); }
+
+static ast *return_statement(parser *p) {
+    if (function_scope(p->sc)->kind != SC_FUNC) tc_p_fail(p, &p->t, "'return' outside function");
+    ast *n = statement_of(p, N_RETURN);
+    if (!ends(p)) n->a = tc_p_exprs(p);
+    return n;
+}
+
+static ast *raise_statement(parser *p) {
+    ast *n = statement_of(p, N_RAISE);
+    if (ends(p)) return n;
+    n->a = tc_p_expr(p);
+    if (tc_p_accept_kw(p, KW_from)) n->b = tc_p_expr(p);
+    return n;
+}
+
+static ast *assert_statement(parser *p) {
+    ast *n = statement_of(p, N_ASSERT);
+    n->a = tc_p_nexpr(p);
+    if (tc_p_accept(p, ",")) n->b = tc_p_expr(p);
+    return n;
+}
+
+static ast *del_statement(parser *p) {
+    ast *n = statement_of(p, N_DEL);
+    astvec v = {0};
+    ast *e = tc_p_exprs(p);
+    tc_p_bind(p, e);
+    if (e->kind == N_TUPLE) {
+        n->list = e->list, n->n = e->n;
+    } else {
+        tc_avec_push(p->c, &v, e);
+        tc_p_take(p, &v, &n->list, &n->n);
     }
+    return n;
+}
+
+static ast *simple(parser *p) {
+    const token t = p->t;
+    refuse_soft_keyword(p);
     if (t.kind != T_KEYWORD) return expression_statement(p);
     ast *n;
     switch (t.op) {
-    case KW_return:
-        if (function_scope(p->sc)->kind != SC_FUNC) tc_p_fail(p, &t, "'return' outside function");
-        tc_p_next(p);
-        n = tc_p_node(p, N_RETURN, &t);
-        if (p->t.kind != T_NEWLINE && p->t.kind != T_EOF && !tc_p_op(p, ";")) n->a = tc_p_exprs(p);
-        return n;
-    case KW_raise:
-        tc_p_next(p);
-        n = tc_p_node(p, N_RAISE, &t);
-        if (p->t.kind != T_NEWLINE && p->t.kind != T_EOF && !tc_p_op(p, ";")) {
-            n->a = tc_p_expr(p);
-            if (tc_p_accept_kw(p, KW_from)) n->b = tc_p_expr(p);
-        }
-        return n;
-    case KW_assert:
-        tc_p_next(p);
-        n = tc_p_node(p, N_ASSERT, &t);
-        n->a = tc_p_nexpr(p);
-        if (tc_p_accept(p, ",")) n->b = tc_p_expr(p);
-        return n;
-    case KW_del: {
-        tc_p_next(p);
-        n = tc_p_node(p, N_DEL, &t);
-        astvec v = {0};
-        ast *e = tc_p_exprs(p);
-        tc_p_bind(p, e);
-        if (e->kind == N_TUPLE) {
-            n->list = e->list, n->n = e->n;
-        } else {
-            tc_avec_push(p->c, &v, e);
-            tc_p_take(p, &v, &n->list, &n->n);
-        }
-        return n;
-    }
-    case KW_pass: tc_p_next(p); return tc_p_node(p, N_PASS, &t);
+    case KW_return: return return_statement(p);
+    case KW_raise: return raise_statement(p);
+    case KW_assert: return assert_statement(p);
+    case KW_del: return del_statement(p);
+    case KW_pass: return statement_of(p, N_PASS);
     case KW_break:
     case KW_continue:
         if (p->loops == 0) tc_p_fail(p, &t, "'%.*s' outside loop", (int)t.n, t.p);
-        tc_p_next(p);
-        return tc_p_node(p, t.op == KW_break ? N_BREAK : N_CONTINUE, &t);
+        return statement_of(p, t.op == KW_break ? N_BREAK : N_CONTINUE);
     case KW_global: return declare(p, true);
     case KW_nonlocal: return declare(p, false);
     case KW_import: return import_statement(p);

@@ -452,7 +452,7 @@ static V s_loaded(C *c, args *A) { /* sys.modules: the importing module, or one 
     return m ? m : c->none;
 }
 
-void tc_std_init(C *c) {
+static void define_math(C *c) {
     static const native_def math[] = {
 #define F(n) {#n, m_##n}
         F(sqrt),  F(exp),       F(sin),       F(cos),       F(tan),   F(tanh),  F(log10), F(asin),     F(acos),    F(atan), F(sinh),
@@ -469,7 +469,10 @@ void tc_std_init(C *c) {
     tc_dict_setc(c, m->d, "inf", tc_float(c, INFINITY));
     tc_dict_setc(c, m->d, "nan", tc_float(c, NAN));
     tc_dict_setc(c, m->d, "__all__", (V)tc_to_list(c, (V)m->d));
-    m = tc_module(c, "typing");
+}
+
+static void define_typing(C *c) {
+    module *m = tc_module(c, "typing");
     m->missing = typing_missing;
     static const native_def typing[] = {{"cast", t_cast},
                                         {"overload", t_identity},
@@ -498,7 +501,11 @@ void tc_std_init(C *c) {
                                 tc_strz(c, "Any Callable ClassVar Dict Final FrozenSet Generic Iterable Iterator List Literal Mapping NamedTuple "
                                            "Optional Protocol Sequence Set Tuple Type TypeVar Union cast overload"),
                                 tc_intern(c, "split", 5), 0, NULL));
-    m = tc_module(c, "_lang");
+}
+
+void tc_std_init(C *c) {
+    define_math(c);
+    define_typing(c);
     static const native_def lang[] = {{"namedtuple", t_namedtuple},
                                       {"kind", s_kind},
                                       {"warn", s_warn},
@@ -511,5 +518,5 @@ void tc_std_init(C *c) {
                                       {"lacking", s_lacking},
                                       {"hint", s_hint},
                                       {NULL, NULL}};
-    tc_define(c, m->d, lang);
+    tc_define(c, tc_module(c, "_lang")->d, lang);
 }

@@ -493,6 +493,44 @@ static void tensor_classes(C *c, module *m, module *priv) {
     }
 }
 
+/* torch.device, torch.dtype, torch.Size ... in the module m. */
+static void define_types(C *c, module *m) {
+    c->types[K_DEVICE]->instance_attr = device_attr;
+    c->types[K_DTYPE]->instance_attr = dtype_attr;
+    c->types[K_OPFN]->instance_attr = opfn_attr;
+    static const native_def dev[] = {{"__new__", device_new}, {"__enter__", device_enter}, {"__exit__", device_exit}, {NULL, NULL}};
+    static const native_def dty[] = {{"to_real", dtype_to_real}, {"to_complex", dtype_to_complex}, {NULL, NULL}};
+    static const native_def siz[] = {{"__new__", size_new}, {"numel", size_numel}, {NULL, NULL}};
+    tc_type_methods(c, K_DEVICE, dev);
+    tc_type_methods(c, K_DTYPE, dty);
+    tc_type_methods(c, K_SIZE, siz);
+    static const kind classes[] = {K_DEVICE, K_DTYPE, K_SIZE, K_GENERATOR, K_LAYOUT};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        c->types[classes[i]]->module_name = tc_intern(c, "torch", 5);
+        tc_dict_set(c, m->d, (V)c->types[classes[i]]->name, (V)c->types[classes[i]]);
+    }
+    tc_dict_setc(c, m->d, "memory_format", (V)c->types[K_LAYOUT]);
+    tc_dict_setc(c, m->d, "SymInt", (V)c->types[K_SYM]);
+}
+
+/* torch.ops, torch.linalg ...: modules whose names are found in the operators' schemas. */
+static void define_namespaces(C *c, module *m, module *priv) {
+    module *ops = tc_module(c, "torch.ops");
+    ops->missing = ops_missing;
+    tc_dict_setc(c, m->d, "ops", (V)ops);
+    module *functions = tc_module(c, "torch._VF"), *nn = tc_module(c, "torch._C._nn");
+    functions->missing = nn->missing = operator_of;
+    tc_dict_setc(c, m->d, "_VF", (V)functions);
+    tc_dict_setc(c, priv->d, "_VariableFunctions", (V)functions);
+    tc_dict_setc(c, priv->d, "_nn", (V)nn);
+    static const char *const families[] = {"torch.linalg", "torch.special", "torch.fft"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        module *f = tc_module(c, families[i]);
+        f->missing = prefixed_missing;
+        tc_dict_setc(c, m->d, strrchr(families[i], '.') + 1, (V)f);
+    }
+}
+
 void tc_torch_init(C *c) {
     c->torch = tc_xcalloc(1, sizeof *c->torch);
     c->torch->default_dtype = TC_F32;
@@ -526,36 +564,8 @@ void tc_torch_init(C *c) {
     tensor_classes(c, m, priv);
     tc_torch_hop_init(c, priv);
     tc_torch_names_init(c, priv);
-    c->types[K_DEVICE]->instance_attr = device_attr;
-    c->types[K_DTYPE]->instance_attr = dtype_attr;
-    c->types[K_OPFN]->instance_attr = opfn_attr;
-    static const native_def dev[] = {{"__new__", device_new}, {"__enter__", device_enter}, {"__exit__", device_exit}, {NULL, NULL}};
-    static const native_def dty[] = {{"to_real", dtype_to_real}, {"to_complex", dtype_to_complex}, {NULL, NULL}};
-    static const native_def siz[] = {{"__new__", size_new}, {"numel", size_numel}, {NULL, NULL}};
-    tc_type_methods(c, K_DEVICE, dev);
-    tc_type_methods(c, K_DTYPE, dty);
-    tc_type_methods(c, K_SIZE, siz);
-    static const kind classes[] = {K_DEVICE, K_DTYPE, K_SIZE, K_GENERATOR, K_LAYOUT};
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        c->types[classes[i]]->module_name = tc_intern(c, "torch", 5);
-        tc_dict_set(c, m->d, (V)c->types[classes[i]]->name, (V)c->types[classes[i]]);
-    }
-    tc_dict_setc(c, m->d, "memory_format", (V)c->types[K_LAYOUT]);
-    tc_dict_setc(c, m->d, "SymInt", (V)c->types[K_SYM]);
-    module *ops = tc_module(c, "torch.ops");
-    ops->missing = ops_missing;
-    tc_dict_setc(c, m->d, "ops", (V)ops);
-    module *functions = tc_module(c, "torch._VF"), *nn = tc_module(c, "torch._C._nn");
-    functions->missing = nn->missing = operator_of;
-    tc_dict_setc(c, m->d, "_VF", (V)functions);
-    tc_dict_setc(c, priv->d, "_VariableFunctions", (V)functions);
-    tc_dict_setc(c, priv->d, "_nn", (V)nn);
-    static const char *const families[] = {"torch.linalg", "torch.special", "torch.fft"};
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        module *f = tc_module(c, families[i]);
-        f->missing = prefixed_missing;
-        tc_dict_setc(c, m->d, strrchr(families[i], '.') + 1, (V)f);
-    }
+    define_types(c, m);
+    define_namespaces(c, m, priv);
 }
 
 void tc_torch_functional(C *c, module *m) {

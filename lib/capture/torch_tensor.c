@@ -255,12 +255,6 @@ str *tc_tensor_repr(C *c, V v) {
 }
 
 /* ---- attributes ---- */
-static V dtype_object(C *c, tc_dtype d) {
-    dtypeobj *o = tc_new(c, K_DTYPE, sizeof *o);
-    o->d = d;
-    return (V)o;
-}
-
 static V size_tuple(C *c, V t) {
     int n = tc_torch_rank(t);
     V s = tc_tuple(c, (size_t)n, NULL);
@@ -311,6 +305,39 @@ static V swapped(C *c, V t) {
     return tc_torch_calln(c, "aten::transpose", 3, t, tc_int(c, n ? -2 : -1), tc_int(c, -1));
 }
 
+static V conjugate(C *c, V t) { return tc_is_complex(tc_torch_dtype(t)) ? tc_torch_calln(c, "aten::conj", 1, t) : t; }
+
+/* T: all dimensions in reverse. */
+static V reversed(C *c, V t) {
+    const int r = tc_torch_rank(t);
+    if (r <= 2) return tc_torch_calln(c, "aten::t", 1, t);
+    list *p = tc_list(c, (size_t)r);
+    for (int i = r; i-- > 0;) tc_list_push(c, p, tc_int(c, i));
+    return tc_torch_calln(c, "aten::permute", 2, t, (V)p);
+}
+
+/* H */
+static V adjoint(C *c, V t) {
+    const int r = tc_torch_rank(t);
+    if (r != 2 && r != 0) tc_raise(c, "RuntimeError", "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.", r);
+    return r == 0 ? conjugate(c, t) : swapped(c, conjugate(c, t));
+}
+
+/* The attribute is_NAME; NULL: there is none. */
+static V trait(C *c, const tensor *t, const char *name) {
+    static const char *const never[] = {"cuda", "quantized", "mps", "nested", "xpu", "mkldnn", "sparse_csr"};
+    if (!strcmp(name, "leaf")) {
+        const tc_value *own = t->v ? tc_torch_unwritten(t->v) : NULL;
+        return tc_bool(c, !t->requires_grad || (own && own->producer ? own->producer->leaf : !t->computed));
+    }
+    if (!strcmp(name, "cpu")) return tc_bool(c, !t->meta);
+    if (!strcmp(name, "meta")) return tc_bool(c, t->meta);
+    if (!strcmp(name, "sparse")) return tc_bool(c, t->sparse);
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (!strcmp(name, never[i])) return c->false_;
+    return NULL;
+}
+
 static V layout_named(C *c, const char *name) { return tc_module_attr(c, tc_module(c, "torch"), tc_intern(c, name, strlen(name))); }
 
 static V plain_attr(C *c, V v, const char *n) {
@@ -327,30 +354,19 @@ static V plain_attr(C *c, V v, const char *n) {
         if (!strcmp(n, "name")) return c->none;
         break;
     case 'd':
-        if (!strcmp(n, "dtype")) return dtype_object(c, d);
+        if (!strcmp(n, "dtype")) return tc_torch_dtype_object(c, d);
         if (!strcmp(n, "device")) return t->meta ? tc_torch_device(c, "meta", c->none) : cpu(c);
         if (!strcmp(n, "data")) return detached(c, v);
         break;
     case 'T':
-        if (!strcmp(n, "T")) {
-            int r = tc_torch_rank(v);
-            if (r <= 2) return tc_torch_calln(c, "aten::t", 1, v);
-            list *p = tc_list(c, (size_t)r);
-            for (int i = r; i-- > 0;) tc_list_push(c, p, tc_int(c, i));
-            return tc_torch_calln(c, "aten::permute", 2, v, (V)p);
-        }
+        if (!strcmp(n, "T")) return reversed(c, v);
         break;
     case 'm':
         if (!strcmp(n, "mT")) return swapped(c, v);
-        if (!strcmp(n, "mH")) return swapped(c, tc_is_complex(d) ? tc_torch_calln(c, "aten::conj", 1, v) : v);
+        if (!strcmp(n, "mH")) return swapped(c, conjugate(c, v));
         break;
     case 'H':
-        if (!strcmp(n, "H")) {
-            if (tc_torch_rank(v) != 2 && tc_torch_rank(v) != 0)
-                tc_raise(c, "RuntimeError", "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.", tc_torch_rank(v));
-            V x = tc_is_complex(d) ? tc_torch_calln(c, "aten::conj", 1, v) : v;
-            return tc_torch_rank(v) == 0 ? x : swapped(c, x);
-        }
+        if (!strcmp(n, "H")) return adjoint(c, v);
         break;
     case 'r':
         if (!strcmp(n, "requires_grad")) return tc_bool(c, t->requires_grad || (t->v && t->v->meta.requires_grad));
@@ -360,16 +376,7 @@ static V plain_attr(C *c, V v, const char *n) {
     case 'i':
         if (!strcmp(n, "imag")) return tc_torch_calln(c, "aten::imag", 1, v);
         if (!strcmp(n, "itemsize")) return tc_int(c, (int64_t)tc_dtype_size(d));
-        if (!strcmp(n, "is_leaf")) {
-            const tc_value *own = t->v ? tc_torch_unwritten(t->v) : NULL;
-            return tc_bool(c, !t->requires_grad || (own && own->producer ? own->producer->leaf : !t->computed));
-        }
-        if (!strcmp(n, "is_cpu")) return tc_bool(c, !t->meta);
-        if (!strcmp(n, "is_meta")) return tc_bool(c, t->meta);
-        if (!strcmp(n, "is_sparse")) return tc_bool(c, t->sparse);
-        static const char *const no[] = {"is_cuda", "is_quantized", "is_mps", "is_nested", "is_xpu", "is_mkldnn", "is_sparse_csr"};
-        for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-            if (!strcmp(n, no[i])) return c->false_;
+        if (!strncmp(n, "is_", 3)) return trait(c, t, n + 3);
         break;
     case 'g':
         if (!strcmp(n, "grad")) return t->grad ? t->grad : c->none;

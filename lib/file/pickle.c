@@ -524,18 +524,9 @@ static tc_status op_pop_mark(machine *m) {
     return NULL;
 }
 
-static tc_status step(machine *m) {
-    switch (*m->p++) {
-    case 0x80: return op_proto(m);
-    case 0x95: return op_frame(m);
-    case '.': m->stop = true; return need(m, 1);
-    case '(': tc_vec_push(&m->marks, m->stack.len); return NULL;
-    case '0': return op_pop(m);
-    case '1': return op_pop_mark(m);
-    case '2':
-        TC_TRY(need(m, 1));
-        push(m, top(m));
-        return NULL;
+/* The opcodes that push a constant: numbers, text, bytes, empty containers. */
+static tc_status push_constant(machine *m) {
+    switch (m->op[0]) {
     case 'N': push(m, make(m, TC_PK_NONE)); return NULL;
     case 0x88: return push_bool(m, true);
     case 0x89: return push_bool(m, false);
@@ -563,6 +554,22 @@ static tc_status step(machine *m) {
     case '}': push(m, make(m, TC_PK_DICT)); return NULL;
     case ')': push(m, make(m, TC_PK_TUPLE)); return NULL;
     case 0x8f: push(m, make(m, TC_PK_SET)); return NULL;
+    default: return fail(m, "opcode 0x%02x is none of a pickle's, or needs what a file cannot hold", m->op[0]);
+    }
+}
+
+static tc_status step(machine *m) {
+    switch (*m->p++) {
+    case 0x80: return op_proto(m);
+    case 0x95: return op_frame(m);
+    case '.': m->stop = true; return need(m, 1);
+    case '(': tc_vec_push(&m->marks, m->stack.len); return NULL;
+    case '0': return op_pop(m);
+    case '1': return op_pop_mark(m);
+    case '2':
+        TC_TRY(need(m, 1));
+        push(m, top(m));
+        return NULL;
     case 'l': return op_collect(m, TC_PK_LIST);
     case 'd': return op_collect(m, TC_PK_DICT);
     case 't': return op_collect(m, TC_PK_TUPLE);
@@ -592,7 +599,7 @@ static tc_status step(machine *m) {
     case 'h': return op_memo(m, false, 1);
     case 'j': return op_memo(m, false, 4);
     case 0x94: return memo_put(m, m->memo_used);
-    default: return fail(m, "opcode 0x%02x is none of a pickle's, or needs what a file cannot hold", m->op[0]);
+    default: return push_constant(m);
     }
 }
 

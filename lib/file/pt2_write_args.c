@@ -600,6 +600,25 @@ static void write_subgraph(tc_pt2_writer *w, tc_json *j, const tc_graph *g) {
     tc_buf_free(&text);
 }
 
+static void write_code(tc_json *j, const char *tag, int64_t code) {
+    tc_json_key(j, tag);
+    tc_json_int(j, code);
+}
+
+static void write_floats(tc_json *j, const tc_arg *a) {
+    tc_json_key(j, "as_floats");
+    tc_json_array(j);
+    for (int i = 0; i < a->n; i++) write_double(j, a->floats[i]);
+    tc_json_end(j);
+}
+
+static void write_bools(tc_json *j, const tc_arg *a) {
+    tc_json_key(j, "as_bools");
+    tc_json_array(j);
+    for (int i = 0; i < a->n; i++) tc_json_bool(j, a->bools[i]);
+    tc_json_end(j);
+}
+
 void tc_pt2_write_arg(tc_pt2_writer *w, tc_json *j, const tc_arg *a, bool optional_tensors) {
     if (a->kind == TC_A_VALUE && a->value->kind == TC_V_SYM) {
         tc_json_object(j);
@@ -624,34 +643,15 @@ void tc_pt2_write_arg(tc_pt2_writer *w, tc_json *j, const tc_arg *a, bool option
         if (a->is_sym) write_number(w, j, a->sym);
         else write_scalar(j, a->scalar);
         break;
-    case TC_A_FLOATS:
-        tc_json_key(j, "as_floats");
-        tc_json_array(j);
-        for (int i = 0; i < a->n; i++) write_double(j, a->floats[i]);
-        tc_json_end(j);
-        break;
-    case TC_A_BOOLS:
-        tc_json_key(j, "as_bools");
-        tc_json_array(j);
-        for (int i = 0; i < a->n; i++) tc_json_bool(j, a->bools[i]);
-        tc_json_end(j);
-        break;
+    case TC_A_FLOATS: write_floats(j, a); break;
+    case TC_A_BOOLS: write_bools(j, a); break;
     case TC_A_STRING:
         tc_json_key(j, "as_string");
         tc_json_string(j, a->string);
         break;
-    case TC_A_DTYPE:
-        tc_json_key(j, "as_scalar_type");
-        tc_json_int(j, tc_dtypes[a->dtype].pt2);
-        break;
-    case TC_A_LAYOUT:
-        tc_json_key(j, "as_layout");
-        tc_json_int(j, a->code);
-        break;
-    case TC_A_MEMFORMAT:
-        tc_json_key(j, "as_memory_format");
-        tc_json_int(j, a->code);
-        break;
+    case TC_A_DTYPE: write_code(j, "as_scalar_type", tc_dtypes[a->dtype].pt2); break;
+    case TC_A_LAYOUT: write_code(j, "as_layout", a->code); break;
+    case TC_A_MEMFORMAT: write_code(j, "as_memory_format", a->code); break;
     case TC_A_DEVICE:
         tc_json_key(j, "as_device");
         write_device(j, w->program, a->string);

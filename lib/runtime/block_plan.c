@@ -384,28 +384,11 @@ static tc_status fill_function(const ctx *c, const node *v, const tc_linst *in, 
     return s->fn ? NULL : tc_error(TC_UNSUPPORTED, "%s of %s in a loop", tc_scalar_ops[in->op].name, tc_dtypes[d].name);
 }
 
-static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
+/* The step of an instruction, or of a conversion that no instruction asks for. */
+static tc_status fill_instruction(ctx *c, const node *v, step *s) {
     const tc_linst *in = v->inst >= 0 ? &c->p->loop->inst.data[v->inst] : NULL;
     const tc_isa_ops *isa = c->p->isa;
-    *s = (step){.cls = v->cls, .dtype = v->dtype, .out = self, .a = v->a[0], .b = v->a[1], .c = v->a[2], .d = v->a[3], .aux = -1};
-    if (v->what == V_BROADCAST) {
-        s->kind = S_BROADCAST;
-        s->op = v->shift;
-        s->from_cls = c->v[v->a[0]].cls;
-        return NULL;
-    }
-    if (v->what == V_STORE) {
-        s->kind = S_STORE;
-        s->aux = v->acc;
-        s->out = -1;
-        return NULL;
-    }
     tc_dtype from = v->a[0] >= 0 ? (tc_dtype)c->v[v->a[0]].dtype : TC_DTYPE_NONE;
-    if (v->what == V_TABLE) {
-        s->kind = S_TABLE;
-        s->aux = v->table;
-        return NULL;
-    }
     switch (v->what == V_CAST ? TC_L_CAST : in->kind) {
     case TC_L_CONST:
     case TC_L_HOST: fill_constant(c, in, s); return NULL;
@@ -444,6 +427,27 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
         s->part = in->part;
         return NULL;
     default: return tc_error(TC_UNSUPPORTED, "random bits in a loop");
+    }
+}
+
+static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
+    *s = (step){.cls = v->cls, .dtype = v->dtype, .out = self, .a = v->a[0], .b = v->a[1], .c = v->a[2], .d = v->a[3], .aux = -1};
+    switch (v->what) {
+    case V_BROADCAST:
+        s->kind = S_BROADCAST;
+        s->op = v->shift;
+        s->from_cls = c->v[v->a[0]].cls;
+        return NULL;
+    case V_STORE:
+        s->kind = S_STORE;
+        s->aux = v->acc;
+        s->out = -1;
+        return NULL;
+    case V_TABLE:
+        s->kind = S_TABLE;
+        s->aux = v->table;
+        return NULL;
+    default: return fill_instruction(c, v, s);
     }
 }
 

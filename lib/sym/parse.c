@@ -309,7 +309,8 @@ static tc_status number_literal(cursor *c, tc_sym *out) {
     return NULL;
 }
 
-static tc_status primary(cursor *c, tc_sym *out) {
+/* The arguments of the function w, behind its '('. */
+static tc_status call(cursor *c, const char *w, tc_sym *out) {
     static const struct {
         const char *name;
         tc_symop op;
@@ -338,24 +339,6 @@ static tc_status primary(cursor *c, tc_sym *out) {
         {"torch.sym_max", TC_S_MAX, 2},
         {"torch.sym_min", TC_S_MIN, 2},
     };
-    char w[128];
-    skip(c);
-    if (eat(c, "(")) {
-        TC_TRY(infix(c, P_TERNARY, out));
-        return eat(c, ")") ? NULL : bad(c, "')' expected");
-    }
-    if (c->p < c->end && (isdigit((unsigned char)*c->p) || *c->p == '.')) return number_literal(c, out);
-    if (!word(c, w, sizeof w)) return bad(c, "a number or a name expected");
-    if (!strcmp(w, "True") || !strcmp(w, "False")) {
-        *out = tc_sym_bool(c->c, *w == 'T');
-        return NULL;
-    }
-    if (!eat(c, "(")) {
-        if (strchr(w, '.') || isdigit((unsigned char)*w)) return bad(c, "a name expected");
-        *out = tc_sym_find(c->c, w);
-        if (!*out) *out = tc_sym_var(c->c, w, TC_SYM_INT, 0, TC_SYM_NO_HI);
-        return NULL;
-    }
     size_t k = 0;
     while (k < sizeof fns / sizeof *fns && strcmp(fns[k].name, w)) k++;
     if (k == sizeof fns / sizeof *fns) return bad(c, "a known function expected");
@@ -371,6 +354,26 @@ static tc_status primary(cursor *c, tc_sym *out) {
     }
     if (!eat(c, ")")) return bad(c, "')' expected");
     return apply(c, fns[k].op, v[0], v[1], v[2], out);
+}
+
+static tc_status primary(cursor *c, tc_sym *out) {
+    char w[128];
+    skip(c);
+    if (eat(c, "(")) {
+        TC_TRY(infix(c, P_TERNARY, out));
+        return eat(c, ")") ? NULL : bad(c, "')' expected");
+    }
+    if (c->p < c->end && (isdigit((unsigned char)*c->p) || *c->p == '.')) return number_literal(c, out);
+    if (!word(c, w, sizeof w)) return bad(c, "a number or a name expected");
+    if (!strcmp(w, "True") || !strcmp(w, "False")) {
+        *out = tc_sym_bool(c->c, *w == 'T');
+        return NULL;
+    }
+    if (eat(c, "(")) return call(c, w, out);
+    if (strchr(w, '.') || isdigit((unsigned char)*w)) return bad(c, "a name expected");
+    *out = tc_sym_find(c->c, w);
+    if (!*out) *out = tc_sym_var(c->c, w, TC_SYM_INT, 0, TC_SYM_NO_HI);
+    return NULL;
 }
 
 static tc_status unary(cursor *c, tc_sym *out) {
