@@ -105,15 +105,6 @@ static tc_dtype dtype_of(const char *descr, bool *out_swap) {
     return TC_DTYPE_NONE;
 }
 
-static void swap_bytes(unsigned char *p, size_t n, size_t size) {
-    for (; n >= size; p += size, n -= size)
-        for (size_t i = 0; i < size / 2; i++) {
-            unsigned char t = p[i];
-            p[i] = p[size - 1 - i];
-            p[size - 1 - i] = t;
-        }
-}
-
 static tc_status byte_count(const tc_source_bytes *s, const npy_header *h, tc_dtype d, size_t *out) {
     int64_t n = (int64_t)tc_dtype_size(d);
     bool empty = false;
@@ -158,7 +149,7 @@ tc_status tc_npy_read(tc_source_bytes *s, tc_tensor *out) {
         st = tc_tensor_clone(out, &turned);
         tc_tensor_deinit(out);
         if (!st) {
-            swap_bytes(tc_tensor_data(&turned), bytes, part);
+            tc_swap_bytes(tc_tensor_data(&turned), bytes, part);
             *out = turned;
         }
     }

@@ -5,6 +5,7 @@
 #include "file/pt2_write.h"
 
 #include "base/crc32.h"
+#include "file/weights.h"
 #include "op/decompose.h"
 
 #include <stdio.h>
@@ -25,7 +26,6 @@ typedef struct {
     const char *folder, *stem;
 } folder;
 
-static bool is_weight(const tc_input *in) { return in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent); }
 static bool is_constant(const tc_input *in) { return in->kind == TC_IN_CONSTANT || (in->kind == TC_IN_BUFFER && !in->persistent); }
 
 static span span_of(const tc_tensor *t) {
@@ -215,7 +215,7 @@ static tc_status add_extra(tc_zip_writer *z, const tc_archive_content *c) {
 static tc_status add_all(tc_zip_writer *z, const tc_archive_content *c, const folder *weights, const folder *constants) {
     uint64_t hash = 0;
     char id[48];
-    TC_TRY(add_folder(z, weights, c, is_weight));
+    TC_TRY(add_folder(z, weights, c, tc_takes_weight));
     TC_TRY(add_folder(z, constants, c, is_constant));
     TC_TRY(add_programs(z, c, &hash));
     TC_TRY(add_extra(z, c));
@@ -230,7 +230,7 @@ static tc_status add_all(tc_zip_writer *z, const tc_archive_content *c, const fo
 tc_status tc_archive_write(tc_out *o, const tc_archive_content *content) {
     folder weights = {.folder = "weights", .stem = "weight"}, constants = {.folder = "constants", .stem = "tensor"};
     tc_zip_writer *z = tc_zip_writer_create(o, true);
-    collect(&weights, content, is_weight);
+    collect(&weights, content, tc_takes_weight);
     collect(&constants, content, is_constant);
     tc_status st = tc_zip_writer_finish(z, add_all(z, content, &weights, &constants));
     free_folder(&weights);

@@ -14,6 +14,15 @@ void tc_blob_copy(const tc_blob *b, void *to, const void *p, size_t n) {
     }
 }
 
+void tc_swap_bytes(unsigned char *p, size_t n, size_t size) {
+    for (; n >= size; p += size, n -= size)
+        for (size_t i = 0; i < size / 2; i++) {
+            unsigned char t = p[i];
+            p[i] = p[size - 1 - i];
+            p[size - 1 - i] = t;
+        }
+}
+
 void tc_source_from_blob(tc_source_bytes *s, tc_blob *b) { *s = (tc_source_bytes){.name = b->name, .blob = tc_blob_retain(b), .fd = -1}; }
 void tc_source_from_fd(tc_source_bytes *s, int fd, const char *name) { *s = (tc_source_bytes){.name = name, .fd = fd}; }
 

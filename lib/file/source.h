@@ -19,6 +19,9 @@ typedef struct {
 /* memcpy from p, in blob b (NULL: not mapped), releasing the file's pages on the way, so that large data is in memory only once. */
 void tc_blob_copy(const tc_blob *b, void *to, const void *p, size_t n);
 
+/* Reverses the bytes of each of the elements of `size` bytes that the n bytes at p hold. */
+void tc_swap_bytes(unsigned char *p, size_t n, size_t size);
+
 void tc_source_from_blob(tc_source_bytes *s, tc_blob *b);             /* takes a reference */
 void tc_source_from_fd(tc_source_bytes *s, int fd, const char *name); /* fd stays the caller's; name is borrowed */
 void tc_source_close(tc_source_bytes *s);

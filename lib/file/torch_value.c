@@ -1,5 +1,6 @@
 /* Converts a pickle's values to tensors: the functions of torch._utils that rebuild them, as tables of arguments; then gives them names. */
 #include "base/json_write.h"
+#include "file/source.h"
 #include "file/torch.h"
 
 #include <math.h>
@@ -92,21 +93,12 @@ tc_status tc_saved_id_of(tc_saved *t, const tc_pk *v, tc_saved_id *out) {
     return NULL;
 }
 
-static void turn(unsigned char *p, size_t n, size_t size) {
-    for (; n >= size; p += size, n -= size)
-        for (size_t i = 0; i < size / 2; i++) {
-            unsigned char c = p[i];
-            p[i] = p[size - 1 - i];
-            p[size - 1 - i] = c;
-        }
-}
-
 /* An aligned copy of a storage; elements are byte-swapped if the file has the other byte order. */
 static tc_status own_copy(const tc_saved *t, tc_dtype d, tc_storage **io) {
     tc_storage *c;
     TC_TRY(tc_storage_alloc((*io)->bytes, &c));
     if (c->bytes) memcpy(c->data, (*io)->data, c->bytes);
-    if (t->swap) turn(c->data, c->bytes, tc_is_complex(d) ? tc_dtype_size(d) / 2 : tc_dtype_size(d));
+    if (t->swap) tc_swap_bytes(c->data, c->bytes, tc_is_complex(d) ? tc_dtype_size(d) / 2 : tc_dtype_size(d));
     tc_storage_release(*io);
     *io = c;
     return NULL;

@@ -1,7 +1,7 @@
 /* Loads weights from files into programs: matches names, then checks types and sizes; the program changes only if all fit. */
 #include "file/weights.h"
 
-static bool takes_weight(const tc_input *in) { return in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent); }
+bool tc_takes_weight(const tc_input *in) { return in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent); }
 
 /* ---- names ---- */
 /* Prefixes that wrappers add to names: DataParallel and DDP in front, torch.compile, FSDP and activation checkpointing anywhere. */
@@ -155,11 +155,11 @@ static size_t prefix_in(const tc_program *p, const tc_map *names, const char *na
     size_t n = 0;
     for (int i = 0; i < p->ninputs && !n; i++) { /* the weight whose name is a suffix of it */
         const char *own = p->inputs[i].name;
-        size_t k = takes_weight(&p->inputs[i]) ? strlen(own) : 0, len = strlen(name);
+        size_t k = tc_takes_weight(&p->inputs[i]) ? strlen(own) : 0, len = strlen(name);
         if (k && len > k + 1 && name[len - k - 1] == '.' && !strcmp(name + len - k, own)) n = len - k;
     }
     for (int i = 0; i < p->ninputs && n; i++) {
-        if (!takes_weight(&p->inputs[i]) || p->inputs[i].alias_of >= 0) continue;
+        if (!tc_takes_weight(&p->inputs[i]) || p->inputs[i].alias_of >= 0) continue;
         b.len = 0;
         tc_buf_append(&b, name, n);
         tc_buf_puts(&b, p->inputs[i].name);
@@ -199,17 +199,17 @@ static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *n
     bool *used = tc_xcalloc(w->items.len + 1, sizeof *used);
     tc_status st = NULL;
     for (int i = 0; i < p->ninputs; i++) {
-        if (!takes_weight(&p->inputs[i])) continue;
+        if (!tc_takes_weight(&p->inputs[i])) continue;
         take[i] = (size_t)(uintptr_t)tc_map_find(names, p->inputs[i].name);
         if (take[i]) used[take[i] - 1] = true;
     }
     for (int i = 0; i < p->ninputs;
          i++) /* tied weights: any of the names will do; if several are present the last wins, as load_state_dict copies in turn */
-        if (takes_weight(&p->inputs[i]) && p->inputs[i].alias_of >= 0 && take[i]) take[p->inputs[i].alias_of] = take[i];
+        if (tc_takes_weight(&p->inputs[i]) && p->inputs[i].alias_of >= 0 && take[i]) take[p->inputs[i].alias_of] = take[i];
     for (int i = 0; i < p->ninputs; i++)
-        if (takes_weight(&p->inputs[i]) && p->inputs[i].alias_of >= 0) take[i] = take[p->inputs[i].alias_of];
+        if (tc_takes_weight(&p->inputs[i]) && p->inputs[i].alias_of >= 0) take[i] = take[p->inputs[i].alias_of];
     for (int i = 0; i < p->ninputs && !st; i++) {
-        if (!takes_weight(&p->inputs[i])) continue;
+        if (!tc_takes_weight(&p->inputs[i])) continue;
         if (!take[i] && strict && !may_lack(p->inputs[i].name)) add_name(&missing, &nmissing, p->inputs[i].name);
         else if (take[i]) st = check_shape(&p->inputs[i], &w->items.data[take[i] - 1].tensor, from);
     }
@@ -232,7 +232,7 @@ tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, tc_weights_
     tc_map names = {0}, wanted = {0};
     size_t *take = tc_xcalloc((size_t)p->ninputs + 1, sizeof *take);
     for (int i = 0; i < p->ninputs; i++)
-        if (takes_weight(&p->inputs[i])) tc_map_set(&wanted, p->inputs[i].name, (void *)1);
+        if (tc_takes_weight(&p->inputs[i])) tc_map_set(&wanted, p->inputs[i].name, (void *)1);
     tc_status st = name_all(&wanted, weights, rules, &names);
     tc_map_free(&wanted);
     if (!st) st = select_names(weights, rules, &names);

@@ -6,6 +6,9 @@
 #include "file/tensors.h"
 #include "graph/graph.h"
 
+/* Is the input one of those that files of weights hold: a parameter or a persistent buffer? */
+bool tc_takes_weight(const tc_input *in);
+
 /* The tensors become the data of the parameters and persistent buffers of their names; other element types are converted, other sizes
  * are TC_CONTENT. Strict: missing and unexpected names are TC_CONTENT listing them; a tied name that the file leaves out takes the
  * tensor of the name that it is tied to. rename: "s/REGEX/TO/" rules (extended, \1 refers to groups), applied to the file's names in

@@ -20,9 +20,6 @@ enum { BLOCK_TILES = 16, LEAF_TILES = 64, BLOCK_BYTES = 1024, SUM_BYTES = 768 <<
  * than SHORT_TAP channels every group of equal taps gets tiles of its own: saving and restoring sums for an absent tap costs more than its terms. */
 enum { MIN_ROWS = 4, SHORT_TAP = 16 };
 
-static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
-static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
-
 /* ---- one dimension ---- */
 /* An output position in one dimension. */
 typedef struct {
@@ -80,7 +77,7 @@ typedef struct {
 
 static int64_t part_count(const tc_conv *c) { return step_of(c, 0) * step_of(c, 1) * step_of(c, 2); }
 static int64_t panels(const tc_conv *c, const tc_conv_ops *o) { return tc_ceil_div(c->cout, o->nr); }
-static size_t panel_bytes(const tc_conv *c, const tc_conv_ops *o) { return (size_t)(tc_conv_volume(c->kernel) * c->cin * o->nr) * elem(c); }
+static size_t panel_bytes(const tc_conv *c, const tc_conv_ops *o) { return (size_t)(tc_conv_volume(c->kernel) * c->cin * o->nr) * tc_conv_elem(c); }
 
 /* Chooses the block sizes: as large as fits the caches; smaller where threads would be idle, first in channels, then in positions. An empty convolution
  * gets one block. */
@@ -90,8 +87,8 @@ static void choose_blocks(plan *p, int threads) {
                   all = part_count(c) * c->groups;
     int64_t rows = c->n * tc_ceil_div(c->out[0], step_of(c, 0)) * tc_ceil_div(c->out[1], step_of(c, 1)) * tc_ceil_div(c->out[2], step_of(c, 2));
     if (!rows) rows = 1;
-    p->cols = tc_min(across * nr, BLOCK_BYTES / (int64_t)elem(c));
-    const bool by_tile = tc_conv_by_tile(p->k, p->cols, elem(c));
+    p->cols = tc_min(across * nr, BLOCK_BYTES / (int64_t)tc_conv_elem(c));
+    const bool by_tile = tc_conv_by_tile(p->k, p->cols, tc_conv_elem(c));
     const int64_t sums = by_tile ? 0 : tc_conv_sums(p->k), most = (sums ? BLOCK_TILES : LEAF_TILES) * mr;
     p->rows = most;
     if (all * tc_ceil_div(rows, p->rows) * tc_ceil_div(cout, p->cols) < want)
@@ -100,7 +97,7 @@ static void choose_blocks(plan *p, int threads) {
     if (p->rows > most) p->rows = most;
     const int64_t blocks = tc_ceil_div(rows, p->rows);
     p->rows = tc_min(tc_ceil_div(rows, blocks) + mr, p->rows); /* blocks of nearly equal height */
-    const int64_t kept = p->rows * sums * (int64_t)elem(c);
+    const int64_t kept = p->rows * sums * (int64_t)tc_conv_elem(c);
     if (p->cols * kept > SUM_BYTES) p->cols = SUM_BYTES / kept > 2 * nr ? SUM_BYTES / kept / nr * nr : tc_min(across * nr, 2 * nr);
     if (all * blocks * tc_ceil_div(cout, p->cols) < want) p->cols = tc_ceil_div(tc_ceil_div(cout, tc_ceil_div(want, all * blocks)), nr) * nr;
     if (c->task_rows) p->rows = tc_min(most, tc_ceil_div(c->task_rows, mr) * mr);
@@ -140,9 +137,12 @@ static void find_margins(plan *p) {
     }
     if (!copies(p) || p->margin[0] + p->margin[1] > p->channels * p->inside) p->margin[0] = p->margin[1] = 0;
 }
-static size_t input_bytes(const plan *p) { return (size_t)(p->margin[0] + p->c->n * p->channels * p->inside + p->margin[1]) * elem(p->c) + 64; }
+static size_t input_bytes(const plan *p) {
+    return (size_t)(p->margin[0] + p->c->n * p->channels * p->inside + p->margin[1]) * tc_conv_elem(p->c) + 64;
+}
 static plan start_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
-    plan p = {.c = c, .o = ops_of(c, isa), .k = tc_conv_volume(c->kernel) * c->cin, .area = tc_conv_volume(c->out), .channels = c->groups * c->cin};
+    plan p = {
+        .c = c, .o = tc_conv_ops_of(c, isa), .k = tc_conv_volume(c->kernel) * c->cin, .area = tc_conv_volume(c->out), .channels = c->groups * c->cin};
     p.inside = tc_conv_volume(c->in);
     choose_blocks(&p, threads);
     p.per_worker = worker_bytes(&p);
@@ -253,7 +253,7 @@ static void sort_by_taps(tc_conv_places *place, int64_t n, int64_t few, tc_conv_
 static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv *c = p->c;
-    const size_t e = elem(c);
+    const size_t e = tc_conv_elem(c);
     char *worker_scratch = p->scratch + (size_t)worker * p->per_worker;
     tc_conv_places *place = (tc_conv_places *)(worker_scratch + block_bytes(p));
     for (int64_t i = begin; i < end; i++) {
@@ -329,11 +329,11 @@ static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
     }
 }
 size_t tc_conv_packed_bytes(const tc_conv *c, const tc_isa_ops *isa) {
-    const tc_conv_ops *o = ops_of(c, isa);
+    const tc_conv_ops *o = tc_conv_ops_of(c, isa);
     return tc_pad64((size_t)(c->groups * panels(c, o)) * panel_bytes(c, o));
 }
 void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out) {
-    packing j = {c, isa, ops_of(c, isa), w, out};
+    packing j = {c, isa, tc_conv_ops_of(c, isa), w, out};
     tc_parallel_for(pool, c->groups * panels(c, j.o), 1, pack_panels, &j);
 }
 
@@ -370,25 +370,25 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
                    .m = c->cout,
                    .n = area,
                    .k = c->cin,
-                   .a = (const char *)p->w.data + (size_t)(g * p->w.group) * elem(c),
+                   .a = (const char *)p->w.data + (size_t)(g * p->w.group) * tc_conv_elem(c),
                    .a_rs = p->w.cout,
                    .a_cs = p->w.cin,
-                   .b = p->x + (size_t)(i * c->cin * area) * elem(c),
+                   .b = p->x + (size_t)(i * c->cin * area) * tc_conv_elem(c),
                    .b_rs = area,
                    .b_cs = 1,
-                   .c = p->out + (size_t)(i * c->cout * area) * elem(c),
+                   .c = p->out + (size_t)(i * c->cout * area) * tc_conv_elem(c),
                    .c_rs = area,
                    .c_cs = 1,
                    .alpha = 1,
                    .beta = 1,
-                   .add = p->bias ? p->bias + (size_t)(g * c->cout) * elem(c) : NULL,
+                   .add = p->bias ? p->bias + (size_t)(g * c->cout) * tc_conv_elem(c) : NULL,
                    .add_rs = 1};
 }
 /* Copies the positions that a strided 1x1 convolution reads, plane by plane. p->w.data is the input, p->x the copy. */
 static void gather_strided(void *ctx, int64_t begin, int64_t end, int worker) {
     const pointwise *p = ctx;
     const tc_conv *c = p->c;
-    const size_t e = elem(c);
+    const size_t e = tc_conv_elem(c);
     char *to = (char *)p->x + (size_t)(begin * tc_conv_volume(c->out)) * e;
     const char *in = (const char *)p->w.data;
     (void)worker;
@@ -401,7 +401,8 @@ static void gather_strided(void *ctx, int64_t begin, int64_t end, int worker) {
 static void run_pointwise(const tc_conv *c, const tc_conv_arrays *v, char *scratch) {
     pointwise p = {c, v->isa, v->in, v->out, v->w, v->bias};
     if (strided(c)) {
-        pointwise thin = {.c = c, .isa = v->isa, .x = tc_conv_take(&scratch, (size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c))};
+        pointwise thin = {
+            .c = c, .isa = v->isa, .x = tc_conv_take(&scratch, (size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * tc_conv_elem(c))};
         thin.w.data = v->in;
         tc_parallel_for(v->pool, c->n * c->groups * c->cin, 1 + 8192 / (tc_conv_volume(c->out) + 1), gather_strided, &thin);
         p.x = thin.x;
@@ -412,7 +413,7 @@ static void run_pointwise(const tc_conv *c, const tc_conv_arrays *v, char *scrat
 size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
     if (tc_conv_pointwise(c))
         return tc_gemm_scratch(isa, c->dtype, c->cout, tc_conv_volume(c->out), c->cin, false, threads) + 256 +
-               (strided(c) ? tc_pad64((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c)) : 0);
+               (strided(c) ? tc_pad64((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * tc_conv_elem(c)) : 0);
     plan p = start_plan(c, isa, threads);
     return (packed ? 0 : tc_conv_packed_bytes(c, isa)) + tables_bytes(c) + (copies(&p) ? tc_pad64(input_bytes(&p)) : 0) +
            p.per_worker * (size_t)threads + 64;
@@ -433,10 +434,10 @@ void tc_conv_correlate(const tc_conv *c, const tc_conv_arrays *v) {
     }
     if (copies(&p)) {
         char *x = tc_conv_take(&scratch, input_bytes(&p));
-        memset(x, 0, (size_t)p.margin[0] * elem(c));
-        x += (size_t)p.margin[0] * elem(c);
-        memset(x + (size_t)(c->n * p.channels * p.inside) * elem(c), 0, (size_t)p.margin[1] * elem(c));
-        tc_transpose_batch(v->isa, v->pool, elem(c), c->n, p.channels, p.inside, v->in, x);
+        memset(x, 0, (size_t)p.margin[0] * tc_conv_elem(c));
+        x += (size_t)p.margin[0] * tc_conv_elem(c);
+        memset(x + (size_t)(c->n * p.channels * p.inside) * tc_conv_elem(c), 0, (size_t)p.margin[1] * tc_conv_elem(c));
+        tc_transpose_batch(v->isa, v->pool, tc_conv_elem(c), c->n, p.channels, p.inside, v->in, x);
         p.x = x;
     }
     make_tables(&p, &scratch);

@@ -14,9 +14,6 @@
 
 enum { TASK_ROWS = 288, MAX_LEVELS = 48, MAX_NR = 32 };
 
-static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
-static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
-
 /* Few output channels leave a panel mostly empty; fewer than 512 positions do not repay transposing and storing (measured). */
 bool tc_conv_grad_by_tiles(const tc_conv *c) { return (c->cout >= 8 || c->cout >= c->cin) && c->n * tc_conv_volume(c->out) >= 512; }
 
@@ -34,7 +31,8 @@ typedef struct {
 } plan;
 
 static plan make_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
-    plan p = {.c = c, .o = ops_of(c, isa), .area = tc_conv_volume(c->out), .inside = tc_conv_volume(c->in), .taps = tc_conv_volume(c->kernel)};
+    plan p = {
+        .c = c, .o = tc_conv_ops_of(c, isa), .area = tc_conv_volume(c->out), .inside = tc_conv_volume(c->in), .taps = tc_conv_volume(c->kernel)};
     p.k = c->n * p.area, p.leaves = tc_ceil_div(p.k, TC_LEAF);
     for (int64_t l = p.leaves; l > 1; l = (l + 1) / 2) p.levels++;
     p.tiles = tc_ceil_div(c->cin, p.o->mr), p.units = p.taps * p.tiles, p.panels = tc_ceil_div(c->cout, p.o->nr),
@@ -43,8 +41,8 @@ static plan make_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     int64_t want = threads > 1 ? 4 * (int64_t)threads : 1;
     if (c->groups * p.panels * tc_ceil_div(p.units, p.per_task) < want) p.per_task = tc_ceil_div(p.units, tc_ceil_div(want, c->groups * p.panels));
     p.chunks = p.per_task ? tc_ceil_div(p.units, p.per_task) : 0;
-    p.tile_bytes = (size_t)(p.o->mr * p.o->nr) * elem(c);
-    p.per_worker = tc_pad64((size_t)(TC_LEAF * p.o->nr) * elem(c)) + tc_pad64((size_t)(p.taps * p.most) * sizeof(tc_conv_grad_segment)) +
+    p.tile_bytes = (size_t)(p.o->mr * p.o->nr) * tc_conv_elem(c);
+    p.per_worker = tc_pad64((size_t)(TC_LEAF * p.o->nr) * tc_conv_elem(c)) + tc_pad64((size_t)(p.taps * p.most) * sizeof(tc_conv_grad_segment)) +
                    tc_pad64((size_t)p.taps * sizeof(int)) + tc_pad64(p.tile_bytes * (size_t)(p.per_task * (p.levels + 1))) +
                    tc_pad64((size_t)p.per_task);
     return p;
@@ -86,8 +84,8 @@ static void transpose_leaf(const plan *p, int64_t g, int64_t c0, int64_t k0, int
     for (int64_t k = k0; k < k1;) {
         int64_t image = k / p->area, at = k - image * p->area, n = tc_min(p->area - at, k1 - k);
         for (int i = 0; i < p->o->nr; i++)
-            planes[i] = p->dout + (size_t)((image * c->groups * c->cout + g * c->cout + tc_min(c0 + i, c->cout - 1)) * p->area) * elem(c);
-        p->o->grad_transpose(out + (size_t)((k - k0) * p->o->nr) * elem(c), planes, at, n);
+            planes[i] = p->dout + (size_t)((image * c->groups * c->cout + g * c->cout + tc_min(c0 + i, c->cout - 1)) * p->area) * tc_conv_elem(c);
+        p->o->grad_transpose(out + (size_t)((k - k0) * p->o->nr) * tc_conv_elem(c), planes, at, n);
         k += n;
     }
 }
@@ -96,7 +94,7 @@ static void store(const plan *p, int64_t first, int64_t u, const char *tile, int
     const tc_conv *c = p->c;
     int64_t t = u / p->taps, a = t * c->cin / p->tiles, z = (t + 1) * c->cin / p->tiles, step = p->strides.cin, nr = p->o->nr;
     first += a * step + u % p->taps;
-    if (elem(c) == 4)
+    if (tc_conv_elem(c) == 4)
         for (int64_t r = 0; r < z - a; r++) ((float *)p->dw)[first + r * step] = any ? ((const float *)tile)[r * nr + i] : 0;
     else
         for (int64_t r = 0; r < z - a; r++) ((double *)p->dw)[first + r * step] = any ? ((const double *)tile)[r * nr + i] : 0;
@@ -122,7 +120,7 @@ static void one_leaf(const plan *p, const buffers *m, const unit_range *of, int6
         int64_t tap = u % p->taps, i = u / p->taps, a = i * c->cin / p->tiles, z = (i + 1) * c->cin / p->tiles;
         for (int l = 0; l < nearlier; l++) with[l] = earlier[l] + (size_t)(u - u0) * p->tile_bytes;
         m->any[u - u0] |= m->nsegments[tap] > 0;
-        tc_conv_grad_tile t = {.x = p->x + (size_t)((of->g * c->cin + a) * p->inside) * elem(c),
+        tc_conv_grad_tile t = {.x = p->x + (size_t)((of->g * c->cin + a) * p->inside) * tc_conv_elem(c),
                                .dout = m->dout,
                                .plane = p->inside,
                                .step = c->stride[2],
@@ -139,7 +137,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv *c = p->c;
     char *at = p->scratch + (size_t)worker * p->per_worker;
-    buffers m = {.dout = tc_conv_take(&at, (size_t)(TC_LEAF * p->o->nr) * elem(c)),
+    buffers m = {.dout = tc_conv_take(&at, (size_t)(TC_LEAF * p->o->nr) * tc_conv_elem(c)),
                  .segments = tc_conv_take(&at, (size_t)(p->taps * p->most) * sizeof(tc_conv_grad_segment))};
     m.nsegments = tc_conv_take(&at, (size_t)p->taps * sizeof(int));
     m.tiles = tc_conv_take(&at, p->tile_bytes * (size_t)(p->per_task * (p->levels + 1))), m.any = tc_conv_take(&at, (size_t)p->per_task);

@@ -15,7 +15,6 @@
 enum { STRIP_BYTES = 96 << 10, MAX_ROW_BYTES = 32 << 10, MAX_LANES = 16, MAX_LEVELS = 40, MAX_GROUP = 16 };
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(tc_dtype_compute(c->dtype)); } /* of weights and sums */
-static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
 
 bool tc_conv_by_lanes(const tc_conv *c) {
     return c->form ? c->form == TC_CONV_LANES : c->groups > 1 && c->cout < MAX_GROUP && c->cin <= 2 * MAX_GROUP;
@@ -87,7 +86,8 @@ typedef struct {
 } plan;
 
 static void make_plan(const tc_conv *c, const tc_isa_ops *isa, plan *p) {
-    *p = (plan){.c = c, .o = ops_of(c, isa), .row_half = isa->conv_row_half, .channels = c->groups * c->cout, .taps = tc_conv_volume(c->kernel)};
+    *p = (plan){
+        .c = c, .o = tc_conv_ops_of(c, isa), .row_half = isa->conv_row_half, .channels = c->groups * c->cout, .taps = tc_conv_volume(c->kernel)};
     p->k = p->taps * c->cin;
     size_t lane = (size_t)p->o->lanes * elem(c), each;
     p->blocks = tc_ceil_div(p->channels, p->o->lanes);

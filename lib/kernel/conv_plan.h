@@ -32,6 +32,12 @@ typedef struct {
 /* Lanes need narrow groups, product 1x1 kernels over planes; tiles take any convolution. */
 enum tc_conv_form { TC_CONV_TILES = 1, TC_CONV_PRODUCT = 2, TC_CONV_LANES = 3 };
 
+/* The vector functions for images of f64, else those of f32. */
+static inline const struct tc_conv_ops *tc_conv_ops_of(const tc_conv *c, const tc_isa_ops *isa) {
+    return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32;
+}
+
+static inline size_t tc_conv_elem(const tc_conv *c) { return tc_dtype_size(c->dtype); } /* bytes of an element of an image */
 static inline int64_t tc_conv_volume(const int64_t *d) { return d[0] * d[1] * d[2]; }
 /* i(o, t) in dimension d, or -1 where tap t is absent. */
 static inline int64_t tc_conv_source(const tc_conv *c, int d, int64_t o, int64_t t) {

@@ -4,8 +4,6 @@
 #include "kernel/conv_plan.h"
 #include "kernel/transpose.h"
 
-static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
-
 typedef struct {
     const tc_conv *c;
     const char *x, *dout;
@@ -25,7 +23,7 @@ static bool swapped(const tc_conv *c) { return c->cin < 8 && c->cin < c->cout; }
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     int64_t k = c->n * tc_conv_volume(c->out), taps = tc_conv_volume(c->kernel);
     const bool s = swapped(c);
-    return tc_pad64((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c)) + 2 * tc_pad64((size_t)k * 8) +
+    return tc_pad64((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * tc_conv_elem(c)) + 2 * tc_pad64((size_t)k * 8) +
            tc_pad64((size_t)taps * sizeof(int)) + tc_pad64((size_t)(taps * most_segments(c)) * sizeof(tc_gemm_segment)) +
            tc_gemm_scratch(isa, c->dtype, s ? c->cin : c->cout, s ? c->cout : c->cin, k, false, threads) + 256;
 }
@@ -33,7 +31,7 @@ size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int 
 static void make_job(void *ctx, int64_t i, tc_gemm *j) {
     const plan *p = ctx;
     const tc_conv *c = p->c;
-    int64_t taps = tc_conv_volume(c->kernel), g = i / taps, t = i % taps, size = (int64_t)elem(c), area = tc_conv_volume(c->out);
+    int64_t taps = tc_conv_volume(c->kernel), g = i / taps, t = i % taps, size = (int64_t)tc_conv_elem(c), area = tc_conv_volume(c->out);
     int64_t t2 = t % c->kernel[2], t1 = t / c->kernel[2] % c->kernel[1], t0 = t / c->kernel[2] / c->kernel[1];
     int64_t shift = ((t0 * c->dil[0] - c->pad[0]) * c->in[1] + t1 * c->dil[1] - c->pad[1]) * c->in[2] + t2 * c->dil[2] - c->pad[2];
     const char *x = p->x + (shift * c->groups * c->cin + g * c->cin) * size, *dout = p->dout + g * c->cout * area * size;
@@ -93,9 +91,9 @@ static void list_segments(const plan *p, int64_t t) {
 
 void tc_conv_weight_grad(const tc_conv *c, const tc_conv_grad_arrays *v) {
     const int64_t taps = tc_conv_volume(c->kernel), channels = c->groups * c->cin, inside = tc_conv_volume(c->in);
-    char *scratch = v->scratch, *x = tc_conv_take(&scratch, (size_t)(c->n * channels * inside) * elem(c));
+    char *scratch = v->scratch, *x = tc_conv_take(&scratch, (size_t)(c->n * channels * inside) * tc_conv_elem(c));
     plan p = {.c = c, .x = x, .dout = v->dout, .dw = v->dw, .strides = v->strides, .k = c->n * tc_conv_volume(c->out), .most = most_segments(c)};
-    tc_transpose_batch(v->isa, v->pool, elem(c), c->n, channels, inside, v->in, x);
+    tc_transpose_batch(v->isa, v->pool, tc_conv_elem(c), c->n, channels, inside, v->in, x);
     p.a_k = tc_conv_take(&scratch, (size_t)p.k * 8), p.b_k = tc_conv_take(&scratch, (size_t)p.k * 8);
     p.nsegments = tc_conv_take(&scratch, (size_t)taps * sizeof(int));
     p.segments = tc_conv_take(&scratch, (size_t)(taps * p.most) * sizeof(tc_gemm_segment));

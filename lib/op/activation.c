@@ -34,7 +34,7 @@ static tc_status lower_threshold(tc_lower *l) { /* x <= threshold ? value : x; N
 static tc_status lower_threshold_backward(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_LE, tc_l_in(l, 1), tc_l_in(l, 2)), zero(l), tc_l_in(l, 0)));
 }
-static tc_status lower_leaky_relu(tc_lower *l) {
+static tc_status lower_leaky_relu(tc_lower *l) { /* and prelu: argument 1 is a number or a tensor */
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_GT, x, num(l, 0)), x, tc_l_mul(l, x, tc_l_in(l, 1))));
 }
@@ -153,10 +153,6 @@ static tc_status lower_log_sigmoid_backward(tc_lower *l) { /* grad_output, self,
     tc_lv negative = cmp(l, TC_X_LT, x, num(l, 0)), max_deriv = tc_l_where(l, negative, one, num(l, 0)),
           sign = tc_l_where(l, negative, one, num(l, -1));
     return tc_l_out(l, 0, tc_l_mul(l, g, tc_l_sub(l, max_deriv, tc_l_mul(l, sign, tc_l_div(l, z, tc_l_add(l, one, z))))));
-}
-static tc_status lower_prelu(tc_lower *l) {
-    tc_lv x = tc_l_in(l, 0);
-    return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_GT, x, num(l, 0)), x, tc_l_mul(l, x, tc_l_in(l, 1))));
 }
 
 /* ---- shapes ---- */
@@ -425,7 +421,7 @@ const tc_op tc_ops_activation[] = {
         tc_grad_log_sigmoid_backward, "log_sigmoid_backward(f32[5], f32[5], f32[5])", "gradient of log_sigmoid"),
     COMPOSED("prelu(Tensor self, Tensor weight)", tc_shape_decomposed, decompose_prelu, NULL, "prelu(f32[2,3,4], f32[3])",
              "x, or weight x where x <= 0"),
-    ROW("_prelu_kernel(Tensor self, Tensor weight)", shape_prelu_kernel, lower_prelu, grad_prelu, "_prelu_kernel(f32[2,3], f32[1,3])",
+    ROW("_prelu_kernel(Tensor self, Tensor weight)", shape_prelu_kernel, lower_leaky_relu, grad_prelu, "_prelu_kernel(f32[2,3], f32[1,3])",
         "x, or weight x where x <= 0"),
     {.schema = "aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
      .shape = tc_shape_decomposed,

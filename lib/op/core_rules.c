@@ -501,10 +501,6 @@ static tc_status core_dropout(tc_emit *e, const tc_node *n) { /* input, p, train
     return tc_e_done(e);
 }
 
-static tc_status core_real(tc_emit *e, const tc_node *n) { /* of a real tensor: itself; complex ones stay */
-    tc_emit_result(e, 0, F1("alias", tc_arg_value(n, 0)));
-    return tc_e_done(e);
-}
 static tc_status core_sign(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, F1("sign", tc_arg_value(n, 0)));
     return tc_e_done(e);
@@ -612,8 +608,8 @@ static const struct {
     {"_scaled_dot_product_flash_attention_for_cpu", core_attention},
     {"mkldnn_rnn_layer", core_rnn},
     {"dropout", core_dropout},
-    {"real", core_real, REAL},
-    {"conj_physical", core_real, REAL},
+    {"real", core_alias, REAL},
+    {"conj_physical", core_alias, REAL},
     {"sgn", core_sign, REAL},
 };
 

@@ -21,17 +21,13 @@ typedef struct {
 } sampler;
 
 static tc_arg sym_arg(tc_sym s) { return (tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = s}; }
-static tc_value *with(tc_emit *e, const char *op, tc_value *v, tc_sym s) {
-    tc_arg a = sym_arg(s);
-    return tc_emit_call(e, op, "va", v, &a);
-}
 static tc_sym less_one(tc_emit *e, tc_sym s) { return tc_sym_sub(tc_e_sym(e), s, tc_sym_int(tc_e_sym(e), 1)); }
 
 /* ---- coordinates ---- */
 /* In PyTorch's type and with its roundings, which decide in which cell a point lies: one after adding 1, one at the end. */
 static tc_value *in_pixels(tc_emit *e, const sampler *p, tc_value *g, int k) {
     g = tc_e_cast(e, tc_e_adds(e, g, 1), TC_F64);
-    g = with(e, "aten::mul.Tensor", g, p->align ? less_one(e, p->size[k]) : p->size[k]);
+    g = ATEN("mul.Tensor", "vs", g, p->align ? less_one(e, p->size[k]) : p->size[k]);
     return tc_e_cast(e, tc_e_muls(e, p->align ? g : tc_e_adds(e, g, -1), 0.5), p->type);
 }
 /* Clamps to 0 .. size - 1. Points strictly between are not moved; NaN becomes 0. */
@@ -45,9 +41,9 @@ static tc_value *reflected(tc_emit *e, const sampler *p, tc_value *v, tc_sym siz
     double low = p->align ? 0 : -0.5;
     tc_sym span = p->align ? less_one(e, size) : size;
     v = tc_e1(e, "aten::abs", tc_e_adds(e, v, -low));
-    tc_value *rest = with(e, "aten::fmod.Scalar", v, span), *times = tc_e1(e, "aten::floor", with(e, "aten::div.Tensor", v, span));
+    tc_value *rest = ATEN("fmod.Scalar", "vs", v, span), *times = tc_e1(e, "aten::floor", ATEN("div.Tensor", "vs", v, span));
     tc_value *even = ATEN("eq.Scalar", "vi", ATEN("fmod.Scalar", "vi", times, (int64_t)2), (int64_t)0);
-    tc_value *back = with(e, "aten::add.Tensor", tc_e_neg(e, rest), span);
+    tc_value *back = ATEN("add.Tensor", "vs", tc_e_neg(e, rest), span);
     return tc_e_adds(e, tc_e3(e, "aten::where.self", even, rest, back), low);
 }
 static tc_value *padded(tc_emit *e, const sampler *p, tc_value *v, int k) {
@@ -195,7 +191,7 @@ static tc_value *line(tc_emit *e, tc_sym size, bool align, tc_dtype d) {
     tc_arg steps = {.kind = TC_A_INT, .sym = size};
     tc_value *v = ATEN("linspace", "ffad", -1.0, 1.0, &steps, (int)d);
     if (align) return v;
-    return with(e, "aten::div.Tensor", with(e, "aten::mul.Tensor", v, tc_sym_sub(s, size, tc_sym_int(s, 1))), size);
+    return ATEN("div.Tensor", "vs", ATEN("mul.Tensor", "vs", v, tc_sym_sub(s, size, tc_sym_int(s, 1))), size);
 }
 static tc_status decompose_affine_grid(tc_emit *e, const tc_node *n) { /* theta, size, align_corners */
     tc_value *theta = tc_arg_value(n, 0), *base[4];

@@ -162,11 +162,6 @@ static tc_status decompose_logdet(tc_emit *e, const tc_node *n) {
 }
 
 /* ---- tensors taken for matrices ---- */
-static tc_sym product(tc_symctx *s, const tc_sym *size, int n) {
-    tc_sym p = tc_sym_int(s, 1);
-    for (int i = 0; i < n; i++) p = tc_sym_mul(s, p, size[i]);
-    return p;
-}
 static tc_status decompose_tensorinv(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0);
     tc_symctx *s = tc_e_sym(e);
@@ -174,7 +169,7 @@ static tc_status decompose_tensorinv(tc_emit *e, const tc_node *n) {
     int r = a->meta.rank;
     if (ind <= 0) return tc_e_refuse(n, "Expected a strictly positive integer for 'ind', but got %lld", (long long)ind);
     if (ind > r) ind = r;
-    tc_sym rows = product(s, a->meta.size, (int)ind), cols = product(s, a->meta.size + ind, r - (int)ind), size[TC_MAX_RANK];
+    tc_sym rows = tc_sym_product(s, a->meta.size, (int)ind), cols = tc_sym_product(s, a->meta.size + ind, r - (int)ind), size[TC_MAX_RANK];
     if (tc_sym_differ(s, rows, cols))
         return tc_e_refuse(n, "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind])");
     for (int i = 0; i < r; i++) size[i] = a->meta.size[(i + ind) % r];
@@ -202,7 +197,7 @@ static tc_status decompose_tensorsolve(tc_emit *e, const tc_node *n) {
     }
     if (b->meta.rank > r) return tc_e_refuse(n, "other has more dimensions than self");
     int free = r - b->meta.rank;
-    tc_sym cols = product(s, a->meta.size + b->meta.rank, free), rows = product(s, a->meta.size, b->meta.rank);
+    tc_sym cols = tc_sym_product(s, a->meta.size + b->meta.rank, free), rows = tc_sym_product(s, a->meta.size, b->meta.rank);
     if (tc_sym_differ(s, rows, cols))
         return tc_e_refuse(n, "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim])");
     tc_value *x = tc_emit_call(e, "aten::_linalg_solve_ex", "vvbb", tc_emit_call(e, "aten::reshape", "vS", a, (tc_sym[]){rows, cols}, 2),

@@ -1,19 +1,14 @@
 /* Batch, group and instance norm: one mean and variance for each channel over the batch, for each group of channels of a sample, for each channel of a
  * sample. The formulas are in norm.c. Group and instance norm are compositions. */
+#include "op/index.h"
 #include "op/norm.h"
 
 /* ---- batch norm ---- */
-/* PyTorch copies an empty input before any check. */
-static bool is_empty(const tc_meta *x) {
-    for (int d = 0; d < x->rank; d++)
-        if (tc_sym_is_int(x->size[d], 0)) return true;
-    return false;
-}
 static tc_status check_channels(tc_shape_ctx *c, int from, int to, bool composite) {
     static const char *const what[] = {"weight", "bias", "running_mean", "running_var"};
     TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0);
-    if (composite && is_empty(x)) return NULL;
+    if (composite && tc_sh_is_empty(x)) return NULL; /* PyTorch copies an empty input before any check */
     if (x->rank < 2)
         return tc_sh_fail_as(c, "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got 1)", -x->rank, x->rank - 1);
     for (int a = from; a <= to; a++) {
@@ -57,12 +52,12 @@ static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
 }
 static tc_status shape_batch_norm(tc_shape_ctx *c) {
     TC_TRY(check_channels(c, 1, 4, true));
-    if (!is_empty(tc_sh_meta(c, 0))) TC_TRY(tc_norm_check_types(c, 4, (int[]){1, 2, 3, 4}));
+    if (!tc_sh_is_empty(tc_sh_meta(c, 0))) TC_TRY(tc_norm_check_types(c, 4, (int[]){1, 2, 3, 4}));
     if (!tc_sh_bool(c, 5) && (!tc_sh_given(c, 3) != !tc_sh_given(c, 4)))
         return tc_sh_fail(c, "Expected running_mean and running_var to be defined together");
-    if (!tc_sh_bool(c, 5) && !tc_sh_given(c, 3) && !is_empty(tc_sh_meta(c, 0)))
+    if (!tc_sh_bool(c, 5) && !tc_sh_given(c, 3) && !tc_sh_is_empty(tc_sh_meta(c, 0)))
         return tc_sh_fail(c, "running_mean must be defined in evaluation mode");
-    if (is_empty(tc_sh_meta(c, 0))) return tc_shape_decomposed(c); /* weight and bias of another type decide the type of an empty result */
+    if (tc_sh_is_empty(tc_sh_meta(c, 0))) return tc_shape_decomposed(c); /* weight and bias of another type decide the type of an empty result */
     tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
     return tc_sh_out_format(c, 0, tc_sh_meta(c, 0)->dtype, &d, tc_sh_meta(c, 0));
 }
@@ -198,7 +193,7 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
 static tc_status decompose_batch_norm(tc_emit *e, const tc_node *n) {
     bool train = tc_arg_bool(n, 5), stats = !tc_arg_is_none(n, 3);
     tc_value *r, *x = tc_arg_value(n, 0);
-    if (is_empty(&x->meta)) {
+    if (tc_sh_is_empty(&x->meta)) {
         r = tc_emit_call(e, "aten::clone", "v", x);
         for (int i = 1; i < 3; i++) {
             tc_value *w = tc_arg_value(n, i), *first = w ? tc_emit_call(e, "aten::select.int", "vii", w, (int64_t)0, (int64_t)0) : NULL;
@@ -357,7 +352,7 @@ static tc_status decompose_instance_norm(tc_emit *e, const tc_node *n) {
     }
     TC_TRY(check_sampled(n, x));
     tc_symctx *s = tc_e_sym(e);
-    if (!tc_sym_const_int(x->meta.size[1], &channels) || is_empty(&x->meta)) { /* group_norm takes a literal number of groups, and elements */
+    if (!tc_sym_const_int(x->meta.size[1], &channels) || tc_sh_is_empty(&x->meta)) { /* group_norm takes a literal number of groups, and elements */
         tc_sym planes[TC_MAX_RANK];
         tc_value *per[2];
         for (int d = 0; d < x->meta.rank; d++) planes[d] = x->meta.size[d];
@@ -377,11 +372,6 @@ static tc_status decompose_instance_norm(tc_emit *e, const tc_node *n) {
 }
 /* Instance norm: batch norm of [1, N C, ...] with statistics repeated N times; the new statistics are means over the samples.
  * input, weight, bias, running_mean, running_var, momentum, eps */
-static tc_status shape_instance_norm(tc_shape_ctx *c) {
-    TC_TRY(tc_shape_decomposed(c));
-    c->outs[0].meta.stride = NULL; /* PyTorch computes on a contiguous copy */
-    return NULL;
-}
 static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *per[4];
     tc_sym size[TC_MAX_RANK], apart[2];
@@ -463,6 +453,6 @@ const tc_op tc_ops_norm_batch[] = {
              group_norm_backward, "gradients of group norm"),
     CHECKED("aten::instance_norm(" BATCH
             "Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-            shape_instance_norm, decompose_instance_norm, "instance_norm(f32[2,4,3], f32[4], f32[4], None, None, True, 0.1, 1e-5, False)",
+            tc_shape_decomposed_rows, decompose_instance_norm, "instance_norm(f32[2,4,3], f32[4], f32[4], None, None, True, 0.1, 1e-5, False)",
             "normalised a sample and channel"),
     {0}};

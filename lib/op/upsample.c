@@ -15,9 +15,6 @@ typedef struct {
     bool align, plane; /* plane: two spatial dimensions */
 } axis;
 
-static tc_value *with_number(tc_emit *e, const char *op, tc_value *v, tc_sym s) {
-    return tc_emit_call(e, op, "va", v, &(tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = s});
-}
 static tc_sym to_float(tc_symctx *s, tc_sym v) { return tc_sym_op(s, TC_S_TOFLOAT, v, NULL, NULL); }
 
 static tc_sym same(tc_symctx *s, tc_sym a, tc_sym b) { return tc_sym_op(s, TC_S_EQ, a, b, NULL); }
@@ -61,8 +58,8 @@ static tc_value *positions(tc_emit *e, const axis *a, method m, tc_dtype up) {
     tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
     tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
     tc_sym r = ratio(tc_e_sym(e), m, a);
-    if (a->align) i = with_number(e, "aten::mul.Tensor", i, r);
-    else i = tc_e_adds(e, with_number(e, "aten::mul.Tensor", tc_e_adds(e, i, 0.5), r), -0.5);
+    if (a->align) i = tc_emit_call(e, "aten::mul.Tensor", "vs", i, r);
+    else i = tc_e_adds(e, tc_emit_call(e, "aten::mul.Tensor", "vs", tc_e_adds(e, i, 0.5), r), -0.5);
     return m == LINEAR ? tc_emit_call(e, "aten::clamp_min", "vi", i, (int64_t)0) : i;
 }
 /* v as a weight, rounded to the type in which PyTorch keeps it. */
@@ -82,7 +79,7 @@ static int taps(tc_emit *e, tc_value *pos, method m, tc_dtype kept, tc_value **o
 }
 /* (i + 1/2) r in float32. PyTorch's loop for lines and volumes is compiled as fma(i + 1/2, r, -1/2) + 1/2, and the product is exact in float64. */
 static tc_value *centres(tc_emit *e, tc_value *i, tc_sym r) {
-    tc_value *step = with_number(e, "aten::mul.Tensor", tc_emit_call(e, "aten::ones", "Id", (int64_t[]){1}, 1, (int)TC_F32), r);
+    tc_value *step = tc_emit_call(e, "aten::mul.Tensor", "vs", tc_emit_call(e, "aten::ones", "Id", (int64_t[]){1}, 1, (int)TC_F32), r);
     tc_value *at = tc_e_adds(e, tc_e_mul(e, tc_e_cast(e, i, TC_F64), tc_e_cast(e, step, TC_F64)), -0.5);
     return tc_e_adds(e, tc_e_cast(e, at, TC_F32), 0.5);
 }
@@ -93,7 +90,7 @@ static tc_value *nearest(tc_emit *e, method m, const axis *a, tc_dtype up) {
     tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
     tc_sym r = ratio(tc_e_sym(e), m, a);
     if (m == EXACT) i = tc_e_adds(e, i, 0.5);
-    i = m == EXACT && !a->plane && up == TC_F32 ? centres(e, i, r) : tc_e_cast(e, with_number(e, "aten::mul.Tensor", i, r), TC_F32);
+    i = m == EXACT && !a->plane && up == TC_F32 ? centres(e, i, r) : tc_e_cast(e, tc_emit_call(e, "aten::mul.Tensor", "vs", i, r), TC_F32);
     return clamped(e, tc_e1(e, "aten::floor", i), a);
 }
 static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, tc_dtype kept, const axis *a) {

@@ -14,9 +14,6 @@
 
 typedef enum { LINEAR, CUBIC, LANCZOS } filter;
 
-static tc_value *with(tc_emit *e, const char *op, tc_value *v, tc_sym s) {
-    return tc_emit_call(e, op, "va", v, &(tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = s});
-}
 static tc_sym number(tc_symctx *s, double v) { return tc_sym_float(s, v); }
 
 static tc_value *only_below(tc_emit *e, tc_value *x, double bound, tc_value *v) { /* v where x < bound, else 0 */
@@ -46,12 +43,12 @@ static tc_value *matrix(tc_emit *e, filter f, tc_sym in, tc_sym out, tc_sym step
                                                                                                               : 3),
                                                                                        NULL);
     tc_value *i = ATEN("arange", "sd", out, (int)TC_F64), *j = ATEN("arange", "sd", in, (int)TC_F64);
-    tc_value *centre = ATEN("unsqueeze", "vi", with(e, "aten::mul.Tensor", tc_e_adds(e, i, 0.5), step), (int64_t)1);
+    tc_value *centre = ATEN("unsqueeze", "vi", ATEN("mul.Tensor", "vs", tc_e_adds(e, i, 0.5), step), (int64_t)1);
     /* pixels from floor(centre - reach + 1/2) up to but not including floor(centre + reach + 1/2) */
-    tc_value *first = tc_e1(e, "aten::trunc", tc_e_adds(e, with(e, "aten::sub.Tensor", centre, reach), 0.5));
-    tc_value *end = tc_e1(e, "aten::trunc", tc_e_adds(e, with(e, "aten::add.Tensor", centre, reach), 0.5));
+    tc_value *first = tc_e1(e, "aten::trunc", tc_e_adds(e, ATEN("sub.Tensor", "vs", centre, reach), 0.5));
+    tc_value *end = tc_e1(e, "aten::trunc", tc_e_adds(e, ATEN("add.Tensor", "vs", centre, reach), 0.5));
     tc_value *in_reach = tc_e2(e, "aten::logical_and", tc_e2(e, "aten::ge.Tensor", j, first), tc_e2(e, "aten::lt.Tensor", j, end));
-    tc_value *x = with(e, "aten::div.Tensor", tc_e_adds(e, tc_e_sub(e, j, centre), 0.5), wide);
+    tc_value *x = ATEN("div.Tensor", "vs", tc_e_adds(e, tc_e_sub(e, j, centre), 0.5), wide);
     tc_value *w = ATEN("where.ScalarOther", "vvi", in_reach, weight(e, f, tc_e1(e, "aten::abs", x)), (int64_t)0);
     tc_value *total = ATEN("sum.dim_IntList", "vIb", w, (int64_t[]){1}, 1, 1);
     /* a row whose weights are all 0 is unchanged */

@@ -1,6 +1,7 @@
 /* Calls of kernels as C: products, convolution, attention, recurrent layers; their C text is in codegen/ckernels*.h. 16- and 8-bit floats are widened to
  * float32 in scratch before the call, and results are rounded after it, as the kernels of lib/kernel do. */
 #include "base/ints.h"
+#include "kernel/narrow.h"
 #include "runtime/to_c_write.h"
 
 #include <math.h>
@@ -20,8 +21,6 @@ const char *to_c_scratch(writer *w, size_t *used, size_t bytes) {
     return at;
 }
 
-static bool narrow(tc_dtype d) { return tc_is_float(d) && d != TC_F32 && d != TC_F64; }
-
 /* A contiguous float32 tensor of the same sizes, in scratch. */
 static to_c_operand as_float(writer *w, const tc_tensor *t, size_t *used) {
     tc_tensor *f = TC_NEWN(&w->a, tc_tensor, 1);
@@ -33,7 +32,7 @@ static to_c_operand as_float(writer *w, const tc_tensor *t, size_t *used) {
 }
 
 static void widen(writer *w, to_c_operand *x, size_t *used) {
-    if (!x->t || !narrow(x->t->dtype)) return;
+    if (!x->t || !tc_is_narrow(x->t->dtype)) return;
     const to_c_operand f = as_float(w, x->t, used);
     const char *S = tc_dtypes[x->t->dtype].name, *ty = to_c_type(x->t->dtype);
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_copies c = {%d, %zu, {%s}, {%s}, {%s}};\n", x->t->rank, tc_dtype_size(x->t->dtype),
@@ -43,7 +42,7 @@ static void widen(writer *w, to_c_operand *x, size_t *used) {
 }
 
 /* Where the call writes its result: if `out` is of a narrow type, to float32 in scratch, from which round_result writes `out`. */
-static to_c_operand wide_result(writer *w, to_c_operand out, size_t *used) { return narrow(out.t->dtype) ? as_float(w, out.t, used) : out; }
+static to_c_operand wide_result(writer *w, to_c_operand out, size_t *used) { return tc_is_narrow(out.t->dtype) ? as_float(w, out.t, used) : out; }
 static void round_result(writer *w, to_c_operand out, to_c_operand wide) {
     if (out.t == wide.t) return;
     tc_buf_printf(&w->calls, "    tc_c_narrow_%s(%lld, (%s *)(%s), (const float *)(%s));\n", tc_dtypes[out.t->dtype].name,
@@ -254,7 +253,7 @@ static tc_status write_rnn(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
     const tc_kcall kc = {.args = k->args};
     const tc_tensor *x = tc_k_tensor(&kc, 0);
-    const tc_dtype work = narrow(x->dtype) ? TC_F32 : x->dtype, held = tc_k_tensor(&kc, 5)->dtype;
+    const tc_dtype work = tc_is_narrow(x->dtype) ? TC_F32 : x->dtype, held = tc_k_tensor(&kc, 5)->dtype;
     const char *ty = to_c_type(work), *round = x->dtype == TC_BF16 ? "TC_C_RNN_BF16" : x->dtype == TC_F16 ? "TC_C_RNN_F16" : "0";
     size_t used = 0;
     (void)kind;
@@ -272,7 +271,7 @@ static tc_status write_rnn(writer *w, const call *c, const char *kind) {
         wide[i] = wide_result(w, out[i], &used);
     }
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_rnn c = {%s, %lld, %d, %s, %s};\n        tc_c_rnn_%s(&c", to_c_list(w, sizes, 4),
-                  (long long)mode, tc_k_bool(&kc, 7), narrow(held) ? round : "0", mode == 2 ? "0" : round, tc_dtypes[work].name);
+                  (long long)mode, tc_k_bool(&kc, 7), tc_is_narrow(held) ? round : "0", mode == 2 ? "0" : round, tc_dtypes[work].name);
     for (int i = 0; i < 7; i++) tc_buf_printf(&w->calls, ", (const %s *)(%s)", ty, in[i].at);
     for (int i = 0; i < 4; i++) tc_buf_printf(&w->calls, ", (%s *)(%s)", ty, wide[i].at);
     tc_buf_printf(&w->calls, ", (%s *)(%s));\n    }\n", ty,
