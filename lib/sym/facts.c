@@ -363,7 +363,6 @@ static bool is_assumed(const tc_symctx *c, tc_sym s) {
 
 int tc_sym_known(tc_symctx *c, tc_sym cond) {
     bool v;
-    int64_t lo, hi;
     cond = tc_sym_simplify(c, cond);
     if (tc_sym_const_bool(cond, &v)) return v;
     if (cond->type != TC_SYM_BOOL) TC_BUG("known() of something that is no condition");
@@ -377,11 +376,6 @@ int tc_sym_known(tc_symctx *c, tc_sym cond) {
     } else if (cond->op >= TC_S_EQ && cond->op <= TC_S_LE && cond->arg[0]->type == TC_SYM_INT) {
         tc_sym again = sym_relation(c, cond->op, cond->arg[0], cond->arg[1]); /* with the facts known by now */
         if (tc_sym_const_bool(again, &v)) return v;
-        tc_sym_range(c, sym_difference(c, cond->arg[0], cond->arg[1]), &lo, &hi);
-        if (cond->op == TC_S_LE && hi <= 0) return 1;
-        if (cond->op == TC_S_LE && lo > 0) return 0;
-        if (cond->op != TC_S_LE && (lo > 0 || hi < 0)) return cond->op == TC_S_NE;
-        if (cond->op != TC_S_LE && lo == 0 && hi == 0) return cond->op == TC_S_EQ;
     }
     if (is_assumed(c, cond)) return 1;
     return is_assumed(c, tc_sym_op(c, TC_S_NOT, cond, NULL, NULL)) ? 0 : -1;

@@ -251,8 +251,8 @@ tc_sym sym_relation(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b) {
     tc_sym_range(c, d, &lo, &hi);
     if (op == TC_S_LE && hi <= 0) return tc_sym_bool(c, true);
     if (op == TC_S_LE && lo > 0) return tc_sym_bool(c, false);
-    if (op != TC_S_LE && (lo > 0 || hi < 0)) return tc_sym_bool(c, op == TC_S_NE);
-    if (op != TC_S_LE && lo == 0 && hi == 0) return tc_sym_bool(c, op == TC_S_EQ);
+    if (lo > 0 || hi < 0) return tc_sym_bool(c, op == TC_S_NE);
+    if (lo == 0 && hi == 0) return tc_sym_bool(c, op == TC_S_EQ);
     if (n <= 0) return n == 0 ? tc_sym_bool(c, op != TC_S_NE) : sym_node(c, op, TC_SYM_BOOL, 2, (tc_sym[]){a, b}, false);
     int64_t g = 0, k = t[n - 1].key ? 0 : t[n - 1].c; /* gcd without the constant */
     int nk = t[n - 1].key ? n : n - 1;

@@ -204,6 +204,32 @@ static void guards_decide_later_questions(void **state) {
     (void)a;
 }
 
+/* What is known of a quotient and a remainder holds wherever they exist. */
+static void divisors_that_may_be_zero(void **state) {
+    (void)state;
+    tc_sym_var(ctx, "a", TC_SYM_INT, 0, 100);
+    tc_sym_var(ctx, "b", TC_SYM_INT, 0, 8);
+    assert_int_equal(tc_sym_known(ctx, parse("0 <= a//b and a//b <= 100")), 1);
+    assert_int_equal(tc_sym_known(ctx, parse("a//b <= 99")), -1);
+    assert_int_equal(tc_sym_known(ctx, parse("0 <= a % b")), 1);
+    assert_int_equal(tc_sym_known(ctx, parse("a % b <= 100")), 1);
+}
+
+/* A quotient of ints is rounded once, which PyTorch tells by the name. */
+static void quotients_say_their_type(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *name;
+    } rows[] = {{"B/T", "IntTrueDiv("}, {"B/2", "IntTrueDiv("}, {"(B*0.5)/T", "FloatTrueDiv("}, {"B/(T*0.5)", "FloatTrueDiv("}};
+    tc_sym_var(ctx, "B", TC_SYM_INT, 1, 64);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tc_buf b = {0};
+        tc_sym_srepr(&b, parse(rows[i].text));
+        if (strncmp(tc_buf_str(&b), rows[i].name, strlen(rows[i].name))) fail_msg("%s is written as %s", rows[i].text, tc_buf_str(&b));
+        tc_buf_free(&b);
+    }
+}
+
 static void equations_of_quotients_are_solved(void **state) {
     (void)state;
     static const char *const names[] = {"a", "b", "e", "f", "g", "h", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w", "x"};
@@ -487,6 +513,26 @@ static void evaluation_reports(void **state) {
     st = tc_sym_eval_int(a, env, 2, &v);
     assert_non_null(strstr(tc_status_message(st), "a is not known"));
     tc_status_free(st);
+    st = tc_sym_eval_int(parse("b"), env, 1, &v); /* a symbol behind the last value */
+    assert_non_null(st);
+    assert_non_null(strstr(tc_status_message(st), "b is not known"));
+    tc_status_free(st);
+}
+
+static void conditions_stop_at_what_decides(void **state) {
+    (void)state;
+    tc_symvalue env[2] = {{.i = 6, .bound = true}, {.i = 0, .bound = true}}, out;
+    tc_sym_var(ctx, "a", TC_SYM_INT, 0, TC_SYM_NO_HI);
+    tc_sym_var(ctx, "b", TC_SYM_INT, 0, TC_SYM_NO_HI);
+    assert_null(tc_sym_eval(parse("b != 0 and a//b == 3"), env, 2, &out));
+    assert_int_equal(out.i, 0);
+    assert_null(tc_sym_eval(parse("b == 0 or a//b == 3"), env, 2, &out));
+    assert_int_equal(out.i, 1);
+    assert_null(tc_sym_eval(parse("1 if b == 0 else a//b"), env, 2, &out));
+    assert_int_equal(out.i, 1);
+    env[1].i = 2;
+    assert_null(tc_sym_eval(parse("b != 0 and a//b == 3"), env, 2, &out));
+    assert_int_equal(out.i, 1);
 }
 
 static void expressions_move_between_contexts(void **state) {
@@ -525,6 +571,9 @@ int main(void) {
         T(large_sums),
         T(too_large_is_told),
         T(evaluation_reports),
+        T(conditions_stop_at_what_decides),
+        T(divisors_that_may_be_zero),
+        T(quotients_say_their_type),
         T(expressions_move_between_contexts),
         T(symbols_exchange_names),
     };
