@@ -32,6 +32,27 @@ setup() {
     [[ "$stderr" == *"--no-crc needs --to pt"* ]]
 }
 
+# tests/cli/fixtures/old.tar: storages 100 of six floats and 200 of three int64, 300 a view of four elements of 100 from the third on; other entries between.
+@test "the tar format of PyTorch before 0.1.10 is read: storages, views of storages, tensors" {
+    old=$TC_ROOT/tests/cli/fixtures/old.tar
+    tc-ckpt show "$old" w part n | tr -d ' \n' >found
+    printf %s 'w=tensor([[1.,2.,3.],[4.,5.,6.]])part=tensor([[3.,5.],[4.,6.]])n=tensor([-8,9])' | cmp - found
+    tc-ckpt convert "$old" -o old.safetensors
+    tc-ckpt diff "$old" old.safetensors
+    damaged() { # TEXT PERL
+        perl -0777 -pe "$2" "$old" >bad.tar
+        fails 3 "$1" tc-ckpt ls bad.tar
+    }
+    damaged "a tar entry of a bad size" 's/(storages\0.{115})\d{11}/${1}00000077777/s'
+    damaged "a tar without storages" 's/(storages\0.{147})0/${1}2/s' # a link
+    damaged "a view of a storage that does not fit it" 's/K\x02K\x04/K\x02K\x05/'
+    damaged "storage 100: a bad number of elements" 's/\.\x06\0{7}/".".("\xff" x 8)/e'
+    damaged "storage 100 stands twice" 's/K\xc8(X\x03\0\0\0cpu)/Kd$1/'
+    damaged "a tensor of 100 dimensions" 's/\.\x02\0{7}(?=\x02)/.d\0\0\0\0\0\0\0/'
+    damaged "a tensor with a negative offset" 's/(\.\x01\0{7}\x02\0{7}\x01\0{7}).{8}/$1.("\xff" x 8)/se'
+    damaged "a reference to a tensor that is not there" 's/(pickle\0.*)K\x02Q/${1}K\x07Q/s'
+}
+
 @test "a pipe is as good as a file" {
     tc-ckpt convert a.safetensors --to pt | tc-ckpt ls >one
     tc-ckpt convert a.safetensors -o a.pt
