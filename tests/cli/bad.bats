@@ -4,7 +4,7 @@ load common
 @test "every file of tests/bad is refused as it must be" {
     cd "$TC_ROOT/tests/bad"
     wrong=0
-    limit="ulimit -v 1500000" seconds=5
+    limit="ulimit -v 1500000 -t 5" seconds=60 # of processor time, and of the clock
     if grep -q __asan_init "$TC_BUILD/bin/tc-run"; then limit=true seconds=60; fi # a sanitizer's own memory and time are not ours
     while IFS=$'\t' read -r file command code message; do
         [ "$file" = file ] && continue

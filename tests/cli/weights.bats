@@ -123,6 +123,8 @@ P
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"missing: a.weight"* ]]
     loads w.safetensors --rename 's/^net\.//'
+    tc-ckpt convert two.pt2 --rename 's/^(zz)?(.)/\1<\2>/' -o odd.safetensors # a group that is not there is nothing
+    loads odd.safetensors --rename 's/^<(.)>/\1/'
     tc-export one.pt2 --rename 's/^a\./first./' -o named.pt2
     run tc-ckpt ls named.pt2
     [[ "$output" == *"first.weight"* && "$output" != *" a.weight"* ]]
