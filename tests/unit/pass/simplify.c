@@ -64,6 +64,8 @@ static void every_result_of_equal_calls_is_one(void **state) {
 static void calls_that_differ_stay(void **state) {
     (void)state;
     fixture f = open_fixture();
+    call(&f, "aten::sin", f.x);
+    call(&f, "aten::cos", f.x);
     call2(&f, "aten::sub.Tensor", f.x, f.y);
     call2(&f, "aten::sub.Tensor", f.y, f.x);
     tc_emit_call(&f.e, "aten::mul.Tensor", "vf", f.x, 0.0);
@@ -129,6 +131,23 @@ static void what_decides_a_size_in_use_stays(void **state) {
     output(f.p, tc_emit_call(&f.e, "aten::zeros", "S", &twice, 1)); /* uses the number of rows of found, not its values */
     assert_int_equal(tc_dce(f.p, false), 1);
     assert_ptr_equal(f.p->graph->first, found->producer);
+    close_fixture(&f);
+}
+static void a_size_in_use_as_a_number_stays(void **state) {
+    (void)state;
+    fixture f = open_fixture();
+    tc_value *found = call(&f, "aten::nonzero", f.x);
+    output(f.p, tc_emit_call(&f.e, "aten::mul.Tensor", "vs", f.y, found->meta.size[0]));
+    assert_int_equal(tc_dce(f.p, false), 0);
+    close_fixture(&f);
+}
+static void a_size_with_a_bound_is_checked_by_its_call(void **state) {
+    (void)state;
+    fixture f = open_fixture();
+    tc_sym found = call(&f, "aten::nonzero", f.x)->meta.size[0];
+    output(f.p, call(&f, "aten::relu", f.x));
+    tc_sym_assume(f.p->sym, tc_sym_op(f.p->sym, TC_S_LE, found, tc_sym_int(f.p->sym, 9), NULL));
+    assert_int_equal(tc_dce(f.p, false), 0);
     close_fixture(&f);
 }
 static void a_list_lives_by_any_of_its_parts(void **state) {
@@ -221,6 +240,8 @@ int main(void) {
         cmocka_unit_test(unused_chains_go),
         cmocka_unit_test(draws_and_checks_stay),
         cmocka_unit_test(what_decides_a_size_in_use_stays),
+        cmocka_unit_test(a_size_in_use_as_a_number_stays),
+        cmocka_unit_test(a_size_with_a_bound_is_checked_by_its_call),
         cmocka_unit_test(a_list_lives_by_any_of_its_parts),
         cmocka_unit_test(weights_that_nobody_reads_go),
         cmocka_unit_test(cuts_are_least_and_nearest_to_the_source),
