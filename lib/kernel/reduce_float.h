@@ -3,8 +3,9 @@
  *     a leaf of 256:  lane[i mod 16] += x[i], ascending; then lane[i] += lane[i + 8], lane[i + 4], lane[i + 2], lane[i + 1]
  *     leaves are merged by the tree (kernel/tree.h)
  *
- * Several leaves are summed together, because their chains of additions are independent and hide each other's latency. The 16 lanes of a leaf are LV
- * native vectors. Lanes without an element hold -0.0 (sums) or 1 (products), which change nothing. */
+ * The 16 lanes of a leaf are LV native vectors. AVX-512 sums four leaves together, because their chains of additions are independent and hide each
+ * other's latency; the others fewer, as memory is read fastest in its order. Lanes without an element hold -0.0 (sums) or 1
+ * (products), which change nothing. */
 #define V N_(v)
 #define N__(name, s) name##_##s
 #define N_2(name, s) N__(name, s)
@@ -14,9 +15,8 @@
 #define TREE(f) TREE_(S, f)
 
 typedef T V __attribute__((vector_size(ROW_BYTES), aligned(sizeof(T)), may_alias));
-enum { N_(W) = ROW_BYTES / sizeof(T), N_(LV) = 16 / N_(W) };
+enum { N_(W) = ROW_BYTES / sizeof(T), N_(LV) = 16 / N_(W), N_(LEAVES) = ROW_BYTES == 64 ? 4 : N_(LV) == 4 ? 2 : 1 };
 typedef __typeof__(__builtin_choose_expr(sizeof(T) == 4, (int32_t)0, (int64_t)0)) N_(key);
-#define KEY_MAX (sizeof(T) == 4 ? INT32_MAX : (N_(key))INT64_MAX)
 #define W N_(W)
 #define LV N_(LV)
 
@@ -26,15 +26,15 @@ static inline __attribute__((always_inline)) T N_(fold)(V *acc, int product) {
         for (int k = 0; k < h; k++) acc[k] = product ? acc[k] * acc[k + h] : acc[k] + acc[k + h];
     return N_2(row_fold, S)(acc[0], product);
 }
-/* Reduces `count` leaves (1, or 4 whole ones) of n elements each to out[count]. more: four more leaves of the row follow, and are prefetched, as the
- * hardware prefetcher stops at the end of a page. */
-static inline __attribute__((always_inline)) void N_(leaves)(T *out, const T *x, int n, int count, bool more, int product) {
-    V acc[4 * LV], start = -(V){0};
+/* Reduces `count` leaves (1, or LEAVES whole ones) of n elements each to out[count]. ahead: what lies so many elements further on is prefetched, as the
+ * hardware prefetcher stops at the end of a page; it may lie outside the row, which is harmless. 0: nothing is. */
+static inline __attribute__((always_inline)) void N_(leaves)(T *out, const T *x, int n, int count, int ahead, int product) {
+    V acc[N_(LEAVES) * LV], start = -(V){0};
     if (product) start = (V){0} + (T)1;
     for (int k = 0; k < count * LV; k++) acc[k] = start;
     int i = 0;
     for (; i + 16 <= n; i += 16) {
-        for (int c = 0; c < count && more; c++) __builtin_prefetch(x + (count + c) * TC_LEAF + i);
+        for (int c = 0; c < count && ahead; c++) __builtin_prefetch(x + ahead + c * TC_LEAF + i);
 #pragma GCC unroll 16
         for (int k = 0; k < count * LV; k++) {
             V v = *(const V *)(x + (k / LV) * TC_LEAF + i + (k % LV) * W);
@@ -53,11 +53,14 @@ static inline __attribute__((always_inline)) void N_(leaves)(T *out, const T *x,
     }
 }
 static inline __attribute__((always_inline)) void N_(all_leaves)(T *out, const T *x, int64_t n, int product) {
-    for (; n >= 4 * TC_LEAF; n -= 4 * TC_LEAF, x += 4 * TC_LEAF, out += 4) N_(leaves)(out, x, TC_LEAF, 4, n >= 8 * TC_LEAF, product);
-    for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(leaves)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1, false, product);
+    enum { A = N_(LEAVES), AHEAD = (A > 1 ? A : 8) * TC_LEAF };
+    const bool far = n >= 8 * TC_LEAF;
+    for (; far && n >= A * TC_LEAF; n -= A * TC_LEAF, x += A * TC_LEAF, out += A) N_(leaves)(out, x, TC_LEAF, A, AHEAD, product);
+    for (; n >= A * TC_LEAF; n -= A * TC_LEAF, x += A * TC_LEAF, out += A) N_(leaves)(out, x, TC_LEAF, A, 0, product);
+    for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(leaves)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1, 0, product);
 }
-static void N_(sum_leaves)(void *out, const void *in, int64_t n) { N_(all_leaves)(out, in, n, 0); }
-static void N_(prod_leaves)(void *out, const void *in, int64_t n) { N_(all_leaves)(out, in, n, 1); }
+static __attribute__((noinline)) void N_(sum_leaves)(void *out, const void *in, int64_t n) { N_(all_leaves)(out, in, n, 0); }
+static __attribute__((noinline)) void N_(prod_leaves)(void *out, const void *in, int64_t n) { N_(all_leaves)(out, in, n, 1); }
 
 /* The tree over leaf[0..m), in place: neighbours are merged until one is left. */
 static inline T N_(merge)(T *leaf, int64_t m, int product) {
@@ -74,7 +77,7 @@ static T N_(long_row)(const T *x, int64_t n, int product) {
     for (int64_t i = 0; i < n; i += 16 * TC_LEAF) {
         T leaf[16];
         int64_t m = n - i < 16 * TC_LEAF ? n - i : 16 * TC_LEAF;
-        N_(all_leaves)(leaf, x + i, m, product);
+        (product ? N_(prod_leaves) : N_(sum_leaves))(leaf, x + i, m);
         T group = N_(merge)(leaf, (m + TC_LEAF - 1) / TC_LEAF, product);
         if (product) TREE(push_prod)(&tree, group);
         else TREE(push)(&tree, group);
@@ -87,7 +90,7 @@ static inline __attribute__((always_inline)) void N_(all_rows)(T *out, const T *
         const T *x = in + r * stride;
         if (n > 16 * TC_LEAF) out[r] = N_(long_row)(x, n, product);
         else if (n > 0) {
-            N_(all_leaves)(leaf, x, n, product);
+            (product ? N_(prod_leaves) : N_(sum_leaves))(leaf, x, n);
             out[r] = N_(merge)(leaf, (n + TC_LEAF - 1) / TC_LEAF, product);
         } else out[r] = (T)product;
     }
@@ -214,34 +217,44 @@ static void N_(min_add)(void *acc, const void *in, int64_t n) {
     TC_VECTOR_LOOP
     for (int64_t i = 0; i < n; i++) a[i] = N_(below)(a[i], x[i]);
 }
-/* Bits mapped to integers that order like the values, NaNs beyond both infinities: integer minima and maxima in one loop give the extremes, and tell
- * whether there is a NaN. */
-static inline N_(key) N_(to_key)(T x) {
-    N_(key) b;
-    memcpy(&b, &x, sizeof b);
-    return b ^ ((b >> (sizeof b * 8 - 1)) & KEY_MAX);
+typedef N_(key) N_(mask) __attribute__((vector_size(ROW_BYTES)));
+static inline __attribute__((always_inline)) V N_(further)(V x, V best, bool max) {
+    const N_(mask) take = max ? x > best : x < best;
+    return (V)(((N_(mask))x & take) | ((N_(mask))best & ~take));
 }
-static inline T N_(extreme)(const T *x, int64_t n, int max) {
-    N_(key) high = -KEY_MAX - 1, low = KEY_MAX;
-    for (int64_t i = 0; i < n; i++) {
-        N_(key) k = N_(to_key)(x[i]);
-        high = k > high ? k : high;
-        low = k < low ? k : low;
+/* The extreme of a row, four vectors at a time; a NaN in any pair of vectors is remembered. Among equal values only zeros differ, by their sign. */
+static inline __attribute__((always_inline)) T N_(extreme)(const T *x, int64_t n, bool max) {
+    T last = x[0];
+    N_(key) any = 0;
+    int64_t i = 0;
+    if (n >= 4 * W) {
+        V best[4], next[4];
+        N_(mask) nan = {0};
+        for (int k = 0; k < 4; k++) best[k] = *(const V *)(x + k * W);
+        for (; i + 4 * W <= n; i += 4 * W) {
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; k++) next[k] = *(const V *)(x + i + k * W), best[k] = N_(further)(next[k], best[k], max);
+            nan |= (next[0] != next[0]) | (next[1] != next[1]) | (next[2] != next[2]) | (next[3] != next[3]);
+        }
+        for (int k = 1; k < 4; k++) best[0] = N_(further)(best[k], best[0], max);
+        for (int e = 0; e < W; e++) last = (max ? best[0][e] > last : best[0][e] < last) ? best[0][e] : last;
+        for (int e = 0; e < W; e++) any |= nan[e];
     }
-    N_(key) inf = N_(to_key)((T)__builtin_inf()), b = max ? high : low;
-    if ((high > inf) | (low < ~inf))
-        for (int64_t i = 0; i < n; i++)
-            if (x[i] != x[i]) return x[i];
-    b ^= (b >> (sizeof b * 8 - 1)) & KEY_MAX;
-    T v;
-    memcpy(&v, &b, sizeof v);
-    return v;
+    for (; i < n; i++) {
+        last = (max ? x[i] > last : x[i] < last) ? x[i] : last;
+        any |= x[i] != x[i];
+    }
+    for (i = 0; any && i < n; i++)
+        if (x[i] != x[i]) return x[i];
+    for (i = 0; last == 0 && i < n; i++) /* +0 is greater than -0 */
+        if (x[i] == 0 && (__builtin_signbit(x[i]) == 0) == max) return x[i];
+    return last;
 }
 static void N_(max_rows)(void *o, const void *x, int64_t rows, int64_t n, int64_t stride) {
-    for (int64_t r = 0; r < rows; r++) ((T *)o)[r] = N_(extreme)((const T *)x + r * stride, n, 1);
+    for (int64_t r = 0; r < rows; r++) ((T *)o)[r] = N_(extreme)((const T *)x + r * stride, n, true);
 }
 static void N_(min_rows)(void *o, const void *x, int64_t rows, int64_t n, int64_t stride) {
-    for (int64_t r = 0; r < rows; r++) ((T *)o)[r] = N_(extreme)((const T *)x + r * stride, n, 0);
+    for (int64_t r = 0; r < rows; r++) ((T *)o)[r] = N_(extreme)((const T *)x + r * stride, n, false);
 }
 /* The index of the first element that equals v, or, where v is NaN, of the first NaN. */
 static inline int64_t N_(find)(const T *x, int64_t n, T v) {
@@ -256,13 +269,13 @@ static inline int64_t N_(find)(const T *x, int64_t n, T v) {
 static void N_(argmax_rows)(int64_t *out, const void *in, int64_t rows, int64_t n, int64_t stride) {
     for (int64_t r = 0; r < rows; r++) {
         const T *x = (const T *)in + r * stride;
-        out[r] = N_(find)(x, n, N_(extreme)(x, n, 1));
+        out[r] = N_(find)(x, n, N_(extreme)(x, n, true));
     }
 }
 static void N_(argmin_rows)(int64_t *out, const void *in, int64_t rows, int64_t n, int64_t stride) {
     for (int64_t r = 0; r < rows; r++) {
         const T *x = (const T *)in + r * stride;
-        out[r] = N_(find)(x, n, N_(extreme)(x, n, 0));
+        out[r] = N_(find)(x, n, N_(extreme)(x, n, false));
     }
 }
 static void N_(argmax_cols_add)(void *best, int64_t *index, const void *in, int64_t at, int64_t cols) {
@@ -368,7 +381,6 @@ const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {N_(sum_rows),       N_(prod_rows), 
                                              N_(argmax_rows),    N_(argmin_rows),   N_(argmax_cols_add), N_(argmin_cols_add), N_(welford_rows),
                                              N_(welford_leaves), N_(logaddexp_scan)};
 
-#undef KEY_MAX
 #undef W
 #undef LV
 #undef V
