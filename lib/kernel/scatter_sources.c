@@ -8,21 +8,21 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- sorting pairs by destination, stable ---- */
-static void sort_pairs(tc_scatter_pair *a, tc_scatter_pair *scratch, int64_t n, int64_t max) {
-    for (int shift = 0; shift == 0 || (shift < 63 && max >> shift); shift += 11) {
-        int64_t count[2049] = {0};
-        for (int64_t i = 0; i < n; i++) count[(a[i].dest >> shift & 2047) + 1]++;
-        for (int i = 0; i < 2048; i++) count[i + 1] += count[i];
-        for (int64_t i = 0; i < n; i++) scratch[count[a[i].dest >> shift & 2047]++] = a[i];
+/* ---- sorting pairs by the bits of dest from `low` on, stable. max: the greatest dest >> low ---- */
+static void sort_pairs(tc_scatter_pair *a, tc_scatter_pair *scratch, int64_t n, int low, int64_t max) {
+    enum { DIGIT = 11, ALL = 1 << DIGIT };
+    int passes = 1;
+    while (passes * DIGIT < 63 && max >> passes * DIGIT) passes++;
+    for (int pass = 0; pass < passes; pass++) {
+        const int shift = low + pass * DIGIT;
+        int64_t count[ALL + 1] = {0};
+        for (int64_t i = 0; i < n; i++) count[(a[i].dest >> shift & (ALL - 1)) + 1]++;
+        for (int i = 0; i < ALL; i++) count[i + 1] += count[i];
+        for (int64_t i = 0; i < n; i++) scratch[count[a[i].dest >> shift & (ALL - 1)]++] = a[i];
         tc_scatter_pair *t = a;
         a = scratch, scratch = t;
-        /* an odd number of passes ends in scratch: copy it back to the caller's array */
-        if (!(shift + 11 < 63 && max >> (shift + 11))) {
-            if (shift / 11 % 2 == 0) memcpy(scratch, a, (size_t)n * sizeof *a);
-            break;
-        }
     }
+    if (passes % 2) memcpy(scratch, a, (size_t)n * sizeof *a); /* an odd number of passes ends in scratch: back to the caller's array */
 }
 
 /* ---- arithmetic: floats as doubles, rounded to the type after each step; integers by themselves ---- */
@@ -102,6 +102,16 @@ static void merge_rows(const tc_scatter_sources *j, double *a, const double *b) 
     for (int64_t f = 0; f < j->nfree; f++) a[f] = combine(j->mode, j->out->dtype, a[f], b[f]);
 }
 
+/* Stores the result v of n sources. */
+static void store_float(const tc_scatter_sources *j, int64_t at, double v, int64_t n) {
+    const tc_dtype d = j->out->dtype;
+    if (j->include_self) v = combine(j->mode, d, tc_scatter_load(j->out, at), v);
+    if (j->mode == TC_SCATTER_MEAN) v = narrow(d, v / (double)(n + (j->include_self ? 1 : 0)));
+    if (d == TC_F32) ((float *)j->out->storage->data)[at] = (float)v;
+    else if (d == TC_F64) ((double *)j->out->storage->data)[at] = v;
+    else tc_scalar_store(d, j->out->storage->data, at, tc_scalar_float(v));
+}
+
 static int highest_bit(int64_t x) { return 63 - __builtin_clzll((uint64_t)x); }
 
 /* Leaves without a source for this destination are absent from its tree. The stack holds partial sums by leaf index; the top two are merged when the
@@ -120,16 +130,45 @@ static void reduce_float(const tc_scatter_sources *j, int64_t lo, int64_t hi, do
         index[depth++] = leaf;
     }
     for (; depth > 1; depth--) merge_rows(j, rows + (depth - 2) * j->nfree, rows + (depth - 1) * j->nfree);
-    tc_dtype d = j->out->dtype;
-    for (int64_t f = 0; f < j->nfree; f++) {
-        int64_t at = j->out->offset + j->pairs[lo].dest + j->out_at[f];
-        double v = rows[f];
-        if (j->include_self) v = combine(j->mode, d, tc_scatter_load(j->out, at), v);
-        if (j->mode == TC_SCATTER_MEAN) v = narrow(d, v / (double)(hi - lo + (j->include_self ? 1 : 0)));
-        if (d == TC_F32) ((float *)j->out->storage->data)[at] = (float)v;
-        else if (d == TC_F64) ((double *)j->out->storage->data)[at] = v;
-        else tc_scalar_store(d, j->out->storage->data, at, tc_scalar_float(v));
+    for (int64_t f = 0; f < j->nfree; f++) store_float(j, j->out->offset + j->pairs[lo].dest + j->out_at[f], rows[f], hi - lo);
+}
+
+/* Slices of one element of a float type: each pair becomes {dest << 32 | source, bits of the value}, so that after the sort a destination reads no other
+ * memory than its run of pairs. */
+static bool holds_single(const tc_scatter_sources *s, int64_t max) {
+    const tc_dtype d = s->out->dtype;
+    return s->nfree == 1 && !tc_is_integral(d) && !tc_is_complex(d) && max <= INT32_MAX &&
+           (!s->npairs || s->pairs[s->npairs - 1].source <= INT32_MAX);
+}
+static void hold_single(const tc_scatter_sources *s) {
+    for (int64_t i = 0; i < s->npairs; i++) {
+        tc_scatter_pair *p = &s->pairs[i];
+        double x = tc_scatter_load(s->value, s->value->offset + s->from[p->source] + s->value_at[0]);
+        if (s->mode == TC_SCATTER_SUM && s->alpha != 1) x = narrow(s->out->dtype, x * s->alpha);
+        p->dest = p->dest << 32 | p->source;
+        memcpy(&p->source, &x, sizeof x);
     }
+}
+static void reduce_single(const tc_scatter_sources *j, int64_t lo, int64_t hi) {
+    const tc_dtype d = j->out->dtype;
+    const int64_t at = j->out->offset + (j->pairs[lo].dest >> 32) + j->out_at[0];
+    int64_t index[64];
+    double sum[64];
+    int depth = 0;
+    for (int64_t i = lo; i < hi; i++) {
+        const int64_t leaf = (j->pairs[i].dest & UINT32_MAX) / TC_LEAF;
+        double x;
+        memcpy(&x, &j->pairs[i].source, sizeof x);
+        if (depth && index[depth - 1] == leaf) {
+            sum[depth - 1] = combine(j->mode, d, sum[depth - 1], x);
+            continue;
+        }
+        for (; depth >= 2 && highest_bit(index[depth - 1] ^ index[depth - 2]) < highest_bit(index[depth - 1] ^ leaf); depth--)
+            sum[depth - 2] = combine(j->mode, d, sum[depth - 2], sum[depth - 1]);
+        index[depth] = leaf, sum[depth++] = x;
+    }
+    for (; depth > 1; depth--) sum[depth - 2] = combine(j->mode, d, sum[depth - 2], sum[depth - 1]);
+    store_float(j, at, sum[0], hi - lo);
 }
 
 /* Products of complex numbers, in the order of the sources. */
@@ -175,6 +214,7 @@ static void reduce_rows(const tc_scatter_sources *j, tc_block_fn add, int64_t lo
 typedef struct {
     const tc_scatter_sources *sources;
     tc_block_fn add; /* of contiguous slices (reduce_rows), or NULL */
+    int low;         /* the lowest bit of the destination in a pair's dest: 32 for single elements (hold_single), else 0 */
 } job;
 /* Runs of equal destinations that begin in [begin, end) of the pairs. */
 static void reduce_range(void *ctx, int64_t begin, int64_t end, int worker) {
@@ -183,10 +223,12 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end, int worker) {
     double *rows = j->acc + (int64_t)worker * j->levels * j->nfree;
     bool ints = tc_is_integral(j->out->dtype);
     for (int64_t i = begin; i < end; i++) {
-        if (i > 0 && j->pairs[i - 1].dest == j->pairs[i].dest) continue;
+        const int64_t dest = j->pairs[i].dest >> all->low;
+        if (i > 0 && j->pairs[i - 1].dest >> all->low == dest) continue;
         int64_t hi = i + 1;
-        while (hi < j->npairs && j->pairs[hi].dest == j->pairs[i].dest) hi++;
-        if (all->add) reduce_rows(j, all->add, i, hi, rows);
+        while (hi < j->npairs && j->pairs[hi].dest >> all->low == dest) hi++;
+        if (all->low) reduce_single(j, i, hi);
+        else if (all->add) reduce_rows(j, all->add, i, hi, rows);
         else if (ints) reduce_int(j, i, hi);
         else if (tc_is_complex(j->out->dtype)) multiply_complex(j, i, hi);
         else reduce_float(j, i, hi, rows);
@@ -252,9 +294,11 @@ tc_status tc_scatter_run(const tc_isa_ops *isa, tc_pool *pool, tc_scatter_source
     const int64_t grain = 1 + 8192 / (s->nfree + 1);
     int64_t max = 0;
     for (int64_t i = 0; i < s->npairs; i++) max = s->pairs[i].dest > max ? s->pairs[i].dest : max;
-    sort_pairs(s->pairs, s->more_pairs, s->npairs, max);
+    const int low = holds_single(s, max) ? 32 : 0;
+    if (low) hold_single(s);
+    sort_pairs(s->pairs, s->more_pairs, s->npairs, low, max);
     if (!tc_is_complex(d) || s->mode == TC_SCATTER_PROD) {
-        tc_parallel_for(pool, s->npairs, grain, reduce_range, &(job){s, adds_rows(s) ? isa->scalar[d][TC_X_ADD] : NULL});
+        tc_parallel_for(pool, s->npairs, grain, reduce_range, &(job){s, adds_rows(s) ? isa->scalar[d][TC_X_ADD] : NULL, low});
         return NULL;
     }
     if (s->mode > TC_SCATTER_MEAN || s->alpha != 1) return tc_error(TC_UNSUPPORTED, "complex numbers have no order");
@@ -264,7 +308,7 @@ tc_status tc_scatter_run(const tc_isa_ops *isa, tc_pool *pool, tc_scatter_source
         tc_tensor out = part_of(s->out, part), value = part_of(s->value, part);
         tc_scatter_sources half = *s;
         half.out = &out, half.value = &value;
-        tc_parallel_for(pool, s->npairs, grain, reduce_range, &(job){&half, NULL});
+        tc_parallel_for(pool, s->npairs, grain, reduce_range, &(job){&half, NULL, 0});
     }
     return NULL;
 }

@@ -23,7 +23,7 @@ typedef struct {
     tc_tensor *out;
     const tc_tensor *value;
     double alpha;           /* SUM: value is multiplied by it and rounded to the type */
-    tc_scatter_pair *pairs; /* in order of source; sorted by dest after tc_scatter_run, but for SET */
+    tc_scatter_pair *pairs; /* in order of source; tc_scatter_run changes them */
     int64_t npairs;
     int64_t *from;               /* element offset of source s in value */
     int64_t *out_at, *value_at;  /* element offsets of element f of a slice */

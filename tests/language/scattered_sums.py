@@ -1,0 +1,18 @@
+# Sums and other reductions by index give a single element what they give one element of a longer slice, however many sources it has.
+import torch
+
+torch.manual_seed(0)
+x, at = torch.randn(5000), torch.randint(0, 40, (5000,)) * 177
+pair = torch.stack((x, x.flip(0)), 1)
+zero = torch.zeros(8000)
+rows = torch.zeros(8000, 2)
+want = rows.index_add(0, at, pair)
+print(torch.equal(zero.index_add(0, at, x), want[:, 0]))
+print(torch.equal(zero.scatter_add(0, at, x), want[:, 0]))
+print(torch.equal(zero.index_put((at,), x, accumulate=True), want[:, 0]))
+print(torch.equal(zero.put(at, x, accumulate=True), want[:, 0]))
+for how in ("mean", "amax", "amin", "prod"):
+    for self_too in (True, False):
+        few = at[:300]
+        single = torch.ones(8000).index_reduce(0, few, x[:300], how, include_self=self_too)
+        print(how, self_too, torch.equal(single, torch.ones(8000, 2).index_reduce(0, few, pair[:300], how, include_self=self_too)[:, 0]))
