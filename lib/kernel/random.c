@@ -232,7 +232,15 @@ static tc_status run_bernoulli_p(tc_kcall *c) {
     if (!c->gen) return no_generator("bernoulli");
     TC_TRY(check_p(p));
     if (philox_words(c, p, 0, put_bernoulli)) return NULL;
-    for (int64_t i = 0, n = tc_tensor_numel(t); i < n; i++) store(t, i, tc_rng_uniform_f64(c->gen) < p);
+    const uint64_t below = (uint64_t)ceil(p * 0x1p53); /* a uniform of float64 is a number of 53 bits times 2^-53 */
+    uint32_t w[512];
+    uint8_t one[256];
+    for (int64_t at = 0, n = tc_tensor_numel(t), count; at < n; at += count) {
+        count = n - at < 256 ? n - at : 256;
+        tc_rng_fill_u32(c->gen, w, 2 * count);
+        for (int64_t i = 0; i < count; i++) one[i] = (((uint64_t)w[2 * i] << 32 | w[2 * i + 1]) & ((UINT64_C(1) << 53) - 1)) < below;
+        c->isa->cast[TC_BOOL][t->dtype]((char *)tc_tensor_data(t) + (size_t)at * tc_dtype_size(t->dtype), one, count);
+    }
     return NULL;
 }
 const tc_kernel tc_k_bernoulli_p = {.name = "bernoulli", .run = run_bernoulli_p};
@@ -339,6 +347,20 @@ static void narrow_range(tc_dtype d, int64_t *from, int64_t *to) {
     if (low < *from) *from = low + spacing(d, *from + 1);
     if (high >= *to) *to = high - spacing(d, *to - 1);
 }
+/* Numbers of from on, below from + range, each from one word of the stream. */
+static void draw_below(const tc_kcall *c, uint32_t range, int64_t from) {
+    const tc_tensor *t = &c->outs[0];
+    uint32_t w[256];
+    for (int64_t at = 0, n = tc_tensor_numel(t), count; at < n; at += count) {
+        count = n - at < 256 ? n - at : 256;
+        tc_rng_fill_u32(c->gen, w, count);
+        if (t->dtype == TC_I64)
+            for (int64_t i = 0; i < count; i++) ((int64_t *)tc_tensor_data(t))[at + i] = from + (int64_t)(w[i] % range);
+        else
+            for (int64_t i = 0; i < count; i++)
+                tc_scalar_store(t->dtype, t->storage->data, t->offset + at + i, tc_scalar_int(from + (int64_t)(w[i] % range)));
+    }
+}
 static tc_status run_random(tc_kcall *c) {
     tc_tensor *t = &c->outs[0];
     int64_t n = tc_tensor_numel(t), from = 0;
@@ -367,6 +389,10 @@ static tc_status run_random(tc_kcall *c) {
     } else {
         range = full_range(t->dtype);
         spanned = true;
+    }
+    if (!by_index && !spanned && range < (UINT64_C(1) << 28)) {
+        draw_below(c, (uint32_t)range, from);
+        return NULL;
     }
     for (int64_t i = 0; i < n; i++) {
         uint64_t v;
