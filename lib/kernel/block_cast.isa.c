@@ -19,8 +19,9 @@
     M(i8, int8_t, I8) M(i16, int16_t, I16) M(i32, int32_t, I32) M(i64, int64_t, I64) \
     M(u8, uint8_t, U8) M(u16, uint16_t, U16) M(u32, uint32_t, U32) M(u64, uint64_t, U64) \
     M(f32, float, F32) M(f64, double, F64) M(bool, uint8_t, BOOL)
-#define NARROW(M) \
-    M(f16, uint16_t, F16) M(bf16, uint16_t, BF16) M(f8e4m3, uint8_t, F8E4M3) M(f8e5m2, uint8_t, F8E5M2) \
+#define NARROW(M) M(f16, uint16_t, F16) NARROW_BUT_F16(M)
+#define NARROW_BUT_F16(M) \
+    M(bf16, uint16_t, BF16) M(f8e4m3, uint8_t, F8E4M3) M(f8e5m2, uint8_t, F8E5M2) \
     M(f8e4m3fnuz, uint8_t, F8E4M3FNUZ) M(f8e5m2fnuz, uint8_t, F8E5M2FNUZ) M(f8e8m0, uint8_t, F8E8M0)
 
 /* ---- direct ---- */
@@ -37,12 +38,42 @@
 REAL(M)
 #undef M
 #define M(f, TF, id) LOOP(f, TF, f32, float) LOOP(f32, float, f, TF)
-NARROW(M)
+NARROW_BUT_F16(M)
 #undef M
 LOOP(f32, float, c64, tc_c64) LOOP(c64, tc_c64, f32, float) LOOP(c64, tc_c64, bool, uint8_t)
 LOOP(f64, double, c128, tc_c128) LOOP(c128, tc_c128, f64, double) LOOP(c128, tc_c128, bool, uint8_t)
 LOOP(c64, tc_c64, c128, tc_c128) LOOP(c128, tc_c128, c64, tc_c64)
 LOOP(c64, tc_c64, c32, tc_c32) LOOP(c32, tc_c32, c64, tc_c64)
+
+/* float16 by instructions, but for vectors with a NaN, whose bits these keep or change otherwise. */
+static void f16_to_f32(void *o, const void *in, int64_t n) {
+    float *out = o;
+    const uint16_t *x = in;
+    int64_t i = 0;
+#ifdef __F16C__
+    for (; i + 8 <= n; i += 8) {
+        const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(x + i));
+        if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_and_si128(v, _mm_set1_epi16(0x7fff)), _mm_set1_epi16(0x7c00))))
+            for (int64_t k = i; k < i + 8; k++) out[k] = tc_x_cast_f16_f32(x[k]);
+        else _mm256_storeu_ps(out + i, _mm256_cvtph_ps(v));
+    }
+#endif
+    TC_VECTOR_LOOP for (; i < n; i++) out[i] = tc_x_cast_f16_f32(x[i]);
+}
+static void f32_to_f16(void *o, const void *in, int64_t n) {
+    uint16_t *out = o;
+    const float *x = in;
+    int64_t i = 0;
+#ifdef __F16C__
+    for (; i + 8 <= n; i += 8) {
+        const __m256 v = _mm256_loadu_ps(x + i);
+        if (_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)))
+            for (int64_t k = i; k < i + 8; k++) out[k] = tc_x_cast_f32_f16(x[k]);
+        else _mm_storeu_si128((__m128i *)(void *)(out + i), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    }
+#endif
+    TC_VECTOR_LOOP for (; i < n; i++) out[i] = tc_x_cast_f32_f16(x[i]);
+}
 
 /* ---- in two steps, through the type that PyTorch converts through ---- */
 enum { CHUNK = 512 };
@@ -97,13 +128,21 @@ static void round_c32(void *o, const void *in, int64_t n) {
     TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = tc_x_cast_c32_c64(tc_x_cast_c64_c32(x[i]));
 }
 /* float32 rounded to a narrow type and back */
+static void round_f16(void *o, const void *in, int64_t n) {
+    uint16_t between[CHUNK];
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        const int64_t m = n - i < CHUNK ? n - i : CHUNK;
+        f32_to_f16(between, (const float *)in + i, m);
+        f16_to_f32((float *)o + i, between, m);
+    }
+}
 #define M(f, TF, id)                                                                                          \
     static void round_##f(void *o, const void *in, int64_t n) {                                               \
         float *out = o;                                                                                       \
         const float *x = in;                                                                                  \
         TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = tc_x_cast_##f##_f32(tc_x_cast_f32_##f(x[i])); \
     }
-NARROW(M)
+NARROW_BUT_F16(M)
 #undef M
 
 extern const tc_cast_fn TC_ROW(tc_block_cast)[TC_DTYPE_COUNT][TC_DTYPE_COUNT];

@@ -257,6 +257,31 @@ static void small_floats(void **s) {
     }
 }
 
+/* Every float16, NaNs of all bits among them, to float32 and back, and what lies about each: the same bits with every instruction set. */
+static void half_floats(void **s) {
+    (void)s;
+    enum { CODES = 1 << 16 };
+    static uint16_t codes[CODES], want[CODES], got[CODES];
+    static float wide[CODES], found[CODES];
+    static const float by[] = {1, 1.0003f, 1.00048828125f, 1.0007f};
+    const tc_isa_ops *base = tc_isa_ops_of(TC_ROW_portable);
+    for (int i = 0; i < CODES; i++) codes[i] = (uint16_t)(i * 40503 + 1); /* each once, NaNs between numbers */
+    for (int r = 0; r < TC_ROW_COUNT; r++) {
+        if (!tc_isa_supported((tc_isa_row)r)) continue;
+        const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)r);
+        base->cast[TC_F16][TC_F32](wide, codes, CODES), isa->cast[TC_F16][TC_F32](found, codes, CODES);
+        assert_memory_equal(wide, found, sizeof wide);
+        for (size_t f = 0; f < sizeof by / sizeof *by; f++) {
+            for (int i = 0; i < CODES; i++) found[i] = f ? wide[i] * by[f] : wide[i];
+            base->cast[TC_F32][TC_F16](want, found, CODES), isa->cast[TC_F32][TC_F16](got, found, CODES);
+            assert_memory_equal(want, got, sizeof want);
+            isa->round[TC_F16](found, found, CODES), base->cast[TC_F16][TC_F32](wide, want, CODES);
+            assert_memory_equal(wide, found, sizeof wide);
+            base->cast[TC_F16][TC_F32](wide, codes, CODES);
+        }
+    }
+}
+
 /* The contract, written out slowly. */
 static float slow_leaf(const float *x, int64_t n, int64_t stride) {
     float lane[16];
@@ -384,9 +409,16 @@ static void moves(void **s) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scalar_operations), cmocka_unit_test(conversions), cmocka_unit_test(small_floats), cmocka_unit_test(sums),
-        cmocka_unit_test(other_reductions),  cmocka_unit_test(moves),       cmocka_unit_test(pairs),        cmocka_unit_test(fma_one),
-        cmocka_unit_test(selects),           cmocka_unit_test(quotients)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scalar_operations),
+                                       cmocka_unit_test(conversions),
+                                       cmocka_unit_test(small_floats),
+                                       cmocka_unit_test(half_floats),
+                                       cmocka_unit_test(sums),
+                                       cmocka_unit_test(other_reductions),
+                                       cmocka_unit_test(moves),
+                                       cmocka_unit_test(pairs),
+                                       cmocka_unit_test(fma_one),
+                                       cmocka_unit_test(selects),
+                                       cmocka_unit_test(quotients)};
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }
