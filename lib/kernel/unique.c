@@ -49,6 +49,7 @@ typedef struct {
     int dim; /* -1: of the flattened tensor */
     slices s;
     int64_t *order, *group; /* the slices, equal ones adjacent; the number of the group of each, in this order */
+    uint64_t *keys;         /* of the flattened tensor: the ordering key of each slice, in this order */
     int64_t groups;
 } grouping;
 
@@ -59,13 +60,10 @@ static void number_groups(grouping *g) {
     int64_t sorted = 0, *group = g->group;
     /* each NaN is a group of its own, as it differs from itself; NaNs have the largest key of the type */
     if (g->dim < 0 && n) {
-        uint64_t key, before = 0, nan;
-        int bits = tc_order_plain(t, order[0], 1, 1, &key);
-        nan = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
-        for (; sorted < n; sorted++, before = key) {
-            tc_order_plain(t, order[sorted], 1, 1, &key);
-            group[sorted] = sorted == 0 ? 0 : group[sorted - 1] + (key != before || (key == nan && tc_is_float(t->dtype)));
-        }
+        const int bits = (int)tc_dtypes[t->dtype].size * 8;
+        const uint64_t nan = tc_is_float(t->dtype) ? (bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1) : 0, *key = g->keys;
+        group[0] = 0;
+        for (sorted = 1; sorted < n; sorted++) group[sorted] = group[sorted - 1] + (key[sorted] != key[sorted - 1] || (nan && key[sorted] == nan));
     }
     for (int64_t i = sorted; i < n; i++) group[i] = i == 0 ? 0 : group[i - 1] + (compare(t, &g->s, order[i - 1], order[i]) != 0);
     g->groups = n ? group[n - 1] + 1 : 0;
@@ -110,20 +108,23 @@ static tc_status unique(tc_kcall *c, int dim, bool sort, bool want_inverse, bool
     if (tc_is_complex(t->dtype)) return tc_error(TC_CONTENT, "unique is not defined for complex numbers");
     slices s = slices_of(t, dim);
     int64_t *order = c->scratch, *group = order + s.n;
-    if (sort && dim < 0 && tc_order_packs(t->dtype, s.n)) {
-        uint64_t *a = (uint64_t *)(group + s.n);
+    uint64_t *keys = (uint64_t *)(group + s.n), *a = keys + s.n;
+    if (dim < 0 && !sort) {
+        for (int64_t i = 0; i < s.n; i++) order[i] = i;
+        tc_order_plain(t, 0, 1, s.n, keys);
+    } else if (dim < 0 && tc_order_packs(t->dtype, s.n)) {
         tc_order_sort_packed(a, a + s.n, s.n, 32, tc_order_pack(t, 0, 1, s.n, false, a));
-        for (int64_t i = 0; i < s.n; i++) order[i] = (int64_t)(uint32_t)a[i];
-    } else if (sort && dim < 0) {
-        tc_order *a = (tc_order *)(void *)(group + s.n);
-        int bits = tc_order_keys(t, 0, 1, s.n, false, a);
-        tc_order_sort(a, a + s.n, s.n, bits);
-        for (int64_t i = 0; i < s.n; i++) order[i] = a[i].index;
+        for (int64_t i = 0; i < s.n; i++) order[i] = (int64_t)(uint32_t)a[i], keys[i] = a[i] >> 32;
+    } else if (dim < 0) {
+        tc_order *pairs = (tc_order *)(void *)a;
+        int bits = tc_order_keys(t, 0, 1, s.n, false, pairs);
+        tc_order_sort(pairs, pairs + s.n, s.n, bits);
+        for (int64_t i = 0; i < s.n; i++) order[i] = pairs[i].index, keys[i] = pairs[i].key;
     } else {
         for (int64_t i = 0; i < s.n; i++) order[i] = i;
         if (sort) merge_sort(t, &s, order, group, s.n);
     }
-    grouping g = {.t = t, .dim = dim, .s = s, .order = order, .group = group};
+    grouping g = {.t = t, .dim = dim, .s = s, .order = order, .group = group, .keys = keys};
     number_groups(&g);
     TC_TRY(write_values(c, &g));
     TC_TRY(write_inverse(c, &g, want_inverse));
@@ -131,7 +132,7 @@ static tc_status unique(tc_kcall *c, int dim, bool sort, bool want_inverse, bool
 }
 static size_t scratch_of(const tc_tensor *t, int dim) {
     slices s = slices_of(t, dim);
-    return (size_t)s.n * (2 * sizeof(int64_t) + 2 * sizeof(tc_order));
+    return (size_t)s.n * (3 * sizeof(int64_t) + 2 * sizeof(tc_order));
 }
 static int dim_of(const tc_kcall *c, int arg) { return tc_k_given(c, arg) ? tc_k_dim(c, arg, tc_k_tensor(c, 0)->rank) : -1; }
 
