@@ -160,7 +160,7 @@ static void cut_chunks(const plan *p, nest *n) {
 }
 
 static void choose_block(const plan *p, nest *n) {
-    int64_t EO = n->O.total, EI = n->I.total, T = p->block ? p->block : p->widest > 4 ? 768 : 1024;
+    int64_t EO = n->O.total, EI = n->I.total, T = p->block ? p->block : p->widest > 4 ? 768 : p->widest > 1 ? 1024 : 4096;
     int in, out;
     orientation(p, n, &in, &out);
     n->col = false;
@@ -169,6 +169,7 @@ static void choose_block(const plan *p, nest *n) {
         if (out && EI >= 16 && n->O.ext[n->O.n - 1] >= 16)
             n->R = 32, n->C = clamp(EI, 1, 64); /* a tile that uses whole cache lines in both directions */
         else if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), 1, EO), n->C = EI;
+        else if (p->column_values && EI <= 4 * T) n->R = 1, n->C = EI; /* what varies along the columns only is computed once */
         else {
             int64_t blocks = (EI + T + T / 2 - 1) / (T + T / 2);
             n->C = clamp(((EI + blocks - 1) / blocks + 63) & ~(int64_t)63, 1, EI);
@@ -360,6 +361,7 @@ static void survey(plan *p) {
         if (in->kind == TC_L_SCAN) p->scans = true;
         if (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD)) p->row_only = true;
         p->work++;
+        p->column_values |= in->kind == TC_L_SCALAR && in->axes & p->inner_on && !(in->axes & p->outer_on);
         p->blocks += in->kind != TC_L_LOAD && in->axes & p->inner_on;
         int size = (int)tc_dtype_size(in->dtype);
         if (size > p->widest && (in->axes & p->inner_on || !p->inner_on)) p->widest = size; /* values of a row are few */
