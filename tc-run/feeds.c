@@ -7,7 +7,7 @@
 
 void split_spec(const char *spec, char **out_name, char **out_hint, const char **out_value) {
     const char *equal = strchr(spec, '=');
-    size_t type = tc_literal_type(spec, false);
+    size_t type = tc_literal_type(spec, true); /* symbols are those of --dim */
     *out_name = *out_hint = NULL;
     *out_value = spec;
     /* a dtype followed by numbers is a literal: i64=5; followed by @ it is the name of an input: i64=@x.npy */

@@ -1,8 +1,6 @@
 /* The inputs of a run: parses --input (literals, records, text, raw bytes, images) and supplies each record's tensors (run.h). */
 #include "tc-run/run.h"
 
-#include "file/literal.h"
-
 #include <stdio.h>
 #include <unistd.h>
 
@@ -18,6 +16,7 @@ typedef struct {
 struct inputs {
     TC_VEC(slot) slots;
     const tc_program *program;
+    dims dims;
 };
 
 static bool is_written(const tc_program *p, int index) {
@@ -55,8 +54,8 @@ static tc_status find_slot(tc_cmd *c, inputs *in, const char *name, slot **out) 
     return st;
 }
 
-/* The shape for bytes: text: one element per byte; raw: the program's sizes, of which one may be symbolic. */
-static tc_status shape_bytes(tc_cmd *c, const tc_meta *m, const char *name, bool text, int64_t n, int64_t *size) {
+/* The shape for bytes: text: one element per byte; raw: the program's sizes, of which one may be a symbol without --dim. */
+static tc_status shape_bytes(tc_cmd *c, const dims *given, const tc_meta *m, const char *name, bool text, int64_t n, int64_t *size) {
     int64_t known = 1;
     int open = -1;
     if (text) {
@@ -66,10 +65,10 @@ static tc_status shape_bytes(tc_cmd *c, const tc_meta *m, const char *name, bool
         return NULL;
     }
     for (int d = 0; d < m->rank; d++) {
-        if (tc_sym_const_int(m->size[d], &size[d])) {
+        if (dims_size(given, m->size[d], &size[d])) {
             known *= size[d];
         } else {
-            if (open >= 0) return tc_usage(c, "input %s has two open sizes: raw bytes cannot tell them", name);
+            if (open >= 0) return tc_usage(c, "input %s has two open sizes: raw bytes cannot tell them, --dim SYM=N can", name);
             open = d;
         }
     }
@@ -78,7 +77,7 @@ static tc_status shape_bytes(tc_cmd *c, const tc_meta *m, const char *name, bool
     return NULL;
 }
 
-static tc_status read_bytes(tc_cmd *c, slot *s, bool text, const char *value) {
+static tc_status read_bytes(tc_cmd *c, const dims *given, slot *s, bool text, const char *value) {
     const tc_value *v = s->in->value;
     tc_stream *stream;
     tc_storage *data;
@@ -99,7 +98,7 @@ static tc_status read_bytes(tc_cmd *c, slot *s, bool text, const char *value) {
     if (!n && in) st = tc_error(TC_CONTENT, "stdin: nothing arrived: did the command before fail?");
     else if (data->bytes % tc_dtype_size(d))
         st = tc_error(TC_CONTENT, "input %s: %zu bytes are no whole number of elements", s->in->name, data->bytes);
-    if (!st) st = shape_bytes(c, &v->meta, s->in->name, text, n, size);
+    if (!st) st = shape_bytes(c, given, &v->meta, s->in->name, text, n, size);
     if (!st && d == TC_BOOL) st = tc_storage_bools(&data);
     if (!st) {
         tc_contiguous_strides(v->meta.rank, size, stride);
@@ -130,9 +129,9 @@ static tc_status parse_one(tc_cmd *c, inputs *in, feeds *f, const input_option *
     else if (in->slots.len == 1) s = &in->slots.data[0];
     else if (*value != '@') return tc_usage(c, "--input %s: the program takes %zu inputs, say which (NAME=%s)", spec, in->slots.len, value);
     if (s && (s->fixed.storage || s->from)) return tc_usage(c, "input %s is given twice", s->in->name);
-    if (s && hint) return read_bytes(c, s, !strcmp(hint, "text"), value);
+    if (s && hint) return read_bytes(c, &in->dims, s, !strcmp(hint, "text"), value);
     if (*value == ':') return tc_usage(c, "--input %s: an expression is fixed at export; give a tensor or a number here", spec);
-    if (*value != '@') return tc_literal_parse(value, &s->fixed);
+    if (*value != '@') return dims_literal(c, &in->dims, value, &s->fixed);
     char who[128];
     snprintf(who, sizeof who, "--input %.100s", s ? s->in->name : spec);
     TC_TRY(feed_open(c, f, value + 1, who, &e, &key));
@@ -171,6 +170,7 @@ tc_status inputs_open(tc_cmd *c, const tc_program *p, const char *path, feeds *f
     inputs *in = *out = tc_xcalloc(1, sizeof *in);
     feed *by_key = NULL;
     in->program = p;
+    TC_TRY(dims_open(c, p, &in->dims));
     for (int i = 0; i < p->ninputs; i++) {
         slot s = {.in = &p->inputs[i], .index = i, .written = is_written(p, i)};
         if (p->inputs[i].kind == TC_IN_USER) tc_vec_push(&in->slots, s);
@@ -194,6 +194,7 @@ void inputs_close(inputs *in) {
     if (!in) return;
     for (size_t i = 0; i < in->slots.len; i++) tc_tensor_deinit(&in->slots.data[i].fixed);
     tc_vec_free(&in->slots);
+    dims_close(&in->dims);
     free(in);
 }
 
@@ -206,10 +207,12 @@ tc_status inputs_get(const inputs *in, tc_tensor *out) {
         if (s->from) TC_TRY(feed_pick(s->from, s->key, s->in->name, &t));
         if (s->from && s->from->record.format == tc_image_format && !s->key) {
             TC_TRY(image_fit(tc_stream_name(s->from->stream), t, s->in, &out[i]), "input %s", s->in->name);
-            continue;
+        } else if (s->written) {
+            TC_TRY(tc_tensor_clone(t, &out[i]));
+        } else {
+            out[i] = tc_tensor_share(t);
         }
-        if (s->written) TC_TRY(tc_tensor_clone(t, &out[i]));
-        else out[i] = tc_tensor_share(t);
+        TC_TRY(dims_check(&in->dims, s->in, &out[i]));
     }
     return NULL;
 }

@@ -261,11 +261,12 @@ static tc_status run(tc_cmd *c) {
 }
 
 static const tc_opt_id options[] = {
-    TC_OPT_input,          TC_OPT_output,         TC_OPT_expect,  TC_OPT_rtol,     TC_OPT_atol,   TC_OPT_to,         TC_OPT_out,
-    TC_OPT_cast,           TC_OPT_model,          TC_OPT_weights, TC_OPT_rename,   TC_OPT_seed,   TC_OPT_signature,  TC_OPT_sdpa,
-    TC_OPT_numerics,       TC_OPT_fp32_precision, TC_OPT_stance,  TC_OPT_executor, TC_OPT_tuning, TC_OPT_trust,      TC_OPT_trace,
-    TC_OPT_profile_shapes, TC_OPT_debug_values,   TC_OPT_check,   TC_OPT_profile,  TC_OPT_unit,   TC_OPT_skip_first, TC_OPT_wait,
-    TC_OPT_dump,           TC_OPT_check_guards,   TC_OPT_ops,     TC_OPT_ops_list, TC_OPT_NONE};
+    TC_OPT_input,        TC_OPT_dim,       TC_OPT_output,   TC_OPT_expect,     TC_OPT_rtol,           TC_OPT_atol,
+    TC_OPT_to,           TC_OPT_out,       TC_OPT_cast,     TC_OPT_model,      TC_OPT_weights,        TC_OPT_rename,
+    TC_OPT_seed,         TC_OPT_signature, TC_OPT_sdpa,     TC_OPT_numerics,   TC_OPT_fp32_precision, TC_OPT_stance,
+    TC_OPT_executor,     TC_OPT_tuning,    TC_OPT_trust,    TC_OPT_trace,      TC_OPT_profile_shapes, TC_OPT_debug_values,
+    TC_OPT_check,        TC_OPT_profile,   TC_OPT_unit,     TC_OPT_skip_first, TC_OPT_wait,           TC_OPT_dump,
+    TC_OPT_check_guards, TC_OPT_ops,       TC_OPT_ops_list, TC_OPT_NONE};
 static const char *const topics[] = {"guards", "recompiles", "sdpa", NULL};
 static const tc_tool tool = {
     .name = "tc-run",

@@ -1,4 +1,4 @@
-/* Internal to tc-run: record sources (feeds.c), inputs (inputs.c, image.c), outputs and comparisons (outputs.c), compiled variants (variants.c),
+/* Internal to tc-run: record sources (feeds.c), inputs (inputs.c, dims.c, image.c), outputs and comparisons (outputs.c), compiled variants (variants.c),
  * --signature (signature.c), --trace (trace.c), --profile-shapes (shapes.c). */
 #ifndef TC_RUN_RUN_H
 #define TC_RUN_RUN_H
@@ -36,6 +36,19 @@ void inputs_close(inputs *in);
 int inputs_count(const inputs *in);
 /* The tensors of the current record, one per TC_IN_USER input in order; the caller owns the references. Inputs that the program mutates are copied. */
 tc_status inputs_get(const inputs *in, tc_tensor *out);
+
+/* dims.c: the sizes that --dim gives to symbols */
+typedef struct {
+    const tc_program *program;
+    tc_symvalue *vars; /* by index of symbol; .bound where --dim names it */
+    size_t n;
+} dims;
+tc_status dims_open(tc_cmd *c, const tc_program *p, dims *d);
+void dims_close(dims *d);
+/* A literal of --input whose sizes may be symbols of --dim. TC_USAGE names one that has no size. */
+tc_status dims_literal(tc_cmd *c, const dims *d, const char *text, tc_tensor *out);
+bool dims_size(const dims *d, tc_sym size, int64_t *out_n);                  /* whether all symbols of size are given; then its value */
+tc_status dims_check(const dims *d, const tc_input *in, const tc_tensor *t); /* TC_CONTENT when a size of t is not that of --dim */
 
 /* image.c: decodes an image file into the tensor that input `in` takes; owned by the caller. */
 tc_status image_fit(const char *file, const tc_tensor *bytes, const tc_input *in, tc_tensor *out);

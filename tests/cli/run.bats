@@ -478,3 +478,28 @@ EOF
     done
     [ "$(cat mb.20)" -lt $(($(cat mb.2) + 16)) ]
 }
+
+@test "--dim binds a symbol: literals may name it, raw bytes leave one size more open, another size is exit 3" {
+    cat >two.py <<'EOF'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        return x.sum() * x.shape[0], x + 1
+EOF
+    tc-export two.py:M --input x=BxTxf32 --dim B=2..8 --dim T=2..8 -o two.pt2
+    tc-run two.pt2 --dim B=3 --dim T=4 --input x=BxTxf32=2 --expect 0=@<(tc-run two.pt2 --input 3x4xf32=2 --output 0=- --output 1=@one.npy) --output 1=@named.npy
+    cmp one.npy named.npy
+    printf '%024d' 0 >six # six floats
+    tc-run two.pt2 --dim T=3 --input x:raw=@six --output 1=@raw.npy --output 0=@sum.npy
+    head -c 128 raw.npy | grep -q "'shape': (2, 3)"
+    run --separate-stderr tc-run two.pt2 --input x:raw=@six --output 1=@raw.npy
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"input x has two open sizes: raw bytes cannot tell them, --dim SYM=N can"* ]]
+    run --separate-stderr tc-run two.pt2 --dim B=4 --input 3x4xf32=2 --output 0=-
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"input x: size 0 is 3, expected 4 by --dim"* ]]
+    run --separate-stderr tc-run two.pt2 --dim B=4 --input BxTxf32=2 --output 0=-
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"--input BxTxf32=2: --dim T=N says how much T is"* ]]
+    run --separate-stderr tc-run two.pt2 --dim C=4 --input 3x4xf32=2 --output 0=-
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"--dim C=4: the program has no such symbol; it has B, T"* ]]
+    run --separate-stderr tc-run two.pt2 --dim B=9 --input 3x4xf32=2 --output 0=-
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"--dim B=9: expected 2..8"* ]]
+}
