@@ -236,6 +236,9 @@ class Gamma(Distribution):
         return (torch.xlogy(self.concentration, self.rate) + torch.xlogy(self.concentration - 1, value) - self.rate * value
                 - torch.lgamma(self.concentration))
 
+    def cdf(self, value):
+        return torch.special.gammainc(self.concentration, self.rate * value)
+
     def entropy(self):
         return (self.concentration - torch.log(self.rate) + torch.lgamma(self.concentration)
                 + (1.0 - self.concentration) * torch.digamma(self.concentration))
@@ -334,7 +337,7 @@ class Beta(Distribution):
         return self._dirichlet.entropy()
 
 
-class Bernoulli(Distribution):
+class _Binary(Distribution):  # by probs or logits of an event
     _expanded = {"_param": 0}
 
     def __init__(self, probs=None, logits=None, validate_args=None):
@@ -356,6 +359,8 @@ class Bernoulli(Distribution):
         p = self._param.clamp(min=eps, max=1 - eps)
         return torch.log(p) - torch.log1p(-p)
 
+
+class Bernoulli(_Binary):
     @property
     def mean(self):
         return self.probs
@@ -557,4 +562,6 @@ class Independent(Distribution):
 
 from torch.distributions._transforms import (AffineTransform, ComposeTransform, ExpTransform, LogNormal, PowerTransform, SigmoidTransform,
                                               TanhTransform, Transform, TransformedDistribution, identity_transform)
+from torch.distributions._more import (Binomial, Cauchy, Chi2, Geometric, Gumbel, HalfNormal, MixtureSameFamily, NegativeBinomial, RelaxedBernoulli,
+                                       RelaxedOneHotCategorical, StudentT, Weibull)
 from torch.distributions._kl import kl_divergence, register_kl
