@@ -330,6 +330,8 @@ GRAD(hardtanh, tc_emit_call(e, "aten::hardtanh_backward", "vvaa", g, x, &n->args
 GRAD(threshold, tc_emit_call(e, "aten::threshold_backward", "vva", g, x, &n->args[1]))
 GRAD(leaky_relu, tc_emit_call(e, "aten::leaky_relu_backward", "vvab", g, x, &n->args[1], 0))
 GRAD(elu, tc_emit_call(e, "aten::elu_backward", "vaaabv", g, &n->args[1], &n->args[2], &n->args[3], 0, x))
+GRAD(celu, tc_emit_call(e, "aten::elu_backward", "vaffbv", g, &n->args[1], 1.0, 1 / (double)(float)tc_arg_float(n, 1), 0,
+                        x)) /* PyTorch's alpha.toFloat() */
 GRAD(gelu, tc_emit_call(e, "aten::gelu_backward", "vva", g, x, &n->args[1]))
 GRAD(silu, tc_emit_call(e, "aten::silu_backward", "vv", g, x))
 GRAD(mish, tc_emit_call(e, "aten::mish_backward", "vv", g, x))
@@ -380,7 +382,7 @@ const tc_op tc_ops_activation[] = {
         "elu(f32[5]); elu(f32[5], 0.5, 2, 3)", "scale x, or scale alpha (exp(input_scale x) - 1) where x <= 0"),
     ROW("elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result)", shape_elu_backward,
         lower_elu_backward, tc_grad_elu_backward, "elu_backward(f32[5], 1, 1, 1, False, f32[5])", "gradient of elu"),
-    COMPOSED("celu(Tensor self, Scalar alpha=1.)", shape_float_only, decompose_celu, NULL, "celu(f32[5], 0.5)", "elu(x, alpha, 1, 1 / alpha)"),
+    COMPOSED("celu(Tensor self, Scalar alpha=1.)", shape_float_only, decompose_celu, grad_celu, "celu(f32[5], 0.5)", "elu(x, alpha, 1, 1 / alpha)"),
     COMPOSED("selu(Tensor self)", shape_float_only, decompose_selu, NULL, "selu(f32[5])", "elu with the self-normalising constants"),
     ROW("gelu(Tensor self, *, str approximate=\"none\")", shape_gelu, lower_gelu, grad_gelu, "gelu(f32[3,5]); gelu(f32[5], approximate='tanh')",
         "x Phi(x)"),

@@ -818,3 +818,18 @@ PY
     tc-run m.pt2 --input x=3x3xf32=1,2,0,3,4,0,1,2,5 --output @y.npy
     [ "$(tail -c 56 y.npy | od -An -v -tf4 -w56 | xargs printf '%.3f ' | sed 's|-0.000|0.000|g')" = "8.000 0.000 18.692 -114.560 3.175 0.000 2.281 1.863 2.828 0.000 0.892 -0.638 4.000 -1.000 " ]
 }
+
+@test "the gradient of celu divides by alpha in float32, as PyTorch's does" {
+    cat >celu.py <<'PY'
+import torch
+import torch.nn.functional as F
+class M(torch.nn.Module):
+    def forward(self, x):
+        x = x.detach().requires_grad_()
+        g, = torch.autograd.grad(F.celu(x, 0.9).sum(), x)
+        return (g - torch.tensor([0.45942582674051052, 0.10836801971317418, 1.0], dtype=torch.float64)).abs().max() < 1e-15
+PY
+    tc-export celu.py:M --input x=3xf64 -o celu.pt2
+    tc-run celu.pt2 --input 3xf64=-0.7,-2,0.3 -o near.npy
+    [ "$(tail -c 1 near.npy | od -An -tu1 | tr -d ' ')" = 1 ]
+}
