@@ -1,6 +1,6 @@
 /* Conformance of tc-train: the runs of oracle/train, step by step, from their own model.py, init.safetensors and batches.
  * Usage: conform-train FOLDER CORPUS [WORD]. Cases: NAME.f64, NAME.f32 (trace, final weights, optimiser state), NAME.bf16,
- * optimisers/SETTING (ten steps of every optimiser on mlp, float64), schedulers/SETTING (the rates of forty steps).
+ * NAME.checkpointed.f64 and .f32 (the same under activation_checkpointing), optimisers/SETTING (ten steps of every optimiser on mlp, float64), schedulers/SETTING (the rates of forty steps).
  *
  * How close (README.md): float64 1e-9 relative and 1e-12 at step 0; float32 loss 1e-6, norm 1e-5. */
 #include "base/json.h"
@@ -22,13 +22,16 @@ typedef struct {
 } session;
 
 typedef struct {
-    const char *precision, *suffix, *trace, *final;
+    const char *id, *precision, *suffix, *trace, *final;
     double loss, norm, first, weights;
 } flavour;
+#define CHECKPOINTED "trace_checkpointed.tsv"
 static const flavour flavours[] = {
-    {"float64", "f64", "trace.tsv", "final_f64.safetensors", 1e-9, 1e-9, 1e-12, 1e-9},
-    {"float32", "f32", "trace.tsv", "final.safetensors", 1e-6, 1e-5, 1e-6, 1e-5},
-    {"bfloat16", "bf16", "trace_bf16_autocast.tsv", "final_bf16_autocast.safetensors", 1e-2, 1e-2, 1e-2, 1e-2},
+    {"f64", "float64", "f64", "trace.tsv", "final_f64.safetensors", 1e-9, 1e-9, 1e-12, 1e-9},
+    {"f32", "float32", "f32", "trace.tsv", "final.safetensors", 1e-6, 1e-5, 1e-6, 1e-5},
+    {"bf16", "bfloat16", "bf16", "trace_bf16_autocast.tsv", "final_bf16_autocast.safetensors", 1e-2, 1e-2, 1e-2, 1e-2},
+    {"checkpointed.f64", "float64", "f64", CHECKPOINTED, "final_f64.safetensors", 1e-9, 1e-9, 1e-12, 1e-9},
+    {"checkpointed.f32", "float32", "f32", CHECKPOINTED, "final.safetensors", 1e-6, 1e-5, 1e-6, 1e-5},
 };
 
 static bool near(double x, double r, double tol) { return fabs(x - r) <= tol * fabs(r) || (isnan(x) && isnan(r)); }
@@ -269,8 +272,17 @@ static void write_arguments(session *q, tc_json *w, const char *build) {
     if (any) tc_json_end(w);
 }
 
+/* "activation_checkpointing": {"modules": ["Block"], ...} of recipe.json. */
+static void write_checkpointed(tc_json *w, const tc_yaml *r) {
+    const tc_yaml *list = tc_yaml_get(tc_yaml_get(r, "activation_checkpointing"), "modules");
+    tc_json_key(w, "activation_checkpointing");
+    tc_json_array(w);
+    for (int i = 0; i < list->n; i++) tc_json_string(w, list->items[i]->text);
+    tc_json_end(w);
+}
+
 /* recipe.json as a recipe of tc-train. optimizer NULL: its own. */
-static tc_status write_recipe(session *q, const char *dir, const char *precision, const char *optimizer, const char *path) {
+static tc_status write_recipe(session *q, const char *dir, const flavour *f, const char *optimizer, const char *path) {
     tc_buf text = {0}, out = {0};
     TC_TRY(tc_file_read(tc_arena_printf(&q->a, "%s/recipe.json", dir), 1 << 20, &text));
     tc_yaml *r;
@@ -286,7 +298,8 @@ static tc_status write_recipe(session *q, const char *dir, const char *precision
     write_arguments(q, &w, build);
     write_inputs(q, &w, dir, forward);
     key_text(&w, "weights", tc_arena_printf(&q->a, "%s/init.safetensors", dir));
-    key_text(&w, "precision", precision);
+    key_text(&w, "precision", f->precision);
+    if (!strcmp(f->trace, CHECKPOINTED)) write_checkpointed(&w, r);
     tc_json_key(&w, "data");
     tc_json_object(&w);
     key_text(&w, "safetensors", tc_arena_printf(&q->a, "%s/batches.safetensors", dir));
@@ -341,10 +354,10 @@ static verdict run_recipe(session *q, tc_status s, const char *recipe, const cha
     return v;
 }
 
-static verdict train(session *q, const char *dir, const char *precision, const char *optimizer, char *run, size_t n, metrics *m, tc_buf *why) {
+static verdict train(session *q, const char *dir, const flavour *f, const char *optimizer, char *run, size_t n, metrics *m, tc_buf *why) {
     snprintf(run, n, "%s/run", q->tmp);
     char *recipe = tc_arena_printf(&q->a, "%s/recipe.yaml", q->tmp);
-    return run_recipe(q, write_recipe(q, dir, precision, optimizer, recipe), recipe, run, m, why);
+    return run_recipe(q, write_recipe(q, dir, f, optimizer, recipe), recipe, run, m, why);
 }
 
 /* Muon orthogonalises in bfloat16 in every run, where rounding decides: PyTorch's own float64 and float32 runs are 9e-6 apart in the loss and 4e-5
@@ -361,13 +374,13 @@ static bool recipe_says(const char *dir, const char *words) {
 }
 
 static void trace_case(session *q, const char *name, const flavour *f) {
-    char *dir = tc_arena_printf(&q->a, "%s/%s", q->root, name), *id = tc_arena_printf(&q->a, "%s.%s", name, f->suffix);
+    char *dir = tc_arena_printf(&q->a, "%s/%s", q->root, name), *id = tc_arena_printf(&q->a, "%s.%s", name, f->id);
     table t;
     if ((q->only && !strstr(id, q->only)) || !read_table(tc_arena_printf(&q->a, "%s/%s", dir, f->trace), &t)) return;
     char run[4096];
     metrics m = {0};
     tc_buf why = {0};
-    verdict v = train(q, dir, f->precision, NULL, run, sizeof run, &m, &why);
+    verdict v = train(q, dir, f, NULL, run, sizeof run, &m, &why);
     if (v == CASE_PASS) {
         flavour own = *f;
         bool muon = recipe_says(dir, "optim.Muon(");
@@ -412,7 +425,7 @@ static void optimiser_cases(session *q) {
         tc_buf why = {0};
         flavour f = flavours[0];
         if (!strncmp(setting, "Muon", 4)) f.loss = f.norm = 1e-2;
-        verdict v = train(q, dir, "float64", setting, run, sizeof run, &m, &why);
+        verdict v = train(q, dir, &f, setting, run, sizeof run, &m, &why);
         if (v == CASE_PASS && !compare_steps(&m, &part, "_f64", &f, &why)) v = CASE_FAIL;
         report(v, q->corpus, id, tc_buf_str(&why));
         tc_buf_free(&why);
@@ -480,7 +493,7 @@ int main(int argc, char **argv) {
     struct dirent **entry;
     int n = scandir(q.root, &entry, NULL, alphasort);
     for (int i = 0; i < n; i++) { /* folders without traces have no flavour */
-        for (size_t k = 0; k < 3 && entry[i]->d_name[0] != '.'; k++) trace_case(&q, entry[i]->d_name, &flavours[k]);
+        for (size_t k = 0; k < sizeof flavours / sizeof *flavours && entry[i]->d_name[0] != '.'; k++) trace_case(&q, entry[i]->d_name, &flavours[k]);
         free(entry[i]);
     }
     if (n >= 0) free(entry);
