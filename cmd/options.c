@@ -199,7 +199,8 @@ tc_status tc_cmd_int(const tc_cmd *c, tc_opt_id id, int64_t lo, int64_t hi, int6
     const char *v = tc_cmd_get(c, id);
     if (!v) return NULL;
     if (tc_parse_i64(v, out) && *out >= lo && *out <= hi) return NULL;
-    if (hi == INT64_MAX) return tc_usage(c, "--%s %s: expected a whole number of at least %lld", tc_options[id].name, v, (long long)lo);
+    const bool huge = strlen(v) > 18 && !v[strspn(v, "0123456789")];
+    if (hi == INT64_MAX && !huge) return tc_usage(c, "--%s %s: expected a whole number of at least %lld", tc_options[id].name, v, (long long)lo);
     return tc_usage(c, "--%s %s: expected a whole number from %lld to %lld", tc_options[id].name, v, (long long)lo, (long long)hi);
 }
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t stop;
@@ -219,9 +220,11 @@ static tc_status run(tc_cmd *c) {
     TC_TRY(tc_cmd_ops(c));
     tc_status s = run_job(&j);
     s = close_profile(&j, s);
-    /* A rank that fails alone must abort the others, which would wait for it; errors that all ranks have end them normally. */
-    if (s && j.dist && tc_dist_size(j.dist) > 1 && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED)
+    /* A rank that fails alone must abort the others, which would wait for it. Rank 0 goes first: an error that all have is then told once. */
+    if (s && j.dist && tc_dist_size(j.dist) > 1 && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED) {
+        if (tc_dist_rank(j.dist)) nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
         tc_dist_abort(j.dist, (int)tc_cmd_report(c, s));
+    }
     if (tc_status_code(s) == TC_STOPPED && tc_dist_size(j.dist) > 1) { /* before any rank ends, upon which mpirun kills the others */
         if (!tc_dist_rank(j.dist)) tc_cmd_tell(c, s);
         c->told = true;

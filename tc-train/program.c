@@ -83,7 +83,9 @@ static tc_status capture_source(job *j) {
         q.r.wide = r->floats == TC_F64; /* dtypes that the source reads from tensors are then those of the run */
         for (size_t i = 0; i < q.inputs.len && q.r.wide; i++)
             if (tc_is_float(q.inputs.data[i].dtype)) q.inputs.data[i].dtype = TC_F64;
-        s = tc_recipe_strings(j->recipe, tc_recipe_checkpointed(r), (const char ***)&q.r.checkpoint, &q.r.ncheckpoint);
+        const tc_yaml *again = tc_recipe_checkpointed(r);
+        if (again && again->file) q.r.said.checkpoint = tc_yaml_place(&j->arena, again);
+        s = tc_recipe_strings(j->recipe, again, (const char ***)&q.r.checkpoint, &q.r.ncheckpoint);
     }
     if (!s) {
         q.r.run = tc_evaluator_eval(v);

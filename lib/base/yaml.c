@@ -300,6 +300,8 @@ tc_status tc_yaml_int(const tc_yaml *y, int64_t *out) {
             *out = (int64_t)d;
             return NULL;
         }
+        const char *t = y->text;
+        if (strlen(t) > 18 && !t[strspn(t, "0123456789")]) return mismatch(y, "a whole number of at most 9223372036854775807");
     }
     return mismatch(y, "a whole number");
 }

@@ -39,7 +39,7 @@ typedef struct {
 } tc_capture_arg; /* a constructor argument: an expression in which the file's names are visible */
 
 typedef struct {
-    const char *arg, *input, *dim;
+    const char *arg, *input, *dim, *checkpoint;
 } tc_capture_words; /* names of the settings in messages: NULL (the options), or their places in a recipe */
 
 typedef struct {

@@ -83,7 +83,7 @@ V tc_source_construct(C *c, module *m, const tc_capture_request *r) {
     if (r->ncheckpoint && !function) {
         V names = tc_tuple(c, (size_t)r->ncheckpoint, NULL), util = (V)tc_import(c, "torch.utils.checkpoint", true);
         for (int i = 0; i < r->ncheckpoint; i++) ((tuple *)names)->a[i] = tc_strz(c, r->checkpoint[i]);
-        tc_call2(c, tc_getattr(c, util, tc_intern(c, "wrap_classes", 12)), made, names);
+        tc_call3(c, tc_getattr(c, util, tc_intern(c, "wrap_classes", 12)), made, names, tc_strz(c, tc_source_said(r->said.checkpoint, "checkpoint")));
     }
     if (r->wide && tc_kind_of(made) == K_OBJECT) tc_call_method(c, made, tc_intern(c, "double", 6), 0, NULL);
     return made;

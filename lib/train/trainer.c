@@ -268,7 +268,13 @@ static V adopt_weight(tc_trainer *t, V of, const weight *w, moves *m, bool *miss
     return own;
 }
 
-static void checkpoint_classes(tc_trainer *t, V made) {
+/* "r.yaml:7: loss": where an expression of the recipe stands, for messages; its own line and column follow. */
+static const char *place_of(tc_trainer *t, const char *key) {
+    const tc_yaml *y = tc_yaml_get(t->r->root, key);
+    return y && y->file ? tc_yaml_place(&t->arena, y) : key;
+}
+
+static void checkpoint_classes(tc_trainer *t, V made, const char *place) {
     C *c = t->lang;
     const char **names;
     int n;
@@ -277,7 +283,7 @@ static void checkpoint_classes(tc_trainer *t, V made) {
     V all = tc_tuple(c, (size_t)n, NULL);
     for (int i = 0; i < n; i++) ((tuple *)all)->a[i] = tc_strz(c, names[i]);
     V wrap = tc_getattr(c, (V)tc_import(c, "torch.utils.checkpoint", true), tc_intern(c, "wrap_classes", 12));
-    tc_call2(c, wrap, made, all);
+    tc_call3(c, wrap, made, all, tc_strz(c, place));
 }
 
 static void make_model(tc_trainer *t) {
@@ -295,7 +301,7 @@ static void make_model(tc_trainer *t) {
     /* Under autocast, dtypes that forward reads from tensors differ from those at capture: call the source itself. */
     t->runs_source = made && !missing && t->r->autocast != TC_DTYPE_NONE;
     if (t->runs_source) {
-        checkpoint_classes(t, made);
+        checkpoint_classes(t, made, place_of(t, "activation_checkpointing"));
         t->m = made;
         return;
     }
@@ -303,12 +309,6 @@ static void make_model(tc_trainer *t) {
                                 class_of(c, "tensor_of"));
     if (made) t->m = tc_call2(c, class_of(c, "adopt"), made, call);
     else t->m = tc_call2(c, class_of(c, "Program"), call, (V)tensors);
-}
-
-/* "r.yaml:7: loss": where an expression of the recipe stands, for messages; its own line and column follow. */
-static const char *place_of(tc_trainer *t, const char *key) {
-    const tc_yaml *y = tc_yaml_get(t->r->root, key);
-    return y && y->file ? tc_yaml_place(&t->arena, y) : key;
 }
 
 static V expression(tc_trainer *t, const char *key, const char *text) { return tc_lang_eval(t->lang, t->names, NULL, place_of(t, key), text); }

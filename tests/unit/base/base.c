@@ -185,6 +185,7 @@ static void yaml_refuses(void **state) {
     } cases[] = {
         {"step: 1\n", "r.yaml:1: unknown key 'step'; did you mean 'steps'?"},
         {"steps: many\n", "r.yaml:1:8: steps: found 'many', expected a whole number"},
+        {"steps: 9223372036854775808\n", "r.yaml:1:8: steps: found '9223372036854775808', expected a whole number of at most 9223372036854775807"},
         {"lr: 1\nflag: no\n", "r.yaml:2:7: flag: found 'no', expected true or false"},
         {"steps: &a 3\n", "r.yaml:1:8: anchors (&name) are not taken in recipes"},
         {"steps: *a\n", "r.yaml:1:8: aliases (*name) are not taken in recipes"},

@@ -29,17 +29,15 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     return run(end, len(functions), input)
 
 
-# A recipe's activation_checkpointing: every module of these classes runs under checkpoint.
-def wrap_classes(module, names):
-    found = set()
-    for m in list(module.modules()):
-        name = type(m).__name__
-        if name in names:
-            found.add(name)
-            m.__dict__["forward"] = (lambda f: lambda *args, **kwargs: checkpoint(f, *args, use_reentrant=False, **kwargs))(m.forward)
+# A recipe's activation_checkpointing, at `place`: every module of these classes runs under checkpoint.
+def wrap_classes(module, names, place):
+    classes = sorted(set(type(m).__name__ for m in module.modules()))
     for name in names:
-        if name not in found:
-            raise ValueError(f"activation_checkpointing: the model has no module of class '{name}'")
+        if name not in classes:
+            raise ValueError(f"{place}: the model has no module of class '{name}'; it has {', '.join(classes)}")
+    for m in list(module.modules()):
+        if type(m).__name__ in names:
+            m.__dict__["forward"] = (lambda f: lambda *args, **kwargs: checkpoint(f, *args, use_reentrant=False, **kwargs))(m.forward)
 
 
 # The state of generators of other devices: there are none.
