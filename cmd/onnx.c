@@ -10,22 +10,23 @@
 
 static void warn(void *self, const char *text) { tc_cmd_verbose(self, "%s", text); }
 
-/* The VALUE in "NAME=VALUE" for this input, or in "VALUE" for the only input; else NULL. */
+/* The VALUE in "NAME=VALUE" for this input, in "VALUE" for the only input, or in "@FILE", whose keys name inputs; else NULL. */
 static const char *value_for(const char *spec, const char *name, bool only) {
     size_t n = strlen(name);
     if (!strncmp(spec, name, n) && spec[n] == '=') return spec + n + 1;
+    if (*spec == '@' && !strchr(spec, '#')) return spec;
     return only && ((*spec && strchr("@[\"", *spec)) || tc_literal_type(spec, true)) ? spec : NULL;
 }
 
-/* Reads @FILE, @FILE#KEY or a literal as a tensor; anything else stays unknown. */
-static tc_status read_value(const char *value, const char *name, tc_tensor *out) {
+/* Reads @FILE, @FILE#KEY or a literal as a tensor; anything else stays unknown. by_key: in @FILE only the tensor of that name is meant. */
+static tc_status read_value(const char *value, const char *name, bool by_key, tc_tensor *out) {
     if (*value != '@') return tc_literal_type(value, true) ? tc_literal_parse(value, out) : NULL;
     if (!strcmp(value, "@-")) return NULL;
     const char *key = strchr(value, '#');
     char *path = key ? strndup(value + 1, (size_t)(key - value - 1)) : strdup(value + 1);
     tc_tensors all = {0};
     tc_status st = tc_tensors_load(path, &all);
-    const tc_tensor *t = st ? NULL : tc_tensors_find(&all, key ? key + 1 : "");
+    const tc_tensor *t = st || by_key ? NULL : tc_tensors_find(&all, key ? key + 1 : "");
     if (!st && !t && !key) t = tc_tensors_find(&all, name);
     if (t) *out = tc_tensor_share(t);
     tc_tensors_deinit(&all);
@@ -117,9 +118,10 @@ static tc_status read_fixed(tc_cmd *c, const tc_onnx_model *m, fixed_inputs *f) 
         tc_tensor *t = &f->values[f->list.len];
         tc_onnx_tensor *text = &f->texts[f->list.len];
         for (int k = 0; k < tc_cmd_count(c, TC_OPT_input) && !t->storage && !text->type; k++) {
-            const char *value = value_for(tc_cmd_value(c, TC_OPT_input, k), name, only);
-            if (!value) continue;
-            TC_TRY(is_text ? read_text(c, value, name, &f->arena, text) : read_value(value, name, t));
+            const char *spec = tc_cmd_value(c, TC_OPT_input, k), *value = value_for(spec, name, only);
+            bool by_key = value == spec && !only;
+            if (!value || (is_text && by_key)) continue;
+            TC_TRY(is_text ? read_text(c, value, name, &f->arena, text) : read_value(value, name, by_key, t));
             if (is_text) spend(c, k);
         }
         tc_onnx_fixed one = {.name = name, .items = t, .n = t->storage != NULL, .text = text->type ? text : NULL};

@@ -526,12 +526,11 @@ def identity(n, x):
 
 
 def dropout(n, x, ratio=None, training=None):
-    """Identity at inference; in training mode the mask is drawn. Opsets below 7 have is_test."""
-    r = ratio[0] if ratio else n.get("ratio", 0.5)
-    train = bool(training[0]) if training else False
-    if n.version < 7:
-        train = not n.get("is_test", 0) and False
-    if not train or r == 0:
+    """Identity at inference, whatever the ratio; in training mode, an input since opset 12, the mask is drawn."""
+    r = None
+    if training and training[0]:
+        r = 0.5 if ratio is None else n.scope.model.numbers_of(n, 1, ratio, "h")[0]
+    if not r:
         mask = torch.ones_like(x, dtype=torch.bool) if n.wants(1) else None
         return x, mask
     y, mask = torch.native_dropout(x, r, True)
@@ -550,5 +549,5 @@ TABLE = [
     ("", "Unique", 11, unique, "T"), ("", "ReverseSequence", 10, reverse_sequence, "TT"), ("", "DepthToSpace", 1, depth_to_space, "T"),
     ("", "SpaceToDepth", 1, space_to_depth, "T"), ("", "Pad", 1, pad_2, "T"), ("", "Pad", 11, pad, "TSth"),
     ("", "CenterCropPad", 18, center_crop_pad, "TS"), ("", "TensorScatter", 24, tensor_scatter, "TTt"), ("", "Col2Im", 18, col2im, "THH"),
-    ("", "Identity", 1, identity, "R"), ("", "Dropout", 1, dropout, "Thh"),
+    ("", "Identity", 1, identity, "R"), ("", "Dropout", 1, dropout, "Trh"),
 ]

@@ -278,6 +278,14 @@ def softplus(e, x, beta=1, threshold=20):
     return soft if threshold >= 20 else e("Where", e("Greater", y, threshold), x, soft)
 
 
+def celu(w, outs, x, alpha=1.0):
+    """Celu takes float32 only: float16 is cast, and float64 computed by the formula."""
+    alpha = float(alpha)
+    if x.code != DOUBLE:
+        return w.cast(w.e("Celu", [w.cast(x, FLOAT)], {"alpha": alpha}), x.code, FLOAT)
+    return chain(lambda e, v: e("Add", e("Max", v, 0), e("Min", e("Mul", e("Sub", e("Exp", e("Div", v, alpha)), 1), alpha), 0)))(w, outs, x)
+
+
 def gelu(w, outs, x, approximate="none"):
     code = outs[0].code
     if w.opset >= 20:
@@ -579,7 +587,7 @@ for _k, _v in {
     "clamp.default": clamp, "clamp.Tensor": clamp, "clamp_min.default": lambda w, outs, x, a: clamp(w, outs, x, a, None),
     "clamp_max.default": lambda w, outs, x, a: clamp(w, outs, x, None, a), "rsqrt.default": chain(lambda e, x: e("Reciprocal", e("Sqrt", x))),
     "silu.default": chain(silu), "gelu.default": gelu, "softplus.default": chain(softplus),
-    "celu.default": lambda w, outs, x, alpha=1.0: w.e("Celu", [x], {"alpha": float(alpha)}), "selu.default": keep("Selu"),
+    "celu.default": celu, "selu.default": keep("Selu"),
     "leaky_relu.default": lambda w, outs, x, s=0.01: w.e("LeakyRelu", [x], {"alpha": float(s)}), "hardtanh.default": hardtanh,
     "relu6.default": lambda w, outs, x: clamp(w, outs, x, 0, 6), "hardsigmoid.default": lambda w, outs, x: w.e("HardSigmoid", [x], {"alpha": 1.0 / 6}),
     "log_sigmoid.default": chain(lambda e, x: e("Neg", e("Softplus", e("Neg", x)))), "log1p.default": chain(lambda e, x: e("Log", e("Add", x, 1))),

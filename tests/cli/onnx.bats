@@ -53,6 +53,30 @@ setup() {
     run --separate-stderr tc-run m.pt2 --input data=3x2x2xf32=1 --input axes=1xi64=0
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"other values"* ]]
+    tc-run "$model" --input data=3x2x2xf32=1 --input axes=1xi64=1 -o one.npy
+    printf '\140\0\0\0\0\0\0\0%-96s' '{"axes":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}' >axes.safetensors
+    printf '\1\0\0\0\0\0\0\0' >>axes.safetensors
+    tc-run "$model" --input data=3x2x2xf32=1 --input @axes.safetensors -o all.npy # the file's key is the input's name
+    cmp one.npy all.npy
+}
+
+@test "the ratio of Dropout need not be known where nothing is dropped" {
+    model=$TC_ROOT/tests/oracle/onnx/runtime/dropout_of_any_ratio/model.onnx
+    tc-export "$model" -o m.pt2
+    for ratio in 0.25 0.75; do
+        tc-run m.pt2 --input x=2x3xf32=1,2,3,4,5,6 --input ratio=f32=$ratio --output y=@y.npy --output mask=@mask.npy
+        [ "$(tail -c 24 y.npy | od -An -v -w24 -tf4 | xargs)" = "1 2 3 4 5 6" ]
+    done
+}
+
+@test "Celu, which ONNX has for float32 only, is cast for float16 and a formula for float64" {
+    printf '%s\n' 'import torch' 'class M(torch.nn.Module):' '    def forward(self, x):' '        return torch.nn.functional.celu(x, 0.7)' >m.py
+    for type in f16 f32 f64; do
+        tc-export m.py:M --input x=3x4x$type -o m.pt2
+        tc-export m.pt2 --to onnx --verify -o $type.onnx 2>log || { cat log; return 1; }
+    done
+    for op in Celu Cast Exp; do echo $op $(grep -c $op f16.onnx) $(grep -c $op f32.onnx) $(grep -c $op f64.onnx); done >found
+    printf '%s\n' 'Celu 1 1 0' 'Cast 2 0 0' 'Exp 0 0 1' | diff - found
 }
 
 @test "what is written as ONNX is read again and gives the same" {
