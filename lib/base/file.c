@@ -67,10 +67,22 @@ static tc_status spool(tc_blob *b, int fd, tc_buf *have) {
     return s;
 }
 
+/* /dev/zero and its like never end, so what they give is not spooled. */
+static bool is_device(int fd) {
+    struct stat st;
+    return !fstat(fd, &st) && S_ISCHR(st.st_mode);
+}
+
+static tc_status endless(const tc_blob *b, tc_buf *have) {
+    tc_status s = tc_error(TC_CONTENT, "%s: a device that gives more than %d MiB, expected a file or a pipe", b->name, SPOOL_MEMORY >> 20);
+    tc_buf_free(have);
+    return s;
+}
+
 static tc_status read_pipe(tc_blob *b, int fd) {
     tc_buf buf = {0};
     for (;;) {
-        if (buf.len >= SPOOL_MEMORY) return spool(b, fd, &buf);
+        if (buf.len >= SPOOL_MEMORY) return is_device(fd) ? endless(b, &buf) : spool(b, fd, &buf);
         tc_buf_reserve(&buf, buf.len < 65536 ? 65536 : buf.len / 2);
         ssize_t r = read(fd, buf.data + buf.len, buf.cap - buf.len - 1);
         if (r < 0 && errno == EINTR) continue;

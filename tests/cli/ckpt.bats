@@ -43,6 +43,12 @@ setup() {
     [[ "$stderr" == *"checksum is wrong"* ]]
 }
 
+@test "a device without an end is refused, by every program" {
+    fails 3 "/dev/zero: a device that gives more than 64 MiB" tc-ckpt ls /dev/zero
+    fails 3 "/dev/zero: a device that gives more than 64 MiB" tc-run /dev/zero
+    fails 3 "a device that gives more than 64 MiB" tc-ckpt convert -o x.safetensors </dev/zero
+}
+
 @test "the tensors of a torch.package are read by the names of its pickles, its code is left alone" {
     cp "$TC_ROOT/tests/fuzz/seeds/saved/package.pt" p.pt
     [ "$(tc-ckpt verify p.pt)" = "p.pt: ok, 3 tensors" ]
