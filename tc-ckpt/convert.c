@@ -1,4 +1,5 @@
 /* tc-ckpt convert, consolidate and reshard: streams tensors from any format to any format in a few megabytes of memory. */
+#include "tc-ckpt/shared.h"
 #include "tc-ckpt/training.h"
 #include "tc-ckpt/view.h"
 
@@ -13,11 +14,6 @@ typedef enum { TO_SAFETENSORS, TO_PT, TO_NPZ, TO_NPY, TO_HF, TO_DCP } format;
 static const tc_cmd_form formats[] = {
     {"safetensors", ".safetensors"}, {"pt", ".pt.pth.ckpt.bin"}, {"npz", ".npz"}, {"npy", ".npy"}, {"hf", NULL}, {"dcp", NULL}, {0}};
 
-/* A tensor to be written. */
-typedef struct {
-    size_t from; /* index in the checkpoint */
-    int perm[TC_MAX_RANK];
-} change;
 typedef struct {
     tc_cmd *c;
     view v;
@@ -171,26 +167,6 @@ static tc_status plan_one(job *j, const rules *r, size_t i) {
     return NULL;
 }
 
-/* Finds tensors over the same bytes of a file that are written alike: stored once where the format supports sharing. */
-static void find_shared(job *j) {
-    tc_map seen = {0};
-    tc_buf key = {0};
-    for (size_t i = 0; i < j->heads.len; i++) {
-        const change *ch = &j->changes.data[i];
-        const tc_ckpt_head h = tc_ckpt_entry_head(j->v.ckpt, ch->from);
-        if (h.offset < 0 || h.parts != 1) continue;
-        key.len = 0;
-        tc_buf_printf(&key, "%s %lld %d %d", h.file, (long long)h.offset, (int)h.dtype, (int)j->heads.data[i].dtype);
-        for (int d = 0; d < h.rank; d++)
-            tc_buf_printf(&key, " %lld,%lld,%d", (long long)h.size[d], h.stride ? (long long)h.stride[d] : -1, ch->perm[d]);
-        void **first = tc_map_put(&seen, key.data, key.len);
-        if (*first) j->heads.data[i].same_as = (size_t)(uintptr_t)*first - 1;
-        else *first = (void *)(uintptr_t)(i + 1);
-    }
-    tc_buf_free(&key);
-    tc_map_free(&seen);
-}
-
 /* A pattern that matches no name is an error. */
 static tc_status check_used(const job *j, const char *option, const patterns *p) {
     for (size_t i = 0; i < p->len; i++) {
@@ -232,7 +208,7 @@ static tc_status plan(job *j, const rules *r) {
     for (size_t i = 1; i < j->heads.len; i++)
         if (!strcmp(j->heads.data[i].name, j->heads.data[i - 1].name))
             return tc_error(TC_USAGE, "two tensors would be named %s", j->heads.data[i].name);
-    find_shared(j);
+    find_shared(j->v.ckpt, j->heads.data, j->changes.data, j->heads.len);
     if (!j->heads.len && view_count(&j->v)) return tc_error(TC_CONTENT, "%s: no tensor is left: --select or --map removes all", j->v.path);
     return NULL;
 }

@@ -17,7 +17,9 @@ typedef struct {
     tc_dtype dtype;
     int rank;
     int64_t size[TC_MAX_RANK];
-    size_t same_as; /* index of an earlier tensor with the same elements; own index: none */
+    size_t same_as;        /* index of a tensor over the same memory, which formats that can share store once; own index: none */
+    int64_t at;            /* its first element is this one of same_as */
+    const int64_t *stride; /* over the elements of same_as; NULL: contiguous */
 } tc_head;
 typedef struct {
     const tc_head *heads;

@@ -60,14 +60,15 @@ static const char ordered[] = "ccollections\nOrderedDict\n)R";
 
 static const char *rebuilder(tc_dtype d) { return storage_class(d) ? "torch._utils\n_rebuild_tensor_v2" : "torch._utils\n_rebuild_tensor_v3"; }
 
-/* The arguments of the tensor's rebuild function. */
-static void put_tensor_arguments(tc_buf *b, const tc_head *h, size_t storage, bool requires_grad) {
+/* The arguments of the rebuild function of tensor i. */
+static void put_tensor_arguments(tc_buf *b, const tc_content *c, size_t i, bool requires_grad) {
+    const tc_head *h = &c->heads[i], *stored = &c->heads[h->same_as];
     const char *class = storage_class(h->dtype);
     char key[24];
     int64_t stride[TC_MAX_RANK], numel = 1;
-    snprintf(key, sizeof key, "%zu", storage);
+    snprintf(key, sizeof key, "%zu", h->same_as);
     tc_contiguous_strides(h->rank, h->size, stride);
-    for (int d = 0; d < h->rank; d++) numel *= h->size[d];
+    for (int d = 0; d < stored->rank; d++) numel *= stored->size[d];
     tc_buf_puts(b, "((");
     put_text(b, "storage");
     if (class) tc_buf_printf(b, "ctorch\n%s\n", class);
@@ -76,9 +77,9 @@ static void put_tensor_arguments(tc_buf *b, const tc_head *h, size_t storage, bo
     put_text(b, "cpu");
     put_int(b, class ? numel : numel * (int64_t)tc_dtype_size(h->dtype));
     tc_buf_puts(b, "tQ");
-    put_int(b, 0);
+    put_int(b, h->at);
     put_sizes(b, h->size, h->rank);
-    put_sizes(b, stride, h->rank);
+    put_sizes(b, h->stride ? h->stride : stride, h->rank);
     tc_buf_putc(b, requires_grad ? '\x88' : '\x89');
     tc_buf_puts(b, ordered);
     if (!class) tc_buf_printf(b, "ctorch\n%s\n", tc_dtypes[h->dtype].torch);
@@ -87,7 +88,7 @@ static void put_tensor_arguments(tc_buf *b, const tc_head *h, size_t storage, bo
 
 static void put_head(tc_buf *b, const tc_content *c, size_t i, bool requires_grad) {
     put_global(b, rebuilder(c->heads[i].dtype));
-    put_tensor_arguments(b, &c->heads[i], c->heads[i].same_as, requires_grad);
+    put_tensor_arguments(b, c, i, requires_grad);
     tc_buf_putc(b, 'R');
 }
 
@@ -211,7 +212,7 @@ static void put_tensor(tree_writer *w, tc_saved_node *n) {
         tc_buf_putc(w->b, '(');
         put_global(w->b, rebuilder(w->c->heads[head].dtype));
         put_global(w->b, "torch\nTensor");
-        put_tensor_arguments(w->b, &w->c->heads[head], w->c->heads[head].same_as, n->requires_grad);
+        put_tensor_arguments(w->b, w->c, head, n->requires_grad);
     } else {
         put_head(w->b, w->c, head, n->requires_grad);
         return;

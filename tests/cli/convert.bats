@@ -53,6 +53,19 @@ setup() {
     damaged "a reference to a tensor that is not there" 's/(pickle\0.*)K\x02Q/${1}K\x07Q/s'
 }
 
+@test "in pt a tensor that lies in another one is a view of it again, stored once" {
+    views=$TC_ROOT/tests/cli/fixtures/views.pt # torch.save of x, x[1:], x.t(), x[:, 1] twice, x[2, 3] and one of its own
+    tc-ckpt convert "$views" -o v.pt
+    tc-ckpt diff v.pt "$views"
+    at() { tc-ckpt ls --json v.pt | sed -n "s/.*\"$1\".*\"offset\": \([0-9]*\).*/\1/p"; }
+    whole=$(at whole)
+    for place in part:16 turned:0 column:4 same:4 one:44; do [ $(($(at ${place%:*}) - whole)) -eq ${place#*:} ]; done
+    tc-ckpt ls --json v.pt | grep -q '"turned".*"stride": \[1, 4\]'
+    tc-ckpt convert v.pt --cast f16 -o half.pt # what is converted is stored by itself
+    tc-ckpt convert "$views" --cast f16 -o also.safetensors
+    tc-ckpt diff half.pt also.safetensors
+}
+
 @test "a pipe is as good as a file" {
     tc-ckpt convert a.safetensors --to pt | tc-ckpt ls >one
     tc-ckpt convert a.safetensors -o a.pt
