@@ -16,7 +16,7 @@ static tc_status shape_batch_norm_scale(tc_shape_ctx *c) {
 /* scale = weight / sqrt(var + eps), shift = bias - mean scale */
 static tc_status lower_batch_norm_scale(tc_lower *l) {
     tc_dtype d = tc_l_type(l, 0);
-    tc_lv root = tc_l_op1(l, TC_X_SQRT, tc_l_add(l, tc_l_in_as(l, 3, TC_F64), tc_l_f(l, TC_F64, tc_arg_float(l->node, 4))));
+    tc_lv eps = tc_l_f(l, TC_F64, tc_arg_float(l->node, 4)), root = tc_l_op1(l, TC_X_SQRT, tc_l_add(l, tc_l_in_as(l, 3, TC_F64), eps));
     tc_lv mean = tc_l_cast(l, tc_l_in_as(l, 2, TC_F64), d), scale = tc_l_cast(l, tc_l_div(l, tc_l_f(l, TC_F64, 1), root), d);
     if (tc_arg_meta(l->node, 0)) scale = tc_l_mul(l, scale, tc_l_in_as(l, 0, d));
     tc_lv moved = tc_l_mul(l, mean, scale);
