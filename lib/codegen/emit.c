@@ -34,13 +34,30 @@ static void write_item_values(emitter *e) {
     }
 }
 
+/* Does a column value that takes two operations or more, such as where(isinf(m), 0, m), enter values that change from row to row? */
+static bool enters_rows(const emitter *e, size_t v) {
+    const cphase *ph = e->ph;
+    const tc_linst *inst = e->l->inst.data;
+    bool chain = false, read = false;
+    tc_lv ops[TC_LOOP_OPERANDS];
+    if (inst[v].kind != TC_L_SCALAR || inst[v].dtype == TC_BOOL) return false;
+    for (int k = emit_operands(e, (tc_lv)v, ops) - 1; k >= 0; k--)
+        chain |= inst[ops[k]].kind == TC_L_SCALAR && !ph->mat[ops[k]] && emit_varies(e, (size_t)ops[k]);
+    for (size_t i = v + 1; chain && !read && i < e->l->inst.len; i++) {
+        if (!e->in_nest[i] || !(ph->mask[i] & ~ph->par)) continue;
+        for (int k = emit_operands(e, (tc_lv)i, ops) - 1; k >= 0; k--) read |= ops[k] == (tc_lv)v;
+    }
+    return read;
+}
+
 /* Column values that the surrounding loops do not change and that are expensive or kept: an array filled before the loops. */
 static void write_column_values(emitter *e) {
     const cphase *ph = e->ph;
     if (!ph->columns || !(e->t->outer | e->t->over)) return;
     for (size_t i = 0; i < e->l->inst.len; i++) {
         const tc_linst *in = &e->l->inst.data[i];
-        if (!e->in_nest[i] || e->at[i] != AT_NONE || !emit_varies(e, i) || ph->mask[i] & ~ph->par || !(cx_heavy(in) || ph->mat[i])) continue;
+        if (!e->in_nest[i] || e->at[i] != AT_NONE || !emit_varies(e, i) || ph->mask[i] & ~ph->par) continue;
+        if (!cx_heavy(in) && !ph->mat[i] && !enters_rows(e, i)) continue;
         bool *saved = TC_NEWN(e->p->a, bool, e->l->inst.len + 1);
         memcpy(saved, e->in_nest, e->l->inst.len * sizeof *saved);
         memset(e->in_nest, 0, e->l->inst.len * sizeof *saved);
@@ -50,7 +67,7 @@ static void write_column_values(emitter *e) {
             if (e->in_nest[k] && e->at[k] == AT_NONE && emit_plain_load(&e->l->inst.data[k]))
                 emit_line(e, "const %s *const x%zu = b%d + %s;", emit_ctype(e->l->buffers.data[e->l->inst.data[k].buffer].dtype), k,
                           e->l->inst.data[k].buffer, cx_text(e->p, emit_address(e, &e->p->inst_access[k], emit_ranges(e), false)));
-        emit_line(e, "TC_IVDEP for (int64_t i = 0; i < m; i++) {");
+        emit_line(e, "%s for (int64_t i = 0; i < m; i++) {", ph->few ? "TC_IVDEP_ROLLED" : "TC_IVDEP");
         emit_open(e);
         for (size_t k = 0; k <= i; k++) {
             if (!e->in_nest[k] || e->at[k] != AT_NONE) continue;
@@ -125,14 +142,26 @@ static void write_pieces(emitter *e) {
     emit_close(e);
     if (!idle) emit_flush_rows(e, FLUSH_BLOCKS, "", "m");
 }
-static void write_rows(emitter *e, const char *room) {
+/* Does each row go into the array of emit_row_room elements as a whole? (Where rows are reduced in place, gcc is better off without a constant: it
+ * unrolls the reduction of a short one instead of vectorising it.) */
+static bool whole_rows(const emitter *e, bool fills) {
+    const cexpr n = e->ph->range[e->t->inner].extent;
+    return fills && n.is_const && n.v && n.v <= EMIT_BLOCK && !(emit_row_room(e) % n.v);
+}
+/* The loops over the blocks of a row. fills: rows follow each other in arrays of emit_row_room elements, `fill` of which there are. */
+static void write_rows(emitter *e, bool fills) {
     int inner = e->t->inner;
     bool reduces = e->t->kind == NEST_REDUCE;
     if (inner < 0) {
         emit_line(e, "{");
         emit_open(e);
         emit_line(e, "const int64_t m = 1;");
+    } else if (whole_rows(e, fills)) {
+        emit_line(e, "{");
+        emit_open(e);
+        emit_line(e, "const int64_t k0 = 0, m = n%d;", inner);
     } else {
+        const char *room = T(e, fills ? "%d - fill" : "%d", fills ? emit_row_room(e) : EMIT_BLOCK);
         emit_line(e, "for (int64_t k0 = 0, m; k0 < n%d; k0 += m) {", inner);
         emit_open(e);
         emit_line(e, "m = n%d - k0 < %s ? n%d - k0 : %s;", inner, room, inner, room);
@@ -144,7 +173,7 @@ static void write_rows(emitter *e, const char *room) {
         emit_block(e, "0", "m");
         if (reduces) {
             emit_line(e, "fill += m;");
-            emit_line(e, "if (fill == %d) {", EMIT_BLOCK);
+            emit_line(e, "if (fill == %d) {", emit_row_room(e));
             emit_open(e);
             emit_flush_rows(e, FLUSH_ALL, "", "fill");
             emit_line(e, "fill = 0;");
@@ -159,7 +188,7 @@ static void write_row_reduction(emitter *e) {
     if (!emit_aligned(e)) emit_line(e, "int64_t fill = 0;");
     int n = open_loops(e, t->over & ~bit(t->inner));
     write_row(e);
-    write_rows(e, T(e, emit_aligned(e) ? "%d" : "%d - fill", EMIT_BLOCK));
+    write_rows(e, !emit_aligned(e));
     close_loops(e, n);
     if (!emit_aligned(e)) {
         emit_line(e, "if (fill) {");
@@ -176,21 +205,27 @@ static void write_column_block(emitter *e) {
     emit_block(e, "0", "m");
 }
 
-static void write_nest(emitter *e, const cnest *t) {
-    const cphase *ph = e->ph;
-    static const char *const what[] = {"reduce", "scan", "store"};
-    e->t = t;
+/* Marks what the nest computes: all that its stores, reductions and scans need and that is not yet known. */
+static void mark_nest(emitter *e, const cnest *t) {
     memset(e->in_nest, 0, e->l->inst.len * sizeof *e->in_nest);
-    memset(e->segment, 0, e->l->inst.len * sizeof *e->segment);
-    for (size_t i = 0; i < e->l->inst.len; i++)
-        if (ph->repeat[i]) e->at[i] = AT_ARRAY;
     for (int k = 0; k < t->n; k++) {
         emit_mark(e, t->kind == NEST_STORE ? e->l->stores.data[t->item[k]].value : e->l->inst.data[t->item[k]].a[0]);
         if (t->kind == NEST_STORE) emit_mark(e, e->l->stores.data[t->item[k]].pred);
     }
     for (int k = 0; k < t->nscans; k++) emit_mark(e, e->l->inst.data[t->scan[k]].a[0]);
+}
+
+static void write_nest(emitter *e, const cnest *t) {
+    const cphase *ph = e->ph;
+    static const char *const what[] = {"reduce", "scan", "store"};
+    e->t = t;
+    memset(e->segment, 0, e->l->inst.len * sizeof *e->segment);
+    for (size_t i = 0; i < e->l->inst.len; i++)
+        if (ph->repeat[i]) e->at[i] = AT_ARRAY;
+    mark_nest(e, t);
     write_item_values(e);
     write_column_values(e);
+    mark_nest(e, t);
     emit_line(e, "{ /* %s */", what[t->kind]);
     emit_open(e);
     int outer = open_loops(e, t->outer & ~t->over & ~bit(t->inner));
@@ -200,7 +235,7 @@ static void write_nest(emitter *e, const cnest *t) {
         outer += open_loops(e, t->over & ~bit(t->inner));
         write_row(e);
         if (ph->columns) write_column_block(e);
-        else write_rows(e, T(e, "%d", EMIT_BLOCK));
+        else write_rows(e, false);
     } else if (ph->columns) {
         bool tree = emit_any_tree(e);
         for (int k = 0; k < t->n; k++) emit_begin_columns(e, t->item[k]);
@@ -332,7 +367,8 @@ static void write_item(emitter *e, uint64_t par) {
     int shown = 0, npar = __builtin_popcountll(par);
     if (ph->columns) {
         const char *w = width(e);
-        emit_line(e, "const int64_t k0 = j * %s, m = n%d - k0 < %s ? n%d - k0 : %s;", w, ph->vec, w, ph->vec, w);
+        if (ph->whole) emit_line(e, "const int64_t k0 = 0, m = n%d;", ph->vec);
+        else emit_line(e, "const int64_t k0 = j * %s, m = n%d - k0 < %s ? n%d - k0 : %s;", w, ph->vec, w, ph->vec, w);
     }
     write_kept(e);
     emit_repeated(e, REPEAT_ITEM);
@@ -402,6 +438,7 @@ static void write_phase(emitter *e, int index) {
     e->b = &body, e->indent = 2;
     write_item(e, par);
     e->b = &once, e->indent = 1;
+    memset(e->at, 0, e->l->inst.len * sizeof *e->at); /* it stands in front of the items, where none of their values is known */
     emit_repeated(e, REPEAT_FUNCTION);
     e->b = &start;
     write_start(e, par);

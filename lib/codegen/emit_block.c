@@ -138,9 +138,9 @@ static void write_results(emitter *e) {
 }
 static void write_segment(emitter *e, const segments *g, const bool *values) {
     size_t n = e->l->inst.len;
-    bool on_condition = false;
-    for (size_t i = 0; i < n; i++) on_condition |= values[i] && e->l->inst.data[i].kind == TC_L_LOAD && e->l->inst.data[i].pred != TC_LV_NONE;
-    emit_line(e, "%s for (int64_t i = %s; i < %s; i++) {", on_condition ? "TC_IVDEP_IF" : "TC_IVDEP", g->from, g->to);
+    bool rolled = e->ph->few;
+    for (size_t i = 0; i < n; i++) rolled |= values[i] && e->l->inst.data[i].kind == TC_L_LOAD && e->l->inst.data[i].pred != TC_LV_NONE;
+    emit_line(e, "%s for (int64_t i = %s; i < %s; i++) {", rolled ? "TC_IVDEP_ROLLED" : "TC_IVDEP", g->from, g->to);
     emit_open(e);
     for (size_t i = 0; i < n; i++)
         if (values[i]) emit_declare(e, (tc_lv)i, true), e->at[i] = AT_INNER;

@@ -436,6 +436,14 @@ static int column_block(const cplan *p, cphase *ph) {
     ph->wide = block > COLS_BLOCK;
     return block;
 }
+/* The same, but few columns have a block of whole vectors, so that the lanes of a leaf stand close together. */
+static int column_block_of(const cplan *p, cphase *ph) {
+    const int block = column_block(p, ph);
+    const cexpr n = ph->range[ph->vec].extent;
+    if (!n.is_const || n.v > COLS_BLOCK || n.v > block) return block;
+    ph->wide = false;
+    return n.v ? (int)(n.v + 15) / 16 * 16 : 16;
+}
 
 /* Sets mask, over and par. True: the phase has reductions or scans. */
 bool emit_set_masks(cplan *p, cphase *ph) {
@@ -479,8 +487,10 @@ static tc_status plan_phase(cplan *p, cphase *ph) {
     else emit_lengthen(p, ph);
     if (!make_nests(p, ph)) return tc_error(TC_UNSUPPORTED, "a loop of more than %d passes", EMIT_MAX_NESTS);
     join_scans(p, ph);
-    ph->block = ph->columns && reduces ? column_block(p, ph) : EMIT_BLOCK;
+    ph->block = ph->columns && reduces ? column_block_of(p, ph) : EMIT_BLOCK;
     emit_place_repeated(p, ph, reduces);
+    ph->whole = ph->columns && !ph->wide && ph->range[ph->vec].extent.is_const && ph->range[ph->vec].extent.v <= ph->block;
+    ph->few = ph->whole && ph->range[ph->vec].extent.v <= 16;
     choose_kept(p, ph);
     return NULL;
 }

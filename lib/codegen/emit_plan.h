@@ -67,6 +67,8 @@ typedef struct cphase {
     bool columns; /* vec is in par: items are blocks of it */
     int block;    /* elements of a block */
     bool wide;    /* columns: the block's width is chosen at run time by the number of workers */
+    bool whole;   /* columns: one block, whose width is a constant, has them all */
+    bool few;     /* whole, and so short that gcc would unroll loops over it instead of making vectors */
     bool apart;   /* strided columns: gathered into arrays, so that an expensive scan runs on vectors */
     cnest *nest;
     int nnests;

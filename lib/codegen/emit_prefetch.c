@@ -83,7 +83,8 @@ void emit_prefetch_columns(emitter *e) {
         if (!e->in_nest[i] || e->at[i] != AT_NONE || !emit_plain_load(in) || in->pred != TC_LV_NONE || !emit_varies(e, i)) continue;
         const caccess *x = &e->p->inst_access[i];
         if (!unit_step(e, x) || !(e->ph->mask[i] >> along & 1)) continue;
-        cexpr ahead = cx_mul(e->p, cx_int(ROWS_AHEAD), cx_step(e->p, e->ph, x, along));
+        const cexpr row = cx_step(e->p, e->ph, x, along), ahead = cx_mul(e->p, cx_int(ROWS_AHEAD), row);
+        if (row.is_const && row.v <= 16) continue; /* many rows of a line */
         emit_line(e, "for (int64_t i = 0; i < m; i += %d) __builtin_prefetch(x%zu + i + %s);",
                   64 / (int)tc_dtype_size(e->l->buffers.data[in->buffer].dtype), i, cx_text(e->p, ahead));
     }

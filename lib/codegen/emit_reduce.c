@@ -40,6 +40,15 @@ bool emit_aligned(const emitter *e) {
     return e->t->over == UINT64_C(1) << e->t->inner || (inner.is_const && inner.v % TC_LEAF == 0);
 }
 
+int emit_row_room(const emitter *e) {
+    enum { MOST = 4 * EMIT_BLOCK };
+    if (e->t->inner < 0 || emit_aligned(e)) return EMIT_BLOCK;
+    const cexpr n = e->ph->range[e->t->inner].extent;
+    int64_t room = TC_LEAF;
+    while (n.is_const && n.v && room % n.v && room <= MOST) room += TC_LEAF;
+    return !n.is_const || !n.v || room > MOST ? EMIT_BLOCK : (int)((EMIT_BLOCK + room - 1) / room * room);
+}
+
 const char *emit_direct(emitter *e, int r) {
     if (e->t->kind != NEST_REDUCE || !emit_aligned(e)) return NULL;
     tc_lv v = e->l->inst.data[r].a[0];
@@ -65,7 +74,7 @@ bool emit_each_piece(emitter *e) {
 void emit_begin_rows(emitter *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
     tc_dtype d = e->l->inst.data[in->a[0]].dtype;
-    if (!emit_direct(e, r)) emit_line(e, "%s r%d[%d];", emit_ctype(d), r, EMIT_BLOCK);
+    if (!emit_direct(e, r)) emit_line(e, "%s r%d[%d];", emit_ctype(d), r, emit_row_room(e));
     switch (shape_of(e, in)) {
     case SHAPE_TREE:
         emit_line(e, "tc_tree_%s s%d;", emit_suffix(d), r);

@@ -60,6 +60,7 @@ void emit_repeated(emitter *e,
 
 /* ---- emit_reduce.c: the nest e->t, reduction or scan r of it ---- */
 bool emit_aligned(const emitter *e); /* row reduction whose blocks start at a leaf boundary */
+int emit_row_room(const emitter *e); /* elements of the array that rows fill in turn: whole leaves and, where rows are short, whole rows */
 /* The operand as a contiguous array in memory ("x3", "m5 + k0"); NULL: the block must be collected in an array first. */
 const char *emit_direct(emitter *e, int r);
 bool emit_each_piece(emitter *e); /* reduce a block leaf by leaf, with prefetches between */

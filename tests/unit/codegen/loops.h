@@ -220,6 +220,13 @@ static void repeated(maker *m,
     if (n[3] != 1) store(m, y[1], op(m, TC_X_FMA, first, s, plane), a, b, c);
     if (n[3] != 1) store(m, y[2], op(m, TC_X_ADD, op(m, TC_X_MUL, first, u, -1), at, -1), a, b, c);
 }
+static void repeated_numbers(maker *m, const int64_t *n) { /* one number in what is repeated and in what is not */
+    int a = axis(m, num(m, n[0])), b = axis(m, num(m, n[1])), c = axis(m, num(m, n[2]));
+    int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c)), row = buffer(m, TC_F32, 1, ext(m, c)),
+        y = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c));
+    tc_lv two = konst(m, TC_F32, 2.5), w = op(m, TC_X_EXP, op(m, TC_X_MUL, load(m, row, c, 0, 0), two, -1), -1, -1);
+    store(m, y, op(m, TC_X_FMA, load(m, x, a, b, c), w, two), a, b, c);
+}
 static void repeated_sum(maker *m, const int64_t *n) { /* sums of short rows with a repeated operand: of all, and by row over the images */
     int a = axis(m, num(m, n[0])), b = axis(m, num(m, n[1])), c = axis(m, num(m, n[2]));
     int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c)), row = buffer(m, TC_F32, 1, ext(m, c)), y = buffer(m, TC_F32, 0),
@@ -393,6 +400,8 @@ static const kase cases[] = {
     {"repeated", repeated, {30, 5, 9, 0}},
     {"repeated", repeated, {4, 300, 7, 2}},
     {"repeated", repeated, {0, 2, 5, 2}},
+    {"repeated_numbers", repeated_numbers, {700, 1, 3}},
+    {"repeated_numbers", repeated_numbers, {30, 5, 9}},
     {"repeated_sum", repeated_sum, {40, 11, 5, 1}},
     {"repeated_sum", repeated_sum, {300, 21, 7, 0}},
     {"choices", choices, {3, 130}},
