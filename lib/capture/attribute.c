@@ -128,6 +128,13 @@ V tc_object_getattr(C *c, V o, str *name) {
     return NULL;
 }
 
+static V property_attr(C *c, property *p, str *name) {
+    if (!strcmp(name->s, "fget")) return p->get ? p->get : c->none;
+    if (!strcmp(name->s, "fset")) return p->set ? p->set : c->none;
+    if (!strcmp(name->s, "fdel")) return p->del ? p->del : c->none;
+    return NULL;
+}
+
 static V lookup(C *c, V o, str *name) {
     if (tc_is_small(o)) return tc_object_getattr(c, o, name);
     switch (o->type->kind) {
@@ -156,6 +163,10 @@ static V lookup(C *c, V o, str *name) {
         if (name == c->n___self__) return ((method *)o)->self;
         if (name == c->n___func__) return ((method *)o)->func;
         return lookup(c, ((method *)o)->func, name);
+    case K_PROPERTY: {
+        V v = property_attr(c, (property *)o, name);
+        return v ? v : tc_object_getattr(c, o, name);
+    }
     case K_ALIAS: {
         if (!strcmp(name->s, "__origin__")) return ((alias *)o)->origin;
         if (!strcmp(name->s, "__args__")) return ((alias *)o)->params;
@@ -284,15 +295,20 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
     tc_dict_set(c, attrs_of(c, o), (V)name, v);
 }
 
+static V object_setattr(C *c, args *A);
+static V object_delattr_n(C *c, args *A);
+
+/* The class's own method of that name, such as __setattr__ = dict.__setitem__; NULL: object's. */
+static V own_method(C *c, V o, str *name, native_fn of_object) {
+    V f = !tc_is_small(o) && o->type->user ? tc_type_lookup(c, o->type, name) : NULL;
+    if (!f || tc_kind_of(f) == K_FUNC) return f;
+    return tc_kind_of(f) == K_NATIVE && ((native *)f)->fn != of_object ? f : NULL;
+}
+
 void tc_setattr(C *c, V o, str *name, V v) {
-    if (!tc_is_small(o) && o->type->user) {
-        V f = tc_type_lookup(c, o->type, c->n___setattr__);
-        if (f && tc_kind_of(f) == K_FUNC) {
-            tc_call3(c, f, o, (V)name, v);
-            return;
-        }
-    }
-    tc_object_setattr(c, o, name, v);
+    V f = own_method(c, o, c->n___setattr__, object_setattr);
+    if (f) tc_call3(c, f, o, (V)name, v);
+    else tc_object_setattr(c, o, name, v);
 }
 
 static void object_delattr(C *c, V o, str *name) {
@@ -317,14 +333,9 @@ static void object_delattr(C *c, V o, str *name) {
 }
 
 void tc_delattr(C *c, V o, str *name) {
-    if (!tc_is_small(o) && o->type->user) {
-        V f = tc_type_lookup(c, o->type, c->n___delattr__);
-        if (f && tc_kind_of(f) == K_FUNC) {
-            tc_call2(c, f, o, (V)name);
-            return;
-        }
-    }
-    object_delattr(c, o, name);
+    V f = own_method(c, o, c->n___delattr__, object_delattr_n);
+    if (f) tc_call2(c, f, o, (V)name);
+    else object_delattr(c, o, name);
 }
 
 /* ---- of object itself ---- */

@@ -307,7 +307,10 @@ V tc_int_op(C *c, int op, V a, V b) {
     case '-': return add(c, a, b, true);
     case '*': return multiply(c, a, b);
     case '/': divmod(c, a, b, &q, &r); return q;
-    case '%': divmod(c, a, b, &q, &r); return r;
+    case '%':
+        if (tc_int_sign(b) == 0) tc_raise(c, "ZeroDivisionError", "integer modulo by zero");
+        divmod(c, a, b, &q, &r);
+        return r;
     case 'l': return shift(c, a, b, true);
     case 'r': return shift(c, a, b, false);
     default: return bitwise(c, op, a, b);
@@ -318,7 +321,10 @@ V tc_int_neg(C *c, V a) { return add(c, tc_int(c, 0), a, true); }
 V tc_int_invert(C *c, V a) { return add(c, tc_int_neg(c, a), tc_int(c, 1), true); }
 
 V tc_int_pow(C *c, V a, V b, V mod) {
-    if (mod && tc_int_sign(b) < 0) tc_raise(c, "ValueError", "pow() of a negative exponent with a modulus is outside the model language");
+    if (mod && tc_int_sign(b) < 0) {
+        a = tc_call2(c, tc_module_attr(c, tc_import(c, "_number", true), tc_intern(c, "_inverse", 8)), a, mod);
+        b = tc_int_neg(c, b);
+    }
     int64_t bits = tc_int_bits(a), e;
     if (!mod && bits > 1 && (!tc_int_fits(b, &e) || e > MAX_BITS || (bits - 1) * e > MAX_BITS))
         tc_raise_limit(c, "%s ** %s has more bits than the limit of %d", tc_int_bits(a) < 256 ? tc_int_text(c, a, 10)->s : "an integer",
@@ -366,9 +372,9 @@ static double scaled(V a, int64_t extra) {
 
 double tc_int_to_double(C *c, V a) {
     if (tc_is_small(a)) return (double)tc_small(a);
-    if (tc_int_bits(a) > 1024) tc_raise(c, "OverflowError", "int too large to convert to float (overflow)");
+    if (tc_int_bits(a) > 1024) tc_raise(c, "OverflowError", "int too large to convert to float" TC_DETAIL " (overflow)");
     double f = scaled(a, 0);
-    if (isinf(f)) tc_raise(c, "OverflowError", "int too large to convert to float (overflow)");
+    if (isinf(f)) tc_raise(c, "OverflowError", "int too large to convert to float" TC_DETAIL " (overflow)");
     return f;
 }
 
@@ -380,7 +386,7 @@ double tc_int_truediv(C *c, V a, V b) {
     if (tc_int_sign(a) == 0) return 0;
     /* a quotient of at least 66 bits with a sticky last bit */
     int64_t s = tc_int_bits(b) - tc_int_bits(a) + 67;
-    if (tc_int_bits(a) - tc_int_bits(b) > 1025) tc_raise(c, "OverflowError", "integer division result too large for a float (overflow)");
+    if (tc_int_bits(a) - tc_int_bits(b) > 1025) tc_raise(c, "OverflowError", "integer division result too large for a float" TC_DETAIL " (overflow)");
     if (s > 1200) return tc_int_sign(a) * tc_int_sign(b) < 0 ? -0.0 : 0.0;
     bool neg = tc_int_sign(a) != tc_int_sign(b);
     V x = tc_int_sign(a) < 0 ? tc_int_neg(c, a) : a, y = tc_int_sign(b) < 0 ? tc_int_neg(c, b) : b, q, r;
@@ -394,7 +400,7 @@ double tc_int_truediv(C *c, V a, V b) {
 
 V tc_int_from_double(C *c, double f) {
     if (isnan(f)) tc_raise(c, "ValueError", "cannot convert float NaN to integer");
-    if (isinf(f)) tc_raise(c, "OverflowError", "cannot convert float infinity to integer (overflow)");
+    if (isinf(f)) tc_raise(c, "OverflowError", "cannot convert float infinity to integer" TC_DETAIL " (overflow)");
     f = trunc(f);
     if (fabs(f) < 4e18) return tc_int(c, (int64_t)f);
     int e;

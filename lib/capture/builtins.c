@@ -48,6 +48,9 @@ static V float_new(C *c, args *A) {
         V n = tc_tensor_number(c, v[1], "float()");
         return tc_kind_of(n) == K_SYM ? tc_sym_unary(c, 'f', n) : tc_float(c, tc_to_double(c, n));
     }
+    const kind k = tc_kind_of(v[1]);
+    if (k == K_NONE || k == K_LIST || k == K_TUPLE || k == K_DICT || k == K_COMPLEX)
+        tc_raise(c, "TypeError", "float() argument must be a string or a real number, not '%s'", tc_type_name(c, v[1]));
     return tc_float(c, tc_to_double(c, v[1]));
 }
 
@@ -134,10 +137,12 @@ static void dict_fill(C *c, dict *d, args *A, int from) {
             for (size_t i = 0; tc_dict_next(from_dict, &i, &k, &v);) tc_dict_set(c, d, k, v);
         } else {
             V it = tc_iter(c, s), e;
-            while ((e = tc_next(c, it))) {
+            for (int at = 0; (e = tc_next(c, it)); at++) {
                 tc_step(c);
+                if (tc_kind_of(e) == K_INT || e == c->none)
+                    tc_raise(c, "TypeError", "cannot convert dictionary update sequence element #%d to a sequence", at);
                 list *p = tc_to_list(c, e);
-                if (p->n != 2) tc_raise(c, "ValueError", "dictionary update sequence element has length %zu; 2 is required", p->n);
+                if (p->n != 2) tc_raise(c, "ValueError", "dictionary update sequence element #%d has length %zu; 2 is required", at, p->n);
                 tc_dict_set(c, d, p->a[0], p->a[1]);
             }
         }
@@ -228,6 +233,8 @@ static V f_print(C *c, args *A) {
     for (int i = 0; i < A->nk; i++) {
         if (!strcmp(A->kn[i]->s, "sep")) sep = A->kv[i];
         else if (!strcmp(A->kn[i]->s, "end")) end = A->kv[i];
+        else if (strcmp(A->kn[i]->s, "file") && strcmp(A->kn[i]->s, "flush"))
+            tc_raise(c, "TypeError", "'%s' is an invalid keyword argument for print()", A->kn[i]->s);
     }
     if (c->capturing) tc_side_effect(c, "print writes");
     for (int i = 0; i < A->n; i++) {
@@ -308,6 +315,8 @@ static V f_hash(C *c, args *A) {
     tc_take(c, A, "hash", "obj", v);
     V own = !tc_is_small(v[0]) && v[0]->type->user ? tc_special(c, v[0], c->n___hash__) : NULL;
     V n = own && own != c->none ? tc_call1(c, own, v[0]) : v[0];
+    if (tc_kind_of(n) == K_FLOAT && tc_flt(n) == rint(tc_flt(n)) && fabs(tc_flt(n)) < 4e18) n = tc_int(c, (int64_t)tc_flt(n));
+    if (tc_kind_of(n) == K_BOOL) n = tc_int(c, n == c->true_);
     if (tc_kind_of(n) == K_INT && (tc_is_small(n) || own)) return n; /* as CPython's, which takes larger ones modulo 2**61 - 1 */
     return tc_int(c, (int64_t)(tc_hash_value(c, v[0]) >> 3));
 }
@@ -315,6 +324,11 @@ static V f_repr(C *c, args *A) {
     V v[1];
     tc_take(c, A, "repr", "obj", v);
     return (V)tc_repr(c, v[0]);
+}
+static V f_ascii(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "ascii", "obj", v);
+    return tc_call1(c, tc_module_attr(c, tc_import(c, "string", true), tc_intern(c, "_ascii", 6)), (V)tc_repr(c, v[0]));
 }
 static V f_format(C *c, args *A) {
     V v[2];
@@ -411,7 +425,8 @@ static V f_divmod(C *c, args *A) {
     for (int i = 0; i < 2; i++)
         if (tc_kind_of(v[i]) == K_TENSOR)
             tc_raise(c, "TypeError", "unsupported operand type(s) for divmod(): '%s' and '%s'", tc_type_name(c, v[0]), tc_type_name(c, v[1]));
-    return tc_tuple_of(c, 2, tc_binary(c, 'f', v[0], v[1]), tc_binary(c, '%', v[0], v[1]));
+    V quotient = tc_binary(c, 'f', v[0], v[1]);
+    return tc_tuple_of(c, 2, quotient, tc_binary(c, '%', v[0], v[1]));
 }
 
 static V extreme(C *c, args *A, const char *name, int op) {
@@ -425,7 +440,7 @@ static V extreme(C *c, args *A, const char *name, int op) {
     list *l = A->n == 1 ? tc_to_list(c, A->a[0]) : (list *)tc_list_of(c, (size_t)A->n, A->a);
     if (!l->n) {
         if (def) return def;
-        tc_raise(c, "ValueError", "%s() iterable argument is empty", name);
+        tc_raise(c, "ValueError", "%s() arg is an empty sequence", name);
     }
     V best = l->a[0], bk = key ? tc_call1(c, key, best) : best;
     for (size_t i = 1; i < l->n; i++) {
@@ -583,6 +598,8 @@ static V f_reversed(C *c, args *A) {
     V f = !tc_is_small(v[0]) && v[0]->type->user ? tc_special(c, v[0], c->n___reversed__) : NULL;
     if (f) return tc_iter(c, tc_call1(c, f, v[0]));
     V src = v[0];
+    if (tc_kind_of(src) == K_INT || tc_kind_of(src) == K_FLOAT || src == c->none)
+        tc_raise(c, "TypeError", "'%s' object is not reversible", tc_type_name(c, src));
     kind k = tc_kind_of(src);
     if (k == K_DICT || k == K_MAPPROXY) src = (V)tc_to_list(c, src);
     else if (k == K_SET || k == K_ITER || k == K_GENEXPR) tc_raise(c, "TypeError", "'%s' object is not reversible", tc_type_name(c, src));
@@ -608,7 +625,8 @@ static V f_chr(C *c, args *A) {
 static V f_ord(C *c, args *A) {
     V v[1];
     tc_take(c, A, "ord", "ch", v);
-    if (tc_kind_of(v[0]) != K_STR || tc_as_str(v[0])->nchars != 1) tc_raise(c, "TypeError", "ord() expected a character");
+    if (tc_kind_of(v[0]) != K_STR) tc_raise(c, "TypeError", "ord() expected string of length 1, but %s found", tc_type_name(c, v[0]));
+    if (tc_as_str(v[0])->nchars != 1) tc_raise(c, "TypeError", "ord() expected a character, but string of length %u found", tc_as_str(v[0])->nchars);
     const unsigned char *s = (const unsigned char *)tc_as_str(v[0])->s;
     size_t n = tc_as_str(v[0])->len;
     int64_t u = n == 1 ? s[0] : n == 2 ? s[0] & 31 : n == 3 ? s[0] & 15 : s[0] & 7;
@@ -629,7 +647,7 @@ static V f_hex(C *c, args *A) { return based(c, A, 16, "0x"); }
 static V f_dir(C *c, args *A) {
     V v[1];
     tc_take(c, A, "dir", "obj", v);
-    list *l = tc_kind_of(v[0]) == K_MODULE ? tc_to_list(c, (V)((module *)v[0])->d)
+    list *l = tc_kind_of(v[0]) == K_MODULE ? tc_to_list(c, tc_getattr(c, v[0], c->n___dict__))
                                            : tc_to_list(c, tc_call1(c, tc_type_lookup(c, tc_type_of(c, v[0]), c->n___dir__), v[0]));
     tc_sort(c, l, NULL, false);
     return (V)l;
@@ -663,45 +681,6 @@ static V f_vars(C *c, args *A) {
     return tc_getattr(c, v[0], c->n___dict__);
 }
 
-/* o.__iter__() and the like, called by name. For an object of a user's class this runs the built-in type's method and not the class's own, which may
- * call it: the object has the built-in type while f runs. */
-static V as_built_in(C *c, V o, V x, V (*f)(C *c, V o, V x)) {
-    V volatile r = NULL;
-    type *volatile const own = tc_type_of(c, o);
-    trap t;
-    if (!own->user) return f(c, o, x);
-    o->type = c->types[own->kind];
-    if (TC_TRAP_PASSING(c, t)) {
-        r = f(c, o, x);
-        tc_untrap(c, &t);
-    }
-    o->type = own;
-    if (!r) tc_raise_again(c, c->exc);
-    return r;
-}
-static V iter_of(C *c, V o, V x) { return (void)x, tc_iter(c, o); }
-static V len_of(C *c, V o, V x) { return (void)x, tc_int(c, tc_len(c, o)); }
-static V is_in(C *c, V o, V x) { return tc_bool(c, tc_contains(c, o, x)); }
-static V d_iter(C *c, args *A) {
-    V v[1];
-    tc_take(c, A, "__iter__", "self", v);
-    return as_built_in(c, v[0], NULL, iter_of);
-}
-static V d_len(C *c, args *A) {
-    V v[1];
-    tc_take(c, A, "__len__", "self", v);
-    return as_built_in(c, v[0], NULL, len_of);
-}
-static V d_getitem(C *c, args *A) {
-    V v[2];
-    tc_take(c, A, "__getitem__", "self key", v);
-    return as_built_in(c, v[0], v[1], tc_getitem);
-}
-static V d_contains(C *c, args *A) {
-    V v[2];
-    tc_take(c, A, "__contains__", "self x", v);
-    return as_built_in(c, v[0], v[1], is_in);
-}
 static V d_next(C *c, args *A) { return f_next(c, A); }
 
 static void define_functions(C *c) {
@@ -717,7 +696,7 @@ static void define_functions(C *c) {
                                      {"id", f_id},
                                      {"hash", f_hash},
                                      {"repr", f_repr},
-                                     {"ascii", f_repr},
+                                     {"ascii", f_ascii},
                                      {"format", f_format},
                                      {"iter", f_iter},
                                      {"next", f_next},
@@ -763,13 +742,9 @@ void tc_builtins_init(C *c) {
     static const kind named[] = {K_OBJECT, K_INT,       K_FLOAT, K_COMPLEX, K_BOOL, K_STR,      K_LIST,   K_TUPLE,  K_DICT,
                                  K_SET,    K_FROZENSET, K_RANGE, K_SLICE,   K_TYPE, K_PROPERTY, K_STATIC, K_CLASSM, K_SUPER};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) tc_dict_set(c, c->builtins, (V)c->types[named[i]]->name, (V)c->types[named[i]]);
-    static const native_def protocol[] = {
-        {"__iter__", d_iter}, {"__len__", d_len}, {"__getitem__", d_getitem}, {"__contains__", d_contains}, {NULL, NULL}};
-    static const kind containers[] = {K_LIST, K_TUPLE, K_STR, K_SET, K_FROZENSET, K_RANGE, K_MAPPROXY, K_SIZE};
-    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++) tc_type_methods(c, containers[i], protocol);
     static const kind iterators[] = {K_ITER, K_GENEXPR};
     for (size_t i = 0; i < 2; i++) {
-        tc_dict_set(c, c->types[iterators[i]]->d, (V)c->n___iter__, tc_native(c, "__iter__", d_iter, NULL));
+        tc_dict_set(c, c->types[iterators[i]]->d, (V)c->n___iter__, tc_native(c, "__iter__", f_iter, NULL));
         tc_dict_set(c, c->types[iterators[i]]->d, (V)c->n___next__, tc_native(c, "__next__", d_next, NULL));
     }
     c->types[K_SLICE]->instance_attr = slice_attr;

@@ -88,15 +88,16 @@ _Noreturn static void too_many(C *c, func *f, const args *A) {
     const char *list_of = tc_arena_strndup(&c->arena, tc_buf_str(&names), names.len);
     tc_buf_free(&names);
     if (s->ndefaults)
-        tc_raise(c, "TypeError", "%s() takes from %d to %d positional arguments (%s) but %d were given", q, s->npos - s->ndefaults, s->npos, list_of,
-                 given);
-    tc_raise(c, "TypeError", "%s() takes %d positional argument%s (%s) but %d %s given", q, s->npos, s->npos == 1 ? "" : "s", list_of, given,
-             given == 1 ? "was" : "were");
+        tc_raise(c, "TypeError", "%s() takes from %d to %d positional arguments but %d were given" TC_DETAIL ": %s", q, s->npos - s->ndefaults,
+                 s->npos, given, list_of);
+    tc_raise(c, "TypeError", "%s() takes %d positional argument%s but %d %s given" TC_DETAIL "%s%s", q, s->npos, s->npos == 1 ? "" : "s", given,
+             given == 1 ? "was" : "were", *list_of ? ": " : "", list_of);
 }
 
 _Noreturn static void missing(C *c, func *f, V *slots) {
     const scope *s = f->sc;
     tc_buf b = {0};
+    const char **lacking = tc_mem(c, sizeof *lacking * (size_t)s->nparams);
     int n = 0;
     bool kw = false;
     for (int i = 0; i < s->nparams; i++) {
@@ -104,8 +105,10 @@ _Noreturn static void missing(C *c, func *f, V *slots) {
         if (p->kind == P_VAR || p->kind == P_KW || slots[p->var->slot]) continue;
         if (p->kind == P_KWONLY && n && !kw) break; /* positional parameters are reported first */
         if (p->kind == P_KWONLY) kw = true;
-        tc_buf_printf(&b, "%s'%s'", n++ ? ", " : "", p->name->s);
+        lacking[n++] = p->name->s;
     }
+    for (int i = 0; i < n; i++) /* 'a'; 'a' and 'b'; 'a', 'b', and 'c' */
+        tc_buf_printf(&b, "%s%s'%s'", i && n > 2 ? "," : "", !i ? "" : i < n - 1 ? " " : " and ", lacking[i]);
     const char *names = tc_arena_strndup(&c->arena, tc_buf_str(&b), b.len);
     tc_buf_free(&b);
     const V self = s->npos ? slots[s->params[0].var->slot] : NULL;

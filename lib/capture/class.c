@@ -283,7 +283,8 @@ static bool matches(C *c, V o, type *t, V cls) {
     if (cls == c->none) return t == c->types[K_NONE];
     if (k == K_OBJECT && tc_special(c, cls, c->n___instancecheck__))
         return tc_truth(c, tc_call2(c, tc_special(c, cls, c->n___instancecheck__), cls, o ? o : (V)t));
-    if (k != K_TYPE) tc_raise(c, "TypeError", "isinstance() arg 2 must be a type or a tuple of types, not %s", tc_type_name(c, cls));
+    if (k != K_TYPE)
+        tc_raise(c, "TypeError", "isinstance() arg 2 must be a type, a tuple of types, or a union" TC_DETAIL ", not %s", tc_type_name(c, cls));
     type *want = (type *)cls;
     if (want->user && o) {
         V f = tc_type_lookup(c, want->h.type, c->n___instancecheck__);
@@ -331,6 +332,7 @@ static V object_new(C *c, args *A) {
     if (t->kind != K_OBJECT) {
         V f = tc_type_lookup(c, c->types[t->kind], c->n___new__);
         if (f && tc_kind_of(f) == K_NATIVE && ((native *)f)->fn != object_new) return tc_call(c, f, A);
+        tc_raise(c, "TypeError", "cannot create '%s' instances", t->name->s);
     }
     obj *o = tc_mem(c, sizeof *o);
     o->type = t;
@@ -342,13 +344,17 @@ static V object_init(C *c, args *A) {
         type *t = tc_type_of(c, A->a[0]);
         V nw = tc_type_lookup(c, t, c->n___new__), in = tc_type_lookup(c, t, c->n___init__);
         bool own_init = in && tc_kind_of(in) != K_NATIVE, own_new = nw && tc_kind_of(nw) != K_NATIVE;
-        if (own_init || !own_new) tc_raise(c, "TypeError", "%s() takes no arguments (%d given)", t->name->s, A->n - 1 + A->nk);
+        if (own_init || !own_new) tc_raise(c, "TypeError", "%s() takes no arguments" TC_DETAIL " (%d given)", t->name->s, A->n - 1 + A->nk);
     }
     return c->none;
 }
 
-static V object_repr(C *c, args *A) { return tc_strf(c, "<%s object>", tc_type_name(c, A->a[0])); }
-static V object_str(C *c, args *A) { return (V)tc_repr(c, A->a[0]); }
+/* Also of built-in types, whose repr() is not by name: dict.__repr__(x), super().__repr__(). */
+static V object_repr(C *c, args *A) {
+    if (tc_kind_of(A->a[0]) == K_OBJECT) return tc_strf(c, "<%s object>", tc_type_name(c, A->a[0]));
+    return (V)tc_repr_built_in(c, A->a[0]);
+}
+static V object_str(C *c, args *A) { return (V)tc_str_built_in(c, A->a[0]); }
 static V object_eq(C *c, args *A) { return A->n > 1 && tc_same(A->a[0], A->a[1]) ? c->true_ : c->notimpl; }
 static V object_ne(C *c, args *A) { return A->n > 1 && tc_same(A->a[0], A->a[1]) ? c->false_ : c->notimpl; }
 static V object_hash(C *c, args *A) { return tc_int(c, (int64_t)(tc_hash(&A->a[0], sizeof(V), 5) >> 2)); }
@@ -387,6 +393,11 @@ static V property_new(C *c, args *A) {
     property *p = tc_new(c, K_PROPERTY, sizeof *p);
     p->get = v[1] == c->none ? NULL : v[1], p->set = v[2] == c->none ? NULL : v[2], p->del = v[3] == c->none ? NULL : v[3];
     return (V)p;
+}
+static V method_new(C *c, args *A) { /* types.MethodType(function, object) */
+    V v[3];
+    tc_take(c, A, "method", "cls function instance", v);
+    return tc_method(c, v[1], v[2]);
 }
 static V static_new(C *c, args *A) {
     wrapper *w = tc_new(c, K_STATIC, sizeof *w);
@@ -474,6 +485,7 @@ void tc_classes_init(C *c) {
     static const native_def prop[] = {
         {"getter", property_getter}, {"setter", property_setter}, {"deleter", property_deleter}, {"__new__", property_new}, {NULL, NULL}};
     tc_type_methods(c, K_PROPERTY, prop);
+    tc_dict_setc(c, c->types[K_METHOD]->d, "__new__", tc_native(c, "method", method_new, NULL));
     tc_dict_setc(c, c->types[K_STATIC]->d, "__new__", tc_native(c, "staticmethod", static_new, NULL));
     tc_dict_setc(c, c->types[K_CLASSM]->d, "__new__", tc_native(c, "classmethod", classm_new, NULL));
     tc_dict_setc(c, c->types[K_SUPER]->d, "__new__", tc_native(c, "super", super_new, NULL));

@@ -82,6 +82,8 @@ static V l_index(C *c, args *A) {
     slice part = {.start = v[2] ? v[2] : c->none, .stop = v[3] ? v[3] : c->none, .step = c->none};
     tc_slice_bounds(c, &part, (int64_t)n, &from, &to, &step, &count);
     int64_t i = count ? position(c, a + from, (size_t)count, v[1]) : -1;
+    if (i < 0 && tc_kind_of(A->a[0]) == K_TUPLE)
+        tc_raise(c, "ValueError", "tuple.index(x): x not in tuple" TC_DETAIL ", which is %s", tc_repr(c, v[1])->s);
     if (i < 0) tc_raise(c, "ValueError", "%s is not in %s", tc_repr(c, v[1])->s, tc_type_name(c, A->a[0]));
     return tc_int(c, i + (int64_t)from);
 }
@@ -374,6 +376,7 @@ static V i_float(C *c, args *A) { return tc_float(c, tc_to_double(c, A->a[0])); 
 static V f_int(C *c, args *A) { return tc_int_from_double(c, tc_flt(A->a[0])); }
 static V number_attr(C *c, V o, str *name) {
     if (!strcmp(name->s, "real") || !strcmp(name->s, "numerator")) return o;
+    if (!strcmp(name->s, "denominator") && tc_kind_of(o) != K_FLOAT) return tc_int(c, 1);
     if (!strcmp(name->s, "imag")) return tc_kind_of(o) == K_FLOAT ? tc_float(c, 0) : tc_int(c, 0);
     return NULL;
 }

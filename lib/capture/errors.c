@@ -104,6 +104,8 @@ static V make(C *c, const char *type_name, const char *fmt, va_list ap) {
         vsnprintf(text, len + 1, fmt, again);
     }
     va_end(again);
+    char *detail = strstr(fmt, TC_DETAIL) ? strstr(text, TC_DETAIL) : NULL;
+    if (detail) *detail++ = 0, len = strlen(text);
     type *t = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, type_name, strlen(type_name)));
     if (!t) TC_BUG("no exception %s", type_name);
     /* not through tc_mem: the memory limit itself is reported this way */
@@ -120,6 +122,7 @@ static V make(C *c, const char *type_name, const char *fmt, va_list ap) {
     e->args = (V)one;
     e->cause = e->context = c->none;
     e->code = TC_CONTENT;
+    if (detail) e->detail = tc_arena_strdup(&c->arena, detail);
     return (V)e;
 }
 
@@ -333,6 +336,7 @@ tc_status tc_exc_status(C *c, V v) {
     if (e->limit || unsupported) name = NULL;
     const char *sep = name && *msg ? ": " : "";
     if (!name) name = "";
+    if (e->detail) msg = tc_arena_printf(&c->arena, "%s%s", msg, e->detail);
     if (e->loops) msg = tc_arena_printf(&c->arena, "%s (%s)", msg, e->loops);
     tc_status s;
     if (e->file) {
@@ -384,11 +388,22 @@ static V with_traceback(C *c, args *A) {
     return A->a[0];
 }
 
+static V add_note(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "add_note", "self note", v);
+    str *name = tc_intern(c, "__notes__", 9);
+    V notes = tc_getattr_or(c, v[0], name);
+    if (!notes) tc_object_setattr(c, v[0], name, notes = (V)tc_list(c, 1));
+    tc_list_push(c, (list *)notes, v[1]);
+    return c->none;
+}
+
 static V exc_attr(C *c, V self, str *name) {
     exc *e = (exc *)self;
     if (name == c->n_args) return e->args;
     if (!strcmp(name->s, "__cause__")) return e->cause;
     if (!strcmp(name->s, "__context__")) return e->context;
+    if (!strcmp(name->s, "__suppress_context__")) return tc_bool(c, e->from);
     if (!strcmp(name->s, "msg") || !strcmp(name->s, "message")) {
         size_t n;
         V *a = tc_items(e->args, &n);
@@ -448,6 +463,7 @@ void tc_errors_init(C *c) {
     base->instance_attr = exc_attr;
     tc_dict_set(c, base->d, (V)c->n___init__, tc_native(c, "__init__", exc_init, NULL));
     tc_dict_setc(c, base->d, "with_traceback", tc_native(c, "with_traceback", with_traceback, NULL));
+    tc_dict_setc(c, base->d, "add_note", tc_native(c, "add_note", add_note, NULL));
     tc_dict_setc(c, c->exceptions, "BaseException", (V)base);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         type *b = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, table[i][1], strlen(table[i][1])));

@@ -198,6 +198,7 @@ static V fstring(C *c, frame *f, const ast *n) {
         V sp = p->b ? fstring(c, f, p->b) : NULL;
         f->at = p;
         if (p->op == 's') v = (V)tc_to_str(c, v);
+        else if (p->op == 'a') v = tc_call1(c, tc_dict_gets(c, c->builtins, tc_intern(c, "ascii", 5)), v);
         else if (p->op) v = (V)tc_repr(c, v);
         tc_list_push(c, parts, (V)tc_format_value(c, v, sp ? tc_as_str(sp)->s : "", sp ? tc_as_str(sp)->len : 0));
     }

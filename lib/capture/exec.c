@@ -55,7 +55,7 @@ static void unpack(C *c, frame *f, const ast *t, V v) {
     if (star < 0) {
         if ((size_t)t->n != n) {
             if (n < (size_t)t->n) tc_raise(c, "ValueError", "not enough values to unpack (expected %d, got %zu)", t->n, n);
-            tc_raise(c, "ValueError", "too many values to unpack (expected %d, got %zu)", t->n, n);
+            tc_raise(c, "ValueError", "too many values to unpack (expected %d)" TC_DETAIL ", got %zu", t->n, n);
         }
         V small[8], *copy = n <= 8 ? small : tc_mem(c, n * sizeof(V));
         if (n) memcpy(copy, a, n * sizeof(V));
@@ -220,6 +220,7 @@ _Noreturn static void raise_statement(C *c, frame *f, const ast *n) {
         V cause = tc_eval_expr(c, f, n->b);
         f->at = n;
         ((exc *)e)->cause = cause == c->none ? cause : as_exception(c, cause);
+        ((exc *)e)->from = true;
     }
     if (f->handling) ((exc *)e)->context = f->handling;
     ((exc *)e)->raised = !f->sc->file->embedded;
@@ -352,7 +353,8 @@ static flow with_items(C *c, frame *f, const ast *n, int i);
 
 static V type_method(C *c, V o, str *name) {
     V m = tc_type_lookup(c, tc_type_of(c, o), name);
-    if (!m) tc_raise(c, "TypeError", "'%s' object does not support the context manager protocol (missing %s)", tc_type_name(c, o), name->s);
+    if (!m)
+        tc_raise(c, "TypeError", "'%s' object does not support the context manager protocol" TC_DETAIL " (missing %s)", tc_type_name(c, o), name->s);
     return tc_bind(c, m, o, tc_type_of(c, o));
 }
 

@@ -120,25 +120,57 @@ static const char *canonical(C *c, const char *name) {
 
 /* ---- modules that the language lacks ---- */
 static bool is_pythons(const char *name) {
-    static const char *const names[] = {
-        "argparse",     "array",       "ast",          "asyncio",     "atexit",     "base64",       "bdb",         "binascii",     "builtins",
-        "bz2",          "cProfile",    "calendar",     "cmath",       "cmd",        "code",         "codecs",      "codeop",       "colorsys",
-        "compileall",   "concurrent",  "configparser", "contextvars", "copyreg",    "csv",          "ctypes",      "curses",       "datetime",
-        "dbm",          "decimal",     "difflib",      "dis",         "distutils",  "doctest",      "email",       "encodings",    "errno",
-        "faulthandler", "fcntl",       "filecmp",      "fileinput",   "fnmatch",    "fractions",    "ftplib",      "gc",           "getopt",
-        "getpass",      "gettext",     "glob",         "graphlib",    "grp",        "gzip",         "hashlib",     "heapq",        "hmac",
-        "html",         "http",        "imaplib",      "imghdr",      "importlib",  "io",           "ipaddress",   "json",         "keyword",
-        "linecache",    "locale",      "lzma",         "mailbox",     "marshal",    "mimetypes",    "mmap",        "modulefinder", "multiprocessing",
-        "netrc",        "opcode",      "optparse",     "os",          "pathlib",    "pdb",          "pickle",      "pickletools",  "pkgutil",
-        "platform",     "plistlib",    "poplib",       "posix",       "posixpath",  "pprint",       "profile",     "pstats",       "pty",
-        "pwd",          "py_compile",  "pyclbr",       "pydoc",       "pydoc_data", "queue",        "quopri",      "readline",     "reprlib",
-        "resource",     "rlcompleter", "runpy",        "sched",       "secrets",    "select",       "selectors",   "shelve",       "shlex",
-        "shutil",       "signal",      "site",         "smtplib",     "socket",     "socketserver", "sqlite3",     "ssl",          "stat",
-        "statistics",   "stringprep",  "struct",       "subprocess",  "symtable",   "sys",          "sysconfig",   "syslog",       "tabnanny",
-        "tarfile",      "tempfile",    "termios",      "textwrap",    "time",       "timeit",       "tkinter",     "token",        "tokenize",
-        "tomllib",      "trace",       "traceback",    "tracemalloc", "tty",        "turtle",       "unicodedata", "unittest",     "urllib",
-        "uuid",         "venv",        "wave",         "weakref",     "webbrowser", "wsgiref",      "xml",         "xmlrpc",       "zipapp",
-        "zipfile",      "zipimport",   "zlib",         "zoneinfo"};
+    static const char *const names[] = {"argparse",     "array",        "ast",
+                                        "asyncio",      "atexit",       "base64",
+                                        "bdb",          "binascii",     "builtins",
+                                        "bz2",          "cProfile",     "calendar",
+                                        "cmath",        "cmd",          "code",
+                                        "codecs",       "codeop",       "colorsys",
+                                        "compileall",   "concurrent",   "configparser",
+                                        "contextvars",  "copyreg",      "csv",
+                                        "ctypes",       "curses",       "datetime",
+                                        "dbm",          "decimal",      "difflib",
+                                        "dis",          "distutils",    "doctest",
+                                        "email",        "encodings",    "errno",
+                                        "faulthandler", "fcntl",        "filecmp",
+                                        "fileinput",    "fnmatch",      "ftplib",
+                                        "gc",           "getopt",       "getpass",
+                                        "gettext",      "glob",         "graphlib",
+                                        "grp",          "gzip",         "hashlib",
+                                        "hmac",         "html",         "http",
+                                        "imaplib",      "imghdr",       "importlib",
+                                        "io",           "ipaddress",    "keyword",
+                                        "linecache",    "locale",       "lzma",
+                                        "mailbox",      "marshal",      "mimetypes",
+                                        "mmap",         "modulefinder", "multiprocessing",
+                                        "netrc",        "opcode",       "optparse",
+                                        "os",           "pathlib",      "pdb",
+                                        "pickle",       "pickletools",  "pkgutil",
+                                        "platform",     "plistlib",     "poplib",
+                                        "posix",        "posixpath",    "pprint",
+                                        "profile",      "pstats",       "pty",
+                                        "pwd",          "py_compile",   "pyclbr",
+                                        "pydoc",        "pydoc_data",   "queue",
+                                        "quopri",       "readline",     "reprlib",
+                                        "resource",     "rlcompleter",  "runpy",
+                                        "sched",        "secrets",      "select",
+                                        "selectors",    "shelve",       "shlex",
+                                        "shutil",       "signal",       "site",
+                                        "smtplib",      "socket",       "socketserver",
+                                        "sqlite3",      "ssl",          "stat",
+                                        "statistics",   "stringprep",   "struct",
+                                        "subprocess",   "symtable",     "sys",
+                                        "sysconfig",    "syslog",       "tabnanny",
+                                        "tarfile",      "tempfile",     "termios",
+                                        "time",         "timeit",       "tkinter",
+                                        "token",        "tokenize",     "tomllib",
+                                        "trace",        "traceback",    "tracemalloc",
+                                        "tty",          "turtle",       "unicodedata",
+                                        "unittest",     "urllib",       "uuid",
+                                        "venv",         "wave",         "webbrowser",
+                                        "wsgiref",      "xml",          "xmlrpc",
+                                        "zipapp",       "zipfile",      "zipimport",
+                                        "zlib",         "zoneinfo"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
     return false;
@@ -249,7 +281,11 @@ V tc_lacking(C *c, const char *name, const char *what) {
 V tc_module_attr(C *c, module *m, str *name) {
     V v = tc_dict_gets(c, m->d, name);
     if (v) return v;
-    if (name == c->n___dict__) return (V)m->d;
+    if (name == c->n___dict__) {
+        V whole = m->embedded ? tc_dict_gets(c, m->d, tc_intern(c, "_whole", 6)) : NULL; /* binds what is otherwise found by its __getattr__ */
+        if (whole) tc_call0(c, whole);
+        return (V)m->d;
+    }
     V f = tc_dict_gets(c, m->d, c->n___getattr__);
     if (f) {
         trap t;

@@ -68,6 +68,7 @@ static void setup(C *c, void *unused) {
     tc_generators_init(c);
     tc_str_init(c);
     tc_containers_init(c);
+    tc_protocol_init(c);
     tc_std_init(c);
     tc_torch_init(c);
 }

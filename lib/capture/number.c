@@ -304,6 +304,15 @@ str *tc_format_value(C *c, V v, const char *text, size_t n) {
         return format_float(c, tc_to_double(c, v), &s);
     }
     if (k == K_STR) return format_str(c, (str *)v, &s);
+    if (k == K_COMPLEX && s.type && strchr("eEfFgG", s.type) && !s.zero && s.align != '=') { /* each part by itself, the sign between them */
+        const cplx *z = (cplx *)v;
+        spec part = s;
+        part.width = 0;
+        str *re = format_float(c, z->re, &part);
+        part.sign = '+';
+        V both = tc_strf(c, "%s%sj", re->s, format_float(c, z->im, &part)->s);
+        return pad(c, &s, "", tc_as_str(both)->s, tc_as_str(both)->len, tc_as_str(both)->nchars, '>');
+    }
     tc_raise(c, "TypeError", "unsupported format string passed to %s.__format__", tc_type_name(c, v));
 }
 
@@ -376,7 +385,8 @@ static str *whole_number(C *c, char t, V arg, spec *s, bool left) {
 static str *converted(C *c, char t, V arg, spec *s, bool left) {
     if (t == 's' || t == 'r' || t == 'a') {
         s->zero = false;
-        return format_str(c, t == 's' ? tc_to_str(c, arg) : tc_repr(c, arg), s);
+        if (t == 'a') arg = tc_call1(c, tc_dict_gets(c, c->builtins, tc_intern(c, "ascii", 5)), arg);
+        return format_str(c, t == 'r' ? tc_repr(c, arg) : tc_to_str(c, arg), s);
     }
     if (strchr("diuxXo", t)) return whole_number(c, t, arg, s, left);
     if (strchr("eEfFgG", t)) {
@@ -410,7 +420,7 @@ V tc_percent(C *c, str *fmt, V a) {
         else tc_list_push(c, parts, (V)converted(c, t, arg ? arg : next_argument(c, &f), &s, left));
     }
     if (f.used < f.n && tc_kind_of(a) != K_DICT && (tc_kind_of(a) == K_TUPLE || memchr(fmt->s, '%', fmt->len) == NULL || f.used == 0))
-        tc_raise(c, "TypeError", "not all arguments converted during string formatting (%%)");
+        tc_raise(c, "TypeError", "not all arguments converted during string formatting" TC_DETAIL " (%%)");
     for (size_t i = 0; i < parts->n; i++) tc_buf_append(&out, tc_as_str(parts->a[i])->s, tc_as_str(parts->a[i])->len);
     return tc_buf_to_str(c, &out);
 }
@@ -505,8 +515,8 @@ static str *one_field(C *c, const field_parts *at, const char *p, fields *f, int
     V v = field_value(c, p, at->name_end, f);
     switch (at->conversion) {
     case 0: break;
-    case 'r':
-    case 'a': v = (V)tc_repr(c, v); break;
+    case 'r': v = (V)tc_repr(c, v); break;
+    case 'a': v = tc_call1(c, tc_dict_gets(c, c->builtins, tc_intern(c, "ascii", 5)), v); break;
     case 's': v = (V)tc_to_str(c, v); break;
     default: tc_raise(c, "ValueError", "Unknown conversion specifier %c", at->conversion);
     }

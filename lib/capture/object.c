@@ -489,7 +489,8 @@ int64_t tc_index(C *c, V v, const char *what) {
         v = tc_sym_force_as(c, v, "");
     }
     if (tc_kind_of(v) == K_OBJECT && tc_special(c, v, c->n___index__)) v = tc_call1(c, tc_special(c, v, c->n___index__), v);
-    if (tc_kind_of(v) != K_INT) tc_raise(c, "TypeError", "%s must be an integer, not '%s'", what, tc_type_name(c, v));
+    if (tc_kind_of(v) != K_INT)
+        tc_raise(c, "TypeError", "'%s' object cannot be interpreted as an integer" TC_DETAIL ": %s must be one", tc_type_name(c, v), what);
     if (!tc_int_fits(v, &i)) tc_raise(c, "OverflowError", "%s: the integer is too large for 64 bits (overflow)", what);
     return i;
 }

@@ -186,6 +186,7 @@ typedef struct {
     struct file *file;
     int line, col;
     const char *trace, *loops; /* loops: "line 12, iteration 3", or NULL */
+    const char *detail;        /* what an uncaught exception says behind its text, or NULL */
     const char *cure;          /* lines that help, or NULL */
     str *missing;              /* the name not found: an attribute of owner, or, without owner, a variable */
     V owner;
@@ -193,6 +194,7 @@ typedef struct {
     dict *globals;
     bool limit;
     bool raised; /* raised by the model's own raise or assert */
+    bool from;   /* raise ... from ... */
     tc_code code;
 } exc;
 typedef struct {
@@ -417,6 +419,9 @@ bool tc_equal(C *c, V a, V b);     /* ==, as a truth */
 bool tc_same(V a, V b);            /* is */
 V tc_rich(C *c, int op, V a, V b); /* op: '<' 'l'(<=) '>' 'g'(>=) '=' '!' */
 str *tc_repr(C *c, V v);
+/* What the built-in type of v gives where its class has methods of its own: super().__repr__(), super().__str__(). */
+str *tc_repr_built_in(C *c, V v);
+str *tc_str_built_in(C *c, V v);
 str *tc_to_str(C *c, V v);
 V tc_slice(C *c, V start, V stop, V step);
 void tc_slice_bounds(C *c, slice *s, int64_t len, int64_t *start, int64_t *stop, int64_t *step, int64_t *count);
@@ -448,6 +453,7 @@ void tc_trap_push(C *c, trap *t);
 void tc_untrap(C *c, trap *t);
 _Noreturn void tc_raise_value(C *c, V exc);
 _Noreturn void tc_raise(C *c, const char *type, const char *fmt, ...) TC_PRINTF(3, 4); /* type: "TypeError" */
+#define TC_DETAIL "\v" /* in fmt: what follows is no part of the text that the model sees (Python's), but told if nobody catches it */
 /* Raises for a missing name: an attribute of owner, or (NULL) a variable; the final error message suggests a similar name. */
 _Noreturn void tc_raise_missing(C *c, V owner, str *name, const char *type, const char *fmt, ...) TC_PRINTF(5, 6);
 const char *tc_nearest_name(C *c, const exc *e); /* NULL: no similar name, or another kind of error */
@@ -604,6 +610,7 @@ module *tc_module_run(C *c, module *m, file *f);
 void tc_builtins_init(C *c);
 void tc_str_init(C *c);
 void tc_containers_init(C *c);
+void tc_protocol_init(C *c);
 void tc_std_init(C *c);
 void tc_define(C *c, dict *d, const native_def *defs);
 file *tc_file_add(C *c, const char *name, const char *text, size_t len);

@@ -58,7 +58,7 @@ static V float_op(C *c, int op, double a, double b) {
         return tc_float(c, a / b);
     case 'f':
     case '%': {
-        if (b == 0) tc_raise(c, "ZeroDivisionError", op == 'f' ? "float floor division by zero" : "float modulo by zero");
+        if (b == 0) tc_raise(c, "ZeroDivisionError", op == 'f' ? "float floor division by zero" : "float modulo");
         double m = fmod(a, b), d = (a - m) / b;
         if (m) {
             if ((b < 0) != (m < 0)) m += b, d -= 1;
@@ -75,7 +75,7 @@ static V float_op(C *c, int op, double a, double b) {
             return tc_complex(c, r * cos(th), r * sin(th));
         }
         double r = pow(a, b);
-        if (isinf(r) && isfinite(a) && isfinite(b)) tc_raise(c, "OverflowError", "(34, 'Numerical result out of range'): overflow");
+        if (isinf(r) && isfinite(a) && isfinite(b)) tc_raise(c, "OverflowError", "(34, 'Numerical result out of range')" TC_DETAIL ": overflow");
         return tc_float(c, r);
     }
     default: return NULL;
@@ -235,7 +235,7 @@ static V native_binary(C *c, int op, V a, V b) {
     if (op == '*') {
         if ((x == K_STR || tc_is_seq(a)) && (ib || y == K_SYM)) return repeat(c, a, b);
         if ((y == K_STR || tc_is_seq(b)) && (ia || x == K_SYM)) return repeat(c, b, a);
-        if (x == K_STR || y == K_STR || (tc_is_seq(a) && tc_is_seq(b)))
+        if (x == K_STR || y == K_STR || (tc_is_seq(a) && tc_is_seq(b)) || (x == K_FLOAT && tc_is_seq(b)) || (y == K_FLOAT && tc_is_seq(a)))
             tc_raise(c, "TypeError", "can't multiply sequence by non-int of type '%s'", tc_type_name(c, x == K_STR || tc_is_seq(a) ? b : a));
     }
     if (op == '|' || op == '&' || op == '-' || op == '^') {
@@ -357,10 +357,11 @@ void tc_slice_bounds(C *c, slice *s, int64_t len, int64_t *start, int64_t *stop,
 static int64_t place(C *c, V key, int64_t n, const char *what) {
     kind k = tc_kind_of(key);
     if (k == K_STR || k == K_FLOAT || k == K_NONE || k == K_TUPLE)
-        tc_raise(c, "TypeError", "%s indices must be integers or slices, not %s", what, tc_type_name(c, key));
+        tc_raise(c, "TypeError", *what == 's' ? "%s indices must be integers, not '%s'" : "%s indices must be integers or slices, not %s", what,
+                 tc_type_name(c, key));
     int64_t i = tc_index(c, key, what);
     int64_t j = i < 0 ? i + n : i;
-    if (j < 0 || j >= n) tc_raise(c, "IndexError", "%s index %lld out of range (length %lld)", what, (long long)i, (long long)n);
+    if (j < 0 || j >= n) tc_raise(c, "IndexError", "%s index out of range" TC_DETAIL ": index %lld, length %lld", what, (long long)i, (long long)n);
     return j;
 }
 
@@ -575,6 +576,10 @@ bool tc_contains(C *c, V o, V x) {
     case K_TENSOR: return tc_tensor_contains(c, o, x);
     default: break;
     }
+    const kind k = tc_kind_of(o);
+    if (k == K_INT || k == K_FLOAT || k == K_BOOL || k == K_NONE || k == K_FUNC ||
+        (k == K_OBJECT && !tc_special(c, o, c->n___iter__) && !tc_special(c, o, c->n___getitem__) && !tc_special(c, o, c->n___next__)))
+        tc_raise(c, "TypeError", "argument of type '%s' is not iterable", tc_type_name(c, o));
     V it = tc_iter(c, o), v;
     while ((v = tc_next(c, it))) {
         tc_step(c);

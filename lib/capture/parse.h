@@ -27,6 +27,7 @@ bool tc_p_accept_kw(parser *p, tc_keyword k);
 void tc_p_expect(parser *p, const char *op);
 str *tc_p_name(parser *p);
 void tc_p_enter(parser *p);
+str *tc_p_qualified(parser *p, str *name); /* its __qualname__ in the scope that is being parsed */
 ast *tc_p_node(parser *p, ast_kind k, const token *at);
 
 typedef TC_VEC(ast *) astvec;

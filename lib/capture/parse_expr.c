@@ -529,7 +529,7 @@ static ast *lambda(parser *p) {
     tc_p_next(p);
     ast *n = tc_p_node(p, N_LAMBDA, &t);
     scope *s = tc_scope_new(p->c, SC_LAMBDA, p->sc, p->f, tc_intern(p->c, "<lambda>", 8), t.line, t.col);
-    s->qualname = s->name;
+    s->qualname = tc_p_qualified(p, s->name);
     n->sc = s;
     tc_p_params(p, s, true);
     tc_p_expect(p, ":");

@@ -383,10 +383,10 @@ static ast *try_statement(parser *p) {
     return n;
 }
 
-static str *qualified(parser *p, str *name) {
+str *tc_p_qualified(parser *p, str *name) {
     scope *s = p->sc;
     if (s->kind == SC_CLASS) return tc_intern_str(p->c, tc_as_str(tc_strf(p->c, "%s.%s", s->qualname->s, name->s)));
-    if (s->kind == SC_FUNC) return tc_intern_str(p->c, tc_as_str(tc_strf(p->c, "%s.<locals>.%s", s->qualname->s, name->s)));
+    if (s->kind == SC_FUNC || s->kind == SC_LAMBDA) return tc_intern_str(p->c, tc_as_str(tc_strf(p->c, "%s.<locals>.%s", s->qualname->s, name->s)));
     return name;
 }
 
@@ -408,7 +408,7 @@ static ast *def_statement(parser *p) {
     n->a = tc_p_bound_name(p, name, &at);
     scope *outer = p->sc;
     scope *s = tc_scope_new(p->c, SC_FUNC, outer, p->f, name, t.line, t.col);
-    s->qualname = qualified(p, name);
+    s->qualname = tc_p_qualified(p, name);
     n->sc = s;
     no_type_parameters(p);
     tc_p_expect(p, "(");
@@ -443,7 +443,7 @@ static ast *class_statement(parser *p) {
     }
     scope *outer = p->sc;
     scope *s = tc_scope_new(p->c, SC_CLASS, outer, p->f, name, t.line, t.col);
-    s->qualname = qualified(p, name);
+    s->qualname = tc_p_qualified(p, name);
     n->sc = s;
     p->sc = s;
     int loops = p->loops;

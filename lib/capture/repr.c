@@ -147,7 +147,29 @@ static void exc_repr(C *c, tc_buf *b, V v) {
     items_into(c, b, a, n);
     tc_buf_putc(b, ')');
 }
-static void alias_repr(C *c, tc_buf *b, V v) { (void)c, tc_buf_puts(b, ((alias *)v)->name->s); }
+/* list[int], typing.Optional[int], typing.Callable[[int], str] */
+static void hint_into(C *c, tc_buf *b, V v) {
+    if (v == c->none) tc_buf_puts(b, "None");
+    else if (v == c->ellipsis) tc_buf_puts(b, "...");
+    else if (tc_kind_of(v) == K_TYPE) full_name(b, (type *)v);
+    else if (tc_kind_of(v) == K_LIST) {
+        tc_buf_putc(b, '[');
+        for (size_t i = 0; i < ((list *)v)->n; i++) tc_buf_puts(b, i ? ", " : ""), hint_into(c, b, ((list *)v)->a[i]);
+        tc_buf_putc(b, ']');
+    } else repr_into(c, b, v);
+}
+static void alias_repr(C *c, tc_buf *b, V v) {
+    const alias *a = (alias *)v;
+    const bool own = tc_kind_of(a->origin) == K_TYPE && ((type *)a->origin)->name == a->name; /* of the class itself, not of typing */
+    if (own) full_name(b, (type *)a->origin);
+    else tc_buf_printf(b, "%s%s", strcmp(a->name->s, "TypeVar") ? "typing." : "", a->name->s);
+    size_t n = 1;
+    const V *p = tc_kind_of(a->params) == K_TUPLE ? tc_items(a->params, &n) : &a->params;
+    const bool optional = n == 2 && (p[1] == c->none || p[1] == (V)c->types[K_NONE]) && !own;
+    if (optional && !strcmp(a->name->s, "Union")) b->len -= strlen("Union"), tc_buf_puts(b, "Optional");
+    for (size_t i = 0; i < n - optional; i++) tc_buf_puts(b, i ? ", " : "["), hint_into(c, b, p[i]);
+    if (n) tc_buf_putc(b, ']');
+}
 static void dtype_repr(C *c, tc_buf *b, V v) { (void)c, tc_buf_printf(b, "torch.%s", tc_dtypes[((dtypeobj *)v)->d].torch); }
 static void device_repr(C *c, tc_buf *b, V v) {
     device *d = (device *)v;
@@ -224,16 +246,12 @@ static void repr_into(C *c, tc_buf *b, V v) {
     c->repr_depth--;
 }
 
-str *tc_repr(C *c, V v) {
+static str *as_text(C *c, V v, void (*into)(C *c, tc_buf *b, V v)) {
     tc_buf b = {0};
     trap t;
-    if (!tc_is_small(v) && v->type->kind == K_STR && !v->type->user) {
-        quote(&b, (str *)v);
-        return tc_as_str(tc_buf_to_str(c, &b));
-    }
     int depth = c->repr_depth;
     if (TC_TRAP_PASSING(c, t)) {
-        repr_into(c, &b, v);
+        into(c, &b, v);
         tc_untrap(c, &t);
     } else {
         tc_buf_free(&b);
@@ -242,6 +260,19 @@ str *tc_repr(C *c, V v) {
     }
     c->repr_depth = depth;
     return tc_as_str(tc_buf_to_str(c, &b));
+}
+
+str *tc_repr(C *c, V v) { return as_text(c, v, repr_into); }
+str *tc_repr_built_in(C *c, V v) { return tc_is_small(v) ? tc_repr(c, v) : as_text(c, v, repr_native); }
+
+str *tc_str_built_in(C *c, V v) {
+    size_t n;
+    if (tc_kind_of(v) == K_STR) return (str *)v;
+    if (tc_kind_of(v) != K_EXC) return tc_repr(c, v);
+    V *a = tc_items(((exc *)v)->args, &n);
+    if (n == 0) return tc_intern(c, "", 0);
+    if (n == 1) return tc_exc_is(c, v, "KeyError") ? tc_repr(c, a[0]) : tc_to_str(c, a[0]);
+    return tc_repr(c, ((exc *)v)->args);
 }
 
 str *tc_to_str(C *c, V v) {
@@ -256,14 +287,8 @@ str *tc_to_str(C *c, V v) {
         if (v->type->kind != K_EXC && tc_special(c, v, c->n___repr__)) return tc_repr(c, v);
     }
     switch (v->type->kind) {
-    case K_STR: return (str *)v;
-    case K_EXC: {
-        size_t n;
-        V *a = tc_items(((exc *)v)->args, &n);
-        if (n == 0) return tc_intern(c, "", 0);
-        if (n == 1) return tc_exc_is(c, v, "KeyError") ? tc_repr(c, a[0]) : tc_to_str(c, a[0]);
-        return tc_repr(c, ((exc *)v)->args);
-    }
+    case K_STR:
+    case K_EXC: return tc_str_built_in(c, v);
     case K_DEVICE: {
         device *d = (device *)v;
         if (d->index == c->none) return d->kindname;

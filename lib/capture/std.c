@@ -15,7 +15,7 @@ static V one(C *c, args *A, const char *name, double (*f)(double), tc_symop sym)
     if (isnan(r) && !isnan(x)) tc_raise(c, "ValueError", "math domain error");
     if (isinf(r) && isfinite(x)) {
         if (x == 0 || !strncmp(name, "log", 3) || !strcmp(name, "atanh") || !strcmp(name, "lgamma")) tc_raise(c, "ValueError", "math domain error");
-        tc_raise(c, "OverflowError", "math range error (overflow)");
+        tc_raise(c, "OverflowError", "math range error" TC_DETAIL " (overflow)");
     }
     return tc_float(c, r);
 }
@@ -93,7 +93,7 @@ static V m_pow(C *c, args *A) {
     double x = tc_to_double(c, v[0]), y = tc_to_double(c, v[1]), r = pow(x, y);
     if (isnan(r) && !isnan(x) && !isnan(y)) tc_raise(c, "ValueError", "math domain error");
     if (isinf(r) && isfinite(x) && isfinite(y))
-        tc_raise(c, x == 0 ? "ValueError" : "OverflowError", x == 0 ? "math domain error" : "math range error (overflow)");
+        tc_raise(c, x == 0 ? "ValueError" : "OverflowError", x == 0 ? "math domain error" : "math range error" TC_DETAIL " (overflow)");
     return tc_float(c, r);
 }
 static V two(C *c, args *A, const char *name, double (*f)(double, double)) {

@@ -15,9 +15,12 @@ static bool upper(char ch) { return ch >= 'A' && ch <= 'Z'; }
 static bool letter(char ch) { return lower(ch) || upper(ch) || (unsigned char)ch >= 0x80; }
 static bool digit(char ch) { return ch >= '0' && ch <= '9'; }
 
+/* A function of std/string.py. */
+static V library(C *c, const char *name) { return tc_module_attr(c, tc_import(c, "string", true), tc_intern(c, name, strlen(name))); }
+
 static V mapped(C *c, args *A, const char *fn, void (*f)(char *, size_t)) {
     str *s = self_str(c, A, fn);
-    if (s->len != s->nchars) tc_raise(c, "ValueError", "%s() of a text beyond ASCII is outside the model language", fn);
+    if (s->len != s->nchars) return tc_call2(c, library(c, "_cased"), (V)s, tc_strz(c, fn));
     char *p = tc_mem(c, s->len + 1u);
     memcpy(p, s->s, s->len);
     f(p, s->len);
@@ -237,14 +240,18 @@ static V m_rsplit(C *c, args *A) {
     return (V)l;
 }
 static V m_splitlines(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "splitlines", "self keepends=", v);
     str *s = self_str(c, A, "splitlines");
+    const bool keep = v[1] && tc_truth(c, v[1]);
     list *l = tc_list(c, 4);
     const char *p = s->s, *e = p + s->len;
     while (p < e) {
         const char *q = p;
         while (q < e && *q != '\n' && *q != '\r') q++;
-        tc_list_push(c, l, tc_strn(c, p, (size_t)(q - p)));
-        p = q + (q < e ? (q + 1 < e && *q == '\r' && q[1] == '\n' ? 2 : 1) : 0);
+        const char *next = q + (q < e ? (q + 1 < e && *q == '\r' && q[1] == '\n' ? 2 : 1) : 0);
+        tc_list_push(c, l, tc_strn(c, p, (size_t)((keep ? next : q) - p)));
+        p = next;
     }
     return (V)l;
 }
@@ -312,6 +319,21 @@ static V m_isalnum(C *c, args *A) { return every(c, A, alnum, NULL); }
 static V m_isspace(C *c, args *A) { return every(c, A, space, NULL); }
 static V m_isupper(C *c, args *A) { return every(c, A, upper, letter); }
 static V m_islower(C *c, args *A) { return every(c, A, lower, letter); }
+static V m_isprintable(C *c, args *A) {
+    str *s = self_str(c, A, "isprintable");
+    for (uint32_t i = 0; i < s->len; i++)
+        if ((unsigned char)s->s[i] < 32 || s->s[i] == 127) return c->false_;
+    return c->true_;
+}
+static V m_istitle(C *c, args *A) {
+    str *s = self_str(c, A, "istitle");
+    bool any = false;
+    for (uint32_t i = 0; i < s->len; i++) { /* an upper-case letter exactly where a word begins */
+        if (letter(s->s[i]) && upper(s->s[i]) != (i == 0 || !letter(s->s[i - 1]))) return c->false_;
+        any |= letter(s->s[i]);
+    }
+    return tc_bool(c, any);
+}
 static V m_isidentifier(C *c, args *A) {
     str *s = self_str(c, A, "isidentifier");
     if (!s->len || digit(s->s[0])) return c->false_;
@@ -363,7 +385,6 @@ static V m_expandtabs(C *c, args *A) {
     return tc_buf_to_str(c, &b);
 }
 
-static V library(C *c, const char *name) { return tc_module_attr(c, tc_import(c, "string", true), tc_intern(c, name, strlen(name))); }
 static V m_translate(C *c, args *A) {
     V v[2];
     tc_take(c, A, "translate", "self table", v);
@@ -408,6 +429,8 @@ void tc_str_init(C *c) {
                                    {"isspace", m_isspace},
                                    {"isupper", m_isupper},
                                    {"islower", m_islower},
+                                   {"istitle", m_istitle},
+                                   {"isprintable", m_isprintable},
                                    {"isidentifier", m_isidentifier},
                                    {"ljust", m_ljust},
                                    {"rjust", m_rjust},

@@ -1178,7 +1178,7 @@ YAML
     cp -r infinite part
     sed -i 's/"groups": \[\[0, "best"/"groups": [[[],"best"/' part/step-12/state.json # no number of a group
     sed -i "s/\(\"state.json\".*\"blake2b\": \"\)[0-9a-f]*/\1$(b2sum -l 256 part/step-12/state.json | cut -d' ' -f1)/" part/step-12/checkpoint.json
-    fails 3 "group must be an integer, not 'list'" tc-train -q part steps=13 --resume
+    fails 3 "'list' object cannot be interpreted as an integer: group must be one" tc-train -q part steps=13 --resume
     for name in two data; do # the same, counted under another name
         sed "s/s\['step'\] += /s['k'] += /; s/\(lr.\] .*\)s\['step'\]/\1s['k']/" by_$name.yaml >own.yaml
         rm -rf run

@@ -180,3 +180,13 @@ def _ratio(x):  # as_integer_ratio of an int or float
     while x != int(x):
         x, denominator = x * 2, denominator * 2
     return int(x), denominator
+
+
+def _inverse(a, m):  # of a modulo m
+    r, t, s, u = a % m, m, 1, 0
+    while t:
+        q = r // t
+        r, t, s, u = t, r - q * t, u, s - q * u
+    if r != 1:
+        raise ValueError("base is not invertible for the given modulus")
+    return s % m

@@ -5,7 +5,19 @@ from _lang import namedtuple
 
 class OrderedDict(dict):
     def __repr__(self):
-        return f"{type(self).__name__}({dict(self)!r})" if self else f"{type(self).__name__}()"
+        return f"{type(self).__name__}({list(self.items())!r})" if self else f"{type(self).__name__}()"
+
+    @classmethod
+    def fromkeys(cls, iterable, value=None):
+        made = cls()
+        for key in iterable:
+            made[key] = value
+        return made
+
+    def __or__(self, other):
+        made = self.copy()
+        made.update(other)
+        return made
 
     def __eq__(self, other):
         if isinstance(other, OrderedDict) and list(self) != list(other):
@@ -37,6 +49,11 @@ class defaultdict(dict):
 
     def copy(self):
         return type(self)(self.default_factory, self)
+
+    def __or__(self, other):
+        made = self.copy()
+        made.update(other)
+        return made
 
     def __repr__(self):
         return f"{type(self).__name__}({self.default_factory!r}, {dict(self)!r})"
@@ -233,6 +250,18 @@ class deque:
 
     def __eq__(self, other):
         return isinstance(other, deque) and self._items == other._items
+
+    def __lt__(self, other):
+        return self._items < other._items
+
+    def __le__(self, other):
+        return self._items <= other._items
+
+    def __gt__(self, other):
+        return self._items > other._items
+
+    def __ge__(self, other):
+        return self._items >= other._items
 
     def __repr__(self):
         return f"deque({self._items!r})" if self.maxlen is None else f"deque({self._items!r}, maxlen={self.maxlen})"

@@ -18,6 +18,17 @@ class nullcontext(AbstractContextManager):
         return self.enter_result
 
 
+class closing(AbstractContextManager):
+    def __init__(self, thing):
+        self.thing = thing
+
+    def __enter__(self):
+        return self.thing
+
+    def __exit__(self, kind, value, trace):
+        self.thing.close()
+
+
 class suppress(AbstractContextManager):
     def __init__(self, *exceptions):
         self.exceptions = exceptions

@@ -7,8 +7,9 @@ Error = RuntimeError
 
 def copy(x):
     k = kind(x)
-    if hasattr(x, "__copy__"):
-        return x.__copy__()
+    own = getattr(type(x), "__copy__", None)
+    if own is not None:
+        return own(x)
     if k == "list":
         return x[:] if type(x) is list else _instance(x, list(x))
     if k == "dict":
@@ -44,8 +45,9 @@ def deepcopy(x, memo=None):
     key = id(x)
     if key in memo:
         return memo[key][0]
-    if k != "Tensor" and hasattr(x, "__deepcopy__"):
-        r = x.__deepcopy__(memo)
+    own = getattr(x, "__deepcopy__", None) if k != "Tensor" else None
+    if own is not None:
+        r = own(memo)
     elif k == "Tensor":
         r = x.detach().clone()
         if isinstance(x, torch._C.Parameter):

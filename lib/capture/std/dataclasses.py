@@ -69,7 +69,9 @@ def _init(cls, all_fields):
 
     def __init__(self, *args, **kwargs):
         if len(args) > len(positional):
-            raise TypeError(f"{cls.__name__}.__init__() takes from 1 to {len(positional) + 1} positional arguments but {len(args) + 1} were given")
+            needed = sum(f.default is MISSING and f.default_factory is MISSING for f in positional) + 1
+            count = f"{needed}" if needed == len(positional) + 1 else f"from {needed} to {len(positional) + 1}"
+            raise TypeError(f"{cls.__name__}.__init__() takes {count} positional argument{'' if count == '1' else 's'} but {len(args) + 1} were given")
         for name in kwargs:
             if name not in names:
                 raise TypeError(f"{cls.__name__}.__init__() got an unexpected keyword argument '{name}'")
@@ -98,7 +100,8 @@ def _init(cls, all_fields):
             else:
                 object.__setattr__(self, f.name, value)
         if missing:
-            raise TypeError(f"{cls.__name__}.__init__() missing {len(missing)} required positional argument{'s' if len(missing) > 1 else ''}: {' and '.join(missing)}")
+            few = ", ".join(missing[:-1]) + ("," if len(missing) > 2 else "") + " and " + missing[-1] if missing[1:] else missing[0]
+            raise TypeError(f"{cls.__name__}.__init__() missing {len(missing)} required positional argument{'s' if len(missing) > 1 else ''}: {few}")
         if post:
             self.__post_init__(*extra)
 
@@ -109,7 +112,7 @@ def _key(self, shown):
     return tuple(getattr(self, f.name) for f in shown)
 
 
-def _process(cls, init, repr_, eq, order, frozen, kw_only):
+def _process(cls, init, repr_, eq, order, frozen, kw_only, unsafe_hash):
     all_fields = _collect(cls, kw_only)
     cls.__dataclass_fields__ = all_fields
     cls.__match_args__ = tuple(f.name for f in all_fields.values() if f.init and not f.kw_only)
@@ -122,7 +125,7 @@ def _process(cls, init, repr_, eq, order, frozen, kw_only):
         cls.__repr__ = lambda self: f"{type(self).__qualname__}({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in shown if f.repr)})"
     if eq and "__eq__" not in own:
         cls.__eq__ = lambda self, other: _key(self, compared) == _key(other, compared) if type(self) is type(other) else NotImplemented
-        if frozen:
+        if frozen or unsafe_hash:
             cls.__hash__ = lambda self: hash(_key(self, compared))
         elif "__hash__" not in own:
             cls.__hash__ = None
@@ -142,8 +145,8 @@ def _process(cls, init, repr_, eq, order, frozen, kw_only):
 
 def dataclass(cls=None, /, *, init=True, repr=True, eq=True, order=False, unsafe_hash=False, frozen=False, match_args=True, kw_only=False, slots=False, weakref_slot=False):
     if cls is None:
-        return lambda c: _process(c, init, repr, eq, order, frozen, kw_only)
-    return _process(cls, init, repr, eq, order, frozen, kw_only)
+        return lambda c: _process(c, init, repr, eq, order, frozen, kw_only, unsafe_hash)
+    return _process(cls, init, repr, eq, order, frozen, kw_only, unsafe_hash)
 
 
 def fields(obj):

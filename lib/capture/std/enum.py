@@ -54,6 +54,11 @@ class EnumMeta(type):
             raise ValueError(f"{value!r} is not a valid {cls.__qualname__}")
         return m
 
+    def __setattr__(cls, name, value):
+        if name in cls.__dict__.get("_member_map_", ()):
+            raise AttributeError(f"cannot reassign member {name!r}")
+        super().__setattr__(name, value)
+
     def __getitem__(cls, name):
         return cls._member_map_[name]
 

@@ -15,12 +15,83 @@ class Parameter:
         self.default = Parameter.empty if default is ... else default
         self.annotation = Parameter.empty
 
+    def __str__(self):
+        mark = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}.get(self.kind, "")
+        return mark + self.name + ("" if self.default is Parameter.empty else f"={self.default!r}")
+
 
 class Signature:
     empty = Parameter.empty
 
     def __init__(self, parameters):
         self.parameters = parameters
+
+    def bind(self, *args, **kwargs):
+        return BoundArguments(self, args, kwargs, True)
+
+    def bind_partial(self, *args, **kwargs):
+        return BoundArguments(self, args, kwargs, False)
+
+    def __str__(self):
+        shown, last = [], None
+        for p in self.parameters.values():
+            if last == Parameter.POSITIONAL_ONLY and p.kind != last:
+                shown.append("/")
+            if p.kind == Parameter.KEYWORD_ONLY and last not in (Parameter.VAR_POSITIONAL, Parameter.KEYWORD_ONLY):
+                shown.append("*")
+            shown.append(str(p))
+            last = p.kind
+        return f"({', '.join(shown + ['/'] if last == Parameter.POSITIONAL_ONLY else shown)})"
+
+    def __repr__(self):
+        return f"<Signature {self}>"
+
+
+class BoundArguments:
+    def __init__(self, signature, args, kwargs, whole):
+        self.signature, self.arguments, left = signature, {}, dict(kwargs)
+        args = list(args)
+        for name, p in signature.parameters.items():
+            if p.kind == Parameter.VAR_POSITIONAL:
+                if args:
+                    self.arguments[name], args = tuple(args), []
+            elif p.kind == Parameter.VAR_KEYWORD:
+                if left:
+                    self.arguments[name], left = left, {}
+            elif args and p.kind != Parameter.KEYWORD_ONLY:
+                if name in left:
+                    raise TypeError(f"multiple values for argument {name!r}")
+                self.arguments[name] = args.pop(0)
+            elif name in left:
+                self.arguments[name] = left.pop(name)
+            elif whole and p.default is Parameter.empty:
+                raise TypeError(f"missing a required argument: {name!r}")
+        if args or left:
+            raise TypeError("too many positional arguments" if args else f"got an unexpected keyword argument {next(iter(left))!r}")
+
+    def apply_defaults(self):
+        empty = {Parameter.VAR_POSITIONAL: (), Parameter.VAR_KEYWORD: {}}
+        self.arguments = {n: self.arguments[n] if n in self.arguments else empty.get(p.kind, p.default)
+                          for n, p in self.signature.parameters.items() if n in self.arguments or p.default is not Parameter.empty or p.kind in empty}
+
+    @property
+    def args(self):
+        out = []
+        for n, p in self.signature.parameters.items():
+            if p.kind in (Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD) or n not in self.arguments:
+                break
+            out += self.arguments[n] if p.kind == Parameter.VAR_POSITIONAL else [self.arguments[n]]
+        return tuple(out)
+
+    @property
+    def kwargs(self):
+        out, kinds = {}, self.signature.parameters
+        for n, v in self.arguments.items():
+            if kinds[n].kind == Parameter.VAR_KEYWORD:
+                out.update(v)
+            elif kinds[n].kind == Parameter.KEYWORD_ONLY:
+                out[n] = v
+        return out
 
 
 def signature(f):
@@ -44,6 +115,21 @@ def isfunction(x):
 
 def ismethod(x):
     return kind(x) == "method"
+
+
+def getdoc(x):
+    doc = getattr(x, "__doc__", None)
+    if doc is None:
+        return None
+    first, *rest = doc.split("\n")
+    margin = min([len(line) - len(line.lstrip()) for line in rest if line.strip()], default=0)
+    lines = [first.lstrip()] + [line[margin:] for line in rest]
+    return "\n".join(lines).strip("\n")
+
+
+def getmembers(x, predicate=None):
+    found = [(name, getattr(x, name)) for name in dir(x) if hasattr(x, name)]
+    return [(name, v) for name, v in found if predicate is None or predicate(v)]
 
 
 def isclass(x):

@@ -13,6 +13,9 @@ class count:
         self.n = n + self.step
         return n
 
+    def __repr__(self):
+        return f"count({self.n})" if self.step == 1 else f"count({self.n}, {self.step})"
+
 
 class cycle:
     def __init__(self, iterable):

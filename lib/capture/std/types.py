@@ -24,6 +24,9 @@ class MappingProxyType:
     def __getitem__(self, key):
         return self._of[key]
 
+    def __setitem__(self, key, value):
+        raise TypeError("'mappingproxy' object does not support item assignment")
+
     def __contains__(self, key):
         return key in self._of
 

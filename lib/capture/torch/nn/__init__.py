@@ -35,6 +35,12 @@ _where = {
 _index = {name: file for file, names in _where.items() for name in names.split()}
 
 
+def _whole():
+    here = __import__("torch.nn")
+    for name in _index:
+        setattr(here, name, getattr(here, name))
+
+
 def __getattr__(name):
     if name in _index:
         return getattr(__import__("torch.nn." + _index[name]), name)
