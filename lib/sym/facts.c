@@ -1,6 +1,8 @@
 /* What is known of symbols: intervals, assumed conditions, equalities; and the simplification of expressions by them. */
 #include "sym/node.h"
 
+#include <math.h>
+
 #define NLO TC_SYM_NO_LO
 #define NHI TC_SYM_NO_HI
 
@@ -205,6 +207,46 @@ static void range_of_pair(tc_symop op, const int64_t a[2], const int64_t b[2], i
     }
 }
 
+/* The interval of an expression on doubles. Rounded operations are monotone, so its limits are their values at the limits of the operands. */
+static void range_of_float(tc_symctx *c, tc_sym s, int depth, double r[2]) {
+    double a[2], b[2];
+    int64_t lo, hi;
+    r[0] = -INFINITY, r[1] = INFINITY;
+    if (s->type == TC_SYM_INT) {
+        tc_sym_range(c, s, &lo, &hi);
+        if (lo != NLO) r[0] = (double)lo;
+        if (hi != NHI) r[1] = (double)hi;
+    } else if (tc_sym_const_float(s, &a[0])) {
+        if (isfinite(a[0])) r[0] = r[1] = a[0];
+    } else if (depth && (s->op == TC_S_TOFLOAT || s->op == TC_S_FNEG)) {
+        const bool minus = s->op == TC_S_FNEG;
+        range_of_float(c, s->arg[0], depth - 1, a);
+        r[0] = minus ? -a[1] : a[0];
+        r[1] = minus ? -a[0] : a[1];
+    } else if (depth && (s->op == TC_S_FADD || s->op == TC_S_FSUB)) {
+        const bool minus = s->op == TC_S_FSUB;
+        range_of_float(c, s->arg[0], depth - 1, a);
+        range_of_float(c, s->arg[1], depth - 1, b);
+        r[0] = a[0] + (minus ? -b[1] : b[0]);
+        r[1] = a[1] + (minus ? -b[0] : b[1]);
+    } else if (depth && (s->op == TC_S_FMUL || s->op == TC_S_FDIV)) { /* of numbers that are not negative */
+        const bool quotient = s->op == TC_S_FDIV;
+        range_of_float(c, s->arg[0], depth - 1, a);
+        range_of_float(c, s->arg[1], depth - 1, b);
+        if (a[0] < 0 || b[0] < 0 || (quotient && b[0] == 0)) return;
+        r[0] = quotient ? a[0] / b[1] : a[0] * b[0];
+        r[1] = quotient ? a[1] / b[0] : a[1] == 0 || b[1] == 0 ? 0 : a[1] * b[1];
+    }
+}
+
+/* The range of int(x) or floor(x). */
+static void range_of_rounded(tc_symctx *c, tc_sym s, int64_t r[2]) {
+    double x[2];
+    range_of_float(c, s->arg[0], 8, x);
+    for (int i = 0; i < 2; i++)
+        if (fabs(x[i]) < 9e18) r[i] = (int64_t)(s->op == TC_S_TRUNC ? trunc(x[i]) : floor(x[i]));
+}
+
 static void compute_range(tc_symctx *c, tc_sym s, int64_t r[2]) {
     int64_t a[2] = {NLO, NHI}, b[2] = {NLO, NHI};
     const int first = s->op == TC_S_WHERE; /* behind its condition */
@@ -213,6 +255,8 @@ static void compute_range(tc_symctx *c, tc_sym s, int64_t r[2]) {
         range_of_terms(c, s, r);
     } else if (s->op == TC_S_MUL) {
         range_of_product(c, s, &r[0], &r[1]);
+    } else if (s->op == TC_S_TRUNC || s->op == TC_S_FLOOR) {
+        range_of_rounded(c, s, r);
     } else {
         if (s->arg[first]->type == TC_SYM_INT) tc_sym_range(c, s->arg[first], &a[0], &a[1]);
         if (s->n > first + 1 && s->arg[first + 1]->type == TC_SYM_INT) tc_sym_range(c, s->arg[first + 1], &b[0], &b[1]);

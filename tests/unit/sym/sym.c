@@ -331,6 +331,43 @@ static int rounds(int sample) {
 
 static bool holds(tc_symop rel, int64_t x, int64_t y) { return rel == TC_S_EQ ? x == y : rel == TC_S_NE ? x != y : rel == TC_S_LT ? x < y : x <= y; }
 
+/* int() and floor() of products, sums and quotients of doubles lie in the ranges that follow from their symbols. */
+static void ranges_of_rounded_numbers_hold(void **state) {
+    (void)state;
+    static const double factor[] = {0.5, 1.5, 2.0, 0.1, 3.0, 1e-3};
+    int64_t lo, hi, got, val[4][4];
+    tc_sym vars[4];
+    tc_sym_var(ctx, "n", TC_SYM_INT, 2, TC_SYM_NO_HI);
+    assert_ptr_equal(parse("max(0, int(float(n) * 1.5))"), parse("int(float(n) * 1.5)"));
+    assert_int_equal(tc_sym_known(ctx, parse("1 <= math.floor(n / 2)")), 1);
+    assert_int_equal(tc_sym_known(ctx, parse("2 <= math.floor(n / 2)")), -1);
+    for (int round = 0, n = rounds(2000); round < n; round++) {
+        symbols_with_values(vars, val);
+        tc_sym s = tc_sym_op(ctx, TC_S_TOFLOAT, vars[rnd() % 4], NULL, NULL);
+        for (int k = 0; k < 3; k++) {
+            tc_sym other = rnd() % 2 ? tc_sym_float(ctx, factor[rnd() % 6]) : tc_sym_op(ctx, TC_S_TOFLOAT, vars[1 + rnd() % 3], NULL, NULL);
+            static const tc_symop ops[] = {TC_S_FADD, TC_S_FSUB, TC_S_FMUL, TC_S_FMUL, TC_S_FDIV};
+            s = tc_sym_op(ctx, ops[rnd() % 5], s, other, NULL);
+            if (rnd() % 5 == 0) s = tc_sym_op(ctx, TC_S_FNEG, s, NULL, NULL);
+        }
+        s = tc_sym_op(ctx, rnd() % 2 ? TC_S_TRUNC : TC_S_FLOOR, s, NULL, NULL);
+        tc_sym_range(ctx, s, &lo, &hi);
+        for (int k = 0; k < 4; k++) {
+            tc_symvalue env[5] = {0};
+            for (int v = 0; v < 4; v++) env[1 + v] = (tc_symvalue){.i = val[k][v], .bound = true};
+            tc_status st = tc_sym_eval_int(s, env, 5, &got);
+            tc_buf t = {0};
+            if (st) { /* by a symbol that is 0 */
+                tc_status_free(st);
+                continue;
+            }
+            tc_sym_print(&t, s);
+            if (got < lo || got > hi) fail_msg("%s is %lld, outside of %lld..%lld", tc_buf_str(&t), (long long)got, (long long)lo, (long long)hi);
+            tc_buf_free(&t);
+        }
+    }
+}
+
 static void simplified_is_equal(void **state) {
     (void)state;
     tc_sym vars[4];
@@ -566,6 +603,7 @@ int main(void) {
         T(bad_expressions_are_refused),
         T(guards_decide_later_questions),
         T(equations_of_quotients_are_solved),
+        T(ranges_of_rounded_numbers_hold),
         T(simplified_is_equal),
         T(conclusions_are_true),
         T(large_sums),
