@@ -75,8 +75,9 @@ static bool take_place(tc_value *v, tc_value *r, tc_node *first, const tc_node *
 }
 
 /* Replaces n by its decomposition at the same position; its results stay the same values, now produced by the emitted nodes. */
-static tc_status expand_in_place(tc_graph *g, tc_node *n) {
-    tc_emit e = {.graph = g, .before = n};
+static tc_status expand_in_place(sweep *s, tc_node *n) {
+    tc_graph *g = s->graph;
+    tc_emit e = {.graph = g, .before = n, .wants = wants, .wants_ctx = s};
     tc_node *before = n->prev;
     tc_map taken_by = {0}; /* a value that is returned twice can be taken once only */
     const bool was = g->program->no_grad;
@@ -124,7 +125,7 @@ tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to) {
         if (s->graph->program->forward_mode && !n->straight) TC_TRY(lacks_forward(n));
         if (!n->op->grad && !n->straight && n->op->decompose && !(n->op->flags & (TC_OP_HIGHER_ORDER | TC_OP_UNDERIVED))) {
             tc_node *before = n->prev, *after = n->next;
-            TC_TRY(expand_in_place(s->graph, n), "backward of %s", n->name ? n->name : tc_op_name(n->op));
+            TC_TRY(expand_in_place(s, n), "backward of %s", n->name ? n->name : tc_op_name(n->op));
             next = before ? before->next : s->graph->first;
             if (last && next != after) { /* the last node was decomposed: the end is now the last emitted one */
                 to = after ? after->prev : s->graph->last;

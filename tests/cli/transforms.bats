@@ -48,6 +48,18 @@ same_gradients_of_archive() {
     cmp source.safetensors archive.safetensors
 }
 
+@test "the mask of attention gets its gradient in an archive, whose inputs say nothing of gradients" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >n.py <<'PY'
+import torch
+class Net(torch.nn.Module):
+    def forward(self, x):
+        y = x[None, None]
+        return torch.nn.functional.scaled_dot_product_attention(y, y, y, (x[:, :2] * 2)[None, None])[0, 0]
+PY
+    same_gradients_of_archive 0
+}
+
 @test "a second torch.autograd.grad through tensors that the first freed is refused at its line, as PyTorch refuses it" {
     cd "$BATS_TEST_TMPDIR"
     model() { # y, then how the first gradient is asked for, then what the second is of
