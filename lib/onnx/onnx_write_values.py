@@ -183,7 +183,7 @@ class Writer:
                     out = self.e(back, [out, self.ints([k])])
                 return out
             _onnx.unsupported(f"the size {x[1]} is not the size of any value")
-        simple = {"add": "Add", "mul": "Mul", "min": "Min", "max": "Max", "mod": "Mod"}
+        simple = {"add": "Add", "mul": "Mul", "min": "Min", "max": "Max", "mod": "Mod", "pow": "Pow"}
         if op in simple:
             out = rest[0]
             for r in rest[1:]:
@@ -197,7 +197,8 @@ class Writer:
         if op in ("trunc", "floor", "ceil", "round"):
             y = rest[0] if op == "trunc" else self.e({"floor": "Floor", "ceil": "Ceil", "round": "Round"}[op], rest)
             return self.e("Cast", [y], {"to": INT64})
-        floats = {"fadd": "Add", "fsub": "Sub", "fmul": "Mul", "fdiv": "Div", "fmin": "Min", "fmax": "Max", "fneg": "Neg", "sqrt": "Sqrt", "tofloat": None}
+        floats = {"fadd": "Add", "fsub": "Sub", "fmul": "Mul", "fdiv": "Div", "fmin": "Min", "fmax": "Max", "fneg": "Neg", "sqrt": "Sqrt", "tofloat": None,
+                  "fpow": "Pow", "fabs": "Abs", "exp": "Exp", "log": "Log", "sin": "Sin", "cos": "Cos", "tanh": "Tanh"}
         if op in floats:
             rest = [self.e("Cast", [r], {"to": DOUBLE}) for r in rest]
             return self.e(floats[op], rest) if floats[op] else rest[0]

@@ -26,16 +26,18 @@ static job *job_of(C *c) { return (job *)c->warn_self; }
 
 /* ---- the program as objects ---- */
 static V expression(C *c, tc_sym s) {
-    static const char *const names[] = {[TC_S_ADD] = "add",    [TC_S_MUL] = "mul",     [TC_S_FLOORDIV] = "floordiv",
-                                        [TC_S_MOD] = "mod",    [TC_S_MIN] = "min",     [TC_S_MAX] = "max",
-                                        [TC_S_ABS] = "abs",    [TC_S_TRUNC] = "trunc", [TC_S_FLOOR] = "floor",
-                                        [TC_S_CEIL] = "ceil",  [TC_S_ROUND] = "round", [TC_S_TOFLOAT] = "tofloat",
-                                        [TC_S_FADD] = "fadd",  [TC_S_FSUB] = "fsub",   [TC_S_FMUL] = "fmul",
-                                        [TC_S_FDIV] = "fdiv",  [TC_S_FNEG] = "fneg",   [TC_S_FMIN] = "fmin",
-                                        [TC_S_FMAX] = "fmax",  [TC_S_SQRT] = "sqrt",   [TC_S_EQ] = "eq",
-                                        [TC_S_NE] = "ne",      [TC_S_LT] = "lt",       [TC_S_LE] = "le",
-                                        [TC_S_AND] = "and",    [TC_S_OR] = "or",       [TC_S_NOT] = "not",
-                                        [TC_S_WHERE] = "where"};
+    static const char *const names[] = {[TC_S_ADD] = "add",     [TC_S_MUL] = "mul",     [TC_S_FLOORDIV] = "floordiv",
+                                        [TC_S_MOD] = "mod",     [TC_S_MIN] = "min",     [TC_S_MAX] = "max",
+                                        [TC_S_ABS] = "abs",     [TC_S_TRUNC] = "trunc", [TC_S_FLOOR] = "floor",
+                                        [TC_S_CEIL] = "ceil",   [TC_S_ROUND] = "round", [TC_S_TOFLOAT] = "tofloat",
+                                        [TC_S_FADD] = "fadd",   [TC_S_FSUB] = "fsub",   [TC_S_FMUL] = "fmul",
+                                        [TC_S_FDIV] = "fdiv",   [TC_S_FNEG] = "fneg",   [TC_S_FMIN] = "fmin",
+                                        [TC_S_FMAX] = "fmax",   [TC_S_SQRT] = "sqrt",   [TC_S_EQ] = "eq",
+                                        [TC_S_NE] = "ne",       [TC_S_LT] = "lt",       [TC_S_LE] = "le",
+                                        [TC_S_AND] = "and",     [TC_S_OR] = "or",       [TC_S_NOT] = "not",
+                                        [TC_S_WHERE] = "where", [TC_S_POW] = "pow",     [TC_S_FPOW] = "fpow",
+                                        [TC_S_FABS] = "fabs",   [TC_S_EXP] = "exp",     [TC_S_LOG] = "log",
+                                        [TC_S_SIN] = "sin",     [TC_S_COS] = "cos",     [TC_S_TANH] = "tanh"};
     int64_t i;
     double f;
     bool b;

@@ -393,6 +393,9 @@ class Net(torch.nn.Module):
 PY
     tc-export real.py:Net --input x=Nxf32 -o real.onnx
     [ "$(tc-run real.onnx --input x=2xf32=1,2.75 --output 0=- | tail -c 8 | od -An -v -tf4 | xargs)" = "3.75 5.5" ]
+    sed -i 's/x.max().item()$/x.max().item() ** 2 + abs(x.max().item())/' real.py
+    tc-export real.py:Net --input x=Nxf32 -o real.onnx
+    [ "$(tc-run real.onnx --input x=2xf32=1,2.75 --output 0=- | tail -c 8 | od -An -v -tf4 | xargs)" = "11.3125 13.0625" ]
 }
 
 @test "operators without a form of their own are written by formulas, and types without kernels in wider ones" {
