@@ -145,6 +145,7 @@ static void place_in_tree(progress *p, int64_t l, bool last, leaf *out) {
     p->have &= ~out->merged;
     if (out->n || out->merged) p->have |= last ? 0 : (int64_t)1 << top;
 }
+#include "kernel/gemm_dot.h"
 static void begin_k_block(const work *w, int64_t first, progress *p, k_block *kb) {
     const tc_gemm *j = w->j;
     kb->first = first, kb->n = 0;
@@ -316,6 +317,11 @@ static __attribute__((noinline)) void chunk_tiles(const work *w, const k_block *
 }
 
 static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *scratch, const void *packed, int worker) {
+    if (by_dots(j, nr, nc, packed)) {
+        dots(j, r0, nr, c0, nc);
+        tc_gemm_finished(j, plain_of(j) ? j->epilogue->rest : j->epilogue, r0, nr, c0, nc, worker);
+        return;
+    }
     work w = start(j, r0, nr, c0, nc, scratch, packed);
     progress p = {0};
     k_block kb;
