@@ -214,8 +214,8 @@ V tc_getattr_or(C *c, V o, str *name) {
 
 /* Names at PyTorch's top level, other than operators, that tc lacks: they get another message than names that do not exist. */
 static bool in_torch(const char *name) {
-    static const char *const names[] = {"masked",       "signal",   "sparse",  "jit", "fx",      "distributed",
-                                        "quantization", "profiler", "package", "hub", "compile", "lobpcg"};
+    static const char *const names[] = {"masked",       "signal",   "sparse",  "jit", "fx",     "distributed",
+                                        "quantization", "profiler", "package", "hub", "compile"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
     return false;

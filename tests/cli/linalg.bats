@@ -54,6 +54,31 @@ model() { # the body of forward(self, x)
     done
 }
 
+@test "torch.lobpcg finds the largest and smallest pairs of A and of A v = e B v, their gradients, and refuses small matrices" {
+    cat >m.py <<'EOF'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        a, b = x @ x.mT + torch.diag(torch.arange(1.0, 7, dtype=x.dtype)), torch.eye(6, dtype=x.dtype) * 2 + x.mT @ x
+        every = torch.linalg.eigvalsh(a)
+        e, v = torch.lobpcg(a, 2)
+        last, low = torch.lobpcg(a, largest=False)
+        of_b, w = torch.lobpcg(a, B=b, X=torch.ones_like(x)[:, :2], niter=-1)
+        batch = torch.lobpcg(torch.stack([a, b]), k=1)[0]
+        both = torch.lobpcg(a, k=1, n=2)[0]
+        slope = torch.func.grad(lambda m: torch.lobpcg(m, 2)[0].sum())(a)
+        apart = [e - every[-2:].flip(0), last - every[:1], a @ v - v * e, a @ low - low * last, a @ w - b @ w * of_b, w.mT @ b @ w - torch.eye(2),
+                 batch[0] - e[:1], both - e[:1], slope - v @ v.mT]
+        return torch.stack([z.abs().max() > 1e-6 for z in apart]).double()
+EOF
+    tc-export m.py:M --input x=6x6xf64 -o m.pt2
+    tc-run m.pt2 --input x=6x6xf64="$(seq -s, 1 36 | tr 0-9 1829036475)" --to npy -o found.npy
+    [ "$(tail -c 72 found.npy | od -An -td8 -w72 | tr -d ' 0')" = "" ]
+    fails 3 "smaller than 3 x the number of requested eigenpairs (=2)" model "torch.lobpcg(x, 2)[0]" 5x5xf32
+}
+
 @test "--numerics=fast: OpenBLAS solves and factors, the reference where tc-openblas.so is not there" {
     a=8x8xf64=$(seq -s, 1 64 | tr 0-9 1829036475)
     model "(lambda a: (torch.linalg.solve(a, x), torch.linalg.eigvalsh(x + x.mT), torch.linalg.svdvals(a), torch.linalg.qr(a)[1]))(x + 99 * torch.eye(8))" 8x8xf64

@@ -332,6 +332,42 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     return svd_lowrank(A, q, niter=niter)
 
 
+# What the iteration converges to, by the decomposition of the whole matrix: A v = e B v. niter, tol, iK, method and the settings of the orthogonalisation
+# steer the iteration alone; X says how many pairs there are, and without it as many random numbers are drawn as for its first guess.
+def lobpcg(A, k=None, B=None, X=None, n=None, iK=None, niter=None, tol=None, largest=None, method=None, tracker=None,
+           ortho_iparams=None, ortho_fparams=None, ortho_bparams=None):
+    if tracker is not None:
+        raise NotImplementedError("lobpcg: tracker is not supported")
+    if A.dtype != torch.float32 and A.dtype != torch.float64:
+        raise RuntimeError(f"lobpcg: expected A of type float32 or float64, got {A.dtype}")
+    m = A.shape[-1]
+    if A.shape[-2] != m:
+        raise AssertionError(f"A must be square, got shape {A.shape}")
+    if B is not None and A.shape != B.shape:
+        raise AssertionError(f"A and B must have same shape, got {A.shape} vs {B.shape}")
+    if k is None:
+        k = 1 if X is None else X.shape[-1]
+    if X is not None:
+        n = X.shape[-1]
+    elif n is None:
+        n = k
+    if m < 3 * n:
+        raise ValueError(f"LOBPCG algorithm is not applicable when the number of A rows (={m}) is smaller than 3 x the number of requested eigenpairs (={n})")
+    if X is None:
+        torch.randn(A.shape[:-2] + (m, n), dtype=A.dtype)
+    elif X.shape != A.shape[:-2] + (m, n):
+        raise AssertionError(f"X shape mismatch: got {X.shape}, expected {tuple(A.shape[:-2]) + (m, n)}")
+    A = (A + A.mT) / 2
+    if B is not None:
+        L = torch.linalg.cholesky((B + B.mT) / 2)
+        A = torch.linalg.solve_triangular(L, torch.linalg.solve_triangular(L, A, upper=False).mT, upper=False)
+    E, V = torch.linalg.eigh(A)
+    if largest is None or largest:
+        E, V = E.flip(-1), V.flip(-1)
+    E, V = E[..., :min(k, n)], V[..., :min(k, n)]
+    return E, V if B is None else torch.linalg.solve_triangular(L.mT, V, upper=True)
+
+
 # ---- conversions ----
 def to(self, *args, dtype=None, device=None, other=None, non_blocking=False, copy=False, memory_format=None):
     args = list(args)
