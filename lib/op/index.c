@@ -414,41 +414,43 @@ static tc_status decompose_masked_scatter(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e3(e, "aten::where.self", m, tc_emit_call(e, "aten::view", "vS", v, x->meta.size, x->meta.rank), x));
     return tc_e_done(e);
 }
-/* Clamps indices to the sizes of self: those at masked places may be out of range. */
-static int inside(tc_emit *e, const tc_value *x, const tc_arg *list, tc_value **out) {
+/* Clamps the indices, argument 2, to the sizes of self: those at masked places may be out of range. */
+static tc_status inside(tc_emit *e, const tc_node *n, const tc_value *x, tc_value **out) {
+    const tc_arg *list = &n->args[2];
     tc_symctx *s = tc_e_sym(e);
-    for (int k = 0; k < list->n && k < TC_MAX_RANK; k++) {
+    if (list->n > TC_MAX_RANK) return tc_e_refuse(n, "too many indices");
+    for (int k = 0; k < list->n; k++) {
         out[k] = list->values[k] && list->values[k]->kind == TC_V_TENSOR ? list->values[k] : NULL;
+        if (out[k] && out[k]->meta.dtype != TC_I64 && out[k]->meta.dtype != TC_I32)
+            return tc_e_refuse(n, "found unexpected index type %s", tc_dtypes[out[k]->meta.dtype].torch);
         if (!out[k] || k >= x->meta.rank) continue;
         tc_arg lo = {.kind = TC_A_SCALAR, .is_sym = true, .sym = tc_sym_neg(s, x->meta.size[k])},
                hi = {.kind = TC_A_SCALAR, .is_sym = true, .sym = tc_sym_sub(s, x->meta.size[k], tc_sym_int(s, 1))};
         out[k] = tc_emit_call(e, "aten::clamp", "vaa", out[k], &lo, &hi);
     }
-    return list->n;
+    return NULL;
 }
 static tc_status decompose_masked_index(tc_emit *e, const tc_node *n) { /* self, mask, indices, fill */
     tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *v[TC_MAX_RANK];
-    if (n->args[2].n > TC_MAX_RANK) return tc_e_refuse(n, "too many indices");
     if (m->meta.dtype != TC_BOOL) return tc_e_refuse(n, "masked_fill_ only supports boolean masks");
     if (tc_sh_is_empty(&x->meta)) { /* an empty tensor has nothing to read */
         tc_emit_result(e, 0, tc_emit_call(e, "aten::full", "Sad", m->meta.size, m->meta.rank, &n->args[3], (int)x->meta.dtype));
         return tc_e_done(e);
     }
-    int count = inside(e, x, &n->args[2], v);
-    tc_value *y = tc_emit_call(e, "aten::_unsafe_index.Tensor", "vV", x, v, count);
+    TC_TRY(inside(e, n, x, v));
+    tc_value *y = tc_emit_call(e, "aten::_unsafe_index.Tensor", "vV", x, v, n->args[2].n);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::masked_fill.Scalar", "vva", y, tc_e1(e, "aten::logical_not", m), &n->args[3]));
     return tc_e_done(e);
 }
 static tc_status decompose_masked_put(tc_emit *e, const tc_node *n) { /* self, mask, indices, values */
     tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *v[TC_MAX_RANK], *val = tc_arg_value(n, 3);
-    if (n->args[2].n > TC_MAX_RANK) return tc_e_refuse(n, "too many indices");
     if (tc_sh_is_empty(&x->meta)) {
         tc_emit_result(e, 0, tc_e1(e, "aten::clone", x));
         return tc_e_done(e);
     }
-    int count = inside(e, x, &n->args[2], v);
+    TC_TRY(inside(e, n, x, v));
     tc_value *out = tc_emit_call(e, "aten::masked_fill.Scalar", "vvi", val, tc_e1(e, "aten::logical_not", m), (int64_t)0);
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::_unsafe_index_put", "vVvb", x, v, count, out, 1));
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::_unsafe_index_put", "vVvb", x, v, n->args[2].n, out, 1));
     return tc_e_done(e);
 }
 static tc_status decompose_index_select_backward(tc_emit *e, const tc_node *n) { /* grad, self_sizes, dim, index */

@@ -39,6 +39,10 @@ static tc_value *by_cholesky(tc_emit *e, tc_value *b, tc_value *l, bool upper) {
 static tc_status decompose_cholesky_solve(tc_emit *e, const tc_node *n) {
     TC_TRY(tc_la_square_arg(n, 1, "cholesky_solve"));
     TC_TRY(tc_la_matrix_arg(n, 0, "cholesky_solve"));
+    const tc_dtype b = tc_arg_meta(n, 0)->dtype, a = tc_arg_meta(n, 1)->dtype;
+    if (a != b)
+        return tc_e_refuse(n, "Expected b and A to have the same dtype, but found b of type %s and A of type %s", tc_dtypes[b].torch,
+                           tc_dtypes[a].torch);
     tc_emit_result(e, 0, by_cholesky(e, tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_bool(n, 2)));
     return tc_e_done(e);
 }

@@ -339,11 +339,11 @@ static tc_value *added_in_turn(tc_emit *e, const tc_node *n, int64_t count) {
 }
 static tc_status decompose_addbmm(tc_emit *e, const tc_node *n) {
     enum { IN_TURN = 64 }; /* longer lists of products are one sum */
-    const tc_meta *batch = tc_arg_meta(n, 1);
+    const tc_meta *batch = tc_arg_meta(n, 1), *other = tc_arg_meta(n, 2);
     int64_t count;
     TC_TRY(same_kind(n, tc_arg_value(n, 0), tc_arg_value(n, 1)));
-    if (batch->rank == 3 && (batch->dtype == TC_F16 || batch->dtype == TC_BF16) && batch->dtype == tc_arg_meta(n, 0)->dtype &&
-        tc_sym_const_int(batch->size[0], &count) && count > 0 && count <= IN_TURN) {
+    if (batch->rank == 3 && other->rank == 3 && batch->size[0] == other->size[0] && (batch->dtype == TC_F16 || batch->dtype == TC_BF16) &&
+        batch->dtype == tc_arg_meta(n, 0)->dtype && tc_sym_const_int(batch->size[0], &count) && count > 0 && count <= IN_TURN) {
         tc_emit_result(e, 0, added_in_turn(e, n, count));
         return tc_e_done(e);
     }

@@ -16,8 +16,11 @@ static tc_status shape_softmax(tc_shape_ctx *c) { /* self, dim, half_to_float */
     return tc_sh_out(c, 0, up ? TC_F32 : m->dtype, &dims);
 }
 static tc_status shape_backward(tc_shape_ctx *c) { /* grad_output, output, dim, input_dtype */
-    TC_TRY(tc_sh_need_tensor(c, 0));
-    TC_TRY(tc_sh_need_tensor(c, 1));
+    for (int i = 0; i < 2; i++) {
+        TC_TRY(tc_sh_need_float(c, i));
+        const tc_dtype d = tc_sh_meta(c, i)->dtype;
+        if (tc_is_complex(d)) return tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[d].torch);
+    }
     int at;
     tc_dims dims = tc_dims_of(tc_sh_meta(c, 1));
     TC_TRY(tc_sh_dim_arg(c, 2, dims.rank, &at));

@@ -861,6 +861,11 @@ class M(nn.Module):
                      lambda: F.adaptive_avg_pool1d(x, (2, 2)), lambda: F.adaptive_max_pool1d(x, (2, 2))):
             refused("should contain one int (got 2)", call)
         refused("Dimension out of range", lambda: x[0, 0].repeat_interleave(2, 0))
+        refused("not implemented for complex64", lambda: torch.ops.aten._softmax_backward_data(c, c, 0, torch.float32))
+        refused("must be floating point", lambda: torch.ops.aten._softmax_backward_data(x, i, 0, torch.float32))
+        refused("batch", lambda: torch.addbmm(torch.zeros(1).half(), torch.zeros(4, 5, 5).half(), torch.zeros(5, 5, 10).half()))
+        refused("found unexpected index type bool", lambda: torch.ops.aten._unsafe_masked_index_put_accumulate(x, x[0] > 0, [x[:, 0] > 0], x[0]))
+        refused("Expected b and A to have the same dtype", lambda: torch.cholesky_solve(x.cfloat()[:0], x.double()[:0, :0]))
         x.to(short).sum(), on.cumsum(0), on.clamp(1, 3), torch.full((2,), 1, dtype=short)
         return x
 EOF
