@@ -113,9 +113,10 @@ static inline double tc_x_igamma_parts(double a, double x, int upper) {
     double large;
     if (tc_x_igamma_large(a, x, upper, &large)) return large;
     if (x < a + 1) {
-        double t = 1 / a, s = t;
+        const int tiny = a < 0x1p-1000; /* 1 / a may overflow: the series times a, and 1 / gamma(a) = a */
+        double t = tiny ? 1 : 1 / a, s = t;
         for (int i = 1; i < 2000 && t > s * 0x1p-54; i++) t *= x / (a + i), s += t;
-        double p = s * tc_x_igamma_factor(a, x);
+        double p = s * (tiny ? tc_x_exp_f64(a * tc_x_log_f64(x) - x) : tc_x_igamma_factor(a, x));
         return upper ? 1 - p : p;
     }
     double b = x + 1 - a, c = 0x1p1000, d = 1 / b, h = d;

@@ -542,11 +542,12 @@ PY
     tc-run m.pt2 --input x=12xf32=6,4,18,8,30,12,42,16,54,20,66,24 --expect @a.npy
 }
 
-@test "scatter of a number with reduce, ldexp of half types, sums to no dimensions, igamma of large numbers" {
+@test "scatter of a number with reduce, ldexp of half types, sums to no dimensions, igamma of large and tiny numbers" {
     holds 2xf32=1,2 "torch.equal(torch.scatter(x, 0, torch.tensor([0, 0]), 2.5, reduce='add'), torch.tensor([6., 2.]))"
     holds 2xbf16=3,5 "torch.ldexp(x, torch.tensor([1, 2])).dtype == torch.bfloat16 and torch.equal(torch.ldexp(x, torch.tensor([1, 2])), x * torch.tensor([2, 4]))"
     holds i32=3 "x.sum_to_size(()).dtype == torch.int64"
     holds 1xf64=1e20 "torch.equal(torch.igamma(x, x), torch.tensor([0.5], dtype=torch.float64) + 1 / (3 * torch.sqrt(2 * math.pi * x)))" "import math"
+    holds 3xf64=5e-324,1e-310,1e-308 "((torch.igamma(x, torch.full_like(x, 0.5)) - 1).abs() < 1e-15).all()"
 }
 
 @test "bools of a file that are neither 0 nor 1 are true, once each" {
