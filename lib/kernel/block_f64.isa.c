@@ -21,6 +21,13 @@ static double whole_tan(double x) { return tc_x_tan_f64(x); }
 #define tc_x_sin_f64 tc_x_sin_small_f64
 #define tc_x_cos_f64 tc_x_cos_small_f64
 #define tc_x_tan_f64 tc_x_tan_small_f64
+#ifdef __FMA__
+/* gcc takes these for too long to be inlined into their loops, which are then not vectorised. The rarer ones stay short code. */
+#define WHOLE(name) static __attribute__((flatten)) void b_##name##_f64(void *, const void *, const void *, const void *, int64_t);
+WHOLE(exp)
+WHOLE(exp2) WHOLE(log2) WHOLE(log10) WHOLE(log1p) WHOLE(pow) WHOLE(sin) WHOLE(cos) WHOLE(sinh) WHOLE(cosh) WHOLE(sigmoid) WHOLE(silu) WHOLE(gelu)
+    WHOLE(erf)
+#endif
 #include "kernel/block_type.h"
 #include "kernel/block_rare.h"
 
