@@ -103,16 +103,22 @@ static void N_(change)(const tc_attention *a, const N_(block) * to) {
     }
 }
 /* Applies the mask to the first `end` scores of row r. */
-static void N_(apply_mask)(const tc_attention *a, const N_(block) * to, int64_t r, int64_t end) {
-    const int64_t at = N_(row_at)(&a->mask, to, r), e = a->mask.e;
-    T *row = to->s + r * to->ld;
+static inline __attribute__((always_inline)) void N_(apply_strided)(const tc_attention *a, int64_t at, int64_t e, T *row, int64_t end) {
+    const T fill = (T)a->fill;
     if (a->bool_mask) {
         const uint8_t *m = (const uint8_t *)a->mask.data + at;
-        for (int64_t i = 0; i < end; i++) row[i] = m[i * e] ? row[i] : (T)a->fill;
+        TC_VECTOR_LOOP
+        for (int64_t i = 0; i < end; i++) row[i] = m[i * e] ? row[i] : fill;
     } else {
         const T *m = (const T *)a->mask.data + at;
+        TC_VECTOR_LOOP
         for (int64_t i = 0; i < end; i++) row[i] += m[i * e];
     }
+}
+static void N_(apply_mask)(const tc_attention *a, const N_(block) * to, int64_t r, int64_t end) {
+    const int64_t at = N_(row_at)(&a->mask, to, r);
+    if (a->mask.e == 1) N_(apply_strided)(a, at, 1, to->s + r * to->ld, end);
+    else N_(apply_strided)(a, at, a->mask.e, to->s + r * to->ld, end);
 }
 /* Computes a block of scores, scale q k' + mask. With out_left the scale may be left to the caller: *out_left is then the positive factor that is still to
  * be applied, else 1. Scores that a causal mask hides are not set. */
