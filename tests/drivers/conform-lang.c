@@ -349,8 +349,8 @@ static void run_model(const char *name) {
     int rc = st ? 3 : export_model(&h, name, path, text.data, any(&all, "p."), pt2, &why);
     if (st) tc_buf_puts(&why, tc_status_message(st));
     tc_status_free(st);
-    report(verdict_of(rc) == CASE_PASS ? (rc = run_set(&h, name, pt2, "model", "in", "out", "b.", &all, &why), verdict_of(rc)) : verdict_of(rc),
-           corpus, name, tc_buf_str(&why));
+    if (verdict_of(rc) == CASE_PASS) rc = run_set(&h, name, pt2, "model", "in", "out", "b.", &all, &why);
+    report(verdict_of(rc), corpus, name, tc_buf_str(&why));
     if (any(&all, "out2.")) {
         char label[256];
         snprintf(label, sizeof label, "%s#2", name);
