@@ -154,7 +154,7 @@ static tc_status put(tc_cmd *c, tc_archive *from, programs *all) {
     if (to != TO_ONNX) return put_text(c, all, to == TO_DOT, form);
     warn_of_sides(c, all, p[0], "an ONNX model holds one program");
     TC_TRY(put_onnx(c, p[0])); /* the inference program comes first */
-    return verified ? verify_onnx(c, p[0], verified) : NULL;
+    return verified ? verify_onnx(c, p[0], verified, from != NULL) : NULL;
 }
 
 /* ---- from a model source ---- */

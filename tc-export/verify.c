@@ -111,10 +111,13 @@ static tc_status compare(tc_cmd *c, const side *a, const side *b, const char *pa
     return worst ? tc_error(TC_DIFFERENT, "%s: result %s differs from the program's", path, worst) : NULL;
 }
 
-static tc_status open_model(tc_cmd *c, const char *path, tc_archive **out_archive) {
+static tc_status open_model(tc_cmd *c, const char *path, bool values, tc_archive **out_archive) {
     tc_blob *b;
+    const size_t given = c->values[TC_OPT_input].len;
     TC_TRY(tc_blob_open(path, &b));
+    if (!values) c->values[TC_OPT_input].len = 0;
     tc_status st = tc_cmd_onnx(c, b, out_archive);
+    if (!values) c->values[TC_OPT_input].len = given;
     tc_blob_release(b);
     return st;
 }
@@ -130,10 +133,10 @@ static tc_status run_both(tc_cmd *c, const tc_program *p, const tc_program *q, c
     return st;
 }
 
-tc_status verify_onnx(tc_cmd *c, const tc_program *p, const char *path) {
+tc_status verify_onnx(tc_cmd *c, const tc_program *p, const char *path, bool values) {
     tc_archive *a;
     tc_program *q = NULL;
-    TC_TRY(open_model(c, path, &a), "reading %s back", path);
+    TC_TRY(open_model(c, path, values, &a), "reading %s back", path);
     tc_status st = tc_archive_program(a, tc_archive_name(a, 0), &q);
     int n = user_inputs(p), m = q ? user_inputs(q) : 0;
     if (!st && n != m) st = tc_error(TC_DIFFERENT, "%s has %d inputs, the program %d", path, m, n);

@@ -252,6 +252,9 @@ PY
     [[ "$stderr" == *"n: largest difference 0"* ]]
     [[ "$stderr" == *"seen: largest difference 0"* ]]
     [[ "$stderr" == *"cache: largest difference 0"* ]]
+    run --separate-stderr tc-export m.py:M --input x=Bx4xf32 --input cache=2xf32 --verify -o m.onnx
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"n: largest difference 0"* ]]
     tc-export m.py:M --input x=Bx4xf32 --input cache=2xf32 --seed 2 --to onnx -o other.onnx
     run --separate-stderr tc-export m.pt2 --to onnx --verify=other.onnx -o m.onnx
     [ "$status" -eq 4 ]
