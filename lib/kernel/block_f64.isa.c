@@ -25,8 +25,8 @@ static double whole_tan(double x) { return tc_x_tan_f64(x); }
 /* gcc takes these for too long to be inlined into their loops, which are then not vectorised. The rarer ones stay short code. */
 #define WHOLE(name) static __attribute__((flatten)) void b_##name##_f64(void *, const void *, const void *, const void *, int64_t);
 WHOLE(exp)
-WHOLE(exp2) WHOLE(log2) WHOLE(log10) WHOLE(log1p) WHOLE(pow) WHOLE(sin) WHOLE(cos) WHOLE(sinh) WHOLE(cosh) WHOLE(sigmoid) WHOLE(silu) WHOLE(gelu)
-    WHOLE(erf)
+WHOLE(exp2)
+WHOLE(log2) WHOLE(log10) WHOLE(log1p) WHOLE(pow) WHOLE(sin) WHOLE(cos) WHOLE(sinh) WHOLE(cosh) WHOLE(sigmoid) WHOLE(silu) WHOLE(gelu) WHOLE(erf)
 #endif
 #include "kernel/block_type.h"
 #include "kernel/block_rare.h"
