@@ -87,7 +87,7 @@ EOF
     [ "$status" -ne 0 ] && [[ "$stderr" == *red/9.ppm* ]] || { echo "$stderr"; return 1; }
     rm train/red/9.ppm
     ln -s .. train/red/up
-    run --separate-stderr timeout 5 tc-train -q r.yaml -o none4
+    run --separate-stderr timeout 60 tc-train -q r.yaml -o none4
     [ "$status" -eq 3 ] && [[ "$stderr" == *red/up/*"a link to a folder that its class holds already"* ]] || { echo "$stderr"; return 1; }
     rm train/red/up
     echo "red/1.ppm" >train/list.tsv

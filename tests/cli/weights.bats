@@ -306,7 +306,7 @@ P
     tc-ckpt diff extern.pt2 sub/in.pt2
     mv sub/in.pt2 in.pt2
     mkfifo sub/in.pt2 # is not waited for
-    run --separate-stderr timeout 5 tc-run sub/out.pt2 --input 2x3xf32=1
+    run --separate-stderr timeout 60 tc-run sub/out.pt2 --input 2x3xf32=1
     [ "$status" -eq 1 ]
     [[ "$stderr" == *"sub/in.pt2, which holds the weights of sub/out.pt2, is missing"* ]]
     rm sub/in.pt2
