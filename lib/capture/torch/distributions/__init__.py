@@ -425,7 +425,7 @@ class Categorical(Distribution):
         return -(logits * self.probs).sum(-1)
 
 
-class OneHotCategorical(Distribution):
+class _OverCategorical(Distribution):  # its events are vectors over the categories
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._categorical = Categorical(probs, logits)
         super().__init__(self._categorical._batch_shape, self._categorical.param_shape[-1:])
@@ -443,6 +443,8 @@ class OneHotCategorical(Distribution):
     def logits(self):
         return self._categorical.logits
 
+
+class OneHotCategorical(_OverCategorical):
     @property
     def mean(self):
         return self._categorical.probs

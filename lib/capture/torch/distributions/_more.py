@@ -4,7 +4,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from torch.distributions import Categorical, Distribution, Exponential, Gamma, Normal, Uniform, _Binary, _LocationScale, _broadcast
+from torch.distributions import Categorical, Distribution, Exponential, Gamma, Normal, Uniform, _Binary, _LocationScale, _OverCategorical, _broadcast
 from torch.distributions._transforms import AffineTransform, ExpTransform, PowerTransform, SigmoidTransform, TransformedDistribution
 
 _euler = 0.57721566490153286060
@@ -371,25 +371,12 @@ class LogitRelaxedBernoulli(_Binary):
         return self.temperature.log() + diff - 2 * diff.exp().log1p()
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(_OverCategorical):
     has_rsample = True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        self._categorical, self.temperature = Categorical(probs, logits), temperature
-        super().__init__(self._categorical._batch_shape, self._categorical.param_shape[-1:])
-
-    def expand(self, batch_shape, _instance=None):
-        new = super().expand(batch_shape)
-        new._categorical = self._categorical.expand(batch_shape)
-        return new
-
-    @property
-    def logits(self):
-        return self._categorical.logits
-
-    @property
-    def probs(self):
-        return self._categorical.probs
+        super().__init__(probs, logits)
+        self.temperature = temperature
 
     def rsample(self, sample_shape=()):
         u = _clamp(torch.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
