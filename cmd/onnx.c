@@ -130,14 +130,14 @@ static tc_status read_fixed(tc_cmd *c, const tc_onnx_model *m, fixed_inputs *f) 
     return NULL;
 }
 
-tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, tc_archive **out_archive) {
+tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, bool values, tc_archive **out_archive) {
     tc_onnx_model *m;
     tc_evaluator *v = NULL;
     tc_program *p = NULL;
     char *wants = NULL;
     TC_TRY(tc_onnx_read(b, &m));
     fixed_inputs *f = tc_xcalloc(1, sizeof *f);
-    tc_status st = read_fixed(c, m, f);
+    tc_status st = values ? read_fixed(c, m, f) : NULL;
     if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = 1}, &v);
     if (!st)
         st = tc_onnx_import(

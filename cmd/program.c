@@ -27,7 +27,7 @@ tc_status tc_cmd_archive_of(tc_cmd *c, tc_blob *b, tc_archive **out_archive) {
     tc_format f = tc_format_of(b->data, b->len);
     return f == TC_FORMAT_ZIP      ? open_zip(b, out_archive)
            : f == TC_FORMAT_PICKLE ? refuse_saved(b)
-           : f == TC_FORMAT_ONNX   ? tc_cmd_onnx(c, b, out_archive)
+           : f == TC_FORMAT_ONNX   ? tc_cmd_onnx(c, b, true, out_archive)
                                    : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2) or an ONNX model", b->name, tc_format_name(f));
 }
 

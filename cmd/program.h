@@ -11,8 +11,9 @@
  * caller's. */
 tc_status tc_cmd_archive(tc_cmd *c, const char *path, tc_archive **out_archive);
 tc_status tc_cmd_archive_of(tc_cmd *c, tc_blob *b, tc_archive **out_archive); /* the same for bytes that were read already */
-/* Imports an ONNX model as an archive of one program. --input values that the import needs (constant shapes, strings) are consumed. */
-tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, tc_archive **out_archive);
+/* Imports an ONNX model as an archive of one program. values: --input gives values that the import may need (constant shapes,
+ * strings; the latter are consumed); false where --input describes something else. */
+tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, bool values, tc_archive **out_archive);
 /* The program that --model names (default: the only one, else `model`), functional and verified, with the weights of --weights and --rename. The
  * caller's. */
 tc_status tc_cmd_program(tc_cmd *c, tc_archive *a, tc_program **out_program);

@@ -113,11 +113,8 @@ static tc_status compare(tc_cmd *c, const side *a, const side *b, const char *pa
 
 static tc_status open_model(tc_cmd *c, const char *path, bool values, tc_archive **out_archive) {
     tc_blob *b;
-    const size_t given = c->values[TC_OPT_input].len;
     TC_TRY(tc_blob_open(path, &b));
-    if (!values) c->values[TC_OPT_input].len = 0;
-    tc_status st = tc_cmd_onnx(c, b, out_archive);
-    if (!values) c->values[TC_OPT_input].len = given;
+    tc_status st = tc_cmd_onnx(c, b, values, out_archive);
     tc_blob_release(b);
     return st;
 }
