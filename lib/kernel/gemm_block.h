@@ -8,7 +8,7 @@
  *
  * Where all of b's panels for a k block fit L2 instead (few columns), the loops are exchanged: all columns for MR rows, then the next rows.
  * Rows of a are copied while the first columns are computed; each tile prefetches the rows that the next one copies. The epilogue of a chunk of columns
- * runs while its results are in the caches.
+ * runs while its results are in the caches. A block of at most four results is computed without tiles (gemm_dot.h).
  *
  * Level i of the tree holds the merged sum of 2^i leaves. Levels within a k block need one tile each (low_levels), those above need one for every tile
  * of the block (high_levels). */
