@@ -28,7 +28,7 @@ typedef struct {
 } layout;
 static layout make_layout(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k, bool packed) {
     layout l = {.cols = k > TC_LEAF ? tc_min(n, NC_MOST) : n};
-    if (!packed && m > TC_GEMM_MC && k > 0) {
+    if (!packed && m > o->rows && k > 0) {
         int64_t fit = PANELS_MOST / (int64_t)o->pack_bytes(1, k) * o->nr;
         l.window = fit >= n ? n : fit / PACK_LEAST * PACK_LEAST;
     }
@@ -58,7 +58,7 @@ static size_t worker_most(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k)
 }
 size_t tc_gemm_scratch_most(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads) {
     const tc_gemm_ops *o = ops_of(isa, dtype);
-    size_t panels = m > TC_GEMM_MC ? tc_pad64(o->pack_bytes(n, k)) : 0; /* a window of fewer columns has at most PANELS_MOST */
+    size_t panels = m > o->rows ? tc_pad64(o->pack_bytes(n, k)) : 0; /* a window of fewer columns has at most PANELS_MOST */
     if (panels) panels = panels < PANELS_LEAST ? PANELS_LEAST : panels > PANELS_MOST ? PANELS_MOST : panels;
     const size_t straight = worker_most(o, m, n, k), swapped = worker_most(o, tc_min(n, FEW), m, k);
     return panels + (straight > swapped ? straight : swapped) * (size_t)threads + 64;
@@ -75,8 +75,8 @@ typedef struct {
 static int64_t even(int64_t n, int64_t parts, int64_t step) { return tc_round_up(tc_ceil_div(n, parts), step); }
 static plan make_plan(const tc_gemm_ops *o, const layout *l, int64_t jobs, int64_t m, int64_t n, int threads, bool packed) {
     const int64_t want = threads > 1 ? 8 * (int64_t)threads : 1, narrowest = m > 64 ? 4 * o->nr : o->nr;
-    plan p = {.cols = tc_min(l->cols, n), .rows = tc_min(m, even(m, tc_ceil_div(m, TC_GEMM_MC / o->mr * o->mr), o->mr))};
-    const bool shared = packed && m > TC_GEMM_MC;
+    plan p = {.cols = tc_min(l->cols, n), .rows = tc_min(m, even(m, tc_ceil_div(m, o->rows), o->mr))};
+    const bool shared = packed && m > o->rows;
     int64_t parts = tc_ceil_div(want, jobs * tc_ceil_div(m, p.rows));
     if (parts > tc_ceil_div(n, p.cols)) p.cols = tc_min(p.cols, tc_max(even(n, parts, o->nr), shared ? NC_LEAST : narrowest));
     parts = tc_ceil_div(shared ? want : threads, jobs * tc_ceil_div(n, p.cols));

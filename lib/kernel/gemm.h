@@ -82,6 +82,7 @@ enum { TC_GEMM_MC = 224, TC_GEMM_NC = 512 }; /* rows and columns of a block: at 
 enum { TC_GEMM_PACK_ROWS = 800 };
 typedef struct tc_gemm_ops {
     int mr, nr; /* rows and columns of a register tile */
+    int rows;   /* of a block, at most, a multiple of mr; tuning may choose up to TC_GEMM_MC */
     /* block computes rows [r0, r0 + nr), columns [c0, c0 + nc) of c, nr <= TC_GEMM_MC. work: work_bytes(nr, nc, k) bytes of the caller's own.
      * packed: the panels of these columns, for all k, or NULL: b is packed, or read in place, as the block goes. */
     size_t (*work_bytes)(int64_t nr, int64_t nc, int64_t k);

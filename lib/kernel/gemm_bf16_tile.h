@@ -142,4 +142,4 @@ TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c
 }
 
 extern const tc_gemm_ops TC_ROW(N_(tc_gemm_bf16));
-const tc_gemm_ops TC_ROW(N_(tc_gemm_bf16)) = {TILE_ROWS, NR, N_(work_bytes), N_(block), pack_bytes, pack};
+const tc_gemm_ops TC_ROW(N_(tc_gemm_bf16)) = {TILE_ROWS, NR, TC_GEMM_MC / TILE_ROWS *TILE_ROWS, N_(work_bytes), N_(block), pack_bytes, pack};

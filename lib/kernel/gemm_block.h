@@ -23,8 +23,10 @@
 #include "kernel/gemm_operand.h"
 
 enum { MAX_DEPTH = 8 }; /* leaves of a k block, at most */
-/* Bytes that stay in L2 together: copies of a (A_L2_BYTES_2M where L2 has 2 MiB), panels of b, results that wait for their epilogue. */
-enum { A_L2_BYTES = 512 << 10, A_L2_BYTES_2M = 832 << 10, B_L2_BYTES = 256 << 10, C_L2_BYTES = 128 << 10 };
+/* Bytes that stay in L2 together: copies of a (A_L2_BYTES_2M where L2 has 2 MiB), panels of b, results that wait for their epilogue. Processors with
+ * AVX-512 have 1 MiB of L2, others may have less; their blocks have fewer rows too. */
+enum { A_L2_BYTES = MR == 14 ? 512 << 10 : 256 << 10, A_L2_BYTES_2M = 832 << 10, B_L2_BYTES = 256 << 10, C_L2_BYTES = 128 << 10 };
+enum { BLOCK_ROWS = (MR == 14 ? TC_GEMM_MC : TC_GEMM_MC / 2) / MR * MR };
 
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
 static inline int64_t leaves_of(int64_t k) { return k > TC_LEAF ? (k + TC_LEAF - 1) / TC_LEAF : 1; }
@@ -356,4 +358,4 @@ static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
 }
 
 extern const tc_gemm_ops TC_ROW(N_(tc_gemm));
-const tc_gemm_ops TC_ROW(N_(tc_gemm)) = {MR, NR, work_bytes, block, pack_bytes, pack};
+const tc_gemm_ops TC_ROW(N_(tc_gemm)) = {MR, NR, BLOCK_ROWS, work_bytes, block, pack_bytes, pack};

@@ -19,6 +19,8 @@ static inline void vstore(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
 
 /* Bytes of b that stay in L1, that stay in L2, and from which on it is taken to come from memory. */
 enum { FITS_L1 = 32768, FITS_L2 = 768 << 10, BEYOND_L3 = 8 << 20 };
+/* With AVX2 a tile of at least so many k prefetches the last line of each of its results; the others came with the tile to the left. */
+enum { PREFETCH_RESULTS = 64 };
 /* Addresses that a tile prefetches for its successor, one for each k: `step` bytes apart, and `skip` bytes more after every `run` of them. */
 typedef struct {
     const char *at;
@@ -78,6 +80,8 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
     const char *line = t->prefetch.at;
     const int64_t n = t->k, ldb = t->ldb, step = t->prefetch.step, run = t->prefetch.run, skip = t->prefetch.skip;
     int64_t k = 0;
+    if (MR == 6 && n >= PREFETCH_RESULTS)
+        for (int i = 0; i < rows; i++) __builtin_prefetch(t->out + i * t->ld + NR - 1, 1);
     for (; rows == MR && k < n; line += skip) {
         const int64_t end = tc_min(n, k + run);
 #pragma GCC unroll 4
