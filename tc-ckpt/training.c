@@ -13,7 +13,7 @@ typedef struct {
     const tc_content *from;
     TC_VEC(tc_head) heads; /* those of the content, then those made from numbers: learning rates, a step per parameter */
     TC_VEC(double) numbers;
-    double step;
+    double step, skipped; /* skipped: of the steps, those without an update */
     TC_VEC(char *) params; /* names, in the order of the groups */
 } training;
 
@@ -141,7 +141,7 @@ static void add_state(training *t, tc_saved_node *optimizer, tc_saved_node *numb
         for (size_t i = 0; own && i < own->items.len; i++) add(one, as_number(own->items.data[i]));
         if (own) own->items.len = 0;
         if (counts) { /* a tensor each: PyTorch increments them in place */
-            make_number(t, add(one, node(t, TC_SAVED_TENSOR, "step")), TC_F32, 0, t->step);
+            make_number(t, add(one, node(t, TC_SAVED_TENSOR, "step")), TC_F32, 0, t->step - t->skipped);
         }
         if (one->items.len) add(state, one);
     }
@@ -164,6 +164,7 @@ static tc_status write_tree(training *t, tc_out *o, const char *state, bool *out
         if (tc_str_is(key, "param_groups")) groups = read_value(t, &j, "param_groups", false);
         else if (tc_str_is(key, "scheduler")) scheduler = read_value(t, &j, "scheduler", false);
         else if (tc_str_is(key, "scaler")) scaler = read_value(t, &j, "scaler", false);
+        else if (tc_str_is(key, "skipped")) t->skipped = (double)tc_jr_int(&j);
         else if (tc_str_is(key, "optimizer_state")) numbers = read_value(t, &j, NULL, false);
         else tc_jr_skip(&j);
     }

@@ -22,7 +22,7 @@ struct capturing {
     bool plain;                                   /* an update program: not differentiated */
     bool of_recipe;                               /* what it captures are expressions, whose errors have a place in the recipe */
     void (*declare)(capturing *j, list *results); /* declares inputs, makes the call, lists the results */
-    const char **names;                           /* of the results; room for the metrics and one more */
+    const char **names;                           /* of the results; room for the metrics and two more */
     tc_program *p;
 };
 
@@ -41,7 +41,7 @@ static void state_input(capturing *j, const opt_state *s) {
 
 static void capture_inside(C *c, void *ctx) {
     capturing *j = ctx;
-    j->names = TC_NEWN(&c->arena, const char *, (size_t)j->t->nmetrics + 1);
+    j->names = TC_NEWN(&c->arena, const char *, (size_t)j->t->nmetrics + 2);
     list *results = tc_list(c, 4);
     j->k = tc_capture_begin(c, j->name);
     tc_capture_lenient(j->k);
@@ -165,9 +165,10 @@ static void declare_columns(capturing *j, const tc_dataset *d, int64_t batch, bo
     }
 }
 
-static void call_step(capturing *j, V callee, const tc_dataset *d, const V *columns, int nmetrics, list *results, const char **names) {
+/* Results: the loss and nmore others. */
+static void call_step(capturing *j, V callee, const V *given, int ngiven, const char *const *more, int nmore, list *results) {
     C *c = j->t->lang;
-    args A = {.a = (V *)columns, .n = d->ncols};
+    args A = {.a = (V *)given, .n = ngiven};
     c->torch->autocast = j->t->r->autocast; /* like torch.autocast around forward and loss */
     c->capturing = true;                    /* changes of objects are recorded and undone when the capture ends */
     V out = tc_call(c, callee, &A);
@@ -175,8 +176,8 @@ static void call_step(capturing *j, V callee, const tc_dataset *d, const V *colu
     c->torch->autocast = TC_DTYPE_NONE;
     size_t n;
     V *items = tc_items(out, &n);
-    for (int i = 0; i <= nmetrics && (size_t)i < n; i++) {
-        names[results->n] = i ? j->t->metric[i - 1] : "loss";
+    for (int i = 0; i <= nmore && (size_t)i < n; i++) {
+        j->names[results->n] = i ? more[i - 1] : "loss";
         tc_list_push(c, results, items[i]);
     }
 }
@@ -188,10 +189,13 @@ static void set_mode(C *c, V object, bool train) {
 
 static void declare_micro(capturing *j, list *results) {
     tc_trainer *t = j->t;
-    V columns[TC_DATA_MAX_COLUMNS];
+    V given[TC_DATA_MAX_COLUMNS + 1];
+    int n = t->train->ncols;
     set_mode(t->lang, t->micro, true);
-    declare_columns(j, t->train, t->local_batch, tc_dist_size(t->o.dist) > 1, columns);
-    call_step(j, t->micro, t->train, columns, 0, results, j->names);
+    declare_columns(j, t->train, t->local_batch, tc_dist_size(t->o.dist) > 1, given);
+    if (t->scale.on) given[n++] = input_of(j, "the scale", TC_F32, 0, NULL, NULL);
+    static const char *const unscaled[] = {"unscaled"};
+    call_step(j, t->micro, given, n, unscaled, t->scale.on, results);
 }
 
 static void declare_eval(capturing *j, list *results) {
@@ -200,7 +204,7 @@ static void declare_eval(capturing *j, list *results) {
     set_mode(t->lang, t->eval, false);
     t->lang->torch->no_grad = true;
     declare_columns(j, t->val, t->r->validate.batch ? t->r->validate.batch : t->r->batch, true, columns);
-    call_step(j, t->eval, t->val, columns, t->nmetrics, results, j->names);
+    call_step(j, t->eval, columns, t->val->ncols, t->metric, t->nmetrics, results);
 }
 
 /* The expression must give a single number; floating: a floating-point one, for gradients. */
@@ -210,8 +214,9 @@ static tc_status check_number(const tc_value *v, const tc_yaml *at, bool floatin
                          floating ? " of a floating type" : "");
 }
 
-static int find_loss(const tc_program *p) {
-    for (int i = 0; i < p->noutputs; i++)
+/* The loss that is differentiated, or (after: its place) the one without a scale. */
+static int find_loss(const tc_program *p, int after) {
+    for (int i = after + 1; i < p->noutputs; i++)
         if (p->outputs[i].kind == TC_OUT_USER || p->outputs[i].kind == TC_OUT_LOSS) return i;
     TC_BUG("no loss among the outputs");
 }
@@ -267,18 +272,19 @@ tc_status tc_train_build_micro(tc_trainer *t) {
     tc_program *p;
     TC_TRY(explain_types(t, capture_program((capturing){.t = t, .name = "micro", .declare = declare_micro, .of_recipe = true}, &p)));
     const tc_yaml *at = tc_yaml_get(t->r->root, "loss");
-    tc_status s = check_number(p->outputs[find_loss(p)].value, at, true);
-    tc_pass pass = tc_pass_begin(p, "joint", tc_arena_printf(&p->arena, "--joint=%s", p->outputs[find_loss(p)].name));
+    tc_status s = check_number(p->outputs[find_loss(p, -1)].value, at, true);
+    tc_pass pass = tc_pass_begin(p, "joint", tc_arena_printf(&p->arena, "--joint=%s", p->outputs[find_loss(p, -1)].name));
     if (!s) s = tc_decompose_some(p, draws, NULL);
     tc_node *end = NULL;
-    if (!s) s = tc_grad_program(p, find_loss(p), t->r->backward, NULL, 0, &end);
+    if (!s) s = tc_grad_program(p, find_loss(p, -1), t->r->backward, NULL, 0, &end);
     if (!s && t->r->saved != TC_DTYPE_NONE) s = save_as(t, p, &end);
     if (!s && tc_dist_size(t->o.dist) > 1) s = tc_train_share_draws(t, p);
     s = tc_pass_end(&pass, p, s);
     if (!s) s = tc_program_verify(p);
     if (!s) s = make_exec(t, p, &t->micro_exec);
     if (!s) {
-        t->loss_at = find_loss(p);
+        t->loss_at = find_loss(p, -1);
+        if (t->scale.on) t->loss_at = find_loss(p, t->loss_at);
         if (!find_gradients(t, p)) s = tc_yaml_error(at, "no parameter that is trained is part of it: nothing would be learnt");
     }
     tc_program_release(p);
@@ -331,7 +337,7 @@ static void declare_update(capturing *j, list *results) {
         tc_list_push(c, where, tc_tuple_of(c, 3, tc_int(c, o->group), tc_strz(c, o->key), tc_int(c, o->index)));
         tc_list_push(c, values, tc_capture_counted(j->k, name, TC_F64, (tc_symvalue){.f = o->value}));
     }
-    V a[4] = {grads, (V)where, (V)values, tc_capture_counted(j->k, "step", TC_F64, (tc_symvalue){.f = (double)t->step})};
+    V a[4] = {grads, (V)where, (V)values, tc_capture_counted(j->k, "step", TC_F64, (tc_symvalue){.f = (double)tc_train_updates(t)})};
     args A = {.a = a, .n = 4};
     j->names[0] = "norm";
     c->capturing = true, c->warn = NULL; /* step() handles the changes that it may make; others are refused */

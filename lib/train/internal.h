@@ -5,6 +5,7 @@
  *     draws.c      random draws with several ranks
  *     batches.c    micro-batches, prefetched
  *     step.c       one optimiser step, validation
+ *     scaler.c     the scale of the loss (float16)
  *     anomaly.c    finds the operator that made the first NaN
  *     loop.c       the training loop: metrics, checkpoints, signals
  *     memory.c     memory of the run, for -v
@@ -47,6 +48,14 @@ typedef struct {
     double value;
     bool varies;
 } opt_number;
+
+/* The scale of the loss: scaler.c. */
+typedef struct {
+    bool on;
+    float scale;
+    double growth, backoff;
+    int64_t interval, good; /* good: steps that were not skipped since the scale changed */
+} loss_scale;
 
 struct tc_trainer {
     tc_recipe *r;
@@ -93,13 +102,17 @@ struct tc_trainer {
     bool stepped;        /* optimizer state and averages exist: update can be captured */
 
     int64_t step, total, per_epoch;
+    int64_t skipped; /* steps that made no update */
     double loss, norm, best;
     int64_t best_step, resumed_from;
     struct tc_saver *saver; /* saver.c; NULL: no background checkpoint yet */
-    const char *scaler;     /* of a checkpoint that came from PyTorch, as JSON; NULL: it has none */
+    loss_scale scale;
+    const char *scaler; /* of a checkpoint that came from PyTorch, as JSON, where this run does not scale; NULL: it has none */
     double *lrs;
     int nlrs; /* used by the last step */
 };
+
+static inline int64_t tc_train_updates(const tc_trainer *t) { return t->step - t->skipped; } /* steps of the optimiser */
 
 /* trainer.c */
 tc_status tc_train_make_language(tc_trainer *t); /* recreates the language's objects from the recipe, with initial state and averages */
@@ -135,6 +148,12 @@ void tc_train_set_closure(C *c, tc_trainer *t); /* gives Update a closure that e
 void tc_train_take_data(C *c, tc_trainer *t);
 void tc_train_free_tensors(opt_states *s);
 tc_status tc_train_validate(tc_trainer *t, double *out /* loss, then metrics */);
+/* scaler.c */
+tc_status tc_train_scaler_init(tc_trainer *t);
+/* Divides the step's gradients by the scale of the loss; if one is not finite: *out_skip, or the error without a scale. */
+tc_status tc_train_take_gradients(tc_trainer *t, bool *out_skip);
+void tc_train_scaler_write(const tc_trainer *t, tc_json *w); /* as GradScaler.state_dict() */
+tc_status tc_train_scaler_read(tc_trainer *t, const tc_yaml *y);
 /* anomaly.c */
 bool tc_train_all_finite(const tc_tensor *x, tc_pool *pool); /* of a contiguous tensor */
 double tc_train_worst(const tc_tensor *x);                   /* of a contiguous tensor: NaN when it has one, else INFINITY when it has one, else 0 */

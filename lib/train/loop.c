@@ -54,6 +54,7 @@ static tc_status log_step(const loop *l) {
     tc_json_double(&w, t->loss);
     tc_json_key(&w, "grad_norm");
     tc_json_double(&w, t->norm);
+    if (t->scale.on) tc_json_key(&w, "scale"), tc_json_double(&w, (double)t->scale.scale);
     tc_json_key(&w, "lr");
     tc_json_array(&w);
     for (int i = 0; i < t->nlrs; i++) tc_json_double(&w, t->lrs[i]);

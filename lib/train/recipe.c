@@ -32,6 +32,7 @@ static const tc_yaml_field recipe_fields[] = {
     {"ema_decay", TC_Y_DOUBLE, AT(ema_decay)},             /* keep an exponential average of the weights, and validate with it */
     {"swa", TC_Y_NODE, AT(swa_node)}, /* {start: STEP, every: N}: keep the plain average of the weights from there on, and validate with it */
     {"precision", TC_Y_STRING, AT(precision)},                 /* float32, float64, or autocast to bfloat16 (bf16) or float16 (f16) */
+    {"grad_scaler", TC_Y_NODE, AT(scaler_node)}, /* true, false, or {init_scale: S, growth_factor: G, backoff_factor: B, growth_interval: STEPS} */
     {"backward_autocast", TC_Y_STRING, AT(backward_autocast)}, /* off, or same: the backward runs under the autocast of precision, too */
     {"saved_as", TC_Y_STRING, AT(saved_as)}, /* float8_e5m2 or float8_e4m3fn: the type of tensors saved for the backward, with a scale for each row */
     {"activation_checkpointing", TC_Y_NODE,
@@ -52,6 +53,13 @@ static const tc_yaml_field validate_fields[] = {
 static const tc_yaml_field swa_fields[] = {
     {"start", TC_Y_INT, offsetof(tc_recipe_swa, start)}, /* the weights after this step are the first ones */
     {"every", TC_Y_INT, offsetof(tc_recipe_swa, every)}, /* steps from there to the next ones */
+    {0},
+};
+static const tc_yaml_field scaler_fields[] = {
+    {"init_scale", TC_Y_DOUBLE, offsetof(tc_recipe_scaler, init_scale)},         /* of the first step */
+    {"growth_factor", TC_Y_DOUBLE, offsetof(tc_recipe_scaler, growth_factor)},   /* of the scale, after growth_interval good steps */
+    {"backoff_factor", TC_Y_DOUBLE, offsetof(tc_recipe_scaler, backoff_factor)}, /* of the scale, after a step that was skipped */
+    {"growth_interval", TC_Y_INT, offsetof(tc_recipe_scaler, growth_interval)},  /* good steps in a row */
     {0},
 };
 static const tc_yaml_field checkpoint_fields[] = {
@@ -84,6 +92,24 @@ static tc_status check_precision(tc_recipe *r) {
     if (r->saved_as && r->saved != TC_F8E5M2 && r->saved != TC_F8E4M3)
         return tc_yaml_error(tc_yaml_get(r->root, "saved_as"), "found '%s', expected float8_e5m2 or float8_e4m3fn", r->saved_as);
     return NULL;
+}
+
+static tc_status check_scaler(tc_recipe *r) {
+    const tc_yaml *y = r->scaler_node;
+    tc_recipe_scaler *k = &r->scaler;
+    *k = (tc_recipe_scaler){r->autocast == TC_F16, 65536, 2, 0.5, 2000};
+    if (tc_yaml_is_null(y)) return NULL;
+    const bool map = y->kind == TC_YAML_MAP;
+    k->on = map || (y->kind == TC_YAML_SCALAR && !strcmp(y->text, "true"));
+    if (!k->on && (y->kind != TC_YAML_SCALAR || strcmp(y->text, "false")))
+        return tc_yaml_error(y, "expected true, false or {init_scale: S, growth_factor: G, backoff_factor: B, growth_interval: STEPS}");
+    if (map) TC_TRY(tc_yaml_read(y, scaler_fields, k));
+    if (!(k->init_scale > 0 && k->init_scale <= 0x1p127))
+        return tc_yaml_error(tc_yaml_get(y, "init_scale"), "found %g, expected a scale", k->init_scale);
+    if (!(k->growth_factor > 1)) return tc_yaml_error(tc_yaml_get(y, "growth_factor"), "found %g, expected more than 1", k->growth_factor);
+    if (!(k->backoff_factor > 0 && k->backoff_factor < 1))
+        return tc_yaml_error(tc_yaml_get(y, "backoff_factor"), "found %g, expected more than 0 and less than 1", k->backoff_factor);
+    return at_least(y, "growth_interval", k->growth_interval, 1);
 }
 
 static tc_status check_gradients(const tc_recipe *r) {
@@ -125,6 +151,7 @@ static tc_status check(tc_recipe *r) {
     TC_TRY(check_gradients(r));
     TC_TRY(check_averages(r));
     TC_TRY(check_precision(r));
+    TC_TRY(check_scaler(r));
     TC_TRY(check_metrics(r));
     TC_TRY(at_least(r->validate_node, "every", r->validate.every, 0));
     TC_TRY(at_least(r->validate_node, "batch", r->validate.batch, 0));

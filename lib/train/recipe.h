@@ -13,6 +13,11 @@ typedef struct {
     int64_t start, every; /* start 0: none */
 } tc_recipe_swa;
 typedef struct {
+    bool on;
+    double init_scale, growth_factor, backoff_factor;
+    int64_t growth_interval;
+} tc_recipe_scaler; /* of torch.amp.GradScaler */
+typedef struct {
     int64_t every, keep_last, keep_every;
     double minutes;
     bool keep_best, async;
@@ -38,6 +43,8 @@ typedef struct {
     double ema_decay;                       /* 0: none */
     tc_yaml *swa_node;
     tc_recipe_swa swa;
+    tc_yaml *scaler_node;
+    tc_recipe_scaler scaler;
     const char *precision, *backward_autocast, *saved_as; /* as written */
     tc_dtype floats;                                      /* dtype of weights and batches */
     tc_dtype backward;                                    /* autocast of the backward, or TC_DTYPE_NONE */

@@ -26,7 +26,7 @@ static void write_state(C *c, void *ctx) {
         const char *key;
         int64_t value;
     } ints[] = {{"step", t->step},          {"total", t->total}, {"seed", t->r->seed}, {"batch", t->r->batch}, {"accumulate", t->r->accumulate},
-                {"best_step", t->best_step}};
+                {"best_step", t->best_step}, {"skipped", t->skipped}};
     for (size_t i = 0; i < sizeof ints / sizeof *ints; i++) {
         tc_json_key(&w, ints[i].key);
         tc_json_int(&w, ints[i].value);
@@ -52,15 +52,14 @@ static void write_state(C *c, void *ctx) {
         tc_json_key(&w, "scheduler");
         tc_train_write_value(c, tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL), &w);
     }
-    V step = tc_int(c, t->step), taken = tc_call_method(c, t->update, tc_intern(c, "taken", 5), 1, &step);
+    V step = tc_int(c, tc_train_updates(t)), taken = tc_call_method(c, t->update, tc_intern(c, "taken", 5), 1, &step);
     if (taken != c->none) {
         tc_json_key(&w, "averaged");
         tc_train_write_value(c, taken, &w);
     }
-    if (t->scaler) {
-        tc_json_key(&w, "scaler");
-        tc_json_raw(&w, t->scaler, strlen(t->scaler));
-    }
+    if (t->scaler || t->scale.on) tc_json_key(&w, "scaler");
+    if (t->scale.on) tc_train_scaler_write(t, &w);
+    else if (t->scaler) tc_json_raw(&w, t->scaler, strlen(t->scaler));
     tc_train_write_position(t, &w);
     tc_json_end(&w);
     tc_buf_putc(x->b, '\n');
@@ -211,7 +210,7 @@ static void restore_optimiser(C *c, reader *x) {
         const char *key = name + sizeof prefix - 1 + strlen(param);
         tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, param), tc_strz(c, key + 1), own_copy(c, x->k, i)));
     }
-    V given[3] = {(V)entries, tc_int(c, t->step), tc_bool(c, tc_yaml_get(x->state, "by_operators") != NULL)};
+    V given[3] = {(V)entries, tc_int(c, tc_train_updates(t)), tc_bool(c, tc_yaml_get(x->state, "by_operators") != NULL)};
     tc_call_method(c, t->update, tc_intern(c, "restore", 7), 3, given);
 }
 
@@ -272,15 +271,18 @@ static void restore(C *c, void *ctx) {
     if ((y = tc_yaml_get(x->state, "best_step"))) tc_status_free(tc_yaml_int(y, &t->best_step));
     if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y, x->state);
     if ((y = tc_yaml_get(x->state, "scheduler")) && t->scheduler) restore_scheduler(c, t, y);
+    if ((y = tc_yaml_get(x->state, "skipped"))) tc_status_free(tc_yaml_int(y, &t->skipped));
     if ((y = tc_yaml_get(x->state, "scaler"))) {
+        tc_status s = t->scale.on ? tc_train_scaler_read(t, y) : NULL;
+        if (s) tc_raise_status(c, "ValueError", s);
         tc_buf b = {0};
         tc_yaml_to_json(y, &b);
         t->scaler = tc_arena_strndup(&t->arena, b.data, b.len);
         tc_buf_free(&b);
     }
-    if (t->step > 0) restore_optimiser(c, x);
-    if (t->step > 0) restore_others(c, x);
-    restore_averages(c, x);
+    if (tc_train_updates(t) > 0) restore_optimiser(c, x);
+    if (tc_train_updates(t) > 0) restore_others(c, x);
+    if (!t->skipped || tc_train_updates(t) > 0) restore_averages(c, x);
 }
 
 static tc_status load_weights(tc_trainer *t, const tc_ckpt *k, const char *path) {
@@ -320,7 +322,7 @@ tc_status tc_trainer_resume(tc_trainer *t, const char *path) {
         if (!s) s = tc_train_read_position(t, state);
         if (!s) s = tc_lang_run(t->lang, restore, &x);
     }
-    if (!s && t->step > 0) s = tc_train_collect_state(t);
+    if (!s && tc_train_updates(t) > 0) s = tc_train_collect_state(t);
     tc_ckpt_close(k);
     return s;
 }
@@ -338,7 +340,7 @@ static void take_over(C *c, void *ctx) {
         const opt_state *s = &t->state.data[i];
         tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, s->param), tc_strz(c, s->key), tc_torch_wrap(c, tc_tensor_share(&s->data), false)));
     }
-    V given[3] = {(V)entries, tc_int(c, t->step), tc_bool(c, tc_yaml_get(x->state, "by_operators") != NULL)};
+    V given[3] = {(V)entries, tc_int(c, tc_train_updates(t)), tc_bool(c, tc_yaml_get(x->state, "by_operators") != NULL)};
     tc_call_method(c, t->update, tc_intern(c, "restore", 7), 3, given);
     if (t->never_captured) tc_call_method(c, t->update, tc_intern(c, "go_by_operators", 15), 1, &given[1]);
     other_numbers(c, x->state, others);
@@ -367,7 +369,7 @@ tc_status tc_train_renew_language(tc_trainer *t) {
     if (!s) s = tc_yaml_parse(&a, "state", tc_buf_str(&b), b.len, &state);
     x.state = s ? NULL : state;
     if (!s) s = tc_lang_run(t->lang, take_over, &x);
-    if (!s) s = tc_train_collect_state(t);
+    if (!s && tc_train_updates(t) > 0) s = tc_train_collect_state(t);
     if (!s) t->language_bytes = t->lang->arena.used;
     tc_buf_free(&b);
     tc_arena_free(&a);

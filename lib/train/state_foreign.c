@@ -147,8 +147,8 @@ static bool is_json_number(const char *value) {
     return tc_parse_double(value, &number);
 }
 
-/* Keeps the state of a GradScaler, for converting back to PyTorch. */
-static void foreign_scaler(foreign *x) {
+/* The state of a GradScaler: goes on in a run that scales; kept by others, for converting back to PyTorch. */
+static void foreign_scaler(C *c, foreign *x) {
     static const char *const heads[] = {"scaler.", "grad_scaler.", "scaler_state_dict."};
     tc_buf b = {0};
     tc_json w = {.b = &b};
@@ -162,8 +162,13 @@ static void foreign_scaler(foreign *x) {
             tc_json_raw(&w, value, strlen(value));
         }
     tc_json_end(&w);
+    tc_yaml *y;
+    tc_status s = NULL;
     if (b.len > 2) x->t->scaler = tc_arena_strndup(&x->t->arena, b.data, b.len);
+    if (b.len > 2 && x->t->scale.on) s = tc_yaml_parse(&x->t->arena, x->path, b.data, b.len, &y);
+    if (!s && b.len > 2 && x->t->scale.on) s = tc_train_scaler_read(x->t, y);
     tc_buf_free(&b);
+    if (s) tc_raise_status(c, "ValueError", s);
 }
 
 static void foreign_scheduler(C *c, foreign *x) {
@@ -213,7 +218,7 @@ static void foreign_restore(C *c, void *ctx) {
     }
     foreign_numbers(c, x);
     if (t->scheduler) foreign_scheduler(c, x);
-    foreign_scaler(x);
+    foreign_scaler(c, x);
     t->step = step;
     V given[3] = {(V)entries, tc_int(c, step), c->false_};
     x->restored = entries->n > 0;

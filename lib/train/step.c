@@ -18,7 +18,14 @@ static void deinit_all(tc_tensor *x, int n) {
 
 tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tensor *columns, tc_tensor *out) {
     tc_generator_start_step(&t->step_gen, (uint64_t)t->r->seed, (uint64_t)t->step, (uint32_t)k); /* the same on every rank: draws.c */
-    return tc_exec_run(e, columns, t->train->ncols, &t->step_gen, out, tc_exec_program(e)->noutputs);
+    int n = t->train->ncols;
+    if (!t->scale.on) return tc_exec_run(e, columns, n, &t->step_gen, out, tc_exec_program(e)->noutputs);
+    tc_tensor in[TC_DATA_MAX_COLUMNS + 1];
+    memcpy(in, columns, sizeof *in * (size_t)n);
+    TC_TRY(tc_tensor_scalar(TC_F32, tc_scalar_float((double)t->scale.scale), &in[n]));
+    tc_status s = tc_exec_run(e, in, n + 1, &t->step_gen, out, tc_exec_program(e)->noutputs);
+    tc_tensor_deinit(&in[n]);
+    return s;
 }
 
 /* Accumulates the loss and gradients of a micro-batch. */
@@ -110,6 +117,10 @@ static void read_numbers(C *c, tc_trainer *t) {
             tc_vec_push(&t->numbers, o);
         }
         opt_number *o = &t->numbers.data[i];
+        if (o->value != value && t->first_exec) { /* steps were skipped since it was planned with the rates of then */
+            tc_exec_destroy(t->first_exec);
+            t->first_exec = NULL;
+        }
         if (o->value != value && !o->varies) {
             /* A schedule that moves more than the rate (OneCycleLR: momentum): captured again with one more input. */
             o->varies = true;
@@ -240,7 +251,7 @@ static tc_status run_captured(tc_trainer *t, tc_exec *e, tc_tensor *out) {
         if (t->grads[i].storage) in[n++] = tc_tensor_share(&t->grads[i]);
     for (size_t i = 0; i < t->numbers.len && !s && !first; i++)
         if (t->numbers.data[i].varies) s = tc_tensor_scalar(TC_F64, tc_scalar_float(t->numbers.data[i].value), &in[n++]);
-    if (!s && !first) s = tc_tensor_scalar(TC_F64, tc_scalar_float((double)t->step), &in[n++]);
+    if (!s && !first) s = tc_tensor_scalar(TC_F64, tc_scalar_float((double)tc_train_updates(t)), &in[n++]);
     tc_generator_start_step(&t->step_gen, (uint64_t)t->r->seed, (uint64_t)t->step, (uint32_t)t->r->accumulate); /* behind the micro-batches */
     if (!s) s = tc_exec_run(e, in, n, &t->step_gen, out, tc_exec_program(e)->noutputs);
     deinit_all(in, max);
@@ -299,7 +310,7 @@ static void first_numbers(C *c, void *ctx) { read_numbers(c, ctx); }
 
 static void leave_captures(C *c, void *ctx) {
     tc_trainer *t = ctx;
-    V step = tc_int(c, t->step);
+    V step = tc_int(c, tc_train_updates(t));
     tc_call_method(c, t->update, tc_intern(c, "go_by_operators", 15), 1, &step);
 }
 
@@ -346,27 +357,8 @@ static void host_part(C *c, void *ctx) {
     tc_lang_eval(c, t->names, NULL, t->step_place, t->r->scheduler_step ? t->r->scheduler_step : "scheduler.step()");
 }
 
-/* Checks that gradients are finite, before weights are changed. */
-static tc_status check_gradients(tc_trainer *t) {
-    tc_pool_enter(t->o.pool);
-    int bad = -1;
-    for (int i = 0; i < t->nparams && bad < 0; i++)
-        if (t->grads[i].storage && !tc_train_all_finite(&t->grads[i], t->o.pool)) bad = i;
-    tc_pool_leave(t->o.pool);
-    if (bad >= 0) {
-        char what[256];
-        snprintf(what, sizeof what, "gradient of %s", t->param_names[bad]);
-        return tc_train_diverged(t, what, tc_train_worst(&t->grads[bad]));
-    }
-    return NULL;
-}
-
-static tc_status step(tc_trainer *t) {
-    TC_TRY(gradients(t));
-    if (!isfinite(t->loss)) return tc_train_diverged(t, "loss", t->loss);
-    TC_TRY(check_gradients(t));
+static tc_status update(tc_trainer *t) {
     tc_saver_let_write(t);
-    TC_TRY(tc_lang_run(t->lang, first_numbers, t));
     if (t->stepped) TC_TRY(captured_update(t));
     if (!t->stepped) {
         TC_TRY(tc_train_plan_update(t));
@@ -374,7 +366,17 @@ static tc_status step(tc_trainer *t) {
         TC_TRY(tc_train_collect_state(t));
         if (t->stepped) tc_evaluator_forget(t->evaluator); /* from now on steps are captured */
     }
-    if (!isfinite(t->norm)) return tc_error(TC_DIVERGED, "step %lld: the gradient's norm is infinite though no gradient is", (long long)t->step + 1);
+    if (isfinite(t->norm)) return NULL;
+    return tc_error(TC_DIVERGED, "step %lld: the gradient's norm is infinite though no gradient is", (long long)t->step + 1);
+}
+
+static tc_status step(tc_trainer *t) {
+    TC_TRY(gradients(t));
+    if (!isfinite(t->loss)) return tc_train_diverged(t, "loss", t->loss);
+    bool skip;
+    TC_TRY(tc_train_take_gradients(t, &skip)); /* finite, before weights are changed */
+    TC_TRY(tc_lang_run(t->lang, first_numbers, t));
+    if (!skip) TC_TRY(update(t));
     TC_TRY(tc_lang_run(t->lang, host_part, t));
     t->step++;
     if (t->lang->arena.used > t->language_bytes + LANGUAGE_GROWTH) TC_TRY(tc_train_renew_language(t), "step %lld", (long long)t->step);

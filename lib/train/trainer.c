@@ -369,8 +369,8 @@ static V micro_module(tc_trainer *t, bool metrics, int64_t parts) {
         if (s) tc_raise_status(c, "ValueError", s);
         forward = function_of(t, place_of(t, "forward"), r->forward, false);
     }
-    V settings[5] = {t->m, forward, loss, (V)more, tc_int(c, parts)};
-    return tc_call(c, class_of(c, "Micro"), &(args){.a = settings, .n = 5});
+    V settings[6] = {t->m, forward, loss, (V)more, tc_int(c, parts), tc_bool(c, t->scale.on && !metrics)};
+    return tc_call(c, class_of(c, "Micro"), &(args){.a = settings, .n = 6});
 }
 
 /* torch, nn, F and math; the model file's names; functions:. */
@@ -434,6 +434,8 @@ static void make_objects(C *c, void *ctx) {
     t->update = tc_call(c, class_of(c, "Update"), &A);
     tc_train_take_data(c, t);
     tc_train_set_closure(c, t);
+    tc_status s = tc_train_scaler_init(t);
+    if (s) tc_raise_status(c, "ValueError", s);
     tc_train_list_tensors(c, t, "averages", &t->averages);
     t->micro = micro_module(t, false, r->accumulate);
     t->eval = micro_module(t, true, 1);

@@ -98,17 +98,20 @@ class Program(nn.Module):
 
 class Micro(nn.Module):
     """One micro-batch: the recipe's forward (None: the loss calls the model), loss and metrics of the model and the columns; the loss is divided
-    by `parts` for accumulation."""
+    by `parts` for accumulation. scaled: the last of `columns` is a scale, and the loss comes with it and without."""
 
-    def __init__(self, m, forward, loss, metrics, parts):
+    def __init__(self, m, forward, loss, metrics, parts, scaled):
         super().__init__()
         self.m = m
         self.out_of = forward
         self.loss_of = loss
         self.metrics = metrics
         self.parts = parts
+        self.scaled = scaled
 
     def forward(self, *columns):
+        if self.scaled:
+            *columns, scale = columns
         hooks = torch.autograd._leaf_hooks if self.training else []
         own = {id(p) for p in self.m.parameters()} if hooks else ()
         for p, hook in hooks:
@@ -119,7 +122,7 @@ class Micro(nn.Module):
         metrics = [f(self.m, *columns, out) for f in self.metrics]
         if self.parts != 1:
             loss = loss / self.parts
-        return (loss, *metrics)
+        return (loss * scale, loss) if self.scaled else (loss, *metrics)
 
 
 def _holders(opt):
