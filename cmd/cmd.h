@@ -91,6 +91,7 @@ void tc_cmd_set(tc_cmd *c, tc_opt_id id, const char *value);
 void tc_cmd_unset(tc_cmd *c, tc_opt_id id);
 /* The same for one command-line word, --NAME or --NAME=VALUE. TC_USAGE: unknown option, or a missing value. */
 tc_status tc_cmd_give(tc_cmd *c, char *word);
+tc_status tc_cmd_seed(const tc_cmd *c, uint64_t *out); /* --seed, or 0 */
 /* Value as a number in [lo, hi], or `def` when not given. TC_USAGE naming option, value and range. */
 tc_status tc_cmd_int(const tc_cmd *c, tc_opt_id id, int64_t lo, int64_t hi, int64_t def, int64_t *out);
 tc_status tc_cmd_double(const tc_cmd *c, tc_opt_id id, double lo, double hi, double def, double *out);

@@ -204,6 +204,13 @@ tc_status tc_cmd_int(const tc_cmd *c, tc_opt_id id, int64_t lo, int64_t hi, int6
     return tc_usage(c, "--%s %s: expected a whole number from %lld to %lld", tc_options[id].name, v, (long long)lo, (long long)hi);
 }
 
+tc_status tc_cmd_seed(const tc_cmd *c, uint64_t *out) {
+    *out = 0;
+    const char *v = tc_cmd_get(c, TC_OPT_seed);
+    if (!v || tc_parse_seed(v, out)) return NULL;
+    return tc_usage(c, "--seed %s: expected a whole number from -9223372036854775808 to 18446744073709551615", v);
+}
+
 tc_status tc_cmd_double(const tc_cmd *c, tc_opt_id id, double lo, double hi, double def, double *out) {
     *out = def;
     const char *v = tc_cmd_get(c, id);

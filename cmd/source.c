@@ -202,9 +202,7 @@ tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q) {
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_input); i++) TC_TRY(add_input(c, q, tc_cmd_value(c, TC_OPT_input, i)));
     TC_TRY(tc_cmd_source_shapes(c, q));
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_dim); i++) TC_TRY(add_dim(c, q, tc_cmd_value(c, TC_OPT_dim, i)));
-    int64_t seed;
-    TC_TRY(tc_cmd_int(c, TC_OPT_seed, 0, INT64_MAX, 0, &seed));
-    q->r.seed = (uint64_t)seed;
+    TC_TRY(tc_cmd_seed(c, &q->r.seed));
     int mode;
     TC_TRY(tc_cmd_mode(c, &mode));
     q->r.eval = mode == 0, q->r.train = mode == 1;

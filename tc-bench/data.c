@@ -28,7 +28,7 @@ static tc_status open_recipe(data_bench *b, const char *path) {
     TC_TRY(tc_cmd_recipe(c, path, c->operands, c->noperands, &b->recipe, &o.commands, &run));
     o.dir = b->recipe->dir;
     TC_TRY(tc_data_open(tc_data_merge(&b->recipe->arena, b->recipe->data, "train"), &o, &b->set), "data");
-    return tc_sampler_init(&b->sampler, b->set, b->recipe->batch, (uint64_t)b->recipe->seed);
+    return tc_sampler_init(&b->sampler, b->set, b->recipe->batch, b->recipe->seed);
 }
 
 static void count_batch(data_bench *b, const tc_tensor *columns) {

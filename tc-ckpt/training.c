@@ -13,7 +13,7 @@ typedef struct {
     const tc_content *from;
     TC_VEC(tc_head) heads; /* those of the content, then those made from numbers: learning rates, a step per parameter */
     TC_VEC(double) numbers;
-    double step, skipped; /* skipped: of the steps, those without an update */
+    double step, skipped;  /* skipped: of the steps, those without an update */
     TC_VEC(char *) params; /* names, in the order of the groups */
 } training;
 

@@ -141,12 +141,12 @@ static tc_status run_records(const job *j, feeds *f, const inputs *in, outputs *
     tc_cmd *const c = j->c;
     const tc_cmd_code *const code = &j->code;
     line l = {.c = c, .p = j->p, .dist = j->dist, .must = code->must, .in = in, .out = out};
-    int64_t seed;
+    uint64_t seed;
     int check;
     static const char *const checks[] = {"nan", NULL};
-    TC_TRY(tc_cmd_int(c, TC_OPT_seed, 0, INT64_MAX, 0, &seed));
+    TC_TRY(tc_cmd_seed(c, &seed));
     TC_TRY(tc_cmd_choice(c, TC_OPT_check, checks, -1, &check));
-    tc_generator_seed(&l.gen, (uint64_t)seed);
+    tc_generator_seed(&l.gen, seed);
     tc_exec_options options = {.pool = tc_cmd_pool(c),
                                .threads = 1,
                                .comm = j->dist ? &j->comm : NULL,

@@ -71,7 +71,7 @@ static tc_status capture_source(job *j) {
     TC_TRY(give(j, r->source, TC_OPT_source));
     for (size_t i = 0; i < j->c->values[TC_OPT_source].len; i++)
         j->c->values[TC_OPT_source].data[i] = tc_recipe_path(j->recipe, j->c->values[TC_OPT_source].data[i]);
-    tc_vec_push(&j->c->values[TC_OPT_seed], tc_arena_printf(&j->arena, "%lld", (long long)r->seed));
+    tc_vec_push(&j->c->values[TC_OPT_seed], tc_arena_printf(&j->arena, "%llu", (unsigned long long)r->seed));
     const char *path = tc_recipe_path(j->recipe, r->model);
     tc_cmd_source q = {0};
     tc_capture_result result = {0};

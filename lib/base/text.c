@@ -61,6 +61,18 @@ bool tc_parse_i64(const char *s, int64_t *out) {
     return true;
 }
 
+bool tc_parse_seed(const char *s, uint64_t *out) {
+    int64_t small;
+    if (tc_parse_i64(s, &small)) {
+        *out = (uint64_t)small;
+        return true;
+    }
+    if (!*s || s[strspn(s, "0123456789")]) return false;
+    errno = 0;
+    *out = strtoull(s, NULL, 10);
+    return !errno;
+}
+
 bool tc_parse_double(const char *s, double *out) {
     if (!*s || strspn(s, "+-0123456789.eEinfatyINFATY") != strlen(s)) return false;
     char *end;

@@ -14,6 +14,8 @@ bool tc_eat(const char **p, const char *end, const char *text);
  * locale. */
 bool tc_parse_i64(const char *s, int64_t *out);
 bool tc_parse_double(const char *s, double *out);
+/* A seed, as torch.manual_seed takes it: -2^63 to 2^64-1; negative ones stand for those 2^64 above. */
+bool tc_parse_seed(const char *s, uint64_t *out);
 /* Appends n bytes of text from a file, with control characters other than those in `kept` shown as \xNN, so that they cannot affect a terminal. */
 void tc_put_shown(tc_buf *b, const char *text, size_t n, const char *kept);
 double tc_now(void); /* seconds, monotonic */

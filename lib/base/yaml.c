@@ -331,9 +331,20 @@ tc_status tc_yaml_string(const tc_yaml *y, const char **out) {
     return NULL;
 }
 
+static tc_status as_seed(const tc_yaml *y, uint64_t *out) {
+    int64_t small;
+    tc_status s = tc_yaml_int(y, &small);
+    *out = s ? 0 : (uint64_t)small;
+    if (!s) return NULL;
+    tc_status_free(s);
+    if (y->kind == TC_YAML_SCALAR && !y->quoted && tc_parse_seed(y->text, out)) return NULL;
+    return mismatch(y, "a whole number from -9223372036854775808 to 18446744073709551615");
+}
+
 static tc_status read_field(const tc_yaml *v, tc_yaml_type type, void *to) {
     switch (type) {
     case TC_Y_INT: return tc_yaml_int(v, to);
+    case TC_Y_SEED: return as_seed(v, to);
     case TC_Y_DOUBLE: return tc_yaml_double(v, to);
     case TC_Y_BOOL: return as_bool(v, to);
     case TC_Y_STRING: return tc_yaml_string(v, to);
@@ -376,11 +387,13 @@ tc_status tc_yaml_read(const tc_yaml *map, const tc_yaml_field *fields, void *ou
 
 static void scalar_json(const tc_yaml *y, tc_json *w) {
     int64_t i;
+    uint64_t seed;
     double d;
     bool t;
     if (y->quoted) tc_json_string(w, y->text);
     else if (tc_yaml_is_null(y)) tc_json_null(w);
     else if (tc_parse_i64(y->text, &i)) tc_json_int(w, i);
+    else if (*y->text != '0' && tc_parse_seed(y->text, &seed)) tc_json_raw(w, y->text, strlen(y->text));
     else if (tc_parse_double(y->text, &d) && isfinite(d)) tc_json_double(w, d);
     else if (!strcmp(y->text, "true") || !strcmp(y->text, "false")) t = *y->text == 't', tc_json_bool(w, t);
     else tc_json_string(w, y->text);

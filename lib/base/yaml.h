@@ -45,6 +45,7 @@ tc_status tc_yaml_error(const tc_yaml *y, const char *fmt, ...) TC_PRINTF(2, 3);
 
 typedef enum {
     TC_Y_INT,    /* int64_t */
+    TC_Y_SEED,   /* uint64_t: tc_parse_seed */
     TC_Y_DOUBLE, /* double */
     TC_Y_BOOL,   /* bool */
     TC_Y_STRING, /* const char * */

@@ -44,7 +44,7 @@ tc_status tc_train_next_batch(tc_trainer *t, int64_t k, tc_tensor *columns) {
 
 tc_status tc_train_batch_again(tc_trainer *t, int64_t k, tc_tensor *columns) {
     tc_sampler again; /* the loader's sampler is ahead */
-    TC_TRY(tc_sampler_init(&again, t->train, t->r->batch, (uint64_t)t->r->seed));
+    TC_TRY(tc_sampler_init(&again, t->train, t->r->batch, t->r->seed));
     int64_t *index = tc_xcalloc((size_t)again.batch, sizeof *index);
     tc_sampler_seek(&again, t->numbers_given[k]);
     int64_t n = draw_from(t, &again, index);

@@ -14,7 +14,7 @@ static const tc_yaml_field recipe_fields[] = {
     {"source", TC_Y_NODE, AT(source)},             /* folder from which the model file may import */
     {"weights", TC_Y_STRING, AT(weights)},         /* start from these weights */
     {"resume_from", TC_Y_STRING, AT(resume_from)}, /* go on from this checkpoint of PyTorch: weights, the optimiser's state and step, the scheduler */
-    {"seed", TC_Y_INT, AT(seed)},                  /* of the order of samples and of dropout; with model: also of initialisation */
+    {"seed", TC_Y_SEED, AT(seed)},                 /* of the order of samples and of dropout; with model: also of initialisation */
     {"data", TC_Y_NODE, AT(data)},                 /* the training data, or train: and val: with what they share beside them */
     {"steps", TC_Y_INT, AT(steps)},                /* optimiser steps; with epochs the smaller counts */
     {"epochs", TC_Y_INT, AT(epochs)},              /* passes over the training data */
@@ -31,7 +31,7 @@ static const tc_yaml_field recipe_fields[] = {
     {"clip_grad_value", TC_Y_DOUBLE, AT(clip_grad_value)}, /* greatest size of each element of a gradient; instead of clip_grad_norm */
     {"ema_decay", TC_Y_DOUBLE, AT(ema_decay)},             /* keep an exponential average of the weights, and validate with it */
     {"swa", TC_Y_NODE, AT(swa_node)}, /* {start: STEP, every: N}: keep the plain average of the weights from there on, and validate with it */
-    {"precision", TC_Y_STRING, AT(precision)},                 /* float32, float64, or autocast to bfloat16 (bf16) or float16 (f16) */
+    {"precision", TC_Y_STRING, AT(precision)},   /* float32, float64, or autocast to bfloat16 (bf16) or float16 (f16) */
     {"grad_scaler", TC_Y_NODE, AT(scaler_node)}, /* true, false, or {init_scale: S, growth_factor: G, backoff_factor: B, growth_interval: STEPS} */
     {"backward_autocast", TC_Y_STRING, AT(backward_autocast)}, /* off, or same: the backward runs under the autocast of precision, too */
     {"saved_as", TC_Y_STRING, AT(saved_as)}, /* float8_e5m2 or float8_e4m3fn: the type of tensors saved for the backward, with a scale for each row */
@@ -147,7 +147,6 @@ static tc_status check(tc_recipe *r) {
     TC_TRY(at_least(r->root, "batch", r->batch, 1));
     TC_TRY(at_least(r->root, "accumulate", r->accumulate, 1));
     TC_TRY(at_least(r->root, "log_every", r->log_every, 1));
-    TC_TRY(at_least(r->root, "seed", r->seed, 0));
     TC_TRY(check_gradients(r));
     TC_TRY(check_averages(r));
     TC_TRY(check_precision(r));

@@ -31,7 +31,7 @@ typedef struct {
     const char *model;                   /* "FILE.py:Class"; NULL: the program comes from stdin */
     tc_yaml *arg, *input, *dim, *source; /* as tc-export's options: maps or lists */
     const char *weights, *resume_from;
-    int64_t seed;
+    uint64_t seed; /* torch.manual_seed's */
     /* data and steps */
     tc_yaml *data;
     int64_t steps, epochs, batch, accumulate;

@@ -25,8 +25,9 @@ static void write_state(C *c, void *ctx) {
     const struct {
         const char *key;
         int64_t value;
-    } ints[] = {{"step", t->step},          {"total", t->total}, {"seed", t->r->seed}, {"batch", t->r->batch}, {"accumulate", t->r->accumulate},
-                {"best_step", t->best_step}, {"skipped", t->skipped}};
+    } ints[] = {
+        {"step", t->step},           {"total", t->total},    {"seed", (int64_t)t->r->seed}, {"batch", t->r->batch}, {"accumulate", t->r->accumulate},
+        {"best_step", t->best_step}, {"skipped", t->skipped}};
     for (size_t i = 0; i < sizeof ints / sizeof *ints; i++) {
         tc_json_key(&w, ints[i].key);
         tc_json_int(&w, ints[i].value);

@@ -17,7 +17,7 @@ static void deinit_all(tc_tensor *x, int n) {
 /* ---- micro-batches ---- */
 
 tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tensor *columns, tc_tensor *out) {
-    tc_generator_start_step(&t->step_gen, (uint64_t)t->r->seed, (uint64_t)t->step, (uint32_t)k); /* the same on every rank: draws.c */
+    tc_generator_start_step(&t->step_gen, t->r->seed, (uint64_t)t->step, (uint32_t)k); /* the same on every rank: draws.c */
     int n = t->train->ncols;
     if (!t->scale.on) return tc_exec_run(e, columns, n, &t->step_gen, out, tc_exec_program(e)->noutputs);
     tc_tensor in[TC_DATA_MAX_COLUMNS + 1];
@@ -195,7 +195,7 @@ static void keep_containers(C *c, tc_trainer *t) {
 
 static void eager_update(C *c, void *ctx) {
     tc_trainer *t = ctx;
-    tc_generator_seed(&t->eager_gen, (uint64_t)t->r->seed ^ (uint64_t)(t->step + 1) << 32); /* the same on every rank, and after --resume */
+    tc_generator_seed(&t->eager_gen, t->r->seed ^ (uint64_t)(t->step + 1) << 32); /* the same on every rank, and after --resume */
     V norm, given[2] = {tc_float(c, t->loss), wrap_gradients(c, t)};
     void (*warn_people)(void *, const char *) = c->warn;
     c->capturing = true, c->warn = NULL; /* what it changes is noted, and refused where no checkpoint would hold it */
@@ -252,7 +252,7 @@ static tc_status run_captured(tc_trainer *t, tc_exec *e, tc_tensor *out) {
     for (size_t i = 0; i < t->numbers.len && !s && !first; i++)
         if (t->numbers.data[i].varies) s = tc_tensor_scalar(TC_F64, tc_scalar_float(t->numbers.data[i].value), &in[n++]);
     if (!s && !first) s = tc_tensor_scalar(TC_F64, tc_scalar_float((double)tc_train_updates(t)), &in[n++]);
-    tc_generator_start_step(&t->step_gen, (uint64_t)t->r->seed, (uint64_t)t->step, (uint32_t)t->r->accumulate); /* behind the micro-batches */
+    tc_generator_start_step(&t->step_gen, t->r->seed, (uint64_t)t->step, (uint32_t)t->r->accumulate); /* behind the micro-batches */
     if (!s) s = tc_exec_run(e, in, n, &t->step_gen, out, tc_exec_program(e)->noutputs);
     deinit_all(in, max);
     free(in);

@@ -71,7 +71,7 @@ static tc_status open_data(tc_trainer *t) {
     int64_t rank = tc_dist_rank(t->o.dist), least = r->batch / size, more = r->batch % size;
     t->local_batch = least + (rank < more);
     t->first_sample = rank * least + (rank < more ? rank : more);
-    TC_TRY(tc_sampler_init(&t->sampler, t->train, r->batch, (uint64_t)r->seed));
+    TC_TRY(tc_sampler_init(&t->sampler, t->train, r->batch, r->seed));
     t->per_epoch = t->sampler.per_epoch / r->accumulate;
     if (t->per_epoch < 1) t->per_epoch = 1;
     t->total = r->steps ? r->steps : INT64_MAX;
@@ -497,7 +497,7 @@ static tc_status setup(tc_trainer *t) {
     if (t->eval_p) TC_TRY(tc_trainer_fill(t, t->eval_p));
     tc_exec_options eo = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .numerics = t->o.numerics};
     TC_TRY(tc_evaluator_create(&eo, &t->evaluator));
-    tc_generator_seed(&t->eager_gen, (uint64_t)r->seed);
+    tc_generator_seed(&t->eager_gen, r->seed);
     TC_TRY(tc_train_make_language(t));
     TC_TRY(tc_train_build_micro(t));
     if (t->val) TC_TRY(tc_train_build_eval(t));

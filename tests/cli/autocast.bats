@@ -105,7 +105,7 @@ YAML
     tc-train -q r.yaml precision=float32 -o full
     tc-train -q r.yaml precision=bf16 -o short
     tc-ckpt diff one/latest short/latest
-    tc-train -q r.yaml precision=f16 -o half
+    tc-train -q r.yaml precision=f16 grad_scaler=false -o half
     run -4 tc-ckpt diff one/latest half/latest
     tc-ckpt diff half/latest full/latest --rtol 0.1 --atol 0.005
     run -4 tc-ckpt diff one/latest full/latest

@@ -477,6 +477,23 @@ PY
     [ "${stderr_lines[-1]}" = "the column x of the data is i64 and the model's input x is f32: data.normalize: {x: {divide: 1}} makes it floating" ]
 }
 
+@test "seeds are those that torch.manual_seed takes, to 2^64-1 and below 0" {
+    local seed
+    for seed in 18446744073709551615 -1 12345678901234567890; do
+        rm -rf run
+        tc-train -q r.yaml seed=$seed steps=1 optimizer='torch.optim.SGD(m.parameters(), lr=0.0)' -o run
+        tc-train -q run steps=2 --resume # the recipe keeps it
+        tc-export model.py:Net --arg hidden=16 --input x=Bx3xi64 --seed=$seed -o m.pt2
+        case $seed in # PyTorch's
+        1234*) [ "$(tc-ckpt show run/latest model.b.bias)" = 'model.b.bias = tensor([ 0.0673, -0.0872,  0.1064,  0.2029])' ] ;;
+        *) [ "$(tc-ckpt show run/latest model.b.bias)" = 'model.b.bias = tensor([-0.1189, -0.0947, -0.0145,  0.0379])' ] ;;
+        esac
+        [ "$(tc-ckpt show m.pt2 b.bias)" = "$(tc-ckpt show run/latest model.b.bias | cut -c7-)" ]
+    done
+    fails 2 "--seed 18446744073709551616: expected a whole number from" tc-export model.py:Net --input x=Bx3xi64 --seed 18446744073709551616
+    fails 2 "seed:1:1: found '1.5', expected a whole number from" tc-train r.yaml seed=1.5 -o none
+}
+
 ranks() {
     command -v mpirun >/dev/null || skip "no mpirun"
     [ -e "$TC_BUILD/bin/tc-mpi.so" ] || skip "no tc-mpi.so"
