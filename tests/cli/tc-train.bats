@@ -1281,6 +1281,39 @@ PY
     fails 3 "makes a.weight a part of another tensor (attributes.0.flat), expected tensors of their own" tc-train -q flat.yaml -o no
 }
 
+@test "a step that uses gradients before it calls its closure, as that of SAM, has those of the step, and others where it moved the weights" {
+    sed -i '/^scheduler/d; /^checkpoint/d; s/^clip_grad_norm.*/clip_grad_norm: 0.5/' r.yaml
+    cat >>r.yaml <<'YAML'
+functions: |
+  class Sam(torch.optim.SGD):
+      def step(self, closure):
+          ps = [p for g in self.param_groups for p in g["params"]]
+          with torch.no_grad():
+              norm = torch.stack([p.grad.norm() for p in ps]).norm()
+              moves = [0.3 / norm * p.grad for p in ps]
+              for p, e in zip(ps, moves):
+                  p.add_(e)
+          self.zero_grad()
+          closure()
+          with torch.no_grad():
+              for p, e in zip(ps, moves):
+                  p.sub_(e)
+          super().step()
+
+  class Asks(Sam):
+      def step(self, closure):
+          self.zero_grad()
+          closure()
+          super().step(closure)
+YAML
+    tc-train -q r.yaml optimizer='Sam(m.parameters(), lr=0.1)' -o sam
+    tc-train -q r.yaml optimizer='Asks(m.parameters(), lr=0.1)' -o asks
+    tc-train -q r.yaml optimizer='torch.optim.SGD(m.parameters(), lr=0.1)' -o sgd
+    cmp sam/latest/shard-* asks/latest/shard-*
+    run -4 tc-ckpt diff sam/latest sgd/latest
+    tc-ckpt diff sam/latest sgd/latest --rtol 0.5 --atol 0.1
+}
+
 @test "what forward writes is in a checkpoint as it was, though the next forward runs while the rest is copied" {
     cat >written.py <<'PY'
 import torch

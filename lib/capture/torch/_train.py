@@ -609,22 +609,28 @@ class Update(nn.Module):
             clip_grad_value_(self.params, self.clip_value)
 
     def closure(self):
-        """The closure of step(closure): loss and gradients at the current weights."""
-        if self.first is None:
-            loss, grads = self.evaluate()
+        """The closure of step(closure): loss and gradients at the current weights; the first call finds those of the step, unless step() has changed
+        the weights before it, as SAM does."""
+        first, self.first = self.first, None
+        if first is not None and all(torch.equal(p, before) for p, before in zip(self.params, first[2])):
+            loss, grads = first[:2]
         else:
-            (loss, grads), self.first = self.first, None
+            loss, grads = self.evaluate()
+        self.put_gradients(grads)
+        return torch.tensor(loss, dtype=self.params[0].dtype)
+
+    def put_gradients(self, grads):
         for p, g in zip(self.params, grads):
             p.grad = g
         with torch.no_grad():
             self.clip(get_total_norm([g for g in grads if g is not None]))
-        return torch.tensor(loss, dtype=self.params[0].dtype)
 
     def run_eagerly(self, loss, grads):
         """A step of an optimiser that calls the closure several times; the norm is that of the first evaluation."""
         torch._C.scratch_begin()
         norm = get_total_norm([g for g in grads if g is not None])
-        self.first = (loss, grads)
+        self.first = (loss, grads, [p.detach().clone() for p in self.params])
+        self.put_gradients([None if g is None else g.clone() for g in grads])  # for steps that use them before they call the closure
         self.opt.step(self.closure)
         with torch.no_grad():
             self.average()
