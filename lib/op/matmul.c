@@ -273,7 +273,12 @@ static tc_status decompose_addmv(tc_emit *e, const tc_node *n) {
     TC_TRY(same_kind(n, tc_arg_value(n, 0), a));
     if (a->meta.rank != 2 || v->meta.rank != 1 || tc_arg_meta(n, 0)->rank > 1)
         return tc_e_refuse(n, "vector + matrix @ vector expected, got %d, %d, %d", tc_arg_meta(n, 0)->rank, a->meta.rank, v->meta.rank);
-    tc_emit_result(e, 0, combine(e, n, mv(e, a, v)));
+    if (a->meta.dtype == TC_F16 || a->meta.dtype == TC_BF16) { /* rounded once, as addmm is */
+        tc_value *self = tc_arg_value(n, 0), *y;
+        if (self->meta.rank) self = tc_emit_call(e, "aten::unsqueeze", "vi", self, (int64_t)1);
+        y = tc_emit_call(e, "aten::addmm", "vvvaa", self, a, tc_emit_call(e, "aten::unsqueeze", "vi", v, (int64_t)1), &n->args[3], &n->args[4]);
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", y, (int64_t)1));
+    } else tc_emit_result(e, 0, combine(e, n, mv(e, a, v)));
     return tc_e_done(e);
 }
 static tc_status grad_addmv(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -635,7 +640,7 @@ const tc_op tc_ops_matmul[] = {
      .shape = tc_shape_decomposed,
      .decompose = decompose_addmv,
      .grad = grad_addmv,
-     .samples = "addmv(f32[3], f32[3,4], f32[4])",
+     .samples = "addmv(f32[3], f32[3,4], f32[4]); addmv(f16[1], f16[3,4], f16[4], beta=0.2, alpha=0.6)",
      .doc = "beta self + alpha mat vec"},
     {.schema = "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .shape = tc_shape_decomposed,

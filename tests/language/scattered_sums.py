@@ -16,3 +16,7 @@ for how in ("mean", "amax", "amin", "prod"):
         few = at[:300]
         single = torch.ones(8000).index_reduce(0, few, x[:300], how, include_self=self_too)
         print(how, self_too, torch.equal(single, torch.ones(8000, 2).index_reduce(0, few, pair[:300], how, include_self=self_too)[:, 0]))
+
+# alpha times the product and beta self, which nearly cancel, are rounded once
+m, v, s = torch.tensor([[-3.25, -4.0, -8.75, -3.75, -5.5, 2.25]]), torch.tensor([-10.0, -0.25, 5.5, 5.75, -4.25, 7.25]), torch.tensor([-11.375])
+print(torch.addmv(s.half(), m.half(), v.half(), beta=0.2, alpha=0.6).item())
