@@ -103,6 +103,7 @@ static tc_status check_bag(const tc_node *n) {
     if (idx->meta.rank != 1) return tc_e_refuse(n, "input has to be a 1D Tensor, but got Tensor of dimension %d", idx->meta.rank);
     if (off->meta.rank != 1) return tc_e_refuse(n, "offsets has to be a 1D Tensor");
     if (w->meta.rank != 2) return tc_e_refuse(n, "weight has to be a 2D Tensor, but got Tensor of dimension %d", w->meta.rank);
+    if (!tc_is_float(w->meta.dtype)) return tc_e_refuse(n, "weight must be of floating-point numbers, not %s", tc_dtypes[w->meta.dtype].torch);
     if (psw && tc_arg_int(n, 4) != BAG_SUM)
         return tc_e_refuse(n, "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'");
     if (psw && psw->meta.dtype != w->meta.dtype)
