@@ -110,7 +110,7 @@ static V tuple_new(C *c, args *A) {
     if (A->n > 2) tc_raise(c, "TypeError", "tuple expected at most 1 argument, got %d", A->n - 1);
     V t = NULL;
     if (A->n > 1) {
-        if (tc_kind_of(A->a[1]) == K_TUPLE && !((type *)A->a[0])->user && !A->a[1]->type->user) return A->a[1];
+        if (tc_kind_of(A->a[1]) == K_TUPLE && !((type *)A->a[0])->user && !A->a[1]->type->user && !A->a[1]->attrs) return A->a[1];
         list *l = tc_to_list(c, A->a[1]);
         t = tc_tuple(c, l->n, l->a);
     } else t = tc_tuple(c, 0, NULL);

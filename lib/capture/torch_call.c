@@ -85,7 +85,7 @@ V tc_torch_size(C *c, V o, int d) {
 }
 
 /* ---- results ---- */
-/* A tuple whose elements are also attributes named by the schema: (values, indices). */
+/* A tuple whose elements are also attributes named by the schema, (values, indices), and which prints as PyTorch's torch.return_types.NAME. */
 static V results_tuple(C *c, const tc_schema *s, V *items, int n) {
     V all = tc_tuple(c, (size_t)n, items);
     bool named = n == s->nrets && n > 0;
@@ -93,6 +93,7 @@ static V results_tuple(C *c, const tc_schema *s, V *items, int n) {
     if (named) {
         ((tuple *)all)->h.attrs = tc_dict(c);
         for (int i = 0; i < n; i++) tc_dict_setc(c, ((tuple *)all)->h.attrs, s->rets[i].name, items[i]);
+        tc_dict_set(c, ((tuple *)all)->h.attrs, (V)c->n___name__, (V)tc_intern(c, s->name, strlen(s->name)));
     }
     return all;
 }

@@ -23,3 +23,9 @@ torch.set_printoptions(edgeitems=0)
 print(x, x[0], torch.zeros(7, dtype=torch.int32))
 torch.set_printoptions(profile="default")
 print(x[0])
+
+# named results
+y = torch.tensor([[3.0, 1.0], [2.0, 4.0]])
+print(torch.max(y, 0), y.sort(descending=True), torch.linalg.slogdet(y), [torch.aminmax(y)], f"{y.mode(1)}", torch.frexp(y), sep="\n")
+r = torch.topk(y, 1)
+print(str(r)[:24], repr(tuple(r))[:8], torch.std_mean(y), r[0], len(r), r == r, r.indices)
