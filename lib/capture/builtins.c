@@ -57,6 +57,10 @@ static V float_new(C *c, args *A) {
 static V complex_new(C *c, args *A) {
     V v[3];
     tc_take(c, A, "complex", "cls real= imag=", v);
+    if (v[1] && tc_kind_of(v[1]) == K_STR) {
+        if (v[2]) tc_raise(c, "TypeError", "complex() can't take second arg if first is a string");
+        return tc_parse_complex(c, tc_as_str(v[1]));
+    }
     double re = 0, im = 0;
     for (int i = 1; i < 3; i++)
         if (v[i] && tc_kind_of(v[i]) == K_TENSOR) v[i] = tc_tensor_number(c, v[i], "complex()");

@@ -2,6 +2,7 @@
 #include "capture/object.h"
 
 #include <math.h>
+#include <stdio.h>
 
 void tc_sort(C *c, list *l, V key, bool reverse);
 
@@ -359,6 +360,25 @@ static V i_bit_count(C *c, args *A) {
 static V f_is_integer(C *c, args *A) {
     return tc_bool(c, tc_kind_of(A->a[0]) != K_FLOAT || (isfinite(tc_flt(A->a[0])) && floor(tc_flt(A->a[0])) == tc_flt(A->a[0])));
 }
+static V f_hex(C *c, args *A) {
+    const double f = tc_to_double(c, A->a[0]);
+    char t[32];
+    snprintf(t, sizeof t, f == 0 ? "%.1a" : "%.13a", f);
+    return tc_strz(c, t);
+}
+static V f_fromhex(C *c, args *A) { /* a class method */
+    V v[2];
+    tc_take(c, A, "fromhex", "cls string", v);
+    const str *s = tc_as_str(v[1]);
+    const char *p = s->s + strspn(s->s, " \t\n\r\f\v"), *digits = p + (*p == '+' || *p == '-');
+    const bool hex = strpbrk(digits, "xX") != NULL || strpbrk(digits, "nN") != NULL;
+    str *all = hex ? (str *)s : tc_as_str(tc_strf(c, "%.*s0x%s", (int)(digits - p), p, digits));
+    char *end;
+    const double f = strtod(all->s, &end);
+    end += strspn(end, " \t\n\r\f\v");
+    if (end != all->s + all->len || !*digits) tc_raise(c, "ValueError", "invalid hexadecimal floating-point string");
+    return tc_float(c, f);
+}
 static V n_ratio(C *c, args *A) { return tc_call(c, tc_module_attr(c, tc_import(c, "_number", true), tc_intern(c, "_ratio", 6)), A); }
 /* Methods of numpy scalars, on Python's numbers. */
 static V n_astype(C *c, args *A) {
@@ -395,11 +415,15 @@ static void define_numbers(C *c) {
                                       {NULL, NULL}};
     static const native_def syms[] = {{"bit_length", i_bit_length}, {"item", i_item},      {"astype", n_astype},
                                       {"__index__", s_number},      {"__int__", i_number}, {NULL, NULL}};
-    static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int},   {"is_integer", f_is_integer},  {"conjugate", i_item},
-                                        {"item", i_item},      {"astype", n_astype}, {"as_integer_ratio", n_ratio}, {NULL, NULL}};
+    static const native_def floats[] = {{"__float__", i_item},         {"__int__", f_int}, {"is_integer", f_is_integer},
+                                        {"conjugate", i_item},         {"item", i_item},   {"astype", n_astype},
+                                        {"as_integer_ratio", n_ratio}, {"hex", f_hex},     {NULL, NULL}};
     tc_type_methods(c, K_INT, ints);
     tc_type_methods(c, K_SYM, syms);
     tc_type_methods(c, K_FLOAT, floats);
+    wrapper *w = tc_new(c, K_CLASSM, sizeof *w);
+    w->f = tc_native(c, "fromhex", f_fromhex, NULL);
+    tc_dict_setc(c, c->types[K_FLOAT]->d, "fromhex", (V)w);
     c->types[K_INT]->instance_attr = c->types[K_FLOAT]->instance_attr = c->types[K_BOOL]->instance_attr = number_attr;
 }
 

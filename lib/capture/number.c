@@ -76,6 +76,39 @@ double tc_parse_float(C *c, str *s) {
     return f;
 }
 
+/* A number of the text of a complex one, at *p, which moves behind it; a sign alone counts as 1. false: none is there. */
+static bool complex_part(const char **p, const char *e, double *out) {
+    const char *digits = *p + (**p == '+' || **p == '-');
+    char *end = (char *)*p;
+    if (digits == e || !strchr("xX", digits[*digits == '0'])) *out = strtod(*p, &end);
+    if (end == *p && digits < e && (*digits == 'j' || *digits == 'J')) *out = **p == '-' ? -1 : 1, end = (char *)digits;
+    const bool found = end > *p || digits < e;
+    *p = end;
+    return found && end <= e;
+}
+/* complex("1+2j"): a real part, an imaginary part, or both, in brackets or not. */
+V tc_parse_complex(C *c, const str *s) {
+    const char *p = s->s, *e = s->s + s->len, *blank = " \t\n\r\f\v";
+    double v[2] = {0, 0}, x = 0;
+    while (p < e && strchr(blank, *p)) p++;
+    while (e > p && strchr(blank, e[-1])) e--;
+    if (e - p > 2 && *p == '(' && e[-1] == ')') {
+        p++, e--;
+        while (p < e && strchr(blank, *p)) p++;
+        while (e > p && strchr(blank, e[-1])) e--;
+    }
+    bool ok = p < e, imaginary = false;
+    for (int part = 0; ok && p < e; part++) {
+        ok = part < 2 && !imaginary && (!part || *p == '+' || *p == '-') && complex_part(&p, e, &x);
+        imaginary = ok && p < e && (*p == 'j' || *p == 'J');
+        if (imaginary) p++;
+        ok = ok && (!part || imaginary);
+        v[imaginary] = x;
+    }
+    if (!ok) tc_raise(c, "ValueError", "complex() arg is a malformed string");
+    return tc_complex(c, v[0], v[1]);
+}
+
 double tc_to_double(C *c, V v) {
     switch (tc_kind_of(v)) {
     case K_INT: return tc_int_to_double(c, v);

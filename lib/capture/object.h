@@ -502,6 +502,7 @@ str *tc_format_value(C *c, V v, const char *spec, size_t n); /* format(v, spec) 
 V tc_percent(C *c, str *fmt, V args);
 V tc_str_format(C *c, str *fmt, const args *A, V map); /* map NULL: format; else format_map */
 double tc_parse_float(C *c, str *s);
+V tc_parse_complex(C *c, const str *s);
 double tc_to_double(C *c, V v); /* int, bool, float, __float__ */
 double tc_round_half_even(double f, int64_t digits);
 

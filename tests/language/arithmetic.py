@@ -110,3 +110,13 @@ print(
     min("b", "a", key=ord),
 )
 print(complex(1, -0.0), complex(imag=-0.0), complex(-0.0), complex(1j, 2), complex(1j, 1j), complex(2 - 1j, -0.0), -complex(0, 0), complex(1, -0.0) / 2)
+
+# texts of numbers
+print(0.1.hex(), (-1.5).hex(), 0.0.hex(), (-0.0).hex(), 5e-324.hex(), 1e300.hex(), float("-inf").hex(), float.hex(2.5))
+print(float.fromhex("0x1.8p3"), float.fromhex(" -a.8 "), float.fromhex("inf"), float.fromhex(0.1.hex()))
+print(complex("1+2j"), complex("3"), complex(" (-1.5e3J) "), complex("2-j"), complex("-j"), complex("1e400+nanj"))
+for text in ("", "1 + 2j", "1+2", "2j+1", "j1", "0x1", "+", "1+2j3"):
+    try:
+        complex(text)
+    except ValueError as e:
+        print(e)
