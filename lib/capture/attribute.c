@@ -239,6 +239,23 @@ plain:
 }
 
 /* ---- writing ---- */
+/* The names in a class's __slots__: a string is one name. */
+list *tc_slot_names(C *c, V slots) { return tc_to_list(c, tc_kind_of(slots) == K_STR ? tc_tuple(c, 1, &slots) : slots); }
+
+static bool is_slot(C *c, const type *t, const str *name) {
+    bool found = false;
+    for (int i = 0; i < t->nmro && !found; i++) {
+        const V slots = tc_dict_gets(c, t->mro[i]->d, c->n___slots__);
+        list *names = slots ? tc_slot_names(c, slots) : NULL;
+        for (size_t k = 0; names && k < names->n && !found; k++) {
+            const str *slot = tc_as_str(names->a[k]);
+            const uint32_t more = name->len >= slot->len ? name->len - slot->len : 0; /* of a private name: _Class */
+            found = (!more || !strncmp(slot->s, "__", 2)) && !strcmp(name->s + more, slot->s);
+        }
+    }
+    return found;
+}
+
 void tc_object_setattr(C *c, V o, str *name, V v) {
     if (tc_is_small(o)) tc_raise(c, "AttributeError", "'int' object has no attribute '%s'", name->s);
     switch (o->type->kind) {
@@ -291,6 +308,8 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
         o->type = (type *)v;
         return;
     }
+    if (o->type->closed && !is_slot(c, o->type, name))
+        tc_raise(c, "AttributeError", a ? "'%s' object attribute '%s' is read-only" : "'%s' object has no attribute '%s'", o->type->name->s, name->s);
     tc_undo_attr(c, o, name);
     tc_dict_set(c, attrs_of(c, o), (V)name, v);
 }

@@ -172,6 +172,21 @@ static void set_names(C *c, type *t, dict *ns) {
     }
 }
 
+/* Do instances of t have the attributes of __slots__ alone? So they do if every class of the user's among its bases has them. */
+static bool is_closed(C *c, const type *t) {
+    const V slots = tc_dict_gets(c, t->d, c->n___slots__);
+    bool closed = slots && t->kind == K_OBJECT;
+    for (int i = 0; i < t->nbases; i++) closed = closed && (!t->bases[i]->user ? t->bases[i] == c->types[K_OBJECT] : t->bases[i]->closed);
+    if (!slots) return false;
+    list *names = tc_slot_names(c, slots);
+    for (size_t i = 0; i < names->n; i++) {
+        str *name = tc_intern_str(c, tc_as_str(names->a[i]));
+        if (tc_dict_gets(c, t->d, name)) tc_raise(c, "ValueError", "'%s' in __slots__ conflicts with class variable", name->s);
+        closed = closed && name != c->n___dict__;
+    }
+    return closed;
+}
+
 static void init_subclass(C *c, type *t, const args *kw) {
     for (int i = 1; i < t->nmro; i++) {
         V f = tc_dict_gets(c, t->mro[i]->d, c->n___init_subclass__);
@@ -196,6 +211,7 @@ V tc_class_make(C *c, type *meta, str *name, V bases, dict *ns, args *kw) {
     t->d = ns;
     add_bases(c, t, b, nb);
     linearise(c, t);
+    t->closed = is_closed(c, t);
     tc_type_changed(c);
     tell_bases(c, t);
     set_names(c, t, ns);

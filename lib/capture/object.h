@@ -243,6 +243,7 @@ struct type {
     int nmro;
     dict *d;
     bool user;        /* created by a class statement */
+    bool closed;      /* instances have the attributes of __slots__ alone */
     list *subclasses; /* of a class with user, in the order they were made; NULL: none */
     V doc;
     struct file *file;
@@ -324,7 +325,7 @@ typedef struct file {
                 X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__)      \
                     X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__)  \
                         X(__self__) X(__func__) X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__)          \
-                            X(__match_args__) X(__dataclass_fields__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) \
+                            X(__match_args__) X(__slots__) X(__dataclass_fields__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) \
                                 X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad)     \
                                     X(requires_grad)
 
@@ -510,6 +511,7 @@ double tc_round_half_even(double f, int64_t digits);
 V tc_getattr(C *c, V o, str *name);    /* raises AttributeError */
 V tc_getattr_or(C *c, V o, str *name); /* NULL when absent */
 void tc_setattr(C *c, V o, str *name, V v);
+list *tc_slot_names(C *c, V slots);
 void tc_delattr(C *c, V o, str *name);
 void tc_object_setattr(C *c, V o, str *name, V v);
 V tc_object_getattr(C *c, V o, str *name);  /* without __getattr__; NULL when absent */

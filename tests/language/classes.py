@@ -653,3 +653,51 @@ def told(kind, **words):
 
 
 print(told(AttributeError, name="x", obj=[1]), told(NameError, name="y"), told(AttributeError))
+
+
+# __slots__
+class Point:
+    __slots__ = ("x", "y", "__seen")
+
+    def __init__(self):
+        self.x, self.__seen = 1, True
+
+
+class Named(Point):
+    __slots__ = "name"
+
+
+class Loose(Point):
+    pass
+
+
+class Mapped(Point):
+    __slots__ = ("__dict__",)
+
+
+for kind in (Point, Named, Loose, Mapped):
+    p = kind()
+    for name in ("y", "name", "z"):
+        try:
+            setattr(p, name, 2)
+            print(kind.__name__, name, getattr(p, name))
+        except AttributeError as e:
+            print(e)
+p = Point()
+del p.x
+for read in (lambda: p.x, lambda: p.y):
+    try:
+        read()
+    except AttributeError:
+        print("not set")
+try:
+    p.kind = 1
+except AttributeError as e:
+    print(e)
+try:
+
+    class Both:
+        __slots__ = ["a"]
+        a = 1
+except ValueError as e:
+    print(e)

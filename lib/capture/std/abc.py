@@ -21,7 +21,7 @@ class ABCMeta(type):
 
 
 class ABC(metaclass=ABCMeta):
-    pass
+    __slots__ = ()
 
 
 def abstractmethod(f):
