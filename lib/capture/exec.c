@@ -1,4 +1,5 @@
 /* Executes statements: blocks, loops, exceptions, definitions. Executing a block returns how it ended: normally, or by break, continue or return. */
+#include "base/text.h"
 #include "capture/keep_going.h"
 #include "capture/profile.h"
 #include "capture/torch.h"
@@ -237,10 +238,14 @@ static void import_names(C *c, frame *f, const ast *n) {
     }
 }
 
-/* from m import *, for a file of --source, math or typing: the names in its __all__, else those that do not begin with an underscore. */
+/* from m import *, for a file of --source or a module of Python's own: the names in its __all__, else those that do not begin with an underscore. */
 static void import_all(C *c, frame *f, module *m, const char *name) {
     V all = m ? tc_dict_gets(c, m->d, tc_intern(c, "__all__", 7)) : NULL;
-    if (!m || (m->embedded && !all)) tc_raise(c, "SyntaxError", "'from %s import *' is outside the model language: name what you import", name);
+    const bool listed = m && (!m->embedded || all ||
+                              tc_word_in(" abc bisect collections contextlib copy dataclasses enum fractions functools heapq itertools "
+                                         "numbers operator random re string types ",
+                                         m->name->s));
+    if (!listed) tc_raise(c, "SyntaxError", "'from %s import *' is outside the model language: name what you import", name);
     if (!all) {
         V key, v;
         for (size_t i = 0; tc_dict_next(m->d, &i, &key, &v);)

@@ -479,7 +479,7 @@ PY
     fails 3 "module 'more' has no attribute 'absent'" tc-export m.py:M --source lib --input x=2xf32 --print
 }
 
-@test "import * of math and typing; of other modules it is refused" {
+@test "import * of modules of Python; of those of PyTorch it is refused" {
     cd "$BATS_TEST_TMPDIR"
     for module in math typing torch; do printf 'from %s import *\n' $module; done >m.py
     cat >>m.py <<'PY'

@@ -27,3 +27,11 @@ state = State()
 state.depth += 1
 state.stack = [1]
 print(state.depth, State.depth, state.stack, hasattr(threading.local(), "stack"))
+
+# import * of Python's modules
+import gc
+from collections import *
+from functools import *
+from itertools import *
+
+print(list(islice(chain([1], count(3)), 3)), reduce(lambda a, b: a * b, (2, 3)), Counter("aab"), gc.collect() >= 0, gc.isenabled())
