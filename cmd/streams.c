@@ -1,6 +1,7 @@
 /* stdin and stdout of the programs: one reader of stdin, no binary data to a terminal, outputs by rename. */
 #include "base/text.h"
 #include "cmd/internal.h"
+#include "file/tensors.h"
 
 #include <unistd.h>
 
@@ -15,7 +16,7 @@ tc_status tc_cmd_read(tc_cmd *c, const char *path, const char *who, tc_blob **ou
     bool from_stdin = strcmp(path, "-") == 0;
     if (from_stdin) TC_TRY(tc_cmd_claim_stdin(c, who));
     tc_cmd_phase(c, "other");
-    TC_TRY(tc_blob_open(path, out_blob), "reading %s", who);
+    TC_TRY(tc_blob_open_known(path, tc_format_known, out_blob), "reading %s", who);
     tc_cmd_phase(c, "reading");
     if ((*out_blob)->len) return NULL;
     tc_blob_release(*out_blob);

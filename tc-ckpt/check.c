@@ -253,7 +253,7 @@ static tc_status verify_program(tc_cmd *c, const char *path, bool *out_is) {
     tc_archive *a = NULL;
     tc_buf remark = {0};
     *out_is = false;
-    TC_TRY(tc_blob_open(path, &b));
+    TC_TRY(tc_blob_open_known(path, tc_format_known, &b));
     tc_status st = NULL;
     if (tc_format_of(b->data, b->len) == TC_FORMAT_ZIP) {
         st = tc_archive_open(b, &a);

@@ -67,22 +67,24 @@ static tc_status spool(tc_blob *b, int fd, tc_buf *have) {
     return s;
 }
 
-/* /dev/zero and its like never end, so what they give is not spooled. */
-static bool is_device(int fd) {
+/* /dev/zero and its like never end, and a pipe of no known format may not: what they give is not spooled. */
+static tc_status check_spool(const tc_blob *b, int fd, const tc_buf *have, tc_blob_known *known) {
     struct stat st;
-    return !fstat(fd, &st) && S_ISCHR(st.st_mode);
+    if (!fstat(fd, &st) && S_ISCHR(st.st_mode))
+        return tc_error(TC_CONTENT, "%s: a device that gives more than %d MiB, expected a file or a pipe", b->name, SPOOL_MEMORY >> 20);
+    if (!known || known(have->data, have->len)) return NULL;
+    return tc_error(TC_CONTENT, "%s: more than %d MiB that begin like no known file", b->name, SPOOL_MEMORY >> 20);
 }
 
-static tc_status endless(const tc_blob *b, tc_buf *have) {
-    tc_status s = tc_error(TC_CONTENT, "%s: a device that gives more than %d MiB, expected a file or a pipe", b->name, SPOOL_MEMORY >> 20);
-    tc_buf_free(have);
-    return s;
-}
-
-static tc_status read_pipe(tc_blob *b, int fd) {
+static tc_status read_pipe(tc_blob *b, int fd, tc_blob_known *known) {
     tc_buf buf = {0};
     for (;;) {
-        if (buf.len >= SPOOL_MEMORY) return is_device(fd) ? endless(b, &buf) : spool(b, fd, &buf);
+        if (buf.len >= SPOOL_MEMORY) {
+            tc_status s = check_spool(b, fd, &buf, known);
+            if (!s) return spool(b, fd, &buf);
+            tc_buf_free(&buf);
+            return s;
+        }
         tc_buf_reserve(&buf, buf.len < 65536 ? 65536 : buf.len / 2);
         ssize_t r = read(fd, buf.data + buf.len, buf.cap - buf.len - 1);
         if (r < 0 && errno == EINTR) continue;
@@ -104,14 +106,14 @@ static tc_status read_pipe(tc_blob *b, int fd) {
     return NULL;
 }
 
-tc_status tc_blob_from_fd(int fd, const char *name, tc_blob **out_blob) {
+static tc_status blob_from_fd(int fd, const char *name, tc_blob_known *known, tc_blob **out_blob) {
     *out_blob = NULL;
     struct stat st;
     if (fstat(fd, &st)) return env_error(name, "read");
     if (S_ISDIR(st.st_mode)) return tc_error(TC_ENV, "%s: is a directory, expected a file", name);
     tc_blob *b = new_blob(name);
     bool whole = S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0 && st.st_size > 0; /* files in /proc report 0 bytes: they are read */
-    tc_status s = whole ? map_fd(b, fd, (size_t)st.st_size) : read_pipe(b, fd);
+    tc_status s = whole ? map_fd(b, fd, (size_t)st.st_size) : read_pipe(b, fd, known);
     if (s) {
         tc_blob_release(b);
         return s;
@@ -120,15 +122,19 @@ tc_status tc_blob_from_fd(int fd, const char *name, tc_blob **out_blob) {
     return NULL;
 }
 
-tc_status tc_blob_open(const char *path, tc_blob **out_blob) {
+tc_status tc_blob_from_fd(int fd, const char *name, tc_blob **out_blob) { return blob_from_fd(fd, name, NULL, out_blob); }
+
+tc_status tc_blob_open_known(const char *path, tc_blob_known *known, tc_blob **out_blob) {
     *out_blob = NULL;
-    if (strcmp(path, "-") == 0) return tc_blob_from_fd(STDIN_FILENO, "stdin", out_blob);
+    if (strcmp(path, "-") == 0) return blob_from_fd(STDIN_FILENO, "stdin", known, out_blob);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return env_error(path, "open");
-    tc_status s = tc_blob_from_fd(fd, path, out_blob);
+    tc_status s = blob_from_fd(fd, path, known, out_blob);
     close(fd);
     return s;
 }
+
+tc_status tc_blob_open(const char *path, tc_blob **out_blob) { return tc_blob_open_known(path, NULL, out_blob); }
 
 tc_blob *tc_blob_adopt(void *data, size_t n, const char *name) {
     tc_blob *b = new_blob(name);

@@ -29,6 +29,9 @@ typedef struct tc_blob {
 /* Maps a regular file; reads anything else to its end: into memory, above 64 MiB into an unlinked file in $TMPDIR that is
  * then mapped. A directory is TC_ENV. */
 tc_status tc_blob_open(const char *path, tc_blob **out_blob);
+/* The same for content of known formats: a pipe that gives more than 64 MiB which begin otherwise is TC_CONTENT, since it may never end. */
+typedef bool tc_blob_known(const void *data, size_t n);
+tc_status tc_blob_open_known(const char *path, tc_blob_known *known, tc_blob **out_blob);
 /* The same for an open descriptor, which stays open. A regular file is mapped from its beginning when its offset is 0. */
 tc_status tc_blob_from_fd(int fd, const char *name, tc_blob **out_blob);
 /* Takes ownership of memory from malloc. */

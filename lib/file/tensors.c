@@ -96,6 +96,8 @@ tc_format tc_format_of(const void *data, size_t n) {
     return TC_FORMAT_UNKNOWN;
 }
 
+bool tc_format_known(const void *data, size_t n) { return tc_format_of(data, n) != TC_FORMAT_UNKNOWN; }
+
 const char *tc_format_name(tc_format f) {
     static const char *const names[] = {
         [TC_FORMAT_UNKNOWN] = "a file of unknown format",
@@ -198,7 +200,7 @@ tc_status tc_tensors_load_blob(tc_blob *b, tc_tensors *out) {
 
 tc_status tc_tensors_load(const char *path, tc_tensors *out) {
     tc_blob *b;
-    TC_TRY(tc_blob_open(path, &b));
+    TC_TRY(tc_blob_open_known(path, tc_format_known, &b));
     tc_status st = tc_tensors_load_blob(b, out);
     tc_blob_release(b);
     return st;

@@ -65,7 +65,8 @@ typedef enum {
 } tc_format;
 /* The format of content that begins with `data`: 16 bytes suffice, 512 for a tar. */
 tc_format tc_format_of(const void *data, size_t n);
-const char *tc_format_name(tc_format f); /* "a safetensors file" */
+bool tc_format_known(const void *data, size_t n); /* for tc_blob_open_known */
+const char *tc_format_name(tc_format f);          /* "a safetensors file" */
 
 /* Every tensor of a file, known by its content: safetensors, .npy (one tensor named ""), .npz, what torch.save wrote (ZIP, legacy, tar;
  * nested containers give dotted names, a bare tensor "tensor"), the weights of a .pt2 archive. Files are mapped; only checksums of the first MiB are

@@ -47,6 +47,10 @@ setup() {
     fails 3 "/dev/zero: a device that gives more than 64 MiB" tc-ckpt ls /dev/zero
     fails 3 "/dev/zero: a device that gives more than 64 MiB" tc-run /dev/zero
     fails 3 "a device that gives more than 64 MiB" tc-ckpt convert -o x.safetensors </dev/zero
+    ulimit -f 1000 # nor is a pipe that begins like no known file
+    for command in "tc-run" "tc-ckpt ls -" "tc-ckpt verify -" "tc-export - --print"; do
+        fails 3 "stdin: more than 64 MiB that begin like no known file" $command < <(yes)
+    done
 }
 
 @test "the tensors of a torch.package are read by the names of its pickles, its code is left alone" {
