@@ -304,6 +304,7 @@ static tc_status convert(tc_cmd *c, bool model_only) {
         j.tree = whole && !strncmp(tc_ckpt_format(j.v.ckpt), "torch.save", 10) ? tc_ckpt_tree(j.v.ckpt) : NULL;
         st = check_left_out(&j, &r);
         if (!st) st = plan(&j, &r);
+        if (!st && to == TO_PT) keep_order(j.v.ckpt, j.heads.data, j.changes.data, j.heads.len);
         int64_t total = 0;
         for (size_t i = 0; i < j.heads.len; i++) total += (int64_t)tc_head_bytes(&j.heads.data[i]);
         if (!st) {

@@ -92,3 +92,35 @@ void find_shared(const tc_ckpt *c, tc_head *heads, const change *changes, size_t
     }
     free(all);
 }
+
+/* Dimensions by falling stride. False: the elements lie in row-major order, or with gaps or overlaps. */
+static bool order_of(const tc_ckpt_head *h, int *out_perm) {
+    int64_t step = 1, usual[TC_MAX_RANK];
+    tc_contiguous_strides(h->rank, h->size, usual);
+    if (h->parts != 1 || !h->stride || !memcmp(h->stride, usual, (size_t)h->rank * sizeof *usual)) return false;
+    for (int d = 0; d < h->rank; d++) {
+        int k = d;
+        for (; k > 0 && h->stride[out_perm[k - 1]] < h->stride[d]; k--) out_perm[k] = out_perm[k - 1];
+        out_perm[k] = d;
+    }
+    for (int k = h->rank - 1; k >= 0; k--) {
+        const int d = out_perm[k];
+        if (!h->size[d] || (h->size[d] != 1 && h->stride[d] != step)) return false;
+        step *= h->size[d];
+    }
+    return true;
+}
+
+void keep_order(const tc_ckpt *c, tc_head *heads, change *changes, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const tc_ckpt_head h = tc_ckpt_entry_head(c, changes[i].from);
+        int perm[TC_MAX_RANK];
+        bool moved = heads[i].same_as != i;
+        for (int d = 0; d < h.rank; d++) moved = moved || changes[i].perm[d] != d;
+        if (moved || !order_of(&h, perm)) continue;
+        memcpy(changes[i].perm, perm, (size_t)h.rank * sizeof *perm);
+        heads[i].stride = h.stride;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!heads[i].stride) heads[i].stride = heads[heads[i].same_as].stride;
+}

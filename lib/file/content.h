@@ -19,12 +19,12 @@ typedef struct {
     int64_t size[TC_MAX_RANK];
     size_t same_as;        /* index of a tensor over the same memory, which formats that can share store once; own index: none */
     int64_t at;            /* its first element is this one of same_as */
-    const int64_t *stride; /* over the elements of same_as; NULL: contiguous */
+    const int64_t *stride; /* over the elements of same_as; NULL: contiguous; its own: they are streamed in the order of the strides, densely */
 } tc_head;
 typedef struct {
     const tc_head *heads;
     size_t n;
-    /* Streams the elements of head i in row-major order; called once or twice per head, in any order. */
+    /* Streams the elements of head i in row-major order, but for strides of its own; called once or twice per head, in any order. */
     tc_status (*stream)(void *self, size_t i, tc_sink to);
     void *self;
     const tc_metadata *metadata;

@@ -17,6 +17,19 @@ setup() {
     done
 }
 
+@test "torch.save: a dense tensor that is not in row-major order keeps its strides, also when it is cast" {
+    tc-ckpt convert "$TC_ROOT/tests/fuzz/seeds/saved/views.legacy.pth" --select '^transposed$' -o base.pt
+    for options in "" "--cast f64" "--rename s/^/model./"; do
+        tc-ckpt convert base.pt $options -o other.pt
+        [[ "$(tc-ckpt ls --json other.pt)" == *'"shape": [6, 4]'*'"stride": [1, 6]'* ]]
+        cmp <(tc-ckpt show base.pt transposed | sed 's/^[a-z]* = //; s/, dtype.*)/)/') <(tc-ckpt show other.pt "$(tc-ckpt ls --json other.pt | sed 's/.*"name": "\([^"]*\)".*/\1/')" | sed 's/^[a-z.]* = //; s/, dtype.*)/)/')
+    done
+    tc-ckpt convert base.pt -o rows.safetensors # formats without strides are written by rows
+    tc-ckpt diff base.pt rows.safetensors
+    tc-ckpt convert base.pt --transpose=transposed -o back.pt
+    [[ "$(tc-ckpt ls --json back.pt)" != *stride* ]]
+}
+
 @test "a file of torch.save without checksums is read, and written by --no-crc; where only one is 0 it is damage" {
     tc-ckpt convert a.safetensors --no-crc -o a.pt
     perl -0777 -ne 'while (/PK\x01\x02.{12}(.{4})/sg) { die "a checksum" if $1 ne "\0\0\0\0" }' a.pt
