@@ -546,7 +546,7 @@ tc_program *tc_capture_end(tc_capture *k) {
     const tc_source *failed = st ? tc_functional_failed(k->root->functional) : NULL;
     p->functional = !st;
     if (!st) st = tc_detach_no_grad(p->graph);
-    if (!st) tc_capture_simplify(c, p);
+    if (!st) tc_program_simplify(p);
     st = tc_pass_end(&pass, p, st);
     if (!st) st = tc_program_verify(p);
     if (st) tc_raise_status_at(c, "RuntimeError", st, failed);

@@ -111,7 +111,7 @@ struct tc_torch {
     int checkpoint, ncheckpoints, replay_base; /* current torch.utils.checkpoint call; number of calls; number before `replayed` */
     const tc_source *replayed;                 /* location of the replayed node of another program, used instead of the current line; or NULL */
     tc_symvalue *hint;
-    size_t simplified; /* number of guards seen by tc_capture_simplify_new */
+    size_t simplified; /* number of guards when its sizes were last simplified during capture */
     size_t nhint;      /* example values of the program's symbols, by index; unbound: data-dependent */
     uint64_t writes;   /* number of mutating nodes so far */
     tc_map modules;    /* modules of the captured model: object -> tc_module_place */
@@ -157,8 +157,6 @@ dict *tc_undo_attributes(V o); /* of an object or a class; NULL: it has none yet
 void tc_undo_all(C *c);        /* undoes the recorded changes */
 void tc_undo_forget(C *c);     /* forgets the recorded changes: they stay */
 
-void tc_capture_simplify_new(C *c, tc_program *p); /* the same during capture, if guards were added since the last call */
-void tc_capture_simplify(C *c, tc_program *p);     /* simplifies sizes and size arguments by all guards, before verification */
 void tc_torch_enter(C *c, region *r, tc_graph *g);
 void tc_torch_leave(C *c);
 void tc_torch_unwind(C *c, region *to);                /* after an exception: leaves the regions entered since `to` */

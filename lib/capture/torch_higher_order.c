@@ -582,6 +582,13 @@ static bool reads(C *c, const tc_graph *g, tc_value *const *outputs, size_t n, c
     return r.seen[x->id];
 }
 
+/* Before gradient rules, which compare sizes: a guard may have fixed min(T, 1) to the 1 as which it was expanded. */
+static void simplify(C *c, tc_program *p) {
+    if (c->torch->simplified == p->guards.len) return;
+    tc_program_simplify(p);
+    c->torch->simplified = p->guards.len;
+}
+
 static V h_grad(C *c, args *A) {
     V v[6] = {0};
     tc_take(c, A, "grad", "outputs inputs grad_outputs create_graph retain_graph forward=", v);
@@ -605,7 +612,7 @@ static V h_grad(C *c, args *A) {
     for (size_t i = 0; i < no; i++) o[i] = current(c, r->functional, o[i]), g[i] = g[i] ? current(c, r->functional, g[i]) : NULL;
     for (size_t i = 0; i < ni; i++) w[i] = unwritten(current(c, r->functional, w[i]));
     tc_grad_request q = {.graph = r->graph, .outputs = o, .cotangents = g, .noutputs = (int)no, .wrt = w, .nwrt = (int)ni};
-    tc_capture_simplify_new(c, r->graph->program); /* rules compare sizes: a guard may have fixed min(T, 1) to the 1 as which it was expanded */
+    simplify(c, r->graph->program);
     bool keep = r->graph->program->no_grad;
     r->graph->program->no_grad = !tc_truth(c, v[3]);
     r->graph->program->forward_mode = v[5] && tc_truth(c, v[5]);

@@ -341,6 +341,13 @@ static void range_constraints(tc_pt2_reader *r) {
     }
 }
 
+/* Do the guards say more of the sizes? A guard of what depends on data checks it, and does not replace it. */
+static bool bound_by_guards(const tc_program *p) {
+    bool data = false;
+    for (size_t i = 0; i < p->guards.len; i++) data = data || tc_sym_holds_data(p->guards.data[i].cond);
+    return p->guards.len && !data;
+}
+
 static void exported_program(tc_pt2_reader *r, const tc_map *weights) {
     tc_jread *j = &r->j;
     tc_jr_mark guards = {0};
@@ -359,6 +366,7 @@ static void exported_program(tc_pt2_reader *r, const tc_map *weights) {
     if (tc_jr_ok(j) && guards.p) {
         tc_jr_seek(j, guards);
         tc_pt2_guards_code(r);
+        if (bound_by_guards(r->program)) tc_program_simplify(r->program);
     }
     if (tc_jr_ok(j)) tc_jr_seek(j, end);
 }

@@ -315,6 +315,8 @@ tc_program *tc_program_clone_at(const tc_program *p, tc_sym var, int64_t value);
 
 /* ---- verify.c: structure, types, schemas, signature, single assignment; TC_CONTENT naming the node ---- */
 tc_status tc_program_verify(const tc_program *p);
+/* Simplifies all sizes and size arguments by the ranges of symbols and by the guards that are there now (op/simplify.c). */
+void tc_program_simplify(tc_program *p);
 
 /* ---- print.c: short: one line per node; full: with strides, sources, guards, signature ---- */
 typedef enum { TC_PRINT_SHORT, TC_PRINT_FULL } tc_print_level;

@@ -145,7 +145,7 @@ PY
 }
 
 @test "an export of an export is byte-identical, and an archive without programs says so" {
-    for p in "$TC_ROOT"/tests/oracle/pt2/*.pt2; do
+    for p in "$TC_ROOT"/tests/oracle/pt2/*.pt2 "$TC_ROOT"/tests/cli/fixtures/last-columns.pt2; do # of the last, a guard bounds a size that begins a slice
         tc-export "$p" -o a.pt2
         tc-export a.pt2 -o b.pt2
         cmp a.pt2 b.pt2
