@@ -227,6 +227,30 @@ PY
     cmp portable.npy c.npy
 }
 
+@test "--verify: a number that decides a size is the least that the program takes" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Rows(nn.Module):
+    def forward(self, x, n):
+        k = n.item()
+        torch._check(k >= 2)
+        torch._check(k <= 4)
+        return x[:k] * 2
+
+
+class Parts(nn.Module):
+    def forward(self, x, n):
+        return torch.split(x, n.tolist())
+PY
+    run --separate-stderr tc-export m.py:Rows --input x=5x3xf32 --input n=i64 --verify -o m.onnx
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"largest difference 0, relative 0"* ]]
+    fails 3 "u0 + u1 == 5" tc-export m.py:Parts --input x=5x3xf32 --input n=2xi64 --verify -o m.onnx # 0, 0 to 8, 8 do not add up to 5
+}
+
 @test "--verify compares the program with the ONNX model that was written" {
     cat >m.py <<'PY'
 import torch
