@@ -429,6 +429,13 @@ static void write_buffers(emitter *e, const char *text) {
     }
 }
 
+/* Nothing is stored: an axis of every store is known to be empty. */
+static bool stores_nothing(const cphase *ph) {
+    for (int r = 0; r < ph->nr; r++)
+        if (ph->par >> r & 1 && ph->range[r].extent.is_const && !ph->range[r].extent.v) return true;
+    return false;
+}
+
 /* Writes a phase as a function over a range of items. Its body is written first, then the declarations of what the body uses in front of it. */
 static void write_phase(emitter *e, int index) {
     const bool scratch = needs_scratch(e);
@@ -501,7 +508,9 @@ static void write_bytes(emitter *e, cphase *ph, int nph) {
 static void write_entry(emitter *e, cphase *ph, int nph) {
     tc_buf *out = e->b;
     emit_line(e, "static void %s(const tc_abi_call *c) {", e->name);
+    emit_line(e, "    (void)c;");
     for (int k = 0; k < nph; k++) {
+        if (stores_nothing(&ph[k])) continue;
         e->ph = &ph[k];
         uint64_t par = e->ph->par & emit_ranges(e) & ~(e->ph->columns ? bit(e->ph->vec) : 0);
         cexpr items = product(e, par), each = product(e, emit_ranges(e) & ~par & ~(e->ph->columns ? bit(e->ph->vec) : 0));
@@ -574,6 +583,7 @@ tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *na
         if (l->inst.data[i].kind == TC_L_RAND) return tc_error(TC_UNSUPPORTED, "emitting C: random bits");
     tc_status st = emit_plan_init(&p, l, d, &a);
     if (!st) st = emit_plan_phases(&p, &ph, &nph);
+    l = p.l;
     if (!st) {
         emitter e = {.p = &p, .l = l, .name = name, .b = &out->text, .sanitize = sanitize};
         e.at = TC_NEWN(&a, place, l->inst.len + 1);
@@ -584,7 +594,7 @@ tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *na
         e.b = &phases;
         for (int k = 0; k < nph && !e.st; k++) {
             e.ph = &ph[k];
-            write_phase(&e, k);
+            if (!stores_nothing(&ph[k])) write_phase(&e, k);
         }
         e.b = &out->text;
         e.indent = 0;
@@ -610,6 +620,7 @@ tc_status tc_emit_scratch(const tc_loop *l, const tc_group_desc *d, const int64_
     *out_bytes = 0;
     tc_status st = emit_plan_init(&p, l, d, &a);
     if (!st) st = emit_plan_phases(&p, &ph, &nph);
+    l = p.l;
     for (int k = 0; k < nph; k++) {
         int64_t bytes = 0;
         for (size_t i = 0; i < l->inst.len; i++) {

@@ -35,7 +35,7 @@ static bool cheap_leaf(const emitter *e, tc_lv v) {
 
 /* Assigns values to segments of the inner loop: at most one elementary function or scan each. Readers of a row's scan, which is serial, come in a later
  * segment; strided columns are gathered in an earlier one. Returns the number of segments. */
-static int split(emitter *e) {
+static int split(emitter *e, const bool *rounds) {
     const bool alone = !e->ph->columns || e->ph->apart;
     int last = 0;
     int *heavy = TC_NEWN(e->p->a, int, e->l->inst.len + 1); /* elementary functions by segment */
@@ -49,7 +49,7 @@ static int split(emitter *e) {
             const int from = e->segment[ops[k]] + (op->kind == TC_L_SCAN && alone);
             if (e->at[ops[k]] == AT_NONE && emit_varies(e, (size_t)ops[k]) && !cheap_leaf(e, ops[k]) && from > s) s = from;
         }
-        s += in->kind == TC_L_SCAN && e->ph->apart;
+        s += (in->kind == TC_L_SCAN && e->ph->apart) || rounds[i];
         if (cx_heavy(in) || in->kind == TC_L_SCAN) {
             while (heavy[s]) s++;
             heavy[s]++;
@@ -130,7 +130,8 @@ static bool *segment_values(emitter *e, const segments *g) {
 static void write_results(emitter *e) {
     for (int k = 0; k < e->t->n; k++) {
         int r = e->t->item[k];
-        if (e->t->kind == NEST_STORE) write_store(e, r);
+        if (emit_half_store(e, r)) emit_line(e, "z%d[i] = %s;", r, emit_ref(e, e->l->stores.data[r].value));
+        else if (e->t->kind == NEST_STORE) write_store(e, r);
         else if (e->t->kind == NEST_SCAN) emit_scan_step(e, r);
         else if (e->ph->columns) emit_column_step(e, r);
         else if (!emit_direct(e, r)) emit_line(e, "r%d[%si] = %s;", r, emit_aligned(e) ? "" : "fill + ", emit_ref(e, e->l->inst.data[r].a[0]));
@@ -156,12 +157,15 @@ static void write_segment(emitter *e, const segments *g, const bool *values) {
         if (e->at[i] == AT_INNER) e->at[i] = AT_NONE;
 }
 
-/* A segment with an operation that branches on large arguments (sin, cos): one loop looks for such arguments, then one of two versions of the segment
- * runs, without or with the branch. */
+/* A segment with an operation that branches on large arguments (sin, cos), or takes more steps for them (fmod): one loop looks for such arguments, then
+ * one of two versions of the segment runs, without or with the branch. */
 static void write_rare(emitter *e, const segments *g, const bool *values, tc_lv op) {
-    tc_lv x = e->l->inst.data[op].a[0];
+    const tc_linst *in = &e->l->inst.data[op];
+    const bool two = in->a[1] != TC_LV_NONE;
+    const tc_lv x = two && in->a[1] > in->a[0] ? in->a[1] : in->a[0];
     bool *need = TC_NEWN(e->p->a, bool, e->l->inst.len + 1);
-    need[x] = true;
+    need[in->a[0]] = true;
+    if (two) need[in->a[1]] = true;
     for (tc_lv i = x; i >= 0; i--) {
         tc_lv ops[TC_LOOP_OPERANDS];
         int k = need[i] && values[i] ? tc_loop_operands(&e->l->inst.data[i], ops) : 0;
@@ -172,7 +176,8 @@ static void write_rare(emitter *e, const segments *g, const bool *values, tc_lv 
     emit_open(e);
     for (tc_lv i = 0; i <= x; i++)
         if (need[i] && values[i]) emit_declare(e, i, true), e->at[i] = AT_INNER;
-    emit_line(e, "large |= tc_x_is_large_%s(%s);", emit_suffix(e->l->inst.data[op].dtype), emit_ref(e, x));
+    if (two) emit_line(e, "large |= tc_x_fmod_unusual(%s, %s);", emit_ref(e, in->a[0]), emit_ref(e, in->a[1]));
+    else emit_line(e, "large |= tc_x_is_large_%s(%s);", emit_suffix(in->dtype), emit_ref(e, x));
     emit_close(e);
     for (tc_lv i = 0; i <= x; i++)
         if (e->at[i] == AT_INNER) e->at[i] = AT_NONE;
@@ -190,20 +195,29 @@ static void write_rare(emitter *e, const segments *g, const bool *values, tc_lv 
 
 /* Writes the loop over elements `from` to `to` of a block, in segments. The pointers to the row are declared already. */
 void emit_block(emitter *e, const char *from, const char *to) {
-    segments g = {.from = from, .to = to, .n = split(e)};
     size_t n = e->l->inst.len;
+    bool *owned = TC_NEWN(e->p->a, bool, n + 1); /* computed in this block: not available after it */
+    bool *rounds = TC_NEWN(e->p->a, bool, n + 1);
+    emit_half_loads(e, from, to, owned);
+    for (size_t i = 0; i < n; i++) owned[i] |= rounds[i] = emit_half_round(e, (tc_lv)i);
+    segments g = {.from = from, .to = to, .n = split(e, rounds)};
     g.uses = last_uses(e, g.n);
     for (size_t i = 0; i < n && g.n > 1; i++) { /* values read by a later segment get an array */
         const tc_linst *in = &e->l->inst.data[i];
-        if (!e->in_nest[i] || e->at[i] != AT_NONE || cheap_leaf(e, (tc_lv)i) || g.uses[i] <= e->segment[i]) continue;
+        if (!e->in_nest[i] || e->at[i] != AT_NONE || rounds[i] || cheap_leaf(e, (tc_lv)i) || g.uses[i] <= e->segment[i]) continue;
         if (e->ph->mat[i] == MAT_NONE) emit_line(e, "%s t%zu[%d];", emit_type(in), i, e->ph->block);
     }
-    bool *owned = TC_NEWN(e->p->a, bool, n + 1); /* computed in this block: not available after it */
+    for (int k = 0; k < e->t->n; k++)
+        if (emit_half_store(e, e->t->item[k])) emit_line(e, "float z%d[%d];", e->t->item[k], e->ph->block);
     for (; g.at < g.n; g.at++) {
+        emit_half_rounds(e, g.at, rounds, from, to);
         const bool *values = segment_values(e, &g);
         tc_lv rare = TC_LV_NONE;
         for (size_t i = 0; i < n; i++)
             if (values[i] && emit_rare(&e->l->inst.data[i])) rare = (tc_lv)i;
+        bool any = g.at == g.n - 1;
+        for (size_t i = 0; i < n; i++) any |= values[i];
+        if (!any) continue;
         if (rare == TC_LV_NONE) {
             write_segment(e, &g, values);
         } else {
@@ -218,6 +232,7 @@ void emit_block(emitter *e, const char *from, const char *to) {
             if (!cheap_leaf(e, (tc_lv)i) && g.at < g.n - 1) e->at[i] = e->ph->mat[i] ? AT_KEPT : AT_ARRAY;
         }
     }
+    emit_half_results(e, from, to);
     for (size_t i = 0; i < n; i++)
         if (owned[i]) e->at[i] = e->ph->mat[i] ? AT_KEPT : AT_NONE;
 }

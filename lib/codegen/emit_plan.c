@@ -78,6 +78,7 @@ static void init_access(caccess *x) {
 }
 
 tc_status emit_plan_init(cplan *p, const tc_loop *l, const tc_group_desc *d, tc_arena *a) {
+    l = emit_moves(l, a);
     *p = (cplan){.l = l, .d = d, .a = a};
     p->inst_access = TC_NEWN(a, caccess, l->inst.len + 1);
     p->dim_access = tc_arena_array(a, l->inst.len + 1, sizeof *p->dim_access);
@@ -123,7 +124,9 @@ static void need(const tc_loop *l, bool *needed, tc_lv v) {
 }
 
 bool cx_heavy(const tc_linst *in) {
-    return in->kind == TC_L_SCALAR && in->op >= TC_X_EXP && in->op != TC_X_RSQRT && (tc_is_float(in->dtype) || tc_is_complex(in->dtype));
+    if (in->kind != TC_L_SCALAR) return false;
+    if (in->op == TC_X_FMOD || in->op == TC_X_REMAINDER || in->op == TC_X_DIV_FLOOR) return in->dtype == TC_F32;
+    return in->op >= TC_X_EXP && in->op != TC_X_RSQRT && (tc_is_float(in->dtype) || tc_is_complex(in->dtype));
 }
 
 /* ---- ranges ---- */
@@ -204,11 +207,10 @@ static int64_t weight(uint64_t ranges) {
 }
 
 /* Chooses the range to vectorise: the one along which most accesses have unit stride; an access over more ranges weighs far more. */
-static int choose_vec(cplan *p, const cphase *ph, bool allow_par) {
+static int choose_vec(cplan *p, const cphase *ph) {
     int best = -1;
     int64_t best_score = -1;
     for (int r = 0; r < ph->nr; r++) {
-        if (!allow_par && ph->par >> r & 1) continue;
         int64_t score = 0;
         for (size_t i = 0; i < p->l->inst.len; i++)
             if (ph->needed[i] && p->l->inst.data[i].kind == TC_L_LOAD && unit(cx_step(p, ph, &p->inst_access[i], r))) score += weight(ph->mask[i]);
@@ -378,12 +380,10 @@ static void choose_kept(cplan *p, cphase *ph) {
     }
 }
 
-static bool column_form(cplan *p, const cphase *ph) {
-    for (size_t i = 0; i < p->l->inst.len; i++) {
-        const tc_linst *in = &p->l->inst.data[i];
-        if (ph->needed[i] && in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD) return false;
-    }
-    return true;
+static bool has_welford(const tc_loop *l, const cnest *t) {
+    for (int k = 0; k < t->n && t->kind == NEST_REDUCE; k++)
+        if (l->inst.data[t->item[k]].op == TC_R_WELFORD) return true;
+    return false;
 }
 
 /* The elements that the phase's reductions run over, when it has no scans, all their extents are constant and an elementary function varies along them;
@@ -412,7 +412,7 @@ static int apart(cplan *p, const cphase *ph) {
     bool dear = false;
     for (size_t i = 0; i < p->l->inst.len; i++)
         dear |= ph->needed[i] && p->l->inst.data[i].kind == TC_L_SCAN && p->l->inst.data[i].op == TC_R_LOGADDEXP;
-    if (!column_form(p, ph) || !ph->nr) return -1;
+    if (!ph->nr) return -1;
     const int last = last_range(ph, ph->par & (~UINT64_C(0) >> (64 - ph->nr)), -1);
     if (dear || last < 0) return last;
     const cexpr rows = ph->range[last].extent;
@@ -427,6 +427,8 @@ static int column_block(const cplan *p, cphase *ph) {
     const cnest *first = ph->nest;
     for (int k = 0; k < ph->nnests; k++)
         if (ph->nest[k].kind == NEST_SCAN) return COLS_APART; /* the whole column is kept */
+    for (int k = 0; k < ph->nnests; k++)
+        if (has_welford(p->l, &ph->nest[k])) return COLS_WELFORD; /* so are 256 rows */
     for (int k = 0; k < ph->nnests; k++)
         if (ph->nest[k].kind == NEST_STORE ? ph->nest[k].outer & ~(UINT64_C(1) << ph->vec) : k > 0) return COLS_BLOCK;
     for (int k = 0; k < first->n && first->kind == NEST_REDUCE; k++)
@@ -480,7 +482,7 @@ static tc_status plan_phase(cplan *p, cphase *ph) {
         if (ph->needed[i]) axes |= l->inst.data[i].axes | l->inst.data[i].over;
     make_ranges(p, ph, axes);
     const bool reduces = emit_set_masks(p, ph);
-    ph->vec = choose_vec(p, ph, column_form(p, ph));
+    ph->vec = choose_vec(p, ph);
     ph->columns = ph->vec >= 0 && ph->par >> ph->vec & 1;
     const int dear = ph->columns ? -1 : apart(p, ph);
     if (dear >= 0) ph->vec = dear, ph->columns = ph->apart = true;

@@ -13,7 +13,7 @@
 
 #include "codegen/group.h"
 
-enum { EMIT_BLOCK = 1024, EMIT_MAX_NESTS = 128, COLS_BLOCK = 128, COLS_WIDE = 1024, COLS_APART = 16, TREE_LEVELS = 32 };
+enum { EMIT_BLOCK = 1024, EMIT_MAX_NESTS = 128, COLS_BLOCK = 128, COLS_WIDE = 1024, COLS_APART = 16, COLS_WELFORD = 32, TREE_LEVELS = 32 };
 
 /* A size or stride: a constant or C text. sym: its symbolic value; NULL when it is known at run time only. */
 typedef struct {
@@ -91,6 +91,7 @@ typedef struct {
     uint64_t used_number, used_extent; /* of numbers (first 64) and axes: declared at the top of a function */
 } cplan;
 
+/* p->l is l, or a copy of it that emit_moves makes. */
 tc_status emit_plan_init(cplan *p, const tc_loop *l, const tc_group_desc *d, tc_arena *a);
 /* The phases, in order. */
 tc_status emit_plan_phases(cplan *p, cphase **out, int *out_n);
@@ -110,6 +111,10 @@ uint64_t cx_ranges(const cphase *ph, uint64_t axes); /* as a set of ranges */
 bool cx_merges(cplan *p, const cphase *ph, const crange *a, const crange *b, const bool *apart);
 int emit_last_over(const cphase *ph, uint64_t over); /* the reduced range that is innermost in row-major order: that of the highest axis */
 bool emit_set_masks(cplan *p, cphase *ph);           /* sets mask, over and par; true: the phase has reductions or scans */
+
+/* ---- emit_moves.c ---- */
+/* The loop as it is scheduled and written: l, or a copy in the arena. */
+const tc_loop *emit_moves(const tc_loop *l, tc_arena *a);
 
 /* ---- emit_repeat.c ---- */
 void emit_lengthen(cplan *p, cphase *ph);

@@ -144,10 +144,19 @@ static void clear_lanes(emitter *e, int r) {
 void emit_lanes(emitter *e) {
     for (int k = 0; k < e->t->n && e->t->kind == NEST_REDUCE && e->ph->columns; k++) {
         const tc_linst *in = &e->l->inst.data[e->t->item[k]];
-        if (shape_of(e, in) != SHAPE_TREE) continue;
-        emit_line(e, "%s *const l%d = s%d + (at & 15) * %d;", emit_ctype(e->l->inst.data[in->a[0]].dtype), e->t->item[k], e->t->item[k],
-                  e->ph->block);
+        const rshape shape = shape_of(e, in);
+        if (shape != SHAPE_TREE && shape != SHAPE_WELFORD) continue;
+        emit_line(e, "%s *const l%d = s%d + (at & %d) * %d;", emit_ctype(e->l->inst.data[in->a[0]].dtype), e->t->item[k], e->t->item[k],
+                  shape == SHAPE_TREE ? 15 : TC_LEAF - 1, e->ph->block);
     }
+}
+/* Indices of reduced rows are 32 bits where their number is known and values are no longer, so that they fill no more vectors than values do. */
+static bool short_index(const emitter *e, tc_dtype d) {
+    int64_t n = 1;
+    if (tc_dtype_size(d) > 4) return false;
+    for (int r = 0; r < e->ph->nr; r++)
+        if (e->t->over >> r & 1 && (!e->ph->range[r].extent.is_const || !tc_mul_i64(n, e->ph->range[r].extent.v, &n))) return false;
+    return n <= INT32_MAX;
 }
 void emit_begin_columns(emitter *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
@@ -159,6 +168,7 @@ void emit_begin_columns(emitter *e, int r) {
         emit_line(e, "%s s%d[16 * %d], g%d[TC_LEVELS * %d];", ty, r, cols, r, cols);
         clear_lanes(e, r);
         break;
+    case SHAPE_WELFORD: emit_line(e, "%s s%d[%d * %d]; double g%d[TC_LEVELS * 2 * %d];", ty, r, TC_LEAF, cols, r, cols); break;
     case SHAPE_WRAP:
         emit_line(e, "uint64_t s%d[%d];", r, cols);
         emit_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = %d;", r, in->op == TC_R_PROD);
@@ -168,7 +178,7 @@ void emit_begin_columns(emitter *e, int r) {
         emit_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = %d;", r, in->op == TC_R_ALL);
         break;
     case SHAPE_ARG:
-        emit_line(e, "int64_t s%d[%d];", r, cols);
+        emit_line(e, "%s s%d[%d];", short_index(e, d) ? "int32_t" : "int64_t", r, cols);
         emit_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = -1;", r);
         emit_line(e, "%s w%d[%d];", ty, r, cols);
         emit_line(e, "for (int64_t i = 0; i < m; i++) w%d[i] = %s;", r, worst(e, d, is_max(in)));
@@ -188,7 +198,10 @@ void emit_column_step(emitter *e, int r) {
     case SHAPE_TREE: emit_line(e, "l%d[i] = l%d[i] %s %s;", r, r, in->op == TC_R_SUM ? "+" : "*", v); break;
     case SHAPE_WRAP: emit_line(e, "s%d[i] = %s;", r, emit_step(e, r, in->dtype, T(e, "s%d[i]", r), v)); break;
     case SHAPE_FLAG: emit_line(e, "s%d[i] %s= %s;", r, in->op == TC_R_ANY ? "|" : "&", v); break;
-    case SHAPE_ARG: emit_line(e, "tc_arg_%s_%s(&w%d[i], &s%d[i], %s, at);", way(in), emit_suffix(d), r, r, v); break;
+    case SHAPE_ARG:
+        emit_line(e, "tc_%s_%s_%s(&w%d[i], &s%d[i], %s, at);", short_index(e, d) ? "short_arg" : "arg", way(in), emit_suffix(d), r, r, v);
+        break;
+    case SHAPE_WELFORD: emit_line(e, "l%d[i] = %s;", r, v); break;
     default: emit_line(e, "s%d[i] = tc_%s_%s(s%d[i], %s);", r, way(in), emit_suffix(d), r, v); break;
     }
 }
@@ -197,8 +210,10 @@ void emit_fold_columns(emitter *e, bool last) {
     for (int k = 0; k < e->t->n; k++) {
         int r = e->t->item[k];
         const tc_linst *in = &e->l->inst.data[r];
-        if (shape_of(e, in) != SHAPE_TREE) continue;
         const char *S = emit_suffix(e->l->inst.data[in->a[0]].dtype);
+        if (shape_of(e, in) == SHAPE_WELFORD)
+            emit_line(e, "tc_cols_welford_%s(g%d, %d, leaves, s%d, %s, m);", S, r, e->ph->block, r, last ? "at & 255" : "256");
+        if (shape_of(e, in) != SHAPE_TREE) continue;
         emit_line(e, "tc_cols_fold_%s_%s(s%d, %d, m);", word(in), S, r, e->ph->block);
         emit_line(e, "tc_cols_push_%s_%s(g%d, %d, leaves, s%d, m);", word(in), S, r, e->ph->block, r);
         if (!last) clear_lanes(e, r);
@@ -207,7 +222,7 @@ void emit_fold_columns(emitter *e, bool last) {
 
 bool emit_any_tree(const emitter *e) {
     for (int k = 0; k < e->t->n; k++)
-        if (shape_of(e, &e->l->inst.data[e->t->item[k]]) == SHAPE_TREE) return true;
+        if (shape_of(e, &e->l->inst.data[e->t->item[k]]) == SHAPE_TREE || shape_of(e, &e->l->inst.data[e->t->item[k]]) == SHAPE_WELFORD) return true;
     return false;
 }
 
@@ -217,6 +232,7 @@ void emit_end_columns(emitter *e, int r) {
     const char *out = e->ph->mat[r] == MAT_COLUMNS ? T(e, "m%d", r) : T(e, "(m%d + %s)", r, emit_kept_index(e, r, false));
     if (shape_of(e, in) == SHAPE_TREE)
         emit_line(e, "tc_cols_end_%s_%s(g%d, %d, leaves, %s, %d, m);", word(in), emit_suffix(d), r, e->ph->block, out, in->op == TC_R_PROD);
+    else if (shape_of(e, in) == SHAPE_WELFORD) emit_line(e, "tc_cols_end_welford(g%d, %d, leaves, at, %s, m);", r, e->ph->block, out);
     else if (shape_of(e, in) == SHAPE_ARG) emit_line(e, "for (int64_t i = 0; i < m; i++) %s[i] = s%d[i] < 0 ? 0 : s%d[i];", out, r, r);
     else emit_line(e, "for (int64_t i = 0; i < m; i++) %s[i] = (%s)s%d[i];", out, emit_type(in), r);
 }

@@ -135,8 +135,10 @@ bool emit_plain_load(const tc_linst *in) {
     return true;
 }
 
-bool emit_rare(const tc_linst *in) {
-    return in->kind == TC_L_SCALAR && (in->op == TC_X_SIN || in->op == TC_X_COS || in->op == TC_X_TAN) && tc_is_float(in->dtype);
+const char *emit_rare(const tc_linst *in) {
+    if (in->kind != TC_L_SCALAR) return NULL;
+    if (in->op == TC_X_SIN || in->op == TC_X_COS || in->op == TC_X_TAN) return tc_is_float(in->dtype) ? "small" : NULL;
+    return in->dtype == TC_F32 && (in->op == TC_X_FMOD || in->op == TC_X_REMAINDER || in->op == TC_X_DIV_FLOOR) ? "quick" : NULL;
 }
 
 static const char *load_text(emitter *e, tc_lv v, bool inner) {
@@ -249,7 +251,8 @@ const char *emit_value(emitter *e, tc_lv v, bool inner) {
         const tc_lv minus = negated(all, in);
         if (minus != TC_LV_NONE) return T(e, "tc_x_neg_%s(%s)", emit_suffix(in->dtype), emit_ref(e, minus));
         const tc_dtype d = in->op == TC_X_WHERE ? in->dtype : all[in->a[0]].dtype;
-        const char *s = T(e, "tc_x_%s%s_%s(%s", op_names[in->op], e->quick && emit_rare(in) ? "_small" : "", emit_suffix(d), emit_ref(e, in->a[0]));
+        const char *s = T(e, "tc_x_%s%s%s_%s(%s", op_names[in->op], e->quick && emit_rare(in) ? "_" : "",
+                          e->quick && emit_rare(in) ? emit_rare(in) : "", emit_suffix(d), emit_ref(e, in->a[0]));
         for (int k = 1; k < 3 && in->a[k] != TC_LV_NONE; k++) s = T(e, "%s, %s", s, emit_ref(e, in->a[k]));
         return sanitized(e, v, in->op, d, emit_ref(e, in->a[0]), in->a[1] != TC_LV_NONE ? emit_ref(e, in->a[1]) : NULL, T(e, "%s)", s));
     }

@@ -1,5 +1,5 @@
 /* Internal to the emitter: the state while one group's C is written, and what its files offer each other (emit.c: phases and nests; emit_block.c: the
- * loop over a block; emit_value.c: values and addresses; emit_reduce.c: reductions and scans; emit_prefetch.c: prefetch). */
+ * loop over a block; emit_value.c: values and addresses; emit_half.c: float16; emit_reduce.c: reductions and scans; emit_prefetch.c: prefetch). */
 #ifndef TC_CODEGEN_EMIT_WRITE_H
 #define TC_CODEGEN_EMIT_WRITE_H
 
@@ -45,7 +45,8 @@ const char *emit_value(emitter *e, tc_lv v, bool inner);                        
 int emit_operands(const emitter *e, tc_lv v, tc_lv out[TC_LOOP_OPERANDS]);               /* those that emit_value writes; returns their number */
 const char *emit_step(emitter *e, int r, tc_dtype d, const char *so_far, const char *x); /* a wrapping integer sum or product with one more element */
 bool emit_plain_load(const tc_linst *in);                                                /* a load without gathered indices */
-bool emit_rare(const tc_linst *in);           /* an operation with a branch for large arguments, and a form without: tc_x_NAME_small_T */
+/* Of an operation with a branch or more steps for rare arguments the word of its form without: tc_x_NAME_small_T; else NULL. */
+const char *emit_rare(const tc_linst *in);
 bool emit_varies(const emitter *e, size_t v); /* along the inner range of the nest (emit.c) */
 void emit_mark(emitter *e, tc_lv v);          /* in_nest: what must be computed for v (emit.c) */
 
@@ -53,6 +54,14 @@ void emit_mark(emitter *e, tc_lv v);          /* in_nest: what must be computed 
 void emit_declare(emitter *e, tc_lv v, bool inner);            /* declares the value as a local constant */
 bool emit_idle_block(emitter *e);                              /* a block computes nothing: operands are reduced straight from memory */
 void emit_block(emitter *e, const char *from, const char *to); /* the loop over elements of a block, in segments */
+
+/* ---- emit_half.c: float16, a block at a time ---- */
+/* Operands are widened into arrays, which are no longer there after the block: owned. */
+void emit_half_loads(emitter *e, const char *from, const char *to, bool *owned);
+bool emit_half_round(const emitter *e, tc_lv v); /* a result that is rounded between two segments */
+void emit_half_rounds(emitter *e, int at, const bool *rounds, const char *from, const char *to);
+bool emit_half_store(emitter *e, int s); /* written as float to an array z, which emit_half_results narrows */
+void emit_half_results(emitter *e, const char *from, const char *to);
 
 /* ---- emit_repeat.c ---- */
 void emit_repeated(emitter *e,

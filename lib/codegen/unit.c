@@ -103,6 +103,15 @@ static const char preamble[] =
     "#else\n"
     "#define TC_VB 16\n"
     "#endif\n"
+    "#if defined(__F16C__)\n"
+    "#define TC_F16C 1\n"
+    "#define tc_f16c_widen(x) __builtin_ia32_vcvtph2ps256(x)\n"
+    "#define tc_f16c_narrow(x) __builtin_ia32_vcvtps2ph256(x, 0)\n"
+    "#else\n"
+    "#define TC_F16C 0\n"
+    "#define tc_f16c_widen(x) ((tc_8_f32){0})\n"
+    "#define tc_f16c_narrow(x) ((void)(x), (tc_8_i16){0})\n"
+    "#endif\n"
     "#if defined(TC_FOR_AARCH64) && !defined(__aarch64__)\n"
     "#error \"compiled for neon by a compiler that is not for aarch64: CC=aarch64-linux-gnu-gcc\"\n"
     "#endif\n"
@@ -110,12 +119,13 @@ static const char preamble[] =
     "#error \"compiled with -ffast-math: results would differ\"\n"
     "#endif\n\n";
 
-static const char run_items[] = "static void tc_run_items(const tc_abi_call *c, int64_t items, int64_t each, tc_abi_range_fn fn) {\n"
-                                "    const int64_t grain = each >= 16384 ? 1 : 16384 / (each > 0 ? each : 1);\n"
-                                "    if (items <= 0) return;\n"
-                                "    if (c->parallel_for && items > grain) c->parallel_for(c->pool, items, grain, fn, (void *)(uintptr_t)c);\n"
-                                "    else fn((void *)(uintptr_t)c, 0, items, 0);\n"
-                                "}\n\n";
+static const char run_items[] =
+    "__attribute__((unused)) static void tc_run_items(const tc_abi_call *c, int64_t items, int64_t each, tc_abi_range_fn fn) {\n"
+    "    const int64_t grain = each >= 16384 ? 1 : 16384 / (each > 0 ? each : 1);\n"
+    "    if (items <= 0) return;\n"
+    "    if (c->parallel_for && items > grain) c->parallel_for(c->pool, items, grain, fn, (void *)(uintptr_t)c);\n"
+    "    else fn((void *)(uintptr_t)c, 0, items, 0);\n"
+    "}\n\n";
 
 void tc_unit_body(tc_unit *u, const char *also, tc_buf *out) {
     tc_buf code = {0};

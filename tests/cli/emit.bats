@@ -663,6 +663,104 @@ PY
     for isa in avx2 avx512; do TC_ISA=$isa tc-run code.pt2 --input x=21x2xf32=7 --expect @want.npy; done
 }
 
+@test "float16 and bfloat16 as C: moved as they are, converted in blocks, NaN, infinities and subnormal numbers among them" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+def narrow(x, dtype):  # 6x40 with NaN, infinities, subnormal numbers, numbers that overflow and that round to even
+    y = torch.cat([x / x.abs().relu(), x * 70000, x * 2e-7, x * 1.0009765625 + 0.5, x])
+    return y.to(dtype)
+
+
+class Moved(nn.Module):
+    dtype = torch.float16
+
+    def forward(self, x):
+        y = narrow(x, self.dtype)
+        i = torch.arange(39, -1, -1)
+        return (F.pad(y, (1, 2, -1, 3), value=1.5), torch.cat([y, y[:3]]), y.index_select(1, i), torch.where(x[0] > 0, y, y.flip(1)),
+                y.tril(), y.t().contiguous(), y.roll(3, 1), torch.stack([y, y + 1]))
+
+
+class Computed(nn.Module):
+    dtype = torch.float16
+
+    def forward(self, x):
+        y, z = narrow(x, self.dtype), narrow(x.flip(1), self.dtype)
+        n = y.nan_to_num(1, 2, 3)
+        return (F.gelu(y) * z + 1, y.clamp(-0.5, 0.5), F.relu(y) - y.sin(), y.float() + z, (x.sum(1, keepdim=True).to(y.dtype) + y[:6]) * y[:6],
+                n.sum(1), n.softmax(0), n.amax(1), n.cumsum(0), F.layer_norm(n, (40,)), y.long() if x.dim() == 1 else y > z, n[:, ::3] * 2)
+
+
+class MovedB(Moved):
+    dtype = torch.bfloat16
+
+    def forward(self, x):
+        return tuple(y.view(torch.int16) for y in super().forward(x))
+
+
+class ComputedB(Computed):
+    dtype = torch.bfloat16
+
+    def forward(self, x):
+        return tuple(y.float() for y in super().forward(x))
+PY
+    for class in Moved Computed MovedB ComputedB; do
+        same $class
+        tc-compile $class.pt2 --to c -o c
+        for cc in gcc clang; do
+            $cc -std=c11 -O1 -Wall -Wextra -Werror -ffp-contract=off -c c.c -o c.o
+            [ "$(uname -m)" != x86_64 ] || $cc -std=c11 -O2 -Wall -Wextra -Werror -ffp-contract=off -mavx2 -mfma -mf16c -c c.c -o c.o
+        done
+    done
+}
+
+@test "reductions over columns as C: means and deviations, places of maxima, leaves of 256 rows" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Columns(nn.Module):
+    def forward(self, x):
+        y = torch.cat([x * (1 + k / 64) + k % 7 for k in range(100)])  # 600 rows
+        z = torch.where(y > 9, torch.nan, y)
+        return (y.var(0), y[:256].std(0), y[:5].double().var(0), torch.var_mean(y[:513].bfloat16().float(), 0)[1], y.view(20, 30, 40).var(1),
+                y.view(4, 150, 40).var((0, 1)), z.argmax(0), z.argmin(0), (y * 2).int().argmax(0), y.double().argmin(0),
+                z.argmax(1), (y * 4).to(torch.uint8).argmax(1), y.view(-1, 8).argmin(1), y.view(-1, 3).argmax(1))
+
+
+class Divided(nn.Module):
+    def forward(self, x):
+        big = torch.where(x > 1, x * 1e30, x)
+        y = x.flip(0) + 0.125
+        return (x % y, x.fmod(y), torch.floor_divide(x, y), big % y, big.fmod(y), torch.floor_divide(big, y), (x % y).sin() % 0.3, x % 0, x // 0)
+PY
+    same Columns
+    same Divided
+}
+
+@test "programs whose results are empty as C" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Empty(nn.Module):
+    def forward(self, x):
+        return torch.outer(x[0, :2], x[0, :0]), x[:, :0] + 1, x[:0].sum(0), x[:0].softmax(1), x[:, :0].amin(0) * 2, x + 1
+PY
+    numbers
+    same Empty
+    tc-compile Empty.pt2 --to c -o c
+    for cc in gcc clang; do $cc -std=c11 -O2 -Wall -Wextra -Werror -ffp-contract=off -c c.c -o c.o; done
+}
+
 @test "the bytes depend on the program alone: not on folder, user, locale, threads or addresses" {
     other=$BATS_TEST_TMPDIR/an-other-place
     mkdir -p "$other/home"
