@@ -198,13 +198,15 @@ ROW(bool, uint8_t)
         return best;                                                       \
     }
 #define BOTH(S, T) ROW(S, T, above) ROW(S, T, below)
-    BOTH(i8, int8_t) BOTH(i16, int16_t) BOTH(i32, int32_t) BOTH(i64, int64_t) BOTH(u8, uint8_t) BOTH(u16, uint16_t) BOTH(u32, uint32_t)
-        BOTH(u64, uint64_t) BOTH(bool, uint8_t)
+BOTH(i8, int8_t)
+BOTH(i16, int16_t)
+BOTH(i32, int32_t)
+BOTH(i64, int64_t) BOTH(u8, uint8_t) BOTH(u16, uint16_t) BOTH(u32, uint32_t) BOTH(u64, uint64_t) BOTH(bool, uint8_t)
 #undef ROW
 #define ROW(S, T) \
     static inline uint8_t tc_x_isnan_##S(T x) { return (void)x, 0; }
-            ROW(i8, int8_t) ROW(i16, int16_t) ROW(i32, int32_t) ROW(i64, int64_t) ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32, uint32_t)
-                ROW(u64, uint64_t) ROW(bool, uint8_t)
+    ROW(i8, int8_t) ROW(i16, int16_t) ROW(i32, int32_t) ROW(i64, int64_t) ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t)
+        ROW(bool, uint8_t)
 #undef ROW
 #define ROW(S, T, I, WAY, SIGN)                                                                                                  \
     static inline int tc_better_##WAY##_##S(T best, T x) { return (x SIGN best) | (tc_x_isnan_##S(x) & !tc_x_isnan_##S(best)); } \
@@ -237,9 +239,9 @@ ROW(bool, uint8_t)
     }
 #undef BOTH
 #define BOTH(S, T, I) ROW(S, T, I, above, >) ROW(S, T, I, below, <)
-                    BOTH(f32, float, int32_t) BOTH(f64, double, int64_t) BOTH(i8, int8_t, int32_t) BOTH(i16, int16_t, int32_t)
-                        BOTH(i32, int32_t, int32_t) BOTH(i64, int64_t, int64_t) BOTH(u8, uint8_t, int32_t) BOTH(u16, uint16_t, int32_t)
-                            BOTH(u32, uint32_t, int32_t) BOTH(u64, uint64_t, int64_t) BOTH(bool, uint8_t, int32_t)
+            BOTH(f32, float, int32_t) BOTH(f64, double, int64_t) BOTH(i8, int8_t, int32_t) BOTH(i16, int16_t, int32_t) BOTH(i32, int32_t, int32_t)
+                BOTH(i64, int64_t, int64_t) BOTH(u8, uint8_t, int32_t) BOTH(u16, uint16_t, int32_t) BOTH(u32, uint32_t, int32_t)
+                    BOTH(u64, uint64_t, int64_t) BOTH(bool, uint8_t, int32_t)
 #undef BOTH
 #undef ROW
 

@@ -711,6 +711,8 @@ class ComputedB(Computed):
 PY
     for class in Moved Computed MovedB ComputedB; do
         same $class
+    done
+    for class in Moved Computed; do
         tc-compile $class.pt2 --to c -o c
         for cc in gcc clang; do
             $cc -std=c11 -O1 -Wall -Wextra -Werror -ffp-contract=off -c c.c -o c.o

@@ -239,6 +239,33 @@ steps() { # POLICY: forward and backward of a training step, gradients in grad.s
     grep -q '^  x: f32\[B, 8\], 32\*B bytes$' log
 }
 
+@test "views of weights are made again, not saved, and random numbers are saved as little as what is made of them" {
+    cat >w.py <<'PY'
+import torch
+from torch import nn
+
+
+class Views(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(4, 6))
+
+    def forward(self, x):
+        return ((x.t() @ self.w.t().reshape(2, 12).view(3, 8)).tanh() * x.t()[:, :1]).sum()
+
+
+class Mask(nn.Module):
+    def forward(self, x):
+        return (x * (torch.rand_like(x) > 0.5)).sin().sum()
+PY
+    saved() { sed -n 's/^  \([a-z_0-9]*\): .*/\1/p' log | tr '\n' ' '; }
+    tc-export w.py:Views --input x=3x5xf32 --joint=out.0 --partition=save-all --log=partition -o j.pt2 2>log
+    [ "$(saved)" = "t tanh slice sum " ] # neither the transposed weight nor its other views
+    tc-export w.py:Mask --input x=10xf32 --joint=out.0 --partition=min-cut --log=partition -o j.pt2 2>log
+    grep -q '^  gt: bool\[10\], 10 bytes$' log
+    run ! grep -q rand log
+}
+
 # ---- --split ----
 @test "cut at every node, the pieces in order give the same bits" {
     tc-export m.py:Net --mode eval --input x=Bx8xf32 -o net.pt2

@@ -94,6 +94,7 @@ static void sizes_of_data_belong_to_their_call(void **state) {
     (void)state;
     fixture f = open_fixture();
     for (int i = 0; i < 2; i++) output(f.p, call(&f, "aten::nonzero", f.x));
+    for (int i = 0; i < 2; i++) output(f.p, call(&f, "aten::nonzero_numpy", f.x)->list[1]); /* sizes of a list's parts */
     assert_int_equal(tc_cse(f.p), 0);
     close_fixture(&f);
 }
@@ -139,6 +140,16 @@ static void a_size_in_use_as_a_number_stays(void **state) {
     tc_value *found = call(&f, "aten::nonzero", f.x);
     output(f.p, tc_emit_call(&f.e, "aten::mul.Tensor", "vs", f.y, found->meta.size[0]));
     assert_int_equal(tc_dce(f.p, false), 0);
+    close_fixture(&f);
+}
+static void a_size_that_an_input_decides_goes_as_a_number_too(void **state) {
+    (void)state;
+    fixture f = open_fixture();
+    tc_sym rows = tc_sym_var(f.p->sym, "B", TC_SYM_INT, TC_SYM_NO_LO, TC_SYM_NO_HI);
+    tc_value *z = input(f.p, TC_IN_USER, "z", TC_F32, 2, rows, rows);
+    tc_emit_call(&f.e, "aten::sym_size.int", "vi", z, (int64_t)0);
+    output(f.p, tc_emit_call(&f.e, "aten::zeros", "S", &rows, 1));
+    assert_int_equal(tc_dce(f.p, false), 1);
     close_fixture(&f);
 }
 static void a_size_with_a_bound_is_checked_by_its_call(void **state) {
@@ -241,6 +252,7 @@ int main(void) {
         cmocka_unit_test(draws_and_checks_stay),
         cmocka_unit_test(what_decides_a_size_in_use_stays),
         cmocka_unit_test(a_size_in_use_as_a_number_stays),
+        cmocka_unit_test(a_size_that_an_input_decides_goes_as_a_number_too),
         cmocka_unit_test(a_size_with_a_bound_is_checked_by_its_call),
         cmocka_unit_test(a_list_lives_by_any_of_its_parts),
         cmocka_unit_test(weights_that_nobody_reads_go),
