@@ -125,26 +125,45 @@ typedef struct {
 static inline int64_t sums_at(const tc_conv_block *b, const leaf_step *s, const tile_place *p, int64_t c) {
     return s->rows ? c * s->rows + p->first * NR : (p->first - s->base) * padded(b->cols) + c * p->rows;
 }
+/* Sets a tile's weights, where it stores (here; NULL: tile_out) and what it does to finished sums, for columns from c on. */
+static inline void set_results(const tc_conv_block *b, const tile_place *p, tile *t, int64_t c, const by_column *ends, T *here, T *tile_out) {
+    const T *const more = b->plain ? b->plain->more : NULL;
+    const int64_t left = b->cols - c;
+    const bool whole = left >= NR || left == VL;
+    t->b = (const T *)b->w + c * b->k;
+    t->out = here ? here : tile_out, t->ldo = here ? p->out_step : NR;
+    t->bias = columns_from(ends, 0, c, whole), t->scale = columns_from(ends, 1, c, whole), t->shift = columns_from(ends, 2, c, whole);
+    t->more = !more ? NULL : here ? more + (here - (T *)b->out) : tile_out;
+    t->bounded = b->plain;
+    if (b->plain) t->low = (T)b->plain->low, t->high = (T)b->plain->high;
+}
 /* One tile of positions in the last leaf, all columns: results are stored directly or by way of tile_out. */
 static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, T *tile_out, const by_column *ends) {
-    const T *const more = b->plain ? b->plain->more : NULL;
     const prefetch_walk next = s->l ? (prefetch_walk){0} : next_terms(b, p, t);
-    t->empty_rows = p->empty_rows, t->bounded = b->plain;
-    if (b->plain) t->low = (T)b->plain->low, t->high = (T)b->plain->high;
+    t->empty_rows = p->empty_rows;
     for (int64_t c = 0; c < b->cols; c += NR) {
-        const int64_t left = b->cols - c;
-        const bool both = left > VL, whole = left >= NR || left == VL;
         T *const here = results_at(b, p, c);
-        t->b = (const T *)b->w + c * b->k;
         for (int m = 0; m < t->nlevels; m++) t->level[m] = s->with[m] + sums_at(b, s, p, c);
-        t->out = here ? here : tile_out, t->ldo = here ? p->out_step : NR;
-        t->bias = columns_from(ends, 0, c, whole), t->scale = columns_from(ends, 1, c, whole), t->shift = columns_from(ends, 2, c, whole);
-        t->more = !more ? NULL : here ? more + (here - (T *)b->out) : tile_out;
+        set_results(b, p, t, c, ends, here, tile_out);
         plan_prefetch(b, p, t, s->alone && s->l ? NULL : here, &next, c * next.n);
-        if (more && !here) gather_residual(b, p, tile_out, c);
-        tile_of[p->rows][both](t);
+        if (t->more && !here) gather_residual(b, p, tile_out, c);
+        tile_of[p->rows][b->cols - c > VL](t);
         if (!here) store_tile(b, p, tile_out, c);
     }
+}
+/* Lists where the terms of tiles that lack none are, from their first one on. Returns how many; 0: tiles are not of few terms. */
+static int list_few(const tc_conv_block *b, const leaf *terms, int32_t *offset) {
+    int n = 0;
+    if (!FEW_TERMS || b->k > FEW_TERMS || b->cols % NR) return 0;
+    for (const segment *s = terms->segments; s < terms->segments + terms->nsegments; s++)
+        for (int64_t i = 0; i < s->n; i++, n++) {
+            offset[n] = (int32_t)(s->at + i);
+            if (s->k + i != n || offset[n] != s->at + i) return 0;
+        }
+    return n == b->k ? n : 0;
+}
+static void few_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const by_column *ends) {
+    for (int64_t c = 0; c < b->cols; c += NR) set_results(b, p, t, c, ends, results_at(b, p, c), NULL), few_of[p->rows](t);
 }
 /* One tile of positions in another leaf, all columns, into partial sums. Where many tiles share a leaf they prefetch the next leaf's weights, *prefetched
  * counting the rows done; a tile that takes all leaves prefetches its results and the next tile's terms with its first leaf. */
@@ -260,6 +279,8 @@ static void tiles_by_leaves(const tc_conv_block *b, const scratch *r, const by_c
     const bool tap_tiles = wants_tap_tiles(b);
     t.saved = r->saved, s.base = r->places[from].first, s.alone = to - from == 1 && !tap_tiles, s.rows = tap_tiles ? b->rows : 0;
     if (tap_tiles) list_rows(b, r->rows);
+    int32_t offset[FEW_TERMS + 1];
+    t.offset = offset, t.nterms = leaves == 1 ? list_few(b, r->leaves, offset) : 0;
     for (int i = 0; i < unused; i++) free_list[i] = r->store + i * area;
     for (int64_t l = 0; l < leaves; l++) {
         const leaf *const terms = &r->leaves[l];
@@ -289,7 +310,8 @@ static void tiles_by_leaves(const tc_conv_block *b, const scratch *r, const by_c
             t.a = p->step ? (const T *)b->x + p->at->base + p->skip * p->at->step : r->a, t.lda = p->step ? p->step : LDA;
             t.segments = common ? terms->segments : segments, t.absent_rows = common && !terms->nsegments ? (1u << p->rows) - 1 : 0;
             t.nsegments = common ? terms->nsegments : list_terms(b, p, k0, k1, terms->tap, r->a, segments, &t.absent_rows);
-            if (last) last_tiles(b, p, &t, &s, r->tile_out, ends);
+            if (t.nterms && common && p->out_step) few_tiles(b, p, &t, ends);
+            else if (last) last_tiles(b, p, &t, &s, r->tile_out, ends);
             else inner_tiles(b, p, &t, &s, &prefetched);
             if (last) report(b, p->first + p->rows, reported);
         }

@@ -4,7 +4,13 @@
  *       for each k:   two vectors of weights; for each row: broadcast a[row][k], two fma
  *
  * Rows that lack a segment, because it lies in the padding, have their sums saved before it and restored after it. Then the tile is merged with
- * the partial sums of the tree, and, after the last leaf, bias and the plain epilogue are applied before it is stored. */
+ * the partial sums of the tree, and, after the last leaf, bias and the plain epilogue are applied before it is stored.
+ *
+ * Tiles of at most FEW_TERMS terms that all rows have (first layers) take their terms from a list of offsets instead: setting up segments, and what to
+ * prefetch, costs them more than their sums. */
+#ifndef FEW_TERMS
+#define FEW_TERMS 0
+#endif
 enum { NR = 2 * VL, LDA = TC_LEAF + 16, LINE = 64 }; /* LDA: elements from row to row of copied terms; LINE: bytes of a cache line */
 
 /* n terms: a[at ..], weights from k on. Bit r of absent: row r lacks them. */
@@ -31,6 +37,8 @@ typedef struct {
     const T *more;                 /* residual, [row][ldo], may be out; or NULL */
     bool bounded;                  /* clamp to [low, high] */
     T low, high;
+    const int32_t *offset; /* few terms: of each, from a; b is [nterms][NR] */
+    int nterms;
 } tile;
 
 #if MR == 14
@@ -78,8 +86,8 @@ INLINE VF add_term(VF a, VF b, VF sum) {
 #define CLAMP(i) EACH(i, x##i = vmin(vmax(x##i, p), q), y##i = vmin(vmax(y##i, p), q))
 #define STORE(i) EACH(i, vstore(out + i * ldo, x##i), vstore(out + i * ldo + VL, y##i))
 
-/* wide: NR columns; else the first VL of them, at the same addresses. */
-INLINE void run_tile(const tile *t, const int rows, const bool wide) {
+/* wide: NR columns; else the first VL of them, at the same addresses. few: of few terms. */
+INLINE void run_tile(const tile *t, const int rows, const bool wide, const bool few) {
     const VF minus_zero = vset1((T)-0.0);
     const int64_t lda = t->lda, ldo = t->ldo;
     int64_t one = lda, two = 2 * lda, three = 3 * lda;
@@ -88,7 +96,14 @@ INLINE void run_tile(const tile *t, const int rows, const bool wide) {
     const prefetch_walk *next = t->prefetch;
     prefetch_walk prefetch = *next;
     EACH_ROW(DECLARE)
-    for (const segment *s = t->segments, *end = s + t->nsegments; s < end; s++) {
+    for (int i = 0; few && i < rows; i++) __builtin_prefetch(out + (2 * rows + i) * ldo, 1); /* the results of the tile after next */
+    for (int term = 0; few && term < t->nterms; term++) {
+        const T *const from = t->a + t->offset[term], *const b = t->b + term * NR, *const a[4] = {from, from + 4 * lda};
+        const VF p = vload(b), q = wide ? vload(b + VL) : p;
+        const int k = 0;
+        EACH_ROW(STEP)
+    }
+    for (const segment *s = t->segments, *end = s + t->nsegments; !few && s < end; s++) {
         const T *a[4], *b = t->b + s->k * NR;
         int64_t n = s->n;
         for (int i = 0; i < (rows + 3) / 4; i++) a[i] = t->a + s->at + 4 * i * lda;
@@ -116,12 +131,12 @@ INLINE void run_tile(const tile *t, const int rows, const bool wide) {
         }
         if (s->absent) { EACH_ROW(RESTORE) }
     }
-    if (t->absent_rows) { EACH_ROW(ABSENT) }
-    for (int l = 0; l < t->nlevels; l++) {
+    if (!few && t->absent_rows) { EACH_ROW(ABSENT) }
+    for (int l = 0; !few && l < t->nlevels; l++) {
         const T *s = t->level[l];
         EACH_ROW(MERGE)
     }
-    if (t->empty_rows) { EACH_ROW(EMPTY) }
+    if (!few && t->empty_rows) { EACH_ROW(EMPTY) }
     if (t->bias) {
         const VF p = vload(t->bias), q = wide ? vload(t->bias + VL) : p;
         EACH_ROW(ADD)
@@ -137,9 +152,18 @@ INLINE void run_tile(const tile *t, const int rows, const bool wide) {
     }
     EACH_ROW(STORE)
 }
-#define TILE_OF(i)                                                                           \
-    static __attribute__((noinline)) void tile_##i(const tile *t) { run_tile(t, i + 1, 1); } \
-    static __attribute__((noinline)) void half_##i(const tile *t) { run_tile(t, i + 1, 0); }
+#define TILE_OF(i)                                                                              \
+    static __attribute__((noinline)) void tile_##i(const tile *t) { run_tile(t, i + 1, 1, 0); } \
+    static __attribute__((noinline)) void half_##i(const tile *t) { run_tile(t, i + 1, 0, 0); }
 EACH_ROW(TILE_OF)
 #define TILE_ENTRY(i) {half_##i, tile_##i},
 static void (*const tile_of[][2])(const tile *) = {{NULL}, EACH_ROW(TILE_ENTRY)}; /* [rows][wide] */
+#if FEW_TERMS
+#define FEW_OF(i) \
+    static __attribute__((noinline)) void few_##i(const tile *t) { run_tile(t, i + 1, 1, 1); }
+EACH_ROW(FEW_OF)
+#define FEW_ENTRY(i) few_##i,
+#else
+#define FEW_ENTRY(i) NULL,
+#endif
+static void (*const few_of[])(const tile *) = {NULL, EACH_ROW(FEW_ENTRY)}; /* [rows], wide */
