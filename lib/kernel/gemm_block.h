@@ -76,6 +76,7 @@ typedef struct {
     const T *packed;                                       /* panels from the caller, or NULL */
     const char *typed_panels;                              /* panels from the caller, of packed_type, or NULL */
     bool single_row;                                       /* typed panels are widened in registers, not to `panels` */
+    bool finishes;                                         /* sums are not the results yet: finish() has to see them, or finish_in_tile */
     enum { PANELS, IN_PLACE, STRIP, TRANSPOSED } b_source; /* gemm_tile.h. Columns beyond the last whole tile are packed in every case */
 } work;
 
@@ -109,7 +110,7 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
         w.b_cols = leaf_b / tc_max(1, tc_min(j->k, TC_LEAF)) / NR * NR; /* all columns where b_fits_l2 */
     if (w.b_source == PANELS && !b_fits_l2(nc, j->k)) w.a_rows = nr;
     if (w.packed && w.a_rows == nr) w.b_cols = tc_max(C_L2_BYTES / nr / (int64_t)sizeof(T) / NR * NR, NR);
-    w.by_k = !j->segments && !j->a_k && j->a_cs == 1;
+    w.by_k = !j->segments && !j->a_k && j->a_cs == 1, w.finishes = to_finish(j);
     w.tile = at, w.low_levels = w.tile + MR * NR, w.a_copy = w.low_levels + 3 * MR * NR;
     w.panels = w.a_copy + tc_max(w.a_rows, MR) * w.depth * LDA;
     w.high_levels = w.panels + tc_min(padded(nc) * w.depth * TC_LEAF, B_L2_BYTES / (int64_t)sizeof(T));
@@ -213,8 +214,9 @@ static inline void one_tile(const work *w, const k_block *kb, int i, int64_t r, 
     t->out = direct ? (T *)j->c + (w->r0 + r) * j->c_rs + w->c0 + column : last ? w->tile : level_at(w, x->into, where);
     t->ld = direct ? j->c_rs : NR;
     tile_epilogue epilogue;
-    t->epilogue =
-        direct && rows == MR && x->n && w->b_source <= IN_PLACE && finish_in_tile(j, w->r0 + r, w->c0 + column, &epilogue) ? &epilogue : NULL;
+    t->epilogue = w->finishes && direct && rows == MR && x->n && w->b_source <= IN_PLACE && finish_in_tile(j, w->r0 + r, w->c0 + column, &epilogue)
+                      ? &epilogue
+                      : NULL;
     if (!x->n) absent_tile(t, last, rows);
     else if (w->single_row) {
         T sums[NR] = {0};
@@ -229,7 +231,7 @@ static inline void one_tile(const work *w, const k_block *kb, int i, int64_t r, 
 #endif
     else run_rows(t, rows);
     if (last && !direct) store_tile(j, w->tile, w->r0 + r, rows, w->c0 + column, width);
-    if (last && !t->epilogue) finish(j, w->r0 + r, rows, w->c0 + column, width);
+    if (last && w->finishes && !t->epilogue) finish(j, w->r0 + r, rows, w->c0 + column, width);
 }
 /* Copies rows [r, r + rows) of a for the k block: [leaf][row][LDA]. */
 static void copy_a(const work *w, const k_block *kb, int64_t r, int rows, T *to) {
@@ -262,14 +264,16 @@ static inline prefetch_walk prefetch_rows(const work *w, int64_t r, int64_t k0, 
 static inline leaf_in_place in_place(const k_block *kb, int i) {
     return (leaf_in_place){kb->b.at + kb->leaf[i].at * kb->b.k_step, kb->b.ldb, kb->leaf[i].n, kb->nc};
 }
-/* What a tile of one leaf prefetches: the lines of the results beside its own, which are stored next, a row in every `run` of its n terms. */
-static inline prefetch_walk prefetch_results(const work *w, int64_t r, int64_t column, int64_t n) {
+/* What a tile of one leaf of n terms prefetches: the lines of the results beside its own, which are stored next, a row in every `run` of its terms. The
+ * caller sets where they begin. */
+static inline prefetch_walk prefetch_results(const work *w, int64_t n) {
     const int64_t e = sizeof(T), width = NR * e, run = tc_max(n / MR, 2), step = width / run;
-    return (prefetch_walk){(const char *)((const T *)w->j->c + (w->r0 + r) * w->j->c_rs + w->c0 + column), step, run, w->j->c_rs * e - run * step};
+    return (prefetch_walk){NULL, step, run, w->j->c_rs * e - run * step};
 }
 /* Computes all columns of the chunk for rows [r0, r1) of the block. */
 static __attribute__((noinline)) void chunk_tiles(const work *w, const k_block *kb, int64_t r0, int64_t r1, leaf_tile *t) {
-    const bool first = !kb->c0;                                      /* the first columns: rows of a have to be copied */
+    const bool first = !kb->c0; /* the first columns: rows of a have to be copied */
+    const prefetch_walk results = prefetch_results(w, kb->leaf[0].n);
     T sums[STRIP_ROWS > THIN_ROWS ? MAX_DEPTH * THIN_ROWS * NR : 1]; /* of transposed_sums */
 #if MR == 6
     if (w->b_source == STRIP) {
@@ -308,7 +312,7 @@ static __attribute__((noinline)) void chunk_tiles(const work *w, const k_block *
                 t->a = a + i * rows * LDA;
                 if (copies && w->by_k && w->r0 + r + rows < w->j->m) t->prefetch = prefetch_rows(w, r + rows, x->k0, x->n);
                 else if (next >= end && w->leaves == 1 && w->j->c_cs == 1 && kb->c0 + c + 2 * NR <= w->nc)
-                    t->prefetch = prefetch_results(w, r, kb->c0 + c + NR, x->n);
+                    t->prefetch = results, t->prefetch.at = (const char *)((const T *)w->j->c + (w->r0 + r) * w->j->c_rs + w->c0 + kb->c0 + c + NR);
                 else t->prefetch = (prefetch_walk){next < end ? next : (const char *)t->a, next < end ? 16 : 0, TC_LEAF, 0};
                 next += 16 * x->n;
                 one_tile(w, kb, i, r, rows, c, sums, t);

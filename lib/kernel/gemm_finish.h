@@ -35,13 +35,14 @@ static inline const tc_epilogue_plain *plain_of(const tc_gemm *j) { return j->ep
 static inline const T *more_at(const tc_gemm *j, const tc_epilogue_plain *p, int64_t r, int64_t c) {
     return p && p->more ? (const T *)p->more + (j->row0 + r) * j->n + c : NULL;
 }
+/* Is there anything to do? */
+static inline bool to_finish(const tc_gemm *j) { return (T)j->alpha != 1 || ((T)j->beta != 0 && j->add) || plain_of(j); }
 /* All of this for a region of c. The caller's epilogue function is called elsewhere (tc_gemm_finished). */
 static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc) {
     const T alpha = (T)j->alpha, beta = (T)j->beta;
     const T *add = beta != 0 ? j->add : NULL;
     const int64_t run = j->c_cs == 1 ? nc : 1;
     const tc_epilogue_plain *const plain = plain_of(j);
-    if (alpha == 1 && !add && !plain) return;
     for (int64_t i = c0; i < c0 + nc; i += run)
         for (int64_t r = r0; r < r0 + nr; r++) {
             T *const c = (T *)j->c + r * j->c_rs + i * j->c_cs;
@@ -49,14 +50,15 @@ static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t
             if (plain) finish_plain(c, run, plain, i, more_at(j, plain, r, i));
         }
 }
-/* The same for a tile in registers, which saves a pass over the row. False: there is nothing to do, or a tile cannot do it (alpha, scale and shift, an
- * addend with rows of its own): finish() does it then. */
+/* The same for a tile in registers, which saves a pass over the row. False: a tile cannot do it (scale and shift, an addend with rows of its own):
+ * finish() does it then. */
 static bool finish_in_tile(const tc_gemm *j, int64_t r, int64_t c, tile_epilogue *out) {
     const tc_epilogue_plain *const plain = plain_of(j);
     const bool add = j->add && j->beta != 0;
-    if (j->alpha != 1 || (!add && !plain) || (plain && plain->scale)) return false;
+    if (plain && plain->scale) return false;
     if (add && (j->beta != 1 || j->add_cs != 1 || j->add_rs)) return false;
-    *out = (tile_epilogue){.add = add ? (const T *)j->add + c : NULL, .more = more_at(j, plain, r, c), .more_ld = j->n, .bounded = plain};
+    *out = (tile_epilogue){
+        .alpha = (T)j->alpha, .add = add ? (const T *)j->add + c : NULL, .more = more_at(j, plain, r, c), .more_ld = j->n, .bounded = plain};
     if (plain) out->low = (T)plain->low, out->high = (T)plain->high;
     return true;
 }

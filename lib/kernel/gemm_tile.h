@@ -26,8 +26,9 @@ typedef struct {
     const char *at;
     int64_t step, run, skip;
 } prefetch_walk;
-/* What a tile does to finished sums before it stores them: + add[column] + more[row * more_ld + column], then clamp to [low, high]. */
+/* What a tile does to finished sums before it stores them: * alpha, + add[column] + more[row * more_ld + column], then clamp to [low, high]. */
 typedef struct {
+    T alpha;
     const T *add, *more; /* NULL: not added */
     int64_t more_ld;
     bool bounded; /* clamp */
@@ -69,6 +70,7 @@ typedef struct {
     }
 #define MERGE(i) \
     if (i < rows) x##i = vload(s + i * NR) + x##i, y##i = vload(s + i * NR + VL) + y##i;
+#define TIMES(i) x##i = x##i * p, y##i = y##i * p;
 #define ADD(i) x##i = x##i + p, y##i = y##i + q;
 #define MORE(i) x##i = x##i + vload(more + i * more_ld), y##i = y##i + vload(more + i * more_ld + VL);
 #define CLAMP(i) x##i = vmin(vmax(x##i, p), q), y##i = vmin(vmax(y##i, p), q);
@@ -99,6 +101,10 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
         const tile_epilogue *epilogue = t->epilogue;
         const T *more = epilogue->more;
         const int64_t more_ld = epilogue->more_ld;
+        if (epilogue->alpha != 1) {
+            const VF p = vset1(epilogue->alpha);
+            EACH_ROW(TIMES)
+        }
         if (epilogue->add) {
             const VF p = vload(epilogue->add), q = vload(epilogue->add + VL);
             EACH_ROW(ADD)
