@@ -61,10 +61,10 @@ static void size_repr(C *c, tc_buf *b, V v) {
     tc_buf_puts(b, "])");
 }
 /* The results of an operator of PyTorch (torch_call.c): their names in the order of the elements, then that of the operator. */
-static void results_repr(C *c, tc_buf *b, const tuple *t, const str *operator) {
+static void results_repr(C *c, tc_buf *b, const tuple *t, const str *name) {
     V k, x;
     bool first = true;
-    tc_buf_printf(b, "torch.return_types.%s(", operator->s);
+    tc_buf_printf(b, "torch.return_types.%s(", name->s);
     for (size_t i = 0; tc_dict_next(t->h.attrs, &i, &k, &x) && k != (V)c->n___name__; first = false) {
         tc_buf_printf(b, "%s\n%s=", first ? "" : ",", tc_as_str(k)->s);
         repr_into(c, b, x);
@@ -72,9 +72,9 @@ static void results_repr(C *c, tc_buf *b, const tuple *t, const str *operator) {
     tc_buf_putc(b, ')');
 }
 static void tuple_repr(C *c, tc_buf *b, V v) {
-    const V operator=((tuple *)v)->h.attrs ? tc_dict_get(c, ((tuple *)v)->h.attrs, (V)c->n___name__) : NULL;
-    if (operator&& tc_kind_of(operator) == K_STR && v->type == c->types[K_TUPLE]) {
-        results_repr(c, b, (tuple *)v, tc_as_str(operator));
+    const V name = ((tuple *)v)->h.attrs ? tc_dict_get(c, ((tuple *)v)->h.attrs, (V)c->n___name__) : NULL;
+    if (name && tc_kind_of(name) == K_STR && v->type == c->types[K_TUPLE]) {
+        results_repr(c, b, (tuple *)v, tc_as_str(name));
         return;
     }
     tc_buf_putc(b, '(');
