@@ -23,7 +23,10 @@ static tc_status TC_PRINTF(4, 5) wrong(const tc_cmd *c, const char *said, const 
 }
 
 /* ---- --input ---- */
-static bool name_char(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' || ch == '.'; }
+/* Letters beyond ASCII are those of any byte of UTF-8. */
+static bool name_char(char ch) {
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' || ch == '.' || (unsigned char)ch >= 0x80;
+}
 
 /* Splits NAME=VALUE; a word that begins with sizes and a dtype is never a name. */
 static const char *split_name(tc_cmd_source *q, const char *spec, char **out_name) {

@@ -74,7 +74,7 @@ tc_status tune(compile_job *j) {
     tc_status s = NULL;
     if (store) read_store(j, tuning);
     for (int i = 0; measures && i < j->n && !s; i++) s = tune_program(j, j->programs[i], tuning, seconds / j->n, &done);
-    if (!s && measures) tc_cmd_verbose(j->c, "--tune: %d tiles measured on %s", done.measured, tc_tuning_machine(tuning));
+    if (!s && measures) tc_cmd_log(j->c, "tuning", j->c->verbose, "--tune: %d tiles measured on %s", done.measured, tc_tuning_machine(tuning));
     if (!s && done.late) tc_cmd_note(j->c, "--tune: %g seconds are too few for every choice: those left stay as they are chosen without", seconds);
     if (!s && tuning) tc_tuning_write(tuning, false, &j->tuning);
     if (!s && store && done.measured) write_store(j, tuning);

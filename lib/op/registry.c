@@ -166,8 +166,10 @@ static bool same_call(const tc_schema *s, const tc_schema *f) {
 static const tc_op *functional_of(const tc_schema *s) {
     char base[128];
     size_t n = strlen(s->name);
-    if (s->inplace) n--;
-    int len = snprintf(base, sizeof base, "%s::%.*s", s->ns, (int)n, s->name);
+    const bool augmented = s->inplace && !strncmp(s->name, "__i", 3); /* __ior__, of |= */
+    if (s->inplace && !augmented) n--;
+    int len =
+        augmented ? snprintf(base, sizeof base, "%s::__%s", s->ns, s->name + 3) : snprintf(base, sizeof base, "%s::%.*s", s->ns, (int)n, s->name);
     if (len >= (int)sizeof base) return NULL;
     char own[128]; /* for forms of which PyTorch has no functional one: tc::fill_diagonal_functional */
     snprintf(own, sizeof own, "tc::%.*s_functional", (int)n, s->name);

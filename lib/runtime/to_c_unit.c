@@ -134,7 +134,7 @@ static void write_weights(writer *w, tc_buf *c) {
     const char *s = w->stem;
     if (w->o->weights_inside) {
         tc_buf_printf(c, "static const union { uint32_t word[%zu]; double align[1]; } weight_words __attribute__((aligned(64))) = {{",
-                      w->weights.len / 4 + 1);
+                      (w->weights.len + 3) / 4 + 1);
         for (size_t i = 0; i < w->weights.len; i += 4) {
             uint32_t v = 0;
             memcpy(&v, w->weights.data + i, w->weights.len - i < 4 ? w->weights.len - i : 4);

@@ -643,9 +643,20 @@ PY
         tc-run names.pt2 "${want[@]}" --output "$name=-" | cmp - got$k.npy
     done
     tc-compile names.pt2 --to c -o unit
-    # the least of whole numbers; a sum that reads memory beside one that does not
-    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x.int().argmin(0), x.relu().mean() + x.mean()\n' >least.py
-    tc-export least.py:M --input x=9xf32 | tc-compile --to c -o least
+    # the least of whole numbers; a sum that reads memory beside one that does not; weights that end in an odd byte; a name that C has no letters for
+    cat >least.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("on", torch.tensor([True, False, True]))
+
+    def forward(self, größe):
+        return größe.int().argmin(0), größe.relu().mean() + größe.mean(), self.on & (größe[:3] > 0)
+PY
+    tc-export least.py:M --input größe=9xf32 | tc-compile --to c -o least
     for cc in gcc clang; do
         command -v $cc >/dev/null || continue
         for std in c11 gnu17 gnu2x; do $cc -std=$std -Wall -Wextra -Werror -O1 -ffp-contract=off -c unit.c -o unit.o; done

@@ -260,7 +260,7 @@ PY
 }
 
 @test "--tune ends when its time is over: what no turn was left for stays open and is measured by a later run" {
-    tc-compile net.pt2 --tune 0.000001 --tuning t.txt -v -o a.pt2 2>log
+    tc-compile net.pt2 --tune 0.000001 --tuning t.txt --log tuning -o a.pt2 2>log
     grep -q " 0 tiles measured" log
     grep -q "1e-06 seconds are too few for every choice: those left stay as they are chosen without" log
     [ "$(grep -vc '^#' t.txt)" -eq 0 ]

@@ -162,6 +162,28 @@ static void views_in_place_change_their_tensor(void **state) {
             "  out  output out = %neg\n");
 }
 
+static void augmented_assignments_are_the_operators_in_place(void **state) {
+    (void)state;
+    static const char *const ops[] = {"and", "or", "xor", "lshift", "rshift"};
+    for (int i = 0; i < 5; i++) {
+        char name[64], functional[64];
+        snprintf(name, sizeof name, "aten::__i%s__.Tensor", ops[i]);
+        snprintf(functional, sizeof functional, "aten::__%s__.Tensor", ops[i]);
+        const tc_op *op = tc_op_find(name);
+        assert_non_null(op);
+        assert_ptr_equal(tc_op_functional(op), tc_op_find(functional));
+    }
+    tc_value *y = tc_emit_call(&e, "aten::logical_not", "v", IN("x", 3));
+    tc_emit_call(&e, "aten::__ior__.Tensor", "vv", y, tc_emit_call(&e, "aten::logical_not", "v", IN("z", 3)));
+    output(y);
+    becomes("  in   input x %x: f32[3]\n"
+            "  in   input z %z: f32[3]\n"
+            "    %logical_not: bool[3] = aten.logical_not.default(%x)\n"
+            "    %logical_not_1: bool[3] = aten.logical_not.default(%z)\n"
+            "    %__or__: bool[3] = aten.__or__.Tensor(%logical_not, %logical_not_1)\n"
+            "  out  output out = %__or__\n");
+}
+
 static void expanded_memory_cannot_be_written(void **state) {
     (void)state;
     tc_value *x = IN("x", 1, 3), *v = tc_emit_call(&e, "aten::expand", "vI", x, (int64_t[]){2, 3}, 2);
@@ -240,6 +262,7 @@ int main(void) {
         T(a_part_of_a_split_is_written),
         T(copy_casts_and_broadcasts),
         T(views_in_place_change_their_tensor),
+        T(augmented_assignments_are_the_operators_in_place),
         T(expanded_memory_cannot_be_written),
         T(a_result_that_does_not_fit_is_refused),
         T(steps_of_a_capture),
