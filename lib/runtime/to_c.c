@@ -368,7 +368,7 @@ tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const 
     if (!s) s = frame_bind(e->main, &w.b);
     if (!s) s = write_all(&w, out_c, out_h);
     e->for_c = false;
-    if (!s && !o->weights_inside) tc_buf_append(out_weights, tc_buf_str(&w.weights), w.weights.len);
+    if (!s && !o->weights_inside) tc_buf_free(out_weights), *out_weights = w.weights, w.weights = (tc_buf){0}; /* moved, not copied */
     bound_destroy(w.b);
     tc_unit_destroy(w.unit);
     tc_buf_free(&w.calls);
