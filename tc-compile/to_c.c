@@ -18,8 +18,8 @@ static bool shown(const tc_program *p, tc_sym var) {
     return false;
 }
 
-/* Binds sizes: --dim SYM=N, else the upper end of the symbol's range. */
-static tc_status sizes(compile_job *j, const tc_program *p, tc_symvalue *vars, size_t n) {
+/* Binds sizes: --dim SYM=N, else the upper end of the symbol's range; *out_open: there is none, and the status says of which. */
+static tc_status sizes(compile_job *j, const tc_program *p, tc_symvalue *vars, size_t n, bool *out_open) {
     TC_TRY(tc_cmd_bind(j->c, p, vars, n));
     tc_buf names = {0}, options = {0};
     for (size_t i = 0; i < n; i++) {
@@ -35,6 +35,7 @@ static tc_status sizes(compile_job *j, const tc_program *p, tc_symvalue *vars, s
         vars[i] = (tc_symvalue){.i = hi, .bound = true};
         tc_cmd_verbose(j->c, "%s = %lld, the upper end of its range", tc_sym_var_name(s), (long long)hi);
     }
+    *out_open = names.len;
     tc_status st = names.len ? tc_usage(j->c, "C needs the size of %s:%s", tc_buf_str(&names), tc_buf_str(&options)) : NULL;
     tc_buf_free(&names);
     tc_buf_free(&options);
@@ -64,11 +65,11 @@ static tc_status save(compile_job *j, const product *files, size_t n) {
 
 static const char *with_suffix(compile_job *j, const char *stem, const char *suffix) { return tc_arena_printf(&j->arena, "%s%s", stem, suffix); }
 
-static tc_status bound(compile_job *j, int which, tc_symvalue **out_vars, size_t *out_n) {
+static tc_status bound(compile_job *j, int which, tc_symvalue **out_vars, size_t *out_n, bool *out_open) {
     const tc_program *p = tc_exec_program(j->execs[which]);
     *out_n = tc_sym_var_count(p->sym);
     *out_vars = TC_NEWN(&j->arena, tc_symvalue, *out_n + 1);
-    return sizes(j, p, *out_vars, *out_n);
+    return sizes(j, p, *out_vars, *out_n, out_open);
 }
 
 /* Chooses the program to write (of several for different sizes the one that admits these), binds its sizes, and derives its name from -o without
@@ -81,13 +82,15 @@ static tc_status chosen(compile_job *j, const char *format, const char *suffix, 
     size_t len = strlen(path), tail = strlen(suffix);
     if (tail && len > tail && !strcmp(path + len - tail, suffix)) (*out_stem)[len - tail] = 0;
     const char *name = j->programs[*out_which]->name;
-    tc_status first = bound(j, *out_which, out_vars, out_n);
+    bool open = false;
+    tc_status first = bound(j, *out_which, out_vars, out_n, &open);
+    if (open) return first; /* any of them may be meant */
     bool fits = !first && tc_program_admits(j->programs[*out_which], *out_vars, *out_n);
     for (int i = 0; i < j->n && !fits; i++) {
         tc_symvalue *vars;
         size_t n;
         if (!j->programs[i]->instead_of || strcmp(j->programs[i]->instead_of, name)) continue;
-        tc_status st = bound(j, i, &vars, &n);
+        tc_status st = bound(j, i, &vars, &n, &open);
         fits = !st && tc_program_admits(j->programs[i], vars, n);
         if (fits) *out_which = i, *out_vars = vars, *out_n = n;
         tc_status_free(st);

@@ -126,6 +126,7 @@ takes() { # PROGRAM ARCHIVE INPUT OUTPUT: a run of the archive gives OUTPUT, by 
         tc-run dc.pt2 --input x=${b}x4xf32=-0.5 -o b.npy
         cmp a.npy b.npy
     done
+    fails 2 "C needs the size of B: --dim B=N" tc-compile d.pt2 -o any.c
     tc-compile d.pt2 --dim B=3 -o small.c
     tc-compile d.pt2 --dim B=9 -o large.c
     grep -q fmax small.c || grep -q relu small.c
