@@ -50,6 +50,7 @@ typedef struct {
     const tc_subcommand *commands;  /* tc-ckpt: the first operand chooses; {0} last; or NULL */
     const char *const *topics;      /* of --log, NULL last; or NULL */
     tc_status (*run)(tc_cmd *c);
+    void (*unparsed)(tc_cmd *c, tc_status s); /* called when the command line is wrong, before s is reported; or NULL */
 } tc_tool;
 
 struct tc_cmd {
@@ -76,6 +77,9 @@ struct tc_cmd {
 
 /* Runs the whole program; returns the exit code for main. */
 int tc_cmd_main(int argc, char **argv, const tc_tool *tool);
+
+/* From now on INT, TERM and USR1 end the program with exit 75 (nothing to save yet) instead of 128+N, until it handles them itself. c outlives the program. */
+void tc_cmd_stops_early(const tc_cmd *c);
 
 /* Loads the extensions of --ops, each a FILE.so that this user named on the command line. */
 tc_status tc_cmd_ops(tc_cmd *c);

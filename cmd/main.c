@@ -193,6 +193,7 @@ int tc_cmd_main(int argc, char **argv, const tc_tool *tool) {
     tc_signals_install(tool);
     tc_cmd c = {.tool = tool, .argv = argv, .started = tc_now()};
     tc_status s = tc_cmd_parse(&c, argc, argv);
+    if (s && tool->unparsed) tool->unparsed(&c, s);
     if (!s && tc_cmd_has(&c, TC_OPT_help)) s = tc_cmd_print_help(&c, tc_cmd_get(&c, TC_OPT_help));
     else if (!s && tc_cmd_has(&c, TC_OPT_version)) print_version(&c);
     else if (!s && !(s = tc_cmd_log_open(&c))) s = tool->run(&c);

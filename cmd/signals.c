@@ -15,6 +15,7 @@
 enum { TEMPORARIES = 64, BUS_STACK = 64 << 10 };
 static const char *_Atomic temporaries[TEMPORARIES];
 static const char *program_name;
+static const tc_cmd *volatile stopping; /* of tc_cmd_stops_early, or NULL */
 /* signals that end a program which does not catch them itself */
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM, SIGPIPE};
 
@@ -67,12 +68,6 @@ static void remove_temporaries(void) {
     }
 }
 
-static void on_end(int sig) {
-    remove_temporaries();
-    signal(sig, SIG_DFL);
-    raise(sig);
-}
-
 static void say(const char *s, size_t n) {
     while (n) {
         ssize_t w = write(STDERR_FILENO, s, n);
@@ -80,6 +75,23 @@ static void say(const char *s, size_t n) {
         s += w;
         n -= (size_t)w;
     }
+}
+
+void tc_cmd_stops_early(const tc_cmd *c) { stopping = c; }
+
+static void on_end(int sig) {
+    remove_temporaries();
+    const tc_cmd *c = stopping;
+    if (c && (sig == SIGINT || sig == SIGTERM || sig == SIGUSR1)) {
+        static const char text[] = ": stopped before the first step: nothing to save\n";
+        if (!c->quiet && !c->json) {
+            say(program_name, strlen(program_name));
+            say(text, sizeof text - 1);
+        }
+        _exit(TC_STOPPED);
+    }
+    signal(sig, SIG_DFL);
+    raise(sig);
 }
 
 /* Finds the mapping that contains addr in /proc/self/maps and writes its path to stderr; false: not a file mapping. */

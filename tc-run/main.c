@@ -222,7 +222,10 @@ static tc_status join_ranks(job *j) {
 }
 /* A rank that fails ends the others, which wait for it; one whose results differ from --expect has run to its end. */
 static tc_status leave_ranks(job *j, tc_status st) {
-    if (st && tc_status_code(st) != TC_DIFFERENT && tc_dist_size(j->dist) > 1) tc_dist_abort(j->dist, (int)tc_cmd_report(j->c, st));
+    if (st && tc_status_code(st) != TC_DIFFERENT && tc_dist_size(j->dist) > 1) {
+        tc_dist_tell(j->dist, st);
+        tc_dist_abort(j->dist, (int)tc_cmd_report(j->c, st));
+    }
     const bool ranks = j->dist != NULL;
     tc_status stopped = tc_dist_stop(j->dist);
     if (ranks) tc_cmd_phase(j->c, waiting);

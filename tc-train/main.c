@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t stop;
@@ -28,10 +27,15 @@ static void on_stop(int sig) {
     stop = TC_STOP_SAVE_AND_END;
 }
 
-/* With a run directory TERM, INT and USR1 save a checkpoint and stop, USR2 saves and continues; without one signals have their default effect. */
+/* With a run directory TERM, INT and USR1 save a checkpoint and stop, USR2 (caught already) saves and continues; without one signals have their default effect. */
 static void catch_signals(void) {
     static const int ends[] = {SIGINT, SIGTERM, SIGUSR1};
     for (size_t i = 0; i < 3; i++) sigaction(ends[i], &(struct sigaction){.sa_handler = on_stop, .sa_flags = SA_RESTART}, NULL);
+}
+
+/* The same before the first step, when there is nothing to save: USR2 waits for it, the others end the run. */
+static void catch_signals_early(const tc_cmd *c) {
+    tc_cmd_stops_early(c);
     sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_save, .sa_flags = SA_RESTART}, NULL);
 }
 
@@ -187,12 +191,15 @@ static tc_status train(job *j) {
 
 static tc_status run_job(job *j) {
     tc_cmd *c = j->c;
-    TC_TRY(tc_cmd_numerics(c, &j->numerics));
+    j->out = tc_cmd_get(c, TC_OPT_out);
+    if (j->out) catch_signals_early(c);
     TC_TRY(tc_dist_start(&j->dist));
     if (tc_dist_rank(j->dist)) c->quiet = true;
+    if (!c->noperands) return tc_usage(c, "no recipe given");
+    TC_TRY(tc_cmd_ops(c));
+    TC_TRY(tc_cmd_numerics(c, &j->numerics));
     TC_TRY(tc_cmd_recipe(c, c->operands[0], c->operands + 1, c->noperands - 1, &j->recipe, &j->commands, &j->from_run));
-    j->out = tc_cmd_get(c, TC_OPT_out);
-    if (!j->out && j->from_run) j->out = j->from_run;
+    if (!j->out && j->from_run) catch_signals_early(c), j->out = j->from_run;
     if (!j->out && isatty(STDOUT_FILENO))
         return tc_usage(c, "stdout is a terminal: give the run directory with -o DIR, or redirect the trained program");
     if (!j->out && tc_cmd_has(c, TC_OPT_resume)) return tc_usage(c, "--resume needs -o DIR");
@@ -213,18 +220,27 @@ static tc_status close_profile(job *j, tc_status s) {
     return s;
 }
 
+/* A rank that fails alone must abort the others, which would wait for it. Returns when there is one rank. */
+static void end_ranks(tc_cmd *c, tc_dist *d, tc_status s) {
+    if (tc_dist_size(d) == 1) return;
+    tc_dist_tell(d, s);
+    tc_dist_abort(d, (int)tc_cmd_report(c, s));
+}
+
+static void unparsed(tc_cmd *c, tc_status s) {
+    tc_dist *d;
+    tc_status no_ranks = tc_dist_start(&d);
+    tc_status_free(no_ranks);
+    end_ranks(c, d, s);
+    tc_status_free(tc_dist_stop(d));
+}
+
 static tc_status run(tc_cmd *c) {
     if (tc_cmd_has(c, TC_OPT_plot)) return plot_runs(c);
-    if (!c->noperands) return tc_usage(c, "no recipe given");
     job j = {.c = c};
-    TC_TRY(tc_cmd_ops(c));
     tc_status s = run_job(&j);
     s = close_profile(&j, s);
-    /* A rank that fails alone must abort the others, which would wait for it. Rank 0 goes first: an error that all have is then told once. */
-    if (s && j.dist && tc_dist_size(j.dist) > 1 && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED) {
-        if (tc_dist_rank(j.dist)) nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
-        tc_dist_abort(j.dist, (int)tc_cmd_report(c, s));
-    }
+    if (s && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED) end_ranks(c, j.dist, s);
     if (tc_status_code(s) == TC_STOPPED && tc_dist_size(j.dist) > 1) { /* before any rank ends, upon which mpirun kills the others */
         if (!tc_dist_rank(j.dist)) tc_cmd_tell(c, s);
         c->told = true;
@@ -256,6 +272,7 @@ static const tc_tool tool = {
     .options = options,
     .topics = topics,
     .run = run,
+    .unparsed = unparsed,
 };
 
 int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }

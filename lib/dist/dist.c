@@ -12,7 +12,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 20 }; /* bytes per message, and size of the only buffer that a sum needs */
+enum {
+    CHUNK = 1 << 20, /* bytes per message, and size of the only buffer that a sum needs */
+    WHY = 8192       /* bytes of the message of a rank that fails: its code, message and detail */
+};
 
 struct tc_dist {
     const tc_mpi_api *api;
@@ -93,6 +96,18 @@ tc_status tc_dist_start(tc_dist **out) {
     return NULL;
 }
 
+/* Rank 0: the error of a rank that told it. */
+static tc_status hear(tc_dist *d) {
+    char text[WHY] = {0};
+    int from;
+    int rc = d->api->hear(&from, text, sizeof text - 2);
+    if (rc) return failure(d, rc, "cannot hear", from < 0 ? d->rank : from);
+    if (from < 0) return NULL;
+    const char *message = text + 1, *detail = message + strlen(message) + 1;
+    tc_status s = tc_error((tc_code)text[0], "rank %d: %s", from, message);
+    return *detail ? tc_status_add(s, "%s", detail) : s;
+}
+
 /* Sends to rank `to` and receives from rank `from` (-1: neither) at the same time, within the time-out. */
 static tc_status exchange(tc_dist *d, int to, const void *send, size_t nsend, int from, void *recv, size_t nrecv) {
     int rc = d->api->start(to, send, nsend, from, recv, nrecv), done = 0;
@@ -102,6 +117,7 @@ static tc_status exchange(tc_dist *d, int to, const void *send, size_t nsend, in
     for (int64_t spin = 0; !done; spin++) {
         if ((rc = d->api->test(&done))) return failure(d, rc, "lost", peer);
         if (done || spin < 1000) continue;
+        if (d->rank == 0) TC_TRY(hear(d));
         double now = tc_now();
         if (until == 0) until = now + d->timeout;
         if (now > until) return tc_error(TC_ENV, "rank %d: no answer from rank %d in %.0f s", d->rank, peer, d->timeout);
@@ -240,6 +256,18 @@ tc_status tc_dist_stop(tc_dist *d) {
     free(d->scratch);
     free(d);
     return s;
+}
+
+void tc_dist_tell(tc_dist *d, tc_status why) {
+    if (!d || d->rank == 0) return;
+    static char text[WHY]; /* outlives the call: MPI may read it until this rank ends */
+    text[0] = (char)tc_status_code(why);
+    const int n = snprintf(text + 1, WHY / 2, "%s", tc_status_message(why));
+    char *detail = text + 2 + (n < WHY / 2 ? n : WHY / 2 - 1);
+    snprintf(detail, WHY / 2 - 4, "%s", tc_status_detail(why));
+    if (d->api->tell(text, (size_t)(detail + strlen(detail) + 1 - text))) return;
+    int sent;
+    for (const double until = tc_now() + d->timeout; tc_now() < until && !d->api->test(&sent);) sched_yield();
 }
 
 void tc_dist_abort(tc_dist *d, int code) {

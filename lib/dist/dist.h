@@ -19,6 +19,9 @@ typedef struct tc_dist tc_dist;
 tc_status tc_dist_start(tc_dist **out);
 /* Barrier, then finalises MPI and frees d. NULL is allowed. */
 tc_status tc_dist_stop(tc_dist *d);
+/* Before tc_dist_abort, so that one rank reports, once, also what all ranks found. Rank 0, NULL or one rank: nothing. Another rank hands why it cannot go on
+ * to rank 0, whose call that waits fails with it, and waits to be killed; it returns when rank 0 has not taken it within the time-out. */
+void tc_dist_tell(tc_dist *d, tc_status why);
 _Noreturn void tc_dist_abort(tc_dist *d, int code); /* kills all ranks, for when this one cannot go on; NULL: exits */
 int tc_dist_rank(const tc_dist *d);                 /* 0 for NULL */
 int tc_dist_size(const tc_dist *d);                 /* 1 for NULL */

@@ -402,6 +402,22 @@ PY
     [ "${stderr_lines[0]}" = "tc-train: going on from run/step-$step" ]
 }
 
+@test "a signal before the first step is exit 75 too, and USR2 does not end the run" {
+    sed -i 's/^model: .*//; s/^arg: .*//; s/^input: .*//' r.yaml
+    mkfifo program
+    exec 8<>program
+    for s in USR1 TERM; do
+        tc-train r.yaml -o $s <program 2>err 8>&- &
+        until [ -e $s/.lock ]; do kill -0 $! && sleep 0.01 || return 1; done
+        kill -USR2 $!
+        kill -$s $!
+        code=0
+        wait $! || code=$?
+        [ "$code" -eq 75 ]
+        [ "$(cat err)" = "tc-train: stopped before the first step: nothing to save" ]
+    done
+}
+
 @test "--max-time saves and stops before it has passed" {
     run -75 tc-train -q r.yaml steps=10000000 checkpoint=null validate=null --max-time 2 -o run
     [ -e run/latest/checkpoint.json ]
@@ -515,8 +531,18 @@ ranks() {
     ranks 3 tc-train -q r.yaml batch=10 -o three
     tc-ckpt diff one/latest three/latest --rtol 1e-4 --atol 1e-6
     run -2 --separate-stderr ranks 3 tc-train -q r.yaml batch=2 -o few
+    [ "$(grep -c '^tc-train: ' <<<"$stderr")" -eq 1 ]
     run -75 --separate-stderr ranks 3 tc-train -q r.yaml steps=10000000 checkpoint=null validate=null --max-time 2 -o stopped
     [ "$(grep -c '^tc-train: .*stopped' <<<"$stderr")" -eq 1 ] # rank 0 speaks, be it before the first step
+}
+
+@test "an error is told once, also one of a single rank or of the command line" {
+    mkdir other
+    cp r.yaml model.py other
+    run -1 --separate-stderr ranks 2 bash -c '[ $OMPI_COMM_WORLD_RANK = 0 ] || cd other; exec tc-train -q r.yaml -o ../lone'
+    [ "$(grep '^tc-train: ' <<<"$stderr")" = "tc-train: rank 1: data: r.yaml:6: data.names: names.txt: cannot open: No such file or directory" ]
+    run -2 --separate-stderr ranks 2 tc-train r.yaml --nosuch
+    [ "$(grep '^tc-train: ' <<<"$stderr")" = "tc-train: unknown option --nosuch" ]
 }
 
 @test "two ranks train what one rank trains on the joined batch" {

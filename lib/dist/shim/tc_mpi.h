@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define TC_MPI_VERSION 1
+#define TC_MPI_VERSION 2
 typedef struct {
     int version;
     int (*init)(int *rank, int *size);
@@ -15,6 +15,10 @@ typedef struct {
     /* Starts at most one send and one receive (peer -1: none); then call test() until done is 1. One exchange at a time. */
     int (*start)(int to, const void *send, size_t nsend, int from, void *recv, size_t nrecv);
     int (*test)(int *done);
+    /* Why a rank cannot go on, beside the exchanges: tell() starts sending to rank 0 in an exchange's place; hear() takes such a message of at most n
+     * bytes if one has come, else *from is -1. */
+    int (*tell)(const void *text, size_t n);
+    int (*hear)(int *from, void *text, size_t n);
     const char *library; /* "Open MPI v4.1.4, ..." */
 } tc_mpi_api;
 
