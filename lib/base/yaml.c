@@ -221,14 +221,36 @@ static void set_path(tc_arena *a, tc_yaml *y, char *path) {
     for (int i = 0; i < y->n; i++) set_path(a, y->items[i], join(a, path, y->kind == TC_YAML_MAP ? y->keys[i] : tc_arena_printf(a, "%d", i)));
 }
 
-tc_status tc_yaml_override(tc_arena *a, tc_yaml *root, const char *assignment) {
+/* VALUE of an argument. A string is the text itself, so that a lambda or a dict of an expression needs no quotes beside the shell's; it may be null, quoted
+ * or a block as in YAML. */
+static tc_status read_argument(tc_arena *a, char *file, const char *text, bool string, tc_yaml **out) {
+    tc_status s = parse_any(a, file, text, strlen(text), out);
+    tc_yaml *v = s ? NULL : *out;
+    if (string ? v && v->kind == TC_YAML_SCALAR && (v->quoted || tc_yaml_is_null(v)) : s || (v && v->file)) return s;
+    tc_status_free(s);
+    const size_t blanks = string ? strspn(text, " \t") : strlen(text);
+    *out = TC_NEW(a, tc_yaml);
+    **out = (tc_yaml){.kind = TC_YAML_SCALAR,
+                      .text = tc_arena_strdup(a, text + blanks),
+                      .quoted = true,
+                      .file = file,
+                      .line = 1,
+                      .col = string ? (int)blanks + 1 : 1};
+    return NULL;
+}
+
+static bool is_string(const tc_yaml_field *fields, const char *key, size_t n) {
+    for (; fields && fields->key; fields++)
+        if (strlen(fields->key) == n && !memcmp(fields->key, key, n)) return fields->type == TC_Y_STRING;
+    return false;
+}
+
+tc_status tc_yaml_override(tc_arena *a, tc_yaml *root, const tc_yaml_field *fields, const char *assignment) {
     const char *eq = strchr(assignment, '=');
     if (!eq || eq == assignment) return tc_error(TC_USAGE, "'%s': expected KEY=VALUE", assignment);
     char *file = tc_arena_printf(a, "argument %.*s", (int)(eq - assignment), assignment);
     tc_yaml *v;
-    TC_TRY(parse_any(a, file, eq + 1, strlen(eq + 1), &v));
-    if (!v) v = TC_NEW(a, tc_yaml);
-    if (!v->file) *v = (tc_yaml){.kind = TC_YAML_SCALAR, .text = "", .quoted = true, .file = file, .line = 1, .col = 1};
+    TC_TRY(read_argument(a, file, eq + 1, is_string(fields, assignment, (size_t)(eq - assignment)), &v));
     v->argument = true;
     char *path = tc_arena_strndup(a, assignment, (size_t)(eq - assignment));
     set_path(a, v, tc_arena_strdup(a, path));

@@ -30,8 +30,6 @@ struct tc_yaml {
 tc_status tc_yaml_parse(tc_arena *a, const char *file, const char *text, size_t len, tc_yaml **out);
 /* The value of `key` of a map, or NULL. */
 tc_yaml *tc_yaml_get(const tc_yaml *map, const char *key);
-/* "KEY=VALUE" as on the command line: KEY is a dotted path, VALUE is YAML; makes maps on the way. TC_USAGE. */
-tc_status tc_yaml_override(tc_arena *a, tc_yaml *root, const char *assignment);
 bool tc_yaml_is_null(const tc_yaml *y); /* plain null, ~ or nothing; also NULL itself */
 
 /* "FILE:LINE: PATH", or "argument PATH" for an argument's value: where the text of y stands, for messages about a place in it. */
@@ -58,6 +56,9 @@ typedef struct {
 } tc_yaml_field;
 /* Fills the fields whose keys are present (null counts as absent) and leaves the others. */
 tc_status tc_yaml_read(const tc_yaml *map, const tc_yaml_field *fields, void *out_struct);
+/* "KEY=VALUE" as on the command line: KEY is a dotted path, VALUE is YAML, or, where KEY is a TC_Y_STRING of `fields` (NULL: none), the string itself; makes
+ * maps on the way. TC_USAGE. */
+tc_status tc_yaml_override(tc_arena *a, tc_yaml *root, const tc_yaml_field *fields, const char *assignment);
 /* The document as JSON text. */
 void tc_yaml_to_json(const tc_yaml *y, tc_buf *b);
 /* The document as YAML text that reads back equal. */

@@ -190,7 +190,7 @@ tc_status tc_recipe_parse(const char *file, const char *text, size_t len, const 
     r->precision = "float32";
     r->backward_autocast = "off";
     tc_status s = tc_yaml_parse(&r->arena, file, text, len, &r->root);
-    for (int i = 0; i < noverrides && !s; i++) s = tc_yaml_override(&r->arena, r->root, overrides[i]);
+    for (int i = 0; i < noverrides && !s; i++) s = tc_yaml_override(&r->arena, r->root, recipe_fields, overrides[i]);
     if (!s) s = tc_yaml_read(r->root, recipe_fields, r);
     if (!s && r->validate_node) s = tc_yaml_read(r->validate_node, validate_fields, &r->validate);
     if (!s && r->swa_node) s = tc_yaml_read(r->swa_node, swa_fields, &r->swa);

@@ -172,9 +172,21 @@ static void yaml_is_typed_by_the_schema(void **state) {
     assert_true(r.lr == 1e-3);
     assert_true(r.flag);
     assert_string_equal(r.name, "no");
-    assert_null(tc_yaml_override(&a, y, "lr=0.5"));
+    assert_null(tc_yaml_override(&a, y, NULL, "lr=0.5"));
     assert_null(tc_yaml_read(y, fields, &r));
     assert_true(r.lr == 0.5);
+    static const char *const strings[][2] = {
+        {"name=f(lambda s: 1, x=[2]) # s", "f(lambda s: 1, x=[2]) # s"}, {"name={'a': 1}", "{'a': 1}"}, {"name='a' + 'b'", "'a' + 'b'"},
+        {"name=def f(x):\n  return x", "def f(x):\n  return x"},         {"name=\"a\\x41\"", "aA"},     {"name=|\n  f\n  g", "f\ng"}};
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        assert_null(tc_yaml_override(&a, y, fields, strings[i][0]));
+        assert_null(tc_yaml_read(y, fields, &r));
+        assert_string_equal(r.name, strings[i][1]);
+    }
+    r.name = NULL;
+    assert_null(tc_yaml_override(&a, y, fields, "name=null"));
+    assert_null(tc_yaml_read(y, fields, &r));
+    assert_null(r.name);
     tc_arena_free(&a);
 }
 
