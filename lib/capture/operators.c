@@ -122,6 +122,17 @@ static V complex_op(C *c, int op, V a, V b) {
     }
 }
 
+/* n copies of the bytes at from, one behind the other at to: each copy doubles what stands there. */
+static void copies(void *to, const void *from, size_t bytes, size_t n) {
+    if (!bytes || !n) return;
+    memcpy(to, from, bytes);
+    for (size_t done = bytes, all = bytes * n; done < all;) {
+        size_t more = done < all - done ? done : all - done;
+        memcpy((char *)to + done, to, more);
+        done += more;
+    }
+}
+
 static V repeat(C *c, V seq, V count) {
     int64_t k = tc_index(c, count, "a repetition count");
     if (k < 0) k = 0;
@@ -132,7 +143,7 @@ static V repeat(C *c, V seq, V count) {
             tc_raise_limit(c, "a string of %u * %lld bytes is over the memory limit of %zu MB", s->len, (long long)k, c->max_memory >> 20);
         tc_memory_check(c, total);
         char *p = tc_mem(c, total + 1);
-        for (int64_t i = 0; i < k; i++) memcpy(p + (size_t)i * s->len, s->s, s->len);
+        copies(p, s->s, s->len, (size_t)k);
         return tc_strn(c, p, total);
     }
     size_t n, total;
@@ -142,7 +153,7 @@ static V repeat(C *c, V seq, V count) {
                        c->max_memory >> 20);
     tc_memory_check(c, total * sizeof(V));
     V *b = tc_mem(c, total * sizeof(V) + 1);
-    for (int64_t i = 0; i < k && n; i++) memcpy(b + (size_t)i * n, a, n * sizeof(V));
+    copies(b, a, n * sizeof(V), (size_t)k);
     return tc_kind_of(seq) == K_LIST ? tc_list_of(c, total, b) : tc_tuple(c, total, b);
 }
 
