@@ -21,9 +21,11 @@
 /* An instruction set beside the rows of isa.tab: emitted code only, by a compiler for aarch64, where it is the baseline. */
 static const char neon[] = "neon", neon_flags[] = "-DTC_FOR_AARCH64";
 
-/* Vectorised loops, no contraction, no errno: flags that change no bit of a result. They come after $CFLAGS, so that they win. */
+/* Vectorised loops, unless $CFLAGS asks for another level. */
+static const char level[] = "-O3";
+/* No contraction, no errno: flags that change no bit of a result. They come after $CFLAGS, so that they win. */
 static const char fixed[] =
-    "-std=gnu11 -O3 -fPIC -w -fvisibility=hidden -ffp-contract=off -fno-fast-math -fno-math-errno -fno-trapping-math -DTC_NO_CONTRACTION";
+    "-std=gnu11 -fPIC -w -fvisibility=hidden -ffp-contract=off -fno-fast-math -fno-math-errno -fno-trapping-math -DTC_NO_CONTRACTION";
 
 int tc_cc_isa_rank(const char *isa) {
     for (int i = 0; i < TC_ROW_COUNT; i++)
@@ -63,14 +65,19 @@ static void leave_out(words *w, const char *word) {
     w->len = n;
 }
 
+/* What links code that flushes subnormal numbers in the whole process, whichever flags follow. */
+static const char *const careless[] = {"-Ofast", "-ffast-math", "-funsafe-math-optimizations"};
+
 static tc_status command(words *w, tc_arena *a, tc_cc_kind kind, const tc_cc_options *o) {
     const char *cc = o->cc ? o->cc : getenv("CC"), *cflags = o->cflags ? o->cflags : getenv("CFLAGS");
     const char *isa = tc_cc_isa_flags(o->isa);
     if (!isa) return tc_error(TC_USAGE, "no instruction set is called %s", o->isa);
     add_words(w, a, cc && *cc ? cc : "cc");
     if (!w->len) tc_vec_push(w, "cc");
+    add_words(w, a, level);
     add_words(w, a, cflags);
     if (o->isa) leave_out(w, "-march=native");
+    for (size_t i = 0; i < sizeof careless / sizeof *careless; i++) leave_out(w, careless[i]);
     add_words(w, a, fixed);
     add_words(w, a, isa);
     if (kind != TC_CC_PROGRAM) add_words(w, a, kind == TC_CC_SHARED ? "-shared" : "-c");

@@ -80,9 +80,11 @@ EOF
     printf 'cc = %s/log-cc\ncflags = -DFROM_FILE\ncc-seconds = 77\ntargets = portable\n' "$PWD" >s.conf
     LOG=$PWD/log tc-compile m.pt2 --config s.conf -o c.pt2
     grep -- '-DFROM_FILE .*limit 77' log
-    CFLAGS='-march=native -DFROM_ENV' LOG=$PWD/log tc-compile m.pt2 --config s.conf -o c.pt2 # --targets alone says what code is for
+    CFLAGS='-march=native -Ofast -ffast-math -O1 -DFROM_ENV' LOG=$PWD/log tc-compile m.pt2 --config s.conf -o c.pt2 # --targets alone says what code is for
     grep -- -DFROM_ENV log
-    run ! grep -- -march=native log
+    run ! grep -- '-march=native\|-Ofast\|-ffast-math' log
+    grep -- '-O3 -O1 -DFROM_ENV .*-ffp-contract=off' log # a level of the user's own
+    run ! grep -- '-O1.*-O3' log
     grep -aq tc/code/1/portable.so c.pt2
     TC_STORE_WEIGHTS=none tc-compile m.pt2 -o none.pt2
     grep -aq data/weights/weight_0 c.pt2
