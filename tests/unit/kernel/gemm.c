@@ -75,7 +75,7 @@ static float *turned(const float *x, int64_t rows, int64_t cols) {
     return r;
 }
 
-/* With a (at) or b (bt) transposed in memory. The portable row, which calls fma() for every term, does large products in one form (turn 0), on 7 threads. */
+/* With a (at) or b (bt) transposed in memory. The portable row, which calls fma() for every term, does large products in one form (turn 0), not packed before, on 7 threads. */
 static void check(const product *p, bool at, bool bt, int turn, const tc_gemm_segment *segments, int nsegments, const char *what) {
     const int64_t m = p->m, n = p->n, k = p->k;
     const bool large = m * n * k > 10000000;
@@ -111,7 +111,7 @@ static void check(const product *p, bool at, bool bt, int turn, const tc_gemm_se
                       .add = add,
                       .add_cs = 1}};
             void *packed = aligned_alloc(64, (tc_gemm_packed_bytes(isa, TC_F32, n, k) + 64) / 64 * 64);
-            for (int ahead = 0; ahead < (segments ? 1 : 2); ahead++) { /* with b packed before the call, too */
+            for (int ahead = 0; ahead < (segments || (large && !r) ? 1 : 2); ahead++) { /* with b packed before the call, too */
                 if (ahead) tc_gemm_pack(isa, pool, &o.job, packed), o.job.packed = packed, memset(c, 0x7f, sizeof *c * (size_t)(m * n));
                 tc_gemm_run(isa, pool, scratch, 1, make, &o);
                 for (int64_t i = 0; i < m * n; i++)
@@ -168,7 +168,7 @@ static void scratch(void **s) {
     for (size_t i = 0; i < sizeof mnk / sizeof *mnk; i++)
         for (int r = 0; r < TC_ROW_COUNT; r++)
             for (int f64 = 0; tc_isa_supported((tc_isa_row)r) && f64 < 2; f64++) {
-                const int64_t m = mnk[i][0], n = mnk[i][1], k = mnk[i][2];
+                const int64_t m = mnk[i][0], n = r == TC_ROW_portable ? 70 : mnk[i][1], k = mnk[i][2];
                 const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)r);
                 tc_dtype d = f64 ? TC_F64 : TC_F32;
                 tc_tensor a = ktensor(d, 2, (int64_t[]){m, k}), b = ktensor(d, 2, (int64_t[]){k, n}), c = ktensor(d, 2, (int64_t[]){m, n});
