@@ -4,7 +4,9 @@
 #include "cmd/internal.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -94,6 +96,23 @@ static void on_end(int sig) {
     raise(sig);
 }
 
+static bool is_broken(int fd) {
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
+}
+/* A pipe that nobody reads any more ends a filter, but where it is only stderr: what is said from here on goes nowhere, and the exit code stays. */
+static void on_pipe(int sig) {
+    const int keep = errno;
+    int nowhere;
+    if (!is_broken(STDERR_FILENO) || is_broken(STDOUT_FILENO) || (nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0) {
+        on_end(sig);
+        return;
+    }
+    dup2(nowhere, STDERR_FILENO);
+    close(nowhere);
+    errno = keep;
+}
+
 /* Finds the mapping that contains addr in /proc/self/maps and writes its path to stderr; false: not a file mapping. */
 static bool name_mapping(uintptr_t addr) {
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -163,6 +182,7 @@ void tc_signals_install(const tc_tool *tool) {
         struct sigaction old;
         sigaction(ends[i], NULL, &old);
         /* SIGPIPE always ends a filter, even if it was started with it ignored */
-        if (ends[i] == SIGPIPE || old.sa_handler != SIG_IGN) sigaction(ends[i], &(struct sigaction){.sa_handler = on_end}, NULL);
+        if (ends[i] == SIGPIPE) sigaction(SIGPIPE, &(struct sigaction){.sa_handler = on_pipe}, NULL);
+        else if (old.sa_handler != SIG_IGN) sigaction(ends[i], &(struct sigaction){.sa_handler = on_end}, NULL);
     }
 }

@@ -141,6 +141,8 @@ setup() {
         [ "$status" -eq 141 ]
         [ -z "$stderr" ]
     done
+    run bash -c "exec 8<>p 9>p 8<&-; exec '$probe' --time big 2>&9 | cmp - big && exit \${PIPESTATUS[0]}" # nor the messages of one that is read
+    [ "$status" -eq 0 ]
 }
 
 @test "a truncated mapped file is exit 3 naming it" {
