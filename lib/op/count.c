@@ -351,8 +351,10 @@ static tc_status decompose_combinations(tc_emit *e, const tc_node *n) { /* self,
 static tc_value *repeated(tc_emit *e, const tc_node *n, tc_value *repeats, int size_arg) {
     tc_value *ends = ATEN("cumsum", "vi", repeats, (int64_t)0);
     tc_sym total;
-    if (!tc_arg_is_none(n, size_arg)) total = tc_arg_sym(n, size_arg);
-    else if (tc_sym_is_int(repeats->meta.size[0], 0)) total = tc_sym_int(tc_e_sym(e), 0);
+    if (!tc_arg_is_none(n, size_arg)) {
+        total = tc_arg_sym(n, size_arg);
+        tc_e_require(e, ATEN("eq.Scalar", "va", ATEN("sum", "v", repeats), &n->args[size_arg]), "allocated size does not match required size");
+    } else if (tc_sym_is_int(repeats->meta.size[0], 0)) total = tc_sym_int(tc_e_sym(e), 0);
     else total = count_in(e, ATEN("select.int", "vii", ends, (int64_t)0, (int64_t)-1));
     return ATEN("searchsorted.Tensor", "vvbb", ends, range(e, total), 0, 1);
 }

@@ -120,10 +120,11 @@ static tc_value *column(tc_emit *e, tc_value *v) { return tc_emit_call(e, "aten:
 /* The largest of each bag. rows [indices, dim]: the rows that were picked; keep: NULL, or which of them count. */
 static tc_value *largest_of_bags(tc_emit *e, tc_value *zeros, tc_value *bag, tc_value *rows, tc_value *keep, tc_value *count) {
     if (!rows) return NULL;
+    /* NaN is equal to nothing, so that the start has no share in the gradient of a row of zeros */
+    zeros = tc_emit_call(e, "aten::full_like", "vf", zeros, __builtin_nan(""));
     tc_value *at = tc_emit_call(e, "aten::expand", "vS", column(e, bag), rows->meta.size, 2);
     if (keep) rows = tc_emit_call(e, "aten::where.ScalarOther", "vvf", column(e, keep), rows, -__builtin_inf());
     tc_value *r = tc_emit_call(e, "aten::scatter_reduce.two", "vivvtb", zeros, (int64_t)0, at, rows, "amax", 0);
-    if (!keep) return r;
     return tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::gt.Scalar", "vi", column(e, count), (int64_t)0), r, 0.0);
 }
 /* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx */
@@ -141,6 +142,9 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
         pad += rows;
     }
     idx = tc_e_cast(e, idx, TC_I64);
+    if (idx)
+        tc_e_require(e, tc_emit_call(e, "aten::le.Scalar", "va", off, &(tc_arg){.kind = TC_A_INT, .sym = idx->meta.size[0]}),
+                     "offsets[-1] can not be greater than input's length");
     tc_sym bags = last ? tc_sym_sub(s, off->meta.size[0], tc_sym_int(s, 1)) : off->meta.size[0], dim = w->meta.size[1];
     tc_value *bag = tc_e_adds(e, bag_of(e, tc_e_cast(e, off, TC_I64), idx ? idx->meta.size[0] : NULL, last), 0);
     bag = tc_emit_call(e, "aten::sub.Tensor", "vi", bag, (int64_t)1);

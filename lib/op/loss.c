@@ -33,12 +33,17 @@ static tc_status decompose_l1(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, reduce(e, tc_e1(e, "aten::abs", tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1))), tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
+/* x^2 where it is taken, |x| <= limit: clamped, so that an infinite x, which takes the other branch, has no infinite gradient here. */
+static tc_value *square_within(tc_emit *e, tc_value *x, double limit) {
+    x = tc_emit_call(e, "aten::clamp", "vff", x, -limit, limit);
+    return tc_e_mul(e, x, x);
+}
 static tc_status decompose_smooth_l1(tc_emit *e, const tc_node *n) { /* d < beta: d^2 / (2 beta), else d - beta / 2 */
     double beta = tc_arg_float(n, 3);
     if (beta < 0) return tc_e_refuse(n, "smooth_l1_loss does not support negative values for beta.");
     tc_value *x = difference(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), *d = tc_e1(e, "aten::abs", x);
     if (beta > 0)
-        d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::lt.Scalar", "vf", d, beta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5 / beta),
+        d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::lt.Scalar", "vf", d, beta), tc_e_muls(e, square_within(e, x, beta), 0.5 / beta),
                   tc_e_adds(e, d, -0.5 * beta));
     tc_emit_result(e, 0, reduce(e, d, tc_arg_int(n, 2)));
     return tc_e_done(e);
@@ -64,7 +69,7 @@ static tc_status decompose_huber(tc_emit *e, const tc_node *n) { /* d <= delta: 
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     tc_dtype type = a && b ? tc_dtype_promote(a->meta.dtype, b->meta.dtype) : TC_F32, wide = tc_dtype_compute(type); /* rounded once */
     tc_value *x = tc_e_sub(e, tc_e_cast(e, a, wide), tc_e_cast(e, b, wide)), *d = tc_e1(e, "aten::abs", x);
-    d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::le.Scalar", "vf", d, delta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5),
+    d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::le.Scalar", "vf", d, delta), tc_e_muls(e, square_within(e, x, delta), 0.5),
               tc_e_muls(e, tc_e_adds(e, d, -0.5 * delta), delta));
     tc_emit_result(e, 0, reduce(e, tc_e_cast(e, d, a->meta.dtype), tc_arg_int(n, 2)));
     return tc_e_done(e);

@@ -474,6 +474,10 @@ static tc_status decompose_pixel_shuffle(tc_emit *e, const tc_node *n) {
                            (long long)c, (long long)(r * r));
     if (back && tc_sym_const_int(x->meta.size[lead + 1], &h) && tc_sym_const_int(x->meta.size[lead + 2], &w) && (h % r || w % r))
         return tc_e_refuse(n, "pixel_unshuffle expects height and width to be divisible by downscale_factor %lld", (long long)r);
+    if (back && tc_sym_is_int(tc_meta_numel(s, &x->meta), 0)) { /* PyTorch keeps the sizes of what is empty */
+        tc_emit_result(e, 0, tc_e1(e, "aten::clone", x));
+        return tc_e_done(e);
+    }
     tc_sym f = tc_sym_int(s, r), C = x->meta.size[lead], H = x->meta.size[lead + 1], W = x->meta.size[lead + 2], split[TC_MAX_RANK + 4],
            out[TC_MAX_RANK];
     int64_t order[TC_MAX_RANK + 4];

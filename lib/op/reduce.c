@@ -43,6 +43,11 @@ static tc_status shape_sum(tc_shape_ctx *c) { /* integers are summed in int64 */
     tc_dtype d = tc_sh_meta(c, 0)->dtype;
     return reduce_to(c, 0, asked(c, tc_is_integral(d) ? TC_I64 : d));
 }
+static tc_status shape_nansum(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    if (tc_is_complex(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail_as(c, "NotImplementedError", "nansum on CPU does not support complex inputs");
+    return shape_sum(c);
+}
 static tc_status shape_mean(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     tc_dtype d = asked(c, tc_sh_meta(c, 0)->dtype);
@@ -625,7 +630,7 @@ const tc_op tc_ops_reduce[] = {
         "the sum of all"),
     ROW("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_sum, grad_sum,
         "sum(f32[3,5], [1]); sum(f32[3,5], [0], True); sum(c128[300,5], [0])", "the sums over dim"),
-    ROW("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_nansum, grad_nansum,
+    ROW("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_nansum, lower_nansum, grad_nansum,
         "nansum(f32[3,5])", "the sum of all that are numbers"),
     ROW("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_mean, lower_mean, grad_mean, "mean(f32[3,5])", "sum / count"),
     ROW("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_mean, lower_mean, grad_mean,

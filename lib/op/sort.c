@@ -76,6 +76,10 @@ static tc_status shape_searchsorted(tc_shape_ctx *c) {
     tc_sh_result_type(c, v ? 2 : 1, (int[]){0, 1}); /* types that cannot be promoted are refused */
     if ((v && tc_is_complex(v->dtype)) || tc_is_complex(seq->dtype)) return tc_sh_fail_as(c, "NotImplementedError", "no order of complex numbers");
     if (!v && seq->rank != 1) return tc_sh_fail(c, "input value can be a scalar only when boundaries tensor dimension is 1");
+    const tc_meta *sorter = c->nargs > 5 ? tc_sh_meta(c, 5) : NULL;
+    bool fits = !sorter || sorter->rank == seq->rank;
+    for (int i = 0; fits && sorter && i < seq->rank; i++) fits = tc_sh_same(c, sorter->size[i], seq->size[i]);
+    if (!fits) return tc_sh_fail(c, "boundary and sorter must have the same size");
     const char *side = tc_sh_string(c, 4);
     if (side && strcmp(side, "left") && strcmp(side, "right")) return tc_sh_fail(c, "side can only be 'left' or 'right' but got %s", side);
     if (side && !strcmp(side, "left") && tc_sh_bool(c, 3))
@@ -108,6 +112,10 @@ static tc_status shape_groups(tc_shape_ctx *c, bool has_dim, int dim, bool inver
     const tc_meta *m = tc_sh_meta(c, 0);
     tc_symctx *y = tc_sh_sym(c);
     tc_dims values = {.rank = 1}, inv = {.rank = 1}, n = {.rank = 1};
+    for (int k = 0, none = has_dim && tc_sym_is_int(m->size[dim], 0); has_dim && k < m->rank; k++)
+        if (k != dim && tc_sym_is_int(m->size[k], 0))
+            return tc_sh_fail(c, none ? "Number of zero sized dimensions is more than one, so unique cannot be applied"
+                                      : "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
     tc_sym groups = fresh(c);
     if (has_dim) {
         values = tc_dims_of(m);
@@ -137,13 +145,15 @@ static tc_status shape_unique2(tc_shape_ctx *c) {
 static tc_status shape_unique_dim(tc_shape_ctx *c) {
     int dim;
     TC_TRY(need_dim(c, 1, &dim));
-    return shape_groups(c, tc_sh_meta(c, 0)->rank > 0, dim, tc_sh_bool(c, 3), tc_sh_bool(c, 4));
+    if (!tc_sh_meta(c, 0)->rank) return tc_sh_fail(c, "Dimension specified as %d but tensor has no dimensions", dim);
+    return shape_groups(c, true, dim, tc_sh_bool(c, 3), tc_sh_bool(c, 4));
 }
 static tc_status shape_consecutive(tc_shape_ctx *c) {
     int dim = 0;
     TC_TRY(tc_sh_need_tensor(c, 0));
     if (tc_sh_given(c, 3)) TC_TRY(tc_sh_dim_arg(c, 3, tc_sh_meta(c, 0)->rank, &dim));
-    return shape_groups(c, tc_sh_given(c, 3) && tc_sh_meta(c, 0)->rank > 0, dim, tc_sh_bool(c, 1), tc_sh_bool(c, 2));
+    if (tc_sh_given(c, 3) && !tc_sh_meta(c, 0)->rank) return tc_sh_fail(c, "Dimension specified as %d but tensor has no dimensions", dim);
+    return shape_groups(c, tc_sh_given(c, 3), dim, tc_sh_bool(c, 1), tc_sh_bool(c, 2));
 }
 
 /* ---- compositions ---- */

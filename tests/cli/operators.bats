@@ -797,6 +797,10 @@ class M(nn.Module):
         refused("bounds must be finite", lambda: F.rrelu(x, 0.0, float("inf"), True))
         refused("lambda must be", lambda: F.softshrink(x, float("inf")))
         refused("Dimension out of range", lambda: torch.ops.aten._safe_softmax(x, 1 << 40))
+        refused("tensor has no dimensions", lambda: torch.unique(x[0, 0], dim=0))
+        refused("aren't selected, so unique", lambda: torch.unique_consecutive(x[:, :0], dim=0))
+        refused("boundary and sorter must have the same size", lambda: torch.searchsorted(w, w, sorter=i[0, :2]))
+        refused("nansum on CPU does not support complex", lambda: torch.nansum(c, dtype=torch.float32))
         refused("device type at start", lambda: torch.zeros(2, device="CPU"))
         refused("must not be empty", lambda: x.to(""))
         refused("item() takes", lambda: x.sum().item(1))
@@ -895,6 +899,7 @@ EOF
     holds $x "torch.allclose(a(q, k, x[None, None]), a(q, k.expand(2, 3, 2, 3), x.expand(2, 3, 2, 3)), atol=1e-6)" \
         "a, k = F.scaled_dot_product_attention, (x - 3).expand(1, 3, 2, 3)" "q = torch.stack([x * 0.1, x * 0.2])[:, None] * torch.ones(3, 1, 1)"
     holds $x "(x[0, 0].mT == 1) & (x[0, 0].mH == 1)"
+    holds $x "F.pixel_unshuffle(x[None, :0, :2, None].expand(1, 0, 2, 2), 2).shape == (1, 0, 2, 2) and F.huber_loss(x, x - 2, weight=x) == 5.25"
     holds $x "torch.equal(F.dropout(x.detach().requires_grad_(), 0.5, False, inplace=True), x)"
     holds $x "torch.equal(Plus.apply(x), x + 2)" "class Plus(torch.autograd.Function):" "    @staticmethod" "    def forward(ctx, x):" \
         "        return x + torch.ones(3).requires_grad_().add_(1) # no gradient is followed in it" "    @staticmethod" "    def backward(ctx, g):" \
@@ -1209,4 +1214,11 @@ END
 @test "second gradients at a kink: of elu at 0, of a norm of zeros" {
     holds 2xf32=0,-1 "torch.allclose(torch.func.grad(lambda y: torch.func.grad(lambda z: torch.nn.functional.elu(z, 0.8).sum())(y).sum())(x), torch.tensor([0., 0.2943]), atol=1e-4)"
     holds 2xf32=0 "torch.equal(torch.func.grad(lambda y: torch.func.grad(lambda z: torch.linalg.vector_norm(z, 3.5))(y).mul(torch.arange(2)).sum())(x), x)"
+}
+
+@test "gradients where a loss is infinite, and of rows of zeros that are the largest of their bag" {
+    local g="torch.func.grad(lambda y: F"
+    holds 3xf32=inf,-inf,0.5 "torch.equal($g.huber_loss(y, torch.zeros(3), delta=2.0, reduction='sum'))(x), torch.tensor([2.0, -2.0, 0.5]))"
+    holds 3xf32=inf,-inf,0.5 "torch.equal($g.smooth_l1_loss(y, torch.zeros(3), reduction='sum'))(x), torch.tensor([1.0, -1.0, 0.5]))"
+    holds 2x1xf32=0,-1 "torch.equal($g.embedding_bag(torch.tensor([0, 1]), y, torch.tensor([0]), mode='max').sum())(x), torch.tensor([[1.0], [0.0]]))"
 }

@@ -113,7 +113,8 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
         return _aten.huber_loss(a, b, code(reduction), delta)
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
-    return _weighted(_aten.huber_loss(a, b, 0, delta), weight, reduction)
+    loss = _aten.huber_loss(a, b, 0, delta) * weight  # whose mean is not divided by the weights' sum, unlike those below
+    return loss if reduction == "none" else loss.sum() if reduction == "sum" else loss.mean()
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
