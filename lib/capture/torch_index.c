@@ -19,14 +19,14 @@ typedef struct {
 
 static bool is_bool_object(C *c, V v) { return v == c->true_ || v == c->false_; }
 
-/* A list is a tuple of indices only if it holds items that no tensor can hold. */
+/* A list of fewer than 32 items is a tuple of indices if one of them is a list, a tensor, a slice, ... or None. */
 static bool list_is_tuple(V v) {
     size_t n;
     V *items = tc_items(v, &n);
     if (n >= 32) return false;
     for (size_t i = 0; i < n; i++) {
         kind k = tc_kind_of(items[i]);
-        if (k == K_SLICE || k == K_NONE || k == K_ELLIPSIS || k == K_TENSOR || k == K_LIST || k == K_TUPLE) return k != K_LIST && k != K_TUPLE;
+        if (k == K_SLICE || k == K_NONE || k == K_ELLIPSIS || k == K_TENSOR || k == K_LIST || k == K_TUPLE || k == K_RANGE) return true;
     }
     return false;
 }

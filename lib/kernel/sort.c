@@ -142,6 +142,30 @@ static void wide_row(const row_job *j, int64_t r, tc_order *a) {
     else if (j->take == MODE) emit_one(j, r, a[mode_at(&a[0].key, 2, j->l.n, 0)].index);
     else emit_first(j, r, &a[0].key, false);
 }
+/* The mode of at most 16 numbers with NaN among them, as PyTorch finds it: it inserts each before the larger ones (a NaN is not smaller, and smaller
+ * than nothing), and counts neighbours that are equal. Rows without NaN, and longer ones, have their sorted keys. */
+static bool few_with_nan(const row_job *j, int64_t at, int64_t *out) {
+    double v[16];
+    int64_t index[16], n = j->l.n, best = 0;
+    bool nan = false;
+    if (n > 16 || !tc_is_float(j->in->dtype)) return false;
+    for (int64_t i = 0, k; i < n; i++) {
+        double x = tc_scalar_to_double(tc_scalar_load(j->in->dtype, j->in->storage->data, j->in->offset + at + i * j->l.stride));
+        nan |= x != x;
+        k = i && x < v[0] ? 0 : i;
+        while (k && x < v[k - 1]) k--;
+        memmove(v + k + 1, v + k, (size_t)(i - k) * sizeof *v);
+        memmove(index + k + 1, index + k, (size_t)(i - k) * sizeof *index);
+        v[k] = x, index[k] = i;
+    }
+    for (int64_t i = 0, run = 0; i < n; i++) {
+        run++;
+        if (i < n - 1 && v[i] == v[i + 1]) continue;
+        if (run > best) best = run, *out = index[i];
+        run = 0;
+    }
+    return nan;
+}
 
 static size_t row_bytes(const tc_tensor *t, const lines *l) {
     size_t words = tc_order_packs(t->dtype, l->n) ? 2 * sizeof(uint64_t) : 2 * sizeof(tc_order);
@@ -152,7 +176,9 @@ static void row_range(void *ctx, int64_t begin, int64_t end, int worker) {
     void *worker_scratch = j->scratch + (size_t)worker * j->share;
     bool packs = tc_order_packs(j->in->dtype, j->l.n);
     for (int64_t r = begin; r < end; r++) {
-        if (packs) packed_row(j, r, worker_scratch);
+        int64_t mode;
+        if (j->take == MODE && few_with_nan(j, row_at(&j->l, r), &mode)) emit_one(j, r, mode);
+        else if (packs) packed_row(j, r, worker_scratch);
         else wide_row(j, r, worker_scratch);
     }
 }

@@ -147,8 +147,10 @@ static tc_status fill_strided(tc_emit *e, const tc_node *n) {
     layout lay;
     memcpy(a, n->args, sizeof *a * (size_t)n->nargs);
     a[0].value = room_like(e, self, self->meta.dtype, &lay);
-    if (p && p->kind == TC_V_TENSOR && !lay.plain) /* bernoulli_(p): p is permuted like self */
-        a[1].value = tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::expand", "vS", p, self->meta.size, lay.rank), lay.of, lay.rank);
+    if (p && p->kind == TC_V_TENSOR) { /* bernoulli_(p): p has self's sizes and is permuted like self */
+        a[1].value = tc_emit_call(e, "aten::expand", "vS", p, self->meta.size, self->meta.rank);
+        if (!lay.plain) a[1].value = tc_emit_call(e, "aten::permute", "vI", a[1].value, lay.of, lay.rank);
+    }
     tc_node *made = tc_e_args(e, normal ? "tc::normal_serial" : tc_op_name(n->op), a, normal ? 3 : n->nargs);
     tc_emit_result(e, 0, in_place(e, made ? made->outs[0] : NULL, &lay));
     return tc_e_done(e);
@@ -156,7 +158,11 @@ static tc_status fill_strided(tc_emit *e, const tc_node *n) {
 
 static bool not_strided(const tc_node *n) {
     tc_shape_ctx c = {.program = n->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs, .source = n->source};
-    return tc_sh_is_contiguous(&c, tc_arg_meta(n, 0)) != 0;
+    if (tc_sh_is_contiguous(&c, tc_arg_meta(n, 0)) == 0) return false;
+    const tc_meta *x = tc_arg_meta(n, 0), *p = n->nargs > 1 && tc_arg_value(n, 1) ? tc_arg_meta(n, 1) : x;
+    bool same = p->rank == x->rank; /* probabilities that broadcast are expanded first */
+    for (int k = 0; same && k < p->rank; k++) same = tc_sh_same(&c, p->size[k], x->size[k]);
+    return same;
 }
 static const struct tc_otherwise fill_otherwise = {not_strided, fill_strided};
 

@@ -20,3 +20,14 @@ for how in ("mean", "amax", "amin", "prod"):
 # alpha times the product and beta self, which nearly cancel, are rounded once
 m, v, s = torch.tensor([[-3.25, -4.0, -8.75, -3.75, -5.5, 2.25]]), torch.tensor([-10.0, -0.25, 5.5, 5.75, -4.25, 7.25]), torch.tensor([-11.375])
 print(torch.addmv(s.half(), m.half(), v.half(), beta=0.2, alpha=0.6).item())
+
+# NaN among few numbers is found as PyTorch's insertion of them leaves it
+nan = float("nan")
+for few in ([nan, 1.0, 3.0], [3.0, 2.0, nan, nan, 1.0, 2.0], [2.0, nan, 2.0], [-0.0, 0.0, nan], [1.0, nan, nan]):
+    print(torch.tensor(few).mode(), torch.tensor(few).half()[:, None].mode(0).indices)
+
+# lists in a list are a tuple of indices; probabilities of a draw are broadcast
+grid = torch.arange(12).view(3, 4)
+print(grid[[[0, 2], [1, 3]]], grid[[[0, 1]]].shape, grid[[(0, 1), 2]], grid[[[[0, 1], [1, 2]]]].shape)
+torch.manual_seed(0)
+print(torch.empty(5, dtype=torch.int64).bernoulli_(torch.tensor(0.4)), torch.empty(2, 3).bernoulli_(torch.tensor([[0.1], [0.9]])))
