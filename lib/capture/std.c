@@ -108,6 +108,12 @@ static V m_fmod(C *c, args *A) { return two(c, A, "fmod", fmod); }
 static V m_copysign(C *c, args *A) { return two(c, A, "copysign", copysign); }
 static V m_remainder(C *c, args *A) { return two(c, A, "remainder", remainder); }
 static V m_nextafter(C *c, args *A) { return two(c, A, "nextafter", nextafter); }
+static double ulp_fn(double x) {
+    x = fabs(x);
+    const double step = nextafter(x, INFINITY) - x;
+    return isinf(x) ? x : isinf(step) ? x - nextafter(x, 0) : step;
+}
+static V m_ulp(C *c, args *A) { return one(c, A, "ulp", ulp_fn, 0); }
 static V m_hypot(C *c, args *A) {
     double s = 0;
     for (int i = 0; i < A->n; i++) s = hypot(s, tc_to_double(c, A->a[i]));
@@ -455,11 +461,11 @@ static V s_loaded(C *c, args *A) { /* sys.modules: the importing module, or one 
 static void define_math(C *c) {
     static const native_def math[] = {
 #define F(n) {#n, m_##n}
-        F(sqrt),  F(exp),       F(sin),       F(cos),       F(tan),   F(tanh),  F(log10), F(asin),     F(acos),    F(atan), F(sinh),
-        F(cosh),  F(asinh),     F(acosh),     F(atanh),     F(log1p), F(expm1), F(erf),   F(erfc),     F(lgamma),  F(fabs), F(cbrt),
-        F(exp2),  F(gamma),     F(degrees),   F(radians),   F(log),   F(log2),  F(floor), F(ceil),     F(trunc),   F(pow),  F(atan2),
-        F(fmod),  F(copysign),  F(remainder), F(nextafter), F(hypot), F(isnan), F(isinf), F(isfinite), F(isclose), F(gcd),  F(lcm),
-        F(isqrt), F(factorial), F(comb),      F(perm),      F(prod),  F(fsum),  F(modf),  F(frexp),    F(ldexp),   F(dist), {NULL, NULL}};
+        F(sqrt),      F(exp),     F(sin),   F(cos),   F(tan),   F(tanh),     F(log10),   F(asin),     F(acos),  F(atan),  F(sinh),      F(cosh),
+        F(asinh),     F(acosh),   F(atanh), F(log1p), F(expm1), F(erf),      F(erfc),    F(lgamma),   F(fabs),  F(cbrt),  F(exp2),      F(gamma),
+        F(degrees),   F(radians), F(log),   F(log2),  F(floor), F(ceil),     F(trunc),   F(pow),      F(atan2), F(fmod),  F(copysign),  F(remainder),
+        F(nextafter), F(ulp),     F(hypot), F(isnan), F(isinf), F(isfinite), F(isclose), F(gcd),      F(lcm),   F(isqrt), F(factorial), F(comb),
+        F(perm),      F(prod),    F(fsum),  F(modf),  F(frexp), F(ldexp),    F(dist),    {NULL, NULL}};
 #undef F
     module *m = tc_module(c, "math");
     tc_define(c, m->d, math);

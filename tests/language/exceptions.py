@@ -140,6 +140,8 @@ print(
     math.gamma(5),
     math.lgamma(1),
     math.nextafter(1, 2),
+    math.ulp(1.0),
+    math.ulp(-1e300),
     math.exp2(3),
     math.gcd(),
     math.gcd(4),

@@ -24,3 +24,29 @@ print(l(torch.ones(2, 4, dtype=torch.float64)).dtype, l.weight.requires_grad, l.
 h.remove()
 l(torch.ones(1, 4, dtype=torch.float64))
 print(order, l)
+
+# hooks that are called always see what fails, once each, without a result
+said = []
+
+
+class Failing(nn.Module):
+    def forward(self, x):
+        return x / 0
+
+
+m = nn.Sequential(nn.Identity(), Failing())
+every = nn.modules.module.register_module_forward_hook(lambda mod, a, kw, o: said.append((type(mod).__name__, kw)), with_kwargs=True)
+m.register_forward_hook(lambda mod, a, o: said.append(("always", o)), always_call=True)
+m.register_forward_hook(lambda mod, a, o: said.append("never"))
+m[1].register_forward_hook(lambda mod, a, kw, o: said.append((kw, o)), with_kwargs=True, always_call=True)
+try:
+    m(1)
+except ZeroDivisionError as e:
+    print(e, said)
+every.remove()
+f = nn.Linear(2, 1)
+print(torch.func.functional_call(f, {"new": torch.ones(1), "bias": torch.ones(1), "weight": torch.ones(1, 2)}, torch.ones(1, 2)), hasattr(f, "new"))
+try:
+    torch.func.functional_call(f, {"new": torch.ones(1), "bias": torch.ones(1)}, torch.ones(1, 2), strict=True)
+except RuntimeError as e:
+    print(e)

@@ -145,3 +145,21 @@ def f(a: Literal["x", "y"], b: "Undefined" = 1) -> Annotated[int, "m"]:
 
 
 print(f("x"), X)
+
+
+@dataclass(slots=True)
+class Slotted:
+    a: int = 1
+    b: list = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Wider(Slotted):
+    c: int = 5
+
+
+print(Slotted.__slots__, Wider.__slots__, Wider(2), Slotted(3) == Slotted(3), replace(Wider(), c=9))
+try:
+    Slotted().z = 1
+except AttributeError as e:
+    print(e)

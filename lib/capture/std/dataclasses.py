@@ -112,7 +112,7 @@ def _key(self, shown):
     return tuple(getattr(self, f.name) for f in shown)
 
 
-def _process(cls, init, repr_, eq, order, frozen, kw_only, unsafe_hash):
+def _process(cls, init, repr_, eq, order, frozen, kw_only, unsafe_hash, slots):
     all_fields = _collect(cls, kw_only)
     cls.__dataclass_fields__ = all_fields
     cls.__match_args__ = tuple(f.name for f in all_fields.values() if f.init and not f.kw_only)
@@ -140,13 +140,22 @@ def _process(cls, init, repr_, eq, order, frozen, kw_only, unsafe_hash):
 
         cls.__setattr__ = refuse
         cls.__delattr__ = refuse
-    return cls
+    return _with_slots(cls) if slots else cls
+
+
+def _with_slots(cls):  # the class again, with __slots__, which have no defaults as attributes of the class
+    if "__slots__" in cls.__dict__:
+        raise TypeError(f"{cls.__name__} already specifies __slots__")
+    inherited = [n for base in cls.__mro__[1:-1] for n in getattr(base, "__slots__", ())]
+    body = {k: v for k, v in cls.__dict__.items() if k not in cls.__dataclass_fields__ and k not in ("__dict__", "__weakref__")}
+    body["__slots__"] = tuple(f.name for f in fields(cls) if f.name not in inherited)
+    return type(cls)(cls.__name__, cls.__bases__, body)
 
 
 def dataclass(cls=None, /, *, init=True, repr=True, eq=True, order=False, unsafe_hash=False, frozen=False, match_args=True, kw_only=False, slots=False, weakref_slot=False):
     if cls is None:
-        return lambda c: _process(c, init, repr, eq, order, frozen, kw_only, unsafe_hash)
-    return _process(cls, init, repr, eq, order, frozen, kw_only, unsafe_hash)
+        return lambda c: _process(c, init, repr, eq, order, frozen, kw_only, unsafe_hash, slots)
+    return _process(cls, init, repr, eq, order, frozen, kw_only, unsafe_hash, slots)
 
 
 def fields(obj):

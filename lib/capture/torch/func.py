@@ -39,6 +39,9 @@ def _zeros(gs, xs):
     return [torch.zeros_like(x) if g is None else g for g, x in zip(gs, xs)]
 
 
+_missing = object()
+
+
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
     named = {}
     for d in parameter_and_buffer_dicts if isinstance(parameter_and_buffer_dicts, (list, tuple)) else (parameter_and_buffer_dicts,):
@@ -55,19 +58,27 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
         for n in names:
             if given and n not in named:
                 todo[n] = named[given[0]]
+    if strict:
+        known = [n for n, _ in list(module.named_parameters(remove_duplicate=False)) + list(module.named_buffers(remove_duplicate=False))]
+        wrong = [f"{what} key(s): {', '.join(map(repr, names))}." for what, names in (("Unexpected", [n for n in todo if n not in known]), ("Missing", [n for n in known if n not in todo])) if names]
+        if wrong:
+            raise RuntimeError("Error(s) in reparametrizing for " + type(module).__name__ + ":\n\t" + "\n\t".join(wrong))
     try:
         for name, value in todo.items():
             owner = module
             *path, last = name.split(".")
             for part in path:
                 owner = getattr(owner, part)
-            table = owner._parameters if last in owner._parameters else owner._buffers
-            saved.append((table, last, table[last]))
+            table = owner._parameters if last in owner._parameters else owner._buffers if last in owner._buffers else owner.__dict__
+            saved.append((table, last, table.get(last, _missing)))
             table[last] = value
         return module(*args, **({} if kwargs is None else kwargs))
     finally:
         for table, last, old in reversed(saved):
-            table[last] = old
+            if old is _missing:
+                del table[last]
+            else:
+                table[last] = old
 
 
 def _split(args, argnums):

@@ -1,4 +1,5 @@
 # Module: parameters, buffers and submodules by attribute; state_dict in PyTorch's order and names.
+import warnings
 from collections import OrderedDict, namedtuple
 
 import torch
@@ -39,6 +40,9 @@ _global_forward_pre_hooks, _global_forward_hooks = OrderedDict(), OrderedDict()
 _global_backward_pre_hooks, _global_backward_hooks = OrderedDict(), OrderedDict()
 
 
+_global_with_kwargs, _global_always_called = {}, {}  # which of the global forward hooks take keyword arguments, run after an exception
+
+
 def _add_global(hooks, hook):
     handle = RemovableHandle(_global_hooks, hooks)
     _global_hooks[handle.id] = hooks[handle.id] = hook
@@ -50,9 +54,12 @@ def register_module_forward_pre_hook(hook):
 
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+    handle = _add_global(_global_forward_hooks, hook)
     if with_kwargs:
-        raise NotImplementedError("register_module_forward_hook(with_kwargs=True)")
-    return _add_global(_global_forward_hooks, hook)
+        _global_with_kwargs[handle.id] = True
+    if always_call:
+        _global_always_called[handle.id] = True
+    return handle
 
 
 def register_module_full_backward_pre_hook(hook):
@@ -94,6 +101,7 @@ class Module:
         put(self, "_backward_hooks", OrderedDict())
         put(self, "_forward_hooks", OrderedDict())
         put(self, "_forward_hooks_with_kwargs", OrderedDict())
+        put(self, "_forward_hooks_always_called", OrderedDict())
         put(self, "_forward_pre_hooks", OrderedDict())
         put(self, "_forward_pre_hooks_with_kwargs", OrderedDict())
         put(self, "_state_dict_hooks", OrderedDict())
@@ -109,6 +117,28 @@ class Module:
     def __call__(self, *args, **kwargs):
         if not (self._forward_pre_hooks or self._forward_hooks or self._backward_hooks or self._backward_pre_hooks or _global_hooks):
             return self.forward(*args, **kwargs)
+        if not (self._forward_hooks_always_called or _global_always_called):
+            return self._call_hooked(args, kwargs, set())
+        done = set()
+        try:
+            return self._call_hooked(args, kwargs, done)
+        except Exception:
+            for hooks, always, takes_kwargs in self._forward_hook_tables():
+                for key, hook in list(hooks.items()):
+                    if key in always and (id(hooks), key) not in done:
+                        try:
+                            hook(self, args, kwargs, None) if key in takes_kwargs else hook(self, args, None)
+                        except Exception as e:
+                            warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in forward: " + str(e))
+            raise
+
+    def _forward_hook_tables(self):
+        return (
+            (_global_forward_hooks, _global_always_called, _global_with_kwargs),
+            (self._forward_hooks, self._forward_hooks_always_called, self._forward_hooks_with_kwargs),
+        )
+
+    def _call_hooked(self, args, kwargs, done):  # done: which forward hooks have begun
         for hook in list(_global_forward_pre_hooks.values()):
             result = hook(self, args)
             if result is not None:
@@ -131,17 +161,12 @@ class Module:
             backward = __import__("torch.utils.hooks").BackwardHook(self, behind, before)
             args = backward.on_given(args)
         out = self.forward(*args, **kwargs)
-        for hook in list(_global_forward_hooks.values()):
-            result = hook(self, args, out)
-            if result is not None:
-                out = result
-        for key, hook in list(self._forward_hooks.items()):
-            if key in self._forward_hooks_with_kwargs:
-                result = hook(self, args, kwargs, out)
-            else:
-                result = hook(self, args, out)
-            if result is not None:
-                out = result
+        for hooks, _, takes_kwargs in self._forward_hook_tables():
+            for key, hook in list(hooks.items()):
+                done.add((id(hooks), key))
+                result = hook(self, args, kwargs, out) if key in takes_kwargs else hook(self, args, out)
+                if result is not None:
+                    out = result
         return backward.on_returned(out) if backward else out
 
     # ---- attributes ----
@@ -309,7 +334,10 @@ class Module:
         return self._add_hook("_forward_pre_hooks", self._forward_pre_hooks_with_kwargs, hook, prepend, with_kwargs)
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        return self._add_hook("_forward_hooks", self._forward_hooks_with_kwargs, hook, prepend, with_kwargs)
+        handle = self._add_hook("_forward_hooks", self._forward_hooks_with_kwargs, hook, prepend, with_kwargs)
+        if always_call:
+            self._forward_hooks_always_called[handle.id] = True
+        return handle
 
     def _add_hook(self, where, with_kwargs_of, hook, prepend, with_kwargs):
         hooks = self.__dict__[where]
