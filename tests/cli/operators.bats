@@ -1222,3 +1222,13 @@ END
     holds 3xf32=inf,-inf,0.5 "torch.equal($g.smooth_l1_loss(y, torch.zeros(3), reduction='sum'))(x), torch.tensor([1.0, -1.0, 0.5]))"
     holds 2x1xf32=0,-1 "torch.equal($g.embedding_bag(torch.tensor([0, 1]), y, torch.tensor([0]), mode='max').sum())(x), torch.tensor([[1.0], [0.0]]))"
 }
+
+@test "torch.autograd.functional gives what torch.func does, a tuple where one was given" {
+    local from="from torch.autograd.functional import jacobian, hessian, vjp, jvp, hvp" x=3xf32=1,2,3
+    holds $x "torch.equal(torch.cat([jacobian(lambda a: a * a, x), hessian(lambda a: (a**3).sum(), x)]), torch.cat([torch.diag(2 * x), torch.diag(6 * x)]))" "$from"
+    holds $x "torch.equal(torch.stack([j[1][0], j[1][1], *j[0][1]]), torch.stack([x * 0 + 1, x * 0, *torch.diag(x)]))" "$from" \
+        "j = jacobian(lambda a, b: (a * b, a.sum()), (x, x + 1), strategy='forward-mode', vectorize=True)"
+    holds $x "torch.equal(torch.stack([v, w, *u]), torch.stack([2 * x * x, 2 * x * x, 2 * x]))" "$from" "_, v = vjp(lambda a: a * a, x, x)" \
+        "_, w = jvp(lambda a: a * a, (x,), (x,))" "_, u = vjp(lambda a: (a * a).sum(), (x,))"
+    holds $x "torch.equal(torch.stack(hvp(lambda a, b: (a * a * b).sum(), (x, x + 1), (x, x))[1]), torch.stack([2 * x * (2 * x + 1), 2 * x * x]))" "$from"
+}
