@@ -45,6 +45,8 @@ static const struct {
 tc_dtype tc_onnx_dtype(int type) { return type > 0 && type < TC_ONNX_TYPES ? types[type].dtype : TC_DTYPE_NONE; }
 
 int tc_onnx_type_of(tc_dtype d) {
+    if (d == TC_F8E4M3FNUZ) return TC_ONNX_FLOAT8E4M3FNUZ; /* which are read as their codes, above: onnx_quant.py computes with those */
+    if (d == TC_F8E5M2FNUZ) return TC_ONNX_FLOAT8E5M2FNUZ;
     for (int t = 1; t < TC_ONNX_TYPES; t++)
         if (types[t].dtype == d) return t;
     return 0;

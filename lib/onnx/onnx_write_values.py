@@ -3,6 +3,7 @@ import _onnx
 
 FLOAT, UINT8, INT8, INT32, INT64, BOOL, HALF, DOUBLE, BF16 = 1, 2, 3, 6, 7, 9, 10, 11, 16
 FLOATS8 = (17, 18, 19, 20)
+UNSATURATED = (18, 19, 20)  # what is too large for them is NaN or infinite in PyTorch, and the largest in float8_e4m3fn
 RANK = {BOOL: 0, UINT8: 1, INT8: 1, 4: 1, 5: 1, INT32: 2, 12: 2, INT64: 3, 13: 3, HALF: 4, BF16: 4, FLOAT: 5, DOUBLE: 6}
 
 
@@ -106,6 +107,8 @@ class Writer:
             ins.pop()
         if not all([isinstance(i, str) for i in ins]):
             _onnx.unsupported(f"a number that depends on sizes as an operand of {op}")
+        if op == "Cast" and attrs["to"] in UNSATURATED:
+            attrs["saturate"] = 0
         self.nodes.append((op, domain, ins, outs, attrs or {}))
         return outs[0] if n == 1 else outs
 

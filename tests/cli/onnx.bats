@@ -557,6 +557,9 @@ class Product(nn.Module):
 class Narrow(nn.Module):
     def forward(self, x):
         return x.float()
+class Narrowed(nn.Module):
+    def forward(self, x):
+        return tuple(x.to(d).float() for d in (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz))
 PY
     cat >mixed.py <<'PY'
 import torch
@@ -600,6 +603,10 @@ PY
     fails 5 "aten.cumprod.default of complex numbers has no form in ONNX" tc-export g.pt2 --to onnx -o g.onnx
     tc-export m.py:Narrow --input x=3xf8e4m3 -o f.pt2
     fails 5 "8-bit floating point below opset 19" tc-export f.pt2 --to onnx --opset 18 -o f.onnx
+    tc-export m.py:Narrowed --input x=4xf32 -o f.pt2
+    tc-export f.pt2 --to onnx -o f.onnx
+    tc-run f.pt2 --input x=4xf32=-500,-1.3,1e-3,1e9 -o f.safetensors --to safetensors
+    tc-run f.onnx --input x=4xf32=-500,-1.3,1e-3,1e9 $(for i in 0 1 2 3; do echo "--expect out.$i=@f.safetensors#out.$i"; done)
 }
 
 @test "initialisers of floats are trained, also of one element; constants beside them are not" {
