@@ -254,16 +254,22 @@ static bool find_gradients(tc_trainer *t, const tc_program *p) {
     return reached;
 }
 
-/* A column of whole numbers that a model with an input of floating type is called with may be why the capture failed. */
+/* A column of another type than the floating one of the model's input may be why the capture failed. */
 static tc_status explain_types(const tc_trainer *t, tc_status s) {
     for (int i = 0; s && i < t->train_p->ninputs; i++) {
         const tc_input *in = &t->train_p->inputs[i];
         const int k = in->kind == TC_IN_USER ? tc_data_find(t->train, in->name) : -1;
         if (k < 0 || in->value->kind != TC_V_TENSOR || !tc_is_float(in->value->meta.dtype)) continue;
-        const tc_dtype found = column_dtype(t, t->train, k);
-        if (!tc_is_float(found))
-            tc_status_add(s, "the column %s of the data is %s and the model's input %s is %s: data.normalize: {%s: {divide: 1}} makes it floating",
-                          in->name, tc_dtypes[found].name, in->name, tc_dtypes[in->value->meta.dtype].name, in->name);
+        const tc_dtype found = column_dtype(t, t->train, k), wanted = in->value->meta.dtype;
+        const char *name = in->name, *data = tc_is_float(found) ? "batch" : "data";
+        if (found == wanted) continue;
+        tc_buf cure = {0};
+        if (!tc_is_float(found)) tc_buf_printf(&cure, "data.normalize: {%s: {divide: 1}} makes it floating", name);
+        else if (wanted == TC_F64) tc_buf_puts(&cure, "precision: float64 makes it f64");
+        else tc_buf_printf(&cure, "forward: m(%s.to(torch.%s)) converts it", name, tc_dtypes[wanted].torch);
+        tc_status_add(s, "the column %s of the %s is %s and the model's input %s is %s: %s", name, data, tc_dtypes[found].name, name,
+                      tc_dtypes[wanted].name, tc_buf_str(&cure));
+        tc_buf_free(&cure);
     }
     return s;
 }

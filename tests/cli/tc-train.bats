@@ -491,6 +491,8 @@ PY
     tc-train -q r.yaml steps=1 metrics='{a: (out.sum()), "b": "F.cross_entropy(out, y % 4)"}' -o right
     run -3 --separate-stderr tc-train -q r.yaml input=x=Bx3xf32 forward='m.b(m.a(x))' -o run
     [ "${stderr_lines[-1]}" = "the column x of the data is i64 and the model's input x is f32: data.normalize: {x: {divide: 1}} makes it floating" ]
+    run -3 --separate-stderr tc-train -q r.yaml data.normalize='{x: {divide: 1}}' input=x=Bx3xf64 forward='x @ x.double().T' -o run
+    [ "${stderr_lines[-1]}" = "the column x of the batch is f32 and the model's input x is f64: precision: float64 makes it f64" ]
 }
 
 @test "seeds are those that torch.manual_seed takes, to 2^64-1 and below 0" {
