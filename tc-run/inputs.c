@@ -154,7 +154,7 @@ static tc_status missing(tc_cmd *c, const inputs *in, const char *path) {
         if (!s->fixed.storage && !s->from) tc_buf_printf(&names, "%s%s", n++ ? ", " : "", s->in->name);
     }
     if (!n) return NULL;
-    signature_print(&page, in->program, path);
+    signature_print(&page, in->program, path, tc_cmd_get(c, TC_OPT_model));
     tc_status st = tc_usage(c, "no value for input %s", names.data);
     for (char *line = page.data, *next; line; line = next) { /* one line each */
         next = strchr(line, '\n');

@@ -47,7 +47,7 @@ static tc_status show_signature(tc_cmd *c, const tc_archive *a, const tc_program
     if (c->json) {
         signature_print_json(&b, p);
     } else {
-        signature_print(&b, p, path);
+        signature_print(&b, p, path, tc_cmd_get(c, TC_OPT_model));
         tc_buf_putc(&b, '\n');
     }
     tc_cmd_show(stdout, b.data, b.len);

@@ -84,7 +84,7 @@ typedef struct {
 tc_status trace_event(void *trace, const tc_exec_event *event);
 
 /* ---- the signature ---- */
-void signature_print(tc_buf *b, const tc_program *p, const char *path);
+void signature_print(tc_buf *b, const tc_program *p, const char *path, const char *model);
 void signature_print_json(tc_buf *b, const tc_program *p);
 
 /* Splits [NAME[:HINT]=]VALUE; *out_name and *out_hint: the caller's, or NULL when absent. */

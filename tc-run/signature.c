@@ -1,6 +1,7 @@
 /* Prints a program's inputs and outputs: for --signature, and when an input is missing. */
 #include "tc-run/run.h"
 
+#include "base/shell.h"
 #include "base/json_write.h"
 #include "base/text.h"
 #include "cmd/inputs.h"
@@ -61,9 +62,9 @@ static void print_ranges(tc_buf *b, const tc_program *p, const bool *is_size) {
     }
 }
 
-/* Prints a literal that fits the input. */
+/* Prints NAME=VALUE, a literal that fits the input. */
 static void print_example(tc_buf *b, const tc_program *p, const tc_input *in, const tc_symvalue *sizes, size_t n) {
-    tc_buf_printf(b, " --input %s=", in->name);
+    tc_buf_printf(b, "%s=", in->name);
     if (in->value->kind == TC_V_SYM) {
         const tc_symtype t = tc_sym_type(in->value->sym);
         tc_symvalue v = {0};
@@ -84,18 +85,27 @@ static void print_example(tc_buf *b, const tc_program *p, const tc_input *in, co
     tc_buf_printf(b, "%s=0", tc_dtypes[m->dtype].name);
 }
 
-/* Prints a command line to paste. */
-static void print_command(tc_buf *b, const tc_program *p, const char *path) {
+/* Prints a command line to paste: names are an archive's, which may hold anything. model: what --model names, or NULL. */
+static void print_command(tc_buf *b, const tc_program *p, const char *path, const char *model) {
+    tc_buf word = {0};
     const size_t n = tc_sym_var_count(p->sym);
     tc_symvalue *sizes = tc_xcalloc(n + 1, sizeof *sizes);
     tc_cmd_example(p, sizes, n);
-    tc_buf_printf(b, "  tc-run %s", path);
-    for (int i = 0; i < p->ninputs; i++)
-        if (p->inputs[i].kind == TC_IN_USER) print_example(b, p, &p->inputs[i], sizes, n);
+    tc_buf_puts(b, "  tc-run ");
+    tc_shell_word(b, path);
+    if (model) tc_buf_puts(b, " --model "), tc_shell_word(b, model);
+    for (int i = 0; i < p->ninputs; i++) {
+        if (p->inputs[i].kind != TC_IN_USER) continue;
+        word.len = 0;
+        print_example(&word, p, &p->inputs[i], sizes, n);
+        tc_buf_puts(b, " --input ");
+        tc_shell_word(b, tc_buf_str(&word));
+    }
+    tc_buf_free(&word);
     free(sizes);
 }
 
-void signature_print(tc_buf *b, const tc_program *p, const char *path) {
+void signature_print(tc_buf *b, const tc_program *p, const char *path, const char *model) {
     int width = (int)widest_name(p), results = 0;
     tc_buf_puts(b, "inputs:\n");
     for (int i = 0; i < p->ninputs; i++) {
@@ -127,7 +137,7 @@ void signature_print(tc_buf *b, const tc_program *p, const char *path) {
         if (o->kind == TC_OUT_USER_INPUT || o->kind == TC_OUT_BUFFER) tc_buf_printf(b, "  %-*s  written to\n", width, p->inputs[o->target].name);
     }
     free(is_size);
-    print_command(b, p, path);
+    print_command(b, p, path, model);
     if (results > 1) tc_buf_puts(b, " --to safetensors");
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/shell.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -270,20 +271,10 @@ static tc_status archive(const build *b, const char *const *objects, int n, cons
     return s;
 }
 
-/* Appends a word of a command line, quoted for the shell where it needs to be. */
-static void put_word(tc_buf *b, const char *word) {
-    const bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")];
-    if (!plain) tc_buf_putc(b, '\'');
-    for (const char *s = word; *s; s++)
-        if (*s == '\'') tc_buf_puts(b, "'\\''");
-        else tc_buf_putc(b, *s);
-    if (!plain) tc_buf_putc(b, '\'');
-}
-
 static tc_status start(build *b, words *w) {
     for (size_t i = 0; i < w->len; i++) {
         if (i) tc_buf_putc(&b->lines, ' ');
-        put_word(&b->lines, w->data[i]);
+        tc_shell_word(&b->lines, w->data[i]);
     }
     tc_buf_putc(&b->lines, '\n');
     return spawn_and_wait(b, w);

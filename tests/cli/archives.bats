@@ -318,6 +318,10 @@ EOF
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"these sizes break a condition of the program: A % (B - 1) != 0 (m.py:4): division by zero"* ]]
     tc-run m.pt2 --signature | grep -qx '  tc-run m.pt2 --input x=1xf32=0 --input y=3xf32=0'
+    cp m.pt2 "it's \$(touch made) m.pt2" # the command is for a shell
+    eval "$(tc-run "it's \$(touch made) m.pt2" --model model --signature | tail -1) -o z.npy" # with the program that was asked for
+    [ -s z.npy ] && [ ! -e made ]
+    tc-run m.pt2 --model model --signature | grep -q '^  tc-run m.pt2 --model model --input x='
 }
 
 @test "--check-guards=no leaves out what the model asserts of values, and no condition on sizes that the program rests on" {
