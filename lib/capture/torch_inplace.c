@@ -166,9 +166,8 @@ V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b) {
         t->t = tc_tensor_share(&((tensor *)r)->t);
         return self;
     }
-    if (tc_dtype_kind(tc_torch_dtype(r)) > tc_dtype_kind(t->t.dtype))
-        tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch,
-                 tc_dtypes[t->t.dtype].torch);
+    tc_status cast = tc_op_check_cast(op, tc_torch_dtype(r), t->t.dtype);
+    if (cast) tc_raise_status(c, "RuntimeError", cast);
     tc_torch_check_size(c, op, self, r);
     tc_torch_copy_into(c, self, r);
     forget_result(c, r);
@@ -237,8 +236,10 @@ V tc_torch_record_inplace(C *c, const tc_op *op, tc_binding *b) {
     tc_arg fa[TC_MAX_PARAMS];
     tc_op_functional_args(tc_torch_program(c), op, b->arg, fa);
     V known = tc_torch_known_result(c, tc_op_functional(op), fa, b->n, b->object);
+    const bool required = t->v && t->v->meta.requires_grad;
     V r = tc_torch_record(c, op, b->arg, b->n, b->object);
     if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
+    if (t->v && required) t->v->meta.requires_grad = true; /* also under no_grad, where the result of the node requires none */
     if (t->v) require_bases(t->v);
     tc_torch_write_known(t, known);
     return (V)t;

@@ -211,6 +211,13 @@ int tc_op_nouts(const tc_op *op, const tc_arg *args, int nargs) {
     return 0;
 }
 
+tc_status tc_op_check_cast(const tc_op *op, tc_dtype result, tc_dtype to) {
+    const bool exact = result != to && tc_op_marked(tc_op_functional(op), TC_MARK_OUT_EXACT);
+    if (!exact && tc_dtype_kind(result) <= tc_dtype_kind(to)) return NULL;
+    return tc_error(TC_CONTENT, "%s: result type %s can't be cast to the desired output type %s", tc_op_name(op), tc_dtypes[result].torch,
+                    tc_dtypes[to].torch);
+}
+
 /* Results of in-place and out forms are the tensors written to: their types stay, the computed shape must fit. */
 static tc_status onto_targets(tc_program *p, const tc_op *op, const tc_arg *args, tc_value *outs, int nouts) {
     const tc_schema *s = tc_op_schema(op);
@@ -236,9 +243,7 @@ static tc_status onto_targets(tc_program *p, const tc_op *op, const tc_arg *args
             tc_buf_free(&b);
             return st;
         }
-        if (tc_dtype_kind(outs[r].meta.dtype) > tc_dtype_kind(to->dtype) && s->inplace)
-            return tc_error(TC_CONTENT, "%s: result type %s can't be cast to the desired output type %s", tc_op_name(op),
-                            tc_dtypes[outs[r].meta.dtype].torch, tc_dtypes[to->dtype].torch);
+        if (s->inplace) TC_TRY(tc_op_check_cast(op, outs[r].meta.dtype, to->dtype));
         if (same) outs[r].meta = *to;
         else outs[r].meta.dtype = to->dtype;
         r++;

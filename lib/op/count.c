@@ -160,7 +160,8 @@ static tc_status check_histogram(const tc_node *n, const tc_value *x, const tc_v
     if (weight->meta.dtype != x->meta.dtype)
         return tc_e_refuse(n, "if weight tensor is provided, input tensor and weight tensor should have the same dtype");
     tc_symctx *s = n->graph->program->sym;
-    bool same = weight->meta.rank == x->meta.rank - drop;
+    if (!drop && !tc_sym_differ(s, tc_meta_numel(s, &weight->meta), tc_meta_numel(s, &x->meta))) return NULL; /* both are read as vectors */
+    bool same = drop && weight->meta.rank == x->meta.rank - drop;
     for (int k = 0; same && k < weight->meta.rank; k++) same = !tc_sym_differ(s, weight->meta.size[k], x->meta.size[k]);
     return same ? NULL
                 : tc_e_refuse(n, "if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension");

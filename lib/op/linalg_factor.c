@@ -110,6 +110,10 @@ static tc_status grad_solve_triangular(tc_emit *e, const tc_node *n, tc_value *c
 static tc_status decompose_triangular_solve(tc_emit *e, const tc_node *n) { /* self = B, A, upper, transpose, unitriangular */
     TC_TRY(tc_la_square_arg(n, 1, "triangular_solve"));
     tc_value *a = tc_arg_value(n, 1);
+    const tc_dtype of_b = tc_arg_meta(n, 0)->dtype, of_a = a->meta.dtype;
+    if (of_a != of_b)
+        return tc_e_refuse(n, "Expected b and A to have the same dtype, but found b of type %s and A of type %s instead.", tc_dtypes[of_b].torch,
+                           tc_dtypes[of_a].torch);
     bool upper = tc_arg_bool(n, 2), transpose = tc_arg_bool(n, 3);
     tc_value *x = tc_la_triangular(e, transpose ? tc_la_mT(e, a) : a, tc_arg_value(n, 0), upper != transpose, true, tc_arg_bool(n, 4));
     tc_emit_result(e, 0, x);

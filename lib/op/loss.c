@@ -137,8 +137,11 @@ static tc_status grad_bce(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     }
     return tc_e_done(e);
 }
-/* PyTorch multiplies the weight into the losses in place, so it must not have more elements along a dimension, nor more dimensions. */
+/* PyTorch multiplies the weight into the losses in place, so it must not have more elements along a dimension, nor more dimensions, nor be complex. */
 static tc_status need_no_wider(const tc_op *op, const tc_meta *w, const tc_meta *of) {
+    if (tc_is_complex(w->dtype) && !tc_is_complex(of->dtype))
+        return tc_error(TC_CONTENT, "%s: result type %s can't be cast to the desired output type %s", tc_op_name(op), tc_dtypes[w->dtype].torch,
+                        tc_dtypes[of->dtype].torch);
     bool wider = w->rank > of->rank;
     for (int k = 1; !wider && k <= w->rank; k++) wider = tc_sym_is_int(of->size[of->rank - k], 1) && !tc_sym_is_int(w->size[w->rank - k], 1);
     if (!wider) return NULL;
@@ -308,10 +311,11 @@ static tc_status decompose_multilabel_margin_forward(tc_emit *e, const tc_node *
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
     tc_symctx *s = tc_e_sym(e);
     int rank = x->meta.rank;
-    bool ok = rank <= 2 && t->meta.rank == rank;
     if (rank > 2 || (rank && tc_sym_is_int(x->meta.size[rank - 1], 0)))
         return tc_e_refuse(n, "Expected non-empty vector or matrix with optional 0-dim batch size");
-    for (int k = 0; ok && k < rank; k++) ok = !tc_sym_differ(s, x->meta.size[k], t->meta.size[k]);
+    bool ok = rank < 2 ? t->meta.rank < 2 : t->meta.rank == 2; /* a single class and its target may be a number or a vector */
+    if (ok && rank < 2) ok = !tc_sym_differ(s, tc_meta_numel(s, &x->meta), tc_meta_numel(s, &t->meta));
+    for (int k = 0; ok && rank == 2 && k < rank; k++) ok = !tc_sym_differ(s, x->meta.size[k], t->meta.size[k]);
     if (!ok) return tc_e_refuse(n, "inconsistent target size for input");
     if (t->meta.dtype != TC_I64) return tc_e_refuse(n, "expected scalar type Long but found %s", tc_dtypes[t->meta.dtype].torch);
     tc_dtype d = x->meta.dtype;

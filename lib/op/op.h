@@ -156,7 +156,7 @@ enum {
     TC_MARK_FUNCTION = 'f',  /* torch.NAME */
     TC_MARK_METHOD = 'm',    /* Tensor.NAME */
     TC_MARK_NN = 'n',        /* torch.nn.functional.NAME */
-    TC_MARK_OUT_EXACT = 'E', /* out= must have the result's type; that of others is converted to */
+    TC_MARK_OUT_EXACT = 'E', /* out= and the tensor of an in-place form must have the result's type; those of others are converted to */
     TC_MARK_OUT_APART = 'A', /* out= must not share memory with the operands */
     TC_MARK_OVERLAPS = 'O',  /* may write to a tensor whose elements overlap: PyTorch checks no reductions, products and fills */
     TC_MARK_COUNTS = 'K',    /* what tc_op_lacks_kernel says holds only if all operands have elements */
@@ -188,6 +188,9 @@ bool tc_op_resizes(const tc_op *op); /* resize_, resize_as_: changes the size of
 /* The arguments of the functional row of an in-place or out form (of op itself otherwise), in its schema order; missing ones get their defaults. out
  * has room for tc_op_schema(tc_op_functional(op))->nparams. */
 void tc_op_functional_args(tc_program *p, const tc_op *op, const tc_arg *args, tc_arg *out);
+/* May an in-place form write a result of this type to its tensor? As PyTorch: not if that loses a kind of numbers (complex to real, real to whole) nor,
+ * where the operator has the mark E, if it is another type. */
+tc_status tc_op_check_cast(const tc_op *op, tc_dtype result, tc_dtype to);
 /* Parameter p's default as an argument of program. TC_CONTENT when it has none and is not optional. */
 tc_status tc_op_default(tc_program *program, const tc_op *op, int param, tc_arg *out);
 /* Converts an argument to the form that nodes store for this parameter: numbers for Tensor and Scalar become TC_A_SCALAR (or a symbolic value), 3 or

@@ -252,6 +252,8 @@ static tc_status decompose_index_fill(tc_emit *e, const tc_node *n) { /* self, d
     int d = tc_wrap(given, x->meta.rank);
     for (int k = 0; k < x->meta.rank; k++) size[k] = k == d ? (i->meta.rank ? i->meta.size[0] : tc_sym_int(tc_e_sym(e), 1)) : x->meta.size[k];
     if (tc_arg_meta(n, 3)) {
+        if (tc_is_complex(tc_arg_meta(n, 3)->dtype) && !tc_is_complex(x->meta.dtype))
+            return tc_e_refuse(n, "Converting complex Scalar to non-complex type is not supported");
         if (tc_arg_meta(n, 3)->rank)
             return tc_e_refuse(n, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
                                tc_arg_meta(n, 3)->rank);

@@ -142,18 +142,28 @@ static tc_status shape_unique2(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     return shape_groups(c, false, 0, tc_sh_bool(c, 2), tc_sh_bool(c, 3));
 }
+/* Slices along dim are compared: there must be a dim, and elements in every other. */
+static tc_status check_slices(tc_shape_ctx *c, int arg, int dim) {
+    const tc_meta *m = tc_sh_meta(c, 0);
+    if (!m->rank) return tc_sh_fail_as(c, "IndexError", "Dimension specified as %lld but tensor has no dimensions", (long long)tc_sh_const(c, arg));
+    for (int k = 0; k < m->rank; k++)
+        if (k != dim && tc_sym_is_int(m->size[k], 0))
+            return tc_sh_fail(c, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+    return NULL;
+}
 static tc_status shape_unique_dim(tc_shape_ctx *c) {
     int dim;
     TC_TRY(need_dim(c, 1, &dim));
-    if (!tc_sh_meta(c, 0)->rank) return tc_sh_fail(c, "Dimension specified as %d but tensor has no dimensions", dim);
+    TC_TRY(check_slices(c, 1, dim));
     return shape_groups(c, true, dim, tc_sh_bool(c, 3), tc_sh_bool(c, 4));
 }
 static tc_status shape_consecutive(tc_shape_ctx *c) {
     int dim = 0;
     TC_TRY(tc_sh_need_tensor(c, 0));
-    if (tc_sh_given(c, 3)) TC_TRY(tc_sh_dim_arg(c, 3, tc_sh_meta(c, 0)->rank, &dim));
-    if (tc_sh_given(c, 3) && !tc_sh_meta(c, 0)->rank) return tc_sh_fail(c, "Dimension specified as %d but tensor has no dimensions", dim);
-    return shape_groups(c, tc_sh_given(c, 3), dim, tc_sh_bool(c, 1), tc_sh_bool(c, 2));
+    const bool slices = tc_sh_given(c, 3);
+    if (slices) TC_TRY(tc_sh_dim_arg(c, 3, tc_sh_meta(c, 0)->rank, &dim));
+    if (slices) TC_TRY(check_slices(c, 3, dim));
+    return shape_groups(c, slices, dim, tc_sh_bool(c, 1), tc_sh_bool(c, 2));
 }
 
 /* ---- compositions ---- */

@@ -710,6 +710,7 @@ EOF
     holds $x "torch.equal(h, torch.tensor([-1., 0., 1.], dtype=x.dtype))" "$start" "g, = torch.autograd.grad(x.cumprod(0).sum(), x, create_graph=True)" "h, = torch.autograd.grad(g.sum(), x)"
     holds $x "torch.allclose(g, g.mT)" "a = (torch.diag(x) + 1).requires_grad_()" "g, = torch.autograd.grad(torch.linalg.eigh(a)[1], a, torch.arange(9., dtype=x.dtype).view(3, 3))"
     fails 3 "appears to not have been used" model "torch.autograd.grad(((x > 0) * y).sum(), x)" 3xf64 "$start" "y = x.detach().requires_grad_()"
+    fails 3 "element 1 of tensors does not require grad" model "torch.autograd.grad([x.sum(), x.sort()[1].sum()], x, allow_unused=True)" 3xf64 "$start"
 }
 
 @test "transforms over dimensions that are not there, or twice over one, are refused" {

@@ -49,6 +49,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         grad_outputs = (grad_outputs,)
     if not all([x.requires_grad or not (x.is_floating_point() or x.is_complex()) for x in inputs]):  # integers are refused with their name below
         raise RuntimeError("One of the differentiated Tensors does not require grad")
+    for i, x in enumerate(outputs):
+        if not x.requires_grad:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
     result = [torch.zeros_like(x) if g is False else g for g, x in zip(_C.grad(outputs, inputs, tuple(grad_outputs), create_graph, create_graph if retain_graph is None else retain_graph), inputs)]
     for g, x in zip(result, inputs):
         if g is None and not allow_unused and not materialize_grads:

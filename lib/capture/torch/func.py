@@ -1,7 +1,6 @@
 # torch.func: transforms of functions, by torch.autograd.grad and map.
 import torch
 from torch import _C
-from torch.autograd import grad as _grad
 
 
 def _map(f, x):
@@ -37,6 +36,13 @@ def _fresh(x):
 
 def _zeros(gs, xs):
     return [torch.zeros_like(x) if g is None else g for g, x in zip(gs, xs)]
+
+
+def _grad(ys, xs, cotangents=None):  # 0 where no y depends on an x, which torch.autograd.grad refuses
+    ys, cotangents = ([ys], [cotangents]) if isinstance(ys, torch.Tensor) else (ys, cotangents)
+    pairs = [(y, g) for y, g in zip(ys, cotangents) if y.requires_grad]
+    gs = torch.autograd.grad([y for y, _ in pairs], xs, [g for _, g in pairs], create_graph=True, allow_unused=True) if pairs else [None] * len(xs)
+    return _zeros(gs, xs)
 
 
 _missing = object()
@@ -101,7 +107,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
         if value.dim():
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
         xs = _leaves(picked)
-        gs = _fill(picked, _zeros(_grad(value, xs, create_graph=True, allow_unused=True), xs))
+        gs = _fill(picked, _grad(value, xs))
         return (gs, (value, aux)) if has_aux else (gs, value)
 
     return inner
@@ -126,7 +132,7 @@ def vjp(func, *primals, has_aux=False):
 
     def pull(*cotangents, retain_graph=True, create_graph=True):
         pairs = [(y, g) for y, g in zip(ys, _leaves(cotangents)) if _is_smooth(y)]
-        return _fill(primals, _zeros(_grad([y for y, _ in pairs], xs, [g for _, g in pairs], create_graph=True, allow_unused=True), xs))
+        return _fill(primals, _grad([y for y, _ in pairs], xs, [g for _, g in pairs]))
 
     return (out, pull, aux) if has_aux else (out, pull)
 
@@ -146,7 +152,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         smooth = [y for y in ys if _is_smooth(y)]
         dummies = [torch.ones_like(y).requires_grad_() for y in smooth]  # any point will do; ones, because a rule may take logarithms
         back = _zeros([None if g is False else g for g in _C.grad(tuple(smooth), tuple(xs), tuple(dummies), True, True, True)], xs)
-        forward = iter(_zeros(_grad(back, dummies, _leaves(tuple(tangents)), create_graph=True, allow_unused=True), dummies))
+        forward = iter(_grad(back, dummies, _leaves(tuple(tangents))))
     result = _fill(out, [next(forward) if _is_smooth(y) else torch.zeros_like(y) for y in ys])
     return (out, result, aux) if has_aux else (out, result)
 
@@ -285,7 +291,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
         xs = _leaves(picked)
 
         def of(y):
-            rows = [_zeros(_grad(y, xs, e, create_graph=True, allow_unused=True), xs) for e in _basis(y).unbind(0)]
+            rows = [_grad(y, xs, e) for e in _basis(y).unbind(0)]
             return _fill(picked, [torch.stack(r).view(*y.shape, *x.shape) for r, x in zip(zip(*rows), xs)])
 
         jacobians = _map(of, out)

@@ -164,6 +164,22 @@ static const snippet table[] = {
     /* what an operator made is no leaf */
     {"x = torch.ones(2, requires_grad=True)\ny = x.clone()\ny.zero_()\nr = [x.is_leaf, y.is_leaf, y.tolist()]\n", "[True, False, [0.0, 0.0]]"},
     {"x = torch.ones(2, requires_grad=True)\nx.zero_()\nr = 0\n", "a leaf Variable that requires grad"},
+    /* what is refused before anything is computed, as in PyTorch */
+    {"r = torch.ones(3).float_power_(2)\n", "aten.float_power_.Scalar: result type float64 can't be cast to the desired output type float32"},
+    {"r = torch.float_power(torch.ones(3), 2, out=torch.ones(3, dtype=torch.complex128))\n", "Expected out tensor to have dtype float64"},
+    {"r = torch.triangular_solve(torch.ones(2, 0, dtype=torch.int8), torch.ones(2, 2))\n", "found b of type int8 and A of type float32"},
+    {"r = torch.unique(torch.ones(1, 5, 0), dim=1)\n", "There are 0 sized dimensions, and they aren't selected"},
+    {"r = [torch.unique(torch.ones(0, 5), dim=0).shape, torch.unique_consecutive(torch.ones(0, 5), dim=0).shape]\n",
+     "[torch.Size([0, 5]), torch.Size([0, 5])]"},
+    {"r = torch.unique_consecutive(torch.tensor(1.), dim=-1)\n", "Dimension specified as -1 but tensor has no dimensions"},
+    {"r = torch.arange(3).index_fill(0, torch.tensor([1]), torch.tensor(2j))\n", "Converting complex Scalar to non-complex type is not supported"},
+    {"r = F.binary_cross_entropy_with_logits(torch.ones(3), torch.ones(3), weight=torch.ones(3) * 1j)\n",
+     "result type complex64 can't be cast to the desired output type float32"},
+    /* a number and a vector of one element, and weights of a histogram in another shape, are read as vectors */
+    {"r = [F.multilabel_margin_loss(torch.tensor(1.), torch.tensor([0])).item(), F.multilabel_margin_loss(torch.tensor([1.]), "
+     "torch.tensor(0)).item()]\n",
+     "[0.0, 0.0]"},
+    {"r = torch.histogram(torch.ones(1, 2, 2), 3, weight=torch.full((2, 2), 0.5))[0].tolist()\n", "[0.0, 2.0, 0.0]"},
 };
 
 static void test_table(void **state) {
