@@ -101,13 +101,12 @@ def atan2(w, outs, y, x):
 
 def shift(left):
     def rule(w, outs, a, b):
-        """Shifts by a product or a floor division: ONNX shifts unsigned integers only."""
-        code = outs[0].code
+        """Shifts by a product or a floor division: ONNX shifts unsigned integers only, and ONNX Runtime has no powers of 8 and 16 bits."""
+        code = outs[0].code if outs[0].code == INT32 else INT64
         by = w.e("Pow", [w.const(2, code), operand(w, b, code)])
-        if left:
-            return w.e("Mul", [operand(w, a, code), by])
         x = operand(w, a, code)
-        return w.e("Div", [w.e("Sub", [x, w.e("Mod", [x, by])]), by])
+        y = w.e("Mul", [x, by]) if left else w.e("Div", [w.e("Sub", [x, w.e("Mod", [x, by])]), by])
+        return y if outs[0].code == code else w.e("Cast", [y], {"to": outs[0].code})
 
     return rule
 

@@ -494,6 +494,9 @@ PY
         '        return torch.nn.functional.pad(x, (0, y.shape[0]), mode="circular")' >w.py
     tc-export w.py:Wrap --input x=2x4x9xf32 --input y=Nxf32 --dim N=1..6 -o w.pt2
     fails 5 "circular padding by a symbolic size" tc-export w.pt2 --to onnx -o w.onnx
+    printf '%s\n' 'import torch' 'class Shift(torch.nn.Module):' '    def forward(self, x, k):' '        return x << k, x >> k' >u.py
+    tc-export u.py:Shift --input x=3xu8 --input k=3xu8 --to onnx --verify -o u.onnx
+    tc-export u.onnx --print=short | grep -q "i64\[3\] = aten.pow"
 }
 
 @test "weights lie aligned in the models that are written and are read in place; those that a file does not align are in memory once" {
