@@ -122,11 +122,17 @@ struct scope {
     const ast *returned; /* function scope: expression of the return statement that ran last */
     bool prepared;       /* cells is filled in */
     int *cells, ncells;  /* slots of locals that are captured by closures (cells) */
+    struct {             /* of a function whose body tc_parse_body has still to read: its text from the colon on, NULL: none */
+        const char *from, *to;
+        int line, indent;
+    } later;
     int line, col;
 };
 
 /* Parses a file into the module's scope, with names resolved. Raises SyntaxError with its location. */
 scope *tc_parse(C *c, file *f);
+/* Parses the body of a function of the library's own sources, which tc_parse passes over (s->later): before its first call, or for its docstring. */
+void tc_parse_body(C *c, scope *s);
 /* One expression; names are globals. */
 scope *tc_parse_expr(C *c, file *f);
 
@@ -172,6 +178,11 @@ typedef struct {
     bool bol, nested, joined;                                                /* nested: inside an f-string; joined: newlines are whitespace */
 } lexer;
 void tc_lex_init(lexer *l, C *c, file *f);
+void tc_lex_part(lexer *l, C *c, file *f, const char *from, const char *to, int line,
+                 int indent); /* of a file that was read before, from a token on */
+/* At the end of the line that begins a block: passes over its lines, which are indented and hold no string of lines that looks otherwise. NULL: there is
+ * no end of a line; else the end of the block, where the next token begins. */
+const char *tc_lex_pass_block(lexer *l);
 token tc_lex(lexer *l);
 
 #endif

@@ -71,11 +71,17 @@ static V type_attr(C *c, type *t, str *name) {
     return NULL;
 }
 
+static V docstring_of(C *c, func *f) {
+    if (!f->doc && f->sc->later.from) tc_parse_body(c, f->sc);
+    const V doc = f->doc ? f->doc : f->sc->doc;
+    return doc ? doc : c->none;
+}
+
 static V func_attr(C *c, func *f, str *name) {
     if (name == c->n___name__) return (V)f->name;
     if (name == c->n___qualname__) return (V)f->qualname;
     if (name == c->n___module__) return f->module_name ? (V)f->module_name : c->none;
-    if (name == c->n___doc__) return f->doc ? f->doc : c->none;
+    if (name == c->n___doc__) return docstring_of(c, f);
     if (name == c->n___defaults__) return f->defaults && f->sc->ndefaults ? tc_tuple(c, (size_t)f->sc->ndefaults, f->defaults) : c->none;
     if (name == c->n___annotations__) {
         dict *d = tc_dict(c);

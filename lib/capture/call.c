@@ -46,6 +46,7 @@ void tc_take(C *c, args *A, const char *fname, const char *spec, V *out) {
 
 /* ---- functions of the language ---- */
 static void prepare(C *c, scope *s) {
+    if (s->later.from) tc_parse_body(c, s);
     int n = 0;
     for (var *v = s->vars; v; v = v->next) n += v->cell && v->kind == VAR_LOCAL && v->slot >= 0;
     s->cells = tc_mem(c, sizeof(int) * (size_t)(n + 1));
@@ -58,7 +59,7 @@ V tc_func_new(C *c, scope *sc, frame *f, V *defaults, V *kwdefaults) {
     func *fn = tc_new(c, K_FUNC, sizeof *fn);
     fn->name = sc->name, fn->qualname = sc->qualname, fn->sc = sc, fn->globals = f->globals, fn->module = f->module;
     fn->module_name = f->module ? f->module->name : NULL;
-    fn->defaults = defaults, fn->kwdefaults = kwdefaults, fn->doc = sc->doc;
+    fn->defaults = defaults, fn->kwdefaults = kwdefaults;
     if (sc->nfree) {
         fn->cells = tc_mem(c, sizeof(V) * (size_t)sc->nfree);
         for (int i = 0; i < sc->nfree; i++) fn->cells[i] = f->slots[sc->free[i]->from];

@@ -41,6 +41,11 @@ void tc_lex_init(lexer *l, C *c, file *f) {
     }
 }
 
+void tc_lex_part(lexer *l, C *c, file *f, const char *from, const char *to, int line, int indent) {
+    *l = (lexer){.c = c, .f = f, .p = from, .end = to, .line_start = from, .line = line, .indent = {indent}, .alt = {indent}};
+    while (l->line_start > f->text && l->line_start[-1] != '\n') l->line_start--;
+}
+
 static token make(lexer *l, token_kind k, const char *p) { return (token){.kind = k, .line = l->line, .col = column(l, p), .p = p}; }
 
 /* p, or behind the comment that begins there; at the \n of a line that ends in \r\n. */
@@ -48,6 +53,38 @@ static const char *skip_comment(const char *p, const char *end) {
     if (p < end && *p == '#')
         while (p < end && *p != '\n') p++;
     return p + 1 < end && *p == '\r' && p[1] == '\n' ? p + 1 : p;
+}
+
+/* Behind the string whose quote is at p; end where it does not end. */
+static const char *pass_string(const char *p, const char *end) {
+    const size_t n = end - p > 2 && p[1] == *p && p[2] == *p ? 3 : 1;
+    for (const char *q = p + n; q < end; q++)
+        if (*q == '\\') q++;
+        else if (*q == *p && (n == 1 || (end - q > 2 && q[1] == *p && q[2] == *p))) return q + n;
+    return end;
+}
+
+const char *tc_lex_pass_block(lexer *l) {
+    const char *p = l->p, *begin;
+    while (p < l->end && *p == ' ') p++;
+    p = skip_comment(p, l->end);
+    if (p >= l->end || *p != '\n') return NULL;
+    int line = l->line;
+    for (;;) { /* p is at the end of a line */
+        begin = p < l->end ? p + 1 : p, line++;
+        for (p = begin; p < l->end && *p == ' ';) p++;
+        const int indent = (int)(p - begin);
+        if (p < l->end && (*p == '\n' || *p == '#')) p = skip_comment(p, l->end);
+        else if (p >= l->end || indent <= l->indent[l->nindent]) break;
+        while (p < l->end && *p != '\n') {
+            const char *from = p;
+            if (*p == '"' || *p == '\'')
+                for (p = pass_string(p, l->end); from < p; from++) line += *from == '\n';
+            else p = *p == '#' ? skip_comment(p, l->end) : p + 1;
+        }
+    }
+    l->p = l->line_start = begin, l->line = line, l->bol = true;
+    return begin;
 }
 
 /* Blank lines and comments, then the indentation of the next line; sets pending. */

@@ -399,6 +399,32 @@ static void no_type_parameters(parser *p) {
     if (tc_p_op(p, "[")) tc_p_fail(p, &p->t, "type parameters are outside the model language");
 }
 
+static const scope *class_around(const scope *s) {
+    while (s && s->kind != SC_CLASS) s = s->parent;
+    return s;
+}
+
+/* Passes over the body of a function s whose names can be local or global only, in the library's own sources: most of its functions are not called.
+ * What the body reads of its class is found by its text. */
+static bool leave_body(parser *p, scope *s) {
+    const scope *outer = s->parent;
+    while (outer->kind == SC_CLASS) outer = outer->parent;
+    if (!p->f->embedded || outer->kind != SC_MODULE || !tc_p_op(p, ":") || p->has_ahead) return false;
+    const token t = p->t;
+    const int indent = p->lx.indent[p->lx.nindent];
+    const char *end = tc_lex_pass_block(&p->lx);
+    if (!end) return false;
+    s->later.from = t.p, s->later.to = end, s->later.line = t.line, s->later.indent = indent;
+    const size_t n = (size_t)(end - t.p);
+    if (class_around(s) && (memmem(t.p, n, "super", 5) || memmem(t.p, n, "__class__", 9))) {
+        p->sc = s;
+        tc_p_name_node(p, p->c->n___class__, &t);
+        p->sc = s->parent;
+    }
+    tc_p_next(p);
+    return true;
+}
+
 static ast *def_statement(parser *p) {
     token t = p->t;
     tc_p_next(p);
@@ -419,6 +445,7 @@ static ast *def_statement(parser *p) {
         (void)tc_p_expr(p);
         outer->uses.len = mark;
     }
+    if (leave_body(p, s)) return n;
     p->sc = s;
     int loops = p->loops;
     p->loops = 0;
@@ -595,6 +622,34 @@ static scope *guarded(C *c, file *f, bool expression) {
     }
     tc_scopes_free(root);
     return root;
+}
+
+static void parse_body(C *c, scope *s) {
+    const scope *cls = class_around(s);
+    parser p = {.c = c, .f = s->file, .sc = s, .cls = cls ? cls->name : NULL};
+    tc_lex_part(&p.lx, c, s->file, s->later.from, s->later.to, s->later.line, s->later.indent);
+    tc_p_next(&p);
+    block(&p, &s->body, &s->nbody);
+    docstring(s);
+    scope *outer = s->parent;
+    s->parent = NULL; /* what is not the function's own is global */
+    for (var *v = s->vars; v; v = v->next) *tc_map_put(&s->table, (const char *)&v->name, sizeof v->name) = v;
+    tc_scopes_resolve(c, s);
+    s->parent = outer;
+}
+
+void tc_parse_body(C *c, scope *s) {
+    trap t;
+    if (TC_TRAP_PASSING(c, t)) {
+        parse_body(c, s);
+        tc_untrap(c, &t);
+    } else {
+        V e = c->exc;
+        tc_scopes_free(s);
+        tc_raise_again(c, e);
+    }
+    tc_scopes_free(s);
+    s->later.from = NULL;
 }
 
 scope *tc_parse(C *c, file *f) { return guarded(c, f, false); }
