@@ -2,6 +2,7 @@
 # each part; what the model takes and gives is one tensor with the parts along a last dimension of 2, as torch.onnx has it.
 #
 # A rule is rule(w, values, *args) as in onnx_write.py and gives a pair of names for every complex result.
+import itertools
 import math
 
 import _onnx
@@ -127,6 +128,39 @@ def rsub(w, values, a, b, alpha=1):
 
 def product(w, a, b, op="Mul"):
     return (w.e("Sub", [w.e(op, [a[0], b[0]]), w.e(op, [a[1], b[1]])]), w.e("Add", [w.e(op, [a[0], b[1]]), w.e(op, [a[1], b[0]])]))
+
+
+def einsum(w, values, equation, operands, *rest):
+    """Each choice of parts: with k imaginary ones it counts i to the k."""
+    code = PART[values[0].code]
+    parts, sums = [pair(w, v, code) for v in operands], [None, None]
+    for choice in itertools.product((0, 1), repeat=len(parts)):
+        k, y = sum(choice), w.e("Einsum", [p[c] for p, c in zip(parts, choice)], {"equation": equation})
+        if sums[k % 2]:
+            y = w.e("Sub" if k % 4 > 1 else "Add", [sums[k % 2], y])
+        elif k % 4 > 1:
+            y = w.e("Neg", [y])
+        sums[k % 2] = y
+    return [(sums[0], sums[1])]
+
+
+def product_and(w, c, a, b, beta, alpha, code):
+    """beta c + alpha a b, of matrices."""
+    y = product(w, a, b, "MatMul")
+    y = y if alpha == 1 else product(w, y, pair(w, alpha, code))
+    c = c if beta == 1 else product(w, c, pair(w, beta, code))
+    return [tuple([w.e("Add", [p, q]) for p, q in zip(y, c)])]
+
+
+def addmm(w, values, c, a, b, beta=1, alpha=1):
+    code = PART[values[0].code]
+    return product_and(w, *[pair(w, v, code) for v in (c, a, b)], beta, alpha, code)
+
+
+def linear(w, values, x, weight, bias=None):
+    code = PART[values[0].code]
+    x, turned = pair(w, x, code), tuple([w.e("Transpose", [p], {"perm": [1, 0]}) for p in pair(w, weight, code)])
+    return [product(w, x, turned, "MatMul")] if bias is None else product_and(w, pair(w, bias, code), x, turned, 1, 1, code)
 
 
 def quotient(w, a, b):
@@ -401,6 +435,8 @@ for _k in ("self", "Scalar", "ScalarSelf", "ScalarOther"):
     BOTH["where." + _k] = where
 for _k in ("mm", "bmm", "matmul"):
     BOTH[_k + ".default"] = elementwise(lambda w, a, b: product(w, a, b, "MatMul"))
+BOTH["einsum.default"], BOTH["linear.default"] = einsum, linear
+BOTH["addmm.default"] = BOTH["baddbmm.default"] = addmm
 for _k, _at in (("full.default", 1), ("full_like.default", 1), ("new_full.default", 2), ("fill.Scalar", 1), ("fill.Tensor", 1)):
     BOTH[_k] = filled(_at)
 for _k, _v in (("zeros", 0), ("ones", 1)):

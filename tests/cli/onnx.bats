@@ -533,6 +533,7 @@ class Complex(nn.Module):
         super().__init__()
         self.w = nn.Parameter(torch.randn(5, dtype=torch.complex64))
         self.m = nn.Parameter(torch.randn(5, 4, dtype=torch.complex64))
+        self.l = nn.Linear(4, 2, dtype=torch.complex64)
     def forward(self, x, z):
         f = torch.fft.rfft(x, norm="ortho") * self.w
         g = torch.fft.fftn(torch.complex(x, x.flip(0)), norm="forward")
@@ -544,7 +545,9 @@ class Complex(nn.Module):
         a = (f @ self.m).abs().sum(1)
         b = torch.cat([z, z.conj() / 2j, x[:, :3]], 0)[1:].mean(0)
         c = torch.where(x > 0, g, 1 + 2j).angle()
-        return f, h, odd, back, s, t, a, b, c, (z - 1).exp() + x.sum(), torch.polar(x, x), z.imag, z.to(torch.complex128), (z * 2).sum(-1)
+        d = self.l(torch.einsum("bi,io->bo", f, self.m)), torch.einsum("bi,io,bi->o", f, self.m, f), torch.nn.functional.linear(f, self.m.t())
+        e = torch.addmm(self.w[0], f, self.m, beta=2j, alpha=0.5), torch.baddbmm(f[:, :, None], f[:, :, None] @ f[:, None], f[:, :, None], beta=0.5, alpha=2)
+        return f, h, odd, back, s, t, a, b, c, (z - 1).exp() + x.sum(), torch.polar(x, x), z.imag, z.to(torch.complex128), (z * 2).sum(-1), d, e
 class Norms(nn.Module):
     def forward(self, x):
         n = torch.linalg.vector_norm
