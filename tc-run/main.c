@@ -81,16 +81,16 @@ static void done(line *l, const char *what) {
 /* Bytes of code that the first run pages in, as measured on typical programs. */
 enum { FIRST_RUN = 448 << 10 };
 
-/* -v: prints the memory that a run with these input sizes needs, before the first run. */
+/* -v, --log memory: prints the memory that a run with these input sizes needs, before the first run. */
 static tc_status say_needs(const tc_cmd *c, tc_exec *e, const tc_tensor *given, int n) {
     tc_exec_memory m;
-    if (!c->verbose) return NULL;
+    if (!c->verbose && !tc_cmd_logs(c, "memory")) return NULL;
     TC_TRY(tc_exec_forecast(e, given, n, &m));
     size_t now = tc_resident_now(); /* includes the plan */
-    tc_cmd_verbose(c,
-                   "a run needs %zu bytes of memory: %zu are taken (the program, its plan and inputs), weights in files %zu, intermediates %zu, "
-                   "results %zu, scratch of kernels %zu; further ones %zu more for packed weights",
-                   now + m.unread + m.pages + FIRST_RUN, now, m.unread, m.arena, m.results, m.scratch, m.packed);
+    tc_cmd_log(c, "memory", c->verbose,
+               "a run needs %zu bytes of memory: %zu are taken (the program, its plan and inputs), weights in files %zu, intermediates %zu, "
+               "results %zu, scratch of kernels %zu; further ones %zu more for packed weights",
+               now + m.unread + m.pages + FIRST_RUN, now, m.unread, m.arena, m.results, m.scratch, m.packed);
     return NULL;
 }
 
@@ -270,7 +270,7 @@ static const tc_opt_id options[] = {
     TC_OPT_executor,     TC_OPT_tuning,    TC_OPT_trust,    TC_OPT_trace,      TC_OPT_profile_shapes, TC_OPT_debug_values,
     TC_OPT_check,        TC_OPT_profile,   TC_OPT_unit,     TC_OPT_skip_first, TC_OPT_wait,           TC_OPT_dump,
     TC_OPT_check_guards, TC_OPT_ops,       TC_OPT_ops_list, TC_OPT_NONE};
-static const char *const topics[] = {"guards", "recompiles", "sdpa", NULL};
+static const char *const topics[] = {"guards", "recompiles", "memory", "sdpa", NULL};
 static const tc_tool tool = {
     .name = "tc-run",
     .operands = "[PROGRAM]",

@@ -390,7 +390,7 @@ PY
     [[ "$stderr" == *'"op": "aten.log.default", "dtype": "f32", "size": [4], "least": 0.0, '* ]]
 }
 
-@test "-v says before a run what it will take of memory, to 10 %, interpreted and compiled" {
+@test "--log memory says before a run what it will take, to 10 %, interpreted and compiled; -v does, too" {
     if grep -q __asan_init "$TC_BUILD/bin/tc-run"; then skip "a sanitizer's own memory is not ours"; fi
     cat >sizes.py <<'EOF'
 import torch, torch.nn as nn, torch.nn.functional as F
@@ -428,7 +428,7 @@ EOF
         tc-compile -q sizes.pt2 -o compiled.pt2
         for p in sizes compiled; do
             for b in 700 1500; do
-                tc-run $p.pt2 -v --time --threads 1 --input x=${b}x784xf32=0.5 --to safetensors -o y.safetensors 2>log
+                tc-run $p.pt2 --log memory --time --threads 1 --input x=${b}x784xf32=0.5 --to safetensors -o y.safetensors 2>log
                 said=$(($(sed -n 's/.* needs \([0-9]*\) bytes.*/\1/p' log) / 1024))
                 took=$(sed -n 's/.* \([0-9]*\)\.\([0-9]\) MiB peak/\1\2/p' log)
                 took=$((took * 1024 / 10))
@@ -438,6 +438,8 @@ EOF
             done
         done
     done
+    tc-run sizes.pt2 -v --input x=9x784xf32=0.5 --to safetensors -o y.safetensors 2>log
+    grep -q '^tc-run: a run needs [0-9]* bytes of memory' log
 }
 
 @test "as_strided of an input whose memory has another order takes its elements of that memory, fewer than there are" {
