@@ -56,7 +56,9 @@ cexpr cx_size(cplan *p, int buffer, int dim) {
 }
 
 cexpr cx_stride(cplan *p, int buffer, int dim) {
-    if (!p->d->dense[buffer]) return (cexpr){.s = tc_arena_printf(p->a, "c->buffers[%d].stride[%d]", buffer, dim)};
+    const int last = p->l->buffers.data[buffer].rank - 1;
+    if (p->d->dense[buffer] == 2 && dim == last) return cx_int(1);
+    if (p->d->dense[buffer] != 1) return (cexpr){.s = tc_arena_printf(p->a, "c->buffers[%d].stride[%d]", buffer, dim)};
     cexpr e = cx_int(1);
     for (int d = dim + 1; d < p->l->buffers.data[buffer].rank; d++) e = cx_mul(p, e, cx_size(p, buffer, d));
     return e;

@@ -88,16 +88,17 @@ static void write_affine(writer *w, const tc_affine *a) {
     tc_buf_putc(&w->text, ']');
 }
 
-static bool known_dense(const tc_loop *l, const tc_lbuffer *b) {
-    if (!b->value || b->value->kind != TC_V_TENSOR || !b->value->meta.stride) return true;
+/* What the program says of a buffer's strides, as in tc_abi_group.dense. */
+static uint8_t known_dense(const tc_loop *l, const tc_lbuffer *b) {
+    if (!b->value || b->value->kind != TC_V_TENSOR || !b->value->meta.stride) return 1;
     const tc_meta *m = &b->value->meta;
-    if (m->rank != b->rank) return false;
+    if (m->rank != b->rank) return 0;
     tc_sym expected = tc_sym_int(l->sym, 1);
     for (int d = m->rank - 1; d >= 0; d--) {
-        if (!tc_sym_is_int(m->size[d], 1) && m->stride[d] != expected) return false;
+        if (!tc_sym_is_int(m->size[d], 1) && m->stride[d] != expected) return d < m->rank - 1 ? 2 : 0;
         expected = tc_sym_mul(l->sym, expected, m->size[d]);
     }
-    return true;
+    return 1;
 }
 
 static void write_inst(writer *w, const tc_linst *x) {

@@ -12,7 +12,7 @@ typedef struct {
     uint8_t key[TC_ABI_KEY_BYTES];
     const tc_sym *numbers; /* the caller passes their values as tc_abi_call.numbers: the non-constant expressions of HOST, INDEX, LOAD and stores */
     int nnumbers;
-    const uint8_t *dense; /* one flag per buffer: emitted code relies on it being contiguous */
+    const uint8_t *dense; /* one flag per buffer: which strides emitted code relies on, as in tc_abi_group */
     const char *text;     /* canonical text */
     size_t text_len;
 } tc_group_desc;

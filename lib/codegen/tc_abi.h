@@ -62,8 +62,8 @@ typedef struct {
     uint8_t key[TC_ABI_KEY_BYTES];
     const char *name; /* "g3_softmax": for profiles and messages */
     int32_t nbuffers, naxes, nnumbers;
-    const uint8_t *dense; /* nbuffers flags: 1: the code takes this buffer as contiguous, row-major; the caller checks (strides of
-                              sizes 1 do not matter) and interprets the group when it is not so */
+    const uint8_t *dense; /* nbuffers flags: 1: the code takes this buffer as contiguous, row-major; 2: it takes the last stride as 1; the caller
+                              checks (strides of sizes 1 do not matter) and interprets the group when it is not so */
     int64_t (*scratch)(const tc_abi_call *call); /* bytes for these extents, numbers and workers; NULL: none. Reads no data */
     void (*run)(const tc_abi_call *call);
 } tc_abi_group;

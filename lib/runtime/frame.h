@@ -16,6 +16,11 @@
 #include "runtime/recycle.h"
 #include "runtime/tuning.h"
 
+/* Has t the strides that compiled code relies on, by its flag for this buffer (tc_abi_group.dense)? */
+static inline bool strides_fit(uint8_t flag, const tc_tensor *t) {
+    return !flag || (flag == 2 && (t->stride[t->rank - 1] == 1 || t->size[t->rank - 1] <= 1)) || tc_tensor_is_contiguous(t);
+}
+
 typedef struct frame frame;
 
 typedef enum { ROOT_NONE, ROOT_INPUT, ROOT_ARENA, ROOT_OUTPUT, ROOT_DYNAMIC } root_kind;

@@ -134,10 +134,11 @@ static tc_status write_loop(writer *w, const call *c, const tc_loop *l) {
     int64_t extents[64], bytes;
     TC_TRY(tc_group_describe(l, &w->a, &d));
     uint8_t *dense = tc_arena_dup(&w->a, d.dense, l->buffers.len + 1);
-    for (size_t i = 0; i < l->buffers.len; i++) { /* not contiguous here: the group is emitted again for any strides, under another key */
-        if (!dense[i] || tc_tensor_is_contiguous(&w->b->t[c->id[i]])) continue;
-        dense[i] = 0;
-        d.key[i % TC_ABI_KEY_BYTES] ^= (uint8_t)(0x5a + i);
+    for (size_t i = 0; i < l->buffers.len; i++) { /* not so here: the group is emitted again for other strides, under another key */
+        const tc_tensor *t = &w->b->t[c->id[i]];
+        if (strides_fit(dense[i], t)) continue;
+        dense[i] = strides_fit(2, t) ? 2 : 0;
+        d.key[i % TC_ABI_KEY_BYTES] ^= (uint8_t)((dense[i] ? 0xa5 : 0x5a) + i);
     }
     d.dense = dense;
     for (int i = 0; i < l->naxes; i++) TC_TRY(tc_sym_eval_int(l->axes[i].extent, w->e->vars, w->e->nvars, &extents[i]));

@@ -881,6 +881,8 @@ PY
     tc-run c.pt2 --input x=6x40xf32=0.25 --stance fail_on_recompile -o c.st --to safetensors
     cmp c.st got.st
     tc-compile --op 'full([6,40], 2.25)' | tc-run --expect @5.npy
+    tc-compile --op 'roll(u8[60,70], [3], [1])' --to c -o roll # views whose rows lie apart are read element after element
+    grep -q 'stride\[0\]' roll.c && run ! grep -q 'stride\[1\]' roll.c
     tc-compile --op 'full([5], 2.0)' | tc-run --expect @6.npy
     tc-compile --op "randn([6,40])" | tc-run -o x.npy
     for form in "Parts --input x=6x40xf32" "Parts --input x=BxTxf32 --dim B=3..64 --dim T=6..64" "Shared --input x=6x40xf32"; do
