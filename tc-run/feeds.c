@@ -50,17 +50,26 @@ tc_status feed_open(tc_cmd *c, feeds *f, const char *spec, const char *who, feed
     return NULL;
 }
 
+/* Large records of pipes are not kept: they would double what a run needs. */
+static bool is_large(const tc_tensors *r) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->items.len; i++)
+        if (!r->items.data[i].tensor.storage->read_only) n += tc_tensor_bytes(&r->items.data[i].tensor);
+    return n > (size_t)1 << 20;
+}
+
 static tc_status advance(feed *e) {
-    tc_tensors next = {0};
     bool end;
     if (e->ended) return NULL;
-    TC_TRY(tc_stream_next(e->stream, &next, &end));
+    TC_TRY(tc_stream_next(e->stream, &e->old, &end));
     if (end) {
         e->ended = true;
         return NULL;
     }
-    tc_tensors_deinit(&e->record);
+    const tc_tensors next = e->old;
+    e->old = e->record;
     e->record = next;
+    if (is_large(&e->old)) tc_tensors_deinit(&e->old);
     e->count++;
     return NULL;
 }
@@ -104,6 +113,7 @@ void feeds_close(feeds *f) {
     for (size_t i = 0; i < f->list.len; i++) {
         feed *e = f->list.data[i];
         tc_tensors_deinit(&e->record);
+        tc_tensors_deinit(&e->old);
         tc_stream_close(e->stream);
         free(e->path);
         free(e);

@@ -68,6 +68,7 @@ typedef struct {
     trace watch;
     tc_recorder *recorder;
     tc_generator gen;
+    tc_tensor *given, *results; /* of one record; empty between records */
 } line;
 
 static const char waiting[] = "waiting for other ranks";
@@ -99,7 +100,7 @@ static tc_status run_record(line *l, int64_t record) {
     const inputs *in = l->in;
     tc_exec *e = NULL;
     int n = inputs_count(in);
-    tc_tensor *given = tc_xcalloc((size_t)n + 1, sizeof *given), *results = tc_xcalloc((size_t)p->noutputs + 1, sizeof *results);
+    tc_tensor *given = l->given, *results = l->results;
     tc_status st = inputs_get(in, given);
     if (!st) st = shapes_add(l->seen, p, given); /* recorded even if the run then refuses the sizes */
     done(l, "reading inputs");
@@ -115,8 +116,6 @@ static tc_status run_record(line *l, int64_t record) {
     done(l, "writing results");
     for (int i = 0; i < n; i++) tc_tensor_deinit(&given[i]);
     for (int i = 0; i < p->noutputs; i++) tc_tensor_deinit(&results[i]);
-    free(given);
-    free(results);
     return st;
 }
 
@@ -173,6 +172,8 @@ static tc_status run_records(const job *j, feeds *f, const inputs *in, outputs *
     if (!st) st = shapes_open(c, &l.seen);
     if (!st) st = tc_recorder_open(c, c->noperands ? c->operands[0] : "stdin", "records", 0, &l.recorder);
     bool end = false;
+    l.given = tc_xcalloc((size_t)inputs_count(in) + 1, sizeof *l.given);
+    l.results = tc_xcalloc((size_t)l.p->noutputs + 1, sizeof *l.results);
     done(&l, "planning");
     for (int64_t record = 0; !st; record++) {
         watch_record(&l);
@@ -189,6 +190,8 @@ static tc_status run_records(const job *j, feeds *f, const inputs *in, outputs *
         tc_buf_free(&report);
         tc_cmd_code_report(c, code);
     }
+    free(l.given);
+    free(l.results);
     st = tc_recorder_close(l.recorder, st);
     shapes_close(l.seen);
     tc_variants_destroy(l.v);

@@ -13,8 +13,8 @@
 typedef struct {
     char *path; /* "-" is stdin */
     tc_stream *stream;
-    tc_tensors record; /* the current one */
-    int64_t count;     /* records read */
+    tc_tensors record, old; /* the current one; the one before it, whose memory the next one takes */
+    int64_t count;          /* records read */
     bool ended;
 } feed;
 typedef struct {

@@ -110,6 +110,16 @@ void tc_arena_free(tc_arena *a) {
     *a = (tc_arena){0};
 }
 
+void tc_arena_reset(tc_arena *a) {
+    tc_arena_block *b = a->head;
+    if (!b || b->next) {
+        tc_arena_free(a);
+        return;
+    }
+    memset(b->data, 0, b->used);
+    a->used = b->used = 0;
+}
+
 /* ---- buffer ---- */
 
 void tc_buf_reserve(tc_buf *b, size_t extra) {
@@ -274,4 +284,10 @@ void tc_map_free(tc_map *m) {
     free(m->slots);
     tc_arena_free(&m->keys);
     *m = (tc_map){0};
+}
+
+void tc_map_clear(tc_map *m) {
+    if (m->nslots) memset(m->slots, 0, m->nslots * sizeof *m->slots);
+    m->len = 0;
+    tc_arena_reset(&m->keys);
 }

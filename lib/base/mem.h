@@ -30,7 +30,8 @@ char *tc_arena_strdup(tc_arena *a, const char *s);
 char *tc_arena_strndup(tc_arena *a, const char *s, size_t n);
 void *tc_arena_dup(tc_arena *a, const void *p, size_t n);
 char *tc_arena_printf(tc_arena *a, const char *fmt, ...) TC_PRINTF(2, 3);
-void tc_arena_free(tc_arena *a); /* the arena is empty and usable afterwards */
+void tc_arena_free(tc_arena *a);  /* the arena is empty and usable afterwards */
+void tc_arena_reset(tc_arena *a); /* the same, but that a first block is kept for use again */
 #define TC_NEW(arena, T) ((T *)tc_arena_alloc((arena), sizeof(T)))
 #define TC_NEWN(arena, T, n) ((T *)tc_arena_array((arena), (n), sizeof(T)))
 
@@ -81,6 +82,7 @@ void *tc_map_get(const tc_map *m, const char *key, size_t n); /* NULL when absen
 void tc_map_set(tc_map *m, const char *key, void *value);     /* key NUL-terminated */
 void *tc_map_find(const tc_map *m, const char *key);          /* key NUL-terminated */
 void tc_map_free(tc_map *m);
+void tc_map_clear(tc_map *m);                             /* empty, with its memory kept for use again */
 uint64_t tc_hash(const void *p, size_t n, uint64_t seed); /* for tables only; not for content addresses */
 
 /* ---- sizes from outside ---- */

@@ -157,32 +157,44 @@ tc_status tc_npy_read(tc_source_bytes *s, tc_tensor *out) {
 }
 
 /* ---- writing ---- */
-tc_status tc_npy_header(tc_buf *out, tc_dtype dtype, int rank, const int64_t *size) {
+enum { ROOM = 128 + 24 * TC_MAX_RANK }; /* for a header */
+
+/* The header into b, of ROOM bytes; its length. */
+static tc_status header_text(char *b, tc_dtype dtype, int rank, const int64_t *size, size_t *out_n) {
     const char *descr = tc_dtypes[dtype].npy;
-    tc_buf b = {0};
+    char *const end = b + ROOM, *p = b + 10;
     if (!descr) return tc_error(TC_USAGE, ".npy has no type %s: give --to safetensors, or --cast f32", tc_dtypes[dtype].torch);
-    tc_buf_printf(&b, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
-    for (int i = 0; i < rank; i++) tc_buf_printf(&b, "%s%lld", i ? ", " : "", (long long)size[i]);
-    tc_buf_puts(&b, rank == 1 ? ",), }" : "), }");
-    if (rank) { /* NumPy leaves room for the first size to grow to 21 digits */
-        char digits[24];
-        for (int n = snprintf(digits, sizeof digits, "%lld", (long long)size[0]); n < 21; n++) tc_buf_putc(&b, ' ');
+    memcpy(b, "\x93NUMPY\1", 8);
+    p += snprintf(p, (size_t)(end - p), "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    int digits = 0;
+    for (int i = 0; i < rank; i++) {
+        const int n = snprintf(p, (size_t)(end - p), "%lld%s", (long long)size[i], i + 1 < rank ? ", " : rank == 1 ? "," : "");
+        if (!i) digits = n - (rank == 1 ? 1 : 2);
+        p += n;
     }
-    size_t total = tc_pad64(10 + b.len + 1);
-    while (10 + b.len + 1 < total) tc_buf_putc(&b, ' ');
-    tc_buf_putc(&b, '\n');
-    tc_buf_append(out, "\x93NUMPY\1\0", 8);
-    tc_buf_append(out, &(unsigned char[]){(unsigned char)b.len, (unsigned char)(b.len >> 8)}, 2);
-    tc_buf_append(out, b.data, b.len);
-    tc_buf_free(&b);
+    p += snprintf(p, (size_t)(end - p), "), }");
+    const size_t spare = rank && digits < 21 ? (size_t)(21 - digits) : 0; /* NumPy leaves room for the first size to grow to 21 digits */
+    const size_t used = (size_t)(p - b), total = tc_pad64(used + spare + 1);
+    memset(p, ' ', total - used - 1);
+    b[total - 1] = '\n';
+    b[8] = (char)(total - 10);
+    b[9] = (char)((total - 10) >> 8);
+    *out_n = total;
+    return NULL;
+}
+
+tc_status tc_npy_header(tc_buf *out, tc_dtype dtype, int rank, const int64_t *size) {
+    char head[ROOM];
+    size_t n;
+    TC_TRY(header_text(head, dtype, rank, size, &n));
+    tc_buf_append(out, head, n);
     return NULL;
 }
 
 tc_status tc_npy_write(tc_out *o, const tc_tensor *t) {
-    tc_buf head = {0};
-    TC_TRY(tc_npy_header(&head, t->dtype, t->rank, t->size));
-    tc_status st = tc_out_write(o, head.data, head.len);
-    if (!st) st = tc_pack_write(o, t);
-    tc_buf_free(&head);
-    return st;
+    char head[ROOM];
+    size_t n;
+    TC_TRY(header_text(head, t->dtype, t->rank, t->size, &n));
+    TC_TRY(tc_out_write(o, head, n));
+    return tc_pack_write(o, t);
 }

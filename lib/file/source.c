@@ -29,6 +29,7 @@ void tc_source_from_fd(tc_source_bytes *s, int fd, const char *name) { *s = (tc_
 void tc_source_close(tc_source_bytes *s) {
     tc_blob_release(s->blob);
     tc_buf_free(&s->ahead);
+    tc_storage_release(s->spare);
     *s = (tc_source_bytes){.fd = -1};
 }
 
@@ -106,11 +107,20 @@ static tc_status grow(tc_storage **io, size_t used, size_t want) {
     return NULL;
 }
 
+/* The spare storage, if nobody else holds it and it is a view of blob `of`, or (NULL) has n bytes of its own; else NULL. */
+static tc_storage *take_spare(tc_source_bytes *s, const tc_blob *of, size_t n) {
+    tc_storage *t = s->spare;
+    const bool view = t && t->deleter == tc_blob_deleter;
+    if (!t || __atomic_load_n(&t->refs, __ATOMIC_ACQUIRE) != 1 || (of ? !view || t->ctx != of : view || t->bytes != n)) return NULL;
+    s->spare = NULL;
+    return t;
+}
+
 /* Reads n bytes (rest: all) of a pipe into a storage that grows as they arrive, so that a wrong size in a header allocates nothing. */
 static tc_status gather(tc_source_bytes *s, size_t n, bool rest, const char *what, tc_storage **out) {
-    tc_storage *st = NULL;
+    tc_storage *st = take_spare(s, NULL, n);
     size_t cap = n < 64 * CHUNK ? n : 64 * CHUNK, used = buffered(s) < n ? buffered(s) : n;
-    tc_status status = tc_storage_alloc(cap > used ? cap : used, &st);
+    tc_status status = st ? NULL : tc_storage_alloc(cap > used ? cap : used, &st);
     if (status) return status;
     cap = st->bytes;
     if (used) memcpy(st->data, s->ahead.data + s->begin, used);
@@ -141,8 +151,12 @@ tc_status tc_source_take_storage(tc_source_bytes *s, size_t n, size_t align, con
     if (n > left) return cut_short(s, n, left, what);
     unsigned char *p = s->blob->data + s->pos;
     if ((uintptr_t)p % align && n) {
-        TC_TRY(tc_storage_alloc(n, out));
+        *out = take_spare(s, NULL, n);
+        if (!*out) TC_TRY(tc_storage_alloc(n, out));
         tc_blob_copy(s->blob, (*out)->data, p, n);
+    } else if ((*out = take_spare(s, s->blob, n))) {
+        (*out)->data = p;
+        (*out)->bytes = n;
     } else {
         *out = tc_storage_wrap(p, n, tc_blob_deleter, tc_blob_retain(s->blob));
         (*out)->read_only = true;

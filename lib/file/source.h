@@ -14,6 +14,7 @@ typedef struct {
     tc_buf ahead; /* pipe: bytes read but not consumed, from `begin` */
     size_t begin;
     bool ended;
+    tc_storage *spare; /* of a record that is done with: the next storage, if it fits and nobody else holds it; or NULL */
 } tc_source_bytes;
 
 /* memcpy from p, in blob b (NULL: not mapped), releasing the file's pages on the way, so that large data is in memory only once. */

@@ -104,6 +104,14 @@ static void forget(tc_stream *s, size_t next) {
     s->last = next;
 }
 
+/* Keeps the storage of a record that is done with for the next one, and its memory. */
+static void reuse(tc_stream *s, tc_tensors *done) {
+    tc_storage_release(s->source.spare);
+    s->source.spare = NULL;
+    if (done->items.len == 1) s->source.spare = tc_storage_retain(done->items.data[0].tensor.storage);
+    tc_tensors_reset(done);
+}
+
 tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end) {
     const unsigned char *p;
     size_t n;
@@ -116,6 +124,7 @@ tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end) {
         return s->count ? NULL : tc_error(TC_CONTENT, "%s: nothing arrived: did the command before fail?", s->name);
     }
     forget(s, s->source.pos);
+    reuse(s, out);
     tc_format f = tc_format_of(p, n);
     if (s->count && (f == TC_FORMAT_ZIP || f == TC_FORMAT_PICKLE)) f = TC_FORMAT_UNKNOWN; /* these formats cannot follow another record */
     switch (f) {

@@ -10,7 +10,7 @@ typedef struct tc_stream tc_stream;
 tc_status tc_stream_open(const char *path, tc_stream **out_stream);            /* a file; mapped when it is a regular one */
 tc_status tc_stream_open_fd(int fd, const char *name, tc_stream **out_stream); /* stdin */
 void tc_stream_close(tc_stream *s);                                            /* NULL is allowed */
-/* The next record into *out (which must be {0}): a record of .npy is one tensor named "". *out_end: there is none. From a pipe, reads no more than the
+/* The next record into *out ({0}, or a record that is done with, whose memory is used again): a record of .npy is one tensor named "". *out_end: there is none. From a pipe, reads no more than the
  * record. An image: its bytes, one tensor named "" with `format` tc_image_format. TC_CONTENT names the record. Of a mapped file the pages of records
  * before the last two are released: what was written to them is lost, what is read is read again. */
 tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end);

@@ -23,18 +23,36 @@ void tc_tensors_deinit(tc_tensors *t) {
     *t = (tc_tensors){0};
 }
 
+void tc_tensors_reset(tc_tensors *t) {
+    tc_tensors old = *t;
+    *t = (tc_tensors){.items = old.items, .by_name = old.by_name, .arena = old.arena};
+    for (size_t i = 0; i < old.items.len; i++) tc_tensor_deinit(&old.items.data[i].tensor);
+    t->items.len = 0;
+    tc_map_clear(&t->by_name);
+    tc_saved_node_free(old.tree);
+    tc_arena_reset(&t->arena);
+    old.items.data = NULL;
+    old.items.len = 0;
+    old.by_name = (tc_map){0};
+    old.arena = (tc_arena){0};
+    old.tree = NULL;
+    tc_tensors_deinit(&old);
+}
+
 const tc_tensor *tc_tensors_find(const tc_tensors *t, const char *name) {
     uintptr_t i = (uintptr_t)tc_map_find(&t->by_name, name);
     return i ? &t->items.data[i - 1].tensor : NULL;
 }
 
 tc_status tc_tensors_add(tc_tensors *t, const char *name, tc_tensor tensor) {
-    void **slot = tc_map_put(&t->by_name, name, strlen(name));
+    const char *own = tc_arena_strdup(&t->arena, name);
+    t->by_name.borrows = true;
+    void **slot = tc_map_put(&t->by_name, own, strlen(own));
     if (*slot) {
         tc_tensor_deinit(&tensor);
         return tc_error(TC_CONTENT, "two tensors are named %s", name);
     }
-    tc_named item = {tc_arena_strdup(&t->arena, name), tensor};
+    tc_named item = {own, tensor};
     tc_vec_push(&t->items, item);
     *slot = (void *)(uintptr_t)t->items.len;
     return NULL;

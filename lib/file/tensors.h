@@ -39,6 +39,7 @@ typedef struct {
 } tc_tensors;        /* {0} is empty */
 
 void tc_tensors_deinit(tc_tensors *t);
+void tc_tensors_reset(tc_tensors *t);                                    /* releases the contents and keeps memory for others like them */
 const tc_tensor *tc_tensors_find(const tc_tensors *t, const char *name); /* NULL when absent */
 /* Adds a tensor, taking its reference; the name is copied. TC_CONTENT: the name exists already (the tensor is released). */
 tc_status tc_tensors_add(tc_tensors *t, const char *name, tc_tensor tensor);

@@ -1,18 +1,21 @@
 /* A list of free blocks, ordered by size. A request takes the smallest that is large enough, if it wastes at most a quarter. Blocks from 4 MiB on are
- * backed by huge pages. */
+ * backed by huge pages. A block holds the storage that lends it, so that a program that runs again and again allocates nothing. */
 #include "runtime/recycle.h"
+
+#include "base/ints.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define MIN_KEPT ((size_t)64 << 10) /* smaller blocks are left to malloc, which is fast enough */
-#define MAX_HELD ((size_t)1 << 30)  /* bytes of free blocks */
+#define MAX_HELD ((size_t)1 << 30) /* bytes of free blocks */
+enum { MAX_FREE = 16384 };         /* free blocks */
 
 typedef struct {
     recycler *of;
     size_t bytes;
     void *data;
+    tc_storage lent;
 } block;
 
 struct recycler {
@@ -70,7 +73,7 @@ static void release_block(void *ctx, void *data) {
     recycler *r = b->of;
     (void)data;
     pthread_mutex_lock(&r->lock);
-    bool keep = !r->closed && r->held + b->bytes <= MAX_HELD;
+    bool keep = !r->closed && r->held + b->bytes <= MAX_HELD && r->free.len < MAX_FREE;
     if (keep) {
         const size_t at = first_of_size(r, b->bytes), behind = r->free.len - at;
         tc_vec_push(&r->free, b);
@@ -83,9 +86,12 @@ static void release_block(void *ctx, void *data) {
     unref(r);
 }
 
+/* The size of a block for so many bytes: whole pages, if it would fill one. */
+static size_t block_bytes(size_t bytes) { return bytes < 4096 ? tc_pad64(bytes ? bytes : 1) : memory_pages(bytes); }
+
 static block *take_free(recycler *r, size_t bytes) {
     block *found = NULL;
-    size_t want = memory_pages(bytes);
+    size_t want = block_bytes(bytes);
     pthread_mutex_lock(&r->lock);
     const size_t at = first_of_size(r, bytes);
     if (at < r->free.len && r->free.data[at]->bytes <= want + want / 4) {
@@ -99,7 +105,7 @@ static block *take_free(recycler *r, size_t bytes) {
 }
 
 static block *allocate(recycler *r, size_t bytes) {
-    size_t unit = memory_page(bytes), n = memory_pages(bytes);
+    const size_t n = block_bytes(bytes), unit = bytes < 4096 ? 64 : memory_page(bytes);
     block *b = tc_xcalloc(1, sizeof *b);
     *b = (block){.of = r, .bytes = n, .data = aligned_alloc(unit, n)};
     if (!b->data) {
@@ -114,14 +120,14 @@ tc_status recycler_tensor(recycler *r, tc_dtype dtype, int rank, const int64_t *
     size_t bytes = tc_dtype_size(dtype);
     for (int d = 0; d < rank; d++)
         if (size[d] < 0 || !tc_mul_size(bytes, (size_t)size[d], &bytes)) return tc_error(TC_CONTENT, "a tensor of impossible size");
-    if (bytes < MIN_KEPT) return tc_tensor_empty(dtype, rank, size, out);
     block *b = take_free(r, bytes);
     if (!b) b = allocate(r, bytes);
     if (!b) {
         unref(r);
         return tc_error(TC_ENV, "no memory: %zu bytes", bytes);
     }
-    *out = (tc_tensor){.storage = tc_storage_wrap(b->data, b->bytes, release_block, b), .dtype = dtype, .rank = rank};
+    b->lent = (tc_storage){.data = b->data, .bytes = b->bytes, .refs = 1, .deleter = release_block, .ctx = b, .embedded = true};
+    *out = (tc_tensor){.storage = &b->lent, .dtype = dtype, .rank = rank};
     for (int d = 0; d < rank; d++) out->size[d] = size[d];
     tc_contiguous_strides(rank, size, out->stride);
     return NULL;

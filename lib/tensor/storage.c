@@ -34,6 +34,7 @@ tc_storage *tc_storage_retain(tc_storage *s) {
 
 void tc_storage_release(tc_storage *s) {
     if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
+    const bool embedded = s->embedded;
     if (s->deleter) s->deleter(s->ctx, s->data);
-    free(s);
+    if (!embedded) free(s);
 }

@@ -22,6 +22,7 @@ struct tc_storage {
     void *ctx;
     bool read_only; /* mapped weights */
     bool kept;      /* a mark of the model language's, false elsewhere */
+    bool embedded;  /* part of an object that its deleter frees or keeps */
 };
 
 /* Uninitialised bytes, 64-byte aligned. Fails with TC_ENV naming the size. */

@@ -191,6 +191,16 @@ without_memory() { # AT COMMAND...: the ATth allocation of a writer fails; false
     [ "$(ls -A | grep -c '^[.]*out')" -eq 0 ] || { echo "allocation $*:"; ls -A | grep '^[.]*out'; exit 1; }
 }
 
+@test "the records of a stream allocate nothing once the first ones have run" {
+    tc-run m.pt2 --input x=2x4xf32=1 -o x.npy # a record that fits the input
+    for i in $(seq 2000); do cat x.npy; done >records.npy
+    for input in @records.npy @-; do
+        faulty malloc 1500 tc-run m.pt2 --threads 1 --input x="$input" -o out.npy <records.npy
+        [ ! -e done ] # fewer calls than records
+        [ "$(stat -c %s out.npy)" = "$(stat -c %s records.npy)" ]
+    done
+}
+
 @test "an allocation that fails, whichever it is, ends a program with exit 1, one line and no file" {
     local command at last failed
     for command in "${writers[@]}"; do
