@@ -331,9 +331,11 @@ tc_status tc_out_open(const char *path, tc_out **out_file) {
     tc_status s = NULL;
     if (!to_stdout) {
         struct stat st;
-        bool exists = stat(path, &st) == 0;
+        bool exists = stat(path, &st) == 0, loops = !exists && errno == ELOOP;
         o->close_fd = true;
-        if (exists && S_ISDIR(st.st_mode)) {
+        if (loops) {
+            s = env_error(path, "create");
+        } else if (exists && S_ISDIR(st.st_mode)) {
             s = tc_error(TC_ENV, "%s: is a directory, expected a file", path);
         } else if (exists && !S_ISREG(st.st_mode)) {
             o->fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -201,6 +201,16 @@ without_memory() { # AT COMMAND...: the ATth allocation of a writer fails; false
     done
 }
 
+@test "an output that is a loop of symbolic links is told as one" {
+    ln -s loop loop
+    for command in 'tc-run m.pt2 --input x=2x4xf32=1' 'tc-export m.py:M --input x=2x4xf32' 'tc-ckpt convert x.safetensors --to hf'; do
+        run --separate-stderr $command -o loop
+        [ "$status" -eq 1 ]
+        [[ "$stderr" == *"loop: cannot "*": Too many levels of symbolic links" ]]
+        [ -L loop ]
+    done
+}
+
 @test "an allocation that fails, whichever it is, ends a program with exit 1, one line and no file" {
     local command at last failed
     for command in "${writers[@]}"; do
