@@ -205,6 +205,8 @@ static tc_status take_file(tc_ckpt *c, tc_tensors *t, const char *file) {
         tc_vec_push(&c->left_out, m);
         tc_ckpt_note(c, m.key, tc_arena_printf(a, "%s, which is not supported: left out", m.value));
     }
+    for (size_t i = 0; i < t->arrays.len; i++)
+        tc_ckpt_note(c, tc_arena_strdup(a, t->arrays.data[i]), "a NumPy array, which is no tensor: not listed");
     return NULL;
 }
 

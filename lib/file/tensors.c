@@ -16,6 +16,7 @@ void tc_tensors_deinit(tc_tensors *t) {
     tc_vec_free(&t->metadata);
     tc_vec_free(&t->values);
     tc_vec_free(&t->left_out);
+    tc_vec_free(&t->arrays);
     tc_vec_free(&t->outside);
     tc_map_free(&t->by_name);
     tc_saved_node_free(t->tree);

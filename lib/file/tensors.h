@@ -24,6 +24,7 @@ typedef struct {
     TC_VEC(tc_metadata) metadata; /* metadata strings of the file, in order */
     TC_VEC(tc_metadata) values;   /* non-tensor values of a checkpoint, as JSON text where possible: "epoch", "3" */
     TC_VEC(tc_metadata) left_out; /* skipped tensors and why: "q", "a quantised tensor" */
+    TC_VEC(const char *) arrays;  /* names of NumPy arrays, which are no tensors */
     TC_VEC(const char *) outside; /* weights of a .pt2 archive that are stored in another file ... */
     const char *outside_path;     /* ... and its path; NULL: unknown */
     struct tc_saved_node *tree;   /* file/content.h; the text of a tensor is its name */

@@ -382,7 +382,14 @@ static tc_status walk_module(walker *w, const tc_pk *v, int depth) {
     return NULL;
 }
 
+/* numpy.core.multiarray._reconstruct, in NumPy 2 numpy._core.multiarray._reconstruct */
+static bool is_array(const tc_pk *v) {
+    const char *made_by = v->callable->kind == TC_PK_GLOBAL ? v->callable->s : "", *last = strrchr(made_by, '.');
+    return last && !strcmp(last, "._reconstruct") && !strncmp(made_by, "numpy.", 6);
+}
+
 static tc_status walk_object(walker *w, const tc_pk *v, int depth) {
+    if (is_array(v)) tc_vec_push(&w->t->out->arrays, tc_arena_strdup(&w->t->out->arena, tc_buf_str(&w->name)));
     bool opaque = w->opaque;
     const tc_pk *state = v->state && v->state->kind == TC_PK_TUPLE ? tc_pk_arg(v->state, 0) : v->state;
     size_t before = w->t->out->items.len, values = w->t->out->values.len;

@@ -67,6 +67,17 @@ setup() {
     [[ "$stderr" == *"tc-export FILE.py:CLASS --weights p.pt"* ]]
 }
 
+@test "NumPy arrays beside the tensors of a torch.save are named as what is not listed, and stay in a .pt" {
+    file=$TC_ROOT/tests/cli/fixtures/arrays.pt # {"a": torch.ones(2), "n": numpy.arange(3.0), "l": [numpy.ones(2)]}
+    run --separate-stderr tc-ckpt ls "$file"
+    [ "$status" -eq 0 ]
+    [ "$(awk '{ print $NF }' <<<"$output")" = $'a\nbytes' ]
+    printf "tc-ckpt: $file: %s: a NumPy array, which is no tensor: not listed\n" n l.0 | cmp - <(echo "$stderr")
+    tc-ckpt convert "$file" -o again.pt
+    tc-ckpt show again.pt 2>said
+    [ "$(grep -c 'a NumPy array' said)" -eq 2 ]
+}
+
 @test "the tensors beside a dict that holds itself are read" {
     file=$TC_ROOT/tests/cli/fixtures/itself.pt
     [ "$(tc-ckpt ls "$file" | awk '{ print $NF }')" = $'w\nbytes' ]
