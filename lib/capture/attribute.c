@@ -128,7 +128,7 @@ V tc_object_getattr(C *c, V o, str *name) {
     }
     if (a) return tc_bind(c, a, o, t);
     if (name == c->n___class__) return (V)t;
-    if (name == c->n___dict__ && !tc_is_small(o) && t->kind != K_TENSOR) { return (V)attrs_of(c, o); }
+    if (name == c->n___dict__ && !tc_is_small(o) && t->kind != K_TENSOR && (!t->closed || in_embedded(c))) { return (V)attrs_of(c, o); }
     if (name == c->n___doc__) return t->doc ? t->doc : c->none;
     if (name == c->n___module__) return type_attr(c, t, name);
     return NULL;

@@ -682,6 +682,7 @@ static V f_vars(C *c, args *A) {
     V v[1];
     if (!A->n && !A->nk) return f_locals(c, A);
     tc_take(c, A, "vars", "obj", v);
+    if (!tc_is_small(v[0]) && tc_type_of(c, v[0])->closed) tc_raise(c, "TypeError", "vars() argument must have __dict__ attribute");
     return tc_getattr(c, v[0], c->n___dict__);
 }
 

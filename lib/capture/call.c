@@ -171,8 +171,8 @@ static V func_call(C *c, func *f, args *A) {
     if (!s->prepared) prepare(c, s);
     tc_step(c);
     tc_stack_check(c);
-    if (c->depth >= c->max_depth) tc_raise_limit(c, "recursion is too deep: the depth limit is %d calls", c->max_depth);
-    if (c->vtop + (size_t)s->nslots > c->vcap) tc_raise_limit(c, "recursion is too deep: the depth limit of %zu variables is met", c->vcap);
+    if (c->depth >= c->max_depth) tc_raise_depth(c);
+    if (c->vtop + (size_t)s->nslots > c->vcap) tc_raise_depth(c);
     V *slots = c->vstack + c->vtop;
     memset(slots, 0, sizeof(V) * (size_t)s->nslots);
     size_t vtop = c->vtop;

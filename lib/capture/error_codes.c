@@ -50,7 +50,7 @@ const tc_capture_code tc_capture_codes[] = {
     /* limits */
     {"TC0141", "LimitError", "more steps", "evaluation took more steps than the limit: a loop without end, or one that should be in the graph",
      "bound the loop; loops over data are torch.while_loop"},
-    {"TC0142", "LimitError", "recursion", "calls are nested beyond the limit: a recursion without end, or very deep data",
+    {"TC0142", "RecursionError", "recursion", "calls are nested beyond the limit: a recursion without end, or very deep data",
      "end the recursion, or write it as a loop"},
     {"TC0143", "LimitError", "more nodes", "a loop was unrolled into more nodes than a graph may have",
      "hold the loop in the graph: torch.while_loop, or torch.nn.LSTM and its like"},

@@ -352,6 +352,8 @@ tc_status tc_exc_status(C *c, V v) {
 }
 
 /* ---- limits ---- */
+void tc_raise_depth(C *c) { tc_raise(c, "RecursionError", "maximum recursion depth exceeded"); }
+
 void tc_steps(C *c, uint64_t n) {
     c->steps += n;
     if (c->graph_full)
@@ -367,8 +369,7 @@ void tc_step(C *c) {
 
 void tc_stack_check(C *c) {
     char here;
-    if (__builtin_expect(&here < c->stack_limit, 0))
-        tc_raise_limit(c, "recursion is too deep: the depth limit is %d calls (too deeply nested)", c->max_depth);
+    if (__builtin_expect(&here < c->stack_limit, 0)) tc_raise_depth(c);
 }
 
 /* ---- the classes ---- */

@@ -489,7 +489,7 @@ static void define(C *c, frame *f, const ast *n) {
 
 static V class_body(C *c, frame *f, const ast *n, dict *ns, V *out_cell) {
     scope *s = n->sc;
-    if (c->vtop + (size_t)s->nslots > c->vcap) tc_raise_limit(c, "recursion is too deep: the depth limit is met");
+    if (c->vtop + (size_t)s->nslots > c->vcap) tc_raise_depth(c);
     V *slots = c->vstack + c->vtop;
     memset(slots, 0, sizeof(V) * (size_t)s->nslots);
     size_t vtop = c->vtop;

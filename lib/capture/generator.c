@@ -121,7 +121,7 @@ static V resume(C *c, generator *g, V passed, bool throws) {
         tc_raise(c, "RuntimeError", "the generator %s() from before forward goes on while forward is captured: the program could not do that again",
                  g->fr.sc->qualname->s);
     tc_steps(c, STEPS);
-    if (c->depth >= c->max_depth) tc_raise_limit(c, "recursion is too deep: the depth limit is %d calls", c->max_depth);
+    if (c->depth >= c->max_depth) tc_raise_depth(c);
     if (!g->begun) begin(c, g);
     const place caller = leave(c);
     stand_on_caller(c, g, &caller);

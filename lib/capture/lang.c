@@ -237,7 +237,7 @@ static module *module_run(C *c, module *m, file *f, bool may_stop) {
     m->file = f;
     scope *s = tc_parse(c, f);
     if (s->doc) tc_dict_set(c, m->d, (V)c->n___doc__, s->doc);
-    if (c->vtop + (size_t)s->nslots > c->vcap) tc_raise_limit(c, "recursion is too deep: the depth limit is met");
+    if (c->vtop + (size_t)s->nslots > c->vcap) tc_raise_depth(c);
     V *slots = c->vstack + c->vtop;
     memset(slots, 0, sizeof(V) * (size_t)s->nslots);
     size_t vtop = c->vtop;

@@ -459,6 +459,8 @@ _Noreturn void tc_raise(C *c, const char *type, const char *fmt, ...) TC_PRINTF(
 _Noreturn void tc_raise_missing(C *c, V owner, str *name, const char *type, const char *fmt, ...) TC_PRINTF(5, 6);
 const char *tc_nearest_name(C *c, const exc *e); /* NULL: no similar name, or another kind of error */
 _Noreturn void tc_raise_limit(C *c, const char *fmt, ...) TC_PRINTF(2, 3);
+/* RecursionError: calls, or what C does for them, are nested too deep. */
+_Noreturn void tc_raise_depth(C *c);
 _Noreturn void tc_raise_code(C *c, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
 /* DataDependentError; cure: lines that help, or NULL */
 _Noreturn void tc_raise_data(C *c, const char *cure, const char *fmt, ...) TC_PRINTF(3, 4);

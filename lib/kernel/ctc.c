@@ -71,7 +71,8 @@ static tc_status check(const job *j) {
             return tc_error(TC_CONTENT, "ctc_loss: target_lengths has the value %lld, which the targets do not have", (long long)out);
         total += out;
     }
-    if (j->targets->rank == 1 && total > j->targets->size[0])
+    const int64_t given = j->targets->rank == 1 ? j->targets->size[0] : total;
+    if (j->grad_out ? total > given : total != given) /* the loss wants no more than it uses, as in PyTorch */
         return tc_error(TC_CONTENT, "ctc_loss: targets has %lld elements, target_lengths asks for %lld", (long long)j->targets->size[0],
                         (long long)total);
     for (int64_t n = 0; n < j->batch; n++) {

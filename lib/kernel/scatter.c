@@ -107,8 +107,9 @@ static bool mode_of(const char *s, tc_scatter_mode *out) {
     static const struct {
         const char *name;
         tc_scatter_mode m;
-    } names[] = {{"sum", TC_SCATTER_SUM},   {"add", TC_SCATTER_SUM},   {"prod", TC_SCATTER_PROD}, {"multiply", TC_SCATTER_PROD},
-                 {"mean", TC_SCATTER_MEAN}, {"amax", TC_SCATTER_AMAX}, {"amin", TC_SCATTER_AMIN}};
+    } names[] = {{"sum", TC_SCATTER_SUM},       {"add", TC_SCATTER_SUM},   {"prod", TC_SCATTER_PROD},
+                 {"multiply", TC_SCATTER_PROD}, {"mean", TC_SCATTER_MEAN}, {"amax", TC_SCATTER_AMAX},
+                 {"amin", TC_SCATTER_AMIN},     {"max", TC_SCATTER_AMAX},  {"min", TC_SCATTER_AMIN}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(s, names[i].name)) {
             *out = names[i].m;

@@ -124,6 +124,8 @@ static tc_status edges_of(tc_emit *e, const tc_node *n, tc_value *x, int k, int 
     if (a->kind != TC_A_INTS) size = tc_arg_int(n, 1);
     else if (!tc_sym_const_int(a->syms[k], &size)) return tc_error(TC_UNSUPPORTED, "%s: a number of bins that is not known", tc_op_name(n->op));
     if (size <= 0) return tc_e_refuse(n, "bins must be > 0, but got %lld for dimension %d of %d", (long long)size, k, dims);
+    if (x->meta.dtype != TC_F32 && x->meta.dtype != TC_F64 && range[2 * k] == range[2 * k + 1])
+        return tc_e_refuse(n, "NotImplementedError: \"histogramdd\" not implemented for '%s' without a range", tc_dtypes[x->meta.dtype].torch);
     *out = (bins){even_edges(e, x, range[2 * k], range[2 * k + 1], size, false), size};
     return NULL;
 }
@@ -154,7 +156,7 @@ static tc_value *histogram(tc_emit *e, tc_value *const *x, int dims, const bins 
     return hist;
 }
 static tc_status check_histogram(const tc_node *n, const tc_value *x, const tc_value *weight, int drop) {
-    if (x->meta.dtype != TC_F32 && x->meta.dtype != TC_F64)
+    if (!tc_is_float(x->meta.dtype))
         return tc_e_refuse(n, "NotImplementedError: \"histogram_cpu\" not implemented for '%s'", tc_dtypes[x->meta.dtype].torch);
     if (!weight) return NULL;
     if (weight->meta.dtype != x->meta.dtype)

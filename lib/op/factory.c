@@ -114,7 +114,7 @@ static tc_status shape_arange(tc_shape_ctx *c) {
         if (tc_sym_const_float(start, &fs) && tc_sym_const_float(end, &fe)) {
             if (!(__builtin_isfinite(fs) && __builtin_isfinite(fe))) return tc_sh_fail(c, "unsupported range: %g -> %g", fs, fe);
             if ((fst > 0 && fe < fs) || (fst < 0 && fe > fs)) return tc_sh_fail(c, "upper bound and lower bound inconsistent with step sign");
-            if (!ints || inclusive) {
+            if (!ints || inclusive || tc_is_float(d)) { /* whole numbers of a floating type are counted in float64 */
                 double count = inclusive ? __builtin_floor((fe - fs) / fst) + 1 : __builtin_ceil((fe - fs) / fst);
                 if (count > 9e15) return tc_sh_fail(c, "invalid size, possible overflow?");
                 n = tc_sym_int(y, (int64_t)count);

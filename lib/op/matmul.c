@@ -81,6 +81,14 @@ static tc_status added(tc_shape_ctx *c, int rank) { /* self must broadcast to th
 }
 static tc_status shape_addmm(tc_shape_ctx *c) { return added(c, 2); }
 static tc_status shape_baddbmm(tc_shape_ctx *c) { return added(c, 3); }
+/* Whether linear's bias is added to the matrix of all rows, [rows, n]; else to the result's own sizes. PyTorch does so for a matrix x, and where it
+ * need not copy x if the bias varies along one dimension. */
+static bool adds_to_rows(tc_program *p, const tc_meta *x, const tc_meta *b) {
+    const tc_shape_ctx c = {.program = p};
+    int varies = 0;
+    for (int k = 0; k < b->rank; k++) varies += b->rank == 1 || !tc_sh_is_one(&c, b->size[k]);
+    return x->rank == 2 || (varies == 1 && tc_sh_is_contiguous(&c, x) == 1);
+}
 static tc_status shape_linear(tc_shape_ctx *c) {
     TC_TRY(one_type(c, 2, (int[]){0, 1}));
     const tc_meta *x = tc_sh_meta(c, 0), *w = tc_sh_meta(c, 1), *b = tc_sh_meta(c, 2);
@@ -105,11 +113,16 @@ static tc_status shape_linear(tc_shape_ctx *c) {
     if (w->rank == 2) d.size[x->rank - 1] = w->size[0];
     else d.rank--;
     if (b) {
-        tc_dims r = d;
+        tc_dims to = d;
         TC_TRY(one_type(c, 2, (int[]){0, 2}));
+        if (w->rank == 2 && adds_to_rows(c->program, x, b)) {
+            const tc_sym rows = tc_sym_product(tc_sh_sym(c), x->size, x->rank - 1);
+            to = (tc_dims){.rank = 2, .size = {rows, w->size[0]}};
+        }
+        tc_dims r = to;
         TC_TRY(tc_sh_broadcast_dims(c, &r, b));
-        bool same = r.rank == d.rank;
-        for (int k = 0; same && k < d.rank; k++) same = tc_sh_same(c, r.size[k], d.size[k]);
+        bool same = r.rank == to.rank;
+        for (int k = 0; same && k < to.rank; k++) same = tc_sh_same(c, r.size[k], to.size[k]);
         if (!same) return tc_sh_fail(c, "bias does not broadcast to the result");
         if (w->rank == 1 && (b->rank || x->rank == 2)) return tc_sh_fail(c, "addmm: mat2 must be a matrix, got 1-D tensor");
     }
@@ -175,15 +188,15 @@ static tc_status decompose_linear(tc_emit *e, const tc_node *n) {
         return tc_e_done(e);
     }
     tc_value *m = rows_of(e, x), *wt = mT(e, w);
-    bool vector = b && b->meta.rank == 1;
-    tc_value *y = vector ? tc_e3(e, "aten::addmm", b, m, wt) : tc_e2(e, "aten::mm", m, wt);
+    bool early = b && (b->meta.rank == 1 || (b->meta.rank == 2 && adds_to_rows(n->graph->program, &x->meta, &b->meta)));
+    tc_value *y = early ? tc_e3(e, "aten::addmm", b, m, wt) : tc_e2(e, "aten::mm", m, wt);
     if (r != 2) {
         tc_sym size[TC_MAX_RANK];
         for (int k = 0; k + 1 < r; k++) size[k] = x->meta.size[k];
         size[r - 1] = w->meta.size[0];
         y = tc_emit_call(e, "aten::view", "vS", y, size, r);
     }
-    tc_emit_result(e, 0, b && !vector ? tc_e_add(e, y, b) : y);
+    tc_emit_result(e, 0, b && !early ? tc_e_add(e, y, b) : y);
     return tc_e_done(e);
 }
 static tc_value *dot(tc_emit *e, tc_value *a, tc_value *b) { /* [1, k] by [k, 1] */

@@ -10,7 +10,12 @@ static tc_status shape_sample(tc_shape_ctx *c) {
 
 static tc_status shape_binomial(tc_shape_ctx *c) {
     tc_dims d = {0};
-    for (int i = 0; i < 2; i++) TC_TRY(tc_sh_need_float(c, i));
+    for (int i = 0; i < 2; i++) {
+        TC_TRY(tc_sh_need_tensor(c, i));
+        if (!tc_is_float(tc_sh_meta(c, i)->dtype))
+            return tc_sh_fail_as(c, "ValueError", "binomial only supports floating-point dtypes for %s, got: %s", i ? "prob" : "count",
+                                 tc_dtypes[tc_sh_meta(c, i)->dtype].torch);
+    }
     if (tc_sh_meta(c, 0)->dtype != tc_sh_meta(c, 1)->dtype)
         return tc_sh_fail(c, "count and prob have different types, expected one (as PyTorch has it)");
     for (int i = 0; i < 2; i++) TC_TRY(tc_sh_broadcast_dims(c, &d, tc_sh_meta(c, i)));

@@ -12,12 +12,13 @@
 
 /* ---- shapes and gradients ---- */
 /* The reductions that PyTorch has kernels for. */
-static tc_status check_reduction(const tc_shape_ctx *c, const char *r, const char *const known[5]) {
+static tc_status check_reduction(const tc_shape_ctx *c, const char *r, const char *const known[7]) {
     const tc_dtype d = tc_sh_meta(c, 0)->dtype;
     bool found = false;
-    for (int i = 0; i < 5; i++) found |= known[i] && !strcmp(r, known[i]);
+    for (int i = 0; i < 7; i++) found |= known[i] && !strcmp(r, known[i]);
     if (!found) return tc_sh_fail(c, "%s(): unexpected reduce argument %s", tc_op_schema(c->op)->name, r);
-    const bool ordered = !strcmp(r, "amax") || !strcmp(r, "amin");
+    const char *extreme = r + (*r == 'a');
+    const bool ordered = !strcmp(extreme, "max") || !strcmp(extreme, "min");
     const bool mean = !strcmp(r, "mean"), wide = d == TC_U16 || d == TC_U32 || d == TC_U64;
     if ((ordered && tc_is_complex(d)) || (mean && d == TC_BOOL) || ((ordered || mean) && wide))
         return tc_sh_fail_as(c, "NotImplementedError", "\"%s_%s\" not implemented for '%s'", tc_op_schema(c->op)->name, r, tc_dtypes[d].torch);
@@ -52,8 +53,8 @@ static tc_status shape_scatter(tc_shape_ctx *c) { /* self, dim, index, src or va
     const char *r = c->nargs > 4 ? tc_sh_string(c, 4) : NULL;
     const bool two = !strcmp(tc_op_schema(c->op)->name, "scatter_reduce");
     if (r)
-        TC_TRY(
-            check_reduction(c, r, two ? (const char *const[5]){"sum", "prod", "mean", "amax", "amin"} : (const char *const[5]){"add", "multiply"}));
+        TC_TRY(check_reduction(
+            c, r, two ? (const char *const[7]){"sum", "prod", "mean", "amax", "amin", "max", "min"} : (const char *const[7]){"add", "multiply"}));
     tc_dims dims = tc_dims_of(x);
     return tc_sh_out(c, 0, x->dtype, &dims);
 }
@@ -80,7 +81,7 @@ static tc_status shape_index_write(tc_shape_ctx *c) { /* self, dim, index, sourc
                              tc_op_schema(c->op)->name);
     if (s->rank != x->rank && !copies) return tc_sh_fail(c, "source tensor shape must match self tensor shape, excluding the specified dimension");
     if (!strcmp(tc_op_schema(c->op)->name, "index_reduce"))
-        TC_TRY(check_reduction(c, tc_sh_string(c, 4), (const char *const[5]){"prod", "mean", "amax", "amin"}));
+        TC_TRY(check_reduction(c, tc_sh_string(c, 4), (const char *const[7]){"prod", "mean", "amax", "amin"}));
     for (int k = 0; k < s->rank && k < x->rank; k++)
         if (k != d && !tc_sh_same(c, s->size[k], x->size[k]))
             return tc_sh_fail(c, "Source and destination tensor must have same slice shapes except at dimension %d", d);

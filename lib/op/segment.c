@@ -11,9 +11,9 @@
 
 enum { MAX, MIN, SUM, MEAN, PROD };
 static int kind_of(const char *reduce) {
-    static const char *const names[] = {"max", "min", "sum", "mean", "prod"};
-    for (int i = 0; reduce && i < 5; i++)
-        if (!strcmp(reduce, names[i])) return i;
+    static const char *const names[] = {"max", "min", "sum", "mean", "prod", "amax", "amin"};
+    for (int i = 0; reduce && i < 7; i++)
+        if (!strcmp(reduce, names[i])) return i % 5;
     return -1;
 }
 

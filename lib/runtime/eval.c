@@ -86,8 +86,9 @@ static void key_arg(tc_buf *b, const tc_arg *a) {
     }
 }
 
-/* Random operators draw numbers in the order of memory, so they depend on the strides of their arguments; other operators only on sizes. */
-static bool by_layout(const tc_op *op) { return op->flags & TC_OP_RANDOM; }
+/* Random operators draw numbers in the order of memory, and linear adds a bias by how its input lies (shape_linear), so they depend on the strides of
+ * their arguments; other operators only on sizes. */
+static bool by_layout(const tc_op *op) { return op->flags & TC_OP_RANDOM || !strcmp(tc_op_schema(op)->name, "linear"); }
 static void key_layout(tc_buf *b, const tc_arg *a) {
     const tc_tensor *t = a->kind == TC_A_VALUE && a->value ? a->value->aux : NULL;
     if (t && t->storage && !tc_tensor_is_contiguous(t)) tc_buf_append(b, t->stride, sizeof(int64_t) * (size_t)t->rank);

@@ -96,6 +96,7 @@ class Meta(type):
 
 print(abs(-2.5), [1].__len__(), int(3).real, (3).numerator, 1_000_000, 0x_FF, 1e-3, 3j)
 
+import copy
 import abc
 
 
@@ -683,8 +684,14 @@ for kind in (Point, Named, Loose, Mapped):
             print(kind.__name__, name, getattr(p, name))
         except AttributeError as e:
             print(e)
+    print(hasattr(p, "__dict__"))
 p = Point()
 del p.x
+try:
+    vars(p)
+except TypeError as e:
+    print(e)
+print(copy.copy(Point()).x, copy.deepcopy(Named()).x)
 for read in (lambda: p.x, lambda: p.y):
     try:
         read()

@@ -178,3 +178,22 @@ try:
     5 % 0
 except ZeroDivisionError as e:
     print("mod")
+
+
+def down(n):
+    return down(n + 1) + 1
+
+
+class Endless:
+    def __repr__(self):
+        return repr(self)
+
+    def __getattr__(self, name):
+        return getattr(self, name + "x")
+
+
+for function in (lambda: down(0), lambda: repr(Endless()), lambda: Endless().a):
+    try:
+        function()
+    except RecursionError as e:
+        print(type(e).__name__, str(e)[:32], isinstance(e, RuntimeError))

@@ -70,3 +70,19 @@ show("complex shift", lambda: 1j << torch.arange(2))
 show("complex sought", lambda: torch.searchsorted(u, cplx))
 show("result type", lambda: torch.empty(0, dtype=torch.result_type(torch.ones(1, dtype=torch.bool), u[0])))
 show("bags of integers", lambda: torch.nn.functional.embedding_bag(torch.tensor([0, 1]), torch.arange(6).view(3, 2), torch.tensor([0, 1])))
+for name, sizes, bias in (("row", (2, 2), (1, 4)), ("rows", (2, 2), (2, 1)), ("all rows", (3, 2, 2), (6, 1)), ("inner rows", (3, 2, 2), (2, 1)), ("planes", (3, 2, 2), (1, 1, 4)), ("own sizes", (3, 2, 2), (3, 1, 4)), ("a vector", (2,), (1, 4)), ("one", (2,), (1, 1))):
+    show(f"linear, a bias for {name}", lambda: F.linear(torch.ones(sizes), w, torch.ones(bias)))
+show("linear of columns, a bias for inner rows", lambda: F.linear(torch.ones(2, 3, 2).transpose(0, 1), w, torch.ones(2, 1)))
+p = torch.tensor([0.0, 1.0])
+for name, n, q in (("whole counts", torch.tensor([3, 4]), p), ("whole probabilities", p, torch.tensor([1, 0])), ("floats", torch.tensor([3.0, 4.0]), p)):
+    show(f"binomial of {name}", lambda: torch.binomial(n, q))
+for kind in ("max", "min", "amax", "add"):
+    show(f"scatter_reduce by {kind}", lambda: x.scatter_reduce(1, torch.tensor([[0, 0]]), torch.tensor([[2.0, -3.0]]), kind))
+    show(f"segments by {kind}", lambda: torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), kind, lengths=torch.tensor([2, 1])))
+h = torch.tensor([1.0, 2.0, 2.5, 0.1, 3.0], dtype=torch.float16)
+for name, function in {"counts": lambda: torch.histogram(h, 4, range=(0.0, 4.0)), "densities": lambda: torch.histogram(h, 4, range=(0.0, 4.0), density=True), "no range": lambda: torch.histogram(h, 4), "edges": lambda: torch.histogram(h, torch.tensor([0.0, 1.0, 4.0]).half())}.items():
+    show(f"histogram of float16, {name}", lambda: function()[0])
+for more in (3, 4, 5):
+    show(f"packed targets, {more} of 4", lambda: F.ctc_loss(torch.zeros(5, 2, 4), torch.tensor([1, 2, 3, 1, 2])[:more], [5, 5], [2, 2], reduction="sum").round())
+for first in (2**53, 2**53 - 2):
+    show(f"arange from {first}", lambda: torch.arange(first, first + 5, dtype=torch.float64))

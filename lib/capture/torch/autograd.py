@@ -12,6 +12,9 @@ class FunctionCtx:
     def save_for_backward(self, *tensors):
         self.saved_tensors = tensors
 
+    def save_for_forward(self, *tensors):
+        pass  # for jvp, which is not called: forward mode is the gradient of backward
+
     def mark_non_differentiable(self, *tensors):
         self.non_differentiable = tensors
 
