@@ -750,7 +750,7 @@ class Layers(nn.Module):
 
 class Whole(nn.Module):
     def forward(self, x, n):
-        return torch.autograd.grad((x * n).sum(), n)[0]
+        return torch.autograd.grad((x.clone().requires_grad_() * n).sum(), n)[0]
 PY
     tc-export named.py:Layers --input x=2xf32 -o layers.pt2 # the second record has its places, so that every result can be asked for
     tc-run layers.pt2 --signature --json | grep output | cut -d'"' -f4 | tr '\n' ' ' | grep -q '^out.0 y z out.3 out.4 out.5 $'
