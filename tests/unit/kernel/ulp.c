@@ -252,9 +252,9 @@ static double worst(const unary *u, int wide, int n, double *out_at) {
 
 static void check(void **data) {
     const unary *u = *data;
-    double at = 0, e = worst(u, 0, 4000, &at);
+    double at = 0, e = worst(u, 0, 2000, &at);
     if (!(e <= u->max32)) fail_msg("%s_f32(%a): %g ulp, bound %g", u->name, at, e, u->max32);
-    e = worst(u, 1, 4000, &at);
+    e = worst(u, 1, 2000, &at);
     if (!(e <= u->max64)) fail_msg("%s_f64(%a): %g ulp, bound %g", u->name, at, e, u->max64);
 }
 
@@ -292,9 +292,9 @@ static double worst2(const binary *b, int wide, int n, double *out_a, double *ou
 }
 static void check2(void **data) {
     const binary *b = *data;
-    double x = 0, y = 0, e = worst2(b, 0, 4000, &x, &y);
+    double x = 0, y = 0, e = worst2(b, 0, 2000, &x, &y);
     if (!(e <= 1)) fail_msg("%s_f32(%a, %a): %g ulp", b->name, x, y, e);
-    e = worst2(b, 1, 4000, &x, &y);
+    e = worst2(b, 1, 2000, &x, &y);
     if (!(e <= 1)) fail_msg("%s_f64(%a, %a): %g ulp", b->name, x, y, e);
 }
 
