@@ -586,42 +586,29 @@ static void block(parser *p, ast ***out, int *n) {
     p->depth--;
 }
 
-static scope *parse(C *c, file *f, bool expression, scope *volatile root) {
-    parser p = {.c = c, .f = f, .sc = root};
-    tc_lex_init(&p.lx, c, f);
-    if (expression) p.lx.bol = false, p.lx.joined = true;
+static void parse_file(C *c, scope *root) {
+    parser p = {.c = c, .f = root->file, .sc = root};
+    tc_lex_init(&p.lx, c, root->file);
     tc_p_next(&p);
-    if (expression) {
-        root->expr = tc_p_exprs(&p);
+    astvec v = {0};
+    while (p.t.kind != T_EOF) {
         if (p.t.kind == T_NEWLINE) tc_p_next(&p);
-        if (p.t.kind != T_EOF) tc_p_fail(&p, &p.t, "invalid syntax: unexpected '%.*s' after the expression", (int)p.t.n, p.t.p);
-    } else {
-        astvec v = {0};
-        while (p.t.kind != T_EOF) {
-            if (p.t.kind == T_NEWLINE) tc_p_next(&p);
-            else statement(&p, &v);
-        }
-        tc_p_take(&p, &v, &root->body, &root->nbody);
-        docstring(root);
+        else statement(&p, &v);
     }
+    tc_p_take(&p, &v, &root->body, &root->nbody);
+    docstring(root);
     tc_scopes_resolve(c, root);
-    return root;
 }
 
-static scope *guarded(C *c, file *f, bool expression) {
-    scope *root = tc_scope_new(c, SC_MODULE, NULL, f, tc_intern(c, "<module>", 8), 1, 1);
-    root->qualname = root->name;
-    trap t;
-    if (TC_TRAP_PASSING(c, t)) {
-        parse(c, f, expression, root);
-        tc_untrap(c, &t);
-    } else {
-        V e = c->exc;
-        tc_scopes_free(root);
-        tc_raise_again(c, e);
-    }
-    tc_scopes_free(root);
-    return root;
+static void parse_expression(C *c, scope *root) {
+    parser p = {.c = c, .f = root->file, .sc = root};
+    tc_lex_init(&p.lx, c, root->file);
+    p.lx.bol = false, p.lx.joined = true;
+    tc_p_next(&p);
+    root->expr = tc_p_exprs(&p);
+    if (p.t.kind == T_NEWLINE) tc_p_next(&p);
+    if (p.t.kind != T_EOF) tc_p_fail(&p, &p.t, "invalid syntax: unexpected '%.*s' after the expression", (int)p.t.n, p.t.p);
+    tc_scopes_resolve(c, root);
 }
 
 static void parse_body(C *c, scope *s) {
@@ -638,10 +625,11 @@ static void parse_body(C *c, scope *s) {
     s->parent = outer;
 }
 
-void tc_parse_body(C *c, scope *s) {
+/* Reads into s; its temporary tables are freed, also by an error. */
+static void read_scope(C *c, scope *s, void (*read)(C *c, scope *s)) {
     trap t;
     if (TC_TRAP_PASSING(c, t)) {
-        parse_body(c, s);
+        read(c, s);
         tc_untrap(c, &t);
     } else {
         V e = c->exc;
@@ -649,8 +637,18 @@ void tc_parse_body(C *c, scope *s) {
         tc_raise_again(c, e);
     }
     tc_scopes_free(s);
-    s->later.from = NULL;
 }
 
-scope *tc_parse(C *c, file *f) { return guarded(c, f, false); }
-scope *tc_parse_expr(C *c, file *f) { return guarded(c, f, true); }
+static scope *read_root(C *c, file *f, void (*read)(C *c, scope *s)) {
+    scope *root = tc_scope_new(c, SC_MODULE, NULL, f, tc_intern(c, "<module>", 8), 1, 1);
+    root->qualname = root->name;
+    read_scope(c, root, read);
+    return root;
+}
+
+scope *tc_parse(C *c, file *f) { return read_root(c, f, parse_file); }
+scope *tc_parse_expr(C *c, file *f) { return read_root(c, f, parse_expression); }
+void tc_parse_body(C *c, scope *s) {
+    read_scope(c, s, parse_body);
+    s->later.from = NULL;
+}
