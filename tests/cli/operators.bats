@@ -1232,4 +1232,6 @@ END
     holds $x "torch.equal(torch.stack([v, w, *u]), torch.stack([2 * x * x, 2 * x * x, 2 * x]))" "$from" "_, v = vjp(lambda a: a * a, x, x)" \
         "_, w = jvp(lambda a: a * a, (x,), (x,))" "_, u = vjp(lambda a: (a * a).sum(), (x,))"
     holds $x "torch.equal(torch.stack(hvp(lambda a, b: (a * a * b).sum(), (x, x + 1), (x, x))[1]), torch.stack([2 * x * (2 * x + 1), 2 * x * x]))" "$from"
+    run ! model "jacobian(lambda a: a * a, x, strict=True).any()" 3xf32 "$from"
+    [[ "$output" == *"strict=True of torch.autograd.functional is outside the model language"* ]]
 }

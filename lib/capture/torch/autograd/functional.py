@@ -7,6 +7,11 @@ def _tuple(x):
     return tuple(x) if isinstance(x, (tuple, list)) else (x,)
 
 
+def _not_strict(strict):
+    if strict:
+        raise NotImplementedError("strict=True of torch.autograd.functional is outside the model language")
+
+
 def _detached(x, keep):
     return tuple(_detached(v, keep) for v in x) if isinstance(x, tuple) else x if keep or x is None else x.detach()
 
@@ -38,6 +43,7 @@ def _scalar(func):
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+    _not_strict(strict)
     xs, kept = _tuple(inputs), []
 
     def call(*xs):
@@ -50,24 +56,28 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+    _not_strict(strict)
     xs = _tuple(inputs)
     rows = _func.jacrev(_func.jacrev(_scalar(func), argnums=tuple(range(len(xs)))), argnums=tuple(range(len(xs))))(*xs)
     return _like(tuple(_like(row, inputs, create_graph) for row in rows), inputs, create_graph)
 
 
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
+    _not_strict(strict)
     out, pull = _func.vjp(func, *_tuple(inputs))
     pulled = pull(_given(v, _tuple(out), "function") if isinstance(out, (tuple, list)) else _given(v, (out,), "function")[0])
     return _like(_tuple(out), out, create_graph), _like(_tuple(pulled), inputs, create_graph)
 
 
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
+    _not_strict(strict)
     xs = _tuple(inputs)
     out, pushed = _func.jvp(func, xs, _given(v, xs, "input"))
     return _like(_tuple(out), out, create_graph), _like(_tuple(pushed), out, create_graph)
 
 
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
+    _not_strict(strict)
     xs, kept = _tuple(inputs), []
 
     def call(*xs):
