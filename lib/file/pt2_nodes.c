@@ -261,13 +261,13 @@ static bool results_fit(tc_pt2_reader *r, const raw_node *n, int nvalues) {
     return tc_jr_ok(&r->j);
 }
 
-/* Gives a data-dependent symbol of tc the range of the file's symbol. */
+/* Gives a data-dependent symbol of tc the range of the file's symbol. The first symbol of a name counts: a branch that makes the same number again, from
+ * an operand, means that one. */
 static void pair_symbols(tc_pt2_reader *r, tc_sym own, tc_str theirs) {
     tc_symctx *c = r->program->sym;
     if (tc_sym_opcode(own) != TC_S_VAR || !theirs.n || (theirs.s[0] != 'u' && theirs.s[0] != 'z')) return;
     const tc_pt2_range *range = tc_map_get(&r->ranges, theirs.s, theirs.n);
     if (range && tc_sym_type(own) == TC_SYM_INT) tc_sym_set_range(c, own, range->lo, range->hi);
-    if (tc_str_is(theirs, tc_sym_var_name(own))) return;
     char *name = tc_arena_strndup(&r->scratch, theirs.s, theirs.n);
     tc_sym other = tc_sym_var(c, name, tc_sym_type(own), TC_SYM_NO_LO, TC_SYM_NO_HI);
     for (size_t i = 0; i < r->from.len; i++)

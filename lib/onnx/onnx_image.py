@@ -21,7 +21,9 @@ def source(count, length, scale, how, roi, dtype):
     x = torch.arange(count, dtype=dtype)
     wide = length * scale
     if how == "align_corners":
-        return x * 0.0 if wide == 1 else x * (length - 1) / (wide - 1)
+        if _onnx.number(wide):
+            return x * 0.0 if wide == 1 else x * (length - 1) / (wide - 1)
+        return x * (length - 1) / torch.sym_max(wide - 1, 1e-30)  # where it is 1, the only position is 0
     if how == "asymmetric":
         return x / scale
     if how == "tf_crop_and_resize":
@@ -31,7 +33,7 @@ def source(count, length, scale, how, roi, dtype):
             x = x * ((roi[1] - roi[0]) * (length - 1) / (wide - 1))
         return x + roi[0] * (length - 1)
     if how == "pytorch_half_pixel":
-        return x * 0.0 - 0.5 if wide == 1 else (x + 0.5) / scale - 0.5
+        return x * 0.0 if count == 1 else (x + 0.5) / scale - 0.5
     if how == "half_pixel_symmetric":
         return length / 2 * (1 - count / wide) + (x + 0.5) / scale - 0.5
     if how == "tf_half_pixel_for_nn":
@@ -137,7 +139,8 @@ def resize(n, x, roi=None, scales=None, sizes=None):
         for i, a in enumerate(axes):
             rois[a] = [roi[i], roi[len(axes) + i]]
     for a in axes:
-        same = all_known(out[a], factor[a], x.shape[a]) and factor[a] == 1.0 and out[a] == x.shape[a]
+        same = all_known(factor[a]) and factor[a] == 1.0 and (scales is not None or (all_known(out[a], x.shape[a]) and out[a] == x.shape[a]))
+        same = same and how != "tf_half_pixel_for_nn"
         if same and (a not in rois or rois[a] == [0.0, 1.0]):
             continue
         x = resize_axis(n, x, a, out[a], factor[a], rois.get(a), how, mode)

@@ -10,7 +10,7 @@
 import _onnx
 import torch
 from onnx_values import Coded, Host, Missing, Strings, Weight, constant, is_small, numbers, sizes_of, tensor
-from onnx_tables import HOST, MOVES, MOVES_STRINGS, RANDOM, find
+from onnx_tables import HOST, LOOPS, MOVES, MOVES_STRINGS, RANDOM, find
 
 DTYPES = {1: torch.float32, 2: torch.uint8, 3: torch.int8, 4: torch.uint16, 5: torch.int16, 6: torch.int32, 7: torch.int64, 9: torch.bool,
           10: torch.float16, 11: torch.float64, 12: torch.uint32, 13: torch.uint64, 14: torch.complex64, 15: torch.complex128,
@@ -353,7 +353,7 @@ class Model:
         return rule(n, *small)
 
     def eagerly(self, node, values):
-        if node[0] in RANDOM or node[0] in ("If", "Loop", "Scan", "SequenceMap"):
+        if node[0] in RANDOM or node[0] in LOOPS:
             return False
         if (node[1], node[0], node[6]) in self.functions:
             return False

@@ -61,9 +61,10 @@ def padded(x, begin, end, value=0):
 
 
 def convolve(n, x, w, b):
-    kernel = list(w.shape[2:])
-    if (n.get("kernel_shape", None) or kernel) != kernel:
-        n.fail(f"kernel_shape {n.get('kernel_shape')} for weights of sizes {list(w.shape)}")
+    kernel = n.get("kernel_shape", None) or list(w.shape[2:])
+    for k, size in zip(kernel, w.shape[2:]):
+        if len(kernel) != w.dim() - 2 or not _onnx.require(k == size):
+            n.fail(f"kernel_shape {kernel} for weights of sizes {list(w.shape)}")
     stride, dilation, begin, end = windows(n, x, kernel)
     if not equal(begin, end):
         x = padded(x, begin, end)

@@ -231,7 +231,9 @@ def slice_(n, x, starts, ends, axes=None, steps=None):
                 continue
             x = torch.ops.aten.slice.Tensor(x, a, s, min(e, 2**63 - 1) if _onnx.number(e) else e, d)
             continue
-        # backwards: the elements are those of a forward slice of the flipped dimension
+        # backwards: the elements are those of a forward slice of the flipped dimension; ONNX Runtime takes the greatest end as no end
+        if _onnx.number(e) and e in (2**31 - 1, 2**63 - 1):
+            e = -(2**31)
         if not _onnx.number(s) or not _onnx.number(e):
             n.unsupported("a slice backwards between sizes that are not known")
         if _onnx.number(length):
@@ -253,6 +255,7 @@ def slice_by_data(x, starts, ends, axes, steps):
         pick = lambda v, default: torch.where(here.any(), torch.sum(torch.where(here, v, torch.zeros_like(v))), torch.full([], default, dtype=torch.int64))
         s, e, step = pick(starts, 0), pick(ends, 2**63 - 1), pick(steps, 1)
         back = step < 0
+        e = torch.where(torch.logical_and(back, torch.logical_or(e == 2**31 - 1, e == 2**63 - 1)), -(2**31), e)
         s, e = torch.where(s < 0, s + length, s), torch.where(e < 0, e + length, e)
         s = torch.where(back, torch.clamp(s, max=length - 1), torch.clamp(s, min=0))
         i = torch.arange(length)
@@ -526,13 +529,15 @@ def identity(n, x):
 
 
 def dropout(n, x, ratio=None, training=None):
-    """Identity at inference, whatever the ratio; in training mode, an input since opset 12, the mask is drawn."""
+    """Identity at inference, whatever the ratio; in training mode, an input since opset 12, the mask is drawn. Before opset 12 the mask was not filled,
+    which is 0 in ONNX Runtime, and before 10 it had the input's type."""
     r = None
     if training and training[0]:
         r = 0.5 if ratio is None else n.scope.model.numbers_of(n, 1, ratio, "h")[0]
     if not r:
-        mask = torch.ones_like(x, dtype=torch.bool) if n.wants(1) else None
-        return x, mask
+        if not n.wants(1):
+            return x, None
+        return x, torch.full_like(x, n.version >= 12, dtype=torch.bool if n.version >= 10 else x.dtype)
     y, mask = torch.native_dropout(x, r, True)
     return y, mask
 

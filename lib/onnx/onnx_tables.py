@@ -29,6 +29,10 @@ for _op in list(MOVES) + ["Scatter", "ScatterElements", "ScatterND", "ReverseSeq
 RANDOM = {}
 for _op in ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"):
     RANDOM[_op] = True
+# Not evaluated at import: they have subgraphs, or become loops of the graph.
+LOOPS = {}
+for _op in ("If", "Loop", "Scan", "SequenceMap", "NonMaxSuppression", "LSTM", "GRU", "RNN", "DynamicQuantizeLSTM"):
+    LOOPS[_op] = True
 
 
 class Row:

@@ -26,6 +26,14 @@ static tc_sym refold(tc_symctx *x, tc_sym s) {
     return tc_sym_op(x, op, r, n > 1 ? refold(x, tc_sym_arg(s, 1)) : NULL, n > 2 ? refold(x, tc_sym_arg(s, 2)) : NULL);
 }
 
+/* s, of which `part` is a part, without the symbols of that part that guards have replaced: no input has such a size any more. */
+static tc_sym without_replaced(tc_symctx *x, tc_sym s, tc_sym part) {
+    const tc_sym now = tc_sym_opcode(part) == TC_S_VAR ? tc_sym_simplify(x, part) : part;
+    if (now != part) return tc_sym_substitute(x, s, &part, &now, 1);
+    for (int i = 0; i < tc_sym_arity(part); i++) s = without_replaced(x, s, tc_sym_arg(part, i));
+    return s;
+}
+
 static const tc_sym *list_of(tc_program *p, const tc_sym *old, int n) {
     if (!old) return NULL;
     bool same = true;
@@ -51,9 +59,10 @@ static void graph(tc_program *p, tc_graph *g) {
     for (tc_node *n = g->first; n; n = n->next) {
         for (int i = 0; i < n->nouts; i++) value(p, n->outs[i]);
         bool asks = n->op && !strncmp(tc_op_name(n->op), "aten._assert_scalar", 19); /* these assertions are what the other simplifications rely on */
-        for (int i = 0; i < n->nargs && !asks; i++) {
+        for (int i = 0; i < n->nargs; i++) {
             tc_arg *a = &n->args[i];
-            if (a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym)) a->sym = refold(p->sym, a->sym);
+            if (a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym))
+                a->sym = asks ? without_replaced(p->sym, a->sym, a->sym) : refold(p->sym, a->sym);
             else if (a->kind == TC_A_INTS) a->syms = list_of(p, a->syms, a->n);
         }
     }

@@ -491,6 +491,18 @@ static void bound_again(tc_symctx *c, tc_sym atom) {
     }
 }
 
+/* What min(72, A*B) is equal to is so of what it has become, min(72, 2*B), where the atom is A: equalities are looked up by simplified atoms. */
+static void equal_again(tc_symctx *c, tc_sym atom) {
+    for (size_t i = 0, n = c->equals.len; i < n; i++) {
+        const sym_equal e = c->equals.data[i];
+        if (e.atom == atom || !tc_sym_contains(e.atom, atom)) continue;
+        tc_sym *args = tc_xmalloc(sizeof *args * (size_t)tc_sym_arity(e.atom));
+        for (int k = 0; k < tc_sym_arity(e.atom); k++) args[k] = tc_sym_simplify(c, e.atom->arg[k]);
+        tc_sym_assume(c, tc_sym_op(c, TC_S_EQ, sym_rebuild(c, e.atom, args), e.by, NULL));
+        free(args);
+    }
+}
+
 /* A sum that is equal to a number, B*T == 20 */
 static void bound_by(tc_symctx *c, tc_sym difference) {
     int64_t k, sign;
@@ -538,6 +550,7 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     tc_vec_push(&c->equals, ((sym_equal){atom, by}));
     c->gen++;
     solve_again(c, atom); /* first: an equation says more than the bounds that it has */
+    equal_again(c, atom);
     bound_again(c, atom);
     if (atom->op == TC_S_FLOORDIV || atom->op == TC_S_MOD) of_dividend(c, atom);
 }

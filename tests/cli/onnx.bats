@@ -25,6 +25,12 @@ setup() {
     tc-compile "$model" -o n.pt2
     tc-run n.pt2 --input x=3x4x5xf32=1 -o d.npy
     cmp a.npy d.npy
+    # numbers of a loop, which both branches after it have as operands in the archive
+    model=$TC_ROOT/tests/oracle/onnx/runtime/branch_on_what_a_loop_stacked/model.onnx
+    tc-export "$model" -o m.pt2
+    tc-run m.pt2 --input x=2x3xf32=1 --input b=bool=1 -o a.npy
+    tc-run "$model" --input x=2x3xf32=1 --input b=bool=1 -o b.npy
+    cmp a.npy b.npy
 }
 
 @test "what is made of a node of ONNX names its file and number, in the archive and in emitted C too" {

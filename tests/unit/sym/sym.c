@@ -232,7 +232,7 @@ static void quotients_say_their_type(void **state) {
 
 static void equations_of_quotients_are_solved(void **state) {
     (void)state;
-    static const char *const names[] = {"a", "b", "e", "f", "g", "h", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w", "x"};
+    static const char *const names[] = {"a", "b", "e", "f", "g", "h", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "z"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) tc_sym_var(ctx, names[i], TC_SYM_INT, 0, TC_SYM_NO_HI);
     tc_sym_assume(ctx, parse("2*(3*b//2) == 3*b")); /* view(4, -1) of [b, 6], then a product with 6 rows */
     tc_sym_assume(ctx, parse("3*b//2 == 6"));
@@ -247,6 +247,9 @@ static void equations_of_quotients_are_solved(void **state) {
     tc_sym_assume(ctx, parse("g*h == 24")); /* of two sizes, one of which is known later */
     tc_sym_assume(ctx, parse("g == 6"));
     assert_ptr_equal(tc_sym_simplify(ctx, parse("h")), parse("4"));
+    tc_sym_assume(ctx, parse("min(72, 3*y*z) == 72")); /* what it has become once y is known */
+    tc_sym_assume(ctx, parse("y == 2"));
+    assert_ptr_equal(tc_sym_simplify(ctx, parse("min(72, 6*z)")), parse("72"));
     tc_sym_assume(ctx, parse("p*q == 20")); /* of two sizes that stay */
     assert_int_equal(tc_sym_known(ctx, parse("p*q <= 19")), 0);
     tc_sym_assume(ctx, parse("3 <= v*w*x - v*w")); /* a bound of what v*w*x - v*w is once v is known */
