@@ -170,6 +170,9 @@ def searched(n, body, count, cond, carried, nscan):
 
     def run(i, more, *state):
         outs = [tensor(v) for v in model.run_body(scope, body, [i, more] + list(state))[:1 + k]]
+        for new, old in zip(outs[1:], state):
+            if isinstance(new, list) and len(new) != len(old):
+                n.unsupported("a loop that changes the length of a sequence as often as data say")
         return tuple([i + 1, outs[0].reshape([])] + outs[1:])
 
     start = [torch.zeros([], dtype=torch.int64), go] + [tensor(v) for v in carried]

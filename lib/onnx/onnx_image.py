@@ -52,7 +52,7 @@ def taps(count, length, scale, mode, how, roi, nearest, a, antialias, exclude):
         elif nearest == "round_prefer_ceil":
             at = torch.floor(x + 0.5)
         else:
-            at = torch.floor(x) if nearest == "floor" else torch.ceil(x)
+            at = torch.floor(x) if nearest == "floor" or (nearest == "opset_10" and scale >= 1) else torch.ceil(x)
         return [torch.clamp(at.to(torch.int64), 0, length - 1)], None, outside
     base = torch.floor(x)
     f = x - base
@@ -153,10 +153,10 @@ def resize(n, x, roi=None, scales=None, sizes=None):
 
 
 def resize_10(n, x, scales):
-    """Opset 10 and Upsample: asymmetric coordinates, rounded down."""
+    """Opset 10 and Upsample: asymmetric coordinates; the nearest element is rounded down, and up where a dimension shrinks, as in ONNX Runtime."""
     n.attrs = dict(n.attrs)
     n.attrs["coordinate_transformation_mode"] = "asymmetric"
-    n.attrs["nearest_mode"] = "floor"
+    n.attrs["nearest_mode"] = "opset_10"
     n.attrs["mode"] = {"bilinear": "linear", "trilinear": "linear"}.get(n.get("mode", "nearest"), n.get("mode", "nearest"))
     return resize(n, x, None, scales)
 

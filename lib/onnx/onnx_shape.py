@@ -529,8 +529,8 @@ def identity(n, x):
 
 
 def dropout(n, x, ratio=None, training=None):
-    """Identity at inference, whatever the ratio; in training mode, an input since opset 12, the mask is drawn. Before opset 12 the mask was not filled,
-    which is 0 in ONNX Runtime, and before 10 it had the input's type."""
+    """Identity at inference, whatever the ratio; in training mode, an input since opset 12, the mask is drawn. Before opset 12 the mask was not
+    filled, which is 0 in ONNX Runtime, and before 10 it had the input's type."""
     r = None
     if training and training[0]:
         r = 0.5 if ratio is None else n.scope.model.numbers_of(n, 1, ratio, "h")[0]
