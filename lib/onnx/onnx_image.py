@@ -350,6 +350,8 @@ def nms(n, boxes, scores, most=None, iou=None, threshold=None):
 
     limit = most[0] if most else 0
     batches, count, classes = boxes.shape[0], boxes.shape[1], scores.shape[1]
+    if not (_onnx.require(boxes.shape[2] == 4) and _onnx.require(scores.shape[0] == batches) and _onnx.require(scores.shape[2] == count)):
+        n.fail(f"boxes of sizes {list(boxes.shape)} and scores of sizes {list(scores.shape)}")
     if n.get("center_point_box", 0):
         cx, cy, w, h = [boxes[:, :, i] for i in range(4)]
         x0, x1, y0, y1 = cx - w / 2, cx + w / 2, cy - h / 2, cy + h / 2

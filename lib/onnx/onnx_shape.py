@@ -339,7 +339,9 @@ def scatter_elements(n, x, indices, updates):
 
 def scatter_nd(n, x, indices, updates):
     how = n.get("reduction", "none")
-    k = indices.shape[-1]
+    k = indices.dim() - 1 + x.dim() - updates.dim()  # of an index
+    if not _onnx.require(indices.shape[-1] == k):
+        n.fail(f"indices of sizes {list(indices.shape)} and updates of sizes {list(updates.shape)} for sizes {list(x.shape)}")
     index = tuple([wrap(torch.select(indices, -1, j), x.shape[j]) for j in range(k)])
     if how == "none":
         return torch.index_put(x, index, updates)
