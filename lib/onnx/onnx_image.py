@@ -33,7 +33,7 @@ def source(count, length, scale, how, roi, dtype):
             x = x * ((roi[1] - roi[0]) * (length - 1) / (wide - 1))
         return x + roi[0] * (length - 1)
     if how == "pytorch_half_pixel":
-        return x * 0.0 if count == 1 else (x + 0.5) / scale - 0.5
+        return ((x + 0.5) / scale - 0.5) * torch.sym_min(count - 1, 1)  # the position of a single element is 0
     if how == "half_pixel_symmetric":
         return length / 2 * (1 - count / wide) + (x + 0.5) / scale - 0.5
     if how == "tf_half_pixel_for_nn":

@@ -216,11 +216,7 @@ def softmax(f):
         axis = axis + x.dim() if axis < 0 else axis
         if axis == x.dim() - 1:
             return f(x, -1)
-        shape = x.shape
-        lead = 1
-        for d in shape[:axis]:
-            lead = lead * d
-        return f(x.reshape([lead, -1]), -1).reshape(shape)
+        return f(torch.flatten(x, axis), -1).reshape(x.shape)
 
     return rule
 
@@ -229,10 +225,7 @@ def hardmax(n, x):
     axis = n.get("axis", -1 if n.version >= 13 else 1)
     shape = x.shape
     if n.version < 13:
-        lead = 1
-        for d in shape[:axis]:
-            lead = lead * d
-        x = x.reshape([lead, -1])
+        x = torch.flatten(x, axis)
         axis = -1
     at = torch.argmax(x, axis, True)
     return torch.zeros_like(x).scatter(axis, at, 1.0).reshape(shape)
