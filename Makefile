@@ -16,7 +16,7 @@ isa_flags = $(shell awk -F'\t' '$$1=="$(1)" {print $$2}' lib/isa.tab)
 
 LIB_C   := $(filter-out %.isa.c,$(sort $(wildcard lib/*/*.c)))
 LIB_ISA := $(sort $(wildcard lib/*/*.isa.c))
-GEN_C   := $(BUILD)/gen/op_families.c $(BUILD)/gen/embed_sources.c $(BUILD)/gen/embed_onnx_write.c $(BUILD)/gen/aten_generated.c $(BUILD)/gen/paste.c
+GEN_C   := $(BUILD)/gen/op_families.c $(BUILD)/gen/embed_sources.c $(BUILD)/gen/embed_onnx_write.c $(BUILD)/gen/aten_generated.c $(BUILD)/gen/troubles.c $(BUILD)/gen/paste.c
 LIB_O   := $(LIB_C:%.c=$(BUILD)/obj/%.o) $(foreach i,$(ISAS),$(LIB_ISA:%.isa.c=$(BUILD)/obj/%.$(i).o)) $(GEN_C:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
 CMD_O   := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard cmd/*.c)))
 TOOLS   := $(patsubst %/main.c,%,$(sort $(wildcard tc-*/main.c)))
@@ -54,10 +54,12 @@ $(BUILD)/gen/embed_sources.c $(BUILD)/gen/embed_onnx_write.c: $(BUILD)/gen/embed
 	@{ echo '#include "base/embedded.h"'; i=0; for f in $(EMBED_$*); do $(call packed,sed 's/^ *\#.*//' $$f,$$i); i=$$((i+1)); done; \
 	   echo 'const tc_embedded tc_embedded_$*[] = {'; i=0; \
 	   for f in $(EMBED_$*); do echo "    {\"$${f#lib/capture/torch/}\", packed$$i, sizeof packed$$i, len$$i},"; i=$$((i+1)); done; echo '    {0}};'; } > $@.tmp && mv $@.tmp $@
-# Out forms of operators that PyTorch's build makes (op/aten.c).
-$(BUILD)/gen/aten_generated.c: lib/op/aten_generated.txt Makefile
+# Out forms of operators that PyTorch's build makes (op/aten.c); second lines of errors (cmd/troubles.c).
+$(BUILD)/gen/aten_generated.c: lib/op/aten_generated.txt
+$(BUILD)/gen/troubles.c: cmd/troubles.txt
+$(BUILD)/gen/aten_generated.c $(BUILD)/gen/troubles.c: Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "base/embedded.h"'; $(call packed,cat $<,0); echo 'const tc_embedded tc_aten_generated = {"$(<F)", packed0, sizeof packed0, len0};'; } > $@.tmp && mv $@.tmp $@
+	@{ echo '#include "base/embedded.h"'; $(call packed,cat $(filter %.txt,$^),0); echo 'const tc_embedded tc_$(basename $(@F)) = {"$(notdir $(filter %.txt,$^))", packed0, sizeof packed0, len0};'; } > $@.tmp && mv $@.tmp $@
 # What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out); tc_abi.h; filter.h.
 PASTE   := lib/tc_ops.h lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h lib/kernel/ranks.h lib/base/comm.h
 PRELUDE  = $(CC) -E -P -nostdinc -isystem $(BUILD)/gen/none -Ilib -DTC_ABI_H -DTC_VB=TC_VB lib/codegen/prelude.h
@@ -238,9 +240,13 @@ $(BUILD)/gen/ops-page: man/tc-ops.c $(BUILD)/libtc.a
 	$(CC) $(BASEFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(BUILD)/libtc.a $(LIBS)
 $(BUILD)/gen/tc-ops.7: $(BUILD)/gen/ops-page
 	@$< > $@.tmp && mv $@.tmp $@
-PAGES   := $(wildcard man/*.[1-9]) $(BUILD)/gen/tc-ops.7
+# tc-troubleshooting(7): what programs print below an error.
+$(BUILD)/gen/tc-troubleshooting.7: man/troubleshooting.awk cmd/troubles.txt
+	@mkdir -p $(@D)
+	@awk -f $^ > $@.tmp && mv $@.tmp $@
+PAGES   := $(wildcard man/*.[1-9]) $(BUILD)/gen/tc-ops.7 $(BUILD)/gen/tc-troubleshooting.7
 
-install: all $(BUILD)/install/libtc.a $(BUILD)/gen/tc-ops.7 ## programs, library, header, pages and completions under DESTDIR PREFIX
+install: all $(BUILD)/install/libtc.a $(PAGES) ## programs, library, header, pages and completions under DESTDIR PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(TOOLS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(LAPACK) $(OPENBLAS) $(IMAGE) $(MPFR) $(DESTDIR)$(PREFIX)/lib

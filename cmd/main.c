@@ -28,7 +28,8 @@ static const char *code_name(tc_code code) {
 
 static void report_json(const tc_cmd *c, tc_status s) {
     tc_place at = tc_status_place(s);
-    tc_buf b = {0};
+    tc_buf b = {0}, help = {0};
+    if (!*tc_status_detail(s)) tc_cmd_trouble(tc_status_message(s), &help);
     tc_json w = {.b = &b};
     tc_json_object(&w);
     tc_json_key(&w, "program");
@@ -42,6 +43,10 @@ static void report_json(const tc_cmd *c, tc_status s) {
     if (*tc_status_detail(s)) {
         tc_json_key(&w, "detail");
         tc_json_string(&w, tc_status_detail(s));
+    }
+    if (help.len) {
+        tc_json_key(&w, "help");
+        tc_json_string(&w, tc_buf_str(&help));
     }
     if (at.file) {
         tc_json_key(&w, "file");
@@ -60,6 +65,7 @@ static void report_json(const tc_cmd *c, tc_status s) {
     tc_buf_putc(&b, '\n');
     fwrite(b.data, 1, b.len, stderr);
     tc_buf_free(&b);
+    tc_buf_free(&help);
 }
 
 void tc_cmd_tell(const tc_cmd *c, tc_status s) {
@@ -67,8 +73,11 @@ void tc_cmd_tell(const tc_cmd *c, tc_status s) {
     if (c->json) {
         report_json(c, s);
     } else {
-        const char *detail = tc_status_detail(s);
-        fprintf(stderr, "%s: %s\n%s%s", c->tool->name, tc_status_message(s), detail, *detail ? "\n" : "");
+        tc_buf detail = {0};
+        tc_buf_puts(&detail, tc_status_detail(s));
+        if (!detail.len) tc_cmd_trouble(tc_status_message(s), &detail);
+        fprintf(stderr, "%s: %s\n%s%s", c->tool->name, tc_status_message(s), tc_buf_str(&detail), detail.len ? "\n" : "");
+        tc_buf_free(&detail);
     }
 }
 

@@ -1,4 +1,4 @@
-# Bad files: each of tests/bad gives the exit code and the message that EXPECT.tsv says, in one line, within a second and 256 MB.
+# Bad files: each of tests/bad gives the exit code and the message that EXPECT.tsv says, within a second and 256 MB.
 load common
 
 @test "every file of tests/bad is refused as it must be" {

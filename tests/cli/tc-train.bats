@@ -1021,7 +1021,7 @@ PY
     [ "$stderr" = "tc-train: argument metrics:1:9: metrics.right: the expression gives a tensor of bool and rank 1, expected one number" ]
     sed 's/names.txt/no.txt/' r.yaml >wrong.yaml
     run -1 --separate-stderr tc-train -q wrong.yaml -o none
-    [ "$stderr" = "tc-train: data: wrong.yaml:6: data.names: no.txt: cannot open: No such file or directory" ]
+    [ "${stderr%%$'\n'*}" = "tc-train: data: wrong.yaml:6: data.names: no.txt: cannot open: No such file or directory" ]
     sed 's/^steps: 12/steps 12/' r.yaml >wrong.yaml
     run -2 --separate-stderr tc-train -q wrong.yaml -o none
     [[ ${stderr_lines[0]} == "tc-train: wrong.yaml:11:1: not YAML: could not find expected ':'"* && ${stderr_lines[1]} == "    steps 12" ]]

@@ -1,0 +1,20 @@
+# Writes tc-troubleshooting(7) from cmd/troubles.txt.
+BEGIN {
+    FS = "\t"
+    print ".Dd November 30, 2026\n.Dt TC-TROUBLESHOOTING 7\n.Os tc\n.Sh NAME\n.Nm tc-troubleshooting\n.Nd what errors usually mean and what to do"
+    print ".Sh DESCRIPTION\nAn error is one line: program, file, place, what was found and what was expected."
+    print "Where its cause is common, a second line says what it usually means and what to do; with\n.Fl Fl json\nit is the key help."
+    print "These are the errors, by a part of their text in which ... stands for what differs, with that line.\nErrors of a model's source have identifiers instead, which\n.Xr tc-model 7\nexplains."
+    print ".Bl -tag -width 2n"
+}
+{
+    part = $1
+    gsub(/\*/, " ... ", part)
+    gsub(/  +/, " ", part)
+    sub(/^ +/, "", part)
+    gsub(/"/, "\\(dq", part)
+    gsub(/"/, "\\(dq", $2)
+    if ($2 ~ /^[a-z]+[ ,:]/) $2 = toupper(substr($2, 1, 1)) substr($2, 2)
+    printf ".It \"%s\"\n%s.\n", part, $2
+}
+END { print ".El\n.Sh SEE ALSO\n.Xr tc-intro 7 ,\n.Xr tc-model 7" }
