@@ -35,6 +35,11 @@ class Root(nn.Module):
         return torch.linalg.cholesky(x)
 
 
+class Half(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
 class Found(nn.Module):
     def forward(self, x):
         return torch.nonzero(x)
@@ -58,6 +63,7 @@ YAML
     tc-export m.py:N --input x=Bx4xf32 -o n.pt2
     tc-export m.py:Root --input x=BxBxf32 -o Root.pt2
     tc-export m.py:Found --input x=Bxf32 -o Found.pt2
+    tc-export m.py:Half --input x=4xbf16 -o Half.pt2
     for class in Table Number; do tc-export m.py:$class --input $([ $class = Table ] && echo i || echo x)=Bxi64 -o $class.pt2; done
     tc-run n.pt2 --input x=2x4xf32=1 -o y.npy
     tc-run n.pt2 --input x=2x4xf32=2 -o z.npy
@@ -124,6 +130,7 @@ no column	tc-train r.yaml data.target=q
 column *expected a number	tc-train r.yaml data.csv=bad.csv
 the loss is	tc-train r.yaml 'loss=out.sum() * 1e38 * 1e38'
 the compiler *failed	tc-compile n.pt2 --to so --dim B=2 --cc false -o x.so
+: .npy has no such type	tc-compile Half.pt2 --to exe -o h
 in a C unit	tc-compile Found.pt2 --to c -o k --dim B=4
  as C	tc-compile Root.pt2 --to c -o k --dim B=4
 cannot be multiplied	tc-bench --op 'mm(f32[2,3], f32[4,5])'
