@@ -39,22 +39,27 @@ static tc_status characters(const char *name, const tc_buf *b, bool bytes, uint3
     return NULL;
 }
 
-/* The sorted characters present, without `skip`; rank[c] becomes index + first. */
-static void vocabulary(tc_dataset *d, const tc_dataset *train, const uint32_t *c, int64_t n, uint32_t skip, int32_t first, int32_t *rank) {
-    for (uint32_t i = 0; i < UNICODE; i++) rank[i] = -1;
+/* The sorted characters present, without `skip`, or those of `train`. Returns the token of every character of c: its index in them + first, -1 for one
+ * that is none of them; to be freed. */
+static int32_t *vocabulary(tc_dataset *d, const tc_dataset *train, const uint32_t *c, int64_t n, uint32_t skip, int32_t first) {
+    uint32_t top = train && train->nvocab ? train->vocab[train->nvocab - 1] : 0;
+    for (int64_t i = 0; i < n; i++) top = c[i] > top ? c[i] : top;
+    int32_t *rank = tc_xcalloc((size_t)top + 1, sizeof *rank);
+    for (uint32_t i = 0; i <= top; i++) rank[i] = -1;
     if (train) {
         d->vocab = tc_arena_dup(&d->arena, train->vocab, (size_t)train->nvocab * sizeof *d->vocab);
         d->nvocab = train->nvocab;
     } else {
         for (int64_t i = 0; i < n; i++)
             if (c[i] != skip) rank[c[i]] = 0;
-        for (uint32_t i = 0; i < UNICODE; i++) d->nvocab += rank[i] == 0;
+        for (uint32_t i = 0; i <= top; i++) d->nvocab += rank[i] == 0;
         d->vocab = TC_NEWN(&d->arena, uint32_t, (size_t)d->nvocab);
         int64_t k = 0;
-        for (uint32_t i = 0; i < UNICODE; i++)
+        for (uint32_t i = 0; i <= top; i++)
             if (rank[i] == 0) d->vocab[k++] = i;
     }
     for (int64_t k = 0; k < d->nvocab; k++) rank[d->vocab[k]] = (int32_t)k + first;
+    return rank;
 }
 
 static tc_status two_columns(tc_dataset *d) {
@@ -91,8 +96,7 @@ tc_status tc_data_read_text(tc_dataset *d, const tc_data_spec *s) {
     tc_status st = characters(s->text, &b, bytes, &c, &n);
     tc_buf_free(&b);
     if (st) return st;
-    int32_t *rank = bytes ? NULL : tc_xcalloc(UNICODE, sizeof *rank);
-    if (rank) vocabulary(d, s->train && s->train->vocab ? s->train : NULL, c, n, UINT32_MAX, 0, rank);
+    int32_t *rank = bytes ? NULL : vocabulary(d, s->train && s->train->vocab ? s->train : NULL, c, n, UINT32_MAX, 0);
     st = part_of(s, n, &from, &to);
     if (!st && to - from <= s->block)
         st = tc_error(TC_CONTENT, "%s: %lld tokens in this part, expected more than block: %lld", s->text, (long long)(to - from),
@@ -199,8 +203,7 @@ tc_status tc_data_read_names(tc_dataset *d, const tc_data_spec *s) {
     if (st) return st;
     w.n = plain_lines(c, w.n);
     w.c = c;
-    int32_t *rank = tc_xcalloc(UNICODE, sizeof *rank);
-    vocabulary(d, s->train, c, w.n, '\n', 1, rank);
+    int32_t *rank = vocabulary(d, s->train, c, w.n, '\n', 1);
     each_word(&w, count_word, &w);
     filler f = {.d = d, .rank = rank, .context = s->context, .unknown = UINT32_MAX};
     if (windows) {
