@@ -45,17 +45,36 @@ LOOP(f64, double, c128, tc_c128) LOOP(c128, tc_c128, f64, double) LOOP(c128, tc_
 LOOP(c64, tc_c64, c128, tc_c128) LOOP(c128, tc_c128, c64, tc_c64)
 LOOP(c64, tc_c64, c32, tc_c32) LOOP(c32, tc_c32, c64, tc_c64)
 
-/* float16 by instructions, but for vectors with a NaN, whose bits these keep or change otherwise. */
+/* float16 by instructions, but for groups of vectors with a NaN, whose bits these keep or change otherwise. */
+#ifdef __F16C__
+enum { HALF_GROUP = 4 }; /* vectors of 8 that one test for NaN is for */
+static inline int any_nan_f16(const __m128i *v) {
+    __m128i most = _mm_setzero_si128();
+#pragma GCC unroll 4
+    for (int k = 0; k < HALF_GROUP; k++) most = _mm_max_epi16(most, _mm_and_si128(v[k], _mm_set1_epi16(0x7fff)));
+    return _mm_movemask_epi8(_mm_cmpgt_epi16(most, _mm_set1_epi16(0x7c00)));
+}
+static inline int any_nan_f32(const __m256 *v) {
+    __m256 any = _mm256_setzero_ps();
+#pragma GCC unroll 4
+    for (int k = 0; k < HALF_GROUP; k += 2) any = _mm256_or_ps(any, _mm256_cmp_ps(v[k], v[k + 1], _CMP_UNORD_Q));
+    return _mm256_movemask_ps(any);
+}
+#endif
 static void f16_to_f32(void *o, const void *in, int64_t n) {
     float *out = o;
     const uint16_t *x = in;
     int64_t i = 0;
 #ifdef __F16C__
-    for (; i + 8 <= n; i += 8) {
-        const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(x + i));
-        if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_and_si128(v, _mm_set1_epi16(0x7fff)), _mm_set1_epi16(0x7c00))))
-            for (int64_t k = i; k < i + 8; k++) out[k] = tc_x_cast_f16_f32(x[k]);
-        else _mm256_storeu_ps(out + i, _mm256_cvtph_ps(v));
+    for (; i + 8 * HALF_GROUP <= n; i += 8 * HALF_GROUP) {
+        __m128i v[HALF_GROUP];
+#pragma GCC unroll 4
+        for (int k = 0; k < HALF_GROUP; k++) v[k] = _mm_loadu_si128((const __m128i *)(const void *)(x + i + 8 * k));
+        if (any_nan_f16(v))
+            for (int64_t k = i; k < i + 8 * HALF_GROUP; k++) out[k] = tc_x_cast_f16_f32(x[k]);
+        else
+#pragma GCC unroll 4
+            for (int k = 0; k < HALF_GROUP; k++) _mm256_storeu_ps(out + i + 8 * k, _mm256_cvtph_ps(v[k]));
     }
 #endif
     TC_VECTOR_LOOP for (; i < n; i++) out[i] = tc_x_cast_f16_f32(x[i]);
@@ -65,11 +84,16 @@ static void f32_to_f16(void *o, const void *in, int64_t n) {
     const float *x = in;
     int64_t i = 0;
 #ifdef __F16C__
-    for (; i + 8 <= n; i += 8) {
-        const __m256 v = _mm256_loadu_ps(x + i);
-        if (_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)))
-            for (int64_t k = i; k < i + 8; k++) out[k] = tc_x_cast_f32_f16(x[k]);
-        else _mm_storeu_si128((__m128i *)(void *)(out + i), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+    for (; i + 8 * HALF_GROUP <= n; i += 8 * HALF_GROUP) {
+        __m256 v[HALF_GROUP];
+#pragma GCC unroll 4
+        for (int k = 0; k < HALF_GROUP; k++) v[k] = _mm256_loadu_ps(x + i + 8 * k);
+        if (any_nan_f32(v))
+            for (int64_t k = i; k < i + 8 * HALF_GROUP; k++) out[k] = tc_x_cast_f32_f16(x[k]);
+        else
+#pragma GCC unroll 4
+            for (int k = 0; k < HALF_GROUP; k++)
+                _mm_storeu_si128((__m128i *)(void *)(out + i + 8 * k), _mm256_cvtps_ph(v[k], _MM_FROUND_TO_NEAREST_INT));
     }
 #endif
     TC_VECTOR_LOOP for (; i < n; i++) out[i] = tc_x_cast_f32_f16(x[i]);
