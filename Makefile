@@ -275,10 +275,11 @@ deb:                    ## a Debian package, build/tc-tools_VERSION_ARCH.deb
 	  printf 'Depends: libc6 (>= %s)%s\n' "$$libc" "$$(printf ', %s' $(call owners,bin/* $(filter-out $(OPENED:%=lib/%),$(addprefix lib/,$(notdir $(LAPACK) $(IMAGE))))))"; \
 	  printf 'Recommends: gcc | clang, libc6-dev%s\n' "$$(printf ', %s' $(call owners,$(OPENED:%=lib/%)))"; \
 	  printf 'Description: PyTorch 2 as Unix filters\n Train, export, compile, run, measure and consolidate neural networks from the shell.\n'; } > $(ROOT)/DEBIAN/control
-	@dpkg-deb --root-owner-group --build -Zgzip -z6 $(ROOT) $(DEB)
+	@dpkg-deb --root-owner-group --build -Zgzip -z$(DEB_LEVEL) $(ROOT) $(DEB)
 	@cd $(ROOT)/usr && stat -c '%8s %n' bin/* lib/*.* $(abspath $(DEB))
 	@rm -r $(ROOT)
 MAINTAINER ?= tc <tc@localhost>
+DEB_LEVEL ?= 6
 tarball:                ## the sources of the commit, build/tc-VERSION.tar.gz
 	@mkdir -p $(BUILD) && git archive --prefix=tc-$(VERSION)/ -o $(BUILD)/tc-$(VERSION).tar.gz HEAD && stat -c '%8s %n' $(BUILD)/tc-$(VERSION).tar.gz
 clean:                  ## removes everything that was built
