@@ -1,9 +1,12 @@
-/* Each leaf of sources is summed into a row with one accumulator for each destination; the rows are merged by the tree:
+/* Where destinations are few, each leaf of sources is summed into a row with one accumulator for each destination; the rows are merged by the tree:
  *
  *     leaf of 256 sources     acc = -0 ...;  acc[index[s]] += x[s], ascending
  *     tree                    level[k] holds the merged rows of 2^k leaves
  *
- * A destination without sources in a leaf keeps -0, and -0 + v is v: the same bits as leaving the leaf out. */
+ * A destination without sources in a leaf keeps -0, and -0 + v is v: the same bits as leaving the leaf out.
+ *
+ * Where they are many, each destination has its own part of the tree (partial sums), which a source in a later leaf merges as far as the tree joins the
+ * two leaves. */
 #include "kernel/scatter_dense.h"
 
 #include "base/ints.h"
@@ -12,36 +15,93 @@
 
 static int64_t leaves_of(int64_t n) { return (n + TC_LEAF - 1) / TC_LEAF; }
 
+/* Do passes over rows of accumulators cost less than sorting the sources? */
+static bool few_destinations(int64_t n, int64_t size) { return size <= (1 << 20) && leaves_of(n) * size <= 16 * n; }
+
+/* The partial sums of one destination, followed by its values: acc, the sum of the sources in `leaf`, and for each bit k of `mask` the merged leaves whose
+ * joint with `leaf` is of 2^(k + 1) leaves. */
+typedef struct {
+    int32_t leaf; /* -1: no source yet */
+    uint32_t mask;
+} partial_sums;
+static int64_t partial_bytes(int64_t n, size_t e) {
+    const int levels = leaves_of(n) > 1 ? 64 - __builtin_clzll((unsigned long long)leaves_of(n) - 1) : 0;
+    return (int64_t)tc_round_up(sizeof(partial_sums) + (size_t)(1 + levels) * e, 16);
+}
+/* Is their memory less than that of sorting? */
+static bool many_destinations(int64_t n, int64_t size) { return leaves_of(n) < INT32_MAX && size <= 32 * n / partial_bytes(n, 8); }
+
 bool tc_dense_pays(tc_dtype dtype, int64_t n, int64_t size) {
-    if (dtype != TC_F32 && dtype != TC_F64) return false;
-    return size <= (1 << 20) && leaves_of(n) * size <= 16 * n; /* passes over the accumulators cost less than sorting the sources */
+    return (dtype == TC_F32 || dtype == TC_F64) && (few_destinations(n, size) || many_destinations(n, size));
 }
 static int levels_of(int64_t n) {
     int k = 2;
     for (int64_t l = leaves_of(n); l; l >>= 1) k++;
     return k;
 }
-size_t tc_dense_bytes(int64_t n, int64_t size) { return (size_t)levels_of(n) * tc_pad64((size_t)size * 8); }
+size_t tc_dense_bytes(int64_t n, int64_t size) {
+    return few_destinations(n, size) ? (size_t)levels_of(n) * tc_pad64((size_t)size * 8) : tc_pad64((size_t)(size * partial_bytes(n, 8)));
+}
 
-#define ADD(T, S)                                                                                     \
-    static void leaf_##S(const tc_dense_row *r, T *acc, int64_t first, int64_t last) {                \
-        const T *x = r->x, zero = (T)-0.0;                                                            \
-        const int64_t *index = r->index;                                                              \
-        r->isa->move->fill[sizeof(T) == 4 ? 2 : 3](acc, &zero, r->size);                              \
-        if (r->x_step == 1 && r->index_step == 1)                                                     \
-            for (int64_t s = first; s < last; s++) acc[index[s]] += x[s];                             \
-        else                                                                                          \
-            for (int64_t s = first; s < last; s++) acc[index[s * r->index_step]] += x[s * r->x_step]; \
-    }                                                                                                 \
-    static void finish_##S(const tc_dense_row *r, const T *sum) {                                     \
-        T *out = r->out;                                                                              \
-        for (int64_t i = 0; i < r->size; i++) out[i * r->out_step] += sum[i];                         \
+enum { AHEAD = 16 }; /* sources from the one that is added to the one whose sums are prefetched */
+#define ADD(T, S)                                                                                                       \
+    static void leaf_##S(const tc_dense_row *r, T *acc, int64_t first, int64_t last) {                                  \
+        const T *x = r->x, zero = (T)-0.0;                                                                              \
+        const int64_t *index = r->index;                                                                                \
+        r->isa->move->fill[sizeof(T) == 4 ? 2 : 3](acc, &zero, r->size);                                                \
+        if (r->x_step == 1 && r->index_step == 1)                                                                       \
+            for (int64_t s = first; s < last; s++) acc[index[s]] += x[s];                                               \
+        else                                                                                                            \
+            for (int64_t s = first; s < last; s++) acc[index[s * r->index_step]] += x[s * r->x_step];                   \
+    }                                                                                                                   \
+    static void finish_##S(const tc_dense_row *r, const T *sum) {                                                       \
+        T *out = r->out;                                                                                                \
+        for (int64_t i = 0; i < r->size; i++) out[i * r->out_step] += sum[i];                                           \
+    }                                                                                                                   \
+    /* v, merged with the leaves of `mask` below bit `end`. */                                                          \
+    static T merged_##S(const T *level, uint32_t mask, int end, T v) {                                                  \
+        for (uint32_t m = mask & (uint32_t)((UINT64_C(1) << end) - 1); m; m &= m - 1) v = level[__builtin_ctz(m)] + v;  \
+        return v;                                                                                                       \
+    }                                                                                                                   \
+    static void each_##S(const tc_dense_row *r, char *sums) {                                                           \
+        const T *x = r->x;                                                                                              \
+        T *out = r->out;                                                                                                \
+        const int64_t bytes = partial_bytes(r->n, sizeof(T));                                                           \
+        for (int64_t i = 0; i < r->size; i++) *(partial_sums *)(void *)(sums + i * bytes) = (partial_sums){.leaf = -1}; \
+        for (int64_t s = 0; s < r->n; s++) {                                                                            \
+            __builtin_prefetch(sums + r->index[(s + AHEAD < r->n ? s + AHEAD : s) * r->index_step] * bytes, 1);         \
+            partial_sums *p = (partial_sums *)(void *)(sums + r->index[s * r->index_step] * bytes);                     \
+            T *acc = (T *)(void *)(p + 1), *level = acc + 1;                                                            \
+            const int32_t leaf = (int32_t)(s / TC_LEAF);                                                                \
+            const T v = x[s * r->x_step];                                                                               \
+            if (p->leaf == leaf) {                                                                                      \
+                *acc += v;                                                                                              \
+                continue;                                                                                               \
+            }                                                                                                           \
+            if (p->leaf >= 0) {                                                                                         \
+                const int joint = 31 - __builtin_clz((uint32_t)(p->leaf ^ leaf));                                       \
+                level[joint] = merged_##S(level, p->mask, joint, *acc);                                                 \
+                p->mask = (p->mask >> joint | 1) << joint;                                                              \
+            }                                                                                                           \
+            p->leaf = leaf;                                                                                             \
+            *acc = v;                                                                                                   \
+        }                                                                                                               \
+        for (int64_t i = 0; i < r->size; i++) {                                                                         \
+            const partial_sums *p = (const partial_sums *)(const void *)(sums + i * bytes);                             \
+            const T *acc = (const T *)(const void *)(p + 1);                                                            \
+            if (p->leaf >= 0) out[i * r->out_step] += merged_##S(acc + 1, p->mask, 32, *acc);                           \
+        }                                                                                                               \
     }
 ADD(float, f32)
 ADD(double, f64)
 #undef ADD
 
 void tc_dense_add(const tc_dense_row *r, void *scratch) {
+    if (!few_destinations(r->n, r->size)) {
+        if (r->dtype == TC_F32) each_f32(r, scratch);
+        else each_f64(r, scratch);
+        return;
+    }
     size_t row = tc_pad64((size_t)r->size * 8);
     char *level[64], *spare = scratch, *next = spare + row;
     tc_block_fn add = r->isa->scalar[r->dtype][TC_X_ADD];
