@@ -24,7 +24,10 @@ static tc_lv factor(tc_lower *l, int arg) {
     const tc_arg *a = &l->node->args[arg];
     return a->kind == TC_A_VALUE && a->value->kind == TC_V_TENSOR && a->value->meta.rank ? operand(l, arg) : tc_l_in(l, arg);
 }
-static tc_lv truth(tc_lower *l, int arg, tc_dtype d) { return tc_l_op2(l, TC_X_NE, tc_l_in_as(l, arg, d), tc_l_zero(l, d)); }
+static tc_lv truth(tc_lower *l, int arg, tc_dtype d) {
+    tc_lv x = tc_l_in_as(l, arg, d);
+    return d == TC_BOOL ? x : tc_l_op2(l, TC_X_NE, x, tc_l_zero(l, d));
+}
 
 #define BINARY(name, OP) \
     static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, operand(l, 0), operand(l, 1))); }

@@ -239,7 +239,8 @@ static tc_status truth(tc_lower *l, tc_reduce_op op) {
     reduced r = of_node(l->node);
     if (d >= 0 && l->node->args[d].kind == TC_A_INTS && l->node->args[d].n == 0) r.mask = 0;
     tc_lv x = load_reduced(l, r, own(l), &over);
-    return tc_l_out(l, 0, tc_l_reduce(l, op, tc_l_op2(l, TC_X_NE, x, tc_l_zero(l, own(l))), over));
+    if (own(l) != TC_BOOL) x = tc_l_op2(l, TC_X_NE, x, tc_l_zero(l, own(l)));
+    return tc_l_out(l, 0, tc_l_reduce(l, op, x, over));
 }
 static tc_status lower_any(tc_lower *l) { return truth(l, TC_R_ANY); }
 static tc_status lower_all(tc_lower *l) { return truth(l, TC_R_ALL); }
