@@ -1,5 +1,6 @@
 /* Products of so few results that tiles would be mostly padding: each result is a dot product of a row of a and a column of b, both contiguous. Leaf by
- * leaf, in the order of a tile: the chains of fma of CHAINS leaves run side by side, and hide each other's latency. Included by gemm_block.h. */
+ * leaf, in the order of a tile: the chains of fma of several leaves run side by side, in the lanes of a vector or, where there are fewer, as CHAINS
+ * scalars, and hide each other's latency. Included by gemm_block.h. */
 enum { CHAINS = 8, MOST_DOTS = 4 };
 
 static bool by_dots(const tc_gemm *j, int64_t nr, int64_t nc, const void *packed) {
@@ -14,16 +15,33 @@ static inline __attribute__((always_inline)) void dot_chains(const T *a, const T
 #pragma GCC unroll 8
     for (int i = 0; i < chains; i++) out[i] = x[i];
 }
+/* The same for a leaf in each lane: VL whole leaves, transposed in registers. */
+static inline void dot_lanes(const T *a, const T *b, T *out) {
+#if MR == 6
+    enum { DEEP = COLUMN_K };
+#else
+    enum { DEEP = VL };
+#endif
+    VF x = {0};
+    for (int k = 0; k < TC_LEAF; k += DEEP) {
+        VF p[DEEP], q[DEEP];
+        load_columns(p, a + k, TC_LEAF), load_columns(q, b + k, TC_LEAF);
+#pragma GCC unroll 16
+        for (int i = 0; i < DEEP; i++) x = vfma(p[i], q[i], x);
+    }
+    vstore(out, x);
+}
 /* The sums of leaves from l on; returns how many. */
 static int dot_leaves(const tc_gemm *j, const T *a, const T *b, int64_t l, T *out) {
     const int64_t left = j->k - l * TC_LEAF;
     a += l * TC_LEAF, b += l * TC_LEAF;
+    if (VL >= (int)CHAINS && left >= VL * TC_LEAF) return dot_lanes(a, b, out), VL;
     if (left >= CHAINS * TC_LEAF) return dot_chains(a, b, TC_LEAF, out, CHAINS), CHAINS;
     if (left >= 2 * TC_LEAF) return dot_chains(a, b, TC_LEAF, out, 2), 2;
     return dot_chains(a, b, tc_min(left, TC_LEAF), out, 1), 1;
 }
 static T dot(const tc_gemm *j, const T *a, const T *b) {
-    T sums[CHAINS], level[LEVELS], v = 0;
+    T sums[VL > 8 ? VL : CHAINS], level[LEVELS], v = 0;
     progress p = {0};
     const int64_t leaves = leaves_of(j->k);
     for (int64_t first = 0, l = 0, have = 0; l < leaves; l++) {
