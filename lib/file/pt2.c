@@ -249,7 +249,7 @@ static tc_status read_config(tc_archive *a, const char *folder, const char *suff
     return st;
 }
 
-/* The weights of program NAME by FQN -> tc_pt2_weight in `arena`. Storage is borrowed from the archive; NULL if the bytes are not in the archive. */
+/* The weights and constants of program NAME by FQN -> tc_pt2_weight in `arena`. Storage is borrowed from the archive; NULL if the bytes are not in the archive. */
 static tc_status read_weights(tc_archive *a, const char *name, tc_arena *arena, tc_map *out) {
     TC_TRY(read_config(a, "weights", "weights_config.json", name, arena, out));
     return read_config(a, "constants", "constants_config.json", name, arena, out);
@@ -267,7 +267,7 @@ tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out) {
     if (a->ready) return ready_weights(a->ready, out);
     tc_arena arena = {0};
     tc_map weights = {0};
-    tc_status st = read_weights(a, name, &arena, &weights);
+    tc_status st = read_config(a, "weights", "weights_config.json", name, &arena, &weights);
     for (size_t i = 0; !st && i < weights.len; i++) {
         const tc_pt2_weight *w = weights.entries[i].value;
         tc_tensor t;

@@ -34,8 +34,8 @@ tc_status tc_archive_choose(const tc_archive *a, const char **io_name);
 /* Reads a program, which is the caller's; name as in tc_archive_choose. The program may contain
  * mutation (run op/functionalise.h next). Values keep their names; result types come from tc's shape rules and are compared with the archive's. */
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program);
-/* Adds a program's weights and constants to out by FQN, without reading its graph. Existing names are kept; names whose bytes are elsewhere are added to
- * out->outside. */
+/* Adds a program's weights to out by FQN, without reading its graph: the state dictionary, not its constants. Existing names are kept; names whose
+ * bytes are elsewhere are added to out->outside. */
 tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out);
 /* Finds an entry by path below the root; *out_found. data points into the blob; its checksum is verified. */
 tc_status tc_archive_entry(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found);

@@ -225,6 +225,8 @@ P
     tc-compile outside.pt2 --store-weights=extern -o native.pt2
     tc-run native.pt2 --input x=2x3xf32=1,2,3,4,5,6 --expect @y.npy
     [ "$(tc-ckpt ls outside.safetensors | grep -c 'a\.\(weight\|bias\)')" -eq 2 ]
+    tc-ckpt convert inside.pt2 -o inside.safetensors # the state dictionary: constants are no weights
+    for w in inside.pt2 inside.safetensors; do tc-export c.py:C --input x=2x3xf32 --weights $w | tc-run - --input x=2x3xf32=1,2,3,4,5,6 --expect @y.npy; done
     tc-export outside.pt2 -o joined.pt2 # embedded again
     rm outside.safetensors native.safetensors
     tc-run joined.pt2 --input x=2x3xf32=1,2,3,4,5,6 --expect @y.npy
