@@ -138,9 +138,10 @@ tc_dtype tc_torch_dtype(V t);
 V tc_torch_dtype_object(C *c, tc_dtype d);
 tc_dtype tc_torch_want_dtype(C *c, V v); /* of an argument dtype=; TC_DTYPE_NONE for NULL or None */
 int tc_torch_rank(V t);
-const tensor *tc_torch_known(V t);                 /* a concrete tensor equal to symbolic t; NULL: t depends on data */
-bool tc_torch_is_number(V v);                      /* a Python number or an expression of sizes */
-V tc_torch_size(C *c, V t, int d);                 /* an int or a symbolic one; 0 <= d < rank */
+const tensor *tc_torch_known(V t); /* a concrete tensor equal to symbolic t; NULL: t depends on data */
+bool tc_torch_is_number(V v);      /* a Python number or an expression of sizes */
+V tc_torch_plain(C *c, V v);       /* the number that an object of a class derived from int or float is, such as a member of an IntEnum; else v */
+V tc_torch_size(C *c, V t, int d); /* an int or a symbolic one; 0 <= d < rank */
 void tc_torch_check_lanes(C *c, const tc_node *n); /* RuntimeError unless n is elementwise */
 /* returns t; RuntimeError when sizes are asked for while only elementwise operations are allowed */
 V tc_torch_sized(C *c, V t);

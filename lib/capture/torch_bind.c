@@ -23,6 +23,12 @@ bool tc_torch_is_number(V v) {
     return k == K_INT || k == K_BOOL || k == K_FLOAT || k == K_COMPLEX || k == K_SYM;
 }
 
+V tc_torch_plain(C *c, V v) {
+    if (tc_kind_of(v) != K_OBJECT || !v->type->user) return v;
+    if (tc_isinstance(c, v, (V)c->types[K_INT])) return tc_call1(c, tc_special(c, v, c->n___index__), v);
+    return tc_isinstance(c, v, (V)c->types[K_FLOAT]) ? tc_call1(c, tc_special(c, v, c->n___float__), v) : v;
+}
+
 /* A number as TC_A_SCALAR (or, for an int expression, TC_A_INT). False: an int beyond 64 bits. */
 static bool number_arg(C *c, V v, tc_arg *a) {
     int64_t i;
@@ -300,7 +306,7 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
         b->arg[at] = (tc_arg){.kind = TC_A_INTS};
         return true;
     }
-    given g = {c, op, p, b, &b->arg[at], at, v};
+    given g = {c, op, p, b, &b->arg[at], at, tc_torch_plain(c, v)};
     if (known && forms[p->type].take(&g)) return true;
     return refuse(b, p, c, g.v, known ? forms[p->type].expected : "something tc has no form for");
 }

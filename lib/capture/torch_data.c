@@ -47,7 +47,7 @@ static void look(survey *s, V v, int depth, bool first) {
     }
     if (!first && depth != s->rank)
         tc_raise(c, "ValueError", "expected sequence of length %lld at dim %d (got a number)", (long long)s->size[depth], depth);
-    switch (tc_kind_of(v)) {
+    switch (tc_kind_of(v = tc_torch_plain(c, v))) {
     case K_BOOL: break;
     case K_INT: s->any_int = true; break;
     case K_FLOAT: s->any_float = true; break;
@@ -97,7 +97,7 @@ static void fill(C *c, V v, tc_tensor *t, int64_t *at) {
         for (size_t i = 0; i < n; i++) fill(c, items[i], t, at);
         return;
     }
-    const tc_scalar s = scalar_of(c, v, t->dtype);
+    const tc_scalar s = scalar_of(c, v = tc_torch_plain(c, v), t->dtype);
     int64_t i;
     const bool wide = tc_kind_of(v) == K_INT && !tc_int_fits(v, &i);
     if (tc_is_integral(t->dtype) && !wide && !tc_scalar_fits(s, t->dtype))

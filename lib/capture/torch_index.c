@@ -225,6 +225,7 @@ static V put_value(C *c, const indexing *x, V value, tc_dtype into) {
 void tc_tensor_setitem(C *c, V t, V key, V value) {
     indexing x = {.n = 0};
     read_key(c, key, &x);
+    value = tc_torch_plain(c, value);
     if (!tc_is_tensor(value) && !tc_torch_is_number(value)) tc_raise(c, "TypeError", "can't assign a %s to a torch.Tensor", tc_type_name(c, value));
     if (key == c->false_) return;
     V view = key == c->true_ ? tc_torch_calln(c, "aten::unsqueeze", 2, t, tc_int(c, 0)) : apply_basic(c, t, &x);

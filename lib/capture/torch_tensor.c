@@ -40,6 +40,7 @@ static bool operand(V v) {
 }
 
 V tc_tensor_binary(C *c, int op, V a, V b, bool inplace) {
+    a = tc_torch_plain(c, a), b = tc_torch_plain(c, b);
     if (!operand(a) || !operand(b) || (op == '@' && !(tc_is_tensor(a) && tc_is_tensor(b)))) return NULL;
     if (inplace && tc_is_tensor(a)) {
         char name[64];
@@ -78,6 +79,7 @@ V tc_tensor_unary(C *c, int op, V a) {
 }
 
 V tc_tensor_compare_op(C *c, int op, V a, V b) {
+    a = tc_torch_plain(c, a), b = tc_torch_plain(c, b);
     if (!operand(a) || !operand(b)) {
         if (op == '=' || op == '!') return tc_bool(c, op == '!');
         tc_raise(c, "TypeError", "'<' not supported between instances of '%s' and '%s'", tc_type_name(c, a), tc_type_name(c, b));

@@ -99,3 +99,24 @@ class M(int, Enum):
 
 
 print(M.A.value, M.A + 1, M(2), isinstance(M.A, int), M.A == 1)
+
+import torch
+
+
+# members of an IntEnum, and numbers of classes derived from int and float, are arguments like numbers
+class Tok(IntEnum):
+    PAD = 0
+    END = 2
+
+
+class Half(float):
+    pass
+
+
+t = torch.arange(3)
+t += Tok.END
+t[Tok.PAD] = Tok.END
+print(t.tolist(), (t > Tok.END).tolist(), (Tok.END <= t).tolist(), torch.full((Tok.END, 1), Tok.END).tolist())
+print(torch.empty(2, dtype=torch.long).fill_(Tok.END).tolist(), torch.tensor([Tok.PAD, Tok.END, 7]).tolist(), torch.tensor(Half(0.5)).item())
+print(t.masked_fill(t == Tok.END, Tok.PAD).tolist(), torch.where(t > 3, Tok.END, t).tolist(), torch.add(t, 1, alpha=Tok.END).tolist())
+print(t.float().clamp(min=Half(2.5)).tolist(), (t * Half(0.5)).tolist(), (Half(2.0) ** t).tolist())
