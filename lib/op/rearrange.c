@@ -22,13 +22,15 @@ static tc_status shape_cat(tc_shape_ctx *c) {
         if (legacy_empty(m[k]) && first->rank != 1) continue;
         if (m[k]->rank != first->rank) return tc_sh_fail(c, "Tensors must have same number of dimensions: got %d and %d", first->rank, m[k]->rank);
         for (int j = 0; j < first->rank; j++) {
-            int64_t a = 0, b = 0;
             if (j == d || tc_sh_same(c, dims.size[j], m[k]->size[j])) continue;
-            tc_sym_const_int(dims.size[j], &a);
-            tc_sym_const_int(m[k]->size[j], &b);
-            return tc_sh_fail(
-                c, "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor number %d in the list.", d,
-                (long long)a, (long long)b, k);
+            tc_buf t = {0};
+            tc_buf_printf(&t, "Sizes of tensors must match except in dimension %d. Expected size ", d);
+            tc_sym_print(&t, dims.size[j]);
+            tc_buf_printf(&t, " but got size ");
+            tc_sym_print(&t, m[k]->size[j]);
+            tc_status st = tc_sh_fail(c, "%s for tensor number %d in the list.", tc_buf_str(&t), k);
+            tc_buf_free(&t);
+            return st;
         }
         dims.size[d] = started ? tc_sym_add(tc_sh_sym(c), dims.size[d], m[k]->size[d]) : m[k]->size[d];
         started = true;
