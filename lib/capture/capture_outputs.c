@@ -55,7 +55,10 @@ static tc_tree *keyed(tc_capture *k, tc_tree_kind what, size_t n) {
 }
 
 static tc_tree *flatten_dict(flattening *f, const dict *d, const char *name) {
-    tc_tree *t = tc_capture_dict_tree(f->k->c, &f->k->p->arena, d);
+    C *c = f->k->c;
+    tc_tree *t = tc_capture_dict_tree(c, &f->k->p->arena, d);
+    type *of = d->h.type; /* a dict with fields, as the ModelOutput of transformers: its class, which archives do not have */
+    if (of->user && tc_type_lookup(c, of, c->n___dataclass_fields__)) t->type = tc_arena_strdup(&f->k->p->arena, of->name->s);
     V key, x;
     int i = 0;
     for (size_t j = 0; tc_dict_next(d, &j, &key, &x); i++) flatten_child(f, t, i, t->keys[i], x, name);

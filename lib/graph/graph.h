@@ -205,7 +205,7 @@ static inline bool tc_output_is_result(const tc_output *o) {
 typedef enum { TC_TREE_LEAF, TC_TREE_TUPLE, TC_TREE_LIST, TC_TREE_DICT, TC_TREE_OTHER } tc_tree_kind;
 typedef struct tc_tree {
     tc_tree_kind kind;
-    const char *type;    /* TREE_OTHER: PyTorch's type name, for instance "collections.namedtuple" */
+    const char *type;    /* PyTorch's type name, for instance "collections.namedtuple"; of a captured dict NULL, or its class if it has fields */
     const char *context; /* JSON text as PyTorch writes it, or NULL */
     bool context_bare;   /* in the serialised tree, context is a JSON value itself (defaultdict, user classes), not a string that holds JSON */
     const char **keys;   /* dict keys, field names; or NULL */

@@ -295,6 +295,7 @@ static V build_tree(replay *r, const tc_tree *t, V *leaves, int n, int *at) {
         dict *d = tc_dict(c);
         V *keys = keys_of(c, t);
         for (int i = 0; i < t->n; i++) tc_dict_set(c, d, keys[i], items[i]);
+        if (t->type && !ordered && strcmp(t->type, "builtins.dict")) d->h.attrs = tc_dict_copy(c, d); /* a dict with fields */
         return (V)d;
     }
     if (t->kind == TC_TREE_OTHER && t->keys) return with_fields(c, t, items);

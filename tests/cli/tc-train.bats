@@ -68,11 +68,22 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
 @test "out has the fields, keys and lists that forward returns" {
     cat >model.py <<'PY'
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import torch
 import torch.nn as nn
+
+
+class ModelOutput(OrderedDict):
+    def __post_init__(self):
+        self.update({f.name: getattr(self, f.name) for f in fields(self)})
+
+
+@dataclass
+class Both(ModelOutput):
+    logits: torch.Tensor
+    aux: torch.Tensor
 
 
 class Pair(NamedTuple):
@@ -94,11 +105,11 @@ class Net(nn.Module):
 
     def forward(self, x):
         a, b = self.a(x.float()), x.float().mean()
-        return (Pair(a, b), Data(a, b), OrderedDict(logits=a, aux=b), [b, {"p": Pair(b, a)}], a)[self.hidden]
+        return (Pair(a, b), Data(a, b), OrderedDict(logits=a, aux=b), [b, {"p": Pair(b, a)}], a, Both(a, b))[self.hidden]
 PY
-    outs=(out.logits 'out._asdict()["logits"]' 'out["logits"]' '(out + [0])[1]["p"].aux')
+    outs=(out.logits 'out._asdict()["logits"]' 'out["logits"]' '(out + [0])[1]["p"].aux' out 'out["logits"] + 0 * out.logits')
     tc-train -q r.yaml arg='{hidden: 4}' -o plain
-    for i in 0 1 2 3; do
+    for i in 0 1 2 3 5; do
         tc-train -q r.yaml arg="{hidden: $i}" loss="F.cross_entropy(${outs[i]}, y % 4)" -o "o$i"
         tc-ckpt diff plain "o$i"
     done
