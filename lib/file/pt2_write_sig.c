@@ -121,7 +121,9 @@ static void write_tree(tc_json *j, const tc_tree *t) {
         tc_buf b = {0};
         tc_json keys = {.b = &b};
         tc_json_array(&keys);
+        if (t->kind == TC_TREE_OTHER) tc_json_array(&keys); /* a dataclass: names of its fields, and of fields that are None and no leaves */
         for (int i = 0; i < t->n; i++) tc_json_string(&keys, t->keys[i]);
+        if (t->kind == TC_TREE_OTHER) tc_json_end(&keys), tc_json_array(&keys), tc_json_end(&keys);
         tc_json_end(&keys);
         tc_json_string(j, b.data);
         tc_buf_free(&b);

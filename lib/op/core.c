@@ -219,19 +219,20 @@ static bool outside(void *ctx, const tc_node *n) {
     return !is_core(n->op) && tc_core_rule(n);
 }
 
-/* Sorts strides descending; false if they are not those of a dense tensor. [B, H, L, D] with symbolic sizes is the result of attention. */
-static bool dense_order(const tc_meta *m, int64_t *order) {
-    int64_t stride[TC_MAX_RANK], size[TC_MAX_RANK], expected = 1;
-    bool known = true;
-    for (int d = 0; d < m->rank; d++) known = known && tc_sym_const_int(m->stride[d], &stride[d]) && tc_sym_const_int(m->size[d], &size[d]);
-    if (!known && m->rank != 4) return false;
-    for (int d = 0; d < m->rank; d++) {
-        int k = d;
-        for (; known && k > 0 && stride[order[k - 1]] < stride[d]; k--) order[k] = order[k - 1];
-        order[k] = known ? d : (const int64_t[]){0, 2, 1, 3}[d];
+/* The dimensions of m from the outermost in memory to the innermost; false if it is not known to be dense. */
+static bool dense_order(tc_symctx *s, const tc_meta *m, int64_t *order) {
+    tc_sym expected = tc_sym_int(s, 1);
+    bool placed[TC_MAX_RANK] = {0};
+    for (int k = m->rank; k-- > 0;) {
+        int next = -1;
+        for (int d = 0; d < m->rank; d++) {
+            const bool one = tc_sym_is_int(m->size[d], 1);
+            if (!placed[d] && (one ? next < 0 : m->stride[d] == expected)) next = d;
+        }
+        if (next < 0) return false;
+        placed[next] = true, order[k] = next;
+        expected = tc_sym_mul(s, expected, m->size[next]);
     }
-    for (int k = m->rank; known && k-- > 0; expected *= size[order[k]])
-        if (size[order[k]] != 1 && stride[order[k]] != expected) return false;
     return true;
 }
 
@@ -245,7 +246,7 @@ static tc_value *in_order_of(tc_emit *e, tc_value *v, const tc_value *want) {
     for (int d = 0; same && m->stride && d < m->rank; d++) same = v->meta.stride[d] == m->stride[d] || tc_sym_is_int(m->size[d], 1);
     if (same) return v;
     if (!m->stride) return tc_emit_call(e, "aten::clone", "va", v, &contiguous);
-    if (!dense_order(m, order)) return v;
+    if (!dense_order(tc_e_sym(e), m, order)) return v;
     for (int d = 0; d < m->rank; d++) back[order[d]] = d;
     v = tc_emit_call(e, "aten::clone", "va", tc_emit_call(e, "aten::permute", "vI", v, order, m->rank), &contiguous);
     return tc_emit_call(e, "aten::permute", "vI", v, back, m->rank);

@@ -1271,6 +1271,35 @@ PY
     [ "$(grep -aoc 'n\.n\.l\.weight' deep.pt2)" -ge 1 ]
 }
 
+@test "--decompose core: attention over [L, B, H, E] keeps its layout, on which a view may stand" {
+    cat >lbhe.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        q = x.view(5, x.shape[1] * 2, 4).transpose(0, 1).view(x.shape[1], 2, 5, 4)
+        y = torch.nn.functional.scaled_dot_product_attention(q, q, q)
+        return y.permute(2, 0, 1, 3).view(-1, 8)
+PY
+    tc-export lbhe.py:M --input x=5xBx8xf32 --dim B=2..4 --decompose core -o core.pt2
+    tc-export core.pt2 --print | grep -B 1 'aten.clone' | tail -2 | grep -q 'permute.default(.*, \[2, 0, 1, 3\])'
+}
+
+@test "a dataclass that forward returns has the form of torch.export.register_dataclass in the archive" {
+    cat >data.py <<'PY'
+from dataclasses import dataclass
+import torch
+@dataclass
+class Out:
+    y: torch.Tensor
+    z: torch.Tensor
+class M(torch.nn.Module):
+    def forward(self, x):
+        return Out(y=x + 1, z=x * 2)
+PY
+    tc-export data.py:M --input x=2xf32 -o data.pt2
+    grep -aqF '\"Out\", \"context\": \"[[\\\"y\\\", \\\"z\\\"], []]\"' data.pt2
+}
+
 @test "--decompose core: what is written to or cut out of a number has a form too" {
     cat >number.py <<'PY'
 import torch
