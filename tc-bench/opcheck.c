@@ -186,6 +186,11 @@ static tc_status check_gradient(check *k) {
     tc_program *p = s.program;
     tc_status st = tc_functionalise(p);
     if (!st) st = tc_grad_program_vjp(p, NULL, 0, NULL);
+    if (!st && (st = tc_program_verify(p))) { /* the gradient has other sizes or another type than its argument */
+        tc_status said = tc_error(TC_DIFFERENT, "%s: its gradient %s: %s", k->call, k->o->gradient, tc_status_message(st));
+        tc_status_free(st);
+        st = said;
+    }
     for (int i = 0; i < p->ninputs && !st; i++) {
         int64_t size[TC_MAX_RANK];
         const tc_meta *m = &p->inputs[i].value->meta;

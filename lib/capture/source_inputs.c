@@ -67,12 +67,17 @@ static const char *root_of(C *c, const char *path) {
 
 tc_capture_input *tc_source_ordered(C *c, const tc_capture_request *r, list *params) {
     tc_capture_input *in = tc_mem(c, sizeof *in * (size_t)(r->ninputs + 1)), *out = tc_mem(c, sizeof *in * (size_t)(r->ninputs + 1));
-    size_t next = 0;
+    size_t next = 0, rest = 0;
     for (int i = 0; i < r->ninputs; i++) {
         in[i] = r->inputs[i];
         if (!in[i].name || !*in[i].name) {
             if (next >= params->n) tc_raise(c, "TypeError", "forward() takes %zu inputs but more were given", params->n);
-            in[i].name = tc_as_str(tc_items(params->a[next], &(size_t){0})[0])->s;
+            const V *sig = tc_items(params->a[next], &(size_t){0});
+            in[i].name = tc_as_str(sig[0])->s;
+            if (tc_small(sig[1]) == P_VAR) { /* *xs takes all that follow */
+                in[i].name = tc_arena_printf(&c->arena, "%s.%zu", in[i].name, rest++);
+                continue;
+            }
         }
         next++;
     }
@@ -215,27 +220,35 @@ dict *tc_source_given(C *c, tc_capture *k, V m, module *mod, const tc_capture_re
 }
 
 args tc_source_call(C *c, tc_program *p, dict *given, const list *params) {
-    V *pos = tc_mem(c, sizeof(V) * (params->n + 1)), key, v;
-    str **kn = tc_mem(c, sizeof(str *) * (given->live + 1));
-    V *kv = tc_mem(c, sizeof(V) * (given->live + 1));
-    args A = {.a = pos, .kn = kn, .kv = kv};
+    list *pos = tc_list(c, params->n);
     dict *kw = tc_dict(c);
     bool gap = false;
+    V key, v;
     for (size_t i = 0; i < params->n; i++) {
         size_t n;
         V *sig = tc_items(params->a[i], &n);
-        V x = tc_dict_get(c, given, sig[0]);
-        int64_t pk = tc_small(sig[1]);
-        if (!x) gap = true;
-        else if (!gap && pk <= P_POS) {
-            pos[A.n++] = x;
-            tc_dict_del(c, given, sig[0]);
+        const int64_t pk = tc_small(sig[1]);
+        const V x = tc_dict_get(c, given, sig[0]);
+        if (!x) {
+            gap |= pk != P_VAR;
+            continue;
         }
+        const bool many = (pk == P_VAR && tc_kind_of(x) == K_LIST) || (pk == P_KW && tc_kind_of(x) == K_DICT);
+        if (pk == P_KW ? !many : gap || pk > P_VAR) continue; /* by its name */
+        tc_dict_del(c, given, sig[0]);
+        if (pk == P_KW)
+            for (size_t j = 0; tc_dict_next((dict *)x, &j, &key, &v);) tc_dict_set(c, given, key, v);
+        else if (many)
+            for (size_t j = 0; j < ((list *)x)->n; j++) tc_list_push(c, pos, ((list *)x)->a[j]);
+        else tc_list_push(c, pos, x);
     }
+    str **kn = tc_mem(c, sizeof(str *) * (given->live + 1));
+    V *kv = tc_mem(c, sizeof(V) * (given->live + 1));
+    args A = {.a = pos->a, .n = (int)pos->n, .kn = kn, .kv = kv};
     for (size_t i = 0; tc_dict_next(given, &i, &key, &v);) {
         kn[A.nk] = tc_as_str(key), kv[A.nk++] = v;
         tc_dict_set(c, kw, key, v);
     }
-    p->in_tree = input_tree(p, c, tc_tuple_of(c, 2, tc_tuple(c, (size_t)A.n, pos), (V)kw));
+    p->in_tree = input_tree(p, c, tc_tuple_of(c, 2, tc_tuple(c, pos->n, pos->a), (V)kw));
     return A;
 }

@@ -211,8 +211,7 @@ static V t_can_cast(C *c, args *A) {
     V v[2];
     tc_take(c, A, "can_cast", "from_ to", v);
     tc_dtype a = tc_torch_want_dtype(c, v[0]), b = tc_torch_want_dtype(c, v[1]);
-    if (tc_dtype_kind(a) > tc_dtype_kind(b)) return c->false_;
-    return tc_bool(c, !(tc_dtype_kind(a) == TC_KIND_INT && tc_dtypes[a].is_signed && tc_dtype_kind(b) == TC_KIND_INT && !tc_dtypes[b].is_signed));
+    return tc_bool(c, tc_dtype_kind(a) <= tc_dtype_kind(b));
 }
 
 /* finfo and iinfo: attributes on a plain object */

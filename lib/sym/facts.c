@@ -405,6 +405,17 @@ static bool is_assumed(const tc_symctx *c, tc_sym s) {
     return false;
 }
 
+/* A relation of floating-point numbers by those assumed of the same two. None of them but != holds of a NaN, so x <= y rules out y < x, while the
+ * reverse says nothing. */
+static int known_of_floats(tc_symctx *c, tc_symop rel, tc_sym x, tc_sym y) {
+    const bool equal = is_assumed(c, tc_sym_op(c, TC_S_EQ, x, y, NULL)), less = is_assumed(c, tc_sym_op(c, TC_S_LT, x, y, NULL)),
+               more = is_assumed(c, tc_sym_op(c, TC_S_LT, y, x, NULL));
+    if (rel == TC_S_EQ || rel == TC_S_NE) return less || more ? rel == TC_S_NE : equal ? rel == TC_S_EQ : -1;
+    if (more || (equal && rel == TC_S_LT)) return 0;
+    if (less || equal) return 1;
+    return rel == TC_S_LT && is_assumed(c, tc_sym_op(c, TC_S_LE, y, x, NULL)) ? 0 : -1;
+}
+
 int tc_sym_known(tc_symctx *c, tc_sym cond) {
     bool v;
     cond = tc_sym_simplify(c, cond);
@@ -420,6 +431,9 @@ int tc_sym_known(tc_symctx *c, tc_sym cond) {
     } else if (cond->op >= TC_S_EQ && cond->op <= TC_S_LE && cond->arg[0]->type == TC_SYM_INT) {
         tc_sym again = sym_relation(c, cond->op, cond->arg[0], cond->arg[1]); /* with the facts known by now */
         if (tc_sym_const_bool(again, &v)) return v;
+    } else if (cond->op >= TC_S_EQ && cond->op <= TC_S_LE && cond->arg[0]->type == TC_SYM_FLOAT) {
+        const int known = known_of_floats(c, cond->op, cond->arg[0], cond->arg[1]);
+        if (known >= 0) return known;
     }
     if (is_assumed(c, cond)) return 1;
     return is_assumed(c, tc_sym_op(c, TC_S_NOT, cond, NULL, NULL)) ? 0 : -1;

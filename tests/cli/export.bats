@@ -632,6 +632,22 @@ PY
     tc-run p.pt2 --input batch.a=1x2xf32=1 --input batch.b.0=1x2xf32=2 --input batch.b.1=3xi64=7 --output total=@t.npy --output parts.1=@i.npy
 }
 
+@test "what *xs and **named take is given as xs.0 and named.b, or without a name" {
+    cat >v.py <<'PY'
+from torch import nn
+
+
+class V(nn.Module):
+    def forward(self, x, *xs, **named):
+        return x + 2 * xs[0] + 3 * xs[1] + named.get("b", 0)
+PY
+    tc-export v.py:V --input x=2xf32 --input xs.0=2xf32 --input xs.1=2xf32 --input named.b=2xf32 -o v.pt2
+    tc-run v.pt2 --input x=2xf32=1 --input xs.0=2xf32=2 --input xs.1=2xf32=3 --input named.b=2xf32=100 --expect @<(tc-run v.pt2 --input x=2xf32=14 --input xs.0=2xf32=0 --input xs.1=2xf32=0 --input named.b=2xf32=100)
+    tc-export v.py:V --input 2xf32 --input 2xf32 --input 2xf32 -o v.pt2
+    run tc-run v.pt2 --signature
+    [[ "$output" == *" xs.0 "*" xs.1 "* ]]
+}
+
 @test "a branch on a size is a guard" {
     tc-export m.py:Branch --input x=Bx2xf32 --dim B=4..64 -o b.pt2
     tc-run b.pt2 --input x=4x2xf32=1 -o y.npy

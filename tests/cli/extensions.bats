@@ -190,6 +190,7 @@ TEXT
     tc-compile --ops "$TC_ROOT/tests/cli/fixtures/ops_faults.c" -o bad.so
     found() { fails 4 "tc-bench: my::$2" tc-bench --ops bad.so --opcheck "my::$1"; }
     found square "square(x=f32[3,5]): its gradient my::slope gives "
+    found wide "wide(x=f32[3,5], w=f32[3,5]): its gradient my::narrow: grad.w: result getitem_1 has type f32[5], expected f32[3, 5]"
     found mutates "mutates(x=f32[3,5]): its kernel writes to argument x, which its schema does not mark: Tensor(a!)"
     found 'less(f32[4])' "less(f32[4]): its kernel writes outside of result 0: its shape rule gives fewer elements than the kernel makes"
     found 'more(f32[4])' "more(f32[4]): elements of its results are not written, or differ between runs: its shape rule gives more elements"

@@ -104,6 +104,20 @@ static void float_arithmetic_is_not_reordered(void **state) {
     assert_true(v == 1.0 / 3.0);
 }
 
+/* What is assumed of two floating-point numbers decides their other relations as far as it does for a NaN, too. */
+static void float_relations_follow(void **state) {
+    (void)state;
+    tc_sym_assume(ctx, parse("x / 3 <= 0.5"));
+    assert_int_equal(tc_sym_known(ctx, parse("x / 3 > 0.5")), 0);
+    assert_int_equal(tc_sym_known(ctx, parse("x / 3 < 0.5")), -1);
+    assert_int_equal(tc_sym_known(ctx, parse("x / 3 == 0.5")), -1);
+    tc_sym_assume(ctx, parse("x / 7 < 0.25"));
+    assert_int_equal(tc_sym_known(ctx, parse("x / 7 <= 0.25")), 1);
+    assert_int_equal(tc_sym_known(ctx, parse("x / 7 >= 0.25")), 0);
+    assert_int_equal(tc_sym_known(ctx, parse("x / 7 == 0.25")), 0);
+    assert_int_equal(tc_sym_known(ctx, parse("x / 7 != 0.25")), 1);
+}
+
 static void archives_of_pytorch(void **state) {
     (void)state;
     FILE *f = fopen("tests/unit/sym/exprs.txt", "r");
@@ -602,6 +616,7 @@ int main(void) {
         T(equal_expressions_are_one),
         T(prints_as_python),
         T(float_arithmetic_is_not_reordered),
+        T(float_relations_follow),
         T(archives_of_pytorch),
         T(bad_expressions_are_refused),
         T(guards_decide_later_questions),
