@@ -23,10 +23,28 @@ static tc_status open_zip(tc_blob *b, tc_archive **out_archive) {
     return saved ? refuse_saved(b) : tc_archive_open(b, out_archive);
 }
 
+/* What --print=json shows, models/NAME.json of an archive, without weights: as an archive that holds only it. */
+static tc_status open_json(const tc_blob *b, tc_archive **out_archive) {
+    tc_buf zip = {0};
+    tc_out *o = tc_out_memory(&zip);
+    tc_zip_writer *w = tc_zip_writer_create(o, true);
+    tc_status st = tc_zip_writer_finish(w, tc_zip_add(w, "archive/models/model.json", b->data, b->len));
+    st = tc_out_finish(o, st);
+    if (st) {
+        tc_buf_free(&zip);
+        return st;
+    }
+    tc_blob *archive = tc_blob_adopt(zip.data, zip.len, b->name);
+    st = tc_archive_open(archive, out_archive);
+    tc_blob_release(archive);
+    return st;
+}
+
 tc_status tc_cmd_archive_of(tc_cmd *c, tc_blob *b, tc_archive **out_archive) {
     tc_format f = tc_format_of(b->data, b->len);
     return f == TC_FORMAT_ZIP      ? open_zip(b, out_archive)
            : f == TC_FORMAT_PICKLE ? refuse_saved(b)
+           : f == TC_FORMAT_JSON   ? open_json(b, out_archive)
            : f == TC_FORMAT_ONNX   ? tc_cmd_onnx(c, b, true, out_archive)
                                    : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2) or an ONNX model", b->name, tc_format_name(f));
 }

@@ -52,6 +52,19 @@ YAML
     tc-ckpt diff source/latest archive/latest
 }
 
+@test "what --print=json shows is read back as a program without weights" {
+    printf 'from torch import nn\n\n\nclass M(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 3)\n\n    def forward(self, x):\n        return self.a(x).relu()\n' >m.py
+    tc-export m.py:M --input x=Bx2xf32 -o m.pt2
+    tc-export m.pt2 --print=json >m.json
+    tc-export m.json --print=json | cmp - m.json
+    tc-export - --print=full <m.json | diff - <(tc-export m.pt2 --print=full)
+    fails 3 "a.weight has no value" tc-run m.json --input x=1x2xf32=1
+    tc-ckpt convert m.pt2 -o w.safetensors
+    tc-run m.json --weights w.safetensors --input x=1x2xf32=1,2 --expect @<(tc-run m.pt2 --input x=1x2xf32=1,2)
+    head -c 500 m.json >cut.json
+    fails 3 "cut.json:models/model.json:1:501: the text ends" tc-export cut.json
+}
+
 @test "a value that takes a clone of itself under no_grad keeps its history" {
     cat >m.py <<'PY'
 import torch
