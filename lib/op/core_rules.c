@@ -55,6 +55,7 @@ static tc_value *number(tc_emit *e, const tc_node *n, int i, tc_value *x) { retu
 
 RULE(silu, tc_e_mul(e, x, F1("sigmoid", x)))
 RULE(square, tc_e_mul(e, x, x))
+RULE(isfinite, F1("logical_not", F2("logical_or", F1("isinf", x), F1("isnan", x))))
 RULE(frac, tc_e_sub(e, x, F1("trunc", x)))
 RULE(relu6, ATEN("hardtanh", "vff", x, 0.0, 6.0))
 RULE(hardsigmoid, ATEN("div.Scalar", "vf", shift6(e, x), 6.0))
@@ -168,6 +169,7 @@ static tc_status core_alias(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, F1("alias", tc_arg_value(n, 0)));
     return tc_e_done(e);
 }
+static tc_status core_clone(tc_emit *e, const tc_node *n) { return give(e, n, 0, F1("clone", tc_arg_value(n, 0))); }
 static tc_status core_index(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, ATEN("index.Tensor", "aa", &n->args[0], &n->args[1]));
     return tc_e_done(e);
@@ -506,6 +508,74 @@ static tc_status core_sign(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
+/* ---- gradients: the first argument is that of the result ---- */
+static tc_value *zeros(tc_emit *e, const tc_node *n) {
+    return ATEN("full", "afd", &n->args[1], 0.0, (int)dtype_of(n));
+} /* sizes: the second argument */
+static tc_status core_select_backward(tc_emit *e, const tc_node *n) { /* grad, sizes, dim, index */
+    return give(e, n, 0, ATEN("select_scatter", "vvaa", zeros(e, n), tc_arg_value(n, 0), &n->args[2], &n->args[3]));
+}
+static tc_status core_slice_backward(tc_emit *e, const tc_node *n) { /* grad, sizes, dim, start, end, step */
+    return give(e, n, 0, ATEN("slice_scatter", "vvaaaa", zeros(e, n), tc_arg_value(n, 0), &n->args[2], &n->args[3], &n->args[4], &n->args[5]));
+}
+static tc_status core_diagonal_backward(tc_emit *e, const tc_node *n) { /* grad, sizes, offset, dim1, dim2 */
+    tc_value *g = tc_arg_value(n, 0);
+    const tc_meta *m = &n->outs[0]->meta;
+    const int64_t offset = tc_arg_int(n, 2);
+    const int a = tc_wrap(tc_arg_int(n, 3), m->rank), b = tc_wrap(tc_arg_int(n, 4), m->rank);
+    tc_sym before = tc_sym_int(tc_e_sym(e), offset < 0 ? -offset : 0), ends = tc_sym_add(tc_e_sym(e), before, g->meta.size[g->meta.rank - 1]);
+    tc_value *rows = ATEN("constant_pad_nd", "vSf", g, ((tc_sym[]){before, tc_sym_sub(tc_e_sym(e), m->size[a], ends)}), 2, 0.0);
+    tc_value *rise = tc_e_sub(e, positions(e, m->size[b], false), positions(e, m->size[a], true));
+    tc_value *y = WHERE(ATEN("eq.Scalar", "vi", rise, offset), ATEN("unsqueeze", "vi", rows, (int64_t)-1), like(e, 0, g));
+    int64_t order[TC_MAX_RANK];
+    for (int d = 0, other = 0; d < m->rank; d++) order[d] = d == a ? m->rank - 2 : d == b ? m->rank - 1 : other++;
+    return give(e, n, 0, ATEN("permute", "vI", y, order, m->rank));
+}
+static tc_status core_threshold_backward(tc_emit *e, const tc_node *n) { /* grad, self, threshold */
+    tc_value *g = tc_arg_value(n, 0);
+    return give(e, n, 0, WHERE(ATEN("le.Scalar", "va", tc_arg_value(n, 1), &n->args[2]), like(e, 0, g), g));
+}
+static tc_status core_softmax_backward(tc_emit *e, const tc_node *n) { /* grad, output, dim, input_dtype */
+    tc_value *g = up(e, tc_arg_value(n, 0)), *y = up(e, tc_arg_value(n, 1));
+    const int64_t dim = tc_arg_int(n, 2);
+    const bool log = strstr(tc_op_schema(n->op)->name, "log") != NULL;
+    if (!log) g = tc_e_mul(e, g, y);
+    tc_value *sum = ATEN("sum.dim_IntList", "vIb", g, &dim, 1, true);
+    return give(e, n, 0, tc_e_sub(e, g, tc_e_mul(e, log ? F1("exp", y) : y, sum)));
+}
+static tc_status core_gelu_backward(tc_emit *e, const tc_node *n) { /* grad, self, approximate */
+    tc_value *g = up(e, tc_arg_value(n, 0)), *x = up(e, tc_arg_value(n, 1)), *square = tc_e_mul(e, x, x), *d;
+    if (!strcmp(n->args[2].string, "tanh")) {
+        const double beta = M_SQRT2 * M_2_SQRTPI * 0.5, kappa = 0.044715;
+        tc_value *t = F1("tanh", tc_e_muls(e, tc_e_add(e, x, tc_e_muls(e, tc_e_mul(e, square, x), kappa)), beta));
+        tc_value *inner = tc_e_muls(e, tc_e_adds(e, tc_e_muls(e, square, 3 * kappa), 1), beta); /* the derivative of what tanh is of */
+        tc_value *slope = tc_e_mul(e, tc_e_adds(e, tc_e_neg(e, tc_e_mul(e, t, t)), 1), inner);
+        d = tc_e_muls(e, tc_e_add(e, tc_e_adds(e, t, 1), tc_e_mul(e, x, slope)), 0.5);
+    } else {
+        tc_value *below = tc_e_muls(e, tc_e_adds(e, F1("erf", tc_e_muls(e, x, M_SQRT1_2)), 1), 0.5);
+        tc_value *density = tc_e_muls(e, F1("exp", tc_e_muls(e, square, -0.5)), M_2_SQRTPI * M_SQRT1_2 * 0.5);
+        d = tc_e_add(e, below, tc_e_mul(e, x, density));
+    }
+    return give(e, n, 0, tc_e_mul(e, g, d));
+}
+static tc_status core_log_sigmoid_backward(tc_emit *e, const tc_node *n) { /* grad, self, buffer */
+    tc_value *g = up(e, tc_arg_value(n, 0)), *x = up(e, tc_arg_value(n, 1)), *z = F1("exp", tc_e_neg(e, abs_of(e, x)));
+    tc_value *ratio = tc_e_div(e, z, tc_e_adds(e, z, 1));
+    return give(e, n, 0, tc_e_mul(e, g, WHERE(CMP("lt", x, 0), tc_e_adds(e, tc_e_neg(e, ratio), 1), ratio)));
+}
+static tc_status core_nll_backward(tc_emit *e, const tc_node *n) { /* grad, self [N, C] or [C], target, weight, reduction, ignore_index, total */
+    tc_value *g = tc_e_neg(e, tc_arg_value(n, 0)), *x = tc_arg_value(n, 1), *t = tc_arg_value(n, 2), *w = tc_arg_value(n, 3);
+    const int64_t class = x->meta.rank - 1;
+    tc_value *valid = ATEN("ne.Scalar", "va", t, &n->args[5]), *safe = WHERE(valid, t, like(e, 0, t));
+    if (tc_arg_int(n, 4) == 1) g = tc_e_div(e, g, tc_arg_value(n, 6));
+    if (w) {
+        tc_value *flat = ATEN("index_select", "viv", w, (int64_t)0, ATEN("reshape", "vI", safe, (int64_t[]){-1}, 1));
+        g = tc_e_mul(e, g, ATEN("reshape", "vS", flat, t->meta.size, t->meta.rank));
+    }
+    tc_value *at = F2("eq.Tensor", positions(e, x->meta.size[class], false), ATEN("unsqueeze", "vi", safe, class));
+    return give(e, n, 0, WHERE(at, ATEN("unsqueeze", "vi", WHERE(valid, g, like(e, 0, x)), class), like(e, 0, x)));
+}
+
 #define REAL 1 /* the rule applies only if no argument is complex */
 static const struct {
     const char *name; /* without aten:: */
@@ -611,6 +681,19 @@ static const struct {
     {"real", core_alias, REAL},
     {"conj_physical", core_alias, REAL},
     {"sgn", core_sign, REAL},
+    {"resolve_conj", core_alias},
+    {"resolve_neg", core_alias},
+    {"alias_copy", core_clone},
+    {"isfinite", core_isfinite, REAL},
+    {"select_backward", core_select_backward},
+    {"slice_backward", core_slice_backward},
+    {"diagonal_backward", core_diagonal_backward},
+    {"threshold_backward", core_threshold_backward},
+    {"_softmax_backward_data", core_softmax_backward},
+    {"_log_softmax_backward_data", core_softmax_backward},
+    {"gelu_backward", core_gelu_backward},
+    {"log_sigmoid_backward", core_log_sigmoid_backward},
+    {"nll_loss_backward", core_nll_backward},
 };
 
 static bool any_complex(const tc_node *n) {
