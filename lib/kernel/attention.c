@@ -202,6 +202,8 @@ static tc_status backward(tc_kcall *c) {
     tc_attention a = read_args(c, 1, 8, 7, 9);
     char *scratch = c->scratch;
     a.grad = strides_of(tc_k_tensor(c, 0)), a.fwd = strides_of(tc_k_tensor(c, 4)), a.lse = tc_tensor_data(tc_k_tensor(c, 5));
+    const int64_t *stride = tc_k_tensor(c, 5)->stride;
+    a.lse_n = stride[0], a.lse_h = stride[1], a.lse_l = stride[2];
     tc_attention_strides *in[5] = {&a.grad, &a.q, &a.k, &a.v, &a.fwd};
     for (int i = 0; i < 5; i++) widen(c, tc_k_tensor(c, i), in[i], false, &scratch);
     if (tc_k_given(c, 8)) widen(c, tc_k_tensor(c, 8), &a.mask, true, &scratch);

@@ -44,7 +44,7 @@ static N_(queries) N_(queries_at)(const tc_attention *a, int64_t b, int64_t h, i
                          (const T *)a->q.data + b * a->q.n + h * a->q.h + q0 * a->q.l,
                          (const T *)a->grad.data + b * a->grad.n + h * a->grad.h + q0 * a->grad.l,
                          (const T *)a->fwd.data + b * a->fwd.n + h * a->fwd.h + q0 * a->fwd.l,
-                         (const T *)a->lse + (b * a->h + h) * a->l + q0};
+                         (const T *)a->lse + b * a->lse_n + h * a->lse_h + q0 * a->lse_l};
 }
 /* sum(dO O) of row r. */
 static T N_(delta)(const tc_attention *a, const N_(queries) * f, int64_t r) {
@@ -70,7 +70,7 @@ static void N_(queries_weights)(const tc_attention *a, const N_(queries) * f, co
         N_(scores)(a, &to, &w, NULL);
     }
     for (int64_t r = 0; r < rows; r++) {
-        T *row = p + r * s, m = f->lse[r] == -INFINITY ? 0 : f->lse[r];
+        T *row = p + r * s, m = f->lse[r * a->lse_l] == -INFINITY ? 0 : f->lse[r * a->lse_l];
         N_(mask_future)(a, row, f->at.q0 + r + 1, s);
         for (int64_t i = 0; i < s; i++) row[i] -= m;
         a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, s);

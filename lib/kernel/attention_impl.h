@@ -32,6 +32,7 @@ typedef struct {
     double scale;
     double fill, empty; /* the score where a bool mask is false; the result of rows that may attend to no key */
     void *out, *lse, *dq, *dk, *dvalue;
+    int64_t lse_n, lse_h, lse_l; /* strides of lse where the backward reads it; the forward writes it dense */
     char *scratch;
     size_t per_worker, packed_bytes; /* bytes of scratch; of which a key head's packed keys and values, or 0: they are not packed */
     bool masked;                     /* there is a mask, also where it need not be applied */

@@ -648,6 +648,27 @@ PY
     [[ "$output" == *" xs.0 "*" xs.1 "* ]]
 }
 
+@test "--decompose core of a program with gradients: attention, gelu, softmax and a loss give the same gradients" {
+    cat >v.py <<'PY'
+import torch.nn.functional as F
+from torch import nn
+
+
+class V(nn.Module):
+    def forward(self, q, t):
+        k = F.gelu(q) + F.gelu(q, approximate="tanh")
+        y = F.scaled_dot_product_attention(q, k, q, is_causal=True) + k.softmax(-1) + F.logsigmoid(q).relu() + q.diagonal(1, 2, 3).sum()
+        return F.nll_loss(F.log_softmax(y[0, 1, ::2], 1), t, ignore_index=2)
+PY
+    local -a given=(--input q=1x2x5x3xf32 --input t=3xi64)
+    tc-export v.py:V "${given[@]}" --joint=out.0 --grad-of q -o j.pt2
+    tc-export v.py:V "${given[@]}" --joint=out.0 --grad-of q --decompose core -o c.pt2
+    run ! grep -q 'aten.*\(gelu\|softmax\|nll_loss\|slice\|select\|diagonal\)_backward' <(tc-export c.pt2 --print)
+    given=(--input "q=1x2x5x3xf32=$(seq -s, -1.4 0.1 1.5)" --input t=3xi64=1,2,0)
+    tc-run j.pt2 "${given[@]}" --output grad.q=@g.npy --output out.0=@l.npy
+    tc-run c.pt2 "${given[@]}" --expect grad.q=@g.npy --expect out.0=@l.npy --rtol 1e-4 --atol 1e-6
+}
+
 @test "a branch on a size is a guard" {
     tc-export m.py:Branch --input x=Bx2xf32 --dim B=4..64 -o b.pt2
     tc-run b.pt2 --input x=4x2xf32=1 -o y.npy
