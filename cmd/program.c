@@ -23,6 +23,9 @@ static tc_status open_zip(tc_blob *b, tc_archive **out_archive) {
     return saved ? refuse_saved(b) : tc_archive_open(b, out_archive);
 }
 
+/* A text that names a graph, as models/NAME.json of an archive does: not another of the many JSON texts that lie beside models. */
+static bool is_graph_json(const tc_blob *b) { return memmem(b->data, b->len, "\"graph_module\"", sizeof "\"graph_module\"" - 1); }
+
 /* What --print=json shows, models/NAME.json of an archive, without weights: as an archive that holds only it. */
 static tc_status open_json(const tc_blob *b, tc_archive **out_archive) {
     tc_buf zip = {0};
@@ -42,9 +45,9 @@ static tc_status open_json(const tc_blob *b, tc_archive **out_archive) {
 
 tc_status tc_cmd_archive_of(tc_cmd *c, tc_blob *b, tc_archive **out_archive) {
     tc_format f = tc_format_of(b->data, b->len);
+    if (f == TC_FORMAT_JSON && is_graph_json(b)) return open_json(b, out_archive);
     return f == TC_FORMAT_ZIP      ? open_zip(b, out_archive)
            : f == TC_FORMAT_PICKLE ? refuse_saved(b)
-           : f == TC_FORMAT_JSON   ? open_json(b, out_archive)
            : f == TC_FORMAT_ONNX   ? tc_cmd_onnx(c, b, true, out_archive)
                                    : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2) or an ONNX model", b->name, tc_format_name(f));
 }

@@ -39,7 +39,7 @@ setup() {
     perl -0777 -pe 's/(PK\x03\x04.{10}).{4}/$1\0\0\0\0/s; s/(PK\x01\x02.{12}).{4}/$1\0\0\0\0/s' sums.pt >one.pt
     run --separate-stderr tc-ckpt ls one.pt
     [ "$status" -eq 3 ]
-    [[ "$stderr" == *"its checksum is wrong" ]]
+    [[ "${stderr_lines[0]}" == *"its checksum is wrong" ]]
     run --separate-stderr tc-ckpt convert a.safetensors --no-crc -o a.npz
     [ "$status" -eq 2 ]
     [[ "$stderr" == *"--no-crc needs --to pt"* ]]

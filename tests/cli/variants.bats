@@ -80,7 +80,7 @@ records() { # SIZE...: records.npy with that many rows each
     for arguments in "--dim B=4" "--minify false" "--to c"; do
         run --separate-stderr tc-compile "$TC_ROOT/tests/cli/fixtures/two.pt2" $arguments -o none
         [ "$status" -eq 2 ]
-        [[ "$stderr" == *"two.pt2 has no program named model; it has a, b (--model NAME)" ]]
+        [[ "${stderr_lines[0]}" == *"two.pt2 has no program named model; it has a, b (--model NAME)" ]]
     done
 }
 
