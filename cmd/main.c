@@ -75,7 +75,8 @@ void tc_cmd_tell(const tc_cmd *c, tc_status s) {
     } else {
         tc_buf detail = {0};
         tc_buf_puts(&detail, tc_status_detail(s));
-        if (!detail.len) tc_cmd_trouble(tc_status_message(s), &detail);
+        const bool of_file = tc_status_code(s) == TC_CONTENT || tc_status_code(s) == TC_UNSUPPORTED; /* scripts count on one line */
+        if (!detail.len && (!of_file || c->verbose || isatty(STDERR_FILENO))) tc_cmd_trouble(tc_status_message(s), &detail);
         fprintf(stderr, "%s: %s\n%s%s", c->tool->name, tc_status_message(s), tc_buf_str(&detail), detail.len ? "\n" : "");
         tc_buf_free(&detail);
     }

@@ -1,4 +1,4 @@
-# Bad files: each of tests/bad gives the exit code and the message that EXPECT.tsv says, within a second and 256 MB.
+# Bad files: each of tests/bad gives the exit code and the message that EXPECT.tsv says, in one line, within a second and 256 MB.
 load common
 
 @test "every file of tests/bad is refused as it must be" {
@@ -10,7 +10,8 @@ load common
         [ "$file" = file ] && continue
         rc=0
         ($limit; exec timeout $seconds $command "$file") </dev/null >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || rc=$?
-        if [ $rc -ne "$code" ] || ! grep -qF -- "$message" "$BATS_TEST_TMPDIR/err" || [ -s "$BATS_TEST_TMPDIR/out" ]; then
+        if [ $rc -ne "$code" ] || ! grep -qF -- "$message" "$BATS_TEST_TMPDIR/err" || [ -s "$BATS_TEST_TMPDIR/out" ] ||
+            [[ $file != *.py && $message != *forbidden* && $(wc -l <"$BATS_TEST_TMPDIR/err") -ne 1 ]]; then # errors of a model show the source, those of pickles what to do
             echo "$command $file: exit $rc, expected $code with: $message"
             head -c 400 "$BATS_TEST_TMPDIR/err"
             wrong=$((wrong + 1))

@@ -1,4 +1,5 @@
-# Errors whose cause is common have a second line (cmd/troubles.txt, tc-troubleshooting(7)): each is provoked, and prints it.
+# Errors whose cause is common have a second line (cmd/troubles.txt, tc-troubleshooting(7)): each is provoked, and prints it; those about the content of
+# files (exit 3 and 5) only as JSON, on a terminal or with -v.
 load common
 
 setup() {
@@ -143,6 +144,11 @@ CASES
         line=$(grep -F "$part"$'\t' "$TC_ROOT/cmd/troubles.txt" | cut -f2)
         rc=0
         bash -c "$command" >/dev/null 2>err || rc=$?
+        if [ $rc -eq 3 ] || [ $rc -eq 5 ]; then
+            [ "$(wc -l <err)" -eq 1 ] || wrong=$((wrong + 1))
+            bash -c "${command/ / --json }" >/dev/null 2>err || true
+            grep -qF "\"help\": \"${line//\"/\\\"}\"" err && continue
+        fi
         [ $rc -ne 0 ] && [ "$(wc -l <err)" -eq 2 ] && [ "$(tail -1 err)" = "$line" ] && continue
         echo "$command: exit $rc, expected below it: $line"
         cat err
@@ -159,7 +165,10 @@ CASES
     [[ "$output" == *'.It "operator ... (opset"'* ]]
 }
 
-@test "as JSON the line is the key help; an error that explains itself has none" {
+@test "as JSON the line is the key help; an error that explains itself has none; on a terminal and with -v a file's error has it, too" {
+    run -3 --separate-stderr tc-run -v junk
+    [ "${#stderr_lines[@]}" -eq 2 ]
+    if command -v script >/dev/null; then [ "$(script -qec 'tc-run junk' /dev/null </dev/null | wc -l)" -eq 2 ]; fi
     run --separate-stderr tc-run nothere.pt2 --json
     [[ "$stderr" == *'"help": "the name is misspelt, '* ]]
     run --separate-stderr tc-run n.pt2 --inptu 1 --json
