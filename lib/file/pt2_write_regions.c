@@ -52,20 +52,28 @@ static tc_value *writable(tc_emit *e, tc_value *v, const int *uses) {
     return ours ? v : tc_emit_call(e, "aten::clone", "v", v);
 }
 
+static tc_value *now(const tc_rewrite *r, tc_value *v) {
+    while (v->id < r->n && r->to[v->id]) v = r->to[v->id];
+    return v;
+}
+
 static tc_status write_straight(tc_graph *g) {
     tc_emit e = {.graph = g};
     int *uses = count_uses(g); /* counts before the regions are inserted */
+    const tc_rewrite r = {.to = tc_xcalloc(g->nvalues + 1, sizeof *r.to), .n = g->nvalues};
     for (tc_node *n = g->first, *next; n && !e.status; n = next) {
         next = n->next;
         if (!n->straight) continue;
         e.before = n;
         e.source = n->source;
-        tc_value *to = writable(&e, n->args[0].value, uses);
-        tc_value *written = to ? write_in_region(&e, to, n->args[1].value) : NULL;
+        tc_value *to = writable(&e, now(&r, n->args[0].value), uses);
+        tc_value *written = to ? write_in_region(&e, to, now(&r, n->args[1].value)) : NULL;
         if (!written) break;
-        tc_graph_replace(g, n->outs[0], written);
+        r.to[n->outs[0]->id] = written;
         tc_node_remove(n);
     }
+    if (!e.status) tc_graph_apply_rewrite(g, &r);
+    free(r.to);
     free(uses);
     return e.status;
 }
