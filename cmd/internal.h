@@ -19,7 +19,7 @@ bool tc_tool_takes(const tc_tool *t, tc_opt_id id);
 tc_status tc_cmd_log_open(tc_cmd *c);                  /* --log-dir: makes the directory; TC_USAGE, TC_ENV */
 tc_status tc_cmd_log_close(tc_cmd *c);                 /* TC_ENV: writing failed */
 tc_status tc_cmd_check_rules(const tc_cmd *c);         /* TC_USAGE: options that need or exclude each other (rules.c) */
-bool tc_cmd_trouble(const char *message, tc_buf *out); /* appends what the error usually means and what to do; false: nothing is known */
+void tc_cmd_trouble(const char *message, tc_buf *out); /* appends what the error usually means and what to do, if that is known */
 tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv);
 tc_status tc_cmd_print_help(const tc_cmd *c, const char *form); /* form NULL: text */
 

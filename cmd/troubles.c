@@ -21,7 +21,7 @@ static bool matches(const char *text, const char *pattern, const char *end) {
     return true;
 }
 
-bool tc_cmd_trouble(const char *message, tc_buf *out) {
+void tc_cmd_trouble(const char *message, tc_buf *out) {
     tc_buf all = {0};
     bool found = false;
     tc_embedded_append(&all, &tc_troubles);
@@ -31,5 +31,4 @@ bool tc_cmd_trouble(const char *message, tc_buf *out) {
         if (found) tc_buf_append(out, tab + 1, (size_t)(end - tab - 1));
     }
     tc_buf_free(&all);
-    return found;
 }

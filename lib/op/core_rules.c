@@ -509,9 +509,8 @@ static tc_status core_sign(tc_emit *e, const tc_node *n) {
 }
 
 /* ---- gradients: the first argument is that of the result ---- */
-static tc_value *zeros(tc_emit *e, const tc_node *n) {
-    return ATEN("full", "afd", &n->args[1], 0.0, (int)dtype_of(n));
-} /* sizes: the second argument */
+/* Zeros of the sizes that the second argument gives. */
+static tc_value *zeros(tc_emit *e, const tc_node *n) { return ATEN("full", "afd", &n->args[1], 0.0, (int)dtype_of(n)); }
 static tc_status core_select_backward(tc_emit *e, const tc_node *n) { /* grad, sizes, dim, index */
     return give(e, n, 0, ATEN("select_scatter", "vvaa", zeros(e, n), tc_arg_value(n, 0), &n->args[2], &n->args[3]));
 }
