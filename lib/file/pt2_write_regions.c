@@ -52,11 +52,6 @@ static tc_value *writable(tc_emit *e, tc_value *v, const int *uses) {
     return ours ? v : tc_emit_call(e, "aten::clone", "v", v);
 }
 
-static tc_value *now(const tc_rewrite *r, tc_value *v) {
-    while (v->id < r->n && r->to[v->id]) v = r->to[v->id];
-    return v;
-}
-
 static tc_status write_straight(tc_graph *g) {
     tc_emit e = {.graph = g};
     int *uses = count_uses(g); /* counts before the regions are inserted */
@@ -66,8 +61,8 @@ static tc_status write_straight(tc_graph *g) {
         if (!n->straight) continue;
         e.before = n;
         e.source = n->source;
-        tc_value *to = writable(&e, now(&r, n->args[0].value), uses);
-        tc_value *written = to ? write_in_region(&e, to, now(&r, n->args[1].value)) : NULL;
+        tc_value *to = writable(&e, tc_rewritten(&r, n->args[0].value), uses);
+        tc_value *written = to ? write_in_region(&e, to, tc_rewritten(&r, n->args[1].value)) : NULL;
         if (!written) break;
         r.to[n->outs[0]->id] = written;
         tc_node_remove(n);

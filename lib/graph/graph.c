@@ -351,11 +351,6 @@ static void swap_one(void *ctx, tc_value **place) {
 
 void tc_graph_replace(tc_graph *g, tc_value *a, tc_value *b) { each_place(g, swap_one, &(pair){a, b}); }
 
-static void swap_many(void *ctx, tc_value **place) {
-    const tc_rewrite *r = ctx;
-    tc_value *v = *place;
-    while (v->id < r->n && r->to[v->id] && r->to[v->id] != v) v = r->to[v->id];
-    *place = v;
-}
+static void swap_many(void *ctx, tc_value **place) { *place = tc_rewritten(ctx, *place); }
 
 void tc_graph_apply_rewrite(tc_graph *g, const tc_rewrite *r) { each_place(g, swap_many, (void *)(uintptr_t)r); }

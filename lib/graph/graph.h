@@ -303,6 +303,11 @@ typedef struct {
     tc_value **to;
     size_t n;
 } tc_rewrite; /* replacements by value id; one linear sweep applies all of them */
+/* What v has become: replacements may be replaced in turn. */
+static inline tc_value *tc_rewritten(const tc_rewrite *r, tc_value *v) {
+    while (v->id < r->n && r->to[v->id] && r->to[v->id] != v) v = r->to[v->id];
+    return v;
+}
 void tc_graph_apply_rewrite(tc_graph *g, const tc_rewrite *r);
 /* Copies the nodes of a subgraph into another graph of the same program. map: by value id of `from`; on entry its inputs, on return all its values. */
 void tc_graph_copy_nodes(tc_graph *to, const tc_graph *from, tc_value **map, tc_node *before);

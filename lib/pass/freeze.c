@@ -40,10 +40,7 @@ typedef struct {
     tc_value *scale, *shift;
 } affine;
 
-static tc_value *now(const freezer *f, tc_value *v) {
-    while (v && v->id < f->rewrite.n && f->rewrite.to[v->id]) v = f->rewrite.to[v->id];
-    return v;
-}
+static tc_value *now(const freezer *f, tc_value *v) { return v ? tc_rewritten(&f->rewrite, v) : NULL; }
 /* values made by this pass are constant */
 static bool is_constant(const freezer *f, const tc_value *v) { return v->id >= f->n || f->constant[v->id]; }
 
