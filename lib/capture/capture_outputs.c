@@ -153,13 +153,25 @@ static void order_inputs(tc_capture *k) {
 
 static bool is_plain(V v) { return tc_is_seq(v) && !v->type->user; }
 static bool is_leaf(V v) { return !tc_is_seq(v) && tc_kind_of(v) != K_DICT && tc_kind_of(v) != K_OBJECT; }
-/* names: of the result, or of the items of a tuple. A leaf has its own name, items of a list or tuple are NAME.i, others are named by key or field. */
+/* The name of item i of n, among them those of starred expressions: they take the items that the names before the first and behind the last
+ * "*" leave. */
+static const char *item_name(const char *const *names, int nnames, int n, int i) {
+    int before = 0, behind = nnames;
+    while (before < nnames && (!names[before] || *names[before] != '*')) before++;
+    while (behind > before && (!names[behind - 1] || *names[behind - 1] != '*')) behind--;
+    if (i < before) return names[i];
+    return n - i <= nnames - behind ? names[nnames - (n - i)] : NULL;
+}
+/* names: of the result, or of the items of a tuple ("*": a starred expression). A leaf has its own name, items of a list or tuple are NAME.i, others are named by key or field. */
 static tc_tree *flatten_result(flattening *f, V v, const char *const *names, int nnames) {
     if (nnames < 2 || !is_plain(v)) return flatten(f, v, nnames == 1 && is_leaf(v) ? names[0] : NULL);
     size_t n;
     V *a = tc_items(v, &n);
     tc_tree *t = branch(f->k, tc_kind_of(v) == K_LIST ? TC_TREE_LIST : TC_TREE_TUPLE, (int)n);
-    for (size_t i = 0; i < n; i++) t->children[i] = flatten(f, a[i], (int)i < nnames && (is_leaf(a[i]) || is_plain(a[i])) ? names[i] : NULL);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = is_leaf(a[i]) || is_plain(a[i]) ? item_name(names, nnames, (int)n, (int)i) : NULL;
+        t->children[i] = flatten(f, a[i], name);
+    }
     return t;
 }
 

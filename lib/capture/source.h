@@ -22,7 +22,7 @@ tc_capture_input *tc_source_ordered(C *c, const tc_capture_request *r, list *par
 dict *tc_source_given(C *c, tc_capture *k, V m, module *mod, const tc_capture_request *r, const tc_capture_input *in);
 /* The arguments of the call, which become p's tree of inputs: positional up to the first omitted parameter, then by keyword. Takes entries from given. */
 args tc_source_call(C *c, tc_program *p, dict *given, const list *params);
-/* The names of forward's results: `return x` or `return x, h`. */
+/* The names of forward's results: `return x` or `return x, h`; "*" stands for a starred one. */
 int tc_source_returned_names(C *c, V m, const char ***out);
 void tc_source_gives_none(C *c, V m); /* warns that forward returned None */
 

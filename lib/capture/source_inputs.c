@@ -142,8 +142,8 @@ int tc_source_returned_names(C *c, V m, const char ***out) {
     const char **names = tc_mem(c, sizeof(char *) * (size_t)(count + 1));
     for (int i = 0; i < count; i++) {
         const ast *e = n->kind == N_TUPLE ? n->list[i] : n;
-        names[i] = e->kind == N_NAME ? e->name->s : NULL;
-        for (int j = 0; j < i && names[i]; j++)
+        names[i] = e->kind == N_NAME ? e->name->s : e->kind == N_STAR ? "*" : NULL;
+        for (int j = 0; j < i && names[i] && e->kind == N_NAME; j++)
             if (names[j] && !strcmp(names[j], names[i])) names[i] = NULL;
     }
     *out = names;

@@ -71,18 +71,25 @@ RULE2(prelu, WHERE(CMP("gt", x, 0), x, tc_e_mul(e, x, y)))
 RULE2(hypot, F1("sqrt", tc_e_add(e, tc_e_mul(e, x, x), tc_e_mul(e, y, y))))
 RULE2(logaddexp, WHERE(F2("logical_and", F1("isinf", x), F2("eq.Tensor", x, y)), x,
                        tc_e_add(e, F2("maximum", x, y), F1("log1p", F1("exp", tc_e_neg(e, abs_of(e, tc_e_sub(e, x, y))))))))
+RULE2(logaddexp2,
+      WHERE(F2("logical_and", F1("isinf", x), F2("eq.Tensor", x, y)), x,
+            tc_e_add(e, F2("maximum", x, y), tc_e_muls(e, F1("log1p", F1("exp", tc_e_muls(e, abs_of(e, tc_e_sub(e, x, y)), -M_LN2))), M_LOG2E))))
+RULE(isposinf, CMP("eq", x, INFINITY))
+RULE(isneginf, CMP("eq", x, -INFINITY))
 RULE2(heaviside, WHERE(CMP("eq", x, 0), y, WHERE(F1("isnan", x), like(e, 0, x), tc_e_cast(e, CMP("gt", x, 0), dtype_of(n)))))
 RULE2(copysign, WHERE(CMP("lt", WHERE(CMP("eq", y, 0), F1("reciprocal", y), y), 0), tc_e_neg(e, abs_of(e, x)), abs_of(e, x)))
 RULE2(floor_divide, ATEN("div.Tensor_mode", "vvt", x, y, "floor"))
 RULE3(addcmul, tc_e_add(e, x, ATEN("mul.Scalar", "va", tc_e_mul(e, y, w), &n->args[3])))
 RULE3(addcdiv, tc_e_add(e, x, ATEN("mul.Scalar", "va", tc_e_div(e, y, w), &n->args[3])))
 
-static tc_status core_xlogy(tc_emit *e, const tc_node *n) {
+static tc_status log_times(tc_emit *e, const tc_node *n, const char *log) {
     tc_dtype d = tc_dtype_compute(dtype_of(n));
     tc_value *x = tc_e_cast(e, given(e, n, 0), d), *y = tc_e_cast(e, given(e, n, 1), d);
-    tc_value *r = WHERE(CMP("eq", x, 0), like(e, 0, x), tc_e_mul(e, x, F1("log", y)));
+    tc_value *r = WHERE(CMP("eq", x, 0), like(e, 0, x), tc_e_mul(e, x, tc_e1(e, log, y)));
     return give(e, n, 0, WHERE(F1("isnan", y), like(e, NAN, x), r));
 }
+static tc_status core_xlogy(tc_emit *e, const tc_node *n) { return log_times(e, n, "aten::log"); }
+static tc_status core_xlog1py(tc_emit *e, const tc_node *n) { return log_times(e, n, "aten::log1p"); }
 static tc_value *mix(tc_emit *e, tc_value *a, tc_value *b, tc_value *w) { /* exact at both ends */
     tc_value *d = tc_e_sub(e, b, a), *near = tc_e_add(e, a, tc_e_mul(e, w, d));
     return WHERE(CMP("lt", abs_of(e, w), 0.5), near, tc_e_sub(e, b, tc_e_mul(e, d, ATEN("rsub.Scalar", "vi", w, (int64_t)1))));
@@ -236,14 +243,27 @@ static tc_status core_triangle(tc_emit *e, const tc_node *n) { /* self, diagonal
     tc_value *keep = lower ? ATEN("le.Scalar", "va", rise, &by) : ATEN("ge.Scalar", "va", rise, &by);
     return give(e, n, 0, WHERE(keep, x, like(e, 0, x)));
 }
-static tc_status core_linspace(tc_emit *e, const tc_node *n) { /* start, end, steps: from both ends to the middle */
-    tc_dtype d = dtype_of(n), t = tc_is_float(d) ? tc_dtype_compute(d) : TC_F64;
+/* Evenly spaced numbers from argument 0 to argument 1, numbers or tensors, in type t: from both ends to the middle. */
+static tc_value *spaced(tc_emit *e, const tc_node *n, tc_dtype t) {
     int64_t steps = tc_arg_int(n, 2);
-    double a = tc_arg_float(n, 0), b = tc_arg_float(n, 1), step = steps > 1 ? (b - a) / (double)(steps - 1) : 0;
-    tc_value *i = ATEN("arange", "id", steps, (int)TC_I64), *f = tc_e_cast(e, i, t);
-    tc_value *up_ = tc_e_adds(e, tc_e_muls(e, f, step), a);
-    tc_value *down = tc_e_adds(e, tc_e_muls(e, tc_e_adds(e, tc_e_neg(e, f), (double)(steps - 1)), -step), b);
-    return give(e, n, 0, WHERE(CMP("lt", i, steps > 1 ? (double)(steps / 2) : 1), up_, down));
+    tc_value *i = ATEN("arange", "id", steps, (int)TC_I64), *f = tc_e_cast(e, i, t), *end[2], *step;
+    double number[2];
+    for (int k = 0; k < 2; k++) {
+        end[k] = tc_arg_value(n, k);
+        number[k] = end[k] ? 0 : tc_arg_float(n, k);
+        end[k] = end[k] ? tc_e_cast(e, end[k], t) : scalar(e, number[k], t);
+    }
+    if (tc_arg_meta(n, 0) || tc_arg_meta(n, 1)) step = ATEN("div.Scalar", "vf", tc_e_sub(e, end[1], end[0]), (double)(steps > 1 ? steps - 1 : 1));
+    else step = scalar(e, steps > 1 ? (number[1] - number[0]) / (double)(steps - 1) : 0, t);
+    tc_value *up_ = tc_e_add(e, tc_e_mul(e, f, step), end[0]);
+    tc_value *down = tc_e_sub(e, end[1], tc_e_mul(e, tc_e_adds(e, tc_e_neg(e, f), (double)(steps - 1)), step));
+    return WHERE(CMP("lt", i, steps > 1 ? (double)(steps / 2) : 1), up_, down);
+}
+static tc_status core_linspace(tc_emit *e, const tc_node *n) { /* start, end, steps */
+    return give(e, n, 0, spaced(e, n, tc_is_float(dtype_of(n)) ? tc_dtype_compute(dtype_of(n)) : TC_F64));
+}
+static tc_status core_logspace(tc_emit *e, const tc_node *n) { /* start, end, steps, base */
+    return give(e, n, 0, ATEN("pow.Scalar", "av", &n->args[3], spaced(e, n, tc_is_float(dtype_of(n)) ? tc_dtype_compute(dtype_of(n)) : TC_F64)));
 }
 
 /* ---- reductions ---- */
@@ -376,9 +396,10 @@ static tc_status core_baddbmm(tc_emit *e, const tc_node *n) { /* self, batch1, b
 }
 
 /* ---- networks ---- */
-static tc_status core_nll(tc_emit *e, const tc_node *n) { /* self [N, C] or [C], target, weight, reduction, ignore_index: loss and total weight */
+static tc_status core_nll(tc_emit *e,
+                          const tc_node *n) { /* self [C], [N, C] or [N, C, H, W], target, weight, reduction, ignore_index: loss and total weight */
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
-    int64_t reduction = tc_arg_int(n, 3), ignore = tc_arg_int(n, 4), class = x->meta.rank - 1;
+    int64_t reduction = tc_arg_int(n, 3), ignore = tc_arg_int(n, 4), class = x->meta.rank > 1;
     tc_value *valid = ATEN("ne.Scalar", "vi", t, ignore), *safe = WHERE(valid, t, like(e, 0, t));
     tc_value *at = ATEN("unsqueeze", "vi", safe, class), *zero = like(e, 0, x);
     tc_value *loss = tc_e_neg(e, ATEN("squeeze.dim", "vi", ATEN("gather", "viv", x, class, at), class)), *weights = NULL, *total;
@@ -530,6 +551,44 @@ static tc_status core_diagonal_backward(tc_emit *e, const tc_node *n) { /* grad,
     for (int d = 0, other = 0; d < m->rank; d++) order[d] = d == a ? m->rank - 2 : d == b ? m->rank - 1 : other++;
     return give(e, n, 0, ATEN("permute", "vI", y, order, m->rank));
 }
+static tc_status core_replication_pad1d(tc_emit *e, const tc_node *n) { /* self, padding: left and right */
+    tc_value *x = tc_arg_value(n, 0);
+    tc_symctx *s = tc_e_sym(e);
+    int64_t pad[2];
+    tc_sym size = x->meta.size[x->meta.rank - 1], last = tc_sym_sub(s, size, tc_sym_int(s, 1));
+    tc_arg_ints(n, 1, pad, 2);
+    tc_value *at = positions(e, tc_sym_add(s, size, tc_sym_int(s, pad[0] + pad[1])), false);
+    at = ATEN("clamp", "via", ATEN("sub.Scalar", "vi", at, pad[0]), (int64_t)0, (&(tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = last}));
+    return give(e, n, 0, ATEN("index_select", "viv", x, (int64_t)-1, at));
+}
+/* Gradients of activations: x is the gradient of the result, y what the activation was applied to. */
+static tc_value *logistic_slope(tc_emit *e, tc_value *y) { /* of y * sigmoid(y) */
+    tc_value *s = F1("sigmoid", y);
+    return tc_e_mul(e, s, tc_e_adds(e, tc_e_mul(e, y, tc_e_adds(e, tc_e_neg(e, s), 1)), 1));
+}
+static tc_value *mish_slope(tc_emit *e, tc_value *y) {
+    tc_value *t = F1("tanh", soft(e, y, 1, 20));
+    return tc_e_add(e, t, tc_e_mul(e, tc_e_mul(e, y, F1("sigmoid", y)), tc_e_adds(e, tc_e_neg(e, tc_e_mul(e, t, t)), 1)));
+}
+static tc_value *soft_slope(tc_emit *e, tc_value *y, double beta, double threshold) {
+    tc_value *b = tc_e_muls(e, y, beta);
+    return WHERE(CMP("gt", b, threshold), like(e, 1, y), F1("sigmoid", b));
+}
+static tc_value *between(tc_emit *e, tc_value *y, double lo, double hi) { return F2("logical_and", CMP("gt", y, lo), CMP("lt", y, hi)); }
+RULE2(silu_backward, tc_e_mul(e, x, logistic_slope(e, y)))
+RULE2(mish_backward, tc_e_mul(e, x, mish_slope(e, y)))
+RULE2(softplus_backward, tc_e_mul(e, x, soft_slope(e, y, tc_arg_float(n, 2), tc_arg_float(n, 3))))
+RULE2(leaky_relu_backward, WHERE(CMP("gt", y, 0), x, tc_e_muls(e, x, tc_arg_float(n, 2))))
+RULE2(hardtanh_backward, WHERE(between(e, y, tc_arg_float(n, 2), tc_arg_float(n, 3)), x, like(e, 0, x)))
+RULE2(hardsigmoid_backward, WHERE(between(e, y, -3, 3), ATEN("div.Scalar", "vf", x, 6.0), like(e, 0, x)))
+RULE2(hardswish_backward,
+      WHERE(CMP("le", y, -3), like(e, 0, x), WHERE(CMP("lt", y, 3), tc_e_mul(e, x, tc_e_adds(e, ATEN("div.Scalar", "vf", y, 3.0), 0.5)), x)))
+static tc_status core_elu_backward(tc_emit *e, const tc_node *n) { /* grad, alpha, scale, input_scale, is_result, self or result */
+    tc_value *g = up(e, tc_arg_value(n, 0)), *y = up(e, tc_arg_value(n, 5));
+    const double scale = tc_arg_float(n, 2), below = tc_arg_float(n, 1) * scale, in = tc_arg_float(n, 3);
+    tc_value *slope = tc_arg_bool(n, 4) ? tc_e_adds(e, y, below) : tc_e_muls(e, F1("exp", tc_e_muls(e, y, in)), below);
+    return give(e, n, 0, tc_e_mul(e, g, WHERE(CMP("le", y, 0), tc_e_muls(e, slope, in), like(e, scale, g))));
+}
 static tc_status core_threshold_backward(tc_emit *e, const tc_node *n) { /* grad, self, threshold */
     tc_value *g = tc_arg_value(n, 0);
     return give(e, n, 0, WHERE(ATEN("le.Scalar", "va", tc_arg_value(n, 1), &n->args[2]), like(e, 0, g), g));
@@ -562,16 +621,18 @@ static tc_status core_log_sigmoid_backward(tc_emit *e, const tc_node *n) { /* gr
     tc_value *ratio = tc_e_div(e, z, tc_e_adds(e, z, 1));
     return give(e, n, 0, tc_e_mul(e, g, WHERE(CMP("lt", x, 0), tc_e_adds(e, tc_e_neg(e, ratio), 1), ratio)));
 }
-static tc_status core_nll_backward(tc_emit *e, const tc_node *n) { /* grad, self [N, C] or [C], target, weight, reduction, ignore_index, total */
+static tc_status core_nll_backward(tc_emit *e, const tc_node *n) { /* grad, self as above, target, weight, reduction, ignore_index, total */
     tc_value *g = tc_e_neg(e, tc_arg_value(n, 0)), *x = tc_arg_value(n, 1), *t = tc_arg_value(n, 2), *w = tc_arg_value(n, 3);
-    const int64_t class = x->meta.rank - 1;
+    const int64_t class = x->meta.rank > 1, image[] = {-1, 1, 1};
     tc_value *valid = ATEN("ne.Scalar", "va", t, &n->args[5]), *safe = WHERE(valid, t, like(e, 0, t));
     if (tc_arg_int(n, 4) == 1) g = tc_e_div(e, g, tc_arg_value(n, 6));
     if (w) {
         tc_value *flat = ATEN("index_select", "viv", w, (int64_t)0, ATEN("reshape", "vI", safe, (int64_t[]){-1}, 1));
         g = tc_e_mul(e, g, ATEN("reshape", "vS", flat, t->meta.size, t->meta.rank));
     }
-    tc_value *at = F2("eq.Tensor", positions(e, x->meta.size[class], false), ATEN("unsqueeze", "vi", safe, class));
+    tc_value *classes = positions(e, x->meta.size[class], false);
+    if (x->meta.rank == 4) classes = ATEN("view", "vI", classes, image, 3);
+    tc_value *at = F2("eq.Tensor", classes, ATEN("unsqueeze", "vi", safe, class));
     return give(e, n, 0, WHERE(at, ATEN("unsqueeze", "vi", WHERE(valid, g, like(e, 0, x)), class), like(e, 0, x)));
 }
 
@@ -605,6 +666,13 @@ static const struct {
     {"tril", core_triangle},
     {"triu", core_triangle},
     {"linspace", core_linspace},
+    {"linspace.Tensor_Tensor", core_linspace, REAL},
+    {"linspace.Tensor_Scalar", core_linspace, REAL},
+    {"linspace.Scalar_Tensor", core_linspace, REAL},
+    {"logspace", core_logspace},
+    {"logspace.Tensor_Tensor", core_logspace, REAL},
+    {"logspace.Tensor_Scalar", core_logspace, REAL},
+    {"logspace.Scalar_Tensor", core_logspace, REAL},
     {"where.ScalarOther", core_where},
     {"where.ScalarSelf", core_where},
     {"where.Scalar", core_where},
@@ -660,19 +728,30 @@ static const struct {
     {"sinc", core_sinc, REAL},
     {"hypot", core_hypot},
     {"logaddexp", core_logaddexp, REAL},
+    {"logaddexp2", core_logaddexp2},
+    {"isposinf", core_isposinf},
+    {"isneginf", core_isneginf},
     {"heaviside", core_heaviside},
     {"copysign.Tensor", core_copysign},
     {"floor_divide", core_floor_divide},
+    {"floor_divide.Scalar", core_floor_divide},
     {"addcmul", core_addcmul},
     {"addcdiv", core_addcdiv},
     {"lerp.Scalar", core_lerp_scalar, REAL},
     {"lerp.Tensor", core_lerp_tensor, REAL},
     {"xlogy.Tensor", core_xlogy},
+    {"xlogy.Scalar_Self", core_xlogy},
+    {"xlogy.Scalar_Other", core_xlogy},
+    {"special_xlog1py", core_xlog1py},
+    {"special_xlog1py.self_scalar", core_xlog1py},
+    {"special_xlog1py.other_scalar", core_xlog1py},
     {"log_sigmoid_forward", core_log_sigmoid},
     {"logit", core_logit},
     {"round.decimals", core_round_decimals},
     {"nan_to_num", core_nan_to_num, REAL},
     {"nll_loss_forward", core_nll},
+    {"nll_loss2d_forward", core_nll},
+    {"replication_pad1d", core_replication_pad1d},
     {"_native_batch_norm_legit_functional", core_batch_norm},
     {"_scaled_dot_product_flash_attention_for_cpu", core_attention},
     {"mkldnn_rnn_layer", core_rnn},
@@ -693,6 +772,15 @@ static const struct {
     {"gelu_backward", core_gelu_backward},
     {"log_sigmoid_backward", core_log_sigmoid_backward},
     {"nll_loss_backward", core_nll_backward},
+    {"nll_loss2d_backward", core_nll_backward},
+    {"silu_backward", core_silu_backward, REAL},
+    {"mish_backward", core_mish_backward},
+    {"softplus_backward", core_softplus_backward},
+    {"leaky_relu_backward", core_leaky_relu_backward},
+    {"hardtanh_backward", core_hardtanh_backward},
+    {"hardsigmoid_backward", core_hardsigmoid_backward},
+    {"hardswish_backward", core_hardswish_backward},
+    {"elu_backward", core_elu_backward},
 };
 
 static bool any_complex(const tc_node *n) {

@@ -288,9 +288,9 @@ static tc_status decompose_isin(tc_emit *e, const tc_node *n) { /* elements, tes
         if (x->meta.rank == 0 && r && r->meta.rank) r = ATEN("squeeze", "v", r);
     } else {
         tc_value *sorted = ATEN("sort", "vi", test, (int64_t)0), *at = ATEN("searchsorted.Tensor", "vv", sorted, x);
-        tc_arg top = {.kind = TC_A_SCALAR, .is_sym = true, .sym = tc_sym_sub(tc_e_sym(e), numel(e, test), tc_sym_int(tc_e_sym(e), 1))};
-        at = ATEN("clamp", "via", at, (int64_t)0, &top);
-        r = tc_e2(e, "aten::eq.Tensor", ATEN("_unsafe_index.Tensor", "vV", sorted, &at, 1), x);
+        tc_value *one_more = ATEN("constant_pad_nd", "vIf", sorted, ((int64_t[]){0, 1}), 2, 0.0); /* what is greater than all is found at its end */
+        r = tc_e2(e, "aten::eq.Tensor", ATEN("_unsafe_index.Tensor", "vV", one_more, &at, 1), x);
+        r = tc_e2(e, "aten::logical_and", r, ATEN("lt.Scalar", "vs", at, numel(e, test)));
     }
     tc_emit_result(e, 0, invert ? tc_e1(e, "aten::logical_not", r) : r);
     return tc_e_done(e);

@@ -1353,6 +1353,35 @@ PY
     run ! grep -q 'aten.index_\(add\|copy\|fill\)' <(tc-export --print core.pt2)
 }
 
+@test "--decompose core: what PyTorch composes of core operators is composed here, with gradients; starred results leave names in place" {
+    cat >rest.py <<'PY'
+import torch
+import torch.nn.functional as F
+class M(torch.nn.Module):
+    def forward(self, x, t):
+        ends = torch.linspace(x[0, 0], 2, 5), torch.logspace(x[0, 0], x[0, 1], 4), torch.logspace(0, 1, 3)
+        z = torch.stack([x, x * 2, x * x], 1).unsqueeze(2)
+        loss = F.nll_loss(z, t.unsqueeze(1), ignore_index=1) + F.pad(z[:, 0], (2, 1), mode="replicate").square().sum()
+        for f in F.silu, F.mish, F.softplus, F.leaky_relu, F.hardtanh, F.hardsigmoid, F.hardswish, F.elu:
+            loss = loss + f(x * 4).sum()
+        seen = torch.isin(x, x[1:]) # among no numbers where B is 1
+        return loss, *ends, seen, torch.logaddexp2(x, x * 3), torch.special.xlog1py(x, x.abs()), torch.isposinf(x)
+PY
+    tc-export rest.py:M --input x=BxTxf32 --input t=BxTxi64 -o rest.pt2
+    tc-run --signature rest.pt2 >text
+    grep -q '^  out.3 .*f32\[3\]$' text && grep -q '^  seen .*bool\[B, T\]$' text
+    tc-run rest.pt2 --input x=1x3xf32=1 --input t=1x3xi64=0 --output seen=@seen.npy
+    cmp <(tail -c 3 seen.npy) <(printf '\0\0\0')
+    local given=(--input x=2x3xf32=-0.75,0.5,0.1,1.25,-2,0.3 --input t=2x3xi64=0,1,2,2,1,0)
+    for core in none core; do
+        tc-export rest.pt2 --joint=loss --grad-of x --decompose $core -o $core.pt2
+        tc-run $core.pt2 "${given[@]}" --to safetensors -o $core.st
+    done
+    tc-run core.pt2 "${given[@]}" --expect @none.st --rtol 1e-5 --atol 1e-6
+    run ! grep -qE 'aten\.(logspace|linspace|nll_loss2d|replication_pad1d|logaddexp2|[a-z]*xlog1py|isposinf|[a-z_]*(lu|mish|plus|tanh|sigmoid|swish)_backward)' \
+        <(tc-export --print core.pt2)
+}
+
 @test "a view of a given number of rows and a product fix the batch: the line that does is named" {
     cd "$BATS_TEST_TMPDIR"
     cat >v.py <<'PY'
