@@ -138,7 +138,8 @@ static V property_attr(C *c, property *p, str *name) {
     if (!strcmp(name->s, "fget")) return p->get ? p->get : c->none;
     if (!strcmp(name->s, "fset")) return p->set ? p->set : c->none;
     if (!strcmp(name->s, "fdel")) return p->del ? p->del : c->none;
-    return NULL;
+    if (name != c->n___doc__ || !p->get) return NULL;
+    return p->doc ? p->doc : tc_getattr(c, p->get, name);
 }
 
 static V lookup(C *c, V o, str *name) {
@@ -292,6 +293,7 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
     }
     V a = tc_type_lookup(c, o->type, name);
     if (a && tc_kind_of(a) == K_PROPERTY) {
+        if (!((property *)a)->set && !((property *)a)->get) tc_raise(c, "AttributeError", "can't set attribute"); /* a field of a tuple */
         if (!((property *)a)->set) tc_raise(c, "AttributeError", "property '%s' of '%s' object has no setter", name->s, o->type->name->s);
         tc_call2(c, ((property *)a)->set, o, v);
         return;

@@ -414,6 +414,8 @@ static V f_pow(C *c, args *A) {
     V v[3];
     tc_take(c, A, "pow", "base exp mod=", v);
     if (v[2] && v[2] != c->none) {
+        V f = tc_special(c, v[0], tc_intern(c, "__pow__", 7));
+        if (f && tc_kind_of(f) == K_FUNC) return tc_call3(c, f, v[0], v[1], v[2]);
         if (tc_kind_of(v[0]) != K_INT || tc_kind_of(v[1]) != K_INT || tc_kind_of(v[2]) != K_INT)
             tc_raise(c, "TypeError", "pow() 3rd argument not allowed unless all arguments are integers");
         if (tc_int_sign(v[2]) == 0) tc_raise(c, "ValueError", "pow() 3rd argument cannot be 0");

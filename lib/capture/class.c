@@ -408,6 +408,7 @@ static V property_new(C *c, args *A) {
     tc_take(c, A, "property", "cls fget= fset= fdel= doc=", v);
     property *p = tc_new(c, K_PROPERTY, sizeof *p);
     p->get = v[1] == c->none ? NULL : v[1], p->set = v[2] == c->none ? NULL : v[2], p->del = v[3] == c->none ? NULL : v[3];
+    p->doc = v[4] == c->none ? NULL : v[4];
     return (V)p;
 }
 static V method_new(C *c, args *A) { /* types.MethodType(function, object) */

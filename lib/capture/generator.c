@@ -60,7 +60,7 @@ static void body(void *arg) {
         g->foot = &t;
         g->value = tc_run_code(c, &g->fr);
         tc_untrap(c, &t);
-    } else g->failed = c->exc;
+    } else g->failed = c->exc, g->value = NULL;
     g->ended = true;
 }
 
@@ -115,7 +115,10 @@ static V resume(C *c, generator *g, V passed, bool throws) {
     if (g->runs) tc_raise(c, "ValueError", "generator already executing");
     if (!g->begun && throws) g->ended = true;
     if (g->ended && throws) tc_raise_value(c, passed);
-    if (g->ended) return NULL;
+    if (g->ended) {
+        g->value = NULL; /* what it returned is told once */
+        return NULL;
+    }
     if (!g->begun && passed != c->none) tc_raise(c, "TypeError", "can't send non-None value to a just-started generator");
     if (g->before && c->capturing)
         tc_raise(c, "RuntimeError", "the generator %s() from before forward goes on while forward is captured: the program could not do that again",

@@ -33,6 +33,7 @@ ast *tc_p_node(parser *p, ast_kind k, const token *at);
 typedef TC_VEC(ast *) astvec;
 void tc_p_take(parser *p, astvec *v, ast ***out, int *n); /* moves v into the arena */
 
+str *tc_p_annotation(parser *p);        /* as text, of a string what it says: it is never evaluated */
 ast *tc_p_yield(parser *p);             /* yield [exprs] | yield from expr: the enclosing function is a generator */
 ast *tc_p_expr(parser *p);              /* expr */
 ast *tc_p_nexpr(parser *p);             /* expr or NAME := expr */

@@ -659,18 +659,18 @@ void tc_p_bind(parser *p, ast *n) {
     }
 }
 
-/* A parameter's annotation, as text: it is never evaluated. */
-static str *annotation(parser *p) {
+str *tc_p_annotation(parser *p) {
     const char *from = p->t.p;
     if (p->t.kind == T_STRING) /* a string token excludes its quotes */
         while (strchr("\"'rRuUbBfF", from[-1])) from--;
     size_t mark = p->sc->uses.len;
     tc_p_enter(p);
-    (void)star_or_nexpr(p);
+    const ast *n = star_or_nexpr(p);
     p->depth--;
     p->sc->uses.len = mark;
+    if (n->kind == N_CONST && tc_kind_of(n->value) == K_STR) return tc_as_str(n->value);
     const char *to = p->t.p;
-    while (to > from && (to[-1] == ' ' || to[-1] == '\n')) to--;
+    while (to > from && (to[-1] == ' ' || to[-1] == '\n' || to[-1] == '\r')) to--;
     return tc_as_str(tc_strn(p->c, from, (size_t)(to - from)));
 }
 
@@ -707,7 +707,7 @@ void tc_p_params(parser *p, scope *s, bool is_lambda) {
         x.name = tc_p_name(p);
         for (size_t i = 0; i < v.len; i++)
             if (v.data[i].name == x.name) tc_p_fail(p, &at, "duplicate argument '%s' in function definition", x.name->s);
-        if (!is_lambda && tc_p_accept(p, ":")) x.annotation = annotation(p);
+        if (!is_lambda && tc_p_accept(p, ":")) x.annotation = tc_p_annotation(p);
         if (tc_p_op(p, "=")) {
             if (x.kind == P_VAR || x.kind == P_KW) tc_p_fail(p, &p->t, "this argument cannot have a default value");
             tc_p_next(p);

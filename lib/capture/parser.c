@@ -35,13 +35,7 @@ static ast *expression_statement(parser *p) {
         if (first->kind != N_NAME && first->kind != N_ATTR && first->kind != N_INDEX) tc_p_fail(p, &p->t, "invalid syntax: unexpected ':'");
         tc_p_next(p);
         ast *n = tc_p_node(p, N_ANN, &t);
-        const char *from = p->t.p;
-        size_t mark = p->sc->uses.len;
-        (void)tc_p_expr(p);
-        p->sc->uses.len = mark;
-        const char *to = p->t.p;
-        while (to > from && (to[-1] == ' ' || to[-1] == '\n' || to[-1] == '\r')) to--;
-        n->name = tc_as_str(tc_strn(p->c, from, (size_t)(to - from)));
+        n->name = tc_p_annotation(p);
         n->a = first;
         tc_p_bind(p, first);
         if (tc_p_accept(p, "=")) n->b = tc_p_exprs(p);

@@ -342,6 +342,33 @@ static V t_get_origin(C *c, args *A) {
     if (tc_kind_of(a->origin) == K_TYPE) return a->origin;
     return tc_module_attr(c, tc_module(c, "typing"), is_optional(a) ? tc_intern(c, "Union", 5) : a->name);
 }
+static V evaluated(C *c, module *m, dict *globals, V text) {
+    while (tc_kind_of(text) == K_STR) text = tc_lang_eval(c, m, globals, "<annotation>", tc_as_str(text)->s);
+    return text;
+}
+/* get_type_hints(class or function): annotations by name, evaluated where they stand; that of a result is not kept. */
+static V t_type_hints(C *c, args *A) {
+    V v[4], k, x;
+    tc_take(c, A, "get_type_hints", "obj globalns= localns= include_extras=", v);
+    dict *out = tc_dict(c);
+    if (tc_kind_of(v[0]) == K_METHOD) v[0] = ((method *)v[0])->func;
+    if (tc_kind_of(v[0]) == K_FUNC) {
+        const func *f = (func *)v[0];
+        for (int i = 0; i < f->sc->nparams; i++)
+            if (f->sc->params[i].annotation)
+                tc_dict_set(c, out, (V)f->sc->params[i].name, evaluated(c, f->module, f->globals, (V)f->sc->params[i].annotation));
+        return (V)out;
+    }
+    const type *t = tc_kind_of(v[0]) == K_TYPE ? (type *)v[0] : tc_type_of(c, v[0]);
+    const frame *user = tc_user_frame(c);
+    for (int i = t->nmro - 1; i >= 0; i--) {
+        const dict *texts = t->mro[i]->user ? (dict *)tc_dict_gets(c, t->mro[i]->d, c->n___annotations__) : NULL;
+        V m = t->mro[i]->module_name ? tc_dict_gets(c, c->modules, t->mro[i]->module_name) : NULL;
+        module *in = m ? (module *)m : user->module;
+        for (size_t at = 0; texts && tc_dict_next(texts, &at, &k, &x);) tc_dict_set(c, out, k, evaluated(c, in, m ? in->d : user->globals, x));
+    }
+    return (V)out;
+}
 /* Why the i-th name cannot be a field name, or NULL. */
 static const char *not_a_field(C *c, const list *names, size_t i) {
     const str *s = tc_as_str(names->a[i]);
@@ -395,8 +422,7 @@ static V s_hint(C *c, args *A) {
     for (int i = 0; i < f->sc->nparams; i++) {
         const str *text = f->sc->params[i].annotation;
         if ((V)f->sc->params[i].name != v[1] || !text) continue;
-        V r = tc_lang_eval(c, f->module, f->globals, "<annotation>", text->s);
-        return tc_kind_of(r) == K_STR ? tc_lang_eval(c, f->module, f->globals, "<annotation>", tc_as_str(r)->s) : r;
+        return evaluated(c, f->module, f->globals, (V)text);
     }
     return c->none;
 }
@@ -490,6 +516,7 @@ static void define_typing(C *c) {
                                         {"NewType", t_newtype},
                                         {"get_args", t_get_args},
                                         {"get_origin", t_get_origin},
+                                        {"get_type_hints", t_type_hints},
                                         {"TypeVarTuple", t_typevar},
                                         {"override", t_identity},
                                         {NULL, NULL}};

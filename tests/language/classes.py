@@ -708,3 +708,21 @@ try:
         a = 1
 except ValueError as e:
     print(e)
+
+
+class Documented:
+    @property
+    def f(self):
+        "of f"
+
+    @f.setter
+    def f(self, v):
+        pass
+
+    g = property(lambda self: 1, doc="of g")
+
+    def __pow__(self, exponent, modulus=None):
+        return exponent, modulus
+
+
+print(Documented.f.__doc__, Documented.g.__doc__, pow(Documented(), 2, 5), pow(Documented(), 2))

@@ -218,3 +218,11 @@ print(
     (1,) + (),
     a if (a := 5) else 0,
 )
+
+with warnings.catch_warnings():
+    warnings.filterwarnings("error", message=".*bad", category=UserWarning)
+    try:
+        warnings.warn("something Bad")
+    except UserWarning as e:
+        print("raised", e)
+warnings.warn("is ignored")

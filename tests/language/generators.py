@@ -222,3 +222,26 @@ queue.extend(queue[-1] * 2 for _ in range(3))
 queue.extend(queue)
 queue.extendleft(queue[0] - 1 for _ in range(2))
 print(grown, more, queue)
+
+
+def closed():
+    try:
+        yield "a"
+    finally:
+        print("closed")
+
+
+def returns():
+    yield 1
+    return 5
+
+
+g = closed()
+next(g)
+g.close()
+for g in (g, returns()):
+    for _ in range(3):
+        try:
+            print(next(g))
+        except StopIteration as e:
+            print("end", e.value)

@@ -163,3 +163,50 @@ try:
     Slotted().z = 1
 except AttributeError as e:
     print(e)
+
+
+from dataclasses import fields
+from enum import Enum
+from typing import List, NamedTuple, Optional, get_args, get_type_hints
+
+
+@dataclass
+class Typed:
+    a: int = 1
+    b: Optional[List[int]] = None
+    c: "float" = 2.0
+
+
+@dataclass
+class MoreTyped(Typed):
+    d: str = ""
+
+
+def typed(x: int, y: "Typed" = None, *, z: dict):
+    pass
+
+
+hints = get_type_hints(MoreTyped)
+print(list(hints), hints["a"], get_args(hints["b"])[1], hints["c"] is float, [f.name for f in fields(MoreTyped) if f.type is int])
+hints = get_type_hints(typed)
+print(hints["x"], hints["y"] is Typed, hints["z"] is dict)
+
+
+class Fixed(NamedTuple):
+    a: int
+
+
+class Kind(Enum):
+    A = 1
+
+
+try:
+    Fixed(1).a = 2
+except AttributeError as e:
+    print(e)
+try:
+
+    class MoreKinds(Kind):
+        pass
+except TypeError as e:
+    print(e)

@@ -28,6 +28,9 @@ def field(*, default=MISSING, default_factory=MISSING, init=True, repr=True, has
     return Field(default, default_factory, init, repr, compare, kw_only, {} if metadata is None else metadata)
 
 
+_TYPES = {t.__name__: t for t in (int, float, bool, str, list, tuple, dict, set)}  # other annotations are not evaluated
+
+
 def _collect(cls, kw_only):
     out = {}
     for base in reversed(cls.mro()[1:]):
@@ -43,7 +46,7 @@ def _collect(cls, kw_only):
         f = value if isinstance(value, Field) else field(default=value)
         if f.default is not MISSING and isinstance(f.default, (list, dict, set)):
             raise ValueError(f"mutable default {type(f.default)} for field {name} is not allowed: use default_factory")
-        f.name, f.type = name, kind
+        f.name, f.type = name, _TYPES.get(kind, kind)
         f.kw_only = only if f.kw_only is MISSING else f.kw_only
         f.init_var = kind.startswith(("InitVar", "dataclasses.InitVar"))
         if f.default is not MISSING:

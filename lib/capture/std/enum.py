@@ -96,10 +96,10 @@ class Enum(metaclass=EnumMeta):
     _member_map_ = {}
 
     def __init_subclass__(cls, **kw):
-        members = {}
-        for base in reversed(cls.mro()[1:]):
-            members.update(base.__dict__.get("_member_map_", {}))
-        values = []
+        for base in cls.mro()[1:]:
+            if base.__dict__.get("_member_map_"):
+                raise TypeError(f"<enum {cls.__name__!r}> cannot extend {base!r}")
+        members, values = {}, []
         for name, value in list(cls.__dict__.items()):
             if name.startswith("_") or isinstance(value, (type(_number), property, staticmethod, classmethod)):
                 continue

@@ -2,16 +2,38 @@
 from _lang import warn as _warn
 
 
+_filters = []  # (action, category, pattern of the message); the last that fits decides
+
+
+def _fits(pattern, text):
+    if not pattern:
+        return True
+    import re
+    return re.match(pattern, text, re.IGNORECASE) is not None
+
+
 def warn(message, category=None, stacklevel=1, source=None):
+    kind = type(message) if isinstance(message, Warning) else category or UserWarning
+    for action, of, pattern in reversed(_filters):
+        if issubclass(kind, of) and _fits(pattern, str(message)):
+            if action == "error":
+                raise message if isinstance(message, Warning) else kind(message)
+            if action == "ignore":
+                return
+            break
     _warn(message)
 
 
-def filterwarnings(*args, **kwargs):
-    pass
+def filterwarnings(action, message="", category=Warning, module="", lineno=0, append=False):
+    _filters.append((action, category, message))
 
 
-def simplefilter(*args, **kwargs):
-    pass
+def simplefilter(action, category=Warning, lineno=0, append=False):
+    _filters.append((action, category, ""))
+
+
+def resetwarnings():
+    _filters.clear()
 
 
 class catch_warnings:
@@ -19,7 +41,8 @@ class catch_warnings:
         pass
 
     def __enter__(self):
+        self._kept = list(_filters)
         return []
 
     def __exit__(self, *a):
-        return None
+        _filters[:] = self._kept

@@ -278,7 +278,7 @@ class Module:
 
     def add_module(self, name, module):
         if module is not None and not isinstance(module, Module):
-            raise TypeError(type(module).__name__ + " is not a Module subclass")
+            raise TypeError(getattr(module, "__qualname__", type(module).__qualname__) + " is not a Module subclass")
         self._check_name("module", name)
         if hasattr(self, name) and name not in self._modules:
             raise KeyError("attribute '" + name + "' already exists")
