@@ -1,6 +1,27 @@
 /* PT2 archives: their entries, weights as views of shared storages, and the outermost object of models/NAME.json. */
 #include "file/pt2_read.h"
+#include "file/pt2_write.h"
 #include "file/source.h"
+
+/* The programs that tc makes beside a model. Where such a program is the archive's only one the file calls it "model", because torch.export.load
+ * takes no other; its state keeps the name: extra/tc/train.json. */
+static const char *const own_names[] = {"train", "joint"};
+
+const char *tc_pt2_stored_name(const char *name, int nprograms) {
+    bool own = false;
+    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++) own |= !strcmp(name, own_names[i]);
+    return own && nprograms == 1 ? "model" : name;
+}
+
+static void own_name(tc_archive *a) {
+    tc_buf b = {0};
+    for (size_t i = 0; i < sizeof own_names / sizeof *own_names && a->names.len == 1 && !a->stored; i++) {
+        b.len = 0;
+        tc_buf_printf(&b, "%sextra/tc/%s.json", a->root, own_names[i]);
+        if (!strcmp(a->names.data[0], "model") && tc_zip_find(a->zip, b.data)) a->stored = a->names.data[0], a->names.data[0] = own_names[i];
+    }
+    tc_buf_free(&b);
+}
 
 static tc_status read_names(tc_archive *a) {
     const tc_zip *z = a->zip;
@@ -18,6 +39,7 @@ static tc_status read_names(tc_archive *a) {
         if (strncmp(name + root, "models/", 7) == 0 && n > root + 12 && strcmp(name + n - 5, ".json") == 0)
             tc_vec_push(&a->names, tc_arena_strndup(&a->arena, name + root + 7, n - root - 12));
     }
+    own_name(a);
     return NULL;
 }
 
@@ -222,7 +244,7 @@ static tc_status read_config(tc_archive *a, const char *folder, const char *suff
     tc_buf b = {0};
     const tc_zip_entry *e;
     tc_jread j;
-    tc_buf_printf(&b, "data/%s/%s_%s", folder, name, suffix);
+    tc_buf_printf(&b, "data/%s/%s_%s", folder, a->stored ? a->stored : name, suffix);
     tc_status st = read_small(a, b.data, &e);
     if (!st && e) {
         char *where = tc_arena_printf(arena, "%s:%s", a->zip->blob->name, b.data);
@@ -397,7 +419,7 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
     tc_map weights = {0};
     const tc_zip_entry *e = NULL;
     tc_status st = read_weights(a, name, &r.scratch, &weights);
-    char *path = tc_arena_printf(&r.scratch, "models/%s.json", name);
+    char *path = tc_arena_printf(&r.scratch, "models/%s.json", a->stored ? a->stored : name);
     if (!st) st = read_small(a, path, &e);
     if (!st) st = program_itself(a, name, &r.scratch, &path, &e);
     if (!st) { /* the name came from the ZIP directory, so the entry exists */

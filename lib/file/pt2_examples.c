@@ -1,6 +1,7 @@
 /* Example inputs of an archive, ((args...), {kwargs}) as torch.save writes it in data/sample_inputs/NAME.pt: ExportedProgram.example_inputs in
  * PyTorch. They are read as data and written anew, so that no class or function that a pickle names gets into an archive of tc's. */
 #include "file/content.h"
+#include "file/pt2_read.h"
 #include "file/pt2_write.h"
 #include "file/torch.h"
 
@@ -68,7 +69,7 @@ tc_status tc_pt2_write_examples(const tc_archive *from, const tc_program *p, tc_
     size_t len;
     bool found;
     tc_arena arena = {0};
-    char *path = tc_arena_printf(&arena, "data/sample_inputs/%s.pt", p->name);
+    char *path = tc_arena_printf(&arena, "data/sample_inputs/%s.pt", from->stored ? from->stored : p->name);
     tc_status st = tc_archive_entry(from, path, &data, &len, &found);
     if (!st && found && tc_format_of(data, len) == TC_FORMAT_ZIP) {
         tc_blob *whole = tc_archive_zip(from)->blob;

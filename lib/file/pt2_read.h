@@ -24,7 +24,8 @@ struct tc_archive {
     tc_arena arena;
     const char *root;
     TC_VEC(const char *) names;
-    tc_map storages; /* entry name -> tc_storage, one reference each: programs of an archive share them */
+    const char *stored; /* the name that the file gives its only program, when tc's own differs (tc_pt2_stored_name); else NULL */
+    tc_map storages;    /* entry name -> tc_storage, one reference each: programs of an archive share them */
 };
 
 /* A name of the file: its declared type, and its value once a node or input defines it. */

@@ -100,7 +100,7 @@ static tc_status add(tc_zip_writer *z, const char *path, const void *data, size_
     return st;
 }
 
-static tc_status add_config(tc_zip_writer *z, const folder *f, const tc_program *p, bool (*wanted)(const tc_input *)) {
+static tc_status add_config(tc_zip_writer *z, const folder *f, const tc_program *p, const char *name, bool (*wanted)(const tc_input *)) {
     tc_buf b = {0}, path = {0};
     tc_json j = {.b = &b};
     char file[32];
@@ -129,12 +129,14 @@ static tc_status add_config(tc_zip_writer *z, const folder *f, const tc_program 
     }
     tc_json_end(&j);
     tc_json_end(&j);
-    tc_buf_printf(&path, "data/%s/%s_%s_config.json", f->folder, p->name, f->folder);
+    tc_buf_printf(&path, "data/%s/%s_%s_config.json", f->folder, name, f->folder);
     tc_status st = add(z, path.data, b.data, b.len);
     tc_buf_free(&b);
     tc_buf_free(&path);
     return st;
 }
+
+static const char *stored_name(const tc_archive_content *c, int p) { return tc_pt2_stored_name(c->programs[p]->name, c->nprograms); }
 
 static tc_status add_folder(tc_zip_writer *z, const folder *f, const tc_archive_content *c, bool (*wanted)(const tc_input *)) {
     char path[64];
@@ -143,7 +145,7 @@ static tc_status add_folder(tc_zip_writer *z, const folder *f, const tc_archive_
         snprintf(path, sizeof path, "data/%s/%s_%zu", f->folder, f->stem, g);
         TC_TRY(add(z, path, (const void *)f->groups.data[g].begin, f->groups.data[g].end - f->groups.data[g].begin));
     }
-    for (int p = 0; p < c->nprograms; p++) TC_TRY(add_config(z, f, c->programs[p], wanted));
+    for (int p = 0; p < c->nprograms; p++) TC_TRY(add_config(z, f, c->programs[p], stored_name(c, p), wanted));
     return NULL;
 }
 
@@ -156,13 +158,13 @@ static bool unknown_to_pytorch(void *ctx, const tc_node *n) {
 
 /* models/NAME.json has the program in PyTorch's operators. One that has others too, whose backward may be the user's, also stands in extra/, under the
  * checksum of that text: it is not taken for the program of an archive that something else has changed. */
-static tc_status add_program(tc_zip_writer *z, const tc_program *p, tc_buf *json, tc_buf *path) {
+static tc_status add_program(tc_zip_writer *z, const tc_program *p, const char *name, tc_buf *json, tc_buf *path) {
     bool any = false;
     tc_program *plain = tc_program_clone(p);
     tc_status st = tc_decompose_some(plain, unknown_to_pytorch, &any);
     if (!st) st = tc_pt2_write_program(any ? plain : p, json);
     tc_program_release(plain);
-    tc_buf_printf(path, "models/%s.json", p->name);
+    tc_buf_printf(path, "models/%s.json", name);
     if (!st) st = add(z, path->data, json->data, json->len);
     if (st || !any) return st;
     path->len = 0;
@@ -177,13 +179,13 @@ static tc_status add_programs(tc_zip_writer *z, const tc_archive_content *c, uin
     tc_status st = NULL;
     for (int p = 0; p < c->nprograms && !st; p++) {
         json.len = path.len = 0;
-        st = add_program(z, c->programs[p], &json, &path);
+        st = add_program(z, c->programs[p], stored_name(c, p), &json, &path);
         *io_hash = tc_hash(json.data, json.len, *io_hash);
     }
     for (int p = 0; p < c->nprograms && !st; p++) { /* PyTorch wants the entry; empty means no example inputs */
         json.len = path.len = 0;
         if (c->from) st = tc_pt2_write_examples(c->from, c->programs[p], &json);
-        tc_buf_printf(&path, "data/sample_inputs/%s.pt", c->programs[p]->name);
+        tc_buf_printf(&path, "data/sample_inputs/%s.pt", stored_name(c, p));
         if (!st) st = add(z, path.data, json.data, json.len);
     }
     for (int p = 0; p < c->nprograms && !st; p++) {

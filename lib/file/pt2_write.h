@@ -33,6 +33,9 @@ void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g
 void tc_pt2_writer_deinit(tc_pt2_writer *w);
 void tc_pt2_fail(tc_pt2_writer *w, tc_status s);
 
+/* pt2.c: the name that an archive of nprograms gives its program `name`, by which PyTorch finds it. */
+const char *tc_pt2_stored_name(const char *name, int nprograms);
+
 /* pt2_examples.c */
 /* Appends the example inputs that archive `from` has for p as a file of torch.save; nothing when it has none that are inputs of p. */
 tc_status tc_pt2_write_examples(const tc_archive *from, const tc_program *p, tc_buf *out);

@@ -186,8 +186,10 @@ static const tc_tree *in_tree(const tc_program *p, tc_arena *a) {
     return t;
 }
 
+/* Gradients are results of ExportedProgram.module() too, after those of forward. */
 static const tc_tree *out_tree(const tc_program *p, tc_arena *a) {
     int n = user_outputs(p);
+    for (int i = 0; i < p->noutputs; i++) n += p->outputs[i].kind == TC_OUT_GRAD_PARAMETER || p->outputs[i].kind == TC_OUT_GRAD_USER;
     if (p->out_tree && leaves(p->out_tree) == n) return p->out_tree;
     return n == 1 ? TC_NEW(a, tc_tree) : flat_tree(a, n);
 }

@@ -169,6 +169,16 @@ PY
         tc-export a.pt2 -o b.pt2
         cmp a.pt2 b.pt2
     done
+    for made in 'train --mode train' 'joint --joint'; do # as the only program each is called model for PyTorch, and by its name here
+        tc-export m.py:M --input x=2x3xf32 --input y=2x3xf32 ${made#* } -o a.pt2
+        for f in models/model.json data/weights/model_weights_config.json data/constants/model_constants_config.json data/sample_inputs/model.pt; do
+            grep -aq "archive/$f" a.pt2
+        done
+        tc-export a.pt2 --model ${made% --*} -o b.pt2
+        cmp a.pt2 b.pt2
+    done
+    grep -a '"out_spec": ' a.pt2 | sed 's/.*"out_spec": "//; s/", "forward_arg.*//' >tree # two results, two gradients
+    [ "$(grep -ao 'type\\": null' tree | wc -l)" -eq 4 ]
     perl -0777 -pe 's{models/model\.json}{models_model_json}g' a.pt2 >none.pt2
     run --separate-stderr tc-export none.pt2 -o c.pt2
     [ "$status" -eq 3 ]
