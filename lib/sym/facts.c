@@ -6,7 +6,12 @@
 #define NLO TC_SYM_NO_LO
 #define NHI TC_SYM_NO_HI
 
-/* ---- interval arithmetic; INT64_MIN and INT64_MAX are the infinities ---- */
+/* ---- interval arithmetic; INT64_MIN and INT64_MAX are the infinities, so a lower limit is at most INT64_MAX - 1 (in_limits) ---- */
+static void in_limits(int64_t r[2]) {
+    if (r[0] == NHI) r[0] = NHI - 1;
+    if (r[1] == NLO) r[1] = NLO + 1;
+}
+
 static bool infinite(int64_t v) { return v == NLO || v == NHI; }
 
 static int64_t sat(__int128 v) { return v <= (__int128)NLO ? NLO : v >= (__int128)NHI ? NHI : (int64_t)v; }
@@ -156,13 +161,16 @@ static void range_of_product(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
 }
 
 static void range_of_terms(tc_symctx *c, tc_sym s, int64_t r[2]) {
-    r[0] = r[1] = 0;
+    __int128 lo = 0, hi = 0; /* partial sums may leave 64 bits and come back */
+    bool no_lo = false, no_hi = false;
     for (int i = 0; i < s->n; i++) {
         int64_t b[2];
         tc_sym_range(c, s->arg[i], &b[0], &b[1]);
-        r[0] = add_lim(r[0], b[0]);
-        r[1] = add_lim(r[1], b[1]);
+        lo += b[0], hi += b[1];
+        no_lo |= b[0] == NLO, no_hi |= b[1] == NHI;
     }
+    r[0] = no_lo ? NLO : sat(lo);
+    r[1] = no_hi ? NHI : sat(hi);
     if (!s->raw) tighten(c, s, r);
 }
 
@@ -267,7 +275,9 @@ static void compute_range(tc_symctx *c, tc_sym s, int64_t r[2]) {
 void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
     node *n = (node *)(uintptr_t)s;
     if (s->op == TC_S_CONST) {
-        *lo = *hi = s->i;
+        int64_t r[2] = {s->i, s->i};
+        in_limits(r);
+        *lo = r[0], *hi = r[1];
         return;
     }
     if (s->op == TC_S_VAR) {
@@ -292,6 +302,7 @@ void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
             if (fl > r[0]) r[0] = fl;
             if (fh < r[1]) r[1] = fh;
         }
+        in_limits(r);
         n->lo = r[0];
         n->hi = r[1];
     }

@@ -229,6 +229,17 @@ static void divisors_that_may_be_zero(void **state) {
     assert_int_equal(tc_sym_known(ctx, parse("a % b <= 100")), 1);
 }
 
+/* A lower limit near the largest number is none that exceeds all: sums of such parts come back. */
+static void limits_of_64_bits(void **state) {
+    (void)state;
+    tc_sym_var(ctx, "a", TC_SYM_INT, 1, 6);
+    tc_sym_var(ctx, "b", TC_SYM_INT, 3, TC_SYM_NO_HI);
+    assert_int_equal(tc_sym_known(ctx, parse("9223372036854775807//a <= 4611686018427387904")), -1);
+    assert_int_equal(tc_sym_known(ctx, parse("b**4//12 + 2305843009213693952 <= 2305843009213693960")), -1);
+    assert_int_equal(tc_sym_known(ctx, parse("b + (-9223372036854775807 - 1) < -9223372036854775803")), -1);
+    assert_int_equal(tc_sym_known(ctx, parse("b**4//12 + 2305843009213693952 >= 2305843009213693952")), 1);
+}
+
 /* A quotient of ints is rounded once, which PyTorch tells by the name. */
 static void quotients_say_their_type(void **state) {
     (void)state;
@@ -629,6 +640,7 @@ int main(void) {
         T(evaluation_reports),
         T(conditions_stop_at_what_decides),
         T(divisors_that_may_be_zero),
+        T(limits_of_64_bits),
         T(quotients_say_their_type),
         T(expressions_move_between_contexts),
         T(symbols_exchange_names),
