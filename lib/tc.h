@@ -46,7 +46,8 @@ TC_API int tc_array_rank(const tc_array *a);
 TC_API int64_t tc_array_size(const tc_array *a, int dim);
 TC_API int64_t tc_array_stride(const tc_array *a, int dim);
 TC_API void *tc_array_data(const tc_array *a); /* the first element */
-/* DLPack 1.x (struct DLManagedTensorVersioned of dlpack.h). to: the caller calls its deleter. from: takes m over, also on failure. */
+/* DLPack 1.x (struct DLManagedTensorVersioned of dlpack.h). to: the caller calls its deleter. from: takes m over, also on failure. An array that
+ * was lent as read-only is lent on as read-only, and refused (code 2) where a run would write to it. */
 struct DLManagedTensorVersioned;
 TC_API tc_failure *tc_array_to_dlpack(const tc_array *a, struct DLManagedTensorVersioned **out);
 TC_API tc_failure *tc_array_from_dlpack(struct DLManagedTensorVersioned *m, tc_array **out);

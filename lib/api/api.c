@@ -287,12 +287,26 @@ static tc_status run_in(tc_model *m, lane *l, tc_array *const *inputs, tc_array 
     return NULL;
 }
 
+/* Memory that was lent only for reading (DLPack's read-only flag) is not written. */
+static bool read_only(const tc_array *a) { return a->tensor.storage && a->tensor.storage->read_only; }
+static tc_status writable(const tc_model *m, tc_array *const *inputs, tc_array *const *outputs) {
+    const tc_program *p = m->program;
+    for (int i = 0; i < m->noutputs; i++)
+        if (outputs[i] && read_only(outputs[i])) return tc_error(TC_USAGE, "the array for output %s is read-only", m->outputs[i].name);
+    for (int k = 0; k < p->noutputs; k++)
+        for (int i = 0; p->outputs[k].kind == TC_OUT_USER_INPUT && i < m->ninputs; i++)
+            if (m->inputs[i].index == p->outputs[k].target && read_only(inputs[i]))
+                return tc_error(TC_USAGE, "input %s is read-only, and the program writes to it", m->inputs[i].name);
+    return NULL;
+}
+
 static tc_status run_model(tc_model *m, tc_array *const *inputs, int ninputs, tc_array **outputs, int noutputs) {
     lane *l = NULL;
     if (ninputs != m->ninputs || noutputs != m->noutputs)
         return tc_error(TC_USAGE, "%d inputs and %d outputs, expected %d and %d", ninputs, noutputs, m->ninputs, m->noutputs);
     for (int i = 0; i < ninputs; i++)
         if (!inputs[i]) return tc_error(TC_USAGE, "input %s is NULL", m->inputs[i].name);
+    TC_TRY(writable(m, inputs, outputs));
     TC_TRY(take_lane(m, &l));
     tc_status s = run_in(m, l, inputs, outputs);
     put_lane(m, l);

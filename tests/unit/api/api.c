@@ -90,6 +90,47 @@ static void test_foreign_dlpack_is_checked(void **state) {
     }
 }
 
+/* What was lent as read-only is lent on as read-only, and a run that would write to it is refused before it begins. */
+static void test_read_only_memory_is_not_written(void **state) {
+    (void)state;
+    const char *root = getenv("TC_ROOT");
+    static const char *const expect[] = {"input x is read-only, and the program writes to it", "the array for output out.0 is read-only"};
+    float cache[48] = {0}, data[8] = {0};
+    int64_t pos = 0, sizes[3] = {2, 6, 4}, size[2] = {2, 4}, one = 1;
+    int calls = 0;
+    char path[512];
+    struct DLManagedTensorVersioned *again, lent = {.version = {1, 0},
+                                                    .manager_ctx = &calls,
+                                                    .deleter = drop,
+                                                    .flags = 1,
+                                                    .dl_tensor = {.data = data, .device = {1, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = size}};
+    tc_model *m;
+    tc_array *in[3], *y = NULL, *held;
+    snprintf(path, sizeof path, "%s/tests/oracle/pt2/input_mutation.pt2", root ? root : ".");
+    assert_null(tc_model_open(path, NULL, 1, &m));
+    assert_null(tc_array_from_blob(cache, "f32", 3, sizes, NULL, NULL, NULL, &in[0]));
+    assert_null(tc_array_from_blob(&pos, "i64", 1, &one, NULL, NULL, NULL, &in[2]));
+    assert_null(tc_array_from_dlpack(&lent, &held));
+    assert_null(tc_array_to_dlpack(held, &again));
+    assert_int_equal(again->flags & 1, 1);
+    again->deleter(again);
+    for (int out = 0; out < 2; out++) {
+        if (out) assert_null(tc_array_empty("f32", 2, size, &in[1]));
+        else in[1] = tc_array_retain(held);
+        y = out ? held : NULL;
+        tc_failure *f = tc_model_run(m, in, 3, &y, 1);
+        assert_int_equal(tc_failure_code(f), 2);
+        assert_string_equal(tc_failure_message(f), expect[out]);
+        tc_failure_release(f);
+        tc_array_release(in[1]);
+    }
+    tc_array_release(held);
+    tc_array_release(in[0]);
+    tc_array_release(in[2]);
+    assert_int_equal(calls, 1);
+    tc_model_close(m);
+}
+
 static void test_a_model_runs(void **state) {
     (void)state;
     const char *root = getenv("TC_ROOT");
@@ -404,11 +445,17 @@ static void test_numbers_are_no_outputs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_allocate_nothing),  cmocka_unit_test(test_blob_is_given_back_once),
-                                       cmocka_unit_test(test_dlpack_there_and_back),  cmocka_unit_test(test_foreign_dlpack_is_checked),
-                                       cmocka_unit_test(test_a_model_runs),           cmocka_unit_test(test_given_buffers_are_copied),
-                                       cmocka_unit_test(test_threads_share_a_model),  cmocka_unit_test(test_threads_fail),
-                                       cmocka_unit_test(test_numbers_are_no_outputs), cmocka_unit_test(test_tuning_tries_registered_products)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_allocate_nothing),
+                                       cmocka_unit_test(test_blob_is_given_back_once),
+                                       cmocka_unit_test(test_dlpack_there_and_back),
+                                       cmocka_unit_test(test_foreign_dlpack_is_checked),
+                                       cmocka_unit_test(test_read_only_memory_is_not_written),
+                                       cmocka_unit_test(test_a_model_runs),
+                                       cmocka_unit_test(test_given_buffers_are_copied),
+                                       cmocka_unit_test(test_threads_share_a_model),
+                                       cmocka_unit_test(test_threads_fail),
+                                       cmocka_unit_test(test_numbers_are_no_outputs),
+                                       cmocka_unit_test(test_tuning_tries_registered_products)};
 #ifdef __SANITIZE_THREAD__
     cmocka_set_test_filter("test_threads_*"); /* tuning takes minutes there */
 #endif
