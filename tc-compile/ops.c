@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "codegen/cc.h"
 #include "codegen/paste.h"
+#include "dist/dist.h"
 #include "runtime/extension.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@ static tc_status build(const char *source, const char *cc, tc_buf *text, tc_buf 
 
 tc_status build_extension(tc_cmd *c, const tc_opt_id *options) {
     const char *source = tc_cmd_get(c, TC_OPT_ops), *path = tc_cmd_get(c, TC_OPT_out);
+    if (tc_dist_task()) c->quiet = c->told = true; /* each rank builds the same; the first says what went wrong */
     if (!path) return tc_usage(c, "--ops %s builds a library: -o FILE.so", source);
     for (; *options != TC_OPT_NONE; options++)
         if (tc_cmd_has(c, *options) && *options != TC_OPT_ops && *options != TC_OPT_out && *options != TC_OPT_cc)

@@ -35,6 +35,13 @@ static int env_number(const char *name) {
 /* Did a launcher start this process? */
 static bool launched(void) { return env_number("PMIX_RANK") >= 0 || env_number("PMI_RANK") >= 0 || env_number("OMPI_COMM_WORLD_SIZE") > 0; }
 
+int tc_dist_task(void) {
+    static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+    int task = -1;
+    for (int i = 0; i < 4 && task < 0; i++) task = env_number(names[i]);
+    return task < 0 ? 0 : task;
+}
+
 int tc_dist_rank(const tc_dist *d) { return d ? d->rank : 0; }
 int tc_dist_size(const tc_dist *d) { return d ? d->size : 1; }
 

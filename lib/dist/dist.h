@@ -23,6 +23,7 @@ tc_status tc_dist_stop(tc_dist *d);
  * to rank 0, whose call that waits fails with it, and waits to be killed; it returns when rank 0 has not taken it within the time-out. */
 void tc_dist_tell(tc_dist *d, tc_status why);
 _Noreturn void tc_dist_abort(tc_dist *d, int code); /* kills all ranks, for when this one cannot go on; NULL: exits */
+int tc_dist_task(void);                             /* of the launcher's environment, without MPI; 0 where there is none */
 int tc_dist_rank(const tc_dist *d);                 /* 0 for NULL */
 int tc_dist_size(const tc_dist *d);                 /* 1 for NULL */
 

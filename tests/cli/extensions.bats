@@ -147,6 +147,9 @@ TEXT
     fails 1 "install gcc or clang" env CC=no-such-compiler tc-compile --ops "$TC_ROOT/tests/cli/fixtures/ops_scale.c" -o t.so
     printf '#ifndef GIVEN\n#error no flag\n#endif\n' >t.c
     fails 1 "no flag" tc-compile --ops t.c -o t.so
+    fails 1 "no flag" env PMIX_RANK=0 tc-compile --ops t.c -o t.so
+    fails 1 "" env PMIX_RANK=7 tc-compile --ops t.c -o t.so # of several ranks the first speaks
+    [ -z "$stderr" ]
     CFLAGS=-DGIVEN tc-compile --ops t.c -o t.so
     refused "no extension: it does not define tc_ops_extension_v1"
     fails 2 "--ops t.c is source: tc-compile --ops t.c -o t.so builds the library" tc-run --ops t.c --ops-list
