@@ -77,14 +77,21 @@ RULE2(logaddexp2,
 RULE(isposinf, CMP("eq", x, INFINITY))
 RULE(isneginf, CMP("eq", x, -INFINITY))
 RULE2(heaviside, WHERE(CMP("eq", x, 0), y, WHERE(F1("isnan", x), like(e, 0, x), tc_e_cast(e, CMP("gt", x, 0), dtype_of(n)))))
-RULE2(copysign, WHERE(CMP("lt", WHERE(CMP("eq", y, 0), F1("reciprocal", y), y), 0), tc_e_neg(e, abs_of(e, x)), abs_of(e, x)))
+static tc_value *signed_as(tc_emit *e, tc_value *x, tc_value *y) {
+    return WHERE(CMP("lt", WHERE(CMP("eq", y, 0), F1("reciprocal", y), y), 0), tc_e_neg(e, abs_of(e, x)), abs_of(e, x));
+}
+static tc_value *in_type(tc_emit *e, const tc_node *n, tc_value *x) { return tc_e_cast(e, x, tc_dtype_compute(dtype_of(n))); }
+RULE2(copysign, signed_as(e, in_type(e, n, x), in_type(e, n, y)))
 RULE2(floor_divide, ATEN("div.Tensor_mode", "vvt", x, y, "floor"))
-RULE3(addcmul, tc_e_add(e, x, ATEN("mul.Scalar", "va", tc_e_mul(e, y, w), &n->args[3])))
+static tc_value *times_value(tc_emit *e, const tc_node *n, tc_value *x) { /* argument 3, cut to an integer where the result is one */
+    return tc_is_float(dtype_of(n)) || tc_is_complex(dtype_of(n)) ? ATEN("mul.Scalar", "va", x, &n->args[3])
+                                                                  : tc_e_mul(e, x, full(e, n, &n->args[3]));
+}
+RULE3(addcmul, tc_e_add(e, x, times_value(e, n, tc_e_mul(e, y, w))))
 RULE3(addcdiv, tc_e_add(e, x, ATEN("mul.Scalar", "va", tc_e_div(e, y, w), &n->args[3])))
 
 static tc_status log_times(tc_emit *e, const tc_node *n, const char *log) {
-    tc_dtype d = tc_dtype_compute(dtype_of(n));
-    tc_value *x = tc_e_cast(e, given(e, n, 0), d), *y = tc_e_cast(e, given(e, n, 1), d);
+    tc_value *x = in_type(e, n, given(e, n, 0)), *y = in_type(e, n, given(e, n, 1));
     tc_value *r = WHERE(CMP("eq", x, 0), like(e, 0, x), tc_e_mul(e, x, tc_e1(e, log, y)));
     return give(e, n, 0, WHERE(F1("isnan", y), like(e, NAN, x), r));
 }
@@ -245,19 +252,23 @@ static tc_status core_triangle(tc_emit *e, const tc_node *n) { /* self, diagonal
 }
 /* Evenly spaced numbers from argument 0 to argument 1, numbers or tensors, in type t: from both ends to the middle. */
 static tc_value *spaced(tc_emit *e, const tc_node *n, tc_dtype t) {
-    int64_t steps = tc_arg_int(n, 2);
-    tc_value *i = ATEN("arange", "id", steps, (int)TC_I64), *f = tc_e_cast(e, i, t), *end[2], *step;
+    tc_symctx *s = tc_e_sym(e);
+    const tc_sym one = tc_sym_int(s, 1), steps = tc_arg_sym(n, 2), last = tc_sym_sub(s, steps, one);
+    const tc_sym parts = tc_sym_max(s, last, one), half = tc_sym_max(s, tc_sym_floordiv(s, steps, tc_sym_int(s, 2)), one);
+    tc_value *i = ATEN("arange", "sd", steps, (int)TC_I64), *f = tc_e_cast(e, i, t), *end[2], *step;
     double number[2];
+    int64_t known;
     for (int k = 0; k < 2; k++) {
         end[k] = tc_arg_value(n, k);
         number[k] = end[k] ? 0 : tc_arg_float(n, k);
         end[k] = end[k] ? tc_e_cast(e, end[k], t) : scalar(e, number[k], t);
     }
-    if (tc_arg_meta(n, 0) || tc_arg_meta(n, 1)) step = ATEN("div.Scalar", "vf", tc_e_sub(e, end[1], end[0]), (double)(steps > 1 ? steps - 1 : 1));
-    else step = scalar(e, steps > 1 ? (number[1] - number[0]) / (double)(steps - 1) : 0, t);
+    if (tc_arg_meta(n, 0) || tc_arg_meta(n, 1) || !tc_sym_const_int(parts, &known))
+        step = ATEN("div.Scalar", "vs", tc_e_sub(e, end[1], end[0]), parts);
+    else step = scalar(e, (number[1] - number[0]) / (double)known, t);
     tc_value *up_ = tc_e_add(e, tc_e_mul(e, f, step), end[0]);
-    tc_value *down = tc_e_sub(e, end[1], tc_e_mul(e, tc_e_adds(e, tc_e_neg(e, f), (double)(steps - 1)), step));
-    return WHERE(CMP("lt", i, steps > 1 ? (double)(steps / 2) : 1), up_, down);
+    tc_value *down = tc_e_sub(e, end[1], tc_e_mul(e, ATEN("add.Scalar", "vs", tc_e_neg(e, f), last), step));
+    return WHERE(ATEN("lt.Scalar", "vs", i, half), up_, down);
 }
 static tc_status core_linspace(tc_emit *e, const tc_node *n) { /* start, end, steps */
     return give(e, n, 0, spaced(e, n, tc_is_float(dtype_of(n)) ? tc_dtype_compute(dtype_of(n)) : TC_F64));
@@ -375,14 +386,13 @@ static tc_status core_unfold(tc_emit *e, const tc_node *n) { /* self, dimension,
 }
 static tc_status core_pad_circular(tc_emit *e, const tc_node *n) { /* self, pad: pairs from the last dimension on */
     tc_value *x = tc_arg_value(n, 0);
+    tc_symctx *s = tc_e_sym(e);
     for (int k = 0; k + 1 < n->args[1].n; k += 2) {
-        int d = x->meta.rank - 1 - k / 2;
-        int64_t size, before, after;
-        if (!tc_sym_const_int(x->meta.size[d], &size) || !tc_sym_const_int(n->args[1].syms[k], &before) ||
-            !tc_sym_const_int(n->args[1].syms[k + 1], &after))
-            return tc_error(TC_UNSUPPORTED, "circular padding of a symbolic size has no core form");
-        tc_value *i = ATEN("arange.start", "iid", -before, size + after, (int)TC_I64);
-        x = ATEN("index_select", "viv", x, (int64_t)d, ATEN("remainder.Scalar", "vi", i, size));
+        const int d = x->meta.rank - 1 - k / 2;
+        const tc_sym size = x->meta.size[d], before = n->args[1].syms[k], after = n->args[1].syms[k + 1];
+        tc_value *i = positions(e, tc_sym_add(s, size, tc_sym_add(s, before, after)), false);
+        i = ATEN("remainder.Scalar", "vs", ATEN("sub.Scalar", "vs", i, before), size);
+        x = ATEN("index_select", "viv", x, (int64_t)d, i);
     }
     tc_emit_result(e, 0, x);
     return tc_e_done(e);
