@@ -71,10 +71,10 @@ $(BUILD)/gen/paste.c: $(PASTE) Makefile
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -w -MMD -MP -c $< -o $@
-# What runs once for a model (rules of operators and gradients, the model language, what writes code, what reads and writes files, training's
-# bookkeeping, extensions) is compiled for size: 240 KB a program; what runs for each node of a graph or each line of a model is not: HOT keeps 13 % of the
+# What runs once for a model (rules of operators and gradients, passes, the model language, what writes code, what reads and writes files, training's
+# bookkeeping, extensions) is compiled for size: 280 KB a program; what runs for each node of a graph or each line of a model is not: HOT keeps 13 % of the
 # instructions of reading 10,000 nodes and 5 % of an export.
-$(foreach d,op onnx grad codegen file capture train ckpt,$(BUILD)/obj/lib/$d/%.o) $(BUILD)/obj/lib/runtime/extension.o: private BASEFLAGS := $(patsubst -O2,-Os,$(BASEFLAGS))
+$(foreach d,op onnx grad codegen file capture train ckpt pass sym loop,$(BUILD)/obj/lib/$d/%.o) $(BUILD)/obj/lib/runtime/extension.o: private BASEFLAGS := $(patsubst -O2,-Os,$(BASEFLAGS))
 HOT     := $(patsubst %,capture/%,call dict eval exec lexer object parse_expr) op/call op/registry op/verify file/pt2_nodes file/pt2_args
 $(patsubst %,$(BUILD)/obj/lib/%.o,$(HOT)): private BASEFLAGS := $(BASEFLAGS)
 $(BUILD)/obj/%.o: %.c | $(HEADERS)
@@ -169,6 +169,9 @@ ORACLE ?= ../shared/oracle
 check: deps             ## the fast tests; last line "N passed, N failed"
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all units drivers
 	@tests/run $(BUILD) $(T)
+check-slow: deps        ## the tests of seconds each: faults at every call, memory as it grows, measuring, packages
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all
+	@TEST_TAGS=slow tests/run $(BUILD) $(T)
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
 check-man: deps         ## the examples of every man page, run and compared
@@ -287,7 +290,7 @@ clean:                  ## removes everything that was built
 help:                   ## this list
 	@awk -F'##' '/^[a-z-]+:.*##/ {split($$1, a, ":"); printf "  %-12s%s\n", a[1], $$2}' Makefile
 
-.PHONY: all units drivers check check-man demo conformance check-bits peer-check bench lint asan tsan cover cover-readers fuzz deps lint-deps install uninstall deb tarball clean help
+.PHONY: all units drivers check check-slow check-man demo conformance check-bits peer-check bench lint asan tsan cover cover-readers fuzz deps lint-deps install uninstall deb tarball clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

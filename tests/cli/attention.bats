@@ -491,6 +491,7 @@ PY
 }
 attend() { tc-run $1.pt2 --input x=@x$2.npy --input doc=@doc$2.npy "${@:3}"; }
 
+# bats test_tags=slow
 @test "a mask that the program computes is computed in tiles: the bits of a stored one, no memory for it" {
     tiled
     for kind in docs shared scattered added scored filled rows capped; do

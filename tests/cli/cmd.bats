@@ -224,6 +224,7 @@ END
     [ -z "$(find p -type f)" ]
 }
 
+# bats test_tags=slow
 @test "a Debian package holds programs that run from where it is unpacked, and names the packages of their libraries" {
     command -v dpkg-deb >/dev/null || skip "no dpkg-deb"
     if nm "$TC_BUILD/bin/tc-run" | grep -qE '__(asan|tsan)_init'; then skip "sanitised objects"; fi

@@ -182,6 +182,7 @@ setup() {
     done
 }
 
+# bats test_tags=slow
 @test "memory does not grow with the file" {
     if grep -q __asan_init "$TC_BUILD/bin/tc-ckpt"; then skip "a sanitizer's own memory is not ours"; fi
     n=$((1 << 30)) # a sparse file: a header of 256 bytes and zeros

@@ -58,6 +58,7 @@ writers=(
     'tc-ckpt reshard run --mesh 2 -o out'
 )
 
+# bats test_tags=slow
 @test "a call that fails, whichever it is, is exit 1 and one error; the old file stays, or the new one is whole" {
     local command call at out new failed whole left lines
     shopt -s nullglob # and few commands: there are some 1500 rounds
@@ -96,6 +97,7 @@ writers=(
     for call in open write fsync close rename mkdir stat readdir mmap; do [[ "$failed " == *" $call "* ]] || { echo "$call never failed"; return 1; }; done
 }
 
+# bats test_tags=slow
 @test "a signal in any call leaves no temporary file or folder" {
     local command call at out signal left
     shopt -s nullglob
@@ -191,6 +193,7 @@ without_memory() { # AT COMMAND...: the ATth allocation of a writer fails; false
     [ "$(ls -A | grep -c '^[.]*out')" -eq 0 ] || { echo "allocation $*:"; ls -A | grep '^[.]*out'; exit 1; }
 }
 
+# bats test_tags=slow
 @test "the records of a stream allocate nothing once the first ones have run" {
     tc-run m.pt2 --input x=2x4xf32=1 -o x.npy # a record that fits the input
     cp x.npy records.npy
@@ -212,6 +215,7 @@ without_memory() { # AT COMMAND...: the ATth allocation of a writer fails; false
     done
 }
 
+# bats test_tags=slow
 @test "an allocation that fails, whichever it is, ends a program with exit 1, one line and no file" {
     local command at last failed
     for command in "${writers[@]}"; do

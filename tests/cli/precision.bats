@@ -217,6 +217,7 @@ Y
     grep -q 'numerics: strict, matmul bf16, conv bf16 -> strict' err
 }
 
+# bats test_tags=slow
 @test "tc-bench --accuracy: every function and every mode, within bounds; --compare takes the modes" {
     tc-bench --accuracy --json >a.json
     has() { grep -q "^{\"function\": \"$1\", \"type\": \"$2\", " a.json; }

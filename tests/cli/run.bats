@@ -390,6 +390,7 @@ PY
     [[ "$stderr" == *'"op": "aten.log.default", "dtype": "f32", "size": [4], "least": 0.0, '* ]]
 }
 
+# bats test_tags=slow
 @test "--log memory says before a run what it will take, to 10 %, interpreted and compiled; -v does, too" {
     if grep -q __asan_init "$TC_BUILD/bin/tc-run"; then skip "a sanitizer's own memory is not ours"; fi
     cat >sizes.py <<'EOF'

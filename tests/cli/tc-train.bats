@@ -228,6 +228,7 @@ PY
     done
 }
 
+# bats test_tags=slow
 @test "memory does not grow with the number of steps, and what is given back changes nothing" {
     waste='"[scheduler.step(), \" \" * 6000000][0]"' # 6 MB a step that nobody holds
     for o in 'Muon([m.a.weight, m.b.weight], lr=0.02)' 'LBFGS(m.parameters(), lr=0.5, max_iter=3, history_size=4)'; do
@@ -1073,6 +1074,7 @@ forecast_of() {
     took=$((took * 1024 / 10))
 }
 
+# bats test_tags=slow
 @test "-v says before the first step what the run will take of memory, to 10 %" {
     [ -z "${ASAN_OPTIONS-}" ] || skip "sanitizers have memory of their own"
     for optimizer in 'SGD(m.parameters(), lr=0.01)' 'SGD(m.parameters(), lr=0.01, momentum=0.9)' 'Adam(m.parameters(), amsgrad=True)'; do
@@ -1091,6 +1093,7 @@ forecast_of() {
     grep -q 'with the program itself, plans and capturing it took [0-9]* bytes' log
 }
 
+# bats test_tags=slow
 @test "later steps take no more memory, and the first step of an optimiser takes no more than the others" {
     [ -z "${ASAN_OPTIONS-}" ] || skip "sanitizers have memory of their own"
     forecast_of r.yaml 'arg={hidden: 400000}' steps=3 scheduler=null checkpoint=null validate=null
@@ -1101,6 +1104,7 @@ forecast_of() {
     [ "$took" -lt $((46 * 12500 + 40960)) ]
 }
 
+# bats test_tags=slow
 @test "what a step takes is in proportion to how many weights there are" {
     [ -z "${ASAN_OPTIONS-}" ] || skip "sanitizers have memory of their own"
     cat >many.py <<'PY'
@@ -1401,6 +1405,7 @@ PY
     fails 3 'run/step-4/checkpoint.json: "files" names no file of tensors' tc-ckpt verify run/step-4
 }
 
+# bats test_tags=slow
 @test "an update takes nodes by the number of weights, beyond those that a model may have" {
     cat >many.py <<'PY'
 import torch.nn as nn

@@ -94,6 +94,7 @@ PY
     tc-run t.pt2 --input x=2x64xf32=1 --output @a.npy
 }
 
+# bats test_tags=slow
 @test "whatever a tuning file says, results have the same bits" {
     tuned net.pt2 --tuning t.txt -o tuned.pt2
     [ "$measured" -eq 14 ]
@@ -161,6 +162,7 @@ PY
     done
 }
 
+# bats test_tags=slow
 @test "without --tuning what was measured is kept for this user: a second run measures nothing and writes the same archive" {
     tuned net.pt2 -o a.pt2
     [ "$measured" -eq 14 ]
