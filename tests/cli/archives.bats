@@ -538,3 +538,10 @@ entry() { # FILE PATH: the bytes of a stored entry below the root of an archive
     tc-export "$TC_ROOT/tests/oracle/pt2/mlp.pt2" --jvp -o more.pt2 # has further inputs
     [ -z "$(entry more.pt2 data/sample_inputs/jvp.pt)" ]
 }
+
+@test "a size that conditions leave no other value than 1 repeats its element" {
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        s = x[:, 1:2:2]\n        return s + x, torch.topk(s, 1, dim=1)[0]\n' >one.py
+    tc-export one.py:M --input x=AxBxf32 -o one.pt2
+    tc-run one.pt2 --input x=2x3xf32=1,2,3,4,5,6 --output 1=@/dev/null --output 0=@sum.npy
+    [ "$(tail -c 24 sum.npy | od -An -tf4 | xargs)" = "3 4 5 9 10 11" ]
+}
