@@ -63,7 +63,7 @@ struct tc_trainer {
     tc_program *train_p, *eval_p;
     tc_arena arena;
     C *lang;
-    size_t language_bytes; /* memory of the language's objects when it was created */
+    size_t language_limit; /* bytes of the language's objects from which on its context is renewed */
     module *names;         /* of the expressions: torch, nn, F, the model file's, functions: */
     module *file_names;    /* the model file's; NULL: the program carries no source */
     tc_evaluator *evaluator;
@@ -115,6 +115,7 @@ struct tc_trainer {
 static inline int64_t tc_train_updates(const tc_trainer *t) { return t->step - t->skipped; } /* steps of the optimiser */
 
 /* trainer.c */
+void tc_train_limit_language(tc_trainer *t);     /* sets language_limit, of a context that has just been made */
 tc_status tc_train_make_language(tc_trainer *t); /* recreates the language's objects from the recipe, with initial state and averages */
 /* graphs.c */
 tc_status tc_train_build_micro(tc_trainer *t);

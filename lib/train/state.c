@@ -355,6 +355,13 @@ static void take_over(C *c, void *ctx) {
     go_on_averaging(c, x);
 }
 
+/* A context grows by 16 MiB, or by an eighth of the weights, which a new one initialises again. */
+void tc_train_limit_language(tc_trainer *t) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < t->weights.len; i++) bytes += tc_tensor_bytes(&t->weights.data[i].data);
+    t->language_limit = t->lang->arena.used + (bytes / 8 > (size_t)16 << 20 ? bytes / 8 : (size_t)16 << 20);
+}
+
 tc_status tc_train_renew_language(tc_trainer *t) {
     tc_buf b = {0};
     tc_arena a = {0};
@@ -371,7 +378,7 @@ tc_status tc_train_renew_language(tc_trainer *t) {
     x.state = s ? NULL : state;
     if (!s) s = tc_lang_run(t->lang, take_over, &x);
     if (!s && tc_train_updates(t) > 0) s = tc_train_collect_state(t);
-    if (!s) t->language_bytes = t->lang->arena.used;
+    if (!s) tc_train_limit_language(t);
     tc_buf_free(&b);
     tc_arena_free(&a);
     return s;

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-static const size_t LANGUAGE_GROWTH = (size_t)64 << 20; /* growth of the language's memory after which its context is renewed */
-
 static double scalar_of(const tc_tensor *x) { return tc_scalar_to_double(tc_scalar_load(x->dtype, tc_tensor_data(x), 0)); }
 
 static void deinit_all(tc_tensor *x, int n) {
@@ -379,7 +377,7 @@ static tc_status step(tc_trainer *t) {
     if (!skip) TC_TRY(update(t));
     TC_TRY(tc_lang_run(t->lang, host_part, t));
     t->step++;
-    if (t->lang->arena.used > t->language_bytes + LANGUAGE_GROWTH) TC_TRY(tc_train_renew_language(t), "step %lld", (long long)t->step);
+    if (t->lang->arena.used > t->language_limit) TC_TRY(tc_train_renew_language(t), "step %lld", (long long)t->step);
     return NULL;
 }
 

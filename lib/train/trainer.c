@@ -464,7 +464,7 @@ tc_status tc_train_make_language(tc_trainer *t) {
     t->lang->torch->gen = &t->eager_gen;
     TC_TRY(tc_lang_run(t->lang, make_objects, t));
     tc_evaluator_forget(t->evaluator); /* frees results of initialisers, which the run's weights replace */
-    t->language_bytes = t->lang->arena.used;
+    tc_train_limit_language(t);
     return NULL;
 }
 

@@ -237,13 +237,13 @@ PY
         tc-train -q r.yaml steps=60 "optimizer=torch.optim.$o" ema_decay=0.9 checkpoint=null "scheduler_step=$waste" --time -o wasted 2>time
         cmp plain/step-60/shard-00001-model-00001-of-00001.safetensors wasted/step-60/shard-00001-model-00001-of-00001.safetensors
         cmp plain/step-60/state.json wasted/step-60/state.json
-        [ -n "${ASAN_OPTIONS-}" ] || [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' time)" -lt 200 ]
+        [ -n "${ASAN_OPTIONS-}" ] || [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' time)" -lt 80 ]
     done
     [ -z "${ASAN_OPTIONS-}" ] || return 0
     # operators of a schedule on tensors, each with another number
     tc-train -q r.yaml steps=4000 'optimizer=torch.optim.SGD(m.parameters(), lr=torch.tensor(0.01))' checkpoint=null validate=null \
         'scheduler="torch.optim.lr_scheduler.LambdaLR(opt, lambda s: 0.999 ** s)"' --time -o many 2>time
-    [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' time)" -lt 130 ]
+    [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' time)" -lt 90 ]
 }
 
 @test "clip_grad_value bounds every element of a gradient" {

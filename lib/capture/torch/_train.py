@@ -153,6 +153,10 @@ def _groups(opt):
     return found
 
 
+def _parameters(groups):
+    return [id(p) for g in groups for p in g["params"]]
+
+
 def _by_parameter(opt):
     """{place: dict} of the dicts keyed by parameter: the state of optimisers, and other attributes."""
     found = {}
@@ -325,7 +329,7 @@ class Update(nn.Module):
         for o in _optimisers(opt):
             for p in [p for g in o.param_groups for p in g["params"] if p.requires_grad]:
                 owners.setdefault(p, o)
-        self.params, self.held_at_first = list(owners), self.parameters_held()
+        self.params, self.held_at_first = list(owners), _parameters(_groups(opt))
         self.state = [o.state[p] for p, o in owners.items()]
         # The norm is that of all gradients. A parameter outside every optimiser has a gradient too, which nothing zeroes: it accumulates, as state.
         self.owned = len(self.params)
@@ -547,15 +551,13 @@ class Update(nn.Module):
         names = {id(p): n for n, p in self.m.named_parameters()}
         return [{k: [names[id(p)] for p in v] if k == "params" else v for k, v in g.items()} for g in self.opt.param_groups]
 
-    def parameters_held(self):
-        return [id(p) for g in _groups(self.opt) for p in g["params"]]
-
     def numbers(self):
         """The floats of the groups as [(group, key, index, value)]; index: position in a tuple (betas), or -1."""
-        if self.parameters_held() != self.held_at_first:
+        groups = _groups(self.opt)
+        if _parameters(groups) != self.held_at_first:
             raise NotImplementedError("the optimiser's groups have other parameters than when the run began: expected all of them from the start, those that rest with lr 0")
         out = []
-        for i, g in enumerate(_groups(self.opt)):
+        for i, g in enumerate(groups):
             for key in sorted(g):
                 v = g[key]
                 if isinstance(v, (tuple, list)) and key != "params":
