@@ -162,7 +162,8 @@ static const char *item_name(const char *const *names, int nnames, int n, int i)
     if (i < before) return names[i];
     return n - i <= nnames - behind ? names[nnames - (n - i)] : NULL;
 }
-/* names: of the result, or of the items of a tuple ("*": a starred expression). A leaf has its own name, items of a list or tuple are NAME.i, others are named by key or field. */
+/* names: of the result, or of the items of a tuple ("*": a starred expression). A leaf has its own name, items of a list or tuple are NAME.i,
+ * others are named by key or field. */
 static tc_tree *flatten_result(flattening *f, V v, const char *const *names, int nnames) {
     if (nnames < 2 || !is_plain(v)) return flatten(f, v, nnames == 1 && is_leaf(v) ? names[0] : NULL);
     size_t n;

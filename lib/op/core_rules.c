@@ -406,8 +406,8 @@ static tc_status core_baddbmm(tc_emit *e, const tc_node *n) { /* self, batch1, b
 }
 
 /* ---- networks ---- */
-static tc_status core_nll(tc_emit *e,
-                          const tc_node *n) { /* self [C], [N, C] or [N, C, H, W], target, weight, reduction, ignore_index: loss and total weight */
+/* self [C], [N, C] or [N, C, H, W], target, weight, reduction, ignore_index: loss and total weight */
+static tc_status core_nll(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
     int64_t reduction = tc_arg_int(n, 3), ignore = tc_arg_int(n, 4), class = x->meta.rank > 1;
     tc_value *valid = ATEN("ne.Scalar", "vi", t, ignore), *safe = WHERE(valid, t, like(e, 0, t));

@@ -115,7 +115,6 @@ struct tc_trainer {
 static inline int64_t tc_train_updates(const tc_trainer *t) { return t->step - t->skipped; } /* steps of the optimiser */
 
 /* trainer.c */
-void tc_train_limit_language(tc_trainer *t);     /* sets language_limit, of a context that has just been made */
 tc_status tc_train_make_language(tc_trainer *t); /* recreates the language's objects from the recipe, with initial state and averages */
 /* graphs.c */
 tc_status tc_train_build_micro(tc_trainer *t);
@@ -167,6 +166,7 @@ void tc_train_say_taken(const tc_trainer *t);
 /* state.c */
 /* Objects of the model language live as long as their context. When it has grown too large a new one replaces it; optimizer and scheduler move over as
  * through a checkpoint; weights, state and programs stay. */
+void tc_train_limit_language(tc_trainer *t); /* sets language_limit, of a context that has just been made */
 tc_status tc_train_renew_language(tc_trainer *t);
 tc_status tc_train_gather(tc_trainer *t, tc_tensors *all, tc_buf *state); /* the checkpoint's tensors by name (storage shared), and its JSON state */
 tc_status tc_train_save(tc_trainer *t, const char *dir);
