@@ -51,9 +51,13 @@ static tc_lv load_broadcast(tc_lower *l, tc_value *v) {
     tc_affine index[TC_MAX_RANK];
     int rank = v->meta.rank, shift = l->result_axes - rank;
     if (shift < 0) return fail(l, tc_error(TC_CONTENT, "%s: an argument has rank %d, the result %d", tc_op_name(l->node->op), rank, l->result_axes));
-    for (int d = 0; d < rank; d++) { /* a guard may have fixed the size to 1, or have left it no other value */
-        const tc_sym one = tc_sym_op(l->loop->sym, TC_S_EQ, v->meta.size[d], tc_sym_int(l->loop->sym, 1), NULL);
-        index[d] = tc_sym_known(l->loop->sym, one) == 1 ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d + shift);
+    tc_symctx *sym = l->loop->sym;
+    for (int d = 0; d < rank;
+         d++) { /* a guard may have fixed the size to 1, or have left it no other value: asked only where it is not the axis's own */
+        const tc_sym size = tc_sym_simplify(sym, v->meta.size[d]);
+        const bool own = size == l->loop->axes[d + shift].extent;
+        const bool one = tc_sym_is_int(size, 1) || (!own && tc_sym_known(sym, tc_sym_op(sym, TC_S_EQ, size, tc_sym_int(sym, 1), NULL)) == 1);
+        index[d] = one ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d + shift);
     }
     return tc_l_load(l, v, index, NULL, TC_LV_NONE);
 }
