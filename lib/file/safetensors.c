@@ -36,7 +36,9 @@ static void read_entry(tc_jread *j, entry *e) {
     int offsets = 0, rank = -1;
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
-        if (tc_str_is(key, "dtype")) {
+        if ((tc_str_is(key, "dtype") && *dtype) || (tc_str_is(key, "shape") && rank >= 0)) {
+            tc_jr_fail(j, TC_CONTENT, "%s: its %.*s stands twice", e->name, (int)key.n, key.s);
+        } else if (tc_str_is(key, "dtype")) {
             tc_str s = tc_jr_string(j);
             e->dtype = tc_dtype_from_safetensors(s.s, s.n);
             snprintf(dtype, sizeof dtype, "%.*s", (int)(s.n < 20 ? s.n : 20), s.s);
@@ -53,7 +55,7 @@ static void read_entry(tc_jread *j, entry *e) {
         } else if (tc_str_is(key, "data_offsets")) {
             for (tc_jr_array(j); tc_jr_item(j); offsets++) *(offsets ? &e->end : &e->begin) = tc_jr_int(j);
         } else {
-            tc_jr_fail(j, TC_CONTENT, "%s: unexpected key %.*s", e->name, (int)(key.n < 40 ? key.n : 40), key.s);
+            tc_jr_skip(j); /* as the format's own library does */
         }
     }
     if (!tc_jr_ok(j)) return;
@@ -79,9 +81,12 @@ static void read_entry(tc_jread *j, entry *e) {
 }
 
 static void read_header(tc_jread *j, header *h, tc_tensors *out) {
+    bool metadata = false;
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "__metadata__")) {
+            if (metadata) tc_jr_fail(j, TC_CONTENT, "__metadata__ stands twice");
+            metadata = true;
             if (tc_jr_null(j)) continue;
             tc_jr_object(j);
             for (tc_str k; tc_jr_member(j, &k);) {

@@ -53,7 +53,7 @@ P
     tc-export b.py:M --input x=4xbool -o b.pt2
     tc-run b.pt2 --input x=4xbool=1,0,1,1 -o right.npy
     printf '\2\0\377\1' >raw
-    { printf '\x40\0\0\0\0\0\0\0%-64s' '{"b":{"dtype":"BOOL","shape":[4],"data_offsets":[0,4]}}' && cat raw; } >b.safetensors
+    { printf '\x48\0\0\0\0\0\0\0%-72s' '{"b":{"dtype":"BOOL","shape":[4],"data_offsets":[0,4],"n":[1]}}' && cat raw; } >b.safetensors
     { printf '\x93NUMPY\1\0\x76\0%-117s\n' "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }" && cat raw; } >b.npy
     for x in x=@b.npy x=@b.safetensors x:raw=@raw; do tc-run b.pt2 --input $x --expect @right.npy; done
     for w in pt npz hf; do
