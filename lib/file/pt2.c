@@ -3,32 +3,57 @@
 #include "file/pt2_write.h"
 #include "file/source.h"
 
-/* The programs that tc makes beside a model. Where such a program is the archive's only one the file calls it "model", because torch.export.load
- * takes no other; its state keeps the name: extra/tc/train.json. */
-static const char *const own_names[] = {"train", "joint"};
+/* The programs that tc makes beside or from a model. Where no program is called "model" the file calls the first so, if it is one of these, because
+ * torch.export.load looks for that name alone; its state keeps the name: extra/tc/train.json. */
+static const char *const own_names[] = {"train", "joint", "forward"};
 
-const char *tc_pt2_stored_name(const char *name, int nprograms) {
+const char *tc_pt2_stored_name(const tc_archive_content *c, int p) {
+    const char *name = c->programs[p]->name;
     bool own = false;
     for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++) own |= !strcmp(name, own_names[i]);
-    return own && nprograms == 1 ? "model" : name;
+    for (int i = 0; i < c->nprograms; i++) own &= strcmp(c->programs[i]->name, "model") != 0;
+    return own && p == 0 ? "model" : name;
+}
+
+static bool holds(const tc_archive *a, const char *fmt, const char *name) {
+    tc_buf b = {0};
+    tc_buf_puts(&b, a->root);
+    tc_buf_printf(&b, fmt, name);
+    const bool found = tc_zip_find(a->zip, b.data);
+    tc_buf_free(&b);
+    return found;
 }
 
 static void own_name(tc_archive *a) {
-    tc_buf b = {0};
-    for (size_t i = 0; i < sizeof own_names / sizeof *own_names && a->names.len == 1 && !a->stored; i++) {
-        b.len = 0;
-        tc_buf_printf(&b, "%sextra/tc/%s.json", a->root, own_names[i]);
-        if (!strcmp(a->names.data[0], "model") && tc_zip_find(a->zip, b.data)) a->stored = a->names.data[0], a->names.data[0] = own_names[i];
+    for (size_t k = 0; k < a->names.len; k++)
+        for (size_t i = 0; i < sizeof own_names / sizeof *own_names && !strcmp(a->names.data[k], "model"); i++)
+            if (holds(a, "extra/tc/%s.json", own_names[i]) && !holds(a, "models/%s.json", own_names[i])) a->own = a->names.data[k] = own_names[i];
+}
+
+const char *tc_pt2_name_of(const tc_archive *a, const char *name) { return a->own && !strcmp(name, a->own) ? "model" : name; }
+
+/* The user's files of extra/. */
+static void read_extras(tc_archive *a) {
+    const char *folder = a->older ? "extra_files/" : "extra/";
+    const size_t root = strlen(a->root), n = strlen(folder);
+    for (size_t k = 0; k < a->zip->n; k++) {
+        const char *name = a->zip->entries[k].name;
+        if (strncmp(name, a->root, root) || strncmp(name + root, folder, n)) continue;
+        const char *key = name + root + n;
+        if (*key && key[strlen(key) - 1] != '/' && strncmp(key, "tc/", 3)) tc_vec_push(&a->extras, tc_arena_printf(&a->arena, "extra/%s", key));
     }
-    tc_buf_free(&b);
 }
 
 static tc_status read_names(tc_archive *a) {
     const tc_zip *z = a->zip;
     const char *first = z->n ? z->entries[0].name : "", *slash = strchr(first, '/');
-    if (tc_zip_find(z, "serialized_exported_program.json"))
-        return tc_error(TC_UNSUPPORTED, "%s: written by torch.export.save of PyTorch 2.8 or older: load it and save it again with a newer one",
-                        z->blob->name);
+    a->older = tc_zip_find(z, TC_PT2_OLDER) != NULL;
+    if (a->older) {
+        a->root = "";
+        tc_vec_push(&a->names, "model");
+        read_extras(a);
+        return NULL;
+    }
     if (!slash) return tc_error(TC_CONTENT, "%s: not a PT2 archive: its entries have no root folder", z->blob->name);
     size_t root = (size_t)(slash - first) + 1;
     a->root = tc_arena_strndup(&a->arena, first, root);
@@ -40,6 +65,7 @@ static tc_status read_names(tc_archive *a) {
             tc_vec_push(&a->names, tc_arena_strndup(&a->arena, name + root + 7, n - root - 12));
     }
     own_name(a);
+    read_extras(a);
     return NULL;
 }
 
@@ -47,7 +73,8 @@ static tc_status read_small(const tc_archive *a, const char *path, const tc_zip_
     tc_buf b = {0};
     *out = NULL;
     if (!a->zip) return NULL;
-    tc_buf_printf(&b, "%s%s", a->root, path);
+    if (a->older && !strncmp(path, "extra/", 6)) tc_buf_printf(&b, "extra_files/%s", path + 6);
+    else tc_buf_printf(&b, "%s%s", a->root, a->older ? tc_pt2_older_path(a, path) : path);
     *out = tc_zip_find(a->zip, b.data);
     tc_buf_free(&b);
     return *out ? tc_zip_check(a->zip, *out) : NULL;
@@ -98,6 +125,7 @@ void tc_archive_close(tc_archive *a) {
     for (size_t i = 0; i < a->storages.len; i++) tc_storage_release(a->storages.entries[i].value);
     tc_map_free(&a->storages);
     tc_vec_free(&a->names);
+    tc_vec_free(&a->extras);
     if (a->zip) tc_zip_close(a->zip);
     tc_arena_free(&a->arena);
     free(a);
@@ -116,16 +144,7 @@ tc_status tc_archive_entry(const tc_archive *a, const char *path, const unsigned
     return st;
 }
 
-const char *tc_archive_user_extra(const tc_archive *a, size_t i) {
-    const size_t root = strlen(a->root);
-    for (size_t k = 0; a->zip && k < a->zip->n; k++) {
-        const char *name = a->zip->entries[k].name;
-        if (strncmp(name, a->root, root) || strncmp(name + root, "extra/", 6)) continue;
-        const char *key = name + root + 6;
-        if (*key && key[strlen(key) - 1] != '/' && strncmp(key, "tc/", 3) && i-- == 0) return name + root;
-    }
-    return NULL;
-}
+const char *tc_archive_user_extra(const tc_archive *a, size_t i) { return i < a->extras.len ? a->extras.data[i] : NULL; }
 
 /* ---- weights ---- */
 
@@ -244,7 +263,8 @@ static tc_status read_config(tc_archive *a, const char *folder, const char *suff
     tc_buf b = {0};
     const tc_zip_entry *e;
     tc_jread j;
-    tc_buf_printf(&b, "data/%s/%s_%s", folder, a->stored ? a->stored : name, suffix);
+    if (a->older) return tc_pt2_older_weights(a, folder[0] == 'w' ? "data/weights" : "data/constants", arena, out);
+    tc_buf_printf(&b, "data/%s/%s_%s", folder, tc_pt2_name_of(a, name), suffix);
     tc_status st = read_small(a, b.data, &e);
     if (!st && e) {
         char *where = tc_arena_printf(arena, "%s:%s", a->zip->blob->name, b.data);
@@ -419,7 +439,7 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
     tc_map weights = {0};
     const tc_zip_entry *e = NULL;
     tc_status st = read_weights(a, name, &r.scratch, &weights);
-    char *path = tc_arena_printf(&r.scratch, "models/%s.json", a->stored ? a->stored : name);
+    char *path = tc_arena_printf(&r.scratch, "models/%s.json", tc_pt2_name_of(a, name));
     if (!st) st = read_small(a, path, &e);
     if (!st) st = program_itself(a, name, &r.scratch, &path, &e);
     if (!st) { /* the name came from the ZIP directory, so the entry exists */

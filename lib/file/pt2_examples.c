@@ -3,7 +3,6 @@
 #include "file/content.h"
 #include "file/pt2_read.h"
 #include "file/pt2_write.h"
-#include "file/torch.h"
 
 typedef struct {
     const tc_program *p;
@@ -65,24 +64,13 @@ static tc_status rewrite(const tc_program *p, const tc_tensors *t, tc_buf *out) 
 }
 
 tc_status tc_pt2_write_examples(const tc_archive *from, const tc_program *p, tc_buf *out) {
-    const unsigned char *data;
-    size_t len;
-    bool found;
+    bool found = false;
     tc_arena arena = {0};
-    char *path = tc_arena_printf(&arena, "data/sample_inputs/%s.pt", from->stored ? from->stored : p->name);
-    tc_status st = tc_archive_entry(from, path, &data, &len, &found);
-    if (!st && found && tc_format_of(data, len) == TC_FORMAT_ZIP) {
-        tc_blob *whole = tc_archive_zip(from)->blob;
-        tc_blob *b = tc_blob_slice(whole, (size_t)(data - whole->data), len, tc_arena_printf(&arena, "%s:%s", whole->name, path));
-        tc_tensors t = {.keep_tree = true, .leave_wide = true, .raw = true};
-        tc_zip *z = NULL;
-        st = tc_zip_open(b, &z);
-        if (!st && tc_saved_is_zip(z)) st = tc_saved_read_zip(z, &t);
-        if (!st) st = rewrite(p, &t, out);
-        tc_tensors_deinit(&t);
-        tc_zip_close(z);
-        tc_blob_release(b);
-    }
+    tc_tensors t = {.keep_tree = true, .leave_wide = true, .raw = true};
+    tc_status st = NULL;
+    if (from->zip) st = tc_pt2_read_saved(from, tc_arena_printf(&arena, "data/sample_inputs/%s.pt", tc_pt2_name_of(from, p->name)), &t, &found);
+    if (!st && found) st = rewrite(p, &t, out);
+    tc_tensors_deinit(&t);
     tc_arena_free(&arena);
     return st;
 }

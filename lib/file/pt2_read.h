@@ -24,8 +24,10 @@ struct tc_archive {
     tc_arena arena;
     const char *root;
     TC_VEC(const char *) names;
-    const char *stored; /* the name that the file gives its only program, when tc's own differs (tc_pt2_stored_name); else NULL */
-    tc_map storages;    /* entry name -> tc_storage, one reference each: programs of an archive share them */
+    TC_VEC(const char *) extras; /* the user's files: "extra/PATH" */
+    bool older;                  /* pt2_older.c */
+    const char *own;             /* name of the program that the file calls "model" and tc otherwise (tc_pt2_stored_name); NULL: there is none */
+    tc_map storages;             /* entry name -> tc_storage, one reference each: programs of an archive share them */
 };
 
 /* A name of the file: its declared type, and its value once a node or input defines it. */
@@ -122,6 +124,17 @@ void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights);
 
 /* pt2_guards.c: parses the list of guard expressions, after inputs have names. */
 void tc_pt2_guards_code(tc_pt2_reader *r);
+
+/* pt2.c: the name by which the file has program `name`. */
+const char *tc_pt2_name_of(const tc_archive *a, const char *name);
+
+/* pt2_older.c: the form of PyTorch 2.8 and older, which an entry of this name tells. */
+#define TC_PT2_OLDER "serialized_exported_program.json"
+/* Where that form has what now stands under `path`; data/weights and data/constants are one file each. */
+const char *tc_pt2_older_path(const tc_archive *a, const char *path);
+tc_status tc_pt2_older_weights(tc_archive *a, const char *folder, tc_arena *arena, tc_map *out); /* as read_weights of pt2.c */
+/* Reads an entry that torch.save wrote; *out_found: false where there is none, or another format. */
+tc_status tc_pt2_read_saved(const tc_archive *a, const char *path, tc_tensors *io, bool *out_found);
 
 /* pt2_state.c: reads extra/tc/NAME.json: guards before the nodes, the rest after the graph is built. */
 tc_status tc_pt2_read_guards(tc_pt2_reader *r);

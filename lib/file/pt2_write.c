@@ -136,8 +136,6 @@ static tc_status add_config(tc_zip_writer *z, const folder *f, const tc_program 
     return st;
 }
 
-static const char *stored_name(const tc_archive_content *c, int p) { return tc_pt2_stored_name(c->programs[p]->name, c->nprograms); }
-
 static tc_status add_folder(tc_zip_writer *z, const folder *f, const tc_archive_content *c, bool (*wanted)(const tc_input *)) {
     char path[64];
     bool left_out = c->without_weights && !strcmp(f->folder, "weights"); /* constants are always written */
@@ -145,7 +143,7 @@ static tc_status add_folder(tc_zip_writer *z, const folder *f, const tc_archive_
         snprintf(path, sizeof path, "data/%s/%s_%zu", f->folder, f->stem, g);
         TC_TRY(add(z, path, (const void *)f->groups.data[g].begin, f->groups.data[g].end - f->groups.data[g].begin));
     }
-    for (int p = 0; p < c->nprograms; p++) TC_TRY(add_config(z, f, c->programs[p], stored_name(c, p), wanted));
+    for (int p = 0; p < c->nprograms; p++) TC_TRY(add_config(z, f, c->programs[p], tc_pt2_stored_name(c, p), wanted));
     return NULL;
 }
 
@@ -179,13 +177,13 @@ static tc_status add_programs(tc_zip_writer *z, const tc_archive_content *c, uin
     tc_status st = NULL;
     for (int p = 0; p < c->nprograms && !st; p++) {
         json.len = path.len = 0;
-        st = add_program(z, c->programs[p], stored_name(c, p), &json, &path);
+        st = add_program(z, c->programs[p], tc_pt2_stored_name(c, p), &json, &path);
         *io_hash = tc_hash(json.data, json.len, *io_hash);
     }
     for (int p = 0; p < c->nprograms && !st; p++) { /* PyTorch wants the entry; empty means no example inputs */
         json.len = path.len = 0;
         if (c->from) st = tc_pt2_write_examples(c->from, c->programs[p], &json);
-        tc_buf_printf(&path, "data/sample_inputs/%s.pt", stored_name(c, p));
+        tc_buf_printf(&path, "data/sample_inputs/%s.pt", tc_pt2_stored_name(c, p));
         if (!st) st = add(z, path.data, json.data, json.len);
     }
     for (int p = 0; p < c->nprograms && !st; p++) {

@@ -33,8 +33,8 @@ void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g
 void tc_pt2_writer_deinit(tc_pt2_writer *w);
 void tc_pt2_fail(tc_pt2_writer *w, tc_status s);
 
-/* pt2.c: the name that an archive of nprograms gives its program `name`, by which PyTorch finds it. */
-const char *tc_pt2_stored_name(const char *name, int nprograms);
+/* pt2.c: the name that the archive gives its program p, by which PyTorch finds it. */
+const char *tc_pt2_stored_name(const tc_archive_content *c, int p);
 
 /* pt2_examples.c */
 /* Appends the example inputs that archive `from` has for p as a file of torch.save; nothing when it has none that are inputs of p. */

@@ -177,6 +177,14 @@ PY
         tc-export a.pt2 --model ${made% --*} -o b.pt2
         cmp a.pt2 b.pt2
     done
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x.exp().sum()\n' >s.py
+    tc-export s.py:M --input x=2x3xf32 --joint --partition=save-all -o two.pt2 # the first of several
+    grep -aq archive/models/model.json two.pt2
+    grep -aq archive/data/sample_inputs/model.pt two.pt2
+    tc-run two.pt2 --model forward --signature | grep -q saved
+    fails 2 "it has forward, backward" tc-run two.pt2 --model model
+    tc-export two.pt2 -o again.pt2
+    cmp two.pt2 again.pt2
     grep -a '"out_spec": ' a.pt2 | sed 's/.*"out_spec": "//; s/", "forward_arg.*//' >tree # two results, two gradients
     [ "$(grep -ao 'type\\": null' tree | wc -l)" -eq 4 ]
     perl -0777 -pe 's{models/model\.json}{models_model_json}g' a.pt2 >none.pt2
@@ -544,4 +552,22 @@ entry() { # FILE PATH: the bytes of a stored entry below the root of an archive
     tc-export one.py:M --input x=AxBxf32 -o one.pt2
     tc-run one.pt2 --input x=2x3xf32=1,2,3,4,5,6 --output 1=@/dev/null --output 0=@sum.npy
     [ "$(tail -c 24 sum.npy | od -An -tf4 | xargs)" = "3 4 5 9 10 11" ]
+}
+
+@test "the form of PyTorch 2.8 and older is read: weights, constants, texts, example inputs; it is written in the newer one" {
+    local old=$BATS_TEST_DIRNAME/fixtures/older.pt2 # by PyTorch: two layers of one weight, a buffer, a constant of bools, a parameter that is not read
+    tc-run "$old" --input 2x2xf32=1,1,0,2 >y.npy
+    [ "$(tc-ckpt show y.npy tensor | tr -d '\n ')" = "tensor=tensor([[27.,21.],[30.,22.]])" ]
+    tc-export "$old" -o new.pt2
+    tc-run new.pt2 --input 2x2xf32=1,1,0,2 | cmp y.npy
+    tc-ckpt diff --all "$old" new.pt2
+    [ "$(tc-ckpt ls "$old" | awk '{ print $1, $4 }' | head -3 | paste -sd,)" = "2xf32 b,2x2xf32 l.weight,1xf32 unread" ]
+    tc-export "$old" --print | grep -q "parameter unread"
+    [ "$(entry new.pt2 extra/note.txt)" = "of old" ]
+    entry new.pt2 data/sample_inputs/model.pt >examples.pt
+    [ "$(tc-ckpt show examples.pt 0.0 | tr -d '\n ')" = "0.0=tensor([[1.,1.],[0.,2.]])" ]
+    head -c 9000 "$old" >cut.pt2
+    fails 3 "no end record of a ZIP archive" tc-run cut.pt2
+    perl -0777 -pe 's/serialized_constants\.pt/serialized_constants_pt/g' "$old" >lacks.pt2
+    fails 3 "lacks.pt2: serialized_constants.pt holds no dict of tensors" tc-run lacks.pt2
 }

@@ -86,7 +86,6 @@ is encrypted	tc-run $bad/encrypted.pt2
 two entries are named	tc-run $bad/twice.pt2
 holds no program	tc-run $bad/no-program.pt2
 schema version	tc-run $bad/version.pt2
-PyTorch 2.8 or older	tc-run $bad/older.pt2
 byte order big	tc-run $bad/big-endian.pt2
 there is no operator	tc-run $bad/no-operator.pt2
 operator * (opset	tc-run $bad/no-operator.onnx
