@@ -14,7 +14,8 @@ static bool forbidden(const str *name) {
 
 static bool in_embedded(C *c) { return c->fr && c->fr->sc->file->embedded; }
 
-static void check_name(C *c, str *name) {
+static void check_name(C *c, V o, str *name) {
+    if (name == c->n___bases__ && tc_kind_of(o) == K_TYPE && ((type *)o)->user) return;
     if (name->len > 7 && forbidden(name) && !in_embedded(c))
         tc_raise(c, "AttributeError", "access to '%s' is forbidden in the model language", name->s);
 }
@@ -185,7 +186,7 @@ static V lookup(C *c, V o, str *name) {
 }
 
 V tc_getattr_or(C *c, V o, str *name) {
-    check_name(c, name);
+    check_name(c, o, name);
     type *t = tc_type_of(c, o);
     if (t->user && t->kind != K_TYPE) {
         V ga = tc_type_lookup(c, t, c->n___getattribute__);
@@ -269,6 +270,10 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
     case K_TYPE:
         if (!((type *)o)->user && !in_embedded(c))
             tc_raise(c, "TypeError", "cannot set '%s' attribute of immutable type '%s'", name->s, ((type *)o)->name->s);
+        if (name == c->n___bases__) {
+            tc_class_rebase(c, (type *)o, v);
+            return;
+        }
         tc_undo_attr(c, o, name);
         tc_dict_set(c, ((type *)o)->d, (V)name, v);
         tc_type_changed(c);
@@ -382,7 +387,7 @@ static V object_getattribute(C *c, args *A) {
     V v[2];
     tc_take(c, A, "__getattribute__", "self name", v);
     str *name = tc_intern_str(c, tc_as_str(v[1]));
-    check_name(c, name);
+    check_name(c, v[0], name);
     V r = lookup(c, v[0], name);
     if (!r) tc_raise(c, "AttributeError", "'%s' object has no attribute '%s'", tc_type_name(c, v[0]), name->s);
     return r;

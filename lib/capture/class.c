@@ -222,6 +222,28 @@ V tc_class_make(C *c, type *meta, str *name, V bases, dict *ns, args *kw) {
     return (V)t;
 }
 
+/* t.__bases__ = bases, outside of forward and before t has subclasses. */
+void tc_class_rebase(C *c, type *t, V bases) {
+    if (tc_kind_of(bases) != K_TUPLE) tc_raise(c, "TypeError", "can only assign tuple to %s.__bases__, not %s", t->name->s, tc_type_name(c, bases));
+    if (!((tuple *)bases)->n) tc_raise(c, "TypeError", "can only assign non-empty tuple to %s.__bases__, not ()", t->name->s);
+    if (c->capturing || t->subclasses)
+        tc_raise(c, "TypeError", "__bases__ of a class can be assigned only outside of forward and before it has subclasses");
+    type now = *t;
+    now.nbases = 0;
+    add_bases(c, &now, ((tuple *)bases)->a, ((tuple *)bases)->n);
+    for (int i = 0; i < now.nbases; i++) {
+        const type *b = now.bases[i];
+        if (b == t) tc_raise(c, "TypeError", "a __bases__ item causes an inheritance cycle");
+        if (now.kind != t->kind || b == c->types[K_INT] || b == c->types[K_FLOAT])
+            tc_raise(c, "TypeError", "__bases__ assignment: '%s' object layout differs from '%s'", b->name->s, t->bases[0]->name->s);
+    }
+    linearise(c, &now);
+    now.mro[0] = t;
+    *t = now;
+    tell_bases(c, t);
+    tc_type_changed(c);
+}
+
 type *tc_metaclass(C *c, type *meta, const V *bases, size_t n) {
     type *winner = meta ? meta : c->types[K_TYPE];
     for (size_t i = 0; i < n; i++) {

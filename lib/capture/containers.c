@@ -360,6 +360,7 @@ static V i_bit_count(C *c, args *A) {
 static V f_is_integer(C *c, args *A) {
     return tc_bool(c, tc_kind_of(A->a[0]) != K_FLOAT || (isfinite(tc_flt(A->a[0])) && floor(tc_flt(A->a[0])) == tc_flt(A->a[0])));
 }
+static V s_is_integer(C *c, args *A) { return tc_sym_is_integer(c, A->a[0]); }
 static V f_hex(C *c, args *A) {
     const double f = tc_to_double(c, A->a[0]);
     char t[32];
@@ -413,8 +414,9 @@ static void define_numbers(C *c) {
                                       {"__float__", i_float},
                                       {"as_integer_ratio", n_ratio},
                                       {NULL, NULL}};
-    static const native_def syms[] = {{"bit_length", i_bit_length}, {"item", i_item},      {"astype", n_astype},
-                                      {"__index__", s_number},      {"__int__", i_number}, {NULL, NULL}};
+    static const native_def syms[] = {
+        {"bit_length", i_bit_length}, {"item", i_item}, {"astype", n_astype}, {"__index__", s_number}, {"__int__", i_number},
+        {"is_integer", s_is_integer}, {NULL, NULL}};
     static const native_def floats[] = {{"__float__", i_item},         {"__int__", f_int}, {"is_integer", f_is_integer},
                                         {"conjugate", i_item},         {"item", i_item},   {"astype", n_astype},
                                         {"as_integer_ratio", n_ratio}, {"hex", f_hex},     {NULL, NULL}};

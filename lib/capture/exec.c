@@ -228,12 +228,21 @@ _Noreturn static void raise_statement(C *c, frame *f, const ast *n) {
     tc_raise_value(c, e);
 }
 
+/* What `import a.b as x` binds: the attribute b of a where that is no module, as the function torch.nn.utils.spectral_norm hides its file. */
+static V bound_as(C *c, frame *f, const ast *al, V whole) {
+    const char *dot = al->op ? strrchr(al->name->s, '.') : NULL;
+    if (!dot || tc_kind_of(whole) != K_MODULE) return whole;
+    V parent = tc_import_any(c, tc_intern(c, al->name->s, (size_t)(dot - al->name->s))->s, f->sc->file, al);
+    V v = tc_kind_of(parent) == K_MODULE ? tc_module_attr(c, (module *)parent, tc_intern(c, dot + 1, strlen(dot + 1))) : NULL;
+    return v && tc_kind_of(v) != K_MODULE ? v : whole;
+}
+
 static void import_names(C *c, frame *f, const ast *n) {
     for (int i = 0; i < n->n; i++) {
         const ast *al = n->list[i];
         f->at = al;
         const char *bound = al->op ? al->name->s : al->a->name->s; /* import a.b binds a */
-        V whole = tc_import_any(c, al->name->s, f->sc->file, al);
+        V whole = bound_as(c, f, al, tc_import_any(c, al->name->s, f->sc->file, al));
         tc_store(c, f, al->a, !strcmp(bound, al->name->s) ? whole : tc_import_any(c, bound, f->sc->file, al));
     }
 }

@@ -529,6 +529,7 @@ bool tc_issubclass(C *c, V a, V cls);
 type *tc_type_new(C *c, const char *name, kind k, type *base);
 /* A class of the given metaclass. kw: the arguments of __init_subclass__. */
 V tc_class_make(C *c, type *meta, str *name, V bases, dict *ns, args *kw);
+void tc_class_rebase(C *c, type *t, V bases); /* t.__bases__ = bases */
 type *tc_metaclass(C *c, type *meta, const V *bases, size_t n); /* the most derived of meta (NULL: type) and those of the bases */
 V tc_instantiate(C *c, type *t, args *A);                       /* type.__call__: __new__ and __init__, whatever the metaclass */
 void tc_type_methods(C *c, kind k, const native_def *defs);
@@ -632,6 +633,7 @@ bool tc_sym_require(C *c, V v);
 V tc_sym_force_as(C *c, V v, const char *part); /* the number itself, pinned with a guard; part: ".shape[0]" of what is evaluated, or "" */
 bool tc_sym_from_data(C *c, V v);               /* a condition that nothing known decides, on numbers that come from data */
 V tc_sym_math(C *c, tc_symop op, V a);
+V tc_sym_is_integer(C *c, V a);
 
 /* ---- tensors: torch_*.c ---- */
 void tc_torch_init(C *c);

@@ -134,6 +134,16 @@ V tc_sym_math(C *c, tc_symop op, V v) {
     return tc_symv(c, tc_sym_op(s, op, to_float(s, a), NULL, NULL));
 }
 
+/* v.is_integer(); of a quotient of integers it is a condition on the remainder, which guards state exactly. */
+V tc_sym_is_integer(C *c, V v) {
+    tc_symctx *s = ctx(c);
+    tc_sym a = number(s, ((symobj *)v)->s);
+    if (tc_sym_type(a) != TC_SYM_FLOAT) return c->true_;
+    if (tc_sym_opcode(a) == TC_S_FDIV && tc_sym_type(tc_sym_arg(a, 0)) == TC_SYM_INT && tc_sym_type(tc_sym_arg(a, 1)) == TC_SYM_INT)
+        return tc_symv(c, tc_sym_op(s, TC_S_EQ, tc_sym_mod(s, tc_sym_arg(a, 0), tc_sym_arg(a, 1)), tc_sym_int(s, 0), NULL));
+    return tc_sym_compare(c, '=', tc_sym_math(c, TC_S_FLOOR, v), v);
+}
+
 /* Does the expression contain a data-dependent number (u0, u1 ...)? */
 static bool unbacked(C *c, tc_sym s) {
     if (tc_sym_opcode(s) == TC_S_VAR) return !tc_torch_hint(c, s, NULL);

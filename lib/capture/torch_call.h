@@ -22,6 +22,9 @@ void tc_torch_note_known(const tc_op *op, V const *objects, V result, V known);
 /* An in-place call gave t new values. */
 void tc_torch_write_known(tensor *t, V known);
 
+/* ---- torch_uniform.c ---- */
+int tc_torch_uniform(const tc_value *v); /* 0 or 1: all elements of v are that, whatever its sizes; -1: not known */
+
 /* ---- torch_inplace.c: calls of an operator with bound arguments ---- */
 V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b);    /* on concrete tensors; returns self */
 V tc_torch_record_inplace(C *c, const tc_op *op, tc_binding *b); /* in a capture; returns self */

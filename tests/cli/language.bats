@@ -921,3 +921,45 @@ PY
     tc-export m.py:M --input x=Bx3xf32 -o m.pt2
     fails 5 "m.py:14:16: add of a sparse tensor is not supported" tc-export m.py:M --arg use=True --input x=Bx3xf32 -o m.pt2
 }
+
+@test "a branch on a tensor that is all ones or zeros is decided; one that was written to, or may have no elements, is not" {
+    cd "$BATS_TEST_TMPDIR"
+    branch() { # STATEMENTS CONDITION
+        printf 'import torch\nimport torch.nn as nn\nclass M(nn.Module):\n    def forward(self, x):\n        m = torch.ones_like(x, dtype=torch.bool)\n        v = m[0]\n        e = torch.empty(3)\n        w = e[0]\n        %s\n        return x.sin() if %s else x.cos()\n' "$1" "$2" >m.py
+    }
+    takes() { # sin|cos
+        tc-export m.py:M --input x=Bx4xf32 --dim B=2..9 --print >printed
+        grep -q "aten.$1.default" printed
+    }
+    branch pass 'm[0].all()' && takes sin
+    branch pass '(~m).any()' && takes cos
+    branch pass '(m.float() == 0).any()' && takes cos
+    branch pass 'm[:0].all()' && takes sin
+    branch 'w.fill_(1); e.zero_()' 'torch.zeros(2, 2).new_full((3,), 1.0).any()' && takes sin
+    branch 'e.zero_()' 'e.any()' && takes cos
+    undecided="a branch depends on the values of a tensor"
+    for case in 'm.zero_();v.any()' 'v.zero_();m.all()' 'e.zero_(), w.fill_(1);e.any()' 'pass;m[:0].any()' 'pass;m.sum() > 3'; do
+        branch "${case%;*}" "${case#*;}"
+        fails 3 "$undecided" tc-export m.py:M --input x=Bx4xf32 --dim B=2..9 --print
+    done
+}
+
+@test "is_integer() of a quotient of sizes is a condition on its remainder" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'EOF'
+import torch.nn as nn
+import torch.nn.functional as F
+class M(nn.Module):
+    def forward(self, x):
+        n = x.shape[1]
+        m = n / 4
+        if m.is_integer() and n.is_integer():
+            return x
+        return F.pad(x, (0, 4 - n % 4))
+EOF
+    tc-export m.py:M --input x=2xTxf32 --dim T=1..99 -o m.pt2
+    tc-run m.pt2 --input x=2x8xf32=1 --output 0=@a.npy
+    tc-run m.pt2 --input x=2x9xf32=1 --output 0=@b.npy
+    grep -aq "(2, 8)" a.npy
+    grep -aq "(2, 12)" b.npy
+}

@@ -726,3 +726,33 @@ class Documented:
 
 
 print(Documented.f.__doc__, Documented.g.__doc__, pow(Documented(), 2, 5), pow(Documented(), 2))
+
+
+# __bases__ of a class of the file: read, and assigned as a decorator of fairseq does
+class Counted:
+    def __init__(self):
+        super().__init__()
+        self.tag = "counted"
+
+
+def with_counted(cls):
+    cls.__bases__ = (Counted,) + tuple(b for b in cls.__bases__ if b != Counted)
+    return cls
+
+
+class Plain:
+    def m(self):
+        return "plain"
+
+
+@with_counted
+class Tagged(Plain):
+    pass
+
+
+print(Tagged().tag, Tagged().m(), [b.__name__ for b in Tagged.__bases__], [c.__name__ for c in Tagged.__mro__], isinstance(Tagged(), Counted))
+for bad in ("x", ()):
+    try:
+        Plain.__bases__ = bad
+    except TypeError as e:
+        print(e)

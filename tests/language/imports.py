@@ -35,3 +35,14 @@ from functools import *
 from itertools import *
 
 print(list(islice(chain([1], count(3)), 3)), reduce(lambda a, b: a * b, (2, 3)), Counter("aab"), gc.collect() >= 0, gc.isenabled())
+
+# import a.b as c is the attribute b of a, which a function may hide
+import uuid
+import torch
+import torch.nn.utils.spectral_norm as spectral
+import torch.nn.utils.weight_norm as weight
+import torch.nn.functional as functional
+from torch.nn.utils import spectral_norm
+
+print(spectral is spectral_norm, callable(weight), functional.__name__, uuid.uuid4() == uuid.uuid4(), len(str(uuid.uuid4())), len(uuid.uuid4().hex))
+print(torch.cuda._initialized, torch.cuda.is_initialized())

@@ -1,5 +1,12 @@
 # torch.cuda: no device is available; device names are accepted and mapped to the target.
+_initialized = False
+
+
 def is_available():
+    return False
+
+
+def is_initialized():
     return False
 
 
