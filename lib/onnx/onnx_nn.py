@@ -400,7 +400,7 @@ def attention(n, q, k, v, mask=None, past_k=None, past_v=None, filled=None):
                 mask = F.pad(mask.to(torch.uint8), [0, short]).to(torch.bool)
             else:
                 mask = F.pad(mask, [0, short], value=float("-inf"))
-    if not n.wants(3) and not cap and filled is None and not windowed and (mask is None or mask.dtype == torch.bool or True) and plain_attention(n, mask, causal, past_k, q):
+    if not n.wants(3) and not cap and filled is None and not windowed and plain_attention(n, mask, causal, past_k, q):
         y = F.scaled_dot_product_attention(q, k, v, None, 0.0, bool(causal), scale=scale)
         return merged(y, three), present_k, present_v
     bias = None if mask is None else additive(mask, dtype)
