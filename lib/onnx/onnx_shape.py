@@ -123,8 +123,14 @@ def expand(n, x, to):
             out.append(h)
         elif _onnx.number(h) and h == 1:
             out.append(t)
+        elif _onnx.number(h) or _onnx.number(t):
+            out.append(h if _onnx.number(h) else t)
+        elif _onnx.require(h == t):  # two free sizes
+            out.append(h)
+        elif _onnx.truth(t == 1) or _onnx.truth(h == 1):
+            out.append(max(h, t))
         else:
-            out.append(h if _onnx.number(h) or not _onnx.number(t) else t)
+            n.fail(f"sizes {list(x.shape)} do not become {to}")
     return x.expand(out)
 
 
