@@ -28,6 +28,7 @@ struct tensor {
     V known;                    /* for a tensor whose values are known during capture (torch_known.c): a concrete copy of them */
     tc_value *known_at;         /* known is valid while v is this value, that is, until it is mutated */
     V known_of;                 /* a view of such a tensor: that tensor, whose values a write to this one changes */
+    tc_value *known_from;       /* ... and known is valid while it is this value too; NULL: not a view, or nothing is known */
     tensor *next_owned;
 };
 

@@ -430,6 +430,8 @@ static bool is_promoted(C *c, const tc_op *op, const tc_arg *a, int nargs, V con
 V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
     const tc_dtype d = c->torch->default_dtype;
     V known = c->torch->graph ? tc_torch_known_result(c, op, a, nargs, objects) : NULL;
+    V constant = tc_torch_known_sized(c, op, known);
+    if (constant) return constant;
     V r = apply_once(c, op, a, nargs, objects, gen);
     if (c->torch->graph) tc_torch_note_known(op, objects, r, known);
     if (d == TC_F32 || !is_promoted(c, op, a, nargs, objects, r)) return r;

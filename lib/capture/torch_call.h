@@ -19,6 +19,8 @@ V tc_torch_run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *ob
 V tc_torch_known_result(C *c, const tc_op *op, const tc_arg *a, int nargs, V const *objects);
 /* The recorded call gave result, whose values are known (NULL: they are not). */
 void tc_torch_note_known(const tc_op *op, V const *objects, V result, V known);
+/* The result of a call whose sizes its values decide, as nonzero's do, as a constant of known values; NULL: another call, or they are not known. */
+V tc_torch_known_sized(C *c, const tc_op *op, V known);
 /* An in-place call gave t new values. */
 void tc_torch_write_known(tensor *t, V known);
 

@@ -1,12 +1,14 @@
 /* Values of tensors that are known while a graph is captured: torch.tensor(7 / 2) and what is computed of few such numbers alone, as
  * int(torch.ceil(torch.tensor(7 / 2))). A branch, an index or a size may depend on them. */
+#include "base/text.h"
 #include "capture/torch_call.h"
 
 #include <string.h>
 
 const tensor *tc_torch_known(V v) {
-    const tensor *t = (tensor *)v;
-    return t->known && t->v == t->known_at ? (tensor *)t->known : NULL;
+    const tensor *t = (tensor *)v, *of = t->known_from ? (tensor *)t->known_of : NULL;
+    if (!t->known || t->v != t->known_at) return NULL;
+    return of && (!of->known || of->v != t->known_from) ? NULL : (tensor *)t->known;
 }
 
 static bool is_symbolic(const tc_arg *a) {
@@ -29,7 +31,7 @@ static V run(C *c, const tc_op *op, tc_arg *a, int nargs, V const *known) {
         tc_untrap(c, &t);
     }
     T->graph = g, T->scratch = scratch;
-    return r && tc_is_tensor(r) ? r : NULL;
+    return r && (tc_is_tensor(r) || tc_is_seq(r)) ? r : NULL;
 }
 
 V tc_torch_known_result(C *c, const tc_op *op, const tc_arg *a, int nargs, V const *objects) {
@@ -45,9 +47,8 @@ V tc_torch_known_result(C *c, const tc_op *op, const tc_arg *a, int nargs, V con
         known[i] = (V)t, any |= t != NULL;
         concrete[i] = a[i];
     }
-    if (!any || (tc_op_may_alias(op) && strcmp(s->name, "to"))) return NULL;
-    V r = run(c, op, concrete, nargs, known);
-    if (r && tc_op_may_alias(op) && tc_torch_dtype(r) == tc_torch_dtype(known[0])) return NULL; /* to() of the type that it has is its operand */
+    V r = any ? run(c, op, concrete, nargs, known) : NULL;
+    if (r && !strcmp(s->name, "to") && tc_torch_dtype(r) == tc_torch_dtype(known[0])) return NULL; /* to() of the type that it has is its operand */
     return r;
 }
 
@@ -58,12 +59,27 @@ static void set_known(tensor *t, V known) {
 
 void tc_torch_note_known(const tc_op *op, V const *objects, V result, V known) {
     const tensor *of = objects[0] && tc_is_tensor(objects[0]) ? (tensor *)objects[0] : NULL;
-    size_t n = 1;
-    const V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
-    if (known && tc_is_tensor(result)) set_known((tensor *)result, known);
+    size_t n = 1, nk = known != NULL;
+    const V *all = tc_is_seq(result) ? tc_items(result, &n) : &result, *k = known && tc_is_seq(known) ? tc_items(known, &nk) : &known;
+    for (size_t i = 0; i < n && i < nk; i++)
+        if (tc_is_tensor(all[i]) && tc_is_tensor(k[i]) && all[i] != (V)of) set_known((tensor *)all[i], k[i]);
     if (!of || !(of->known || of->known_of) || !tc_op_may_alias(op)) return;
+    const tensor *base = of->known_of ? (tensor *)of->known_of : of;
+    const bool copy = !strcmp(tc_op_schema(op)->name, "to");
     for (size_t i = 0; i < n; i++)
-        if (tc_is_tensor(all[i])) ((tensor *)all[i])->known_of = of->known_of ? of->known_of : (V)of;
+        if (tc_is_tensor(all[i]) && all[i] != (V)of) ((tensor *)all[i])->known_of = (V)base, ((tensor *)all[i])->known_from = copy ? NULL : base->v;
+}
+
+V tc_torch_known_sized(C *c, const tc_op *op, V known) {
+    if (!known || !tc_word_in(" nonzero masked_select _unique2 unique_consecutive unique_dim ", tc_op_schema(op)->name)) return NULL;
+    size_t n = 1;
+    const V *k = tc_is_seq(known) ? tc_items(known, &n) : &known;
+    V results[3];
+    for (size_t i = 0; i < n && i < 3; i++) {
+        results[i] = tc_torch_calln(c, "aten::lift_fresh_copy", 1, k[i]);
+        set_known((tensor *)results[i], k[i]);
+    }
+    return n == 1 ? results[0] : tc_tuple(c, n, results);
 }
 
 void tc_torch_write_known(tensor *t, V known) {

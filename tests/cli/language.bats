@@ -963,3 +963,37 @@ EOF
     grep -aq "(2, 8)" a.npy
     grep -aq "(2, 12)" b.npy
 }
+
+@test "parts of a tensor of known numbers are known until it is written to, and what they select has known sizes" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'EOF'
+import torch
+import torch.nn as nn
+class M(nn.Module):
+    def forward(self, x, case):
+        t = torch.tensor([1, 0, 2])
+        a, u = t[0], t[:2]
+        if case == "crops":
+            start = 0
+            for end in torch.cumsum(torch.unique_consecutive(torch.tensor([4, 4, 2]), return_counts=True)[1], 0):
+                x = x + x[:, start:end].sum()
+                start = end
+            return x
+        if case == "nonzero":
+            return x + torch.nonzero(t).shape[0] + t.nonzero()[1, 0].item()
+        if case == "base":
+            t.add_(1)
+        if case == "part":
+            u.fill_(7)
+        return x.sin() if a == 1 and t.max() == 2 else x.cos()
+EOF
+    tc-export m.py:M --input x=1x4xf32 --input "case=:'crops'" --print >printed
+    [ "$(grep -cw 'u[0-9]' printed)" -eq 0 ]
+    [ "$(grep -c 'aten.slice.Tensor(%.*, 1, ' printed)" -eq 2 ]
+    tc-export m.py:M --input x=1x4xf32 --input "case=:'nonzero'" --print >printed
+    [ "$(grep -o 'aten.add.Tensor(%[a-z_0-9]*, 2)' printed | wc -l)" -eq 2 ]
+    tc-export m.py:M --input x=1x4xf32 --input "case=:'none'" --print >printed
+    grep -q aten.sin.default printed
+    fails 3 "depends on the values of a tensor" tc-export m.py:M --input x=1x4xf32 --input "case=:'base'" --print
+    fails 3 "depends on the values of a tensor" tc-export m.py:M --input x=1x4xf32 --input "case=:'part'" --print
+}
