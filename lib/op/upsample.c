@@ -149,7 +149,7 @@ static tc_status read_args(tc_emit *e, const tc_node *n, resampling *r) {
         if (sized) a->out = n->args[1].syms[k];
         else if (tc_sym_const_int(a->in, &v)) a->out = tc_sym_int(s, (int64_t)__builtin_floor((double)v * a->factor));
         else a->out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, to_float(s, a->in), tc_sym_float(s, a->factor), NULL), NULL, NULL);
-        if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LT, tc_sym_int(s, 0), a->out, NULL)) || tc_sym_is_int(a->in, 0))
+        if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LT, tc_sym_int(s, 0), a->out, NULL)) || tc_sym_is_int(a->in, 0) || tc_sym_is_int(x->size[1], 0))
             return tc_e_refuse(n, "Input and output sizes should be greater than 0");
         r->unchanged[k] = (r->bytes || m == LINEAR) && tc_sym_known(s, same(s, a->in, a->out)) == 1; /* copies all elements, for any factor */
     }

@@ -96,7 +96,7 @@ static tc_status decompose_upsample_aa(tc_emit *e, const tc_node *n) {
         if (sized) out = n->args[1].syms[k];
         else if (tc_sym_const_int(in, &v)) out = tc_sym_int(s, (int64_t)__builtin_floor((double)v * factor));
         else out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, tc_sym_op(s, TC_S_TOFLOAT, in, NULL, NULL), number(s, factor), NULL), NULL, NULL);
-        if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LT, tc_sym_int(s, 0), out, NULL)) || tc_sym_is_int(in, 0))
+        if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LT, tc_sym_int(s, 0), out, NULL)) || tc_sym_is_int(in, 0) || tc_sym_is_int(x->meta.size[1], 0))
             return tc_e_refuse(n, "Input and output sizes should be greater than 0");
         if (d == TC_U8 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, in, out, NULL)) == 1) continue; /* bytes are unchanged where the size is */
         tc_value *w = matrix(e, f, in, out, step_of(s, in, out, align, factor));

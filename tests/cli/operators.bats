@@ -870,6 +870,8 @@ class M(nn.Module):
             refused("should contain one int (got 2)", call)
         refused("Dimension out of range", lambda: x[0, 0].repeat_interleave(2, 0))
         refused("not implemented for complex64", lambda: torch.ops.aten._softmax_backward_data(c, c, 0, torch.float32))
+        for mode in ("nearest", "bilinear", "bicubic"):
+            refused("sizes should be greater than 0", lambda: F.interpolate(torch.ones(2, 0, 4, 4), size=(3, 3), mode=mode))
         refused("must be floating point", lambda: torch.ops.aten._softmax_backward_data(x, i, 0, torch.float32))
         refused("batch", lambda: torch.addbmm(torch.zeros(1).half(), torch.zeros(4, 5, 5).half(), torch.zeros(5, 5, 10).half()))
         refused("found unexpected index type bool", lambda: torch.ops.aten._unsafe_masked_index_put_accumulate(x, x[0] > 0, [x[:, 0] > 0], x[0]))
