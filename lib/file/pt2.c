@@ -334,6 +334,13 @@ static const char *meant(const tc_archive *a) {
     return a->names.len == 1 ? a->names.data[0] : sides == a->names.len ? "train" : "model";
 }
 
+/* Did torch._inductor.aoti_compile_and_package write it? */
+static bool is_compiled(const tc_archive *a) {
+    bool any = false;
+    for (size_t i = 0; i < a->zip->n; i++) any |= strstr(a->zip->entries[i].name, "/data/aotinductor/") != NULL;
+    return any;
+}
+
 tc_status tc_archive_choose(const tc_archive *a, const char **io_name) {
     const char *want = *io_name ? *io_name : meant(a);
     tc_buf b = {0};
@@ -345,8 +352,11 @@ tc_status tc_archive_choose(const tc_archive *a, const char **io_name) {
         }
         tc_buf_printf(&b, "%s%s", i ? ", " : "", a->names.data[i]);
     }
-    tc_status st = a->names.len ? tc_error(TC_USAGE, "%s has no program named %s; it has %s (--model NAME)", a->file, want, tc_buf_str(&b))
-                                : tc_error(TC_CONTENT, "%s holds no program (no models/NAME.json)", a->file);
+    tc_status st;
+    if (a->names.len) st = tc_error(TC_USAGE, "%s has no program named %s; it has %s (--model NAME)", a->file, want, tc_buf_str(&b));
+    else if (is_compiled(a))
+        st = tc_error(TC_UNSUPPORTED, "%s is a package of AOTInductor: it holds machine code and no program; torch.export.save writes one", a->file);
+    else st = tc_error(TC_CONTENT, "%s holds no program (no models/NAME.json)", a->file);
     tc_buf_free(&b);
     return st;
 }

@@ -191,6 +191,8 @@ PY
     run --separate-stderr tc-export none.pt2 -o c.pt2
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"none.pt2 holds no program (no models/NAME.json)"* ]]
+    perl -0777 -pe 's{models/model\.json}{data/aotinductor/}g' a.pt2 >aoti.pt2
+    fails 5 "aoti.pt2 is a package of AOTInductor: it holds machine code and no program" tc-export aoti.pt2 -o c.pt2
 }
 
 @test "weights keep the order of their elements, and views the one storage that they share, as torch.export writes them" {
