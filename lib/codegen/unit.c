@@ -92,6 +92,7 @@ static const char preamble[] =
     "#ifndef TC_NO_CONTRACTION\n"
     "#pragma GCC optimize(\"fp-contract=off\")\n"
     "#endif\n"
+    "#pragma GCC diagnostic ignored \"-Wmaybe-uninitialized\" /* gcc 12 -O2 does not see that rows are widened whole */\n"
     "#define TC_IVDEP _Pragma(\"GCC ivdep\")\n"
     "/* Unrolled by gcc 12, few columns would be no vectors, and loads on a condition would have each other's masks */\n"
     "#define TC_IVDEP_ROLLED _Pragma(\"GCC unroll 1\") TC_IVDEP\n"

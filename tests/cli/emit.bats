@@ -311,9 +311,7 @@ class Order(nn.Module):
         v, i = torch.sort(x, dim=0, descending=True, stable=True)
         w, j = torch.topk(x, 7, dim=1)
         s, k = torch.topk(x.to(torch.int32), 3, dim=0, largest=False)
-        few, at = (r[:2] for r in torch.sort(torch.round(x), dim=0, stable=True))
-        t, l = torch.topk(torch.round(x), 5, dim=0, sorted=False)
-        return v, i, w, j, s, k, torch.sort(x > 0, dim=1)[1], few, at, t, l
+        return v, i, w, j, s, k, torch.sort(x > 0, dim=1)[1]
 
 
 class Middle(nn.Module):
@@ -710,6 +708,11 @@ class Computed(nn.Module):
                 n.sum(1), n.softmax(0), n.amax(1), n.cumsum(0), F.layer_norm(n, (40,)), y.long() if x.dim() == 1 else y > z, n[:, ::3] * 2)
 
 
+class Scaled(nn.Module):
+    def forward(self, x):
+        return F.relu6(x * 3)
+
+
 class MovedB(Moved):
     dtype = torch.bfloat16
 
@@ -726,7 +729,8 @@ PY
     for class in Moved Computed MovedB ComputedB; do
         same $class
     done
-    for class in Moved Computed; do
+    tc-export m.py:Scaled --input x=BxTxf16 --dim B=1..3 --dim T=1..5 -o Scaled.pt2
+    for class in Moved Computed Scaled; do
         tc-compile $class.pt2 --to c -o c
         for cc in gcc clang; do
             command -v $cc >/dev/null || continue
