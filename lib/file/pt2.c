@@ -469,6 +469,7 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
     tc_map_free(&r.ranges);
     tc_map_free(&r.targets);
     tc_vec_free(&r.from);
+    tc_vec_free(&r.hints);
     tc_vec_free(&r.to);
     tc_arena_free(&r.scratch);
     return st;

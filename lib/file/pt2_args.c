@@ -49,16 +49,53 @@ void tc_pt2_make(tc_pt2_reader *r, tc_pt2_name *n, tc_arg a) {
 }
 
 /* ---- symbolic numbers ---- */
+static tc_symvalue read_hint(tc_jread *j) {
+    tc_symvalue v = {.bound = false};
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "as_int")) v = (tc_symvalue){.i = tc_jr_int(j), .bound = true};
+        else tc_jr_skip(j);
+    }
+    return v;
+}
+
+/* The first hint of a symbol counts: inputs are read before nodes. */
+static void keep_hint(tc_pt2_reader *r, tc_sym s, tc_symvalue hint) {
+    if (!hint.bound || tc_sym_opcode(s) != TC_S_VAR || tc_sym_type(s) != TC_SYM_INT || tc_sym_holds_data(s)) return;
+    const size_t i = (size_t)tc_sym_var_index(s);
+    while (r->hints.len <= i) tc_vec_push(&r->hints, (tc_symvalue){.bound = false});
+    if (!r->hints.data[i].bound) r->hints.data[i] = hint;
+}
+
+bool tc_pt2_differ(const tc_pt2_reader *r, tc_sym a, tc_sym b) {
+    int64_t x, y;
+    if (a == b || !tc_sym_bound(a, r->hints.data, r->hints.len) || !tc_sym_bound(b, r->hints.data, r->hints.len)) return false;
+    tc_status st = tc_sym_eval_int(a, r->hints.data, r->hints.len, &x);
+    if (!st) st = tc_sym_eval_int(b, r->hints.data, r->hints.len, &y);
+    const bool known = !st;
+    tc_status_free(st);
+    return known && x != y;
+}
+
+const char *tc_pt2_unknown(const tc_pt2_reader *r, tc_sym s) {
+    if (tc_sym_opcode(s) == TC_S_VAR) return (size_t)tc_sym_var_index(s) >= r->nknown && !tc_sym_holds_data(s) ? tc_sym_var_name(s) : NULL;
+    for (int i = 0; i < tc_sym_arity(s); i++) {
+        const char *name = tc_pt2_unknown(r, tc_sym_arg(s, i));
+        if (name) return name;
+    }
+    return NULL;
+}
+
 static tc_sym parse_expression(tc_pt2_reader *r) { /* SymExpr */
     tc_jread *j = &r->j;
     tc_sym s = NULL;
     tc_symctx *c = r->program->sym;
     tc_jr_object(j);
+    tc_symvalue hint = {.bound = false};
     for (tc_str key; tc_jr_member(j, &key);) {
-        if (!tc_str_is(key, "expr_str")) {
-            tc_jr_skip(j);
-            continue;
-        }
+        if (tc_str_is(key, "hint") && tc_jr_peek(j) == TC_JR_OBJECT) hint = read_hint(j);
+        else if (!tc_str_is(key, "expr_str")) tc_jr_skip(j);
+        if (!tc_str_is(key, "expr_str")) continue;
         tc_str text = tc_jr_string(j);
         tc_status st = tc_jr_ok(j) ? tc_sym_parse_srepr(c, text.s, text.n, &s) : NULL;
         if (st) {
@@ -66,6 +103,7 @@ static tc_sym parse_expression(tc_pt2_reader *r) { /* SymExpr */
             tc_status_free(st);
         }
     }
+    if (s && tc_jr_ok(j)) keep_hint(r, s, hint);
     if (!s) tc_jr_fail(j, TC_CONTENT, "a symbolic number without expr_str");
     else if (r->from.len) s = tc_sym_substitute(c, s, r->from.data, r->to.data, r->from.len);
     return s;
@@ -131,7 +169,7 @@ int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out) {
     return n;
 }
 
-static bool negative(tc_sym s) {
+bool tc_pt2_negative(tc_sym s) {
     int64_t v;
     return tc_sym_const_int(s, &v) && v < 0;
 }
@@ -147,13 +185,28 @@ void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride) {
     m->stride = tc_pt2_are_plain(m, stride, plain) ? NULL : tc_arena_dup(&p->arena, stride, sizeof *stride * (size_t)m->rank);
 }
 
+static tc_arg read_device(tc_pt2_reader *r, tc_pt2_scope *s);
+
+void tc_pt2_type_field(tc_pt2_reader *r, tc_str key) {
+    tc_jread *j = &r->j;
+    if (tc_str_is(key, "layout")) {
+        const int64_t layout = tc_jr_int(j);
+        if (tc_jr_ok(j) && layout != 7) tc_jr_fail(j, TC_UNSUPPORTED, "a tensor of layout %lld of the PT2 schema (7 is strided)", (long long)layout);
+    } else if (tc_str_is(key, "storage_offset")) {
+        expression(r, TC_SYM_INT);
+    } else if (tc_str_is(key, "device")) {
+        read_device(r, NULL);
+    } else {
+        tc_jr_skip(j);
+    }
+}
+
 /* TensorMeta */
-static bool tensor_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset) {
+static bool tensor_meta(tc_pt2_reader *r, tc_meta *out) {
     tc_jread *j = &r->j;
     tc_program *p = r->program;
-    tc_sym size[TC_MAX_RANK], stride[TC_MAX_RANK], offset = tc_sym_int(p->sym, 0);
+    tc_sym size[TC_MAX_RANK], stride[TC_MAX_RANK];
     int rank = -1, strides = -1, code = -1;
-    int64_t layout = 7;
     bool grad = false;
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
@@ -161,22 +214,19 @@ static bool tensor_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset) {
         else if (tc_str_is(key, "sizes")) rank = tc_pt2_sizes(r, size);
         else if (tc_str_is(key, "strides")) strides = tc_pt2_sizes(r, stride);
         else if (tc_str_is(key, "requires_grad")) grad = tc_jr_bool(j);
-        else if (tc_str_is(key, "storage_offset")) offset = expression(r, TC_SYM_INT);
-        else if (tc_str_is(key, "layout")) layout = tc_jr_int(j);
-        else tc_jr_skip(j);
+        else tc_pt2_type_field(r, key);
     }
     if (!tc_jr_ok(j)) return false;
     tc_dtype dtype = tc_dtype_from_pt2(code);
-    if (layout != 7) tc_jr_fail(j, TC_UNSUPPORTED, "a tensor of layout %lld of the PT2 schema (7 is strided)", (long long)layout);
-    else if (dtype == TC_DTYPE_NONE) tc_jr_fail(j, TC_UNSUPPORTED, "element type %d of the PT2 schema", code);
+    if (dtype == TC_DTYPE_NONE) tc_jr_fail(j, TC_UNSUPPORTED, "element type %d of the PT2 schema", code);
     else if (rank < 0 || rank != strides) tc_jr_fail(j, TC_CONTENT, "a tensor of %d sizes and %d strides", rank, strides);
     for (int d = 0; tc_jr_ok(j) && d < rank; d++)
-        if (negative(size[d]) || negative(stride[d])) tc_jr_fail(j, TC_CONTENT, "dimension %d of a tensor has a negative size or stride", d);
+        if (tc_pt2_negative(size[d]) || tc_pt2_negative(stride[d]))
+            tc_jr_fail(j, TC_CONTENT, "dimension %d of a tensor has a negative size or stride", d);
     if (!tc_jr_ok(j)) return false;
     *out = tc_meta_make(&p->arena, dtype, rank, size, NULL);
     tc_pt2_set_strides(p, out, stride);
     out->requires_grad = grad;
-    *out_offset = offset;
     return true;
 }
 
@@ -192,10 +242,10 @@ tc_value *tc_pt2_input_value(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name, boo
     }
     tc_value *v = tc_graph_value(s->graph, tensor ? TC_V_TENSOR : TC_V_SYM, n->name);
     v->name = n->name; /* the name is reserved in the graph */
-    tc_sym offset;
     tc_jr_seek(j, *mark);
-    if (tensor) tensor_meta(r, &v->meta, &offset);
+    if (tensor) tensor_meta(r, &v->meta);
     else v->sym = any_expression(r);
+    if (!tc_jr_ok(j)) tc_status_within(j->status, "input %s", n->name);
     if (tc_jr_ok(j)) tc_jr_seek(j, here);
     else if (!tensor) v->sym = tc_sym_int(r->program->sym, 1);
     tc_pt2_make(r, n, (tc_arg){.kind = TC_A_VALUE, .value = v});

@@ -12,15 +12,11 @@ typedef struct {
     tc_jr_mark mark; /* names in a scope point to this */
     bool read, with_strides;
     int code, rank;
-    struct {
-        bool constant;
-        int64_t size;
-        tc_str symbol;
-    } dim[TC_MAX_RANK];
-    tc_jr_mark strides;
-    size_t pairs; /* number of data-dependent symbols that were known when `stride` was read */
-    int nstrides;
-    tc_sym stride[TC_MAX_RANK];
+    tc_str symbol[TC_MAX_RANK]; /* sizes that are one */
+    tc_jr_mark sizes, strides;
+    bool parsed;  /* size and stride were read */
+    size_t pairs; /* number of data-dependent symbols that were known then */
+    tc_sym size[TC_MAX_RANK], stride[TC_MAX_RANK];
     bool placed; /* size and stride are those of the last value with this type, and can be shared */
     tc_sym placed_size[TC_MAX_RANK];
     const tc_sym *placed_stride;
@@ -117,6 +113,11 @@ static tc_pt2_target *target_named(tc_pt2_reader *r, tc_str name) {
     return *known;
 }
 
+static void read_kind(tc_jread *j) { /* 0: not said, 1: positional, 2: by name */
+    const int64_t kind = tc_jr_int(j);
+    if (kind < 0 || kind > 2) tc_jr_fail(j, TC_CONTENT, "kind %lld of an argument", (long long)kind);
+}
+
 static void read_inputs(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     tc_jread *j = &r->j;
     if (s->vmap && n->target && !strcmp(n->target->name, "torch._functorch.predispatch._add_batch_dim")) s = s->outer; /* skip the scopes of vmap */
@@ -128,6 +129,7 @@ static void read_inputs(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
         for (tc_str key; tc_jr_member(j, &key);) {
             if (tc_str_is(key, "name")) name = tc_jr_keep(j, &r->scratch, tc_jr_string(j));
             else if (tc_str_is(key, "arg")) a = tc_pt2_argument(r, s), given = true;
+            else if (tc_str_is(key, "kind") && tc_jr_peek(j) == TC_JR_NUMBER) read_kind(j);
             else tc_jr_skip(j);
         }
         if (!given) tc_jr_fail(j, TC_CONTENT, "argument %.*s has no value", (int)(name.n < 200 ? name.n : 200), name.s);
@@ -276,54 +278,30 @@ static void pair_symbols(tc_pt2_reader *r, tc_sym own, tc_str theirs) {
     tc_vec_push(&r->to, own);
 }
 
-/* Reads a size or number: *out is a constant, or the text is the name of a symbol, else empty. */
-static bool glance(tc_pt2_reader *r, int64_t *out_int, tc_str *out_symbol) {
+/* Reads a size or number: the name of the symbol that it is, else empty. */
+static tc_str glance(tc_pt2_reader *r) {
     static const char head[] = "Symbol('";
     tc_jread *j = &r->j;
-    bool constant = false;
-    *out_symbol = (tc_str){"", 0};
+    tc_str symbol = {"", 0};
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
-        if (tc_str_is(key, "as_int")) {
-            *out_int = tc_jr_int(j);
-            constant = true;
-        } else if (tc_str_is(key, "as_expr")) {
-            tc_jr_object(j);
-            for (tc_str k; tc_jr_member(j, &k);) {
-                if (!tc_str_is(k, "expr_str")) {
-                    tc_jr_skip(j);
-                    continue;
-                }
-                tc_str e = tc_jr_string(j);
-                const char *close =
-                    e.n > sizeof head && !memcmp(e.s, head, sizeof head - 1) ? memchr(e.s + sizeof head - 1, '\'', e.n - sizeof head + 1) : NULL;
-                if (close) *out_symbol = (tc_str){e.s + sizeof head - 1, (size_t)(close - e.s) - sizeof head + 1};
-            }
-        } else {
-            tc_jr_skip(j);
-        }
-    }
-    return constant;
-}
-
-/* Prints the sizes that the file gives for a value, for a message. */
-static void print_sizes(tc_pt2_reader *r, const tc_jr_mark *mark, tc_buf *b) {
-    tc_jread *j = &r->j;
-    tc_jr_seek(j, *mark);
-    tc_jr_object(j);
-    for (tc_str key; tc_jr_member(j, &key);) {
-        if (!tc_str_is(key, "sizes")) {
+        if (!tc_str_is(key, "as_expr")) {
             tc_jr_skip(j);
             continue;
         }
-        int n = 0;
-        for (tc_jr_array(j); tc_jr_item(j); n++) {
-            int64_t size = 0;
-            tc_str symbol;
-            if (glance(r, &size, &symbol)) tc_buf_printf(b, "%s%lld", n ? ", " : "", (long long)size);
-            else tc_buf_printf(b, "%s%.*s", n ? ", " : "", symbol.n ? (int)symbol.n : 1, symbol.n ? symbol.s : "?");
+        tc_jr_object(j);
+        for (tc_str k; tc_jr_member(j, &k);) {
+            if (!tc_str_is(k, "expr_str")) {
+                tc_jr_skip(j);
+                continue;
+            }
+            tc_str e = tc_jr_string(j);
+            const char *close =
+                e.n > sizeof head && !memcmp(e.s, head, sizeof head - 1) ? memchr(e.s + sizeof head - 1, '\'', e.n - sizeof head + 1) : NULL;
+            if (close) symbol = (tc_str){e.s + sizeof head - 1, (size_t)(close - e.s) - sizeof head + 1};
         }
     }
+    return symbol;
 }
 
 static void read_type(tc_pt2_reader *r, type_text *t) {
@@ -336,33 +314,44 @@ static void read_type(tc_pt2_reader *r, type_text *t) {
             t->code = (int)tc_jr_int(j);
         } else if (tc_str_is(key, "sizes")) {
             t->rank = 0;
+            t->sizes = tc_jr_tell(j);
             for (tc_jr_array(j); tc_jr_item(j); t->rank++) {
-                int64_t size = 0;
-                tc_str symbol;
-                bool constant = glance(r, &size, &symbol);
-                if (t->rank >= TC_MAX_RANK) continue;
-                if (symbol.n) symbol.s = tc_arena_strndup(&r->scratch, symbol.s, symbol.n);
-                t->dim[t->rank].constant = constant, t->dim[t->rank].size = size, t->dim[t->rank].symbol = symbol;
+                const tc_str symbol = glance(r);
+                if (t->rank < TC_MAX_RANK) t->symbol[t->rank] = tc_jr_keep(j, &r->scratch, symbol);
             }
         } else {
             if (tc_str_is(key, "strides")) t->strides = tc_jr_tell(j), t->with_strides = true;
-            tc_jr_skip(j);
+            tc_pt2_type_field(r, key);
         }
     }
     t->read = tc_jr_ok(j);
 }
 
-/* Takes the strides from the file: PyTorch's kernels choose the layout of some results, and whether later views are legal depends on it. */
-static void take_strides(tc_pt2_reader *r, type_text *t, tc_value *v, const char *name) {
+/* Reads the sizes and strides of t as expressions, again when more data-dependent symbols are known. `name` has this type. */
+static void parse_type(tc_pt2_reader *r, type_text *t, const char *name) {
     tc_jread *j = &r->j;
-    if (!t->nstrides || t->pairs != r->from.len) {
+    if (!tc_jr_ok(j) || t->rank < 0 || (t->parsed && t->pairs == r->from.len)) return;
+    tc_jr_seek(j, t->sizes);
+    tc_pt2_sizes(r, t->size);
+    int strides = t->rank;
+    if (t->with_strides && tc_jr_ok(j)) {
         tc_jr_seek(j, t->strides);
-        t->nstrides = tc_pt2_sizes(r, t->stride);
-        t->pairs = r->from.len;
-        t->placed = false;
+        strides = tc_pt2_sizes(r, t->stride);
     }
-    if (tc_jr_ok(j) && t->nstrides != t->rank) tc_jr_fail(j, TC_CONTENT, "%s has %d sizes and %d strides", name, t->rank, t->nstrides);
-    if (!tc_jr_ok(j)) return;
+    if (tc_jr_ok(j) && strides != t->rank) tc_jr_fail(j, TC_CONTENT, "%s has %d sizes and %d strides", name, t->rank, strides);
+    for (int d = 0; tc_jr_ok(j) && d < t->rank; d++) {
+        const char *unknown = tc_pt2_unknown(r, t->size[d]);
+        if (!unknown && t->with_strides) unknown = tc_pt2_unknown(r, t->stride[d]);
+        if (unknown) tc_jr_fail(j, TC_CONTENT, "%s: no input has the size %s", name, unknown);
+        else if (t->with_strides && tc_pt2_negative(t->stride[d])) tc_jr_fail(j, TC_CONTENT, "%s: stride %d is negative", name, d);
+    }
+    t->parsed = tc_jr_ok(j);
+    t->pairs = r->from.len;
+    t->placed = false;
+}
+
+/* Takes the strides from the file: PyTorch's kernels choose the layout of some results, and whether later views are legal depends on it. */
+static void take_strides(tc_pt2_reader *r, type_text *t, tc_value *v) {
     const size_t bytes = sizeof(tc_sym) * (size_t)t->rank;
     if (t->placed && !memcmp(v->meta.size, t->placed_size, bytes)) {
         v->meta.stride = t->placed_stride;
@@ -375,25 +364,26 @@ static void take_strides(tc_pt2_reader *r, type_text *t, tc_value *v, const char
     t->placed_stride = v->meta.stride;
 }
 
-/* dtype, rank and constant sizes must equal those of tc's shape rule. */
+/* dtype and rank must equal those of tc's shape rule; sizes too, at the sizes of the inputs with which the program was exported. */
 static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_name *to, type_text *t) {
     tc_jread *j = &r->j;
     const char *name = to->name;
     tc_jr_mark here = tc_jr_tell(j);
     if (!t->read) read_type(r, t);
+    for (int d = 0; tc_jr_ok(j) && d < t->rank && d < v->meta.rank; d++) pair_symbols(r, v->meta.size[d], t->symbol[d]);
+    parse_type(r, t, name);
     bool same = tc_jr_ok(j);
-    for (int d = 0; same && d < t->rank && d < v->meta.rank; d++) {
-        int64_t own;
-        if (t->dim[d].constant && tc_sym_const_int(v->meta.size[d], &own)) same = own == t->dim[d].size;
-    }
-    for (int d = 0; tc_jr_ok(j) && d < t->rank && d < v->meta.rank; d++) pair_symbols(r, v->meta.size[d], t->dim[d].symbol);
+    for (int d = 0; same && d < t->rank && d < v->meta.rank; d++) same = !tc_pt2_differ(r, v->meta.size[d], t->size[d]);
     if (tc_jr_ok(j)) {
         tc_dtype d = tc_dtype_from_pt2(t->code);
         bool cast = r->any_autocast && d != TC_DTYPE_NONE && tc_is_float(d) && tc_is_float(v->meta.dtype);
         if (!same || t->rank != v->meta.rank || (d != v->meta.dtype && !cast)) {
             tc_buf own = {0}, theirs = {0};
             tc_value_print_type(&own, v);
-            print_sizes(r, &t->mark, &theirs);
+            for (int k = 0; k < t->rank; k++) {
+                tc_buf_puts(&theirs, k ? ", " : "");
+                tc_sym_print(&theirs, t->size[k]);
+            }
             const bool said = !v->out_index && tc_str_is(n->name, name); /* the message names the node already */
             char *message = tc_arena_printf(&r->scratch, "%s%s%s gives %s, the file says %s[%s]", said ? "" : name, said ? "" : ": ", n->target->name,
                                             own.data, d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
@@ -402,7 +392,7 @@ static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_
             tc_buf_free(&own);
             tc_buf_free(&theirs);
         } else if (t->with_strides) {
-            take_strides(r, t, v, name);
+            take_strides(r, t, v);
         }
     }
     if (tc_jr_ok(j)) tc_jr_seek(j, here);
@@ -419,10 +409,8 @@ static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc
         check_type(r, n, v, to, (type_text *)(uintptr_t)declared->tensor); /* the mark is the first member of type_text */
     } else if (v->kind == TC_V_SYM && declared->sym) {
         tc_jr_mark here = tc_jr_tell(&r->j);
-        int64_t constant;
-        tc_str symbol;
         tc_jr_seek(&r->j, *declared->sym);
-        if (!glance(r, &constant, &symbol)) pair_symbols(r, v->sym, symbol);
+        pair_symbols(r, v->sym, glance(r));
         if (tc_jr_ok(&r->j)) tc_jr_seek(&r->j, here);
     }
 }

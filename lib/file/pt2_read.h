@@ -70,8 +70,10 @@ typedef struct {
         const char *file, *calls;
         int line;
     } stack, modules;
-    TC_VEC(tc_sym) from; /* data-dependent symbols of the archive ... */
-    TC_VEC(tc_sym) to;   /* ... and the symbols that tc's shape rules created for them */
+    TC_VEC(tc_sym) from;       /* data-dependent symbols of the archive ... */
+    TC_VEC(tc_sym) to;         /* ... and the symbols that tc's shape rules created for them */
+    TC_VEC(tc_symvalue) hints; /* by symbol: the size that the export saw */
+    size_t nknown;             /* symbols of inputs and conditions; those that nodes make come after them */
     tc_pt2_scope main;
     bool any_autocast;                   /* a region of autocast was read: strict export writes the types that its values have without it */
     bool failed_node;                    /* the failure says in which node it is */
@@ -91,7 +93,11 @@ typedef struct {
 } tc_pt2_arg;
 
 /* pt2_args.c. All report through r->j. */
-int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out);                             /* reads a list of at most TC_MAX_RANK SymInts; returns its length */
+void tc_pt2_type_field(tc_pt2_reader *r, tc_str key);           /* reads a field of TensorMeta that is neither dtype nor sizes nor strides */
+const char *tc_pt2_unknown(const tc_pt2_reader *r, tc_sym s);   /* a symbol of s that neither an input nor data has; NULL: none */
+bool tc_pt2_differ(const tc_pt2_reader *r, tc_sym a, tc_sym b); /* are they other numbers at the sizes that the export saw? */
+bool tc_pt2_negative(tc_sym s);                                 /* is it a negative number? */
+int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out);                /* reads a list of at most TC_MAX_RANK SymInts; returns its length */
 void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride);    /* sets strides; NULL where contiguous */
 tc_pt2_arg tc_pt2_argument(tc_pt2_reader *r, tc_pt2_scope *s);               /* Argument */
 const tc_arg *tc_pt2_lookup(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name); /* NULL after reporting */

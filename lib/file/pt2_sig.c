@@ -271,13 +271,15 @@ static void same_as_graph(tc_pt2_reader *r, tc_jr_mark mark, const specs *said, 
         const spec *s = n < said->len && !said->data[n].is_leaf ? &said->data[n] : NULL;
         const tc_arg *a = s && s->value ? tc_pt2_lookup(r, &r->main, tc_pt2_str(s->value)) : NULL;
         const bool tensor = a && a->kind == TC_A_VALUE && a->value->kind == TC_V_TENSOR;
+        bool any = false;
         tc_jr_object(j);
-        for (tc_str key; tc_jr_member(j, &key);) {
+        for (tc_str key; tc_jr_member(j, &key); any = true) {
             const bool named = tc_str_is(key, "as_tensor");
             const tc_str name = named ? tc_pt2_read_name(r) : tc_jr_skip(j);
             if (tc_jr_ok(j) && tensor && (!named || !tc_str_is(name, s->value)))
                 tc_jr_fail(j, TC_CONTENT, "%s %zu is %s in the signature, not in the graph", what, n, s->value);
         }
+        if (tc_jr_ok(j) && !any) tc_jr_fail(j, TC_CONTENT, "%s %zu of the graph is nothing", what, n);
     }
     if (tc_jr_ok(j) && n != said->len)
         tc_jr_fail(j, TC_CONTENT, "the graph has %zu %ss, the signature %zu: %s is none of them", n, what, said->len,
@@ -593,6 +595,7 @@ void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights) {
     build_inputs(r, &in, weights);
     if (tc_jr_ok(j)) tc_jr_fail_with(j, tc_pt2_read_guards(r));
     if (tc_jr_ok(j)) set_ranges(r);
+    r->nknown = tc_sym_var_count(r->program->sym);
     if (tc_jr_ok(j)) tc_pt2_nodes(r, &r->main);
     if (tc_jr_ok(j) && outputs.p) {
         tc_jr_seek(j, outputs);

@@ -573,3 +573,50 @@ entry() { # FILE PATH: the bytes of a stored entry below the root of an archive
     perl -0777 -pe 's/serialized_constants\.pt/serialized_constants_pt/g' "$old" >lacks.pt2
     fails 3 "lacks.pt2: serialized_constants.pt holds no dict of tensors" tc-run lacks.pt2
 }
+
+@test "a field of a program that contradicts the others is refused with the name of its node or input" {
+    cat >m.py <<'PY'
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(2, 3)
+
+    def forward(self, x, y):
+        h = self.a(x).relu()
+        return h.sum(0), h.view(-1) * y
+PY
+    tc-export m.py:M --input x=Bx2xf32 --input y=Nxf32 -o m.pt2
+    tc-export m.pt2 --print=json >m.json
+    while IFS='|' read -r change message; do
+        perl -pe "s/$change/ or die 'no such text'" m.json >c.json
+        fails 3 "$message" tc-export c.json -o /dev/null </dev/null
+    done <<'ROWS'
+"relu": ."dtype": \K7/8|node relu: torch.ops.aten.relu.default gives f32[B, 3], the file says f64[B, 3]
+"relu": .*?"as_int": \K3/4|node relu: torch.ops.aten.relu.default gives f32[B, 3], the file says f32[B, 4]
+"relu": .*?expr_str": "\K/Mul(Integer(2), |node relu: expression
+"relu": .*?expr_str": "\K(Symbol.*?\))/Mul(Integer(2), $1)|node relu: torch.ops.aten.relu.default gives f32[B, 3], the file says f32[2*B, 3]
+"relu": .*?Symbol..\KB/Q|node relu: relu: no input has the size Q
+"relu": .*?\Kas_int": 3/as_ints": 3|node relu: a symbolic number of kind as_ints
+"relu": .*?strides": .."as_int": \K3/-3|node relu: relu: stride 0 is negative
+"relu": .*?strides": .\K."as_int": 3., /|node relu: relu has 2 sizes and 1 strides
+"relu": .*?storage_offset": .\K.*?}/}|node relu: an empty symbolic number
+"relu": .*?device": \K.*?}/7|node relu: found '7', expected an object
+"mul": .*?"expr_str": "Mul.Integer.\K3/2|node mul: torch.ops.aten.mul.Tensor gives f32[3*B], the file says f32[2*B]
+"x": .*?as_int": 4.*?as_int": \K2/-2|input x: dimension 1 of a tensor has a negative size or stride
+"x": .*?sizes": .\K.+?(?=., "requires)/|input x: a tensor of 0 sizes and 2 strides
+"x": ."dtype": \K7/null|input x: found 'n', expected a number
+"p_a_bias": .*?sizes": .."as_int": \K3/2|node linear: aten.linear.default: The size of tensor a (3) must match the size of tensor b (2)
+inputs": .\K."as_tensor": ."name": "p_a_weight"../{}|input 0 of the graph is nothing
+"linear".., "kind": \K1/3|node relu: kind 3 of an argument
+"name": "\Kother"/others"|node mul: torch.ops.aten.mul.Tensor: there is no argument others
+target": "torch.ops.aten.\Krelu/rel|node relu: there is no operator aten.rel
+outputs": .."as_tensor": ."name": "\Krelu/linear|node relu: linear is made twice
+"self", "arg": ."as_tensor": ."name": "\Klinear/relu|node relu: relu is used before anything makes it
+"as_ints": .\K0/2|node sum: IndexError: aten.sum.dim_IntList: Dimension out of range
+"as_ints": .\K-1/4|node view: aten.view.default: shape is invalid
+"as_ints": .\K0/null|node sum: found 'n', expected a number
+ROWS
+}
