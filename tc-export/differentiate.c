@@ -205,16 +205,38 @@ static tc_status jvp(tc_program *p, programs *out) {
     return NULL;
 }
 
-tc_status differentiate(tc_cmd *c, programs *all) {
-    bool forward = tc_cmd_has(c, TC_OPT_jvp), reverse = tc_cmd_has(c, TC_OPT_joint);
-    if (!forward && !reverse) return NULL;
-    programs made = {0};
-    tc_program *p = to_differentiate(all);
-    warn_of_sides(c, all, p, "derivatives are those of one program");
+static tc_status differentiate_one(tc_cmd *c, tc_program *p, programs *made) {
     tc_status st = p->functional ? NULL : tc_functionalise(p);
     tc_pass pass = begin_transform(c, p, DIFFERENTIATE);
-    if (!st) st = forward ? jvp(p, &made) : joint_parts(c, p, &made);
-    st = tc_pass_end(&pass, st ? NULL : made.data[made.len - 1], st);
+    if (!st) st = tc_cmd_has(c, TC_OPT_jvp) ? jvp(p, made) : joint_parts(c, p, made);
+    return tc_pass_end(&pass, st ? NULL : made->data[made->len - 1], st);
+}
+
+/* The programs that take the place of the one called `name` at other sizes, with derivatives: joint-2 instead of joint, and so on. */
+static tc_status differentiate_sides(tc_cmd *c, const programs *all, const char *name, programs *made) {
+    for (size_t i = 0; i < all->len; i++) {
+        tc_program *q = all->data[i];
+        if (!q->instead_of || strcmp(q->instead_of, name)) continue;
+        const char *was = q->name;
+        TC_TRY(differentiate_one(c, q, made), "for the sizes of program %s", was);
+        q->instead_of = made->data[0]->name;
+        q->name = tc_arena_printf(&q->arena, "%s-%zu", q->instead_of, made->len);
+        if (tc_program_same_form(made->data[0], q)) continue;
+        tc_cmd_note(c, "warning: the derivatives of %s and %s have different names: %s is left out", name, was, was);
+        tc_program_release(made->data[--made->len]);
+    }
+    return NULL;
+}
+
+tc_status differentiate(tc_cmd *c, programs *all) {
+    if (!tc_cmd_has(c, TC_OPT_jvp) && !tc_cmd_has(c, TC_OPT_joint)) return NULL;
+    programs made = {0};
+    tc_program *p = to_differentiate(all);
+    const bool one = tc_cmd_has(c, TC_OPT_partition) || tc_cmd_has(c, TC_OPT_grad_of); /* halves, and values of one graph */
+    const char *name = tc_arena_strdup(&p->arena, p->name);
+    if (one) warn_of_sides(c, all, p, "derivatives are those of one program");
+    tc_status st = differentiate_one(c, p, &made);
+    if (!st && !one) st = differentiate_sides(c, all, name, &made);
     for (size_t i = 0; i < made.len && !st && !tc_cmd_has(c, TC_OPT_partition); i++) {
         tc_dce(made.data[i], false);
         st = tc_program_verify(made.data[i]);

@@ -327,11 +327,17 @@ tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out) {
 }
 
 /* ---- a program ---- */
-/* The default program: the only one, or "model", or "train" if the archive has only programs of train mode. */
+/* The default program: the only one, or the one whose name all others extend (train-2: train at other sizes), or "model". */
 static const char *meant(const tc_archive *a) {
-    size_t sides = 0;
-    for (size_t i = 0; i < a->names.len; i++) sides += !strncmp(a->names.data[i], "train", 5) && (!a->names.data[i][5] || a->names.data[i][5] == '-');
-    return a->names.len == 1 ? a->names.data[0] : sides == a->names.len ? "train" : "model";
+    for (size_t k = 0; k < a->names.len; k++) {
+        const char *name = a->names.data[k];
+        const size_t n = strlen(name);
+        size_t sides = 0;
+        for (size_t i = 0; i < a->names.len; i++)
+            sides += !strncmp(a->names.data[i], name, n) && (!a->names.data[i][n] || a->names.data[i][n] == '-');
+        if (sides == a->names.len) return name;
+    }
+    return "model";
 }
 
 /* Did torch._inductor.aoti_compile_and_package write it? */

@@ -136,8 +136,34 @@ takes() { # PROGRAM ARCHIVE INPUT OUTPUT: a run of the archive gives OUTPUT, by 
     tc-export m.py:Three --input x=BxTxf32 -o m.pt2
     run --separate-stderr tc-export m.pt2 --to onnx -o m.onnx
     [[ "$stderr" == *"without model-2"*"without model-3"* ]]
-    run --separate-stderr tc-export d.pt2 --joint -o j.pt2
+    run --separate-stderr tc-export d.pt2 --joint --partition=min-cut -o j.pt2
     [[ "$stderr" == *"warning: derivatives are those of one program: that for the guards of train, without train-2"* ]]
+}
+
+@test "--joint and --jvp keep the sides" {
+    cat >pad.py <<'PY'
+import torch
+
+
+class Pad(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.full((3,), 2.0))
+
+    def forward(self, x):
+        n = x.shape[0]
+        if n % 4 == 0:
+            return x * self.w
+        return torch.nn.functional.pad(x * 10, (0, 0, 0, 4 - n % 4)) * self.w
+PY
+    tc-export pad.py:Pad --input x=Nx3xf32 --joint -o j.pt2
+    [ "$(tc-export j.pt2 --print | grep '^program ' | xargs)" = "program joint program joint-2" ]
+    tc-run j.pt2 --input x=4x3xf32=1 --input tangents.out.0=4x3xf32=1 --output grad.w=@a.npy
+    tc-run j.pt2 --input x=5x3xf32=1 --input tangents.out.0=8x3xf32=1 --output grad.w=@b.npy
+    [ "$(cat <(tail -c 12 a.npy) <(tail -c 12 b.npy) | od -An -tf4 | xargs)" = "4 4 4 50 50 50" ]
+    tc-export pad.py:Pad --input x=Nx3xf32 --jvp -o v.pt2
+    tc-run v.pt2 --input x=1x3xf32=1 --input tangents.x=1x3xf32=1 --output jvp.out.0=@v.npy
+    [ "$(tail -c 48 v.npy | od -An -v -tf4 | xargs)" = "20 20 20 0 0 0 0 0 0 0 0 0" ]
 }
 
 @test "an axis that no --dim names follows the named one that it must equal" {
