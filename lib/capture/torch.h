@@ -61,6 +61,7 @@ struct region {
     bool saves;                       /* backward of an autograd.Function: lifted values become results of the outer graph */
     const char *pure;                 /* name of the control-flow function whose subgraph must not mutate outer tensors; NULL: it may */
     bool shared;                      /* repeated operands share one input */
+    TC_VEC(tensor *) leaves;          /* of a region that saves: what torch.autograd.backward gives gradients: tensors made to require one, inputs */
     struct tc_functional *functional; /* set once a gradient was taken */
 };
 

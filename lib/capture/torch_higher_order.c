@@ -436,8 +436,32 @@ static V run_forward_alone(C *c, V cls, V ctx, V operands) {
     return out;
 }
 
-/* Calls backward and leaves its region. One that fails matters only to who asks for gradients: its message takes the place of its graph. */
-static const char *record_backward(C *c, region *b, V cls, V grads, const V *operands, size_t n) {
+/* leaves(): the tensors that torch.autograd.backward gives gradients: those made in this backward that require one, and its operands from around it, each
+ * one object, whose .grad is the sum. */
+static V h_leaves(C *c, args *A) {
+    (void)A;
+    region *r = c->torch->region;
+    if (!r || !r->saves)
+        tc_raise(c, "RuntimeError", "backward() is what tc-train does: inside forward use torch.autograd.grad%s",
+                 r ? "" : ", which runs only inside a capture");
+    for (size_t k = 0; k < r->to.len; k++) {
+        bool has = !r->to.data[k]->meta.requires_grad;
+        for (size_t i = 0; i < r->leaves.len && !has; i++) has = r->leaves.data[i]->v == r->to.data[k];
+        if (!has) tc_avec_push(c, &r->leaves, (tensor *)tc_torch_wrap_value(c, r->to.data[k]));
+    }
+    return tc_tuple(c, r->leaves.len, (V *)r->leaves.data);
+}
+
+/* The sum of the gradients that backward gave x, a value of the region around b. NULL: none. */
+static tc_value *given(C *c, const region *b, const tc_value *x) {
+    for (size_t k = 0; k < b->from.len; k++)
+        for (size_t i = 0; b->from.data[k] == x && i < b->leaves.len; i++)
+            if (b->leaves.data[i]->v == b->to.data[k] && b->leaves.data[i]->grad) return tc_torch_value(c, b->leaves.data[i]->grad);
+    return NULL;
+}
+
+/* Calls backward and leaves its region. direct: how many operands are tensors. One that fails matters only to who asks for gradients: its message takes the place of its graph. */
+static const char *record_backward(C *c, region *b, V cls, V grads, const V *operands, size_t n, size_t direct) {
     const char *volatile failed = NULL;
     region *outer = b->outer;
     trap t;
@@ -455,6 +479,7 @@ static const char *record_backward(C *c, region *b, V cls, V grads, const V *ope
             if (!tc_is_tensor(operands[i])) continue;
             tc_graph_add_output(b->graph, tc_is_tensor(gb[i]) ? tc_torch_value(c, gb[i]) : NULL);
         }
+        for (size_t i = direct; i < b->outer->from.len; i++) tc_graph_add_output(b->graph, given(c, b, b->outer->to.data[i]));
         tc_torch_leave(c);
         tc_untrap(c, &t);
     } else {
@@ -488,7 +513,7 @@ static V h_function(C *c, args *A) {
     V in = tc_tuple(c, n, a);
     for (size_t i = 0; i < n; i++)
         if (tc_is_tensor(a[i])) ((tuple *)in)->a[i] = inner_tensor(c, f, a[i]);
-    size_t direct = f->from.len;
+    const size_t direct = f->from.len;
     tc_torch_enter(c, f, f->graph);
     V out = run_forward_alone(c, v[0], ctx, in);
     f->graph->single_tensor_return = tc_is_tensor(out);
@@ -506,9 +531,8 @@ static V h_function(C *c, args *A) {
     }
     b->saves = true;
     tc_torch_enter(c, b, b->graph);
-    const char *failed = record_backward(c, b, v[0], grads, a, n);
+    const char *failed = record_backward(c, b, v[0], grads, a, n, direct);
     tc_torch_leave(c);
-    for (size_t i = direct; i < f->from.len; i++) tc_graph_add_output(b->graph, NULL);
     const tc_arg backward = failed ? (tc_arg){.kind = TC_A_STRING, .string = failed} : graph_arg(b->graph);
     tc_arg arg[4] = {
         backward, graph_arg(f->graph), values_arg(p, f->from.data, f->from.len), {.kind = TC_A_INT, .sym = tc_sym_int(p->sym, nresults)}};
@@ -632,8 +656,15 @@ static V h_grad(C *c, args *A) {
 }
 
 void tc_torch_hop_init(C *c, module *priv) {
-    static const native_def fns[] = {{"cond", h_cond},     {"while_loop", h_while},           {"map", h_map},
-                                     {"scan", h_scan},     {"autograd_function", h_function}, {"grad", h_grad},
-                                     {"rebind", h_rebind}, {"pass_through", h_pass_through},  {NULL, NULL}};
+    static const native_def fns[] = {{"cond", h_cond},
+                                     {"while_loop", h_while},
+                                     {"map", h_map},
+                                     {"scan", h_scan},
+                                     {"autograd_function", h_function},
+                                     {"grad", h_grad},
+                                     {"leaves", h_leaves},
+                                     {"rebind", h_rebind},
+                                     {"pass_through", h_pass_through},
+                                     {NULL, NULL}};
     tc_define(c, priv->d, fns);
 }

@@ -489,6 +489,8 @@ static V m_requires_grad(C *c, args *A) {
         tc_raise(c, "RuntimeError", "only Tensors of floating point dtype can require gradients");
     if (on) tc_inference_no_grad(c, (tensor *)v[0]);
     tc_torch_require_grad((tensor *)v[0], on);
+    region *r = c->torch->region;
+    if (on && r && r->saves) tc_avec_push(c, &r->leaves, (tensor *)v[0]);
     return v[0];
 }
 static V m_detach(C *c, args *A) { return detached(c, A->a[0]); }
@@ -535,10 +537,7 @@ static V m_data_ptr(C *c, args *A) {
     tensor *t = (tensor *)A->a[0];
     return tc_int(c, (int64_t)(((uintptr_t)(t->t.storage ? (const void *)t->t.storage : (const void *)t->v)) >> 1));
 }
-static V m_backward(C *c, args *A) {
-    (void)A;
-    tc_raise(c, "RuntimeError", "backward() is what tc-train does: inside forward use torch.autograd.grad");
-}
+static V m_backward(C *c, args *A) { return tc_call(c, tc_getattr(c, (V)tc_import(c, "torch.autograd", true), tc_intern(c, "_backward_of", 12)), A); }
 static V m_register_hook(C *c, args *A) {
     V v[2];
     tc_take(c, A, "register_hook", "self hook", v);

@@ -439,6 +439,75 @@ PY
     [ "$(cat <(tail -c 8 y.npy) <(tail -c 8 g.npy) | od -An -tf4 | xargs)" = "4 8 3 50" ]
 }
 
+@test "custom functions: backward() recomputes with tensors of its own, and adds to the gradients of parameters" {
+    { cat head.py; cat <<'PY'; } >m.py
+class Reversible(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, f, g, n):
+        a, b = x.chunk(2, 1)
+        for _ in range(n):
+            a = a + f(b)
+            b = b + g(a)
+        ctx.y, ctx.parts = torch.cat([a, b], 1).detach(), (f, g, n)
+        return ctx.y
+
+    @staticmethod
+    def backward(ctx, dy):
+        f, g, n = ctx.parts
+        (y1, y2), (d1, d2) = ctx.y.chunk(2, 1), dy.chunk(2, 1)
+        for _ in range(n):
+            with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+                y1.requires_grad = True
+                gy1 = g(y1)
+                torch.autograd.backward(gy1, d2)
+            with torch.no_grad():
+                x2 = y2 - gy1
+                d1 = d1 + y1.grad
+                y1.grad = None
+            with torch.enable_grad():
+                x2.requires_grad = True
+                fx2 = f(x2)
+                fx2.backward(d1, retain_graph=True)
+            with torch.no_grad():
+                d2 = d2 + x2.grad
+                y1, y2 = y1 - fx2, x2.detach()
+        return torch.cat([d1, d2], 1), None, None, None
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f, self.g = nn.Sequential(nn.Linear(3, 3), nn.Tanh()), nn.Sequential(nn.LayerNorm(3), nn.Linear(3, 3))
+        self.scale = nn.Parameter(torch.full((3,), 0.5))
+
+    def plain(self, x, w):
+        a, b = x.chunk(2, 1)
+        for _ in range(2):
+            a = a + self.f(b)
+            b = b + self.g(a) * w
+        return torch.cat([a, b], 1)
+
+    def forward(self, x):
+        w, all = self.scale.exp(), list(self.parameters())
+        x = x.requires_grad_()
+        y = Reversible.apply(x, self.f, lambda t: self.g(t) * w, 2)
+        got = torch.autograd.grad((y * y).sum(), [x, *all], retain_graph=True)
+        y = self.plain(x, w)
+        want = torch.autograd.grad((y * y).sum(), [x, *all])
+        return torch.stack([((a - b).abs() < 1e-4).all() for a, b in zip(got, want)]).all()
+
+
+class Refused(M):
+    def forward(self, x):
+        self.f(x).sum().backward()
+        return x.grad
+PY
+    tc-export m.py:M --input x=Bx6xf32 --mode train -o m.pt2
+    tc-run m.pt2 --input x=2x6xf32=0.1,-0.2,0.3,0.4,0.5,-0.6,0.7,0.8,0.9,1,-1.1,1.2 --output 0=@y.npy
+    [ "$(tail -c 1 y.npy | od -An -tu1 | xargs)" = 1 ]
+    fails 3 "backward() is what tc-train does: inside forward use torch.autograd.grad" tc-export m.py:Refused --input x=2x3xf32 -o r.pt2
+}
+
 @test "--joint of sizes from data: every partition, and sizes that are sums" {
     cat >m.py <<'PY'
 import torch

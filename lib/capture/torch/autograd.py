@@ -62,6 +62,22 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return tuple(torch.zeros_like(x) if g is None and materialize_grads else g for g, x in zip(result, inputs))
 
 
+# In the backward of a Function, which recomputes with tensors of its own (reversible networks): their .grad is what it reads, and gradients of tensors
+# around it, such as parameters, are added to those of the program.
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    if inputs is not None:
+        raise NotImplementedError("inputs= of torch.autograd.backward is outside the model language: use torch.autograd.grad")
+    leaves = [x for x in _C.leaves() if x.requires_grad]
+    gs = grad(tensors, leaves, grad_variables if grad_tensors is None else grad_tensors, retain_graph, create_graph, allow_unused=True)
+    for x, g in zip(leaves, gs):
+        if g is not None:
+            x.grad = g if x.grad is None else x.grad + g
+
+
+def _backward_of(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
 # Variable, from before PyTorch 0.4: the call returns the tensor, and every tensor is an instance.
 class _VariableType(type):
     def __call__(cls, data, requires_grad=False, volatile=None):
