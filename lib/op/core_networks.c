@@ -137,6 +137,17 @@ static tc_status core_dropout(tc_emit *e, const tc_node *n) { /* input, p, train
     tc_emit_result(e, 0, tc_arg_bool(n, 2) ? ATEN("native_dropout", "vab", x, &n->args[1], 1) : F1("alias", x));
     return tc_e_done(e);
 }
+/* rrelu with a place for the slopes that it draws */
+static tc_status core_rrelu(tc_emit *e, const tc_node *n) {
+    const tc_meta *m = &n->outs[0]->meta;
+    tc_value *slopes = ATEN("empty.memory_format", "Sd", m->size, m->rank, (int)m->dtype);
+    tc_emit_result(e, 0, ATEN("rrelu_with_noise_functional", "vvaaa", tc_arg_value(n, 0), slopes, &n->args[1], &n->args[2], &n->args[3]));
+    return tc_e_done(e);
+}
+static tc_status core_bernoulli(tc_emit *e, const tc_node *n) {
+    const tc_meta *m = &n->outs[0]->meta;
+    return give(e, n, 0, F2("lt.Tensor", ATEN("rand", "Sd", m->size, m->rank, (int)m->dtype), tc_arg_value(n, 0)));
+}
 
 const tc_core_row tc_core_networks[] = {
     {"baddbmm", core_baddbmm},
@@ -146,5 +157,7 @@ const tc_core_row tc_core_networks[] = {
     {"_scaled_dot_product_flash_attention_for_cpu", core_attention},
     {"mkldnn_rnn_layer", core_rnn},
     {"dropout", core_dropout},
+    {"rrelu", core_rrelu},
+    {"bernoulli", core_bernoulli},
     {NULL},
 };

@@ -87,6 +87,17 @@ static tc_status core_nan_to_num(tc_emit *e, const tc_node *n) {
     r = WHERE(CMP("eq", x, INFINITY), like(e, with[1], x), r);
     return give(e, n, 0, WHERE(CMP("eq", x, -INFINITY), like(e, with[2], x), r));
 }
+static tc_status core_log_ndtr(tc_emit *e, const tc_node *n) {
+    tc_value *x = up(e, tc_arg_value(n, 0)), *t;
+    if (x && !tc_is_float(x->meta.dtype)) x = tc_e_cast(e, x, TC_F32);
+    t = tc_e_muls(e, x, M_SQRT1_2);
+    tc_value *low = tc_e_sub(e, F1("log", tc_e_muls(e, F1("special_erfcx", tc_e_neg(e, t)), 0.5)), tc_e_mul(e, t, t));
+    return give(e, n, 0, WHERE(CMP("lt", x, 1), low, F1("log1p", tc_e_muls(e, F1("erfc", t), -0.5))));
+}
+/* Functions that ATen has under two names. */
+static tc_status core_i0(tc_emit *e, const tc_node *n) { return give(e, n, 0, F1("i0", tc_arg_value(n, 0))); }
+static tc_status core_gammainc(tc_emit *e, const tc_node *n) { return give(e, n, 0, F2("igamma", tc_arg_value(n, 0), tc_arg_value(n, 1))); }
+static tc_status core_gammaincc(tc_emit *e, const tc_node *n) { return give(e, n, 0, F2("igammac", tc_arg_value(n, 0), tc_arg_value(n, 1))); }
 
 /* ---- choices between tensors and numbers ---- */
 static tc_value *operand(tc_emit *e, const tc_node *n, int i) {
@@ -162,5 +173,9 @@ const tc_core_row tc_core_pointwise[] = {
     {"nan_to_num", core_nan_to_num, TC_CORE_REAL},
     {"sgn", core_sign, TC_CORE_REAL},
     {"isfinite", core_isfinite, TC_CORE_REAL},
+    {"special_log_ndtr", core_log_ndtr},
+    {"special_i0", core_i0},
+    {"special_gammainc", core_gammainc},
+    {"special_gammaincc", core_gammaincc},
     {NULL},
 };

@@ -65,6 +65,7 @@ static tc_status core_empty(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, ATEN("empty.memory_format", "Sd", m->size, m->rank, (int)m->dtype));
     return tc_e_done(e);
 }
+static tc_status core_fill(tc_emit *e, const tc_node *n) { return give(e, n, 0, F2("copy", tc_arg_value(n, 0), tc_arg_value(n, 1))); }
 static tc_status core_squeeze(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     int64_t dims[TC_MAX_RANK];
@@ -307,6 +308,7 @@ const tc_core_row tc_core_tensors[] = {
     {"index_copy", core_index_copy},
     {"index_fill.int_Scalar", core_index_fill},
     {"index_add", core_index_add},
+    {"fill.Tensor", core_fill},
     {"masked_select", core_masked_select},
     {"unfold", core_unfold},
     {"_pad_circular", core_pad_circular},

@@ -104,6 +104,10 @@ static tc_status give(tc_functional *f, const tc_node *n, tc_value *target, tc_v
     const tc_alias *a = tc_alias_of(f, target)->a;
     if (resizes && a->base->input >= 0) return tc_error(TC_UNSUPPORTED, "%s: resizing an input, parameter or buffer", tc_op_name(n->op));
     if (resizes && a->parent) return tc_error(TC_UNSUPPORTED, "%s: resizing a view", tc_op_name(n->op));
+    if (n->leaf && v && (v = tc_e1(&f->e, "aten::detach", tc_e_cast(&f->e, v, target->meta.dtype)))) { /* requires_grad_() was called on the result */
+        v->producer->leaf = true;
+        tc_op_propagate_grad(v->producer);
+    }
     TC_TRY(tc_alias_write(f, target, v, resizes || tc_op_schema(n->op)->has_out));
     if (!n->uncounted) tc_alias_overwrites(f, target, body_that_wrote(n));
     return NULL;

@@ -353,7 +353,7 @@ static tc_status grad_pow(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     }
     if (tc_emit_wants_grad(e, n, 1)) {
         tc_value *y = tc_arg_value(n, 1);
-        tc_value *d = tc_e_mul(e, n->outs[0], tc_e1(e, "aten::log", x));
+        tc_value *d = tc_e_mul(e, n->outs[0], tc_e1(e, "aten::log", tc_e_cast(e, x, n->outs[0]->meta.dtype)));
         tc_value *none = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0), not_negative(e, y));
         give(e, n, 1, product_except(e, none, g, d));
     }

@@ -282,7 +282,8 @@ static tc_status shape_adaptive(tc_shape_ctx *c) {
     const tc_meta *x = tc_sh_meta(c, 0);
     int n = spatial(c->op), m = tc_sh_ints(c, 1, out, 64);
     if (m != n) return tc_sh_fail(c, "output_size must be %d", n);
-    TC_TRY(nonempty(c, "input", x, 1));
+    const bool planes = n == 2 && !strncmp(tc_op_schema(c->op)->name, "_adaptive_avg", 13); /* reads no channels, which may be none */
+    TC_TRY(nonempty(c, "input", x, planes && x->rank == 4 ? 2 : 1));
     if (x->rank != n + 1 && x->rank != n + 2) return tc_sh_fail(c, "Expected %dD or %dD tensor, but got %dD", n + 1, n + 2, x->rank);
     tc_dims d = tc_dims_of(x);
     for (int k = 0; k < n; k++) {

@@ -1351,6 +1351,20 @@ PY
     done
     cmp none.st core.st
     run ! grep -q 'aten.index_\(add\|copy\|fill\)' <(tc-export --print core.pt2)
+    cat >drawn.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        s = torch.special
+        return (torch.bernoulli(x), torch.nn.functional.rrelu(-x, training=True), torch.fill(x, x[0]), s.i0(x), s.gammainc(x, x), s.gammaincc(x, x),
+                s.log_ndtr(8 * x - 5).half())
+PY
+    for core in none core; do
+        tc-export drawn.py:M --input x=3xf32 --decompose $core -o $core.pt2
+        tc-run $core.pt2 --input x=3xf32=0.2,0.6,0.9 --to safetensors -o $core.st
+    done
+    cmp none.st core.st
+    run ! grep -qE 'aten.(bernoulli|rrelu|fill|special_(i0|gammaincc?|log_ndtr))\b' <(tc-export --print core.pt2)
 }
 
 @test "--decompose core: what PyTorch composes of core operators is composed here, with gradients; starred results leave names in place" {

@@ -706,11 +706,20 @@ EOF
     x=3xf64=1,0,-2
     start="x = x.clone().requires_grad_()"
     holds $x "torch.equal(h, x * 0)" "$start" "g, = torch.autograd.grad(F.relu(x).sum(), x, create_graph=True)" "h, = torch.autograd.grad(g.sum(), x)"
+    holds $x "torch.equal(h, 6 * x)" "a = torch.empty_like(x).copy_(x).requires_grad_()" "g, = torch.autograd.grad((a ** 3).sum(), a, create_graph=True)" "h, = torch.autograd.grad(g.sum(), a)"
     # of x0 + x0 x1 + x0 x1 x2, all three gradients added up: 1 + x1 + x1 x2 + x0 + x0 x2 + x0 x1
     holds $x "torch.equal(h, torch.tensor([-1., 0., 1.], dtype=x.dtype))" "$start" "g, = torch.autograd.grad(x.cumprod(0).sum(), x, create_graph=True)" "h, = torch.autograd.grad(g.sum(), x)"
     holds $x "torch.allclose(g, g.mT)" "a = (torch.diag(x) + 1).requires_grad_()" "g, = torch.autograd.grad(torch.linalg.eigh(a)[1], a, torch.arange(9., dtype=x.dtype).view(3, 3))"
     fails 3 "appears to not have been used" model "torch.autograd.grad(((x > 0) * y).sum(), x)" 3xf64 "$start" "y = x.detach().requires_grad_()"
     fails 3 "element 1 of tensors does not require grad" model "torch.autograd.grad([x.sum(), x.sort()[1].sum()], x, allow_unused=True)" 3xf64 "$start"
+}
+
+@test "the gradient of a wider exponent has its precision; averages of no channels are empty" {
+    holds 3xf16=1.5,2.25,0.3 "torch.allclose(g, d ** y * d.log(), rtol=1e-12)" "d, y = x.double(), torch.tensor([2.1, 0.7, 3.3], dtype=torch.double).requires_grad_()" \
+        "g, = torch.autograd.grad((x ** y).sum(), y)"
+    holds f32=1 "torch.equal(F.adaptive_avg_pool1d(y, 2), y[..., :2])" "y = torch.ones(2, 0, 4)"
+    holds f32=1 "torch.equal(F.adaptive_avg_pool2d(y, 2), y[..., :2, :2])" "y = torch.ones(2, 0, 4, 4)"
+    fails 3 "non-zero size" model "F.adaptive_avg_pool2d(torch.ones(0, 0, 3), 2)" f32
 }
 
 @test "transforms over dimensions that are not there, or twice over one, are refused" {
