@@ -59,6 +59,7 @@ struct region {
     TC_VEC(tc_value *) from;          /* values of the outer graph ... */
     TC_VEC(tc_value *) to;            /* ... and the corresponding inputs of this one */
     bool saves;                       /* backward of an autograd.Function: lifted values become results of the outer graph */
+    bool redraws;                     /* it set the generator's state, to draw again what was drawn before */
     const char *pure;                 /* name of the control-flow function whose subgraph must not mutate outer tensors; NULL: it may */
     bool shared;                      /* repeated operands share one input */
     TC_VEC(tensor *) leaves;          /* of a region that saves: what torch.autograd.backward gives gradients: tensors made to require one, inputs */

@@ -63,6 +63,7 @@ static V generator_get_state(C *c, args *A) { return get_state(c, &((genobj *)A-
 /* Draws in forward come from the single generator of a run. */
 static void not_done(C *c, const char *what) {
     if (c->capturing) tc_side_effect(c, what);
+    if (c->torch->region) c->torch->region->redraws = true;
 }
 static V generator_set_state(C *c, args *A) {
     not_done(c, "the state of a generator is set");

@@ -460,6 +460,16 @@ static tc_value *given(C *c, const region *b, const tc_value *x) {
     return NULL;
 }
 
+/* A recomputation that drew other numbers than the forward would give wrong gradients. */
+static void check_redraws(C *c, const region *b) {
+    for (const tc_node *n = b->graph->first; b->redraws && n; n = n->next)
+        if (draws(n))
+            tc_raise_code(c, TC_UNSUPPORTED,
+                          "%s (%s:%d) in a backward that sets the generator's state does not draw what its forward drew: keep that "
+                          "with ctx.save_for_backward",
+                          tc_op_name(n->op), n->source.file ? n->source.file : "?", n->source.line);
+}
+
 /* Calls backward and leaves its region. direct: how many operands are tensors. One that fails matters only to who asks for gradients: its message takes the place of its graph. */
 static const char *record_backward(C *c, region *b, V cls, V grads, const V *operands, size_t n, size_t direct) {
     const char *volatile failed = NULL;
@@ -479,6 +489,7 @@ static const char *record_backward(C *c, region *b, V cls, V grads, const V *ope
             if (!tc_is_tensor(operands[i])) continue;
             tc_graph_add_output(b->graph, tc_is_tensor(gb[i]) ? tc_torch_value(c, gb[i]) : NULL);
         }
+        check_redraws(c, b);
         for (size_t i = direct; i < b->outer->from.len; i++) tc_graph_add_output(b->graph, given(c, b, b->outer->to.data[i]));
         tc_torch_leave(c);
         tc_untrap(c, &t);

@@ -497,6 +497,15 @@ class M(nn.Module):
         return torch.stack([((a - b).abs() < 1e-4).all() for a, b in zip(got, want)]).all()
 
 
+class Drops(M):
+    def __init__(self, p):
+        super().__init__()
+        self.f = nn.Dropout(p)
+
+    def forward(self, x):
+        return Reversible.apply(x.requires_grad_(), self.f, self.g, 1).sum()
+
+
 class Refused(M):
     def forward(self, x):
         self.f(x).sum().backward()
@@ -505,6 +514,8 @@ PY
     tc-export m.py:M --input x=Bx6xf32 --mode train -o m.pt2
     tc-run m.pt2 --input x=2x6xf32=0.1,-0.2,0.3,0.4,0.5,-0.6,0.7,0.8,0.9,1,-1.1,1.2 --output 0=@y.npy
     [ "$(tail -c 1 y.npy | od -An -tu1 | xargs)" = 1 ]
+    tc-export m.py:Drops --arg p=0.0 --input x=2x6xf32 --mode train --joint -o d.pt2
+    fails 3 "in a backward that sets the generator's state does not draw what its forward drew" tc-export m.py:Drops --arg p=0.5 --input x=2x6xf32 --mode train --joint -o d.pt2
     fails 3 "backward() is what tc-train does: inside forward use torch.autograd.grad" tc-export m.py:Refused --input x=2x3xf32 -o r.pt2
 }
 
