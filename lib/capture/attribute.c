@@ -84,6 +84,13 @@ static V func_attr(C *c, func *f, str *name) {
     if (name == c->n___module__) return f->module_name ? (V)f->module_name : c->none;
     if (name == c->n___doc__) return docstring_of(c, f);
     if (name == c->n___defaults__) return f->defaults && f->sc->ndefaults ? tc_tuple(c, (size_t)f->sc->ndefaults, f->defaults) : c->none;
+    if (!strcmp(name->s, "__kwdefaults__")) {
+        dict *d = tc_dict(c);
+        V *def = f->kwdefaults;
+        for (const param *p = f->sc->params; p < f->sc->params + f->sc->nparams; p++)
+            if (p->kind == P_KWONLY && p->def) tc_dict_set(c, d, (V)p->name, *def++);
+        return d->used ? (V)d : c->none;
+    }
     if (name == c->n___annotations__) {
         dict *d = tc_dict(c);
         for (int i = 0; i < f->sc->nparams; i++)

@@ -32,7 +32,7 @@ def f(x, acc=[]):
 
 f(1)
 print(f(2))
-print(f.__defaults__, f.__name__)
+print(f.__defaults__, f.__name__, f.__kwdefaults__, (lambda *, k=3, q, z=(1,): 0).__kwdefaults__)
 
 
 def g(a, *, b=1, **kw) -> int:
