@@ -244,8 +244,9 @@ static V native_binary(C *c, int op, V a, V b) {
         if (x == K_TUPLE) tc_raise(c, "TypeError", "can only concatenate tuple (not \"%s\") to tuple", tc_type_name(c, b));
     }
     if (op == '*') {
-        if ((x == K_STR || tc_is_seq(a)) && (ib || y == K_SYM)) return repeat(c, a, b);
-        if ((y == K_STR || tc_is_seq(b)) && (ia || x == K_SYM)) return repeat(c, b, a);
+        const bool ra = x == K_STR || tc_is_seq(a), rb = y == K_STR || tc_is_seq(b);
+        if (ra && (ib || y == K_SYM || (y == K_OBJECT && tc_special(c, b, c->n___index__)))) return repeat(c, a, b);
+        if (rb && (ia || x == K_SYM || (x == K_OBJECT && tc_special(c, a, c->n___index__)))) return repeat(c, b, a);
         if (x == K_STR || y == K_STR || (tc_is_seq(a) && tc_is_seq(b)) || (x == K_FLOAT && tc_is_seq(b)) || (y == K_FLOAT && tc_is_seq(a)))
             tc_raise(c, "TypeError", "can't multiply sequence by non-int of type '%s'", tc_type_name(c, x == K_STR || tc_is_seq(a) ? b : a));
     }

@@ -120,3 +120,11 @@ torch.set_default_dtype(torch.float64)
 print([t.dtype for t in (torch.zeros(2), torch.full((2,), 3), torch.full((2,), 3.0), torch.full((1,), 2j), torch.arange(3), torch.arange(3.0), nn.Linear(2, 2).weight,
                          torch.linspace(0, 1, 3), torch.randint(3, (2,)), torch.eye(2), torch.randperm(3), torch.hann_window(3), torch.full((2,), True),
                          torch.tensor([1.0]), torch.empty(2), torch.zeros(2, dtype=torch.int32), torch.randn(2), torch.arange(3).new_zeros(2))])
+
+
+class Three:
+    def __index__(self):
+        return 3
+
+
+print("ab" * Three(), [1] * Three(), Three() * (1, 2))
