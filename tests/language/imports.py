@@ -43,6 +43,8 @@ import torch.nn.utils.spectral_norm as spectral
 import torch.nn.utils.weight_norm as weight
 import torch.nn.functional as functional
 from torch.nn.utils import spectral_norm
+from torch.nn.utils.spectral_norm import SpectralNorm
 
+print(SpectralNorm.__name__)
 print(spectral is spectral_norm, callable(weight), functional.__name__, uuid.uuid4() == uuid.uuid4(), len(str(uuid.uuid4())), len(uuid.uuid4().hex))
 print(torch.cuda._initialized, torch.cuda.is_initialized())

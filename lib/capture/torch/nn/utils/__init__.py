@@ -65,7 +65,7 @@ def skip_init(module_cls, *args, **kwargs):
 
 
 def __getattr__(name):
-    if name in ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm"):
+    if name in ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm", "SpectralNorm"):
         return getattr(__import__("torch.nn.utils.weight_norm"), name)
     if name in ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"):
         return getattr(__import__("torch.nn.utils.fusion"), name)
