@@ -71,4 +71,10 @@ static void graph(tc_program *p, tc_graph *g) {
 void tc_program_simplify(tc_program *p) {
     graph(p, p->graph);
     for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) graph(p, g);
+    for (size_t i = 0; i < p->guards.len; i++) { /* but for those that say which size is replaced, which become true */
+        tc_guard *g = &p->guards.data[i];
+        bool holds;
+        const tc_sym now = without_replaced(p->sym, g->cond, g->cond);
+        if (!tc_sym_const_bool(now, &holds)) g->cond = now;
+    }
 }

@@ -288,6 +288,12 @@ class Tied(torch.nn.Module):
         else:
             y = mask + 1
         return torch.cat([x, y], 1)
+
+
+class Equated(torch.nn.Module):  # the sum makes the sizes one, and the branch is on the one that is replaced
+    def forward(self, c, x):
+        u = c + x
+        return u + u if x.size(0) != 1 else -u
 PY
     fails 3 "w.py:7:15: ValueError: the size x.0 (B) was declared free, but the model forces it to be" tc-export w.py:Loop --input x=Bx3xf32 -o l.pt2
     tc-export w.py:Loop --input x=3x3xf32 -o l.pt2
@@ -298,6 +304,10 @@ PY
     tc-run t.pt2 --input x=1x3xf32=3 --input mask=1x3xf32=1 --expect @want.npy
     literal 2x6xf32=3,3,3,2,2,2,3,3,3,2,2,2 >want.npy
     tc-run t.pt2 --input x=2x3xf32=3 --input mask=2x3xf32=1 --expect @want.npy
+    tc-export w.py:Equated --input c=Ax3xf32 --input x=Bx3xf32 -o e.pt2
+    literal 2x3xf32=8 >want.npy
+    tc-run e.pt2 --input c=2x3xf32=1 --input x=2x3xf32=3 --expect @want.npy
+    fails 3 "these sizes break a condition of the program: A != 1 (w.py:" tc-run e.pt2 --input c=1x3xf32=1 --input x=1x3xf32=3
 }
 
 @test "an archive of the train mode's sides alone runs as train where no program is named" {
