@@ -133,19 +133,18 @@ static tc_status read_fixed(tc_cmd *c, const tc_onnx_model *m, fixed_inputs *f) 
 tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, bool values, tc_archive **out_archive) {
     tc_onnx_model *m;
     tc_evaluator *v = NULL;
-    tc_program *p = NULL;
+    tc_side_programs all = {0};
     char *wants = NULL;
     TC_TRY(tc_onnx_read(b, &m));
     fixed_inputs *f = tc_xcalloc(1, sizeof *f);
     tc_status st = values ? read_fixed(c, m, f) : NULL;
     if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = 1}, &v);
-    if (!st)
-        st = tc_onnx_import(
-            m, &(tc_onnx_options){.run = tc_evaluator_eval(v), .fixed = f->list.data, .nfixed = (int)f->list.len, .warn = warn, .warn_self = c}, &p,
-            &wants);
+    tc_onnx_options o = {.fixed = f->list.data, .nfixed = (int)f->list.len, .warn = warn, .warn_self = c, .sides = c->onnx_sides};
+    if (!st) o.run = tc_evaluator_eval(v), st = tc_onnx_import(m, &o, &all, &wants);
     if (st && wants) tc_status_add(st, "give its value: --input %s=VALUE", wants);
-    if (p) *out_archive = tc_archive_of_program(p, b->name);
-    tc_program_release(p);
+    if (all.len) *out_archive = tc_archive_of_programs(all.data, all.len, b->name);
+    for (size_t i = 0; i < all.len; i++) tc_program_release(all.data[i]);
+    tc_vec_free(&all);
     tc_evaluator_destroy(v);
     free_fixed(f);
     free(wants);

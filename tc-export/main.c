@@ -304,11 +304,22 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
 }
 
 /* ---- from a program ---- */
+/* An ONNX model that branches on sizes has a program for each side, unless --input gives the sizes or what is made of it is of one program. */
+static int sides_of_onnx(tc_cmd *c) {
+    format to;
+    tc_status st = choose(c, &to);
+    bool one = st || to == TO_ONNX || tc_cmd_has(c, TC_OPT_input);
+    tc_status_free(st);
+    for (size_t i = 0; i < NTRANSFORM_OPTIONS; i++) one |= transform_options[i].step != DECOMPOSE && tc_cmd_has(c, transform_options[i].id);
+    return one ? 0 : MOST_SIDES;
+}
+
 static tc_status from_archive(tc_cmd *c, const char *path) {
     static const tc_opt_id only[] = {TC_OPT_dim,        TC_OPT_arg,   TC_OPT_args,           TC_OPT_source,
                                      TC_OPT_keep_going, TC_OPT_draft, TC_OPT_profile_shapes, TC_OPT_preserve_signature,
                                      TC_OPT_seed,       TC_OPT_ranks, TC_OPT_rank,           TC_OPT_input};
     tc_archive *a;
+    c->onnx_sides = sides_of_onnx(c);
     TC_TRY(tc_cmd_archive(c, path, &a));
     programs all = {0};
     tc_arena again = {0};

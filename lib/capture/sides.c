@@ -205,7 +205,8 @@ bool tc_side_find(const tc_program *p, size_t at, const tc_side_size *now, size_
 /* ---- the programs ---- */
 typedef struct {
     tc_side_programs *all;
-    size_t n, most, captures, searches; /* captures that may still be tried, unsuccessful searches that may still be made */
+    tc_side_limits limits;
+    size_t n, captures, searches; /* captures that may still be tried, unsuccessful searches that may still be made */
     tc_side_capture capture;
     void *ctx;
 } exploration;
@@ -220,24 +221,68 @@ static bool covered(const exploration *x, const tc_side_size *sizes) {
     return fits;
 }
 
+/* `now` with a size of 1 for side k of an equality of sizes. False: that is no other size, or cannot be one. */
+static bool with_one(const exploration *x, const tc_guard *g, int k, const tc_side_size *now, tc_side_size *out) {
+    if (!x->limits.ones || tc_sym_opcode(g->cond) != TC_S_EQ) return false;
+    const tc_sym e = tc_sym_arg(g->cond, k);
+    const size_t i = tc_sym_opcode(e) == TC_S_VAR ? (size_t)tc_sym_var_index(e) : x->n;
+    if (i >= x->n || !now[i].declared || now[i].value == 1 || now[i].lo > 1 || now[i].hi < 1) return false;
+    memcpy(out, now, x->n * sizeof *out);
+    out[i].value = 1;
+    return true;
+}
+
+static void explore(exploration *x, const tc_program *p, const tc_side_size *sizes, size_t from);
+
+/* A program for sizes that p does not admit: captured at `other`, explored in turn. */
+static void take_side(exploration *x, const tc_side_size *other, size_t from) {
+    if (!x->captures || x->all->len == x->limits.most || covered(x, other)) return;
+    x->captures--;
+    tc_program *q = x->capture(x->ctx, other, x->n);
+    if (q && tc_program_same_form(x->all->data[0], q)) {
+        tc_vec_push(x->all, q);
+        explore(x, q, other, from);
+    } else tc_program_release(q);
+}
+
 static void explore(exploration *x, const tc_program *p, const tc_side_size *sizes, size_t from) {
     tc_side_size *other = tc_xcalloc(x->n + 1, sizeof *other);
-    for (size_t i = from; i < p->guards.len && x->captures && x->searches && x->all->len < x->most; i++) {
-        if (!p->guards.data[i].branch) continue;
+    for (size_t i = from; i < p->guards.len && x->captures && x->searches && x->all->len < x->limits.most; i++) {
+        const tc_guard *g = &p->guards.data[i];
+        for (int k = 0; k < 2 && !g->branch; k++)
+            if (with_one(x, g, k, sizes, other)) take_side(x, other, i);
+        if (!g->branch) continue;
         const bool found = tc_side_find(p, i, sizes, x->n, other);
         x->searches -= !found;
-        if (!found || covered(x, other)) continue;
-        x->captures--;
-        tc_program *q = x->capture(x->ctx, other, x->n);
-        if (q && tc_program_same_form(x->all->data[0], q)) {
-            tc_vec_push(x->all, q);
-            explore(x, q, other, i + 1);
-        } else tc_program_release(q);
+        if (found) take_side(x, other, i + 1);
     }
     free(other);
 }
 
-void tc_sides(tc_side_programs *all, const tc_side_size *sizes, size_t n, size_t most, tc_side_capture capture, void *ctx) {
-    exploration x = {.all = all, .n = n, .most = most, .captures = CAPTURES_A_SIDE * most, .searches = MOST_IN_VAIN, .capture = capture, .ctx = ctx};
+/* Sizes that p was captured with although they differ, and that it makes equal: equal. */
+static void agree(const tc_program *p, tc_side_size *sizes, size_t n) {
+    tc_symvalue *vars = tc_xcalloc(n + 1, sizeof *vars);
+    for (size_t i = 0; i < n; i++) vars[i] = (tc_symvalue){.i = sizes[i].value, .bound = true};
+    for (size_t i = 0; i < p->guards.len; i++) {
+        const tc_sym e = p->guards.data[i].cond;
+        if (tc_sym_opcode(e) != TC_S_EQ) continue;
+        const int k = tc_sym_opcode(tc_sym_arg(e, 1)) == TC_S_VAR;
+        const tc_sym var = tc_sym_arg(e, k);
+        if (tc_sym_opcode(var) != TC_S_VAR || (size_t)tc_sym_var_index(var) >= n) continue;
+        const int64_t was = vars[tc_sym_var_index(var)].i;
+        int64_t now = was;
+        tc_status unknown = tc_sym_eval_int(tc_sym_arg(e, 1 - k), vars, n, &now);
+        tc_status_free(unknown);
+        for (size_t j = 0; j < n; j++) /* with it those that were made equal to it */
+            if (vars[j].i == was) vars[j].i = now;
+    }
+    for (size_t i = 0; i < n; i++) sizes[i].value = vars[i].i;
+    free(vars);
+}
+
+void tc_sides(tc_side_programs *all, tc_side_size *sizes, size_t n, tc_side_limits limits, tc_side_capture capture, void *ctx) {
+    exploration x = {
+        .all = all, .n = n, .limits = limits, .captures = CAPTURES_A_SIDE * limits.most, .searches = MOST_IN_VAIN, .capture = capture, .ctx = ctx};
+    if (limits.ones) agree(all->data[0], sizes, n);
     explore(&x, all->data[0], sizes, 0);
 }

@@ -24,7 +24,11 @@ bool tc_side_find(const tc_program *p, size_t at, const tc_side_size *now, size_
 typedef TC_VEC(tc_program *) tc_side_programs;
 /* Callback: captures with these example sizes; NULL: not possible. */
 typedef tc_program *(*tc_side_capture)(void *ctx, const tc_side_size *sizes, size_t n);
-/* all: holds one program, captured with `sizes`; appends programs for other sides, up to `most` in total. */
-void tc_sides(tc_side_programs *all, const tc_side_size *sizes, size_t n, size_t most, tc_side_capture capture, void *ctx);
+typedef struct {
+    size_t most; /* programs in total */
+    bool ones;   /* that an operator makes two sizes equal is a branch too: where one of them is 1, it may broadcast */
+} tc_side_limits;
+/* all: holds one program, captured with `sizes`; appends programs for other sides. May change sizes that the program makes equal. */
+void tc_sides(tc_side_programs *all, tc_side_size *sizes, size_t n, tc_side_limits limits, tc_side_capture capture, void *ctx);
 
 #endif

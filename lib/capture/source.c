@@ -185,7 +185,7 @@ static void look_for_sides(side_job *j, const one_capture *first, tc_side_progra
     const size_t memory = c->arena.used, limit = c->max_memory;
     c->steps = 0;
     if (!tc_add_size(limit, memory, &c->max_memory)) c->max_memory = SIZE_MAX;
-    tc_sides(all, first->seen, first->nseen, (size_t)j->r->sides, capture_side, j);
+    tc_sides(all, first->seen, first->nseen, (tc_side_limits){.most = (size_t)j->r->sides}, capture_side, j);
     c->steps = steps;
     if (!tc_add_size(limit, c->arena.used - memory, &c->max_memory)) c->max_memory = SIZE_MAX;
 }

@@ -110,18 +110,21 @@ tc_status tc_archive_open_file(const char *path, tc_archive **out_archive) {
     return st;
 }
 
-tc_archive *tc_archive_of_program(tc_program *p, const char *file) {
+tc_archive *tc_archive_of_programs(tc_program *const *p, size_t n, const char *file) {
     tc_archive *a = tc_xcalloc(1, sizeof *a);
-    a->ready = tc_program_retain(p);
     a->file = tc_arena_strdup(&a->arena, file);
     a->root = "";
-    tc_vec_push(&a->names, p->name);
+    for (size_t i = 0; i < n; i++) {
+        tc_vec_push(&a->ready, tc_program_retain(p[i]));
+        tc_vec_push(&a->names, p[i]->name);
+    }
     return a;
 }
 
 void tc_archive_close(tc_archive *a) {
     if (!a) return;
-    tc_program_release(a->ready);
+    for (size_t i = 0; i < a->ready.len; i++) tc_program_release(a->ready.data[i]);
+    tc_vec_free(&a->ready);
     for (size_t i = 0; i < a->storages.len; i++) tc_storage_release(a->storages.entries[i].value);
     tc_map_free(&a->storages);
     tc_vec_free(&a->names);
@@ -306,7 +309,7 @@ static tc_status ready_weights(const tc_program *p, tc_tensors *out) {
 }
 
 tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out) {
-    if (a->ready) return ready_weights(a->ready, out);
+    if (a->ready.len) return ready_weights(a->ready.data[0], out);
     tc_arena arena = {0};
     tc_map weights = {0};
     tc_status st = read_config(a, "weights", "weights_config.json", name, &arena, &weights);
@@ -447,10 +450,11 @@ static tc_status program_itself(const tc_archive *a, const char *name, tc_arena 
 
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program) {
     TC_TRY(tc_archive_choose(a, &name));
-    if (a->ready) {
-        *out_program = tc_program_clone(a->ready);
-        return NULL;
-    }
+    for (size_t i = 0; i < a->ready.len; i++)
+        if (!strcmp(a->ready.data[i]->name, name)) {
+            *out_program = tc_program_clone(a->ready.data[i]);
+            return NULL;
+        }
     tc_pt2_reader r = {.archive = a};
     tc_map weights = {0};
     const tc_zip_entry *e = NULL;

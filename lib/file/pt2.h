@@ -23,8 +23,9 @@ typedef struct tc_archive tc_archive;
 tc_status tc_archive_open(tc_blob *b, tc_archive **out_archive);
 /* The same of a file. */
 tc_status tc_archive_open_file(const char *path, tc_archive **out_archive);
-/* Wraps a program from another format (ONNX) as an archive that holds only it, without ZIP and extra files. Keeps a reference. */
-tc_archive *tc_archive_of_program(tc_program *p, const char *file);
+/* Wraps n programs from another format (ONNX), the first the default, as an archive that holds only them, without ZIP and extra files. Keeps
+ * references. */
+tc_archive *tc_archive_of_programs(tc_program *const *p, size_t n, const char *file);
 void tc_archive_close(tc_archive *a); /* NULL is allowed */
 size_t tc_archive_count(const tc_archive *a);
 const char *tc_archive_path(const tc_archive *a); /* the file's name, for messages */
@@ -41,7 +42,7 @@ tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out);
 tc_status tc_archive_entry(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found);
 /* Path of the i-th entry of extra/ that is the user's (torch.export.save's extra_files, --meta): not below extra/tc/. NULL behind the last. */
 const char *tc_archive_user_extra(const tc_archive *a, size_t i);
-const tc_zip *tc_archive_zip(const tc_archive *a); /* NULL for tc_archive_of_program */
+const tc_zip *tc_archive_zip(const tc_archive *a); /* NULL for tc_archive_of_programs */
 
 /* ---- writing ---- */
 typedef struct {

@@ -18,8 +18,8 @@ typedef struct {
 } tc_pt2_weight;
 
 struct tc_archive {
-    tc_zip *zip; /* NULL: `ready` is the only program (tc_archive_of_program) */
-    tc_program *ready;
+    tc_zip *zip; /* NULL: its programs are `ready` (tc_archive_of_programs) */
+    TC_VEC(tc_program *) ready;
     const char *file; /* for messages */
     tc_arena arena;
     const char *root;

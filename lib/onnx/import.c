@@ -11,7 +11,9 @@ typedef struct {
     const tc_onnx_model *m;
     const tc_onnx_options *o;
     tc_capture *k;
-    tc_program *program;
+    tc_side_programs programs; /* the model's and those for other sides of its branches */
+    tc_side_size *seen;        /* sizes that the first was captured with */
+    size_t nseen;
     const char *where; /* the node that is being built */
     tc_source place;   /* the same as provenance: the file and the number of the node in it, from 1, nodes of subgraphs and functions behind theirs */
     const char *wants;
@@ -251,6 +253,7 @@ static V f_at(C *c, args *A) {
     tc_take(c, A, "at", "text number", v);
     job *j = job_of(c);
     j->where = tc_as_str(v[0])->s;
+    if (!j->programs.len && j->o->sides > 1 && !j->nseen) j->nseen = tc_capture_sided(j->k, &j->seen); /* before nodes narrow the ranges */
     j->place.line = (int)tc_index(c, v[1], "number");
     c->torch->replayed = j->place.line ? &j->place : NULL;
     return c->none;
@@ -269,8 +272,7 @@ static V f_unsupported(C *c, args *A) {
 static V f_warn(C *c, args *A) {
     V v[1];
     tc_take(c, A, "warn", "text", v);
-    job *j = job_of(c);
-    if (j->o->warn) j->o->warn(j->o->warn_self, tc_as_str(v[0])->s);
+    if (c->warn) c->warn(c->warn_self, tc_as_str(v[0])->s);
     return c->none;
 }
 
@@ -288,12 +290,17 @@ static tc_tree *leaves(tc_program *p, int n) {
     return t;
 }
 
-static tc_program *capture(C *c, job *j, module *mod, int attempt) {
-    j->k = tc_capture_begin(c, "model");
+/* build(model), with these sizes for those of the examples if `at` is given. */
+static tc_program *capture(C *c, job *j, int attempt, const tc_side_size *at, size_t nat) {
+    const size_t made = j->programs.len;
+    j->k = tc_capture_begin(c, made ? tc_arena_printf(&c->arena, "model-%zu", made + 1) : "model");
     tc_program *p = c->torch->graph->program;
+    module *mod = tc_import(c, "onnx_import", true);
+    if (!made) j->nseen = 0;
     tc_capture_ranges(j->k, j->o->dims, j->o->ndims);
     tc_capture_attempt(j->k, attempt);
     tc_capture_lenient(j->k);
+    if (at) tc_capture_sizes(j->k, at, nat);
     V result = tc_call1(c, tc_module_attr(c, mod, tc_intern(c, "build", 5)), j->model), values, names;
     size_t n, two;
     V *pair = tc_items(result, &two);
@@ -312,6 +319,23 @@ static tc_program *capture(C *c, job *j, module *mod, int attempt) {
     return p;
 }
 
+/* The program of these sizes; NULL: the model has none. */
+static tc_program *capture_side(void *ctx, const tc_side_size *sizes, size_t n) {
+    C *c = ctx;
+    job *j = job_of(c);
+    tc_program *volatile p = NULL;
+    void (*told)(void *, const char *) = c->warn;
+    trap t;
+    c->warn = NULL; /* the first capture has warned */
+    if (TC_TRAP(c, t)) {
+        p = capture(c, j, 0, sizes, n);
+        p->instead_of = tc_arena_strdup(&p->arena, j->programs.data[0]->name);
+        tc_untrap(c, &t);
+    } else tc_capture_abandon(c);
+    c->warn = told;
+    return p;
+}
+
 static void run(C *c, void *ctx) {
     static const native_def fns[] = {{"eager", f_eager}, {"parameter", f_parameter},     {"input", f_input},     {"known", f_known},
                                      {"at", f_at},       {"number", f_number},           {"require", f_require}, {"truth", f_truth},
@@ -320,11 +344,11 @@ static void run(C *c, void *ctx) {
     job *j = ctx;
     tc_define(c, tc_module(c, "_onnx")->d, fns);
     j->model = model_object(c, j);
-    module *mod = tc_import(c, "onnx_import", true);
-    for (volatile int attempt = 0; !j->program; attempt++) {
+    for (volatile int attempt = 0; !j->programs.len; attempt++) {
         trap t;
         if (TC_TRAP(c, t)) {
-            j->program = capture(c, j, mod, attempt);
+            tc_program *p = capture(c, j, attempt, NULL, 0);
+            tc_vec_push(&j->programs, p);
             tc_untrap(c, &t);
         } else { /* a size that was chosen as an example may not suit the model */
             V e = c->exc;
@@ -334,6 +358,7 @@ static void run(C *c, void *ctx) {
                 tc_raise_again(c, e);
         }
     }
+    if (j->nseen) tc_sides(&j->programs, j->seen, j->nseen, (tc_side_limits){.most = (size_t)j->o->sides, .ones = true}, capture_side, c);
 }
 
 /* What an import may take: more for models of many nodes and large attributes, so that a few functions that call each other again and
@@ -348,7 +373,7 @@ static size_t memory_for(const tc_onnx_model *m) {
     return all < most ? all : most;
 }
 
-tc_status tc_onnx_import(const tc_onnx_model *m, const tc_onnx_options *o, tc_program **out_program, char **out_wants) {
+tc_status tc_onnx_import(const tc_onnx_model *m, const tc_onnx_options *o, tc_side_programs *out, char **out_wants) {
     C *c;
     tc_generator gen = {0};
     job j = {.m = m, .o = o, .place = {.file = m->file}};
@@ -362,8 +387,10 @@ tc_status tc_onnx_import(const tc_onnx_model *m, const tc_onnx_options *o, tc_pr
     if (st) st = tc_annotate(st, "%s", m->file);
     if (st && out_wants && j.wants) *out_wants = tc_xstrdup(j.wants);
     tc_lang_destroy(c);
-    if (st) return st;
-    tc_dce(j.program, false);
-    *out_program = j.program;
-    return NULL;
+    for (size_t i = 0; i < j.programs.len; i++) {
+        if (st) tc_program_release(j.programs.data[i]);
+        else tc_dce(j.programs.data[i], false), tc_vec_push(out, j.programs.data[i]);
+    }
+    tc_vec_free(&j.programs);
+    return st;
 }

@@ -31,10 +31,12 @@ typedef struct {
     int ndims;
     void (*warn)(void *self, const char *text);
     void *warn_self;
+    int sides; /* most programs of a model that branches on sizes (capture/sides.h); 0, 1: only that of the example sizes */
 } tc_onnx_options;
 
-/* Imports m as a functional, verified program, the caller's. TC_CONTENT or TC_UNSUPPORTED with file and node; *out_wants (may be NULL): malloc'ed name
- * of an input whose values the import needs, or NULL. */
-tc_status tc_onnx_import(const tc_onnx_model *m, const tc_onnx_options *o, tc_program **out_program, char **out_wants);
+/* Imports m as a functional, verified program; with o->sides behind it those that replace it at other sizes. The list, empty before, and its
+ * programs are the caller's. TC_CONTENT or TC_UNSUPPORTED with file and node, and an empty list; *out_wants (may be NULL): malloc'ed name of an
+ * input whose values the import needs, or NULL. */
+tc_status tc_onnx_import(const tc_onnx_model *m, const tc_onnx_options *o, tc_side_programs *out, char **out_wants);
 
 #endif

@@ -112,7 +112,11 @@ static tc_status import(const case_data *s, tc_evaluator *ev, tc_program **out) 
         fixed[n++] = (tc_onnx_fixed){
             .name = s->input[i]->name, .items = items, .n = (int)d->items.len, .text = text, .is_sequence = sequence, .absent = d->absent};
     }
-    return tc_onnx_import(s->m, &(tc_onnx_options){.run = tc_evaluator_eval(ev), .fixed = fixed, .nfixed = n}, out, NULL);
+    tc_side_programs all = {0};
+    TC_TRY(tc_onnx_import(s->m, &(tc_onnx_options){.run = tc_evaluator_eval(ev), .fixed = fixed, .nfixed = n}, &all, NULL));
+    *out = all.data[0];
+    tc_vec_free(&all);
+    return NULL;
 }
 
 static tc_status run(const case_data *s, const tc_program *p) {
