@@ -61,7 +61,7 @@ $(BUILD)/gen/aten_generated.c $(BUILD)/gen/troubles.c: Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "base/embedded.h"'; $(call packed,cat $(filter %.txt,$^),0); echo 'const tc_embedded tc_$(basename $(@F)) = {"$(notdir $(filter %.txt,$^))", packed0, sizeof packed0, len0};'; } > $@.tmp && mv $@.tmp $@
 # What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out); tc_abi.h; filter.h.
-PASTE   := lib/tc_ops.h lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h lib/kernel/ranks.h lib/base/comm.h
+PASTE   := lib/tc_ops.h lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h lib/kernel/order.h lib/kernel/ranks.h lib/base/comm.h
 PRELUDE  = $(CC) -E -P -nostdinc -isystem $(BUILD)/gen/none -Ilib -DTC_ABI_H -DTC_VB=TC_VB lib/codegen/prelude.h
 $(BUILD)/gen/paste.c: $(PASTE) Makefile
 	@mkdir -p $(BUILD)/gen/none && for h in stdint stddef stdbool math string; do : > $(BUILD)/gen/none/$$h.h; done

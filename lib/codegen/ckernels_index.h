@@ -3,7 +3,7 @@
 #ifndef TC_CODEGEN_CKERNELS_INDEX_H
 #define TC_CODEGEN_CKERNELS_INDEX_H
 
-#include <stdint.h>
+#include "kernel/order.h"
 
 /* ---- elements of any real type ---- */
 enum { TC_C_UNSIGNED, TC_C_SIGNED, TC_C_F32, TC_C_F64, TC_C_F16, TC_C_BF16 };
@@ -44,10 +44,6 @@ static inline void tc_c_put_number(tc_c_type t, void *data, int64_t i, double v)
 }
 
 /* ---- order: NaN above everything, -0 equal to +0, ties as they come ---- */
-typedef struct {
-    uint64_t key;
-    int64_t index;
-} tc_c_pair;
 static inline uint64_t tc_c_key(tc_c_type t, const void *data, int64_t i) {
     const uint64_t u = tc_c_word(t, data, i), sign = (uint64_t)1 << (8 * t.bytes - 1), all = sign | (sign - 1);
     if (t.kind == TC_C_UNSIGNED) return u;
@@ -56,7 +52,7 @@ static inline uint64_t tc_c_key(tc_c_type t, const void *data, int64_t i) {
     if ((u & ~sign) == 0) return sign;
     return u & sign ? ~u & all : u | sign;
 }
-static inline void tc_c_sort(tc_c_pair *a, tc_c_pair *room, int64_t n) { /* stable */
+static inline void tc_c_sort(tc_order *a, tc_order *room, int64_t n) { /* stable */
     for (int64_t width = 1; width < n; width *= 2) {
         for (int64_t lo = 0; lo < n; lo += 2 * width) {
             const int64_t mid = lo + width < n ? lo + width : n, hi = lo + 2 * width < n ? lo + 2 * width : n;
@@ -69,25 +65,25 @@ static inline void tc_c_sort(tc_c_pair *a, tc_c_pair *room, int64_t n) { /* stab
     }
 }
 
-/* Rows of n elements `stride` apart. values and indices get the first k of each row in order; or the one at k; the lower median; the
- * median without NaN; the smallest of the most frequent. scratch: 2 n pairs. */
-enum { TC_C_FIRST, TC_C_KTH, TC_C_MEDIAN, TC_C_NANMEDIAN, TC_C_MODE };
+/* Rows of n elements `stride` apart. values and indices get the first k of each row in order; or PyTorch's choice of them, sorted or not; or
+ * the one at k; the lower median; the median without NaN; the smallest of the most frequent. scratch: 2 n pairs. */
+enum { TC_C_FIRST, TC_C_TOP, TC_C_UNSORTED, TC_C_KTH, TC_C_MEDIAN, TC_C_NANMEDIAN, TC_C_MODE };
 typedef struct {
     tc_c_type type;
     int64_t rows, n, stride, k;
     int32_t descending, pick;
 } tc_c_rows;
-static inline int64_t tc_c_mode(const tc_c_pair *a, int64_t n) {
+static inline int64_t tc_c_mode(const tc_order *a, int64_t n, uint64_t nan) {
     int64_t best = 0, most = 0;
     for (int64_t i = 0, j; i < n; i = j) {
-        for (j = i + 1; j < n && a[j].key == a[i].key;) j++;
+        for (j = i + 1; j < n && a[j].key == a[i].key && (!nan || a[j].key != nan);) j++;
         if (j - i > most) most = j - i, best = j - 1;
     }
     return best;
 }
 static inline void tc_c_order_rows(const tc_c_rows *c, const void *in, void *values, int64_t *indices, void *scratch) {
-    tc_c_pair *const a = (tc_c_pair *)scratch, *const room = a + c->n;
-    const uint64_t sign = (uint64_t)1 << (8 * c->type.bytes - 1), all = sign | (sign - 1);
+    tc_order *const a = (tc_order *)scratch, *const room = a + c->n;
+    const uint64_t sign = (uint64_t)1 << (8 * c->type.bytes - 1), all = sign | (sign - 1), nan = c->type.kind > TC_C_SIGNED ? all : 0;
     for (int64_t r = 0; r < c->rows; r++) {
         const int64_t from = r / c->stride * c->stride * c->n + r % c->stride, to = r / c->stride * c->stride * c->k + r % c->stride;
         int64_t nans = 0, at = c->k - 1;
@@ -97,8 +93,14 @@ static inline void tc_c_order_rows(const tc_c_rows *c, const void *in, void *val
             a[i].key = c->descending ? key ^ all : key;
             a[i].index = i;
         }
-        tc_c_sort(a, room, c->n);
-        if (c->pick == TC_C_FIRST) {
+        switch (c->pick) {
+        case TC_C_TOP:
+        case TC_C_UNSORTED: tc_order_top(a, c->n, c->k, c->pick == TC_C_TOP); break;
+        case TC_C_KTH: tc_order_kth(a, c->n, c->k - 1); break;
+        case TC_C_MODE: tc_order_intro_sort(a, c->n, nan); break;
+        default: tc_c_sort(a, room, c->n);
+        }
+        if (c->pick <= TC_C_UNSORTED) {
             for (int64_t i = 0; i < c->k; i++) {
                 tc_c_put(c->type, values, to + i * c->stride, tc_c_word(c->type, in, from + a[i].index * c->stride));
                 indices[to + i * c->stride] = a[i].index;
@@ -107,7 +109,7 @@ static inline void tc_c_order_rows(const tc_c_rows *c, const void *in, void *val
         }
         if (c->pick == TC_C_MEDIAN) at = nans ? c->n - nans : (c->n - 1) / 2;
         if (c->pick == TC_C_NANMEDIAN) at = c->n > nans ? (c->n - nans - 1) / 2 : 0;
-        if (c->pick == TC_C_MODE) at = tc_c_mode(a, c->n);
+        if (c->pick == TC_C_MODE) at = tc_c_mode(a, c->n, nan);
         tc_c_put(c->type, values, r, tc_c_word(c->type, in, from + a[at].index * c->stride));
         indices[r] = a[at].index;
     }

@@ -30,8 +30,9 @@ struct row_job {
     int64_t k;
     bool descending;
     tc_order_inverse inverse;
-    /* What is taken from a row: its first k in order, one element, or the mode. which: position of the one element in the sorted row. */
-    enum { FIRST, ONE, MODE } take;
+    /* What is taken from a row: its first k in order, of equal ones those with the least index (FIRST) or PyTorch's (TOP: order.h), also in its
+     * order of what is not sorted; one element; or the mode. which: position of the one element in the sorted row. */
+    enum { FIRST, TOP, UNSORTED, ONE, KTH, MODE } take;
     int64_t (*which)(const row_job *j, int64_t nans);
     char *scratch;
     size_t share;
@@ -84,14 +85,12 @@ static void emit_first(const row_job *j, int64_t r, const uint64_t *a, bool pack
     default: emit_sized(j, r, a, false, 8);
     }
 }
-/* The position of the last element of the longest run of equal sorted keys; of equally long runs the first. */
-static int64_t mode_at(const uint64_t *keys, int64_t step, int64_t n, int shift) {
+/* The position of the last element of the longest run of equal keys in order; of equally long runs the first. NaN does not equal itself. */
+static int64_t mode_at(const tc_order *a, int64_t n, uint64_t nan) {
     int64_t best = 0, best_n = 0;
-    for (int64_t i = 0; i < n;) {
-        int64_t k = i + 1;
-        while (k < n && keys[k * step] >> shift == keys[i * step] >> shift) k++;
+    for (int64_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && a[k].key == a[i].key && (!nan || a[k].key != nan);) k++;
         if (k - i > best_n) best_n = k - i, best = k - 1;
-        i = k;
     }
     return best;
 }
@@ -104,67 +103,111 @@ static int64_t count_nan(const row_job *j, const uint64_t *keys, int64_t step, i
     return n;
 }
 
-/* A row with packed keys (sort_keys.h). a: 2 n words. */
-static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
-    int64_t n = j->l.n, k = j->k, at = row_at(&j->l, r);
+static int order_keys(const row_job *j, int64_t r, tc_order *a) {
+    return tc_order_keys(j->in, row_at(&j->l, r), j->l.stride, j->l.n, j->descending, a);
+}
+static int pack_keys(const row_job *j, int64_t r, uint64_t *a) {
+    return tc_order_pack(j->in, row_at(&j->l, r), j->l.stride, j->l.n, j->descending, a);
+}
+static bool packs(const row_job *j) { return tc_order_packs(j->in->dtype, j->l.n); }
+/* The m smallest packed keys (sort_keys.h), in order; a: 2 n words. */
+static void first_packed(const row_job *j, int64_t r, int64_t m, uint64_t *a) {
+    const int64_t n = j->l.n;
     uint64_t *scratch = a + n;
-    if (j->take == FIRST && k && tc_order_first_words(k) <= n) {
-        tc_order_first(j->in, at, j->l.stride, n, j->descending, k, a);
-        tc_order_sort_packed(a, scratch, k, 0, (int)tc_dtypes[j->in->dtype].size * 8);
-        emit_first(j, r, a, true);
-        return;
-    }
-    int bits = tc_order_pack(j->in, at, j->l.stride, n, j->descending, a);
-    if (j->take == ONE) {
-        int64_t which = j->which(j, count_nan(j, a, 1, 32, bits));
-        emit_one(j, r, (int64_t)(uint32_t)tc_order_select(a, n, which, bits));
-    } else if (j->take == MODE) {
-        tc_order_sort_packed(a, scratch, n, 32, bits);
-        emit_one(j, r, (int64_t)(uint32_t)a[mode_at(a, 1, n, 32)]);
-    } else {
-        if (k < n && k) { /* keeps those up to the k-th smallest, in index order */
-            memcpy(scratch, a, (size_t)n * sizeof *a);
-            const uint64_t kth = tc_order_select(scratch, n, k - 1, bits);
-            int64_t m = 0;
-            for (int64_t i = 0; m < k; i++) {
-                a[m] = a[i];
-                m += a[i] <= kth;
-            }
+    const int bits = pack_keys(j, r, a);
+    if (m < n && m) { /* keeps those up to the m-th smallest, in index order */
+        memcpy(scratch, a, (size_t)n * sizeof *a);
+        const uint64_t last = tc_order_select(scratch, n, m - 1, bits);
+        for (int64_t i = 0, kept = 0; kept < m; i++) {
+            a[kept] = a[i];
+            kept += a[i] <= last;
         }
-        tc_order_sort_packed(a, scratch, k, 32, bits);
+    }
+    tc_order_sort_packed(a, scratch, m, 32, bits);
+}
+/* The next three take a row by packed keys where no equal elements leave a choice, which is tried for types that have many values; else as PyTorch does
+ * (order.h). a: 2 n words. */
+static bool few_equal(const row_job *j) { return j->in->dtype == TC_F32 && packs(j); }
+/* The first k <= n / FEW along a heap. */
+enum { FEW = 64, SOME = 8, MANY = 4096 };
+static void first_heap(const row_job *j, int64_t r, bool by_index, int64_t k, uint64_t *a) {
+    tc_order_first(j->in, row_at(&j->l, r), j->l.stride, j->l.n, j->descending, by_index, k, (tc_order *)(void *)a);
+}
+static bool top_packed(const row_job *j, int64_t r, uint64_t *a) {
+    const int64_t n = j->l.n, m = j->k < n ? j->k + 1 : n; /* with the one behind: it may equal the last */
+    const bool heap = m <= n / SOME;
+    bool differ = true;
+    if (heap) first_heap(j, r, true, m, a);
+    else first_packed(j, r, m, a);
+    for (int64_t i = 1; i < m; i++) differ &= heap ? a[2 * i] != a[2 * i - 2] : a[i] >> 32 != a[i - 1] >> 32;
+    if (differ) emit_first(j, r, a, !heap);
+    return differ;
+}
+static void top_row(const row_job *j, int64_t r, uint64_t *a) {
+    const int64_t n = j->l.n, k = j->k;
+    tc_order *o = (tc_order *)(void *)a;
+    if (k && k <= n / FEW) first_heap(j, r, false, k, a);
+    else if (!k || (j->take == TOP && k < MANY && few_equal(j) && top_packed(j, r, a))) return;
+    else {
+        order_keys(j, r, o);
+        tc_order_top(o, n, k, j->take == TOP);
+    }
+    emit_first(j, r, a, false);
+}
+static void kth_row(const row_job *j, int64_t r, uint64_t *a) {
+    const int64_t n = j->l.n;
+    tc_order *o = (tc_order *)(void *)a;
+    if (few_equal(j)) {
+        int64_t same = 0;
+        const int bits = pack_keys(j, r, a);
+        memcpy(a + n, a, (size_t)n * sizeof *a);
+        const uint64_t kth = tc_order_select(a + n, n, j->k - 1, bits);
+        for (int64_t i = 0; i < n; i++) same += a[i] >> 32 == kth >> 32;
+        if (same == 1) {
+            emit_one(j, r, (int64_t)(uint32_t)kth);
+            return;
+        }
+    }
+    order_keys(j, r, o);
+    emit_one(j, r, tc_order_kth(o, n, j->k - 1).index);
+}
+static void mode_row(const row_job *j, int64_t r, uint64_t *a) {
+    const int64_t n = j->l.n;
+    const uint64_t nan = tc_is_float(j->in->dtype) ? j->inverse.all : 0;
+    tc_order *o = (tc_order *)(void *)a;
+    if (few_equal(j)) {
+        const int bits = pack_keys(j, r, a);
+        bool differ = true;
+        tc_order_sort_packed(a, a + n, n, 32, bits);
+        for (int64_t i = 1; i < n; i++) differ &= a[i] >> 32 != a[i - 1] >> 32;
+        if (differ && a[n - 1] >> 32 != nan) {
+            emit_one(j, r, (int64_t)(uint32_t)a[0]);
+            return;
+        }
+    }
+    order_keys(j, r, o);
+    tc_order_intro_sort(o, n, nan);
+    emit_one(j, r, o[mode_at(o, n, nan)].index);
+}
+static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
+    const int64_t n = j->l.n, k = j->k;
+    if (j->take == ONE) {
+        const int bits = pack_keys(j, r, a);
+        const int64_t which = j->which(j, count_nan(j, a, 1, 32, bits));
+        emit_one(j, r, (int64_t)(uint32_t)tc_order_select(a, n, which, bits));
+    } else if (k && k <= n / SOME) {
+        first_heap(j, r, true, k, a);
+        emit_first(j, r, a, false);
+    } else {
+        first_packed(j, r, k, a);
         emit_first(j, r, a, true);
     }
 }
 static void wide_row(const row_job *j, int64_t r, tc_order *a) {
-    int bits = tc_order_keys(j->in, row_at(&j->l, r), j->l.stride, j->l.n, j->descending, a);
+    const int bits = order_keys(j, r, a);
     tc_order_sort(a, a + j->l.n, j->l.n, bits);
     if (j->take == ONE) emit_one(j, r, a[j->which(j, count_nan(j, &a[0].key, 2, 0, bits))].index);
-    else if (j->take == MODE) emit_one(j, r, a[mode_at(&a[0].key, 2, j->l.n, 0)].index);
     else emit_first(j, r, &a[0].key, false);
-}
-/* The mode of at most 16 numbers with NaN among them, as PyTorch finds it: it inserts each before the larger ones (a NaN is not smaller, and smaller
- * than nothing), and counts neighbours that are equal. Rows without NaN, and longer ones, have their sorted keys. */
-static bool few_with_nan(const row_job *j, int64_t at, int64_t *out) {
-    double v[16];
-    int64_t index[16], n = j->l.n, best = 0;
-    bool nan = false;
-    if (n > 16 || !tc_is_float(j->in->dtype)) return false;
-    for (int64_t i = 0, k; i < n; i++) {
-        double x = tc_scalar_to_double(tc_scalar_load(j->in->dtype, j->in->storage->data, j->in->offset + at + i * j->l.stride));
-        nan |= x != x;
-        k = i && x < v[0] ? 0 : i;
-        while (k && x < v[k - 1]) k--;
-        memmove(v + k + 1, v + k, (size_t)(i - k) * sizeof *v);
-        memmove(index + k + 1, index + k, (size_t)(i - k) * sizeof *index);
-        v[k] = x, index[k] = i;
-    }
-    for (int64_t i = 0, run = 0; i < n; i++) {
-        run++;
-        if (i < n - 1 && v[i] == v[i + 1]) continue;
-        if (run > best) best = run, *out = index[i];
-        run = 0;
-    }
-    return nan;
 }
 
 static size_t row_bytes(const tc_tensor *t, const lines *l) {
@@ -174,13 +217,15 @@ static size_t row_bytes(const tc_tensor *t, const lines *l) {
 static void row_range(void *ctx, int64_t begin, int64_t end, int worker) {
     const row_job *j = ctx;
     void *worker_scratch = j->scratch + (size_t)worker * j->share;
-    bool packs = tc_order_packs(j->in->dtype, j->l.n);
-    for (int64_t r = begin; r < end; r++) {
-        int64_t mode;
-        if (j->take == MODE && few_with_nan(j, row_at(&j->l, r), &mode)) emit_one(j, r, mode);
-        else if (packs) packed_row(j, r, worker_scratch);
-        else wide_row(j, r, worker_scratch);
-    }
+    for (int64_t r = begin; r < end; r++) switch (j->take) {
+        case TOP:
+        case UNSORTED: top_row(j, r, worker_scratch); break;
+        case KTH: kth_row(j, r, worker_scratch); break;
+        case MODE: mode_row(j, r, worker_scratch); break;
+        default:
+            if (packs(j)) packed_row(j, r, worker_scratch);
+            else wide_row(j, r, worker_scratch);
+        }
 }
 
 static tc_status by_row(tc_kcall *c, int dim_arg, row_job j) {
@@ -205,21 +250,22 @@ static tc_status run_sort(tc_kcall *c) {
 static size_t scratch_sort(const tc_kcall *c, int threads) { return scratch_bytes(c, 2, threads); }
 const tc_kernel tc_k_sort = {.name = "sort", .flags = TC_KF_CONTIGUOUS, .run = run_sort, .scratch = scratch_sort};
 
+static tc_status run_first(tc_kcall *c) {
+    return by_row(c, 2, (row_job){.k = tc_k_tensor(c, 0)->rank ? tc_k_int(c, 1) : 1, .descending = tc_k_bool(c, 3)});
+}
+const tc_kernel tc_k_first = {.name = "first", .flags = TC_KF_CONTIGUOUS, .run = run_first, .scratch = scratch_sort};
 /* Of a 0-d tensor the result is 0-d too, even where k is 0. */
 static tc_status run_topk(tc_kcall *c) {
-    return by_row(c, 2, (row_job){.k = tc_k_tensor(c, 0)->rank ? tc_k_int(c, 1) : 1, .descending = tc_k_bool(c, 3)});
+    return by_row(
+        c, 2, (row_job){.k = tc_k_tensor(c, 0)->rank ? tc_k_int(c, 1) : 1, .descending = tc_k_bool(c, 3), .take = tc_k_bool(c, 4) ? TOP : UNSORTED});
 }
 const tc_kernel tc_k_topk = {.name = "topk", .flags = TC_KF_CONTIGUOUS, .run = run_topk, .scratch = scratch_sort};
 
-static int64_t which_kth(const row_job *j, int64_t nans) {
-    (void)nans;
-    return j->k - 1;
-}
 static int64_t which_median(const row_job *j, int64_t nans) {
     return nans ? j->l.n - nans : (j->l.n - 1) / 2;
 } /* the first NaN follows the numbers */
 static int64_t which_nanmedian(const row_job *j, int64_t nans) { return j->l.n > nans ? (j->l.n - nans - 1) / 2 : 0; }
-static tc_status run_kthvalue(tc_kcall *c) { return by_row(c, 2, (row_job){.k = tc_k_int(c, 1), .take = ONE, .which = which_kth}); }
+static tc_status run_kthvalue(tc_kcall *c) { return by_row(c, 2, (row_job){.k = tc_k_int(c, 1), .take = KTH}); }
 const tc_kernel tc_k_kthvalue = {.name = "kthvalue", .flags = TC_KF_CONTIGUOUS, .run = run_kthvalue, .scratch = scratch_sort};
 
 static tc_status run_median(tc_kcall *c) { return by_row(c, 1, (row_job){.take = ONE, .which = which_median}); }

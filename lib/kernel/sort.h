@@ -1,11 +1,12 @@
 /* Kernels that sort, search and select. Order is PyTorch's: NaN is greater than all numbers, -0 equals +0, false is less than true; sorts are
- * stable. */
+ * stable; which of equal elements topk, kthvalue and mode take is in kernel/order.h. */
 #ifndef TC_KERNEL_SORT_H
 #define TC_KERNEL_SORT_H
 
 #include "kernel/kernel.h"
 
 extern const tc_kernel tc_k_sort;      /* sort.stable(Tensor self, *, bool? stable, int dim, bool descending) -> values, indices */
+extern const tc_kernel tc_k_first;     /* first(Tensor self, SymInt k, int dim, bool descending): the first k of sort's values and indices */
 extern const tc_kernel tc_k_topk;      /* topk(Tensor self, SymInt k, int dim, bool largest, bool sorted) -> values, indices */
 extern const tc_kernel tc_k_kthvalue;  /* kthvalue(Tensor self, SymInt k, int dim, bool keepdim) -> values, indices */
 extern const tc_kernel tc_k_median;    /* median.dim(Tensor self, int dim, bool keepdim): the lower one; NaN when there is one */

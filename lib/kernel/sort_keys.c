@@ -58,13 +58,6 @@ static uint64_t key_of(tc_dtype d, const void *data, int64_t i) {
     }
 }
 
-int tc_order_keys(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, tc_order *out) {
-    int bits = (int)tc_dtypes[t->dtype].size * 8;
-    uint64_t flip = descending ? (bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1) : 0;
-    for (int64_t i = 0; i < n; i++) out[i] = (tc_order){key_of(t->dtype, t->storage->data, t->offset + at + i * stride) ^ flip, i};
-    return bits;
-}
-
 static uint32_t key_f32(uint32_t u) {
     uint32_t key = u ^ ((uint32_t)((int32_t)u >> 31) | 0x80000000u), size = u & 0x7fffffffu;
     key = size == 0 ? 0x80000000u : key;
@@ -97,6 +90,18 @@ int tc_order_plain(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, ui
     } else
         for (int64_t i = 0; i < n; i++) out[i] = key_of(t->dtype, data, at + i * stride);
     return (int)tc_dtypes[t->dtype].size * 8;
+}
+int tc_order_keys(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, tc_order *out) {
+    enum { PART = 256 };
+    uint64_t key[PART];
+    const int bits = (int)tc_dtypes[t->dtype].size * 8;
+    const uint64_t flip = descending ? ~UINT64_C(0) >> (64 - bits) : 0;
+    for (int64_t i = 0; i < n; i += PART) {
+        const int64_t count = n - i < PART ? n - i : PART;
+        tc_order_plain(t, at + i * stride, stride, count, key);
+        for (int64_t j = 0; j < count; j++) out[i + j] = (tc_order){key[j] ^ flip, i + j};
+    }
+    return bits;
 }
 tc_order_inverse tc_order_inverse_of(tc_dtype d, bool descending) {
     const int bits = (int)tc_dtypes[d].size * 8;
@@ -165,26 +170,8 @@ uint64_t tc_order_select(uint64_t *a, int64_t n, int64_t k, int bits) {
     insertion_packed(a, n);
     return a[k];
 }
-/* Hoare's quickselect: a[k] becomes the element that sorting would put there, with no larger one before it. */
-static void partition_at(uint64_t *a, int64_t n, int64_t k) {
-    for (int64_t l = 0, r = n - 1; l < r;) {
-        uint64_t x = a[k];
-        int64_t p = l, q = r;
-        while (p <= q) {
-            while (a[p] < x) p++;
-            while (x < a[q]) q--;
-            if (p <= q) {
-                uint64_t t = a[p];
-                a[p++] = a[q], a[q--] = t;
-            }
-        }
-        if (q < k) l = p;
-        if (k < p) r = q;
-    }
-}
-
 /* tc_order_first works on CHUNK elements at a time, as signed keys, and compares them with the limit GROUP at a time. */
-enum { SLACK = 32, CHUNK = 256, GROUP = 8 };
+enum { CHUNK = 256, GROUP = 8 };
 typedef int32_t four __attribute__((vector_size(16), may_alias));
 #define BELOW(key) ((int32_t)((uint32_t)(key) ^ UINT32_C(0x80000000)))
 static four keys_f32(four u, int32_t flip) {
@@ -206,33 +193,43 @@ static void signed_keys(const tc_tensor *t, int64_t at, int64_t stride, int64_t 
         for (int64_t i = 0; i < n; i++) out[i] = BELOW(plain[i] ^ flip);
     }
 }
-int64_t tc_order_first_words(int64_t k) { return 2 * k + SLACK + GROUP; }
-void tc_order_first(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, int64_t k, uint64_t *a) {
-    const int bits = (int)tc_dtypes[t->dtype].size * 8;
+/* by_index: key and index are both the key of the heap. */
+static void first_narrow(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, bool by_index, int64_t k, tc_order *a) {
+    const int bits = (int)tc_dtypes[t->dtype].size * 8, up = by_index ? 32 : 0;
     const uint32_t flip = descending ? UINT32_MAX >> (32 - bits) : 0;
-    uint64_t limit = ~UINT64_C(0);
-    int64_t m = 0;
+    int32_t limit = 0;
     for (int64_t i = 0; i < n; i += CHUNK) {
         int32_t key[CHUNK] __attribute__((aligned(16))) = {0};
         const int64_t count = n - i < CHUNK ? n - i : CHUNK;
         signed_keys(t, at + i * stride, stride, count, flip, key);
         for (int64_t j = count; j % GROUP; j++) key[j] = INT32_MAX;
         for (int64_t g = 0; g < count; g += GROUP) {
-            const four *k4 = (const four *)&key[g], below = (k4[0] <= BELOW(limit >> 32)) | (k4[1] <= BELOW(limit >> 32));
-            uint64_t any[2];
-            memcpy(any, &below, sizeof any);
-            if (!(any[0] | any[1])) continue;
-            for (int64_t j = g; j < g + GROUP && j < count; j++) {
-                a[m] = (uint64_t)(uint32_t)BELOW(key[j]) << 32 | (uint64_t)(i + j);
-                m += a[m] <= limit;
+            if (i + g >= k) {
+                const four *k4 = (const four *)&key[g], below = (k4[0] < limit) | (k4[1] < limit);
+                uint64_t any[2];
+                memcpy(any, &below, sizeof any);
+                if (!(any[0] | any[1])) continue;
             }
-            if (m <= tc_order_first_words(k) - GROUP) continue;
-            partition_at(a, m, k - 1);
-            limit = a[k - 1];
-            m = k;
+            for (int64_t j = g; j < g + GROUP && j < count; j++)
+                tc_order_offer(a, k, (tc_order){(uint64_t)(uint32_t)BELOW(key[j]) << up | (by_index ? (uint64_t)(i + j) : 0), i + j});
+            limit = BELOW(a[0].key >> up);
         }
     }
-    if (m > k) partition_at(a, m, k - 1);
+    tc_order_sort_heap(a, k, 0);
+    for (int64_t i = 0; i < k; i++) a[i].key >>= up;
+}
+void tc_order_first(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, bool by_index, int64_t k, tc_order *a) {
+    if (tc_dtypes[t->dtype].size <= 4) {
+        first_narrow(t, at, stride, n, descending, by_index, k, a);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        uint64_t key[CHUNK];
+        const int64_t count = n - i < CHUNK ? n - i : CHUNK;
+        tc_order_plain(t, at + i * stride, stride, count, key);
+        for (int64_t j = 0; j < count; j++) tc_order_offer(a, k, (tc_order){descending ? ~key[j] : key[j], i + j});
+    }
+    tc_order_sort_heap(a, k, 0);
 }
 #undef BELOW
 

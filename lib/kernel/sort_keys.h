@@ -3,12 +3,8 @@
 #ifndef TC_KERNEL_SORT_KEYS_H
 #define TC_KERNEL_SORT_KEYS_H
 
+#include "kernel/order.h"
 #include "tensor/tensor.h"
-
-typedef struct {
-    uint64_t key;
-    int64_t index;
-} tc_order;
 
 /* Keys of n elements from element offset `at` on, `stride` elements apart; indices count from 0. Returns the bits of a key, 8 to 64 by the type. */
 int tc_order_keys(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, tc_order *out);
@@ -23,10 +19,9 @@ int tc_order_pack(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, boo
 void tc_order_sort_packed(uint64_t *a, uint64_t *scratch, int64_t n, int low, int bits);
 /* The k-th smallest, from 0, by radix selection; a is overwritten. */
 uint64_t tc_order_select(uint64_t *a, int64_t n, int64_t k, int bits);
-/* The k smallest of n > k words, in no order, for small k: groups of elements that are not below the k-th smallest so far are skipped. a holds
- * tc_order_first_words(k) words. */
-void tc_order_first(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, int64_t k, uint64_t *a);
-int64_t tc_order_first_words(int64_t k);
+/* The k smallest of n >= k >= 1, in order, as tc_order_top gives them for small k, or, for types that pack, by index where they are equal; groups of
+ * elements that are not below the k-th smallest so far are skipped. a holds k. */
+void tc_order_first(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, bool by_index, int64_t k, tc_order *a);
 /* Keys alone, ascending. */
 int tc_order_plain(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, uint64_t *out);
 

@@ -123,12 +123,18 @@ def arg(f):
     return rule
 
 
+def first_few(x, k, axis, largest):
+    """The first k along axis, of equal ones those with the least index: not what torch.topk takes."""
+    v, i = torch.sort(x, dim=axis, descending=largest, stable=True)
+    return torch.narrow(v, axis, 0, k), torch.narrow(i, axis, 0, k)
+
+
 def topk_1(n, x):
-    return torch.topk(x, n.get("k"), n.get("axis", -1))
+    return first_few(x, n.get("k"), n.get("axis", -1), True)
 
 
 def topk(n, x, k):
-    return torch.topk(x, k[0], n.get("axis", -1), bool(n.get("largest", 1)), bool(n.get("sorted", 1)))
+    return first_few(x, k[0], n.get("axis", -1), bool(n.get("largest", 1)))
 
 
 def two(f):

@@ -33,7 +33,7 @@ static tc_status shape_random(tc_shape_ctx *c) {
     const tc_dtype t = tc_sh_meta(c, 0)->dtype;
     const int low = tc_op_param(c->op, "from"), high = tc_op_param(c->op, "to");
     if (high >= 0 && tc_sh_given(c, high)) TC_TRY(check_bounds(c, t, low, high));
-    if (high < 0 && tc_is_integral(t) && !tc_dtypes[t].is_signed && t != TC_U8 && t != TC_BOOL)
+    if (high < 0 && (tc_is_complex(t) || (tc_is_integral(t) && !tc_dtypes[t].is_signed && t != TC_U8 && t != TC_BOOL)))
         return tc_sh_fail_as(c, "NotImplementedError", "\"random_kernel_cpu\" not implemented for '%s'", tc_dtypes[t].torch);
     return shape_fill(c);
 }
@@ -65,8 +65,8 @@ static tc_status shape_randperm(tc_shape_ctx *c) {
 }
 static tc_status shape_multinomial(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
-    TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
+    if (!tc_is_float(m->dtype)) return tc_sh_fail(c, "multinomial only supports floating-point dtypes for input, got: %s", tc_dtypes[m->dtype].torch);
     if (m->rank < 1 || m->rank > 2) return tc_sh_fail(c, "prob_dist must be 1 or 2 dim");
     tc_dims d = tc_dims_of(m);
     int64_t n, k;
@@ -225,6 +225,7 @@ static tc_status decompose_randperm(tc_emit *e, const tc_node *n) {
 /* normal(mean, std) of tensors: draw(0, 1) * std + mean, in this order. */
 static tc_status shape_normal_tensors(tc_shape_ctx *c) {
     tc_dims d;
+    if (tc_sh_meta(c, 1) && tc_is_complex(tc_sh_meta(c, 1)->dtype)) return tc_sh_fail(c, "normal expects standard deviation to be non-complex");
     TC_TRY(tc_sh_broadcast(c, 2, (int[]){0, 1}, &d));
     return tc_sh_out(c, 0, tc_sh_meta(c, 0) ? tc_sh_meta(c, 0)->dtype : tc_sh_meta(c, 1)->dtype, &d);
 }
@@ -233,11 +234,12 @@ static tc_status decompose_normal(tc_emit *e, const tc_node *n) {
     tc_value *x, *mean = tc_arg_value(n, 0), *std = tc_arg_value(n, 1);
     if (std) {
         x = tc_emit_call(e, "aten::mul.Tensor", "vv", tc_emit_call(e, "aten::normal_functional", "v", empty_of(e, n, &lay)), std);
+        x = tc_e_cast(e, x, n->outs[0]->meta.dtype); /* PyTorch multiplies and adds in place */
         x = mean ? tc_e_add(e, x, mean) : tc_emit_call(e, "aten::add.Tensor", "va", x, tc_e_arg(n, 0));
     } else {
         x = tc_e_add(e, tc_emit_call(e, "aten::normal_functional", "vfa", empty_of(e, n, &lay), 0.0, tc_e_arg(n, 1)), mean);
     }
-    tc_emit_result(e, 0, x);
+    tc_emit_result(e, 0, tc_e_cast(e, x, n->outs[0]->meta.dtype));
     return tc_e_done(e);
 }
 static tc_status decompose_normal_floats(tc_emit *e, const tc_node *n) {

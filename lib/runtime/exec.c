@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "op/attention_pattern.h"
+#include "op/first_few.h"
 #include "op/norm_eval.h"
 #include "op/watch.h"
 #include "pass/cse.h"
@@ -189,6 +190,11 @@ static bool has_norm(const tc_exec *e) {
     return false;
 }
 
+static bool is_first_few(void *ctx, const tc_node *n) {
+    (void)ctx;
+    return tc_first_few_rule(n) != NULL;
+}
+
 static tc_status run_sdpa(tc_exec *e) { return tc_attention_choose(e->program, e->o.sdpa); }
 static tc_status run_decompose(tc_exec *e) {
     if (e->o.loops) TC_TRY(tc_decompose_some(e->program, has_composition, NULL));
@@ -199,6 +205,7 @@ static tc_status run_norm(tc_exec *e) {
     TC_TRY(tc_decompose_by(e->program, is_batch_norm_eval, tc_batch_norm_eval_rule, NULL, NULL));
     return tc_decompose(e->program);
 }
+static tc_status run_first(tc_exec *e) { return tc_decompose_by(e->program, is_first_few, tc_first_few_rule, NULL, NULL); }
 static tc_status run_cse(tc_exec *e) { return tc_cse(e->program), NULL; } /* gradients recompute parts of the forward pass */
 static tc_status run_dce(tc_exec *e) { return tc_dce(e->program, false), NULL; }
 
@@ -211,6 +218,7 @@ static const struct {
     {"decompose", NULL, run_decompose, NULL},
     {"attention", "products around a softmax are attention", run_attention, has_attention},
     {"norm", "batch norm by running statistics is scale and shift", run_norm, has_norm},
+    {"first", "the first of a sorted row are selected", run_first, NULL},
     {"cse", "nodes that compute the same become one", run_cse, NULL},
     {"dce", "nodes that nothing reads are removed", run_dce, NULL},
 };

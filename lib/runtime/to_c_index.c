@@ -48,9 +48,9 @@ tc_status to_c_rows(writer *w, const call *c, const char *kind) {
     static const struct {
         const char *name, *pick;
         int dim, k, descending; /* arguments; -1: none */
-    } forms[] = {{"sort", "TC_C_FIRST", 2, -1, 3},           {"topk", "TC_C_FIRST", 2, 1, 3},
-                 {"kthvalue", "TC_C_KTH", 2, 1, -1},         {"median", "TC_C_MEDIAN", 1, -1, -1},
-                 {"nanmedian", "TC_C_NANMEDIAN", 1, -1, -1}, {"mode", "TC_C_MODE", 1, -1, -1}};
+    } forms[] = {{"sort", "TC_C_FIRST", 2, -1, 3},   {"topk", "TC_C_TOP", 2, 1, 3},        {"first", "TC_C_FIRST", 2, 1, 3},
+                 {"kthvalue", "TC_C_KTH", 2, 1, -1}, {"median", "TC_C_MEDIAN", 1, -1, -1}, {"nanmedian", "TC_C_NANMEDIAN", 1, -1, -1},
+                 {"mode", "TC_C_MODE", 1, -1, -1}};
     const kernel_call *k = c->kernel;
     const tc_kcall kc = {.args = k->args};
     to_c_operand in;
@@ -69,7 +69,8 @@ tc_status to_c_rows(writer *w, const call *c, const char *kind) {
     if (!rows) return NULL;
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_rows c = {%s, %lld, %lld, %lld, %lld, %d, %s};\n", type, (long long)rows, (long long)n,
                   (long long)stride, (long long)(forms[f].k < 0 ? n : tc_k_int(&kc, forms[f].k)),
-                  forms[f].descending >= 0 && tc_k_bool(&kc, forms[f].descending), forms[f].pick);
+                  forms[f].descending >= 0 && tc_k_bool(&kc, forms[f].descending),
+                  !strcmp(kind, "topk") && !tc_k_bool(&kc, 4) ? "TC_C_UNSORTED" : forms[f].pick);
     tc_buf_printf(&w->calls, "        tc_c_order_rows(&c, %s, %s, (int64_t *)(%s), %s);\n    }\n", in.at, values, indices,
                   to_c_scratch(w, &used, (size_t)n * 32));
     return NULL;

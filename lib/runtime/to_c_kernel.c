@@ -312,6 +312,7 @@ static const struct {
     {"reduce_scatter_tensor", to_c_collective},
     {"sort", to_c_rows},
     {"topk", to_c_rows},
+    {"first", to_c_rows},
     {"kthvalue", to_c_rows},
     {"median", to_c_rows},
     {"nanmedian", to_c_rows},

@@ -311,7 +311,9 @@ class Order(nn.Module):
         v, i = torch.sort(x, dim=0, descending=True, stable=True)
         w, j = torch.topk(x, 7, dim=1)
         s, k = torch.topk(x.to(torch.int32), 3, dim=0, largest=False)
-        return v, i, w, j, s, k, torch.sort(x > 0, dim=1)[1]
+        few, at = (r[:2] for r in torch.sort(torch.round(x), dim=0, stable=True))
+        t, l = torch.topk(torch.round(x), 5, dim=0, sorted=False)
+        return v, i, w, j, s, k, torch.sort(x > 0, dim=1)[1], few, at, t, l
 
 
 class Middle(nn.Module):
