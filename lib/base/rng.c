@@ -94,15 +94,6 @@ uint64_t tc_rng_u64(tc_generator *g) {
 static float unit(uint32_t w) { return (float)(int32_t)(w & 0xffffffu) * 0x1p-24f; }
 float tc_rng_uniform_f32(tc_generator *g) { return unit(tc_rng_u32(g)); }
 
-void tc_rng_fill_uniform_f32(tc_generator *g, float *out, int64_t n) {
-    uint32_t w[512];
-    for (int64_t at = 0; at < n; at += 512) {
-        int64_t count = n - at < 512 ? n - at : 512;
-        tc_rng_fill_u32(g, w, count);
-        for (int64_t i = 0; i < count; i++) out[at + i] = unit(w[i]);
-    }
-}
-
 double tc_rng_uniform_f64(tc_generator *g) { return (double)(tc_rng_u64(g) & ((UINT64_C(1) << 53) - 1)) * 0x1p-53; }
 
 double tc_rng_normal(tc_generator *g) {

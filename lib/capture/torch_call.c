@@ -262,6 +262,15 @@ static bool concrete_arguments(C *c, tc_program *p, const tc_op *op, tc_arg *a, 
     return wants;
 }
 
+/* The result of a call whose elements are all 0, whose memory is not touched. False: its size is not a number. */
+static bool zeros_of(const tc_meta *m, tc_tensor *out, tc_status *st) {
+    int64_t size[TC_MAX_RANK];
+    for (int d = 0; d < m->rank; d++)
+        if (!tc_sym_const_int(m->size[d], &size[d])) return false;
+    *st = tc_tensor_zeros(m->dtype, m->rank, size, out);
+    return true;
+}
+
 static void execute(C *c, const concrete_call *call, V *made) {
     struct tc_torch *T = c->torch;
     const tc_value *outs = call->outs;
@@ -274,7 +283,9 @@ static void execute(C *c, const concrete_call *call, V *made) {
         out = tc_xcalloc((size_t)n, sizeof *out);
     }
     const bool view = tc_op_may_alias(call->op);
-    tc_status st = T->eval.call(T->eval.self, call->op, call->a, call->nargs, call->gen ? call->gen : T->gen, out, n);
+    tc_status st = NULL;
+    if (!tc_op_gives_zeros(call->op) || !zeros_of(&outs[0].meta, out, &st))
+        st = T->eval.call(T->eval.self, call->op, call->a, call->nargs, call->gen ? call->gen : T->gen, out, n);
     for (int i = 0, k = 0; i < call->nouts && !st; i++) {
         const int many = outs[i].kind == TC_V_LIST ? outs[i].nlist : 1;
         for (int j = 0; j < many && !st; j++, k++) {

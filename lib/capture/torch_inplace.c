@@ -68,12 +68,17 @@ void tc_torch_copy_into(C *c, V dst, V src) {
     tc_tensor_deinit(&same);
 }
 
-/* ---- leaves: tensors that require a gradient and that no operation made ---- */
-/* Drops a result that the model never sees: an in-place operator has copied it into its tensor. */
-static void forget_result(C *c, V v) {
-    if (tc_is_tensor(v)) tc_torch_forget(c, (tensor *)v);
+/* Writes `result`, which the model never sees, to dst, and drops it. Where both are all of their memory, the memory changes hands instead. */
+static void move_into(C *c, V dst, V result) {
+    const tc_tensor *d = &((tensor *)dst)->t, *s = &((tensor *)result)->t;
+    const bool whole = !c->torch->graph && d->dtype == s->dtype && d->rank == s->rank &&
+                       !memcmp(d->size, s->size, sizeof *d->size * (size_t)d->rank) && tc_tensor_is_contiguous(d) && tc_tensor_is_contiguous(s) &&
+                       (size_t)tc_tensor_numel(d) * tc_dtype_size(d->dtype) == d->storage->bytes;
+    if (!whole || s->storage->refs > 1 || !tc_storage_swap(d->storage, s->storage)) tc_torch_copy_into(c, dst, result);
+    tc_torch_forget(c, (tensor *)result);
 }
 
+/* ---- leaves: tensors that require a gradient and that no operation made ---- */
 const tc_value *tc_torch_unwritten(const tc_value *v) {
     for (const tc_node *n; (n = v->producer) && (n->straight || (n->no_grad && tc_op_schema(n->op)->inplace));) v = n->args[0].value;
     return v;
@@ -148,7 +153,7 @@ V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b) {
         size_t count = 0, made = 0;
         if (!all) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
         V *to = tc_items(self, &count), *from = tc_items(all, &made);
-        for (size_t i = 0; i < count && i < made; i++) tc_torch_copy_into(c, to[i], from[i]), forget_result(c, from[i]);
+        for (size_t i = 0; i < count && i < made; i++) move_into(c, to[i], from[i]);
         return c->none;
     }
     tensor *t = (tensor *)self;
@@ -158,7 +163,7 @@ V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b) {
     V r = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
     if (!r || !tc_is_tensor(r)) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
     if (tc_op_resizes(op) && resize_within(c, op, &t->t, &((tensor *)r)->t)) {
-        forget_result(c, r);
+        tc_torch_forget(c, (tensor *)r);
         return self;
     }
     if (fs->is_view || tc_op_resizes(op)) {
@@ -169,8 +174,7 @@ V tc_torch_run_inplace(C *c, const tc_op *op, tc_binding *b) {
     tc_status cast = tc_op_check_cast(op, tc_torch_dtype(r), t->t.dtype);
     if (cast) tc_raise_status(c, "RuntimeError", cast);
     tc_torch_check_size(c, op, self, r);
-    tc_torch_copy_into(c, self, r);
-    forget_result(c, r);
+    move_into(c, self, r);
     return self;
 }
 

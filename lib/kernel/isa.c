@@ -29,6 +29,7 @@
         tc_reduce_bf16_##row, tc_reduce_f16_##row;
 #define DECLARE_NORMAL(row, flags)                                                                                \
     extern void tc_normal_f32_##row(float *x, int64_t blocks, float mean, float std);                             \
+    extern void tc_uniform_f32_##row(float *out, const uint32_t *w, int64_t n, float lo, float width);            \
     extern void tc_attention_weights_##row(const float *, int64_t, int64_t, float, float *, float *, uint16_t *); \
     extern void tc_half_rows_##row(const tc_half_rows *job, int64_t r0, int64_t nr, int64_t c0, int64_t nc);      \
     extern void tc_conv_row_half_##row(const struct tc_conv_row *row_job);                                        \
@@ -37,7 +38,7 @@ TC_ISA_ROWS(DECLARE)
 TC_ISA_ROWS(DECLARE_NORMAL)
 
 #define FIELDS(row)                                                                                                                             \
-    .name = #row, .normal_f32 = tc_normal_f32_##row, .philox = tc_philox_words_##row,                                                           \
+    .name = #row, .normal_f32 = tc_normal_f32_##row, .uniform_f32 = tc_uniform_f32_##row, .philox = tc_philox_words_##row,                      \
     .scalar = {[TC_F32] = tc_block_f32_##row,  [TC_F64] = tc_block_f64_##row, [TC_I8] = tc_block_i8_##row,     [TC_I16] = tc_block_i16_##row,   \
                [TC_I32] = tc_block_i32_##row,  [TC_I64] = tc_block_i64_##row, [TC_U8] = tc_block_u8_##row,     [TC_U16] = tc_block_u16_##row,   \
                [TC_U32] = tc_block_u32_##row,  [TC_U64] = tc_block_u64_##row, [TC_BOOL] = tc_block_bool_##row, [TC_C64] = tc_block_c64_##row,   \

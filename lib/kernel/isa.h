@@ -123,6 +123,8 @@ struct tc_isa_ops {
     void (*philox)(uint32_t *out, uint64_t key, uint64_t first, uint64_t hi,
                    int64_t blocks);                                      /* random.isa.c: 4 words for each of `blocks` counters */
     void (*normal_f32)(float *x, int64_t blocks, float mean, float std); /* random.isa.c: blocks of 16 uniforms to normals */
+    void (*uniform_f32)(float *out, const uint32_t *w, int64_t n, float lo,
+                        float width); /* random.isa.c: words of the generator to [lo, lo + width) */
 };
 typedef struct tc_isa_ops tc_isa_ops;
 

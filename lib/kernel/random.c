@@ -112,6 +112,18 @@ static tc_tensor parts_of(const tc_tensor *t) {
     return r;
 }
 
+enum { DRAWN = 512 }; /* numbers drawn at once, whole blocks of 16, so that they are transformed while they are in the cache */
+
+/* n numbers of the generator in [lo, lo + width). */
+static void draw_f32(const tc_kcall *c, float *x, int64_t n, float lo, float width) {
+    uint32_t w[DRAWN];
+    for (int64_t at = 0; at < n; at += DRAWN) {
+        const int64_t count = n - at < DRAWN ? n - at : DRAWN;
+        tc_rng_fill_u32(c->gen, w, count);
+        c->isa->uniform_f32(x + at, w, count, lo, width);
+    }
+}
+
 static tc_status run_uniform(tc_kcall *c) {
     if (tc_is_complex(c->outs[0].dtype)) {
         tc_kcall parts = *c;
@@ -132,9 +144,7 @@ static tc_status run_uniform(tc_kcall *c) {
     }
     float lo = (float)from, width = (float)to - lo;
     if (t->dtype == TC_F32) {
-        float *x = tc_tensor_data(t);
-        tc_rng_fill_uniform_f32(c->gen, x, n);
-        for (int64_t i = 0; i < n; i++) x[i] = tc_x_fma_f32(x[i], width, lo);
+        draw_f32(c, tc_tensor_data(t), n, lo, width);
         return NULL;
     }
     uint64_t cell[2];
@@ -163,11 +173,14 @@ static void normal_block_f64(double *x, double mean, double std) {
 
 /* As PyTorch fills 16 elements or more: uniforms in place, transformed in blocks of 16; where n is no multiple of 16 the last 16 are drawn again. */
 static void fill_f32(const tc_kcall *c, float *x, int64_t n, float mean, float std) {
-    tc_rng_fill_uniform_f32(c->gen, x, n);
-    c->isa->normal_f32(x, n / 16, mean, std);
+    for (int64_t at = 0; at < n; at += DRAWN) {
+        const int64_t count = n - at < DRAWN ? n - at : DRAWN;
+        draw_f32(c, x + at, count, 0, 1);
+        c->isa->normal_f32(x + at, count / 16, mean, std);
+    }
     if (n % 16 == 0) return;
     x += n - 16;
-    tc_rng_fill_uniform_f32(c->gen, x, 16);
+    draw_f32(c, x, 16, 0, 1);
     c->isa->normal_f32(x, 1, mean, std);
 }
 

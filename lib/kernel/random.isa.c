@@ -78,6 +78,13 @@ static inline void sincos_cephes(float x, float *out_sin, float *out_cos) {
     *out_cos = number(bits(poly ? c : s) ^ sign_cos);
 }
 
+/* out[i] = uniform number of word w[i], scaled to [lo, lo + width). */
+extern void TC_ROW(tc_uniform_f32)(float *out, const uint32_t *w, int64_t n, float lo, float width);
+void TC_ROW(tc_uniform_f32)(float *out, const uint32_t *w, int64_t n, float lo, float width) {
+    TC_VECTOR_LOOP
+    for (int64_t i = 0; i < n; i++) out[i] = fma_((float)(int32_t)(w[i] & 0xffffffu) * 0x1p-24f, width, lo);
+}
+
 extern void TC_ROW(tc_normal_f32)(float *x, int64_t blocks, float mean, float std);
 void TC_ROW(tc_normal_f32)(float *x, int64_t blocks, float mean, float std) {
     for (int64_t b = 0; b < blocks; b++, x += 16) {

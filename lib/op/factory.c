@@ -2,6 +2,7 @@
  *
  *     arange     start + i step, ceil((end - start) / step) elements, in float64 for floating results and int64 for integers
  *     linspace   start + i d below the middle, end - (n - 1 - i) d above it, d = (end - start) / (n - 1) */
+#include "op/functionalise.h"
 #include "op/lower.h"
 #include "op/shape.h"
 
@@ -433,3 +434,5 @@ const tc_op tc_ops_factory[] = {
     COMPOSED("kaiser_window.beta(int window_length, bool periodic, float beta, *, " OPTIONS ")", decompose_kaiser, "kaiser_window(8, False, 6.0)",
              "Kaiser window"),
     {0}};
+
+bool tc_op_gives_zeros(const tc_op *op) { return op->lower == lower_zeros; }

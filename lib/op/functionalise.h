@@ -55,6 +55,8 @@ typedef struct tc_result_alias {
     int nsteps;
 } tc_result_alias;
 bool tc_op_may_alias(const tc_op *op);
+/* factory.c: is every element of its result 0? */
+bool tc_op_gives_zeros(const tc_op *op);
 /* One entry for each result of n, or each element of a list result. *out_n: 0 if none aliases an argument. */
 tc_status tc_result_aliases(const tc_node *n, tc_result_alias **out, int *out_n);
 /* The same for operators whose decomposition consists of views. out: one entry for each result. */

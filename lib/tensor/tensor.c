@@ -32,15 +32,21 @@ static void set_shape(tc_tensor *t, tc_dtype dtype, int rank, const int64_t *siz
     tc_contiguous_strides(rank, size, t->stride);
 }
 
-tc_status tc_tensor_empty(tc_dtype dtype, int rank, const int64_t *size, tc_tensor *out) {
+static tc_status in_own_memory(tc_status (*alloc)(size_t, tc_storage **), tc_dtype dtype, int rank, const int64_t *size, tc_tensor *out) {
     int64_t n;
     size_t bytes;
     tc_storage *s;
     TC_TRY(count_elements(dtype, rank, size, &n, &bytes));
-    TC_TRY(tc_storage_alloc(bytes, &s));
+    TC_TRY(alloc(bytes, &s));
     set_shape(out, dtype, rank, size);
     out->storage = s;
     return NULL;
+}
+tc_status tc_tensor_empty(tc_dtype dtype, int rank, const int64_t *size, tc_tensor *out) {
+    return in_own_memory(tc_storage_alloc, dtype, rank, size, out);
+}
+tc_status tc_tensor_zeros(tc_dtype dtype, int rank, const int64_t *size, tc_tensor *out) {
+    return in_own_memory(tc_storage_zeros, dtype, rank, size, out);
 }
 
 tc_status tc_tensor_view(tc_storage *s, tc_dtype dtype, int rank, const int64_t *size, const int64_t *stride, int64_t offset, tc_tensor *out) {

@@ -27,9 +27,14 @@ struct tc_storage {
 
 /* Uninitialised bytes, 64-byte aligned. Fails with TC_ENV naming the size. */
 tc_status tc_storage_alloc(size_t bytes, tc_storage **out_storage);
+/* The same, all zero. Many bytes take no memory before they are written. */
+tc_status tc_storage_zeros(size_t bytes, tc_storage **out_storage);
 tc_storage *tc_storage_wrap(void *data, size_t bytes, void (*deleter)(void *, void *), void *ctx);
 tc_storage *tc_storage_retain(tc_storage *s);
 void tc_storage_release(tc_storage *s); /* NULL is allowed */
+/* Exchanges the bytes of two storages, which keep their owners: a copy of all bytes of a storage that nobody else holds, without copying. False, and
+ * nothing done: they differ in size, are the same, or one is read-only or part of another object. */
+bool tc_storage_swap(tc_storage *a, tc_storage *b);
 
 typedef struct {
     tc_storage *storage; /* NULL: no tensor */
@@ -41,6 +46,7 @@ typedef struct {
 
 /* Contiguous, uninitialised. Sizes >= 0; the product is checked. */
 tc_status tc_tensor_empty(tc_dtype dtype, int rank, const int64_t *size, tc_tensor *out);
+tc_status tc_tensor_zeros(tc_dtype dtype, int rank, const int64_t *size, tc_tensor *out);
 /* A view of storage; checks that every element lies inside it (TC_CONTENT). Takes its own reference. */
 tc_status tc_tensor_view(tc_storage *s, tc_dtype dtype, int rank, const int64_t *size, const int64_t *stride, int64_t offset, tc_tensor *out);
 tc_status tc_tensor_scalar(tc_dtype dtype, tc_scalar v, tc_tensor *out);      /* 0-d */

@@ -127,6 +127,12 @@ static const snippet table[] = {
     {"x = torch.arange(2).view(1, 1, 2)\nr = F.conv_transpose1d(x, torch.tensor([[[1, 2, 3]]]), stride=2, output_padding=1).tolist()\n",
      "[[[0, 0, 1, 2, 3, 0]]]"},
     {"r = F.conv1d(torch.ones(1, 3, 4, dtype=torch.long), torch.ones(1, 2, 2, dtype=torch.long))\n", "do not agree in type and channels"},
+    /* in-place calls are seen through every view, also those that replace all elements; large zeros are memory of their own */
+    {"a = torch.empty(40)\nv, d = a.view(8, 5), a.detach()\na.uniform_(1, 2)\nb = a.clone()\na.add_(a)\nv.mul_(2)\n"
+     "r = [(d == 4 * b).all().item(), v.data_ptr() == a.data_ptr(), (a[3:] == v.reshape(-1)[3:]).all().item()]\n",
+     "[True, True, True]"},
+    {"x = torch.zeros(3, 1 << 20)\nx[1].fill_(2)\nr = [x.sum().item(), x[0].sum().item(), torch.zeros_like(x).sum().item()]\n",
+     "[2097152.0, 0.0, 0.0]"},
     /* views share storage, composite ones too; what is contiguous already is no copy */
     {"x = torch.zeros(2, 3)\nx.t()[0] = 5\nx.narrow(1, 1, 2).fill_(1)\nr = x.tolist()\n", "[[5.0, 1.0, 1.0], [5.0, 1.0, 1.0]]"},
     {"x = torch.zeros(2, 3)\ny = x.t().contiguous()\ny[0] = 5\nr = [x.tolist(), y.stride(), x.contiguous().data_ptr() == x.data_ptr()]\n",
