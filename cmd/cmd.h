@@ -57,8 +57,8 @@ struct tc_cmd {
     const tc_tool *tool;
     const tc_subcommand *command; /* chosen one, or NULL */
     const char **operands;
-    int onnx_sides; /* most programs to make of an ONNX model that branches on sizes; 0: one */
     int noperands;  /* operands, without the subcommand's name */
+    int onnx_sides; /* most programs to make of an ONNX model that branches on sizes; 0: one */
     bool verbose, quiet, json;
     bool told; /* the error that ends the program was reported already, here or by another rank */
     /* private to cmd/ */
