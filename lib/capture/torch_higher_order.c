@@ -436,8 +436,8 @@ static V run_forward_alone(C *c, V cls, V ctx, V operands) {
     return out;
 }
 
-/* leaves(): the tensors that torch.autograd.backward gives gradients: those made in this backward that require one, and its operands from around it, each
- * one object, whose .grad is the sum. */
+/* leaves(): the tensors that torch.autograd.backward gives gradients: those made in this backward that require one, and its operands
+ * from around it, each one object, whose .grad is the sum. */
 static V h_leaves(C *c, args *A) {
     (void)A;
     region *r = c->torch->region;
@@ -470,7 +470,8 @@ static void check_redraws(C *c, const region *b) {
                           tc_op_name(n->op), n->source.file ? n->source.file : "?", n->source.line);
 }
 
-/* Calls backward and leaves its region. direct: how many operands are tensors. One that fails matters only to who asks for gradients: its message takes the place of its graph. */
+/* Calls backward and leaves its region. direct: how many operands are tensors. One that fails matters only to who asks for gradients: its message
+ * takes the place of its graph. */
 static const char *record_backward(C *c, region *b, V cls, V grads, const V *operands, size_t n, size_t direct) {
     const char *volatile failed = NULL;
     region *outer = b->outer;

@@ -73,14 +73,6 @@ typedef struct {
     int64_t rows, n, stride, k;
     int32_t descending, pick;
 } tc_c_rows;
-static inline int64_t tc_c_mode(const tc_order *a, int64_t n, uint64_t nan) {
-    int64_t best = 0, most = 0;
-    for (int64_t i = 0, j; i < n; i = j) {
-        for (j = i + 1; j < n && a[j].key == a[i].key && (!nan || a[j].key != nan);) j++;
-        if (j - i > most) most = j - i, best = j - 1;
-    }
-    return best;
-}
 static inline void tc_c_order_rows(const tc_c_rows *c, const void *in, void *values, int64_t *indices, void *scratch) {
     tc_order *const a = (tc_order *)scratch, *const room = a + c->n;
     const uint64_t sign = (uint64_t)1 << (8 * c->type.bytes - 1), all = sign | (sign - 1), nan = c->type.kind > TC_C_SIGNED ? all : 0;
@@ -109,7 +101,7 @@ static inline void tc_c_order_rows(const tc_c_rows *c, const void *in, void *val
         }
         if (c->pick == TC_C_MEDIAN) at = nans ? c->n - nans : (c->n - 1) / 2;
         if (c->pick == TC_C_NANMEDIAN) at = c->n > nans ? (c->n - nans - 1) / 2 : 0;
-        if (c->pick == TC_C_MODE) at = tc_c_mode(a, c->n, nan);
+        if (c->pick == TC_C_MODE) at = tc_order_mode(a, c->n, nan);
         tc_c_put(c->type, values, r, tc_c_word(c->type, in, from + a[at].index * c->stride));
         indices[r] = a[at].index;
     }

@@ -1,4 +1,4 @@
-/* Which of several equal elements PyTorch takes: its topk, median and mode leave the choice to C++'s partial_sort, nth_element and sort, whose ways
+/* Which of several equal elements PyTorch takes: its topk and mode leave the choice to C++'s partial_sort, nth_element and sort, whose ways
  * (heap selection, introspective selection and sort, as GNU's library has them) are fixed here step by step; kthvalue has a quickselect of its own.
  * Pasted into emitted C (codegen/paste.c) too.
  *
@@ -113,6 +113,16 @@ static inline void tc_order_split_all(tc_order *a, int64_t n, int depth, uint64_
 static inline void tc_order_intro_sort(tc_order *a, int64_t n, uint64_t never) {
     tc_order_split_all(a, n, tc_order_depth(n), never);
     tc_order_insert(a, n, 16, never);
+}
+/* The position of the last element of the longest run of equal keys in order; of equally long runs the first. nan: the key that does not equal
+ * itself, 0 where there is none. */
+static inline int64_t tc_order_mode(const tc_order *a, int64_t n, uint64_t nan) {
+    int64_t best = 0, most = 0;
+    for (int64_t i = 0, k; i < n; i = k) {
+        for (k = i + 1; k < n && a[k].key == a[i].key && (!nan || a[k].key != nan);) k++;
+        if (k - i > most) most = k - i, best = k - 1;
+    }
+    return best;
 }
 /* The first k of n, sorted or not. */
 static inline void tc_order_top(tc_order *a, int64_t n, int64_t k, int sorted) {

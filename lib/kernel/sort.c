@@ -85,15 +85,6 @@ static void emit_first(const row_job *j, int64_t r, const uint64_t *a, bool pack
     default: emit_sized(j, r, a, false, 8);
     }
 }
-/* The position of the last element of the longest run of equal keys in order; of equally long runs the first. NaN does not equal itself. */
-static int64_t mode_at(const tc_order *a, int64_t n, uint64_t nan) {
-    int64_t best = 0, best_n = 0;
-    for (int64_t i = 0, k; i < n; i = k) {
-        for (k = i + 1; k < n && a[k].key == a[i].key && (!nan || a[k].key != nan);) k++;
-        if (k - i > best_n) best_n = k - i, best = k - 1;
-    }
-    return best;
-}
 /* Counts NaNs: they alone have the largest key of the type. */
 static int64_t count_nan(const row_job *j, const uint64_t *keys, int64_t step, int shift, int bits) {
     int64_t n = 0;
@@ -187,7 +178,7 @@ static void mode_row(const row_job *j, int64_t r, uint64_t *a) {
     }
     order_keys(j, r, o);
     tc_order_intro_sort(o, n, nan);
-    emit_one(j, r, o[mode_at(o, n, nan)].index);
+    emit_one(j, r, o[tc_order_mode(o, n, nan)].index);
 }
 static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
     const int64_t n = j->l.n, k = j->k;

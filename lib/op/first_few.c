@@ -2,23 +2,6 @@
 #include "op/first_few.h"
 
 #include "kernel/sort.h"
-#include "op/shape.h"
-
-static tc_status shape_first(tc_shape_ctx *c) {
-    int dim;
-    TC_TRY(tc_sh_need_tensor(c, 0));
-    const tc_meta *m = tc_sh_meta(c, 0);
-    TC_TRY(tc_sh_dim_arg(c, 2, m->rank, &dim));
-    tc_dims d = tc_dims_of(m);
-    tc_symctx *y = tc_sh_sym(c);
-    const tc_sym k = tc_sh_int(c, 1);
-    if (m->rank &&
-        !tc_sh_guard(c, tc_sym_op(y, TC_S_AND, tc_sym_op(y, TC_S_LE, tc_sym_int(y, 0), k, NULL), tc_sym_op(y, TC_S_LE, k, m->size[dim], NULL), NULL)))
-        return tc_sh_fail(c, "selected index k out of range");
-    if (m->rank) d.size[dim] = k;
-    TC_TRY(tc_sh_out(c, 0, m->dtype, &d));
-    return tc_sh_out(c, 1, TC_I64, &d);
-}
 
 /* ---- the rule ---- */
 enum { SELF = 0, DIM = 2, DESCENDING = 3 }; /* arguments of sort.stable */
@@ -66,7 +49,7 @@ tc_decompose_fn tc_first_few_rule(const tc_node *n) {
 
 const tc_op tc_ops_first_few[] = {{.schema = "tc::first(Tensor self, SymInt k, int dim, bool descending) -> (Tensor values, Tensor indices)",
                                    .flags = TC_OP_NONDIFF,
-                                   .shape = shape_first,
+                                   .shape = tc_shape_first,
                                    .kernel = &tc_k_first,
                                    .samples = "first(f32[3,7], 2, 1, True); first(i64[90,3]:0..9, 9, 0, False)",
                                    .doc = "the first k along dim, as sort has them"},

@@ -2,6 +2,7 @@
  *
  * The gradient of selected elements is scattered back to their positions: zeros.scatter(dim, indices, grad). */
 #include "kernel/sort.h"
+#include "op/first_few.h"
 #include "op/shape.h"
 
 #include <string.h>
@@ -22,11 +23,10 @@ static tc_status shape_sorted(tc_shape_ctx *c, int dim_arg) {
 }
 static tc_status shape_sort(tc_shape_ctx *c) { return shape_sorted(c, 1); }
 static tc_status shape_sort_stable(tc_shape_ctx *c) { return shape_sorted(c, 2); }
-static tc_status shape_topk(tc_shape_ctx *c) {
+tc_status tc_shape_first(tc_shape_ctx *c) {
     int dim;
     TC_TRY(need_dim(c, 2, &dim));
     const tc_meta *m = tc_sh_meta(c, 0);
-    if (m->dtype == TC_BOOL) return tc_sh_fail_as(c, "NotImplementedError", "topk does not support bool dtypes on CPU");
     tc_dims d = tc_dims_of(m);
     tc_symctx *y = tc_sh_sym(c);
     tc_sym k = tc_sh_int(c, 1), n = m->rank ? m->size[dim] : tc_sym_int(y, 1);
@@ -35,6 +35,12 @@ static tc_status shape_topk(tc_shape_ctx *c) {
     if (m->rank) d.size[dim] = k;
     TC_TRY(tc_sh_out(c, 0, m->dtype, &d));
     return tc_sh_out(c, 1, TC_I64, &d);
+}
+static tc_status shape_topk(tc_shape_ctx *c) {
+    int dim;
+    TC_TRY(need_dim(c, 2, &dim));
+    if (tc_sh_meta(c, 0)->dtype == TC_BOOL) return tc_sh_fail_as(c, "NotImplementedError", "topk does not support bool dtypes on CPU");
+    return tc_shape_first(c);
 }
 static tc_status shape_picked(tc_shape_ctx *c, int dim_arg, int keep_arg) {
     int dim;

@@ -195,6 +195,12 @@ static bool is_first_few(void *ctx, const tc_node *n) {
     return tc_first_few_rule(n) != NULL;
 }
 
+static bool has_first(const tc_exec *e) {
+    for (const tc_node *n = e->program->graph->first; n; n = n->next)
+        if (is_first_few(NULL, n)) return true;
+    return false;
+}
+
 static tc_status run_sdpa(tc_exec *e) { return tc_attention_choose(e->program, e->o.sdpa); }
 static tc_status run_decompose(tc_exec *e) {
     if (e->o.loops) TC_TRY(tc_decompose_some(e->program, has_composition, NULL));
@@ -218,7 +224,7 @@ static const struct {
     {"decompose", NULL, run_decompose, NULL},
     {"attention", "products around a softmax are attention", run_attention, has_attention},
     {"norm", "batch norm by running statistics is scale and shift", run_norm, has_norm},
-    {"first", "the first of a sorted row are selected", run_first, NULL},
+    {"first", "the first of a sorted row are selected", run_first, has_first},
     {"cse", "nodes that compute the same become one", run_cse, NULL},
     {"dce", "nodes that nothing reads are removed", run_dce, NULL},
 };
