@@ -27,6 +27,7 @@ typedef struct {
     double dropout;
     bool causal, gqa;
     const tc_arg *scale;
+    tc_program *program; /* of the call: an eager operand belongs to no graph */
 } attention;
 
 /* Returns the result; *out_weights: the weights that multiply v. */
@@ -86,12 +87,12 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
 }
 /* query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa */
 static attention attention_of(const tc_node *n) {
-    return (attention){tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3),
-                       tc_arg_float(n, 4), tc_arg_bool(n, 5),  tc_arg_bool(n, 7),  &n->args[6]};
+    return (attention){tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3), tc_arg_float(n, 4),
+                       tc_arg_bool(n, 5),  tc_arg_bool(n, 7),  &n->args[6],        n->graph->program};
 }
 /* Does one of these sizes have to be broadcast to the other? By what is known of them, and by the example sizes as in tc_sh_repeats. */
 static bool repeats(const attention *a, tc_sym x, tc_sym y) {
-    tc_program *p = a->q->graph->program;
+    tc_program *p = a->program;
     if (x == y) return false;
     int64_t lo, most[2], seen[2];
     tc_sym_range(p->sym, x, &lo, &most[0]), tc_sym_range(p->sym, y, &lo, &most[1]);

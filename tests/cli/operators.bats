@@ -627,6 +627,8 @@ END
         "$jvp(lambda v: F.max_unpool2d(v.view(1, 1, 2, 2), torch.tensor([[[[0, 0], [3, 5]]]]), 2), (x,), (torch.arange(1., 5.),))"
     holds 4xf32=1 "torch.allclose(b.flatten(), torch.tensor([5.3428330, 2.5770540, 4.1614795, 4.0320773]))" "x = torch.tensor([0.5, -1., 2., 3.]).view(1, 1, 4, 1)" \
         "$jvp(lambda v: F.scaled_dot_product_attention(v, 2 * v, v + 1), (x,), (torch.arange(1., 5.).view(1, 1, 4, 1),))"
+    holds 4xf32=1 "b.shape == (2, 1, 2, 2) and torch.equal(b, torch.zeros(2, 1, 2, 2))" "k = torch.ones(2, 1, 3, 2)" \
+        "$jvp(lambda v: F.scaled_dot_product_attention(v, k, k), (torch.ones(1, 1, 2, 2),), (torch.ones(1, 1, 2, 2),))"
     holds $x "torch.allclose(b, torch.logcumsumexp(x, 0).exp() * 0 + 2)" "$jvp(lambda v: torch.logcumsumexp(v, 0), (x,), (x * 0 + 2,))"
     holds $x "torch.equal(torch.stack((a, b)), torch.tensor([1., 0.], dtype=x.dtype))" "$jvp(torch.linalg.det, (x.new_zeros(0, 0),), (x.new_zeros(0, 0),))"
 }
