@@ -136,6 +136,25 @@ static void rows(void *o, int64_t out_next, const void *in, int64_t in_next, int
     }
 }
 
+/* Rows of up to a few lines lie anywhere: those of the next AHEAD rows are fetched meanwhile. */
+static void gather_rows(void *o, const void *in, const int64_t *at, int64_t bytes, int64_t m) {
+    typedef uint8_t vector __attribute__((vector_size(ROW_BYTES), aligned(1), may_alias));
+    enum { VECTOR = ROW_BYTES, LINE = 64, AHEAD = 8, LONG = 16 * VECTOR };
+    char *to = o;
+    const char *base = in;
+    if (bytes < VECTOR || bytes > LONG) {
+        for (int64_t r = 0; r < m; r++, to += bytes) rows(to, bytes, base + at[r], bytes, bytes, 1);
+        return;
+    }
+    for (int64_t r = 0; r < m; r++, to += bytes) {
+        const char *from = base + at[r];
+        if (r + AHEAD < m)
+            for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch(base + at[r + AHEAD] + i);
+        for (int64_t i = 0; i + VECTOR < bytes; i += VECTOR) *(vector *)(to + i) = *(const vector *)(from + i);
+        *(vector *)(to + bytes - VECTOR) = *(const vector *)(from + bytes - VECTOR);
+    }
+}
+
 static void iota(int64_t *out, int64_t first, int64_t step, int64_t n) {
     TC_VECTOR_LOOP
     for (int64_t i = 0; i < n; i++) out[i] = first + i * step;
@@ -182,6 +201,7 @@ const tc_move_ops TC_ROW(tc_block_move) = {EACH(fill),
                                            EACH(store_if),
                                            {transpose1, transpose2, TC_ROW(tc_transpose_f32), TC_ROW(tc_transpose_f64), transpose16},
                                            rows,
+                                           gather_rows,
                                            iota,
                                            in_range,
                                            add_scaled,

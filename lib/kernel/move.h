@@ -17,7 +17,8 @@ typedef struct {
     void (*store_if[5])(void *out, int64_t stride, const uint8_t *pred, const void *in, int64_t n);
     void (*transpose[5])(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols); /* out[c][r] = in[r][c] */
     void (*rows)(void *out, int64_t out_next, const void *in, int64_t in_next, int64_t bytes,
-                 int64_t m); /* m rows of `bytes`; _next: bytes to the next row */
+                 int64_t m);                                                                     /* m rows of `bytes`; _next: bytes to the next row */
+    void (*gather_rows)(void *out, const void *in, const int64_t *at, int64_t bytes, int64_t m); /* row r is at in + at[r]; to contiguous rows */
     void (*iota)(int64_t *out, int64_t first, int64_t step, int64_t n);
     int (*in_range)(const int64_t *x, int64_t base, int64_t size, int64_t n);                   /* 0 <= base + x[i] < size for all i */
     void (*add_scaled)(int64_t *out, const int64_t *x, int64_t base, int64_t scale, int64_t n); /* out[i] += (base + x[i]) * scale */

@@ -346,10 +346,14 @@ static void gather_split(walk *w, const access *a, char *to) {
         }
         by_col = true;
     }
+    bool moves = false; /* has the row's address an affine part? */
+    for (int d = 0; d < v.slow->n; d++) moves |= v.slow_stride[d] != 0;
+    const bool whole = !plain && !all && !by_col && v.fast->n == 1 && v.fast_stride[0] == 1; /* each row is contiguous in memory */
     for (int64_t k = 0; k < v.slow_n; k++) {
-        int64_t off = a->at.base + one_offset + (by_row ? slow[k] : 0) + (v.slow->n ? affine_offset(v.slow, v.slow_stride, v.slow0 + k) : 0);
+        int64_t off = a->at.base + one_offset + (by_row ? slow[k] : 0) + (moves ? affine_offset(v.slow, v.slow_stride, v.slow0 + k) : 0);
         char *row = to + ((k * v.fast_n) << s);
-        if (plain) w->b->isa->move->gather[s](row, memory + off * ((int64_t)1 << s), plain + k * v.fast_n, v.fast_n);
+        if (whole) full[k] = (off + v.fast0) * ((int64_t)1 << s);
+        else if (plain) w->b->isa->move->gather[s](row, memory + off * ((int64_t)1 << s), plain + k * v.fast_n, v.fast_n);
         else if (all) w->b->isa->move->gather_two[s](row, memory + off * ((int64_t)1 << s), fast, full + k * v.fast_n, v.fast_n);
         else if (by_col) w->b->isa->move->gather[s](row, memory + off * ((int64_t)1 << s), fast, v.fast_n);
         else {
@@ -358,6 +362,7 @@ static void gather_split(walk *w, const access *a, char *to) {
             each_tile(&f, off, copy_in, &(copy_ctx){w->b->isa, row, (char *)w->data[a->buffer], s, NULL});
         }
     }
+    if (whole) w->b->isa->move->gather_rows(to, memory, full, v.fast_n << s, v.slow_n);
 }
 
 /* Loads affine addresses with a predicate: each run where it is true by a strided load; other elements are 0. False: there are several fast axes. */
