@@ -89,13 +89,15 @@ static tc_status grad_renorm_rows(tc_emit *e, const tc_node *n, tc_value *const 
 }
 
 /* ---- bags ---- */
-/* The bag of each index: the number of offsets at or before it, minus 1. */
+/* The bag of each index: the number of offsets at or before it, minus 1. offsets: at most count, which a last empty bag has. */
 static tc_value *bag_of(tc_emit *e, tc_value *offsets, tc_sym count, bool include_last) {
     if (include_last) offsets = tc_emit_call(e, "aten::slice.Tensor", "viii", offsets, (int64_t)0, (int64_t)0, (int64_t)-1);
-    tc_value *pos = tc_emit_call(e, "aten::arange", "a", &(tc_arg){.kind = TC_A_INT, .sym = count});
-    tc_value *at = tc_e2(e, "aten::le.Tensor", tc_emit_call(e, "aten::unsqueeze", "vi", offsets, (int64_t)0),
-                         tc_emit_call(e, "aten::unsqueeze", "vi", pos, (int64_t)1));
-    return tc_e_adds(e, tc_emit_call(e, "aten::sum.dim_IntList", "vI", at, (int64_t[]){1}, 1), 0);
+    if (!offsets || !count) return NULL;
+    tc_sym places = tc_sym_add(tc_e_sym(e), count, tc_sym_int(tc_e_sym(e), 1));
+    tc_value *begins = tc_emit_call(e, "aten::index_add", "vivv", tc_emit_call(e, "aten::zeros", "Sd", &places, 1, (int)TC_I64), (int64_t)0, offsets,
+                                    tc_emit_call(e, "aten::ones_like", "v", offsets));
+    begins = tc_emit_call(e, "aten::slice.Tensor", "viis", begins, (int64_t)0, (int64_t)0, count);
+    return tc_emit_call(e, "aten::sub.Tensor", "vi", tc_emit_call(e, "aten::cumsum", "vi", begins, (int64_t)0), (int64_t)1);
 }
 enum { BAG_SUM, BAG_MEAN, BAG_MAX }; /* the mode argument */
 static tc_status check_bag(const tc_node *n) {
@@ -146,9 +148,7 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
         tc_e_require(e, tc_emit_call(e, "aten::le.Scalar", "va", off, &(tc_arg){.kind = TC_A_INT, .sym = idx->meta.size[0]}),
                      "offsets[-1] can not be greater than input's length");
     tc_sym bags = last ? tc_sym_sub(s, off->meta.size[0], tc_sym_int(s, 1)) : off->meta.size[0], dim = w->meta.size[1];
-    tc_value *bag = tc_e_adds(e, bag_of(e, tc_e_cast(e, off, TC_I64), idx ? idx->meta.size[0] : NULL, last), 0);
-    bag = tc_emit_call(e, "aten::sub.Tensor", "vi", bag, (int64_t)1);
-    bag = tc_e_cast(e, bag, TC_I64);
+    tc_value *bag = bag_of(e, tc_e_cast(e, off, TC_I64), idx ? idx->meta.size[0] : NULL, last);
     tc_dtype wide = tc_dtype_compute(w->meta.dtype); /* bags of 16-bit rows are summed in float32 and rounded once */
     tc_value *rows = tc_e_cast(e, tc_emit_call(e, "aten::embedding", "vviaa", w, idx, (int64_t)-1, &n->args[3], &n->args[5]), wide),
              *keep = has_pad ? tc_emit_call(e, "aten::ne.Scalar", "vi", idx, pad) : NULL;
