@@ -134,6 +134,7 @@ static tc_value *per_channel(tc_emit *e, tc_value *v, int rank) {
     for (int k = 0; k < rank; k++) size[k] = k == 1 ? -1 : 1;
     return v ? tc_emit_call(e, "aten::view", "vI", v, size, rank) : NULL;
 }
+static tc_value *flat(tc_emit *e, tc_value *v) { return tc_emit_call(e, "aten::reshape", "vI", v, (int64_t[]){-1}, 1); }
 static tc_status grad_batch_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     int rm = tc_op_param(n->op, "running_mean"), tr = tc_op_param(n->op, "training");
     bool batch = rm < 0 || (tr >= 0 && tc_arg_bool(n, tr));
@@ -175,18 +176,20 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
         if (d != 1) dims[k++] = d;
     tc_value *mean = tc_norm_wide(e, tc_arg_value(n, train ? 5 : 3)), *spread = tc_norm_wide(e, tc_arg_value(n, train ? 6 : 4));
     tc_value *invstd = train ? spread : tc_e1(e, "aten::rsqrt", tc_e_adds(e, spread, tc_arg_float(n, 8)));
-    tc_value *m = per_channel(e, mean, rank), *s = per_channel(e, invstd, rank), *xh = tc_e_mul(e, tc_e_sub(e, x, m), s);
+    tc_value *m = per_channel(e, mean, rank), *s = per_channel(e, invstd, rank), *xc = tc_e_sub(e, x, m);
+    tc_value *of_g = tc_e_sum_dims(e, g, dims, k, true), *of_gx = tc_e_mul(e, tc_e_sum_dims(e, tc_e_mul(e, g, xc), dims, k, true), s);
     if (tc_norm_wants(n, 9, 0)) {
         tc_value *scale = w ? tc_e_mul(e, s, per_channel(e, w, rank)) : s, *dx = g;
         if (train) {
-            tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", g, dims, k, 1),
-                     *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, g, xh), dims, k, 1);
-            dx = tc_e_sub(e, tc_e_sub(e, g, a), tc_e_mul(e, xh, b));
+            tc_sym count = tc_sym_int(tc_e_sym(e), 1);
+            for (int d = 0; d < k; d++) count = tc_sym_mul(tc_e_sym(e), count, x->meta.size[dims[d]]);
+            tc_value *a = tc_emit_call(e, "aten::div.Tensor", "vs", of_g, count), *b = tc_emit_call(e, "aten::div.Tensor", "vs", of_gx, count);
+            dx = tc_e_sub(e, tc_e_sub(e, g, a), tc_e_mul(e, xc, tc_e_mul(e, b, s)));
         }
         tc_norm_result_as(e, n, 0, tc_e_mul(e, dx, scale), 1);
     }
-    if (tc_norm_wants(n, 9, 1)) tc_norm_result_as(e, n, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), dims, k, false), 2);
-    if (tc_norm_wants(n, 9, 2)) tc_norm_result_as(e, n, 2, tc_e_sum_dims(e, g, dims, k, false), 2);
+    if (tc_norm_wants(n, 9, 1)) tc_norm_result_as(e, n, 1, flat(e, of_gx), 2);
+    if (tc_norm_wants(n, 9, 2)) tc_norm_result_as(e, n, 2, flat(e, of_g), 2);
     return tc_e_done(e);
 }
 /* In training the running statistics are mutated: see tc_op_unmarked_writes. */
@@ -236,12 +239,6 @@ static tc_status check_groups(const tc_node *n, const tc_value *x, int64_t group
                            "Expected number of channels in input to be divisible by num_groups, but got input of %lld channels and num_groups=%lld",
                            (long long)c, (long long)groups);
     return NULL;
-}
-static tc_value *grouped(tc_emit *e, tc_value *x, int64_t groups) { /* [N, G, C / G * rest] */
-    tc_symctx *s = tc_e_sym(e);
-    tc_sym g = tc_sym_int(s, groups),
-           each = tc_sym_mul(s, tc_sym_floordiv(s, x->meta.size[1], g), tc_sym_product(s, x->meta.size + 2, x->meta.rank - 2));
-    return tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){x->meta.size[0], g, each}, 3);
 }
 static tc_status check_affine(tc_shape_ctx *c, int weight, tc_sym channels) {
     TC_TRY(tc_sh_need_float(c, 0));
@@ -302,26 +299,31 @@ static tc_status shape_group_norm_backward(tc_shape_ctx *c) {
     TC_TRY(tc_sh_of_forward(c, NULL, 3, (int[]){0, 0, 2, 1, 3, 2}));
     return tc_shape_decomposed(c);
 }
+/* By the sums over each channel of each sample, of the gradient and of its product with the centred input. */
 static tc_status decompose_group_norm_backward(tc_emit *e, const tc_node *n) { /* grad_out, input, mean, rstd, weight, N, C, HxW, group, mask */
     tc_value *g = tc_norm_wide(e, tc_arg_value(n, 0)), *x = tc_norm_wide(e, tc_arg_value(n, 1)), *w = tc_norm_wide(e, tc_arg_value(n, 4));
-    int64_t groups = tc_arg_int(n, 8), rest[TC_MAX_RANK], two = 2;
     if (!x) return tc_e_done(e);
-    int rank = x->meta.rank, k = 0;
-    for (int d = 0; d < rank; d++)
-        if (d != 1) rest[k++] = d;
-    tc_value *mean = tc_emit_call(e, "aten::unsqueeze", "vi", tc_norm_wide(e, tc_arg_value(n, 2)), two),
-             *rstd = tc_emit_call(e, "aten::unsqueeze", "vi", tc_norm_wide(e, tc_arg_value(n, 3)), two);
-    tc_value *xh = tc_e_mul(e, tc_e_sub(e, grouped(e, x, groups), mean), rstd);
+    tc_symctx *s = tc_e_sym(e);
+    const tc_sym one = tc_sym_int(s, 1), groups = tc_sym_int(s, tc_arg_int(n, 8)), each = tc_sym_floordiv(s, x->meta.size[1], groups),
+                 area = tc_sym_product(s, x->meta.size + 2, x->meta.rank - 2);
+    const tc_sym split[] = {x->meta.size[0], groups, each, area}, stat[] = {x->meta.size[0], groups, one, one};
+    tc_value *mean = tc_emit_call(e, "aten::reshape", "vS", tc_norm_wide(e, tc_arg_value(n, 2)), stat, 4),
+             *rstd = tc_emit_call(e, "aten::reshape", "vS", tc_norm_wide(e, tc_arg_value(n, 3)), stat, 4);
+    if (w) w = tc_emit_call(e, "aten::reshape", "vS", w, split + 1, 2), w = tc_emit_call(e, "aten::unsqueeze", "vi", w, (int64_t)-1);
+    g = tc_emit_call(e, "aten::reshape", "vS", g, split, 4);
+    tc_value *xc = tc_e_sub(e, tc_emit_call(e, "aten::reshape", "vS", x, split, 4), mean);
+    const int64_t pixels[] = {3}, channels[] = {2}, samples[] = {0};
+    tc_value *of_g = tc_e_sum_dims(e, g, pixels, 1, true), *of_gx = tc_e_mul(e, tc_e_sum_dims(e, tc_e_mul(e, g, xc), pixels, 1, true), rstd);
     if (tc_norm_wants(n, 9, 0)) {
-        tc_value *gw = grouped(e, w ? tc_e_mul(e, g, per_channel(e, w, rank)) : g, groups);
-        tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", gw, &two, 1, 1),
-                 *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, gw, xh), &two, 1, 1);
-        tc_value *dx = tc_e_mul(e, tc_e_sub(e, tc_e_sub(e, gw, a), tc_e_mul(e, xh, b)), rstd);
-        tc_norm_result_as(e, n, 0, tc_emit_call(e, "aten::view", "vS", dx, x->meta.size, rank), 1);
+        const tc_sym count = tc_sym_mul(s, each, area);
+        tc_value *a = tc_e_sum_dims(e, w ? tc_e_mul(e, of_g, w) : of_g, channels, 1, true),
+                 *b = tc_e_sum_dims(e, w ? tc_e_mul(e, of_gx, w) : of_gx, channels, 1, true);
+        a = tc_emit_call(e, "aten::div.Tensor", "vs", a, count), b = tc_e_mul(e, tc_emit_call(e, "aten::div.Tensor", "vs", b, count), rstd);
+        tc_value *dx = tc_e_mul(e, tc_e_sub(e, tc_e_sub(e, w ? tc_e_mul(e, g, w) : g, a), tc_e_mul(e, xc, b)), rstd);
+        tc_norm_result_as(e, n, 0, tc_emit_call(e, "aten::view", "vS", dx, x->meta.size, x->meta.rank), 1);
     }
-    if (tc_norm_wants(n, 9, 1))
-        tc_norm_result_as(e, n, 1, tc_e_sum_dims(e, tc_e_mul(e, g, tc_emit_call(e, "aten::view", "vS", xh, x->meta.size, rank)), rest, k, false), 4);
-    if (tc_norm_wants(n, 9, 2)) tc_norm_result_as(e, n, 2, tc_e_sum_dims(e, g, rest, k, false), 4);
+    if (tc_norm_wants(n, 9, 1)) tc_norm_result_as(e, n, 1, flat(e, tc_e_sum_dims(e, of_gx, samples, 1, false)), 4);
+    if (tc_norm_wants(n, 9, 2)) tc_norm_result_as(e, n, 2, flat(e, tc_e_sum_dims(e, of_g, samples, 1, false)), 4);
     return tc_e_done(e);
 }
 /* The running statistics of an instance norm may have any type: they are computed with, and updated, in this one. */
