@@ -222,6 +222,7 @@ static tc_status lower_max_pool(tc_lower *l) {
 }
 /* The divisor for window o of dimension k: its size inside the padded input, or inside the input. */
 static tc_lv extent(tc_lower *l, const window *w, int k, tc_lv o, tc_sym in, bool count_pad) {
+    if (!w->ceil && (count_pad || !w->padding[k])) return tc_l_int(l, w->kernel[k]); /* none is cut off */
     tc_lv size = tc_l_host(l, TC_I64, in), start = tc_l_sub(l, tc_l_mul(l, o, tc_l_int(l, w->stride[k])), tc_l_int(l, w->padding[k]));
     tc_lv end = tc_l_op2(l, TC_X_MIN, tc_l_add(l, start, tc_l_int(l, w->kernel[k])), tc_l_add(l, size, tc_l_int(l, w->padding[k])));
     if (count_pad) return tc_l_sub(l, end, start);
@@ -230,7 +231,8 @@ static tc_lv extent(tc_lower *l, const window *w, int k, tc_lv o, tc_sym in, boo
 static tc_lv divisor(tc_lower *l, const window *w, const tc_lv *o, const tc_meta *x, bool count_pad, int override) {
     if (override >= 0 && override < l->node->nargs && !tc_arg_is_none(l->node, override)) return tc_l_in_as(l, override, TC_I64);
     tc_lv n = tc_l_int(l, 1);
-    for (int k = 0; k < w->n; k++) n = tc_l_mul(l, n, extent(l, w, k, o[k], x->size[x->rank - w->n + k], count_pad));
+    for (int k = 0; k < w->n; k++)
+        n = tc_l_mul(l, n, tc_l_op2(l, TC_X_MAX, extent(l, w, k, o[k], x->size[x->rank - w->n + k], count_pad), tc_l_int(l, 1)));
     return n;
 }
 static tc_status lower_avg_pool(tc_lower *l) { /* self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override */
@@ -245,32 +247,58 @@ static tc_status lower_avg_pool(tc_lower *l) { /* self, kernel, stride, padding,
     if (tc_is_integral(m->dtype)) return tc_l_out(l, 0, tc_l_op2(l, TC_X_DIV_TRUNC, sum, by));
     return tc_l_out(l, 0, tc_l_div(l, sum, tc_l_cast(l, by, tc_l_type(l, 0))));
 }
+/* Dimension k of the windows that contain an element: how to load them, and whether they exist. */
+typedef struct {
+    tc_affine index;     /* of grad_output; with a gather its base only */
+    tc_lv gather, o, in; /* o: the window's number; in: TC_LV_NONE where each element has all of them */
+    uint64_t over;       /* the axis of an element's windows; 0: it has one */
+} containing;
+/* Element h lies in windows floor((h + padding) / stride) - ceil(kernel / stride) + 1 + j, j < ceil(kernel / stride), as far as they exist and reach it. */
+static containing containing_windows(tc_lower *l, const window *w, int k, int axis, tc_sym in_size, tc_sym out_size) {
+    tc_symctx *s = l->loop->sym;
+    const int64_t kernel = w->kernel[k], stride = w->stride[k], most = (kernel + stride - 1) / stride;
+    containing c = {.index = {.base = tc_sym_int(s, 0)}, .gather = TC_LV_NONE, .in = TC_LV_NONE};
+    int64_t in, out;
+    const int j = most > 1 ? tc_l_new_axis(l, tc_sym_int(s, most)) : -1;
+    if (j >= 0) c.over = (uint64_t)1 << j;
+    tc_lv h = tc_l_add(l, tc_l_index(l, tc_l_axis(l, axis)), tc_l_int(l, w->padding[k]));
+    if (stride == 1) {
+        c.index = (tc_affine){.base = tc_sym_int(s, w->padding[k] + 1 - most), .n = 1 + (j >= 0)};
+        c.index.term[0].axis = axis, c.index.term[0].coef = tc_sym_int(s, 1);
+        if (j >= 0) c.index.term[1].axis = j, c.index.term[1].coef = tc_sym_int(s, 1);
+        c.o = tc_l_index(l, c.index);
+    } else {
+        c.o = tc_l_op2(l, TC_X_DIV_FLOOR, h, tc_l_int(l, stride));
+        if (j >= 0) c.o = tc_l_add(l, c.o, tc_l_sub(l, tc_l_index(l, tc_l_axis(l, j)), tc_l_int(l, most - 1)));
+    }
+    if (j >= 0 && (stride > 1 || w->padding[k] + 1 < most)) c.in = tc_l_op2(l, TC_X_GE, c.o, tc_l_int(l, 0));
+    if (kernel % stride) c.in = tc_l_both(l, c.in, tc_l_op2(l, TC_X_LT, tc_l_sub(l, h, tc_l_mul(l, c.o, tc_l_int(l, stride))), tc_l_int(l, kernel)));
+    const bool covered = tc_sym_const_int(in_size, &in) && tc_sym_const_int(out_size, &out) && in + w->padding[k] <= out * stride;
+    if (!covered) c.in = tc_l_both(l, c.in, tc_l_op2(l, TC_X_LT, c.o, tc_l_host(l, TC_I64, out_size)));
+    if (stride > 1) c.gather = c.in == TC_LV_NONE ? c.o : tc_l_where(l, c.in, c.o, tc_l_int(l, 0));
+    return c;
+}
 /* grad_output, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override: sums over the windows that contain an element */
 static tc_status lower_avg_backward(tc_lower *l) {
     window w = of_node(l->node, 2, false);
     tc_value *g = tc_arg_value(l->node, 0);
     const tc_meta *m = tc_arg_meta(l->node, 1);
-    tc_symctx *s = l->loop->sym;
     int lead = m->rank - w.n;
     uint64_t over = 0;
     tc_affine index[TC_MAX_RANK] = {{0}};
+    bool gathers = false;
     tc_lv gather[TC_MAX_RANK], o[MAX_SPATIAL], in = TC_LV_NONE;
-    for (int d = 0; d < m->rank; d++) index[d] = d < lead ? plain(l, m, d) : tc_l_affine(l, NULL, -1, NULL), gather[d] = TC_LV_NONE;
+    for (int d = 0; d < lead; d++) index[d] = plain(l, m, d), gather[d] = TC_LV_NONE;
     for (int k = 0; k < w.n; k++) {
-        int a = tc_l_new_axis(l, tc_sym_int(s, w.kernel[k]));
-        over |= (uint64_t)1 << a;
-        tc_lv t = tc_l_sub(l, tc_l_add(l, tc_l_index(l, tc_l_axis(l, lead + k)), tc_l_int(l, w.padding[k])), tc_l_index(l, tc_l_axis(l, a)));
-        o[k] = tc_l_op2(l, TC_X_DIV_FLOOR, t, tc_l_int(l, w.stride[k]));
-        in = tc_l_both(l, in, tc_l_op2(l, TC_X_EQ, tc_l_op2(l, TC_X_REMAINDER, t, tc_l_int(l, w.stride[k])), tc_l_int(l, 0)));
-        in = tc_l_both(
-            l, in,
-            tc_l_both(l, tc_l_op2(l, TC_X_GE, o[k], tc_l_int(l, 0)), tc_l_op2(l, TC_X_LT, o[k], tc_l_host(l, TC_I64, g->meta.size[lead + k]))));
+        containing c = containing_windows(l, &w, k, lead + k, m->size[lead + k], g->meta.size[lead + k]);
+        index[lead + k] = c.index, gather[lead + k] = c.gather, o[k] = c.o;
+        over |= c.over, gathers |= c.gather != TC_LV_NONE;
+        in = c.in == TC_LV_NONE ? in : tc_l_both(l, in, c.in);
     }
-    for (int k = 0; k < w.n; k++) gather[lead + k] = tc_l_where(l, in, o[k], tc_l_int(l, 0));
     tc_dtype d = tc_l_type(l, 0);
-    tc_lv v = tc_l_cast(l, tc_l_load(l, g, index, gather, in), d), by = tc_l_cast(l, divisor(l, &w, o, m, tc_arg_bool(l->node, 6), 7), d);
-    v = tc_l_where(l, in, tc_l_div(l, v, by), tc_l_f(l, d, 0));
-    return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, v, over));
+    tc_lv v = tc_l_cast(l, tc_l_load(l, g, index, gathers ? gather : NULL, in), d), by = divisor(l, &w, o, m, tc_arg_bool(l->node, 6), 7);
+    v = tc_l_div(l, v, tc_l_cast(l, by, d));
+    return tc_l_out(l, 0, over ? tc_l_reduce(l, TC_R_SUM, v, over) : v);
 }
 
 /* ---- adaptive windows ---- */
