@@ -319,13 +319,13 @@ static void check_batched(C *c, const tc_graph *g, V mode) {
     }
 }
 
-/* Pairs of a number i and the value that the ith slice has after the calls wrote to it, stacked; the body's results so far are its own. */
+/* The inputs of a body that it wrote to, in ascending order; what they hold then becomes results of its own, behind those so far. */
 typedef struct {
     TC_VEC(size_t) which;
-} slice_writes;
-static void find_writes(C *c, region *r, const slices *s, slice_writes *w) {
+} input_writes;
+static void find_writes(C *c, region *r, size_t ninputs, input_writes *w) {
     if (!r->functional) r->functional = tc_functional_create(r->graph);
-    for (size_t i = 0; i < s->outer.len; i++) {
+    for (size_t i = 0; i < ninputs; i++) {
         tc_value *now = NULL;
         const tc_status st = tc_functional_written(r->functional, r->graph->inputs[i], &now);
         if (st) tc_raise_status(c, "RuntimeError", st);
@@ -335,7 +335,7 @@ static void find_writes(C *c, region *r, const slices *s, slice_writes *w) {
     }
 }
 
-/* map(f, xs) gives f's results; with a mode, vmap's, also the slices that f wrote to. */
+/* map(f, xs) gives f's results; with a mode, vmap's, also pairs of a number i and the values, stacked, that the ith slice has after f wrote to it. */
 static V h_map(C *c, args *A) {
     V v[3] = {0};
     tc_take(c, A, "map", "f xs mode=", v);
@@ -347,9 +347,9 @@ static V h_map(C *c, args *A) {
     tc_torch_enter(c, r, r->graph);
     V out = call_with(c, v[0], in);
     mapped(c, out, leaf_output, r->graph);
-    slice_writes w = {0};
+    input_writes w = {0};
     if (v[2]) check_batched(c, r->graph, v[2]);
-    if (v[2]) find_writes(c, r, &s, &w);
+    if (v[2]) find_writes(c, r, s.outer.len, &w);
     tc_torch_leave(c);
     tc_program *p = c->torch->graph->program;
     tc_arg a[3] = {graph_arg(r->graph), values_arg(p, s.outer.data, s.outer.len), values_arg(p, r->from.data, r->from.len)};
@@ -504,6 +504,52 @@ static const char *record_backward(C *c, region *b, V cls, V grads, const V *ope
     return failed;
 }
 
+/* Does any node of g write to a tensor? */
+static bool writes(const tc_graph *g) {
+    for (const tc_node *n = g->first; n; n = n->next)
+        if (tc_op_functional(n->op) != n->op) return true;
+    return false;
+}
+
+/* A call of apply(): inner[i] stands for the operand outer[i] in forward, dirty what forward marked so. */
+typedef struct {
+    V *inner, *outer, *dirty;
+    size_t n, ndirty, given;
+    results res;
+} applied;
+static bool is_dirty(const applied *f, V t) {
+    for (size_t i = 0; i < f->ndirty; i++)
+        if (f->dirty[i] == t) return true;
+    return false;
+}
+
+/* A result of forward; what it marked dirty is the operand itself, which becomes it. */
+static V leaf_applied(C *c, void *ctx, V t) {
+    applied *f = ctx;
+    V r = leaf_result(c, &f->res, t);
+    if (!is_dirty(f, t)) return r;
+    f->given++;
+    for (size_t i = 0; i < f->n; i++)
+        if (f->inner[i] == t) return tc_call1(c, tc_getattr(c, f->outer[i], tc_intern(c, "copy_", 5)), r);
+    return r;
+}
+
+/* The results of forward; operands that it wrote to without marking them hold the rest, and keep their gradient history. */
+static V take_results(C *c, applied *f, V ctx, V out, const input_writes *w) {
+    out = mapped(c, out, leaf_applied, f);
+    if (f->given < f->ndirty)
+        tc_raise(c, "RuntimeError",
+                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+                 "modified inplace must all be outputs of the Function.");
+    for (size_t i = 0, input = 0, k = 0; i < f->n && k < w->which.len; i++) {
+        if (!tc_is_tensor(f->outer[i]) || input++ != w->which.data[k]) continue;
+        V now = leaf_result(c, &f->res, NULL);
+        if (!is_dirty(f, f->inner[i])) tc_call2(c, tc_getattr(c, ctx, tc_intern(c, "wrote", 5)), f->outer[i], now);
+        k++;
+    }
+    return out;
+}
+
 static V h_function(C *c, args *A) {
     V v[3];
     tc_take(c, A, "apply", "cls ctx operands", v);
@@ -530,16 +576,19 @@ static V h_function(C *c, args *A) {
     V out = run_forward_alone(c, v[0], ctx, in);
     f->graph->single_tensor_return = tc_is_tensor(out);
     mapped(c, out, leaf_output, f->graph);
+    const int nreturned = f->graph->noutputs;
+    input_writes w = {0};
+    if (writes(f->graph)) find_writes(c, f, direct, &w);
     int nresults = f->graph->noutputs;
     /* backward: gradients of the results, then the values of the forward that it reads */
-    V grads = tc_tuple(c, (size_t)nresults + 1, NULL);
+    V grads = tc_tuple(c, (size_t)nreturned + 1, NULL);
     ((tuple *)grads)->a[0] = ctx;
     for (int i = 0; i < nresults; i++) {
         tc_value *g = tc_graph_value(b->graph, TC_V_TENSOR, "grad");
         const tc_meta *m = &f->graph->outputs[i]->meta;
         g->meta = tc_meta_make(&p->arena, m->dtype, m->rank, m->size, NULL);
         tc_graph_add_input(b->graph, g);
-        ((tuple *)grads)->a[i + 1] = tc_torch_wrap_value(c, g);
+        if (i < nreturned) ((tuple *)grads)->a[i + 1] = tc_torch_wrap_value(c, g);
     }
     b->saves = true;
     tc_torch_enter(c, b, b->graph);
@@ -548,8 +597,9 @@ static V h_function(C *c, args *A) {
     const tc_arg backward = failed ? (tc_arg){.kind = TC_A_STRING, .string = failed} : graph_arg(b->graph);
     tc_arg arg[4] = {
         backward, graph_arg(f->graph), values_arg(p, f->from.data, f->from.len), {.kind = TC_A_INT, .sym = tc_sym_int(p->sym, nresults)}};
-    results res = {emit(c, "tc::autograd_function", arg, 4), 0};
-    return mapped(c, out, leaf_result, &res);
+    applied call = {.inner = tc_items(in, &n), .outer = a, .n = n, .res = {emit(c, "tc::autograd_function", arg, 4), 0}};
+    call.dirty = tc_items(tc_getattr(c, ctx, tc_intern(c, "dirty", 5)), &call.ndirty);
+    return take_results(c, &call, ctx, out, &w);
 }
 
 /* t.v = s.v: the object becomes another value (after a hook was inserted). */

@@ -400,7 +400,7 @@ PY
     fails 3 "torch.while_loop: a branch or body may not write to a tensor from outside of it" tc-export m.py:Operand --input x=3x2xf32 -o w.pt2
 }
 
-@test "custom functions: one inside the forward of another needs no backward, and a gradient may be None" {
+@test "custom functions: one inside the forward of another needs no backward, a gradient may be None, operands may be written and marked dirty" {
     { cat head.py; cat <<'PY'; } >m.py
 class Round(torch.autograd.Function):
     @staticmethod
@@ -432,7 +432,34 @@ class M(nn.Module):
 
     def forward(self, x):
         return Straight.apply(self.w, x)
+
+
+class Less(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        x -= x.max()
+        y.mul_(x).add_(3)
+        ctx.save_for_backward(x, y)
+        ctx.mark_dirty(y)
+        return x.sum(), y
+
+    @staticmethod
+    def backward(ctx, g, h):
+        x, y = ctx.saved_tensors
+        return g + h * y, h * x
+
+
+class Writes(M):
+    def forward(self, x):
+        a, b = self.w * x, self.w + x
+        view = b[1:]
+        total, c = Less.apply(a, b)
+        assert c is b
+        return torch.cat([total[None], a, b, view]), a * view
 PY
+    tc-export m.py:Writes --input x=2xf32 --joint -o w.pt2
+    tc-run w.pt2 --input x=2xf32=3,5 --input tangents.out.0=6xf32=1,10,100,1000,1e4,1e5 --input tangents.out.1=2xf32=2,-1 --output 0=@0.npy --output 1=@1.npy --output grad.w=@g.npy
+    [ "$(for f in 0.npy 1.npy g.npy; do tail -c +129 $f | od -An -w24 -tf4 | xargs; done | paste -sd,)" = "-3 -3 0 -10.5 3 3,-9 0,-34449 1.6504e+06" ]
     tc-export m.py:M --input x=2xf32 -o m.pt2
     tc-export m.pt2 --joint -o j.pt2
     tc-run j.pt2 --input x=2xf32=3,5 --input tangents.out.0=2xf32=1,10 --output 0=@y.npy --output grad.w=@g.npy

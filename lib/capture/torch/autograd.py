@@ -8,6 +8,7 @@ class FunctionCtx:
     def __init__(self, needs):
         self.needs_input_grad = needs
         self.saved_tensors = ()
+        self.dirty = ()
 
     def save_for_backward(self, *tensors):
         self.saved_tensors = tensors
@@ -19,7 +20,11 @@ class FunctionCtx:
         self.non_differentiable = tensors
 
     def mark_dirty(self, *tensors):
-        raise NotImplementedError("mark_dirty is not part of the model language")
+        self.dirty = tensors
+
+    def wrote(self, x, now):  # forward, where no gradients are recorded, left this in its operand x
+        with no_grad():
+            x.copy_(now)
 
     def set_materialize_grads(self, value):
         self.materialize_grads = value
