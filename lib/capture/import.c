@@ -163,23 +163,25 @@ static bool is_pythons(const char *name) {
     return false;
 }
 
-/* Third-party packages that files import for work other than the model: data, plots, progress bars, logs, training, pretrained weights. */
+/* Third-party packages that files import for work other than the model (data, plots, progress bars, logs,
+ * training, pretrained weights), or for a part of it that the class to be captured does without (fast kernels, graphs). */
 static bool is_tool(const char *name) {
-    return tc_word_in(
-        " GPUtil IPython PIL absl accelerate addict albumentations altair apex av boto3 bs4 clearml click clip cloudpickle "
-        "comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 diffusers dill dotenv easydict editdistance einx ema_pytorch "
-        "evaluate fairscale fairseq filelock fire flax fsspec ftfy fvcore gdown gensim gin git google gradio gym gymnasium h5py "
-        "horovod hydra imageio imgaug ipdb iopath jax jieba joblib jsonargparse keras kornia levenshtein lightning "
-        "librosa lightning_fabric lmdb loguru lpips lxml matplotlib ml_collections mlflow mmcls mmcv mmdet mmengine mmpretrain mmseg mne "
-        "monai mpi4py msgpack mujoco_py munch natsort neptune networkx nibabel nltk numba nvidia omegaconf onnx onnxruntime onnxsim "
-        "open3d openai opt_einsum optuna pandas peft pickle5 plotly plyfile polars prefetch_generator pretrainedmodels prettytable "
-        "progress psutil ptflops pudb pycocotools pydantic pyhocon pynvml pytest pytorch_lightning pytorch_pretrained_bert rdkit ray "
-        "regex requests resampy rich sacrebleu sacred safetensors scipy seaborn sentence_transformers sentencepiece setuptools simplejson "
-        "six skimage sklearn soundfile spacy stable_baselines3 sympy tabulate tap tensorboard tensorboardX tensorboard_logger tensorflow "
-        "tensorrt termcolor thop tiktoken tokenizers toml torch2trt torchaudio torchdata torchinfo torchmetrics "
-        "torchnet torchsummary torchsummaryX torchtext torchvision torchviz tornado transformers trimesh tyro ujson ultralytics unidecode "
-        "visdom wandb webdataset xgboost xlrd yacs yaml zarr ",
-        name);
+    return tc_word_in(" GPUtil IPython PIL absl accelerate addict albumentations altair apex av bitsandbytes boto3 bs4 causal_conv1d clearml click "
+                      "clip cloudpickle colorama colorlog comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 dgl diffusers dill dotenv e3nn "
+                      "easydict editdistance einx ema_pytorch evaluate fairscale fairseq filelock fire flash_attn flax fsspec ftfy fvcore gdown "
+                      "gensim gin git google gradio gym gymnasium h5py horovod hydra hyperpyyaml ignite imageio imgaug iopath ipdb jax jieba joblib "
+                      "jsonargparse keras kornia labml labml_helpers levenshtein librosa lightning lightning_fabric lmdb loguru lpips lxml mamba_ssm "
+                      "matplotlib ml_collections mlflow mmcls mmcv mmdet mmengine mmpretrain mmseg mne monai mpi4py msgpack mujoco_py multimethod "
+                      "munch natsort neptune networkx nibabel nltk numba nvidia omegaconf onnx onnxruntime onnxsim open3d openai opt_einsum optuna "
+                      "pandas peft pesq pickle5 plotly plyfile polars prefetch_generator pretrainedmodels prettytable progress psutil ptflops pudb "
+                      "pyarrow pycocotools pydantic pyhocon pynvml pystoi pytest pytorch_lightning pytorch_pretrained_bert pywt ray rdkit regex "
+                      "requests resampy rich sacrebleu sacred safetensors scipy seaborn sentence_transformers sentencepiece setproctitle setuptools "
+                      "simplejson six skimage sklearn soundfile spacy stable_baselines3 statsmodels submitit sympy tabulate tap tensorboard "
+                      "tensorboardX tensorboard_logger tensorflow tensorrt termcolor thop tiktoken tokenizers toml torch2trt torch_cluster "
+                      "torch_geometric torch_scatter torch_sparse torchaudio torchdata torchdiffeq torchinfo torchmetrics torchnet torchsummary "
+                      "torchsummaryX torchtext torchvision torchviz tornado transformer_engine transformers trimesh tyro ujson ultralytics "
+                      "unidecode visdom wandb webdataset xformers xgboost xlrd yacs yaml zarr ",
+                      name);
 }
 
 /* Parts of PyTorch and timm that models do not need and the library lacks: modules in PARENT, and names in PARENT. */
@@ -496,9 +498,9 @@ module *tc_import(C *c, const char *name, bool required) {
     if (m && parent && m != parent && !tc_dict_gets(c, parent->d, tc_intern(c, dot + 1, strlen(dot + 1)))) tc_dict_setc(c, parent->d, dot + 1, (V)m);
     if (!m && required) {
         if (c->nsource_dirs)
-            tc_raise(c, "ModuleNotFoundError", "No module named '%s' in the model language or in %s%s", name, c->source_dirs[0],
+            tc_raise(c, "ModuleNotFoundError", "No module named '%s'" TC_DETAIL " in the model language or in %s%s", name, c->source_dirs[0],
                      c->nsource_dirs > 1 ? " and the other folders of --source" : "");
-        tc_raise(c, "ModuleNotFoundError", "No module named '%s' in the model language (a sibling file needs --source DIR)", name);
+        tc_raise(c, "ModuleNotFoundError", "No module named '%s'" TC_DETAIL " in the model language (a sibling file needs --source DIR)", name);
     }
     return m;
 }

@@ -188,8 +188,15 @@ PY
 from tqdm.auto import tqdm, trange
 from torchvision import datasets, transforms
 import torch
+from labml.configs import BaseConfigs, option
 from torch import nn
+from torch_geometric.nn import MessagePassing
 from transformers import PreTrainedModel
+
+
+class Fast(MessagePassing):
+    pass
+
 
 try:
     import wandb
@@ -210,7 +217,7 @@ class Flip(nn.Module):
 PY
     tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 3)'
     fails 5 "m.py:2:1: 'torchvision' is a module outside the model language" tc-export m.py:Flip --input x=2xf32 --print
-    [[ "$stderr" == *"m.py:22 uses torchvision.transforms.functional.hflip"* ]]
+    [[ "$stderr" == *"m.py:29 uses torchvision.transforms.functional.hflip"* ]]
     mkdir yaml && printf 'def load(x):\n    return x\n' >yaml/__init__.py # a package that is there is the one that counts
     printf 'import torch\nfrom yaml import load\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return sum(x + i for i in load(range(2)))\n' >n.py
     tc-export n.py:M --source . --input x=2xf32 --print | grep -q 'aten.add'

@@ -24,6 +24,14 @@ for a in ['/a/b.c', 'b.tar.gz', 'a/', '', '.x', '/', 'a//b/../c', '/..', './q']:
 print(osp.commonprefix(['abc', 'abd']), Path('/a/b/c').relative_to('/a'), [str(x) for x in Path('/a/b/c').parents], Path('a.b').with_suffix('.c'))
 import logging
 print(logging.getLogger('a') is logging.getLogger('a'), logging.getLevelName(20), logging.getLogger('a').isEnabledFor(10))
+class Main(logging.LoggerAdapter):
+    def process(self, msg, kwargs):
+        print(msg % 3, kwargs.pop('main', True), self.extra)
+        return super().process(msg, kwargs)
+said = Main(logging.getLogger('a'), {'k': 1})
+said.info('of %d', main=False)
+print(said.process('%d errors', {'main': 2}))
+print(said.name, said.isEnabledFor(10))
 MAGIC = b'ECDC' + b'\x00'
 print(isinstance('a', (bytes, str)), isinstance(3, (bytes, bytearray, memoryview)))
 import numpy as np

@@ -71,10 +71,10 @@ class Outside:
     def __instancecheck__(self, x):  # nothing that the language makes is of a type of such a module
         return self._use() if type(x) is Outside else False
 
-    def __mro_entries__(self, bases):  # a class may derive from it; whoever makes an instance is refused
+    def __mro_entries__(self, bases):  # a class may derive from it; an instance is like the result of any call
         class Base:
             def __new__(cls, *args, **kwargs):
-                self._use()
+                return self._call()
 
         return (Base,)
 

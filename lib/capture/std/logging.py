@@ -53,6 +53,37 @@ class Logger:
     removeFilter = addFilter
 
 
+class LoggerAdapter:
+    def __init__(self, logger, extra=None, merge_extra=False):
+        self.logger, self.extra = logger, extra
+
+    def __getattr__(self, name):
+        return getattr(self.logger, name)
+
+    def process(self, msg, kwargs):
+        kwargs["extra"] = self.extra
+        return msg, kwargs
+
+    def log(self, level, msg, *a, **k):
+        if self.isEnabledFor(level):
+            msg, k = self.process(msg, k)
+            self.logger.log(level, msg, *a, **k)
+
+    def info(self, msg, *a, **k):
+        self.log(INFO, msg, *a, **k)
+
+    def debug(self, msg, *a, **k):
+        self.log(DEBUG, msg, *a, **k)
+
+    def warning(self, msg, *a, **k):
+        self.log(WARNING, msg, *a, **k)
+
+    def error(self, msg, *a, **k):
+        self.log(ERROR, msg, *a, **k)
+
+    critical = exception = fatal = warn = error
+
+
 class Handler:  # takes what is told to it, and shows nothing
     def __init__(self, *a, **k):
         pass
