@@ -83,6 +83,9 @@ void tc_raise_value(C *c, V v) {
         e->trace = trace(c);
         e->loops = loops(c, e->file);
     }
+    const frame *f = c->fr;
+    while (f && !f->handling) f = f->prev;
+    if (f && f->handling != v) e->context = f->handling;
     c->exc = v;
     jump(c);
 }
@@ -373,14 +376,24 @@ void tc_stack_check(C *c) {
 }
 
 /* ---- the classes ---- */
+/* The keywords and attributes of errors that look for something: "name", "obj" (of AttributeError), "path" (of ImportError). */
+static bool has_part(C *c, const exc *e, const char *part) {
+    const bool imports = tc_exc_is(c, (V)e, "ImportError"), attributes = tc_exc_is(c, (V)e, "AttributeError");
+    if (!strcmp(part, "name")) return imports || attributes || tc_exc_is(c, (V)e, "NameError");
+    return !strcmp(part, "obj") ? attributes : imports && !strcmp(part, "path");
+}
+
 static V exc_init(C *c, args *A) {
     if (A->n < 1) tc_raise(c, "TypeError", "__init__ of an exception needs self");
     exc *e = (exc *)A->a[0];
     e->args = tc_tuple(c, (size_t)A->n - 1, A->a + 1);
-    for (int i = 0; i < A->nk; i++) /* AttributeError(message, name="x", obj=o) */
-        if (!strcmp(A->kn[i]->s, "obj")) e->owner = A->kv[i];
-        else if (!strcmp(A->kn[i]->s, "name") && tc_kind_of(A->kv[i]) == K_STR) e->missing = tc_as_str(A->kv[i]);
-        else tc_raise(c, "TypeError", "%s() got an unexpected keyword argument '%s'", e->h.type->name->s, A->kn[i]->s);
+    for (int i = 0; i < A->nk; i++) { /* AttributeError(message, name="x", obj=o) */
+        if (!has_part(c, e, A->kn[i]->s) && tc_exc_is(c, (V)e, "ImportError"))
+            tc_raise(c, "TypeError", "'%s' is an invalid keyword argument for ImportError()", A->kn[i]->s);
+        if (!has_part(c, e, A->kn[i]->s)) tc_raise(c, "TypeError", "%s() takes no keyword arguments", e->h.type->name->s);
+        if (strcmp(A->kn[i]->s, "name")) e->owner = A->kv[i];
+        else if (tc_kind_of(A->kv[i]) == K_STR) e->missing = tc_as_str(A->kv[i]);
+    }
     return c->none;
 }
 
@@ -405,18 +418,15 @@ static V exc_attr(C *c, V self, str *name) {
     if (!strcmp(name->s, "__cause__")) return e->cause;
     if (!strcmp(name->s, "__context__")) return e->context;
     if (!strcmp(name->s, "__suppress_context__")) return tc_bool(c, e->from);
-    if (!strcmp(name->s, "msg") || !strcmp(name->s, "message")) {
-        size_t n;
-        V *a = tc_items(e->args, &n);
-        return n ? a[0] : NULL;
+    size_t n;
+    V *a = tc_items(e->args, &n);
+    if (has_part(c, e, name->s)) {
+        V part = strcmp(name->s, "name") ? e->owner : (V)e->missing;
+        return part ? part : c->none;
     }
-    if (!strcmp(name->s, "name")) return (V)e->missing;
-    if (!strcmp(name->s, "obj")) return e->owner;
-    if (name == c->n_value) {
-        size_t n;
-        V *a = tc_items(e->args, &n);
-        return n ? a[0] : c->none;
-    }
+    if (!strcmp(name->s, "msg") && (tc_exc_is(c, self, "ImportError") || tc_exc_is(c, self, "SyntaxError"))) return n ? a[0] : c->none;
+    if (name == c->n_value && tc_exc_is(c, self, "StopIteration")) return n ? a[0] : c->none;
+    if (!strcmp(name->s, "code") && tc_exc_is(c, self, "SystemExit")) return n > 1 ? e->args : n ? a[0] : c->none;
     return NULL;
 }
 

@@ -223,7 +223,6 @@ _Noreturn static void raise_statement(C *c, frame *f, const ast *n) {
         ((exc *)e)->cause = cause == c->none ? cause : as_exception(c, cause);
         ((exc *)e)->from = true;
     }
-    if (f->handling) ((exc *)e)->context = f->handling;
     ((exc *)e)->raised = !f->sc->file->embedded;
     tc_raise_value(c, e);
 }
@@ -321,6 +320,7 @@ static void unwind(C *c, region *to) {
 
 static flow try_except(C *c, frame *f, const ast *n) {
     region *const at = region_of(c);
+    const V handling = f->handling;
     trap t;
     volatile flow r = ON;
     volatile bool caught = false;
@@ -335,6 +335,7 @@ static flow try_except(C *c, frame *f, const ast *n) {
         V e = c->exc;
         if (((exc *)e)->limit) tc_raise_again(c, e);
         unwind(c, at);
+        f->handling = handling; /* an error left a handler in the block */
         return handlers(c, f, n, e);
     }
     if (r == ON && n->a) return block(c, f, n->a->list, n->a->n);
@@ -344,6 +345,7 @@ static flow try_except(C *c, frame *f, const ast *n) {
 static flow try_statement(C *c, frame *f, const ast *n) {
     if (!n->b) return try_except(c, f, n);
     region *const at = region_of(c);
+    const V handling = f->handling;
     trap t;
     volatile flow r = ON;
     V volatile err = NULL;
@@ -356,7 +358,9 @@ static flow try_statement(C *c, frame *f, const ast *n) {
         unwind(c, at);
     }
     V ret = f->ret;
+    f->handling = err ? err : handling;
     flow fin = block(c, f, n->b->list, n->b->n);
+    f->handling = handling;
     if (fin != ON) return fin;
     if (err) tc_raise_again(c, err);
     f->ret = ret;
@@ -379,6 +383,7 @@ static flow with_items(C *c, frame *f, const ast *n, int i) {
     V mgr = tc_eval_expr(c, f, it->a);
     f->at = it->a;
     region *const at = region_of(c);
+    const V handling = f->handling;
     V enter = type_method(c, mgr, c->n___enter__), leave = type_method(c, mgr, c->n___exit__);
     V got = tc_call0(c, enter);
     trap t;
@@ -397,7 +402,9 @@ static flow with_items(C *c, frame *f, const ast *n, int i) {
     }
     if (((exc *)err)->limit) tc_raise_again(c, err);
     unwind(c, at);
+    f->handling = err;
     V swallowed = tc_call3(c, leave, (V)err->type, err, c->none);
+    f->handling = handling;
     if (!tc_truth(c, swallowed)) tc_raise_again(c, err);
     return ON;
 }

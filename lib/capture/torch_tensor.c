@@ -187,7 +187,7 @@ V tc_tensor_index(C *c, V t, const char *what) {
     const bool one = c->torch->graph || !x->t.storage || tc_tensor_numel(&x->t) == 1;
     V v = one ? tc_tensor_number(c, t, what) : NULL;
     if (!v || tc_kind_of(v) == K_FLOAT || tc_kind_of(v) == K_COMPLEX)
-        tc_raise(c, "TypeError", "%s: only integer tensors of a single element can be converted to an index", what);
+        tc_raise(c, "TypeError", "only integer tensors of a single element can be converted to an index" TC_DETAIL " (%s)", what);
     return v;
 }
 

@@ -197,3 +197,70 @@ for function in (lambda: down(0), lambda: repr(Endless()), lambda: Endless().a):
         function()
     except RecursionError as e:
         print(type(e).__name__, str(e)[:32], isinstance(e, RuntimeError))
+
+
+def raises(f):
+    try:
+        f()
+    except Exception as e:
+        return e
+
+
+class Leaves:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, t, v, tb):
+        [][1]
+
+
+def in_finally():
+    try:
+        try:
+            1 / 0
+        finally:
+            {}["a"]
+    finally:
+        raise ValueError("v")
+
+
+def in_with():
+    with Leaves():
+        1 / 0
+
+
+def called():
+    try:
+        raise KeyError("k")
+    except KeyError:
+        int("x")
+
+
+def after():
+    try:
+        try:
+            raise KeyError("k")
+        except KeyError:
+            raise RuntimeError("r")
+    except RuntimeError:
+        pass
+    1 / 0
+
+
+def returns():
+    try:
+        1 / 0
+    finally:
+        return 3
+
+
+for function in (in_finally, in_with, called, after):
+    e = raises(function)
+    print(repr(e), repr(e.__context__), e.__context__ and repr(e.__context__.__context__), e.__cause__)
+print(returns(), raises(lambda: returns() + (0).real / 0).__context__)
+e = raises(lambda: Leaves().gone)
+print(e.name, type(e.obj).__name__, AttributeError("x").name, AttributeError("x", name="n", obj=3).obj, raises(lambda: gone).name, NameError("x").name)
+e = ImportError("m", name="k", path="p")
+print(e.name, e.path, e.msg, ImportError().msg, StopIteration(4).value, SystemExit(1, 2).code, SystemExit(3).code, SystemExit().code)
+for function in (lambda: ValueError("v", name="n"), lambda: ImportError(obj=2), lambda: ValueError("m").msg, lambda: ValueError("m").message, lambda: KeyError(1).name):
+    print(repr(raises(function)))
