@@ -40,6 +40,7 @@ typedef struct {
     double seconds;
 } tc_phase; /* of --stats */
 typedef struct tc_cmd tc_cmd;
+enum { TC_CMD_SIDES = 8 }; /* most programs per mode, for models that branch on sizes */
 typedef struct {
     const char *name;               /* "tc-run" */
     const char *operands;           /* "[PROGRAM]"; ignored with commands */

@@ -74,6 +74,7 @@ static tc_status open_programs(compile_job *j) {
     if (tc_cmd_has(c, TC_OPT_op)) return open_calls(j, tc_cmd_count(c, TC_OPT_op));
     const char *one;
     j->input = c->noperands ? c->operands[0] : "-";
+    c->onnx_sides = TC_CMD_SIDES;
     TC_TRY(tc_cmd_archive(c, j->input, &j->archive));
     TC_TRY(tc_cmd_wanted(c, j->archive, &one));
     size_t count = tc_archive_count(j->archive);

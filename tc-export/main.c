@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_SIDES = 8 }; /* most programs per mode, for models that branch on sizes */
 typedef enum { TO_PT2, TO_DOT, TO_TEXT, TO_ONNX } format;
 static const tc_cmd_form formats[] = {{"pt2", ".pt2"}, {"dot", ".dot"}, {"text", ".txt.text"}, {"onnx", ".onnx"}, {0}};
 
@@ -259,7 +258,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         q.r.eval_suffices = true;
         q.r.weights = tc_cmd_has(c, TC_OPT_weights);
         if (q.r.weights) q.r.stored = tc_cmd_stored, q.r.stored_self = c;
-        q.r.sides = MOST_SIDES;
+        q.r.sides = TC_CMD_SIDES;
         /* not for the gradient of a loss by the parameters: training has inputs that require none */
         if (tc_cmd_has(c, TC_OPT_joint) && (!tc_cmd_get(c, TC_OPT_joint) || tc_cmd_has(c, TC_OPT_grad_of))) differentiable_inputs(&q);
         preserve(c, &q);
@@ -311,7 +310,7 @@ static int sides_of_onnx(tc_cmd *c) {
     bool one = st || to == TO_ONNX || tc_cmd_has(c, TC_OPT_input);
     tc_status_free(st);
     for (size_t i = 0; i < NTRANSFORM_OPTIONS; i++) one |= transform_options[i].step != DECOMPOSE && tc_cmd_has(c, transform_options[i].id);
-    return one ? 0 : MOST_SIDES;
+    return one ? 0 : TC_CMD_SIDES;
 }
 
 static tc_status from_archive(tc_cmd *c, const char *path) {

@@ -340,9 +340,12 @@ PY
 @test "an If on a size has a program for each side, and sizes that broadcast one for sizes of 1" {
     # if(x.size(0) == 1, -u, u + u) of u = where(c > 0, x, y)
     tc-export "$TC_ROOT/tests/cli/fixtures/sides.onnx" -o m.pt2
+    tc-compile "$TC_ROOT/tests/cli/fixtures/sides.onnx" -o compiled.pt2
     for sizes in 1,1,1,-3 3,3,3,6 1,1,3,-3 3,1,1,-3 1,3,3,6 3,3,1,6 3,1,3,-3 1,3,1,6; do
         IFS=, read -r c x y want <<<"$sizes"
-        run bash -c "tc-run m.pt2 --input c=${c}x2xf32=1 --input x=${x}x2xf32=3 --input y=${y}x2xf32=5 | tail -c +129 | od -An -tf4 -v | tr -s ' \n' ' '"
+        for p in m compiled; do tc-run $p.pt2 --input c=${c}x2xf32=1 --input x=${x}x2xf32=3 --input y=${y}x2xf32=5 -o $p.npy; done
+        cmp m.npy compiled.npy
+        run bash -c "tail -c +129 m.npy | od -An -tf4 -v | tr -s ' \n' ' '"
         [[ "$output" == " $want $want"* ]] && [ "$(wc -w <<<"$output")" = "$([ "$c$x$y" = 111 ] && echo 2 || echo 6)" ] || { echo "$sizes: $output"; return 1; }
     done
     run --separate-stderr tc-run m.pt2 --input c=2x2xf32=1 --input x=3x2xf32=3 --input y=3x2xf32=5
