@@ -260,10 +260,7 @@ static tc_status push_global(machine *m, const char *module, size_t mn, const ch
     if (mn > 4096 || nn > 4096 || memchr(module, 0, mn) || memchr(name, 0, nn)) return fail(m, "a bad name of a global");
     char *text = tc_arena_printf(&m->out->arena, "%.*s.%.*s", (int)mn, module, (int)nn, name);
     char *of = tc_arena_strndup(&m->out->arena, module, mn);
-    if (tc_pickle_forbidden(of, text + mn + 1)) {
-        tc_status st = fail(m, "refers to %.200s, which is forbidden: nothing was run", text);
-        return tc_status_add(st, "a file that needs it is not data: load it only where you trust it, and save its state_dict()");
-    }
+    if (tc_pickle_forbidden(of, text + mn + 1)) return fail(m, "refers to %.200s, which is forbidden: nothing was run", text);
     tc_pk *v = make(m, TC_PK_GLOBAL);
     v->s = text;
     v->n = mn;

@@ -488,7 +488,6 @@ def user_input(name, kind, fixed, differentiated=False):
             raise ValueError(f"input '{name}' has sizes {given[1]}, expected {wanted}")
         return Strings(given[1], given[2])
     if kind[1] not in DTYPES:
-        _onnx.wants(name)
         _onnx.unsupported(f"input '{name}' has element type {kind[1]}")
     sizes = kind[2]
     if sizes is None:

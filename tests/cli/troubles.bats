@@ -86,6 +86,7 @@ is encrypted	tc-run $bad/encrypted.pt2
 two entries are named	tc-run $bad/twice.pt2
 holds no program	tc-run $bad/no-program.pt2
 schema version	tc-run $bad/version.pt2
+which is forbidden: nothing was run	tc-ckpt ls $bad/pickle.pt
 byte order big	tc-run $bad/big-endian.pt2
 there is no operator	tc-run $bad/no-operator.pt2
 operator * (opset	tc-run $bad/no-operator.onnx
