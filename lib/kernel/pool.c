@@ -3,6 +3,7 @@
  * taps. */
 #include "kernel/pool.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/ints.h"
@@ -167,6 +168,25 @@ static int64_t position(const pool *p, int d, int64_t o, int64_t t) {
     const int64_t i = o * p->stride[d] + t * p->dil[d] - p->pad[d];
     return i < 0 ? (i % p->dil[d] + p->dil[d]) % p->dil[d] : i;
 }
+static bool is_nan(const pool *p, const char *x, int64_t i) {
+    return p->work == TC_F32 ? ((const float *)x)[i] != ((const float *)x)[i] : p->work == TC_F64 && ((const double *)x)[i] != ((const double *)x)[i];
+}
+/* The tap of a window of NaN where PyTorch finds it: the last one. */
+static int64_t last_nan(const pool *p, int64_t plane, const int64_t *o) {
+    int64_t t = p->kernel[0] * p->kernel[1] * p->kernel[2];
+    while (t-- > 0) {
+        const int64_t tap[3] = {t / p->kernel[2] / p->kernel[1], t / p->kernel[2] % p->kernel[1], t % p->kernel[2]};
+        int64_t at = plane;
+        bool inside = true;
+        for (int d = 0; d < 3; d++) {
+            const int64_t i = o[d] * p->stride[d] + tap[d] * p->dil[d] - p->pad[d];
+            inside = inside && i >= 0 && i < p->in[d];
+            at = at * p->in[d] + i;
+        }
+        if (inside && isnan(tc_scalar_load(p->dtype, p->x, at).f)) break;
+    }
+    return t;
+}
 static void one_row(const pool *p, const rows *r, int64_t row) {
     int64_t o1 = row % p->to[1], o0 = row / p->to[1] % p->to[0], plane = row / p->to[1] / p->to[0];
     size_t e = tc_dtype_size(p->work);
@@ -185,7 +205,8 @@ static void one_row(const pool *p, const rows *r, int64_t row) {
     if (p->work == p->dtype) memcpy(out, r->best, (size_t)(p->to[2] * p->c) * e);
     else p->isa->cast[p->work][p->dtype](out, r->best, p->to[2] * p->c);
     for (int64_t o2 = 0; p->index && o2 < p->to[2]; o2++) {
-        const int64_t t = r->index[o2], i2 = position(p, 2, o2, t % p->kernel[2]), i1 = position(p, 1, o1, t / p->kernel[2] % p->kernel[1]);
+        const int64_t t = is_nan(p, r->best, o2) ? last_nan(p, plane, (int64_t[]){o0, o1, o2}) : r->index[o2],
+                      i2 = position(p, 2, o2, t % p->kernel[2]), i1 = position(p, 1, o1, t / p->kernel[2] % p->kernel[1]);
         p->index[row * p->to[2] + o2] = (position(p, 0, o0, t / p->kernel[2] / p->kernel[1]) * p->in[1] + i1) * p->in[2] + i2;
     }
 }

@@ -313,6 +313,12 @@ static inline void N_(wide_rest)(row_f64 *acc, const T *x, int n, int squares, d
     }
     memcpy(acc, lane, sizeof lane);
 }
+/* The sum of equal float64 numbers is rounded, and their mean with it: PyTorch's is the number itself, their variance 0. */
+static inline void N_(welford_equal)(tc_welford *out, const T *x, int n) {
+    int same = 1;
+    for (int i = 1; i < n; i++) same &= x[i] == x[0];
+    if (same) out->mean = (double)x[0], out->m2 = 0;
+}
 /* `count` leaves (1, or several whole ones) of n elements each. */
 static inline __attribute__((always_inline)) void N_(welford_some)(tc_welford *out, const T *x, int n, int count) {
     enum { E = ROW_BYTES / 8, L = ROW_F64S };
@@ -338,6 +344,7 @@ static inline __attribute__((always_inline)) void N_(welford_some)(tc_welford *o
     for (int c = 0; c < count; c++) {
         if (i < n) N_(wide_rest)(acc + c * L, x + c * TC_LEAF + i, n - i, 1, out[c].mean);
         out[c].m2 = N_(fold_wide)(acc + c * L), out[c].count = n;
+        if (sizeof(T) == 8 && out[c].m2 < out[c].mean * out[c].mean * 1e-24) N_(welford_equal)(out + c, x + c * TC_LEAF, n);
     }
 }
 static void N_(welford_leaves)(tc_welford *out, const void *in, int64_t n) {

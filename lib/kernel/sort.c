@@ -289,6 +289,18 @@ static void search_all(const uint64_t *keys, int64_t n, const uint64_t *value, i
     else
         for (int64_t i = 0; i < count; i += TOGETHER) search(keys, n, value + i, false, out + i);
 }
+/* PyTorch's own search, for a sequence with NaN, which is below everything wherever it stands: which elements are looked at decides. */
+static void search_unordered(const uint64_t *keys, int64_t n, const uint64_t *value, int64_t count, bool right, int64_t *out) {
+    for (int64_t i = 0; i < count; i++) {
+        int64_t lo = 0, hi = n;
+        while (lo < hi) {
+            const int64_t mid = lo + (hi - lo) / 2;
+            if (right ? keys[mid] <= value[i] : keys[mid] < value[i]) lo = mid + 1;
+            else hi = mid;
+        }
+        out[i] = lo;
+    }
+}
 /* Sequence and values are compared in their promoted type; a 0-d value takes part only where its category is higher. */
 static tc_dtype compared(const tc_tensor *seq, const tc_tensor *v) {
     return !v->rank && tc_dtype_kind(v->dtype) <= tc_dtype_kind(seq->dtype) ? seq->dtype : tc_dtype_promote(seq->dtype, v->dtype);
@@ -329,11 +341,14 @@ static tc_status run_searchsorted(tc_kcall *c) {
     uint64_t *keys = c->scratch;
     for (int64_t row = 0; row * per < total; row++) {
         TC_TRY(sequence_keys(d, seq, sorter, seq->rank == 1 ? 0 : row * n, n, keys));
+        bool ordered = true;
+        for (int64_t i = 0; i < n && tc_is_float(d); i++)
+            if (keys[i] == nan) keys[i] = 0, ordered = false;
         for (int64_t i = 0; i < per; i += VALUES) {
             uint64_t value[VALUES] = {0};
             int64_t found[VALUES], count = per - i < VALUES ? per - i : VALUES, at = out->offset + row * per + i;
             keys_as(d, v, row * per + i, count, value);
-            search_all(keys, n, value, count, right, found);
+            (ordered ? search_all : search_unordered)(keys, n, value, count, right, found);
             for (int64_t k = 0; k < count && tc_is_float(d); k++) found[k] = value[k] == nan ? n : found[k]; /* as PyTorch: NaN goes to the end */
             if (out->dtype == TC_I64) memcpy((int64_t *)out->storage->data + at, found, (size_t)count * sizeof *found);
             else

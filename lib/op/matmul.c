@@ -7,6 +7,12 @@
 #include "op/shape.h"
 
 /* ---- shapes ---- */
+static bool has_none(const tc_meta *m) {
+    for (int k = 0; k < m->rank; k++)
+        if (tc_sym_is_int(m->size[k], 0)) return true;
+    return false;
+}
+/* Bools are multiplied where there is nothing to add up: a product (not a sum with a third term) of no elements. */
 static tc_status one_type(tc_shape_ctx *c, int n, const int *args) {
     const tc_meta *a = tc_sh_meta(c, args[0]);
     for (int k = 0; k < n; k++) {
@@ -15,8 +21,9 @@ static tc_status one_type(tc_shape_ctx *c, int n, const int *args) {
         if (b->dtype != a->dtype)
             return tc_sh_fail(c, "expected m1 and m2 to have the same dtype, but got: %s != %s", tc_dtypes[a->dtype].torch,
                               tc_dtypes[b->dtype].torch);
-        if (b->dtype == TC_BOOL) return tc_sh_fail_as(c, "NotImplementedError", "\"addmm_impl_cpu_\" not implemented for 'Bool'");
     }
+    if (a->dtype == TC_BOOL && !(args[0] == 0 && (has_none(a) || has_none(tc_sh_meta(c, args[1])))))
+        return tc_sh_fail_as(c, "NotImplementedError", "\"addmm_impl_cpu_\" not implemented for 'Bool'");
     return NULL;
 }
 static tc_status mismatch(tc_shape_ctx *c, const tc_meta *a, const tc_meta *b) {
@@ -217,6 +224,7 @@ static tc_status same_kind(const tc_node *n, const tc_value *a, const tc_value *
 static tc_status decompose_dot(tc_emit *e, const tc_node *n) { /* dot, vdot */
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     TC_TRY(same_kind(n, a, b));
+    if (a->meta.dtype == TC_BOOL) return tc_error(TC_CONTENT, "NotImplementedError: %s: not implemented for 'Bool'", tc_op_name(n->op));
     if (a->meta.rank != 1 || b->meta.rank != 1) return tc_e_refuse(n, "1D tensors expected, but got %dD and %dD tensors", a->meta.rank, b->meta.rank);
     tc_symctx *s = tc_e_sym(e);
     if (tc_sym_differ(s, a->meta.size[0], b->meta.size[0]))
@@ -608,7 +616,7 @@ static tc_status outer_product(tc_emit *e, const tc_node *n) {
 
 static bool has_columns(const tc_node *n) { /* other than one */
     const tc_meta *a = tc_arg_meta(n, 0);
-    return !tc_sym_is_int(a->size[a->rank - 1], 1);
+    return !tc_sym_is_int(a->size[a->rank - 1], 1) || a->dtype == TC_BOOL;
 }
 static const struct tc_otherwise one_term = {has_columns, outer_product};
 

@@ -25,7 +25,9 @@ static tc_status shape_backward(tc_shape_ctx *c) { /* grad_output, output, dim, 
     tc_dims dims = tc_dims_of(tc_sh_meta(c, 1));
     TC_TRY(tc_sh_dim_arg(c, 2, dims.rank, &at));
     TC_TRY(tc_sh_sized(c, 0, &dims, TC_DTYPE_NONE, "output"));
-    return tc_sh_out(c, 0, tc_sh_dtype(c, 3, tc_sh_meta(c, 1)->dtype), &dims);
+    /* PyTorch's CPU ignores input_dtype, but where the softmax of 16-bit numbers was float32 (half_to_float) */
+    const tc_dtype own = tc_sh_meta(c, 0)->dtype, given = tc_sh_dtype(c, 3, own);
+    return tc_sh_out(c, 0, own == TC_F32 && tc_dtype_size(given) == 2 ? given : own, &dims);
 }
 static uint64_t axis_of(const tc_lower *l, int arg) { return l->result_axes ? (uint64_t)1 << tc_wrap(tc_arg_int(l->node, arg), l->result_axes) : 0; }
 static tc_dtype grad_type(const tc_lower *l) { return tc_dtype_compute(tc_arg_meta(l->node, 1)->dtype); }

@@ -194,15 +194,19 @@ EOF
     holds 4xi64=-32768,32767,32766,100 "torch.equal(torch.lcm(x.short(), torch.tensor([32767, 32766, 100, -77]).short()), torch.tensor([-32768, -32766, -100, 7700]).short())"
 }
 
-@test "max_pool: the index of a window of lowest values is the first inside the input" {
+@test "max_pool: the index of a window of lowest values is the first inside the input, of NaN the last" {
     holds 2x3xf32=-inf,-inf,-inf,-inf,-inf,-inf "torch.equal(torch.cat([i, j]), torch.tensor([[[0, 1], [3, 4]]] * 2))" \
         "i = F.max_pool2d(x[None], 2, padding=1, return_indices=True)[1]" "j = F.max_pool2d(torch.zeros(1, 2, 3, dtype=torch.uint8), 2, padding=1, return_indices=True)[1]"
+    holds 1x6xf32=1,nan,2,nan,3,0 "torch.equal(torch.cat([i, j]), torch.full((2, 3), 3))" \
+        "i, j = F.max_pool1d(x, 4, 1, return_indices=True)[1], F.max_pool1d(x.bfloat16(), 4, 1, return_indices=True)[1]"
 }
 
-@test "the variance of a tensor without dimensions" {
+@test "the variance of a tensor without dimensions, and of equal numbers" {
     holds f32=3 "torch.var(x, unbiased=False) == 0"
     holds f32=3 "torch.std(x).isnan()"
     holds f32=3 "torch.var_mean(x.half(), unbiased=False)[1] == 3"
+    holds 5x33xf64=0.1 "(x.std(1) == 0).all() & (torch.var_mean(x.T, 0)[0] == 0).all() & (g == 0).all()" "x = x.detach().requires_grad_()" \
+        "g, = torch.autograd.grad(x.std(1).sum(), x) # of equal numbers, whose sum is rounded"
 }
 
 @test "torch.masked reduces what the mask keeps" {
@@ -915,6 +919,9 @@ EOF
     holds $x "torch.allclose(a(q, k, x[None, None]), a(q, k.expand(2, 3, 2, 3), x.expand(2, 3, 2, 3)), atol=1e-6)" \
         "a, k = F.scaled_dot_product_attention, (x - 3).expand(1, 3, 2, 3)" "q = torch.stack([x * 0.1, x * 0.2])[:, None] * torch.ones(3, 1, 1)"
     holds $x "(x[0, 0].mT == 1) & (x[0, 0].mH == 1)"
+    holds $x "torch.equal(b[:, :0] @ b[:0], torch.zeros(2, 3).bool()) & torch.equal(b[:0].T.mv(b[:0, 0]), x[0] > 9) & ((b[:0, :1, None] @ b[:0, :, None].mT).shape == (0, 1, 3))" \
+        "b = x > 1"
+    holds $x "torch._softmax_backward_data(x, x, 1, torch.float64).dtype == x.dtype and torch._log_softmax_backward_data(x.half(), x.half(), 1, torch.float32).dtype == torch.float16"
     holds $x "F.pixel_unshuffle(x[None, :0, :2, None].expand(1, 0, 2, 2), 2).shape == (1, 0, 2, 2) and F.huber_loss(x, x - 2, weight=x) == 5.25"
     holds $x "torch.equal(F.dropout(x.detach().requires_grad_(), 0.5, False, inplace=True), x)"
     holds $x "torch.equal(Plus.apply(x), x + 2)" "class Plus(torch.autograd.Function):" "    @staticmethod" "    def forward(ctx, x):" \
@@ -947,7 +954,9 @@ EOF
     holds $x "torch.equal(torch.nextafter(h, torch.tensor([-1., 2, -1, 0, float('inf'), 1]).half()), torch.tensor([-2**-24, 1 + 2**-10, -2 + 2**-10, 65504, float('inf'), 2**-24]).half())" "h = x.half()"
     holds $x "torch.equal(torch.nextafter(b, torch.tensor([-1., 0, -3, 0, 0, 1]).bfloat16()), torch.tensor([-2**-133, 1 - 2**-8, -2 - 2**-6, torch.finfo(h.dtype).max, 65280, 2**-133]).bfloat16())" \
         "h = b = x.bfloat16()"
-    holds $x "torch.equal(torch.searchsorted(torch.tensor([0., 1, n]), torch.tensor([n, 1]), right=r), torch.tensor([3, 2 if r else 1]))" "n, r = float('nan'), True"
+    holds $x "torch.equal(torch.searchsorted(torch.tensor([0., 1, n]), torch.tensor([n, 1]), right=r), torch.tensor([3, 3 if r else 1]))" "n, r = float('nan'), True"
+    holds $x "torch.equal(torch.searchsorted(b, torch.tensor([[1., -1, n], [1, -1, n]])), torch.tensor([[6, 6, 6], [2, 0, 6]]))" "n = float('nan')" \
+        "b = torch.tensor([[0., 0, n, n, n, n], [0, 0, 1, 2, 3, n]]) # where a NaN is looked at, the search goes on behind it"
     holds $x "torch.equal(torch.bucketize(torch.tensor([n, 1]).double(), torch.tensor([0., 1, n]).double()), torch.tensor([3, 1]))" "n = float('nan')"
     holds $x "torch.equal(torch.signbit(torch.special.entr(x[:2])), torch.tensor([False, True]))"
     holds $x "~torch.signbit(torch.cat([torch.special.i1(x[5:]), torch.special.i1e(x[5:]), torch.special.i1(x[5:].double())])).any()"
