@@ -162,7 +162,8 @@ static tc_status shape_float_only(tc_shape_ctx *c) {
 }
 static tc_status shape_no_bool(tc_shape_ctx *c) {
     TC_TRY(tc_shape_same(c));
-    if (tc_sh_meta(c, 0)->dtype == TC_BOOL) return tc_sh_fail(c, "Boolean inputs not supported for %s", tc_op_schema(c->op)->name);
+    if (tc_sh_meta(c, 0)->dtype == TC_BOOL)
+        return tc_sh_fail_as(c, "NotImplementedError", "Boolean inputs not supported for %s", tc_op_schema(c->op)->name);
     return NULL;
 }
 static tc_status shape_gelu(tc_shape_ctx *c) {

@@ -51,7 +51,7 @@ static tc_status decompose_trapezoid(tc_emit *e, const tc_node *n) {
         return tc_e_done(e);
     }
     if (y->meta.dtype == TC_BOOL || (x && x->meta.dtype == TC_BOOL))
-        return tc_e_refuse(n, "received a bool input for `x` or `y`, but bool is not supported");
+        return tc_error(TC_CONTENT, "NotImplementedError: %s: received a bool input for `x` or `y`, but bool is not supported", tc_op_name(n->op));
     if (!at_x && n->args[1].kind == TC_A_SCALAR && !n->args[1].is_sym &&
         (n->args[1].scalar.kind == TC_KIND_BOOL || n->args[1].scalar.kind == TC_KIND_COMPLEX))
         return tc_e_refuse(n, "Currently, we only support dx as a real number.");
@@ -156,7 +156,7 @@ static tc_status decompose_gradient(tc_emit *e, const tc_node *n) {
     const tc_arg *sp = n->nargs == 4 ? &n->args[1] : NULL;
     int64_t order = tc_arg_int(n, n->nargs - 1), size;
     int d[TC_MAX_RANK], count = 0;
-    if (f->meta.dtype == TC_U8) return tc_e_refuse(n, "torch.gradient does not support uint8 input.");
+    if (f->meta.dtype == TC_U8) return tc_error(TC_CONTENT, "NotImplementedError: torch.gradient does not support uint8 input.");
     TC_TRY(dims_of(n, n->nargs - 2, f->meta.rank, d, &count));
     bool tensors = sp && sp->kind == TC_A_VALUES, list = sp && !tensors && sp->kind != TC_A_SCALAR && sp->kind != TC_A_INT && sp->kind != TC_A_NONE;
     if ((tensors || list) && sp->n != count)

@@ -69,8 +69,9 @@ static tc_status shape_pair(tc_shape_ctx *c) { /* complex, polar */
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(tc_sh_need_tensor(c, 1));
     tc_dtype a = tc_sh_meta(c, 0)->dtype, b = tc_sh_meta(c, 1)->dtype;
-    if (a != TC_F16 && a != TC_F32 && a != TC_F64)
-        return tc_sh_fail(c, "Expected both inputs to be Half, Float or Double tensors but got %s and %s", tc_dtypes[a].torch, tc_dtypes[b].torch);
+    if ((a != TC_F16 && a != TC_F32 && a != TC_F64) || (b != TC_F16 && b != TC_F32 && b != TC_F64))
+        return tc_sh_fail_as(c, "NotImplementedError", "Expected both inputs to be Half, Float or Double tensors but got %s and %s",
+                             tc_dtypes[a].torch, tc_dtypes[b].torch);
     if (a != b)
         return tc_sh_fail(c, "Expected object of scalar type %s but got scalar type %s for second argument", tc_dtypes[a].torch, tc_dtypes[b].torch);
     return tc_sh_out_pointwise(c, 0, tc_dtype_to_complex(a), 2, (int[]){0, 1});

@@ -36,7 +36,9 @@ static tc_status decompose_bincount(tc_emit *e, const tc_node *n) { /* self, wei
     tc_sym least = tc_arg_sym(n, 2), size = least;
     int64_t v;
     if (x->meta.rank != 1 || !tc_is_integral(x->meta.dtype) || x->meta.dtype == TC_BOOL)
-        return tc_e_refuse(n, "bincount only supports 1-d non-negative integral inputs.");
+        return tc_is_integral(x->meta.dtype) && x->meta.dtype != TC_BOOL
+                   ? tc_e_refuse(n, "bincount only supports 1-d non-negative integral inputs.")
+                   : tc_error(TC_CONTENT, "NotImplementedError: %s: not implemented for '%s'", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch);
     if (tc_sym_const_int(least, &v) && v < 0) return tc_e_refuse(n, "minlength should be >= 0");
     if (w && (w->meta.rank != 1 || tc_sym_differ(s, w->meta.size[0], x->meta.size[0])))
         return tc_e_refuse(n, "weights should be 1-d and have the same length as input");
@@ -278,7 +280,8 @@ static tc_status decompose_isin(tc_emit *e, const tc_node *n) { /* elements, tes
         v[k] = tc_arg_meta(n, k) ? tc_arg_value(n, k) : NULL;
         tc_kind kind;
         tc_dtype own = v[k] ? v[k]->meta.dtype : tc_arg_number(&n->args[k], &kind) && kind == TC_KIND_BOOL ? TC_BOOL : TC_F32;
-        if (own == TC_BOOL || tc_is_complex(own)) return tc_e_refuse(n, "Unsupported input type encountered for isin(): %s", tc_dtypes[own].torch);
+        if (own == TC_BOOL || tc_is_complex(own))
+            return tc_error(TC_CONTENT, "NotImplementedError: Unsupported input type encountered for isin(): %s", tc_dtypes[own].torch);
         v[k] = v[k] ? tc_e_cast(e, v[k], d) : ATEN("scalar_tensor", "ad", &n->args[k], (int)d);
     }
     if (e->status) return tc_e_done(e);

@@ -151,7 +151,7 @@ static tc_status decompose_cov(tc_emit *e, const tc_node *n) { /* self [variable
     int64_t correction = tc_arg_int(n, 1);
     if (x->meta.rank > 2)
         return tc_e_refuse(n, "cov(): expected input to have two or fewer dimensions but got an input with %d dimensions", x->meta.rank);
-    if (x->meta.dtype == TC_BOOL) return tc_e_refuse(n, "cov(): bool dtype is not supported for input");
+    if (x->meta.dtype == TC_BOOL) return tc_error(TC_CONTENT, "NotImplementedError: cov(): bool dtype is not supported for input");
     if (x->meta.rank < 2)
         x = tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){tc_sym_int(s, 1), x->meta.rank ? x->meta.size[0] : tc_sym_int(s, 1)}, 2);
     tc_sym count = tc_la_cols(x);

@@ -270,6 +270,8 @@ static tc_status shape_xlog(tc_shape_ctx *c) { return of_reals(c, tc_shape_binar
 static tc_status shape_heaviside(tc_shape_ctx *c) {
     TC_TRY(tc_shape_binary(c));
     const tc_meta *a = tc_sh_meta(c, 0), *b = tc_sh_meta(c, 1);
+    if (a && b && (tc_is_complex(a->dtype) || tc_is_complex(b->dtype)))
+        return tc_sh_fail_as(c, "NotImplementedError", "heaviside is not yet implemented for complex tensors.");
     if (a && b && a->dtype != b->dtype) return tc_sh_fail(c, "heaviside is not yet implemented for tensors with different dtypes.");
     return NULL;
 }
@@ -575,6 +577,11 @@ static const struct tc_otherwise division_otherwise = {divides, divide_checked};
         .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .otherwise = &division_otherwise, .grad = grad_, \
         .samples = sample, .doc = text                                                                                             \
     }
+#define FLOOR(SCHEMA, sample)                                                                                                    \
+    {                                                                                                                            \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_UNDERIVED, .shape = tc_shape_binary, .lower = lower_floor_divide, \
+        .otherwise = &division_otherwise, .samples = sample, .doc = "floor(self / other)"                                        \
+    }
 #define TRUTH(SCHEMA, shape_, lower_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text }
 #define ALIAS(SCHEMA) \
@@ -612,10 +619,8 @@ const tc_op tc_ops_pointwise_binary[] = {
              "div(f32[3,5], f32[5]:0.5..2, rounding_mode='floor')", "self / other, rounded"),
     DIVISION("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode,
              "div(i64[3], 2, rounding_mode='trunc')", "self / other, rounded"),
-    DIVISION("floor_divide(Tensor self, Tensor other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(f32[5], f32[5]:0.5..2)",
-             "floor(self / other)"),
-    DIVISION("floor_divide.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(i64[5], 3)",
-             "floor(self / other)"),
+    FLOOR("floor_divide(Tensor self, Tensor other)", "floor_divide(f32[5], f32[5]:0.5..2)"),
+    FLOOR("floor_divide.Scalar(Tensor self, Scalar other)", "floor_divide(i64[5], 3)"),
     DIVISION("remainder.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(f32[5], f32[5]:0.5..2)",
              "self - other floor(self / other)"),
     DIVISION("remainder.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(i64[5], 3)",
@@ -659,8 +664,12 @@ const tc_op tc_ops_pointwise_binary[] = {
         "self log(1 + other)"),
     ROW("special_xlog1py.other_scalar(Tensor self, Scalar other)", shape_xlog, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], 2)",
         "self log(1 + other)"),
-    ROW("heaviside(Tensor self, Tensor values)", shape_heaviside, lower_heaviside, NULL, "heaviside(f32[5], f32[5])",
-        "0, values, 1 for self below, at, above 0"),
+    {.schema = "aten::heaviside(Tensor self, Tensor values) -> Tensor",
+     .flags = TC_OP_UNDERIVED,
+     .shape = shape_heaviside,
+     .lower = lower_heaviside,
+     .samples = "heaviside(f32[5], f32[5])",
+     .doc = "0, values, 1 for self below, at, above 0"},
     BOTH(eq, tc_shape_compare, lower_eq, "self == other"),
     BOTH(ne, tc_shape_compare, lower_ne, "self != other"),
     BOTH(lt, tc_shape_compare, lower_lt, "self < other"),

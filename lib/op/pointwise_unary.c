@@ -24,8 +24,9 @@ UNARY(rsqrt, RSQRT)
 UNARY(sin, SIN)
 UNARY(cos, COS)
 UNARY(tan, TAN)
-UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH)
-    UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA)
+UNARY(asin, ASIN)
+UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH)
+    UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA)
         UNARY(bitwise_not, NOT)
 #undef UNARY
 
@@ -193,19 +194,21 @@ static tc_status shape_bits(tc_shape_ctx *c) {
 static tc_status shape_ordered(tc_shape_ctx *c) {
     TC_TRY(shape_no_bool(c));
     const char *name = tc_op_schema(c->op)->name;
-    if (tc_is_complex(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail(c, "%s is not supported for complex inputs", name);
+    if (tc_is_complex(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail_as(c, "NotImplementedError", "%s is not supported for complex inputs", name);
     return NULL;
 }
 static tc_status shape_ordered_question(tc_shape_ctx *c) {
     TC_TRY(tc_shape_bool_unary(c));
     const char *name = tc_op_schema(c->op)->name;
-    if (tc_is_complex(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail(c, "%s does not support complex inputs.", name);
+    if (tc_is_complex(tc_sh_meta(c, 0)->dtype))
+        return tc_sh_fail_as(c, strcmp(name, "signbit") ? "TypeError" : "NotImplementedError", "%s does not support complex inputs.", name);
     return NULL;
 }
 static tc_status shape_sign(tc_shape_ctx *c) {
     TC_TRY(tc_shape_same(c));
     if (tc_is_complex(tc_sh_meta(c, 0)->dtype))
-        return tc_sh_fail(c, "Unlike NumPy, torch.sign doesn't allow complex tensors as input. Please use torch.sgn instead.");
+        return tc_sh_fail_as(c, "NotImplementedError",
+                             "Unlike NumPy, torch.sign doesn't allow complex tensors as input. Please use torch.sgn instead.");
     return NULL;
 }
 /* The result for complex numbers is real. */

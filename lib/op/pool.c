@@ -580,6 +580,10 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
         return tc_e_refuse(n, "Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with dim %d", dims, dims + 1, dims + 2,
                            x->meta.rank);
     if (n->args[2].n != dims) return tc_e_refuse(n, "There should be exactly %d elements in output_size, but got %d elements.", dims, n->args[2].n);
+    for (int k = 0; k < dims && dims == 3; k++)
+        if (tc_sym_is_int(n->args[3].syms[k], 0)) return tc_e_refuse(n, "strides should be greater than zero");
+    for (int k = 1; k < x->meta.rank; k++)
+        if (tc_sym_is_int(x->meta.size[k], 0)) return tc_e_refuse(n, "Expected input to have non-zero size for non-batch dimensions");
     const tc_meta *im = tc_arg_meta(n, 1);
     if (im->dtype != TC_I64) return tc_e_refuse(n, "elements in indices should be type int64");
     if (!tc_is_float(x->meta.dtype)) return tc_e_refuse(n, "not implemented for '%s'", tc_dtypes[x->meta.dtype].torch);

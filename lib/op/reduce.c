@@ -78,7 +78,9 @@ static bool dims_given(const tc_shape_ctx *c) {
 }
 static tc_status need_order(const tc_shape_ctx *c) {
     const tc_meta *m = tc_sh_meta(c, 0);
-    if (m && tc_is_complex(m->dtype)) return tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[m->dtype].torch);
+    const bool early = tc_word_in(" argmax argmin aminmax ", tc_op_schema(c->op)->name); /* its own check, before PyTorch looks for a kernel */
+    if (m && tc_is_complex(m->dtype))
+        return tc_sh_fail_as(c, early ? "TypeError" : "NotImplementedError", "not implemented for %s", tc_dtypes[m->dtype].torch);
     return NULL;
 }
 static tc_status shape_extreme(tc_shape_ctx *c) { /* amax, max, max.dim, aminmax: all results have the same sizes; indices are int64 */

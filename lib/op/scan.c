@@ -24,7 +24,8 @@ static tc_status shape_scan(tc_shape_ctx *c) {
 static tc_status shape_float_scan(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     if (!tc_is_float(tc_sh_meta(c, 0)->dtype) && !tc_is_complex(tc_sh_meta(c, 0)->dtype))
-        return tc_sh_fail(c, "logcumsumexp(): Expected floating point or complex dtype, got %s", tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
+        return tc_sh_fail_as(c, "NotImplementedError", "logcumsumexp(): Expected floating point or complex dtype, got %s",
+                             tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
     return shape_scan(c);
 }
 

@@ -99,9 +99,18 @@ static tc_status shape_put(tc_shape_ctx *c) { /* self, index, source, accumulate
         return tc_sh_fail_as(c, "IndexError", "put_(): Expected source and index to have the same number of elements");
     return tc_shape_same(c);
 }
+/* A source larger than the index has no gradient in PyTorch: its formula gathers by the index. */
+static tc_status source_is_larger(const tc_emit *e, const tc_node *n) {
+    const tc_meta *index = tc_arg_meta(n, 2), *source = tc_arg_meta(n, 3);
+    for (int k = 0; k < index->rank && k < source->rank; k++)
+        if (tc_sym_differ(tc_e_sym(e), index->size[k], source->size[k]))
+            return tc_e_refuse(n, "invalid gradient of src: the shape of index, but expected the shape of src, in dimension %d", k);
+    return NULL;
+}
 static tc_status grad_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::scatter.value", "vaai", gs[0], &n->args[1], &n->args[2], (int64_t)0));
     if (!tc_emit_wants_grad(e, n, 3)) return tc_e_done(e);
+    if (!e->graph->program->forward_mode) TC_TRY(source_is_larger(e, n));
     tc_value *g = tc_emit_call(e, "aten::gather", "vaa", gs[0], &n->args[1], &n->args[2]);
     if (e->graph->program->forward_mode) {
         tc_value *own = tc_e_numbered(e, tc_arg_meta(n, 2)), *zero = tc_e_zeros(e, tc_arg_meta(n, 0), TC_I64);
@@ -113,6 +122,7 @@ static tc_status grad_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs)
 }
 static tc_status grad_scatter_add(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, gs[0]);
+    if (tc_emit_wants_grad(e, n, 3) && !e->graph->program->forward_mode) TC_TRY(source_is_larger(e, n));
     if (tc_emit_wants_grad(e, n, 3)) tc_e_give(e, n, 3, tc_emit_call(e, "aten::gather", "vaa", gs[0], &n->args[1], &n->args[2]));
     return tc_e_done(e);
 }
@@ -301,8 +311,12 @@ const tc_op tc_ops_scatter[] = {
             "scatter(f32[4,5], 1, i64[4,1]:0..5, f32[4,1])", "src written at index along dim"),
     SCATTER("scatter.value(Tensor self, int dim, Tensor index, Scalar value)", tc_k_scatter, grad_scatter, "scatter(f32[4,5], 1, i64[4,2]:0..5, 1.5)",
             "value written at index along dim"),
-    SCATTER("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce)", tc_k_scatter_reduce, NULL,
-            "scatter(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], reduce='add')", "src added or multiplied at index along dim"),
+    {.schema = "aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+     .flags = TC_OP_INDEX_RUNTIME | TC_OP_UNDERIVED,
+     .shape = shape_scatter,
+     .kernel = &tc_k_scatter_reduce,
+     .samples = "scatter(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], reduce='add')",
+     .doc = "src added or multiplied at index along dim"},
     COMPOSED("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce)", scatter_value_reduce,
              "scatter(f32[4,5], 1, i64[4,2]:0..5, 1.5, reduce='add')", "value added or multiplied at index along dim"),
     SCATTER("scatter_add(Tensor self, int dim, Tensor index, Tensor src)", tc_k_scatter_add, grad_scatter_add,

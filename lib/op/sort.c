@@ -86,6 +86,8 @@ static tc_status shape_searchsorted(tc_shape_ctx *c) {
     bool fits = !sorter || sorter->rank == seq->rank;
     for (int i = 0; fits && sorter && i < seq->rank; i++) fits = tc_sh_same(c, sorter->size[i], seq->size[i]);
     if (!fits) return tc_sh_fail(c, "boundary and sorter must have the same size");
+    if (sorter && sorter->dtype != TC_I64)
+        return tc_sh_fail(c, "sorter must be a tensor of long dtype but got dtype %s", tc_dtypes[sorter->dtype].torch);
     const char *side = tc_sh_string(c, 4);
     if (side && strcmp(side, "left") && strcmp(side, "right")) return tc_sh_fail(c, "side can only be 'left' or 'right' but got %s", side);
     if (side && !strcmp(side, "left") && tc_sh_bool(c, 3))
