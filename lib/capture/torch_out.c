@@ -1,6 +1,7 @@
 /* The out= argument of operators: PyTorch's checks, and writing the result into it. */
 #include "base/text.h"
 #include "capture/torch_bind.h"
+#include "capture/torch_data.h"
 
 #include <string.h>
 
@@ -136,7 +137,7 @@ static void check_extremes(C *c, const tc_schema *s, V out, V r) {
 static void check_type(C *c, const tc_schema *s, V out, V r, bool exact) {
     const tc_dtype want = tc_torch_dtype(r), got = tc_torch_dtype(out);
     const bool truth = !strcmp(s->name, "all") || !strcmp(s->name, "any"),
-               joins = tc_word_in(" cat concat concatenate hstack vstack dstack column_stack row_stack _chunk_cat ", s->name);
+               joins = tc_word_in(" cat stack concat concatenate hstack vstack dstack column_stack row_stack _chunk_cat ", s->name);
     if (exact && got != want && !(truth && got == TC_U8))
         tc_raise(c, "RuntimeError", "%s: Expected out tensor to have dtype %s, but got %s instead", s->name, tc_dtypes[want].torch,
                  tc_dtypes[got].torch);
@@ -202,7 +203,7 @@ static V into_out(C *c, V out, V r) {
         tc_tensor_deinit(&o->t);
         o->t = t;
     } else {
-        o->v = from->v;
+        o->v = ((tensor *)tc_torch_cast(c, r, tc_torch_dtype(out)))->v;
     }
     return out;
 }

@@ -1213,6 +1213,20 @@ calls = [
     (lambda: torch.norm(x, dtype=torch.int64), "RuntimeError"),
     (lambda: F.nll_loss(x, i[0], weight=x.double()), "RuntimeError"),
     (lambda: F.kl_div(x, i), "RuntimeError"),
+    (lambda: torch.clamp(x, 0, 1, out=x.double()), "RuntimeError"),
+    (lambda: torch.nonzero(x, out=x.clone()), "RuntimeError"),
+    (lambda: torch.stack([x, x], out=i.clone()), "TypeError"),
+    (lambda: torch.relu(b), "NotImplementedError"),
+    *[(lambda f=f: f(x.cfloat()), "NotImplementedError") for f in (torch.floor, torch.round, torch.sign, torch.signbit)],
+    *[(lambda f=f: f(x.cfloat()), "TypeError") for f in (torch.isposinf, torch.argmax, torch.aminmax)],
+    (lambda: torch.polar(x, x.cfloat()), "NotImplementedError"),
+    (lambda: torch.heaviside(x, x.cfloat()), "NotImplementedError"),
+    (lambda: torch.isin(b, x), "NotImplementedError"),
+    (lambda: torch.bincount(x), "NotImplementedError"),
+    (lambda: i.logcumsumexp(0), "NotImplementedError"),
+    (lambda: torch.trapz(b), "NotImplementedError"),
+    (lambda: torch.cov(b), "NotImplementedError"),
+    (lambda: b[None] @ x[:, None], "RuntimeError"),
     (lambda: F.embedding_bag(i[None], x[:,None], per_sample_weights=x[None].double(), mode='sum'), "RuntimeError"),
     (lambda: torch.cdist(x[None], x[None].double()), "RuntimeError"),
     (lambda: torch.addmv(x.double(), torch.ones(3, 3), x), "RuntimeError"),
@@ -1234,12 +1248,16 @@ class M(torch.nn.Module):
         torch.norm(x, 1, 0, out=n)
         m = torch.max(x, 0, out=(o, torch.empty(0, dtype=torch.int64)))
         p = torch.prod(x, 0, dtype=torch.complex64).real + torch.prod(torch.complex(x, x), 0, dtype=torch.uint8)
-        return torch.stack([m.values, n, p, torch.narrow(x, 0, 1, torch.tensor([1]))[0], torch.add(x1=x, x2=x).sum()])
+        wide, twice = torch.empty(0, dtype=torch.float64), torch.zeros(2)
+        torch.cat([x, x], out=wide)
+        torch.add(x.long(), x.long(), out=twice)
+        assert wide.dtype == torch.float64 and twice.dtype == torch.float32 and twice.shape == (3,)
+        return torch.stack([m.values, n, p, torch.narrow(x, 0, 1, torch.tensor([1]))[0], torch.add(x1=x, x2=x).sum(), wide.float()[4] + twice[2]])
 END
     tc-export m.py:M --input x=3xf32 -o m.pt2 2>err
     run ! grep "differs" err
     tc-run m.pt2 --input x=3xf32=1,2,3 --output @y.npy
-    [ "$(tail -c 20 y.npy | od -An -v -tf4 -w20 | xargs)" = "3 6 12 2 12" ]
+    [ "$(tail -c 24 y.npy | od -An -v -tf4 -w24 | xargs)" = "3 6 12 2 12 8" ]
 }
 
 @test "a view as complex numbers that had to be copied is where the copy is" {
