@@ -45,6 +45,16 @@ YAML
     done
 }
 
+@test "LBFGS goes on from a checkpoint of PyTorch and back, where its list of alphas is as long as the history may be" {
+    sed -i '/^\(param_groups\|scheduler\)/d' r.yaml
+    # torch.save of two steps: one direction of a hundred, and al, a list of a number and 99 None
+    tc-train -q r.yaml optimizer='torch.optim.LBFGS(m.parameters(), lr=0.1, max_iter=2)' resume_from="$BATS_TEST_DIRNAME/fixtures/lbfgs.pt" -o run
+    tc-ckpt convert run/latest -o back.pt
+    tc-ckpt ls back.pt >held
+    grep -q 'optimizer.state.0.ro.2' held
+    run ! grep 'optimizer.state.0.al' held
+}
+
 @test "schedules made of others, with functions, and with numbers as keys go over and back" {
     L=torch.optim.lr_scheduler
     for schedule in "$L.SequentialLR(opt, [$L.ConstantLR(opt, 0.3, 2), $L.ExponentialLR(opt, 0.8)], milestones=[3])" \

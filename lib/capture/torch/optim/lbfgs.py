@@ -167,6 +167,7 @@ class LBFGS(Optimizer):
             steps.append(s)
             ro.append(1.0 / ys)
             state["H_diag"] = ys / y.dot(y)
+        state.pop("al", None)  # what PyTorch keeps for the next direction in a list of history_size
         al = [None] * len(dirs)
         q = grad.neg()
         for i in range(len(dirs) - 1, -1, -1):
