@@ -157,8 +157,8 @@ static dense_fn dense_function(const columns *k, int64_t n, int64_t size) {
     tc_dtype d = k->c->outs[0].dtype;
     if (k->index->dtype != TC_I64 || (k->src ? k->src : &k->value)->dtype != d) return NULL;
     if (k->m == TC_SCATTER_SET) return dense_set;
-    if (k->m != TC_SCATTER_SUM || !k->include_self) return NULL;
-    return tc_is_integral(d) ? dense_int : tc_dense_pays(d, n, size) ? tc_dense_add : NULL;
+    if (k->m == TC_SCATTER_SUM && k->include_self && tc_is_integral(d)) return dense_int;
+    return tc_dense_reduces(d, k->m, n, size) ? tc_dense_reduce : NULL;
 }
 /* `count` columns from the one at `at` on, adjacent along the last dimension. */
 static void dense_columns(columns *k, const int64_t *at, int64_t count, dense_fn run, char *scratch) {
@@ -178,17 +178,16 @@ static void dense_columns(columns *k, const int64_t *at, int64_t count, dense_fn
                       .size = out->rank ? out->size[dim] : 1,
                       .x_step = k->src && v->rank ? v->stride[dim] : 0,
                       .out_step = out->rank ? out->stride[dim] : 0,
-                      .index_step = x->rank ? x->stride[dim] : 0};
-    const bool line = count == 1 && r.index_step == 1;
-    bool inside = !line || k->c->isa->move->in_range(r.index, 0, r.size, r.n);
-    for (int64_t s = 0; s < r.n && !line; s++)
-        for (int64_t c = 0; c < count; c++) inside &= (uint64_t)r.index[s * r.index_step + c] < (uint64_t)r.size;
-    if (!inside) {
-        __atomic_store_n(&k->failed, 1, __ATOMIC_RELAXED);
-        return;
-    }
-    if (count == 1) run(&r, scratch);
-    else tc_dense_block(&r, count, k->src != NULL, run, scratch + tc_dense_block_bytes(r.n, r.size), scratch);
+                      .index_step = x->rank ? x->stride[dim] : 0,
+                      .mode = k->m,
+                      .include_self = k->include_self};
+    bool inside = true;
+    if (count > 1) inside = tc_dense_block(&r, count, k->src != NULL, run, scratch + tc_dense_block_bytes(r.n, r.size), scratch);
+    else if (r.index_step == 1) inside = k->c->isa->move->in_range(r.index, 0, r.size, r.n);
+    else
+        for (int64_t s = 0; s < r.n; s++) inside &= (uint64_t)r.index[s * r.index_step] < (uint64_t)r.size;
+    if (!inside) __atomic_store_n(&k->failed, 1, __ATOMIC_RELAXED);
+    else if (count == 1) run(&r, scratch);
 }
 
 static void sort_column(columns *k, const int64_t *at, char *scratch) {

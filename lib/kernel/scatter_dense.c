@@ -13,6 +13,9 @@
 #include "kernel/isa.h"
 #include "kernel/tree.h"
 
+#include <math.h>
+#include <string.h>
+
 static int64_t leaves_of(int64_t n) { return (n + TC_LEAF - 1) / TC_LEAF; }
 
 /* Do passes over rows of accumulators cost less than sorting the sources? */
@@ -28,11 +31,11 @@ static int64_t partial_bytes(int64_t n, size_t e) {
     const int levels = leaves_of(n) > 1 ? 64 - __builtin_clzll((unsigned long long)leaves_of(n) - 1) : 0;
     return (int64_t)tc_round_up(sizeof(partial_sums) + (size_t)(1 + levels) * e, 16);
 }
-/* Is their memory less than that of sorting? */
-static bool many_destinations(int64_t n, int64_t size) { return leaves_of(n) < INT32_MAX && size <= 32 * n / partial_bytes(n, 8); }
+/* Is their memory no more than twice that of sorting? */
+static bool many_destinations(int64_t n, int64_t size, size_t e) { return leaves_of(n) < INT32_MAX && size <= 64 * n / partial_bytes(n, e); }
 
 bool tc_dense_pays(tc_dtype dtype, int64_t n, int64_t size) {
-    return (dtype == TC_F32 || dtype == TC_F64) && (few_destinations(n, size) || many_destinations(n, size));
+    return (dtype == TC_F32 || dtype == TC_F64) && (few_destinations(n, size) || many_destinations(n, size, tc_dtype_size(dtype)));
 }
 static int levels_of(int64_t n) {
     int k = 2;
@@ -136,7 +139,7 @@ size_t tc_dense_block_bytes(int64_t n, int64_t size) { return (size_t)(dense_sid
 static void columns_to_rows(const tc_isa_ops *isa, void *to, const void *from, int64_t step, int64_t n, int64_t columns, size_t e) {
     isa->move->transpose[__builtin_ctz((unsigned)e)](to, dense_side(n), from, step, n, columns);
 }
-void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run)(const tc_dense_row *, void *), void *run_scratch, void *rows) {
+bool tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run)(const tc_dense_row *, void *), void *run_scratch, void *rows) {
     size_t e = tc_dtype_size(r->dtype);
     int64_t *index = rows;
     char *x = (char *)(index + TC_DENSE_BLOCK * dense_side(r->n)), *out = x + TC_DENSE_BLOCK * dense_side(r->n) * 8;
@@ -146,11 +149,13 @@ void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run
     for (int64_t c = 0; c < columns; c++) {
         tc_dense_row one = *r;
         one.index = index + c * dense_side(r->n), one.index_step = 1;
+        if (!r->isa->move->in_range(one.index, 0, r->size, r->n)) return false;
         if (src) one.x = x + (size_t)(c * dense_side(r->n)) * e, one.x_step = 1;
         one.out = out + (size_t)(c * dense_side(r->size)) * e, one.out_step = 1;
         run(&one, run_scratch);
     }
     r->isa->move->transpose[__builtin_ctz((unsigned)e)](r->out, r->out_step, out, dense_side(r->size), columns, r->size);
+    return true;
 }
 
 #define EACH(T, op)                                         \
@@ -192,3 +197,53 @@ void tc_dense_set(const tc_dense_row *r) {
     }
 }
 #undef EACH
+
+bool tc_dense_reduces(tc_dtype dtype, tc_scatter_mode mode, int64_t n, int64_t size) {
+    if (mode == TC_SCATTER_SUM || mode == TC_SCATTER_MEAN) return tc_dense_pays(dtype, n, size);
+    return (mode == TC_SCATTER_AMAX || mode == TC_SCATTER_AMIN) && (dtype == TC_F32 || dtype == TC_F64 || dtype == TC_I64);
+}
+/* Writes `empty` to all destinations that have a source. */
+#define BEGIN(T, empty) \
+    for (int64_t s = 0; s < r->n; s++) ((T *)r->out)[r->index[s * r->index_step] * r->out_step] = empty;
+/* Extremes of equal numbers (-0 and +0) are the last one, as in scatter_sources.c, and NaN stays. No branch depends on the numbers. */
+#define REDUCE(T, S, least, most, is_nan)                                                \
+    static inline void extreme_##S(const tc_dense_row *r, const bool max) {              \
+        const T *x = r->x, end[2] = {least, most};                                       \
+        T *out = r->out;                                                                 \
+        if (!r->include_self) BEGIN(T, end[!max])                                        \
+        for (int64_t s = 0; s < r->n; s++) {                                             \
+            T *to = out + r->index[s * r->index_step] * r->out_step;                     \
+            const T from[2] = {x[s * r->x_step], *to};                                   \
+            *to = from[(max ? from[1] > from[0] : from[1] < from[0]) | is_nan(from[1])]; \
+        }                                                                                \
+    }
+#define NEVER(x) false
+REDUCE(float, f32, -INFINITY, INFINITY, isnan)
+REDUCE(double, f64, -INFINITY, INFINITY, isnan)
+REDUCE(int64_t, i64, INT64_MIN, INT64_MAX, NEVER)
+#define DIVIDE(T)                                                            \
+    for (int64_t i = 0; i < r->size; i++) {                                  \
+        T *to = (T *)r->out + i * r->out_step;                               \
+        if (count[i]) *to = (T)(*to / (double)(count[i] + r->include_self)); \
+    }
+void tc_dense_reduce(const tc_dense_row *r, void *scratch) {
+    const bool single = r->dtype == TC_F32;
+    if (r->mode == TC_SCATTER_AMAX || r->mode == TC_SCATTER_AMIN) {
+        const bool max = r->mode == TC_SCATTER_AMAX;
+        if (single) max ? extreme_f32(r, true) : extreme_f32(r, false);
+        else if (r->dtype == TC_F64) max ? extreme_f64(r, true) : extreme_f64(r, false);
+        else max ? extreme_i64(r, true) : extreme_i64(r, false);
+        return;
+    }
+    if (!r->include_self) {
+        if (single) BEGIN(float, -0.0F)
+        else BEGIN(double, -0.0)
+    }
+    tc_dense_add(r, scratch);
+    if (r->mode == TC_SCATTER_SUM) return;
+    int64_t *count = scratch; /* the sums are written */
+    memset(count, 0, (size_t)r->size * sizeof *count);
+    for (int64_t s = 0; s < r->n; s++) count[r->index[s * r->index_step]]++;
+    if (single) DIVIDE(float)
+    else DIVIDE(double)
+}

@@ -282,12 +282,21 @@ static inline void search(const uint64_t *keys, int64_t n, const uint64_t *value
     }
     for (int i = 0; i < TOGETHER; i++) out[i] = lo[i];
 }
-/* count is rounded up to a multiple of TOGETHER: value and out have room for that. */
+/* count is rounded up to a multiple of TOGETHER: value and out have room for that. Values in order, with few keys between them, are merged. */
 static void search_all(const uint64_t *keys, int64_t n, const uint64_t *value, int64_t count, bool right, int64_t *out) {
-    if (right)
+    const uint64_t ends[TOGETHER] = {value[0], value[count - 1]};
+    int64_t at[TOGETHER], sorted = 1;
+    while (sorted < count && value[sorted - 1] <= value[sorted]) sorted++;
+    if (sorted == count) search(keys, n, ends, right, at);
+    if (sorted == count && at[1] - at[0] <= 4 * count) {
+        int64_t k = at[0];
+        for (int64_t i = 0; i < count; out[i++] = k)
+            while (k < at[1] && (right ? keys[k] <= value[i] : keys[k] < value[i])) k++;
+    } else if (right) {
         for (int64_t i = 0; i < count; i += TOGETHER) search(keys, n, value + i, true, out + i);
-    else
+    } else {
         for (int64_t i = 0; i < count; i += TOGETHER) search(keys, n, value + i, false, out + i);
+    }
 }
 /* PyTorch's own search, for a sequence with NaN, which is below everything wherever it stands: which elements are looked at decides. */
 static void search_unordered(const uint64_t *keys, int64_t n, const uint64_t *value, int64_t count, bool right, int64_t *out) {

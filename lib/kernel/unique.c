@@ -75,12 +75,17 @@ static tc_status write_values(tc_kcall *c, const grouping *g) {
     int64_t size[TC_MAX_RANK], rank = g->dim < 0 ? 1 : t->rank;
     for (int d = 0; d < rank; d++) size[d] = g->dim < 0 || d == g->dim ? g->groups : t->size[d];
     TC_TRY(c->alloc(c, 0, t->dtype, (int)rank, size));
-    const size_t bytes = tc_dtype_size(t->dtype);
+    const size_t bytes = tc_dtype_size(t->dtype), slice = (size_t)s->inner * bytes;
+    const char *from = tc_tensor_data(t);
+    char *to = tc_tensor_data(&c->outs[0]);
+    /* single elements without a branch: the first of each group comes last */
+    for (int64_t i = s->n; slice == 8 && s->outer == 1 && i-- > 0;) memcpy(to + g->group[i] * 8, from + g->order[i] * 8, 8);
+    for (int64_t i = s->n; slice == 4 && s->outer == 1 && i-- > 0;) memcpy(to + g->group[i] * 4, from + g->order[i] * 4, 4);
+    if ((slice == 8 || slice == 4) && s->outer == 1) return NULL;
     for (int64_t i = 0; i < s->n; i++) {
         if (i && g->group[i] == g->group[i - 1]) continue;
         for (int64_t o = 0; o < s->outer; o++)
-            memcpy((char *)tc_tensor_data(&c->outs[0]) + (size_t)((o * g->groups + g->group[i]) * s->inner) * bytes,
-                   (char *)tc_tensor_data(t) + (size_t)((o * s->n + g->order[i]) * s->inner) * bytes, (size_t)s->inner * bytes);
+            memcpy(to + (size_t)(o * g->groups + g->group[i]) * slice, from + (size_t)(o * s->n + g->order[i]) * slice, slice);
     }
     return NULL;
 }

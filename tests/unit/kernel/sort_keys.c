@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -129,7 +130,9 @@ static void places_in_sequence(void **state) {
     for (int i = 0; i < N; i++) s[i] = (float)(i / 3);
     for (int i = 0; i < M; i++) x[i] = (float)(next32() % 600) / 2;
     x[5] = NAN, x[6] = -INFINITY, x[7] = INFINITY;
-    for (int right = 0; right < 2; right++) {
+    for (int k = 0; k < 4; k++) {
+        const bool right = k % 2;
+        for (int i = 0; k == 2 && i < M; i++) x[i] = i < M - 1 ? (float)(i / 3) : NAN; /* values in order */
         tc_karg a[] = {karg_t(&seq), karg_t(&v), karg_i(0), karg_i(right)};
         assert_null(krun(&tc_k_searchsorted, a, 4, &out, 1, (tc_isa_row)0, 1, NULL));
         for (int i = 0; i < M; i++) {
@@ -184,6 +187,30 @@ static void check_sums(int64_t rows, int64_t n, int64_t size, int dim) {
     }
     kfree(&self), kfree(&x), kfree(&out), kfree(&index), kfree(&one);
 }
+static void check_reduced(int64_t n, int64_t size, const char *mode, bool include_self) {
+    tc_tensor self = ktensor(TC_F32, 1, &size), x = ktensor(TC_F32, 1, &n), out = ktensor(TC_F32, 1, &size), index = ktensor(TC_I64, 1, &n);
+    float *from = x.storage->data, *before = self.storage->data;
+    int64_t *at = index.storage->data;
+    fill(before, size, false), fill(from, n, false);
+    from[0] = from[n - 1] = 0, from[1] = -0.0F, before[0] = -INFINITY, before[1] = NAN;
+    for (int64_t s = 0; s < n; s++) at[s] = s < 2 ? 0 : next32() % (uint32_t)size;
+    tc_karg a[] = {karg_t(&self), karg_i(0), karg_t(&index), karg_t(&x), {.kind = TC_K_STRING, .string = mode}, karg_i(include_self)};
+    assert_null(krun(&tc_k_scatter_reduce, a, 6, &out, 1, (tc_isa_row)0, 2, NULL));
+    for (int64_t d = 0; d < size; d++) {
+        float want = before[d], got = ((float *)out.storage->data)[d];
+        int64_t count = 0;
+        for (int64_t s = 0; s < n; s++) {
+            if (at[s] != d) continue;
+            if (!count++ && !include_self) want = from[s];
+            else if (!isnan(want) && !(want > from[s])) want = from[s];
+        }
+        if (!strcmp(mode, "mean") && count)
+            want = (float)(by_definition(include_self ? before[d] : -0.0F, from, at, 1, 1, n, d) / (double)(count + include_self));
+        if (isnan(want)) assert_true(isnan(got));
+        else assert_memory_equal(&want, &got, sizeof want);
+    }
+    kfree(&self), kfree(&x), kfree(&out), kfree(&index);
+}
 static void sums_by_index(void **state) {
     (void)state;
     check_sums(3, 1000, 40, 1);
@@ -192,6 +219,7 @@ static void sums_by_index(void **state) {
     check_sums(2, 1030, 6000, 1);  /* so many that sources are sorted */
     check_sums(20, 5, 7, 0);
     check_sums(12, 600, 3, 0);
+    for (int k = 0; k < 4; k++) check_reduced(1000, k & 2 ? 40 : 900, k & 1 ? "mean" : "amax", k & 2), check_reduced(700, 30, "mean", k & 1);
 }
 
 int main(void) {
