@@ -187,10 +187,11 @@ static void multiply_complex(const tc_scatter_sources *j, int64_t lo, int64_t hi
     }
 }
 
-/* The same for contiguous slices of f32 and f64, added in place: a leaf with one source is just a pointer to it. */
-static void reduce_rows(const tc_scatter_sources *j, tc_block_fn add, int64_t lo, int64_t hi, double *scratch) {
-    int64_t index[64], n = j->nfree, e = (int64_t)tc_dtype_size(j->out->dtype);
-    const char *row[64], *x = (const char *)j->value->storage->data + (j->value->offset + j->value_at[0]) * e;
+/* The same for n elements of f32 and f64 from element f of the slices on, which are contiguous, added in place: a leaf with one source is just a
+ * pointer to it. */
+static void reduce_rows(const tc_scatter_sources *j, tc_block_fn add, int64_t f, int64_t n, int64_t lo, int64_t hi, double *scratch) {
+    int64_t index[64], e = (int64_t)tc_dtype_size(j->out->dtype);
+    const char *row[64], *x = (const char *)j->value->storage->data + (j->value->offset + j->value_at[f]) * e;
     int depth = 0;
 #define MERGE() \
     (add((char *)(scratch + (depth - 2) * n), row[depth - 2], row[depth - 1], NULL, n), row[depth - 2] = (char *)(scratch + (depth - 2) * n), depth--)
@@ -206,14 +207,15 @@ static void reduce_rows(const tc_scatter_sources *j, tc_block_fn add, int64_t lo
     }
     while (depth > 1) MERGE();
 #undef MERGE
-    char *to = (char *)j->out->storage->data + (j->out->offset + j->pairs[lo].dest + j->out_at[0]) * e;
+    char *to = (char *)j->out->storage->data + (j->out->offset + j->pairs[lo].dest + j->out_at[f]) * e;
     if (j->include_self) add(to, to, row[0], NULL, n);
     else memcpy(to, row[0], (size_t)(n * e));
 }
 
 typedef struct {
     const tc_scatter_sources *sources;
-    tc_block_fn add; /* of contiguous slices (reduce_rows), or NULL */
+    tc_block_fn add; /* of the contiguous rows of slices (reduce_rows) */
+    int64_t row;     /* elements of these; 0: there are none */
     int low;         /* the lowest bit of the destination in a pair's dest: 32 for single elements (hold_single), else 0 */
 } job;
 /* Runs of equal destinations that begin in [begin, end) of the pairs. */
@@ -228,7 +230,8 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end, int worker) {
         int64_t hi = i + 1;
         while (hi < j->npairs && j->pairs[hi].dest >> all->low == dest) hi++;
         if (all->low) reduce_single(j, i, hi);
-        else if (all->add) reduce_rows(j, all->add, i, hi, rows);
+        else if (all->row)
+            for (int64_t f = 0; f < j->nfree; f += all->row) reduce_rows(j, all->add, f, all->row, i, hi, rows);
         else if (ints) reduce_int(j, i, hi);
         else if (tc_is_complex(j->out->dtype)) multiply_complex(j, i, hi);
         else reduce_float(j, i, hi, rows);
@@ -277,12 +280,17 @@ static void copy_slices(const tc_scatter_sources *s) {
         }
 }
 
-/* Are slices contiguous in both tensors, and simply added? */
-static bool adds_rows(const tc_scatter_sources *s) {
+/* The elements of the rows, contiguous in both tensors, that slices consist of; 0: they are short, or not simply added. */
+static int64_t rows_to_add(const tc_scatter_sources *s) {
     const bool real = s->out->dtype == TC_F32 || s->out->dtype == TC_F64;
-    bool rows = s->mode == TC_SCATTER_SUM && s->alpha == 1 && real && s->value->dtype == s->out->dtype && s->nfree >= 8;
-    for (int64_t f = 1; rows && f < s->nfree; f++) rows = s->out_at[f] == s->out_at[0] + f && s->value_at[f] == s->value_at[0] + f;
-    return rows;
+    if (s->mode != TC_SCATTER_SUM || s->alpha != 1 || !real || s->value->dtype != s->out->dtype) return 0;
+    int64_t row = s->nfree;
+    for (int64_t f = 1; f < s->nfree; f++)
+        if (f % row && (s->out_at[f] != s->out_at[f - 1] + 1 || s->value_at[f] != s->value_at[f - 1] + 1)) {
+            if (row < s->nfree) return 0;
+            row = f;
+        }
+    return row >= 8 && s->nfree % row == 0 ? row : 0;
 }
 
 tc_status tc_scatter_run(const tc_isa_ops *isa, tc_pool *pool, tc_scatter_sources *s) {
@@ -291,14 +299,14 @@ tc_status tc_scatter_run(const tc_isa_ops *isa, tc_pool *pool, tc_scatter_source
         return NULL;
     }
     const tc_dtype d = s->out->dtype;
-    const int64_t grain = 1 + 8192 / (s->nfree + 1);
+    const int64_t grain = 1 + 8192 / (s->nfree + 1), row = rows_to_add(s);
     int64_t max = 0;
     for (int64_t i = 0; i < s->npairs; i++) max = s->pairs[i].dest > max ? s->pairs[i].dest : max;
     const int low = holds_single(s, max) ? 32 : 0;
     if (low) hold_single(s);
     sort_pairs(s->pairs, s->more_pairs, s->npairs, low, max);
     if (!tc_is_complex(d) || s->mode == TC_SCATTER_PROD) {
-        tc_parallel_for(pool, s->npairs, grain, reduce_range, &(job){s, adds_rows(s) ? isa->scalar[d][TC_X_ADD] : NULL, low});
+        tc_parallel_for(pool, s->npairs, grain, reduce_range, &(job){s, row ? isa->scalar[d][TC_X_ADD] : NULL, row, low});
         return NULL;
     }
     if (s->mode > TC_SCATTER_MEAN || s->alpha != 1) return tc_error(TC_UNSUPPORTED, "complex numbers have no order");
@@ -308,7 +316,7 @@ tc_status tc_scatter_run(const tc_isa_ops *isa, tc_pool *pool, tc_scatter_source
         tc_tensor out = part_of(s->out, part), value = part_of(s->value, part);
         tc_scatter_sources half = *s;
         half.out = &out, half.value = &value;
-        tc_parallel_for(pool, s->npairs, grain, reduce_range, &(job){&half, NULL, 0});
+        tc_parallel_for(pool, s->npairs, grain, reduce_range, &(job){&half, NULL, 0, 0});
     }
     return NULL;
 }

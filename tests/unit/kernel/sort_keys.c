@@ -187,6 +187,23 @@ static void check_sums(int64_t rows, int64_t n, int64_t size, int dim) {
     }
     kfree(&self), kfree(&x), kfree(&out), kfree(&index), kfree(&one);
 }
+/* index_add along the middle one of three dimensions: the slices consist of rows of 9. */
+static void check_middle(void) {
+    enum { N = 700, SIZE = 30, ROW = 9 };
+    const int64_t n = N, xs[3] = {2, N, ROW}, os[3] = {2, SIZE, ROW};
+    tc_tensor self = ktensor(TC_F32, 3, os), x = ktensor(TC_F32, 3, xs), out = ktensor(TC_F32, 3, os), index = ktensor(TC_I64, 1, &n);
+    int64_t *at = index.storage->data;
+    fill(self.storage->data, 2 * SIZE * ROW, false), fill(x.storage->data, 2 * N * ROW, false);
+    for (int s = 0; s < N; s++) at[s] = next32() % SIZE;
+    tc_karg a[] = {karg_t(&self), karg_i(1), karg_t(&index), karg_t(&x), karg_i(1)};
+    assert_null(krun(&tc_k_index_add, a, 5, &out, 1, (tc_isa_row)0, 2, NULL));
+    for (int o = 0; o < 2 * SIZE * ROW; o++) {
+        const float *from = (float *)x.storage->data + o / (SIZE * ROW) * N * ROW + o % ROW;
+        float want = by_definition(((float *)self.storage->data)[o], from, at, ROW, 1, N, o / ROW % SIZE);
+        assert_memory_equal(&want, (float *)out.storage->data + o, sizeof want);
+    }
+    kfree(&self), kfree(&x), kfree(&out), kfree(&index);
+}
 static void check_reduced(int64_t n, int64_t size, const char *mode, bool include_self) {
     tc_tensor self = ktensor(TC_F32, 1, &size), x = ktensor(TC_F32, 1, &n), out = ktensor(TC_F32, 1, &size), index = ktensor(TC_I64, 1, &n);
     float *from = x.storage->data, *before = self.storage->data;
@@ -219,6 +236,7 @@ static void sums_by_index(void **state) {
     check_sums(2, 1030, 6000, 1);  /* so many that sources are sorted */
     check_sums(20, 5, 7, 0);
     check_sums(12, 600, 3, 0);
+    check_middle();
     for (int k = 0; k < 4; k++) check_reduced(1000, k & 2 ? 40 : 900, k & 1 ? "mean" : "amax", k & 2), check_reduced(700, 30, "mean", k & 1);
 }
 
