@@ -207,10 +207,11 @@ bool tc_dense_reduces(tc_dtype dtype, tc_scatter_mode mode, int64_t n, int64_t s
     for (int64_t s = 0; s < r->n; s++) ((T *)r->out)[r->index[s * r->index_step] * r->out_step] = empty;
 /* Extremes of equal numbers (-0 and +0) are the last one, as in scatter_sources.c, and NaN stays. No branch depends on the numbers. */
 #define REDUCE(T, S, least, most, is_nan)                                                \
-    static inline void extreme_##S(const tc_dense_row *r, const bool max) {              \
-        const T *x = r->x, end[2] = {least, most};                                       \
+    static void extreme_##S(const tc_dense_row *r) {                                     \
+        const bool max = r->mode == TC_SCATTER_AMAX;                                     \
+        const T *x = r->x;                                                               \
         T *out = r->out;                                                                 \
-        if (!r->include_self) BEGIN(T, end[!max])                                        \
+        if (!r->include_self) BEGIN(T, max ? least : most)                               \
         for (int64_t s = 0; s < r->n; s++) {                                             \
             T *to = out + r->index[s * r->index_step] * r->out_step;                     \
             const T from[2] = {x[s * r->x_step], *to};                                   \
@@ -229,10 +230,9 @@ REDUCE(int64_t, i64, INT64_MIN, INT64_MAX, NEVER)
 void tc_dense_reduce(const tc_dense_row *r, void *scratch) {
     const bool single = r->dtype == TC_F32;
     if (r->mode == TC_SCATTER_AMAX || r->mode == TC_SCATTER_AMIN) {
-        const bool max = r->mode == TC_SCATTER_AMAX;
-        if (single) max ? extreme_f32(r, true) : extreme_f32(r, false);
-        else if (r->dtype == TC_F64) max ? extreme_f64(r, true) : extreme_f64(r, false);
-        else max ? extreme_i64(r, true) : extreme_i64(r, false);
+        if (single) extreme_f32(r);
+        else if (r->dtype == TC_F64) extreme_f64(r);
+        else extreme_i64(r);
         return;
     }
     if (!r->include_self) {
