@@ -16,6 +16,7 @@ const tc_capture_code tc_capture_codes[] = {
      "give parts of the expression names, or make a function of the inner blocks"},
     {"TC0103", "SyntaxError", "too many nested", "", ""},
     {"TC0101", "SyntaxError", NULL, "the source is not valid Python", "correct the line; python3 -m py_compile FILE says the same of most"},
+    {"TC0101", "IndentationError", NULL, "", ""},
     {"TC0104", "ModuleNotFoundError", NULL, "the module is neither part of the model language nor a sibling file in the folder of --source",
      "give --source DIR for a sibling; leave out what the model itself does not need"},
     {"TC0104", "UnsupportedError", "a module outside the model language", "", ""},

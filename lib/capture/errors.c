@@ -226,6 +226,9 @@ void tc_syntax(C *c, file *f, int line, int col, const char *fmt, ...) {
     V e = make(c, "SyntaxError", fmt, ap);
     va_end(ap);
     exc *x = (exc *)e;
+    const char *text = tc_as_str(((tuple *)x->args)->a[0])->s;
+    if (!strcmp(text, "unexpected indent") || !strncmp(text, "unindent ", 9) || !strncmp(text, "expected an indented ", 21))
+        e->type = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "IndentationError", 16));
     x->file = f, x->line = line, x->col = col;
     tc_raise_value(c, e);
 }
@@ -460,6 +463,7 @@ void tc_errors_init(C *c) {
                                            {"RecursionError", "RuntimeError"},
                                            {"StopIteration", "Exception"},
                                            {"SyntaxError", "Exception"},
+                                           {"IndentationError", "SyntaxError"},
                                            {"TypeError", "Exception"},
                                            {"ValueError", "Exception"},
                                            {"UnicodeError", "ValueError"},

@@ -202,7 +202,7 @@ static void annotate(C *c, frame *f, const ast *n) {
 
 static V as_exception(C *c, V v) {
     if (tc_kind_of(v) == K_TYPE && ((type *)v)->kind == K_EXC) v = tc_call0(c, v);
-    if (tc_kind_of(v) != K_EXC) tc_raise(c, "TypeError", "exceptions must derive from BaseException, not %s", tc_type_name(c, v));
+    if (tc_kind_of(v) != K_EXC) tc_raise(c, "TypeError", "exceptions must derive from BaseException" TC_DETAIL ", not %s", tc_type_name(c, v));
     return v;
 }
 

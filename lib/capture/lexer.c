@@ -188,10 +188,9 @@ static token string(lexer *l, const char *start, bool raw, bool fstr) {
         }
     }
     if (p > l->end && !triple) fail(l, start, "unterminated string literal after a backslash");
-    fail(l, start,
-         fstr && depth ? "f-string: expecting '}', unterminated"
-         : triple      ? "unterminated triple-quoted string literal"
-                       : "unterminated string literal");
+    if (fstr && depth) fail(l, start, "f-string: expecting '}', unterminated");
+    tc_syntax(l->c, l->f, l->line, column(l, start), "unterminated %sstring literal (detected at line %d)", triple ? "triple-quoted " : "",
+              line - (triple && l->end[-1] == '\n'));
 }
 
 static token number(lexer *l, const char *start) {

@@ -322,10 +322,11 @@ void tc_p_call_args(parser *p, ast *call) {
             seen_kw = true;
         } else {
             ast *a = star_or_nexpr(p);
+            if (tc_p_op(p, "=")) tc_p_fail(p, &t, "expression cannot contain assignment, perhaps you meant \"==\"?");
             if (a->kind != N_STAR && seen_kw) tc_p_fail(p, &t, "positional argument follows keyword argument");
             if (tc_p_kw(p, KW_for) || tc_p_kw(p, KW_async)) {
                 a = comprehension(p, &t, 'g', a, NULL, mark, kids);
-                if (pos.len || kw.len || !tc_p_op(p, ")")) tc_p_fail(p, &t, "generator expression must be parenthesized");
+                if (pos.len || kw.len || !tc_p_op(p, ")")) tc_p_fail(p, &t, "Generator expression must be parenthesized");
             }
             tc_avec_push(p->c, &pos, a);
         }
@@ -654,7 +655,10 @@ void tc_p_bind(parser *p, ast *n) {
         break;
     }
     case N_CALL: tc_p_fail(p, &at, "cannot assign to function call");
-    case N_CONST: tc_p_fail(p, &at, "cannot assign to literal");
+    case N_CONST: {
+        const bool named = n->value == p->c->none || tc_kind_of(n->value) == K_BOOL;
+        tc_p_fail(p, &at, "cannot assign to %s", named ? tc_repr(p->c, n->value)->s : "literal");
+    }
     default: tc_p_fail(p, &at, "cannot assign to expression");
     }
 }

@@ -228,7 +228,7 @@ static ast *simple(parser *p) {
     case KW_pass: return statement_of(p, N_PASS);
     case KW_break:
     case KW_continue:
-        if (p->loops == 0) tc_p_fail(p, &t, "'%.*s' outside loop", (int)t.n, t.p);
+        if (p->loops == 0) tc_p_fail(p, &t, t.op == KW_break ? "'break' outside loop" : "'continue' not properly in loop");
         return statement_of(p, t.op == KW_break ? N_BREAK : N_CONTINUE);
     case KW_global: return declare(p, true);
     case KW_nonlocal: return declare(p, false);
@@ -245,7 +245,8 @@ static ast *simple(parser *p) {
 }
 
 static void colon(parser *p) {
-    if (!tc_p_accept(p, ":")) tc_p_fail(p, &p->t, "invalid syntax: expected ':'");
+    if (tc_p_op(p, "=")) tc_p_fail(p, &p->t, "invalid syntax. Maybe you meant '==' or ':=' instead of '='?");
+    if (!tc_p_accept(p, ":")) tc_p_fail(p, &p->t, "expected ':'");
 }
 
 static ast *if_statement(parser *p) {
@@ -372,7 +373,7 @@ static ast *try_statement(parser *p) {
         n->b = tc_p_node(p, N_BLOCK, &t);
         block(p, &n->b->list, &n->b->n);
     }
-    if (!h.len && !n->b) tc_p_fail(p, &p->t, "invalid syntax: expected 'except' or 'finally' block");
+    if (!h.len && !n->b) tc_p_fail(p, &p->t, "expected 'except' or 'finally' block");
     tc_p_take(p, &h, &n->list2, &n->n2);
     return n;
 }

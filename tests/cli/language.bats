@@ -486,7 +486,7 @@ PY
     fails 3 "module 'more' has no attribute 'absent'" tc-export m.py:M --source lib --input x=2xf32 --print
 }
 
-@test "import * of modules of Python; of those of PyTorch it is refused" {
+@test "import * of modules of Python; of those of PyTorch it is refused; wrong lines, in the words of CPython" {
     cd "$BATS_TEST_TMPDIR"
     for module in math typing torch; do printf 'from %s import *\n' $module; done >m.py
     cat >>m.py <<'PY'
@@ -497,6 +497,18 @@ class M(torch.nn.Module):
         return x * sqrt(4), cast(int, 3)
 PY
     fails 3 "m.py:3:1: SyntaxError: 'from torch import *' is outside the model language" tc-export m.py:M --input x=2xf32 --print
+    while IFS='|' read -r line said; do # as CPython words them
+        printf "$line\n" >wrong.py
+        fails 3 "wrong.py:$said [TC0101]" tc-export wrong.py:M --input x=2xf32 --print
+    done <<'END'
+def f()|1:8: SyntaxError: expected ':'
+if x = 3:|1:6: SyntaxError: invalid syntax. Maybe you meant '==' or ':=' instead of '='?
+a = 1\n  b = 2|2:3: IndentationError: unexpected indent
+a = 'b|1:5: SyntaxError: unterminated string literal (detected at line 1)
+None = 3|1:1: SyntaxError: cannot assign to None
+f(a.b=3)|1:3: SyntaxError: expression cannot contain assignment, perhaps you meant "=="?
+continue|1:1: SyntaxError: 'continue' not properly in loop
+END
     sed -i 3d m.py
     tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 2.0)'
 }

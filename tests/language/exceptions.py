@@ -264,3 +264,11 @@ e = ImportError("m", name="k", path="p")
 print(e.name, e.path, e.msg, ImportError().msg, StopIteration(4).value, SystemExit(1, 2).code, SystemExit(3).code, SystemExit().code)
 for function in (lambda: ValueError("v", name="n"), lambda: ImportError(obj=2), lambda: ValueError("m").msg, lambda: ValueError("m").message, lambda: KeyError(1).name):
     print(repr(raises(function)))
+print(repr(IndentationError("i")), issubclass(IndentationError, SyntaxError))
+
+
+def wrong():
+    raise 3
+
+
+print(repr(raises(wrong)))
