@@ -231,8 +231,7 @@ static tc_lv extent(tc_lower *l, const window *w, int k, tc_lv o, tc_sym in, boo
 static tc_lv divisor(tc_lower *l, const window *w, const tc_lv *o, const tc_meta *x, bool count_pad, int override) {
     if (override >= 0 && override < l->node->nargs && !tc_arg_is_none(l->node, override)) return tc_l_in_as(l, override, TC_I64);
     tc_lv n = tc_l_int(l, 1);
-    for (int k = 0; k < w->n; k++)
-        n = tc_l_mul(l, n, tc_l_op2(l, TC_X_MAX, extent(l, w, k, o[k], x->size[x->rank - w->n + k], count_pad), tc_l_int(l, 1)));
+    for (int k = 0; k < w->n; k++) n = tc_l_mul(l, n, extent(l, w, k, o[k], x->size[x->rank - w->n + k], count_pad));
     return n;
 }
 static tc_status lower_avg_pool(tc_lower *l) { /* self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override */
@@ -247,58 +246,85 @@ static tc_status lower_avg_pool(tc_lower *l) { /* self, kernel, stride, padding,
     if (tc_is_integral(m->dtype)) return tc_l_out(l, 0, tc_l_op2(l, TC_X_DIV_TRUNC, sum, by));
     return tc_l_out(l, 0, tc_l_div(l, sum, tc_l_cast(l, by, tc_l_type(l, 0))));
 }
-/* Dimension k of the windows that contain an element: how to load them, and whether they exist. */
+/* The windows along one dimension that contain an element. Few are written out, so that each depends on the element's place in this dimension alone; of
+ * many there is one entry, which runs along an axis. */
+enum { WRITTEN_OUT = 9 }; /* in all dimensions together */
 typedef struct {
-    tc_affine index;     /* of grad_output; with a gather its base only */
-    tc_lv gather, o, in; /* o: the window's number; in: TC_LV_NONE where each element has all of them */
-    uint64_t over;       /* the axis of an element's windows; 0: it has one */
+    int n;
+    tc_lv o[WRITTEN_OUT], in[WRITTEN_OUT], count[WRITTEN_OUT]; /* number, 0 where there is none; whether there is one, or TC_LV_NONE; divisor */
 } containing;
-/* Element h lies in windows floor((h + padding) / stride) - ceil(kernel / stride) + 1 + j, j < ceil(kernel / stride), as far as they exist and reach it. */
-static containing containing_windows(tc_lower *l, const window *w, int k, int axis, tc_sym in_size, tc_sym out_size) {
-    tc_symctx *s = l->loop->sym;
-    const int64_t kernel = w->kernel[k], stride = w->stride[k], most = (kernel + stride - 1) / stride;
-    containing c = {.index = {.base = tc_sym_int(s, 0)}, .gather = TC_LV_NONE, .in = TC_LV_NONE};
-    int64_t in, out;
-    const int j = most > 1 ? tc_l_new_axis(l, tc_sym_int(s, most)) : -1;
-    if (j >= 0) c.over = (uint64_t)1 << j;
-    tc_lv h = tc_l_add(l, tc_l_index(l, tc_l_axis(l, axis)), tc_l_int(l, w->padding[k]));
-    if (stride == 1) {
-        c.index = (tc_affine){.base = tc_sym_int(s, w->padding[k] + 1 - most), .n = 1 + (j >= 0)};
-        c.index.term[0].axis = axis, c.index.term[0].coef = tc_sym_int(s, 1);
-        if (j >= 0) c.index.term[1].axis = j, c.index.term[1].coef = tc_sym_int(s, 1);
-        c.o = tc_l_index(l, c.index);
-    } else {
-        c.o = tc_l_op2(l, TC_X_DIV_FLOOR, h, tc_l_int(l, stride));
-        if (j >= 0) c.o = tc_l_add(l, c.o, tc_l_sub(l, tc_l_index(l, tc_l_axis(l, j)), tc_l_int(l, most - 1)));
+/* Entry j of each dimension: an axis of `most[k]` windows, which joins *over, or one of the numbers below. */
+static void written_out(tc_lower *l, const tc_sym *most, int n, tc_lv (*j)[WRITTEN_OUT], containing *c, uint64_t *over) {
+    int64_t total = 1, v[MAX_SPATIAL];
+    for (int k = 0; k < n; k++)
+        total = tc_sym_const_int(most[k], &v[k]) && total <= WRITTEN_OUT && v[k] <= WRITTEN_OUT ? total * v[k] : WRITTEN_OUT + 1;
+    for (int k = 0; k < n; k++) {
+        c[k] = (containing){.n = total <= WRITTEN_OUT ? (int)v[k] : 1};
+        for (int i = 0; i < c[k].n; i++) j[k][i] = tc_l_int(l, i);
+        if (total <= WRITTEN_OUT) continue;
+        const int axis = tc_l_new_axis(l, most[k]);
+        *over |= (uint64_t)1 << axis;
+        j[k][0] = tc_l_index(l, tc_l_axis(l, axis));
     }
-    if (j >= 0 && (stride > 1 || w->padding[k] + 1 < most)) c.in = tc_l_op2(l, TC_X_GE, c.o, tc_l_int(l, 0));
-    if (kernel % stride) c.in = tc_l_both(l, c.in, tc_l_op2(l, TC_X_LT, tc_l_sub(l, h, tc_l_mul(l, c.o, tc_l_int(l, stride))), tc_l_int(l, kernel)));
-    const bool covered = tc_sym_const_int(in_size, &in) && tc_sym_const_int(out_size, &out) && in + w->padding[k] <= out * stride;
-    if (!covered) c.in = tc_l_both(l, c.in, tc_l_op2(l, TC_X_LT, c.o, tc_l_host(l, TC_I64, out_size)));
-    if (stride > 1) c.gather = c.in == TC_LV_NONE ? c.o : tc_l_where(l, c.in, c.o, tc_l_int(l, 0));
-    return c;
 }
-/* grad_output, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override: sums over the windows that contain an element */
+/* The sum of g / divisor over the windows that contain each element of the result, in the order of a reduction (lanes fold 8, 4, 2, 1); by: TC_LV_NONE, or
+ * the divisor of all. */
+static tc_status sum_of_windows(tc_lower *l, tc_value *g, const containing *c, int n, tc_lv by, uint64_t over) {
+    const tc_meta *m = &l->node->outs[0]->meta;
+    const int lead = m->rank - n;
+    const tc_dtype d = tc_l_type(l, 0);
+    tc_affine index[TC_MAX_RANK] = {{0}};
+    tc_lv gather[TC_MAX_RANK], lane[WRITTEN_OUT];
+    int total = 1;
+    for (int i = 0; i < m->rank; i++) index[i] = i < lead ? plain(l, m, i) : tc_l_affine(l, NULL, -1, NULL), gather[i] = TC_LV_NONE;
+    for (int k = 0; k < n; k++) total *= c[k].n;
+    for (int t = 0; t < total; t++) {
+        tc_lv in = TC_LV_NONE, count = by;
+        for (int k = n - 1, rest = t; k >= 0; rest /= c[k--].n) {
+            const int i = rest % c[k].n;
+            if (!tc_sym_is_int(g->meta.size[lead + k], 1)) gather[lead + k] = c[k].o[i];
+            if (c[k].in[i] != TC_LV_NONE) in = tc_l_both(l, in, c[k].in[i]);
+            if (by == TC_LV_NONE) count = count == TC_LV_NONE ? c[k].count[i] : tc_l_mul(l, c[k].count[i], count);
+        }
+        tc_lv v = tc_l_div(l, tc_l_cast(l, tc_l_load(l, g, index, gather, TC_LV_NONE), d), tc_l_cast(l, count, d));
+        if (in != TC_LV_NONE) v = tc_l_where(l, in, v, tc_l_f(l, d, 0));
+        lane[t] = v;
+    }
+    for (int fold = 8; fold; fold /= 2)
+        for (int t = 0; t < fold && t + fold < total; t++) lane[t] = tc_l_add(l, lane[t], lane[t + fold]);
+    return tc_l_out(l, 0, over ? tc_l_reduce(l, TC_R_SUM, lane[0], over) : lane[0]);
+}
+/* grad_output, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override. Element h lies in the windows from
+ * floor((h + padding) / stride) - ceil(kernel / stride) + 1 on, as far as they exist and reach it. */
 static tc_status lower_avg_backward(tc_lower *l) {
     window w = of_node(l->node, 2, false);
     tc_value *g = tc_arg_value(l->node, 0);
     const tc_meta *m = tc_arg_meta(l->node, 1);
-    int lead = m->rank - w.n;
+    tc_symctx *s = l->loop->sym;
     uint64_t over = 0;
-    tc_affine index[TC_MAX_RANK] = {{0}};
-    bool gathers = false;
-    tc_lv gather[TC_MAX_RANK], o[MAX_SPATIAL], in = TC_LV_NONE;
-    for (int d = 0; d < lead; d++) index[d] = plain(l, m, d), gather[d] = TC_LV_NONE;
+    int64_t in, out;
+    containing c[MAX_SPATIAL];
+    tc_lv j[MAX_SPATIAL][WRITTEN_OUT];
+    tc_sym most[MAX_SPATIAL];
+    for (int k = 0; k < w.n; k++) most[k] = tc_sym_int(s, (w.kernel[k] + w.stride[k] - 1) / w.stride[k]);
+    written_out(l, most, w.n, j, c, &over);
     for (int k = 0; k < w.n; k++) {
-        containing c = containing_windows(l, &w, k, lead + k, m->size[lead + k], g->meta.size[lead + k]);
-        index[lead + k] = c.index, gather[lead + k] = c.gather, o[k] = c.o;
-        over |= c.over, gathers |= c.gather != TC_LV_NONE;
-        in = c.in == TC_LV_NONE ? in : tc_l_both(l, in, c.in);
+        const int dim = m->rank - w.n + k;
+        const int64_t kernel = w.kernel[k], stride = w.stride[k], last = (kernel + stride - 1) / stride - 1;
+        const bool covered = tc_sym_const_int(m->size[dim], &in) && tc_sym_const_int(g->meta.size[dim], &out) && in + w.padding[k] <= out * stride;
+        tc_lv h = tc_l_add(l, tc_l_index(l, tc_l_axis(l, dim)), tc_l_int(l, w.padding[k])),
+              first = tc_l_op2(l, TC_X_DIV_FLOOR, h, tc_l_int(l, stride));
+        for (int i = 0; i < c[k].n; i++) {
+            tc_lv o = last ? tc_l_add(l, first, tc_l_sub(l, j[k][i], tc_l_int(l, last))) : first, is = TC_LV_NONE;
+            if (last) is = tc_l_op2(l, TC_X_GE, o, tc_l_int(l, 0));
+            if (kernel % stride)
+                is = tc_l_both(l, is, tc_l_op2(l, TC_X_LT, tc_l_sub(l, h, tc_l_mul(l, o, tc_l_int(l, stride))), tc_l_int(l, kernel)));
+            if (!covered) is = tc_l_both(l, is, tc_l_op2(l, TC_X_LT, o, tc_l_host(l, TC_I64, g->meta.size[dim])));
+            c[k].in[i] = is, c[k].o[i] = is == TC_LV_NONE ? o : tc_l_where(l, is, o, tc_l_int(l, 0));
+            c[k].count[i] = extent(l, &w, k, c[k].o[i], m->size[dim], tc_arg_bool(l->node, 6));
+        }
     }
-    tc_dtype d = tc_l_type(l, 0);
-    tc_lv v = tc_l_cast(l, tc_l_load(l, g, index, gathers ? gather : NULL, in), d), by = divisor(l, &w, o, m, tc_arg_bool(l->node, 6), 7);
-    v = tc_l_div(l, v, tc_l_cast(l, by, d));
-    return tc_l_out(l, 0, over ? tc_l_reduce(l, TC_R_SUM, v, over) : v);
+    return sum_of_windows(l, g, c, w.n, tc_arg_is_none(l->node, 7) ? TC_LV_NONE : tc_l_in_as(l, 7, TC_I64), over);
 }
 
 /* ---- adaptive windows ---- */
@@ -399,18 +425,34 @@ static tc_status lower_adaptive_max(tc_lower *l) {
 }
 /* Input element i lies in windows floor(i out / in) .. ceil((i + 1) out / in): adaptive windows in the other direction. */
 static tc_status lower_adaptive_avg_backward(tc_lower *l) { /* grad_output, self */
-    int n = spatial(l->node->op);
-    const tc_meta *g = tc_arg_meta(l->node, 0), *r = &l->node->outs[0]->meta;
-    adaptive w = load_adaptive(l, tc_arg_value(l->node, 0), n);
-    tc_lv count = tc_l_int(l, 1);
+    const int n = spatial(l->node->op);
+    tc_value *g = tc_arg_value(l->node, 0);
+    const tc_meta *r = &l->node->outs[0]->meta;
+    tc_symctx *s = l->loop->sym;
+    uint64_t over = 0;
+    containing c[MAX_SPATIAL];
+    tc_lv j[MAX_SPATIAL][WRITTEN_OUT];
+    tc_sym most[MAX_SPATIAL];
+    bool even[MAX_SPATIAL]; /* the windows share no element */
     for (int k = 0; k < n; k++) {
-        tc_lv start, end;
-        adaptive_bounds(l, w.at[k], r->size[g->rank - n + k], g->size[g->rank - n + k], &start, &end);
-        count = tc_l_mul(l, count, tc_l_sub(l, end, start));
+        const tc_sym in = r->size[r->rank - n + k], out = g->meta.size[r->rank - n + k];
+        even[k] = !tc_sym_is_int(out, 0) && tc_sym_is_int(tc_sym_mod(s, in, out), 0);
+        most[k] = even[k] ? tc_sym_int(s, 1) : adaptive_span(s, out, in);
     }
-    tc_dtype d = tc_l_type(l, 0);
-    tc_lv v = tc_l_where(l, w.inside, tc_l_div(l, w.x, tc_l_cast(l, count, d)), tc_l_f(l, d, 0));
-    return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, v, w.over));
+    written_out(l, most, n, j, c, &over);
+    for (int k = 0; k < n; k++) {
+        const tc_sym in = r->size[r->rank - n + k], out = g->meta.size[r->rank - n + k];
+        tc_lv start, end;
+        adaptive_bounds(l, tc_l_index(l, tc_l_axis(l, r->rank - n + k)), out, in, &start, &end);
+        for (int i = 0; i < c[k].n; i++) {
+            tc_lv o = even[k] ? start : tc_l_add(l, start, j[k][i]), from, to;
+            c[k].in[i] = even[k] ? TC_LV_NONE : tc_l_op2(l, TC_X_LT, o, end);
+            c[k].o[i] = even[k] ? o : tc_l_where(l, c[k].in[i], o, tc_l_int(l, 0));
+            adaptive_bounds(l, c[k].o[i], in, out, &from, &to);
+            c[k].count[i] = tc_l_sub(l, to, from);
+        }
+    }
+    return sum_of_windows(l, g, c, n, TC_LV_NONE, over);
 }
 
 /* ---- gradients ---- */
