@@ -305,7 +305,13 @@ static tc_status law(tc_kcall *c, const char *name, draw_fn draw, double (*by_in
     double a = tc_k_float(c, 1), b = c->nargs > 2 && c->args[2].kind == TC_K_NUMBER ? tc_k_float(c, 2) : 0;
     if (!c->gen) return no_generator(name);
     if (philox(c, a, b, by_index)) return NULL;
-    for (int64_t i = 0, n = tc_tensor_numel(t); i < n; i++) store(t, i, draw(c->gen, a, b));
+    const int64_t n = tc_tensor_numel(t);
+    float *x = t->dtype == TC_F32 ? tc_tensor_data(t) : NULL;
+    for (int64_t i = 0; i < n; i++) {
+        const double v = draw(c->gen, a, b);
+        if (x) x[i] = (float)v;
+        else store(t, i, v);
+    }
     return NULL;
 }
 static tc_status run_exponential(tc_kcall *c) {
@@ -468,17 +474,18 @@ static tc_status run_multinomial(tc_kcall *c) {
     uint64_t key = 0;
     if (!c->gen) return no_generator("multinomial");
     bool by_index = tc_generator_philox(c->gen, &key);
+    const bool single = p->dtype == TC_F32; /* PyTorch sums and divides in the type of the probabilities, 16-bit ones in float64 */
     for (int64_t r = 0; r < rows; r++) {
         double sum = 0;
+        c->isa->cast[p->dtype][TC_F64](cum, (const char *)tc_tensor_data(p) + (size_t)(r * k) * tc_dtype_size(p->dtype), k);
         for (int64_t i = 0; i < k; i++) {
-            double v = tc_scalar_to_double(tc_scalar_load(p->dtype, p->storage->data, p->offset + r * k + i));
-            if (!(v >= 0) || isinf(v)) return tc_error(TC_CONTENT, "probability tensor contains either `inf`, `nan` or element < 0");
-            sum += v;
-            if (p->dtype == TC_F32) sum = (float)sum;
+            if (!(cum[i] >= 0) || isinf(cum[i])) return tc_error(TC_CONTENT, "probability tensor contains either `inf`, `nan` or element < 0");
+            sum = single ? (float)(sum + cum[i]) : sum + cum[i];
             cum[i] = sum;
         }
         if (!(sum > 0)) return tc_error(TC_CONTENT, "invalid multinomial distribution (sum of probabilities <= 0)");
-        for (int64_t i = 0; i < k; i++) cum[i] = p->dtype == TC_F32 ? (float)((float)cum[i] / (float)sum) : cum[i] / sum;
+        for (int64_t i = 0; single && i < k; i++) cum[i] = (float)cum[i] / (float)sum;
+        for (int64_t i = 0; !single && i < k; i++) cum[i] /= sum;
         for (int64_t s = 0; s < samples; s++) {
             tc_philox4 w = by_index ? tc_philox(key, (uint64_t)(r * samples + s), 1) : (tc_philox4){{0}};
             double u = by_index ? word_pair(&w, 0) : tc_rng_uniform_f64(c->gen);
