@@ -58,7 +58,7 @@ static tc_status infer_size(tc_shape_ctx *c, const tc_meta *m, int arg, tc_dims 
         }
     }
     if (infer >= 0) {
-        if (tc_sym_is_int(rest, 0))
+        if (!tc_sh_not_zero(c, rest))
             return tc_sh_fail(
                 c, "cannot reshape tensor of 0 elements into shape because the unspecified dimension size -1 can be any value and is ambiguous");
         d->size[infer] = tc_sym_floordiv(s, numel, rest);

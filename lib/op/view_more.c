@@ -105,7 +105,7 @@ static tc_status decompose_unflatten(tc_emit *e, const tc_node *n) {
         k++;
     }
     tc_sym extent = x->meta.size[d];
-    if (infer >= 0 && tc_sym_is_int(rest, 0))
+    if (infer >= 0 && !tc_e_guard(e, n, tc_sym_op(s, TC_S_NE, rest, tc_sym_int(s, 0), NULL)))
         return tc_e_refuse(n, "unflatten: the unspecified dimension size -1 can be any value beside a size of 0 and is ambiguous");
     if (infer >= 0) size[infer] = tc_sym_floordiv(s, extent, rest), rest = tc_sym_mul(s, rest, size[infer]);
     if (tc_sym_differ(s, rest, extent)) {

@@ -3,10 +3,18 @@
 
 static tc_symvalue *var_of(tc_exec *e, tc_sym s) { return &e->vars[tc_sym_var_index(s)]; }
 
+static bool fits(const tc_exec *e, tc_sym s, int64_t size) {
+    int64_t now = 0;
+    tc_status st = tc_sym_eval_int(s, e->vars, e->nvars, &now);
+    const bool same = !st && now == size;
+    tc_status_free(st);
+    return same;
+}
+
 /* Solves expr == size for var, its only unbound symbol, assuming expr = a + b * var: a and b come from var = 0 and 1; the solution is checked. */
 static bool solve_linear(tc_exec *e, tc_sym expr, tc_sym var, int64_t size) {
     tc_symvalue *v = var_of(e, var);
-    int64_t at0, at1, now;
+    int64_t at0, at1;
     v->bound = true;
     v->i = 0;
     tc_status s = tc_sym_eval_int(expr, e->vars, e->nvars, &at0);
@@ -14,8 +22,7 @@ static bool solve_linear(tc_exec *e, tc_sym expr, tc_sym var, int64_t size) {
     if (!s) s = tc_sym_eval_int(expr, e->vars, e->nvars, &at1);
     if (!s && at1 != at0 && (size - at0) % (at1 - at0) == 0) {
         v->i = (size - at0) / (at1 - at0);
-        s = tc_sym_eval_int(expr, e->vars, e->nvars, &now);
-        if (!s && now == size) return true;
+        if (fits(e, expr, size)) return true;
     }
     tc_status_free(s);
     v->bound = false;
@@ -55,13 +62,18 @@ static void put_cause(tc_exec *e, tc_sym s, int64_t value, tc_buf *out) {
     if (!out->len) tc_buf_puts(out, tc_sym_var_name(s));
 }
 
-/* The error that the size of dimension d (-1: the number itself) is outside the range [lo, hi] of symbol s. */
-static tc_status bad_range(tc_exec *e, const tc_input *in, int d, int64_t value, tc_sym s, int64_t lo, int64_t hi) {
+/* The error that the size of dimension d (-1: the number itself) gives symbol s a value outside its range [lo, hi]. */
+static tc_status bad_range(tc_exec *e, const tc_input *in, int d, int64_t size, tc_sym s, int64_t lo, int64_t hi) {
     tc_buf b = {0}, cause = {0};
+    const int64_t value = var_of(e, s)->bound ? var_of(e, s)->i : size;
     put_cause(e, s, value, &cause);
     tc_buf_puts(&b, in->name);
     if (d >= 0) tc_buf_printf(&b, ".size(%d)", d);
-    tc_buf_printf(&b, "=%lld, expected ", (long long)value);
+    tc_buf_printf(&b, "=%lld, expected ", (long long)size);
+    if (d >= 0 && tc_sym_opcode(in->value->meta.size[d]) != TC_S_VAR) {
+        tc_sym_print(&b, in->value->meta.size[d]);
+        tc_buf_printf(&b, " with %s of ", tc_sym_var_name(s));
+    }
     if (hi == TC_SYM_NO_HI || hi > INT64_MAX / 2) tc_buf_printf(&b, "at least %lld", (long long)lo);
     else tc_buf_printf(&b, "%lld..%lld", (long long)lo, (long long)hi);
     tc_status st = tc_error(TC_CONTENT, "%s (%s)", b.data, cause.data);
@@ -93,30 +105,56 @@ static tc_status bind_tensor(tc_exec *e, const tc_input *in, const tc_tensor *t)
     return NULL;
 }
 
-static tc_status check_sizes(tc_exec *e, const tc_input *in, const tc_tensor *t) {
+/* The error that dimension d of an input does not fit its size; want: the number that it should be; NULL: a symbol in it is not known. */
+static tc_status bad_size(const tc_input *in, int d, int64_t size, const int64_t *want) {
+    tc_buf b = {0};
+    tc_sym_print(&b, in->value->meta.size[d]);
+    if (want && tc_sym_opcode(in->value->meta.size[d]) != TC_S_CONST) tc_buf_printf(&b, "=%lld", (long long)*want);
+    tc_status st = tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %s", in->name, d, (long long)size, tc_buf_str(&b));
+    tc_buf_free(&b);
+    return st;
+}
+
+/* Binds the symbols of s of which only one value is possible. */
+static bool bind_fixed(tc_exec *e, tc_sym s) {
+    bool any = false;
+    int64_t lo, hi;
+    for (int i = 0; i < tc_sym_arity(s); i++) any |= bind_fixed(e, tc_sym_arg(s, i));
+    if (tc_sym_opcode(s) != TC_S_VAR || var_of(e, s)->bound) return any;
+    tc_sym_range(e->program->sym, s, &lo, &hi);
+    if (lo == hi) *var_of(e, s) = (tc_symvalue){.i = lo, .bound = true};
+    return lo == hi;
+}
+
+/* Finds symbols that inputs show in expressions only, such as 2*B, where all others of the expression are known. more: set when one was found;
+ * NULL: none can be. */
+static tc_status solve_sizes_of(tc_exec *e, const tc_input *in, const tc_tensor *t, bool *more) {
     for (int d = 0; d < in->value->meta.rank; d++) {
-        tc_sym s = in->value->meta.size[d];
-        int64_t want;
+        const tc_sym s = in->value->meta.size[d];
         int unbound = 0;
-        tc_sym v = single_unbound(e, s, &unbound);
-        if (v && !solve_linear(e, s, v, t->size[d])) {
-            tc_buf b = {0};
-            tc_sym_print(&b, s);
-            tc_status st = tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %s", in->name, d, (long long)t->size[d], tc_buf_str(&b));
-            tc_buf_free(&b);
-            return st;
+        int64_t lo, hi;
+        const tc_sym v = single_unbound(e, s, &unbound);
+        if (!v && unbound && more) *more |= bind_fixed(e, s);
+        if (!v) continue;
+        tc_sym_range(e->program->sym, v, &lo, &hi);
+        if (!solve_linear(e, s, v, t->size[d])) {
+            if (more) continue;
+            *var_of(e, v) = (tc_symvalue){.i = lo, .bound = true}; /* 0*B: any number fits */
+            if (!fits(e, s, t->size[d])) return bad_size(in, d, t->size[d], NULL);
+            continue;
         }
-        TC_TRY(tc_sym_eval_int(s, e->vars, e->nvars, &want), "%s.size(%d)", in->name, d);
-        if (want == t->size[d]) continue;
-        int64_t fixed;
-        if (tc_sym_const_int(s, &fixed))
-            return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld", in->name, d, (long long)t->size[d], (long long)fixed);
-        tc_buf b = {0};
-        tc_sym_print(&b, s);
-        tc_status st =
-            tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %s=%lld", in->name, d, (long long)t->size[d], tc_buf_str(&b), (long long)want);
-        tc_buf_free(&b);
-        return st;
+        if (var_of(e, v)->i < lo || var_of(e, v)->i > hi) return bad_range(e, in, d, t->size[d], v, lo, hi);
+        *more = true;
+    }
+    return NULL;
+}
+
+static tc_status check_sizes(tc_exec *e, const tc_input *in, const tc_tensor *t, bool *none) {
+    (void)none;
+    for (int d = 0; d < in->value->meta.rank; d++) {
+        int64_t want;
+        TC_TRY(tc_sym_eval_int(in->value->meta.size[d], e->vars, e->nvars, &want), "%s.size(%d)", in->name, d);
+        if (want != t->size[d]) return bad_size(in, d, t->size[d], &want);
     }
     return NULL;
 }
@@ -166,6 +204,18 @@ static bool same_shapes(const tc_exec *e, const tc_tensor *inputs, int ninputs) 
     return true;
 }
 
+static tc_status each_tensor(tc_exec *e, const tc_tensor *inputs, tc_status (*fn)(tc_exec *, const tc_input *, const tc_tensor *, bool *),
+                             bool *flag) {
+    const tc_program *p = e->program;
+    for (int i = 0, k = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (in->kind != TC_IN_USER) continue;
+        const tc_tensor *t = &inputs[k++];
+        if (in->value && in->value->kind == TC_V_TENSOR) TC_TRY(fn(e, in, t, flag));
+    }
+    return NULL;
+}
+
 static tc_status solve(tc_exec *e, const tc_tensor *inputs, bool *out_numbers) {
     const tc_program *p = e->program;
     *out_numbers = false;
@@ -179,14 +229,12 @@ static tc_status solve(tc_exec *e, const tc_tensor *inputs, bool *out_numbers) {
         if (in->value->kind == TC_V_SYM) TC_TRY(bind_number(e, in, t));
         else if (in->value->kind == TC_V_TENSOR) TC_TRY(bind_tensor(e, in, t));
     }
-    for (int i = 0, k = 0; i < p->ninputs; i++) {
-        const tc_input *in = &p->inputs[i];
-        if (in->kind == TC_IN_USER) {
-            const tc_tensor *t = &inputs[k++];
-            if (in->value && in->value->kind == TC_V_TENSOR) TC_TRY(check_sizes(e, in, t));
-        }
+    for (bool more = true; more;) {
+        more = false;
+        TC_TRY(each_tensor(e, inputs, solve_sizes_of, &more));
     }
-    return NULL;
+    TC_TRY(each_tensor(e, inputs, solve_sizes_of, NULL));
+    return each_tensor(e, inputs, check_sizes, NULL);
 }
 
 /* If the inputs have the shapes of the last run, symbols take its values. */

@@ -135,11 +135,18 @@ class Twice(nn.Module):
         return x.view(-1, 2, 16).sum(1).softmax(-1)
 
 
+class Product(nn.Module):  # B is found in y first; no view has -1 beside a size of 0
+    def forward(self, x, y):
+        return x.view(y.shape[0] // 2, -1).sum(1)
+
+
 class Many(nn.Module):
     def forward(self, a, b, c, d, e, f, g, h, i):
         return torch.cat([a, b, c, d, e, f, g, h, i]).softmax(0)
 PY
     tc-export many.py:Twice --input x=2*Bx16xf32 --dim B=1..64 -o twice.pt2
+    fails 3 "x.size(0)=130, expected 2*B with B of 1..64 (B)" tc-run twice.pt2 --input x=130x16xf32=1 -o got.npy
+    fails 3 "x.size(0)=3, expected 2*B" tc-run twice.pt2 --input x=3x16xf32=1 -o got.npy
     tc-compile twice.pt2 --dim B=4 -o one.pt2
     run --separate-stderr tc-run one.pt2 --stance=fail_on_recompile -v --input x=8x16xf32=0.5 -o got.npy
     [ "$status" -eq 0 ]
@@ -149,6 +156,11 @@ PY
     run --separate-stderr tc-run one.pt2 --stance=fail_on_recompile --input x=10x16xf32=0.5 -o got.npy
     [ "$status" -eq 1 ]
     [[ "$stderr" == *"B = 5"* ]]
+    tc-export many.py:Product --input x=B*Txf32 --input y=2*Bxf32 --dim B=0..9 -o product.pt2
+    tc-run product.pt2 --input x=6xf32=0.5 --input y=4xf32=0 --to npy | tail -c 8 | od -An -tf4 | xargs >got
+    [ "$(cat got)" = "1.5 1.5" ]
+    fails 3 "y.size(0)=3, expected 2*B" tc-run product.pt2 --input x=6xf32=1 --input y=3xf32=1 -o got.npy
+    fails 3 "y.size(0)=0, expected 2*B with B of 1..9 (many.py:12)" tc-run product.pt2 --input x=0xf32= --input y=0xf32= -o got.npy
     local in=() dims=() give=()
     for k in a b c d e f g h i; do
         in+=(--input "$k=${k^^}xf32") dims+=(--dim "${k^^}=3") give+=(--input "$k=3xf32=0.5")
