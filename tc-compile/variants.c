@@ -49,6 +49,25 @@ static tc_status emit_at(const emission *e, const tc_program *p, const tc_symval
     return s;
 }
 
+/* May a run of p have this value of the symbol, besides the sizes that are bound? */
+static bool takes(const tc_program *p, int var, int64_t value, tc_symvalue *vars, size_t n) {
+    int64_t lo, hi;
+    tc_sym_range(p->sym, tc_sym_var_at(p->sym, (size_t)var), &lo, &hi);
+    vars[var] = (tc_symvalue){.i = value, .bound = true};
+    return value >= lo && value <= hi && tc_program_admits(p, vars, n);
+}
+
+/* The program for other sizes than those of p that has this value of the symbol; NULL: none. */
+static const tc_program *other_side(compile_job *j, const tc_program *p, const char *name, size_t len, int64_t value) {
+    for (int i = 0; i < j->n; i++) {
+        const tc_program *q = j->programs[i];
+        const size_t n = tc_sym_var_count(q->sym);
+        const int var = q->instead_of && !strcmp(q->instead_of, p->name) ? symbol(q, name, len) : -1;
+        if (var >= 0 && takes(q, var, value, TC_NEWN(&j->arena, tc_symvalue, n + 1), n)) return q;
+    }
+    return NULL;
+}
+
 /* Emits a variant for each value of one symbol, with the bindings of --dim. */
 static tc_status emit_values(const emission *e, const tc_program *p, tc_symvalue *vars, size_t n) {
     compile_job *j = e->j;
@@ -63,14 +82,19 @@ static tc_status emit_values(const emission *e, const tc_program *p, tc_symvalue
     for (const char *s = eq; *s; s += strcspn(s, ",")) {
         size_t len = strcspn(++s, ",");
         if (!tc_parse_i64(tc_arena_strndup(&j->arena, s, len), &value)) return tc_usage(j->c, "--variants %s: expected SYM=N,N,...", spec);
-        if (value < lo || value > hi)
-            return tc_usage(j->c, "--variants %s: %lld, expected %lld..%lld", spec, (long long)value, (long long)lo, (long long)hi);
+        const bool fits = takes(p, var, value, vars, n);
+        const tc_program *other = fits ? NULL : other_side(j, p, spec, (size_t)(eq - spec), value);
+        if (!fits && !other && value >= lo && value <= hi)
+            return tc_usage(j->c, "--variants %s: %lld breaks a condition of the program; tc-export --print=full shows them", spec, (long long)value);
+        if (!fits && !other) return tc_usage(j->c, "--variants %s: %lld, expected %lld..%lld", spec, (long long)value, (long long)lo, (long long)hi);
         if (n_seen == TC_PACKED_VARIANTS) return tc_usage(j->c, "--variants %s: more than %d values", spec, TC_PACKED_VARIANTS);
         for (int i = 0; i < n_seen; i++)
             if (seen[i] == value) return tc_usage(j->c, "--variants %s: %lld is given twice", spec, (long long)value);
         seen[n_seen++] = value;
-        vars[var] = (tc_symvalue){.i = value, .bound = true};
-        TC_TRY(emit_at(e, p, vars, n));
+        if (other)
+            tc_cmd_verbose(j->c, "%.*s=%lld is of program %s, whose code is for all its sizes", (int)(eq - spec), spec, (long long)value,
+                           other->name);
+        else TC_TRY(emit_at(e, p, vars, n));
     }
     return NULL;
 }

@@ -17,6 +17,8 @@ typedef struct {
     size_t nvars;
     const tc_side_size *now;
     int var[MOST_SYMBOLS], nvar; /* symbols of the condition that may change */
+    int varied[2];               /* those that change now; -1: none */
+    bool *settled;               /* [n]: they, and those that follow them */
     int64_t number[MOST_NUMBERS];
     int nnumber;
     tc_sym *tie; /* guards: equalities between sizes that may not change independently and ones that may */
@@ -72,9 +74,66 @@ static void bring_along(search *s) {
         }
 }
 
-static bool consider(search *s) {
+static bool minus(int64_t a, int64_t b, int64_t *out) { return tc_mul_i64(b, -1, &b) && tc_add_i64(a, b, out); }
+
+/* The value of symbol i with which both sides of the equality c are one, if it is linear in it. */
+static bool solve(search *s, tc_sym c, int i, int64_t *out) {
+    const tc_symvalue before = s->vars[i];
+    int64_t off[2];
+    tc_status st = NULL;
+    for (int k = 0; k < 2 && !st; k++) {
+        int64_t left, right = 0;
+        s->vars[i].i = k;
+        st = tc_sym_eval_int(tc_sym_arg(c, 0), s->vars, s->nvars, &left);
+        if (!st) st = tc_sym_eval_int(tc_sym_arg(c, 1), s->vars, s->nvars, &right);
+        if (!st && !minus(left, right, &off[k])) st = tc_error(TC_CONTENT, "too large");
+    }
+    int64_t slope = 0;
+    const bool linear = !st && minus(off[0], off[1], &slope) && slope && (slope != -1 || off[0] != INT64_MIN) && off[0] % slope == 0;
+    if (linear) *out = s->vars[i].i = off[0] / slope;
+    const bool solved = linear && *out >= s->now[i].lo && *out <= s->now[i].hi && holds(s, c);
+    s->vars[i] = before;
+    tc_status_free(st);
+    return solved;
+}
+
+/* Is symbol i in the equality c, and settled (or not)? */
+static bool has(const search *s, tc_sym c, int i, bool settled) {
+    return s->settled[i] == settled && s->now[i].declared && tc_sym_contains(c, tc_sym_var_at(s->p->sym, (size_t)i));
+}
+
+/* Changes one more size such that one of the first nguards conditions, an equality, holds. linked: one that has a size which is settled. */
+static bool follow(search *s, size_t nguards, bool linked) {
+    for (size_t g = 0; g < nguards; g++) {
+        const tc_sym c = s->p->guards.data[g].cond;
+        const int n = (int)s->n;
+        int64_t value;
+        int other = 0;
+        if (g == s->at || tc_sym_opcode(c) != TC_S_EQ || holds(s, c)) continue;
+        while (linked && other < n && !has(s, c, other, true)) other++;
+        for (int i = 0; i < n && other < n; i++)
+            if (has(s, c, i, false) && solve(s, c, i, &value)) {
+                s->vars[i].i = value;
+                return s->settled[i] = true;
+            }
+    }
+    return false;
+}
+
+/* Judges the sizes that vary now, with those that equalities among the first nguards conditions make follow them. */
+static int judge_with(search *s, size_t nguards) {
+    for (int i = 0; i < (int)s->n; i++) {
+        s->settled[i] = i == s->varied[0] || i == s->varied[1];
+        if (!s->settled[i]) s->vars[i].i = s->now[i].value;
+    }
     bring_along(s);
-    int score = judge(s);
+    while (follow(s, nguards, true) || follow(s, nguards, false)) {}
+    return judge(s);
+}
+
+static bool consider(search *s) {
+    int score = judge_with(s, s->p->guards.len);
+    if (score < 0) score = judge_with(s, s->at); /* what follows the branch may not be needed at its other side */
     if (score > s->score) {
         s->score = score;
         for (size_t i = 0; i < s->n; i++) s->best[i] = s->now[i], s->best[i].value = s->vars[i].i;
@@ -162,6 +221,7 @@ static bool try_one(search *s, int i) {
     values v;
     bool done = false;
     values_of(s, i, &v);
+    s->varied[0] = i, s->varied[1] = -1;
     for (int k = 0; k < v.n && !done; k++) {
         s->vars[i].i = v.at[k];
         done = consider(s);
@@ -175,6 +235,7 @@ static bool try_two(search *s, int i, int j) {
     bool done = false;
     values_of(s, i, &v);
     values_of(s, j, &w);
+    s->varied[0] = i, s->varied[1] = j;
     for (int a = 0; a < v.n && a < PAIR_VALUES && !done; a++)
         for (int b = 0; b < w.n && b < PAIR_VALUES && !done; b++) {
             s->vars[i].i = v.at[a], s->vars[j].i = w.at[b];
@@ -192,12 +253,14 @@ bool tc_side_find(const tc_program *p, size_t at, const tc_side_size *now, size_
         return false;
     }
     s.vars = tc_xcalloc(s.nvars + 1, sizeof *s.vars);
+    s.settled = tc_xcalloc(n + 1, sizeof *s.settled);
     for (size_t i = 0; i < n && i < s.nvars; i++) s.vars[i] = (tc_symvalue){.i = now[i].value, .bound = true};
     bool done = false;
     for (int i = 0; i < s.nvar && !done; i++) done = try_one(&s, s.var[i]);
     for (int i = 0; i < s.nvar && s.score < 0; i++)
         for (int j = i + 1; j < s.nvar && s.score < 0; j++) try_two(&s, s.var[i], s.var[j]);
     free(s.vars);
+    free(s.settled);
     free(s.tie);
     return s.score >= 0;
 }

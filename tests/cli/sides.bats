@@ -23,6 +23,11 @@ class Three(nn.Module):
         return x + 1
 
 
+class Multiple(nn.Module):
+    def forward(self, x):
+        return x * 2 if x.size(0) // 2 > 5 else x + 1
+
+
 class Grid(nn.Module):  # positions of one grid, interpolated for others
     def __init__(self):
         super().__init__()
@@ -88,6 +93,16 @@ takes() { # PROGRAM ARCHIVE INPUT OUTPUT: a run of the archive gives OUTPUT, by 
     takes model-3 m.pt2 2x2xf32=3 2x2xf32=4
     tc-run m.pt2 --model model-3 --input x=2x2xf32=3 -o y.npy
     fails 3 "x.size(0)=2, expected 1" tc-run m.pt2 --model model-2 --input x=2x2xf32=3 -o y.npy
+    # a size that inputs show as a multiple only
+    tc-export m.py:Multiple --input x=2*Bxf32 --dim B=1..9 -o d.pt2
+    takes "" d.pt2 12xf32=3 12xf32=6
+    takes model-2 d.pt2 10xf32=3 10xf32=4
+    fails 3 "x.size(0)=20, expected 2*B with B of 6..9 (B)" tc-run d.pt2 --input x=20xf32=3 -o y.npy
+    # a variant for a size of another side is that side
+    tc-compile d.pt2 --variants B=2,7 -v -o v.pt2 2>log
+    grep -q "B=2 is of program model-2, whose code is for all its sizes" log
+    takes model-2 v.pt2 4xf32=3 4xf32=4
+    fails 2 "10, expected 6..9" tc-compile d.pt2 --variants B=10 -o v.pt2
 }
 
 @test "positions are interpolated only where the grid is another" {
@@ -294,6 +309,12 @@ class Equated(torch.nn.Module):  # the sum makes the sizes one, and the branch i
     def forward(self, c, x):
         u = c + x
         return u + u if x.size(0) != 1 else -u
+
+
+class Chained(torch.nn.Module):  # b is twice a, c is b
+    def forward(self, a, b, c):
+        u = torch.cat([a, a]) + b
+        return u + c if c.size(0) > 6 else u - c
 PY
     fails 3 "w.py:7:15: ValueError: the size x.0 (B) was declared free, but the model forces it to be" tc-export w.py:Loop --input x=Bx3xf32 -o l.pt2
     tc-export w.py:Loop --input x=3x3xf32 -o l.pt2
@@ -307,7 +328,13 @@ PY
     tc-export w.py:Equated --input c=Ax3xf32 --input x=Bx3xf32 -o e.pt2
     literal 2x3xf32=8 >want.npy
     tc-run e.pt2 --input c=2x3xf32=1 --input x=2x3xf32=3 --expect @want.npy
-    fails 3 "these sizes break a condition of the program: A != 1 (w.py:" tc-run e.pt2 --input c=1x3xf32=1 --input x=1x3xf32=3
+    literal 1x3xf32=-4 >want.npy
+    tc-run e.pt2 --input c=1x3xf32=1 --input x=1x3xf32=3 --expect @want.npy
+    tc-export w.py:Chained --input a=Axf32 --input b=Bxf32 --input c=Cxf32 -o c.pt2
+    literal 6xf32=-2 >want.npy
+    tc-run c.pt2 --input a=3xf32=1 --input b=6xf32=2 --input c=6xf32=5 --expect @want.npy
+    literal 8xf32=8 >want.npy
+    tc-run c.pt2 --input a=4xf32=1 --input b=8xf32=2 --input c=8xf32=5 --expect @want.npy
 }
 
 @test "an archive of the train mode's sides alone runs as train where no program is named" {
