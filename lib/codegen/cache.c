@@ -1,4 +1,4 @@
-/* The cache of compiled objects (cache.h). An entry: "tc-cache 1\n", 32 bytes of BLAKE2b over the rest, the object. */
+/* The cache of compiled objects (cache.h). An entry: "tc-cache 2\n", 32 bytes of BLAKE2b over its key and the rest, the object. */
 #include "codegen/cache.h"
 
 #include "base/file.h"
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char magic[] = "tc-cache 1\n";
+static const char magic[] = "tc-cache 2\n";
 enum { MAGIC = sizeof magic - 1, HASH = 32 };
 
 void tc_user_path(const char *variable, const char *home_part, const char *sub, tc_buf *out) {
@@ -48,14 +48,19 @@ void tc_hash_field(crypto_generichash_state *h, const void *p, size_t n) {
     crypto_generichash_update(h, p, n);
 }
 
-/* False: the entry is missing or damaged. */
-static bool load(const char *path, tc_buf *out) {
+/* The checksum of the entry for this key. */
+static void sum_of(const unsigned char *key, const char *object, size_t len, unsigned char *sum) {
+    crypto_generichash(sum, HASH, (const unsigned char *)object, len, key, HASH);
+}
+
+/* False: the entry is missing, damaged or another's. */
+static bool load(const char *path, const unsigned char *key, tc_buf *out) {
     tc_buf file = {0};
     tc_status s = tc_file_read(path, SIZE_MAX / 2, &file);
     unsigned char sum[HASH];
     bool ok = !s && file.len > MAGIC + HASH && !memcmp(file.data, magic, MAGIC);
     if (ok) {
-        crypto_generichash(sum, sizeof sum, (unsigned char *)file.data + MAGIC + HASH, file.len - MAGIC - HASH, NULL, 0);
+        sum_of(key, file.data + MAGIC + HASH, file.len - MAGIC - HASH, sum);
         ok = !memcmp(sum, file.data + MAGIC, HASH);
     }
     if (ok) tc_buf_append(out, file.data + MAGIC + HASH, file.len - MAGIC - HASH);
@@ -64,10 +69,10 @@ static bool load(const char *path, tc_buf *out) {
     return ok;
 }
 
-static tc_status save(const char *path, const tc_buf *object) {
+static tc_status save(const char *path, const unsigned char *key, const tc_buf *object) {
     unsigned char sum[HASH];
     tc_out *o;
-    crypto_generichash(sum, sizeof sum, (unsigned char *)object->data, object->len, NULL, 0);
+    sum_of(key, object->data, object->len, sum);
     TC_TRY(tc_out_open(path, &o));
     tc_status s = tc_out_write(o, magic, MAGIC);
     if (!s) s = tc_out_write(o, sum, sizeof sum);
@@ -121,8 +126,8 @@ static void shrink(const char *folder, int64_t most) {
 }
 
 /* Saves a new entry and keeps the cache within its limit. A cache that cannot be written costs time only. */
-static void add(char *path, const tc_buf *object) {
-    tc_status s = save(path, object);
+static void add(char *path, const unsigned char *key, const tc_buf *object) {
+    tc_status s = save(path, key, object);
     char *slash = strrchr(path, '/');
     *slash = 0;
     if (!s) shrink(path, tc_cc_limit("TC_CACHE_SIZE", 1024) << 20);
@@ -155,12 +160,12 @@ static void hash_text(crypto_generichash_state *h, const char *s, size_t len) {
 
 tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out, bool *out_hit) {
     tc_buf id = {0}, path = {0};
+    unsigned char key[HASH];
     *out_hit = false;
     if (o->weights && o->weights->len > TC_CACHE_WEIGHTS) return tc_cc_build(text, len, kind, o, out);
     tc_status s = tc_cc_identity(kind, o, &id);
     if (!s) s = tc_user_dir("XDG_CACHE_HOME", ".cache", "tc", &path);
     if (!s) {
-        unsigned char key[HASH];
         crypto_generichash_state h;
         int abi = TC_ABI_VERSION;
         crypto_generichash_init(&h, NULL, 0, sizeof key);
@@ -172,12 +177,12 @@ tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_c
         crypto_generichash_final(&h, key, sizeof key);
         tc_buf_putc(&path, '/');
         for (int i = 0; i < HASH; i++) tc_buf_printf(&path, "%02x", key[i]);
-        *out_hit = load(path.data, out);
+        *out_hit = load(path.data, key, out);
         if (*out_hit) utimensat(AT_FDCWD, path.data, NULL, 0); /* used now */
     }
     if (!s && !*out_hit) {
         s = tc_cc_build(text, len, kind, o, out);
-        if (!s) add(path.data, out);
+        if (!s) add(path.data, key, out);
     }
     tc_buf_free(&id);
     tc_buf_free(&path);

@@ -59,12 +59,14 @@ static void test_cache(void **state) {
     build(&other, &c, &hit);
     assert_false(hit); /* flags are part of the key */
     assert_null(tc_user_dir("XDG_CACHE_HOME", ".cache", "tc", &dir));
+    char path[2][512];
+    int n = 0;
     DIR *d = opendir(dir.data); /* damage every entry */
     for (struct dirent *e; (e = readdir(d));) {
         if (e->d_name[0] == '.') continue;
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", dir.data, e->d_name);
-        FILE *f = fopen(path, "r+b");
+        assert_true(n < 2);
+        snprintf(path[n], sizeof path[n], "%s/%s", dir.data, e->d_name);
+        FILE *f = fopen(path[n++], "r+b");
         fseek(f, 1000, SEEK_SET);
         int ch = fgetc(f);
         fseek(f, 1000, SEEK_SET);
@@ -79,6 +81,13 @@ static void test_cache(void **state) {
     build(&o, &c, &hit);
     assert_true(hit);
     assert_memory_equal(a.data, c.data, a.len);
+    /* an entry under the name of another */
+    tc_buf_printf(&dir, "/.aside");
+    assert_int_equal(rename(path[0], dir.data) | rename(path[1], path[0]) | rename(dir.data, path[1]), 0);
+    build(&o, &c, &hit);
+    assert_false(hit);
+    build(&other, &c, &hit);
+    assert_false(hit);
     tc_buf_free(&a);
     tc_buf_free(&b);
     tc_buf_free(&c);
