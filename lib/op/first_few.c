@@ -9,24 +9,13 @@ static bool is_number(const tc_node *n, int i, int64_t number) { return n->args[
 static bool is_begin(const tc_node *n) {
     return !strcmp(tc_op_name(n->op), "aten.slice.Tensor") && (tc_arg_is_none(n, 2) || is_number(n, 2, 0)) && is_number(n, 4, 1);
 }
+static bool is_sort(const tc_node *n) { return !strcmp(tc_op_name(n->op), "aten.sort.stable"); }
 /* The sort of which n is the beginning. */
-static const tc_node *sort_of(const tc_node *n) {
-    const tc_node *sort = is_begin(n) ? tc_arg_value(n, 0)->producer : NULL;
-    if (!sort || strcmp(tc_op_name(sort->op), "aten.sort.stable")) return NULL;
+static tc_node *sort_of(const tc_node *n) {
+    tc_node *sort = is_begin(n) ? tc_arg_value(n, 0)->producer : NULL;
+    if (!sort || !is_sort(sort)) return NULL;
     const int rank = n->outs[0]->meta.rank;
     return rank && tc_wrap(tc_arg_int(n, 1), rank) == tc_wrap(tc_arg_int(sort, DIM), rank) ? sort : NULL;
-}
-static void find(void *ctx, tc_value **place) {
-    const tc_value **v = ctx;
-    if (*place == *v) *v = NULL;
-}
-static bool reads(const tc_node *n, const tc_node *sort) {
-    for (int i = 0; i < 2; i++) {
-        const tc_value *v = sort->outs[i];
-        tc_node_each_input(n, find, &v);
-        if (!v) return true;
-    }
-    return false;
 }
 static tc_status first_few(tc_emit *e, const tc_node *n) {
     const tc_node *sort = sort_of(n);
@@ -36,15 +25,56 @@ static tc_status first_few(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_arg_value(n, 0) == sort->outs[0] ? v : tc_emit_out(v, 1));
     return tc_e_done(e);
 }
-tc_decompose_fn tc_first_few_rule(const tc_node *n) {
+
+/* ---- the sorts of which nothing but beginnings of one length is read: their aux is that length; of others that are read, the sort itself ---- */
+static void note(void *ctx, tc_value **place) {
+    const tc_node *n = ctx;
+    tc_node *sort = (*place)->producer;
+    if (!sort || !is_sort(sort)) return;
+    void *length = sort_of(n) == sort ? (void *)(uintptr_t)n->outs[0]->meta.size[tc_wrap(tc_arg_int(sort, DIM), n->outs[0]->meta.rank)] : sort;
+    sort->aux = !sort->aux || sort->aux == length ? length : sort;
+}
+static bool wanted(void *ctx, const tc_node *n) {
+    (void)ctx;
     const tc_node *sort = sort_of(n);
-    if (!sort) return NULL;
-    const int dim = tc_wrap(tc_arg_int(sort, DIM), n->outs[0]->meta.rank);
-    for (const tc_node *r = sort->next; r; r = r->next)
-        if (reads(r, sort) && (sort_of(r) != sort || r->outs[0]->meta.size[dim] != n->outs[0]->meta.size[dim])) return NULL;
-    for (int i = 0; i < sort->graph->noutputs; i++)
-        if (sort->graph->outputs[i] && sort->graph->outputs[i]->producer == sort) return NULL;
-    return first_few;
+    return sort && sort->aux && sort->aux != sort;
+}
+static tc_decompose_fn rule(const tc_node *n) { return wanted(NULL, n) ? first_few : NULL; }
+/* Is there anything to replace in g? */
+static bool mark(tc_graph *g) {
+    bool any = false, found = false;
+    for (const tc_node *n = g->first; n && !any; n = n->next) any = is_sort(n);
+    for (tc_node *n = any ? g->first : NULL; n; n = n->next) tc_node_each_input(n, note, n);
+    for (int i = 0; i < g->noutputs; i++) {
+        tc_node *sort = any && g->outputs[i] ? g->outputs[i]->producer : NULL;
+        if (sort && is_sort(sort)) sort->aux = sort;
+    }
+    for (const tc_node *n = any ? g->first : NULL; n && !found; n = n->next) found = wanted(NULL, n);
+    return found;
+}
+static bool mark_all(tc_program *p) {
+    bool found = mark(p->graph);
+    for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) found |= mark(g);
+    return found;
+}
+static void clear(tc_graph *g) {
+    for (tc_node *n = g->first; n; n = n->next) n->aux = NULL;
+}
+static void clear_all(tc_program *p) {
+    clear(p->graph);
+    for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) clear(g);
+}
+
+bool tc_first_few_any(tc_program *p) {
+    const bool found = mark_all(p);
+    clear_all(p);
+    return found;
+}
+tc_status tc_first_few(tc_program *p) {
+    mark_all(p);
+    tc_status s = tc_decompose_by(p, wanted, rule, NULL, NULL);
+    clear_all(p);
+    return s;
 }
 
 const tc_op tc_ops_first_few[] = {{.schema = "tc::first(Tensor self, SymInt k, int dim, bool descending) -> (Tensor values, Tensor indices)",

@@ -190,16 +190,7 @@ static bool has_norm(const tc_exec *e) {
     return false;
 }
 
-static bool is_first_few(void *ctx, const tc_node *n) {
-    (void)ctx;
-    return tc_first_few_rule(n) != NULL;
-}
-
-static bool has_first(const tc_exec *e) {
-    for (const tc_node *n = e->program->graph->first; n; n = n->next)
-        if (is_first_few(NULL, n)) return true;
-    return false;
-}
+static bool has_first(const tc_exec *e) { return tc_first_few_any(e->program); }
 
 static tc_status run_sdpa(tc_exec *e) { return tc_attention_choose(e->program, e->o.sdpa); }
 static tc_status run_decompose(tc_exec *e) {
@@ -211,7 +202,7 @@ static tc_status run_norm(tc_exec *e) {
     TC_TRY(tc_decompose_by(e->program, is_batch_norm_eval, tc_batch_norm_eval_rule, NULL, NULL));
     return tc_decompose(e->program);
 }
-static tc_status run_first(tc_exec *e) { return tc_decompose_by(e->program, is_first_few, tc_first_few_rule, NULL, NULL); }
+static tc_status run_first(tc_exec *e) { return tc_first_few(e->program); }
 static tc_status run_cse(tc_exec *e) { return tc_cse(e->program), NULL; } /* gradients recompute parts of the forward pass */
 static tc_status run_dce(tc_exec *e) { return tc_dce(e->program, false), NULL; }
 
