@@ -36,7 +36,16 @@ tc_status run_check(compile_job *j, const char *cmd, const char *program, int *o
 tc_status work_folder(compile_job *j, char **out_dir) {
     const char *tmp = getenv("TMPDIR");
     *out_dir = tc_arena_printf(&j->arena, "%s/tc-work-XXXXXX", tmp && *tmp ? tmp : P_tmpdir);
-    return mkdtemp(*out_dir) ? NULL : tc_error(TC_ENV, "%s: %s", *out_dir, strerror(errno));
+    tc_temporary_hold_signals(true);
+    const bool made = mkdtemp(*out_dir);
+    if (made) tc_temporary_made(*out_dir);
+    tc_temporary_hold_signals(false);
+    return made ? NULL : tc_error(TC_ENV, "%s: %s", *out_dir, strerror(errno));
+}
+tc_status leave_work_folder(const char *dir) {
+    tc_status s = tc_remove_tree(dir);
+    tc_temporary_gone(dir);
+    return s;
 }
 
 typedef struct {
@@ -112,7 +121,7 @@ tc_status bisect(compile_job *j) {
     tc_status st = write_pt2_to(j, s.program);
     if (!st) st = halve(&s);
     tc_vec_free(&s.steps);
-    tc_status gone = tc_remove_tree(dir);
+    tc_status gone = leave_work_folder(dir);
     if (st) tc_status_free(gone);
     return st ? st : gone;
 }

@@ -60,7 +60,8 @@ tc_status emit_variants(compile_job *j, int which, const tc_exec_options *o, voi
                         tc_emit_count *count);
 /* Runs CMD by the shell with the program's path as $1; *out_code: its exit code, 128 + N for signal N. Its output is shown with -v. */
 tc_status run_check(compile_job *j, const char *cmd, const char *program, int *out_code);
-tc_status work_folder(compile_job *j, char **out_dir);      /* makes a new directory in $TMPDIR */
+tc_status work_folder(compile_job *j, char **out_dir);      /* makes a new directory in $TMPDIR, which a signal removes too */
+tc_status leave_work_folder(const char *dir);               /* removes it */
 bool compile_says(const compile_job *j, const char *topic); /* is --log TOPIC or -v given? */
 void say_memory(compile_job *j, tc_exec *e);                /* memory.c: -v: memory of a run at both ends of the size ranges */
 

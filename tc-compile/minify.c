@@ -206,7 +206,7 @@ tc_status minify(compile_job *j) {
         s = tc_cmd_write_archive(j->c, NULL, (tc_archive_content){.programs = one, .nprograms = 1});
     }
     tc_program_release(m.best);
-    tc_status gone = tc_remove_tree(dir);
+    tc_status gone = leave_work_folder(dir);
     if (s) tc_status_free(gone);
     return s ? s : gone;
 }

@@ -36,7 +36,11 @@ SH
     log=0
     while [ $((1 << log)) -lt "$of" ]; do log=$((log + 1)); done
     [ "$runs" -le $((log + 2)) ]
-    ls -d tc-work-* tc-cc-* 2>/dev/null && return 1
+    for option in --bisect "-o none.pt2 --minify"; do # a signal leaves nothing either
+        run tc-compile m.pt2 $option 'kill -TERM $PPID; exit 1'
+        [ "$status" -eq 143 ]
+    done
+    ls -d tc-work-* tc-cc-* none.pt2 2>/dev/null && return 1
     true
 }
 
