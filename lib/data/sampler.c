@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "data/data.h"
 #include "file/tensors.h"
+#include "kernel/isa.h"
 #include "kernel/random.h"
 
 #include <math.h>
@@ -162,10 +163,12 @@ static tc_status draw_distinct(tc_sampler *s) {
 static tc_status draw_weighted(tc_sampler *s) {
     const tc_dataset *d = s->d;
     if (!d->replacement || d->draws == 1) return draw_distinct(s);
+    const tc_isa_ops *isa;
     tc_tensor out;
+    TC_TRY(tc_isa_ops_choose(&isa));
     TC_TRY(tc_tensor_empty(TC_I64, 1, &d->draws, &out));
     tc_karg args[3] = {{.kind = TC_K_TENSOR, .tensor = &d->weights}};
-    tc_kcall call = {.args = args, .nargs = 1, .outs = &out, .nouts = 1, .gen = &s->gen};
+    tc_kcall call = {.args = args, .nargs = 1, .outs = &out, .nouts = 1, .gen = &s->gen, .isa = isa};
     call.scratch = tc_xmalloc(tc_k_multinomial.scratch(&call, 1));
     tc_status st = tc_k_multinomial.run(&call);
     if (!st) memcpy(s->perm, tc_tensor_data(&out), (size_t)d->draws * sizeof *s->perm);
