@@ -176,15 +176,15 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
         if (d != 1) dims[k++] = d;
     tc_value *mean = tc_norm_wide(e, tc_arg_value(n, train ? 5 : 3)), *spread = tc_norm_wide(e, tc_arg_value(n, train ? 6 : 4));
     tc_value *invstd = train ? spread : tc_e1(e, "aten::rsqrt", tc_e_adds(e, spread, tc_arg_float(n, 8)));
-    tc_value *m = per_channel(e, mean, rank), *s = per_channel(e, invstd, rank), *xc = tc_e_sub(e, x, m);
-    tc_value *of_g = tc_e_sum_dims(e, g, dims, k, true), *of_gx = tc_e_mul(e, tc_e_sum_dims(e, tc_e_mul(e, g, xc), dims, k, true), s);
+    tc_value *m = per_channel(e, mean, rank), *s = per_channel(e, invstd, rank), *xh = tc_e_mul(e, tc_e_sub(e, x, m), s);
+    tc_value *of_g = tc_e_sum_dims(e, g, dims, k, true), *of_gx = tc_e_sum_dims(e, tc_e_mul(e, g, xh), dims, k, true);
     if (tc_norm_wants(n, 9, 0)) {
         tc_value *scale = w ? tc_e_mul(e, s, per_channel(e, w, rank)) : s, *dx = g;
         if (train) {
             tc_sym count = tc_sym_int(tc_e_sym(e), 1);
             for (int d = 0; d < k; d++) count = tc_sym_mul(tc_e_sym(e), count, x->meta.size[dims[d]]);
             tc_value *a = tc_emit_call(e, "aten::div.Tensor", "vs", of_g, count), *b = tc_emit_call(e, "aten::div.Tensor", "vs", of_gx, count);
-            dx = tc_e_sub(e, tc_e_sub(e, g, a), tc_e_mul(e, xc, tc_e_mul(e, b, s)));
+            dx = tc_e_sub(e, tc_e_sub(e, g, a), tc_e_mul(e, xh, b));
         }
         tc_norm_result_as(e, n, 0, tc_e_mul(e, dx, scale), 1);
     }
