@@ -85,7 +85,12 @@ void tc_raise_value(C *c, V v) {
     }
     const frame *f = c->fr;
     while (f && !f->handling) f = f->prev;
-    if (f && f->handling != v) e->context = f->handling;
+    if (f && f->handling != v) {
+        exc *last = (exc *)f->handling; /* a chain of contexts does not lead back to e */
+        while (last->context != c->none && last->context != v) last = (exc *)last->context;
+        last->context = c->none;
+        e->context = f->handling;
+    }
     c->exc = v;
     jump(c);
 }

@@ -272,3 +272,17 @@ def wrong():
 
 
 print(repr(raises(wrong)))
+
+
+def again():
+    first = ValueError("first")
+    try:
+        try:
+            raise first
+        except ValueError:
+            raise KeyError("second")
+    except KeyError:
+        raise first
+
+
+print(repr(raises(again).__context__), raises(again).__context__.__context__)
