@@ -452,44 +452,14 @@ int tc_sym_known(tc_symctx *c, tc_sym cond) {
 bool tc_sym_differ(tc_symctx *c, tc_sym a, tc_sym b) { return tc_sym_known(c, tc_sym_op(c, TC_S_EQ, a, b, NULL)) == 0; }
 
 /* ---- assuming ---- */
-static void equal_again(tc_symctx *c, tc_sym atom);
-
-/* lo <= min(a, b) <= hi: both are at least lo, and the one that can be at most hi is, where the other cannot. A sum that holds a choice is the choice of
- * two sums: n - min(1, n) is max(n - 1, 0). */
-static void narrow_choice(tc_symctx *c, tc_sym key, int64_t lo, int64_t hi) {
-    sym_term t[SYM_MAX_TERMS], rest[SYM_MAX_TERMS];
-    const int n = sym_terms(key, t, SYM_MAX_TERMS);
-    for (int i = 0; i < n; i++) {
-        const tc_sym choice = t[i].key;
-        if (!choice || (choice->op != TC_S_MIN && choice->op != TC_S_MAX)) continue;
-        int m = 0;
-        for (int k = 0; k < n; k++)
-            if (k != i) rest[m++] = t[k];
-        const tc_sym others = sym_from_terms(c, rest, m);
-        const bool least = (choice->op == TC_S_MIN) == (t[i].c > 0);
-        tc_sym only = NULL; /* the operand that decides */
-        for (int k = 0; k < choice->n; k++) {
-            const tc_sym sum = others ? sym_poly_add(c, others, choice->arg[k], t[i].c) : NULL;
-            int64_t r[2];
-            if (!sum) return;
-            tc_sym_range(c, sum, &r[0], &r[1]);
-            if (least && lo != NLO) tc_sym_assume(c, tc_sym_op(c, TC_S_LE, tc_sym_int(c, lo), sum, NULL));
-            if (!least && hi != NHI) tc_sym_assume(c, tc_sym_op(c, TC_S_LE, sum, tc_sym_int(c, hi), NULL));
-            if (least ? r[0] <= hi : r[1] >= lo) only = only ? choice : sum;
-        }
-        if (!only || only == choice) continue;
-        if (least && hi != NHI) tc_sym_assume(c, tc_sym_op(c, TC_S_LE, only, tc_sym_int(c, hi), NULL));
-        if (!least && lo != NLO) tc_sym_assume(c, tc_sym_op(c, TC_S_LE, tc_sym_int(c, lo), only, NULL));
-    }
-}
-
 static void narrow(tc_symctx *c, tc_sym key, int64_t lo, int64_t hi) {
     c->gen++;
-    narrow_choice(c, key, lo, hi);
+    bool least = key->op == TC_S_MIN && lo != NLO, most = key->op == TC_S_MAX && hi != NHI;
+    for (int i = 0; (least || most) && i < key->n; i++) /* lo <= min(a, b) is lo <= a and lo <= b */
+        tc_sym_assume(c, least ? tc_sym_op(c, TC_S_LE, tc_sym_int(c, lo), key->arg[i], NULL)
+                               : tc_sym_op(c, TC_S_LE, key->arg[i], tc_sym_int(c, hi), NULL));
     if (key->op == TC_S_VAR) {
-        const bool less = lo > key->lo || hi < key->hi;
         tc_sym_set_range(c, key, lo, hi);
-        if (less) equal_again(c, key); /* min(1, n) may be a number now */
         return;
     }
     int64_t g = 0;

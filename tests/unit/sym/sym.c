@@ -213,13 +213,6 @@ static void guards_decide_later_questions(void **state) {
     assert_int_equal(tc_sym_known(ctx, parse("(e + 1)//4 == e//4")), 1);
     tc_sym_assume(ctx, parse("h % g == 0"));
     assert_int_equal(tc_sym_known(ctx, parse("g*(h//g) == h")), 1);
-    tc_sym_var(ctx, "k", TC_SYM_INT, 0, TC_SYM_NO_HI); /* k - min(1, k) is max(k - 1, 0); sizes of x[1::2] and x[0::2] */
-    const tc_sym odd = parse("-((min(1, k) - k)//2)");
-    tc_sym_assume(ctx, tc_sym_op(ctx, TC_S_EQ, odd, tc_sym_int(ctx, 4), NULL));
-    assert_int_equal(tc_sym_known(ctx, parse("8 <= k and k <= 9")), 1);
-    tc_sym_assume(ctx, parse("-((0 - k)//2) == 4"));
-    assert_int_equal(tc_sym_known(ctx, parse("k == 8")), 1);
-    assert_ptr_equal(tc_sym_simplify(ctx, odd), parse("4"));
     (void)b;
     (void)c;
     (void)a;
