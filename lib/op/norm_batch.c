@@ -134,7 +134,6 @@ static tc_value *per_channel(tc_emit *e, tc_value *v, int rank) {
     for (int k = 0; k < rank; k++) size[k] = k == 1 ? -1 : 1;
     return v ? tc_emit_call(e, "aten::view", "vI", v, size, rank) : NULL;
 }
-static tc_value *flat(tc_emit *e, tc_value *v) { return tc_emit_call(e, "aten::reshape", "vI", v, (int64_t[]){-1}, 1); }
 static tc_status grad_batch_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     int rm = tc_op_param(n->op, "running_mean"), tr = tc_op_param(n->op, "training");
     bool batch = rm < 0 || (tr >= 0 && tc_arg_bool(n, tr));
@@ -177,19 +176,17 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
     tc_value *mean = tc_norm_wide(e, tc_arg_value(n, train ? 5 : 3)), *spread = tc_norm_wide(e, tc_arg_value(n, train ? 6 : 4));
     tc_value *invstd = train ? spread : tc_e1(e, "aten::rsqrt", tc_e_adds(e, spread, tc_arg_float(n, 8)));
     tc_value *m = per_channel(e, mean, rank), *s = per_channel(e, invstd, rank), *xh = tc_e_mul(e, tc_e_sub(e, x, m), s);
-    tc_value *of_g = tc_e_sum_dims(e, g, dims, k, true), *of_gx = tc_e_sum_dims(e, tc_e_mul(e, g, xh), dims, k, true);
     if (tc_norm_wants(n, 9, 0)) {
         tc_value *scale = w ? tc_e_mul(e, s, per_channel(e, w, rank)) : s, *dx = g;
         if (train) {
-            tc_sym count = tc_sym_int(tc_e_sym(e), 1);
-            for (int d = 0; d < k; d++) count = tc_sym_mul(tc_e_sym(e), count, x->meta.size[dims[d]]);
-            tc_value *a = tc_emit_call(e, "aten::div.Tensor", "vs", of_g, count), *b = tc_emit_call(e, "aten::div.Tensor", "vs", of_gx, count);
+            tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", g, dims, k, 1),
+                     *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, g, xh), dims, k, 1);
             dx = tc_e_sub(e, tc_e_sub(e, g, a), tc_e_mul(e, xh, b));
         }
         tc_norm_result_as(e, n, 0, tc_e_mul(e, dx, scale), 1);
     }
-    if (tc_norm_wants(n, 9, 1)) tc_norm_result_as(e, n, 1, flat(e, of_gx), 2);
-    if (tc_norm_wants(n, 9, 2)) tc_norm_result_as(e, n, 2, flat(e, of_g), 2);
+    if (tc_norm_wants(n, 9, 1)) tc_norm_result_as(e, n, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), dims, k, false), 2);
+    if (tc_norm_wants(n, 9, 2)) tc_norm_result_as(e, n, 2, tc_e_sum_dims(e, g, dims, k, false), 2);
     return tc_e_done(e);
 }
 /* In training the running statistics are mutated: see tc_op_unmarked_writes. */
@@ -299,6 +296,7 @@ static tc_status shape_group_norm_backward(tc_shape_ctx *c) {
     TC_TRY(tc_sh_of_forward(c, NULL, 3, (int[]){0, 0, 2, 1, 3, 2}));
     return tc_shape_decomposed(c);
 }
+static tc_value *flat(tc_emit *e, tc_value *v) { return tc_emit_call(e, "aten::reshape", "vI", v, (int64_t[]){-1}, 1); }
 /* By the sums over each channel of each sample, of the gradient and of its product with the centred input. */
 static tc_status decompose_group_norm_backward(tc_emit *e, const tc_node *n) { /* grad_out, input, mean, rstd, weight, N, C, HxW, group, mask */
     tc_value *g = tc_norm_wide(e, tc_arg_value(n, 0)), *x = tc_norm_wide(e, tc_arg_value(n, 1)), *w = tc_norm_wide(e, tc_arg_value(n, 4));
