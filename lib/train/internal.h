@@ -65,6 +65,7 @@ struct tc_trainer {
     C *lang;
     size_t language_limit; /* bytes of the language's objects from which on its context is renewed */
     module *names;         /* of the expressions: torch, nn, F, the model file's, functions: */
+    V written;             /* list of those that functions: made */
     module *file_names;    /* the model file's; NULL: the program carries no source */
     tc_evaluator *evaluator;
     struct tc_generator eager_gen, step_gen;
@@ -93,7 +94,7 @@ struct tc_trainer {
     int nparams;
     const char **param_names;           /* of update.params */
     tc_tensor *grads;                   /* accumulated; storage NULL: no gradient */
-    opt_states state, averages, others; /* others: further tensors that an uncaptured step changes; param: name */
+    opt_states state, averages, others; /* others: further tensors that uncaptured steps or scheduler_step change; param: name */
     TC_VEC(opt_number) numbers;
     bool eager;          /* the optimizer evaluates the loss itself (LBFGS): updates run eagerly */
     tc_tensor *columns;  /* eager: of every micro-batch of the step, for the next call */
@@ -168,6 +169,10 @@ void tc_train_say_taken(const tc_trainer *t);
  * through a checkpoint; weights, state and programs stay. */
 void tc_train_limit_language(tc_trainer *t); /* sets language_limit, of a context that has just been made */
 tc_status tc_train_renew_language(tc_trainer *t);
+
+/* What a checkpoint holds of the scheduler, and the way back. */
+V tc_train_schedule(C *c, tc_trainer *t);
+void tc_train_reschedule(C *c, tc_trainer *t, V state);
 tc_status tc_train_gather(tc_trainer *t, tc_tensors *all, tc_buf *state); /* the checkpoint's tensors by name (storage shared), and its JSON state */
 tc_status tc_train_save(tc_trainer *t, const char *dir);
 /* state_value.c */

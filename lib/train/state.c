@@ -44,6 +44,7 @@ static void write_state(C *c, void *ctx) {
         tc_json_key(&w, "by_operators"); /* optimizer_state has every 'step' */
         tc_json_bool(&w, true);
     }
+    tc_train_list_tensors(c, t, "other_tensors", &t->others); /* scheduler_step may have changed some since the step */
     V others = tc_call_method(c, t->update, tc_intern(c, "other_numbers", 13), 0, NULL);
     if (((dict *)others)->live) {
         tc_json_key(&w, "optimizer_others");
@@ -51,7 +52,7 @@ static void write_state(C *c, void *ctx) {
     }
     if (t->scheduler) {
         tc_json_key(&w, "scheduler");
-        tc_train_write_value(c, tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL), &w);
+        tc_train_write_value(c, tc_train_schedule(c, t), &w);
     }
     V step = tc_int(c, tc_train_updates(t)), taken = tc_call_method(c, t->update, tc_intern(c, "taken", 5), 1, &step);
     if (taken != c->none) {
@@ -84,10 +85,11 @@ tc_status tc_train_gather(tc_trainer *t, tc_tensors *all, tc_buf *state) {
     }
     for (size_t i = 0; i < t->state.len && !s; i++)
         s = add(all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
-    for (size_t i = 0; i < t->others.len && !s; i++) s = add(all, OTHERS, t->others.data[i].param, NULL, &t->others.data[i].data);
     for (size_t i = 0; i < t->averages.len && !s; i++) s = add(all, average_prefix(t), t->averages.data[i].param, NULL, &t->averages.data[i].data);
     writer x = {t, state};
-    return s ? s : tc_lang_run(t->lang, write_state, &x);
+    if (!s) s = tc_lang_run(t->lang, write_state, &x);
+    for (size_t i = 0; i < t->others.len && !s; i++) s = add(all, OTHERS, t->others.data[i].param, NULL, &t->others.data[i].data);
+    return s;
 }
 
 tc_status tc_train_save(tc_trainer *t, const char *dir) {
@@ -161,10 +163,15 @@ static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y, const tc_yaml 
     for (; by_operators && k < n; k++) tc_call_method(c, t->update, tc_intern(c, "take_away", 9), 1, &now[k]);
 }
 
+V tc_train_schedule(C *c, tc_trainer *t) { return tc_call_method(c, t->update, tc_intern(c, "schedule", 8), 1, &t->scheduler); }
+
+void tc_train_reschedule(C *c, tc_trainer *t, V state) {
+    V given[2] = {t->scheduler, state};
+    tc_call_method(c, t->update, tc_intern(c, "reschedule", 10), 2, given);
+}
+
 static void restore_scheduler(C *c, tc_trainer *t, const tc_yaml *y) {
-    V old = tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL);
-    V state = tc_train_read_value(c, y, old);
-    tc_call_method(c, t->scheduler, tc_intern(c, "load_state_dict", 15), 1, &state);
+    tc_train_reschedule(c, t, tc_train_read_value(c, y, tc_train_schedule(c, t)));
 }
 
 /* The parameter whose name begins `name`, before a dot: "h.0.bias" of "h.0.bias.old_dirs.3"; NULL: none. */

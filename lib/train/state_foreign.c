@@ -173,11 +173,11 @@ static void foreign_scaler(C *c, foreign *x) {
 
 static void foreign_scheduler(C *c, foreign *x) {
     static const char *const heads[] = {"scheduler", "lr_scheduler", "lr_schedulers.0", "scheduler_state_dict", "lr_scheduler_state_dict"};
-    V old = tc_call_method(c, x->t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL);
+    V old = tc_train_schedule(c, x->t);
     bool any = false;
     for (size_t h = 0; h < sizeof heads / sizeof *heads && !any; h++) {
         V state = foreign_part(c, x, heads[h], old, &any);
-        if (any) tc_call_method(c, x->t->scheduler, tc_intern(c, "load_state_dict", 15), 1, &state);
+        if (any) tc_train_reschedule(c, x->t, state);
     }
 }
 

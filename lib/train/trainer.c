@@ -379,12 +379,15 @@ static void load_names(tc_trainer *t) {
     static const char imports[] = "import math\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n";
     t->names = tc_lang_load(c, "recipe", imports, sizeof imports - 1);
     if (t->r->functions) tc_module_run(c, t->names, tc_file_add(c, place_of(t, "functions"), t->r->functions, strlen(t->r->functions)));
+    list *written = tc_list(c, t->names->d->live);
+    V key, value;
+    for (size_t i = 0; tc_dict_next(t->names->d, &i, &key, &value);) tc_list_push(c, written, key);
+    t->written = (V)written;
     const char *source = t->train_p->source_text;
     t->file_names = NULL;
     if (!source) return;
     const char *path = t->train_p->source_file ? t->train_p->source_file : "model.py";
     module *file_names = t->file_names = tc_lang_load_script(c, path, source, strlen(source));
-    V key, value;
     for (size_t i = 0; tc_dict_next(file_names->d, &i, &key, &value);)
         if (!tc_dict_get(c, t->names->d, key)) tc_dict_set(c, t->names->d, key, value);
     /* The file itself, as `import model` would name it: model.elbo(out, x). */
@@ -429,8 +432,8 @@ static void make_objects(C *c, void *ctx) {
     V most = r->clip_grad_value > 0 ? tc_float(c, r->clip_grad_value) : c->none;
     V average = r->ema_decay > 0 ? tc_float(c, r->ema_decay) : c->none;
     if (r->swa.start) average = tc_tuple_of(c, 2, tc_int(c, r->swa.start), tc_int(c, r->swa.every));
-    V settings[5] = {t->m, t->opt, clip, most, average};
-    args A = {.a = settings, .n = 5};
+    V settings[7] = {t->m, t->opt, clip, most, average, (V)t->names->d, t->written};
+    args A = {.a = settings, .n = 7};
     t->update = tc_call(c, class_of(c, "Update"), &A);
     tc_train_take_data(c, t);
     tc_train_set_closure(c, t);

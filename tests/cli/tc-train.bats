@@ -929,6 +929,43 @@ PY
     [[ "$(tail -1 run/metrics.jsonl)" == *'"loss": 4.0805602579'* ]] # PyTorch: 4.080560257977521; 4.0805602548 without the rounding
 }
 
+@test "what functions and a scheduler without a state_dict keep is in a checkpoint" {
+    { cat r.yaml && printf '%s' 'functions: |
+  low = 1e9
+  past = []
+  slow, fixed = {}, [torch.ones(2)]
+  class Decay:
+      def __init__(self, opt):
+          self.opt, self.steps = opt, 0
+      def step(self):
+          self.steps += 1
+          self.opt.param_groups[0]["lr"] = 0.05 / self.steps
+  class Count:
+      n = 0
+  count = Count()
+  def after(m, scheduler, loss):
+      global low
+      for name, p in m.named_parameters():
+          slow[name] = slow[name].lerp_(p.detach(), 0.3) if name in slow else p.detach().clone()
+          if scheduler.steps == 4:
+              p.data.copy_(slow[name])
+      low = min(low, loss)
+      past.append(loss - low)
+      count.n += 1
+      after.turns = getattr(after, "turns", 0) + 2
+      scheduler.step()
+      scheduler.opt.param_groups[0]["weight_decay"] = low * 0.01 + sum(past) * 0.1 + count.n * 0.001 + after.turns * 0.002
+'; } >kept.yaml
+    kept() { tc-train -q kept.yaml steps=6 epochs=null checkpoint='{every: 3, keep_last: 9}' 'scheduler=Decay(opt)' 'scheduler_step=after(m, scheduler, loss)' "$@"; }
+    kept -o whole
+    cp -r whole half && rm -r half/step-6 half/latest && ln -s step-3 half/latest
+    kept -o half --resume
+    tc-ckpt diff whole/latest half/latest
+    cmp whole/latest/state.json half/latest/state.json
+    [[ "$(tc-ckpt ls whole/latest)" == *optim.others.functions.slow.* && "$(tc-ckpt ls whole/latest)" != *functions.fixed* ]]
+    grep -qF '"objects.count.n": 6, "objects.after.turns": 12' half/latest/state.json
+}
+
 @test "a rate that is a tensor of float32 is rounded to it at every step of the schedule, also after a resume" {
     shards() { cat "$1/latest/"shard-*; }
     go() { tc-train -q r.yaml steps=6 epochs=null checkpoint='{every: 3, keep_last: 9}' "$@"; }

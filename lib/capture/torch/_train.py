@@ -261,6 +261,17 @@ def _containers(v):
     return [x for part in inside for x in _containers(part)] + ([v] if isinstance(v, (list, dict)) else [])
 
 
+def _plain(v):
+    """A tensor, number, text or None, or a list or dict of them whose keys can stand in a name?"""
+    if isinstance(v, dict):
+        return all(isinstance(k, (int, str)) and "'" not in str(k) and "\\" not in str(k) for k in v) and _plain(list(v.values()))
+    return all(_plain(x) for x in v) if isinstance(v, (list, tuple)) else _kept(v) or isinstance(v, torch.Tensor)
+
+
+def _plain_parts(d, keys):
+    return {k: d[k] for k in keys if k in d and _plain(d[k])}
+
+
 def _counts(opt, states):
     """{name: number or text} that a step may change, besides the step count and the numbers that are inputs."""
     found = [(f"state[{i}]['{k}']", v) for i, s in enumerate(states) for k, v in s.items() if k != "step"]
@@ -308,9 +319,11 @@ class Update(nn.Module):
     """Clipping, the optimiser's step on given gradients, and the average of the weights. The optimiser's state tensors and the averages
     are buffers, so that they are outputs of the captured program; the group numbers that vary and the step count are inputs."""
 
-    def __init__(self, m, opt, clip_norm, clip_value, average):
-        """average: None, the decay of an exponential average, or (start, every) of a plain one."""
+    def __init__(self, m, opt, clip_norm, clip_value, average, names, written):
+        """average: None, the decay of an exponential average, or (start, every) of a plain one. written: those of the recipe's names that `functions:`
+        made."""
         super().__init__()
+        self.recipe, self.written = names, written
         self.m = m
         self.opt = opt
         self.clip_norm = clip_norm
@@ -345,6 +358,8 @@ class Update(nn.Module):
             self.register_buffer(f"average_{i}", p.detach().clone())
         self.refuse_views()
         self.built = {name: v for name, v in self.others() if _kept(v)}
+        self.tensors = {name: v.clone() for _, _, leaves in self.parts() for name, v in leaves
+                        if isinstance(v, torch.Tensor) and name.startswith(("functions.", "objects."))}
         self.had = {name: [leaf for leaf, _ in leaves] for name, _, leaves in self.parts()}
 
     def ready(self):
@@ -368,7 +383,25 @@ class Update(nn.Module):
             found.append((f"state.{i}", {k: v for k, v in state.items() if not isinstance(k, torch.Tensor)}, state))
         for i, g in enumerate(_groups(self.opt)):
             found.append((f"groups.{i}", {k: v for k, v in g.items() if k != "params" and not _is_number(v)}, g))
-        return found
+        return found + self.written_boxes()
+
+    def written_boxes(self):
+        """The same of the data among the names of `functions:`, and in attributes of its functions and of objects of its classes."""
+        own = {k: self.recipe[k] for k in self.written}
+        classes = [type(_plain), *[v for v in own.values() if isinstance(v, type)]]
+        objects = {k: vars(v) for k, v in own.items() if type(v) in classes}
+        found = [(f"objects.{k}", _plain_parts(d, d), d) for k, d in objects.items()]
+        return [("functions", _plain_parts(self.recipe, self.written), self.recipe), *found]
+
+    def schedule(self, scheduler):
+        """What a checkpoint holds of it: its state_dict, or what is data in the attributes of an object without one."""
+        return scheduler.state_dict() if hasattr(scheduler, "state_dict") else _plain_parts(vars(scheduler), vars(scheduler))
+
+    def reschedule(self, scheduler, state):
+        if hasattr(scheduler, "load_state_dict"):
+            scheduler.load_state_dict(state)
+        else:
+            vars(scheduler).update(state)
 
     def parts(self):
         """[(name, value, its leaves)] of the contents of `boxes`."""
@@ -390,9 +423,15 @@ class Update(nn.Module):
 
     def other_tensors(self):
         """Like attach(), for everything besides parameter state."""
-        if not self.eager and not self.by_operators:
-            return []
-        return [(f"other_{i}", name, None, v) for i, (name, v) in enumerate(self.others()) if isinstance(v, torch.Tensor)]
+        found = [(name, v) for name, v in self.others() if isinstance(v, torch.Tensor) and self.may_change(name, v)]
+        return [(f"other_{i}", name, None, v) for i, (name, v) in enumerate(found)]
+
+    def may_change(self, name, v):
+        """May the tensor have changed since the recipe made it? scheduler_step changes what functions keep, any step that is not captured the rest."""
+        if not name.startswith(("functions.", "objects.")):
+            return self.eager or self.by_operators
+        old = self.tensors.get(name)
+        return old is None or old.shape != v.shape or old.dtype != v.dtype or not torch.equal(old, v)
 
     def other_numbers(self):
         """{name: value} of what changed since the recipe made it; a list or dict that lost elements is given as empty and with all contents."""
