@@ -149,8 +149,7 @@ static tc_status draw_distinct(tc_sampler *s) {
     TC_TRY(tc_tensor_empty(TC_F64, 1, &d->count, &noise));
     tc_karg args[2] = {{.kind = TC_K_TENSOR, .tensor = &noise}, {.kind = TC_K_NUMBER, .num = tc_scalar_float(1)}};
     tc_kcall call = {.args = args, .nargs = 2, .outs = &noise, .nouts = 1, .gen = &s->gen};
-    tc_status st = tc_isa_ops_choose(&call.isa);
-    if (!st) st = tc_k_exponential.run(&call);
+    tc_status st = tc_k_exponential.run(&call);
     ranked *r = tc_xcalloc((size_t)d->count, sizeof *r);
     const double *w = tc_tensor_data(&d->weights), *q = tc_tensor_data(&noise);
     for (int64_t i = 0; i < d->count && !st; i++) r[i] = (ranked){w[i] / q[i], i};
@@ -171,8 +170,7 @@ static tc_status draw_weighted(tc_sampler *s) {
     tc_karg args[3] = {{.kind = TC_K_TENSOR, .tensor = &d->weights}};
     tc_kcall call = {.args = args, .nargs = 1, .outs = &out, .nouts = 1, .gen = &s->gen, .isa = isa};
     call.scratch = tc_xmalloc(tc_k_multinomial.scratch(&call, 1));
-    tc_status st = tc_isa_ops_choose(&call.isa);
-    if (!st) st = tc_k_multinomial.run(&call);
+    tc_status st = tc_k_multinomial.run(&call);
     if (!st) memcpy(s->perm, tc_tensor_data(&out), (size_t)d->draws * sizeof *s->perm);
     free(call.scratch);
     tc_tensor_deinit(&out);
