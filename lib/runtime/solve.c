@@ -144,7 +144,7 @@ static tc_status solve_sizes_of(tc_exec *e, const tc_input *in, const tc_tensor 
             continue;
         }
         if (var_of(e, v)->i < lo || var_of(e, v)->i > hi) return bad_range(e, in, d, t->size[d], v, lo, hi);
-        *more = true;
+        if (more) *more = true;
     }
     return NULL;
 }

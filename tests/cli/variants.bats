@@ -161,6 +161,10 @@ PY
     [ "$(cat got)" = "1.5 1.5" ]
     fails 3 "y.size(0)=3, expected 2*B" tc-run product.pt2 --input x=6xf32=1 --input y=3xf32=1 -o got.npy
     fails 3 "y.size(0)=0, expected 2*B with B of 1..9 (many.py:12)" tc-run product.pt2 --input x=0xf32= --input y=0xf32= -o got.npy
+    printf 'class Loose(nn.Module):  # where A is 0, B is any number, and C what is left\n    def forward(self, x, y, z):\n        return x.sum() + y.sum() + z.sum()\n' >>many.py
+    tc-export many.py:Loose --input x=Axf32 --input y=A*Bxf32 --input z=B+Cxf32 -o loose.pt2
+    tc-run loose.pt2 --input x=0xf32= --input y=0xf32= --input z=3xf32=1,2,3 --to npy | tail -c 4 | od -An -tf4 | xargs >got
+    [ "$(cat got)" = 6 ]
     local in=() dims=() give=()
     for k in a b c d e f g h i; do
         in+=(--input "$k=${k^^}xf32") dims+=(--dim "${k^^}=3") give+=(--input "$k=3xf32=0.5")
