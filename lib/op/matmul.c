@@ -7,11 +7,6 @@
 #include "op/shape.h"
 
 /* ---- shapes ---- */
-static bool has_none(const tc_meta *m) {
-    for (int k = 0; k < m->rank; k++)
-        if (tc_sym_is_int(m->size[k], 0)) return true;
-    return false;
-}
 /* Bools are multiplied where there is nothing to add up: a product (not a sum with a third term) of no elements. */
 static tc_status one_type(tc_shape_ctx *c, int n, const int *args) {
     const tc_meta *a = tc_sh_meta(c, args[0]);
@@ -22,7 +17,7 @@ static tc_status one_type(tc_shape_ctx *c, int n, const int *args) {
             return tc_sh_fail(c, "expected m1 and m2 to have the same dtype, but got: %s != %s", tc_dtypes[a->dtype].torch,
                               tc_dtypes[b->dtype].torch);
     }
-    if (a->dtype == TC_BOOL && !(args[0] == 0 && (has_none(a) || has_none(tc_sh_meta(c, args[1])))))
+    if (a->dtype == TC_BOOL && !(args[0] == 0 && (tc_sh_is_empty(a) || tc_sh_is_empty(tc_sh_meta(c, args[1])))))
         return tc_sh_fail_as(c, "NotImplementedError", "\"addmm_impl_cpu_\" not implemented for 'Bool'");
     return NULL;
 }
