@@ -6,7 +6,7 @@ VERSION := 0.1.0
 BUILD   ?= build
 PREFIX  ?= /usr/local
 OPT     ?= -O2 -g
-WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla -Wno-missing-field-initializers $(if $(findstring clang,$(CC)),-Wno-pass-failed)
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla -Werror=implicit-function-declaration -Wno-missing-field-initializers $(if $(findstring clang,$(CC)),-Wno-pass-failed)
 BASEFLAGS := -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -pthread -Ilib -I. -I$(BUILD)/gen -D_GNU_SOURCE -ffile-prefix-map=$(CURDIR)/= $(SAN) $(EXTRA)
 
 LIBS    := -Wl,--as-needed -Wl,--gc-sections -lyaml -lsodium -lz -ldl -lm -lpthread

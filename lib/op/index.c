@@ -239,11 +239,6 @@ tc_status tc_sh_index_type(tc_shape_ctx *c, int arg) {
     if (d == TC_I64 || d == TC_I32) return NULL;
     return tc_sh_fail(c, "%s(): Expected dtype int32/int64 for index, got %s", tc_op_schema(c->op)->name, tc_dtypes[d].torch);
 }
-bool tc_sh_is_empty(const tc_meta *m) {
-    for (int k = 0; k < m->rank; k++)
-        if (tc_sym_is_int(m->size[k], 0)) return true;
-    return false;
-}
 bool tc_sh_no_larger(tc_shape_ctx *c, tc_sym a, tc_sym b) { return a == b || tc_sh_guard(c, tc_sym_op(tc_sh_sym(c), TC_S_LE, a, b, NULL)); }
 static tc_status shape_gather(tc_shape_ctx *c) {
     int d;

@@ -6,8 +6,6 @@
 
 /* TC_CONTENT unless argument `arg` is a tensor of int32 or int64. */
 tc_status tc_sh_index_type(tc_shape_ctx *c, int arg);
-/* Is a size known to be 0? */
-bool tc_sh_is_empty(const tc_meta *m);
 /* a <= b; adds a guard where that depends on symbols. */
 bool tc_sh_no_larger(tc_shape_ctx *c, tc_sym a, tc_sym b);
 

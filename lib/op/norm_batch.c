@@ -1,6 +1,5 @@
 /* Batch, group and instance norm: one mean and variance for each channel over the batch, for each group of channels of a sample, for each channel of a
  * sample. The formulas are in norm.c. Group and instance norm are compositions. */
-#include "op/index.h"
 #include "op/norm.h"
 
 /* ---- batch norm ---- */

@@ -178,6 +178,11 @@ bool tc_sh_branch(tc_shape_ctx *c, tc_sym cond) {
 
 bool tc_sh_same(tc_shape_ctx *c, tc_sym a, tc_sym b) { return a == b || tc_sh_guard(c, tc_sym_op(c->program->sym, TC_S_EQ, a, b, NULL)); }
 
+bool tc_sh_is_empty(const tc_meta *m) {
+    for (int k = 0; k < m->rank; k++)
+        if (tc_sym_is_int(m->size[k], 0)) return true;
+    return false;
+}
 bool tc_sh_is_one(const tc_shape_ctx *c, tc_sym s) { return tc_sym_is_int(tc_sym_simplify(c->program->sym, s), 1); }
 
 bool tc_sh_not_zero(tc_shape_ctx *c, tc_sym s) {

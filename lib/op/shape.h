@@ -44,6 +44,7 @@ bool tc_sh_same(tc_shape_ctx *c, tc_sym a, tc_sym b);
 bool tc_sh_guard(tc_shape_ctx *c, tc_sym cond);
 /* Branches on cond, for operators that are defined both ways: decided by the example sizes (else false) and recorded as a guard. */
 bool tc_sh_branch(tc_shape_ctx *c, tc_sym cond);
+bool tc_sh_is_empty(const tc_meta *m);              /* a size is known to be 0 */
 bool tc_sh_is_one(const tc_shape_ctx *c, tc_sym s); /* the literal 1 */
 bool tc_sh_not_zero(tc_shape_ctx *c, tc_sym s);     /* by a guard; false when it is known to be 0 */
 /* Is s 1? A size of at most 1 (x[:1]) is fixed to 1 by a guard. */
