@@ -58,21 +58,30 @@ static tc_value *counting(tc_emit *e, tc_sym size, int rank, int d) {
     for (int k = 0; k < rank; k++) shape[k] = k == d ? -1 : 1;
     return ATEN("view", "vI", ATEN("arange", "sd", size, (int)TC_I64), shape, rank);
 }
-/* The image at integer coordinates at[0..nd), x first; 0 outside. */
-static tc_value *pick(tc_emit *e, const sampler *p, tc_value *const *at) {
+static tc_value *to_index(tc_emit *e, tc_value *v) { return tc_e_cast(e, v, TC_I64); }
+/* An integer coordinate as an index within the image. inside: was it one? NULL: it always is. */
+typedef struct {
+    tc_value *index, *inside;
+} tap;
+static tap tap_at(tc_emit *e, const sampler *p, tc_value *v, int k, bool anywhere) { /* v: int64 */
+    tc_arg top = sym_arg(less_one(e, p->size[k]));
+    if (!anywhere) return (tap){v, NULL};
+    tc_value *in = tc_e2(e, "aten::logical_and", ATEN("ge.Scalar", "vi", v, (int64_t)0), ATEN("le.Scalar", "va", v, &top));
+    return (tap){ATEN("clamp", "via", v, (int64_t)0, &top), in};
+}
+/* The image at coordinates at[0..nd), x first; 0 outside. */
+static tc_value *pick(tc_emit *e, const sampler *p, const tap *at) {
     tc_value *inside = NULL, *index[5];
     int rank = p->nd + 2;
     if (e->status) return NULL;
     index[0] = counting(e, p->image->meta.size[0], rank, 0);
     index[1] = counting(e, p->image->meta.size[1], rank, 1);
     for (int k = 0; k < p->nd; k++) {
-        tc_arg top = sym_arg(less_one(e, p->size[k]));
-        tc_value *in = tc_e2(e, "aten::logical_and", ATEN("ge.Scalar", "vi", at[k], (int64_t)0), ATEN("le.Scalar", "va", at[k], &top));
-        inside = inside ? tc_e2(e, "aten::logical_and", inside, in) : in;
+        index[rank - 1 - k] = at[k].index;
+        inside = inside ? tc_e2(e, "aten::logical_and", inside, at[k].inside) : at[k].inside;
     }
-    for (int k = 0; k < p->nd; k++) index[rank - 1 - k] = tc_e_cast(e, ATEN("where.ScalarOther", "vvi", inside, at[k], (int64_t)0), TC_I64);
     tc_value *v = ATEN("_unsafe_index.Tensor", "vV", p->image, index, rank);
-    return ATEN("where.ScalarOther", "vvi", inside, v, (int64_t)0);
+    return inside ? ATEN("where.ScalarOther", "vvi", inside, v, (int64_t)0) : v;
 }
 /* Coordinates are float64, so that the fraction is exact for float32. */
 static tc_value *fraction(tc_emit *e, const sampler *p, tc_value *c, tc_value *low) {
@@ -80,11 +89,16 @@ static tc_value *fraction(tc_emit *e, const sampler *p, tc_value *c, tc_value *l
 }
 /* Linear interpolation between the 2^nd neighbours, one dimension after the other: a + t (b - a), whose derivative is the difference. */
 static tc_value *linear(tc_emit *e, const sampler *p, tc_value *const *c) {
-    tc_value *low[3] = {NULL}, *high[3] = {NULL}, *v[8];
-    for (int k = 0; k < p->nd; k++) low[k] = tc_e1(e, "aten::floor", c[k]), high[k] = tc_e_adds(e, low[k], 1);
+    tc_value *low[3] = {NULL}, *v[8];
+    tap end[2][3] = {0};
+    for (int k = 0; k < p->nd; k++) {
+        low[k] = tc_e1(e, "aten::floor", c[k]);
+        tc_value *at = to_index(e, low[k]);
+        for (int i = 0; i < 2; i++) end[i][k] = tap_at(e, p, i ? ATEN("add.Tensor", "vi", at, (int64_t)1) : at, k, true);
+    }
     for (int corner = 0; corner < 1 << p->nd; corner++) {
-        tc_value *at[3];
-        for (int k = 0; k < 3; k++) at[k] = corner >> k & 1 ? high[k] : low[k];
+        tap at[3];
+        for (int k = 0; k < 3; k++) at[k] = end[corner >> k & 1][k];
         v[corner] = pick(e, p, at);
     }
     for (int k = 0; k < p->nd; k++) {
@@ -110,17 +124,18 @@ static tc_value *through(tc_emit *e, tc_value *const w[4], tc_value *const v[4])
     return sum;
 }
 /* Cubic interpolation along dimensions 0 to k; the others are fixed at at[k + 1 ..]. */
-static tc_value *cubic_along(tc_emit *e, const sampler *p, int k, tc_value *const *low, tc_value *(*w)[4], tc_value **at) {
+static tc_value *cubic_along(tc_emit *e, const sampler *p, int k, tc_value *const *low, tc_value *(*w)[4], tap *at) {
     tc_value *v[4];
     if (k < 0) return pick(e, p, at);
     for (int i = 0; i < 4; i++) {
-        at[k] = padded(e, p, tc_e_adds(e, low[k], i - 1), k);
+        at[k] = tap_at(e, p, to_index(e, padded(e, p, tc_e_adds(e, low[k], i - 1), k)), k, p->padding == ZEROS);
         v[i] = cubic_along(e, p, k - 1, low, w, at);
     }
     return through(e, w[k], v);
 }
 static tc_value *cubic(tc_emit *e, const sampler *p, tc_value *const *c) {
-    tc_value *low[3], *w[3][4], *at[3];
+    tc_value *low[3], *w[3][4];
+    tap at[3];
     for (int k = 0; k < p->nd; k++) {
         low[k] = tc_e1(e, "aten::floor", c[k]);
         cubic_weights(e, fraction(e, p, c[k], low[k]), w[k]);
@@ -168,11 +183,12 @@ static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input
         if (mode != NEAREST) c[k] = tc_e_cast(e, c[k], TC_F64); /* so that weights and their gradients lose nothing more */
     }
     if (mode == NEAREST) {
-        tc_value *at[3] = {NULL}, *still = NULL;
-        for (int k = 0; k < nd; k++) at[k] = tc_e1(e, "aten::round", c[k]);
+        tc_value *still = NULL;
+        tap at[3];
+        for (int k = 0; k < nd; k++) at[k] = tap_at(e, &p, to_index(e, tc_e1(e, "aten::round", c[k])), k, p.padding == ZEROS);
         y = pick(e, &p, at);
         /* the gradient of the grid is 0 */
-        for (int k = 0; k < nd; k++) still = still ? tc_e_add(e, still, at[k]) : at[k];
+        for (int k = 0; k < nd; k++) still = still ? tc_e_add(e, still, tc_e1(e, "aten::round", c[k])) : tc_e1(e, "aten::round", c[k]);
         tc_value *never = ATEN("ne.Tensor", "vv", y, y);
         if (tc_emit_wants_grad(e, n, 1))
             y = tc_e3(e, "aten::where.self", tc_e2(e, "aten::logical_and", never, tc_e1(e, "aten::logical_not", never)), still, y);

@@ -180,7 +180,7 @@ static tc_status bind_code(binder *x, const tc_loop *l, const tc_schedule *sched
     const tc_abi_group *code = x->f->code ? x->f->code[index] : NULL;
     bool interpret = !code;
     for (size_t i = 0; code && i < l->buffers.len; i++) interpret |= !strides_fit(code->dense[i], &x->b->t[c->id[i]]);
-    tc_status s = interpret ? NULL : tc_block_uses_tables(sched, &env, &interpret);
+    tc_status s = interpret ? NULL : tc_block_is_faster(sched, &env, &interpret);
     if (!s && !interpret) s = bind_compiled(x, l, code, shapes, index, c);
     else if (!s) {
         s = tc_block_bind(sched, &env, &c->block);

@@ -42,8 +42,9 @@ typedef struct {
 
 /* The schedule must outlive the block. */
 tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc_block **out);
-/* Would a block of these sizes use tables of functions of 16-bit numbers? It is faster than compiled code then, which has none. */
-tc_status tc_block_uses_tables(const tc_schedule *schedule, const tc_block_env *env, bool *out_any);
+/* Is a block of these sizes faster than compiled code? It is if it uses tables of functions of 16-bit numbers, or if most of what it computes is the same for
+ * several rows: compiled code does neither. */
+tc_status tc_block_is_faster(const tc_schedule *schedule, const tc_block_env *env, bool *out_faster);
 void tc_block_destroy(tc_block *b); /* NULL is allowed */
 
 size_t tc_block_scratch(const tc_block *b); /* bytes for each worker */

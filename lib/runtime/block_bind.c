@@ -114,6 +114,42 @@ static void order_outer(plan *p, nest *n) {
     p->outer_axis[n->O.n - 1] = axis, n->O.ext[n->O.n - 1] = ext;
 }
 
+enum { SHARED = 4 }; /* instructions whose values are worth computing once for several rows */
+static bool computes(const tc_linst *in) { return in->kind == TC_L_SCALAR || in->kind == TC_L_CAST || in->kind == TC_L_ROUND; }
+/* The outer axes along which the instruction would be computed again, though it does not vary along them: it varies along the inner side and others. */
+static uint64_t repeated_along(const tc_linst *in, uint64_t outer, uint64_t inner) {
+    return computes(in) && in->axes & inner && in->axes & outer ? outer & ~in->axes : 0;
+}
+/* For a nest without reductions: if much is computed that does not vary along some of the outer axes (as the places of a grid, which are the same in all
+ * channels), returns these. With them alone as outer axes, a block computes it once for all its rows. live: NULL: all; out_times: so many instructions. */
+static uint64_t axes_to_share(const tc_loop *l, const uint8_t *live, uint64_t outer, uint64_t inner, int *out_times) {
+    uint64_t keep = 0;
+    *out_times = SHARED - 1;
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const uint64_t same = live && !live[i] ? 0 : repeated_along(&l->inst.data[i], outer, inner);
+        int times = 0;
+        for (size_t k = 0; same && k < l->inst.len; k++) times += (!live || live[k]) && !(same & ~repeated_along(&l->inst.data[k], outer, inner));
+        if (times > *out_times) *out_times = times, keep = same;
+    }
+    return keep;
+}
+static uint64_t long_axes(uint64_t axes, const int64_t *ext) {
+    uint64_t r = 0;
+    for (int a = 0; a < 64; a++) r |= (uint64_t)(axes >> a & 1 && ext[a] != 1) << a;
+    return r;
+}
+/* Is most of what a loop computes the same for several rows? Compiled code, whose rows are the last axis, computes it for each. */
+static bool mostly_shared(const tc_schedule *s, const int64_t *ext) {
+    const tc_loop *l = s->loop;
+    const uint64_t axes = s->n == 1 && !s->nests[0].inner && !l->region ? long_axes(s->nests[0].outer, ext) : 0;
+    if (!axes) return false;
+    const uint64_t inner = UINT64_C(1) << (63 - __builtin_clzll(axes));
+    int shared, all = 0;
+    if (!axes_to_share(l, NULL, axes & ~inner, inner, &shared)) return false;
+    for (size_t i = 0; i < l->inst.len; i++) all += computes(&l->inst.data[i]) && !(axes & ~l->inst.data[i].axes);
+    return 2 * shared > all;
+}
+
 static affine to_affine(const plan *p, const nest *n, const raw *r) {
     affine out = {.base = r->base};
     for (int k = 0; k < n->O.n; k++) out.o[k] = r->s[p->outer_axis[k]];
@@ -169,6 +205,7 @@ static void choose_block(const plan *p, nest *n) {
         if (out && EI >= 16 && n->O.ext[n->O.n - 1] >= 16)
             n->R = 32, n->C = clamp(EI, 1, 64); /* a tile that uses whole cache lines in both directions */
         else if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), 1, EO), n->C = EI;
+        else if (p->column_values >= SHARED && EO > 1 && EI > 4 * T) n->R = clamp(EO, 1, 16), n->C = clamp((8192 / n->R + 63) & ~(int64_t)63, 64, EI);
         else if (p->column_values && EI <= 4 * T) n->R = 1, n->C = EI; /* what varies along the columns only is computed once */
         else {
             int64_t blocks = (EI + T + T / 2 - 1) / (T + T / 2);
@@ -334,7 +371,8 @@ static tc_status make_sides(const binder *b, plan *p, nest *n) {
     int group_o[64], group_i[64];
     uint64_t inner = tn->inner | (l->columns & tn->outer);
     const bool given = inner || l->region, one_store = tn->nstores == 1;
-    TC_TRY(make_side(p, b->ext, p->outer, given || !one_store ? NULL : &p->raws[p->store_raw], &n->O, group_o));
+    const raw *by = given || !one_store ? NULL : &p->raws[p->store_raw];
+    TC_TRY(make_side(p, b->ext, p->outer, by, &n->O, group_o));
     memcpy(p->outer_axis, p->last_axis, sizeof p->outer_axis);
     if (given) {
         TC_TRY(make_side(p, b->ext, inner, NULL, &n->I, group_i));
@@ -342,6 +380,15 @@ static tc_status make_sides(const binder *b, plan *p, nest *n) {
     } else {
         n->I = (side){.total = 1};
         split_inner(p, n, b->ext, &inner, group_o);
+        int times;
+        const uint64_t keep = axes_to_share(l, p->live, long_axes(p->outer, b->ext), inner, &times);
+        if (keep) {
+            inner |= p->outer & ~keep, p->outer = keep;
+            TC_TRY(make_side(p, b->ext, keep, by, &n->O, group_o));
+            memcpy(p->outer_axis, p->last_axis, sizeof p->outer_axis);
+            TC_TRY(make_side(p, b->ext, inner, by, &n->I, group_i));
+            memcpy(p->inner_axis, p->last_axis, sizeof p->inner_axis);
+        }
         if (one_store) order_outer(p, n);
     }
     for (int a = 0; a < l->naxes; a++) {
@@ -361,7 +408,7 @@ static void survey(plan *p) {
         if (in->kind == TC_L_SCAN) p->scans = true;
         if (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD)) p->row_only = true;
         p->work++;
-        p->column_values |= in->kind == TC_L_SCALAR && in->axes & p->inner_on && !(in->axes & p->outer_on);
+        p->column_values += in->kind == TC_L_SCALAR && in->axes & p->inner_on && !(in->axes & p->outer_on);
         p->blocks += in->kind != TC_L_LOAD && in->axes & p->inner_on;
         int size = (int)tc_dtype_size(in->dtype);
         if (size > p->widest && (in->axes & p->inner_on || !p->inner_on)) p->widest = size; /* values of a row are few */
@@ -449,12 +496,12 @@ static tc_status bind_tables(binder *b) {
     return NULL;
 }
 
-tc_status tc_block_uses_tables(const tc_schedule *schedule, const tc_block_env *env, bool *out_any) {
+tc_status tc_block_is_faster(const tc_schedule *schedule, const tc_block_env *env, bool *out_faster) {
     binder b = {.s = schedule, .env = env};
     const tc_loop *l = schedule->loop;
     tc_status s = bind_tables(&b);
-    *out_any = false;
-    for (size_t i = 0; i < l->inst.len && !s; i++) *out_any |= b.root[i] != TC_LV_NONE;
+    *out_faster = !s && mostly_shared(schedule, b.ext);
+    for (size_t i = 0; i < l->inst.len && !s; i++) *out_faster |= b.root[i] != TC_LV_NONE;
     free(b.root);
     return s;
 }

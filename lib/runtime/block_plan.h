@@ -16,7 +16,7 @@ typedef struct {
     int64_t block;                  /* of tc_block_env */
     int threads;                    /* at least 1 */
     bool in_place, row_only, scans; /* row_only: it has instructions that need row mode; scans: it has a scan */
-    bool column_values;             /* operations on values that vary along the inner side only */
+    int column_values;              /* live operations on values that vary along the inner side only */
     int widest, work, blocks;       /* bytes of the widest value; live instructions; those, except loads, whose value varies along the inner side */
     tc_block *made;                 /* the block, for its tables */
     const tc_lv *root;              /* of find_tables */

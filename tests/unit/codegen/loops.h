@@ -207,6 +207,14 @@ static void channel_scales(maker *m, const int64_t *n) { /* [N, C, H]: a number 
     store(m, y[1], op(m, TC_X_FMA, scale, v, row), a, c, h);
     store(m, y[2], op(m, TC_X_ADD, op(m, TC_X_MUL, v, row, -1), shift, -1), a, c, h);
 }
+static void shared(maker *m, const int64_t *n) { /* [N, C, H]: much is computed that is the same for all channels */
+    int a = axis(m, size_of(m, n[0])), c = axis(m, size_of(m, n[1])), h = axis(m, size_of(m, n[2]));
+    int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, c), ext(m, h)), g = buffer(m, TC_F32, 2, ext(m, a), ext(m, h)),
+        y = buffer(m, TC_F32, 3, ext(m, a), ext(m, c), ext(m, h));
+    tc_lv u = load(m, g, a, h, 0), v = load(m, x, a, c, h);
+    for (int k = 0; k < 3; k++) u = op(m, TC_X_MUL, op(m, TC_X_ADD, u, konst(m, TC_F32, k + 0.5), -1), load(m, g, a, h, 0), -1);
+    store(m, y, op(m, TC_X_ADD, op(m, TC_X_MUL, u, v, -1), cast(m, index_of(m, h), TC_F32), -1), a, c, h);
+}
 static void repeated(maker *m,
                      const int64_t *n) { /* short rows with operands of a row, of a channel, of an image and of its rows; an index; a narrow one */
     int a = axis(m, size_of(m, n[0])), b = axis(m, num(m, n[1])), c = axis(m, num(m, n[2]));
@@ -395,6 +403,9 @@ static const kase cases[] = {
     {"channel_scales", channel_scales, {2, 3, 100}},
     {"channel_scales", channel_scales, {3, 2, 1500}},
     {"channel_scales", channel_scales, {40, 5, 16}},
+    {"shared", shared, {3, 5, 130}},
+    {"shared", shared, {2, 40, 700}},
+    {"shared", shared, {1, 3, 5000}},
     {"repeated", repeated, {700, 1, 3, 1}},
     {"repeated", repeated, {30, 5, 9, 1}},
     {"repeated", repeated, {30, 5, 9, 0}},

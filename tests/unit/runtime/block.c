@@ -170,8 +170,29 @@ static void test_bad_index_is_reported(void **state) {
     tc_program_release(m.p);
 }
 
+/* What is computed for all channels alike, compiled code computes for each: such loops are not compiled. */
+static void test_shared_rows_before_code(void **state) {
+    (void)state;
+    for (int k = 0; k < NCASES; k++) {
+        const bool same = !strcmp(cases[k].name, "shared");
+        if (!same && strcmp(cases[k].name, "channel_scales")) continue;
+        maker m = {.p = tc_program_create("t"), .name = cases[k].name};
+        m.l = tc_loop_create(m.p);
+        cases[k].make(&m, cases[k].n);
+        tc_schedule sched;
+        assert_null(tc_loop_schedule(m.l, &sched));
+        bool faster;
+        assert_null(tc_block_is_faster(&sched, &(tc_block_env){.vars = naive_vars, .nvars = 16}, &faster));
+        assert_int_equal(faster, same && cases[k].n[0] > 1);
+        tc_schedule_deinit(&sched);
+        tc_loop_free(m.l);
+        tc_program_release(m.p);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_isa), cmocka_unit_test(test_threads_and_symbols),
-                                       cmocka_unit_test(test_costs_change_no_bit), cmocka_unit_test(test_bad_index_is_reported)};
+                                       cmocka_unit_test(test_costs_change_no_bit), cmocka_unit_test(test_bad_index_is_reported),
+                                       cmocka_unit_test(test_shared_rows_before_code)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
