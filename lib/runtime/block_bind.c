@@ -408,7 +408,9 @@ static void survey(plan *p) {
         if (in->kind == TC_L_SCAN) p->scans = true;
         if (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD)) p->row_only = true;
         p->work++;
-        p->column_values += in->kind == TC_L_SCALAR && in->axes & p->inner_on && !(in->axes & p->outer_on);
+        p->column_values += in->kind == TC_L_SCALAR && class_of(p, in->axes) == CLS_I;
+        for (int d = 0; in->kind == TC_L_LOAD && in->gather && d < in->rank; d++) /* a list of offsets (index_list) */
+            if (in->gather[d] != TC_LV_NONE && class_of(p, p->loop->inst.data[in->gather[d]].axes) == CLS_I) p->column_values += SHARED - 1;
         p->blocks += in->kind != TC_L_LOAD && in->axes & p->inner_on;
         int size = (int)tc_dtype_size(in->dtype);
         if (size > p->widest && (in->axes & p->inner_on || !p->inner_on)) p->widest = size; /* values of a row are few */

@@ -38,10 +38,20 @@ typedef struct {
         uint8_t cls; /* split: class of the value */
     } * gather;
     bool along[2]; /* split: a gathered value varies along the outer (inner) side only */
+    size_t list;   /* split: offset of its index_list in the worker's scratch */
     bool checked;
     int inst; /* -1: a store */
     int pred; /* a value, or -1 */
 } access;
+
+/* The offsets along the fast side of a split gather, kept from block to block. runs: where contiguous ones begin, if they are few. */
+typedef struct {
+    int64_t at, n; /* of the flat index `at` and those that follow; n 0: not computed */
+    int64_t nruns; /* 0: there are many */
+    int64_t offset[];
+} index_list;
+enum { LONG_RUN = 16 };
+static inline int64_t index_list_runs(int64_t n) { return n / LONG_RUN; } /* at most; they follow n offsets */
 
 typedef enum {
     S_FN,
@@ -208,11 +218,9 @@ typedef struct {
     int64_t o0, i0, r, c, count[4]; /* flat indices of the block's first row and column; its rows and columns; elements by class */
     const char *next_line[MAX_STREAMS], *end_line[MAX_STREAMS]; /* by stream: what is prefetched next, and the end */
     tc_abi_fault *fault;
-    const access *split;       /* gather_split: the access whose indices along the fast side are in the index buffer, or NULL; */
-    int64_t split_at, split_n; /* from which flat index on, and how many */
-    const char *shared;        /* chunked: results of reductions, part_bytes each; NULL: run_finish computes them */
-    int stage;                 /* chunked: how many lists of row steps have been executed */
-    bool skip_row_stores;      /* chunked: another worker stores what does not vary along the row */
+    const char *shared;   /* chunked: results of reductions, part_bytes each; NULL: run_finish computes them */
+    int stage;            /* chunked: how many lists of row steps have been executed */
+    bool skip_row_stores; /* chunked: another worker stores what does not vary along the row */
 } walk;
 
 /* The walk of a nest of a single block, kept between runs: only the addresses of buffers are set again. */
@@ -249,6 +257,7 @@ static inline tc_lv table_operand(const tc_loop *l, tc_lv from) { return l->inst
 int64_t affine_offset(const side *s, const int64_t *stride, int64_t flat);
 void run_load(walk *w, const step *s);
 void run_gather(walk *w, const step *s);
+void forget_lists(walk *w); /* at the start of a run */
 void run_store(walk *w, const step *s);
 void run_broadcast(walk *w, const step *s);
 void run_index(walk *w, const step *s);

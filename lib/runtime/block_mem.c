@@ -318,13 +318,45 @@ static const int64_t *plain_indices(const walk *w, const access *a, const view *
     return found;
 }
 
+static index_list *list_of(const walk *w, const access *a) { return (index_list *)(void *)(w->scratch + a->list); }
+void forget_lists(walk *w) {
+    for (int k = 0; k < w->n->nacc; k++)
+        if (w->n->acc[k].list) list_of(w, &w->n->acc[k])->n = 0;
+}
+/* The offsets along the fast side: the affine part and that of indices which vary along this side only. */
+static const index_list *offsets_of(walk *w, const access *a, const view *v, int fast_bit) {
+    index_list *l = list_of(w, a);
+    if (l->n == v->fast_n && l->at == v->fast0) return l;
+    view f = *v;
+    f.slow = &one, f.slow_n = 1;
+    each_tile(&f, 0, iota_tile, &(iota_ctx){w->b->isa, l->offset});
+    gathered_part(w, a, fast_bit, true, l->offset);
+    l->at = v->fast0, l->n = v->fast_n, l->nruns = 0;
+    const int64_t most = index_list_runs(l->n);
+    for (int64_t i = 0; i < l->n; i++) {
+        if (i && l->offset[i] == l->offset[i - 1] + 1) continue;
+        if (l->nruns == most) {
+            l->nruns = 0;
+            break;
+        }
+        l->offset[l->n + l->nruns++] = i;
+    }
+    return l;
+}
+static void copy_runs(const walk *w, const index_list *l, char *to, const char *from, int shift) {
+    const int64_t *begin = l->offset + l->n;
+    for (int64_t k = 0; k < l->nruns; k++) {
+        const int64_t i = begin[k], end = k + 1 < l->nruns ? begin[k + 1] : l->n;
+        w->b->isa->move->load[shift](to + (i << shift), from + l->offset[i] * ((int64_t)1 << shift), 1, end - i);
+    }
+}
+
 /* Gathers from dimensions whose index has no affine part. Indices that vary along the rows only are added to the row's address; those that vary along the
  * columns only are computed once for all rows. */
 static void gather_split(walk *w, const access *a, char *to) {
     int slow_bit = w->n->col ? CLS_I : CLS_O, fast_bit = CLS_OI & ~slow_bit, s = a->shift;
     view v = view_of(w, &a->at, a->cls);
-    int64_t elements = w->n->R * w->n->C, *fast = (int64_t *)(w->scratch + w->n->index), *full = fast + elements, *slow = full + elements,
-            one_offset = 0;
+    int64_t elements = w->n->R * w->n->C, *full = (int64_t *)(w->scratch + w->n->index), *slow = full + elements, one_offset = 0;
     const char *memory = w->data[a->buffer];
     for (int k = 0; k < a->ngather; k++)
         if (!a->gather[k].size) {
@@ -335,17 +367,8 @@ static void gather_split(walk *w, const access *a, char *to) {
         }
     gathered_part(w, a, CLS_0, false, &one_offset);
     const int64_t *plain = plain_indices(w, a, &v);
-    bool by_row = gathered_part(w, a, slow_bit, false, slow), all = !plain && gathered_part(w, a, CLS_OI, false, full), by_col = false;
-    if (all || a->along[fast_bit >> 1]) {
-        view f = v;
-        f.slow = &one, f.slow_n = 1;
-        if (w->split != a || w->split_at != v.fast0 || w->split_n != v.fast_n) { /* else they are those of the block before */
-            each_tile(&f, 0, iota_tile, &(iota_ctx){w->b->isa, fast});           /* the affine part along the fast side */
-            gathered_part(w, a, fast_bit, true, fast);
-            w->split = a, w->split_at = v.fast0, w->split_n = v.fast_n;
-        }
-        by_col = true;
-    }
+    const bool by_row = gathered_part(w, a, slow_bit, false, slow), all = !plain && gathered_part(w, a, CLS_OI, false, full);
+    const index_list *by_col = all || a->along[fast_bit >> 1] ? offsets_of(w, a, &v, fast_bit) : NULL;
     bool moves = false; /* has the row's address an affine part? */
     for (int d = 0; d < v.slow->n; d++) moves |= v.slow_stride[d] != 0;
     const bool whole = !plain && !all && !by_col && v.fast->n == 1 && v.fast_stride[0] == 1; /* each row is contiguous in memory */
@@ -354,8 +377,9 @@ static void gather_split(walk *w, const access *a, char *to) {
         char *row = to + ((k * v.fast_n) << s);
         if (whole) full[k] = (off + v.fast0) * ((int64_t)1 << s);
         else if (plain) w->b->isa->move->gather[s](row, memory + off * ((int64_t)1 << s), plain + k * v.fast_n, v.fast_n);
-        else if (all) w->b->isa->move->gather_two[s](row, memory + off * ((int64_t)1 << s), fast, full + k * v.fast_n, v.fast_n);
-        else if (by_col) w->b->isa->move->gather[s](row, memory + off * ((int64_t)1 << s), fast, v.fast_n);
+        else if (all) w->b->isa->move->gather_two[s](row, memory + off * ((int64_t)1 << s), by_col->offset, full + k * v.fast_n, v.fast_n);
+        else if (by_col && by_col->nruns) copy_runs(w, by_col, row, memory + off * ((int64_t)1 << s), s);
+        else if (by_col) w->b->isa->move->gather[s](row, memory + off * ((int64_t)1 << s), by_col->offset, v.fast_n);
         else {
             view f = v;
             f.slow = &one, f.slow_n = 1;
@@ -397,7 +421,6 @@ void run_gather(walk *w, const step *s) {
         if (a->dtype != s->dtype) w->b->isa->cast[a->dtype][s->dtype](w->ptr[s->out], to, n);
         return;
     }
-    w->split = NULL;
     if (!a->ngather && load_runs(w, a, pred, to, n)) {
         if (a->dtype != s->dtype) w->b->isa->cast[a->dtype][s->dtype](w->ptr[s->out], to, n);
         return;

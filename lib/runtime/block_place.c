@@ -122,8 +122,14 @@ void place_all(ctx *c, const live_ranges *l) {
     n->index = at;
     bool gathers = false;
     for (int k = 0; k < n->nacc; k++) gathers |= n->acc[k].ngather || n->acc[k].pred >= 0;
-    if (gathers) at += (size_t)(n->R * n->C) * 24;
+    if (gathers) at += (size_t)(n->R * n->C) * 16;
     at = tc_pad64(at);
+    const int64_t fast = n->col ? n->R : n->C;
+    for (int i = 0; i < c->nv; i++)
+        if (c->v[i].split) {
+            n->acc[c->v[i].acc].list = at;
+            at += tc_pad64(sizeof(index_list) + (size_t)(fast + index_list_runs(fast)) * 8);
+        }
     n->partial = at;
     if (n->chunked) at += tc_pad64((size_t)(chunk_count(n) + 1) * (size_t)n->nred * part_bytes(n));
     n->scratch = (place_values(c, l, order, norder, at) + 4095) & ~(size_t)4095;

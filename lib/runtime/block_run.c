@@ -176,6 +176,7 @@ static walk *start_nest(job *j, const nest *n, int worker) {
                 .row = (int64_t *)(scratch + table)};
     for (int k = 0; k < n->nplaces; k++) w->ptr[k] = scratch + n->places[k].offset;
     memset(w->row, 0, (size_t)n->nacc * 8);
+    forget_lists(w);
     move_to_row(w, 0);
     run_steps(w, &n->once);
     return w;
@@ -217,13 +218,14 @@ static kept_walk *keep_walk(const tc_block *b, const nest *n) {
 static void run_single(nest *n, const job *j) {
     if (!n->kept) n->kept = keep_walk(j->b, n);
     walk *w = &n->kept->w;
-    w->data = j->data, w->fault = j->fault, w->split = NULL;
+    w->data = j->data, w->fault = j->fault;
     if (w->scratch != j->scratch) {
         w->scratch = j->scratch;
         for (int k = 0; k < n->nplaces; k++) w->ptr[k] = w->scratch + n->places[k].offset;
     }
     for (const kept_address *at = n->kept->at, *end = at + n->kept->n; at < end; at++) w->ptr[at->place] = (char *)w->data[at->buffer] + at->offset;
     set_counts(w, n->R, n->C);
+    forget_lists(w);
     run_steps(w, &n->once);
     run_stages(w);
 }
