@@ -8,6 +8,7 @@
 #include "file/weights.h"
 #include "op/functionalise.h"
 #include "pass/dce.h"
+#include "sym/bounds.h"
 
 /* Refuses files of torch.save and torch.jit.save: they hold weights or TorchScript code, not an exported program. */
 static tc_status refuse_saved(const tc_blob *b) {
@@ -233,7 +234,7 @@ tc_status tc_cmd_bind(const tc_cmd *c, const tc_program *p, tc_symvalue *vars, s
         if (s) return s;
         int64_t lo, hi;
         tc_sym_range(p->sym, tc_sym_var_at(p->sym, at), &lo, &hi);
-        if (v < lo || v > hi) return tc_usage(c, "--dim %s: expected %lld..%lld", spec, (long long)lo, (long long)hi);
+        if (v < lo || v > hi) return tc_usage(c, "--dim %s: expected %s", spec, tc_sym_bounds_of(lo, hi).text);
         vars[at] = (tc_symvalue){.i = v, .bound = true};
     }
     return NULL;

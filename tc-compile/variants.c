@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "codegen/packed.h"
+#include "sym/bounds.h"
 
 /* Common parameters of all variants. */
 typedef struct {
@@ -86,7 +87,7 @@ static tc_status emit_values(const emission *e, const tc_program *p, tc_symvalue
         const tc_program *other = fits ? NULL : other_side(j, p, spec, (size_t)(eq - spec), value);
         if (!fits && !other && value >= lo && value <= hi)
             return tc_usage(j->c, "--variants %s: %lld breaks a condition of the program; tc-export --print=full shows them", spec, (long long)value);
-        if (!fits && !other) return tc_usage(j->c, "--variants %s: %lld, expected %lld..%lld", spec, (long long)value, (long long)lo, (long long)hi);
+        if (!fits && !other) return tc_usage(j->c, "--variants %s: %lld, expected %s", spec, (long long)value, tc_sym_bounds_of(lo, hi).text);
         if (n_seen == TC_PACKED_VARIANTS) return tc_usage(j->c, "--variants %s: more than %d values", spec, TC_PACKED_VARIANTS);
         for (int i = 0; i < n_seen; i++)
             if (seen[i] == value) return tc_usage(j->c, "--variants %s: %lld is given twice", spec, (long long)value);

@@ -1,13 +1,11 @@
 /* Executes groups whose sizes depend on data: binds sizes and memory of the group immediately before it runs. */
 #include "runtime/frame.h"
+#include "sym/bounds.h"
 
 /* The error that a size from data is outside the range that the program states (torch._check). */
 static tc_status broken_promise(const tc_value *v, int d, int64_t size, int64_t lo, int64_t hi) {
     tc_source at = v->producer ? v->producer->source : (tc_source){0};
-    tc_status s = hi == TC_SYM_NO_HI ? tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected at least %lld", v->name, d, (long long)size, (long long)lo)
-                  : lo == hi
-                      ? tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld", v->name, d, (long long)size, (long long)lo)
-                      : tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld..%lld", v->name, d, (long long)size, (long long)lo, (long long)hi);
+    tc_status s = tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %s", v->name, d, (long long)size, tc_sym_bounds_of(lo, hi).text);
     return at.file ? tc_status_add(s, "this size depends on data: %s:%d", at.file, at.line) : s;
 }
 

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "pass/arena.h"
 #include "runtime/slices.h"
+#include "sym/bounds.h"
 
 #include <time.h>
 
@@ -208,10 +209,9 @@ static tc_status run_item(frame *f, const tc_node *n) {
     to->i = tc_scalar_to_int(v);
     int64_t lo, hi;
     tc_sym_range(f->e->program->sym, out->sym, &lo, &hi);
-    if (to->i < lo && hi == TC_SYM_NO_HI)
-        return tc_error(TC_CONTENT, "%lld is too small: the program needs at least %lld", (long long)to->i, (long long)lo);
     if (to->i < lo || to->i > hi)
-        return tc_error(TC_CONTENT, "%lld is outside of %lld..%lld, what the program can do", (long long)to->i, (long long)lo, (long long)hi);
+        return tc_error(TC_CONTENT, "%lld is too %s: the program needs %s", (long long)to->i, to->i < lo ? "small" : "large",
+                        tc_sym_bounds_of(lo, hi).text);
     return check_guards_about(f->e, out->sym);
 }
 

@@ -1,5 +1,6 @@
 /* Computes the values of symbols from the sizes of the inputs, and checks ranges and guards. */
 #include "runtime/frame.h"
+#include "sym/bounds.h"
 
 static tc_symvalue *var_of(tc_exec *e, tc_sym s) { return &e->vars[tc_sym_var_index(s)]; }
 
@@ -74,8 +75,7 @@ static tc_status bad_range(tc_exec *e, const tc_input *in, int d, int64_t size, 
         tc_sym_print(&b, in->value->meta.size[d]);
         tc_buf_printf(&b, " with %s of ", tc_sym_var_name(s));
     }
-    if (hi == TC_SYM_NO_HI || hi > INT64_MAX / 2) tc_buf_printf(&b, "at least %lld", (long long)lo);
-    else tc_buf_printf(&b, "%lld..%lld", (long long)lo, (long long)hi);
+    tc_buf_puts(&b, tc_sym_bounds_of(lo, hi > INT64_MAX / 2 ? TC_SYM_NO_HI : hi).text);
     tc_status st = tc_error(TC_CONTENT, "%s (%s)", b.data, cause.data);
     tc_buf_free(&b);
     tc_buf_free(&cause);

@@ -1,4 +1,5 @@
 /* Prints expressions: in the model language's syntax, and as SymPy's srepr, which PT2 archives use. */
+#include "sym/bounds.h"
 #include "sym/node.h"
 
 #include <math.h>
@@ -224,4 +225,12 @@ void tc_sym_srepr(tc_buf *b, tc_sym s) {
         if (k - i > 1) tc_buf_printf(b, ", Integer(%d))", k - i);
     }
     tc_buf_putc(b, ')');
+}
+
+tc_sym_bounds tc_sym_bounds_of(int64_t lo, int64_t hi) {
+    tc_sym_bounds b;
+    const bool from = lo != TC_SYM_NO_LO, to = hi != TC_SYM_NO_HI;
+    const char *form = lo == hi ? "%lld" : from && to ? "%lld..%lld" : from ? "at least %lld" : to ? "at most %lld" : "any number";
+    snprintf(b.text, sizeof b.text, form, (long long)(from ? lo : hi), (long long)hi);
+    return b;
 }

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "capture/torch.h"
 #include "op/op.h"
+#include "sym/bounds.h"
 
 typedef struct {
     obj h;
@@ -216,11 +217,8 @@ static void guard_sizes(replay *r, const tc_input *in, V x) {
         tc_sym here = tc_to_sym(c, tc_torch_size(c, x, d)), want = sym_here(r, m->size[d]);
         int64_t lo = 0, hi = TC_SYM_NO_HI, v;
         if (tc_sym_opcode(m->size[d]) == TC_S_VAR) tc_sym_range((tc_symctx *)r->p->sym, m->size[d], &lo, &hi);
-        if (tc_sym_const_int(here, &v) && (v < lo || v > hi)) {
-            if (hi == TC_SYM_NO_HI)
-                tc_raise(c, "RuntimeError", "input %s: size(%d) is %lld, expected at least %lld", in->name, d, (long long)v, (long long)lo);
-            tc_raise(c, "RuntimeError", "input %s: size(%d) is %lld, expected %lld..%lld", in->name, d, (long long)v, (long long)lo, (long long)hi);
-        }
+        if (tc_sym_const_int(here, &v) && (v < lo || v > hi))
+            tc_raise(c, "RuntimeError", "input %s: size(%d) is %lld, expected %s", in->name, d, (long long)v, tc_sym_bounds_of(lo, hi).text);
         if (tc_sym_opcode(here) == TC_S_VAR) tc_sym_set_range(ctx(r), here, lo, hi);
         if (here == want) continue;
         tc_sym equal = tc_sym_op(ctx(r), TC_S_EQ, here, want, NULL);

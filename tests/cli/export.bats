@@ -342,7 +342,7 @@ PY
     fails 3 "size(0)=2, expected at least 3" tc-run again5.pt2 --input x=2x2xf32=1,0,5,0 --input n=i64=1
     tc-run d9.pt2 --input x=2x2xf32=1,0,5,0 --input n=i64=1 -o y.npy
     fails 3 "size(0)=3, expected 2" tc-run again9.pt2 --input x=2x2xf32=1,0,5,1 --input n=i64=1
-    fails 3 "2 is outside of 1..1" tc-run again3.pt2 --input x=2x2xf32=1 --input n=i64=2
+    fails 3 "2 is too large: the program needs 1" tc-run again3.pt2 --input x=2x2xf32=1 --input n=i64=2
     fails 3 "Expected cond to be True" tc-run d8.pt2 --input x=2x2xf32=-1 --input n=i64=1
 }
 
@@ -393,7 +393,7 @@ PY
         fails 3 "2*T == u1*u2" tc-run "${name}Shape.pt2" --input x=2x3xf32=1 --input n=2xi64=2,2 -o y.npy
         tc-run "${name}Pieces.pt2" --input x=2x3xf32=1 --input n=2xi64=3,3 --to safetensors -o y.st
         fails 3 "these sizes break" tc-run "${name}Pieces.pt2" --input x=2x3xf32=1 --input n=2xi64=7,-1 --to safetensors -o y.st
-        fails 3 "1 is outside of 2..4" tc-run "${name}Pieces.pt2" --input x=2x3xf32=1 --input n=2xi64=1,5 --to safetensors -o y.st
+        fails 3 "1 is too small: the program needs 2..4" tc-run "${name}Pieces.pt2" --input x=2x3xf32=1 --input n=2xi64=1,5 --to safetensors -o y.st
         tc-run "${name}Size.pt2" --input x=2x3xf32=1 --input n=2xi64=4 -o y.npy
         fails 3 "0 is too small" tc-run "${name}Size.pt2" --input x=2x3xf32=1 --input n=2xi64=0 -o y.npy
         tc-run "${name}Assert.pt2" --input x=2x3xf32=1 --input n=2xi64=2 -o y.npy
@@ -434,7 +434,7 @@ PY
     grep -q 'before line 16  torch._check(n.item() == 2)$' report
     grep -q 'before line 19  torch._check(y.shape\[0\] > 3)$' report
     for x in 2 5; do tc-run d.pt2 --input x=${x}x3xf32=1 --input n=i64=2 --output 1=@y.npy; done
-    fails 3 "3 is outside of 2..2" tc-run d.pt2 --input x=2x3xf32=1 --input n=i64=3 --output 1=@y.npy
+    fails 3 "3 is too large: the program needs 2" tc-run d.pt2 --input x=2x3xf32=1 --input n=i64=3 --output 1=@y.npy
     fails 3 "expected at least 4" tc-run d.pt2 --input x=1x3xf32=1 --input n=i64=2 --output 1=@y.npy
     fails 3 "took a branch at d.py:14" tc-run d.pt2 --input x=2x3xf32=-1e6,1e6,-1e6,1e7,1e6,1e6 --input n=i64=2 --output 1=@y.npy ||
         fails 3 "took a branch at d.py:14" tc-run d.pt2 --input x=2x3xf32=1e6,-1e6,1e6,-1e7,-1e6,-1e6 --input n=i64=2 --output 1=@y.npy
@@ -580,6 +580,8 @@ PY
     tc-run c.pt2 --input x=14x1001xf32=1 -o y.npy
     fails 3 "A % 7 == 0 (c.py:7)" tc-run c.pt2 --input x=15x1001xf32=1 -o y.npy
     fails 3 "x.size(1)=1000, expected at least 1001" tc-run c.pt2 --input x=14x1000xf32=1 -o y.npy
+    fails 2 "--dim B=1000: expected at least 1001" tc-compile c.pt2 --dim B=1000 -o /dev/null
+    fails 2 "--variants B=1000: 1000, expected at least 1001" tc-compile c.pt2 --variants B=1000 -o /dev/null
     fails 3 "Expected cond to be True" tc-export c.py:Sevens --input x=15x1001xf32=1 -o c.pt2
 }
 
