@@ -33,6 +33,7 @@ static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, 
 static tc_status store_path(tc_buf *out) {
     TC_TRY(tc_user_dir("XDG_CACHE_HOME", ".cache", "tc", out));
     tc_buf_printf(out, "/tuning");
+    tc_user_clear(out->data);
     return NULL;
 }
 /* A missing or unreadable store counts as empty. */

@@ -48,6 +48,11 @@ void tc_hash_field(crypto_generichash_state *h, const void *p, size_t n) {
     crypto_generichash_update(h, p, n);
 }
 
+void tc_user_clear(const char *path) {
+    struct stat st;
+    if (!stat(path, &st) && !S_ISREG(st.st_mode)) tc_status_free(tc_remove_tree(path));
+}
+
 /* The checksum of the entry for this key. */
 static void sum_of(const unsigned char *key, const char *object, size_t len, unsigned char *sum) {
     crypto_generichash(sum, HASH, (const unsigned char *)object, len, key, HASH);
@@ -177,6 +182,7 @@ tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_c
         crypto_generichash_final(&h, key, sizeof key);
         tc_buf_putc(&path, '/');
         for (int i = 0; i < HASH; i++) tc_buf_printf(&path, "%02x", key[i]);
+        tc_user_clear(path.data);
         *out_hit = load(path.data, key, out);
         if (*out_hit) utimensat(AT_FDCWD, path.data, NULL, 0); /* used now */
     }

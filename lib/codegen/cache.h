@@ -18,6 +18,8 @@ tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_c
 void tc_user_path(const char *variable, const char *home_part, const char *sub, tc_buf *out);
 /* The same directory, created with mode 0700. TC_ENV: no path is known, or it exists and is not a private directory of this user. */
 tc_status tc_user_dir(const char *variable, const char *home_part, const char *sub, tc_buf *out);
+/* Removes what stands at the path of a file of tc's own in such a directory and is no file: a FIFO would stop its reader for ever. */
+void tc_user_clear(const char *path);
 
 /* Adds a field to a hash: its length (8 bytes), then its bytes, so that different divisions of the same bytes hash differently. */
 void tc_hash_field(crypto_generichash_state *h, const void *p, size_t n);

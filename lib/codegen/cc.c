@@ -360,7 +360,7 @@ static void sweep(tc_arena *a) {
         struct stat st;
         int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (dir < 0) continue;
-        int fd = openat(dir, LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        int fd = openat(dir, LOCK, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         bool ours = fd >= 0 && !fstat(dir, &st) && st.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB);
         if (ours && !failed_lately(dir)) tc_status_free(tc_remove_tree(path));
         if (fd >= 0) close(fd);

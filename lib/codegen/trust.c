@@ -39,6 +39,7 @@ tc_status tc_trust_add(const tc_native_code *code) {
     tc_buf path = {0};
     tc_status s = entry(code, &path);
     if (!s) {
+        tc_user_clear(path.data);
         int fd = open(path.data, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0) s = tc_error(TC_ENV, "%s: %s", path.data, strerror(errno));
         else close(fd);

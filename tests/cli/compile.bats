@@ -192,6 +192,21 @@ ended() { # PID: soon it is no process any more, or one that nobody has waited f
     tc-run c.pt2 --input x=7x16xf32=0.25 --executor=compiled --trust --expect @want.npy
 }
 
+@test "what stands at the place of an entry of the cache or the record and is no file is replaced" {
+    export XDG_CACHE_HOME=$PWD/cache XDG_DATA_HOME=$PWD/data
+    tc-compile "$mlp" -o want.pt2
+    for kind in mkfifo mkdir 'ln -s /dev/zero'; do
+        for at in cache/tc/* data/tc-trusted/*; do
+            rm -r "$at"
+            $kind "$at"
+        done
+        timeout 60 tc-compile "$mlp" -o c.pt2
+        cmp c.pt2 want.pt2
+        [ -z "$(find cache/tc data/tc-trusted -mindepth 1 ! -type f)" ]
+        tc-run c.pt2 --input x=7x16xf32=0.25 --executor=compiled -o y.npy
+    done
+}
+
 @test "the compiler has limits of time and memory" {
     printf '#!/bin/sh\nexec sleep 60\n' >slowcc
     printf '#!/bin/sh\nulimit -v >%s/space\nulimit -t >%s/time\nexec cc "$@"\n' "$PWD" "$PWD" >askcc
