@@ -67,14 +67,35 @@ static void keep_hint(tc_pt2_reader *r, tc_sym s, tc_symvalue hint) {
     if (!r->hints.data[i].bound) r->hints.data[i] = hint;
 }
 
-bool tc_pt2_differ(const tc_pt2_reader *r, tc_sym a, tc_sym b) {
-    int64_t x, y;
-    if (a == b || !tc_sym_bound(a, r->hints.data, r->hints.len) || !tc_sym_bound(b, r->hints.data, r->hints.len)) return false;
-    tc_status st = tc_sym_eval_int(a, r->hints.data, r->hints.len, &x);
-    if (!st) st = tc_sym_eval_int(b, r->hints.data, r->hints.len, &y);
+/* The number at the sizes that the export saw. False: it depends on data, or has none. */
+static bool at_hints(const tc_pt2_reader *r, tc_sym s, int64_t *out) {
+    if (!tc_sym_bound(s, r->hints.data, r->hints.len)) return false;
+    tc_status st = tc_sym_eval_int(s, r->hints.data, r->hints.len, out);
     const bool known = !st;
     tc_status_free(st);
-    return known && x != y;
+    return known;
+}
+
+bool tc_pt2_differ(const tc_pt2_reader *r, tc_sym a, tc_sym b) {
+    int64_t x, y;
+    return a != b && at_hints(r, a, &x) && at_hints(r, b, &y) && x != y;
+}
+
+/* Axes of size 1 have any stride; an empty tensor is in no memory. */
+bool tc_pt2_has_gaps(const tc_pt2_reader *r, int rank, const tc_sym *size, const tc_sym *stride) {
+    int64_t n[TC_MAX_RANK], step[TC_MAX_RANK], next = 1;
+    bool gaps = false;
+    for (int d = 0; d < rank; d++)
+        if (!at_hints(r, size[d], &n[d]) || !at_hints(r, stride[d], &step[d]) || n[d] == 0) return false;
+    for (int k = 0; k < rank; k++) { /* the axis of the least stride comes next */
+        int least = -1;
+        for (int d = 0; d < rank; d++)
+            if (n[d] > 1 && (least < 0 || step[d] < step[least])) least = d;
+        if (least < 0) break;
+        gaps |= step[least] != next;
+        next *= n[least], n[least] = 1;
+    }
+    return gaps;
 }
 
 const char *tc_pt2_unknown(const tc_pt2_reader *r, tc_sym s) {

@@ -15,6 +15,7 @@ typedef struct {
     tc_str symbol[TC_MAX_RANK]; /* sizes that are one */
     tc_jr_mark sizes, strides;
     bool parsed;  /* size and stride were read */
+    bool gaps;    /* tc_pt2_has_gaps */
     size_t pairs; /* number of data-dependent symbols that were known then */
     tc_sym size[TC_MAX_RANK], stride[TC_MAX_RANK];
     bool placed; /* size and stride are those of the last value with this type, and can be shared */
@@ -346,8 +347,19 @@ static void parse_type(tc_pt2_reader *r, type_text *t, const char *name) {
         else if (t->with_strides && tc_pt2_negative(t->stride[d])) tc_jr_fail(j, TC_CONTENT, "%s: stride %d is negative", name, d);
     }
     t->parsed = tc_jr_ok(j);
+    t->gaps = t->parsed && t->with_strides && tc_pt2_has_gaps(r, t->rank, t->size, t->stride);
     t->pairs = r->from.len;
     t->placed = false;
+}
+
+/* PyTorch's kernels choose the order of a result's axes in memory. Gaps and overlaps come from views, whose strides are known: at sizes that the
+ * guards allow. */
+static bool has_these_gaps(const tc_pt2_reader *r, const type_text *t, const tc_value *v) {
+    const tc_program *p = r->program;
+    const tc_sym *own = v->meta.stride ? v->meta.stride : tc_contiguous_sym_strides(p->sym, &r->program->arena, t->rank, v->meta.size);
+    for (int d = 0; d < t->rank; d++)
+        if (!tc_sym_is_int(t->size[d], 1) && tc_pt2_differ(r, own[d], t->stride[d])) return !tc_program_admits(p, r->hints.data, r->hints.len);
+    return true;
 }
 
 /* Takes the strides from the file: PyTorch's kernels choose the layout of some results, and whether later views are legal depends on it. */
@@ -365,7 +377,7 @@ static void take_strides(tc_pt2_reader *r, type_text *t, tc_value *v) {
 }
 
 /* dtype and rank must equal those of tc's shape rule; sizes too, at the sizes of the inputs with which the program was exported. */
-static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_name *to, type_text *t) {
+static void check_type(tc_pt2_reader *r, const tc_pt2_scope *s, const raw_node *n, tc_value *v, tc_pt2_name *to, type_text *t) {
     tc_jread *j = &r->j;
     const char *name = to->name;
     tc_jr_mark here = tc_jr_tell(j);
@@ -377,6 +389,7 @@ static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_
     if (tc_jr_ok(j)) {
         tc_dtype d = tc_dtype_from_pt2(t->code);
         bool cast = r->any_autocast && d != TC_DTYPE_NONE && tc_is_float(d) && tc_is_float(v->meta.dtype);
+        const char *wrong = NULL;
         if (!same || t->rank != v->meta.rank || (d != v->meta.dtype && !cast)) {
             tc_buf own = {0}, theirs = {0};
             tc_value_print_type(&own, v);
@@ -384,16 +397,19 @@ static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_
                 tc_buf_puts(&theirs, k ? ", " : "");
                 tc_sym_print(&theirs, t->size[k]);
             }
-            const bool said = !v->out_index && tc_str_is(n->name, name); /* the message names the node already */
-            char *message = tc_arena_printf(&r->scratch, "%s%s%s gives %s, the file says %s[%s]", said ? "" : name, said ? "" : ": ", n->target->name,
-                                            own.data, d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
-            if (v->out_index) to->doubt = message;
-            else tc_jr_fail(j, TC_CONTENT, "%s", message);
+            wrong =
+                tc_arena_printf(&r->scratch, "%s, the file says %s[%s]", own.data, d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
             tc_buf_free(&own);
             tc_buf_free(&theirs);
+        } else if (t->gaps && !has_these_gaps(r, t, v)) {
+            if (!s->vmap) wrong = "other strides than the file's, which leave gaps or overlap"; /* else those of a part of a batch */
         } else if (t->with_strides) {
             take_strides(r, t, v);
         }
+        const bool said = !v->out_index && tc_str_is(n->name, name); /* the message names the node already */
+        char *message = wrong ? tc_arena_printf(&r->scratch, "%s%s%s gives %s", said ? "" : name, said ? "" : ": ", n->target->name, wrong) : NULL;
+        if (wrong && v->out_index) to->doubt = message;
+        else if (wrong) tc_jr_fail(j, TC_CONTENT, "%s", message);
     }
     if (tc_jr_ok(j)) tc_jr_seek(j, here);
 }
@@ -406,7 +422,7 @@ static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc
     tc_pt2_make(r, to, (tc_arg){.kind = TC_A_VALUE, .value = v});
     if (!declared || !tc_jr_ok(&r->j)) return;
     if (v->kind == TC_V_TENSOR && declared->tensor) {
-        check_type(r, n, v, to, (type_text *)(uintptr_t)declared->tensor); /* the mark is the first member of type_text */
+        check_type(r, s, n, v, to, (type_text *)(uintptr_t)declared->tensor); /* the mark is the first member of type_text */
     } else if (v->kind == TC_V_SYM && declared->sym) {
         tc_jr_mark here = tc_jr_tell(&r->j);
         tc_jr_seek(&r->j, *declared->sym);
@@ -673,6 +689,14 @@ static void name_failure(tc_pt2_reader *r, const raw_node *n, const char *begin)
     if (name.n) tc_status_within(r->j.status, "node %.*s", (int)(name.n < 200 ? name.n : 200), name.s);
 }
 
+/* Names of nodes differ from each other and from those of values that inputs and earlier nodes make. */
+static void check_name(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n) {
+    tc_pt2_name *name = n->name.n ? tc_pt2_named(r, s, n->name) : NULL;
+    if (!name) return;
+    if (name->node || name->made) tc_jr_fail(&r->j, TC_CONTENT, "the name is taken");
+    name->node = true;
+}
+
 void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_jread *j = &r->j;
     tc_pt2_scope *at = s;
@@ -686,6 +710,7 @@ void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
         read_node(r, at, &n);
         if (tc_jr_ok(j)) {
             j->at = begin; /* errors point to the start of the node */
+            check_name(r, at, &n);
             do_node(r, &at, &n);
         }
         if (!tc_jr_ok(j)) name_failure(r, &n, begin);

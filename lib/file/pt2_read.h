@@ -34,7 +34,7 @@ struct tc_archive {
 typedef struct {
     const char *name;               /* in the program's arena */
     const tc_jr_mark *tensor, *sym; /* position of its type or expression in the text; NULL: none */
-    bool made;
+    bool made, node;                /* a value, a node has it */
     tc_arg arg;
     const char *doubt; /* a secondary result whose type differs from the file's: message of an error raised if it is used */
 } tc_pt2_name;
@@ -96,8 +96,10 @@ typedef struct {
 void tc_pt2_type_field(tc_pt2_reader *r, tc_str key);           /* reads a field of TensorMeta that is neither dtype nor sizes nor strides */
 const char *tc_pt2_unknown(const tc_pt2_reader *r, tc_sym s);   /* a symbol of s that neither an input nor data has; NULL: none */
 bool tc_pt2_differ(const tc_pt2_reader *r, tc_sym a, tc_sym b); /* are they other numbers at the sizes that the export saw? */
-bool tc_pt2_negative(tc_sym s);                                 /* is it a negative number? */
-int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out);                /* reads a list of at most TC_MAX_RANK SymInts; returns its length */
+/* Does the tensor leave places of its memory out, or use some twice, at those sizes? False if they are unknown. */
+bool tc_pt2_has_gaps(const tc_pt2_reader *r, int rank, const tc_sym *size, const tc_sym *stride);
+bool tc_pt2_negative(tc_sym s);                                              /* is it a negative number? */
+int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out);                             /* reads a list of at most TC_MAX_RANK SymInts; returns its length */
 void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride);    /* sets strides; NULL where contiguous */
 tc_pt2_arg tc_pt2_argument(tc_pt2_reader *r, tc_pt2_scope *s);               /* Argument */
 const tc_arg *tc_pt2_lookup(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name); /* NULL after reporting */

@@ -601,6 +601,8 @@ PY
 "relu": .*?Symbol..\KB/Q|node relu: relu: no input has the size Q
 "relu": .*?\Kas_int": 3/as_ints": 3|node relu: a symbolic number of kind as_ints
 "relu": .*?strides": .."as_int": \K3/-3|node relu: relu: stride 0 is negative
+"relu": .*?strides": .."as_int": \K3/4|node relu: torch.ops.aten.relu.default gives other strides than the file's, which leave gaps or overlap
+"relu": .*?strides": .."as_int": \K3/0|node relu: torch.ops.aten.relu.default gives other strides than the file's
 "relu": .*?strides": .\K."as_int": 3., /|node relu: relu has 2 sizes and 1 strides
 "relu": .*?storage_offset": .\K.*?}/}|node relu: an empty symbolic number
 "relu": .*?device": \K.*?}/7|node relu: found '7', expected an object
@@ -614,6 +616,8 @@ inputs": .\K."as_tensor": ."name": "p_a_weight"../{}|input 0 of the graph is not
 "name": "\Kother"/others"|node mul: torch.ops.aten.mul.Tensor: there is no argument others
 target": "torch.ops.aten.\Krelu/rel|node relu: there is no operator aten.rel
 outputs": .."as_tensor": ."name": "\Krelu/linear|node relu: linear is made twice
+"name": "\Krelu"}, ."target"/x"}, {"target"|node x: the name is taken
+"name": "\Krelu"}, ."target"/linear"}, {"target"|node linear: the name is taken
 "self", "arg": ."as_tensor": ."name": "\Klinear/relu|node relu: relu is used before anything makes it
 "as_ints": .\K0/2|node sum: IndexError: aten.sum.dim_IntList: Dimension out of range
 "as_ints": .\K-1/4|node view: aten.view.default: shape is invalid
