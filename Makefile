@@ -72,9 +72,10 @@ $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -w -MMD -MP -c $< -o $@
 # What runs once for a model (rules of operators and gradients, passes, the model language, what writes code, what reads and writes files, training's
-# bookkeeping, extensions) is compiled for size: 280 KB a program; what runs for each node of a graph or each line of a model is not: HOT keeps 13 % of the
-# instructions of reading 10,000 nodes and 5 % of an export.
-$(foreach d,op onnx grad codegen file capture train ckpt pass sym loop,$(BUILD)/obj/lib/$d/%.o) $(BUILD)/obj/lib/runtime/extension.o: private BASEFLAGS := $(patsubst -O2,-Os,$(BASEFLAGS))
+# bookkeeping, options and reports of programs) is compiled for size: 300 KB a program; what runs for each node of a graph or each line of a model is
+# not: HOT keeps 13 % of the instructions of reading 10,000 nodes and 5 % of an export.
+COLD    := cmd/% tc-compile/% tc-export/% tc-ckpt/% lib/runtime/to_c% $(patsubst %,lib/runtime/%,extension estimate tune tuning variants)
+$(foreach d,op onnx grad codegen file capture train ckpt pass sym loop,$(BUILD)/obj/lib/$d/%.o) $(patsubst %,$(BUILD)/obj/%.o,$(COLD)): private BASEFLAGS := $(patsubst -O2,-Os,$(BASEFLAGS))
 HOT     := $(patsubst %,capture/%,call dict eval exec lexer object parse_expr) op/call op/registry op/verify file/pt2_nodes file/pt2_args
 $(patsubst %,$(BUILD)/obj/lib/%.o,$(HOT)): private BASEFLAGS := $(BASEFLAGS)
 $(BUILD)/obj/%.o: %.c | $(HEADERS)
