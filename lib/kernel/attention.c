@@ -105,13 +105,43 @@ static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
 /* A bool mask in tiles is looked through once for all heads that share it: most of its blocks allow no key or all keys, others are kept as bits. Those
  * for which there is no room are computed again. */
 enum { MOST_SLOTS = 4096, SLOT_BYTES = TC_MASK_WORDS * 8 };
+static uint64_t bits_of(uint64_t bools) { return (bools * 0x0102040810204080u) >> 56; } /* eight, the first one lowest */
+/* A block of the mask, which is 0 beyond its rows and keys, as bits; returns how many are set. */
+static int64_t block_bits(const uint8_t *tile, uint64_t *bits) {
+    int64_t allowed = 0;
+    for (int w = 0; w < TC_MASK_WORDS; w++) {
+        uint64_t bools[8], word = 0;
+        memcpy(bools, tile + w * 64, 64);
+        for (int i = 0; i < 8; i++) word |= bits_of(bools[i]) << 8 * i;
+        bits[w] = word;
+        allowed += __builtin_popcountll(word);
+    }
+    return allowed;
+}
+/* Fills in a->blocks and a->kept for a tile; its head is one of the mask's. */
+static void survey_mask(const tc_attention *a, const tc_attention_tile *q, uint8_t *tile, int worker) {
+    uint32_t *block = tc_attention_blocks_at(a, q);
+    for (int64_t k0 = 0; k0 < a->s; k0 += TC_ATTENTION_LEAF, block++) {
+        const int64_t keys = a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF;
+        uint64_t bits[TC_MASK_WORDS];
+        if (keys < TC_ATTENTION_LEAF || q->rows < TC_ATTENTION_QUERIES) memset(tile, 0, TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
+        a->mask_tiles->fn(a->mask_tiles->ctx, q->b * a->mask_row_n + q->h * a->mask_row_h + q->q0, q->rows, k0, keys, tile, worker);
+        const int64_t allowed = block_bits(tile, bits);
+        *block = !allowed && a->fill == -INFINITY ? TC_MASK_NONE : allowed == q->rows * keys ? TC_MASK_ALL : TC_MASK_SOME;
+        if (*block != TC_MASK_SOME) continue;
+        const uint32_t slot = __atomic_fetch_add(a->taken, 1, __ATOMIC_RELAXED);
+        if ((int64_t)slot >= a->slots) continue;
+        *block = TC_MASK_KEPT + slot;
+        memcpy(a->kept + (size_t)slot * TC_MASK_WORDS, bits, sizeof bits);
+    }
+}
 static void survey_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_attention *a = ctx;
     const int64_t tiles = tile_count(a);
     for (int64_t t = begin; t < end; t++) {
         const int64_t head = t / tiles;
         const tc_attention_tile q = tile_at(a, head / a->mask_h, head % a->mask_h, t % tiles);
-        a->ops->survey_mask(a, &q, a->scratch + a->per_worker * (size_t)worker + PACKED_HEADER, worker);
+        survey_mask(a, &q, (uint8_t *)a->scratch + a->per_worker * (size_t)worker + PACKED_HEADER, worker);
     }
 }
 static int64_t survey_count(const tc_attention *a) { return a->mask_n * a->mask_h * tile_count(a); }

@@ -13,26 +13,27 @@ typedef struct {
     const T *at;
     int64_t rs, cs;
 } N_(matrix);
-/* out, [m][n], = x y, with k terms in each sum. */
-static void N_(product)(const tc_attention *a, const int64_t mnk[3], N_(matrix) x, N_(matrix) y, T *out, void *work) {
-    const tc_gemm j = {.dtype = BITS,
-                       .m = mnk[0],
-                       .n = mnk[1],
-                       .k = mnk[2],
-                       .a = x.at,
-                       .a_rs = x.rs,
-                       .a_cs = x.cs,
-                       .b = y.at,
-                       .b_rs = y.rs,
-                       .b_cs = y.cs,
-                       .c = out,
-                       .c_rs = mnk[1],
-                       .c_cs = 1,
-                       .alpha = 1,
-                       .beta = 1};
-    for (int64_t r = 0; r < j.m; r += TC_GEMM_MC)
-        for (int64_t c = 0; c < j.n; c += TC_GEMM_NC)
-            a->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC, work, NULL, 0);
+/* Room that products take: for panels of the right operand, and for themselves. */
+typedef struct {
+    const char *keys, *values; /* the head's k and v as right operands of scores and of dP, in panels, or NULL */
+    char *panels;
+    void *work;
+} N_(room);
+static tc_gemm N_(right)(N_(matrix) y, int64_t n, int64_t k) {
+    return (tc_gemm){.dtype = BITS, .n = n, .k = k, .b = y.at, .b_rs = y.rs, .b_cs = y.cs, .c_cs = 1, .alpha = 1, .beta = 1};
+}
+/* out, [m] rows ld apart, = x y, n columns and k terms in each sum. packed: y in panels, or NULL: where several blocks of rows use them they are made. */
+static void N_(product)(const tc_attention *a, const int64_t mnk[3], N_(matrix) x, N_(matrix) y, T *out, int64_t ld, const char *packed,
+                        const N_(room) * room) {
+    tc_gemm j = N_(right)(y, mnk[1], mnk[2]);
+    j.m = mnk[0], j.a = x.at, j.a_rs = x.rs, j.a_cs = x.cs, j.c = out, j.c_rs = ld;
+    for (int64_t c = 0, nc; c < j.n; c += nc) {
+        nc = j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC;
+        const char *b = packed ? packed + a->gemm->pack_bytes(c, j.k) : NULL;
+        if (!b && j.m > TC_ATTENTION_QUERIES) a->gemm->pack(&j, c, nc, room->panels), b = room->panels;
+        for (int64_t r = 0; r < j.m; r += TC_ATTENTION_QUERIES)
+            a->gemm->block(&j, r, j.m - r < TC_ATTENTION_QUERIES ? j.m - r : TC_ATTENTION_QUERIES, c, nc, room->work, b, 0);
+    }
 }
 /* A leaf of queries: up to 256 rows of q, dO and O, and their logsumexp. */
 typedef struct {
@@ -60,37 +61,54 @@ static T N_(delta)(const tc_attention *a, const N_(queries) * f, int64_t r) {
     }
     return TREE_SUM(&t);
 }
-/* P and dS of a leaf, both [rows][s]. */
-static void N_(queries_weights)(const tc_attention *a, const N_(queries) * f, const T *v, T *p, T *ds, void *work) {
-    const int64_t s = a->s, rows = f->at.rows;
-    const N_(buffers) w = {.work = work};
-    for (int64_t r = 0; r < rows; r += TC_GEMM_MC) {
-        N_(block) to = {f->at, 0, s, s, p + r * s};
-        to.q.q0 += r, to.q.rows = rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC;
-        N_(scores)(a, &to, &w, NULL);
-    }
-    for (int64_t r = 0; r < rows; r++) {
-        T *row = p + r * s, m = f->lse[r * a->lse_l] == -INFINITY ? 0 : f->lse[r * a->lse_l];
-        N_(mask_future)(a, row, f->at.q0 + r + 1, s);
-        for (int64_t i = 0; i < s; i++) row[i] -= m;
-        a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, s);
-    }
-    const N_(matrix) grad = {f->g, a->grad.l, a->grad.e}, values = {v, a->v.e, a->v.l};
-    N_(product)(a, (int64_t[]){rows, s, a->dv}, grad, values, ds, work);
-    for (int64_t r = 0; r < rows; r++) {
-        const T delta = N_(delta)(a, f, r);
-        for (int64_t i = 0; i < s; i++) ds[r * s + i] = p[r * s + i] == 0 ? 0 : p[r * s + i] * (ds[r * s + i] - delta) * (T)a->scale;
+/* How many keys are visible to the first `rows` queries of a leaf, or to some of them. */
+static int64_t N_(keys_of)(const tc_attention *a, const N_(queries) * f, int64_t rows) { return N_(visible_keys)(a, f->at.q0 + rows - 1, a->s); }
+/* P and dS of queries [r, r + rows) of a leaf, both [s] a row; keys from `end` on are visible to none of the leaf. */
+static void N_(rows_weights)(const tc_attention *a, const N_(queries) * f, int64_t r, int64_t rows, N_(matrix) values, T *p, T *ds,
+                             const N_(room) * room) {
+    const int64_t s = a->s, end = N_(keys_of)(a, f, f->at.rows);
+    const T scale = (T)a->scale;
+    N_(block) to = {f->at, 0, s, s, p + r * s};
+    to.q.q0 += r, to.q.rows = rows;
+    N_(scores)(a, &to, &(N_(buffers)){.packed = room->keys, .work = room->work}, NULL);
+    const N_(matrix) grad = {f->g + r * a->grad.l, a->grad.l, a->grad.e};
+    N_(product)(a, (int64_t[]){rows, N_(keys_of)(a, f, r + rows), a->dv}, grad, values, ds + r * s, s, room->values, room);
+    for (int64_t last = r + rows; r < last; r++) {
+        T *w = p + r * s, *g = ds + r * s;
+        const T m = f->lse[r * a->lse_l] == -INFINITY ? 0 : f->lse[r * a->lse_l], delta = N_(delta)(a, f, r);
+        const int64_t n = N_(keys_of)(a, f, r + 1);
+        for (int64_t i = 0; i < n; i++) w[i] -= m;
+        a->isa->scalar[BITS][TC_X_EXP](w, w, NULL, NULL, n);
+        TC_VECTOR_LOOP
+        for (int64_t i = 0; i < n; i++) {
+            const T x = w[i] * (g[i] - delta) * scale;
+            g[i] = w[i] == 0 ? 0 : x;
+        }
+        for (int64_t i = n; i < end; i++) w[i] = g[i] = 0;
     }
 }
 /* From P and dS of a leaf of queries: dq, stored in its place, and the leaf's terms of dk [s][d] and dv [s][dv], stored in kv one after the other. */
-static void N_(queries_gradients)(const tc_attention *a, const N_(queries) * f, const T *k, const T *p, const T *ds, T *kv, void *work) {
-    const int64_t s = a->s, d = a->d, rows = f->at.rows;
+static void N_(queries_gradients)(const tc_attention *a, const N_(queries) * f, const T *k, const T *p, const T *ds, T *kv, const N_(room) * room) {
+    const int64_t s = a->s, d = a->d, dv = a->dv, rows = f->at.rows, n = N_(keys_of)(a, f, rows);
     const N_(matrix) keys = {k, a->k.l, a->k.e}, q = {f->q, a->q.l, a->q.e}, grad = {f->g, a->grad.l, a->grad.e};
     const N_(matrix) by_query = {ds, s, 1}, by_key = {ds, 1, s}, weights = {p, 1, s}; /* dS, its transpose and that of P */
-    T *dq = (T *)a->dq + ((f->at.b * a->h + f->at.h) * a->l + f->at.q0) * d;
-    N_(product)(a, (int64_t[]){rows, d, s}, by_query, keys, dq, work);
-    N_(product)(a, (int64_t[]){s, d, rows}, by_key, q, kv, work);
-    N_(product)(a, (int64_t[]){s, a->dv, rows}, weights, grad, kv + s * d, work);
+    T *dq = (T *)a->dq + ((f->at.b * a->h + f->at.h) * a->l + f->at.q0) * d, *values = kv + s * d;
+    N_(product)(a, (int64_t[]){rows, d, n}, by_query, keys, dq, d, NULL, room);
+    N_(product)(a, (int64_t[]){n, d, rows}, by_key, q, kv, d, NULL, room);
+    N_(product)(a, (int64_t[]){n, dv, rows}, weights, grad, values, dv, NULL, room);
+    for (int64_t i = n * d; i < s * d; i++) kv[i] = 0;
+    for (int64_t i = n * dv; i < s * dv; i++) values[i] = 0;
+}
+/* Bytes of panels that products make, and of their room. */
+static size_t N_(panel_bytes)(const tc_attention *a) {
+    const int64_t widest = a->d > a->dv ? a->d : a->dv;
+    return tc_pad64(a->gemm->pack_bytes(widest < TC_GEMM_NC ? widest : TC_GEMM_NC, a->s > TC_LEAF ? a->s : TC_LEAF));
+}
+static size_t N_(work_bytes)(const tc_attention *a) {
+    int64_t widest = a->d > a->dv ? a->d : a->dv, k = widest > TC_LEAF ? widest : TC_LEAF;
+    if (a->s > widest) widest = a->s;
+    if (a->s > k) k = a->s;
+    return tc_pad64(a->gemm->work_bytes(TC_ATTENTION_QUERIES, widest < TC_GEMM_NC ? widest : TC_GEMM_NC, k));
 }
 /* The gradients of key head hk of batch b, and of the queries of all heads that share it. */
 static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char *scratch) {
@@ -99,13 +117,23 @@ static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char
     T *level[TC_ATTENTION_LEVELS + 1], *spare[TC_ATTENTION_LEVELS + 2]; /* dk then dv */
     int free_count = tc_attention_leaf_levels(leaves) + 2;
     for (int i = 0; i < free_count; i++, at += area) spare[i] = at;
-    void *work = tc_align64(at);
-    const T *k = (const T *)a->k.data + b * a->k.n + hk * a->k.h, *v = (const T *)a->v.data + b * a->v.n + hk * a->v.h;
+    const T *k = (const T *)a->k.data + b * a->k.n + hk * a->k.h;
+    const N_(matrix) keys = {k, a->k.e, a->k.l}, values = {(const T *)a->v.data + b * a->v.n + hk * a->v.h, a->v.e, a->v.l};
+    N_(room) room = {.panels = tc_align64(at)};
+    room.work = room.panels + N_(panel_bytes)(a);
+    if (a->l * a->group > TC_ATTENTION_QUERIES) {
+        char *packed = (char *)room.work + N_(work_bytes)(a);
+        room.keys = packed, room.values = packed + a->gemm->pack_bytes(s, d);
+        const tc_gemm to_pack[2] = {N_(right)(keys, s, d), N_(right)(values, s, dv)};
+        a->gemm->pack(&to_pack[0], 0, s, packed);
+        a->gemm->pack(&to_pack[1], 0, s, packed + a->gemm->pack_bytes(s, d));
+    }
     for (int64_t l = 0; l < leaves; l++) {
         const N_(queries) f = N_(queries_at)(a, b, hk * a->group + l / per_head, l % per_head * TC_LEAF);
         T *kv = spare[--free_count];
-        N_(queries_weights)(a, &f, v, p, ds, work);
-        N_(queries_gradients)(a, &f, k, p, ds, kv, work);
+        for (int64_t r = 0; r < f.at.rows; r += TC_ATTENTION_QUERIES)
+            N_(rows_weights)(a, &f, r, f.at.rows - r < TC_ATTENTION_QUERIES ? f.at.rows - r : TC_ATTENTION_QUERIES, values, p, ds, &room);
+        N_(queries_gradients)(a, &f, k, p, ds, kv, &room);
         int i = 0;
         for (; l >> i & 1; i++) N_(add)(kv, level[i], area), spare[free_count++] = level[i];
         level[i] = kv;
@@ -122,9 +150,7 @@ static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char
     for (int64_t i = 0; i < s * dv; i++) dvalue[i] = total ? total[s * d + i] : 0;
 }
 static size_t N_(backward_bytes)(const tc_attention *a) {
-    int64_t leaves = (a->l + TC_LEAF - 1) / TC_LEAF * a->group, n = a->s > a->d ? a->s : a->d, widest = n > a->dv ? n : a->dv;
-    int64_t k = a->d > a->dv ? a->d : a->dv;
-    if (a->s > k) k = a->s;
-    return sizeof(T) * (size_t)(2 * TC_LEAF * a->s + (tc_attention_leaf_levels(leaves) + 2) * a->s * (a->d + a->dv)) +
-           a->gemm->work_bytes(TC_GEMM_MC, widest < TC_GEMM_NC ? widest : TC_GEMM_NC, k) + 256;
+    int64_t leaves = (a->l + TC_LEAF - 1) / TC_LEAF * a->group;
+    return sizeof(T) * (size_t)(2 * TC_LEAF * a->s + (tc_attention_leaf_levels(leaves) + 2) * a->s * (a->d + a->dv)) + N_(panel_bytes)(a) +
+           N_(work_bytes)(a) + a->gemm->pack_bytes(a->s, a->d) + a->gemm->pack_bytes(a->s, a->dv) + 256;
 }

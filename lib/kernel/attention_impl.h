@@ -40,7 +40,7 @@ typedef struct {
     tc_attention_strides changed;
     const tc_tiles *changed_tiles;
     int64_t changed_row_n, changed_row_h;
-    int worker; /* which runs forward_tile or survey_mask */
+    int worker; /* which runs forward_tile */
     /* A mask that comes in tiles: batch elements and heads of it, 1 where it is broadcast, and its rows from one to the next, 0 there. For a bool mask also
      * what each of its blocks of queries and keys allows, [batch][head][tile of queries][leaf of keys]: TC_MASK_*, or TC_MASK_KEPT plus the number of its
      * bits in `kept`, of which there are `slots`, `*taken` of them in use. */
@@ -59,14 +59,18 @@ static inline int tc_attention_leaf_levels(int64_t leaves) {
 }
 static inline int tc_attention_levels(int64_t keys) { return tc_attention_leaf_levels((keys + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF); }
 
+/* What the mask allows a tile, by leaf of keys. */
+static inline uint32_t *tc_attention_blocks_at(const tc_attention *a, const tc_attention_tile *q) {
+    const int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES, leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
+    return a->blocks + (((a->mask_n > 1 ? q->b : 0) * a->mask_h + (a->mask_h > 1 ? q->h : 0)) * tiles + q->q0 / TC_ATTENTION_QUERIES) * leaves;
+}
+
 struct tc_attention_ops {
     /* Packs keys and values of batch element b, key head hk: out has head_bytes bytes; widened: a leaf as float32 */
     size_t (*head_bytes)(const tc_attention *a);
     void (*pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out, char *widened);
     /* A tile against all keys. scratch: forward_bytes of the caller's own. packed: from pack_head, or NULL. */
     void (*forward_tile)(const tc_attention *a, const tc_attention_tile *q, const char *packed, char *scratch, int worker);
-    /* Fills in a->blocks and a->kept for a tile; its head is one of the mask's. */
-    void (*survey_mask)(const tc_attention *a, const tc_attention_tile *q, char *scratch, int worker);
     size_t (*forward_bytes)(const tc_attention *a);
     /* gradients for all queries of all heads that use key head hk; scratch: backward_bytes of the caller's own */
     void (*backward_head)(const tc_attention *a, int64_t b, int64_t hk, char *scratch);

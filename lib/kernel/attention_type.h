@@ -232,24 +232,10 @@ static void N_(make_mask)(tc_attention *a, const tc_attention_tile *q, int64_t k
     a->mask_tiles->fn(a->mask_tiles->ctx, row, q->rows, k0, N_(keys_from)(a, k0), to, a->worker);
     N_(tile_mask)(a, q->q0, k0, to);
 }
-/* What the mask allows a tile, by leaf of keys. */
-static uint32_t *N_(blocks_at)(const tc_attention *a, const tc_attention_tile *q) {
-    const int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES, leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
-    return a->blocks + (((a->mask_n > 1 ? q->b : 0) * a->mask_h + (a->mask_h > 1 ? q->h : 0)) * tiles + q->q0 / TC_ATTENTION_QUERIES) * leaves;
-}
-/* Eight bools as bits, the first one lowest, and back. */
-static inline uint64_t N_(bits)(uint64_t bools) { return (bools * 0x0102040810204080u) >> 56; }
+/* Eight bits, the lowest one first, as bools. */
 static inline uint64_t N_(bools)(uint64_t bits) {
     const uint64_t apart = ((bits & 0xff) * 0x0101010101010101u) & 0x8040201008040201u;
     return (apart + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u;
-}
-static void N_(keep_block)(const uint8_t *tile, uint64_t *bits) {
-    for (int w = 0; w < TC_MASK_WORDS; w++) {
-        uint64_t bools[8], word = 0;
-        __builtin_memcpy(bools, tile + w * 64, 64);
-        for (int i = 0; i < 8; i++) word |= N_(bits)(bools[i]) << 8 * i;
-        bits[w] = word;
-    }
 }
 static void N_(kept_block)(const uint64_t *bits, uint8_t *tile) {
     for (int w = 0; w < TC_MASK_WORDS; w++)
@@ -258,37 +244,9 @@ static void N_(kept_block)(const uint64_t *bits, uint8_t *tile) {
             __builtin_memcpy(tile + w * 64 + 8 * i, &bools, 8);
         }
 }
-/* How many keys of a block of the mask are allowed to its queries. */
-static int64_t N_(count_allowed)(const uint8_t *tile, int64_t rows, int64_t keys) {
-    int64_t allowed = 0;
-    for (int64_t r = 0; r < rows; r++) {
-        unsigned n = 0;
-        for (int64_t i = 0; i < keys; i++) n += tile[r * TC_TILE_COLUMNS + i];
-        allowed += n;
-    }
-    return allowed;
-}
-static void N_(survey_mask)(const tc_attention *a, const tc_attention_tile *q, char *scratch, int worker) {
-    uint32_t *block = N_(blocks_at)(a, q);
-    const uint8_t *tile = (const uint8_t *)scratch;
-    tc_attention m = *a;
-    m.worker = worker;
-    for (int64_t k0 = 0; k0 < a->s; k0 += TC_ATTENTION_LEAF, block++) {
-        const int64_t keys = N_(keys_from)(a, k0);
-        if (keys < TC_ATTENTION_LEAF || q->rows < TC_ATTENTION_QUERIES) __builtin_memset(scratch, 0, TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
-        N_(make_mask)(&m, q, k0, (T *)(void *)scratch);
-        const int64_t allowed = N_(count_allowed)(tile, q->rows, keys);
-        *block = !allowed && a->fill == -INFINITY ? TC_MASK_NONE : allowed == q->rows * keys ? TC_MASK_ALL : TC_MASK_SOME;
-        if (*block != TC_MASK_SOME) continue;
-        const uint32_t slot = __atomic_fetch_add(a->taken, 1, __ATOMIC_RELAXED);
-        if ((int64_t)slot >= a->slots) continue;
-        *block = TC_MASK_KEPT + slot;
-        N_(keep_block)(tile, a->kept + (size_t)slot * TC_MASK_WORDS);
-    }
-}
 /* Does the mask hide the leaf at k0 from all queries of a tile? If not, sets a's mask for it, where that comes in tiles. */
 static bool N_(hidden)(tc_attention *a, const tc_attention_tile *q, int64_t k0, T *mask) {
-    const uint32_t is = a->mask_tiles && a->bool_mask ? N_(blocks_at)(a, q)[k0 / TC_ATTENTION_LEAF] : TC_MASK_SOME;
+    const uint32_t is = a->mask_tiles && a->bool_mask ? tc_attention_blocks_at(a, q)[k0 / TC_ATTENTION_LEAF] : TC_MASK_SOME;
     if (is == TC_MASK_NONE) return true;
     if (is == TC_MASK_ALL) return a->mask.data = NULL, false;
     if (a->mask_tiles && is == TC_MASK_SOME) N_(make_mask)(a, q, k0, mask);
@@ -385,5 +343,5 @@ static size_t N_(forward_bytes)(const tc_attention *a) {
 #include "kernel/attention_backward.h"
 
 extern const tc_attention_ops TC_ROW(N_(tc_attention));
-const tc_attention_ops TC_ROW(N_(tc_attention)) = {N_(head_bytes),    N_(pack_head),     N_(forward_tile),  N_(survey_mask),
+const tc_attention_ops TC_ROW(N_(tc_attention)) = {N_(head_bytes),    N_(pack_head),     N_(forward_tile),
                                                    N_(forward_bytes), N_(backward_head), N_(backward_bytes)};

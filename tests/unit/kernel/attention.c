@@ -110,10 +110,16 @@ static void check(const shape *c) {
 
 static void shapes(void **state) {
     (void)state;
-    static const shape all[] = {{"small", 2, 3, 3, 5, 7, 8, 6, false, 0},          {"causal", 1, 1, 1, 300, 300, 16, 16, true, 0},
-                                {"bool mask", 1, 2, 2, 9, 150, 4, 5, false, 1},    {"float mask", 1, 2, 2, 70, 130, 8, 8, false, 2},
-                                {"grouped", 2, 4, 2, 70, 65, 8, 12, true, 0},      {"long", 1, 1, 1, 3, 700, 8, 8, false, 0},
-                                {"stretches", 1, 1, 1, 4, 1300, 32, 64, false, 3}, {"no keys", 1, 1, 1, 7, 300, 8, 8, false, 3}};
+    static const shape all[] = {{"small", 2, 3, 3, 5, 7, 8, 6, false, 0},
+                                {"causal", 1, 1, 1, 300, 300, 16, 16, true, 0},
+                                {"bool mask", 1, 2, 2, 9, 150, 4, 5, false, 1},
+                                {"float mask", 1, 2, 2, 70, 130, 8, 8, false, 2},
+                                {"grouped", 2, 4, 2, 70, 65, 8, 12, true, 0},
+                                {"long", 1, 1, 1, 3, 700, 8, 8, false, 0},
+                                {"stretches", 1, 1, 1, 4, 1300, 32, 64, false, 3},
+                                {"no keys", 1, 1, 1, 7, 300, 8, 8, false, 3},
+                                {"causal, few keys", 1, 2, 1, 300, 70, 8, 6, true, 0},
+                                {"causal, many keys", 1, 1, 1, 70, 300, 6, 8, true, 1}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
 
