@@ -194,8 +194,11 @@ static tc_status lower_arange(tc_lower *l) {
     if (s >= 0) i = tc_l_add(l, tc_l_in_as(l, s, d), i);
     return tc_l_out(l, 0, i);
 }
-/* The number of steps may be known only at run time. */
-static tc_lv linspace(tc_lower *l, tc_dtype d) {
+/* The number of steps may be known only at run time. In PyTorch a step of linspace is rounded once, one of logspace's exponents twice. */
+static tc_lv linspace_step(tc_lower *l, tc_lv step, tc_lv i, tc_lv from, bool fused) {
+    return fused ? tc_l_op3(l, TC_X_FMA, step, i, from) : tc_l_add(l, tc_l_mul(l, step, i), from);
+}
+static tc_lv linspace(tc_lower *l, tc_dtype d, bool fused) {
     tc_symctx *c = l->node->graph->program->sym;
     tc_sym n = tc_arg_sym(l->node, 2), last = tc_sym_add(c, n, tc_sym_int(c, -1)), half = tc_sym_op(c, TC_S_FLOORDIV, n, tc_sym_int(c, 2), NULL);
     tc_dtype ends = l->node->outs[0]->meta.dtype; /* the bounds have the result's type: integers for integers, rounded to 16 bits */
@@ -203,19 +206,18 @@ static tc_lv linspace(tc_lower *l, tc_dtype d) {
     tc_lv i = tc_l_index(l, tc_l_axis(l, 0));
     if (tc_sym_is_int(n, 1)) return start;
     tc_lv step = tc_l_div(l, tc_l_sub(l, end, start), tc_l_host(l, d, tc_sym_op(c, TC_S_TOFLOAT, last, NULL, NULL)));
-    tc_lv up = tc_l_op3(l, TC_X_FMA, step, tc_l_cast(l, i, d), start); /* one rounding, as in PyTorch */
-    tc_lv down = tc_l_op3(l, TC_X_FMA, tc_l_op1(l, TC_X_NEG, step), tc_l_cast(l, tc_l_sub(l, tc_l_host(l, TC_I64, last), i), d), end);
+    tc_lv up = linspace_step(l, step, tc_l_cast(l, i, d), start, fused);
+    tc_lv down = linspace_step(l, tc_l_op1(l, TC_X_NEG, step), tc_l_cast(l, tc_l_sub(l, tc_l_host(l, TC_I64, last), i), d), end, fused);
     tc_lv x = tc_l_where(l, tc_l_op2(l, TC_X_LT, i, tc_l_host(l, TC_I64, half)), up, down);
     int64_t known;
     if (tc_sym_const_int(n, &known)) return x;
     return tc_l_where(l, tc_l_op2(l, TC_X_EQ, tc_l_host(l, TC_I64, n), tc_l_int(l, 1)), start, x);
 }
-static tc_dtype linspace_type(const tc_lower *l) { return tc_is_float(l->node->outs[0]->meta.dtype) ? tc_l_type(l, 0) : TC_F64; }
-static tc_status lower_linspace(tc_lower *l) { return tc_l_out(l, 0, linspace(l, linspace_type(l))); }
+static tc_status lower_linspace(tc_lower *l) {
+    return tc_l_out(l, 0, linspace(l, tc_is_float(l->node->outs[0]->meta.dtype) ? tc_l_type(l, 0) : TC_F64, true));
+}
 static tc_status lower_logspace(tc_lower *l) {
-    tc_dtype d = linspace_type(l);
-    tc_lv r = tc_l_op2(l, TC_X_POW, tc_l_f(l, d, tc_arg_float(l->node, 3)), linspace(l, d));
-    return tc_l_out(l, 0, r);
+    return tc_l_out(l, 0, tc_l_op2(l, TC_X_POW, tc_l_f(l, TC_F64, tc_arg_float(l->node, 3)), linspace(l, TC_F64, false)));
 }
 
 /* ---- compositions ---- */

@@ -172,3 +172,5 @@ try:
     torch.func.vmap(lambda x: x + torch.rand(2))(torch.zeros(2, 2))
 except RuntimeError as e:
     print(str(e)[:66])
+for base, dtype in ((2, torch.float32), (10, torch.float32), (2.718281828459045, torch.float32), (10000, torch.float64)):
+    print([v.hex() for v in torch.logspace(0, 2.3219280948873622, 7, base=base, dtype=dtype).tolist()])
