@@ -12,19 +12,28 @@ static void read_names(tc_jread *j, tc_arena *a, const char **out, int want) {
     if (n != want) tc_jr_fail(j, TC_CONTENT, "%d names for %d values", n, want);
 }
 
-/* Does p have all symbols of a condition yet? True if it cannot be parsed: read_guard reports the error. */
-static bool symbols_known(const tc_program *p, tc_str cond) {
+/* Does the program have what the file calls s? A symbol from data is the file's only once a node has named it: tc's own may have the same name. */
+static bool symbol_known(const tc_pt2_reader *r, tc_sym s) {
+    const tc_sym ours = tc_sym_find(r->program->sym, tc_sym_var_name(s));
+    bool known = ours && !tc_sym_holds_data(s);
+    for (size_t i = 0; i < r->from.len && !known; i++) known = r->from.data[i] == ours;
+    return known;
+}
+
+/* Does the program have all symbols of a condition yet? True if it cannot be parsed: read_guard reports the error. */
+static bool symbols_known(const tc_pt2_reader *r, tc_str cond) {
     tc_symctx *own = tc_symctx_create();
     tc_sym s = NULL;
     bool known = true;
     tc_status_free(tc_sym_parse_srepr(own, cond.s, cond.n, &s));
-    for (size_t i = 0; i < tc_sym_var_count(own) && known; i++) known = tc_sym_find(p->sym, tc_sym_var_name(tc_sym_var_at(own, i))) != NULL;
+    for (size_t i = 0; i < tc_sym_var_count(own) && known; i++) known = symbol_known(r, tc_sym_var_at(own, i));
     tc_symctx_destroy(own);
     return known;
 }
 
 /* early: guards on numbers that p does not have yet are left for the second pass, after p has named them. So are guards marked "apart", on which no
- * type depends: reading them early would change the order of terms, which is that of first use. */
+ * type depends: reading them early would change the order of terms, which is that of first use. A number that no node has named then is one that a
+ * guard made a constant: the types of the file say that. */
 static void read_guard(tc_jread *j, tc_pt2_reader *r, bool early) {
     tc_program *p = r->program;
     tc_sym cond = NULL;
@@ -35,7 +44,7 @@ static void read_guard(tc_jread *j, tc_pt2_reader *r, bool early) {
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "cond")) {
             tc_str s = tc_jr_string(j);
-            if (tc_jr_ok(j) && (!early || (!apart && symbols_known(p, s)))) tc_jr_fail_with(j, tc_sym_parse_srepr(p->sym, s.s, s.n, &cond));
+            if (tc_jr_ok(j) && symbols_known(r, s) && !(early && apart)) tc_jr_fail_with(j, tc_sym_parse_srepr(p->sym, s.s, s.n, &cond));
         } else if (tc_str_is(key, "op")) {
             op = tc_jr_strdup(j, &p->arena);
         } else if (tc_str_is(key, "file")) {

@@ -624,3 +624,24 @@ outputs": .."as_tensor": ."name": "\Krelu/linear|node relu: linear is made twice
 "as_ints": .\K0/null|node sum: found 'n', expected a number
 ROWS
 }
+
+@test "a guard on a number from data that the file holds as a constant is not taken for one on another number of that name" {
+    cat >packed.py <<'PY'
+import torch
+
+
+class Packed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        rows = torch.repeat_interleave(torch.arange(2), torch.tensor([1, 2]))  # as many as the 3 that it is compared with
+        return x[torch.arange(3) * 0 + rows < 1] * self.w
+PY
+    tc-export -q packed.py:Packed --input x=3x2xf32 --joint -o packed.pt2
+    run tc-export packed.pt2 --print=full
+    [[ "$output" == *"size T0: 0.."* && "$output" == *"guard u0 == 3 "* ]]
+    tc-run packed.pt2 --input x=3x2xf32=1,2,3,4,5,6 --input tangents.out.0=1x2xf32=1 --output grad.w=@w.npy
+    tail -c 8 w.npy | cmp - <(printf '\0\0\200?\0\0\0@') # 1, 2
+}
