@@ -598,6 +598,20 @@ static V m_set_data(C *c, V self, V v) {
     c->torch->no_grad = was;
     return c->none;
 }
+/* x.set_(source): x has the elements and the memory of source from now on; without one it is empty. Views of x keep what they see. */
+static V m_set_(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "set_", "self source=", v);
+    tensor *t = (tensor *)v[0];
+    const tc_dtype d = tc_torch_dtype(v[0]);
+    V source = v[1] ? v[1] : tc_torch_calln(c, "aten::new_empty", 2, v[0], tc_tuple(c, 1, (V[]){tc_int(c, 0)}));
+    if (tc_is_tensor(source) && tc_torch_dtype(source) != d)
+        tc_raise(c, "RuntimeError", "Could not set tensor of type %s to a tensor of type %s", tc_dtypes[tc_torch_dtype(source)].torch,
+                 tc_dtypes[d].torch);
+    if (tc_is_tensor(source) && c->torch->graph && t->v && t->v->producer) t->v = ((tensor *)detached(c, source))->v;
+    else m_set_data(c, v[0], source);
+    return v[0];
+}
 static V m_contiguous_to(C *c, args *A) { return tc_torch_cast(c, A->a[0], tc_torch_dtype(A->a[1])); }
 static V m_dim_order(C *c, args *A) { return tc_call(c, tc_getattr(c, (V)tc_import(c, "torch.namespace", true), tc_intern(c, "_dim_order", 10)), A); }
 
@@ -634,6 +648,7 @@ static const native_def methods[] = {{"size", m_size},
                                      {"is_shared", m_get_device},
                                      {"type_as", m_contiguous_to},
                                      {"dim_order", m_dim_order},
+                                     {"set_", m_set_},
                                      {"resolve_conj", m_self},
                                      {"resolve_neg", m_self},
                                      {NULL, NULL}};

@@ -952,3 +952,36 @@ PY
     tc-run celu.pt2 --input 3xf64=-0.7,-2,0.3 -o near.npy
     [ "$(tail -c 1 near.npy | od -An -tu1 | tr -d ' ')" = 1 ]
 }
+
+@test "set_() in a program: a tensor that is emptied or given other memory, its views and what was computed of it stay as they were" {
+    cat >freed.py <<'PY'
+import torch
+
+
+class Freed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        a, b = (h.contiguous() for h in torch.chunk(x, 2, 1))
+        y = torch.cat((a + b, b), 1)
+        a.set_()
+        b.set_(y)
+        assert a.shape == (0,) and b.shape == y.shape
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.cat((g[:, :1], g.sum(1, keepdim=True)), 1)
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        h = x * 1
+        y = Freed.apply(h)
+        h.data.set_()
+        return y + h
+PY
+    tc-export -q freed.py:Model --input x=Bx2xf32 --joint -o freed.pt2
+    tc-run freed.pt2 --input x=1x2xf32=1,2 --input tangents.out.0=1x2xf32=1,10 --output out.0=@y.npy --output grad.x=@g.npy
+    tail -c 8 y.npy | cmp - <(printf '\0\0\200@\0\0\200@') # 4, 4
+    tail -c 8 g.npy | cmp - <(printf '\0\0\0@\0\0\250A')   # 2, 21
+}

@@ -174,3 +174,14 @@ except RuntimeError as e:
     print(str(e)[:66])
 for base, dtype in ((2, torch.float32), (10, torch.float32), (2.718281828459045, torch.float32), (10000, torch.float64)):
     print([v.hex() for v in torch.logspace(0, 2.3219280948873622, 7, base=base, dtype=dtype).tolist()])
+x, y = torch.arange(6.0).reshape(2, 3), torch.ones(4)
+v, data = x.view(6), x.data
+x.set_()
+print(x.shape, v.shape, data.shape, x.dtype, x.set_(y) is x)
+y.add_(1)
+data.data.set_(y)
+print(x, data)
+try:
+    x.set_(torch.zeros(2, dtype=torch.int64))
+except RuntimeError as e:
+    print(str(e)[:24])
