@@ -298,6 +298,13 @@ def wrap(indices, length):
     return torch.where(indices < 0, indices + length, indices)
 
 
+def column(indices, j, length):
+    """Number j of each index, counted from the beginning; computed here if it is known."""
+    def pick(i):
+        return torch.select(i, -1, j)
+    return wrap(_onnx.eager(pick, indices) if _onnx.known(indices) else pick(indices), length)
+
+
 def gather(n, x, indices):
     axis = axis_of(n.get("axis", 0), x.dim())
     if _onnx.known(indices) and indices.dim() == 0:
@@ -325,7 +332,7 @@ def gather_nd(n, x, indices):
         shape[d] = x.shape[d]
         index.append(torch.arange(x.shape[d]).reshape(shape))
     for j in range(k):
-        index.append(wrap(torch.select(indices, -1, j), x.shape[b + j]))
+        index.append(column(indices, j, x.shape[b + j]))
     return x[tuple(index)]
 
 
@@ -348,7 +355,7 @@ def scatter_nd(n, x, indices, updates):
     k = indices.dim() - 1 + x.dim() - updates.dim()  # of an index
     if not _onnx.require(indices.shape[-1] == k):
         n.fail(f"indices of sizes {list(indices.shape)} and updates of sizes {list(updates.shape)} for sizes {list(x.shape)}")
-    index = tuple([wrap(torch.select(indices, -1, j), x.shape[j]) for j in range(k)])
+    index = tuple([column(indices, j, x.shape[j]) for j in range(k)])
     if how == "none":
         return torch.index_put(x, index, updates)
     if how == "add":
