@@ -30,9 +30,10 @@ static void say(compile_job *j, tc_exec *e, bool upper) {
             tc_buf_printf(&b, "%s%s=%lld", i ? " " : " at ", tc_sym_var_name(tc_sym_var_at(p->sym, i)), (long long)vars[i].i);
     if (s) tc_cmd_log(j->c, "memory", j->c->verbose, "%s%s: %s", p->name, tc_buf_str(&b), tc_status_message(s));
     else
-        tc_cmd_log(j->c, "memory", j->c->verbose,
-                   "%s%s: weights %zu, arena %zu (%zu live at once, %zu without sharing), results %zu, scratch %zu bytes", p->name, tc_buf_str(&b),
-                   m.state, m.arena, m.live, m.naive, m.results, m.scratch);
+        tc_cmd_log(
+            j->c, "memory", j->c->verbose,
+            "%s%s: weights %zu, arena %zu (%zu live at once, %zu of them kept for later runs, %zu without sharing), results %zu, scratch %zu bytes",
+            p->name, tc_buf_str(&b), m.state, m.arena, m.live, m.kept, m.naive, m.results, m.scratch);
     tc_status_free(s);
     tc_buf_free(&b);
 }

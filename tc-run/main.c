@@ -88,10 +88,11 @@ static tc_status say_needs(const tc_cmd *c, tc_exec *e, const tc_tensor *given, 
     if (!c->verbose && !tc_cmd_logs(c, "memory")) return NULL;
     TC_TRY(tc_exec_forecast(e, given, n, &m));
     size_t now = tc_resident_now(); /* includes the plan */
-    tc_cmd_log(c, "memory", c->verbose,
-               "a run needs %zu bytes of memory: %zu are taken (the program, its plan and inputs), weights in files %zu, intermediates %zu, "
-               "results %zu, scratch of kernels %zu; further ones %zu more for packed weights",
-               now + m.unread + m.pages + FIRST_RUN, now, m.unread, m.arena, m.results, m.scratch, m.packed);
+    tc_cmd_log(
+        c, "memory", c->verbose,
+        "a run needs %zu bytes of memory: %zu are taken (the program, its plan and inputs), weights in files %zu, intermediates %zu (%zu of them "
+        "kept for later runs), results %zu, scratch of kernels %zu; further ones %zu more for packed weights",
+        now + m.unread + m.pages + FIRST_RUN, now, m.unread, m.arena, m.kept, m.results, m.scratch, m.packed);
     return NULL;
 }
 

@@ -6,6 +6,7 @@ static void add_memory(const frame *f, tc_exec_memory *m) {
     if (f->b) {
         m->arena += f->b->arena_bytes;
         m->live += f->b->live_bytes;
+        m->kept += f->b->kept_bytes;
         m->naive += f->b->naive_bytes;
     }
     for (size_t i = 0; i < f->children.len; i++) add_memory(f->children.data[i], m);
@@ -59,6 +60,7 @@ static tc_status estimate_frame(frame *f, tc_exec_memory *m) {
     TC_TRY(frame_bind(f, &b));
     m->arena += b->arena_bytes;
     m->live += b->live_bytes;
+    m->kept += b->kept_bytes;
     m->naive += b->naive_bytes;
     m->pages += memory_pages(b->arena_bytes);
     for (int i = 0; f == f->e->main && i < f->e->program->ninputs; i++) {
@@ -87,7 +89,7 @@ static tc_status estimate_frame(frame *f, tc_exec_memory *m) {
 
 tc_status tc_exec_estimate(tc_exec *e, const tc_symvalue *vars, size_t nvars, tc_exec_memory *out) {
     tc_exec_memory m = tc_exec_memory_use(e);
-    m.arena = m.live = m.naive = m.dynamic = m.scratch = m.packed = 0;
+    m.arena = m.live = m.kept = m.naive = m.dynamic = m.scratch = m.packed = 0;
     for (size_t i = 0; i < e->nvars && i < nvars; i++) e->vars[i] = vars[i];
     TC_TRY(check_guards(e));
     e->plan_only = true;

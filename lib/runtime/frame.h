@@ -114,13 +114,13 @@ typedef struct bound {
     int64_t *delta; /* by value id: bytes from the start of the root */
     root *roots;    /* by value id */
     TC_VEC(call) calls;
-    TC_VEC(slices) slices;                       /* by first call; they do not overlap */
-    TC_VEC(int) moved;                           /* values whose storage differs between runs: inputs, results, and views of them; roots first */
-    TC_VEC(int) end_copies;                      /* outputs that are copied after the last call */
-    tc_tensor *clones;                           /* by end copy, during a run's end: of inputs that another end copy overwrites */
-    size_t arena_bytes, live_bytes, naive_bytes; /* as tc_exec_memory's arena, live, naive */
-    size_t scratch, temps, kernel_scratch;       /* bytes of scratch: of a block, for a worker; of temporaries; of a kernel */
-    bool *in_place;                              /* by output: a mutation that is computed in place */
+    TC_VEC(slices) slices;  /* by first call; they do not overlap */
+    TC_VEC(int) moved;      /* values whose storage differs between runs: inputs, results, and views of them; roots first */
+    TC_VEC(int) end_copies; /* outputs that are copied after the last call */
+    tc_tensor *clones;      /* by end copy, during a run's end: of inputs that another end copy overwrites */
+    size_t arena_bytes, live_bytes, kept_bytes, naive_bytes; /* as tc_exec_memory's arena, live, kept, naive */
+    size_t scratch, temps, kernel_scratch;                   /* bytes of scratch: of a block, for a worker; of temporaries; of a kernel */
+    bool *in_place;                                          /* by output: a mutation that is computed in place */
 } bound;
 
 struct frame {

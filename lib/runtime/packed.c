@@ -119,6 +119,7 @@ void keep_values(const frame *f, bound *b, size_t nvalues, int last) {
             if (!l->buffers.data[j].written) continue;
             const int r = b->root_of[l->buffers.data[j].value->id];
             k.kept[r] = true, b->roots[r].first = 0, b->roots[r].last = last;
+            b->kept_bytes += tc_pad64(b->roots[r].bytes);
         }
     }
     free(k.writers), free(k.kept);

@@ -84,6 +84,7 @@ typedef struct {
     size_t state;   /* parameters, buffers, constants */
     size_t arena;   /* planned intermediates at the last sizes */
     size_t live;    /* the most of them that are live at once: a lower bound of every plan */
+    size_t kept;    /* of the arena: small results that depend on state alone, for later runs */
     size_t naive;   /* the same if intermediates shared no memory */
     size_t packed;  /* packed weights, kept from the second run on; in estimates: of all runs */
     size_t unread;  /* of state: pages of mapped files that runs read (estimates only) */
