@@ -232,11 +232,16 @@ static V f_len(C *c, args *A) {
     return tc_int(c, tc_len(c, v[0]));
 }
 
+static const char *print_text(C *c, const char *name, V v, const char *standard) {
+    if (v == c->none) return standard;
+    if (tc_kind_of(v) != K_STR) tc_raise(c, "TypeError", "%s must be None or a string, not %s", name, tc_type_name(c, v));
+    return tc_as_str(v)->s;
+}
 static V f_print(C *c, args *A) {
-    V sep = NULL, end = NULL;
+    const char *sep = " ", *end = "\n";
     for (int i = 0; i < A->nk; i++) {
-        if (!strcmp(A->kn[i]->s, "sep")) sep = A->kv[i];
-        else if (!strcmp(A->kn[i]->s, "end")) end = A->kv[i];
+        if (!strcmp(A->kn[i]->s, "sep")) sep = print_text(c, "sep", A->kv[i], sep);
+        else if (!strcmp(A->kn[i]->s, "end")) end = print_text(c, "end", A->kv[i], end);
         else if (strcmp(A->kn[i]->s, "file") && strcmp(A->kn[i]->s, "flush"))
             tc_raise(c, "TypeError", "'%s' is an invalid keyword argument for print()", A->kn[i]->s);
     }
@@ -244,10 +249,10 @@ static V f_print(C *c, args *A) {
     for (int i = 0; i < A->n; i++) {
         str *s = tc_to_str(c, A->a[i]);
         if (c->printed.len + s->len > (1u << 20)) tc_raise_limit(c, "print: more than the limit of 1 MB of text");
-        if (i) tc_buf_puts(&c->printed, sep && sep != c->none ? tc_as_str(sep)->s : " ");
+        if (i) tc_buf_puts(&c->printed, sep);
         tc_buf_append(&c->printed, s->s, s->len);
     }
-    tc_buf_puts(&c->printed, end && end != c->none ? tc_as_str(end)->s : "\n");
+    tc_buf_puts(&c->printed, end);
     return c->none;
 }
 

@@ -192,7 +192,7 @@ static const struct {
      " _custom_ops _dynamo _export _functorch _inductor _jit_internal _prims _refs _subclasses _utils accelerator ao classes contrib export futures "
      "monitor mps mtia multiprocessing nested onnx overrides package profiler quantization quasirandom serialization storage "
      "testing torch_version utils xpu ",
-     ""},
+     " TensorType "},
     {"torch.amp", "", " GradScaler "},
     {"torch.autograd", " anomaly_mode forward_ad functional gradcheck graph profiler ", ""},
     {"torch.cuda.amp", "", " GradScaler "},

@@ -149,6 +149,14 @@ static scope *function_scope(scope *s) {
     return s;
 }
 
+/* A declaration stands before the first use of its name in the function. */
+static void not_used_before(parser *p, const var *v, const token *at, const char *word) {
+    const scope *s = p->sc;
+    if (v->bound) tc_p_fail(p, at, "name '%s' is assigned to before %s declaration", v->name->s, word);
+    for (size_t i = 0; i < s->uses.len; i++)
+        if (s->uses.data[i]->name == v->name) tc_p_fail(p, at, "name '%s' is used prior to %s declaration", v->name->s, word);
+}
+
 static ast *declare(parser *p, bool global) {
     token t = p->t;
     tc_p_next(p);
@@ -156,6 +164,7 @@ static ast *declare(parser *p, bool global) {
     do {
         var *v = tc_scope_var(p->c, p->sc, tc_p_name(p));
         if (!global && p->sc->kind == SC_MODULE) tc_p_fail(p, &t, "nonlocal declaration not allowed at module level");
+        not_used_before(p, v, &t, global ? "global" : "nonlocal");
         if (global) v->is_global = true;
         else v->is_nonlocal = true;
     } while (tc_p_accept(p, ","));

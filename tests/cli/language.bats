@@ -508,6 +508,8 @@ a = 'b|1:5: SyntaxError: unterminated string literal (detected at line 1)
 None = 3|1:1: SyntaxError: cannot assign to None
 f(a.b=3)|1:3: SyntaxError: expression cannot contain assignment, perhaps you meant "=="?
 continue|1:1: SyntaxError: 'continue' not properly in loop
+x = 1; global x|1:8: SyntaxError: name 'x' is assigned to before global declaration
+def f(x):\n  def g():\n    print(x)\n    nonlocal x|4:5: SyntaxError: name 'x' is used prior to nonlocal declaration
 END
     sed -i 3d m.py
     tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 2.0)'

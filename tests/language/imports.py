@@ -48,3 +48,15 @@ from torch.nn.utils.spectral_norm import SpectralNorm
 print(SpectralNorm.__name__)
 print(spectral is spectral_norm, callable(weight), functional.__name__, uuid.uuid4() == uuid.uuid4(), len(str(uuid.uuid4())), len(uuid.uuid4().hex))
 print(torch.cuda._initialized, torch.cuda.is_initialized())
+
+
+import importlib.metadata
+
+from torch import TensorType
+
+
+def kinds(types: TensorType):
+    return importlib.metadata.packages_distributions().get("torch")
+
+
+print(kinds(None))

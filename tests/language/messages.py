@@ -117,3 +117,10 @@ for made in (types.FunctionType, types.GeneratorType, type(len)):
 print("é ß".upper(), "ÀÉ".lower(), "straße".title(), "привет".capitalize(), "ΣΑΣ".lower(), "日本 x".upper(), ascii("é€😀\n"), f"{'é'!a}", "%a" % "ü", "Ab Cd".istitle(), "Ab cd".istitle(),
       "a\nb\r\nc".splitlines(True), "x\t".isprintable())
 print(f"{1+2j:.2f} {3.0+0j:>12.1e}|")
+
+
+for marks in ({"sep": 3}, {"end": []}, {"sep": None, "end": None}, {"sep": "-", "flush": True}):
+    try:
+        print(1, 2, **marks)
+    except TypeError as e:
+        print(e)

@@ -10,3 +10,7 @@ def version(name):
     if name != "torch":
         raise PackageNotFoundError(name)
     return __import__("torch").__version__
+
+
+def packages_distributions():
+    return {"torch": ["torch"]}
