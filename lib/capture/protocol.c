@@ -116,7 +116,8 @@ void tc_protocol_init(C *c) {
               {K_FROZENSET, {equal, ordered, set_like}},
               {K_DICT, {equal}},
               {K_INT, {equal, ordered, numbers, set_like + 1}},
-              {K_FLOAT, {equal, ordered, numbers}}};
+              {K_FLOAT, {equal, ordered, numbers}},
+              {K_SYM, {equal, ordered, numbers}}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         for (size_t j = 0; j < 4 && of[i].methods[j]; j++) tc_type_methods(c, of[i].k, of[i].methods[j]);
     tc_dict_setc(c, c->types[K_DICT]->d, "__or__", tc_native(c, "__or__", d_or, NULL));

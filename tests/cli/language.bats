@@ -1018,3 +1018,19 @@ EOF
     fails 3 "depends on the values of a tensor" tc-export m.py:M --input x=1x4xf32 --input "case=:'base'" --print
     fails 3 "depends on the values of a tensor" tc-export m.py:M --input x=1x4xf32 --input "case=:'part'" --print
 }
+
+@test "a symbolic size has the methods of an integer's operators" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >named.py <<'PY'
+import torch
+
+
+class Named(torch.nn.Module):
+    def forward(self, x):
+        n = x.shape[0]
+        assert n.__ge__(1)
+        return x, n.__add__(2), n.__sub__(1), n.__mul__(3), n.__mod__(2), n.__truediv__(2), n.__pow__(2), int.__floordiv__(n, 2), n.__eq__(n)
+PY
+    run tc-export -q named.py:Named --input x=Bx3xf32 --print
+    [ "$(sed -n 's/.* leaf .* = //p' <<<"$output" | paste -sd,)" = "B + 2,B - 1,3*B,B % 2,B/2,B**2,B//2,True" ]
+}
