@@ -242,6 +242,17 @@ static tc_status ranks(tc_cmd *c, tc_lang_options *o) {
     return NULL;
 }
 
+/* Does the output hold the values of weights, or a step before it need them? */
+static bool reads_weights(tc_cmd *c) {
+    const char *store = tc_cmd_get(c, TC_OPT_store_weights);
+    format to = TO_PT2;
+    tc_status st = choose(c, &to);
+    bool reads = !st && (to == TO_ONNX || (to == TO_PT2 && !(store && !strcmp(store, "none"))));
+    tc_status_free(st);
+    for (size_t i = 0; i < NTRANSFORM_OPTIONS; i++) reads |= tc_cmd_has(c, transform_options[i].id);
+    return reads;
+}
+
 static tc_status from_source(tc_cmd *c, const char *operand) {
     tc_cmd_source q = {0};
     tc_capture_result r = {0};
@@ -255,7 +266,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     if (!st) {
         q.r.run = tc_evaluator_eval(v);
         q.r.warn = warn, q.r.warn_self = c;
-        q.r.eval_suffices = true;
+        q.r.eval_suffices = q.r.undrawn = true;
         q.r.weights = tc_cmd_has(c, TC_OPT_weights);
         if (q.r.weights) q.r.stored = tc_cmd_stored, q.r.stored_self = c;
         q.r.sides = TC_CMD_SIDES;
@@ -267,7 +278,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         if (tc_cmd_has(c, TC_OPT_draft)) st = draft_start(c, &q, &d);
         if (!st) st = q.r.class_name ? tc_capture_source(&q.r, &r) : list_classes(c, &q);
     }
-    tc_evaluator_destroy(v); /* frees its caches before weights are loaded */
+    if (v) tc_evaluator_forget(v); /* before weights are loaded */
     tc_cmd_phase(c, "capturing");
     if (r.printed && !c->quiet) tc_cmd_show(stderr, r.printed, strlen(r.printed));
     list_failures(c, &r);
@@ -292,6 +303,10 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         else if (i == 0 || !loaded) st = tc_cmd_weights(c, p[i]);
         if (i && loaded) share_weights(p[i], p[0]);
     }
+    tc_profile_phase(q.r.profile, "drawing initial values");
+    if (!st && reads_weights(c)) st = tc_undrawn_draw(r.undrawn, q.r.run, all.data, all.len);
+    tc_undrawn_free(r.undrawn);
+    tc_evaluator_destroy(v);
     tc_profile_phase(q.r.profile, "writing");
     if (!st) st = put(c, NULL, &all);
     print_profile(c, q.r.profile);

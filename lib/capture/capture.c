@@ -5,6 +5,7 @@
 #include "capture/draft.h"
 #include "capture/keep_going.h"
 #include "capture/torch.h"
+#include "capture/undrawn.h"
 #include "op/functionalise.h"
 #include "op/watch.h"
 
@@ -408,6 +409,7 @@ static tc_value *lift(C *c, tensor *t) {
     for (int i = 0; name && i < k->p->ninputs; i++) /* the attribute held another tensor before */
         if (k->p->inputs[i].kind == TC_IN_CONSTANT && !strcmp(k->p->inputs[i].name, name)) name = NULL;
     if (!name) name = tc_arena_printf(&k->p->arena, "lifted_tensor_%d", k->nconstants++);
+    tc_undrawn_touch(c, &t->t); /* a constant may decide the graph */
     tc_value *v = tensor_input(k, mangled(k, "c_", name), &t->t, t->requires_grad);
     tc_program_add_input(k->p, (tc_input){.kind = TC_IN_CONSTANT, .value = v, .name = name, .alias_of = -1, .data = tc_tensor_share(&t->t)});
     stands_for(k, t, v);

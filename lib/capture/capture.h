@@ -71,7 +71,8 @@ typedef struct {
     int ncheckpoint;
     const char *const *preserve; /* modules whose call signatures are recorded */
     int npreserve;
-    bool wide; /* convert the module to float64 after construction (module.double()) */
+    bool wide;    /* convert the module to float64 after construction (module.double()) */
+    bool undrawn; /* the caller draws initial values: tc_undrawn_draw */
     uint64_t seed;
     tc_eval run; /* executor for constructors and initialisers */
     tc_lang_options limits;
@@ -84,6 +85,8 @@ typedef struct {
     tc_tensor tensor;
 } tc_capture_stored;
 
+typedef struct tc_undrawn tc_undrawn; /* initial values of parameters and buffers that the capture did not need */
+
 typedef struct {
     tc_program *model, *train; /* owned by the caller; train NULL when it is the same as model or was not asked for */
     tc_program **others;       /* sides: programs that replace one of them at other sizes; the caller's, in a malloc'ed list */
@@ -95,10 +98,14 @@ typedef struct {
     size_t decided;      /* number of locations in the report */
     tc_status *failures; /* keep_going: the errors, by location; the malloc'ed list and the statuses are the caller's */
     size_t nfailures;
+    tc_undrawn *undrawn; /* request.undrawn: initial values that nothing has read; NULL: none */
 } tc_capture_result;
 
 tc_status tc_capture_source(const tc_capture_request *r, tc_capture_result *out);
 void tc_capture_stored_free(tc_capture_result *r);
+/* Draws them if inputs of the n programs wait for some; once. */
+tc_status tc_undrawn_draw(tc_undrawn *u, tc_eval run, tc_program *const *p, size_t n);
+void tc_undrawn_free(tc_undrawn *u); /* NULL is allowed; what still waits keeps memory without values */
 
 /* Lists the classes of the source that can be captured, with their constructor arguments, one per line. */
 tc_status tc_capture_list(const tc_capture_request *r, tc_buf *out);

@@ -2,6 +2,7 @@
 #include "capture/load_hooks.h"
 
 #include "capture/torch.h"
+#include "capture/undrawn.h"
 
 typedef struct {
     C *c;
@@ -35,6 +36,7 @@ void tc_capture_run_load_hooks(C *c, V m, const tc_capture_request *r, tc_captur
     tc_map_free(&own);
     if (st) tc_raise_status_at(c, "OSError", st, NULL);
     list *changed = (list *)tc_call2(c, function(c, "_change_stored"), m, (V)k.pairs);
+    tc_undrawn_settle(c);
     out->stored = tc_xcalloc(changed->n + 1, sizeof *out->stored);
     for (size_t i = 0; i < changed->n; i++) {
         key = pair(c, changed->a[i], &value);

@@ -5,6 +5,7 @@
 #include "capture/keep_going.h"
 #include "capture/profile.h"
 #include "capture/load_hooks.h"
+#include "capture/undrawn.h"
 
 #include <stdio.h>
 
@@ -304,6 +305,7 @@ static void run(C *c, void *ctx) {
     job *j = ctx;
     const tc_capture_request *r = j->r;
     module *mod = tc_source_load(c, r);
+    tc_undrawn_begin(c);
     V m = tc_source_construct(c, mod, r);
     bool both = r->eval == r->train;
     tc_capture_run_load_hooks(c, m, r, j->out);
@@ -346,6 +348,7 @@ static tc_status with_context(const tc_capture_request *r, void (*fn)(C *, void 
     tc_status st = tc_lang_run(c, fn, j);
     if (draft.report.len && j->out) j->out->draft = tc_xstrdup(tc_buf_str(&draft.report)), j->out->decided = draft.places;
     tc_buf_free(&draft.report);
+    if (j->out) j->out->undrawn = tc_undrawn_take(c);
     if (j->out && c->printed.len) j->out->printed = tc_xstrdup(tc_buf_str(&c->printed));
     tc_lang_destroy(c);
     return st;
@@ -378,11 +381,19 @@ static tc_status list_failures(const tc_capture_request *r, tc_status first, tc_
     return tc_error(TC_CONTENT, "%s: %zu construct%s cannot be captured", r->path, out->nfailures, out->nfailures == 1 ? "" : "s");
 }
 
+static tc_status draw_all(job *j) {
+    tc_profile_phase(j->r->profile, "drawing initial values");
+    TC_TRY(tc_undrawn_draw(j->out->undrawn, j->r->run, j->model.data, j->model.len));
+    return tc_undrawn_draw(j->out->undrawn, j->r->run, j->train.data, j->train.len);
+}
+
 tc_status tc_capture_source(const tc_capture_request *r, tc_capture_result *out) {
     *out = (tc_capture_result){0};
     job j = {.r = r, .out = out};
     tc_status st = with_context(r, run, &j);
     if (st && r->keep_going && tc_status_code(st) != TC_ENV) st = list_failures(r, st, out);
+    if (!st && !r->undrawn) st = draw_all(&j);
+    if (st || !r->undrawn) tc_undrawn_free(out->undrawn), out->undrawn = NULL;
     hand_over(&j, st != NULL);
     return st;
 }

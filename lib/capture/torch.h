@@ -106,6 +106,7 @@ struct tc_torch {
     tc_dtype autocast;      /* TC_DTYPE_NONE: off */
     tc_program *scratch;    /* program for eager calls; replaced when it has grown */
     tensor *owned;
+    struct tc_undrawn *undrawn;             /* initial values that are drawn when they are read; NULL: at once */
     tensor *scratch_from[TC_TORCH_SCRATCH]; /* value of `owned` at each scratch_begin */
     int nscratch;
     tc_map overloads; /* of torch_call.c */

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "capture/torch_call.h"
 #include "capture/torch_data.h"
+#include "capture/undrawn.h"
 #include "op/emit.h"
 #include "op/functionalise.h"
 
@@ -271,6 +272,21 @@ static bool zeros_of(const tc_meta *m, tc_tensor *out, tc_status *st) {
     return true;
 }
 
+/* Before a call that may read its operands, or draw. */
+static void touch_arguments(C *c, const concrete_call *call) {
+    const int flags = call->op->flags & (TC_OP_RANDOM | TC_OP_LIKE);
+    if (!c->torch->undrawn || tc_op_schema(call->op)->is_view || flags == TC_OP_LIKE) return;
+    if (flags & TC_OP_RANDOM) tc_undrawn_settle(c);
+    for (int i = 0; i < call->nargs; i++) {
+        const tc_arg *a = &call->a[i];
+        const int n = a->kind == TC_A_VALUES ? a->n : a->kind == TC_A_VALUE;
+        for (int k = 0; k < n; k++) {
+            const tc_value *v = a->kind == TC_A_VALUES ? a->values[k] : a->value;
+            if (v && v->aux) tc_undrawn_touch(c, v->aux);
+        }
+    }
+}
+
 static void execute(C *c, const concrete_call *call, V *made) {
     struct tc_torch *T = c->torch;
     const tc_value *outs = call->outs;
@@ -284,8 +300,11 @@ static void execute(C *c, const concrete_call *call, V *made) {
     }
     const bool view = tc_op_may_alias(call->op);
     tc_status st = NULL;
-    if (!tc_op_gives_zeros(call->op) || !zeros_of(&outs[0].meta, out, &st))
+    const bool waits = n == 1 && outs[0].kind == TC_V_TENSOR && !call->gen && tc_undrawn_call(c, call->op, call->a, call->nargs, &outs[0].meta, out);
+    if (!waits && (!tc_op_gives_zeros(call->op) || !zeros_of(&outs[0].meta, out, &st))) {
+        touch_arguments(c, call);
         st = T->eval.call(T->eval.self, call->op, call->a, call->nargs, call->gen ? call->gen : T->gen, out, n);
+    }
     for (int i = 0, k = 0; i < call->nouts && !st; i++) {
         const int many = outs[i].kind == TC_V_LIST ? outs[i].nlist : 1;
         for (int j = 0; j < many && !st; j++, k++) {

@@ -1,5 +1,6 @@
 /* torch.tensor, tolist: between tensors and nested lists of numbers. */
 #include "capture/torch_data.h"
+#include "capture/undrawn.h"
 
 #include <string.h>
 
@@ -85,6 +86,7 @@ static tc_scalar scalar_of(C *c, V v, tc_dtype d) {
     default: {
         const tensor *t = (tensor *)v;
         if (!t->t.storage) tc_raise(c, "RuntimeError", "a tensor of the graph has no value while it is captured");
+        tc_undrawn_touch(c, &t->t);
         return tc_scalar_load(t->t.dtype, t->t.storage->data, t->t.offset);
     }
     }
@@ -199,5 +201,6 @@ static V listed(C *c, const tc_tensor *t, int dim, int64_t offset) {
 V tc_torch_to_list(C *c, V o) {
     const tensor *t = tc_torch_known(o) ? tc_torch_known(o) : (tensor *)o;
     if (!t->t.storage) tc_raise(c, "RuntimeError", "tolist() of a tensor of the graph: its values are not known while it is captured");
+    tc_undrawn_touch(c, &t->t);
     return listed(c, &t->t, 0, t->t.offset);
 }

@@ -1,6 +1,7 @@
 /* torch.Generator, and the functions of torch that seed the default generator or get and set its state. */
 #include "capture/capture.h"
 #include "capture/torch.h"
+#include "capture/undrawn.h"
 
 #include <string.h>
 
@@ -73,6 +74,7 @@ static V t_manual_seed(C *c, args *A) {
     V v[1];
     tc_take(c, A, "manual_seed", "seed", v);
     not_done(c, "the generator is seeded");
+    tc_undrawn_settle(c);
     if (c->torch->gen) tc_generator_seed(c->torch->gen, seed_of(c, v[0]));
     return c->none;
 }
@@ -82,10 +84,12 @@ static V t_initial_seed(C *c, args *A) {
 }
 static V t_get_rng_state(C *c, args *A) {
     (void)A;
+    tc_undrawn_settle(c);
     return get_state(c, c->torch->gen);
 }
 static V t_set_rng_state(C *c, args *A) {
     not_done(c, "the state of the generator is set");
+    tc_undrawn_settle(c);
     return set_state(c, c->torch->gen, A->a[0]);
 }
 

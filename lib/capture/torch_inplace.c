@@ -2,6 +2,7 @@
  * On concrete tensors the functional operator runs and its result is copied into the tensor; in a capture the node is recorded as it is, for
  * functionalisation. Refuses writes to leaves that require a gradient, as PyTorch does. */
 #include "capture/torch_call.h"
+#include "capture/undrawn.h"
 #include "op/emit.h"
 #include "op/functionalise.h"
 
@@ -56,6 +57,8 @@ void tc_torch_copy_into(C *c, V dst, V src) {
         if (s->size[i] != 1 && s->size[i] != d->size[i + d->rank - s->rank])
             tc_raise(c, "RuntimeError", "output with size %lld at dimension %d cannot hold size %lld", (long long)d->size[i + d->rank - s->rank],
                      i + d->rank - s->rank, (long long)s->size[i]);
+    tc_undrawn_touch(c, d);
+    tc_undrawn_touch(c, s);
     if (d->storage == s->storage) {
         tc_status st = tc_tensor_clone(s, &same);
         if (st) tc_raise_status(c, "RuntimeError", st);
@@ -74,6 +77,11 @@ static void move_into(C *c, V dst, V result) {
     const bool whole = !c->torch->graph && d->dtype == s->dtype && d->rank == s->rank &&
                        !memcmp(d->size, s->size, sizeof *d->size * (size_t)d->rank) && tc_tensor_is_contiguous(d) && tc_tensor_is_contiguous(s) &&
                        (size_t)tc_tensor_numel(d) * tc_dtype_size(d->dtype) == d->storage->bytes;
+    if (whole && tc_undrawn_move(c, d, s)) {
+        tc_torch_forget(c, (tensor *)result);
+        return;
+    }
+    if (!c->torch->graph) tc_undrawn_touch(c, d), tc_undrawn_touch(c, s);
     if (!whole || s->storage->refs > 1 || !tc_storage_swap(d->storage, s->storage)) tc_torch_copy_into(c, dst, result);
     tc_torch_forget(c, (tensor *)result);
 }

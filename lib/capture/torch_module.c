@@ -579,6 +579,7 @@ void tc_torch_deinit(C *c) {
     if (!T) return;
     for (tensor *t = T->owned; t; t = t->next_owned) tc_tensor_deinit(&t->t);
     tc_program_release(T->scratch);
+    tc_undrawn_free(T->undrawn);
     tc_map_free(&T->overloads);
     tc_map_free(&T->noted);
     tc_torch_names_deinit(c);

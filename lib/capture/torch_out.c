@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "capture/torch_bind.h"
 #include "capture/torch_data.h"
+#include "capture/undrawn.h"
 
 #include <string.h>
 
@@ -198,6 +199,7 @@ static V into_out(C *c, V out, V r) {
         tc_torch_copy_into(c, out, r);
     } else if (o->t.storage && !c->torch->graph) { /* resized, as PyTorch resizes an empty out= */
         tc_tensor t = {0};
+        tc_undrawn_touch(c, &from->t);
         tc_status st = tc_tensor_cast(&from->t, o->t.dtype, &t);
         if (st) tc_raise_status(c, "RuntimeError", st);
         tc_tensor_deinit(&o->t);

@@ -4,6 +4,7 @@
 #include "capture/draft.h"
 #include "capture/torch_call.h"
 #include "capture/torch_data.h"
+#include "capture/undrawn.h"
 #include "op/shape.h"
 
 #include <stdio.h>
@@ -160,6 +161,7 @@ static V item(C *c, V o) {
     if (t->t.storage && (known || !c->torch->graph)) {
         if (tc_tensor_numel(&t->t) != 1)
             tc_raise(c, "RuntimeError", "a Tensor with %lld elements cannot be converted to Scalar", (long long)tc_tensor_numel(&t->t));
+        tc_undrawn_touch(c, &t->t);
         return tc_torch_element(c, t->t.dtype, tc_scalar_load(t->t.dtype, t->t.storage->data, t->t.offset));
     }
     V again = item_of(c, o);
@@ -245,6 +247,7 @@ str *tc_tensor_repr(C *c, V v) {
     bool param = c->torch->parameter_type && tc_issubtype(v->type, c->torch->parameter_type);
     if (param) tc_buf_puts(&b, "Parameter containing:\n");
     if (t->t.storage) {
+        tc_undrawn_touch(c, &t->t);
         tc_tensor_print_as(&b, &t->t, &c->torch->print);
         if (t->requires_grad && b.len && b.data[b.len - 1] == ')') {
             b.data[--b.len] = 0;

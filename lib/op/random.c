@@ -359,10 +359,10 @@ static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 
 #define OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 #define LIKE OPTIONS ", MemoryFormat? memory_format=None"
-#define FILL(SCHEMA, shape_, kernel_, sample, text)                                                                                    \
-    {                                                                                                                                  \
-        .schema = "aten::" SCHEMA ", *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, \
-        .kernel = &kernel_, .otherwise = &fill_otherwise, .grad = tc_grad_none, .samples = sample, .doc = text                         \
+#define FILL(SCHEMA, shape_, kernel_, sample, text)                                                                                                 \
+    {                                                                                                                                               \
+        .schema = "aten::" SCHEMA ", *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF | TC_OP_LIKE, .shape = shape_, \
+        .kernel = &kernel_, .otherwise = &fill_otherwise, .grad = tc_grad_none, .samples = sample, .doc = text                                      \
     }
 #define COMPOSED(SCHEMA, shape_, decompose_, sample, text)                                                                                    \
     {                                                                                                                                         \

@@ -22,6 +22,7 @@ struct tc_storage {
     void *ctx;
     bool read_only; /* mapped weights */
     bool kept;      /* a mark of the model language's, false elsewhere */
+    bool undrawn;   /* initial values that are not drawn yet (capture/undrawn.h); false elsewhere */
     bool embedded;  /* part of an object that its deleter frees or keeps */
 };
 

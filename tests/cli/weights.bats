@@ -461,3 +461,75 @@ PY
     run --separate-stderr tc-export one.pt2 --weights two.safetensors -o got.pt2
     [[ "$status" -eq 3 && "$stderr" == *"--rename 's/REGEX/TO/'"* ]]
 }
+
+@test "initial values are drawn when something reads them: the same values, and no memory where nothing does" {
+    cat >late.py <<'P'
+import copy, torch, torch.nn as nn
+class Base(nn.Module):
+    read = False
+    def look(self, *tensors):
+        if self.read:
+            for t in tensors: float(t.detach().double().sum())
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(20, 30), nn.Linear(30, 5)
+        self.look(self.a.weight, self.a.bias, self.b.weight)
+        nn.init.normal_(self.a.weight, 1, 0.02)
+        self.look(self.a.weight)
+        nn.init.zeros_(self.a.bias)
+        with torch.no_grad():
+            self.a.weight.mul_(0.5).clamp_(0.49, 0.51)
+            self.look(self.a.weight)
+            self.b.weight[1].zero_()
+            self.b.bias.copy_(self.a.weight[:5, 0])
+            self.b.weight.data[:, :2] = self.b.weight[:, 2:4]
+        self.c = copy.deepcopy(self.a)
+        self.look(self.c.weight)
+        nn.init.uniform_(self.a.weight, -1, 1)
+        self.look(self.a.weight)
+        self.e = nn.Embedding(7, 3, padding_idx=2)
+        self.tied = nn.Linear(3, 7, bias=False)
+        self.tied.weight = self.e.weight
+        self.t = nn.Parameter(torch.empty(6, 4).t().normal_())
+        self.s = nn.Parameter(torch.empty(9, dtype=torch.float64).uniform_(2, 3) * 2)
+        self.look(self.s, self.t)
+        self.h = nn.Parameter(torch.empty(40, dtype=torch.bfloat16).normal_())
+        self.r = nn.Parameter(torch.randn(3) + torch.rand(1))
+        torch.nn.init.trunc_normal_(self.c.bias)
+        torch.nn.init.orthogonal_(self.b.weight)
+        state = torch.get_rng_state()
+        self.u = nn.Parameter(torch.empty(8).normal_())
+        self.look(self.u)
+        torch.set_rng_state(state)
+        self.v = nn.Parameter(torch.empty(8).normal_())
+        torch.manual_seed(3)
+        self.w = nn.Parameter(torch.empty(33).exponential_())
+        self.scale = self.v.data[3].item()
+        self.k = torch.empty(3).normal_()
+    def forward(self, x):
+        return self.b(self.a(x) + self.c(x)) * self.scale + self.k.sum()
+class Now(Base):
+    read = True
+P
+    tc-export late.py:Base --input x=1x20xf32 --seed 5 -o late.pt2
+    tc-export late.py:Now --input x=1x20xf32 --seed 5 -o now.pt2
+    tc-ckpt diff late.pt2 now.pt2
+    tc-run late.pt2 --input x=1x20xf32=1 --output @a.npy && tc-run now.pt2 --input x=1x20xf32=1 --expect @a.npy
+    sed 's/normal_(self.a.weight, 1, 0.02)/normal_(self.a.weight, 1, -1)/' late.py >wrong.py
+    fails 3 wrong.py:11:17 tc-export wrong.py:Base --input x=1x20xf32
+    cat >large.py <<'P'
+import torch.nn as nn
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(8192, 4096)
+        self.b = nn.Linear(4096, 8192)
+        self.apply(self.init)
+    def init(self, m):
+        if isinstance(m, nn.Linear): nn.init.normal_(m.weight, 0, 0.02), nn.init.zeros_(m.bias)
+    def forward(self, x):
+        return self.b(self.a(x))
+P
+    tc-export large.py:M --input x=1x8192xf32 --store-weights=none --time -o large.pt2 2>time
+    [ -n "${ASAN_OPTIONS-}" ] || [ "$(sed -n 's/.* \([0-9]*\)[.][0-9] MiB peak/\1/p' time)" -lt 64 ]
+}
