@@ -86,6 +86,16 @@ void tc_rng_fill_u32(tc_generator *g, uint32_t *out, int64_t n) {
     }
 }
 
+void tc_rng_skip_u32(tc_generator *g, int64_t n) {
+    while (n > 0) {
+        if (g->left <= 1) (void)tc_rng_u32(g), n--; /* renews */
+        const int take = n < g->left - 1 ? (int)n : g->left - 1;
+        g->left -= take;
+        g->next += take;
+        n -= take;
+    }
+}
+
 uint64_t tc_rng_u64(tc_generator *g) {
     uint64_t hi = tc_rng_u32(g);
     return hi << 32 | tc_rng_u32(g);

@@ -1,6 +1,7 @@
 #include "capture/undrawn.h"
 
 #include "capture/torch_call.h"
+#include "kernel/random.h"
 
 #include <string.h>
 
@@ -202,6 +203,11 @@ static void mark_needed(tc_undrawn *u) {
 static tc_status make(put_off *k, tc_eval run, tc_generator *gen) {
     tc_tensor made = {0};
     if (!k->needed && !(k->op && k->op->flags & TC_OP_RANDOM)) return NULL;
+    const int64_t words = k->needed ? -1 : tc_k_words_drawn(k->op->kernel, k->out.dtype, tc_tensor_numel(&k->out));
+    if (words >= 0) {
+        tc_rng_skip_u32(gen, words);
+        return NULL;
+    }
     if (k->op) TC_TRY(run.call(run.self, k->op, k->args, k->nargs, gen, &made, 1));
     const tc_tensor *from = k->op ? &made : &k->in[0];
     if (k->needed && !(from->storage->refs == 1 && tc_tensor_is_contiguous(from) && tc_storage_swap(k->out.storage, from->storage)))

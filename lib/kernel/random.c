@@ -225,6 +225,13 @@ static tc_status normal(tc_kcall *c, bool serial) {
     }
     return NULL;
 }
+int64_t tc_k_words_drawn(const tc_kernel *k, tc_dtype d, int64_t n) {
+    const int64_t words = d == TC_F64 ? 2 : 1, rest = n % 16;
+    if (!tc_is_float(d) || n > INT64_MAX / 4) return -1;
+    if (k == &tc_k_uniform) return words * n;
+    if (k != &tc_k_normal || n < 16) return -1; /* a few normals are drawn in pairs, of which one may be left over */
+    return words * (n + (rest ? tc_dtype_size(d) < 4 ? 16 - rest : 16 : 0));
+}
 static tc_status run_normal(tc_kcall *c) { return normal(c, false); }
 static tc_status run_normal_serial(tc_kcall *c) { return normal(c, true); }
 static size_t scratch_normal(const tc_kcall *c, int threads) {

@@ -19,4 +19,7 @@ extern const tc_kernel tc_k_randperm;      /* randperm(SymInt n) */
 extern const tc_kernel tc_k_rrelu_noise;   /* rrelu_noise(Tensor self, float lower, float upper): the slope of each element */
 extern const tc_kernel tc_k_multinomial;   /* multinomial(Tensor self, SymInt num_samples, bool replacement=True): with replacement only */
 
+/* Words of 32 bits that a kernel above takes from a generator, not in Philox mode, to fill n elements of type d; -1: that is not known before. */
+int64_t tc_k_words_drawn(const tc_kernel *k, tc_dtype d, int64_t n);
+
 #endif

@@ -474,6 +474,13 @@ class Base(nn.Module):
         super().__init__()
         self.a, self.b = nn.Linear(20, 30), nn.Linear(30, 5)
         self.look(self.a.weight, self.a.bias, self.b.weight)
+        for n in 5, 16, 33, 40: # what is drawn again: only the words are taken
+            for d in torch.float32, torch.float64, torch.bfloat16:
+                p = torch.empty(n, dtype=d).uniform_()
+                self.look(p)
+                p.normal_()
+                self.look(p)
+                p.zero_()
         nn.init.normal_(self.a.weight, 1, 0.02)
         self.look(self.a.weight)
         nn.init.zeros_(self.a.bias)
@@ -516,7 +523,7 @@ P
     tc-ckpt diff late.pt2 now.pt2
     tc-run late.pt2 --input x=1x20xf32=1 --output @a.npy && tc-run now.pt2 --input x=1x20xf32=1 --expect @a.npy
     sed 's/normal_(self.a.weight, 1, 0.02)/normal_(self.a.weight, 1, -1)/' late.py >wrong.py
-    fails 3 wrong.py:11:17 tc-export wrong.py:Base --input x=1x20xf32
+    fails 3 wrong.py:18:17 tc-export wrong.py:Base --input x=1x20xf32
     cat >large.py <<'P'
 import torch.nn as nn
 class M(nn.Module):
