@@ -214,7 +214,7 @@ void tc_pt2_type_field(tc_pt2_reader *r, tc_str key) {
         const int64_t layout = tc_jr_int(j);
         if (tc_jr_ok(j) && layout != 7) tc_jr_fail(j, TC_UNSUPPORTED, "a tensor of layout %lld of the PT2 schema (7 is strided)", (long long)layout);
     } else if (tc_str_is(key, "storage_offset")) {
-        expression(r, TC_SYM_INT);
+        if (tc_pt2_negative(expression(r, TC_SYM_INT))) tc_jr_fail(j, TC_CONTENT, "the storage offset of a tensor is negative");
     } else if (tc_str_is(key, "device")) {
         read_device(r, NULL);
     } else {

@@ -130,7 +130,7 @@ static void read_inputs(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
         for (tc_str key; tc_jr_member(j, &key);) {
             if (tc_str_is(key, "name")) name = tc_jr_keep(j, &r->scratch, tc_jr_string(j));
             else if (tc_str_is(key, "arg")) a = tc_pt2_argument(r, s), given = true;
-            else if (tc_str_is(key, "kind") && tc_jr_peek(j) == TC_JR_NUMBER) read_kind(j);
+            else if (tc_str_is(key, "kind") && tc_jr_peek(j) != TC_JR_NULL) read_kind(j);
             else tc_jr_skip(j);
         }
         if (!given) tc_jr_fail(j, TC_CONTENT, "argument %.*s has no value", (int)(name.n < 200 ? name.n : 200), name.s);

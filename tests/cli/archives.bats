@@ -605,6 +605,8 @@ PY
 "relu": .*?strides": .."as_int": \K3/0|node relu: torch.ops.aten.relu.default gives other strides than the file's
 "relu": .*?strides": .\K."as_int": 3., /|node relu: relu has 2 sizes and 1 strides
 "relu": .*?storage_offset": .\K.*?}/}|node relu: an empty symbolic number
+"relu": .*?storage_offset": ."as_int": \K0/-1|node relu: the storage offset of a tensor is negative
+"x": .*?storage_offset": ."as_int": \K0/-1|input x: the storage offset of a tensor is negative
 "relu": .*?device": \K.*?}/7|node relu: found '7', expected an object
 "mul": .*?"expr_str": "Mul.Integer.\K3/2|node mul: torch.ops.aten.mul.Tensor gives f32[3*B], the file says f32[2*B]
 "x": .*?as_int": 4.*?as_int": \K2/-2|input x: dimension 1 of a tensor has a negative size or stride
@@ -613,6 +615,7 @@ PY
 "p_a_bias": .*?sizes": .."as_int": \K3/2|node linear: aten.linear.default: The size of tensor a (3) must match the size of tensor b (2)
 inputs": .\K."as_tensor": ."name": "p_a_weight"../{}|input 0 of the graph is nothing
 "linear".., "kind": \K1/3|node relu: kind 3 of an argument
+"linear".., "kind": \K1/"1"|node relu: found '"', expected a number
 "name": "\Kother"/others"|node mul: torch.ops.aten.mul.Tensor: there is no argument others
 target": "torch.ops.aten.\Krelu/rel|node relu: there is no operator aten.rel
 outputs": .."as_tensor": ."name": "\Krelu/linear|node relu: linear is made twice
