@@ -49,7 +49,7 @@ static tc_status log_step(const loop *l) {
     tc_json w = {.b = &b};
     line_start(&w, t);
     tc_json_key(&w, "epoch");
-    tc_json_int(&w, (t->step - 1) / t->per_epoch);
+    tc_json_int(&w, (t->step - 1) * t->r->accumulate / t->sampler.per_epoch);
     tc_json_key(&w, "loss");
     tc_json_double(&w, t->loss);
     tc_json_key(&w, "grad_norm");

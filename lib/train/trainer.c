@@ -72,10 +72,12 @@ static tc_status open_data(tc_trainer *t) {
     t->local_batch = least + (rank < more);
     t->first_sample = rank * least + (rank < more ? rank : more);
     TC_TRY(tc_sampler_init(&t->sampler, t->train, r->batch, r->seed));
-    t->per_epoch = t->sampler.per_epoch / r->accumulate;
-    if (t->per_epoch < 1) t->per_epoch = 1;
+    const int64_t micros = t->sampler.per_epoch;
+    t->per_epoch = micros > r->accumulate ? micros / r->accumulate : 1;
     t->total = r->steps ? r->steps : INT64_MAX;
-    if (r->epochs && r->epochs < INT64_MAX / t->per_epoch && r->epochs * t->per_epoch < t->total) t->total = r->epochs * t->per_epoch;
+    /* A step may take micro-batches of two epochs: only the last ones, too few for a step, are left out. */
+    const int64_t steps = r->epochs && r->epochs < INT64_MAX / micros ? r->epochs * micros / r->accumulate : t->total;
+    if (steps < t->total) t->total = steps > 1 ? steps : 1;
     return NULL;
 }
 

@@ -372,6 +372,15 @@ PY
     [[ "$stderr" == *"a batch of 3 samples of a set of 2"* ]]
 }
 
+@test "epochs are passes over the data, also where a step takes the end of one and the beginning of the next" {
+    # three batches of 8 an epoch; steps of two batches, of two epochs every second time
+    tc-train -q r.yaml data.train.limit=24 epochs=4 steps=null accumulate=2 scheduler=null validate={} checkpoint={} -o run
+    [ "$(sed 's/.*"epoch": \([0-9]*\).*/\1/' run/metrics.jsonl | head -6 | tr -d '\n')" = 001223 ]
+    [ "$(grep -c '"loss"' run/metrics.jsonl)" -eq 6 ]
+    tc-train -q r.yaml data.train.limit=24 epochs=3 steps=null accumulate=4 scheduler=null validate={} checkpoint={} -o few # nine batches
+    [ "$(grep -c '"loss"' few/metrics.jsonl)" -eq 2 ]
+}
+
 @test "tables are read as spreadsheets and scripts write them; an empty cell is NaN, or with standardize the mean" {
     printf 'import torch.nn as nn\n\n\nclass L(nn.Linear):\n    def __init__(self):\n        super().__init__(1, 1)\n' >l.py
     printf '%s\n' 'model: l.py:L' 'input: input=Bx1xf32' 'data: {csv: t.csv, columns: [u], target: v, order: sequential}' 'batch: 3' 'steps: 1' \
