@@ -183,6 +183,16 @@ static void check_read(C *c, const tc_op *op, const tc_binding *b, V out, V r) {
     if (reads && tensors > 1 && op->lower && tc_is_tensor(r)) tc_torch_check_size(c, op, out, r);
 }
 
+/* Resizes t to the contiguous sizes of `like` in the memory that it has, of which other tensors may be views. False: it is too small. */
+static bool resize_in_place(tc_tensor *t, const tc_tensor *like) {
+    const int64_t room = (int64_t)(t->storage->bytes / tc_dtype_size(t->dtype)) - t->offset;
+    if (tc_tensor_numel(like) > room) return false;
+    t->rank = like->rank;
+    memcpy(t->size, like->size, sizeof t->size);
+    tc_contiguous_strides(t->rank, t->size, t->stride);
+    return true;
+}
+
 static V into_out(C *c, V out, V r) {
     if (!tc_is_tensor(out)) {
         size_t n, m;
@@ -195,6 +205,7 @@ static V into_out(C *c, V out, V r) {
     if (!tc_is_tensor(r)) tc_raise(c, "TypeError", "out= expects a sequence of tensors, got one tensor");
     bool same = tc_torch_rank(out) == tc_torch_rank(r);
     for (int d = 0; same && d < tc_torch_rank(r); d++) same = tc_equal(c, tc_torch_size(c, out, d), tc_torch_size(c, r, d));
+    if (!same && o->t.storage && !c->torch->graph && from->t.storage) same = resize_in_place(&o->t, &from->t);
     if (same) {
         tc_torch_copy_into(c, out, r);
     } else if (o->t.storage && !c->torch->graph) { /* resized, as PyTorch resizes an empty out= */

@@ -17,6 +17,7 @@ static tc_value *difference(tc_emit *e, tc_value *a, tc_value *b) {
 }
 static tc_status decompose_mse(tc_emit *e, const tc_node *n) {
     tc_value *d = difference(e, tc_arg_value(n, 0), tc_arg_value(n, 1));
+    if (d && tc_is_complex(d->meta.dtype)) return tc_e_refuse(n, "NotImplementedError: not implemented for '%s'", tc_dtypes[d->meta.dtype].torch);
     tc_emit_result(e, 0, reduce(e, tc_e_mul(e, d, d), tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
