@@ -40,6 +40,31 @@ static tc_status grad_cdist(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 1, tc_e1(e, "aten::neg", tc_emit_call(e, "aten::sum.dim_IntList", "vI", d, (int64_t[]){-3}, 1)));
     return tc_e_done(e);
 }
+/* PyTorch takes Euclidean distances from a product of matrices if asked to, or by default where there are many rows. Of sizes that only the run knows:
+ * where their ranges say so. */
+static bool by_product(tc_emit *e, const tc_node *n) {
+    enum { MANY = 25 };
+    const int64_t mode = tc_arg_is_none(n, 3) ? 0 : tc_arg_int(n, 3);
+    if (tc_arg_float(n, 2) != 2 || mode == 2) return false;
+    bool many = mode == 1;
+    for (int i = 0; i < 2; i++) {
+        int64_t least, most;
+        tc_sym_range(tc_e_sym(e), tc_la_rows(tc_arg_value(n, i)), &least, &most);
+        many |= least > MANY;
+    }
+    return many;
+}
+/* sqrt(max(|a|^2 + |b|^2 - 2 a b, 0)) */
+static tc_value *euclidean(tc_emit *e, tc_value *a, tc_value *b) {
+    tc_value *square[2];
+    for (int i = 0; i < 2; i++) {
+        tc_value *x = i ? b : a;
+        square[i] = tc_emit_call(e, "aten::sum.dim_IntList", "vIb", tc_e_mul(e, x, x), (int64_t[]){-1}, 1, 1);
+    }
+    tc_value *product = tc_e2(e, "aten::matmul", a, tc_e1(e, "aten::mT", b));
+    tc_value *sum = tc_e_add(e, tc_e_add(e, tc_e_muls(e, product, -2), square[0]), tc_e1(e, "aten::mT", square[1]));
+    return tc_e1(e, "aten::sqrt", tc_emit_call(e, "aten::clamp_min", "vi", sum, (int64_t)0));
+}
 static tc_status decompose_cdist(tc_emit *e, const tc_node *n) { /* x1 [*, P, M], x2 [*, R, M], p, compute_mode */
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     double p = tc_arg_float(n, 2);
@@ -54,6 +79,12 @@ static tc_status decompose_cdist(tc_emit *e, const tc_node *n) { /* x1 [*, P, M]
     if (tc_sym_differ(tc_e_sym(e), tc_la_cols(a), tc_la_cols(b))) return tc_e_refuse(n, "X1 and X2 must have the same number of columns.");
     if (!(p >= 0)) return tc_e_refuse(n, "cdist only supports non-negative p values");
     if (!tc_arg_is_none(n, 3) && (tc_arg_int(n, 3) < 0 || tc_arg_int(n, 3) > 2)) return tc_e_refuse(n, "possible modes: 0, 1, 2");
+    const tc_dtype d = a->meta.dtype, wide = tc_dtype_compute(d);
+    if (by_product(e, n)) {
+        tc_emit_result(e, 0, tc_e_cast(e, euclidean(e, tc_e_cast(e, a, wide), tc_e_cast(e, b, wide)), d));
+        return tc_e_done(e);
+    }
+    if (d != wide) return tc_e_refuse(n, "NotImplementedError: \"cdist\" not implemented for '%s'", tc_dtypes[d].torch);
     a = tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)-2), b = tc_emit_call(e, "aten::unsqueeze", "vi", b, (int64_t)-3);
     tc_emit_result(e, 0, norm(e, tc_e_sub(e, a, b), p));
     return tc_e_done(e);
@@ -210,7 +241,8 @@ static tc_status decompose_corrcoef(tc_emit *e, const tc_node *n) {
 const tc_op tc_ops_linalg_distance[] = {
     KEEPING("dist(Tensor self, Tensor other, Scalar p=2)", dist, " self other ", NULL, "dist(f32[3,4], f32[4])", "p-norm of self - other"),
     KEEPING("cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None)", cdist, " x1 x2 ", grad_cdist,
-            "cdist(f32[2,3,4], f32[2,5,4]); cdist(f32[3,4], f32[5,4], 1.5)", "p-norms of all differences of rows"),
+            "cdist(f32[2,3,4], f32[2,5,4]); cdist(f32[3,4], f32[5,4], 1.5); cdist(f32[30,4]:0..9, f32[3,4]:-9..0)",
+            "p-norms of all differences of rows"),
     KEEPING("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode)", cdist, " x1 x2 ", grad_cdist, NULL, "cdist"),
     KEEPING("pdist(Tensor self, float p=2.)", pdist, NULL, grad_pdist, "pdist(f32[4,3])", "p-norms of the differences of rows i < j"),
     KEEPING("_pdist_forward(Tensor self, float p=2.)", pdist, NULL, grad_pdist, NULL, "pdist"),

@@ -1229,6 +1229,8 @@ calls = [
     (lambda: b[None] @ x[:, None], "RuntimeError"),
     (lambda: F.embedding_bag(i[None], x[:,None], per_sample_weights=x[None].double(), mode='sum'), "RuntimeError"),
     (lambda: torch.cdist(x[None], x[None].double()), "RuntimeError"),
+    (lambda: torch.cdist(x[None].half(), x[None].half()), "NotImplementedError"),
+    *[(lambda a=a, c=c: F.mse_loss(a, c), "NotImplementedError") for a in (x, x.cfloat()) for c in (x.cfloat(),)],
     (lambda: torch.addmv(x.double(), torch.ones(3, 3), x), "RuntimeError"),
     (lambda: torch.ops.aten.max_pool2d_with_indices_backward(torch.ones(1,1,1),torch.ones(1,2,2).double(),[2,2],[2,2],[0,0],[1,1],False,torch.zeros(1,1,1).long()), "RuntimeError"),
 ]
@@ -1243,6 +1245,11 @@ class M(torch.nn.Module):
                 got = type(e).__name__
             if got != want:
                 print("differs:", k, got)
+        base = torch.arange(8.0)
+        view = base[2:4]
+        torch.add(torch.ones(4), 1, out=view)  # a view grows in the memory of its base
+        if base.tolist() != [0, 1, 2, 2, 2, 2, 6, 7] or view.tolist() != [2] * 4:
+            print("differs: resized", base, view)
     def forward(self, x):
         o, n = torch.empty(0), torch.empty(2, 7)
         torch.norm(x, 1, 0, out=n)
