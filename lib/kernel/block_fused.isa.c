@@ -11,6 +11,12 @@
         TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] =                                              \
             tc_x_##second##_f32(tc_x_##first##_f32(x[i], (one_b) ? y0 : y[i]), (one_c) ? z0 : z[i]);         \
     }
+/* (1 - x) g */
+static void rsub_mul_ob(void *o, const void *a, const void *b, const void *c, int64_t n) {
+    float *out = o;
+    const float *x = a, *z = c, y0 = *(const float *)b;
+    TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = tc_x_mul_f32(tc_x_sub_f32(y0, x[i]), z[i]);
+}
 #define ENTRY(NAME1, first, NAME2, second, form, one_b, one_c) {TC_X_##NAME1, TC_X_##NAME2, (one_b)*2 + (one_c)*4, first##_##second##_##form},
 
 #define OO(M, A, a, B, b) M(A, a, B, b, oo, 1, 1)
@@ -25,7 +31,7 @@
 
 PAIRS(PAIR)
 extern const tc_block_pair TC_ROW(tc_block_pairs)[];
-const tc_block_pair TC_ROW(tc_block_pairs)[] = {PAIRS(ENTRY){0, 0, 0, NULL}};
+const tc_block_pair TC_ROW(tc_block_pairs)[] = {PAIRS(ENTRY){TC_X_SUB, TC_X_MUL, 1 + 2, rsub_mul_ob}, {0, 0, 0, NULL}};
 
 #define FMA(form, one_b, one_c)                                                                                               \
     static void fma_##form(void *o, const void *a, const void *b, const void *c, int64_t n) {                                 \

@@ -23,7 +23,7 @@
 typedef void (*tc_block_fn)(void *out, const void *a, const void *b, const void *c, int64_t n);
 typedef void (*tc_cast_fn)(void *out, const void *in, int64_t n);
 /* Two operations of float32 in one pass: out[i] = second(first(a[i], b[i]), c[i]), each rounded. one: bits 1 and 2 say that b and c
- * are single elements. */
+ * are single elements; bit 0: it is first(b, a[i]). */
 typedef struct {
     tc_scalar_op first, second;
     int one;

@@ -129,19 +129,17 @@ static tc_status lower_softplus_backward(tc_lower *l) { /* grad_output, self, be
 }
 /* The bound of a shrinking function, in the type of x. */
 static tc_lv bound(tc_lower *l, int arg) { return tc_l_in_rounded(l, arg, l->node->outs[0]->meta.dtype); }
-static tc_status lower_softshrink(tc_lower *l) {
-    tc_lv x = tc_l_in(l, 0), k = bound(l, 1), neg = f1(l, TC_X_NEG, k);
-    tc_lv r = tc_l_where(l, cmp(l, TC_X_LT, x, neg), tc_l_add(l, x, k), tc_l_mul(l, x, num(l, 0)));
-    return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_GT, x, k), tc_l_sub(l, x, k), r));
+static tc_status lower_softshrink(tc_lower *l) { /* x - clamp(x, -k, k), which is +0 within the bounds, with the sign of x */
+    tc_lv x = tc_l_in(l, 0), k = bound(l, 1), near = tc_l_op2(l, TC_X_MIN, tc_l_op2(l, TC_X_MAX, x, f1(l, TC_X_NEG, k)), k);
+    return tc_l_out(l, 0, tc_l_op2(l, TC_X_COPYSIGN, tc_l_sub(l, x, near), x));
 }
-static tc_lv inside(tc_lower *l, tc_lv x, tc_lv k) { return tc_l_op2(l, TC_X_AND, cmp(l, TC_X_GE, x, f1(l, TC_X_NEG, k)), cmp(l, TC_X_LE, x, k)); }
 static tc_status lower_hardshrink(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0);
-    return tc_l_out(l, 0, tc_l_where(l, inside(l, x, bound(l, 1)), num(l, 0), x));
+    return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_LE, f1(l, TC_X_ABS, x), bound(l, 1)), num(l, 0), x));
 }
 static tc_status lower_shrink_backward(tc_lower *l) {
-    tc_lv x = tc_l_in(l, 1), k = bound(l, 2), out = tc_l_op2(l, TC_X_OR, cmp(l, TC_X_LT, x, f1(l, TC_X_NEG, k)), cmp(l, TC_X_GT, x, k));
-    return tc_l_out(l, 0, tc_l_where(l, out, tc_l_in(l, 0), num(l, 0))); /* NaN gets nothing */
+    tc_lv x = tc_l_in(l, 1);
+    return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_GT, f1(l, TC_X_ABS, x), bound(l, 2)), tc_l_in(l, 0), num(l, 0))); /* NaN gets nothing */
 }
 static tc_status lower_log_sigmoid(tc_lower *l) { /* min(x, 0) - log1p(exp(-|x|)); the buffer of PyTorch's CPU kernel is exp(-|x|) */
     tc_lv x = tc_l_in(l, 0), z = f1(l, TC_X_EXP, f1(l, TC_X_NEG, f1(l, TC_X_ABS, x)));

@@ -99,6 +99,14 @@ static tc_value *bag_of(tc_emit *e, tc_value *offsets, tc_sym count, bool includ
     begins = tc_emit_call(e, "aten::slice.Tensor", "viis", begins, (int64_t)0, (int64_t)0, count);
     return tc_emit_call(e, "aten::sub.Tensor", "vi", tc_emit_call(e, "aten::cumsum", "vi", begins, (int64_t)0), (int64_t)1);
 }
+/* How many indices each bag has. */
+static tc_value *bag_sizes(tc_emit *e, tc_value *offsets, tc_sym count, bool include_last) {
+    tc_value *begins = offsets, *ends = offsets;
+    if (!offsets || !count) return NULL;
+    if (include_last) begins = tc_emit_call(e, "aten::slice.Tensor", "viii", offsets, (int64_t)0, (int64_t)0, (int64_t)-1);
+    else ends = tc_emit_call(e, "aten::constant_pad_nd", "vIs", offsets, (int64_t[]){0, 1}, 2, count);
+    return tc_e_sub(e, tc_emit_call(e, "aten::slice.Tensor", "vii", ends, (int64_t)0, (int64_t)1), begins);
+}
 enum { BAG_SUM, BAG_MEAN, BAG_MAX }; /* the mode argument */
 static tc_status check_bag(const tc_node *n) {
     const tc_value *w = tc_arg_value(n, 0), *idx = tc_arg_value(n, 1), *off = tc_arg_value(n, 2), *psw = tc_arg_value(n, 6);
@@ -152,8 +160,9 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
     tc_dtype wide = tc_dtype_compute(w->meta.dtype); /* bags of 16-bit rows are summed in float32 and rounded once */
     tc_value *rows = tc_e_cast(e, tc_emit_call(e, "aten::embedding", "vviaa", w, idx, (int64_t)-1, &n->args[3], &n->args[5]), wide),
              *keep = has_pad ? tc_emit_call(e, "aten::ne.Scalar", "vi", idx, pad) : NULL;
-    tc_value *count = tc_emit_call(e, "aten::index_add", "vivv", tc_emit_call(e, "aten::zeros", "Sd", &bags, 1, (int)TC_I64), (int64_t)0, bag,
-                                   keep ? tc_e_cast(e, keep, TC_I64) : tc_emit_call(e, "aten::ones_like", "v", bag));
+    tc_value *count = !keep ? bag_sizes(e, tc_e_cast(e, off, TC_I64), idx ? idx->meta.size[0] : NULL, last)
+                            : tc_emit_call(e, "aten::index_add", "vivv", tc_emit_call(e, "aten::zeros", "Sd", &bags, 1, (int)TC_I64), (int64_t)0, bag,
+                                           tc_e_cast(e, keep, TC_I64));
     tc_value *zeros = tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)wide), *r,
              *max_idx = tc_emit_call(e, "aten::zeros", "Id", (int64_t[]){0}, 1, (int)TC_I64);
     if (mode == BAG_MAX) {

@@ -153,7 +153,9 @@ static tc_status decompose_layer_norm_backward(tc_emit *e, const tc_node *n) { /
         tc_value *gw = w ? tc_e_mul(e, g, w) : g;
         tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", gw, inner, k, 1),
                  *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, gw, xh), inner, k, 1);
-        tc_norm_result_as(e, n, 0, tc_e_mul(e, tc_e_sub(e, tc_e_sub(e, gw, a), tc_e_mul(e, xh, b)), rstd), 1);
+        /* (gw - a - xh b) rstd, with what a row shares multiplied out */
+        tc_value *rest = tc_e_sub(e, tc_e_mul(e, xh, tc_e_neg(e, tc_e_mul(e, b, rstd))), tc_e_mul(e, a, rstd));
+        tc_norm_result_as(e, n, 0, tc_e_add(e, tc_e_mul(e, gw, rstd), rest), 1);
     }
     if (tc_norm_wants(n, 7, 1) && w) tc_norm_result_as(e, n, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), outer, o, false), 5);
     if (tc_norm_wants(n, 7, 2) && !tc_arg_is_none(n, 6))

@@ -25,7 +25,8 @@ UNARY(sin, SIN)
 UNARY(cos, COS)
 UNARY(tan, TAN)
 UNARY(asin, ASIN)
-UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH)
+UNARY(acos, ACOS)
+UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH)
     UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA)
         UNARY(bitwise_not, NOT)
 #undef UNARY
@@ -231,6 +232,7 @@ static tc_value *mul(tc_emit *e, tc_value *a, tc_value *b) { return tc_e_mul(e, 
 static tc_value *dvd(tc_emit *e, tc_value *a, tc_value *b) { return tc_e_div(e, a, b); }
 static tc_value *neg(tc_emit *e, tc_value *a) { return tc_e_neg(e, a); }
 static tc_value *sq(tc_emit *e, tc_value *a) { return mul(e, a, a); }
+static tc_value *one_minus(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::rsub.Scalar", "vi", a, (int64_t)1); }
 static tc_value *plus(tc_emit *e, tc_value *a, double s) { return tc_e_adds(e, a, s); }
 static tc_value *times(tc_emit *e, tc_value *a, double s) { return tc_e_muls(e, a, s); }
 
@@ -359,12 +361,12 @@ static tc_status decompose_rad2deg(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_sigmoid_backward(tc_emit *e, const tc_node *n) { /* g (1 - y) y */
     tc_value *g = tc_arg_value(n, 0), *y = tc_e_conj(e, tc_e_cast(e, tc_arg_value(n, 1), n->outs[0]->meta.dtype));
-    tc_emit_result(e, 0, mul(e, mul(e, g, plus(e, neg(e, y), 1)), y));
+    tc_emit_result(e, 0, mul(e, mul(e, g, one_minus(e, y)), y));
     return tc_e_done(e);
 }
 static tc_status decompose_tanh_backward(tc_emit *e, const tc_node *n) { /* g (1 - y^2) */
     tc_value *g = tc_arg_value(n, 0), *y = tc_e_conj(e, tc_e_cast(e, tc_arg_value(n, 1), n->outs[0]->meta.dtype));
-    tc_emit_result(e, 0, mul(e, g, plus(e, neg(e, sq(e, y)), 1)));
+    tc_emit_result(e, 0, mul(e, g, one_minus(e, sq(e, y))));
     return tc_e_done(e);
 }
 

@@ -18,12 +18,11 @@ static void take(const ctx *c, node *v, const int a[4]) {
     }
 }
 
-/* The operand of an operation on two that is `one` element, and the other. A sum's and a product's may be in either place. */
-static bool sort_operands(const node *v, int op, int *out_block, int *out_other, int *out_one) {
+/* The operand of an operation on two that is `one` element, and the other. A sum's and a product's may be in either place; turned: another's is the first. */
+static void sort_operands(const node *v, int op, int *out_block, int *out_other, int *out_one, bool *out_turned) {
     const int narrow = v->narrow ? __builtin_ctz(v->narrow) : -1;
-    if (narrow == 0 && !commutes(op)) return false;
     *out_block = v->a[narrow == 0], *out_other = v->a[narrow != 0], *out_one = narrow >= 0;
-    return true;
+    *out_turned = narrow == 0 && !commutes(op);
 }
 
 /* v = second(first(a, b), c) */
@@ -33,15 +32,17 @@ static void fuse_pair(const ctx *c, node *v, const tc_linst *in) {
         const tc_linst *before = used_once(c, v, v->a[k]);
         const node *u = &c->v[v->a[k]];
         int a, b, one_b;
-        if (!before || u->a[1] < 0 || u->a[2] >= 0 || !sort_operands(u, before->op, &a, &b, &one_b)) continue;
-        const int other = v->a[1 - k], one_c = v->narrow != 0, one = one_b << 1 | one_c << 2;
+        bool turned;
+        if (!before || u->a[1] < 0 || u->a[2] >= 0) continue;
+        sort_operands(u, before->op, &a, &b, &one_b, &turned);
+        const int other = v->a[1 - k], one_c = v->narrow != 0, one = turned | one_b << 1 | one_c << 2;
         const node *y = &c->v[b], *z = &c->v[other];
         if (one_b && one_c && y->thin != z->thin && c->n->R > 1 && !(y->cls == CLS_0 || z->cls == CLS_0))
             continue; /* one is per row, the other per run */
         for (const tc_block_pair *p = c->p->isa->scalar_pair; p->fn; p++)
             if (p->first == before->op && p->second == in->op && p->one == one) v->fused = p->fn;
         if (!v->fused) continue;
-        v->narrow = (uint8_t)one;
+        v->narrow = (uint8_t)(one & 6);
         take(c, v, (int[]){a, b, other, -1});
         return;
     }

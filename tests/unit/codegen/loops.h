@@ -194,6 +194,7 @@ static void triples(maker *m, const int64_t *n) {
         for (int i = 0; i < 9; i++) {
             sum = op(m, TC_X_SUB, sum, op(m, second[k], op(m, first[k], v, b[i / 3], -1), b[i % 3], -1), -1);
             sum = op(m, TC_X_SUB, sum, op(m, TC_X_FMA, i % 2 ? v : b[i / 3], i % 2 ? b[i / 3] : v, b[i % 3]), -1);
+            sum = op(m, TC_X_SUB, sum, op(m, TC_X_MUL, op(m, TC_X_SUB, b[i / 3], v, -1), b[i % 3], -1), -1);
         }
     store(m, buffer(m, TC_F32, 2, ext(m, r), ext(m, c)), sum, r, c, 0);
 }
