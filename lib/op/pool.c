@@ -375,41 +375,53 @@ static tc_sym adaptive_span(tc_symctx *s, tc_sym a, tc_sym b) {
     return tc_sym_add(s, tc_sym_ceildiv(s, a, b), tc_sym_int(s, 1));
 }
 typedef struct {
-    tc_lv x, inside, count, at[MAX_SPATIAL];
+    tc_lv x, inside, count;
     uint64_t over;
 } adaptive;
-/* Tensor `v` over adaptive windows at the result's axes, from size a of v to size b of the result. */
-static adaptive load_adaptive(tc_lower *l, tc_value *v, int n) {
+/* Tensor `v` over adaptive windows at the result's axes, from size a of v to size b of the result. Windows that are shorter than the longest one have
+ * their last element several times (repeats), or are `inside` it only. */
+static adaptive load_adaptive(tc_lower *l, tc_value *v, int n, bool repeats) {
     const tc_meta *m = &v->meta, *r = &l->node->outs[0]->meta;
     int lead = m->rank - n;
     adaptive w = {.inside = TC_LV_NONE, .count = tc_l_int(l, 1)};
     tc_affine index[TC_MAX_RANK] = {{0}};
-    tc_lv gather[TC_MAX_RANK];
+    tc_lv gather[TC_MAX_RANK], at[MAX_SPATIAL];
     for (int d = 0; d < m->rank; d++) index[d] = d < lead ? plain(l, m, d) : tc_l_affine(l, NULL, -1, NULL), gather[d] = TC_LV_NONE;
     for (int k = 0; k < n; k++) {
-        tc_lv start, end;
-        int a = tc_l_new_axis(l, adaptive_span(l->loop->sym, m->size[lead + k], r->size[lead + k]));
-        adaptive_bounds(l, tc_l_index(l, tc_l_axis(l, lead + k)), m->size[lead + k], r->size[lead + k], &start, &end);
-        w.at[k] = tc_l_add(l, start, tc_l_index(l, tc_l_axis(l, a)));
-        w.inside = tc_l_both(l, w.inside, tc_l_op2(l, TC_X_LT, w.at[k], end));
-        w.count = tc_l_mul(l, w.count, tc_l_sub(l, end, start));
+        tc_symctx *s = l->loop->sym;
+        const tc_sym in = m->size[lead + k], out = r->size[lead + k], span = adaptive_span(s, in, out);
+        const int a = tc_l_new_axis(l, span);
         w.over |= (uint64_t)1 << a;
+        at[k] = TC_LV_NONE;
+        if (tc_sym_is_int(tc_sym_mod(s, in, tc_sym_max(s, out, tc_sym_int(s, 1))), 0)) { /* windows of one length, side by side */
+            tc_affine *x = &index[lead + k];
+            *x = tc_l_affine(l, NULL, lead + k, span);
+            x->term[x->n].axis = a, x->term[x->n++].coef = tc_sym_int(s, 1);
+            w.count = tc_l_mul(l, w.count, tc_l_host(l, TC_I64, span));
+            continue;
+        }
+        tc_lv start, end;
+        adaptive_bounds(l, tc_l_index(l, tc_l_axis(l, lead + k)), in, out, &start, &end);
+        at[k] = tc_l_add(l, start, tc_l_index(l, tc_l_axis(l, a)));
+        if (repeats) at[k] = tc_l_op2(l, TC_X_MIN, at[k], tc_l_sub(l, end, tc_l_int(l, 1)));
+        else w.inside = tc_l_both(l, w.inside, tc_l_op2(l, TC_X_LT, at[k], end));
+        w.count = tc_l_mul(l, w.count, tc_l_sub(l, end, start));
     }
-    for (int k = 0; k < n; k++) gather[lead + k] = tc_l_where(l, w.inside, w.at[k], tc_l_int(l, 0));
+    for (int k = 0; k < n; k++)
+        if (at[k] != TC_LV_NONE) gather[lead + k] = w.inside == TC_LV_NONE ? at[k] : tc_l_where(l, w.inside, at[k], tc_l_int(l, 0));
     w.x = tc_l_cast(l, tc_l_load(l, v, index, gather, w.inside), tc_dtype_compute(m->dtype));
     return w;
 }
 static tc_status lower_adaptive_avg(tc_lower *l) {
-    adaptive w = load_adaptive(l, tc_arg_value(l->node, 0), spatial(l->node->op));
+    adaptive w = load_adaptive(l, tc_arg_value(l->node, 0), spatial(l->node->op), false);
     return tc_l_out(l, 0, tc_l_div(l, tc_l_reduce(l, TC_R_SUM, w.x, w.over), tc_l_cast(l, w.count, tc_l_type(l, 0))));
 }
 static tc_status lower_adaptive_max(tc_lower *l) {
     int n = spatial(l->node->op);
     const tc_meta *m = tc_arg_meta(l->node, 0);
-    tc_dtype d = tc_dtype_compute(m->dtype);
-    adaptive w = load_adaptive(l, tc_arg_value(l->node, 0), n);
-    tc_lv x = tc_l_where(l, w.inside, w.x, lowest(l, d)), rest = tc_l_reduce(l, TC_R_ARGMAX, x, w.over), flat = tc_l_int(l, 0), t[MAX_SPATIAL];
-    TC_TRY(tc_l_out(l, 0, tc_l_reduce(l, TC_R_MAX, x, w.over)));
+    adaptive w = load_adaptive(l, tc_arg_value(l->node, 0), n, true);
+    tc_lv rest = tc_l_reduce(l, TC_R_ARGMAX, w.x, w.over), flat = tc_l_int(l, 0), t[MAX_SPATIAL];
+    TC_TRY(tc_l_out(l, 0, tc_l_reduce(l, TC_R_MAX, w.x, w.over)));
     for (int k = n - 1; k >= 0; k--) {
         tc_lv span = tc_l_host(l, TC_I64, adaptive_span(l->loop->sym, m->size[m->rank - n + k], l->node->outs[0]->meta.size[m->rank - n + k]));
         t[k] = tc_l_op2(l, TC_X_REMAINDER, rest, span);
