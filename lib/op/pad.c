@@ -138,12 +138,44 @@ static tc_status lower_border_pad(tc_lower *l) {
     }
     return tc_l_out(l, 0, tc_l_load(l, tc_arg_value(n, 0), index, gather, TC_LV_NONE));
 }
+/* Elements from .. to of dimension d. */
+static tc_value *part(tc_emit *e, tc_value *g, int64_t d, tc_sym from, tc_sym to) {
+    return tc_emit_call(e, "aten::slice.Tensor", "viss", g, d, from, to);
+}
+/* The gradient along dimension d of `size` elements that was reflected or replicated by constant numbers of elements: the ends with what was copied from
+ * them, and the elements between. NULL: the ends may be all, or the padding is of another kind. */
+static tc_value *folded_ends(tc_emit *e, const tc_op *op, tc_sym size, tc_sym const *pad, int64_t d, tc_value *g) {
+    tc_symctx *s = tc_e_sym(e);
+    int64_t n[2], least, most;
+    tc_sym_range(s, size, &least, &most);
+    for (int i = 0; i < 2; i++)
+        if (!tc_sym_const_int(pad[i], &n[i]) || n[i] < 0) return NULL;
+    if (wraps(op) || least - 2 < n[0] || least - 2 - n[0] < n[1]) return NULL;
+    const tc_sym zero = tc_sym_int(s, 0), one = tc_sym_int(s, 1), begin = pad[0], end = tc_sym_add(s, begin, size), all = tc_sym_add(s, end, pad[1]),
+                 second = tc_sym_add(s, begin, one), last = tc_sym_sub(s, end, one);
+    if (!reflects(op)) {
+        tc_value *v[3] = {part(e, g, d, zero, second), part(e, g, d, second, last), part(e, g, d, last, all)};
+        for (int i = 0; i < 3; i += 2) v[i] = tc_emit_call(e, "aten::sum.dim_IntList", "vIb", v[i], &d, 1, 1);
+        return tc_emit_call(e, "aten::cat", "Vi", v, 3, d);
+    }
+    const tc_sym left = tc_sym_add(s, second, begin), right = tc_sym_sub(s, last, pad[1]);
+    tc_value *v[5] = {part(e, g, d, begin, second), part(e, g, d, second, left), part(e, g, d, left, right), part(e, g, d, right, last),
+                      part(e, g, d, last, end)};
+    v[1] = tc_e_add(e, v[1], tc_emit_call(e, "aten::flip", "vI", part(e, g, d, zero, begin), &d, 1));
+    v[3] = tc_e_add(e, v[3], tc_emit_call(e, "aten::flip", "vI", part(e, g, d, end, all), &d, 1));
+    return tc_emit_call(e, "aten::cat", "Vi", v, 5, d);
+}
 /* The gradient of each padded dimension is added to the elements that it was copied from. */
 static tc_value *border_pad_backward(tc_emit *e, const tc_op *op, const tc_meta *m, const tc_arg *pad, tc_value *g) {
     tc_symctx *s = tc_e_sym(e);
     for (int k = 0; g && k < pad->n / 2; k++) {
         int64_t d = m->rank - 1 - k;
         tc_sym size = m->size[d], last = tc_sym_sub(s, size, tc_sym_int(s, 1));
+        tc_value *folded = folded_ends(e, op, size, &pad->syms[2 * k], d, g);
+        if (folded) {
+            g = folded;
+            continue;
+        }
         tc_arg from = {.kind = TC_A_INT, .sym = tc_sym_neg(s, pad->syms[2 * k])},
                to = {.kind = TC_A_INT, .sym = tc_sym_add(s, size, pad->syms[2 * k + 1])}, top = {.kind = TC_A_INT, .sym = last};
         tc_value *j = tc_emit_call(e, "aten::arange.start", "aa", &from, &to);
@@ -219,11 +251,11 @@ static tc_status decompose_pad(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define BORDER(name, n, len, what)                                                                                                      \
-    ROW(#name "_pad" #n "d(Tensor self, SymInt[" #len "] padding)", shape_border_pad, lower_border_pad, grad_border_pad, NULL, what), { \
-        .schema = "aten::" #name "_pad" #n "d_backward(Tensor grad_output, Tensor self, SymInt[" #len "] padding) -> Tensor",           \
-        .shape = shape_border_pad_backward, .decompose = decompose_border_pad_backward, .grad = grad_border_pad_backward,               \
-        .doc = "gradient of " #name "_pad" #n "d"                                                                                       \
+#define BORDER(name, n, len, samples, what)                                                                                                \
+    ROW(#name "_pad" #n "d(Tensor self, SymInt[" #len "] padding)", shape_border_pad, lower_border_pad, grad_border_pad, samples, what), { \
+        .schema = "aten::" #name "_pad" #n "d_backward(Tensor grad_output, Tensor self, SymInt[" #len "] padding) -> Tensor",              \
+        .shape = shape_border_pad_backward, .decompose = decompose_border_pad_backward, .grad = grad_border_pad_backward,                  \
+        .doc = "gradient of " #name "_pad" #n "d"                                                                                          \
     }
 /* Each sequence is padded to the longest, in the type and trailing sizes of the first; then they are stacked. */
 static tc_status decompose_pad_sequence(tc_emit *e, const tc_node *n) {
@@ -258,12 +290,12 @@ const tc_op tc_ops_pad[] = {
              "sequences of any lengths, padded to the longest and stacked"),
     ROW("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0)", shape_constant_pad, lower_constant_pad, grad_constant_pad,
         "constant_pad_nd(f32[2,3], [1,2], 0.5); constant_pad_nd(f32[4,5], [-1,1,2,0])", "value around; negative widths cut"),
-    BORDER(reflection, 1, 2, "mirrored at the border"),
-    BORDER(reflection, 2, 4, "mirrored at the border"),
-    BORDER(reflection, 3, 6, "mirrored at the border"),
-    BORDER(replication, 1, 2, "the border repeated"),
-    BORDER(replication, 2, 4, "the border repeated"),
-    BORDER(replication, 3, 6, "the border repeated"),
+    BORDER(reflection, 1, 2, "reflection_pad1d(f32[2,9], [2,1]); reflection_pad1d(f32[1,2,3], [2,1])", "mirrored at the border"),
+    BORDER(reflection, 2, 4, "reflection_pad2d(f32[1,6,5], [1,2,0,2])", "mirrored at the border"),
+    BORDER(reflection, 3, 6, "reflection_pad3d(f32[1,4,2,5], [1,1,0,1,2,1])", "mirrored at the border"),
+    BORDER(replication, 1, 2, "replication_pad1d(f32[2,9], [2,1]); replication_pad1d(f32[1,2,3], [2,1])", "the border repeated"),
+    BORDER(replication, 2, 4, "replication_pad2d(f32[1,6,5], [1,2,0,2])", "the border repeated"),
+    BORDER(replication, 3, 6, "replication_pad3d(f32[1,4,2,5], [1,1,0,1,2,1])", "the border repeated"),
     ROW("_pad_circular(Tensor self, SymInt[] pad)", shape_border_pad, lower_border_pad, grad_border_pad, "_pad_circular(f32[1,2,5], [2,1])",
         "the other end repeated"),
     COMPOSED("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None)", decompose_pad,
