@@ -301,10 +301,14 @@ tc_status tc_scatter_run(const tc_isa_ops *isa, tc_pool *pool, tc_scatter_source
     const tc_dtype d = s->out->dtype;
     const int64_t grain = 1 + 8192 / (s->nfree + 1), row = rows_to_add(s);
     int64_t max = 0;
-    for (int64_t i = 0; i < s->npairs; i++) max = s->pairs[i].dest > max ? s->pairs[i].dest : max;
+    bool sorted = true; /* as the numbers of segments are, and bags */
+    for (int64_t i = 0; i < s->npairs; i++) {
+        sorted &= s->pairs[i].dest >= max;
+        max = s->pairs[i].dest > max ? s->pairs[i].dest : max;
+    }
     const int low = holds_single(s, max) ? 32 : 0;
     if (low) hold_single(s);
-    sort_pairs(s->pairs, s->more_pairs, s->npairs, low, max);
+    if (!sorted) sort_pairs(s->pairs, s->more_pairs, s->npairs, low, max);
     if (!tc_is_complex(d) || s->mode == TC_SCATTER_PROD) {
         tc_parallel_for(pool, s->npairs, grain, reduce_range, &(job){s, row ? isa->scalar[d][TC_X_ADD] : NULL, row, low});
         return NULL;
