@@ -242,7 +242,7 @@ const tc_op tc_ops_linalg_distance[] = {
     KEEPING("dist(Tensor self, Tensor other, Scalar p=2)", dist, " self other ", NULL, "dist(f32[3,4], f32[4])", "p-norm of self - other"),
     KEEPING("cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None)", cdist, " x1 x2 ", grad_cdist,
             "cdist(f32[2,3,4], f32[2,5,4]); cdist(f32[3,4], f32[5,4], 1.5); cdist(f32[30,4]:0..9, f32[3,4]:-9..0)",
-            "p-norms of all differences of rows"),
+            "p-norms of all differences of rows; Euclidean ones of more than 25 rows from a product"),
     KEEPING("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode)", cdist, " x1 x2 ", grad_cdist, NULL, "cdist"),
     KEEPING("pdist(Tensor self, float p=2.)", pdist, NULL, grad_pdist, "pdist(f32[4,3])", "p-norms of the differences of rows i < j"),
     KEEPING("_pdist_forward(Tensor self, float p=2.)", pdist, NULL, grad_pdist, NULL, "pdist"),
