@@ -1,4 +1,4 @@
-/* The operators of torchvision that its detection models export: nms, roi_align, roi_pool, deform_conv2d.
+/* Operators of torchvision that its detection models export: nms, roi_align, ps_roi_align, roi_pool, deform_conv2d.
  *
  * Boxes are x1, y1, x2, y2; a region is the number of its image, then a box. What samples between pixels picks the four around a point by
  * index and weighs them, so the gradients of the image and of the offsets follow. */
@@ -70,26 +70,46 @@ static between neighbours(tc_emit *e, tc_value *p, tc_sym size) {
     b.high = tc_e_cast(e, b.high, TC_I64);
     return b;
 }
-/* [K, bins steps]: the points of each region along one axis. */
-static tc_value *points(tc_emit *e, tc_value *start, tc_value *bin, tc_sym bins, int64_t steps) {
-    tc_dtype d = start ? start->meta.dtype : TC_F32;
-    tc_symctx *s = tc_e_sym(e);
-    tc_value *i = range(e, tc_sym_mul(s, bins, tc_sym_int(s, steps)), d); /* (i + 1/2) / steps bins from the start */
-    tc_value *at = ATEN("div.Tensor", "vi", tc_e_adds(e, i, 0.5), steps);
-    return tc_e_add(e, ATEN("unsqueeze", "vi", start, (int64_t)1), tc_e_mul(e, ATEN("unsqueeze", "vi", bin, (int64_t)1), at));
+/* The largest of counts [K] as a size; 0 if there are none. */
+static tc_sym most_of(tc_emit *e, tc_value *counts) {
+    tc_value *most = ATEN("amax", "v", ATEN("constant_pad_nd", "vI", counts, (int64_t[]){0, 1}, 2));
+    most = ATEN("_local_scalar_dense", "v", tc_e_cast(e, most, TC_I64));
+    return most ? tc_sym_max(tc_e_sym(e), most->sym, tc_sym_int(tc_e_sym(e), 0)) : tc_sym_int(tc_e_sym(e), 0);
 }
-static tc_status decompose_roi_align(tc_emit *e,
-                                     const tc_node *n) { /* input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned */
-    TC_TRY(check_regions(n));
-    tc_value *x = tc_arg_value(n, 0), *r = tc_arg_value(n, 1);
-    tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
+/* The points [K, bins steps] of each region along an axis of `size` pixels; counts [K]: so many of the steps of a bin count, NULL: all. */
+static between points(tc_emit *e, tc_value *start, tc_value *bin, tc_sym bins, tc_sym steps, tc_value *counts, tc_sym size) {
+    tc_dtype d = start ? start->meta.dtype : TC_F32;
+    tc_arg by = number(steps);
+    tc_value *i = range(e, tc_sym_mul(tc_e_sym(e), bins, steps), d), *at, *counted = NULL; /* (i + 1/2) / steps bins from the start */
+    if (counts) {
+        tc_value *step = ATEN("remainder.Scalar", "va", i, &by), *whole = ATEN("div.Scalar_mode", "vat", i, &by, "floor");
+        counts = ATEN("unsqueeze", "vi", counts, (int64_t)1);
+        counted = tc_e2(e, "aten::lt.Tensor", step, counts);
+        at = tc_e_add(e, whole, tc_e_div(e, tc_e_adds(e, step, 0.5), counts));
+    } else at = ATEN("div.Tensor", "va", tc_e_adds(e, i, 0.5), &by);
+    at = tc_e_add(e, ATEN("unsqueeze", "vi", start, (int64_t)1), tc_e_mul(e, ATEN("unsqueeze", "vi", bin, (int64_t)1), at));
+    between b = neighbours(e, at, size);
+    if (counted) b.inside = tc_e2(e, "aten::logical_and", b.inside, counted);
+    return b;
+}
+/* [1, channels / bins, bins steps, bins steps]: the channel of each output, bin and step. */
+static tc_value *channels_of_bins(tc_emit *e, tc_sym channels, const tc_sym bins[2], const tc_sym steps[2]) {
     tc_symctx *s = tc_e_sym(e);
+    tc_sym split[6] = {tc_sym_int(s, 1), tc_sym_floordiv(s, channels, tc_sym_mul(s, bins[0], bins[1])), bins[0], tc_sym_int(s, 1), bins[1],
+                       tc_sym_int(s, 1)};
+    tc_sym wide[6] = {split[0], split[1], bins[0], steps[0], bins[1], steps[1]};
+    tc_sym points[4] = {split[0], split[1], tc_sym_mul(s, bins[0], steps[0]), tc_sym_mul(s, bins[1], steps[1])};
+    tc_value *v = ATEN("expand", "vS", ATEN("view", "vS", range(e, channels, TC_I64), split, 6), wide, 6);
+    return ATEN("reshape", "vS", v, points, 4);
+}
+/* [K, C, height, width]: the means of samples in the bins of each region; n: input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio;
+ * by_bin: each bin has channels of its own, [K, C / bins, height, width] */
+static tc_value *means(tc_emit *e, const tc_node *n, bool aligned, bool by_bin) {
+    tc_value *x = tc_arg_value(n, 0), *r = tc_arg_value(n, 1), *count[2] = {NULL, NULL};
+    tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
     double scale = tc_arg_float(n, 2);
-    tc_sym bins[2] = {tc_arg_sym(n, 3), tc_arg_sym(n, 4)};
-    int64_t steps = tc_arg_int(n, 5);
-    bool aligned = tc_arg_bool(n, 6);
-    if (steps <= 0)
-        return tc_error(TC_UNSUPPORTED, "%s: sampling_ratio %lld: the number of samples depends on the boxes", tc_op_name(n->op), (long long)steps);
+    tc_sym bins[2] = {tc_arg_sym(n, 3), tc_arg_sym(n, 4)}, steps[2];
+    bool adaptive = tc_arg_int(n, 5) <= 0;
     x = tc_e_cast(e, x, up), r = tc_e_cast(e, r, up);
     between b[2];
     tc_value *index[4] = {laid(e, tc_e_cast(e, column(e, r, 0), TC_I64), 4, 0), laid(e, range(e, tc_arg_meta(n, 0)->size[1], TC_I64), 4, 1)};
@@ -98,10 +118,14 @@ static tc_status decompose_roi_align(tc_emit *e,
         tc_value *to = tc_e_adds(e, tc_e_muls(e, column(e, r, 4 - k), scale), aligned ? -0.5 : 0), *size = tc_e_sub(e, to, from);
         if (!aligned) size = ATEN("clamp_min", "vf", size, 1.0);
         tc_arg by = number(bins[k]);
-        b[k] = neighbours(e, points(e, from, ATEN("div.Tensor", "va", size, &by), bins[k], steps), tc_arg_meta(n, 0)->size[2 + k]);
+        tc_value *bin = ATEN("div.Tensor", "va", size, &by);
+        if (adaptive) count[k] = tc_e1(e, "aten::ceil", bin); /* as many as it has pixels */
+        steps[k] = adaptive ? most_of(e, count[k]) : tc_arg_sym(n, 5);
+        b[k] = points(e, from, bin, bins[k], steps[k], count[k], tc_arg_meta(n, 0)->size[2 + k]);
         tc_value **all[4] = {&b[k].low, &b[k].high, &b[k].weight, &b[k].inside};
         for (int j = 0; j < 4; j++) *all[j] = ATEN("unsqueeze", "vi", ATEN("unsqueeze", "vi", *all[j], (int64_t)1), (int64_t)(k ? 2 : 3));
     }
+    if (by_bin) index[1] = channels_of_bins(e, tc_arg_meta(n, 0)->size[1], bins, steps);
     tc_value *rows[2];
     for (int y = 0; y < 2; y++) {
         tc_value *v[2];
@@ -113,8 +137,29 @@ static tc_status decompose_roi_align(tc_emit *e,
     }
     tc_value *v = tc_e_add(e, rows[0], tc_e_mul(e, b[0].weight, tc_e_sub(e, rows[1], rows[0])));
     v = ATEN("where.ScalarOther", "vvi", tc_e2(e, "aten::logical_and", b[0].inside, b[1].inside), v, (int64_t)0);
-    tc_sym apart[6] = {tc_arg_meta(n, 1)->size[0], tc_arg_meta(n, 0)->size[1], bins[0], tc_sym_int(s, steps), bins[1], tc_sym_int(s, steps)};
-    tc_emit_result(e, 0, tc_e_cast(e, ATEN("mean.dim", "vI", ATEN("view", "vS", v, apart, 6), (int64_t[]){3, 5}, 2), d));
+    tc_sym apart[6] = {tc_arg_meta(n, 1)->size[0], index[1] ? index[1]->meta.size[1] : NULL, bins[0], steps[0], bins[1], steps[1]};
+    v = ATEN("view", "vS", v, apart, 6);
+    if (!adaptive) return tc_e_cast(e, ATEN("mean.dim", "vI", v, (int64_t[]){3, 5}, 2), d);
+    tc_value *all = tc_e_mul(e, count[0], count[1]);
+    if (!by_bin) all = ATEN("clamp_min", "vi", all, (int64_t)1);
+    return tc_e_cast(e, tc_e_div(e, ATEN("sum.dim_IntList", "vI", v, (int64_t[]){3, 5}, 2), laid(e, all, 4, 0)), d);
+}
+static tc_status decompose_roi_align(tc_emit *e, const tc_node *n) {
+    TC_TRY(check_regions(n));
+    tc_emit_result(e, 0, means(e, n, tc_arg_bool(n, 6), false));
+    return tc_e_done(e);
+}
+static tc_status decompose_ps_roi_align(tc_emit *e, const tc_node *n) {
+    TC_TRY(check_regions(n));
+    tc_symctx *s = tc_e_sym(e);
+    tc_sym bins = tc_sym_mul(s, tc_arg_sym(n, 3), tc_arg_sym(n, 4)), channels = tc_arg_meta(n, 0)->size[1];
+    if (tc_sym_differ(s, tc_sym_mod(s, channels, bins), tc_sym_int(s, 0)))
+        return tc_e_refuse(n, "input channels must be a multiple of pooling height * pooling width");
+    tc_value *v = means(e, n, true, true);
+    tc_sym mapping[4] = {tc_sym_int(s, 1), tc_sym_floordiv(s, channels, bins), tc_arg_sym(n, 3), tc_arg_sym(n, 4)};
+    tc_value *map = ATEN("expand", "vS", ATEN("view", "vS", range(e, channels, TC_I32), mapping, 4), v ? v->meta.size : mapping, 4);
+    tc_emit_result(e, 0, v);
+    tc_emit_result(e, 1, ATEN("clone", "v", map));
     return tc_e_done(e);
 }
 /* half away from zero */
@@ -239,8 +284,15 @@ const tc_op tc_ops_vision[] = {
          "bool aligned) -> Tensor",
      .shape = tc_shape_decomposed,
      .decompose = decompose_roi_align,
-     .samples = "roi_align(f32[1,2,5,6], f32[3,5]:0.1..0.9, 4.0, 2, 3, 2, True)",
+     .samples = "roi_align(f32[1,2,5,6], f32[3,5]:0.1..0.9, 4.0, 2, 3, 2, True); roi_align(f32[1,2,5,6], f32[3,5]:0.1..0.9, 9.0, 2, 3, 0, False)",
      .doc = "means of samples between pixels in the bins of each region"},
+    {.schema =
+         "torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio) "
+         "-> (Tensor, Tensor)",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_ps_roi_align,
+     .samples = "ps_roi_align(f32[1,12,5,6], f32[3,5]:0.1..0.9, 4.0, 2, 3, 2)",
+     .doc = "roi_align where each bin has channels of its own, and the numbers of these channels"},
     {.schema = "torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)",
      .shape = tc_shape_decomposed,
      .decompose = decompose_roi_pool,

@@ -1294,3 +1294,11 @@ END
     run ! model "jacobian(lambda a: a * a, x, strict=True).any()" 3xf32 "$from"
     [[ "$output" == *"strict=True of torch.autograd.functional is outside the model language"* ]]
 }
+
+@test "regions with as many samples as they have pixels, and with channels of their own for each bin, as torchvision has them" {
+    local v="torch.ops.torchvision" by="r = torch.tensor([[0., 0, 0.5, 3.5, 2], [0, -2, 1, 6, 7]])" x="y = torch.arange(48.0).square().reshape(1, 4, 3, 4) / 16 * x"
+    holds 1xf32=1 "torch.allclose($v.roi_align(y, r, 1.0, 1, 2, -1, False)[:, ::2].flatten(), torch.tensor([2.49609375, 3.931640625, 56.12109375, 62.712890625, 0.97395831, 1.0234375, 15.72395802, 11.8984375]))" "$by" "$x"
+    holds 1xf32=1 "torch.allclose($v.roi_align(y, r, 1.0, 1, 2, 0, True)[:, 0].flatten(), torch.tensor([1.052734375, 1.98046875, 1.23697913, 2.13020825]))" "$by" "$x"
+    holds 1xf32=1 "torch.allclose($v.ps_roi_align(y, r, 1.0, 2, 1, -1)[0].flatten(), torch.tensor([0.779296875, 19.90234375, 45.076171875, 109.19921875, 3.3671875, 0, 48.7421875, 0]))" "$by" "$x"
+    holds 1xf32=1 "torch.equal($v.ps_roi_align(y, r, 1.0, 2, 1, -1)[1].flatten(), torch.arange(4, dtype=torch.int32).repeat(2))" "$by" "$x"
+}
