@@ -218,6 +218,22 @@ static bool find_own_sizes(const tc_graph *body, own_sizes *own, size_t n) {
     return any;
 }
 
+/* Is the body to be captured again, with sizes of its own? The guards of this capture, from the first-th on, that have data-dependent numbers of its
+ * own, the symbols from `var` on, then go; what was learnt of other sizes stays true. */
+static bool captured_anew(C *c, const tc_graph *body, own_sizes *own, size_t n, size_t first, size_t var) {
+    tc_program *p = body->program;
+    const size_t end = tc_sym_var_count(p->sym);
+    if (!find_own_sizes(body, own, n)) return false;
+    size_t kept = first;
+    for (size_t i = first; i < p->guards.len; i++) {
+        bool of_body = false;
+        for (size_t k = var; k < end && !of_body; k++) of_body = tc_sym_contains(p->guards.data[i].cond, tc_sym_var_at(p->sym, k));
+        if (!of_body) p->guards.data[kept++] = p->guards.data[i];
+    }
+    p->guards.len = kept, c->torch->simplified = SIZE_MAX;
+    return true;
+}
+
 /* grows: carried tensors may have another size in each iteration, as in ONNX; torch.while_loop refuses this. */
 static V h_while(C *c, args *A) {
     V v[4];
@@ -241,8 +257,9 @@ static V h_while(C *c, args *A) {
     size_t ncarried = 0;
     TC_VEC(tc_value *) start = {0};
     own_sizes *own = NULL;
+    size_t guards, symbols;
 again:
-    start.len = 0;
+    start.len = 0, guards = p->guards.len, symbols = tc_sym_var_count(p->sym);
     for (int i = 0; i < 2; i++) {
         r[i] = tc_mem(c, sizeof(region));
         r[i]->graph = subgraph(c, i ? "body_graph" : "cond_graph");
@@ -261,7 +278,7 @@ again:
         mapped(c, out[i], leaf_output, r[i]->graph);
         tc_torch_leave(c);
     }
-    if (v[3] && tc_truth(c, v[3]) && find_own_sizes(r[1]->graph, own, ncarried)) goto again;
+    if (v[3] && tc_truth(c, v[3]) && captured_anew(c, r[1]->graph, own, ncarried, guards, symbols)) goto again;
     if (!tc_is_tensor(out[0])) tc_raise(c, "RuntimeError", "torch.while_loop: cond_fn must return a boolean tensor, not %s", tc_type_name(c, out[0]));
     for (size_t k = 0; k < ncarried; k++) r[1]->from.data[k] = r[0]->from.data[k];
     unify(c, r, 2);
@@ -368,7 +385,9 @@ static V h_scan(C *c, args *A) {
     tc_take(c, A, "scan", "f init xs grows=", v);
     need_graph(c, "torch.scan");
     own_sizes *own = NULL;
+    tc_program *p = c->torch->graph->program;
 again:;
+    const size_t guards = p->guards.len, symbols = tc_sym_var_count(p->sym);
     region *r = tc_mem(c, sizeof *r);
     r->graph = subgraph(c, "combine_graph");
     r->pure = "scan";
@@ -390,8 +409,7 @@ again:;
     mapped(c, pair[0], leaf_output, r->graph);
     mapped(c, pair[1], leaf_output, r->graph);
     tc_torch_leave(c);
-    if (v[3] && tc_truth(c, v[3]) && find_own_sizes(r->graph, own, ninit)) goto again;
-    tc_program *p = c->torch->graph->program;
+    if (v[3] && tc_truth(c, v[3]) && captured_anew(c, r->graph, own, ninit, guards, symbols)) goto again;
     tc_arg a[4] = {graph_arg(r->graph), values_arg(p, start.data, ninit), values_arg(p, s.outer.data, s.outer.len),
                    values_arg(p, r->from.data + ninit, r->from.len - ninit)};
     results res = {emit(c, "higher_order::scan", a, 4), 0};

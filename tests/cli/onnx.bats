@@ -877,3 +877,14 @@ PY
     tc-run n.onnx --input x=5xf32=0 --output 1=@half.npy --output 2=@more.npy
     tc-run n.pt2 --input x=5xf32=0 --expect 1=@half.npy --expect 2=@more.npy
 }
+
+@test "a Loop whose carried tensor grows demands what the body that is kept needs, not what one captured before it needed" {
+    local m
+    for m in scan while; do
+        tc-export "$TC_ROOT/tests/cli/fixtures/grows-$m.onnx" -o g.pt2
+        local t=() && [ $m = scan ] || t=(--input t=i64=2)
+        run --separate-stderr tc-run g.pt2 "${t[@]}" --input x=3xf32=5,6,7 --input sizes=2xi64=2,1 --log guards --to npy -o y.npy
+        [ $status -eq 0 ] && [ "$(grep -c " == .*required by aten.cat" <<<"$stderr")" -eq 1 ] || { echo "$m: $stderr"; return 1; }
+        [ "$(tail -c 36 y.npy | od -An -v -tf4 -w36 | xargs)" = "5 6 2 2 3 3 5 2 3" ]
+    done
+}
