@@ -39,7 +39,7 @@ double tc_rng_uniform_f64(tc_generator *g); /* [0, 1): 53 bits of a 64-bit draw 
 /* The same as n single draws in order, but faster. */
 void tc_rng_fill_u32(tc_generator *g, uint32_t *out, int64_t n);
 void tc_rng_skip_u32(tc_generator *g, int64_t n); /* as n draws whose results nobody wants */
-double tc_rng_normal(tc_generator *g); /* standard normal by Box-Muller in float64, the second of a pair kept */
+double tc_rng_normal(tc_generator *g);            /* standard normal by Box-Muller in float64, the second of a pair kept */
 /* Uniform integer in [0, range): 32-bit draw for ranges below 2^28, 64-bit from there (as PyTorch 2.15); range 0 means all 64 bits. */
 uint64_t tc_rng_below(tc_generator *g, uint64_t range);
 void tc_rng_permutation(tc_generator *g, int64_t n, int64_t *out); /* torch.randperm(n) */

@@ -1,3 +1,4 @@
+/* Draws that are put off: a queue of calls, each with its arguments and the memory of its result, made in order when one of the values is read. */
 #include "capture/undrawn.h"
 
 #include "capture/torch_call.h"
