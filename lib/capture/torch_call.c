@@ -275,8 +275,9 @@ static bool zeros_of(const tc_meta *m, tc_tensor *out, tc_status *st) {
 /* Before a call that may read its operands, or draw. */
 static void touch_arguments(C *c, const concrete_call *call) {
     const int flags = call->op->flags & (TC_OP_RANDOM | TC_OP_LIKE);
-    if (!c->torch->undrawn || tc_op_schema(call->op)->is_view || flags == TC_OP_LIKE) return;
+    if (!c->torch->undrawn || flags == TC_OP_LIKE) return;
     if (flags & TC_OP_RANDOM) tc_undrawn_settle(c);
+    if (call->op->view_alias && tc_tensor_is_contiguous(call->a[0].value->aux)) return; /* a view; contiguous() of another layout copies */
     for (int i = 0; i < call->nargs; i++) {
         const tc_arg *a = &call->a[i];
         const int n = a->kind == TC_A_VALUES ? a->n : a->kind == TC_A_VALUE;

@@ -524,6 +524,44 @@ P
     tc-run late.pt2 --input x=1x20xf32=1 --output @a.npy && tc-run now.pt2 --input x=1x20xf32=1 --expect @a.npy
     sed 's/normal_(self.a.weight, 1, 0.02)/normal_(self.a.weight, 1, -1)/' late.py >wrong.py
     fails 3 wrong.py:18:17 tc-export wrong.py:Base --input x=1x20xf32
+    # whatever reads a tensor finds its values
+    cat >reads.py <<'P'
+import copy, math, torch, torch.nn as nn, torch.nn.functional as F
+class Base(nn.Module):
+    read = False
+    def fresh(self, *size, d=torch.float32):
+        t = torch.empty(size, dtype=d).normal_()
+        if self.read: float(t.double().sum())
+        return t
+    def __init__(self):
+        super().__init__()
+        f, made = self.fresh, []
+        for go in (lambda t: t.double(), lambda t: t.half(), lambda t: t.to(torch.float64), lambda t: t.type(torch.bfloat16), lambda t: t.type_as(f(1, d=torch.float64)),
+                   lambda t: t.t(), lambda t: t.t().contiguous(), lambda t: t.T.reshape(-1), lambda t: t.flatten(), lambda t: t.chunk(2)[1].clone(),
+                   lambda t: t.unbind(0)[1] * 1, lambda t: t[1:3].clone(), lambda t: t[t > 0], lambda t: t[[0, 2]], lambda t: torch.cat([t, t]),
+                   lambda t: torch.stack([t, f(4, 5)]), lambda t: t.sum(0), lambda t: t.sort()[0], lambda t: t.max(0)[0], lambda t: t.norm().view(1),
+                   lambda t: torch.tensor(t.tolist()), lambda t: torch.tensor([t[0, 0], t[1, 1]]), lambda t: torch.as_tensor(t.numpy()), lambda t: F.normalize(t),
+                   lambda t: torch.linalg.qr(t)[0], lambda t: t @ t.T, lambda t: t.cumsum(0), lambda t: t.repeat(2, 1), lambda t: t.expand(2, 4, 5).contiguous(),
+                   lambda t: torch.where(t > 0, t, -t), lambda t: t.clone().fill_(t[1, 2]), lambda t: t.as_strided((3,), (2,)).clone(), lambda t: t.view(torch.int32).float(),
+                   lambda t: torch.full((3,), t.mean().item()), lambda t: torch.ones(5) * float(t.std()), lambda t: copy.copy(t), lambda t: t.data.abs(),
+                   lambda t: t.detach().requires_grad_().detach(), lambda t: t.index_fill(0, torch.tensor([1]), 2), lambda t: t.index_copy_(0, torch.tensor([1]), f(1, 5)),
+                   lambda t: torch.zeros(4, 5).copy_(t), lambda t: torch.zeros(4, 5).add_(t), lambda t: t.masked_fill_(t > 0, 3), lambda t: t.uniform_().log(),
+                   lambda t: t.resize_(2, 3), lambda t: t.swapaxes(0, 1).mul_(2), lambda t: t.requires_grad_(False).squeeze(), lambda t: t.tril(),
+                   lambda t: torch.addmm(t[:, :4].clone(), t, t.T), lambda t: torch.empty(4, 5).set_(t), lambda t: t.float().bernoulli_(0.4), lambda t: F.dropout(t, 0.5),
+                   lambda t: torch.bernoulli(t.sigmoid()), lambda t: torch.normal(t, t.abs()), lambda t: torch.randn_like(t), lambda t: t.new_empty(3).normal_(),
+                   lambda t: torch.add(t, 1, out=torch.empty(4, 5)), lambda t: torch.nn.utils.parameters_to_vector([t, f(2)]), lambda t: t.exponential_().neg_(),
+                   lambda t: nn.utils.parametrizations.weight_norm(nn.Linear(5, 4)).weight.detach(), lambda t: nn.LSTM(3, 2).double().weight_ih_l0.data):
+            made.append(go(f(4, 5)))
+        for n, t in enumerate(made):
+            self.register_buffer(f"b{n}", t)
+    def forward(self, x):
+        return x + 1
+class Now(Base):
+    read = True
+P
+    tc-export reads.py:Base --input x=1xf32 --seed 5 -o late.pt2
+    tc-export reads.py:Now --input x=1xf32 --seed 5 -o now.pt2
+    tc-ckpt diff late.pt2 now.pt2
     cat >large.py <<'P'
 import torch.nn as nn
 class M(nn.Module):

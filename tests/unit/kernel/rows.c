@@ -148,7 +148,7 @@ static void pairs(void **s) {
                 int64_t n = lengths[round % (int)(sizeof lengths / sizeof *lengths)], at = 0;
                 fill(TC_F32, a, N), fill(TC_F32, y, N), fill(TC_F32, z, N);
                 for (int i = 1; i < N; i++) y[i] = p->one & 2 ? y[0] : y[i], z[i] = p->one & 4 ? z[0] : z[i];
-                base[p->first](want, a, y, NULL, n);
+                base[p->first](want, p->one & 1 ? y : a, p->one & 1 ? a : y, NULL, n);
                 base[p->second](want, want, z, NULL, n);
                 p->fn(got, a, y, z, n);
                 p->fn(a, a, y, z, n);
