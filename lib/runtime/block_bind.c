@@ -123,12 +123,14 @@ static uint64_t repeated_along(const tc_linst *in, uint64_t outer, uint64_t inne
 /* For a nest without reductions: if much is computed that does not vary along some of the outer axes (as the places of a grid, which are the same in all
  * channels), returns these. With them alone as outer axes, a block computes it once for all its rows. live: NULL: all; out_times: so many instructions. */
 static uint64_t axes_to_share(const tc_loop *l, const uint8_t *live, uint64_t outer, uint64_t inner, int *out_times) {
-    uint64_t keep = 0;
+    uint64_t keep = 0, last = 0;
     *out_times = SHARED - 1;
     for (size_t i = 0; i < l->inst.len; i++) {
         const uint64_t same = live && !live[i] ? 0 : repeated_along(&l->inst.data[i], outer, inner);
         int times = 0;
-        for (size_t k = 0; same && k < l->inst.len; k++) times += (!live || live[k]) && !(same & ~repeated_along(&l->inst.data[k], outer, inner));
+        if (!same || same == last) continue;
+        last = same;
+        for (size_t k = 0; k < l->inst.len; k++) times += (!live || live[k]) && !(same & ~repeated_along(&l->inst.data[k], outer, inner));
         if (times > *out_times) *out_times = times, keep = same;
     }
     return keep;
