@@ -169,7 +169,7 @@ CASES
 @test "as JSON the line is the key help; an error that explains itself has none; on a terminal and with -v a file's error has it, too" {
     run -3 --separate-stderr tc-run -v junk
     [ "${#stderr_lines[@]}" -eq 2 ]
-    if command -v script >/dev/null; then [ "$(script -qec 'tc-run junk' /dev/null </dev/null | wc -l)" -eq 2 ]; fi
+    if script -qec true /dev/null </dev/null >/dev/null 2>&1; then [ "$(script -qec 'tc-run junk' /dev/null </dev/null | wc -l)" -eq 2 ]; fi
     run --separate-stderr tc-run nothere.pt2 --json
     [[ "$stderr" == *'"help": "the name is misspelt, '* ]]
     run --separate-stderr tc-run n.pt2 --inptu 1 --json
