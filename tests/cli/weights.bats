@@ -538,7 +538,7 @@ class Base(nn.Module):
         f, made = self.fresh, []
         for go in (lambda t: t.double(), lambda t: t.half(), lambda t: t.to(torch.float64), lambda t: t.type(torch.bfloat16), lambda t: t.type_as(f(1, d=torch.float64)),
                    lambda t: t.t(), lambda t: t.t().contiguous(), lambda t: t.T.reshape(-1), lambda t: t.flatten(), lambda t: t.chunk(2)[1].clone(),
-                   lambda t: t.unbind(0)[1] * 1, lambda t: t[1:3].clone(), lambda t: t[t > 0], lambda t: t[[0, 2]], lambda t: torch.cat([t, t]),
+                   lambda t: t.unbind(0)[1] * 1, lambda t: t[1:3].clone(), lambda t: t[t > 0], lambda t: t[[0, 2]], lambda t: torch.cat([t, t]), lambda t: t.t().reshape_as(torch.zeros(4, 5)), lambda t: t.t().type_as(f(1)).view_as(torch.zeros(5, 4)).clone(),
                    lambda t: torch.stack([t, f(4, 5)]), lambda t: t.sum(0), lambda t: t.sort()[0], lambda t: t.max(0)[0], lambda t: t.norm().view(1),
                    lambda t: torch.tensor(t.tolist()), lambda t: torch.tensor([t[0, 0], t[1, 1]]), lambda t: torch.as_tensor(t.numpy()), lambda t: F.normalize(t),
                    lambda t: torch.linalg.qr(t)[0], lambda t: t @ t.T, lambda t: t.cumsum(0), lambda t: t.repeat(2, 1), lambda t: t.expand(2, 4, 5).contiguous(),
