@@ -272,22 +272,16 @@ static bool zeros_of(const tc_meta *m, tc_tensor *out, tc_status *st) {
     return true;
 }
 
+static void touch(void *c, const tc_value *v) {
+    if (v->aux) tc_undrawn_touch(c, v->aux);
+}
 /* Before a call that may read its operands, or draw. */
 static void touch_arguments(C *c, const concrete_call *call) {
-    int last = -1; /* what a TC_OP_LIKE does not read */
+    const tc_node n = {.op = call->op, .args = (tc_arg *)call->a, .nargs = call->nargs};
     if (!c->torch->undrawn) return;
     if (call->op->flags & TC_OP_RANDOM) tc_undrawn_settle(c);
-    for (int i = 0; i < call->nargs && call->op->flags & TC_OP_LIKE; i++)
-        if (call->a[i].kind == TC_A_VALUE && call->a[i].value) last = i;
     if (call->op->view_alias && tc_tensor_is_contiguous(call->a[0].value->aux)) return; /* a view; contiguous() of another layout copies */
-    for (int i = 0; i < call->nargs; i++) {
-        const tc_arg *a = &call->a[i];
-        const int n = i == last ? 0 : a->kind == TC_A_VALUES ? a->n : a->kind == TC_A_VALUE;
-        for (int k = 0; k < n; k++) {
-            const tc_value *v = a->kind == TC_A_VALUES ? a->values[k] : a->value;
-            if (v && v->aux) tc_undrawn_touch(c, v->aux);
-        }
-    }
+    tc_op_each_read(&n, touch, c);
 }
 
 static void execute(C *c, const concrete_call *call, V *made) {
