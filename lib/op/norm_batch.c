@@ -163,6 +163,12 @@ static tc_status shape_batch_norm_backward(tc_shape_ctx *c) {
     TC_TRY(tc_sh_of_forward(c, NULL, train ? 3 : 1, (int[]){0, 0, 5, 1, 6, 2}));
     return tc_shape_decomposed(c);
 }
+/* sum / the number of elements of the dimensions of x, rounded as by a mean */
+static tc_value *over_elements(tc_emit *e, tc_value *sum, const tc_value *x, const int64_t *dims, int n) {
+    tc_arg count = {.kind = TC_A_SCALAR, .is_sym = true, .sym = tc_sym_int(tc_e_sym(e), 1)};
+    for (int k = 0; k < n; k++) count.sym = tc_sym_mul(tc_e_sym(e), count.sym, x->meta.size[dims[k]]);
+    return tc_emit_call(e, "aten::div.Tensor", "va", sum, &count);
+}
 static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
     /* grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask */
     tc_value *g = tc_norm_wide(e, tc_arg_value(n, 0)), *x = tc_norm_wide(e, tc_arg_value(n, 1)), *w = tc_norm_wide(e, tc_arg_value(n, 2));
@@ -175,17 +181,19 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
     tc_value *mean = tc_norm_wide(e, tc_arg_value(n, train ? 5 : 3)), *spread = tc_norm_wide(e, tc_arg_value(n, train ? 6 : 4));
     tc_value *invstd = train ? spread : tc_e1(e, "aten::rsqrt", tc_e_adds(e, spread, tc_arg_float(n, 8)));
     tc_value *m = per_channel(e, mean, rank), *s = per_channel(e, invstd, rank), *xh = tc_e_mul(e, tc_e_sub(e, x, m), s);
+    tc_value *sums[2] = {0}; /* over all but the channels: of g * xh and of g */
+    for (int j = 0; j < 2; j++)
+        if (tc_norm_wants(n, 9, 1 + j) || (train && tc_norm_wants(n, 9, 0))) sums[j] = tc_e_sum_dims(e, j ? g : tc_e_mul(e, g, xh), dims, k, true);
     if (tc_norm_wants(n, 9, 0)) {
         tc_value *scale = w ? tc_e_mul(e, s, per_channel(e, w, rank)) : s, *dx = g;
         if (train) {
-            tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", g, dims, k, 1),
-                     *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, g, xh), dims, k, 1);
+            tc_value *a = over_elements(e, sums[1], x, dims, k), *b = over_elements(e, sums[0], x, dims, k);
             dx = tc_e_sub(e, tc_e_sub(e, g, a), tc_e_mul(e, xh, b));
         }
         tc_norm_result_as(e, n, 0, tc_e_mul(e, dx, scale), 1);
     }
-    if (tc_norm_wants(n, 9, 1)) tc_norm_result_as(e, n, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), dims, k, false), 2);
-    if (tc_norm_wants(n, 9, 2)) tc_norm_result_as(e, n, 2, tc_e_sum_dims(e, g, dims, k, false), 2);
+    for (int j = 0; j < 2; j++)
+        if (tc_norm_wants(n, 9, 1 + j)) tc_norm_result_as(e, n, 1 + j, tc_emit_call(e, "aten::squeeze.dims", "vI", sums[j], dims, k), 2);
     return tc_e_done(e);
 }
 /* In training the running statistics are mutated: see tc_op_unmarked_writes. */

@@ -197,6 +197,18 @@ static void cut_chunks(const plan *p, nest *n) {
     n->chunked = n->chunk < EI;
 }
 
+/* Blocks of one row, whose inner axes do not merge, become such that a run along the last of these consists of whole blocks, if they are not short then:
+ * their loads and stores are contiguous. Blocks of a reduction are whole leaves. T: as in choose_block. */
+static void end_with_runs(const plan *p, nest *n, int64_t T) {
+    if (n->col || n->R > 1 || n->I.n < 2 || !n->I.total || p->scans || p->column_values || p->loop->region) return;
+    const int64_t run = run_length(n), unit = n->reduces ? TC_LEAF : 1, most = p->blocks ? 2 * T : 4 * T, parts = (run + most - 1) / most;
+    for (int64_t k = parts; k < 2 * parts + 16 && run / k >= T / 2; k++)
+        if (run % (k * unit) == 0) {
+            n->C = run / k;
+            return;
+        }
+}
+
 static void choose_block(const plan *p, nest *n) {
     int64_t EO = n->O.total, EI = n->I.total, T = p->block ? p->block : p->widest > 4 ? 768 : p->widest > 1 ? 1024 : 4096;
     int in, out;
@@ -238,6 +250,7 @@ static void choose_block(const plan *p, nest *n) {
     if (p->scans && n->R < SCAN_ROWS && EO >= 8 * SCAN_ROWS) n->R = SCAN_ROWS; /* fewer rows are a task each */
     n->R = clamp(n->R, 1, EO ? EO : 1);
     n->C = clamp(n->C, 1, EI ? EI : 1);
+    end_with_runs(p, n, T);
     cut_chunks(p, n);
 }
 
@@ -353,6 +366,10 @@ bool side_chain(const side *s, const int64_t *stride, int64_t last) {
 }
 static bool unit(const side *s, const int64_t *stride) { return side_chain(s, stride, 1); }
 
+/* Is every block of the nest, which has one row, a part of a run along the last inner axis? */
+static bool within_run(const nest *n) {
+    return n->R == 1 && !n->regions && n->I.n && run_length(n) % n->C == 0 && (!n->chunked || n->chunk % n->C == 0 || n->C % n->chunk == 0);
+}
 /* Is every block of the access contiguous in memory? */
 static bool dense(const nest *n, const access *a) {
     bool o = a->cls & CLS_O && n->R > 1, i = a->cls & CLS_I && n->C > 1;
@@ -362,7 +379,7 @@ static bool dense(const nest *n, const access *a) {
         return unit(&n->I, a->at.i) && n->C == n->I.total && side_chain(&n->O, a->at.o, n->C);
     }
     if (o) return unit(&n->O, a->at.o);
-    if (i) return unit(&n->I, a->at.i);
+    if (i) return unit(&n->I, a->at.i) || (within_run(n) && a->at.i[n->I.n - 1] == 1);
     return true;
 }
 

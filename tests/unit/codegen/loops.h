@@ -421,6 +421,8 @@ static const kase cases[] = {
     {"choices", choices, {70, 9}},
     {"channel_sums", channel_sums, {4, 3, 100}},
     {"channel_sums", channel_sums, {9, 2, 49}},
+    {"channel_sums", channel_sums, {5, 2, 1536}}, /* runs of whole blocks */
+    {"channel_sums", channel_sums, {20, 1, 6400}},
     {"whole", whole, {50, 77}},
     {"whole", whole, {1, 1}},
     {"two_stages", two_stages, {30, 70}},
