@@ -636,22 +636,43 @@ static void class_statement(C *c, frame *f, const ast *n) {
     tc_store(c, f, n->a, decorate(c, f, n, d, cls));
 }
 
-/* `assert` on numbers that come from data: checked in the run, and taken to hold from here on, as torch._check. */
-static void assertion_on_data(C *c, frame *f, const ast *n, V cond) {
+static V assertion_text(C *c, frame *f, const ast *n) {
     V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
     f->at = n;
-    if (tc_sym_type(((symobj *)cond)->s) != TC_SYM_BOOL) cond = tc_sym_compare(c, '!', cond, tc_int(c, 0));
-    tc_torch_calln(c, "aten::_assert_scalar", 2, cond, msg ? (V)tc_to_str(c, msg) : tc_strz(c, "AssertionError"));
+    return msg ? (V)tc_to_str(c, msg) : tc_strz(c, "AssertionError");
+}
+
+/* The assertion n that cond, a number that comes from data or the one value of a tensor, is what is wanted: checked in the run. A number is taken to
+ * be that from here on, as after torch._check. */
+static void assertion_on_data(C *c, frame *f, const ast *n, V cond, bool want) {
+    const bool of_tensor = tc_kind_of(cond) == K_TENSOR;
+    if (!want) cond = of_tensor ? tc_torch_calln(c, "aten::logical_not", 1, cond) : tc_sym_unary(c, 'n', cond);
+    else if (!of_tensor && tc_sym_type(((symobj *)cond)->s) != TC_SYM_BOOL) cond = tc_sym_compare(c, '!', cond, tc_int(c, 0));
+    tc_torch_calln(c, of_tensor ? "aten::_assert_async.msg" : "aten::_assert_scalar", 2, cond, assertion_text(c, f, n));
+}
+
+/* Whether the condition e of the assert statement n is what is wanted; what only data decide is checked in the run, each part of it apart. */
+static bool asserted(C *c, frame *f, const ast *n, const ast *e, bool want) {
+    if (e->kind == N_UNARY && e->op == 'n' && !c->keep) return asserted(c, f, n, e->a, !want);
+    if (e->kind == N_BOOL && (e->op == 'a') == want && !c->keep) {
+        for (int i = 0; i < e->n; i++)
+            if (!asserted(c, f, n, e->list[i], want)) return false;
+        return true;
+    }
+    V t = tc_eval_expr(c, f, e);
+    f->at = n;
+    const kind k = tc_kind_of(t);
+    if (!c->keep && !c->draft && (k == K_SYM ? tc_sym_from_data(c, t) : k == K_TENSOR && c->torch->graph && tc_tensor_known_truth(c, t) < 0)) {
+        assertion_on_data(c, f, n, t, want);
+        return true;
+    }
+    if (!c->keep && k == K_SYM && !tc_sym_from_data(c, t)) return tc_sym_require(c, want ? t : tc_sym_unary(c, 'n', t));
+    const int holds = condition(c, t, "an 'assert'");
+    return holds < 0 || holds == want;
 }
 
 static void assertion(C *c, frame *f, const ast *n) {
-    V t = tc_eval_expr(c, f, n->a);
-    f->at = n;
-    if (!c->keep && !c->draft && tc_kind_of(t) == K_SYM && tc_sym_from_data(c, t)) {
-        assertion_on_data(c, f, n, t);
-        return;
-    }
-    if (!c->keep && tc_kind_of(t) == K_SYM && !tc_sym_from_data(c, t) ? tc_sym_require(c, t) : condition(c, t, "an 'assert'") != 0) return;
+    if (asserted(c, f, n, n->a, true)) return;
     V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
     f->at = n;
     type *e = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "AssertionError", 14));

@@ -98,7 +98,13 @@ static tc_status shape_assert_metadata(tc_shape_ctx *c) {
     if (tc_sh_dtype(c, 3, m->dtype) != m->dtype) return tc_sh_fail(c, "Tensor dtype mismatch!");
     return NULL;
 }
-static tc_status shape_assert_async(tc_shape_ctx *c) { return tc_sh_need_tensor(c, 0); }
+static tc_status shape_assert_async(tc_shape_ctx *c) {
+    int64_t n;
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
+    if (!tc_sym_const_int(tc_dims_numel(c, &d), &n) || n == 1) return NULL;
+    return tc_sh_fail(c, "Boolean value of Tensor with %s is ambiguous", n ? "more than one value" : "no values");
+}
 
 /* ---- lowering ---- */
 static tc_status lower_copy_of_self(tc_lower *l) { return tc_l_out(l, 0, tc_l_in(l, 0)); }
@@ -108,7 +114,9 @@ static tc_status lower_zero(tc_lower *l) { return tc_l_out(l, 0, tc_l_cast(l, tc
 /* ---- kernels ---- */
 static tc_status run_assert_async(tc_kcall *k) {
     const tc_tensor *t = tc_k_tensor(k, 0);
-    if (tc_tensor_numel(t) < 1) return tc_error(TC_CONTENT, "aten._assert_async: Boolean value of Tensor with no values is ambiguous");
+    if (tc_tensor_numel(t) != 1)
+        return tc_error(TC_CONTENT, "aten._assert_async: Boolean value of Tensor with %s is ambiguous",
+                        tc_tensor_numel(t) ? "more than one value" : "no values");
     if (tc_scalar_to_double(tc_scalar_load(t->dtype, tc_tensor_data(t), 0)) != 0) return NULL;
     return tc_error(TC_CONTENT, "%s",
                     k->nargs > 1 && k->args[1].kind == TC_K_STRING ? k->args[1].string : "Expected Tensor with single nonzero value, but got zero");
