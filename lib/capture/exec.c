@@ -15,24 +15,20 @@ void tc_side_effect(C *c, const char *what) {
             tc_arena_printf(&c->arena, "%s:%d: %s while forward is captured; the program does not do that", at.file ? at.file : "?", at.line, what));
 }
 
-/* Warns that forward changes an object of a global: the result would differ between the first call and the next. */
+/* Forward changes a container from before it, whose state is kept for the next capture. One of the library's own, such as hooks on all modules, is not
+ * spoken of. */
 void tc_global_guard(C *c, const void *owner, V o) {
-    const module *m = owner;
-    if (!c->capturing || !m) return;
-    if (owner == c) { /* made before forward by a constructor or a decorator that caches, not at the top level of a file */
-        tc_undo_container(c, o);
-        if (!c->fr->sc->file->embedded) tc_side_effect(c, "a list, dict or set from before forward is changed");
-        return;
-    }
-    if (m->embedded) { /* such as hooks on all modules: the next capture sees the same state */
-        tc_undo_container(c, o);
-        return;
-    }
-    const char *name = "an object";
+    const module *m = owner == c ? NULL : owner; /* c: made by a constructor or a decorator that caches, not at the top level of a file */
+    if (!c->capturing || !owner) return;
+    tc_undo_container(c, o);
+    if (c->fr->sc->file->embedded || (m && m->embedded)) return;
     V k, v;
-    for (size_t i = 0; tc_dict_next(m->d, &i, &k, &v);)
-        if (v == o) name = tc_as_str(k)->s;
-    tc_raise(c, "RuntimeError", "the global %s is changed while forward is captured: pass it as an argument, or make it a buffer", name);
+    for (size_t i = 0; m && tc_dict_next(m->d, &i, &k, &v);)
+        if (v == o) {
+            tc_side_effect(c, tc_arena_printf(&c->arena, "the global %s is changed", tc_as_str(k)->s));
+            return;
+        }
+    tc_side_effect(c, "a list, dict or set from before forward is changed");
 }
 
 static void unpack(C *c, frame *f, const ast *t, V v) {
@@ -103,9 +99,10 @@ void tc_store(C *c, frame *f, const ast *t, V v) {
                 tc_dict_set(c, f->locals, (V)t->name, v);
                 return;
             }
-            if (c->capturing && f->fn && !f->sc->file->embedded)
-                tc_raise(c, "RuntimeError", "the global %s is changed while forward is captured: pass it as an argument, or make it a buffer",
-                         t->name->s);
+            if (c->capturing && f->fn && !f->sc->file->embedded) {
+                tc_undo_attr(c, (obj *)f->module, t->name);
+                tc_side_effect(c, tc_arena_printf(&c->arena, "the global %s is changed", t->name->s));
+            }
             tc_dict_set(c, f->globals, (V)t->name, v);
             return;
         }
