@@ -20,3 +20,4 @@ try:
 except ValueError as e:
     print(str(e)[:48])
 print(torch.sparse.torch.eye(2).tolist())
+print(np.random.RandomState(5).rand() == (np.random.seed(5), np.random.rand())[1], np.random.rand(3).shape)

@@ -164,7 +164,10 @@ static const snippet table[] = {
     {NUMPY "m = np.triu(np.ones((1, 2, 2)), k=1).astype('uint8')\nr = (torch.from_numpy(m) == 0).tolist()\n", "[[[True, False], [True, True]]]"},
     {NUMPY "r = [(torch.ones(2).numpy() + 1).tolist(), torch.tensor([np.arange(2), np.arange(2)]).tolist(), torch.arange(3)[:, np.newaxis].shape]\n",
      "[[2.0, 2.0], [[0, 1], [0, 1]], torch.Size([3, 1])]"},
-    {NUMPY "r = np.random.randn(3)\n", "numpy.random.randn() is not part of the model language"},
+    {NUMPY "torch.manual_seed(7)\nb = np.random.rand(2)\nr = b.tolist() == np.random.RandomState(7).rand(2).tolist(), "
+           "np.random.RandomState().rand() == b[0], np.random.seed(), np.random.rand() == b[0]\n",
+     "(True, True, None, True)"},
+    {NUMPY "r = np.random.zipf(3)\n", "numpy.random.zipf() is not part of the model language"},
     {NUMPY "r = np.load('x.npy')\n", "numpy.load is not part of the model language"},
     /* names that older files use */
     {"import torch\nfrom torch.autograd import Variable\nx = torch.ones(2)\nr = [Variable(x) is x, isinstance(x, Variable), isinstance(1, Variable), "

@@ -1,5 +1,5 @@
-# numpy.random with a seed: RandomState and, after seed(), the functions of the module give NumPy's own numbers (its mt19937 is torch.Generator's).
-# A program has no use for numbers that no seed decides, nor for numbers that forward would draw anew in each call.
+# numpy.random: RandomState and the functions of the module give NumPy's own numbers for a seed (its mt19937 is torch.Generator's); without one,
+# torch's decides. A program has no use for numbers that forward would draw anew in each call; those of a seed that forward gives are the same.
 import math
 
 import numpy
@@ -12,21 +12,25 @@ def _refused(name, why="use torch.rand and the like, which the seed decides"):
 
 class RandomState:
     def __init__(self, seed=None):
-        if seed is None:
-            _refused("RandomState", "without a seed; use torch.rand and the like, which the seed decides")
-        self.seed(seed)
+        self._generator = self._kept = None
+        if seed is not None:
+            self.seed(seed)
 
-    def seed(self, seed):
+    def seed(self, seed=None):
+        if seed is None:
+            seed = torch.initial_seed() % 2**32
         if isinstance(seed, bool) or not isinstance(seed, int):
             _refused("seed", "with a seed that is no int")
         if not 0 <= seed < 2**32:
             raise ValueError("Seed must be between 0 and 2**32 - 1")
-        self._generator, self._kept = torch.Generator(), None
+        self._generator, self._kept, self._of_forward = torch.Generator(), None, torch._C.capturing()
         self._generator.manual_seed(seed)
 
     def _word(self):
-        if torch._C.capturing():
-            _refused("RandomState", "in forward; use torch.rand and the like, which the seed decides")
+        if self._generator is None:
+            self.seed()
+        if torch._C.capturing() and not self._of_forward:
+            _refused("RandomState", "in forward, which does not seed it; use torch.rand and the like, which the seed decides")
         return self._generator._u32()
 
     def _double(self):
@@ -115,18 +119,10 @@ class RandomState:
         return at if isinstance(a, int) else numpy.array(a)[at]
 
 
-_of_module = RandomState(0)
-_seeded = []
-
-
-def seed(seed):
-    _of_module.seed(seed)
-    _seeded.append(seed)
+_of_module = RandomState()
 
 
 def __getattr__(name):
     if name.startswith("_"):
         raise AttributeError("module 'numpy.random' has no attribute '" + name + "'")
-    if _seeded and hasattr(RandomState, name):
-        return getattr(_of_module, name)
-    return lambda *args, **kwargs: _refused(name)
+    return getattr(_of_module, name, lambda *args, **kwargs: _refused(name))
