@@ -117,7 +117,7 @@ struct scope {
     var **free;
     int nfree;
     var *class_cell;     /* class scope: the cell for __class__ and super() */
-    const ast *yields;   /* the first `yield` of a function: it is a generator */
+    const ast *yields;   /* the first `yield` of a function: it is a generator; the N_DEF of an `async def`: it cannot be called */
     bool plain_params;   /* positional parameters only */
     const ast *returned; /* function scope: expression of the return statement that ran last */
     bool prepared;       /* cells is filled in */

@@ -186,6 +186,8 @@ static V func_call(C *c, func *f, args *A) {
     frame fr = {.prev = c->fr, .sc = s, .slots = slots, .globals = f->globals, .module = f->module, .fn = f, .depth = c->depth + 1};
     if (s->yields) {
         c->vtop = vtop;
+        if (s->yields->kind == N_DEF)
+            tc_syntax(c, s->file, s->yields->line, s->yields->col, "'async' is outside the model language: %s() is a coroutine", s->qualname->s);
         if (c->capturing && !s->file->embedded &&
             !tc_is_embedded(c)) /* contextlib may use generators: `with` of a function with one yield is supported */
             tc_syntax(c, s->file, s->yields->line, s->yields->col, "'yield' is outside the model language in forward: %s() is a generator",

@@ -247,7 +247,6 @@ static ast *simple(parser *p) {
         n = tc_p_node(p, N_EXPR, &t);
         n->a = tc_p_yield(p);
         return n;
-    case KW_async:
     case KW_await: tc_p_fail(p, &t, "'%.*s' is outside the model language", (int)t.n, t.p);
     default: return expression_statement(p);
     }
@@ -429,8 +428,27 @@ static bool leave_body(parser *p, scope *s) {
     return true;
 }
 
+/* Skips the rest of a line with the block that follows it. lost: names in it are unknown afterwards. */
+static void skip_lines(parser *p, bool lost) {
+    int depth = 0;
+    while (p->t.kind != T_EOF && p->t.kind != T_NEWLINE) {
+        if (lost && p->t.kind == T_NAME) tc_keep_lose(p->c, p->t.name);
+        tc_p_next(p);
+    }
+    if (p->t.kind == T_NEWLINE) tc_p_next(p);
+    if (p->t.kind != T_INDENT) return;
+    do {
+        depth += (p->t.kind == T_INDENT) - (p->t.kind == T_DEDENT);
+        if (lost && p->t.kind == T_NAME) tc_keep_lose(p->c, p->t.name);
+        tc_p_next(p);
+    } while (depth && p->t.kind != T_EOF);
+}
+
+/* async def: the function is there and its call is refused; nothing of its body is read. */
 static ast *def_statement(parser *p) {
     token t = p->t;
+    const bool coroutine = tc_p_accept_kw(p, KW_async);
+    if (coroutine && !tc_p_kw(p, KW_def)) tc_p_fail(p, &t, "'async' is outside the model language");
     tc_p_next(p);
     token at = p->t;
     str *name = tc_p_name(p);
@@ -449,7 +467,11 @@ static ast *def_statement(parser *p) {
         (void)tc_p_expr(p);
         outer->uses.len = mark;
     }
-    if (leave_body(p, s)) return n;
+    if (coroutine) {
+        s->yields = n;
+        skip_lines(p, false);
+    }
+    if (coroutine || leave_body(p, s)) return n;
     p->sc = s;
     int loops = p->loops;
     p->loops = 0;
@@ -495,9 +517,8 @@ static ast *decorated(parser *p) {
         end_simple(p);
     }
     ast *n = NULL;
-    if (tc_p_kw(p, KW_def)) n = def_statement(p);
+    if (tc_p_kw(p, KW_def) || tc_p_kw(p, KW_async)) n = def_statement(p);
     else if (tc_p_kw(p, KW_class)) n = class_statement(p);
-    else if (tc_p_kw(p, KW_async)) tc_p_fail(p, &p->t, "'async' is outside the model language");
     else tc_p_fail(p, &p->t, "invalid syntax: a decorator must be followed by 'def' or 'class'");
     tc_p_take(p, &v, &n->list2, &n->n2);
     return n;
@@ -513,6 +534,7 @@ static void strict_statement(parser *p, astvec *out) {
         case KW_for: n = loop(p); break;
         case KW_with: n = with_statement(p); break;
         case KW_try: n = try_statement(p); break;
+        case KW_async:
         case KW_def: n = def_statement(p); break;
         case KW_class: n = class_statement(p); break;
         default: break;
@@ -532,20 +554,8 @@ static void strict_statement(parser *p, astvec *out) {
 
 /* Skips the rest of a refused statement with its block; names in it are unknown afterwards. */
 static void skip_statement(parser *p) {
-    do {
-        int depth = 0;
-        while (p->t.kind != T_EOF && p->t.kind != T_NEWLINE) {
-            if (p->t.kind == T_NAME) tc_keep_lose(p->c, p->t.name);
-            tc_p_next(p);
-        }
-        if (p->t.kind == T_NEWLINE) tc_p_next(p);
-        if (p->t.kind != T_INDENT) continue;
-        do {
-            depth += (p->t.kind == T_INDENT) - (p->t.kind == T_DEDENT);
-            if (p->t.kind == T_NAME) tc_keep_lose(p->c, p->t.name);
-            tc_p_next(p);
-        } while (depth && p->t.kind != T_EOF);
-    } while (tc_p_kw(p, KW_elif) || tc_p_kw(p, KW_else) || tc_p_kw(p, KW_except) || tc_p_kw(p, KW_finally));
+    do skip_lines(p, true);
+    while (tc_p_kw(p, KW_elif) || tc_p_kw(p, KW_else) || tc_p_kw(p, KW_except) || tc_p_kw(p, KW_finally));
 }
 
 /* With --keep-going a refused statement is reported and skipped. */

@@ -71,3 +71,26 @@ print(
     [x for x, in [(1,), (2,)]],
     [f"{k}={v}" for k, v in dict(a=1).items()],
 )
+
+
+async def fetch(url, *, n: int = 3):
+    async with session.get(url) as r:
+        async for line in r:
+            await put(line)
+    return [x async for x in r]
+
+
+class Server:
+    async def go(self): await self.x
+
+    @staticmethod
+    async def stop():
+        if True:
+            await x
+
+        else: pass
+
+    kind = 3
+
+
+print(fetch.__name__, Server.kind, callable(Server.go), fetch.__kwdefaults__)

@@ -36,3 +36,12 @@ MAGIC = b'ECDC' + b'\x00'
 print(isinstance('a', (bytes, str)), isinstance(3, (bytes, bytearray, memoryview)))
 import numpy as np
 print([a.tolist() for a in np.unique([3, 1, 3, 2], return_index=True, return_inverse=True, return_counts=True)], np.unique([2, 1]).tolist())
+import torch
+class Scripted(torch.jit.ScriptModule):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(2, 3)
+    @torch.jit.script_method
+    def forward(self, x):
+        return self.l(x)
+print(Scripted()(torch.ones(4, 2)).shape, isinstance(Scripted(), torch.nn.Module))

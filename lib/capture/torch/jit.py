@@ -47,3 +47,11 @@ def _script_if_tracing(fn):
 
 
 script_if_tracing = _script_if_tracing
+
+
+def __getattr__(name):
+    import torch.nn
+
+    if name == "ScriptModule":
+        return torch.nn.Module
+    raise AttributeError("module 'torch.jit' has no attribute '" + name + "'")

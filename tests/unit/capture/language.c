@@ -92,7 +92,7 @@ static void test_refusals(void **state) {
     refuse("x = (1,\n     2\n", 1, "never closed");
     refuse("def f():\n  x = 1\n    y = 2\n", 3, "indent");
     refuse("yield 1\n", 1, "yield");
-    refuse("async def f():\n    pass\n", 1, "async");
+    refuse("async def f():\n    pass\nf()\n", 1, "'async' is outside the model language: f() is a coroutine");
     refuse("match x:\n    case 1:\n        pass\n", 1, "match");
     refuse("class M(type):\n    __prepare__ = 1\nclass A(metaclass=M):\n    pass\n", 3, "metaclass");
     refuse("from torch import nn\nclass M(type):\n    pass\nclass A(nn.Module, metaclass=M):\n    pass\n", 4, "metaclass");
