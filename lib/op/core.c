@@ -236,8 +236,7 @@ static bool dense_order(tc_symctx *s, const tc_meta *m, int64_t *order) {
     return true;
 }
 
-/* v with the strides of the value that it replaces: later views may rely on them. */
-static tc_value *in_order_of(tc_emit *e, tc_value *v, const tc_value *want) {
+tc_value *tc_e_in_order_of(tc_emit *e, tc_value *v, const tc_value *want) {
     const tc_meta *m = &want->meta;
     tc_arg contiguous = {.kind = TC_A_MEMFORMAT, .code = 1};
     int64_t order[TC_MAX_RANK], back[TC_MAX_RANK];
@@ -252,4 +251,4 @@ static tc_value *in_order_of(tc_emit *e, tc_value *v, const tc_value *want) {
     return tc_emit_call(e, "aten::permute", "vI", v, back, m->rank);
 }
 
-tc_status tc_decompose_core(tc_program *p) { return tc_decompose_by(p, outside, tc_core_rule, in_order_of, NULL); }
+tc_status tc_decompose_core(tc_program *p) { return tc_decompose_by(p, outside, tc_core_rule, tc_e_in_order_of, NULL); }

@@ -16,6 +16,8 @@ typedef tc_value *(*tc_settle_fn)(tc_emit *e, tc_value *result, const tc_value *
 tc_status tc_decompose_by(tc_program *p, bool (*want)(void *ctx, const tc_node *n), tc_rule_fn rule, tc_settle_fn settle, void *ctx);
 /* core.c: decomposes to core ATen operators as far as possible; the program must be functional. */
 tc_status tc_decompose_core(tc_program *p);
+/* v with the strides of the value that it replaces, on which later views may rely; copied where it has others. */
+tc_value *tc_e_in_order_of(tc_emit *e, tc_value *v, const tc_value *want);
 /* core_rules.c: the rule to core operators, else the operator's own decomposition; NULL: keep the node */
 tc_decompose_fn tc_core_rule(const tc_node *n);
 

@@ -7,6 +7,7 @@
  *         then what it saved; backward's inputs are the gradients of the results, then what was saved, its outputs those of the operands.
  *
  * Values of the outer graph enter a subgraph only as its inputs; results have the types of the subgraph's outputs. */
+#include "op/decompose.h"
 #include "op/emit.h"
 
 #include <string.h>
@@ -272,6 +273,7 @@ static tc_status grad_function(tc_emit *e, const tc_node *n, tc_value *const *gs
     int nresults = (int)tc_arg_int(n, 3);
     tc_value **in = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(n->nouts ? n->nouts : 1));
     for (int i = 0; i < n->nouts; i++) in[i] = i >= nresults ? n->outs[i] : gs[i] ? gs[i] : tc_e_zeros_like(e, n->outs[i]);
+    for (int i = 0; i < n->nouts && !e->status; i++) in[i] = tc_e_in_order_of(e, in[i], n->args[0].graph->inputs[i]);
     if (e->status) return NULL;
     tc_value **outs = inlined(e, n->args[0].graph, in);
     for (int i = 0; i < n->args[2].n; i++) tc_emit_grad_list(e, 2, i, outs[i]);

@@ -606,6 +606,40 @@ PY
     holds m.py:M 3 3x2
 }
 
+@test "a gradient that comes to a custom function in another order of memory is laid as its capture took it" {
+    cat >o.py <<'PY'
+import torch
+from torch import nn
+
+
+class Pad(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x.new(x.size(0), x.size(1) + 1).fill_(0)
+        out.narrow(1, 1, x.size(1)).copy_(x)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        assert g.is_contiguous()
+        return g.view(-1).view(g.shape).narrow(1, 1, g.size(1) - 1) * 2
+
+
+class M(nn.Module):
+    def forward(self, x):
+        return Pad.apply(x).t().contiguous()
+
+
+class W(nn.Module):
+    def forward(self, t):
+        return t.t()[:, 1:] * 2
+PY
+    tc-export o.py:M --input x=Bx3xf32 --mode train --joint -o j.pt2
+    tc-export o.py:W --input t=4xBxf32 -o w.pt2
+    tc-run j.pt2 --input x=2x3xf32=1 --input tangents.out.0=4x2xf32=1,2,3,4,5,6,7,8 --output out.0=@y.npy --output grad.x=@g.npy
+    tc-run w.pt2 --input t=4x2xf32=1,2,3,4,5,6,7,8 --expect @g.npy
+}
+
 @test "a custom function whose backward cannot be captured computes its forward; who asks for gradients gets the message" {
     { cat head.py; cat <<'PY'; } >m.py
 class Half(torch.autograd.Function):
