@@ -454,20 +454,27 @@ static V run_forward_alone(C *c, V cls, V ctx, V operands) {
     return out;
 }
 
-/* leaves(): the tensors that torch.autograd.backward gives gradients: those made in this backward that require one, and its operands
- * from around it, each one object, whose .grad is the sum. */
+/* leaves([tensors]): the tensors that torch.autograd.backward gives gradients: those made in this backward that require one, and its operands
+ * from around it, each one object, whose .grad is the sum. With tensors: these, of its operands their objects. */
 static V h_leaves(C *c, args *A) {
-    (void)A;
+    list *asked = A->n ? tc_to_list(c, A->a[0]) : NULL;
     region *r = c->torch->region;
     if (!r || !r->saves)
         tc_raise(c, "RuntimeError", "backward() is what tc-train does: inside forward use torch.autograd.grad%s",
                  r ? "" : ", which runs only inside a capture");
+    for (size_t k = 0; asked && k < asked->n; k++) {
+        if (!tc_is_tensor(asked->a[k])) tc_raise(c, "TypeError", "inputs of backward must be tensors, not %s", tc_type_name(c, asked->a[k]));
+        (void)tc_torch_value(c, asked->a[k]); /* an operand from here on */
+    }
     for (size_t k = 0; k < r->to.len; k++) {
         bool has = !r->to.data[k]->meta.requires_grad;
         for (size_t i = 0; i < r->leaves.len && !has; i++) has = r->leaves.data[i]->v == r->to.data[k];
         if (!has) tc_avec_push(c, &r->leaves, (tensor *)tc_torch_wrap_value(c, r->to.data[k]));
     }
-    return tc_tuple(c, r->leaves.len, (V *)r->leaves.data);
+    for (size_t k = 0; asked && k < asked->n; k++)
+        for (size_t i = 0; i < r->leaves.len; i++)
+            if (r->leaves.data[i]->v == tc_torch_value(c, asked->a[k])) asked->a[k] = (V)r->leaves.data[i];
+    return asked ? (V)asked : tc_tuple(c, r->leaves.len, (V *)r->leaves.data);
 }
 
 /* The sum of the gradients that backward gave x, a value of the region around b. NULL: none. */

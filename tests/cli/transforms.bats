@@ -494,7 +494,7 @@ class Reversible(torch.autograd.Function):
             with torch.enable_grad():
                 x2.requires_grad = True
                 fx2 = f(x2)
-                fx2.backward(d1, retain_graph=True)
+                fx2.backward(d1, retain_graph=True, inputs=[x2, *f.parameters()])
             with torch.no_grad():
                 d2 = d2 + x2.grad
                 y1, y2 = y1 - fx2, x2.detach()

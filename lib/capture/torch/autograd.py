@@ -70,9 +70,12 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 # In the backward of a Function, which recomputes with tensors of its own (reversible networks): their .grad is what it reads, and gradients of tensors
 # around it, such as parameters, are added to those of the program.
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
-    if inputs is not None:
-        raise NotImplementedError("inputs= of torch.autograd.backward is outside the model language: use torch.autograd.grad")
-    leaves = [x for x in _C.leaves() if x.requires_grad]
+    if inputs is None:
+        leaves = [x for x in _C.leaves() if x.requires_grad]
+    else:
+        leaves = _C.leaves([inputs] if isinstance(inputs, torch.Tensor) else list(inputs))
+        if not leaves:
+            raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
     gs = grad(tensors, leaves, grad_variables if grad_tensors is None else grad_tensors, retain_graph, create_graph, allow_unused=True)
     for x, g in zip(leaves, gs):
         if g is not None:
