@@ -34,11 +34,11 @@ static tc_status operands(frame *f, const tc_arg *a, frame *to, tc_tensor *in, i
     return NULL;
 }
 
-static tc_status contiguous_inputs(tc_tensor *in, int n) {
-    for (int i = 0; i < n; i++) {
+static tc_status copy_inputs(const frame *to, tc_tensor *in) {
+    for (int i = 0; i < to->g->ninputs; i++) {
         tc_tensor c;
-        if (!in[i].storage || tc_tensor_is_contiguous(&in[i])) continue;
-        TC_TRY(tc_tensor_contiguous(&in[i], &c));
+        if (!in[i].storage || frame_takes(to, i, &in[i])) continue;
+        TC_TRY(tc_tensor_clone(&in[i], &c));
         tc_tensor_deinit(&in[i]);
         in[i] = c;
     }
@@ -64,7 +64,7 @@ static tc_status bind_inputs(frame *to, const tc_tensor *in) {
 }
 
 static tc_status call_graph(frame *to, tc_tensor *in, tc_tensor *out) {
-    TC_TRY(contiguous_inputs(in, to->g->ninputs));
+    TC_TRY(copy_inputs(to, in));
     TC_TRY(bind_inputs(to, in));
     return frame_run(to, in, out);
 }

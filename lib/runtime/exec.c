@@ -23,6 +23,7 @@ void frame_destroy(frame *f) {
     free(f->descs);
     free(f->target);
     free(f->tied);
+    free(f->unit);
     if (f->memory) free(f->memory->data);
     tc_storage_release(f->memory);
     tc_arena_free(&f->arena);
@@ -67,6 +68,28 @@ static tc_status add_children(frame *f) {
     return NULL;
 }
 
+static void find_units(frame *f) {
+    int *base = tc_xcalloc(f->g->nvalues + 1, sizeof *base);
+    f->unit = tc_xcalloc(f->g->nvalues + 1, sizeof *f->unit);
+    for (uint32_t i = 0; i < f->g->nvalues; i++) base[i] = (int)i;
+    for (size_t i = 0; i < f->plan->groups.len; i++) {
+        const tc_group *g = &f->plan->groups.data[i];
+        if (g->kind != TC_GROUP_VIEW) continue;
+        const tc_value *in = g->node->args[0].value, *out = g->node->outs[0];
+        const int r = base[out->id] = base[in->id];
+        const size_t size = tc_dtype_size(out->meta.dtype);
+        if (size > tc_dtype_size(in->meta.dtype) && size > f->unit[r]) f->unit[r] = (uint8_t)size;
+    }
+    free(base);
+}
+
+/* May t be input `at` of the graph as it is? A tensor counts its offset in elements, so views of larger ones need it to begin at one of those. */
+bool frame_takes(const frame *f, int at, const tc_tensor *t) {
+    const int64_t unit = f->unit[f->g->inputs[at]->id];
+    return tc_tensor_is_contiguous(t) &&
+           (!unit || (t->offset * (int64_t)tc_dtype_size(t->dtype) % unit == 0 && (uintptr_t)tc_tensor_data(t) % (size_t)unit == 0));
+}
+
 static tc_status frame_init(frame *f) {
     TC_TRY(tc_plan_create(f->e->program, f->g, !f->e->o.no_fuse, f->e->o.loops, f->e->o.steps, &f->plan));
     f->schedules = tc_xcalloc(f->plan->groups.len + 1, sizeof *f->schedules);
@@ -74,6 +97,7 @@ static tc_status frame_init(frame *f) {
         if (loop_of(&f->plan->groups.data[i])) TC_TRY(tc_loop_schedule(loop_of(&f->plan->groups.data[i]), &f->schedules[i]));
     f->target = tc_xcalloc((size_t)f->g->noutputs + 1, sizeof *f->target);
     for (int o = 0; o < f->g->noutputs; o++) f->target[o] = -1;
+    find_units(f);
     TC_TRY(find_code(f));
     return add_children(f);
 }
@@ -300,9 +324,10 @@ void tc_exec_destroy(tc_exec *e) {
 }
 
 /* ---- runs ---- */
-/* State that the program writes is copied before the first run, because the program's data may be mapped, or shared with others. */
-static tc_status own_state(tc_exec *e, int i) {
-    if (!e->mutated[i] || e->owned[i] || !e->state[i].storage) return NULL;
+/* State that the program writes is copied before the first run, because the program's data may be mapped, or shared with others; so is state that does
+ * not begin where input `at` of the graph must. */
+static tc_status own_state(tc_exec *e, int i, int at) {
+    if (!e->state[i].storage || ((!e->mutated[i] || e->owned[i]) && frame_takes(e->main, at, &e->state[i]))) return NULL;
     tc_tensor c;
     TC_TRY(tc_tensor_clone(&e->state[i], &c));
     tc_tensor_deinit(&e->state[i]);
@@ -314,7 +339,7 @@ static tc_status own_state(tc_exec *e, int i) {
 /* The inputs of a run, by graph input. */
 typedef struct {
     tc_tensor *in;           /* contiguous; borrowed */
-    tc_tensor *copies;       /* of user inputs that are not contiguous */
+    tc_tensor *copies;       /* of user inputs that the graph does not take as they are */
     const tc_tensor **given; /* user inputs */
 } gathered;
 
@@ -330,21 +355,21 @@ static tc_status gather_inputs(tc_exec *e, const tc_tensor *inputs, gathered *g)
         if (user) {
             g->given[at] = user;
             g->in[at] = *user;
-            if (!tc_tensor_is_contiguous(user)) {
-                TC_TRY(tc_tensor_contiguous(user, &g->copies[at]));
+            if (!frame_takes(e->main, at, user)) {
+                TC_TRY(tc_tensor_clone(user, &g->copies[at]));
                 g->in[at] = g->copies[at];
             }
             continue;
         }
         int r = real_input(p, i);
-        TC_TRY(own_state(e, r));
+        TC_TRY(own_state(e, r, at));
         if (!e->state[r].storage) return tc_error(TC_CONTENT, "%s has no value: its weights lie outside of the program and were not given", in->name);
         g->in[at] = e->state[r];
     }
     return NULL;
 }
 
-/* Copies mutated user inputs back into tensors that are not contiguous. */
+/* Copies mutated user inputs back into the tensors that were copied. */
 static void write_back(tc_exec *e, gathered *g) {
     const frame *f = e->main;
     for (int o = 0; o < f->g->noutputs; o++) {

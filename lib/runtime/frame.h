@@ -134,6 +134,7 @@ struct frame {
     tc_storage *memory;       /* the arena of intermediates, shared by all bounds (only one runs at a time), as large as the largest needs */
     int *target;              /* by output: the input that it mutates, or -1 */
     int *tied;                /* by input: the input whose memory it shares, or -1 */
+    uint8_t *unit;            /* by value: bytes of the largest elements that a view of it has, where larger than its own; else 0 */
     TC_VEC(bound *) cache;    /* at most MAX_BOUND; the least recently used one is replaced */
     TC_VEC(frame *) children; /* subgraphs */
     bound *b;                 /* of the current run */
@@ -213,6 +214,7 @@ struct tc_exec {
 enum { MAX_BOUND = 16 };
 
 tc_status frame_create(tc_exec *e, tc_graph *g, frame **out);
+bool frame_takes(const frame *f, int at, const tc_tensor *t);
 void frame_destroy(frame *f);
 /* in: by graph input ({0} for numbers); out: by graph output; results whose storage is NULL are allocated. */
 tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out);

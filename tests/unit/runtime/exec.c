@@ -175,6 +175,38 @@ static void test_mutations_in_place(void **state) {
     tc_program_release(p);
 }
 
+/* Inputs and weights that begin between two elements of a view, as in a file whose tensors follow each other: (x as complex) + (w as complex), and x
+ * doubled, which is an input that the program writes. */
+static void test_views_of_larger_elements(void **state) {
+    (void)state;
+    tc_program *p = program();
+    const tc_sym n = tc_sym_int(p->sym, 3), two = tc_sym_int(p->sym, 2);
+    tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 2, n, two), *w = input(p, TC_IN_PARAMETER, "w", TC_F32, 2, n, two);
+    tc_emit e = {.graph = p->graph};
+    tc_value *a = tc_emit_call(&e, "aten::view_as_complex", "v", x), *b = tc_emit_call(&e, "aten::view_as_complex", "v", w);
+    tc_value *sum = tc_emit_call(&e, "aten::view_as_real", "v", tc_emit_call(&e, "aten::add.Tensor", "vv", a, b)), *twice = tc_e_muls(&e, x, 2);
+    ok(e.status);
+    tc_program_add_output(p, (tc_output){.kind = TC_OUT_USER_INPUT, .value = twice, .target = 0});
+    output(p, sum);
+    tc_exec *r;
+    ok(tc_exec_create(p, NULL, &r));
+    for (int64_t at = 0; at < 4; at++) {
+        tc_tensor many = filled(TC_F32, 1, (int64_t[]){10}, 1), in, out[2] = {{0}};
+        ok(tc_tensor_view(many.storage, TC_F32, 2, (int64_t[]){3, 2}, (int64_t[]){2, 1}, at, &in));
+        ok(tc_exec_set_state(r, 1, &in));
+        float want[6];
+        for (int i = 0; i < 6; i++) want[i] = ((float *)tc_tensor_data(&in))[i];
+        ok(tc_exec_run(r, &in, 1, NULL, out, 2));
+        for (int i = 0; i < 6; i++) assert_true(((float *)tc_tensor_data(&out[1]))[i] == 2 * want[i]);
+        for (int i = 0; i < 6; i++) assert_true(((float *)tc_tensor_data(&in))[i] == 2 * want[i]);
+        drop(out, 2);
+        tc_tensor_deinit(&in);
+        tc_tensor_deinit(&many);
+    }
+    tc_exec_destroy(r);
+    tc_program_release(p);
+}
+
 /* Results that are inputs or views of them are copies; the caller's memory is used when given; a swap of two buffers reads both first. */
 static void test_results_and_swaps(void **state) {
     (void)state;
@@ -637,6 +669,7 @@ int main(void) {
                                        cmocka_unit_test(test_sizes_are_checked),
                                        cmocka_unit_test(test_operands_of_loops),
                                        cmocka_unit_test(test_mutations_in_place),
+                                       cmocka_unit_test(test_views_of_larger_elements),
                                        cmocka_unit_test(test_results_and_swaps),
                                        cmocka_unit_test(test_memory_is_shared),
                                        cmocka_unit_test(test_long_rows),
