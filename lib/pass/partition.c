@@ -43,6 +43,8 @@ static void keep_all(partition *w) {
 /* ---- policy: listed names ---- */
 static tc_status keep_listed(partition *w, const tc_partition_options *o) {
     tc_map names = {0};
+    for (int i = 0; i < w->p->ninputs; i++) /* a list that another policy gave (--log partition) has inputs too, which the backward gets anyway */
+        if (w->p->inputs[i].value) tc_map_set(&names, w->p->inputs[i].name, w->p->inputs[i].value);
     for (const tc_node *n = w->p->graph->first; n; n = n == w->end ? NULL : n->next)
         for (int i = 0; i < n->nouts; i++) {
             tc_map_set(&names, n->outs[i]->name, n->outs[i]);

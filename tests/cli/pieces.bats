@@ -194,6 +194,10 @@ steps() { # POLICY: forward and backward of a training step, gradients in grad.s
     cmp save-all.st recompute-all.st
     cmp save-all.st min-cut.st
     [ "$recompute_all" -lt "$min_cut" ] && [ "$min_cut" -lt "$save_all" ]
+    tc-ckpt ls forward.st | awk '$NF ~ /^saved\./ { print substr($NF, 7) }' >list # what min-cut saves, inputs too
+    grep -x x list
+    steps list
+    cmp grad.st min-cut.st
 }
 
 @test "--saved-as hands over fewer bytes, by the figure that it prints, and says nothing where there are none to gain" {
