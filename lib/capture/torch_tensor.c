@@ -43,7 +43,7 @@ static bool operand(V v) {
 V tc_tensor_binary(C *c, int op, V a, V b, bool inplace) {
     a = tc_torch_plain(c, a), b = tc_torch_plain(c, b);
     if (!operand(a) || !operand(b) || (op == '@' && !(tc_is_tensor(a) && tc_is_tensor(b)))) return NULL;
-    if (inplace && tc_is_tensor(a)) {
+    if (inplace && op != '@' && tc_is_tensor(a)) { /* x @= y is x = x @ y: there is no __imatmul__ */
         char name[64];
         snprintf(name, sizeof name, "%s_", op_name(op));
         return tc_torch_calln(c, name, 2, a, b);
@@ -673,7 +673,7 @@ static V python_method(C *c, V self, str *name) { /* self NULL: unbound */
 /* x.__add__, torch.Tensor.__add__ and the like: the functions of module operator; also len, abs and other built-ins. */
 static V special_method(C *c, V self, str *name) {
     static const char plain[] = " add sub mul truediv floordiv mod pow matmul lshift rshift xor neg pos invert lt le gt ge getitem setitem contains "
-                                "index iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ";
+                                "index iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ";
     static const char reversed[] = " radd rsub rmul rtruediv rfloordiv rmod rpow rmatmul rand ror rxor ", builtin[] = " len abs bool int float iter ";
     char word[24];
     const size_t n = name->len;

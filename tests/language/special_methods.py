@@ -52,3 +52,8 @@ class Hashed:
 
 
 print(hash(Hashed(7)), hash(5), hash(-3), hash(Hashed(7)) == hash(Hashed(7)), {Hashed(1): "a"}[Hashed(1)])
+
+square = torch.tensor([[1.0, 2.0], [3.0, 4.0]])  # a tensor has no __imatmul__: x @= y binds x anew
+before = square
+square @= torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+print(square.tolist(), before.tolist(), hasattr(torch.Tensor, "__imatmul__"))
