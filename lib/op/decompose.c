@@ -38,6 +38,7 @@ typedef struct {
     tc_node *first;
     const tc_node *end;
     size_t nsymbols;
+    tc_source source;
 } made;
 
 static bool is_made(const made *m, tc_sym var) {
@@ -61,8 +62,11 @@ static void rename_symbol(const made *m, tc_sym from, tc_sym to) {
     }
 }
 
-/* Data-dependent values that are computed again have the type of the old ones with other symbols: u1 + 1 for u0 + 1. */
+/* Data-dependent values that are computed again have the type of the old ones with other symbols: u1 + 1 for u0 + 1. A size that the model forces to be
+ * a number (u0 == 2) is forced again. */
 static void keep_symbols(const made *m, tc_sym have, tc_sym want) {
+    if (tc_sym_opcode(want) == TC_S_CONST && is_made(m, have))
+        tc_program_guard(m->p, (tc_guard){.cond = tc_sym_op(m->p->sym, TC_S_EQ, have, want, NULL), .source = m->source});
     if (have == want || tc_sym_opcode(have) != tc_sym_opcode(want) || tc_sym_opcode(have) == TC_S_CONST) return;
     if (tc_sym_opcode(have) == TC_S_VAR) {
         rename_symbol(m, have, want);
@@ -132,7 +136,7 @@ tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
         }
     }
     /* data-dependent numbers and sizes keep the symbols of the replaced node */
-    const made m = {p, last ? last->next : e->graph->first, e->before, nsymbols};
+    const made m = {p, last ? last->next : e->graph->first, e->before, nsymbols, n->source};
     for (int i = 0; i < n->nouts && i < e->nresults && !st; i++) keep_types(&m, e->results[i], n->outs[i]);
     return st ? tc_annotate(st, "%s", n->name ? n->name : tc_op_name(n->op)) : NULL;
 }

@@ -1415,6 +1415,22 @@ PY
     grep -aqF '\"Out\", \"context\": \"[[\\\"y\\\", \\\"z\\\"], []]\"' data.pt2
 }
 
+@test "--decompose: a size of data that the model forces to be a number stays it" {
+    cat >forced.py <<'PY'
+import torch
+from torch import nn
+class M(nn.Module):
+    def forward(self, x, b):
+        return torch.zeros(2, 4).index_add_(0, b % 2, x) / torch.bincount(b, minlength=2).clamp(min=1).unsqueeze(1)
+PY
+    for to in none train core; do
+        tc-export forced.py:M --input x=5x4xf32 --input b=5xi64 --decompose $to -o $to.pt2
+        tc-run $to.pt2 --input x=5x4xf32=3 --input b=5xi64=0,1,0,1,1 -o $to.npy
+        cmp none.npy $to.npy
+        fails 3 "3 is too large: the program needs 2" tc-run $to.pt2 --input x=5x4xf32=3 --input b=5xi64=0,2,0,1,1 -o no.npy
+    done
+}
+
 @test "--decompose core: what is written to or cut out of a number has a form too" {
     cat >number.py <<'PY'
 import torch
