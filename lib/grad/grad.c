@@ -272,6 +272,7 @@ static tc_status seed(sweep *s, const tc_grad_request *r) {
         if (!g) {
             if (tc_sym_known(c, tc_sym_op(c, TC_S_EQ, tc_meta_numel(c, &y->meta), tc_sym_int(c, 1), NULL)) != 1)
                 return tc_error(TC_CONTENT, "RuntimeError: grad can be implicitly created only for scalar outputs");
+            if (y->producer) s->e.source = y->producer->source;
             g = tc_emit_call(&s->e, "aten::ones_like", "v", y);
         }
         grad_accumulate(s, y, g);
