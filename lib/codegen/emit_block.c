@@ -189,7 +189,9 @@ static void write_rare(emitter *e, const segments *g, const bool *values, tc_lv 
     emit_close(e);
     emit_line(e, "if (large) {");
     emit_open(e);
+    e->whole = true;
     write_segment(e, g, values);
+    e->whole = false;
     emit_close(e);
 }
 

@@ -251,8 +251,9 @@ const char *emit_value(emitter *e, tc_lv v, bool inner) {
         const tc_lv minus = negated(all, in);
         if (minus != TC_LV_NONE) return T(e, "tc_x_neg_%s(%s)", emit_suffix(in->dtype), emit_ref(e, minus));
         const tc_dtype d = in->op == TC_X_WHERE ? in->dtype : all[in->a[0]].dtype;
-        const char *s = T(e, "tc_x_%s%s%s_%s(%s", op_names[in->op], e->quick && emit_rare(in) ? "_" : "",
-                          e->quick && emit_rare(in) ? emit_rare(in) : "", emit_suffix(d), emit_ref(e, in->a[0]));
+        const char *rare = emit_rare(in);
+        const char *s = T(e, "tc_%s_%s%s%s_%s(%s", rare && e->whole ? "whole" : "x", op_names[in->op], rare && e->quick ? "_" : "",
+                          rare && e->quick ? rare : "", emit_suffix(d), emit_ref(e, in->a[0]));
         for (int k = 1; k < 3 && in->a[k] != TC_LV_NONE; k++) s = T(e, "%s, %s", s, emit_ref(e, in->a[k]));
         return sanitized(e, v, in->op, d, emit_ref(e, in->a[0]), in->a[1] != TC_LV_NONE ? emit_ref(e, in->a[1]) : NULL, T(e, "%s)", s));
     }

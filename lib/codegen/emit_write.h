@@ -22,6 +22,7 @@ typedef struct {
     bool scratch;
     bool sanitize; /* signed integer overflow is a fault */
     bool quick;    /* no argument in the block is large: use the variants without the branch */
+    bool whole;    /* some are: use those that are calls */
     tc_status st;
 } emitter;
 

@@ -97,6 +97,7 @@ static const char preamble[] =
     "/* Unrolled by gcc 12, few columns would be no vectors, and loads on a condition would have each other's masks */\n"
     "#define TC_IVDEP_ROLLED _Pragma(\"GCC unroll 1\") TC_IVDEP\n"
     "#endif\n"
+    "#define TC_APART static __attribute__((noinline))\n"
     "#if defined(__AVX512F__) /* bytes of a vector */\n"
     "#define TC_VB 64\n"
     "#elif defined(__AVX__)\n"

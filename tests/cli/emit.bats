@@ -768,6 +768,27 @@ PY
     same Divided
 }
 
+@test "steps for arguments that are rarely so large are written once, however many loops call them" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Chain(nn.Module):
+    def forward(self, x):
+        for i in range(7):
+            x = torch.fmod(torch.sin(x) * 3, 0.7 + x.cos() * 1e18)
+        return x
+PY
+    numbers
+    same Chain
+    tc-compile Chain.pt2 --to c -o c
+    for name in sin cos fmod; do
+        [ "$(grep -c "= tc_whole_${name}_f32(" c.c)" -eq 7 ]
+        [ "$(grep -c "tc_x_${name}_f32(" c.c)" -eq 2 ] # its definition, and the one call
+    done
+}
+
 @test "programs whose results are empty as C" {
     cat >m.py <<'PY'
 import torch
