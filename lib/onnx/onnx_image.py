@@ -16,6 +16,10 @@ def cubic(d, a):
     return torch.where(d <= 1, near, torch.where(d < 2, far, torch.zeros_like(d)))
 
 
+def weigh(d, mode, a):
+    return torch.clamp(1 - torch.abs(d), min=0) if mode == "linear" else cubic(d, a)
+
+
 def source(count, length, scale, how, roi, dtype):
     """The positions in the input of outputs 0..count-1."""
     x = torch.arange(count, dtype=dtype)
@@ -42,7 +46,7 @@ def source(count, length, scale, how, roi, dtype):
 
 
 def taps(count, length, scale, mode, how, roi, nearest, a, antialias, exclude):
-    """(positions, weights, outside): for each tap the input positions [count] and their weights; which outputs lie outside (or None)."""
+    """(positions, weights, outside): for each tap the input positions [count] and their weights, or the positions of all and weights [count, positions]; which outputs lie outside (or None)."""
     # the nearest element is chosen in float32, as in ONNX Runtime: 3 / 0.6 is 5
     x = source(count, length, scale, how, roi, torch.float32 if mode == "nearest" else torch.float64)
     outside = torch.logical_or(x < 0, x > length - 1) if how == "tf_crop_and_resize" else None
@@ -59,10 +63,17 @@ def taps(count, length, scale, mode, how, roi, nearest, a, antialias, exclude):
     s = torch.sym_min(scale, 1.0) if antialias else 1.0
     reach = 1 if mode == "linear" else 2
     first = math.floor(-reach / s) + 1
+    if not _onnx.number(first):  # as many taps as the scale says when it runs: each position, and beyond the ends what they reach
+        pos = torch.arange(length - 2 * first + 2) + (first - 1)
+        w = weigh((pos - x.unsqueeze(1)) * s, mode, a)
+        if exclude:
+            w = torch.where(torch.logical_or(pos < 0, pos > length - 1), torch.zeros_like(w), w)
+        total = w.sum(1, keepdim=True)
+        return torch.clamp(pos, 0, length - 1), w / torch.where(total == 0, torch.ones_like(total), total), outside
     at, w = [], []
     for k in range(first, 2 - first):
         d = (k - f) * s
-        weight = torch.clamp(1 - torch.abs(d), min=0) if mode == "linear" else cubic(d, a)
+        weight = weigh(d, mode, a)
         pos = base + k
         if exclude:
             weight = torch.where(torch.logical_or(pos < 0, pos > length - 1), torch.zeros_like(weight), weight)
@@ -93,6 +104,8 @@ def resize_axis(n, x, axis, count, scale, roi, how, mode):
     shape[axis] = -1
     if w is None:
         y = torch.index_select(x, axis, at[0])
+    elif isinstance(w, torch.Tensor):
+        y = torch.matmul(torch.index_select(x, axis, at).movedim(axis, -1), w.to(x.dtype).t()).movedim(-1, axis)
     else:
         y = None
         for p, v in zip(at, w):

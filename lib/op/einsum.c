@@ -16,6 +16,7 @@ typedef struct {
     int label[TC_MAX_RANK], rank, ellipsis; /* dimensions of its ellipsis; -1: it has none */
 } subscript;
 typedef struct {
+    const tc_node *node;
     subscript in[OPERANDS];
     int n, longest; /* operands; dimensions of the longest ellipsis */
     int occurs[LABELS], out[LABELS], nout, used[TC_MAX_RANK], nused;
@@ -96,7 +97,7 @@ static tc_status read_result(const tc_node *n, const char *p, equation *q) {
 static tc_status read_equation(const tc_node *n, equation *q) {
     const char *text = tc_arg_string(n, 0), *arrow = strstr(text, "->"), *p = text;
     const tc_arg *list = &n->args[1];
-    *q = (equation){0};
+    *q = (equation){.node = n};
     if (list->n == 0) return refuse(n, "must provide at least one operand");
     if (list->n > OPERANDS) return refuse(n, "more than 64 operands");
     for (q->n = 0; q->n < list->n; q->n++) {
@@ -243,10 +244,11 @@ static operand product(tc_emit *e, const equation *q, operand x, operand y, cons
     }
     tc_sym one = tc_sym_int(tc_e_sym(e), 1), xs[TC_MAX_RANK], ys[TC_MAX_RANK], size[TC_MAX_RANK];
     role batch = {.size = one}, rows = batch, cols = batch, inner = batch;
+    tc_shape_ctx c = {.program = e->graph->program, .op = q->node->op, .source = q->node->source};
     for (int i = 0; i < n; i++) {
         int id = q->used[i];
         xs[i] = x.v->meta.size[i], ys[i] = y.v->meta.size[i];
-        if (x.has[id] && y.has[id]) xs[i] = ys[i] = tc_sym_is_int(xs[i], 1) ? ys[i] : xs[i]; /* size 1 broadcasts */
+        if (x.has[id] && y.has[id]) xs[i] = ys[i] = tc_sh_repeats(&c, xs[i], ys[i]) ? ys[i] : xs[i]; /* size 1 broadcasts */
         if (gone[id] && x.has[id]) take(e, &inner, i, xs[i]);
         else if (x.has[id] == y.has[id]) take(e, &batch, i, xs[i]);
         else if (x.has[id]) take(e, &rows, i, xs[i]);

@@ -888,3 +888,13 @@ PY
         [ "$(tail -c 36 y.npy | od -An -v -tf4 -w36 | xargs)" = "5 6 2 2 3 3 5 2 3" ]
     done
 }
+
+@test "a resize that antialiases from a size that is not known weighs as many elements as the size says" {
+    model=$TC_ROOT/tests/oracle/onnx/runtime/resize_antialias_from_free_sizes/model.onnx
+    tc-export "$model" -o free.pt2
+    for size in 1 3 9 30; do
+        x=x=1x1x${size}x4xf32=$(seq -s, $((size * 4)))
+        tc-run "$model" --input "$x" -o y.npy # with as many taps as the given size says
+        tc-run free.pt2 --input "$x" --expect @y.npy --rtol 1e-5 --atol 1e-5
+    done
+}
