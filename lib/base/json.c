@@ -225,7 +225,7 @@ bool tc_jr_number(tc_jread *j, int64_t *out_int, double *out_double) {
     next_byte(j);
     if (j->status) return false;
     const char *begin = j->p;
-    bool negative = *begin == '-' && j->p < j->end, integer = true;
+    bool negative = j->p < j->end && *begin == '-', integer = true;
     if (negative) j->p++;
     const char *first = j->p;
     if (!digits(j)) {

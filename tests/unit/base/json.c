@@ -9,6 +9,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static tc_jread reader(const char *text) {
     tc_jread j;
@@ -202,12 +204,40 @@ static void test_errors_end_loops(void **state) {
     tc_status_free(s);
 }
 
+/* Texts that end too early, each before memory that cannot be read. */
+static void test_nothing_behind_the_end_is_read(void **state) {
+    (void)state;
+    const char *texts[] = {"",      " ",       "-", "1.",  "1e",    "1e+", "tru",    "nul",       "\"",        "\"a",
+                           "\"a\\", "\"\\u12", "[", "[0,", "[0,  ", "{",   "{\"a\"", "{\"a\":  ", "{\"a\": 1,"};
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(two != MAP_FAILED && !mprotect(two + page, page, PROT_NONE));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int how = 0; how < 4; how++) {
+            const size_t n = strlen(texts[i]);
+            tc_jread j;
+            int64_t number;
+            double d;
+            tc_jr_init(&j, "x.json", memcpy(two + page - n, texts[i], n), n);
+            if (how == 0) tc_jr_skip(&j);
+            else if (how == 1) tc_jr_number(&j, &number, &d);
+            else if (how == 2) tc_jr_string(&j);
+            else
+                for (tc_jr_array(&j); tc_jr_item(&j);) tc_jr_int(&j);
+            tc_status s = tc_jr_finish(&j);
+            assert_int_equal(tc_status_code(s), TC_CONTENT);
+            tc_status_free(s);
+        }
+    munmap(two, 2 * page);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk),
                                        cmocka_unit_test(test_numbers),
                                        cmocka_unit_test(test_refusals),
                                        cmocka_unit_test(test_strings_of_all_lengths),
                                        cmocka_unit_test(test_unread_values_end_where_read_ones_do),
-                                       cmocka_unit_test(test_errors_end_loops)};
+                                       cmocka_unit_test(test_errors_end_loops),
+                                       cmocka_unit_test(test_nothing_behind_the_end_is_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
