@@ -449,6 +449,13 @@ tc_status tc_path_type(const char *path, mode_t *out_type) {
     return seen || errno == ENOENT || errno == ENOTDIR ? NULL : env_error(path, "look at");
 }
 
+tc_status tc_file_found(const char *path, bool *out_there) {
+    mode_t type = 0;
+    TC_TRY(tc_path_type(path, &type));
+    *out_there = type != 0;
+    return !type || type == S_IFREG || type == S_IFDIR ? NULL : tc_error(TC_CONTENT, "%s: is a pipe or a device, expected a file", path);
+}
+
 static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 tc_status tc_folder_names(tc_arena *a, const char *dir, bool (*want)(const char *name), char ***out, size_t *out_n) {

@@ -77,6 +77,8 @@ tc_status tc_out_dir_finish(tc_out_dir *d, tc_status s);
 const char *tc_path_last(const char *path); /* after the last slash */
 /* The type of a path, links followed: st_mode & S_IFMT, 0 if nothing exists. TC_ENV if that cannot be determined. */
 tc_status tc_path_type(const char *path, mode_t *out_type);
+/* Is there a file at a path that was not given but found in a folder? TC_CONTENT: a pipe or a device, which would be waited for. */
+tc_status tc_file_found(const char *path, bool *out_there);
 /* The path after resolving links; its last component need not exist. The caller frees it. */
 char *tc_path_follow(const char *path);
 /* The names in a folder that `want` accepts, sorted by bytes, in the arena. TC_ENV if the folder cannot be read completely. */

@@ -97,9 +97,9 @@ static tc_status open_file(dcp *d, const char *name, const tc_pk *path, tc_blob 
     char *full = tc_arena_printf(&d->c->arena, "%s/%.*s", d->dir, (int)path->n, path->s);
     if (!*slot) {
         tc_blob *b = NULL;
-        mode_t type;
-        TC_TRY(tc_path_type(full, &type));
-        if (!type) return bad(d, name, "%s, which holds a part of it, is missing", full);
+        bool there;
+        TC_TRY(tc_file_found(full, &there));
+        if (!there) return bad(d, name, "%s, which holds a part of it, is missing", full);
         TC_TRY(tc_blob_open(full, &b));
         *slot = b;
     }

@@ -77,7 +77,8 @@ static tc_status add_shard(tc_ckpt *c, tc_tensors *t, const char *path, const tc
 static tc_status open_shard(tc_ckpt *c, const char *path) {
     tc_tensors t;
     tc_map places = {0};
-    bool sharded = false;
+    bool sharded = false, there;
+    TC_TRY(tc_file_found(path, &there));
     tc_status st = load(c, path, &t);
     for (size_t i = 0; i < t.metadata.len && !st; i++)
         if (!strcmp(t.metadata.data[i].key, "DCP_SHARDING_INFO")) {
@@ -159,9 +160,9 @@ static tc_status read_index(tc_ckpt *c, const char *path, const tc_buf *text, tc
 static tc_status take_indexed(tc_ckpt *c, const char *index, const char *path, const tc_map *wanted, int64_t *io_bytes) {
     tc_tensors t;
     tc_status st = NULL;
-    mode_t type;
-    TC_TRY(tc_path_type(path, &type));
-    if (!type) return tc_error(TC_CONTENT, "%s, which %s names, is missing", path, index);
+    bool there;
+    TC_TRY(tc_file_found(path, &there));
+    if (!there) return tc_error(TC_CONTENT, "%s, which %s names, is missing", path, index);
     TC_TRY(load(c, path, &t));
     for (size_t i = 0; i < wanted->len && !st; i++)
         if (!tc_tensors_find(&t, wanted->entries[i].key))
@@ -216,9 +217,12 @@ static const char *choose_index(char *const *names, size_t n) {
 tc_status tc_ckpt_open_hf(tc_ckpt *c, const char *dir) {
     char **files, **indices;
     size_t n, nindices;
+    bool there;
     TC_TRY(tc_folder_names(&c->arena, dir, is_index, &indices, &nindices));
     const char *index = choose_index(indices, nindices);
-    if (index) return tc_ckpt_open_index(c, tc_arena_printf(&c->arena, "%s/%s", dir, index));
+    if (index) index = tc_arena_printf(&c->arena, "%s/%s", dir, index);
+    if (index) TC_TRY(tc_file_found(index, &there));
+    if (index) return tc_ckpt_open_index(c, index);
     TC_TRY(tc_folder_names(&c->arena, dir, is_safetensors, &files, &n));
     if (!n) TC_TRY(tc_folder_names(&c->arena, dir, is_torch_bin, &files, &n));
     if (!n) return tc_error(TC_CONTENT, "%s: neither .metadata, nor an index, nor a safetensors file is in it: not a finished checkpoint", dir);

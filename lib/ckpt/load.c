@@ -52,10 +52,7 @@ static void read_listed(tc_jread *j, tc_arena *a, listed *l) {
 }
 
 static tc_status exists(tc_arena *a, const char *dir, const char *name, bool *out) {
-    mode_t type = 0;
-    tc_status s = tc_path_type(tc_arena_printf(a, "%s/%s", dir, name), &type);
-    *out = type != 0;
-    return s;
+    return tc_file_found(tc_arena_printf(a, "%s/%s", dir, name), out);
 }
 
 /* checkpoint.json; *out_found false when there is none (another program's checkpoint). It has no checksum itself, so exactly the known keys must be
@@ -269,6 +266,7 @@ static tc_status open_folder(tc_ckpt *c, const char *path) {
     TC_TRY(tc_ckpt_open_hf(c, path));
     if (!found) return NULL;
     c->format = "checkpoint";
+    TC_TRY(exists(&c->arena, path, "state.json", &found));
     return tc_file_read(tc_arena_printf(&c->arena, "%s/state.json", path), 256 << 20, &c->state);
 }
 

@@ -97,3 +97,20 @@ setup() {
     run --separate-stderr tc-ckpt ls code.pkl
     [ "$status" -eq 3 ] && [[ "$stderr" == *"types.CodeType, which is forbidden"* ]] || { echo "$stderr"; return 1; }
 }
+
+@test "a pipe or a device among the files of a checkpoint is refused, not waited for" {
+    cp -r "$TC_ROOT/tests/cli/fixtures/dcp-train" dcp
+    mkdir one
+    tc-ckpt convert "$TC_ROOT/tests/cli/fixtures/counts.safetensors" -o one/model.safetensors
+    tc-ckpt convert one --to hf -o split --shard-size 1
+    shard=$(cd split && ls ./*.safetensors | head -1)
+    for file in dcp/.metadata dcp/__0_0.distcp one/model.safetensors split/model.safetensors.index.json "split/${shard#./}"; do
+        mv "$file" kept
+        mkfifo "$file"
+        run --separate-stderr timeout 10 tc-ckpt ls "${file%/*}"
+        [ "$status" -eq 3 ] && [[ "$stderr" == *"$file: is a pipe or a device, expected a file" ]] || { echo "$file: $status $stderr"; return 1; }
+        rm "$file"
+        mv kept "$file"
+        tc-ckpt ls "${file%/*}" >/dev/null
+    done
+}
