@@ -307,7 +307,8 @@ static V tensor_new(C *c, args *A) {
     type *t = (type *)A->a[0];
     V kind_of = tc_type_lookup(c, t, tc_intern(c, "_dtype", 6));
     tc_dtype d = kind_of ? ((dtypeobj *)kind_of)->d : c->torch->default_dtype;
-    if (A->n == 2 && (tc_kind_of(A->a[1]) == K_LIST || tc_kind_of(A->a[1]) == K_TUPLE)) return tc_torch_from_data(c, A->a[1], d);
+    const kind k = A->n == 2 ? tc_kind_of(A->a[1]) : K_TYPE;
+    if (k == K_LIST || k == K_TUPLE || k == K_RANGE) return tc_torch_from_data(c, k == K_RANGE ? (V)tc_to_list(c, A->a[1]) : A->a[1], d);
     V from = A->n == 2 ? tc_torch_of_array(c, A->a[1]) : NULL;
     if (from && tc_is_tensor(from)) return tc_torch_cast(c, from, d);
     V size = A->n == 2 && tc_kind_of(A->a[1]) == K_SIZE ? A->a[1]

@@ -45,3 +45,4 @@ class Scripted(torch.jit.ScriptModule):
     def forward(self, x):
         return self.l(x)
 print(Scripted()(torch.ones(4, 2)).shape, isinstance(Scripted(), torch.nn.Module))
+print(torch.LongTensor(range(3)), torch.Tensor(range(1, 3)), torch.IntTensor(range(0)).shape)
