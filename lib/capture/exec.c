@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "capture/keep_going.h"
 #include "capture/profile.h"
+#include "capture/suggest.h"
 #include "capture/torch.h"
 
 typedef enum { ON, BREAK, CONTINUE, RETURN } flow;
@@ -633,10 +634,21 @@ static void class_statement(C *c, frame *f, const ast *n) {
     tc_store(c, f, n->a, decorate(c, f, n, d, cls));
 }
 
+/* What the run says where assertion n does not hold; of an `if` that raises the source of what it raises, or its class. */
 static V assertion_text(C *c, frame *f, const ast *n) {
-    V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
-    f->at = n;
-    return msg ? (V)tc_to_str(c, msg) : tc_strz(c, "AssertionError");
+    if (n->kind == N_ASSERT) {
+        V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
+        f->at = n;
+        return msg ? (V)tc_to_str(c, msg) : tc_strz(c, "AssertionError");
+    }
+    const ast *raised = n->list[0]->a;
+    tc_buf b = {0};
+    if (!tc_unparse(c, &b, raised)) {
+        tc_buf_free(&b);
+        b = (tc_buf){0};
+        if (raised->kind != N_CALL || !tc_unparse(c, &b, raised->a)) tc_buf_puts(&b, "raised");
+    }
+    return tc_buf_to_str(c, &b);
 }
 
 /* The assertion n that cond, a number that comes from data or the one value of a tensor, is what is wanted: checked in the run. A number is taken to
@@ -648,7 +660,8 @@ static void assertion_on_data(C *c, frame *f, const ast *n, V cond, bool want) {
     tc_torch_calln(c, of_tensor ? "aten::_assert_async.msg" : "aten::_assert_scalar", 2, cond, assertion_text(c, f, n));
 }
 
-/* Whether the condition e of the assert statement n is what is wanted; what only data decide is checked in the run, each part of it apart. */
+/* Whether the condition e of n is what is wanted; what only data decide is checked in the run, each part of it apart. n: an assert statement, or an
+ * `if` that only raises. */
 static bool asserted(C *c, frame *f, const ast *n, const ast *e, bool want) {
     if (e->kind == N_UNARY && e->op == 'n' && !c->keep) return asserted(c, f, n, e->a, !want);
     if (e->kind == N_BOOL && (e->op == 'a') == want && !c->keep) {
@@ -657,15 +670,21 @@ static bool asserted(C *c, frame *f, const ast *n, const ast *e, bool want) {
         return true;
     }
     V t = tc_eval_expr(c, f, e);
-    f->at = n;
     const kind k = tc_kind_of(t);
-    if (!c->keep && !c->draft && (k == K_SYM ? tc_sym_from_data(c, t) : k == K_TENSOR && c->torch->graph && tc_tensor_known_truth(c, t) < 0)) {
+    const bool statement = n->kind == N_ASSERT, sizes = k == K_SYM && !tc_sym_from_data(c, t);
+    f->at = statement ? n : e;
+    if (!c->keep && !c->draft && (k == K_SYM ? !sizes : k == K_TENSOR && c->torch->graph && !c->trying && tc_tensor_known_truth(c, t) < 0)) {
         assertion_on_data(c, f, n, t, want);
         return true;
     }
-    if (!c->keep && k == K_SYM && !tc_sym_from_data(c, t)) return tc_sym_require(c, want ? t : tc_sym_unary(c, 'n', t));
-    const int holds = condition(c, t, "an 'assert'");
+    if (!c->keep && sizes && statement) return tc_sym_require(c, want ? t : tc_sym_unary(c, 'n', t));
+    const int holds = condition(c, t, statement ? "an 'assert'" : "a branch");
     return holds < 0 || holds == want;
+}
+
+/* `if CONDITION: raise ...` where nobody catches it says that the condition does not hold. */
+static bool only_raises(const C *c, const frame *f, const ast *n) {
+    return n->n == 1 && n->list[0]->kind == N_RAISE && n->list[0]->a && c->capturing && !c->trying && !c->keep && !c->draft && !f->sc->file->embedded;
 }
 
 static void assertion(C *c, frame *f, const ast *n) {
@@ -707,9 +726,13 @@ again:
     case N_IMPORT: import_names(c, f, n); return ON;
     case N_FROM: import_from(c, f, n); return ON;
     case N_IF: {
-        V t = tc_eval_expr(c, f, n->a);
-        f->at = n->a;
-        int yes = condition(c, t, "a branch");
+        int yes;
+        if (only_raises(c, f, n)) yes = !asserted(c, f, n, n->a, false);
+        else {
+            V t = tc_eval_expr(c, f, n->a);
+            f->at = n->a;
+            yes = condition(c, t, "a branch");
+        }
         if (yes < 0) return both_branches(c, f, n);
         if (yes) return block(c, f, n->list, n->n);
         if (n->n2 == 1 && n->list2[0]->kind == N_IF) {

@@ -311,7 +311,7 @@ PY
         'y = x.nonzero()|if y.shape[0] == 0:|    return x|return y.float()'
         'k = n.item()|for i in range(k):|    x = x + x|return x'
         'k = n.item()|return [x, x * 2, x * 3][k]'
-        'y = x[x > 0]|if not y.numel() > 2:|    raise ValueError(1)|return y.max()'
+        'y = x[x > 0]|if not y.numel() > 2:|    return x.sum()|return y.max()'
         'k = n.item()|while k > 0:|    k = k - n.item()|return x'
         'k = n.item()|y = x * 2 if k % 2 == 0 else x|return y'
         'if x.sum() > 0:|    return x * 2|return x'
@@ -435,6 +435,56 @@ PY
     tc-export a.py:One --input x=Bxf32 -o o.pt2
     tc-run o.pt2 --input x=1xf32=1 -o y.npy
     fails 3 "more than one value is ambiguous" tc-run o.pt2 --input x=2xf32=1 -o y.npy
+}
+
+@test "an if that only raises says what does not hold: of values it is checked in the run, unless somebody catches it" {
+    cat >r.py <<'PY'
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def forward(self, x):
+        if torch.min(x) < -5 or torch.max(x) > 50:
+            raise ValueError("out of the domain")
+        elif x.shape[1] > 8:
+            raise RuntimeError(f"too long: {x.shape}")
+        with torch.no_grad():
+            if not torch.isfinite(x).all():
+                raise RuntimeError(f"not finite: {x.max().item()}")
+            if int((x == 3).sum()) > 2:
+                raise NotImplementedError
+        return x + 1
+
+
+class Caught(nn.Module):
+    def forward(self, x):
+        try:
+            if torch.isnan(x).any():
+                raise ValueError
+            assert x.sum() > 3
+        except (ValueError, AssertionError):
+            return x * 0
+        return x + 1
+
+
+class Asserts(nn.Module):
+    def forward(self, x):
+        try:
+            assert x.sum() > 3
+        except AssertionError:
+            return x * 0
+        return x + 1
+PY
+    tc-export r.py:M --input x=BxTxf32 -o m.pt2
+    tc-run m.pt2 --input x=1x8xf32=1 -o y.npy
+    fails 3 "r.py:7: _assert_async: ValueError('out of the domain')" tc-run m.pt2 --input x=1x3xf32=-6 -o y.npy
+    fails 3 "r.py:7: _assert_async_1: ValueError('out of the domain')" tc-run m.pt2 --input x=1x3xf32=51 -o y.npy
+    fails 3 "x.size(1)=9, expected 1..8 (r.py:9)" tc-run m.pt2 --input x=1x9xf32=1 -o y.npy
+    fails 3 "r.py:12: _assert_async_2: RuntimeError" tc-run m.pt2 --input x=1x3xf32=nan -o y.npy
+    fails 3 "3 is too large: the program needs at most 2" tc-run m.pt2 --input x=1x3xf32=3 -o y.npy
+    fails 3 "r.py:22:31: DataDependentError: a branch depends on the values of a tensor" tc-export r.py:Caught --input x=3xf32 -o no.pt2
+    fails 3 "r.py:33:13: DataDependentError: an 'assert' depends on the values of a tensor" tc-export r.py:Asserts --input x=3xf32 -o no.pt2
 }
 
 @test "globals and default arguments that forward changes are noted with the line, and as they were for the next capture" {
