@@ -425,6 +425,7 @@ static bool follows(const tc_pt2_writer *w, tc_sym s) {
             if (!follows(w, tc_sym_arg(s, i))) return false;
         return true;
     }
+    if (tc_map_get(&w->sizes, (const char *)&s, sizeof s)) return true;
     for (size_t i = 0; i < w->sizes.len; i++) {
         tc_sym size;
         int64_t a, b;
