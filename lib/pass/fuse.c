@@ -23,6 +23,7 @@ struct tc_fuser {
     TC_VEC(grp) groups;
     int *producer;     /* group by value id; -1: none */
     bool *outside;     /* by value id: read by another group, or an output of the graph */
+    bool *whole;       /* by value id: an operand of a node that is no loop, or an output of the graph */
     int *last;         /* by value id: the group that was the last to read it; -1: none */
     tc_symvalue *vars; /* typical sizes of the symbols */
     size_t nvars;
@@ -34,7 +35,7 @@ struct tc_fuser {
 
 static void mark_result(tc_fuser *f, const tc_value *v) {
     if (!v) return;
-    f->outside[v->id] = true;
+    f->outside[v->id] = f->whole[v->id] = true;
     for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) mark_result(f, v->list[k]);
 }
 
@@ -45,6 +46,7 @@ tc_fuser *tc_fuser_create(tc_plan *plan, bool fuse) {
     f->nvalues = plan->graph->nvalues;
     f->producer = tc_xcalloc(f->nvalues + 1, sizeof *f->producer);
     f->outside = tc_xcalloc(f->nvalues + 1, sizeof *f->outside);
+    f->whole = tc_xcalloc(f->nvalues + 1, sizeof *f->whole);
     f->last = tc_xcalloc(f->nvalues + 1, sizeof *f->last);
     f->vars = tc_typical_sizes(plan->program, &f->nvars);
     for (size_t i = 0; i < f->nvalues; i++) f->producer[i] = f->last[i] = -1;
@@ -61,6 +63,7 @@ void tc_fuser_destroy(tc_fuser *f) {
     tc_vec_free(&f->groups);
     free(f->producer);
     free(f->outside);
+    free(f->whole);
     free(f->last);
     free(f->vars);
     free(f->known);
@@ -106,6 +109,15 @@ static void read_place(void *ctx, tc_value **place) {
     seen_type(r->f, *place, GIVEN);
     reads(r->f, r->by, *place);
 }
+
+static void mark_whole(void *ctx, tc_value **place) {
+    tc_fuser *f = ctx;
+    const tc_value *v = *place;
+    if (!v) return;
+    if (v->graph == f->plan->graph && v->id < f->nvalues) f->whole[v->id] = true;
+    for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) mark_whole(f, &v->list[k]);
+}
+void tc_fuser_reads_whole(tc_fuser *f, const tc_node *n) { tc_node_each_input(n, mark_whole, f); }
 
 static void made(tc_fuser *f, int by, const tc_node *n) {
     for (int i = 0; i < n->nouts; i++) {
@@ -414,6 +426,29 @@ static bool keeps_much(tc_fuser *f, int at, const tc_loop *to) {
     return kept > FAR_MORE * spared;
 }
 
+/* Is it better for memory to compute the node now than in the earlier group `at`, long before its readers, which are loops and can compute it as well?
+ * So it is with 1 - y * y, of the gradient of y = tanh(x), where y is kept for the gradient of a product anyway. Bytes are counted for as many groups as
+ * they would be kept. */
+static bool keeps_long(tc_fuser *f, int at, const tc_node *n, const tc_loop *loop) {
+    enum { LONG = 8 }; /* groups; over fewer, a read of memory that is spared counts more */
+    const int64_t since = f->clock - f->groups.data[at].order;
+    int64_t early = 0, now = 0;
+    if (since < LONG) return false;
+    for (int i = 0; i < n->nouts; i++) {
+        if (f->whole[n->outs[i]->id]) return false;
+        early += since * tc_value_bytes(n->outs[i], f->vars, f->nvars);
+    }
+    for (size_t b = 0; b < loop->buffers.len; b++) {
+        const tc_lbuffer *u = &loop->buffers.data[b];
+        const int p = u->value && !u->written ? producer_of(f, u->value) : -1;
+        if (p < 0) continue;
+        const int last = f->last[u->value->id];
+        const int64_t kept = f->groups.data[last < 0 ? p : last].order;
+        now += (f->clock - kept) * tc_value_bytes(u->value, f->vars, f->nvars);
+    }
+    return now < early;
+}
+
 /* Merges two producers of one node: sigmoid(x) + tanh(x). A group that only this reader has read may move to its position. */
 static void merge(tc_fuser *f, int from, int to) {
     grp *a = &f->groups.data[from], *b = &f->groups.data[to];
@@ -458,6 +493,7 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
         const bool later = comes_before(f, loop, best, known);
         if (later && g->read) why = "others stand between";
         if (!why && later && keeps_much(f, best, loop)) why = "more memory would be kept for longer than it spares";
+        if (!why && g->read && !later && keeps_long(f, best, n, loop)) why = "its result would be kept for longer than what it reads";
         if (!why && !tc_steps_left(f->plan->steps)) why = "TC_STEPS is reached";
         if (!why && sums_of_planes(f, g->g.loop, loop)) why = "what it reads can be a kernel's epilogue";
         if (!why) why = join(g->g.loop, loop);

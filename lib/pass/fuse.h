@@ -15,6 +15,8 @@
 typedef struct tc_fuser tc_fuser;
 tc_fuser *tc_fuser_create(tc_plan *plan, bool fuse);
 void tc_fuser_destroy(tc_fuser *f);
+/* Says that the node is no loop: its operands have to be in memory. Called for all such nodes before any is added. */
+void tc_fuser_reads_whole(tc_fuser *f, const tc_node *n);
 /* Adds a node and its loop, of which it takes ownership; in graph order. */
 tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop);
 tc_status tc_fuser_other(tc_fuser *f, tc_group g);

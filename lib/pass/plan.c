@@ -18,6 +18,9 @@ static bool is_control(const tc_op *op) {
     return op->flags & TC_OP_HIGHER_ORDER || !strncmp(name, "aten._local_scalar_dense", 24) || !strncmp(name, "aten._assert_scalar", 19);
 }
 
+static bool is_kernel(const tc_plan *plan, const tc_op *op) { return op->kernel && !(plan->loops && op->lower); }
+static bool is_loop(const tc_plan *plan, const tc_op *op) { return op->lower && !is_control(op) && !op->view_alias && !is_kernel(plan, op); }
+
 static bool only_numbers(const tc_node *n) {
     for (int i = 0; i < n->nouts; i++)
         if (n->outs[i]->kind == TC_V_TENSOR || n->outs[i]->kind == TC_V_LIST) return false;
@@ -41,8 +44,8 @@ static tc_status plan_node(tc_plan *plan, tc_fuser *f, tc_tile_plan *tiles, cons
     plan_tiles(f, tiles, &g);
     if (is_control(op)) g.kind = TC_GROUP_CONTROL;
     else if (op->view_alias) g.kind = TC_GROUP_VIEW;
-    else if (op->kernel && !(plan->loops && op->lower)) g.kind = TC_GROUP_KERNEL;
-    else if (op->lower) {
+    else if (is_kernel(plan, op)) g.kind = TC_GROUP_KERNEL;
+    else if (is_loop(plan, op)) {
         tc_loop *l;
         TC_TRY(tc_lower_node(plan->program, n, &l));
         return tc_fuser_loop(f, n, l);
@@ -86,6 +89,8 @@ tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_s
     tc_status s = NULL;
     tc_tile_plan tiles = {0};
     if (fuse) tc_plan_tiles(plan, &tiles);
+    for (const tc_node *n = g->first; n && fuse; n = n->next)
+        if (!is_loop(plan, n->op)) tc_fuser_reads_whole(f, n);
     for (const tc_node *n = g->first; n && !s; n = n->next) s = plan_node(plan, f, &tiles, n);
     tc_tile_plan_deinit(&tiles);
     if (!s) s = tc_fuser_finish(f);

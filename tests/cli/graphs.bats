@@ -491,3 +491,24 @@ END
         done
     done
 }
+
+@test "a factor of a gradient is computed where it is used when what it is made of is kept anyway" {
+    cat >m.py <<'END'
+import torch
+from torch import nn
+class Deep(nn.Module):
+    def __init__(self, activation):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(64, 64) for _ in range(12)])
+        self.activation = getattr(torch, activation)
+    def forward(self, x):
+        for layer in self.layers:
+            x = self.activation(layer(x))
+        return x.sum()
+END
+    for activation in relu tanh sigmoid; do # 12 results of 128 x 64 are kept for the products' gradients, and one at a time beside them
+        tc-export --joint m.py:Deep --arg activation="'$activation'" --input x=128x64xf32 -o m.pt2
+        arena=$(tc-compile -v m.pt2 -o c.pt2 2>&1 | sed -n 's/.*arena \([0-9]*\).*/\1/p')
+        [ "$arena" -le $((13 * 128 * 64 * 4)) ]
+    done
+}
