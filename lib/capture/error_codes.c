@@ -42,6 +42,8 @@ const tc_capture_code tc_capture_codes[] = {
     {"TC0123", "ValueError", "was declared free", "a size was declared free by a symbol, and the model works for one value of it only",
      "declare the value that the message names, or change the line that forces it; --log=shapes lists what each size became and the conditions that "
      "made it so"},
+    {"TC0124", "RuntimeError", "is changed while forward is captured", "forward changes a global of the file, which the program could not do again",
+     "pass the value as an argument and return it, or keep it in a buffer"},
     {"TC0125", "TypeError", "outputs are tensors, numbers", "forward returned something that a program cannot return",
      "return tensors, numbers, strings, and tuples, lists, dicts, named tuples or dataclasses of them"},
     {"TC0126", "NotImplementedError", "missing the required", "the class has no forward, so there is nothing to capture",

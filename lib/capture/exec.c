@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "capture/keep_going.h"
 #include "capture/profile.h"
-#include "capture/suggest.h"
 #include "capture/torch.h"
 
 typedef enum { ON, BREAK, CONTINUE, RETURN } flow;
@@ -16,20 +15,24 @@ void tc_side_effect(C *c, const char *what) {
             tc_arena_printf(&c->arena, "%s:%d: %s while forward is captured; the program does not do that", at.file ? at.file : "?", at.line, what));
 }
 
-/* Forward changes a container from before it, whose state is kept for the next capture. One of the library's own, such as hooks on all modules, is not
- * spoken of. */
+/* Warns that forward changes an object of a global: the result would differ between the first call and the next. */
 void tc_global_guard(C *c, const void *owner, V o) {
-    const module *m = owner == c ? NULL : owner; /* c: made by a constructor or a decorator that caches, not at the top level of a file */
-    if (!c->capturing || !owner) return;
-    tc_undo_container(c, o);
-    if (c->fr->sc->file->embedded || (m && m->embedded)) return;
+    const module *m = owner;
+    if (!c->capturing || !m) return;
+    if (owner == c) { /* made before forward by a constructor or a decorator that caches, not at the top level of a file */
+        tc_undo_container(c, o);
+        if (!c->fr->sc->file->embedded) tc_side_effect(c, "a list, dict or set from before forward is changed");
+        return;
+    }
+    if (m->embedded) { /* such as hooks on all modules: the next capture sees the same state */
+        tc_undo_container(c, o);
+        return;
+    }
+    const char *name = "an object";
     V k, v;
-    for (size_t i = 0; m && tc_dict_next(m->d, &i, &k, &v);)
-        if (v == o) {
-            tc_side_effect(c, tc_arena_printf(&c->arena, "the global %s is changed", tc_as_str(k)->s));
-            return;
-        }
-    tc_side_effect(c, "a list, dict or set from before forward is changed");
+    for (size_t i = 0; tc_dict_next(m->d, &i, &k, &v);)
+        if (v == o) name = tc_as_str(k)->s;
+    tc_raise(c, "RuntimeError", "the global %s is changed while forward is captured: pass it as an argument, or make it a buffer", name);
 }
 
 static void unpack(C *c, frame *f, const ast *t, V v) {
@@ -100,10 +103,9 @@ void tc_store(C *c, frame *f, const ast *t, V v) {
                 tc_dict_set(c, f->locals, (V)t->name, v);
                 return;
             }
-            if (c->capturing && f->fn && !f->sc->file->embedded) {
-                tc_undo_attr(c, (obj *)f->module, t->name);
-                tc_side_effect(c, tc_arena_printf(&c->arena, "the global %s is changed", t->name->s));
-            }
+            if (c->capturing && f->fn && !f->sc->file->embedded)
+                tc_raise(c, "RuntimeError", "the global %s is changed while forward is captured: pass it as an argument, or make it a buffer",
+                         t->name->s);
             tc_dict_set(c, f->globals, (V)t->name, v);
             return;
         }
@@ -634,61 +636,22 @@ static void class_statement(C *c, frame *f, const ast *n) {
     tc_store(c, f, n->a, decorate(c, f, n, d, cls));
 }
 
-/* What the run says where assertion n does not hold; of an `if` that raises the source of what it raises, or its class. */
-static V assertion_text(C *c, frame *f, const ast *n) {
-    if (n->kind == N_ASSERT) {
-        V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
-        f->at = n;
-        return msg ? (V)tc_to_str(c, msg) : tc_strz(c, "AssertionError");
-    }
-    const ast *raised = n->list[0]->a;
-    tc_buf b = {0};
-    if (!tc_unparse(c, &b, raised)) {
-        tc_buf_free(&b);
-        b = (tc_buf){0};
-        if (raised->kind != N_CALL || !tc_unparse(c, &b, raised->a)) tc_buf_puts(&b, "raised");
-    }
-    return tc_buf_to_str(c, &b);
-}
-
-/* The assertion n that cond, a number that comes from data or the one value of a tensor, is what is wanted: checked in the run. A number is taken to
- * be that from here on, as after torch._check. */
-static void assertion_on_data(C *c, frame *f, const ast *n, V cond, bool want) {
-    const bool of_tensor = tc_kind_of(cond) == K_TENSOR;
-    if (!want) cond = of_tensor ? tc_torch_calln(c, "aten::logical_not", 1, cond) : tc_sym_unary(c, 'n', cond);
-    else if (!of_tensor && tc_sym_type(((symobj *)cond)->s) != TC_SYM_BOOL) cond = tc_sym_compare(c, '!', cond, tc_int(c, 0));
-    tc_torch_calln(c, of_tensor ? "aten::_assert_async.msg" : "aten::_assert_scalar", 2, cond, assertion_text(c, f, n));
-}
-
-/* Whether the condition e of n is what is wanted; what only data decide is checked in the run, each part of it apart. n: an assert statement, or an
- * `if` that only raises. */
-static bool asserted(C *c, frame *f, const ast *n, const ast *e, bool want) {
-    if (e->kind == N_UNARY && e->op == 'n' && !c->keep) return asserted(c, f, n, e->a, !want);
-    if (e->kind == N_BOOL && (e->op == 'a') == want && !c->keep) {
-        for (int i = 0; i < e->n; i++)
-            if (!asserted(c, f, n, e->list[i], want)) return false;
-        return true;
-    }
-    V t = tc_eval_expr(c, f, e);
-    const kind k = tc_kind_of(t);
-    const bool statement = n->kind == N_ASSERT, sizes = k == K_SYM && !tc_sym_from_data(c, t);
-    f->at = statement ? n : e;
-    if (!c->keep && !c->draft && (k == K_SYM ? !sizes : k == K_TENSOR && c->torch->graph && !c->trying && tc_tensor_known_truth(c, t) < 0)) {
-        assertion_on_data(c, f, n, t, want);
-        return true;
-    }
-    if (!c->keep && sizes && statement) return tc_sym_require(c, want ? t : tc_sym_unary(c, 'n', t));
-    const int holds = condition(c, t, statement ? "an 'assert'" : "a branch");
-    return holds < 0 || holds == want;
-}
-
-/* `if CONDITION: raise ...` where nobody catches it says that the condition does not hold. */
-static bool only_raises(const C *c, const frame *f, const ast *n) {
-    return n->n == 1 && n->list[0]->kind == N_RAISE && n->list[0]->a && c->capturing && !c->trying && !c->keep && !c->draft && !f->sc->file->embedded;
+/* `assert` on numbers that come from data: checked in the run, and taken to hold from here on, as torch._check. */
+static void assertion_on_data(C *c, frame *f, const ast *n, V cond) {
+    V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
+    f->at = n;
+    if (tc_sym_type(((symobj *)cond)->s) != TC_SYM_BOOL) cond = tc_sym_compare(c, '!', cond, tc_int(c, 0));
+    tc_torch_calln(c, "aten::_assert_scalar", 2, cond, msg ? (V)tc_to_str(c, msg) : tc_strz(c, "AssertionError"));
 }
 
 static void assertion(C *c, frame *f, const ast *n) {
-    if (asserted(c, f, n, n->a, true)) return;
+    V t = tc_eval_expr(c, f, n->a);
+    f->at = n;
+    if (!c->keep && !c->draft && tc_kind_of(t) == K_SYM && tc_sym_from_data(c, t)) {
+        assertion_on_data(c, f, n, t);
+        return;
+    }
+    if (!c->keep && tc_kind_of(t) == K_SYM && !tc_sym_from_data(c, t) ? tc_sym_require(c, t) : condition(c, t, "an 'assert'") != 0) return;
     V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
     f->at = n;
     type *e = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "AssertionError", 14));
@@ -726,13 +689,9 @@ again:
     case N_IMPORT: import_names(c, f, n); return ON;
     case N_FROM: import_from(c, f, n); return ON;
     case N_IF: {
-        int yes;
-        if (only_raises(c, f, n)) yes = !asserted(c, f, n, n->a, false);
-        else {
-            V t = tc_eval_expr(c, f, n->a);
-            f->at = n->a;
-            yes = condition(c, t, "a branch");
-        }
+        V t = tc_eval_expr(c, f, n->a);
+        f->at = n->a;
+        int yes = condition(c, t, "a branch");
         if (yes < 0) return both_branches(c, f, n);
         if (yes) return block(c, f, n->list, n->n);
         if (n->n2 == 1 && n->list2[0]->kind == N_IF) {

@@ -177,7 +177,6 @@ V tc_torch_device_named(C *c, str *s, V index);              /* "cpu", "cuda:1";
 V tc_torch_call(C *c, const char *name, args *A, bool is_method);
 /* The same for C: positional arguments only. */
 V tc_torch_calln(C *c, const char *name, int n, ...);
-int tc_tensor_known_truth(C *c, V t); /* of its one element; -1: only the run knows it. Raises where t has another number of elements. */
 /* Runs or records one operator with arguments in schema order, values as they are; results as a Python call returns them. */
 V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *tensors, struct tc_generator *gen);
 /* The example value of a symbol; false: none, it is data-dependent. out may be NULL. */

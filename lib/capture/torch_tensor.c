@@ -197,7 +197,7 @@ bool tc_tensor_formats_as_number(C *c, V t) {
     return !c->torch->graph && ((tensor *)t)->t.storage && !tc_torch_rank(t) && !strcmp(tc_type_name(c, t), "Tensor");
 }
 
-int tc_tensor_known_truth(C *c, V v) {
+bool tc_tensor_truth(C *c, V v, const char *what) {
     const tensor *known = tc_torch_known(v), *t = known ? known : (tensor *)v;
     if (t->t.storage && (known || !c->torch->graph)) {
         int64_t n = tc_tensor_numel(&t->t);
@@ -205,13 +205,9 @@ int tc_tensor_known_truth(C *c, V v) {
         if (n != 1) tc_raise(c, "RuntimeError", "Boolean value of Tensor with more than one value is ambiguous");
         return tc_truth(c, item(c, v));
     }
-    return item_of(c, v) || tc_torch_rank(v) ? -1 : tc_torch_uniform(tc_torch_value(c, v));
-}
-
-bool tc_tensor_truth(C *c, V v, const char *what) {
-    const int known = tc_tensor_known_truth(c, v);
-    if (known >= 0) return known;
     V read = item_of(c, v);
+    const int same = read || tc_torch_rank(v) ? -1 : tc_torch_uniform(tc_torch_value(c, v));
+    if (same >= 0) return same;
     if (c->draft && !read) read = item(c, v);
     if (c->draft) c->draft->of_tensor = true;
     bool truth = read && tc_truth(c, read);

@@ -4,10 +4,7 @@
 
 static void note(C *c, struct change x) { tc_avec_push(c, &c->torch->changes, x); }
 
-dict *tc_undo_attributes(V o) {
-    const kind k = tc_kind_of(o);
-    return k == K_TYPE ? ((type *)o)->d : k == K_MODULE ? ((module *)o)->d : o->attrs;
-}
+dict *tc_undo_attributes(V o) { return tc_kind_of(o) == K_TYPE ? ((type *)o)->d : o->attrs; }
 
 void tc_undo_attr(C *c, obj *o, str *name) {
     if (!c->capturing || !c->torch) return;

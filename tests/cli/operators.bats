@@ -1302,3 +1302,15 @@ END
     holds 1xf32=1 "torch.allclose($v.ps_roi_align(y, r, 1.0, 2, 1, -1)[0].flatten(), torch.tensor([0.779296875, 19.90234375, 45.076171875, 109.19921875, 3.3671875, 0, 48.7421875, 0]))" "$by" "$x"
     holds 1xf32=1 "torch.equal($v.ps_roi_align(y, r, 1.0, 2, 1, -1)[1].flatten(), torch.arange(4, dtype=torch.int32).repeat(2))" "$by" "$x"
 }
+
+@test "an assertion on data is an operator's or of one number, not a branch on a tensor" {
+    fails 3 "m.py:6:15: RuntimeError: aten._assert_async.default: Boolean value of Tensor with more than one value is ambiguous" model x 2xf32 'torch._assert_async(x)'
+    model x Bxf32 'torch._assert_async(x)'
+    tc-run m.pt2 --input x=1xf32=1 -o y.npy
+    fails 3 "more than one value is ambiguous" tc-run m.pt2 --input x=2xf32=1 -o y.npy
+    for line in 'assert (x > 0).all()' 'if (x < 0).any(): raise ValueError("negative")'; do
+        fails 3 "m.py:6:" model x 2xf32 "$line"
+    done
+    model x 2xf32 'n = x.sum().item()' 'assert n > 0'
+    fails 3 "AssertionError" tc-run m.pt2 --input x=2xf32=-1 -o y.npy
+}

@@ -1500,7 +1500,7 @@ PY
         "pass | COUNTER.n += 1 | COUNTER.n | the attribute n" "pass | self.defaults['lr'] *= 0.5 | self.defaults['lr'] | a dict" \
         "pass | count() | count.last() | the variable n" \
         "pass | Own.k += 1 | Own.k | the attribute k" "pass | type(self).k = self.k + 1 | self.k | the attribute k" \
-        "pass | MADE.append(1) | 1 + len(MADE) |"; do
+        "pass | MADE.append(1) | 1 + len(MADE) | the global MADE is changed"; do
         IFS='|' read -r init change value what <<<"${pair// | /|}"
         cat r.yaml - >own.yaml <<YAML
 optimizer: Own(m.parameters())
