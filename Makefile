@@ -83,7 +83,7 @@ $(BUILD)/obj/%.o: %.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -MMD -MP -c $< -o $@
 # -O3 where loops are few and hot; files of many short loops (conversions, integers, doubles) are vectorised and not unrolled: half a megabyte a program.
-COMPACT   := block_cast block_fused block_one block_int block_f64 attention_f64 reduce_int reduce_f64
+COMPACT   := block_cast block_fused block_one block_int block_f64 attention_f64 reduce_int reduce_f64 conv_f64 gemm_f64
 VECTORISE := -ftree-vectorize $(if $(findstring clang,$(CC)),,-fvect-cost-model=dynamic)
 # Doubles and complex numbers of a CPU without AVX2: 150 KB a program for what few will wait for.
 SMALL     := block_complex block_f64 conv_f64
