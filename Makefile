@@ -5,7 +5,7 @@ endif
 VERSION := 0.1.0
 BUILD   ?= build
 PREFIX  ?= /usr/local
-# -g1: functions and lines for stack traces; the places of variables (make OPT="-O2 -g") take a quarter of the time of a build.
+# -g1: functions and lines for stack traces. With the places of variables (make OPT="-O2 -g") five files took 10.1 s to compile for 8.6.
 OPT     ?= -O2 -g1
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla -Werror=implicit-function-declaration -Wno-missing-field-initializers $(if $(findstring clang,$(CC)),-Wno-pass-failed)
 BASEFLAGS := -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -pthread -Ilib -I. -I$(BUILD)/gen -D_GNU_SOURCE -ffile-prefix-map=$(CURDIR)/= $(SAN) $(EXTRA)
