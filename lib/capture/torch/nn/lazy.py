@@ -42,9 +42,7 @@ class _Lazy(Module):
 
     def __call__(self, *args, **kwargs):
         size = self._size_of(args[0])
-        if isinstance(size, torch.SymInt):
-            raise NotImplementedError(f"{type(self).__name__}: its number of features is {size}, which the inputs must give as a number")
-        eagerly(self._materialize, size)
+        eagerly(self._materialize, size.__index__())  # a size that an example gives is fixed to it
         return self(*args, **kwargs)
 
     def _load_from_state_dict(self, state_dict, prefix, *rest):
