@@ -347,8 +347,8 @@ static V own_state_dict(C *c, V m, list *modules) {
     for (size_t i = 0; i < modules->n && !own; i++) {
         size_t n;
         V sub = tc_items(modules->a[i], &n)[1];
-        const dict *hooks = held(c, sub, "_state_dict_hooks");
-        own = hooks && hooks->live;
+        const dict *before = held(c, sub, "_state_dict_pre_hooks"), *hooks = held(c, sub, "_state_dict_hooks");
+        own = (before && before->live) || (hooks && hooks->live);
         for (int w = 0; w < 2; w++) {
             str *name = tc_intern(c, ways[w], strlen(ways[w]));
             own |= tc_type_lookup(c, sub->type, name) != tc_type_lookup(c, (type *)base, name);

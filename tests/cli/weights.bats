@@ -117,6 +117,62 @@ P
     [[ "$status" -eq 3 && "$stderr" == *"1 missing, 2 unexpected"* && "$stderr" == *"unexpected: q.weight, r.weight"* ]]
 }
 
+@test "hooks of what is registered and of state_dict are called in PyTorch's order" { # expected: what this source prints with PyTorch 2.15
+    cat >h.py <<'P'
+import torch
+from torch import nn
+from torch.nn.modules import module as hooks
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        say = lambda kind: lambda m, name, value: print(kind, type(m).__name__, name, type(value).__name__)
+        by = [hooks.register_module_buffer_registration_hook(lambda m, name, b: b if b is None else b + 1),
+              hooks.register_module_buffer_registration_hook(say("buffer")), hooks.register_module_module_registration_hook(say("module")),
+              hooks.register_module_parameter_registration_hook(say("parameter"))]
+        self.l = nn.Sequential(nn.Linear(2, 2, bias=False), nn.BatchNorm1d(2, affine=False))
+        self.l[1].running_mean = torch.ones(2)
+        self.l[0].weight = None
+        self.l = None
+        self.l = nn.BatchNorm1d(2)
+        for h in by:
+            h.remove()
+        self.l.running_var = torch.ones(2)
+        print(self.l.running_mean, self.l.running_var)
+        self.l.register_state_dict_pre_hook(lambda m, prefix, keep: print("before", prefix, keep))
+        self.l._register_state_dict_hook(lambda m, d, prefix, meta: print("behind", list(d), meta))
+        h = self.register_state_dict_post_hook(lambda m, d, prefix, meta: d)
+        try:
+            self.state_dict()
+        except RuntimeError as e:
+            print(e)
+        h.remove()
+    def forward(self, x):
+        return self.l(x)
+P
+    tc-export h.py:M --input x=2x2xf32 --mode eval -o h.pt2 2>said
+    diff <(head -n 19 said) - <<'P'
+parameter Linear weight Parameter
+buffer BatchNorm1d running_mean Tensor
+buffer BatchNorm1d running_var Tensor
+buffer BatchNorm1d num_batches_tracked Tensor
+module Sequential 0 Linear
+module Sequential 1 BatchNorm1d
+module M l Sequential
+buffer BatchNorm1d running_mean Tensor
+module M l NoneType
+parameter BatchNorm1d weight Parameter
+parameter BatchNorm1d bias Parameter
+buffer BatchNorm1d running_mean Tensor
+buffer BatchNorm1d running_var Tensor
+buffer BatchNorm1d num_batches_tracked Tensor
+module M l BatchNorm1d
+tensor([0., 0.]) tensor([1., 1.])
+before l. False
+behind ['l.weight', 'l.bias', 'l.running_mean', 'l.running_var', 'l.num_batches_tracked'] {'version': 2}
+state_dict post-hook must return None
+P
+}
+
 @test "rename fits names of a file, or changes those of a program" {
     tc-ckpt convert two.pt2 --rename 's/^/net./' -o w.safetensors
     run --separate-stderr tc-export one.pt2 --weights w.safetensors -o got.pt2

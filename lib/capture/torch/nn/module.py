@@ -70,6 +70,36 @@ def register_module_full_backward_hook(hook):
     return _add_global(_global_backward_hooks, hook)
 
 
+# Hooks that see each buffer, module and parameter as it is registered, and may give another.
+_buffer_hooks, _module_hooks, _parameter_hooks = OrderedDict(), OrderedDict(), OrderedDict()
+
+
+def _add(hooks, hook):
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def register_module_buffer_registration_hook(hook):
+    return _add(_buffer_hooks, hook)
+
+
+def register_module_module_registration_hook(hook):
+    return _add(_module_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook):
+    return _add(_parameter_hooks, hook)
+
+
+def _hooked(hooks, module, name, value):
+    for hook in hooks.values():
+        result = hook(module, name, value)
+        if result is not None:
+            value = result
+    return value
+
+
 def _inner_first(module):  # a module comes after its submodules
     inner = [m for child in module._modules.values() if child is not None for m in _inner_first(child)]
     return inner + [module]
@@ -105,6 +135,7 @@ class Module:
         put(self, "_forward_pre_hooks", OrderedDict())
         put(self, "_forward_pre_hooks_with_kwargs", OrderedDict())
         put(self, "_state_dict_hooks", OrderedDict())
+        put(self, "_state_dict_pre_hooks", OrderedDict())
         put(self, "_load_state_dict_pre_hooks", OrderedDict())
         put(self, "_load_state_dict_post_hooks", OrderedDict())
         put(self, "_modules", {})
@@ -200,12 +231,12 @@ class Module:
             if modules is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, d, modules)
-            modules[name] = value
+            modules[name] = _hooked(_module_hooks, self, name, value)
             return
         if modules is not None and name in modules:
             if value is not None:
                 raise TypeError("cannot assign '" + str(type(value).__name__) + "' as child module '" + name + "' (torch.nn.Module or None expected)")
-            modules[name] = None
+            modules[name] = _hooked(_module_hooks, self, name, None)
             return
         buffers = d.get("_buffers")
         if isinstance(value, Buffer):
@@ -217,7 +248,7 @@ class Module:
         if buffers is not None and name in buffers:
             if value is not None and not isinstance(value, torch.Tensor):
                 raise TypeError("cannot assign '" + str(type(value).__name__) + "' as buffer '" + name + "' (torch.Tensor or None expected)")
-            buffers[name] = value
+            buffers[name] = _hooked(_buffer_hooks, self, name, value)
             return
         object.__setattr__(self, name, value)
 
@@ -260,7 +291,7 @@ class Module:
             raise KeyError("attribute '" + name + "' already exists")
         if tensor is not None and not isinstance(tensor, torch.Tensor):
             raise TypeError("cannot assign '" + type(tensor).__name__ + "' object to buffer '" + name + "' (torch Tensor or None required)")
-        self._buffers[name] = tensor
+        self._buffers[name] = _hooked(_buffer_hooks, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -274,7 +305,7 @@ class Module:
             raise KeyError("attribute '" + name + "' already exists")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError("cannot assign '" + type(param).__name__ + "' object to parameter '" + name + "' (torch.nn.Parameter or None required)")
-        self._parameters[name] = param
+        self._parameters[name] = None if param is None else _hooked(_parameter_hooks, self, name, param)
 
     def add_module(self, name, module):
         if module is not None and not isinstance(module, Module):
@@ -282,7 +313,7 @@ class Module:
         self._check_name("module", name)
         if hasattr(self, name) and name not in self._modules:
             raise KeyError("attribute '" + name + "' already exists")
-        self._modules[name] = module
+        self._modules[name] = _hooked(_module_hooks, self, name, module)
 
     def register_module(self, name, module):
         self.add_module(name, module)
@@ -356,25 +387,22 @@ class Module:
         return self._add_hook("_backward_pre_hooks", None, hook, prepend, False)
 
     def _register_state_dict_hook(self, hook):
-        handle = RemovableHandle(self._state_dict_hooks)
-        self._state_dict_hooks[handle.id] = hook
-        return handle
+        return _add(self._state_dict_hooks, (hook, False))
 
     def register_state_dict_post_hook(self, hook):
-        return self._register_state_dict_hook(hook)
+        return _add(self._state_dict_hooks, (hook, True))
+
+    def register_state_dict_pre_hook(self, hook):
+        return _add(self._state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        handle = RemovableHandle(self._load_state_dict_pre_hooks)
-        self._load_state_dict_pre_hooks[handle.id] = (hook, with_module)
-        return handle
+        return _add(self._load_state_dict_pre_hooks, (hook, with_module))
 
     def register_load_state_dict_pre_hook(self, hook):
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook):
-        handle = RemovableHandle(self._load_state_dict_post_hooks)
-        self._load_state_dict_post_hooks[handle.id] = hook
-        return handle
+        return _add(self._load_state_dict_post_hooks, hook)
 
     # ---- walking ----
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
@@ -513,13 +541,17 @@ class Module:
                 keep_vars = args[2]
         if destination is None:
             destination = OrderedDict()
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, m in self._modules.items():
             if m is not None:
                 m.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self._state_dict_hooks.values():
-            result = hook(self, destination, prefix, {})
+        for hook, is_public in self._state_dict_hooks.values():
+            result = hook(self, destination, prefix, {"version": self._version})
             if result is not None:
+                if is_public:
+                    raise RuntimeError("state_dict post-hook must return None")
                 destination = result
         return destination
 

@@ -1,6 +1,7 @@
 # torch.nn.modules: torch.nn once more, and the files that PyTorch divides it into (import.c).
 import torch.nn
-from torch.nn.module import _IncompatibleKeys  # which torch.nn itself does not show
+from torch.nn.module import _IncompatibleKeys, register_module_buffer_registration_hook  # which torch.nn itself does not show
+from torch.nn.module import register_module_module_registration_hook, register_module_parameter_registration_hook
 
 
 _files = {"activation", "batchnorm", "container", "conv", "dropout", "instancenorm", "linear", "loss", "module", "normalization", "padding", "pooling",
