@@ -58,7 +58,7 @@ static tc_status check_operands(tc_shape_ctx *c, int n) {
 static tc_status check_channels(tc_shape_ctx *c, const params *p, tc_sym *out) {
     const tc_meta *x = tc_sh_meta(c, 0), *w = tc_sh_meta(c, 1), *b = tc_sh_meta(c, 2);
     tc_symctx *s = tc_sh_sym(c);
-    int64_t cin, wc, wo, g = 1;
+    int64_t wo, g = 1;
     bool counted = tc_sym_const_int(w->size[0], &wo) && tc_sym_const_int(p->groups, &g);
     if (counted && wo < g)
         return tc_sh_fail(c, "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %lld", (long long)g,
@@ -67,12 +67,9 @@ static tc_status check_channels(tc_shape_ctx *c, const params *p, tc_sym *out) {
         return tc_sh_fail(c, "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size %lld at dimension 0",
                           (long long)g, (long long)g, (long long)wo);
     tc_sym want = p->transposed ? w->size[0] : tc_sym_mul(s, w->size[1], p->groups);
-    if (!tc_sh_same(c, x->size[1], want)) {
-        cin = wc = 0;
-        tc_sym_const_int(x->size[1], &cin), tc_sym_const_int(want, &wc);
-        return tc_sh_fail(c, "Given groups=%lld, expected input to have %lld channels, but got %lld channels instead", (long long)g, (long long)wc,
-                          (long long)cin);
-    }
+    if (!tc_sh_same(c, x->size[1], want))
+        return tc_sh_fail_sizes(c, "Given groups=#, expected input to have # channels, but got # channels instead",
+                                (tc_sym[]){p->groups, want, x->size[1]});
     *out = p->transposed ? tc_sym_mul(s, w->size[1], p->groups) : w->size[0];
     if (b && (b->rank != 1 || !tc_sh_same(c, b->size[0], *out)))
         return tc_sh_fail(c, "expected bias to be 1-dimensional with one element for each output channel");
@@ -94,13 +91,10 @@ static tc_status result_size(tc_shape_ctx *c, const params *p, int k, tc_sym *ou
         return NULL;
     }
     tc_sym room = tc_sym_sub(s, tc_sym_sub(s, tc_sym_add(s, in, pad), span), one);
-    if (!tc_sh_guard(c, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), room, NULL))) {
-        int64_t a = 0, q = 0, e = 0;
-        tc_sym_const_int(in, &a), tc_sym_const_int(pad, &q), tc_sym_const_int(span, &e);
-        return tc_sh_fail(
-            c, "Calculated padded input size per channel: (%lld). Kernel size: (%lld). Kernel size can't be greater than actual input size",
-            (long long)(a + q), (long long)(e + 1));
-    }
+    if (!tc_sh_guard(c, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), room, NULL)))
+        return tc_sh_fail_sizes(
+            c, "Calculated padded input size per channel: (#). Kernel size: (#). Kernel size can't be greater than actual input size",
+            (tc_sym[]){tc_sym_add(s, in, pad), tc_sym_add(s, span, one)});
     *out = tc_sym_add(s, tc_sym_floordiv(s, room, p->stride[k]), one);
     return NULL;
 }

@@ -44,7 +44,7 @@ static tc_status check(const tc_node *n, int nd) {
     for (int k = 0; k < nd; k++) {
         bool known = tc_sym_const_int(n->args[2].syms[k], &out) && tc_sym_const_int(x->size[x->rank - nd + k], &v);
         if (kernel[k] <= 0 || (known && out <= 0)) return tc_e_refuse(n, "kernel_size and output_size must be greater than zero");
-        if (known && out + kernel[k] - 1 > v)
+        if (known && out + kernel[k] - (nd == 2) > v) /* as PyTorch asks: of three dimensions one more */
             return tc_e_refuse(n, "pool size %lld too large relative to input size %lld", (long long)kernel[k], (long long)v);
     }
     return NULL;

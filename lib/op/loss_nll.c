@@ -21,7 +21,7 @@ static tc_status check_nll(tc_shape_ctx *c, int self, int target, int weight, tc
     for (int k = 0; ok && x->rank > 1 && k < t->rank; k++) ok = tc_sh_same(c, t->size[k], per_sample->size[k]);
     if (!ok) return tc_sh_fail(c, "size mismatch (got input: %dD, target: %dD)", x->rank, t->rank);
     if (w && (w->rank != 1 || !tc_sh_same(c, w->size[0], x->size[cls])))
-        return tc_sh_fail(c, "weight tensor should be defined either for all %d classes or no classes", 0);
+        return tc_sh_fail_sizes(c, "weight tensor should be defined either for all # classes or no classes", &x->size[cls]);
     if (w && w->dtype != x->dtype) return tc_sh_fail(c, "expected scalar type %s but found %s", tc_dtypes[x->dtype].torch, tc_dtypes[w->dtype].torch);
     return NULL;
 }

@@ -22,17 +22,8 @@ static tc_status one_type(tc_shape_ctx *c, int n, const int *args) {
     return NULL;
 }
 static tc_status mismatch(tc_shape_ctx *c, const tc_meta *a, const tc_meta *b) {
-    tc_buf t = {0};
-    const tc_meta *m[2] = {a, b};
-    for (int k = 0; k < 2; k++) {
-        if (k) tc_buf_puts(&t, " and ");
-        tc_sym_print(&t, m[k]->size[m[k]->rank - 2]);
-        tc_buf_putc(&t, 'x');
-        tc_sym_print(&t, m[k]->size[m[k]->rank - 1]);
-    }
-    tc_status s = tc_sh_fail(c, "mat1 and mat2 shapes cannot be multiplied (%s)", tc_buf_str(&t));
-    tc_buf_free(&t);
-    return s;
+    const tc_sym *p = a->size + a->rank - 2, *q = b->size + b->rank - 2;
+    return tc_sh_fail_sizes(c, "mat1 and mat2 shapes cannot be multiplied (#x# and #x#)", (tc_sym[]){p[0], p[1], q[0], q[1]});
 }
 static tc_status product(tc_shape_ctx *c, int i, int rank, tc_dims *d) { /* arguments i and i + 1 */
     TC_TRY(one_type(c, 2, (int[]){i, i + 1}));
@@ -97,19 +88,10 @@ static tc_status shape_linear(tc_shape_ctx *c) {
     if (w->rank != 2 && w->rank != 1) return tc_sh_fail(c, "weight must be 1-D or 2-D, got %d-D", w->rank);
     if (x->rank == 0) return tc_sh_fail(c, "both arguments to linear need to be at least 1D, but they are 0D and %dD", w->rank);
     if (!tc_sh_same(c, x->size[x->rank - 1], w->size[w->rank - 1])) {
-        tc_buf t = {0};
         tc_sym rows = tc_sym_int(tc_sh_sym(c), 1);
         for (int k = 0; k + 1 < x->rank; k++) rows = tc_sym_mul(tc_sh_sym(c), rows, x->size[k]);
-        tc_sym_print(&t, rows);
-        tc_buf_putc(&t, 'x');
-        tc_sym_print(&t, x->size[x->rank - 1]);
-        tc_buf_puts(&t, " and ");
-        tc_sym_print(&t, w->size[w->rank - 1]);
-        tc_buf_putc(&t, 'x');
-        tc_sym_print(&t, w->size[0]);
-        tc_status s = tc_sh_fail(c, "mat1 and mat2 shapes cannot be multiplied (%s)", tc_buf_str(&t));
-        tc_buf_free(&t);
-        return s;
+        return tc_sh_fail_sizes(c, "mat1 and mat2 shapes cannot be multiplied (#x# and #x#)",
+                                (tc_sym[]){rows, x->size[x->rank - 1], w->size[w->rank - 1], w->size[0]});
     }
     tc_dims d = tc_dims_of(x);
     if (w->rank == 2) d.size[x->rank - 1] = w->size[0];

@@ -4,7 +4,8 @@
 
 /* ---- batch norm ---- */
 static tc_status check_channels(tc_shape_ctx *c, int from, int to, bool composite) {
-    static const char *const what[] = {"weight", "bias", "running_mean", "running_var"};
+    static const char *const wrong[] = {"weight should contain # elements not #", "bias should contain # elements not #",
+                                        "running_mean should contain # elements not #", "running_var should contain # elements not #"};
     TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0);
     if (composite && tc_sh_is_empty(x)) return NULL; /* PyTorch copies an empty input before any check */
@@ -13,13 +14,8 @@ static tc_status check_channels(tc_shape_ctx *c, int from, int to, bool composit
     for (int a = from; a <= to; a++) {
         const tc_meta *m = tc_sh_meta(c, a);
         if (!m) continue;
-        bool ok = m->rank == 1 && tc_sh_same(c, m->size[0], x->size[1]);
-        if (!ok) {
-            int64_t have = 0, want = 0;
-            if (m->rank == 1) tc_sym_const_int(m->size[0], &have);
-            tc_sym_const_int(x->size[1], &want);
-            return tc_sh_fail(c, "%s should contain %lld elements not %lld", what[a - 1], (long long)want, (long long)have);
-        }
+        if (m->rank != 1 || !tc_sh_same(c, m->size[0], x->size[1]))
+            return tc_sh_fail_sizes(c, wrong[a - 1], (tc_sym[]){x->size[1], tc_meta_numel(tc_sh_sym(c), m)});
     }
     return NULL;
 }

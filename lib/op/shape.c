@@ -149,6 +149,16 @@ tc_status tc_sh_fail(const tc_shape_ctx *c, const char *fmt, ...) {
     return s;
 }
 
+tc_status tc_sh_fail_sizes(const tc_shape_ctx *c, const char *text, const tc_sym *sizes) {
+    tc_buf t = {0};
+    for (; *text; text++) {
+        if (*text == '#') tc_sym_print(&t, *sizes++);
+        else tc_buf_putc(&t, *text);
+    }
+    tc_status s = tc_sh_fail(c, "%s", tc_buf_str(&t));
+    tc_buf_free(&t);
+    return s;
+}
 tc_status tc_sh_fail_as(const tc_shape_ctx *c, const char *exception, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);

@@ -37,6 +37,7 @@ tc_symctx *tc_sh_sym(const tc_shape_ctx *c);
 /* ---- failing, checking, guarding ---- */
 /* "aten.mm: MESSAGE (self f32[2, 3], mat2 f32[4, 5])" */
 tc_status tc_sh_fail(const tc_shape_ctx *c, const char *fmt, ...) TC_PRINTF(2, 3);
+tc_status tc_sh_fail_sizes(const tc_shape_ctx *c, const char *text, const tc_sym *sizes); /* each # of text is the next of sizes, symbolic ones too */
 tc_status tc_sh_fail_as(const tc_shape_ctx *c, const char *exception, const char *fmt, ...) TC_PRINTF(3, 4);
 /* a == b, known or by a new guard; false: known to differ. */
 bool tc_sh_same(tc_shape_ctx *c, tc_sym a, tc_sym b);

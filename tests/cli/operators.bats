@@ -888,6 +888,7 @@ class M(nn.Module):
         for mode in ("nearest", "bilinear", "bicubic"):
             refused("sizes should be greater than 0", lambda: F.interpolate(torch.ones(2, 0, 4, 4), size=(3, 3), mode=mode))
         refused("must be floating point", lambda: torch.ops.aten._softmax_backward_data(x, i, 0, torch.float32))
+        refused("pool size 2 too large relative to input size 4", lambda: F.fractional_max_pool3d(torch.ones(1, 2, 4, 4, 4), 2, output_size=3))
         refused("sorter must be a tensor of long dtype", lambda: torch.searchsorted(x, x, sorter=i.int()))
         refused("non-zero size for non-batch dimensions", lambda: F.max_unpool2d(image[:, :0], i.view(1, 1, 4, 6)[:, :0], 2))
         refused("not implemented for 'Bool'", lambda: torch.dot(on[0, :0], on[0, :0]))
@@ -1301,6 +1302,29 @@ END
     holds 1xf32=1 "torch.allclose($v.roi_align(y, r, 1.0, 1, 2, 0, True)[:, 0].flatten(), torch.tensor([1.052734375, 1.98046875, 1.23697913, 2.13020825]))" "$by" "$x"
     holds 1xf32=1 "torch.allclose($v.ps_roi_align(y, r, 1.0, 2, 1, -1)[0].flatten(), torch.tensor([0.779296875, 19.90234375, 45.076171875, 109.19921875, 3.3671875, 0, 48.7421875, 0]))" "$by" "$x"
     holds 1xf32=1 "torch.equal($v.ps_roi_align(y, r, 1.0, 2, 1, -1)[1].flatten(), torch.arange(4, dtype=torch.int32).repeat(2))" "$by" "$x"
+}
+
+@test "a refusal names sizes by their symbols" {
+    cat >m.py <<'P'
+import torch, torch.nn.functional as F
+class M(torch.nn.Module):
+    def refused(self, text, f):
+        try:
+            f()
+        except RuntimeError as e:
+            assert text in str(e), str(e)
+            return
+        assert False, text
+    def forward(self, x):
+        self.refused("expected input to have 2 channels, but got C channels instead", lambda: F.conv1d(x, torch.ones(4, 2, 3)))
+        self.refused("padded input size per channel: (T + 2). Kernel size: (9)", lambda: F.conv1d(x, torch.ones(4, 3, 5), dilation=2, padding=1))
+        self.refused("either for all T classes", lambda: F.cross_entropy(x[0], torch.tensor([1, 2, 3]), weight=torch.ones(3)))
+        self.refused("running_mean should contain C elements not 4", lambda: F.batch_norm(x, torch.ones(4), torch.ones(4)))
+        self.refused("cannot be multiplied (CxT and CxT)", lambda: x[0] @ x[0])
+        self.refused("cannot be multiplied (2*CxT and 7x4)", lambda: F.linear(x, torch.ones(4, 7)))
+        return x
+P
+    tc-export m.py:M --input x=2xCxTxf32 --dim C=3..3 --dim T=4..6 --print
 }
 
 @test "an assertion on data is an operator's or of one number, not a branch on a tensor" {
