@@ -111,7 +111,9 @@ static tc_status hear(tc_dist *d) {
     if (rc) return failure(d, rc, "cannot hear", from < 0 ? d->rank : from);
     if (from < 0) return NULL;
     const char *message = text + 1, *detail = message + strlen(message) + 1;
-    tc_status s = tc_error((tc_code)text[0], "rank %d: %s", from, message);
+    char by[32]; /* which failures of this file name themselves */
+    snprintf(by, sizeof by, "rank %d: ", from);
+    tc_status s = tc_error((tc_code)text[0], "%s%s", strncmp(message, by, strlen(by)) ? by : "", message);
     return *detail ? tc_status_add(s, "%s", detail) : s;
 }
 
