@@ -44,7 +44,7 @@ static bool fills(const tc_op *op) {
 /* Pads x along dimension d to the global batch, at this rank's position; the padding's values do not matter. */
 static tc_value *widen(tc_emit *e, const share *s, const tc_op *op, tc_value *x, int d) {
     tc_symctx *c = e->graph->program->sym;
-    tc_sym all = at(s, c, x->meta.size[d], s->t->r->batch), before = at(s, c, x->meta.size[d], s->t->first_sample);
+    tc_sym all = at(s, c, x->meta.size[d], s->t->batch), before = at(s, c, x->meta.size[d], s->t->first_sample);
     if (fills(op)) {
         tc_sym size[TC_MAX_RANK];
         for (int i = 0; i < x->meta.rank; i++) size[i] = i == d ? all : x->meta.size[i];

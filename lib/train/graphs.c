@@ -155,7 +155,8 @@ static void declare_columns(capturing *j, const tc_dataset *d, int64_t batch, bo
         const char *symbol[TC_MAX_RANK] = {NULL};
         int64_t size[TC_MAX_RANK];
         for (int a = 0; a < rank && !tokens; a++) size[a] = x->size[whole ? a + 1 : a];
-        if (!whole) size[0] = batch, symbol[0] = free_batch ? batch_and_length[0] : NULL;
+        if (!whole) size[0] = batch;
+        if (rank && free_batch) symbol[0] = batch_and_length[0];
         if (tokens) {
             bool padded = d->kind == TC_DATA_SEQUENCES;
             size[1] = padded ? 8 : d->block;
@@ -203,7 +204,7 @@ static void declare_eval(capturing *j, list *results) {
     V columns[TC_DATA_MAX_COLUMNS];
     set_mode(t->lang, t->eval, false);
     t->lang->torch->no_grad = true;
-    declare_columns(j, t->val, t->r->validate.batch ? t->r->validate.batch : t->r->batch, true, columns);
+    declare_columns(j, t->val, t->r->validate.batch ? t->r->validate.batch : t->r->batch, t->val->kind != TC_DATA_BATCHES, columns);
     call_step(j, t->eval, columns, t->val->ncols, t->metric, t->nmetrics, results);
 }
 

@@ -78,7 +78,7 @@ struct tc_trainer {
     int64_t *numbers_given; /* of the micro-batches of this step */
     int64_t *taken;         /* of the checkpoint that it goes on from: batches.c */
     int ntaken;
-    int64_t local_batch, first_sample; /* samples of a micro-batch on this rank, and before them on other ranks */
+    int64_t batch, local_batch, first_sample; /* samples of a micro-batch: on all ranks, on this one, on those before it */
 
     bool runs_source; /* m calls forward of the model's source, not the captured program */
     V m, micro, update, eval, opt, scheduler, groups;

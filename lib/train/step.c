@@ -54,8 +54,8 @@ static tc_status all_reduce(tc_trainer *t) {
     int size = tc_dist_size(t->o.dist);
     if (size == 1) return NULL;
     /* Means over a rank's samples are weighted by their number; 1 for even slices. */
-    double share = (double)t->local_batch * size / (double)t->r->batch;
-    bool even = t->r->batch % size == 0;
+    double share = (double)t->local_batch * size / (double)t->batch;
+    bool even = t->batch % size == 0;
     if (!even) t->loss *= share;
     TC_TRY(tc_dist_sum(t->o.dist, TC_F64, &t->loss, 1));
     t->loss /= size;

@@ -51,6 +51,34 @@ static tc_status check_val(const tc_yaml *val) {
     return NULL;
 }
 
+/* batches: true over several ranks: the samples are a micro-batch's first dimension; what is one number a micro-batch is for all ranks. */
+static tc_status count_samples(const tc_trainer *t, int64_t *out) {
+    const tc_column *first = NULL;
+    for (int i = 0; i < t->train->ncols; i++) {
+        const tc_column *c = &t->train->col[i];
+        if (c->data.rank < 2) continue;
+        if (!first) first = c;
+        if (c->data.size[1] != first->data.size[1])
+            return tc_yaml_error(t->r->data, "micro-batches have %lld of %s and %lld of %s, which ranks cannot share", (long long)first->data.size[1],
+                                 first->name, (long long)c->data.size[1], c->name);
+    }
+    *out = first ? first->data.size[1] : 1;
+    return NULL;
+}
+
+/* Leaves in stored micro-batches the samples of this rank. */
+static tc_status take_samples(const tc_trainer *t) {
+    for (int i = 0; i < t->train->ncols; i++) {
+        tc_tensor all = t->train->col[i].data;
+        if (all.rank < 2) continue;
+        int64_t from = all.offset + t->first_sample * all.stride[1];
+        all.size[1] = t->local_batch;
+        TC_TRY(tc_tensor_view(all.storage, all.dtype, all.rank, all.size, all.stride, from, &t->train->col[i].data));
+        tc_tensor_deinit(&all);
+    }
+    return NULL;
+}
+
 static tc_status open_data(tc_trainer *t) {
     tc_recipe *r = t->r;
     tc_data_options o = {.dir = r->dir, .commands = t->o.commands};
@@ -61,16 +89,18 @@ static tc_status open_data(tc_trainer *t) {
     if (val) TC_TRY(check_val(tc_yaml_get(r->data, "val")));
     if (val) TC_TRY(tc_data_open(val, &o, &t->val));
     if (t->val) t->val->any_order = false; /* means are added in order */
-    int size = tc_dist_size(t->o.dist);
-    if (t->train->kind != TC_DATA_BATCHES && r->batch < size)
+    const int size = tc_dist_size(t->o.dist);
+    const bool stored = t->train->kind == TC_DATA_BATCHES;
+    t->batch = r->batch;
+    if (stored && size > 1) TC_TRY(count_samples(t, &t->batch));
+    if (t->batch < size)
         return tc_yaml_error(tc_yaml_get(r->root, "batch") ? tc_yaml_get(r->root, "batch") : r->root, "%lld samples cannot be shared by %d ranks",
-                             (long long)r->batch, size);
-    if (t->train->kind == TC_DATA_BATCHES && size > 1)
-        return tc_error(TC_UNSUPPORTED, "whole micro-batches (batches: true) over several ranks are not supported");
+                             (long long)t->batch, size);
     /* Slices in the order of ranks; the first ones take one more where they are uneven. */
-    int64_t rank = tc_dist_rank(t->o.dist), least = r->batch / size, more = r->batch % size;
+    int64_t rank = tc_dist_rank(t->o.dist), least = t->batch / size, more = t->batch % size;
     t->local_batch = least + (rank < more);
     t->first_sample = rank * least + (rank < more ? rank : more);
+    if (stored && size > 1) TC_TRY(take_samples(t));
     TC_TRY(tc_sampler_init(&t->sampler, t->train, r->batch, r->seed));
     const int64_t micros = t->sampler.per_epoch;
     t->per_epoch = micros > r->accumulate ? micros / r->accumulate : 1;

@@ -559,11 +559,44 @@ ranks() {
     [ "$(grep -c '^tc-train: .*stopped' <<<"$stderr")" -eq 1 ] # rank 0 speaks, be it before the first step
 }
 
+@test "ranks share the samples of stored micro-batches, dropout included" {
+    cat >stored.py <<'PY'
+import torch
+
+
+class D(torch.nn.Module):
+    def forward(self):
+        x = torch.arange(3 * 10 * 3).reshape(3, 10, 3) % 7
+        return {"x": x, "y": x.sum(2) % 4, "gain": torch.tensor([0.5, 1.0, 2.0])}
+
+
+class Uneven(torch.nn.Module):
+    def forward(self):
+        return {"x": torch.zeros(3, 10, 3).long(), "y": torch.zeros(3, 9).long(), "gain": torch.ones(3)}
+PY
+    for class in D Uneven; do tc-export stored.py:$class | tc-run - --to safetensors -o $class.safetensors; done
+    set -- r.yaml data='{safetensors: D.safetensors, batches: true}' forward='m(x) * gain' loss='F.cross_entropy(out, y)' steps=6
+    tc-train -q "$@" validate=null -o one
+    for n in 2 3; do
+        ranks $n tc-train -q "$@" validate=null -o ranks$n
+        tc-ckpt diff one/latest ranks$n/latest --rtol 1e-4 --atol 1e-6
+    done
+    tc-train -q "$@" data='{train: {safetensors: D.safetensors, batches: true}, val: {safetensors: D.safetensors, batches: true}}' -o val
+    ranks 2 tc-train -q "$@" data='{train: {safetensors: D.safetensors, batches: true}, val: {safetensors: D.safetensors, batches: true}}' -o val2
+    [ "$(grep -c val_loss val2/metrics.jsonl)" -eq 1 ]
+    [ "$(grep val_loss val/metrics.jsonl | cut -c1-30)" = "$(grep val_loss val2/metrics.jsonl | cut -c1-30)" ]
+    run -2 --separate-stderr ranks 2 tc-train -q "$@" data.safetensors=Uneven.safetensors -o none
+    [[ $stderr == *"micro-batches have 10 of x and 9 of y, which ranks cannot share"* ]] || false
+}
+
 @test "an error is told once, also one of a single rank or of the command line" {
     mkdir other
     cp r.yaml model.py other
     run -1 --separate-stderr ranks 2 bash -c '[ $OMPI_COMM_WORLD_RANK = 0 ] || cd other; exec tc-train -q r.yaml -o ../lone'
     [ "$(grep '^tc-train: ' <<<"$stderr")" = "tc-train: rank 1: data: r.yaml:6: data.names: names.txt: cannot open: No such file or directory" ]
+    sed 's/names: names.txt/names: "cmd:[ $OMPI_COMM_WORLD_RANK = 1 ] || sleep 0.75; cat names.txt"/' r.yaml >late.yaml
+    TC_DIST_TIMEOUT=1 run -1 --separate-stderr ranks 2 tc-train -q late.yaml -o late
+    [ "$(grep '^tc-train: ' <<<"$stderr")" = "tc-train: rank 1: no answer from rank 0 in 1 s" ]
     run -2 --separate-stderr ranks 2 tc-train r.yaml --nosuch
     [ "$(grep '^tc-train: ' <<<"$stderr")" = "tc-train: unknown option --nosuch" ]
 }
