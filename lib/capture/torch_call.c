@@ -646,8 +646,33 @@ static V number_operand(C *c, const char *name, V v, V other) {
     return tc_torch_full0(c, v, d);
 }
 
+/* PyTorch's old signatures, whose factors stand before what they multiply: x.add_(alpha, y), torch.addcmul(x, value, y, z),
+ * torch.addmm(beta, x, alpha, a, b). As in the new ones, with keywords. false: not such a call. */
+static bool factors_as_keywords(C *c, const char *name, const args *A, bool is_method, args *out) {
+    const char *plain = strstr(name, "::") ? strstr(name, "::") + 2 : name;
+    const bool sums = tc_word_in(" add add_ sub sub_ ", plain), products = tc_word_in(" addcdiv addcdiv_ addcmul addcmul_ ", plain);
+    const char *const keys[2] = {sums ? "alpha" : products ? "value" : "beta", "alpha"};
+    if (!sums && !products && !tc_word_in(" addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_ ", plain)) return false;
+    if (category(A->a[1]) < 0 && (sums || products || is_method || category(A->a[0]) < 0)) return false;
+    *out = (args){.a = tc_mem(c, (size_t)A->n * sizeof(V)),
+                  .kn = tc_mem(c, (size_t)(A->nk + 2) * sizeof(str *)),
+                  .kv = tc_mem(c, (size_t)(A->nk + 2) * sizeof(V)),
+                  .nk = A->nk};
+    if (A->nk) memcpy(out->kn, A->kn, (size_t)A->nk * sizeof(str *)), memcpy(out->kv, A->kv, (size_t)A->nk * sizeof(V));
+    for (int i = 0; i < A->n; i++) {
+        const int k = out->nk - A->nk;
+        if (category(A->a[i]) < 0) out->a[out->n++] = A->a[i];
+        else if (k < (sums || products ? 1 : 2)) out->kn[out->nk] = tc_intern(c, keys[k], strlen(keys[k])), out->kv[out->nk++] = A->a[i];
+        else return false;
+    }
+    return true;
+}
+
 V tc_torch_call(C *c, const char *name, args *A, bool is_method) {
     const overloads *o = overloads_of(c, name);
+    args keyed;
+    if (A->n >= 3 && (category(A->a[0]) >= 0 || category(A->a[1]) >= 0) && factors_as_keywords(c, name, A, is_method, &keyed))
+        return call_overloads(c, name, o->ops, o->n, &keyed, is_method, false);
     if (!is_method && A->n >= 2 && category(A->a[0]) >= 0 && o->n && tc_op_takes_numbers(o->ops[0]) &&
         (tc_is_tensor(A->a[1]) || category(A->a[1]) >= 0)) {
         args with = *A;
