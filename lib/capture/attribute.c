@@ -4,8 +4,8 @@
 
 /* ---- forbidden names ---- */
 static bool forbidden(const str *name) {
-    static const char *const names[] = {"__globals__", "__builtins__", "__bases__",  "__base__",   "__code__",      "__closure__",  "__mro__",
-                                        "__loader__",  "__spec__",     "__import__", "__reduce__", "__reduce_ex__", "__getstate__", "__traceback__"};
+    static const char *const names[] = {"__globals__", "__builtins__", "__bases__",  "__base__",   "__code__",      "__closure__", "__mro__",
+                                        "__loader__",  "__spec__",     "__import__", "__reduce__", "__reduce_ex__", "__getstate__"};
     if (strncmp(name->s, "__", 2)) return !strcmp(name->s, "f_globals") || !strcmp(name->s, "gi_frame");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name->s, names[i])) return true;
@@ -241,6 +241,7 @@ V tc_getattr(C *c, V o, str *name) {
     if (v) return v;
     if (tc_is_small(o)) goto plain;
     if (o->type->kind == K_MODULE) {
+        tc_import_lost(c, (module *)o, name);
         if (!strcmp(((module *)o)->name->s, "torch") && in_torch(name->s)) tc_raise_code(c, TC_UNSUPPORTED, "torch.%s is not supported", name->s);
         if (!strncmp(((module *)o)->name->s, "torch", 5) && ((module *)o)->name->s[5] <= '.' && c->torch)
             tc_raise_missing(c, o, name, "AttributeError", "module '%s' has no attribute '%s'", ((module *)o)->name->s, name->s);
@@ -271,6 +272,12 @@ static bool is_slot(C *c, const type *t, const str *name) {
     return found;
 }
 
+/* A name of a module of the language's own that a file may bind: a new one (np.float = float), or one of its list _settable. */
+static bool may_set(C *c, module *m, str *name) {
+    V names = tc_dict_gets(c, m->d, tc_intern(c, "_settable", 9));
+    return names ? tc_contains(c, names, (V)name) : !tc_module_attr(c, m, name);
+}
+
 void tc_object_setattr(C *c, V o, str *name, V v) {
     if (tc_is_small(o)) tc_raise(c, "AttributeError", "'int' object has no attribute '%s'", name->s);
     switch (o->type->kind) {
@@ -286,7 +293,7 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
         tc_type_changed(c);
         return;
     case K_MODULE:
-        if (((module *)o)->embedded && !in_embedded(c))
+        if (((module *)o)->embedded && !in_embedded(c) && !may_set(c, (module *)o, name))
             tc_raise(c, "TypeError", "attributes of module '%s' cannot be set in the model language", ((module *)o)->name->s);
         tc_dict_set(c, ((module *)o)->d, (V)name, v);
         return;
@@ -318,13 +325,15 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
         }
     }
     if (o->type->instance_setattr && o->type->instance_setattr(c, o, name, v)) return;
-    if (!o->type->user && o->type->kind != K_FUNC && o->type->kind != K_OBJECT && o->type->kind != K_TENSOR && o->type->kind != K_EXC)
+    if (!o->type->user && o->type->kind != K_FUNC && o->type->kind != K_OBJECT && o->type->kind != K_TENSOR && o->type->kind != K_EXC &&
+        (o->type->kind != K_ALIAS || name != c->n___doc__))
         tc_raise(c, "AttributeError", "'%s' object has no attribute '%s'", o->type->name->s, name->s);
     if (name == c->n___dict__ && tc_kind_of(v) == K_DICT) {
         o->attrs = (dict *)v;
         return;
     }
     if (name == c->n___class__ && tc_kind_of(v) == K_TYPE && ((type *)v)->kind == o->type->kind) {
+        tc_refuse_taking_over(c, (type *)v);
         o->type = (type *)v;
         return;
     }

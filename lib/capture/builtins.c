@@ -663,6 +663,11 @@ static V f_dir(C *c, args *A) {
     tc_sort(c, l, NULL, false);
     return (V)l;
 }
+static V f_globals(C *c, args *A) {
+    tc_take(c, A, "globals", "", NULL);
+    if (c->capturing || !c->fr) tc_raise(c, "NameError", "'globals' is not part of the model language while forward is captured");
+    return (V)c->fr->globals;
+}
 /* locals(): names and values of the running function, parameters first, then other locals in the order in which the source binds them. */
 static V f_locals(C *c, args *A) {
     tc_take(c, A, "locals", "", NULL);
@@ -734,6 +739,7 @@ static void define_functions(C *c) {
                                      {"hex", f_hex},
                                      {"dir", f_dir},
                                      {"vars", f_vars},
+                                     {"globals", f_globals},
                                      {"locals", f_locals},
                                      {NULL, NULL}};
     tc_define(c, c->builtins, fns);

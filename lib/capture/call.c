@@ -222,8 +222,14 @@ static V type_call(C *c, type *t, args *A) {
     return m ? tc_call(c, tc_method(c, m, (V)t), A) : tc_instantiate(c, t, A);
 }
 
+void tc_refuse_taking_over(C *c, const type *t) {
+    if (t->takes_over)
+        tc_raise(c, "NotImplementedError", "class %s defines %s, which is not part of the model language", t->name->s, t->takes_over->s);
+}
+
 V tc_instantiate(C *c, type *t, args *A) {
     tc_stack_check(c);
+    tc_refuse_taking_over(c, t);
     V nw = tc_type_lookup(c, t, c->n___new__), in = tc_type_lookup(c, t, c->n___init__);
     if (!nw) tc_raise(c, "TypeError", "cannot create '%s' instances", t->name->s);
     if (tc_kind_of(nw) == K_STATIC) nw = ((wrapper *)nw)->f;

@@ -356,6 +356,7 @@ bool tc_issubclass(C *c, V a, V cls) {
 static V object_new(C *c, args *A) {
     if (A->n < 1 || tc_kind_of(A->a[0]) != K_TYPE) tc_raise(c, "TypeError", "object.__new__(X): X is not a type object");
     type *t = (type *)A->a[0];
+    tc_refuse_taking_over(c, t);
     if (t->kind == K_DICT) {
         dict *d = tc_dict(c);
         d->h.type = t;

@@ -339,6 +339,12 @@ static tc_status add_lines(tc_status s, const char *p) {
     return s;
 }
 
+const char *tc_exc_line(C *c, V v) {
+    const exc *e = (exc *)v;
+    const char *text = tc_arena_printf(&c->arena, "%s: %s", v->type->name->s, message_of(c, v));
+    return e->file ? tc_arena_printf(&c->arena, "%s:%d: %s", e->file->name, e->line, text) : text;
+}
+
 tc_status tc_exc_status(C *c, V v) {
     exc *e = (exc *)v;
     const char *name = v->type->name->s, *msg = message_of(c, v), *id = tc_capture_code_of(name, msg, e->raised);
@@ -482,6 +488,7 @@ void tc_errors_init(C *c) {
     type *base = c->types[K_EXC];
     base->instance_attr = exc_attr;
     tc_dict_set(c, base->d, (V)c->n___init__, tc_native(c, "__init__", exc_init, NULL));
+    tc_dict_setc(c, base->d, "__traceback__", c->none); /* the language keeps no frames */
     tc_dict_setc(c, base->d, "with_traceback", tc_native(c, "with_traceback", with_traceback, NULL));
     tc_dict_setc(c, base->d, "add_note", tc_native(c, "add_note", add_note, NULL));
     tc_dict_setc(c, c->exceptions, "BaseException", (V)base);

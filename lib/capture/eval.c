@@ -28,13 +28,16 @@ static V name_value(C *c, frame *f, const ast *n) {
     if (x) return x;
     f->at = n;
     if (f->sc->file->embedded && (x = tc_dict_gets(c, tc_module(c, "_lang")->d, n->name))) return x; /* __import__ in the library's own sources */
-    static const char *const gone[] = {"open", "exec", "eval", "__import__", "__builtins__", "compile", "globals", "input", "breakpoint"};
+    static const char *const gone[] = {"open", "exec", "eval", "__builtins__", "compile", "input", "breakpoint"};
     static const char *const foreign[] = {"bytes", "bytearray", "memoryview"}; /* built-in types that the language lacks */
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (!strcmp(foreign[i], n->name->s)) return tc_module_attr(c, tc_import(c, "_foreign", true), n->name);
+    if (!strcmp(n->name->s, "__import__")) return tc_module_attr(c, tc_import(c, "importlib", true), tc_intern(c, "_builtin", 8));
+    if (!strcmp(n->name->s, "open") && f->module && f->module->loading) return tc_lacking(c, "open", "a builtin");
     if (!strcmp(n->name->s, "b''")) return tc_lacking(c, "bytes", "a builtin");
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         if (!strcmp(gone[i], n->name->s)) tc_raise(c, "NameError", "'%s' is not part of the model language", n->name->s);
+    tc_import_lost(c, f->module, n->name);
     tc_raise_missing(c, NULL, n->name, "NameError", "name '%s' is not defined", n->name->s);
 }
 

@@ -254,6 +254,11 @@ static void import_all(C *c, frame *f, module *m, const char *name) {
                                          "numbers operator random re string types ",
                                          m->name->s));
     if (!listed) tc_raise(c, "SyntaxError", "'from %s import *' is outside the model language: name what you import", name);
+    if (m->lost && f->module && m != f->module) {
+        if (!f->module->lost) f->module->lost = tc_dict(c);
+        V key, v;
+        for (size_t i = 0; tc_dict_next(m->lost, &i, &key, &v);) tc_dict_set(c, f->module->lost, key, v);
+    }
     if (!all) {
         V key, v;
         for (size_t i = 0; tc_dict_next(m->d, &i, &key, &v);)
@@ -264,8 +269,10 @@ static void import_all(C *c, frame *f, module *m, const char *name) {
     for (size_t i = 0; i < names->n; i++) {
         if (tc_kind_of(names->a[i]) != K_STR)
             tc_raise(c, "TypeError", "Item in %s.__all__ must be str, not %s", m->name->s, tc_type_name(c, names->a[i]));
+        if (m->lost && !tc_dict_get(c, m->d, names->a[i]) && tc_dict_get(c, m->lost, names->a[i])) continue;
         V v = tc_module_attr(c, m, tc_intern_str(c, tc_as_str(names->a[i])));
         if (!v) v = (V)tc_import(c, tc_as_str(tc_strf(c, "%s.%s", m->name->s, tc_as_str(names->a[i])->s))->s, false); /* a submodule of the package */
+        if (!v) tc_import_lost(c, m, tc_intern_str(c, tc_as_str(names->a[i])));
         if (!v) tc_raise(c, "AttributeError", "module '%s' has no attribute '%s'", m->name->s, tc_as_str(names->a[i])->s);
         tc_dict_set(c, f->globals, names->a[i], v);
     }
@@ -282,6 +289,42 @@ static void import_from(C *c, frame *f, const ast *n) {
         f->at = n;
         tc_store(c, f, al->a, from ? tc_import_part(c, from, al->name, f->sc->file, n) : (V)tc_import(c, al->name->s, true));
     }
+}
+
+static void import_statement(C *c, frame *f, const ast *n) {
+    if (n->kind == N_FROM) import_from(c, f, n);
+    else import_names(c, f, n);
+}
+
+/* The __init__.py of a package imports for all its users. What the language lacks of it, a model may not need: a name that such an import cannot bind
+ * is lost, and whoever asks for it gets the error. */
+static void import_or_lose(C *c, frame *f, const ast *n) {
+    trap t;
+    if (TC_TRAP(c, t)) {
+        import_statement(c, f, n);
+        tc_untrap(c, &t);
+        return;
+    }
+    const exc *e = (exc *)c->exc;
+    if (e->limit || e->raised || (c->trying && tc_exc_is(c, c->exc, "ImportError"))) tc_raise_again(c, c->exc); /* a try finds out what is there */
+    str *name = n->n ? n->list[0]->a->name : tc_intern(c, "*", 1);
+    if (!f->module->lost) f->module->lost = tc_dict(c);
+    if (!tc_dict_gets(c, f->module->lost, name)) tc_dict_set(c, f->module->lost, (V)name, c->exc);
+    tc_warn(c, tc_arena_printf(&c->arena, "%s; packages are imported without what needs this", tc_exc_line(c, c->exc)));
+}
+
+static void package_import(C *c, frame *f, const ast *n) {
+    if (!n->n) import_or_lose(c, f, n);
+    for (int i = 0; i < n->n; i++) {
+        ast *one = tc_arena_dup(&c->arena, n, sizeof *n);
+        one->list = n->list + i, one->n = 1;
+        import_or_lose(c, f, one);
+    }
+}
+
+static bool is_package_top(const C *c, const frame *f) { /* outside of its own try statements */
+    const module *m = f->module;
+    return f->sc->kind == SC_MODULE && !f->sc->file->embedded && m && m->package == m->name && c->trying == m->trying;
 }
 
 /* ---- try and with ---- */
@@ -521,12 +564,14 @@ static V class_body(C *c, frame *f, const ast *n, dict *ns, V *out_cell) {
     return (V)ns;
 }
 
-/* Operators on instances of such a class would call its method; a graph without that call would compute something else. */
-static void refuse_dispatch(C *c, const ast *n, dict *ns) {
+/* Operators on instances of such a class would call its method; a graph without that call would compute something else. So it has no instances. */
+static void note_takes_over(C *c, type *t, dict *ns) {
     static const char *const names[] = {"__torch_function__", "__torch_dispatch__"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (tc_dict_gets(c, ns, tc_intern(c, names[i], strlen(names[i]))))
-            tc_raise(c, "NotImplementedError", "class %s defines %s, which is not part of the model language", n->sc->name->s, names[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        str *name = tc_intern(c, names[i], strlen(names[i]));
+        if (tc_dict_gets(c, ns, name)) t->takes_over = name;
+    }
+    for (int i = 0; i < t->nbases && !t->takes_over; i++) t->takes_over = t->bases[i]->takes_over;
 }
 
 /* The bases, with those that are no classes replaced by the result of their __mro_entries__. */
@@ -623,7 +668,6 @@ static void class_statement(C *c, frame *f, const ast *n) {
     if (n->sc->doc) tc_dict_set(c, ns, (V)c->n___doc__, n->sc->doc);
     class_body(c, f, n, ns, &cellv);
     f->at = n;
-    refuse_dispatch(c, n, ns);
     V cls = NULL;
     for (size_t i = 0; i < bases->n; i++)
         if (tc_kind_of(bases->a[i]) == K_ALIAS && !strcmp(((alias *)bases->a[i])->name->s, "NamedTuple")) cls = named_tuple_class(c, n->sc->name, ns);
@@ -631,6 +675,7 @@ static void class_statement(C *c, frame *f, const ast *n) {
     if (tc_kind_of(cls) == K_TYPE) {
         ((type *)cls)->module_name = f->module ? f->module->name : NULL;
         ((type *)cls)->file = n->sc->file;
+        note_takes_over(c, (type *)cls, ns);
     }
     if (cellv) ((cell *)cellv)->v = cls;
     tc_store(c, f, n->a, decorate(c, f, n, d, cls));
@@ -686,8 +731,8 @@ again:
     case N_PASS: return ON;
     case N_BREAK: return BREAK;
     case N_CONTINUE: return CONTINUE;
-    case N_IMPORT: import_names(c, f, n); return ON;
-    case N_FROM: import_from(c, f, n); return ON;
+    case N_IMPORT:
+    case N_FROM: (is_package_top(c, f) ? package_import : import_statement)(c, f, n); return ON;
     case N_IF: {
         V t = tc_eval_expr(c, f, n->a);
         f->at = n->a;

@@ -120,44 +120,57 @@ static const char *canonical(C *c, const char *name) {
 
 /* ---- modules that the language lacks ---- */
 static bool is_pythons(const char *name) {
-    static const char *const names[] = {"argparse",     "array",        "ast",          "asyncio",
-                                        "atexit",       "base64",       "bdb",          "binascii",
-                                        "builtins",     "bz2",          "cProfile",     "calendar",
-                                        "cmath",        "cmd",          "code",         "codecs",
-                                        "codeop",       "colorsys",     "compileall",   "concurrent",
-                                        "configparser", "contextvars",  "copyreg",      "csv",
-                                        "ctypes",       "curses",       "datetime",     "dbm",
-                                        "decimal",      "difflib",      "dis",          "distutils",
-                                        "doctest",      "email",        "encodings",    "errno",
-                                        "faulthandler", "fcntl",        "filecmp",      "fileinput",
-                                        "fnmatch",      "ftplib",       "getopt",       "getpass",
-                                        "gettext",      "glob",         "graphlib",     "grp",
-                                        "gzip",         "hashlib",      "hmac",         "html",
-                                        "http",         "imaplib",      "imghdr",       "importlib",
-                                        "io",           "ipaddress",    "keyword",      "linecache",
-                                        "locale",       "lzma",         "mailbox",      "marshal",
-                                        "mimetypes",    "mmap",         "modulefinder", "multiprocessing",
-                                        "netrc",        "opcode",       "optparse",     "os",
-                                        "pathlib",      "pdb",          "pickle",       "pickletools",
-                                        "pkgutil",      "platform",     "plistlib",     "poplib",
-                                        "posix",        "posixpath",    "pprint",       "profile",
-                                        "pstats",       "pty",          "pwd",          "py_compile",
-                                        "pyclbr",       "pydoc",        "pydoc_data",   "queue",
-                                        "quopri",       "readline",     "reprlib",      "resource",
-                                        "rlcompleter",  "runpy",        "sched",        "secrets",
-                                        "select",       "selectors",    "shelve",       "shlex",
-                                        "shutil",       "signal",       "site",         "smtplib",
-                                        "socket",       "socketserver", "sqlite3",      "ssl",
-                                        "stat",         "statistics",   "stringprep",   "struct",
-                                        "subprocess",   "symtable",     "sys",          "sysconfig",
-                                        "syslog",       "tabnanny",     "tarfile",      "tempfile",
-                                        "termios",      "time",         "timeit",       "tkinter",
-                                        "token",        "tokenize",     "tomllib",      "trace",
-                                        "traceback",    "tracemalloc",  "tty",          "turtle",
-                                        "unicodedata",  "unittest",     "urllib",       "uuid",
-                                        "venv",         "wave",         "webbrowser",   "wsgiref",
-                                        "xml",          "xmlrpc",       "zipapp",       "zipfile",
-                                        "zipimport",    "zlib",         "zoneinfo"};
+    static const char *const names[] = {"_thread",      "argparse",     "array",
+                                        "ast",          "asyncio",      "atexit",
+                                        "base64",       "bdb",          "binascii",
+                                        "builtins",     "bz2",          "cProfile",
+                                        "calendar",     "cmath",        "cmd",
+                                        "code",         "codecs",       "codeop",
+                                        "colorsys",     "compileall",   "concurrent",
+                                        "configparser", "contextvars",  "copyreg",
+                                        "csv",          "ctypes",       "curses",
+                                        "datetime",     "dbm",          "decimal",
+                                        "difflib",      "dis",          "distutils",
+                                        "doctest",      "email",        "encodings",
+                                        "errno",        "faulthandler", "fcntl",
+                                        "filecmp",      "fileinput",    "fnmatch",
+                                        "ftplib",       "getopt",       "getpass",
+                                        "gettext",      "glob",         "graphlib",
+                                        "grp",          "gzip",         "hashlib",
+                                        "hmac",         "html",         "http",
+                                        "imaplib",      "imghdr",       "importlib",
+                                        "io",           "ipaddress",    "keyword",
+                                        "linecache",    "locale",       "lzma",
+                                        "mailbox",      "marshal",      "mimetypes",
+                                        "mmap",         "modulefinder", "multiprocessing",
+                                        "netrc",        "opcode",       "optparse",
+                                        "os",           "pathlib",      "pdb",
+                                        "pickle",       "pickletools",  "pkgutil",
+                                        "platform",     "plistlib",     "poplib",
+                                        "posix",        "posixpath",    "pprint",
+                                        "profile",      "pstats",       "pty",
+                                        "pwd",          "py_compile",   "pyclbr",
+                                        "pydoc",        "pydoc_data",   "queue",
+                                        "quopri",       "readline",     "reprlib",
+                                        "resource",     "rlcompleter",  "runpy",
+                                        "sched",        "secrets",      "select",
+                                        "selectors",    "shelve",       "shlex",
+                                        "shutil",       "signal",       "site",
+                                        "smtplib",      "socket",       "socketserver",
+                                        "sqlite3",      "ssl",          "stat",
+                                        "statistics",   "stringprep",   "struct",
+                                        "subprocess",   "symtable",     "sys",
+                                        "sysconfig",    "syslog",       "tabnanny",
+                                        "tarfile",      "tempfile",     "termios",
+                                        "time",         "timeit",       "tkinter",
+                                        "token",        "tokenize",     "tomllib",
+                                        "trace",        "traceback",    "tracemalloc",
+                                        "tty",          "turtle",       "unicodedata",
+                                        "unittest",     "urllib",       "uuid",
+                                        "venv",         "wave",         "webbrowser",
+                                        "wsgiref",      "xml",          "xmlrpc",
+                                        "zipapp",       "zipfile",      "zipimport",
+                                        "zlib",         "zoneinfo"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
     return false;
@@ -166,22 +179,23 @@ static bool is_pythons(const char *name) {
 /* Third-party packages that files import for work other than the model (data, plots, progress bars, logs,
  * training, pretrained weights), or for a part of it that the class to be captured does without (fast kernels, graphs). */
 static bool is_tool(const char *name) {
-    return tc_word_in(" GPUtil IPython PIL absl accelerate addict albumentations altair apex av bitsandbytes boto3 bs4 causal_conv1d clearml click "
-                      "clip cloudpickle colorama colorlog comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 dgl diffusers dill dotenv e3nn "
-                      "easydict editdistance einx ema_pytorch evaluate fairscale fairseq filelock fire flash_attn flax fsspec ftfy fvcore gdown "
-                      "gensim gin git google gradio gym gymnasium h5py horovod hydra hyperpyyaml ignite imageio imgaug iopath ipdb jax jieba joblib "
-                      "jsonargparse keras kornia labml labml_helpers levenshtein librosa lightning lightning_fabric lmdb loguru lpips lxml mamba_ssm "
-                      "matplotlib ml_collections mlflow mmcls mmcv mmdet mmengine mmpretrain mmseg mne monai mpi4py msgpack mujoco_py multimethod "
-                      "munch natsort neptune networkx nibabel nltk numba nvidia omegaconf onnx onnxruntime onnxsim open3d openai opt_einsum optuna "
-                      "pandas peft pesq pickle5 plotly plyfile polars prefetch_generator pretrainedmodels prettytable progress psutil ptflops pudb "
-                      "pyarrow pycocotools pydantic pyhocon pynvml pystoi pytest pytorch_lightning pytorch_pretrained_bert pywt ray rdkit regex "
-                      "requests resampy rich sacrebleu sacred safetensors scipy seaborn sentence_transformers sentencepiece setproctitle setuptools "
-                      "simplejson six skimage sklearn soundfile spacy stable_baselines3 statsmodels submitit sympy tabulate tap tensorboard "
-                      "tensorboardX tensorboard_logger tensorflow tensorrt termcolor thop tiktoken tokenizers toml torch2trt torch_cluster "
-                      "torch_geometric torch_scatter torch_sparse torchaudio torchdata torchdiffeq torchinfo torchmetrics torchnet torchsummary "
-                      "torchsummaryX torchtext torchvision torchviz tornado transformer_engine transformers trimesh tyro ujson ultralytics "
-                      "unidecode visdom wandb webdataset xformers xgboost xlrd yacs yaml zarr ",
-                      name);
+    return tc_word_in(
+        " GPUtil IPython PIL absl accelerate addict albumentations altair apex av bitsandbytes boto3 bs4 causal_conv1d clearml click "
+        "clip cloudpickle colorama colorlog comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 dgl diffusers dill dotenv e3nn "
+        "easydict editdistance einx ema_pytorch evaluate fairscale fairseq fastai fastcore filelock fire flash_attn flax fsspec ftfy fvcore gdown "
+        "gensim gin git google gradio gym gymnasium h5py horovod hydra hyperpyyaml ignite imageio imgaug iopath ipdb jax jieba joblib "
+        "jsonargparse keras kornia kornia_rs labml labml_helpers levenshtein librosa lightning lightning_fabric lmdb loguru lpips lxml mamba_ssm "
+        "matplotlib ml_collections mlflow mmcls mmcv mmdet mmengine mmpretrain mmseg mne mne_bids monai mpi4py msgpack mujoco_py multimethod "
+        "munch natsort neptune networkx nibabel nltk numba nvidia omegaconf onnx onnxruntime onnxsim open3d openai opt_einsum optuna "
+        "pandas peft pesq pickle5 plotly plyfile polars pooch prefetch_generator pretrainedmodels prettytable progress psutil ptflops pudb "
+        "pyarrow pycocotools pydantic pyhocon pynvml pystoi pytest pytorch_lightning pytorch_pretrained_bert pywt ray rdkit regex "
+        "requests resampy rich sacrebleu sacred safetensors scipy seaborn sentence_transformers sentencepiece setproctitle setuptools "
+        "simplejson six skimage sklearn skorch soundfile spacy stable_baselines3 statsmodels submitit sympy tabulate tap tensorboard "
+        "tensorboardX tensorboard_logger tensorflow tensorrt termcolor thop tiktoken tokenizers toml torch2trt torch_cluster "
+        "torch_geometric torch_scatter torch_sparse torchaudio torchdata torchdiffeq torchinfo torchmetrics torchnet torchsummary "
+        "torchsummaryX torchtext torchvision torchviz tornado transformer_engine transformers trimesh tyro ujson ultralytics "
+        "unidecode visdom wandb webdataset wfdb xformers xgboost xlrd yacs yaml zarr ",
+        name);
 }
 
 /* Parts of PyTorch and timm that models do not need and the library lacks: modules in PARENT, and names in PARENT. */
@@ -193,7 +207,7 @@ static const struct {
      "monitor mps mtia multiprocessing nested onnx overrides package profiler quantization quasirandom serialization storage "
      "testing torch_version utils xpu ",
      " TensorType "},
-    {"torch.amp", "", " GradScaler "},
+    {"torch.amp", " grad_scaler ", " GradScaler "},
     {"torch.autograd", " anomaly_mode forward_ad functional gradcheck graph profiler ", ""},
     {"torch.cuda.amp", "", " GradScaler "},
     {"torch.cpu.amp", "", " GradScaler "},
@@ -222,8 +236,9 @@ static const struct {
      " SparseSemiStructuredTensor addmm as_sparse_gradcheck check_sparse_tensor_invariants log_softmax mm sampled_addmm softmax spdiags spsolve sum "
      "to_sparse_semi_structured "},
     {"torch.masked", " maskedtensor ", " MaskedTensor as_masked_tensor is_masked_tensor masked_tensor "},
-    {"torch.nn", " backends grad intrinsic parallel qat quantizable quantized ", " DataParallel "},
+    {"torch.nn", " backends grad intrinsic parallel qat quantizable quantized ", " DataParallel UninitializedBuffer UninitializedParameter "},
     {"torch.nn.attention", " bias experimental varlen ", ""},
+    {"torch.nn.modules", "", " LazyModuleMixin "},
     {"torch.nn.utils", " memory_format stateless ", ""},
     {"torch.utils",
      " _device _mode_utils _python_dispatch _triton backcompat benchmark bottleneck bundled_inputs collect_env cpp_extension deterministic dlpack "
@@ -234,6 +249,7 @@ static const struct {
      " EvalResult HfApi HfFolder InferenceClient ModelCard ModelCardData Repository cached_download create_repo file_exists get_token "
      "hf_hub_download hf_hub_url list_models list_repo_files login model_info notebook_login save_torch_model snapshot_download "
      "split_torch_state_dict_into_shards try_to_load_from_cache upload_file upload_folder whoami "},
+    {"inspect", "", " getattr_static getfile getframeinfo getmodule getsource getsourcefile getsourcelines iscoroutinefunction stack unwrap "},
     {"importlib", " abc resources ", " invalidate_caches reload "},
     {"importlib.metadata", "", " distribution distributions entry_points files metadata requires "},
     {"importlib.util", "", " LazyLoader module_from_spec spec_from_file_location spec_from_loader "},
@@ -244,7 +260,7 @@ static const struct {
     {"timm.models", " features fx_features helpers hub ", " create_model "},
     {"timm.models.vision_transformer", "", " VisionTransformer _cfg checkpoint_filter_fn default_cfgs "},
     {"torch.utils.model_zoo", "", " tqdm "},
-    {"torch.utils.data", "",
+    {"torch.utils.data", " _utils ",
      " BatchSampler ChainDataset ConcatDataset DataLoader DistributedSampler RandomSampler SequentialSampler StackDataset Subset "
      "SubsetRandomSampler TensorDataset WeightedRandomSampler default_collate default_convert get_worker_info random_split "}};
 
@@ -295,8 +311,8 @@ V tc_module_attr(C *c, module *m, str *name) {
                 return (V)tc_import(c, full, false);
         }
     }
-    bool is_module =
-        tc_word_in(" torch torch.nn torch.autograd ", m->name->s) && lacks(m, name->s, true); /* PyTorch imports these submodules with torch */
+    bool is_module = tc_word_in(" torch torch.amp torch.autograd torch.nn ", m->name->s) &&
+                     lacks(m, name->s, true); /* PyTorch imports these submodules with torch */
     const frame *user = m->embedded && (is_module || lacks(m, name->s, false)) ? tc_user_frame(c) : NULL;
     return user ? outside(c, is_module ? "a module" : "a name", tc_arena_printf(&c->arena, "%s.%s", m->name->s, name->s), user->sc->file, user->at)
                 : NULL;
@@ -344,8 +360,15 @@ V tc_import_part(C *c, V from, str *part, const file *f, const ast *at) {
     char *full = tc_arena_printf(&c->arena, "%s.%s", m->name->s, part->s);
     V v = part_of(c, m, full, part->s, f, at);
     if (!v) v = (V)tc_import(c, full, false);
-    if (!v) tc_raise(c, "ImportError", "cannot import name '%s' from '%s'", part->s, m->name->s);
-    return v;
+    if (v) return v;
+    tc_import_lost(c, m, part);
+    tc_raise(c, "ImportError", "cannot import name '%s' from '%s'", part->s, m->name->s);
+}
+
+void tc_import_lost(C *c, const module *m, str *name) {
+    V e = m && m->lost ? tc_dict_gets(c, m->lost, name) : NULL;
+    if (!e && m && m->lost) e = tc_dict_gets(c, m->lost, tc_intern(c, "*", 1));
+    if (e) tc_raise_again(c, e);
 }
 
 /* ---- files of --source ---- */
@@ -416,6 +439,21 @@ static bool is_folder_in(const char *dir, const char *path) {
     return !stat(path, &st) && S_ISDIR(st.st_mode) && is_inside(dir, path);
 }
 
+/* A file that fails is no module. What the language lacks it lacks the next time too: the error is kept and not met again. */
+static module *run_sibling(C *c, module *m, file *f) {
+    trap t;
+    if (TC_TRAP_PASSING(c, t)) {
+        tc_module_run(c, m, f);
+        tc_untrap(c, &t);
+        return m;
+    }
+    const exc *e = (exc *)c->exc;
+    tc_dict_del(c, c->modules, (V)m->name);
+    if (!c->failed) c->failed = tc_dict(c);
+    if (!e->limit && !e->raised && !c->trying) tc_dict_set(c, c->failed, (V)m->name, c->exc);
+    tc_raise_again(c, c->exc);
+}
+
 /* DIR/a/b/__init__.py, DIR/a/b.py, or the folder DIR/a/b without a source file. */
 static module *sibling_in(C *c, const char *dir, const char *name) {
     char *base = path_in(c, dir, name);
@@ -436,7 +474,9 @@ static module *sibling_in(C *c, const char *dir, const char *name) {
         m->embedded = false;
         m->package = package ? m->name : package_part(c, name);
         tc_dict_set(c, m->d, (V)c->n___file__, tc_strz(c, path));
-        return tc_module_run(c, m, tc_file_add(c, path, text, len));
+        V folder = tc_strz(c, base);
+        if (package) tc_dict_setc(c, m->d, "__path__", (V)tc_to_list(c, tc_tuple(c, 1, &folder)));
+        return run_sibling(c, m, tc_file_add(c, path, text, len));
     }
     if (!is_folder_in(dir, base)) return NULL;
     module *m = tc_module(c, name);
@@ -446,6 +486,8 @@ static module *sibling_in(C *c, const char *dir, const char *name) {
 
 static module *sibling(C *c, const char *name) {
     module *m = NULL;
+    V failed = c->failed ? tc_dict_gets(c, c->failed, tc_intern(c, name, strlen(name))) : NULL;
+    if (failed) tc_raise_again(c, failed);
     for (int i = 0; i < c->nsource_dirs && !m && !strstr(name, ".."); i++) m = sibling_in(c, c->source_dirs[i], name);
     return m;
 }

@@ -247,6 +247,7 @@ static module *module_run(C *c, module *m, file *f, bool may_stop) {
     bool capturing = c->capturing;
     c->capturing = false; /* a module that is imported while forward runs may fill its own globals */
     m->loading = true;
+    m->trying = c->trying;
     run_top(c, m, &fr, may_stop);
     m->loading = false;
     c->capturing = capturing;

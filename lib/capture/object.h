@@ -19,23 +19,25 @@ typedef struct tc_obj *V;
 typedef struct tc_lang C;
 
 /* X(id, Python's name of the type) */
-#define TC_LANG_KINDS(X)                                                                                                                             \
-    X(OBJECT, "object")                                                                                                                              \
-    X(NONE, "NoneType")                                                                                                                              \
-    X(INT, "int")                                                                                                                                    \
-    X(BOOL, "bool")                                                                                                                                  \
-    X(FLOAT, "float")                                                                                                                                \
-    X(COMPLEX, "complex")                                                                                                                            \
-    X(STR, "str")                                                                                                                                    \
-    X(TUPLE, "tuple")                                                                                                                                \
-    X(LIST, "list")                                                                                                                                  \
-    X(DICT, "dict")                                                                                                                                  \
-    X(SET, "set")                                                                                                                                    \
-    X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function")       \
-        X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property")                      \
-            X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") \
-                X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device")          \
-                    X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
+#define TC_LANG_KINDS(X)                                                                                                                   \
+    X(OBJECT, "object")                                                                                                                    \
+    X(NONE, "NoneType")                                                                                                                    \
+    X(INT, "int")                                                                                                                          \
+    X(BOOL, "bool")                                                                                                                        \
+    X(FLOAT, "float")                                                                                                                      \
+    X(COMPLEX, "complex")                                                                                                                  \
+    X(STR, "str")                                                                                                                          \
+    X(TUPLE, "tuple")                                                                                                                      \
+    X(LIST, "list")                                                                                                                        \
+    X(DICT, "dict")                                                                                                                        \
+    X(SET, "set")                                                                                                                          \
+    X(FROZENSET, "frozenset")                                                                                                              \
+    X(RANGE, "range")                                                                                                                      \
+    X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method") \
+        X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod") \
+            X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias") \
+                X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator")    \
+                    X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
 
 typedef enum {
 #define X(id, name) K_##id,
@@ -163,7 +165,9 @@ typedef struct module {
     struct file *file;
     str *package; /* base of relative imports: "a.b"; "": the folder of --source itself */
     bool loading, embedded;
-    V stopped; /* the error that stopped the module's top level; later lines were not run */
+    V stopped;  /* the error that stopped the module's top level; later lines were not run */
+    int trying; /* C.trying when its top level began */
+    dict *lost; /* names that a package's imports could not bind: the errors, the first of import * under "*"; or NULL */
 } module;
 typedef struct {
     obj h;
@@ -244,6 +248,7 @@ struct type {
     dict *d;
     bool user;        /* created by a class statement */
     bool closed;      /* instances have the attributes of __slots__ alone */
+    str *takes_over;  /* __torch_function__ or __torch_dispatch__, by which it or a base takes over operators; NULL: neither */
     list *subclasses; /* of a class with user, in the order they were made; NULL: none */
     V doc;
     struct file *file;
@@ -307,27 +312,28 @@ typedef struct file {
 } file;
 
 /* ---- interned names, compared by pointer ---- */
-#define TC_LANG_NAMES(X)                                                                                                                             \
-    X(__init__)                                                                                                                                      \
-    X(__new__)                                                                                                                                       \
-    X(__call__)                                                                                                                                      \
-    X(__class__)                                                                                                                                     \
-    X(__dict__)                                                                                                                                      \
-    X(__name__)                                                                                                                                      \
-    X(__qualname__)                                                                                                                                  \
-    X(__module__)                                                                                                                                    \
-    X(__doc__)                                                                                                                                       \
-    X(__getattr__)                                                                                                                                   \
-    X(__getattribute__)                                                                                                                              \
-    X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__)       \
-        X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__)         \
-            X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__)        \
-                X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__)      \
-                    X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__)  \
-                        X(__self__) X(__func__) X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__)          \
-                            X(__match_args__) X(__slots__) X(__dataclass_fields__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) \
-                                X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad)     \
-                                    X(requires_grad)
+#define TC_LANG_NAMES(X)                                                                                                                            \
+    X(__init__)                                                                                                                                     \
+    X(__new__)                                                                                                                                      \
+    X(__call__)                                                                                                                                     \
+    X(__class__)                                                                                                                                    \
+    X(__dict__)                                                                                                                                     \
+    X(__name__)                                                                                                                                     \
+    X(__qualname__)                                                                                                                                 \
+    X(__module__)                                                                                                                                   \
+    X(__doc__)                                                                                                                                      \
+    X(__getattr__)                                                                                                                                  \
+    X(__getattribute__)                                                                                                                             \
+    X(__setattr__)                                                                                                                                  \
+    X(__delattr__)                                                                                                                                  \
+    X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__)      \
+        X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__)      \
+            X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__)    \
+                X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__)      \
+                    X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__)           \
+                        X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__slots__)  \
+                            X(__dataclass_fields__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) \
+                                X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
 
@@ -349,7 +355,8 @@ struct tc_lang {
     size_t vtop, vcap;       /* slots of running frames */
     const char *stack_limit; /* lowest address that the C stack may reach */
     int depth;
-    int trying; /* number of active try bodies */
+    int trying;   /* number of active try bodies */
+    dict *failed; /* files that could not be imported: their errors; or NULL */
     uint64_t steps;
     /* limits */
     uint64_t max_steps;
@@ -472,6 +479,7 @@ _Noreturn void tc_raise_again(C *c, V exc); /* keeps its place */
 V tc_exc_new(C *c, type *t, V args);
 void tc_errors_init(C *c);
 tc_status tc_exc_status(C *c, V exc);
+const char *tc_exc_line(C *c, V exc); /* its place, class and text; in the arena */
 bool tc_exc_is(C *c, V exc, const char *type);
 void tc_step(C *c);
 void tc_steps(C *c, uint64_t n);
@@ -529,9 +537,10 @@ bool tc_issubclass(C *c, V a, V cls);
 type *tc_type_new(C *c, const char *name, kind k, type *base);
 /* A class of the given metaclass. kw: the arguments of __init_subclass__. */
 V tc_class_make(C *c, type *meta, str *name, V bases, dict *ns, args *kw);
-void tc_class_rebase(C *c, type *t, V bases); /* t.__bases__ = bases */
+void tc_class_rebase(C *c, type *t, V bases);                   /* t.__bases__ = bases */
 type *tc_metaclass(C *c, type *meta, const V *bases, size_t n); /* the most derived of meta (NULL: type) and those of the bases */
 V tc_instantiate(C *c, type *t, args *A);                       /* type.__call__: __new__ and __init__, whatever the metaclass */
+void tc_refuse_taking_over(C *c, const type *t);                /* instances of t would run its __torch_function__ in place of operators */
 void tc_type_methods(C *c, kind k, const native_def *defs);
 void tc_type_changed(C *c);
 void tc_classes_init(C *c);
@@ -592,7 +601,7 @@ V tc_iter_object(V it);                 /* what iter() gives, of what tc_iter() 
 V tc_iter_until(C *c, V f, V sentinel); /* iter(f, sentinel) */
 V tc_next(C *c, V it);                  /* NULL at the end */
 list *tc_to_list(C *c, V o);
-void tc_list_extend(C *c, list *l, V o); /* l.extend(o), l += o */
+void tc_list_extend(C *c, list *l, V o);     /* l.extend(o), l += o */
 void tc_dict_update(C *c, dict *d, args *A); /* as d.update(): A is of d, what to add, keywords */
 dict *tc_mapping(C *c, V o);                 /* a dict, or what keys() and [] of another object give; NULL: o is no mapping */
 iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
@@ -600,6 +609,7 @@ iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
 /* ---- modules ---- */
 module *tc_module(C *c, const char *name);
 module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when absent and not required */
+void tc_import_lost(C *c, const module *m, str *name);    /* raises the error, if name is one that an import in m could not bind */
 /* A module, an object that is part of one, or what stands for a module of Python's own library or of PyTorch that the language lacks: a file may
  * import it for what it does outside its model. Imported at `at` of f; ModuleNotFoundError for others, and where a try may choose another way. */
 bool tc_import_finds(C *c, const char *name); /* without running it: only the packages that it lies in are imported */
@@ -651,6 +661,6 @@ V tc_op_call(C *c, V f, args *A);
 V tc_tensor_number(C *c, V t, const char *what); /* int(), float() of a tensor */
 V tc_tensor_index(C *c, V t, const char *what);
 bool tc_tensor_contains(C *c, V t, V x);
-bool tc_tensor_formats_as_number(C *c, V t);     /* f"{t}": a tensor of no dimensions, not a parameter, outside of captures */
+bool tc_tensor_formats_as_number(C *c, V t); /* f"{t}": a tensor of no dimensions, not a parameter, outside of captures */
 
 #endif

@@ -449,6 +449,11 @@ static V s_refuse_import(C *c, args *A) { /* "os.path.join", of "os.path", which
         tc_error(TC_UNSUPPORTED, "'%s' is %s outside the model language: importing it is all that a file may do, and %s", whole, what, use), &at);
 }
 
+static V s_trying(C *c, args *A) { /* the body of a try */
+    tc_take(c, A, "trying", "", NULL);
+    return tc_bool(c, c->trying > 0);
+}
+
 static V s_loading(C *c, args *A) { /* is the top level of a user's file running, or a call from it? */
     tc_take(c, A, "loading", "", NULL);
     for (const frame *f = c->fr; f; f = f->prev)
@@ -548,6 +553,7 @@ void tc_std_init(C *c) {
                                       {"refuse_import", s_refuse_import},
                                       {"loaded", s_loaded},
                                       {"loading", s_loading},
+                                      {"trying", s_trying},
                                       {"lacking", s_lacking},
                                       {"hint", s_hint},
                                       {NULL, NULL}};

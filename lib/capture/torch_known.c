@@ -1,9 +1,11 @@
 /* Values of tensors that are known while a graph is captured: torch.tensor(7 / 2) and what is computed of few such numbers alone, as
- * int(torch.ceil(torch.tensor(7 / 2))). A branch, an index or a size may depend on them. */
+ * int(torch.ceil(torch.tensor(7 / 2))), and torch.arange(2, 4). A branch, an index or a size may depend on them. */
 #include "base/text.h"
 #include "capture/torch_call.h"
 
 #include <string.h>
+
+enum { MOST = 16 }; /* elements of a tensor whose values are known */
 
 const tensor *tc_torch_known(V v) {
     const tensor *t = (tensor *)v, *of = t->known_from ? (tensor *)t->known_of : NULL;
@@ -34,8 +36,17 @@ static V run(C *c, const tc_op *op, tc_arg *a, int nargs, V const *known) {
     return r && (tc_is_tensor(r) || tc_is_seq(r)) ? r : NULL;
 }
 
+/* torch.arange(2, 4) of a few numbers. a: no symbols. */
+static bool is_few_numbers(const tc_op *op, const tc_arg *a, int nargs) {
+    double n[3] = {0, 0, 1};
+    int given = 0;
+    if (strcmp(tc_op_schema(op)->name, "arange")) return false;
+    for (; given < 3 && given < nargs && a[given].kind == TC_A_SCALAR; given++) n[given] = tc_scalar_to_double(a[given].scalar);
+    if (given == 1) n[1] = n[0], n[0] = 0;
+    return given && (n[1] - n[0]) / n[2] <= MOST;
+}
+
 V tc_torch_known_result(C *c, const tc_op *op, const tc_arg *a, int nargs, V const *objects) {
-    enum { MOST = 16 };
     V known[TC_MAX_PARAMS] = {0};
     tc_arg concrete[TC_MAX_PARAMS];
     bool any = false;
@@ -47,7 +58,7 @@ V tc_torch_known_result(C *c, const tc_op *op, const tc_arg *a, int nargs, V con
         known[i] = (V)t, any |= t != NULL;
         concrete[i] = a[i];
     }
-    V r = any ? run(c, op, concrete, nargs, known) : NULL;
+    V r = any || is_few_numbers(op, a, nargs) ? run(c, op, concrete, nargs, known) : NULL;
     if (r && !strcmp(s->name, "to") && tc_torch_dtype(r) == tc_torch_dtype(known[0])) return NULL; /* to() of the type that it has is its operand */
     return r;
 }

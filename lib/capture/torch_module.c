@@ -305,6 +305,7 @@ static V buffer_new(C *c, args *A) {
 }
 static V tensor_new(C *c, args *A) {
     type *t = (type *)A->a[0];
+    tc_refuse_taking_over(c, t);
     V kind_of = tc_type_lookup(c, t, tc_intern(c, "_dtype", 6));
     tc_dtype d = kind_of ? ((dtypeobj *)kind_of)->d : c->torch->default_dtype;
     const kind k = A->n == 2 ? tc_kind_of(A->a[1]) : K_TYPE;
@@ -380,7 +381,11 @@ static V from_source(C *c, const char *modname, str *name) {
 }
 
 static V torch_missing(C *c, module *m, str *name) {
+    const frame *user = refused(c, name) ? tc_user_frame(c) : NULL;
+    if (user && user->module && user->module->loading)
+        return tc_lacking(c, tc_arena_printf(&c->arena, "torch.%s", name->s), "a name"); /* save = torch.save */
     if (refused(c, name)) tc_raise(c, "AttributeError", "torch.%s is not part of the model language: it reads files or runs foreign code", name->s);
+    if (!strcmp(name->s, "__config__")) return tc_lacking(c, "torch.__config__", "a module");
     if (!strncmp(name->s, "__", 2)) return NULL;
     if (!strcmp(name->s, "random")) return (V)tc_import(c, "torch.random", true); /* the module, not the operator of that name */
     V v = NULL;

@@ -167,6 +167,7 @@ void tc_torch_private_init(C *c, module *priv) {
                                           {"print_options", c_print_options},
                                           {"_log_api_usage_once", none_fn},
                                           {"_get_tracing_state", none_fn},
+                                          {"_disabled_torch_function_impl", none_fn},
                                           {"capturing", c_capturing},
                                           {"ranks", c_ranks},
                                           {"rank", c_rank},

@@ -732,8 +732,23 @@ class M(torch.nn.Module):
     def forward(self, x):
         return x
 PY
-    fails 3 "m.py:4:1: NotImplementedError: class Logged defines __torch_function__, which is not part of the model language [TC0106]" \
-        tc-export m.py:M --input x=2xf32 -o m.pt2
+    tc-export m.py:M --input x=2xf32 -o m.pt2 # nothing makes an instance of it
+    echo 'class Kept(Logged):
+    pass
+class Made(torch.nn.Module):
+    def forward(self, x):
+        return Kept(x) + 1
+class Turned(torch.nn.Module):
+    def forward(self, x):
+        x.__class__ = Kept
+        return x + 1
+class New(torch.nn.Module):
+    def forward(self, x):
+        return Logged.__new__(Logged, x)' >>m.py
+    fails 3 "m.py:17:16: NotImplementedError: class Kept defines __torch_function__, which is not part of the model language [TC0106]" \
+        tc-export m.py:Made --input x=2xf32 -o m.pt2
+    fails 3 "m.py:20:11: NotImplementedError: class Kept defines" tc-export m.py:Turned --input x=2xf32 -o m.pt2
+    fails 3 "m.py:24:23: NotImplementedError: class Logged defines" tc-export m.py:New --input x=2xf32 -o m.pt2
 }
 
 @test "a condition on data that is asked inside of a call is not promised by checking the call" {
@@ -1037,4 +1052,64 @@ class Named(torch.nn.Module):
 PY
     run tc-export -q named.py:Named --input x=Bx3xf32 --print
     [ "$(sed -n 's/.* leaf .* = //p' <<<"$output" | paste -sd,)" = "B + 2,B - 1,3*B,B % 2,B/2,B**2,B//2,True" ]
+}
+
+@test "a package imports for all its users: what the language lacks of that is refused where it is asked for" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p zoo/io
+    cat >zoo/__init__.py <<'PY'
+import pkgutil, sys, warnings
+from zoo.io import read, scale
+from zoo import fast, slow
+from .slow import *
+from torch import save
+warnings.showwarning = lambda *a: None
+for _ in pkgutil.walk_packages(sys.modules[__name__].__path__):
+    pass
+with open("version") as f:
+    __version__ = f.read()
+PY
+    printf 'from .files import read\nfrom .numbers import scale\n' >zoo/io/__init__.py
+    printf 'import torch\nkept = torch.save\nasync def f():\n    pass\ndef read(x):\n    match x:\n        case 1:\n            return 2\n' >zoo/io/files.py
+    printf 'def scale(x):\n    return 2 * x\n' >zoo/io/numbers.py
+    printf 'import fast_kernels\ndef run(x):\n    return x\n' >zoo/fast.py
+    printf 'def run(x):\n    return x + 1\n' >zoo/slow.py
+    printf 'import torch\nimport zoo\nfrom zoo import scale, run\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return scale(run(x))\n' >m.py
+    run -0 --separate-stderr tc-export m.py:M --source . --input x=2xf32 --print
+    [[ "$output" == *'aten.add.Tensor(%x, 1)'*'aten.mul.Tensor(%add, 2)'* ]]
+    [ "$stderr" = "tc-export: ./zoo/io/files.py:6: SyntaxError: the statement 'match' is outside the model language; packages are imported without what needs this
+tc-export: ./zoo/fast.py:1: ModuleNotFoundError: No module named 'fast_kernels'; packages are imported without what needs this" ]
+    sed 's/import scale, run/import scale, read/; s/run(x)/read(x)/' m.py >n.py
+    fails 3 "files.py:6:" tc-export n.py:M --source . --input x=2xf32 --print
+    [[ "$stderr" == *"SyntaxError: the statement 'match' is outside the model language [TC0102]"* ]]
+    sed 's/import scale, run/import scale/; s/run(x)/zoo.fast.run(x)/' m.py >o.py
+    fails 3 "fast.py:1:8: ModuleNotFoundError: No module named 'fast_kernels'" tc-export o.py:M --source . --input x=2xf32 --print
+    sed 's/import scale, run/import scale/; s/run(x)/len(zoo.__version__) * x/' m.py >p.py
+    fails 3 "__init__.py:9:6: NameError: 'open'" tc-export p.py:M --source . --input x=2xf32 --print
+    printf 'import flash_attn\ndef f(x):\n    return flash_attn.f(x)\n' >zoo/flash.py # a try finds out what is there, through files too
+    printf 'import torch\ntry:\n    from zoo.flash import f\nexcept ImportError:\n    f = torch.exp\nfrom zoo import flash\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return f(x)\n' >q.py
+    tc-export q.py:M --source . --input x=2xf32 --print 2>/dev/null | grep -q aten.exp
+    printf 'raise ImportError("zoo needs a key")\n' >zoo/slow.py # what the package itself raises is raised
+    fails 3 "slow.py:1:1: ImportError: zoo needs a key" tc-export m.py:M --source . --input x=2xf32 --print
+}
+
+@test "torch.arange of a few numbers is known; globals() cannot be written to by forward" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+globals()["K"] = 3
+class M(torch.nn.Module):
+    def forward(self, x):
+        return x.sum(torch.arange(1, len(x.shape)).tolist()) * K
+class Sized(torch.nn.Module):
+    def forward(self, x):
+        return x * torch.arange(x.shape[0])[1].item() if torch.arange(x.shape[0])[1] > 0 else x
+class Global(torch.nn.Module):
+    def forward(self, x):
+        globals()["K"] = 4
+        return x * K
+PY
+    tc-export m.py:M --input x=2x3x4xf32 --print | grep -q 'aten.sum.dim_IntList(%x, \[1, 2\])'
+    fails 3 "m.py:8:64: DataDependentError" tc-export m.py:Sized --input x=Bxf32 --print
+    fails 3 "m.py:11:9: NameError: 'globals' is not part of the model language" tc-export m.py:Global --input x=2xf32 --print
 }

@@ -7,7 +7,10 @@ _version = namedtuple("version_info", "major minor micro releaselevel serial")
 _float = namedtuple("float_info", "max min epsilon")
 
 
-class _Modules:  # sys.modules, for files that look themselves up
+class _Modules:  # sys.modules, for files that look themselves up; an import does not find what a file puts in
+    def __setitem__(self, name, value):
+        pass
+
     def get(self, name, default=None):
         return default if loaded(name) is None else loaded(name)
 
@@ -23,9 +26,9 @@ class _Modules:  # sys.modules, for files that look themselves up
 _constants = {"sys.maxsize": 2**63 - 1, "sys.version_info": _version(3, 11, 0, "final", 0), "sys.byteorder": "little",
               "sys.float_info": _float((2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022, 2.0**-52), "sys.platform": "linux", "sys.modules": _Modules(),
               "sys.path": [""], "sys.argv": [""], "sys.getdefaultencoding": lambda: "utf-8", "sys.version": "3.11.0", "os.name": "posix",
-              "os.linesep": "\n", "platform.system": lambda: "Linux", "platform.python_version": lambda: "3.11.0", "os.sep": "/",
+              "os.linesep": "\n", "platform.system": lambda: "Linux", "platform.python_version": lambda: "3.11.0", "os.cpu_count": lambda: 1, "platform.machine": lambda: "x86_64", "os.sep": "/",
               "os.environ": {}, "os.getenv": lambda key, default=None: _constants["os.environ"].get(key, default),  # no model knows the user's
-              "torch.onnx.is_in_onnx_export": lambda: False, "torch.overrides.has_torch_function": lambda args: False,
+              "torch.onnx.is_in_onnx_export": lambda: False, "torch.__config__.show": lambda: "", "torch.overrides.has_torch_function": lambda args: False,
               "torch.overrides.has_torch_function_unary": lambda x: False, "torch.overrides.has_torch_function_variadic": lambda *args: False}
 
 
@@ -42,6 +45,8 @@ class Outside:
         name = self._name + "." + name
         if name in _constants:
             return _constants[name]
+        if name == "os.listdir" and loading():  # no files are in a folder; what imports them one by one goes on
+            return lambda path=".": []
         if name == "os.path.os":
             return self._more("os")
         if name.startswith("os.path.") and hasattr(_path(), name[8:]):
@@ -87,10 +92,11 @@ class Outside:
     __deepcopy__ = __copy__
     __call__ = _call
     __setitem__ = __delitem__ = _set
-    __iter__ = __contains__ = __len__ = __bool__ = __int__ = __float__ = __index__ = __str__ = __repr__ = __enter__ = __eq__ = __ne__ = _use
+    __iter__ = __contains__ = __len__ = __bool__ = __int__ = __float__ = __index__ = __str__ = __repr__ = __eq__ = __ne__ = _use
     __getitem__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = _operate
     __rfloordiv__ = __rmod__ = __pow__ = __rpow__ = __or__ = __ror__ = __and__ = __rand__ = __xor__ = __lt__ = __le__ = __gt__ = __ge__ = _operate
-    __neg__ = __invert__ = __abs__ = _operate
+    __neg__ = __invert__ = __abs__ = __enter__ = _operate
+    __exit__ = _set
 
 
 class Result(Outside):  # of a call or an operation: nothing is known of it, not even whether it is None

@@ -92,6 +92,18 @@ class EnumMeta(type):
 EnumType = EnumMeta
 
 
+class member:  # in a class body: a value, whatever it is
+    def __init__(self, value):
+        self.value = value
+
+
+class nonmember(member):
+    pass
+
+
+_member, _nonmember = member, nonmember
+
+
 class Enum(metaclass=EnumMeta):
     _member_map_ = {}
 
@@ -101,9 +113,14 @@ class Enum(metaclass=EnumMeta):
                 raise TypeError(f"<enum {cls.__name__!r}> cannot extend {base!r}")
         members, values = {}, []
         for name, value in list(cls.__dict__.items()):
-            if name.startswith("_") or isinstance(value, (type(_number), property, staticmethod, classmethod)):
+            if isinstance(value, _nonmember):
+                setattr(cls, name, value.value)
                 continue
-            if isinstance(value, type) and value.__qualname__ == f"{cls.__qualname__}.{name}":  # a class of its own
+            if isinstance(value, _member):
+                value = value.value
+            elif name.startswith("_") or isinstance(value, (type(_number), property, staticmethod, classmethod)):
+                continue
+            elif isinstance(value, type) and value.__qualname__ == f"{cls.__qualname__}.{name}":  # a class of its own
                 continue
             if isinstance(value, auto):
                 value = value.settle(lambda: cls._generate_next_value_(name, 1, len(values), values))

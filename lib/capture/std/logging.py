@@ -88,7 +88,7 @@ class Handler:  # takes what is told to it, and shows nothing
     def __init__(self, *a, **k):
         pass
 
-    setLevel = setFormatter = addFilter = flush = close = lambda self, *a: None
+    setLevel = setFormatter = set_name = addFilter = flush = close = lambda self, *a: None
 
 
 StreamHandler = NullHandler = Handler
@@ -105,8 +105,14 @@ def basicConfig(**k):
     pass
 
 
+class Manager:
+    loggerDict, disable = _loggers, 0
+    getLogger = staticmethod(getLogger)
+
+
 disable = shutdown = basicConfig
 root = getLogger()
+Logger.root, Logger.manager = root, Manager()
 debug, info, warning, error, critical, exception, warn, log = (root.debug, root.info, root.warning, root.error, root.critical, root.exception, root.warn,
                                                                root.log)
 

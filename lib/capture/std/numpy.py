@@ -58,6 +58,18 @@ class uint8(integer):
     _torch = torch.uint8
 
 
+class uint16(integer):
+    _torch = torch.uint16
+
+
+class uint32(integer):
+    _torch = torch.uint32
+
+
+class uint64(integer):
+    _torch = torch.uint64
+
+
 class float16(floating):
     _torch = torch.float16
 
@@ -79,7 +91,7 @@ class complex128(number):
 
 
 int_, intp, double, single, half = int64, int64, float64, float32, float16
-_types = (bool_, int8, int16, int32, int64, uint8, float16, float32, float64, complex64, complex128)
+_types = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, complex64, complex128)
 
 
 def _dtype(d):
@@ -99,7 +111,9 @@ def _dtype(d):
     raise TypeError(f"data type {d!r} is not understood")
 
 
-dtype = _dtype
+class dtype:
+    def __new__(cls, of=None):
+        return _dtype(of)
 
 
 # ---- arrays ----

@@ -145,3 +145,11 @@ def methodcaller(name, /, *args, **kwargs):
 
 def _reversed(f):  # of x.__radd__
     return lambda a, b: f(b, a)
+
+
+def __getattr__(name):  # __add__ is add
+    names, bare = globals(), name.strip("_")
+    found = names.get(bare, names.get(bare + "_")) if name == "__" + bare + "__" else None
+    if found is None:
+        raise AttributeError("module 'operator' has no attribute '" + name + "'")
+    return found

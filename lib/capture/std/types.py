@@ -1,4 +1,5 @@
 # types: what models use of it.
+from typing import Union, get_origin
 
 
 class SimpleNamespace:
@@ -56,5 +57,42 @@ NoneType = type(None)
 FunctionType = LambdaType = type(lambda: None)
 MethodType = type(SimpleNamespace().__eq__)
 BuiltinFunctionType = BuiltinMethodType = type(len)
-ModuleType = type(__import__("math"))
 GeneratorType = type(i for i in ())
+
+
+class _Modules(type):
+    def __instancecheck__(cls, x):
+        return issubclass(type(x), cls) or (cls is ModuleType and type(x) is _module)
+
+
+_module = type(__import__("math"))
+
+
+class ModuleType(metaclass=_Modules):  # whose instances a file makes
+    def __init__(self, name, doc=None):
+        self.__dict__.update(__name__=name, __doc__=doc)
+
+
+class _Unions(type):
+    def __instancecheck__(cls, x):
+        return get_origin(x) is Union
+
+
+class UnionType(metaclass=_Unions):  # int | str
+    pass
+
+
+class CodeType:  # of what the language has no objects
+    pass
+
+
+class FrameType:
+    pass
+
+
+class TracebackType:
+    pass
+
+
+class CoroutineType:
+    pass

@@ -2,6 +2,7 @@
 from _lang import warn as _warn
 
 
+_settable = "showwarning", "formatwarning"
 _filters = []  # (action, category, pattern of the message); the last that fits decides
 
 
@@ -21,7 +22,15 @@ def warn(message, category=None, stacklevel=1, source=None):
             if action == "ignore":
                 return
             break
+    showwarning(message, kind, "", 0)
+
+
+def showwarning(message, category, filename, lineno, file=None, line=None):
     _warn(message)
+
+
+def formatwarning(message, category, filename, lineno, line=None):
+    return f"{filename}:{lineno}: {category.__name__}: {message}\n"
 
 
 def filterwarnings(action, message="", category=Warning, module="", lineno=0, append=False):

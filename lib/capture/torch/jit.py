@@ -1,5 +1,9 @@
 # torch.jit: decorators return their argument unchanged.
-Final = "Final"
+Final, _isinstance = "Final", isinstance
+
+
+class TracerWarning(Warning):
+    pass
 
 
 def script(obj=None, **kw):
@@ -30,12 +34,20 @@ def _overload(fn):
     return fn
 
 
+def interface(cls):
+    return cls
+
+
 def is_scripting():
     return False
 
 
 def is_tracing():
     return False
+
+
+def isinstance(obj, target_type):
+    return _isinstance(obj, target_type)
 
 
 def annotate(kind, value):

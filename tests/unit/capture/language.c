@@ -102,9 +102,9 @@ static void test_refusals(void **state) {
     refuse("x + 1 = 2\n", 1, "assign");
     refuse("f(a=1, 2)\n", 1, "positional");
     refuse("s = '''never\nclosed", 1, "unterminated");
-    refuse("\nimport os\n\nn = len(os.listdir('.'))\n", 2, "os.listdir");
+    refuse("\nimport os\n\nn = len(os.getcwd())\n", 2, "os.getcwd");
     refuse("import sys\nfrom time import time, sleep\nt = int(time())\n", 2, "time.time");
-    refuse("import os\ntry:\n    n = len(os.listdir())\nexcept Exception:\n    n = 0\n", 1, "os.listdir");
+    refuse("import os\ntry:\n    n = len(os.getcwd())\nexcept Exception:\n    n = 0\n", 1, "os.getcwd");
     refuse("import os\nos._name = 3\nint(os)\n", 3, "takes a name");
     refuse("type X = int\n", 1, "'type'");
     refuse("x = 1\ns = rt'{x}'\n", 2, "template");
@@ -117,7 +117,7 @@ static void test_refusals(void **state) {
     refuse("a = [0] * 10 ** 11\n", 1, "limit");
     refuse("n = 10 ** 10 ** 8\n", 1, "limit");
     refuse("(lambda: 0).__globals__\n", 1, "forbidden");
-    refuse("open('x')\n", 1, "open");
+    refuse("x = open('x')\nif x.read():\n    y = 1\n", 1, "open");
 }
 
 /* Statements whose effects end in `r`. */

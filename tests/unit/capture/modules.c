@@ -167,6 +167,31 @@ static const snippet table[] = {
     {NUMPY "torch.manual_seed(7)\nb = np.random.rand(2)\nr = b.tolist() == np.random.RandomState(7).rand(2).tolist(), "
            "np.random.RandomState().rand() == b[0], np.random.seed(), np.random.rand() == b[0]\n",
      "(True, True, None, True)"},
+    {NUMPY "g = np.random.default_rng(12345)\nr = [g.random(), g.integers(0, 10, 3).tolist(), g.integers(2**40), g.permutation(5).tolist(), "
+           "g.choice(9, 3, replace=False).tolist(), g.uniform(-1, 1, 2).tolist(), np.random.default_rng(2**150 + 17).choice(20000, 500, "
+           "replace=False)[:3].tolist()]\n",
+     "[0.22733602246716966, [7, 3, 2], 743549873828, [4, 3, 0, 1, 2], [4, 5, 2], [0.3455120880292426, 0.8836057305398743], [17810, 4127, 1981]]"},
+    {NUMPY "np.float = float\nr = [np.float(3), np.dtype('float32') is torch.float32, np.uint16 is np.float32, np.dtype | None is None]\n",
+     "[3.0, True, False, False]"},
+    {"import torch\nx, y, z = torch.ones(2, 2), torch.full((2, 2), 3.0), torch.eye(2)\n"
+     "r = [f.tolist() for f in (torch.add(x, 2, y), x.clone().add_(2, y), torch.sub(x, 2, y), torch.addcmul(x, 2, y, z), x.clone().addcdiv_(0.5, x, "
+     "y), "
+     "torch.addmm(2, x, y, z), x.addmm(2, 3, y, z), torch.addmm(2, x, 3, y, z), torch.addmv(2, x[0], 3, y, z[0]), torch.addr(2, x, 3, x[0], "
+     "x[0]))]\n",
+     "[[[7.0, 7.0], [7.0, 7.0]], [[7.0, 7.0], [7.0, 7.0]], [[-5.0, -5.0], [-5.0, -5.0]], [[7.0, 1.0], [1.0, 7.0]], [[1.1666666269302368, "
+     "1.1666666269302368], [1.1666666269302368, 1.1666666269302368]], [[5.0, 5.0], [5.0, 5.0]], [[11.0, 11.0], [11.0, 11.0]], [[11.0, 11.0], [11.0, "
+     "11.0]], [11.0, 11.0], [[5.0, 5.0], [5.0, 5.0]]]"},
+    {"import torch\nr = torch.add(torch.ones(2), torch.ones(2), 2)\n", "add() received an invalid combination of arguments"},
+    {"import types, math, enum, warnings, keyword, traceback, pkgutil\nclass L(types.ModuleType):\n    pass\nclass E(enum.Enum):\n"
+     "    A = enum.member(len)\n    B = enum.nonmember(4)\nsaid = []\n"
+     "warnings.showwarning = lambda message, category, *rest: said.append((str(message), category.__name__))\nwarnings.warn('late')\n"
+     "try:\n    {}[1]\nexcept KeyError as e:\n    text = traceback.format_exception(type(e), e, e.__traceback__)\n"
+     "r = [isinstance(L('x'), types.ModuleType), isinstance(math, types.ModuleType), isinstance(3, types.ModuleType), isinstance(math, L), "
+     "E.A.value is len, E.B, said, keyword.iskeyword('if'), text, list(pkgutil.walk_packages(['x'])), isinstance(int | str, types.UnionType), "
+     "__import__('os.path' if False else 'math') is math, globals()['L'] is L]\n",
+     "[True, True, False, False, True, 4, [('late', 'UserWarning')], True, ['KeyError: 1\\n'], [], True, True, True]"},
+    {"import math\nmath.pi = 3\n", "attributes of module 'math' cannot be set"},
+    {NUMPY "r = np.random.default_rng(1).normal()\n", "for normal numbers"},
     {NUMPY "r = np.random.zipf(3)\n", "numpy.random.zipf() is not part of the model language"},
     {NUMPY "r = np.load('x.npy')\n", "numpy.load is not part of the model language"},
     /* names that older files use */

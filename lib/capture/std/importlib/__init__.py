@@ -14,5 +14,13 @@ def _absolute(name, package):
     return name
 
 
+def _builtin(name, globals=None, locals=None, fromlist=(), level=0):  # the function __import__ of a file
+    try:
+        whole = __import__(name)
+        return whole if fromlist else __import__(name.split(".")[0])
+    except ModuleNotFoundError as e:
+        raise ModuleNotFoundError(f"__import__('{name}'): {e}", name=name) from None
+
+
 def import_module(name, package=None):
     return __import__(_absolute(name, package))

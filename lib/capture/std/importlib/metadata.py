@@ -1,4 +1,6 @@
-# importlib.metadata: no package but PyTorch is installed where models are captured.
+# importlib.metadata: no package but PyTorch is installed where models are captured; one that a file takes for granted, in no try, is version 0.0.0,
+# as it is for an import.
+from _lang import trying
 
 
 class PackageNotFoundError(ModuleNotFoundError):
@@ -8,6 +10,8 @@ class PackageNotFoundError(ModuleNotFoundError):
 
 def version(name):
     if name != "torch":
+        if not trying():
+            return "0.0.0"
         raise PackageNotFoundError(name)
     return __import__("torch").__version__
 

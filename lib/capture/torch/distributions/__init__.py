@@ -567,3 +567,19 @@ from torch.distributions._transforms import (AffineTransform, ComposeTransform, 
 from torch.distributions._more import (Binomial, Cauchy, Chi2, Geometric, Gumbel, HalfNormal, MixtureSameFamily, NegativeBinomial, RelaxedBernoulli,
                                        RelaxedOneHotCategorical, StudentT, Weibull)
 from torch.distributions._kl import kl_divergence, register_kl
+
+
+# ---- constraints: for the tables arg_constraints of a file's own distributions; nothing asks them ----
+class Constraint:
+    is_discrete, event_dim = False, 0
+
+    def __call__(self, *args, **kwargs):  # interval(0, 1)
+        return Constraint()
+
+    def check(self, value):
+        raise NotImplementedError("torch.distributions.constraints.Constraint.check() is not part of the model language")
+
+
+boolean = cat = corr_cholesky = dependent = dependent_property = greater_than = greater_than_eq = half_open_interval = independent = Constraint()
+integer_interval = interval = less_than = lower_cholesky = multinomial = nonnegative = nonnegative_integer = one_hot = positive = Constraint()
+positive_definite = positive_integer = positive_semidefinite = real = real_vector = simplex = sphere = stack = symmetric = unit_interval = Constraint()
