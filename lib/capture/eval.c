@@ -33,7 +33,7 @@ static V name_value(C *c, frame *f, const ast *n) {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (!strcmp(foreign[i], n->name->s)) return tc_module_attr(c, tc_import(c, "_foreign", true), n->name);
     if (!strcmp(n->name->s, "__import__")) return tc_module_attr(c, tc_import(c, "importlib", true), tc_intern(c, "_builtin", 8));
-    if (!strcmp(n->name->s, "open") && f->module && f->module->loading) return tc_lacking(c, "open", "a builtin");
+    if (!strcmp(n->name->s, "open") && tc_is_loading(c)) return tc_lacking(c, "open", "a builtin");
     if (!strcmp(n->name->s, "b''")) return tc_lacking(c, "bytes", "a builtin");
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         if (!strcmp(gone[i], n->name->s)) tc_raise(c, "NameError", "'%s' is not part of the model language", n->name->s);

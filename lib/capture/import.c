@@ -181,7 +181,7 @@ static bool is_pythons(const char *name) {
 static bool is_tool(const char *name) {
     return tc_word_in(
         " GPUtil IPython PIL absl accelerate addict albumentations altair apex av bitsandbytes boto3 bs4 causal_conv1d clearml click "
-        "clip cloudpickle colorama colorlog comet_ml cv2 d4rl dask datasets decord deepspeed detectron2 dgl diffusers dill dotenv e3nn "
+        "clip cloudpickle colorama colorlog comet_ml coreforecast cv2 d4rl dask datasets decord deepspeed detectron2 dgl diffusers dill dotenv e3nn "
         "easydict editdistance einx ema_pytorch evaluate fairscale fairseq fastai fastcore filelock fire flash_attn flax fsspec ftfy fvcore gdown "
         "gensim gin git google gradio gym gymnasium h5py horovod hydra hyperpyyaml ignite imageio imgaug iopath ipdb jax jieba joblib "
         "jsonargparse keras kornia kornia_rs labml labml_helpers levenshtein librosa lightning lightning_fabric lmdb loguru lpips lxml mamba_ssm "
@@ -194,7 +194,7 @@ static bool is_tool(const char *name) {
         "tensorboardX tensorboard_logger tensorflow tensorrt termcolor thop tiktoken tokenizers toml torch2trt torch_cluster "
         "torch_geometric torch_scatter torch_sparse torchaudio torchdata torchdiffeq torchinfo torchmetrics torchnet torchsummary "
         "torchsummaryX torchtext torchvision torchviz tornado transformer_engine transformers trimesh tyro ujson ultralytics "
-        "unidecode visdom wandb webdataset wfdb xformers xgboost xlrd yacs yaml zarr ",
+        "unidecode utilsforecast visdom wandb webdataset wfdb xformers xgboost xlrd yacs yaml zarr ",
         name);
 }
 
@@ -255,6 +255,9 @@ static const struct {
     {"importlib.util", "", " LazyLoader module_from_spec spec_from_file_location spec_from_loader "},
     {"threading", "", " Barrier BoundedSemaphore Condition Event Semaphore Thread Timer active_count current_thread get_ident main_thread "},
     {"logging", " config handlers ", " FileHandler Filter Formatter LogRecord LoggerAdapter addLevelName captureWarnings setLoggerClass "},
+    {"urllib", " error request response robotparser ", ""},
+    {"urllib.parse", "", " ParseResult parse_qs parse_qsl unquote unquote_plus urlencode urljoin urlparse urlsplit urlunparse urlunsplit "},
+    {"numpy", " ctypeslib lib ma polynomial testing ", ""},
     {"timm", " loss optim scheduler utils ", " create_model "},
     {"timm.data", " auto_augment constants dataset loader mixup transforms ", " Mixup create_loader create_transform "},
     {"timm.models", " features fx_features helpers hub ", " create_model "},

@@ -454,11 +454,15 @@ static V s_trying(C *c, args *A) { /* the body of a try */
     return tc_bool(c, c->trying > 0);
 }
 
-static V s_loading(C *c, args *A) { /* is the top level of a user's file running, or a call from it? */
+bool tc_is_loading(const C *c) {
+    const frame *f = c->fr;
+    while (f && (f->sc->kind != SC_MODULE || f->sc->file->embedded)) f = f->prev;
+    return f != NULL;
+}
+
+static V s_loading(C *c, args *A) {
     tc_take(c, A, "loading", "", NULL);
-    for (const frame *f = c->fr; f; f = f->prev)
-        if (f->sc->kind == SC_MODULE && !f->sc->file->embedded) return tc_bool(c, true);
-    return tc_bool(c, false);
+    return tc_bool(c, tc_is_loading(c));
 }
 
 static V s_lacking(C *c, args *A) { /* the placeholder for a name that the library lacks, such as "pathlib.Path.mkdir" */

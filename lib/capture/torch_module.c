@@ -381,9 +381,7 @@ static V from_source(C *c, const char *modname, str *name) {
 }
 
 static V torch_missing(C *c, module *m, str *name) {
-    const frame *user = refused(c, name) ? tc_user_frame(c) : NULL;
-    if (user && user->module && user->module->loading)
-        return tc_lacking(c, tc_arena_printf(&c->arena, "torch.%s", name->s), "a name"); /* save = torch.save */
+    if (refused(c, name) && tc_is_loading(c)) return tc_lacking(c, tc_arena_printf(&c->arena, "torch.%s", name->s), "a name"); /* save = torch.save */
     if (refused(c, name)) tc_raise(c, "AttributeError", "torch.%s is not part of the model language: it reads files or runs foreign code", name->s);
     if (!strcmp(name->s, "__config__")) return tc_lacking(c, "torch.__config__", "a module");
     if (!strncmp(name->s, "__", 2)) return NULL;

@@ -1073,7 +1073,8 @@ PY
     printf 'import torch\nkept = torch.save\nasync def f():\n    pass\ndef read(x):\n    match x:\n        case 1:\n            return 2\n' >zoo/io/files.py
     printf 'def scale(x):\n    return 2 * x\n' >zoo/io/numbers.py
     printf 'import fast_kernels\ndef run(x):\n    return x\n' >zoo/fast.py
-    printf 'def run(x):\n    return x + 1\n' >zoo/slow.py
+    printf 'from .set import settings\nsettings()\ndef run(x):\n    return x + 1\n' >zoo/slow.py # a file that is loaded calls one that has been
+    printf 'def settings():\n    with open("settings", "w") as f:\n        f.write("1")\n' >zoo/set.py
     printf 'import torch\nimport zoo\nfrom zoo import scale, run\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return scale(run(x))\n' >m.py
     run -0 --separate-stderr tc-export m.py:M --source . --input x=2xf32 --print
     [[ "$output" == *'aten.add.Tensor(%x, 1)'*'aten.mul.Tensor(%add, 2)'* ]]

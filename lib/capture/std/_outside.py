@@ -4,6 +4,7 @@
 # constants, is refused where it was imported; so is what asks for its value: a branch, a loop, a text.
 from _lang import loaded, loading, namedtuple, refuse_import
 _version = namedtuple("version_info", "major minor micro releaselevel serial")
+_dual = namedtuple("UnpackedDualTensor", "primal tangent")
 _float = namedtuple("float_info", "max min epsilon")
 
 
@@ -29,6 +30,7 @@ _constants = {"sys.maxsize": 2**63 - 1, "sys.version_info": _version(3, 11, 0, "
               "os.linesep": "\n", "platform.system": lambda: "Linux", "platform.python_version": lambda: "3.11.0", "os.cpu_count": lambda: 1, "platform.machine": lambda: "x86_64", "os.sep": "/",
               "os.environ": {}, "os.getenv": lambda key, default=None: _constants["os.environ"].get(key, default),  # no model knows the user's
               "torch.onnx.is_in_onnx_export": lambda: False, "torch.__config__.show": lambda: "", "torch.overrides.has_torch_function": lambda args: False,
+              "torch.autograd.forward_ad.unpack_dual": lambda tensor, level=None: _dual(tensor, None),
               "torch.overrides.has_torch_function_unary": lambda x: False, "torch.overrides.has_torch_function_variadic": lambda *args: False}
 
 

@@ -1,0 +1,1 @@
+# urllib: parse has functions of texts; what opens addresses is outside.
