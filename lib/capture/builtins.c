@@ -665,7 +665,8 @@ static V f_dir(C *c, args *A) {
 }
 static V f_globals(C *c, args *A) {
     tc_take(c, A, "globals", "", NULL);
-    if (c->capturing || !c->fr) tc_raise(c, "NameError", "'globals' is not part of the model language while forward is captured");
+    if (!c->fr || (c->capturing && !c->fr->sc->file->embedded))
+        tc_raise(c, "NameError", "'globals' is not part of the model language while forward is captured");
     return (V)c->fr->globals;
 }
 /* locals(): names and values of the running function, parameters first, then other locals in the order in which the source binds them. */

@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "capture/torch.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -194,11 +196,11 @@ static bool is_tool(const char *name) {
         "tensorboardX tensorboard_logger tensorflow tensorrt termcolor thop tiktoken tokenizers toml torch2trt torch_cluster "
         "torch_geometric torch_scatter torch_sparse torchaudio torchdata torchdiffeq torchinfo torchmetrics torchnet torchsummary "
         "torchsummaryX torchtext torchvision torchviz tornado transformer_engine transformers trimesh tyro ujson ultralytics "
-        "unidecode utilsforecast visdom wandb webdataset wfdb xformers xgboost xlrd yacs yaml zarr ",
+        "unidecode utilsforecast visdom wandb webdataset wfdb xformers xgboost xlrd xxhash yacs yaml zarr ",
         name);
 }
 
-/* Parts of PyTorch and timm that models do not need and the library lacks: modules in PARENT, and names in PARENT. */
+/* Parts of PyTorch and timm that models do not need and the library lacks: modules in PARENT, and names in PARENT; "*": all others. */
 static const struct {
     const char *parent, *modules, *names;
 } others[] = {
@@ -245,16 +247,13 @@ static const struct {
      "flop_counter mobile_optimizer module_tracker serialization tensorboard throughput_benchmark viz weak ",
      ""},
     {"beartype", " claw door peps roar vale ", ""},
-    {"huggingface_hub", " constants errors file_download hf_api hub_mixin inference repocard utils ",
-     " EvalResult HfApi HfFolder InferenceClient ModelCard ModelCardData Repository cached_download create_repo file_exists get_token "
-     "hf_hub_download hf_hub_url list_models list_repo_files login model_info notebook_login save_torch_model snapshot_download "
-     "split_torch_state_dict_into_shards try_to_load_from_cache upload_file upload_folder whoami "},
+    {"huggingface_hub", " constants errors file_download hf_api hub_mixin inference repocard utils ", "*"},
     {"inspect", "", " getattr_static getfile getframeinfo getmodule getsource getsourcefile getsourcelines iscoroutinefunction stack unwrap "},
     {"importlib", " abc resources ", " invalidate_caches reload "},
     {"importlib.metadata", "", " distribution distributions entry_points files metadata requires "},
     {"importlib.util", "", " LazyLoader module_from_spec spec_from_file_location spec_from_loader "},
     {"threading", "", " Barrier BoundedSemaphore Condition Event Semaphore Thread Timer active_count current_thread get_ident main_thread "},
-    {"logging", " config handlers ", " FileHandler Filter Formatter LogRecord LoggerAdapter addLevelName captureWarnings setLoggerClass "},
+    {"logging", " config handlers ", " FileHandler Formatter LogRecord LoggerAdapter addLevelName captureWarnings setLoggerClass "},
     {"urllib", " error request response robotparser ", ""},
     {"urllib.parse", "", " ParseResult parse_qs parse_qsl unquote unquote_plus urlencode urljoin urlparse urlsplit urlunparse urlunsplit "},
     {"numpy", " ctypeslib lib ma polynomial testing ", ""},
@@ -269,7 +268,8 @@ static const struct {
 
 static bool lacks(const module *parent, const char *name, bool is_module) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(others[i].parent, parent->name->s)) return tc_word_in(is_module ? others[i].modules : others[i].names, name);
+        if (!strcmp(others[i].parent, parent->name->s))
+            return is_module ? tc_word_in(others[i].modules, name) : *others[i].names == '*' || tc_word_in(others[i].names, name);
     return false;
 }
 
@@ -477,6 +477,7 @@ static module *sibling_in(C *c, const char *dir, const char *name) {
         m->embedded = false;
         m->package = package ? m->name : package_part(c, name);
         tc_dict_set(c, m->d, (V)c->n___file__, tc_strz(c, path));
+        tc_dict_setc(c, m->d, "__spec__", c->none);
         V folder = tc_strz(c, base);
         if (package) tc_dict_setc(c, m->d, "__path__", (V)tc_to_list(c, tc_tuple(c, 1, &folder)));
         return run_sibling(c, m, tc_file_add(c, path, text, len));
@@ -524,6 +525,27 @@ bool tc_import_finds(C *c, const char *name) {
         if (!access(tc_arena_printf(&c->arena, "%s.py", base), F_OK) || is_folder_in(c->source_dirs[i], base)) return true;
     }
     return false;
+}
+
+/* Of a package's name, in which - _ . and upper and lower case are the same. */
+static bool is_name(const char *a, const char *b, size_t n) {
+    bool same = strlen(b) == n;
+    for (size_t i = 0; i < n && same; i++) same = tolower(a[i]) == tolower(b[i]) || (strchr("-_.", a[i]) && strchr("-_.", b[i]));
+    return same;
+}
+
+const char *tc_import_version(C *c, const char *name) {
+    const char *found = NULL;
+    for (int i = 0; i < c->nsource_dirs && !found; i++) {
+        DIR *dir = opendir(c->source_dirs[i]);
+        for (const struct dirent *e; dir && !found && (e = readdir(dir));) {
+            const char *dash = strchr(e->d_name, '-'), *end = strstr(e->d_name, ".dist-info");
+            if (dash && end > dash && !end[10] && is_name(e->d_name, name, (size_t)(dash - e->d_name)))
+                found = tc_arena_strndup(&c->arena, dash + 1, (size_t)(end - dash) - 1);
+        }
+        if (dir) closedir(dir);
+    }
+    return found;
 }
 
 module *tc_import(C *c, const char *name, bool required) {

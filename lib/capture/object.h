@@ -19,27 +19,27 @@ typedef struct tc_obj *V;
 typedef struct tc_lang C;
 
 /* X(id, Python's name of the type) */
-#define TC_LANG_KINDS(X)                                                                                                                          \
-    X(OBJECT, "object")                                                                                                                           \
-    X(NONE, "NoneType")                                                                                                                           \
-    X(INT, "int")                                                                                                                                 \
-    X(BOOL, "bool")                                                                                                                               \
-    X(FLOAT, "float")                                                                                                                             \
-    X(COMPLEX, "complex")                                                                                                                         \
-    X(STR, "str")                                                                                                                                 \
-    X(TUPLE, "tuple")                                                                                                                             \
-    X(LIST, "list")                                                                                                                               \
-    X(DICT, "dict")                                                                                                                               \
-    X(SET, "set")                                                                                                                                 \
-    X(FROZENSET, "frozenset")                                                                                                                     \
-    X(RANGE, "range")                                                                                                                             \
-    X(SLICE, "slice")                                                                                                                             \
-    X(ELLIPSIS, "ellipsis")                                                                                                                       \
-    X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type")              \
-        X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator")      \
-            X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") \
-                X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator") X(LAYOUT, "layout")          \
-                    X(SIZE, "Size")
+#define TC_LANG_KINDS(X)                                                                                                                         \
+    X(OBJECT, "object")                                                                                                                          \
+    X(NONE, "NoneType")                                                                                                                          \
+    X(INT, "int")                                                                                                                                \
+    X(BOOL, "bool")                                                                                                                              \
+    X(FLOAT, "float")                                                                                                                            \
+    X(COMPLEX, "complex")                                                                                                                        \
+    X(STR, "str")                                                                                                                                \
+    X(TUPLE, "tuple")                                                                                                                            \
+    X(LIST, "list")                                                                                                                              \
+    X(DICT, "dict")                                                                                                                              \
+    X(SET, "set")                                                                                                                                \
+    X(FROZENSET, "frozenset")                                                                                                                    \
+    X(RANGE, "range")                                                                                                                            \
+    X(SLICE, "slice")                                                                                                                            \
+    X(ELLIPSIS, "ellipsis")                                                                                                                      \
+    X(NOTIMPL, "NotImplementedType")                                                                                                             \
+    X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property")  \
+        X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException") \
+            X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device")          \
+                X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
 
 typedef enum {
 #define X(id, name) K_##id,
@@ -330,11 +330,12 @@ typedef struct file {
     X(__delattr__)                                                                                                                                  \
     X(__get__)                                                                                                                                      \
     X(__set__)                                                                                                                                      \
-    X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__)     \
-        X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__)      \
-            X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__)              \
-                X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__)      \
-                    X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__)   \
+    X(__delete__)                                                                                                                                   \
+    X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__)       \
+        X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__)    \
+            X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__)            \
+                X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__)          \
+                    X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__)               \
                         X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__slots__)                       \
                             X(__dataclass_fields__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) \
                                 X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
@@ -614,6 +615,7 @@ iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
 /* ---- modules ---- */
 module *tc_module(C *c, const char *name);
 module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when absent and not required */
+const char *tc_import_version(C *c, const char *name);    /* of NAME-VERSION.dist-info in a folder of --source; or NULL */
 void tc_import_lost(C *c, const module *m, str *name);    /* raises the error, if name is one that an import in m could not bind */
 /* A module, an object that is part of one, or what stands for a module of Python's own library or of PyTorch that the language lacks: a file may
  * import it for what it does outside its model. Imported at `at` of f; ModuleNotFoundError for others, and where a try may choose another way. */

@@ -449,6 +449,13 @@ static V s_refuse_import(C *c, args *A) { /* "os.path.join", of "os.path", which
         tc_error(TC_UNSUPPORTED, "'%s' is %s outside the model language: importing it is all that a file may do, and %s", whole, what, use), &at);
 }
 
+static V s_version(C *c, args *A) { /* of a package that a folder of --source has installed; None: none has */
+    V v[1];
+    tc_take(c, A, "version", "name", v);
+    const char *text = tc_import_version(c, tc_as_str(v[0])->s);
+    return text ? tc_strz(c, text) : c->none;
+}
+
 static V s_trying(C *c, args *A) { /* the body of a try */
     tc_take(c, A, "trying", "", NULL);
     return tc_bool(c, c->trying > 0);
@@ -558,6 +565,7 @@ void tc_std_init(C *c) {
                                       {"loaded", s_loaded},
                                       {"loading", s_loading},
                                       {"trying", s_trying},
+                                      {"version", s_version},
                                       {"lacking", s_lacking},
                                       {"hint", s_hint},
                                       {NULL, NULL}};

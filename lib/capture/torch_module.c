@@ -331,6 +331,7 @@ static V opfn_attr(C *c, V o, str *name) {
     if (strlen(f->name) + name->len + 2 > sizeof full) return NULL;
     snprintf(full, sizeof full, "%s.%s", f->name, name->s);
     if (tc_op_find(full)) return tc_torch_opfn(c, full, f->self, TC_IN_OPS);
+    if (tc_op_is_known_to_pytorch(full) && tc_is_loading(c)) return tc_lacking(c, full, "an operator");
     if (tc_op_is_known_to_pytorch(full)) tc_raise_code(c, TC_UNSUPPORTED, "operator %s is not supported", full);
     return NULL;
 }

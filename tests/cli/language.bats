@@ -1090,6 +1090,9 @@ tc-export: ./zoo/fast.py:1: ModuleNotFoundError: No module named 'fast_kernels';
     printf 'import flash_attn\ndef f(x):\n    return flash_attn.f(x)\n' >zoo/flash.py # a try finds out what is there, through files too
     printf 'import torch\ntry:\n    from zoo.flash import f\nexcept ImportError:\n    f = torch.exp\nfrom zoo import flash\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return f(x)\n' >q.py
     tc-export q.py:M --source . --input x=2xf32 --print 2>/dev/null | grep -q aten.exp
+    mkdir Zoo_Keeper-1.4.dist-info # what is installed beside it has a version
+    printf 'import importlib.metadata as m\nimport torch\ntry:\n    m.version("other")\nexcept m.PackageNotFoundError:\n    n = int(m.version("zoo-keeper")[2])\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x * n\n' >r.py
+    tc-export r.py:M --source . --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 4)'
     printf 'raise ImportError("zoo needs a key")\n' >zoo/slow.py # what the package itself raises is raised
     fails 3 "slow.py:1:1: ImportError: zoo needs a key" tc-export m.py:M --source . --input x=2xf32 --print
 }

@@ -24,7 +24,22 @@ class _Modules:  # sys.modules, for files that look themselves up; an import doe
         return loaded(name)
 
 
-_constants = {"sys.maxsize": 2**63 - 1, "sys.version_info": _version(3, 11, 0, "final", 0), "sys.byteorder": "little",
+class _Stream:  # sys.stdout and sys.stderr
+    encoding, closed = "utf-8", False
+
+    def write(self, text):
+        print(text, end="")
+        return len(text)
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+
+
+_constants = {"sys.stdout": _Stream(), "sys.stderr": _Stream(), "torch.accelerator.is_available": lambda: False,
+              "sys.maxsize": 2**63 - 1, "sys.version_info": _version(3, 11, 0, "final", 0), "sys.byteorder": "little",
               "sys.float_info": _float((2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022, 2.0**-52), "sys.platform": "linux", "sys.modules": _Modules(),
               "sys.path": [""], "sys.argv": [""], "sys.getdefaultencoding": lambda: "utf-8", "sys.version": "3.11.0", "os.name": "posix",
               "os.linesep": "\n", "platform.system": lambda: "Linux", "platform.python_version": lambda: "3.11.0", "os.cpu_count": lambda: 1, "platform.machine": lambda: "x86_64", "os.sep": "/",

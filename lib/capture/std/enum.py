@@ -118,7 +118,9 @@ class Enum(metaclass=EnumMeta):
                 continue
             if isinstance(value, _member):
                 value = value.value
-            elif name.startswith("_") or isinstance(value, (type(_number), property, staticmethod, classmethod)):
+            elif isinstance(value, (type(_number), property, staticmethod, classmethod)):
+                continue
+            elif (name.startswith("_") and name.endswith("_")) or name.startswith(f"_{cls.__name__}__"):  # _order_, __module__, __x
                 continue
             elif isinstance(value, type) and value.__qualname__ == f"{cls.__qualname__}.{name}":  # a class of its own
                 continue

@@ -1,12 +1,14 @@
 # logging: accepted and silent, but for warnings and errors.
 from _lang import warn as _warn
 
-DEBUG, INFO, WARNING, ERROR, CRITICAL = 10, 20, 30, 40, 50
+NOTSET, DEBUG, INFO, WARNING, ERROR, CRITICAL = 0, 10, 20, 30, 40, 50
+WARN, FATAL = WARNING, CRITICAL
 
 
 class Logger:
     def __init__(self, name):
         self.name, self.level, self.handlers, self.propagate, self.disabled, self.parent = name, 0, [], True, False, None
+        self.filters = []
 
     def debug(self, *a, **k):
         pass
@@ -47,10 +49,11 @@ class Logger:
     def hasHandlers(self):
         return len(self.handlers) > 0
 
-    def addFilter(self, filter):
-        pass
+    def addFilter(self, filter):  # kept, and not asked
+        self.filters = self.filters + [filter]
 
-    removeFilter = addFilter
+    def removeFilter(self, filter):
+        self.filters = [f for f in self.filters if f is not filter]
 
 
 class LoggerAdapter:
@@ -82,6 +85,14 @@ class LoggerAdapter:
         self.log(ERROR, msg, *a, **k)
 
     critical = exception = fatal = warn = error
+
+
+class Filter:
+    def __init__(self, name=""):
+        self.name = name
+
+    def filter(self, record):
+        return True
 
 
 class Handler:  # takes what is told to it, and shows nothing

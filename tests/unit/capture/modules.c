@@ -183,13 +183,14 @@ static const snippet table[] = {
      "11.0]], [11.0, 11.0], [[5.0, 5.0], [5.0, 5.0]]]"},
     {"import torch\nr = torch.add(torch.ones(2), torch.ones(2), 2)\n", "add() received an invalid combination of arguments"},
     {"import types, math, enum, warnings, keyword, traceback, pkgutil\nclass L(types.ModuleType):\n    pass\nclass E(enum.Enum):\n"
-     "    A = enum.member(len)\n    B = enum.nonmember(4)\nsaid = []\n"
+     "    A = enum.member(len)\n    B = enum.nonmember(4)\n    _C = 5\n    _order_ = 'A _C'\nsaid = []\n"
      "warnings.showwarning = lambda message, category, *rest: said.append((str(message), category.__name__))\nwarnings.warn('late')\n"
      "try:\n    {}[1]\nexcept KeyError as e:\n    text = traceback.format_exception(type(e), e, e.__traceback__)\n"
      "r = [isinstance(L('x'), types.ModuleType), isinstance(math, types.ModuleType), isinstance(3, types.ModuleType), isinstance(math, L), "
-     "E.A.value is len, E.B, said, keyword.iskeyword('if'), text, list(pkgutil.walk_packages(['x'])), isinstance(int | str, types.UnionType), "
+     "E.A.value is len, E.B, E._C.value, len(E), said, keyword.iskeyword('if'), text, list(pkgutil.walk_packages(['x'])), isinstance(int | str, "
+     "types.UnionType), "
      "__import__('os.path' if False else 'math') is math, globals()['L'] is L]\n",
-     "[True, True, False, False, True, 4, [('late', 'UserWarning')], True, ['KeyError: 1\\n'], [], True, True, True]"},
+     "[True, True, False, False, True, 4, 5, 2, [('late', 'UserWarning')], True, ['KeyError: 1\\n'], [], True, True, True]"},
     {"import torch, urllib.request\nfrom operator import __add__\nfrom urllib.parse import quote, urlparse\nfrom torch.distributions import "
      "constraints\n"
      "x = torch.autograd.forward_ad.unpack_dual(torch.ones(1))\n"

@@ -1,6 +1,6 @@
-# importlib.metadata: no package but PyTorch is installed where models are captured; one that a file takes for granted, in no try, is version 0.0.0,
-# as it is for an import.
-from _lang import trying
+# importlib.metadata: PyTorch is installed, and what has a folder NAME-VERSION.dist-info beside it in a folder of --source. Another package that a file
+# takes for granted, in no try, is version 0.0.0, as it is for an import.
+from _lang import trying, version as _installed
 
 
 class PackageNotFoundError(ModuleNotFoundError):
@@ -10,9 +10,10 @@ class PackageNotFoundError(ModuleNotFoundError):
 
 def version(name):
     if name != "torch":
-        if not trying():
-            return "0.0.0"
-        raise PackageNotFoundError(name)
+        found = _installed(name) or (None if trying() else "0.0.0")
+        if found is None:
+            raise PackageNotFoundError(name)
+        return found
     return __import__("torch").__version__
 
 
