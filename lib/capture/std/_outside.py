@@ -39,6 +39,7 @@ class _Stream:  # sys.stdout and sys.stderr
 
 
 _constants = {"sys.stdout": _Stream(), "sys.stderr": _Stream(), "torch.accelerator.is_available": lambda: False,
+              "torch._dynamo.allow_in_graph": lambda fn: fn,
               "sys.maxsize": 2**63 - 1, "sys.version_info": _version(3, 11, 0, "final", 0), "sys.byteorder": "little",
               "sys.float_info": _float((2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022, 2.0**-52), "sys.platform": "linux", "sys.modules": _Modules(),
               "sys.path": [""], "sys.argv": [""], "sys.getdefaultencoding": lambda: "utf-8", "sys.version": "3.11.0", "os.name": "posix",

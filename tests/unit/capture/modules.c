@@ -194,8 +194,9 @@ static const snippet table[] = {
     {"import torch, urllib.request\nfrom operator import __add__\nfrom urllib.parse import quote, urlparse\nfrom torch.distributions import "
      "constraints\n"
      "x = torch.autograd.forward_ad.unpack_dual(torch.ones(1))\n"
-     "r = [quote('a b/\xc3\xbc\xe2\x82\xac~x'), quote('a/b', safe=''), __add__(1, 2), constraints.interval(0, 1) is None, x.tangent]\n",
-     "['a%20b/%C3%BC%E2%82%AC~x', 'a%2Fb', 3, False, None]"},
+     "r = [quote('a b/\xc3\xbc\xe2\x82\xac~x'), quote('a/b', safe=''), __add__(1, 2), constraints.interval(0, 1) is None, x.tangent, "
+     "torch._dynamo.allow_in_graph(len) is len]\n",
+     "['a%20b/%C3%BC%E2%82%AC~x', 'a%2Fb', 3, False, None, True]"},
     {"import math\nmath.pi = 3\n", "attributes of module 'math' cannot be set"},
     {NUMPY "r = np.random.default_rng(1).normal()\n", "for normal numbers"},
     {NUMPY "r = np.random.zipf(3)\n", "numpy.random.zipf() is not part of the model language"},
