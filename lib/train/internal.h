@@ -190,6 +190,8 @@ void tc_saver_let_write(tc_trainer *t); /* call before weights and optimizer sta
 tc_status tc_saver_end(tc_trainer *t, double *out_seconds);
 void tc_saver_free(tc_trainer *t);
 void tc_train_phase(const tc_trainer *t, const char *what); /* ends here */
+/* TC_CONTENT unless what a file holds for the weight or average `name` has the shape, and with typed the element type, of want. */
+tc_status tc_train_fits(const tc_tensor *found, const tc_tensor *want, bool typed, const char *name);
 void tc_train_note(tc_trainer *t, const char *fmt, ...) TC_PRINTF(2, 3);
 
 #endif

@@ -257,14 +257,15 @@ static void restore_averages(C *c, reader *x) {
     size_t found = 0;
     for (size_t i = 0; i < all->len; i++) {
         tc_tensor *to = &all->data[i].data, from;
-        int64_t at = tc_ckpt_find(x->k, tc_arena_printf(&x->t->arena, "%s%s", average_prefix(x->t), all->data[i].param));
+        const char *name = tc_arena_printf(&x->t->arena, "%s%s", average_prefix(x->t), all->data[i].param);
+        int64_t at = tc_ckpt_find(x->k, name);
         if (at < 0) continue;
         tc_status s = tc_ckpt_tensor(x->k, (size_t)at, &from);
         if (s) tc_raise_status(c, "ValueError", s);
-        bool same = from.dtype == to->dtype && from.rank == to->rank && !memcmp(from.size, to->size, (size_t)to->rank * sizeof *to->size);
-        if (same) memcpy(tc_tensor_data(to), tc_tensor_data(&from), tc_tensor_bytes(to));
+        s = tc_train_fits(&from, to, true, name);
+        if (!s) memcpy(tc_tensor_data(to), tc_tensor_data(&from), tc_tensor_bytes(to));
         tc_tensor_deinit(&from);
-        if (!same) tc_raise(c, "ValueError", "%s: %s%s has another type or shape than the weight", x->path, average_prefix(x->t), all->data[i].param);
+        if (s) tc_raise_status(c, "ValueError", tc_annotate(s, "%s", x->path));
         found++;
     }
     if (found == all->len && found) go_on_averaging(c, x);
@@ -304,10 +305,10 @@ static tc_status load_weights(tc_trainer *t, const tc_ckpt *k, const char *path)
         if (at < 0) return tc_error(TC_CONTENT, "%s: the checkpoint is from another model: it lacks model.%s", path, w->fqn);
         tc_tensor x;
         TC_TRY(tc_ckpt_tensor(k, (size_t)at, &x));
-        bool same = x.dtype == w->data.dtype && x.rank == w->data.rank && !memcmp(x.size, w->data.size, (size_t)x.rank * sizeof *x.size);
-        if (same) memcpy(tc_tensor_data(&w->data), tc_tensor_data(&x), tc_tensor_bytes(&x));
+        tc_status s = tc_train_fits(&x, &w->data, true, w->fqn);
+        if (!s) memcpy(tc_tensor_data(&w->data), tc_tensor_data(&x), tc_tensor_bytes(&x));
         tc_tensor_deinit(&x);
-        if (!same) return tc_error(TC_CONTENT, "%s: the checkpoint is from another model: model.%s has another type or shape", path, w->fqn);
+        if (s) return tc_annotate(s, "%s: the checkpoint is from another model", path);
     }
     for (size_t i = 0; i < tc_ckpt_count(k); i++) {
         const char *name = tc_ckpt_name(k, i);

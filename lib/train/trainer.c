@@ -156,6 +156,18 @@ const tc_tensor *tc_trainer_weight(const tc_trainer *t, const char *fqn) {
     return w ? &w->data : NULL;
 }
 
+tc_status tc_train_fits(const tc_tensor *found, const tc_tensor *want, bool typed, const char *name) {
+    bool same = found->rank == want->rank && !memcmp(found->size, want->size, (size_t)want->rank * sizeof *want->size);
+    if (same && (!typed || found->dtype == want->dtype)) return NULL;
+    tc_buf b = {0}, model = {0};
+    tc_tensor_print_type(&b, found);
+    tc_tensor_print_type(&model, want);
+    tc_status s = tc_error(TC_CONTENT, "%s is %s, the model has %s", name, b.data, model.data);
+    tc_buf_free(&b);
+    tc_buf_free(&model);
+    return s;
+}
+
 /* weights: or resume_from: in the recipe. Every weight must be there, no other may be. */
 static tc_status load_weights(tc_trainer *t) {
     const char *from_file = t->r->weights ? t->r->weights : t->r->resume_from;
@@ -176,8 +188,7 @@ static tc_status load_weights(tc_trainer *t) {
         if (!from && !w->persistent) continue;
         tc_tensor cast;
         if (!from) s = tc_error(TC_CONTENT, "%s: %s is missing", path.data, w->fqn);
-        else if (from->rank != w->data.rank || memcmp(from->size, w->data.size, (size_t)from->rank * sizeof *from->size))
-            s = tc_error(TC_CONTENT, "%s: %s has another shape than the model's", path.data, w->fqn);
+        else if ((s = tc_train_fits(from, &w->data, false, w->fqn))) s = tc_annotate(s, "%s", path.data);
         else s = tc_tensor_cast(from, w->data.dtype, &cast);
         if (s) break;
         memcpy(tc_tensor_data(&w->data), tc_tensor_data(&cast), tc_tensor_bytes(&cast));

@@ -666,6 +666,14 @@ PY
     [[ "$stderr" == *"is made by aten.exp.default"*"nan.py:16"* ]]
 }
 
+@test "a weight of another shape is refused with both" {
+    tc-train -q r.yaml steps=4 -o run
+    run -3 --separate-stderr tc-train -q r.yaml arg='{hidden: 8}' --resume -o run
+    [ "$stderr" = "tc-train: run/step-4: the checkpoint is from another model: a.weight is 16x3xf32, the model has 8x3xf32" ]
+    run -3 --separate-stderr tc-train -q r.yaml arg='{hidden: 8}' weights=run/latest -o none
+    [ "$stderr" = "tc-train: run/latest: a.weight is 16x3xf32, the model has 8x3xf32" ]
+}
+
 @test "what has changed since the checkpoint is said when a run goes on" {
     tc-train -q r.yaml steps=4 -o run
     run --separate-stderr tc-train r.yaml steps=6 -o run --resume
