@@ -240,8 +240,9 @@ static tc_status run(tc_cmd *c) {
     job j = {.c = c};
     tc_status s = run_job(&j);
     s = close_profile(&j, s);
-    if (s && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED) end_ranks(c, j.dist, s);
-    if (tc_status_code(s) == TC_STOPPED && tc_dist_size(j.dist) > 1) { /* before any rank ends, upon which mpirun kills the others */
+    const bool of_all = tc_status_code(s) == TC_STOPPED || tc_status_code(s) == TC_DIVERGED;
+    if (s && !of_all) end_ranks(c, j.dist, s);
+    if (of_all && tc_dist_size(j.dist) > 1) { /* before any rank ends, upon which mpirun kills the others */
         if (!tc_dist_rank(j.dist)) tc_cmd_tell(c, s);
         c->told = true;
     }

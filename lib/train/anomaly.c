@@ -172,6 +172,25 @@ static tc_status search_micro(tc_trainer *t, int64_t k, tc_exec *e, search *foun
     return s;
 }
 
+/* All ranks, which diverge together, get what the first rank found that found something. */
+static tc_status share_findings(tc_dist *d, tc_buf *why) {
+    const int size = tc_dist_size(d), rank = tc_dist_rank(d);
+    int64_t from_last = why->len ? size - rank : 0;
+    TC_TRY(tc_dist_max(d, &from_last));
+    const int root = size - (int)from_last;
+    if (size == 1 || root == size) return NULL;
+    if (rank == root) tc_buf_printf(why, " (rank %d)", rank);
+    int64_t n = (int64_t)why->len;
+    TC_TRY(tc_dist_broadcast(d, &n, sizeof n, root));
+    char *text = tc_xcalloc((size_t)n + 1, 1);
+    if (rank == root) memcpy(text, tc_buf_str(why), (size_t)n);
+    tc_status s = tc_dist_broadcast(d, text, (size_t)n, root);
+    why->len = 0;
+    tc_buf_puts(why, text);
+    free(text);
+    return s;
+}
+
 tc_status tc_train_diverged(tc_trainer *t, const char *what, double value) {
     tc_buf why = {0};
     tc_exec *e = NULL;
@@ -179,6 +198,7 @@ tc_status tc_train_diverged(tc_trainer *t, const char *what, double value) {
     for (int64_t k = 0; k < t->r->accumulate && !s && !why.len; k++) s = search_micro(t, k, e, &(search){0}, &why);
     if (e) tc_exec_destroy(e);
     tc_status_free(s); /* the divergence is the error */
+    tc_status_free(share_findings(t->o.dist, &why));
     s = tc_error(TC_DIVERGED, "step %lld: the %s is %s%s", (long long)t->step + 1, what, isnan(value) ? "NaN" : "infinite", tc_buf_str(&why));
     tc_buf_free(&why);
     return s;

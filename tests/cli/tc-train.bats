@@ -639,6 +639,29 @@ YAML
     for run in parts two; do tc-ckpt diff whole/latest $run/latest; done
 }
 
+@test "a NaN that one rank has is exit 6, told once with what that rank found" {
+    cat >line.py <<'PY'
+import torch.nn as nn
+
+
+class Line(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(1, 1)
+
+    def forward(self, x):
+        return self.a(x)
+PY
+    printf 'x,y\n1,1\n2,2\n3,3\n,4\n' >x.csv # the empty cell is a NaN, of the last rank
+    set -- r.yaml model=line.py:Line arg=null input=x=Bx1xf32 data='{csv: x.csv, columns: [x], target: y, order: sequential}' \
+        loss='F.mse_loss(out, y)' scheduler=null validate=null checkpoint=null batch=4
+    for n in 1 2 3; do
+        run -6 --separate-stderr ranks $n tc-train -q "$@" -o run$n
+        [ "$(grep '^tc-train: ' <<<"$stderr" | sed 's/ (rank [12])$//')" = "tc-train: step 1: the loss is NaN; the data are not finite: x" ]
+    done
+    [[ $stderr == *"x (rank 2)"* ]] || false
+}
+
 @test "a NaN is exit 6 naming the step and the operator that made it first" {
     cat >nan.py <<'PY'
 import torch
