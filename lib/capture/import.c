@@ -530,7 +530,8 @@ bool tc_import_finds(C *c, const char *name) {
 /* Of a package's name, in which - _ . and upper and lower case are the same. */
 static bool is_name(const char *a, const char *b, size_t n) {
     bool same = strlen(b) == n;
-    for (size_t i = 0; i < n && same; i++) same = tolower(a[i]) == tolower(b[i]) || (strchr("-_.", a[i]) && strchr("-_.", b[i]));
+    for (size_t i = 0; i < n && same; i++)
+        same = tolower((unsigned char)a[i]) == tolower((unsigned char)b[i]) || (strchr("-_.", a[i]) && strchr("-_.", b[i]));
     return same;
 }
 
