@@ -975,6 +975,9 @@ EOF
     holds $x "torch.equal(torch.cat([c.scatter_reduce(0, i, c, 'prod'), c.scatter_reduce(0, i, c, 'mean') * 3]), torch.tensor([2, -32, 6, 2 + 8j]))" \
         "c, i = torch.tensor([2 + 0j, 4j]), torch.tensor([1, 1])"
     holds $x "torch.full((), 1e6, dtype=torch.float16).isinf() & (torch.full((), 1e6, dtype=torch.float8_e4m3fn).float() == 448)"
+    # products of float8 matrices are those of float32, rounded and saturated
+    holds $x "(torch.mm(torch.full((2, 3), 1.5, dtype=torch.float8_e4m3fn), torch.full((3, 2), 1.375, dtype=torch.float8_e4m3fn)).float() == 6).all()"
+    holds $x "(F.linear(torch.full((2, 9), 8.0, dtype=torch.float8_e4m3fn), torch.full((3, 9), 8.0, dtype=torch.float8_e4m3fn)).float() == 448).all()"
 }
 
 @test "gradients: equal medians share, a sum into fewer bits is not rounded twice, what keeps its values passes all" {
