@@ -34,3 +34,21 @@ try:
     tree_unflatten([1], spec)
 except ValueError as e:
     print("ValueError")
+
+import torch
+
+
+class Box:  # registered by the file
+    def __init__(self, items, tag):
+        self.items, self.tag = items, tag
+
+
+torch.utils._pytree.register_pytree_node(Box, lambda b: (b.items, b.tag), lambda items, tag: Box(list(items), tag), serialized_type_name="Box")
+leaves, spec = tree_flatten([Box([1, {"a": 2}], "t"), 3])
+boxed = tree_map(lambda x: x * 10, [Box([1, {"a": 2}], "t"), 3])
+print(leaves, spec.num_leaves, type(boxed[0]).__name__, boxed[0].items, boxed[0].tag, boxed[1])
+try:
+    torch.utils._pytree.register_pytree_node(Box, None, None)
+except ValueError as e:
+    print("ValueError")
+print(torch.utils._pytree._dict_flatten({"a": 1}), torch.utils._pytree._dict_unflatten([1], ["a"]))

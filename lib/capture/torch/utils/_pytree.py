@@ -1,5 +1,41 @@
-# Trees of tuples, lists and dictionaries; all other objects are leaves, ordered from left to right.
+# Trees of tuples, lists, dictionaries and the classes that a file registers; all other objects are leaves, ordered from left to right.
 from collections import OrderedDict
+
+_registered = {}  # class: (flatten_fn, unflatten_fn)
+
+
+def register_pytree_node(cls, flatten_fn, unflatten_fn, *, serialized_type_name=None, to_dumpable_context=None, from_dumpable_context=None,
+                         flatten_with_keys_fn=None):
+    if cls in _registered:
+        raise ValueError(f"{cls} is already registered as pytree node.")
+    _registered[cls] = flatten_fn, unflatten_fn
+
+
+_register_pytree_node = register_pytree_node
+
+
+def _dict_flatten(d):
+    return list(d.values()), list(d.keys())
+
+
+def _dict_unflatten(values, context):
+    return dict(zip(context, values))
+
+
+def _list_flatten(d):
+    return d, None
+
+
+def _list_unflatten(values, context):
+    return list(values)
+
+
+def _tuple_flatten(d):
+    return list(d), None
+
+
+def _tuple_unflatten(values, context):
+    return tuple(values)
 
 
 class TreeSpec:
@@ -17,11 +53,17 @@ class TreeSpec:
 def tree_flatten(tree, is_leaf=None):
     kind = type(tree)
     named = isinstance(tree, tuple) and hasattr(kind, "_fields")
-    if (is_leaf and is_leaf(tree)) or not (named or kind in (tuple, list, dict, OrderedDict)):
+    own = kind in _registered
+    if (is_leaf and is_leaf(tree)) or not (own or named or kind in (tuple, list, dict, OrderedDict)):
         return [tree], TreeSpec(None, None, [])
-    keys = list(tree) if isinstance(tree, dict) else kind if named else None
+    if own:
+        children, keys = _registered[kind][0](tree)
+    elif isinstance(tree, dict):
+        children, keys = tree.values(), list(tree)
+    else:
+        children, keys = tree, kind if named else None
     leaves, specs = [], []
-    for child in tree.values() if isinstance(tree, dict) else tree:
+    for child in children:
         more, spec = tree_flatten(child, is_leaf)
         leaves += more
         specs.append(spec)
@@ -38,6 +80,8 @@ def tree_unflatten(leaves, treespec):
     for spec in treespec.children_specs:
         children.append(tree_unflatten(leaves[at : at + spec.num_leaves], spec))
         at += spec.num_leaves
+    if treespec.type in _registered:
+        return _registered[treespec.type][1](children, treespec.context)
     if treespec.context is None:
         return treespec.type(children)
     return treespec.type(zip(treespec.context, children)) if isinstance(treespec.context, list) else treespec.type(*children)
