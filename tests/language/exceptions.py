@@ -286,3 +286,17 @@ def again():
 
 
 print(repr(raises(again).__context__), raises(again).__context__.__context__)
+
+# The built-in exceptions and what they derive from.
+families = {
+    OSError: (BlockingIOError, ChildProcessError, ConnectionError, FileExistsError, InterruptedError, IsADirectoryError, NotADirectoryError, PermissionError,
+              ProcessLookupError, TimeoutError),
+    ConnectionError: (BrokenPipeError, ConnectionAbortedError, ConnectionRefusedError, ConnectionResetError),
+    UnicodeError: (UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError),
+    Warning: (BytesWarning, EncodingWarning, ImportWarning, PendingDeprecationWarning, ResourceWarning, SyntaxWarning, UnicodeWarning),
+    Exception: (BufferError, ReferenceError, StopAsyncIteration, SystemError),
+    IndentationError: (TabError,),
+}
+for base, classes in families.items():
+    print(base.__name__, [(e.__name__, issubclass(e, base), issubclass(e, ValueError)) for e in classes])
+print(EnvironmentError is OSError, IOError is OSError)
