@@ -162,7 +162,10 @@ static V lookup(C *c, V o, str *name) {
         if (v) return tc_bind(c, v, o, o->type);
         return ((type *)o)->unbound_attr ? ((type *)o)->unbound_attr(c, name) : NULL;
     }
-    case K_MODULE: return tc_module_attr(c, (module *)o, name);
+    case K_MODULE: {
+        V v = tc_module_attr(c, (module *)o, name);
+        return v ? v : tc_module_stand_in(c, (module *)o, name);
+    }
     case K_SUPER: return super_attr(c, (superobj *)o, name);
     case K_FUNC: {
         V v = o->attrs ? tc_dict_gets(c, o->attrs, name) : NULL;

@@ -133,6 +133,11 @@ void tc_store(C *c, frame *f, const ast *t, V v) {
     }
 }
 
+/* Lost: of an import that failed, in a package. */
+static bool is_lost(C *c, const frame *f, str *name) {
+    return f->sc->kind == SC_MODULE && f->module && f->module->lost && tc_dict_gets(c, f->module->lost, name);
+}
+
 static void delete (C *c, frame *f, const ast *t) {
     f->at = t;
     switch (t->kind) {
@@ -142,7 +147,8 @@ static void delete (C *c, frame *f, const ast *t) {
             V *at = x->cell ? &((cell *)f->slots[x->slot])->v : &f->slots[x->slot];
             if (!*at) tc_raise(c, "UnboundLocalError", "cannot access local variable '%s' where it is not associated with a value", t->name->s);
             *at = NULL;
-        } else if (!tc_dict_del(c, f->locals ? f->locals : f->globals, (V)t->name)) tc_raise(c, "NameError", "name '%s' is not defined", t->name->s);
+        } else if (!tc_dict_del(c, f->locals ? f->locals : f->globals, (V)t->name) && !is_lost(c, f, t->name))
+            tc_raise(c, "NameError", "name '%s' is not defined", t->name->s);
         return;
     }
     case N_ATTR: {
@@ -361,6 +367,13 @@ static void unwind(C *c, region *to) {
     if (c->torch) tc_torch_unwind(c, to);
 }
 
+/* A function whose try statement only raises every error again, in its own words, does not find out whether a module is there. */
+static bool passes_on(const frame *f, const ast *n) {
+    bool all = f->sc->kind == SC_FUNC;
+    for (int i = 0; i < n->n2 && all; i++) all = n->list2[i]->n == 1 && n->list2[i]->list[0]->kind == N_RAISE;
+    return all;
+}
+
 static flow try_except(C *c, frame *f, const ast *n) {
     region *const at = region_of(c);
     const V handling = f->handling;
@@ -368,7 +381,7 @@ static flow try_except(C *c, frame *f, const ast *n) {
     volatile flow r = ON;
     volatile bool caught = false;
     const int trying = c->trying;
-    c->trying = trying + 1;
+    c->trying = trying + !passes_on(f, n);
     if (TC_TRAP(c, t)) {
         r = block(c, f, n->list, n->n);
         tc_untrap(c, &t);

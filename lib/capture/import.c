@@ -185,7 +185,7 @@ static bool is_tool(const char *name) {
         " GPUtil IPython PIL absl accelerate addict albumentations altair apex av bitsandbytes boto3 bs4 causal_conv1d clearml click "
         "clip cloudpickle colorama colorlog comet_ml coreforecast cv2 d4rl dask datasets decord deepspeed detectron2 dgl diffusers dill dotenv e3nn "
         "easydict editdistance einx ema_pytorch evaluate fairscale fairseq fastai fastcore filelock fire flash_attn flax fsspec ftfy fvcore gdown "
-        "gensim gin git google gradio gym gymnasium h5py horovod hydra hyperpyyaml ignite imageio imgaug iopath ipdb jax jieba joblib "
+        "gensim gin git google gradio gym gymnasium h5py horovod httpx hydra hyperpyyaml ignite imageio imgaug iopath ipdb jax jieba joblib "
         "jsonargparse keras kornia kornia_rs labml labml_helpers levenshtein librosa lightning lightning_fabric lmdb loguru lpips lxml mamba_ssm "
         "matplotlib ml_collections mlflow mmcls mmcv mmdet mmengine mmpretrain mmseg mne mne_bids monai mpi4py msgpack mujoco_py multimethod "
         "munch natsort neptune networkx nibabel nltk numba nvidia omegaconf onnx onnxruntime onnxsim open3d openai opt_einsum optuna "
@@ -248,7 +248,10 @@ static const struct {
      ""},
     {"beartype", " claw door peps roar vale ", ""},
     {"huggingface_hub", " constants errors file_download hf_api hub_mixin inference repocard utils ", "*"},
-    {"inspect", "", " getattr_static getfile getframeinfo getmodule getsource getsourcefile getsourcelines iscoroutinefunction stack unwrap "},
+    {"inspect", "",
+     " getattr_static getfile getframeinfo getmodule getsource getsourcefile getsourcelines isasyncgenfunction isawaitable "
+     "iscoroutine iscoroutinefunction isdatadescriptor isgetsetdescriptor isgenerator isgeneratorfunction ismethoddescriptor stack unwrap "},
+    {"contextlib", "", " AsyncExitStack aclosing asynccontextmanager "},
     {"importlib", " abc resources ", " invalidate_caches reload "},
     {"importlib.metadata", "", " distribution distributions entry_points files metadata requires "},
     {"importlib.util", "", " LazyLoader module_from_spec spec_from_file_location spec_from_loader "},
@@ -321,10 +324,33 @@ V tc_module_attr(C *c, module *m, str *name) {
                 : NULL;
 }
 
+V tc_module_stand_in(C *c, const module *m, str *name) {
+    trap t;
+    if (!m->stand_in) return NULL;
+    if (TC_TRAP(c, t)) {
+        V v = tc_getattr(c, m->stand_in, name);
+        tc_untrap(c, &t);
+        return v;
+    }
+    if (!tc_exc_is(c, c->exc, "AttributeError")) tc_raise_again(c, c->exc);
+    return NULL;
+}
+
 /* ---- import ---- */
 static bool is_of(C *c, V v, const char *class) {                                   /* of _outside.py */
     module *m = (module *)tc_dict_gets(c, c->modules, tc_intern(c, "_outside", 8)); /* NULL: no missing module was imported */
     return m && (V)tc_type_of(c, v) == tc_dict_gets(c, m->d, tc_intern(c, class, strlen(class)));
+}
+
+void tc_module_replace(C *c, str *name, V v) {
+    if (tc_kind_of(v) == K_MODULE) tc_dict_set(c, c->modules, (V)name, v);
+    if (tc_kind_of(v) != K_OBJECT || is_of(c, v, "Result") || tc_is_outside(c, v)) return; /* what the language does not know stands for no module */
+    module *m = (module *)tc_dict_gets(c, c->modules, name);
+    if (!m) {
+        m = tc_module(c, name->s);
+        m->embedded = false;
+    }
+    if (!m->embedded) m->stand_in = v;
 }
 
 bool tc_is_outside(C *c, V v) { return is_of(c, v, "Outside"); }
@@ -333,19 +359,47 @@ void tc_known(C *c, V v) {
     if (tc_kind_of(v) == K_OBJECT && is_of(c, v, "Result")) tc_call_method(c, v, tc_intern(c, "_use", 4), 0, NULL);
 }
 
+/* Whether the import stands in a try statement of its own module. One around the import of that module does not ask for parts of PyTorch, which has
+ * them. */
+static bool is_probed(C *c) {
+    const frame *f = tc_user_frame(c);
+    return c->trying > (f && f->module ? f->module->trying : 0);
+}
+
+/* Whether one package asks for another that its models may do without: a tool in --source that the language cannot read is a tool that it lacks. */
+static bool may_lack(C *c, const char *name) {
+    const frame *f = tc_user_frame(c);
+    const char *from = f && f->module && f->module->package ? f->module->package->s : "";
+    const size_t n = strcspn(name, ".");
+    const bool same = !strncmp(from, name, n) && (!from[n] || from[n] == '.');
+    return *from && !same && !c->trying && is_tool(tc_arena_strndup(&c->arena, name, n));
+}
+
+static module *import_or_lack(C *c, const char *name) {
+    trap t;
+    if (TC_TRAP(c, t)) {
+        module *m = tc_import(c, name, false);
+        tc_untrap(c, &t);
+        return m;
+    }
+    if (((exc *)c->exc)->limit || !may_lack(c, name)) tc_raise_again(c, c->exc);
+    tc_warn(c, tc_arena_printf(&c->arena, "%s; packages are imported without what needs this", tc_exc_line(c, c->exc)));
+    return NULL;
+}
+
 /* A submodule or object of a module that exists, or the placeholder of a PyTorch module that does not. */
 static V part_of(C *c, module *parent, const char *name, const char *part, const file *f, const ast *at) {
     str *n = tc_intern(c, part, strlen(part));
     if (!lacks(parent, part, true)) return tc_module_attr(c, parent, n);
     V v = tc_dict_gets(c, parent->d, n);
-    if (v || c->trying) return v;
+    if (v || is_probed(c)) return v;
     v = outside(c, "a module", name, f, at);
     tc_dict_setc(c, parent->d, part, v);
     return v;
 }
 
 V tc_import_any(C *c, const char *name, const file *f, const ast *at) {
-    module *m = tc_import(c, name, false);
+    module *m = import_or_lack(c, name);
     if (m) return (V)m;
     const char *dot = strrchr(name, '.');
     if (dot) {
@@ -363,7 +417,9 @@ V tc_import_part(C *c, V from, str *part, const file *f, const ast *at) {
     char *full = tc_arena_printf(&c->arena, "%s.%s", m->name->s, part->s);
     V v = part_of(c, m, full, part->s, f, at);
     if (!v) v = (V)tc_import(c, full, false);
+    if (!v) v = tc_module_stand_in(c, m, part);
     if (v) return v;
+    if (m->lost && may_lack(c, full)) return outside(c, "a name", full, f, at);
     tc_import_lost(c, m, part);
     tc_raise(c, "ImportError", "cannot import name '%s' from '%s'", part->s, m->name->s);
 }
@@ -488,8 +544,12 @@ static module *sibling_in(C *c, const char *dir, const char *name) {
     return m;
 }
 
+/* Whether NAME is a part of PyTorch, which is the language's own: an installed one in --source is not read. */
+static bool is_torch(const char *name) { return !strncmp(name, "torch", 5) && (!name[5] || name[5] == '.'); }
+
 static module *sibling(C *c, const char *name) {
     module *m = NULL;
+    if (is_torch(name)) return NULL;
     V failed = c->failed ? tc_dict_gets(c, c->failed, tc_intern(c, name, strlen(name))) : NULL;
     if (failed) tc_raise_again(c, failed);
     for (int i = 0; i < c->nsource_dirs && !m && !strstr(name, ".."); i++) m = sibling_in(c, c->source_dirs[i], name);
@@ -520,7 +580,7 @@ bool tc_import_finds(C *c, const char *name) {
     const char *dot = strrchr(name, '.');
     if (dot) tc_import(c, tc_intern(c, name, (size_t)(dot - name))->s, true);
     if (tc_dict_gets(c, c->modules, tc_intern(c, name, strlen(name))) || embedded(c, name) || is_package(name) || is_pythons(name)) return true;
-    for (int i = 0; i < c->nsource_dirs && !strstr(name, ".."); i++) {
+    for (int i = 0; i < c->nsource_dirs && !strstr(name, "..") && !is_torch(name); i++) {
         const char *base = path_in(c, c->source_dirs[i], name);
         if (!access(tc_arena_printf(&c->arena, "%s.py", base), F_OK) || is_folder_in(c->source_dirs[i], base)) return true;
     }

@@ -169,6 +169,7 @@ typedef struct module {
     bool loading, embedded;
     V stopped;  /* the error that stopped the module's top level; later lines were not run */
     int trying; /* C.trying when its top level began */
+    V stand_in; /* the object that a file put in the module's place in sys.modules, asked for what the module has not; or NULL */
     dict *lost; /* names that a package's imports could not bind: the errors, the first of import * under "*"; or NULL */
 } module;
 typedef struct {
@@ -629,6 +630,8 @@ bool tc_is_outside(C *c, V v);                          /* v stands for a module
 const char *tc_import_name(C *c, const module *from, const char *name);
 str *tc_package_of(C *c, const char *path);
 V tc_module_attr(C *c, module *m, str *name); /* NULL when absent */
+V tc_module_stand_in(C *c, const module *m, str *name); /* the attribute of what stands in its place in sys.modules; NULL when absent */
+void tc_module_replace(C *c, str *name, V v);           /* sys.modules[name] = v */
 module *tc_module_run(C *c, module *m, file *f);
 void tc_builtins_init(C *c);
 void tc_str_init(C *c);

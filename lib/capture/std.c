@@ -500,6 +500,13 @@ static V s_loaded(C *c, args *A) { /* sys.modules: the importing module, or one 
     return m ? m : c->none;
 }
 
+static V s_place(C *c, args *A) { /* sys.modules[name] = module */
+    V v[2];
+    tc_take(c, A, "place", "name module", v);
+    if (tc_kind_of(v[0]) == K_STR) tc_module_replace(c, tc_intern_str(c, tc_as_str(v[0])), v[1]);
+    return c->none;
+}
+
 static void define_math(C *c) {
     static const native_def math[] = {
 #define F(n) {#n, m_##n}
@@ -563,6 +570,7 @@ void tc_std_init(C *c) {
                                       {"finds", s_finds},
                                       {"refuse_import", s_refuse_import},
                                       {"loaded", s_loaded},
+                                      {"place", s_place},
                                       {"loading", s_loading},
                                       {"trying", s_trying},
                                       {"version", s_version},

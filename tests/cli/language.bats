@@ -1063,6 +1063,7 @@ from zoo.io import read, scale
 from zoo import fast, slow
 from .slow import *
 from torch import save
+del fast, save
 warnings.showwarning = lambda *a: None
 for _ in pkgutil.walk_packages(sys.modules[__name__].__path__):
     pass
@@ -1086,7 +1087,7 @@ tc-export: ./zoo/fast.py:1: ModuleNotFoundError: No module named 'fast_kernels';
     sed 's/import scale, run/import scale/; s/run(x)/zoo.fast.run(x)/' m.py >o.py
     fails 3 "fast.py:1:8: ModuleNotFoundError: No module named 'fast_kernels'" tc-export o.py:M --source . --input x=2xf32 --print
     sed 's/import scale, run/import scale/; s/run(x)/len(zoo.__version__) * x/' m.py >p.py
-    fails 3 "__init__.py:9:6: NameError: 'open'" tc-export p.py:M --source . --input x=2xf32 --print
+    fails 3 "__init__.py:10:6: NameError: 'open'" tc-export p.py:M --source . --input x=2xf32 --print
     printf 'import flash_attn\ndef f(x):\n    return flash_attn.f(x)\n' >zoo/flash.py # a try finds out what is there, through files too
     printf 'import torch\ntry:\n    from zoo.flash import f\nexcept ImportError:\n    f = torch.exp\nfrom zoo import flash\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return f(x)\n' >q.py
     tc-export q.py:M --source . --input x=2xf32 --print 2>/dev/null | grep -q aten.exp
@@ -1116,4 +1117,54 @@ PY
     tc-export m.py:M --input x=2x3x4xf32 --print | grep -q 'aten.sum.dim_IntList(%x, \[1, 2\])'
     fails 3 "m.py:8:64: DataDependentError" tc-export m.py:Sized --input x=Bxf32 --print
     fails 3 "m.py:11:9: NameError: 'globals' is not part of the model language" tc-export m.py:Global --input x=2xf32 --print
+}
+
+@test "what a file puts in its module's place in sys.modules is asked for what the module has not" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p lazy/parts
+    cat >lazy/__init__.py <<'PY'
+import importlib, sys
+from types import ModuleType
+class Lazy(ModuleType):
+    def __init__(self, name, where):
+        super().__init__(name)
+        self.where = where
+    def __getattr__(self, name):
+        if name not in self.where:
+            raise AttributeError(f"module {self.__name__} has no attribute {name}")
+        try:
+            module = importlib.import_module("." + self.where[name], self.__name__)
+        except Exception as e:
+            raise RuntimeError(f"cannot load {name}: {e}") from e
+        return getattr(module, name)
+sys.modules[__name__] = Lazy(__name__, {"twice": "parts.doubles", "lost": "parts.wrong"})
+PY
+    printf 'from torch._dynamo import disable\nfrom . import doubles\n' >lazy/parts/__init__.py
+    printf 'def twice(x):\n    return 2 * x\n' >lazy/parts/doubles.py
+    printf 'import nowhere\n' >lazy/parts/wrong.py
+    printf 'class Scale:\n    by = 3\nimport sys\nsys.modules["scale"] = Scale()\n' >scales.py
+    printf 'import torch\nimport lazy, scales, scale\nfrom lazy import twice\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return twice(x) + lazy.twice(x) * scale.by\n' >m.py
+    tc-export m.py:M --source . --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%mul_1, 3)'
+    sed 's/import twice/import lost as twice/' m.py >n.py
+    fails 3 "RuntimeError: cannot load lost: No module named 'nowhere'" tc-export n.py:M --source . --input x=2xf32 --print
+    sed 's/import twice/import other as twice/' m.py >o.py
+    fails 3 "o.py:3:1: ImportError: cannot import name 'other' from 'lazy'" tc-export o.py:M --source . --input x=2xf32 --print
+}
+
+@test "with an environment's packages in --source, PyTorch's own files are not read, and a tool that the language cannot read is one that it lacks" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p torch/_dynamo loguru net
+    printf 'raise RuntimeError("read")\n' | tee torch/__init__.py >torch/_dynamo/__init__.py
+    printf 'from ._log import logger\n' >loguru/__init__.py
+    printf 'import nowhere\nlogger = nowhere.Logger()\n' >loguru/_log.py
+    printf 'from .block import double\n' >net/__init__.py
+    printf 'from torch._dynamo import disable\nfrom loguru import logger\nlogger.disable("net")\ndef double(x):\n    return x * 2\ndef say(x):\n    logger.info("said")\n    return x\n' >net/block.py
+    printf 'import torch\nfrom net import double\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return double(x)\n' >m.py
+    run -0 --separate-stderr tc-export m.py:M --source . --input x=2xf32 --print
+    [[ "$output" == *'aten.mul.Tensor(%x, 2)'* ]]
+    [ "$stderr" = "tc-export: ./loguru/_log.py:1: ModuleNotFoundError: No module named 'nowhere'; packages are imported without what needs this" ]
+    sed 's/import double/block/; s/from net block/import net.block/; s/double(x)/net.block.say(x)/' m.py >n.py
+    fails 5 "'loguru.logger' is a name outside the model language" tc-export n.py:M --source . --input x=2xf32 --print
+    printf 'import torch\nfrom loguru import logger\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x\n' >o.py # what the file itself asks for
+    fails 3 "No module named 'nowhere'" tc-export o.py:M --source . --input x=2xf32 --print
 }

@@ -2,15 +2,15 @@
 # what it does outside its model (paths, timing, arguments, training). While a file is loaded, calls and operators give more of the same, which
 # stands for what the language does not know: writer = SummaryWriter() is a line like any other. Whatever a model does with it, but for its few
 # constants, is refused where it was imported; so is what asks for its value: a branch, a loop, a text.
-from _lang import loaded, loading, namedtuple, refuse_import
+from _lang import loaded, loading, namedtuple, place, refuse_import
 _version = namedtuple("version_info", "major minor micro releaselevel serial")
 _dual = namedtuple("UnpackedDualTensor", "primal tangent")
 _float = namedtuple("float_info", "max min epsilon")
 
 
-class _Modules:  # sys.modules, for files that look themselves up; an import does not find what a file puts in
+class _Modules:  # sys.modules, for files that look themselves up, or put a module or an object with its attributes in a module's place
     def __setitem__(self, name, value):
-        pass
+        place(name, value)
 
     def get(self, name, default=None):
         return default if loaded(name) is None else loaded(name)
