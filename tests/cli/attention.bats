@@ -2,7 +2,6 @@
 load common
 
 setup() {
-    export CFLAGS=-O1 # half the time of -O3, which compile.bats and codegen/bits take
     scratch
     cat >m.py <<'PY'
 import math

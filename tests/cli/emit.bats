@@ -3,7 +3,6 @@
 load common
 
 setup() {
-    export CFLAGS=-O1 # half the time of -O3, which compile.bats and codegen/bits take
     oracle=$TC_ROOT/tests/oracle/pt2
     mlp=$oracle/mlp.pt2
     scratch

@@ -3,7 +3,6 @@
 load common
 
 setup() {
-    export CFLAGS=-O1 # half the time of -O3, which compile.bats and codegen/bits take
     here=$BATS_TEST_DIRNAME/fixtures
     cd "$BATS_TEST_TMPDIR"
 }
