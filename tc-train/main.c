@@ -7,6 +7,7 @@
 #include "kernel/fp32_precision.h"
 #include "tc-train/tool.h"
 #include "train/rundir.h"
+#include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,6 +142,26 @@ static void begin(void *ctx) {
     if (j->recorder) tc_trainer_set_profile(j->trainer, tc_recorder_round(j->recorder) ? tc_recorder_event : NULL, j->recorder);
 }
 
+/* What `environment` says of the model that the run began with; NULL: nothing that this version can compare. */
+static const char *recorded_operators(job *j) {
+    const char *version = NULL, *operators = NULL;
+    tc_status_free(tc_train_recorded(j->out, "version", &j->arena, &version)); /* a run that was killed at once has no `environment` file */
+    tc_status_free(tc_train_recorded(j->out, "operators", &j->arena, &operators));
+    return version && operators && !strcmp(version, TC_VERSION) ? operators : NULL;
+}
+
+/* A run goes on only with the model that it began with. */
+static tc_status check_model(job *j) {
+    const char *was = recorded_operators(j);
+    if (j->from_run && !j->recipe->model) { /* the run's own model.pt2: the record is of the program before it was written */
+        j->operators = was;
+        return NULL;
+    }
+    if (!was || !strcmp(was, j->operators)) return NULL;
+    tc_status s = tc_error(TC_CONTENT, "%s: the checkpoint is from another model: the weights fit, but the operators are others", j->checkpoint);
+    return tc_status_add(s, "start from its weights with weights=%s and another -o", j->checkpoint);
+}
+
 static tc_status tell_checkpoint(job *j) {
     int64_t n = j->checkpoint ? (int64_t)strlen(j->checkpoint) + 1 : 0;
     TC_TRY(tc_dist_broadcast(j->dist, &n, sizeof n, 0));
@@ -162,18 +183,27 @@ static tc_status train(job *j) {
                           .log = log_topic,
                           .phase = phase,
                           .ctx = j};
+    char operators[65];
+    tc_train_operators((const tc_program *const[]){j->train, j->eval}, 2, operators);
+    j->operators = operators;
     TC_TRY(tc_trainer_create(j->recipe, j->train, j->eval, &o, &j->trainer));
     TC_TRY(tell_checkpoint(j));
     TC_TRY(tc_recorder_open(c, c->operands[0], "steps", tc_dist_rank(j->dist), &j->recorder));
     if (j->checkpoint) TC_TRY(tc_trainer_resume(j->trainer, j->checkpoint));
     else TC_TRY(tc_trainer_resume_from(j->trainer));
     if (j->out && tc_dist_rank(j->dist) == 0) {
+        if (j->checkpoint) TC_TRY(check_model(j));
         TC_TRY(write_recipe(j));
         if (!j->checkpoint) TC_TRY(job_write_program(j, tc_arena_printf(&j->arena, "%s/model.pt2", j->out)));
     }
     if (j->out) catch_signals();
-    tc_train_run run = {
-        .out = j->out, .stop = j->out ? &stop : NULL, .until = limit >= 0 ? c->started + limit : 0, .begin = begin, .progress = progress, .ctx = j};
+    tc_train_run run = {.out = j->out,
+                        .operators = j->operators,
+                        .stop = j->out ? &stop : NULL,
+                        .until = limit >= 0 ? c->started + limit : 0,
+                        .begin = begin,
+                        .progress = progress,
+                        .ctx = j};
     const int64_t begun = tc_trainer_step(j->trainer);
     j->progress = tc_progress_start(c, "train", "steps", tc_trainer_total(j->trainer));
     phase(j, "capturing and planning");

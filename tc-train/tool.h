@@ -16,7 +16,8 @@ typedef struct {
     tc_numerics numerics;
     tc_program *train, *eval; /* eval NULL: `train` serves both modes */
     tc_trainer *trainer;
-    char *checkpoint; /* checkpoint to resume from, or NULL */
+    const char *operators; /* of the model as it was read (tc_train_operators) */
+    char *checkpoint;      /* checkpoint to resume from, or NULL */
     tc_progress progress;
     tc_recorder *recorder; /* --profile, or NULL */
 } job;

@@ -186,7 +186,7 @@ static tc_status run_all(loop *l) {
     if (run->out && leads(t)) {
         TC_TRY(tc_train_sweep(run->out));
         TC_TRY(tc_train_metrics_rewind(run->out, t->step));
-        TC_TRY(tc_train_write_environment(run->out, t->r->dir, t->o.numerics, tc_pool_threads(t->o.pool), tc_dist_size(t->o.dist)));
+        TC_TRY(tc_train_write_environment(run->out, t->r->dir, run->operators, t->o.numerics, tc_pool_threads(t->o.pool), tc_dist_size(t->o.dist)));
     }
     if (t->step < t->total && t->o.log) TC_TRY(tc_train_say_needed(t));
     if (t->step < t->total) TC_TRY(tc_train_start_data(t));

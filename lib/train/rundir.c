@@ -4,11 +4,13 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "kernel/fp32_precision.h"
+#include "op/op.h"
 #include "train/rundir.h"
 #include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -98,7 +100,44 @@ static void git_revision(tc_buf *out) {
     tc_buf_free(&head);
 }
 
-tc_status tc_train_write_environment(const char *dir, const char *origin, tc_numerics numerics, int threads, int ranks) {
+typedef struct {
+    crypto_generichash_state state;
+    const uint32_t *number; /* by value id: place among the results of the graph's nodes, from 1; 0: an input */
+} operators_hash;
+
+static void hash_operand(void *ctx, tc_value **place) {
+    operators_hash *h = ctx;
+    crypto_generichash_update(&h->state, (const unsigned char *)&h->number[(*place)->id], sizeof *h->number);
+}
+
+static void hash_graph(operators_hash *h, const tc_graph *g) {
+    uint32_t *number = tc_xcalloc(g->nvalues + 1, sizeof *number), count = 0;
+    for (const tc_node *n = g->first; n; n = n->next) {
+        const char *name = tc_op_name(n->op);
+        crypto_generichash_update(&h->state, (const unsigned char *)name, strlen(name) + 1);
+        for (int i = 0; i < n->nargs; i++)
+            if (n->args[i].kind == TC_A_GRAPH) hash_graph(h, n->args[i].graph);
+        h->number = number;
+        tc_node_each_input(n, hash_operand, h);
+        for (int i = 0; i < n->nouts; i++)
+            if (n->outs[i]) number[n->outs[i]->id] = ++count;
+    }
+    h->number = number;
+    for (int i = 0; i < g->noutputs; i++) hash_operand(h, &g->outputs[i]);
+    free(number);
+}
+
+void tc_train_operators(const tc_program *const *programs, int n, char out[65]) {
+    unsigned char digest[32];
+    operators_hash h;
+    crypto_generichash_init(&h.state, NULL, 0, sizeof digest);
+    for (int i = 0; i < n; i++)
+        if (programs[i]) hash_graph(&h, programs[i]->graph);
+    crypto_generichash_final(&h.state, digest, sizeof digest);
+    sodium_bin2hex(out, 65, digest, sizeof digest);
+}
+
+tc_status tc_train_write_environment(const char *dir, const char *origin, const char *operators, tc_numerics numerics, int threads, int ranks) {
     char cpu[64], how[64];
     tc_cpu_model(cpu);
     tc_numerics_text(numerics, how);
@@ -114,6 +153,7 @@ tc_status tc_train_write_environment(const char *dir, const char *origin, tc_num
     } texts[] = {{"version", TC_VERSION},
                  {"numerics", how},
                  {"directory", directory ? directory : "."},
+                 {"operators", operators},
                  {"cpu", cpu + strspn(cpu, " ")},
                  {"isa", tc_isa_chosen_name()},
                  {"system", u.sysname},
@@ -121,6 +161,7 @@ tc_status tc_train_write_environment(const char *dir, const char *origin, tc_num
                  {"machine", u.machine},
                  {"revision", tc_buf_str(&revision)}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (!texts[i].value) continue;
         tc_json_key(&w, texts[i].key);
         tc_json_string(&w, texts[i].value);
     }

@@ -43,6 +43,7 @@ void tc_trainer_destroy(tc_trainer *t); /* NULL is allowed */
 typedef enum { TC_STOP_NOT, TC_STOP_SAVE /* and go on */, TC_STOP_SAVE_AND_END } tc_stop;
 typedef struct {
     const char *out;                                                       /* run directory, or NULL: nothing is kept */
+    const char *operators;                                                 /* tc_train_operators' digest of the model, for `environment`, or NULL */
     volatile sig_atomic_t *stop;                                           /* a tc_stop set by signal handlers, reset when handled; or NULL */
     double until;                                                          /* tc_now() before which it must have saved and ended; 0: no limit */
     void (*begin)(void *ctx);                                              /* before every step; may be NULL */

@@ -697,6 +697,33 @@ PY
     [ "$stderr" = "tc-train: run/latest: a.weight is 16x3xf32, the model has 8x3xf32" ]
 }
 
+@test "a changed model is refused where its weights fit, too; one in other words is not" {
+    tc-train -q r.yaml steps=4 -o run
+    sed 's/F.relu/F.gelu/' model.py >other.py
+    run -3 --separate-stderr tc-train -q r.yaml model=other.py:Net steps=8 --resume -o run
+    [ "${stderr_lines[0]}" = "tc-train: run/step-4: the checkpoint is from another model: the weights fit, but the operators are others" ]
+    [ "$(readlink run/latest)" = step-4 ]
+    sed 's/return self.b(self.drop(F.relu(self.a(x.float()))))/h = self.drop(F.relu(self.a(x.float())))\n        return self.b(h) + 0 * h.sum()/' model.py >more.py
+    run -3 tc-train -q r.yaml model=more.py:Net steps=8 --resume -o run
+    sed 's/        return self.b(self.drop(F.relu(\(.*\))))/        hidden = F.relu(\1)  # said otherwise\n        return self.b(self.drop(hidden))/; s/Dropout(0.25)/Dropout(0.125)/' model.py >words.py
+    run ! cmp -s words.py model.py
+    tc-train -q r.yaml model=words.py:Net steps=8 activation_checkpointing=Net input=x=Bx3xi32 --resume -o run
+    tc-train -q run model=model.py:Net steps=9 --resume # what environment says is still of the first
+}
+
+@test "a piped model goes on from its pipe and from the run's own copy" {
+    grep -Ev '^(model|arg|input):' r.yaml >piped.yaml
+    made() { tc-export "$@" --arg hidden=16 --input x=Bx3xi64; }
+    made model.py:Net | tc-train -q piped.yaml steps=4 -o run
+    tc-train -q run steps=6 --resume
+    made model.py:Net | tc-train -q piped.yaml steps=8 --resume -o run
+    sed 's/F.relu/F.gelu/' model.py >other.py
+    made other.py:Net >other.pt2
+    run -3 --separate-stderr tc-train -q piped.yaml steps=9 --resume -o run <other.pt2
+    [[ "$stderr" == *"the weights fit, but the operators are others"*"weights=run/step-8 and another -o"* ]]
+    tc-train -q piped.yaml steps=9 weights=run/step-8 -o another <other.pt2
+}
+
 @test "what has changed since the checkpoint is said when a run goes on" {
     tc-train -q r.yaml steps=4 -o run
     run --separate-stderr tc-train r.yaml steps=6 -o run --resume
