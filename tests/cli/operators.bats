@@ -22,6 +22,24 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     cmp found.npy true.npy || { echo "not so: $what"; return 1; }
 }
 
+@test "unique and unique_consecutive: groups that begin and end anywhere in many elements, a NaN is a group of its own" {
+    local by name lines
+    for by in 1 7 300 512; do
+        for name in unique_consecutive unique; do
+            lines=("a = (torch.arange(1300) + x) // $by" "v, i, c = torch.$name(a, return_inverse=True, return_counts=True)"
+                "n = torch.bincount(a)")
+            holds i64=0 "(v == torch.arange(1299 // $by + 1)).all() & (i == a).all() & (c == n).all()" "${lines[@]}"
+        done
+    done
+    holds i64=300 "(v == torch.arange(3)).all() & (c.diff() == 0).all() & (i == a).all()" "a = torch.arange(1500) % 3 + x - x" \
+        "v, i, c = torch.unique(a, return_inverse=True, return_counts=True)"
+    for name in unique_consecutive unique; do
+        holds f32=512 "(v[:2] == torch.tensor([0.0, 1.0])).all() & (v[2:4].isnan()).all() & (c[:4] == torch.tensor([512, 100, 1, 1])).all()" \
+            "a = torch.arange(1024)" "b = torch.where((a == 1000) | (a == 1001), float('nan'), (a >= x).float())" "b = torch.cat([b[:612], b[1000:1002]])" \
+            "v, c = torch.$name(b, return_counts=True)"
+    done
+}
+
 @test "packed sequences of lengths that are data: the results and gradients that lengths the source knows give" {
     cat >packed.py <<'PY'
 import torch
