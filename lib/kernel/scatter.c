@@ -60,7 +60,25 @@ static void dense_row_range(void *ctx, int64_t begin, int64_t end, int worker) {
 static bool uses_dense_rows(const tc_tensor *out, int dim, tc_scatter_mode m, double alpha, int64_t sources) {
     return m == TC_SCATTER_SUM && alpha == 1 && out->rank && out->stride[dim] == 1 && tc_dense_pays(out->dtype, sources, out->size[dim]);
 }
-static tc_status by_dim(tc_kcall *c, tc_scatter_mode m, bool include_self, double alpha) {
+/* Which slices are read: one after the other, or those that `index` picks. */
+typedef struct {
+    const tc_tensor *index; /* NULL: all */
+    bool from_end;          /* negative ones count from the end */
+} picking;
+/* Writes the offset of each source in src. */
+static tc_status place_sources(tc_scatter_sources *l, const tc_tensor *src, int dim, picking pick) {
+    const int64_t step = src->rank ? src->stride[dim] : 0, size = src->rank ? src->size[dim] : 1;
+    for (int64_t s = 0; !pick.index && s < l->npairs; s++) l->from[s] = s * step;
+    for (int64_t s = 0; pick.index && s < l->npairs; s++) {
+        const int64_t v = get_index(pick.index, s * pick.index->stride[0]), at = v < 0 && pick.from_end ? v + size : v;
+        if (at < 0 || at >= size)
+            return tc_error(TC_CONTENT, "IndexError: index %lld is out of bounds for dimension %d of source with size %lld", (long long)v, dim,
+                            (long long)size);
+        l->from[s] = at * step;
+    }
+    return NULL;
+}
+static tc_status by_dim(tc_kcall *c, tc_scatter_mode m, bool include_self, double alpha, picking pick) {
     tc_tensor *out = &c->outs[0];
     const tc_tensor *index = tc_k_tensor(c, 2), *src = tc_k_tensor(c, 3);
     copy_self(c);
@@ -72,14 +90,14 @@ static tc_status by_dim(tc_kcall *c, tc_scatter_mode m, bool include_self, doubl
     offsets(out, others, n, nfree, l.out_at);
     if (src->rank == rank) offsets(src, others, n, nfree, l.value_at);
     else memset(l.value_at, 0, (size_t)nfree * sizeof(int64_t));
+    TC_TRY(place_sources(&l, src, dim, pick));
     for (int64_t s = 0; s < sources; s++) {
         int64_t v = get_index(index, index->rank ? s * index->stride[0] : 0), size = rank ? out->size[dim] : 1;
         if (v < 0 || v >= size) return bad_index(v, dim, size);
         l.pairs[s] = (tc_scatter_pair){rank ? v * out->stride[dim] : 0, s};
-        l.from[s] = src->rank ? s * src->stride[dim] : 0;
     }
     if (!nfree || !sources) return NULL;
-    if (include_self && uses_dense_rows(out, dim, m, alpha, sources) && src->dtype == out->dtype && index->dtype == TC_I64) {
+    if (!pick.index && include_self && uses_dense_rows(out, dim, m, alpha, sources) && src->dtype == out->dtype && index->dtype == TC_I64) {
         int64_t e = (int64_t)tc_dtype_size(out->dtype);
         dense_rows k = {.row = {c->isa, out->dtype, NULL, NULL, (const int64_t *)index->storage->data + index->offset, sources, out->size[dim],
                                 src->rank ? src->stride[dim] : 0, 1, index->rank ? index->stride[0] : 0},
@@ -117,14 +135,17 @@ static bool mode_of(const char *s, tc_scatter_mode *out) {
         }
     return false;
 }
-static tc_status run_index_add(tc_kcall *c) { return by_dim(c, TC_SCATTER_SUM, true, tc_k_float(c, 4)); }
-static tc_status run_index_copy(tc_kcall *c) { return by_dim(c, TC_SCATTER_SET, false, 1); }
+static tc_status run_index_add(tc_kcall *c) { return by_dim(c, TC_SCATTER_SUM, true, tc_k_float(c, 4), (picking){0}); }
+static tc_status run_index_add_picked(tc_kcall *c) { return by_dim(c, TC_SCATTER_SUM, true, 1, (picking){tc_k_tensor(c, 4), tc_k_bool(c, 5)}); }
+static tc_status run_index_copy(tc_kcall *c) { return by_dim(c, TC_SCATTER_SET, false, 1, (picking){0}); }
 static tc_status run_index_reduce(tc_kcall *c) {
     tc_scatter_mode m;
     if (!mode_of(c->args[4].string, &m)) return tc_error(TC_CONTENT, "index_reduce: unknown reduction '%s'", c->args[4].string);
-    return by_dim(c, m, tc_k_bool(c, 5), 1);
+    return by_dim(c, m, tc_k_bool(c, 5), 1, (picking){0});
 }
 const tc_kernel tc_k_index_add = {.name = "index_add", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_index_add, .scratch = scratch_by_dim};
+const tc_kernel tc_k_index_add_picked = {
+    .name = "index_add_picked", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_index_add_picked, .scratch = scratch_by_dim};
 const tc_kernel tc_k_index_copy = {
     .name = "index_copy", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_index_copy, .scratch = scratch_by_dim};
 const tc_kernel tc_k_index_reduce = {

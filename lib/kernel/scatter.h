@@ -11,8 +11,10 @@
 
 extern const tc_kernel
     tc_k_index_put; /* index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate): int64 indices that broadcast together */
-extern const tc_kernel tc_k_index_add;    /* index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha) */
-extern const tc_kernel tc_k_index_copy;   /* index_copy(Tensor self, int dim, Tensor index, Tensor source) */
+extern const tc_kernel tc_k_index_add; /* index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha) */
+extern const tc_kernel
+    tc_k_index_add_picked;              /* index_add_picked(Tensor self, int dim, Tensor index, Tensor source, Tensor picked, bool from_end): dim 0 */
+extern const tc_kernel tc_k_index_copy; /* index_copy(Tensor self, int dim, Tensor index, Tensor source) */
 extern const tc_kernel tc_k_index_reduce; /* index_reduce(self, int dim, index, source, str reduce, *, bool include_self): prod mean amax amin */
 extern const tc_kernel tc_k_scatter;      /* scatter.src(self, int dim, index, src), scatter.value(self, int dim, index, Scalar value) */
 extern const tc_kernel tc_k_scatter_add;  /* scatter_add(self, int dim, index, src) */

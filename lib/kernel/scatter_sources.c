@@ -187,6 +187,11 @@ static void multiply_complex(const tc_scatter_sources *j, int64_t lo, int64_t hi
     }
 }
 
+/* Fetches the bytes at p, the first KiB of them, ahead of their use. */
+static void fetch(const char *p, int64_t bytes) {
+    for (int64_t i = 0; i < bytes && i < 1024; i += 64) __builtin_prefetch(p + i);
+}
+enum { AHEAD = 4 /* rows */ };
 /* The same for n elements of f32 and f64 from element f of the slices on, which are contiguous, added in place: a leaf with one source is just a
  * pointer to it. */
 static void reduce_rows(const tc_scatter_sources *j, tc_block_fn add, int64_t f, int64_t n, int64_t lo, int64_t hi, double *scratch) {
@@ -200,6 +205,7 @@ static void reduce_rows(const tc_scatter_sources *j, tc_block_fn add, int64_t f,
         while (depth >= 2 && highest_bit(index[depth - 1] ^ index[depth - 2]) < highest_bit(index[depth - 1] ^ leaf)) MERGE();
         row[depth] = x + j->from[j->pairs[i++].source] * e;
         for (; i < hi && j->pairs[i].source / TC_LEAF == leaf; i++) {
+            if (i + AHEAD < j->npairs) fetch(x + j->from[j->pairs[i + AHEAD].source] * e, n * e);
             add((char *)(scratch + depth * n), row[depth], x + j->from[j->pairs[i].source] * e, NULL, n);
             row[depth] = (char *)(scratch + depth * n);
         }

@@ -132,9 +132,8 @@ static tc_value *largest_of_bags(tc_emit *e, tc_value *zeros, tc_value *bag, tc_
     if (!rows) return NULL;
     /* NaN is equal to nothing, so that the start has no share in the gradient of a row of zeros */
     zeros = tc_emit_call(e, "aten::full_like", "vf", zeros, __builtin_nan(""));
-    tc_value *at = tc_emit_call(e, "aten::expand", "vS", column(e, bag), rows->meta.size, 2);
     if (keep) rows = tc_emit_call(e, "aten::where.ScalarOther", "vvf", column(e, keep), rows, -__builtin_inf());
-    tc_value *r = tc_emit_call(e, "aten::scatter_reduce.two", "vivvtb", zeros, (int64_t)0, at, rows, "amax", 0);
+    tc_value *r = tc_emit_call(e, "aten::index_reduce", "vivvtb", zeros, (int64_t)0, bag, rows, "amax", 0);
     return tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::gt.Scalar", "vi", column(e, count), (int64_t)0), r, 0.0);
 }
 /* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx */

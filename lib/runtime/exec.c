@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "op/attention_pattern.h"
 #include "op/first_few.h"
+#include "op/picked.h"
 #include "op/norm_eval.h"
 #include "op/watch.h"
 #include "pass/cse.h"
@@ -215,6 +216,7 @@ static bool has_norm(const tc_exec *e) {
 }
 
 static bool has_first(const tc_exec *e) { return tc_first_few_any(e->program); }
+static bool has_picked(const tc_exec *e) { return tc_picked_any(e->program); }
 
 static tc_status run_sdpa(tc_exec *e) { return tc_attention_choose(e->program, e->o.sdpa); }
 static tc_status run_decompose(tc_exec *e) {
@@ -227,6 +229,7 @@ static tc_status run_norm(tc_exec *e) {
     return tc_decompose(e->program);
 }
 static tc_status run_first(tc_exec *e) { return tc_first_few(e->program); }
+static tc_status run_picked(tc_exec *e) { return tc_picked(e->program); }
 static tc_status run_cse(tc_exec *e) { return tc_cse(e->program), NULL; } /* gradients recompute parts of the forward pass */
 static tc_status run_dce(tc_exec *e) { return tc_dce(e->program, false), NULL; }
 
@@ -240,6 +243,7 @@ static const struct {
     {"attention", "products around a softmax are attention", run_attention, has_attention},
     {"norm", "batch norm by running statistics is scale and shift", run_norm, has_norm},
     {"first", "the first of a sorted row are selected", run_first, has_first},
+    {"picked", "rows that are picked and added are not stored", run_picked, has_picked},
     {"cse", "nodes that compute the same become one", run_cse, NULL},
     {"dce", "nodes that nothing reads are removed", run_dce, NULL},
 };

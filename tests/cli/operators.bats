@@ -40,6 +40,26 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     done
 }
 
+@test "rows picked and added to others are not stored: the same sums, and what was not there is named" {
+    local pick
+    for pick in "W[i - 20]" "W.index_select(0, i)" "F.embedding(i, W)" "W[i.int()]"; do
+        holds f32=1 "(sums == stored).all() & (kept == kept).all()" "t = torch.arange(1400.0).sin().view(20, 70) * x" "i = torch.arange(900) * 7 % 20 + x.long() - 1" \
+            "j = torch.arange(900) * 5 % 11" "r = ${pick//W/(t * x)}" "kept = r.sum()" "stored = torch.zeros(11, 70).index_add(0, j, r)" \
+            "sums = torch.zeros(11, 70).index_add(0, j, ${pick//W/t})"
+        tc-compile m.pt2 --log rewrites -o c.pt2 2>log
+        grep -q 'tc.index_add_picked' log
+    done
+    holds f32=1 "(t.index_add(0, j, t[i]) == t + torch.zeros(3, 9).index_add(0, j, t[i])).all()" "t = torch.arange(27.0).view(3, 9) * x" "i = torch.arange(6) % 2" \
+        "j = torch.arange(6) % 3"
+    holds f32=1 "(F.embedding_bag(i, t, o, mode='sum') == torch.stack([t[i[:2]].sum(0), t[0] * 0, t[i[2:]].sum(0)])).all()" \
+        "t = torch.arange(40.0).view(4, 10) * x" "i = torch.tensor([3, 1, 2, 2, 0])" "o = torch.tensor([0, 2, 2])"
+    model "torch.zeros(3, 9).index_add(0, torch.arange(2), F.embedding(x, torch.ones(5, 9)))" 2xi64
+    fails 3 "index 5 is out of bounds for dimension 0 of source with size 5" tc-run m.pt2 --input x=2xi64=5
+    fails 3 "index -1 is out of bounds for dimension 0 of source with size 5" tc-run m.pt2 --input x=2xi64=-1
+    model "torch.zeros(3, 9).index_add(0, x, torch.ones(5, 9)[x + 1])" 2xi64
+    fails 3 "index 3 is out of bounds for dimension 0 with size 3" tc-run m.pt2 --input x=2xi64=3
+}
+
 @test "packed sequences of lengths that are data: the results and gradients that lengths the source knows give" {
     cat >packed.py <<'PY'
 import torch
