@@ -175,6 +175,7 @@ typedef struct {
     const tc_cc_options *o;
     sigset_t stops;
     int stop;
+    bool named; /* an error names the log, which the directory therefore keeps */
 } build;
 
 /* Resource limits of a command and of its children: processor time in seconds, address space in MiB. */
@@ -240,7 +241,7 @@ static tc_status with_log(tc_status s, const char *log, const limits *l, bool ki
     return s;
 }
 
-static tc_status spawn_and_wait(const build *b, words *w) {
+static tc_status spawn_and_wait(build *b, words *w) {
     const limits l = {tc_cc_limit("TC_CC_SECONDS", 600), tc_cc_limit("TC_CC_MEMORY", 8192)};
     pid_t pid;
     int status;
@@ -248,6 +249,7 @@ static tc_status spawn_and_wait(const build *b, words *w) {
     bool in_time = wait_for(pid, l.seconds, b->stop);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return tc_error(TC_ENV, "waiting for %s: %s", w->data[0], strerror(errno));
+    b->named = !in_time || !WIFEXITED(status) || WEXITSTATUS(status);
     if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
         return tc_status_add(
             tc_error(TC_ENV, "the compiler %s was stopped after %lld seconds; its log: %s", w->data[0], (long long)l.seconds, b->log),
@@ -260,7 +262,7 @@ static tc_status spawn_and_wait(const build *b, words *w) {
 }
 
 /* Makes a static library; D: no dates and user ids, so that its bytes are reproducible. */
-static tc_status archive(const build *b, const char *const *objects, int n, const char *path) {
+static tc_status archive(build *b, const char *const *objects, int n, const char *path) {
     words w = {0};
     archiver(&w, b->a);
     tc_vec_push(&w, "rcsD");
@@ -344,7 +346,7 @@ static const char *temporary_folder(void) {
 /* Marks a directory as a build's; the build holds a lock on this file while it runs. */
 #define LOCK "lock"
 
-/* Did the build in this directory fail less than a day ago? Its log is kept that long. A failed build wrote "failed" into the lock file. */
+/* Did the build in this directory fail less than a day ago? Its log is kept that long. A failed build left an empty file "failed" beside it. */
 static bool failed_lately(int dir) {
     struct stat st;
     return !fstatat(dir, "failed", &st, AT_SYMLINK_NOFOLLOW) && st.st_mtime > time(NULL) - 24 * 3600;
@@ -408,11 +410,11 @@ static tc_status build_in(build *b, const char *text, size_t len, tc_cc_kind kin
     return s ? s : tc_file_read(product, SIZE_MAX / 2, out);
 }
 
-/* Removes the directory, but for a build that failed: its log stays for a day. */
-static tc_status leave_folder(const build *b, bool failed) {
+/* Removes the directory, but for a build whose compiler failed: its log stays for a day. */
+static tc_status leave_folder(const build *b) {
     sigset_t pending, told;
     bool stopped = !sigpending(&pending) && !sigandset(&told, &pending, &b->stops) && !sigisemptyset(&told);
-    if (failed && !stopped) return tc_file_write(tc_arena_printf(b->a, "%s/failed", b->dir), "", 0);
+    if (b->named && !stopped) return tc_file_write(tc_arena_printf(b->a, "%s/failed", b->dir), "", 0);
     return tc_remove_tree(b->dir);
 }
 
@@ -460,7 +462,7 @@ tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc
         b.stop = signalfd(-1, &stops, SFD_CLOEXEC);
         s = build_in(&b, text, len, kind, out);
         if (b.stop >= 0) close(b.stop);
-        tc_status left = o->dump ? NULL : leave_folder(&b, s != NULL);
+        tc_status left = o->dump ? NULL : leave_folder(&b);
         if (!s) s = left;
         else tc_status_free(left);
     }

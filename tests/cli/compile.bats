@@ -255,6 +255,8 @@ ended() { # PID: soon it is no process any more, or one that nobody has waited f
     TMPDIR=$PWD/tmp CC=false tc-compile -q "$mlp" -o other.pt2 # its log stays
     TMPDIR=$PWD/tmp tc-compile "$mlp" -o out.pt2
     [ "$(ls tmp | wc -l)" -eq 2 ]
+    TMPDIR=$PWD/tmp CC=none tc-compile -q --no-cache "$mlp" -o other.pt2 # no compiler, no log
+    [ "$(ls tmp | wc -l)" -eq 2 ]
     touch -d '25 hours ago' tmp/*/failed # but not for ever
     TMPDIR=$PWD/tmp tc-compile --no-cache "$mlp" -o out.pt2
     [ "$(ls tmp)" = tc-cc-mine ]
