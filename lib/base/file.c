@@ -270,18 +270,18 @@ static int make_held(const char *path, mode_t type) {
     return -1;
 }
 
-/* The temporaries of a target are .NAME.tmp0, .NAME.tmp1, ...; each writer takes the first that no living writer holds. The first few are always
+/* The temporaries of a target are .NAME.tmp0, .NAME.tmp1, ..., of a NAME near the file system's limit its first bytes; each writer takes the first that no living writer holds. The first few are always
  * checked, so that those of killed writers are removed, however large the folder is. The caller frees out_path and closes out_fd, which holds the
  * lock. */
 static tc_status open_temporary(const char *target, const char *name, mode_t type, char **out_path, int *out_fd) {
-    enum { LOOKED_AT = 4, MOST = 10000 };
+    enum { LOOKED_AT = 4, MOST = 10000, SUFFIX = sizeof ".tmp9999" };
     const char *base = tc_path_last(target);
     const int dir = (int)(base - target);
     tc_buf b = {0};
     *out_path = NULL;
     for (unsigned i = 0; i < LOOKED_AT + MOST; i++) { /* no failure may follow its creation: nobody else would remove it */
         b.len = 0;
-        tc_buf_printf(&b, "%.*s.%s.tmp%u", dir, target, base, i < LOOKED_AT ? i : i - LOOKED_AT);
+        tc_buf_printf(&b, "%.*s.%.*s.tmp%u", dir, target, NAME_MAX - SUFFIX, base, i < LOOKED_AT ? i : i - LOOKED_AT);
         remove_left(b.data, type);
         if (i < LOOKED_AT) continue;
         tc_temporary_hold_signals(true);
