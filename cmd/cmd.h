@@ -49,7 +49,6 @@ typedef struct {
     const char *details;            /* further text of --help, or NULL */
     const tc_opt_id *options;       /* own options, TC_OPT_NONE last; NULL with commands */
     const tc_subcommand *commands;  /* tc-ckpt: the first operand chooses; {0} last; or NULL */
-    const char *const *topics;      /* of --log, NULL last; or NULL */
     tc_status (*run)(tc_cmd *c);
     void (*unparsed)(tc_cmd *c, tc_status s); /* called when the command line is wrong, before s is reported; or NULL */
 } tc_tool;

@@ -16,6 +16,8 @@ extern const tc_option tc_options[TC_OPT_COUNT];
 bool tc_option_listed(const tc_opt_id *all, tc_opt_id id); /* all: TC_OPT_NONE last, or NULL */
 bool tc_option_is_common(tc_opt_id id);                    /* every program takes it */
 bool tc_tool_takes(const tc_tool *t, tc_opt_id id);
+tc_status tc_cmd_check_topics(const tc_cmd *c);        /* TC_USAGE: --log or TC_LOG names a topic that is none */
+tc_status tc_cmd_check_environment(const tc_cmd *c);   /* TC_USAGE: a variable of tc's holds no number, or one out of range */
 tc_status tc_cmd_log_open(tc_cmd *c);                  /* --log-dir: makes the directory; TC_USAGE, TC_ENV */
 tc_status tc_cmd_log_close(tc_cmd *c);                 /* TC_ENV: writing failed */
 tc_status tc_cmd_check_rules(const tc_cmd *c);         /* TC_USAGE: options that need or exclude each other (rules.c) */

@@ -8,6 +8,31 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* A row a program: its name, then its topics. */
+enum { COLUMNS = 8 };
+static const char *const table[][COLUMNS] = {
+    {"tc-export", "guards", "shapes", "split", "partition"},
+    {"tc-train", "micro", "first", "update", "eval", "memory"},
+    {"tc-compile", "rewrites", "fusion", "memory", "quantize", "tuning", "sdpa"},
+    {"tc-run", "guards", "recompiles", "memory", "sdpa"},
+    {"tc-bench", "sdpa"},
+};
+enum { ROWS = sizeof table / sizeof *table };
+
+/* The program's topics, NULL last. */
+static const char *const *topics_of(const tc_cmd *c) {
+    static const char *const none[] = {NULL};
+    for (int i = 0; i < ROWS; i++)
+        if (!strcmp(table[i][0], c->tool->name)) return &table[i][1];
+    return none;
+}
+
+static int topics(const tc_cmd *c) {
+    int n = 0;
+    while (topics_of(c)[n]) n++;
+    return n;
+}
+
 /* Is topic in the comma-separated list? */
 static bool listed(const char *list, const char *topic) {
     for (const char *p = list;; p += strcspn(p, ",") + 1) {
@@ -23,10 +48,36 @@ bool tc_cmd_logs(const tc_cmd *c, const char *topic) {
     return on;
 }
 
-static int topics(const tc_cmd *c) {
+/* Checks the topics of a list: those of this program, or of any with `any`. */
+static tc_status check_list(const tc_cmd *c, const char *what, const char *list, bool any) {
+    const char *known[ROWS * COLUMNS];
     int n = 0;
-    while (c->tool->topics && c->tool->topics[n]) n++;
-    return n;
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 1; table[i][k] && (any || !strcmp(table[i][0], c->tool->name)); k++) {
+            int at = 0;
+            while (at < n && strcmp(known[at], table[i][k])) at++;
+            known[at] = table[i][k];
+            n += at == n;
+        }
+    bool all = true;
+    for (const char *p = list; all; p += strcspn(p, ",") + 1) {
+        const size_t len = strcspn(p, ",");
+        all = false;
+        for (int i = 0; i < n; i++) all |= strlen(known[i]) == len && !strncmp(known[i], p, len);
+        if (!p[len]) break;
+    }
+    if (all) return NULL;
+    tc_buf names = {0};
+    for (int i = 0; i < n; i++) tc_buf_printf(&names, "%s%s", i ? ", " : "", known[i]);
+    tc_status s = tc_usage(c, "%s %s: no such topic, expected one of %s", what, list, n ? tc_buf_str(&names) : "none (this program has no topics)");
+    tc_buf_free(&names);
+    return s;
+}
+
+tc_status tc_cmd_check_topics(const tc_cmd *c) {
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_log); i++) TC_TRY(check_list(c, "--log", tc_cmd_value(c, TC_OPT_log, i), false));
+    const char *all = getenv("TC_LOG");
+    return all && *all ? check_list(c, "TC_LOG", all, true) : NULL;
 }
 
 tc_status tc_cmd_log_open(tc_cmd *c) {
@@ -45,7 +96,7 @@ tc_status tc_cmd_log_close(tc_cmd *c) {
         FILE *f = c->log_files[i];
         const bool lost = f && ferror(f);
         if (f && (fclose(f) || lost) && !s)
-            s = tc_error(TC_ENV, "%s: the log of %s is not whole: cannot write", tc_cmd_get(c, TC_OPT_log_dir), c->tool->topics[i]);
+            s = tc_error(TC_ENV, "%s: the log of %s is not whole: cannot write", tc_cmd_get(c, TC_OPT_log_dir), topics_of(c)[i]);
     }
     free(c->log_files);
     c->log_files = NULL;
@@ -55,7 +106,7 @@ tc_status tc_cmd_log_close(tc_cmd *c) {
 /* The file of a topic, created at its first line, since only one of several ranks logs. NULL: it cannot be created. */
 static FILE *file_of(const tc_cmd *c, const char *topic) {
     int i = 0;
-    while (i < topics(c) && strcmp(c->tool->topics[i], topic)) i++;
+    while (i < topics(c) && strcmp(topics_of(c)[i], topic)) i++;
     TC_ASSERT(i < topics(c)); /* every topic is in the tool's list */
     if (c->log_files[i]) return c->log_files[i];
     tc_buf path = {0};

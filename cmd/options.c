@@ -140,9 +140,24 @@ static tc_status parse_words(tc_cmd *c, int argc, char **argv) {
     return NULL;
 }
 
+/* Refuses an empty operand and an empty name of a file: what a shell makes of "$OUT" when OUT is unset. */
+static tc_status refuse_empty(const tc_cmd *c) {
+    for (int i = 0; i < c->noperands; i++)
+        if (!*c->operands[i]) return tc_usage(c, "operand %d is empty: is a variable of the shell unset?", i + 1);
+    for (int id = 0; id < TC_OPT_COUNT; id++) {
+        const tc_option *o = &tc_options[id];
+        const bool names = o->kind != TC_OPTION_FLAG && o->arg && (!strcmp(o->arg, "PATH") || !strcmp(o->arg, "FILE") || !strcmp(o->arg, "DIR"));
+        for (size_t i = 0; names && i < c->values[id].len; i++)
+            if (c->values[id].data[i] && !*c->values[id].data[i])
+                return tc_usage(c, "--%s: an empty name, expected %s: is a variable of the shell unset?", o->name, o->arg);
+    }
+    return NULL;
+}
+
 tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
     c->operands = c->words = tc_xcalloc((size_t)argc + 1, sizeof *c->words);
     tc_status wrong = parse_words(c, argc, argv);
+    if (!wrong) wrong = refuse_empty(c);
     c->verbose = tc_cmd_has(c, TC_OPT_verbose);
     c->quiet = tc_cmd_has(c, TC_OPT_quiet);
     c->json = tc_cmd_has(c, TC_OPT_json);
@@ -159,23 +174,10 @@ tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
     }
     if (c->noperands < min) return tc_usage(c, "an operand is missing, expected %s", form);
     if (max >= 0 && c->noperands > max) return tc_usage(c, "unexpected operand '%s', expected %s", c->operands[max], *form ? form : "none");
-    for (int i = 0; i < tc_cmd_count(c, TC_OPT_log); i++) {
-        const char *t = tc_cmd_value(c, TC_OPT_log, i);
-        tc_buf list = {0};
-        bool known = true;
-        for (const char *p = t; known; p += strcspn(p, ",") + 1) { /* guards,shapes */
-            known = false;
-            for (const char *const *k = c->tool->topics; k && *k; k++) known |= strlen(*k) == strcspn(p, ",") && !strncmp(*k, p, strlen(*k));
-            if (!p[strcspn(p, ",")]) break;
-        }
-        for (const char *const *k = c->tool->topics; k && *k; k++) tc_buf_printf(&list, "%s%s", list.len ? ", " : "", *k);
-        tc_status s =
-            known ? NULL : tc_usage(c, "--log %s: no such topic, expected one of %s", t, list.len ? list.data : "none (this program has no topics)");
-        tc_buf_free(&list);
-        if (s) return s;
-    }
     int64_t n;
     TC_TRY(tc_cmd_int(c, TC_OPT_threads, 1, TC_MAX_THREADS, 0, &n));
+    TC_TRY(tc_cmd_check_topics(c));
+    TC_TRY(tc_cmd_check_environment(c));
     return tc_cmd_check_rules(c);
 }
 

@@ -288,14 +288,12 @@ static const tc_opt_id options[] = {
     TC_OPT_ops,    TC_OPT_opcheck, TC_OPT_op,      TC_OPT_compare,  TC_OPT_executor, TC_OPT_dim,       TC_OPT_model,    TC_OPT_mode,   TC_OPT_weights,
     TC_OPT_rename, TC_OPT_repeat,  TC_OPT_warmup,  TC_OPT_min_time, TC_OPT_phase,    TC_OPT_calibrate, TC_OPT_accuracy, TC_OPT_tuning, TC_OPT_data,
     TC_OPT_trust,  TC_OPT_sdpa,    TC_OPT_profile, TC_OPT_unit,     TC_OPT_cc,       TC_OPT_to,        TC_OPT_out,      TC_OPT_NONE};
-static const char *const topics[] = {"sdpa", NULL};
 static const tc_tool tool = {.name = "tc-bench",
                              .operands = "[PROGRAM... | KEY=VALUE...]",
                              .max_operands = -1,
                              .summary = "Times programs and operators: medians and percentiles, one executor against another.",
                              .details = "Example: tc-bench gpt.pt2 --dim B=8 --dim T=128 --compare interpreted,compiled",
                              .options = options,
-                             .topics = topics,
                              .run = run};
 
 int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }

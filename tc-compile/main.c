@@ -313,9 +313,7 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const char *const topics[] = {"rewrites", "fusion", "memory", "quantize", "tuning", "sdpa", NULL};
 static const tc_tool tool = {.name = "tc-compile",
-                             .topics = topics,
                              .operands = "[PROGRAM]",
                              .max_operands = 1,
                              .summary = "Compiles a program: fuses it, emits C, runs the C compiler, packages the code.",

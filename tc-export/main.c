@@ -415,7 +415,6 @@ static const tc_opt_id options[] = {TC_OPT_input,
                                     TC_OPT_ops,
                                     TC_OPT_trust,
                                     TC_OPT_NONE};
-static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",
     .operands = "[FILE.py:CLASS | PROGRAM]",
@@ -425,7 +424,6 @@ static const tc_tool tool = {
                "absent or -) is read, checked and written again.\n"
                "Example: tc-export gpt.py:GPT --input idx=BxTxi64 -o gpt.pt2",
     .options = options,
-    .topics = topics,
     .run = run,
 };
 

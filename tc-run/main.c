@@ -274,7 +274,6 @@ static const tc_opt_id options[] = {
     TC_OPT_executor,     TC_OPT_tuning,    TC_OPT_trust,    TC_OPT_trace,      TC_OPT_profile_shapes, TC_OPT_debug_values,
     TC_OPT_check,        TC_OPT_profile,   TC_OPT_unit,     TC_OPT_skip_first, TC_OPT_wait,           TC_OPT_dump,
     TC_OPT_check_guards, TC_OPT_ops,       TC_OPT_ops_list, TC_OPT_NONE};
-static const char *const topics[] = {"guards", "recompiles", "memory", "sdpa", NULL};
 static const tc_tool tool = {
     .name = "tc-run",
     .operands = "[PROGRAM]",
@@ -283,7 +282,6 @@ static const tc_tool tool = {
     .details = "PROGRAM is a .pt2 archive; absent or -, it is stdin. Several records in a file or pipe run one after another.\n"
                "Example: tc-run gpt.pt2 --input idx=1x8xi64=1 -o logits.npy",
     .options = options,
-    .topics = topics,
     .run = run,
 };
 

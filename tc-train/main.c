@@ -290,7 +290,6 @@ static tc_status run(tc_cmd *c) {
 static const tc_opt_id options[] = {TC_OPT_out,   TC_OPT_resume,  TC_OPT_max_time, TC_OPT_numerics,   TC_OPT_fp32_precision,
                                     TC_OPT_plot,  TC_OPT_profile, TC_OPT_unit,     TC_OPT_skip_first, TC_OPT_wait,
                                     TC_OPT_trust, TC_OPT_dump,    TC_OPT_ops,      TC_OPT_NONE};
-static const char *const topics[] = {"micro", "first", "update", "eval", "memory", NULL};
 static const tc_tool tool = {
     .name = "tc-train",
     .operands = "RECIPE [KEY=VALUE...]",
@@ -301,7 +300,6 @@ static const tc_tool tool = {
     .details = "Signals, with -o DIR: USR2 saves and goes on; USR1, TERM and INT save and stop with exit 75.\n"
                "Example: tc-export gpt.py:GPT --input idx=BxTxi64 | tc-train gpt.yaml steps=1000 -o run",
     .options = options,
-    .topics = topics,
     .run = run,
     .unparsed = unparsed,
 };

@@ -161,6 +161,36 @@ setup() {
     [ -z "$(find . -name '.out*')" ]
 }
 
+@test "a name as long as the file system takes can be written" {
+    name=$(head -c 255 /dev/zero | tr '\0' n)
+    echo text | "$probe" -o "$name"
+    [ "$(cat "$name")" = text ]
+    [ "$(ls -A | grep -c nnn)" -eq 1 ]
+}
+
+@test "an empty name, of an unset variable of the shell, is named" {
+    run --separate-stderr "$probe" -o ''
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == "cmd-probe: --out: an empty name, expected PATH: is a variable of the shell unset?"* ]]
+    run --separate-stderr "$probe" ''
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == "cmd-probe: operand 1 is empty: is a variable of the shell unset?"* ]]
+}
+
+@test "variables that hold no number, or none in range, are usage errors of every program; so is a topic of none in TC_LOG" {
+    for pair in TC_NUM_THREADS=abc TC_NUM_THREADS=0 TC_NUM_THREADS=2,1 TC_CC_SECONDS=10m TC_CC_MEMORY=-1 TC_CACHE_SIZE=1e9 TC_DIST_TIMEOUT=0; do
+        run --separate-stderr env $pair "$probe" -o out <<<text
+        [ "$status" -eq 2 ]
+        [[ "$stderr" == "cmd-probe: ${pair%%=*} '${pair#*=}': expected "* ]]
+    done
+    TC_NUM_THREADS= TC_DIST_TIMEOUT=2.5 TC_LOG= "$probe" -o out <<<text
+    TC_LOG=guards,fusions run --separate-stderr "$probe" -o out <<<text
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == "cmd-probe: TC_LOG guards,fusions: no such topic, expected one of guards, shapes, "*", sdpa"* ]]
+    TC_LOG=guards,fusion "$probe" -o out <<<text
+    TC_LOG=none TC_NUM_THREADS=x "$probe" --help >out
+}
+
 @test "a signal that ends a program removes what it was writing" {
     printf 'import torch\nclass A(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n' >a.py
     tc-export a.py:A --input x=2xf32 -o a.pt2
