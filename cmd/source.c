@@ -1,5 +1,6 @@
 /* Parses the options that describe a capture: FILE.py:Class, constructor arguments, inputs, sizes (source.h). */
 #include "cmd/program.h"
+#include "cmd/internal.h"
 #include "cmd/source.h"
 
 #include "base/json.h"
@@ -187,7 +188,10 @@ static tc_status add_args_file(tc_cmd *c, tc_cmd_source *q, const char *path) {
     return st;
 }
 
-static const char *said(const tc_cmd *c, tc_opt_id id, const char *option) { return c->given_at[id] ? c->given_at[id] : option; }
+/* What messages call the option: where its value was given, else the option, or the recipe's key where the program takes no such option. */
+static const char *said(const tc_cmd *c, tc_opt_id id, const char *option, const char *key) {
+    return c->given_at[id] ? c->given_at[id] : tc_tool_takes(c->tool, id) ? option : key;
+}
 
 tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q) {
     const char *colon = strrchr(operand, ':');
@@ -196,7 +200,8 @@ tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q) {
     TC_TRY(tc_cmd_read(c, path, "the source", &q->source));
     q->r.path = path;
     q->r.limits.watch = tc_cmd_watch(c, NULL);
-    q->r.said = (tc_capture_words){said(c, TC_OPT_arg, "--arg"), said(c, TC_OPT_input, "--input"), said(c, TC_OPT_dim, "--dim")};
+    q->r.said =
+        (tc_capture_words){said(c, TC_OPT_arg, "--arg", "arg:"), said(c, TC_OPT_input, "--input", "input:"), said(c, TC_OPT_dim, "--dim", "dim:")};
     q->r.text = (const char *)q->source->data, q->r.len = q->source->len;
     q->r.class_name = colon && colon[1] ? colon + 1 : NULL;
     q->r.limits.source_dirs = c->values[TC_OPT_source].data, q->r.limits.nsource_dirs = tc_cmd_count(c, TC_OPT_source);

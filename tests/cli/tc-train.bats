@@ -358,6 +358,8 @@ PY
     fails 3 "argument scheduler:1:11: TypeError: ReduceLROnPlateau.step() missing" tc-train r.yaml \
         scheduler='torch.optim.lr_scheduler.ReduceLROnPlateau(opt)'
     fails 2 "argument model:1:1: found '5', expected FILE.py:CLASS" tc-train r.yaml model=5
+    sed '/^input:/d' r.yaml >none.yaml
+    fails 2 "Net is called with x, which no input declares: input: x=SIZES and dtype" tc-train none.yaml
     fails 3 "found int '5', expected an optimiser of torch.optim" tc-train r.yaml optimizer=5
     fails 3 "argument optimizer: found Net 'm', expected an optimiser of torch.optim" tc-train r.yaml optimizer=m
 }
