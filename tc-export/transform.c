@@ -132,6 +132,7 @@ static tc_status split_one(tc_cmd *c, const tc_program *p, programs *out) {
     else st = tc_cmd_int(c, TC_OPT_split, 1, 1000000, 1, &count), n = st ? 0 : tc_split_evenly(p, (int)count, piece, to);
     if (!st && to) tc_cmd_log(c, "split", false, "where %s is cut", p->name), tc_cmd_log_text(c, "split", false, log.data, log.len);
     tc_buf_free(&log);
+    if (!st && !n) st = tc_usage(c, "--split %s: no operator of %s is of a module of this name (--print=modules shows them)", how, p->name);
     if (!st) st = cut(p, piece, n, out);
     free(piece);
     return st;

@@ -72,6 +72,7 @@ int tc_split_by_module(const tc_program *p, const char *pattern, int *piece, tc_
     const char *now = NULL;
     size_t len = 0, i = 0;
     int k = -1;
+    bool any = false;
     for (const tc_node *m = p->graph->first; m; m = m->next) {
         const char *path = m->source.calls ? m->source.calls : "", *outer = path;
         size_t n = matched(pattern, path);
@@ -79,6 +80,7 @@ int tc_split_by_module(const tc_program *p, const char *pattern, int *piece, tc_
         if (k < 0 || n != len || strncmp(path, now, n)) k++;
         now = path;
         len = n;
+        any |= n > 0;
         piece[i++] = k;
         if (log) {
             tc_buf why = {0};
@@ -88,5 +90,5 @@ int tc_split_by_module(const tc_program *p, const char *pattern, int *piece, tc_
             tc_buf_free(&why);
         }
     }
-    return k + 1 > 0 ? k + 1 : 1;
+    return any ? k + 1 : 0;
 }

@@ -310,6 +310,7 @@ PY
     for i in 0 1 2; do [ "$(tc-export three.pt2 --model model.$i --print | grep -c ' = aten')" -ge 3 ]; done
     fails 2 "--split" tc-export m.py:Net --input x=Bx8xf32 --split=0 -o no.pt2
     fails 2 "--split" tc-export m.py:Net --input x=Bx8xf32 --split=by= -o no.pt2
+    fails 2 "--split by=bloks.*: no operator of model is of a module of this name" tc-export m.py:Net --mode eval --input x=Bx8xf32 --split='by=bloks.*' -o no.pt2
 }
 
 @test "options that do not go together are refused" {
