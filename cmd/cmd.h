@@ -107,7 +107,7 @@ typedef struct {
     const char *name, *suffixes;
 } tc_cmd_form;
 /* The output format for path (NULL: stdout), as an index of `all` (NULL name last): that of --to, else of the suffix, else `def`. TC_USAGE: --to names
- * an unknown format or contradicts the suffix. */
+ * an unknown format or contradicts the suffix, or the suffix is of a format that only other programs write. */
 tc_status tc_cmd_format(const tc_cmd *c, const tc_cmd_form *all, const char *path, int def, int *out);
 tc_status tc_cmd_seconds(const tc_cmd *c, tc_opt_id id, double *out); /* "90", "30m", "2h", "1:30:00"; -1 when not given */
 /* A usage error: exit 2, with a line that points to --help. */

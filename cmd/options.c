@@ -252,6 +252,12 @@ static bool has_suffix(const char *path, const char *suffixes) {
     return false;
 }
 
+/* The suffix of a path if tc writes files of that name, here or by another program; else NULL. */
+static const char *known_suffix(const char *path) {
+    const char *dot = strrchr(tc_path_last(path), '.');
+    return dot && has_suffix(path, ".pt2.onnx.npy.npz.safetensors.pt.pth.so.o.a.c") ? dot : NULL;
+}
+
 tc_status tc_cmd_format(const tc_cmd *c, const tc_cmd_form *all, const char *path, int def, int *out) {
     const char *names[16];
     int n = 0, by_suffix = -1;
@@ -261,7 +267,12 @@ tc_status tc_cmd_format(const tc_cmd *c, const tc_cmd_form *all, const char *pat
     }
     names[n] = NULL;
     TC_TRY(tc_cmd_choice(c, TC_OPT_to, names, by_suffix >= 0 ? by_suffix : def, out));
-    if (by_suffix < 0 || *out == by_suffix) return NULL;
+    const char *other = by_suffix < 0 && path && !tc_cmd_has(c, TC_OPT_to) ? known_suffix(path) : NULL;
+    tc_buf list = {0};
+    for (int i = 0; other && i < n; i++) tc_buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
+    tc_status s = other ? tc_usage(c, "%s: this program writes no %s; its formats are %s (--to)", path, other, tc_buf_str(&list)) : NULL;
+    tc_buf_free(&list);
+    if (s || by_suffix < 0 || *out == by_suffix) return s;
     return tc_usage(c, "--to %s does not fit the name %s, which is of %s", names[*out], path, names[by_suffix]);
 }
 

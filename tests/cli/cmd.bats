@@ -106,7 +106,12 @@ setup() {
     fails 2 "--to npz does not fit the name b.bin, which is of pt" tc-ckpt convert x.npy --to npz -o b.bin
     fails 2 "--to npz writes a file, -o folder is a folder" tc-ckpt convert x.npy --to npz -o folder
     fails 2 "--shard-size needs --to hf" tc-ckpt convert x.npy --shard-size 3 -o b.pt
+    fails 2 "b.so: this program writes no .so; its formats are pt2, dot, text, onnx (--to)" tc-export a.pt2 -o b.so
+    fails 2 "b.pt: this program writes no .pt; its formats are npy, " tc-run a.pt2 --input 2xf32=1 --output out.0=@b.pt
+    fails 2 "b.pt2: this program writes no .pt2; its formats are safetensors, " tc-ckpt convert x.npy -o b.pt2
     [ -z "$(find . -name 'b.*')" ]
+    tc-ckpt convert x.npy --to safetensors -o c.pt2 # whoever asks for it gets it
+    tc-ckpt ls c.pt2 | grep -q 'tensor$'
 }
 
 @test "two claims on stdin are named" {
