@@ -82,6 +82,7 @@ struct tc_trainer {
 
     bool runs_source; /* m calls forward of the model's source, not the captured program */
     V m, micro, update, eval, opt, scheduler, groups;
+    const char *given;       /* JSON of what the recipe makes of optimiser and scheduler, before any step */
     const char *step_place;  /* of scheduler_step, for messages */
     tc_exec_profile profile; /* profile callback for all tc_execs */
     void *profile_ctx;
@@ -170,6 +171,7 @@ void tc_train_say_taken(const tc_trainer *t);
 void tc_train_limit_language(tc_trainer *t); /* sets language_limit, of a context that has just been made */
 tc_status tc_train_renew_language(tc_trainer *t);
 
+void tc_train_remember_given(C *c, tc_trainer *t); /* sets `given` of objects that have just been made */
 /* What a checkpoint holds of the scheduler, and the way back. */
 V tc_train_schedule(C *c, tc_trainer *t);
 void tc_train_reschedule(C *c, tc_trainer *t, V state);

@@ -36,6 +36,8 @@ static void write_state(C *c, void *ctx) {
     tc_json_double(&w, t->best);
     tc_json_key(&w, "groups");
     tc_train_write_value(c, tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &w);
+    tc_json_key(&w, "given");
+    tc_json_raw(&w, t->given, strlen(t->given));
     tc_json_key(&w, "param_groups"); /* as PyTorch's own: tc-ckpt convert writes them for it */
     tc_train_write_value(c, tc_call_method(c, t->update, tc_intern(c, "groups", 6), 0, NULL), &w);
     tc_json_key(&w, "optimizer_state"); /* what it holds beside tensors, by parameter */
@@ -174,6 +176,69 @@ static void restore_scheduler(C *c, tc_trainer *t, const tc_yaml *y) {
     tc_train_reschedule(c, t, tc_train_read_value(c, y, tc_train_schedule(c, t)));
 }
 
+/* ---- a recipe whose optimiser or scheduler has changed ---- */
+
+void tc_train_remember_given(C *c, tc_trainer *t) {
+    V scheduler = t->scheduler ? t->scheduler : c->none;
+    tc_buf b = {0};
+    tc_json w = {.b = &b};
+    tc_train_write_value(c, tc_call_method(c, t->update, tc_intern(c, "given", 5), 1, &scheduler), &w);
+    t->given = tc_arena_strndup(&t->arena, b.data, b.len);
+    tc_buf_free(&b);
+}
+
+/* [(group, key, index, value)] */
+static V numbers_of(C *c, const tc_yaml *y) {
+    list *out = tc_list(c, 8);
+    for (int i = 0; y && y->kind == TC_YAML_LIST && i < y->n; i++) {
+        const tc_yaml *e = y->items[i];
+        if (e->kind != TC_YAML_LIST || e->n != 4 || e->items[3]->kind != TC_YAML_SCALAR)
+            tc_raise(c, "ValueError", "the checkpoint's optimiser groups are damaged");
+        V part[4] = {0};
+        for (int k = 0; k < 3; k++) part[k] = tc_train_read_value(c, e->items[k], NULL);
+        part[3] = leaf_value(c, e->items[3]);
+        tc_list_push(c, out, tc_tuple(c, 4, part));
+    }
+    return (V)out;
+}
+
+/* What the checkpoint's run was given; NULL: the same as now. */
+static V given_before(C *c, const reader *x) {
+    const tc_yaml *was = tc_yaml_get(x->state, "given");
+    tc_yaml *is;
+    tc_status s = was && was->kind == TC_YAML_MAP ? tc_yaml_parse(&x->t->arena, "given", x->t->given, strlen(x->t->given), &is) : NULL;
+    if (s) tc_raise_status(c, "ValueError", s);
+    if (!was || was->kind != TC_YAML_MAP) return NULL;
+    tc_buf a = {0}, b = {0};
+    tc_yaml_to_json(was, &a);
+    tc_yaml_to_json(is, &b);
+    const bool same = !strcmp(tc_buf_str(&a), tc_buf_str(&b));
+    tc_buf_free(&a);
+    tc_buf_free(&b);
+    if (same) return NULL;
+    const tc_yaml *name = tc_yaml_get(was, "optimizer"), *schedule = tc_yaml_get(was, "schedule");
+    dict *d = tc_dict(c);
+    tc_dict_setc(c, d, "optimizer", name ? tc_train_read_value(c, name, NULL) : c->none);
+    tc_dict_setc(c, d, "groups", numbers_of(c, tc_yaml_get(was, "groups")));
+    tc_dict_setc(c, d, "schedule", schedule ? tc_train_read_value(c, schedule, x->t->scheduler ? tc_train_schedule(c, x->t) : NULL) : c->none);
+    return (V)d;
+}
+
+/* Numbers of the groups and the scheduler: the checkpoint's, but for what the recipe says otherwise now. */
+static void restore_settings(C *c, reader *x) {
+    tc_trainer *t = x->t;
+    const tc_yaml *groups = tc_yaml_get(x->state, "groups"), *y = tc_yaml_get(x->state, "scheduler");
+    const bool by_steps = t->scheduler && !t->r->scheduler_step;
+    V before = given_before(c, x);
+    V scheduler = t->scheduler ? t->scheduler : c->none;
+    V q[3] = {before, scheduler, by_steps ? tc_int(c, t->step) : c->none};
+    V changes = before ? tc_call_method(c, t->update, tc_intern(c, "changed", 7), 3, q) : NULL;
+    if (groups && !before) restore_groups(c, t, groups, x->state);
+    if (y && t->scheduler && !(before && by_steps)) restore_scheduler(c, t, y);
+    V p[4] = {before ? numbers_of(c, groups) : NULL, before, changes, scheduler};
+    if (before) tc_call_method(c, t->update, tc_intern(c, "change", 6), 4, p);
+}
+
 /* The parameter whose name begins `name`, before a dot: "h.0.bias" of "h.0.bias.old_dirs.3"; NULL: none. */
 static const char *parameter_of(const tc_trainer *t, const char *name) {
     const char *found = NULL;
@@ -278,9 +343,8 @@ static void restore(C *c, void *ctx) {
     const tc_yaml *y;
     if ((y = tc_yaml_get(x->state, "best")) && !tc_yaml_is_null(y)) tc_status_free(tc_yaml_double(y, &t->best));
     if ((y = tc_yaml_get(x->state, "best_step"))) tc_status_free(tc_yaml_int(y, &t->best_step));
-    if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y, x->state);
-    if ((y = tc_yaml_get(x->state, "scheduler")) && t->scheduler) restore_scheduler(c, t, y);
     if ((y = tc_yaml_get(x->state, "skipped"))) tc_status_free(tc_yaml_int(y, &t->skipped));
+    restore_settings(c, x);
     if ((y = tc_yaml_get(x->state, "scaler"))) {
         tc_status s = t->scale.on ? tc_train_scaler_read(t, y) : NULL;
         if (s) tc_raise_status(c, "ValueError", s);

@@ -478,6 +478,7 @@ static void make_objects(C *c, void *ctx) {
     V settings[7] = {t->m, t->opt, clip, most, average, (V)t->names->d, t->written};
     args A = {.a = settings, .n = 7};
     t->update = tc_call(c, class_of(c, "Update"), &A);
+    tc_train_remember_given(c, t);
     tc_train_take_data(c, t);
     tc_train_set_closure(c, t);
     tc_status s = tc_train_scaler_init(t);

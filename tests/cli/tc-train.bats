@@ -735,6 +735,31 @@ PY
     [[ "$stderr" == *"steps: 6 -> 8"*"numerics: strict -> fast"* ]]
 }
 
+@test "a run that goes on by a changed recipe has its rates: settings of the optimiser, schedules by steps and by loss" {
+    rates() { grep -o '"lr": [^]]*' "$1/metrics.jsonl" | tail -n "$2"; }
+    sed -i 's/^validate:.*/validate: null/; /^scheduler:/d' r.yaml
+    tc-train -q r.yaml steps=4 -o run
+    tc-train -q r.yaml steps=6 optimizer='torch.optim.AdamW(m.parameters(), lr=0.5, betas=(0.8, 0.999))' -o run --resume
+    [ "$(rates run 2 | sort -u)" = '"lr": [0.5' ]
+    grep -q '"groups": \[\[0, "betas", 0, 0.8\], \[0, "betas", 1, 0.999\]' run/step-6/state.json
+    tc-train -q run steps=8 --resume
+    [ "$(rates run 1)" = '"lr": [0.5' ]
+    tc-train -q run steps=9 optimizer='torch.optim.SGD(m.parameters(), lr=0.25)' --resume
+    [ "$(rates run 1)" = '"lr": [0.25' ]
+    grep -q '"groups": \[\[0, "dampening", -1, 0.0\], \[0, "lr", -1, 0.25\], \[0, "momentum", -1, 0.0\], \[0, "weight_decay", -1, 0.0\]\]' run/step-9/state.json
+    for s in 'CosineAnnealingLR(opt, T_max=total)' 'OneCycleLR(opt, max_lr=0.1, total_steps=total)' \
+        'SequentialLR(opt, [torch.optim.lr_scheduler.LinearLR(opt, 0.1, total_iters=2), torch.optim.lr_scheduler.ExponentialLR(opt, 1 - 1 / total)], [2])'; do
+        tc-train -q r.yaml steps=5 scheduler="torch.optim.lr_scheduler.$s" -o "part $s"
+        tc-train -q "part $s" steps=9 --resume
+        tc-train -q r.yaml steps=9 scheduler="torch.optim.lr_scheduler.$s" -o "whole $s"
+        [ "$(rates "part $s" 4)" = "$(rates "whole $s" 4)" ]
+    done
+    plateau='torch.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=1, factor=0.5)'
+    tc-train -q r.yaml steps=5 scheduler="$plateau" scheduler_step='scheduler.step(1.0)' -o flat
+    tc-train -q flat steps=9 scheduler="${plateau/0.5/0.25}" --resume
+    [ "$(rates flat 9 | tr '\n' ' ')" = '"lr": [0.01 "lr": [0.01 "lr": [0.01 "lr": [0.005 "lr": [0.005 "lr": [0.0025 "lr": [0.0025 "lr": [0.000625 "lr": [0.000625 ' ]
+}
+
 @test "a gradient that is not finite is exit 6 before the weights are changed" {
     sed 's/return self.b.*/return self.b((F.relu(self.a(x.float())) * 0).sqrt() * 0)/' model.py >grad.py # 0 * d sqrt(0)
     run -6 --separate-stderr tc-train -q r.yaml model=grad.py:Net checkpoint='{every: 1}' -o run

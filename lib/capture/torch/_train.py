@@ -605,6 +605,36 @@ class Update(nn.Module):
                     out.append((i, key, -1, float(v)))
         return out
 
+    def given(self, scheduler):
+        """The optimiser's class and numbers and the scheduler's state, as the recipe makes them."""
+        return {"optimizer": type(self.opt).__name__, "groups": self.numbers(), "schedule": None if scheduler is None else self.schedule(scheduler)}
+
+    def changed(self, before, scheduler, steps):
+        """What the recipe gives otherwise than it gave the checkpoint's run, `before`: [(place, number)] and a part of the scheduler's state.
+        steps: the scheduler goes by steps alone; it makes that many, and all that it moves is in the result."""
+        was = {(i, key, k): v for i, key, k, v in before["groups"]}
+        first = {(i, key, k): v for i, key, k, v in self.numbers()}
+        for _ in range(steps or 0):
+            scheduler.step()
+        now = {(i, key, k): v for i, key, k, v in self.numbers()}
+        numbers = [(place, v) for place, v in now.items() if place not in first or place not in was or v != first[place] or first[place] != was[place]]
+        if scheduler is None or steps is not None:
+            return numbers, {}
+        old = before["schedule"] or {}
+        return numbers, copy.deepcopy({k: v for k, v in self.schedule(scheduler).items() if k not in old or v != old[k]})
+
+    def change(self, stored, before, changes, scheduler):
+        """Puts what `changed` gave in the place of what the checkpoint has; stored: its numbers, of which another class of optimiser takes its own."""
+        own = [place for *place, _ in self.numbers()]
+        for *place, value in stored:
+            if before["optimizer"] == type(self.opt).__name__ or place in own:
+                self.put_back(place, value)
+        numbers, schedule = changes
+        for place, value in numbers:
+            self.put_back(place, value)
+        if len(schedule) > 0:
+            self.reschedule(scheduler, {**self.schedule(scheduler), **schedule})
+
     def put(self, where, value):
         i, key, k = where
         g = _groups(self.opt)[i]
