@@ -5,6 +5,7 @@
 #include "op/attention_pattern.h"
 #include "op/first_few.h"
 #include "op/picked.h"
+#include "op/spread.h"
 #include "op/norm_eval.h"
 #include "op/watch.h"
 #include "pass/cse.h"
@@ -216,6 +217,7 @@ static bool has_norm(const tc_exec *e) {
 }
 
 static bool has_first(const tc_exec *e) { return tc_first_few_any(e->program); }
+static bool has_spread(const tc_exec *e) { return tc_spread_any(e->program); }
 static bool has_picked(const tc_exec *e) { return tc_picked_any(e->program); }
 
 static tc_status run_sdpa(tc_exec *e) { return tc_attention_choose(e->program, e->o.sdpa); }
@@ -229,6 +231,7 @@ static tc_status run_norm(tc_exec *e) {
     return tc_decompose(e->program);
 }
 static tc_status run_first(tc_exec *e) { return tc_first_few(e->program); }
+static tc_status run_spread(tc_exec *e) { return tc_spread(e->program); }
 static tc_status run_picked(tc_exec *e) { return tc_picked(e->program); }
 static tc_status run_cse(tc_exec *e) { return tc_cse(e->program), NULL; } /* gradients recompute parts of the forward pass */
 static tc_status run_dce(tc_exec *e) { return tc_dce(e->program, false), NULL; }
@@ -243,6 +246,7 @@ static const struct {
     {"attention", "products around a softmax are attention", run_attention, has_attention},
     {"norm", "batch norm by running statistics is scale and shift", run_norm, has_norm},
     {"first", "the first of a sorted row are selected", run_first, has_first},
+    {"spread", "indices that are the same for a slice are one for each slice", run_spread, has_spread},
     {"picked", "rows that are picked and added are not stored", run_picked, has_picked},
     {"cse", "nodes that compute the same become one", run_cse, NULL},
     {"dce", "nodes that nothing reads are removed", run_dce, NULL},

@@ -60,6 +60,27 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     fails 3 "index 3 is out of bounds for dimension 0 with size 3" tc-run m.pt2 --input x=2xi64=3
 }
 
+@test "scatter_add and scatter_reduce by an index that is expanded from one of slices: the same bits" {
+    local call type
+    for type in float32 float16 float64 int64; do
+        for call in "scatter_add(0, K, s)" "scatter_reduce(0, K, s, 'sum')" "scatter_reduce(0, K, s, 'mean', include_self=False)" \
+            "scatter_reduce(0, K, s, 'amax')" "scatter_reduce(0, K, s, 'amin', include_self=False)" "scatter_reduce(0, K, s, 'prod')"; do
+            holds i64=1 "(t.${call/K/a} == t.${call/K/b}).all()" "s = (torch.arange(1400.0) * 0.7).sin().view(700, 2).repeat(1, 9)" \
+                "s = (s * 3 * x).to(torch.$type)" "t = (torch.arange(90.0) * x).view(5, 18).to(torch.$type)" "i = torch.arange(700) * 7 % 5" \
+                "a = (i + x - 1)[:, None].expand(700, 18)" "b = i[:, None] + torch.zeros(700, 18, dtype=torch.int64)"
+            tc-compile m.pt2 --log rewrites -o c.pt2 2>log
+            grep -q 'index_add\|index_reduce' log
+        done
+    done
+    model "torch.zeros(3, 5).scatter_add(1, x[None].expand(3, 5), torch.ones(3, 5))" 5xi64
+    fails 3 "index 5 is out of bounds for dimension 1 with size 5" tc-run m.pt2 --input x=5xi64=5
+    model "torch.zeros(3, 5).scatter_add(0, x[:, None].expand(2, 4), torch.ones(2, 4))" 2xi64 # of fewer columns than there are
+    tc-run m.pt2 --input x=2xi64=1 --to npy -o part.npy
+    model "torch.zeros(3, 5).index_add(0, x, torch.tensor([[1., 1, 1, 1, 0]] * 2))" 2xi64
+    tc-run m.pt2 --input x=2xi64=1 --to npy -o whole.npy
+    cmp part.npy whole.npy
+}
+
 @test "packed sequences of lengths that are data: the results and gradients that lengths the source knows give" {
     cat >packed.py <<'PY'
 import torch
