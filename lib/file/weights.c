@@ -99,15 +99,19 @@ static tc_status name_all(const tc_map *wanted, const tc_tensors *w, tc_weights_
     return st;
 }
 
-/* Sets the index of names that the patterns exclude to 0. */
+/* Sets the index of names that the patterns exclude to 0. TC_CONTENT: they exclude all. */
 static tc_status select_names(const tc_tensors *w, tc_weights_rules r, tc_map *names) {
     tc_select select = {0};
     tc_status st = NULL;
+    size_t left = 0;
     for (int i = 0; i < r.nselect && !st; i++) st = tc_select_add(&select, r.select[i]);
     for (size_t i = 0; i < names->len && !st && r.nselect; i++) {
         size_t at = (size_t)(uintptr_t)names->entries[i].value;
-        if (!tc_select_takes(&select, w->items.data[at - 1].name)) names->entries[i].value = NULL;
+        if (tc_select_takes(&select, w->items.data[at - 1].name)) left++;
+        else names->entries[i].value = NULL;
     }
+    if (!st && r.nselect && names->len && !left)
+        st = tc_error(TC_CONTENT, "--select %s: none of the %zu weights that are loaded is left", r.select[r.nselect - 1], names->len);
     tc_select_deinit(&select);
     return st;
 }

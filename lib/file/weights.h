@@ -18,7 +18,7 @@ typedef struct {
     const char *const *rename; /* rules */
     int nrename;
     /* Patterns: only the file's tensors whose names match one are taken, and what no "!RE" matches; weights that then lack keep what they
-     * have. None: all, strictly. */
+     * have; TC_CONTENT when none is taken. None: all, strictly. */
     const char *const *select;
     int nselect;
 } tc_weights_rules;

@@ -196,6 +196,9 @@ P
     tc-ckpt convert got.pt2 --select '!^a\.' | tc-ckpt diff - <(tc-ckpt convert one.pt2 --select '!^a\.')
     run --separate-stderr tc-export one.pt2 --select a -o x.pt2
     [ "$status" -eq 2 ]
+    run --separate-stderr tc-export one.pt2 --weights two.safetensors --select '^aa\.' -o x.pt2
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == "tc-export: --select ^aa\.: none of the "*" weights that are loaded is left"* ]]
 }
 
 @test "a file may lack the count of batches of a batch norm, and nothing else of it" {
