@@ -172,8 +172,8 @@ static tc_status bench_op(report *r, const char *what, const bench_plan *plan, b
             TC_TRY(bench_call(r, rows[i], call, len, plan, different));
     }
     if (calls) return NULL;
-    return tc_error(n || tc_op_is_known_to_pytorch(what) ? TC_UNSUPPORTED : TC_CONTENT, "operator %s %s", what,
-                    n ? "has no samples; give a call: 'name(f32[1024], 2)'" : "is not supported");
+    if (n) return tc_error(TC_UNSUPPORTED, "--op %s: it has no samples; give a call: '%s(f32[1024], 2)'", what, what);
+    return tc_error(tc_op_is_known_to_pytorch(what) ? TC_UNSUPPORTED : TC_CONTENT, "--op %s: no such operator", what);
 }
 
 static tc_status read_program(report *r, const char *path, tc_program **out) {

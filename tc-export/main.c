@@ -216,11 +216,12 @@ static void preserve(const tc_cmd *c, tc_cmd_source *q) {
     const int asked = tc_cmd_count(c, TC_OPT_preserve_signature), swapped = tc_cmd_count(c, TC_OPT_swap);
     const char **names = TC_NEWN(&q->arena, const char *, (size_t)(asked + swapped) + 1);
     for (int i = 0; i < asked; i++) names[i] = tc_cmd_value(c, TC_OPT_preserve_signature, i);
+    int n = asked;
     for (int i = 0; i < swapped; i++) {
-        const char *spec = tc_cmd_value(c, TC_OPT_swap, i);
-        names[asked + i] = tc_arena_strndup(&q->arena, spec, strcspn(spec, "="));
+        const char *spec = tc_cmd_value(c, TC_OPT_swap, i), *eq = strchr(spec, '=');
+        if (eq) names[n++] = tc_arena_strndup(&q->arena, spec, (size_t)(eq - spec)); /* one without is refused where it is done */
     }
-    q->r.preserve = names, q->r.npreserve = asked + swapped;
+    q->r.preserve = names, q->r.npreserve = n;
 }
 
 /* --joint gives the gradients of the inputs: as if each had requires_grad, so that an autograd.Function of an input keeps its backward. */

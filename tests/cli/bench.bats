@@ -82,6 +82,7 @@ END
     [[ "$stderr" == *no_such_op* ]]
     fails 3 "add.Tensor: The size of tensor a (5) must match" tc-bench --op 'add(f32[3,5], f32[3,4])' # not what another overload lacks
     fails 3 "reduction must be 0 (none), 1 (mean) or 2 (sum), got 3" tc-bench --op 'binary_cross_entropy(f32[3,5], f32[3,5], None, 3)'
+    fails 3 "--op sofmax: no such operator" tc-bench --op sofmax
     run --separate-stderr tc-bench --op 'add(f32[2], '
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"at character"* ]]

@@ -443,6 +443,7 @@ PY
     blocks
     fails 2 "program model calls no module blok: --print=modules shows" tc-export old.pt2 --swap blok=new.pt2 -o no.pt2
     fails 2 "--swap new.pt2: expected MODULE=FILE" tc-export old.pt2 --swap new.pt2 -o no.pt2
+    fails 2 "--swap block: expected MODULE=FILE" tc-export blocks.py:Model --input x=Bx4xf32 --dim B=2..64 --input flag=bool --swap block -o no.pt2
     cat >others.py <<'PY'
 import torch
 from torch import nn
