@@ -150,6 +150,15 @@ static V property_attr(C *c, property *p, str *name) {
     return p->doc ? p->doc : tc_getattr(c, p->get, name);
 }
 
+/* Mapping.register(cls): nothing for a class that is one. */
+static V alias_register(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "register", "self subclass", v);
+    if (tc_kind_of(v[1]) != K_TYPE || !tc_issubclass(c, v[1], v[0]))
+        tc_raise(c, "NotImplementedError", "%s.register is not part of the model language", ((alias *)v[0])->name->s);
+    return v[1];
+}
+
 static V lookup(C *c, V o, str *name) {
     if (tc_is_small(o)) return tc_object_getattr(c, o, name);
     switch (o->type->kind) {
@@ -189,6 +198,7 @@ static V lookup(C *c, V o, str *name) {
         if (!strcmp(name->s, "__origin__")) return ((alias *)o)->origin;
         if (!strcmp(name->s, "__args__")) return ((alias *)o)->params;
         if (tc_kind_of(((alias *)o)->origin) == K_TYPE) return lookup(c, ((alias *)o)->origin, name);
+        if (!strcmp(name->s, "register")) return tc_bind(c, tc_native(c, "register", alias_register, NULL), o, tc_type_of(c, o));
         return tc_object_getattr(c, o, name);
     }
     default: return tc_object_getattr(c, o, name);

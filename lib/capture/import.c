@@ -185,7 +185,7 @@ static bool is_tool(const char *name) {
         " GPUtil IPython PIL absl accelerate addict albumentations altair apex av bitsandbytes boto3 bs4 causal_conv1d clearml click "
         "clip cloudpickle colorama colorlog comet_ml coreforecast cv2 d4rl dask datasets decord deepspeed detectron2 dgl diffusers dill dotenv e3nn "
         "easydict editdistance einx ema_pytorch evaluate fairscale fairseq fastai fastcore filelock fire flash_attn flax fsspec ftfy fvcore gdown "
-        "gensim gin git google gradio gym gymnasium h5py horovod httpx hydra hyperpyyaml ignite imageio imgaug iopath ipdb jax jieba joblib "
+        "gensim gin git google gradio gym gymnasium h5py horovod httpx httpx2 hydra hyperpyyaml ignite imageio imgaug iopath ipdb jax jieba joblib "
         "jsonargparse keras kornia kornia_rs labml labml_helpers levenshtein librosa lightning lightning_fabric lmdb loguru lpips lxml mamba_ssm "
         "matplotlib ml_collections mlflow mmcls mmcv mmdet mmengine mmpretrain mmseg mne mne_bids monai mpi4py msgpack mujoco_py multimethod "
         "munch natsort neptune networkx nibabel nltk numba nvidia omegaconf onnx onnxruntime onnxsim open3d openai opt_einsum optuna "
@@ -252,13 +252,16 @@ static const struct {
      " getattr_static getfile getframeinfo getmodule getsource getsourcefile getsourcelines isasyncgenfunction isawaitable "
      "iscoroutine iscoroutinefunction isdatadescriptor isgetsetdescriptor isgenerator isgeneratorfunction ismethoddescriptor stack unwrap "},
     {"contextlib", "", " AsyncExitStack aclosing asynccontextmanager "},
+    {"json", " scanner tool ", ""},
+    {"string", "", " Formatter "},
+    {"pathlib", "", " PureWindowsPath WindowsPath "},
     {"importlib", " abc resources ", " invalidate_caches reload "},
     {"importlib.metadata", "", " distribution distributions entry_points files metadata requires "},
     {"importlib.util", "", " LazyLoader module_from_spec spec_from_file_location spec_from_loader "},
     {"threading", "", " Barrier BoundedSemaphore Condition Event Semaphore Thread Timer active_count current_thread get_ident main_thread "},
     {"logging", " config handlers ", " FileHandler Formatter LogRecord LoggerAdapter addLevelName captureWarnings setLoggerClass "},
     {"urllib", " error request response robotparser ", ""},
-    {"urllib.parse", "", " ParseResult parse_qs parse_qsl unquote unquote_plus urlencode urljoin urlparse urlsplit urlunparse urlunsplit "},
+    {"urllib.parse", "", " parse_qs parse_qsl unquote unquote_plus urlencode urljoin "},
     {"numpy", " ctypeslib lib ma polynomial testing ", ""},
     {"timm", " loss optim scheduler utils ", " create_model "},
     {"timm.data", " auto_augment constants dataset loader mixup transforms ", " Mixup create_loader create_transform "},

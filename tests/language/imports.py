@@ -60,3 +60,24 @@ def kinds(types: TensorType):
 
 
 print(kinds(None))
+
+# Parts of packages of Python's own.
+from collections.abc import Mapping, Sequence
+from inspect import isgeneratorfunction
+from json.decoder import JSONDecodeError
+from json.encoder import JSONEncoder
+import json
+from urllib.parse import urlparse, urlsplit, urlunparse, urlunsplit
+
+print(JSONEncoder is json.JSONEncoder, JSONDecodeError is json.JSONDecodeError)
+for text in ("https://u:p@Ab.c:80/x;k/y;p=1?q=1#f", "a/b;c", "//h/p", "mailto:me@x;y", "https://[::1]:8/", "x?y", "C#d", ""):
+    s, p = urlsplit(text), urlparse(text)
+    print(tuple(s), s.hostname, s.port, urlunsplit(s), s.geturl())
+    print(tuple(p), p.hostname, p.port, urlunparse(p), p.geturl())
+
+
+class Table(dict):
+    pass
+
+
+print(Mapping.register(Table) is Table, isinstance(Table(), Mapping))

@@ -1,0 +1,2 @@
+# json.decoder: its classes, as of json.
+from json import JSONDecodeError, JSONDecoder

@@ -1,0 +1,2 @@
+# json.encoder: its class, as of json.
+from json import JSONEncoder
