@@ -378,16 +378,21 @@ static bool may_lack(C *c, const char *name) {
     return *from && !same && !c->trying && is_tool(tc_arena_strndup(&c->arena, name, n));
 }
 
-static module *import_or_lack(C *c, const char *name) {
+/* What was raised when NAME was imported is raised again, or said if NAME may be lacked. */
+static void lack(C *c, const char *name) {
+    if (((exc *)c->exc)->limit || !may_lack(c, name)) tc_raise_again(c, c->exc);
+    tc_warn(c, tc_arena_printf(&c->arena, "%s; packages are imported without what needs this", tc_exc_line(c, c->exc)));
+}
+
+static V import_or_lack(C *c, const char *name, const file *f, const ast *at) {
     trap t;
     if (TC_TRAP(c, t)) {
         module *m = tc_import(c, name, false);
         tc_untrap(c, &t);
-        return m;
+        return (V)m;
     }
-    if (((exc *)c->exc)->limit || !may_lack(c, name)) tc_raise_again(c, c->exc);
-    tc_warn(c, tc_arena_printf(&c->arena, "%s; packages are imported without what needs this", tc_exc_line(c, c->exc)));
-    return NULL;
+    lack(c, name);
+    return outside(c, "a module", name, f, at);
 }
 
 /* A submodule or object of a module that exists, or the placeholder of a PyTorch module that does not. */
@@ -402,8 +407,8 @@ static V part_of(C *c, module *parent, const char *name, const char *part, const
 }
 
 V tc_import_any(C *c, const char *name, const file *f, const ast *at) {
-    module *m = import_or_lack(c, name);
-    if (m) return (V)m;
+    V m = import_or_lack(c, name, f, at);
+    if (m) return m;
     const char *dot = strrchr(name, '.');
     if (dot) {
         V parent = tc_import_any(c, tc_arena_strndup(&c->arena, name, (size_t)(dot - name)), f, at);
@@ -414,17 +419,29 @@ V tc_import_any(C *c, const char *name, const file *f, const ast *at) {
     return (V)tc_import(c, name, true);
 }
 
-V tc_import_part(C *c, V from, str *part, const file *f, const ast *at) {
-    if (tc_kind_of(from) != K_MODULE) return tc_getattr(c, from, part);
-    module *m = (module *)from;
-    char *full = tc_arena_printf(&c->arena, "%s.%s", m->name->s, part->s);
+static V find_part(C *c, module *m, str *part, const char *full, const file *f, const ast *at) {
     V v = part_of(c, m, full, part->s, f, at);
     if (!v) v = (V)tc_import(c, full, false);
     if (!v) v = tc_module_stand_in(c, m, part);
-    if (v) return v;
-    if (m->lost && may_lack(c, full)) return outside(c, "a name", full, f, at);
-    tc_import_lost(c, m, part);
-    tc_raise(c, "ImportError", "cannot import name '%s' from '%s'", part->s, m->name->s);
+    if (!v) tc_import_lost(c, m, part);
+    return v;
+}
+
+V tc_import_part(C *c, V from, str *part, const file *f, const ast *at) {
+    if (tc_kind_of(from) != K_MODULE) return tc_getattr(c, from, part);
+    module *m = (module *)from;
+    const char *full = tc_arena_printf(&c->arena, "%s.%s", m->name->s, part->s);
+    trap t;
+    V volatile v = NULL;
+    if (TC_TRAP(c, t)) {
+        v = find_part(c, m, part, full, f, at);
+        tc_untrap(c, &t);
+    } else {
+        lack(c, full);
+        v = outside(c, "a name", full, f, at);
+    }
+    if (!v) tc_raise(c, "ImportError", "cannot import name '%s' from '%s'", part->s, m->name->s);
+    return v;
 }
 
 void tc_import_lost(C *c, const module *m, str *name) {

@@ -1156,9 +1156,10 @@ PY
     mkdir -p torch/_dynamo loguru net
     printf 'raise RuntimeError("read")\n' | tee torch/__init__.py >torch/_dynamo/__init__.py
     printf 'from ._log import logger\n' >loguru/__init__.py
+    printf 'from . import logger\n' >loguru/files.py
     printf 'import nowhere\nlogger = nowhere.Logger()\n' >loguru/_log.py
     printf 'from .block import double\n' >net/__init__.py
-    printf 'from torch._dynamo import disable\nfrom loguru import logger\nlogger.disable("net")\ndef double(x):\n    return x * 2\ndef say(x):\n    logger.info("said")\n    return x\n' >net/block.py
+    printf 'from torch._dynamo import disable\nfrom loguru import logger\nfrom loguru.files import sink\nimport loguru.files as files\nlogger.disable("net")\ndef double(x):\n    return x * 2\ndef say(x):\n    logger.info("said")\n    return x\n' >net/block.py
     printf 'import torch\nfrom net import double\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return double(x)\n' >m.py
     run -0 --separate-stderr tc-export m.py:M --source . --input x=2xf32 --print
     [[ "$output" == *'aten.mul.Tensor(%x, 2)'* ]]
