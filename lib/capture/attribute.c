@@ -285,8 +285,10 @@ static bool is_slot(C *c, const type *t, const str *name) {
     return found;
 }
 
-/* A name of a module of the language's own that a file may bind: a new one (np.float = float), or one of its list _settable. */
+/* A name of a module of the language's own that a file may bind: while it is loaded any (torch.index_select = mine), later a new one (np.float = float)
+ * or one of its list _settable. */
 static bool may_set(C *c, module *m, str *name) {
+    if (tc_is_loading(c)) return true;
     V names = tc_dict_gets(c, m->d, tc_intern(c, "_settable", 9));
     return names ? tc_contains(c, names, (V)name) : !tc_module_attr(c, m, name);
 }

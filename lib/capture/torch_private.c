@@ -8,6 +8,10 @@ static V none_fn(C *c, args *A) {
     (void)A;
     return c->none;
 }
+static V false_fn(C *c, args *A) {
+    (void)A;
+    return tc_bool(c, false);
+}
 /* ---- state that contexts of _namespace.py switch; each returns the old value ---- */
 static V c_grad(C *c, args *A) {
     bool old = !c->torch->no_grad;
@@ -167,6 +171,7 @@ void tc_torch_private_init(C *c, module *priv) {
                                           {"print_options", c_print_options},
                                           {"_log_api_usage_once", none_fn},
                                           {"_get_tracing_state", none_fn},
+                                          {"_is_tracing", false_fn},
                                           {"_disabled_torch_function_impl", none_fn},
                                           {"capturing", c_capturing},
                                           {"ranks", c_ranks},

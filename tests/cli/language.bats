@@ -1169,3 +1169,21 @@ PY
     printf 'import torch\nfrom loguru import logger\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x\n' >o.py # what the file itself asks for
     fails 3 "No module named 'nowhere'" tc-export o.py:M --source . --input x=2xf32 --print
 }
+
+@test "names of PyTorch's modules are bound while a file is loaded, not by what a model runs" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+relu = torch.relu
+torch.relu = lambda x: relu(x) * 2
+class M(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+class Late(torch.nn.Module):
+    def forward(self, x):
+        torch.relu = relu
+        return torch.relu(x)
+PY
+    tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%relu, 2)'
+    fails 3 "m.py:9:15: TypeError: attributes of module 'torch' cannot be set in the model language" tc-export m.py:Late --input x=2xf32 --print
+}

@@ -81,3 +81,17 @@ class Table(dict):
 
 
 print(Mapping.register(Table) is Table, isinstance(Table(), Mapping))
+
+# A file may put its own in the place of PyTorch's while it is loaded.
+index_select = torch.index_select
+
+
+def counted(x, dim, index):
+    print("index_select")
+    return index_select(x, dim, index)
+
+
+torch.index_select = counted
+print(torch.index_select(torch.tensor([1.0, 2.0]), 0, torch.tensor([1])), torch.tensor([3.0]).index_select(0, torch.tensor([0])))
+torch.index_select = index_select
+print(torch.index_select(torch.tensor([1.0, 2.0]), 0, torch.tensor([0])), torch._C._is_tracing())
