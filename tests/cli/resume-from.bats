@@ -95,7 +95,7 @@ YAML
     run ! grep -aq -e '-inf' run.pt # a float
 }
 
-@test "milestones are those of the checkpoint, whatever the recipe has now" {
+@test "milestones are those of PyTorch's checkpoint, and of the recipe that a run goes on by" {
     M=torch.optim.lr_scheduler.MultiStepLR
     tc-train -q r.yaml scheduler="$M(opt, [2, 6])" -o full
     tc-ckpt convert full/step-4 -o half.pt
@@ -103,7 +103,8 @@ YAML
     tc-ckpt diff full/latest rest/latest
     rm -r full/step-8 full/latest && ln -s step-4 full/latest
     tc-train -q full scheduler="$M(opt, [2, 5, 7])" --resume
-    tc-ckpt diff full/latest rest/latest
+    tc-train -q r.yaml scheduler="$M(opt, [2, 5, 7])" -o other
+    tc-ckpt diff full/latest other/latest
 }
 
 @test "rates that are tensors come out of a checkpoint of PyTorch" {
