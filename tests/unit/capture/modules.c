@@ -197,7 +197,7 @@ static const snippet table[] = {
      "r = [quote('a b/\xc3\xbc\xe2\x82\xac~x'), quote('a/b', safe=''), __add__(1, 2), constraints.interval(0, 1) is None, x.tangent, "
      "torch._dynamo.allow_in_graph(len) is len]\n",
      "['a%20b/%C3%BC%E2%82%AC~x', 'a%2Fb', 3, False, None, True]"},
-    {"import math\nmath.pi = 3\n", "attributes of module 'math' cannot be set"},
+    {"import math\ndef area():\n    return math.pi\nfirst = area()\nmath.pi = 3\nr = [first > area(), math.pi]\n", "[True, 3]"},
     {NUMPY "r = np.random.default_rng(1).normal()\n", "for normal numbers"},
     {NUMPY "r = np.random.zipf(3)\n", "numpy.random.zipf() is not part of the model language"},
     {NUMPY "r = np.load('x.npy')\n", "numpy.load is not part of the model language"},
