@@ -104,7 +104,7 @@ struct tc_trainer {
     bool stepped;        /* optimizer state and averages exist: update can be captured */
 
     int64_t step, total, per_epoch;
-    int64_t skipped; /* steps that made no update */
+    int64_t skipped; /* steps that made no update of this optimiser */
     double loss, norm, best;
     int64_t best_step, resumed_from;
     struct tc_saver *saver; /* saver.c; NULL: no background checkpoint yet */

@@ -224,6 +224,14 @@ static V given_before(C *c, const reader *x) {
     return (V)d;
 }
 
+/* The optimiser's state begins anew: its updates are counted from here on. */
+static void begin_anew(C *c, reader *x, V before) {
+    const char *was = tc_to_str(c, tc_dict_gets(c, (dict *)before, tc_intern(c, "optimizer", 9)))->s;
+    x->t->skipped = x->t->step;
+    tc_train_note(x->t, "%s: holds the state of %s, the recipe's optimiser is %s, whose state begins with the next step", x->path, was,
+                  tc_type_name(c, x->t->opt));
+}
+
 /* Numbers of the groups and the scheduler: the checkpoint's, but for what the recipe says otherwise now. */
 static void restore_settings(C *c, reader *x) {
     tc_trainer *t = x->t;
@@ -237,6 +245,7 @@ static void restore_settings(C *c, reader *x) {
     if (y && t->scheduler && !(before && by_steps)) restore_scheduler(c, t, y);
     V p[4] = {before ? numbers_of(c, groups) : NULL, before, changes, scheduler};
     if (before) tc_call_method(c, t->update, tc_intern(c, "change", 6), 4, p);
+    if (before && tc_truth(c, tc_call_method(c, t->update, tc_intern(c, "is_another", 10), 1, &before))) begin_anew(c, x, before);
 }
 
 /* The parameter whose name begins `name`, before a dot: "h.0.bias" of "h.0.bias.old_dirs.3"; NULL: none. */
@@ -344,6 +353,7 @@ static void restore(C *c, void *ctx) {
     if ((y = tc_yaml_get(x->state, "best")) && !tc_yaml_is_null(y)) tc_status_free(tc_yaml_double(y, &t->best));
     if ((y = tc_yaml_get(x->state, "best_step"))) tc_status_free(tc_yaml_int(y, &t->best_step));
     if ((y = tc_yaml_get(x->state, "skipped"))) tc_status_free(tc_yaml_int(y, &t->skipped));
+    const bool averaged = !t->skipped || tc_train_updates(t) > 0;
     restore_settings(c, x);
     if ((y = tc_yaml_get(x->state, "scaler"))) {
         tc_status s = t->scale.on ? tc_train_scaler_read(t, y) : NULL;
@@ -355,7 +365,7 @@ static void restore(C *c, void *ctx) {
     }
     if (tc_train_updates(t) > 0) restore_optimiser(c, x);
     if (tc_train_updates(t) > 0) restore_others(c, x);
-    if (!t->skipped || tc_train_updates(t) > 0) restore_averages(c, x);
+    if (averaged) restore_averages(c, x);
 }
 
 static tc_status load_weights(tc_trainer *t, const tc_ckpt *k, const char *path) {

@@ -760,6 +760,26 @@ PY
     [ "$(rates flat 9 | tr '\n' ' ')" = '"lr": [0.01 "lr": [0.01 "lr": [0.01 "lr": [0.005 "lr": [0.005 "lr": [0.0025 "lr": [0.0025 "lr": [0.000625 "lr": [0.000625 ' ]
 }
 
+@test "an optimiser of another class begins with its own state, one that is derived goes on" {
+    sed -i 's/^validate:.*/validate: null/; /^scheduler:/d; /^clip/d' r.yaml
+    tc-train -q r.yaml steps=3 ema_decay=0.5 optimizer='torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9)' -o run
+    run --separate-stderr tc-train run steps=4 optimizer='torch.optim.Adam(m.parameters(), lr=0.125)' --resume
+    [[ "$stderr" == *"run/step-3: holds the state of SGD, the recipe's optimiser is Adam, whose state begins with the next step"* ]]
+    [[ "$stderr" != *averages* ]]
+    run -4 tc-ckpt diff run/step-3 run/step-4
+    [[ "$output" == *"model.b.bias: 4 of 4 elements differ, largest error 0.125,"* ]] # the first step of Adam is lr, its count of steps 1
+    tc-ckpt ls run/latest >names
+    run ! grep -q momentum names
+    cp -r run other
+    tc-train -q run steps=7 --resume
+    for n in 5 6 7; do tc-train -q other steps=$n --resume; done
+    tc-ckpt diff --all run/latest other/latest
+    run --separate-stderr tc-train run steps=8 optimizer='torch.optim.AdamW(m.parameters(), lr=0.125)' --resume
+    [[ "$stderr" != *"holds the state of"* ]]
+    run --separate-stderr tc-train run steps=9 optimizer='torch.optim.Adam(m.parameters(), lr=0.125)' --resume
+    [[ "$stderr" != *"holds the state of"* ]]
+}
+
 @test "a gradient that is not finite is exit 6 before the weights are changed" {
     sed 's/return self.b.*/return self.b((F.relu(self.a(x.float())) * 0).sqrt() * 0)/' model.py >grad.py # 0 * d sqrt(0)
     run -6 --separate-stderr tc-train -q r.yaml model=grad.py:Net checkpoint='{every: 1}' -o run

@@ -623,6 +623,12 @@ class Update(nn.Module):
         old = before["schedule"] or {}
         return numbers, copy.deepcopy({k: v for k, v in self.schedule(scheduler).items() if k not in old or v != old[k]})
 
+    def is_another(self, before):
+        """Is the optimiser of another class than `before`, and neither derived from the other? None has the other's state."""
+        was = getattr(torch.optim, before["optimizer"], None)
+        related = isinstance(was, type) and issubclass(was, type(self.opt))
+        return not related and before["optimizer"] not in [k.__name__ for k in type(self.opt).__mro__]
+
     def change(self, stored, before, changes, scheduler):
         """Puts what `changed` gave in the place of what the checkpoint has; stored: its numbers, of which another class of optimiser takes its own."""
         own = [place for *place, _ in self.numbers()]
