@@ -270,9 +270,9 @@ static int make_held(const char *path, mode_t type) {
     return -1;
 }
 
-/* The temporaries of a target are .NAME.tmp0, .NAME.tmp1, ..., of a NAME near the file system's limit its first bytes; each writer takes the first that no living writer holds. The first few are always
- * checked, so that those of killed writers are removed, however large the folder is. The caller frees out_path and closes out_fd, which holds the
- * lock. */
+/* The temporaries of a target are .NAME.tmp0, .NAME.tmp1, ..., of a NAME near the file system's limit its first bytes; each writer takes the first
+ * that no living writer holds. The first few are always checked, so that those of killed writers are removed, however large the folder is. The caller
+ * frees out_path and closes out_fd, which holds the lock. */
 static tc_status open_temporary(const char *target, const char *name, mode_t type, char **out_path, int *out_fd) {
     enum { LOOKED_AT = 4, MOST = 10000, SUFFIX = sizeof ".tmp9999" };
     const char *base = tc_path_last(target);
