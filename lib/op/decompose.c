@@ -219,3 +219,39 @@ tc_status tc_decompose_by(tc_program *p, bool (*want)(void *ctx, const tc_node *
 tc_status tc_decompose_some(tc_program *p, bool (*want)(void *ctx, const tc_node *n), void *ctx) {
     return sweep(p->graph, &(policy){want, ctx, false});
 }
+
+/* ---- rules that depend on the readers of a value ---- */
+static bool mark(tc_graph *g, const tc_readers_rule *r) {
+    bool any = false, found = false;
+    for (const tc_node *n = g->first; n && !any; n = n->next) any = r->begins(n);
+    if (!any) return false;
+    for (tc_node *n = g->first; n; n = n->next) tc_node_each_input(n, r->reads, n);
+    for (int i = 0; i < g->noutputs; i++)
+        if (g->outputs[i] && g->outputs[i]->producer) r->returns(g->outputs[i]->producer);
+    for (const tc_node *n = g->first; n && !found; n = n->next) found = r->want(NULL, n);
+    return found;
+}
+static bool mark_all(tc_program *p, const tc_readers_rule *r) {
+    bool found = mark(p->graph, r);
+    for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) found |= mark(g, r);
+    return found;
+}
+static void clear(tc_graph *g) {
+    for (tc_node *n = g->first; n; n = n->next) n->aux = NULL;
+}
+static void clear_all(tc_program *p) {
+    clear(p->graph);
+    for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) clear(g);
+}
+
+bool tc_readers_any(tc_program *p, const tc_readers_rule *r) {
+    const bool found = mark_all(p, r);
+    clear_all(p);
+    return found;
+}
+tc_status tc_decompose_by_readers(tc_program *p, const tc_readers_rule *r) {
+    mark_all(p, r);
+    tc_status s = tc_decompose_by(p, r->want, r->rule, NULL, NULL);
+    clear_all(p);
+    return s;
+}

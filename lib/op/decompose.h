@@ -14,6 +14,17 @@ tc_status tc_decompose_some(tc_program *p, bool (*want)(void *ctx, const tc_node
 typedef tc_decompose_fn (*tc_rule_fn)(const tc_node *n);
 typedef tc_value *(*tc_settle_fn)(tc_emit *e, tc_value *result, const tc_value *replaced);
 tc_status tc_decompose_by(tc_program *p, bool (*want)(void *ctx, const tc_node *n), tc_rule_fn rule, tc_settle_fn settle, void *ctx);
+/* The same for nodes of which `want` tells by who reads what they read: in each graph with a node that `begins`, `reads` gets every operand of every node
+ * and `returns` every node whose result the graph returns; both leave their marks in the aux of nodes, which is cleared in the end. */
+typedef struct {
+    bool (*begins)(const tc_node *n);
+    void (*reads)(void *node, tc_value **place);
+    void (*returns)(tc_node *n);
+    bool (*want)(void *ctx, const tc_node *n); /* ctx: NULL */
+    tc_rule_fn rule;
+} tc_readers_rule;
+tc_status tc_decompose_by_readers(tc_program *p, const tc_readers_rule *r);
+bool tc_readers_any(tc_program *p, const tc_readers_rule *r); /* Is there a node that it wants? */
 /* core.c: decomposes to core ATen operators as far as possible; the program must be functional. */
 tc_status tc_decompose_core(tc_program *p);
 /* v with the strides of the value that it replaces, on which later views may rely; copied where it has others. */

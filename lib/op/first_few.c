@@ -40,42 +40,12 @@ static bool wanted(void *ctx, const tc_node *n) {
     return sort && sort->aux && sort->aux != sort;
 }
 static tc_decompose_fn rule(const tc_node *n) { return wanted(NULL, n) ? first_few : NULL; }
-/* Is there anything to replace in g? */
-static bool mark(tc_graph *g) {
-    bool any = false, found = false;
-    for (const tc_node *n = g->first; n && !any; n = n->next) any = is_sort(n);
-    for (tc_node *n = any ? g->first : NULL; n; n = n->next) tc_node_each_input(n, note, n);
-    for (int i = 0; i < g->noutputs; i++) {
-        tc_node *sort = any && g->outputs[i] ? g->outputs[i]->producer : NULL;
-        if (sort && is_sort(sort)) sort->aux = sort;
-    }
-    for (const tc_node *n = any ? g->first : NULL; n && !found; n = n->next) found = wanted(NULL, n);
-    return found;
+static void returns(tc_node *sort) {
+    if (is_sort(sort)) sort->aux = sort;
 }
-static bool mark_all(tc_program *p) {
-    bool found = mark(p->graph);
-    for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) found |= mark(g);
-    return found;
-}
-static void clear(tc_graph *g) {
-    for (tc_node *n = g->first; n; n = n->next) n->aux = NULL;
-}
-static void clear_all(tc_program *p) {
-    clear(p->graph);
-    for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) clear(g);
-}
-
-bool tc_first_few_any(tc_program *p) {
-    const bool found = mark_all(p);
-    clear_all(p);
-    return found;
-}
-tc_status tc_first_few(tc_program *p) {
-    mark_all(p);
-    tc_status s = tc_decompose_by(p, wanted, rule, NULL, NULL);
-    clear_all(p);
-    return s;
-}
+static const tc_readers_rule by_readers = {is_sort, note, returns, wanted, rule};
+bool tc_first_few_any(tc_program *p) { return tc_readers_any(p, &by_readers); }
+tc_status tc_first_few(tc_program *p) { return tc_decompose_by_readers(p, &by_readers); }
 
 const tc_op tc_ops_first_few[] = {{.schema = "tc::first(Tensor self, SymInt k, int dim, bool descending) -> (Tensor values, Tensor indices)",
                                    .flags = TC_OP_NONDIFF,

@@ -53,42 +53,12 @@ static bool wanted(void *ctx, const tc_node *n) {
     return is_pick(pick) && !pick->aux;
 }
 static tc_decompose_fn rule(const tc_node *n) { return wanted(NULL, n) ? add_picked : NULL; }
-/* Is there anything to replace in g? */
-static bool mark(tc_graph *g) {
-    bool any = false, found = false;
-    for (const tc_node *n = g->first; n && !any; n = n->next) any = is_sum(n);
-    for (tc_node *n = any ? g->first : NULL; n; n = n->next) tc_node_each_input(n, note, n);
-    for (int i = 0; any && i < g->noutputs; i++) {
-        tc_node *pick = g->outputs[i] ? g->outputs[i]->producer : NULL;
-        if (is_pick(pick)) pick->aux = pick;
-    }
-    for (const tc_node *n = any ? g->first : NULL; n && !found; n = n->next) found = wanted(NULL, n);
-    return found;
+static void returns(tc_node *pick) {
+    if (is_pick(pick)) pick->aux = pick;
 }
-static bool mark_all(tc_program *p) {
-    bool found = mark(p->graph);
-    for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) found |= mark(g);
-    return found;
-}
-static void clear(tc_graph *g) {
-    for (tc_node *n = g->first; n; n = n->next) n->aux = NULL;
-}
-static void clear_all(tc_program *p) {
-    clear(p->graph);
-    for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) clear(g);
-}
-
-bool tc_picked_any(tc_program *p) {
-    const bool found = mark_all(p);
-    clear_all(p);
-    return found;
-}
-tc_status tc_picked(tc_program *p) {
-    mark_all(p);
-    tc_status s = tc_decompose_by(p, wanted, rule, NULL, NULL);
-    clear_all(p);
-    return s;
-}
+static const tc_readers_rule by_readers = {is_sum, note, returns, wanted, rule};
+bool tc_picked_any(tc_program *p) { return tc_readers_any(p, &by_readers); }
+tc_status tc_picked(tc_program *p) { return tc_decompose_by_readers(p, &by_readers); }
 
 static tc_status shape_picked(tc_shape_ctx *c) {
     for (int i = 0; i < 5; i++)
